@@ -18,6 +18,7 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
 )
 
 // panickyHost plugs in everything that a host can, of the adapter and of the services.
@@ -240,13 +241,13 @@ func (d panickyDirectory) Setup(context.Context, string) (trigger.Organization, 
 }
 
 type panickyTokenizer struct {
-	vault.Formats
+	format.Standard
 	h *panickyHost
 }
 
-func (t *panickyTokenizer) Tokens(ctx context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
+func (t *panickyTokenizer) Tokens(ctx context.Context, requests []format.Request) ([]format.Result, error) {
 	t.h.call("Token")
-	return t.Formats.Tokens(ctx, requests)
+	return t.Standard.Tokens(ctx, requests)
 }
 
 type panickyScorer struct {

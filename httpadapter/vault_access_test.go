@@ -13,6 +13,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
@@ -172,7 +173,7 @@ func TestVaultUnavailable(t *testing.T) {
 		require.Contains(t, r.log.String()[logged:], broken[q.operation]+": connection refused")
 		if method := broken[q.operation]; method == "FindTokens" || method == "Rows" { // what a store knows to be corrupt
 			r.store.mu.Lock()
-			r.store.broken[method] = vault.ErrCorrupt
+			r.store.broken[method] = keyring.ErrCorrupt
 			r.store.mu.Unlock()
 			requireProblems(t, r.as("full", q.method, q.path, q.body), http.StatusInternalServerError, problemAt{-1, "", "value_corrupt"})
 		}

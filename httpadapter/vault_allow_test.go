@@ -49,7 +49,7 @@ func TestAllowByAccessIsWhatTheHandlerShows(t *testing.T) {
 		"DEFAULT": "", "PLAIN_TEXT": vault.PlainText, "MASKED": vault.Masked, "REDACTED": vault.Redacted,
 	}
 	values := map[vault.Redaction]string{
-		vault.PlainText: "ada@example.com", vault.Masked: "a********@example.com", vault.Redacted: vault.RedactedText,
+		vault.PlainText: "ada@example.com", vault.Masked: "a********@example.com", vault.Redacted: "*REDACTED*",
 	}
 	seen := map[vault.Redaction]int{}
 	for name, access := range accesses {

@@ -97,7 +97,7 @@ func tokenOrNone(token string) string {
 // [vault.Service.Detokenize] and Export. An access that has both
 // [authmgmt.ActionDetokenize] and [authmgmt.ActionReveal] in the vault sees plain values.
 // One that has ActionDetokenize alone sees masked ones. Any other sees nothing: each
-// value reads as [vault.RedactedText], where the handler of NewVault answers with 403.
+// value reads as "*REDACTED*", where the handler of NewVault answers with 403.
 //
 // The roles are asked for the vault by its ID, whatever its organization: pass the
 // Principal's own organization to Detokenize. Options.Authorize and

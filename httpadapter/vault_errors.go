@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // itemDetail is one problem of a request to a vault, as it stands in error.details. It
@@ -67,13 +69,13 @@ var vaultFailures = append(failures{
 		"The column is not deterministic, so a value cannot be asked for its token.")},
 	{vault.ErrNotTokenized, vaultFailure(http.StatusUnprocessableEntity, "not_tokenized",
 		"The column has no tokenization. Leave its values out.")},
-	{vault.ErrFormat, vaultFailure(http.StatusUnprocessableEntity, "format_mismatch",
+	{format.ErrMismatch, vaultFailure(http.StatusUnprocessableEntity, "format_mismatch",
 		"The value does not fit the format of its column.")},
-	{vault.ErrExhausted, vaultFailure(http.StatusUnprocessableEntity, "format_exhausted",
+	{format.ErrExhausted, vaultFailure(http.StatusUnprocessableEntity, "format_exhausted",
 		"The format of the column has no room for another token.")},
 	{vault.ErrFull, vaultFailure(http.StatusUnprocessableEntity, "vault_full",
 		"The vault keeps no more for this organization. Delete tokens that are not needed.")},
-	{vault.ErrCorrupt, vaultFailure(http.StatusInternalServerError, reasonCorrupt, "What is stored is corrupt.")},
+	{keyring.ErrCorrupt, vaultFailure(http.StatusInternalServerError, reasonCorrupt, "What is stored is corrupt.")},
 }, commonFailures...)
 
 func vaultFailure(status int, reason, text string) problem {
@@ -92,7 +94,7 @@ func classifyVault(err error) (problem, bool) {
 // batchProblem answers the errors of items. A corrupt value is told of before one whose
 // key is not loaded.
 func batchProblem(batch *vault.BatchError) (problem, bool) {
-	if errors.Is(batch, vault.ErrCorrupt) {
+	if errors.Is(batch, keyring.ErrCorrupt) {
 		return corruptProblem(batch), false
 	}
 	p := problem{kind: domain}
@@ -103,7 +105,7 @@ func batchProblem(batch *vault.BatchError) (problem, bool) {
 		}
 		d := f.items[0]
 		d.Index = &item.Index
-		var format *vault.FormatError
+		var format *format.Error
 		if errors.As(item.Err, &format) {
 			d.text = "The value does not fit the format of its column: " + strings.TrimSuffix(format.Message, ".") + "."
 		}
@@ -117,7 +119,7 @@ func corruptProblem(batch *vault.BatchError) problem {
 	p := problem{kind: domain, status: http.StatusInternalServerError}
 	for _, item := range batch.Items {
 		var token *vault.TokenError
-		if errors.Is(item.Err, vault.ErrCorrupt) && errors.As(item.Err, &token) {
+		if errors.Is(item.Err, keyring.ErrCorrupt) && errors.As(item.Err, &token) {
 			p.items = append(p.items, itemDetail{Index: &item.Index, Reason: reasonCorrupt,
 				text: fmt.Sprintf("What is stored under the token %q is corrupt.", token.Token)})
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // records is the body of insertRecords.
@@ -55,7 +56,7 @@ func (a *vaultAdapter) readRecords(body []byte, table string) (*records, *proble
 		}
 	}
 	in.items = make([]vault.Item, len(in.fields))
-	for i, v := range vault.Values(in.values) {
+	for i, v := range keyring.Values(in.values) {
 		in.items[i] = vault.Item{Place: vault.InColumn(table, in.fields[i].name), Value: v}
 	}
 	return in, b.problem()

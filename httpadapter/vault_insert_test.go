@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
 )
 
 // inserted is the answer to an insertion.
@@ -101,8 +102,8 @@ func TestInsertRecordsProblems(t *testing.T) {
 	require.Equal(t, "Item 0: The value does not fit the format of its column: an email address is needed.",
 		requireProblems(t, r.post(persons, records(`{"fields":{"email":"nobody"}}`)), 422, problemAt{0, "email", "format_mismatch"}))
 	for want, err := range map[string]error{
-		": a name is needed.": fmt.Errorf("of acme: %w", &vault.FormatError{Message: "a name is needed."}),
-		".":                   fmt.Errorf("of acme: %w: secret", vault.ErrFormat),
+		": a name is needed.": fmt.Errorf("of acme: %w", &format.Error{Message: "a name is needed."}),
+		".":                   fmt.Errorf("of acme: %w: secret", format.ErrMismatch),
 	} {
 		own := newVaultRig(t, nil, &vault.Options{Tokenizer: &refusingTokenizer{err: err}})
 		require.Equal(t, "Item 0: The value does not fit the format of its column"+want,

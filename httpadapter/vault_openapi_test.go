@@ -18,6 +18,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
@@ -28,15 +30,15 @@ const tokenOfAda = "c1b5a4f0-6d0e-4f43-9d0a-6f1d0e8b7c44"
 
 // tokensByValue are tokens that a test knows beforehand.
 type tokensByValue struct {
-	vault.Formats
+	format.Standard
 	tokens map[string]string
 }
 
-func (t *tokensByValue) Tokens(ctx context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
-	results, err := t.Formats.Tokens(ctx, requests)
+func (t *tokensByValue) Tokens(ctx context.Context, requests []format.Request) ([]format.Result, error) {
+	results, err := t.Standard.Tokens(ctx, requests)
 	for i := range results {
 		if token, ok := t.tokens[requests[i].Value.Reveal()]; ok {
-			results[i] = vault.TokenResult{Token: token}
+			results[i] = format.Result{Token: token}
 		}
 	}
 	return results, err
@@ -57,7 +59,7 @@ func (s *exampleStore) Rows(ctx context.Context, org, id string, tokens []string
 		rows[0].Sealed.Ciphertext[0] ^= 1
 	}
 	if s.corrupt {
-		err = vault.ErrCorrupt
+		err = keyring.ErrCorrupt
 	}
 	return rows, err
 }
@@ -70,10 +72,10 @@ func describedVault(t *testing.T, opts VaultOptions) (*Handler, *exampleStore) {
 	store := &exampleStore{exampleMemory: db.Vault().Store.(*memory.Vault)}
 	root, err := localkeys.NewRoot([]byte("a root key of the tests, 32 byte"))
 	require.NoError(t, err)
-	keyring, err := localkeys.New(localkeys.Key{Version: 1, Root: root})
+	keys, err := localkeys.New(localkeys.Key{Version: 1, Root: root})
 	require.NoError(t, err)
 	tokenizer := &tokensByValue{tokens: map[string]string{"ada@example.com": tokenOfAda, "\xff": "odd"}}
-	s, err := vault.New(vault.Backend{Store: store}, keyring, &vault.Options{Tokenizer: tokenizer})
+	s, err := vault.New(vault.Backend{Store: store}, keys, &vault.Options{Tokenizer: tokenizer})
 	require.NoError(t, err)
 	_, err = s.CreateVault(t.Context(), "acme", "operator", "v1", vault.Schema{Tables: []vault.Table{{Name: "persons", Columns: []vault.Column{
 		{Name: "email", Tokenization: vault.Deterministic, Group: "emails", Format: "email"}, {Name: "note", Tokenization: vault.Random}, {Name: "remark"},
@@ -322,7 +324,7 @@ func TestVaultErrorsThatWrapOthers(t *testing.T) {
 	for _, f := range vaultFailures[1:] {
 		err := fmt.Errorf("%w: look: %w", vault.ErrUnavailable, f.err)
 		for _, err := range []error{err, &vault.BatchError{Items: []*vault.ItemError{{Err: err}}}} {
-			if p, known := vaultErrors.classify(err); !errors.Is(err, vault.ErrCorrupt) {
+			if p, known := vaultErrors.classify(err); !errors.Is(err, keyring.ErrCorrupt) {
 				require.Equal(t, problem{kind: unavailable}, p)
 				require.False(t, known, "the operator is told")
 			}

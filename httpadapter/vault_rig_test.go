@@ -21,6 +21,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
@@ -199,7 +201,7 @@ func newVaultRig(t testing.TB, opts *httpadapter.VaultOptions, service *vault.Op
 	if service == nil {
 		service = new(vault.Options)
 	}
-	service.Observer = r.did
+	service.Observer = r.did.Observe
 	r.service, err = vault.New(vault.Backend{Store: r.store}, keyring, service)
 	require.NoError(t, err)
 	for _, v := range [][2]string{{"acme", "v1"}, {"acme", "v2"}, {"rival", "v1"}, {"rival", "theirs"}} {
@@ -352,22 +354,22 @@ type fixedTokenizer string
 
 func (fixedTokenizer) CheckFormat(string) error { return nil }
 
-func (fixedTokenizer) Limits() vault.BatchLimits { return vault.BatchLimits{} }
+func (fixedTokenizer) Limits() keyring.Limits { return keyring.Limits{} }
 
-func (t fixedTokenizer) Tokens(_ context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
-	return slices.Repeat([]vault.TokenResult{{Token: string(t)}}, len(requests)), nil
+func (t fixedTokenizer) Tokens(_ context.Context, requests []format.Request) ([]format.Result, error) {
+	return slices.Repeat([]format.Result{{Token: string(t)}}, len(requests)), nil
 }
 
-func (t fixedTokenizer) CheckTokens(_ context.Context, pairs []vault.TokenPair) ([]error, error) {
+func (t fixedTokenizer) CheckTokens(_ context.Context, pairs []format.Pair) ([]error, error) {
 	return make([]error, len(pairs)), nil
 }
 
 // refusingTokenizer makes tokens of nothing.
 type refusingTokenizer struct {
-	vault.Formats
+	format.Standard
 	err error
 }
 
-func (r *refusingTokenizer) Tokens(_ context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
-	return slices.Repeat([]vault.TokenResult{{Err: r.err}}, len(requests)), nil
+func (r *refusingTokenizer) Tokens(_ context.Context, requests []format.Request) ([]format.Result, error) {
+	return slices.Repeat([]format.Result{{Err: r.err}}, len(requests)), nil
 }

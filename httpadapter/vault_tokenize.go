@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // tokenize serves the one operation of the document.
@@ -35,7 +36,7 @@ func (a *vaultAdapter) readItems(body []byte) ([]vault.Item, *problem) {
 	}); wrong != nil {
 		return nil, wrong
 	}
-	for i, v := range vault.Values(values) {
+	for i, v := range keyring.Values(values) {
 		items[i].Value = v
 	}
 	return items, b.problem()

@@ -9,18 +9,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // odd is a keyring and a tokenizer whose answers are changed.
 type odd struct {
-	vault.Keyring
-	vault.Formats
-	seals  func([]vault.SealResult) ([]vault.SealResult, error)
-	opens  func([]vault.OpenResult) ([]vault.OpenResult, error)
-	tokens func([]vault.TokenResult) ([]vault.TokenResult, error)
+	keyring.Keyring
+	format.Standard
+	seals  func([]keyring.SealResult) ([]keyring.SealResult, error)
+	opens  func([]keyring.OpenResult) ([]keyring.OpenResult, error)
+	tokens func([]format.Result) ([]format.Result, error)
 }
 
-func (*odd) Limits() vault.BatchLimits { return vault.BatchLimits{} }
+func (*odd) Limits() keyring.Limits { return keyring.Limits{} }
 
 func changed[R any](change func([]R) ([]R, error), results []R, err error) ([]R, error) {
 	if change == nil || err != nil {
@@ -29,18 +31,18 @@ func changed[R any](change func([]R) ([]R, error), results []R, err error) ([]R,
 	return change(results)
 }
 
-func (o *odd) Seal(ctx context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
+func (o *odd) Seal(ctx context.Context, items []keyring.SealItem) ([]keyring.SealResult, error) {
 	results, err := o.Keyring.Seal(ctx, items)
 	return changed(o.seals, results, err)
 }
 
-func (o *odd) Open(ctx context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
+func (o *odd) Open(ctx context.Context, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 	results, err := o.Keyring.Open(ctx, items)
 	return changed(o.opens, results, err)
 }
 
-func (o *odd) Tokens(ctx context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
-	results, err := o.Formats.Tokens(ctx, requests)
+func (o *odd) Tokens(ctx context.Context, requests []format.Request) ([]format.Result, error) {
+	results, err := o.Standard.Tokens(ctx, requests)
 	return changed(o.tokens, results, err)
 }
 
@@ -53,7 +55,7 @@ func answers[R any](none R, failed func(error) R) map[string]func([]R) ([]R, err
 		"a zero one": func(r []R) ([]R, error) { r[1] = none; return r, nil },
 		"an error":   func(r []R) ([]R, error) { r[1] = failed(errDown); return r, nil },
 		"a call's error that means an item": func([]R) ([]R, error) {
-			return nil, errors.Join(vault.ErrCorrupt, vault.ErrFormat, vault.ErrExhausted)
+			return nil, errors.Join(keyring.ErrCorrupt, format.ErrMismatch, format.ErrExhausted)
 		},
 		"an error that panics": func(r []R) ([]R, error) { r[1] = failed((*nilError)(nil)); return r, nil },
 	}
@@ -74,7 +76,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 	tokens := insert(t, r.Service, names)
 	try := func(name string, o *odd, do func(s *vault.Service) error) {
 		t.Run(name, func(t *testing.T) {
-			o.Keyring = keyring(t, 2, 1)
+			o.Keyring = newKeyring(t, 2, 1)
 			s, err := vault.New(vault.Backend{Store: r.store}, o, &vault.Options{Tokenizer: o, Logger: slog.New(slog.DiscardHandler)})
 			require.NoError(t, err)
 			err = do(s)
@@ -83,10 +85,10 @@ func TestAnswersThatAreNone(t *testing.T) {
 				require.False(t, errors.As(err, named), "%v names items", err)
 			}
 			require.Equal(t, []string{"Ada", "Bob", "Cyd"}, reveal(t, r.Service, tokens...))
-			status, err := r.KeyStatus(ctx)
+			usage, err := r.KeyUsage(ctx)
 			require.NoError(t, err)
-			require.Equal(t, 3, status.Usage.Rows)
-			require.Equal(t, 3, status.Usage.Sealed[1])
+			require.Equal(t, 3, usage.Rows)
+			require.Equal(t, 3, usage.Sealed[1])
 		})
 	}
 	inserting := func(s *vault.Service) error {
@@ -107,27 +109,27 @@ func TestAnswersThatAreNone(t *testing.T) {
 		}
 		return nil
 	}
-	noToken := func(err error) vault.TokenResult { return vault.TokenResult{Token: "t", Err: err} }
-	for name, change := range answers(vault.TokenResult{}, noToken) {
+	noToken := func(err error) format.Result { return format.Result{Token: "t", Err: err} }
+	for name, change := range answers(format.Result{}, noToken) {
 		try("Insert/tokens/"+name, &odd{tokens: change}, inserting)
 	}
-	noSeal := func(err error) vault.SealResult { return vault.SealResult{Err: err} }
-	for name, change := range answers(vault.SealResult{}, noSeal) {
+	noSeal := func(err error) keyring.SealResult { return keyring.SealResult{Err: err} }
+	for name, change := range answers(keyring.SealResult{}, noSeal) {
 		try("Insert/seals/"+name, &odd{seals: change}, inserting)
 		try("Rewrap/seals/"+name, &odd{seals: change}, rewrapping)
 	}
-	notOpen := func(err error) vault.OpenResult { return vault.OpenResult{Err: err} }
-	for name, change := range answers(vault.OpenResult{}, notOpen) {
+	notOpen := func(err error) keyring.OpenResult { return keyring.OpenResult{Err: err} }
+	for name, change := range answers(keyring.OpenResult{}, notOpen) {
 		try("Rewrap/opens/"+name, &odd{opens: change}, rewrapping)
 		try("Backfill/opens/"+name, &odd{opens: change}, backfilling)
 		try("Detokenize/opens/"+name, &odd{opens: change}, showing)
 		try("Export/opens/"+name, &odd{opens: change}, exporting)
 	}
-	for name, sealed := range map[string]vault.Sealed{
+	for name, sealed := range map[string]keyring.Sealed{
 		"no ciphertext": {Version: 2}, "no version": {Ciphertext: []byte("x")},
 		"a version below 0": {Version: -1, Ciphertext: []byte("x")},
 	} {
-		change := func(r []vault.SealResult) ([]vault.SealResult, error) { r[1].Sealed = sealed; return r, nil }
+		change := func(r []keyring.SealResult) ([]keyring.SealResult, error) { r[1].Sealed = sealed; return r, nil }
 		try("Rewrap/"+name, &odd{seals: change}, rewrapping)
 	}
 }

@@ -3,11 +3,14 @@ package vault
 import (
 	"errors"
 	"fmt"
+
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // partEnd returns where the part of items ends that begins at from and fits into one
 // call. It has one item at least.
-func partEnd[I any](l BatchLimits, items []I, from int, size func(*I) int) int {
+func partEnd[I any](l keyring.Limits, items []I, from int, size func(*I) int) int {
 	end := len(items)
 	if l.Items > 0 {
 		end = min(end, from+l.Items)
@@ -27,7 +30,7 @@ func partEnd[I any](l BatchLimits, items []I, from int, size func(*I) int) int {
 // inParts calls a hook for parts of items that fit into one call, one after the other,
 // and returns the results of all.
 func inParts[I, R any](
-	who string, l BatchLimits, items []I, size func(*I) int, call func([]I) ([]R, error),
+	who string, l keyring.Limits, items []I, size func(*I) int, call func([]I) ([]R, error),
 ) (all []R, err error) {
 	for from := 0; from < len(items); {
 		to := partEnd(l, items, from, size)
@@ -50,12 +53,12 @@ func inParts[I, R any](
 	return all, nil
 }
 
-// The sizes of items are those that [BatchLimits] count.
-func (it *FingerprintItem) size() int { return len(it.Value.Reveal()) }
-func (it *SealItem) size() int        { return len(it.Value.Reveal()) }
-func (it *OpenItem) size() int        { return len(it.Sealed.Ciphertext) }
-func (r *TokenRequest) size() int     { return len(r.Value.Reveal()) }
-func (p *TokenPair) size() int        { return len(p.Value.Reveal()) }
+// The sizes of items are those that [keyring.Limits] count.
+func fingerprintSize(it *keyring.FingerprintItem) int { return len(it.Value.Reveal()) }
+func sealSize(it *keyring.SealItem) int               { return len(it.Value.Reveal()) }
+func openSize(it *keyring.OpenItem) int               { return len(it.Sealed.Ciphertext) }
+func requestSize(r *format.Request) int               { return len(r.Value.Reveal()) }
+func pairSize(p *format.Pair) int                     { return len(p.Value.Reveal()) }
 
 // errNoAnswer is what a keyring's result is that is neither a result nor an error. So is a
 // fingerprint of zeros: those of several values would make them one.

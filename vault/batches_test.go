@@ -11,21 +11,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // counted is a keyring and a tokenizer that count their calls, as a host would that pays
 // for each. It fails a call that is over its limits.
 type counted struct {
-	vault.Keyring
-	vault.Formats
+	keyring.Keyring
+	format.Standard
 	t      *testing.T
-	limits vault.BatchLimits
+	limits keyring.Limits
 
 	mu    sync.Mutex
 	calls map[string][]int // by method, how many items each call had
 }
 
-func newCounted(t *testing.T, k vault.Keyring, limits vault.BatchLimits) *counted {
+func newCounted(t *testing.T, k keyring.Keyring, limits keyring.Limits) *counted {
 	return &counted{Keyring: k, t: t, limits: limits, calls: make(map[string][]int)}
 }
 
@@ -63,26 +65,26 @@ func count[I any](c *counted, method string, items []I, size func(I) int) {
 	require.True(c.t, c.limits.Bytes <= 0 || len(items) == 1 || bytes <= c.limits.Bytes, "%s of %d bytes", method, bytes)
 }
 
-func (c *counted) Limits() vault.BatchLimits { return c.limits }
+func (c *counted) Limits() keyring.Limits { return c.limits }
 
-func (c *counted) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
-	count(c, "Fingerprint", items, func(it vault.FingerprintItem) int { return len(it.Value.Reveal()) })
+func (c *counted) Fingerprint(ctx context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
+	count(c, "Fingerprint", items, func(it keyring.FingerprintItem) int { return len(it.Value.Reveal()) })
 	return c.Keyring.Fingerprint(ctx, version, items, dst)
 }
 
-func (c *counted) Seal(ctx context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
-	count(c, "Seal", items, func(it vault.SealItem) int { return len(it.Value.Reveal()) })
+func (c *counted) Seal(ctx context.Context, items []keyring.SealItem) ([]keyring.SealResult, error) {
+	count(c, "Seal", items, func(it keyring.SealItem) int { return len(it.Value.Reveal()) })
 	return c.Keyring.Seal(ctx, items)
 }
 
-func (c *counted) Open(ctx context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
-	count(c, "Open", items, func(it vault.OpenItem) int { return len(it.Sealed.Ciphertext) })
+func (c *counted) Open(ctx context.Context, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
+	count(c, "Open", items, func(it keyring.OpenItem) int { return len(it.Sealed.Ciphertext) })
 	return c.Keyring.Open(ctx, items)
 }
 
-func (c *counted) Tokens(ctx context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
-	count(c, "Tokens", requests, func(r vault.TokenRequest) int { return len(r.Value.Reveal()) })
-	return c.Formats.Tokens(ctx, requests)
+func (c *counted) Tokens(ctx context.Context, requests []format.Request) ([]format.Result, error) {
+	count(c, "Tokens", requests, func(r format.Request) int { return len(r.Value.Reveal()) })
+	return c.Standard.Tokens(ctx, requests)
 }
 
 // thousand returns 1000 values of 15 bytes each, in three scopes and in turns.
@@ -101,24 +103,24 @@ func TestCallsOfAThousandValues(t *testing.T) {
 	const plain = 15               // bytes of a value
 	const sealed = plain + 12 + 16 // with the nonce and the tag of AES-GCM
 	for name, c := range map[string]struct {
-		limits                            vault.BatchLimits
+		limits                            keyring.Limits
 		values                            int // calls for 1000 values
 		opens                             int // calls to open 1000 ciphertexts
 		pagesOfValues, pagesOfCiphertexts int // calls for two pages of 500
 	}{
-		"no limits": {vault.BatchLimits{}, 1, 1, 2, 2},
-		"items":     {vault.BatchLimits{Items: 100}, 10, 10, 10, 10},
-		"odd items": {vault.BatchLimits{Items: 300}, 4, 4, 4, 4},
-		"bytes":     {vault.BatchLimits{Bytes: 250 * plain}, 4, 12, 4, 12}, // 87 ciphertexts a call
-		"ample":     {vault.BatchLimits{Items: 1000, Bytes: 1000 * sealed}, 1, 1, 2, 2},
-		"both":      {vault.BatchLimits{Items: 50, Bytes: 250 * plain}, 20, 20, 20, 20},
-		"negative":  {vault.BatchLimits{Items: -1, Bytes: -1}, 1, 1, 2, 2},
-		"one":       {vault.BatchLimits{Bytes: 1}, 1000, 1000, 1000, 1000},
+		"no limits": {keyring.Limits{}, 1, 1, 2, 2},
+		"items":     {keyring.Limits{Items: 100}, 10, 10, 10, 10},
+		"odd items": {keyring.Limits{Items: 300}, 4, 4, 4, 4},
+		"bytes":     {keyring.Limits{Bytes: 250 * plain}, 4, 12, 4, 12}, // 87 ciphertexts a call
+		"ample":     {keyring.Limits{Items: 1000, Bytes: 1000 * sealed}, 1, 1, 2, 2},
+		"both":      {keyring.Limits{Items: 50, Bytes: 250 * plain}, 20, 20, 20, 20},
+		"negative":  {keyring.Limits{Items: -1, Bytes: -1}, 1, 1, 2, 2},
+		"one":       {keyring.Limits{Bytes: 1}, 1000, 1000, 1000, 1000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
 			r := newRig(t, vault.Options{})
-			keys := newCounted(t, keyring(t, 1), c.limits)
+			keys := newCounted(t, newKeyring(t, 1), c.limits)
 			s := keys.service(r)
 
 			_, err := s.Tokenize(ctx, "acme", "v1", thousand())
@@ -145,10 +147,10 @@ func TestCallsOfAThousandValues(t *testing.T) {
 			require.Equal(t, 1000, exported)
 			require.Equal(t, map[string]int{"Open": c.pagesOfCiphertexts}, keys.taken(), "Export")
 
-			both := newCounted(t, keyring(t, 1, 2), c.limits)
+			both := newCounted(t, newKeyring(t, 1, 2), c.limits)
 			require.NoError(t, both.service(r).Backfill(ctx, 2, nil))
 			require.Equal(t, map[string]int{"Open": c.pagesOfCiphertexts, "Fingerprint": c.pagesOfValues}, both.taken(), "Backfill")
-			promoted := newCounted(t, keyring(t, 2, 1), c.limits)
+			promoted := newCounted(t, newKeyring(t, 2, 1), c.limits)
 			s = promoted.service(r)
 			require.NoError(t, s.Rewrap(ctx, nil))
 			require.Equal(t, map[string]int{"Open": c.pagesOfCiphertexts, "Seal": c.pagesOfValues}, promoted.taken(), "Rewrap")
@@ -166,9 +168,9 @@ func TestCallsOfAThousandValues(t *testing.T) {
 			insert(t, s, fresh)
 			require.Equal(t, map[string]int{"Fingerprint": 2 * c.values, "Tokens": c.values, "Seal": c.values}, promoted.taken(),
 				"Insert under two versions")
-			status, err := s.KeyStatus(ctx)
+			usage, err := s.KeyUsage(ctx)
 			require.NoError(t, err)
-			require.Equal(t, map[int]int{1: 2000, 2: 2000}, status.Usage.Fingerprints)
+			require.Equal(t, map[int]int{1: 2000, 2: 2000}, usage.Fingerprints)
 		})
 	}
 }
@@ -184,9 +186,9 @@ func TestFingerprintsOfEveryVersion(t *testing.T) {
 		items = append(items, of(column[0], column[1], fmt.Sprint("new ", i))...)
 	}
 	mixed := append(of("persons", "name", "old 1"), append(items, of("persons", "name", "old 2")...)...)
-	tokens := insert(t, newCounted(t, keyring(t, 2, 3, 1), vault.BatchLimits{}).service(r), mixed)
+	tokens := insert(t, newCounted(t, newKeyring(t, 2, 3, 1), keyring.Limits{}).service(r), mixed)
 	for _, versions := range [][]int{{1, 2, 3}, {2, 3, 1}, {3, 1, 2}} {
-		keys := newCounted(t, keyring(t, versions[0], versions[1:]...), vault.BatchLimits{})
+		keys := newCounted(t, newKeyring(t, versions[0], versions[1:]...), keyring.Limits{})
 		require.Equal(t, tokens[1:10], tokenize(t, keys.service(r), items))
 		require.Equal(t, map[string]int{"Fingerprint": 1}, keys.taken(), "version %d alone has them", versions[0])
 	}
@@ -196,7 +198,7 @@ func TestFingerprintsOfEveryVersion(t *testing.T) {
 // together.
 func TestLongItemsGoAlone(t *testing.T) {
 	r := newRig(t, vault.Options{})
-	keys := newCounted(t, keyring(t, 1), vault.BatchLimits{Bytes: 10})
+	keys := newCounted(t, newKeyring(t, 1), keyring.Limits{Bytes: 10})
 	s := keys.service(r)
 	long := strings.Repeat("x", 11)
 	values := []string{"aaaa", "bbbb", long, "cc", "dddd", "eeee", "f" + long, "gggg"}
@@ -211,7 +213,7 @@ func TestLongItemsGoAlone(t *testing.T) {
 func TestTakenTokensAreMadeAgainAlone(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	tokens := &few{"a", "b"}
-	keys := newCounted(t, keyring(t, 1), vault.BatchLimits{})
+	keys := newCounted(t, newKeyring(t, 1), keyring.Limits{})
 	s, err := vault.New(vault.Backend{Store: r.store}, keys, &vault.Options{Tokenizer: tokens})
 	require.NoError(t, err)
 	one := insert(t, s, of("persons", "name", "1"))
@@ -237,17 +239,17 @@ type perValue map[string][]string
 
 func (perValue) CheckFormat(string) error { return nil }
 
-func (perValue) Limits() vault.BatchLimits { return vault.BatchLimits{} }
+func (perValue) Limits() keyring.Limits { return keyring.Limits{} }
 
-func (p perValue) Tokens(_ context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
-	results := make([]vault.TokenResult, len(requests))
+func (p perValue) Tokens(_ context.Context, requests []format.Request) ([]format.Result, error) {
+	results := make([]format.Result, len(requests))
 	for i, r := range requests {
 		results[i].Token = p[r.Value.Reveal()][r.Attempt]
 	}
 	return results, nil
 }
 
-func (perValue) CheckTokens(_ context.Context, pairs []vault.TokenPair) ([]error, error) {
+func (perValue) CheckTokens(_ context.Context, pairs []format.Pair) ([]error, error) {
 	return make([]error, len(pairs)), nil
 }
 
@@ -262,7 +264,7 @@ func TestOpensNoMoreThanCanBeShown(t *testing.T) {
 		values = append(values, fmt.Sprintf("%0100d", i))
 	}
 	tokens := insert(t, r.Service, of("persons", "name", values...))
-	keys := newCounted(t, keyring(t, 1), vault.BatchLimits{})
+	keys := newCounted(t, newKeyring(t, 1), keyring.Limits{})
 	s, err := vault.New(vault.Backend{Store: r.store}, keys, &vault.Options{MaxShown: max})
 	require.NoError(t, err)
 	detokenize := func(n int, allow vault.RedactionPolicy) ([]int, error) {
@@ -298,7 +300,7 @@ func TestOpensNoMoreThanCanBeShown(t *testing.T) {
 	keys.taken()
 	for e, err := range s.Export(t.Context(), "acme", "ops", "v1", nil) {
 		require.NoError(t, err)
-		require.Equal(t, vault.RedactedText, e.Value.Reveal())
+		require.Equal(t, "*REDACTED*", e.Value.Reveal())
 	}
 	require.Empty(t, keys.taken())
 }
@@ -306,7 +308,7 @@ func TestOpensNoMoreThanCanBeShown(t *testing.T) {
 // Some of a batch is shown plain, some masked and some not at all, each at its own place.
 func TestRedactionsOfABatchStayApart(t *testing.T) {
 	r := newRig(t, vault.Options{})
-	keys := newCounted(t, keyring(t, 1), vault.BatchLimits{Items: 2})
+	keys := newCounted(t, newKeyring(t, 1), keyring.Limits{Items: 2})
 	s := keys.service(r)
 	var values []string
 	for i := range 20 {
@@ -323,7 +325,7 @@ func TestRedactionsOfABatchStayApart(t *testing.T) {
 		want := values[i]
 		switch items[i].Redaction {
 		case vault.Redacted:
-			want = vault.RedactedText
+			want = "*REDACTED*"
 		case vault.Masked:
 			want = "n********x"
 		}

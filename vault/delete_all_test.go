@@ -258,7 +258,7 @@ func TestDeletionBesideCalls(t *testing.T) {
 					}
 					return only(r.DeleteVault(context.Background(), "acme", "boss", "v1"))
 				}}
-				s, err := vault.New(vault.Backend{Store: faults.Store(r.store)}, faults.Keyring(keyring(t, 1)), nil)
+				s, err := vault.New(vault.Backend{Store: faults.Store(r.store)}, faults.Keyring(newKeyring(t, 1)), nil)
 				require.NoError(t, err)
 				tokenize(t, s, of("persons", "name", "Ada"))
 				armed = true
@@ -287,8 +287,8 @@ func TestDeletionIsCutOff(t *testing.T) {
 		}
 		return nil
 	}}
-	s, err := vault.New(vault.Backend{Store: faults.Store(r.store)}, keyring(t, 1), &vault.Options{
-		Observer: vault.ObserverFunc(func(_ context.Context, o vault.Observation) { observed = append(observed, o) }),
+	s, err := vault.New(vault.Backend{Store: faults.Store(r.store)}, newKeyring(t, 1), &vault.Options{
+		Observer: func(_ context.Context, o vault.Observation) { observed = append(observed, o) },
 	})
 	require.NoError(t, err)
 

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/seed-6363c74e/mortise/internal/name"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // Redaction says how much of a value is shown.
@@ -13,13 +16,10 @@ type Redaction string
 
 // The redactions, from the least to the most that is shown.
 const (
-	Redacted  Redaction = "redacted"   // nothing: RedactedText
+	Redacted  Redaction = "redacted"   // nothing: the Value is "*REDACTED*"
 	Masked    Redaction = "masked"     // as the column's mask shows it
 	PlainText Redaction = "plain_text" // all of it
 )
-
-// RedactedText is what is shown of a redacted value.
-const RedactedText = "*REDACTED*"
 
 // known reports whether r is one of the redactions.
 func (r Redaction) known() bool { return r == Redacted || r == Masked || r == PlainText }
@@ -44,6 +44,7 @@ type DetokenizeItem struct {
 // Revealed is what is shown of a token's value.
 type Revealed struct {
 	Token     string
+	Scope     string // where the value belongs: the column group, or table.column
 	Redaction Redaction
 	Value     Value
 }
@@ -67,7 +68,7 @@ type RedactionPolicy func(Field) Redaction
 func (s *Service) Detokenize(ctx context.Context, org string, by Actor, vault string, items []DetokenizeItem, allow RedactionPolicy) ([]Revealed, error) {
 	start := s.start()
 	var values []Revealed
-	err := s.withKeys(ctx, func(*Versions) (err error) {
+	err := s.withKeys(ctx, func(*keyring.Versions) (err error) {
 		values, err = s.detokenize(ctx, org, by, vault, items, allow)
 		return err
 	})
@@ -104,7 +105,7 @@ func (s *Service) detokenize(ctx context.Context, org string, by Actor, vault st
 			continue
 		}
 		if rows[i].Token != items[i].Token {
-			corrupt.add(i, &TokenError{items[i].Token, ErrCorrupt})
+			corrupt.add(i, &TokenError{items[i].Token, keyring.ErrCorrupt})
 			continue
 		}
 		allowed, err := s.allowed(ctx, k, &rows[i], allow)
@@ -173,7 +174,7 @@ func (s *Service) reveal(ctx context.Context, k *knownVault, by Actor, rows []Ro
 	values := make([]Revealed, len(rows))
 	err = s.show(ctx, k, rows, redactions, func(i int, value Value, err error) error {
 		switch {
-		case errors.Is(err, ErrCorrupt):
+		case errors.Is(err, keyring.ErrCorrupt):
 			corrupt.add(i, err)
 		case err != nil:
 			unknown.add(i, err)
@@ -181,7 +182,7 @@ func (s *Service) reveal(ctx context.Context, k *knownVault, by Actor, rows []Ro
 		if shown += len(value.Reveal()); shown > s.opts.MaxShown {
 			return fmt.Errorf("%w: %d bytes are the most; ask for fewer tokens", ErrTooMuch, s.opts.MaxShown)
 		}
-		values[i] = Revealed{Token: rows[i].Token, Redaction: redactions[i], Value: value}
+		values[i] = Revealed{Token: rows[i].Token, Scope: rows[i].Scope, Redaction: redactions[i], Value: value}
 		return nil
 	})
 	if err != nil {
@@ -208,14 +209,14 @@ func (s *Service) reveal(ctx context.Context, k *knownVault, by Actor, rows []Ro
 func (s *Service) show(
 	ctx context.Context, k *knownVault, rows []Row, redactions []Redaction, each func(i int, value Value, err error) error,
 ) error {
-	items := make([]OpenItem, 0, len(rows))
+	items := make([]keyring.OpenItem, 0, len(rows))
 	for i := range rows {
 		if redactions[i].shows() > 0 {
 			items = append(items, rows[i].open())
 		}
 	}
-	part := BatchLimits{Bytes: s.opts.MaxShown}
-	var opened []OpenResult // of the items from first on
+	part := keyring.Limits{Bytes: s.opts.MaxShown}
+	var opened []keyring.OpenResult // of the items from first on
 	first, next := 0, 0
 	for i := range rows {
 		if redactions[i].shows() == 0 {
@@ -227,15 +228,15 @@ func (s *Service) show(
 		if next == first+len(opened) {
 			var err error
 			first = next
-			if opened, err = s.open(ctx, items[first:partEnd(part, items, first, (*OpenItem).size)]); err != nil {
+			if opened, err = s.open(ctx, items[first:partEnd(part, items, first, openSize)]); err != nil {
 				return err
 			}
 		}
 		r := opened[next-first]
 		next++
 		if r.Err == nil && redactions[i] == Masked {
-			f := k.fieldsOf(&rows[i])[0]
-			r.Value = NewValue(f.mask().Apply(r.Value.Reveal()))
+			f := &k.fieldsOf(&rows[i])[0]
+			r.Value = NewValue(maskOf(f).Apply(r.Value.Reveal()))
 		}
 		if err := each(i, r.Value, r.Err); err != nil {
 			return err
@@ -244,20 +245,23 @@ func (s *Service) show(
 	return nil
 }
 
-var redactedValue = NewValue(RedactedText)
+// redactedValue is what is shown of a redacted value.
+var redactedValue = NewValue("*REDACTED*")
 
 // open is what a keyring needs to open the row's value.
-func (r *Row) open() OpenItem { return OpenItem{r.scope(), r.Token, r.Sealed} }
+func (r *Row) open() keyring.OpenItem {
+	return keyring.OpenItem{Scope: r.scope(), Token: r.Token, Sealed: r.Sealed}
+}
 
 // open opens values. The errors of items are [TokenError]s.
-func (s *Service) open(ctx context.Context, items []OpenItem) ([]OpenResult, error) {
+func (s *Service) open(ctx context.Context, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 	opened, err := s.keyring.Open(ctx, items)
 	if err != nil {
 		return nil, unavailable("open values", err)
 	}
 	for i := range opened {
 		if r := &opened[i]; r.Err != nil {
-			*r = OpenResult{Err: &TokenError{items[i].Token, r.Err}}
+			*r = keyring.OpenResult{Err: &TokenError{items[i].Token, r.Err}}
 		}
 	}
 	return opened, nil
@@ -297,6 +301,21 @@ func (k *knownVault) fieldsOf(r *Row) []Field {
 		fields = append(fields, fieldOfScope(r.scope()))
 	}
 	return fields
+}
+
+// maskOf returns how values of the field are masked.
+func maskOf(f *Field) format.Mask {
+	if f.Mask == "" {
+		kind, _, _ := strings.Cut(f.Format, ":")
+		switch kind {
+		case "digits":
+			return format.Mask{Last: 4}
+		case "email":
+			return format.Mask{First: 1, Domain: true}
+		}
+	}
+	m, _ := format.ParseMask(f.Mask) // checked with the schema; a mask that cannot be read hides everything
+	return m
 }
 
 // tokenOrNone returns "", which is no token, for what can be none: a store need not know

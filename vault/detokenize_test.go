@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 func TestDetokenizeRedacts(t *testing.T) {
@@ -121,7 +122,7 @@ func TestDetokenizeErrors(t *testing.T) {
 		require.ErrorIs(t, err, vault.ErrNotFound)
 	}
 	_, err = r.Detokenize(t.Context(), "acme", "ops", "v1", nil, everything)
-	require.ErrorIs(t, err, vault.ErrBatch)
+	require.ErrorIs(t, err, vault.ErrInvalid)
 }
 
 func TestDelete(t *testing.T) {
@@ -169,7 +170,7 @@ func TestExport(t *testing.T) {
 
 	for e, err := range r.Export(t.Context(), "acme", "ops", "v1", nil) {
 		require.NoError(t, err)
-		require.Equal(t, vault.RedactedText, e.Value.Reveal())
+		require.Equal(t, "*REDACTED*", e.Value.Reveal())
 		break
 	}
 	for _, err := range r.Export(t.Context(), "other", "ops", "v1", everything) {
@@ -260,7 +261,7 @@ func (b *broken) Rows(ctx context.Context, org, id string, tokens []string) ([]v
 func newBroken(t *testing.T) (*broken, *vault.Service) {
 	r := newRig(t, vault.Options{})
 	b := &broken{kept: r.store}
-	s, err := vault.New(vault.Backend{Store: b}, keyring(t, 1), nil)
+	s, err := vault.New(vault.Backend{Store: b}, newKeyring(t, 1), nil)
 	require.NoError(t, err)
 	return b, s
 }
@@ -294,7 +295,7 @@ func TestCorruption(t *testing.T) {
 			b.tamper = tamper
 			shown, err := s.Detokenize(t.Context(), "acme", "ops", "v1", asked(tokens[:2]...), everything)
 			require.Empty(t, shown)
-			require.Equal(t, []int{1}, indexes(t, err, vault.ErrCorrupt))
+			require.Equal(t, []int{1}, indexes(t, err, keyring.ErrCorrupt))
 			var of *vault.TokenError
 			require.ErrorAs(t, err, &of)
 			require.Contains(t, tokens[:2], of.Token)
@@ -306,7 +307,7 @@ func TestCorruption(t *testing.T) {
 	t.Run("two rows", func(t *testing.T) {
 		b.tamper = func(rows []vault.Row) { rows[0].Sealed, rows[2].Sealed = rows[2].Sealed, rows[0].Sealed }
 		_, err := s.Detokenize(t.Context(), "acme", "ops", "v1", asked(tokens...), everything)
-		require.Equal(t, []int{0, 2}, indexes(t, err, vault.ErrCorrupt))
+		require.Equal(t, []int{0, 2}, indexes(t, err, keyring.ErrCorrupt))
 	})
 	t.Run("every bit", func(t *testing.T) {
 		b.tamper = nil
@@ -318,19 +319,19 @@ func TestCorruption(t *testing.T) {
 				rows[0].Sealed.Ciphertext[bit/8] ^= 1 << (bit % 8)
 			}
 			_, err := s.Detokenize(t.Context(), "acme", "ops", "v1", asked(tokens[0]), everything)
-			require.ErrorIs(t, err, vault.ErrCorrupt)
+			require.ErrorIs(t, err, keyring.ErrCorrupt)
 		}
 	})
 	t.Run("corruption is told of first", func(t *testing.T) {
 		b.tamper = func(rows []vault.Row) { rows[0].Sealed.Version, rows[1].Sealed = 7, rows[2].Sealed }
 		_, err := s.Detokenize(t.Context(), "acme", "ops", "v1", asked(tokens...), everything)
-		require.Equal(t, []int{1}, indexes(t, err, vault.ErrCorrupt))
+		require.Equal(t, []int{1}, indexes(t, err, keyring.ErrCorrupt))
 	})
 	t.Run("a version that is not loaded is no corruption", func(t *testing.T) {
 		b.tamper = func(rows []vault.Row) { rows[0].Sealed.Version = 7 }
 		_, err := s.Detokenize(t.Context(), "acme", "ops", "v1", asked(tokens[0]), everything)
-		require.ErrorIs(t, err, vault.ErrUnknownKey)
-		require.NotErrorIs(t, err, vault.ErrCorrupt)
+		require.ErrorIs(t, err, keyring.ErrUnknownKey)
+		require.NotErrorIs(t, err, keyring.ErrCorrupt)
 	})
 	b.tamper = nil
 	require.Equal(t, []string{"Ada", "Bob", "Ada"}, reveal(t, s, tokens...))

@@ -2,7 +2,7 @@
 // joined and indexed in place of an email address or a card number, and that only the
 // vault can turn back.
 //
-// [New] makes a [Service] over a [Backend] and a [Keyring]. A vault has a [Schema] of
+// [New] makes a [Service] over a [Backend] and a [keyring.Keyring]. A vault has a [Schema] of
 // tables and columns. [Service.Insert] stores values and returns their tokens,
 // [Service.Tokenize] returns the tokens of values that are there, and never stores one.
 // [Service.Detokenize] shows as much of a value as its caller allows, and writes who saw
@@ -27,21 +27,21 @@
 //  2. [Service.Backfill] gives each value a fingerprint of the new version.
 //  3. Make the new version the primary one, in every process.
 //  4. [Service.Rewrap] seals each value with the new version.
-//  5. [Service.Retire] forgets the old version, for each [Purpose]. Then no process needs to load it any more.
+//  5. [Service.Retire] forgets the old version, for each [keyring.Purpose]. Then no process needs to load it any more.
 //
 // The store knows which versions there are. A key that is not the one that the store
 // began with is refused, and so is a process that lacks a version that the others rely
 // on, before it can give a value a second token.
 //
 // While a rotation is under way, [Service.StatsAll] says cheaply, for metrics, how much
-// Rewrap and Retire have still to do, up to 10,000. [Service.KeyStatus] counts everything
+// Rewrap and Retire have still to do, up to 10,000. [Service.KeyUsage] counts everything
 // that is stored under each version, what Backfill has done too, to the end.
 //
 // # Moving from another vault
 //
 // [Service.Import] takes values with the tokens that they have elsewhere, so that the
 // tables which hold these tokens stay as they are. Give the columns formats that the
-// tokens fit ([Formats], or a [Tokenizer] of your own), and import page by page: at most
+// tokens fit ([format.Standard], or a [format.Tokenizer] of your own), and import page by page: at most
 // so many items each as [Service.Limits] says. A page is stored as a whole or not at all.
 // After an error that is [ErrUnavailable], repeat the page: what is there already is
 // passed over. If a page is refused, a [*BatchError] names the items to blame by their

@@ -3,15 +3,14 @@ package vault_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // pausing is a store that lets something happen before the nth call of FindTokens.
@@ -37,10 +36,10 @@ func TestTokenizeDuringAWholeRotation(t *testing.T) {
 		other := r.with(t, 2, 1)
 		require.NoError(t, other.Backfill(t.Context(), 2, nil))
 		require.NoError(t, other.Rewrap(t.Context(), nil))
-		require.NoError(t, other.Retire(t.Context(), vault.FingerprintKey, 1, nil))
+		require.NoError(t, other.Retire(t.Context(), keyring.FingerprintKey, 1, nil))
 	}}
 	// Promoted before it was backfilled.
-	s, err := vault.New(vault.Backend{Store: store}, keyring(t, 2, 1), nil)
+	s, err := vault.New(vault.Backend{Store: store}, newKeyring(t, 2, 1), nil)
 	require.NoError(t, err)
 	require.Equal(t, want, tokenize(t, s, ada))
 	require.Equal(t, 2, store.calls)
@@ -59,11 +58,11 @@ func TestThreeVersions(t *testing.T) {
 
 // nthFails is a keyring that fails at the nth call of Fingerprint.
 type nthFails struct {
-	vault.Keyring
+	keyring.Keyring
 	calls, at int
 }
 
-func (k *nthFails) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+func (k *nthFails) Fingerprint(ctx context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
 	if k.calls++; k.calls == k.at {
 		return errDown
 	}
@@ -75,7 +74,7 @@ func (k *nthFails) Fingerprint(ctx context.Context, version int, items []vault.F
 func TestInsertNeedsAllFingerprints(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	for at := 1; ; at++ {
-		keys := &nthFails{Keyring: keyring(t, 1, 2)}
+		keys := &nthFails{Keyring: newKeyring(t, 1, 2)}
 		s, err := vault.New(vault.Backend{Store: r.store}, keys, nil)
 		require.NoError(t, err)
 		_, err = s.Tokenize(t.Context(), "acme", "v1", of("persons", "name", "nobody"))
@@ -88,26 +87,26 @@ func TestInsertNeedsAllFingerprints(t *testing.T) {
 			return
 		}
 		require.ErrorIs(t, err, vault.ErrUnavailable, "call %d", at)
-		status, err := s.KeyStatus(t.Context())
+		usage, err := s.KeyUsage(t.Context())
 		require.NoError(t, err)
-		require.Zero(t, status.Usage.Rows, "call %d", at)
+		require.Zero(t, usage.Rows, "call %d", at)
 	}
 }
 
 // counting is a Tokenizer that notes the attempts, and fails for one value though it
 // returns a token.
 type counting struct {
-	vault.Formats
+	format.Standard
 	attempts []int
 }
 
 func (*counting) CheckFormat(string) error { return nil }
 
-func (c *counting) Tokens(_ context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
-	results := make([]vault.TokenResult, len(requests))
+func (c *counting) Tokens(_ context.Context, requests []format.Request) ([]format.Result, error) {
+	results := make([]format.Result, len(requests))
 	for i, r := range requests {
 		if r.Value.Reveal() == "boom" {
-			results[i] = vault.TokenResult{Token: "token of an error", Err: errDown}
+			results[i] = format.Result{Token: "token of an error", Err: errDown}
 			continue
 		}
 		c.attempts = append(c.attempts, r.Attempt)
@@ -132,28 +131,28 @@ func TestAttemptsCountFromZero(t *testing.T) {
 // restless is a keyring that says something else each time that it is asked for its
 // versions, and has none of them.
 type restless struct {
-	vault.Keyring
+	keyring.Keyring
 	asked int
 }
 
-func (r *restless) Versions(context.Context) (vault.Versions, error) {
+func (r *restless) Versions(context.Context) (keyring.Versions, error) {
 	r.asked++
-	return vault.Versions{Fingerprint: 100 + r.asked, Seal: 1}, nil
+	return keyring.Versions{Fingerprint: 100 + r.asked, Seal: 1}, nil
 }
 
 // An operation is not repeated without end for want of a key, and not at all for another
 // reason.
 func TestRepetitionsAreBounded(t *testing.T) {
 	r := newRig(t, vault.Options{})
-	keys := &restless{Keyring: keyring(t, 1)}
+	keys := &restless{Keyring: newKeyring(t, 1)}
 	s, err := vault.New(vault.Backend{Store: r.store}, keys, nil)
 	require.NoError(t, err)
 	_, err = s.Tokenize(t.Context(), "acme", "v1", of("persons", "name", "a"))
-	require.ErrorIs(t, err, vault.ErrUnknownKey)
+	require.ErrorIs(t, err, keyring.ErrUnknownKey)
 	require.LessOrEqual(t, keys.asked, 6)
 
 	store := &pausing{Store: r.store}
-	s, err = vault.New(vault.Backend{Store: store}, keyring(t, 1), nil)
+	s, err = vault.New(vault.Backend{Store: store}, newKeyring(t, 1), nil)
 	require.NoError(t, err)
 	_, err = s.Tokenize(t.Context(), "acme", "v1", of("persons", "name", "a"))
 	require.ErrorIs(t, err, vault.ErrValueNotFound)
@@ -174,7 +173,7 @@ func TestExportGoesOn(t *testing.T) {
 	}
 	rows, err := r.store.Rows(ctx, "acme", "v1", tokens[:1])
 	require.NoError(t, err)
-	bad := vault.Sealed{Version: 1, Ciphertext: bytes.Repeat([]byte{7}, 40)}
+	bad := keyring.Sealed{Version: 1, Ciphertext: bytes.Repeat([]byte{7}, 40)}
 	_, err = r.store.Reseal(ctx, []vault.Resealed{{Row: rows[0].ID(), From: rows[0].Sealed, To: bad}})
 	require.NoError(t, err)
 	shown, broken := 0, 0
@@ -184,7 +183,7 @@ func TestExportGoesOn(t *testing.T) {
 			continue
 		}
 		broken++
-		require.ErrorIs(t, err, vault.ErrCorrupt)
+		require.ErrorIs(t, err, keyring.ErrCorrupt)
 		require.Equal(t, tokens[0], e.Token)
 		require.True(t, e.Value.IsZero())
 	}
@@ -200,34 +199,5 @@ func TestPingNeedsTheRequiredKeys(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	require.NoError(t, r.Ping(t.Context()))
 	require.NoError(t, r.with(t, 1, 2).Backfill(t.Context(), 2, nil))
-	require.ErrorIs(t, r.Ping(t.Context()), vault.ErrUnknownKey)
-}
-
-func TestFormatsCheckTheirDomain(t *testing.T) {
-	for _, domain := range []string{"no domain", "a..b", "@", "a.example\r\n", strings.Repeat("a.", 150) + "a"} {
-		formats := &vault.Formats{EmailDomain: domain}
-		require.Error(t, formats.CheckFormat("email"), domain)
-		require.NoError(t, formats.CheckFormat("email:a.example"))
-		_, err := tokenOf(t, formats, "email", "ada@example.com")
-		require.Error(t, err)
-	}
-}
-
-// always is a source that returns one byte for ever.
-type always byte
-
-func (a always) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = byte(a)
-	}
-	return len(p), nil
-}
-
-// A source that is not random is an error, not a call without end.
-func TestRandomnessThatIsNone(t *testing.T) {
-	for value, random := range map[string]io.Reader{"123456": always(0xff), "000000": always(0)} {
-		_, err := tokenOf(t, &vault.Formats{Rand: random}, "digits", value)
-		require.Error(t, err)
-		require.False(t, errors.Is(err, vault.ErrFormat))
-	}
+	require.ErrorIs(t, r.Ping(t.Context()), keyring.ErrUnknownKey)
 }

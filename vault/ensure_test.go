@@ -135,7 +135,7 @@ func TestEnsureVaultRefuses(t *testing.T) {
 		require.ErrorAs(t, err, &invalid, "%q", c.id)
 	}
 	for _, method := range []string{"Vault", "PutVault"} {
-		s, err := vault.New(vault.Backend{Store: &failing{r.store, method}}, keyring(t, 1), nil)
+		s, err := vault.New(vault.Backend{Store: &failing{r.store, method}}, newKeyring(t, 1), nil)
 		require.NoError(t, err)
 		_, err = s.EnsureVault(t.Context(), "acme", "server", "v9", schema)
 		require.ErrorIs(t, err, vault.ErrUnavailable, method)
@@ -172,8 +172,8 @@ func TestEnsureVaultTwiceAtOnce(t *testing.T) {
 				require.NoError(t, err)
 			}}
 			observed := 0
-			s, err := vault.New(vault.Backend{Store: store}, keyring(t, 1), &vault.Options{
-				Observer: vault.ObserverFunc(func(context.Context, vault.Observation) { observed++ }),
+			s, err := vault.New(vault.Backend{Store: store}, newKeyring(t, 1), &vault.Options{
+				Observer: func(context.Context, vault.Observation) { observed++ },
 			})
 			require.NoError(t, err)
 			second, err := s.EnsureVault(t.Context(), "acme", "the second", "v2", schema)

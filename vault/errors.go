@@ -10,10 +10,11 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/oneline"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// The errors that callers tell apart with errors.Is. Most say in their text which vault,
-// table, column or group they are about; none says a value.
+// The errors that callers tell apart with errors.Is, beside each [Reason]. Most say in
+// their text which vault they are about; none says a value.
 var (
 	// ErrNotFound: there is no such vault, or it belongs to another organization. What a
 	// vault does not have is ErrNotFound as well, and one of ErrTableNotFound,
@@ -26,84 +27,84 @@ var (
 	// organization was. What is deleted is never there again, so that no token of it is
 	// given again. Use another ID.
 	ErrDeleted = errors.New("vault: the vault or its organization was deleted, and its ID is not given again; use another ID")
-	// ErrTableNotFound: the vault's schema has no such table.
-	ErrTableNotFound = notFound("vault: no such table")
-	// ErrColumnNotFound: the table has no such column.
-	ErrColumnNotFound = notFound("vault: no such column")
-	// ErrGroupNotFound: no column of the vault is in this column group.
-	ErrGroupNotFound = notFound("vault: no such column group")
-	// ErrNotDeterministic: a value of this column cannot be asked for its token. Keep the
-	// token that the insertion returned.
-	ErrNotDeterministic = errors.New("vault: the column is not deterministic")
-	// ErrNotTokenized: the column has no tokenization, so the vault keeps nothing of it.
-	// Leave the value out, and keep it in a table of yours.
-	ErrNotTokenized = errors.New("vault: the column has no tokenization")
-	// ErrValueNotFound: the value was never inserted into this scope, or was deleted.
-	// Insert it.
-	ErrValueNotFound = notFound("vault: the value has no token")
-	// ErrTokenNotFound: the vault has no such token, or it was deleted.
-	ErrTokenNotFound = notFound("vault: no such token")
-	// ErrFormat: the value does not fit the format of its column.
-	ErrFormat = errors.New("vault: the value does not fit the column's format")
-	// ErrInvalid: an item is not well formed: it has no value or no place, or names a
-	// redaction that does not exist.
-	ErrInvalid = errors.New("vault: the item is not well formed")
-	// ErrTooLong: a value is over Options.MaxValue.
-	ErrTooLong = errors.New("vault: the value is too long")
-	// ErrBatch: a batch is empty or over the limit.
-	ErrBatch = errors.New("vault: the number of items is out of bounds")
-	// ErrTooMuch: the values of a detokenization are over Options.MaxShown together. Ask
-	// for fewer tokens.
-	ErrTooMuch = errors.New("vault: the values are too long together")
-	// ErrForbidden: the caller may not see this much of the value.
-	ErrForbidden = errors.New("vault: the redaction shows more than the caller may see")
 	// ErrScopeInUse: a change of the schema would take values away from their tokens.
 	ErrScopeInUse = errors.New("vault: the column has tokens")
-	// ErrConflict: somebody else changed the schema at the same time. Read it again.
-	ErrConflict = errors.New("vault: the schema was changed by somebody else")
-	// ErrTokenConflict: a value cannot be imported under its token. The token stands for
-	// another value or another column, or was deleted; or the value, of a deterministic
-	// column, has another token; or two items of the call contradict each other. Nothing
-	// was imported. Leave the item out, and replace its token, where you keep it, by one
-	// that Insert gives.
-	ErrTokenConflict = errors.New("vault: the token and its value contradict what is stored")
-	// ErrExhausted: no free token of the column's format was found. Give the column a
-	// format with more room.
-	ErrExhausted = errors.New("vault: the format has no room for another token")
 	// ErrFull: the store keeps no more for the organization. Delete tokens that are not
 	// needed.
 	ErrFull = errors.New("vault: the store keeps no more for this organization")
-	// ErrCorrupt: what is stored under a token does not open: it was changed, or moved
-	// here from another place, or another key was loaded under the number of its own.
-	// Load the right key, restore the row from a backup, or delete the token.
-	ErrCorrupt = errors.New("vault: a stored value is corrupt")
-	// ErrUnknownKey: what is stored needs a version of a key that is not loaded. Load it.
-	ErrUnknownKey = errors.New("vault: a key version is not loaded")
-	// ErrWrongKey: a version of a key is not the one that the store began with. Start
-	// with that one.
-	ErrWrongKey = errors.New("vault: the store was begun with another key: start with that one")
-	// ErrKeyRetired: a version of a key was retired. Make another one the primary
-	// version.
-	ErrKeyRetired = errors.New("vault: the key version is retired")
-	// ErrKeyInUse: the version of a key is still needed. Finish the rotation first.
-	ErrKeyInUse = errors.New("vault: the key version is in use")
 	// ErrUnavailable: the store, the keyring or the tokenizer failed. Whether an
 	// insertion took effect is unknown; repeat it.
 	ErrUnavailable = errors.New("vault: unavailable")
 )
 
-// notFound returns an error with a text of its own that is [ErrNotFound] as well.
-func notFound(text string) error { return &missing{text} }
+// Reason is why a batch is refused, or an item of one: an error, to be compared by
+// errors.Is, or found by errors.As and told apart by a switch. Most come in an
+// [ItemError], with a text that names the table, column or group.
+type Reason string
 
-type missing struct{ text string }
+// The reasons. Those whose names end in NotFound are [ErrNotFound] as well.
+const (
+	// ErrTableNotFound: the vault's schema has no such table.
+	ErrTableNotFound Reason = "vault: no such table"
+	// ErrColumnNotFound: the table has no such column.
+	ErrColumnNotFound Reason = "vault: no such column"
+	// ErrGroupNotFound: no column of the vault is in this column group.
+	ErrGroupNotFound Reason = "vault: no such column group"
+	// ErrValueNotFound: the value was never inserted into this scope, or was deleted.
+	// Insert it.
+	ErrValueNotFound Reason = "vault: the value has no token"
+	// ErrTokenNotFound: the vault has no such token, or it was deleted.
+	ErrTokenNotFound Reason = "vault: no such token"
+	// ErrNotDeterministic: a value of this column cannot be asked for its token. Keep the
+	// token that the insertion returned.
+	ErrNotDeterministic Reason = "vault: the column is not deterministic"
+	// ErrNotTokenized: the column has no tokenization, so the vault keeps nothing of it.
+	// Leave the value out, and keep it in a table of yours.
+	ErrNotTokenized Reason = "vault: the column has no tokenization"
+	// ErrInvalid: a batch or an item is not well formed. The batch is empty or over
+	// Options.MaxItems; or the item has no value or no place, has a value over
+	// Options.MaxValue, or names a redaction that does not exist.
+	ErrInvalid Reason = "vault: the item is not well formed"
+	// ErrTooMuch: the values of a detokenization are over Options.MaxShown together. Ask
+	// for fewer tokens.
+	ErrTooMuch Reason = "vault: the values are too long together"
+	// ErrForbidden: the caller may not see this much of the value.
+	ErrForbidden Reason = "vault: the redaction shows more than the caller may see"
+	// ErrTokenConflict: a value cannot be imported under its token. The token stands for
+	// another value or another column, or was deleted; or the value, of a deterministic
+	// column, has another token; or two items of the call contradict each other. Nothing
+	// was imported. Leave the item out, and replace its token, where you keep it, by one
+	// that Insert gives.
+	ErrTokenConflict Reason = "vault: the token and its value contradict what is stored"
+)
 
-func (e *missing) Error() string { return e.text }
-func (e *missing) Unwrap() error { return ErrNotFound }
+// Error says what is wrong.
+func (r Reason) Error() string { return string(r) }
+
+// Unwrap returns [ErrNotFound] for what is not there, else nil.
+func (r Reason) Unwrap() error {
+	switch r {
+	case ErrTableNotFound, ErrColumnNotFound, ErrGroupNotFound, ErrValueNotFound, ErrTokenNotFound:
+		return ErrNotFound
+	}
+	return nil
+}
+
+// invalid is an [ErrInvalid] with a text of its own.
+type invalid string
+
+const (
+	errTooLong = invalid("vault: the value is too long")
+	errBatch   = invalid("vault: the number of items is out of bounds")
+)
+
+func (e invalid) Error() string { return string(e) }
+func (e invalid) Unwrap() error { return ErrInvalid }
 
 // isNoVault reports whether an error says that there is no vault, and not that something
 // is not in it.
 func isNoVault(err error) bool {
-	var within *missing
+	var within Reason
 	return errors.Is(err, ErrNotFound) && !errors.As(err, &within)
 }
 
@@ -294,11 +295,12 @@ func (p *problems) err() error {
 
 // sentinels are the errors of a store or a keyring that mean what they say.
 var sentinels = []error{
-	ErrNotFound, ErrExists, ErrDeleted, ErrTokenNotFound, ErrScopeInUse, ErrConflict, ErrFull, ErrCorrupt, ErrUnknownKey, ErrWrongKey,
-	ErrKeyRetired, ErrKeyInUse, ErrUnavailable,
+	ErrNotFound, ErrExists, ErrDeleted, ErrTokenNotFound, ErrScopeInUse, ErrFull, keyring.ErrCorrupt,
+	keyring.ErrUnknownKey, keyring.ErrWrongKey, keyring.ErrRetired, keyring.ErrInUse, ErrUnavailable,
 }
 
-// unavailable marks a backend's failure. Sentinels pass as they are.
+// unavailable marks a backend's failure. Sentinels pass as they are, but for ErrConflict,
+// which is for those who try again.
 func unavailable(what string, err error) error {
 	if err == nil {
 		return nil

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
@@ -141,7 +141,7 @@ func Example_rotation() {
 	// 4. seal each value with it.
 	err = promoted.Rewrap(ctx, nil)
 	fmt.Println("rewrap", err)
-	err = errors.Join(promoted.Retire(ctx, vault.FingerprintKey, 1, nil), promoted.Retire(ctx, vault.SealKey, 1, nil)) // 5. forget the old one
+	err = errors.Join(promoted.Retire(ctx, keyring.FingerprintKey, 1, nil), promoted.Retire(ctx, keyring.SealKey, 1, nil)) // 5. forget the old one
 	fmt.Println("retire", err)
 
 	after := exampleService(db.Vault().Store, exampleKey(2))
@@ -154,56 +154,6 @@ func Example_rotation() {
 	// true <nil>
 }
 
-// upperCodes is a Tokenizer with a format of the host's own, beside all of Formats.
-type upperCodes struct{ vault.Formats }
-
-func (u *upperCodes) CheckFormat(format string) error {
-	if format == "code" {
-		return nil
-	}
-	return u.Formats.CheckFormat(format)
-}
-
-func (u *upperCodes) Tokens(ctx context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
-	ours := slices.Clone(requests)
-	for i := range ours {
-		if ours[i].Field.Format == "code" {
-			ours[i].Field.Format = "prefix:c-"
-		}
-	}
-	results, err := u.Formats.Tokens(ctx, ours)
-	for i := range results {
-		if requests[i].Field.Format == "code" {
-			results[i].Token = strings.ToUpper(results[i].Token)
-		}
-	}
-	return results, err
-}
-
-func (u *upperCodes) CheckTokens(ctx context.Context, pairs []vault.TokenPair) ([]error, error) {
-	ours := slices.Clone(pairs)
-	for i := range ours {
-		if ours[i].Field.Format == "code" {
-			ours[i].Field.Format = "prefix:c-"
-			ours[i].Token = strings.ToLower(ours[i].Token)
-		}
-	}
-	return u.Formats.CheckTokens(ctx, ours)
-}
-
-func ExampleTokenizer() {
-	s := vault.Schema{Tables: []vault.Table{{Name: "parts", Columns: []vault.Column{{Name: "serial", Tokenization: vault.Deterministic, Format: "code"}}}}}
-	fmt.Println(s.Validate(nil))
-	fmt.Println(s.Validate(new(upperCodes)))
-	requests := []vault.TokenRequest{{Field: vault.Field{Format: "code"}, Value: vault.NewValue("12345")}}
-	tokens, err := new(upperCodes).Tokens(context.Background(), requests)
-	fmt.Println(tokens[0].Token[:2], len(tokens[0].Token), tokens[0].Err, err)
-	// Output:
-	// vault: invalid request: tables[0].columns[0].format: must be "uuid", "prefix:NAME_", "digits" (or "digits:luhn", "digits:last4", "digits:luhn,last4") or "email" (or "email:DOMAIN")
-	// <nil>
-	// C- 28 <nil> <nil>
-}
-
 // What the service does can be counted, without a value in it.
 func ExampleObserver() {
 	ctx := context.Background()
@@ -212,14 +162,14 @@ func ExampleObserver() {
 		fmt.Println(err)
 		return
 	}
-	keyring, err := localkeys.New(exampleKey(1))
+	keys, err := localkeys.New(exampleKey(1))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	s, err := vault.New(db.Vault(), keyring, &vault.Options{Observer: vault.ObserverFunc(func(_ context.Context, o vault.Observation) {
+	s, err := vault.New(db.Vault(), keys, &vault.Options{Observer: func(_ context.Context, o vault.Observation) {
 		fmt.Println(o.Kind, o.Organization, o.Vault, o.Items, o.Err)
-	})})
+	}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -230,15 +180,4 @@ func ExampleObserver() {
 	// Output:
 	// vault_created acme v1 1 <nil>
 	// tokenized acme v1 1 item 0: vault: the value has no token
-}
-
-func ExampleParseMask() {
-	for _, mask := range []string{"0*4", "1*@", "*"} {
-		m, err := vault.ParseMask(mask)
-		fmt.Println(m.Apply("ada.lovelace@example.com"), err)
-	}
-	// Output:
-	// ********.com <nil>
-	// a********@example.com <nil>
-	// ******** <nil>
 }

@@ -5,13 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-)
 
-// Exported is a token, where its value belongs, and what is shown of it.
-type Exported struct {
-	Scope string // the column group, or table.column
-	Revealed
-}
+	"github.com/seed-6363c74e/mortise/vault/keyring"
+)
 
 // Export iterates over all tokens of a vault, by token. Each shows as much as allow says;
 // see [Service.Detokenize]. The audit trail has an event for every page of tokens, before
@@ -19,22 +15,22 @@ type Exported struct {
 //
 // A token whose value is corrupt comes with a [*TokenError], and the iteration goes on.
 // It ends after any other error.
-func (s *Service) Export(ctx context.Context, org string, by Actor, vault string, allow RedactionPolicy) iter.Seq2[Exported, error] {
-	return func(yield func(Exported, error) bool) {
+func (s *Service) Export(ctx context.Context, org string, by Actor, vault string, allow RedactionPolicy) iter.Seq2[Revealed, error] {
+	return func(yield func(Revealed, error) bool) {
 		for after := ""; ; {
 			start := s.start()
 			var page []exported
-			err := s.withKeys(ctx, func(*Versions) (err error) {
+			err := s.withKeys(ctx, func(*keyring.Versions) (err error) {
 				page, err = s.exportPage(ctx, org, by, vault, after, allow)
 				return err
 			})
 			s.observe(ctx, start, Observation{Kind: KindExported, Organization: org, Vault: vault, Actor: by, Items: len(page), Err: err})
 			if err != nil {
-				yield(Exported{}, err)
+				yield(Revealed{}, err)
 				return
 			}
 			for _, e := range page {
-				if !yield(e.Exported, e.err) {
+				if !yield(e.Revealed, e.err) {
 					return
 				}
 			}
@@ -50,7 +46,7 @@ const exportPage = 500
 
 // exported is a token of a page, and that its value is corrupt if it is.
 type exported struct {
-	Exported
+	Revealed
 	err error
 }
 
@@ -80,10 +76,10 @@ func (s *Service) exportPage(ctx context.Context, org string, by Actor, vault, a
 	page := make([]exported, len(rows))
 	err = s.show(ctx, k, rows, redactions, func(i int, value Value, err error) error {
 		r := &rows[i]
-		if err != nil && !errors.Is(err, ErrCorrupt) {
+		if err != nil && !errors.Is(err, keyring.ErrCorrupt) {
 			return err
 		}
-		page[i] = exported{Exported{r.Scope, Revealed{r.Token, redactions[i], value}}, err}
+		page[i] = exported{Revealed{r.Token, r.Scope, redactions[i], value}, err}
 		if err == nil {
 			e.Tokens = append(e.Tokens, AuditToken{Token: r.Token, Scope: r.Scope, Redaction: redactions[i]})
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/seed-6363c74e/mortise/internal/hook"
+	"github.com/seed-6363c74e/mortise/vault/format"
 )
 
 // hookError is an error of a keyring or a tokenizer. Of this package's errors it is none
@@ -28,10 +29,10 @@ func (e *hookError) Is(target error) bool {
 // As is asked by errors.As.
 func (e *hookError) As(target any) bool {
 	switch target.(type) {
-	case **BatchError, **ItemError, **TokenError, **TakenError, **ValidationError, *Problem:
+	case *Reason, **BatchError, **ItemError, **TokenError, **TakenError, **ValidationError, *Problem:
 		return false
-	case **FormatError: // says something to who may read ErrFormat
-		return e.means == ErrFormat && errors.As(e.err, target)
+	case **format.Error: // says something to who may read ErrMismatch
+		return e.means == format.ErrMismatch && errors.As(e.err, target)
 	}
 	return errors.As(e.err, target)
 }
@@ -54,7 +55,7 @@ func fromHook(err error, meanings ...error) error {
 // ownErrors are all of this package.
 var ownErrors = append([]error{
 	ErrTableNotFound, ErrColumnNotFound, ErrGroupNotFound, ErrNotDeterministic, ErrNotTokenized, ErrValueNotFound,
-	ErrFormat, ErrInvalid, ErrTooLong, ErrBatch, ErrTooMuch, ErrForbidden, ErrTokenConflict, ErrExhausted, ErrStale,
+	format.ErrMismatch, ErrInvalid, ErrTooMuch, ErrForbidden, ErrTokenConflict, format.ErrExhausted, ErrConflict,
 }, sentinels...)
 
 // isItems reports whether an error from fromHook is about one item.

@@ -11,13 +11,15 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // speaking is a keyring and a tokenizer whose calls, or whose answers for one item, fail
 // with an error.
 type speaking struct {
-	vault.Keyring
-	vault.Formats
+	keyring.Keyring
+	format.Standard
 	method string
 	err    error
 	calls  int
@@ -31,43 +33,43 @@ func (s *speaking) says(method string) error {
 	return s.err
 }
 
-func (*speaking) Limits() vault.BatchLimits { return vault.BatchLimits{} }
+func (*speaking) Limits() keyring.Limits { return keyring.Limits{} }
 
-func (s *speaking) Versions(ctx context.Context) (vault.Versions, error) {
+func (s *speaking) Versions(ctx context.Context) (keyring.Versions, error) {
 	v, err := s.Keyring.Versions(ctx)
 	return v, errors.Join(s.says("Versions"), err)
 }
 
-func (s *speaking) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+func (s *speaking) Fingerprint(ctx context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
 	return errors.Join(s.says("Fingerprint"), s.Keyring.Fingerprint(ctx, version, items, dst))
 }
 
-func (s *speaking) Seal(ctx context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
+func (s *speaking) Seal(ctx context.Context, items []keyring.SealItem) ([]keyring.SealResult, error) {
 	results, err := s.Keyring.Seal(ctx, items)
 	if err := s.says("Seal item"); err != nil {
-		results[0] = vault.SealResult{Err: err}
+		results[0] = keyring.SealResult{Err: err}
 	}
 	return results, errors.Join(s.says("Seal"), err)
 }
 
-func (s *speaking) Open(ctx context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
+func (s *speaking) Open(ctx context.Context, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 	results, err := s.Keyring.Open(ctx, items)
 	if err := s.says("Open item"); err != nil {
-		results[0] = vault.OpenResult{Err: err}
+		results[0] = keyring.OpenResult{Err: err}
 	}
 	return results, errors.Join(s.says("Open"), err)
 }
 
-func (s *speaking) Tokens(ctx context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
-	results, err := s.Formats.Tokens(ctx, requests)
+func (s *speaking) Tokens(ctx context.Context, requests []format.Request) ([]format.Result, error) {
+	results, err := s.Standard.Tokens(ctx, requests)
 	if err := s.says("Tokens item"); err != nil {
-		results[0] = vault.TokenResult{Err: err}
+		results[0] = format.Result{Err: err}
 	}
 	return results, errors.Join(s.says("Tokens"), err)
 }
 
-func (s *speaking) CheckTokens(ctx context.Context, pairs []vault.TokenPair) ([]error, error) {
-	errs, err := s.Formats.CheckTokens(ctx, pairs)
+func (s *speaking) CheckTokens(ctx context.Context, pairs []format.Pair) ([]error, error) {
+	errs, err := s.Standard.CheckTokens(ctx, pairs)
 	if err := s.says("CheckTokens item"); err != nil {
 		errs[0] = err
 	}
@@ -79,10 +81,10 @@ func own(err error) []string {
 	var is []string
 	for _, e := range []error{
 		vault.ErrNotFound, vault.ErrExists, vault.ErrTableNotFound, vault.ErrColumnNotFound, vault.ErrGroupNotFound,
-		vault.ErrNotDeterministic, vault.ErrNotTokenized, vault.ErrValueNotFound, vault.ErrTokenNotFound, vault.ErrFormat,
-		vault.ErrInvalid, vault.ErrTooLong, vault.ErrBatch, vault.ErrTooMuch, vault.ErrForbidden, vault.ErrScopeInUse,
-		vault.ErrConflict, vault.ErrTokenConflict, vault.ErrExhausted, vault.ErrFull, vault.ErrCorrupt, vault.ErrUnknownKey,
-		vault.ErrWrongKey, vault.ErrKeyRetired, vault.ErrKeyInUse, vault.ErrStale,
+		vault.ErrNotDeterministic, vault.ErrNotTokenized, vault.ErrValueNotFound, vault.ErrTokenNotFound, format.ErrMismatch,
+		vault.ErrInvalid, vault.ErrTooMuch, vault.ErrForbidden, vault.ErrScopeInUse,
+		vault.ErrConflict, vault.ErrTokenConflict, format.ErrExhausted, vault.ErrFull, keyring.ErrCorrupt, keyring.ErrUnknownKey,
+		keyring.ErrWrongKey, keyring.ErrRetired, keyring.ErrInUse,
 	} {
 		if errors.Is(err, e) {
 			is = append(is, e.Error())
@@ -97,19 +99,19 @@ func own(err error) []string {
 func TestErrorsOfHooksThatMeanSomethingElse(t *testing.T) {
 	ctx := t.Context()
 	foreign := errors.Join(errDown, vault.ErrNotFound, vault.ErrExists, vault.ErrTokenNotFound, vault.ErrValueNotFound, vault.ErrForbidden,
-		vault.ErrInvalid, vault.ErrTooMuch, vault.ErrTooLong, vault.ErrBatch, vault.ErrTokenConflict, vault.ErrScopeInUse, vault.ErrConflict,
-		vault.ErrFull, vault.ErrWrongKey, vault.ErrKeyRetired, vault.ErrKeyInUse, vault.ErrStale, vault.ErrTableNotFound, vault.ErrUnavailable,
+		vault.ErrInvalid, vault.ErrTooMuch, vault.ErrTokenConflict, vault.ErrScopeInUse, vault.ErrConflict,
+		vault.ErrFull, keyring.ErrWrongKey, keyring.ErrRetired, keyring.ErrInUse, vault.ErrTableNotFound, vault.ErrUnavailable,
 		&vault.BatchError{Items: []*vault.ItemError{{Index: 7, Err: vault.ErrInvalid}}}, &vault.TokenError{Token: "theirs", Err: errDown},
 		&vault.TakenError{Rows: []int{99}}, vault.Problem{Path: mortise.Path{{Field: "theirs"}}}, &vault.ValidationError{})
 	for method, means := range map[string]error{
-		"Versions": vault.ErrUnknownKey, "Fingerprint": vault.ErrUnknownKey, "Seal": vault.ErrUnknownKey, "Open": vault.ErrUnknownKey,
-		"Seal item": vault.ErrUnknownKey, "Open item": vault.ErrUnknownKey, "Tokens": nil, "CheckTokens": nil,
-		"Tokens item": vault.ErrFormat, "CheckTokens item": vault.ErrFormat,
+		"Versions": keyring.ErrUnknownKey, "Fingerprint": keyring.ErrUnknownKey, "Seal": keyring.ErrUnknownKey, "Open": keyring.ErrUnknownKey,
+		"Seal item": keyring.ErrUnknownKey, "Open item": keyring.ErrUnknownKey, "Tokens": nil, "CheckTokens": nil,
+		"Tokens item": format.ErrMismatch, "CheckTokens item": format.ErrMismatch,
 	} {
 		r := newRig(t, vault.Options{})
 		token := insert(t, r.Service, of("persons", "name", "Ada"))[0]
 		do := func(err error) error {
-			hook := &speaking{Keyring: keyring(t, 1), method: method, err: err}
+			hook := &speaking{Keyring: newKeyring(t, 1), method: method, err: err}
 			s, err := vault.New(vault.Backend{Store: r.store}, hook, &vault.Options{Tokenizer: hook, Logger: slog.New(slog.DiscardHandler)})
 			require.NoError(t, err)
 			switch method {
@@ -128,14 +130,14 @@ func TestErrorsOfHooksThatMeanSomethingElse(t *testing.T) {
 		require.ErrorIs(t, err, vault.ErrUnavailable, method)
 		require.Empty(t, own(err), method)
 		for _, as := range []any{
-			new(*vault.BatchError), new(*vault.ItemError), new(*vault.TokenError), new(*vault.TakenError), new(*vault.ValidationError), new(vault.Problem),
+			new(vault.Reason), new(*vault.BatchError), new(*vault.ItemError), new(*vault.TokenError), new(*vault.TakenError), new(*vault.ValidationError), new(vault.Problem),
 		} {
 			require.False(t, errors.As(err, as), "%s: %T", method, as)
 		}
 		if means == nil {
 			continue
 		}
-		err = do(errors.Join(foreign, means, vault.ErrCorrupt))
+		err = do(errors.Join(foreign, means, keyring.ErrCorrupt))
 		require.Equal(t, []string{means.Error()}, own(err), method)
 		require.NotErrorIs(t, err, vault.ErrUnavailable, method)
 	}
@@ -143,11 +145,11 @@ func TestErrorsOfHooksThatMeanSomethingElse(t *testing.T) {
 
 // skipping is a keyring that leaves out the fingerprints from one on, of some version.
 type skipping struct {
-	vault.Keyring
+	keyring.Keyring
 	version, from int
 }
 
-func (k *skipping) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+func (k *skipping) Fingerprint(ctx context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
 	n := len(items)
 	if version == k.version && items[0].Scope.Organization != "" {
 		n = min(n, k.from)
@@ -158,7 +160,7 @@ func (k *skipping) Fingerprint(ctx context.Context, version int, items []vault.F
 // Values whose fingerprints a keyring leaves out are none that are the same.
 func TestFingerprintsThatAreLeftOut(t *testing.T) {
 	ctx := t.Context()
-	for _, k := range []*skipping{{keyring(t, 1, 2), 1, 0}, {keyring(t, 1, 2), 1, 1}, {keyring(t, 1, 2), 2, 1}, {keyring(t, 2, 1), 1, 1}} {
+	for _, k := range []*skipping{{newKeyring(t, 1, 2), 1, 0}, {newKeyring(t, 1, 2), 1, 1}, {newKeyring(t, 1, 2), 2, 1}, {newKeyring(t, 2, 1), 1, 1}} {
 		r := newRig(t, vault.Options{})
 		insert(t, r.Service, of("persons", "name", "Ada", "Bob", "Cyd"))
 		s, err := vault.New(vault.Backend{Store: r.store}, k, nil)
@@ -173,28 +175,28 @@ func TestFingerprintsThatAreLeftOut(t *testing.T) {
 		for _, err := range errs {
 			require.ErrorIs(t, err, vault.ErrUnavailable)
 		}
-		status, err := r.KeyStatus(ctx)
+		usage, err := r.KeyUsage(ctx)
 		require.NoError(t, err)
-		require.Equal(t, 3, status.Usage.Rows)
-		require.Zero(t, status.Usage.Fingerprints[2])
+		require.Equal(t, 3, usage.Rows)
+		require.Zero(t, usage.Fingerprints[2])
 	}
 }
 
 // telling is a tokenizer that makes tokens of values.
 type telling struct {
-	vault.Formats
+	format.Standard
 	token func(value string) string
 }
 
-func (t *telling) Tokens(_ context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
-	results := make([]vault.TokenResult, len(requests))
+func (t *telling) Tokens(_ context.Context, requests []format.Request) ([]format.Result, error) {
+	results := make([]format.Result, len(requests))
 	for i := range requests {
 		results[i].Token = t.token(requests[i].Value.Reveal())
 	}
 	return results, nil
 }
 
-func (*telling) CheckTokens(_ context.Context, pairs []vault.TokenPair) ([]error, error) {
+func (*telling) CheckTokens(_ context.Context, pairs []format.Pair) ([]error, error) {
 	return make([]error, len(pairs)), nil
 }
 
@@ -206,21 +208,21 @@ func TestTokensThatAreTheirValues(t *testing.T) {
 		require.ErrorIs(t, err, vault.ErrUnavailable)
 		require.NotContains(t, err.Error(), token)
 		err = imports(t, r.Service, withToken("persons", "name", "Eve", uuidA), withToken("persons", "name", value, token))
-		require.Equal(t, []int{1}, indexes(t, err, vault.ErrFormat))
+		require.Equal(t, []int{1}, indexes(t, err, format.ErrMismatch))
 		require.NotContains(t, err.Error(), token)
-		status, err := r.KeyStatus(t.Context())
+		usage, err := r.KeyUsage(t.Context())
 		require.NoError(t, err)
-		require.Zero(t, status.Usage.Rows)
+		require.Zero(t, usage.Rows)
 	}
 }
 
 // What a tokenizer says would fit reaches the caller, and nobody's else does.
 func TestFormatErrorsOfHooks(t *testing.T) {
-	says := &vault.FormatError{Message: "a name is needed"}
+	says := &format.Error{Message: "a name is needed"}
 	require.EqualError(t, says, "vault: the value does not fit the column's format: a name is needed")
 	do := func(method string, err error) error {
 		r := newRig(t, vault.Options{})
-		hook := &speaking{Keyring: keyring(t, 1), method: method, err: err}
+		hook := &speaking{Keyring: newKeyring(t, 1), method: method, err: err}
 		s, err := vault.New(vault.Backend{Store: r.store}, hook, &vault.Options{Tokenizer: hook, Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		if method == "CheckTokens item" {
@@ -231,14 +233,14 @@ func TestFormatErrorsOfHooks(t *testing.T) {
 	}
 	for _, method := range []string{"Tokens item", "CheckTokens item"} {
 		err := do(method, fmt.Errorf("theirs: %w", says))
-		require.Equal(t, []int{0}, indexes(t, err, vault.ErrFormat))
-		var got *vault.FormatError
+		require.Equal(t, []int{0}, indexes(t, err, format.ErrMismatch))
+		var got *format.Error
 		require.ErrorAs(t, err, &got)
 		require.Same(t, says, got)
 	}
-	for _, err := range []error{do("Seal item", errors.Join(says, vault.ErrUnknownKey)), do("Tokens", says), do("Fingerprint", says)} {
-		require.NotErrorIs(t, err, vault.ErrFormat)
-		var got *vault.FormatError
+	for _, err := range []error{do("Seal item", errors.Join(says, keyring.ErrUnknownKey)), do("Tokens", says), do("Fingerprint", says)} {
+		require.NotErrorIs(t, err, format.ErrMismatch)
+		var got *format.Error
 		require.NotErrorAs(t, err, &got)
 	}
 }

@@ -9,40 +9,42 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/name"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // safeKeyring is the host's keyring for batches of any size: it splits them, has panics
 // as errors, and answers for every item or not at all.
 type safeKeyring struct {
-	keyring Keyring
-	limits  BatchLimits
+	keyring keyring.Keyring
+	limits  keyring.Limits
 	log     *slog.Logger
 }
 
 const keyringHook = "the keyring"
 
-func newSafeKeyring(keyring Keyring, log *slog.Logger) (k *safeKeyring, err error) {
+func newSafeKeyring(keyring keyring.Keyring, log *slog.Logger) (k *safeKeyring, err error) {
 	defer hook.Recover(context.Background(), log, keyringHook, &err)
 	return &safeKeyring{keyring, keyring.Limits(), log}, nil
 }
 
-func (k *safeKeyring) Versions(ctx context.Context) (v Versions, err error) {
+func (k *safeKeyring) Versions(ctx context.Context) (v keyring.Versions, err error) {
 	defer hook.Recover(ctx, k.log, keyringHook, &err)
 	v, err = k.keyring.Versions(ctx)
-	return v, fromHook(err, ErrUnknownKey)
+	return v, fromHook(err, keyring.ErrUnknownKey)
 }
 
 // Fingerprint writes the fingerprints of items to dst.
-func (k *safeKeyring) Fingerprint(ctx context.Context, version int, items []FingerprintItem, dst []Fingerprint) (err error) {
+func (k *safeKeyring) Fingerprint(ctx context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) (err error) {
 	defer hook.Recover(ctx, k.log, keyringHook, &err)
 	for from := 0; from < len(items); {
-		to := partEnd(k.limits, items, from, (*FingerprintItem).size)
+		to := partEnd(k.limits, items, from, fingerprintSize)
 		part := dst[from:to]
 		clear(part) // dst may hold the fingerprints of another version
 		if err := k.keyring.Fingerprint(ctx, version, items[from:to], part); err != nil {
-			return fromHook(err, ErrUnknownKey)
+			return fromHook(err, keyring.ErrUnknownKey)
 		}
-		if slices.Contains(part, Fingerprint{}) {
+		if slices.Contains(part, keyring.Fingerprint{}) {
 			return errNoAnswer
 		}
 		from = to
@@ -51,19 +53,19 @@ func (k *safeKeyring) Fingerprint(ctx context.Context, version int, items []Fing
 }
 
 // Seal seals all items. It is an error if one of them could not be sealed.
-func (k *safeKeyring) Seal(ctx context.Context, items []SealItem) (results []SealResult, err error) {
+func (k *safeKeyring) Seal(ctx context.Context, items []keyring.SealItem) (results []keyring.SealResult, err error) {
 	defer hook.Recover(ctx, k.log, keyringHook, &err)
-	call := func(part []SealItem) ([]SealResult, error) {
+	call := func(part []keyring.SealItem) ([]keyring.SealResult, error) {
 		results, err := k.keyring.Seal(ctx, part)
-		return results, fromHook(err, ErrUnknownKey)
+		return results, fromHook(err, keyring.ErrUnknownKey)
 	}
-	if results, err = inParts(keyringHook, k.limits, items, (*SealItem).size, call); err != nil {
+	if results, err = inParts(keyringHook, k.limits, items, sealSize, call); err != nil {
 		return nil, err
 	}
 	for i := range results {
 		switch r := &results[i]; {
 		case r.Err != nil:
-			return nil, fromHook(r.Err, ErrUnknownKey)
+			return nil, fromHook(r.Err, keyring.ErrUnknownKey)
 		case r.Sealed.Version <= 0 || len(r.Sealed.Ciphertext) == 0:
 			return nil, errNoAnswer // what would be stored could never be opened
 		}
@@ -73,13 +75,13 @@ func (k *safeKeyring) Seal(ctx context.Context, items []SealItem) (results []Sea
 
 // Open opens items. The error of one is ErrCorrupt or ErrUnknownKey; after any other, all
 // have failed.
-func (k *safeKeyring) Open(ctx context.Context, items []OpenItem) (results []OpenResult, err error) {
+func (k *safeKeyring) Open(ctx context.Context, items []keyring.OpenItem) (results []keyring.OpenResult, err error) {
 	defer hook.Recover(ctx, k.log, keyringHook, &err)
-	call := func(part []OpenItem) ([]OpenResult, error) {
+	call := func(part []keyring.OpenItem) ([]keyring.OpenResult, error) {
 		results, err := k.keyring.Open(ctx, part)
-		return results, fromHook(err, ErrUnknownKey)
+		return results, fromHook(err, keyring.ErrUnknownKey)
 	}
-	if results, err = inParts(keyringHook, k.limits, items, (*OpenItem).size, call); err != nil {
+	if results, err = inParts(keyringHook, k.limits, items, openSize, call); err != nil {
 		return nil, err
 	}
 	for i := range results {
@@ -87,7 +89,7 @@ func (k *safeKeyring) Open(ctx context.Context, items []OpenItem) (results []Ope
 		case r.Err != nil:
 			// Of one that is both: a key can be loaded, and what is corrupt is thrown
 			// away.
-			if r.Err = fromHook(r.Err, ErrUnknownKey, ErrCorrupt); !isItems(r.Err) {
+			if r.Err = fromHook(r.Err, keyring.ErrUnknownKey, keyring.ErrCorrupt); !isItems(r.Err) {
 				return nil, r.Err
 			}
 		case r.Value.IsZero():
@@ -100,14 +102,14 @@ func (k *safeKeyring) Open(ctx context.Context, items []OpenItem) (results []Ope
 
 // safeTokenizer is the host's tokenizer, in the same way.
 type safeTokenizer struct {
-	tokenizer Tokenizer
-	limits    BatchLimits
+	tokenizer format.Tokenizer
+	limits    keyring.Limits
 	log       *slog.Logger
 }
 
 const tokenizerHook = "the tokenizer"
 
-func newSafeTokenizer(tokenizer Tokenizer, log *slog.Logger) (t *safeTokenizer, err error) {
+func newSafeTokenizer(tokenizer format.Tokenizer, log *slog.Logger) (t *safeTokenizer, err error) {
 	defer hook.Recover(context.Background(), log, tokenizerHook, &err)
 	return &safeTokenizer{tokenizer, tokenizer.Limits(), log}, nil
 }
@@ -119,48 +121,48 @@ func (t *safeTokenizer) CheckFormat(format string) (err error) {
 	return err
 }
 
-// Tokens makes tokens. The error of a request is ErrFormat or ErrExhausted; after any
+// Tokens makes tokens. The error of a request is ErrMismatch or ErrExhausted; after any
 // other, all have failed.
-func (t *safeTokenizer) Tokens(ctx context.Context, requests []TokenRequest) (results []TokenResult, err error) {
+func (t *safeTokenizer) Tokens(ctx context.Context, requests []format.Request) (results []format.Result, err error) {
 	defer hook.Recover(ctx, t.log, tokenizerHook, &err)
-	call := func(part []TokenRequest) ([]TokenResult, error) {
+	call := func(part []format.Request) ([]format.Result, error) {
 		results, err := t.tokenizer.Tokens(ctx, part)
 		return results, fromHook(err)
 	}
-	if results, err = inParts(tokenizerHook, t.limits, requests, (*TokenRequest).size, call); err != nil {
+	if results, err = inParts(tokenizerHook, t.limits, requests, requestSize, call); err != nil {
 		return nil, err
 	}
 	for i := range results {
 		switch r := &results[i]; {
 		case r.Err != nil:
-			if r.Err = fromHook(r.Err, ErrFormat, ErrExhausted); !isItems(r.Err) {
+			if r.Err = fromHook(r.Err, format.ErrMismatch, format.ErrExhausted); !isItems(r.Err) {
 				return nil, r.Err
 			}
 		case name.Problem(r.Token) != "":
 			return nil, fmt.Errorf("%w: the tokenizer made a token that is none: it %s", ErrUnavailable,
 				name.Problem(r.Token))
-		case isValue(r.Token, requests[i].Value):
+		case (&format.Pair{Value: requests[i].Value, Token: r.Token}).ShowsValue():
 			return nil, fmt.Errorf("%w: the tokenizer made a token that is its value", ErrUnavailable)
 		}
 	}
 	return results, nil
 }
 
-// CheckTokens checks pairs. The error of one is ErrFormat; after any other, all have
+// CheckTokens checks pairs. The error of one is ErrMismatch; after any other, all have
 // failed. What can be the token of no value is told by itself: no tokenizer has to know.
-func (t *safeTokenizer) CheckTokens(ctx context.Context, pairs []TokenPair) (errs []error, err error) {
+func (t *safeTokenizer) CheckTokens(ctx context.Context, pairs []format.Pair) (errs []error, err error) {
 	defer hook.Recover(ctx, t.log, tokenizerHook, &err)
-	call := func(part []TokenPair) ([]error, error) {
+	call := func(part []format.Pair) ([]error, error) {
 		errs, err := t.tokenizer.CheckTokens(ctx, part)
 		return errs, fromHook(err)
 	}
-	if errs, err = inParts(tokenizerHook, t.limits, pairs, (*TokenPair).size, call); err != nil {
+	if errs, err = inParts(tokenizerHook, t.limits, pairs, pairSize, call); err != nil {
 		return nil, err
 	}
 	for i := range errs {
 		if errs[i] == nil {
-			errs[i] = pairs[i].check()
-		} else if errs[i] = fromHook(errs[i], ErrFormat); !isItems(errs[i]) {
+			errs[i] = pairs[i].Check()
+		} else if errs[i] = fromHook(errs[i], format.ErrMismatch); !isItems(errs[i]) {
 			return nil, errs[i]
 		}
 	}

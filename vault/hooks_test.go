@@ -11,13 +11,15 @@ import (
 
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // hooks are a keyring and a tokenizer whose method of a name panics with what it was
 // given.
 type hooks struct {
-	vault.Keyring
-	vault.Formats
+	keyring.Keyring
+	format.Standard
 	broken string
 }
 
@@ -29,44 +31,44 @@ func (h *hooks) call(name string) {
 	}
 }
 
-func (h *hooks) Versions(ctx context.Context) (vault.Versions, error) {
+func (h *hooks) Versions(ctx context.Context) (keyring.Versions, error) {
 	h.call("Versions")
 	return h.Keyring.Versions(ctx)
 }
 
-func (h *hooks) Limits() vault.BatchLimits {
+func (h *hooks) Limits() keyring.Limits {
 	h.call("Limits")
-	return vault.BatchLimits{}
+	return keyring.Limits{}
 }
 
-func (h *hooks) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+func (h *hooks) Fingerprint(ctx context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
 	h.call("Fingerprint")
 	return h.Keyring.Fingerprint(ctx, version, items, dst)
 }
 
-func (h *hooks) Seal(ctx context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
+func (h *hooks) Seal(ctx context.Context, items []keyring.SealItem) ([]keyring.SealResult, error) {
 	h.call("Seal")
 	return h.Keyring.Seal(ctx, items)
 }
 
-func (h *hooks) Open(ctx context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
+func (h *hooks) Open(ctx context.Context, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 	h.call("Open")
 	return h.Keyring.Open(ctx, items)
 }
 
 func (h *hooks) CheckFormat(format string) error {
 	h.call("CheckFormat")
-	return h.Formats.CheckFormat(format)
+	return h.Standard.CheckFormat(format)
 }
 
-func (h *hooks) Tokens(ctx context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
+func (h *hooks) Tokens(ctx context.Context, requests []format.Request) ([]format.Result, error) {
 	h.call("Tokens")
-	return h.Formats.Tokens(ctx, requests)
+	return h.Standard.Tokens(ctx, requests)
 }
 
-func (h *hooks) CheckTokens(ctx context.Context, pairs []vault.TokenPair) ([]error, error) {
+func (h *hooks) CheckTokens(ctx context.Context, pairs []format.Pair) ([]error, error) {
 	h.call("CheckTokens")
-	return h.Formats.CheckTokens(ctx, pairs)
+	return h.Standard.CheckTokens(ctx, pairs)
 }
 
 func (h *hooks) Observe(context.Context, vault.Observation) { h.call("Observe") }
@@ -118,8 +120,8 @@ func TestPanicsOfHooks(t *testing.T) {
 				var logged bytes.Buffer
 				db, err := memory.Open(t.Context(), nil)
 				require.NoError(t, err)
-				h := &hooks{Keyring: keyring(t, 1)}
-				s, err := vault.New(db.Vault(), h, &vault.Options{Tokenizer: h, Observer: h, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+				h := &hooks{Keyring: newKeyring(t, 1)}
+				s, err := vault.New(db.Vault(), h, &vault.Options{Tokenizer: h, Observer: h.Observe, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 				require.NoError(t, err)
 				_, err = s.CreateVault(t.Context(), "acme", "ops", "v1", schema)
 				require.NoError(t, err)
@@ -149,12 +151,12 @@ func TestPanicsOfHooks(t *testing.T) {
 func TestPanicOfLimits(t *testing.T) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	h := &hooks{Keyring: keyring(t, 1), broken: "Limits"}
+	h := &hooks{Keyring: newKeyring(t, 1), broken: "Limits"}
 	for _, c := range []struct {
-		keys      vault.Keyring
-		tokenizer vault.Tokenizer
+		keys      keyring.Keyring
+		tokenizer format.Tokenizer
 		hook      string
-	}{{h, nil, "the keyring"}, {keyring(t, 1), h, "the tokenizer"}} {
+	}{{h, nil, "the keyring"}, {newKeyring(t, 1), h, "the tokenizer"}} {
 		var logged bytes.Buffer
 		log := slog.New(slog.NewTextHandler(&logged, nil))
 		s, err := vault.New(db.Vault(), c.keys, &vault.Options{Tokenizer: c.tokenizer, Logger: log})

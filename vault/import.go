@@ -8,6 +8,8 @@ import (
 	"fmt"
 
 	"github.com/seed-6363c74e/mortise/internal/name"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // ImportItem is a value of a column, and the token that it has elsewhere. It names table
@@ -30,7 +32,7 @@ var errImportToken = fmt.Errorf("%w: give it the token that it has, of 1 to 255 
 // deterministic column has one token; one of a random column can have several.
 //
 // The error is a [*BatchError] if items are to blame, and says which ones: first those
-// that Insert would refuse, then [ErrFormat] for values or tokens that do not fit, then
+// that Insert would refuse, then [format.ErrMismatch] for values or tokens that do not fit, then
 // [ErrTokenConflict]. It is a [*TokenError] if what is stored under a token has to be
 // compared and cannot be opened, [ErrNotFound] if there is no such vault, and
 // [ErrUnavailable] if it is not known whether the items were stored.
@@ -51,7 +53,7 @@ func (s *Service) importItems(ctx context.Context, org string, by Actor, vault s
 	if err != nil {
 		return err
 	}
-	return s.withKeys(ctx, func(versions *Versions) error {
+	return s.withKeys(ctx, func(versions *keyring.Versions) error {
 		return s.withVault(ctx, org, vault, func(k *knownVault) error {
 			batches, err := resolveItems(k, org, vault, values, (*column).insertable)
 			if err != nil {
@@ -90,10 +92,10 @@ func (s *Service) checkImport(items []ImportItem) ([]Item, error) {
 
 // checkTokens finds values and tokens that do not fit their columns.
 func (s *Service) checkTokens(ctx context.Context, items []ImportItem, batches []*batch) error {
-	pairs := make([]TokenPair, len(items))
+	pairs := make([]format.Pair, len(items))
 	for _, b := range batches {
 		for n, i := range b.items {
-			pairs[i] = TokenPair{b.column.Field, b.values[n], items[i].Token}
+			pairs[i] = format.Pair{Field: b.column.Field, Value: b.values[n], Token: items[i].Token}
 		}
 	}
 	problems, err := s.tokenizer.CheckTokens(ctx, pairs)
@@ -126,7 +128,7 @@ type importedRow struct {
 
 // add makes rows of items. The error is [ErrTokenConflict] if items contradict each
 // other.
-func (in *importation) add(ctx context.Context, versions *Versions, items []ImportItem, batches []*batch) error {
+func (in *importation) add(ctx context.Context, versions *keyring.Versions, items []ImportItem, batches []*batch) error {
 	places := make([]place, len(items))
 	for _, b := range batches {
 		for n, i := range b.items {
@@ -174,18 +176,18 @@ func (r *importedRow) contradicts(how string) error {
 }
 
 // fingerprint computes the fingerprints of the rows that have some, of all versions.
-func (in *importation) fingerprint(ctx context.Context, versions *Versions) error {
-	var items []FingerprintItem
+func (in *importation) fingerprint(ctx context.Context, versions *keyring.Versions) error {
+	var items []keyring.FingerprintItem
 	for i := range in.rows {
 		if r := &in.rows[i]; r.Deterministic {
-			items = append(items, FingerprintItem{r.scope(), r.value})
+			items = append(items, keyring.FingerprintItem{Scope: r.scope(), Value: r.value})
 		}
 	}
 	if len(items) == 0 {
 		return nil
 	}
-	of := make([]Fingerprint, len(items))
-	for _, version := range versions.fingerprints() {
+	of := make([]keyring.Fingerprint, len(items))
+	for _, version := range fingerprintVersions(versions) {
 		if err := in.service.keyring.Fingerprint(ctx, version, items, of); err != nil {
 			return unavailable("compute fingerprints", err)
 		}
@@ -221,8 +223,8 @@ func (in *importation) store(ctx context.Context, k *knownVault, by Actor) error
 		err = s.store.ImportTokens(ctx, in.org, in.vault, k.revision, rows, e)
 		var taken *TakenError
 		conflict := errors.As(err, &taken) && len(taken.Rows) > 0
-		if !conflict && !errors.Is(err, ErrKeyRetired) {
-			return staleOr("import values", ofVault(in.vault, err))
+		if !conflict && !errors.Is(err, keyring.ErrRetired) {
+			return unavailable("import values", ofVault(in.vault, err))
 		}
 		before, refused := there, err
 		there, err = in.read(ctx)
@@ -282,13 +284,13 @@ func (in *importation) beside(ctx context.Context, there []Row) ([]Row, error) {
 		return nil, err
 	}
 	rows := make([]Row, len(in.rows))
-	var items []SealItem
+	var items []keyring.SealItem
 	for i := range in.rows {
 		r := &in.rows[i]
 		if rows[i] = r.Row; same[i] {
 			rows[i].Sealed = there[i].Sealed
 		} else {
-			items = append(items, SealItem{r.scope(), r.Token, r.value})
+			items = append(items, keyring.SealItem{Scope: r.scope(), Token: r.Token, Value: r.value})
 		}
 	}
 	sealed, err := in.service.keyring.Seal(ctx, items)
@@ -308,7 +310,7 @@ func (in *importation) beside(ctx context.Context, there []Row) ([]Row, error) {
 // compare opens what is stored under the tokens of rows in their scopes, and reports
 // which of it is their values.
 func (in *importation) compare(ctx context.Context, there []Row) (same []bool, err error) {
-	var items []OpenItem
+	var items []keyring.OpenItem
 	var of []int // the row of each
 	for i := range in.rows {
 		if r, t := &in.rows[i], &there[i]; t.Token == r.Token && t.Scope == r.Scope && t.Deterministic == r.Deterministic {
@@ -323,7 +325,7 @@ func (in *importation) compare(ctx context.Context, there []Row) (same []bool, e
 	var corrupt, unknown itemErrors
 	for n, i := range of {
 		switch r, o := &in.rows[i], &opened[n]; {
-		case errors.Is(o.Err, ErrCorrupt):
+		case errors.Is(o.Err, keyring.ErrCorrupt):
 			corrupt.addAll(r.items, o.Err)
 		case o.Err != nil:
 			unknown.addAll(r.items, o.Err)

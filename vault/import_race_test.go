@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // busy is a store where something happens before each ImportTokens: what the service
@@ -36,7 +37,7 @@ func importWhile(t *testing.T, happens func(r *rig, other *vault.Service)) (r *r
 			happens(r, other)
 		}
 	}}
-	s, err := vault.New(vault.Backend{Store: m}, keyring(t, 1, 2), nil)
+	s, err := vault.New(vault.Backend{Store: m}, newKeyring(t, 1, 2), nil)
 	require.NoError(t, err)
 	err = imports(t, s, withToken("persons", "name", "there", uuidA), withToken("persons", "name", "new", uuidB))
 	return r, m.calls, err
@@ -108,15 +109,15 @@ func TestImportGivesUp(t *testing.T) {
 	m := &busy{Store: r.store, happens: func(call int) { // as a rotation without end
 		rows, err := r.store.Rows(t.Context(), "acme", "v1", []string{uuidA})
 		require.NoError(t, err)
-		again, err := keyring(t, 1).Seal(t.Context(), []vault.SealItem{{
-			Scope: vault.Scope{Organization: "acme", Vault: "v1", Name: "persons.name"}, Token: uuidA, Value: vault.NewValue("there"),
+		again, err := newKeyring(t, 1).Seal(t.Context(), []keyring.SealItem{{
+			Scope: keyring.Scope{Organization: "acme", Vault: "v1", Name: "persons.name"}, Token: uuidA, Value: vault.NewValue("there"),
 		}})
 		require.NoError(t, err)
 		n, err := r.store.Reseal(t.Context(), []vault.Resealed{{Row: rows[0].ID(), From: rows[0].Sealed, To: again[0].Sealed}})
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
 	}}
-	s, err := vault.New(vault.Backend{Store: m}, keyring(t, 1), nil)
+	s, err := vault.New(vault.Backend{Store: m}, newKeyring(t, 1), nil)
 	require.NoError(t, err)
 	err = imports(t, s, withToken("persons", "name", "there", uuidA), withToken("persons", "name", "new", uuidB))
 	require.ErrorIs(t, err, vault.ErrUnavailable)
@@ -136,7 +137,7 @@ func (vague) ImportTokens(context.Context, string, string, int64, []vault.Row, v
 // A refusal without rows is no success.
 func TestImportRefusedWithoutRows(t *testing.T) {
 	r := newRig(t, vault.Options{})
-	s, err := vault.New(vault.Backend{Store: vague{r.store}}, keyring(t, 1), nil)
+	s, err := vault.New(vault.Backend{Store: vague{r.store}}, newKeyring(t, 1), nil)
 	require.NoError(t, err)
 	require.ErrorIs(t, imports(t, s, withToken("persons", "name", "Ada", uuidA)), vault.ErrUnavailable)
 }
@@ -148,7 +149,7 @@ func TestImportRepeated(t *testing.T) {
 	for i := range 5 {
 		items = append(items, withToken("orders", "number", fmt.Sprint(i), "ord_"+token26(i)))
 	}
-	s, err := vault.New(vault.Backend{Store: &lost{Store: r.store}}, keyring(t, 1), nil)
+	s, err := vault.New(vault.Backend{Store: &lost{Store: r.store}}, newKeyring(t, 1), nil)
 	require.NoError(t, err)
 	require.ErrorIs(t, imports(t, s, items...), vault.ErrUnavailable)
 	require.NoError(t, imports(t, s, items...))
@@ -181,14 +182,14 @@ func TestImportWhileAKeyRetires(t *testing.T) {
 	m := &busy{Store: r.store, happens: func(call int) {
 		if call == 1 {
 			require.NoError(t, other.Rewrap(ctx, nil))
-			require.NoError(t, other.Retire(ctx, vault.SealKey, 1, nil))
+			require.NoError(t, other.Retire(ctx, keyring.SealKey, 1, nil))
 		}
 	}}
-	s, err := vault.New(vault.Backend{Store: m}, keyring(t, 2, 1), nil)
+	s, err := vault.New(vault.Backend{Store: m}, newKeyring(t, 2, 1), nil)
 	require.NoError(t, err)
 	items := []vault.ImportItem{withToken("persons", "name", "there", uuidA), withToken("persons", "name", "new", uuidB)}
 	require.NoError(t, imports(t, s, items...))
 	require.Equal(t, 2, m.calls)
 	require.Equal(t, []string{"there", "new"}, reveal(t, s, uuidA, uuidB))
-	require.ErrorIs(t, imports(t, old, withToken("persons", "name", "Eve", uuidC)), vault.ErrKeyRetired)
+	require.ErrorIs(t, imports(t, old, withToken("persons", "name", "Eve", uuidC)), keyring.ErrRetired)
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // The tokens of another vault.
@@ -57,7 +59,7 @@ func TestImport(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	items := everyColumn()
 	items[1].Token = "4111111111121881"
-	require.Equal(t, []int{1}, indexes(t, imports(t, r.Service, items...), vault.ErrFormat), "not by Luhn")
+	require.Equal(t, []int{1}, indexes(t, imports(t, r.Service, items...), format.ErrMismatch), "not by Luhn")
 	items[1].Token = luhnToken
 	var tokens, values []string
 	var want []vault.AuditToken
@@ -89,9 +91,9 @@ func TestImport(t *testing.T) {
 			require.Equal(t, tokens[i:i+1], insert(t, r.Service, []vault.Item{it.Item}))
 		}
 	}
-	status, err := r.KeyStatus(t.Context())
+	usage, err := r.KeyUsage(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, vault.KeyUsage{Rows: 7, Deterministic: 5, Fingerprints: map[int]int{1: 5}, Sealed: map[int]int{1: 7}}, status.Usage)
+	require.Equal(t, keyring.Usage{Rows: 7, Deterministic: 5, Fingerprints: map[int]int{1: 5}, Sealed: map[int]int{1: 7}}, usage)
 
 	// A page that is there in part, and its items twice.
 	more := withToken("persons", "name", "Eve", uuidD)
@@ -124,13 +126,13 @@ func TestImportRefuses(t *testing.T) {
 		"no place":                   {[]vault.ImportItem{{Item: vault.Item{Value: vault.NewValue("x")}, Token: uuidB}}, vault.ErrInvalid, []int{0}},
 		"no token":                   {[]vault.ImportItem{name("x", ""), good, name("y", "")}, vault.ErrInvalid, []int{0, 2}},
 		"a token that is none":       {[]vault.ImportItem{name("x", strings.Repeat("t", 256)), name("y", "\xff"), name("z", "a\x00")}, vault.ErrInvalid, []int{0, 1, 2}},
-		"a long value":               {[]vault.ImportItem{good, name(strings.Repeat("x", 101), uuidB)}, vault.ErrTooLong, []int{1}},
+		"a long value":               {[]vault.ImportItem{good, name(strings.Repeat("x", 101), uuidB)}, vault.ErrInvalid, []int{1}},
 		"no such table":              {[]vault.ImportItem{withToken("nothing", "name", "x", "no uuid"), good}, vault.ErrTableNotFound, []int{0}},
 		"no such column":             {[]vault.ImportItem{withToken("persons", "nothing", "x", "no uuid"), good}, vault.ErrColumnNotFound, []int{0}},
 		"a column that is not ours":  {[]vault.ImportItem{good, withToken("persons", "note", "x", uuidB)}, vault.ErrNotTokenized, []int{1}},
-		"tokens of another shape":    {[]vault.ImportItem{name("Ada", "no uuid"), good, withToken("orders", "number", "1", "inv_abcdefghijklmnopqrstuvwxy4")}, vault.ErrFormat, []int{0, 2}},
-		"a value of another shape":   {[]vault.ImportItem{withToken("persons", "card", "no digits", luhnToken)}, vault.ErrFormat, []int{0}},
-		"a value as its token":       {[]vault.ImportItem{good, name(uuidB, uuidB), name(uuidB, uuidB)}, vault.ErrFormat, []int{1, 2}},
+		"tokens of another shape":    {[]vault.ImportItem{name("Ada", "no uuid"), good, withToken("orders", "number", "1", "inv_abcdefghijklmnopqrstuvwxy4")}, format.ErrMismatch, []int{0, 2}},
+		"a value of another shape":   {[]vault.ImportItem{withToken("persons", "card", "no digits", luhnToken)}, format.ErrMismatch, []int{0}},
+		"a value as its token":       {[]vault.ImportItem{good, name(uuidB, uuidB), name(uuidB, uuidB)}, format.ErrMismatch, []int{1, 2}},
 		"one token of two values":    {[]vault.ImportItem{name("x", uuidB), good, name("y", uuidB)}, vault.ErrTokenConflict, []int{2}},
 		"one token of two columns":   {[]vault.ImportItem{name("x", uuidB), withToken("persons", "diary", "x", uuidB)}, vault.ErrTokenConflict, []int{1}},
 		"two tokens of a value":      {[]vault.ImportItem{name("x", uuidB), name("x", uuidB), name("x", uuidC), good}, vault.ErrTokenConflict, []int{2}},
@@ -155,9 +157,9 @@ func TestImportRefuses(t *testing.T) {
 	require.ErrorContains(t, imports(t, r.Service, name("x", uuidB), name("y", uuidB)), "item 0 has the same token for something else")
 	require.ErrorContains(t, imports(t, r.Service, name("Eve", taken[0])), "the token stands for something else")
 	require.ErrorContains(t, imports(t, r.Service, name("Ada", uuidB)), "the value has another token, or the token was deleted")
-	require.ErrorIs(t, imports(t, r.Service), vault.ErrBatch)
+	require.ErrorIs(t, imports(t, r.Service), vault.ErrInvalid)
 	many := make([]vault.ImportItem, 1001)
-	require.ErrorIs(t, imports(t, r.Service, many...), vault.ErrBatch)
+	require.ErrorIs(t, imports(t, r.Service, many...), vault.ErrInvalid)
 	require.ErrorIs(t, r.Import(t.Context(), "acme", "mover", "v2", []vault.ImportItem{good}), vault.ErrNotFound)
 	require.ErrorIs(t, r.Import(t.Context(), "other", "mover", "v1", []vault.ImportItem{good}), vault.ErrNotFound)
 	require.NoError(t, imports(t, r.Service, good, name("Ada", taken[0]), withToken("persons", "diary", "secret", random)))
@@ -194,17 +196,17 @@ func TestImportDuringARotation(t *testing.T) {
 	items := everyColumn()
 	items[1].Token = luhnToken
 	require.NoError(t, imports(t, r.Service, items[:4]...))
-	require.ErrorIs(t, imports(t, r.with(t, 2), items...), vault.ErrUnknownKey)
+	require.ErrorIs(t, imports(t, r.with(t, 2), items...), keyring.ErrUnknownKey)
 	both := r.with(t, 2, 1)
 	require.NoError(t, imports(t, both, items...))
-	status, err := both.KeyStatus(t.Context())
+	usage, err := both.KeyUsage(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, vault.KeyUsage{Rows: 7, Deterministic: 5, Fingerprints: map[int]int{1: 5, 2: 5}, Sealed: map[int]int{1: 4, 2: 3}}, status.Usage)
+	require.Equal(t, keyring.Usage{Rows: 7, Deterministic: 5, Fingerprints: map[int]int{1: 5, 2: 5}, Sealed: map[int]int{1: 4, 2: 3}}, usage)
 	require.NoError(t, both.Backfill(t.Context(), 2, nil))
 	require.NoError(t, both.Rewrap(t.Context(), nil))
 	require.NoError(t, imports(t, both, items...))
-	require.NoError(t, both.Retire(t.Context(), vault.FingerprintKey, 1, nil))
-	require.NoError(t, both.Retire(t.Context(), vault.SealKey, 1, nil))
+	require.NoError(t, both.Retire(t.Context(), keyring.FingerprintKey, 1, nil))
+	require.NoError(t, both.Retire(t.Context(), keyring.SealKey, 1, nil))
 	require.NoError(t, imports(t, r.with(t, 2), items...))
 	require.Equal(t, []string{uuidA}, tokenize(t, r.with(t, 2), of("persons", "name", "Ada")))
 }
@@ -222,7 +224,7 @@ func TestImportOfWhatDoesNotOpen(t *testing.T) {
 	require.NoError(t, err)
 	bob := withToken("persons", "name", "Bob", uuidB)
 	err = imports(t, r.Service, bob, withToken("persons", "name", "Eve", uuidC), bob)
-	require.Equal(t, []int{0, 2}, indexes(t, err, vault.ErrCorrupt))
+	require.Equal(t, []int{0, 2}, indexes(t, err, keyring.ErrCorrupt))
 	var of *vault.TokenError
 	require.ErrorAs(t, err, &of)
 	require.Equal(t, uuidB, of.Token)
@@ -251,7 +253,7 @@ func TestImportWithoutTheKey(t *testing.T) {
 	there, more := withToken("persons", "name", "Ada", uuidA), withToken("persons", "name", "Eve", uuidB)
 	require.NoError(t, imports(t, r.with(t, 2, 1), there))
 	err := imports(t, r.Service, more, there)
-	require.Equal(t, []int{1}, indexes(t, err, vault.ErrUnknownKey))
+	require.Equal(t, []int{1}, indexes(t, err, keyring.ErrUnknownKey))
 	var of *vault.TokenError
 	require.ErrorAs(t, err, &of)
 	require.Equal(t, uuidA, of.Token)

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // Insert stores values and returns a token for each, in their order. A value of a
@@ -24,7 +27,7 @@ func (s *Service) insert(ctx context.Context, org, vault string, items []Item) (
 	if err := s.checkItems(items, true); err != nil {
 		return nil, err
 	}
-	err = s.withKeys(ctx, func(versions *Versions) error {
+	err = s.withKeys(ctx, func(versions *keyring.Versions) error {
 		return s.withVault(ctx, org, vault, func(k *knownVault) error {
 			batches, err := resolveItems(k, org, vault, items, (*column).insertable)
 			if err != nil {
@@ -40,7 +43,7 @@ func (s *Service) insert(ctx context.Context, org, vault string, items []Item) (
 	return tokens, nil
 }
 
-func (s *Service) insertBatches(ctx context.Context, k *knownVault, versions *Versions, batches []*batch, n int) ([]string, error) {
+func (s *Service) insertBatches(ctx context.Context, k *knownVault, versions *keyring.Versions, batches []*batch, n int) ([]string, error) {
 	var deterministic []*batch
 	for _, b := range batches {
 		if b.column.deterministic {
@@ -88,8 +91,8 @@ type place struct {
 }
 
 // add makes rows of the values that have no token, one of each value that is the same.
-func (in *insertion) add(versions *Versions, batches []*batch) {
-	all := versions.fingerprints()
+func (in *insertion) add(versions *keyring.Versions, batches []*batch) {
+	all := fingerprintVersions(versions)
 	for _, b := range batches {
 		rows := make(map[string]int) // of the batch, by value
 		for i, token := range b.tokens {
@@ -149,7 +152,7 @@ func (in *insertion) store(ctx context.Context, k *knownVault) error {
 		case errors.As(err, &taken) && len(taken.Rows) > 0:
 			again = taken.Rows
 		case err != nil:
-			return staleOr("insert values", ofVault(rows[0].Vault, err))
+			return unavailable("insert values", ofVault(rows[0].Vault, err))
 		default:
 			if err := answered("the store", len(tokens), len(rows)); err != nil {
 				return err
@@ -183,10 +186,10 @@ func (in *insertion) makeTokens(ctx context.Context, which []int, attempt int) e
 	if err := errs.err(); err != nil {
 		return err
 	}
-	items := make([]SealItem, len(which))
+	items := make([]keyring.SealItem, len(which))
 	for n, i := range which {
 		r := &in.rows[i]
-		items[n] = SealItem{r.scope(), r.Token, r.value}
+		items[n] = keyring.SealItem{Scope: r.scope(), Token: r.Token, Value: r.value}
 	}
 	sealed, err := in.service.keyring.Seal(ctx, items)
 	if err != nil {
@@ -199,23 +202,15 @@ func (in *insertion) makeTokens(ctx context.Context, which []int, attempt int) e
 }
 
 // newTokens asks for tokens for some rows.
-func (in *insertion) newTokens(ctx context.Context, which []int, attempt int) ([]TokenResult, error) {
+func (in *insertion) newTokens(ctx context.Context, which []int, attempt int) ([]format.Result, error) {
 	if attempt == maxAttempts {
-		return slices.Repeat([]TokenResult{{Err: ErrExhausted}}, len(which)), nil
+		return slices.Repeat([]format.Result{{Err: format.ErrExhausted}}, len(which)), nil
 	}
-	requests := make([]TokenRequest, len(which))
+	requests := make([]format.Request, len(which))
 	for n, i := range which {
 		r := &in.rows[i]
-		requests[n] = TokenRequest{r.places[0].batch.column.Field, r.value, attempt}
+		requests[n] = format.Request{Field: r.places[0].batch.column.Field, Value: r.value, Attempt: attempt}
 	}
 	tokens, err := in.service.tokenizer.Tokens(ctx, requests)
 	return tokens, unavailable("make tokens", err)
-}
-
-// staleOr is unavailable for calls that may find another revision of the vault.
-func staleOr(what string, err error) error {
-	if errors.Is(err, ErrStale) {
-		return err
-	}
-	return unavailable(what, err)
 }

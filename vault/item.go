@@ -1,6 +1,10 @@
 package vault
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/seed-6363c74e/mortise/vault/keyring"
+)
 
 // Item is a value and where it belongs.
 type Item struct {
@@ -53,7 +57,7 @@ func (it *Item) check(maxValue int) error {
 	case it.Place.kind == noPlace:
 		return errNoPlace
 	case len(it.Value.Reveal()) > maxValue:
-		return fmt.Errorf("%w: %d bytes are the most", ErrTooLong, maxValue)
+		return fmt.Errorf("%w: %d bytes are the most", errTooLong, maxValue)
 	}
 	return nil
 }
@@ -79,9 +83,9 @@ func (s *Service) checkItems(items []Item, insertion bool) error {
 func (s *Service) checkBatch(n int) error {
 	switch {
 	case n == 0:
-		return fmt.Errorf("%w: give at least one", ErrBatch)
+		return fmt.Errorf("%w: give at least one", errBatch)
 	case n > s.opts.MaxItems:
-		return fmt.Errorf("%w: %d are the most", ErrBatch, s.opts.MaxItems)
+		return fmt.Errorf("%w: %d are the most", errBatch, s.opts.MaxItems)
 	}
 	return nil
 }
@@ -89,16 +93,16 @@ func (s *Service) checkBatch(n int) error {
 // batch is what a call's items have in one scope.
 type batch struct {
 	column *column // of the first item
-	scope  Scope
+	scope  keyring.Scope
 	items  []int // the index in the call of each value
 	values []Value
 	tokens []string // of the values; "" where none is known
 
 	// fingerprints has those of the values, by the place of the version among all and by
 	// value. Values that were found before a version was asked for have none of it.
-	fingerprints [][]Fingerprint
-	primary      [1][]Fingerprint // room for fingerprints: as a rule there is one version
-	missing      int              // how many values have no token, when fingerprints are computed
+	fingerprints [][]keyring.Fingerprint
+	primary      [1][]keyring.Fingerprint // room for fingerprints: as a rule there is one version
+	missing      int                      // how many values have no token, when fingerprints are computed
 }
 
 // resolveItems finds the columns of items and puts the values of each scope together.
@@ -124,7 +128,7 @@ func resolveItems(k *knownVault, org, vault string, items []Item, refuse func(*c
 				continue
 			}
 			if last = byScope[c.scope]; last == nil {
-				last = &batch{column: c, scope: Scope{org, vault, c.scope}}
+				last = &batch{column: c, scope: keyring.Scope{Organization: org, Vault: vault, Name: c.scope}}
 				if len(batches) == 0 { // as a rule there will be no other
 					last.items, last.values = make([]int, 0, len(items)-i), make([]Value, 0, len(items)-i)
 				}

@@ -33,7 +33,7 @@ func newAsking(t *testing.T) (*vault.Service, *asking) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	store := &asking{Store: db.Vault().Store}
-	s, err := vault.New(vault.Backend{Store: store}, keyring(t, 1), nil)
+	s, err := vault.New(vault.Backend{Store: store}, newKeyring(t, 1), nil)
 	require.NoError(t, err)
 	return s, store
 }
@@ -45,7 +45,7 @@ func addVaults(t *testing.T, s *vault.Service, org string, columns ...int) (ids 
 		var schema vault.Schema
 		for n > 0 {
 			table := vault.Table{Name: fmt.Sprint("table", len(schema.Tables))}
-			for j := range min(n, vault.MaxColumns) {
+			for j := range min(n, 200) {
 				table.Columns = append(table.Columns, vault.Column{Name: fmt.Sprint("column", j), Tokenization: vault.Random})
 			}
 			n -= len(table.Columns)
@@ -133,7 +133,7 @@ func TestListVaultsLimit(t *testing.T) {
 // TestListVaultsOfLargeSchemas: a page ends with the vault by which it has 20,000 tables
 // and columns, and says whether others follow.
 func TestListVaultsOfLargeSchemas(t *testing.T) {
-	const most = vault.MaxTables * vault.MaxColumns
+	const most = 200 * 200
 	for _, c := range []struct {
 		fifth, limit int
 		want         []int

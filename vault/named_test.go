@@ -119,7 +119,7 @@ func (gone) ListRows(context.Context, string, string, string, int) ([]vault.Row,
 
 func TestErrorsNameAVaultThatWent(t *testing.T) {
 	r := newRig(t, vault.Options{})
-	s, err := vault.New(vault.Backend{Store: gone{r.store}}, keyring(t, 1), nil)
+	s, err := vault.New(vault.Backend{Store: gone{r.store}}, newKeyring(t, 1), nil)
 	require.NoError(t, err)
 	const text = `vault: no such vault "v1"`
 	require.EqualError(t, only(s.Tokenize(t.Context(), "acme", "v1", of("persons", "name", "Ada"))), text)

@@ -10,15 +10,7 @@ import (
 // Observer hears of what the service does: for metrics, alerts or a host's own audit. It
 // is called on the goroutine that did it, after it is done, must be safe for concurrent
 // use, and should return quickly.
-type Observer interface {
-	Observe(ctx context.Context, o Observation)
-}
-
-// ObserverFunc makes an Observer of a function.
-type ObserverFunc func(ctx context.Context, o Observation)
-
-// Observe calls f.
-func (f ObserverFunc) Observe(ctx context.Context, o Observation) { f(ctx, o) }
+type Observer func(ctx context.Context, o Observation)
 
 // Kind is what was done.
 type Kind string
@@ -61,7 +53,7 @@ func (s *Service) observe(ctx context.Context, start time.Time, o Observation) {
 		o.Duration = s.opts.Now().Sub(start)
 		o.Err = withoutNames(o.Err)
 		defer hook.Recover(ctx, s.opts.Logger, "the observer", nil)
-		s.opts.Observer.Observe(ctx, o)
+		s.opts.Observer(ctx, o)
 	}
 }
 

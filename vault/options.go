@@ -7,20 +7,21 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/internal/setting"
+	"github.com/seed-6363c74e/mortise/vault/format"
 )
 
 // Options are the optional parts and settings of a Service. The zero value means the
 // defaults, and a number below 0 is an error.
 //
 // A panic of what a host plugs in is recovered where it happens and logged with its stack
-// at ERROR, without what it panicked with. That of a [Keyring], a [Tokenizer] or a
+// at ERROR, without what it panicked with. That of a [keyring.Keyring], a [format.Tokenizer] or a
 // [RedactionPolicy] is answered like a keyring that is away ([ErrUnavailable]); that of
 // an Observer changes nothing. Stores must not panic.
 type Options struct {
-	Tokenizer Tokenizer // &Formats{}
-	MaxItems  int       // of one batch: 1000
-	MaxValue  int       // bytes of one value: 64 KiB
-	MaxShown  int       // bytes of all values that one detokenization shows: 4 MiB
+	Tokenizer format.Tokenizer // &format.Standard{}
+	MaxItems  int              // of one batch: 1000
+	MaxValue  int              // bytes of one value: 64 KiB
+	MaxShown  int              // bytes of all values that one detokenization shows: 4 MiB
 
 	Now      func() time.Time // time.Now
 	Rand     io.Reader        // crypto/rand.Reader, for audit events; safe for concurrent use
@@ -44,7 +45,7 @@ func (o *Options) withDefaults() Options {
 		c = *o
 	}
 	if c.Tokenizer == nil {
-		c.Tokenizer = &Formats{}
+		c.Tokenizer = &format.Standard{}
 	}
 	setting.Default(&c.MaxItems, 1000)
 	setting.Default(&c.MaxValue, 64<<10)

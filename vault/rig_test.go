@@ -11,6 +11,8 @@ import (
 
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
@@ -51,12 +53,12 @@ func newRig(t testing.TB, opts vault.Options) *rig {
 		defer r.mu.Unlock()
 		return r.time
 	}
-	opts.Observer = vault.ObserverFunc(func(_ context.Context, o vault.Observation) {
+	opts.Observer = func(_ context.Context, o vault.Observation) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.observed = append(r.observed, o)
-	})
-	r.Service, err = vault.New(vault.Backend{Store: r.store}, keyring(t, 1), &opts)
+	}
+	r.Service, err = vault.New(vault.Backend{Store: r.store}, newKeyring(t, 1), &opts)
 	require.NoError(t, err)
 	_, err = r.CreateVault(t.Context(), "acme", "ops", "v1", schema)
 	require.NoError(t, err)
@@ -64,7 +66,7 @@ func newRig(t testing.TB, opts vault.Options) *rig {
 }
 
 // keyring has the primary version and others to look up.
-func keyring(t testing.TB, primary int, others ...int) *localkeys.Keyring {
+func newKeyring(t testing.TB, primary int, others ...int) *localkeys.Keyring {
 	t.Helper()
 	var keys []localkeys.Key
 	for _, version := range append([]int{primary}, others...) {
@@ -80,7 +82,7 @@ func keyring(t testing.TB, primary int, others ...int) *localkeys.Keyring {
 // with returns another service on the rig's store, as another process would have it.
 func (r *rig) with(t testing.TB, primary int, others ...int) *vault.Service {
 	t.Helper()
-	s, err := vault.New(vault.Backend{Store: r.store}, keyring(t, primary, others...), nil)
+	s, err := vault.New(vault.Backend{Store: r.store}, newKeyring(t, primary, others...), nil)
 	require.NoError(t, err)
 	return s
 }
@@ -160,16 +162,16 @@ type few []string
 
 func (few) CheckFormat(string) error { return nil }
 
-func (few) Limits() vault.BatchLimits { return vault.BatchLimits{} }
+func (few) Limits() keyring.Limits { return keyring.Limits{} }
 
-func (f few) Tokens(_ context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
-	results := make([]vault.TokenResult, len(requests))
+func (f few) Tokens(_ context.Context, requests []format.Request) ([]format.Result, error) {
+	results := make([]format.Result, len(requests))
 	for i, r := range requests {
 		results[i].Token = f[r.Attempt%len(f)]
 	}
 	return results, nil
 }
 
-func (few) CheckTokens(_ context.Context, pairs []vault.TokenPair) ([]error, error) {
+func (few) CheckTokens(_ context.Context, pairs []format.Pair) ([]error, error) {
 	return make([]error, len(pairs)), nil
 }

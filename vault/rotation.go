@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/seed-6363c74e/mortise/internal/oneline"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // Progress says how far a step of a rotation is.
@@ -18,21 +19,11 @@ type Progress struct {
 	Total int // as it was when the step began; it grows while values are inserted
 }
 
-// KeyStatus is what a store knows of the keys, and what is stored under them.
-type KeyStatus struct {
-	Keys  []Key
-	Usage KeyUsage
-}
-
-// KeyStatus says which versions of keys there are, and what is stored under them. It
-// counts, so it may take a while.
-func (s *Service) KeyStatus(ctx context.Context) (KeyStatus, error) {
-	keys, err := s.store.Keys(ctx)
-	if err != nil {
-		return KeyStatus{}, unavailable("list the keys", err)
-	}
+// KeyUsage counts what is stored under the versions of the keys, to the end: it may take
+// a while. [Service.StatsAll] says which versions there are.
+func (s *Service) KeyUsage(ctx context.Context) (keyring.Usage, error) {
 	usage, err := s.store.KeyUsage(ctx)
-	return KeyStatus{keys, usage}, unavailable("count what is stored under keys", err)
+	return usage, unavailable("count what is stored under keys", err)
 }
 
 // rotationBatch is how many rows one step of a rotation changes in a transaction.
@@ -41,7 +32,7 @@ const rotationBatch = 500
 // Backfill is the second step of a rotation: it gives every value that lacks one a
 // fingerprint of a version, which must be loaded. From its beginning on, every insertion
 // needs the version, so all processes must have loaded it: where one has not, its
-// insertions fail with [ErrUnknownKey].
+// insertions fail with [keyring.ErrUnknownKey].
 //
 // It can run while the vaults are in use, can be cut off at any moment, and then begins
 // where it was. Rows that it cannot read stay as they are, and the error names their
@@ -58,8 +49,8 @@ func (s *Service) backfill(ctx context.Context, version int, progress func(Progr
 	if err != nil {
 		return 0, err
 	}
-	if !slices.Contains(versions.fingerprints(), version) {
-		return 0, fmt.Errorf("fingerprint key of version %d: %w", version, ErrUnknownKey)
+	if !slices.Contains(fingerprintVersions(versions), version) {
+		return 0, fmt.Errorf("fingerprint key of version %d: %w", version, keyring.ErrUnknownKey)
 	}
 	if err := s.store.RequireKey(ctx, version); err != nil {
 		return 0, unavailable("require a key", err)
@@ -74,7 +65,7 @@ func (s *Service) backfill(ctx context.Context, version int, progress func(Progr
 	}, func(rows []Row, broken *brokenRows) (int, error) {
 		refused, added, err := s.addFingerprints(ctx, version, rows, broken)
 		for _, id := range refused {
-			broken.add(&TokenError{id.Token, fmt.Errorf("%w: another token of its scope has the same value", ErrCorrupt)})
+			broken.add(&TokenError{id.Token, fmt.Errorf("%w: another token of its scope has the same value", keyring.ErrCorrupt)})
 		}
 		report(added)
 		return added, err
@@ -86,11 +77,11 @@ func (s *Service) addFingerprints(ctx context.Context, version int, rows []Row, 
 	if err != nil {
 		return nil, 0, err
 	}
-	items := make([]FingerprintItem, len(values))
+	items := make([]keyring.FingerprintItem, len(values))
 	for i := range values {
-		items[i] = FingerprintItem{readable[i].scope(), values[i]}
+		items[i] = keyring.FingerprintItem{Scope: readable[i].scope(), Value: values[i]}
 	}
-	fingerprints := make([]Fingerprint, len(items))
+	fingerprints := make([]keyring.Fingerprint, len(items))
 	if err := s.keyring.Fingerprint(ctx, version, items, fingerprints); err != nil {
 		return nil, 0, unavailable("compute fingerprints", err)
 	}
@@ -140,9 +131,9 @@ func (s *Service) reseal(ctx context.Context, rows []Row, broken *brokenRows) (i
 	if err != nil {
 		return 0, err
 	}
-	items := make([]SealItem, len(values))
+	items := make([]keyring.SealItem, len(values))
 	for i := range values {
-		items[i] = SealItem{readable[i].scope(), readable[i].Token, values[i]}
+		items[i] = keyring.SealItem{Scope: readable[i].scope(), Token: readable[i].Token, Value: values[i]}
 	}
 	sealed, err := s.keyring.Seal(ctx, items)
 	if err != nil {
@@ -161,36 +152,36 @@ func (s *Service) reseal(ctx context.Context, rows []Row, broken *brokenRows) (i
 
 // Retire is the last step of a rotation: it forgets what is stored under a version, and
 // refuses it from then on. Then the keyring need not load it any more. The error is
-// [ErrKeyInUse] as long as something needs the version: the keyring as its primary one, a
+// [keyring.ErrInUse] as long as something needs the version: the keyring as its primary one, a
 // value that has no fingerprint of another required version, or a value that is sealed
 // under it. Cut off, it is called again. progress may be nil.
-func (s *Service) Retire(ctx context.Context, p Purpose, version int, progress func(Progress)) error {
+func (s *Service) Retire(ctx context.Context, p keyring.Purpose, version int, progress func(Progress)) error {
 	start := s.start()
 	removed, err := s.retire(ctx, p, version, progress)
 	s.observe(ctx, start, Observation{Kind: KindKeyRetired, Items: removed, Err: err})
 	return err
 }
 
-func (s *Service) retire(ctx context.Context, p Purpose, version int, progress func(Progress)) (removed int, err error) {
+func (s *Service) retire(ctx context.Context, p keyring.Purpose, version int, progress func(Progress)) (removed int, err error) {
 	versions, err := s.versions(ctx)
 	if err != nil {
 		return 0, err
 	}
 	primary := versions.Seal
 	switch p {
-	case SealKey:
-	case FingerprintKey:
+	case keyring.SealKey:
+	case keyring.FingerprintKey:
 		primary = versions.Fingerprint
 	default:
 		var problems problems
-		problems.add("purpose", "must be %q or %q", FingerprintKey, SealKey)
+		problems.add("purpose", "must be %q or %q", keyring.FingerprintKey, keyring.SealKey)
 		return 0, problems.err()
 	}
 	if version == primary {
-		return 0, fmt.Errorf("%w: it is the keyring's primary version; promote another one first", ErrKeyInUse)
+		return 0, fmt.Errorf("%w: it is the keyring's primary version; promote another one first", keyring.ErrInUse)
 	}
 	successor := 0
-	if p == FingerprintKey {
+	if p == keyring.FingerprintKey {
 		if successor, err = s.successor(ctx, version); err != nil {
 			return 0, err
 		}
@@ -198,7 +189,7 @@ func (s *Service) retire(ctx context.Context, p Purpose, version int, progress f
 	if err := s.store.RetireKey(ctx, p, version, successor); err != nil {
 		return 0, unavailable("retire a key", err)
 	}
-	if p != FingerprintKey {
+	if p != keyring.FingerprintKey {
 		return 0, nil
 	}
 	usage, err := s.store.KeyUsage(ctx)
@@ -238,7 +229,7 @@ func (s *Service) successor(ctx context.Context, version int) (int, error) {
 			return k.Version, nil
 		}
 	}
-	return 0, fmt.Errorf("%w: no other version has a fingerprint of every value; backfill one first", ErrKeyInUse)
+	return 0, fmt.Errorf("%w: no other version has a fingerprint of every value; backfill one first", keyring.ErrInUse)
 }
 
 // complete reports whether every value has a fingerprint of a version.
@@ -293,7 +284,7 @@ func (s *Service) eachRow(
 // openRows opens a page of rows. It returns those that can be read, with their values,
 // and notes the others.
 func (s *Service) openRows(ctx context.Context, rows []Row, broken *brokenRows) (readable []*Row, values []Value, err error) {
-	items := make([]OpenItem, len(rows))
+	items := make([]keyring.OpenItem, len(rows))
 	for i := range rows {
 		items[i] = rows[i].open()
 	}
@@ -325,7 +316,7 @@ func (b *brokenRows) add(err error) bool {
 	if !errors.As(err, &of) {
 		return false
 	}
-	if errors.Is(of, ErrUnknownKey) {
+	if errors.Is(of, keyring.ErrUnknownKey) {
 		b.unloaded++
 	} else {
 		b.corrupt++

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // The values of a rotation: enough for several pages of a step.
@@ -38,8 +39,8 @@ func rotate(t *testing.T, r *rig, from, to int) {
 	require.NoError(t, r.with(t, from, to).Backfill(ctx, to, nil))
 	promoted := r.with(t, to, from)
 	require.NoError(t, promoted.Rewrap(ctx, nil))
-	require.NoError(t, promoted.Retire(ctx, vault.SealKey, from, nil))
-	require.NoError(t, promoted.Retire(ctx, vault.FingerprintKey, from, nil))
+	require.NoError(t, promoted.Retire(ctx, keyring.SealKey, from, nil))
+	require.NoError(t, promoted.Retire(ctx, keyring.FingerprintKey, from, nil))
 }
 
 // Three rotations later every token is what it was, and nothing of the old keys is left.
@@ -53,12 +54,14 @@ func TestTokensSurviveRotations(t *testing.T) {
 		require.Equal(t, tokens[:1000], tokenize(t, s, items[:1000]))
 		require.Equal(t, tokens[:1000], insert(t, s, items[:1000]))
 		require.Equal(t, []string{"person 0", "dear"}, reveal(t, s, tokens[0], tokens[1200]))
-		status, err := s.KeyStatus(t.Context())
+		usage, err := s.KeyUsage(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, vault.KeyUsage{Rows: 1201, Deterministic: 1200, Fingerprints: map[int]int{from + 1: 1200}, Sealed: map[int]int{from + 1: 1201}}, status.Usage)
-		for _, k := range status.Keys {
+		require.Equal(t, keyring.Usage{Rows: 1201, Deterministic: 1200, Fingerprints: map[int]int{from + 1: 1200}, Sealed: map[int]int{from + 1: 1201}}, usage)
+		all, err := s.StatsAll(t.Context())
+		require.NoError(t, err)
+		for _, k := range all.Keys {
 			require.Equal(t, k.Version <= from, k.Retired)
-			require.Equal(t, k.Version == from+1 && k.Purpose == vault.FingerprintKey, k.Required)
+			require.Equal(t, k.Version == from+1 && k.Purpose == keyring.FingerprintKey, k.Required)
 		}
 	}
 }
@@ -88,8 +91,8 @@ func TestRotationAtDifferentSteps(t *testing.T) {
 	require.NoError(t, promoted.Rewrap(ctx, nil))
 	same(added, promoted)
 	require.NoError(t, promoted.Rewrap(ctx, nil), "added has sealed with the old version")
-	require.NoError(t, promoted.Retire(ctx, vault.SealKey, 1, nil))
-	require.NoError(t, promoted.Retire(ctx, vault.FingerprintKey, 1, nil))
+	require.NoError(t, promoted.Retire(ctx, keyring.SealKey, 1, nil))
+	require.NoError(t, promoted.Retire(ctx, keyring.FingerprintKey, 1, nil))
 	same(promoted, done)
 }
 
@@ -103,9 +106,9 @@ func TestRotationRefusesMistakes(t *testing.T) {
 		insert(t, r.Service, ada)
 		s := r.with(t, 2)
 		for _, err := range everyCall(t, s, ada) {
-			require.ErrorIs(t, err, vault.ErrUnknownKey)
+			require.ErrorIs(t, err, keyring.ErrUnknownKey)
 		}
-		require.ErrorIs(t, s.CheckKeys(ctx), vault.ErrUnknownKey)
+		require.ErrorIs(t, s.CheckKeys(ctx), keyring.ErrUnknownKey)
 	})
 	t.Run("promoted before it was backfilled", func(t *testing.T) {
 		r := newRig(t, vault.Options{})
@@ -118,29 +121,29 @@ func TestRotationRefusesMistakes(t *testing.T) {
 		token := insert(t, r.Service, ada)
 		require.NoError(t, r.with(t, 1, 2).Backfill(ctx, 2, nil))
 		_, err := r.Insert(ctx, "acme", "ops", "v1", bob)
-		require.ErrorIs(t, err, vault.ErrUnknownKey)
+		require.ErrorIs(t, err, keyring.ErrUnknownKey)
 		require.ErrorContains(t, err, "fingerprint key of version 2")
 		err = r.Import(ctx, "acme", "ops", "v1", []vault.ImportItem{{Item: bob[0], Token: "2f1c1d5e-8f0a-4c3e-9a55-0c6f2a7b9d10"}})
-		require.ErrorIs(t, err, vault.ErrUnknownKey)
+		require.ErrorIs(t, err, keyring.ErrUnknownKey)
 		require.ErrorContains(t, err, "fingerprint key of version 2")
 		require.Equal(t, token, tokenize(t, r.Service, ada), "what is there is found")
 		_, err = r.Tokenize(ctx, "acme", "v1", bob)
-		require.ErrorIs(t, err, vault.ErrUnknownKey, "what is not found may be there")
+		require.ErrorIs(t, err, keyring.ErrUnknownKey, "what is not found may be there")
 		require.NotErrorIs(t, err, vault.ErrValueNotFound)
 	})
 	t.Run("retired too early", func(t *testing.T) {
 		r := newRig(t, vault.Options{})
 		insert(t, r.Service, ada)
 		both, promoted := r.with(t, 1, 2), r.with(t, 2, 1)
-		for _, p := range []vault.Purpose{vault.FingerprintKey, vault.SealKey} {
-			require.ErrorIs(t, both.Retire(ctx, p, 1, nil), vault.ErrKeyInUse, "it is primary")
-			require.ErrorIs(t, promoted.Retire(ctx, p, 1, nil), vault.ErrKeyInUse)
+		for _, p := range []keyring.Purpose{keyring.FingerprintKey, keyring.SealKey} {
+			require.ErrorIs(t, both.Retire(ctx, p, 1, nil), keyring.ErrInUse, "it is primary")
+			require.ErrorIs(t, promoted.Retire(ctx, p, 1, nil), keyring.ErrInUse)
 		}
 		require.NoError(t, both.Backfill(ctx, 2, nil))
-		require.ErrorIs(t, both.Retire(ctx, vault.FingerprintKey, 1, nil), vault.ErrKeyInUse)
-		require.ErrorIs(t, promoted.Retire(ctx, vault.SealKey, 1, nil), vault.ErrKeyInUse, "not yet rewrapped")
-		require.NoError(t, promoted.Retire(ctx, vault.FingerprintKey, 1, nil))
-		require.ErrorIs(t, promoted.Retire(ctx, vault.FingerprintKey, 9, nil), vault.ErrUnknownKey)
+		require.ErrorIs(t, both.Retire(ctx, keyring.FingerprintKey, 1, nil), keyring.ErrInUse)
+		require.ErrorIs(t, promoted.Retire(ctx, keyring.SealKey, 1, nil), keyring.ErrInUse, "not yet rewrapped")
+		require.NoError(t, promoted.Retire(ctx, keyring.FingerprintKey, 1, nil))
+		require.ErrorIs(t, promoted.Retire(ctx, keyring.FingerprintKey, 9, nil), keyring.ErrUnknownKey)
 		require.Error(t, promoted.Retire(ctx, "other", 1, nil))
 	})
 	t.Run("the old one after it was retired", func(t *testing.T) {
@@ -150,18 +153,18 @@ func TestRotationRefusesMistakes(t *testing.T) {
 		require.NoError(t, added.Backfill(ctx, 2, nil))
 		rotate(t, r, 1, 2)
 		for _, err := range everyCall(t, r.with(t, 1, 2), ada) {
-			require.ErrorIs(t, err, vault.ErrKeyRetired)
+			require.ErrorIs(t, err, keyring.ErrRetired)
 		}
 		_, err := added.Insert(ctx, "acme", "ops", "v1", bob)
-		require.ErrorIs(t, err, vault.ErrKeyRetired)
-		require.ErrorIs(t, added.Backfill(ctx, 1, nil), vault.ErrKeyRetired)
+		require.ErrorIs(t, err, keyring.ErrRetired)
+		require.ErrorIs(t, added.Backfill(ctx, 1, nil), keyring.ErrRetired)
 		_, err = r.Tokenize(ctx, "acme", "v1", ada)
-		require.ErrorIs(t, err, vault.ErrUnknownKey)
+		require.ErrorIs(t, err, keyring.ErrUnknownKey)
 		require.NotErrorIs(t, err, vault.ErrValueNotFound)
 	})
 	t.Run("backfill of a version that is not loaded", func(t *testing.T) {
 		r := newRig(t, vault.Options{})
-		require.ErrorIs(t, r.Backfill(ctx, 2, nil), vault.ErrUnknownKey)
+		require.ErrorIs(t, r.Backfill(ctx, 2, nil), keyring.ErrUnknownKey)
 	})
 }
 
@@ -175,9 +178,9 @@ func everyCall(t *testing.T, s *vault.Service, items []vault.Item) []error {
 }
 
 // otherKey is a keyring whose version 1 is another key.
-type otherKey struct{ vault.Keyring }
+type otherKey struct{ keyring.Keyring }
 
-func (o otherKey) Fingerprint(ctx context.Context, _ int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+func (o otherKey) Fingerprint(ctx context.Context, _ int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
 	return o.Keyring.Fingerprint(ctx, 2, items, dst)
 }
 
@@ -187,10 +190,10 @@ func TestWrongKey(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	ada := of("persons", "name", "Ada")
 	insert(t, r.Service, ada)
-	s, err := vault.New(vault.Backend{Store: r.store}, otherKey{keyring(t, 1, 2)}, nil)
+	s, err := vault.New(vault.Backend{Store: r.store}, otherKey{newKeyring(t, 1, 2)}, nil)
 	require.NoError(t, err)
 	for _, err := range everyCall(t, s, ada) {
-		require.ErrorIs(t, err, vault.ErrWrongKey)
+		require.ErrorIs(t, err, keyring.ErrWrongKey)
 	}
 }
 
@@ -208,10 +211,10 @@ func TestRotationResumes(t *testing.T) {
 		{"backfill", 1200, func(ctx context.Context, p func(vault.Progress)) error { return added.Backfill(ctx, 2, p) }},
 		{"rewrap", 1200, func(ctx context.Context, p func(vault.Progress)) error { return promoted.Rewrap(ctx, p) }},
 		{"retire the seals", 0, func(ctx context.Context, p func(vault.Progress)) error {
-			return promoted.Retire(ctx, vault.SealKey, 1, p)
+			return promoted.Retire(ctx, keyring.SealKey, 1, p)
 		}},
 		{"retire the fingerprints", 1200, func(ctx context.Context, p func(vault.Progress)) error {
-			return promoted.Retire(ctx, vault.FingerprintKey, 1, p)
+			return promoted.Retire(ctx, keyring.FingerprintKey, 1, p)
 		}},
 	}
 	for _, step := range steps {
@@ -274,7 +277,7 @@ func TestRotationOverEmptyPages(t *testing.T) {
 	tokens := insertAll(t, r.Service, items)
 	store := &sparse{Store: r.store}
 	service := func(primary, other int) *vault.Service {
-		s, err := vault.New(vault.Backend{Store: store}, keyring(t, primary, other), nil)
+		s, err := vault.New(vault.Backend{Store: store}, newKeyring(t, primary, other), nil)
 		require.NoError(t, err)
 		return s
 	}
@@ -282,12 +285,12 @@ func TestRotationOverEmptyPages(t *testing.T) {
 	require.NoError(t, r.store.RequireKey(ctx, 1))
 	require.NoError(t, added.CheckKeys(ctx))
 	require.NoError(t, store.RequireKey(ctx, 2))
-	require.ErrorIs(t, promoted.Retire(ctx, vault.FingerprintKey, 1, nil), vault.ErrKeyInUse, "nothing has a fingerprint of version 2")
+	require.ErrorIs(t, promoted.Retire(ctx, keyring.FingerprintKey, 1, nil), keyring.ErrInUse, "nothing has a fingerprint of version 2")
 	require.NoError(t, added.Backfill(ctx, 2, nil))
 	require.NoError(t, promoted.Rewrap(ctx, nil))
 	require.NotZero(t, store.empty)
-	require.NoError(t, promoted.Retire(ctx, vault.SealKey, 1, nil))
-	require.NoError(t, promoted.Retire(ctx, vault.FingerprintKey, 1, nil))
+	require.NoError(t, promoted.Retire(ctx, keyring.SealKey, 1, nil))
+	require.NoError(t, promoted.Retire(ctx, keyring.FingerprintKey, 1, nil))
 	require.Equal(t, tokens[200:], tokenize(t, r.with(t, 2), items[200:]))
 }
 
@@ -297,10 +300,10 @@ func TestRewrapWithoutTheOldKey(t *testing.T) {
 	ctx := t.Context()
 	token := insert(t, r.Service, of("persons", "name", "Ada"))
 	require.NoError(t, r.with(t, 1, 2).Backfill(ctx, 2, nil))
-	require.NoError(t, r.with(t, 2, 1).Retire(ctx, vault.FingerprintKey, 1, nil))
+	require.NoError(t, r.with(t, 2, 1).Retire(ctx, keyring.FingerprintKey, 1, nil))
 
 	err := r.with(t, 2).Rewrap(ctx, nil)
-	require.ErrorIs(t, err, vault.ErrUnknownKey)
+	require.ErrorIs(t, err, keyring.ErrUnknownKey)
 	require.ErrorContains(t, err, "1 values need a version of the key that is not loaded; load it")
 	require.ErrorContains(t, err, token[0])
 	require.NotContains(t, err.Error(), "delete")
@@ -317,24 +320,24 @@ func TestRotationWithBrokenRows(t *testing.T) {
 	tokens := insertAll(t, r.Service, items)
 	rows, err := r.store.Rows(ctx, "acme", "v1", tokens[:1])
 	require.NoError(t, err)
-	bad := vault.Sealed{Version: 1, Ciphertext: []byte("not a ciphertext of anything that anybody has sealed")}
+	bad := keyring.Sealed{Version: 1, Ciphertext: []byte("not a ciphertext of anything that anybody has sealed")}
 	_, err = r.store.Reseal(ctx, []vault.Resealed{{Row: rows[0].ID(), From: rows[0].Sealed, To: bad}})
 	require.NoError(t, err)
 
 	added, promoted := r.with(t, 1, 2), r.with(t, 2, 1)
 	for _, step := range []func() error{func() error { return added.Backfill(ctx, 2, nil) }, func() error { return promoted.Rewrap(ctx, nil) }} {
 		err := step()
-		require.ErrorIs(t, err, vault.ErrCorrupt)
+		require.ErrorIs(t, err, keyring.ErrCorrupt)
 		var of *vault.TokenError
 		require.ErrorAs(t, err, &of)
 		require.Equal(t, tokens[0], of.Token)
 		require.ErrorContains(t, err, "1 values")
 	}
-	require.ErrorIs(t, promoted.Retire(ctx, vault.FingerprintKey, 1, nil), vault.ErrKeyInUse)
-	require.ErrorIs(t, promoted.Retire(ctx, vault.SealKey, 1, nil), vault.ErrKeyInUse)
+	require.ErrorIs(t, promoted.Retire(ctx, keyring.FingerprintKey, 1, nil), keyring.ErrInUse)
+	require.ErrorIs(t, promoted.Retire(ctx, keyring.SealKey, 1, nil), keyring.ErrInUse)
 	require.NoError(t, promoted.Delete(ctx, "acme", "ops", "v1", tokens[0]))
-	require.NoError(t, promoted.Retire(ctx, vault.FingerprintKey, 1, nil))
-	require.NoError(t, promoted.Retire(ctx, vault.SealKey, 1, nil))
+	require.NoError(t, promoted.Retire(ctx, keyring.FingerprintKey, 1, nil))
+	require.NoError(t, promoted.Retire(ctx, keyring.SealKey, 1, nil))
 	require.Equal(t, tokens[1:], tokenize(t, r.with(t, 2), items[1:]))
 }
 
@@ -356,7 +359,7 @@ func TestRotationUnderLoad(t *testing.T) {
 				}
 				value := fmt.Sprint("value ", i%500)
 				tokens, err := services[i%2].Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", value))
-				if errors.Is(err, vault.ErrKeyRetired) && i%2 == 0 {
+				if errors.Is(err, keyring.ErrRetired) && i%2 == 0 {
 					continue // this one still seals with the old version
 				}
 				if err != nil {
@@ -381,8 +384,8 @@ func TestRotationUnderLoad(t *testing.T) {
 			if err := services[1].Rewrap(t.Context(), nil); err != nil {
 				return err
 			}
-			if err := services[1].Retire(t.Context(), vault.SealKey, 1, nil); !errors.Is(err, vault.ErrKeyInUse) {
-				return errors.Join(err, services[1].Retire(t.Context(), vault.FingerprintKey, 1, nil))
+			if err := services[1].Retire(t.Context(), keyring.SealKey, 1, nil); !errors.Is(err, keyring.ErrInUse) {
+				return errors.Join(err, services[1].Retire(t.Context(), keyring.FingerprintKey, 1, nil))
 			}
 		}
 	}()
@@ -396,23 +399,23 @@ func TestRotationUnderLoad(t *testing.T) {
 
 // replaced is a keyring whose keys are replaced by others in the middle of an operation.
 type replaced struct {
-	vault.Keyring
-	next  vault.Keyring
+	keyring.Keyring
+	next  keyring.Keyring
 	calls int // until it happens
 }
 
-func (r *replaced) count(s vault.Scope) {
+func (r *replaced) count(s keyring.Scope) {
 	if r.calls--; r.calls == 0 && s.Organization != "" {
 		r.Keyring = r.next
 	}
 }
 
-func (r *replaced) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+func (r *replaced) Fingerprint(ctx context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
 	r.count(items[0].Scope)
 	return r.Keyring.Fingerprint(ctx, version, items, dst)
 }
 
-func (r *replaced) Open(ctx context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
+func (r *replaced) Open(ctx context.Context, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 	r.count(items[0].Scope)
 	return r.Keyring.Open(ctx, items)
 }
@@ -433,7 +436,7 @@ func TestKeysAreReplacedUnderWay(t *testing.T) {
 		},
 	} {
 		// The keyring has version 3 first, as nobody else does.
-		keys := &replaced{keyring(t, 3, 2), keyring(t, 2), 3}
+		keys := &replaced{newKeyring(t, 3, 2), newKeyring(t, 2), 3}
 		s, err := vault.New(vault.Backend{Store: r.store}, keys, nil)
 		require.NoError(t, err)
 		require.NoError(t, do(s), name)
@@ -442,9 +445,9 @@ func TestKeysAreReplacedUnderWay(t *testing.T) {
 	require.Equal(t, token, tokenize(t, r.with(t, 2), ada))
 
 	// The other way round, the row's key is gone when it is opened.
-	keys := &replaced{keyring(t, 2), keyring(t, 3), 2}
+	keys := &replaced{newKeyring(t, 2), newKeyring(t, 3), 2}
 	s, err := vault.New(vault.Backend{Store: r.store}, keys, nil)
 	require.NoError(t, err)
 	_, err = s.Detokenize(ctx, "acme", "ops", "v1", asked(token...), everything)
-	require.ErrorIs(t, err, vault.ErrUnknownKey)
+	require.ErrorIs(t, err, keyring.ErrUnknownKey)
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/name"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // Vault is a set of tables whose values have tokens. Its ID is unique within its
@@ -62,14 +64,14 @@ func (v *Vault) remember() {
 // Schema says which values a vault takes. It is a description only: what is stored are
 // tokens, and a change of the schema touches none.
 type Schema struct {
-	Tables []Table `json:"tables"`
+	Tables []Table `json:"tables"` // at most 200
 }
 
 // Table is a named list of columns. The names "tokenize" and "detokenize" are taken by
 // the HTTP interface.
 type Table struct {
-	Name    string   `json:"name"` // without a dot
-	Columns []Column `json:"columns"`
+	Name    string   `json:"name"`    // without a dot
+	Columns []Column `json:"columns"` // at most 200
 }
 
 // Column says what becomes of the values of a column.
@@ -82,8 +84,8 @@ type Column struct {
 	// columns have groups, and those of one group have the same Format and Mask.
 	Group string `json:"column_group,omitempty"` // without a dot
 
-	Format string `json:"format,omitempty"` // of its tokens, as the service's Tokenizer understands it; see [Formats]
-	Mask   string `json:"mask,omitempty"`   // how a masked value looks; see [ParseMask]; "" is the format's own
+	Format string `json:"format,omitempty"` // of its tokens, as the service's Tokenizer understands it; see [format.Standard]
+	Mask   string `json:"mask,omitempty"`   // how a masked value looks; see [format.ParseMask]; "" is the format's own
 }
 
 // Tokenization says how a column's values get tokens.
@@ -98,8 +100,8 @@ const (
 
 // The limits of a schema.
 const (
-	MaxTables  = 200
-	MaxColumns = 200 // of one table
+	maxTables  = 200
+	maxColumns = 200 // of one table
 )
 
 // Clone returns a copy that shares nothing with s.
@@ -112,41 +114,14 @@ func (s *Schema) Clone() Schema {
 	return c
 }
 
-// Field is one column of a vault, or one of the groups that its columns share.
-type Field struct {
-	Organization string
-	Vault        string
-	Table        string // "" if Group is set and no column of the group is left
-	Column       string
-	Group        string // "" for a column of its own
-	Format       string
-	Mask         string
-}
-
-// String names the field for messages: "persons.email", or "emails" for a group alone.
-func (f *Field) String() string {
-	if f.Table == "" {
-		return f.Group
-	}
-	return f.Table + "." + f.Column
-}
-
 // scopeName is where the field's values are unique: the column group, or table.column.
 // Neither a table nor a group has a dot in its name, so no two fields share a scope by
 // accident.
-func (f *Field) scopeName() string {
+func scopeName(f *Field) string {
 	if f.Group != "" {
 		return f.Group
 	}
 	return f.Table + "." + f.Column
-}
-
-// Scope is where a deterministic value has one token: a column group of a vault, or a
-// column that has no group.
-type Scope struct {
-	Organization string
-	Vault        string
-	Name         string // the group, or table.column
 }
 
 // reservedTables cannot be names of tables: the HTTP interface has operations in their
@@ -154,10 +129,10 @@ type Scope struct {
 var reservedTables = []string{"tokenize", "detokenize"}
 
 // Validate returns a [*ValidationError] that holds everything that is wrong with a
-// schema, or nil. A nil Tokenizer is [Formats].
-func (s *Schema) Validate(t Tokenizer) error {
+// schema, or nil. A nil Tokenizer is [format.Standard].
+func (s *Schema) Validate(t format.Tokenizer) error {
 	if t == nil {
-		t = &Formats{}
+		t = &format.Standard{}
 	}
 	var p problems
 	s.check(&p, t)
@@ -169,8 +144,8 @@ type formatChecker interface{ CheckFormat(format string) error }
 
 // check finds everything that is wrong with a schema.
 func (s *Schema) check(p *problems, t formatChecker) {
-	if len(s.Tables) > MaxTables {
-		p.add("tables", "must be at most %d", MaxTables)
+	if len(s.Tables) > maxTables {
+		p.add("tables", "must be at most %d", maxTables)
 		return
 	}
 	groups := make(map[string]groupUse)
@@ -186,8 +161,8 @@ func (s *Schema) check(p *problems, t formatChecker) {
 			p.addAt(at.Field("name"), "is the name of another table, too")
 		}
 		seen[table.Name] = true
-		if len(table.Columns) > MaxColumns {
-			p.addAt(at.Field("columns"), "must be at most %d", MaxColumns)
+		if len(table.Columns) > maxColumns {
+			p.addAt(at.Field("columns"), "must be at most %d", maxColumns)
 			continue
 		}
 		columns := make(map[string]bool)
@@ -217,7 +192,7 @@ func (c *Column) check(p *problems, at mortise.Path, t formatChecker, groups map
 		} else if err != nil {
 			p.addAt(at.Field("format"), "%s", err)
 		}
-		if _, err := ParseMask(c.Mask); err != nil {
+		if _, err := format.ParseMask(c.Mask); err != nil {
 			p.addAt(at.Field("mask"), "%s", err)
 		}
 	case NoTokenization, "":
@@ -267,7 +242,7 @@ func (p *problems) undottedName(at mortise.Path, text string) {
 
 // fieldOfScope returns what is known of a field whose columns are not in the schema any
 // more.
-func fieldOfScope(s Scope) Field {
+func fieldOfScope(s keyring.Scope) Field {
 	f := Field{Organization: s.Organization, Vault: s.Vault, Group: s.Name}
 	if table, column, ok := strings.Cut(s.Name, "."); ok {
 		f.Table, f.Column, f.Group = table, column, ""

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/internal/uuid7"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // Service hands out tokens. It is safe for concurrent use and starts no goroutine.
@@ -22,7 +23,7 @@ type Service struct {
 
 // New returns a Service over a backend and a keyring. It fails if one of them is missing,
 // or if a setting is below 0. Options may be nil.
-func New(b Backend, keyring Keyring, opts *Options) (s *Service, err error) {
+func New(b Backend, keyring keyring.Keyring, opts *Options) (s *Service, err error) {
 	if err := errors.Join(b.validate(), opts.validate()); err != nil {
 		return nil, err
 	}

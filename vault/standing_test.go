@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // standing is a store that begins each page at the start, and says that others follow.
@@ -43,11 +44,11 @@ func TestStoreThatStandsStill(t *testing.T) {
 		_, err := r.CreateVault(ctx, "acme", "ops", id, schema)
 		require.NoError(t, err)
 	}
-	s, err := vault.New(vault.Backend{Store: &standing{r.store}}, keyring(t, 2, 1), nil)
+	s, err := vault.New(vault.Backend{Store: &standing{r.store}}, newKeyring(t, 2, 1), nil)
 	require.NoError(t, err)
 	require.ErrorIs(t, s.Backfill(ctx, 2, nil), vault.ErrUnavailable)
 	require.ErrorIs(t, s.Rewrap(ctx, nil), vault.ErrUnavailable)
-	require.ErrorIs(t, s.Retire(ctx, vault.FingerprintKey, 1, nil), vault.ErrUnavailable)
+	require.ErrorIs(t, s.Retire(ctx, keyring.FingerprintKey, 1, nil), vault.ErrUnavailable)
 	items, err := untilError(s.Export(ctx, "acme", "ops", "v1", everything))
 	require.ErrorIs(t, err, vault.ErrUnavailable)
 	require.Equal(t, 2, items)
@@ -68,7 +69,7 @@ func TestTrailOfAStoreThatStandsStill(t *testing.T) {
 		_, err := untilError(r.Export(t.Context(), "acme", "ops", "v1", everything))
 		require.NoError(t, err)
 	}
-	s, err := vault.New(vault.Backend{Store: standingTrail{r.store}}, keyring(t, 1), nil)
+	s, err := vault.New(vault.Backend{Store: standingTrail{r.store}}, newKeyring(t, 1), nil)
 	require.NoError(t, err)
 	n, err := untilError(s.AuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: 2}))
 	require.ErrorIs(t, err, vault.ErrUnavailable)
@@ -89,7 +90,7 @@ func untilError[T any](all iter.Seq2[T, error]) (n int, err error) {
 func TestVaultsOfAStoreThatStandsStill(t *testing.T) {
 	s, store := newAsking(t)
 	addVaults(t, s, "acme", make([]int, 60)...)
-	standing, err := vault.New(vault.Backend{Store: &standing{store.Store}}, keyring(t, 1), nil)
+	standing, err := vault.New(vault.Backend{Store: &standing{store.Store}}, newKeyring(t, 1), nil)
 	require.NoError(t, err)
 	_, err = untilError(standing.Vaults(t.Context(), "acme"))
 	require.ErrorIs(t, err, vault.ErrUnavailable)

@@ -5,40 +5,32 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/name"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// Count is a number that is counted only so far.
-type Count = mortise.Count
-
-// Stats says how much an organization has.
+// Stats says how much an organization or a vault has.
 type Stats struct {
-	Vaults  Count
-	Tokens  Count // of all its vaults, without those that were deleted
-	Deleted Count // tokens that were deleted; each is kept so that it is never given again
-}
-
-// VaultStats says how much a vault has.
-type VaultStats struct {
-	Tokens  Count // as in Stats
-	Deleted Count // as in Stats
+	Vaults  mortise.Count // of an organization
+	Tokens  mortise.Count // without those that were deleted
+	Deleted mortise.Count // tokens that were deleted; each is kept so that it is never given again
 }
 
 // AllStats says how much all organizations have together, and what a rotation of the keys
 // still has to do.
 type AllStats struct {
-	Vaults  Count
-	Tokens  Count // as in Stats
-	Deleted Count // as in Stats
+	Vaults  mortise.Count
+	Tokens  mortise.Count // as in Stats
+	Deleted mortise.Count // as in Stats
 
 	// Keys are all that are known, by purpose, then version. A rotation is under way
 	// while two are Required.
-	Keys []Key
+	Keys []keyring.Key
 
 	// ToRewrap are tokens whose values are sealed under another version than the one
 	// asked for: see Service.Rewrap.
-	ToRewrap Count
+	ToRewrap mortise.Count
 
-	ToRemove Count // fingerprints of retired versions: see Service.Retire
+	ToRemove mortise.Count // fingerprints of retired versions: see Service.Retire
 }
 
 // Counter is the part of a [Store] that counts what is kept. A Count is exact up to most
@@ -51,8 +43,9 @@ type Counter interface {
 	// and Deleted may be less than they are, with More.
 	Stats(ctx context.Context, org string, most int) (Stats, error)
 
-	// VaultStats counts what a vault has, as Stats does, or returns [ErrNotFound].
-	VaultStats(ctx context.Context, org, vault string, most int) (VaultStats, error)
+	// VaultStats counts what a vault has, as Stats does, but for Vaults, which it leaves
+	// zero. The error is [ErrNotFound] if there is no such vault.
+	VaultStats(ctx context.Context, org, vault string, most int) (Stats, error)
 
 	// StatsAll counts what all organizations have, and what is left of old keys: tokens
 	// that are sealed under another version than seal, and fingerprints of retired
@@ -74,15 +67,15 @@ func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
 	return stats, nil
 }
 
-// VaultStats counts what a vault has, and is as cheap as Stats. The error is
-// [ErrNotFound] if there is no such vault.
-func (s *Service) VaultStats(ctx context.Context, org, id string) (VaultStats, error) {
+// VaultStats counts what a vault has, and is as cheap as Stats. It leaves Vaults zero. The
+// error is [ErrNotFound] if there is no such vault.
+func (s *Service) VaultStats(ctx context.Context, org, id string) (Stats, error) {
 	if !isVaultID(org, id) {
-		return VaultStats{}, ErrNotFound
+		return Stats{}, ErrNotFound
 	}
 	stats, err := s.store.VaultStats(ctx, org, id, mortise.MaxCount)
 	if err != nil {
-		return VaultStats{}, unavailable("count what a vault has", err)
+		return Stats{}, unavailable("count what a vault has", err)
 	}
 	return stats, nil
 }
@@ -95,7 +88,7 @@ func (s *Service) VaultStats(ctx context.Context, org, id string) (VaultStats, e
 //
 // It does not say how many values still lack a fingerprint of a new version, which
 // [Service.Backfill] gives them: to know that, one has to look at each value.
-// [Service.KeyStatus] does so, and takes longer the more tokens there are. The error is
+// [Service.KeyUsage] does so, and takes longer the more tokens there are. The error is
 // [ErrUnavailable] if the store or the keyring is away.
 func (s *Service) StatsAll(ctx context.Context) (AllStats, error) {
 	versions, err := s.keyring.Versions(ctx)

@@ -10,10 +10,11 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
 
-func exactly(n int) vault.Count { return vault.Count{N: n} }
+func exactly(n int) mortise.Count { return mortise.Count{N: n} }
 
 // TestStats: tokens are counted for their vault, their organization and all, and so are
 // those that were deleted.
@@ -36,7 +37,7 @@ func TestStats(t *testing.T) {
 	require.Equal(t, vault.Stats{Vaults: exactly(2), Tokens: exactly(4), Deleted: exactly(1)}, stats)
 	one, err := r.VaultStats(t.Context(), "acme", "v1")
 	require.NoError(t, err)
-	require.Equal(t, vault.VaultStats{Tokens: exactly(3), Deleted: exactly(1)}, one)
+	require.Equal(t, vault.Stats{Tokens: exactly(3), Deleted: exactly(1)}, one)
 	all, err := r.StatsAll(t.Context())
 	require.NoError(t, err)
 	keys, err := r.store.Keys(t.Context())
@@ -66,9 +67,9 @@ func TestStatsOfARotation(t *testing.T) {
 	require.NoError(t, promoted.Rewrap(t.Context(), nil))
 	left(promoted, 0, 0)
 	// And the process dies.
-	require.NoError(t, r.store.RetireKey(t.Context(), vault.FingerprintKey, 1, 2))
+	require.NoError(t, r.store.RetireKey(t.Context(), keyring.FingerprintKey, 1, 2))
 	left(promoted, 0, 2)
-	require.NoError(t, promoted.Retire(t.Context(), vault.FingerprintKey, 1, nil))
+	require.NoError(t, promoted.Retire(t.Context(), keyring.FingerprintKey, 1, nil))
 	left(promoted, 0, 0)
 }
 
@@ -76,7 +77,7 @@ func TestStatsOfARotation(t *testing.T) {
 func TestStatsOfNobody(t *testing.T) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	s, err := vault.New(vault.Backend{Store: countless{db.Vault().Store}}, keyring(t, 1), nil)
+	s, err := vault.New(vault.Backend{Store: countless{db.Vault().Store}}, newKeyring(t, 1), nil)
 	require.NoError(t, err)
 	for _, org := range []string{"", "a\x00", "\xff"} {
 		stats, err := s.Stats(t.Context(), org)
@@ -103,8 +104,8 @@ func (countless) Stats(_ context.Context, _ string, most int) (vault.Stats, erro
 	return vault.Stats{Vaults: exactly(1)}, fmt.Errorf("up to %d: %w", most, vaulttest.ErrInjected)
 }
 
-func (countless) VaultStats(_ context.Context, _, _ string, most int) (vault.VaultStats, error) {
-	return vault.VaultStats{Tokens: exactly(1)}, fmt.Errorf("up to %d: %w", most, vaulttest.ErrInjected)
+func (countless) VaultStats(_ context.Context, _, _ string, most int) (vault.Stats, error) {
+	return vault.Stats{Tokens: exactly(1)}, fmt.Errorf("up to %d: %w", most, vaulttest.ErrInjected)
 }
 
 func (countless) StatsAll(_ context.Context, seal, most int) (vault.AllStats, error) {
@@ -115,7 +116,7 @@ func (countless) StatsAll(_ context.Context, seal, most int) (vault.AllStats, er
 func TestStatsUnavailable(t *testing.T) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	s, err := vault.New(vault.Backend{Store: countless{db.Vault().Store}}, keyring(t, 3, 1), nil)
+	s, err := vault.New(vault.Backend{Store: countless{db.Vault().Store}}, newKeyring(t, 3, 1), nil)
 	require.NoError(t, err)
 	require.Equal(t, 10_000, mortise.MaxCount)
 
@@ -131,7 +132,7 @@ func TestStatsUnavailable(t *testing.T) {
 	require.Zero(t, all)
 
 	faults := &vaulttest.Faults{Before: vaulttest.On(vaulttest.Nth(1), "Keyring.Versions")}
-	s, err = vault.New(db.Vault(), faults.Keyring(keyring(t, 1)), nil)
+	s, err = vault.New(db.Vault(), faults.Keyring(newKeyring(t, 1)), nil)
 	require.NoError(t, err)
 	all, err = s.StatsAll(t.Context())
 	require.ErrorIs(t, err, vault.ErrUnavailable)

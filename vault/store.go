@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // Store keeps vaults, tokens, the audit trail and what is known of the keys, in one
@@ -102,7 +104,7 @@ type Tokens interface {
 	// FindTokens returns the tokens of fingerprints: for each lookup a slice as long as
 	// its Fingerprints, with "" where there is none. What it finds under a retired
 	// version is left open. The error is [ErrNotFound] if there is no such vault, and
-	// [ErrStale] if its revision is another.
+	// [ErrConflict] if its revision is another.
 	FindTokens(ctx context.Context, org, vault string, revision int64, lookups []Lookup) ([][]string, error)
 
 	// InsertTokens stores rows, all or none, and returns a token for each. A row with
@@ -112,9 +114,9 @@ type Tokens interface {
 	// fingerprints of versions that it has none of, but for those that are another
 	// token's.
 	//
-	// The error is [ErrNotFound] or [ErrStale] as for FindTokens; [ErrUnknownKey] if a
-	// row with fingerprints lacks one of a version that is required ([Key.Required]); and
-	// [ErrKeyRetired] if a row is sealed under a version that is retired. Fingerprints of
+	// The error is [ErrNotFound] or [ErrConflict] as for FindTokens; [keyring.ErrUnknownKey] if a
+	// row with fingerprints lacks one of a version that is required ([keyring.Key.Required]); and
+	// [keyring.ErrRetired] if a row is sealed under a version that is retired. Fingerprints of
 	// a retired version count for nothing and are not stored. The error is a
 	// [*TakenError] if the tokens of rows that would be stored are there already, deleted
 	// ones included, or are those of earlier rows of the call that would be. A store that
@@ -149,7 +151,7 @@ type Imports interface {
 	// nothing changes. A row does so if its token stands for something else or was
 	// deleted, if one of its fingerprints is stored in its scope as another token's, or
 	// if its token or one of its fingerprints belongs to an earlier row of the call.
-	// [ErrNotFound], [ErrStale], [ErrUnknownKey], [ErrKeyRetired] and [ErrFull] are as
+	// [ErrNotFound], [ErrConflict], [keyring.ErrUnknownKey], [keyring.ErrRetired] and [ErrFull] are as
 	// for InsertTokens, and fingerprints of a retired version count for nothing here,
 	// too. If several of these apply, the error is any one of them.
 	ImportTokens(ctx context.Context, org, vault string, revision int64, rows []Row, a AuditEvent) error
@@ -162,7 +164,7 @@ type Row struct {
 	Token         string
 	Scope         string // Scope.Name
 	Deterministic bool   // has fingerprints
-	Sealed        Sealed
+	Sealed        keyring.Sealed
 	CreatedAt     time.Time
 	Fingerprints  []VersionedFingerprint // none if not Deterministic; of different versions
 }
@@ -179,7 +181,9 @@ func (r *Row) Clone() Row {
 }
 
 // scope returns the row's scope.
-func (r *Row) scope() Scope { return Scope{r.Organization, r.Vault, r.Scope} }
+func (r *Row) scope() keyring.Scope {
+	return keyring.Scope{Organization: r.Organization, Vault: r.Vault, Name: r.Scope}
+}
 
 // RowID says which row.
 type RowID struct{ Organization, Vault, Token string }
@@ -187,19 +191,20 @@ type RowID struct{ Organization, Vault, Token string }
 // VersionedFingerprint is a fingerprint and the version of the key that made it.
 type VersionedFingerprint struct {
 	Version     int
-	Fingerprint Fingerprint
+	Fingerprint keyring.Fingerprint
 }
 
 // Lookup asks for the tokens of some fingerprints.
 type Lookup struct {
 	Scope        string // Scope.Name
 	Version      int
-	Fingerprints []Fingerprint
+	Fingerprints []keyring.Fingerprint
 }
 
-// ErrStale is what a [Store] returns if a vault's revision is not the one that the caller
-// knows. A Service reads the vault and tries again.
-var ErrStale = errors.New("vault: the vault has another revision")
+// ErrConflict is what a [Store] returns if a vault's revision is not the one that the
+// caller knows: somebody else changed the schema. A Service reads the vault and tries
+// again.
+var ErrConflict = errors.New("vault: the schema was changed by somebody else")
 
 // TakenError is what [Tokens.InsertTokens] and [Imports.ImportTokens] return if tokens
 // cannot be given. For an insertion, a [Service] makes other tokens and tries again; for
@@ -211,57 +216,31 @@ type TakenError struct {
 // Error says how many there are.
 func (e *TakenError) Error() string { return fmt.Sprintf("vault: %d tokens are taken", len(e.Rows)) }
 
-// Purpose says what a key is for.
-type Purpose string
-
-// The purposes of keys.
-const (
-	FingerprintKey Purpose = "fingerprint"
-	SealKey        Purpose = "seal"
-)
-
-// Key is what a store knows of a version of a key. It cannot be computed from that.
-type Key struct {
-	Purpose  Purpose
-	Version  int
-	Check    Fingerprint // tells whether it is the same key; zero for one that seals
-	Required bool        // every insertion has a fingerprint of this version
-	Retired  bool        // nothing may be stored under it any more
-}
-
 // Keys is the part of a [Store] that knows which versions of keys there are. They belong
 // to the installation: no organization is asked for.
 type Keys interface {
 	// Keys returns all that are known, by purpose, then version.
-	Keys(ctx context.Context) ([]Key, error)
+	Keys(ctx context.Context) ([]keyring.Key, error)
 
 	// RegisterKey stores Purpose, Version and Check of k, neither required nor retired,
 	// unless the version is known, and returns what is stored. The first fingerprint
 	// version of all becomes required.
-	RegisterKey(ctx context.Context, k Key) (Key, error)
+	RegisterKey(ctx context.Context, k keyring.Key) (keyring.Key, error)
 
-	// RequireKey makes a fingerprint version required. The error is [ErrUnknownKey] if it
-	// is not known, [ErrKeyRetired] if it is retired.
+	// RequireKey makes a fingerprint version required. The error is [keyring.ErrUnknownKey] if it
+	// is not known, [keyring.ErrRetired] if it is retired.
 	RequireKey(ctx context.Context, version int) error
 
 	// RetireKey retires a version; a retired fingerprint version is not required any
-	// more. The error is [ErrUnknownKey] if the version is not known; [ErrKeyInUse] if it
+	// more. The error is [keyring.ErrUnknownKey] if the version is not known; [keyring.ErrInUse] if it
 	// is a fingerprint version and the successor is not another one that is required, or
 	// if it is a version that seals and a row that is not deleted is sealed under it. For
 	// a key that seals, successor means nothing. To retire a retired one does nothing.
-	RetireKey(ctx context.Context, p Purpose, version, successor int) error
+	RetireKey(ctx context.Context, p keyring.Purpose, version, successor int) error
 
 	// KeyUsage counts what is stored under the versions of keys. It may take a while, and
 	// need not be of one moment.
-	KeyUsage(ctx context.Context) (KeyUsage, error)
-}
-
-// KeyUsage counts rows that are not deleted.
-type KeyUsage struct {
-	Rows          int         // all
-	Deterministic int         // those with fingerprints
-	Fingerprints  map[int]int // fingerprints by version, retired ones included
-	Sealed        map[int]int // rows by the version that they are sealed under
+	KeyUsage(ctx context.Context) (keyring.Usage, error)
 }
 
 // KeyRotation is the part of a [Store] that changes keys under rows. Rows that were
@@ -284,7 +263,7 @@ type KeyRotation interface {
 
 	// AddFingerprints stores a fingerprint of the version for each row that is still
 	// there and has none. It returns the rows whose fingerprint is another row's of the
-	// same scope; those stay without one. The error is [ErrKeyRetired] if the version is
+	// same scope; those stay without one. The error is [keyring.ErrRetired] if the version is
 	// retired.
 	AddFingerprints(ctx context.Context, version int, of []RowFingerprint) (refused []RowID, err error)
 
@@ -293,12 +272,12 @@ type KeyRotation interface {
 	RowsNotSealedUnder(ctx context.Context, version int, after ScanPosition, limit int) (RowPage, error)
 
 	// Reseal stores To for each row that still has From, and returns how many those were.
-	// The error is [ErrKeyRetired] if the version of a To is retired; then it changes
+	// The error is [keyring.ErrRetired] if the version of a To is retired; then it changes
 	// nothing.
 	Reseal(ctx context.Context, rows []Resealed) (changed int, err error)
 
 	// RemoveFingerprints removes at most limit fingerprints of a version that is retired,
-	// and returns how many. The error is [ErrKeyInUse] if the version is not retired.
+	// and returns how many. The error is [keyring.ErrInUse] if the version is not retired.
 	RemoveFingerprints(ctx context.Context, version, limit int) (removed int, err error)
 }
 
@@ -316,11 +295,11 @@ type RowPage struct {
 // RowFingerprint is a fingerprint for a row that lacks it.
 type RowFingerprint struct {
 	Row         RowID
-	Fingerprint Fingerprint
+	Fingerprint keyring.Fingerprint
 }
 
 // Resealed is a new ciphertext for a row.
 type Resealed struct {
 	Row      RowID
-	From, To Sealed
+	From, To keyring.Sealed
 }

@@ -2,6 +2,8 @@ package vault
 
 import (
 	"context"
+
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // Tokenize returns the tokens of values that were inserted, one for each item, in their order. It never inserts anything.
@@ -19,7 +21,7 @@ func (s *Service) tokenize(ctx context.Context, org, vault string, items []Item)
 	if err := s.checkItems(items, false); err != nil {
 		return nil, err
 	}
-	err = s.withKeys(ctx, func(versions *Versions) error {
+	err = s.withKeys(ctx, func(versions *keyring.Versions) error {
 		return s.withVault(ctx, org, vault, func(k *knownVault) error {
 			batches, err := resolveItems(k, org, vault, items, func(c *column) error {
 				if !c.deterministic {
@@ -47,12 +49,12 @@ func (s *Service) tokenize(ctx context.Context, org, vault string, items []Item)
 // that have none. It begins with the primary version of fingerprints. For what that does
 // not know it asks all versions in one call: between two calls, a rotation could move a
 // value from the one that is still to be asked to the one that was.
-func (s *Service) find(ctx context.Context, k *knownVault, versions *Versions, batches []*batch) error {
+func (s *Service) find(ctx context.Context, k *knownVault, versions *keyring.Versions, batches []*batch) error {
 	for _, b := range batches {
 		b.tokens = make([]string, len(b.values))
 		b.fingerprints = b.primary[:0]
 	}
-	all := versions.fingerprints()
+	all := fingerprintVersions(versions)
 	if err := s.findUnder(ctx, k, all[:1], batches); err != nil || len(all) == 1 {
 		return err
 	}
@@ -85,7 +87,7 @@ func (s *Service) findUnder(ctx context.Context, k *knownVault, versions []int, 
 	}
 	found, err := s.store.FindTokens(ctx, batches[0].scope.Organization, batches[0].scope.Vault, k.revision, lookups)
 	if err != nil {
-		return staleOr("look values up", ofVault(batches[0].scope.Vault, err))
+		return unavailable("look values up", ofVault(batches[0].scope.Vault, err))
 	}
 	if err := answered("the store", len(found), len(lookups)); err != nil {
 		return err
@@ -119,16 +121,16 @@ func (s *Service) fingerprint(ctx context.Context, versions []int, batches []*ba
 	if all == 0 {
 		return nil
 	}
-	items := make([]FingerprintItem, 0, all)
+	items := make([]keyring.FingerprintItem, 0, all)
 	for _, b := range batches {
 		for i, token := range b.tokens {
 			if token == "" {
-				items = append(items, FingerprintItem{b.scope, b.values[i]})
+				items = append(items, keyring.FingerprintItem{Scope: b.scope, Value: b.values[i]})
 			}
 		}
 	}
 	for _, version := range versions[len(batches[0].fingerprints):] {
-		dst := make([]Fingerprint, all)
+		dst := make([]keyring.Fingerprint, all)
 		if err := s.keyring.Fingerprint(ctx, version, items, dst); err != nil {
 			return unavailable("compute fingerprints", err)
 		}
@@ -141,9 +143,9 @@ func (s *Service) fingerprint(ctx context.Context, versions []int, batches []*ba
 }
 
 // addFingerprints adds those of a version, of the values that have no token.
-func (b *batch) addFingerprints(of []Fingerprint) {
+func (b *batch) addFingerprints(of []keyring.Fingerprint) {
 	if len(of) != len(b.values) { // else all have none, as it is at first
-		sparse := make([]Fingerprint, len(b.values))
+		sparse := make([]keyring.Fingerprint, len(b.values))
 		n := 0
 		for i, token := range b.tokens {
 			if token == "" {
@@ -157,11 +159,11 @@ func (b *batch) addFingerprints(of []Fingerprint) {
 }
 
 // fingerprintsAt returns those of some values, of the nth version.
-func (b *batch) fingerprintsAt(n int, at []int) []Fingerprint {
+func (b *batch) fingerprintsAt(n int, at []int) []keyring.Fingerprint {
 	if len(at) == len(b.values) {
 		return b.fingerprints[n]
 	}
-	some := make([]Fingerprint, len(at))
+	some := make([]keyring.Fingerprint, len(at))
 	for i, at := range at {
 		some[i] = b.fingerprints[n][at]
 	}
@@ -180,7 +182,7 @@ func (b *batch) withoutToken() []int {
 }
 
 // allTokens returns the tokens of a call's items, or an error that names all that have none.
-func (s *Service) allTokens(ctx context.Context, versions *Versions, batches []*batch, n int) ([]string, error) {
+func (s *Service) allTokens(ctx context.Context, versions *keyring.Versions, batches []*batch, n int) ([]string, error) {
 	tokens := make([]string, n)
 	complete := true
 	for _, b := range batches {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
 )
 
 func TestInsertAndTokenize(t *testing.T) {
@@ -66,7 +67,7 @@ func TestTokenizeErrors(t *testing.T) {
 		"no table's name":  {of("", "name", "x"), vault.ErrTableNotFound, []int{0}},
 		"no column's name": {of("persons", "", "x"), vault.ErrColumnNotFound, []int{0}},
 		"no group's name":  {inGroup("", "x"), vault.ErrGroupNotFound, []int{0}},
-		"too long":         {of("persons", "name", strings.Repeat("x", 64<<10+1)), vault.ErrTooLong, []int{0}},
+		"too long":         {of("persons", "name", strings.Repeat("x", 64<<10+1)), vault.ErrInvalid, []int{0}},
 		"unknown group":    {append(inGroup("emails", "x"), inGroup("nope", "x", "y")...), vault.ErrGroupNotFound, []int{1, 2}},
 		"unknown table":    {append(of("nope", "name", "x"), known), vault.ErrTableNotFound, []int{0}},
 		"unknown column":   {[]vault.Item{known, {Place: vault.InColumn("persons", "nope"), Value: value}}, vault.ErrColumnNotFound, []int{1}},
@@ -87,9 +88,9 @@ func TestTokenizeErrors(t *testing.T) {
 	_, err = r.Tokenize(t.Context(), "other", "v1", []vault.Item{known})
 	require.ErrorIs(t, err, vault.ErrNotFound)
 	_, err = r.Tokenize(t.Context(), "acme", "v1", nil)
-	require.ErrorIs(t, err, vault.ErrBatch)
+	require.ErrorIs(t, err, vault.ErrInvalid)
 	_, err = r.Tokenize(t.Context(), "acme", "v1", make([]vault.Item, 1001))
-	require.ErrorIs(t, err, vault.ErrBatch)
+	require.ErrorIs(t, err, vault.ErrInvalid)
 	_, err = r.Tokenize(t.Context(), "acme", "v1", []vault.Item{unknown})
 	require.ErrorIs(t, err, vault.ErrValueNotFound, "nothing was inserted by all that")
 }
@@ -104,8 +105,8 @@ func TestInsertErrors(t *testing.T) {
 	}{
 		"group":           {append(of("persons", "name", "Ada"), inGroup("emails", "x")...), vault.ErrInvalid, []int{1}},
 		"no tokenization": {append(of("persons", "name", "Ada"), of("persons", "note", "x")...), vault.ErrNotTokenized, []int{1}},
-		"format":          {append(append(of("persons", "card", "1", "4111111111111111", "2"), good...), of("persons", "email", "x")...), vault.ErrFormat, []int{0, 2, 4}},
-		"same twice":      {append(of("persons", "card", "1", "1"), good...), vault.ErrFormat, []int{0, 1}},
+		"format":          {append(append(of("persons", "card", "1", "4111111111111111", "2"), good...), of("persons", "email", "x")...), format.ErrMismatch, []int{0, 2, 4}},
+		"same twice":      {append(of("persons", "card", "1", "1"), good...), format.ErrMismatch, []int{0, 1}},
 		"unknown":         {append(of("persons", "name", "Ada"), of("persons", "nope", "x")...), vault.ErrColumnNotFound, []int{1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,9 +134,9 @@ func TestLimits(t *testing.T) {
 	require.Equal(t, 3, small.Limits().Value)
 	insert(t, small.Service, of("persons", "name", "abc", "def"))
 	_, err := small.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", "a", "b", "c"))
-	require.ErrorIs(t, err, vault.ErrBatch)
+	require.ErrorIs(t, err, vault.ErrInvalid)
 	_, err = small.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", "abcd"))
-	require.ErrorIs(t, err, vault.ErrTooLong)
+	require.ErrorIs(t, err, vault.ErrInvalid)
 	shown := newRig(t, vault.Options{MaxShown: 8})
 	two := insert(t, shown.Service, of("persons", "name", "abcd", "efghi"))
 	require.Equal(t, []string{"abcd", "abcd"}, reveal(t, shown.Service, two[0], two[0]))
@@ -147,7 +148,7 @@ func TestLimits(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, page.Events, 1, "what was not shown is not in the trail")
 	_, err = small.Detokenize(t.Context(), "acme", "ops", "v1", asked("a", "b", "c"), everything)
-	require.ErrorIs(t, err, vault.ErrBatch)
+	require.ErrorIs(t, err, vault.ErrInvalid)
 }
 
 // Values are compared byte for byte: what looks the same is not.
@@ -219,13 +220,13 @@ func TestTakenTokens(t *testing.T) {
 	require.ElementsMatch(t, []string{"a", "b", "c"}, []string{one[0], two[0], two[1]})
 	require.Equal(t, two[0], two[2])
 	_, err := r.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", "1", "4", "4"))
-	require.Equal(t, []int{1, 2}, indexes(t, err, vault.ErrExhausted))
+	require.Equal(t, []int{1, 2}, indexes(t, err, format.ErrExhausted))
 	require.Equal(t, one, tokenize(t, r.Service, of("persons", "name", "1")))
 
 	// A token that was deleted is not given again.
 	require.NoError(t, r.Delete(t.Context(), "acme", "ops", "v1", one[0]))
 	_, err = r.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", "4"))
-	require.ErrorIs(t, err, vault.ErrExhausted)
+	require.ErrorIs(t, err, format.ErrExhausted)
 }
 
 func TestTokenizerThatMakesNone(t *testing.T) {
@@ -247,7 +248,7 @@ func (fullStore) InsertTokens(context.Context, string, string, int64, []vault.Ro
 // A store that bounds what it keeps says so, and is not taken for one that fails.
 func TestFullStore(t *testing.T) {
 	r := newRig(t, vault.Options{})
-	service, err := vault.New(vault.Backend{Store: fullStore{r.store}}, keyring(t, 1), nil)
+	service, err := vault.New(vault.Backend{Store: fullStore{r.store}}, newKeyring(t, 1), nil)
 	require.NoError(t, err)
 	_, err = service.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", "1"))
 	require.ErrorIs(t, err, vault.ErrFull)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 var errDown = errors.New("the disk is gone")
@@ -83,17 +84,17 @@ func (f *failing) DeleteToken(ctx context.Context, org, id, token string, a vaul
 	return f.Store.DeleteToken(ctx, org, id, token, a)
 }
 
-func (f *failing) Keys(ctx context.Context) ([]vault.Key, error) {
+func (f *failing) Keys(ctx context.Context) ([]keyring.Key, error) {
 	keys, err := f.Store.Keys(ctx)
 	return keys, errors.Join(f.err("Keys"), err)
 }
 
-func (f *failing) RegisterKey(ctx context.Context, k vault.Key) (vault.Key, error) {
+func (f *failing) RegisterKey(ctx context.Context, k keyring.Key) (keyring.Key, error) {
 	if err := f.err("RegisterKey"); err != nil {
-		return vault.Key{}, err
+		return keyring.Key{}, err
 	}
-	if err := f.err("RegisterSeal"); err != nil && k.Purpose == vault.SealKey {
-		return vault.Key{}, err
+	if err := f.err("RegisterSeal"); err != nil && k.Purpose == keyring.SealKey {
+		return keyring.Key{}, err
 	}
 	return f.Store.RegisterKey(ctx, k)
 }
@@ -102,14 +103,14 @@ func (f *failing) RequireKey(ctx context.Context, version int) error {
 	return errors.Join(f.err("RequireKey"), f.Store.RequireKey(ctx, version))
 }
 
-func (f *failing) RetireKey(ctx context.Context, p vault.Purpose, version, successor int) error {
+func (f *failing) RetireKey(ctx context.Context, p keyring.Purpose, version, successor int) error {
 	if err := f.err("RetireKey"); err != nil {
 		return err
 	}
 	return f.Store.RetireKey(ctx, p, version, successor)
 }
 
-func (f *failing) KeyUsage(ctx context.Context) (vault.KeyUsage, error) {
+func (f *failing) KeyUsage(ctx context.Context) (keyring.Usage, error) {
 	usage, err := f.Store.KeyUsage(ctx)
 	return usage, errors.Join(f.err("KeyUsage"), err)
 }
@@ -215,9 +216,9 @@ func TestUnavailableStore(t *testing.T) {
 			if err := s.Backfill(context.Background(), 2, nil); err != nil {
 				return err
 			}
-			return s.Retire(ctx, vault.FingerprintKey, 1, nil)
+			return s.Retire(ctx, keyring.FingerprintKey, 1, nil)
 		}},
-		"KeyStatus": {"Keys KeyUsage", func(ctx context.Context, s *vault.Service, _ string) error { _, err := s.KeyStatus(ctx); return err }},
+		"KeyUsage":  {"KeyUsage", func(ctx context.Context, s *vault.Service, _ string) error { _, err := s.KeyUsage(ctx); return err }},
 		"Ping":      {keys + "Vault", func(ctx context.Context, s *vault.Service, _ string) error { return s.Ping(ctx) }},
 		"CheckKeys": {keys, func(ctx context.Context, s *vault.Service, _ string) error { return s.CheckKeys(ctx) }},
 		"Prune":     {"PruneAudit", func(ctx context.Context, s *vault.Service, _ string) error { _, err := s.Prune(ctx, begin); return err }},
@@ -248,7 +249,7 @@ func TestUnavailableStore(t *testing.T) {
 				if name == "Retire" || name == "Rewrap" {
 					primary, other = 2, 1
 				}
-				s, err := vault.New(vault.Backend{Store: &failing{r.store, method}}, keyring(t, primary, other), nil)
+				s, err := vault.New(vault.Backend{Store: &failing{r.store, method}}, newKeyring(t, primary, other), nil)
 				require.NoError(t, err)
 				err = c.do(t.Context(), s, token)
 				if !needed[method] {
@@ -257,7 +258,7 @@ func TestUnavailableStore(t *testing.T) {
 				}
 				require.ErrorIs(t, err, vault.ErrUnavailable)
 				require.ErrorIs(t, err, errDown)
-				for _, sentinel := range []error{vault.ErrNotFound, vault.ErrValueNotFound, vault.ErrTokenNotFound, vault.ErrCorrupt, vault.ErrUnknownKey, vault.ErrWrongKey} {
+				for _, sentinel := range []error{vault.ErrNotFound, vault.ErrValueNotFound, vault.ErrTokenNotFound, keyring.ErrCorrupt, keyring.ErrUnknownKey, keyring.ErrWrongKey} {
 					require.NotErrorIs(t, err, sentinel)
 				}
 			})
@@ -280,30 +281,30 @@ func words(text string) map[string]bool {
 
 // brokenKeys is a keyring of which one method fails, as a KMS that does not answer.
 type brokenKeys struct {
-	vault.Keyring
+	keyring.Keyring
 	method string
 }
 
 func (b *brokenKeys) err(method string) error { return (&failing{method: b.method}).err(method) }
 
-func (b *brokenKeys) Versions(ctx context.Context) (vault.Versions, error) {
+func (b *brokenKeys) Versions(ctx context.Context) (keyring.Versions, error) {
 	v, err := b.Keyring.Versions(ctx)
 	return v, errors.Join(b.err("Versions"), err)
 }
 
-func (b *brokenKeys) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+func (b *brokenKeys) Fingerprint(ctx context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
 	if org := items[0].Scope.Organization; org != "" && b.method == "Fingerprint" || org == "" && b.method == "Check" {
 		return errDown
 	}
 	return b.Keyring.Fingerprint(ctx, version, items, dst)
 }
 
-func (b *brokenKeys) Seal(ctx context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
+func (b *brokenKeys) Seal(ctx context.Context, items []keyring.SealItem) ([]keyring.SealResult, error) {
 	sealed, err := b.Keyring.Seal(ctx, items)
 	return sealed, errors.Join(b.err("Seal"), err)
 }
 
-func (b *brokenKeys) Open(ctx context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
+func (b *brokenKeys) Open(ctx context.Context, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 	opened, err := b.Keyring.Open(ctx, items)
 	return opened, errors.Join(b.err("Open"), err)
 }
@@ -319,7 +320,7 @@ func TestUnavailableKeyring(t *testing.T) {
 	} {
 		r := newRig(t, vault.Options{})
 		token := insert(t, r.Service, of("persons", "name", "Ada"))
-		s, err := vault.New(vault.Backend{Store: r.store}, &brokenKeys{keyring(t, 2, 1), method}, nil)
+		s, err := vault.New(vault.Backend{Store: r.store}, &brokenKeys{newKeyring(t, 2, 1), method}, nil)
 		require.NoError(t, err)
 		ctx := t.Context()
 		errs := make(map[string]error)
@@ -349,7 +350,7 @@ func (noRandomness) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 func TestNoRandomness(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	token := insert(t, r.Service, of("persons", "name", "Ada"))
-	s, err := vault.New(vault.Backend{Store: r.store}, keyring(t, 1), &vault.Options{Rand: noRandomness{}})
+	s, err := vault.New(vault.Backend{Store: r.store}, newKeyring(t, 1), &vault.Options{Rand: noRandomness{}})
 	require.NoError(t, err)
 	ctx := t.Context()
 	_, created := s.CreateVault(ctx, "acme", "ops", "v2", schema)
@@ -365,7 +366,7 @@ func TestNoRandomness(t *testing.T) {
 
 func TestNew(t *testing.T) {
 	r := newRig(t, vault.Options{})
-	_, err := vault.New(vault.Backend{Store: nil}, keyring(t, 1), nil)
+	_, err := vault.New(vault.Backend{Store: nil}, newKeyring(t, 1), nil)
 	require.Error(t, err)
 	_, err = vault.New(vault.Backend{Store: r.store}, nil, nil)
 	require.Error(t, err)
@@ -392,7 +393,7 @@ func TestObserver(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, r.Backfill(ctx, 1, nil))
 	require.NoError(t, r.Rewrap(ctx, nil))
-	inUse := r.Retire(ctx, vault.SealKey, 1, nil)
+	inUse := r.Retire(ctx, keyring.SealKey, 1, nil)
 	require.Equal(t, []vault.Observation{
 		{Kind: vault.KindInserted, Organization: "acme", Vault: "v1", Actor: "ops", Items: 2},
 		{Kind: vault.KindTokenized, Organization: "acme", Vault: "v1", Items: 1},
@@ -433,7 +434,7 @@ func (s short) Rows(ctx context.Context, org, id string, tokens []string) ([]vau
 func TestStoreThatAnswersTooLittle(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	token := insert(t, r.Service, of("persons", "name", "Ada"))
-	s, err := vault.New(vault.Backend{Store: short{r.store}}, keyring(t, 1), nil)
+	s, err := vault.New(vault.Backend{Store: short{r.store}}, newKeyring(t, 1), nil)
 	require.NoError(t, err)
 	ctx := t.Context()
 	_, tokenized := s.Tokenize(ctx, "acme", "v1", of("persons", "name", "Ada"))

@@ -122,7 +122,7 @@ func leftScopes(before, after *Vault) []string {
 	old := make(map[[2]string]string)
 	for _, c := range before.Past {
 		f := Field{Table: c.Table, Column: c.Column, Group: c.Group}
-		old[[2]string{c.Table, c.Column}] = f.scopeName()
+		old[[2]string{c.Table, c.Column}] = scopeName(&f)
 	}
 	var left []string
 	add := func(scope string) {
@@ -145,7 +145,7 @@ func leftScopes(before, after *Vault) []string {
 // column is a field of a schema and what becomes of its values.
 type column struct {
 	Field
-	scope         string // Field.scopeName
+	scope         string // see scopeName
 	tokenized     bool
 	deterministic bool
 }
@@ -157,11 +157,12 @@ func (v *Vault) fields(yield func(*column) bool) {
 		for j := range t.Columns {
 			c := &t.Columns[j]
 			f := column{
-				Field:         Field{v.Organization, v.ID, t.Name, c.Name, c.Group, c.Format, c.Mask},
+				Field: Field{Organization: v.Organization, Vault: v.ID, Table: t.Name, Column: c.Name,
+					Group: c.Group, Format: c.Format, Mask: c.Mask},
 				tokenized:     c.Tokenization == Deterministic || c.Tokenization == Random,
 				deterministic: c.Tokenization == Deterministic,
 			}
-			f.scope = f.scopeName()
+			f.scope = scopeName(&f.Field)
 			if !yield(&f) {
 				return
 			}
@@ -194,7 +195,7 @@ func newKnownVault(v *Vault) *knownVault {
 	}
 	for _, p := range v.Past {
 		f := Field{Organization: v.Organization, Vault: v.ID, Table: p.Table, Column: p.Column, Group: p.Group}
-		scope := f.scopeName()
+		scope := scopeName(&f)
 		if !slices.ContainsFunc(k.scopes[scope], func(c *column) bool { return c.Table == p.Table && c.Column == p.Column }) {
 			k.past[scope] = append(k.past[scope], f)
 		}
@@ -256,7 +257,7 @@ func (s *Service) withVault(ctx context.Context, org, id string, do func(*knownV
 		err := do(known)
 		var refused *BatchError
 		switch {
-		case errors.Is(err, ErrStale):
+		case errors.Is(err, ErrConflict):
 			known = nil
 		case remembered && errors.As(err, &refused) && !errors.Is(err, ErrValueNotFound): // perhaps by a schema of yesterday
 			now, readErr := s.rememberVault(ctx, org, id)

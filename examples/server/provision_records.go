@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
 )
 
 // columnsOf returns the columns of a schema by their names.
@@ -58,8 +59,8 @@ func checkField(c vault.Column, known bool, value string) string {
 	case len(value) > maxVaultValue:
 		return fmt.Sprintf("must be at most %d bytes long", maxVaultValue)
 	}
-	tokens, err := new(vault.Formats).Tokens(context.Background(),
-		[]vault.TokenRequest{{Field: vault.Field{Format: c.Format}, Value: vault.NewValue(value)}})
+	tokens, err := new(format.Standard).Tokens(context.Background(),
+		[]format.Request{{Field: vault.Field{Format: c.Format}, Value: vault.NewValue(value)}})
 	if err == nil {
 		err = tokens[0].Err
 	}

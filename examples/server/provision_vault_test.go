@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // vaultState is all that a storage has of a vault. Values are as a full reader sees them.
@@ -33,7 +34,7 @@ func vaultStateOf(t *testing.T, s *services, b *backends, id string) vaultState 
 	}
 	// Not by Export, which would write to the audit trail.
 	state := vaultState{Vault: v, Tokens: make(map[string][]string)}
-	keyring, err := vaultKeyring(testKey())
+	keys, err := vaultKeyring(testKey())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,11 +42,11 @@ func vaultStateOf(t *testing.T, s *services, b *backends, id string) vaultState 
 	if err != nil {
 		t.Fatal(err)
 	}
-	var items []vault.OpenItem
+	var items []keyring.OpenItem
 	for _, r := range rows {
-		items = append(items, vault.OpenItem{Scope: vault.Scope{Organization: "acme", Vault: id, Name: r.Scope}, Token: r.Token, Sealed: r.Sealed})
+		items = append(items, keyring.OpenItem{Scope: keyring.Scope{Organization: "acme", Vault: id, Name: r.Scope}, Token: r.Token, Sealed: r.Sealed})
 	}
-	opened, err := keyring.Open(t.Context(), items)
+	opened, err := keys.Open(t.Context(), items)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // keyFile is the name of the root key's file in the data folder, where it is made unless the operator names another.
@@ -116,7 +116,7 @@ func checkKey(ctx context.Context, s *services, k *foundKey, log *slog.Logger) e
 	if err == nil {
 		err = s.vault.service.CheckKeys(ctx)
 	}
-	wrong := errors.Is(err, authmgmt.ErrWrongKey) || errors.Is(err, vault.ErrWrongKey)
+	wrong := errors.Is(err, authmgmt.ErrWrongKey) || errors.Is(err, keyring.ErrWrongKey)
 	switch {
 	case wrong && k.made != nil:
 		if err := k.discard(); err != nil {
@@ -125,7 +125,7 @@ func checkKey(ctx context.Context, s *services, k *foundKey, log *slog.Logger) e
 		return usagef("-vault-key: %s is missing, and the data needs it; put it back, or name the file that you moved it to", k.path)
 	case wrong:
 		return usagef("-vault-key: %s holds another key than the one that the data began with", k.path)
-	case errors.Is(err, vault.ErrUnknownKey), errors.Is(err, vault.ErrKeyRetired):
+	case errors.Is(err, keyring.ErrUnknownKey), errors.Is(err, keyring.ErrRetired):
 		return usagef("-vault-key: the keys of the vault were rotated by another program, and this one has their first version only: %w", err)
 	case err != nil:
 		return fmt.Errorf("check the root key: %w", err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // sandboxRig is a sandbox with the same vault for two organizations.
@@ -123,8 +124,8 @@ func TestSandboxGivesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	row := func(token string, fingerprint byte) vault.Row {
-		return vault.Row{Organization: "rival", Vault: "v1", Token: token, Scope: "t.c", Deterministic: true, Sealed: vault.Sealed{Version: 1, Ciphertext: make([]byte, 100)},
-			Fingerprints: []vault.VersionedFingerprint{{Version: 1, Fingerprint: vault.Fingerprint{fingerprint}}}}
+		return vault.Row{Organization: "rival", Vault: "v1", Token: token, Scope: "t.c", Deterministic: true, Sealed: keyring.Sealed{Version: 1, Ciphertext: make([]byte, 100)},
+			Fingerprints: []vault.VersionedFingerprint{{Version: 1, Fingerprint: keyring.Fingerprint{fingerprint}}}}
 	}
 	for _, step := range []struct {
 		rows []vault.Row

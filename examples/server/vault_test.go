@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // TestWrongKeyOfTheVault: a key that the invitations take, and the vault does not, is as
@@ -49,7 +50,7 @@ func TestRotatedVault(t *testing.T) {
 			if _, err := checkOn(t, b, k); err != nil {
 				t.Fatal(err)
 			}
-			_, registerErr := b.vault.Store.RegisterKey(t.Context(), vault.Key{Purpose: vault.FingerprintKey, Version: 2, Check: vault.Fingerprint{2}})
+			_, registerErr := b.vault.Store.RegisterKey(t.Context(), keyring.Key{Purpose: keyring.FingerprintKey, Version: 2, Check: keyring.Fingerprint{2}})
 			if err := errors.Join(registerErr, b.vault.Store.RequireKey(t.Context(), 2)); err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +62,7 @@ func TestRotatedVault(t *testing.T) {
 				}
 			}
 			refused("in the middle")
-			if err := b.vault.Store.RetireKey(t.Context(), vault.FingerprintKey, 1, 2); err != nil {
+			if err := b.vault.Store.RetireKey(t.Context(), keyring.FingerprintKey, 1, 2); err != nil {
 				t.Fatal(err)
 			}
 			refused("at the end")

@@ -33,23 +33,25 @@ var rows = []row{
 
 	// Domains: the helpers in internal/, never each other.
 	{pkg: "trigger", code: []string{root, "internal/lostjobs", "internal/..."}, tests: []string{"trigger/triggertest", "storage/memory"}},
-	{pkg: "vault", code: []string{root, "internal/..."}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}},
+	{pkg: "vault", code: []string{root, "vault/format", "vault/keyring", "internal/..."}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}},
 	{pkg: "authmgmt", code: []string{root, "internal/cursor", "internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
 	{pkg: "audiosearch", code: []string{root, "audiosearch/metadata", "internal/cursor", "internal/lostjobs", "internal/..."}, tests: mediaTests},
 
 	// Leaves: what stands under a domain, for the readers of one idea.
 	{pkg: "audiosearch/metadata", code: []string{"internal/..."}},
+	{pkg: "vault/format", code: []string{"vault/keyring", "internal/..."}},
+	{pkg: "vault/keyring", tests: []string{"vault/localkeys"}},
 
 	// Conformance suites and fakes: their domain, what the fakes run on, and what all
 	// suites share.
 	{pkg: "trigger/triggertest", code: []string{root, "trigger", "storage/memory", sharedRules, "internal/fault"}},
-	{pkg: "vault/vaulttest", code: []string{root, "vault", "vault/localkeys", "storage/memory", sharedRules, "internal/fault"}},
+	{pkg: "vault/vaulttest", code: []string{root, "vault", "vault/format", "vault/keyring", "vault/localkeys", "storage/memory", sharedRules, "internal/fault"}},
 	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt", "storage/memory", sharedRules, "internal/fault"}},
 	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch", "audiosearch/metadata", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "internal/fault"}},
 
 	// Plugs: their domain. columnar is what backends keep and rank scores with.
-	{pkg: "vault/localkeys", code: []string{"vault", "internal/..."}, tests: []string{"vault/vaulttest", "storage/memory"}},
-	{pkg: "vault/tink/...", code: []string{"vault"}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}, module: true},
+	{pkg: "vault/localkeys", code: []string{"vault/keyring", "internal/..."}, tests: []string{"vault", "vault/vaulttest", "storage/memory"}},
+	{pkg: "vault/tink/...", code: []string{"vault/keyring"}, tests: []string{"vault", "vault/vaulttest", "vault/localkeys", "storage/memory"}, module: true},
 	{pkg: "audiosearch/astfeatures", code: []string{"internal/fft"}},
 	{pkg: "audiosearch/audioset", code: []string{"audiosearch"}},
 	{pkg: "audiosearch/modelfile"},
@@ -97,7 +99,7 @@ var rows = []row{
 }
 
 var (
-	domains      = []string{root, "trigger", "vault", "authmgmt", "audiosearch", "audiosearch/metadata"}
+	domains      = []string{root, "trigger", "vault", "vault/format", "vault/keyring", "authmgmt", "audiosearch", "audiosearch/metadata"}
 	suites       = []string{"storage/queuetest", "trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
 	backendTests = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys", "audiosearch/columnar", "audiosearch/audioset"})
 	mediaTests   = []string{"audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/folder", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "storage/memory"}

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
@@ -36,7 +37,7 @@ const (
 
 func (s vaultAPIStore) fails(method string) error {
 	if s.fault(storeCorrupt) != nil {
-		return vault.ErrCorrupt
+		return keyring.ErrCorrupt
 	}
 	return s.fault(method)
 }

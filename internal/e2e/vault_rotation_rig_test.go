@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
@@ -28,7 +29,7 @@ type rotationOrder struct {
 	Do      string // "keys", "work", "calls", "end", "backfill", "rewrap", "retire"
 	Keys    []int  // of "keys": the versions, the primary one first
 	Version int    // of "backfill" and "retire"
-	Purpose vault.Purpose
+	Purpose keyring.Purpose
 	Base    int           // of "work": the number of the first value
 	Lagging bool          // of "work": the process may lack a key that others require, and then stores nothing
 	Pause   time.Duration // after each report of progress
@@ -172,7 +173,7 @@ func (p *rotationWorker) insert(ctx context.Context, base int) {
 		tokens, err := p.call(func(s *vault.Service) ([]string, error) {
 			return s.Insert(context.WithoutCancel(ctx), "acme", "ops", "v1", rotationItems(values))
 		})
-		if p.lagging && errors.Is(err, vault.ErrUnknownKey) {
+		if p.lagging && errors.Is(err, keyring.ErrUnknownKey) {
 			err = nil // and stays where it is, until it has the key
 		} else {
 			base += 7

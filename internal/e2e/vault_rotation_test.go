@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // TestRotationOfTwoProcesses: two processes insert the same new values at the same time,
@@ -70,8 +71,8 @@ func TestRotationOfTwoProcesses(t *testing.T) {
 		work(false)
 		rotator.load(next, old)
 		rotator.tell(rotationOrder{Do: "rewrap"})
-		rotator.tell(rotationOrder{Do: "retire", Purpose: vault.SealKey, Version: old})
-		rotator.tell(rotationOrder{Do: "retire", Purpose: vault.FingerprintKey, Version: old})
+		rotator.tell(rotationOrder{Do: "retire", Purpose: keyring.SealKey, Version: old})
+		rotator.tell(rotationOrder{Do: "retire", Purpose: keyring.FingerprintKey, Version: old})
 		work(false)
 		one.load(next)
 		work(false)
@@ -116,11 +117,11 @@ func TestRotationGoesOn(t *testing.T) {
 	for _, step := range []struct {
 		keys  []int
 		order rotationOrder
-		left  func(vault.KeyUsage) int // how much is to be done
+		left  func(keyring.Usage) int // how much is to be done
 	}{
-		{[]int{1, 2}, rotationOrder{Do: "backfill", Version: 2}, func(u vault.KeyUsage) int { return count - u.Fingerprints[2] }},
-		{[]int{2, 1}, rotationOrder{Do: "rewrap"}, func(u vault.KeyUsage) int { return u.Sealed[1] }},
-		{[]int{2, 1}, rotationOrder{Do: "retire", Purpose: vault.FingerprintKey, Version: 1}, func(u vault.KeyUsage) int { return u.Fingerprints[1] }},
+		{[]int{1, 2}, rotationOrder{Do: "backfill", Version: 2}, func(u keyring.Usage) int { return count - u.Fingerprints[2] }},
+		{[]int{2, 1}, rotationOrder{Do: "rewrap"}, func(u keyring.Usage) int { return u.Sealed[1] }},
+		{[]int{2, 1}, rotationOrder{Do: "retire", Purpose: keyring.FingerprintKey, Version: 1}, func(u keyring.Usage) int { return u.Fingerprints[1] }},
 	} {
 		left := count
 		for range 4 {
@@ -153,13 +154,13 @@ func TestRotationGoesOn(t *testing.T) {
 	}
 	p := startRotation(t, file)
 	p.load(2, 1)
-	p.tell(rotationOrder{Do: "retire", Purpose: vault.SealKey, Version: 1})
+	p.tell(rotationOrder{Do: "retire", Purpose: keyring.SealKey, Version: 1})
 	checkRotated(t, file, 2, values, tokens)
 	t.Logf("of %d rows, after each kill there were left: %v", count, kills)
 }
 
 // rotationUsage counts what is stored under each version.
-func rotationUsage(t *testing.T, file string) vault.KeyUsage {
+func rotationUsage(t *testing.T, file string) keyring.Usage {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), file, nil)
 	require.NoError(t, err)
@@ -201,7 +202,7 @@ func checkRotated(t *testing.T, file string, version int, values, tokens []strin
 	t.Helper()
 	checkTokens(t, file, []int{version}, values, tokens)
 	all := map[int]int{version: len(values)}
-	assert.Equal(t, vault.KeyUsage{Rows: len(values), Deterministic: len(values), Fingerprints: all, Sealed: all}, rotationUsage(t, file))
+	assert.Equal(t, keyring.Usage{Rows: len(values), Deterministic: len(values), Fingerprints: all, Sealed: all}, rotationUsage(t, file))
 }
 
 // batchesOf cuts values into batches that a call takes.

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // insertAtOnce has clients of each server insert all values, each in an order and in
@@ -69,7 +69,7 @@ func (c *vaultCaller) mustInsert(t *testing.T, url, value string) string {
 }
 
 // usageIn counts what the database of a server that has ended has, in all vaults.
-func usageIn(t *testing.T, dir string) vault.KeyUsage {
+func usageIn(t *testing.T, dir string) keyring.Usage {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "mortise-data", "mortise.db"), nil)
 	require.NoError(t, err)

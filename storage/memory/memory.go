@@ -18,6 +18,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // Options are the settings of Open. The zero value means the defaults.
@@ -72,7 +73,7 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 		vault: vaultTables{
 			vaults:  make(map[ownedID]*vaultEntry),
 			ids:     make(map[string][]string),
-			keys:    make(map[vaultKeyID]*vault.Key),
+			keys:    make(map[vaultKeyID]*keyring.Key),
 			audit:   make(map[string][]vault.AuditEvent),
 			deleted: make(map[string]*deletedVaults),
 		},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // Vault implements [vault.Store].
@@ -20,7 +21,7 @@ type vaultTables struct {
 	vaults map[ownedID]*vaultEntry
 	ids    map[string][]string // of vaults, by organization, sorted
 	rows   []*vaultRow         // of all vaults, as they came; nil where one was removed
-	keys   map[vaultKeyID]*vault.Key
+	keys   map[vaultKeyID]*keyring.Key
 	audit  map[string][]vault.AuditEvent // by organization, oldest first
 
 	deleted map[string]*deletedVaults // by organization
@@ -48,11 +49,11 @@ type vaultIndex struct {
 	version int
 }
 
-type fingerprintIndex map[vault.Fingerprint]string
+type fingerprintIndex map[keyring.Fingerprint]string
 
 // vaultKeyID is which key.
 type vaultKeyID struct {
-	purpose vault.Purpose
+	purpose keyring.Purpose
 	version int
 }
 
@@ -118,7 +119,7 @@ func (t *vaultTables) entry(org, id string, revision int64) (*vaultEntry, error)
 	case !ok:
 		return nil, vault.ErrNotFound
 	case e.Revision != revision:
-		return nil, vault.ErrStale
+		return nil, vault.ErrConflict
 	}
 	return e, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
@@ -55,7 +56,7 @@ func BenchmarkVaultRotation(b *testing.B) {
 				require.NoError(b, promoted.Rewrap(ctx, nil))
 				took += time.Since(begun)
 				begun = time.Now()
-				require.NoError(b, promoted.Retire(ctx, vault.FingerprintKey, 1, nil))
+				require.NoError(b, promoted.Retire(ctx, keyring.FingerprintKey, 1, nil))
 				retired += time.Since(begun)
 			}
 			b.ReportMetric(float64(took.Nanoseconds())/float64(b.N*n), "rotation-ns/row")

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // TestNothingIsLeftOfDeleted: after the last step there are the mark, the event, and
@@ -26,7 +27,7 @@ func TestNothingIsLeftOfDeleted(t *testing.T) {
 			require.NoError(t, s.PutVault(ctx, vault.Vault{Organization: org, ID: id, Revision: 1}, nil, event(org, id)))
 			for i := range 10 {
 				r := vault.Row{Token: fmt.Sprint("t", i), Scope: "s", Deterministic: true,
-					Fingerprints: []vault.VersionedFingerprint{{Version: 1, Fingerprint: vault.Fingerprint{byte(i)}}}}
+					Fingerprints: []vault.VersionedFingerprint{{Version: 1, Fingerprint: keyring.Fingerprint{byte(i)}}}}
 				_, err := s.InsertTokens(ctx, org, id, 1, []vault.Row{r})
 				require.NoError(t, err)
 			}

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // Keys implements [vault.Keys].
-func (s *Vault) Keys(ctx context.Context) ([]vault.Key, error) {
+func (s *Vault) Keys(ctx context.Context) ([]keyring.Key, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -20,21 +20,21 @@ func (s *Vault) Keys(ctx context.Context) ([]vault.Key, error) {
 }
 
 // sortedKeys returns all keys, by purpose, then version.
-func (t *vaultTables) sortedKeys() []vault.Key {
-	var keys []vault.Key
+func (t *vaultTables) sortedKeys() []keyring.Key {
+	var keys []keyring.Key
 	for _, k := range t.keys {
 		keys = append(keys, *k)
 	}
-	slices.SortFunc(keys, func(a, b vault.Key) int {
+	slices.SortFunc(keys, func(a, b keyring.Key) int {
 		return cmp.Or(strings.Compare(string(a.Purpose), string(b.Purpose)), cmp.Compare(a.Version, b.Version))
 	})
 	return keys
 }
 
 // RegisterKey implements [vault.Keys].
-func (s *Vault) RegisterKey(ctx context.Context, k vault.Key) (vault.Key, error) {
+func (s *Vault) RegisterKey(ctx context.Context, k keyring.Key) (keyring.Key, error) {
 	if err := ctx.Err(); err != nil {
-		return vault.Key{}, err
+		return keyring.Key{}, err
 	}
 	s.db.mu.Lock()
 	defer s.db.mu.Unlock()
@@ -45,9 +45,9 @@ func (s *Vault) RegisterKey(ctx context.Context, k vault.Key) (vault.Key, error)
 	}
 	first := true
 	for other := range t.keys {
-		first = first && other.purpose != vault.FingerprintKey
+		first = first && other.purpose != keyring.FingerprintKey
 	}
-	k.Required, k.Retired = first && k.Purpose == vault.FingerprintKey, false
+	k.Required, k.Retired = first && k.Purpose == keyring.FingerprintKey, false
 	t.keys[id] = &k
 	return k, nil
 }
@@ -59,19 +59,19 @@ func (s *Vault) RequireKey(ctx context.Context, version int) error {
 	}
 	s.db.mu.Lock()
 	defer s.db.mu.Unlock()
-	k, ok := s.db.vault.keys[vaultKeyID{vault.FingerprintKey, version}]
+	k, ok := s.db.vault.keys[vaultKeyID{keyring.FingerprintKey, version}]
 	switch {
 	case !ok:
-		return vault.ErrUnknownKey
+		return keyring.ErrUnknownKey
 	case k.Retired:
-		return vault.ErrKeyRetired
+		return keyring.ErrRetired
 	}
 	k.Required = true
 	return nil
 }
 
 // RetireKey implements [vault.Keys].
-func (s *Vault) RetireKey(ctx context.Context, p vault.Purpose, version, successor int) error {
+func (s *Vault) RetireKey(ctx context.Context, p keyring.Purpose, version, successor int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -80,18 +80,18 @@ func (s *Vault) RetireKey(ctx context.Context, p vault.Purpose, version, success
 	t := &s.db.vault
 	k, ok := t.keys[vaultKeyID{p, version}]
 	if !ok {
-		return vault.ErrUnknownKey
+		return keyring.ErrUnknownKey
 	}
 	if k.Retired {
 		return nil
 	}
-	if p == vault.FingerprintKey {
+	if p == keyring.FingerprintKey {
 		next, ok := t.keys[vaultKeyID{p, successor}]
 		if !ok || !next.Required || successor == version {
-			return vault.ErrKeyInUse
+			return keyring.ErrInUse
 		}
 	} else if t.sealed()[version] > 0 {
-		return vault.ErrKeyInUse
+		return keyring.ErrInUse
 	}
 	k.Required, k.Retired = false, true
 	return nil
@@ -111,13 +111,13 @@ func (t *vaultTables) sealed() map[int]int {
 }
 
 // KeyUsage implements [vault.Keys].
-func (s *Vault) KeyUsage(ctx context.Context) (vault.KeyUsage, error) {
+func (s *Vault) KeyUsage(ctx context.Context) (keyring.Usage, error) {
 	if err := ctx.Err(); err != nil {
-		return vault.KeyUsage{}, err
+		return keyring.Usage{}, err
 	}
 	s.db.mu.RLock()
 	defer s.db.mu.RUnlock()
-	usage := vault.KeyUsage{Fingerprints: make(map[int]int), Sealed: s.db.vault.sealed()}
+	usage := keyring.Usage{Fingerprints: make(map[int]int), Sealed: s.db.vault.sealed()}
 	for _, e := range s.db.vault.vaults {
 		for _, r := range e.rows {
 			if r.deleted {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 var errForeignPosition = errors.New("memory: the position is of no scan of this store; begin the scan again")
@@ -73,8 +74,8 @@ func (s *Vault) AddFingerprints(ctx context.Context, version int, of []vault.Row
 	}
 	s.db.mu.Lock()
 	defer s.db.mu.Unlock()
-	if s.db.vault.retired(vault.FingerprintKey, version) {
-		return nil, vault.ErrKeyRetired
+	if s.db.vault.retired(keyring.FingerprintKey, version) {
+		return nil, keyring.ErrRetired
 	}
 	for _, f := range of {
 		e, r := s.db.vault.live(f.Row)
@@ -98,8 +99,8 @@ func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (changed int,
 	s.db.mu.Lock()
 	defer s.db.mu.Unlock()
 	for _, n := range rows {
-		if s.db.vault.retired(vault.SealKey, n.To.Version) {
-			return 0, vault.ErrKeyRetired
+		if s.db.vault.retired(keyring.SealKey, n.To.Version) {
+			return 0, keyring.ErrRetired
 		}
 	}
 	for _, n := range rows {
@@ -107,7 +108,7 @@ func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (changed int,
 		if r == nil || r.Sealed.Version != n.From.Version || !bytes.Equal(r.Sealed.Ciphertext, n.From.Ciphertext) {
 			continue
 		}
-		r.Sealed = vault.Sealed{Version: n.To.Version, Ciphertext: bytes.Clone(n.To.Ciphertext)}
+		r.Sealed = keyring.Sealed{Version: n.To.Version, Ciphertext: bytes.Clone(n.To.Ciphertext)}
 		changed++
 	}
 	return changed, nil
@@ -120,8 +121,8 @@ func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (rem
 	}
 	s.db.mu.Lock()
 	defer s.db.mu.Unlock()
-	if !s.db.vault.retired(vault.FingerprintKey, version) {
-		return 0, vault.ErrKeyInUse
+	if !s.db.vault.retired(keyring.FingerprintKey, version) {
+		return 0, keyring.ErrInUse
 	}
 	for _, e := range s.db.vault.vaults {
 		for at, index := range e.tokens {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // TestScanIsBounded: a call of a scan leaves the lock to others after some thousands of
@@ -20,8 +21,8 @@ func TestScanIsBounded(t *testing.T) {
 	require.NoError(t, tables.PutVault(t.Context(), vault.Vault{Organization: "acme", ID: "v1", Revision: 1}, nil, vault.AuditEvent{}))
 	insert := func(token string, version int) {
 		t.Helper()
-		r := vault.Row{Token: token, Deterministic: true, Sealed: vault.Sealed{Version: version}}
-		r.Fingerprints = []vault.VersionedFingerprint{{Version: version, Fingerprint: vault.Fingerprint([]byte(fmt.Sprintf("%32s", token)))}}
+		r := vault.Row{Token: token, Deterministic: true, Sealed: keyring.Sealed{Version: version}}
+		r.Fingerprints = []vault.VersionedFingerprint{{Version: version, Fingerprint: keyring.Fingerprint([]byte(fmt.Sprintf("%32s", token)))}}
 		_, err := tables.InsertTokens(t.Context(), "acme", "v1", 1, []vault.Row{r})
 		require.NoError(t, err)
 	}

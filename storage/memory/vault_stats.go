@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // Stats implements [vault.Counter].
@@ -27,17 +28,17 @@ func (s *Vault) Stats(ctx context.Context, org string, most int) (vault.Stats, e
 }
 
 // VaultStats implements [vault.Counter].
-func (s *Vault) VaultStats(ctx context.Context, org, id string, most int) (vault.VaultStats, error) {
+func (s *Vault) VaultStats(ctx context.Context, org, id string, most int) (vault.Stats, error) {
 	if err := ctx.Err(); err != nil {
-		return vault.VaultStats{}, err
+		return vault.Stats{}, err
 	}
 	s.db.mu.RLock()
 	defer s.db.mu.RUnlock()
 	e, ok := s.db.vault.vaults[ownedID{org, id}]
 	if !ok {
-		return vault.VaultStats{}, vault.ErrNotFound
+		return vault.Stats{}, vault.ErrNotFound
 	}
-	return vault.VaultStats{
+	return vault.Stats{
 		Tokens:  mortise.CountUpTo(len(e.rows)-e.deleted, most),
 		Deleted: mortise.CountUpTo(e.deleted, most),
 	}, nil
@@ -63,7 +64,7 @@ func (s *Vault) StatsAll(ctx context.Context, seal, most int) (vault.AllStats, e
 			}
 		}
 		for at, index := range e.tokens {
-			if t.retired(vault.FingerprintKey, at.version) {
+			if t.retired(keyring.FingerprintKey, at.version) {
 				retired += len(index)
 			}
 		}

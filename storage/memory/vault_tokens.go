@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // FindTokens implements [vault.Tokens].
@@ -72,13 +73,13 @@ func (s *Vault) InsertTokens(ctx context.Context, org, id string, revision int64
 // admits returns an error if a row is not one that may be stored under the keys that it
 // is stored under.
 func (t *vaultTables) admits(r *vault.Row) error {
-	if t.retired(vault.SealKey, r.Sealed.Version) {
-		return vault.ErrKeyRetired
+	if t.retired(keyring.SealKey, r.Sealed.Version) {
+		return keyring.ErrRetired
 	}
 	for _, k := range t.keys {
 		has := slices.ContainsFunc(r.Fingerprints, func(f vault.VersionedFingerprint) bool { return f.Version == k.Version })
 		if k.Required && !has && r.Deterministic {
-			return vault.ErrUnknownKey
+			return keyring.ErrUnknownKey
 		}
 	}
 	return nil
@@ -90,12 +91,12 @@ func (t *vaultTables) row(org, id string, of *vault.Row) *vaultRow {
 	r := &vaultRow{Row: of.Clone()}
 	r.Organization, r.Vault = org, id
 	r.Fingerprints = slices.DeleteFunc(r.Fingerprints, func(f vault.VersionedFingerprint) bool {
-		return t.retired(vault.FingerprintKey, f.Version)
+		return t.retired(keyring.FingerprintKey, f.Version)
 	})
 	return r
 }
 
-func (t *vaultTables) retired(p vault.Purpose, version int) bool {
+func (t *vaultTables) retired(p keyring.Purpose, version int) bool {
 	k, ok := t.keys[vaultKeyID{p, version}]
 	return ok && k.Retired
 }
@@ -248,7 +249,7 @@ func (s *Vault) DeleteToken(ctx context.Context, org, id, token string, a vault.
 	for _, f := range r.Fingerprints {
 		delete(e.tokens[vaultIndex{r.Scope, f.Version}], f.Fingerprint)
 	}
-	r.deleted, r.Sealed, r.Fingerprints = true, vault.Sealed{}, nil
+	r.deleted, r.Sealed, r.Fingerprints = true, keyring.Sealed{}, nil
 	e.deleted++
 	s.db.vault.addEvent(a)
 	return nil

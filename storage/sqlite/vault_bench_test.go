@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
@@ -23,7 +24,7 @@ type vaultBench struct {
 	stored  int
 }
 
-var benchScope = vault.Scope{Organization: "acme", Vault: "v1", Name: "persons.email"}
+var benchScope = keyring.Scope{Organization: "acme", Vault: "v1", Name: "persons.email"}
 
 func newVaultBench(b *testing.B, stored int) *vaultBench {
 	db, err := Open(b.Context(), filepath.Join(b.TempDir(), "vault.db"), nil)
@@ -58,12 +59,12 @@ func benchItems(first, n, stride int) []vault.Item {
 }
 
 // fingerprints returns what a lookup of items is made of, one behind the other.
-func (v *vaultBench) fingerprints(b *testing.B, items []vault.Item) (of []vault.Fingerprint, all []byte) {
-	values := make([]vault.FingerprintItem, len(items))
+func (v *vaultBench) fingerprints(b *testing.B, items []vault.Item) (of []keyring.Fingerprint, all []byte) {
+	values := make([]keyring.FingerprintItem, len(items))
 	for i := range items {
-		values[i] = vault.FingerprintItem{Scope: benchScope, Value: items[i].Value}
+		values[i] = keyring.FingerprintItem{Scope: benchScope, Value: items[i].Value}
 	}
-	of = make([]vault.Fingerprint, len(items))
+	of = make([]keyring.Fingerprint, len(items))
 	require.NoError(b, v.keyring.Fingerprint(b.Context(), 1, values, of))
 	for i := range of {
 		all = append(all, of[i][:]...)
@@ -91,7 +92,7 @@ func BenchmarkVaultTokenize(b *testing.B) {
 		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
 			const sets = 50
 			var items [sets][]vault.Item
-			var fingerprints [sets][]vault.Fingerprint
+			var fingerprints [sets][]keyring.Fingerprint
 			var concatenated [sets][]byte
 			for i := range sets {
 				items[i] = benchItems(i*7, size, v.stored/size-1)

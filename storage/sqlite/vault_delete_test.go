@@ -12,7 +12,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // fillVault puts something into every table: rows of three scopes, one of them deleted,
@@ -203,12 +205,12 @@ func TestNumbersOfDeletedVaults(t *testing.T) {
 	}
 	for i := range 20 {
 		org := fmt.Sprint("other", i)
-		found, err := s.FindTokens(ctx, org, "v1", 1, []vault.Lookup{{Scope: "scope0", Version: 2, Fingerprints: []vault.Fingerprint{someFingerprint(103)}}})
+		found, err := s.FindTokens(ctx, org, "v1", 1, []vault.Lookup{{Scope: "scope0", Version: 2, Fingerprints: []keyring.Fingerprint{someFingerprint(103)}}})
 		require.NoError(t, err)
 		require.Equal(t, [][]string{{"t3"}}, found)
 		stats, err := s.VaultStats(ctx, org, "v1", 100)
 		require.NoError(t, err)
-		require.Equal(t, vault.VaultStats{Tokens: vault.Count{N: 29}, Deleted: vault.Count{N: 1}}, stats)
+		require.Equal(t, vault.Stats{Tokens: mortise.Count{N: 29}, Deleted: mortise.Count{N: 1}}, stats)
 	}
 	require.Equal(t, map[string]int{"vaults": 21, "scopes": 60, "tokens": 600, "fingerprints": 20 * 58, "audit": 40 * 12, "deleted_vaults": 20},
 		counts(content(t, db)))
@@ -293,7 +295,7 @@ func TestFingerprintsOfDeletedVaults(t *testing.T) {
 	db, s := openVault(t)
 	ctx := t.Context()
 	for version := 1; version <= 2; version++ {
-		_, err := s.RegisterKey(ctx, vault.Key{Purpose: vault.FingerprintKey, Version: version})
+		_, err := s.RegisterKey(ctx, keyring.Key{Purpose: keyring.FingerprintKey, Version: version})
 		require.NoError(t, err)
 	}
 	fillVault(t, s, "acme", "v2")
@@ -304,7 +306,7 @@ func TestFingerprintsOfDeletedVaults(t *testing.T) {
 	_, err = s.MarkDeleted(ctx, "goes", someTime, vault.AuditEvent{})
 	require.NoError(t, err)
 	require.NoError(t, s.RequireKey(ctx, 2))
-	require.NoError(t, s.RetireKey(ctx, vault.FingerprintKey, 1, 2))
+	require.NoError(t, s.RetireKey(ctx, keyring.FingerprintKey, 1, 2))
 	removed, err := s.RemoveFingerprints(ctx, 1, 10)
 	require.NoError(t, err)
 	require.Equal(t, 10, removed)

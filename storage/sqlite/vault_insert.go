@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 const (
@@ -108,7 +109,7 @@ func (t *tx) newVaultInsertion(org, id string, revision int64, rows []vault.Row)
 	case seq == noVault:
 		return nil, vault.ErrNotFound
 	case stored != revision:
-		return nil, vault.ErrStale
+		return nil, vault.ErrConflict
 	}
 	keys, err := t.vaultKeys()
 	if err != nil {
@@ -135,20 +136,20 @@ func (t *tx) newVaultInsertion(org, id string, revision int64, rows []vault.Row)
 
 // admit returns an error if a row must not be stored, and takes away its fingerprints of versions that are retired.
 func (k knownKeys) admit(r *vault.Row) error {
-	if k.retired(vault.SealKey, r.Sealed.Version) {
-		return vault.ErrKeyRetired
+	if k.retired(keyring.SealKey, r.Sealed.Version) {
+		return keyring.ErrRetired
 	}
 	retired := false
 	for id, key := range k {
 		of := func(f vault.VersionedFingerprint) bool { return f.Version == id.version }
 		if key.Required && r.Deterministic && !slices.ContainsFunc(r.Fingerprints, of) {
-			return vault.ErrUnknownKey
+			return keyring.ErrUnknownKey
 		}
-		retired = retired || key.Retired && id.purpose == vault.FingerprintKey
+		retired = retired || key.Retired && id.purpose == keyring.FingerprintKey
 	}
 	if retired {
 		r.Fingerprints = slices.DeleteFunc(slices.Clone(r.Fingerprints), func(f vault.VersionedFingerprint) bool {
-			return k.retired(vault.FingerprintKey, f.Version)
+			return k.retired(keyring.FingerprintKey, f.Version)
 		})
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // BenchmarkVaultInsert compares Service.Insert of values that are new with a bare transaction that writes the same rows, made before, to
@@ -55,12 +56,12 @@ func BenchmarkVaultInsert(b *testing.B) {
 func (v *vaultBench) rows(b *testing.B, items []vault.Item) []vault.Row {
 	fingerprints, _ := v.fingerprints(b, items)
 	rows := make([]vault.Row, len(items))
-	seals := make([]vault.SealItem, len(items))
+	seals := make([]keyring.SealItem, len(items))
 	for i := range items {
 		r := &rows[i]
 		r.Token, r.CreatedAt = uuid.NewString(), time.Now()
 		r.Fingerprints = []vault.VersionedFingerprint{{Version: 1, Fingerprint: fingerprints[i]}}
-		seals[i] = vault.SealItem{Scope: benchScope, Token: r.Token, Value: items[i].Value}
+		seals[i] = keyring.SealItem{Scope: benchScope, Token: r.Token, Value: items[i].Value}
 	}
 	sealed, err := v.keyring.Seal(b.Context(), seals)
 	require.NoError(b, err)

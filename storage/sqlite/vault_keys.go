@@ -5,7 +5,7 @@ import (
 	"context"
 	"maps"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 const (
@@ -34,8 +34,8 @@ const (
 )
 
 // Keys implements [vault.Keys].
-func (s *Vault) Keys(ctx context.Context) ([]vault.Key, error) {
-	var keys []vault.Key
+func (s *Vault) Keys(ctx context.Context) ([]keyring.Key, error) {
+	var keys []keyring.Key
 	err := s.db.find(ctx, noOrg, vaultKeys, nil, func(r *row) error {
 		keys = append(keys, scanVaultKey(r))
 		return nil
@@ -47,15 +47,15 @@ func (s *Vault) Keys(ctx context.Context) ([]vault.Key, error) {
 }
 
 // scanVaultKey reads a row of vaultKeyColumns.
-func scanVaultKey(r *row) vault.Key {
-	k := vault.Key{Purpose: vault.Purpose(r.text(0)), Version: r.number(1), Required: r.number(3) != 0, Retired: r.number(4) != 0}
+func scanVaultKey(r *row) keyring.Key {
+	k := keyring.Key{Purpose: keyring.Purpose(r.text(0)), Version: r.number(1), Required: r.number(3) != 0, Retired: r.number(4) != 0}
 	r.blob(2, k.Check[:])
 	return k
 }
 
 // RegisterKey implements [vault.Keys].
-func (s *Vault) RegisterKey(ctx context.Context, k vault.Key) (vault.Key, error) {
-	var stored vault.Key
+func (s *Vault) RegisterKey(ctx context.Context, k keyring.Key) (keyring.Key, error) {
+	var stored keyring.Key
 	found := false
 	read := func(r *row) error {
 		stored, found = scanVaultKey(r), true
@@ -74,7 +74,7 @@ func (s *Vault) RegisterKey(ctx context.Context, k vault.Key) (vault.Key, error)
 		})
 	}
 	if err != nil {
-		return vault.Key{}, err
+		return keyring.Key{}, err
 	}
 	return stored, nil
 }
@@ -86,11 +86,11 @@ func (s *Vault) RequireKey(ctx context.Context, version int) error {
 		if err != nil {
 			return err
 		}
-		switch k, ok := keys[vaultKeyID{vault.FingerprintKey, version}]; {
+		switch k, ok := keys[vaultKeyID{keyring.FingerprintKey, version}]; {
 		case !ok:
-			return vault.ErrUnknownKey
+			return keyring.ErrUnknownKey
 		case k.Retired:
-			return vault.ErrKeyRetired
+			return keyring.ErrRetired
 		}
 		_, err = tx.exec(requireVaultKey, version)
 		return err
@@ -98,7 +98,7 @@ func (s *Vault) RequireKey(ctx context.Context, version int) error {
 }
 
 // RetireKey implements [vault.Keys].
-func (s *Vault) RetireKey(ctx context.Context, p vault.Purpose, version, successor int) error {
+func (s *Vault) RetireKey(ctx context.Context, p keyring.Purpose, version, successor int) error {
 	return s.db.writer.write(ctx, func(tx *tx) error {
 		keys, err := tx.vaultKeys()
 		if err != nil {
@@ -106,20 +106,20 @@ func (s *Vault) RetireKey(ctx context.Context, p vault.Purpose, version, success
 		}
 		k, ok := keys[vaultKeyID{p, version}]
 		if !ok {
-			return vault.ErrUnknownKey
+			return keyring.ErrUnknownKey
 		}
 		if k.Retired {
 			return nil
 		}
 		inUse := successor == version || !keys[vaultKeyID{p, successor}].Required
-		if p != vault.FingerprintKey {
+		if p != keyring.FingerprintKey {
 			inUse, err = tx.exists(sealedUnder, version)
 		}
 		if err != nil {
 			return err
 		}
 		if inUse {
-			return vault.ErrKeyInUse
+			return keyring.ErrInUse
 		}
 		_, err = tx.exec(retireVaultKey, string(p), version)
 		return err
@@ -128,12 +128,12 @@ func (s *Vault) RetireKey(ctx context.Context, p vault.Purpose, version, success
 
 // vaultKeyID is which key.
 type vaultKeyID struct {
-	purpose vault.Purpose
+	purpose keyring.Purpose
 	version int
 }
 
 // knownKeys are the versions of keys that are known. There are few.
-type knownKeys map[vaultKeyID]vault.Key
+type knownKeys map[vaultKeyID]keyring.Key
 
 func (t *tx) vaultKeys() (knownKeys, error) {
 	keys := make(knownKeys)
@@ -146,13 +146,13 @@ func (t *tx) vaultKeys() (knownKeys, error) {
 }
 
 // retired reports whether nothing may be stored under a version any more.
-func (k knownKeys) retired(p vault.Purpose, version int) bool {
+func (k knownKeys) retired(p keyring.Purpose, version int) bool {
 	return k[vaultKeyID{p, version}].Retired
 }
 
 // KeyUsage implements [vault.Keys].
-func (s *Vault) KeyUsage(ctx context.Context) (vault.KeyUsage, error) {
-	usage := vault.KeyUsage{Fingerprints: make(map[int]int), Sealed: make(map[int]int)}
+func (s *Vault) KeyUsage(ctx context.Context) (keyring.Usage, error) {
+	usage := keyring.Usage{Fingerprints: make(map[int]int), Sealed: make(map[int]int)}
 	err := s.db.list(ctx, noOrg, vaultKeyUsage, nil, func(r *row) error {
 		version, n := r.number(0), r.number(1)
 		if r.number(3) == 1 {
@@ -165,7 +165,7 @@ func (s *Vault) KeyUsage(ctx context.Context) (vault.KeyUsage, error) {
 		return nil
 	})
 	if err != nil {
-		return vault.KeyUsage{}, err
+		return keyring.Usage{}, err
 	}
 	none := func(_, n int) bool { return n == 0 }
 	maps.DeleteFunc(usage.Sealed, none)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // TestVaultLeave: a caller whose context ends while their operation runs can do with the
@@ -29,7 +30,7 @@ func TestVaultLeave(t *testing.T) {
 			rows = append(rows, someRow("a", fmt.Sprint(round, "-", i), round*1000+i))
 			id := vault.RowID{Organization: "acme", Vault: "v1", Token: fmt.Sprint(round-1, "-", i)}
 			added = append(added, vault.RowFingerprint{Row: id, Fingerprint: someFingerprint(i)})
-			resealed = append(resealed, vault.Resealed{Row: id, From: vault.Sealed{Version: 1, Ciphertext: []byte("sealed")}, To: vault.Sealed{Version: 1, Ciphertext: []byte("anew")}})
+			resealed = append(resealed, vault.Resealed{Row: id, From: keyring.Sealed{Version: 1, Ciphertext: []byte("sealed")}, To: keyring.Sealed{Version: 1, Ciphertext: []byte("anew")}})
 		}
 		for _, do := range []func(ctx context.Context) error{
 			func(ctx context.Context) error { _, err := tables.InsertTokens(ctx, "acme", "v1", 1, rows); return err },
@@ -59,11 +60,11 @@ func TestVaultLeave(t *testing.T) {
 func TestVaultTwice(t *testing.T) {
 	db, tables := openVault(t)
 	for version := 1; version <= 3; version++ {
-		_, err := tables.RegisterKey(t.Context(), vault.Key{Purpose: vault.FingerprintKey, Version: version})
+		_, err := tables.RegisterKey(t.Context(), keyring.Key{Purpose: keyring.FingerprintKey, Version: version})
 		require.NoError(t, err)
 	}
 	require.NoError(t, tables.RequireKey(t.Context(), 2))
-	require.NoError(t, tables.RetireKey(t.Context(), vault.FingerprintKey, 1, 2))
+	require.NoError(t, tables.RetireKey(t.Context(), keyring.FingerprintKey, 1, 2))
 	both := func(token string, n int) vault.Row {
 		r := someRow("a", token, n)
 		r.Fingerprints = append(r.Fingerprints, vault.VersionedFingerprint{Version: 2, Fingerprint: someFingerprint(n)})
@@ -110,7 +111,7 @@ func TestVaultTwice(t *testing.T) {
 		assert.Equal(t, []vault.RowID{older}, refused)
 	})
 	begin(func() {
-		from, to := vault.Sealed{Version: 1, Ciphertext: []byte("sealed")}, vault.Sealed{Version: 2, Ciphertext: []byte("anew")}
+		from, to := keyring.Sealed{Version: 1, Ciphertext: []byte("sealed")}, keyring.Sealed{Version: 2, Ciphertext: []byte("anew")}
 		changed, err := tables.Reseal(t.Context(), []vault.Resealed{{Row: old, From: from, To: to}, {Row: older, From: to, To: from}})
 		assert.NoError(t, err)
 		assert.Equal(t, 1, changed)

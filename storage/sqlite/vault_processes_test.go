@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
@@ -143,9 +144,9 @@ func TestVaultProcesses(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, kept, got, "those from before the rotation")
 	rows := old + len(tokens)
-	status, err := after.KeyStatus(t.Context())
+	usage, err := after.KeyUsage(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, vault.KeyUsage{Rows: rows, Deterministic: rows, Fingerprints: map[int]int{2: rows}, Sealed: map[int]int{2: rows}}, status.Usage)
+	require.Equal(t, keyring.Usage{Rows: rows, Deterministic: rows, Fingerprints: map[int]int{2: rows}, Sealed: map[int]int{2: rows}}, usage)
 }
 
 // batch is how many values the processes insert at a time.
@@ -206,8 +207,8 @@ func rotateBeside(t *testing.T, path string) {
 	everyone(promoted)
 	s := vaultService(t, store, 2, 1)
 	require.NoError(t, s.Rewrap(t.Context(), nil))
-	require.NoError(t, s.Retire(t.Context(), vault.SealKey, 1, nil))
-	require.NoError(t, s.Retire(t.Context(), vault.FingerprintKey, 1, nil))
+	require.NoError(t, s.Retire(t.Context(), keyring.SealKey, 1, nil))
+	require.NoError(t, s.Retire(t.Context(), keyring.FingerprintKey, 1, nil))
 	reach(t, path, retired)
 }
 

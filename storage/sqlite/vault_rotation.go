@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 const (
@@ -116,8 +117,8 @@ func (t *tx) addFingerprints(version int, of []vault.RowFingerprint) (refused []
 	if err != nil {
 		return nil, err
 	}
-	if keys.retired(vault.FingerprintKey, version) {
-		return nil, vault.ErrKeyRetired
+	if keys.retired(keyring.FingerprintKey, version) {
+		return nil, keyring.ErrRetired
 	}
 	type place struct{ row, scope int }
 	places := make(map[int]place, len(of))
@@ -175,8 +176,8 @@ func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (int, error) 
 			return err
 		}
 		for _, version := range versions {
-			if keys.retired(vault.SealKey, version) {
-				return vault.ErrKeyRetired
+			if keys.retired(keyring.SealKey, version) {
+				return keyring.ErrRetired
 			}
 		}
 		changed = 0
@@ -196,7 +197,7 @@ func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (int, error) 
 }
 
 // ciphertext returns a copy that is not nil: NULL is a token that was deleted.
-func ciphertext(s vault.Sealed) []byte { return append([]byte{}, s.Ciphertext...) }
+func ciphertext(s keyring.Sealed) []byte { return append([]byte{}, s.Ciphertext...) }
 
 // removeStep is how many fingerprints go at a time: other writes wait for so long.
 const removeStep = 500
@@ -212,8 +213,8 @@ func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (rem
 			if err != nil {
 				return err
 			}
-			if !keys.retired(vault.FingerprintKey, version) {
-				return vault.ErrKeyInUse
+			if !keys.retired(keyring.FingerprintKey, version) {
+				return keyring.ErrInUse
 			}
 			if gone, err = tx.firstNumber(goneFingerprints, version, step); err != nil {
 				return err

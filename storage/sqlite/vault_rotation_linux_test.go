@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
@@ -53,7 +54,7 @@ func BenchmarkVaultRotation(b *testing.B) {
 					{"backfill-again", func() error { return added.Backfill(ctx, 2, nil) }},
 					{"rewrap", func() error { return promoted.Rewrap(ctx, nil) }},
 					{"rewrap-again", func() error { return promoted.Rewrap(ctx, nil) }},
-					{"retire", func() error { return promoted.Retire(ctx, vault.FingerprintKey, 1, nil) }},
+					{"retire", func() error { return promoted.Retire(ctx, keyring.FingerprintKey, 1, nil) }},
 				} {
 					begun, cpu, reads := time.Now(), processorTime(b), readsSoFar(b)
 					require.NoError(b, step.do())

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // openVault opens a database with the vault "v1" of "acme" that the test's end closes.
@@ -26,7 +27,7 @@ func openVault(t *testing.T) (*DB, *Vault) {
 }
 
 // someFingerprint differs by its number, at both ends.
-func someFingerprint(n int) (f vault.Fingerprint) {
+func someFingerprint(n int) (f keyring.Fingerprint) {
 	binary.BigEndian.PutUint32(f[:], uint32(n))
 	binary.BigEndian.PutUint32(f[28:], uint32(n))
 	return f
@@ -35,7 +36,7 @@ func someFingerprint(n int) (f vault.Fingerprint) {
 // someRow has a fingerprint of version 1.
 func someRow(scope, token string, fingerprint int) vault.Row {
 	return vault.Row{
-		Token: token, Scope: scope, Deterministic: true, Sealed: vault.Sealed{Version: 1, Ciphertext: []byte("sealed")}, CreatedAt: someTime,
+		Token: token, Scope: scope, Deterministic: true, Sealed: keyring.Sealed{Version: 1, Ciphertext: []byte("sealed")}, CreatedAt: someTime,
 		Fingerprints: []vault.VersionedFingerprint{{Version: 1, Fingerprint: someFingerprint(fingerprint)}},
 	}
 }
@@ -154,11 +155,11 @@ func TestRefusedImportLeavesNothing(t *testing.T) {
 // other operations of its transaction need not be done again.
 func TestVaultRefusalsShareAGroup(t *testing.T) {
 	db, tables := openVault(t)
-	for _, k := range []vault.Key{{Purpose: vault.FingerprintKey, Version: 1}, {Purpose: vault.FingerprintKey, Version: 2}, {Purpose: vault.SealKey, Version: 1}, {Purpose: vault.SealKey, Version: 9}} {
+	for _, k := range []keyring.Key{{Purpose: keyring.FingerprintKey, Version: 1}, {Purpose: keyring.FingerprintKey, Version: 2}, {Purpose: keyring.SealKey, Version: 1}, {Purpose: keyring.SealKey, Version: 9}} {
 		_, err := tables.RegisterKey(t.Context(), k)
 		require.NoError(t, err)
 	}
-	require.NoError(t, tables.RetireKey(t.Context(), vault.SealKey, 9, 0))
+	require.NoError(t, tables.RetireKey(t.Context(), keyring.SealKey, 9, 0))
 	_, err := tables.InsertTokens(t.Context(), "acme", "v1", 1, []vault.Row{someRow("a", "m", 1)})
 	require.NoError(t, err)
 	event := func() vault.AuditEvent { return vault.AuditEvent{ID: uuid.New(), Organization: "acme", At: someTime} }
@@ -182,22 +183,22 @@ func TestVaultRefusalsShareAGroup(t *testing.T) {
 		"another revision":                         {vault.ErrConflict, func() error { return put(5) }},
 		"a scope in use":                           {vault.ErrScopeInUse, func() error { return put(2, "b", "a") }},
 		"no vault":                                 {vault.ErrNotFound, func() error { return insert("other", 1, someRow("a", "x", 7)) }},
-		"a stale revision":                         {vault.ErrStale, func() error { return insert("acme", 2, someRow("a", "x", 7)) }},
-		"a retired key":                            {vault.ErrKeyRetired, func() error { return insert("acme", 1, someRow("a", "w", 6), retired) }},
-		"a fingerprint too few":                    {vault.ErrUnknownKey, func() error { return insert("acme", 1, vault.Row{Token: "x", Deterministic: true}) }},
+		"a stale revision":                         {vault.ErrConflict, func() error { return insert("acme", 2, someRow("a", "x", 7)) }},
+		"a retired key":                            {keyring.ErrRetired, func() error { return insert("acme", 1, someRow("a", "w", 6), retired) }},
+		"a fingerprint too few":                    {keyring.ErrUnknownKey, func() error { return insert("acme", 1, vault.Row{Token: "x", Deterministic: true}) }},
 		"a taken token, after one that is written": {&vault.TakenError{Rows: []int{1}}, func() error { return insert("acme", 1, someRow("a", "b", 7), someRow("a", "m", 8)) }},
 		"an import of a taken token":               {&vault.TakenError{Rows: []int{1}}, func() error { return imports(1, someRow("a", "b", 7), someRow("b", "m", 8)) }},
 		"an import of a value that has a token":    {&vault.TakenError{Rows: []int{1}}, func() error { return imports(1, someRow("new", "b", 7), someRow("a", "x", 1)) }},
-		"a stale import":                           {vault.ErrStale, func() error { return imports(2) }},
+		"a stale import":                           {vault.ErrConflict, func() error { return imports(2) }},
 		"no token":                                 {vault.ErrTokenNotFound, func() error { return tables.DeleteToken(t.Context(), "acme", "v1", "x", event()) }},
-		"a key that is not there":                  {vault.ErrUnknownKey, func() error { return tables.RequireKey(t.Context(), 7) }},
-		"a key that is needed":                     {vault.ErrKeyInUse, func() error { return tables.RetireKey(t.Context(), vault.SealKey, 1, 0) }},
-		"a key without successor":                  {vault.ErrKeyInUse, func() error { return tables.RetireKey(t.Context(), vault.FingerprintKey, 1, 2) }},
-		"a seal of a retired key": {vault.ErrKeyRetired, func() error {
-			_, err := tables.Reseal(t.Context(), []vault.Resealed{{To: vault.Sealed{Version: 1}}, {To: vault.Sealed{Version: 9}}})
+		"a key that is not there":                  {keyring.ErrUnknownKey, func() error { return tables.RequireKey(t.Context(), 7) }},
+		"a key that is needed":                     {keyring.ErrInUse, func() error { return tables.RetireKey(t.Context(), keyring.SealKey, 1, 0) }},
+		"a key without successor":                  {keyring.ErrInUse, func() error { return tables.RetireKey(t.Context(), keyring.FingerprintKey, 1, 2) }},
+		"a seal of a retired key": {keyring.ErrRetired, func() error {
+			_, err := tables.Reseal(t.Context(), []vault.Resealed{{To: keyring.Sealed{Version: 1}}, {To: keyring.Sealed{Version: 9}}})
 			return err
 		}},
-		"fingerprints of a key in use": {vault.ErrKeyInUse, func() error {
+		"fingerprints of a key in use": {keyring.ErrInUse, func() error {
 			_, err := tables.RemoveFingerprints(t.Context(), 1, 10)
 			return err
 		}},

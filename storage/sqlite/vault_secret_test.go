@@ -22,6 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
@@ -136,7 +138,7 @@ func useValues(t *testing.T, store vault.Store) {
 	tokens, err := begun.Insert(ctx, "acme", "ops", "v1", items)
 	must(err)
 	_, err = begun.Insert(ctx, "acme", "ops", "v1", append(items[:len(items):len(items)], vault.Item{Place: vault.InColumn("persons", "card"), Value: vault.NewValue(atRest["name"][0])}))
-	require.ErrorIs(t, err, vault.ErrFormat)
+	require.ErrorIs(t, err, format.ErrMismatch)
 	var shown []vault.DetokenizeItem
 	var found []vault.Item
 	var secret string
@@ -177,8 +179,8 @@ func useValues(t *testing.T, store vault.Store) {
 	must(promoted.Rewrap(ctx, nil))
 	_, err = promoted.Tokenize(ctx, "acme", "v2", found)
 	must(err)
-	must(promoted.Retire(ctx, vault.SealKey, 1, nil))
-	must(promoted.Retire(ctx, vault.FingerprintKey, 1, nil))
+	must(promoted.Retire(ctx, keyring.SealKey, 1, nil))
+	must(promoted.Retire(ctx, keyring.FingerprintKey, 1, nil))
 }
 
 // traces returns what a value must not leave: itself and its digests, in all forms. What

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // Each number of these is counted by entries of an index, and no further than a limit. A
@@ -71,14 +72,14 @@ func (s *Vault) Stats(ctx context.Context, org string, most int) (stats vault.St
 
 // tokenCounts returns the tokens, and those that were deleted. Those of the first most+1
 // scopes were counted.
-func tokenCounts(r *row, most int) (tokens, deleted vault.Count) {
+func tokenCounts(r *row, most int) (tokens, deleted mortise.Count) {
 	tokens, deleted = mortise.CountUpTo(r.number(2), most), mortise.CountUpTo(r.number(3), most)
 	tokens.More = tokens.More || r.number(1) > most
 	return tokens, deleted
 }
 
 // VaultStats implements [vault.Counter].
-func (s *Vault) VaultStats(ctx context.Context, org, id string, most int) (stats vault.VaultStats, err error) {
+func (s *Vault) VaultStats(ctx context.Context, org, id string, most int) (stats vault.Stats, err error) {
 	found := false
 	err = s.db.list(ctx, org, countVault, []any{org, most + 1, id}, func(r *row) error {
 		found = true
@@ -89,7 +90,7 @@ func (s *Vault) VaultStats(ctx context.Context, org, id string, most int) (stats
 		err = vault.ErrNotFound
 	}
 	if err != nil {
-		return vault.VaultStats{}, err
+		return vault.Stats{}, err
 	}
 	return stats, nil
 }
@@ -101,7 +102,7 @@ func (s *Vault) StatsAll(ctx context.Context, seal, most int) (totals vault.AllS
 			totals.Keys = append(totals.Keys, scanVaultKey(r))
 			return nil
 		}
-		for i, count := range []*vault.Count{
+		for i, count := range []*mortise.Count{
 			&totals.Vaults, &totals.Tokens, &totals.Deleted, &totals.ToRewrap, &totals.ToRemove,
 		} {
 			*count = mortise.CountUpTo(r.number(i), most)
@@ -111,7 +112,7 @@ func (s *Vault) StatsAll(ctx context.Context, seal, most int) (totals vault.AllS
 	if err != nil {
 		return vault.AllStats{}, err
 	}
-	slices.SortFunc(totals.Keys, func(a, b vault.Key) int { // a union promises no order
+	slices.SortFunc(totals.Keys, func(a, b keyring.Key) int { // a union promises no order
 		return cmp.Or(strings.Compare(string(a.Purpose), string(b.Purpose)), cmp.Compare(a.Version, b.Version))
 	})
 	return totals, nil

@@ -106,19 +106,19 @@ func manyTokens(t testing.TB, tokens, empty int) *DB {
 // "at least".
 func TestVaultStatsOfMany(t *testing.T) {
 	db := &Vault{db: manyTokens(t, 1000, 0)}
-	exactly := func(n int) vault.Count { return vault.Count{N: n} }
+	exactly := func(n int) mortise.Count { return mortise.Count{N: n} }
 	for most, want := range map[int]vault.Stats{
 		990: {Vaults: exactly(1), Tokens: exactly(990), Deleted: exactly(10)},
-		989: {Vaults: exactly(1), Tokens: vault.Count{N: 989, More: true}, Deleted: exactly(10)},
-		10:  {Vaults: exactly(1), Tokens: vault.Count{N: 10, More: true}, Deleted: exactly(10)},
-		9:   {Vaults: exactly(1), Tokens: vault.Count{N: 9, More: true}, Deleted: vault.Count{N: 9, More: true}},
+		989: {Vaults: exactly(1), Tokens: mortise.Count{N: 989, More: true}, Deleted: exactly(10)},
+		10:  {Vaults: exactly(1), Tokens: mortise.Count{N: 10, More: true}, Deleted: exactly(10)},
+		9:   {Vaults: exactly(1), Tokens: mortise.Count{N: 9, More: true}, Deleted: mortise.Count{N: 9, More: true}},
 	} {
 		stats, err := db.Stats(t.Context(), "acme", most)
 		require.NoError(t, err)
 		require.Equal(t, want, stats)
 		one, err := db.VaultStats(t.Context(), "acme", "v1", most)
 		require.NoError(t, err)
-		require.Equal(t, vault.VaultStats{Tokens: want.Tokens, Deleted: want.Deleted}, one)
+		require.Equal(t, vault.Stats{Tokens: want.Tokens, Deleted: want.Deleted}, one)
 		all, err := db.StatsAll(t.Context(), 2, most)
 		require.NoError(t, err)
 		require.Equal(t, vault.AllStats{Vaults: want.Vaults, Tokens: want.Tokens, Deleted: want.Deleted, ToRewrap: want.Tokens}, all)
@@ -132,12 +132,12 @@ func TestVaultStatsOfManyScopes(t *testing.T) {
 	stats, err := db.Stats(t.Context(), "acme", 50) // one vault too many
 	require.NoError(t, err)
 	require.Equal(t, vault.Stats{
-		Vaults: vault.Count{N: 50, More: true}, Tokens: vault.Count{N: 50, More: true}, Deleted: vault.Count{N: 10, More: true},
+		Vaults: mortise.Count{N: 50, More: true}, Tokens: mortise.Count{N: 50, More: true}, Deleted: mortise.Count{N: 10, More: true},
 	}, stats)
 	stats, err = db.Stats(t.Context(), "acme", 55) // five scopes too many
 	require.NoError(t, err)
 	require.Equal(t, vault.Stats{
-		Vaults: vault.Count{N: 51}, Tokens: vault.Count{N: 55, More: true}, Deleted: vault.Count{N: 10},
+		Vaults: mortise.Count{N: 51}, Tokens: mortise.Count{N: 55, More: true}, Deleted: mortise.Count{N: 10},
 	}, stats)
 	one, err := db.VaultStats(t.Context(), "acme", "v1", 9) // one scope too many
 	require.NoError(t, err)
@@ -168,7 +168,7 @@ func TestMigrateVaultStats(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	stats, err := db.Vault().Store.Stats(t.Context(), "acme", 10)
 	require.NoError(t, err)
-	require.Equal(t, vault.Stats{Vaults: vault.Count{N: 1}, Tokens: vault.Count{N: 2}, Deleted: vault.Count{N: 1}}, stats)
+	require.Equal(t, vault.Stats{Vaults: mortise.Count{N: 1}, Tokens: mortise.Count{N: 2}, Deleted: mortise.Count{N: 1}}, stats)
 }
 
 // BenchmarkVaultStats: what a service asks, of an organization with so many tokens, and

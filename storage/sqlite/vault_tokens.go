@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 const (
@@ -60,7 +61,7 @@ func (s *Vault) FindTokens(ctx context.Context, org, id string, revision int64, 
 		total += len(lookups[i].Fingerprints)
 	}
 	tokens := make([]string, total)
-	fingerprints := make([]byte, 0, total*len(vault.Fingerprint{}))
+	fingerprints := make([]byte, 0, total*len(keyring.Fingerprint{}))
 	for i := range lookups {
 		for j := range lookups[i].Fingerprints {
 			fingerprints = append(fingerprints, lookups[i].Fingerprints[j][:]...)
@@ -91,7 +92,7 @@ func (s *Vault) FindTokens(ctx context.Context, org, id string, revision int64, 
 	case !found:
 		return nil, vault.ErrNotFound
 	case stored != revision:
-		return nil, vault.ErrStale
+		return nil, vault.ErrConflict
 	}
 	all := make([][]string, len(lookups))
 	for i := range lookups {
@@ -152,7 +153,7 @@ func (s *Vault) findToken(ctx context.Context, org, id string, revision int64, l
 	case !found:
 		return nil, vault.ErrNotFound
 	case stored != revision:
-		return nil, vault.ErrStale
+		return nil, vault.ErrConflict
 	}
 	return [][]string{{token}}, nil
 }
@@ -202,7 +203,7 @@ func foundRows(rows []vault.Row, found bool, err error) ([]vault.Row, error) {
 func scanVaultRow(r *row) vault.Row {
 	return vault.Row{
 		Organization: r.text(0), Vault: r.text(1), Token: r.text(2), Scope: r.text(3), Deterministic: r.number(4) != 0,
-		Sealed: vault.Sealed{Version: r.number(5), Ciphertext: cell[[]byte](r, 6)}, CreatedAt: r.moment(7),
+		Sealed: keyring.Sealed{Version: r.number(5), Ciphertext: cell[[]byte](r, 6)}, CreatedAt: r.moment(7),
 	}
 }
 

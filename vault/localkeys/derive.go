@@ -11,7 +11,7 @@ import (
 	"hash"
 	"sync"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // The purposes of derived keys. No two keys of different purposes are the same.
@@ -46,14 +46,14 @@ type derived struct {
 // keyName is what a key is bound to beside its purpose.
 type keyName struct {
 	version int
-	scope   vault.Scope
+	scope   keyring.Scope
 }
 
 // maxDerived bounds how many keys of each kind are remembered.
 const maxDerived = 4096
 
 // macs returns what makes fingerprints of a version in a scope.
-func (k *Keyring) macs(version int, s vault.Scope) (*macPool, error) {
+func (k *Keyring) macs(version int, s keyring.Scope) (*macPool, error) {
 	return remember(k, &k.derived.macs, keyName{version, s}, func(root Root) (*macPool, error) {
 		key, err := root.derive(purposeFingerprint, version, s.Organization, s.Vault, s.Name)
 		if err != nil {
@@ -64,7 +64,7 @@ func (k *Keyring) macs(version int, s vault.Scope) (*macPool, error) {
 }
 
 // aead returns what seals the values of a version in a vault.
-func (k *Keyring) aead(version int, s vault.Scope) (cipher.AEAD, error) {
+func (k *Keyring) aead(version int, s keyring.Scope) (cipher.AEAD, error) {
 	s.Name = ""
 	return remember(k, &k.derived.aeads, keyName{version, s}, func(root Root) (cipher.AEAD, error) {
 		key, err := root.derive(purposeSeal, version, s.Organization, s.Vault)
@@ -89,7 +89,7 @@ func remember[T any](k *Keyring, from *map[keyName]T, name keyName, make func(Ro
 	}
 	root, ok := k.roots[name.version]
 	if !ok {
-		return kept, fmt.Errorf("key version %d: %w", name.version, vault.ErrUnknownKey)
+		return kept, fmt.Errorf("key version %d: %w", name.version, keyring.ErrUnknownKey)
 	}
 	made, err := make(root)
 	if err != nil {
@@ -123,7 +123,7 @@ type mac struct {
 const maxKept = 4096
 
 // sum writes the fingerprint of a value.
-func (m *mac) sum(value string, dst *vault.Fingerprint) {
+func (m *mac) sum(value string, dst *keyring.Fingerprint) {
 	m.value = append(m.value[:0], value...)
 	m.hash.Reset()
 	m.hash.Write(m.value)

@@ -1,4 +1,4 @@
-// Package localkeys is a [vault.Keyring] on the standard library alone. All keys are derived from root keys of 32 random bytes, which the
+// Package localkeys is a [keyring.Keyring] on the standard library alone. All keys are derived from root keys of 32 random bytes, which the
 // host keeps: in a file, in the environment, in a secret manager. There is no default key.
 //
 // Fingerprints are HMAC-SHA-256 (RFC 2104). Values are sealed with AES-256-GCM (NIST SP 800-38D) under a random nonce of 96 bits, which is

@@ -7,7 +7,7 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // Key is a version of the keys: a number above 0 and the root key that it stands for, for ever.
@@ -16,19 +16,19 @@ type Key struct {
 	Root    Root
 }
 
-// Keyring implements [vault.Keyring]. It prints as [redacted].
+// Keyring implements [keyring.Keyring]. It prints as [redacted].
 type Keyring struct {
-	versions vault.Versions
+	versions keyring.Versions
 	roots    map[int]Root
 	derived  *derived
 }
 
-var _ vault.Keyring = (*Keyring)(nil)
+var _ keyring.Keyring = (*Keyring)(nil)
 
 // New returns a keyring. The primary version makes and seals what is new. The others are there to look up and open what they made, or, before
 // they become primary, to make fingerprints beside the primary one: see Rotating the keys in package vault.
 func New(primary Key, others ...Key) (*Keyring, error) {
-	k := &Keyring{versions: vault.Versions{Fingerprint: primary.Version, Seal: primary.Version}, roots: make(map[int]Root), derived: new(derived)}
+	k := &Keyring{versions: keyring.Versions{Fingerprint: primary.Version, Seal: primary.Version}, roots: make(map[int]Root), derived: new(derived)}
 	for _, key := range append([]Key{primary}, others...) {
 		switch {
 		case key.Version <= 0:
@@ -51,14 +51,14 @@ func New(primary Key, others ...Key) (*Keyring, error) {
 	return k, nil
 }
 
-// Versions implements [vault.Keyring].
-func (k *Keyring) Versions(context.Context) (vault.Versions, error) { return k.versions, nil }
+// Versions implements [keyring.Keyring].
+func (k *Keyring) Versions(context.Context) (keyring.Versions, error) { return k.versions, nil }
 
-// Limits implements [vault.Keyring]: there are none.
-func (*Keyring) Limits() vault.BatchLimits { return vault.BatchLimits{} }
+// Limits implements [keyring.Keyring]: there are none.
+func (*Keyring) Limits() keyring.Limits { return keyring.Limits{} }
 
-// Fingerprint implements [vault.Keyring].
-func (k *Keyring) Fingerprint(_ context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+// Fingerprint implements [keyring.Keyring].
+func (k *Keyring) Fingerprint(_ context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
 	if len(dst) != len(items) {
 		return errors.New("localkeys: as many fingerprints are needed as there are values")
 	}
@@ -77,9 +77,9 @@ func (k *Keyring) Fingerprint(_ context.Context, version int, items []vault.Fing
 	return nil
 }
 
-// Seal implements [vault.Keyring].
-func (k *Keyring) Seal(_ context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
-	results := make([]vault.SealResult, len(items))
+// Seal implements [keyring.Keyring].
+func (k *Keyring) Seal(_ context.Context, items []keyring.SealItem) ([]keyring.SealResult, error) {
+	results := make([]keyring.SealResult, len(items))
 	version := k.versions.Seal
 	s := k.seals()
 	defer s.done()
@@ -88,14 +88,14 @@ func (k *Keyring) Seal(_ context.Context, items []vault.SealItem) ([]vault.SealR
 		if r.Err = s.choose(version, it.Scope); r.Err != nil {
 			continue
 		}
-		r.Sealed = vault.Sealed{Version: version, Ciphertext: s.seal(it.Token, it.Value.Reveal())}
+		r.Sealed = keyring.Sealed{Version: version, Ciphertext: s.seal(it.Token, it.Value.Reveal())}
 	}
 	return results, nil
 }
 
-// Open implements [vault.Keyring].
-func (k *Keyring) Open(_ context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
-	results := make([]vault.OpenResult, len(items))
+// Open implements [keyring.Keyring].
+func (k *Keyring) Open(_ context.Context, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
+	results := make([]keyring.OpenResult, len(items))
 	s := k.seals()
 	defer s.done()
 	for i := range items {

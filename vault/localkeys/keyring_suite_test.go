@@ -5,14 +5,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
 
 // keyrings returns how to open keyrings of an installation, whose root keys begin with a byte of their own.
-func keyrings(installation byte) func(t *testing.T, generations ...int) vault.Keyring {
-	return func(t *testing.T, generations ...int) vault.Keyring {
+func keyrings(installation byte) func(t *testing.T, generations ...int) keyring.Keyring {
+	return func(t *testing.T, generations ...int) keyring.Keyring {
 		t.Helper()
 		keys := make([]localkeys.Key, len(generations))
 		for i, version := range generations {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/keytext"
 	"github.com/seed-6363c74e/mortise/internal/printed"
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 var rootBytes = []byte("not random, and nobody's key !?>") // with + and / in base64
@@ -104,7 +104,7 @@ func TestNewRefuses(t *testing.T) {
 	require.NoError(t, err)
 	v, err := k.Versions(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, vault.Versions{Fingerprint: 2, Lookup: []int{1}, Seal: 2}, v)
+	require.Equal(t, keyring.Versions{Fingerprint: 2, Lookup: []int{1}, Seal: 2}, v)
 }
 
 // Keys print as [redacted], wherever they stand and however they are printed.
@@ -113,7 +113,7 @@ func TestKeysPrintAsRedacted(t *testing.T) {
 	require.NoError(t, err)
 	k, err := New(Key{1, root})
 	require.NoError(t, err)
-	_, err = sealOne(t, k, vault.Scope{}, "t", "") // a derived key is there, too
+	_, err = sealOne(t, k, keyring.Scope{}, "t", "") // a derived key is there, too
 	require.NoError(t, err)
 	type inside struct {
 		root Root
@@ -151,16 +151,16 @@ func TestDerivedKeysAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	k, err := New(Key{1, root})
 	require.NoError(t, err)
-	scope := vault.Scope{Organization: "acme", Vault: "v1", Name: "a"}
-	var before, after [1]vault.Fingerprint
-	x := func(s vault.Scope) []vault.FingerprintItem {
-		return []vault.FingerprintItem{{Scope: s, Value: vault.NewValue("x")}}
+	scope := keyring.Scope{Organization: "acme", Vault: "v1", Name: "a"}
+	var before, after [1]keyring.Fingerprint
+	x := func(s keyring.Scope) []keyring.FingerprintItem {
+		return []keyring.FingerprintItem{{Scope: s, Value: keyring.NewValue("x")}}
 	}
 	require.NoError(t, k.Fingerprint(t.Context(), 1, x(scope), before[:]))
 	sealed, err := sealOne(t, k, scope, "t", "x")
 	require.NoError(t, err)
 	for i := range maxDerived + 10 {
-		other := vault.Scope{Organization: "acme", Vault: fmt.Sprint(i), Name: "a"}
+		other := keyring.Scope{Organization: "acme", Vault: fmt.Sprint(i), Name: "a"}
 		require.NoError(t, k.Fingerprint(t.Context(), 1, x(other), after[:]))
 		require.NotEqual(t, before, after)
 		_, err := sealOne(t, k, other, "t", "")
@@ -177,17 +177,17 @@ func TestDerivedKeysAreBounded(t *testing.T) {
 }
 
 // sealOne seals one value.
-func sealOne(t *testing.T, k *Keyring, s vault.Scope, token, value string) (vault.Sealed, error) {
+func sealOne(t *testing.T, k *Keyring, s keyring.Scope, token, value string) (keyring.Sealed, error) {
 	t.Helper()
-	results, err := k.Seal(t.Context(), []vault.SealItem{{Scope: s, Token: token, Value: vault.NewValue(value)}})
+	results, err := k.Seal(t.Context(), []keyring.SealItem{{Scope: s, Token: token, Value: keyring.NewValue(value)}})
 	require.NoError(t, err)
 	return results[0].Sealed, results[0].Err
 }
 
 // openOne opens one value.
-func openOne(t *testing.T, k *Keyring, s vault.Scope, token string, sealed vault.Sealed) (string, error) {
+func openOne(t *testing.T, k *Keyring, s keyring.Scope, token string, sealed keyring.Sealed) (string, error) {
 	t.Helper()
-	results, err := k.Open(t.Context(), []vault.OpenItem{{Scope: s, Token: token, Sealed: sealed}})
+	results, err := k.Open(t.Context(), []keyring.OpenItem{{Scope: s, Token: token, Sealed: sealed}})
 	require.NoError(t, err)
 	return results[0].Value.Reveal(), results[0].Err
 }

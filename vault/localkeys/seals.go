@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"sync"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // seals seals and opens the values of a batch. It keeps what the next value as a rule
@@ -15,7 +15,7 @@ type seals struct {
 	keyring *Keyring
 	aead    cipher.AEAD // of version and scope; nil at first
 	version int
-	scope   vault.Scope
+	scope   keyring.Scope
 
 	place   []byte // the associated data: version, scope and, behind prefix bytes, token
 	prefix  int
@@ -38,12 +38,12 @@ func (s *seals) done() {
 	if cap(s.text) > maxKept {
 		s.text = nil
 	}
-	s.keyring, s.aead, s.scope, s.longest = nil, nil, vault.Scope{}, 0
+	s.keyring, s.aead, s.scope, s.longest = nil, nil, keyring.Scope{}, 0
 	sealPool.Put(s)
 }
 
 // choose takes the key of a version and a scope.
-func (s *seals) choose(version int, scope vault.Scope) error {
+func (s *seals) choose(version int, scope keyring.Scope) error {
 	if s.aead != nil && s.version == version && s.scope == scope {
 		return nil
 	}
@@ -72,12 +72,12 @@ func (s *seals) seal(token, value string) []byte {
 	return s.aead.Seal(nil, nil, s.text, s.associatedData(token))
 }
 
-func (s *seals) open(token string, ciphertext []byte) (vault.Value, error) {
+func (s *seals) open(token string, ciphertext []byte) (keyring.Value, error) {
 	text, err := s.aead.Open(s.text[:0], nil, ciphertext, s.associatedData(token))
 	if err != nil {
-		return vault.Value{}, vault.ErrCorrupt
+		return keyring.Value{}, keyring.ErrCorrupt
 	}
 	s.text = text
 	s.longest = max(s.longest, len(text))
-	return vault.NewValue(string(text)), nil
+	return keyring.NewValue(string(text)), nil
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 func unhex(t *testing.T, text string) []byte {
@@ -38,7 +38,7 @@ func TestRFC4231(t *testing.T) {
 	} {
 		m := &mac{hash: hmac.New(sha256.New, unhex(t, c.key))}
 		for range 2 { // an HMAC is used again and again
-			var sum vault.Fingerprint
+			var sum keyring.Fingerprint
 			m.sum(string(unhex(t, c.data)), &sum)
 			require.Equal(t, c.sum, hex.EncodeToString(sum[:len(c.sum)/2]))
 		}
@@ -78,7 +78,7 @@ func TestFormatIsStable(t *testing.T) {
 	require.NoError(t, err)
 	k, err := New(Key{Version: 3, Root: root})
 	require.NoError(t, err)
-	scope := vault.Scope{Organization: "acme", Vault: "v1", Name: "persons.email"}
+	scope := keyring.Scope{Organization: "acme", Vault: "v1", Name: "persons.email"}
 
 	var info []byte
 	part := func(text string) {
@@ -97,13 +97,13 @@ func TestFormatIsStable(t *testing.T) {
 	expand.Write([]byte{1})
 	sum := hmac.New(sha256.New, expand.Sum(nil))
 	sum.Write([]byte("ada@example.com"))
-	var got [1]vault.Fingerprint
-	items := []vault.FingerprintItem{{Scope: scope, Value: vault.NewValue("ada@example.com")}}
+	var got [1]keyring.Fingerprint
+	items := []keyring.FingerprintItem{{Scope: scope, Value: keyring.NewValue("ada@example.com")}}
 	require.NoError(t, k.Fingerprint(t.Context(), 3, items, got[:]))
 	require.Equal(t, sum.Sum(nil), got[0][:])
 
 	const sealed = "f3a482d0c2b78813e153dcf8cd1cbf670ddf69261ba4803b973d4c33ec90933f51594134f279aab5f26621"
-	text, err := openOne(t, k, scope, "token-1", vault.Sealed{Version: 3, Ciphertext: unhex(t, sealed)})
+	text, err := openOne(t, k, scope, "token-1", keyring.Sealed{Version: 3, Ciphertext: unhex(t, sealed)})
 	require.NoError(t, err)
 	require.Equal(t, "ada@example.com", text)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 	"github.com/seed-6363c74e/mortise/vault/tink"
 )
@@ -16,7 +16,7 @@ import (
 
 type named struct {
 	name string
-	vault.Keyring
+	keyring.Keyring
 }
 
 func keyrings(b *testing.B) []named {
@@ -34,11 +34,11 @@ func keyrings(b *testing.B) []named {
 
 func BenchmarkFingerprint(b *testing.B) {
 	const batch = 1000
-	items := make([]vault.FingerprintItem, batch)
+	items := make([]keyring.FingerprintItem, batch)
 	for i := range items {
-		items[i] = vault.FingerprintItem{Scope: scope, Value: vault.NewValue(fmt.Sprintf("person%d@example.com", i))}
+		items[i] = keyring.FingerprintItem{Scope: scope, Value: keyring.NewValue(fmt.Sprintf("person%d@example.com", i))}
 	}
-	dst := make([]vault.Fingerprint, batch)
+	dst := make([]keyring.Fingerprint, batch)
 	for _, k := range keyrings(b) {
 		b.Run(k.name, func(b *testing.B) {
 			versions, err := k.Versions(b.Context())
@@ -58,9 +58,9 @@ func BenchmarkFingerprint(b *testing.B) {
 func BenchmarkSealAndOpen(b *testing.B) {
 	for _, k := range keyrings(b) {
 		for _, batch := range []int{1, 1000} {
-			seals, opens := make([]vault.SealItem, batch), make([]vault.OpenItem, batch)
+			seals, opens := make([]keyring.SealItem, batch), make([]keyring.OpenItem, batch)
 			for i := range seals {
-				seals[i] = vault.SealItem{Scope: scope, Token: fmt.Sprint("tok", i), Value: vault.NewValue("ada@example.com")}
+				seals[i] = keyring.SealItem{Scope: scope, Token: fmt.Sprint("tok", i), Value: keyring.NewValue("ada@example.com")}
 			}
 			b.Run(fmt.Sprintf("%s/%d", k.name, batch), func(b *testing.B) {
 				b.ReportAllocs()
@@ -71,7 +71,7 @@ func BenchmarkSealAndOpen(b *testing.B) {
 						b.Fatal(err)
 					}
 					for i := range sealed {
-						opens[i] = vault.OpenItem{Scope: scope, Token: seals[i].Token, Sealed: sealed[i].Sealed}
+						opens[i] = keyring.OpenItem{Scope: scope, Token: seals[i].Token, Sealed: sealed[i].Sealed}
 					}
 					opened, err := k.Open(b.Context(), opens[:n])
 					if err != nil || opened[n-1].Err != nil {

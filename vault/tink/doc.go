@@ -1,4 +1,4 @@
-// Package tink is a [vault.Keyring] on Tink keysets (github.com/tink-crypto/tink-go): for hosts that have their keys sealed by a KMS, and
+// Package tink is a [keyring.Keyring] on Tink keysets (github.com/tink-crypto/tink-go): for hosts that have their keys sealed by a KMS, and
 // rotate them with Tink's tools.
 //
 // There are two keysets. One makes fingerprints and has keys of the PRF primitive: HMAC with SHA-256 or SHA-512, or HKDF. One seals values

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/tink"
 )
 
@@ -31,9 +32,9 @@ func Example() {
 		panic(err)
 	}
 
-	keyring := must(tink.Read(fingerprints, seals, kek))
+	keys := must(tink.Read(fingerprints, seals, kek))
 	db := must(memory.Open(ctx, nil))
-	service := must(vault.New(db.Vault(), keyring, nil))
+	service := must(vault.New(db.Vault(), keys, nil))
 
 	must(service.CreateVault(ctx, "acme", "ops", "v1", vault.Schema{Tables: []vault.Table{{Name: "persons", Columns: []vault.Column{
 		{Name: "email", Tokenization: vault.Deterministic, Format: "email"},
@@ -41,7 +42,7 @@ func Example() {
 	ada := []vault.Item{{Place: vault.InColumn("persons", "email"), Value: vault.NewValue("ada@example.com")}}
 	inserted := must(service.Insert(ctx, "acme", "ops", "v1", ada))
 	found := must(service.Tokenize(ctx, "acme", "v1", ada))
-	fmt.Println(found[0] == inserted[0], keyring)
+	fmt.Println(found[0] == inserted[0], keys)
 	// Output: true [redacted]
 }
 
@@ -53,15 +54,15 @@ func Example_rotation() {
 	if err != nil {
 		panic(err)
 	}
-	keyring := must(tink.Read(fingerprints, seals, kek))
+	keys := must(tink.Read(fingerprints, seals, kek))
 	db := must(memory.Open(ctx, nil))
-	service := must(vault.New(db.Vault(), keyring, nil))
+	service := must(vault.New(db.Vault(), keys, nil))
 	must(service.CreateVault(ctx, "acme", "ops", "v1", vault.Schema{Tables: []vault.Table{{Name: "persons", Columns: []vault.Column{
 		{Name: "email", Tokenization: vault.Deterministic, Format: "email"},
 	}}}}))
 	ada := []vault.Item{{Place: vault.InColumn("persons", "email"), Value: vault.NewValue("ada@example.com")}}
 	before := must(service.Insert(ctx, "acme", "ops", "v1", ada))
-	old := must(keyring.Versions(ctx))
+	old := must(keys.Versions(ctx))
 
 	// 1. Add a key to each keyset. All processes load it, for lookups only.
 	var newFingerprint, newSeal uint32
@@ -73,7 +74,7 @@ func Example_rotation() {
 		newSeal, err = m.Add(aead.XAES256GCM192BitNonceKeyTemplate())
 		return err
 	}))
-	fmt.Println("load", keyring.Replace(must(tink.Read(fingerprints, seals, kek))))
+	fmt.Println("load", keys.Replace(must(tink.Read(fingerprints, seals, kek))))
 
 	// 2. Give each value a fingerprint of the new key.
 	fmt.Println("backfill", service.Backfill(ctx, int(newFingerprint), nil))
@@ -81,16 +82,16 @@ func Example_rotation() {
 	// 3. Make the new keys the primary ones. All processes load that.
 	fingerprints = must(tink.Update(fingerprints, kek, func(m *keyset.Manager) error { return m.SetPrimary(newFingerprint) }))
 	seals = must(tink.Update(seals, kek, func(m *keyset.Manager) error { return m.SetPrimary(newSeal) }))
-	fmt.Println("promote", keyring.Replace(must(tink.Read(fingerprints, seals, kek))))
+	fmt.Println("promote", keys.Replace(must(tink.Read(fingerprints, seals, kek))))
 
 	// 4. Seal each value with the new key.
 	fmt.Println("rewrap", service.Rewrap(ctx, nil))
 
 	// 5. Forget the old keys, in the store and then in the keysets.
-	fmt.Println("retire", service.Retire(ctx, vault.FingerprintKey, old.Fingerprint, nil), service.Retire(ctx, vault.SealKey, old.Seal, nil))
+	fmt.Println("retire", service.Retire(ctx, keyring.FingerprintKey, old.Fingerprint, nil), service.Retire(ctx, keyring.SealKey, old.Seal, nil))
 	fingerprints = must(tink.Update(fingerprints, kek, func(m *keyset.Manager) error { return m.Delete(uint32(old.Fingerprint)) }))
 	seals = must(tink.Update(seals, kek, func(m *keyset.Manager) error { return m.Delete(uint32(old.Seal)) }))
-	fmt.Println("load", keyring.Replace(must(tink.Read(fingerprints, seals, kek))))
+	fmt.Println("load", keys.Replace(must(tink.Read(fingerprints, seals, kek))))
 
 	after := must(service.Tokenize(ctx, "acme", "v1", ada))
 	fmt.Println("same token:", after[0] == before[0])

@@ -11,7 +11,7 @@ import (
 	"github.com/tink-crypto/tink-go/v2/prf"
 	tinkpb "github.com/tink-crypto/tink-go/v2/proto/tink_go_proto"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/tink"
 )
 
@@ -52,7 +52,7 @@ func FuzzRead(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, "ada", plain)
 		_, err = openOne(t, k, scope, "other", value)
-		require.ErrorIs(t, err, vault.ErrCorrupt)
+		require.ErrorIs(t, err, keyring.ErrCorrupt)
 
 		changed, err := tink.Update(fingerprints, open{}, func(*keyset.Manager) error { return nil })
 		require.NoError(t, err)

@@ -15,15 +15,15 @@ import (
 	"github.com/tink-crypto/tink-go/v2/keyset"
 	"github.com/tink-crypto/tink-go/v2/prf"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// Keyring implements [vault.Keyring]. It prints as [redacted]. Make one with [New] or [Read].
+// Keyring implements [keyring.Keyring]. It prints as [redacted]. Make one with [New] or [Read].
 type Keyring struct {
 	keys atomic.Pointer[keys]
 }
 
-var _ vault.Keyring = (*Keyring)(nil)
+var _ keyring.Keyring = (*Keyring)(nil)
 
 // New returns a keyring of two keysets: one of PRF keys, which make fingerprints of 32 bytes, and one of AEAD keys, which seal values.
 func New(fingerprints, seals *keyset.Handle) (*Keyring, error) {
@@ -38,7 +38,7 @@ func New(fingerprints, seals *keyset.Handle) (*Keyring, error) {
 
 // Replace makes k use the keys of next from now on, so that a step of a rotation needs no new process. It is an error, and k stays as it is,
 // if a version stands for another key in next than in k. An operation that began with a key which is gone or retired when it gets to use it
-// ends with [vault.ErrUnknownKey] or [vault.ErrKeyRetired]; repeated, it uses the new ones.
+// ends with [keyring.ErrUnknownKey] or [keyring.ErrRetired]; repeated, it uses the new ones.
 func (k *Keyring) Replace(next *Keyring) error {
 	if k == nil || next == nil || k.keys.Load() == nil || next.keys.Load() == nil {
 		return errors.New("tink: Replace needs two keyrings that New, Read or Generate made")
@@ -55,10 +55,10 @@ func (k *Keyring) Replace(next *Keyring) error {
 	}
 }
 
-// Versions implements [vault.Keyring].
-func (k *Keyring) Versions(context.Context) (vault.Versions, error) {
+// Versions implements [keyring.Keyring].
+func (k *Keyring) Versions(context.Context) (keyring.Versions, error) {
 	keys := k.keys.Load()
-	return vault.Versions{Fingerprint: keys.fingerprints.primary, Lookup: keys.fingerprints.others, Seal: keys.seals.primary}, nil
+	return keyring.Versions{Fingerprint: keys.fingerprints.primary, Lookup: keys.fingerprints.others, Seal: keys.seals.primary}, nil
 }
 
 // The purposes of what the keys are applied to. They keep it apart from whatever else a host may do with the same keys.
@@ -67,11 +67,11 @@ const (
 	purposeSeal        = "mortise vault seal v1"
 )
 
-// Limits implements [vault.Keyring]: there are none.
-func (*Keyring) Limits() vault.BatchLimits { return vault.BatchLimits{} }
+// Limits implements [keyring.Keyring]: there are none.
+func (*Keyring) Limits() keyring.Limits { return keyring.Limits{} }
 
-// Fingerprint implements [vault.Keyring].
-func (k *Keyring) Fingerprint(_ context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+// Fingerprint implements [keyring.Keyring].
+func (k *Keyring) Fingerprint(_ context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
 	if len(dst) != len(items) {
 		return errors.New("tink: as many fingerprints are needed as there are values")
 	}
@@ -79,7 +79,7 @@ func (k *Keyring) Fingerprint(_ context.Context, version int, items []vault.Fing
 	if !ok {
 		return unknownKey(version)
 	}
-	var macs map[vault.Scope]hash.Hash // of other scopes than the last one
+	var macs map[keyring.Scope]hash.Hash // of other scopes than the last one
 	var mac hash.Hash
 	var text []byte
 	for i := range items {
@@ -87,7 +87,7 @@ func (k *Keyring) Fingerprint(_ context.Context, version int, items []vault.Fing
 		if i == 0 || it.Scope != items[i-1].Scope {
 			if mac != nil {
 				if macs == nil {
-					macs = make(map[vault.Scope]hash.Hash)
+					macs = make(map[keyring.Scope]hash.Hash)
 				}
 				macs[items[i-1].Scope] = mac
 			}
@@ -109,7 +109,7 @@ func (k *Keyring) Fingerprint(_ context.Context, version int, items []vault.Fing
 // scopeMAC returns what makes the fingerprints of a scope. It is HMAC by itself, because
 // Tink's PRF prepares its key anew for each value, which takes five times as long as the
 // value.
-func scopeMAC(key prf.PRF, version int, s vault.Scope) (hash.Hash, error) {
+func scopeMAC(key prf.PRF, version int, s keyring.Scope) (hash.Hash, error) {
 	scopeKey, err := key.ComputePRF(bind(purposeFingerprint, version, s.Organization, s.Vault, s.Name), scopeKeySize)
 	if err != nil {
 		return nil, fmt.Errorf("tink: derive a key for fingerprints: %w", err)
@@ -117,9 +117,9 @@ func scopeMAC(key prf.PRF, version int, s vault.Scope) (hash.Hash, error) {
 	return hmac.New(sha256.New, scopeKey), nil
 }
 
-// Seal implements [vault.Keyring].
-func (k *Keyring) Seal(_ context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
-	results := make([]vault.SealResult, len(items))
+// Seal implements [keyring.Keyring].
+func (k *Keyring) Seal(_ context.Context, items []keyring.SealItem) ([]keyring.SealResult, error) {
+	results := make([]keyring.SealResult, len(items))
 	seals := &k.keys.Load().seals
 	version := seals.primary
 	key := seals.of[version]
@@ -133,14 +133,14 @@ func (k *Keyring) Seal(_ context.Context, items []vault.SealItem) ([]vault.SealR
 			results[i].Err = fmt.Errorf("tink: seal a value: %w", err)
 			continue
 		}
-		results[i].Sealed = vault.Sealed{Version: version, Ciphertext: ciphertext}
+		results[i].Sealed = keyring.Sealed{Version: version, Ciphertext: ciphertext}
 	}
 	return results, nil
 }
 
-// Open implements [vault.Keyring].
-func (k *Keyring) Open(_ context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
-	results := make([]vault.OpenResult, len(items))
+// Open implements [keyring.Keyring].
+func (k *Keyring) Open(_ context.Context, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
+	results := make([]keyring.OpenResult, len(items))
 	seals := &k.keys.Load().seals
 	var p place
 	for i := range items {
@@ -152,28 +152,28 @@ func (k *Keyring) Open(_ context.Context, items []vault.OpenItem) ([]vault.OpenR
 		}
 		plaintext, err := key.Decrypt(it.Sealed.Ciphertext, p.bind(it.Sealed.Version, it.Scope, it.Token))
 		if err != nil {
-			results[i].Err = vault.ErrCorrupt
+			results[i].Err = keyring.ErrCorrupt
 			continue
 		}
-		results[i].Value = vault.NewValue(string(plaintext))
+		results[i].Value = keyring.NewValue(string(plaintext))
 	}
 	return results, nil
 }
 
 func unknownKey(version int) error {
-	return fmt.Errorf("key version %d: %w", version, vault.ErrUnknownKey)
+	return fmt.Errorf("key version %d: %w", version, keyring.ErrUnknownKey)
 }
 
 // place is what a ciphertext is bound to, as associated data. It keeps its beginning,
 // which the next value as a rule has again.
 type place struct {
 	version int
-	scope   vault.Scope
+	scope   keyring.Scope
 	bound   []byte // the beginning, and behind prefix bytes the token
 	prefix  int
 }
 
-func (p *place) bind(version int, s vault.Scope, token string) []byte {
+func (p *place) bind(version int, s keyring.Scope, token string) []byte {
 	if p.bound == nil || p.version != version || p.scope != s {
 		p.version, p.scope = version, s
 		p.bound = bind(purposeSeal, version, s.Organization, s.Vault, s.Name)

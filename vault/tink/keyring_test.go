@@ -27,7 +27,7 @@ import (
 	tinkpb "github.com/tink-crypto/tink-go/v2/proto/tink_go_proto"
 	"github.com/tink-crypto/tink-go/v2/secretdata"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/tink"
 )
 
@@ -47,24 +47,24 @@ func TestVersionsAreKeyIDs(t *testing.T) {
 
 	got, err := k.Versions(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, vault.Versions{Fingerprint: f[2], Lookup: []int{f[0], f[3]}, Seal: s[1]}, got)
+	require.Equal(t, keyring.Versions{Fingerprint: f[2], Lookup: []int{f[0], f[3]}, Seal: s[1]}, got)
 
 	// A key that is disabled is not loaded.
-	err = k.Fingerprint(t.Context(), f[1], values(scope, "x"), make([]vault.Fingerprint, 1))
-	require.ErrorIs(t, err, vault.ErrUnknownKey)
-	_, err = openOne(t, k, scope, "t", vault.Sealed{Version: s[2]})
-	require.ErrorIs(t, err, vault.ErrUnknownKey)
+	err = k.Fingerprint(t.Context(), f[1], values(scope, "x"), make([]keyring.Fingerprint, 1))
+	require.ErrorIs(t, err, keyring.ErrUnknownKey)
+	_, err = openOne(t, k, scope, "t", keyring.Sealed{Version: s[2]})
+	require.ErrorIs(t, err, keyring.ErrUnknownKey)
 	// The keys of one purpose are not those of the other.
-	err = k.Fingerprint(t.Context(), s[1], values(scope, "x"), make([]vault.Fingerprint, 1))
-	require.ErrorIs(t, err, vault.ErrUnknownKey)
-	_, err = openOne(t, k, scope, "t", vault.Sealed{Version: f[2]})
-	require.ErrorIs(t, err, vault.ErrUnknownKey)
+	err = k.Fingerprint(t.Context(), s[1], values(scope, "x"), make([]keyring.Fingerprint, 1))
+	require.ErrorIs(t, err, keyring.ErrUnknownKey)
+	_, err = openOne(t, k, scope, "t", keyring.Sealed{Version: f[2]})
+	require.ErrorIs(t, err, keyring.ErrUnknownKey)
 }
 
 func TestFingerprintNeedsRoomForEachValue(t *testing.T) {
 	k, fingerprints, _ := newKeyring(t)
 	for _, room := range []int{0, 1, 3} {
-		require.Error(t, k.Fingerprint(t.Context(), ids(fingerprints)[0], values(scope, "a", "b"), make([]vault.Fingerprint, room)))
+		require.Error(t, k.Fingerprint(t.Context(), ids(fingerprints)[0], values(scope, "a", "b"), make([]keyring.Fingerprint, room)))
 	}
 }
 
@@ -149,8 +149,8 @@ func TestVersionDecidesWhichKeyOpens(t *testing.T) {
 	require.NoError(t, err)
 	forged, err := second.Encrypt([]byte("ada"), []byte(written("mortise vault seal v1", versions[0], "acme", "v1", "emails", "tok")))
 	require.NoError(t, err)
-	_, err = openOne(t, k, scope, "tok", vault.Sealed{Version: versions[0], Ciphertext: forged})
-	require.ErrorIs(t, err, vault.ErrCorrupt)
+	_, err = openOne(t, k, scope, "tok", keyring.Sealed{Version: versions[0], Ciphertext: forged})
+	require.ErrorIs(t, err, keyring.ErrCorrupt)
 
 	// Not even the same key opens what was sealed under another version.
 	same := proto(t, seals)
@@ -159,8 +159,8 @@ func TestVersionDecidesWhichKeyOpens(t *testing.T) {
 	require.NoError(t, err)
 	sealed, err := sealOne(t, k, scope, "tok", "ada")
 	require.NoError(t, err)
-	_, err = openOne(t, k, scope, "tok", vault.Sealed{Version: versions[1], Ciphertext: sealed.Ciphertext})
-	require.ErrorIs(t, err, vault.ErrCorrupt)
+	_, err = openOne(t, k, scope, "tok", keyring.Sealed{Version: versions[1], Ciphertext: sealed.Ciphertext})
+	require.ErrorIs(t, err, keyring.ErrCorrupt)
 }
 
 func TestKeysetsThatAreNotUsable(t *testing.T) {
@@ -232,7 +232,7 @@ func TestReplace(t *testing.T) {
 	require.NoError(t, k.Replace(promoted))
 	versions, err := k.Versions(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, vault.Versions{Fingerprint: f[1], Lookup: []int{f[0]}, Seal: s[1]}, versions)
+	require.Equal(t, keyring.Versions{Fingerprint: f[1], Lookup: []int{f[0]}, Seal: s[1]}, versions)
 	require.Equal(t, want, fingerprint(t, k, f[0], scope, "ada"))
 	plain, err := openOne(t, k, scope, "tok", sealed)
 	require.NoError(t, err)
@@ -259,7 +259,7 @@ func TestReplace(t *testing.T) {
 	next, _, _ = newKeyring(t)
 	require.NoError(t, k.Replace(next))
 	_, err = openOne(t, k, scope, "tok", sealed)
-	require.ErrorIs(t, err, vault.ErrUnknownKey)
+	require.ErrorIs(t, err, keyring.ErrUnknownKey)
 	require.NoError(t, k.Replace(k))
 }
 
@@ -285,7 +285,7 @@ func TestReplaceWhileInUse(t *testing.T) {
 	for range 4 {
 		users.Go(func() {
 			for range 50 {
-				var got [1]vault.Fingerprint
+				var got [1]keyring.Fingerprint
 				if err := k.Fingerprint(t.Context(), f[0], values(scope, "ada"), got[:]); err != nil || got[0] != want {
 					t.Errorf("another fingerprint, or %v", err)
 				}

@@ -16,7 +16,7 @@ import (
 	tinkpb "github.com/tink-crypto/tink-go/v2/proto/tink_go_proto"
 	tinkgo "github.com/tink-crypto/tink-go/v2/tink"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/tink"
 )
 
@@ -142,38 +142,38 @@ func newKeyring(t testing.TB) (k *tink.Keyring, fingerprints, seals *keyset.Hand
 }
 
 // fingerprint returns the fingerprint of one value.
-func fingerprint(t testing.TB, k vault.Keyring, version int, s vault.Scope, value string) [sha256.Size]byte {
+func fingerprint(t testing.TB, k keyring.Keyring, version int, s keyring.Scope, value string) [sha256.Size]byte {
 	t.Helper()
-	var dst [1]vault.Fingerprint
+	var dst [1]keyring.Fingerprint
 	require.NoError(t, k.Fingerprint(t.Context(), version, values(s, value), dst[:]))
 	return dst[0]
 }
 
-var scope = vault.Scope{Organization: "acme", Vault: "v1", Name: "emails"}
+var scope = keyring.Scope{Organization: "acme", Vault: "v1", Name: "emails"}
 
 // values are items of a scope.
-func values(s vault.Scope, values ...string) []vault.FingerprintItem {
-	var items []vault.FingerprintItem
+func values(s keyring.Scope, values ...string) []keyring.FingerprintItem {
+	var items []keyring.FingerprintItem
 	for _, value := range values {
-		items = append(items, vault.FingerprintItem{Scope: s, Value: vault.NewValue(value)})
+		items = append(items, keyring.FingerprintItem{Scope: s, Value: keyring.NewValue(value)})
 	}
 	return items
 }
 
 // sealOne seals one value.
-func sealOne(t testing.TB, k vault.Keyring, s vault.Scope, token, value string) (vault.Sealed, error) {
+func sealOne(t testing.TB, k keyring.Keyring, s keyring.Scope, token, value string) (keyring.Sealed, error) {
 	t.Helper()
-	results, err := k.Seal(t.Context(), []vault.SealItem{{Scope: s, Token: token, Value: vault.NewValue(value)}})
+	results, err := k.Seal(t.Context(), []keyring.SealItem{{Scope: s, Token: token, Value: keyring.NewValue(value)}})
 	if err != nil {
-		return vault.Sealed{}, err
+		return keyring.Sealed{}, err
 	}
 	return results[0].Sealed, results[0].Err
 }
 
 // openOne opens one value.
-func openOne(t testing.TB, k vault.Keyring, s vault.Scope, token string, sealed vault.Sealed) (string, error) {
+func openOne(t testing.TB, k keyring.Keyring, s keyring.Scope, token string, sealed keyring.Sealed) (string, error) {
 	t.Helper()
-	results, err := k.Open(t.Context(), []vault.OpenItem{{Scope: s, Token: token, Sealed: sealed}})
+	results, err := k.Open(t.Context(), []keyring.OpenItem{{Scope: s, Token: token, Sealed: sealed}})
 	if err != nil {
 		return "", err
 	}

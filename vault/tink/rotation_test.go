@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/tink"
 )
 
@@ -175,20 +176,20 @@ func TestRotation(t *testing.T) {
 		reload()
 		require.NoError(t, b.Rewrap(ctx, nil))
 		check()
-		require.NoError(t, a.Retire(ctx, vault.FingerprintKey, old.Fingerprint, nil))
+		require.NoError(t, a.Retire(ctx, keyring.FingerprintKey, old.Fingerprint, nil))
 		check()
-		require.NoError(t, b.Retire(ctx, vault.SealKey, old.Seal, nil))
+		require.NoError(t, b.Retire(ctx, keyring.SealKey, old.Seal, nil))
 		check()
 		f.remove(t, old.Fingerprint, old.Seal)
 		reload()
 
-		status, err := a.KeyStatus(ctx)
+		usage, err := a.KeyUsage(ctx)
 		require.NoError(t, err)
-		require.Equal(t, map[int]int{fingerprint: len(tokens)}, status.Usage.Fingerprints)
-		require.Equal(t, map[int]int{seal: len(tokens)}, status.Usage.Sealed)
+		require.Equal(t, map[int]int{fingerprint: len(tokens)}, usage.Fingerprints)
+		require.Equal(t, map[int]int{seal: len(tokens)}, usage.Sealed)
 	}
 	requireTokens(t, newProcess(t, store, f.read(t)), tokens)
-	require.ErrorIs(t, newProcess(t, store, first.read(t)).CheckKeys(ctx), vault.ErrKeyRetired, "the files as they were at first")
+	require.ErrorIs(t, newProcess(t, store, first.read(t)).CheckKeys(ctx), keyring.ErrRetired, "the files as they were at first")
 }
 
 // A rotation in one process while goroutines use it. Every value keeps its token.
@@ -210,7 +211,7 @@ func TestRotationUnderLoad(t *testing.T) {
 				}
 				got, err := p.Insert(ctx, "acme", "ops", "v1", emails(values...))
 				switch {
-				case errors.Is(err, vault.ErrKeyRetired), errors.Is(err, vault.ErrUnknownKey): // since the service asked for the versions
+				case errors.Is(err, keyring.ErrRetired), errors.Is(err, keyring.ErrUnknownKey): // since the service asked for the versions
 				case err != nil:
 					t.Error(err)
 					return
@@ -230,8 +231,8 @@ func TestRotationUnderLoad(t *testing.T) {
 		f.promote(t, fingerprint, seal)
 		require.NoError(t, p.keyring.Replace(f.read(t)))
 		require.NoError(t, p.Rewrap(ctx, nil))
-		require.NoError(t, p.Retire(ctx, vault.FingerprintKey, old.Fingerprint, nil))
-		require.NoError(t, p.Retire(ctx, vault.SealKey, old.Seal, nil))
+		require.NoError(t, p.Retire(ctx, keyring.FingerprintKey, old.Fingerprint, nil))
+		require.NoError(t, p.Retire(ctx, keyring.SealKey, old.Seal, nil))
 		f.remove(t, old.Fingerprint, old.Seal)
 		require.NoError(t, p.keyring.Replace(f.read(t)))
 	}
@@ -261,17 +262,17 @@ func TestOtherKeysets(t *testing.T) {
 
 	// Tink gives every key an ID of its own: keys of somebody else are versions that the
 	// store does not know.
-	refused(newProcess(t, store, with(newKeyset(t, prf.HMACSHA256PRFKeyTemplate()), seals)), vault.ErrUnknownKey)
+	refused(newProcess(t, store, with(newKeyset(t, prf.HMACSHA256PRFKeyTemplate()), seals)), keyring.ErrUnknownKey)
 	// A key that was given the ID of another one.
 	forged := withKeysOf(t, fingerprints, newKeyset(t, prf.HMACSHA256PRFKeyTemplate()))
-	refused(newProcess(t, store, with(forged, seals)), vault.ErrWrongKey)
+	refused(newProcess(t, store, with(forged, seals)), keyring.ErrWrongKey)
 
 	other := newProcess(t, store, with(fingerprints, newKeyset(t, aead.AES256GCMKeyTemplate())))
 	_, err := reveal(t, other, token)
-	require.ErrorIs(t, err, vault.ErrUnknownKey)
+	require.ErrorIs(t, err, keyring.ErrUnknownKey)
 	forged = withKeysOf(t, seals, newKeyset(t, aead.AES256GCMKeyTemplate()))
 	_, err = reveal(t, newProcess(t, store, with(fingerprints, forged)), token)
-	require.ErrorIs(t, err, vault.ErrCorrupt)
+	require.ErrorIs(t, err, keyring.ErrCorrupt)
 	require.ErrorContains(t, err, token)
 	requireTokens(t, p, map[string]string{"ada@example.com": token})
 }

@@ -15,7 +15,7 @@ import (
 	tinkpb "github.com/tink-crypto/tink-go/v2/proto/tink_go_proto"
 	tinkgo "github.com/tink-crypto/tink-go/v2/tink"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/tink"
 )
 
@@ -44,7 +44,7 @@ func TestGenerate(t *testing.T) {
 	require.Equal(t, "type.googleapis.com/google.crypto.tink.XAesGcmKey", s.KeysetInfo().GetKeyInfo()[0].GetTypeUrl())
 	versions, err := k.Versions(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, vault.Versions{Fingerprint: ids(f)[0], Seal: ids(s)[0]}, versions)
+	require.Equal(t, keyring.Versions{Fingerprint: ids(f)[0], Seal: ids(s)[0]}, versions)
 
 	again, _, err := tink.Generate(kek)
 	require.NoError(t, err)

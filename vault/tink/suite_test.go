@@ -10,7 +10,7 @@ import (
 	"github.com/tink-crypto/tink-go/v2/prf"
 	tinkpb "github.com/tink-crypto/tink-go/v2/proto/tink_go_proto"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/tink"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
@@ -29,8 +29,8 @@ func TestKeyring(t *testing.T) {
 			seals := newKeyset(t, of.seals, of.seals, of.seals)
 			foreignFingerprints := withKeysOf(t, fingerprints, newKeyset(t, of.fingerprints, of.fingerprints, of.fingerprints))
 			foreignSeals := withKeysOf(t, seals, newKeyset(t, of.seals, of.seals, of.seals))
-			open := func(fingerprints, seals *keyset.Handle) func(*testing.T, ...int) vault.Keyring {
-				return func(t *testing.T, generations ...int) vault.Keyring {
+			open := func(fingerprints, seals *keyset.Handle) func(*testing.T, ...int) keyring.Keyring {
+				return func(t *testing.T, generations ...int) keyring.Keyring {
 					k, err := tink.New(pick(t, fingerprints, generations), pick(t, seals, generations))
 					require.NoError(t, err)
 					return k

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 const (
@@ -65,9 +67,9 @@ func oneWins(t *testing.T, errs []error, sentinel error) int {
 func sentinels() []error {
 	return []error{
 		vault.ErrNotFound, vault.ErrExists, vault.ErrDeleted, vault.ErrTableNotFound, vault.ErrColumnNotFound, vault.ErrGroupNotFound, vault.ErrNotDeterministic,
-		vault.ErrNotTokenized, vault.ErrValueNotFound, vault.ErrTokenNotFound, vault.ErrFormat, vault.ErrInvalid, vault.ErrTooLong, vault.ErrBatch,
-		vault.ErrForbidden, vault.ErrScopeInUse, vault.ErrConflict, vault.ErrTokenConflict, vault.ErrExhausted, vault.ErrFull, vault.ErrCorrupt, vault.ErrUnknownKey, vault.ErrWrongKey,
-		vault.ErrKeyRetired, vault.ErrKeyInUse, vault.ErrStale,
+		vault.ErrNotTokenized, vault.ErrValueNotFound, vault.ErrTokenNotFound, format.ErrMismatch, vault.ErrInvalid,
+		vault.ErrForbidden, vault.ErrScopeInUse, vault.ErrConflict, vault.ErrTokenConflict, format.ErrExhausted, vault.ErrFull, keyring.ErrCorrupt, keyring.ErrUnknownKey, keyring.ErrWrongKey,
+		keyring.ErrRetired, keyring.ErrInUse,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // deleted is what a rule deletes: all that an organization has, or one vault.
@@ -35,7 +36,7 @@ func rowsOfDeleted(id string) []vault.Row {
 // of the organization's that a deletion of a vault leaves alone. whole says which kind.
 func (s *subject) addDeleted(t *testing.T, whole bool) (d *deleted, others []vault.Vault) {
 	t.Helper()
-	s.registers(t, vault.FingerprintKey, 1)
+	s.registers(t, keyring.FingerprintKey, 1)
 	d = &deleted{s: s, name: "the vault", org: orgA, id: "customers", gone: "gone"}
 	add := func(v vault.Vault) vault.Vault {
 		s.addVault(t, v)
@@ -136,10 +137,10 @@ func (d *deleted) isHidden(t *testing.T) {
 			old := v
 			old.Revision = revision
 			_, err := s.Store.FindTokens(ctx, v.Organization, v.ID, revision, []vault.Lookup{{Scope: email, Version: 1,
-				Fingerprints: []vault.Fingerprint{fingerprintOf(1, "ann of "+v.ID)}}})
+				Fingerprints: []keyring.Fingerprint{fingerprintOf(1, "ann of "+v.ID)}}})
 			require.ErrorIs(t, err, vault.ErrNotFound, "FindTokens")
 			_, err = s.Store.FindTokens(ctx, v.Organization, v.ID, revision, []vault.Lookup{{Scope: email, Version: 1,
-				Fingerprints: []vault.Fingerprint{fingerprintOf(1, "ann of "+v.ID), fingerprintOf(1, "bea")}}})
+				Fingerprints: []keyring.Fingerprint{fingerprintOf(1, "ann of "+v.ID), fingerprintOf(1, "bea")}}})
 			require.ErrorIs(t, err, vault.ErrNotFound, "FindTokens of two")
 			_, err = s.Store.FindTokens(ctx, v.Organization, v.ID, revision, []vault.Lookup{{Scope: email, Version: 1}, {Scope: "emails", Version: 2}})
 			require.ErrorIs(t, err, vault.ErrNotFound, "FindTokens in two scopes")
@@ -196,7 +197,7 @@ func (d *deleted) neverAgain(t *testing.T) {
 // ofOthers requires that the others have all that they had, and nobody anything else.
 func (s *subject) ofOthers(t *testing.T, others []vault.Vault) {
 	t.Helper()
-	usage := vault.KeyUsage{Fingerprints: make(map[int]int), Sealed: make(map[int]int)}
+	usage := keyring.Usage{Fingerprints: make(map[int]int), Sealed: make(map[int]int)}
 	var without, notUnder []vault.Row
 	for _, v := range others {
 		s.hasVault(t, v)
@@ -218,13 +219,13 @@ func (s *subject) ofOthers(t *testing.T, others []vault.Vault) {
 		s.takes(t, v, []int{0}, row("gone", email, "eve", 1))
 		require.Equal(t, tokensOf(rows), s.dump(t, v))
 		require.Equal(t, []string{v.ID}, idsOf(s.listVaults(t, v.Organization, "", 10)))
-		require.Equal(t, vault.VaultStats{Tokens: exactly(4), Deleted: exactly(1)}, s.vaultStats(t, v, 10))
+		require.Equal(t, vault.Stats{Tokens: exactly(4), Deleted: exactly(1)}, s.vaultStats(t, v, 10))
 		require.Equal(t, vault.Stats{Vaults: exactly(1), Tokens: exactly(4), Deleted: exactly(1)}, s.stats(t, v.Organization, 10))
 	}
 	s.usage(t, usage)
 	all := s.all(t, 7, 1000)
 	n := len(others)
-	require.Equal(t, [4]vault.Count{exactly(n), exactly(4 * n), exactly(n), exactly(4 * n)}, [4]vault.Count{all.Vaults, all.Tokens, all.Deleted, all.ToRewrap})
+	require.Equal(t, [4]mortise.Count{exactly(n), exactly(4 * n), exactly(n), exactly(4 * n)}, [4]mortise.Count{all.Vaults, all.Tokens, all.Deleted, all.ToRewrap})
 	sameRows(t, byID(without), s.withoutFingerprint(t, 7))
 	sameRows(t, byID(notUnder), s.notSealedUnder(t, 7))
 }

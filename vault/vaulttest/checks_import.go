@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // importEvent returns an audit event for an import.
@@ -66,7 +67,7 @@ func (s *subject) tokensOfRows(t *testing.T, v vault.Vault, rows []vault.Row) []
 	var lookups []vault.Lookup
 	for i := range rows {
 		for _, f := range rows[i].Fingerprints {
-			lookups = append(lookups, vault.Lookup{Scope: rows[i].Scope, Version: f.Version, Fingerprints: []vault.Fingerprint{f.Fingerprint}})
+			lookups = append(lookups, vault.Lookup{Scope: rows[i].Scope, Version: f.Version, Fingerprints: []keyring.Fingerprint{f.Fingerprint}})
 		}
 	}
 	return s.lookUp(t, v, lookups...)

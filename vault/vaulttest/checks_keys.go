@@ -7,19 +7,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // newKey returns a key as a service registers it.
-func newKey(p vault.Purpose, version int) vault.Key {
-	k := vault.Key{Purpose: p, Version: version}
-	if p == vault.FingerprintKey {
+func newKey(p keyring.Purpose, version int) keyring.Key {
+	k := keyring.Key{Purpose: p, Version: version}
+	if p == keyring.FingerprintKey {
 		k.Check = fingerprintOf(version, "check")
 	}
 	return k
 }
 
 // registers registers versions.
-func (s *subject) registers(t *testing.T, p vault.Purpose, versions ...int) {
+func (s *subject) registers(t *testing.T, p keyring.Purpose, versions ...int) {
 	t.Helper()
 	for _, version := range versions {
 		_, err := s.Store.RegisterKey(t.Context(), newKey(p, version))
@@ -28,7 +29,7 @@ func (s *subject) registers(t *testing.T, p vault.Purpose, versions ...int) {
 }
 
 // register calls RegisterKey.
-func (s *subject) register(t *testing.T, k vault.Key) vault.Key {
+func (s *subject) register(t *testing.T, k keyring.Key) keyring.Key {
 	t.Helper()
 	stored, err := s.Store.RegisterKey(t.Context(), k)
 	require.NoError(t, err, "RegisterKey")
@@ -44,13 +45,13 @@ func (s *subject) requires(t *testing.T, versions ...int) {
 }
 
 // retires calls RetireKey.
-func (s *subject) retires(t *testing.T, p vault.Purpose, version, successor int) {
+func (s *subject) retires(t *testing.T, p keyring.Purpose, version, successor int) {
 	t.Helper()
 	require.NoError(t, s.Store.RetireKey(t.Context(), p, version, successor), "RetireKey")
 }
 
 // hasKeys requires that these keys are known, and no others.
-func (s *subject) hasKeys(t *testing.T, want ...vault.Key) {
+func (s *subject) hasKeys(t *testing.T, want ...keyring.Key) {
 	t.Helper()
 	got, err := s.Store.Keys(t.Context())
 	require.NoError(t, err, "Keys")
@@ -61,11 +62,11 @@ func (s *subject) hasKeys(t *testing.T, want ...vault.Key) {
 }
 
 // required returns a key that is required, and retired one that is retired.
-func required(k vault.Key) vault.Key { k.Required = true; return k }
-func retired(k vault.Key) vault.Key  { k.Required, k.Retired = false, true; return k }
+func required(k keyring.Key) keyring.Key { k.Required = true; return k }
+func retired(k keyring.Key) keyring.Key  { k.Required, k.Retired = false, true; return k }
 
 // usage requires what is stored under keys.
-func (s *subject) usage(t *testing.T, want vault.KeyUsage) {
+func (s *subject) usage(t *testing.T, want keyring.Usage) {
 	t.Helper()
 	got, err := s.Store.KeyUsage(t.Context())
 	require.NoError(t, err, "KeyUsage")
@@ -108,8 +109,8 @@ func filling(v vault.Vault, token string, version int, value string) vault.RowFi
 }
 
 // sealed returns a row's Sealed, as a version would have sealed it anew.
-func sealedAnew(r vault.Row, version int) vault.Sealed {
-	return vault.Sealed{Version: version, Ciphertext: append([]byte("anew "), r.Sealed.Ciphertext...)}
+func sealedAnew(r vault.Row, version int) keyring.Sealed {
+	return keyring.Sealed{Version: version, Ciphertext: append([]byte("anew "), r.Sealed.Ciphertext...)}
 }
 
 // reseals calls Reseal and requires how many it changes.

@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // email is the scope of most rows.
 const email = "persons.email"
 
 // fingerprintOf returns what stands for the fingerprint of a value under a version.
-func fingerprintOf(version int, value string) vault.Fingerprint {
+func fingerprintOf(version int, value string) keyring.Fingerprint {
 	return sha256.Sum256(fmt.Append(nil, version, " ", value))
 }
 
@@ -23,7 +24,7 @@ func fingerprintOf(version int, value string) vault.Fingerprint {
 func row(token, scope, value string, versions ...int) vault.Row {
 	r := vault.Row{
 		Token: token, Scope: scope, Deterministic: len(versions) > 0, CreatedAt: moment(0),
-		Sealed: vault.Sealed{Version: 1, Ciphertext: []byte("sealed \x00\xff " + value + " for " + token)},
+		Sealed: keyring.Sealed{Version: 1, Ciphertext: []byte("sealed \x00\xff " + value + " for " + token)},
 	}
 	for _, version := range versions {
 		r.Fingerprints = append(r.Fingerprints, vault.VersionedFingerprint{Version: version, Fingerprint: fingerprintOf(version, value)})
@@ -141,7 +142,7 @@ func (s *subject) lookUp(t *testing.T, v vault.Vault, lookups ...vault.Lookup) [
 // tokenOf returns the token of a fingerprint.
 func (s *subject) tokenOf(t *testing.T, v vault.Vault, scope string, f vault.VersionedFingerprint) string {
 	t.Helper()
-	return s.lookUp(t, v, vault.Lookup{Scope: scope, Version: f.Version, Fingerprints: []vault.Fingerprint{f.Fingerprint}})[0][0]
+	return s.lookUp(t, v, vault.Lookup{Scope: scope, Version: f.Version, Fingerprints: []keyring.Fingerprint{f.Fingerprint}})[0][0]
 }
 
 // hasRow requires that the row is stored as it is here, and found by its fingerprints.
@@ -171,7 +172,7 @@ func (s *subject) noRow(t *testing.T, v vault.Vault, r vault.Row) {
 // notThere requires that no method finds a vault.
 func (s *subject) notThere(t *testing.T, org, id string) {
 	t.Helper()
-	_, err := s.Store.FindTokens(t.Context(), org, id, 1, []vault.Lookup{{Scope: email, Version: 1, Fingerprints: []vault.Fingerprint{{1}}}})
+	_, err := s.Store.FindTokens(t.Context(), org, id, 1, []vault.Lookup{{Scope: email, Version: 1, Fingerprints: []keyring.Fingerprint{{1}}}})
 	isNoVault(t, "FindTokens", err)
 	r := row("not-there", email, "ann", 1)
 	r.Organization, r.Vault = org, id
@@ -219,6 +220,6 @@ func (s *subject) deletes(t *testing.T, v vault.Vault, token string) {
 func spoilRow(r *vault.Row) {
 	clear(r.Sealed.Ciphertext)
 	for i := range r.Fingerprints {
-		r.Fingerprints[i] = vault.VersionedFingerprint{Version: 77, Fingerprint: vault.Fingerprint{77}}
+		r.Fingerprints[i] = vault.VersionedFingerprint{Version: 77, Fingerprint: keyring.Fingerprint{77}}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
@@ -82,13 +83,13 @@ func ExampleFaults() {
 	if err != nil {
 		panic(err)
 	}
-	keyring, err := localkeys.New(localkeys.Key{Version: 1, Root: root})
+	keys, err := localkeys.New(localkeys.Key{Version: 1, Root: root})
 	if err != nil {
 		panic(err)
 	}
 	// The first insertion is done, and its answer is lost.
 	faults := &vaulttest.Faults{After: vaulttest.On(vaulttest.Nth(1), "Tokens.InsertTokens")}
-	service, err := vault.New(vault.Backend{Store: faults.Store(db.Vault().Store)}, keyring, nil)
+	service, err := vault.New(vault.Backend{Store: faults.Store(db.Vault().Store)}, keys, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -130,7 +131,7 @@ func ExampleSometimes() {
 
 // A keyring of one's own proves itself like this, in a test.
 func ExampleRunKeyring() {
-	myKeyrings := func(t *testing.T, generations ...int) vault.Keyring { return testKeyring(t, 1, generations...) }
+	myKeyrings := func(t *testing.T, generations ...int) keyring.Keyring { return testKeyring(t, 1, generations...) }
 	TestKeyring := func(t *testing.T) { vaulttest.RunKeyring(t, vaulttest.KeyringHarness{Open: myKeyrings}) }
 	_ = TestKeyring
 }

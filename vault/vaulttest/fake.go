@@ -58,7 +58,7 @@ func New(t testing.TB, opts *Options) *Fake {
 	}
 	faults := &Faults{Before: f.fail}
 	o.Service.Now = f.Now
-	o.Service.Observer = &recorder{f, o.Service.Observer}
+	o.Service.Observer = f.recorder(o.Service.Observer)
 	if o.Service.Logger == nil {
 		o.Service.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -106,16 +106,13 @@ func (f *Fake) Observations() []vault.Observation {
 }
 
 // recorder is the service's Observer: it keeps what it hears and passes it on.
-type recorder struct {
-	fake *Fake
-	next vault.Observer
-}
-
-func (r *recorder) Observe(ctx context.Context, o vault.Observation) {
-	r.fake.mu.Lock()
-	r.fake.observations = append(r.fake.observations, o)
-	r.fake.mu.Unlock()
-	if r.next != nil {
-		r.next.Observe(ctx, o)
+func (f *Fake) recorder(next vault.Observer) vault.Observer {
+	return func(ctx context.Context, o vault.Observation) {
+		f.mu.Lock()
+		f.observations = append(f.observations, o)
+		f.mu.Unlock()
+		if next != nil {
+			next(ctx, o)
+		}
 	}
 }

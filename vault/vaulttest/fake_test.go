@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
 
@@ -79,14 +81,14 @@ func TestEventsAreInOrder(t *testing.T) {
 func TestFakeKeepsTheHostsSettings(t *testing.T) {
 	heard := 0
 	f := newFake(t, &vaulttest.Options{Service: vault.Options{
-		Tokenizer: &vault.Formats{EmailDomain: "own.example.com"}, MaxItems: 2,
-		Observer: vault.ObserverFunc(func(context.Context, vault.Observation) { heard++ }),
+		Tokenizer: &format.Standard{EmailDomain: "own.example.com"}, MaxItems: 2,
+		Observer: func(context.Context, vault.Observation) { heard++ },
 	}})
 	tokens, err := f.Insert(t.Context(), "acme", "user:ops", "customers", emailItems("ann@example.com"))
 	require.NoError(t, err)
 	assert.Contains(t, tokens[0], "@own.example.com")
 	_, err = f.Insert(t.Context(), "acme", "user:ops", "customers", emailItems("a@example.com", "b@example.com", "c@example.com"))
-	require.ErrorIs(t, err, vault.ErrBatch)
+	require.ErrorIs(t, err, vault.ErrInvalid)
 	assert.Equal(t, len(f.Observations()), heard)
 }
 
@@ -111,7 +113,7 @@ func TestBreak(t *testing.T) {
 			_, err := f.StatsAll(t.Context())
 			return err
 		}},
-		"KeyStatus": {[]vaulttest.Part{vaulttest.KeysPart}, func() error { _, err := f.KeyStatus(t.Context()); return err }},
+		"KeyUsage": {[]vaulttest.Part{vaulttest.KeysPart}, func() error { _, err := f.KeyUsage(t.Context()); return err }},
 		"Tokenize": {[]vaulttest.Part{vaulttest.TokensPart, vaulttest.KeyringPart}, func() error {
 			_, err := f.Tokenize(t.Context(), "acme", "customers", ann)
 			return err
@@ -174,9 +176,9 @@ func TestRotate(t *testing.T) {
 		values, err := f.Detokenize(t.Context(), "acme", "user:ops", "customers", []vault.DetokenizeItem{{Token: want[1]}}, everything)
 		require.NoError(t, err)
 		assert.Equal(t, "bea@example.com", values[0].Value.Reveal())
-		status, err := f.KeyStatus(t.Context())
+		usage, err := f.KeyUsage(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, vault.KeyUsage{Rows: 2, Deterministic: 2, Fingerprints: map[int]int{version: 2}, Sealed: map[int]int{version: 2}}, status.Usage)
+		assert.Equal(t, keyring.Usage{Rows: 2, Deterministic: 2, Fingerprints: map[int]int{version: 2}, Sealed: map[int]int{version: 2}}, usage)
 	}
 }
 

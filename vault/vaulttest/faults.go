@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // Faults makes the backends that it wraps fail as its hooks say, so that you can see what
@@ -104,24 +105,24 @@ func (s *faultyStore) ImportTokens(ctx context.Context, org, id string, revision
 	return s.faults.call("Imports.ImportTokens", func() error { return s.inner.ImportTokens(ctx, org, id, revision, rows, a) })
 }
 
-func (s *faultyStore) Keys(ctx context.Context) ([]vault.Key, error) {
-	return callFor(s.faults, "Keys.Keys", func() ([]vault.Key, error) { return s.inner.Keys(ctx) })
+func (s *faultyStore) Keys(ctx context.Context) ([]keyring.Key, error) {
+	return callFor(s.faults, "Keys.Keys", func() ([]keyring.Key, error) { return s.inner.Keys(ctx) })
 }
 
-func (s *faultyStore) RegisterKey(ctx context.Context, k vault.Key) (vault.Key, error) {
-	return callFor(s.faults, "Keys.RegisterKey", func() (vault.Key, error) { return s.inner.RegisterKey(ctx, k) })
+func (s *faultyStore) RegisterKey(ctx context.Context, k keyring.Key) (keyring.Key, error) {
+	return callFor(s.faults, "Keys.RegisterKey", func() (keyring.Key, error) { return s.inner.RegisterKey(ctx, k) })
 }
 
 func (s *faultyStore) RequireKey(ctx context.Context, version int) error {
 	return s.faults.call("Keys.RequireKey", func() error { return s.inner.RequireKey(ctx, version) })
 }
 
-func (s *faultyStore) RetireKey(ctx context.Context, p vault.Purpose, version, successor int) error {
+func (s *faultyStore) RetireKey(ctx context.Context, p keyring.Purpose, version, successor int) error {
 	return s.faults.call("Keys.RetireKey", func() error { return s.inner.RetireKey(ctx, p, version, successor) })
 }
 
-func (s *faultyStore) KeyUsage(ctx context.Context) (vault.KeyUsage, error) {
-	return callFor(s.faults, "Keys.KeyUsage", func() (vault.KeyUsage, error) { return s.inner.KeyUsage(ctx) })
+func (s *faultyStore) KeyUsage(ctx context.Context) (keyring.Usage, error) {
+	return callFor(s.faults, "Keys.KeyUsage", func() (keyring.Usage, error) { return s.inner.KeyUsage(ctx) })
 }
 
 func (s *faultyStore) RowsWithoutFingerprint(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
@@ -184,8 +185,8 @@ func (s *faultyStore) Stats(ctx context.Context, org string, most int) (vault.St
 	return callFor(s.faults, "Counter.Stats", func() (vault.Stats, error) { return s.inner.Stats(ctx, org, most) })
 }
 
-func (s *faultyStore) VaultStats(ctx context.Context, org, id string, most int) (vault.VaultStats, error) {
-	return callFor(s.faults, "Counter.VaultStats", func() (vault.VaultStats, error) { return s.inner.VaultStats(ctx, org, id, most) })
+func (s *faultyStore) VaultStats(ctx context.Context, org, id string, most int) (vault.Stats, error) {
+	return callFor(s.faults, "Counter.VaultStats", func() (vault.Stats, error) { return s.inner.VaultStats(ctx, org, id, most) })
 }
 
 func (s *faultyStore) StatsAll(ctx context.Context, seal, most int) (vault.AllStats, error) {
@@ -194,29 +195,29 @@ func (s *faultyStore) StatsAll(ctx context.Context, seal, most int) (vault.AllSt
 
 // Keyring wraps a keyring, as when a key management service is away. The ops are the
 // methods of "Keyring" but for Limits, which cannot fail.
-func (f *Faults) Keyring(k vault.Keyring) vault.Keyring { return &faultyKeyring{k, f} }
+func (f *Faults) Keyring(k keyring.Keyring) keyring.Keyring { return &faultyKeyring{k, f} }
 
 type faultyKeyring struct {
-	inner  vault.Keyring
+	inner  keyring.Keyring
 	faults *Faults
 }
 
-func (k *faultyKeyring) Versions(ctx context.Context) (vault.Versions, error) {
-	return callFor(k.faults, "Keyring.Versions", func() (vault.Versions, error) { return k.inner.Versions(ctx) })
+func (k *faultyKeyring) Versions(ctx context.Context) (keyring.Versions, error) {
+	return callFor(k.faults, "Keyring.Versions", func() (keyring.Versions, error) { return k.inner.Versions(ctx) })
 }
 
-func (k *faultyKeyring) Limits() vault.BatchLimits { return k.inner.Limits() }
+func (k *faultyKeyring) Limits() keyring.Limits { return k.inner.Limits() }
 
-func (k *faultyKeyring) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+func (k *faultyKeyring) Fingerprint(ctx context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
 	return k.faults.call("Keyring.Fingerprint", func() error { return k.inner.Fingerprint(ctx, version, items, dst) })
 }
 
-func (k *faultyKeyring) Seal(ctx context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
-	return callFor(k.faults, "Keyring.Seal", func() ([]vault.SealResult, error) { return k.inner.Seal(ctx, items) })
+func (k *faultyKeyring) Seal(ctx context.Context, items []keyring.SealItem) ([]keyring.SealResult, error) {
+	return callFor(k.faults, "Keyring.Seal", func() ([]keyring.SealResult, error) { return k.inner.Seal(ctx, items) })
 }
 
-func (k *faultyKeyring) Open(ctx context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
-	return callFor(k.faults, "Keyring.Open", func() ([]vault.OpenResult, error) { return k.inner.Open(ctx, items) })
+func (k *faultyKeyring) Open(ctx context.Context, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
+	return callFor(k.faults, "Keyring.Open", func() ([]keyring.OpenResult, error) { return k.inner.Open(ctx, items) })
 }
 
 const redacted = "[redacted]"

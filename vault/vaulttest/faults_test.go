@@ -12,13 +12,14 @@ import (
 
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
 
 // testKeyring returns local keys of some generations of an installation, the first one
 // primary.
-func testKeyring(t *testing.T, installation byte, generations ...int) vault.Keyring {
+func testKeyring(t *testing.T, installation byte, generations ...int) keyring.Keyring {
 	t.Helper()
 	keys := make([]localkeys.Key, len(generations))
 	for i, version := range generations {
@@ -45,10 +46,10 @@ func everyOp(ctx context.Context, t *testing.T, f *vaulttest.Faults, db *memory.
 	_, err := db.InsertTokens(ctx, "acme", v.ID, 1, []vault.Row{gone})
 	require.NoError(t, err)
 	for version := 1; version <= 2; version++ {
-		_, err = db.RegisterKey(ctx, vault.Key{Purpose: vault.FingerprintKey, Version: version})
+		_, err = db.RegisterKey(ctx, keyring.Key{Purpose: keyring.FingerprintKey, Version: version})
 		require.NoError(t, err)
 	}
-	require.NoError(t, db.RetireKey(ctx, vault.FingerprintKey, 2, 1))
+	require.NoError(t, db.RetireKey(ctx, keyring.FingerprintKey, 2, 1))
 
 	_, err = store.Vault(ctx, "acme", v.ID)
 	note("Vaults.Vault", err)
@@ -67,10 +68,10 @@ func everyOp(ctx context.Context, t *testing.T, f *vaulttest.Faults, db *memory.
 	note("Imports.ImportTokens", store.ImportTokens(ctx, "acme", v.ID, 1, []vault.Row{row()}, vault.AuditEvent{}))
 	_, err = store.Keys(ctx)
 	note("Keys.Keys", err)
-	_, err = store.RegisterKey(ctx, vault.Key{Purpose: vault.SealKey, Version: 1})
+	_, err = store.RegisterKey(ctx, keyring.Key{Purpose: keyring.SealKey, Version: 1})
 	note("Keys.RegisterKey", err)
 	note("Keys.RequireKey", store.RequireKey(ctx, 1))
-	note("Keys.RetireKey", store.RetireKey(ctx, vault.FingerprintKey, 2, 1))
+	note("Keys.RetireKey", store.RetireKey(ctx, keyring.FingerprintKey, 2, 1))
 	_, err = store.KeyUsage(ctx)
 	note("Keys.KeyUsage", err)
 	_, err = store.RowsWithoutFingerprint(ctx, 1, "", 1)
@@ -109,10 +110,10 @@ func everyOp(ctx context.Context, t *testing.T, f *vaulttest.Faults, db *memory.
 	note("Deletion.RemoveDeleted", err)
 	_, err = keys.Versions(ctx)
 	note("Keyring.Versions", err)
-	note("Keyring.Fingerprint", keys.Fingerprint(ctx, 1, []vault.FingerprintItem{{}}, make([]vault.Fingerprint, 1)))
-	_, err = keys.Seal(ctx, []vault.SealItem{{}})
+	note("Keyring.Fingerprint", keys.Fingerprint(ctx, 1, []keyring.FingerprintItem{{}}, make([]keyring.Fingerprint, 1)))
+	_, err = keys.Seal(ctx, []keyring.SealItem{{}})
 	note("Keyring.Seal", err)
-	_, err = keys.Open(ctx, []vault.OpenItem{{}})
+	_, err = keys.Open(ctx, []keyring.OpenItem{{}})
 	note("Keyring.Open", err)
 	return ops, errs
 }
@@ -191,7 +192,7 @@ func TestHooks(t *testing.T) {
 
 // TestFaultyKeyring: the wrapper, and the keyring of the fakes, are keyrings like others.
 func TestFaultyKeyring(t *testing.T) {
-	vaulttest.RunKeyring(t, vaulttest.KeyringHarness{Open: func(t *testing.T, generations ...int) vault.Keyring {
+	vaulttest.RunKeyring(t, vaulttest.KeyringHarness{Open: func(t *testing.T, generations ...int) keyring.Keyring {
 		return new(vaulttest.Faults).Keyring(testKeyring(t, 1, generations...))
 	}})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // KeyringHarness tells [RunKeyring] how to come by keyrings.
@@ -17,10 +17,10 @@ type KeyringHarness struct {
 	// Open returns a keyring with the keys of some generations, each 1, 2 or 3. Those of the first one are the primary keys, and seal;
 	// the others are there to look up and to open. Within a test, a generation has the same keys in every keyring. The suite learns from
 	// Versions what they are called.
-	Open func(t *testing.T, generations ...int) vault.Keyring
+	Open func(t *testing.T, generations ...int) keyring.Keyring
 
 	// Foreign is like Open, with other keys under the same versions: those of another installation. Nil if there cannot be such.
-	Foreign func(t *testing.T, generations ...int) vault.Keyring
+	Foreign func(t *testing.T, generations ...int) keyring.Keyring
 
 	// Skip holds the ids of rules that the keyring is known to break, each with a reason. An unknown id or an empty reason fails the
 	// suite.
@@ -36,7 +36,7 @@ func KeyringRules() []Rule {
 	return rules
 }
 
-// RunKeyring tries every rule of [vault.Keyring], as a subtest named by the rule's id. A rule that is broken prints its text. At the end,
+// RunKeyring tries every rule of [keyring.Keyring], as a subtest named by the rule's id. A rule that is broken prints its text. At the end,
 // it logs which rules were skipped and why.
 func RunKeyring(t *testing.T, h KeyringHarness) {
 	t.Helper()
@@ -66,8 +66,8 @@ func allKeyringRules() []keyringRule {
 
 // ring is a keyring and its versions.
 type ring struct {
-	vault.Keyring
-	versions vault.Versions
+	keyring.Keyring
+	versions keyring.Versions
 }
 
 func (h *KeyringHarness) open(t *testing.T, generations ...int) *ring {
@@ -75,7 +75,7 @@ func (h *KeyringHarness) open(t *testing.T, generations ...int) *ring {
 	return newRing(t, h.Open(t, generations...))
 }
 
-func newRing(t *testing.T, k vault.Keyring) *ring {
+func newRing(t *testing.T, k keyring.Keyring) *ring {
 	t.Helper()
 	v, err := k.Versions(t.Context())
 	require.NoError(t, err, "Versions")
@@ -83,46 +83,46 @@ func newRing(t *testing.T, k vault.Keyring) *ring {
 }
 
 // fingerprint returns the fingerprints of values of a scope, made at once.
-func (r *ring) fingerprint(t *testing.T, version int, s vault.Scope, values ...string) []vault.Fingerprint {
+func (r *ring) fingerprint(t *testing.T, version int, s keyring.Scope, values ...string) []keyring.Fingerprint {
 	t.Helper()
 	return r.fingerprintAll(t, version, fingerprintItems(s, values...))
 }
 
 // fingerprintItems are values of a scope.
-func fingerprintItems(s vault.Scope, values ...string) []vault.FingerprintItem {
-	items := make([]vault.FingerprintItem, len(values))
+func fingerprintItems(s keyring.Scope, values ...string) []keyring.FingerprintItem {
+	items := make([]keyring.FingerprintItem, len(values))
 	for i, value := range values {
-		items[i] = vault.FingerprintItem{Scope: s, Value: vault.NewValue(value)}
+		items[i] = keyring.FingerprintItem{Scope: s, Value: keyring.NewValue(value)}
 	}
 	return items
 }
 
 // sealOne seals a value in a batch of its own.
-func (r *ring) sealOne(ctx context.Context, s vault.Scope, token, value string) (vault.Sealed, error) {
-	results, err := r.Seal(ctx, []vault.SealItem{{Scope: s, Token: token, Value: vault.NewValue(value)}})
+func (r *ring) sealOne(ctx context.Context, s keyring.Scope, token, value string) (keyring.Sealed, error) {
+	results, err := r.Seal(ctx, []keyring.SealItem{{Scope: s, Token: token, Value: keyring.NewValue(value)}})
 	if err != nil {
-		return vault.Sealed{}, err
+		return keyring.Sealed{}, err
 	}
 	if len(results) != 1 {
-		return vault.Sealed{}, fmt.Errorf("one item has %d results", len(results))
+		return keyring.Sealed{}, fmt.Errorf("one item has %d results", len(results))
 	}
 	return results[0].Sealed, results[0].Err
 }
 
 // openOne opens what was sealed in a batch of its own.
-func (r *ring) openOne(ctx context.Context, s vault.Scope, token string, sealed vault.Sealed) (vault.Value, error) {
-	results, err := r.Open(ctx, []vault.OpenItem{{Scope: s, Token: token, Sealed: sealed}})
+func (r *ring) openOne(ctx context.Context, s keyring.Scope, token string, sealed keyring.Sealed) (keyring.Value, error) {
+	results, err := r.Open(ctx, []keyring.OpenItem{{Scope: s, Token: token, Sealed: sealed}})
 	if err != nil {
-		return vault.Value{}, fmt.Errorf("the call failed, not the item: %v", err)
+		return keyring.Value{}, fmt.Errorf("the call failed, not the item: %v", err)
 	}
 	if len(results) != 1 {
-		return vault.Value{}, fmt.Errorf("one item has %d results", len(results))
+		return keyring.Value{}, fmt.Errorf("one item has %d results", len(results))
 	}
 	return results[0].Value, results[0].Err
 }
 
 // seal seals a value.
-func (r *ring) seal(t *testing.T, s vault.Scope, token, value string) vault.Sealed {
+func (r *ring) seal(t *testing.T, s keyring.Scope, token, value string) keyring.Sealed {
 	t.Helper()
 	sealed, err := r.sealOne(t.Context(), s, token, value)
 	require.NoError(t, err, "Seal")
@@ -130,7 +130,7 @@ func (r *ring) seal(t *testing.T, s vault.Scope, token, value string) vault.Seal
 }
 
 // opens requires that a sealed value opens as what it was.
-func (r *ring) opens(t *testing.T, s vault.Scope, token string, sealed vault.Sealed, want string) {
+func (r *ring) opens(t *testing.T, s keyring.Scope, token string, sealed keyring.Sealed, want string) {
 	t.Helper()
 	got, err := r.openOne(t.Context(), s, token, sealed)
 	require.NoError(t, err, "Open")
@@ -139,12 +139,12 @@ func (r *ring) opens(t *testing.T, s vault.Scope, token string, sealed vault.Sea
 }
 
 // refuses requires that what is sealed does not open.
-func (r *ring) refuses(t *testing.T, s vault.Scope, token string, sealed vault.Sealed, sentinel error, what string) {
+func (r *ring) refuses(t *testing.T, s keyring.Scope, token string, sealed keyring.Sealed, sentinel error, what string) {
 	t.Helper()
 	got, err := r.openOne(t.Context(), s, token, sealed)
 	require.ErrorIs(t, err, sentinel, what)
 	require.Empty(t, got.Reveal(), what)
-	for _, other := range []error{vault.ErrCorrupt, vault.ErrUnknownKey} {
+	for _, other := range []error{keyring.ErrCorrupt, keyring.ErrUnknownKey} {
 		if other != sentinel {
 			require.NotErrorIs(t, err, other, what)
 		}
@@ -152,10 +152,10 @@ func (r *ring) refuses(t *testing.T, s vault.Scope, token string, sealed vault.S
 }
 
 // emails is where the suite's values are.
-var emails = vault.Scope{Organization: orgA, Vault: "customers", Name: "persons.email"}
+var emails = keyring.Scope{Organization: orgA, Vault: "customers", Name: "persons.email"}
 
 // places are scopes that are not the same, though a mistake in how they are written down may make them so.
-var places = []vault.Scope{
+var places = []keyring.Scope{
 	emails,
 	{Organization: orgB, Vault: "customers", Name: "persons.email"},
 	{Organization: orgA, Vault: "sandbox", Name: "persons.email"},

@@ -9,11 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // parts cuts items into batches that a keyring takes in one call.
-func parts[I any](l vault.BatchLimits, items []I, size func(I) int) (cut [][]I) {
+func parts[I any](l keyring.Limits, items []I, size func(I) int) (cut [][]I) {
 	from, bytes := 0, 0
 	for i, item := range items {
 		n := size(item)
@@ -29,16 +29,16 @@ func parts[I any](l vault.BatchLimits, items []I, size func(I) int) (cut [][]I) 
 	return cut
 }
 
-func fingerprintParts(l vault.BatchLimits, items []vault.FingerprintItem) [][]vault.FingerprintItem {
-	return parts(l, items, func(it vault.FingerprintItem) int { return len(it.Value.Reveal()) })
+func fingerprintParts(l keyring.Limits, items []keyring.FingerprintItem) [][]keyring.FingerprintItem {
+	return parts(l, items, func(it keyring.FingerprintItem) int { return len(it.Value.Reveal()) })
 }
 
 // fingerprintAll returns the fingerprints of items, in as few calls as the keyring takes.
-func (r *ring) fingerprintAll(t *testing.T, version int, items []vault.FingerprintItem) []vault.Fingerprint {
+func (r *ring) fingerprintAll(t *testing.T, version int, items []keyring.FingerprintItem) []keyring.Fingerprint {
 	t.Helper()
-	var all []vault.Fingerprint
+	var all []keyring.Fingerprint
 	for _, part := range fingerprintParts(r.Limits(), items) {
-		dst := make([]vault.Fingerprint, len(part))
+		dst := make([]keyring.Fingerprint, len(part))
 		require.NoError(t, r.Fingerprint(t.Context(), version, part, dst), "Fingerprint")
 		all = append(all, dst...)
 	}
@@ -46,10 +46,10 @@ func (r *ring) fingerprintAll(t *testing.T, version int, items []vault.Fingerpri
 }
 
 // sealAll seals items, in as few calls as the keyring takes.
-func (r *ring) sealAll(t *testing.T, items []vault.SealItem) []vault.Sealed {
+func (r *ring) sealAll(t *testing.T, items []keyring.SealItem) []keyring.Sealed {
 	t.Helper()
-	var all []vault.Sealed
-	for _, part := range parts(r.Limits(), items, func(it vault.SealItem) int { return len(it.Value.Reveal()) }) {
+	var all []keyring.Sealed
+	for _, part := range parts(r.Limits(), items, func(it keyring.SealItem) int { return len(it.Value.Reveal()) }) {
 		results, err := r.Seal(t.Context(), part)
 		require.NoError(t, err, "Seal")
 		require.Len(t, results, len(part), "the results of Seal")
@@ -62,10 +62,10 @@ func (r *ring) sealAll(t *testing.T, items []vault.SealItem) []vault.Sealed {
 }
 
 // openAll opens items, in as few calls as the keyring takes.
-func (r *ring) openAll(t *testing.T, items []vault.OpenItem) []vault.OpenResult {
+func (r *ring) openAll(t *testing.T, items []keyring.OpenItem) []keyring.OpenResult {
 	t.Helper()
-	var all []vault.OpenResult
-	for _, part := range parts(r.Limits(), items, func(it vault.OpenItem) int { return len(it.Sealed.Ciphertext) }) {
+	var all []keyring.OpenResult
+	for _, part := range parts(r.Limits(), items, func(it keyring.OpenItem) int { return len(it.Sealed.Ciphertext) }) {
 		results, err := r.Open(t.Context(), part)
 		require.NoError(t, err, "Open")
 		require.Len(t, results, len(part), "the results of Open")
@@ -75,27 +75,27 @@ func (r *ring) openAll(t *testing.T, items []vault.OpenItem) []vault.OpenResult 
 }
 
 // openItems are what became of items that were sealed.
-func openItems(items []vault.SealItem, sealed []vault.Sealed) []vault.OpenItem {
-	opens := make([]vault.OpenItem, len(items))
+func openItems(items []keyring.SealItem, sealed []keyring.Sealed) []keyring.OpenItem {
+	opens := make([]keyring.OpenItem, len(items))
 	for i, it := range items {
-		opens[i] = vault.OpenItem{Scope: it.Scope, Token: it.Token, Sealed: sealed[i]}
+		opens[i] = keyring.OpenItem{Scope: it.Scope, Token: it.Token, Sealed: sealed[i]}
 	}
 	return opens
 }
 
 // mixed returns n items, each neighbour of another scope, token and value. Each scope has
 // every value, and each value many tokens.
-func mixed(n int) []vault.SealItem {
-	items := make([]vault.SealItem, n)
+func mixed(n int) []keyring.SealItem {
+	items := make([]keyring.SealItem, n)
 	for i := range items {
-		value := vault.NewValue(fmt.Sprint("value ", i%7))
-		items[i] = vault.SealItem{Scope: places[i%len(places)], Token: fmt.Sprint("tok_", i), Value: value}
+		value := keyring.NewValue(fmt.Sprint("value ", i%7))
+		items[i] = keyring.SealItem{Scope: places[i%len(places)], Token: fmt.Sprint("tok_", i), Value: value}
 	}
 	return items
 }
 
 // holds requires that a result is the value of an item.
-func holds(t *testing.T, got vault.OpenResult, want vault.SealItem, what string, i int) {
+func holds(t *testing.T, got keyring.OpenResult, want keyring.SealItem, what string, i int) {
 	t.Helper()
 	require.NoError(t, got.Err, "%s %d", what, i)
 	require.True(t, !got.Value.IsZero() && got.Value.Reveal() == want.Value.Reveal(), "%s %d is another value", what, i)
@@ -140,9 +140,9 @@ var batchRules = []keyringRule{
 		check: func(t *testing.T, h *KeyringHarness) {
 			k := h.open(t, 1)
 			items := mixed(4 * len(places))
-			prints := make([]vault.FingerprintItem, len(items))
+			prints := make([]keyring.FingerprintItem, len(items))
 			for i, it := range items {
-				prints[i] = vault.FingerprintItem{Scope: it.Scope, Value: it.Value}
+				prints[i] = keyring.FingerprintItem{Scope: it.Scope, Value: it.Value}
 			}
 			all := k.fingerprintAll(t, k.versions.Fingerprint, prints)
 			sealed := k.sealAll(t, items)
@@ -158,11 +158,11 @@ var batchRules = []keyringRule{
 				opens[i].Sealed = sealed[(i+1)%len(sealed)]
 			}
 			for i, got := range k.openAll(t, opens) {
-				require.ErrorIs(t, got.Err, vault.ErrCorrupt, "item %d has the ciphertext of another one", i)
+				require.ErrorIs(t, got.Err, keyring.ErrCorrupt, "item %d has the ciphertext of another one", i)
 			}
 			// The same, where the scope or the token alone is another one.
-			ann := vault.NewValue("ann")
-			near := []vault.SealItem{
+			ann := keyring.NewValue("ann")
+			near := []keyring.SealItem{
 				{Scope: emails, Token: "a", Value: ann}, {Scope: emails, Token: "b", Value: ann},
 				{Scope: places[1], Token: "b", Value: ann}, {Scope: places[1], Token: "a", Value: ann},
 			}
@@ -170,7 +170,7 @@ var batchRules = []keyringRule{
 			for i := range near {
 				for j := range near {
 					if i != j {
-						k.refuses(t, near[i].Scope, near[i].Token, sealed[j], vault.ErrCorrupt, "sealed beside it")
+						k.refuses(t, near[i].Scope, near[i].Token, sealed[j], keyring.ErrCorrupt, "sealed beside it")
 					}
 				}
 			}
@@ -189,17 +189,17 @@ var batchRules = []keyringRule{
 				switch i % 6 {
 				case 0:
 					opens[i].Sealed.Ciphertext = opens[i].Sealed.Ciphertext[1:]
-					wrong[i] = vault.ErrCorrupt
+					wrong[i] = keyring.ErrCorrupt
 				case 2:
 					opens[i].Sealed = other.seal(t, items[i].Scope, items[i].Token, items[i].Value.Reveal())
-					wrong[i] = vault.ErrUnknownKey
+					wrong[i] = keyring.ErrUnknownKey
 				case 3:
 					opens[i].Sealed.Ciphertext = nil
-					wrong[i] = vault.ErrCorrupt
+					wrong[i] = keyring.ErrCorrupt
 				}
 			}
-			for _, order := range [][]vault.OpenItem{opens, slices.Clone(opens[1:]), opens[:1], opens[2:3]} {
-				first := slices.IndexFunc(opens, func(it vault.OpenItem) bool { return it.Token == order[0].Token })
+			for _, order := range [][]keyring.OpenItem{opens, slices.Clone(opens[1:]), opens[:1], opens[2:3]} {
+				first := slices.IndexFunc(opens, func(it keyring.OpenItem) bool { return it.Token == order[0].Token })
 				for i, got := range k.openAll(t, order) {
 					i += first
 					if wrong[i] == nil {
@@ -215,13 +215,13 @@ var batchRules = []keyringRule{
 	{Rule: Rule{"keyring/batch-versions", "One call opens what several versions have sealed, in any order."},
 		check: func(t *testing.T, h *KeyringHarness) {
 			one, two := h.open(t, 1, 2), h.open(t, 2, 1)
-			items := make([]vault.SealItem, 12)
-			opens := make([]vault.OpenItem, len(items))
+			items := make([]keyring.SealItem, 12)
+			opens := make([]keyring.OpenItem, len(items))
 			for i := range items {
-				items[i] = vault.SealItem{Scope: emails, Token: fmt.Sprint("tok_", i), Value: vault.NewValue(fmt.Sprint(i))}
+				items[i] = keyring.SealItem{Scope: emails, Token: fmt.Sprint("tok_", i), Value: keyring.NewValue(fmt.Sprint(i))}
 				k := []*ring{one, two, two}[i%3]
 				sealed := k.seal(t, emails, items[i].Token, items[i].Value.Reveal())
-				opens[i] = vault.OpenItem{Scope: emails, Token: items[i].Token, Sealed: sealed}
+				opens[i] = keyring.OpenItem{Scope: emails, Token: items[i].Token, Sealed: sealed}
 			}
 			for i, got := range one.openAll(t, opens) {
 				holds(t, got, items[i], "of several versions, item", i)
@@ -232,7 +232,7 @@ var batchRules = []keyringRule{
 		check: func(t *testing.T, h *KeyringHarness) {
 			k := h.open(t, 1)
 			for _, none := range []bool{true, false} {
-				prints, seals, opens := []vault.FingerprintItem{}, []vault.SealItem{}, []vault.OpenItem{}
+				prints, seals, opens := []keyring.FingerprintItem{}, []keyring.SealItem{}, []keyring.OpenItem{}
 				if none {
 					prints, seals, opens = nil, nil, nil
 				}
@@ -250,14 +250,14 @@ var batchRules = []keyringRule{
 		check: func(t *testing.T, h *KeyringHarness) {
 			k := h.open(t, 1)
 			ann, bea := mixed(2)[0], mixed(2)[1]
-			items := []vault.SealItem{ann, ann, bea, ann, bea}
+			items := []keyring.SealItem{ann, ann, bea, ann, bea}
 			sealed := k.sealAll(t, items)
 			for i, it := range items {
 				k.opens(t, it.Scope, it.Token, sealed[i], it.Value.Reveal())
 			}
-			a := vault.OpenItem{Scope: ann.Scope, Token: ann.Token, Sealed: sealed[0]}
-			b := vault.OpenItem{Scope: bea.Scope, Token: bea.Token, Sealed: sealed[2]}
-			for i, got := range k.openAll(t, []vault.OpenItem{a, a, b, a, b}) {
+			a := keyring.OpenItem{Scope: ann.Scope, Token: ann.Token, Sealed: sealed[0]}
+			b := keyring.OpenItem{Scope: bea.Scope, Token: bea.Token, Sealed: sealed[2]}
+			for i, got := range k.openAll(t, []keyring.OpenItem{a, a, b, a, b}) {
 				holds(t, got, items[i], "item", i)
 			}
 			prints := fingerprintItems(emails, "ann", "ann", "bea", "ann")
@@ -271,10 +271,10 @@ var batchRules = []keyringRule{
 		check: func(t *testing.T, h *KeyringHarness) {
 			const size = 64
 			k := h.open(t, 1)
-			items := make([]vault.SealItem, 48)
+			items := make([]keyring.SealItem, 48)
 			for i := range items {
 				value := strings.Repeat(string(rune('a'+i/2%4)), size)
-				items[i] = vault.SealItem{Scope: emails, Token: fmt.Sprint("tok_", i/8%2), Value: vault.NewValue(value)}
+				items[i] = keyring.SealItem{Scope: emails, Token: fmt.Sprint("tok_", i/8%2), Value: keyring.NewValue(value)}
 			}
 			sealed := k.sealAll(t, items)
 			for i := range sealed {
@@ -295,7 +295,7 @@ var batchRules = []keyringRule{
 			items := fingerprintItems(emails, "ann", "bea")
 			try := func(version, room int) {
 				t.Helper()
-				before := make([]vault.Fingerprint, room)
+				before := make([]keyring.Fingerprint, room)
 				for i := range before {
 					before[i][i] = 0xaa
 				}

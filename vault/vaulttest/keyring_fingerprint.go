@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // versionRules say what a keyring tells of its versions.
@@ -43,8 +43,8 @@ var versionRules = []keyringRule{
 			require.NotEqual(t, one.versions.Fingerprint, two.versions.Fingerprint)
 			require.NotEqual(t, one.versions.Seal, two.versions.Seal)
 			before, after := h.open(t, 1, 2), h.open(t, 2, 1)
-			require.Equal(t, vault.Versions{Fingerprint: one.versions.Fingerprint, Lookup: []int{two.versions.Fingerprint}, Seal: one.versions.Seal}, before.versions)
-			require.Equal(t, vault.Versions{Fingerprint: two.versions.Fingerprint, Lookup: []int{one.versions.Fingerprint}, Seal: two.versions.Seal}, after.versions)
+			require.Equal(t, keyring.Versions{Fingerprint: one.versions.Fingerprint, Lookup: []int{two.versions.Fingerprint}, Seal: one.versions.Seal}, before.versions)
+			require.Equal(t, keyring.Versions{Fingerprint: two.versions.Fingerprint, Lookup: []int{one.versions.Fingerprint}, Seal: two.versions.Seal}, after.versions)
 		}},
 }
 
@@ -73,7 +73,7 @@ var fingerprintRules = []keyringRule{
 		check: func(t *testing.T, h *KeyringHarness) {
 			k := h.open(t, 1)
 			values := hardValues()
-			seen := make(map[vault.Fingerprint]int)
+			seen := make(map[keyring.Fingerprint]int)
 			for i, f := range k.fingerprint(t, k.versions.Fingerprint, emails, values...) {
 				other, ok := seen[f]
 				require.False(t, ok, "values %d and %d have the same", other, i)
@@ -85,7 +85,7 @@ var fingerprintRules = []keyringRule{
 	{Rule: Rule{"keyring/fingerprint-differs-by-scope", "Nobody can tell whether fingerprints of different scopes are of one value: other organization, other vault, other scope, and wherever one of these ends and the next begins."},
 		check: func(t *testing.T, h *KeyringHarness) {
 			k := h.open(t, 1)
-			seen := make(map[vault.Fingerprint]vault.Scope)
+			seen := make(map[keyring.Fingerprint]keyring.Scope)
 			for _, place := range places {
 				f := k.fingerprint(t, k.versions.Fingerprint, place, "ann@example.com")[0]
 				other, ok := seen[f]
@@ -97,7 +97,7 @@ var fingerprintRules = []keyringRule{
 	{Rule: Rule{"keyring/fingerprint-differs-by-version", "Nobody can tell whether fingerprints of different versions are of one value."},
 		check: func(t *testing.T, h *KeyringHarness) {
 			k := h.open(t, 1, 2, 3)
-			seen := make(map[vault.Fingerprint]bool)
+			seen := make(map[keyring.Fingerprint]bool)
 			for _, version := range append([]int{k.versions.Fingerprint}, k.versions.Lookup...) {
 				f := k.fingerprint(t, version, emails, "ann@example.com")[0]
 				require.False(t, seen[f], "version %d", version)
@@ -149,9 +149,9 @@ var fingerprintRules = []keyringRule{
 		check: func(t *testing.T, h *KeyringHarness) {
 			k, other := h.open(t, 1), h.open(t, 2)
 			for _, version := range []int{other.versions.Fingerprint, 0, -1, -k.versions.Fingerprint, 1<<31 - 1} {
-				var dst [1]vault.Fingerprint
+				var dst [1]keyring.Fingerprint
 				err := k.Fingerprint(t.Context(), version, fingerprintItems(emails, "ann@example.com"), dst[:])
-				require.ErrorIs(t, err, vault.ErrUnknownKey, "version %d", version)
+				require.ErrorIs(t, err, keyring.ErrUnknownKey, "version %d", version)
 			}
 		}},
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // theToken is what the suite's values are sealed for, if it does not matter.
@@ -70,7 +70,7 @@ var openRules = []keyringRule{
 				sealed := k.seal(t, place, theToken, "ann@example.com")
 				for j, other := range places {
 					if i != j {
-						k.refuses(t, other, theToken, sealed, vault.ErrCorrupt, "moved from one scope to another")
+						k.refuses(t, other, theToken, sealed, keyring.ErrCorrupt, "moved from one scope to another")
 					}
 				}
 			}
@@ -81,13 +81,13 @@ var openRules = []keyringRule{
 			k := h.open(t, 1)
 			sealed := k.seal(t, emails, theToken, "ann@example.com")
 			for _, token := range []string{"", "tok_m7x3", "TOK_M7X2", theToken + " ", theToken + "\x00", "\x00" + theToken, theToken[1:], theToken[:7]} {
-				k.refuses(t, emails, token, sealed, vault.ErrCorrupt, "moved to another token")
+				k.refuses(t, emails, token, sealed, keyring.ErrCorrupt, "moved to another token")
 			}
 			longer, shorter := emails, emails
 			longer.Name += "t"
 			shorter.Name = emails.Name[:len(emails.Name)-1]
-			k.refuses(t, longer, theToken[1:], sealed, vault.ErrCorrupt, "a byte of the token is in the scope")
-			k.refuses(t, shorter, "l"+theToken, sealed, vault.ErrCorrupt, "a byte of the scope is in the token")
+			k.refuses(t, longer, theToken[1:], sealed, keyring.ErrCorrupt, "a byte of the token is in the scope")
+			k.refuses(t, shorter, "l"+theToken, sealed, keyring.ErrCorrupt, "a byte of the scope is in the token")
 		}},
 
 	{Rule: Rule{"keyring/open-of-another-version", "Open is ErrCorrupt if the value was sealed by another version than it says."},
@@ -95,8 +95,8 @@ var openRules = []keyringRule{
 			k, two := h.open(t, 1, 2), h.open(t, 2, 1)
 			sealed, other := k.seal(t, emails, theToken, "ann"), two.seal(t, emails, theToken, "ann")
 			sealed.Version, other.Version = other.Version, sealed.Version
-			k.refuses(t, emails, theToken, sealed, vault.ErrCorrupt, "the number of another version")
-			two.refuses(t, emails, theToken, other, vault.ErrCorrupt, "the number of another version")
+			k.refuses(t, emails, theToken, sealed, keyring.ErrCorrupt, "the number of another version")
+			two.refuses(t, emails, theToken, other, keyring.ErrCorrupt, "the number of another version")
 		}},
 
 	{Rule: Rule{"keyring/open-flipped-bit", "Open is ErrCorrupt if one bit of the ciphertext is another one, wherever it is."},
@@ -106,7 +106,7 @@ var openRules = []keyringRule{
 				sealed := k.seal(t, emails, theToken, value)
 				for bit := range 8 * len(sealed.Ciphertext) {
 					sealed.Ciphertext[bit/8] ^= 1 << (bit % 8)
-					k.refuses(t, emails, theToken, sealed, vault.ErrCorrupt, "a flipped bit")
+					k.refuses(t, emails, theToken, sealed, keyring.ErrCorrupt, "a flipped bit")
 					sealed.Ciphertext[bit/8] ^= 1 << (bit % 8)
 				}
 				k.opens(t, emails, theToken, sealed, value)
@@ -114,7 +114,7 @@ var openRules = []keyringRule{
 			sealed := k.seal(t, emails, theToken, string(make([]byte, 64<<10)))
 			for at := 0; at < len(sealed.Ciphertext); at += 997 {
 				sealed.Ciphertext[at] ^= 0x80
-				k.refuses(t, emails, theToken, sealed, vault.ErrCorrupt, "a flipped bit of a long value")
+				k.refuses(t, emails, theToken, sealed, keyring.ErrCorrupt, "a flipped bit of a long value")
 				sealed.Ciphertext[at] ^= 0x80
 			}
 		}},
@@ -130,7 +130,7 @@ var openRules = []keyringRule{
 					wrong = append(wrong, whole[:n], whole[n:])
 				}
 				for _, ciphertext := range wrong {
-					k.refuses(t, emails, theToken, vault.Sealed{Version: sealed.Version, Ciphertext: ciphertext}, vault.ErrCorrupt, "cut or lengthened")
+					k.refuses(t, emails, theToken, keyring.Sealed{Version: sealed.Version, Ciphertext: ciphertext}, keyring.ErrCorrupt, "cut or lengthened")
 				}
 			}
 		}},
@@ -139,20 +139,20 @@ var openRules = []keyringRule{
 		check: func(t *testing.T, h *KeyringHarness) {
 			k := h.open(t, 1)
 			other := h.open(t, 2).seal(t, emails, theToken, "ann")
-			k.refuses(t, emails, theToken, other, vault.ErrUnknownKey, "a generation that is not loaded")
+			k.refuses(t, emails, theToken, other, keyring.ErrUnknownKey, "a generation that is not loaded")
 			sealed := k.seal(t, emails, theToken, "ann")
 			for _, version := range []int{0, -1, -sealed.Version, 1<<31 - 1} {
 				sealed.Version = version
-				k.refuses(t, emails, theToken, sealed, vault.ErrUnknownKey, "no such version")
+				k.refuses(t, emails, theToken, sealed, keyring.ErrUnknownKey, "no such version")
 			}
-			k.refuses(t, emails, theToken, vault.Sealed{Version: other.Version}, vault.ErrUnknownKey, "nothing, of a version that is not loaded")
+			k.refuses(t, emails, theToken, keyring.Sealed{Version: other.Version}, keyring.ErrUnknownKey, "nothing, of a version that is not loaded")
 		}},
 
 	{Rule: Rule{"keyring/open-needs-the-key", "Open is ErrCorrupt if the value was sealed by another key."}, foreign: true,
 		check: func(t *testing.T, h *KeyringHarness) {
 			k, foreign := h.open(t, 1), newRing(t, h.Foreign(t, 1))
 			require.Equal(t, k.versions, foreign.versions, "the versions of Foreign")
-			k.refuses(t, emails, theToken, foreign.seal(t, emails, theToken, "ann"), vault.ErrCorrupt, "sealed elsewhere")
-			foreign.refuses(t, emails, theToken, k.seal(t, emails, theToken, "ann"), vault.ErrCorrupt, "sealed elsewhere")
+			k.refuses(t, emails, theToken, foreign.seal(t, emails, theToken, "ann"), keyring.ErrCorrupt, "sealed elsewhere")
+			foreign.refuses(t, emails, theToken, k.seal(t, emails, theToken, "ann"), keyring.ErrCorrupt, "sealed elsewhere")
 		}},
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // secrecyRules say what a keyring keeps for itself, and what it leaves alone.
@@ -23,31 +23,31 @@ var secrecyRules = []keyringRule{
 		check: func(t *testing.T, h *KeyringHarness) {
 			k := h.open(t, 1, 2)
 			items := fingerprintItems(emails, "ann")
-			before, dst := items[0], make([]vault.Fingerprint, 1)
+			before, dst := items[0], make([]keyring.Fingerprint, 1)
 			require.NoError(t, k.Fingerprint(t.Context(), k.versions.Fingerprint, items, dst))
 			require.True(t, before == items[0], "an item of Fingerprint has changed")
-			items[0] = vault.FingerprintItem{}
+			items[0] = keyring.FingerprintItem{}
 			want := dst[0]
-			dst[0] = vault.Fingerprint{}
+			dst[0] = keyring.Fingerprint{}
 			require.True(t, want == k.fingerprint(t, k.versions.Fingerprint, emails, "ann")[0])
 
-			seals := []vault.SealItem{{Scope: emails, Token: theToken, Value: vault.NewValue("ann@example.com")}}
+			seals := []keyring.SealItem{{Scope: emails, Token: theToken, Value: keyring.NewValue("ann@example.com")}}
 			toSeal := seals[0]
 			results, err := k.Seal(t.Context(), seals)
 			require.NoError(t, err)
 			require.True(t, toSeal == seals[0], "an item of Seal has changed")
 			require.NoError(t, results[0].Err)
 			sealed := results[0].Sealed
-			results[0] = vault.SealResult{}
-			seals[0] = vault.SealItem{}
+			results[0] = keyring.SealResult{}
+			seals[0] = keyring.SealItem{}
 
-			kept := vault.Sealed{Version: sealed.Version, Ciphertext: bytes.Clone(sealed.Ciphertext)}
-			opens := []vault.OpenItem{{Scope: emails, Token: theToken, Sealed: sealed}}
+			kept := keyring.Sealed{Version: sealed.Version, Ciphertext: bytes.Clone(sealed.Ciphertext)}
+			opens := []keyring.OpenItem{{Scope: emails, Token: theToken, Sealed: sealed}}
 			opened, err := k.Open(t.Context(), opens)
 			require.NoError(t, err)
 			got := opened[0].Value
-			opened[0] = vault.OpenResult{}
-			require.Equal(t, vault.OpenItem{Scope: emails, Token: theToken, Sealed: kept}, opens[0])
+			opened[0] = keyring.OpenResult{}
+			require.Equal(t, keyring.OpenItem{Scope: emails, Token: theToken, Sealed: kept}, opens[0])
 			clear(sealed.Ciphertext)
 			require.True(t, got.Reveal() == "ann@example.com", "the value changes with the ciphertext")
 			k.opens(t, emails, theToken, kept, "ann@example.com")
@@ -57,7 +57,7 @@ var secrecyRules = []keyringRule{
 	{Rule: Rule{"keyring/concurrent", "Every method is safe for concurrent use."},
 		check: func(t *testing.T, h *KeyringHarness) {
 			k := h.open(t, 1, 2)
-			want := make([]vault.Fingerprint, len(places))
+			want := make([]keyring.Fingerprint, len(places))
 			for i, place := range places {
 				want[i] = h.open(t, 1).fingerprint(t, k.versions.Fingerprint, place, "ann@example.com")[0]
 			}
@@ -78,7 +78,7 @@ var secrecyRules = []keyringRule{
 			k := h.Open(t, 1, 2)
 			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%X", "%q", "%d", "%#x"} {
 				require.Equal(t, "[redacted]", fmt.Sprintf(verb, k), verb)
-				within := fmt.Sprintf(verb, struct{ K vault.Keyring }{k})
+				within := fmt.Sprintf(verb, struct{ K keyring.Keyring }{k})
 				require.Contains(t, within, "[redacted]", verb)
 				require.Less(t, len(within), 80, "%s prints more than it should", verb)
 			}
@@ -103,11 +103,11 @@ var secrecyRules = []keyringRule{
 			k := h.open(t, 1)
 			var errs []error
 			for _, version := range []int{h.open(t, 2).versions.Fingerprint, 0} {
-				errs = append(errs, k.Fingerprint(t.Context(), version, fingerprintItems(emails, value), make([]vault.Fingerprint, 1)))
+				errs = append(errs, k.Fingerprint(t.Context(), version, fingerprintItems(emails, value), make([]keyring.Fingerprint, 1)))
 			}
-			errs = append(errs, k.Fingerprint(t.Context(), k.versions.Fingerprint, fingerprintItems(emails, value, value), make([]vault.Fingerprint, 1)))
+			errs = append(errs, k.Fingerprint(t.Context(), k.versions.Fingerprint, fingerprintItems(emails, value, value), make([]keyring.Fingerprint, 1)))
 			sealed := k.seal(t, emails, theToken, value)
-			for _, wrong := range []vault.Sealed{
+			for _, wrong := range []keyring.Sealed{
 				{Version: sealed.Version, Ciphertext: sealed.Ciphertext[1:]}, {Version: sealed.Version, Ciphertext: []byte(value)},
 				{Version: h.open(t, 2).versions.Seal, Ciphertext: sealed.Ciphertext}, {Ciphertext: []byte(value)},
 			} {
@@ -123,7 +123,7 @@ var secrecyRules = []keyringRule{
 }
 
 // useAtOnce does with a keyring what can be done, and returns an error if anything is not as it should be.
-func useAtOnce(t *testing.T, k *ring, s vault.Scope, value string, want vault.Fingerprint) error {
+func useAtOnce(t *testing.T, k *ring, s keyring.Scope, value string, want keyring.Fingerprint) error {
 	versions, err := k.Versions(t.Context())
 	if err != nil {
 		return err
@@ -131,9 +131,9 @@ func useAtOnce(t *testing.T, k *ring, s vault.Scope, value string, want vault.Fi
 	if versions.Seal != k.versions.Seal || !slices.Equal(versions.Lookup, k.versions.Lookup) {
 		return fmt.Errorf("the versions are %+v", versions)
 	}
-	var dst []vault.Fingerprint
+	var dst []keyring.Fingerprint
 	for _, part := range fingerprintParts(k.Limits(), fingerprintItems(s, value, "ann@example.com", value)) {
-		of := make([]vault.Fingerprint, len(part))
+		of := make([]keyring.Fingerprint, len(part))
 		if err := k.Fingerprint(t.Context(), versions.Fingerprint, part, of); err != nil {
 			return err
 		}

@@ -8,58 +8,58 @@ import (
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
 
 // keyringMutant is a keyring with some methods replaced. A nil function leaves the method as it is.
 type keyringMutant struct {
-	vault.Keyring
-	versions func(vault.Versions) vault.Versions
-	limits   func() vault.BatchLimits
+	keyring.Keyring
+	versions func(keyring.Versions) keyring.Versions
+	limits   func() keyring.Limits
 	printed  bool
 
 	// Of values one by one, or of those of one scope.
-	fingerprint func(k single, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error
-	seal        func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error)
-	open        func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error)
+	fingerprint func(k single, version int, s keyring.Scope, values []string, dst []keyring.Fingerprint) error
+	seal        func(k single, s keyring.Scope, token string, plaintext []byte) (keyring.Sealed, error)
+	open        func(k single, s keyring.Scope, token string, sealed keyring.Sealed) ([]byte, error)
 
 	// Of batches.
-	fingerprints func(k vault.Keyring, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error
-	seals        func(k vault.Keyring, items []vault.SealItem) ([]vault.SealResult, error)
-	opens        func(k vault.Keyring, items []vault.OpenItem) ([]vault.OpenResult, error)
+	fingerprints func(k keyring.Keyring, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error
+	seals        func(k keyring.Keyring, items []keyring.SealItem) ([]keyring.SealResult, error)
+	opens        func(k keyring.Keyring, items []keyring.OpenItem) ([]keyring.OpenResult, error)
 }
 
 // single is a keyring that takes values one by one, or those of one scope.
-type single struct{ ring vault.Keyring }
+type single struct{ ring keyring.Keyring }
 
-func (k single) Versions(ctx context.Context) (vault.Versions, error) { return k.ring.Versions(ctx) }
+func (k single) Versions(ctx context.Context) (keyring.Versions, error) { return k.ring.Versions(ctx) }
 
-func (k single) Fingerprint(ctx context.Context, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
-	items := make([]vault.FingerprintItem, len(values))
+func (k single) Fingerprint(ctx context.Context, version int, s keyring.Scope, values []string, dst []keyring.Fingerprint) error {
+	items := make([]keyring.FingerprintItem, len(values))
 	for i, value := range values {
-		items[i] = vault.FingerprintItem{Scope: s, Value: vault.NewValue(value)}
+		items[i] = keyring.FingerprintItem{Scope: s, Value: keyring.NewValue(value)}
 	}
 	return k.ring.Fingerprint(ctx, version, items, dst)
 }
 
-func (k single) Seal(ctx context.Context, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
-	results, err := k.ring.Seal(ctx, []vault.SealItem{{Scope: s, Token: token, Value: vault.NewValue(string(plaintext))}})
+func (k single) Seal(ctx context.Context, s keyring.Scope, token string, plaintext []byte) (keyring.Sealed, error) {
+	results, err := k.ring.Seal(ctx, []keyring.SealItem{{Scope: s, Token: token, Value: keyring.NewValue(string(plaintext))}})
 	if err != nil {
-		return vault.Sealed{}, err
+		return keyring.Sealed{}, err
 	}
 	return results[0].Sealed, results[0].Err
 }
 
-func (k single) Open(ctx context.Context, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
-	results, err := k.ring.Open(ctx, []vault.OpenItem{{Scope: s, Token: token, Sealed: sealed}})
+func (k single) Open(ctx context.Context, s keyring.Scope, token string, sealed keyring.Sealed) ([]byte, error) {
+	results, err := k.ring.Open(ctx, []keyring.OpenItem{{Scope: s, Token: token, Sealed: sealed}})
 	if err != nil {
 		return nil, err
 	}
 	return []byte(results[0].Value.Reveal()), results[0].Err
 }
 
-func (k *keyringMutant) Versions(ctx context.Context) (vault.Versions, error) {
+func (k *keyringMutant) Versions(ctx context.Context) (keyring.Versions, error) {
 	v, err := k.Keyring.Versions(ctx)
 	if k.versions != nil {
 		v = k.versions(v)
@@ -67,14 +67,14 @@ func (k *keyringMutant) Versions(ctx context.Context) (vault.Versions, error) {
 	return v, err
 }
 
-func (k *keyringMutant) Limits() vault.BatchLimits {
+func (k *keyringMutant) Limits() keyring.Limits {
 	if k.limits != nil {
 		return k.limits()
 	}
 	return k.Keyring.Limits()
 }
 
-func (k *keyringMutant) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+func (k *keyringMutant) Fingerprint(ctx context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
 	switch {
 	case k.fingerprints != nil:
 		return k.fingerprints(k.Keyring, version, items, dst)
@@ -95,32 +95,32 @@ func (k *keyringMutant) Fingerprint(ctx context.Context, version int, items []va
 	return nil
 }
 
-func (k *keyringMutant) Seal(ctx context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
+func (k *keyringMutant) Seal(ctx context.Context, items []keyring.SealItem) ([]keyring.SealResult, error) {
 	switch {
 	case k.seals != nil:
 		return k.seals(k.Keyring, items)
 	case k.seal == nil:
 		return k.Keyring.Seal(ctx, items)
 	}
-	results := make([]vault.SealResult, len(items))
+	results := make([]keyring.SealResult, len(items))
 	for i, it := range items {
 		results[i].Sealed, results[i].Err = k.seal(single{k.Keyring}, it.Scope, it.Token, []byte(it.Value.Reveal()))
 	}
 	return results, nil
 }
 
-func (k *keyringMutant) Open(ctx context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
+func (k *keyringMutant) Open(ctx context.Context, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 	switch {
 	case k.opens != nil:
 		return k.opens(k.Keyring, items)
 	case k.open == nil:
 		return k.Keyring.Open(ctx, items)
 	}
-	results := make([]vault.OpenResult, len(items))
+	results := make([]keyring.OpenResult, len(items))
 	for i, it := range items {
 		text, err := k.open(single{k.Keyring}, it.Scope, it.Token, it.Sealed)
 		if results[i].Err = err; err == nil {
-			results[i].Value = vault.NewValue(string(text))
+			results[i].Value = keyring.NewValue(string(text))
 		}
 	}
 	return results, nil
@@ -146,8 +146,8 @@ func keyringHarnesses() map[string]vaulttest.KeyringHarness {
 }
 
 func keyringHarness(mutate func(*keyringMutant)) vaulttest.KeyringHarness {
-	open := func(installation byte) func(t *testing.T, generations ...int) vault.Keyring {
-		return func(t *testing.T, generations ...int) vault.Keyring {
+	open := func(installation byte) func(t *testing.T, generations ...int) keyring.Keyring {
+		return func(t *testing.T, generations ...int) keyring.Keyring {
 			m := &keyringMutant{Keyring: testKeyring(t, installation, generations...)}
 			mutate(m)
 			return m
@@ -162,11 +162,11 @@ func TestFaithfulKeyring(t *testing.T) {
 
 // frugal is a keyring that takes little at once, and nothing over that.
 type frugal struct {
-	vault.Keyring
-	limits vault.BatchLimits
+	keyring.Keyring
+	limits keyring.Limits
 }
 
-func (k frugal) Limits() vault.BatchLimits { return k.limits }
+func (k frugal) Limits() keyring.Limits { return k.limits }
 
 func (k frugal) check(items int, size func(i int) int) error {
 	bytes := 0
@@ -179,21 +179,21 @@ func (k frugal) check(items int, size func(i int) int) error {
 	return nil
 }
 
-func (k frugal) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+func (k frugal) Fingerprint(ctx context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
 	if err := k.check(len(items), func(i int) int { return len(items[i].Value.Reveal()) }); err != nil {
 		return err
 	}
 	return k.Keyring.Fingerprint(ctx, version, items, dst)
 }
 
-func (k frugal) Seal(ctx context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
+func (k frugal) Seal(ctx context.Context, items []keyring.SealItem) ([]keyring.SealResult, error) {
 	if err := k.check(len(items), func(i int) int { return len(items[i].Value.Reveal()) }); err != nil {
 		return nil, err
 	}
 	return k.Keyring.Seal(ctx, items)
 }
 
-func (k frugal) Open(ctx context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
+func (k frugal) Open(ctx context.Context, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 	if err := k.check(len(items), func(i int) int { return len(items[i].Sealed.Ciphertext) }); err != nil {
 		return nil, err
 	}
@@ -206,8 +206,8 @@ func (k frugal) MarshalText() ([]byte, error) { return []byte(fmt.Sprint(k)), ni
 
 // TestFrugalKeyring: the suite asks for no more at once than a keyring takes.
 func TestFrugalKeyring(t *testing.T) {
-	for _, limits := range []vault.BatchLimits{{Items: 3, Bytes: 100}, {Items: 1000, Bytes: 4096}, {Items: 1000, Bytes: 1}} {
-		vaulttest.RunKeyring(t, vaulttest.KeyringHarness{Open: func(t *testing.T, generations ...int) vault.Keyring {
+	for _, limits := range []keyring.Limits{{Items: 3, Bytes: 100}, {Items: 1000, Bytes: 4096}, {Items: 1000, Bytes: 1}} {
+		vaulttest.RunKeyring(t, vaulttest.KeyringHarness{Open: func(t *testing.T, generations ...int) keyring.Keyring {
 			return frugal{testKeyring(t, 1, generations...), limits}
 		}})
 	}

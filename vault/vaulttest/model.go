@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // ModelOptions are the settings of [RunModel]. The zero value means the defaults.
@@ -136,7 +137,7 @@ func (r *run) sameError(want, got error) bool {
 // so instead.
 func (p *process) agrees(want, got error) bool {
 	p.run.t.Helper()
-	if p.lags() && (errors.Is(got, vault.ErrUnknownKey) || errors.Is(got, vault.ErrKeyRetired)) {
+	if p.lags() && (errors.Is(got, keyring.ErrUnknownKey) || errors.Is(got, keyring.ErrRetired)) {
 		return false
 	}
 	return p.run.sameError(want, got)

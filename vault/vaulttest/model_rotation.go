@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
@@ -24,7 +25,7 @@ type process struct {
 
 // modelKey is a version of a key.
 type modelKey struct {
-	purpose vault.Purpose
+	purpose keyring.Purpose
 	version int
 }
 
@@ -40,7 +41,7 @@ type rotation struct {
 }
 
 // modelKeyring returns the keys of generations of an installation.
-func modelKeyring(installation uint64, generations ...int) (vault.Keyring, error) {
+func modelKeyring(installation uint64, generations ...int) (keyring.Keyring, error) {
 	var keys []localkeys.Key
 	for _, version := range generations {
 		var bytes [localkeys.RootSize]byte
@@ -113,7 +114,7 @@ func (p *process) lags() bool {
 			return true
 		}
 	}
-	return p.run.rotation.retired[modelKey{vault.SealKey, p.loaded[0]}]
+	return p.run.rotation.retired[modelKey{keyring.SealKey, p.loaded[0]}]
 }
 
 // rotate takes the next step of a rotation, or another one, for which it may be too early
@@ -133,7 +134,7 @@ func (r *run) rotate() {
 	case 2:
 		r.rewrap(p)
 	case 3:
-		r.retire(p, pick(r, vault.FingerprintKey, vault.SealKey))
+		r.retire(p, pick(r, keyring.FingerprintKey, keyring.SealKey))
 	default:
 		r.goOn(p)
 	}
@@ -142,7 +143,7 @@ func (r *run) rotate() {
 // goOn takes the step that is due for a process.
 func (r *run) goOn(p *process) {
 	k := &r.rotation
-	retired := func(purpose vault.Purpose) bool { return k.retired[modelKey{purpose, k.current}] }
+	retired := func(purpose keyring.Purpose) bool { return k.retired[modelKey{purpose, k.current}] }
 	switch {
 	case !slices.Contains(p.loaded, k.next) && !k.filled:
 		p.restart(k.current, k.next)
@@ -152,10 +153,10 @@ func (r *run) goOn(p *process) {
 		p.restart(k.next, k.current)
 	case !k.wrapped:
 		r.rewrap(p)
-	case !retired(vault.FingerprintKey):
-		r.retire(p, vault.FingerprintKey)
-	case !retired(vault.SealKey):
-		r.retire(p, vault.SealKey)
+	case !retired(keyring.FingerprintKey):
+		r.retire(p, keyring.FingerprintKey)
+	case !retired(keyring.SealKey):
+		r.retire(p, keyring.SealKey)
 	default:
 		for _, p := range r.processes {
 			p.restart(k.next)
@@ -168,7 +169,7 @@ func (r *run) goOn(p *process) {
 // and no primary one that is retired or too young.
 func (r *run) restartSome(p *process) {
 	k := &r.rotation
-	old := k.retired[modelKey{vault.FingerprintKey, k.current}] || k.retired[modelKey{vault.SealKey, k.current}]
+	old := k.retired[modelKey{keyring.FingerprintKey, k.current}] || k.retired[modelKey{keyring.SealKey, k.current}]
 	switch {
 	case k.filled && (old || r.rand.IntN(3) > 0):
 		p.restart(k.next, k.current)
@@ -195,7 +196,7 @@ func (r *run) finished(p *process, fault func(string) error, err error) bool {
 	case err == nil:
 		return true
 	case fault != nil && errors.Is(err, ErrInjected):
-	case p.lags() && (errors.Is(err, vault.ErrUnknownKey) || errors.Is(err, vault.ErrKeyRetired)):
+	case p.lags() && (errors.Is(err, keyring.ErrUnknownKey) || errors.Is(err, keyring.ErrRetired)):
 	default:
 		r.fail("a step of a rotation failed: %v", err)
 	}
@@ -206,7 +207,7 @@ func (r *run) backfill(p *process) {
 	k := &r.rotation
 	if !slices.Contains(p.loaded, k.next) {
 		r.say("%s wants to add fingerprints of %d, which it has not loaded", p.name, k.next)
-		r.sameError(vault.ErrUnknownKey, p.Backfill(r.t.Context(), k.next, nil))
+		r.sameError(keyring.ErrUnknownKey, p.Backfill(r.t.Context(), k.next, nil))
 		return
 	}
 	fault := r.faultOf("Keys.RequireKey", "Keys.KeyUsage", "KeyRotation.RowsWithoutFingerprint", "KeyRotation.AddFingerprints")
@@ -228,7 +229,7 @@ func (r *run) rewrap(p *process) {
 	}
 }
 
-func (r *run) retire(p *process, purpose vault.Purpose) {
+func (r *run) retire(p *process, purpose keyring.Purpose) {
 	k := &r.rotation
 	key := modelKey{purpose, k.current}
 	fault := r.faultOf("Keys.RetireKey", "Keys.KeyUsage", "KeyRotation.RemoveFingerprints")
@@ -236,15 +237,15 @@ func (r *run) retire(p *process, purpose vault.Purpose) {
 	did, err := p.with(fault, "Keys.RetireKey", func() error { return p.Retire(r.t.Context(), purpose, k.current, nil) })
 	if did {
 		k.retired[key] = true
-		if purpose == vault.FingerprintKey {
+		if purpose == keyring.FingerprintKey {
 			k.required[k.current] = false
 		}
 	}
-	ready := k.filled && (purpose == vault.FingerprintKey || k.wrapped)
-	if errors.Is(err, vault.ErrKeyInUse) && (p.loaded[0] == k.current || !ready) {
+	ready := k.filled && (purpose == keyring.FingerprintKey || k.wrapped)
+	if errors.Is(err, keyring.ErrInUse) && (p.loaded[0] == k.current || !ready) {
 		return // too early
 	}
-	if r.finished(p, fault, err) && purpose == vault.FingerprintKey {
+	if r.finished(p, fault, err) && purpose == keyring.FingerprintKey {
 		k.removed[k.current] = true
 	}
 }
@@ -262,8 +263,8 @@ func (r *run) stranger() {
 			[]vault.Item{{Place: vault.InColumn("persons", "name"), Value: vault.NewValue("ann")}})
 		r.sameError(want, err)
 	}
-	check("other keys", vault.ErrWrongKey, r.seed+1, r.processes[0].loaded...)
+	check("other keys", keyring.ErrWrongKey, r.seed+1, r.processes[0].loaded...)
 	if k.current > 1 {
-		check("keys of the past", vault.ErrKeyRetired, r.seed, k.current-1)
+		check("keys of the past", keyring.ErrRetired, r.seed, k.current-1)
 	}
 }

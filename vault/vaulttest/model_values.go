@@ -11,6 +11,8 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // modelToken is a token that there is or was.
@@ -44,19 +46,19 @@ func newSmallTokens(r *run) *smallTokens {
 
 func (*smallTokens) CheckFormat(string) error { return nil }
 
-func (*smallTokens) Limits() vault.BatchLimits { return vault.BatchLimits{} }
+func (*smallTokens) Limits() keyring.Limits { return keyring.Limits{} }
 
-func (s *smallTokens) Tokens(_ context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
+func (s *smallTokens) Tokens(_ context.Context, requests []format.Request) ([]format.Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	results := make([]vault.TokenResult, len(requests))
+	results := make([]format.Result, len(requests))
 	for i, r := range requests {
 		results[i].Token = fmt.Sprint("t", s.rand.IntN(40<<min(r.Attempt, 20)))
 	}
 	return results, nil
 }
 
-func (*smallTokens) CheckTokens(_ context.Context, pairs []vault.TokenPair) ([]error, error) {
+func (*smallTokens) CheckTokens(_ context.Context, pairs []format.Pair) ([]error, error) {
 	return make([]error, len(pairs)), nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // mutant is the memory backend, whose methods can be replaced: each of these is what the
@@ -29,11 +30,11 @@ type mutant struct {
 	listRows               func(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error)
 	deleteToken            func(ctx context.Context, org, id, token string, a vault.AuditEvent) error
 	importTokens           func(ctx context.Context, org, id string, revision int64, rows []vault.Row, a vault.AuditEvent) error
-	keys                   func(ctx context.Context) ([]vault.Key, error)
-	registerKey            func(ctx context.Context, k vault.Key) (vault.Key, error)
+	keys                   func(ctx context.Context) ([]keyring.Key, error)
+	registerKey            func(ctx context.Context, k keyring.Key) (keyring.Key, error)
 	requireKey             func(ctx context.Context, version int) error
-	retireKey              func(ctx context.Context, p vault.Purpose, version, successor int) error
-	keyUsage               func(ctx context.Context) (vault.KeyUsage, error)
+	retireKey              func(ctx context.Context, p keyring.Purpose, version, successor int) error
+	keyUsage               func(ctx context.Context) (keyring.Usage, error)
 	rowsWithoutFingerprint func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error)
 	addFingerprints        func(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error)
 	rowsNotSealedUnder     func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error)
@@ -43,7 +44,7 @@ type mutant struct {
 	auditEvents            func(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error)
 	pruneAudit             func(ctx context.Context, before time.Time, limit int) (int, error)
 	stats                  func(ctx context.Context, org string, most int) (vault.Stats, error)
-	vaultStats             func(ctx context.Context, org, id string, most int) (vault.VaultStats, error)
+	vaultStats             func(ctx context.Context, org, id string, most int) (vault.Stats, error)
 	statsAll               func(ctx context.Context, seal, most int) (vault.AllStats, error)
 	markDeleted            func(ctx context.Context, org string, at time.Time, a vault.AuditEvent) (time.Time, error)
 	removeDeleted          func(ctx context.Context, org string, limit int) (bool, error)
@@ -159,16 +160,16 @@ func (m *mutant) ImportTokens(ctx context.Context, org, id string, revision int6
 	return m.importTokens(ctx, org, id, revision, rows, a)
 }
 
-func (m *mutant) Keys(ctx context.Context) ([]vault.Key, error) {
+func (m *mutant) Keys(ctx context.Context) ([]keyring.Key, error) {
 	if err := m.fail(); err != nil {
 		return nil, err
 	}
 	return m.keys(ctx)
 }
 
-func (m *mutant) RegisterKey(ctx context.Context, k vault.Key) (vault.Key, error) {
+func (m *mutant) RegisterKey(ctx context.Context, k keyring.Key) (keyring.Key, error) {
 	if err := m.fail(); err != nil {
-		return vault.Key{}, err
+		return keyring.Key{}, err
 	}
 	return m.registerKey(ctx, k)
 }
@@ -180,16 +181,16 @@ func (m *mutant) RequireKey(ctx context.Context, version int) error {
 	return m.requireKey(ctx, version)
 }
 
-func (m *mutant) RetireKey(ctx context.Context, p vault.Purpose, version, successor int) error {
+func (m *mutant) RetireKey(ctx context.Context, p keyring.Purpose, version, successor int) error {
 	if err := m.fail(); err != nil {
 		return err
 	}
 	return m.retireKey(ctx, p, version, successor)
 }
 
-func (m *mutant) KeyUsage(ctx context.Context) (vault.KeyUsage, error) {
+func (m *mutant) KeyUsage(ctx context.Context) (keyring.Usage, error) {
 	if err := m.fail(); err != nil {
-		return vault.KeyUsage{}, err
+		return keyring.Usage{}, err
 	}
 	return m.keyUsage(ctx)
 }

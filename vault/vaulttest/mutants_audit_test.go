@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // auditMutants are wrong about the audit trail.
@@ -141,13 +142,13 @@ var auditMutants = []broken{
 // cannot know, or say too much.
 var ctxMutants = []broken{
 	{name: "ignores the context", breaks: []string{"store/ended-context"}, mutate: func(m *mutant) {
-		m.keyUsage = func(context.Context) (vault.KeyUsage, error) { return m.db.KeyUsage(context.Background()) }
+		m.keyUsage = func(context.Context) (keyring.Usage, error) { return m.db.KeyUsage(context.Background()) }
 	}},
 	{name: "finds nothing when the context has ended", breaks: []string{"store/ended-context"}, mutate: func(m *mutant) {
 		m.findTokens = func(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
 			found, err := m.db.FindTokens(ctx, org, id, revision, lookups)
 			if err != nil {
-				return nil, vault.ErrStale
+				return nil, vault.ErrConflict
 			}
 			return found, nil
 		}
@@ -215,8 +216,8 @@ var reopenMutants = []broken{
 		}
 	})},
 	{name: "forgets what is required", breaks: []string{"store/durable", "store/durable-constraints"}, mutate: func(m *mutant) {}, reopen: losing(func(_ *testing.T, s vault.Store) {
-		swallowing(vault.ErrUnknownKey)(s.(*mutant))
-		s.(*mutant).everyKeys(func(keys []vault.Key) []vault.Key {
+		swallowing(keyring.ErrUnknownKey)(s.(*mutant))
+		s.(*mutant).everyKeys(func(keys []keyring.Key) []keyring.Key {
 			for i := range keys {
 				keys[i].Required = false
 			}

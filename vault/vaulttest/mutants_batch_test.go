@@ -6,16 +6,16 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // sealing makes a mutant of whose batches the items are changed before they are sealed,
 // and the results after that.
 func sealing(
-	items func([]vault.SealItem), results func([]vault.SealItem, []vault.SealResult) []vault.SealResult,
+	items func([]keyring.SealItem), results func([]keyring.SealItem, []keyring.SealResult) []keyring.SealResult,
 ) func(*keyringMutant) {
 	return func(m *keyringMutant) {
-		m.seals = func(k vault.Keyring, of []vault.SealItem) ([]vault.SealResult, error) {
+		m.seals = func(k keyring.Keyring, of []keyring.SealItem) ([]keyring.SealResult, error) {
 			own := slices.Clone(of)
 			if items != nil && len(own) > 0 {
 				items(own)
@@ -30,9 +30,9 @@ func sealing(
 }
 
 // opening makes a mutant of whose batches the results are changed after they are opened.
-func opening(results func([]vault.OpenItem, []vault.OpenResult) ([]vault.OpenResult, error)) func(*keyringMutant) {
+func opening(results func([]keyring.OpenItem, []keyring.OpenResult) ([]keyring.OpenResult, error)) func(*keyringMutant) {
 	return func(m *keyringMutant) {
-		m.opens = func(k vault.Keyring, items []vault.OpenItem) ([]vault.OpenResult, error) {
+		m.opens = func(k keyring.Keyring, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 			opened, err := k.Open(bg, items)
 			if err == nil && len(opened) > 0 {
 				return results(items, opened)
@@ -49,10 +49,10 @@ const gcmOverhead = 12 + 16
 var batchChanges = []keyringChange{
 	{"has other limits each time", []string{"keyring/limits-stay"}, func(m *keyringMutant) {
 		var asked atomic.Int32
-		m.limits = func() vault.BatchLimits { return vault.BatchLimits{Items: 5000 + int(asked.Add(1))} }
+		m.limits = func() keyring.Limits { return keyring.Limits{Items: 5000 + int(asked.Add(1))} }
 	}},
 	{"takes less than it says", []string{"keyring/limits-stay", "keyring/batch-order"}, func(m *keyringMutant) {
-		m.seals = func(k vault.Keyring, items []vault.SealItem) ([]vault.SealResult, error) {
+		m.seals = func(k keyring.Keyring, items []keyring.SealItem) ([]keyring.SealResult, error) {
 			if len(items) > 500 {
 				return nil, errors.New("too many at once")
 			}
@@ -60,21 +60,21 @@ var batchChanges = []keyringChange{
 		}
 	}},
 	{"returns what it sealed last first", []string{"keyring/batch-order", "keyring/batch-scopes"},
-		sealing(nil, func(_ []vault.SealItem, results []vault.SealResult) []vault.SealResult {
+		sealing(nil, func(_ []keyring.SealItem, results []keyring.SealResult) []keyring.SealResult {
 			slices.Reverse(results)
 			return results
 		})},
 	{"returns what it opened last first", []string{"keyring/batch-order"},
-		opening(func(_ []vault.OpenItem, results []vault.OpenResult) ([]vault.OpenResult, error) {
+		opening(func(_ []keyring.OpenItem, results []keyring.OpenResult) ([]keyring.OpenResult, error) {
 			slices.Reverse(results)
 			return results, nil
 		})},
 	{"leaves the last result out", []string{"keyring/batch-order"},
-		opening(func(_ []vault.OpenItem, results []vault.OpenResult) ([]vault.OpenResult, error) {
+		opening(func(_ []keyring.OpenItem, results []keyring.OpenResult) ([]keyring.OpenResult, error) {
 			return results[:max(1, len(results)-1)], nil
 		})},
 	{"takes the first scope for all fingerprints", []string{"keyring/batch-scopes"}, func(m *keyringMutant) {
-		m.fingerprints = func(k vault.Keyring, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+		m.fingerprints = func(k keyring.Keyring, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
 			own := slices.Clone(items)
 			for i := range own {
 				own[i].Scope = own[0].Scope
@@ -82,18 +82,18 @@ var batchChanges = []keyringChange{
 			return k.Fingerprint(bg, version, own, dst)
 		}
 	}},
-	{"seals all for the first scope", []string{"keyring/batch-scopes", "keyring/batch-order"}, sealing(func(items []vault.SealItem) {
+	{"seals all for the first scope", []string{"keyring/batch-scopes", "keyring/batch-order"}, sealing(func(items []keyring.SealItem) {
 		for i := range items {
 			items[i].Scope = items[0].Scope
 		}
 	}, nil)},
-	{"seals all for the first token", []string{"keyring/batch-scopes", "keyring/batch-order"}, sealing(func(items []vault.SealItem) {
+	{"seals all for the first token", []string{"keyring/batch-scopes", "keyring/batch-order"}, sealing(func(items []keyring.SealItem) {
 		for i := range items {
 			items[i].Token = items[0].Token
 		}
 	}, nil)},
 	{"opens whatever a neighbour could open", []string{"keyring/batch-scopes"}, func(m *keyringMutant) {
-		m.opens = func(k vault.Keyring, items []vault.OpenItem) ([]vault.OpenResult, error) {
+		m.opens = func(k keyring.Keyring, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 			results, err := k.Open(bg, items)
 			if err != nil {
 				return nil, err
@@ -114,7 +114,7 @@ var batchChanges = []keyringChange{
 		}
 	}},
 	{"fails for all what fails for one", []string{"keyring/batch-errors"},
-		opening(func(items []vault.OpenItem, results []vault.OpenResult) ([]vault.OpenResult, error) {
+		opening(func(items []keyring.OpenItem, results []keyring.OpenResult) ([]keyring.OpenResult, error) {
 			for _, r := range results {
 				if r.Err != nil && len(items) > 1 {
 					return nil, r.Err
@@ -123,7 +123,7 @@ var batchChanges = []keyringChange{
 			return results, nil
 		})},
 	{"gives up after the first error", []string{"keyring/batch-errors"},
-		opening(func(_ []vault.OpenItem, results []vault.OpenResult) ([]vault.OpenResult, error) {
+		opening(func(_ []keyring.OpenItem, results []keyring.OpenResult) ([]keyring.OpenResult, error) {
 			for i := range results {
 				if i > 0 && results[i-1].Err != nil {
 					results[i] = results[i-1]
@@ -132,16 +132,16 @@ var batchChanges = []keyringChange{
 			return results, nil
 		})},
 	{"says of one item's error that it is another's", []string{"keyring/batch-errors"},
-		opening(func(_ []vault.OpenItem, results []vault.OpenResult) ([]vault.OpenResult, error) {
+		opening(func(_ []keyring.OpenItem, results []keyring.OpenResult) ([]keyring.OpenResult, error) {
 			for i := range results {
-				if i > 0 && errors.Is(results[i].Err, vault.ErrUnknownKey) {
+				if i > 0 && errors.Is(results[i].Err, keyring.ErrUnknownKey) {
 					results[i], results[i-1] = results[i-1], results[i]
 				}
 			}
 			return results, nil
 		})},
 	{"opens all with the key of the first", []string{"keyring/batch-versions"}, func(m *keyringMutant) {
-		m.opens = func(k vault.Keyring, items []vault.OpenItem) ([]vault.OpenResult, error) {
+		m.opens = func(k keyring.Keyring, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 			own := slices.Clone(items)
 			for i := range own {
 				own[i].Sealed.Version = own[0].Sealed.Version
@@ -150,7 +150,7 @@ var batchChanges = []keyringChange{
 		}
 	}},
 	{"fails for no items", []string{"keyring/batch-of-none"}, func(m *keyringMutant) {
-		m.opens = func(k vault.Keyring, items []vault.OpenItem) ([]vault.OpenResult, error) {
+		m.opens = func(k keyring.Keyring, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 			if len(items) == 0 {
 				return nil, errors.New("give at least one")
 			}
@@ -158,18 +158,18 @@ var batchChanges = []keyringChange{
 		}
 	}},
 	{"answers once for the same item", []string{"keyring/batch-same-twice"},
-		opening(func(items []vault.OpenItem, results []vault.OpenResult) ([]vault.OpenResult, error) {
+		opening(func(items []keyring.OpenItem, results []keyring.OpenResult) ([]keyring.OpenResult, error) {
 			for i := range items {
 				for j := range i {
 					if items[i].Scope == items[j].Scope && items[i].Token == items[j].Token {
-						results[i] = vault.OpenResult{}
+						results[i] = keyring.OpenResult{}
 					}
 				}
 			}
 			return results, nil
 		})},
 	{"seals equal items of a batch once", []string{"keyring/batch-seals-anew"},
-		sealing(nil, func(items []vault.SealItem, results []vault.SealResult) []vault.SealResult {
+		sealing(nil, func(items []keyring.SealItem, results []keyring.SealResult) []keyring.SealResult {
 			for i := range items {
 				for j := range i {
 					a, b := items[i], items[j]
@@ -181,7 +181,7 @@ var batchChanges = []keyringChange{
 			return results
 		})},
 	{"has one nonce for a batch", []string{"keyring/batch-seals-anew"}, func(m *keyringMutant) {
-		sealing(nil, func(items []vault.SealItem, results []vault.SealResult) []vault.SealResult {
+		sealing(nil, func(items []keyring.SealItem, results []keyring.SealResult) []keyring.SealResult {
 			stream := make([]byte, 1<<17)
 			_, _ = rand.Read(stream)
 			for i, it := range items {
@@ -191,7 +191,7 @@ var batchChanges = []keyringChange{
 			}
 			return results
 		})(m)
-		m.opens = func(k vault.Keyring, items []vault.OpenItem) ([]vault.OpenResult, error) {
+		m.opens = func(k keyring.Keyring, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 			own := slices.Clone(items)
 			for i := range own {
 				if c := own[i].Sealed.Ciphertext; len(c) >= gcmOverhead {
@@ -202,7 +202,7 @@ var batchChanges = []keyringChange{
 		}
 	}},
 	{"writes fingerprints before it looks for the key", []string{"keyring/fingerprint-all-or-none"}, func(m *keyringMutant) {
-		m.fingerprints = func(k vault.Keyring, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+		m.fingerprints = func(k keyring.Keyring, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
 			err := k.Fingerprint(bg, version, items, dst)
 			if err != nil {
 				clear(dst)
@@ -211,18 +211,18 @@ var batchChanges = []keyringChange{
 		}
 	}},
 	{"writes as many fingerprints as there is room for", []string{"keyring/fingerprint-all-or-none"}, func(m *keyringMutant) {
-		m.fingerprints = func(k vault.Keyring, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+		m.fingerprints = func(k keyring.Keyring, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
 			n := min(len(items), len(dst))
 			return k.Fingerprint(bg, version, items[:n], dst[:n])
 		}
 	}},
 	{"opens into what it returned before", []string{"keyring/keeps-nothing"}, func(m *keyringMutant) {
 		room := make([]string, 1)
-		m.opens = func(k vault.Keyring, items []vault.OpenItem) ([]vault.OpenResult, error) {
+		m.opens = func(k keyring.Keyring, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 			results, err := k.Open(bg, items)
 			if err == nil && len(results) == 1 && results[0].Err == nil {
 				room[0] += results[0].Value.Reveal()
-				results[0].Value = vault.Values(room)[0]
+				results[0].Value = keyring.Values(room)[0]
 			}
 			return results, err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // everyMark makes both marks other ones; the vault of an organization is "".
@@ -303,7 +304,7 @@ var deletionStepMutants = []broken{
 	})},
 	{name: "counts rows of what is deleted", breaks: []string{"deletion/no-part-in-rotation", "deletion/leaves-others-alone", "deletion/retires-keys"}, mutate: func(m *mutant) {
 		k := m.marked()
-		m.everyUsage(func(u *vault.KeyUsage) {
+		m.everyUsage(func(u *keyring.Usage) {
 			if k.any() {
 				u.Rows++
 			}
@@ -367,9 +368,9 @@ var deletionStepMutants = []broken{
 	}},
 	{name: "needs keys for what is deleted", breaks: []string{"deletion/retires-keys"}, mutate: func(m *mutant) {
 		k, retire := m.marked(), m.retireKey
-		m.retireKey = func(ctx context.Context, p vault.Purpose, version, successor int) error {
-			if k.any() && p == vault.SealKey {
-				return vault.ErrKeyInUse
+		m.retireKey = func(ctx context.Context, p keyring.Purpose, version, successor int) error {
+			if k.any() && p == keyring.SealKey {
+				return keyring.ErrInUse
 			}
 			return retire(ctx, p, version, successor)
 		}

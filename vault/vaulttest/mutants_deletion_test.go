@@ -133,7 +133,7 @@ var showingMutants = []broken{
 		m.findTokens = func(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
 			found, err := find(ctx, org, id, revision, lookups)
 			if errors.Is(err, vault.ErrNotFound) && k.has(org, id) && revision != 2 {
-				err = vault.ErrStale
+				err = vault.ErrConflict
 			}
 			return found, err
 		}
@@ -200,10 +200,10 @@ var showingMutants = []broken{
 	}),
 	answering("counts nothing in deleted vaults", func(m *mutant, k *marks) {
 		stats := m.vaultStats
-		m.vaultStats = func(ctx context.Context, org, id string, most int) (vault.VaultStats, error) {
+		m.vaultStats = func(ctx context.Context, org, id string, most int) (vault.Stats, error) {
 			got, err := stats(ctx, org, id, most)
 			if errors.Is(err, vault.ErrNotFound) && k.has(org, id) {
-				return vault.VaultStats{}, nil
+				return vault.Stats{}, nil
 			}
 			return got, err
 		}

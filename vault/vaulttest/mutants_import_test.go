@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 type importTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row, a vault.AuditEvent) error
@@ -64,7 +65,7 @@ func (m *mutant) tokenOf(ctx context.Context, org, id, scope string, f vault.Ver
 	if err != nil {
 		return ""
 	}
-	found, err := m.db.FindTokens(ctx, org, id, v.Revision, []vault.Lookup{{Scope: scope, Version: f.Version, Fingerprints: []vault.Fingerprint{f.Fingerprint}}})
+	found, err := m.db.FindTokens(ctx, org, id, v.Revision, []vault.Lookup{{Scope: scope, Version: f.Version, Fingerprints: []keyring.Fingerprint{f.Fingerprint}}})
 	if err != nil {
 		return ""
 	}
@@ -254,8 +255,8 @@ var importMutants = []broken{
 			return imports(ctx, org, id, v.Revision, rows, a)
 		}
 	})},
-	{name: "imports without the versions that are required", breaks: []string{"imports/needs-the-keys"}, mutate: swallowingImports(vault.ErrUnknownKey)},
-	{name: "imports under retired keys", breaks: []string{"imports/needs-the-keys"}, mutate: swallowingImports(vault.ErrKeyRetired)},
+	{name: "imports without the versions that are required", breaks: []string{"imports/needs-the-keys"}, mutate: swallowingImports(keyring.ErrUnknownKey)},
+	{name: "imports under retired keys", breaks: []string{"imports/needs-the-keys"}, mutate: swallowingImports(keyring.ErrRetired)},
 	{name: "refuses imports because of retired fingerprints", breaks: []string{"imports/ignores-retired-versions"}, mutate: importing(func(m *mutant, imports importTokens) importTokens {
 		return func(ctx context.Context, org, id string, revision int64, rows []vault.Row, a vault.AuditEvent) error {
 			var taken vault.TakenError

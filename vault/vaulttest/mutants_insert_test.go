@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 type insertTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error)
@@ -47,7 +48,7 @@ func swallowing(refusal error) func(*mutant) {
 func (m *mutant) retiredVersions(ctx context.Context) (versions []int) {
 	keys, _ := m.db.Keys(ctx)
 	for _, k := range keys {
-		if k.Retired && k.Purpose == vault.FingerprintKey {
+		if k.Retired && k.Purpose == keyring.FingerprintKey {
 			versions = append(versions, k.Version)
 		}
 	}
@@ -120,7 +121,7 @@ var insertMutants = []broken{
 			for i := range rows {
 				r := rows[i].Clone()
 				for n, f := range r.Fingerprints {
-					found, err := m.db.FindTokens(ctx, org, id, revision, []vault.Lookup{{Scope: r.Scope, Version: f.Version, Fingerprints: []vault.Fingerprint{f.Fingerprint}}})
+					found, err := m.db.FindTokens(ctx, org, id, revision, []vault.Lookup{{Scope: r.Scope, Version: f.Version, Fingerprints: []keyring.Fingerprint{f.Fingerprint}}})
 					if err == nil && found[0][0] != "" {
 						r.Fingerprints = r.Fingerprints[n : n+1]
 						break
@@ -134,7 +135,7 @@ var insertMutants = []broken{
 	{name: "stores random rows once", breaks: []string{"tokens/insert-random-rows"}, mutate: func(m *mutant) {
 		m.everyInsertion(func(r *vault.Row) {
 			if len(r.Fingerprints) == 0 {
-				r.Fingerprints = []vault.VersionedFingerprint{{Version: 1, Fingerprint: vault.Fingerprint{7}}}
+				r.Fingerprints = []vault.VersionedFingerprint{{Version: 1, Fingerprint: keyring.Fingerprint{7}}}
 			}
 		})
 	}},
@@ -155,20 +156,20 @@ var insertMutants = []broken{
 	{name: "ignores what is required", breaks: []string{
 		"tokens/insert-needs-required-versions", "tokens/insert-random-needs-no-version", "tokens/insert-in-every-organization", "keys/require-while-inserting",
 		"store/durable-constraints",
-	}, mutate: swallowing(vault.ErrUnknownKey)},
+	}, mutate: swallowing(keyring.ErrUnknownKey)},
 	{name: "asks random rows for what is required", breaks: []string{"tokens/insert-random-needs-no-version"}, mutate: inserting(func(m *mutant, insert insertTokens) insertTokens {
 		return func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
 			keys, _ := m.db.Keys(ctx)
 			if slices.ContainsFunc(rows, func(r vault.Row) bool { return len(r.Fingerprints) == 0 }) &&
-				slices.ContainsFunc(keys, func(k vault.Key) bool { return k.Required }) {
-				return nil, vault.ErrUnknownKey
+				slices.ContainsFunc(keys, func(k keyring.Key) bool { return k.Required }) {
+				return nil, keyring.ErrUnknownKey
 			}
 			return insert(ctx, org, id, revision, rows)
 		}
 	})},
 	{name: "stores under retired keys", breaks: []string{
 		"tokens/insert-under-a-retired-seal", "tokens/insert-in-every-organization", "keys/retire-while-inserting", "store/durable-constraints",
-	}, mutate: swallowing(vault.ErrKeyRetired)},
+	}, mutate: swallowing(keyring.ErrRetired)},
 	{name: "finds tokens by retired fingerprints", breaks: []string{"tokens/insert-ignores-retired-versions"}, mutate: inserting(func(m *mutant, insert insertTokens) insertTokens {
 		return func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
 			tokens, err := insert(ctx, org, id, revision, rows)
@@ -177,7 +178,7 @@ var insertMutants = []broken{
 					if !slices.Contains(m.retiredVersions(ctx), f.Version) {
 						continue
 					}
-					found, err := m.db.FindTokens(ctx, org, id, revision, []vault.Lookup{{Scope: rows[i].Scope, Version: f.Version, Fingerprints: []vault.Fingerprint{f.Fingerprint}}})
+					found, err := m.db.FindTokens(ctx, org, id, revision, []vault.Lookup{{Scope: rows[i].Scope, Version: f.Version, Fingerprints: []keyring.Fingerprint{f.Fingerprint}}})
 					if err == nil && found[0][0] != "" {
 						tokens[i] = found[0][0]
 					}
@@ -187,7 +188,7 @@ var insertMutants = []broken{
 		}
 	})},
 	{name: "stores retired fingerprints", breaks: []string{"tokens/insert-stores-no-retired-fingerprints"}, mutate: func(m *mutant) {
-		extra := make(map[vault.Fingerprint]string)
+		extra := make(map[keyring.Fingerprint]string)
 		insert, find := m.insertTokens, m.findTokens
 		m.insertTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
 			tokens, err := insert(ctx, org, id, revision, rows)
@@ -215,7 +216,7 @@ var insertMutants = []broken{
 	{name: "replaces fingerprints", breaks: []string{
 		"tokens/insert-keeps-fingerprints", "tokens/insert-leaves-others-fingerprints",
 	}, mutate: func(m *mutant) {
-		taken := make(map[vault.Fingerprint]string) // what each fingerprint was last inserted for
+		taken := make(map[keyring.Fingerprint]string) // what each fingerprint was last inserted for
 		insert, find := m.insertTokens, m.findTokens
 		m.insertTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
 			tokens, err := insert(ctx, org, id, revision, rows)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 type keyringChange struct {
@@ -24,15 +24,15 @@ type keyringChange struct {
 var bg = context.Background()
 
 // elsewhere makes fingerprints and ciphertexts of another scope than it should.
-func elsewhere(change func(vault.Scope) vault.Scope) func(*keyringMutant) {
+func elsewhere(change func(keyring.Scope) keyring.Scope) func(*keyringMutant) {
 	return func(m *keyringMutant) {
-		m.fingerprint = func(k single, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+		m.fingerprint = func(k single, version int, s keyring.Scope, values []string, dst []keyring.Fingerprint) error {
 			return k.Fingerprint(bg, version, change(s), values, dst)
 		}
-		m.seal = func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+		m.seal = func(k single, s keyring.Scope, token string, plaintext []byte) (keyring.Sealed, error) {
 			return k.Seal(bg, change(s), token, plaintext)
 		}
-		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s keyring.Scope, token string, sealed keyring.Sealed) ([]byte, error) {
 			return k.Open(bg, change(s), token, sealed)
 		}
 	}
@@ -41,19 +41,19 @@ func elsewhere(change func(vault.Scope) vault.Scope) func(*keyringMutant) {
 // ofToken seals for another token than it should.
 func ofToken(change func(string) string) func(*keyringMutant) {
 	return func(m *keyringMutant) {
-		m.seal = func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+		m.seal = func(k single, s keyring.Scope, token string, plaintext []byte) (keyring.Sealed, error) {
 			return k.Seal(bg, s, change(token), plaintext)
 		}
-		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s keyring.Scope, token string, sealed keyring.Sealed) ([]byte, error) {
 			return k.Open(bg, s, change(token), sealed)
 		}
 	}
 }
 
 // digesting makes a mutant whose fingerprints are other ones.
-func digesting(digest func(version int, s vault.Scope, value string, right vault.Fingerprint) vault.Fingerprint) func(*keyringMutant) {
+func digesting(digest func(version int, s keyring.Scope, value string, right keyring.Fingerprint) keyring.Fingerprint) func(*keyringMutant) {
 	return func(m *keyringMutant) {
-		m.fingerprint = func(k single, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+		m.fingerprint = func(k single, version int, s keyring.Scope, values []string, dst []keyring.Fingerprint) error {
 			if err := k.Fingerprint(bg, version, s, values, dst); err != nil {
 				return err
 			}
@@ -68,7 +68,7 @@ func digesting(digest func(version int, s vault.Scope, value string, right vault
 // ofValue makes fingerprints of another value than it should.
 func ofValue(change func(string) string) func(*keyringMutant) {
 	return func(m *keyringMutant) {
-		m.fingerprint = func(k single, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+		m.fingerprint = func(k single, version int, s keyring.Scope, values []string, dst []keyring.Fingerprint) error {
 			changed := make([]string, len(values))
 			for i := range values {
 				changed[i] = change(values[i])
@@ -80,7 +80,7 @@ func ofValue(change func(string) string) func(*keyringMutant) {
 
 var keyringChanges = []keyringChange{
 	{"numbers versions from 0", []string{"keyring/versions-are-above-zero"}, func(m *keyringMutant) {
-		m.versions = func(v vault.Versions) vault.Versions {
+		m.versions = func(v keyring.Versions) keyring.Versions {
 			v.Lookup = slices.Clone(v.Lookup)
 			for i := range v.Lookup {
 				v.Lookup[i]--
@@ -89,30 +89,33 @@ var keyringChanges = []keyringChange{
 		}
 	}},
 	{"names the primary version twice", []string{"keyring/versions-are-above-zero", "keyring/versions-say-what-is-loaded", "keyring/versions-stay"}, func(m *keyringMutant) {
-		m.versions = func(v vault.Versions) vault.Versions { v.Lookup = append([]int{v.Fingerprint}, v.Lookup...); return v }
+		m.versions = func(v keyring.Versions) keyring.Versions {
+			v.Lookup = append([]int{v.Fingerprint}, v.Lookup...)
+			return v
+		}
 	}},
 	{"always calls the primary version 9", []string{"keyring/versions-stay", "keyring/versions-say-what-is-loaded"}, func(m *keyringMutant) {
-		m.versions = func(v vault.Versions) vault.Versions { v.Fingerprint = 9; return v }
+		m.versions = func(v keyring.Versions) keyring.Versions { v.Fingerprint = 9; return v }
 	}},
 	{"salts fingerprints", []string{"keyring/fingerprint-is-always-the-same", "keyring/fingerprint-batches", "keyring/keeps-nothing", "keyring/concurrent"}, func(m *keyringMutant) {
 		var calls atomic.Int32
-		digesting(func(_ int, _ vault.Scope, _ string, f vault.Fingerprint) vault.Fingerprint {
+		digesting(func(_ int, _ keyring.Scope, _ string, f keyring.Fingerprint) keyring.Fingerprint {
 			f[0] ^= byte(calls.Add(1))
 			return f
 		})(m)
 	}},
 	{"digests values without a key", []string{"keyring/fingerprint-is-no-plain-digest", "keyring/fingerprint-differs-by-scope", "keyring/fingerprint-needs-the-key"},
-		digesting(func(_ int, _ vault.Scope, value string, _ vault.Fingerprint) vault.Fingerprint {
+		digesting(func(_ int, _ keyring.Scope, value string, _ keyring.Fingerprint) keyring.Fingerprint {
 			return sha256.Sum256([]byte(value))
 		})},
 	{"keys digests with the scope", []string{"keyring/fingerprint-needs-the-key", "keyring/fingerprint-differs-by-version"},
-		digesting(func(_ int, s vault.Scope, value string, _ vault.Fingerprint) vault.Fingerprint {
+		digesting(func(_ int, s keyring.Scope, value string, _ keyring.Fingerprint) keyring.Fingerprint {
 			h := hmac.New(sha256.New, fmt.Appendf(nil, "%q", s))
 			h.Write([]byte(value))
-			return vault.Fingerprint(h.Sum(nil))
+			return keyring.Fingerprint(h.Sum(nil))
 		})},
 	{"digests with one version for all", []string{"keyring/fingerprint-differs-by-version", "keyring/fingerprint-unknown-version"}, func(m *keyringMutant) {
-		m.fingerprint = func(k single, _ int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+		m.fingerprint = func(k single, _ int, s keyring.Scope, values []string, dst []keyring.Fingerprint) error {
 			v, _ := k.Versions(bg)
 			return k.Fingerprint(bg, v.Fingerprint, s, values, dst)
 		}
@@ -121,59 +124,59 @@ var keyringChanges = []keyringChange{
 	{"cuts values at U+0000", []string{"keyring/fingerprint-differs-by-value"}, ofValue(func(s string) string { s, _, _ = strings.Cut(s, "\x00"); return s })},
 	{"digests the beginning of long values", []string{"keyring/fingerprint-differs-by-value"}, ofValue(func(s string) string { return s[:min(len(s), 1024)] })},
 	{"repairs values", []string{"keyring/fingerprint-differs-by-value"}, ofValue(func(s string) string { return strings.ToValidUTF8(s, "\ufffd") })},
-	{"knows no organizations", []string{"keyring/fingerprint-differs-by-scope", "keyring/open-in-another-scope"}, elsewhere(func(s vault.Scope) vault.Scope { s.Organization = ""; return s })},
-	{"knows no vaults", []string{"keyring/fingerprint-differs-by-scope", "keyring/open-in-another-scope"}, elsewhere(func(s vault.Scope) vault.Scope { s.Vault = ""; return s })},
-	{"knows no scopes", []string{"keyring/fingerprint-differs-by-scope", "keyring/open-in-another-scope"}, elsewhere(func(s vault.Scope) vault.Scope { s.Name = ""; return s })},
-	{"glues scopes together", []string{"keyring/fingerprint-differs-by-scope", "keyring/open-in-another-scope"}, elsewhere(func(s vault.Scope) vault.Scope {
-		return vault.Scope{Name: s.Organization + s.Vault + s.Name}
+	{"knows no organizations", []string{"keyring/fingerprint-differs-by-scope", "keyring/open-in-another-scope"}, elsewhere(func(s keyring.Scope) keyring.Scope { s.Organization = ""; return s })},
+	{"knows no vaults", []string{"keyring/fingerprint-differs-by-scope", "keyring/open-in-another-scope"}, elsewhere(func(s keyring.Scope) keyring.Scope { s.Vault = ""; return s })},
+	{"knows no scopes", []string{"keyring/fingerprint-differs-by-scope", "keyring/open-in-another-scope"}, elsewhere(func(s keyring.Scope) keyring.Scope { s.Name = ""; return s })},
+	{"glues scopes together", []string{"keyring/fingerprint-differs-by-scope", "keyring/open-in-another-scope"}, elsewhere(func(s keyring.Scope) keyring.Scope {
+		return keyring.Scope{Name: s.Organization + s.Vault + s.Name}
 	})},
-	{"glues scopes together with U+0000", []string{"keyring/fingerprint-differs-by-scope", "keyring/open-in-another-scope"}, elsewhere(func(s vault.Scope) vault.Scope {
-		return vault.Scope{Name: s.Organization + "\x00" + s.Vault + "\x00" + s.Name}
+	{"glues scopes together with U+0000", []string{"keyring/fingerprint-differs-by-scope", "keyring/open-in-another-scope"}, elsewhere(func(s keyring.Scope) keyring.Scope {
+		return keyring.Scope{Name: s.Organization + "\x00" + s.Vault + "\x00" + s.Name}
 	})},
-	{"glues scopes together with /", []string{"keyring/fingerprint-differs-by-scope", "keyring/open-in-another-scope"}, elsewhere(func(s vault.Scope) vault.Scope {
-		return vault.Scope{Name: s.Organization + "/" + s.Vault + "/" + s.Name}
+	{"glues scopes together with /", []string{"keyring/fingerprint-differs-by-scope", "keyring/open-in-another-scope"}, elsewhere(func(s keyring.Scope) keyring.Scope {
+		return keyring.Scope{Name: s.Organization + "/" + s.Vault + "/" + s.Name}
 	})},
 	{"sorts a batch", []string{"keyring/fingerprint-batches", "keyring/fingerprint-is-always-the-same"}, func(m *keyringMutant) {
-		m.fingerprint = func(k single, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+		m.fingerprint = func(k single, version int, s keyring.Scope, values []string, dst []keyring.Fingerprint) error {
 			return k.Fingerprint(bg, version, s, slices.Sorted(slices.Values(values)), dst)
 		}
 	}},
 	{"takes a hundred values", []string{"keyring/fingerprint-batches"}, func(m *keyringMutant) {
-		m.fingerprint = func(k single, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+		m.fingerprint = func(k single, version int, s keyring.Scope, values []string, dst []keyring.Fingerprint) error {
 			n := min(100, len(values))
 			return k.Fingerprint(bg, version, s, values[:n], dst[:n])
 		}
 	}},
 	{"seals empty values as nothing", []string{"keyring/seal-and-open"}, func(m *keyringMutant) {
-		m.seal = func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+		m.seal = func(k single, s keyring.Scope, token string, plaintext []byte) (keyring.Sealed, error) {
 			if len(plaintext) == 0 {
-				return vault.Sealed{Version: 1}, nil
+				return keyring.Sealed{Version: 1}, nil
 			}
 			return k.Seal(bg, s, token, plaintext)
 		}
 	}},
 	{"trims values", []string{"keyring/seal-and-open"}, func(m *keyringMutant) {
-		m.seal = func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+		m.seal = func(k single, s keyring.Scope, token string, plaintext []byte) (keyring.Sealed, error) {
 			return k.Seal(bg, s, token, bytes.TrimSpace(plaintext))
 		}
 	}},
 	{"says another version than it sealed with", []string{"keyring/seal-names-its-version", "keyring/seal-and-open"}, func(m *keyringMutant) {
-		m.seal = func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+		m.seal = func(k single, s keyring.Scope, token string, plaintext []byte) (keyring.Sealed, error) {
 			sealed, err := k.Seal(bg, s, token, plaintext)
 			sealed.Version++
 			return sealed, err
 		}
 	}},
 	{"does not encrypt", []string{"keyring/seal-hides"}, func(m *keyringMutant) {
-		m.seal = func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+		m.seal = func(k single, s keyring.Scope, token string, plaintext []byte) (keyring.Sealed, error) {
 			sealed, err := k.Seal(bg, s, token, plaintext)
 			sealed.Ciphertext = append(sealed.Ciphertext, plaintext...)
 			return sealed, err
 		}
 	}},
 	{"seals a value always the same", []string{"keyring/seal-hides"}, func(m *keyringMutant) {
-		kept := make(map[string]vault.Sealed)
-		m.seal = func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+		kept := make(map[string]keyring.Sealed)
+		m.seal = func(k single, s keyring.Scope, token string, plaintext []byte) (keyring.Sealed, error) {
 			key := fmt.Sprintf("%q %q %q", s, token, plaintext)
 			if _, ok := kept[key]; !ok {
 				sealed, err := k.Seal(bg, s, token, plaintext)
@@ -186,9 +189,9 @@ var keyringChanges = []keyringChange{
 		}
 	}},
 	{"opens what its own version sealed", []string{"keyring/seal-of-older-keys"}, func(m *keyringMutant) {
-		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s keyring.Scope, token string, sealed keyring.Sealed) ([]byte, error) {
 			if v, _ := k.Versions(bg); v.Seal != sealed.Version {
-				return nil, vault.ErrUnknownKey
+				return nil, keyring.ErrUnknownKey
 			}
 			return k.Open(bg, s, token, sealed)
 		}
@@ -196,30 +199,30 @@ var keyringChanges = []keyringChange{
 	{"seals for any token", []string{"keyring/open-for-another-token"}, ofToken(func(string) string { return "" })},
 	{"ignores case of tokens", []string{"keyring/open-for-another-token"}, ofToken(strings.ToLower)},
 	{"glues scope and token together", []string{"keyring/open-for-another-token"}, func(m *keyringMutant) {
-		m.seal = func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+		m.seal = func(k single, s keyring.Scope, token string, plaintext []byte) (keyring.Sealed, error) {
 			s.Name += token
 			return k.Seal(bg, s, "", plaintext)
 		}
-		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s keyring.Scope, token string, sealed keyring.Sealed) ([]byte, error) {
 			s.Name += token
 			return k.Open(bg, s, "", sealed)
 		}
 	}},
 	{"tries all versions", []string{"keyring/open-of-another-version", "keyring/open-unknown-version"}, func(m *keyringMutant) {
-		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s keyring.Scope, token string, sealed keyring.Sealed) ([]byte, error) {
 			for sealed.Version = 1; sealed.Version <= 3; sealed.Version++ {
 				if plaintext, err := k.Open(bg, s, token, sealed); err == nil {
 					return plaintext, nil
 				}
 			}
-			return nil, vault.ErrCorrupt
+			return nil, keyring.ErrCorrupt
 		}
 	}},
 	{"takes an unknown version for corruption", []string{"keyring/open-unknown-version"}, func(m *keyringMutant) {
-		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s keyring.Scope, token string, sealed keyring.Sealed) ([]byte, error) {
 			plaintext, err := k.Open(bg, s, token, sealed)
-			if errors.Is(err, vault.ErrUnknownKey) {
-				return nil, vault.ErrCorrupt
+			if errors.Is(err, keyring.ErrUnknownKey) {
+				return nil, keyring.ErrCorrupt
 			}
 			return plaintext, err
 		}
@@ -227,30 +230,30 @@ var keyringChanges = []keyringChange{
 	{"takes corruption for an unknown version", []string{
 		"keyring/open-flipped-bit", "keyring/open-cut", "keyring/open-in-another-scope", "keyring/open-for-another-token", "keyring/open-of-another-version", "keyring/open-needs-the-key",
 	}, func(m *keyringMutant) {
-		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s keyring.Scope, token string, sealed keyring.Sealed) ([]byte, error) {
 			plaintext, err := k.Open(bg, s, token, sealed)
-			if errors.Is(err, vault.ErrCorrupt) {
-				return nil, vault.ErrUnknownKey
+			if errors.Is(err, keyring.ErrCorrupt) {
+				return nil, keyring.ErrUnknownKey
 			}
 			return plaintext, err
 		}
 	}},
 	{"has a byte that does not matter", []string{"keyring/open-flipped-bit"}, func(m *keyringMutant) {
-		m.seal = func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+		m.seal = func(k single, s keyring.Scope, token string, plaintext []byte) (keyring.Sealed, error) {
 			sealed, err := k.Seal(bg, s, token, plaintext)
 			sealed.Ciphertext = append([]byte{1}, sealed.Ciphertext...)
 			return sealed, err
 		}
-		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s keyring.Scope, token string, sealed keyring.Sealed) ([]byte, error) {
 			if len(sealed.Ciphertext) == 0 {
-				return nil, vault.ErrCorrupt
+				return nil, keyring.ErrCorrupt
 			}
 			sealed.Ciphertext = sealed.Ciphertext[1:]
 			return k.Open(bg, s, token, sealed)
 		}
 	}},
 	{"ignores what is behind", []string{"keyring/open-cut"}, func(m *keyringMutant) {
-		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s keyring.Scope, token string, sealed keyring.Sealed) ([]byte, error) {
 			plaintext, err := k.Open(bg, s, token, sealed)
 			if n := len(sealed.Ciphertext); err != nil && n > 0 {
 				sealed.Ciphertext = sealed.Ciphertext[:n-1]
@@ -260,7 +263,7 @@ var keyringChanges = []keyringChange{
 		}
 	}},
 	{"shows the value and what is sealed in errors", []string{"keyring/errors-hold-nothing"}, func(m *keyringMutant) {
-		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s keyring.Scope, token string, sealed keyring.Sealed) ([]byte, error) {
 			plaintext, err := k.Open(bg, s, token, sealed)
 			if err != nil {
 				err = fmt.Errorf("open %x: %w", sealed.Ciphertext, err)
@@ -269,7 +272,7 @@ var keyringChanges = []keyringChange{
 		}
 	}},
 	{"shows values in errors", []string{"keyring/errors-hold-nothing"}, func(m *keyringMutant) {
-		m.fingerprint = func(k single, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+		m.fingerprint = func(k single, version int, s keyring.Scope, values []string, dst []keyring.Fingerprint) error {
 			if err := k.Fingerprint(bg, version, s, values, dst); err != nil {
 				return fmt.Errorf("fingerprint %q: %w", values, err)
 			}
@@ -278,13 +281,13 @@ var keyringChanges = []keyringChange{
 	}},
 	{"prints itself", []string{"keyring/prints-as-redacted"}, func(m *keyringMutant) { m.printed = true }},
 	{"forgets the items in their slice", []string{"keyring/keeps-nothing"}, func(m *keyringMutant) {
-		m.seals = func(k vault.Keyring, items []vault.SealItem) ([]vault.SealResult, error) {
+		m.seals = func(k keyring.Keyring, items []keyring.SealItem) ([]keyring.SealResult, error) {
 			defer clear(items)
 			return k.Seal(bg, items)
 		}
 	}},
 	{"opens in place", []string{"keyring/keeps-nothing"}, func(m *keyringMutant) {
-		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s keyring.Scope, token string, sealed keyring.Sealed) ([]byte, error) {
 			plaintext, err := k.Open(bg, s, token, sealed)
 			return append(sealed.Ciphertext[:0], plaintext...), err
 		}

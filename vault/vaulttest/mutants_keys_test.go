@@ -10,9 +10,10 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-type registerKey = func(context.Context, vault.Key) (vault.Key, error)
+type registerKey = func(context.Context, keyring.Key) (keyring.Key, error)
 
 // registering makes a mutant whose RegisterKey is another one.
 func registering(change func(m *mutant, register registerKey) registerKey) func(*mutant) {
@@ -22,23 +23,23 @@ func registering(change func(m *mutant, register registerKey) registerKey) func(
 // keyMutants are wrong about which keys there are.
 var keyMutants = []broken{
 	{name: "forgets checks", breaks: []string{"keys/register-stores-every-field", "keys/register-what-is-known"}, mutate: registering(func(_ *mutant, register registerKey) registerKey {
-		return func(ctx context.Context, k vault.Key) (vault.Key, error) {
-			k.Check = vault.Fingerprint{}
+		return func(ctx context.Context, k keyring.Key) (keyring.Key, error) {
+			k.Check = keyring.Fingerprint{}
 			return register(ctx, k)
 		}
 	})},
 	{name: "returns the key that it is given", breaks: []string{
 		"keys/register-what-is-known", "keys/registered-once", "keys/first-fingerprint-version-is-required", "store/durable-constraints",
 	}, mutate: registering(func(_ *mutant, register registerKey) registerKey {
-		return func(ctx context.Context, k vault.Key) (vault.Key, error) {
+		return func(ctx context.Context, k keyring.Key) (keyring.Key, error) {
 			_, err := register(ctx, k)
 			return k, err
 		}
 	})},
 	{name: "keeps flags as given", breaks: []string{"keys/register-ignores-flags"}, mutate: registering(func(m *mutant, register registerKey) registerKey {
-		return func(ctx context.Context, k vault.Key) (vault.Key, error) {
+		return func(ctx context.Context, k keyring.Key) (keyring.Key, error) {
 			stored, err := register(ctx, k)
-			if k.Required && k.Purpose == vault.FingerprintKey {
+			if k.Required && k.Purpose == keyring.FingerprintKey {
 				_ = m.db.RequireKey(ctx, k.Version)
 			}
 			return stored, err
@@ -52,14 +53,14 @@ var keyMutants = []broken{
 			asked[version] = true
 			return m.db.RequireKey(ctx, version)
 		}
-		hide := func(k *vault.Key) { k.Required = k.Required && asked[k.Version] }
+		hide := func(k *keyring.Key) { k.Required = k.Required && asked[k.Version] }
 		register := m.registerKey
-		m.registerKey = func(ctx context.Context, k vault.Key) (vault.Key, error) {
+		m.registerKey = func(ctx context.Context, k keyring.Key) (keyring.Key, error) {
 			stored, err := register(ctx, k)
 			hide(&stored)
 			return stored, err
 		}
-		m.everyKeys(func(keys []vault.Key) []vault.Key {
+		m.everyKeys(func(keys []keyring.Key) []keyring.Key {
 			for i := range keys {
 				hide(&keys[i])
 			}
@@ -69,34 +70,34 @@ var keyMutants = []broken{
 	{name: "requires every version", breaks: []string{
 		"keys/first-fingerprint-version-is-required", "keys/register-stores-every-field", "keys/one-is-first", "tokens/insert-needs-required-versions",
 	}, mutate: registering(func(m *mutant, register registerKey) registerKey {
-		return func(ctx context.Context, k vault.Key) (vault.Key, error) {
+		return func(ctx context.Context, k keyring.Key) (keyring.Key, error) {
 			stored, err := register(ctx, k)
-			if k.Purpose == vault.FingerprintKey && m.db.RequireKey(ctx, k.Version) == nil {
+			if k.Purpose == keyring.FingerprintKey && m.db.RequireKey(ctx, k.Version) == nil {
 				stored.Required = true
 			}
 			return stored, err
 		}
 	})},
 	{name: "orders versions as texts", breaks: []string{"keys/by-purpose-then-version"}, mutate: func(m *mutant) {
-		m.everyKeys(func(keys []vault.Key) []vault.Key {
-			slices.SortFunc(keys, func(a, b vault.Key) int {
+		m.everyKeys(func(keys []keyring.Key) []keyring.Key {
+			slices.SortFunc(keys, func(a, b keyring.Key) int {
 				return cmp.Or(strings.Compare(string(a.Purpose), string(b.Purpose)), strings.Compare(fmt.Sprint(a.Version), fmt.Sprint(b.Version)))
 			})
 			return keys
 		})
 	}},
 	{name: "orders keys by version", breaks: []string{"keys/by-purpose-then-version"}, mutate: func(m *mutant) {
-		m.everyKeys(func(keys []vault.Key) []vault.Key {
-			slices.SortStableFunc(keys, func(a, b vault.Key) int { return cmp.Compare(a.Version, b.Version) })
+		m.everyKeys(func(keys []keyring.Key) []keyring.Key {
+			slices.SortStableFunc(keys, func(a, b keyring.Key) int { return cmp.Compare(a.Version, b.Version) })
 			return keys
 		})
 	}},
 	{name: "has one key of a version", breaks: []string{"keys/purposes-are-apart"}, mutate: func(m *mutant) {
 		retire := m.retireKey
-		m.retireKey = func(ctx context.Context, p vault.Purpose, version, successor int) error {
+		m.retireKey = func(ctx context.Context, p keyring.Purpose, version, successor int) error {
 			usage, _ := m.db.KeyUsage(ctx)
 			if usage.Sealed[version] > 0 {
-				return vault.ErrKeyInUse
+				return keyring.ErrInUse
 			}
 			return retire(ctx, p, version, successor)
 		}
@@ -113,7 +114,7 @@ var keyMutants = []broken{
 			last = version
 			return err
 		}
-		m.everyKeys(func(keys []vault.Key) []vault.Key {
+		m.everyKeys(func(keys []keyring.Key) []keyring.Key {
 			for i := range keys {
 				keys[i].Required = keys[i].Required && (last == 0 || keys[i].Version == last)
 			}
@@ -123,8 +124,8 @@ var keyMutants = []broken{
 	{name: "takes retired versions for unknown", breaks: []string{"keys/require-unknown-or-retired"}, mutate: func(m *mutant) {
 		m.requireKey = func(ctx context.Context, version int) error {
 			err := m.db.RequireKey(ctx, version)
-			if errors.Is(err, vault.ErrKeyRetired) {
-				return vault.ErrUnknownKey
+			if errors.Is(err, keyring.ErrRetired) {
+				return keyring.ErrUnknownKey
 			}
 			return err
 		}
@@ -139,23 +140,23 @@ var keyMutants = []broken{
 			}
 			return err
 		}
-		m.everyUsage(func(u *vault.KeyUsage) { u.Rows += gone })
+		m.everyUsage(func(u *keyring.Usage) { u.Rows += gone })
 	}},
 	{name: "counts random rows as deterministic", breaks: []string{"keys/usage"}, mutate: func(m *mutant) {
-		m.everyUsage(func(u *vault.KeyUsage) { u.Deterministic = u.Rows })
+		m.everyUsage(func(u *keyring.Usage) { u.Deterministic = u.Rows })
 	}},
 	{name: "counts no fingerprints of retired versions", breaks: []string{"keys/usage", "rotation/remove-fingerprints"}, mutate: func(m *mutant) {
-		m.everyUsage(func(u *vault.KeyUsage) {
+		m.everyUsage(func(u *keyring.Usage) {
 			for _, version := range m.retiredVersions(context.Background()) {
 				delete(u.Fingerprints, version)
 			}
 		})
 	}},
 	{name: "counts keys", breaks: []string{"keys/usage-of-nothing", "keys/usage"}, mutate: func(m *mutant) {
-		m.everyUsage(func(u *vault.KeyUsage) {
+		m.everyUsage(func(u *keyring.Usage) {
 			keys, _ := m.db.Keys(context.Background())
 			for _, k := range keys {
-				if k.Purpose == vault.SealKey {
+				if k.Purpose == keyring.SealKey {
 					u.Sealed[k.Version]++
 				}
 			}
@@ -164,7 +165,7 @@ var keyMutants = []broken{
 	}},
 }
 
-type retireKey = func(ctx context.Context, p vault.Purpose, version, successor int) error
+type retireKey = func(ctx context.Context, p keyring.Purpose, version, successor int) error
 
 // retiring makes a mutant whose RetireKey is another one.
 func retiring(change func(m *mutant, retire retireKey) retireKey) func(*mutant) {
@@ -176,9 +177,9 @@ var retireMutants = []broken{
 	{name: "retires what is in use", breaks: []string{
 		"keys/retire-needs-a-successor", "keys/retire-seal-in-use", "keys/one-stays-required", "keys/retire-while-inserting",
 	}, mutate: retiring(func(_ *mutant, retire retireKey) retireKey {
-		return func(ctx context.Context, p vault.Purpose, version, successor int) error {
+		return func(ctx context.Context, p keyring.Purpose, version, successor int) error {
 			conformance.Seam() // until all have inserted
-			if err := retire(ctx, p, version, successor); !errors.Is(err, vault.ErrKeyInUse) {
+			if err := retire(ctx, p, version, successor); !errors.Is(err, keyring.ErrInUse) {
 				return err
 			}
 			return nil
@@ -188,13 +189,13 @@ var retireMutants = []broken{
 		"keys/retire-fingerprint-version", "keys/retire-needs-a-successor", "keys/retire-unknown", "tokens/insert-ignores-retired-versions", "rotation/add-of-a-retired-version",
 		"rotation/reseal-under-a-retired-version", "tokens/insert-stores-no-retired-fingerprints", "tokens/insert-under-a-retired-seal",
 	}, mutate: func(m *mutant) {
-		m.retireKey = func(ctx context.Context, _ vault.Purpose, _, _ int) error { return ctx.Err() }
+		m.retireKey = func(ctx context.Context, _ keyring.Purpose, _, _ int) error { return ctx.Err() }
 	}},
 	{name: "takes any version for a successor", breaks: []string{"keys/retire-needs-a-successor"}, mutate: retiring(func(m *mutant, retire retireKey) retireKey {
-		return func(ctx context.Context, p vault.Purpose, version, successor int) error {
+		return func(ctx context.Context, p keyring.Purpose, version, successor int) error {
 			keys, _ := m.db.Keys(ctx)
 			for _, k := range keys {
-				if k.Purpose == vault.FingerprintKey && k.Version == successor && k.Version != version {
+				if k.Purpose == keyring.FingerprintKey && k.Version == successor && k.Version != version {
 					_ = m.db.RequireKey(ctx, successor)
 				}
 			}
@@ -202,43 +203,43 @@ var retireMutants = []broken{
 		}
 	})},
 	{name: "asks for fingerprints before it retires", breaks: []string{"keys/retire-fingerprint-version", "tokens/insert-ignores-retired-versions"}, mutate: retiring(func(m *mutant, retire retireKey) retireKey {
-		return func(ctx context.Context, p vault.Purpose, version, successor int) error {
+		return func(ctx context.Context, p keyring.Purpose, version, successor int) error {
 			usage, _ := m.db.KeyUsage(ctx)
-			if p == vault.FingerprintKey && usage.Fingerprints[version] > 0 {
-				return vault.ErrKeyInUse
+			if p == keyring.FingerprintKey && usage.Fingerprints[version] > 0 {
+				return keyring.ErrInUse
 			}
 			return retire(ctx, p, version, successor)
 		}
 	})},
 	{name: "asks keys that seal for a successor", breaks: []string{"keys/retire-seal-needs-no-successor"}, mutate: retiring(func(_ *mutant, retire retireKey) retireKey {
-		return func(ctx context.Context, p vault.Purpose, version, successor int) error {
-			if p == vault.SealKey && successor == version {
-				return vault.ErrKeyInUse
+		return func(ctx context.Context, p keyring.Purpose, version, successor int) error {
+			if p == keyring.SealKey && successor == version {
+				return keyring.ErrInUse
 			}
 			return retire(ctx, p, version, successor)
 		}
 	})},
 	{name: "retires what it does not know", breaks: []string{"keys/retire-unknown", "keys/purposes-are-apart"}, mutate: retiring(func(_ *mutant, retire retireKey) retireKey {
-		return func(ctx context.Context, p vault.Purpose, version, successor int) error {
-			if err := retire(ctx, p, version, successor); !errors.Is(err, vault.ErrUnknownKey) {
+		return func(ctx context.Context, p keyring.Purpose, version, successor int) error {
+			if err := retire(ctx, p, version, successor); !errors.Is(err, keyring.ErrUnknownKey) {
 				return err
 			}
 			return nil
 		}
 	})},
 	{name: "retires once", breaks: []string{"keys/retire-twice", "store/ended-context"}, mutate: retiring(func(m *mutant, retire retireKey) retireKey {
-		return func(ctx context.Context, p vault.Purpose, version, successor int) error {
+		return func(ctx context.Context, p keyring.Purpose, version, successor int) error {
 			keys, _ := m.db.Keys(context.WithoutCancel(ctx))
 			for _, k := range keys {
 				if k.Purpose == p && k.Version == version && k.Retired {
-					return vault.ErrKeyRetired
+					return keyring.ErrRetired
 				}
 			}
 			return retire(ctx, p, version, successor)
 		}
 	})},
 	{name: "keeps retired versions required", breaks: []string{"keys/retire-fingerprint-version"}, mutate: func(m *mutant) {
-		m.everyKeys(func(keys []vault.Key) []vault.Key {
+		m.everyKeys(func(keys []keyring.Key) []keyring.Key {
 			for i := range keys {
 				keys[i].Required = keys[i].Required || keys[i].Retired && keys[i].Version == 1
 			}

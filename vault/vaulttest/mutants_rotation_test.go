@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 type addFingerprints = func(context.Context, int, []vault.RowFingerprint) ([]vault.RowID, error)
@@ -91,14 +92,14 @@ var fingerprintMutants = []broken{
 		add, reseal := m.addFingerprints, m.reseal
 		m.addFingerprints = func(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error) {
 			refused, err := add(ctx, version, of)
-			if errors.Is(err, vault.ErrKeyRetired) {
+			if errors.Is(err, keyring.ErrRetired) {
 				return nil, nil
 			}
 			return refused, err
 		}
 		m.reseal = func(ctx context.Context, rows []vault.Resealed) (int, error) {
 			n, err := reseal(ctx, rows)
-			if errors.Is(err, vault.ErrKeyRetired) {
+			if errors.Is(err, keyring.ErrRetired) {
 				return len(rows), nil
 			}
 			return n, err
@@ -108,7 +109,7 @@ var fingerprintMutants = []broken{
 		remove := m.removeFingerprints
 		m.removeFingerprints = func(ctx context.Context, version, limit int) (int, error) {
 			n, err := remove(ctx, version, limit)
-			if errors.Is(err, vault.ErrKeyInUse) {
+			if errors.Is(err, keyring.ErrInUse) {
 				return 0, nil
 			}
 			return n, err
@@ -141,10 +142,10 @@ func resealing(change func(m *mutant, reseal reseal) reseal) func(*mutant) {
 type reseal = func(context.Context, []vault.Resealed) (int, error)
 
 // stored returns what is stored of a row.
-func (m *mutant) stored(ctx context.Context, id vault.RowID) vault.Sealed {
+func (m *mutant) stored(ctx context.Context, id vault.RowID) keyring.Sealed {
 	rows, err := m.db.Rows(ctx, id.Organization, id.Vault, []string{id.Token})
 	if err != nil {
-		return vault.Sealed{}
+		return keyring.Sealed{}
 	}
 	return rows[0].Sealed
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // Stats is that of the mutant.
@@ -20,9 +21,9 @@ func (m *mutant) Stats(ctx context.Context, org string, most int) (vault.Stats, 
 }
 
 // VaultStats is that of the mutant.
-func (m *mutant) VaultStats(ctx context.Context, org, id string, most int) (vault.VaultStats, error) {
+func (m *mutant) VaultStats(ctx context.Context, org, id string, most int) (vault.Stats, error) {
 	if err := m.fail(); err != nil {
-		return vault.VaultStats{}, err
+		return vault.Stats{}, err
 	}
 	return m.vaultStats(ctx, org, id, most)
 }
@@ -37,10 +38,10 @@ func (m *mutant) StatsAll(ctx context.Context, seal, most int) (vault.AllStats, 
 
 // everyCount applies change to the tokens and the deleted ones that the mutant has
 // counted.
-func (m *mutant) everyCount(change func(tokens, deleted *vault.Count, most int)) {
+func (m *mutant) everyCount(change func(tokens, deleted *mortise.Count, most int)) {
 	m.everyStats(func(s *vault.Stats, most int) { change(&s.Tokens, &s.Deleted, most) })
 	one := m.vaultStats
-	m.vaultStats = func(ctx context.Context, org, id string, most int) (vault.VaultStats, error) {
+	m.vaultStats = func(ctx context.Context, org, id string, most int) (vault.Stats, error) {
 		got, err := one(ctx, org, id, most)
 		change(&got.Tokens, &got.Deleted, most)
 		return got, err
@@ -80,7 +81,7 @@ var statsMutants = []broken{
 		}
 	}},
 	{name: "counts nothing in a vault that is not there", breaks: []string{"counter/nothing"}, mutate: func(m *mutant) {
-		m.vaultStats = func(ctx context.Context, org, id string, most int) (vault.VaultStats, error) {
+		m.vaultStats = func(ctx context.Context, org, id string, most int) (vault.Stats, error) {
 			got, err := m.db.VaultStats(ctx, org, id, most)
 			if errors.Is(err, vault.ErrNotFound) {
 				err = nil
@@ -89,7 +90,7 @@ var statsMutants = []broken{
 		}
 	}},
 	{name: "counts tokens that were deleted as those that are there", breaks: []string{"counter/tokens"}, mutate: func(m *mutant) {
-		m.everyCount(func(tokens, deleted *vault.Count, most int) { *tokens = mortise.CountUpTo(tokens.N+deleted.N, most) })
+		m.everyCount(func(tokens, deleted *mortise.Count, most int) { *tokens = mortise.CountUpTo(tokens.N+deleted.N, most) })
 	}},
 	{name: "counts insertions", breaks: []string{"counter/tokens"}, mutate: func(m *mutant) {
 		found := 0
@@ -103,7 +104,7 @@ var statsMutants = []broken{
 			}
 			return tokens, err
 		}
-		m.everyCount(func(tokens, _ *vault.Count, _ int) { tokens.N += found })
+		m.everyCount(func(tokens, _ *mortise.Count, _ int) { tokens.N += found })
 	}},
 	{name: "counts deterministic tokens only", breaks: []string{"counter/tokens"}, mutate: func(m *mutant) {
 		m.everyStats(func(s *vault.Stats, _ int) {
@@ -120,7 +121,7 @@ var statsMutants = []broken{
 		}
 	}},
 	{name: "counts what vaults have that are alike", breaks: []string{"counter/of-organization"}, mutate: func(m *mutant) {
-		m.vaultStats = func(ctx context.Context, org, id string, most int) (vault.VaultStats, error) {
+		m.vaultStats = func(ctx context.Context, org, id string, most int) (vault.Stats, error) {
 			return m.db.VaultStats(ctx, org, strings.TrimRight(id, " "), most)
 		}
 	}},
@@ -131,7 +132,7 @@ var statsMutants = []broken{
 		})
 	}},
 	{name: "says more when it is just most", breaks: []string{"counter/most"}, mutate: func(m *mutant) {
-		m.everyCount(func(tokens, _ *vault.Count, most int) { tokens.More = tokens.N >= most })
+		m.everyCount(func(tokens, _ *mortise.Count, most int) { tokens.More = tokens.N >= most })
 	}},
 	{name: "counts deleted tokens to the end", breaks: []string{"counter/most", "counter/most-vaults"}, mutate: func(m *mutant) {
 		m.stats = func(ctx context.Context, org string, most int) (vault.Stats, error) {
@@ -152,15 +153,15 @@ var statsMutants = []broken{
 	{name: "takes the tokens of the first vaults for all", breaks: []string{"counter/most-vaults"}, mutate: func(m *mutant) {
 		m.everyStats(func(s *vault.Stats, _ int) {
 			if s.Vaults.More {
-				s.Tokens = vault.Count{}
+				s.Tokens = mortise.Count{}
 			}
 		})
 	}},
 	{name: "takes the tokens of the first scope for all", breaks: []string{"counter/most-vaults"}, mutate: func(m *mutant) {
-		m.vaultStats = func(ctx context.Context, org, id string, most int) (vault.VaultStats, error) {
+		m.vaultStats = func(ctx context.Context, org, id string, most int) (vault.Stats, error) {
 			got, err := m.db.VaultStats(ctx, org, id, most)
 			if most < 4 {
-				got.Tokens = vault.Count{}
+				got.Tokens = mortise.Count{}
 			}
 			return got, err
 		}
@@ -175,7 +176,7 @@ var statsMutants = []broken{
 		}
 	}},
 	{name: "counts tokens of a vault, and then deleted ones", breaks: []string{"counter/one-moment"}, mutate: func(m *mutant) {
-		m.vaultStats = func(ctx context.Context, org, id string, most int) (vault.VaultStats, error) {
+		m.vaultStats = func(ctx context.Context, org, id string, most int) (vault.Stats, error) {
 			got, err := m.db.VaultStats(ctx, org, id, most)
 			conformance.Seam()
 			later, _ := m.db.VaultStats(ctx, org, id, most)
@@ -216,7 +217,7 @@ var statsMutants = []broken{
 			usage, _ := m.db.KeyUsage(context.Background())
 			n := 0
 			for _, k := range totals.Keys {
-				if k.Purpose == vault.FingerprintKey && !k.Required {
+				if k.Purpose == keyring.FingerprintKey && !k.Required {
 					n += usage.Fingerprints[k.Version]
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // tokenMutants are wrong about which tokens there are.
@@ -87,7 +88,7 @@ var tokenMutants = []broken{
 	}},
 	{name: "keeps the fingerprints of deleted rows", breaks: []string{"tokens/deleted-values-get-another-token", "tokens/delete-forgets", "rotation/add-to-rows-that-are-gone"}, mutate: func(m *mutant) {
 		insert, del := m.insertTokens, m.deleteToken
-		owner := make(map[vault.Fingerprint]string)
+		owner := make(map[keyring.Fingerprint]string)
 		gone := make(map[string]bool)
 		m.insertTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
 			tokens, err := insert(ctx, org, id, revision, rows)

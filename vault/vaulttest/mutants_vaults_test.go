@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // putting makes a mutant whose PutVault is another one.
@@ -223,7 +224,7 @@ var raceMutants = []broken{
 			own := make([]string, len(rows))
 			for i := range rows {
 				for _, f := range rows[i].Fingerprints {
-					found, err := m.db.FindTokens(ctx, org, id, revision, []vault.Lookup{{Scope: rows[i].Scope, Version: f.Version, Fingerprints: []vault.Fingerprint{f.Fingerprint}}})
+					found, err := m.db.FindTokens(ctx, org, id, revision, []vault.Lookup{{Scope: rows[i].Scope, Version: f.Version, Fingerprints: []keyring.Fingerprint{f.Fingerprint}}})
 					if err == nil && found[0][0] != "" {
 						own[i] = found[0][0]
 						break
@@ -298,7 +299,7 @@ var raceMutants = []broken{
 		var mu sync.Mutex
 		first := make(map[int]bool)
 		register := m.registerKey
-		m.registerKey = func(ctx context.Context, k vault.Key) (vault.Key, error) {
+		m.registerKey = func(ctx context.Context, k keyring.Key) (keyring.Key, error) {
 			known, _ := m.db.Keys(ctx)
 			conformance.Seam()
 			if len(known) == 0 {
@@ -308,7 +309,7 @@ var raceMutants = []broken{
 			}
 			return register(ctx, k)
 		}
-		m.everyKeys(func(keys []vault.Key) []vault.Key {
+		m.everyKeys(func(keys []keyring.Key) []keyring.Key {
 			for i := range keys {
 				keys[i].Required = keys[i].Required || first[keys[i].Version]
 			}
@@ -317,12 +318,12 @@ var raceMutants = []broken{
 	}},
 	{name: "looks for a successor before it retires", breaks: []string{"keys/one-stays-required"}, mutate: func(m *mutant) {
 		retire := m.retireKey
-		m.retireKey = func(ctx context.Context, p vault.Purpose, version, successor int) error {
+		m.retireKey = func(ctx context.Context, p keyring.Purpose, version, successor int) error {
 			keys, _ := m.db.Keys(ctx)
-			good := version != successor && slices.ContainsFunc(keys, func(k vault.Key) bool { return k.Purpose == p && k.Version == successor && k.Required })
+			good := version != successor && slices.ContainsFunc(keys, func(k keyring.Key) bool { return k.Purpose == p && k.Version == successor && k.Required })
 			conformance.Seam()
 			err := retire(ctx, p, version, successor)
-			if p == vault.FingerprintKey && good && errors.Is(err, vault.ErrKeyInUse) {
+			if p == keyring.FingerprintKey && good && errors.Is(err, keyring.ErrInUse) {
 				return nil
 			}
 			return err
@@ -331,12 +332,12 @@ var raceMutants = []broken{
 	{name: "counts rows before it retires", breaks: []string{"keys/retire-while-inserting"}, mutate: func(m *mutant) {
 		m.insertTokens = late(m.insertTokens)
 		retire := m.retireKey
-		m.retireKey = func(ctx context.Context, p vault.Purpose, version, successor int) error {
+		m.retireKey = func(ctx context.Context, p keyring.Purpose, version, successor int) error {
 			usage, _ := m.db.KeyUsage(ctx)
 			conformance.Seam()
 			conformance.Seam() // until all have inserted
 			err := retire(ctx, p, version, successor)
-			if p == vault.SealKey && usage.Sealed[version] == 0 && errors.Is(err, vault.ErrKeyInUse) {
+			if p == keyring.SealKey && usage.Sealed[version] == 0 && errors.Is(err, keyring.ErrInUse) {
 				return nil
 			}
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // everyVault applies change to all vaults that the mutant returns.
@@ -89,7 +90,7 @@ func (m *mutant) everyLookup(change func(*vault.Lookup)) {
 		own := make([]vault.Lookup, len(lookups))
 		for i := range lookups {
 			own[i] = lookups[i]
-			own[i].Fingerprints = append([]vault.Fingerprint(nil), lookups[i].Fingerprints...)
+			own[i].Fingerprints = append([]keyring.Fingerprint(nil), lookups[i].Fingerprints...)
 			change(&own[i])
 		}
 		return find(ctx, org, id, revision, own)
@@ -97,18 +98,18 @@ func (m *mutant) everyLookup(change func(*vault.Lookup)) {
 }
 
 // everyKeys applies change to all lists of keys that the mutant returns.
-func (m *mutant) everyKeys(change func([]vault.Key) []vault.Key) {
+func (m *mutant) everyKeys(change func([]keyring.Key) []keyring.Key) {
 	keys := m.keys
-	m.keys = func(ctx context.Context) ([]vault.Key, error) {
+	m.keys = func(ctx context.Context) ([]keyring.Key, error) {
 		got, err := keys(ctx)
 		return change(got), err
 	}
 }
 
 // everyUsage applies change to all counts that the mutant returns.
-func (m *mutant) everyUsage(change func(*vault.KeyUsage)) {
+func (m *mutant) everyUsage(change func(*keyring.Usage)) {
 	usage := m.keyUsage
-	m.keyUsage = func(ctx context.Context) (vault.KeyUsage, error) {
+	m.keyUsage = func(ctx context.Context) (keyring.Usage, error) {
 		got, err := usage(ctx)
 		if err == nil {
 			change(&got)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
@@ -69,7 +70,7 @@ func (k *rotatingKeys) rotate(ctx context.Context, s *vault.Service) error {
 	if err := s.Rewrap(ctx, nil); err != nil {
 		return err
 	}
-	for _, p := range []vault.Purpose{vault.SealKey, vault.FingerprintKey} {
+	for _, p := range []keyring.Purpose{keyring.SealKey, keyring.FingerprintKey} {
 		if err := s.Retire(ctx, p, k.key.Version, nil); err != nil {
 			return err
 		}
@@ -81,20 +82,20 @@ func (k *rotatingKeys) rotate(ctx context.Context, s *vault.Service) error {
 	return nil
 }
 
-func (k *rotatingKeys) Versions(ctx context.Context) (vault.Versions, error) {
+func (k *rotatingKeys) Versions(ctx context.Context) (keyring.Versions, error) {
 	return k.loaded.Load().Versions(ctx)
 }
 
-func (k *rotatingKeys) Limits() vault.BatchLimits { return k.loaded.Load().Limits() }
+func (k *rotatingKeys) Limits() keyring.Limits { return k.loaded.Load().Limits() }
 
-func (k *rotatingKeys) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+func (k *rotatingKeys) Fingerprint(ctx context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
 	return k.loaded.Load().Fingerprint(ctx, version, items, dst)
 }
 
-func (k *rotatingKeys) Seal(ctx context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
+func (k *rotatingKeys) Seal(ctx context.Context, items []keyring.SealItem) ([]keyring.SealResult, error) {
 	return k.loaded.Load().Seal(ctx, items)
 }
 
-func (k *rotatingKeys) Open(ctx context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
+func (k *rotatingKeys) Open(ctx context.Context, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 	return k.loaded.Load().Open(ctx, items)
 }

@@ -60,7 +60,7 @@ var concurrentRules = []rule{
 				errs := s.inserting(t, v, round, func() error {
 					return s.Store.PutVault(t.Context(), changed(v), []string{email}, vault.AuditEvent{})
 				}, func(i int) vault.Row { return row(fmt.Sprint("t", i), email, fmt.Sprint(i), 1) })
-				inserted := countOf(t, errs[1:], vault.ErrStale)
+				inserted := countOf(t, errs[1:], vault.ErrConflict)
 				if errs[0] == nil {
 					require.Zero(t, inserted, "rows of a scope that was left")
 					continue

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // call is one method of a backend, called so that it would succeed if nothing were wrong,
@@ -24,25 +25,25 @@ type sample struct {
 	vault vault.Vault
 	rows  []vault.Row // a deterministic one and a random one
 	event vault.AuditEvent
-	keys  []vault.Key
+	keys  []keyring.Key
 }
 
 // addSample stores one thing of each kind in orgA.
 func (s *subject) addSample(t *testing.T) *sample {
 	t.Helper()
-	s.registers(t, vault.FingerprintKey, 1, 2, 3)
-	s.registers(t, vault.SealKey, 1, 2)
+	s.registers(t, keyring.FingerprintKey, 1, 2, 3)
+	s.registers(t, keyring.SealKey, 1, 2)
 	s.requires(t, 2)
 	x := &sample{
 		vault: s.addVault(t, filledVault(orgA, "customers")), rows: []vault.Row{row("t1", email, "ann", 1, 2), row("t2", "persons.phone", "bea")},
 		event: filledEvent(orgA, "customers"),
-		keys: []vault.Key{
-			required(newKey(vault.FingerprintKey, 1)), required(newKey(vault.FingerprintKey, 2)), retired(newKey(vault.FingerprintKey, 3)),
-			newKey(vault.SealKey, 1), newKey(vault.SealKey, 2),
+		keys: []keyring.Key{
+			required(newKey(keyring.FingerprintKey, 1)), required(newKey(keyring.FingerprintKey, 2)), retired(newKey(keyring.FingerprintKey, 3)),
+			newKey(keyring.SealKey, 1), newKey(keyring.SealKey, 2),
 		},
 	}
 	s.adds(t, x.vault, x.rows...)
-	s.retires(t, vault.FingerprintKey, 3, 1)
+	s.retires(t, keyring.FingerprintKey, 3, 1)
 	s.record(t, x.event)
 	s.addVault(t, newVault(orgB, "b"))
 	return x
@@ -78,7 +79,7 @@ func (s *subject) storeCalls(x *sample) []call {
 			return s.Store.PutVault(ctx, newVault(orgB, uuid.NewString()), nil, e())
 		}},
 		{"FindTokens", func(ctx context.Context) error {
-			_, err := s.Store.FindTokens(ctx, orgA, v.ID, 1, []vault.Lookup{{Scope: email, Version: 1, Fingerprints: []vault.Fingerprint{{1}}}})
+			_, err := s.Store.FindTokens(ctx, orgA, v.ID, 1, []vault.Lookup{{Scope: email, Version: 1, Fingerprints: []keyring.Fingerprint{{1}}}})
 			return err
 		}},
 		{"InsertTokens", func(ctx context.Context) error { _, err := insert(ctx); return err }},
@@ -100,11 +101,11 @@ func (s *subject) storeCalls(x *sample) []call {
 		}},
 		{"Keys", func(ctx context.Context) error { _, err := s.Store.Keys(ctx); return err }},
 		{"RegisterKey", func(ctx context.Context) error {
-			_, err := s.Store.RegisterKey(ctx, newKey(vault.SealKey, 1))
+			_, err := s.Store.RegisterKey(ctx, newKey(keyring.SealKey, 1))
 			return err
 		}},
 		{"RequireKey", func(ctx context.Context) error { return s.Store.RequireKey(ctx, 2) }},
-		{"RetireKey", func(ctx context.Context) error { return s.Store.RetireKey(ctx, vault.FingerprintKey, 3, 1) }},
+		{"RetireKey", func(ctx context.Context) error { return s.Store.RetireKey(ctx, keyring.FingerprintKey, 3, 1) }},
 		{"KeyUsage", func(ctx context.Context) error { _, err := s.Store.KeyUsage(ctx); return err }},
 		{"RowsWithoutFingerprint", func(ctx context.Context) error {
 			_, err := s.Store.RowsWithoutFingerprint(ctx, 2, "", 10)
@@ -208,7 +209,7 @@ func (s *subject) failingCalls(x *sample) []call {
 		}},
 		{"RemoveDeleted that is not marked", func(ctx context.Context) error { _, err := s.Store.RemoveDeleted(ctx, orgA, 1); return err }},
 		{"RequireKey of none", func(ctx context.Context) error { return s.Store.RequireKey(ctx, 9) }},
-		{"RetireKey of none", func(ctx context.Context) error { return s.Store.RetireKey(ctx, vault.SealKey, 9, 0) }},
+		{"RetireKey of none", func(ctx context.Context) error { return s.Store.RetireKey(ctx, keyring.SealKey, 9, 0) }},
 		{"AddFingerprints of a retired version", func(ctx context.Context) error { _, err := s.Store.AddFingerprints(ctx, 3, nil); return err }},
 		{"RemoveFingerprints of a version in use", func(ctx context.Context) error { _, err := s.Store.RemoveFingerprints(ctx, 1, 1); return err }},
 	}

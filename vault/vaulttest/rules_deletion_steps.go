@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // deletionStepRules are about how what was deleted is removed.
@@ -131,7 +132,7 @@ var deletionRotationRules = []rule{
 		func(t *testing.T, s *subject) {
 			d, others := s.addDeleted(t, true)
 			first := &deleted{s: s, name: "the vault", org: orgA, id: d.vaults[0].ID}
-			s.registers(t, vault.FingerprintKey, 7)
+			s.registers(t, keyring.FingerprintKey, 7)
 			of := func() (rows []vault.Row) {
 				for i, v := range d.vaults {
 					rows = append(rows, rowsOf(v, d.rows[i])...)
@@ -160,9 +161,9 @@ var deletionRotationRules = []rule{
 		"No key is in use for rows of what is marked: a version that seals only such rows can be retired, and fingerprints of theirs are not removed with a version.",
 	}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
 			s.requires(t, 2)
-			s.registers(t, vault.SealKey, 1, 2)
+			s.registers(t, keyring.SealKey, 1, 2)
 			a, b := s.addVault(t, newVault(orgA, "a")), s.addVault(t, newVault(orgA, "b"))
 			c := s.addVault(t, newVault(orgB, "c"))
 			for _, v := range []vault.Vault{a, b} {
@@ -171,20 +172,20 @@ var deletionRotationRules = []rule{
 			live := row("t1", email, "ann", 1, 2)
 			live.Sealed.Version = 2
 			s.adds(t, c, live)
-			require.ErrorIs(t, s.Store.RetireKey(t.Context(), vault.SealKey, 1, 0), vault.ErrKeyInUse)
+			require.ErrorIs(t, s.Store.RetireKey(t.Context(), keyring.SealKey, 1, 0), keyring.ErrInUse)
 			vaultOf := &deleted{s: s, name: "the vault", org: orgA, id: "a"}
 			vaultOf.mark(t, moment(0), vault.AuditEvent{})
-			require.ErrorIs(t, s.Store.RetireKey(t.Context(), vault.SealKey, 1, 0), vault.ErrKeyInUse)
+			require.ErrorIs(t, s.Store.RetireKey(t.Context(), keyring.SealKey, 1, 0), keyring.ErrInUse)
 			d := &deleted{s: s, name: "the organization", org: orgA}
 			d.mark(t, moment(0), vault.AuditEvent{})
-			s.retires(t, vault.SealKey, 1, 0)
-			s.retires(t, vault.FingerprintKey, 1, 2)
+			s.retires(t, keyring.SealKey, 1, 0)
+			s.retires(t, keyring.FingerprintKey, 1, 2)
 			require.Equal(t, exactly(1), s.all(t, 2, 10).ToRemove)
 			s.removes(t, 1, 10, 1)
 			require.Zero(t, s.all(t, 2, 10).ToRemove)
-			s.usage(t, vault.KeyUsage{Rows: 1, Deterministic: 1, Fingerprints: map[int]int{2: 1}, Sealed: map[int]int{2: 1}})
+			s.usage(t, keyring.Usage{Rows: 1, Deterministic: 1, Fingerprints: map[int]int{2: 1}, Sealed: map[int]int{2: 1}})
 			d.finish(t, 2, nil)
-			s.usage(t, vault.KeyUsage{Rows: 1, Deterministic: 1, Fingerprints: map[int]int{2: 1}, Sealed: map[int]int{2: 1}})
+			s.usage(t, keyring.Usage{Rows: 1, Deterministic: 1, Fingerprints: map[int]int{2: 1}, Sealed: map[int]int{2: 1}})
 			require.Equal(t, []string{"t1"}, s.find(t, c, email, 2, "ann"))
 		}},
 

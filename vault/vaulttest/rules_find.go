@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // findRules are the rules of FindTokens.
@@ -29,15 +30,15 @@ var findRules = []rule{
 			require.Equal(t, [][]string{{""}, {""}}, s.lookUp(t, v, l("no such scope", 1, "ann"), l("", 0, "ann")))
 		}},
 
-	{Rule{"tokens/find-other-revision", "FindTokens is ErrStale if the vault's revision is another one."}, 0,
+	{Rule{"tokens/find-other-revision", "FindTokens is ErrConflict if the vault's revision is another one."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
 			s.adds(t, v, row("t1", email, "ann", 1))
 			v = s.changeVault(t, s.changeVault(t, v))
 			for _, revision := range []int64{-3, 0, 1, 2, 4, 1 << 40} {
-				for _, lookups := range [][]vault.Lookup{{{Scope: email, Version: 1, Fingerprints: []vault.Fingerprint{fingerprintOf(1, "ann")}}}, {}} {
+				for _, lookups := range [][]vault.Lookup{{{Scope: email, Version: 1, Fingerprints: []keyring.Fingerprint{fingerprintOf(1, "ann")}}}, {}} {
 					_, err := s.Store.FindTokens(t.Context(), v.Organization, v.ID, revision, lookups)
-					require.ErrorIs(t, err, vault.ErrStale, "revision %d", revision)
+					require.ErrorIs(t, err, vault.ErrConflict, "revision %d", revision)
 				}
 			}
 			require.Equal(t, []string{"t1"}, s.find(t, v, email, 1, "ann"))
@@ -70,7 +71,7 @@ var findRules = []rule{
 					token = ""
 				}
 				want[key] = append(want[key], token)
-				singles = append(singles, vault.Lookup{Scope: scopes[i%4], Version: version, Fingerprints: []vault.Fingerprint{f}})
+				singles = append(singles, vault.Lookup{Scope: scopes[i%4], Version: version, Fingerprints: []keyring.Fingerprint{f}})
 				wantSingles = append(wantSingles, []string{token})
 			}
 			var lookups []vault.Lookup

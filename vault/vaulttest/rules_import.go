@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // importRules say what ImportTokens stores, and what it refuses.
@@ -17,7 +18,7 @@ var importRules = []rule{
 			v := s.customers(t)
 			rows := []vault.Row{row("t3", email, "ann", 1, 2), row("t1", "emails", "ann", 2), row("t2", "persons.phone", "bea"), row("t4", "persons.phone", "bea")}
 			rows[1].CreatedAt = moment(time.Microsecond)
-			rows[2].Sealed = vault.Sealed{Version: 1<<31 - 1, Ciphertext: []byte{0, 0xff, 0}}
+			rows[2].Sealed = keyring.Sealed{Version: 1<<31 - 1, Ciphertext: []byte{0, 0xff, 0}}
 			for i, text := range hard {
 				rows = append(rows, row(text, text, fmt.Sprint(i), 1))
 			}
@@ -58,7 +59,7 @@ var importRules = []rule{
 			}
 			s.imports(t, v, again[:2]...)
 			require.Equal(t, []string{"t1", "t2", "t3"}, s.dump(t, v))
-			s.usage(t, vault.KeyUsage{Rows: 3, Deterministic: 2, Fingerprints: map[int]int{1: 2}, Sealed: map[int]int{1: 3}})
+			s.usage(t, keyring.Usage{Rows: 3, Deterministic: 2, Fingerprints: map[int]int{1: 2}, Sealed: map[int]int{1: 3}})
 		}},
 
 	{Rule{"imports/adds-missing-fingerprints", "What is there gets the fingerprints of versions that it has none of, and keeps those that it has."}, 0,
@@ -105,7 +106,7 @@ var importRules = []rule{
 			s.deletes(t, v, "t2")
 			s.importTakes(t, v, []int{1, 2}, row("t3", email, "cleo", 1), ann, phone)
 			gone := ann.Clone()
-			gone.Sealed = vault.Sealed{} // as what is left of it
+			gone.Sealed = keyring.Sealed{} // as what is left of it
 			s.importTakes(t, v, []int{0, 1}, gone, row("t2", "persons.phone", "dora"))
 			s.noRow(t, v, ann)
 			s.imports(t, v, row("t3", email, "ann", 1))
@@ -145,7 +146,7 @@ var importRules = []rule{
 			for _, bad := range []vault.Row{row("t6", email, "other", 1), row("t9", email, "bea", 1), row("t1", "persons.phone", "same as the first")} {
 				s.importTakes(t, v, []int{2}, row("t1", email, "cleo", 1, 2), row("t5", email, "ann", 1, 2), bad)
 			}
-			s.usage(t, vault.KeyUsage{Rows: 2, Deterministic: 2, Fingerprints: map[int]int{1: 2}, Sealed: map[int]int{1: 2}})
+			s.usage(t, keyring.Usage{Rows: 2, Deterministic: 2, Fingerprints: map[int]int{1: 2}, Sealed: map[int]int{1: 2}})
 		}},
 
 	{Rule{"imports/into-another-vault", "A token is unique within its vault, and a fingerprint within its scope: what is elsewhere stands in no import's way."}, 0,
@@ -163,34 +164,34 @@ var importRules = []rule{
 			require.Equal(t, []string{"t1", "t2"}, s.dump(t, vaults[2]))
 		}},
 
-	{Rule{"imports/other-revision", "ImportTokens is ErrStale if the vault's revision is another one, and changes nothing, also without rows."}, 0,
+	{Rule{"imports/other-revision", "ImportTokens is ErrConflict if the vault's revision is another one, and changes nothing, also without rows."}, 0,
 		func(t *testing.T, s *subject) {
 			old := s.customers(t)
 			v := s.changeVault(t, s.changeVault(t, old))
 			for _, revision := range []int64{-3, 0, 1, 2, 4, 1 << 40} {
 				wrong := v
 				wrong.Revision = revision
-				s.importRefuses(t, wrong, vault.ErrStale, row("t1", email, "ann", 1))
-				s.importRefuses(t, wrong, vault.ErrStale, row("t1", email, "ann"))
-				s.importRefuses(t, wrong, vault.ErrStale)
+				s.importRefuses(t, wrong, vault.ErrConflict, row("t1", email, "ann", 1))
+				s.importRefuses(t, wrong, vault.ErrConflict, row("t1", email, "ann"))
+				s.importRefuses(t, wrong, vault.ErrConflict)
 			}
 			s.imports(t, v, row("t1", email, "ann", 1))
 		}},
 
-	{Rule{"imports/needs-the-keys", "ImportTokens is ErrUnknownKey if a row with fingerprints lacks one of a version that is required, and ErrKeyRetired if one is sealed under a version that is retired."}, 0,
+	{Rule{"imports/needs-the-keys", "ImportTokens is ErrUnknownKey if a row with fingerprints lacks one of a version that is required, and ErrRetired if one is sealed under a version that is retired."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			s.registers(t, vault.FingerprintKey, 1, 2)
-			s.registers(t, vault.SealKey, 1, 2)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
+			s.registers(t, keyring.SealKey, 1, 2)
 			there := row("t1", email, "ann", 1)
 			s.adds(t, v, there)
 			s.requires(t, 2)
-			s.retires(t, vault.SealKey, 2, 0)
-			s.importRefuses(t, v, vault.ErrUnknownKey, row("t2", email, "bea", 1, 2), row("t3", email, "cleo", 1))
-			s.importRefuses(t, v, vault.ErrUnknownKey, there)
+			s.retires(t, keyring.SealKey, 2, 0)
+			s.importRefuses(t, v, keyring.ErrUnknownKey, row("t2", email, "bea", 1, 2), row("t3", email, "cleo", 1))
+			s.importRefuses(t, v, keyring.ErrUnknownKey, there)
 			sealed := row("t3", email, "cleo", 1, 2)
 			sealed.Sealed.Version = 2
-			s.importRefuses(t, v, vault.ErrKeyRetired, row("t2", email, "bea", 1, 2), sealed)
+			s.importRefuses(t, v, keyring.ErrRetired, row("t2", email, "bea", 1, 2), sealed)
 			s.imports(t, v, row("t2", email, "bea", 2, 1), row("t3", "persons.phone", "cleo"), row("t1", email, "ann", 1, 2))
 			s.hasRow(t, v, row("t1", email, "ann", 1, 2))
 		}},
@@ -198,10 +199,10 @@ var importRules = []rule{
 	{Rule{"imports/ignores-retired-versions", "Fingerprints of a retired version count for nothing and are not stored."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
 			s.requires(t, 2)
 			s.adds(t, v, row("t1", email, "ann", 2, 1), row("t4", email, "eve", 2, 1))
-			s.retires(t, vault.FingerprintKey, 1, 2)
+			s.retires(t, keyring.FingerprintKey, 1, 2)
 			mixed := func(token, old, young string) vault.Row {
 				r := row(token, email, young, 2)
 				r.Fingerprints = append(r.Fingerprints, vault.VersionedFingerprint{Version: 1, Fingerprint: fingerprintOf(1, old)})
@@ -210,7 +211,7 @@ var importRules = []rule{
 			s.imports(t, v, mixed("t2", "ann", "bea"), mixed("t3", "ann", "cleo"), row("t4", email, "eve", 2, 1))
 			require.Equal(t, []string{"t2", "t3"}, s.find(t, v, email, 2, "bea", "cleo"))
 			s.removes(t, 1, 10, 2)
-			s.usage(t, vault.KeyUsage{Rows: 4, Deterministic: 4, Fingerprints: map[int]int{2: 4}, Sealed: map[int]int{1: 4}})
+			s.usage(t, keyring.Usage{Rows: 4, Deterministic: 4, Fingerprints: map[int]int{2: 4}, Sealed: map[int]int{1: 4}})
 		}},
 
 	{Rule{"imports/copies", "Arguments are the receiver's own: ImportTokens copies rows and event."}, 0,

@@ -119,7 +119,7 @@ var importRaceRules = []rule{
 					}
 					errs[i] = s.importing(t, v, vault.AuditEvent{}, row(fmt.Sprint("t", i), email, fmt.Sprint(i), 1))
 				})
-				imported := countOf(t, errs[1:], vault.ErrStale)
+				imported := countOf(t, errs[1:], vault.ErrConflict)
 				if errs[0] == nil {
 					require.Zero(t, imported, "rows of a scope that was left")
 					continue

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // insertRules say what InsertTokens stores.
@@ -17,7 +18,7 @@ var insertRules = []rule{
 			v := s.customers(t)
 			rows := []vault.Row{row("t3", email, "ann", 1, 2), row("t1", "emails", "ann", 2), row("t2", "persons.phone", "bea"), row("T1", email, "bea", 3)}
 			rows[1].CreatedAt = moment(1000)
-			rows[2].Sealed = vault.Sealed{Version: 1<<31 - 1, Ciphertext: []byte{0}}
+			rows[2].Sealed = keyring.Sealed{Version: 1<<31 - 1, Ciphertext: []byte{0}}
 			s.adds(t, v, rows...)
 			for _, r := range rows {
 				s.hasRow(t, v, r)
@@ -80,7 +81,7 @@ var insertRules = []rule{
 	{Rule{"tokens/fingerprints-keep-every-byte", "Fingerprints are compared as 32 bytes: what differs in one bit is another."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			base := vault.Fingerprint{0: 'a', 15: 0, 31: ' '}
+			base := keyring.Fingerprint{0: 'a', 15: 0, 31: ' '}
 			var all []vault.Row
 			l := vault.Lookup{Scope: email, Version: 1}
 			var want []string
@@ -92,7 +93,7 @@ var insertRules = []rule{
 				all, want, l.Fingerprints = append(all, r), append(want, r.Token), append(l.Fingerprints, f)
 			}
 			s.adds(t, v, all...)
-			l.Fingerprints = append(l.Fingerprints, base, vault.Fingerprint{})
+			l.Fingerprints = append(l.Fingerprints, base, keyring.Fingerprint{})
 			require.Equal(t, append(want, "", ""), s.lookUp(t, v, l)[0])
 		}},
 
@@ -137,7 +138,7 @@ var insertRules = []rule{
 			s.adds(t, v, row("t4", email, "ann", 1))
 		}},
 
-	{Rule{"tokens/insert-other-revision", "InsertTokens is ErrStale if the vault's revision is another one, and stores nothing."}, 0,
+	{Rule{"tokens/insert-other-revision", "InsertTokens is ErrConflict if the vault's revision is another one, and stores nothing."}, 0,
 		func(t *testing.T, s *subject) {
 			old := s.customers(t)
 			v := s.changeVault(t, s.changeVault(t, old))
@@ -145,9 +146,9 @@ var insertRules = []rule{
 				wrong := v
 				wrong.Revision = revision
 				_, err := s.insert(t, wrong, row("t1", email, "ann", 1))
-				require.ErrorIs(t, err, vault.ErrStale, "revision %d", revision)
+				require.ErrorIs(t, err, vault.ErrConflict, "revision %d", revision)
 				_, err = s.insert(t, wrong, row("t1", email, "ann"))
-				require.ErrorIs(t, err, vault.ErrStale, "revision %d", revision)
+				require.ErrorIs(t, err, vault.ErrConflict, "revision %d", revision)
 			}
 			require.Empty(t, s.dump(t, v))
 			s.adds(t, v, row("t1", email, "ann", 1))

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // keyedInsertRules say what InsertTokens has to do with the keys that the store knows.
@@ -14,49 +15,49 @@ var keyedInsertRules = []rule{
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
 			s.adds(t, v, row("t1", email, "ann", 1))
-			s.registers(t, vault.FingerprintKey, 1, 2, 3)
-			s.refuses(t, v, vault.ErrUnknownKey, row("t2", email, "bea", 2, 3))
+			s.registers(t, keyring.FingerprintKey, 1, 2, 3)
+			s.refuses(t, v, keyring.ErrUnknownKey, row("t2", email, "bea", 2, 3))
 			s.adds(t, v, row("t2", email, "bea", 1))
 			s.requires(t, 3)
-			s.refuses(t, v, vault.ErrUnknownKey, row("t3", email, "cleo", 1, 3), row("t4", email, "dora", 1, 2))
-			s.refuses(t, v, vault.ErrUnknownKey, row("t3", email, "cleo", 3))
-			s.refuses(t, v, vault.ErrUnknownKey, row("t3", email, "ann", 1))
+			s.refuses(t, v, keyring.ErrUnknownKey, row("t3", email, "cleo", 1, 3), row("t4", email, "dora", 1, 2))
+			s.refuses(t, v, keyring.ErrUnknownKey, row("t3", email, "cleo", 3))
+			s.refuses(t, v, keyring.ErrUnknownKey, row("t3", email, "ann", 1))
 			s.gives(t, v, []string{"t3", "t1", "t5"}, row("t3", email, "cleo", 1, 3), row("t4", email, "ann", 3, 1), row("t5", email, "dora", 3, 2, 1))
 		}},
 
 	{Rule{"tokens/insert-random-needs-no-version", "Rows without fingerprints need none, whatever is required."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
 			s.requires(t, 2)
 			s.adds(t, v, row("t1", email, "ann"), row("t2", email, "bea", 1, 2))
-			s.refuses(t, v, vault.ErrUnknownKey, row("t3", email, "ann"), row("t4", email, "cleo", 1))
+			s.refuses(t, v, keyring.ErrUnknownKey, row("t3", email, "ann"), row("t4", email, "cleo", 1))
 		}},
 
 	{Rule{"tokens/insert-in-every-organization", "Keys belong to the installation: what is required or retired is so for all organizations."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.FingerprintKey, 1, 2)
-			s.registers(t, vault.SealKey, 1, 2)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
+			s.registers(t, keyring.SealKey, 1, 2)
 			s.requires(t, 2)
-			s.retires(t, vault.SealKey, 2, 0)
+			s.retires(t, keyring.SealKey, 2, 0)
 			for _, v := range []vault.Vault{s.customers(t), s.addVault(t, newVault(orgB, "customers")), s.addVault(t, newVault("org-c", "c"))} {
-				s.refuses(t, v, vault.ErrUnknownKey, row("t1", email, "ann", 1))
+				s.refuses(t, v, keyring.ErrUnknownKey, row("t1", email, "ann", 1))
 				sealed := row("t1", email, "ann", 1, 2)
 				sealed.Sealed.Version = 2
-				s.refuses(t, v, vault.ErrKeyRetired, sealed)
+				s.refuses(t, v, keyring.ErrRetired, sealed)
 				s.adds(t, v, row("t1", email, "ann", 1, 2))
 			}
 		}},
 
-	{Rule{"tokens/insert-under-a-retired-seal", "InsertTokens is ErrKeyRetired if a row is sealed under a version that is retired, and stores nothing."}, 0,
+	{Rule{"tokens/insert-under-a-retired-seal", "InsertTokens is ErrRetired if a row is sealed under a version that is retired, and stores nothing."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			s.registers(t, vault.SealKey, 1, 2)
-			s.retires(t, vault.SealKey, 2, 1)
+			s.registers(t, keyring.SealKey, 1, 2)
+			s.retires(t, keyring.SealKey, 2, 1)
 			for _, bad := range []vault.Row{row("t2", email, "bea", 1), row("t2", "persons.phone", "bea")} {
 				bad.Sealed.Version = 2
-				s.refuses(t, v, vault.ErrKeyRetired, bad)
-				s.refuses(t, v, vault.ErrKeyRetired, row("t1", email, "ann", 1), bad)
+				s.refuses(t, v, keyring.ErrRetired, bad)
+				s.refuses(t, v, keyring.ErrRetired, row("t1", email, "ann", 1), bad)
 			}
 			s.adds(t, v, row("t1", email, "ann", 1))
 		}},
@@ -64,10 +65,10 @@ var keyedInsertRules = []rule{
 	{Rule{"tokens/insert-ignores-retired-versions", "Fingerprints of a retired version count for nothing, also before they are removed: they neither find a token nor belong to a row of the call."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
 			s.requires(t, 2)
 			s.adds(t, v, row("t1", email, "ann", 1, 2))
-			s.retires(t, vault.FingerprintKey, 1, 2)
+			s.retires(t, keyring.FingerprintKey, 1, 2)
 			mixed := func(token, old, young string) vault.Row {
 				r := row(token, email, young, 2)
 				r.Fingerprints = append([]vault.VersionedFingerprint{{Version: 1, Fingerprint: fingerprintOf(1, old)}}, r.Fingerprints...)
@@ -82,14 +83,14 @@ var keyedInsertRules = []rule{
 	{Rule{"tokens/insert-stores-no-retired-fingerprints", "Fingerprints of a retired version are not stored: not with a new row, and not for a token that is there."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
 			s.requires(t, 2)
 			s.adds(t, v, row("t1", email, "ann", 2, 1), row("t2", email, "bea", 2, 1))
-			s.retires(t, vault.FingerprintKey, 1, 2)
+			s.retires(t, keyring.FingerprintKey, 1, 2)
 			s.removes(t, 1, 10, 2)
 			s.gives(t, v, []string{"t3", "t1"}, row("t3", email, "cleo", 1, 2), row("t4", email, "ann", 1, 2))
 			require.Equal(t, []string{"", "", ""}, s.find(t, v, email, 1, "ann", "bea", "cleo"))
-			s.usage(t, vault.KeyUsage{Rows: 3, Deterministic: 3, Fingerprints: map[int]int{2: 3}, Sealed: map[int]int{1: 3}})
+			s.usage(t, keyring.Usage{Rows: 3, Deterministic: 3, Fingerprints: map[int]int{2: 3}, Sealed: map[int]int{1: 3}})
 			s.hasRow(t, v, row("t3", email, "cleo", 2))
 		}},
 }

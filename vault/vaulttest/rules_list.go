@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // listRules are the rules of ListRows.
@@ -73,7 +74,7 @@ var deleteRules = []rule{
 			s.hasRow(t, v, bea)
 			require.Equal(t, []string{"t2"}, s.dump(t, v))
 			require.Equal(t, []string{"t2"}, tokensOf(s.list(t, v, "t1", 1)))
-			s.usage(t, vault.KeyUsage{Rows: 1, Deterministic: 1, Fingerprints: map[int]int{1: 1}, Sealed: map[int]int{1: 1}})
+			s.usage(t, keyring.Usage{Rows: 1, Deterministic: 1, Fingerprints: map[int]int{1: 1}, Sealed: map[int]int{1: 1}})
 		}},
 
 	{Rule{"tokens/delete-stores-the-event", "DeleteToken stores the audit event, as its own copy."}, 0,

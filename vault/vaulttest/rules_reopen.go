@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // reopen closes the backend and opens its data again.
@@ -55,12 +56,12 @@ var reopenRules = []rule{
 
 	{Rule{"store/durable-absence", "What is gone stays gone after the process: deleted tokens, which are not given again, removed fingerprints, audit events that were pruned."}, needReopen,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
 			s.requires(t, 2)
 			v := s.customers(t)
 			s.adds(t, v, row("t1", email, "ann", 1, 2), row("t2", email, "bea", 1, 2))
 			s.deletes(t, v, "t1")
-			s.retires(t, vault.FingerprintKey, 1, 2)
+			s.retires(t, keyring.FingerprintKey, 1, 2)
 			s.removes(t, 1, 10, 1)
 			e := filledEvent(orgA, "customers")
 			s.record(t, e)
@@ -77,8 +78,8 @@ var reopenRules = []rule{
 	{Rule{"store/durable-constraints", "What is taken, required or retired stays so after the process: values, tokens, versions and revisions."}, needReopen,
 		func(t *testing.T, s *subject) {
 			x := s.addSample(t)
-			s.registers(t, vault.SealKey, 3)
-			s.retires(t, vault.SealKey, 3, 0)
+			s.registers(t, keyring.SealKey, 3)
+			s.retires(t, keyring.SealKey, 3, 0)
 			s.reopen(t)
 			v := x.vault
 			s.refusesVault(t, newVault(orgA, "customers"), nil, vault.ErrExists)
@@ -86,11 +87,11 @@ var reopenRules = []rule{
 			s.gives(t, v, []string{"t1"}, row("t9", email, "ann", 2, 1))
 			s.takes(t, v, []int{0}, row("t1", email, "cleo", 1, 2))
 			s.importTakes(t, v, []int{0, 1}, row("t9", email, "ann", 2, 1), row("t1", email, "cleo", 1, 2))
-			s.refuses(t, v, vault.ErrUnknownKey, row("t3", email, "cleo", 1))
+			s.refuses(t, v, keyring.ErrUnknownKey, row("t3", email, "cleo", 1))
 			sealed := row("t3", email, "cleo")
 			sealed.Sealed.Version = 3
-			s.refuses(t, v, vault.ErrKeyRetired, sealed)
-			require.Equal(t, x.keys[0], s.register(t, vault.Key{Purpose: vault.FingerprintKey, Version: 1}))
-			require.False(t, s.register(t, newKey(vault.FingerprintKey, 9)).Required)
+			s.refuses(t, v, keyring.ErrRetired, sealed)
+			require.Equal(t, x.keys[0], s.register(t, keyring.Key{Purpose: keyring.FingerprintKey, Version: 1}))
+			require.False(t, s.register(t, newKey(keyring.FingerprintKey, 9)).Required)
 		}},
 }

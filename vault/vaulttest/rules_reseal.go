@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // resealRules say how rows come by ciphertexts of another version.
@@ -28,7 +29,7 @@ var resealRules = []rule{
 
 	{Rule{"rotation/reseal", "Reseal stores To, its own copy, for each row, and returns how many those were; nothing else of a row changes."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.SealKey, 1, 2)
+			s.registers(t, keyring.SealKey, 1, 2)
 			v, foreign := s.customers(t), s.addVault(t, newVault(orgB, "other"))
 			ann, bea, cleo := row("t1", email, "ann", 1, 2), row("t2", email, "bea"), row("t1", "emails", "cleo", 1)
 			s.adds(t, v, ann, bea)
@@ -41,12 +42,12 @@ var resealRules = []rule{
 			s.hasRow(t, v, bea)
 			s.hasRow(t, foreign, cleo)
 			s.reseals(t, 0)
-			s.usage(t, vault.KeyUsage{Rows: 3, Deterministic: 2, Fingerprints: map[int]int{1: 2, 2: 1}, Sealed: map[int]int{1: 1, 2: 2}})
+			s.usage(t, keyring.Usage{Rows: 3, Deterministic: 2, Fingerprints: map[int]int{1: 2, 2: 1}, Sealed: map[int]int{1: 1, 2: 2}})
 		}},
 
 	{Rule{"rotation/reseal-what-is-as-it-was", "Reseal changes a row only if it still has From, version and ciphertext; rows that are not there or were deleted, it leaves out."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.SealKey, 1, 2)
+			s.registers(t, keyring.SealKey, 1, 2)
 			v, other := s.customers(t), s.addVault(t, newVault(orgB, "customers"))
 			ann, bea, gone := row("t1", email, "ann", 1), row("t2", email, "bea", 1), row("t3", email, "gone", 1)
 			s.adds(t, v, ann, bea, gone)
@@ -56,7 +57,7 @@ var resealRules = []rule{
 			ciphertext.Ciphertext[3] ^= 1
 			cut.Ciphertext = cut.Ciphertext[:len(cut.Ciphertext)-1]
 			to := sealedAnew(ann, 2)
-			for _, from := range []vault.Sealed{version, ciphertext, cut, bea.Sealed, {}, {Version: 1}} {
+			for _, from := range []keyring.Sealed{version, ciphertext, cut, bea.Sealed, {}, {Version: 1}} {
 				s.reseals(t, 0, vault.Resealed{Row: id(v, "t1"), From: from, To: to})
 				s.hasRow(t, v, ann)
 			}
@@ -71,18 +72,18 @@ var resealRules = []rule{
 			s.hasRow(t, v, bea)
 		}},
 
-	{Rule{"rotation/reseal-under-a-retired-version", "Reseal is ErrKeyRetired if the version of a To is retired; then it changes nothing."}, 0,
+	{Rule{"rotation/reseal-under-a-retired-version", "Reseal is ErrRetired if the version of a To is retired; then it changes nothing."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.SealKey, 1, 2, 3)
+			s.registers(t, keyring.SealKey, 1, 2, 3)
 			v := s.customers(t)
 			ann, bea := row("t1", email, "ann", 1), row("t2", email, "bea")
 			s.adds(t, v, ann, bea)
-			s.retires(t, vault.SealKey, 3, 0)
+			s.retires(t, keyring.SealKey, 3, 0)
 			for _, order := range [][2]int{{2, 3}, {3, 2}, {3, 3}} {
 				_, err := s.Store.Reseal(t.Context(), []vault.Resealed{
 					{Row: id(v, "t1"), From: ann.Sealed, To: sealedAnew(ann, order[0])}, {Row: id(v, "t2"), From: bea.Sealed, To: sealedAnew(bea, order[1])},
 				})
-				require.ErrorIs(t, err, vault.ErrKeyRetired)
+				require.ErrorIs(t, err, keyring.ErrRetired)
 				s.hasRow(t, v, ann)
 				s.hasRow(t, v, bea)
 			}
@@ -90,7 +91,7 @@ var resealRules = []rule{
 
 	{Rule{"rotation/reseal-many", "Reseal changes 1000 rows in a call, with long ciphertexts among them."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.SealKey, 1, 2)
+			s.registers(t, keyring.SealKey, 1, 2)
 			v := s.customers(t)
 			rows, resealed := make([]vault.Row, 1000), make([]vault.Resealed, 1000)
 			for i := range rows {

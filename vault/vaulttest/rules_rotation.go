@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // fingerprintRotationRules say how rows come by fingerprints of another version, and lose them.
@@ -28,7 +29,7 @@ var fingerprintRotationRules = []rule{
 
 	{Rule{"rotation/add-fingerprints", "AddFingerprints stores a fingerprint of the version for each row: the value is found by it, and the row does not lack it any more."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
 			v, foreign := s.customers(t), s.addVault(t, newVault(orgB, "other"))
 			s.adds(t, v, row("t1", email, "ann", 1), row("t2", email, "bea", 1))
 			s.adds(t, foreign, row("t1", email, "ann", 1), row("t2", "emails", "ann", 1))
@@ -38,24 +39,24 @@ var fingerprintRotationRules = []rule{
 			s.hasRow(t, foreign, row("t2", "emails", "ann", 1, 2))
 			require.Equal(t, []string{"t2"}, tokensOf(s.withoutFingerprint(t, 2)))
 			s.gives(t, v, []string{"t1"}, row("t3", email, "ann", 2, 1))
-			s.usage(t, vault.KeyUsage{Rows: 4, Deterministic: 4, Fingerprints: map[int]int{1: 4, 2: 3}, Sealed: map[int]int{1: 4}})
+			s.usage(t, keyring.Usage{Rows: 4, Deterministic: 4, Fingerprints: map[int]int{1: 4, 2: 3}, Sealed: map[int]int{1: 4}})
 			s.fill(t, 2, nil)
 		}},
 
 	{Rule{"rotation/add-to-rows-that-have-one", "AddFingerprints leaves a row that has a fingerprint of the version as it is."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
 			v := s.customers(t)
 			s.adds(t, v, row("t1", email, "ann", 1, 2))
 			s.fill(t, 2, nil, filling(v, "t1", 2, "changed"), filling(v, "t1", 2, "ann"))
 			s.hasRow(t, v, row("t1", email, "ann", 1, 2))
 			require.Equal(t, []string{""}, s.find(t, v, email, 2, "changed"))
-			s.usage(t, vault.KeyUsage{Rows: 1, Deterministic: 1, Fingerprints: map[int]int{1: 1, 2: 1}, Sealed: map[int]int{1: 1}})
+			s.usage(t, keyring.Usage{Rows: 1, Deterministic: 1, Fingerprints: map[int]int{1: 1, 2: 1}, Sealed: map[int]int{1: 1}})
 		}},
 
 	{Rule{"rotation/add-to-rows-that-are-gone", "AddFingerprints leaves out rows that are not there, or were deleted."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
 			v := s.customers(t)
 			other := s.addVault(t, newVault(orgB, "customers"))
 			s.adds(t, v, row("t1", email, "ann", 1), row("t2", email, "bea", 1))
@@ -69,7 +70,7 @@ var fingerprintRotationRules = []rule{
 
 	{Rule{"rotation/add-refuses-what-is-anothers", "AddFingerprints returns the rows whose fingerprint is another row's of the same scope, stored or of the call; those stay without one, the others get theirs."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
 			v, other := s.customers(t), s.addVault(t, newVault(orgB, "customers"))
 			s.adds(t, v, row("t1", email, "ann", 1, 2), row("t2", email, "bea", 1), row("t3", email, "cleo", 1), row("t4", "emails", "ann", 1))
 			s.adds(t, other, row("t2", email, "ann", 1))
@@ -89,20 +90,20 @@ var fingerprintRotationRules = []rule{
 			require.NotEqual(t, []string{refused[0].Token}, s.find(t, other, email, 2, "twin"))
 		}},
 
-	{Rule{"rotation/add-of-a-retired-version", "AddFingerprints is ErrKeyRetired if the version is retired, and stores nothing."}, 0,
+	{Rule{"rotation/add-of-a-retired-version", "AddFingerprints is ErrRetired if the version is retired, and stores nothing."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
 			v := s.customers(t)
 			s.adds(t, v, row("t1", email, "ann", 1))
-			s.retires(t, vault.FingerprintKey, 2, 1)
+			s.retires(t, keyring.FingerprintKey, 2, 1)
 			_, err := s.Store.AddFingerprints(t.Context(), 2, []vault.RowFingerprint{filling(v, "t1", 2, "ann")})
-			require.ErrorIs(t, err, vault.ErrKeyRetired)
-			s.usage(t, vault.KeyUsage{Rows: 1, Deterministic: 1, Fingerprints: map[int]int{1: 1}, Sealed: map[int]int{1: 1}})
+			require.ErrorIs(t, err, keyring.ErrRetired)
+			s.usage(t, keyring.Usage{Rows: 1, Deterministic: 1, Fingerprints: map[int]int{1: 1}, Sealed: map[int]int{1: 1}})
 		}},
 
 	{Rule{"rotation/add-many", "AddFingerprints stores 1000 fingerprints in a call."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
 			v := s.customers(t)
 			rows, of := make([]vault.Row, 1000), make([]vault.RowFingerprint, 1000)
 			for i := range rows {
@@ -117,7 +118,7 @@ var fingerprintRotationRules = []rule{
 
 	{Rule{"rotation/remove-fingerprints", "RemoveFingerprints removes at most limit fingerprints of a version that is retired, of all organizations, and returns how many; those of other versions stay."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
 			s.requires(t, 2)
 			var all []vault.Row
 			vaults := []vault.Vault{s.customers(t), s.addVault(t, newVault(orgB, "customers"))}
@@ -127,7 +128,7 @@ var fingerprintRotationRules = []rule{
 				all = append(all, r)
 			}
 			s.deletes(t, vaults[1], "t7")
-			s.retires(t, vault.FingerprintKey, 1, 2)
+			s.retires(t, keyring.FingerprintKey, 1, 2)
 			left := 7
 			for _, want := range []int{3, 3, 1, 0} {
 				s.removes(t, 1, 3, want)
@@ -144,16 +145,16 @@ var fingerprintRotationRules = []rule{
 			}
 		}},
 
-	{Rule{"rotation/remove-of-a-version-in-use", "RemoveFingerprints is ErrKeyInUse if the version is not retired, known or not, and removes nothing."}, 0,
+	{Rule{"rotation/remove-of-a-version-in-use", "RemoveFingerprints is ErrInUse if the version is not retired, known or not, and removes nothing."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.FingerprintKey, 1, 2)
-			s.registers(t, vault.SealKey, 2)
-			s.retires(t, vault.SealKey, 2, 0)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
+			s.registers(t, keyring.SealKey, 2)
+			s.retires(t, keyring.SealKey, 2, 0)
 			v := s.customers(t)
 			s.adds(t, v, row("t1", email, "ann", 1, 2, 3))
 			for _, version := range []int{1, 2, 3, 4, 0} {
 				_, err := s.Store.RemoveFingerprints(t.Context(), version, 10)
-				require.ErrorIs(t, err, vault.ErrKeyInUse, "version %d", version)
+				require.ErrorIs(t, err, keyring.ErrInUse, "version %d", version)
 			}
 			s.hasRow(t, v, row("t1", email, "ann", 1, 2, 3))
 		}},

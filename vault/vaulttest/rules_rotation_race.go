@@ -9,16 +9,17 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // rotationRaceRules are about calls at once, on keys and what is under them.
 var rotationRaceRules = []rule{
 	{Rule{"keys/registered-once", "RegisterKey is atomic: of many at once with different values one is stored, and all return that one."}, 0,
 		func(t *testing.T, s *subject) {
-			var keys, stored [16]vault.Key
+			var keys, stored [16]keyring.Key
 			var errs [16]error
 			for i := range keys {
-				keys[i] = vault.Key{Purpose: vault.FingerprintKey, Version: 1, Check: vault.Fingerprint{1, byte(i)}}
+				keys[i] = keyring.Key{Purpose: keyring.FingerprintKey, Version: 1, Check: keyring.Fingerprint{1, byte(i)}}
 			}
 			conformance.Together(len(keys), func(i int) { stored[i], errs[i] = s.Store.RegisterKey(t.Context(), keys[i]) })
 			conformance.NoErrors(t, errs[:])
@@ -34,7 +35,7 @@ var rotationRaceRules = []rule{
 	{Rule{"keys/one-is-first", "Of many fingerprint versions that are registered at once one becomes required."}, 0,
 		func(t *testing.T, s *subject) {
 			var errs [16]error
-			conformance.Together(len(errs), func(i int) { _, errs[i] = s.Store.RegisterKey(t.Context(), newKey(vault.FingerprintKey, 1+i)) })
+			conformance.Together(len(errs), func(i int) { _, errs[i] = s.Store.RegisterKey(t.Context(), newKey(keyring.FingerprintKey, 1+i)) })
 			conformance.NoErrors(t, errs[:])
 			keys, err := s.Store.Keys(t.Context())
 			require.NoError(t, err)
@@ -50,14 +51,14 @@ var rotationRaceRules = []rule{
 
 	{Rule{"keys/one-stays-required", "Of two fingerprint versions that are retired at once, each with the other as its successor, one is."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.FingerprintKey, 1)
+			s.registers(t, keyring.FingerprintKey, 1)
 			for version := 1; version < 20; version++ {
-				s.registers(t, vault.FingerprintKey, version+1)
+				s.registers(t, keyring.FingerprintKey, version+1)
 				s.requires(t, version+1)
 				pair := [2]int{version, version + 1}
 				var errs [2]error
-				conformance.Together(2, func(i int) { errs[i] = s.Store.RetireKey(t.Context(), vault.FingerprintKey, pair[i], pair[1-i]) })
-				if oneWins(t, errs[:], vault.ErrKeyInUse) == 1 {
+				conformance.Together(2, func(i int) { errs[i] = s.Store.RetireKey(t.Context(), keyring.FingerprintKey, pair[i], pair[1-i]) })
+				if oneWins(t, errs[:], keyring.ErrInUse) == 1 {
 					return // the younger one is gone, and there is nothing to go on with
 				}
 			}
@@ -67,28 +68,28 @@ var rotationRaceRules = []rule{
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
 			for version := 1; version <= 16; version++ {
-				s.registers(t, vault.SealKey, version)
-				errs := s.inserting(t, v, version, func() error { return s.Store.RetireKey(t.Context(), vault.SealKey, version, 0) }, func(i int) vault.Row {
+				s.registers(t, keyring.SealKey, version)
+				errs := s.inserting(t, v, version, func() error { return s.Store.RetireKey(t.Context(), keyring.SealKey, version, 0) }, func(i int) vault.Row {
 					r := row(fmt.Sprint("t", version, "-", i), email, "random")
 					r.Sealed.Version = version
 					return r
 				})
-				inserted := countOf(t, errs[1:], vault.ErrKeyRetired)
+				inserted := countOf(t, errs[1:], keyring.ErrRetired)
 				if errs[0] == nil {
 					require.Zero(t, inserted, "rows under a retired version")
 					continue
 				}
-				require.ErrorIs(t, errs[0], vault.ErrKeyInUse)
+				require.ErrorIs(t, errs[0], keyring.ErrInUse)
 				require.Equal(t, len(errs)-1, inserted)
 			}
 		}},
 
 	{Rule{"keys/require-while-inserting", "An insertion without a fingerprint of a version either comes before the version is required, or is refused."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.FingerprintKey, 1)
+			s.registers(t, keyring.FingerprintKey, 1)
 			v := s.customers(t)
 			for version := 2; version <= 12; version++ {
-				s.registers(t, vault.FingerprintKey, version)
+				s.registers(t, keyring.FingerprintKey, version)
 				var have []int // all but this one
 				for older := 1; older < version; older++ {
 					have = append(have, older)
@@ -97,7 +98,7 @@ var rotationRaceRules = []rule{
 					return row(fmt.Sprint("t", version, "-", i), email, fmt.Sprint(version, "-", i), have...)
 				})
 				require.NoError(t, errs[0])
-				inserted := countOf(t, errs[1:], vault.ErrUnknownKey)
+				inserted := countOf(t, errs[1:], keyring.ErrUnknownKey)
 				without := 0
 				for _, r := range s.withoutFingerprint(t, version) {
 					if strings.HasPrefix(r.Token, fmt.Sprint("t", version, "-")) {
@@ -105,13 +106,13 @@ var rotationRaceRules = []rule{
 					}
 				}
 				require.Equal(t, inserted, without)
-				s.refuses(t, v, vault.ErrUnknownKey, row("late", email, "late", have...))
+				s.refuses(t, v, keyring.ErrUnknownKey, row("late", email, "late", have...))
 			}
 		}},
 
 	{Rule{"rotation/add-at-once", "Many that add fingerprints at once, while values are inserted, give each row one, and each fingerprint one row."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
 			v := s.customers(t)
 			const n = 100
 			var of []vault.RowFingerprint
@@ -137,7 +138,7 @@ var rotationRaceRules = []rule{
 			for i := range refused {
 				require.Empty(t, refused[i])
 			}
-			s.usage(t, vault.KeyUsage{Rows: n, Deterministic: n, Fingerprints: map[int]int{1: n, 2: n}, Sealed: map[int]int{1: n}})
+			s.usage(t, keyring.Usage{Rows: n, Deterministic: n, Fingerprints: map[int]int{1: n, 2: n}, Sealed: map[int]int{1: n}})
 			for i := range n {
 				require.Equal(t, []string{fmt.Sprint("t", i)}, s.find(t, v, email, 2, fmt.Sprint(i)))
 			}
@@ -145,7 +146,7 @@ var rotationRaceRules = []rule{
 
 	{Rule{"rotation/reseal-at-once", "Of many that reseal the same rows at once one changes each of them."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.SealKey, 1, 2)
+			s.registers(t, keyring.SealKey, 1, 2)
 			v := s.customers(t)
 			const n = 50
 			var changed [8]int
@@ -172,14 +173,14 @@ var rotationRaceRules = []rule{
 
 	{Rule{"rotation/remove-at-once", "Many that remove fingerprints at once remove each of them once."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
 			s.requires(t, 2)
 			v := s.customers(t)
 			const n = 60
 			for i := range n {
 				s.adds(t, v, row(fmt.Sprint("t", i), email, fmt.Sprint(i), 1, 2))
 			}
-			s.retires(t, vault.FingerprintKey, 1, 2)
+			s.retires(t, keyring.FingerprintKey, 1, 2)
 			var removed [8]int
 			var errs [8]error
 			conformance.Together(len(errs), func(i int) {
@@ -197,7 +198,7 @@ var rotationRaceRules = []rule{
 				total += k
 			}
 			require.Equal(t, n, total)
-			s.usage(t, vault.KeyUsage{Rows: n, Deterministic: n, Fingerprints: map[int]int{2: n}, Sealed: map[int]int{1: n}})
+			s.usage(t, keyring.Usage{Rows: n, Deterministic: n, Fingerprints: map[int]int{2: n}, Sealed: map[int]int{1: n}})
 		}},
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // scanRules say how the scans of a rotation go through the rows of all organizations,
@@ -22,8 +23,8 @@ func scanRules() []rule {
 func scanRulesOf(method, id string, of func(*subject) *scan) []rule {
 	scanRule := func(name, text string, check func(t *testing.T, s *subject, c *scan)) rule {
 		return rule{Rule{id + name, fmt.Sprintf(text, method)}, 0, func(t *testing.T, s *subject) {
-			s.registers(t, vault.FingerprintKey, 1, 2)
-			s.registers(t, vault.SealKey, 1, 2)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
+			s.registers(t, keyring.SealKey, 1, 2)
 			check(t, s, of(s))
 		}}
 	}

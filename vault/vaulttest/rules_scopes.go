@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // scopeRules say what keeps a change of a vault from taking values away from their tokens.
@@ -54,11 +55,11 @@ var scopeRules = []rule{
 
 	{Rule{"vaults/left-scope-after-rotation", "A scope is in use whatever versions the fingerprints of its rows are of."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.registers(t, keyring.FingerprintKey, 1, 2)
 			require.NoError(t, s.Store.RequireKey(t.Context(), 2))
 			v := s.customers(t)
 			s.adds(t, v, row("t1", "a.b", "ann", 1, 2))
-			s.retires(t, vault.FingerprintKey, 1, 2)
+			s.retires(t, keyring.FingerprintKey, 1, 2)
 			s.removes(t, 1, 10, 1)
 			s.refusesVault(t, changed(v), []string{"a.b"}, vault.ErrScopeInUse)
 		}},

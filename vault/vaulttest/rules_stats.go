@@ -9,10 +9,11 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // exactly is the Count of n things that were counted to the end.
-func exactly(n int) vault.Count { return vault.Count{N: n} }
+func exactly(n int) mortise.Count { return mortise.Count{N: n} }
 
 // stats calls Stats.
 func (s *subject) stats(t *testing.T, org string, most int) vault.Stats {
@@ -23,7 +24,7 @@ func (s *subject) stats(t *testing.T, org string, most int) vault.Stats {
 }
 
 // vaultStats calls VaultStats.
-func (s *subject) vaultStats(t *testing.T, v vault.Vault, most int) vault.VaultStats {
+func (s *subject) vaultStats(t *testing.T, v vault.Vault, most int) vault.Stats {
 	t.Helper()
 	got, err := s.Store.VaultStats(t.Context(), v.Organization, v.ID, most)
 	require.NoError(t, err, "VaultStats of %q up to %d", v.ID, most)
@@ -47,7 +48,7 @@ func (s *subject) has(t *testing.T, v vault.Vault, tokens, deleted int) {
 	t.Helper()
 	n, gone := exactly(tokens), exactly(deleted)
 	require.Equal(t, vault.Stats{Vaults: exactly(1), Tokens: n, Deleted: gone}, s.stats(t, v.Organization, 100))
-	require.Equal(t, vault.VaultStats{Tokens: n, Deleted: gone}, s.vaultStats(t, v, 100))
+	require.Equal(t, vault.Stats{Tokens: n, Deleted: gone}, s.vaultStats(t, v, 100))
 	require.Equal(t, vault.AllStats{Vaults: exactly(1), Tokens: n, Deleted: gone}, s.all(t, 1, 100))
 }
 
@@ -123,9 +124,9 @@ var statsRules = []rule{
 				seconds = append(seconds, add(newVault(text, text), 1, i%2))
 			}
 			for i, text := range hard {
-				want := vault.VaultStats{Tokens: exactly(i), Deleted: exactly(i % 3)}
+				want := vault.Stats{Tokens: exactly(i), Deleted: exactly(i % 3)}
 				require.Equal(t, want, s.vaultStats(t, firsts[i], 1000), "%q", text)
-				want = vault.VaultStats{Tokens: exactly(1), Deleted: exactly(i % 2)}
+				want = vault.Stats{Tokens: exactly(1), Deleted: exactly(i % 2)}
 				require.Equal(t, want, s.vaultStats(t, seconds[i], 1000), "%q", text)
 				both := vault.Stats{Vaults: exactly(2), Tokens: exactly(i + 1), Deleted: exactly(i%3 + i%2)}
 				require.Equal(t, both, s.stats(t, text, 1000), "%q", text)
@@ -153,7 +154,7 @@ var statsRules = []rule{
 				tokens, deleted := mortise.CountUpTo(5, most), mortise.CountUpTo(4, most)
 				want := vault.Stats{Vaults: mortise.CountUpTo(2, most), Tokens: tokens, Deleted: deleted}
 				require.Equal(t, want, s.stats(t, orgA, most), "up to %d", most)
-				require.Equal(t, vault.VaultStats{Tokens: tokens, Deleted: deleted}, s.vaultStats(t, v, most), "up to %d", most)
+				require.Equal(t, vault.Stats{Tokens: tokens, Deleted: deleted}, s.vaultStats(t, v, most), "up to %d", most)
 				all := vault.AllStats{Vaults: mortise.CountUpTo(3, most), Tokens: tokens, Deleted: deleted}
 				require.Equal(t, all, s.all(t, 1, most), "up to %d", most)
 			}
@@ -175,7 +176,7 @@ var statsRules = []rule{
 			}
 			s.deletes(t, last, "t0")
 			s.deletes(t, last, "t2")
-			check := func(what string, want, most int, got vault.Count) {
+			check := func(what string, want, most int, got mortise.Count) {
 				t.Helper()
 				require.LessOrEqual(t, got.N, min(want, most), "%s up to %d", what, most)
 				if got.N != want {
@@ -205,7 +206,7 @@ var statsRules = []rule{
 				s.adds(t, v, row(fmt.Sprint("t", i), email, fmt.Sprint(i), 1))
 			}
 			look := func(i int) error {
-				var live, deleted vault.Count
+				var live, deleted mortise.Count
 				var err error
 				switch i % 3 {
 				case 0:
@@ -213,7 +214,7 @@ var statsRules = []rule{
 					got, err = s.Store.Stats(t.Context(), orgA, 1000)
 					live, deleted = got.Tokens, got.Deleted
 				case 1:
-					var got vault.VaultStats
+					var got vault.Stats
 					got, err = s.Store.VaultStats(t.Context(), orgA, v.ID, 1000)
 					live, deleted = got.Tokens, got.Deleted
 				case 2:
@@ -251,8 +252,8 @@ var statsAllRules = []rule{
 			"version than the given one, and the fingerprints of retired versions.",
 	}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.SealKey, 2, 1, 4)
-			s.registers(t, vault.FingerprintKey, 2, 1, 3, 4)
+			s.registers(t, keyring.SealKey, 2, 1, 4)
+			s.registers(t, keyring.FingerprintKey, 2, 1, 3, 4)
 			s.requires(t, 1)
 			a, b := s.customers(t), s.addVault(t, newVault(orgB, "customers"))
 			sealed := func(r vault.Row, version int) vault.Row {
@@ -261,10 +262,10 @@ var statsAllRules = []rule{
 			}
 			s.adds(t, a, row("t1", email, "ann", 1, 2), sealed(row("t2", email, "bea", 1, 2, 3), 2), row("t3", "persons.phone", "cleo"))
 			s.adds(t, b, sealed(row("t1", email, "ann", 1, 2, 4), 3), sealed(row("t2", "persons.phone", "bea"), 2))
-			s.retires(t, vault.SealKey, 4, 0) // and not the fingerprint key of this number
-			keys := []vault.Key{
-				required(newKey(vault.FingerprintKey, 1)), required(newKey(vault.FingerprintKey, 2)), newKey(vault.FingerprintKey, 3),
-				newKey(vault.FingerprintKey, 4), newKey(vault.SealKey, 1), newKey(vault.SealKey, 2), retired(newKey(vault.SealKey, 4)),
+			s.retires(t, keyring.SealKey, 4, 0) // and not the fingerprint key of this number
+			keys := []keyring.Key{
+				required(newKey(keyring.FingerprintKey, 1)), required(newKey(keyring.FingerprintKey, 2)), newKey(keyring.FingerprintKey, 3),
+				newKey(keyring.FingerprintKey, 4), newKey(keyring.SealKey, 1), newKey(keyring.SealKey, 2), retired(newKey(keyring.SealKey, 4)),
 			}
 			tokens, deleted := 5, 0
 			has := func(rewrap [5]int, remove int) { // rewrap by the version that is asked for
@@ -283,10 +284,10 @@ var statsAllRules = []rule{
 			has([5]int{5, 3, 3, 4, 5}, 0)
 			s.reseals(t, 1, vault.Resealed{Row: id(a, "t1"), From: row("t1", email, "ann").Sealed, To: sealedAnew(row("t1", email, "ann"), 2)})
 			has([5]int{5, 4, 2, 4, 5}, 0)
-			s.retires(t, vault.FingerprintKey, 1, 2)
+			s.retires(t, keyring.FingerprintKey, 1, 2)
 			keys[0] = retired(keys[0])
 			has([5]int{5, 4, 2, 4, 5}, 3)
-			s.retires(t, vault.FingerprintKey, 3, 2)
+			s.retires(t, keyring.FingerprintKey, 3, 2)
 			keys[2] = retired(keys[2])
 			has([5]int{5, 4, 2, 4, 5}, 4)
 			s.deletes(t, a, "t2")

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // uniqueRules say when a value has a token already.
@@ -104,7 +105,7 @@ var uniqueRules = []rule{
 			s.gives(t, v, []string{"t1"}, row("t3", email, "ann", 1, 2, 3))
 			s.hasRow(t, v, bea)
 			s.hasRow(t, v, row("t1", email, "ann", 1, 3))
-			s.usage(t, vault.KeyUsage{Rows: 2, Deterministic: 2, Fingerprints: map[int]int{1: 1, 2: 1, 3: 1}, Sealed: map[int]int{1: 2}})
+			s.usage(t, keyring.Usage{Rows: 2, Deterministic: 2, Fingerprints: map[int]int{1: 1, 2: 1, 3: 1}, Sealed: map[int]int{1: 2}})
 		}},
 }
 
@@ -166,6 +167,6 @@ var takenRules = []rule{
 			s.adds(t, v, row("t1", email, "ann", 1))
 			s.takes(t, v, []int{1}, row("t2", email, "ann", 1, 2), row("t1", email, "bea", 1))
 			require.Equal(t, []string{""}, s.find(t, v, email, 2, "ann"))
-			s.usage(t, vault.KeyUsage{Rows: 1, Deterministic: 1, Fingerprints: map[int]int{1: 1}, Sealed: map[int]int{1: 1}})
+			s.usage(t, keyring.Usage{Rows: 1, Deterministic: 1, Fingerprints: map[int]int{1: 1}, Sealed: map[int]int{1: 1}})
 		}},
 }

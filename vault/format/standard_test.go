@@ -1,4 +1,4 @@
-package vault_test
+package format_test
 
 import (
 	"bytes"
@@ -10,13 +10,14 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // tokenOf returns a token for a value of a format.
-func tokenOf(t testing.TB, formats *vault.Formats, format, value string) (string, error) {
+func tokenOf(t testing.TB, formats *format.Standard, text, value string) (string, error) {
 	t.Helper()
-	requests := []vault.TokenRequest{{Field: vault.Field{Format: format}, Value: vault.NewValue(value)}}
+	requests := []format.Request{{Field: format.Field{Format: text}, Value: keyring.NewValue(value)}}
 	results, err := formats.Tokens(t.Context(), requests)
 	require.NoError(t, err)
 	require.Len(t, results, 1)
@@ -48,7 +49,7 @@ func TestFormats(t *testing.T) {
 		{"email:mail.example.org", "ada@example.com", `^[a-z2-7]{26}@mail\.example\.org$`},
 		{"email", "\"odd\"@xn--bcher-kva.example", `^[a-z2-7]{26}@tokens\.invalid$`},
 	} {
-		formats := new(vault.Formats)
+		formats := new(format.Standard)
 		require.NoError(t, formats.CheckFormat(c.format), c.format)
 		seen := make(map[string]bool)
 		for range 50 {
@@ -63,7 +64,7 @@ func TestFormats(t *testing.T) {
 		}
 		require.Greater(t, len(seen), 45, "%s: tokens are not random", c.format)
 	}
-	other := &vault.Formats{EmailDomain: "tokens.example"}
+	other := &format.Standard{EmailDomain: "tokens.example"}
 	token, err := tokenOf(t, other, "email", "ada@example.com")
 	require.NoError(t, err)
 	require.True(t, strings.HasSuffix(token, "@tokens.example"))
@@ -91,8 +92,8 @@ func TestFormatsRefuseValues(t *testing.T) {
 		{"email", strings.Repeat("a", 65) + "@example.com"},
 		{"email", "ada@" + strings.Repeat("a", 256)},
 	} {
-		_, err := tokenOf(t, new(vault.Formats), c.format, c.value)
-		require.ErrorIs(t, err, vault.ErrFormat, "%s of %q", c.format, c.value)
+		_, err := tokenOf(t, new(format.Standard), c.format, c.value)
+		require.ErrorIs(t, err, format.ErrMismatch, "%s of %q", c.format, c.value)
 		if c.value != "" {
 			require.NotContains(t, err.Error(), c.value)
 		}
@@ -105,8 +106,8 @@ func TestFormatNames(t *testing.T) {
 		"digits:luhn,luhn", "digits:last4,luhn", "digits:last5", "email:", "email:a..b", "email:-a.b", "email:a b", "email:a@b", "email:" + strings.Repeat("a.", 101) + "a",
 		"other", " uuid", "email:" + strings.Repeat("a", 64) + ".example",
 	} {
-		require.Error(t, new(vault.Formats).CheckFormat(wrong), wrong)
-		_, err := tokenOf(t, new(vault.Formats), wrong, "x")
+		require.Error(t, new(format.Standard).CheckFormat(wrong), wrong)
+		_, err := tokenOf(t, new(format.Standard), wrong, "x")
 		require.Error(t, err, wrong)
 	}
 }
@@ -116,7 +117,7 @@ func TestDigitsAreUniform(t *testing.T) {
 	const n = 20000
 	var count [16][10]int
 	for range n {
-		token, err := tokenOf(t, new(vault.Formats), "digits:luhn", "4111111111111111")
+		token, err := tokenOf(t, new(format.Standard), "digits:luhn", "4111111111111111")
 		require.NoError(t, err)
 		for i := range token {
 			count[i][token[i]-'0']++
@@ -135,20 +136,20 @@ func TestDigitsAreUniform(t *testing.T) {
 // A token of digits is never the value, though randomness would have it so.
 func TestDigitsAreNotTheValue(t *testing.T) {
 	random := bytes.NewReader(append(bytes.Repeat([]byte{1}, 6), bytes.Repeat([]byte{2}, 6)...))
-	token, err := tokenOf(t, &vault.Formats{Rand: random}, "digits", "111111")
+	token, err := tokenOf(t, &format.Standard{Rand: random}, "digits", "111111")
 	require.NoError(t, err)
 	require.Equal(t, "222222", token)
 }
 
 func TestFormatsWithoutRandomness(t *testing.T) {
-	for _, format := range []string{"uuid", "prefix:x_", "digits", "email"} {
+	for _, text := range []string{"uuid", "prefix:x_", "digits", "email"} {
 		value := "123456"
-		if format == "email" {
+		if text == "email" {
 			value = "a@b.example"
 		}
-		_, err := tokenOf(t, &vault.Formats{Rand: bytes.NewReader(nil)}, format, value)
-		require.Error(t, err, format)
-		require.NotErrorIs(t, err, vault.ErrFormat)
+		_, err := tokenOf(t, &format.Standard{Rand: bytes.NewReader(nil)}, text, value)
+		require.Error(t, err, text)
+		require.NotErrorIs(t, err, format.ErrMismatch)
 	}
 }
 
@@ -157,16 +158,16 @@ func FuzzFormats(f *testing.F) {
 	for _, seed := range [][2]string{{"", "x"}, {"prefix:a_", ""}, {"digits:luhn,last4", "4111111111111111"}, {"email:example.com", "a@b"}} {
 		f.Add(seed[0], seed[1])
 	}
-	f.Fuzz(func(t *testing.T, format, value string) {
-		formats := new(vault.Formats)
-		token, err := tokenOf(t, formats, format, value)
-		if (formats.CheckFormat(format) != nil) != (err != nil && !errors.Is(err, vault.ErrFormat)) {
-			t.Fatalf("CheckFormat and Token disagree about %q: %v", format, err)
+	f.Fuzz(func(t *testing.T, text, value string) {
+		formats := new(format.Standard)
+		token, err := tokenOf(t, formats, text, value)
+		if (formats.CheckFormat(text) != nil) != (err != nil && !errors.Is(err, format.ErrMismatch)) {
+			t.Fatalf("CheckFormat and Token disagree about %q: %v", text, err)
 		}
 		if err == nil && (token == "" || len(token) > 255 || token == value) {
 			t.Fatalf("a token of %d bytes", len(token))
 		}
-		if err == nil && (format == "" || format == "uuid") {
+		if err == nil && (text == "" || text == "uuid") {
 			require.NoError(t, uuid.Validate(token))
 		}
 	})

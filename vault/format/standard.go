@@ -1,4 +1,4 @@
-package vault
+package format
 
 import (
 	"context"
@@ -13,142 +13,54 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-6363c74e/mortise/internal/name"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// Tokenizer makes the tokens of new values, and knows those that others made.
-//
-// Tokens and CheckTokens take many values at once, of any columns, as many as Limits
-// says. They return an answer for each, in their order. The error of a value is
-// [ErrFormat] or [ErrExhausted]. Any other error of a value, an error of the call, and
-// another number of answers mean that the tokenizer is unavailable: the service fails
-// with [ErrUnavailable]. None of the errors holds a value.
-//
-// A Tokenizer is safe for concurrent use. It keeps nothing of its arguments and changes
-// none; results are the receiver's own.
-type Tokenizer interface {
-	// CheckFormat returns an error that says what a column's Format may be, unless it is
-	// one of these.
-	CheckFormat(format string) error
-
-	// Limits returns the most that one call of Tokens or CheckTokens takes. [New] asks
-	// for it once; it must not change.
-	Limits() BatchLimits
-
-	// Tokens returns a random token for each value that is about to be stored: 1 to 255
-	// bytes of UTF-8, without U+0000. It must not be computable from the value, for it is
-	// what everybody may see. A token that is the value, in whatever case, makes the
-	// tokenizer unavailable. If a token is taken already, or comes twice in a call, the
-	// service asks for another one.
-	//
-	// If a value does not fit the format of its field, its error is a [*FormatError],
-	// which says what would fit, or [ErrFormat] alone. If the format has no further
-	// tokens, its error is [ErrExhausted].
-	Tokens(ctx context.Context, requests []TokenRequest) ([]TokenResult, error)
-
-	// CheckTokens says whether values, and the tokens that they have elsewhere, fit the
-	// format of their field: nil for each pair that fits, else an error as of Tokens. A
-	// token never fits that is its value, in whatever case, with or without space around
-	// it.
-	CheckTokens(ctx context.Context, pairs []TokenPair) ([]error, error)
-}
-
-// TokenRequest asks for a token.
-type TokenRequest struct {
-	Field   Field
-	Value   Value
-	Attempt int // from 0: how often the token before was taken
-}
-
-// TokenResult is what became of a [TokenRequest].
-type TokenResult struct {
-	Token string // if Err is nil
-	Err   error
-}
-
-// TokenPair is a value and the token that it has elsewhere.
-type TokenPair struct {
-	Field Field
-	Value Value
-	Token string
-}
-
-// check returns an error if the token can be no value's, or not this one's, whatever the
-// field is.
-func (p *TokenPair) check() error {
-	if problem := name.Problem(p.Token); problem != "" {
-		return formatError("its token %s", problem)
-	}
-	if isValue(p.Token, p.Value) {
-		return formatError("its token must be another text than the value")
-	}
-	return nil
-}
-
-// isValue reports whether a token is the value itself, in whatever case, and without the
-// space around it: whoever sees such a token sees the value.
-func isValue(token string, v Value) bool {
-	return token == v.Reveal() || strings.EqualFold(strings.TrimSpace(token), strings.TrimSpace(v.Reveal()))
-}
-
-// FormatError is an [ErrFormat] that says what would fit.
-type FormatError struct {
-	// Message says so, and nothing of the value: "an email address is needed". It is
-	// shown to who sent the value, also over HTTP.
-	Message string
-}
-
-// Error says what would fit.
-func (e *FormatError) Error() string { return ErrFormat.Error() + ": " + e.Message }
-
-// Unwrap returns ErrFormat.
-func (e *FormatError) Unwrap() error { return ErrFormat }
-
-func formatError(format string, args ...any) error { return &FormatError{fmt.Sprintf(format, args...)} }
-
-// Formats is the [Tokenizer] that a service uses by default. Its tokens are random. A
+// Standard is the [Tokenizer] that a service uses by default. Its tokens are random. A
 // column's format is one of
 //
 //   - "uuid", or "": a UUID of version 4 (RFC 9562).
-//   - "prefix:NAME_": the prefix, of 1 to 32 letters, digits, - and _, and 26 characters of 130 random bits.
-//   - "digits": as many digits as the value, which must be digits only, 6 to 100 of them.
+//   - "prefix:NAME_": the prefix, of 1 to 32 letters, digits, - and _, and 26
+//     characters of 130 random bits.
+//   - "digits": as many digits as the value, which must be digits only, 6 to 100 of
+//     them.
 //   - "digits:luhn": both value and token pass the Luhn check (ISO/IEC 7812-1 annex B).
-//   - "digits:last4": the token keeps the value's last four digits. "digits:luhn,last4" is both.
-//   - "email": an address with a random local part and the domain of Formats; "email:example.com" with that domain. The value must be an
-//     address.
+//   - "digits:last4": the token keeps the value's last four digits. "digits:luhn,last4"
+//     is both.
+//   - "email": an address with a random local part and the EmailDomain;
+//     "email:example.com" with that domain. The value must be an address.
 //
-// A shape of fewer than 10^6 tokens is refused with [ErrFormat] for the values that have
+// A shape of fewer than 10^6 tokens is refused with [ErrMismatch] for the values that have
 // it: the vault would soon be full, and the tokens could be guessed. A token of digits
 // never equals its value.
 //
-// Tokens that others made fit if they have the shape of those of Formats: a UUID of any
+// Tokens that others made fit if they have the shape of those of Standard: a UUID of any
 // version, in the 36 characters of RFC 9562 section 4, in either case; the prefix and 26
 // letters a to z and digits 2 to 7; as many digits as the value, with the check digit and
 // the last four that the format asks for; an address of the format's domain.
-type Formats struct {
-	EmailDomain string    // of "email"; "" is DefaultEmailDomain
+type Standard struct {
+	EmailDomain string    // of "email"; "" is tokens.invalid, which receives no mail (RFC 2606)
 	Rand        io.Reader // nil is crypto/rand.Reader; must be safe for concurrent use
 }
 
-// DefaultEmailDomain receives no mail, whatever happens (RFC 2606).
-const DefaultEmailDomain = "tokens.invalid"
+const defaultEmailDomain = "tokens.invalid"
 
 // CheckFormat implements [Tokenizer].
-func (t *Formats) CheckFormat(format string) error {
+func (t *Standard) CheckFormat(format string) error {
 	_, err := t.parse(format)
 	return err
 }
 
 // Limits implements [Tokenizer]: there are none.
-func (*Formats) Limits() BatchLimits { return BatchLimits{} }
+func (*Standard) Limits() keyring.Limits { return keyring.Limits{} }
 
 // Tokens implements [Tokenizer].
-func (t *Formats) Tokens(_ context.Context, requests []TokenRequest) ([]TokenResult, error) {
+func (t *Standard) Tokens(_ context.Context, requests []Request) ([]Result, error) {
 	random := t.Rand
 	if random == nil {
 		random = rand.Reader
 	}
-	results := make([]TokenResult, len(requests))
+	results := make([]Result, len(requests))
 	var last parsedFormat
 	for i := range requests {
 		r, result := &requests[i], &results[i]
@@ -157,14 +69,14 @@ func (t *Formats) Tokens(_ context.Context, requests []TokenRequest) ([]TokenRes
 			result.Token, err = f.token(random, r.Value.Reveal())
 		}
 		if err != nil {
-			*result = TokenResult{Err: err}
+			*result = Result{Err: err}
 		}
 	}
 	return results, nil
 }
 
 // CheckTokens implements [Tokenizer].
-func (t *Formats) CheckTokens(_ context.Context, pairs []TokenPair) ([]error, error) {
+func (t *Standard) CheckTokens(_ context.Context, pairs []Pair) ([]error, error) {
 	errs := make([]error, len(pairs))
 	var last parsedFormat
 	for i := range pairs {
@@ -174,7 +86,7 @@ func (t *Formats) CheckTokens(_ context.Context, pairs []TokenPair) ([]error, er
 			err = f.check(p.Value.Reveal(), p.Token)
 		}
 		if err == nil {
-			err = p.check()
+			err = p.Check()
 		}
 		errs[i] = err
 	}
@@ -196,7 +108,7 @@ type parsedFormat struct {
 	form   form
 }
 
-func (p *parsedFormat) parse(t *Formats, format string) (form, error) {
+func (p *parsedFormat) parse(t *Standard, format string) (form, error) {
 	if p.form == nil || p.format != format {
 		f, err := t.parse(format)
 		if err != nil {
@@ -209,7 +121,7 @@ func (p *parsedFormat) parse(t *Formats, format string) (form, error) {
 
 var errFormatName = errors.New(`must be "uuid", "prefix:NAME_", "digits" (or "digits:luhn", "digits:last4", "digits:luhn,last4") or "email" (or "email:DOMAIN")`)
 
-func (t *Formats) parse(format string) (form, error) {
+func (t *Standard) parse(format string) (form, error) {
 	kind, param, hasParam := strings.Cut(format, ":")
 	switch {
 	case format == "", format == "uuid":
@@ -221,10 +133,10 @@ func (t *Formats) parse(format string) (form, error) {
 			return d, nil
 		}
 	case format == "email" && t.EmailDomain == "":
-		return emails(DefaultEmailDomain), nil
+		return emails(defaultEmailDomain), nil
 	case format == "email":
 		if !validDomain(t.EmailDomain) {
-			return nil, errors.New("must name a domain: Formats.EmailDomain is none")
+			return nil, errors.New("must name a domain: Standard.EmailDomain is none")
 		}
 		return emails(t.EmailDomain), nil
 	case kind == "email" && validDomain(param):

@@ -1,4 +1,4 @@
-package vault
+package format
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package vault
+package format
 
 import (
 	"errors"
@@ -66,19 +66,4 @@ func (m Mask) Apply(value string) string {
 		return stars + domain
 	}
 	return string(runes[:m.First]) + stars + string(runes[len(runes)-m.Last:]) + domain
-}
-
-// mask returns how values of the field are masked.
-func (f *Field) mask() Mask {
-	if f.Mask == "" {
-		kind, _, _ := strings.Cut(f.Format, ":")
-		switch kind {
-		case "digits":
-			return Mask{Last: 4}
-		case "email":
-			return Mask{First: 1, Domain: true}
-		}
-	}
-	m, _ := ParseMask(f.Mask) // checked with the schema; a mask that cannot be read hides everything
-	return m
 }

@@ -1,4 +1,4 @@
-package vault_test
+package format_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
 )
 
 func TestMask(t *testing.T) {
@@ -28,12 +28,12 @@ func TestMask(t *testing.T) {
 		{"1*1", "ñandú", "ñ********ú"},
 		{"0*0", "anything", "********"},
 	} {
-		m, err := vault.ParseMask(c.mask)
+		m, err := format.ParseMask(c.mask)
 		require.NoError(t, err, c.mask)
 		require.Equal(t, c.want, m.Apply(c.value), "%s on %s", c.mask, c.value)
 	}
 	for _, wrong := range []string{"4", "**", "a*b", "1*", "*1", "17*0", "0*17", "-1*0", "01*1", "+1*1", "1*@x", "@*1", " 1*1", "1*1*1"} {
-		_, err := vault.ParseMask(wrong)
+		_, err := format.ParseMask(wrong)
 		require.Error(t, err, wrong)
 	}
 }
@@ -44,7 +44,7 @@ func FuzzMask(f *testing.F) {
 	f.Add("1*@", "ada@example.com")
 	f.Add("16*16", "\xff\xfe")
 	f.Fuzz(func(t *testing.T, mask, value string) {
-		m, err := vault.ParseMask(mask)
+		m, err := format.ParseMask(mask)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package vault
+package keyring
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 )
 
 // Keyring holds the keys of a vault service. Package localkeys has one on the standard
@@ -42,11 +41,11 @@ import (
 // The error of a call says that it did nothing, and the error of an item that this item
 // could not be had, while the others were. [ErrUnknownKey] and, as the error of an item
 // of Open, [ErrCorrupt] mean what they say. Every other error means that the keyring is
-// unavailable: then the service fails with [ErrUnavailable], and has stored and shown
+// unavailable: then the service fails with [vault.ErrUnavailable], and has stored and shown
 // nothing of the batch. The same happens if there are not as many results as items, or if
 // one is neither a result nor an error, such as a fingerprint of zeros. An error of a
 // network or a quota must never be ErrCorrupt, for then the service reports the token as
-// damaged. Other errors of this package, such as the [ErrNotFound] of a keyring that is
+// damaged. Other errors of this package, such as the [vault.ErrNotFound] of a keyring that is
 // built on another vault, do not reach the caller as such.
 //
 // The service does not repeat a call, except after [ErrUnknownKey] when Versions has
@@ -63,9 +62,9 @@ type Keyring interface {
 	// the result.
 	Versions(ctx context.Context) (Versions, error)
 
-	// Limits returns the most that one call of Fingerprint, Seal or Open takes. [New]
+	// Limits returns the most that one call of Fingerprint, Seal or Open takes. [vault.New]
 	// asks for it once; it must not change.
-	Limits() BatchLimits
+	Limits() Limits
 
 	// Fingerprint writes a keyed digest of each item's value to dst. If dst is not as
 	// long as items, that is an error. The same version, scope and value always give the
@@ -97,11 +96,19 @@ type Keyring interface {
 	Open(ctx context.Context, items []OpenItem) ([]OpenResult, error)
 }
 
-// BatchLimits are the most that one call of a [Keyring] or a [Tokenizer] takes. Zero,
-// or less, means no bound.
-type BatchLimits struct {
+// Limits are the most that one call of a [Keyring] takes, or of a tokenizer. Zero, or
+// less, means no bound.
+type Limits struct {
 	Items int // how many items
 	Bytes int // of the values or ciphertexts of all items together; a longer item goes alone
+}
+
+// Scope is where a deterministic value has one token: a column group of a vault, or a
+// column that has no group.
+type Scope struct {
+	Organization string
+	Vault        string
+	Name         string // the group, or table.column
 }
 
 // FingerprintItem is a value whose fingerprint is asked for.
@@ -147,13 +154,6 @@ type Versions struct {
 	// Seal is the version that seals. Which further ones are loaded shows when Open is
 	// called.
 	Seal int
-}
-
-// fingerprints returns the primary version and the others.
-func (v *Versions) fingerprints() []int { return append([]int{v.Fingerprint}, v.Lookup...) }
-
-func (v *Versions) equal(other *Versions) bool {
-	return v.Fingerprint == other.Fingerprint && v.Seal == other.Seal && slices.Equal(v.Lookup, other.Lookup)
 }
 
 // Fingerprint is a keyed digest of a value, of 256 bits. It cannot be confirmed without the key, but shows which rows of a scope are of one

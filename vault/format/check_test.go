@@ -1,4 +1,4 @@
-package vault_test
+package format_test
 
 import (
 	"strings"
@@ -6,13 +6,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // checkOf says whether a token of a value fits a format.
-func checkOf(t testing.TB, formats *vault.Formats, format, value, token string) error {
+func checkOf(t testing.TB, formats *format.Standard, text, value, token string) error {
 	t.Helper()
-	pairs := []vault.TokenPair{{Field: vault.Field{Format: format}, Value: vault.NewValue(value), Token: token}}
+	pairs := []format.Pair{{Field: format.Field{Format: text}, Value: keyring.NewValue(value), Token: token}}
 	errs, err := formats.CheckTokens(t.Context(), pairs)
 	require.NoError(t, err)
 	require.Len(t, errs, 1)
@@ -85,34 +86,34 @@ func TestFormatsCheckTokens(t *testing.T) {
 		{"email:" + strings.Repeat("a.", 99) + "aa", email, strings.Repeat("x", 54) + "@" + strings.Repeat("a.", 99) + "aa", ""},
 		{"email:" + strings.Repeat("a.", 99) + "aa", email, strings.Repeat("x", 55) + "@" + strings.Repeat("a.", 99) + "aa", "at most 255 bytes"},
 	} {
-		err := checkOf(t, new(vault.Formats), c.format, c.value, c.token)
+		err := checkOf(t, new(format.Standard), c.format, c.value, c.token)
 		if c.problem == "" {
 			require.NoError(t, err, "%s of %q: %q", c.format, c.value, c.token)
 			continue
 		}
-		require.ErrorIs(t, err, vault.ErrFormat, "%s of %q: %q", c.format, c.value, c.token)
+		require.ErrorIs(t, err, format.ErrMismatch, "%s of %q: %q", c.format, c.value, c.token)
 		require.ErrorContains(t, err, c.problem, "%s of %q: %q", c.format, c.value, c.token)
 		if len(c.value) > 1 && !strings.Contains(c.token, c.value) {
 			require.NotContains(t, err.Error(), c.value)
 		}
 	}
-	own := &vault.Formats{EmailDomain: "tokens.example"}
+	own := &format.Standard{EmailDomain: "tokens.example"}
 	require.NoError(t, checkOf(t, own, "email", email, "x@tokens.example"))
-	require.ErrorIs(t, checkOf(t, own, "email", email, "x"+domain), vault.ErrFormat)
+	require.ErrorIs(t, checkOf(t, own, "email", email, "x"+domain), format.ErrMismatch)
 	err := checkOf(t, own, "other", "x", id)
 	require.Error(t, err)
-	require.NotErrorIs(t, err, vault.ErrFormat, "the column is to blame")
+	require.NotErrorIs(t, err, format.ErrMismatch, "the column is to blame")
 }
 
 // In a batch each is judged by itself, whatever stands beside it.
 func TestFormatsOfABatch(t *testing.T) {
-	formats := new(vault.Formats)
-	var requests []vault.TokenRequest
-	var pairs []vault.TokenPair
-	add := func(format, value, token string) {
-		f := vault.Field{Format: format}
-		requests = append(requests, vault.TokenRequest{Field: f, Value: vault.NewValue(value)})
-		pairs = append(pairs, vault.TokenPair{Field: f, Value: vault.NewValue(value), Token: token})
+	formats := new(format.Standard)
+	var requests []format.Request
+	var pairs []format.Pair
+	add := func(text, value, token string) {
+		f := format.Field{Format: text}
+		requests = append(requests, format.Request{Field: f, Value: keyring.NewValue(value)})
+		pairs = append(pairs, format.Pair{Field: f, Value: keyring.NewValue(value), Token: token})
 	}
 	for range 3 {
 		add("digits", "123456", "654321")
@@ -154,14 +155,14 @@ func FuzzFormatsCheckTokens(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}
-	f.Fuzz(func(t *testing.T, format, value, token string) {
-		formats := new(vault.Formats)
-		made, makeErr := tokenOf(t, formats, format, value)
+	f.Fuzz(func(t *testing.T, text, value, token string) {
+		formats := new(format.Standard)
+		made, makeErr := tokenOf(t, formats, text, value)
 		if makeErr == nil {
-			require.NoError(t, checkOf(t, formats, format, value, made), "a token that was made")
-			require.Error(t, checkOf(t, formats, format, made, made), "equal to its value")
+			require.NoError(t, checkOf(t, formats, text, value, made), "a token that was made")
+			require.Error(t, checkOf(t, formats, text, made, made), "equal to its value")
 		}
-		err := checkOf(t, formats, format, value, token)
+		err := checkOf(t, formats, text, value, token)
 		if err != nil {
 			return
 		}
