@@ -1,6 +1,10 @@
 package audiosearch
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/seed-6363c74e/mortise"
+)
 
 // Backend is what a [Service] stands on: what keeps its data, and what hands out its
 // jobs. The databases in package storage fill one, as in
@@ -15,7 +19,7 @@ type Backend struct {
 
 	// Queue hands out the jobs of runs. If it shares the Store's transactions
 	// ([mortise.Sharer]), a run and its job are stored as one.
-	Queue Queue
+	Queue mortise.Queue
 }
 
 // validate says what is missing.

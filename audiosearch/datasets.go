@@ -70,17 +70,15 @@ func (s *Service) DeleteDataset(ctx context.Context, org string, by Actor, id st
 	return unavailable("delete a dataset", err)
 }
 
-// MaxVideos is how many videos one PutVideos takes.
-const MaxVideos = 1000
-
-// PutVideos adds videos to a dataset, or replaces those of the same IDs, all or none. A
+// PutVideos adds videos to a dataset, or replaces those of the same IDs, all or none, at
+// most [MaxPageSize]. A
 // video whose path changes loses its scores; one whose path stays keeps them, until
 // [Service.Ingest] sees that the file has changed. Nothing is opened: a video is scored
 // by Ingest, or by the first run that needs it.
 func (s *Service) PutVideos(ctx context.Context, org string, by Actor, dataset string, videos ...Video) error {
 	var p problems
-	if len(videos) > MaxVideos {
-		p.add("videos", ProblemInvalid, "must be at most %d at a time", MaxVideos)
+	if len(videos) > MaxPageSize {
+		p.add("videos", ProblemInvalid, "must be at most %d at a time", MaxPageSize)
 		return p.err()
 	}
 	seen := make(map[string]bool, len(videos))

@@ -23,10 +23,9 @@ var (
 	ErrVideoNotFound = notFound("audiosearch: no such video")
 	// ErrRunNotFound: there is no such run, or it belongs to another organization.
 	ErrRunNotFound = notFound("audiosearch: no such run")
-	// ErrExists: the organization has a dataset of this ID already.
-	ErrExists = errors.New("audiosearch: the dataset exists already")
-	// ErrRunExists: a run of this ID exists already; the service picks another.
-	ErrRunExists = errors.New("audiosearch: the run exists already")
+	// ErrExists: the organization has a dataset of this ID already. A backend says it of a
+	// run, too; the service takes another ID then.
+	ErrExists = errors.New("audiosearch: the ID is taken already")
 	// ErrTooManyRuns: the organization has as many runs that have not ended as it may
 	// have ([Options.MaxWaiting]). Start again when some have ended.
 	ErrTooManyRuns = errors.New("audiosearch: too many runs have not ended")
@@ -45,8 +44,6 @@ var (
 	ErrIncomplete = errors.New("audiosearch: the file is not complete")
 	// ErrNotScored: the video has no scores of the model yet. Ingest it.
 	ErrNotScored = errors.New("audiosearch: the video is not scored yet")
-	// ErrCancelled: the run was cancelled.
-	ErrCancelled = errors.New("audiosearch: the run was cancelled")
 	// ErrDeleted: the organization was deleted ([Service.DeleteOrganization]).
 	ErrDeleted = errors.New("audiosearch: the organization was deleted, " +
 		"and its ID is not given again; use another ID")
@@ -200,7 +197,7 @@ func (p *problems) err() error {
 
 // sentinels are the errors of a store or a scorer that mean what they say.
 var sentinels = []error{
-	ErrDatasetNotFound, ErrVideoNotFound, ErrRunNotFound, ErrExists, ErrRunExists, ErrConflict, ErrNotScored, ErrUnavailable,
+	ErrDatasetNotFound, ErrVideoNotFound, ErrRunNotFound, ErrExists, ErrConflict, ErrNotScored, ErrUnavailable,
 	ErrTooManyRuns, ErrFinished, ErrDeleted, ErrNotFound,
 }
 

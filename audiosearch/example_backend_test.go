@@ -44,7 +44,7 @@ func ExampleDatasets() {
 	_, err := datasets.Dataset(ctx, "another", "d")
 	fmt.Println(err)
 	// Output:
-	// audiosearch: the dataset exists already
+	// audiosearch: the ID is taken already
 	// audiosearch: no such dataset
 }
 
@@ -254,7 +254,7 @@ func ExampleTxStore() {
 	}, held[0]))
 	fmt.Println(db.Jobs().Remove(ctx, held[0], false))
 	// Output:
-	// audiosearch: the run exists already
+	// audiosearch: the ID is taken already
 	// 1 audiosearch/"acme"/7
 	// mortise: the lease is lost
 }
@@ -263,7 +263,7 @@ func ExampleTxStore() {
 func ExampleQueue() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
-	var queue audiosearch.Queue = db.Queue(nil)
+	var queue mortise.Queue = db.Queue(nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	run := audiosearch.Run{Organization: "acme", ID: 7}
 	check(queue.Enqueue(ctx, run.Job()))

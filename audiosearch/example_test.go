@@ -254,24 +254,11 @@ func ExampleService_Top() {
 	// Shout true <nil>
 }
 
-// Segments that follow each other are one place for whoever listens.
-func ExampleMerge() {
-	service, done := newService(audiosearch.Options{}, "440", "0")
-	defer done()
-	found, err := service.Search(context.Background(), "acme", "ada", audiosearch.Query{Dataset: "d", Class: "Shout", MinScore: 0.5})
-	check(err)
-	for _, p := range audiosearch.Merge(found.Results) {
-		fmt.Println(p.Best.VideoID, p.Start, "to", p.End, "of", p.Segments, "segments")
-	}
-	// Output:
-	// file0 0s to 3s of 3 segments
-}
-
 // Progress comes as events, for a bar or for metrics.
 func ExampleObserver() {
-	watch := audiosearch.ObserverFunc(func(_ context.Context, o audiosearch.Observation) {
+	watch := func(_ context.Context, o audiosearch.Observation) {
 		fmt.Println(o.Kind, o.Video, o.Position, "of", o.Length, o.Err)
-	})
+	}
 	service, done := newService(audiosearch.Options{Observer: watch}, "440")
 	defer done()
 	_, err := service.Ingest(context.Background(), "acme", "", "d")
@@ -384,9 +371,9 @@ func ExampleService_ListVideos() {
 	err = service.PutVideos(ctx, "acme", "ada", "talks",
 		audiosearch.Video{ID: "keynote", Path: "1.mp4"}, audiosearch.Video{ID: "closing", Path: "2.mp4"}, audiosearch.Video{ID: "panel", Path: "3.mp4"})
 	check(err)
-	page, err := service.ListVideos(ctx, "acme", "talks", audiosearch.VideoQuery{Limit: 2})
+	page, err := service.ListVideos(ctx, "acme", "talks", audiosearch.Paging{Limit: 2})
 	check(err)
-	for _, v := range page.Videos {
+	for _, v := range page.Items {
 		fmt.Println(v.ID, v.Path)
 	}
 	fmt.Println("the next page begins behind", page.Next)

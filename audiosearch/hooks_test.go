@@ -84,7 +84,7 @@ func (h *hooks) Moderate(_ context.Context, _ string, results []audiosearch.Resu
 	return make([]float64, len(results)), nil
 }
 
-func (h *hooks) Observe(context.Context, audiosearch.Observation) { h.call("Observe") }
+func (h *hooks) observe(context.Context, audiosearch.Observation) { h.call("Observe") }
 
 func (h *hooks) Inject(_ context.Context, carrier map[string]string) {
 	carrier["traceparent"] = "00"
@@ -108,7 +108,7 @@ func hookedRig(t *testing.T, broken string) (*rig, *hooks, *lockedBuffer) {
 	log := slog.New(slog.NewTextHandler(logged, nil))
 	r.Service, err = audiosearch.New(audiosearch.Backend{Store: r.db.AudioSearch().Store, Queue: r.db.Queue(&mortise.LeaseOptions{Logger: log})}, &audiosearch.Options{
 		Scorers: []audiosearch.Scorer{h},
-		Media:   h, Files: h, Moderator: h, Observer: h, Tracer: h, Logger: log,
+		Media:   h, Files: h, Moderator: h, Observer: h.observe, Tracer: h, Logger: log,
 	})
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.Service, &audiosearch.WorkerOptions{

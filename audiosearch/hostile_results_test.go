@@ -128,7 +128,7 @@ func TestResultsShareMetadata(t *testing.T) {
 	for name, results := range ways {
 		found := results()
 		require.Len(t, found, 2)
-		copied := audiosearch.CloneResults(found)
+		copied := audiosearch.Run{Results: found}.Clone().Results
 		found[0].Metadata["k"] = metadata.Int(2)
 		assert.Equal(t, metadata.Int(2), found[1].Metadata["k"], name)
 		for _, others := range [][]audiosearch.Result{copied, results()} {

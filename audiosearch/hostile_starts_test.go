@@ -40,7 +40,7 @@ func TestMoreThanAPage(t *testing.T) {
 	assert.Len(t, run.Results, n)
 	assert.Equal(t, []int{n, n}, []int{run.Done, run.Total})
 	assert.Equal(t, audiosearch.Ingested{Unchanged: n}, r.ingest())
-	for len(videos) <= audiosearch.MaxVideos {
+	for len(videos) <= audiosearch.MaxPageSize {
 		videos = append(videos, audiosearch.Video{ID: fmt.Sprintf("v%04d", len(videos)), Path: "file"})
 	}
 	var invalid *audiosearch.ValidationError
@@ -190,7 +190,7 @@ func (h hookedRuns) CreateRun(ctx context.Context, r audiosearch.Run, most int) 
 
 // hookedQueue calls a function after Enqueue.
 type hookedQueue struct {
-	audiosearch.Queue
+	mortise.Queue
 	queued func(mortise.Job)
 }
 

@@ -232,7 +232,7 @@ func TestGoneDuringRanking(t *testing.T) {
 
 // pickyQueue refuses one job; at first, all of them.
 type pickyQueue struct {
-	audiosearch.Queue
+	mortise.Queue
 	refused atomic.Int64
 	picky   atomic.Bool
 }
@@ -321,11 +321,11 @@ func TestFirstMediaDoesNotBeginAgain(t *testing.T) {
 // TestObserverEndsItsGoroutine: nobody waits for ever.
 func TestObserverEndsItsGoroutine(t *testing.T) {
 	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
-		o.Observer = audiosearch.ObserverFunc(func(_ context.Context, o audiosearch.Observation) {
+		o.Observer = func(_ context.Context, o audiosearch.Observation) {
 			if o.Kind == audiosearch.KindIngested {
 				panicOrExit()
 			}
-		})
+		}
 	})
 	r.video("a", 3000, nil, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)

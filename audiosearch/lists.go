@@ -7,35 +7,25 @@ import (
 	"iter"
 )
 
-// DatasetQuery selects datasets of one organization. The zero value selects all.
-type DatasetQuery struct {
-	// After is the ID that the page begins behind, whether or not there is such a
-	// dataset; "" for the first page.
+// Paging selects a page of a list that is ordered by ID (as bytes). The zero value is the
+// first page.
+type Paging struct {
+	// After is the ID that the page begins behind, whether or not it is there; "" for the
+	// first page.
 	After string
 
-	// Limit is how many datasets a page may hold: 0 for 50, at most MaxPageSize.
+	// Limit is how many the page may hold: 0 for 50, at most MaxPageSize.
 	Limit int
 }
 
-// DatasetPage is a stretch of the list of an organization's datasets, by ID (as bytes).
-type DatasetPage struct {
-	Datasets []Dataset
-	Next     string // the next page's DatasetQuery.After; "" if this is the last one
+// Page is a page of a list of datasets or of videos.
+type Page[T Dataset | Video] struct {
+	Items []T
+	Next  string // the next page's Paging.After; "" if this is the last one
 }
 
-// VideoQuery selects videos of one dataset. Its fields are as in [DatasetQuery].
-type VideoQuery struct {
-	After string
-	Limit int
-}
-
-// VideoPage is a stretch of the list of a dataset's videos, by ID (as bytes).
-type VideoPage struct {
-	Videos []Video // with their metadata
-	Next   string  // the next page's VideoQuery.After; "" if this is the last one
-}
-
-// MaxPageSize bounds the Limit of DatasetQuery, VideoQuery and RunQuery.
+// MaxPageSize bounds the Limit of Paging and RunQuery, and how many videos
+// [Service.PutVideos] takes at a time.
 const MaxPageSize = 1000
 
 const (
@@ -45,8 +35,8 @@ const (
 
 // ListDatasets returns a page of the organization's datasets, by ID. Errors are
 // [*ValidationError], for a Limit outside 0 to [MaxPageSize], and [ErrUnavailable].
-func (s *Service) ListDatasets(ctx context.Context, org string, q DatasetQuery) (page DatasetPage, err error) {
-	page.Datasets, page.Next, err = pageByID("list datasets", q.After, q.Limit,
+func (s *Service) ListDatasets(ctx context.Context, org string, p Paging) (page Page[Dataset], err error) {
+	page.Items, page.Next, err = pageByID("list datasets", p,
 		func(after string, limit int) ([]Dataset, error) { return s.store.ListDatasets(ctx, org, after, limit) },
 		func(d *Dataset) string { return d.ID })
 	return page, err
@@ -54,8 +44,8 @@ func (s *Service) ListDatasets(ctx context.Context, org string, q DatasetQuery) 
 
 // ListVideos returns a page of a dataset's videos, by ID. Errors are [*ValidationError],
 // for a Limit outside 0 to [MaxPageSize], [ErrDatasetNotFound] and [ErrUnavailable].
-func (s *Service) ListVideos(ctx context.Context, org, dataset string, q VideoQuery) (page VideoPage, err error) {
-	page.Videos, page.Next, err = pageByID("list videos", q.After, q.Limit,
+func (s *Service) ListVideos(ctx context.Context, org, dataset string, p Paging) (page Page[Video], err error) {
+	page.Items, page.Next, err = pageByID("list videos", p,
 		func(after string, limit int) ([]Video, error) {
 			return s.store.ListVideos(ctx, org, dataset, after, limit)
 		},
@@ -65,15 +55,15 @@ func (s *Service) ListVideos(ctx context.Context, org, dataset string, q VideoQu
 
 // pageByID returns a page of what is listed by ID, and the place of the next one.
 func pageByID[T any](
-	doing, after string, limit int, list func(after string, limit int) ([]T, error), id func(*T) string,
+	doing string, p Paging, list func(after string, limit int) ([]T, error), id func(*T) string,
 ) (items []T, next string, err error) {
-	var p problems
-	p.limit(limit)
-	if err := p.err(); err != nil {
+	var wrong problems
+	wrong.limit(p.Limit)
+	if err := wrong.err(); err != nil {
 		return nil, "", err
 	}
-	limit = cmp.Or(limit, defaultPage)
-	items, err = list(after, limit+1)
+	limit := cmp.Or(p.Limit, defaultPage)
+	items, err = list(p.After, limit+1)
 	switch {
 	case err != nil:
 		return nil, "", unavailable(doing, err)
@@ -94,8 +84,8 @@ func (p *problems) limit(limit int) {
 // the first error; see [Service.ListDatasets].
 func (s *Service) Datasets(ctx context.Context, org string) iter.Seq2[Dataset, error] {
 	return each("", func(after string) ([]Dataset, string, bool, error) {
-		page, err := s.ListDatasets(ctx, org, DatasetQuery{After: after, Limit: pageSize})
-		return page.Datasets, page.Next, page.Next > after, err
+		page, err := s.ListDatasets(ctx, org, Paging{After: after, Limit: pageSize})
+		return page.Items, page.Next, page.Next > after, err
 	})
 }
 
@@ -103,8 +93,8 @@ func (s *Service) Datasets(ctx context.Context, org string) iter.Seq2[Dataset, e
 // first error; see [Service.ListVideos].
 func (s *Service) Videos(ctx context.Context, org, dataset string) iter.Seq2[Video, error] {
 	return each("", func(after string) ([]Video, string, bool, error) {
-		page, err := s.ListVideos(ctx, org, dataset, VideoQuery{After: after, Limit: pageSize})
-		return page.Videos, page.Next, page.Next > after, err
+		page, err := s.ListVideos(ctx, org, dataset, Paging{After: after, Limit: pageSize})
+		return page.Items, page.Next, page.Next > after, err
 	})
 }
 

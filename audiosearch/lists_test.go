@@ -45,7 +45,7 @@ func TestListsByID(t *testing.T) {
 			datasets = append(datasets, id)
 		}
 	}
-	for part := range slices.Chunk(videos, audiosearch.MaxVideos) {
+	for part := range slices.Chunk(videos, audiosearch.MaxPageSize) {
 		require.NoError(t, r.PutVideos(ctx, org, "", "d", part...))
 	}
 	var ids []string
@@ -57,15 +57,15 @@ func TestListsByID(t *testing.T) {
 		page func(after string, limit int) (ids []string, next string, err error)
 	}{
 		"datasets": {datasets, func(after string, limit int) (ids []string, next string, err error) {
-			page, err := r.ListDatasets(ctx, org, audiosearch.DatasetQuery{After: after, Limit: limit})
-			for _, d := range page.Datasets {
+			page, err := r.ListDatasets(ctx, org, audiosearch.Paging{After: after, Limit: limit})
+			for _, d := range page.Items {
 				ids = append(ids, d.ID)
 			}
 			return ids, page.Next, err
 		}},
 		"videos": {ids, func(after string, limit int) (ids []string, next string, err error) {
-			page, err := r.ListVideos(ctx, org, "d", audiosearch.VideoQuery{After: after, Limit: limit})
-			for _, v := range page.Videos {
+			page, err := r.ListVideos(ctx, org, "d", audiosearch.Paging{After: after, Limit: limit})
+			for _, v := range page.Items {
 				ids = append(ids, v.ID)
 			}
 			return ids, page.Next, err
@@ -108,10 +108,10 @@ func TestListsByID(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, gotDatasets, n)
 
-	page, err := r.ListDatasets(ctx, "nobody", audiosearch.DatasetQuery{})
+	page, err := r.ListDatasets(ctx, "nobody", audiosearch.Paging{})
 	require.NoError(t, err)
 	assert.Empty(t, page)
-	_, err = r.ListVideos(ctx, org, "none", audiosearch.VideoQuery{})
+	_, err = r.ListVideos(ctx, org, "none", audiosearch.Paging{})
 	require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
 	_, err = listed(t, r.Videos(ctx, org, "none"))
 	require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)

@@ -10,15 +10,7 @@ import (
 // Observer hears of what the service and its workers do: for metrics, alerts or a
 // progress bar. It is called on the goroutine that did it, after it is done (KindScoring:
 // on one of its own), must be safe for concurrent use, and should return quickly.
-type Observer interface {
-	Observe(ctx context.Context, o Observation)
-}
-
-// ObserverFunc makes an Observer of a function.
-type ObserverFunc func(ctx context.Context, o Observation)
-
-// Observe calls f.
-func (f ObserverFunc) Observe(ctx context.Context, o Observation) { f(ctx, o) }
+type Observer func(ctx context.Context, o Observation)
 
 // Kind is what was done.
 type Kind string
@@ -69,7 +61,7 @@ func (s *Service) observe(ctx context.Context, o Observation) {
 		return
 	}
 	defer hook.Recover(ctx, s.opts.Logger, "the observer", nil) // what was observed is done
-	s.opts.Observer.Observe(ctx, o)
+	s.opts.Observer(ctx, o)
 }
 
 // Tracer carries a trace from the request that starts a run to the worker that carries it

@@ -65,7 +65,7 @@ func (s *Service) checkKeys(ctx context.Context, org string, q *Query, p *proble
 func (s *Service) checkQuery(q *Query) *problems {
 	p := new(problems)
 	if q.Limit == 0 {
-		q.Limit = min(DefaultLimit, s.opts.MaxLimit)
+		q.Limit = min(defaultLimit, s.opts.MaxLimit)
 	}
 	if q.Limit < 0 || q.Limit > s.opts.MaxLimit {
 		p.add("limit", ProblemInvalid, "must be 1 to %d", s.opts.MaxLimit)

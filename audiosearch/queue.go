@@ -8,9 +8,6 @@ import (
 	"github.com/seed-6363c74e/mortise"
 )
 
-// Queue is the queue of the jobs of runs.
-type Queue = mortise.Queue
-
 // JobKind is the kind of the jobs of runs.
 const JobKind = "audiosearch"
 
@@ -29,7 +26,7 @@ func (r *Run) Job() mortise.Job {
 // parseJobID returns the run of a job.
 func parseJobID(id string) (int64, error) {
 	n, err := strconv.ParseInt(id, 10, 64)
-	if err == nil && n >= 1 && n <= MaxRunID && strconv.FormatInt(n, 10) == id {
+	if err == nil && n >= 1 && n <= maxRunID && strconv.FormatInt(n, 10) == id {
 		return n, nil
 	}
 	return 0, fmt.Errorf("audiosearch: %.80q is not the ID of a run's job", id)

@@ -166,7 +166,7 @@ func newRigOn(t *testing.T, db *memory.DB, store audiosearch.Store, change func(
 	return newRigOver(t, db, store, queue, change)
 }
 
-func newRigOver(t *testing.T, db *memory.DB, store audiosearch.Store, queue audiosearch.Queue,
+func newRigOver(t *testing.T, db *memory.DB, store audiosearch.Store, queue mortise.Queue,
 	change func(*audiosearch.Options, *audiosearch.WorkerOptions),
 ) *rig {
 	t.Helper()
@@ -175,7 +175,7 @@ func newRigOver(t *testing.T, db *memory.DB, store audiosearch.Store, queue audi
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, folder.Close()) })
 	logger := slog.New(slog.DiscardHandler)
-	opts := &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}, Media: r.media, Files: folder, Logger: logger, Observer: audiosearch.ObserverFunc(r.observe)}
+	opts := &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}, Media: r.media, Files: folder, Logger: logger, Observer: r.observe}
 	working := &audiosearch.WorkerOptions{Backoff: func(int) time.Duration { return 0 }, Watch: 10 * time.Millisecond}
 	if change != nil {
 		change(opts, working)

@@ -29,11 +29,11 @@ type Query struct {
 	Model string `json:",omitempty"`
 }
 
-// DefaultLimit is how many results a query without a limit gets.
-const DefaultLimit = 40
+// defaultLimit is how many results a query without a limit gets.
+const defaultLimit = 40
 
-// MaxRunID is the greatest ID of a run: 2^53-1, which JavaScript can hold.
-const MaxRunID = 1<<53 - 1
+// maxRunID is the greatest ID of a run: 2^53-1, which JavaScript can hold.
+const maxRunID = 1<<53 - 1
 
 // State is where a run stands.
 type State string
@@ -60,7 +60,7 @@ const (
 // Run is a search in the background.
 type Run struct {
 	Organization string
-	ID           int64 // 1 to MaxRunID, not to be guessed
+	ID           int64 // 1 to 2^53-1, not to be guessed
 	Actor        Actor
 	Query        Query
 
@@ -101,12 +101,12 @@ type Run struct {
 func (r Run) Clone() Run {
 	r.Query.Filters = slices.Clone(r.Query.Filters)
 	r.Trace = maps.Clone(r.Trace)
-	r.Results = CloneResults(r.Results)
+	r.Results = cloneResults(r.Results)
 	return r
 }
 
-// CloneResults returns a deep copy. Results that share their Metadata share a copy of it.
-func CloneResults(results []Result) []Result {
+// cloneResults returns a deep copy. Results that share their Metadata share a copy of it.
+func cloneResults(results []Result) []Result {
 	results = slices.Clone(results)
 	copies := make(map[uintptr]metadata.Map)
 	for i := range results {
@@ -130,7 +130,7 @@ func CloneResults(results []Result) []Result {
 // and goes out is the caller's to change.
 type Runs interface {
 	// CreateRun stores a run, which names no ResultSet. If there is one of this ID, of
-	// any organization, nothing is stored, and the error is [ErrRunExists]. If the
+	// any organization, nothing is stored, and the error is [ErrExists]. If the
 	// organization has maxWaiting runs or more that have not ended, nothing is stored,
 	// and the error is [ErrTooManyRuns]. However many calls there are at once, no more
 	// pass than there is room for.

@@ -88,7 +88,7 @@ func (s *Service) create(ctx context.Context, r *Run) error {
 		} else {
 			err = s.store.CreateRun(ctx, *r, s.opts.MaxWaiting)
 		}
-		if !errors.Is(err, ErrRunExists) {
+		if !errors.Is(err, ErrExists) {
 			return unavailable("store a run", err)
 		}
 	}
@@ -101,11 +101,14 @@ func (s *Service) newRunID() (int64, error) {
 		if _, err := io.ReadFull(s.opts.Rand, b[:]); err != nil {
 			return 0, err
 		}
-		if id := int64(binary.LittleEndian.Uint64(b[:]) & MaxRunID); id != 0 {
+		if id := int64(binary.LittleEndian.Uint64(b[:]) & maxRunID); id != 0 {
 			return id, nil
 		}
 	}
 }
+
+// errCancelled: the run was cancelled.
+var errCancelled = errors.New("audiosearch: the run was cancelled")
 
 // markTimeout bounds the writing of what became of a run.
 const markTimeout = 5 * time.Second
@@ -289,11 +292,11 @@ func (s *Service) Cancel(ctx context.Context, org string, by Actor, dataset stri
 		Kind: KindCancelled, Organization: org, Dataset: dataset, RunID: id, Actor: by, Class: r.Query.Class,
 	})
 	if r.State == StateTerminated {
-		s.observe(ctx, terminated(&r, ErrCancelled))
+		s.observe(ctx, terminated(&r, errCancelled))
 	}
 	s.mu.Lock()
 	if a, ok := s.running[id]; ok {
-		a.cancel(ErrCancelled)
+		a.cancel(errCancelled)
 	}
 	s.mu.Unlock()
 	return r, nil

@@ -190,12 +190,12 @@ func (s *Service) rank(ctx context.Context, org string, q *Query, model string, 
 
 // ceilScore returns the least stored score that is not below min.
 func ceilScore(min float64) uint16 {
-	for q := int(min * ScoreUnit); q < ScoreUnit; q++ {
-		if float64(q)/ScoreUnit >= min {
+	for q := int(min * scoreUnit); q < scoreUnit; q++ {
+		if float64(q)/scoreUnit >= min {
 			return uint16(q)
 		}
 	}
-	return ScoreUnit
+	return scoreUnit
 }
 
 // describing makes results of hits.
@@ -229,7 +229,7 @@ func (d *describing) describe(ctx context.Context, hits []Hit) (results []Result
 		start, end := k.scoring.Span(hit.Window)
 		results = append(results, Result{
 			VideoID: hit.Video, Path: k.path, Metadata: d.keep.metadata[hit.Video], Start: start, End: end,
-			Keyframe: k.scoring.keyframe(hit.Video, start), Score: float64(hit.Score) / ScoreUnit,
+			Keyframe: k.scoring.keyframe(hit.Video, start), Score: float64(hit.Score) / scoreUnit,
 		})
 	}
 	return results, complete, d.keep.flush(ctx)
@@ -317,7 +317,7 @@ func (s *Service) moderate(ctx context.Context, org string, q *Query, results []
 		return
 	}
 	answer := make(chan []float64, 1) // a moderator that is left behind must not write where somebody reads
-	asked := CloneResults(results)
+	asked := cloneResults(results)
 	err := watch.Run(ctx, s.opts.Stall, s.opts.Grace, s.panicked(ctx, "the moderator"), func(ctx context.Context, _ func(time.Duration)) error {
 		scores, err := s.opts.Moderator.Moderate(ctx, org, asked)
 		if err == nil && len(scores) != len(asked) {

@@ -114,7 +114,7 @@ func (c *collector) add(rows []Scores, clips int) error {
 			if !(score >= 0 && score <= 1) {
 				return Permanent(fmt.Errorf("the scorer returned a score that is not in [0,1]: %v", score))
 			}
-			c.columns[i] = append(c.columns[i], Quantize(score))
+			c.columns[i] = append(c.columns[i], quantize(score))
 		}
 	}
 	return nil

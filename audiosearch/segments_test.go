@@ -91,30 +91,16 @@ func TestNearestKeyframe(t *testing.T) {
 	assert.Equal(t, Keyframe{"v@2500", 2500 * time.Millisecond}, none.keyframe("v", 2500*time.Millisecond))
 }
 
-func TestImageIDs(t *testing.T) {
-	for _, video := range []string{"a", "a@b", "@", "a@5", "é"} {
-		id := imageID(video, 1700*time.Millisecond)
-		got, at, ok := ParseImageID(id)
-		assert.True(t, ok)
-		assert.Equal(t, video, got)
-		assert.Equal(t, 1700*time.Millisecond, at)
-	}
-	for _, bad := range []string{"", "a", "@5", "a@", "a@-1", "a@x", "a@99999999999999999999", "a@9999999999999"} {
-		_, _, ok := ParseImageID(bad)
-		assert.False(t, ok, bad)
-	}
-}
-
 func TestQuantize(t *testing.T) {
 	nan := float32(0)
 	nan /= nan
-	for score, want := range map[float32]uint16{0: 0, 1: ScoreUnit, 2: ScoreUnit, -1: 0, 0.5: 32768, 1.0 / ScoreUnit: 1} {
-		assert.Equal(t, want, Quantize(score), score)
+	for score, want := range map[float32]uint16{0: 0, 1: scoreUnit, 2: scoreUnit, -1: 0, 0.5: 32768, 1.0 / scoreUnit: 1} {
+		assert.Equal(t, want, quantize(score), score)
 	}
-	assert.Zero(t, Quantize(nan))
-	for q := range ScoreUnit + 1 {
-		require.EqualValues(t, q, Quantize(float32(float64(q)/ScoreUnit)))
-		require.EqualValues(t, q, ceilScore(float64(q)/ScoreUnit), "a score is not below itself")
+	assert.Zero(t, quantize(nan))
+	for q := range scoreUnit + 1 {
+		require.EqualValues(t, q, quantize(float32(float64(q)/scoreUnit)))
+		require.EqualValues(t, q, ceilScore(float64(q)/scoreUnit), "a score is not below itself")
 	}
-	assert.EqualValues(t, 2, ceilScore(1.0001/ScoreUnit))
+	assert.EqualValues(t, 2, ceilScore(1.0001/scoreUnit))
 }

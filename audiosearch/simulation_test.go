@@ -112,7 +112,7 @@ func everyRunEnds(t *testing.T, shares bool) {
 	program := func() (*audiosearch.Service, *audiosearch.Worker) {
 		table := db.Queue(&mortise.LeaseOptions{TTL: 30 * time.Millisecond, Poll: 5 * time.Millisecond,
 			Logger: logger})
-		var queue audiosearch.Queue = table
+		var queue mortise.Queue = table
 		if shares {
 			queue = sharingQueue{table, store}
 		}

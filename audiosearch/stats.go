@@ -7,27 +7,24 @@ import (
 	"github.com/seed-6363c74e/mortise"
 )
 
-// Count is a number that is counted only so far.
-type Count = mortise.Count
-
 // Stats says how much an organization has, and how its runs are doing.
 type Stats struct {
-	Datasets Count
-	Videos   Count // of all its datasets
+	Datasets mortise.Count
+	Videos   mortise.Count // of all its datasets
 
-	Waiting Count // runs for a worker, or for another attempt: PENDING and QUEUED
-	Running Count // runs that a worker has, or had when it died: RUNNING and TERMINATING
+	Waiting mortise.Count // runs for a worker, or for another attempt: PENDING and QUEUED
+	Running mortise.Count // runs that a worker has, or had when it died: RUNNING and TERMINATING
 
 	// Runs that have ended, by their Termination, and are still kept.
-	Succeeded, ClientErrors, InternalErrors Count
+	Succeeded, ClientErrors, InternalErrors mortise.Count
 
 	OldestWaiting time.Time // when the oldest of the waiting runs was created; zero: none waits
 }
 
 // AllStats says what workers have to do, for all organizations together.
 type AllStats struct {
-	Waiting Count // as in Stats
-	Running Count // as in Stats
+	Waiting mortise.Count // as in Stats
+	Running mortise.Count // as in Stats
 
 	// NextDue is the earliest DueAt of the waiting runs; zero: none waits. If it lies in
 	// the past, the workers are late, by the time since then. Otherwise nothing is late:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 )
@@ -19,7 +20,7 @@ func TestStats(t *testing.T) {
 	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
 		o.Now = func() time.Time { return now }
 	})
-	one := audiosearch.Count{N: 1}
+	one := mortise.Count{N: 1}
 	want := audiosearch.Stats{Datasets: one}
 	has := func(open audiosearch.AllStats) {
 		t.Helper()
@@ -36,7 +37,7 @@ func TestStats(t *testing.T) {
 	first := r.start(audiosearch.Query{Class: loud})
 	now = now.Add(time.Second)
 	second := r.start(audiosearch.Query{Class: quiet})
-	want.Waiting, want.OldestWaiting = audiosearch.Count{N: 2}, noon
+	want.Waiting, want.OldestWaiting = mortise.Count{N: 2}, noon
 	has(audiosearch.AllStats{Waiting: want.Waiting, NextDue: noon})
 
 	_, err := r.Cancel(t.Context(), org, "ada", "d", first)
@@ -47,7 +48,7 @@ func TestStats(t *testing.T) {
 	asked := false
 	hook := func(context.Context) error {
 		if !asked {
-			want.Waiting, want.Running, want.OldestWaiting = audiosearch.Count{}, one, time.Time{}
+			want.Waiting, want.Running, want.OldestWaiting = mortise.Count{}, one, time.Time{}
 			has(audiosearch.AllStats{Running: one})
 			asked = true
 		}
@@ -57,7 +58,7 @@ func TestStats(t *testing.T) {
 	r.drain(2)
 	require.True(t, asked)
 	require.Equal(t, audiosearch.Success, r.results(second).Termination)
-	want.Running, want.Succeeded = audiosearch.Count{}, one
+	want.Running, want.Succeeded = mortise.Count{}, one
 	has(audiosearch.AllStats{})
 
 	stats, err := r.Stats(t.Context(), "another")
@@ -69,11 +70,11 @@ func TestStats(t *testing.T) {
 type countless struct{ audiosearch.Store }
 
 func (countless) Stats(_ context.Context, _ string, most int) (audiosearch.Stats, error) {
-	return audiosearch.Stats{Videos: audiosearch.Count{N: most}}, audiosearchtest.ErrInjected
+	return audiosearch.Stats{Videos: mortise.Count{N: most}}, audiosearchtest.ErrInjected
 }
 
 func (countless) StatsAll(_ context.Context, most int) (audiosearch.AllStats, error) {
-	return audiosearch.AllStats{Running: audiosearch.Count{N: most}}, audiosearchtest.ErrInjected
+	return audiosearch.AllStats{Running: mortise.Count{N: most}}, audiosearchtest.ErrInjected
 }
 
 // TestStatsUnavailable: without an answer of the store there is none.

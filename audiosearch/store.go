@@ -104,19 +104,19 @@ func (s *Scoring) Span(i int) (start, end time.Duration) {
 	return start, min((time.Duration(i)*s.Hop + s.Window).Round(time.Millisecond), max(s.Duration, start))
 }
 
-// ScoreUnit is what 1 is in stored scores: they have 16 bits.
-const ScoreUnit = 65535
+// scoreUnit is what 1 is in stored scores: they have 16 bits.
+const scoreUnit = 65535
 
-// Quantize returns the stored form of a score: the nearest multiple of 1/65535. What is
+// quantize returns the stored form of a score: the nearest multiple of 1/65535. What is
 // no number is 0.
-func Quantize(score float32) uint16 {
+func quantize(score float32) uint16 {
 	switch {
 	case !(score > 0): // NaN too
 		return 0
 	case score >= 1:
-		return ScoreUnit
+		return scoreUnit
 	}
-	return uint16(float64(score)*ScoreUnit + 0.5)
+	return uint16(float64(score)*scoreUnit + 0.5)
 }
 
 // ScoreQuery asks for the best segments of a dataset.

@@ -106,7 +106,7 @@ func (s *Service) Top(ctx context.Context, org, dataset, video string, from, to 
 		for c, score := range best {
 			if class := scoring.Classes[c]; !seen[class] {
 				seen[class] = true
-				heard = append(heard, TopClass{class, float64(score) / ScoreUnit})
+				heard = append(heard, TopClass{class, float64(score) / scoreUnit})
 			}
 		}
 	}
@@ -148,19 +148,6 @@ func (s *Service) best(
 // imageID names a picture of a video.
 func imageID(video string, at time.Duration) string {
 	return video + "@" + strconv.FormatInt(at.Milliseconds(), 10)
-}
-
-// ParseImageID returns the video and the time that a [Keyframe.ImageID] names.
-func ParseImageID(id string) (video string, at time.Duration, ok bool) {
-	i := strings.LastIndexByte(id, '@')
-	if i < 1 {
-		return "", 0, false
-	}
-	ms, err := strconv.ParseInt(id[i+1:], 10, 64)
-	if err != nil || ms < 0 || ms > int64(1000*time.Hour/time.Millisecond) {
-		return "", 0, false
-	}
-	return id[:i], time.Duration(ms) * time.Millisecond, true
 }
 
 // validText reports whether a text can be stored everywhere.

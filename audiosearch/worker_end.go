@@ -31,7 +31,7 @@ func (w *Worker) end(
 	switch {
 	case failure == nil:
 		how, message = Success, found.message()
-	case errors.Is(failure, ErrCancelled):
+	case errors.Is(failure, errCancelled):
 		how, message = ClientError, messageCancelled
 	case errors.Is(failure, ErrShutdown):
 		shutdown = true

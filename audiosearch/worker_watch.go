@@ -61,7 +61,7 @@ func (w *Worker) watch(ctx context.Context, r *Run, far *progress, cancel contex
 			cancel(errDrop)
 			return
 		case err == nil && stored.State == StateTerminating:
-			cancel(ErrCancelled)
+			cancel(errCancelled)
 			return
 		}
 		sound := far.sound.progress(time.Now())

@@ -265,9 +265,9 @@ func TestSearchAuthorize(t *testing.T) {
 // The actor of a run is the caller, and observers hear of the requests.
 func TestSearchTellsWhoItWas(t *testing.T) {
 	var actors []string
-	r := newSoundRig(t, nil, &audiosearch.Options{Observer: audiosearch.ObserverFunc(func(_ context.Context, o audiosearch.Observation) {
+	r := newSoundRig(t, nil, &audiosearch.Options{Observer: func(_ context.Context, o audiosearch.Observation) {
 		actors = append(actors, string(o.Kind)+" "+string(o.Actor))
-	})})
+	}})
 	w := r.as("calls editor", "POST", sound, aSearch(``))
 	require.Equal(t, http.StatusOK, w.Code)
 	run := r.run(strings.Trim(strings.TrimPrefix(w.Body.String(), `{"run_id":`), "}"))

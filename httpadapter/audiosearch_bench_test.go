@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -115,7 +116,7 @@ func benchSounds(b *testing.B) (*audiosearch.Service, *httpadapter.Handler, *htt
 	for i := range 1000 {
 		id, at := fmt.Sprintf("call-%04d", i), time.Duration(i)*2*time.Second
 		sink.run.Results = append(sink.run.Results, audiosearch.Result{
-			VideoID: id, Path: "2024/" + id + ".mp4", Start: at, End: at + 10*time.Second, Score: float64(65535-i) / audiosearch.ScoreUnit,
+			VideoID: id, Path: "2024/" + id + ".mp4", Start: at, End: at + 10*time.Second, Score: float64(65535-i) / math.MaxUint16,
 			Metadata: metadata.Map{"site": metadata.String("north"), "title": metadata.String("A call at night"), "year": metadata.Int(2024)},
 			Keyframe: audiosearch.Keyframe{ImageID: id + "@" + strconv.FormatInt(at.Milliseconds(), 10), At: at},
 		})

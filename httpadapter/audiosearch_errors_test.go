@@ -60,7 +60,7 @@ func TestSearchErrorsOfTheService(t *testing.T) {
 		require.Equal(t, want, p)
 		require.True(t, known)
 	}
-	for _, err := range []error{audiosearch.ErrUnavailable, audiosearch.ErrVideoNotFound, audiosearch.ErrRunExists, audiosearch.ErrConflict, errors.ErrUnsupported} {
+	for _, err := range []error{audiosearch.ErrUnavailable, audiosearch.ErrVideoNotFound, audiosearch.ErrExists, audiosearch.ErrConflict, errors.ErrUnsupported} {
 		p, known := audioSearchErrors.classify(err)
 		require.Equal(t, problem{kind: unavailable}, p)
 		require.False(t, known, "the operator is told")

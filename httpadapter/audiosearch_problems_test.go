@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -122,6 +123,10 @@ var problemCases = []problemCase{
 		_, err := folder.Sync(ctx, s, "acme", "", "calls", nil, &folder.SyncOptions{Under: ".."})
 		return err
 	}, "files: must not be nil; " + `under: must be the path of a folder, such as "calls/2024", or empty`, elsewhere},
+	{"a folder for no service", func(ctx context.Context, _ *audiosearch.Service) error {
+		_, err := folder.Sync(ctx, nil, "acme", "", "calls", fstest.MapFS{}, nil)
+		return err
+	}, "service: must not be nil", elsewhere},
 	{"a list of runs", func(ctx context.Context, s *audiosearch.Service) error {
 		_, err := s.ListRuns(ctx, "acme", audiosearch.RunQuery{Limit: 1001, State: "LOST"})
 		return err
@@ -177,6 +182,9 @@ func TestEveryProblemOfTheServiceIsAnswered(t *testing.T) {
 	// No field of which the service may say something is without a case.
 	files, err := filepath.Glob(filepath.Join("..", "audiosearch", "*.go"))
 	require.NoError(t, err)
+	ofFolders, err := filepath.Glob(filepath.Join("..", "audiosearch", "folder", "*.go"))
+	require.NoError(t, err)
+	files = append(files, ofFolders...)
 	named := regexp.MustCompile(
 		`(?:add|item|check|checkName|checkPath)\((?:&?\w+, )?"(\w+)"|Field: "(\w+)"`)
 	found := 0

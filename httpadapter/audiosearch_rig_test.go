@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -122,7 +123,7 @@ func (f *faultySounds) Run(ctx context.Context, org string, id int64) (audiosear
 	if err := f.fails("Run"); err != nil {
 		return audiosearch.Run{}, err
 	}
-	if id < 0 || id > audiosearch.MaxRunID {
+	if id < 0 || id > 1<<53-1 {
 		return audiosearch.Run{}, errors.New("no ID of a run")
 	}
 	return f.memorySounds.Run(ctx, org, id)
@@ -225,7 +226,7 @@ func (r *soundRig) video(id, path, meta string, scores ...float32) {
 	require.NoError(r.t, r.service.PutVideos(r.t.Context(), "acme", "", "calls", audiosearch.Video{ID: id, Path: path, Metadata: m}))
 	tones := make([]uint16, len(scores))
 	for i, score := range scores {
-		tones[i] = audiosearch.Quantize(score)
+		tones[i] = uint16(math.Round(float64(score) * math.MaxUint16))
 	}
 	window, hop := 10*time.Second, 2*time.Second
 	scoring := audiosearch.Scoring{

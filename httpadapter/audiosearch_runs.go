@@ -53,8 +53,12 @@ func (a *audioSearchAdapter) cancelRun(c *call) response {
 	return response{status: http.StatusOK, body: mustJSON(newRunStatus(&run))}
 }
 
-// noRun is the ID of no run.
-const noRun = 0
+// noRun is the ID of no run, and maxRunID the greatest one: 2^53-1, which JavaScript can
+// hold.
+const (
+	noRun    = 0
+	maxRunID = 1<<53 - 1
+)
 
 // ofRun returns the dataset and the run that a request names. What can be no run's ID
 // becomes noRun: whether there is such a dataset comes first.
@@ -62,7 +66,7 @@ func ofRun(r *http.Request) (dataset string, id int64) {
 	dataset = newParams(nil, r).text("dataset_id") // no problem can be noted of a text
 	text := r.PathValue("run_id")
 	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id < 1 || id > audiosearch.MaxRunID || strconv.FormatInt(id, 10) != text { // a run has one address
+	if err != nil || id < 1 || id > maxRunID || strconv.FormatInt(id, 10) != text { // a run has one address
 		return dataset, noRun
 	}
 	return dataset, id

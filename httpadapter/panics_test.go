@@ -221,7 +221,7 @@ func TestPanicsOfServices(t *testing.T) {
 		queue := sounds.db.Queue(&mortise.LeaseOptions{Logger: quiet})
 		searches, err := audiosearch.New(audiosearch.Backend{Store: sounds.store, Queue: queue}, &audiosearch.Options{
 			Scorers: []audiosearch.Scorer{panickyScorer{sounds.scorer, h}}, Logger: quiet,
-			Observer: audiosearch.ObserverFunc(func(context.Context, audiosearch.Observation) { h.call("Observer") }),
+			Observer: func(context.Context, audiosearch.Observation) { h.call("Observer") },
 		})
 		require.NoError(t, err)
 		sounds.handler, err = httpadapter.NewAudioSearch(searches, h, nil)

@@ -34,9 +34,9 @@ func sameTime(t *testing.T, field string, want time.Time, got *time.Time) {
 // sentinels are the errors that say something else than "unavailable".
 func sentinels() []error {
 	return []error{
-		audiosearch.ErrNotFound, audiosearch.ErrDatasetNotFound, audiosearch.ErrVideoNotFound, audiosearch.ErrRunNotFound, audiosearch.ErrExists, audiosearch.ErrRunExists,
+		audiosearch.ErrNotFound, audiosearch.ErrDatasetNotFound, audiosearch.ErrVideoNotFound, audiosearch.ErrRunNotFound, audiosearch.ErrExists,
 		audiosearch.ErrFinished, audiosearch.ErrConflict, audiosearch.ErrFormat, audiosearch.ErrBadMedia,
-		audiosearch.ErrNotScored, mortise.ErrLeaseLost, audiosearch.ErrCancelled,
+		audiosearch.ErrNotScored, mortise.ErrLeaseLost,
 		audiosearch.ErrTooManyRuns, audiosearch.ErrDeleted,
 	}
 }

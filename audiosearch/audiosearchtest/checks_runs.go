@@ -15,7 +15,15 @@ import (
 )
 
 // newRunID returns an ID that no run has.
-func newRunID() int64 { return 1 + rand.Int64N(audiosearch.MaxRunID) }
+// maxRunID is the greatest ID of a run.
+const maxRunID = 1<<53 - 1
+
+// cloneResults returns a deep copy.
+func cloneResults(results []audiosearch.Result) []audiosearch.Result {
+	return audiosearch.Run{Results: results}.Clone().Results
+}
+
+func newRunID() int64 { return 1 + rand.Int64N(maxRunID) }
 
 // plainRun returns a new run with nothing optional in it.
 func plainRun(org string, created time.Duration) audiosearch.Run {
@@ -111,7 +119,7 @@ func (s *subject) createRun(t *testing.T, r audiosearch.Run) audiosearch.Run {
 func (s *subject) putSet(t *testing.T, r audiosearch.Run, results []audiosearch.Result) uuid.UUID {
 	t.Helper()
 	set := uuid.New()
-	own := audiosearch.CloneResults(results)
+	own := cloneResults(results)
 	require.NoError(t, s.Results.PutResultVideos(t.Context(), r.Organization, r.ID, set, videosOf(own)))
 	require.NoError(t, s.Results.PutResults(t.Context(), r.Organization, r.ID, set, own))
 	return set
@@ -185,7 +193,7 @@ func sameRun(t *testing.T, want, got audiosearch.Run) {
 func sameResults(t *testing.T, want, got []audiosearch.Result) {
 	t.Helper()
 	require.Len(t, got, len(want))
-	want, got = audiosearch.CloneResults(want), audiosearch.CloneResults(got)
+	want, got = cloneResults(want), cloneResults(got)
 	for i := range want {
 		if len(want[i].Metadata) == 0 && len(got[i].Metadata) == 0 {
 			want[i].Metadata, got[i].Metadata = nil, nil

@@ -87,7 +87,7 @@ func New(t testing.TB, opts *Options) *Fake {
 		o.Service.Scorers = append(o.Service.Scorers, faults.Scorer(scorer))
 	}
 	o.Service.Now = f.Now
-	o.Service.Observer = &recorder{f, o.Service.Observer}
+	o.Service.Observer = f.recorder(o.Service.Observer)
 	if f.Service, err = audiosearch.New(audiosearch.Backend{Store: faults.Store(db.AudioSearch().Store), Queue: queue}, &o.Service); err != nil {
 		t.Fatalf("audiosearchtest: make the service: %v", err)
 	}
@@ -134,16 +134,13 @@ func (f *Fake) Observations() []audiosearch.Observation {
 }
 
 // recorder is the service's Observer: it keeps what it hears and passes it on.
-type recorder struct {
-	fake *Fake
-	next audiosearch.Observer
-}
-
-func (r *recorder) Observe(ctx context.Context, o audiosearch.Observation) {
-	r.fake.mu.Lock()
-	r.fake.observations = append(r.fake.observations, o)
-	r.fake.mu.Unlock()
-	if r.next != nil {
-		r.next.Observe(ctx, o)
+func (f *Fake) recorder(next audiosearch.Observer) audiosearch.Observer {
+	return func(ctx context.Context, o audiosearch.Observation) {
+		f.mu.Lock()
+		f.observations = append(f.observations, o)
+		f.mu.Unlock()
+		if next != nil {
+			next(ctx, o)
+		}
 	}
 }

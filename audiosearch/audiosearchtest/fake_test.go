@@ -38,7 +38,7 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 	f := audiosearchtest.New(t, &audiosearchtest.Options{
 		Classes: []audiosearch.Class{"Bark", dog},
 		Worker:  audiosearch.WorkerOptions{MaxAttempts: 1},
-		Service: audiosearch.Options{MaxLimit: 7, Observer: audiosearch.ObserverFunc(func(context.Context, audiosearch.Observation) { heard++ })},
+		Service: audiosearch.Options{MaxLimit: 7, Observer: func(context.Context, audiosearch.Observation) { heard++ }},
 	})
 	assert.Equal(t, 7, f.Limits().Results)
 	classes, err := f.Classes(t.Context())

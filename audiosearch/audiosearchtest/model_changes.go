@@ -2,6 +2,7 @@ package audiosearchtest
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -139,7 +140,7 @@ func (r *run) putOutdated() {
 	p := r.place()
 	id := r.video(p)
 	r.say("in %v scores of video %q at another path come too late", p, id)
-	err := r.subject.Scores.PutScoring(r.t.Context(), p.org, p.dataset, id, "elsewhere.mp4", scoring(modelX, 1, "Dog"), [][]uint16{{audiosearch.ScoreUnit}})
+	err := r.subject.Scores.PutScoring(r.t.Context(), p.org, p.dataset, id, "elsewhere.mp4", scoring(modelX, 1, "Dog"), [][]uint16{{math.MaxUint16}})
 	r.sameError("PutScoring", audiosearch.ErrConflict, err)
 }
 

@@ -29,7 +29,7 @@ var resultMutants = []broken{
 	{name: "takes path and metadata from the results", breaks: []string{"results/read"}, mutate: func(m *mutant) {
 		own := make(map[int64][]audiosearch.Result)
 		m.putResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
-			own[run] = audiosearch.CloneResults(results)
+			own[run] = audiosearch.Run{Results: results}.Clone().Results
 			return m.db.PutResults(ctx, org, run, set, results)
 		}
 		m.runResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
@@ -82,7 +82,7 @@ var resultMutants = []broken{
 	{name: "has one set for all runs", breaks: []string{"results/sets-are-apart"}, mutate: func(m *mutant) {
 		put := make(map[uuid.UUID][]audiosearch.Result)
 		m.putResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
-			put[set] = audiosearch.CloneResults(results)
+			put[set] = audiosearch.Run{Results: results}.Clone().Results
 			return m.db.PutResults(ctx, org, run, set, results)
 		}
 		m.runResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {

@@ -205,7 +205,7 @@ var runListMutants = []broken{
 		breaks: []string{"runs/list-pages", "runs/list-matches"}, mutate: func(m *mutant) {
 			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) {
 				if !q.After.IsZero() {
-					q.After.ID = audiosearch.MaxRunID + 1
+					q.After.ID = 1 << 53
 				}
 			})
 		}},

@@ -27,7 +27,7 @@ var runMutants = []broken{
 	{name: "makes runs that are there", breaks: []string{"runs/create-exists", "runs/create-concurrent"}, mutate: func(m *mutant) {
 		m.createRun = func(ctx context.Context, r audiosearch.Run, most int) error {
 			err := m.db.CreateRun(ctx, r, most)
-			if errors.Is(err, audiosearch.ErrRunExists) {
+			if errors.Is(err, audiosearch.ErrExists) {
 				err = m.db.UpdateRun(ctx, r.Organization, r.ID, func(stored *audiosearch.Run) error {
 					*stored = r
 					return nil
@@ -39,7 +39,7 @@ var runMutants = []broken{
 	{name: "looks for a run and then makes it", breaks: []string{"runs/create-concurrent"}, mutate: func(m *mutant) {
 		m.createRun = func(ctx context.Context, r audiosearch.Run, most int) error {
 			if _, err := m.db.Run(ctx, r.Organization, r.ID); err == nil {
-				return audiosearch.ErrRunExists
+				return audiosearch.ErrExists
 			}
 			conformance.Seam()
 			_ = m.db.CreateRun(ctx, r, most)

@@ -3,6 +3,7 @@ package audiosearchtest_test
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,7 +52,7 @@ var searchMutants = []broken{
 	}},
 	{name: "leaves out what is at the least score", breaks: []string{"scores/search-min-score"}, mutate: func(m *mutant) {
 		m.everySearch(func(q *audiosearch.ScoreQuery) {
-			if q.MinScore > 0 && q.MinScore < audiosearch.ScoreUnit {
+			if q.MinScore > 0 && q.MinScore < math.MaxUint16 {
 				q.MinScore++
 			}
 		}, nil)

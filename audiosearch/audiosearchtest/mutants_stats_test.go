@@ -143,7 +143,7 @@ var statsMutants = []broken{
 			m.stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
 				s, err := m.db.Stats(ctx, org, most)
 				if s.Datasets.More {
-					s.Videos = audiosearch.Count{N: 1}
+					s.Videos = mortise.Count{N: 1}
 				}
 				return s, err
 			}

@@ -52,7 +52,7 @@ var txMutants = []broken{
 			}
 		}},
 	{name: "adds the job of a run that is there",
-		breaks: []string{"txstore/exists-adds-nothing"}, mutate: addIf(audiosearch.ErrRunExists)},
+		breaks: []string{"txstore/exists-adds-nothing"}, mutate: addIf(audiosearch.ErrExists)},
 	{name: "adds the job of a run too many",
 		breaks: []string{"txstore/too-many-adds-nothing"}, mutate: addIf(audiosearch.ErrTooManyRuns)},
 	{name: "adds jobs that are there",

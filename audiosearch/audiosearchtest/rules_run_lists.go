@@ -95,7 +95,7 @@ var runListRules = []rule{
 			"stands first.",
 	}, needRuns,
 		func(t *testing.T, s *subject) {
-			want := []int64{audiosearch.MaxRunID, 1 << 52, 1 << 31, 1<<31 - 1, 100, 20, 10, 9, 1}
+			want := []int64{maxRunID, 1 << 52, 1 << 31, 1<<31 - 1, 100, 20, 10, 9, 1}
 			for _, i := range scattered(len(want)) {
 				r := plainRun(orgA, 0)
 				r.ID = want[i]

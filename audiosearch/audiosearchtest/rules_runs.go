@@ -18,7 +18,7 @@ var runRules = []rule{
 			plain := s.createRun(t, plainRun(orgA, 0))
 			full := s.createRun(t, endedRun(orgA, 0))
 			last := plainRun(orgB, time.Microsecond)
-			last.ID = audiosearch.MaxRunID
+			last.ID = maxRunID
 			s.createRun(t, last)
 			for _, r := range []audiosearch.Run{plain, full, last} {
 				s.hasRun(t, r)
@@ -31,7 +31,7 @@ var runRules = []rule{
 			for _, org := range []string{orgA, orgB} {
 				again := plainRun(org, time.Hour)
 				again.ID = want.ID
-				require.ErrorIs(t, s.Runs.CreateRun(t.Context(), again, manyRuns), audiosearch.ErrRunExists)
+				require.ErrorIs(t, s.Runs.CreateRun(t.Context(), again, manyRuns), audiosearch.ErrExists)
 			}
 			s.hasRun(t, want)
 			sameResults(t, want.Results, s.results(t, want))
@@ -56,7 +56,7 @@ var runRules = []rule{
 					s.hasRun(t, runs[i])
 					continue
 				}
-				require.ErrorIs(t, err, audiosearch.ErrRunExists)
+				require.ErrorIs(t, err, audiosearch.ErrExists)
 			}
 			require.Equal(t, 1, created, "calls that created the run")
 		}},

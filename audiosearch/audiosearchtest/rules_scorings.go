@@ -1,6 +1,7 @@
 package audiosearchtest
 
 import (
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -175,7 +176,7 @@ var scoringRules = []rule{
 						func() uint16 { return uint16(random.Uint32()) },
 						func() uint16 { return 0 },
 						func() uint16 { return uint16(i) * 3 },
-						func() uint16 { return []uint16{0, audiosearch.ScoreUnit}[random.IntN(2)] },
+						func() uint16 { return []uint16{0, math.MaxUint16}[random.IntN(2)] },
 					}[c]()
 				}
 			}

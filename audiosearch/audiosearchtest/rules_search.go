@@ -2,6 +2,7 @@ package audiosearchtest
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ var searchRules = []rule{
 		func(t *testing.T, s *subject) {
 			videos := s.withVideos(t, orderedNames...)
 			for _, i := range scattered(len(videos)) {
-				s.score(t, orgA, setA, videos[i], modelX, "7", 500, 1, 500, audiosearch.ScoreUnit)
+				s.score(t, orgA, setA, videos[i], modelX, "7", 500, 1, 500, math.MaxUint16)
 			}
 			var want []string
 			for _, id := range orderedNames {
@@ -66,9 +67,9 @@ var searchRules = []rule{
 		func(t *testing.T, s *subject) {
 			videos := s.withVideos(t, "v", "w")
 			s.score(t, orgA, setA, videos[0], modelX, "7", 10, 20, 30)
-			s.score(t, orgA, setA, videos[1], modelX, "7", 20, audiosearch.ScoreUnit, 0)
+			s.score(t, orgA, setA, videos[1], modelX, "7", 20, math.MaxUint16, 0)
 			all := s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7"})
-			for _, least := range []uint16{0, 1, 10, 11, 20, 21, 30, 31, audiosearch.ScoreUnit - 1, audiosearch.ScoreUnit} {
+			for _, least := range []uint16{0, 1, 10, 11, 20, 21, 30, 31, math.MaxUint16 - 1, math.MaxUint16} {
 				want := slices.DeleteFunc(slices.Clone(all), func(h audiosearch.Hit) bool { return h.Score < least })
 				require.Equal(t, hits(want), hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7", MinScore: least})), "at least %d", least)
 				require.Equal(t, hits(want[min(1, len(want)):min(3, len(want))]),

@@ -12,7 +12,7 @@ import (
 )
 
 // exactly is the Count of n things that were counted to the end.
-func exactly(n int) audiosearch.Count { return audiosearch.Count{N: n} }
+func exactly(n int) mortise.Count { return mortise.Count{N: n} }
 
 // hasStats requires that Stats returns want, where it counts up to most.
 func (s *subject) hasStats(t *testing.T, org string, most int, want audiosearch.Stats) {
@@ -36,16 +36,16 @@ func (s *subject) hasStatsAll(t *testing.T, most int, want audiosearch.AllStats)
 type aCount struct {
 	state       audiosearch.State
 	termination audiosearch.Termination
-	stats       func(*audiosearch.Stats) *audiosearch.Count
-	all         func(*audiosearch.AllStats) *audiosearch.Count // nil: it has ended
+	stats       func(*audiosearch.Stats) *mortise.Count
+	all         func(*audiosearch.AllStats) *mortise.Count // nil: it has ended
 }
 
 // runCounts are where runs are counted.
 func runCounts() []aCount {
-	waiting := func(s *audiosearch.Stats) *audiosearch.Count { return &s.Waiting }
-	running := func(s *audiosearch.Stats) *audiosearch.Count { return &s.Running }
-	allWaiting := func(o *audiosearch.AllStats) *audiosearch.Count { return &o.Waiting }
-	allRunning := func(o *audiosearch.AllStats) *audiosearch.Count { return &o.Running }
+	waiting := func(s *audiosearch.Stats) *mortise.Count { return &s.Waiting }
+	running := func(s *audiosearch.Stats) *mortise.Count { return &s.Running }
+	allWaiting := func(o *audiosearch.AllStats) *mortise.Count { return &o.Waiting }
+	allRunning := func(o *audiosearch.AllStats) *mortise.Count { return &o.Running }
 	const ended = audiosearch.StateTerminated
 	return []aCount{
 		{audiosearch.StatePending, "", waiting, allWaiting},
@@ -53,11 +53,11 @@ func runCounts() []aCount {
 		{audiosearch.StateRunning, "", running, allRunning},
 		{audiosearch.StateTerminating, "", running, allRunning},
 		{ended, audiosearch.Success,
-			func(s *audiosearch.Stats) *audiosearch.Count { return &s.Succeeded }, nil},
+			func(s *audiosearch.Stats) *mortise.Count { return &s.Succeeded }, nil},
 		{ended, audiosearch.ClientError,
-			func(s *audiosearch.Stats) *audiosearch.Count { return &s.ClientErrors }, nil},
+			func(s *audiosearch.Stats) *mortise.Count { return &s.ClientErrors }, nil},
 		{ended, audiosearch.InternalError,
-			func(s *audiosearch.Stats) *audiosearch.Count { return &s.InternalErrors }, nil},
+			func(s *audiosearch.Stats) *mortise.Count { return &s.InternalErrors }, nil},
 	}
 }
 
@@ -226,7 +226,7 @@ var statsRules = []rule{
 			want.Datasets, want.Videos = exactly(3), exactly(9)
 			for most := 3; most < 12; most++ { // never fewer than there are datasets
 				limited := want
-				counts := []*audiosearch.Count{&limited.Datasets, &limited.Videos}
+				counts := []*mortise.Count{&limited.Datasets, &limited.Videos}
 				for _, c := range runCounts() {
 					if c.state != audiosearch.StateQueued && c.state != audiosearch.StateTerminating {
 						counts = append(counts, c.stats(&limited))

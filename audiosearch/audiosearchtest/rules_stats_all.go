@@ -125,11 +125,11 @@ var counterRules = []rule{
 		func(t *testing.T, s *subject) {
 			r := s.createRun(t, plainRun(orgA, 0))
 			look := func(i int) (err error) {
-				var counts []audiosearch.Count
+				var counts []mortise.Count
 				if i%2 == 0 {
 					var got audiosearch.Stats
 					got, err = s.Counter.Stats(t.Context(), orgA, 10)
-					counts = []audiosearch.Count{
+					counts = []mortise.Count{
 						got.Waiting, got.Running, got.Succeeded, got.ClientErrors, got.InternalErrors,
 					}
 					if err == nil && (got.Waiting.N == 0) != got.OldestWaiting.IsZero() {
@@ -138,7 +138,7 @@ var counterRules = []rule{
 				} else {
 					var got audiosearch.AllStats
 					got, err = s.Counter.StatsAll(t.Context(), 10)
-					counts = []audiosearch.Count{got.Waiting, got.Running}
+					counts = []mortise.Count{got.Waiting, got.Running}
 				}
 				sum := 0
 				for _, c := range counts {

@@ -65,7 +65,7 @@ func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service
 		Media:    audiosearch.FirstMedia(sounds, programs),
 		Files:    b.files,
 		Grace:    mediaGrace,
-		Observer: in,
+		Observer: in.observe,
 		Logger:   log,
 	})
 	if err != nil {

@@ -127,8 +127,8 @@ func (in *ingestion) score(ctx context.Context, d datasetName) audiosearch.Inges
 	}
 }
 
-// Observe implements [audiosearch.Observer].
-func (in *ingestion) Observe(ctx context.Context, o audiosearch.Observation) {
+// observe is the [audiosearch.Observer].
+func (in *ingestion) observe(ctx context.Context, o audiosearch.Observation) {
 	v := videoName{datasetName{o.Organization, o.Dataset}, o.Video}
 	about := []any{"organization", o.Organization, "dataset", o.Dataset, "video", o.Video}
 	switch o.Kind {

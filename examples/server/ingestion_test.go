@@ -85,7 +85,7 @@ func TestIngestionIsLogged(t *testing.T) {
 		in := newIngestion(slog.New(slog.NewJSONHandler(&text, nil)))
 		told := audiosearch.Observation{Kind: audiosearch.KindScoring, Organization: "acme", Dataset: "d", Model: "ast/1", Done: 2, Total: 9,
 			Sound: audiosearch.SoundProgress{Done: time.Hour, Total: 10 * time.Hour, Speed: 12}}
-		in.Observe(t.Context(), told)
+		in.observe(t.Context(), told)
 		if in.far != (progress{}) {
 			t.Errorf("the bar shows what somebody else scores: %+v", in.far)
 		}
@@ -93,7 +93,7 @@ func TestIngestionIsLogged(t *testing.T) {
 		in.far.total, in.before, in.logged = 20, 5, time.Now()
 		for range 150 {
 			time.Sleep(time.Second)
-			in.Observe(t.Context(), told)
+			in.observe(t.Context(), told)
 		}
 		if n := strings.Count(text.String(), `"msg":"scoring videos","organization":"acme","dataset":"d","model":"ast/1","done":2,"total":9,`+
 			`"sound":"1:00:00 of about 10:00:00, 12.0x, about 45:00 left"`); n != 2 || strings.Count(text.String(), "\n") != n {
@@ -103,12 +103,12 @@ func TestIngestionIsLogged(t *testing.T) {
 			t.Error(bar)
 		}
 		told.Model, told.Sound = "signal/1", audiosearch.SoundProgress{}
-		in.Observe(t.Context(), told)
+		in.observe(t.Context(), told)
 		if bar := in.far.bar(); !strings.HasPrefix(bar, "Scoring videos by signal/1 [") {
 			t.Error(bar)
 		}
 		told.Done = 99 // videos that came meanwhile
-		in.Observe(t.Context(), told)
+		in.observe(t.Context(), told)
 		if in.far.total < in.far.done {
 			t.Errorf("%+v", in.far)
 		}

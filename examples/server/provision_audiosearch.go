@@ -62,7 +62,7 @@ func (a *audioService) addVideos(ctx context.Context, org string, d *datasetDoc)
 			a.log.WarnContext(ctx, "provisioning document: a video is stored with "+other+"; what exists is never changed", "place", v.place)
 		}
 	}
-	for some := range slices.Chunk(missing, audiosearch.MaxVideos) {
+	for some := range slices.Chunk(missing, audiosearch.MaxPageSize) {
 		if err := a.service.PutVideos(ctx, org, provisioning, d.id, some...); err != nil {
 			return err
 		}

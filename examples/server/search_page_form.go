@@ -40,15 +40,16 @@ type filterRow struct {
 
 // The form.
 const (
-	filterRows   = 3 // empty ones that a new form has
-	maxListed    = 500
-	maxModelled  = 20 // datasets whose own sounds are listed
-	defaultScore = 0.5
+	filterRows     = 3 // empty ones that a new form has
+	maxListed      = 500
+	maxModelled    = 20 // datasets whose own sounds are listed
+	defaultScore   = 0.5
+	defaultResults = 40
 )
 
 func (p *searchPage) showForm(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) {
 	query := r.URL.Query()
-	v := &formView{Limit: strconv.Itoa(audiosearch.DefaultLimit), Score: fmt.Sprint(defaultScore), Dataset: query.Get("dataset"), Class: query.Get("class")}
+	v := &formView{Limit: strconv.Itoa(defaultResults), Score: fmt.Sprint(defaultScore), Dataset: query.Get("dataset"), Class: query.Get("class")}
 	p.answerForm(w, r, who, http.StatusOK, v)
 }
 

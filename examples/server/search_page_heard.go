@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -26,7 +25,7 @@ type heardView struct {
 // heard returns what is heard at the best places, by their position. Where it cannot be said
 // in time, or at all, there is nothing. An organization reads for two pages at a time, so that
 // none holds up the others.
-func (p *searchPage) heard(ctx context.Context, who httpadapter.Principal, dataset string, found []audiosearch.Place) [][]heardView {
+func (p *searchPage) heard(ctx context.Context, who httpadapter.Principal, dataset string, found []stretch) [][]heardView {
 	views := make([][]heardView, len(found))
 	ctx, cancel := context.WithTimeout(ctx, heardLimit)
 	defer cancel()
@@ -35,7 +34,7 @@ func (p *searchPage) heard(ctx context.Context, who httpadapter.Principal, datas
 	}
 	defer p.listening.giveBack(who.Organization)
 	for i := range min(len(found), heardPlaces) {
-		best := &found[i].Best
+		best := &found[i].best
 		heard, err := p.service.Top(ctx, who.Organization, dataset, best.VideoID, best.Start, max(best.End, best.Start+time.Millisecond), heardMost)
 		if ctx.Err() != nil {
 			break

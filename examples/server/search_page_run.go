@@ -224,10 +224,10 @@ func (p *searchPage) results(r *http.Request, who httpadapter.Principal, run *au
 	dataset := run.Query.Dataset
 	scorings := make(map[string]audiosearch.Scoring)
 	var views []resultView
-	places := audiosearch.Merge(run.Results)
+	places := merge(run.Results)
 	heard := p.heard(r.Context(), who, dataset, places)
 	for i, at := range places {
-		found := at.Best
+		found := at.best
 		scoring, known := scorings[found.VideoID]
 		if !known {
 			var err error
@@ -240,13 +240,13 @@ func (p *searchPage) results(r *http.Request, who httpadapter.Principal, run *au
 			scorings[found.VideoID] = scoring
 		}
 		v := resultView{
-			Video: found.VideoID, Start: clockFine(at.Start), End: clockFine(at.End), Score: found.Score, Percent: int(100*found.Score + 0.5),
+			Video: found.VideoID, Start: clockFine(at.start), End: clockFine(at.end), Score: found.Score, Percent: int(100*found.Score + 0.5),
 			Moderation: found.Moderation, HasVideo: scoring.HasVideo, File: link("media", "dataset", dataset, "video", found.VideoID),
 		}
 		// Where it is heard best, as in the picture.
 		milliseconds := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
-		v.Player = v.File + "#t=" + seconds(found.Start) + "," + seconds(at.End)
-		v.Sound = link("sound", "dataset", dataset, "video", found.VideoID, "at", milliseconds(found.Start)) + "#t=0," + seconds(at.End-found.Start)
+		v.Player = v.File + "#t=" + seconds(found.Start) + "," + seconds(at.end)
+		v.Sound = link("sound", "dataset", dataset, "video", found.VideoID, "at", milliseconds(found.Start)) + "#t=0," + seconds(at.end-found.Start)
 		if isUnplayed(found.Path) {
 			v.Player, v.Sound = v.Sound, ""
 		}

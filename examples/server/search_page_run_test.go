@@ -50,11 +50,11 @@ func TestHeard(t *testing.T) {
 	r := newExtractRig(t)
 	page := r.s.audio.page
 	who := httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}
-	places := make([]audiosearch.Place, heardPlaces+5)
+	places := make([]stretch, heardPlaces+5)
 	for i := range places {
-		places[i].Best = audiosearch.Result{VideoID: "v", End: 10 * time.Second}
+		places[i].best = audiosearch.Result{VideoID: "v", End: 10 * time.Second}
 	}
-	places[3].Best.VideoID = "deleted"
+	places[3].best.VideoID = "deleted"
 	heard := page.heard(t.Context(), who, "d", places)
 	for i, views := range heard {
 		none := i == 3 || i >= heardPlaces

@@ -21,7 +21,7 @@ import (
 )
 
 // step is the difference of two scores that are neighbours.
-const step = 1.0 / audiosearch.ScoreUnit
+const step = 1.0 / math.MaxUint16
 
 // ownModel runs the small transformer without the packages that the server runs it with.
 type ownModel struct {

@@ -54,7 +54,7 @@ type matrixStores struct {
 	}
 	vault      vault.Store
 	audio      audiosearch.Store
-	audioQueue audiosearch.Queue
+	audioQueue mortise.Queue
 }
 
 // matrixStorages are those that must answer alike.

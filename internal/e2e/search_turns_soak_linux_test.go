@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -35,7 +36,7 @@ func (oneClass) Score(context.Context, [][]float32) ([]audiosearch.Scores, error
 // searchBackend is a backend of searches.
 type searchBackend struct {
 	audiosearch.Store
-	queue audiosearch.Queue
+	queue mortise.Queue
 }
 
 // soakVideos fills a dataset "d" of an organization: long notes, a number and a camera

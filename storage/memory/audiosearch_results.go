@@ -144,5 +144,5 @@ func (a *AudioSearch) RunResults(ctx context.Context, org string, run int64, fro
 		result.Path, result.Metadata = v.Path, v.Metadata
 		page = append(page, result)
 	}
-	return audiosearch.CloneResults(page), nil
+	return audiosearch.Run{Results: page}.Clone().Results, nil
 }

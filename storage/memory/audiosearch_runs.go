@@ -52,7 +52,7 @@ func (t *audioTables) createRun(given *audiosearch.Run, maxWaiting int) error {
 		return audiosearch.ErrDeleted
 	}
 	if _, ok := t.runs[r.ID]; ok {
-		return audiosearch.ErrRunExists
+		return audiosearch.ErrExists
 	}
 	if t.waiting[r.Organization] >= maxWaiting {
 		return audiosearch.ErrTooManyRuns

@@ -33,7 +33,7 @@ func (a *AudioSearch) Stats(
 			stats.OldestWaiting = r.run.CreatedAt
 		}
 	}
-	for count, n := range map[*audiosearch.Count]int{
+	for count, n := range map[*mortise.Count]int{
 		&stats.Datasets: datasets, &stats.Videos: videos,
 		&stats.Waiting: open.waiting, &stats.Running: open.running,
 		&stats.Succeeded:      ended[audiosearch.Success],

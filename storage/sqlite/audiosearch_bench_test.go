@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/url"
 	"path/filepath"
@@ -67,7 +68,7 @@ func newSoundBench(b *testing.B, videos, windows int, evenly bool) *soundBench {
 				for w := range column {
 					column[w] = uint16(random.IntN(1 << 16))
 					if count++; !evenly && count%4000 == 0 {
-						column[w] = audiosearch.ScoreUnit
+						column[w] = math.MaxUint16
 					}
 				}
 				args, err := newScoringArgs(&audiosearch.Scoring{Model: "m", Classes: []audiosearch.Class{"74"}, Windows: windows}, [][]uint16{column})

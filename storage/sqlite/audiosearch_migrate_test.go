@@ -45,8 +45,8 @@ func TestMigrateRuns(t *testing.T) {
 	job(2, 3, "acme", soon, nil, 2, 0) // which no claim has made ready yet
 	run(5, "acme", audiosearch.StateQueued, nil)
 	job(3, 5, "acme", later, nil, 1, 0)
-	run(audiosearch.MaxRunID, "other", audiosearch.StateRunning, nil)
-	job(4, audiosearch.MaxRunID, "other", later, hold[:], 3, 0)
+	run(1<<53-1, "other", audiosearch.StateRunning, nil)
+	job(4, 1<<53-1, "other", later, hold[:], 3, 0)
 	run(6, "other", audiosearch.StatePending, nil)
 	run(7, "other", audiosearch.StateTerminated, soon.UnixMicro())
 	require.NoError(t, conn.close())
@@ -86,7 +86,7 @@ func TestMigrateRuns(t *testing.T) {
 	require.Equal(t, found, leases, "organizations in turn, and those of one in their order")
 
 	// Who held a job still does, and who had to wait still has to.
-	held := get("other", audiosearch.MaxRunID)
+	held := get("other", 1<<53-1)
 	require.NoError(t, jobs.Extend(t.Context(), mortise.Lease{Job: held.Job(), Token: hold},
 		time.Nanosecond))
 	waiting := get("acme", 5)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -97,7 +98,7 @@ func (m *soundModel) putScoring() {
 	if len(s.Classes) > blockRoom {
 		s.Windows %= 500
 	}
-	highest := pick(m, 3, 1000, audiosearch.ScoreUnit+1)
+	highest := pick(m, 3, 1000, math.MaxUint16+1)
 	columns := make([][]uint16, len(s.Classes))
 	for i := range columns {
 		columns[i] = make([]uint16, s.Windows)

@@ -99,7 +99,7 @@ func (a *AudioSearch) createRun(
 			return err
 		}
 		if taken, err := tx.number(runTaken, id); err != nil || taken != 0 {
-			return cmp.Or(err, audiosearch.ErrRunExists)
+			return cmp.Or(err, audiosearch.ErrExists)
 		}
 		if err := room(tx.query); err != nil {
 			return err

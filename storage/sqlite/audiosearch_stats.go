@@ -51,7 +51,7 @@ func (a *AudioSearch) Stats(
 	ctx context.Context, org string, most int,
 ) (stats audiosearch.Stats, err error) {
 	err = a.db.list(ctx, org, countStats, []any{org, most + 1}, func(r *row) error {
-		for i, count := range []*audiosearch.Count{
+		for i, count := range []*mortise.Count{
 			&stats.Datasets, &stats.Videos, &stats.Waiting, &stats.Running,
 			&stats.Succeeded, &stats.ClientErrors, &stats.InternalErrors,
 		} {

@@ -95,11 +95,11 @@ func manyCounted(t testing.TB, videos, runs int) *DB {
 func TestStatsOfMany(t *testing.T) {
 	const limit = 500
 	db := manyCounted(t, limit+1, 8*limit)
-	most, more := audiosearch.Count{N: limit}, audiosearch.Count{N: limit, More: true}
+	most, more := mortise.Count{N: limit}, mortise.Count{N: limit, More: true}
 	stats, err := db.AudioSearch().Store.Stats(t.Context(), "acme", limit)
 	require.NoError(t, err)
 	require.Equal(t, audiosearch.Stats{
-		Datasets: audiosearch.Count{N: 3}, Videos: more, Waiting: most, Running: most,
+		Datasets: mortise.Count{N: 3}, Videos: more, Waiting: most, Running: most,
 		Succeeded: more, ClientErrors: most, InternalErrors: most, OldestWaiting: time.UnixMicro(8).UTC(),
 	}, stats)
 	open, err := db.AudioSearch().Store.StatsAll(t.Context(), limit-1)
@@ -129,7 +129,7 @@ func TestMigrateStats(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	stats, err := db.AudioSearch().Store.Stats(t.Context(), "acme", 10)
 	require.NoError(t, err)
-	two, one := audiosearch.Count{N: 2}, audiosearch.Count{N: 1}
+	two, one := mortise.Count{N: 2}, mortise.Count{N: 1}
 	require.Equal(t, audiosearch.Stats{
 		Waiting: two, Running: one, Succeeded: one, OldestWaiting: time.UnixMicro(1).UTC(),
 	}, stats)

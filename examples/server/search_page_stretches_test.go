@@ -1,4 +1,4 @@
-package audiosearch_test
+package main
 
 import (
 	"fmt"
@@ -39,12 +39,12 @@ func TestMerge(t *testing.T) {
 		"other videos":     {[]audiosearch.Result{at("b", 0, 10), at("a", 10, 20), at("c", 5, 15)}, []place{{0, 0, 10, 1}, {1, 10, 20, 1}, {2, 5, 15, 1}}},
 		"of no length":     {[]audiosearch.Result{at("a", 10, 10), at("a", 0, 10)}, []place{{0, 0, 10, 2}}},
 	} {
-		want := []audiosearch.Place{}
+		want := []stretch{}
 		for _, p := range test.want {
-			want = append(want, audiosearch.Place{Best: test.results[p.best], Start: p.start, End: p.end, Segments: p.segments})
+			want = append(want, stretch{best: test.results[p.best], start: p.start, end: p.end, segments: p.segments})
 		}
 		given := slices.Clone(test.results)
-		assert.Equal(t, want, audiosearch.Merge(test.results), name)
+		assert.Equal(t, want, merge(test.results), name)
 		assert.Equal(t, given, test.results, "%s: they were changed", name)
 	}
 }
@@ -59,23 +59,23 @@ func TestMergeCoversAll(t *testing.T) {
 			start := time.Duration(rand.IntN(60))
 			results[i] = audiosearch.Result{VideoID: fmt.Sprint(rand.IntN(3)), Start: start, End: start + time.Duration(rand.IntN(6)), Score: 1 - float64(i)/100}
 		}
-		places := audiosearch.Merge(results)
+		places := merge(results)
 		segments, best := 0, 2.0
 		for i, p := range places {
-			assert.Less(t, p.Best.Score, best, seed)
-			best = p.Best.Score
-			segments += p.Segments
+			assert.Less(t, p.best.Score, best, seed)
+			best = p.best.Score
+			segments += p.segments
 			for _, o := range places[:i] {
-				assert.False(t, o.Best.VideoID == p.Best.VideoID && o.Start <= p.End && p.Start <= o.End, "%d: %v touches %v", seed, o, p)
+				assert.False(t, o.best.VideoID == p.best.VideoID && o.start <= p.end && p.start <= o.end, "%d: %v touches %v", seed, o, p)
 			}
 		}
 		assert.Equal(t, len(results), segments, seed)
 		for _, r := range results {
 			in := 0
 			for _, p := range places {
-				if p.Best.VideoID == r.VideoID && p.Start <= r.Start && r.End <= p.End {
+				if p.best.VideoID == r.VideoID && p.start <= r.Start && r.End <= p.end {
 					in++
-					assert.LessOrEqual(t, r.Score, p.Best.Score, seed)
+					assert.LessOrEqual(t, r.Score, p.best.Score, seed)
 				}
 			}
 			assert.Equal(t, 1, in, seed)
