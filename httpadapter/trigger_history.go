@@ -10,7 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// TriggerEvent is an event of the trigger history as it goes over the wire.
+// TriggerEvent is an event of the trigger history as it goes over the wire: for a host,
+// too, that hands events to another program.
 type TriggerEvent struct {
 	ID           uuid.UUID       `json:"trigger_event_id"`
 	Status       trigger.Status  `json:"status"`

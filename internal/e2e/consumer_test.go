@@ -53,6 +53,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
