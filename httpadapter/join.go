@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// Join puts several services under one prefix ("" or "/" for none), which the host mounts once:
+// Join puts several services under one prefix ("" or "/" for none), which the host mounts
+// once:
 //
 //	joined, err := httpadapter.Join("/internal", triggers, vaults)
 //	mux.Handle("/internal/", joined)
 //
-// It strips the prefix, and answers 404 and 405 itself, in the shape of the service that the path belongs to. Services that would
-// answer the same requests are an error.
+// It strips the prefix, and answers 404 and 405 itself, in the shape of the service that
+// the path belongs to. Services that would answer the same requests are an error.
 func Join(prefix string, handlers ...*Handler) (http.Handler, error) {
 	if len(handlers) == 0 {
 		return nil, errors.New("httpadapter: Join needs a handler")
@@ -90,7 +91,8 @@ func (j *joined) notFound(w http.ResponseWriter, r *http.Request) {
 	first.writeUnread(w, identify(w, r), first.errors.reply(problem{kind: notFound}))
 }
 
-// sharedSegments counts the leading segments that the path has in common with the nearest of the service's patterns.
+// sharedSegments counts the leading segments that the path has in common with the nearest
+// of the service's patterns.
 func (h *Handler) sharedSegments(path string) int {
 	most := 0
 	for _, op := range h.ops {

@@ -10,13 +10,15 @@ import (
 	"strings"
 )
 
-// openapiFiles holds one hand-kept document per service, named as the service. A file describes all that its service can be
-// mounted with; every operation names its own security.
+// openapiFiles holds one hand-kept document per service, named as the service. A file
+// describes all that its service can be mounted with; every operation names its own
+// security.
 //
 //go:embed openapi/*.json
 var openapiFiles embed.FS
 
-// onlyWith is the key of an object, in one of the files, that belongs in the document only if a handler has the feature named.
+// onlyWith is the key of an object, in one of the files, that belongs in the document
+// only if a handler has the feature named.
 const onlyWith = "x-only-with"
 
 // What the files ask for.
@@ -25,8 +27,9 @@ const featureCollectionField = "collectionField" // TriggerOptions.CollectionFie
 // schemaSoundClass is the schema of audio_class.
 const schemaSoundClass = "SoundClass"
 
-// OpenAPI returns one OpenAPI 3.1 document, as indented JSON, of the operations that the handlers have mounted and what these need,
-// in the order of [Handler.Routes]. It is made to be called once, at the start.
+// OpenAPI returns one OpenAPI 3.1 document, as indented JSON, of the operations that the
+// handlers have mounted and what these need, in the order of [Handler.Routes]. It is made
+// to be called once, at the start.
 //
 // The servers are the base addresses of the services, including the prefix they are
 // mounted under: "https://api.example.com/internal". Give several for several
@@ -73,7 +76,8 @@ func OpenAPI(servers []string, handlers ...*Handler) ([]byte, error) {
 	return doc.encode(addresses)
 }
 
-// serverList checks the base addresses and encodes them as the document's servers, nil for none.
+// serverList checks the base addresses and encodes them as the document's servers, nil
+// for none.
 func serverList(servers []string) (json.RawMessage, error) {
 	type server struct {
 		URL string `json:"url"`

@@ -17,8 +17,9 @@ type serverVariable struct {
 	Description string `json:"description"`
 }
 
-// vaultServers checks the base addresses of a vault, and writes them as the servers of its paths, nil for none. Each customer has other ones, so
-// they are variables, of the names that the document knows them by.
+// vaultServers checks the base addresses of a vault, and writes them as the servers of
+// its paths, nil for none. Each customer has other ones, so they are variables, of the
+// names that the document knows them by.
 func vaultServers(production, sandbox string) (json.RawMessage, error) {
 	if production == "" && sandbox != "" {
 		return nil, errors.New("httpadapter: VaultOptions.SandboxURL needs ProductionURL: the paths would stand under the sandbox alone")

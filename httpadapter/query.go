@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// params reads what stands in the URL and the header, and notes what is wrong with it in d. Of a parameter that is given several
-// times the last one counts, as in FastAPI.
+// params reads what stands in the URL and the header, and notes what is wrong with it in
+// d. Of a parameter that is given several times the last one counts, as in FastAPI.
 type params struct {
 	d     *decoder
 	query url.Values
@@ -25,8 +25,9 @@ func newParams(d *decoder, r *http.Request) params {
 	return params{d: d, query: parseQuery(r.URL.RawQuery)}
 }
 
-// parseQuery reads a query as Python's parse_qsl does, on which FastAPI stands: pairs end at "&" alone, and what is no escape stays
-// as it is. url.ParseQuery drops such pairs, so that a filter with a mistake in it would select everything.
+// parseQuery reads a query as Python's parse_qsl does, on which FastAPI stands: pairs end
+// at "&" alone, and what is no escape stays as it is. url.ParseQuery drops such pairs, so
+// that a filter with a mistake in it would select everything.
 func parseQuery(raw string) url.Values {
 	unescape := func(text string) string {
 		if plain, err := url.QueryUnescape(text); err == nil {
@@ -91,7 +92,8 @@ func (p params) integer(name string, fallback, least, most int64) int64 {
 	return fallback
 }
 
-// instant reads a time in RFC 3339. A plus that the URL's encoding turned into a space is taken for what it was.
+// instant reads a time in RFC 3339. A plus that the URL's encoding turned into a space is
+// taken for what it was.
 func (p params) instant(name string) time.Time {
 	text, ok := p.last(name)
 	if !ok {

@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// A request may be refused before its body has been read. Left alone, net/http reads up to
-// 256 KiB of the body before it sends the answer, for as long as the client cares to take,
-// and cuts a longer one off, so that many clients see a broken connection in place of the
-// answer. So the answer is sent first, and then the rest is taken in, within these limits.
+// A request may be refused before its body has been read. Left alone, net/http reads up
+// to 256 KiB of the body before it sends the answer, for as long as the client cares to
+// take, and cuts a longer one off, so that many clients see a broken connection in place
+// of the answer. So the answer is sent first, and then the rest is taken in, within these
+// limits.
 //
 // What comes after an answer must not be taken for the next request as long as it may be
 // the body of the last one: the connection goes on only if the body was read to its very
@@ -137,8 +138,8 @@ func hangUp(hijacker http.Hijacker) {
 	}
 }
 
-// linger closes a connection so that its last answer arrives: to close it while the client
-// still sends would reset it, and the answer could be lost.
+// linger closes a connection so that its last answer arrives: to close it while the
+// client still sends would reset it, and the answer could be lost.
 func linger(conn net.Conn) {
 	defer conn.Close()
 	half, ok := conn.(interface{ CloseWrite() error })
@@ -159,7 +160,8 @@ func innermost(w http.ResponseWriter) http.ResponseWriter {
 	}
 }
 
-// enableFullDuplex lets the answer go out while the body is still coming in, if the writer can do that.
+// enableFullDuplex lets the answer go out while the body is still coming in, if the
+// writer can do that.
 func enableFullDuplex(w http.ResponseWriter) bool {
 	for {
 		switch t := w.(type) {

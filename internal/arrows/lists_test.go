@@ -179,7 +179,8 @@ func linksUnder(text, heading string) (links []string, found bool) {
 	return slices.Compact(links), found
 }
 
-// linksIn returns what stands in brackets, links or not.
+// linksIn returns what stands in brackets. What is no link, for a letter follows it say, has
+// its brackets on.
 func linksIn(text []comment.Text) []string {
 	var links []string
 	for _, part := range text {
@@ -189,7 +190,7 @@ func linksIn(text []comment.Text) []string {
 		case comment.Plain:
 			for _, after := range strings.Split(string(part), "[")[1:] {
 				word, _, _ := strings.Cut(after, "]")
-				links = append(links, word)
+				links = append(links, "["+word+"]")
 			}
 		}
 	}
