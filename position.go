@@ -15,8 +15,8 @@ import (
 // repeats nor leaves out what is there all the time. It is a place in the order: what
 // stood there may be gone.
 //
-// Listings of the domains whose IDs are not UUIDs have positions of their own, with the
-// same methods.
+// A number as the ID stands in the last 8 bytes, the highest first. Listings of package
+// authmgmt, whose IDs are texts, have positions of their own, with the same methods.
 type Position struct {
 	At time.Time // kept to the microsecond by what lists
 	ID uuid.UUID

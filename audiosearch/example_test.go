@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
@@ -327,7 +328,7 @@ func ExampleService_ListRuns() {
 			break
 		}
 		// As a link to the next page has it.
-		q.After, err = audiosearch.ParseRunPosition(page.Next.String())
+		q.After, err = mortise.ParsePosition(page.Next.String())
 		check(err)
 	}
 	open, err := service.ListRuns(ctx, "acme", audiosearch.RunQuery{Dataset: "d", Open: true})

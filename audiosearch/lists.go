@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"iter"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // Paging selects a page of a list that is ordered by ID (as bytes). The zero value is the
@@ -102,7 +104,7 @@ func (s *Service) Videos(ctx context.Context, org, dataset string) iter.Seq2[Vid
 // many a page may hold. Each run that is kept all the time comes once, whatever comes and
 // goes meanwhile. It ends after the first error; see [Service.ListRuns].
 func (s *Service) Runs(ctx context.Context, org string, q RunQuery) iter.Seq2[Run, error] {
-	return each(q.After, func(before RunPosition) ([]Run, RunPosition, bool, error) {
+	return each(q.After, func(before mortise.Position) ([]Run, mortise.Position, bool, error) {
 		q.After = before
 		page, err := s.ListRuns(ctx, org, q)
 		return page.Runs, page.Next, before.IsZero() || page.Next.Compare(before) < 0, err

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
@@ -171,7 +172,7 @@ func (s standingStore) ListVideos(ctx context.Context, org, dataset, _ string, l
 }
 
 func (s standingStore) ListRuns(ctx context.Context, org string, q audiosearch.RunQuery) ([]audiosearch.Run, error) {
-	q.After = audiosearch.RunPosition{}
+	q.After = mortise.Position{}
 	page, err := s.Store.ListRuns(ctx, org, q)
 	return again(page, q.Limit), err
 }

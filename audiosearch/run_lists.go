@@ -3,10 +3,11 @@ package audiosearch
 import (
 	"cmp"
 	"context"
-	"errors"
+	"encoding/binary"
+	"math"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/internal/cursor"
+	"github.com/seed-6363c74e/mortise"
 )
 
 // RunQuery selects runs of one organization. Zero fields but Limit select everything.
@@ -17,7 +18,7 @@ type RunQuery struct {
 	Open    bool      // only runs that have not ended: what waits and what is running
 	From    time.Time // created at or after
 
-	After RunPosition // only runs that follow this place in the list; zero: from its start
+	After mortise.Position // only runs that follow this place in the list; zero: from its start
 
 	// Limit is how many runs a list may hold. To a store it is over 0. Service.ListRuns
 	// takes 0 for 50, and at most MaxPageSize.
@@ -26,54 +27,28 @@ type RunQuery struct {
 
 // RunPage is a stretch of a list of runs.
 type RunPage struct {
-	Runs []Run       // without their results
-	Next RunPosition // the next page's RunQuery.After; zero: this is the last one
+	Runs []Run            // without their results
+	Next mortise.Position // the next page's RunQuery.After; zero: this is the last one
 }
 
-// RunPosition is the place of a run in a list. It stays where it is while runs are made
-// and change, so that paging neither repeats nor skips one.
-type RunPosition struct {
-	At time.Time // CreatedAt
-	ID int64
+// Position returns the run's place in a list. The ID of the position is the run's, in its
+// last 8 bytes, the highest first.
+func (r *Run) Position() mortise.Position {
+	p := mortise.Position{At: r.CreatedAt}
+	binary.BigEndian.PutUint64(p.ID[8:], uint64(r.ID))
+	return p
 }
 
-// IsZero reports whether p is the zero position: the start of a list as RunQuery.After,
-// its end as RunPage.Next.
-func (p RunPosition) IsZero() bool { return p.ID == 0 && p.At.IsZero() }
-
-// Compare orders positions from the oldest to the newest, those of equal times by ID:
-// negative if p comes before other. Lists of runs have the opposite order.
-func (p RunPosition) Compare(other RunPosition) int {
-	return cmp.Or(p.At.Compare(other.At), cmp.Compare(p.ID, other.ID))
-}
-
-// String returns a text of 22 characters that need no escape in URLs, which
-// [ParseRunPosition] reads. That of the zero position is empty. It may be shown to
-// anybody who may see the time and the ID, which is all that it holds.
-func (p RunPosition) String() string {
-	if p.IsZero() {
-		return ""
+// AfterID returns the ID in After as a number, for backends that compare numbers: a run
+// follows After if its CreatedAt is before After.At, or is the same and its ID is less. If
+// After has the ID of no run, it is the greatest number.
+func (q *RunQuery) AfterID() int64 {
+	high, low := binary.BigEndian.Uint64(q.After.ID[:8]), binary.BigEndian.Uint64(q.After.ID[8:])
+	if high != 0 || low > math.MaxInt64 {
+		return math.MaxInt64
 	}
-	return cursor.EncodeInt(p.At, p.ID)
+	return int64(low)
 }
-
-// ParseRunPosition reads what [RunPosition.String] wrote, and nothing else.
-func ParseRunPosition(text string) (RunPosition, error) {
-	if text == "" {
-		return RunPosition{}, nil
-	}
-	at, id, err := cursor.DecodeInt(text)
-	p := RunPosition{At: at, ID: id}
-	if err != nil || p.IsZero() {
-		return RunPosition{}, errNoPosition
-	}
-	return p, nil
-}
-
-var errNoPosition = errors.New("audiosearch: not a position of a list of runs; take it from the page before as it is")
-
-// Position returns the run's place in a list.
-func (r *Run) Position() RunPosition { return RunPosition{At: r.CreatedAt, ID: r.ID} }
 
 // Matches reports whether r is selected by q, its Limit left aside. It defines what
 // Runs.ListRuns must return; backends without a query language may call it.
@@ -116,7 +91,7 @@ func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (RunPage
 	}
 	q.From = ceilMicro(q.From)
 	if at := ceilMicro(q.After.At); !at.Equal(q.After.At) {
-		q.After = RunPosition{At: at} // no run stands between it and this
+		q.After = mortise.Position{At: at} // no run stands between it and this
 	}
 	q.Limit = limit + 1
 	runs, err := s.store.ListRuns(ctx, org, q)

@@ -1,15 +1,18 @@
 package audiosearch_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"strings"
+	"math"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 )
@@ -27,47 +30,33 @@ func (r *rig) list(q audiosearch.RunQuery) (ids []int64) {
 			return ids
 		}
 		require.NotEmpty(r.t, page.Runs)
-		require.Equal(r.t, ids[len(ids)-1], page.Next.ID)
-		q.After, err = audiosearch.ParseRunPosition(page.Next.String())
+		require.Equal(r.t, page.Runs[len(page.Runs)-1].Position(), page.Next)
+		q.After, err = mortise.ParsePosition(page.Next.String())
 		require.NoError(r.t, err)
 	}
 }
 
-func TestRunPositionText(t *testing.T) {
-	at := time.Date(2026, 11, 21, 10, 46, 0, 123456000, time.UTC)
-	for _, p := range []audiosearch.RunPosition{
-		{}, {At: at, ID: 7}, {At: at}, {ID: 1<<53 - 1}, {At: time.Unix(-1, 999_000).UTC(), ID: -1},
-	} {
-		got, err := audiosearch.ParseRunPosition(p.String())
-		require.NoError(t, err)
-		assert.Equal(t, p, got)
-		assert.Equal(t, p.IsZero(), p.String() == "")
-	}
-	good := audiosearch.RunPosition{At: at, ID: 7}.String()
-	assert.Equal(t, "AAZgxxD-TEAAAAAAAAAABw", good, "hosts keep such texts")
-	zero := strings.TrimSuffix(audiosearch.RunPosition{ID: 1}.String(), "Q") + "A"
-	for _, text := range []string{"x", good[1:], good + "AA", good[:11], good + "\n", good[:21] + "=", good[:21] + "x", "+" + good[1:], zero} {
-		_, err := audiosearch.ParseRunPosition(text)
-		assert.Error(t, err, text)
-	}
-}
-
-func TestRunPositionCompare(t *testing.T) {
+// TestRunPosition: it is in the order of the list, and has the ID as a number. What is no
+// run's comes after all of its time.
+func TestRunPosition(t *testing.T) {
 	at := time.Unix(7, 0)
-	for i, p := range []audiosearch.RunPosition{{At: at, ID: 5}, {At: at.Add(1), ID: 1}, {At: at, ID: 6}} {
-		other := audiosearch.RunPosition{At: at, ID: 5}
-		assert.Equal(t, min(i, 1), p.Compare(other))
-		assert.Equal(t, -min(i, 1), other.Compare(p))
+	runs := []audiosearch.Run{
+		{CreatedAt: at, ID: 255}, {CreatedAt: at, ID: 256}, {CreatedAt: at, ID: 1<<53 - 1}, {CreatedAt: at.Add(1), ID: 1},
 	}
-}
-
-func FuzzParseRunPosition(f *testing.F) {
-	f.Add(audiosearch.RunPosition{At: time.Unix(1, 0), ID: 7}.String())
-	f.Fuzz(func(t *testing.T, text string) {
-		if p, err := audiosearch.ParseRunPosition(text); err == nil && p.String() != text {
-			t.Fatalf("%q is read as %+v, which is written %q", text, p, p.String())
+	for i := range runs {
+		q := audiosearch.RunQuery{After: runs[i].Position()}
+		assert.Equal(t, runs[i].ID, q.AfterID())
+		for j := range runs {
+			assert.Equal(t, cmp.Compare(i, j), runs[i].Position().Compare(runs[j].Position()))
+			assert.Equal(t, j < i, q.Matches(&runs[j]))
 		}
-	})
+	}
+	for _, odd := range []uuid.UUID{uuid.Max, {7: 1}, {8: 0x80}, {0: 1, 15: 1}} {
+		q := audiosearch.RunQuery{After: mortise.Position{At: at, ID: odd}}
+		assert.EqualValues(t, math.MaxInt64, q.AfterID(), odd)
+		assert.True(t, q.Matches(&runs[2]), odd)
+		assert.False(t, q.Matches(&runs[3]), odd)
+	}
 }
 
 // TestListRuns: pages, whatever their limit, of those that the query selects.
@@ -98,7 +87,7 @@ func TestListRuns(t *testing.T) {
 
 	// Bounds need not be what a store can keep.
 	before := func(at time.Time, id int64) audiosearch.RunQuery {
-		return audiosearch.RunQuery{After: audiosearch.RunPosition{At: at, ID: id}}
+		return audiosearch.RunQuery{After: (&audiosearch.Run{CreatedAt: at, ID: id}).Position()}
 	}
 	fiveAgo := now.Add(-5 * time.Second)
 	for _, c := range []struct {

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -102,7 +105,7 @@ var runListMutants = []broken{
 		}},
 	{name: "knows IDs of 32 bits in lists",
 		breaks: []string{"runs/list-ties-by-id"}, mutate: func(m *mutant) {
-			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) { q.After.ID = int64(int32(q.After.ID)) })
+			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) { q.After.ID = idOf(int64(int32(q.AfterID()))) })
 		}},
 	{name: "lists the runs of every organization",
 		breaks: []string{"runs/list-of-organization"}, mutate: func(m *mutant) {
@@ -199,13 +202,13 @@ var runListMutants = []broken{
 		}},
 	{name: "skips runs of equal times",
 		breaks: []string{"runs/list-pages", "runs/list-matches"}, mutate: func(m *mutant) {
-			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) { q.After.ID = 0 })
+			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) { q.After.ID = uuid.Nil })
 		}},
 	{name: "repeats runs of equal times",
 		breaks: []string{"runs/list-pages", "runs/list-matches"}, mutate: func(m *mutant) {
 			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) {
 				if !q.After.IsZero() {
-					q.After.ID = 1 << 53
+					q.After.ID = uuid.Max
 				}
 			})
 		}},
@@ -220,7 +223,7 @@ var runListMutants = []broken{
 				if q.After.IsZero() {
 					shown = 0
 				}
-				q.After = audiosearch.RunPosition{}
+				q.After = mortise.Position{}
 				found := selected(runs, q)
 				found = found[min(shown, len(found)):]
 				shown += min(q.Limit, len(found))
@@ -231,10 +234,13 @@ var runListMutants = []broken{
 		breaks: []string{"runs/list-pages-while-runs-change"}, mutate: func(m *mutant) {
 			m.everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
 				before := q.After
-				q.After = audiosearch.RunPosition{}
+				q.After = mortise.Position{}
 				found := selected(runs, q)
 				at := slices.IndexFunc(found, func(r audiosearch.Run) bool { return r.Position() == before })
 				return found[at+1:]
 			})
 		}},
 }
+
+// idOf is the ID of the position of a run.
+func idOf(id int64) uuid.UUID { return (&audiosearch.Run{ID: id}).Position().ID }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -103,7 +104,7 @@ var runListRules = []rule{
 			}
 			require.Equal(t, want, runIDs(s.listRuns(t, orgA, audiosearch.RunQuery{})))
 			for i, id := range want {
-				q := audiosearch.RunQuery{After: audiosearch.RunPosition{At: moment(0), ID: id}}
+				q := audiosearch.RunQuery{After: (&audiosearch.Run{CreatedAt: moment(0), ID: id}).Position()}
 				require.Equal(t, want[i+1:], runIDs(s.listRuns(t, orgA, q)), "before %d", id)
 			}
 		}},
@@ -238,7 +239,7 @@ var runListRules = []rule{
 					at := moment(time.Duration(i) * time.Microsecond).In(zone)
 					require.Equal(t, ids[:5-i], runIDs(s.listRuns(t, orgA, audiosearch.RunQuery{From: at})),
 						"from microsecond %d on, in time zone %s", i, zone)
-					q := audiosearch.RunQuery{After: audiosearch.RunPosition{At: at}}
+					q := audiosearch.RunQuery{After: mortise.Position{At: at}}
 					require.Equal(t, ids[5-i:], runIDs(s.listRuns(t, orgA, q)),
 						"before microsecond %d, in time zone %s", i, zone)
 				}
@@ -344,6 +345,6 @@ func randomRunQuery(random *rand.Rand, runs []audiosearch.Run) (string, audiosea
 	sometimes(func() { q.Open = true })
 	sometimes(func() { q.From = some().CreatedAt })
 	sometimes(func() { q.After = some().Position() })
-	sometimes(func() { q.After = audiosearch.RunPosition{At: some().CreatedAt, ID: newRunID()} })
+	sometimes(func() { q.After = (&audiosearch.Run{CreatedAt: some().CreatedAt, ID: newRunID()}).Position() })
 	return some().Organization, q
 }

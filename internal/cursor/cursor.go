@@ -59,20 +59,3 @@ func DecodeText(text string, limit int) (at time.Time, id string, err error) {
 	}
 	return time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), string(b[8:]), nil
 }
-
-// EncodeInt is Encode for an ID that is a number: 22 characters.
-func EncodeInt(at time.Time, id int64) string {
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:], uint64(at.UnixMicro()))
-	binary.BigEndian.PutUint64(b[8:], uint64(id))
-	return encoding.EncodeToString(b[:])
-}
-
-// DecodeInt reads what EncodeInt wrote, or returns [ErrInvalid].
-func DecodeInt(text string) (at time.Time, id int64, err error) {
-	at, b, err := DecodeText(text, 8)
-	if err != nil || len(b) != 8 {
-		return time.Time{}, 0, ErrInvalid
-	}
-	return at, int64(binary.BigEndian.Uint64([]byte(b))), nil
-}

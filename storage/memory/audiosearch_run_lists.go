@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -30,13 +31,13 @@ func (a *AudioSearch) ListRuns(
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
 		return nil, err
 	}
-	var after *audiosearch.RunPosition
+	var after *mortise.Position
 	if !q.After.IsZero() {
 		after = &q.After
 	}
 	var found []audiosearch.Run
 	err := newestFirst(ctx, a.db, after, func() []*audioRun { return a.db.audio.runsOf(org) },
-		func(r **audioRun) audiosearch.RunPosition { return (*r).run.Position() },
+		func(r **audioRun) mortise.Position { return (*r).run.Position() },
 		func(r **audioRun) (more bool) {
 			if q.Matches(&(*r).run) {
 				found = append(found, (*r).run.Clone())

@@ -66,7 +66,7 @@ func listRuns(org string, q *audiosearch.RunQuery) (statement string, args []any
 		and("created_at >= " + bind(ceilMicros(q.From)))
 	}
 	if !q.After.IsZero() {
-		at, id := ceilMicros(q.After.At), q.After.ID
+		at, id := ceilMicros(q.After.At), q.AfterID()
 		if at != q.After.At.UnixMicro() { // between two microseconds
 			id = 0
 		}

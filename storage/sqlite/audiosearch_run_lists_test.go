@@ -37,7 +37,7 @@ func TestPlansOfListRuns(t *testing.T) {
 				within += " AND created_at>?"
 			}
 			if bits&16 != 0 { // or each page would read again what the pages before it have shown
-				q.After = audiosearch.RunPosition{At: at.Add(time.Millisecond), ID: 3000}
+				q.After = (&audiosearch.Run{CreatedAt: at.Add(time.Millisecond), ID: 3000}).Position()
 				within += " AND created_at<?"
 			}
 			statement, args := listRuns("org1", &q)
