@@ -17,6 +17,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -43,12 +44,12 @@ func writeStereo(tb testing.TB, path string, rate int, length time.Duration) {
 }
 
 // ingestOnce has the file a.wav of a folder scored, by a service of its own.
-func ingestOnce(b *testing.B, media audiosearch.Media, scorer audiosearch.Scorer, folder *folder.Folder) {
+func ingestOnce(b *testing.B, media sound.Media, scorer sound.Scorer, folder *folder.Folder) {
 	b.Helper()
 	db, err := memory.Open(b.Context(), nil)
 	require.NoError(b, err)
 	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{
-		Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: folder,
+		Scorers: []sound.Scorer{scorer}, Media: media, Files: folder,
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(b, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 func digestOf(content []byte) [32]byte { return sha256.Sum256(content) }
@@ -73,7 +74,7 @@ func TestSearchMakesFewCalls(t *testing.T) {
 	require.NoError(t, r.PutVideos(t.Context(), org, "", "d", all...))
 	for _, v := range all {
 		require.NoError(t, db.AudioSearch().Store.PutScoring(t.Context(), org, "d", v.ID, v.Path, audiosearch.Scoring{
-			Model: "volume/1", Window: 2e9, Hop: 1e9, Windows: 1, Duration: 2e9, Classes: []audiosearch.Class{loud, quiet},
+			Model: "volume/1", Window: 2e9, Hop: 1e9, Windows: 1, Duration: 2e9, Classes: []sound.Class{loud, quiet},
 		}, [][]uint16{{1}, {2}}))
 	}
 	q := audiosearch.Query{Dataset: "d", Class: loud, Limit: videos, Filters: []metadata.Filter{{Key: "i", Op: ">=", Value: "0"}}}

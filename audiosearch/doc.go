@@ -1,10 +1,10 @@
 // Package audiosearch finds sounds in a collection of videos: which segments of which
 // videos sound most like a dog, a siren, a dial tone.
 //
-// Videos stand in datasets, with metadata. A [Scorer] gives each segment of a video a
-// score for each of the sound classes that its [Model] predicts. That happens once for
-// each file and model. A search then ranks the stored scores of one class over the videos
-// whose metadata passes all filters.
+// Videos stand in datasets, with metadata. A [sound.Scorer] gives each segment of a
+// video a score for each of the sound classes that its [sound.Model] predicts. That
+// happens once for each file and model. A search then ranks the stored scores of one
+// class over the videos whose metadata passes all filters.
 //
 // [New] makes a [Service] over a [Backend], with options that hold the scorers.
 // [Service.Start] begins a search as a run, which a [Worker] carries out; it scores first
@@ -20,17 +20,18 @@
 //
 // # Models
 //
-// A service may have several scorers side by side. A class belongs to the first one that
-// predicts it, and each has scores of its own. A model has a [Model.Family], which stays
-// when its weights change. A dataset has a current model for each family: searches read
-// its scores. A new model, by another [Model.ID], takes the place of the current one in
-// one step, when it has scored every video that the current one has. Until then searches
-// are answered from the scores of the old one; what it has not scored is left out, and
-// the answer says how much. [Service.Ingest] scores by new models, and so does a Sweeper
-// in the background once a search has found one. [Query.Model] asks for the scores by one
-// model. A model that was replaced stays so, and one that the store knew before the
-// current one does not take its place, until [Service.UseModel] brings it back. Until
-// then nothing is scored by it; searches that need it find what is stored.
+// A service may have several scorers side by side. A class belongs to the first one
+// that predicts it, and each has scores of its own. A model has a [sound.Model.Family],
+// which stays when its weights change. A dataset has a current model for each family:
+// searches read its scores. A new model, by another [sound.Model.ID], takes the place
+// of the current one in one step, when it has scored every video that the current one
+// has. Until then searches are answered from the scores of the old one; what it has not
+// scored is left out, and the answer says how much. [Service.Ingest] scores by new
+// models, and so does a Sweeper in the background once a search has found one.
+// [Query.Model] asks for the scores by one model. A model that was replaced stays so,
+// and one that the store knew before the current one does not take its place, until
+// [Service.UseModel] brings it back. Until then nothing is scored by it; searches that
+// need it find what is stored.
 //
 // A scorer that is away does not stop searches over what is scored. [Service.Ping] asks
 // the store, [Service.PingScorers] the scorers.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // TestDigestBeats: a digest gets on by parts, ends with its context, and names no folder when it fails.
@@ -92,9 +94,9 @@ func TestSpansAreWhole(t *testing.T) {
 
 // TestShortestSound: it has a length, and is heard.
 func TestShortestSound(t *testing.T) {
-	m := Model{SampleRate: 16_000, Window: time.Second, Hop: time.Second}
+	m := sound.Model{SampleRate: 16_000, Window: time.Second, Hop: time.Second}
 	in := &ingestion{model: m}
-	g := newSegmenter(&Model{SampleRate: 16_000, Window: time.Second, Hop: time.Second, Batch: 1})
+	g := newSegmenter(&sound.Model{SampleRate: 16_000, Window: time.Second, Hop: time.Second, Batch: 1})
 	g.add(make([]float32, 1))
 	require.Len(t, g.last(), 1)
 	g.take(1)

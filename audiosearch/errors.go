@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/oneline"
@@ -34,21 +33,11 @@ var (
 	// ErrConflict: the video was changed or deleted while its scores were made. Score it
 	// again.
 	ErrConflict = errors.New("audiosearch: the video was changed meanwhile")
-	// ErrFormat: a Media does not read this kind of file; another one may.
-	ErrFormat = errors.New("audiosearch: the kind of file is not supported")
-	// ErrBadMedia: there is something wrong with a file, and trying again will not help
-	// until the file changes.
-	ErrBadMedia = errors.New("audiosearch: the file cannot be searched")
-	// ErrIncomplete: a part of the file is missing, and what is there can be searched.
-	// Errors are marked so by [Incomplete].
-	ErrIncomplete = errors.New("audiosearch: the file is not complete")
 	// ErrNotScored: the video has no scores of the model yet. Ingest it.
 	ErrNotScored = errors.New("audiosearch: the video is not scored yet")
 	// ErrDeleted: the organization was deleted ([Service.DeleteOrganization]).
 	ErrDeleted = errors.New("audiosearch: the organization was deleted, " +
 		"and its ID is not given again; use another ID")
-	// ErrPermanent: trying again will not help. Errors are marked so by [Permanent].
-	ErrPermanent = errors.New("audiosearch: permanent")
 	// ErrUnavailable: the store, the queue or the scorer failed. Try again.
 	ErrUnavailable = errors.New("audiosearch: unavailable")
 )
@@ -60,64 +49,6 @@ type missing struct{ text string }
 
 func (e *missing) Error() string { return e.text }
 func (e *missing) Unwrap() error { return ErrNotFound }
-
-// BadMedia marks an error as one of the file itself: errors.Is(err, ErrBadMedia). Its
-// text is shown to whoever searches, so it says what to do, and names no folder of the
-// machine. BadMedia of nil is nil.
-func BadMedia(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &markedError{err, ErrBadMedia}
-}
-
-// Incomplete marks the end of a sound that ends too early, such as that of a file that
-// was cut. The text of err is shown to whoever searches, like that of [BadMedia].
-// Incomplete of nil is nil.
-func Incomplete(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &markedError{err, ErrIncomplete}
-}
-
-// Permanent marks an error of a [Scorer] that no later attempt can mend, such as a model
-// that does not fit: the run ends at once. Permanent of nil is nil.
-func Permanent(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &markedError{err, ErrPermanent}
-}
-
-// RetryAfter marks an error of a [Scorer] as one that says when to try again, such as the
-// 429 or 503 of a model server: the next attempt at the run begins after so long, in
-// place of the worker's backoff. The attempt counts. Less than 0 is 0, and more than a
-// day is a day. An error that is [Permanent] as well ends the run all the same.
-// RetryAfter of nil is nil.
-func RetryAfter(err error, after time.Duration) error {
-	if err == nil {
-		return nil
-	}
-	return &retryAfterError{err, min(max(after, 0), maxRetryAfter)}
-}
-
-// maxRetryAfter bounds how long others may put off a run.
-const maxRetryAfter = 24 * time.Hour
-
-type retryAfterError struct {
-	err   error
-	after time.Duration
-}
-
-func (e *retryAfterError) Error() string { return e.err.Error() }
-func (e *retryAfterError) Unwrap() error { return e.err }
-
-// markedError has the text of err, and is mark as well.
-type markedError struct{ err, mark error }
-
-func (e *markedError) Error() string   { return e.err.Error() }
-func (e *markedError) Unwrap() []error { return []error{e.err, e.mark} }
 
 // Problem is one thing wrong with an argument. The fields of its Path have the names that
 // they have over HTTP, if they are there.

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -33,7 +34,7 @@ func newStore() *memory.AudioSearch {
 // putScores stores the scores of a video's three segments.
 func putScores(store audiosearch.ScoreStore, column ...uint16) error {
 	return store.PutScoring(context.Background(), "acme", "d", "v", "v.mp4", audiosearch.Scoring{
-		Model: "m/1", At: noon, Duration: 14 * time.Second, Window: 10 * time.Second, Hop: 2 * time.Second, Windows: 3, Classes: []audiosearch.Class{"0"},
+		Model: "m/1", At: noon, Duration: 14 * time.Second, Window: 10 * time.Second, Hop: 2 * time.Second, Windows: 3, Classes: []sound.Class{"0"},
 	}, [][]uint16{column})
 }
 
@@ -146,7 +147,7 @@ func ExamplePartStore() {
 	var parts audiosearch.PartStore = store
 	ctx := context.Background()
 	part := audiosearch.Part{Video: "v", Path: "v.mp4", Model: "m/1", Digest: [32]byte{1},
-		Window: 10 * time.Second, Hop: 2 * time.Second, Classes: []audiosearch.Class{"Bark"}, At: noon}
+		Window: 10 * time.Second, Hop: 2 * time.Second, Classes: []sound.Class{"Bark"}, At: noon}
 	fmt.Println(parts.PutPart(ctx, "acme", "d", part, [][]uint16{{100, 200}}))
 	fmt.Println(parts.Parts(ctx, "acme", "d", part)) // what a process asks that begins again
 

@@ -2,15 +2,14 @@ package audiosearch_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -18,27 +17,27 @@ import (
 type steady struct {
 	id, family string
 	score      float32
-	class      audiosearch.Class
+	class      sound.Class
 }
 
-func (s steady) Model(context.Context) (audiosearch.Model, error) {
-	return audiosearch.Model{
+func (s steady) Model(context.Context) (sound.Model, error) {
+	return sound.Model{
 		ID: s.id, Family: s.family, SampleRate: 8000, Window: time.Second, Hop: time.Second,
-		Classes: []audiosearch.Class{s.class},
+		Classes: []sound.Class{s.class},
 	}, nil
 }
 
-func (s steady) Score(_ context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
-	rows := make([]audiosearch.Scores, len(clips))
+func (s steady) Score(_ context.Context, clips [][]float32) ([]sound.Scores, error) {
+	rows := make([]sound.Scores, len(clips))
 	for i := range rows {
-		rows[i] = audiosearch.Scores{s.score}
+		rows[i] = sound.Scores{s.score}
 	}
 	return rows, nil
 }
 
 // newPlace is a store with a dataset "d" of one video, and a function that returns services
 // over it, as several programs over one database have them.
-func newPlace() (open func(...audiosearch.Scorer) *audiosearch.Service, done func()) {
+func newPlace() (open func(...sound.Scorer) *audiosearch.Service, done func()) {
 	ctx := context.Background()
 	db, err := memory.Open(ctx, nil)
 	check(err)
@@ -47,7 +46,7 @@ func newPlace() (open func(...audiosearch.Scorer) *audiosearch.Service, done fun
 	check(os.WriteFile(filepath.Join(dir, "file"), []byte("440"), 0o600))
 	videos, err := folder.Open(dir)
 	check(err)
-	open = func(scorers ...audiosearch.Scorer) *audiosearch.Service {
+	open = func(scorers ...sound.Scorer) *audiosearch.Service {
 		opts := &audiosearch.Options{Scorers: scorers}
 		if len(scorers) > 0 {
 			opts.Media, opts.Files = beeps{}, videos
@@ -140,17 +139,4 @@ func ExampleFound() {
 	fmt.Println(len(found.Results), "results,", found.LeftOut, "video left out", err)
 	// Output:
 	// 3 results, 1 video left out <nil>
-}
-
-// A model server that is busy says when it will not be. Whoever implements Scorer.Score
-// passes that on.
-func ExampleRetryAfter() {
-	answer := &http.Response{Status: "429 Too Many Requests", Header: http.Header{"Retry-After": {"90"}}}
-	err := errors.New("the model server answers " + answer.Status)
-	if wait, bad := time.ParseDuration(answer.Header.Get("Retry-After") + "s"); bad == nil {
-		err = audiosearch.RetryAfter(err, wait)
-	}
-	fmt.Println(err)
-	// Output:
-	// the model server answers 429 Too Many Requests
 }

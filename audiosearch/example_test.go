@@ -15,6 +15,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -56,7 +57,7 @@ func Example() {
 	check(err)
 	scorer, err := signal.New(nil)
 	check(err)
-	service, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: videos})
+	service, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{scorer}, Media: media, Files: videos})
 	check(err)
 
 	ctx := context.Background()
@@ -92,41 +93,30 @@ func Example() {
 // loudness is a Scorer of one class: how loud the loudest sample of each second is.
 type loudness struct{}
 
-func (loudness) Model(context.Context) (audiosearch.Model, error) {
-	return audiosearch.Model{
+func (loudness) Model(context.Context) (sound.Model, error) {
+	return sound.Model{
 		ID: "loudness/1", Family: "loudness", SampleRate: 8000, Window: time.Second, Hop: time.Second,
-		Classes: []audiosearch.Class{"Shout"},
+		Classes: []sound.Class{"Shout"},
 	}, nil
 }
 
-func (loudness) Score(_ context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
-	rows := make([]audiosearch.Scores, len(clips))
+func (loudness) Score(_ context.Context, clips [][]float32) ([]sound.Scores, error) {
+	rows := make([]sound.Scores, len(clips))
 	for i, clip := range clips {
 		var most float32
 		for _, sample := range clip {
 			most = max(most, sample)
 		}
-		rows[i] = audiosearch.Scores{min(most, 1)}
+		rows[i] = sound.Scores{min(most, 1)}
 	}
 	return rows, nil
-}
-
-// A scorer of your own says what it predicts and takes clips.
-func ExampleScorer() {
-	var scorer audiosearch.Scorer = loudness{}
-	model, err := scorer.Model(context.Background())
-	check(err)
-	scores, err := scorer.Score(context.Background(), [][]float32{{0, 0.5, -0.5}, {0.25}})
-	fmt.Println(model.Classes, scores, err)
-	// Output:
-	// [Shout] [[0.5] [0.25]] <nil>
 }
 
 // beeps is a Media whose files hold one number each: the frequency of a tone of three seconds.
 type beeps struct{}
 
-func (beeps) Probe(context.Context, string) (audiosearch.Info, error) {
-	return audiosearch.Info{Duration: 3 * time.Second}, nil
+func (beeps) Probe(context.Context, string) (sound.Info, error) {
+	return sound.Info{Duration: 3 * time.Second}, nil
 }
 
 func (beeps) PCM(_ context.Context, path string, rate int) iter.Seq2[[]float32, error] {
@@ -138,7 +128,7 @@ func (beeps) PCM(_ context.Context, path string, rate int) iter.Seq2[[]float32, 
 		}
 		var frequency float64
 		if _, err := fmt.Sscan(string(text), &frequency); err != nil {
-			yield(nil, audiosearch.BadMedia(errors.New("the file holds no number: write one into it")))
+			yield(nil, sound.BadMedia(errors.New("the file holds no number: write one into it")))
 			return
 		}
 		second := make([]float32, rate)
@@ -161,7 +151,7 @@ func newService(opts audiosearch.Options, files ...string) (service *audiosearch
 	check(err)
 	videos, err := folder.Open(dir)
 	check(err)
-	opts.Media, opts.Files, opts.Scorers = beeps{}, videos, []audiosearch.Scorer{loudness{}}
+	opts.Media, opts.Files, opts.Scorers = beeps{}, videos, []sound.Scorer{loudness{}}
 	service, err = audiosearch.New(db.AudioSearch(), &opts)
 	check(err)
 	_, err = service.CreateDataset(context.Background(), "acme", "", "d")
@@ -178,51 +168,13 @@ func newService(opts audiosearch.Options, files ...string) (service *audiosearch
 }
 
 // A file that cannot be read is a problem of its own, and the others are scored.
-func ExampleMedia() {
+func ExampleService_Ingest() {
 	service, done := newService(audiosearch.Options{}, "440", "la")
 	defer done()
 	ingested, err := service.Ingest(context.Background(), "acme", "", "d")
 	fmt.Println(ingested.Scored, ingested.Problems, err)
 	// Output:
 	// 1 [{file1 the file holds no number: write one into it false}] <nil>
-}
-
-// Several kinds of files: each Media says which ones are not its own.
-func ExampleFirstMedia() {
-	wavs, err := wav.New(nil)
-	check(err)
-	media := audiosearch.FirstMedia(wavs, beeps{})
-	dir, err := os.MkdirTemp("", "mortise")
-	check(err)
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "a.wav")
-	writeTone(path, 2, 0, 1)
-	info, err := media.Probe(context.Background(), path)
-	fmt.Println(info.Duration, err)
-	// Output:
-	// 2s <nil>
-}
-
-// Paths are relative to the folder, and cannot leave it.
-func ExampleFiles() {
-	dir, err := os.MkdirTemp("", "mortise")
-	check(err)
-	defer os.RemoveAll(dir)
-	check(os.WriteFile(filepath.Join(dir, "a.wav"), []byte("..."), 0o600))
-	videos, err := folder.Open(dir)
-	check(err)
-	defer videos.Close()
-	var files audiosearch.Files = videos
-	file, release, err := files.Local(context.Background(), "acme", "a.wav")
-	check(err)
-	content, err := os.ReadFile(file)
-	fmt.Println(string(content), err)
-	release()
-	_, _, err = files.Local(context.Background(), "acme", "../a.wav")
-	fmt.Println(err)
-	// Output:
-	// ... <nil>
-	// the path leads out of the folder of the videos: correct it in the catalog
 }
 
 // everythingIsFine is a Moderator.

@@ -17,13 +17,14 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // hooks are everything that a host can plug in. What is named by broken panics.
 type hooks struct {
-	audiosearch.Scorer
-	audiosearch.Media
-	audiosearch.SameFiles
+	sound.Scorer
+	sound.Media
+	sound.SameFiles
 
 	mu     sync.Mutex
 	broken string
@@ -46,17 +47,17 @@ func (h *hooks) repair() {
 	h.broken = ""
 }
 
-func (h *hooks) Model(ctx context.Context) (audiosearch.Model, error) {
+func (h *hooks) Model(ctx context.Context) (sound.Model, error) {
 	h.call("Model")
 	return h.Scorer.Model(ctx)
 }
 
-func (h *hooks) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+func (h *hooks) Score(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 	h.call("Score")
 	return h.Scorer.Score(ctx, clips)
 }
 
-func (h *hooks) Probe(ctx context.Context, path string) (audiosearch.Info, error) {
+func (h *hooks) Probe(ctx context.Context, path string) (sound.Info, error) {
 	h.call("Probe")
 	return h.Media.Probe(ctx, path)
 }
@@ -107,7 +108,7 @@ func hookedRig(t *testing.T, broken string) (*rig, *hooks, *lockedBuffer) {
 	h.Media, h.SameFiles = r.media, folder
 	log := slog.New(slog.NewTextHandler(logged, nil))
 	r.Service, err = audiosearch.New(audiosearch.Backend{Store: r.db.AudioSearch().Store, Queue: r.db.Queue(&mortise.LeaseOptions{Logger: log})}, &audiosearch.Options{
-		Scorers: []audiosearch.Scorer{h},
+		Scorers: []sound.Scorer{h},
 		Media:   h, Files: h, Moderator: h, Observer: h.observe, Tracer: h, Logger: log,
 	})
 	require.NoError(t, err)

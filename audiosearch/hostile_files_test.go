@@ -15,12 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // modelled returns a service over the rig's store with another scorer.
-func (r *rig) modelled(scorer audiosearch.Scorer, media audiosearch.Media) *audiosearch.Service {
+func (r *rig) modelled(scorer sound.Scorer, media sound.Media) *audiosearch.Service {
 	r.t.Helper()
-	s, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: mustFolder(r.t, r.dir)})
+	s, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{scorer}, Media: media, Files: mustFolder(r.t, r.dir)})
 	require.NoError(r.t, err)
 	return s
 }
@@ -28,22 +29,22 @@ func (r *rig) modelled(scorer audiosearch.Scorer, media audiosearch.Media) *audi
 // TestModelIsChecked: what a scorer says of itself is not believed.
 func TestModelIsChecked(t *testing.T) {
 	r := newRig(t, nil)
-	good := audiosearch.Model{ID: "m", Family: "m", SampleRate: 1000, Window: 2 * time.Second, Hop: time.Second, Classes: []audiosearch.Class{loud, quiet}}
-	for name, change := range map[string]func(*audiosearch.Model){
-		"no ID":         func(m *audiosearch.Model) { m.ID = "" },
-		"no rate":       func(m *audiosearch.Model) { m.SampleRate = 0 },
-		"rate":          func(m *audiosearch.Model) { m.SampleRate = 384_001 },
-		"no window":     func(m *audiosearch.Model) { m.Window = 0 },
-		"long window":   func(m *audiosearch.Model) { m.Window = 10*time.Minute + 1 },
-		"hop too short": func(m *audiosearch.Model) { m.Hop = time.Millisecond - 1 },
-		"hop over":      func(m *audiosearch.Model) { m.Hop = m.Window + 1 },
-		"no sample":     func(m *audiosearch.Model) { m.SampleRate, m.Hop = 1, 400*time.Millisecond },
-		"batch":         func(m *audiosearch.Model) { m.Batch = 1025 },
-		"no class":      func(m *audiosearch.Model) { m.Classes = nil },
-		"twice":         func(m *audiosearch.Model) { m.Classes = []audiosearch.Class{loud, loud} },
-		"nameless":      func(m *audiosearch.Model) { m.Classes = []audiosearch.Class{loud, ""} },
-		"no family":     func(m *audiosearch.Model) { m.Family = "" },
-		"too many":      func(m *audiosearch.Model) { m.Classes = manyClasses(audiosearch.MaxClasses + 1) },
+	good := sound.Model{ID: "m", Family: "m", SampleRate: 1000, Window: 2 * time.Second, Hop: time.Second, Classes: []sound.Class{loud, quiet}}
+	for name, change := range map[string]func(*sound.Model){
+		"no ID":         func(m *sound.Model) { m.ID = "" },
+		"no rate":       func(m *sound.Model) { m.SampleRate = 0 },
+		"rate":          func(m *sound.Model) { m.SampleRate = 384_001 },
+		"no window":     func(m *sound.Model) { m.Window = 0 },
+		"long window":   func(m *sound.Model) { m.Window = 10*time.Minute + 1 },
+		"hop too short": func(m *sound.Model) { m.Hop = time.Millisecond - 1 },
+		"hop over":      func(m *sound.Model) { m.Hop = m.Window + 1 },
+		"no sample":     func(m *sound.Model) { m.SampleRate, m.Hop = 1, 400*time.Millisecond },
+		"batch":         func(m *sound.Model) { m.Batch = 1025 },
+		"no class":      func(m *sound.Model) { m.Classes = nil },
+		"twice":         func(m *sound.Model) { m.Classes = []sound.Class{loud, loud} },
+		"nameless":      func(m *sound.Model) { m.Classes = []sound.Class{loud, ""} },
+		"no family":     func(m *sound.Model) { m.Family = "" },
+		"too many":      func(m *sound.Model) { m.Classes = manyClasses(sound.MaxClasses + 1) },
 	} {
 		m := good
 		change(&m)
@@ -63,10 +64,10 @@ func TestModelIsChecked(t *testing.T) {
 }
 
 // manyClasses returns so many classes, and loud the first.
-func manyClasses(n int) []audiosearch.Class {
-	classes := []audiosearch.Class{loud}
+func manyClasses(n int) []sound.Class {
+	classes := []sound.Class{loud}
 	for i := 1; i < n; i++ {
-		classes = append(classes, audiosearch.Class(fmt.Sprint("sound ", i)))
+		classes = append(classes, sound.Class(fmt.Sprint("sound ", i)))
 	}
 	return classes
 }
@@ -74,10 +75,10 @@ func manyClasses(n int) []audiosearch.Class {
 // infoMedia is a Media of given information and samples.
 type infoMedia struct {
 	fakeMedia
-	info audiosearch.Info
+	info sound.Info
 }
 
-func (m *infoMedia) Probe(context.Context, string) (audiosearch.Info, error) { return m.info, nil }
+func (m *infoMedia) Probe(context.Context, string) (sound.Info, error) { return m.info, nil }
 
 // TestTimesAreWholeMilliseconds: of keyframes, in order, each once, none before the
 // start; and of the sound, while segments are cut at samples.
@@ -85,14 +86,14 @@ func TestTimesAreWholeMilliseconds(t *testing.T) {
 	const ms, us = time.Millisecond, time.Microsecond
 	r := newRig(t, nil)
 	r.video("a", 1, nil, nil)
-	model := audiosearch.Model{Family: "f", SampleRate: 16_000, Window: 10*ms + 40*us, Hop: 5*ms + 40*us, Classes: []audiosearch.Class{loud, quiet}}
+	model := sound.Model{Family: "f", SampleRate: 16_000, Window: 10*ms + 40*us, Hop: 5*ms + 40*us, Classes: []sound.Class{loud, quiet}}
 	for i, test := range []struct {
-		info audiosearch.Info
+		info sound.Info
 		want []time.Duration
 	}{
-		{audiosearch.Info{HasVideo: true, Keyframes: []time.Duration{1700*ms + 400*us, 1699*ms + 600*us, 300 * ms, -5 * ms, 0}}, []time.Duration{0, 300 * ms, 1700 * ms}},
-		{audiosearch.Info{Keyframes: []time.Duration{ms}}, nil},
-		{audiosearch.Info{HasVideo: true}, nil},
+		{sound.Info{HasVideo: true, Keyframes: []time.Duration{1700*ms + 400*us, 1699*ms + 600*us, 300 * ms, -5 * ms, 0}}, []time.Duration{0, 300 * ms, 1700 * ms}},
+		{sound.Info{Keyframes: []time.Duration{ms}}, nil},
+		{sound.Info{HasVideo: true}, nil},
 	} {
 		model.ID = fmt.Sprint(i)
 		media := &infoMedia{info: test.info}
@@ -111,7 +112,7 @@ func TestTimesAreWholeMilliseconds(t *testing.T) {
 // TestTooLongEitherWay: as the file says, and as it turns out.
 func TestTooLongEitherWay(t *testing.T) {
 	for name, media := range map[string]*infoMedia{
-		"as it says":      {info: audiosearch.Info{Duration: time.Hour}, fakeMedia: fakeMedia{pcm: func(yield func([]float32, error) bool) { yield(make([]float32, 10), nil) }}},
+		"as it says":      {info: sound.Info{Duration: time.Hour}, fakeMedia: fakeMedia{pcm: func(yield func([]float32, error) bool) { yield(make([]float32, 10), nil) }}},
 		"as it turns out": {fakeMedia: fakeMedia{pcm: func(yield func([]float32, error) bool) { yield(make([]float32, 60_001), nil) }}},
 	} {
 		r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
@@ -126,7 +127,7 @@ func TestTooLongEitherWay(t *testing.T) {
 
 // slowFiles takes its time.
 type slowFiles struct {
-	audiosearch.Files
+	sound.Files
 	pause time.Duration
 }
 
@@ -229,10 +230,10 @@ func TestCutOffIsNotBroken(t *testing.T) {
 // that is broken is broken.
 func TestMessagesOfVideos(t *testing.T) {
 	for err, want := range map[error]string{
-		audiosearch.BadMedia(errors.New(strings.Repeat("aé", 200))):                          strings.Repeat("aé", 100) + "...",
-		audiosearch.BadMedia(errors.New("a" + strings.Repeat("é", 200))):                     "a" + strings.Repeat("é", 149) + "...",
-		audiosearch.BadMedia(errors.New("two\nlines \xff")):                                  "two lines \uFFFD",
-		audiosearch.BadMedia(fmt.Errorf("the format is too new: %w", audiosearch.ErrFormat)): "the format is too new: " + audiosearch.ErrFormat.Error(),
+		sound.BadMedia(errors.New(strings.Repeat("aé", 200))):                    strings.Repeat("aé", 100) + "...",
+		sound.BadMedia(errors.New("a" + strings.Repeat("é", 200))):               "a" + strings.Repeat("é", 149) + "...",
+		sound.BadMedia(errors.New("two\nlines \xff")):                            "two lines \uFFFD",
+		sound.BadMedia(fmt.Errorf("the format is too new: %w", sound.ErrFormat)): "the format is too new: " + sound.ErrFormat.Error(),
 	} {
 		r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
 			o.Media = &fakeMedia{probe: func() error { return err }}

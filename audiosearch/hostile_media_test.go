@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // moderatorFunc makes a Moderator of a function.
@@ -66,10 +67,10 @@ type hangingModel struct {
 	asked atomic.Int64
 }
 
-func (h *hangingModel) Model(ctx context.Context) (audiosearch.Model, error) {
+func (h *hangingModel) Model(ctx context.Context) (sound.Model, error) {
 	if h.asked.Add(1) > 1 {
 		<-ctx.Done()
-		return audiosearch.Model{}, ctx.Err()
+		return sound.Model{}, ctx.Err()
 	}
 	return h.volume.Model(ctx)
 }
@@ -77,7 +78,7 @@ func (h *hangingModel) Model(ctx context.Context) (audiosearch.Model, error) {
 // TestModelHangs: a scorer that does not say what it is costs an attempt, not for ever.
 func TestModelHangs(t *testing.T) {
 	r := newRig(t, nil)
-	s, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{new(hangingModel)}, Media: r.media, Files: mustFolder(t, r.dir), Stall: 20 * time.Millisecond, Grace: 10 * time.Millisecond})
+	s, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{new(hangingModel)}, Media: r.media, Files: mustFolder(t, r.dir), Stall: 20 * time.Millisecond, Grace: 10 * time.Millisecond})
 	require.NoError(t, err)
 	run, err := s.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 	require.NoError(t, err)
@@ -192,11 +193,11 @@ type fakeMedia struct {
 	pcm   iter.Seq2[[]float32, error]
 }
 
-func (m *fakeMedia) Probe(context.Context, string) (audiosearch.Info, error) {
+func (m *fakeMedia) Probe(context.Context, string) (sound.Info, error) {
 	if m.probe == nil {
-		return audiosearch.Info{}, nil
+		return sound.Info{}, nil
 	}
-	return audiosearch.Info{}, m.probe()
+	return sound.Info{}, m.probe()
 }
 
 func (m *fakeMedia) PCM(ctx context.Context, _ string, _ int) iter.Seq2[[]float32, error] {
@@ -285,7 +286,7 @@ func (f fakeFiles) Local(context.Context, string, string) (string, func(), error
 func TestProbedBeforeRead(t *testing.T) {
 	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
 		o.Files = fakeFiles(t.TempDir()) // a folder cannot be read
-		o.Media = &fakeMedia{probe: func() error { return audiosearch.ErrFormat }}
+		o.Media = &fakeMedia{probe: func() error { return sound.ErrFormat }}
 	})
 	r.video("a", 1000, nil, nil)
 	in := r.ingest()

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // dyingAfter is a hook that lets so many batches be scored.
@@ -116,15 +117,15 @@ type turning struct {
 	turned atomic.Bool
 }
 
-func (s *turning) Model(ctx context.Context) (audiosearch.Model, error) {
+func (s *turning) Model(ctx context.Context) (sound.Model, error) {
 	m, err := s.flat.Model(ctx)
 	if s.turned.Load() {
-		m.Classes = []audiosearch.Class{m.Classes[1], m.Classes[0]}
+		m.Classes = []sound.Class{m.Classes[1], m.Classes[0]}
 	}
 	return m, err
 }
 
-func (s *turning) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+func (s *turning) Score(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 	s.turned.Store(true)
 	return s.flat.Score(ctx, clips)
 }
@@ -173,7 +174,7 @@ type failing struct {
 	how func(ctx context.Context) error
 }
 
-func (s *failing) Score(ctx context.Context, _ [][]float32) ([]audiosearch.Scores, error) {
+func (s *failing) Score(ctx context.Context, _ [][]float32) ([]sound.Scores, error) {
 	return nil, s.how(ctx)
 }
 
@@ -189,7 +190,7 @@ func TestIngestWithAScorerThatFails(t *testing.T) {
 			good := newFlat("good", "1", "Bright")
 			bad := &failing{newFlat("bad", "1", "Loud"), how}
 			r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
-				o.Scorers = []audiosearch.Scorer{bad, good}
+				o.Scorers = []sound.Scorer{bad, good}
 				o.Stall = 50 * time.Millisecond
 			})
 			r.video("a", 4000, nil, nil)
@@ -207,7 +208,7 @@ func TestIngestWithAScorerThatFails(t *testing.T) {
 func TestReplacedModelIsNotScoredAgain(t *testing.T) {
 	before := newFlat("f", "1", "Old", "Loud")
 	r := newRig(t, func(o *audiosearch.Options, w *audiosearch.WorkerOptions) {
-		o.Scorers = []audiosearch.Scorer{before}
+		o.Scorers = []sound.Scorer{before}
 		w.Sweep.KeepReplaced = time.Nanosecond
 	})
 	r.video("a", 4000, nil, nil)
@@ -257,7 +258,7 @@ func TestRenewingLooksAtWhatIsMissing(t *testing.T) {
 
 // countedFiles counts the files that were asked for.
 type countedFiles struct {
-	audiosearch.Files
+	sound.Files
 	asked atomic.Int64
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // TestMoreThanAPage: of datasets' videos, to be looked at and to be scored.
@@ -225,7 +226,7 @@ func TestStartAndOthers(t *testing.T) {
 				return nil
 			}))
 	}}
-	s, err := audiosearch.New(audiosearch.Backend{Store: db.AudioSearch().Store, Queue: queue}, &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}})
+	s, err := audiosearch.New(audiosearch.Backend{Store: db.AudioSearch().Store, Queue: queue}, &audiosearch.Options{Scorers: []sound.Scorer{r.scorer}})
 	require.NoError(t, err)
 	run, err = s.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 	require.NoError(t, err)

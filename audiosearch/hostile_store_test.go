@@ -19,6 +19,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // hookedStore calls functions around methods of a Store.
@@ -138,19 +139,19 @@ func TestSearchSaysUnavailable(t *testing.T) {
 // fixedModel is a Scorer of a given model.
 type fixedModel struct {
 	volume
-	model audiosearch.Model
+	model sound.Model
 	err   error
 }
 
-func (f *fixedModel) Model(context.Context) (audiosearch.Model, error) { return f.model, f.err }
+func (f *fixedModel) Model(context.Context) (sound.Model, error) { return f.model, f.err }
 
 // TestModelTooBig: a model whose batches fit into no memory is refused before it is
 // tried.
 func TestModelTooBig(t *testing.T) {
 	db := newMemory(t)
-	big := &fixedModel{model: audiosearch.Model{ID: "big", Family: "big", SampleRate: 384_000, Window: 10 * time.Minute, Hop: 10 * time.Minute,
-		Classes: []audiosearch.Class{loud}, Batch: 1024}} // a terabyte
-	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{big}})
+	big := &fixedModel{model: sound.Model{ID: "big", Family: "big", SampleRate: 384_000, Window: 10 * time.Minute, Hop: 10 * time.Minute,
+		Classes: []sound.Class{loud}, Batch: 1024}} // a terabyte
+	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{big}})
 	require.NoError(t, err)
 	require.ErrorContains(t, s.PingScorers(t.Context()), "too much for one batch")
 }
@@ -158,7 +159,7 @@ func TestModelTooBig(t *testing.T) {
 // TestInvalidWhileScorerIsDown: what is wrong with the query itself counts first.
 func TestInvalidWhileScorerIsDown(t *testing.T) {
 	db := newMemory(t)
-	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{&fixedModel{err: errBroken}}})
+	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{&fixedModel{err: errBroken}}})
 	require.NoError(t, err)
 	_, err = s.CreateDataset(t.Context(), org, "", "d")
 	require.NoError(t, err)
@@ -249,7 +250,7 @@ func TestSweepPassesOver(t *testing.T) {
 	r := newRig(t, nil)
 	now := time.Now()
 	queue := &pickyQueue{Queue: r.db.Queue(nil)}
-	s, err := audiosearch.New(audiosearch.Backend{Store: r.db.AudioSearch().Store, Queue: queue}, &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}, Now: func() time.Time { return now }})
+	s, err := audiosearch.New(audiosearch.Backend{Store: r.db.AudioSearch().Store, Queue: queue}, &audiosearch.Options{Scorers: []sound.Scorer{r.scorer}, Now: func() time.Time { return now }})
 	require.NoError(t, err)
 	w, err := audiosearch.NewSweeper(s, nil)
 	require.NoError(t, err)
@@ -305,13 +306,13 @@ func TestRunsOfDeletedDataset(t *testing.T) {
 func TestFirstMediaDoesNotBeginAgain(t *testing.T) {
 	half := &fakeMedia{pcm: func(yield func([]float32, error) bool) {
 		if yield([]float32{1, 2}, nil) {
-			yield(nil, audiosearch.ErrFormat)
+			yield(nil, sound.ErrFormat)
 		}
 	}}
 	whole := &fakeMedia{pcm: func(yield func([]float32, error) bool) { yield([]float32{1, 2, 3}, nil) }}
 	var samples []float32
 	var last error
-	for block, err := range audiosearch.FirstMedia(half, whole).PCM(t.Context(), "", 1) {
+	for block, err := range sound.FirstMedia(half, whole).PCM(t.Context(), "", 1) {
 		samples, last = append(samples, block...), err
 	}
 	assert.Equal(t, []float32{1, 2}, samples)

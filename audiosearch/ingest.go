@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // Ingested is what came of looking at the videos of a dataset.
@@ -166,7 +168,7 @@ func (in *Ingested) count(videos []Video, came []outcome) {
 // so many at a time, and waits for them. done is called after each, on any goroutine. An
 // error is one of the service; then videos that were not looked at count as moved.
 func (s *Service) ensureAll(
-	ctx context.Context, org, dataset string, videos []Video, p *plug, m Model, atOnce int, h *hearing, done func(),
+	ctx context.Context, org, dataset string, videos []Video, p *plug, m sound.Model, atOnce int, h *hearing, done func(),
 ) ([]outcome, error) {
 	came := make([]outcome, len(videos))
 	g, together := errgroup.WithContext(ctx)

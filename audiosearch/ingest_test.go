@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
@@ -167,13 +168,13 @@ func TestWithoutMedia(t *testing.T) {
 	r.video("a", 3000, nil, nil)
 	r.ingest()
 	r.video("b", 3000, nil, nil)
-	s, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}})
+	s, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{r.scorer}})
 	require.NoError(t, err)
 	found, err := s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 	require.NoError(t, err)
 	assert.Len(t, found.Results, 2)
 	assert.Equal(t, []audiosearch.VideoProblem{{Video: "b", Message: "it is not scored yet, and this service scores none: have it scored by one that does"}}, found.Problems)
-	_, err = audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}, Media: r.media})
+	_, err = audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{r.scorer}, Media: r.media})
 	require.Error(t, err, "Media without Files")
 }
 
@@ -193,7 +194,7 @@ func TestTop(t *testing.T) {
 	} {
 		heard, err := r.Top(t.Context(), org, "d", "a", test.from*time.Millisecond, test.to*time.Millisecond, 5)
 		require.NoError(t, err)
-		scores := map[audiosearch.Class]float64{}
+		scores := map[sound.Class]float64{}
 		for _, h := range heard {
 			scores[h.Class] = h.Score
 		}
@@ -204,7 +205,7 @@ func TestTop(t *testing.T) {
 	heard, err := r.Top(t.Context(), org, "d", "a", time.Hour, 2*time.Hour, 1)
 	require.NoError(t, err)
 	assert.Equal(t, []audiosearch.TopClass{{Class: loud}}, heard, "nothing is heard behind the end")
-	for _, bad := range [][3]int{{0, 0, 1}, {-1, 1, 1}, {2, 1, 1}, {0, 1, 0}, {0, 1, audiosearch.MaxClasses + 1}} {
+	for _, bad := range [][3]int{{0, 0, 1}, {-1, 1, 1}, {2, 1, 1}, {0, 1, 0}, {0, 1, sound.MaxClasses + 1}} {
 		_, err := r.Top(t.Context(), org, "d", "a", time.Duration(bad[0]), time.Duration(bad[1]), bad[2])
 		var invalid *audiosearch.ValidationError
 		require.ErrorAs(t, err, &invalid)

@@ -7,7 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/hook"
+	"github.com/seed-6363c74e/mortise/internal/mark"
 	"github.com/seed-6363c74e/mortise/internal/turns"
 	"github.com/seed-6363c74e/mortise/internal/watch"
 )
@@ -18,14 +20,14 @@ type ingestion struct {
 	org, dataset string
 	video        Video
 	scorer       *plug
-	model        Model
+	model        sound.Model
 
 	stage   atomic.Int32 // what takes long, or panics, now; what is decoded ahead does not count
 	samples atomic.Int64 // decoded, and taken for scoring
 	gauge   *gauge       // scored
 	place   *turns.Place // among the videos that are being scored
 
-	info     Info
+	info     sound.Info
 	state    FileState // of the file, when its reading began
 	partless bool      // its parts are of no use
 	turned   int       // of the scorer, before anything was scored
@@ -46,7 +48,7 @@ const (
 	storing              // the store's
 )
 
-func (in *ingestion) position() time.Duration { return in.model.duration(in.samples.Load()) }
+func (in *ingestion) position() time.Duration { return lasting(&in.model, in.samples.Load()) }
 
 // What a panic of a Scorer or a Media is logged as.
 const (
@@ -205,7 +207,7 @@ func (in *ingestion) file(ctx context.Context, file string, beat func(time.Durat
 // sameFile returns an outcome unless the file is still the one that is being scored.
 func (in *ingestion) sameFile(file string) *outcome {
 	in.stage.Store(reading)
-	files, ok := in.service.opts.Files.(SameFiles)
+	files, ok := in.service.opts.Files.(sound.SameFiles)
 	if ok && !files.Same(in.org, in.video.Path, file) {
 		return &outcome{kind: rewritten}
 	}
@@ -256,7 +258,7 @@ var errModelChanged = fmt.Errorf("%w: the scorer's model changed meanwhile: try 
 func (in *ingestion) sameModel(ctx context.Context) error {
 	in.stage.Store(scoring)
 	now, err := in.scorer.model(ctx)
-	if err == nil && (!now.sameScores(&in.model) || in.scorer.turned() != in.turned) {
+	if err == nil && (!sameScores(&now, &in.model) || in.scorer.turned() != in.turned) {
 		err = errModelChanged
 	}
 	return err
@@ -272,16 +274,19 @@ func (in *ingestion) progress(ctx context.Context) {
 		Model: in.model.ID, Position: time.Duration(in.gauge.heard.Load()), Length: in.info.Duration})
 }
 
+// errNoFormat is what is said of a file that nothing reads, if nothing says more.
+var errNoFormat = mark.As(errors.New("this kind of file is not supported here: convert it, to WAV for example"), sound.ErrFormat)
+
 // unread is the outcome after an error of Files or Media. If the context ended, that is the
 // reason, and no outcome.
 func (in *ingestion) unread(ctx context.Context, err error) (*outcome, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if err == ErrFormat { // which says nothing of what to do
+	if err == sound.ErrFormat { // which says nothing of what to do
 		err = errNoFormat
 	}
-	if errors.Is(err, ErrBadMedia) || errors.Is(err, ErrIncomplete) {
+	if errors.Is(err, sound.ErrBadMedia) || errors.Is(err, sound.ErrIncomplete) {
 		return broken(err), nil
 	}
 	return failed(withoutPath(err)), nil

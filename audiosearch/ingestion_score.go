@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // scored is what came of scoring a file, but for what ingestion.put adds: the scores of the
@@ -70,7 +72,7 @@ func (in *ingestion) score(ctx context.Context, file string, beat func(time.Dura
 		return scored{}, nil, end.lost
 	case end.bad != nil:
 		return scored{}, end.bad, nil
-	case errors.Is(end.said, ErrIncomplete) && r.segments.total > 0:
+	case errors.Is(end.said, sound.ErrIncomplete) && r.segments.total > 0:
 		bad = &outcome{kind: newlyScored, problem: videoMessage(end.said), lasting: true, cause: end.said}
 	case end.said != nil:
 		o, err := in.unread(ctx, end.said)
@@ -94,7 +96,7 @@ func (in *ingestion) score(ctx context.Context, file string, beat func(time.Dura
 	if r.segments.taken == 0 {
 		return scored{}, broken(errors.New("the file has no sound: leave it out, or give it a sound track")), nil
 	}
-	in.gauge.got(in.model.duration(r.segments.total), true)
+	in.gauge.got(lasting(&in.model, r.segments.total), true)
 	return scored{in.describe(r.segments), r.scores.columns}, bad, nil
 }
 
@@ -129,7 +131,7 @@ func (r *reader) flush(ctx context.Context, clips [][]float32) (*outcome, error)
 // fresh, by others.
 func (r *reader) got(fresh bool) {
 	next := int64(r.segments.taken) * int64(r.segments.hop)
-	r.gauge.got(r.model.duration(next), fresh)
+	r.gauge.got(lasting(&r.model, next), fresh)
 }
 
 // areNumbers reports whether no sample is NaN or infinite.
@@ -161,7 +163,7 @@ func (in *ingestion) parts(ctx context.Context, digest [32]byte) (Part, error) {
 	p := Part{
 		Video: in.video.ID, Path: in.video.Path, Model: m.ID, Digest: digest, Classes: m.Classes, At: in.service.now(),
 		// As in describe: stored times are told from whole samples.
-		Window: m.duration(int64(m.samples(m.Window))), Hop: m.duration(int64(m.samples(m.Hop))),
+		Window: lasting(m, int64(m.Samples(m.Window))), Hop: lasting(m, int64(m.Samples(m.Hop))),
 	}
 	if d := in.info.Duration; in.partless || d > 0 && d <= time.Duration(in.partWindows())*m.Hop {
 		return p, nil // a short video has none
@@ -207,9 +209,9 @@ func (r *reader) putPart(ctx context.Context) (*outcome, error) {
 func (in *ingestion) describe(g *segmenter) Scoring {
 	// Spans are told from whole samples, so that they cannot drift from what was scored.
 	scoring := Scoring{
-		Duration: max(in.model.duration(g.total).Round(time.Millisecond), time.Millisecond),
-		Window:   in.model.duration(int64(g.window)),
-		Hop:      in.model.duration(int64(g.hop)),
+		Duration: max(lasting(&in.model, g.total).Round(time.Millisecond), time.Millisecond),
+		Window:   lasting(&in.model, int64(g.window)),
+		Hop:      lasting(&in.model, int64(g.hop)),
 		Windows:  g.taken,
 		HasVideo: in.info.HasVideo && len(in.info.Keyframes) > 0,
 		Classes:  slices.Clone(in.model.Classes),

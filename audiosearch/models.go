@@ -5,11 +5,13 @@ import (
 	"errors"
 	"slices"
 	"sync"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// Models returns the models that a dataset knows, by ID. Searches read the scores by the
-// current ones, one for each [Model.Family]. A new model takes the place of the current
-// one in one step, once it has scored every video that the current one has:
+// Models returns the models that a dataset knows, by ID. Searches read the scores by
+// the current ones, one for each [sound.Model.Family]. A new model takes the place of
+// the current one in one step, once it has scored every video that the current one has:
 // [Service.Ingest] sees to that, and so does a [Sweeper] after the first search that
 // finds a new model.
 func (s *Service) Models(ctx context.Context, org, dataset string) ([]DatasetModel, error) {
@@ -82,7 +84,7 @@ func (s *Service) change(ctx context.Context, org, dataset string, c ModelChange
 // ready is a scorer that is to score a dataset.
 type ready struct {
 	scorer *plug
-	m      Model
+	m      sound.Model
 	change *ModelChange // makes its model the current one; nil: it is
 }
 
@@ -94,7 +96,7 @@ func (s *Service) toScore(ctx context.Context, org, dataset string) (all []ready
 	if err != nil {
 		return nil, nil, err
 	}
-	taken := make(map[Class]bool)
+	taken := make(map[sound.Class]bool)
 	for _, p := range s.plugs {
 		m, err := p.model(ctx)
 		if err != nil {
@@ -130,7 +132,7 @@ func (s *Service) toScore(ctx context.Context, org, dataset string) (all []ready
 }
 
 // take gives a model the classes that nobody has yet, and reports whether there are any.
-func take(taken map[Class]bool, m *Model) (some bool) {
+func take(taken map[sound.Class]bool, m *sound.Model) (some bool) {
 	for _, c := range m.Classes {
 		if !taken[c] {
 			taken[c], some = true, true

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // TestModelComesAndGoes: a model comes before the scorer of a dataset, and is taken away
@@ -24,18 +25,18 @@ func TestModelComesAndGoes(t *testing.T) {
 		require.Empty(t, in.Problems)
 		require.Equal(t, scored, in.Scored)
 	}
-	finds := func(s *audiosearch.Service, class audiosearch.Class, segments, leftOut int, score float64) {
+	finds := func(s *audiosearch.Service, class sound.Class, segments, leftOut int, score float64) {
 		t.Helper()
 		found := r.find(s, audiosearch.Query{Class: class})
 		require.Len(t, found.Results, segments)
 		require.Equal(t, leftOut, found.LeftOut)
 		require.InDelta(t, score, found.Results[0].Score, 1e-4)
 	}
-	top := func(s *audiosearch.Service, video string) map[audiosearch.Class]float64 {
+	top := func(s *audiosearch.Service, video string) map[sound.Class]float64 {
 		t.Helper()
 		heard, err := s.Top(t.Context(), org, "d", video, 0, time.Hour, 10)
 		require.NoError(t, err)
-		scores := make(map[audiosearch.Class]float64)
+		scores := make(map[sound.Class]float64)
 		for _, h := range heard {
 			scores[h.Class] = h.Score
 		}
@@ -57,7 +58,7 @@ func TestModelComesAndGoes(t *testing.T) {
 	ingest(r.Service, 3)
 	finds(r.Service, "Dial tone", 8, 0, 1)
 	finds(r.Service, "Dog", 6, 1, 1)
-	require.Equal(t, map[audiosearch.Class]float64{"Dial tone": 1}, top(r.Service, "c"))
+	require.Equal(t, map[sound.Class]float64{"Dial tone": 1}, top(r.Service, "c"))
 	require.Len(t, top(r.Service, "b"), 3)
 	require.Equal(t, map[string]bool{"model/1": true, "signal/1": true}, r.models())
 }

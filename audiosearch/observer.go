@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
@@ -41,11 +42,11 @@ type Observation struct {
 	Kind         Kind
 	Organization string
 	Dataset      string
-	RunID        int64  // 0 if it is not about a run
-	Video        string // "" if it is not about a video
-	Actor        Actor  // who asked, "" if it is not known
-	Class        Class  // of runs and searches
-	Model        string // the ID of that which scores or has scored; "" for runs
+	RunID        int64       // 0 if it is not about a run
+	Video        string      // "" if it is not about a video
+	Actor        Actor       // who asked, "" if it is not known
+	Class        sound.Class // of runs and searches
+	Model        string      // the ID of that which scores or has scored; "" for runs
 	Termination  Termination
 	Attempt      int
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/setting"
 )
 
@@ -16,20 +17,20 @@ import (
 // defaults, and a number below 0 is an error, unless the setting says that it means none.
 //
 // A panic of what a host plugs in, here and in [WorkerOptions], is recovered where it
-// happens and logged with its stack at ERROR. After a panic of a [Scorer] the answer is
-// that of a scorer that is away ([ErrUnavailable]). One of a [Media] or a [Files] costs
-// the video. After one of a [Moderator] there are no moderation scores, and after one of
-// a Backoff the default one is used. One of an Observer or a Tracer changes nothing.
-// Stores and queues must not panic.
+// happens and logged with its stack at ERROR. After a panic of a [sound.Scorer] the
+// answer is that of a scorer that is away ([ErrUnavailable]). One of a [sound.Media] or
+// a [sound.Files] costs the video. After one of a [Moderator] there are no moderation
+// scores, and after one of a Backoff the default one is used. One of an Observer or a
+// Tracer changes nothing. Stores and queues must not panic.
 type Options struct {
 	// Scorers are the models that score videos here, of a Family each. A sound class
 	// belongs to the first one that predicts it. None: no video can be scored here;
 	// searches find what others scored.
-	Scorers []Scorer
+	Scorers []sound.Scorer
 
-	Media     Media     // nil: no video can be scored here; searches find what others scored
-	Files     Files     // where the bytes are; required with Media. Package folder has one.
-	Moderator Moderator // nil: results have no moderation score
+	Media     sound.Media // nil: no video can be scored here; searches find what others scored
+	Files     sound.Files // where the bytes are; required with Media. Package folder has one.
+	Moderator Moderator   // nil: results have no moderation score
 
 	MaxLimit    int           // results of one search: 1000
 	MaxFilters  int           // of one search: 100

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise/internal/mark"
 	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
 
@@ -65,7 +66,7 @@ func (o *outcome) err() error {
 	case o.cause == nil:
 		return errors.New(o.problem)
 	}
-	return &markedError{errors.New(o.problem), o.cause}
+	return mark.As(errors.New(o.problem), o.cause)
 }
 
 // maxVideoMessage bounds what is said of one video, in bytes.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // cutVideo writes a file that is not complete, of so many milliseconds, all of them quiet
@@ -83,7 +84,7 @@ func TestIncompleteWithoutMedia(t *testing.T) {
 	r.cutVideo("cut", 2500)
 	r.file("bad", []byte("BAD"), nil)
 	r.ingest()
-	s, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}})
+	s, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{r.scorer}})
 	require.NoError(t, err)
 	found, err := s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 	require.NoError(t, err)

@@ -13,12 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
 // another returns another service over the same store, folder and media, as a process
 // that was started after this one.
-func (r *rig) another(change func(*audiosearch.Options), scorers ...audiosearch.Scorer) *audiosearch.Service {
+func (r *rig) another(change func(*audiosearch.Options), scorers ...sound.Scorer) *audiosearch.Service {
 	r.t.Helper()
 	opts := &audiosearch.Options{
 		Scorers: scorers, Media: r.media, Files: mustFolder(r.t, r.dir), Logger: slog.New(slog.DiscardHandler),
@@ -204,7 +205,7 @@ func TestPartsOfAModelThatChanges(t *testing.T) {
 	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
 	stored, err := r.db.AudioSearch().Store.Parts(t.Context(), org, "d", audiosearch.Part{
 		Video: "a", Path: "a", Model: "volume/1", Digest: digestOf(noise(20_000, 1)), Window: 2 * time.Second, Hop: time.Second,
-		Classes: []audiosearch.Class{loud, quiet},
+		Classes: []sound.Class{loud, quiet},
 	})
 	require.NoError(t, err)
 	assert.Zero(t, stored)

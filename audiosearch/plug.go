@@ -8,18 +8,19 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/watch"
 )
 
 // plug is a scorer of a service, with what it said last of its model.
 type plug struct {
-	scorer  Scorer
+	scorer  sound.Scorer
 	service *Service
 
 	mu    sync.Mutex
-	known *Model    // what it said last; nil: nothing that could be used
-	turns int       // how often it said something else than before
-	late  time.Time // until when it is not asked, because it did not answer in time
+	known *sound.Model // what it said last; nil: nothing that could be used
+	turns int          // how often it said something else than before
+	late  time.Time    // until when it is not asked, because it did not answer in time
 }
 
 // How long a scorer that is known is waited for when a search needs its model, and how long
@@ -29,34 +30,37 @@ const (
 	modelPause = 10 * time.Second
 )
 
+// usualBatch is how many clips a scorer is given that does not say how many it likes.
+const usualBatch = 8
+
 // errAway: the scorer did not answer a moment ago.
 var errAway = fmt.Errorf("%w: the scorer did not answer a moment ago", ErrUnavailable)
 
 // last returns what the scorer said last of its model. ok is false if it has said nothing yet.
-func (p *plug) last() (m Model, ok bool) {
+func (p *plug) last() (m sound.Model, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.known == nil {
-		return Model{}, false
+		return sound.Model{}, false
 	}
 	return *p.known, true
 }
 
 // model asks the scorer, and checks what it says. What is known already is not waited for as
 // long as what nobody knows yet.
-func (p *plug) model(ctx context.Context) (Model, error) {
+func (p *plug) model(ctx context.Context) (sound.Model, error) {
 	s := p.service
 	p.mu.Lock()
 	known, late := p.known != nil, time.Now().Before(p.late)
 	p.mu.Unlock()
 	if late {
-		return Model{}, errAway
+		return sound.Model{}, errAway
 	}
 	wait := s.opts.Stall
 	if known {
 		wait = min(wait, modelWait)
 	}
-	answer := make(chan Model, 1) // a scorer that is left behind must not write where somebody reads
+	answer := make(chan sound.Model, 1) // a scorer that is left behind must not write where somebody reads
 	err := watch.Run(ctx, wait, s.opts.Grace, s.panicked(ctx, scorerHook), func(ctx context.Context, _ func(time.Duration)) error {
 		m, err := p.scorer.Model(ctx)
 		answer <- m
@@ -68,20 +72,20 @@ func (p *plug) model(ctx context.Context) (Model, error) {
 		if known && errors.Is(err, watch.ErrStalled) {
 			p.late = time.Now().Add(modelPause)
 		}
-		return Model{}, unavailable("ask the scorer for its model", err)
+		return sound.Model{}, unavailable("ask the scorer for its model", err)
 	}
 	m := <-answer
 	if m.Batch <= 0 {
 		m.Batch = usualBatch
 	}
-	if p.known != nil && p.known.equal(&m) {
+	if p.known != nil && sameModel(p.known, &m) {
 		return *p.known, nil
 	}
-	if err := m.check(); err != nil {
-		return Model{}, Permanent(fmt.Errorf("%w: %w", ErrUnavailable, err))
+	if err := m.Check(); err != nil {
+		return sound.Model{}, sound.Permanent(fmt.Errorf("%w: %w", ErrUnavailable, err))
 	}
 	m.Classes = slices.Clone(m.Classes)
-	if p.known != nil && !p.known.sameScores(&m) {
+	if p.known != nil && !sameScores(p.known, &m) {
 		p.turns++
 	}
 	p.known = &m
@@ -97,7 +101,7 @@ func (p *plug) turned() int {
 }
 
 // quick returns what the scorer said last, or asks it if it has said nothing yet.
-func (p *plug) quick(ctx context.Context) (Model, error) {
+func (p *plug) quick(ctx context.Context) (sound.Model, error) {
 	if m, ok := p.last(); ok {
 		return m, nil
 	}
@@ -119,10 +123,10 @@ func (s *Service) PingScorers(ctx context.Context) error {
 // last. A scorer that has said nothing yet and is away is left out; if there is no other,
 // the error is [ErrUnavailable]. A service without scorers has no classes of its own.
 // Datasets may have scores of further classes ([Service.Models]).
-func (s *Service) Classes(ctx context.Context) ([]Class, error) {
-	var classes []Class
+func (s *Service) Classes(ctx context.Context) ([]sound.Class, error) {
+	var classes []sound.Class
 	var failure error
-	seen := make(map[Class]bool)
+	seen := make(map[sound.Class]bool)
 	for _, p := range s.plugs {
 		m, err := p.quick(ctx)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
@@ -12,7 +13,7 @@ import (
 // already. ask returns the model of a scorer. If nothing is wrong, src is where the query is
 // answered from.
 func (s *Service) check(
-	ctx context.Context, org string, q *Query, p *problems, ask func(*plug, context.Context) (Model, error),
+	ctx context.Context, org string, q *Query, p *problems, ask func(*plug, context.Context) (sound.Model, error),
 ) (src source, err error) {
 	if len(q.Filters) > s.opts.MaxFilters {
 		return src, p.err()

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/watch"
 )
 
@@ -64,8 +65,8 @@ type decoded struct {
 	lost error    // what became of it if it panicked, or ended its goroutine
 }
 
-func newAhead(m *Model, cancel context.CancelFunc) *ahead {
-	batch := m.samples(m.Window) + (m.Batch-1)*m.samples(m.Hop)
+func newAhead(m *sound.Model, cancel context.CancelFunc) *ahead {
+	batch := m.Samples(m.Window) + (m.Batch-1)*m.Samples(m.Hop)
 	return &ahead{
 		most: min(batch, maxAhead), cancel: cancel, done: make(chan struct{}),
 		more: make(chan struct{}, 1), room: make(chan struct{}, 1),
@@ -104,7 +105,7 @@ func (in *ingestion) decode(ctx context.Context, file string, a *ahead) decoded 
 			break
 		}
 		total += int64(len(block))
-		if in.model.duration(total) > s.opts.MaxDuration {
+		if lasting(&in.model, total) > s.opts.MaxDuration {
 			return decoded{bad: in.tooLong()}
 		}
 	}

@@ -10,16 +10,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
 // pacedMedia takes its time for each block, and pacedScorer for each clip: away, as another
 // program or server does. They count the time.
 type pacedMedia struct {
-	audiosearch.Media
+	sound.Media
 	block time.Duration
 	took  time.Duration
 }
@@ -39,12 +39,12 @@ func (m *pacedMedia) PCM(ctx context.Context, path string, rate int) iter.Seq2[[
 }
 
 type pacedScorer struct {
-	audiosearch.Scorer
+	sound.Scorer
 	clip time.Duration
 	took time.Duration
 }
 
-func (s *pacedScorer) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+func (s *pacedScorer) Score(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 	began := time.Now()
 	defer func() { s.took += time.Since(began) }()
 	time.Sleep(time.Duration(len(clips)) * s.clip)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 const (
@@ -45,7 +46,7 @@ func (m *endMedia) PCM(ctx context.Context, _ string, _ int) iter.Seq2[[]float32
 }
 
 type endFiles struct {
-	audiosearch.Files
+	sound.Files
 	noted chan string
 }
 

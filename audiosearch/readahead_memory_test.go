@@ -7,11 +7,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // TestAheadBound: it is a batch, and at most maxAhead samples.
 func TestAheadBound(t *testing.T) {
-	for most, m := range map[int]Model{
+	for most, m := range map[int]sound.Model{
 		16000:      {SampleRate: 16000, Window: time.Second, Hop: time.Second, Batch: 1},
 		4 * 16000:  {SampleRate: 16000, Window: 3 * time.Second, Hop: time.Second / 2, Batch: 3},
 		8 * 163840: {SampleRate: 16000, Window: 10240 * time.Millisecond, Hop: 10240 * time.Millisecond, Batch: 8},
@@ -28,7 +30,7 @@ func TestAheadBound(t *testing.T) {
 func TestAheadKeepsOrder(t *testing.T) {
 	for seed := range uint64(5) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		m := Model{SampleRate: 1000, Window: time.Duration(1+random.IntN(100)) * time.Second, Hop: time.Second, Batch: 1}
+		m := sound.Model{SampleRate: 1000, Window: time.Duration(1+random.IntN(100)) * time.Second, Hop: time.Second, Batch: 1}
 		a, g := newAhead(&m, nil), newSegmenter(&m)
 		var put, took float32 // which count exactly so far
 		var ends []int64
@@ -66,7 +68,7 @@ func TestAheadKeepsOrder(t *testing.T) {
 
 // TestAheadOfTinyBlocks: their ends are bounded too.
 func TestAheadOfTinyBlocks(t *testing.T) {
-	m := Model{SampleRate: 1000, Window: 10 * time.Second, Hop: time.Second, Batch: 1}
+	m := sound.Model{SampleRate: 1000, Window: 10 * time.Second, Hop: time.Second, Batch: 1}
 	a, g := newAhead(&m, nil), newSegmenter(&m)
 	for range a.most {
 		require.Equal(t, 1, a.add([]float32{1}))

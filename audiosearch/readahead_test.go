@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // The rig's model: a batch has 4000 samples, and each takes 3000 new ones after the
@@ -173,15 +174,15 @@ func TestSameBatches(t *testing.T) {
 	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
-			sound := make([]float32, 1+random.IntN(60_000))
-			for i := range sound {
-				sound[i] = random.Float32()
+			heard := make([]float32, 1+random.IntN(60_000))
+			for i := range heard {
+				heard[i] = random.Float32()
 			}
 			decoding, scoring := random.IntN(20), random.IntN(20)
 			pace := rand.New(rand.NewPCG(seed, 2)) // of the other goroutine
 			media := &fakeMedia{pcm: func(yield func([]float32, error) bool) {
 				block := make([]float32, 3*batchSamples)
-				for rest := sound; len(rest) > 0; {
+				for rest := heard; len(rest) > 0; {
 					time.Sleep(time.Duration(pace.IntN(1 + decoding)))
 					n := copy(block[:1+pace.IntN(1<<(1+pace.IntN(13)))], rest)
 					if rest = rest[n:]; !yield(block[:n], nil) || pace.IntN(5) == 0 && !yield(nil, nil) {
@@ -195,11 +196,11 @@ func TestSameBatches(t *testing.T) {
 			scorer := &recorder{pace: func() { time.Sleep(time.Duration(random.IntN(1 + scoring))) }}
 			r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
 				inParts(o)
-				o.Media, o.Scorers = media, []audiosearch.Scorer{scorer}
+				o.Media, o.Scorers = media, []sound.Scorer{scorer}
 			})
 			r.video("a", 10, nil, nil)
 			assert.Equal(t, audiosearch.Ingested{Scored: 1}, r.ingest())
-			assert.Equal(t, batchesOf(sound), scorer.batches)
+			assert.Equal(t, batchesOf(heard), scorer.batches)
 		})
 	}
 }
@@ -211,7 +212,7 @@ type recorder struct {
 	batches [][][]float32
 }
 
-func (s *recorder) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+func (s *recorder) Score(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 	var batch [][]float32
 	for _, clip := range clips {
 		batch = append(batch, slices.Clone(clip))

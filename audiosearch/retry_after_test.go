@@ -11,13 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // TestRetryAfter: a scorer says when the next attempt begins.
 func TestRetryAfter(t *testing.T) {
 	const backoff = 7 * time.Second
-	hour := audiosearch.RetryAfter(errBroken, time.Hour)
-	minute := audiosearch.RetryAfter(errBroken, time.Minute)
+	hour := sound.RetryAfter(errBroken, time.Hour)
+	minute := sound.RetryAfter(errBroken, time.Minute)
 	for name, test := range map[string]struct {
 		err  error
 		wait time.Duration
@@ -25,13 +26,13 @@ func TestRetryAfter(t *testing.T) {
 		"not said":     {errBroken, backoff},
 		"in an hour":   {hour, time.Hour},
 		"wrapped":      {fmt.Errorf("ask the model: %w", minute), time.Minute},
-		"a sentinel":   {audiosearch.RetryAfter(audiosearch.ErrUnavailable, time.Minute), time.Minute},
-		"at once":      {audiosearch.RetryAfter(errBroken, 0), 0},
-		"in the past":  {audiosearch.RetryAfter(errBroken, -time.Hour), 0},
-		"the least":    {audiosearch.RetryAfter(errBroken, math.MinInt64), 0},
-		"for ever":     {audiosearch.RetryAfter(errBroken, math.MaxInt64), 24 * time.Hour},
-		"the outer":    {audiosearch.RetryAfter(hour, time.Minute), time.Minute},
-		"less than us": {audiosearch.RetryAfter(errBroken, time.Nanosecond), 0},
+		"a sentinel":   {sound.RetryAfter(audiosearch.ErrUnavailable, time.Minute), time.Minute},
+		"at once":      {sound.RetryAfter(errBroken, 0), 0},
+		"in the past":  {sound.RetryAfter(errBroken, -time.Hour), 0},
+		"the least":    {sound.RetryAfter(errBroken, math.MinInt64), 0},
+		"for ever":     {sound.RetryAfter(errBroken, math.MaxInt64), 24 * time.Hour},
+		"the outer":    {sound.RetryAfter(hour, time.Minute), time.Minute},
+		"less than us": {sound.RetryAfter(errBroken, time.Nanosecond), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := time.Now().UTC().Truncate(time.Microsecond)
@@ -62,9 +63,9 @@ func TestRetryAfterEnds(t *testing.T) {
 		err      error
 		attempts int
 	}{
-		"permanent outside": {audiosearch.Permanent(audiosearch.RetryAfter(errBroken, time.Hour)), 1},
-		"permanent inside":  {audiosearch.RetryAfter(audiosearch.Permanent(errBroken), time.Hour), 1},
-		"each time":         {audiosearch.RetryAfter(errBroken, 0), 8},
+		"permanent outside": {sound.Permanent(sound.RetryAfter(errBroken, time.Hour)), 1},
+		"permanent inside":  {sound.RetryAfter(sound.Permanent(errBroken), time.Hour), 1},
+		"each time":         {sound.RetryAfter(errBroken, 0), 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, nil)
@@ -76,13 +77,4 @@ func TestRetryAfterEnds(t *testing.T) {
 			assert.Equal(t, test.attempts, run.Attempts)
 		})
 	}
-}
-
-// TestMarkedNilIsNoError: marks of nil are no errors.
-func TestMarkedNilIsNoError(t *testing.T) {
-	for _, err := range []error{audiosearch.Permanent(nil), audiosearch.RetryAfter(nil, time.Second)} {
-		require.NoError(t, err)
-	}
-	require.ErrorIs(t, audiosearch.RetryAfter(errBroken, time.Second), errBroken)
-	require.EqualError(t, audiosearch.RetryAfter(errBroken, time.Second), errBroken.Error())
 }

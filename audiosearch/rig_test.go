@@ -18,14 +18,15 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
 // The rig's model hears two classes: how loud a segment is, and how quiet.
 const (
-	loud  audiosearch.Class = "Loud"
-	quiet audiosearch.Class = "Quiet"
-	org                     = "acme"
+	loud  sound.Class = "Loud"
+	quiet sound.Class = "Quiet"
+	org               = "acme"
 )
 
 // volume is a Scorer over 1000 Hz, windows of 2 s and hops of 1 s: the loudest sample
@@ -37,15 +38,15 @@ type volume struct {
 	hook  atomic.Pointer[func(ctx context.Context) error] // called before each batch
 }
 
-func (v *volume) Model(context.Context) (audiosearch.Model, error) {
+func (v *volume) Model(context.Context) (sound.Model, error) {
 	id := "volume/1"
 	if other := v.id.Load(); other != nil {
 		id = *other
 	}
-	return audiosearch.Model{ID: id, Family: "volume", SampleRate: 1000, Window: 2 * time.Second, Hop: time.Second, Classes: []audiosearch.Class{loud, quiet}, Batch: 3}, nil
+	return sound.Model{ID: id, Family: "volume", SampleRate: 1000, Window: 2 * time.Second, Hop: time.Second, Classes: []sound.Class{loud, quiet}, Batch: 3}, nil
 }
 
-func (v *volume) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+func (v *volume) Score(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 	v.calls.Add(1)
 	if hook := v.hook.Load(); hook != nil {
 		if err := (*hook)(ctx); err != nil {
@@ -53,13 +54,13 @@ func (v *volume) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Sc
 		}
 	}
 	v.clips.Add(int64(len(clips)))
-	rows := make([]audiosearch.Scores, len(clips))
+	rows := make([]sound.Scores, len(clips))
 	for i, clip := range clips {
 		var most float32
 		for _, x := range clip {
 			most = max(most, x)
 		}
-		rows[i] = audiosearch.Scores{most, 1 - most}
+		rows[i] = sound.Scores{most, 1 - most}
 	}
 	return rows, nil
 }
@@ -72,8 +73,8 @@ type bytesMedia struct {
 }
 
 var (
-	errBadFile = audiosearch.BadMedia(errors.New("the file is broken: make it again"))
-	errCutFile = audiosearch.Incomplete(errors.New("the file is cut: copy it again"))
+	errBadFile = sound.BadMedia(errors.New("the file is broken: make it again"))
+	errCutFile = sound.Incomplete(errors.New("the file is cut: copy it again"))
 )
 
 func (m *bytesMedia) read(path string) ([]byte, error) {
@@ -84,17 +85,17 @@ func (m *bytesMedia) read(path string) ([]byte, error) {
 	case len(b) >= 3 && string(b[:3]) == "BAD":
 		return nil, errBadFile
 	case len(b) >= 3 && string(b[:3]) == "HUH":
-		return nil, audiosearch.ErrFormat
+		return nil, sound.ErrFormat
 	}
 	return b, nil
 }
 
-func (m *bytesMedia) Probe(_ context.Context, path string) (audiosearch.Info, error) {
+func (m *bytesMedia) Probe(_ context.Context, path string) (sound.Info, error) {
 	b, err := m.read(path)
 	if err != nil {
-		return audiosearch.Info{}, err
+		return sound.Info{}, err
 	}
-	info := audiosearch.Info{Duration: time.Duration(len(b)) * time.Millisecond}
+	info := sound.Info{Duration: time.Duration(len(b)) * time.Millisecond}
 	if len(b) >= 3 && string(b[:3]) == "VID" {
 		info.HasVideo = true
 		for at := time.Duration(0); at < info.Duration; at += 1700 * time.Millisecond {
@@ -175,7 +176,7 @@ func newRigOver(t *testing.T, db *memory.DB, store audiosearch.Store, queue mort
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, folder.Close()) })
 	logger := slog.New(slog.DiscardHandler)
-	opts := &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}, Media: r.media, Files: folder, Logger: logger, Observer: r.observe}
+	opts := &audiosearch.Options{Scorers: []sound.Scorer{r.scorer}, Media: r.media, Files: folder, Logger: logger, Observer: r.observe}
 	working := &audiosearch.WorkerOptions{Backoff: func(int) time.Duration { return 0 }, Watch: 10 * time.Millisecond}
 	if change != nil {
 		change(opts, working)

@@ -10,12 +10,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // Query is what a search asks for.
 type Query struct {
 	Dataset        string
-	Class          Class             // what to look for
+	Class          sound.Class       // what to look for
 	Limit          int               // results at most; 0: 40
 	Offset         int               // results to leave out at the top
 	Filters        []metadata.Filter // on the metadata of videos, all of which must pass

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -220,7 +221,7 @@ func TestCancel(t *testing.T) {
 	for name, cancel := range map[string]func(id int64) error{
 		"by this service": func(id int64) error { _, err := r.Cancel(t.Context(), org, "ada", "d", id); return err },
 		"by another one": func(id int64) error {
-			other, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}})
+			other, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{r.scorer}})
 			require.NoError(t, err)
 			run, err := other.Cancel(t.Context(), org, "ada", "d", id)
 			assert.Equal(t, audiosearch.StateTerminating, run.State)

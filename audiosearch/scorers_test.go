@@ -15,39 +15,40 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // flat is a Scorer of any family: it gives each of its classes the same score, the next
 // ones half of it.
 type flat struct {
 	family, version string
-	classes         []audiosearch.Class
+	classes         []sound.Class
 	away            atomic.Pointer[error]
 	hangs           atomic.Bool
 	asked, clips    atomic.Int64
 }
 
-func (f *flat) Model(ctx context.Context) (audiosearch.Model, error) {
+func (f *flat) Model(ctx context.Context) (sound.Model, error) {
 	f.asked.Add(1)
 	if f.hangs.Load() {
 		<-ctx.Done()
-		return audiosearch.Model{}, ctx.Err()
+		return sound.Model{}, ctx.Err()
 	}
 	if err := f.away.Load(); err != nil {
-		return audiosearch.Model{}, *err
+		return sound.Model{}, *err
 	}
-	return audiosearch.Model{
+	return sound.Model{
 		ID: f.family + "/" + f.version, Family: f.family, SampleRate: 1000, Window: 2 * time.Second, Hop: 2 * time.Second,
 		Classes: f.classes,
 	}, nil
 }
 
-func (f *flat) Score(_ context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+func (f *flat) Score(_ context.Context, clips [][]float32) ([]sound.Scores, error) {
 	if err := f.away.Load(); err != nil {
 		return nil, *err
 	}
 	f.clips.Add(int64(len(clips)))
-	rows := make([]audiosearch.Scores, len(clips))
+	rows := make([]sound.Scores, len(clips))
 	for i := range rows {
 		score := float32(1)
 		for range f.classes {
@@ -66,12 +67,12 @@ func (f *flat) leave(err error) {
 	}
 }
 
-func newFlat(family, version string, classes ...audiosearch.Class) *flat {
+func newFlat(family, version string, classes ...sound.Class) *flat {
 	return &flat{family: family, version: version, classes: classes}
 }
 
 // newScorerRig has scorers in place of the rig's own.
-func newScorerRig(t *testing.T, scorers ...audiosearch.Scorer) *rig {
+func newScorerRig(t *testing.T, scorers ...sound.Scorer) *rig {
 	t.Helper()
 	return newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) { o.Scorers = scorers })
 }
@@ -103,14 +104,14 @@ func TestScorersSideBySide(t *testing.T) {
 
 	classes, err := r.Classes(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, []audiosearch.Class{"Loud", "Quiet", "Bright", "Dark"}, classes)
+	assert.Equal(t, []sound.Class{"Loud", "Quiet", "Bright", "Dark"}, classes)
 	heard, err := r.Top(t.Context(), org, "d", "a", 0, time.Second, 10)
 	require.NoError(t, err)
-	assert.Equal(t, []audiosearch.Class{"Loud", "Bright", "Quiet", "Dark"},
-		[]audiosearch.Class{heard[0].Class, heard[1].Class, heard[2].Class, heard[3].Class})
+	assert.Equal(t, []sound.Class{"Loud", "Bright", "Quiet", "Dark"},
+		[]sound.Class{heard[0].Class, heard[1].Class, heard[2].Class, heard[3].Class})
 	assert.Len(t, heard, 4)
 
-	for q, text := range map[audiosearch.Class]string{"bright": `did you mean "Bright"?`, "Dog": "Bright; Dark; Loud; Quiet"} {
+	for q, text := range map[sound.Class]string{"bright": `did you mean "Bright"?`, "Dog": "Bright; Dark; Loud; Quiet"} {
 		_, err := r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: q})
 		var invalid *audiosearch.ValidationError
 		require.ErrorAs(t, err, &invalid)
@@ -154,7 +155,7 @@ func TestScorerWithoutClassesOfItsOwn(t *testing.T) {
 	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
 	require.EqualValues(t, 2, signal.clips.Load())
 	model.leave(nil)
-	signal.classes = []audiosearch.Class{"Dial tone", "Pulse"}
+	signal.classes = []sound.Class{"Dial tone", "Pulse"}
 	signal.version = "2"
 	ingest()
 	require.EqualValues(t, 4, model.clips.Load())
@@ -347,7 +348,7 @@ func TestModelChosenMeanwhile(t *testing.T) {
 		return nil
 	}, "Store.SetModel")}
 	r := newRigOn(t, db, faults.Store(db.AudioSearch().Store), func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
-		o.Scorers = []audiosearch.Scorer{one}
+		o.Scorers = []sound.Scorer{one}
 	})
 	r.video("a", 4000, nil, nil)
 	other = r.another(nil, two)
@@ -410,7 +411,7 @@ func TestRollingDeploy(t *testing.T) {
 		require.NoError(t, err)
 		assert.Len(t, found.Results, 2, "by the new one")
 		var invalid *audiosearch.ValidationError
-		for class, message := range map[audiosearch.Class]string{
+		for class, message := range map[sound.Class]string{
 			"Old": "UseModel brings that back", "Dog": "which knows: Loud",
 		} {
 			_, err = old.Search(t.Context(), org, "", audiosearch.Query{Dataset: "new", Class: class})

@@ -1,6 +1,10 @@
 package audiosearch
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+)
 
 // segmenter cuts a stream of samples into the windows of a model, a batch at a time. It holds
 // the samples of one batch.
@@ -13,8 +17,8 @@ type segmenter struct {
 	dropping int64     // samples that are still to be skipped
 }
 
-func newSegmenter(m *Model) *segmenter {
-	g := &segmenter{window: m.samples(m.Window), hop: m.samples(m.Hop)}
+func newSegmenter(m *sound.Model) *segmenter {
+	g := &segmenter{window: m.Samples(m.Window), hop: m.Samples(m.Hop)}
 	g.buffer = make([]float32, 0, (m.Batch-1)*g.hop+g.window)
 	return g
 }
@@ -102,17 +106,17 @@ func (c *collector) reset() {
 }
 
 // add takes the scores of clips, after a look at whether the scorer kept its contract.
-func (c *collector) add(rows []Scores, clips int) error {
+func (c *collector) add(rows []sound.Scores, clips int) error {
 	if len(rows) != clips {
-		return Permanent(fmt.Errorf("the scorer returned %d rows of scores for %d clips", len(rows), clips))
+		return sound.Permanent(fmt.Errorf("the scorer returned %d rows of scores for %d clips", len(rows), clips))
 	}
 	for _, row := range rows {
 		if len(row) != c.classes {
-			return Permanent(fmt.Errorf("the scorer returned %d scores for %d classes", len(row), c.classes))
+			return sound.Permanent(fmt.Errorf("the scorer returned %d scores for %d classes", len(row), c.classes))
 		}
 		for i, score := range row {
 			if !(score >= 0 && score <= 1) {
-				return Permanent(fmt.Errorf("the scorer returned a score that is not in [0,1]: %v", score))
+				return sound.Permanent(fmt.Errorf("the scorer returned a score that is not in [0,1]: %v", score))
 			}
 			c.columns[i] = append(c.columns[i], quantize(score))
 		}

@@ -8,13 +8,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // TestSegmenter: whatever the blocks, windows are cut as the definition says: at multiples of the hop, up to the first one that reaches the end.
 func TestSegmenter(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
-		m := Model{SampleRate: 1000, Batch: 1 + random.IntN(4)}
+		m := sound.Model{SampleRate: 1000, Batch: 1 + random.IntN(4)}
 		m.Window = time.Duration(1+random.IntN(20)) * time.Millisecond
 		m.Hop = time.Duration(1+random.IntN(int(m.Window.Milliseconds()))) * time.Millisecond
 		samples := make([]float32, random.IntN(100))

@@ -181,11 +181,11 @@ func (h *hearing) over() SoundProgress {
 // many seconds. So the speed is that between two batches: from when one was done until
 // another one was. There is none before.
 type meter struct {
-	marks []mark // when there was more; the time between two is that of a batch, or longer
+	marks []moment // when there was more; the time between two is that of a batch, or longer
 	last  float64
 }
 
-type mark struct {
+type moment struct {
 	at   time.Time
 	done time.Duration
 }
@@ -204,7 +204,7 @@ func (m *meter) speed(now time.Time, done time.Duration) float64 {
 	case n == 0 && done <= 0:
 		return m.last
 	case n == 0 || done > m.marks[n-1].done:
-		m.marks = append(m.marks, mark{now, done})
+		m.marks = append(m.marks, moment{now, done})
 	}
 	for n := len(m.marks); n > meterMost || n > meterLeast && now.Sub(m.marks[0].at) > meterSpan; n-- {
 		m.marks = m.marks[1:]

@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // source is the scores that a search reads: those by one model.
 type source struct {
-	model  string // its ID
-	scorer *plug  // scores what is missing; nil: what is stored has to do
-	m      Model  // of the scorer
+	model  string      // its ID
+	scorer *plug       // scores what is missing; nil: what is stored has to do
+	m      sound.Model // of the scorer
 
 	// change makes the scorer's model the current one of its family, if it is not yet. A
 	// model that takes the place of another one has to score as much first.
@@ -51,7 +52,7 @@ func (ms datasetModels) replaced(id string) bool {
 }
 
 // has reports whether there are scores of a class. m may be nil.
-func (m *DatasetModel) has(c Class) bool { return m != nil && slices.Contains(m.Classes, c) }
+func (m *DatasetModel) has(c sound.Class) bool { return m != nil && slices.Contains(m.Classes, c) }
 
 // models returns the models that a dataset knows.
 func (s *Service) models(ctx context.Context, org, dataset string) (datasetModels, error) {
@@ -61,7 +62,7 @@ func (s *Service) models(ctx context.Context, org, dataset string) (datasetModel
 
 // passed reports whether a model is not to score a dataset any more: another one has
 // taken its place there, or a newer one of its family was there first.
-func (s *Service) passed(ctx context.Context, known datasetModels, m *Model) (bool, error) {
+func (s *Service) passed(ctx context.Context, known datasetModels, m *sound.Model) (bool, error) {
 	current := known.current(m.Family)
 	switch {
 	case known.replaced(m.ID):
@@ -96,14 +97,14 @@ func (s *Service) order(ctx context.Context, family, model string) (int64, error
 // each search. ask returns the model of a scorer, or why it is away. If the query cannot
 // be met, problem says so, and err is nil.
 func (s *Service) choose(
-	ctx context.Context, q *Query, known datasetModels, ask func(*plug, context.Context) (Model, error),
+	ctx context.Context, q *Query, known datasetModels, ask func(*plug, context.Context) (sound.Model, error),
 ) (src source, problem *Problem, err error) {
 	if q.Model != "" {
 		return s.chooseModel(ctx, q, known, ask)
 	}
 	var away error
-	var lists [][]Class // of classes that can be found
-	past := false       // the class could be, before
+	var lists [][]sound.Class // of classes that can be found
+	past := false             // the class could be, before
 	for _, p := range s.plugs {
 		m, failure := ask(p, ctx)
 		if ctx.Err() != nil {
@@ -165,7 +166,7 @@ func (s *Service) choose(
 
 // chooseModel is choose for a query that names a model.
 func (s *Service) chooseModel(
-	ctx context.Context, q *Query, known datasetModels, ask func(*plug, context.Context) (Model, error),
+	ctx context.Context, q *Query, known datasetModels, ask func(*plug, context.Context) (sound.Model, error),
 ) (src source, problem *Problem, err error) {
 	for _, p := range s.plugs {
 		m, failure := ask(p, ctx)
@@ -197,14 +198,14 @@ func (s *Service) chooseModel(
 }
 
 // unsupported says which classes can be found, and which of them may be meant.
-func unsupported(class Class, classes []Class) *Problem {
+func unsupported(class sound.Class, classes []sound.Class) *Problem {
 	slices.Sort(classes)
 	classes = slices.Compact(classes)
 	message := "cannot be found by this server, which knows: " + classNamesOf(classes)
 	if len(classes) == 0 {
 		message = "cannot be found: no video of the dataset has been scored, and this server has no scorer"
 	}
-	if near := Nearest(string(class), classes); near != "" {
+	if near := sound.Nearest(string(class), classes); near != "" {
 		message += fmt.Sprintf("; did you mean %q?", near)
 	}
 	return &Problem{Path: mortise.Path{{Field: "audio_class"}}, Kind: ProblemUnsupportedClass, Message: message}

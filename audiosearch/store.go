@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // Dataset is a collection of videos.
@@ -17,7 +18,7 @@ type Dataset struct {
 // Video is an entry of the catalog.
 type Video struct {
 	ID       string // unique in its dataset, 1 to 255 bytes
-	Path     string // what [Files] finds the bytes by
+	Path     string // what [sound.Files] finds the bytes by
 	Metadata metadata.Map
 }
 
@@ -91,7 +92,7 @@ type Scoring struct {
 	Windows   int             // how many segments; segment i begins at i*Hop
 	HasVideo  bool            // if not, there is a keyframe at the start of each segment
 	Keyframes []time.Duration // ascending, whole milliseconds
-	Classes   []Class         // that have scores, in the order of the model
+	Classes   []sound.Class   // that have scores, in the order of the model
 }
 
 // Scored reports whether there are scores, of a Scoring that was stored: a missing one,
@@ -122,7 +123,7 @@ func quantize(score float32) uint16 {
 // ScoreQuery asks for the best segments of a dataset.
 type ScoreQuery struct {
 	Model    string            // its ID
-	Class    Class             // segments scored without this class are left out
+	Class    sound.Class       // segments scored without this class are left out
 	Filters  []metadata.Filter // valid ones; all must pass. A key that no video has passes none.
 	MinScore uint16            // segments below are left out
 	Offset   int               // how many to leave out at the top; may be more than there are
@@ -202,7 +203,7 @@ type Part struct {
 	Model       string        // its ID
 	Digest      [32]byte      // of the file, see [FileState]
 	Window, Hop time.Duration // of the model
-	Classes     []Class       // as in [Scoring]
+	Classes     []sound.Class // as in [Scoring]
 	First       int           // segment
 	At          time.Time
 }
@@ -240,7 +241,7 @@ type DatasetModel struct {
 
 	// Classes are those that its latest scoring has scores of, or another one if that is
 	// gone. They are for reading only. nil: there are no scores.
-	Classes []Class
+	Classes []sound.Class
 }
 
 // ModelChange makes a model the current one of its family.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // Scoring returns what came of scoring a video by the current model of the first family
@@ -69,7 +71,7 @@ func (s *Service) scoring(ctx context.Context, org, dataset, video, model string
 
 // TopClass is a sound class and how sure the model is to hear it.
 type TopClass struct {
-	Class Class
+	Class sound.Class
 	Score float64 // in [0,1]: the best of all segments that touch the stretch
 }
 
@@ -82,8 +84,8 @@ func (s *Service) Top(ctx context.Context, org, dataset, video string, from, to 
 	if from < 0 || to <= from {
 		p.add("to", ProblemInvalid, "must be after from, which must be 0 or more")
 	}
-	if n < 1 || n > MaxClasses {
-		p.add("n", ProblemInvalid, "must be 1 to %d", MaxClasses)
+	if n < 1 || n > sound.MaxClasses {
+		p.add("n", ProblemInvalid, "must be 1 to %d", sound.MaxClasses)
 	}
 	if err := p.err(); err != nil {
 		return nil, err
@@ -93,7 +95,7 @@ func (s *Service) Top(ctx context.Context, org, dataset, video string, from, to 
 		return nil, err
 	}
 	var heard []TopClass
-	seen := make(map[Class]bool)
+	seen := make(map[sound.Class]bool)
 	for i := range scorings {
 		scoring := &scorings[i]
 		if !scoring.Scored() {

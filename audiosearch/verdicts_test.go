@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // handQueue is a StepQueue whose deliveries are seen, and can be lost.
@@ -152,7 +153,7 @@ func TestVerdicts(t *testing.T) {
 			b := &bench{queue: new(handQueue), store: &brittle{Store: newMemory(t).AudioSearch().Store}}
 			b.rig = newRig(t, nil)
 			b.store.Store = b.db.AudioSearch().Store
-			s, err := audiosearch.New(audiosearch.Backend{Store: b.store, Queue: b.queue}, &audiosearch.Options{Scorers: []audiosearch.Scorer{classLoser{b.scorer}}, Media: b.media, Files: mustFolder(t, b.dir)})
+			s, err := audiosearch.New(audiosearch.Backend{Store: b.store, Queue: b.queue}, &audiosearch.Options{Scorers: []sound.Scorer{classLoser{b.scorer}}, Media: b.media, Files: mustFolder(t, b.dir)})
 			require.NoError(t, err)
 			b.Service = s
 			if test.watch == 0 {
@@ -183,10 +184,10 @@ func TestVerdicts(t *testing.T) {
 // classLoser knows no class but one when its ID says so.
 type classLoser struct{ *volume }
 
-func (c classLoser) Model(ctx context.Context) (audiosearch.Model, error) {
+func (c classLoser) Model(ctx context.Context) (sound.Model, error) {
 	m, err := c.volume.Model(ctx)
 	if m.ID == "volume/deaf" {
-		m.Classes = []audiosearch.Class{quiet}
+		m.Classes = []sound.Class{quiet}
 	}
 	return m, err
 }
@@ -195,7 +196,7 @@ func (c classLoser) Model(ctx context.Context) (audiosearch.Model, error) {
 func TestShutdownBeforeAnAttempt(t *testing.T) {
 	r := newRig(t, nil)
 	queue := new(handQueue)
-	s, err := audiosearch.New(audiosearch.Backend{Store: r.db.AudioSearch().Store, Queue: queue}, &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}})
+	s, err := audiosearch.New(audiosearch.Backend{Store: r.db.AudioSearch().Store, Queue: queue}, &audiosearch.Options{Scorers: []sound.Scorer{r.scorer}})
 	require.NoError(t, err)
 	w, err := audiosearch.NewWorker(s, nil)
 	require.NoError(t, err)
@@ -271,7 +272,7 @@ func (c *countingUpdates) UpdateRun(ctx context.Context, org string, id int64, u
 // TestClassGone: the run says what happened, in a sentence for people.
 func TestClassGone(t *testing.T) {
 	r := newRig(t, nil)
-	s, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{classLoser{r.scorer}}})
+	s, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{classLoser{r.scorer}}})
 	require.NoError(t, err)
 	w, err := audiosearch.NewWorker(s, nil)
 	require.NoError(t, err)

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/hook"
+	"github.com/seed-6363c74e/mortise/internal/mark"
 )
 
 // end writes down what came of an attempt and says what becomes of the job.
@@ -39,7 +41,7 @@ func (w *Worker) end(
 		how, message = ClientError, "The dataset was deleted while the search ran."
 	case errors.As(failure, &invalid):
 		how, message = ClientError, "The search is not possible any more: "+strings.TrimPrefix(invalid.Error(), "audiosearch: invalid request: ")+". Start a new one."
-	case errors.Is(failure, ErrPermanent):
+	case errors.Is(failure, sound.ErrPermanent):
 		how, message = InternalError, "The sound scorer does not work as it is set up. Ask the operator to look at the log."
 	case r.Attempts >= w.opts.MaxAttempts:
 		how, message = InternalError, "The search failed each time it was tried. Start a new one later; if that ends so too, ask the operator to look at the log."
@@ -132,9 +134,8 @@ func (s *Service) logGivenUp(ctx context.Context, r *Run) {
 
 // wait says how long to wait for the next attempt.
 func (w *Worker) wait(failure error, attempt int) time.Duration {
-	var later *retryAfterError
-	if errors.As(failure, &later) {
-		return later.after
+	if wait, said := mark.Wait(failure); said {
+		return wait
 	}
 	return max(w.backoff(attempt), 0)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 var errBroken = errors.New("broken at /secret/place")
@@ -27,7 +28,7 @@ func TestScorerFails(t *testing.T) {
 	}{
 		"once":          {1, errBroken, 2, audiosearch.Success},
 		"always":        {1000, errBroken, 8, audiosearch.InternalError},
-		"for good":      {1, audiosearch.Permanent(errBroken), 1, audiosearch.InternalError},
+		"for good":      {1, sound.Permanent(errBroken), 1, audiosearch.InternalError},
 		"by a panic":    {1, nil, 2, audiosearch.Success},
 		"always panics": {1000, nil, 8, audiosearch.InternalError},
 	} {
@@ -63,10 +64,10 @@ func TestScorerFails(t *testing.T) {
 // wrongScorer breaks the contract of Score in some way.
 type wrongScorer struct {
 	volume
-	rows []audiosearch.Scores
+	rows []sound.Scores
 }
 
-func (w *wrongScorer) Score(context.Context, [][]float32) ([]audiosearch.Scores, error) {
+func (w *wrongScorer) Score(context.Context, [][]float32) ([]sound.Scores, error) {
 	return w.rows, nil
 }
 
@@ -74,10 +75,10 @@ func (w *wrongScorer) Score(context.Context, [][]float32) ([]audiosearch.Scores,
 func TestScorerBreaksItsContract(t *testing.T) {
 	nan := float32(0)
 	nan /= nan
-	for _, rows := range [][]audiosearch.Scores{nil, {{0, 0}, {0, 0}}, {{0}}, {{0, 0, 0}}, {{0, 2}}, {{-1, 0}}, {{0, nan}}} {
+	for _, rows := range [][]sound.Scores{nil, {{0, 0}, {0, 0}}, {{0}}, {{0, 0, 0}}, {{0, 2}}, {{-1, 0}}, {{0, nan}}} {
 		r := newRig(t, nil)
 		r.video("a", 1000, nil, nil)
-		s, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{&wrongScorer{rows: rows}}, Media: r.media, Files: mustFolder(t, r.dir)})
+		s, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{&wrongScorer{rows: rows}}, Media: r.media, Files: mustFolder(t, r.dir)})
 		require.NoError(t, err)
 		_, err = s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 		require.ErrorIs(t, err, audiosearch.ErrUnavailable)

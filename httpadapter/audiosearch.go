@@ -9,6 +9,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
@@ -28,12 +29,12 @@ type AudioSearchOptions struct {
 
 	Cancel bool // adds POST /api/v0/search/metadata-filters/job/cancel/{run_id}
 
-	// Classes are the values of audio_class, 1 to [audiosearch.MaxClasses], each once.
+	// Classes are the values of audio_class, 1 to [sound.MaxClasses], each once.
 	// None: the 527 of AudioSet, which the document lists. A host whose models have
 	// another vocabulary names it here, as [audiosearch.Service.Classes] returns it. A
 	// front end without scorers takes the names from [audiosearch.Service.Models], or
 	// from its code.
-	Classes []audiosearch.Class
+	Classes []sound.Class
 }
 
 // NewAudioSearch mounts an audio search: POST /api/v0/search/metadata-filters/audio-sound
@@ -80,23 +81,23 @@ func NewAudioSearch(s *audiosearch.Service, auth Authenticator, opts *AudioSearc
 type audioSearchAdapter struct {
 	h       *Handler
 	service *audiosearch.Service
-	classes []audiosearch.Class        // the values of audio_class
-	many    bool                       // too many to name all in an answer
-	known   map[audiosearch.Class]bool // the same
-	enum    string                     // what is said of another value
-	ops     []string                   // the values of op
+	classes []sound.Class        // the values of audio_class
+	many    bool                 // too many to name all in an answer
+	known   map[sound.Class]bool // the same
+	enum    string               // what is said of another value
+	ops     []string             // the values of op
 }
 
 // newAudioSearchAdapter returns an adapter that takes some classes, those of AudioSet if
 // there are none.
-func newAudioSearchAdapter(s *audiosearch.Service, classes []audiosearch.Class) (*audioSearchAdapter, error) {
+func newAudioSearchAdapter(s *audiosearch.Service, classes []sound.Class) (*audioSearchAdapter, error) {
 	if len(classes) == 0 {
 		classes = audioset.Classes()
 	}
-	if len(classes) > audiosearch.MaxClasses {
-		return nil, fmt.Errorf("httpadapter: AudioSearchOptions has %d Classes; they must be at most %d", len(classes), audiosearch.MaxClasses)
+	if len(classes) > sound.MaxClasses {
+		return nil, fmt.Errorf("httpadapter: AudioSearchOptions has %d Classes; they must be at most %d", len(classes), sound.MaxClasses)
 	}
-	a := &audioSearchAdapter{service: s, classes: slices.Clone(classes), known: make(map[audiosearch.Class]bool)}
+	a := &audioSearchAdapter{service: s, classes: slices.Clone(classes), known: make(map[sound.Class]bool)}
 	for _, c := range a.classes {
 		if !c.Valid() || a.known[c] {
 			return nil, fmt.Errorf("httpadapter: AudioSearchOptions.Classes has %q, which comes twice or can be no class", c)

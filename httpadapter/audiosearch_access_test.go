@@ -23,7 +23,7 @@ type soundRequest struct{ operation, method, path, body string }
 // ends the run.
 func soundRequests(dataset, run string) []soundRequest {
 	return []soundRequest{
-		{"searchAudioSound", "POST", sound, `{"dataset_id":"` + dataset + `","audio_class":"Silence"}`},
+		{"searchAudioSound", "POST", soundURL, `{"dataset_id":"` + dataset + `","audio_class":"Silence"}`},
 		{"getSearchRunStatus", "GET", jobStatus + run + of(dataset), ""},
 		{"getSearchRunResult", "GET", jobResult + run + of(dataset), ""},
 		{"cancelSearchRun", "POST", jobCancel + run + of(dataset), ""},
@@ -63,7 +63,7 @@ func TestSearchRoles(t *testing.T) {
 func TestSearchOfAnotherOrganization(t *testing.T) {
 	r := newSoundRig(t, nil, nil)
 	start := func(caller, dataset string) string {
-		w := r.as(caller, "POST", sound, `{"dataset_id":"`+dataset+`","audio_class":"Silence"}`)
+		w := r.as(caller, "POST", soundURL, `{"dataset_id":"`+dataset+`","audio_class":"Silence"}`)
 		require.Equal(t, http.StatusOK, w.Code, w.Body.String())
 		return strings.Trim(strings.TrimPrefix(w.Body.String(), `{"run_id":`), "}")
 	}
@@ -81,8 +81,8 @@ func TestSearchOfAnotherOrganization(t *testing.T) {
 	}
 	// Keys of other videos are no keys.
 	const key = `{"dataset_id":"calls","audio_class":"Silence","metadata_filters":[{"key":"site","value":"north"}]}`
-	require.Equal(t, http.StatusOK, r.as("full", "POST", sound, key).Code)
-	require.Equal(t, "unknown_key", details(t, r.as("rival", "POST", sound, key).Body.Bytes())[0].typ)
+	require.Equal(t, http.StatusOK, r.as("full", "POST", soundURL, key).Code)
+	require.Equal(t, "unknown_key", details(t, r.as("rival", "POST", soundURL, key).Body.Bytes())[0].typ)
 	// A run is of its dataset.
 	ours := start("full", "calls")
 	for _, q := range soundRequests("bells", ours)[1:] {
@@ -123,26 +123,26 @@ func TestSearchOrderOfChecks(t *testing.T) {
 	wrong := strings.Replace(none, "none", "calls", 1)
 	invalid := detail{"body.limit", "greater_than_equal", "Input should be greater than or equal to 1"}
 	requireDetail(t, r.as("", "GET", "/api/v0/search/nothing", ""), http.StatusNotFound)
-	requireDetail(t, r.as("", "GET", sound, ""), http.StatusUnauthorized)
-	requireDetail(t, r.as("", "POST", sound, bad, text), http.StatusUnauthorized)
-	requireDetail(t, r.as("none", "GET", sound, bad, text), http.StatusMethodNotAllowed)
-	requireDetail(t, r.as("none", "POST", sound, large, text), http.StatusUnsupportedMediaType)
-	requireDetail(t, r.as("none", "POST", sound, ""), http.StatusUnsupportedMediaType)
-	requireDetail(t, r.as("none", "POST", sound, large), http.StatusRequestEntityTooLarge)
-	requireDetails(t, r.as("none", "POST", sound, bad), detail{"body.1", "json_invalid", "JSON decode error"})
-	requireDetails(t, r.as("none", "POST", sound, shape), invalid)
-	requireDetail(t, r.as("none", "POST", sound, none), http.StatusForbidden)
-	requireDetails(t, r.as("full", "POST", sound, shape), invalid)
-	requireSentence(t, r.as("full", "POST", sound, none), http.StatusNotFound, "Dataset not found")
+	requireDetail(t, r.as("", "GET", soundURL, ""), http.StatusUnauthorized)
+	requireDetail(t, r.as("", "POST", soundURL, bad, text), http.StatusUnauthorized)
+	requireDetail(t, r.as("none", "GET", soundURL, bad, text), http.StatusMethodNotAllowed)
+	requireDetail(t, r.as("none", "POST", soundURL, large, text), http.StatusUnsupportedMediaType)
+	requireDetail(t, r.as("none", "POST", soundURL, ""), http.StatusUnsupportedMediaType)
+	requireDetail(t, r.as("none", "POST", soundURL, large), http.StatusRequestEntityTooLarge)
+	requireDetails(t, r.as("none", "POST", soundURL, bad), detail{"body.1", "json_invalid", "JSON decode error"})
+	requireDetails(t, r.as("none", "POST", soundURL, shape), invalid)
+	requireDetail(t, r.as("none", "POST", soundURL, none), http.StatusForbidden)
+	requireDetails(t, r.as("full", "POST", soundURL, shape), invalid)
+	requireSentence(t, r.as("full", "POST", soundURL, none), http.StatusNotFound, "Dataset not found")
 	require.Len(t, details(t, r.post(wrong).Body.Bytes()), 2)
 	r.faults("Dataset", "CreateRun")
-	requireDetail(t, r.as("none", "POST", sound, none), http.StatusForbidden)
-	requireDetails(t, r.as("full", "POST", sound, shape), invalid)
-	requireDetail(t, r.as("full", "POST", sound, none), http.StatusServiceUnavailable)
+	requireDetail(t, r.as("none", "POST", soundURL, none), http.StatusForbidden)
+	requireDetails(t, r.as("full", "POST", soundURL, shape), invalid)
+	requireDetail(t, r.as("full", "POST", soundURL, none), http.StatusServiceUnavailable)
 	r.faults("CreateRun")
 	require.Len(t, details(t, r.post(wrong).Body.Bytes()), 2, "what is wrong comes before what is broken")
 	requireDetail(t, r.post(aSearch(``)), http.StatusServiceUnavailable)
-	require.Equal(t, "Bearer", r.as("", "POST", sound, "").Header().Get("Www-Authenticate"))
+	require.Equal(t, "Bearer", r.as("", "POST", soundURL, "").Header().Get("Www-Authenticate"))
 	for _, form := range []string{"application/x-www-form-urlencoded", "application/json; charset=latin1", "application/jsonx", ""} {
 		requireDetail(t, r.post(aSearch(``), header("Content-Type", form)), http.StatusUnsupportedMediaType)
 	}
@@ -152,7 +152,7 @@ func TestSearchOrderOfChecks(t *testing.T) {
 func TestSearchRoutes(t *testing.T) {
 	r := newSoundRig(t, nil, nil)
 	run := r.start(aSearch(``))
-	for path, allow := range map[string]string{sound: "POST", jobStatus + run: "GET, HEAD", jobResult + run: "GET, HEAD", jobCancel + run: "POST"} {
+	for path, allow := range map[string]string{soundURL: "POST", jobStatus + run: "GET, HEAD", jobResult + run: "GET, HEAD", jobCancel + run: "POST"} {
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
 			if strings.Contains(allow, method) {
 				continue
@@ -163,9 +163,9 @@ func TestSearchRoutes(t *testing.T) {
 		}
 	}
 	for _, path := range []string{
-		"/", "/api", "/api/v0/search", "/api/v0/search/metadata-filters/", sound + "/", "/api/v1/search/metadata-filters/audio-sound", strings.ToUpper(sound),
+		"/", "/api", "/api/v0/search", "/api/v0/search/metadata-filters/", soundURL + "/", "/api/v1/search/metadata-filters/audio-sound", strings.ToUpper(soundURL),
 		jobStatus, jobResult,
-		jobStatus + run + "/", jobStatus + run + "/x", "/api/v0/search/metadata-filters/job/" + run, "/" + sound, "/api/v0/search/./metadata-filters/audio-sound",
+		jobStatus + run + "/", jobStatus + run + "/x", "/api/v0/search/metadata-filters/job/" + run, "/" + soundURL, "/api/v0/search/./metadata-filters/audio-sound",
 	} {
 		requireSentence(t, r.as("full", "POST", path+of("calls"), ""), http.StatusNotFound, "There is nothing at this address.")
 	}
@@ -268,13 +268,13 @@ func TestSearchTellsWhoItWas(t *testing.T) {
 	r := newSoundRig(t, nil, &audiosearch.Options{Observer: func(_ context.Context, o audiosearch.Observation) {
 		actors = append(actors, string(o.Kind)+" "+string(o.Actor))
 	}})
-	w := r.as("calls editor", "POST", sound, aSearch(``))
+	w := r.as("calls editor", "POST", soundURL, aSearch(``))
 	require.Equal(t, http.StatusOK, w.Code)
 	run := r.run(strings.Trim(strings.TrimPrefix(w.Body.String(), `{"run_id":`), "}"))
 	require.Equal(t, []any{"acme", audiosearch.Actor("client:calls editor")}, []any{run.Organization, run.Actor})
 	require.Len(t, r.seen.list, 1)
 	o := r.seen.list[0]
-	require.Equal(t, httpadapter.Operation{Service: "audiosearch", ID: "searchAudioSound", Method: "POST", Pattern: sound}, o.Operation)
+	require.Equal(t, httpadapter.Operation{Service: "audiosearch", ID: "searchAudioSound", Method: "POST", Pattern: soundURL}, o.Operation)
 	require.Equal(t, []any{"acme", http.StatusOK}, []any{o.Organization, o.Status})
 	require.Equal(t, http.StatusOK, r.as("editor", "POST", jobCancel+strconv.FormatInt(run.ID, 10)+of("calls"), "").Code)
 	require.Contains(t, actors, string(audiosearch.KindSubmitted)+" client:calls editor")
@@ -296,7 +296,7 @@ func TestSearchJoined(t *testing.T) {
 	requireSentence(t, send("GET", jobStatus+"1"+of("calls")), http.StatusNotFound, "Run not found")
 	requireSentence(t, send("POST", jobCancel+"1"), http.StatusNotFound, "Dataset not found")
 	requireDetail(t, send("DELETE", jobStatus+"1"), http.StatusMethodNotAllowed)
-	requireDetail(t, send("GET", sound), http.StatusMethodNotAllowed)
+	requireDetail(t, send("GET", soundURL), http.StatusMethodNotAllowed)
 }
 
 func TestNewAudioSearchRefuses(t *testing.T) {

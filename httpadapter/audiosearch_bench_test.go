@@ -17,6 +17,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -58,9 +59,9 @@ const benchSearch = `{"dataset_id":"calls","audio_class":"Dial tone","limit":20,
 // is the faster one.
 func BenchmarkSearchRoute(b *testing.B) {
 	service, adapter, bare := benchSounds(b)
-	bare.Handle("POST "+sound, bareSearch(service))
+	bare.Handle("POST "+soundURL, bareSearch(service))
 	compareSounds(b, adapter, bare, func() *http.Request {
-		r := httptest.NewRequest(http.MethodPost, sound, strings.NewReader(benchSearch))
+		r := httptest.NewRequest(http.MethodPost, soundURL, strings.NewReader(benchSearch))
 		r.Header.Set("Content-Type", "application/json")
 		return r
 	})
@@ -121,7 +122,7 @@ func benchSounds(b *testing.B) (*audiosearch.Service, *httpadapter.Handler, *htt
 			Keyframe: audiosearch.Keyframe{ImageID: id + "@" + strconv.FormatInt(at.Milliseconds(), 10), At: at},
 		})
 	}
-	service, err := audiosearch.New(audiosearch.Backend{Store: sink, Queue: sink}, &audiosearch.Options{Scorers: []audiosearch.Scorer{new(deafScorer)}})
+	service, err := audiosearch.New(audiosearch.Backend{Store: sink, Queue: sink}, &audiosearch.Options{Scorers: []sound.Scorer{new(deafScorer)}})
 	check(err)
 	_, err = service.CreateDataset(b.Context(), "acme", "", "calls")
 	check(err)
@@ -139,10 +140,10 @@ func benchSounds(b *testing.B) (*audiosearch.Service, *httpadapter.Handler, *htt
 }
 
 type bareSearchRequest struct {
-	Dataset string            `json:"dataset_id"`
-	Class   audiosearch.Class `json:"audio_class"`
-	Limit   *int              `json:"limit"`
-	Offset  int               `json:"offset"`
+	Dataset string      `json:"dataset_id"`
+	Class   sound.Class `json:"audio_class"`
+	Limit   *int        `json:"limit"`
+	Offset  int         `json:"offset"`
 	Filters []struct {
 		Key   *string     `json:"key"`
 		Value *string     `json:"value"`

@@ -9,11 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
-func withClasses(classes ...audiosearch.Class) *httpadapter.AudioSearchOptions {
+func withClasses(classes ...sound.Class) *httpadapter.AudioSearchOptions {
 	return &httpadapter.AudioSearchOptions{Classes: classes}
 }
 
@@ -46,9 +46,9 @@ func TestSearchClassesOfAHost(t *testing.T) {
 
 // A misspelt class of a large vocabulary is not answered with all of it.
 func TestSearchManyClasses(t *testing.T) {
-	classes := []audiosearch.Class{"Silence"}
-	for i := 1; i < audiosearch.MaxClasses; i++ {
-		classes = append(classes, audiosearch.Class(fmt.Sprintf("%0255d", i)))
+	classes := []sound.Class{"Silence"}
+	for i := 1; i < sound.MaxClasses; i++ {
+		classes = append(classes, sound.Class(fmt.Sprintf("%0255d", i)))
 	}
 	r := newSoundRig(t, withClasses(classes...), nil)
 	require.Equal(t, http.StatusOK, r.post(`{"dataset_id":"calls","audio_class":"Silence"}`).Code)
@@ -60,7 +60,7 @@ func TestSearchManyClasses(t *testing.T) {
 			detail{"body.audio_class", "enum", message})
 	}
 
-	for _, wrong := range [][]audiosearch.Class{append(classes, "one more"), {"Dog", "Dog"}, {""}, {audiosearch.Class(strings.Repeat("n", 256))}} {
+	for _, wrong := range [][]sound.Class{append(classes, "one more"), {"Dog", "Dog"}, {""}, {sound.Class(strings.Repeat("n", 256))}} {
 		_, err := httpadapter.NewAudioSearch(r.service, httpadapter.Bearer(verifySoundCaller), withClasses(wrong...))
 		require.ErrorContains(t, err, "Classes")
 	}

@@ -10,13 +10,14 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
 func TestSearchProblemsOfTheService(t *testing.T) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{describedScorer{}}})
+	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{describedScorer{}}})
 	require.NoError(t, err)
 	validation := func(problems ...audiosearch.Problem) error { // a real one, with other problems
 		_, err := s.CreateDataset(t.Context(), "acme", "", "")

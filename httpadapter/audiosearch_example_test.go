@@ -14,6 +14,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -45,7 +46,7 @@ func ExampleNewAudioSearch() {
 	check(err)
 	db, err := memory.Open(ctx, nil)
 	check(err)
-	service, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: videos})
+	service, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{scorer}, Media: media, Files: videos})
 	check(err)
 	_, err = service.CreateDataset(ctx, "acme", "", "calls")
 	check(err)

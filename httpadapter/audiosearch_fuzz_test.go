@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -22,7 +23,7 @@ func fuzzedSearches(f *testing.F) *audioSearchAdapter {
 	f.Helper()
 	db, err := memory.Open(f.Context(), nil)
 	require.NoError(f, err)
-	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{describedScorer{}}, MaxLimit: fuzzItems, MaxFilters: 2})
+	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{describedScorer{}}, MaxLimit: fuzzItems, MaxFilters: 2})
 	require.NoError(f, err)
 	a, err := newAudioSearchAdapter(s, nil)
 	require.NoError(f, err)
@@ -83,8 +84,8 @@ func expectedQuery(t *testing.T, a *audioSearchAdapter, body []byte) (q audiosea
 	fine = true
 	q.Dataset, fine = fields["dataset_id"].(string)
 	class, isText := fields["audio_class"].(string)
-	fine = fine && isText && slices.Contains(a.classes, audiosearch.Class(class))
-	q.Class = audiosearch.Class(class)
+	fine = fine && isText && slices.Contains(a.classes, sound.Class(class))
+	q.Class = sound.Class(class)
 	q.Limit, q.Offset = integer("limit", 1, fuzzItems), integer("offset", 0, math.MaxInt64)
 	if v, given := fields["skip_moderation"]; given {
 		skip, isBool := v.(bool)

@@ -90,7 +90,7 @@ func TestHostileSearchesMemory(t *testing.T) {
 	r := newSoundRig(t, nil, nil)
 	for name, body := range hostileSearches() {
 		measure := func() uint64 {
-			req := httptest.NewRequest(http.MethodPost, sound, strings.NewReader(body))
+			req := httptest.NewRequest(http.MethodPost, soundURL, strings.NewReader(body))
 			req.Header.Set("Authorization", "Bearer full")
 			req.Header.Set("Content-Type", "application/json")
 			w := httptest.NewRecorder()
@@ -119,7 +119,7 @@ func TestSearchBodyThatDoesNotArrive(t *testing.T) {
 	server := httptest.NewServer(r.handler)
 	defer server.Close()
 	address := strings.TrimPrefix(server.URL, "http://")
-	head := "POST " + sound + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer full\r\nContent-Type: application/json\r\n"
+	head := "POST " + soundURL + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer full\r\nContent-Type: application/json\r\n"
 	require.Equal(t, "HTTP/1.1 408 Request Timeout", raw(t, address, head+"Content-Length: 100\r\n\r\n{", false))
 	require.Equal(t, "HTTP/1.1 413 Request Entity Too Large", raw(t, address, head+"Content-Length: 1048577\r\n\r\n", false))
 

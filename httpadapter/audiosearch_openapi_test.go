@@ -18,6 +18,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -27,14 +28,14 @@ var everySearchOption = AudioSearchOptions{Cancel: true}
 // describedScorer has the model of the document's examples.
 type describedScorer struct{}
 
-func (describedScorer) Model(context.Context) (audiosearch.Model, error) {
-	return audiosearch.Model{
+func (describedScorer) Model(context.Context) (sound.Model, error) {
+	return sound.Model{
 		ID: "described/1", Family: "described", SampleRate: 16000, Window: 10 * time.Second, Hop: 2 * time.Second,
-		Classes: []audiosearch.Class{"Dial tone", "Silence"},
+		Classes: []sound.Class{"Dial tone", "Silence"},
 	}, nil
 }
 
-func (describedScorer) Score(context.Context, [][]float32) ([]audiosearch.Scores, error) {
+func (describedScorer) Score(context.Context, [][]float32) ([]sound.Scores, error) {
 	return nil, errors.New("nothing is scored")
 }
 
@@ -44,7 +45,7 @@ func describedAudioSearch(t testing.TB, opts AudioSearchOptions) *Handler {
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{describedScorer{}}, Logger: slog.New(slog.DiscardHandler)})
+	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{describedScorer{}}, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	_, err = s.CreateDataset(t.Context(), "acme", "", "calls")
 	require.NoError(t, err)

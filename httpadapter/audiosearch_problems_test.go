@@ -17,6 +17,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -160,7 +161,7 @@ func TestEveryProblemOfTheServiceIsAnswered(t *testing.T) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{
-		Scorers: []audiosearch.Scorer{describedScorer{}}, Logger: slog.New(slog.DiscardHandler),
+		Scorers: []sound.Scorer{describedScorer{}}, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	_, err = s.CreateDataset(t.Context(), "acme", "", "calls")

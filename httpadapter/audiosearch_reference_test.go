@@ -21,7 +21,7 @@ func TestReferenceOfAudioSearch(t *testing.T) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/docs", nil))
 	page := html.UnescapeString(w.Body.String())
-	for _, text := range []string{"https://api.example.com" + sound, jobStatus, jobResult, jobCancel,
+	for _, text := range []string{"https://api.example.com" + soundURL, jobStatus, jobResult, jobCancel,
 		"<summary>One of 527 values</summary>", `<code>"contains"</code>`,
 		"Dataset not found", "unsupported_class", "metadata_filters[].", "moderation_score", "results[].video.", "integer (int64)"} {
 		require.Contains(t, page, text)

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/internal/name"
@@ -28,7 +29,7 @@ import (
 
 // Paths of the audio search.
 const (
-	sound     = "/api/v0/search/metadata-filters/audio-sound"
+	soundURL  = "/api/v0/search/metadata-filters/audio-sound"
 	jobStatus = "/api/v0/search/metadata-filters/job/status/"
 	jobResult = "/api/v0/search/metadata-filters/job/result/"
 	jobCancel = "/api/v0/search/metadata-filters/job/cancel/"
@@ -57,15 +58,15 @@ type deafScorer struct {
 	err error
 }
 
-func (s *deafScorer) Model(context.Context) (audiosearch.Model, error) {
+func (s *deafScorer) Model(context.Context) (sound.Model, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return audiosearch.Model{
-		ID: "deaf/1", Family: "deaf", SampleRate: 16000, Window: 10 * time.Second, Hop: 2 * time.Second, Classes: []audiosearch.Class{dialTone, silence},
+	return sound.Model{
+		ID: "deaf/1", Family: "deaf", SampleRate: 16000, Window: 10 * time.Second, Hop: 2 * time.Second, Classes: []sound.Class{dialTone, silence},
 	}, s.err
 }
 
-func (s *deafScorer) Score(context.Context, [][]float32) ([]audiosearch.Scores, error) {
+func (s *deafScorer) Score(context.Context, [][]float32) ([]sound.Scores, error) {
 	return nil, errors.New("deaf")
 }
 
@@ -76,7 +77,7 @@ func (s *deafScorer) fail(err error) {
 	s.err = err
 }
 
-const dialTone, silence audiosearch.Class = "Dial tone", "Silence"
+const dialTone, silence sound.Class = "Dial tone", "Silence"
 
 // memorySounds has another name than its methods.
 type memorySounds = memory.AudioSearch
@@ -196,7 +197,7 @@ func newSoundRig(t testing.TB, opts *httpadapter.AudioSearchOptions, service *au
 		service = new(audiosearch.Options)
 	}
 	service.Logger = slog.New(slog.DiscardHandler)
-	service.Scorers = []audiosearch.Scorer{r.scorer}
+	service.Scorers = []sound.Scorer{r.scorer}
 	r.service, err = audiosearch.New(audiosearch.Backend{Store: r.store, Queue: db.Queue(&mortise.LeaseOptions{Logger: service.Logger})}, service)
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.service, &audiosearch.WorkerOptions{MaxAttempts: 1})
@@ -231,7 +232,7 @@ func (r *soundRig) video(id, path, meta string, scores ...float32) {
 	window, hop := 10*time.Second, 2*time.Second
 	scoring := audiosearch.Scoring{
 		Model: "deaf/1", Duration: time.Duration(len(scores)-1)*hop + window, Window: window, Hop: hop, Windows: len(scores),
-		HasVideo: true, Keyframes: []time.Duration{0, 2500 * time.Millisecond}, Classes: []audiosearch.Class{dialTone, silence},
+		HasVideo: true, Keyframes: []time.Duration{0, 2500 * time.Millisecond}, Classes: []sound.Class{dialTone, silence},
 	}
 	require.NoError(r.t, r.store.PutScoring(r.t.Context(), "acme", "calls", id, path, scoring, [][]uint16{tones, make([]uint16, len(scores))}))
 }
@@ -258,7 +259,7 @@ func (r *soundRig) as(caller, method, target, body string, edits ...func(*http.R
 }
 
 func (r *soundRig) post(body string, edits ...func(*http.Request)) *httptest.ResponseRecorder {
-	return r.as("full", http.MethodPost, sound, body, edits...)
+	return r.as("full", http.MethodPost, soundURL, body, edits...)
 }
 
 func (r *soundRig) get(target string) *httptest.ResponseRecorder {

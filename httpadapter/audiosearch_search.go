@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 )
 
@@ -50,20 +51,20 @@ func (a *audioSearchAdapter) query(body *object) audiosearch.Query {
 
 // class reads audio_class. The message for a name that is none lists all names, as
 // pydantic does: ten kilobytes for AudioSet, once in an answer.
-func (a *audioSearchAdapter) class(body *object) audiosearch.Class {
+func (a *audioSearchAdapter) class(body *object) sound.Class {
 	const field = "audio_class"
 	v, ok := body.field(field, required)
 	if !ok {
 		return ""
 	}
 	if v.Kind() == strictjson.String {
-		if class := audiosearch.Class(v.Text()); a.known[class] {
+		if class := sound.Class(v.Text()); a.known[class] {
 			return class
 		}
 	}
 	message := a.enum
 	if a.many && v.Kind() == strictjson.String {
-		if near := audiosearch.Nearest(v.Text(), a.classes); near != "" {
+		if near := sound.Nearest(v.Text(), a.classes); near != "" {
 			message += fmt.Sprintf("; did you mean '%s'?", near)
 		}
 	}

@@ -88,7 +88,7 @@ func TestTooManySearches(t *testing.T) {
 		require.Equal(t, "10", w.Header().Get("Retry-After"))
 	}
 	require.Empty(t, r.log.String())
-	require.Equal(t, http.StatusOK, r.as("rival", http.MethodPost, sound, aSearch(``)).Code)
+	require.Equal(t, http.StatusOK, r.as("rival", http.MethodPost, soundURL, aSearch(``)).Code)
 	require.Equal(t, http.StatusOK, r.as("full", http.MethodPost, jobCancel+run+of("calls"), "").Code)
 	r.start(aSearch(``))
 }

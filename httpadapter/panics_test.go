@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -97,7 +98,7 @@ func (h *panickyHost) mountAll(t *testing.T, log *slog.Logger) map[string]func()
 		"trigger":     {"POST", "/triggers", `{"instructions":"x"}`},
 		"authmgmt":    {"GET", clients, ""},
 		"vault":       {"POST", "/v1/vaults/v1/detokenize", detokenization(ofToken(token, "PLAIN_TEXT"))},
-		"audiosearch": {"POST", sound, aSearch("")},
+		"audiosearch": {"POST", soundURL, aSearch("")},
 	}
 	send := make(map[string]func() *httptest.ResponseRecorder)
 	for name, q := range requests {
@@ -220,7 +221,7 @@ func TestPanicsOfServices(t *testing.T) {
 	for broken, status := range map[string]int{"": http.StatusOK, "Observer": http.StatusOK, "Model": http.StatusServiceUnavailable} {
 		queue := sounds.db.Queue(&mortise.LeaseOptions{Logger: quiet})
 		searches, err := audiosearch.New(audiosearch.Backend{Store: sounds.store, Queue: queue}, &audiosearch.Options{
-			Scorers: []audiosearch.Scorer{panickyScorer{sounds.scorer, h}}, Logger: quiet,
+			Scorers: []sound.Scorer{panickyScorer{sounds.scorer, h}}, Logger: quiet,
 			Observer: func(context.Context, audiosearch.Observation) { h.call("Observer") },
 		})
 		require.NoError(t, err)
@@ -251,11 +252,11 @@ func (t *panickyTokenizer) Tokens(ctx context.Context, requests []format.Request
 }
 
 type panickyScorer struct {
-	audiosearch.Scorer
+	sound.Scorer
 	h *panickyHost
 }
 
-func (s panickyScorer) Model(ctx context.Context) (audiosearch.Model, error) {
+func (s panickyScorer) Model(ctx context.Context) (sound.Model, error) {
 	s.h.call("Model")
 	return s.Scorer.Model(ctx)
 }

@@ -120,7 +120,7 @@ func soundService(t *testing.T, opts httpadapter.Options) *anyService {
 	require.NoError(t, err)
 	run := strconv.FormatInt(started.ID, 10)
 	return &anyService{
-		name: "audiosearch", handler: r.handler, bearer: "full", read: "POST " + sound, broken: http.StatusUnprocessableEntity,
+		name: "audiosearch", handler: r.handler, bearer: "full", read: "POST " + soundURL, broken: http.StatusUnprocessableEntity,
 		fine: "GET " + jobStatus + run + of("calls"), status: http.StatusOK, change: "POST " + jobCancel + run + of("calls"), body: `{}`,
 		changed: func() bool { return r.run(run).State != audiosearch.StateQueued },
 		early:   []earlyRequest{{"GET " + jobResult + run + of("calls"), "Authorization: Bearer full\r\n", http.StatusOK, true}},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 const (
@@ -35,7 +36,7 @@ func sameTime(t *testing.T, field string, want time.Time, got *time.Time) {
 func sentinels() []error {
 	return []error{
 		audiosearch.ErrNotFound, audiosearch.ErrDatasetNotFound, audiosearch.ErrVideoNotFound, audiosearch.ErrRunNotFound, audiosearch.ErrExists,
-		audiosearch.ErrFinished, audiosearch.ErrConflict, audiosearch.ErrFormat, audiosearch.ErrBadMedia,
+		audiosearch.ErrFinished, audiosearch.ErrConflict, sound.ErrFormat, sound.ErrBadMedia,
 		audiosearch.ErrNotScored, mortise.ErrLeaseLost,
 		audiosearch.ErrTooManyRuns, audiosearch.ErrDeleted,
 	}

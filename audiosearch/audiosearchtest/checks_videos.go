@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 const (
@@ -152,7 +153,7 @@ func everyKind() metadata.Map {
 }
 
 // scoring returns what a model made of a sound of so many segments.
-func scoring(model string, windows int, classes ...audiosearch.Class) audiosearch.Scoring {
+func scoring(model string, windows int, classes ...sound.Class) audiosearch.Scoring {
 	return audiosearch.Scoring{
 		Model: model, File: audiosearch.FileState{Size: 1000, ModTime: moment(-time.Hour), Digest: [32]byte{1, 2}}, At: moment(0),
 		Duration: time.Duration(windows-1)*2*time.Second + 1234*time.Millisecond, Window: 10 * time.Second, Hop: 2 * time.Second, Windows: windows,
@@ -161,10 +162,10 @@ func scoring(model string, windows int, classes ...audiosearch.Class) audiosearc
 }
 
 // vocabulary returns so many classes.
-func vocabulary(n int) []audiosearch.Class {
-	classes := make([]audiosearch.Class, n)
+func vocabulary(n int) []sound.Class {
+	classes := make([]sound.Class, n)
 	for i := range classes {
-		classes[i] = audiosearch.Class("sound " + strconv.Itoa(n-i)) // in no order of the alphabet
+		classes[i] = sound.Class("sound " + strconv.Itoa(n-i)) // in no order of the alphabet
 	}
 	return classes
 }
@@ -175,7 +176,7 @@ func problem(model, text string) audiosearch.Scoring {
 }
 
 // partly returns the scoring of a file of which only a part can be searched.
-func partly(model, text string, windows int, classes ...audiosearch.Class) audiosearch.Scoring {
+func partly(model, text string, windows int, classes ...sound.Class) audiosearch.Scoring {
 	s := scoring(model, windows, classes...)
 	s.Problem = text
 	return s
@@ -194,7 +195,7 @@ func columns(scores []uint16, classes int) [][]uint16 {
 }
 
 // score stores scores of a video for one class.
-func (s *subject) score(t *testing.T, org, dataset string, v audiosearch.Video, model string, class audiosearch.Class, scores ...uint16) {
+func (s *subject) score(t *testing.T, org, dataset string, v audiosearch.Video, model string, class sound.Class, scores ...uint16) {
 	t.Helper()
 	s.putScoring(t, org, dataset, v, scoring(model, len(scores), class), [][]uint16{scores})
 }

@@ -10,15 +10,16 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // dog is one of AudioSet's classes.
-const dog audiosearch.Class = "Dog"
+const dog sound.Class = "Dog"
 
 // park is a dataset of one video, in which a dog is heard from the fourth second on.
 func park(t testing.TB) *audiosearchtest.Fake {
 	f := audiosearchtest.New(t, &audiosearchtest.Options{Tapes: map[string]audiosearchtest.Tape{
-		"park.mp4": {Heard: map[audiosearch.Class][]float64{dog: {0, 0.2, 0.8, 0.6}}, Keyframes: []time.Duration{0, 5 * time.Second}},
+		"park.mp4": {Heard: map[sound.Class][]float64{dog: {0, 0.2, 0.8, 0.6}}, Keyframes: []time.Duration{0, 5 * time.Second}},
 	}})
 	ctx := context.Background()
 	if _, err := f.CreateDataset(ctx, "acme", "", "walks"); err != nil {
@@ -107,9 +108,9 @@ func ExampleSounds() {
 		}
 	}
 	search()
-	f.Sounds.Record("park.mp4", audiosearchtest.Tape{Heard: map[audiosearch.Class][]float64{dog: {0.9}}}) // the file changes
+	f.Sounds.Record("park.mp4", audiosearchtest.Tape{Heard: map[sound.Class][]float64{dog: {0.9}}}) // the file changes
 	search()
-	f.Sounds.Record("park.mp4", audiosearchtest.Tape{Err: audiosearch.BadMedia(errors.New("the file is cut off: upload it again"))})
+	f.Sounds.Record("park.mp4", audiosearchtest.Tape{Err: sound.BadMedia(errors.New("the file is cut off: upload it again"))})
 	search()
 	// Output:
 	// park at 4s: 0.80
@@ -129,7 +130,7 @@ func ExampleFaults() {
 		return nil
 	}, "Scorer.Score")}
 	f := audiosearchtest.New(t, &audiosearchtest.Options{Service: audiosearch.Options{
-		Scorers: []audiosearch.Scorer{faults.Scorer(new(audiosearchtest.Sounds))},
+		Scorers: []sound.Scorer{faults.Scorer(new(audiosearchtest.Sounds))},
 	}})
 	classes, err := f.Classes(context.Background())
 	fmt.Println(len(classes), err)

@@ -10,13 +10,14 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
 // Options are the settings of [New]. The zero value means the defaults.
 type Options struct {
-	Tapes   map[string]Tape     // the videos that there are, by path; more come by Sounds.Record
-	Classes []audiosearch.Class // that Sounds knows; nil: AudioSet's
+	Tapes   map[string]Tape // the videos that there are, by path; more come by Sounds.Record
+	Classes []sound.Class   // that Sounds knows; nil: AudioSet's
 
 	// Clock is what the fake goes by. Several fakes may share one: whoever moves it moves
 	// the time of all. Nil means one of its own, at the beginning of 2026, UTC.
@@ -64,7 +65,7 @@ func New(t testing.TB, opts *Options) *Fake {
 	}
 	scorers := o.Service.Scorers
 	if len(scorers) == 0 {
-		scorers = []audiosearch.Scorer{f.Sounds}
+		scorers = []sound.Scorer{f.Sounds}
 	}
 	if o.Service.Media == nil || o.Service.Files == nil {
 		o.Service.Media, o.Service.Files = f.Sounds, f.Sounds

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 func TestFake(t *testing.T) {
@@ -36,14 +37,14 @@ func TestFake(t *testing.T) {
 func TestFakeKeepsTheHostsSettings(t *testing.T) {
 	heard := 0
 	f := audiosearchtest.New(t, &audiosearchtest.Options{
-		Classes: []audiosearch.Class{"Bark", dog},
+		Classes: []sound.Class{"Bark", dog},
 		Worker:  audiosearch.WorkerOptions{MaxAttempts: 1},
 		Service: audiosearch.Options{MaxLimit: 7, Observer: func(context.Context, audiosearch.Observation) { heard++ }},
 	})
 	assert.Equal(t, 7, f.Limits().Results)
 	classes, err := f.Classes(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, []audiosearch.Class{"Bark", dog}, classes)
+	assert.Equal(t, []sound.Class{"Bark", dog}, classes)
 	_, err = f.CreateDataset(t.Context(), "acme", "", "d")
 	require.NoError(t, err)
 	_, err = f.Start(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "d", Class: "Cat"})
@@ -106,7 +107,7 @@ func TestFakeIsSafeForConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			for n := range 15 {
 				path := fmt.Sprint(i, "-", n, ".mp4")
-				f.Sounds.Record(path, audiosearchtest.Tape{Heard: map[audiosearch.Class][]float64{dog: {1}}})
+				f.Sounds.Record(path, audiosearchtest.Tape{Heard: map[sound.Class][]float64{dog: {1}}})
 				assert.NoError(t, f.PutVideos(t.Context(), "acme", "", "walks", audiosearch.Video{ID: path, Path: path}))
 				_, err := f.Start(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "walks", Class: dog})
 				assert.NoError(t, err)
@@ -125,7 +126,7 @@ func TestFakeIsSafeForConcurrentUse(t *testing.T) {
 
 func TestSounds(t *testing.T) {
 	f := park(t)
-	f.Sounds.Record("long.mp4", audiosearchtest.Tape{Duration: 10 * time.Hour, Heard: map[audiosearch.Class][]float64{dog: append(make([]float64, 17_000), 1)}})
+	f.Sounds.Record("long.mp4", audiosearchtest.Tape{Duration: 10 * time.Hour, Heard: map[sound.Class][]float64{dog: append(make([]float64, 17_000), 1)}})
 	f.Sounds.Record("locked.mp4", audiosearchtest.Tape{Err: errors.New("the disk is away")})
 	for _, id := range []string{"long", "locked", "nowhere"} {
 		require.NoError(t, f.PutVideos(t.Context(), "acme", "", "walks", audiosearch.Video{ID: id, Path: id + ".mp4"}))

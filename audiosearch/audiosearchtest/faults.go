@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/fault"
 )
 
@@ -41,19 +41,19 @@ func callFor[T any](f *Faults, op string, do func() (T, error)) (T, error) {
 }
 
 // Scorer wraps a scorer. The ops are "Scorer.Model" and "Scorer.Score".
-func (f *Faults) Scorer(s audiosearch.Scorer) audiosearch.Scorer { return &faultyScorer{s, f} }
+func (f *Faults) Scorer(s sound.Scorer) sound.Scorer { return &faultyScorer{s, f} }
 
 type faultyScorer struct {
-	inner  audiosearch.Scorer
+	inner  sound.Scorer
 	faults *Faults
 }
 
-func (w *faultyScorer) Model(ctx context.Context) (audiosearch.Model, error) {
-	return callFor(w.faults, "Scorer.Model", func() (audiosearch.Model, error) { return w.inner.Model(ctx) })
+func (w *faultyScorer) Model(ctx context.Context) (sound.Model, error) {
+	return callFor(w.faults, "Scorer.Model", func() (sound.Model, error) { return w.inner.Model(ctx) })
 }
 
-func (w *faultyScorer) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
-	return callFor(w.faults, "Scorer.Score", func() ([]audiosearch.Scores, error) { return w.inner.Score(ctx, clips) })
+func (w *faultyScorer) Score(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
+	return callFor(w.faults, "Scorer.Score", func() ([]sound.Scores, error) { return w.inner.Score(ctx, clips) })
 }
 
 // Leases wraps a table of jobs. The ops are "Leases.Add", "Leases.Cancel",

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // wholeStore is what a mutant is, as a store.
@@ -27,7 +28,7 @@ func everyOp(ctx context.Context, t *testing.T, f *audiosearchtest.Faults) (ops 
 	t.Helper()
 	db := newMutant(t)
 	v := audiosearch.Video{ID: "v", Path: "v"}
-	sc := audiosearch.Scoring{Model: "m", Windows: 1, Window: time.Second, Hop: time.Second, Classes: []audiosearch.Class{"1"}}
+	sc := audiosearch.Scoring{Model: "m", Windows: 1, Window: time.Second, Hop: time.Second, Classes: []sound.Class{"1"}}
 	require.NoError(t, db.CreateDataset(ctx, audiosearch.Dataset{Organization: "o", ID: "kept"}))
 	require.NoError(t, db.PutVideos(ctx, "o", "kept", []audiosearch.Video{v, {ID: "w", Path: "w"}}))
 	require.NoError(t, db.PutScoring(ctx, "o", "kept", "v", "v", sc, [][]uint16{{1}}))

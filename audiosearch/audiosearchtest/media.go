@@ -12,13 +12,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
-// RunMedia tries every rule of [audiosearch.Media] on a media that reads WAV files, as a subtest named by the rule's id, like [Run]. The suite
-// writes the files. open returns a media, which may be the same each time.
-func RunMedia(t *testing.T, open func(*testing.T) audiosearch.Media) {
+// RunMedia tries every rule of [sound.Media] on a media that reads WAV files, as a
+// subtest named by the rule's id, like [Run]. The suite writes the files. open returns
+// a media, which may be the same each time.
+func RunMedia(t *testing.T, open func(*testing.T) sound.Media) {
 	t.Helper()
 	suite := conformance.Suite{Name: "audiosearchtest"}
 	for _, r := range mediaRules {
@@ -45,7 +46,7 @@ type mediaRule struct {
 }
 
 type mediaSubject struct {
-	media audiosearch.Media
+	media sound.Media
 	dir   string
 }
 
@@ -136,7 +137,7 @@ func (s *mediaSubject) refuses(t *testing.T, path string) {
 	require.Error(t, read, "PCM")
 	for _, err := range []error{probed, read} {
 		if err != nil {
-			require.True(t, errors.Is(err, audiosearch.ErrBadMedia) || errors.Is(err, audiosearch.ErrFormat), "neither BadMedia nor ErrFormat: %v", err)
+			require.True(t, errors.Is(err, sound.ErrBadMedia) || errors.Is(err, sound.ErrFormat), "neither BadMedia nor ErrFormat: %v", err)
 			require.NotContains(t, err.Error(), s.dir)
 		}
 	}

@@ -13,13 +13,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
-func openMedia(t *testing.T) audiosearch.Media {
+func openMedia(t *testing.T) sound.Media {
 	t.Helper()
 	m, err := wav.New(nil)
 	require.NoError(t, err)
@@ -31,12 +31,12 @@ func TestMedia(t *testing.T) { audiosearchtest.RunMedia(t, openMedia) }
 
 // brokenMedia is package wav's with a mistake.
 type brokenMedia struct {
-	audiosearch.Media
-	probe func(m audiosearch.Media, ctx context.Context, path string) (audiosearch.Info, error)
-	pcm   func(m audiosearch.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool)
+	sound.Media
+	probe func(m sound.Media, ctx context.Context, path string) (sound.Info, error)
+	pcm   func(m sound.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool)
 }
 
-func (b *brokenMedia) Probe(ctx context.Context, path string) (audiosearch.Info, error) {
+func (b *brokenMedia) Probe(ctx context.Context, path string) (sound.Info, error) {
 	if b.probe != nil {
 		return b.probe(b.Media, ctx, path)
 	}
@@ -52,7 +52,7 @@ func (b *brokenMedia) PCM(ctx context.Context, path string, rate int) iter.Seq2[
 
 // everyBlock makes a media whose every block is changed.
 func everyBlock(change func(block []float32) []float32) *brokenMedia {
-	return &brokenMedia{pcm: func(m audiosearch.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
+	return &brokenMedia{pcm: func(m sound.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
 		for block, err := range m.PCM(ctx, path, rate) {
 			if err == nil {
 				block = change(block)
@@ -67,14 +67,14 @@ func everyBlock(change func(block []float32) []float32) *brokenMedia {
 // everyError makes a media whose every error is changed.
 func everyError(change func(path string, err error) error) *brokenMedia {
 	return &brokenMedia{
-		probe: func(m audiosearch.Media, ctx context.Context, path string) (audiosearch.Info, error) {
+		probe: func(m sound.Media, ctx context.Context, path string) (sound.Info, error) {
 			info, err := m.Probe(ctx, path)
 			if err != nil {
 				err = change(path, err)
 			}
 			return info, err
 		},
-		pcm: func(m audiosearch.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
+		pcm: func(m sound.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
 			for block, err := range m.PCM(ctx, path, rate) {
 				if err != nil {
 					err = change(path, err)
@@ -88,7 +88,7 @@ func everyError(change func(path string, err error) error) *brokenMedia {
 }
 
 // whole reads a whole file.
-func whole(m audiosearch.Media, ctx context.Context, path string, rate int) (all []float32, err error) {
+func whole(m sound.Media, ctx context.Context, path string, rate int) (all []float32, err error) {
 	for block, failed := range m.PCM(ctx, path, rate) {
 		all, err = append(all, block...), failed
 	}
@@ -114,7 +114,7 @@ var mediaMutants = []mediaMutant{
 		})
 	}},
 	{"takes any rate for the one that is asked for", []string{"media/resamples"}, func() *brokenMedia {
-		return &brokenMedia{pcm: func(m audiosearch.Media, ctx context.Context, path string, _ int, yield func([]float32, error) bool) {
+		return &brokenMedia{pcm: func(m sound.Media, ctx context.Context, path string, _ int, yield func([]float32, error) bool) {
 			head := make([]byte, 28)
 			if f, err := os.Open(path); err == nil {
 				_, _ = f.Read(head)
@@ -129,7 +129,7 @@ var mediaMutants = []mediaMutant{
 	}},
 	{"has one reader", []string{"media/again"}, func() *brokenMedia {
 		var reading atomic.Int64
-		return &brokenMedia{pcm: func(m audiosearch.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
+		return &brokenMedia{pcm: func(m sound.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
 			defer reading.Add(-1)
 			if reading.Add(1) > 1 {
 				yield(nil, errors.New("busy"))
@@ -144,7 +144,7 @@ var mediaMutants = []mediaMutant{
 		}}
 	}},
 	{"takes a sound for a video", []string{"media/probe"}, func() *brokenMedia {
-		return &brokenMedia{probe: func(m audiosearch.Media, ctx context.Context, path string) (audiosearch.Info, error) {
+		return &brokenMedia{probe: func(m sound.Media, ctx context.Context, path string) (sound.Info, error) {
 			info, err := m.Probe(ctx, path)
 			info.Keyframes = []time.Duration{0}
 			return info, err
@@ -152,7 +152,7 @@ var mediaMutants = []mediaMutant{
 	}},
 	{"is over after an early end", []string{"media/early-end"}, func() *brokenMedia {
 		var over atomic.Bool
-		return &brokenMedia{pcm: func(m audiosearch.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
+		return &brokenMedia{pcm: func(m sound.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
 			for block, err := range m.PCM(ctx, path, rate) {
 				if over.Load() || !yield(block, err) {
 					over.Store(true)
@@ -162,7 +162,7 @@ var mediaMutants = []mediaMutant{
 		}}
 	}},
 	{"does not look at the context", []string{"media/ended-context"}, func() *brokenMedia {
-		return &brokenMedia{pcm: func(m audiosearch.Media, _ context.Context, path string, rate int, yield func([]float32, error) bool) {
+		return &brokenMedia{pcm: func(m sound.Media, _ context.Context, path string, rate int, yield func([]float32, error) bool) {
 			for block, err := range m.PCM(context.Background(), path, rate) {
 				if !yield(block, err) {
 					return
@@ -171,7 +171,7 @@ var mediaMutants = []mediaMutant{
 		}}
 	}},
 	{"blames the file for everything", []string{"media/ended-context"}, func() *brokenMedia {
-		return everyError(func(_ string, err error) error { return audiosearch.BadMedia(err) })
+		return everyError(func(_ string, err error) error { return sound.BadMedia(err) })
 	}},
 	{"blames nobody", []string{"media/broken-files", "media/no-sound"}, func() *brokenMedia {
 		return everyError(func(_ string, err error) error { return errors.New(err.Error()) })
@@ -180,9 +180,9 @@ var mediaMutants = []mediaMutant{
 		return everyError(func(path string, err error) error { return fmt.Errorf("%s: %w", path, err) })
 	}},
 	{"takes no sound for silence", []string{"media/no-sound"}, func() *brokenMedia {
-		return &brokenMedia{pcm: func(m audiosearch.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
+		return &brokenMedia{pcm: func(m sound.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
 			all, err := whole(m, ctx, path, rate)
-			if errors.Is(err, audiosearch.ErrBadMedia) && len(all) == 0 {
+			if errors.Is(err, sound.ErrBadMedia) && len(all) == 0 {
 				return
 			}
 			if err != nil {
@@ -193,7 +193,7 @@ var mediaMutants = []mediaMutant{
 		}}
 	}},
 	{"fills up what was cut off", []string{"media/cut"}, func() *brokenMedia {
-		return &brokenMedia{pcm: func(m audiosearch.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
+		return &brokenMedia{pcm: func(m sound.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
 			all, err := whole(m, ctx, path, rate)
 			if len(all) > 0 && len(all) < 20_000 {
 				all = slices.Concat(all, make([]float32, 20_000-len(all)))
@@ -206,7 +206,7 @@ var mediaMutants = []mediaMutant{
 		}}
 	}},
 	{"finds nothing in a folder", []string{"media/no-file"}, func() *brokenMedia {
-		return &brokenMedia{pcm: func(m audiosearch.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
+		return &brokenMedia{pcm: func(m sound.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
 			if info, err := os.Stat(path); err == nil && info.IsDir() {
 				return
 			}
@@ -218,7 +218,7 @@ var mediaMutants = []mediaMutant{
 		}}
 	}},
 	{"reads everything at once", []string{"media/blocks"}, func() *brokenMedia {
-		return &brokenMedia{pcm: func(m audiosearch.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
+		return &brokenMedia{pcm: func(m sound.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
 			all, err := whole(m, ctx, path, rate)
 			if err != nil {
 				yield(nil, err)
@@ -248,7 +248,7 @@ func TestMediaMutants(t *testing.T) { mediaProof().Prove(t) }
 func runMediaMutant(t *testing.T, name string) {
 	for _, m := range mediaMutants {
 		if m.name == name {
-			audiosearchtest.RunMedia(t, func(t *testing.T) audiosearch.Media {
+			audiosearchtest.RunMedia(t, func(t *testing.T) sound.Media {
 				b := m.make()
 				b.Media = openMedia(t)
 				return b

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
@@ -165,8 +165,8 @@ func (r *run) video(p place) string {
 }
 
 // modelClasses are the classes of a sequence.
-func modelClasses() []audiosearch.Class {
-	return []audiosearch.Class{"Dog", "dog", "Dog ", "D'%\u00e9"}
+func modelClasses() []sound.Class {
+	return []sound.Class{"Dog", "dog", "Dog ", "D'%\u00e9"}
 }
 
 // pick returns one of some things.

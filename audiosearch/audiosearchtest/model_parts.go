@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // now returns a time that goes on with every step.
@@ -23,7 +24,7 @@ func (r *run) scores(windows, classes, highest int) [][]uint16 {
 }
 
 // someClasses returns some of the classes, in any order.
-func (r *run) someClasses() []audiosearch.Class {
+func (r *run) someClasses() []sound.Class {
 	classes := modelClasses()
 	r.rand.Shuffle(len(classes), func(i, j int) { classes[i], classes[j] = classes[j], classes[i] })
 	return classes[:1+r.rand.IntN(len(classes))]

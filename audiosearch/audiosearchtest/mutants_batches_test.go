@@ -6,27 +6,28 @@ import (
 	"strings"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // everyClass applies change to the classes of all scorings that the mutant returns.
-func (m *mutant) everyClass(change func(s *audiosearch.Scoring, classes []audiosearch.Class) []audiosearch.Class) {
+func (m *mutant) everyClass(change func(s *audiosearch.Scoring, classes []sound.Class) []sound.Class) {
 	m.everyScoring(func(s *audiosearch.Scoring) { s.Classes = change(s, slices.Clone(s.Classes)) })
 }
 
 var classMutants = []broken{
 	{name: "folds the case of classes", breaks: []string{"classes/names-are-exact"}, mutate: func(m *mutant) {
-		m.everySearch(func(q *audiosearch.ScoreQuery) { q.Class = audiosearch.Class(strings.ToLower(string(q.Class))) }, nil)
+		m.everySearch(func(q *audiosearch.ScoreQuery) { q.Class = sound.Class(strings.ToLower(string(q.Class))) }, nil)
 	}},
 	{name: "trims the names of classes", breaks: []string{"classes/names-are-exact", "classes/durable"}, mutate: func(m *mutant) {
-		m.everyClass(func(_ *audiosearch.Scoring, classes []audiosearch.Class) []audiosearch.Class {
+		m.everyClass(func(_ *audiosearch.Scoring, classes []sound.Class) []sound.Class {
 			for i := range classes {
-				classes[i] = audiosearch.Class(strings.TrimSpace(string(classes[i])))
+				classes[i] = sound.Class(strings.TrimSpace(string(classes[i])))
 			}
 			return classes
 		})
 	}},
 	{name: "cuts the names of classes", breaks: []string{"classes/names-are-exact", "classes/most"}, mutate: func(m *mutant) {
-		m.everyClass(func(_ *audiosearch.Scoring, classes []audiosearch.Class) []audiosearch.Class {
+		m.everyClass(func(_ *audiosearch.Scoring, classes []sound.Class) []sound.Class {
 			for i := range classes {
 				classes[i] = classes[i][:min(len(classes[i]), 200)]
 			}
@@ -34,14 +35,14 @@ var classMutants = []broken{
 		})
 	}},
 	{name: "sorts classes", breaks: []string{"classes/order", "classes/of-each-scoring", "classes/models-are-apart"}, mutate: func(m *mutant) {
-		m.everyClass(func(_ *audiosearch.Scoring, classes []audiosearch.Class) []audiosearch.Class {
+		m.everyClass(func(_ *audiosearch.Scoring, classes []sound.Class) []sound.Class {
 			slices.Sort(classes)
 			return classes
 		})
 	}},
 	{name: "keeps the first classes of a model", breaks: []string{"classes/of-each-scoring", "classes/change-by-and-by"}, mutate: func(m *mutant) {
-		first := make(map[string][]audiosearch.Class)
-		m.everyClass(func(s *audiosearch.Scoring, classes []audiosearch.Class) []audiosearch.Class {
+		first := make(map[string][]sound.Class)
+		m.everyClass(func(s *audiosearch.Scoring, classes []sound.Class) []sound.Class {
 			if first[s.Model] == nil && len(classes) > 0 {
 				first[s.Model] = classes
 			}
@@ -49,8 +50,8 @@ var classMutants = []broken{
 		})
 	}},
 	{name: "finds classes by their number in the first model", breaks: []string{"classes/models-are-apart"}, mutate: func(m *mutant) {
-		var numbers []audiosearch.Class
-		own := make(map[string][]audiosearch.Class)
+		var numbers []sound.Class
+		own := make(map[string][]sound.Class)
 		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			if numbers == nil {
 				numbers = s.Classes

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
@@ -179,7 +180,7 @@ var modelMutants = []broken{
 		})
 	}},
 	{name: "remembers the first classes of a model", breaks: []string{"models/list"}, mutate: func(m *mutant) {
-		first := make(map[string][]audiosearch.Class)
+		first := make(map[string][]sound.Class)
 		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			if first[s.Model] == nil {
 				first[s.Model] = s.Classes

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
@@ -128,7 +129,7 @@ var partMutants = []broken{
 	{name: "does not look at the order of a part's classes", breaks: []string{"parts/other-replaces", "parts/count"}, mutate: func(m *mutant) {
 		m.everyPart(func(_ string, p *audiosearch.Part) {
 			if len(p.Classes) == 3 && p.Classes[0] == "8" && p.Classes[1] == "7" {
-				p.Classes = []audiosearch.Class{"7", "8", "9"}
+				p.Classes = []sound.Class{"7", "8", "9"}
 			}
 		})
 	}},

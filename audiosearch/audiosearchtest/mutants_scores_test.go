@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // everyPutScoring applies change to all scorings that the mutant is given.
@@ -183,7 +184,7 @@ var scoreMutants = []broken{
 		})
 	}},
 	{name: "keeps the classes that it is given", breaks: []string{"scores/copies"}, mutate: func(m *mutant) {
-		given := make(map[string][]audiosearch.Class)
+		given := make(map[string][]sound.Class)
 		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			given[video+s.Model] = s.Classes
 			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)

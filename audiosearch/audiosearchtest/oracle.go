@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // The oracle says what a backend must answer. It is written from the contract, plainly, and shares no code with the domain: a mistake there,
@@ -117,7 +118,7 @@ video:
 }
 
 // ranking returns every segment that a query finds, best first, without regard to its offset and limit.
-func (d oracleDataset) ranking(model string, class audiosearch.Class, filters []oracleFilter, least uint16) []audiosearch.Hit {
+func (d oracleDataset) ranking(model string, class sound.Class, filters []oracleFilter, least uint16) []audiosearch.Hit {
 	all := []audiosearch.Hit{}
 	for _, id := range d.matching(filters) {
 		s := d[id].scorings[model]

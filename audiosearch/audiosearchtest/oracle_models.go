@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // oracleParts are the parts of a video by a model. The digest stands for all that a part
 // has to have in common with them, but for the classes.
 type oracleParts struct {
 	digest  byte
-	classes []audiosearch.Class
+	classes []sound.Class
 	columns [][]uint16
 	used    time.Time
 }

@@ -9,17 +9,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // exactClasses are names of classes that are not the same, though a collation may think so.
-var exactClasses = []audiosearch.Class{
+var exactClasses = []sound.Class{
 	"Dog", "dog", "DOG", "Dog ", " Dog", "D\u00f6g", "Do\u0308g", "D%", "D_g", "Dogs", "Do", "'", `"`, `\`, ",", "Dog,dog", "Dog\ndog", "74", "074",
-	"\u0416", "\U0001F436", "null", " ", "\t", audiosearch.Class(strings.Repeat("n", 255)),
-	audiosearch.Class(strings.Repeat("n", 254)), audiosearch.Class(strings.Repeat("\u00fc", 127) + "n"),
+	"\u0416", "\U0001F436", "null", " ", "\t", sound.Class(strings.Repeat("n", 255)),
+	sound.Class(strings.Repeat("n", 254)), sound.Class(strings.Repeat("\u00fc", 127) + "n"),
 }
 
 // found returns the scores that a search of setA for a class finds of a video.
-func (s *subject) found(t *testing.T, model string, class audiosearch.Class, video string) []uint16 {
+func (s *subject) found(t *testing.T, model string, class sound.Class, video string) []uint16 {
 	t.Helper()
 	var scores []uint16
 	for _, h := range s.search(t, orgA, setA, audiosearch.ScoreQuery{Model: model, Class: class}) {
@@ -72,7 +73,7 @@ var classRules = []rule{
 			for i, class := range exactClasses {
 				require.Equal(t, []uint16{uint16(100 + i)}, s.found(t, modelX, class, "v"), "class %q", class)
 			}
-			for _, class := range []audiosearch.Class{"dOG", "Dog  ", "Dog\x00", "D", "%", "_og", "0", "0074", "NULL", "n"} {
+			for _, class := range []sound.Class{"dOG", "Dog  ", "Dog\x00", "D", "%", "_og", "0", "0074", "NULL", "n"} {
 				require.Empty(t, s.found(t, modelX, class, "v"), "class %q", class)
 			}
 		}},
@@ -80,7 +81,7 @@ var classRules = []rule{
 	{Rule{"classes/order", "The classes of a scoring, and the scores of a segment, are in the order of the model, which is any."}, needScores,
 		func(t *testing.T, s *subject) {
 			v := s.withVideos(t, "v", "w")[0]
-			for _, classes := range [][]audiosearch.Class{
+			for _, classes := range [][]sound.Class{
 				{"z", "a", "m"}, {"10", "9", "1", "100"}, {"b", "B", "a", "A"}, {"only"}, vocabulary(300),
 			} {
 				s.putVocabulary(t, v, scoring(modelX, 1, classes...), 7)
@@ -92,7 +93,7 @@ var classRules = []rule{
 		"each keeps its own."}, needScores,
 		func(t *testing.T, s *subject) {
 			videos := s.withVideos(t, "a", "b", "c", "d", "e")
-			of := [][]audiosearch.Class{{"x", "y", "z"}, {"z", "y", "x"}, {"y"}, {"new", "x"}, {"x", "y", "z"}}
+			of := [][]sound.Class{{"x", "y", "z"}, {"z", "y", "x"}, {"y"}, {"new", "x"}, {"x", "y", "z"}}
 			for i, v := range videos {
 				s.putVocabulary(t, v, scoring(modelX, 1, of[i]...), 10*i)
 			}
@@ -167,10 +168,10 @@ var classRules = []rule{
 	{Rule{"classes/most", "A model may have MaxClasses classes, with names of any length."}, needScores,
 		func(t *testing.T, s *subject) {
 			v := s.withVideos(t, "v")[0]
-			classes := vocabulary(audiosearch.MaxClasses)
+			classes := vocabulary(sound.MaxClasses)
 			for i := range classes {
 				if i%100 == 7 {
-					classes[i] += audiosearch.Class(strings.Repeat(".", 255-len(classes[i])))
+					classes[i] += sound.Class(strings.Repeat(".", 255-len(classes[i])))
 				}
 			}
 			s.putVocabulary(t, v, scoring(modelX, 1, classes...), 1)

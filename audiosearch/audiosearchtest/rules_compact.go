@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
@@ -22,7 +23,7 @@ func (s *subject) answers(t *testing.T) []string {
 	t.Helper()
 	var all []string
 	for _, model := range []string{modelX, modelY} {
-		for _, class := range []audiosearch.Class{"7", "8"} {
+		for _, class := range []sound.Class{"7", "8"} {
 			all = append(all, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Model: model, Class: class}))...)
 		}
 		for _, v := range s.list(t, orgA, setA, "", 1000) {

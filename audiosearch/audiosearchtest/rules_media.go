@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
@@ -88,12 +88,12 @@ var mediaRules = []mediaRule{
 			path := s.file(t, "a.wav", wave(16_000, tone(1_600_000, 16_000, 440, 0.8)))
 			_, err := s.media.Probe(conformance.Ended(t), path)
 			require.Error(t, err)
-			require.NotErrorIs(t, err, audiosearch.ErrBadMedia)
-			require.NotErrorIs(t, err, audiosearch.ErrFormat)
+			require.NotErrorIs(t, err, sound.ErrBadMedia)
+			require.NotErrorIs(t, err, sound.ErrFormat)
 			_, err = s.pcm(conformance.Ended(t), t, path, 16_000)
 			require.Error(t, err)
-			require.NotErrorIs(t, err, audiosearch.ErrBadMedia)
-			require.NotErrorIs(t, err, audiosearch.ErrFormat)
+			require.NotErrorIs(t, err, sound.ErrBadMedia)
+			require.NotErrorIs(t, err, sound.ErrFormat)
 
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -106,7 +106,7 @@ var mediaRules = []mediaRule{
 				last = err
 			}
 			require.Error(t, last, "after %d samples", n)
-			require.NotErrorIs(t, last, audiosearch.ErrBadMedia)
+			require.NotErrorIs(t, last, sound.ErrBadMedia)
 		}},
 	{Rule{"media/broken-files", "What is wrong with the content of a file is BadMedia, or ErrFormat if another Media may read it; the text names no folder."},
 		func(t *testing.T, s *mediaSubject) {

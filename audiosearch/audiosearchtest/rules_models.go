@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
@@ -56,7 +57,7 @@ var modelRules = []rule{
 			v := s.withVideos(t, "v", "w")[0]
 			s.score(t, orgA, setA, v, modelY, "7", 10)
 			s.setModel(t, "", modelX, 0)
-			s.hasModels(t, known(modelX, true, 0), audiosearch.DatasetModel{ID: modelY, Classes: []audiosearch.Class{"7"}})
+			s.hasModels(t, known(modelX, true, 0), audiosearch.DatasetModel{ID: modelY, Classes: []sound.Class{"7"}})
 		}},
 
 	{Rule{"models/conflict", "If From is not the current model of the family, SetModel changes nothing, and the error is ErrConflict, " +
@@ -133,7 +134,7 @@ var modelRules = []rule{
 			c.Incomplete = true
 			require.NoError(t, s.Models.SetModel(t.Context(), orgA, setA, c))
 			old := known(modelX, false, time.Hour)
-			old.Classes = []audiosearch.Class{"7"}
+			old.Classes = []sound.Class{"7"}
 			s.hasModels(t, old, known(modelY, true, 0))
 			s.hasScoring(t, orgA, setA, "v", scoring(modelX, 1, "7"))
 		}},
@@ -181,7 +182,7 @@ var modelRules = []rule{
 			for i, id := range orderedNames {
 				m := audiosearch.DatasetModel{ID: id}
 				if i%3 > 0 {
-					m.Classes = []audiosearch.Class{"z", "a", audiosearch.Class(id)}
+					m.Classes = []sound.Class{"z", "a", sound.Class(id)}
 				}
 				if i%3 < 2 {
 					m.Family, m.Current = "family "+id, true

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
@@ -114,10 +115,10 @@ var modelOtherRules = []rule{
 			c.Incomplete = true
 			require.NoError(t, s.Models.SetModel(t.Context(), orgA, setA, c))
 			old := known(modelX, false, time.Hour+time.Microsecond)
-			old.Classes = []audiosearch.Class{"7"}
+			old.Classes = []sound.Class{"7"}
 			for range 2 {
 				s.reopen(t)
-				s.hasModels(t, old, known(modelY, true, 0), audiosearch.DatasetModel{ID: "z/1", Classes: []audiosearch.Class{"z", "a"}})
+				s.hasModels(t, old, known(modelY, true, 0), audiosearch.DatasetModel{ID: "z/1", Classes: []sound.Class{"z", "a"}})
 			}
 			s.refusedModel(t, change(modelX, "z/1", 0))
 			s.setModel(t, modelY, modelX, 0)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
@@ -16,8 +17,8 @@ func otherwise(p audiosearch.Part) map[string]audiosearch.Part {
 	digest.Digest[31]++
 	window.Window++
 	hop.Hop += time.Microsecond
-	classes.Classes = append([]audiosearch.Class{"new"}, p.Classes[1:]...)
-	order.Classes = append([]audiosearch.Class{p.Classes[1], p.Classes[0]}, p.Classes[2:]...)
+	classes.Classes = append([]sound.Class{"new"}, p.Classes[1:]...)
+	order.Classes = append([]sound.Class{p.Classes[1], p.Classes[0]}, p.Classes[2:]...)
 	return map[string]audiosearch.Part{
 		"digest": digest, "window": window, "hop": hop, "classes": classes, "order of classes": order,
 	}

@@ -9,13 +9,14 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // generations are scorings that replace each other: that number n has n%3+1 segments, all of the score 100+n%3, in n%3+1 classes.
 func generation(n int) (audiosearch.Scoring, [][]uint16) {
 	n %= 3
-	classes := []audiosearch.Class{"7", "8", "9"}[:n+1]
+	classes := []sound.Class{"7", "8", "9"}[:n+1]
 	sc := scoring(modelX, n+1, classes...)
 	scores := make([][]uint16, len(classes))
 	for c := range scores {

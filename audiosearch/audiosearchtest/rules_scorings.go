@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // withVideos makes the dataset setA of orgA with videos of these IDs, and returns them.
@@ -186,7 +187,7 @@ var scoringRules = []rule{
 			for i, row := range rows {
 				require.Equal(t, []uint16{all[0][i], all[1][i], all[2][i], all[3][i]}, row, "segment %d", i)
 			}
-			for c, class := range []audiosearch.Class{"0", "1", "300", "526"} {
+			for c, class := range []sound.Class{"0", "1", "300", "526"} {
 				found := s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: class})
 				require.Len(t, found, n)
 				for _, h := range found {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // searchRules are the rules of Search, but for filters.
@@ -92,7 +93,7 @@ var searchRules = []rule{
 			s.putScoring(t, orgA, setA, videos[0], scoring(modelX, 2, "7", "8"), [][]uint16{{10, 20}, {30, 40}})
 			s.putScoring(t, orgA, setA, videos[1], scoring(modelX, 1, "0", "8", "526"), [][]uint16{{1}, {35}, {2}})
 			s.putScoring(t, orgA, setA, videos[2], problem(modelX, "no"), nil)
-			for class, want := range map[audiosearch.Class][]string{
+			for class, want := range map[sound.Class][]string{
 				"0": {"v 0 1"}, "1": {}, "6": {}, "7": {"u 1 20", "u 0 10"}, "8": {"u 1 40", "v 0 35", "u 0 30"}, "9": {}, "525": {}, "526": {"v 0 2"},
 			} {
 				require.Equal(t, want, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: class})), "class %q", class)

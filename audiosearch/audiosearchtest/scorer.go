@@ -10,13 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
-// RunScorer tries every rule of [audiosearch.Scorer] on a scorer, as a subtest named by the rule's id, like [Run]. open returns one, which may
-// be the same each time.
-func RunScorer(t *testing.T, open func(*testing.T) audiosearch.Scorer) {
+// RunScorer tries every rule of [sound.Scorer] on a scorer, as a subtest named by the
+// rule's id, like [Run]. open returns one, which may be the same each time.
+func RunScorer(t *testing.T, open func(*testing.T) sound.Scorer) {
 	t.Helper()
 	suite := conformance.Suite{Name: "audiosearchtest"}
 	for _, r := range scorerRules {
@@ -47,8 +47,8 @@ type scorerRule struct {
 }
 
 type scorerSubject struct {
-	scorer audiosearch.Scorer
-	model  audiosearch.Model
+	scorer sound.Scorer
+	model  sound.Model
 }
 
 // samples returns how many samples a duration has.
@@ -82,9 +82,9 @@ func (s *scorerSubject) clips() [][]float32 {
 }
 
 // score scores clips, in batches that are no larger than the model likes, and requires that the answer is well formed.
-func (s *scorerSubject) score(t *testing.T, clips ...[]float32) []audiosearch.Scores {
+func (s *scorerSubject) score(t *testing.T, clips ...[]float32) []sound.Scores {
 	t.Helper()
-	var all []audiosearch.Scores
+	var all []sound.Scores
 	batch := s.model.Batch
 	if batch <= 0 {
 		batch = 8
@@ -105,7 +105,7 @@ func (s *scorerSubject) score(t *testing.T, clips ...[]float32) []audiosearch.Sc
 }
 
 // alike requires that two answers are the same but for what rounding makes of another order of additions.
-func alike(t *testing.T, want, got []audiosearch.Scores, what string) {
+func alike(t *testing.T, want, got []sound.Scores, what string) {
 	t.Helper()
 	require.Len(t, got, len(want), what)
 	for i := range want {
@@ -119,7 +119,7 @@ func alike(t *testing.T, want, got []audiosearch.Scores, what string) {
 // isName requires what a name is: valid UTF-8 of 1 to 255 bytes, without U+0000.
 func isName(t *testing.T, s string) {
 	t.Helper()
-	require.True(t, audiosearch.Class(s).Valid(), "%q is no name", s)
+	require.True(t, sound.Class(s).Valid(), "%q is no name", s)
 }
 
 // scorerRules are the rules of a Scorer.
@@ -138,8 +138,8 @@ var scorerRules = []scorerRule{
 	}},
 	{Rule{"scorer/model-classes", "A model predicts 1 to MaxClasses classes, each valid and there once; their order is its own."}, func(t *testing.T, s *scorerSubject) {
 		require.NotEmpty(t, s.model.Classes)
-		require.LessOrEqual(t, len(s.model.Classes), audiosearch.MaxClasses)
-		seen := make(map[audiosearch.Class]bool, len(s.model.Classes))
+		require.LessOrEqual(t, len(s.model.Classes), sound.MaxClasses)
+		seen := make(map[sound.Class]bool, len(s.model.Classes))
 		for _, c := range s.model.Classes {
 			require.True(t, c.Valid(), "class %q", c)
 			require.False(t, seen[c], "class %q is there twice", c)
@@ -166,7 +166,7 @@ var scorerRules = []scorerRule{
 	{Rule{"scorer/concurrent", "A scorer is safe for concurrent use: a clip has the same scores whatever is scored beside it."}, func(t *testing.T, s *scorerSubject) {
 		clips := s.clips()
 		want := s.score(t, clips...)
-		got, errs := make([][]audiosearch.Scores, 2*len(clips)), make([]error, 2*len(clips))
+		got, errs := make([][]sound.Scores, 2*len(clips)), make([]error, 2*len(clips))
 		conformance.Together(len(got), func(i int) { got[i], errs[i] = s.scorer.Score(t.Context(), clips[i%len(clips):][:1]) })
 		conformance.NoErrors(t, errs)
 		for i := range got {
@@ -191,7 +191,7 @@ var scorerRules = []scorerRule{
 		for i, clip := range clips {
 			mine := slices.Clone(clip)
 			got := s.score(t, mine)
-			want := []audiosearch.Scores{slices.Clone(got[0])}
+			want := []sound.Scores{slices.Clone(got[0])}
 			for j := range mine {
 				mine[j] = 0.123
 			}

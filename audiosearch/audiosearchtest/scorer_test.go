@@ -8,23 +8,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // meter is a Scorer that is right: how loud a clip is, and how often it crosses zero.
 type meter struct{}
 
-func (meter) Model(context.Context) (audiosearch.Model, error) {
-	return audiosearch.Model{ID: "meter/1", Family: "meter", SampleRate: 1000, Window: 2 * time.Second, Hop: time.Second, Classes: []audiosearch.Class{"loud", "high"}, Batch: 4}, nil
+func (meter) Model(context.Context) (sound.Model, error) {
+	return sound.Model{ID: "meter/1", Family: "meter", SampleRate: 1000, Window: 2 * time.Second, Hop: time.Second, Classes: []sound.Class{"loud", "high"}, Batch: 4}, nil
 }
 
-func (meter) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+func (meter) Score(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	rows := make([]audiosearch.Scores, len(clips))
+	rows := make([]sound.Scores, len(clips))
 	for i, clip := range clips {
 		var power float64
 		crossings := 0
@@ -38,27 +38,27 @@ func (meter) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores
 				crossings++
 			}
 		}
-		rows[i] = audiosearch.Scores{float32(math.Sqrt(power / float64(len(clip)))), float32(crossings) / float32(len(clip))}
+		rows[i] = sound.Scores{float32(math.Sqrt(power / float64(len(clip)))), float32(crossings) / float32(len(clip))}
 	}
 	return rows, nil
 }
 
 func TestScorer(t *testing.T) {
-	audiosearchtest.RunScorer(t, func(*testing.T) audiosearch.Scorer { return meter{} })
+	audiosearchtest.RunScorer(t, func(*testing.T) sound.Scorer { return meter{} })
 }
 
 func TestSoundsAreAScorer(t *testing.T) {
-	audiosearchtest.RunScorer(t, func(*testing.T) audiosearch.Scorer { return new(audiosearchtest.Sounds) })
+	audiosearchtest.RunScorer(t, func(*testing.T) sound.Scorer { return new(audiosearchtest.Sounds) })
 }
 
 // brokenScorer is a meter with a mistake.
 type brokenScorer struct {
 	meter
-	model func(*audiosearch.Model)
-	score func(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error)
+	model func(*sound.Model)
+	score func(ctx context.Context, clips [][]float32) ([]sound.Scores, error)
 }
 
-func (s *brokenScorer) Model(ctx context.Context) (audiosearch.Model, error) {
+func (s *brokenScorer) Model(ctx context.Context) (sound.Model, error) {
 	m, err := s.meter.Model(ctx)
 	if s.model != nil {
 		s.model(&m)
@@ -66,7 +66,7 @@ func (s *brokenScorer) Model(ctx context.Context) (audiosearch.Model, error) {
 	return m, err
 }
 
-func (s *brokenScorer) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+func (s *brokenScorer) Score(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 	if s.score != nil {
 		return s.score(ctx, clips)
 	}
@@ -81,18 +81,18 @@ type scorerMutant struct {
 }
 
 // describing is a scorer whose model is wrong.
-func describing(change func(*audiosearch.Model)) func() *brokenScorer {
+func describing(change func(*sound.Model)) func() *brokenScorer {
 	return func() *brokenScorer { return &brokenScorer{model: change} }
 }
 
 // scoring is a scorer whose scores are wrong.
-func scoring(score func(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error)) func() *brokenScorer {
+func scoring(score func(ctx context.Context, clips [][]float32) ([]sound.Scores, error)) func() *brokenScorer {
 	return func() *brokenScorer { return &brokenScorer{score: score} }
 }
 
 // changing is a scorer whose every row is changed.
-func changing(change func(clip []float32, row audiosearch.Scores) audiosearch.Scores) func() *brokenScorer {
-	return scoring(func(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+func changing(change func(clip []float32, row sound.Scores) sound.Scores) func() *brokenScorer {
+	return scoring(func(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 		rows, err := meter{}.Score(ctx, clips)
 		for i := range rows {
 			rows[i] = change(clips[i], rows[i])
@@ -102,30 +102,30 @@ func changing(change func(clip []float32, row audiosearch.Scores) audiosearch.Sc
 }
 
 var scorerMutants = []scorerMutant{
-	{"has no name", []string{"scorer/model-id"}, describing(func(m *audiosearch.Model) { m.ID = "" })},
-	{"has a hop over its window", []string{"scorer/model-times"}, describing(func(m *audiosearch.Model) { m.Hop = m.Window + 1 })},
-	{"has no family", []string{"scorer/model-family"}, describing(func(m *audiosearch.Model) { m.Family = "" })},
-	{"has a family that is no text", []string{"scorer/model-family"}, describing(func(m *audiosearch.Model) { m.Family = "\xff" })},
-	{"predicts a class twice", []string{"scorer/model-classes"}, describing(func(m *audiosearch.Model) { m.Classes[1] = m.Classes[0] })},
-	{"predicts what has no name", []string{"scorer/model-classes"}, describing(func(m *audiosearch.Model) { m.Classes[1] = "" })},
-	{"predicts too much", []string{"scorer/model-classes"}, describing(func(m *audiosearch.Model) {
-		for i := range audiosearch.MaxClasses {
-			m.Classes = append(m.Classes, audiosearch.Class(strconv.Itoa(i)))
+	{"has no name", []string{"scorer/model-id"}, describing(func(m *sound.Model) { m.ID = "" })},
+	{"has a hop over its window", []string{"scorer/model-times"}, describing(func(m *sound.Model) { m.Hop = m.Window + 1 })},
+	{"has no family", []string{"scorer/model-family"}, describing(func(m *sound.Model) { m.Family = "" })},
+	{"has a family that is no text", []string{"scorer/model-family"}, describing(func(m *sound.Model) { m.Family = "\xff" })},
+	{"predicts a class twice", []string{"scorer/model-classes"}, describing(func(m *sound.Model) { m.Classes[1] = m.Classes[0] })},
+	{"predicts what has no name", []string{"scorer/model-classes"}, describing(func(m *sound.Model) { m.Classes[1] = "" })},
+	{"predicts too much", []string{"scorer/model-classes"}, describing(func(m *sound.Model) {
+		for i := range sound.MaxClasses {
+			m.Classes = append(m.Classes, sound.Class(strconv.Itoa(i)))
 		}
 	})},
-	{"has more classes than scores", []string{"scorer/one-for-each-clip"}, describing(func(m *audiosearch.Model) { m.Classes = append(m.Classes, "deep") })},
-	{"returns logits", []string{"scorer/one-for-each-clip", "scorer/short-clips"}, changing(func(_ []float32, row audiosearch.Scores) audiosearch.Scores {
+	{"has more classes than scores", []string{"scorer/one-for-each-clip"}, describing(func(m *sound.Model) { m.Classes = append(m.Classes, "deep") })},
+	{"returns logits", []string{"scorer/one-for-each-clip", "scorer/short-clips"}, changing(func(_ []float32, row sound.Scores) sound.Scores {
 		row[0] = float32(math.Log(float64(row[0])))
 		return row
 	})},
 	{"scores a clip by those before it", []string{"scorer/in-order", "scorer/clips-are-the-callers"}, func() *brokenScorer {
 		var before atomic.Int64
-		return changing(func(_ []float32, row audiosearch.Scores) audiosearch.Scores {
+		return changing(func(_ []float32, row sound.Scores) sound.Scores {
 			row[0] = row[0]/2 + float32(before.Add(1)%7)/100
 			return row
 		})()
 	}},
-	{"normalizes over the batch", []string{"scorer/in-order", "scorer/concurrent"}, scoring(func(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+	{"normalizes over the batch", []string{"scorer/in-order", "scorer/concurrent"}, scoring(func(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 		rows, err := meter{}.Score(ctx, clips)
 		var most float32
 		for _, row := range rows {
@@ -136,18 +136,18 @@ var scorerMutants = []scorerMutant{
 		}
 		return rows, err
 	})},
-	{"scales its input in place", []string{"scorer/clips-are-for-reading"}, changing(func(clip []float32, row audiosearch.Scores) audiosearch.Scores {
+	{"scales its input in place", []string{"scorer/clips-are-for-reading"}, changing(func(clip []float32, row sound.Scores) sound.Scores {
 		for i := range clip {
 			clip[i] /= 2
 		}
 		return row
 	})},
 	{"returns scores that are its own", []string{"scorer/clips-are-the-callers"}, func() *brokenScorer {
-		own := make([]audiosearch.Scores, 100)
+		own := make([]sound.Scores, 100)
 		for i := range own {
-			own[i] = make(audiosearch.Scores, 2)
+			own[i] = make(sound.Scores, 2)
 		}
-		return scoring(func(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+		return scoring(func(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 			rows, err := meter{}.Score(ctx, clips)
 			for i := range rows {
 				own[i][0], own[i][1] = rows[i][0], rows[i][1]
@@ -155,7 +155,7 @@ var scorerMutants = []scorerMutant{
 			return own[:len(rows)], err
 		})()
 	}},
-	{"takes two samples for granted", []string{"scorer/short-clips"}, scoring(func(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+	{"takes two samples for granted", []string{"scorer/short-clips"}, scoring(func(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 		for _, clip := range clips {
 			if len(clip) < 2 {
 				return nil, context.DeadlineExceeded
@@ -163,13 +163,13 @@ var scorerMutants = []scorerMutant{
 		}
 		return meter{}.Score(ctx, clips)
 	})},
-	{"passes on what is no number", []string{"scorer/no-number"}, changing(func(clip []float32, row audiosearch.Scores) audiosearch.Scores {
+	{"passes on what is no number", []string{"scorer/no-number"}, changing(func(clip []float32, row sound.Scores) sound.Scores {
 		if clip[0] != clip[0] {
 			row[1] = clip[0]
 		}
 		return row
 	})},
-	{"does not look at the context", []string{"scorer/ended-context"}, scoring(func(_ context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+	{"does not look at the context", []string{"scorer/ended-context"}, scoring(func(_ context.Context, clips [][]float32) ([]sound.Scores, error) {
 		return meter{}.Score(context.Background(), clips)
 	})},
 }
@@ -193,7 +193,7 @@ func TestScorerMutants(t *testing.T) { scorerProof().Prove(t) }
 func runScorerMutant(t *testing.T, name string) {
 	for _, m := range scorerMutants {
 		if m.name == name {
-			audiosearchtest.RunScorer(t, func(*testing.T) audiosearch.Scorer { return m.make() })
+			audiosearchtest.RunScorer(t, func(*testing.T) sound.Scorer { return m.make() })
 		}
 	}
 }

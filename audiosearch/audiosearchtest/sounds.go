@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // The times of the model that [Sounds] has.
@@ -24,10 +24,10 @@ const (
 
 // Tape is a video that exists only in a test: how long it is, and what is heard in it.
 type Tape struct {
-	Duration  time.Duration                   // of the sound; 0: as long as the scores in Heard say, and 1 s at least
-	Heard     map[audiosearch.Class][]float64 // the scores of its segments, from the first on: segment i begins at i*Hop. Others are 0.
-	Keyframes []time.Duration                 // nil: it has no video
-	Err       error                           // not nil: it cannot be decoded. Wrapped by [audiosearch.BadMedia], it is the file's own fault.
+	Duration  time.Duration             // of the sound; 0: as long as the scores in Heard say, and 1 s at least
+	Heard     map[sound.Class][]float64 // the scores of its segments, from the first on: segment i begins at i*Hop. Others are 0.
+	Keyframes []time.Duration           // nil: it has no video
+	Err       error                     // not nil: it cannot be decoded. Wrapped by [sound.BadMedia], it is the file's own fault.
 }
 
 // length returns how long the sound is.
@@ -44,13 +44,14 @@ func (t *Tape) length() time.Duration {
 	return longest
 }
 
-// Sounds are the tapes of a test. They are an [audiosearch.Files], an [audiosearch.Media] and an [audiosearch.Scorer] at a time: no file is
-// decoded, and no model is needed. It is safe for concurrent use. Its zero value has no tapes, and knows all classes.
+// Sounds are the tapes of a test. They are a [sound.Files], a [sound.Media] and a
+// [sound.Scorer] at a time: no file is decoded, and no model is needed. It is safe for
+// concurrent use. Its zero value has no tapes, and knows all classes.
 type Sounds struct {
 	mu      sync.Mutex
-	classes []audiosearch.Class // nil: all
-	tapes   []Tape              // what was ever recorded
-	paths   map[string]int      // the tape that a path leads to
+	classes []sound.Class  // nil: all
+	tapes   []Tape         // what was ever recorded
+	paths   map[string]int // the tape that a path leads to
 }
 
 // Record puts a tape where a path leads. One that was there before is replaced, as when a file changes. There can be 16,000 of them, of 36 hours each.
@@ -73,9 +74,9 @@ func (s *Sounds) Erase(path string) {
 }
 
 // errNoTape is the answer for a path that leads nowhere.
-var errNoTape = audiosearch.BadMedia(errors.New("there is no such tape: record it with Sounds.Record, or correct the path in the catalog"))
+var errNoTape = sound.BadMedia(errors.New("there is no such tape: record it with Sounds.Record, or correct the path in the catalog"))
 
-// Local implements [audiosearch.Files]. The file that it makes says which tape it is.
+// Local implements [sound.Files]. The file that it makes says which tape it is.
 func (s *Sounds) Local(ctx context.Context, _, path string) (string, func(), error) {
 	nothing := func() {}
 	if err := ctx.Err(); err != nil {
@@ -117,13 +118,13 @@ func (s *Sounds) tape(ctx context.Context, file string) (t Tape, n int, err erro
 	return s.tapes[n], n, s.tapes[n].Err
 }
 
-// Probe implements [audiosearch.Media].
-func (s *Sounds) Probe(ctx context.Context, file string) (audiosearch.Info, error) {
+// Probe implements [sound.Media].
+func (s *Sounds) Probe(ctx context.Context, file string) (sound.Info, error) {
 	t, _, err := s.tape(ctx, file)
 	if err != nil {
-		return audiosearch.Info{}, err
+		return sound.Info{}, err
 	}
-	return audiosearch.Info{Duration: t.length(), HasVideo: t.Keyframes != nil, Keyframes: slices.Clone(t.Keyframes)}, nil
+	return sound.Info{Duration: t.length(), HasVideo: t.Keyframes != nil, Keyframes: slices.Clone(t.Keyframes)}, nil
 }
 
 // tapeRate is the sample rate of the model: no more than it takes to tell segments apart, to the tenth of a second.
@@ -134,7 +135,7 @@ func sample(tape, segment int) float32 {
 	return math.Float32frombits(uint32(tape<<16 | segment&0xffff))
 }
 
-// PCM implements [audiosearch.Media].
+// PCM implements [sound.Media].
 func (s *Sounds) PCM(ctx context.Context, file string, rate int) iter.Seq2[[]float32, error] {
 	return func(yield func([]float32, error) bool) {
 		t, n, err := s.tape(ctx, file)
@@ -160,15 +161,15 @@ func (s *Sounds) PCM(ctx context.Context, file string, rate int) iter.Seq2[[]flo
 	}
 }
 
-// Model implements [audiosearch.Scorer].
-func (s *Sounds) Model(ctx context.Context) (audiosearch.Model, error) {
+// Model implements [sound.Scorer].
+func (s *Sounds) Model(ctx context.Context) (sound.Model, error) {
 	if err := ctx.Err(); err != nil {
-		return audiosearch.Model{}, err
+		return sound.Model{}, err
 	}
-	return audiosearch.Model{ID: "audiosearchtest/1", Family: "audiosearchtest", SampleRate: tapeRate, Window: Window, Hop: Hop, Classes: s.known(), Batch: 64}, nil
+	return sound.Model{ID: "audiosearchtest/1", Family: "audiosearchtest", SampleRate: tapeRate, Window: Window, Hop: Hop, Classes: s.known(), Batch: 64}, nil
 }
 
-func (s *Sounds) known() []audiosearch.Class {
+func (s *Sounds) known() []sound.Class {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.classes == nil {
@@ -177,17 +178,18 @@ func (s *Sounds) known() []audiosearch.Class {
 	return slices.Clone(s.classes)
 }
 
-// Score implements [audiosearch.Scorer]: it returns what the tape says that the clip is from. Other sounds are nothing to it.
-func (s *Sounds) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+// Score implements [sound.Scorer]: it returns what the tape says that the clip is from.
+// Other sounds are nothing to it.
+func (s *Sounds) Score(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	classes := s.known()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]audiosearch.Scores, len(clips))
+	all := make([]sound.Scores, len(clips))
 	for i, clip := range clips {
-		all[i] = make(audiosearch.Scores, len(classes))
+		all[i] = make(sound.Scores, len(classes))
 		bits := math.Float32bits(clip[0])
 		tape, segment := int(bits>>16), int(bits&0xffff)
 		if tape >= len(s.tapes) {

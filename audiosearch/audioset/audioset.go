@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // NumClasses is how many classes there are.
@@ -14,12 +14,12 @@ const NumClasses = 527
 
 // Classes returns all classes by their AudioSet index: the first is "Speech", the last is
 // "Field recording".
-func Classes() []audiosearch.Class { return slices.Clone(names[:]) }
+func Classes() []sound.Class { return slices.Clone(names[:]) }
 
 // Index returns the AudioSet index of a class, 0 to 526. Names are exact: "Dial tone", and
 // not "dial tone". ok is false if AudioSet has no class of this name.
-func Index(c audiosearch.Class) (index int, ok bool) {
-	at, found := slices.BinarySearchFunc(byName[:], c, func(i int, c audiosearch.Class) int {
+func Index(c sound.Class) (index int, ok bool) {
+	at, found := slices.BinarySearchFunc(byName[:], c, func(i int, c sound.Class) int {
 		return strings.Compare(string(names[i]), string(c))
 	})
 	if !found {

@@ -1,11 +1,13 @@
 package audioset
 
-import "github.com/seed-6363c74e/mortise/audiosearch"
+import (
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+)
 
 // names are the display names of AudioSet's 527 classes, in the order of its
 // class_labels_indices.csv. Source: Gemmeke et al., "Audio Set: An ontology and human-labeled
 // dataset for audio events", ICASSP 2017.
-var names = [NumClasses]audiosearch.Class{
+var names = [NumClasses]sound.Class{
 	"Speech",
 	"Male speech, man speaking",
 	"Female speech, woman speaking",

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // BenchmarkTop40 compares a search, filters included, with a plain scan of the same scores for the same videos, which are known to the plain
@@ -80,7 +80,7 @@ func newBench(windows, each int) *bench {
 			m["share"] = metadata.String(fmt.Sprintf("%.8f", float64(row)*float64(each)/float64(windows)))
 		}
 		d.columns.Set(row, m)
-		d.scores.Put(row, []audiosearch.Class{"0"}, [][]uint16{d.plain[int(row)*each : int(row+1)*each]})
+		d.scores.Put(row, []sound.Class{"0"}, [][]uint16{d.plain[int(row)*each : int(row+1)*each]})
 	}
 	return d
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/columnar"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 func ExampleColumns() {
@@ -31,10 +31,10 @@ func ExampleColumns() {
 }
 
 func ExampleScores() {
-	const dog audiosearch.Class = "Dog"
+	const dog sound.Class = "Dog"
 	var scores columnar.Scores
-	scores.Put(0, []audiosearch.Class{dog}, [][]uint16{{100, 60000, 300}})
-	scores.Put(1, []audiosearch.Class{dog}, [][]uint16{{60000, 200}})
+	scores.Put(0, []sound.Class{dog}, [][]uint16{{100, 60000, 300}})
+	scores.Put(1, []sound.Class{dog}, [][]uint16{{60000, 200}})
 
 	ids := []string{"yard", "attic"} // by row
 	ranking := columnar.NewRanking(columnar.Page{Limit: 3}, func(a, b uint32) int { return strings.Compare(ids[a], ids[b]) })

@@ -6,14 +6,14 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
 // Rank offers the windows of the selected videos that have scores of a class to a
 // ranking, as often as it wants them, and returns the page. A nil selection has all
 // videos. It gives way as [Turn] says. The error is the context's.
-func (s *Scores) Rank(ctx context.Context, class audiosearch.Class, selected *Selection, r *Ranking) ([]Hit, error) {
+func (s *Scores) Rank(ctx context.Context, class sound.Class, selected *Selection, r *Ranking) ([]Hit, error) {
 	t, err := turns.Begin(ctx)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // TestScansOfRegularGroups looks up videos of as many windows each, which another condition may refuse, with and without ties.
@@ -31,10 +31,10 @@ func TestScansOfRegularGroups(t *testing.T) {
 			for i := range column {
 				column[i] = uint16(r.IntN(spread))
 			}
-			s.Put(row, []audiosearch.Class{"0"}, [][]uint16{column})
+			s.Put(row, []sound.Class{"0"}, [][]uint16{column})
 			if r.IntN(share) == 0 {
 				if rows.add(row); passes == nil || passes(row) {
-					passing[row] = scored{[]audiosearch.Class{"0"}, [][]uint16{column}}
+					passing[row] = scored{[]sound.Class{"0"}, [][]uint16{column}}
 				}
 			}
 		}

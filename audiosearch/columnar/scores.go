@@ -3,7 +3,7 @@ package columnar
 import (
 	"slices"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // Scores holds the scores of the videos of one dataset by one model, by row as in [Columns]. The zero value is empty, and nil
@@ -18,7 +18,7 @@ type Scores struct {
 // classes[i], one for each window. No class comes twice. A score that is missing is 0. It
 // keeps classes, which the caller must not change any more, and not columns. There is room
 // for 2^32 windows.
-func (s *Scores) Put(row uint32, classes []audiosearch.Class, columns [][]uint16) {
+func (s *Scores) Put(row uint32, classes []sound.Class, columns [][]uint16) {
 	s.Remove(row)
 	columns = columns[:min(len(columns), len(classes))]
 	if len(columns) == 0 || len(columns[0]) == 0 {
@@ -75,7 +75,7 @@ func (s *Scores) place(row uint32) place {
 }
 
 // Classes returns the classes that a video has scores of, to be read only: many videos share them.
-func (s *Scores) Classes(row uint32) []audiosearch.Class {
+func (s *Scores) Classes(row uint32) []sound.Class {
 	if p := s.place(row); p.table != 0 {
 		return s.tables[p.table-1].classes
 	}

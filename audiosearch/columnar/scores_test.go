@@ -13,14 +13,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // scored is what the oracle knows of a video.
 type scored struct {
-	classes []audiosearch.Class
+	classes []sound.Class
 	columns [][]uint16
 }
 
@@ -33,7 +33,7 @@ func ranked(hits []Hit, err error) []Hit {
 }
 
 // rank is the oracle.
-func rank(videos map[uint32]scored, class audiosearch.Class, selected *Selection, page Page, compare func(a, b uint32) int) []Hit {
+func rank(videos map[uint32]scored, class sound.Class, selected *Selection, page Page, compare func(a, b uint32) int) []Hit {
 	var hits []Hit
 	for row, v := range videos {
 		column, found := slices.BinarySearch(v.classes, class)
@@ -54,7 +54,7 @@ func rank(videos map[uint32]scored, class audiosearch.Class, selected *Selection
 }
 
 func randomScored(r *rand.Rand, spread, windows int) scored {
-	classes := [][]audiosearch.Class{{"0"}, {"0", "1", "5"}, {"1", "5"}, {"526"}}[r.IntN(4)]
+	classes := [][]sound.Class{{"0"}, {"0", "1", "5"}, {"1", "5"}, {"526"}}[r.IntN(4)]
 	columns := make([][]uint16, len(classes))
 	n := r.IntN(windows)
 	for i := range columns {
@@ -128,7 +128,7 @@ func TestScoresEqualTheOracle(t *testing.T) {
 					selected, err = all.Select(context.Background(), []metadata.Filter{{Key: "in", Value: "true"}})
 					require.NoError(t, err)
 				}
-				class := []audiosearch.Class{"0", "1", "5", "526", "17"}[r.IntN(5)]
+				class := []sound.Class{"0", "1", "5", "526", "17"}[r.IntN(5)]
 				want := rank(videos, class, selected, page, compare)
 				got := ranked(s.Rank(context.Background(), class, selected, NewRanking(page, compare)))
 				require.Equal(t, len(want), len(got), "seed %d, %+v", seed, page)
@@ -186,11 +186,11 @@ func TestScoresTidyUp(t *testing.T) {
 	var s Scores
 	one := [][]uint16{make([]uint16, 100)}
 	for row := range uint32(1000) {
-		s.Put(row, []audiosearch.Class{"0"}, one)
+		s.Put(row, []sound.Class{"0"}, one)
 	}
 	most := s.Bytes()
 	for i := range uint32(100_000) {
-		s.Put(i%1000, []audiosearch.Class{"0"}, one)
+		s.Put(i%1000, []sound.Class{"0"}, one)
 		require.LessOrEqual(t, s.Bytes(), 3*most)
 	}
 	for row := range uint32(999) {
@@ -198,7 +198,7 @@ func TestScoresTidyUp(t *testing.T) {
 	}
 	require.True(t, s.Bytes() < most/10, "%d of %d", s.Bytes(), most)
 	s.Compact()
-	s.Put(1, []audiosearch.Class{"0"}, one)
+	s.Put(1, []sound.Class{"0"}, one)
 	require.False(t, s.Wasted())
 	s.Remove(1)
 	require.True(t, s.Wasted())
@@ -221,10 +221,10 @@ func TestScoresTakeAnything(t *testing.T) {
 	s = &Scores{}
 	s.Remove(7)
 	s.Put(1, nil, [][]uint16{{1}})
-	s.Put(1, []audiosearch.Class{"1", "2"}, nil)
-	s.Put(1, []audiosearch.Class{"1", "2"}, [][]uint16{{}, {1}})
+	s.Put(1, []sound.Class{"1", "2"}, nil)
+	s.Put(1, []sound.Class{"1", "2"}, [][]uint16{{}, {1}})
 	require.False(t, s.Has(1))
-	s.Put(1, []audiosearch.Class{"1", "2"}, [][]uint16{{1, 2, 3}, {4}, {5}}) // too short, and one too many
+	s.Put(1, []sound.Class{"1", "2"}, [][]uint16{{1, 2, 3}, {4}, {5}}) // too short, and one too many
 	require.Equal(t, [][]uint16{{1, 4}, {2, 0}, {3, 0}}, s.Windows(1, -5, 100))
 	require.Empty(t, s.Windows(1, 3, 2))
 	for _, page := range []Page{{Offset: -5, Limit: -5}, {}, {Offset: 10, Limit: 5}, {Offset: math.MaxInt, Limit: math.MaxInt}} {
@@ -262,7 +262,7 @@ func TestRankUnderFiltersEqualsTheOracle(t *testing.T) {
 				for i := range column {
 					column[i] = uint16(r.Uint32())
 				}
-				videos[row] = scored{[]audiosearch.Class{"3"}, [][]uint16{column}}
+				videos[row] = scored{[]sound.Class{"3"}, [][]uint16{column}}
 				s.Put(row, videos[row].classes, videos[row].columns)
 			}
 			for row := uint32(d.skipped); row < uint32(d.skipped+d.videos); row++ {

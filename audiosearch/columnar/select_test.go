@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // library has videos with a long text each, ten cameras, a shelf that goes with the
@@ -122,7 +122,7 @@ func TestContextThatEnds(t *testing.T) {
 	const videos = 140_000
 	for row := range uint32(videos) {
 		wide.Set(row, metadata.Map{"n": metadata.Int(int64(row)), "even": metadata.Bool(row%2 == 0)})
-		scores.Put(row, []audiosearch.Class{"0"}, [][]uint16{{uint16(row)}})
+		scores.Put(row, []sound.Class{"0"}, [][]uint16{{uint16(row)}})
 	}
 	less := []metadata.Filter{{Key: "n", Op: metadata.OpLess, Value: "139999"}}
 	many := append(less, metadata.Filter{Key: "even", Op: metadata.OpNotEqual, Value: "x"})

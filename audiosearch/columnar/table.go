@@ -5,12 +5,12 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // table has the scores of videos that were scored with the same classes, window by window.
 type table struct {
-	classes []audiosearch.Class // the caller's
+	classes []sound.Class // the caller's
 	chunks  []chunk
 	videos  []span   // in order of start
 	firsts  []uint32 // by block: the video that its first window is of

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // refused says that both methods give an error of the file, which says what to do and names no folder.
@@ -22,8 +22,8 @@ func refused(t *testing.T, path, says string) {
 	_, pcmErr := collect(t, t.Context(), m, path, 16000)
 	for _, err := range []error{err, pcmErr} {
 		require.Error(t, err, filepath.Base(path))
-		assert.ErrorIs(t, err, audiosearch.ErrBadMedia, filepath.Base(path))
-		assert.NotErrorIs(t, err, audiosearch.ErrFormat)
+		assert.ErrorIs(t, err, sound.ErrBadMedia, filepath.Base(path))
+		assert.NotErrorIs(t, err, sound.ErrFormat)
 		assert.ErrorContains(t, err, says, filepath.Base(path))
 		assert.NotContains(t, err.Error(), "/")
 	}
@@ -80,7 +80,7 @@ func TestListsOfOtherFiles(t *testing.T) {
 			"list.mp4":    target + "\n",
 		} {
 			got, err := collect(t, t.Context(), m, write(t, name, content), 16000)
-			assert.ErrorIs(t, err, audiosearch.ErrBadMedia, name) // whatever it is taken for
+			assert.ErrorIs(t, err, sound.ErrBadMedia, name) // whatever it is taken for
 			assert.Empty(t, got, name)
 		}
 	}
@@ -99,7 +99,7 @@ func TestExternalReference(t *testing.T) {
 	content = strings.ReplaceAll(content, inside, "\x00\x00\x00\x0calis\x00\x00\x00\x00")
 	got, err := collect(t, t.Context(), newMedia(t, nil), write(t, "b.mov", content), 16000)
 	if err != nil {
-		assert.ErrorIs(t, err, audiosearch.ErrBadMedia)
+		assert.ErrorIs(t, err, sound.ErrBadMedia)
 	} else {
 		assert.LessOrEqual(t, len(got), 32000)
 	}
@@ -125,14 +125,14 @@ func TestCut(t *testing.T) {
 			for _, n := range []int{4, 40, 1000, whole / 2, whole * 9 / 10, whole - 1} {
 				got, err := collect(t, t.Context(), m, cut(t, path, n), 16000)
 				if err != nil {
-					assert.True(t, errors.Is(err, audiosearch.ErrBadMedia) || errors.Is(err, audiosearch.ErrIncomplete) && len(got) > 0, "%d: %v", n, err)
+					assert.True(t, errors.Is(err, sound.ErrBadMedia) || errors.Is(err, sound.ErrIncomplete) && len(got) > 0, "%d: %v", n, err)
 					assert.NotContains(t, err.Error(), "/")
 				}
 				if c.end && n == whole/2 {
 					assert.ErrorContains(t, err, "ends before its index")
 				}
 				if !c.end && n == whole/2 {
-					assert.NotErrorIs(t, err, audiosearch.ErrBadMedia)
+					assert.NotErrorIs(t, err, sound.ErrBadMedia)
 					assert.InDelta(t, 5, float64(len(got))/16000, 3, "half of the sound")
 				}
 			}
@@ -146,7 +146,7 @@ func TestNoFile(t *testing.T) {
 	for _, path := range []string{filepath.Join(folder, "missing"), folder} {
 		_, err := m.Probe(t.Context(), path)
 		assert.Error(t, err)
-		assert.NotErrorIs(t, err, audiosearch.ErrBadMedia, "it is not the content that is wrong")
+		assert.NotErrorIs(t, err, sound.ErrBadMedia, "it is not the content that is wrong")
 		assert.NotContains(t, err.Error(), folder)
 		_, pcmErr := collect(t, t.Context(), m, path, 16000)
 		assert.Equal(t, err, pcmErr)
@@ -161,7 +161,7 @@ func TestNoFile(t *testing.T) {
 	if err := os.Symlink(record(t, append(tone("0:s=16000:d=1"), "a.flac")...), link); err != nil {
 		t.Skip("this system has no symbolic links:", err)
 	}
-	_, err = m.Probe(t.Context(), link) // the folder's guard is audiosearch.Files
+	_, err = m.Probe(t.Context(), link) // the folder's guard is sound.Files
 	assert.NoError(t, err)
 }
 

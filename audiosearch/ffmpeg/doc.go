@@ -1,12 +1,14 @@
 // Package ffmpeg reads sound and video files for audiosearch, by the programs ffmpeg and ffprobe. It is tested with
 // version 5.1.
 //
-// [New] gives an [audiosearch.Media]. It reads all that the programs know among the usual kinds of files. Package wav reads WAV files without
-// any program; a program that wants both asks that one first:
+// [New] gives a [sound.Media]. It reads all that the programs know among the usual
+// kinds of files. Package wav reads WAV files without any program; a program that wants
+// both asks that one first:
 //
-//	media := audiosearch.FirstMedia(wavMedia, ffmpegMedia)
+//	media := sound.FirstMedia(wavMedia, ffmpegMedia)
 //
-// Here the last one is asked, so what is no sound or video at all is [audiosearch.BadMedia], not [audiosearch.ErrFormat].
+// Here the last one is asked, so what is no sound or video at all is [sound.BadMedia],
+// not [sound.ErrFormat].
 //
 // # What is read
 //

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
@@ -23,7 +23,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	media := audiosearch.FirstMedia(inGo, byProgram)
+	media := sound.FirstMedia(inGo, byProgram)
 
 	file, err := os.CreateTemp("", "")
 	if err != nil {

@@ -7,16 +7,16 @@ import (
 	"os"
 	"strings"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 var (
-	errNoSound  = audiosearch.BadMedia(errors.New("the file has no sound: leave it out, or give it a sound track"))
-	errNoMedia  = audiosearch.BadMedia(errors.New("the file is no sound or video that ffmpeg can read, or it is damaged: copy it again, or convert it to WAV"))
-	errRefused  = audiosearch.BadMedia(errors.New("the file is of a kind that is not read here, such as a list of other files: give the recording itself"))
-	errNoIndex  = audiosearch.BadMedia(errors.New("the file ends before its index, without which it cannot be read: copy it again, completely"))
+	errNoSound  = sound.BadMedia(errors.New("the file has no sound: leave it out, or give it a sound track"))
+	errNoMedia  = sound.BadMedia(errors.New("the file is no sound or video that ffmpeg can read, or it is damaged: copy it again, or convert it to WAV"))
+	errRefused  = sound.BadMedia(errors.New("the file is of a kind that is not read here, such as a list of other files: give the recording itself"))
+	errNoIndex  = sound.BadMedia(errors.New("the file ends before its index, without which it cannot be read: copy it again, completely"))
 	errNoCodec  = errors.New("this ffmpeg cannot decode the sound: convert the file to WAV, or install an ffmpeg with all decoders") // then the same file can be read
-	errNoMemory = audiosearch.BadMedia(errors.New("to read the file takes more memory than is allowed: it is damaged, or has to be converted"))
+	errNoMemory = sound.BadMedia(errors.New("to read the file takes more memory than is allowed: it is damaged, or has to be converted"))
 	errGarbage  = errors.New("ffmpeg: ffprobe gave an answer that makes no sense: see whether Options.FFprobe is the right program")
 )
 
@@ -49,7 +49,7 @@ func failure(stderr string, state *os.ProcessState) error {
 	if text == "" {
 		text = state.String()
 	}
-	return audiosearch.BadMedia(fmt.Errorf("ffmpeg could not read the file (%s): convert it to WAV, or copy it again", text))
+	return sound.BadMedia(fmt.Errorf("ffmpeg could not read the file (%s): convert it to WAV, or copy it again", text))
 }
 
 // maxSentence bounds what is passed on of the words of a program, in bytes.

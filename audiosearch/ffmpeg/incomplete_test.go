@@ -6,14 +6,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // TestIncomplete: half of a file that says how long it is gives its sound and a sentence. A whole file gives no sentence, and neither does one that
 // does not say it.
 func TestIncomplete(t *testing.T) {
 	needFFmpeg(t)
-	sound := append(tone("0.5*sin(2*PI*440*t):s=44100:d=10"), "-map_metadata", "-1")
+	audio := append(tone("0.5*sin(2*PI*440*t):s=44100:d=10"), "-map_metadata", "-1")
 	pictures := append(append([]string{}, film...), append(tone("0.5*sin(2*PI*440*t):s=44100"), "-t", "10", "-g", "25")...)
 	for name, c := range map[string]struct {
 		input   []string
@@ -22,18 +22,18 @@ func TestIncomplete(t *testing.T) {
 		says    bool // how long it is
 	}{
 		"front.mp4": {pictures, []string{"-c:v", "mpeg4", "-c:a", "aac", "-movflags", "+faststart"}, "aac", true},
-		"frag.mp4":  {sound, []string{"-c:a", "aac", "-movflags", "+frag_keyframe+empty_moov", "-frag_duration", "1000000"}, "aac", false},
+		"frag.mp4":  {audio, []string{"-c:a", "aac", "-movflags", "+frag_keyframe+empty_moov", "-frag_duration", "1000000"}, "aac", false},
 		"front.mov": {pictures, []string{"-c:v", "mpeg4", "-c:a", "pcm_s16le", "-movflags", "+faststart"}, "mpeg4", true},
 		"a.mkv":     {pictures, []string{"-c:v", "mpeg4", "-c:a", "flac"}, "mpeg4", true},
 		"late.mkv":  {pictures, []string{"-c:v", "mpeg4", "-c:a", "flac", "-output_ts_offset", "100"}, "mpeg4", true},
-		"a.webm":    {sound, []string{"-c:a", "libopus"}, "libopus", true},
-		"a.flv":     {sound, []string{"-c:a", "aac"}, "aac", true},
-		"a.flac":    {sound, nil, "flac", true},
-		"a.aiff":    {sound, nil, "pcm_s16be", true},
-		"a.mp3":     {sound, []string{"-b:a", "64k"}, "libmp3lame", true},
-		"vbr.mp3":   {sound, []string{"-q:a", "2", "-write_xing", "0"}, "libmp3lame", false},
-		"a.aac":     {sound, nil, "aac", false},
-		"a.ogg":     {sound, []string{"-c:a", "libvorbis"}, "libvorbis", false},
+		"a.webm":    {audio, []string{"-c:a", "libopus"}, "libopus", true},
+		"a.flv":     {audio, []string{"-c:a", "aac"}, "aac", true},
+		"a.flac":    {audio, nil, "flac", true},
+		"a.aiff":    {audio, nil, "pcm_s16be", true},
+		"a.mp3":     {audio, []string{"-b:a", "64k"}, "libmp3lame", true},
+		"vbr.mp3":   {audio, []string{"-q:a", "2", "-write_xing", "0"}, "libmp3lame", false},
+		"a.aac":     {audio, nil, "aac", false},
+		"a.ogg":     {audio, []string{"-c:a", "libvorbis"}, "libvorbis", false},
 		"a.ts":      {pictures, []string{"-c:v", "mpeg2video", "-c:a", "mp2"}, "mp2", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,8 +50,8 @@ func TestIncomplete(t *testing.T) {
 				require.NoError(t, err)
 				return
 			}
-			require.ErrorIs(t, err, audiosearch.ErrIncomplete)
-			assert.NotErrorIs(t, err, audiosearch.ErrBadMedia)
+			require.ErrorIs(t, err, sound.ErrIncomplete)
+			assert.NotErrorIs(t, err, sound.ErrBadMedia)
 			assert.Regexp(t, `^its sound ends at [0-9.]+s, and the file says (9\.9|10)[0-9.]*s: if it was cut or damaged, copy it again, completely$`, err.Error())
 		})
 	}

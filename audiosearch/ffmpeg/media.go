@@ -13,14 +13,14 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // ErrNotInstalled: one of the programs is missing.
 var ErrNotInstalled = errors.New("ffmpeg is missing here: install ffmpeg (Debian: apt-get install ffmpeg), or convert the file to WAV")
 
 // Options say where the programs are, and bound what they do. Nil means all defaults. A file beyond the limits is an error, but no
-// [audiosearch.BadMedia]: with other options it is read.
+// [sound.BadMedia]: with other options it is read.
 type Options struct {
 	FFmpeg  string // path; "": looked up in PATH when it is needed
 	FFprobe string // path; "": looked up in PATH when it is needed
@@ -31,7 +31,7 @@ type Options struct {
 	MaxKeyframes int           // of a file; if there are more, they are thinned out evenly; 0: 100 000
 }
 
-// Media implements [audiosearch.Media] by ffmpeg and ffprobe.
+// Media implements [sound.Media] by ffmpeg and ffprobe.
 type Media struct {
 	opts      Options
 	unlimited bool // for tests, whose programs write files
@@ -40,7 +40,7 @@ type Media struct {
 	resampler string // the name of ffmpeg's best one; "": not asked yet
 }
 
-var _ audiosearch.Media = (*Media)(nil)
+var _ sound.Media = (*Media)(nil)
 
 // New returns a Media. The programs need not be there yet: a file is [ErrNotInstalled] while they are not.
 func New(options *Options) (*Media, error) {
@@ -67,24 +67,25 @@ func New(options *Options) (*Media, error) {
 	return m, nil
 }
 
-// Probe implements [audiosearch.Media]. It reads all packets of a file with video, since only few kinds of files list their keyframes: that
-// takes about as long as to copy the file.
-func (m *Media) Probe(ctx context.Context, path string) (audiosearch.Info, error) {
+// Probe implements [sound.Media]. It reads all packets of a file with video, since only
+// few kinds of files list their keyframes: that takes about as long as to copy the
+// file.
+func (m *Media) Probe(ctx context.Context, path string) (sound.Info, error) {
 	j, err := m.open(ctx, path)
 	if err != nil {
-		return audiosearch.Info{}, err
+		return sound.Info{}, err
 	}
 	defer j.close()
 	h, err := j.header()
 	if err != nil {
-		return audiosearch.Info{}, err
+		return sound.Info{}, err
 	}
-	info := audiosearch.Info{Duration: h.duration, HasVideo: h.video >= 0}
+	info := sound.Info{Duration: h.duration, HasVideo: h.video >= 0}
 	if info.HasVideo {
 		info.Keyframes, err = j.keyframes(h)
 	}
 	if err != nil {
-		return audiosearch.Info{}, err
+		return sound.Info{}, err
 	}
 	return info, nil
 }
@@ -116,7 +117,7 @@ func (m *Media) open(ctx context.Context, path string) (*job, error) {
 	case !stat.Mode().IsRegular():
 		err = errors.New("this is no file but a folder, a pipe or a device: name a file")
 	case stat.Size() == 0:
-		err = audiosearch.BadMedia(errors.New("the file is empty: record it or copy it again"))
+		err = sound.BadMedia(errors.New("the file is empty: record it or copy it again"))
 	}
 	if err != nil {
 		file.Close()

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 	blockSamples     = 16384
 )
 
-// PCM implements [audiosearch.Media]. The rate is 1000 to 768000 Hz.
+// PCM implements [sound.Media]. The rate is 1000 to 768000 Hz.
 func (m *Media) PCM(ctx context.Context, path string, rate int) iter.Seq2[[]float32, error] {
 	return func(yield func([]float32, error) bool) {
 		if rate < minRate || rate > maxRate {
@@ -50,7 +50,7 @@ func (j *job) decode(rate int, yield func([]float32, error) bool) error {
 		return err
 	}
 	defer p.stop()
-	s := &sound{yield: yield, rate: rate, maxSamples: min(j.opts.MaxBytes/4, samples(j.opts.MaxDuration, rate))}
+	s := &decoding{yield: yield, rate: rate, maxSamples: min(j.opts.MaxBytes/4, samples(j.opts.MaxDuration, rate))}
 	if err := s.silence(samples(h.delay, rate)); err != nil {
 		return s.result(err)
 	}
@@ -85,7 +85,7 @@ func (j *job) incomplete(h *header, got time.Duration) error {
 	if err != nil || strings.Contains(warnings, "Estimating duration") {
 		return err
 	}
-	return audiosearch.Incomplete(fmt.Errorf("its sound ends at %v, and the file says %v: if it was cut or damaged, copy it again, completely",
+	return sound.Incomplete(fmt.Errorf("its sound ends at %v, and the file says %v: if it was cut or damaged, copy it again, completely",
 		got.Round(time.Millisecond), h.end.Round(time.Millisecond)))
 }
 
@@ -160,8 +160,8 @@ func (j *job) bestResampler(path string) (string, error) {
 	return known, nil
 }
 
-// sound is what was decoded so far, on its way to the caller.
-type sound struct {
+// decoding is what was decoded so far, on its way to the caller.
+type decoding struct {
 	yield      func([]float32, error) bool
 	rate       int
 	count      int64
@@ -176,7 +176,7 @@ var (
 )
 
 // result says what the caller gets to see of an error.
-func (s *sound) result(err error) error {
+func (s *decoding) result(err error) error {
 	switch {
 	case errors.Is(err, errStopped):
 		return nil
@@ -188,7 +188,7 @@ func (s *sound) result(err error) error {
 }
 
 // silence yields n samples of it.
-func (s *sound) silence(n int64) error {
+func (s *decoding) silence(n int64) error {
 	for n > 0 {
 		block := s.block[:min(n, blockSamples)]
 		clear(block)
@@ -201,7 +201,7 @@ func (s *sound) silence(n int64) error {
 }
 
 // copy yields what r has. Bytes after the last whole sample are left out.
-func (s *sound) copy(r io.Reader) error {
+func (s *decoding) copy(r io.Reader) error {
 	raw := make([]byte, 4*blockSamples)
 	for {
 		n, err := io.ReadFull(r, raw)
@@ -224,7 +224,7 @@ func (s *sound) copy(r io.Reader) error {
 	}
 }
 
-func (s *sound) emit(block []float32) error {
+func (s *decoding) emit(block []float32) error {
 	if s.count += int64(len(block)); s.count > s.maxSamples {
 		return errTooMuch
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
@@ -113,7 +113,7 @@ func TestSoundFromTheMiddleOfADamagedFile(t *testing.T) {
 		b[i] = byte(i * i)
 	}
 	got, err := collect(t, t.Context(), newMedia(t, nil), write(t, "a.mp3", string(b)), 16000)
-	require.ErrorIs(t, err, audiosearch.ErrIncomplete)
+	require.ErrorIs(t, err, sound.ErrIncomplete)
 	assert.Greater(t, len(got), 16000*6)
 }
 
@@ -123,7 +123,7 @@ func TestLimits(t *testing.T) {
 	m := newMedia(t, &Options{MaxDuration: 3 * time.Second})
 	_, err := m.Probe(t.Context(), path)
 	assert.ErrorContains(t, err, "longer than 3s")
-	assert.NotErrorIs(t, err, audiosearch.ErrBadMedia, "other options may allow it")
+	assert.NotErrorIs(t, err, sound.ErrBadMedia, "other options may allow it")
 	got, err := collect(t, t.Context(), m, path, 16000)
 	assert.ErrorContains(t, err, "longer than 3s")
 	assert.Empty(t, got)

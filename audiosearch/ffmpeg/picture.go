@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 const (
@@ -37,7 +37,7 @@ func (m *Media) Picture(ctx context.Context, path string, at time.Duration, widt
 		return nil, err
 	}
 	if h.video < 0 {
-		return nil, audiosearch.BadMedia(errors.New("the file has no pictures: it is sound alone"))
+		return nil, sound.BadMedia(errors.New("the file has no pictures: it is sound alone"))
 	}
 	input, err := j.input("error", h.mov)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 func TestPicture(t *testing.T) {
@@ -36,15 +36,15 @@ func TestPicture(t *testing.T) {
 func TestPictureOfWhat(t *testing.T) {
 	needFFmpeg(t)
 	m := newMedia(t, nil)
-	sound := record(t, append(tone("0:s=16000:d=1"), "a.flac")...)
-	_, err := m.Picture(t.Context(), sound, 0, 320)
-	assert.ErrorIs(t, err, audiosearch.ErrBadMedia)
+	audio := record(t, append(tone("0:s=16000:d=1"), "a.flac")...)
+	_, err := m.Picture(t.Context(), audio, 0, 320)
+	assert.ErrorIs(t, err, sound.ErrBadMedia)
 	assert.ErrorContains(t, err, "no pictures")
 	for _, width := range []int{-1, 0, 15, 1921} {
-		_, err = m.Picture(t.Context(), sound, 0, width)
+		_, err = m.Picture(t.Context(), audio, 0, width)
 		assert.ErrorContains(t, err, "16 to 1920")
 	}
-	_, err = m.Picture(t.Context(), sound, -1, 320)
+	_, err = m.Picture(t.Context(), audio, -1, 320)
 	assert.ErrorContains(t, err, "0 or more")
 }
 

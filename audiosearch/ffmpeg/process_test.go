@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // script makes a program for the shell. ffmpeg's question for its version is answered by the real one.
@@ -65,7 +65,7 @@ echo '{"streams":[{"codec_type":"audio","channels":1},{"codec_type":"video"}]}'`
 		}
 		_, err := newMedia(t, options).Probe(t.Context(), path)
 		assert.ErrorContains(t, err, c.says, lines)
-		assert.Equal(t, c.bad, errors.Is(err, audiosearch.ErrBadMedia), lines)
+		assert.Equal(t, c.bad, errors.Is(err, sound.ErrBadMedia), lines)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestFFmpegThatFails(t *testing.T) {
 			} else {
 				assert.ErrorContains(t, err, c.says)
 			}
-			assert.Equal(t, c.bad, errors.Is(err, audiosearch.ErrBadMedia))
+			assert.Equal(t, c.bad, errors.Is(err, sound.ErrBadMedia))
 			switch {
 			case c.says == "too long":
 				assert.LessOrEqual(t, samples, c.samples)
@@ -195,7 +195,7 @@ func TestNotInstalled(t *testing.T) {
 		_, err := m.Probe(t.Context(), path)
 		assert.ErrorIs(t, err, ErrNotInstalled)
 		assert.ErrorContains(t, err, "apt-get install ffmpeg")
-		assert.NotErrorIs(t, err, audiosearch.ErrBadMedia)
+		assert.NotErrorIs(t, err, sound.ErrBadMedia)
 		_, err = collect(t, t.Context(), m, path, 16000)
 		assert.ErrorIs(t, err, ErrNotInstalled)
 		_, err = m.Picture(t.Context(), path, 0, 320)

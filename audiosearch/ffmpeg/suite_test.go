@@ -3,12 +3,12 @@ package ffmpeg
 import (
 	"testing"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // TestMediaRules: the contract of a media, by the suite.
 func TestMediaRules(t *testing.T) {
 	needFFmpeg(t)
-	audiosearchtest.RunMedia(t, func(t *testing.T) audiosearch.Media { return newAsking(t, nil) })
+	audiosearchtest.RunMedia(t, func(t *testing.T) sound.Media { return newAsking(t, nil) })
 }

@@ -10,10 +10,10 @@ import (
 	"runtime"
 	"syscall"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// Folder is an [audiosearch.Files] over a folder of this machine: a video's path is
+// Folder is an [sound.Files] over a folder of this machine: a video's path is
 // relative to it, with slashes, and cannot lead out of it, by .. or by a symbolic link
 // either (see [os.Root]). All organizations share it, so whoever fills the catalog decides
 // what an organization may name. It is safe for concurrent use.
@@ -34,13 +34,13 @@ func Open(dir string) (*Folder, error) {
 func (f *Folder) Close() error { return f.root.Close() }
 
 var (
-	errNoFile     = audiosearch.BadMedia(errors.New("there is no such file: put it there, or correct the path in the catalog"))
-	errOutside    = audiosearch.BadMedia(errors.New("the path leads out of the folder of the videos: correct it in the catalog"))
-	errNotRegular = audiosearch.BadMedia(errors.New("the path does not name a plain file: correct it in the catalog"))
-	errNoAccess   = audiosearch.BadMedia(errors.New("the file cannot be opened: let the server read it"))
+	errNoFile     = sound.BadMedia(errors.New("there is no such file: put it there, or correct the path in the catalog"))
+	errOutside    = sound.BadMedia(errors.New("the path leads out of the folder of the videos: correct it in the catalog"))
+	errNotRegular = sound.BadMedia(errors.New("the path does not name a plain file: correct it in the catalog"))
+	errNoAccess   = sound.BadMedia(errors.New("the file cannot be opened: let the server read it"))
 )
 
-// Local implements [audiosearch.Files]. On Linux the name that it returns stands for the
+// Local implements [sound.Files]. On Linux the name that it returns stands for the
 // opened file, whatever happens to the path meanwhile.
 func (f *Folder) Local(ctx context.Context, _ string, path string) (string, func(), error) {
 	nothing := func() {}
@@ -75,7 +75,7 @@ func (f *Folder) Local(ctx context.Context, _ string, path string) (string, func
 	return filepath.Join(f.root.Name(), name), release, nil
 }
 
-// Same implements [audiosearch.SameFiles].
+// Same implements [sound.SameFiles].
 func (f *Folder) Same(_, path, file string) bool {
 	there, err := f.root.Stat(filepath.FromSlash(path))
 	if err != nil {
@@ -98,7 +98,7 @@ func fileError(err error) error {
 		if path.Err.Error() == "path escapes from parent" {
 			return errOutside
 		}
-		return audiosearch.BadMedia(fmt.Errorf("the file cannot be opened: %w", path.Err))
+		return sound.BadMedia(fmt.Errorf("the file cannot be opened: %w", path.Err))
 	}
 	return err
 }

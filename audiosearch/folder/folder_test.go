@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // TestFolder: what is in it can be had, and nothing else.
@@ -41,7 +41,7 @@ func TestFolder(t *testing.T) {
 		strings.Repeat("x", 300): "",
 	} {
 		_, release, err := opened.Local(t.Context(), "acme", path)
-		require.ErrorIs(t, err, audiosearch.ErrBadMedia, path)
+		require.ErrorIs(t, err, sound.ErrBadMedia, path)
 		assert.ErrorContains(t, err, want, path)
 		assert.NotContains(t, err.Error(), dir)
 		release()

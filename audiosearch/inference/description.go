@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // Description says how a network is used that is not recognized by itself. As JSON it is
@@ -29,7 +29,7 @@ import (
 //	}
 type Description struct {
 	// Family names the model without what changes when it is made better, see
-	// [audiosearch.Model]. It is required.
+	// [sound.Model]. It is required.
 	Family string
 
 	Features   string        // "": the input is a waveform; "ast": the features of package astfeatures
@@ -38,9 +38,9 @@ type Description struct {
 	Samples    int           // of a window of a waveform, at most 10 minutes; 0: as the shape says
 	Hop        time.Duration // from window to window; 0: half a window
 
-	Output  string              // name of the output with one value a class; "": the only one
-	Gives   string              // "logits", of which the scores are the sigmoid, or "scores", in [0,1]
-	Classes []audiosearch.Class // in the order of the output
+	Output  string        // name of the output with one value a class; "": the only one
+	Gives   string        // "logits", of which the scores are the sigmoid, or "scores", in [0,1]
+	Classes []sound.Class // in the order of the output
 }
 
 // What Description.Features and Gives may be.
@@ -73,7 +73,7 @@ type descriptionJSON struct {
 }
 
 // classJSON is a list of names, or "audioset" for the 527.
-type classJSON []audiosearch.Class
+type classJSON []sound.Class
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (c *classJSON) UnmarshalJSON(data []byte) error {
@@ -82,7 +82,7 @@ func (c *classJSON) UnmarshalJSON(data []byte) error {
 		*c = audioset.Classes()
 		return nil
 	}
-	if json.Unmarshal(data, (*[]audiosearch.Class)(c)) != nil {
+	if json.Unmarshal(data, (*[]sound.Class)(c)) != nil {
 		return errors.New(`classes: must be a list of names, or "audioset" for the 527 in AudioSet's order`)
 	}
 	return nil
@@ -152,7 +152,7 @@ func (d *Description) check() error {
 	switch {
 	case d.Family == "":
 		return problem("family: name the model, without its version, so that a better one takes its place")
-	case strings.Contains(d.Family, "/"), len(d.Family) > maxFamily, !audiosearch.Class(d.Family).Valid():
+	case strings.Contains(d.Family, "/"), len(d.Family) > maxFamily, !sound.Class(d.Family).Valid():
 		return problem("family: must be at most %d bytes of UTF-8 without a slash", maxFamily)
 	case d.Features != "" && d.Features != featuresAST:
 		return problem("features: must be %q, or left out for a waveform", featuresAST)
@@ -167,10 +167,10 @@ func (d *Description) check() error {
 	case d.Gives != givesLogits && d.Gives != givesScores:
 		return problem("gives: must be %q if scores are the sigmoid of the output, %q if they are the output",
 			givesLogits, givesScores)
-	case len(d.Classes) == 0 || len(d.Classes) > audiosearch.MaxClasses:
-		return problem("classes: name what the output has, in its order: 1 to %d", audiosearch.MaxClasses)
+	case len(d.Classes) == 0 || len(d.Classes) > sound.MaxClasses:
+		return problem("classes: name what the output has, in its order: 1 to %d", sound.MaxClasses)
 	}
-	seen := make(map[audiosearch.Class]bool, len(d.Classes))
+	seen := make(map[sound.Class]bool, len(d.Classes))
 	for i, c := range d.Classes {
 		if !c.Valid() {
 			return problem("classes: number %d of the list is no name: 1 to 255 bytes of UTF-8", i+1)

@@ -1,4 +1,4 @@
-// Package inference makes an [audiosearch.Scorer] of a neural network that something else
+// Package inference makes a [sound.Scorer] of a neural network that something else
 // runs: package onnx in this process, package oip on an inference server, or a [Runner] of
 // your own. It knows what networks want to hear and what their answers mean; a Runner only
 // moves numbers.

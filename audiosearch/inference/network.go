@@ -3,9 +3,9 @@ package inference
 import (
 	"time"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/astfeatures"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // Network is how a network is used. [Recognize] makes one; the zero value is of no use.
@@ -18,7 +18,7 @@ type Network struct {
 	hop           time.Duration
 	features      bool // the input is of astfeatures, else a waveform
 	logits        bool
-	classes       []audiosearch.Class
+	classes       []sound.Class
 }
 
 // Input returns the tensor that a Runner fills in. Its shape is as the network says it.
@@ -85,12 +85,12 @@ func (n *Network) OutputSize() int { return len(n.classes) }
 
 // yamnetClasses are the outputs of YAMNet: AudioSet's classes in their order, but for those
 // that say who speaks or sings (https://github.com/tensorflow/models, research/audioset/yamnet).
-var yamnetClasses = func() []audiosearch.Class {
-	without := map[audiosearch.Class]bool{
+var yamnetClasses = func() []sound.Class {
+	without := map[sound.Class]bool{
 		"Male speech, man speaking": true, "Female speech, woman speaking": true, "Male singing": true,
 		"Female singing": true, "Battle cry": true, "Funny music": true,
 	}
-	var classes []audiosearch.Class
+	var classes []sound.Class
 	for _, c := range audioset.Classes() {
 		if !without[c] {
 			classes = append(classes, c)

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/astfeatures"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // ErrUnrecognized is in the error of a network that is neither known nor described so that
@@ -224,6 +224,6 @@ func (n *Network) Window() time.Duration {
 }
 
 // Classes returns the sound classes, in the order of the output.
-func (n *Network) Classes() []audiosearch.Class {
-	return append([]audiosearch.Class(nil), n.classes...)
+func (n *Network) Classes() []sound.Class {
+	return append([]sound.Class(nil), n.classes...)
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 func tensor(name string, shape ...int64) Tensor { return Tensor{name, Float32, shape} }
@@ -25,7 +25,7 @@ func signature(in, out Tensor) Signature {
 
 // birds is a description that fits a network [any] to [batch,2].
 func birds() *Description {
-	return &Description{Family: "birds", SampleRate: 8000, Samples: 4000, Gives: "scores", Classes: []audiosearch.Class{"Owl", "Crow"}}
+	return &Description{Family: "birds", SampleRate: 8000, Samples: 4000, Gives: "scores", Classes: []sound.Class{"Owl", "Crow"}}
 }
 
 func TestRecognizesKnownNetworks(t *testing.T) {
@@ -33,7 +33,7 @@ func TestRecognizesKnownNetworks(t *testing.T) {
 		s             Signature
 		family        string
 		fixed, window int
-		first, last   audiosearch.Class
+		first, last   sound.Class
 		classes       int
 		in, out       []int64 // of three clips, or of as many as are fixed
 	}{
@@ -187,9 +187,9 @@ func TestRefusesOtherNetworks(t *testing.T) {
 		"fewer than no samples":     {good, described(func(d *Description) { d.Samples = -1 }), "samples"},
 		"neither logits nor scores": {good, described(func(d *Description) { d.Gives = "" }), "gives"},
 		"no classes":                {good, described(func(d *Description) { d.Classes = nil }), "classes"},
-		"a class twice":             {good, described(func(d *Description) { d.Classes = []audiosearch.Class{"Owl", "Owl"} }), `"Owl" is there twice`},
-		"a class without a name":    {good, described(func(d *Description) { d.Classes = []audiosearch.Class{"Owl", ""} }), "number 2 of the list is no name"},
-		"too many classes":          {good, described(func(d *Description) { d.Classes = make([]audiosearch.Class, audiosearch.MaxClasses+1) }), "1 to 10000"},
+		"a class twice":             {good, described(func(d *Description) { d.Classes = []sound.Class{"Owl", "Owl"} }), `"Owl" is there twice`},
+		"a class without a name":    {good, described(func(d *Description) { d.Classes = []sound.Class{"Owl", ""} }), "number 2 of the list is no name"},
+		"too many classes":          {good, described(func(d *Description) { d.Classes = make([]sound.Class, sound.MaxClasses+1) }), "1 to 10000"},
 		"a hop over the window":     {good, described(func(d *Description) { d.Hop = time.Second }), "passed over"},
 		"one sample":                {signature(tensor("x", 1), tensor("y", 2)), described(func(d *Description) { d.Samples = 1 }), "2 to"},
 		"metadata that are no JSON": {Signature{Inputs: good.Inputs, Outputs: good.Outputs, Metadata: map[string]string{"mortise": "yes"}}, nil, "documented form"},
@@ -235,7 +235,7 @@ func TestParseDescription(t *testing.T) {
 		"hop_seconds":2.5,"output":"y","gives":"scores","classes":["Owl","Crow"]}`))
 	require.NoError(t, err)
 	require.Equal(t, &Description{Family: "birds", Input: "x", SampleRate: 32000, Samples: 160000,
-		Hop: 2500 * time.Millisecond, Output: "y", Gives: "scores", Classes: []audiosearch.Class{"Owl", "Crow"}}, d)
+		Hop: 2500 * time.Millisecond, Output: "y", Gives: "scores", Classes: []sound.Class{"Owl", "Crow"}}, d)
 	d, err = ParseDescription([]byte(`{"classes":"audioset"}`))
 	require.NoError(t, err)
 	require.Equal(t, audioset.Classes(), d.Classes)

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/astfeatures"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // Runner runs a network. It is safe for concurrent use.
@@ -50,23 +50,23 @@ const (
 // ErrAnswer is in the error of a network that answers what is no score.
 var ErrAnswer = errors.New("the model gave what is no score")
 
-// Scorer scores clips with a network. It implements [audiosearch.Scorer] and is safe for
+// Scorer scores clips with a network. It implements [sound.Scorer] and is safe for
 // concurrent use.
 type Scorer struct {
 	network *Network
 	runner  Runner
-	model   audiosearch.Model
+	model   sound.Model
 	batch   int
 	buffers sync.Pool // of *buffer
 }
 
-var _ audiosearch.Scorer = (*Scorer)(nil)
+var _ sound.Scorer = (*Scorer)(nil)
 
 // buffer is what one run reads and writes.
 type buffer struct{ input, output []float32 }
 
 // New makes a scorer of a network. weights names what the network computes with, such as
-// "sha256:" and the digest of its file: it is a part of the [audiosearch.Model]'s ID, as are
+// "sha256:" and the digest of its file: it is a part of the [sound.Model]'s ID, as are
 // the description and the hop, so that scores are never taken for those of another model. It
 // is a name of at most 128 bytes, and cannot be empty.
 func New(n *Network, weights string, runner Runner, opts *Options) (*Scorer, error) {
@@ -79,7 +79,7 @@ func New(n *Network, weights string, runner Runner, opts *Options) (*Scorer, err
 		return nil, errors.New("inference: a scorer needs a Network, which Recognize makes")
 	case runner == nil:
 		return nil, errors.New("inference: a scorer needs a Runner")
-	case len(weights) > maxWeights || !audiosearch.Class(weights).Valid():
+	case len(weights) > maxWeights || !sound.Class(weights).Valid():
 		return nil, fmt.Errorf("inference: the weights need a name of 1 to %d bytes, such as the digest of their file: "+
 			"scores of other weights must not be taken for theirs", maxWeights)
 	}
@@ -103,7 +103,7 @@ func New(n *Network, weights string, runner Runner, opts *Options) (*Scorer, err
 		s.batch = fixed
 		batch = max(batch/fixed, 1) * fixed // or the last run of each call would be filled up
 	}
-	s.model = audiosearch.Model{
+	s.model = sound.Model{
 		ID: n.id(weights, hop), Family: n.family, SampleRate: n.rate, Window: n.Window(), Hop: hop,
 		Classes: n.Classes(), Batch: batch,
 	}
@@ -129,21 +129,21 @@ func (n *Network) id(weights string, hop time.Duration) string {
 }
 
 // Model describes the model. It never changes, and never fails.
-func (s *Scorer) Model(context.Context) (audiosearch.Model, error) {
+func (s *Scorer) Model(context.Context) (sound.Model, error) {
 	m := s.model
 	m.Classes = s.network.Classes()
 	return m, nil
 }
 
 // Score scores clips, a batch at a time. A clip that is longer than the window is an error
-// that is [audiosearch.Permanent]. A shorter one is padded as the network was trained: the
+// that is [sound.Permanent]. A shorter one is padded as the network was trained: the
 // features of the transformer with empty rows, a waveform with silence. Samples that are no
 // numbers count as 0, and those beyond 1000 as that. An answer that is no score is
 // [ErrAnswer], and permanent too. Other errors are those of the Runner.
-func (s *Scorer) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+func (s *Scorer) Score(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 	for i, clip := range clips {
 		if len(clip) > s.network.window {
-			return nil, audiosearch.Permanent(fmt.Errorf("inference: clip %d has %d samples; cut clips to the window of %d",
+			return nil, sound.Permanent(fmt.Errorf("inference: clip %d has %d samples; cut clips to the window of %d",
 				i, len(clip), s.network.window))
 		}
 	}
@@ -151,7 +151,7 @@ func (s *Scorer) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Sc
 	defer s.buffers.Put(b)
 	width := s.network.OutputSize()
 	values := make([]float32, len(clips)*width)
-	scores := make([]audiosearch.Scores, len(clips))
+	scores := make([]sound.Scores, len(clips))
 	for first := 0; first < len(clips); first += s.batch {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -163,7 +163,7 @@ func (s *Scorer) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Sc
 		for i := range part {
 			row := values[(first+i)*width:][:width:width]
 			if err := s.network.read(row, b.output[i*width:][:width]); err != nil {
-				return nil, audiosearch.Permanent(err)
+				return nil, sound.Permanent(err)
 			}
 			scores[first+i] = row
 		}

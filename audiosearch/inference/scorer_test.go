@@ -12,11 +12,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/astfeatures"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/inference"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // runner is a network: output c of a clip is the mean of its input, plus c. It notes how many
@@ -71,7 +71,7 @@ func recognized(t testing.TB, in, out []int64, d *inference.Description) *infere
 
 // birds takes 4000 samples at 8 kHz.
 func birds() *inference.Description {
-	return &inference.Description{Family: "birds", SampleRate: 8000, Samples: 4000, Gives: "logits", Classes: []audiosearch.Class{"Owl", "Crow"}}
+	return &inference.Description{Family: "birds", SampleRate: 8000, Samples: 4000, Gives: "logits", Classes: []sound.Class{"Owl", "Crow"}}
 }
 
 func newScorer(t testing.TB, n *inference.Network, opts *inference.Options) (*inference.Scorer, *runner) {
@@ -93,7 +93,7 @@ func TestScorerSuite(t *testing.T) {
 		"waveforms, 3 each": recognized(t, []int64{-1, 4000}, []int64{3, 2}, birds()),
 	} {
 		t.Run(name, func(t *testing.T) {
-			audiosearchtest.RunScorer(t, func(t *testing.T) audiosearch.Scorer {
+			audiosearchtest.RunScorer(t, func(t *testing.T) sound.Scorer {
 				s, _ := newScorer(t, n, nil)
 				return s
 			})
@@ -103,14 +103,14 @@ func TestScorerSuite(t *testing.T) {
 
 func TestModel(t *testing.T) {
 	ast := recognized(t, []int64{-1, 1024, 128}, []int64{-1, 527}, nil)
-	model := func(n *inference.Network, opts *inference.Options) audiosearch.Model {
+	model := func(n *inference.Network, opts *inference.Options) sound.Model {
 		s, _ := newScorer(t, n, opts)
 		m, err := s.Model(t.Context())
 		require.NoError(t, err)
 		return m
 	}
 	m := model(ast, nil)
-	require.Equal(t, audiosearch.Model{
+	require.Equal(t, sound.Model{
 		ID: "ast/1/sha256:00", Family: "ast", SampleRate: 16000, Window: 10240 * time.Millisecond, Hop: 5120 * time.Millisecond,
 		Classes: audioset.Classes(), Batch: 8,
 	}, m)
@@ -130,7 +130,7 @@ func TestModel(t *testing.T) {
 		"a longer name": model(recognized(t, []int64{-1, 4000}, []int64{-1, 2}, with(func(d *inference.Description) { d.Family = strings.Repeat("b", 64) })), nil).ID,
 	} {
 		require.Empty(t, ids[id], "%s has the ID of %s", what, ids[id])
-		require.True(t, audiosearch.Class(id).Valid(), "%q is no name", id)
+		require.True(t, sound.Class(id).Valid(), "%q is no name", id)
 		ids[id] = what
 	}
 	require.Equal(t, m.ID, model(ast, &inference.Options{Batch: 3, Hop: 5120 * time.Millisecond}).ID)
@@ -177,7 +177,7 @@ func TestNewWithoutItsParts(t *testing.T) {
 	require.NoError(t, err)
 	m, err := s.Model(t.Context())
 	require.NoError(t, err)
-	require.True(t, audiosearch.Class(m.ID).Valid(), "an ID of %d bytes", len(m.ID))
+	require.True(t, sound.Class(m.ID).Valid(), "an ID of %d bytes", len(m.ID))
 }
 
 // Eleven clips, in runs of as many as the options and the shapes allow.
@@ -284,7 +284,7 @@ func TestAnswersThatAreNoScores(t *testing.T) {
 		}
 		require.Nil(t, rows)
 		require.ErrorIs(t, err, inference.ErrAnswer)
-		require.ErrorIs(t, err, audiosearch.ErrPermanent)
+		require.ErrorIs(t, err, sound.ErrPermanent)
 		require.ErrorContains(t, err, `"Crow"`)
 	}
 	// The sigmoid takes any number, but none that is not one.
@@ -313,10 +313,10 @@ func TestErrorsOfTheRunner(t *testing.T) {
 	rows, err := s.Score(t.Context(), [][]float32{make([]float32, 4000)})
 	require.Nil(t, rows)
 	require.ErrorIs(t, err, away)
-	require.NotErrorIs(t, err, audiosearch.ErrPermanent)
+	require.NotErrorIs(t, err, sound.ErrPermanent)
 
 	_, err = s.Score(t.Context(), [][]float32{make([]float32, 4001)})
-	require.ErrorIs(t, err, audiosearch.ErrPermanent)
+	require.ErrorIs(t, err, sound.ErrPermanent)
 	require.ErrorContains(t, err, "clip 0 has 4001 samples")
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/oip"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/oipserver"
 )
 
@@ -36,9 +37,9 @@ func (steps) seconds(file string) (n int, err error) {
 	return n, err
 }
 
-func (s steps) Probe(_ context.Context, file string) (audiosearch.Info, error) {
+func (s steps) Probe(_ context.Context, file string) (sound.Info, error) {
 	n, err := s.seconds(file)
-	return audiosearch.Info{Duration: time.Duration(n) * time.Second}, err
+	return sound.Info{Duration: time.Duration(n) * time.Second}, err
 }
 
 func (s steps) PCM(_ context.Context, file string, rate int) iter.Seq2[[]float32, error] {
@@ -61,7 +62,7 @@ func (s steps) PCM(_ context.Context, file string, rate int) iter.Seq2[[]float32
 }
 
 // newService returns a service with one video of so many seconds.
-func newService(t *testing.T, seconds int, scorer audiosearch.Scorer) *audiosearchtest.Fake {
+func newService(t *testing.T, seconds int, scorer sound.Scorer) *audiosearchtest.Fake {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a"), fmt.Append(nil, seconds), 0o600))
@@ -69,7 +70,7 @@ func newService(t *testing.T, seconds int, scorer audiosearch.Scorer) *audiosear
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = folder.Close() })
 	f := audiosearchtest.New(t, &audiosearchtest.Options{Service: audiosearch.Options{
-		Scorers: []audiosearch.Scorer{scorer}, Media: steps{}, Files: folder, Part: 10 * time.Second,
+		Scorers: []sound.Scorer{scorer}, Media: steps{}, Files: folder, Part: 10 * time.Second,
 	}})
 	_, err = f.CreateDataset(t.Context(), "acme", "", "d")
 	require.NoError(t, err)
@@ -253,10 +254,10 @@ func TestModelChanges(t *testing.T) {
 		server.Serve(meanModel(-1, "3"))
 		_, err = s.Score(t.Context(), clips)
 		require.ErrorContains(t, err, "404")
-		require.NotErrorIs(t, err, audiosearch.ErrPermanent)
+		require.NotErrorIs(t, err, sound.ErrPermanent)
 		_, err = s.Score(t.Context(), clips)
 		require.ErrorContains(t, err, "changed from mean/1/oip:mean@2/described:", "which nobody was told of")
-		require.NotErrorIs(t, err, audiosearch.ErrPermanent)
+		require.NotErrorIs(t, err, sound.ErrPermanent)
 		require.Equal(t, "mean/1/oip:mean@3", id(), "asked again at once")
 		scores, err = s.Score(t.Context(), clips)
 		require.NoError(t, err)
@@ -382,7 +383,7 @@ func TestSlow(t *testing.T) {
 				began := time.Now()
 				_, err := s.Score(t.Context(), clipsOf(1))
 				require.ErrorContains(t, err, "did not answer in time: 30s")
-				require.NotErrorIs(t, err, audiosearch.ErrPermanent)
+				require.NotErrorIs(t, err, sound.ErrPermanent)
 				assert.Equal(t, 30*time.Second, time.Since(began))
 				assert.Equal(t, 1, asked)
 

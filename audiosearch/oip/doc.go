@@ -1,4 +1,4 @@
-// Package oip makes an [audiosearch.Scorer] of a model on an inference server that speaks
+// Package oip makes a [sound.Scorer] of a model on an inference server that speaks
 // the Open Inference Protocol, version 2, over HTTP: NVIDIA Triton, KServe, OpenVINO
 // Model Server, MLServer. What the model hears is prepared here, by package inference;
 // the server only computes. gRPC is not spoken.
@@ -34,7 +34,7 @@
 //
 // # Versions
 //
-// The [audiosearch.Model]'s ID has the name and the version of the model, and nothing of
+// The [sound.Model]'s ID has the name and the version of the model, and nothing of
 // the server's address. If the address names no version, the greatest number among those
 // that the metadata list is taken (the last one, if they are not all numbers), and asked
 // for by that version from then on, so that all scores are by it. A new version on the
@@ -46,9 +46,9 @@
 //
 // What a server says is bounded and checked to the last byte. Short failures are tried
 // again at once ([Options].Retries). If that does not help, a server that is away,
-// overloaded or too slow gives an error with [audiosearch.RetryAfter]: as long as its
+// overloaded or too slow gives an error with [sound.RetryAfter]: as long as its
 // Retry-After says, at least 5 s and at most 10 minutes, or about 20 s. A model that is
 // not there (404) may be loading, so it is not permanent. A refused request is
-// [audiosearch.Permanent], and so are refused credentials, and a model that cannot be
+// [sound.Permanent], and so are refused credentials, and a model that cannot be
 // used.
 package oip

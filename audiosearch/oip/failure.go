@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 )
 
@@ -42,11 +42,11 @@ func (s *Scorer) public(ctx context.Context, f *failure) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case f.permanent:
-		return audiosearch.Permanent(err)
+		return sound.Permanent(err)
 	case f.after > 0:
-		return audiosearch.RetryAfter(err, min(max(f.after, leastPause), mostPause))
+		return sound.RetryAfter(err, min(max(f.after, leastPause), mostPause))
 	case f.later:
-		return audiosearch.RetryAfter(err, spread(usualPause))
+		return sound.RetryAfter(err, spread(usualPause))
 	}
 	return err
 }

@@ -20,9 +20,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/inference"
 	"github.com/seed-6363c74e/mortise/audiosearch/oip"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/oipserver"
 )
 
@@ -229,9 +229,9 @@ func TestHostileAnswers(t *testing.T) {
 				requireMessage(t, err)
 				if says == "no score" {
 					require.ErrorIs(t, err, inference.ErrAnswer)
-					require.ErrorIs(t, err, audiosearch.ErrPermanent)
+					require.ErrorIs(t, err, sound.ErrPermanent)
 				} else {
-					require.NotErrorIs(t, err, audiosearch.ErrPermanent)
+					require.NotErrorIs(t, err, sound.ErrPermanent)
 				}
 			})
 		}
@@ -269,7 +269,7 @@ func TestErrorsOfTheServer(t *testing.T) {
 			_, _ = io.WriteString(w, body)
 		})
 		_, err := s.Score(t.Context(), clipsOf(1))
-		require.ErrorIs(t, err, audiosearch.ErrPermanent)
+		require.ErrorIs(t, err, sound.ErrPermanent)
 		require.ErrorContains(t, err, "400 Bad Request")
 		require.True(t, strings.HasSuffix(err.Error(), want), "%s", err)
 		requireMessage(t, err)
@@ -368,7 +368,7 @@ func TestHostileMetadata(t *testing.T) {
 				return
 			}
 			require.ErrorContains(t, err, test.want)
-			require.Equal(t, test.permanent, errors.Is(err, audiosearch.ErrPermanent), "%v", err)
+			require.Equal(t, test.permanent, errors.Is(err, sound.ErrPermanent), "%v", err)
 			assert.NotContains(t, err.Error(), "\n")
 			assert.NotContains(t, err.Error(), "\x1b")
 		})

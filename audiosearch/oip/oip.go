@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/inference"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // Options are the settings of a [Scorer]. Nil and the zero value mean the defaults.
@@ -74,7 +74,7 @@ const (
 	parallel       = 8 // requests of one call of Score
 )
 
-// Scorer scores clips on an inference server. It implements [audiosearch.Scorer] and is
+// Scorer scores clips on an inference server. It implements [sound.Scorer] and is
 // safe for concurrent use. It has no goroutine of its own; connections that wait are the
 // client's.
 type Scorer struct {
@@ -92,7 +92,7 @@ type Scorer struct {
 	told   string  // the ID that Model gave last; "": none
 }
 
-var _ audiosearch.Scorer = (*Scorer)(nil)
+var _ sound.Scorer = (*Scorer)(nil)
 
 // New makes a scorer of a model by its address, such as http://HOST:8000/v2/models/ast,
 // or http://HOST:8000/v2/models/ast/versions/2. It does not call the server, which may
@@ -117,7 +117,7 @@ func New(modelURL string, opts *Options) (*Scorer, error) {
 			o.Timeout, maxTimeout, defaultTimeout)
 	case o.Encoding < EncodingAuto || o.Encoding > EncodingBinary:
 		return nil, errors.New("oip: Options.Encoding is none of the three that there are")
-	case len(o.Weights) > maxWeights || o.Weights != "" && !audiosearch.Class(o.Weights).Valid():
+	case len(o.Weights) > maxWeights || o.Weights != "" && !sound.Class(o.Weights).Valid():
 		return nil, fmt.Errorf("oip: Options.Weights must be at most %d bytes of UTF-8", maxWeights)
 	}
 	if o.Timeout == 0 {
@@ -141,10 +141,10 @@ func New(modelURL string, opts *Options) (*Scorer, error) {
 
 // Model asks the server what the model is. The answer is kept for 10 s. A new version on
 // the server has another ID.
-func (s *Scorer) Model(ctx context.Context) (audiosearch.Model, error) {
+func (s *Scorer) Model(ctx context.Context) (sound.Model, error) {
 	m, err := s.ask(ctx)
 	if err != nil {
-		return audiosearch.Model{}, err
+		return sound.Model{}, err
 	}
 	model, err := m.scorer.Model(ctx)
 	if err == nil {
@@ -158,7 +158,7 @@ func (s *Scorer) Model(ctx context.Context) (audiosearch.Model, error) {
 // Score has the server score clips, with up to 8 requests at a time. See the package for
 // what its errors are. If another model is there than the one of which Model spoke last,
 // that is an error: its scores would be taken for those of that one.
-func (s *Scorer) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+func (s *Scorer) Score(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (s *Scorer) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Sc
 	if len(clips) <= m.batch {
 		return m.scorer.Score(ctx, clips)
 	}
-	scores := make([]audiosearch.Scores, len(clips))
+	scores := make([]sound.Scores, len(clips))
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
 	for first := 0; first < len(clips) && groupCtx.Err() == nil; first += m.batch {

@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/astfeatures"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/oip"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/internal/oipserver"
 )
@@ -53,7 +53,7 @@ func TestScorerRules(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			_, s := way.open(t, "1")
-			audiosearchtest.RunScorer(t, func(t *testing.T) audiosearch.Scorer { return s })
+			audiosearchtest.RunScorer(t, func(t *testing.T) sound.Scorer { return s })
 		})
 	}
 }
@@ -90,7 +90,7 @@ func TestScores(t *testing.T) {
 }
 
 // idOf is the ID without the digest of the description.
-func idOf(m audiosearch.Model) string {
+func idOf(m sound.Model) string {
 	id, _, _ := strings.Cut(m.ID, "/described:")
 	return id
 }
@@ -120,10 +120,10 @@ func TestFixedBatch(t *testing.T) {
 func TestBatching(t *testing.T) {
 	server := &oipserver.Server{}
 	server.Serve(meanModel(-1))
-	s := audiosearch.Batching(newScorer(t, listen(t, server), nil), 8, 1<<62)
+	s := sound.Batching(newScorer(t, listen(t, server), nil), 8, 1<<62)
 	clips := clipsOf(8)
 	errs := make([]error, 8)
-	scores := make([]audiosearch.Scores, 8)
+	scores := make([]sound.Scores, 8)
 	conformance.Together(8, func(i int) {
 		rows, err := s.Score(t.Context(), clips[i:i+1])
 		if errs[i] = err; err == nil {
@@ -267,7 +267,7 @@ func TestUnusable(t *testing.T) {
 	server.Serve(meanModel(-1))
 	s := newScorer(t, listen(t, server), func(o *oip.Options) { o.Description = nil })
 	_, err := s.Model(t.Context())
-	require.ErrorIs(t, err, audiosearch.ErrPermanent)
+	require.ErrorIs(t, err, sound.ErrPermanent)
 	require.ErrorContains(t, err, "wave FP32 [any,500]")
 	require.ErrorContains(t, err, "input_values FP32 [batch,1024,128]")
 }

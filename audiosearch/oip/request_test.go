@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/inference"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // network takes two samples.
@@ -19,7 +19,7 @@ func network(t *testing.T) *inference.Network {
 	n, err := inference.Recognize(inference.Signature{
 		Inputs:  []inference.Tensor{{Name: `a "name"`, Type: inference.Float32, Shape: []int64{-1, 2}}},
 		Outputs: []inference.Tensor{{Name: "out", Type: inference.Float32, Shape: []int64{-1, 1}}},
-	}, &inference.Description{Family: "f", SampleRate: 2000, Gives: "scores", Classes: []audiosearch.Class{"c"}})
+	}, &inference.Description{Family: "f", SampleRate: 2000, Gives: "scores", Classes: []sound.Class{"c"}})
 	require.NoError(t, err)
 	return n
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/oip"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/oipserver"
 )
 
@@ -60,8 +60,8 @@ func logitsOf(version string, clip []float32) []float32 {
 }
 
 // scoresOf is what the scorer must make of that.
-func scoresOf(version string, clip []float32) audiosearch.Scores {
-	scores := make(audiosearch.Scores, classes)
+func scoresOf(version string, clip []float32) sound.Scores {
+	scores := make(sound.Scores, classes)
 	for c, logit := range logitsOf(version, clip) {
 		scores[c] = float32(1 / (1 + math.Exp(-float64(logit))))
 	}
@@ -81,7 +81,7 @@ func clipsOf(n int) [][]float32 {
 }
 
 // requireScores requires the right scores for clips.
-func requireScores(t *testing.T, version string, clips [][]float32, scores []audiosearch.Scores) {
+func requireScores(t *testing.T, version string, clips [][]float32, scores []sound.Scores) {
 	t.Helper()
 	require.Len(t, scores, len(clips))
 	for i := range clips {

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/inference"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 )
 
@@ -34,7 +34,7 @@ type served struct {
 
 	network *inference.Network
 	scorer  *inference.Scorer
-	id      string // of its audiosearch.Model
+	id      string // of its sound.Model
 }
 
 // metadata is what a server says of a model.
@@ -362,7 +362,7 @@ func (r *runner) Run(ctx context.Context, clips int, input, output []float32) er
 	id := rand.Text()
 	p, done, err := newPayload(m.network, id, clips, input, m.binary)
 	if err != nil {
-		return audiosearch.Permanent(err)
+		return sound.Permanent(err)
 	}
 	defer done()
 	a, f := s.send(ctx, &question{

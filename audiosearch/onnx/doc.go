@@ -1,4 +1,4 @@
-// Package onnx is an [audiosearch.Scorer] of a model in an ONNX file, which ONNX Runtime
+// Package onnx is a [sound.Scorer] of a model in an ONNX file, which ONNX Runtime
 // (https://onnxruntime.ai) runs in this process, on its processors. Package inference says
 // which models are recognized, and how others are described.
 //

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/inference"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // Options are the settings of a Scorer. Nil and the zero value mean the defaults.
@@ -58,14 +58,14 @@ const usualBatch = 1
 // firstRun bounds how long a model may take for its first run.
 const firstRun = 5 * time.Minute
 
-// Scorer scores clips with an ONNX model. It implements [audiosearch.Scorer] and is safe for
+// Scorer scores clips with an ONNX model. It implements [sound.Scorer] and is safe for
 // concurrent use.
 type Scorer struct {
 	scorer *inference.Scorer
 	runner *runner
 }
 
-var _ audiosearch.Scorer = (*Scorer)(nil)
+var _ sound.Scorer = (*Scorer)(nil)
 
 // Open reads a model from a file, and its description from a file of the same name with
 // ".json" after it, where there is one and the options have none. Else it is as [New].
@@ -117,7 +117,7 @@ func readFile(path string, most int64) ([]byte, error) {
 }
 
 // New makes a scorer of a model, the content of an ONNX file. The ID of its
-// [audiosearch.Model] has "sha256:" and the digest of these bytes. They are not needed, and
+// [sound.Model] has "sha256:" and the digest of these bytes. They are not needed, and
 // may be changed, after the call.
 //
 // The model runs once, on silence. One that fails in that is refused, and so is one that is
@@ -200,12 +200,12 @@ func warmUp(s *inference.Scorer, n *inference.Network, limit time.Duration) erro
 }
 
 // Model describes the model. It never changes, and never fails.
-func (s *Scorer) Model(ctx context.Context) (audiosearch.Model, error) { return s.scorer.Model(ctx) }
+func (s *Scorer) Model(ctx context.Context) (sound.Model, error) { return s.scorer.Model(ctx) }
 
 // Score scores clips, see [inference.Scorer.Score]. When ctx ends, a run that is under way
 // ends within the step that it is in. The error of a model that gives another shape than it
-// says is [audiosearch.Permanent].
-func (s *Scorer) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+// says is [sound.Permanent].
+func (s *Scorer) Score(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 	return s.scorer.Score(ctx, clips)
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // missing skips a test that cannot run on this machine. In CI that is a failure.
@@ -88,7 +88,7 @@ func tone(hertz float64) []float32 {
 }
 
 // score scores clips.
-func score(t testing.TB, s audiosearch.Scorer, clips ...[]float32) []audiosearch.Scores {
+func score(t testing.TB, s sound.Scorer, clips ...[]float32) []sound.Scores {
 	t.Helper()
 	scores, err := s.Score(t.Context(), clips)
 	require.NoError(t, err)

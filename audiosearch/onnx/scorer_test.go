@@ -17,9 +17,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/audiosearch/inference"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 func TestScorers(t *testing.T) {
@@ -42,7 +42,7 @@ func TestScorers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, m.model(t), &m.opts)
-			audiosearchtest.RunScorer(t, func(*testing.T) audiosearch.Scorer { return s })
+			audiosearchtest.RunScorer(t, func(*testing.T) sound.Scorer { return s })
 		})
 	}
 }
@@ -138,7 +138,7 @@ func TestModelThatFailsLater(t *testing.T) {
 		s := open(t, g.model(), &Options{Description: []byte(described), Batch: 2})
 		failsOnLoud(t, s, func(err error) {
 			require.ErrorIs(t, err, inference.ErrAnswer)
-			require.ErrorIs(t, err, audiosearch.ErrPermanent)
+			require.ErrorIs(t, err, sound.ErrPermanent)
 		})
 	})
 	t.Run("another shape", func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestModelThatFailsLater(t *testing.T) {
 		s := open(t, g.model(), &Options{Description: []byte(described), Batch: 2})
 		failsOnLoud(t, s, func(err error) {
 			require.ErrorContains(t, err, "gave the shape {1,10}; by its inputs and outputs it gives [1 5]")
-			require.ErrorIs(t, err, audiosearch.ErrPermanent)
+			require.ErrorIs(t, err, sound.ErrPermanent)
 			sentence(t, err)
 		})
 	})

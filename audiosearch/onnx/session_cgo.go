@@ -11,8 +11,8 @@ import (
 
 	ort "github.com/yalue/onnxruntime_go"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/inference"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // session is a model that is ready to run. Its run method is safe for concurrent use.
@@ -102,7 +102,7 @@ var otherShape = regexp.MustCompile(`shape verification failed.*Requested shape:
 // runError says what a failed run means.
 func runError(err error, wanted []int64) error {
 	if found := otherShape.FindStringSubmatch(err.Error()); found != nil {
-		return audiosearch.Permanent(fmt.Errorf("onnx: the model gave the shape %s; by its inputs and outputs it gives %v",
+		return sound.Permanent(fmt.Errorf("onnx: the model gave the shape %s; by its inputs and outputs it gives %v",
 			found[1]+found[2], wanted))
 	}
 	return fmt.Errorf("onnx: the model failed: %w", tidy(err))

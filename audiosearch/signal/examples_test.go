@@ -5,20 +5,20 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // example is a synthesized sound and all the classes that it is of.
 type example struct {
 	name  string
 	sound []float32
-	is    []audiosearch.Class // it must score 0.8 or more
-	maybe []audiosearch.Class // it may score anything
-	tonal bool                // or pulsed: must be heard at 20 dB above noise too
+	is    []sound.Class // it must score 0.8 or more
+	maybe []sound.Class // it may score anything
+	tonal bool          // or pulsed: must be heard at 20 dB above noise too
 }
 
 // is makes a list of classes readable.
-func is(classes ...audiosearch.Class) []audiosearch.Class { return classes }
+func is(classes ...sound.Class) []sound.Class { return classes }
 
 // tone and tones make the parts of cadences.
 func tone(hz float64) func(seconds float64) []float32 {

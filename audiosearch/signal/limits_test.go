@@ -8,18 +8,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // high and low are what a score must be.
-func high(t *testing.T, s *Scorer, class audiosearch.Class, x []float32, what string, args ...any) {
+func high(t *testing.T, s *Scorer, class sound.Class, x []float32, what string, args ...any) {
 	t.Helper()
 	if score := scoresOf(t, s, x)[class]; score < 0.8 {
 		t.Errorf("%s scores %.2f as %v, want 0.8 or more", fmt.Sprintf(what, args...), score, class)
 	}
 }
 
-func low(t *testing.T, s *Scorer, class audiosearch.Class, x []float32, what string, args ...any) {
+func low(t *testing.T, s *Scorer, class sound.Class, x []float32, what string, args ...any) {
 	t.Helper()
 	if score := scoresOf(t, s, x)[class]; score >= 0.5 {
 		t.Errorf("%s scores %.2f as %v, want less than 0.5", fmt.Sprintf(what, args...), score, class)
@@ -69,7 +69,7 @@ func TestSineLength(t *testing.T) {
 				low(t, s, classSine, in(0.93, amplitude, snr), "0.93 s of %.0f Hz from %.1f s on, %.0f dB above noise", hz, at, snr)
 			}
 		}
-		for seconds, expect := range map[float64]func(*testing.T, *Scorer, audiosearch.Class, []float32, string, ...any){
+		for seconds, expect := range map[float64]func(*testing.T, *Scorer, sound.Class, []float32, string, ...any){
 			0.5: low, 0.8: low, 0.9: low, 0.93: low, 0.97: high, 1: high, 1.1: high,
 		} {
 			tone := note(seconds, hz, 0.3, 0)

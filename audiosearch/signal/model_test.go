@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // The classes are AudioSet's, in its order.
@@ -23,7 +23,7 @@ func TestModel(t *testing.T) {
 	require.Equal(t, 16000, m.SampleRate)
 	require.Equal(t, 10*time.Second, m.Window)
 	require.Equal(t, 2*time.Second, m.Hop)
-	require.Equal(t, []audiosearch.Class{
+	require.Equal(t, []sound.Class{
 		"Telephone dialing, DTMF", "Dial tone", "Busy signal", "Smoke detector, smoke alarm", "Silence",
 		"Sine wave", "Chirp tone", "Pulse", "Mains hum", "White noise", "Pink noise",
 	}, m.Classes)
@@ -72,7 +72,7 @@ func TestDeterministic(t *testing.T) {
 		}
 	}
 	clips = append(clips, nil, []float32{1}, make([]float32, 3000))
-	var want []audiosearch.Scores
+	var want []sound.Scores
 	for _, clip := range clips {
 		scores, err := newScorer(t).Score(t.Context(), [][]float32{clip}) // one that has seen nothing else
 		require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestDeterministic(t *testing.T) {
 		callers.Go(func() {
 			for first := caller; first < len(clips); first += 3 {
 				scores, err := s.Score(t.Context(), clips[first:])
-				if err != nil || !slices.EqualFunc(scores, want[first:], slices.Equal[audiosearch.Scores]) {
+				if err != nil || !slices.EqualFunc(scores, want[first:], slices.Equal[sound.Scores]) {
 					t.Errorf("caller %d: other scores from clip %d on (%v)", caller, first, err)
 				}
 			}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // heardInRecordings are the scores of 0.5 or more that the recordings deserve, and why.
-var heardInRecordings = map[string]map[audiosearch.Class]string{
+var heardInRecordings = map[string]map[sound.Class]string{
 	"dog-bark-1":      {classSilence: "one bark of 0.3 s in 5 s of silence"},
 	"person-sneeze-1": {classSilence: "silent from 2.5 s on, of 5 s"},
 	"person-sneeze-2": {classSilence: "silent from 1.1 s on, of 5 s"},

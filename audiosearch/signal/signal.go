@@ -6,28 +6,28 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/fft"
 )
 
 // The classes, by their names in AudioSet.
 const (
-	classDTMF       audiosearch.Class = "Telephone dialing, DTMF"
-	classDialTone   audiosearch.Class = "Dial tone"
-	classBusy       audiosearch.Class = "Busy signal"
-	classSmoke      audiosearch.Class = "Smoke detector, smoke alarm"
-	classSilence    audiosearch.Class = "Silence"
-	classSine       audiosearch.Class = "Sine wave"
-	classChirp      audiosearch.Class = "Chirp tone"
-	classPulse      audiosearch.Class = "Pulse"
-	classHum        audiosearch.Class = "Mains hum"
-	classWhiteNoise audiosearch.Class = "White noise"
-	classPinkNoise  audiosearch.Class = "Pink noise"
+	classDTMF       sound.Class = "Telephone dialing, DTMF"
+	classDialTone   sound.Class = "Dial tone"
+	classBusy       sound.Class = "Busy signal"
+	classSmoke      sound.Class = "Smoke detector, smoke alarm"
+	classSilence    sound.Class = "Silence"
+	classSine       sound.Class = "Sine wave"
+	classChirp      sound.Class = "Chirp tone"
+	classPulse      sound.Class = "Pulse"
+	classHum        sound.Class = "Mains hum"
+	classWhiteNoise sound.Class = "White noise"
+	classPinkNoise  sound.Class = "Pink noise"
 )
 
 // detectors has what gives the score of each class, in the order of the classes.
 var detectors = [...]struct {
-	class audiosearch.Class
+	class sound.Class
 	score func(*clip) float64
 }{
 	{classDTMF, (*clip).dtmf},
@@ -60,7 +60,8 @@ type Options struct {
 	Parallel int // clips of one call that are scored at the same time; 0: 1
 }
 
-// Scorer scores clips by signal processing. It implements [audiosearch.Scorer] and is safe for concurrent use.
+// Scorer scores clips by signal processing. It implements [sound.Scorer] and is safe
+// for concurrent use.
 type Scorer struct {
 	parallel    int
 	frames      *hann
@@ -69,7 +70,7 @@ type Scorer struct {
 	clips       sync.Pool // of *clip
 }
 
-var _ audiosearch.Scorer = (*Scorer)(nil)
+var _ sound.Scorer = (*Scorer)(nil)
 
 // New makes a scorer. It fails if an option is out of range.
 func New(opts *Options) (*Scorer, error) {
@@ -101,25 +102,26 @@ func (s *Scorer) newClip() *clip {
 }
 
 // Model describes the scorer. It never changes, and never fails.
-func (s *Scorer) Model(context.Context) (audiosearch.Model, error) {
-	m := audiosearch.Model{ID: id, Family: family, SampleRate: sampleRate, Window: window, Hop: hop}
+func (s *Scorer) Model(context.Context) (sound.Model, error) {
+	m := sound.Model{ID: id, Family: family, SampleRate: sampleRate, Window: window, Hop: hop}
 	for _, d := range detectors {
 		m.Classes = append(m.Classes, d.class)
 	}
 	return m, nil
 }
 
-// Score scores clips. The scores of a clip depend on nothing but its samples: neither on the other clips nor on who else calls. Samples
-// that are no numbers count as 0. A clip that is longer than the window is an error that is [audiosearch.Permanent]; an empty one scores
-// 0.
-func (s *Scorer) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+// Score scores clips. The scores of a clip depend on nothing but its samples: neither
+// on the other clips nor on who else calls. Samples that are no numbers count as 0. A
+// clip that is longer than the window is an error that is [sound.Permanent]; an empty
+// one scores 0.
+func (s *Scorer) Score(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 	for i, samples := range clips {
 		if len(samples) > windowSize {
-			return nil, audiosearch.Permanent(
+			return nil, sound.Permanent(
 				fmt.Errorf("signal: clip %d has %d samples; cut clips to the model's window of %d", i, len(samples), windowSize))
 		}
 	}
-	scores := make([]audiosearch.Scores, len(clips))
+	scores := make([]sound.Scores, len(clips))
 	work := func(first int) {
 		c := s.clips.Get().(*clip)
 		defer s.clips.Put(c)
@@ -140,9 +142,9 @@ func (s *Scorer) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Sc
 }
 
 // score scores one clip.
-func (c *clip) score(samples []float32) audiosearch.Scores {
+func (c *clip) score(samples []float32) sound.Scores {
 	c.load(samples)
-	scores := make(audiosearch.Scores, len(detectors))
+	scores := make(sound.Scores, len(detectors))
 	for i, d := range detectors {
 		scores[i] = float32(clamp(d.score(c)))
 	}

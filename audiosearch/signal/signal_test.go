@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 func newScorer(tb testing.TB) *Scorer {
@@ -18,13 +18,13 @@ func newScorer(tb testing.TB) *Scorer {
 }
 
 // scoresOf scores one clip. One that is longer than the window is cut.
-func scoresOf(tb testing.TB, s *Scorer, x []float32) map[audiosearch.Class]float32 {
+func scoresOf(tb testing.TB, s *Scorer, x []float32) map[sound.Class]float32 {
 	tb.Helper()
 	scores, err := s.Score(context.Background(), [][]float32{x[:min(len(x), windowSize)]})
 	require.NoError(tb, err)
 	require.Len(tb, scores, 1)
 	require.Len(tb, scores[0], len(detectors))
-	of := map[audiosearch.Class]float32{}
+	of := map[sound.Class]float32{}
 	for i, d := range detectors {
 		require.True(tb, scores[0][i] >= 0 && scores[0][i] <= 1, "%v scores %v", d.class, scores[0][i])
 		of[d.class] = scores[0][i]

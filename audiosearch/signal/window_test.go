@@ -6,11 +6,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // windows scores a sound as a service does: windows of 10 s, one each 2 s, and the last one as long as what is left.
-func windows(t *testing.T, s *Scorer, x []float32, class audiosearch.Class) (scores []float32) {
+func windows(t *testing.T, s *Scorer, x []float32, class sound.Class) (scores []float32) {
 	t.Helper()
 	for at := 0; at < len(x); at += int(hop/time.Second) * sampleRate {
 		scores = append(scores, scoresOf(t, s, x[at:min(at+windowSize, len(x))])[class])
@@ -52,7 +52,7 @@ func TestDialToneIsFound(t *testing.T) {
 // More of a sound ranks higher, where it is equally clear.
 func TestMoreRanksHigher(t *testing.T) {
 	s := newScorer(t)
-	for class, sound := range map[audiosearch.Class][]float32{
+	for class, sound := range map[sound.Class][]float32{
 		classDialTone: pair(10, 350, 440, 0.2), classSine: note(10, 1000, 0.2, 0), classBusy: onOff(10, 0, 0.25, 0.25, tone(425)),
 		classHum: humming(10, 50, 0.2, 1, 1, 1, 1), classChirp: rising(10, 200, 4000, 0.2),
 	} {

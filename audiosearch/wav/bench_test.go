@@ -22,7 +22,7 @@ func BenchmarkResample(b *testing.B) {
 }
 
 func BenchmarkPCM(b *testing.B) {
-	for _, c := range []sound{
+	for _, c := range []track{
 		{encoding{false, 2}, 44100, 1, 44, 0, 0}, {encoding{false, 2}, 44100, 2, 44, 0, 0}, {encoding{false, 3}, 192000, 8, 44, 0, 0},
 		{encoding{true, 4}, 48000, 2, 44, 0, 0},
 	} {

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
@@ -73,7 +73,7 @@ func ExampleMedia_Probe() {
 		return
 	}
 	_, err = media.Probe(context.Background(), "example_test.go")
-	fmt.Println(errors.Is(err, audiosearch.ErrFormat))
+	fmt.Println(errors.Is(err, sound.ErrFormat))
 	fmt.Println(err)
 	// Output:
 	// true

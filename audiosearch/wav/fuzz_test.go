@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // FuzzMedia says that any bytes are a sound or an error for whoever gave them, and that what a header claims does not decide how much memory is
@@ -22,7 +22,7 @@ func FuzzMedia(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		s, err := parse(bytes.NewReader(file), int64(len(file)))
 		if err != nil {
-			if !errors.Is(err, audiosearch.ErrBadMedia) && !errors.Is(err, audiosearch.ErrFormat) {
+			if !errors.Is(err, sound.ErrBadMedia) && !errors.Is(err, sound.ErrFormat) {
 				t.Fatalf("%v is neither ErrBadMedia nor ErrFormat", err)
 			}
 			return

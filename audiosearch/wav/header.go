@@ -8,7 +8,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // encoding says how a sample is written.
@@ -17,8 +17,8 @@ type encoding struct {
 	bytes int // of one sample of one channel; what is used of them stands in the upper bits, so that it does not matter how much that is
 }
 
-// sound is where the samples of a file are, and what they are.
-type sound struct {
+// track is where the samples of a file are, and what they are.
+type track struct {
 	encoding
 	rate     int
 	channels int
@@ -27,12 +27,12 @@ type sound struct {
 	missing  int64 // frames that the header speaks of and that are not there
 }
 
-func (s *sound) frameBytes() int { return s.bytes * s.channels }
+func (s *track) frameBytes() int { return s.bytes * s.channels }
 
-func (s *sound) duration() time.Duration { return s.lasting(s.frames) }
+func (s *track) duration() time.Duration { return s.lasting(s.frames) }
 
 // lasting returns how long so many frames last.
-func (s *sound) lasting(frames int64) time.Duration {
+func (s *track) lasting(frames int64) time.Duration {
 	seconds := frames / int64(s.rate)
 	if seconds > int64(math.MaxInt64/time.Second)-1 {
 		return math.MaxInt64
@@ -41,11 +41,11 @@ func (s *sound) lasting(frames int64) time.Duration {
 }
 
 // incomplete returns an error if a part of the sound is missing. Less than a tenth of a second is no part, but a sloppy header.
-func (s *sound) incomplete() error {
+func (s *track) incomplete() error {
 	if s.lasting(s.missing) < time.Second/10 {
 		return nil
 	}
-	return audiosearch.Incomplete(fmt.Errorf("the file ends at %v, and its header says %v: copy it again, completely",
+	return sound.Incomplete(fmt.Errorf("the file ends at %v, and its header says %v: copy it again, completely",
 		s.duration().Round(time.Millisecond), s.lasting(s.frames+s.missing).Round(time.Millisecond)))
 }
 
@@ -73,9 +73,9 @@ const (
 const subformatTail = "\x00\x00\x00\x00\x10\x00\x80\x00\x00\xAA\x00\x38\x9B\x71"
 
 // parse finds the sound in a file of size bytes.
-func parse(r io.ReaderAt, size int64) (*sound, error) {
+func parse(r io.ReaderAt, size int64) (*track, error) {
 	if size == 0 {
-		return nil, audiosearch.BadMedia(errors.New("the file is empty: record it or copy it again"))
+		return nil, sound.BadMedia(errors.New("the file is empty: record it or copy it again"))
 	}
 	var head [12]byte
 	n, err := readAt(r, head[:], 0)
@@ -85,7 +85,7 @@ func parse(r io.ReaderAt, size int64) (*sound, error) {
 	magic := string(head[:min(n, 4)])
 	switch {
 	case magic != "RIFF" && magic != "RF64" && magic != "BW64", n == 12 && string(head[8:]) != "WAVE":
-		return nil, fmt.Errorf("%w: it is no WAV file; convert it to WAV, or install ffmpeg", audiosearch.ErrFormat)
+		return nil, fmt.Errorf("%w: it is no WAV file; convert it to WAV, or install ffmpeg", sound.ErrFormat)
 	case n < 12:
 		return nil, errCut
 	}
@@ -94,8 +94,8 @@ func parse(r io.ReaderAt, size int64) (*sound, error) {
 }
 
 var (
-	errCut     = audiosearch.BadMedia(errors.New("the file ends before its sound begins: copy it again, completely"))
-	errNoSound = audiosearch.BadMedia(errors.New("the file has no sound: it holds not a single sample; record it again"))
+	errCut     = sound.BadMedia(errors.New("the file ends before its sound begins: copy it again, completely"))
+	errNoSound = sound.BadMedia(errors.New("the file has no sound: it holds not a single sample; record it again"))
 )
 
 type parser struct {
@@ -105,14 +105,14 @@ type parser struct {
 	wide     bool  // RF64 or BW64: 64-bit sizes are in ds64
 	ds64     int64 // size of the data chunk; 0: not there
 
-	fmt        *sound // without offset and frames
+	fmt        *track // without offset and frames
 	data       int64  // offset of the data; 0: not there yet
 	dataLength int64
 	missing    int64 // bytes of the data
 }
 
 // chunks goes from chunk to chunk until it knows the format and where the data is.
-func (p *parser) chunks() (*sound, error) {
+func (p *parser) chunks() (*track, error) {
 	offset := int64(12)
 	for range maxChunks {
 		var head [8]byte
@@ -141,10 +141,10 @@ func (p *parser) chunks() (*sound, error) {
 		}
 		offset += length + length%2 // chunks begin at even offsets
 	}
-	return nil, audiosearch.BadMedia(errors.New("the WAV file has too many parts: save it again with another program"))
+	return nil, sound.BadMedia(errors.New("the WAV file has too many parts: save it again with another program"))
 }
 
-func (p *parser) found() (*sound, error) {
+func (p *parser) found() (*track, error) {
 	s := *p.fmt
 	s.offset = p.data
 	s.frames = p.dataLength / int64(s.frameBytes())
@@ -200,24 +200,24 @@ func (p *parser) readFormat(offset, length int64) error {
 	case n < want:
 		return errCut
 	case n < 16:
-		return audiosearch.BadMedia(errors.New("the header of the WAV file is too short: save it again with another program"))
+		return sound.BadMedia(errors.New("the header of the WAV file is too short: save it again with another program"))
 	}
 	code := binary.LittleEndian.Uint16(b[:])
-	s := &sound{channels: int(binary.LittleEndian.Uint16(b[2:])), rate: int(min(binary.LittleEndian.Uint32(b[4:]), math.MaxInt32))}
+	s := &track{channels: int(binary.LittleEndian.Uint16(b[2:])), rate: int(min(binary.LittleEndian.Uint32(b[4:]), math.MaxInt32))}
 	frame, bits := int(binary.LittleEndian.Uint16(b[12:])), int(binary.LittleEndian.Uint16(b[14:]))
 	if code == formatExtensible && n == len(b) {
 		code = binary.LittleEndian.Uint16(b[24:])
 		if string(b[26:40]) != subformatTail {
-			return fmt.Errorf("%w: the WAV file has a codec of its own; convert it to WAV with PCM, or install ffmpeg", audiosearch.ErrFormat)
+			return fmt.Errorf("%w: the WAV file has a codec of its own; convert it to WAV with PCM, or install ffmpeg", sound.ErrFormat)
 		}
 	}
 	switch {
 	case code != formatPCM && code != formatFloat:
-		return fmt.Errorf("%w: the WAV file has codec 0x%04X inside; convert it to WAV with PCM, or install ffmpeg", audiosearch.ErrFormat, code)
+		return fmt.Errorf("%w: the WAV file has codec 0x%04X inside; convert it to WAV with PCM, or install ffmpeg", sound.ErrFormat, code)
 	case s.channels < 1 || s.channels > maxChannels:
-		return audiosearch.BadMedia(fmt.Errorf("the WAV file says that it has %d channels: it must have 1 to %d", s.channels, maxChannels))
+		return sound.BadMedia(fmt.Errorf("the WAV file says that it has %d channels: it must have 1 to %d", s.channels, maxChannels))
 	case s.rate < minRate || s.rate > maxRate:
-		return audiosearch.BadMedia(fmt.Errorf("the WAV file says that it has %d samples per second: it must have %d to %d", s.rate, minRate, maxRate))
+		return sound.BadMedia(fmt.Errorf("the WAV file says that it has %d samples per second: it must have %d to %d", s.rate, minRate, maxRate))
 	}
 	s.encoding = encoding{float: code == formatFloat, bytes: (bits + 7) / 8}
 	if frame%s.channels == 0 && frame/s.channels > s.bytes {
@@ -225,7 +225,7 @@ func (p *parser) readFormat(offset, length int64) error {
 	}
 	if !s.known() {
 		return fmt.Errorf("%w: the WAV file has samples of %d bits in frames of %d bytes; convert it to WAV with PCM of 16 bits, or install ffmpeg",
-			audiosearch.ErrFormat, bits, frame)
+			sound.ErrFormat, bits, frame)
 	}
 	p.fmt = s
 	return nil

@@ -11,23 +11,23 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// Options bound what is read. Nil means all defaults. A file beyond them is an error, but no [audiosearch.BadMedia]: with other options it is
-// read.
+// Options bound what is read. Nil means all defaults. A file beyond them is an error,
+// but no [sound.BadMedia]: with other options it is read.
 type Options struct {
 	MaxDuration time.Duration // of the sound; 0: 24 hours
 	MaxBytes    int64         // of a file; 0: 64 GiB
 }
 
-// Media implements [audiosearch.Media] for WAV files.
+// Media implements [sound.Media] for WAV files.
 type Media struct {
 	maxDuration time.Duration
 	maxBytes    int64
 }
 
-var _ audiosearch.Media = (*Media)(nil)
+var _ sound.Media = (*Media)(nil)
 
 // New returns a Media for WAV files.
 func New(options *Options) (*Media, error) {
@@ -47,43 +47,44 @@ func New(options *Options) (*Media, error) {
 	return m, nil
 }
 
-// Probe implements [audiosearch.Media]. It reads the header alone. The duration is that of the samples that are in the file.
-func (m *Media) Probe(ctx context.Context, path string) (audiosearch.Info, error) {
+// Probe implements [sound.Media]. It reads the header alone. The duration is that of
+// the samples that are in the file.
+func (m *Media) Probe(ctx context.Context, path string) (sound.Info, error) {
 	if err := ctx.Err(); err != nil {
-		return audiosearch.Info{}, err
+		return sound.Info{}, err
 	}
-	file, sound, err := m.open(path)
+	file, track, err := m.open(path)
 	if err != nil {
-		return audiosearch.Info{}, err
+		return sound.Info{}, err
 	}
 	defer file.Close()
-	return audiosearch.Info{Duration: sound.duration()}, nil
+	return sound.Info{Duration: track.duration()}, nil
 }
 
 // blockSamples is how many samples are decoded at a time: enough to make a read cheap, few enough to stay in the cache of a processor.
 const blockSamples = 8192
 
-// PCM implements [audiosearch.Media]. The rate is 1000 to 768000 Hz.
+// PCM implements [sound.Media]. The rate is 1000 to 768000 Hz.
 func (m *Media) PCM(ctx context.Context, path string, rate int) iter.Seq2[[]float32, error] {
 	return func(yield func([]float32, error) bool) {
 		if rate < minOutRate || rate > maxRate {
 			yield(nil, fmt.Errorf("wav: the rate must be %d to %d Hz, not %d", minOutRate, maxRate, rate))
 			return
 		}
-		file, sound, err := m.open(path)
+		file, track, err := m.open(path)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		defer file.Close()
-		if err := stream(ctx, file, sound, rate, yield); err != nil {
+		if err := stream(ctx, file, track, rate, yield); err != nil {
 			yield(nil, err)
 		}
 	}
 }
 
 // stream yields the sound. It returns nil once yield has asked for the end.
-func stream(ctx context.Context, file io.ReaderAt, s *sound, rate int, yield func([]float32, error) bool) error {
+func stream(ctx context.Context, file io.ReaderAt, s *track, rate int, yield func([]float32, error) bool) error {
 	resampler := newResampler(s.rate, rate)
 	size := int64(s.frameBytes())
 	raw := make([]byte, size*max(blockSamples/int64(s.channels), 1))
@@ -120,21 +121,21 @@ func stream(ctx context.Context, file io.ReaderAt, s *sound, rate int, yield fun
 }
 
 // open opens a file and finds the sound in it.
-func (m *Media) open(path string) (*os.File, *sound, error) {
+func (m *Media) open(path string) (*os.File, *track, error) {
 	// The flag keeps the opening of a named pipe from waiting for a writer. Reading a regular file is as without it.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, openError(err)
 	}
-	sound, err := m.inspect(file)
+	track, err := m.inspect(file)
 	if err != nil {
 		file.Close()
 		return nil, nil, err
 	}
-	return file, sound, nil
+	return file, track, nil
 }
 
-func (m *Media) inspect(file *os.File) (*sound, error) {
+func (m *Media) inspect(file *os.File) (*track, error) {
 	stat, err := file.Stat()
 	switch {
 	case err != nil:
@@ -142,16 +143,16 @@ func (m *Media) inspect(file *os.File) (*sound, error) {
 	case !stat.Mode().IsRegular():
 		return nil, errors.New("this is no file but a folder, a pipe or a device: name a file")
 	}
-	sound, err := parse(file, stat.Size())
+	track, err := parse(file, stat.Size())
 	switch {
 	case err != nil:
 		return nil, err
 	case stat.Size() > m.maxBytes:
 		return nil, fmt.Errorf("the file is larger than %d bytes, which is the limit here: cut it into shorter ones", m.maxBytes)
-	case sound.duration() > m.maxDuration:
+	case track.duration() > m.maxDuration:
 		return nil, fmt.Errorf("the sound is longer than %v, which is the limit here: cut it into shorter files", m.maxDuration)
 	}
-	return sound, nil
+	return track, nil
 }
 
 // openError says why a file could not be opened, without its path.

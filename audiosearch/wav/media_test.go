@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 func TestEncodings(t *testing.T) {
@@ -41,7 +41,7 @@ func TestEncodings(t *testing.T) {
 				require.InDeltaSlice(t, want, got, 1e-7, "%s %+v, %d channels", name, e, channels)
 				info, err := newMedia(t, nil).Probe(t.Context(), path)
 				require.NoError(t, err)
-				require.Equal(t, audiosearch.Info{Duration: time.Duration(len(want)) * time.Second / 16000}, info)
+				require.Equal(t, sound.Info{Duration: time.Duration(len(want)) * time.Second / 16000}, info)
 			}
 		}
 	}
@@ -154,8 +154,8 @@ func TestIncomplete(t *testing.T) {
 			assert.NoError(t, err, name)
 			continue
 		}
-		assert.ErrorIs(t, err, audiosearch.ErrIncomplete, name)
-		assert.NotErrorIs(t, err, audiosearch.ErrBadMedia, name)
+		assert.ErrorIs(t, err, sound.ErrIncomplete, name)
+		assert.NotErrorIs(t, err, sound.ErrBadMedia, name)
 		assert.EqualError(t, err, c.says, name)
 	}
 }
@@ -172,37 +172,37 @@ func TestRefused(t *testing.T) {
 		is   error
 		says string
 	}{
-		"empty":              {nil, audiosearch.ErrBadMedia, "is empty"},
-		"text":               {[]byte("Dear Sir, this is no sound.\n"), audiosearch.ErrFormat, "no WAV file"},
-		"one byte":           {[]byte("R"), audiosearch.ErrFormat, "no WAV file"},
-		"mp4":                {[]byte("\x00\x00\x00\x20ftypisom\x00\x00\x02\x00"), audiosearch.ErrFormat, "no WAV file"},
-		"avi":                {[]byte("RIFF\x00\x00\x00\x00AVI LIST"), audiosearch.ErrFormat, "no WAV file"},
-		"big endian":         {[]byte("RIFX\x00\x00\x00\x00WAVEfmt "), audiosearch.ErrFormat, "no WAV file"},
-		"cut in the magic":   {[]byte("RIFF\x00\x00\x00\x00WA"), audiosearch.ErrBadMedia, "copy it again"},
-		"cut after it":       {[]byte("RIFF\x00\x00\x00\x00WAVE"), audiosearch.ErrBadMedia, "copy it again"},
-		"cut in fmt":         {simple(pcm, data)[:30], audiosearch.ErrBadMedia, "copy it again"},
-		"cut before data":    {simple(pcm, data)[:36], audiosearch.ErrBadMedia, "copy it again"},
-		"cut in ds64":        {riff("RF64", 0).chunk("ds64", 28, make([]byte, 9)).b, audiosearch.ErrBadMedia, "copy it again"},
-		"no samples":         {simple(pcm, nil), audiosearch.ErrBadMedia, "no sound"},
-		"no samples, LIST":   {riff("RIFF", 0).padded("fmt ", pcm).padded("data", nil).padded("LIST", []byte("INFO")).finish(), audiosearch.ErrBadMedia, "no sound"},
-		"half a sample":      {simple(pcm, data[:1]), audiosearch.ErrBadMedia, "no sound"},
-		"size -1 of nothing": {riff("RIFF", unknownSize).padded("fmt ", pcm).chunk("data", unknownSize, nil).b, audiosearch.ErrBadMedia, "no sound"},
-		"fmt of 14 bytes":    {simple(pcm[:14], data), audiosearch.ErrBadMedia, "too short"},
-		"no channels":        {simple(format(formatPCM, 0, 16000, 2, 16), data), audiosearch.ErrBadMedia, "0 channels"},
-		"257 channels":       {simple(format(formatPCM, 257, 16000, 2, 16), data), audiosearch.ErrBadMedia, "1 to 256"},
-		"99 Hz":              {simple(format(formatPCM, 1, 99, 2, 16), data), audiosearch.ErrBadMedia, "100 to 768000"},
-		"4 GHz":              {simple(format(formatPCM, 1, 1<<32-1, 2, 16), data), audiosearch.ErrBadMedia, "100 to 768000"},
-		"A-law":              {simple(format(6, 1, 16000, 1, 8), data), audiosearch.ErrFormat, "codec 0x0006"},
-		"ADPCM":              {simple(format(2, 1, 16000, 256, 4), data), audiosearch.ErrFormat, "codec 0x0002"},
-		"MP3":                {simple(format(0x55, 1, 16000, 1, 0), data), audiosearch.ErrFormat, "codec 0x0055"},
-		"extensible A-law":   {simple(extensible(6, 1, 16000, 1, 8, subformatTail), data), audiosearch.ErrFormat, "codec 0x0006"},
-		"other GUID":         {simple(extensible(1, 1, 16000, 2, 16, strings.Repeat("x", 14)), data), audiosearch.ErrFormat, "codec of its own"},
-		"extensible, cut":    {simple(format(formatExtensible, 1, 16000, 2, 16), data), audiosearch.ErrFormat, "codec 0xFFFE"},
-		"no bits":            {simple(format(formatPCM, 1, 16000, 0, 0), data), audiosearch.ErrFormat, "0 bits"},
-		"64 bits":            {simple(format(formatPCM, 1, 16000, 8, 64), data), audiosearch.ErrFormat, "64 bits"},
-		"float of 16 bits":   {simple(format(formatFloat, 1, 16000, 2, 16), data), audiosearch.ErrFormat, "16 bits"},
-		"many chunks":        {many.padded("fmt ", pcm).padded("data", data).finish(), audiosearch.ErrBadMedia, "too many parts"},
-		"chunk of 4 GiB":     {riff("RIFF", 0).chunk("JUNK", unknownSize, pcm).b, audiosearch.ErrBadMedia, "copy it again"},
+		"empty":              {nil, sound.ErrBadMedia, "is empty"},
+		"text":               {[]byte("Dear Sir, this is no sound.\n"), sound.ErrFormat, "no WAV file"},
+		"one byte":           {[]byte("R"), sound.ErrFormat, "no WAV file"},
+		"mp4":                {[]byte("\x00\x00\x00\x20ftypisom\x00\x00\x02\x00"), sound.ErrFormat, "no WAV file"},
+		"avi":                {[]byte("RIFF\x00\x00\x00\x00AVI LIST"), sound.ErrFormat, "no WAV file"},
+		"big endian":         {[]byte("RIFX\x00\x00\x00\x00WAVEfmt "), sound.ErrFormat, "no WAV file"},
+		"cut in the magic":   {[]byte("RIFF\x00\x00\x00\x00WA"), sound.ErrBadMedia, "copy it again"},
+		"cut after it":       {[]byte("RIFF\x00\x00\x00\x00WAVE"), sound.ErrBadMedia, "copy it again"},
+		"cut in fmt":         {simple(pcm, data)[:30], sound.ErrBadMedia, "copy it again"},
+		"cut before data":    {simple(pcm, data)[:36], sound.ErrBadMedia, "copy it again"},
+		"cut in ds64":        {riff("RF64", 0).chunk("ds64", 28, make([]byte, 9)).b, sound.ErrBadMedia, "copy it again"},
+		"no samples":         {simple(pcm, nil), sound.ErrBadMedia, "no sound"},
+		"no samples, LIST":   {riff("RIFF", 0).padded("fmt ", pcm).padded("data", nil).padded("LIST", []byte("INFO")).finish(), sound.ErrBadMedia, "no sound"},
+		"half a sample":      {simple(pcm, data[:1]), sound.ErrBadMedia, "no sound"},
+		"size -1 of nothing": {riff("RIFF", unknownSize).padded("fmt ", pcm).chunk("data", unknownSize, nil).b, sound.ErrBadMedia, "no sound"},
+		"fmt of 14 bytes":    {simple(pcm[:14], data), sound.ErrBadMedia, "too short"},
+		"no channels":        {simple(format(formatPCM, 0, 16000, 2, 16), data), sound.ErrBadMedia, "0 channels"},
+		"257 channels":       {simple(format(formatPCM, 257, 16000, 2, 16), data), sound.ErrBadMedia, "1 to 256"},
+		"99 Hz":              {simple(format(formatPCM, 1, 99, 2, 16), data), sound.ErrBadMedia, "100 to 768000"},
+		"4 GHz":              {simple(format(formatPCM, 1, 1<<32-1, 2, 16), data), sound.ErrBadMedia, "100 to 768000"},
+		"A-law":              {simple(format(6, 1, 16000, 1, 8), data), sound.ErrFormat, "codec 0x0006"},
+		"ADPCM":              {simple(format(2, 1, 16000, 256, 4), data), sound.ErrFormat, "codec 0x0002"},
+		"MP3":                {simple(format(0x55, 1, 16000, 1, 0), data), sound.ErrFormat, "codec 0x0055"},
+		"extensible A-law":   {simple(extensible(6, 1, 16000, 1, 8, subformatTail), data), sound.ErrFormat, "codec 0x0006"},
+		"other GUID":         {simple(extensible(1, 1, 16000, 2, 16, strings.Repeat("x", 14)), data), sound.ErrFormat, "codec of its own"},
+		"extensible, cut":    {simple(format(formatExtensible, 1, 16000, 2, 16), data), sound.ErrFormat, "codec 0xFFFE"},
+		"no bits":            {simple(format(formatPCM, 1, 16000, 0, 0), data), sound.ErrFormat, "0 bits"},
+		"64 bits":            {simple(format(formatPCM, 1, 16000, 8, 64), data), sound.ErrFormat, "64 bits"},
+		"float of 16 bits":   {simple(format(formatFloat, 1, 16000, 2, 16), data), sound.ErrFormat, "16 bits"},
+		"many chunks":        {many.padded("fmt ", pcm).padded("data", data).finish(), sound.ErrBadMedia, "too many parts"},
+		"chunk of 4 GiB":     {riff("RIFF", 0).chunk("JUNK", unknownSize, pcm).b, sound.ErrBadMedia, "copy it again"},
 	} {
 		m, path := newMedia(t, nil), save(t, c.file)
 		_, err := m.Probe(t.Context(), path)
@@ -230,7 +230,7 @@ func TestOptions(t *testing.T) {
 			assert.NoError(t, err)
 			continue
 		}
-		assert.NotErrorIs(t, err, audiosearch.ErrBadMedia, "other options may allow it")
+		assert.NotErrorIs(t, err, sound.ErrBadMedia, "other options may allow it")
 		assert.ErrorContains(t, err, c.says)
 	}
 	for _, options := range []Options{{MaxDuration: -1}, {MaxBytes: -1}} {
@@ -240,7 +240,7 @@ func TestOptions(t *testing.T) {
 	for _, rate := range []int{-1, 0, 999, 768_001} {
 		_, err := collect(t, t.Context(), newMedia(t, nil), path, rate)
 		assert.ErrorContains(t, err, "1000 to 768000")
-		assert.NotErrorIs(t, err, audiosearch.ErrBadMedia)
+		assert.NotErrorIs(t, err, sound.ErrBadMedia)
 	}
 }
 
@@ -257,9 +257,9 @@ func TestCut(t *testing.T) {
 			require.NoError(t, err, n)
 			require.Len(t, all, frames)
 		} else if n < 4 && n > 0 {
-			require.ErrorIs(t, err, audiosearch.ErrFormat, n)
+			require.ErrorIs(t, err, sound.ErrFormat, n)
 		} else {
-			require.ErrorIs(t, err, audiosearch.ErrBadMedia, n)
+			require.ErrorIs(t, err, sound.ErrBadMedia, n)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // means appends the mean of the channels of each whole frame in raw to dst.
-func (s *sound) means(dst []float32, raw []byte) []float32 {
+func (s *track) means(dst []float32, raw []byte) []float32 {
 	if s.float {
 		return s.floatMeans(dst, raw)
 	}
@@ -47,7 +47,7 @@ func intSum(frame []byte, bytes int) (sum int64) {
 	return sum
 }
 
-func (s *sound) floatMeans(dst []float32, raw []byte) []float32 {
+func (s *track) floatMeans(dst []float32, raw []byte) []float32 {
 	for size := s.frameBytes(); len(raw) >= size; raw = raw[size:] {
 		mean := floatSum(raw[:size], s.bytes) / float64(s.channels)
 		dst = append(dst, float32(min(max(mean, -1), 1)))

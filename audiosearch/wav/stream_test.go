@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // An hour must not need more memory than a minute. Both files are holes.
@@ -106,7 +106,7 @@ func TestNoFile(t *testing.T) {
 	for _, path := range []string{filepath.Join(folder, "missing"), folder} {
 		_, err := m.Probe(t.Context(), path)
 		assert.Error(t, err)
-		assert.NotErrorIs(t, err, audiosearch.ErrBadMedia, "it is not the content that is wrong")
+		assert.NotErrorIs(t, err, sound.ErrBadMedia, "it is not the content that is wrong")
 		assert.NotContains(t, err.Error(), folder)
 		_, pcmErr := collect(t, t.Context(), m, path, 16000)
 		assert.Equal(t, err, pcmErr)
@@ -119,15 +119,15 @@ func TestNoFile(t *testing.T) {
 	if err := os.Symlink(target, link); err != nil {
 		t.Skip("this system has no symbolic links:", err)
 	}
-	info, err := m.Probe(t.Context(), link) // the folder's guard is audiosearch.Files
+	info, err := m.Probe(t.Context(), link) // the folder's guard is sound.Files
 	require.NoError(t, err)
 	assert.Equal(t, time.Millisecond, info.Duration)
 }
 
 func TestDurationOfManyFrames(t *testing.T) {
-	s := sound{rate: 100, frames: math.MaxInt64}
+	s := track{rate: 100, frames: math.MaxInt64}
 	assert.Equal(t, time.Duration(math.MaxInt64), s.duration())
-	s = sound{rate: 44100, frames: 44100*3600 + 441}
+	s = track{rate: 44100, frames: 44100*3600 + 441}
 	assert.Equal(t, time.Hour+10*time.Millisecond, s.duration())
-	assert.Equal(t, "10ms", fmt.Sprint((&sound{rate: 44100, frames: 441}).duration()))
+	assert.Equal(t, "10ms", fmt.Sprint((&track{rate: 44100, frames: 441}).duration()))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // recordings is the one dataset that each tenant of this host has.
@@ -17,7 +18,7 @@ const recordings = "calls"
 type moderator struct {
 	// sounds are those that are not to be played to everybody. The tones of a telephone
 	// give away the number that was dialed.
-	sounds []audiosearch.Class
+	sounds []sound.Class
 
 	service *audiosearch.Service // that has scored the recordings; set once it is there
 }
@@ -30,7 +31,7 @@ func (m *moderator) Moderate(ctx context.Context, org string, results []audiosea
 	fit := make([]float64, len(results))
 	for i, r := range results {
 		end := max(r.End, r.Start+time.Millisecond)
-		heard, err := m.service.Top(ctx, org, recordings, r.VideoID, r.Start, end, audiosearch.MaxClasses)
+		heard, err := m.service.Top(ctx, org, recordings, r.VideoID, r.Start, end, sound.MaxClasses)
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +44,7 @@ func (m *moderator) Moderate(ctx context.Context, org string, results []audiosea
 
 // fit is the score of a segment in which so much is heard.
 func (m *moderator) fit(heard []audiosearch.TopClass) (float64, error) {
-	sure := make(map[audiosearch.Class]float64, len(heard))
+	sure := make(map[sound.Class]float64, len(heard))
 	for _, h := range heard {
 		sure[h.Class] = h.Score
 	}

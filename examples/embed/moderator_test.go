@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
@@ -53,7 +54,7 @@ func TestModerator(t *testing.T) {
 		t.Error(err, "it was asked not to")
 	}
 
-	judge := &moderator{sounds: []audiosearch.Class{"Gunshot, gunfire"}, service: service}
+	judge := &moderator{sounds: []sound.Class{"Gunshot, gunfire"}, service: service}
 	if scores, err := judge.Moderate(t.Context(), "acme", found.Results); err == nil {
 		t.Errorf("%v, though nobody listens for gunshots here", scores)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -30,8 +31,8 @@ func addSounds(ctx context.Context, r chi.Router, videos *folder.Folder) (*audio
 	if err := errors.Join(wavErr, ffmpegErr, signalErr); err != nil {
 		return nil, nil, err
 	}
-	policy := &moderator{sounds: []audiosearch.Class{"Telephone dialing, DTMF"}}
-	opts := &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: audiosearch.FirstMedia(wavs, others), Files: videos, Moderator: policy}
+	policy := &moderator{sounds: []sound.Class{"Telephone dialing, DTMF"}}
+	opts := &audiosearch.Options{Scorers: []sound.Scorer{scorer}, Media: sound.FirstMedia(wavs, others), Files: videos, Moderator: policy}
 	service, err := audiosearch.New(db.AudioSearch(), opts)
 	if err != nil {
 		return nil, nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -55,14 +56,14 @@ func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service
 	if err != nil {
 		return nil, fmt.Errorf("make the decoder of other files: %w", err)
 	}
-	scorers := []audiosearch.Scorer{defined}
+	scorers := []sound.Scorer{defined}
 	if b.model != nil {
-		scorers = []audiosearch.Scorer{b.model.scorer, defined}
+		scorers = []sound.Scorer{b.model.scorer, defined}
 	}
 	in := newIngestion(log)
 	service, err := audiosearch.New(b.Backend, &audiosearch.Options{
 		Scorers:  scorers,
-		Media:    audiosearch.FirstMedia(sounds, programs),
+		Media:    sound.FirstMedia(sounds, programs),
 		Files:    b.files,
 		Grace:    mediaGrace,
 		Observer: in.observe,

@@ -20,7 +20,7 @@ type demoSound struct {
 // demoPart is a part of a sound: what signal gives for each time from 0 on, in seconds.
 type demoPart struct {
 	seconds float64
-	signal  sound
+	signal  toneMaker
 }
 
 func demoSounds() []demoSound {
@@ -49,11 +49,11 @@ func (s *demoSound) samples() (all []float32) {
 	return all
 }
 
-// sound makes what gives the samples, from a source of noise.
-type sound = func(r *rand.Rand) func(t float64) float64
+// toneMaker makes what gives the samples, from a source of noise.
+type toneMaker = func(r *rand.Rand) func(t float64) float64
 
 // tones are sines of the given frequencies in Hz, each as loud as the others.
-func tones(level float64, hz ...float64) sound {
+func tones(level float64, hz ...float64) toneMaker {
 	return func(*rand.Rand) func(float64) float64 {
 		return func(t float64) (x float64) {
 			for _, f := range hz {
@@ -65,14 +65,14 @@ func tones(level float64, hz ...float64) sound {
 }
 
 // noise is white.
-func noise(level float64) sound {
+func noise(level float64) toneMaker {
 	return func(r *rand.Rand) func(float64) float64 {
 		return func(float64) float64 { return level * r.NormFloat64() }
 	}
 }
 
 // rumble falls by 6 dB an octave, as the sound of a quiet room does. So it is neither white nor pink.
-func rumble(level float64) sound {
+func rumble(level float64) toneMaker {
 	return func(r *rand.Rand) func(float64) float64 {
 		var x float64
 		return func(float64) float64 {
@@ -83,7 +83,7 @@ func rumble(level float64) sound {
 }
 
 // pinkNoise falls by 3 dB an octave: white noise through the three-pole filter of Paul Kellet (musicdsp.org, "Pink noise filter").
-func pinkNoise(level float64) sound {
+func pinkNoise(level float64) toneMaker {
 	return func(r *rand.Rand) func(float64) float64 {
 		var a, b, c float64
 		return func(float64) float64 {
@@ -97,7 +97,7 @@ func pinkNoise(level float64) sound {
 }
 
 // sweep is a tone that rises from one frequency to another, the same number of octaves each second.
-func sweep(level, from, to, seconds float64) sound {
+func sweep(level, from, to, seconds float64) toneMaker {
 	rate := math.Log(to/from) / seconds
 	return func(*rand.Rand) func(float64) float64 {
 		return func(t float64) float64 { return level * math.Sin(2*math.Pi*from*(math.Exp(rate*t)-1)/rate) }
@@ -105,7 +105,7 @@ func sweep(level, from, to, seconds float64) sound {
 }
 
 // gated is a sound that goes on and off, in seconds.
-func gated(on, off float64, s sound) sound {
+func gated(on, off float64, s toneMaker) toneMaker {
 	return func(r *rand.Rand) func(float64) float64 {
 		at := s(r)
 		return func(t float64) float64 {
@@ -118,7 +118,7 @@ func gated(on, off float64, s sound) sound {
 }
 
 // alarm makes a sound the signal of smoke alarms: three times half a second on and off, and another second off (ISO 8201).
-func alarm(s sound) sound {
+func alarm(s toneMaker) toneMaker {
 	return func(r *rand.Rand) func(float64) float64 {
 		at := gated(0.5, 0.5, s)(r)
 		return func(t float64) float64 {
@@ -131,7 +131,7 @@ func alarm(s sound) sound {
 }
 
 // dialled are the tones of telephone keys (ITU-T Q.23), 0.1 s each and 0.1 s apart, from the start on again when all are through.
-func dialled(keys string) sound {
+func dialled(keys string) toneMaker {
 	const pad = "123A456B789C*0#D"
 	rows, columns := []float64{697, 770, 852, 941}, []float64{1209, 1336, 1477, 1633}
 	return func(r *rand.Rand) func(float64) float64 {

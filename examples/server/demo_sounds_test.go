@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // TestDemoSounds: each sound of the demo is found where it is.
@@ -18,7 +19,7 @@ func TestDemoSounds(t *testing.T) {
 	if err := s.audio.provisionDemoSounds(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for class, video := range map[audiosearch.Class]string{
+	for class, video := range map[sound.Class]string{
 		"Dial tone": "office-phone", "Telephone dialing, DTMF": "office-phone", "Busy signal": "office-phone", "Smoke detector, smoke alarm": "kitchen-alarm",
 		"Mains hum": "workshop", "White noise": "radio", "Pink noise": "radio", "Sine wave": "test-signals", "Chirp tone": "test-signals", "Silence": "night",
 	} {

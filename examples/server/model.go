@@ -11,17 +11,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/modelfile"
 	"github.com/seed-6363c74e/mortise/audiosearch/oip"
 	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // soundModel is the model of -model or -oip. It comes before the signal scorer.
 type soundModel struct {
-	scorer  audiosearch.Scorer
-	classes []audiosearch.Class // that AudioSet does not have
+	scorer  sound.Scorer
+	classes []sound.Class // that AudioSet does not have
 	close   func() error
 }
 
@@ -126,7 +126,7 @@ func readModel(ctx context.Context, s *settings, screen *console, log *slog.Logg
 // searchable returns the values of audio_class: AudioSet's, and those of a model of its own
 // besides. Nil means AudioSet's alone. What an inference server has is not known yet, and may
 // change.
-func (m *soundModel) searchable() []audiosearch.Class {
+func (m *soundModel) searchable() []sound.Class {
 	if m == nil || len(m.classes) == 0 {
 		return nil
 	}

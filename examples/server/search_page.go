@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -41,9 +42,9 @@ const searchPath = "/search"
 // by path.
 type searchPage struct {
 	service   *audiosearch.Service
-	files     audiosearch.Files
+	files     sound.Files
 	programs  *ffmpeg.Media
-	decoder   audiosearch.Media // of sounds: WAV files need no program
+	decoder   sound.Media // of sounds: WAV files need no program
 	pictures  *extracts
 	sounds    *extracts
 	spectra   *extracts
@@ -65,7 +66,7 @@ type searchRoute struct {
 	form   bool // it reads a body; see form for how much of it
 }
 
-func newSearchPage(s *settings, service *audiosearch.Service, files audiosearch.Files, programs *ffmpeg.Media,
+func newSearchPage(s *settings, service *audiosearch.Service, files sound.Files, programs *ffmpeg.Media,
 	verify func(ctx context.Context, token string) (httpadapter.Principal, error), log *slog.Logger) (*searchPage, error) {
 	t, err := template.New("search").Parse(searchPageText)
 	if err != nil {
@@ -79,7 +80,7 @@ func newSearchPage(s *settings, service *audiosearch.Service, files audiosearch.
 	if err != nil {
 		return nil, fmt.Errorf("make the decoder of WAV files: %w", err)
 	}
-	p := &searchPage{service: service, files: files, programs: programs, decoder: audiosearch.FirstMedia(wavs, programs),
+	p := &searchPage{service: service, files: files, programs: programs, decoder: sound.FirstMedia(wavs, programs),
 		pictures: newExtracts(), sounds: newExtracts(), spectra: newExtracts(), listening: newPlaces(), verify: verify,
 		origins: http.NewCrossOriginProtection(), secure: public.Scheme == "https", template: t, stopping: context.Background(), log: log}
 	// A proxy may send another Host header than the browser did.
@@ -202,7 +203,7 @@ func (p *searchPage) fail(w http.ResponseWriter, r *http.Request, err error) {
 		p.refuse(w, r, http.StatusUnauthorized, "Your organization was deleted.")
 	case errors.Is(err, audiosearch.ErrTooManyRuns):
 		p.retryLater(w, r, http.StatusTooManyRequests, "Too many searches have not ended. Try again when some have.")
-	case errors.Is(err, audiosearch.ErrBadMedia):
+	case errors.Is(err, sound.ErrBadMedia):
 		p.refuse(w, r, http.StatusNotFound, "The file of this video cannot be read at the moment.")
 	default:
 		if r.Context().Err() == nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -183,7 +184,7 @@ func TestExtractsRefusedForNow(t *testing.T) {
 func TestFailuresOfThePage(t *testing.T) {
 	page := newExtractRig(t).s.audio.page
 	for err, want := range map[error]int{
-		audiosearch.ErrRunNotFound: http.StatusNotFound, audiosearch.ErrBadMedia: http.StatusNotFound,
+		audiosearch.ErrRunNotFound: http.StatusNotFound, sound.ErrBadMedia: http.StatusNotFound,
 		audiosearch.ErrDeleted:     http.StatusUnauthorized,
 		audiosearch.ErrTooManyRuns: http.StatusTooManyRequests, audiosearch.ErrUnavailable: http.StatusServiceUnavailable,
 	} {

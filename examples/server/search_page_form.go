@@ -15,15 +15,16 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
 // formView is the form of a search, with what was entered and what is wrong with it.
 type formView struct {
-	Datasets []string            // that the visitor may search
-	More     bool                // there are more datasets than the form lists
-	Classes  []audiosearch.Class // that can be found, by name
+	Datasets []string      // that the visitor may search
+	More     bool          // there are more datasets than the form lists
+	Classes  []sound.Class // that can be found, by name
 	Ops      []metadata.Op
 
 	Dataset, Class, Limit, Score string
@@ -89,7 +90,7 @@ func (p *searchPage) choices(ctx context.Context, who httpadapter.Principal, v *
 
 // classes returns the sounds that can be found: those that the scorers know, and those of
 // which the first datasets have scores by models that are gone.
-func (p *searchPage) classes(ctx context.Context, who httpadapter.Principal, datasets []string) ([]audiosearch.Class, error) {
+func (p *searchPage) classes(ctx context.Context, who httpadapter.Principal, datasets []string) ([]sound.Class, error) {
 	classes, away := p.service.Classes(ctx)
 	for _, dataset := range datasets[:min(len(datasets), maxModelled)] {
 		models, err := p.service.Models(ctx, who.Organization, dataset)
@@ -152,7 +153,7 @@ func readSearch(form url.Values) (v *formView, q audiosearch.Query, rows []int) 
 		v.Problems["dataset"] = "Choose a dataset."
 	}
 	var err error
-	if q.Class = audiosearch.Class(v.Class); v.Class == "" {
+	if q.Class = sound.Class(v.Class); v.Class == "" {
 		v.Problems["class"] = "Choose a sound."
 	}
 	if v.Limit != "" {
@@ -195,11 +196,11 @@ func (p *searchPage) suggest(ctx context.Context, who httpadapter.Principal, v *
 			continue
 		}
 		classes, err := p.classes(ctx, who, []string{v.Dataset})
-		if err != nil || problem.Kind == audiosearch.ProblemUnsupportedClass && slices.Contains(classes, audiosearch.Class(v.Class)) {
+		if err != nil || problem.Kind == audiosearch.ProblemUnsupportedClass && slices.Contains(classes, sound.Class(v.Class)) {
 			return // what the service said has to do
 		}
 		v.Problems["class"] = "No sound has this name. Choose one from the list: type a part of its name to see those that have it."
-		if near := audiosearch.Nearest(v.Class, classes); near != "" {
+		if near := sound.Nearest(v.Class, classes); near != "" {
 			v.Problems["class"] = "No sound has this name. Did you mean:"
 			v.Meant = string(near)
 		}

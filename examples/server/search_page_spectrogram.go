@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/internal/fft"
 )
@@ -68,7 +69,7 @@ func (p *searchPage) samples(ctx context.Context, file string, rate int, from, t
 	skip, length := int(from.Seconds()*float64(rate)), int((to-from).Seconds()*float64(rate))
 	var part []float32
 	for block, err := range p.decoder.PCM(ctx, file, rate) {
-		if errors.Is(err, audiosearch.ErrIncomplete) {
+		if errors.Is(err, sound.ErrIncomplete) {
 			break // what is there counts
 		}
 		if err != nil {

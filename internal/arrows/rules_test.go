@@ -35,10 +35,11 @@ var rows = []row{
 	{pkg: "trigger", code: []string{root, "internal/lostjobs", "internal/..."}, tests: []string{"trigger/triggertest", "storage/memory"}},
 	{pkg: "vault", code: []string{root, "vault/format", "vault/keyring", "internal/..."}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}},
 	{pkg: "authmgmt", code: []string{root, "internal/cursor", "internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
-	{pkg: "audiosearch", code: []string{root, "audiosearch/metadata", "internal/lostjobs", "internal/..."}, tests: mediaTests},
+	{pkg: "audiosearch", code: []string{root, "audiosearch/metadata", "audiosearch/sound", "internal/lostjobs", "internal/..."}, tests: mediaTests},
 
 	// Leaves: what stands under a domain, for the readers of one idea.
 	{pkg: "audiosearch/metadata", code: []string{"internal/..."}},
+	{pkg: "audiosearch/sound", code: []string{"internal/..."}, tests: mediaTests},
 	{pkg: "vault/format", code: []string{"vault/keyring", "internal/..."}},
 	{pkg: "vault/keyring", tests: []string{"vault/localkeys"}},
 
@@ -47,21 +48,22 @@ var rows = []row{
 	{pkg: "trigger/triggertest", code: []string{root, "trigger", "storage/memory", sharedRules, "internal/fault"}},
 	{pkg: "vault/vaulttest", code: []string{root, "vault", "vault/format", "vault/keyring", "vault/localkeys", "storage/memory", sharedRules, "internal/fault"}},
 	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt", "storage/memory", sharedRules, "internal/fault"}},
-	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch", "audiosearch/metadata", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "internal/fault"}},
+	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "internal/fault"}},
 
-	// Plugs: their domain. columnar is what backends keep and rank scores with.
+	// Plugs: their domain, or its leaf for them. columnar is what backends keep and
+	// rank scores with.
 	{pkg: "vault/localkeys", code: []string{"vault/keyring", "internal/..."}, tests: []string{"vault", "vault/vaulttest", "storage/memory"}},
 	{pkg: "vault/tink/...", code: []string{"vault/keyring"}, tests: []string{"vault", "vault/vaulttest", "vault/localkeys", "storage/memory"}, module: true},
 	{pkg: "audiosearch/astfeatures", code: []string{"internal/fft"}},
-	{pkg: "audiosearch/audioset", code: []string{"audiosearch"}},
+	{pkg: "audiosearch/audioset", code: []string{"audiosearch/sound"}},
 	{pkg: "audiosearch/modelfile"},
-	{pkg: "audiosearch/wav", code: []string{"audiosearch", "internal/fft"}},
-	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "audiosearch/metadata", "internal/..."}, tests: []string{"audiosearch/audioset"}},
-	{pkg: "audiosearch/folder", code: []string{root, "audiosearch", "audiosearch/metadata", "internal/..."}, tests: mediaTests},
-	{pkg: "audiosearch/signal", code: []string{"audiosearch", "internal/fft"}, tests: mediaTests},
-	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch"}, tests: mediaTests},
-	{pkg: "audiosearch/inference", code: []string{"audiosearch", "audiosearch/astfeatures", "audiosearch/audioset"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
-	{pkg: "audiosearch/oip", code: slices.Concat(networkCode, []string{"internal/..."}), tests: []string{sharedRules, "audiosearch/audiosearchtest", "audiosearch/folder", "storage/memory"}},
+	{pkg: "audiosearch/wav", code: []string{"audiosearch/sound", "internal/fft"}},
+	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/..."}, tests: []string{"audiosearch/audioset"}},
+	{pkg: "audiosearch/folder", code: []string{root, "audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/..."}, tests: mediaTests},
+	{pkg: "audiosearch/signal", code: []string{"audiosearch/sound", "internal/fft"}, tests: mediaTests},
+	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch/sound"}, tests: mediaTests},
+	{pkg: "audiosearch/inference", code: []string{"audiosearch/sound", "audiosearch/astfeatures", "audiosearch/audioset"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
+	{pkg: "audiosearch/oip", code: slices.Concat(networkCode, []string{"internal/..."}), tests: []string{sharedRules, "audiosearch", "audiosearch/audiosearchtest", "audiosearch/folder", "storage/memory"}},
 	{pkg: "audiosearch/onnx/...", code: networkCode, tests: []string{"audiosearch/audiosearchtest", "audiosearch/wav", "audiosearch/ffmpeg", "storage/memory"}, module: true},
 
 	// Backends: the domains whose interfaces they implement. Those in a nested module
@@ -99,11 +101,11 @@ var rows = []row{
 }
 
 var (
-	domains      = []string{root, "trigger", "vault", "vault/format", "vault/keyring", "authmgmt", "audiosearch", "audiosearch/metadata"}
+	domains      = []string{root, "trigger", "vault", "vault/format", "vault/keyring", "authmgmt", "audiosearch", "audiosearch/metadata", "audiosearch/sound"}
 	suites       = []string{"storage/queuetest", "trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
 	backendTests = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys", "audiosearch/columnar", "audiosearch/audioset"})
 	mediaTests   = []string{"audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/folder", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "storage/memory"}
-	networkCode  = []string{"audiosearch", "audiosearch/astfeatures", "audiosearch/audioset", "audiosearch/inference"}
+	networkCode  = []string{"audiosearch/sound", "audiosearch/astfeatures", "audiosearch/audioset", "audiosearch/inference"}
 	nobody       = []string{"examples/...", "internal/e2e/..."} // who imports these
 )
 

@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
 	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
@@ -66,13 +66,13 @@ func (p program) startModel(t *testing.T, model, config string) *server {
 }
 
 // allMedia reads what the server reads, as it does.
-func allMedia(t *testing.T) audiosearch.Media {
+func allMedia(t *testing.T) sound.Media {
 	t.Helper()
 	waves, err := wav.New(nil)
 	require.NoError(t, err)
 	others, err := ffmpeg.New(nil)
 	require.NoError(t, err)
-	return audiosearch.FirstMedia(waves, others)
+	return sound.FirstMedia(waves, others)
 }
 
 // goldenLogits returns the reference's answers for the signals, by PyTorch on torchaudio's

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -27,7 +28,7 @@ const step = 1.0 / math.MaxUint16
 type ownModel struct {
 	input, output *ort.Tensor[float32]
 	session       *ort.AdvancedSession
-	media         audiosearch.Media
+	media         sound.Media
 }
 
 func newOwnModel(t *testing.T) *ownModel {
@@ -123,7 +124,7 @@ func TestModelHearsAsTheReference(t *testing.T) {
 	}
 
 	// Classes that the server without a model has, and others.
-	classes := []audiosearch.Class{"Speech", "Bark", "Dial tone", "Rain", "Siren", "White noise", "Field recording"}
+	classes := []sound.Class{"Speech", "Bark", "Dial tone", "Rain", "Siren", "White noise", "Field recording"}
 	type errors struct{ steps, logit float64 }
 	worst := make(map[string]*errors)
 	for _, class := range classes {
@@ -172,7 +173,7 @@ func TestModelHearsAllClasses(t *testing.T) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	service, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{
-		Scorers: []audiosearch.Scorer{scorer}, Media: own.media, Files: folder,
+		Scorers: []sound.Scorer{scorer}, Media: own.media, Files: folder,
 	})
 	require.NoError(t, err)
 	require.NoError(t, db.AudioSearch().Store.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "o", ID: "d"}))

@@ -27,6 +27,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
@@ -95,10 +96,10 @@ func scoreVideos(file string) (err error) {
 	if err != nil {
 		return err
 	}
-	media := &stagedMedia{Media: audiosearch.FirstMedia(waves, others)}
+	media := &stagedMedia{Media: sound.FirstMedia(waves, others)}
 	store := &stagedStore{db.AudioSearch().Store, media, s}
 	service, err := audiosearch.New(audiosearch.Backend{Store: store, Queue: db.Queue(nil)}, &audiosearch.Options{
-		Scorers: []audiosearch.Scorer{&stagedScorer{scorer, s}}, Media: media, Files: folder, Part: part,
+		Scorers: []sound.Scorer{&stagedScorer{scorer, s}}, Media: media, Files: folder, Part: part,
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -120,7 +121,7 @@ func scoreVideos(file string) (err error) {
 
 // stagedMedia counts the samples that it decodes.
 type stagedMedia struct {
-	audiosearch.Media
+	sound.Media
 	decoded int
 }
 
@@ -140,17 +141,17 @@ const stagedModel = "signal in batches"
 // stagedScorer is one whose scores depend on the batch, as those of a model on a graphics
 // card do by their rounding. It says which samples it is given.
 type stagedScorer struct {
-	audiosearch.Scorer
+	sound.Scorer
 	stages *stages
 }
 
-func (s *stagedScorer) Model(ctx context.Context) (audiosearch.Model, error) {
+func (s *stagedScorer) Model(ctx context.Context) (sound.Model, error) {
 	m, err := s.Scorer.Model(ctx)
 	m.ID = stagedModel
 	return m, err
 }
 
-func (s *stagedScorer) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+func (s *stagedScorer) Score(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 	h := sha256.New()
 	for _, clip := range clips {
 		b := binary.LittleEndian.AppendUint64(nil, uint64(len(clip)))

@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -77,14 +78,14 @@ var matrixStorages = map[string]func(*testing.T) matrixStores{
 // matrixScorer has a model. Nothing is scored.
 type matrixScorer struct{}
 
-func (matrixScorer) Model(context.Context) (audiosearch.Model, error) {
-	return audiosearch.Model{
+func (matrixScorer) Model(context.Context) (sound.Model, error) {
+	return sound.Model{
 		ID: "matrix/1", Family: "matrix", SampleRate: 16000, Window: 10 * time.Second, Hop: 2 * time.Second,
-		Classes: []audiosearch.Class{"Silence"},
+		Classes: []sound.Class{"Silence"},
 	}, nil
 }
 
-func (matrixScorer) Score(context.Context, [][]float32) ([]audiosearch.Scores, error) {
+func (matrixScorer) Score(context.Context, [][]float32) ([]sound.Scores, error) {
 	return nil, errors.New("there is nothing to score")
 }
 
@@ -110,7 +111,7 @@ func newMatrixRig(t *testing.T, stores matrixStores) *matrixRig {
 	require.NoError(t, err)
 	r.vault, err = vault.New(vault.Backend{Store: stores.vault}, keyring, nil)
 	require.NoError(t, err)
-	r.audio, err = audiosearch.New(audiosearch.Backend{Store: stores.audio, Queue: stores.audioQueue}, &audiosearch.Options{Scorers: []audiosearch.Scorer{matrixScorer{}}, Logger: quiet})
+	r.audio, err = audiosearch.New(audiosearch.Backend{Store: stores.audio, Queue: stores.audioQueue}, &audiosearch.Options{Scorers: []sound.Scorer{matrixScorer{}}, Logger: quiet})
 	require.NoError(t, err)
 
 	r.mount()

@@ -23,6 +23,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/oip"
 	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/internal/oipserver"
 )
@@ -90,7 +91,7 @@ func TestOIPRules(t *testing.T) {
 	server := &oipserver.Server{Extensions: []string{oipserver.Binary}}
 	remote, err := oip.New(astServer(t, server, "1"), nil)
 	require.NoError(t, err)
-	audiosearchtest.RunScorer(t, func(*testing.T) audiosearch.Scorer { return remote })
+	audiosearchtest.RunScorer(t, func(*testing.T) sound.Scorer { return remote })
 }
 
 // TestOIPSearch: a recording is searched by a model on a server, from the file on.
@@ -115,7 +116,7 @@ func TestOIPSearch(t *testing.T) {
 	media, err := wav.New(nil)
 	require.NoError(t, err)
 	service := audiosearchtest.New(t, &audiosearchtest.Options{Service: audiosearch.Options{
-		Scorers: []audiosearch.Scorer{remote}, Media: media, Files: folder,
+		Scorers: []sound.Scorer{remote}, Media: media, Files: folder,
 	}})
 	_, err = service.CreateDataset(t.Context(), "acme", "", "d")
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -51,13 +52,13 @@ func (s searchAPIStore) CreateRun(ctx context.Context, r audiosearch.Run, most i
 }
 
 // searchAPIModel scores nothing: the scores stand in the store.
-type searchAPIModel struct{ classes []audiosearch.Class }
+type searchAPIModel struct{ classes []sound.Class }
 
-func (m searchAPIModel) Model(context.Context) (audiosearch.Model, error) {
-	return audiosearch.Model{ID: "stored", Family: "stored", SampleRate: 16000, Window: 10 * time.Second, Hop: 2 * time.Second, Classes: m.classes}, nil
+func (m searchAPIModel) Model(context.Context) (sound.Model, error) {
+	return sound.Model{ID: "stored", Family: "stored", SampleRate: 16000, Window: 10 * time.Second, Hop: 2 * time.Second, Classes: m.classes}, nil
 }
 
-func (searchAPIModel) Score(context.Context, [][]float32) ([]audiosearch.Scores, error) {
+func (searchAPIModel) Score(context.Context, [][]float32) ([]sound.Scores, error) {
 	return nil, errors.New("nothing is scored")
 }
 
@@ -75,11 +76,11 @@ func (halfFit) Moderate(_ context.Context, _ string, results []audiosearch.Resul
 func newSearchAPI(t *testing.T) *searchAPI {
 	t.Helper()
 	r := &searchAPI{openapiRig: &openapiRig{t: t, key: "full", answered: make(map[string]map[string]bool)}}
-	const silence audiosearch.Class = "Silence"
+	const silence sound.Class = "Silence"
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	r.store = searchAPIStore{db.AudioSearch().Store.(*memory.AudioSearch), r.fault}
-	r.service, err = audiosearch.New(audiosearch.Backend{Store: r.store, Queue: db.Queue(&mortise.LeaseOptions{Logger: silent})}, &audiosearch.Options{Scorers: []audiosearch.Scorer{searchAPIModel{[]audiosearch.Class{silence}}}, Moderator: halfFit{}, Logger: silent})
+	r.service, err = audiosearch.New(audiosearch.Backend{Store: r.store, Queue: db.Queue(&mortise.LeaseOptions{Logger: silent})}, &audiosearch.Options{Scorers: []sound.Scorer{searchAPIModel{[]sound.Class{silence}}}, Moderator: halfFit{}, Logger: silent})
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.service, nil)
 	require.NoError(t, err)
@@ -89,7 +90,7 @@ func newSearchAPI(t *testing.T) *searchAPI {
 	require.NoError(t, err)
 	require.NoError(t, r.service.PutVideos(t.Context(), "acme", "", "calls", audiosearch.Video{ID: "a", Path: "a.mp4", Metadata: metadata}))
 	require.NoError(t, r.store.PutScoring(t.Context(), "acme", "calls", "a", "a.mp4", audiosearch.Scoring{
-		Model: "stored", Duration: 12 * time.Second, Window: 10 * time.Second, Hop: 2 * time.Second, Windows: 2, Classes: []audiosearch.Class{silence},
+		Model: "stored", Duration: 12 * time.Second, Window: 10 * time.Second, Hop: 2 * time.Second, Windows: 2, Classes: []sound.Class{silence},
 	}, [][]uint16{{65535, 1}}))
 	h, err := httpadapter.NewAudioSearch(r.service, httpadapter.Bearer(callerByRole), &httpadapter.AudioSearchOptions{Options: r.options(), Cancel: true})
 	require.NoError(t, err)

@@ -78,6 +78,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -108,8 +109,8 @@ var (
 	sounds      *audiosearch.Service
 
 	// Of docs/models.md.
-	wavs, others audiosearch.Media
-	videos       audiosearch.Files
+	wavs, others sound.Media
+	videos       sound.Files
 )
 
 func main() {}

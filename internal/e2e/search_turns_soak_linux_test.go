@@ -18,6 +18,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
@@ -25,11 +26,11 @@ import (
 // oneClass is a scorer that has nothing to do: all scores are there.
 type oneClass struct{}
 
-func (oneClass) Model(context.Context) (audiosearch.Model, error) {
-	return audiosearch.Model{ID: "m", Family: "m", SampleRate: 16000, Window: time.Second, Hop: time.Second, Classes: []audiosearch.Class{"0"}}, nil
+func (oneClass) Model(context.Context) (sound.Model, error) {
+	return sound.Model{ID: "m", Family: "m", SampleRate: 16000, Window: time.Second, Hop: time.Second, Classes: []sound.Class{"0"}}, nil
 }
 
-func (oneClass) Score(context.Context, [][]float32) ([]audiosearch.Scores, error) {
+func (oneClass) Score(context.Context, [][]float32) ([]sound.Scores, error) {
 	return nil, errors.New("nothing is to be scored")
 }
 
@@ -56,7 +57,7 @@ func soakVideos(t *testing.T, s searchBackend, org string, videos, text int) {
 	}
 	scoring := audiosearch.Scoring{
 		Model: "m", At: time.Now().UTC(), Duration: time.Second, Window: time.Second, Hop: time.Second, Windows: 1,
-		Classes: []audiosearch.Class{"0"},
+		Classes: []sound.Class{"0"},
 	}
 	for i, v := range all {
 		require.NoError(t, s.PutScoring(ctx, org, "d", v.ID, "p", scoring, [][]uint16{{uint16(i)}}))
@@ -112,7 +113,7 @@ func soakSearches(t *testing.T, store searchBackend) {
 	const text = 55_000 // and the endings make 60 KB
 	soakVideos(t, store, "heavy", 400, text)
 	soakVideos(t, store, "light", 400, 100)
-	s, err := audiosearch.New(audiosearch.Backend{Store: store.Store, Queue: store.queue}, &audiosearch.Options{Scorers: []audiosearch.Scorer{oneClass{}}})
+	s, err := audiosearch.New(audiosearch.Backend{Store: store.Store, Queue: store.queue}, &audiosearch.Options{Scorers: []sound.Scorer{oneClass{}}})
 	require.NoError(t, err)
 	search := func(org string, filters ...metadata.Filter) {
 		_, err := s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: "0", Limit: 40, Filters: filters})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -59,7 +60,7 @@ func newSoundBench(b *testing.B, windows, each int) *soundBench {
 		}})
 	}
 	require.NoError(b, d.tables.PutVideos(b.Context(), "acme", "bench", d.videos))
-	scoring := audiosearch.Scoring{Model: "m", Windows: each, Classes: []audiosearch.Class{"0"}}
+	scoring := audiosearch.Scoring{Model: "m", Windows: each, Classes: []sound.Class{"0"}}
 	for i, v := range d.videos {
 		columns := [][]uint16{d.plain[i*each : (i+1)*each]}
 		require.NoError(b, d.tables.PutScoring(b.Context(), "acme", "bench", v.ID, v.Path, scoring, columns))

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // audioModels is which models the searches of a dataset read.
 type audioModels struct {
 	current  map[string]string      // by family
 	replaced map[string]audioFormer // by ID
-	classes  map[string][]audiosearch.Class
+	classes  map[string][]sound.Class
 }
 
 // audioFormer is a model that another one took the place of.
@@ -25,9 +26,9 @@ type audioFormer struct {
 }
 
 // note takes down the classes of a model's latest scoring.
-func (m *audioModels) note(id string, classes []audiosearch.Class) {
+func (m *audioModels) note(id string, classes []sound.Class) {
 	if m.classes == nil {
-		m.classes = make(map[string][]audiosearch.Class)
+		m.classes = make(map[string][]sound.Class)
 	}
 	m.classes[id] = classes
 }
@@ -35,11 +36,11 @@ func (m *audioModels) note(id string, classes []audiosearch.Class) {
 // vocabularies are the lists of classes that scorings have, each once.
 type vocabularies struct {
 	mu    sync.Mutex
-	lists [][]audiosearch.Class
+	lists [][]sound.Class
 }
 
 // shared returns the one list that has the same classes.
-func (v *vocabularies) shared(classes []audiosearch.Class) []audiosearch.Class {
+func (v *vocabularies) shared(classes []sound.Class) []sound.Class {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, list := range v.lists {

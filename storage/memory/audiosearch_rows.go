@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/columnar"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // audioRows is what is searched of a dataset. Each video has a row.
@@ -72,7 +73,7 @@ func (r *audioRows) removeScores(v *audioVideo) {
 }
 
 // setScores replaces the scores of a video by a model; nil removes them.
-func (r *audioRows) setScores(v *audioVideo, model string, classes []audiosearch.Class, columns [][]uint16) {
+func (r *audioRows) setScores(v *audioVideo, model string, classes []sound.Class, columns [][]uint16) {
 	scores, ok := r.scores[model]
 	if !ok {
 		scores = &columnar.Scores{}

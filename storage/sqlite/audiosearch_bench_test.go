@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // soundBench is a dataset that has scores of one class, packed. The metadata of each
@@ -71,7 +72,7 @@ func newSoundBench(b *testing.B, videos, windows int, evenly bool) *soundBench {
 						column[w] = math.MaxUint16
 					}
 				}
-				args, err := newScoringArgs(&audiosearch.Scoring{Model: "m", Classes: []audiosearch.Class{"74"}, Windows: windows}, [][]uint16{column})
+				args, err := newScoringArgs(&audiosearch.Scoring{Model: "m", Classes: []sound.Class{"74"}, Windows: windows}, [][]uint16{column})
 				if err != nil {
 					return err
 				}
@@ -293,7 +294,7 @@ func (s *soundBench) changed(b *testing.B) {
 			return tables.PutVideos(b.Context(), "acme", "d", []audiosearch.Video{v})
 		}},
 		{name: "scores-µs", do: func(i int) error {
-			scoring := audiosearch.Scoring{Model: "m", Classes: []audiosearch.Class{"74"}, Windows: s.windows}
+			scoring := audiosearch.Scoring{Model: "m", Classes: []sound.Class{"74"}, Windows: s.windows}
 			return tables.PutScoring(b.Context(), "acme", "d", benchVideo(i), benchVideo(i)+".wav", scoring, [][]uint16{column})
 		}},
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/columnar"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 const (
@@ -122,7 +122,7 @@ func (v *view) model(c *conn, seq int64) (*scored, error) {
 }
 
 // number returns the place of a class on the shelf.
-func (m *scored) number(class audiosearch.Class) (n int, found bool) {
+func (m *scored) number(class sound.Class) (n int, found bool) {
 	n, found = m.all.numbers[class]
 	return n % blockRoom, found && n/blockRoom == m.shelf
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // TestChangesAreCut: the list of a dataset's changes does not grow without end. Who
@@ -85,7 +86,7 @@ func TestDeletedDatasetGoes(t *testing.T) {
 				return err
 			}
 			for i := range videos {
-				s := audiosearch.Scoring{Model: fmt.Sprint("m", windows), Windows: windows, Classes: []audiosearch.Class{"3"}}
+				s := audiosearch.Scoring{Model: fmt.Sprint("m", windows), Windows: windows, Classes: []sound.Class{"3"}}
 				args, err := newScoringArgs(&s, [][]uint16{make([]uint16, windows)})
 				if err != nil {
 					return err

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // oldIndexes are classes as files had them before classes had names: AudioSet indexes.
@@ -61,7 +62,7 @@ func TestMigrateScores(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	tables := &AudioSearch{db: db}
-	search := func(class audiosearch.Class) (found []uint16) {
+	search := func(class sound.Class) (found []uint16) {
 		t.Helper()
 		hits, err := tables.Search(t.Context(), "acme", "d", audiosearch.ScoreQuery{Model: "m", Class: class, Limit: 10})
 		require.NoError(t, err)
@@ -74,7 +75,7 @@ func TestMigrateScores(t *testing.T) {
 	require.Equal(t, []uint16{24, 23, 22, 21, 20}, search("Dog"))
 	require.Empty(t, search("74"))
 
-	classes := []audiosearch.Class{"Speech", "Dog"}
+	classes := []sound.Class{"Speech", "Dog"}
 	scorings, err := tables.Scorings(t.Context(), "acme", "d", "m", []string{"v3", "v4", "v9"})
 	require.NoError(t, err)
 	require.Equal(t, map[string]audiosearch.Scoring{

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // modelTest is a dataset with a current model that has scored some videos, and another
@@ -32,7 +33,7 @@ func newModelTest(t *testing.T, videos int) *modelTest {
 
 func (m *modelTest) score(model string, video int) {
 	m.Helper()
-	s := audiosearch.Scoring{Model: model, Windows: 1, Classes: []audiosearch.Class{"x"}}
+	s := audiosearch.Scoring{Model: model, Windows: 1, Classes: []sound.Class{"x"}}
 	require.NoError(m, m.PutScoring(context.Background(), "acme", "d", heardVideo(video), "p", s, [][]uint16{{1}}))
 }
 
@@ -130,7 +131,7 @@ func TestSetModelOfWhatChanges(t *testing.T) {
 	var next atomic.Int64
 	change := func() {
 		if i := int(next.Add(1)); i < heardVideos {
-			s := audiosearch.Scoring{Model: "old", Windows: 1, Classes: []audiosearch.Class{"x"}}
+			s := audiosearch.Scoring{Model: "old", Windows: 1, Classes: []sound.Class{"x"}}
 			_ = m.PutScoring(context.Background(), "acme", "d", heardVideo(i), "p", s, [][]uint16{{1}})
 		}
 	}
@@ -169,7 +170,7 @@ func TestReplacedModels(t *testing.T) {
 	models, err := m.Models(t.Context(), "acme", "d")
 	require.NoError(t, err)
 	require.Equal(t, []audiosearch.DatasetModel{
-		{ID: "new", Family: "f", Current: true, Classes: []audiosearch.Class{"x"}},
+		{ID: "new", Family: "f", Current: true, Classes: []sound.Class{"x"}},
 		{ID: "old", Family: "f", ReplacedAt: someTime},
 	}, models)
 	hits, err := m.Search(t.Context(), "acme", "d", audiosearch.ScoreQuery{Model: "old", Class: "x", Limit: 9})
@@ -195,7 +196,7 @@ func TestReplacedModels(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []audiosearch.DatasetModel{
 		{ID: "new", Family: "f", ReplacedAt: someTime},
-		{ID: "old", Family: "f", Current: true, Classes: []audiosearch.Class{"x"}},
+		{ID: "old", Family: "f", Current: true, Classes: []sound.Class{"x"}},
 	}, models)
 }
 

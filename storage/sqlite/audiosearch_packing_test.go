@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // heldVideo is a video as a test knows it.
@@ -93,7 +94,7 @@ func (m *soundModel) deleteVideo() {
 func (m *soundModel) putScoring() {
 	id, model := m.id(), pick(m, "one", "one", "two")
 	s := audiosearch.Scoring{Model: model, Window: 10, Hop: 2}
-	s.Classes = pick(m, []audiosearch.Class{"1", "7"}, []audiosearch.Class{"7"}, []audiosearch.Class{"1", "7", "300"}, shelved)
+	s.Classes = pick(m, []sound.Class{"1", "7"}, []sound.Class{"7"}, []sound.Class{"1", "7", "300"}, shelved)
 	s.Windows = pick(m, 0, 1, 1, 2, 30, 700, segmentWindows, segmentWindows+1, 3000, 6000)
 	if len(s.Classes) > blockRoom {
 		s.Windows %= 500
@@ -129,7 +130,7 @@ func (m *soundModel) putMany() {
 		if v := m.videos[id]; v == nil || v.Path != "a.wav" {
 			continue
 		}
-		s := audiosearch.Scoring{Model: "many", Classes: []audiosearch.Class{"2"}, Windows: 1}
+		s := audiosearch.Scoring{Model: "many", Classes: []sound.Class{"2"}, Windows: 1}
 		columns := [][]uint16{{uint16(m.rand.IntN(5))}}
 		require.NoError(m, m.tables().PutScoring(m.Context(), "acme", "d", id, "a.wav", s, columns))
 		m.videos[id].scorings["many"] = heldScoring{s, columns}
@@ -208,7 +209,7 @@ func (m *soundModel) filters() ([]metadata.Filter, []*heldVideo) {
 
 func (m *soundModel) search() {
 	filters, pass := m.filters()
-	q := audiosearch.ScoreQuery{Model: pick(m, "one", "two", "many"), Class: pick(m, audiosearch.Class("1"), "7", "7", "2", "300", "1050"), Filters: filters,
+	q := audiosearch.ScoreQuery{Model: pick(m, "one", "two", "many"), Class: pick(m, sound.Class("1"), "7", "7", "2", "300", "1050"), Filters: filters,
 		MinScore: pick(m, uint16(0), 0, 2, 900, 60000), Offset: pick(m, 0, 0, 1, 37, 9000), Limit: pick(m, 1, 5, 40, 1000)}
 	if q.Model == "many" {
 		q.Class = "2"

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 const (
@@ -38,10 +39,10 @@ const (
 // could change.
 type modelArgs struct {
 	key     []any // name, window, hop, digest of the classes
-	classes []audiosearch.Class
+	classes []sound.Class
 }
 
-func newModelArgs(name string, window, hop int64, classes []audiosearch.Class) modelArgs {
+func newModelArgs(name string, window, hop int64, classes []sound.Class) modelArgs {
 	return modelArgs{[]any{name, window, hop, digestOf(classes)}, slices.Clone(classes)}
 }
 
@@ -89,7 +90,7 @@ func newScoringArgs(s *audiosearch.Scoring, columns [][]uint16) (scoringArgs, er
 }
 
 // windowsOf returns how many scores the columns of some classes have.
-func windowsOf(classes []audiosearch.Class, columns [][]uint16) (windows int, err error) {
+func windowsOf(classes []sound.Class, columns [][]uint16) (windows int, err error) {
 	if len(columns) != len(classes) {
 		return 0, fmt.Errorf("sqlite: %d columns of scores for %d classes", len(columns), len(classes))
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // TestSearchOfSelections: whether few videos are selected or many, in some blocks or all,
@@ -51,7 +52,7 @@ func TestSearchOfSelections(t *testing.T) {
 			}
 			for _, i := range random.Perm(len(videos)) {
 				scores[first+i] = uint16(random.IntN(500))
-				s := audiosearch.Scoring{Model: "m", Windows: 1, Classes: []audiosearch.Class{"3"}}
+				s := audiosearch.Scoring{Model: "m", Windows: 1, Classes: []sound.Class{"3"}}
 				args, err := newScoringArgs(&s, [][]uint16{{scores[first+i]}})
 				if err != nil {
 					return err
@@ -107,7 +108,7 @@ func TestSearchOfPieces(t *testing.T) {
 	tables := &AudioSearch{db: db}
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	const videos = 70
-	classes := []audiosearch.Class{"3", "9"}
+	classes := []sound.Class{"3", "9"}
 	video := func(i int) string { return fmt.Sprintf("v%02d", i) }
 	meta := func(i int) metadata.Map {
 		return metadata.Map{"number": metadata.Int(int64(i)), "mod": metadata.Int(int64(i % 10))}
@@ -210,7 +211,7 @@ func TestSearchOfNothing(t *testing.T) {
 	}
 	require.NoError(t, tables.PutVideos(t.Context(), "acme", "d", videos))
 	for i := range videos {
-		s := audiosearch.Scoring{Model: "m", Classes: []audiosearch.Class{"3"}}
+		s := audiosearch.Scoring{Model: "m", Classes: []sound.Class{"3"}}
 		require.NoError(t, tables.PutScoring(t.Context(), "acme", "d", videos[i].ID, "p", s, [][]uint16{nil}))
 	}
 	for more := true; more; {

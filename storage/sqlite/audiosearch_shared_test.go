@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 const (
@@ -50,7 +51,7 @@ func hear(ctx context.Context, db *DB, video int, score uint16) error {
 	for i := range column {
 		column[i] = score
 	}
-	s := audiosearch.Scoring{Model: "m", Windows: heardWindows, Classes: []audiosearch.Class{"3", "5"}}
+	s := audiosearch.Scoring{Model: "m", Windows: heardWindows, Classes: []sound.Class{"3", "5"}}
 	return db.AudioSearch().Store.PutScoring(ctx, "acme", "d", heardVideo(video), "p", s, [][]uint16{column, column})
 }
 
@@ -61,7 +62,7 @@ func hearInParts(ctx context.Context, db *DB, video int, score uint16) error {
 		column[i] = score
 	}
 	p := audiosearch.Part{Video: heardVideo(video), Path: "p", Model: "m", Digest: [32]byte{byte(score), byte(score >> 8)},
-		Classes: []audiosearch.Class{"3", "5"}}
+		Classes: []sound.Class{"3", "5"}}
 	for _, windows := range []int{100, 50} {
 		stored, err := db.AudioSearch().Store.PutPart(ctx, "acme", "d", p, [][]uint16{column[:windows], column[:windows]})
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // TestManyClasses: a model of 7000 classes is stored, found, packed, replaced and removed
@@ -115,7 +116,7 @@ func TestManyClasses(t *testing.T) {
 func TestVocabularies(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, other := openHeard(t, path, nil), openHeard(t, path, nil)
-	put := func(model string, classes ...audiosearch.Class) {
+	put := func(model string, classes ...sound.Class) {
 		t.Helper()
 		columns := make([][]uint16, len(classes))
 		for i := range columns {
@@ -124,7 +125,7 @@ func TestVocabularies(t *testing.T) {
 		s := audiosearch.Scoring{Model: model, Windows: 1, Classes: classes}
 		require.NoError(t, db.AudioSearch().Store.PutScoring(t.Context(), "acme", "d", "v0", "p", s, columns))
 	}
-	classesOf := func(db *DB, model string) []audiosearch.Class {
+	classesOf := func(db *DB, model string) []sound.Class {
 		t.Helper()
 		found, err := db.AudioSearch().Store.Scorings(t.Context(), "acme", "d", model, []string{"v0"})
 		require.NoError(t, err)
@@ -134,7 +135,7 @@ func TestVocabularies(t *testing.T) {
 	put("a", "x", "y")
 	put("b", "x", "y")
 	put("b", "y", "x")
-	require.Equal(t, []audiosearch.Class{"y", "x"}, classesOf(other, "b"))
+	require.Equal(t, []sound.Class{"y", "x"}, classesOf(other, "b"))
 	both := names()
 	require.Len(t, both, 2)
 	models, err := db.AudioSearch().Store.Models(t.Context(), "acme", "d")
@@ -143,7 +144,7 @@ func TestVocabularies(t *testing.T) {
 	put("b", "x", "y") // its latest scoring has the classes of its first one again
 	models, err = other.AudioSearch().Store.Models(t.Context(), "acme", "d")
 	require.NoError(t, err)
-	require.Equal(t, []audiosearch.Class{"x", "y"}, models[1].Classes)
+	require.Equal(t, []sound.Class{"x", "y"}, models[1].Classes)
 
 	for _, c := range []audiosearch.ModelChange{{Family: "f", To: "b"}, {Family: "f", From: "b", To: "a", At: someTime}} {
 		require.NoError(t, db.AudioSearch().Store.SetModel(t.Context(), "acme", "d", c))
@@ -156,7 +157,7 @@ func TestVocabularies(t *testing.T) {
 	put("c", "z")
 	require.Len(t, names(), 2)
 	require.Greater(t, names()[1], both[1], "a number is not given again")
-	require.Equal(t, []audiosearch.Class{"z"}, classesOf(other, "c"))
+	require.Equal(t, []sound.Class{"z"}, classesOf(other, "c"))
 	require.Empty(t, classesOf(other, "b"))
 	checkAudioTables(t, db)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // Steps of TestAudioSearchPacking: parts, and which models searches read.
@@ -18,10 +19,10 @@ import (
 var shelved = manyClasses(blockRoom + 76)
 
 // manyClasses returns so many classes: "0", "1", ...
-func manyClasses(n int) []audiosearch.Class {
-	classes := make([]audiosearch.Class, n)
+func manyClasses(n int) []sound.Class {
+	classes := make([]sound.Class, n)
 	for i := range classes {
-		classes[i] = audiosearch.Class(strconv.Itoa(i))
+		classes[i] = sound.Class(strconv.Itoa(i))
 	}
 	return classes
 }
@@ -68,7 +69,7 @@ func (m *soundModel) putParts(id string, s *audiosearch.Scoring, columns [][]uin
 
 // leaveParts stores parts that no scoring follows.
 func (m *soundModel) leaveParts() {
-	s := audiosearch.Scoring{Model: pick(m, "one", "two"), Windows: 1 + m.rand.IntN(1500), Classes: []audiosearch.Class{"1"}}
+	s := audiosearch.Scoring{Model: pick(m, "one", "two"), Windows: 1 + m.rand.IntN(1500), Classes: []sound.Class{"1"}}
 	m.putParts(m.id(), &s, [][]uint16{make([]uint16, s.Windows)})
 }
 
@@ -139,7 +140,7 @@ func (m *soundModel) models() {
 	require.NoError(m, err)
 	require.Len(m, got, len(want))
 	for i := range got {
-		var some [][]audiosearch.Class
+		var some [][]sound.Class
 		for _, v := range m.videos {
 			if s, ok := v.scorings[got[i].ID]; ok && s.Scored() {
 				some = append(some, s.Classes)

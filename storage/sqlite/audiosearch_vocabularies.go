@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 const (
@@ -26,8 +26,8 @@ const (
 
 // vocabulary is a list of classes, as it is stored. Nothing in it changes.
 type vocabulary struct {
-	classes []audiosearch.Class
-	numbers map[audiosearch.Class]int // their places in the list
+	classes []sound.Class
+	numbers map[sound.Class]int // their places in the list
 }
 
 // vocabularies are those that this process knows, by seq.
@@ -39,7 +39,7 @@ type vocabularies struct {
 
 // knownClasses bounds what a process remembers: the vocabularies of twenty models of the most
 // classes that there may be.
-const knownClasses = 20 * audiosearch.MaxClasses
+const knownClasses = 20 * sound.MaxClasses
 
 // get returns a vocabulary, and reads it if it is not known.
 func (vs *vocabularies) get(c *conn, seq int64) (*vocabulary, error) {
@@ -49,7 +49,7 @@ func (vs *vocabularies) get(c *conn, seq int64) (*vocabulary, error) {
 	if known != nil {
 		return known, nil
 	}
-	var names []audiosearch.Class
+	var names []sound.Class
 	err := c.query(unbounded, vocabularyNames, []any{seq}, func(r *row) error {
 		return json.Unmarshal([]byte(r.text(0)), &names)
 	})
@@ -59,7 +59,7 @@ func (vs *vocabularies) get(c *conn, seq int64) (*vocabulary, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &vocabulary{classes: names, numbers: make(map[audiosearch.Class]int, len(names))}
+	v := &vocabulary{classes: names, numbers: make(map[sound.Class]int, len(names))}
 	for i, name := range names {
 		v.numbers[name] = i
 	}
@@ -76,7 +76,7 @@ func (vs *vocabularies) get(c *conn, seq int64) (*vocabulary, error) {
 }
 
 // digestOf is what a vocabulary is found by.
-func digestOf(classes []audiosearch.Class) []byte {
+func digestOf(classes []sound.Class) []byte {
 	size := len(classes)
 	for _, c := range classes {
 		size += len(c)
@@ -90,7 +90,7 @@ func digestOf(classes []audiosearch.Class) []byte {
 }
 
 // namesText is a vocabulary as it is stored.
-func namesText(classes []audiosearch.Class) (string, error) {
+func namesText(classes []sound.Class) (string, error) {
 	if len(classes) == 0 {
 		return "[]", nil
 	}
@@ -117,12 +117,12 @@ func nameClasses(ctx context.Context, conn *conn) error {
 	}
 	all := audioset.Classes()
 	for _, list := range lists {
-		var classes []audiosearch.Class
+		var classes []sound.Class
 		for b, _ := list[1].([]byte); len(b) >= 2; b = b[2:] {
 			if i := int(binary.LittleEndian.Uint16(b)); i < len(all) {
 				classes = append(classes, all[i])
 			} else { // which no released program has stored
-				classes = append(classes, audiosearch.Class(strconv.Itoa(i)))
+				classes = append(classes, sound.Class(strconv.Itoa(i)))
 			}
 		}
 		names, err := namesText(classes)

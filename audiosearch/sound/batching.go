@@ -1,4 +1,4 @@
-package audiosearch
+package sound
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/mark"
 )
 
 // The bounds of [Batching].
@@ -184,13 +186,13 @@ const (
 )
 
 func answerOf(err error) answer {
-	var later *retryAfterError
+	_, later := mark.Wait(err)
 	switch {
 	case err == nil:
 		return answer{kind: answerScores}
 	case errors.Is(err, ErrPermanent):
 		return answer{answerOwn, err}
-	case errors.As(err, &later):
+	case later:
 		return answer{answerLater, err}
 	}
 	return answer{answerAway, err}

@@ -1,4 +1,4 @@
-package audiosearch_test
+package sound_test
 
 import (
 	"context"
@@ -15,22 +15,22 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // unknown is a Scorer whose model cannot be asked.
 type unknown struct{ noted }
 
-func (*unknown) Model(context.Context) (audiosearch.Model, error) {
-	return audiosearch.Model{}, errBroken
+func (*unknown) Model(context.Context) (sound.Model, error) {
+	return sound.Model{}, errBroken
 }
 
 // TestBatchingModelFails: without the model nobody knows how many clips a batch has.
 func TestBatchingModelFails(t *testing.T) {
 	inner := new(unknown)
-	_, err := audiosearch.Batching(inner, 0, 0).Score(t.Context(), [][]float32{{1}})
+	_, err := sound.Batching(inner, 0, 0).Score(t.Context(), [][]float32{{1}})
 	require.ErrorIs(t, err, errBroken)
-	rows, err := audiosearch.Batching(inner, 1, 0).Score(t.Context(), [][]float32{{1}})
+	rows, err := sound.Batching(inner, 1, 0).Score(t.Context(), [][]float32{{1}})
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
 }
@@ -52,14 +52,14 @@ func badIn(stumble func() error) func(context.Context, [][]float32) error {
 
 // TestBatchingBadClip: it fails its own call only, as if that were alone.
 func TestBatchingBadClip(t *testing.T) {
-	final := audiosearch.Permanent(errBroken)
+	final := sound.Permanent(errBroken)
 	for name, test := range map[string]struct {
 		stumble func() error
 		is      error // that its call gets; nil: a panic
 	}{
 		"an error":        {func() error { return errBroken }, errBroken},
-		"permanent":       {func() error { return final }, audiosearch.ErrPermanent},
-		"rows missing":    {func() error { return errFewRows }, audiosearch.ErrPermanent},
+		"permanent":       {func() error { return final }, sound.ErrPermanent},
+		"rows missing":    {func() error { return errFewRows }, sound.ErrPermanent},
 		"a panic":         {func() error { panic(errBroken) }, nil},
 		"a broken error":  {func() error { return (*brokenError)(nil) }, nil},
 		"no more at work": {func() error { runtime.Goexit(); return nil }, nil},
@@ -68,7 +68,7 @@ func TestBatchingBadClip(t *testing.T) {
 			t.Run(fmt.Sprint(name, " of call ", at), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					inner := &noted{hook: badIn(test.stumble)}
-					s := audiosearch.Batching(inner, 100, 0)
+					s := sound.Batching(inner, 100, 0)
 					var calls []*scoring
 					for i := range 4 {
 						values := []float32{float32(10 * i), float32(10*i + 1), float32(10*i + 2)}
@@ -110,7 +110,7 @@ func (e *brokenError) Unwrap() error { return e.err }
 // TestBatchingAway: a scorer that is away is not asked by each who waits.
 func TestBatchingAway(t *testing.T) {
 	said := errors.New("said")
-	later, final := audiosearch.RetryAfter(said, time.Hour), audiosearch.Permanent(said)
+	later, final := sound.RetryAfter(said, time.Hour), sound.Permanent(said)
 	for name, test := range map[string]struct {
 		answers []error // the last one for all that follow; nil: scores
 		asked   int
@@ -134,7 +134,7 @@ func TestBatchingAway(t *testing.T) {
 					asked++
 					return test.answers[min(asked, len(test.answers))-1]
 				}
-				s := audiosearch.Batching(inner, 5, 0)
+				s := sound.Batching(inner, 5, 0)
 				var calls []*scoring
 				for i := range test.got {
 					calls = append(calls, score(t.Context(), s, float32(i)))
@@ -166,7 +166,7 @@ func TestBatchingLeavesWhileProbed(t *testing.T) {
 			}
 			return nil
 		}
-		s := audiosearch.Batching(inner, 4, 0)
+		s := sound.Batching(inner, 4, 0)
 		one, leaveOne := context.WithCancel(t.Context())
 		two, leaveTwo := context.WithCancel(t.Context())
 		first, second := score(one, s, 1), score(two, s, 2)
@@ -186,7 +186,7 @@ func TestBatchingLeavesWhileProbed(t *testing.T) {
 // TestBatchingAtOnce: many calls of all sorts, some of which leave; each has its own scores.
 func TestBatchingAtOnce(t *testing.T) {
 	inner := &noted{hook: badIn(func() error { return errBroken })}
-	s := audiosearch.Batching(inner, 7, time.Millisecond)
+	s := sound.Batching(inner, 7, time.Millisecond)
 	const callers = 16
 	errs := make([]error, callers)
 	one := func(i int) {

@@ -1,4 +1,4 @@
-package audiosearch
+package sound
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package audiosearch_test
+package sound_test
 
 import (
 	"context"
@@ -14,16 +14,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
 // peaks is a Scorer that keeps the whole contract: how loud a clip is at most, and how short.
-type peaks struct{ volume }
+type peaks struct{ twoClasses }
 
-func (*peaks) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
-	rows := make([]audiosearch.Scores, len(clips))
+func (*peaks) Score(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
+	rows := make([]sound.Scores, len(clips))
 	for i, clip := range clips {
 		var most float32
 		for _, x := range clip {
@@ -31,7 +31,7 @@ func (*peaks) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Score
 				most = min(x, 1)
 			}
 		}
-		rows[i] = audiosearch.Scores{most, 1 / float32(len(clip))}
+		rows[i] = sound.Scores{most, 1 / float32(len(clip))}
 	}
 	return rows, ctx.Err()
 }
@@ -40,15 +40,15 @@ func (*peaks) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Score
 func TestBatchingIsAScorer(t *testing.T) {
 	for _, most := range []int{0, 1, 2, 5, 100} {
 		t.Run(fmt.Sprint(most), func(t *testing.T) {
-			scorer := audiosearch.Batching(new(peaks), most, time.Millisecond)
-			audiosearchtest.RunScorer(t, func(*testing.T) audiosearch.Scorer { return scorer })
+			scorer := sound.Batching(new(peaks), most, time.Millisecond)
+			audiosearchtest.RunScorer(t, func(*testing.T) sound.Scorer { return scorer })
 		})
 	}
 }
 
 // noted is a Scorer that notes what it is given. The score of a clip is its first sample.
 type noted struct {
-	volume
+	twoClasses
 	batch int
 	hook  func(ctx context.Context, clips [][]float32) error // called before each answer; nil: nothing
 
@@ -58,13 +58,13 @@ type noted struct {
 	since time.Time
 }
 
-func (n *noted) Model(ctx context.Context) (audiosearch.Model, error) {
-	m, err := n.volume.Model(ctx)
+func (n *noted) Model(ctx context.Context) (sound.Model, error) {
+	m, err := n.twoClasses.Model(ctx)
 	m.Batch = n.batch
 	return m, err
 }
 
-func (n *noted) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+func (n *noted) Score(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 	var firsts []float32
 	for _, clip := range clips {
 		firsts = append(firsts, clip[0])
@@ -72,9 +72,9 @@ func (n *noted) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Sco
 	n.mu.Lock()
 	n.given, n.at = append(n.given, firsts), append(n.at, time.Since(n.since))
 	n.mu.Unlock()
-	var rows []audiosearch.Scores
+	var rows []sound.Scores
 	for _, clip := range clips {
-		rows = append(rows, audiosearch.Scores{clip[0], 1})
+		rows = append(rows, sound.Scores{clip[0], 1})
 	}
 	if n.hook == nil {
 		return rows, nil
@@ -92,7 +92,7 @@ var errFewRows = errors.New("few rows")
 // scoring is a call of Score on a goroutine of its own.
 type scoring struct {
 	clips    [][]float32
-	rows     []audiosearch.Scores
+	rows     []sound.Scores
 	err      error
 	panicked any
 	done     chan struct{}
@@ -109,7 +109,7 @@ func (c *scoring) ended() bool {
 }
 
 // score begins a call with one clip for each value, and waits until it goes no further.
-func score(ctx context.Context, s audiosearch.Scorer, values ...float32) *scoring {
+func score(ctx context.Context, s sound.Scorer, values ...float32) *scoring {
 	c := &scoring{done: make(chan struct{})}
 	for _, v := range values {
 		c.clips = append(c.clips, []float32{v, 0})
@@ -128,9 +128,9 @@ func (c *scoring) scored(t *testing.T, what ...any) {
 	t.Helper()
 	require.True(t, c.ended(), what...)
 	require.NoError(t, c.err, what...)
-	var want []audiosearch.Scores
+	var want []sound.Scores
 	for _, clip := range c.clips {
-		want = append(want, audiosearch.Scores{clip[0], 1})
+		want = append(want, sound.Scores{clip[0], 1})
 	}
 	require.Equal(t, want, c.rows, what...)
 }
@@ -174,7 +174,7 @@ func TestBatchingGathers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inner := &noted{batch: test.model, since: time.Now()}
-				s := audiosearch.Batching(inner, test.max, test.wait)
+				s := sound.Batching(inner, test.max, test.wait)
 				var calls []*scoring
 				value := float32(0)
 				for _, n := range test.calls {
@@ -206,7 +206,7 @@ func TestBatchingGathers(t *testing.T) {
 // TestBatchingBig: a batch ends before it holds too many samples.
 func TestBatchingBig(t *testing.T) {
 	inner := new(noted)
-	s := audiosearch.Batching(inner, 100, time.Millisecond)
+	s := sound.Batching(inner, 100, time.Millisecond)
 	clip := make([]float32, 40<<20)
 	_, err := s.Score(t.Context(), [][]float32{clip, clip[:24<<20], clip[:1]})
 	require.NoError(t, err)
@@ -215,8 +215,8 @@ func TestBatchingBig(t *testing.T) {
 
 // TestBatchingOfNothing: neither no scorer nor no clips are a reason to panic or to wait.
 func TestBatchingOfNothing(t *testing.T) {
-	assert.Nil(t, audiosearch.Batching(nil, 1, 0))
-	rows, err := audiosearch.Batching(new(noted), 4, 0).Score(t.Context(), nil)
+	assert.Nil(t, sound.Batching(nil, 1, 0))
+	rows, err := sound.Batching(new(noted), 4, 0).Score(t.Context(), nil)
 	require.NoError(t, err)
 	assert.Empty(t, rows)
 }
@@ -235,7 +235,7 @@ func TestBatchingContexts(t *testing.T) {
 			read = clips[0][0]
 			return nil
 		}
-		s := audiosearch.Batching(inner, 3, 0)
+		s := sound.Batching(inner, 3, 0)
 		ctx := context.WithValue(t.Context(), key{}, 1)
 		hasty, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
@@ -275,7 +275,7 @@ func TestBatchingAbandoned(t *testing.T) {
 			ended = true
 			return ctx.Err()
 		}
-		s := audiosearch.Batching(inner, 2, 0)
+		s := sound.Batching(inner, 2, 0)
 		one, leaveOne := context.WithCancel(t.Context())
 		two, leaveTwo := context.WithCancel(t.Context())
 		first, second := score(one, s, 1), score(two, s, 2)
@@ -312,7 +312,7 @@ func TestBatchingServesAll(t *testing.T) {
 			}
 			return nil
 		}
-		s := audiosearch.Batching(inner, 4, 0)
+		s := sound.Batching(inner, 4, 0)
 		var many []*scoring
 		for range 100 {
 			many = append(many, score(t.Context(), s, 1))
@@ -338,19 +338,19 @@ type device struct {
 	busy sync.Mutex
 }
 
-func (d *device) Score(_ context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+func (d *device) Score(_ context.Context, clips [][]float32) ([]sound.Scores, error) {
 	d.busy.Lock()
 	defer d.busy.Unlock()
 	time.Sleep(time.Millisecond)
-	return make([]audiosearch.Scores, len(clips)), nil
+	return make([]sound.Scores, len(clips)), nil
 }
 
 // BenchmarkBatching has eight callers side by side, with two clips of 10 s each: over a
 // device that gains by large batches, and over signal, which does not.
 func BenchmarkBatching(b *testing.B) {
-	sound, err := signal.New(nil)
+	heard, err := signal.New(nil)
 	require.NoError(b, err)
-	m, err := sound.Model(b.Context())
+	m, err := heard.Model(b.Context())
 	require.NoError(b, err)
 	window := int(m.Window.Seconds()) * m.SampleRate
 	clips := [][]float32{make([]float32, window), make([]float32, window)}
@@ -360,14 +360,14 @@ func BenchmarkBatching(b *testing.B) {
 			clip[i] = random.Float32() - 0.5
 		}
 	}
-	for name, bare := range map[string]audiosearch.Scorer{"device": new(device), "signal": sound} {
+	for name, bare := range map[string]sound.Scorer{"device": new(device), "signal": heard} {
 		for _, run := range []struct {
 			name   string
-			scorer audiosearch.Scorer
+			scorer sound.Scorer
 		}{
 			{"bare", bare},
-			{"full", audiosearch.Batching(bare, 2, 0)},
-			{"joined", audiosearch.Batching(bare, 8, 0)},
+			{"full", sound.Batching(bare, 2, 0)},
+			{"joined", sound.Batching(bare, 8, 0)},
 		} {
 			b.Run(name+"/"+run.name, func(b *testing.B) {
 				b.SetParallelism((8 + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0))

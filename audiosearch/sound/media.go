@@ -1,0 +1,88 @@
+package sound
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/mark"
+)
+
+// Info is what a media file says of itself.
+type Info struct {
+	Duration  time.Duration   // as written in the file; 0: unknown. What counts in the end is what is decoded.
+	HasVideo  bool            // besides sound; a cover picture is no video
+	Keyframes []time.Duration // when the pictures that can be shown without decoding others are shown, ascending from the start of the sound; empty without video
+}
+
+// Media decodes files. It is safe for concurrent use.
+//
+// Files come from anywhere, so a Media bounds time, bytes and duration, reads nothing but
+// the file that it was given, and never panics. Its errors say what to do. Who searches
+// sees their texts, in the message of a run, so they name no machine, no folder and no secret.
+// (What a [Scorer] or a store says is for the log only.) One that says what is wrong with
+// the content of the file is wrapped by [BadMedia]: then the file is not tried again
+// until it changes. One for a kind of file that another Media may be able to read is
+// [ErrFormat]. The error of an ended context, or of a program that is missing, is
+// neither.
+type Media interface {
+	// Probe reads the header of a file, and its keyframes.
+	Probe(ctx context.Context, path string) (Info, error)
+
+	// PCM decodes the sound: mono, the average of all channels, resampled to rate, in
+	// blocks of any length that are valid until the next one. Nothing but the block at
+	// hand is in memory. An error comes with a nil block and is the last element. A
+	// file without sound is an error. If the error is [Incomplete], the sound before it
+	// counts: it is searched, and the error is shown beside the results until the file
+	// changes.
+	//
+	// A service decodes on a goroutine of its own, ahead of the scorer by the samples of one
+	// batch, and by 4 Mi samples at most. It ends ctx when it needs no more.
+	PCM(ctx context.Context, path string, rate int) iter.Seq2[[]float32, error]
+}
+
+// FirstMedia returns a Media that asks the given ones in turn: each file is read by the
+// first one that does not answer [ErrFormat]. Put the pickiest first.
+func FirstMedia(media ...Media) Media { return firstMedia(media) }
+
+type firstMedia []Media
+
+// errUnread is the answer if there is no Media that could say more. It is no [BadMedia]:
+// the next program may bring one.
+var errUnread = mark.As(errors.New("this kind of file is not supported here: convert it, to WAV for example"), ErrFormat)
+
+func (f firstMedia) Probe(ctx context.Context, path string) (Info, error) {
+	refusal := errUnread
+	for _, m := range f {
+		info, err := m.Probe(ctx, path)
+		if !errors.Is(err, ErrFormat) {
+			return info, err
+		}
+		refusal = err
+	}
+	return Info{}, refusal // the last one's, which is the least picky
+}
+
+func (f firstMedia) PCM(ctx context.Context, path string, rate int) iter.Seq2[[]float32, error] {
+	return func(yield func([]float32, error) bool) {
+		refusal := errUnread
+		for _, m := range f {
+			refused, begun := false, false
+			for block, err := range m.PCM(ctx, path, rate) {
+				if errors.Is(err, ErrFormat) && !begun { // after that, another one would begin at the start again
+					refused, refusal = true, err
+					break
+				}
+				begun = true
+				if !yield(block, err) {
+					return
+				}
+			}
+			if !refused {
+				return
+			}
+		}
+		yield(nil, refusal)
+	}
+}
