@@ -3,8 +3,8 @@
 //
 // A video has a [Map]: JSON scalars by name. A [Scalar] keeps a number as it was written.
 // A search has filters, all of which a video has to pass: a [Filter] compares the value
-// under one key as text or as a number. A service does all that by itself. [Filter.Check]
-// and [Filter.Predicate] are for programs that read filters, or stores that answer them.
+// under one key as text or as a number. A service asks them by itself. [Filter.Check] is
+// for programs that take filters from others, and [Filter.Predicate] for stores.
 //
 // The text of errors begins with "audiosearch: ", as that of the services does.
 package metadata

@@ -35,7 +35,7 @@ func (op Op) Numeric() bool {
 	return false
 }
 
-// MaxFilterBytes bounds the key and the value of a filter, in bytes, for a service.
+// MaxFilterBytes bounds the key of a filter, and its value. A service refuses longer ones.
 const MaxFilterBytes = 4 << 10
 
 // Filter lets a video pass whose metadata has a value under Key that compares to Value as
@@ -46,8 +46,8 @@ const MaxFilterBytes = 4 << 10
 // written in JSON (3, 3.0 and true are "3", "3.0" and "true"). The others compare numbers,
 // exactly: 9007199254740993 is more than 9007199254740992, and 1.50 equals 15e-1. For
 // them, Value must be a number by the grammar of JSON (RFC 8259, section 6), with 64
-// characters at most and an exponent of -400 to 400. Values of videos that are none, be it
-// as strings, do not pass.
+// characters at most and an exponent of -400 to 400. So must the value of the video, which
+// may be a string that reads so. Any other does not pass.
 type Filter struct {
 	Key   string
 	Value string
@@ -55,7 +55,7 @@ type Filter struct {
 }
 
 // Check returns an error if there is no such operator, or if it compares numbers and Value
-// is none. The length of Key and Value is looked at by the service.
+// is none. It does not look at the length of Key and Value: see [MaxFilterBytes].
 func (f Filter) Check() error {
 	_, err := f.number()
 	return err
@@ -76,9 +76,8 @@ func (f Filter) number() (n decimal.Decimal, err error) {
 	return n, nil
 }
 
-// Predicate returns a function that reports whether a video with such a value under Key
-// passes, for those who have many to ask about. The error is that of Check. The function
-// is safe for concurrent use.
+// Predicate returns a function that takes the value that a video has under Key, and reports
+// whether the video passes. It is safe for concurrent use. The error is that of Check.
 func (f Filter) Predicate() (func(Scalar) bool, error) {
 	n, err := f.number()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 )
 
-// The bounds of the metadata of a video, for a service.
+// The bounds of the metadata of a video. A service refuses more.
 const (
 	MaxKeys  = 1000
 	MaxBytes = 64 << 10 // of all keys and values together, as JSON

@@ -12,7 +12,7 @@ var (
 	// ErrFormat: a Media does not read this kind of file; another one may.
 	ErrFormat = errors.New("audiosearch: the kind of file is not supported")
 	// ErrBadMedia: there is something wrong with a file, and trying again will not help
-	// until the file changes.
+	// until the file changes. Errors are marked so by [BadMedia].
 	ErrBadMedia = errors.New("audiosearch: the file cannot be searched")
 	// ErrIncomplete: a part of the file is missing, and what is there can be searched.
 	// Errors are marked so by [Incomplete].

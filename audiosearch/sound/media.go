@@ -11,20 +11,26 @@ import (
 
 // Info is what a media file says of itself.
 type Info struct {
-	Duration  time.Duration   // as written in the file; 0: unknown. What counts in the end is what is decoded.
-	HasVideo  bool            // besides sound; a cover picture is no video
-	Keyframes []time.Duration // when the pictures that can be shown without decoding others are shown, ascending from the start of the sound; empty without video
+	// Duration is what is written in the file, 0 if nothing is. What counts in the end is
+	// what is decoded.
+	Duration time.Duration
+
+	HasVideo bool // besides sound; a cover picture is no video
+
+	// Keyframes are when the pictures are shown that can be shown without decoding others,
+	// ascending, from the start of the sound. There are none without video.
+	Keyframes []time.Duration
 }
 
 // Media decodes files. It is safe for concurrent use.
 //
 // Files come from anywhere, so a Media bounds time, bytes and duration, reads nothing but
 // the file that it was given, and never panics. Its errors say what to do. Who searches
-// sees their texts, in the message of a run, so they name no machine, no folder and no secret.
-// (What a [Scorer] or a store says is for the log only.) One that says what is wrong with
-// the content of the file is wrapped by [BadMedia]: then the file is not tried again
-// until it changes. One for a kind of file that another Media may be able to read is
-// [ErrFormat]. The error of an ended context, or of a program that is missing, is
+// sees their texts, in the message of a run, so they name no machine, no folder and no
+// secret. (What a [Scorer] or a store says is for the log only.) One that says what is
+// wrong with the content of the file is wrapped by [BadMedia]: then the file is not tried
+// again until it changes. One for a kind of file that another Media may be able to read
+// is [ErrFormat]. The error of an ended context, or of a program that is missing, is
 // neither.
 type Media interface {
 	// Probe reads the header of a file, and its keyframes.
@@ -70,7 +76,8 @@ func (f firstMedia) PCM(ctx context.Context, path string, rate int) iter.Seq2[[]
 		for _, m := range f {
 			refused, begun := false, false
 			for block, err := range m.PCM(ctx, path, rate) {
-				if errors.Is(err, ErrFormat) && !begun { // after that, another one would begin at the start again
+				// Once a block was yielded, another Media would begin at the start again.
+				if errors.Is(err, ErrFormat) && !begun {
 					refused, refusal = true, err
 					break
 				}

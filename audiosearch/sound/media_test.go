@@ -29,7 +29,8 @@ func decode(t *testing.T, m sound.Media, path string) (samples int, err error) {
 	return samples, nil
 }
 
-// TestFirstMedia: each file is read by the first that knows it; a bad file is not passed on, and the last refusal is the answer.
+// TestFirstMedia: each file is read by the first that knows it; a bad file is not passed
+// on, and the last refusal is the answer.
 func TestFirstMedia(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, content string) string {

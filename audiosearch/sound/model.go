@@ -11,7 +11,7 @@ import (
 // MaxClasses is how many classes a model may predict.
 const MaxClasses = 10_000
 
-// Model says what a [Scorer] takes and gives.
+// Model says what a [Scorer] takes and gives. [Model.Check] has the bounds.
 type Model struct {
 	// ID names the model and everything that its scores depend on: its kind, the version of
 	// the code that prepares its input, and a digest of its weights
@@ -27,8 +27,8 @@ type Model struct {
 
 	SampleRate int           // of the clips, in Hz
 	Window     time.Duration // length of a segment
-	Hop        time.Duration // from the start of a segment to that of the next one; at most Window
-	Classes    []Class       // those that it predicts, in the order of its scores: 1 to MaxClasses, each once
+	Hop        time.Duration // from the start of a segment to that of the next one
+	Classes    []Class       // those that it predicts, in the order of its scores
 	Batch      int           // clips that it likes to be given at a time; 0: 8
 }
 
@@ -37,7 +37,7 @@ func (m *Model) Predicts(c Class) bool {
 	return slices.Contains(m.Classes, c)
 }
 
-// The other bounds of a model.
+// The bounds of a model that nobody outside needs.
 const (
 	maxSampleRate = 384_000
 	maxWindow     = 10 * time.Minute
@@ -50,7 +50,8 @@ const (
 //   - ID and Family are names. Classes has 1 to [MaxClasses] names, each once.
 //   - SampleRate is at most 384000, Window at most 10 minutes, and Hop 1 ms at least, and
 //     one sample, and at most Window.
-//   - Batch is at most 1024, and that many windows have at most 64 Mi samples.
+//   - Batch is at most 1024, and the sound that so many windows cover, each a Hop after the
+//     one before, has at most 64 Mi samples.
 func (m *Model) Check() error {
 	problem := func(format string, args ...any) error {
 		return fmt.Errorf("the scorer's model is not usable: "+format, args...)

@@ -2,7 +2,8 @@ package sound
 
 import "context"
 
-// Scores are the scores of one clip: one value in [0,1] for each of [Model.Classes], in that order.
+// Scores are the scores of one clip: one value in [0,1] for each of [Model.Classes], in
+// that order.
 type Scores []float32
 
 // Scorer says how much each segment sounds like each class. It is safe for concurrent use.
