@@ -56,18 +56,6 @@ func (a Access) Covers(roles []Role) bool {
 	return len(roles) > 0
 }
 
-// mayReplace reports whether a caller with a may replace some roles by others: a must
-// cover what comes and what goes. What stays need not be covered.
-func (a Access) mayReplace(before, after []Role) bool {
-	if len(before) == 0 || len(after) == 0 {
-		return a.full
-	}
-	changed := slices.DeleteFunc(slices.Concat(before, after), func(r Role) bool {
-		return slices.Contains(before, r) && slices.Contains(after, r)
-	})
-	return len(changed) == 0 || a.Covers(changed)
-}
-
 func (a Access) covers(r Role) bool {
 	if a.catalogue == nil {
 		return false

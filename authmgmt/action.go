@@ -1,6 +1,7 @@
 package authmgmt
 
-// Action is something that a caller asks to do, named by its operation (the operationId of the OpenAPI document).
+// Action is something that a caller asks to do, named by its operation (the operationId of
+// the OpenAPI document). A host may have actions of its own.
 type Action string
 
 // AnyAction stands for all actions in a catalogue, those of the host's own included.
@@ -61,26 +62,3 @@ const (
 	ActionResendInvitation Action = "resendUserInvitation"
 	ActionDeleteInvitation Action = "deleteUserInvitation"
 )
-
-// The types of resources. A host may have more: see [Catalogue.WithResources].
-const (
-	ResourceTrigger    = "trigger"
-	ResourceVault      = "vault"
-	ResourceDataset    = "dataset"
-	ResourceClient     = "client"
-	ResourceInvitation = "invitation"
-)
-
-// Resource is what an action is done to. An empty ID means all resources of the type, an empty Type the organization as a whole.
-type Resource struct {
-	Type string
-	ID   string
-}
-
-// within reports whether r is other or a part of it. An ID without a Type is nothing.
-func (r Resource) within(other Resource) bool {
-	if other.Type == "" {
-		return other.ID == ""
-	}
-	return r.Type == other.Type && (other.ID == "" || r.ID == other.ID)
-}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
@@ -13,11 +14,11 @@ import (
 // types of resources they can be bound. It cannot change.
 type Catalogue struct {
 	roles     map[string][]Action
-	resources []string // of the host's own, beside knownResources
+	resources []ResourceType // of the host's own, beside knownResources
 }
 
 // knownResources are the types that this module's services ask for.
-var knownResources = []string{ResourceTrigger, ResourceVault, ResourceDataset, ResourceClient, ResourceInvitation}
+var knownResources = []ResourceType{ResourceTrigger, ResourceVault, ResourceDataset, ResourceClient, ResourceInvitation}
 
 // viewerActions and editorActions are those of the default catalogue. An editor is a
 // viewer, too.
@@ -48,12 +49,12 @@ func DefaultCatalogue() *Catalogue {
 // [AnyAction] for all.
 func NewCatalogue(roles map[string][]Action) (*Catalogue, error) {
 	if len(roles) == 0 {
-		return nil, errors.New("authmgmt: a catalogue needs a role")
+		return nil, errors.New("access: a catalogue needs a role")
 	}
 	c := &Catalogue{roles: make(map[string][]Action, len(roles))}
 	for id, actions := range roles {
 		if problem := name.Problem(id); problem != "" {
-			return nil, fmt.Errorf("authmgmt: the name of a role %s", problem)
+			return nil, fmt.Errorf("access: the name of a role %s", problem)
 		}
 		c.roles[id] = slices.Clone(actions)
 	}
@@ -62,48 +63,62 @@ func NewCatalogue(roles map[string][]Action) (*Catalogue, error) {
 
 // WithResources returns a copy that also knows types of resources of the host's own.
 // Every catalogue knows those of this package.
-func (c *Catalogue) WithResources(types ...string) (*Catalogue, error) {
+func (c *Catalogue) WithResources(types ...ResourceType) (*Catalogue, error) {
 	for _, t := range types {
-		if problem := name.Problem(t); problem != "" {
-			return nil, fmt.Errorf("authmgmt: a type of resources %s", problem)
+		if problem := name.Problem(string(t)); problem != "" {
+			return nil, fmt.Errorf("access: a type of resources %s", problem)
 		}
 	}
 	return &Catalogue{roles: c.roles, resources: slices.Concat(c.resources, types)}, nil
 }
 
 // Resources returns the types of resources that roles can be bound to, sorted.
-func (c *Catalogue) Resources() []string {
+func (c *Catalogue) Resources() []ResourceType {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(knownResources, c.resources))))
 }
 
 // Roles returns the names of the roles, sorted.
 func (c *Catalogue) Roles() []string { return slices.Sorted(maps.Keys(c.roles)) }
 
-// Check returns what is wrong with an assignment, as a [Problem] of the field "role_id",
-// "resource" or "resource_instance".
-func (c *Catalogue) Check(r Role) error {
+// Check returns what is wrong with an assignment: a field ("role_id", "resource" or
+// "resource_instance") and what it must be, or two empty texts if nothing is.
+func (c *Catalogue) Check(r Role) (field, problem string) {
 	if _, known := c.roles[r.ID]; !known {
-		return problemOf("role_id", "is not one of the roles %s", quoted(c.Roles()))
+		return "role_id", "is not one of the roles " + quoted(c.Roles())
 	}
 	if r.Resource != "" {
-		if problem := name.Problem(r.Resource); problem != "" {
-			return problemOf("resource", "%s", problem)
+		if problem := name.Problem(string(r.Resource)); problem != "" {
+			return "resource", problem
 		}
 		// A role on an unknown type would allow nothing, and nobody would say why.
 		if types := c.Resources(); !slices.Contains(types, r.Resource) {
-			return problemOf("resource", "is not one of the types %s", quoted(types))
+			return "resource", "is not one of the types " + quoted(types)
 		}
 	}
 	if r.ResourceInstance == "" {
-		return nil
+		return "", ""
 	}
 	if r.Resource == "" {
-		return problemOf("resource_instance", "needs a resource, which says what it is an instance of")
+		return "resource_instance", "needs a resource, which says what it is an instance of"
 	}
 	if problem := name.Problem(r.ResourceInstance); problem != "" {
-		return problemOf("resource_instance", "%s", problem)
+		return "resource_instance", problem
 	}
-	return nil
+	return "", ""
+}
+
+func quoted[T ~string](names []T) string {
+	if len(names) == 0 {
+		return "(none)"
+	}
+	var b strings.Builder
+	for i, name := range names {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString("'" + string(name) + "'")
+	}
+	return b.String()
 }
 
 // Access returns what the assignments allow together: nothing without any. Roles that the
@@ -112,9 +127,9 @@ func (c *Catalogue) Access(roles ...Role) Access {
 	return Access{catalogue: c, roles: slices.Clone(roles)}
 }
 
-// stored returns what a stored credential with these roles allows: without any,
-// everything.
-func (c *Catalogue) stored(roles []Role) Access {
+// Stored returns what a stored credential with these roles allows: without any,
+// everything. It keeps the list, which must not be changed.
+func (c *Catalogue) Stored(roles []Role) Access {
 	if len(roles) == 0 {
 		return FullAccess()
 	}

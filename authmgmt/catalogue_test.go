@@ -44,10 +44,12 @@ func TestRolesOnUnknownTypesOfResources(t *testing.T) {
 		})
 	}
 	for _, known := range authmgmt.DefaultCatalogue().Resources() {
-		assert.NoError(t, more.Check(authmgmt.Role{ID: "viewer", Resource: known}))
+		_, problem := more.Check(authmgmt.Role{ID: "viewer", Resource: known})
+		assert.Empty(t, problem)
 	}
-	assert.Equal(t, []string{"client", "dataset", "invitation", "shop", "trigger", "vault", "vaults"}, more.Resources())
-	assert.Error(t, authmgmt.DefaultCatalogue().Check(wrong[0]), "another catalogue is not changed")
+	assert.Equal(t, []authmgmt.ResourceType{"client", "dataset", "invitation", "shop", "trigger", "vault", "vaults"}, more.Resources())
+	_, problem := authmgmt.DefaultCatalogue().Check(wrong[0])
+	assert.NotEmpty(t, problem, "another catalogue is not changed")
 	_, err = authmgmt.DefaultCatalogue().WithResources("")
 	assert.Error(t, err)
 }
@@ -68,7 +70,7 @@ func TestStoredRolesOnUnknownTypesStay(t *testing.T) {
 	assert.True(t, who.Access.Allows("sell", authmgmt.Resource{Type: "shop", ID: "s1"}))
 	assert.False(t, who.Access.Allows("sell", authmgmt.Resource{Type: "shop", ID: "s2"}))
 	editor := roles("editor")
-	changed, err := r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &editor, Context: authmgmt.SystemRoles()})
+	changed, err := r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &editor, Context: authmgmt.SystemRoles})
 	require.NoError(t, err)
 	assert.Equal(t, []authmgmt.Role{old, {ID: "editor"}}, changed.Roles)
 	_, _, err = r.RotateSecret(t.Context(), "acme", full, c.ID, 0)

@@ -139,16 +139,18 @@ func (s *Service) check(p *problems, u *ClientUpdate) {
 	p.roles(s.catalogue, *u.Roles)
 	p.both(*u.Roles, u.FullAccess)
 	// With a context, roles of others may stay. Only apply can see them.
-	if len(*u.Roles) == 0 && u.Context == (RolesContext{}) && !u.FullAccess {
+	if len(*u.Roles) == 0 && u.Context == "" && !u.FullAccess {
 		p.neither()
 	}
-	if u.Context.kind == contextDataset {
-		p.name("roles_context", u.Context.dataset)
-	}
-	for i, r := range *u.Roles {
-		if _, err := u.Context.Bind(r); err != nil && i < MaxRoles {
-			p.role(i, err)
+	if u.Context != "" {
+		if err := new(RolesContext).UnmarshalText([]byte(u.Context)); err != nil {
+			p.add("roles_context", "%v", err)
+			return
 		}
+	}
+	for i, r := range (*u.Roles)[:min(len(*u.Roles), maxRoles)] {
+		field, problem := u.Context.Check(r)
+		p.role(i, field, problem)
 	}
 }
 
@@ -188,13 +190,9 @@ func (u *ClientUpdate) apply(c *Client, caller Access) error {
 	}
 	given := make([]Role, 0, len(*u.Roles))
 	for _, r := range *u.Roles {
-		bound, err := u.Context.Bind(r)
-		if err != nil {
-			return err
-		}
-		given = append(given, bound)
+		given = append(given, u.Context.Bind(r))
 	}
-	roles := u.Context.replace(c.Roles, given)
+	roles := replaceRoles(u.Context, c.Roles, given)
 	var p problems
 	if p.size(roles, ", those of other contexts included"); len(p.list) > 0 {
 		return p.err()
@@ -203,7 +201,7 @@ func (u *ClientUpdate) apply(c *Client, caller Access) error {
 		p.neither()
 		return p.err()
 	}
-	if !caller.mayReplace(c.Roles, roles) {
+	if !mayReplace(caller, c.Roles, roles) {
 		return ErrForbidden
 	}
 	c.Roles = roles

@@ -188,7 +188,7 @@ func TestUpdateClient(t *testing.T) {
 		{"less than full access, by an admin", nil, admin, authmgmt.ClientUpdate{Roles: set(viewer)}, nil, authmgmt.ErrForbidden},
 		{"what goes must be covered", roles("admin", "viewer"), callerWith("an editor", editor), authmgmt.ClientUpdate{Roles: set(viewer)},
 			nil, authmgmt.ErrForbidden},
-		{"system roles", []authmgmt.Role{viewer, onD1, onAll, onD2}, admin, authmgmt.ClientUpdate{Roles: set(editor), Context: authmgmt.SystemRoles()},
+		{"system roles", []authmgmt.Role{viewer, onD1, onAll, onD2}, admin, authmgmt.ClientUpdate{Roles: set(editor), Context: authmgmt.SystemRoles},
 			[]authmgmt.Role{onD1, onAll, onD2, editor}, nil},
 		{"one dataset's", []authmgmt.Role{viewer, onD1, onAll, onD2}, admin, authmgmt.ClientUpdate{Roles: set(authmgmt.Role{ID: "admin"}), Context: authmgmt.DatasetRoles("d1")},
 			[]authmgmt.Role{viewer, onAll, onD2, adminD1}, nil},
@@ -200,7 +200,7 @@ func TestUpdateClient(t *testing.T) {
 			authmgmt.ClientUpdate{Roles: set(), FullAccess: true, Context: authmgmt.DatasetRoles("d1")},
 			nil, authmgmt.ErrForbidden},
 		{"clear the last system roles, by an admin", roles("viewer"), admin,
-			authmgmt.ClientUpdate{Roles: set(), FullAccess: true, Context: authmgmt.SystemRoles()},
+			authmgmt.ClientUpdate{Roles: set(), FullAccess: true, Context: authmgmt.SystemRoles},
 			nil, authmgmt.ErrForbidden},
 		{"clear a context that has none, by an admin", roles("viewer"), admin, authmgmt.ClientUpdate{Roles: set(), Context: authmgmt.DatasetRoles("d9")}, roles("viewer"), nil},
 		{"what is kept need not be covered", []authmgmt.Role{{ID: "admin"}}, d1, authmgmt.ClientUpdate{Roles: set(adminD1), Context: authmgmt.DatasetRoles("d1")},
@@ -288,7 +288,7 @@ func TestUpdateClientRefuses(t *testing.T) {
 	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &many})
 	require.NoError(t, err)
 	twoMore := []authmgmt.Role{{ID: "viewer"}, {ID: "editor"}}
-	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &twoMore, Context: authmgmt.SystemRoles()})
+	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &twoMore, Context: authmgmt.SystemRoles})
 	require.NoError(t, err)
 	for i := range many {
 		many[i].Resource = "vault"

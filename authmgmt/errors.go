@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/seed-6363c74e/mortise"
@@ -89,11 +88,7 @@ func (e *ValidationError) Unwrap() []error { return oneline.Of(e.Problems).Wrapp
 type problems struct{ list []Problem }
 
 func (p *problems) add(field, format string, args ...any) {
-	p.list = append(p.list, problemOf(field, format, args...))
-}
-
-func problemOf(field, format string, args ...any) Problem {
-	return Problem{mortise.Path{{Field: field}}, fmt.Sprintf(format, args...)}
+	p.list = append(p.list, Problem{mortise.Path{{Field: field}}, fmt.Sprintf(format, args...)})
 }
 
 func (p *problems) err() error {
@@ -111,13 +106,12 @@ func (p *problems) name(field, text string) {
 
 // roles checks assignments against the catalogue.
 func (p *problems) roles(c *Catalogue, roles []Role) {
-	if p.size(roles, ""); len(roles) > MaxRoles {
+	if p.size(roles, ""); len(roles) > maxRoles {
 		return
 	}
 	for i, r := range roles {
-		if err := c.Check(r); err != nil {
-			p.role(i, err)
-		}
+		field, problem := c.Check(r)
+		p.role(i, field, problem)
 	}
 }
 
@@ -149,23 +143,24 @@ func (p *problems) size(roles []Role, which string) {
 		size += len(r.ID) + len(r.Resource) + len(r.ResourceInstance)
 	}
 	switch {
-	case len(roles) > MaxRoles:
-		p.add("roles", "must be at most %d%s", MaxRoles, which)
+	case len(roles) > maxRoles:
+		p.add("roles", "must be at most %d%s", maxRoles, which)
 	case size > maxRolesText:
 		p.add("roles", "must be at most %d bytes together%s", maxRolesText, which)
 	}
 }
 
+// maxRoles bounds the roles of a client, a token or an invitation.
+const maxRoles = 100
+
 // maxRolesText bounds the text of the roles of one client, so that a page of many clients
 // stays within reason.
 const maxRolesText = 8 << 10
 
-// role adds the problem of one assignment.
-func (p *problems) role(i int, err error) {
-	var problem Problem
-	if errors.As(err, &problem) {
-		at := append(mortise.Path{{Field: "roles"}, {Index: i}}, problem.Path...)
-		p.list = append(p.list, Problem{at, problem.Message})
+// role adds the problem of one assignment, if it has one.
+func (p *problems) role(i int, field, problem string) {
+	if problem != "" {
+		p.list = append(p.list, Problem{mortise.Path{{Field: "roles"}, {Index: i}, {Field: field}}, problem})
 	}
 }
 
@@ -186,13 +181,6 @@ func cutName(text string) string {
 		cut--
 	}
 	return text[:cut]
-}
-
-func quoted(names []string) string {
-	if len(names) == 0 {
-		return "(none)"
-	}
-	return "'" + strings.Join(names, "', '") + "'"
 }
 
 // sentinels are the errors of a store that mean what they say.

@@ -94,7 +94,7 @@ func TestUpdateGivesFullAccessOnlyIfItSaysSo(t *testing.T) {
 		{"the last roles, of a context", []authmgmt.Role{bound},
 			authmgmt.ClientUpdate{Roles: &none, Context: authmgmt.DatasetRoles("d1")}, []string{"roles"}, nil},
 		{"where there are none already", nil,
-			authmgmt.ClientUpdate{Roles: &none, Context: authmgmt.SystemRoles()}, []string{"roles"}, nil},
+			authmgmt.ClientUpdate{Roles: &none, Context: authmgmt.SystemRoles}, []string{"roles"}, nil},
 		{"others are left", []authmgmt.Role{bound, {ID: "viewer"}},
 			authmgmt.ClientUpdate{Roles: &none, Context: authmgmt.DatasetRoles("d1")}, nil, roles("viewer")},
 		{"others are left, though none need be", []authmgmt.Role{bound, {ID: "viewer"}},

@@ -186,7 +186,7 @@ func (s *Service) VerifyToken(ctx context.Context, text string) (Identity, error
 	}
 	return Identity{
 		Organization: t.Organization, Subject: t.Subject, Client: t.Client, Token: t.ID, ExpiresAt: t.ExpiresAt,
-		Access: s.catalogue.stored(t.Roles),
+		Access: s.catalogue.Stored(t.Roles),
 	}, nil
 }
 

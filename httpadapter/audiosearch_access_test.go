@@ -233,7 +233,7 @@ func TestSearchAuthorize(t *testing.T) {
 	answer := error(nil)
 	all := everySearchOption
 	all.Authorize = func(_ context.Context, p httpadapter.Principal, action authmgmt.Action, resource authmgmt.Resource) error {
-		asked = append(asked, p.Subject+" "+string(action)+" "+resource.Type+" "+resource.ID)
+		asked = append(asked, p.Subject+" "+string(action)+" "+string(resource.Type)+" "+resource.ID)
 		return answer
 	}
 	r := newSoundRig(t, &all, nil)

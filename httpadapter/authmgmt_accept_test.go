@@ -232,7 +232,7 @@ func TestAcceptedOnce(t *testing.T) {
 
 // What people write stays text, in its place and in its direction.
 func TestAcceptPageShowsTextAsText(t *testing.T) {
-	hostile := "</bdi></main><script>alert('x')</script>\"' onclick=\u202e\u2066\u200f{{.Style}}<!--"
+	const hostile = "</bdi></main><script>alert('x')</script>\"' onclick=\u202e\u2066\u200f{{.Style}}<!--"
 	catalogue, err := authmgmt.NewCatalogue(map[string][]authmgmt.Action{
 		"<b>boss</b>": {authmgmt.AnyAction}, "admin": nil, "editor": nil, "viewer": nil,
 	})

@@ -1,8 +1,6 @@
 package httpadapter
 
 import (
-	"errors"
-
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
@@ -14,10 +12,14 @@ type givenRole struct {
 	item *object
 }
 
+// maxRoles is how many roles a client or an invitation can have, as package authmgmt has
+// it.
+const maxRoles = 100
+
 // roles reads a field of role assignments. Absent, null and empty are all none.
 func (a *authMgmtAdapter) roles(o *object) []givenRole {
 	var given []givenRole
-	o.list("roles", nullable, listRule{max: authmgmt.MaxRoles}, func(_ int, item *object) {
+	o.list("roles", nullable, listRule{max: maxRoles}, func(_ int, item *object) {
 		if r, ok := a.role(item); ok {
 			given = append(given, givenRole{r, item})
 		}
@@ -28,21 +30,21 @@ func (a *authMgmtAdapter) roles(o *object) []givenRole {
 // role reads a role assignment, and reports whether it is valid.
 func (a *authMgmtAdapter) role(item *object) (r authmgmt.Role, valid bool) {
 	valid = true
-	field := func(name string, p presence, into *string) {
+	field := func(name string, p presence, into func(text string)) {
 		before := len(item.d.details)
-		*into, _ = item.text(name, p, textRule{min: 1})
+		text, _ := item.text(name, p, textRule{min: 1})
+		into(text)
 		if valid = valid && len(item.d.details) == before; !valid {
 			return
 		}
-		var wrong authmgmt.Problem
-		if errors.As(a.service.Catalogue().Check(r), &wrong) { // of this field: those before it are fine
-			item.refuseValue(name, wrong.Message)
+		if _, problem := a.service.Catalogue().Check(r); problem != "" { // of this field: those before it are fine
+			item.refuseValue(name, problem)
 			valid = false
 		}
 	}
-	field("role_id", required, &r.ID)
-	field("resource", nullable, &r.Resource)
-	field("resource_instance", nullable, &r.ResourceInstance)
+	field("role_id", required, func(text string) { r.ID = text })
+	field("resource", nullable, func(text string) { r.Resource = authmgmt.ResourceType(text) })
+	field("resource_instance", nullable, func(text string) { r.ResourceInstance = text })
 	return r, valid
 }
 
@@ -72,10 +74,10 @@ func (a *authMgmtAdapter) name(o *object, field string, p presence) (string, boo
 func rolesContext(o *object) authmgmt.RolesContext {
 	text, ok := o.text("roles_context", nullable, textRule{})
 	if !ok {
-		return authmgmt.RolesContext{}
+		return ""
 	}
-	c, err := authmgmt.ParseRolesContext(text)
-	if err != nil {
+	var c authmgmt.RolesContext
+	if err := c.UnmarshalText([]byte(text)); err != nil {
 		o.refuseValue("roles_context", err.Error())
 	}
 	return c
@@ -85,9 +87,8 @@ func rolesContext(o *object) authmgmt.RolesContext {
 // pydantic looks at a model after its fields.
 func bind(c authmgmt.RolesContext, given []givenRole) {
 	for _, g := range given {
-		var wrong authmgmt.Problem
-		if _, err := c.Bind(g.Role); errors.As(err, &wrong) {
-			g.item.refuseValue(wrong.Path.String(), wrong.Message)
+		if field, problem := c.Check(g.Role); problem != "" {
+			g.item.refuseValue(field, problem)
 		}
 	}
 }

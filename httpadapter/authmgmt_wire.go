@@ -63,7 +63,7 @@ func newUserInvitation(i authmgmt.Invitation, url mortise.Secret) userInvitation
 func roleAssignments(roles []authmgmt.Role) []roleAssignment {
 	list := make([]roleAssignment, len(roles))
 	for i, r := range roles {
-		list[i] = roleAssignment{ID: r.ID, Resource: orNull(r.Resource), ResourceInstance: orNull(r.ResourceInstance)}
+		list[i] = roleAssignment{ID: r.ID, Resource: orNull(string(r.Resource)), ResourceInstance: orNull(r.ResourceInstance)}
 	}
 	return list
 }

@@ -11,7 +11,7 @@ import (
 type operation struct {
 	Operation
 	action   authmgmt.Action
-	resource string                 // type of the resource acted on
+	resource authmgmt.ResourceType  // type of the resource acted on
 	public   bool                   // asks for no credentials
 	body     bool                   // takes a JSON body
 	optional bool                   // the body may be left out, its content type too
@@ -38,7 +38,9 @@ type call struct {
 
 // governed declares an operation that roles govern: an action on resources of a type,
 // which is also its ID. With POST and PUT it takes a JSON body.
-func governed(action authmgmt.Action, resource, method, pattern string, handle func(*call) response) *operation {
+func governed(
+	action authmgmt.Action, resource authmgmt.ResourceType, method, pattern string, handle func(*call) response,
+) *operation {
 	return &operation{
 		Operation: Operation{ID: string(action), Method: method, Pattern: pattern},
 		action:    action, resource: resource, handle: handle,

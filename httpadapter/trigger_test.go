@@ -306,7 +306,7 @@ func TestAuthorize(t *testing.T) {
 	answer := error(nil)
 	r := newRig(t, &httpadapter.TriggerOptions{History: true, Options: httpadapter.Options{
 		Authorize: func(_ context.Context, p httpadapter.Principal, action authmgmt.Action, resource authmgmt.Resource) error {
-			asked = append(asked, p.Organization+" "+string(action)+" "+resource.Type+" "+resource.ID)
+			asked = append(asked, p.Organization+" "+string(action)+" "+string(resource.Type)+" "+resource.ID)
 			return answer
 		},
 	}})

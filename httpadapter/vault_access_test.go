@@ -225,7 +225,7 @@ func TestVaultAuthorize(t *testing.T) {
 	answer := error(nil)
 	all := everyVaultOption
 	all.Authorize = func(ctx context.Context, p httpadapter.Principal, action authmgmt.Action, resource authmgmt.Resource) error {
-		asked = append(asked, p.Subject+" "+string(action)+" "+resource.Type+" "+resource.ID)
+		asked = append(asked, p.Subject+" "+string(action)+" "+string(resource.Type)+" "+resource.ID)
 		require.NotEmpty(t, httpadapter.RequestID(ctx))
 		return answer
 	}

@@ -130,10 +130,10 @@ func (r *run) updateClient() {
 		*u.Name = pick(r, "Build", "Deploy", "Nightly")
 	}
 	if r.rand.IntN(4) > 0 {
-		u.Context = pick(r, authmgmt.RolesContext{}, authmgmt.RolesContext{}, authmgmt.SystemRoles(), authmgmt.DatasetRoles("dogs"))
+		u.Context = pick(r, "", "", authmgmt.SystemRoles, authmgmt.DatasetRoles("dogs"))
 		fitting := []authmgmt.Role{}
 		for _, role := range r.roles() {
-			if u.Context != (authmgmt.RolesContext{}) {
+			if u.Context != "" {
 				role.Resource, role.ResourceInstance = "", ""
 			}
 			fitting = append(fitting, role)

@@ -188,7 +188,7 @@ func (m *model) createClient(org string, by *caller, n authmgmt.NewClient, text 
 func (m *model) updateClient(org string, by *caller, id string, u authmgmt.ClientUpdate) error {
 	switch { // full access beside roles, or without saying that there are none
 	case u.FullAccess && (u.Roles == nil || len(*u.Roles) > 0),
-		u.Roles != nil && len(*u.Roles) == 0 && u.Context.String() == "" && !u.FullAccess:
+		u.Roles != nil && len(*u.Roles) == 0 && u.Context == "" && !u.FullAccess:
 		return errInvalid
 	}
 	if u.Roles != nil && len(*u.Roles) > 0 {
@@ -212,7 +212,7 @@ func (m *model) updateClient(org string, by *caller, id string, u authmgmt.Clien
 	if u.Roles != nil {
 		roles = nil
 		for _, r := range c.roles {
-			switch u.Context.String() {
+			switch u.Context {
 			case "system":
 				if r.Resource != "" {
 					roles = append(roles, r)
@@ -224,7 +224,7 @@ func (m *model) updateClient(org string, by *caller, id string, u authmgmt.Clien
 			}
 		}
 		for _, r := range *u.Roles {
-			if u.Context.String() == "dataset:dogs" {
+			if u.Context == "dataset:dogs" {
 				r.Resource, r.ResourceInstance = "dataset", "dogs"
 			}
 			roles = append(roles, r)

@@ -89,8 +89,8 @@ var fieldMutants = []broken{
 	}, mutate: func(m *mutant) {
 		m.everyRole(func(roles []authmgmt.Role) []authmgmt.Role {
 			for i := range roles {
-				if !utf8.ValidString(roles[i].Resource) {
-					roles[i].Resource = strings.ToValidUTF8(roles[i].Resource, "\ufffd")
+				if !utf8.ValidString(string(roles[i].Resource)) {
+					roles[i].Resource = authmgmt.ResourceType(strings.ToValidUTF8(string(roles[i].Resource), "\ufffd"))
 				}
 			}
 			return roles
@@ -101,7 +101,7 @@ var fieldMutants = []broken{
 	}, mutate: func(m *mutant) {
 		m.everyRole(func(roles []authmgmt.Role) []authmgmt.Role {
 			slices.SortFunc(roles, func(a, b authmgmt.Role) int {
-				return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Resource, b.Resource))
+				return cmp.Or(strings.Compare(a.ID, b.ID), cmp.Compare(a.Resource, b.Resource))
 			})
 			return roles
 		})

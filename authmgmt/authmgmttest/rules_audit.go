@@ -45,7 +45,7 @@ var auditRules = []rule{
 				e := filledEvent(text, text)
 				e.Actor, e.Kind = authmgmt.Actor(text), authmgmt.Kind(text)
 				if text != "\xff" && text != "\xfe\xff" {
-					e.After.Name, e.After.Roles[0].Resource = text, text
+					e.After.Name, e.After.Roles[0].Resource = text, authmgmt.ResourceType(text)
 				}
 				s.record(t, e)
 				require.Len(t, s.trail(t, text), 2, "events of %q", text)

@@ -52,7 +52,7 @@ var clientRules = []rule{
 			for _, text := range hard {
 				c := newClient(orgA, text, 0)
 				c.Name = text
-				c.Roles = []authmgmt.Role{{ID: text, Resource: text, ResourceInstance: text}}
+				c.Roles = []authmgmt.Role{{ID: text, Resource: authmgmt.ResourceType(text), ResourceInstance: text}}
 				s.addClient(t, c)
 				s.hasClient(t, c)
 				s.updateClient(t, c, func(c *authmgmt.Client) { c.Name += text })

@@ -45,7 +45,7 @@ var invitationRules = []rule{
 			for _, text := range hard {
 				i := newInvitation(orgA, text, 0)
 				i.Inviter, i.Email, i.Name, i.AcceptedBy = text, text+"@Example.COM", text, text
-				i.Roles = []authmgmt.Role{{ID: text, Resource: text, ResourceInstance: text}}
+				i.Roles = []authmgmt.Role{{ID: text, Resource: authmgmt.ResourceType(text), ResourceInstance: text}}
 				s.addInvitation(t, i)
 				s.hasInvitation(t, i)
 				s.updateInvitation(t, i, func(i *authmgmt.Invitation) { i.Name += text })

@@ -51,7 +51,7 @@ var tokenRules = []rule{
 			for _, text := range hard {
 				k := newToken(text, 0)
 				k.Subject = text
-				k.Roles = []authmgmt.Role{{ID: text, Resource: text, ResourceInstance: text}}
+				k.Roles = []authmgmt.Role{{ID: text, Resource: authmgmt.ResourceType(text), ResourceInstance: text}}
 				s.addToken(t, k)
 				s.hasToken(t, k)
 				require.Equal(t, 1, s.listTokens(t, text, everything).Total, "tokens of %q", text)

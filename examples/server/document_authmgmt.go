@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"strings"
 	"time"
 	"unicode"
@@ -68,11 +67,12 @@ func readAuthMgmt(o docObject, org *organizationDoc) {
 func (o docObject) roles() []authmgmt.Role {
 	var roles []authmgmt.Role
 	for a := range o.objects("roles", "role_id", "resource", "resource_instance") {
-		role := authmgmt.Role{ID: a.name("role_id"), Resource: a.nullableText("resource"), ResourceInstance: a.nullableText("resource_instance")}
+		role := authmgmt.Role{ID: a.name("role_id"), Resource: authmgmt.ResourceType(a.nullableText("resource")), ResourceInstance: a.nullableText("resource_instance")}
 		roles = append(roles, role)
-		var problem authmgmt.Problem
-		if role.ID != "" && errors.As(authmgmt.DefaultCatalogue().Check(role), &problem) {
-			a.fail(problem.Path.String(), "%s", problem.Message)
+		if role.ID != "" {
+			if field, problem := authmgmt.DefaultCatalogue().Check(role); problem != "" {
+				a.fail(field, "%s", problem)
+			}
 		}
 	}
 	size := 0
@@ -80,16 +80,19 @@ func (o docObject) roles() []authmgmt.Role {
 		size += len(role.ID) + len(role.Resource) + len(role.ResourceInstance)
 	}
 	switch {
-	case len(roles) > authmgmt.MaxRoles:
-		o.fail("roles", "must be at most %d", authmgmt.MaxRoles)
+	case len(roles) > maxRoles:
+		o.fail("roles", "must be at most %d", maxRoles)
 	case size > maxRolesText:
 		o.fail("roles", "must be at most %d bytes together", maxRolesText)
 	}
 	return roles
 }
 
-// maxRolesText bounds the text of a list of roles, in bytes, as package authmgmt does.
-const maxRolesText = 8 << 10
+// The bounds of a list of roles, and of its text in bytes, as package authmgmt has them.
+const (
+	maxRoles     = 100
+	maxRolesText = 8 << 10
+)
 
 // maxInvitationLifetime is how long an invitation can be pending, as package authmgmt has
 // it.

@@ -20,7 +20,7 @@ import (
 // longRoles are 100 roles, of more bytes than a client may have.
 func longRoles() string {
 	var roles []string
-	for i := range authmgmt.MaxRoles {
+	for i := range maxRoles {
 		roles = append(roles, fmt.Sprintf(`{"role_id":"viewer","resource":"dataset","resource_instance":"%0100d"}`, i))
 	}
 	return strings.Join(roles, ",")

@@ -18,7 +18,7 @@ func rolesText(roles []authmgmt.Role) string {
 		}
 		b.WriteString(url.PathEscape(r.ID))
 		b.WriteByte('/')
-		b.WriteString(url.PathEscape(r.Resource))
+		b.WriteString(url.PathEscape(string(r.Resource)))
 		b.WriteByte('/')
 		b.WriteString(url.PathEscape(r.ResourceInstance))
 	}
@@ -44,7 +44,7 @@ func parseRoles(text string) ([]authmgmt.Role, error) {
 				return nil, errRoles
 			}
 		}
-		roles = append(roles, authmgmt.Role{ID: fields[0], Resource: fields[1], ResourceInstance: fields[2]})
+		roles = append(roles, authmgmt.Role{ID: fields[0], Resource: authmgmt.ResourceType(fields[1]), ResourceInstance: fields[2]})
 	}
 	return roles, nil
 }

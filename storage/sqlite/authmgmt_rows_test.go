@@ -69,7 +69,7 @@ func TestRolesText(t *testing.T) {
 		{{}, {}},
 		{{ID: "admin"}},
 		{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}, {ID: "editor"}, {ID: "viewer", Resource: "dataset"}},
-		{{ID: odd, Resource: odd, ResourceInstance: odd}, {ResourceInstance: odd}},
+		{{ID: odd, Resource: authmgmt.ResourceType(odd), ResourceInstance: odd}, {ResourceInstance: odd}},
 	} {
 		got, err := parseRoles(rolesText(roles))
 		require.NoError(t, err)
