@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
@@ -33,7 +34,7 @@ func ExampleManualClock() {
 		},
 	})
 	ctx := context.Background()
-	ann := authmgmt.Caller{Actor: "ann", Access: authmgmt.FullAccess()}
+	ann := authmgmt.Caller{Actor: "ann", Access: access.Full()}
 	_, secret, err := logins.CreateClient(ctx, "acme", ann, authmgmt.NewClient{ID: "build", Name: "Nightly build", FullAccess: true})
 	if err != nil {
 		panic(err)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // AuditEvent is one change: who did what to what, and what was there before and after. It
@@ -30,7 +31,7 @@ type Snapshot struct {
 	Email      string          `json:"email,omitempty"`
 	Subject    string          `json:"subject,omitempty"`
 	Client     string          `json:"client,omitempty"`
-	Roles      []Role          `json:"roles,omitempty"`
+	Roles      []access.Role   `json:"roles,omitempty"`
 	FullAccess bool            `json:"full_access,omitempty"`
 	State      InvitationState `json:"state,omitempty"`
 	Generation int64           `json:"generation,omitempty"`

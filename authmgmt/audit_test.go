@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // Every change has its event, in the trail and for the Observer alike; what is refused or
@@ -88,7 +89,7 @@ func TestRefusalsAreObservedAndNotAudited(t *testing.T) {
 	c, _ := r.newClient(t)
 	before := r.trail(t, "acme")
 	r.observations()
-	none := []authmgmt.Role{}
+	none := []access.Role{}
 	_, err := r.UpdateClient(t.Context(), "acme", viewer, c.ID, authmgmt.ClientUpdate{Roles: &none, FullAccess: true})
 	require.ErrorIs(t, err, authmgmt.ErrForbidden)
 	require.ErrorIs(t, r.DeleteClient(t.Context(), "acme", viewer, "unknown"), authmgmt.ErrNotFound)

@@ -7,12 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // A role on a type of resources that nobody asks for would allow nothing. Whoever
 // mistypes one is told what there is.
 func TestRolesOnUnknownTypesOfResources(t *testing.T) {
-	wrong := []authmgmt.Role{{ID: "viewer", Resource: "vaults"}}
+	wrong := []access.Role{{ID: "viewer", Resource: "vaults"}}
 	const told = "roles[0].resource: is not one of the types 'client', 'dataset', 'invitation', 'trigger', 'vault'"
 	calls := map[string]func(r *rig) error{
 		"create a client": func(r *rig) error {
@@ -33,7 +34,7 @@ func TestRolesOnUnknownTypesOfResources(t *testing.T) {
 			return err
 		},
 	}
-	more, err := authmgmt.DefaultCatalogue().WithResources("vaults", "shop")
+	more, err := access.DefaultCatalogue().WithResources("vaults", "shop")
 	require.NoError(t, err)
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
@@ -43,14 +44,14 @@ func TestRolesOnUnknownTypesOfResources(t *testing.T) {
 			assert.NoError(t, call(newRig(t, authmgmt.Options{Catalogue: more})), "a type of the host's own")
 		})
 	}
-	for _, known := range authmgmt.DefaultCatalogue().Resources() {
-		_, problem := more.Check(authmgmt.Role{ID: "viewer", Resource: known})
+	for _, known := range access.DefaultCatalogue().Resources() {
+		_, problem := more.Check(access.Role{ID: "viewer", Resource: known})
 		assert.Empty(t, problem)
 	}
-	assert.Equal(t, []authmgmt.ResourceType{"client", "dataset", "invitation", "shop", "trigger", "vault", "vaults"}, more.Resources())
-	_, problem := authmgmt.DefaultCatalogue().Check(wrong[0])
+	assert.Equal(t, []access.ResourceType{"client", "dataset", "invitation", "shop", "trigger", "vault", "vaults"}, more.Resources())
+	_, problem := access.DefaultCatalogue().Check(wrong[0])
 	assert.NotEmpty(t, problem, "another catalogue is not changed")
-	_, err = authmgmt.DefaultCatalogue().WithResources("")
+	_, err = access.DefaultCatalogue().WithResources("")
 	assert.Error(t, err)
 }
 
@@ -59,7 +60,7 @@ func TestRolesOnUnknownTypesOfResources(t *testing.T) {
 func TestStoredRolesOnUnknownTypesStay(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	c, secret := r.newClient(t, "viewer")
-	old := authmgmt.Role{ID: "admin", Resource: "shop", ResourceInstance: "s1"}
+	old := access.Role{ID: "admin", Resource: "shop", ResourceInstance: "s1"}
 	require.NoError(t, r.store.UpdateClient(t.Context(), "acme", c.ID, func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
 		c.Roles = append(c.Roles, old)
 		return authmgmt.AuditEvent{}, nil
@@ -67,12 +68,12 @@ func TestStoredRolesOnUnknownTypesStay(t *testing.T) {
 	text, _ := r.login(t, c.ID, secret)
 	who, err := r.VerifyToken(t.Context(), text)
 	require.NoError(t, err)
-	assert.True(t, who.Access.Allows("sell", authmgmt.Resource{Type: "shop", ID: "s1"}))
-	assert.False(t, who.Access.Allows("sell", authmgmt.Resource{Type: "shop", ID: "s2"}))
+	assert.True(t, who.Access.Allows("sell", access.Resource{Type: "shop", ID: "s1"}))
+	assert.False(t, who.Access.Allows("sell", access.Resource{Type: "shop", ID: "s2"}))
 	editor := roles("editor")
-	changed, err := r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &editor, Context: authmgmt.SystemRoles})
+	changed, err := r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &editor, Context: access.SystemRoles})
 	require.NoError(t, err)
-	assert.Equal(t, []authmgmt.Role{old, {ID: "editor"}}, changed.Roles)
+	assert.Equal(t, []access.Role{old, {ID: "editor"}}, changed.Roles)
 	_, _, err = r.RotateSecret(t.Context(), "acme", full, c.ID, 0)
 	assert.NoError(t, err)
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // Client is what is kept of system-level credentials: an OAuth client. Its secrets are
@@ -13,7 +15,7 @@ type Client struct {
 	Organization string
 	ID           string
 	Name         string
-	Roles        []Role // none: full access
+	Roles        []access.Role // none: full access
 	Secrets      []ClientSecret
 	CreatedAt    time.Time
 	UpdatedAt    time.Time // of the last change of name, roles or secrets
@@ -53,11 +55,11 @@ func (s *ClientSecret) ended(now time.Time) bool {
 type Token struct {
 	ID           uuid.UUID
 	Organization string
-	Digest       [32]byte // SHA-256 of the token
-	Subject      string   // who it speaks for, in audit events
-	Client       string   // the client that it was issued to; "" for one that stands for itself
-	Secret       [32]byte // digest of what it was got with; zero if it is not a client's
-	Roles        []Role   // none: full access. Of a client's token: the client's
+	Digest       [32]byte      // SHA-256 of the token
+	Subject      string        // who it speaks for, in audit events
+	Client       string        // the client that it was issued to; "" for one that stands for itself
+	Secret       [32]byte      // digest of what it was got with; zero if it is not a client's
+	Roles        []access.Role // none: full access. Of a client's token: the client's
 	CreatedAt    time.Time
 	ExpiresAt    time.Time // zero: never
 	RevokedAt    time.Time // zero: not revoked

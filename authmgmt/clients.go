@@ -8,13 +8,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // NewClient is what a client is made of.
 type NewClient struct {
 	ID         string // "" for a random one
 	Name       string // display name, 1 to 255 bytes
-	Roles      []Role
+	Roles      []access.Role
 	FullAccess bool // instead of Roles: everything within the organization
 }
 
@@ -116,8 +117,8 @@ func (s *Service) ListClients(ctx context.Context, org string, q Paging) (Page[C
 // ClientUpdate is a change of a client. Nil fields stay as they are.
 type ClientUpdate struct {
 	Name    *string
-	Roles   *[]Role      // empty: the roles of Context are removed
-	Context RolesContext // which roles Roles replaces; zero: all
+	Roles   *[]access.Role      // empty: the roles of Context are removed
+	Context access.RolesContext // which roles Roles replaces; zero: all
 
 	// FullAccess lets an update whose Roles are empty leave the client without any role,
 	// which is full access. Without it such an update is a [*ValidationError]. It goes
@@ -143,7 +144,7 @@ func (s *Service) check(p *problems, u *ClientUpdate) {
 		p.neither()
 	}
 	if u.Context != "" {
-		if err := new(RolesContext).UnmarshalText([]byte(u.Context)); err != nil {
+		if err := new(access.RolesContext).UnmarshalText([]byte(u.Context)); err != nil {
 			p.add("roles_context", "%v", err)
 			return
 		}
@@ -181,14 +182,14 @@ func (s *Service) UpdateClient(ctx context.Context, org string, by Caller, id st
 }
 
 // apply makes the change, unless it gives or takes more than the caller holds.
-func (u *ClientUpdate) apply(c *Client, caller Access) error {
+func (u *ClientUpdate) apply(c *Client, caller access.Access) error {
 	if u.Name != nil {
 		c.Name = *u.Name
 	}
 	if u.Roles == nil {
 		return nil
 	}
-	given := make([]Role, 0, len(*u.Roles))
+	given := make([]access.Role, 0, len(*u.Roles))
 	for _, r := range *u.Roles {
 		given = append(given, u.Context.Bind(r))
 	}

@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 func TestCreateClient(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
-	given := append(roles("viewer", "viewer"), authmgmt.Role{ID: "editor", Resource: "dataset", ResourceInstance: "d1"})
+	given := append(roles("viewer", "viewer"), access.Role{ID: "editor", Resource: "dataset", ResourceInstance: "d1"})
 	c, secret, err := r.CreateClient(t.Context(), "acme", admin, authmgmt.NewClient{Name: "ci", Roles: given})
 	require.NoError(t, err)
 	assert.Equal(t, "acme", c.Organization)
@@ -49,10 +50,10 @@ func TestCreateClientRefuses(t *testing.T) {
 		fields []string
 	}{
 		"no name":        {"acme", authmgmt.NewClient{}, []string{"name", "roles"}},
-		"everything":     {"", authmgmt.NewClient{ID: "a\x00", Name: "\xff", Roles: []authmgmt.Role{{ID: "x"}}}, []string{"organization", "client_id", "name", "roles[0].role_id"}},
+		"everything":     {"", authmgmt.NewClient{ID: "a\x00", Name: "\xff", Roles: []access.Role{{ID: "x"}}}, []string{"organization", "client_id", "name", "roles[0].role_id"}},
 		"long":           {"acme", authmgmt.NewClient{Name: strings.Repeat("n", 256), FullAccess: true}, []string{"name"}},
-		"odd binding":    {"acme", authmgmt.NewClient{Name: "n", Roles: []authmgmt.Role{{ID: "viewer"}, {ID: "viewer", ResourceInstance: "d1"}}}, []string{"roles[1].resource_instance"}},
-		"too many roles": {"acme", authmgmt.NewClient{Name: "n", Roles: make([]authmgmt.Role, 101)}, []string{"roles"}},
+		"odd binding":    {"acme", authmgmt.NewClient{Name: "n", Roles: []access.Role{{ID: "viewer"}, {ID: "viewer", ResourceInstance: "d1"}}}, []string{"roles[1].resource_instance"}},
+		"too many roles": {"acme", authmgmt.NewClient{Name: "n", Roles: make([]access.Role, 101)}, []string{"roles"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, secret, err := r.CreateClient(t.Context(), test.org, full, test.client)
@@ -88,38 +89,38 @@ func fieldsOf(t *testing.T, err error) []string {
 func TestNobodyRaisesAnybody(t *testing.T) {
 	type attempt struct {
 		name string
-		try  func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error
+		try  func(ctx context.Context, r *rig, by authmgmt.Caller, given []access.Role) error
 	}
 	attempts := []attempt{
-		{"create a client", func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error {
+		{"create a client", func(ctx context.Context, r *rig, by authmgmt.Caller, given []access.Role) error {
 			_, _, err := r.CreateClient(ctx, "acme", by, authmgmt.NewClient{Name: "n", Roles: given, FullAccess: len(given) == 0})
 			return err
 		}},
-		{"update a client", func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error {
+		{"update a client", func(ctx context.Context, r *rig, by authmgmt.Caller, given []access.Role) error {
 			u := authmgmt.ClientUpdate{Roles: &given, FullAccess: len(given) == 0}
 			if len(given) > 0 { // what it has stays: this is about giving
-				with := append([]authmgmt.Role{{ID: "viewer", Resource: "vault"}}, given...)
+				with := append([]access.Role{{ID: "viewer", Resource: "vault"}}, given...)
 				u.Roles = &with
 			}
 			_, err := r.UpdateClient(ctx, "acme", by, "target", u)
 			return err
 		}},
-		{"rotate a secret", func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error {
+		{"rotate a secret", func(ctx context.Context, r *rig, by authmgmt.Caller, given []access.Role) error {
 			c, _, err := r.CreateClient(ctx, "acme", full, authmgmt.NewClient{Name: "n", Roles: given, FullAccess: len(given) == 0})
 			if err == nil {
 				_, _, err = r.RotateSecret(ctx, "acme", by, c.ID, 0)
 			}
 			return err
 		}},
-		{"issue a token", func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error {
+		{"issue a token", func(ctx context.Context, r *rig, by authmgmt.Caller, given []access.Role) error {
 			_, _, err := r.IssueToken(ctx, "acme", by, authmgmt.NewToken{Subject: "s", Roles: given, FullAccess: len(given) == 0})
 			return err
 		}},
-		{"invite", func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error {
+		{"invite", func(ctx context.Context, r *rig, by authmgmt.Caller, given []access.Role) error {
 			_, err := r.Invite(ctx, "acme", by, authmgmt.NewInvitation{Email: "a@example.com", Name: "a", Roles: given, FullAccess: len(given) == 0})
 			return err
 		}},
-		{"resend an invitation", func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error {
+		{"resend an invitation", func(ctx context.Context, r *rig, by authmgmt.Caller, given []access.Role) error {
 			i, err := r.Invite(ctx, "acme", full, authmgmt.NewInvitation{Email: "b@example.com", Name: "b", Roles: given, FullAccess: len(given) == 0})
 			if err == nil {
 				_, err = r.ResendInvitation(ctx, "acme", by, i.ID)
@@ -127,13 +128,13 @@ func TestNobodyRaisesAnybody(t *testing.T) {
 			return err
 		}},
 	}
-	bound := func(id string) []authmgmt.Role {
-		return []authmgmt.Role{{ID: id, Resource: "dataset", ResourceInstance: "d1"}}
+	bound := func(id string) []access.Role {
+		return []access.Role{{ID: id, Resource: "dataset", ResourceInstance: "d1"}}
 	}
 	callers := []authmgmt.Caller{full, admin, editor, viewer, d1, nobody}
 	for _, test := range []struct {
 		name string
-		give []authmgmt.Role
+		give []access.Role
 		may  []bool // as callers
 	}{
 		{"full access", nil, []bool{true, false, false, false, false, false}},
@@ -148,7 +149,7 @@ func TestNobodyRaisesAnybody(t *testing.T) {
 			for i, by := range callers {
 				t.Run(string(by.Actor)+": "+a.name+" with "+test.name, func(t *testing.T) {
 					r := newRig(t, authmgmt.Options{})
-					_, err := r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{ID: "target", Name: "t", Roles: []authmgmt.Role{{ID: "viewer", Resource: "vault"}}}, importedSecret+"s")
+					_, err := r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{ID: "target", Name: "t", Roles: []access.Role{{ID: "viewer", Resource: "vault"}}}, importedSecret+"s")
 					require.NoError(t, err)
 					err = a.try(t.Context(), r, by, test.give)
 					if test.may[i] {
@@ -163,24 +164,24 @@ func TestNobodyRaisesAnybody(t *testing.T) {
 }
 
 func TestUpdateClient(t *testing.T) {
-	set := func(list ...authmgmt.Role) *[]authmgmt.Role { return &list }
+	set := func(list ...access.Role) *[]access.Role { return &list }
 	name := func(n string) *string { return &n }
-	viewer, editor := authmgmt.Role{ID: "viewer"}, authmgmt.Role{ID: "editor"}
-	onD1 := authmgmt.Role{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}
-	onD2 := authmgmt.Role{ID: "editor", Resource: "dataset", ResourceInstance: "d2"}
-	onAll := authmgmt.Role{ID: "viewer", Resource: "dataset"}
-	adminD1 := authmgmt.Role{ID: "admin", Resource: "dataset", ResourceInstance: "d1"}
+	viewer, editor := access.Role{ID: "viewer"}, access.Role{ID: "editor"}
+	onD1 := access.Role{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}
+	onD2 := access.Role{ID: "editor", Resource: "dataset", ResourceInstance: "d2"}
+	onAll := access.Role{ID: "viewer", Resource: "dataset"}
+	adminD1 := access.Role{ID: "admin", Resource: "dataset", ResourceInstance: "d1"}
 	for _, test := range []struct {
 		name   string
-		before []authmgmt.Role
+		before []access.Role
 		by     authmgmt.Caller
 		update authmgmt.ClientUpdate
-		after  []authmgmt.Role
+		after  []access.Role
 		err    error
 	}{
 		{"nothing", roles("viewer"), admin, authmgmt.ClientUpdate{}, roles("viewer"), nil},
 		{"the name alone keeps the roles", roles("viewer"), admin, authmgmt.ClientUpdate{Name: name("new")}, roles("viewer"), nil},
-		{"roles", roles("viewer"), admin, authmgmt.ClientUpdate{Roles: set(editor, onD1)}, []authmgmt.Role{editor, onD1}, nil},
+		{"roles", roles("viewer"), admin, authmgmt.ClientUpdate{Roles: set(editor, onD1)}, []access.Role{editor, onD1}, nil},
 		{"no roles: full access", roles("viewer"), full, authmgmt.ClientUpdate{Roles: set(), FullAccess: true}, nil, nil},
 		{"no roles, by an admin", roles("viewer"), admin, authmgmt.ClientUpdate{Roles: set(), FullAccess: true}, nil, authmgmt.ErrForbidden},
 		{"no roles where there are none, by an admin", nil, admin, authmgmt.ClientUpdate{Roles: set(), FullAccess: true}, nil, authmgmt.ErrForbidden},
@@ -188,23 +189,23 @@ func TestUpdateClient(t *testing.T) {
 		{"less than full access, by an admin", nil, admin, authmgmt.ClientUpdate{Roles: set(viewer)}, nil, authmgmt.ErrForbidden},
 		{"what goes must be covered", roles("admin", "viewer"), callerWith("an editor", editor), authmgmt.ClientUpdate{Roles: set(viewer)},
 			nil, authmgmt.ErrForbidden},
-		{"system roles", []authmgmt.Role{viewer, onD1, onAll, onD2}, admin, authmgmt.ClientUpdate{Roles: set(editor), Context: authmgmt.SystemRoles},
-			[]authmgmt.Role{onD1, onAll, onD2, editor}, nil},
-		{"one dataset's", []authmgmt.Role{viewer, onD1, onAll, onD2}, admin, authmgmt.ClientUpdate{Roles: set(authmgmt.Role{ID: "admin"}), Context: authmgmt.DatasetRoles("d1")},
-			[]authmgmt.Role{viewer, onAll, onD2, adminD1}, nil},
-		{"clear one dataset's", []authmgmt.Role{viewer, onD1, onD2}, admin, authmgmt.ClientUpdate{Roles: set(), Context: authmgmt.DatasetRoles("d1")},
-			[]authmgmt.Role{viewer, onD2}, nil},
-		{"clear the last ones", []authmgmt.Role{onD1}, full,
-			authmgmt.ClientUpdate{Roles: set(), FullAccess: true, Context: authmgmt.DatasetRoles("d1")}, nil, nil},
-		{"clear the last ones, by an admin", []authmgmt.Role{onD1}, admin,
-			authmgmt.ClientUpdate{Roles: set(), FullAccess: true, Context: authmgmt.DatasetRoles("d1")},
+		{"system roles", []access.Role{viewer, onD1, onAll, onD2}, admin, authmgmt.ClientUpdate{Roles: set(editor), Context: access.SystemRoles},
+			[]access.Role{onD1, onAll, onD2, editor}, nil},
+		{"one dataset's", []access.Role{viewer, onD1, onAll, onD2}, admin, authmgmt.ClientUpdate{Roles: set(access.Role{ID: "admin"}), Context: access.DatasetRoles("d1")},
+			[]access.Role{viewer, onAll, onD2, adminD1}, nil},
+		{"clear one dataset's", []access.Role{viewer, onD1, onD2}, admin, authmgmt.ClientUpdate{Roles: set(), Context: access.DatasetRoles("d1")},
+			[]access.Role{viewer, onD2}, nil},
+		{"clear the last ones", []access.Role{onD1}, full,
+			authmgmt.ClientUpdate{Roles: set(), FullAccess: true, Context: access.DatasetRoles("d1")}, nil, nil},
+		{"clear the last ones, by an admin", []access.Role{onD1}, admin,
+			authmgmt.ClientUpdate{Roles: set(), FullAccess: true, Context: access.DatasetRoles("d1")},
 			nil, authmgmt.ErrForbidden},
 		{"clear the last system roles, by an admin", roles("viewer"), admin,
-			authmgmt.ClientUpdate{Roles: set(), FullAccess: true, Context: authmgmt.SystemRoles},
+			authmgmt.ClientUpdate{Roles: set(), FullAccess: true, Context: access.SystemRoles},
 			nil, authmgmt.ErrForbidden},
-		{"clear a context that has none, by an admin", roles("viewer"), admin, authmgmt.ClientUpdate{Roles: set(), Context: authmgmt.DatasetRoles("d9")}, roles("viewer"), nil},
-		{"what is kept need not be covered", []authmgmt.Role{{ID: "admin"}}, d1, authmgmt.ClientUpdate{Roles: set(adminD1), Context: authmgmt.DatasetRoles("d1")},
-			[]authmgmt.Role{{ID: "admin"}, adminD1}, nil},
+		{"clear a context that has none, by an admin", roles("viewer"), admin, authmgmt.ClientUpdate{Roles: set(), Context: access.DatasetRoles("d9")}, roles("viewer"), nil},
+		{"what is kept need not be covered", []access.Role{{ID: "admin"}}, d1, authmgmt.ClientUpdate{Roles: set(adminD1), Context: access.DatasetRoles("d1")},
+			[]access.Role{{ID: "admin"}, adminD1}, nil},
 		{"what is new must be", roles("viewer"), d1, authmgmt.ClientUpdate{Roles: set(viewer, editor)}, nil, authmgmt.ErrForbidden},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -250,19 +251,19 @@ func TestUpdateClientRefuses(t *testing.T) {
 	c, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: roles("viewer")})
 	require.NoError(t, err)
 	empty := ""
-	bad := []authmgmt.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d2"}, {ID: "owner"}, {ID: "viewer", Resource: "vault"}}
-	u := authmgmt.ClientUpdate{Name: &empty, Roles: &bad, Context: authmgmt.DatasetRoles("d1")}
+	bad := []access.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d2"}, {ID: "owner"}, {ID: "viewer", Resource: "vault"}}
+	u := authmgmt.ClientUpdate{Name: &empty, Roles: &bad, Context: access.DatasetRoles("d1")}
 	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, u)
 	assert.Equal(t, []string{"name", "roles[1].role_id", "roles[0].resource_instance", "roles[2].resource"}, fieldsOf(t, err))
 
 	// No dataset is not all roles.
 	for _, id := range []string{"", "\x00", "\xff"} {
-		_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &[]authmgmt.Role{}, Context: authmgmt.DatasetRoles(id)})
+		_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &[]access.Role{}, Context: access.DatasetRoles(id)})
 		assert.Equal(t, []string{"roles_context"}, fieldsOf(t, err))
 	}
-	long := make([]authmgmt.Role, 31) // of 265 bytes each
+	long := make([]access.Role, 31) // of 265 bytes each
 	for i := range long {
-		long[i] = authmgmt.Role{ID: "viewer", Resource: "dataset", ResourceInstance: strings.Repeat("s", 252)}
+		long[i] = access.Role{ID: "viewer", Resource: "dataset", ResourceInstance: strings.Repeat("s", 252)}
 	}
 	for _, n := range []int{30, 31} {
 		_, _, err = r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: long[:n]})
@@ -281,14 +282,14 @@ func TestUpdateClientRefuses(t *testing.T) {
 	assert.ErrorIs(t, err, authmgmt.ErrNotFound, "another organization's is unknown")
 
 	// Roles of other contexts count towards the limit.
-	many := make([]authmgmt.Role, 60)
+	many := make([]access.Role, 60)
 	for i := range many {
-		many[i] = authmgmt.Role{ID: "viewer", Resource: "dataset", ResourceInstance: strings.Repeat("s", i+1)}
+		many[i] = access.Role{ID: "viewer", Resource: "dataset", ResourceInstance: strings.Repeat("s", i+1)}
 	}
 	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &many})
 	require.NoError(t, err)
-	twoMore := []authmgmt.Role{{ID: "viewer"}, {ID: "editor"}}
-	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &twoMore, Context: authmgmt.SystemRoles})
+	twoMore := []access.Role{{ID: "viewer"}, {ID: "editor"}}
+	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &twoMore, Context: access.SystemRoles})
 	require.NoError(t, err)
 	for i := range many {
 		many[i].Resource = "vault"

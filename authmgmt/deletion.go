@@ -9,34 +9,6 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
-// Deletion is the part of a [Store] that deletes organizations: first one is marked, and
-// then what is kept of it is removed in steps. A [Directory] can have it, too.
-//
-// From the mark on the organization has nothing, for every method and on every machine
-// that shares the store. A lookup is [ErrNotFound], by a secret's or a token's digest,
-// too. A listing is empty, Stats counts nothing, DueGrants and StatsAll leave it out. No
-// update function is called, and the update is ErrNotFound. What would make something in
-// it is [ErrDeleted], whatever else is wrong with it; UpdateOrganization is, too. The
-// trail has the event that came with the mark, and no other. Only what must be unique
-// across organizations, digests and the IDs of tokens, may stay taken until it is
-// removed. A Pruner goes on as before, the mark's event included.
-type Deletion interface {
-	// MarkDeleted marks an organization as deleted and stores the audit event, unless it
-	// is marked already: then it changes nothing. It returns the time of the mark. The
-	// organization need not have anything.
-	MarkDeleted(ctx context.Context, org string, at time.Time, a AuditEvent) (since time.Time, err error)
-
-	// DeletedAt returns the time of an organization's mark, or the zero time if it is not
-	// marked.
-	DeletedAt(ctx context.Context, org string) (since time.Time, err error)
-
-	// RemoveDeleted removes at most limit (over 0) rows of what is kept of an
-	// organization that is marked, in an order of its own, and reports whether there is
-	// more. The mark and its event stay. It returns [ErrNotFound] if the organization is
-	// not marked. It may take several transactions.
-	RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error)
-}
-
 // removeAtOnce is how many rows one call of DeleteOrganization removes.
 const removeAtOnce = 1000
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -64,7 +65,7 @@ func TestDeleteOrganization(t *testing.T) {
 	assert.ErrorIs(t, err, authmgmt.ErrNotFound)
 	_, err = r.Client(t.Context(), "acme", c.ID)
 	assert.ErrorIs(t, err, authmgmt.ErrNotFound)
-	roles := []authmgmt.Role{{ID: "viewer"}}
+	roles := []access.Role{{ID: "viewer"}}
 	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &roles})
 	assert.ErrorIs(t, err, authmgmt.ErrNotFound)
 	assert.ErrorIs(t, r.RevokeToken(t.Context(), "acme", full, token.ID), authmgmt.ErrNotFound)
@@ -101,7 +102,7 @@ func TestDeleteOrganization(t *testing.T) {
 func refusesAll(t *testing.T, s *authmgmt.Service, org string) {
 	t.Helper()
 	secret := strings.Repeat("0123456789abcdef", 3)
-	for _, roles := range [][]authmgmt.Role{nil, {{ID: "viewer"}}} {
+	for _, roles := range [][]access.Role{nil, {{ID: "viewer"}}} {
 		isFull := len(roles) == 0
 		_, _, err := s.CreateClient(t.Context(), org, full, authmgmt.NewClient{Name: "x", Roles: roles, FullAccess: isFull})
 		assert.ErrorIs(t, err, authmgmt.ErrDeleted)
@@ -156,7 +157,7 @@ func TestDeleteOrganizationInDirectory(t *testing.T) {
 			})
 			require.NoError(t, err)
 			require.NoError(t, s.SetRBAC(t.Context(), org, full, true))
-			_, _, err = s.CreateClient(t.Context(), org, full, authmgmt.NewClient{Name: "x", Roles: []authmgmt.Role{{ID: "viewer"}}})
+			_, _, err = s.CreateClient(t.Context(), org, full, authmgmt.NewClient{Name: "x", Roles: []access.Role{{ID: "viewer"}}})
 			require.NoError(t, err)
 			deleteAll(t, s, org, full)
 			_, err = directory.AccessControl(t.Context(), org)
@@ -219,7 +220,7 @@ func TestDeleteOrganizationGoesOn(t *testing.T) {
 			require.NoError(t, err)
 			_, err = s.DeleteOrganization(t.Context(), "acme", full)
 			require.ErrorIs(t, err, authmgmt.ErrUnavailable, op)
-			second := authmgmt.Caller{Actor: "second", Access: authmgmt.FullAccess()}
+			second := authmgmt.Caller{Actor: "second", Access: access.Full()}
 			deleteAll(t, s, "acme", second)
 			refused := s.SetRBAC(t.Context(), "acme", full, true)
 			require.ErrorIs(t, refused, authmgmt.ErrDeleted, op)

@@ -4,16 +4,16 @@
 // [New] makes a [Service] over a [Backend]. A client is a name, a set of role assignments
 // and one or two secrets, of which only digests are kept. [Service.Login] exchanges a
 // secret for a short-lived access token (RFC 6749 section 4.4), and [Service.VerifyToken]
-// says what a token allows: an [Access], which answers for every [Action] on every
-// [Resource]. Roles are read when a token is verified, so a change counts from the next
-// request on.
+// says what a token allows: an [access.Access], which answers for every [access.Action] on
+// every [access.Resource]. Roles are read when a token is verified, so a change counts from
+// the next request on.
 //
 // What is made has roles, or full access that is asked for: leaving something out gives
 // nothing. A stored credential without roles is one with full access.
 //
 // Every change takes a [Caller], and nobody can give away more than they hold, nor lock
-// out somebody who holds more: see [Access.Covers]. A host that has locked itself out
-// makes a new client in Go, as a Caller with [FullAccess]. Every change is stored
+// out somebody who holds more: see [access.Access.Covers]. A host that has locked itself
+// out makes a new client in Go, as a Caller with [access.Full]. Every change is stored
 // together with an [AuditEvent] that says who did what, and what was there before and
 // after; it never holds a secret.
 //
@@ -25,4 +25,38 @@
 // [Service.DeleteOrganization] deletes an organization: its credentials are refused from
 // the first call on, on every server, and what it has is removed in steps. A tombstone
 // stays, so that its ID is not given again, and an audit event that says by whom.
+//
+// # For applications
+//
+// The service: [New], [Service], [Backend], [Options], [Retention], and [Caller], who asks
+// for a change, by name an [Actor].
+//
+// Who may do what, in package access: [access.Access], [access.Full], [access.Action],
+// [access.Resource], [access.ResourceType], [access.Role], [access.Catalogue],
+// [access.DefaultCatalogue], [access.NewCatalogue], [access.RolesContext],
+// [access.DatasetRoles].
+//
+// Clients: [Client], [ClientSecret], [NewClient], [ClientUpdate].
+//
+// Access tokens: [Token], [NewToken], [NoExpiry], [Identity].
+//
+// Invitations: [Invitation], [InvitationState], [NewInvitation], [Acceptance], and the key
+// of their links: [InvitationKey], [NewInvitationKey], [ParseInvitationKey].
+//
+// Lists of them: [Paging], [Page], [Position], [ParsePosition], [MaxPageSize].
+//
+// What happened: [AuditEvent], [Snapshot], [AuditQuery], [AuditPage], [Observer],
+// [Observation], [Kind]. How much there is: [Stats], [AllStats].
+//
+// Errors: [ErrNotFound], [ErrExists], [ErrDeleted], [ErrForbidden], [ErrUnavailable]; of
+// what is asked for [ValidationError], [Problem], [ErrRBACDisabled]; of Login and
+// VerifyToken [ErrInvalidCredentials]; of invitations [ErrPendingInvitation],
+// [ErrGrantPending], [ErrUnattended], [ErrWrongKey].
+//
+// # For backends
+//
+// A [Store] is made of [Clients], [Tokens], [Invitations], [Audit], [Counter] and
+// [Deletion], and may be a [Pruner] and a [KeyChecker]. A host that knows its organizations
+// implements [Directory], which returns an [Organization]; one that has no place for them
+// takes the [Organizations] of a backend. Package authmgmttest proves a backend.
 package authmgmt

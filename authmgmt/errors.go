@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/oneline"
 	"github.com/seed-6363c74e/mortise/internal/secret"
@@ -105,7 +106,7 @@ func (p *problems) name(field, text string) {
 }
 
 // roles checks assignments against the catalogue.
-func (p *problems) roles(c *Catalogue, roles []Role) {
+func (p *problems) roles(c *access.Catalogue, roles []access.Role) {
 	if p.size(roles, ""); len(roles) > maxRoles {
 		return
 	}
@@ -116,7 +117,7 @@ func (p *problems) roles(c *Catalogue, roles []Role) {
 }
 
 // access checks what is given to something new: roles, or full access.
-func (p *problems) access(c *Catalogue, roles []Role, full bool) {
+func (p *problems) access(c *access.Catalogue, roles []access.Role, full bool) {
 	p.roles(c, roles)
 	p.both(roles, full)
 	if len(roles) == 0 && !full {
@@ -125,7 +126,7 @@ func (p *problems) access(c *Catalogue, roles []Role, full bool) {
 }
 
 // both refuses full access beside roles: which of the two was meant?
-func (p *problems) both(roles []Role, full bool) {
+func (p *problems) both(roles []access.Role, full bool) {
 	if len(roles) > 0 && full {
 		p.add("full_access", "must not be set beside roles")
 	}
@@ -137,7 +138,7 @@ func (p *problems) neither() {
 }
 
 // size bounds how many roles there are, and their text.
-func (p *problems) size(roles []Role, which string) {
+func (p *problems) size(roles []access.Role, which string) {
 	size := 0
 	for _, r := range roles {
 		size += len(r.ID) + len(r.Resource) + len(r.ResourceInstance)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -22,7 +23,7 @@ func exampleKey(text string) authmgmt.InvitationKey {
 }
 
 // operator is who runs the example.
-var operator = authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
+var operator = authmgmt.Caller{Actor: "operator", Access: access.Full()}
 
 // newExample makes a service for which every organization has role-based access control.
 func newExample(opts *authmgmt.Options) (*authmgmt.Service, authmgmt.Store) {
@@ -44,7 +45,7 @@ func Example() {
 	ctx := context.Background()
 	s, _ := newExample(nil)
 	client, secret, err := s.CreateClient(ctx, "acme", operator, authmgmt.NewClient{
-		Name: "nightly import", Roles: []authmgmt.Role{{ID: "editor", Resource: "dataset", ResourceInstance: "d1"}},
+		Name: "nightly import", Roles: []access.Role{{ID: "editor", Resource: "dataset", ResourceInstance: "d1"}},
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -57,7 +58,7 @@ func Example() {
 	}
 	who, err := s.VerifyToken(ctx, token.Reveal())
 	fmt.Println(who.Organization, err)
-	fmt.Println(who.Access.Allows(authmgmt.ActionSearchSound, authmgmt.Resource{Type: authmgmt.ResourceDataset, ID: "d1"}))
+	fmt.Println(who.Access.Allows(access.SearchSound, access.Resource{Type: access.Dataset, ID: "d1"}))
 
 	err = s.DeleteClient(ctx, "acme", operator, client.ID)
 	_, after := s.VerifyToken(ctx, token.Reveal())
@@ -84,7 +85,7 @@ func ExampleService_Accept() {
 		},
 	})
 	i, err := s.Invite(ctx, "acme", operator, authmgmt.NewInvitation{
-		Email: "alan@example.com", Name: "Alan", Roles: []authmgmt.Role{{ID: "viewer"}},
+		Email: "alan@example.com", Name: "Alan", Roles: []access.Role{{ID: "viewer"}},
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -109,13 +110,13 @@ func ExampleService_Accept() {
 func ExampleService_UpdateClient() {
 	ctx := context.Background()
 	s, _ := newExample(nil)
-	client, _, err := s.CreateClient(ctx, "acme", operator, authmgmt.NewClient{Name: "ci", Roles: []authmgmt.Role{{ID: "viewer"}}})
+	client, _, err := s.CreateClient(ctx, "acme", operator, authmgmt.NewClient{Name: "ci", Roles: []access.Role{{ID: "viewer"}}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	admin := authmgmt.Caller{Actor: "admin", Access: s.Catalogue().Access(authmgmt.Role{ID: "admin"})}
-	everything := []authmgmt.Role{}
+	admin := authmgmt.Caller{Actor: "admin", Access: s.Catalogue().Access(access.Role{ID: "admin"})}
+	everything := []access.Role{}
 	_, err = s.UpdateClient(ctx, "acme", admin, client.ID, authmgmt.ClientUpdate{Roles: &everything, FullAccess: true})
 	fmt.Println(err)
 	client, err = s.UpdateClient(ctx, "acme", operator, client.ID, authmgmt.ClientUpdate{Roles: &everything, FullAccess: true})
@@ -230,7 +231,7 @@ func ExampleDirectory() {
 	}
 	for _, org := range []string{"small", "enterprise-acme"} {
 		_, _, err := s.CreateClient(context.Background(), org, operator, authmgmt.NewClient{
-			Name: "ci", Roles: []authmgmt.Role{{ID: "viewer"}},
+			Name: "ci", Roles: []access.Role{{ID: "viewer"}},
 		})
 		fmt.Println(err)
 	}

@@ -3,17 +3,19 @@ package authmgmt
 import (
 	"strings"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // Invitation asks a person to join an organization.
 type Invitation struct {
 	Organization string
 	ID           string
-	Inviter      string // display name
-	Email        string // of the invitee
-	Name         string // of the invitee
-	Roles        []Role // assigned upon acceptance; none: full access
-	Generation   int64  // raised by every resend, which ends the links before; begins at random
+	Inviter      string        // display name
+	Email        string        // of the invitee
+	Name         string        // of the invitee
+	Roles        []access.Role // assigned upon acceptance; none: full access
+	Generation   int64         // raised by every resend, which ends the links before; begins at random
 
 	CreatedAt   time.Time
 	Lifetime    time.Duration // from CreatedAt, and from each resend, to ExpiresAt; whole microseconds

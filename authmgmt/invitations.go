@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
@@ -21,7 +22,7 @@ type NewInvitation struct {
 	Inviter    string // display name; "" for the caller's actor
 	Email      string // of the invitee
 	Name       string // of the invitee
-	Roles      []Role
+	Roles      []access.Role
 	FullAccess bool          // instead of Roles: everything within the organization
 	Lifetime   time.Duration // 0: Options.InvitationLifetime; at most 30 days
 }

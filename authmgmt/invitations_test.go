@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // invite makes an invitation for an address.
@@ -37,7 +38,7 @@ func TestInvite(t *testing.T) {
 
 	other := r.invite(t, "other@example.com")
 	assert.Equal(t, "root", other.Inviter, "the caller, if nobody is named")
-	long := authmgmt.Caller{Actor: authmgmt.Actor(strings.Repeat("x", 254) + "é"), Access: authmgmt.FullAccess()}
+	long := authmgmt.Caller{Actor: authmgmt.Actor(strings.Repeat("x", 254) + "é"), Access: access.Full()}
 	cut, err := r.Invite(t.Context(), "initech", long, authmgmt.NewInvitation{Email: "a@example.com", Name: "a", FullAccess: true})
 	require.NoError(t, err)
 	assert.Equal(t, strings.Repeat("x", 254), cut.Inviter)
@@ -53,7 +54,7 @@ func TestInvite(t *testing.T) {
 
 func TestInviteRefuses(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
-	_, err := r.Invite(t.Context(), "", authmgmt.Caller{Access: authmgmt.FullAccess()}, authmgmt.NewInvitation{
+	_, err := r.Invite(t.Context(), "", authmgmt.Caller{Access: access.Full()}, authmgmt.NewInvitation{
 		ID: "a\x00", Email: "nobody", Roles: roles("x"), Lifetime: 30*24*time.Hour + 1,
 	})
 	assert.Equal(t, []string{"organization", "inviter", "invitation_id", "name", "email", "roles[0].role_id", "lifetime"}, fieldsOf(t, err))

@@ -9,38 +9,39 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // Nobody locks out somebody who holds more: each way to take something away, by each
 // caller, from each target.
 func TestNobodyLocksOutSuperiors(t *testing.T) {
-	catalogue, err := authmgmt.NewCatalogue(map[string][]authmgmt.Action{
-		"viewer": {authmgmt.ActionGetClient},
-		"editor": {authmgmt.ActionGetClient, authmgmt.ActionInsertRecords},
-		"admin":  {authmgmt.AnyAction},
+	catalogue, err := access.NewCatalogue(map[string][]access.Action{
+		"viewer": {access.GetClient},
+		"editor": {access.GetClient, access.InsertRecords},
+		"admin":  {access.AnyAction},
 		"none":   nil, // every caller with a role may give it
 	})
 	require.NoError(t, err)
-	with := func(subject string, held ...authmgmt.Role) authmgmt.Caller {
+	with := func(subject string, held ...access.Role) authmgmt.Caller {
 		return authmgmt.Caller{Actor: authmgmt.Actor(subject), Access: catalogue.Access(held...)}
 	}
 	opts := authmgmt.Options{Catalogue: catalogue}
-	adminOfClients := authmgmt.Role{ID: "admin", Resource: authmgmt.ResourceClient}
-	viewerOfClients := authmgmt.Role{ID: "viewer", Resource: authmgmt.ResourceClient}
+	adminOfClients := access.Role{ID: "admin", Resource: access.Client}
+	viewerOfClients := access.Role{ID: "viewer", Resource: access.Client}
 	callers := []authmgmt.Caller{
-		full, with("admin", authmgmt.Role{ID: "admin"}), with("admin of clients", adminOfClients),
-		with("editor", authmgmt.Role{ID: "editor"}), nobody,
+		full, with("admin", access.Role{ID: "admin"}), with("admin of clients", adminOfClients),
+		with("editor", access.Role{ID: "editor"}), nobody,
 	}
 	for _, target := range []struct {
 		name  string
-		holds []authmgmt.Role
+		holds []access.Role
 		may   []bool // as callers
 	}{
 		{"full access", nil, []bool{true, false, false, false, false}},
 		{"admin", roles("admin"), []bool{true, true, false, false, false}},
 		{"editor and viewer", roles("editor", "viewer"), []bool{true, true, false, true, false}},
-		{"admin of clients", []authmgmt.Role{adminOfClients}, []bool{true, true, true, false, false}},
-		{"viewer of clients", []authmgmt.Role{viewerOfClients}, []bool{true, true, true, true, false}},
+		{"admin of clients", []access.Role{adminOfClients}, []bool{true, true, true, false, false}},
+		{"viewer of clients", []access.Role{viewerOfClients}, []bool{true, true, true, true, false}},
 		{"viewer and admin of clients", append(roles("viewer"), adminOfClients), []bool{true, true, false, false, false}},
 		{"a role that the catalogue has no more", roles("gone"), []bool{true, false, false, false, false}},
 	} {
@@ -76,13 +77,13 @@ func TestNobodyLocksOutSuperiors(t *testing.T) {
 // lockout is a way to take away what somebody holds.
 type lockout struct {
 	name string
-	make func(t *testing.T, r *rig, holds []authmgmt.Role) (id string)
+	make func(t *testing.T, r *rig, holds []access.Role) (id string)
 	take func(ctx context.Context, r *rig, org string, by authmgmt.Caller, id string) error
 }
 
 var lockouts = []lockout{
 	{"narrow a client", storeClient, func(ctx context.Context, r *rig, org string, by authmgmt.Caller, id string) error {
-		_, err := r.UpdateClient(ctx, org, by, id, authmgmt.ClientUpdate{Roles: &[]authmgmt.Role{{ID: "none"}}})
+		_, err := r.UpdateClient(ctx, org, by, id, authmgmt.ClientUpdate{Roles: &[]access.Role{{ID: "none"}}})
 		return err
 	}},
 	{"delete a client", storeClient, func(ctx context.Context, r *rig, org string, by authmgmt.Caller, id string) error {
@@ -99,12 +100,12 @@ var lockouts = []lockout{
 		}
 		return r.RevokeSecret(ctx, org, by, id, secret)
 	}},
-	{"revoke a token", func(t *testing.T, r *rig, holds []authmgmt.Role) string {
+	{"revoke a token", func(t *testing.T, r *rig, holds []access.Role) string {
 		token := authmgmt.Token{ID: uuid.New(), Organization: "acme", Subject: "s", Roles: holds, CreatedAt: r.now()}
 		require.NoError(t, r.store.CreateToken(t.Context(), token, authmgmt.AuditEvent{}))
 		return token.ID.String()
 	}, revokeToken},
-	{"revoke a client's token", func(t *testing.T, r *rig, holds []authmgmt.Role) string {
+	{"revoke a client's token", func(t *testing.T, r *rig, holds []access.Role) string {
 		c, secret := r.newClient(t)
 		_, token := r.login(t, c.ID, secret)
 		require.NoError(t, r.store.UpdateClient(t.Context(), "acme", c.ID, func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
@@ -116,7 +117,7 @@ var lockouts = []lockout{
 }
 
 // storeClient stores a client with these roles, whatever the catalogue has.
-func storeClient(t *testing.T, r *rig, holds []authmgmt.Role) string {
+func storeClient(t *testing.T, r *rig, holds []access.Role) string {
 	c, _ := r.newClient(t)
 	require.NoError(t, r.store.UpdateClient(t.Context(), "acme", c.ID, func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
 		c.Roles = holds

@@ -9,40 +9,41 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // Full access and endless life are said, never left out.
 func TestNothingIsGivenByOmission(t *testing.T) {
-	calls := map[string]func(r *rig, given []authmgmt.Role, full bool) error{
-		"create a client": func(r *rig, given []authmgmt.Role, fullAccess bool) error {
+	calls := map[string]func(r *rig, given []access.Role, full bool) error{
+		"create a client": func(r *rig, given []access.Role, fullAccess bool) error {
 			_, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: given, FullAccess: fullAccess})
 			return err
 		},
-		"import a client": func(r *rig, given []authmgmt.Role, fullAccess bool) error {
+		"import a client": func(r *rig, given []access.Role, fullAccess bool) error {
 			n := authmgmt.NewClient{Name: "n", Roles: given, FullAccess: fullAccess}
 			_, err := r.ImportClient(t.Context(), "acme", full, n, importedSecret)
 			return err
 		},
-		"issue a token": func(r *rig, given []authmgmt.Role, fullAccess bool) error {
+		"issue a token": func(r *rig, given []access.Role, fullAccess bool) error {
 			_, _, err := r.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", Roles: given, FullAccess: fullAccess})
 			return err
 		},
-		"import a token": func(r *rig, given []authmgmt.Role, fullAccess bool) error {
+		"import a token": func(r *rig, given []access.Role, fullAccess bool) error {
 			n := authmgmt.NewToken{Subject: "s", Roles: given, FullAccess: fullAccess}
 			_, err := r.ImportToken(t.Context(), "acme", full, n, importedSecret)
 			return err
 		},
-		"invite": func(r *rig, given []authmgmt.Role, fullAccess bool) error {
+		"invite": func(r *rig, given []access.Role, fullAccess bool) error {
 			n := authmgmt.NewInvitation{Email: "a@example.com", Name: "a", Roles: given, FullAccess: fullAccess}
 			_, err := r.Invite(t.Context(), "acme", full, n)
 			return err
 		},
-		"import an invitation": func(r *rig, given []authmgmt.Role, fullAccess bool) error {
+		"import an invitation": func(r *rig, given []access.Role, fullAccess bool) error {
 			n := authmgmt.NewInvitation{Email: "a@example.com", Name: "a", Roles: given, FullAccess: fullAccess}
 			_, err := r.ImportInvitation(t.Context(), "acme", full, n)
 			return err
 		},
-		"update a client": func(r *rig, given []authmgmt.Role, fullAccess bool) error {
+		"update a client": func(r *rig, given []access.Role, fullAccess bool) error {
 			c, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: roles("viewer")})
 			require.NoError(t, err)
 			u := authmgmt.ClientUpdate{Roles: &given, FullAccess: fullAccess}
@@ -53,12 +54,12 @@ func TestNothingIsGivenByOmission(t *testing.T) {
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
 			for _, test := range []struct {
-				given []authmgmt.Role
+				given []access.Role
 				full  bool
 				wrong []string
 			}{
 				{nil, false, []string{"roles"}},
-				{[]authmgmt.Role{}, false, []string{"roles"}},
+				{[]access.Role{}, false, []string{"roles"}},
 				{roles("viewer"), true, []string{"full_access"}},
 				{nil, true, nil},
 				{roles("viewer"), false, nil},
@@ -78,27 +79,27 @@ func TestNothingIsGivenByOmission(t *testing.T) {
 var importedSecret = strings.Repeat("an imported secret ", 2)
 
 func TestUpdateGivesFullAccessOnlyIfItSaysSo(t *testing.T) {
-	bound := authmgmt.Role{ID: "viewer", Resource: authmgmt.ResourceDataset, ResourceInstance: "d1"}
-	none := []authmgmt.Role{}
+	bound := access.Role{ID: "viewer", Resource: access.Dataset, ResourceInstance: "d1"}
+	none := []access.Role{}
 	name := "new"
 	for _, test := range []struct {
 		what   string
-		before []authmgmt.Role
+		before []access.Role
 		update authmgmt.ClientUpdate
 		wrong  []string
-		after  []authmgmt.Role
+		after  []access.Role
 	}{
 		{"nil roles stay", roles("viewer"), authmgmt.ClientUpdate{Name: &name}, nil, roles("viewer")},
 		{"full access stays", nil, authmgmt.ClientUpdate{Name: &name}, nil, nil},
 		{"full access beside nil roles", roles("viewer"), authmgmt.ClientUpdate{FullAccess: true}, []string{"full_access"}, nil},
-		{"the last roles, of a context", []authmgmt.Role{bound},
-			authmgmt.ClientUpdate{Roles: &none, Context: authmgmt.DatasetRoles("d1")}, []string{"roles"}, nil},
+		{"the last roles, of a context", []access.Role{bound},
+			authmgmt.ClientUpdate{Roles: &none, Context: access.DatasetRoles("d1")}, []string{"roles"}, nil},
 		{"where there are none already", nil,
-			authmgmt.ClientUpdate{Roles: &none, Context: authmgmt.SystemRoles}, []string{"roles"}, nil},
-		{"others are left", []authmgmt.Role{bound, {ID: "viewer"}},
-			authmgmt.ClientUpdate{Roles: &none, Context: authmgmt.DatasetRoles("d1")}, nil, roles("viewer")},
-		{"others are left, though none need be", []authmgmt.Role{bound, {ID: "viewer"}},
-			authmgmt.ClientUpdate{Roles: &none, Context: authmgmt.DatasetRoles("d1"), FullAccess: true}, nil, roles("viewer")},
+			authmgmt.ClientUpdate{Roles: &none, Context: access.SystemRoles}, []string{"roles"}, nil},
+		{"others are left", []access.Role{bound, {ID: "viewer"}},
+			authmgmt.ClientUpdate{Roles: &none, Context: access.DatasetRoles("d1")}, nil, roles("viewer")},
+		{"others are left, though none need be", []access.Role{bound, {ID: "viewer"}},
+			authmgmt.ClientUpdate{Roles: &none, Context: access.DatasetRoles("d1"), FullAccess: true}, nil, roles("viewer")},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			r := newRig(t, authmgmt.Options{})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/setting"
 )
 
@@ -23,7 +24,7 @@ import (
 // like a directory that is away ([ErrUnavailable]); that of Grant or Deliver is a failed
 // attempt; that of an Observer changes nothing. Stores must not panic.
 type Options struct {
-	Catalogue *Catalogue // DefaultCatalogue()
+	Catalogue *access.Catalogue // DefaultCatalogue()
 
 	// AcceptURL is what an invitation's link begins with; the link's token is put behind
 	// it. It must be an absolute http or https URL that ends in /, = or #:
@@ -157,7 +158,7 @@ func (o *Options) withDefaults() Options {
 		c = *o
 	}
 	if c.Catalogue == nil {
-		c.Catalogue = DefaultCatalogue()
+		c.Catalogue = access.DefaultCatalogue()
 	}
 	setting.Default(&c.InvitationLifetime, 7*24*time.Hour)
 	setting.Default(&c.GrantTimeout, 30*time.Second)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // A failing directory is a failure, and says nothing about the organization.
@@ -50,7 +51,7 @@ func TestRBAC(t *testing.T) {
 	for what, err := range assign() {
 		assert.ErrorIs(t, err, authmgmt.ErrUnavailable, what)
 	}
-	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &[]authmgmt.Role{}, FullAccess: true})
+	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &[]access.Role{}, FullAccess: true})
 	assert.NoError(t, err, "no roles need no access control")
 	dir.err, dir.org.RBAC = nil, true
 	for what, err := range assign() {

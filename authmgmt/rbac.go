@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // rbacFor is for how long an organization that has role-based access control is taken to
@@ -43,13 +45,13 @@ func (m *rbacMemo) forget(org string) {
 }
 
 // roleCheck says whether an organization's credentials can have roles.
-type roleCheck func(ctx context.Context, org string, roles []Role) error
+type roleCheck func(ctx context.Context, org string, roles []access.Role) error
 
 // anyRoles is the roleCheck of what is imported: the host has decided.
-func anyRoles(context.Context, string, []Role) error { return nil }
+func anyRoles(context.Context, string, []access.Role) error { return nil }
 
 // checkRBAC refuses roles where the organization has no role-based access control.
-func (s *Service) checkRBAC(ctx context.Context, org string, roles []Role) error {
+func (s *Service) checkRBAC(ctx context.Context, org string, roles []access.Role) error {
 	if len(roles) == 0 || s.directory == nil {
 		return nil
 	}

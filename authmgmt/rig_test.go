@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -117,22 +118,22 @@ func (r *rig) trail(t *testing.T, org string) []authmgmt.AuditEvent {
 
 // Callers of every kind.
 var (
-	full   = authmgmt.Caller{Actor: "root", Access: authmgmt.FullAccess()}
-	admin  = callerWith("admin", authmgmt.Role{ID: "admin"})
-	editor = callerWith("editor", authmgmt.Role{ID: "editor"})
-	viewer = callerWith("viewer", authmgmt.Role{ID: "viewer"})
-	d1     = callerWith("admin of d1", authmgmt.Role{ID: "admin", Resource: "dataset", ResourceInstance: "d1"})
+	full   = authmgmt.Caller{Actor: "root", Access: access.Full()}
+	admin  = callerWith("admin", access.Role{ID: "admin"})
+	editor = callerWith("editor", access.Role{ID: "editor"})
+	viewer = callerWith("viewer", access.Role{ID: "viewer"})
+	d1     = callerWith("admin of d1", access.Role{ID: "admin", Resource: "dataset", ResourceInstance: "d1"})
 	nobody = authmgmt.Caller{Actor: "nobody"}
 )
 
-func callerWith(subject string, roles ...authmgmt.Role) authmgmt.Caller {
-	return authmgmt.Caller{Actor: authmgmt.Actor(subject), Access: authmgmt.DefaultCatalogue().Access(roles...)}
+func callerWith(subject string, roles ...access.Role) authmgmt.Caller {
+	return authmgmt.Caller{Actor: authmgmt.Actor(subject), Access: access.DefaultCatalogue().Access(roles...)}
 }
 
-func roles(ids ...string) []authmgmt.Role {
-	var list []authmgmt.Role
+func roles(ids ...string) []access.Role {
+	var list []access.Role
 	for _, id := range ids {
-		list = append(list, authmgmt.Role{ID: id})
+		list = append(list, access.Role{ID: id})
 	}
 	return list
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/uuid7"
 )
 
@@ -16,7 +17,7 @@ import (
 type Service struct {
 	store     Store
 	directory Directory // nil: every organization has role-based access control
-	catalogue *Catalogue
+	catalogue *access.Catalogue
 	opts      Options
 	ids       uuid7.Source
 	verified  tokenCache
@@ -29,7 +30,7 @@ type Service struct {
 // covers.
 type Caller struct {
 	Actor  Actor // who it is
-	Access Access
+	Access access.Access
 }
 
 // Actor is who does something, as the host names them: for the audit trail, the log and
@@ -51,7 +52,7 @@ func New(b Backend, opts *Options) (*Service, error) {
 }
 
 // Catalogue returns the roles that the service knows.
-func (s *Service) Catalogue() *Catalogue { return s.catalogue }
+func (s *Service) Catalogue() *access.Catalogue { return s.catalogue }
 
 // AcceptURL returns what an invitation's link begins with, "" if there are no
 // invitations.

@@ -29,20 +29,6 @@ type AllStats struct {
 	NextDue time.Time
 }
 
-// Counter is the part of a [Store] that counts. A Count is exact up to most (over 0), and
-// else it is most and More: a backend that can keep much counts no further, by indexes,
-// so that a call costs little however much is kept. All of a call is counted at one
-// moment.
-type Counter interface {
-	// Stats counts what an organization has: tokens that work at the time now, and
-	// invitations that are pending then ([Invitation.State]).
-	Stats(ctx context.Context, org string, now time.Time, most int) (Stats, error)
-
-	// StatsAll counts the grants of all organizations. A GrantDue that is zero does not
-	// count for NextDue. It is maintenance: no organization is asked for.
-	StatsAll(ctx context.Context, most int) (AllStats, error)
-}
-
 // Stats counts what an organization has: for its dashboard. It is cheap: each number is
 // exact up to [mortise.MaxCount], and "at least" that beyond. The error is
 // [ErrUnavailable]. An organization that nobody has heard of has nothing.

@@ -126,6 +126,48 @@ type Audit interface {
 	ListAuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error)
 }
 
+// Counter is the part of a [Store] that counts. A Count is exact up to most (over 0), and
+// else it is most and More: a backend that can keep much counts no further, by indexes,
+// so that a call costs little however much is kept. All of a call is counted at one
+// moment.
+type Counter interface {
+	// Stats counts what an organization has: tokens that work at the time now, and
+	// invitations that are pending then ([Invitation.State]).
+	Stats(ctx context.Context, org string, now time.Time, most int) (Stats, error)
+
+	// StatsAll counts the grants of all organizations. A GrantDue that is zero does not
+	// count for NextDue. It is maintenance: no organization is asked for.
+	StatsAll(ctx context.Context, most int) (AllStats, error)
+}
+
+// Deletion is the part of a [Store] that deletes organizations: first one is marked, and
+// then what is kept of it is removed in steps. A [Directory] can have it, too.
+//
+// From the mark on the organization has nothing, for every method and on every machine
+// that shares the store. A lookup is [ErrNotFound], by a secret's or a token's digest,
+// too. A listing is empty, Stats counts nothing, DueGrants and StatsAll leave it out. No
+// update function is called, and the update is ErrNotFound. What would make something in
+// it is [ErrDeleted], whatever else is wrong with it; UpdateOrganization is, too. The
+// trail has the event that came with the mark, and no other. Only what must be unique
+// across organizations, digests and the IDs of tokens, may stay taken until it is
+// removed. A Pruner goes on as before, the mark's event included.
+type Deletion interface {
+	// MarkDeleted marks an organization as deleted and stores the audit event, unless it
+	// is marked already: then it changes nothing. It returns the time of the mark. The
+	// organization need not have anything.
+	MarkDeleted(ctx context.Context, org string, at time.Time, a AuditEvent) (since time.Time, err error)
+
+	// DeletedAt returns the time of an organization's mark, or the zero time if it is not
+	// marked.
+	DeletedAt(ctx context.Context, org string) (since time.Time, err error)
+
+	// RemoveDeleted removes at most limit (over 0) rows of what is kept of an
+	// organization that is marked, in an order of its own, and reports whether there is
+	// more. The mark and its event stay. It returns [ErrNotFound] if the organization is
+	// not marked. It may take several transactions.
+	RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error)
+}
+
 // Pruner is a [Store] that can forget. [Service.Prune] needs it. Each method removes at
 // most limit rows, of all organizations, and returns how many; it may take several
 // transactions for that. They are maintenance: no organization is asked for.
@@ -150,32 +192,4 @@ type KeyChecker interface {
 	// organization. The update function is as for [Store], without an audit event; it
 	// returns what to store.
 	UpdateKeyChecks(ctx context.Context, update func(noted [][32]byte) ([][32]byte, error)) error
-}
-
-// Organizations says which organizations have role-based access control. It is for hosts
-// that have no place of their own for that. Copies, atomicity, errors and update
-// functions are as for [Store].
-type Organizations interface {
-	Directory
-
-	// UpdateOrganization changes an organization. If there is none yet, the function gets
-	// one with nothing but its ID. A change of the ID is ignored.
-	UpdateOrganization(ctx context.Context, org string, update func(*Organization) (AuditEvent, error)) error
-}
-
-// Directory says which organizations have role-based access control. A host that knows
-// its organizations itself implements this one method, which must be safe for concurrent
-// use; the same type can be a directory of package trigger. An organization that it does
-// not know counts as one without role-based access control ([ErrRBACDisabled]). A
-// Directory that is a [Deletion], too, hears of organizations that are deleted.
-type Directory interface {
-	// AccessControl returns an organization, or [ErrNotFound]. It does not find one that
-	// was deleted: see [Deletion], which a Directory can implement.
-	AccessControl(ctx context.Context, org string) (Organization, error)
-}
-
-// Organization is what this package needs to know of one.
-type Organization struct {
-	ID   string
-	RBAC bool // has role-based access control: roles can be assigned
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/secret"
 )
 
@@ -60,7 +61,7 @@ func (s *Service) login(ctx context.Context, clientID, clientSecret string) (Tok
 type NewToken struct {
 	ID         uuid.UUID // uuid.Nil for a new one
 	Subject    string    // who it speaks for, 1 to 255 bytes
-	Roles      []Role
+	Roles      []access.Role
 	FullAccess bool          // instead of Roles: everything within the organization
 	Lifetime   time.Duration // 0: Options.TokenLifetime; NoExpiry: for ever
 
@@ -122,7 +123,7 @@ func (s *Service) newToken(ctx context.Context, org string, by Caller, n NewToke
 	if !by.Access.Covers(n.Roles) {
 		return Token{}, "", AuditEvent{}, ErrForbidden
 	}
-	t := Token{ID: n.ID, Organization: org, Subject: n.Subject, Roles: unique(append([]Role(nil), n.Roles...)), CreatedAt: s.now()}
+	t := Token{ID: n.ID, Organization: org, Subject: n.Subject, Roles: unique(append([]access.Role(nil), n.Roles...)), CreatedAt: s.now()}
 	if n.Lifetime > 0 {
 		t.ExpiresAt = t.CreatedAt.Add(n.Lifetime).Truncate(time.Microsecond)
 	}
@@ -165,7 +166,7 @@ type Identity struct {
 	Client       string // the client that it was issued to; "" for a token that stands for itself
 	Token        uuid.UUID
 	ExpiresAt    time.Time // zero: never
-	Access       Access
+	Access       access.Access
 }
 
 // VerifyToken returns what a token says and allows now. Unknown, expired and revoked

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // newClient makes a client with roles and returns it with its secret.
@@ -118,7 +119,7 @@ func TestRolesAreReadAtVerification(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	c, secret := r.newClient(t, "viewer")
 	text, _ := r.login(t, c.ID, secret)
-	for _, after := range [][]authmgmt.Role{roles("admin"), roles("editor", "viewer"), {}, roles("viewer")} {
+	for _, after := range [][]access.Role{roles("admin"), roles("editor", "viewer"), {}, roles("viewer")} {
 		_, err := r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &after, FullAccess: len(after) == 0})
 		require.NoError(t, err)
 		id, err := r.VerifyToken(t.Context(), text)

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // Options are what every service can be mounted with. The zero value means the defaults.
@@ -25,7 +25,7 @@ type Options struct {
 	// Authorize replaces the roles with a host's own policy. Nil asks Principal.Access,
 	// whose zero value allows nothing. Operations that need no credentials ask neither.
 	// What a caller can give to others is bounded by Principal.Access in any case.
-	Authorize func(ctx context.Context, p Principal, action authmgmt.Action, resource authmgmt.Resource) error
+	Authorize func(ctx context.Context, p Principal, action access.Action, resource access.Resource) error
 
 	// Wrap puts a host's handler round each operation, outside authentication: for
 	// metrics, spans, rate limits.
@@ -284,7 +284,7 @@ func (h *Handler) authenticate(r *http.Request) (Principal, *response) {
 // or "". Handlers call it after the fields are known to be valid, which is where the
 // order of checks has it.
 func (h *Handler) authorize(c *call, id string) *response {
-	op, resource := c.op, authmgmt.Resource{Type: c.op.resource, ID: id}
+	op, resource := c.op, access.Resource{Type: c.op.resource, ID: id}
 	if h.opts.Authorize == nil {
 		if !c.principal.Access.Allows(op.action, resource) {
 			return c.refuse(problem{kind: forbidden})

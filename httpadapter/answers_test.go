@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -40,7 +40,7 @@ func TestUnavailableSaysWhenToRetry(t *testing.T) {
 	down := errors.New("connection refused")
 	for cause, opts := range map[string]httpadapter.Options{
 		"store": {},
-		"authorization": {Authorize: func(context.Context, httpadapter.Principal, authmgmt.Action, authmgmt.Resource) error {
+		"authorization": {Authorize: func(context.Context, httpadapter.Principal, access.Action, access.Resource) error {
 			return down
 		}},
 	} {

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
@@ -57,14 +57,14 @@ func NewAudioSearch(s *audiosearch.Service, auth Authenticator, opts *AudioSearc
 	if err != nil {
 		return nil, err
 	}
-	const datasets = authmgmt.ResourceDataset
+	const datasets = access.Dataset
 	ops := []*operation{
-		governed(authmgmt.ActionSearchSound, datasets, http.MethodPost, soundPath, a.search),
-		governed(authmgmt.ActionGetRun, datasets, http.MethodGet, runStatusPath, a.runStatus),
-		governed(authmgmt.ActionGetResults, datasets, http.MethodGet, runResultPath, a.runResult),
+		governed(access.SearchSound, datasets, http.MethodPost, soundPath, a.search),
+		governed(access.GetRun, datasets, http.MethodGet, runStatusPath, a.runStatus),
+		governed(access.GetResults, datasets, http.MethodGet, runResultPath, a.runResult),
 	}
 	if o.Cancel {
-		cancel := governed(authmgmt.ActionCancelRun, datasets, http.MethodPost, runCancelPath, a.cancelRun)
+		cancel := governed(access.CancelRun, datasets, http.MethodPost, runCancelPath, a.cancelRun)
 		ops = append(ops, cancel.withoutBody())
 	}
 	h, err := newHandler("audiosearch", auth, audioSearchErrors, o.Options, ops)

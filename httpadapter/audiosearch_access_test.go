@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -232,7 +232,7 @@ func TestSearchAuthorize(t *testing.T) {
 	var asked []string
 	answer := error(nil)
 	all := everySearchOption
-	all.Authorize = func(_ context.Context, p httpadapter.Principal, action authmgmt.Action, resource authmgmt.Resource) error {
+	all.Authorize = func(_ context.Context, p httpadapter.Principal, action access.Action, resource access.Resource) error {
 		asked = append(asked, p.Subject+" "+string(action)+" "+string(resource.Type)+" "+resource.ID)
 		return answer
 	}

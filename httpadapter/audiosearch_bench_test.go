@@ -18,7 +18,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -131,7 +131,7 @@ func benchSounds(b *testing.B) (*audiosearch.Service, *httpadapter.Handler, *htt
 	keys := keyTable{sha256.Sum256([]byte(benchKey)): "acme"}
 	adapter, err := httpadapter.NewAudioSearch(service, httpadapter.Bearer(func(_ context.Context, token string) (httpadapter.Principal, error) {
 		if org, ok := keys.verify(token); ok {
-			return httpadapter.Principal{Organization: org, Access: authmgmt.FullAccess()}, nil
+			return httpadapter.Principal{Organization: org, Access: access.Full()}, nil
 		}
 		return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 	}), nil)

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -54,7 +54,7 @@ func ExampleNewAudioSearch() {
 	worker, err := audiosearch.NewWorker(service, nil)
 	check(err)
 
-	viewer := authmgmt.DefaultCatalogue().Access(authmgmt.Role{ID: "viewer", Resource: authmgmt.ResourceDataset, ResourceInstance: "calls"})
+	viewer := access.DefaultCatalogue().Access(access.Role{ID: "viewer", Resource: access.Dataset, ResourceInstance: "calls"})
 	auth := httpadapter.Bearer(func(_ context.Context, token string) (httpadapter.Principal, error) {
 		if token != "the-viewers-token" {
 			return httpadapter.Principal{}, httpadapter.ErrUnauthenticated

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -52,7 +52,7 @@ func describedAudioSearch(t testing.TB, opts AudioSearchOptions) *Handler {
 	video := audiosearch.Video{ID: "call-0017", Path: "call-0017.mp4", Metadata: metadata.Map{"year": metadata.Int(2024)}}
 	require.NoError(t, s.PutVideos(t.Context(), "acme", "", "calls", video))
 	h, err := NewAudioSearch(s, AuthenticatorFunc(func(*http.Request) (Principal, error) {
-		return Principal{Organization: "acme", Subject: "somebody", Access: authmgmt.FullAccess()}, nil
+		return Principal{Organization: "acme", Subject: "somebody", Access: access.Full()}, nil
 	}), &opts)
 	require.NoError(t, err)
 	return h

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -161,17 +161,17 @@ func (r *soundRig) faults(methods ...string) {
 
 // soundCallers are the access tokens that a rig knows. All but the rival are of the
 // organization acme.
-var soundCallers = map[string]authmgmt.Access{
-	"full":           authmgmt.FullAccess(),
-	"rival":          authmgmt.FullAccess(),
+var soundCallers = map[string]access.Access{
+	"full":           access.Full(),
+	"rival":          access.Full(),
 	"none":           {},
-	"admin":          roles(authmgmt.Role{ID: "admin"}),
-	"editor":         roles(authmgmt.Role{ID: "editor"}),
-	"viewer":         roles(authmgmt.Role{ID: "viewer"}),
-	"dataset editor": roles(authmgmt.Role{ID: "editor", Resource: "dataset"}),
-	"calls editor":   roles(authmgmt.Role{ID: "editor", Resource: "dataset", ResourceInstance: "calls"}),
-	"bells viewer":   roles(authmgmt.Role{ID: "viewer", Resource: "dataset", ResourceInstance: "bells"}),
-	"vault admin":    roles(authmgmt.Role{ID: "admin", Resource: "vault"}),
+	"admin":          roles(access.Role{ID: "admin"}),
+	"editor":         roles(access.Role{ID: "editor"}),
+	"viewer":         roles(access.Role{ID: "viewer"}),
+	"dataset editor": roles(access.Role{ID: "editor", Resource: "dataset"}),
+	"calls editor":   roles(access.Role{ID: "editor", Resource: "dataset", ResourceInstance: "calls"}),
+	"bells viewer":   roles(access.Role{ID: "viewer", Resource: "dataset", ResourceInstance: "bells"}),
+	"vault admin":    roles(access.Role{ID: "admin", Resource: "vault"}),
 }
 
 func verifySoundCaller(_ context.Context, token string) (httpadapter.Principal, error) {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // AcceptPath is the path of the acceptance page, without the link's token, which follows
@@ -50,7 +51,7 @@ type AuthMgmtOptions struct {
 //
 // Whoever has an invitation's link can take what it gives. So invitation_url is "" in
 // answers to a caller whose access does not cover the invitation's roles
-// ([authmgmt.Access.Covers]).
+// ([access.Access.Covers]).
 func NewAuthMgmt(s *authmgmt.Service, auth Authenticator, opts *AuthMgmtOptions) (*Handler, error) {
 	if s == nil {
 		return nil, errors.New("httpadapter: NewAuthMgmt needs a service")
@@ -67,9 +68,9 @@ func NewAuthMgmt(s *authmgmt.Service, auth Authenticator, opts *AuthMgmtOptions)
 	switch {
 	case !o.PublicOnly:
 		ops = append(ops,
-			clientOperation(authmgmt.ActionUpdateClient, http.MethodPut, clientPath, a.updateClient),
-			invitationOperation(authmgmt.ActionGetInvitation, http.MethodGet, invitationPath, a.getInvitation),
-			invitationOperation(authmgmt.ActionDeleteInvitation, http.MethodDelete, invitationPath, a.deleteInvitation),
+			clientOperation(access.UpdateClient, http.MethodPut, clientPath, a.updateClient),
+			invitationOperation(access.GetInvitation, http.MethodGet, invitationPath, a.getInvitation),
+			invitationOperation(access.DeleteInvitation, http.MethodDelete, invitationPath, a.deleteInvitation),
 		)
 	case o.Clients || o.Invitations || o.Tokens:
 		return nil, errors.New("httpadapter: PublicOnly leaves out what Clients, Invitations and Tokens add; set it or them")
@@ -77,27 +78,27 @@ func NewAuthMgmt(s *authmgmt.Service, auth Authenticator, opts *AuthMgmtOptions)
 		return nil, errors.New("httpadapter: PublicOnly leaves nothing to mount without Login or AcceptPage")
 	}
 	if o.Clients {
-		rotate := clientOperation(authmgmt.ActionRotateSecret, http.MethodPost, clientPath+"/rotate-secret", a.rotateSecret)
+		rotate := clientOperation(access.RotateSecret, http.MethodPost, clientPath+"/rotate-secret", a.rotateSecret)
 		ops = append(ops,
-			clientOperation(authmgmt.ActionCreateClient, http.MethodPost, clientsPath, a.createClient),
-			clientOperation(authmgmt.ActionListClients, http.MethodGet, clientsPath, a.listClients),
-			clientOperation(authmgmt.ActionGetClient, http.MethodGet, clientPath, a.getClient),
-			clientOperation(authmgmt.ActionDeleteClient, http.MethodDelete, clientPath, a.deleteClient),
+			clientOperation(access.CreateClient, http.MethodPost, clientsPath, a.createClient),
+			clientOperation(access.ListClients, http.MethodGet, clientsPath, a.listClients),
+			clientOperation(access.GetClient, http.MethodGet, clientPath, a.getClient),
+			clientOperation(access.DeleteClient, http.MethodDelete, clientPath, a.deleteClient),
 			rotate.withOptionalBody(),
 		)
 	}
 	if o.Invitations {
-		resend := invitationOperation(authmgmt.ActionResendInvitation, http.MethodPost, invitationPath+"/resend", a.resendInvitation)
+		resend := invitationOperation(access.ResendInvitation, http.MethodPost, invitationPath+"/resend", a.resendInvitation)
 		ops = append(ops,
-			invitationOperation(authmgmt.ActionCreateInvitation, http.MethodPost, invitationsPath, a.createInvitation),
-			invitationOperation(authmgmt.ActionListInvitations, http.MethodGet, invitationsPath, a.listInvitations),
+			invitationOperation(access.CreateInvitation, http.MethodPost, invitationsPath, a.createInvitation),
+			invitationOperation(access.ListInvitations, http.MethodGet, invitationsPath, a.listInvitations),
 			resend.withoutBody(),
 		)
 	}
 	if o.Tokens {
 		ops = append(ops,
-			tokenOperation(authmgmt.ActionListTokens, http.MethodGet, issuedPath, a.listTokens),
-			tokenOperation(authmgmt.ActionRevokeToken, http.MethodDelete, issuedTokenPath, a.revokeToken),
+			tokenOperation(access.ListTokens, http.MethodGet, issuedPath, a.listTokens),
+			tokenOperation(access.RevokeToken, http.MethodDelete, issuedTokenPath, a.revokeToken),
 		)
 	}
 	if o.AcceptPage {
@@ -123,18 +124,18 @@ type authMgmtAdapter struct {
 	service *authmgmt.Service
 }
 
-func clientOperation(action authmgmt.Action, method, pattern string, handle func(*call) response) *operation {
-	return governed(action, authmgmt.ResourceClient, method, pattern, handle).answering(clientErrors)
+func clientOperation(action access.Action, method, pattern string, handle func(*call) response) *operation {
+	return governed(action, access.Client, method, pattern, handle).answering(clientErrors)
 }
 
-func invitationOperation(action authmgmt.Action, method, pattern string, handle func(*call) response) *operation {
-	return governed(action, authmgmt.ResourceInvitation, method, pattern, handle).answering(invitationErrors)
+func invitationOperation(action access.Action, method, pattern string, handle func(*call) response) *operation {
+	return governed(action, access.Invitation, method, pattern, handle).answering(invitationErrors)
 }
 
 // tokenOperation is one on access tokens. It takes the same rights as one on clients: a
 // token is a client's, or can do what a client could.
-func tokenOperation(action authmgmt.Action, method, pattern string, handle func(*call) response) *operation {
-	return governed(action, authmgmt.ResourceClient, method, pattern, handle).answering(tokenErrors)
+func tokenOperation(action access.Action, method, pattern string, handle func(*call) response) *operation {
+	return governed(action, access.Client, method, pattern, handle).answering(tokenErrors)
 }
 
 // checked answers problems of fields, and asks for authorization if there are none. It

@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -81,7 +82,7 @@ func TestAcceptPage(t *testing.T) {
 		granted <- a
 		return mortise.NewSecret("at-shown-once <&>"), nil
 	}})
-	i := r.invitation("acme", "i1", authmgmt.Role{ID: "editor"}, authmgmt.Role{ID: "viewer", Resource: "dataset"}, viewerOf("d1"))
+	i := r.invitation("acme", "i1", access.Role{ID: "editor"}, access.Role{ID: "viewer", Resource: "dataset"}, viewerOf("d1"))
 	link := acceptPath + r.link(&i)
 	for range 3 { // looking changes nothing, nor does it for programs that look at links
 		page := requirePage(t, r.as("", "GET", link, ""), http.StatusOK, titleOpen)
@@ -161,7 +162,7 @@ func TestAcceptPageFailures(t *testing.T) {
 			return mortise.NewSecret("the reply"), grant
 		},
 	})
-	i := r.invitation("acme", "i1", authmgmt.Role{ID: "viewer"})
+	i := r.invitation("acme", "i1", access.Role{ID: "viewer"})
 	link := acceptPath + r.link(&i)
 	for _, method := range []string{"Invitation", "UpdateInvitation"} {
 		r.faults(method)
@@ -233,8 +234,8 @@ func TestAcceptedOnce(t *testing.T) {
 // What people write stays text, in its place and in its direction.
 func TestAcceptPageShowsTextAsText(t *testing.T) {
 	const hostile = "</bdi></main><script>alert('x')</script>\"' onclick=\u202e\u2066\u200f{{.Style}}<!--"
-	catalogue, err := authmgmt.NewCatalogue(map[string][]authmgmt.Action{
-		"<b>boss</b>": {authmgmt.AnyAction}, "admin": nil, "editor": nil, "viewer": nil,
+	catalogue, err := access.NewCatalogue(map[string][]access.Action{
+		"<b>boss</b>": {access.AnyAction}, "admin": nil, "editor": nil, "viewer": nil,
 	})
 	require.NoError(t, err)
 	catalogue, err = catalogue.WithResources(hostile)
@@ -247,7 +248,7 @@ func TestAcceptPageShowsTextAsText(t *testing.T) {
 	})
 	i, err := r.service.ImportInvitation(t.Context(), hostile, root, authmgmt.NewInvitation{
 		ID: hostile, Inviter: hostile, Name: hostile, Email: "a'&@{{.}}", // it takes no <, > and ", and nothing invisible
-		Roles: []authmgmt.Role{{ID: "<b>boss</b>", Resource: hostile, ResourceInstance: hostile}},
+		Roles: []access.Role{{ID: "<b>boss</b>", Resource: hostile, ResourceInstance: hostile}},
 	})
 	require.NoError(t, err)
 	link := acceptPath + r.link(&i)

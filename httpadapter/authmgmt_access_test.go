@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -80,9 +80,9 @@ func TestRolesGovern(t *testing.T) {
 			r := newAuthRig(t, nil, nil)
 			for caller := range callers {
 				id := strings.ReplaceAll(caller, " ", "-")
-				r.client("acme", id, authmgmt.Role{ID: "viewer"})
-				r.invitation("acme", id, authmgmt.Role{ID: "viewer"})
-				r.token("acme", id, authmgmt.Role{ID: "viewer"})
+				r.client("acme", id, access.Role{ID: "viewer"})
+				r.invitation("acme", id, access.Role{ID: "viewer"})
+				r.token("acme", id, access.Role{ID: "viewer"})
 				may := mayClients
 				if strings.HasPrefix(m.path, invitations) {
 					may = mayInvitations
@@ -106,7 +106,7 @@ func TestRolesGovern(t *testing.T) {
 				if caller == "viewer" || caller == "editor" || caller == "bound admin" {
 					c, err := r.service.Client(t.Context(), "acme", id)
 					require.NoError(t, err, "nothing has changed")
-					require.Equal(t, []authmgmt.Role{{ID: "viewer"}}, c.Roles)
+					require.Equal(t, []access.Role{{ID: "viewer"}}, c.Roles)
 					i, err := r.service.Invitation(t.Context(), "acme", id)
 					require.NoError(t, err)
 					require.Equal(t, "Ada", i.Name)
@@ -120,9 +120,9 @@ func TestRolesGovern(t *testing.T) {
 // last byte.
 func TestOtherOrganizationIsUnknown(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
-	r.client("rival", "theirs", authmgmt.Role{ID: "viewer"})
-	r.invitation("rival", "theirs", authmgmt.Role{ID: "viewer"})
-	r.token("rival", "theirs", authmgmt.Role{ID: "viewer"})
+	r.client("rival", "theirs", access.Role{ID: "viewer"})
+	r.invitation("rival", "theirs", access.Role{ID: "viewer"})
+	r.token("rival", "theirs", access.Role{ID: "viewer"})
 	for _, m := range managementRequests {
 		if !m.hasID() {
 			continue
@@ -211,7 +211,7 @@ func rbac(r *authRig, enabled bool) {
 
 func TestRolesNeedRBAC(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
-	r.client("acme", "c1", authmgmt.Role{ID: "viewer"})
+	r.client("acme", "c1", access.Role{ID: "viewer"})
 	rbac(r, false)
 	const text = "The organization has no role-based access control, so no roles can be assigned."
 	for _, m := range managementRequests {
@@ -221,7 +221,7 @@ func TestRolesNeedRBAC(t *testing.T) {
 		require.Equal(t, text, requireDetail(t, m.send(r, "full", "c1"), http.StatusForbidden))
 		require.Equal(t, text, requireDetail(t, m.send(r, "full", "unknown"), http.StatusForbidden))
 	}
-	require.Equal(t, []authmgmt.Role{{ID: "viewer"}}, r.roles("acme", "c1"))
+	require.Equal(t, []access.Role{{ID: "viewer"}}, r.roles("acme", "c1"))
 	require.Equal(t, http.StatusOK, r.as("full", "PUT", clients+"/c1", `{"name":"x"}`).Code, "no roles need none")
 	require.Equal(t, http.StatusCreated, r.as("full", "POST", clients, `{"name":"x","roles":[]}`).Code)
 	r.faults("Organization")
@@ -233,21 +233,21 @@ func TestRolesNeedRBAC(t *testing.T) {
 func TestLastRoleNeedsFullAccess(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
 	for _, c := range []struct {
-		roles []authmgmt.Role
+		roles []access.Role
 		body  string
 		full  bool
 	}{
-		{[]authmgmt.Role{viewerOf("d1")}, `{}`, true},
-		{[]authmgmt.Role{viewerOf("d1")}, `{"roles":null,"name":"x"}`, true},
-		{[]authmgmt.Role{viewerOf("d1")}, `{"roles":[],"roles_context":"dataset:d1"}`, true},
-		{[]authmgmt.Role{{ID: "viewer"}}, `{"roles_context":"system"}`, true},
+		{[]access.Role{viewerOf("d1")}, `{}`, true},
+		{[]access.Role{viewerOf("d1")}, `{"roles":null,"name":"x"}`, true},
+		{[]access.Role{viewerOf("d1")}, `{"roles":[],"roles_context":"dataset:d1"}`, true},
+		{[]access.Role{{ID: "viewer"}}, `{"roles_context":"system"}`, true},
 		{nil, `{"name":"x"}`, true}, // it has full access already, and would keep it
 		{nil, `{"roles_context":"dataset:d1"}`, true},
-		{[]authmgmt.Role{viewerOf("d1")}, `{"roles":[],"roles_context":"dataset:d2"}`, false},
-		{[]authmgmt.Role{viewerOf("d1"), {ID: "viewer"}}, `{"roles":[],"roles_context":"dataset:d1"}`, false},
+		{[]access.Role{viewerOf("d1")}, `{"roles":[],"roles_context":"dataset:d2"}`, false},
+		{[]access.Role{viewerOf("d1"), {ID: "viewer"}}, `{"roles":[],"roles_context":"dataset:d1"}`, false},
 		// Less than it has, and the caller cannot take full access away.
 		{nil, `{"roles":[{"role_id":"admin"}]}`, true},
-		{[]authmgmt.Role{{ID: "editor"}}, `{"roles":[{"role_id":"admin"}]}`, false},
+		{[]access.Role{{ID: "editor"}}, `{"roles":[{"role_id":"admin"}]}`, false},
 	} {
 		id := fmt.Sprintf("c%d", len(r.bodySeen))
 		r.client("acme", id, c.roles...)
@@ -260,7 +260,7 @@ func TestLastRoleNeedsFullAccess(t *testing.T) {
 		require.Equal(t, c.roles, r.roles("acme", id))
 		require.Equal(t, http.StatusOK, r.as("full", "PUT", clients+"/"+id, c.body).Code)
 		if strings.Contains(c.body, "admin") {
-			require.Equal(t, []authmgmt.Role{{ID: "admin"}}, r.roles("acme", id))
+			require.Equal(t, []access.Role{{ID: "admin"}}, r.roles("acme", id))
 			continue
 		}
 		require.Empty(t, r.roles("acme", id))
@@ -281,16 +281,16 @@ func TestNobodyWidensAnybody(t *testing.T) {
 			bodies = append(bodies, `{"roles":[`+list+`]`+context+`}`)
 		}
 	}
-	targets := map[string][]authmgmt.Role{"open": nil, "viewer": {{ID: "viewer"}}, "bound": {viewerOf("d1"), viewerOf("d2")}}
-	catalogue := authmgmt.DefaultCatalogue()
+	targets := map[string][]access.Role{"open": nil, "viewer": {{ID: "viewer"}}, "bound": {viewerOf("d1"), viewerOf("d2")}}
+	catalogue := access.DefaultCatalogue()
 	changed := make(map[string]int)
 	for caller, roles := range callers {
 		if caller == "rival" {
 			continue
 		}
-		access := catalogue.Access(roles...)
+		allowed := catalogue.Access(roles...)
 		if roles == nil {
-			access = authmgmt.FullAccess()
+			allowed = access.Full()
 		}
 		r := newAuthRig(t, nil, nil)
 		targets["self"] = roles
@@ -312,12 +312,12 @@ func TestNobodyWidensAnybody(t *testing.T) {
 				switch w.Code {
 				case http.StatusOK:
 					changed[caller]++
-					fresh := slices.DeleteFunc(slices.Clone(has), func(r authmgmt.Role) bool { return slices.Contains(had, r) })
-					require.True(t, len(fresh) == 0 || access.Covers(fresh), "%s gave %+v to %s", caller, fresh, target)
-					require.True(t, len(has) > 0 || access.Full(), "%s opened %s", caller, target)
-					gone := slices.DeleteFunc(slices.Clone(had), func(r authmgmt.Role) bool { return slices.Contains(has, r) })
-					require.True(t, len(gone) == 0 || access.Covers(gone), "%s took %+v from %s", caller, gone, target)
-					require.True(t, len(had) > 0 || access.Full(), "%s narrowed %s", caller, target)
+					fresh := slices.DeleteFunc(slices.Clone(has), func(r access.Role) bool { return slices.Contains(had, r) })
+					require.True(t, len(fresh) == 0 || allowed.Covers(fresh), "%s gave %+v to %s", caller, fresh, target)
+					require.True(t, len(has) > 0 || allowed.Full(), "%s opened %s", caller, target)
+					gone := slices.DeleteFunc(slices.Clone(had), func(r access.Role) bool { return slices.Contains(has, r) })
+					require.True(t, len(gone) == 0 || allowed.Covers(gone), "%s took %+v from %s", caller, gone, target)
+					require.True(t, len(had) > 0 || allowed.Full(), "%s narrowed %s", caller, target)
 				case http.StatusForbidden:
 					require.Equal(t, had, has)
 				default:

@@ -11,39 +11,39 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
-func viewerOf(dataset string) authmgmt.Role {
-	return authmgmt.Role{ID: "viewer", Resource: "dataset", ResourceInstance: dataset}
+func viewerOf(dataset string) access.Role {
+	return access.Role{ID: "viewer", Resource: "dataset", ResourceInstance: dataset}
 }
 
 func TestUpdateClient(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
-	editor, d1, d2 := authmgmt.Role{ID: "editor"}, viewerOf("d1"), viewerOf("d2")
+	editor, d1, d2 := access.Role{ID: "editor"}, viewerOf("d1"), viewerOf("d2")
 	r.client("acme", "c1", editor, d1, d2)
 	const head = `{"client_id":"c1","client_secret":"","name":`
 	const sys = `{"role_id":"editor","resource":null,"resource_instance":null}`
 	const ds = `{"role_id":"viewer","resource":"dataset","resource_instance":"d1"}`
 	for _, c := range []struct {
 		body, answer string
-		roles        []authmgmt.Role
+		roles        []access.Role
 	}{
-		{`{"name":"New","roles":[{"role_id":"editor"}],"ignored":[1,{"a":null}]}`, `"New","roles":[` + sys + `]}`, []authmgmt.Role{editor}},
+		{`{"name":"New","roles":[{"role_id":"editor"}],"ignored":[1,{"a":null}]}`, `"New","roles":[` + sys + `]}`, []access.Role{editor}},
 		{`{"name":null,"roles":[{"role_id":"viewer","resource":"dataset","resource_instance":"d1"},{"role_id":"editor","resource":null,"resource_instance":null}]}`,
-			`"New","roles":[` + ds + `,` + sys + `]}`, []authmgmt.Role{d1, editor}},
+			`"New","roles":[` + ds + `,` + sys + `]}`, []access.Role{d1, editor}},
 		{`{"roles":[{"role_id":"viewer"}],"roles_context":"dataset:d2"}`,
-			`"New","roles":[` + ds + `,` + sys + `,{"role_id":"viewer","resource":"dataset","resource_instance":"d2"}]}`, []authmgmt.Role{d1, editor, d2}},
+			`"New","roles":[` + ds + `,` + sys + `,{"role_id":"viewer","resource":"dataset","resource_instance":"d2"}]}`, []access.Role{d1, editor, d2}},
 		{`{"roles":[{"role_id":"editor"},{"role_id":"editor"}],"roles_context":"system"}`,
-			`"New","roles":[` + ds + `,{"role_id":"viewer","resource":"dataset","resource_instance":"d2"},` + sys + `]}`, []authmgmt.Role{d1, d2, editor}},
-		{`{"roles":[],"roles_context":"dataset:d2"}`, `"New","roles":[` + ds + `,` + sys + `]}`, []authmgmt.Role{d1, editor}},
-		{`{"roles_context":"system"}`, `"New","roles":[` + ds + `]}`, []authmgmt.Role{d1}},
-		{`{"roles":null,"roles_context":"dataset:unknown"}`, `"New","roles":[` + ds + `]}`, []authmgmt.Role{d1}},
+			`"New","roles":[` + ds + `,{"role_id":"viewer","resource":"dataset","resource_instance":"d2"},` + sys + `]}`, []access.Role{d1, d2, editor}},
+		{`{"roles":[],"roles_context":"dataset:d2"}`, `"New","roles":[` + ds + `,` + sys + `]}`, []access.Role{d1, editor}},
+		{`{"roles_context":"system"}`, `"New","roles":[` + ds + `]}`, []access.Role{d1}},
+		{`{"roles":null,"roles_context":"dataset:unknown"}`, `"New","roles":[` + ds + `]}`, []access.Role{d1}},
 		{`{"roles":null,"roles_context":null,"name":"<é&\u0041>"}`, `"<é&A>","roles":[]}`, nil},
 		{`{"roles":[{"role_id":"viewer","resource":"dataset"}]}`, `"<é&A>","roles":[{"role_id":"viewer","resource":"dataset","resource_instance":null}]}`,
-			[]authmgmt.Role{{ID: "viewer", Resource: "dataset"}}},
+			[]access.Role{{ID: "viewer", Resource: "dataset"}}},
 		{`{"roles":[]}`, `"<é&A>","roles":[]}`, nil},
-		{`{"roles":[{"role_id":"editor"}]}`, `"<é&A>","roles":[` + sys + `]}`, []authmgmt.Role{editor}},
+		{`{"roles":[{"role_id":"editor"}]}`, `"<é&A>","roles":[` + sys + `]}`, []access.Role{editor}},
 		{`{}`, `"<é&A>","roles":[]}`, nil},
 	} {
 		requireBody(t, r.as("full", "PUT", clients+"/c1", c.body), http.StatusOK, head+c.answer)
@@ -57,7 +57,7 @@ func TestUpdateClient(t *testing.T) {
 
 func TestUpdateClientValidation(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
-	r.client("acme", "c1", authmgmt.Role{ID: "viewer"})
+	r.client("acme", "c1", access.Role{ID: "viewer"})
 	noString := func(loc string) detail { return detail{loc, "string_type", "Input should be a valid string"} }
 	value := func(loc, msg string) detail { return detail{loc, "value_error", "Value error, " + msg} }
 	short := func(loc string) detail {
@@ -137,13 +137,13 @@ func TestUpdateClientValidation(t *testing.T) {
 		requireDetails(t, r.as("viewer", "POST", clients+"/"+id+"/rotate-secret", `{"overlap_seconds":"1"}`), bad,
 			detail{"body.overlap_seconds", "int_type", "Input should be a valid integer"})
 	}
-	require.Equal(t, []authmgmt.Role{{ID: "viewer"}}, r.roles("acme", "c1"), "a refused request changes nothing")
+	require.Equal(t, []access.Role{{ID: "viewer"}}, r.roles("acme", "c1"), "a refused request changes nothing")
 }
 
 // The roles of other contexts count too, which only the service can know.
 func TestUpdateClientWithTooManyRolesTogether(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
-	r.client("acme", "c1", authmgmt.Role{ID: "viewer"})
+	r.client("acme", "c1", access.Role{ID: "viewer"})
 	var b strings.Builder
 	for i := range 100 {
 		b.WriteString(`,{"role_id":"viewer","resource":"dataset","resource_instance":"` + strconv.Itoa(i) + `"}`)
@@ -219,7 +219,7 @@ func TestCreateAndReadClients(t *testing.T) {
 // whatever is made or changed.
 func TestRolesOnUnknownTypes(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
-	r.client("acme", "c1", authmgmt.Role{ID: "viewer"})
+	r.client("acme", "c1", access.Role{ID: "viewer"})
 	const given = `"roles":[{"role_id":"viewer","resource":"vaults"}]`
 	want := detail{"body.roles.0.resource", "value_error",
 		"Value error, is not one of the types 'client', 'dataset', 'invitation', 'trigger', 'vault'"}
@@ -230,7 +230,7 @@ func TestRolesOnUnknownTypes(t *testing.T) {
 
 func TestDeleteClient(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
-	secret := r.client("acme", "c1", authmgmt.Role{ID: "editor"})
+	secret := r.client("acme", "c1", access.Role{ID: "editor"})
 	require.True(t, r.logsIn("c1", secret))
 	w := r.as("admin", "DELETE", clients+"/c1", "")
 	requireBody(t, w, http.StatusOK, "")
@@ -291,7 +291,7 @@ func TestRotateSecret(t *testing.T) {
 func TestEscapedIDs(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
 	for _, id := range []string{"a/b", "a//b", "a/../b", "a/", "%2F", "a b", "ü?#&+"} {
-		r.client("acme", id, authmgmt.Role{ID: "viewer"})
+		r.client("acme", id, access.Role{ID: "viewer"})
 		path := clients + "/" + url.PathEscape(id)
 		require.Equal(t, http.StatusOK, r.as("full", "GET", path, "").Code, "%q", id)
 		require.Equal(t, http.StatusOK, r.as("full", "POST", path+"/rotate-secret", "").Code, "%q", id)

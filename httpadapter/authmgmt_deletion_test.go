@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -65,7 +66,7 @@ func TestDeletedDuringTheRequest(t *testing.T) {
 	require.NoError(t, err)
 	all := everyAuthOption
 	h, err := httpadapter.NewAuthMgmt(r.service, httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
-		return httpadapter.Principal{Organization: "acme", Subject: "session", Access: authmgmt.FullAccess()}, nil
+		return httpadapter.Principal{Organization: "acme", Subject: "session", Access: access.Full()}, nil
 	}), &all)
 	require.NoError(t, err)
 	for _, roles := range []string{`[]`, `[{"role_id":"viewer"}]`} {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -24,7 +25,7 @@ func ExampleNewAuthMgmt() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	operator := authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
+	operator := authmgmt.Caller{Actor: "operator", Access: access.Full()}
 	client, secret, err := service.CreateClient(ctx, "acme", operator, authmgmt.NewClient{Name: "CI", FullAccess: true})
 	if err != nil {
 		log.Fatal(err)
@@ -95,9 +96,9 @@ func ExampleNewAuthMgmt_acceptPage() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	operator := authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
+	operator := authmgmt.Caller{Actor: "operator", Access: access.Full()}
 	invitation, err := service.Invite(ctx, "acme", operator, authmgmt.NewInvitation{
-		Email: "ada@example.com", Name: "Ada", Roles: []authmgmt.Role{{ID: "viewer"}},
+		Email: "ada@example.com", Name: "Ada", Roles: []access.Role{{ID: "viewer"}},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -1,14 +1,14 @@
 package httpadapter
 
 import (
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
 // givenRole is a role assignment of a body that is valid by itself, and the object that
 // it stands in.
 type givenRole struct {
-	authmgmt.Role
+	access.Role
 	item *object
 }
 
@@ -28,7 +28,7 @@ func (a *authMgmtAdapter) roles(o *object) []givenRole {
 }
 
 // role reads a role assignment, and reports whether it is valid.
-func (a *authMgmtAdapter) role(item *object) (r authmgmt.Role, valid bool) {
+func (a *authMgmtAdapter) role(item *object) (r access.Role, valid bool) {
 	valid = true
 	field := func(name string, p presence, into func(text string)) {
 		before := len(item.d.details)
@@ -43,13 +43,13 @@ func (a *authMgmtAdapter) role(item *object) (r authmgmt.Role, valid bool) {
 		}
 	}
 	field("role_id", required, func(text string) { r.ID = text })
-	field("resource", nullable, func(text string) { r.Resource = authmgmt.ResourceType(text) })
+	field("resource", nullable, func(text string) { r.Resource = access.ResourceType(text) })
 	field("resource_instance", nullable, func(text string) { r.ResourceInstance = text })
 	return r, valid
 }
 
-func plainRoles(given []givenRole) []authmgmt.Role {
-	roles := make([]authmgmt.Role, len(given))
+func plainRoles(given []givenRole) []access.Role {
+	roles := make([]access.Role, len(given))
 	for i, g := range given {
 		roles[i] = g.Role
 	}
@@ -71,12 +71,12 @@ func (a *authMgmtAdapter) name(o *object, field string, p presence) (string, boo
 }
 
 // rolesContext reads the field of that name. Absent and null mean all roles.
-func rolesContext(o *object) authmgmt.RolesContext {
+func rolesContext(o *object) access.RolesContext {
 	text, ok := o.text("roles_context", nullable, textRule{})
 	if !ok {
 		return ""
 	}
-	var c authmgmt.RolesContext
+	var c access.RolesContext
 	if err := c.UnmarshalText([]byte(text)); err != nil {
 		o.refuseValue("roles_context", err.Error())
 	}
@@ -85,7 +85,7 @@ func rolesContext(o *object) authmgmt.RolesContext {
 
 // bind notes every role that contradicts the context. It is called after the fields, as
 // pydantic looks at a model after its fields.
-func bind(c authmgmt.RolesContext, given []givenRole) {
+func bind(c access.RolesContext, given []givenRole) {
 	for _, g := range given {
 		if field, problem := c.Check(g.Role); problem != "" {
 			g.item.refuseValue(field, problem)

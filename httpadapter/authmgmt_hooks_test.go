@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -21,12 +21,12 @@ func TestAuthMgmtAuthorize(t *testing.T) {
 	var asked []string
 	answer := error(nil)
 	all := everyAuthOption
-	all.Authorize = func(_ context.Context, p httpadapter.Principal, action authmgmt.Action, resource authmgmt.Resource) error {
+	all.Authorize = func(_ context.Context, p httpadapter.Principal, action access.Action, resource access.Resource) error {
 		asked = append(asked, fmt.Sprintf("%s %s %s %s", p.Subject, action, resource.Type, resource.ID))
 		return answer
 	}
 	r := newAuthRig(t, &all, nil)
-	r.client("acme", "c1", authmgmt.Role{ID: "viewer"})
+	r.client("acme", "c1", access.Role{ID: "viewer"})
 	requireBody(t, r.as("viewer", "PUT", clients+"/c1", `{"roles":[{"role_id":"viewer"}],"name":"x"}`), http.StatusOK,
 		`{"client_id":"c1","client_secret":"","name":"x","roles":[`+viewerRole+`]}`)
 	require.Contains(t, requireDetail(t, r.as("viewer", "PUT", clients+"/c1", `{"roles":[{"role_id":"admin"}]}`), http.StatusForbidden), "do not hold")
@@ -64,7 +64,7 @@ func TestZeroAccessMayDoNothing(t *testing.T) {
 
 func TestAccessTokens(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
-	secret := r.client("acme", "c1", authmgmt.Role{ID: "admin"})
+	secret := r.client("acme", "c1", access.Role{ID: "admin"})
 	_, token, err := r.service.Login(t.Context(), "c1", secret)
 	require.NoError(t, err)
 	r.tokens["c1"] = token.Reveal()

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // hostileManagementBodies are bodies that have broken JSON services, with the fields of
@@ -113,8 +114,8 @@ func TestNoSecretInLogsObservationsOrErrors(t *testing.T) {
 	for _, token := range r.tokens {
 		secrets = append(secrets, token)
 	}
-	secret := r.client("acme", "c1", authmgmt.Role{ID: "viewer"})
-	i := r.invitation("acme", "i1", authmgmt.Role{ID: "viewer"})
+	secret := r.client("acme", "c1", access.Role{ID: "viewer"})
+	i := r.invitation("acme", "i1", access.Role{ID: "viewer"})
 	link := r.link(&i)
 	w := r.as("full", "POST", clients, `{"name":"x"}`)
 	_, made := r.credentials(w.Body.Bytes())

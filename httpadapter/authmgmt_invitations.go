@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
@@ -120,7 +121,7 @@ func (a *authMgmtAdapter) email(o *object) string {
 // in "invitee". No roles would mean full access, so those who put them in the wrong place
 // would give away more than they wrote. The roles of an answer, which has them twice, may
 // stay.
-func (a *authMgmtAdapter) besideInvitee(body *object, roles []authmgmt.Role) {
+func (a *authMgmtAdapter) besideInvitee(body *object, roles []access.Role) {
 	for _, name := range []string{"email", "name"} {
 		if v, given := body.v.Get(name); given && !isNull(v) {
 			body.refuseValue(name, "must stand in invitee, or there must be no invitee")

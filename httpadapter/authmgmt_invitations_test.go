@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -18,7 +19,7 @@ const viewerRole = `{"role_id":"viewer","resource":null,"resource_instance":null
 
 func TestGetInvitation(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
-	i := r.invitation("acme", "i1", authmgmt.Role{ID: "viewer"})
+	i := r.invitation("acme", "i1", access.Role{ID: "viewer"})
 	open := r.invitation("acme", "i2")
 	want := func(id, url, roles string) string {
 		return `{"invitation_id":"` + id + `","inviter":{"name":"Grace"},"invitee":{"email":"` + id + `@example.com","name":"Ada","roles":[` + roles + `]},` +
@@ -44,7 +45,7 @@ func TestGetInvitation(t *testing.T) {
 // Only a pending invitation is there.
 func TestInvitationThatIsNotPending(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
-	r.invitation("acme", "cancelled", authmgmt.Role{ID: "viewer"})
+	r.invitation("acme", "cancelled", access.Role{ID: "viewer"})
 	w := r.as("admin", "DELETE", invitations+"/cancelled", "")
 	requireBody(t, w, http.StatusOK, "")
 	require.Empty(t, w.Header().Get("Content-Type"))
@@ -168,7 +169,7 @@ func TestCreateInvitationValidation(t *testing.T) {
 
 func TestListAndResendInvitations(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
-	first := r.invitation("acme", "i1", authmgmt.Role{ID: "viewer"})
+	first := r.invitation("acme", "i1", access.Role{ID: "viewer"})
 	r.advance(time.Second)
 	r.invitation("acme", "i2")
 	r.invitation("rival", "i3")
@@ -197,7 +198,7 @@ func TestListAndResendInvitations(t *testing.T) {
 func TestInvitationsOfHosts(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
 	nameless := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
-		return httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}, nil
+		return httpadapter.Principal{Organization: "acme", Access: access.Full()}, nil
 	})
 	h, err := httpadapter.NewAuthMgmt(r.service, nameless, &httpadapter.AuthMgmtOptions{Invitations: true})
 	require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -56,7 +57,7 @@ func (r *authRig) form(body string, edits ...func(*http.Request)) *httptest.Resp
 func TestLogin(t *testing.T) {
 	r := newAuthRig(t, nil, &authmgmt.Options{TokenLifetime: 90 * time.Minute})
 	const id = "odd: id+%&=é"
-	secret := r.client("acme", id, authmgmt.Role{ID: "admin"})
+	secret := r.client("acme", id, access.Role{ID: "admin"})
 	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {id}, "client_secret": {secret}}
 	text, err := json.Marshal(map[string]any{"grant_type": "client_credentials", "client_id": id, "client_secret": secret, "scope": nil, "more": []int{1}})
 	require.NoError(t, err)
@@ -91,7 +92,7 @@ func TestLogin(t *testing.T) {
 // same.
 func TestLoginWithPlainBasic(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
-	root := authmgmt.Caller{Actor: "root", Access: authmgmt.FullAccess()}
+	root := authmgmt.Caller{Actor: "root", Access: access.Full()}
 	for id, secret := range map[string]string{
 		"c+1": "not a real one, with a space: 0123456789", "c2": "not+a+real+one/+0123456789abcdef0123==", "c%3": "not%20a%20real%20one%200123456789abc", "c4": "not a real one 0123456789abcdef%zz",
 	} {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -28,7 +29,7 @@ func describedAuthMgmt(t *testing.T, opts AuthMgmtOptions) *Handler {
 	s, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store}, &authmgmt.Options{InvitationKey: key, AcceptURL: "https://api.example.com" + AcceptPath})
 	require.NoError(t, err)
 	h, err := NewAuthMgmt(s, AuthenticatorFunc(func(*http.Request) (Principal, error) {
-		return Principal{Organization: "acme", Subject: "somebody", Access: authmgmt.FullAccess()}, nil
+		return Principal{Organization: "acme", Subject: "somebody", Access: access.Full()}, nil
 	}), &opts)
 	require.NoError(t, err)
 	return h

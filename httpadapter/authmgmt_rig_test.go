@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -203,7 +204,7 @@ func (r *authRig) faults(methods ...string) {
 
 // callers are the access tokens that a rig begins with. All but the rival are of the
 // organization acme.
-var callers = map[string][]authmgmt.Role{
+var callers = map[string][]access.Role{
 	"full":         nil,
 	"rival":        nil, // full access to another organization
 	"admin":        {{ID: "admin"}},
@@ -282,7 +283,7 @@ var begin = time.Date(2026, 1, 17, 9, 12, 45, 123456000, time.UTC)
 func (r *authRig) advance(d time.Duration) { r.since.Add(int64(d)) }
 
 // root is who sets things up.
-var root = authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
+var root = authmgmt.Caller{Actor: "operator", Access: access.Full()}
 
 // as sends a request of a caller over the network, and returns the answer as a recorder
 // has it.
@@ -321,7 +322,7 @@ func (r *authRig) as(caller, method, target, body string, edits ...func(*http.Re
 }
 
 // client makes a client that is described elsewhere, and returns its secret.
-func (r *authRig) client(org, id string, roles ...authmgmt.Role) (secret string) {
+func (r *authRig) client(org, id string, roles ...access.Role) (secret string) {
 	r.t.Helper()
 	secret = "cs-" + org + "-" + id + "-" + strings.Repeat("0123456789", 4)
 	_, err := r.service.ImportClient(r.t.Context(), org, root, authmgmt.NewClient{ID: id, Name: "Client " + id, Roles: roles, FullAccess: len(roles) == 0}, secret)
@@ -330,7 +331,7 @@ func (r *authRig) client(org, id string, roles ...authmgmt.Role) (secret string)
 }
 
 // invitation makes one with a chosen ID.
-func (r *authRig) invitation(org, id string, roles ...authmgmt.Role) authmgmt.Invitation {
+func (r *authRig) invitation(org, id string, roles ...access.Role) authmgmt.Invitation {
 	r.t.Helper()
 	i, err := r.service.ImportInvitation(r.t.Context(), org, root, authmgmt.NewInvitation{
 		ID: id, Inviter: "Grace", Email: id + "@example.com", Name: "Ada", Roles: roles, FullAccess: len(roles) == 0,
@@ -340,7 +341,7 @@ func (r *authRig) invitation(org, id string, roles ...authmgmt.Role) authmgmt.In
 }
 
 // token makes an access token that stands for itself, with an ID by name: see tokenID.
-func (r *authRig) token(org, name string, roles ...authmgmt.Role) string {
+func (r *authRig) token(org, name string, roles ...access.Role) string {
 	r.t.Helper()
 	_, text, err := r.service.IssueToken(r.t.Context(), org, root, authmgmt.NewToken{
 		ID: tokenID(name), Subject: name + "@example.com", Roles: roles, FullAccess: len(roles) == 0,
@@ -353,7 +354,7 @@ func (r *authRig) token(org, name string, roles ...authmgmt.Role) string {
 func tokenID(name string) uuid.UUID { return uuid.NewSHA1(uuid.Nil, []byte(name)) }
 
 // roles returns what a client has now.
-func (r *authRig) roles(org, id string) []authmgmt.Role {
+func (r *authRig) roles(org, id string) []access.Role {
 	r.t.Helper()
 	c, err := r.service.Client(r.t.Context(), org, id)
 	require.NoError(r.t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -21,7 +22,7 @@ func TestListAndRevokeTokens(t *testing.T) {
 	require.NoError(t, err)
 	total := strconv.Itoa(all.Total + 1)
 	r.advance(time.Second)
-	r.tokens["ada"] = r.token("acme", "ada", authmgmt.Role{ID: "admin"})
+	r.tokens["ada"] = r.token("acme", "ada", access.Role{ID: "admin"})
 	require.Equal(t, http.StatusOK, r.as("ada", "GET", clients, "").Code)
 
 	const ada = `{"token_id":"{id}","subject":"ada@example.com","client_id":null,` +
@@ -53,7 +54,7 @@ func TestListAndRevokeTokens(t *testing.T) {
 // A client's token is listed with the client and its roles as they are now.
 func TestListTokensOfClients(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
-	secret := r.client("acme", "c1", authmgmt.Role{ID: "viewer"})
+	secret := r.client("acme", "c1", access.Role{ID: "viewer"})
 	r.advance(time.Second)
 	token, _, err := r.service.Login(t.Context(), "c1", secret)
 	require.NoError(t, err)

@@ -3,6 +3,7 @@ package httpadapter
 import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // roleAssignment is a role assignment as it goes over the wire: always all three fields.
@@ -60,7 +61,7 @@ func newUserInvitation(i authmgmt.Invitation, url mortise.Secret) userInvitation
 	}
 }
 
-func roleAssignments(roles []authmgmt.Role) []roleAssignment {
+func roleAssignments(roles []access.Role) []roleAssignment {
 	list := make([]roleAssignment, len(roles))
 	for i, r := range roles {
 		list[i] = roleAssignment{ID: r.ID, Resource: orNull(string(r.Resource)), ResourceInstance: orNull(r.ResourceInstance)}

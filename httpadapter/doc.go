@@ -26,7 +26,7 @@
 //
 // What a caller may do is asked of [Options].Authorize, or else of the roles in
 // Principal.Access, the same way for all services. The zero value of Access allows
-// nothing. An Authenticator that knows no roles gives authmgmt.FullAccess(), as
+// nothing. An Authenticator that knows no roles gives access.Full(), as
 // [TriggerKeys] does. A host that shows values of a vault in its own handlers asks the
 // roles by [AllowByAccess], as the vault's own handler does.
 //

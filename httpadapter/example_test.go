@@ -8,7 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -51,7 +51,7 @@ func ExampleAuthenticator() {
 		if !ok {
 			return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 		}
-		return httpadapter.Principal{Organization: organization, Access: authmgmt.FullAccess()}, nil
+		return httpadapter.Principal{Organization: organization, Access: access.Full()}, nil
 	})
 	r := httptest.NewRequest("GET", "/", nil)
 	_, err := auth.Authenticate(r)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -57,7 +58,7 @@ func (k jwtKey) verify(_ context.Context, token string) (httpadapter.Principal, 
 	if err != nil || json.Unmarshal(text, &c) != nil || time.Now().Unix() >= c.Expires {
 		return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 	}
-	access := authmgmt.DefaultCatalogue().Access(authmgmt.Role{ID: c.Role})
+	access := access.DefaultCatalogue().Access(access.Role{ID: c.Role})
 	return httpadapter.Principal{Organization: c.Tenant, Subject: "person:" + c.Subject, Access: access}, nil
 }
 
@@ -101,9 +102,9 @@ func ExampleFirstOf() {
 	fmt.Println("a viewer:", submit(key.issue(claims{"ada", "acme", "viewer", in})))
 	fmt.Println("yesterday's editor:", submit(key.issue(claims{"grace", "acme", "editor", past})))
 
-	operator := authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
+	operator := authmgmt.Caller{Actor: "operator", Access: access.Full()}
 	_, machine, err := credentials.IssueToken(ctx, "acme", operator, authmgmt.NewToken{
-		Subject: "ci", Roles: []authmgmt.Role{{ID: "editor"}},
+		Subject: "ci", Roles: []access.Role{{ID: "editor"}},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -35,7 +36,7 @@ func (r *rig) mounted(auth httpadapter.Authenticator) *httpadapter.Handler {
 // Whoever does not say ErrUnauthenticated decides, over HTTP, too, and nobody after them
 // is asked.
 func TestFirstOf(t *testing.T) {
-	ada := httpadapter.Principal{Organization: "acme", Subject: "ada", Access: authmgmt.FullAccess()}
+	ada := httpadapter.Principal{Organization: "acme", Subject: "ada", Access: access.Full()}
 	unknown := fmt.Errorf("host: expired: %w", httpadapter.ErrUnauthenticated)
 	away := errors.New("host: the store of sessions is away")
 	for name, c := range map[string]struct {
@@ -53,7 +54,7 @@ func TestFirstOf(t *testing.T) {
 		"the second is away": {err: unknown, inner: away, asked: []string{"first", "second"}, status: 503},
 		"forbidden":          {err: httpadapter.ErrForbidden, asked: []string{"first"}, status: 403},
 		"a principal beside": {first: ada, err: away, asked: []string{"first"}, status: 503},
-		"no organization": {first: httpadapter.Principal{Subject: "ada", Access: authmgmt.FullAccess()},
+		"no organization": {first: httpadapter.Principal{Subject: "ada", Access: access.Full()},
 			asked: []string{"first"}, status: 503, subject: "ada"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +85,7 @@ func TestFirstOf(t *testing.T) {
 func TestFirstOfWithAStoreThatIsAway(t *testing.T) {
 	credentials := newAuthRig(t, nil, nil)
 	weaker := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
-		return httpadapter.Principal{Organization: "acme", Subject: "anybody", Access: authmgmt.FullAccess()}, nil
+		return httpadapter.Principal{Organization: "acme", Subject: "anybody", Access: access.Full()}, nil
 	})
 	r := newRig(t, nil)
 	h := r.mounted(httpadapter.FirstOf(
@@ -99,8 +100,8 @@ func TestFirstOfWithAStoreThatIsAway(t *testing.T) {
 		return w.Code
 	}
 	_, machine, err := credentials.service.IssueToken(t.Context(), "acme",
-		authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()},
-		authmgmt.NewToken{Subject: "ci", Roles: []authmgmt.Role{{ID: "viewer"}}})
+		authmgmt.Caller{Actor: "operator", Access: access.Full()},
+		authmgmt.NewToken{Subject: "ci", Roles: []access.Role{{ID: "viewer"}}})
 	require.NoError(t, err)
 	require.Equal(t, 200, ask(r.key))
 	require.Equal(t, 200, ask(machine.Reveal()))

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -35,7 +35,7 @@ func (h *Handler) whoIsAsking(r *http.Request) (p Principal, err error) {
 }
 
 // askPolicy asks the host's Authorize.
-func (h *Handler) askPolicy(c *call, action authmgmt.Action, resource authmgmt.Resource) (err error) {
+func (h *Handler) askPolicy(c *call, action access.Action, resource access.Resource) (err error) {
 	defer h.recoverHook(c.r.Context(), "Authorize", &err)
 	err = h.opts.Authorize(c.r.Context(), c.principal, action, resource)
 	hook.Probe(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -39,8 +39,8 @@ func TestHooksDoNotSpeakForTheDomain(t *testing.T) {
 func TestAuthorizeGetsTheCanonicalID(t *testing.T) {
 	var seen []string
 	r := newRig(t, &httpadapter.TriggerOptions{History: true, Options: httpadapter.Options{
-		Authorize: func(_ context.Context, _ httpadapter.Principal, a authmgmt.Action, res authmgmt.Resource) error {
-			if a == authmgmt.ActionGetTrigger {
+		Authorize: func(_ context.Context, _ httpadapter.Principal, a access.Action, res access.Resource) error {
+			if a == access.GetTrigger {
 				seen = append(seen, res.ID)
 			}
 			return nil

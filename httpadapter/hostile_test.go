@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -238,7 +238,7 @@ func TestRefusedLargeBodyGetsItsAnswer(t *testing.T) {
 func TestDeadlineEndsWithTheBody(t *testing.T) {
 	r := newRig(t, nil)
 	h, err := httpadapter.NewTrigger(r.service, httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
-		return httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}, nil
+		return httpadapter.Principal{Organization: "acme", Access: access.Full()}, nil
 	}), &httpadapter.TriggerOptions{Options: httpadapter.Options{BodyTimeout: 300 * time.Millisecond}})
 	require.NoError(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

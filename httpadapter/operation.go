@@ -4,14 +4,14 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // operation is a row of a service's routing table.
 type operation struct {
 	Operation
-	action   authmgmt.Action
-	resource authmgmt.ResourceType  // type of the resource acted on
+	action   access.Action
+	resource access.ResourceType    // type of the resource acted on
 	public   bool                   // asks for no credentials
 	body     bool                   // takes a JSON body
 	optional bool                   // the body may be left out, its content type too
@@ -39,7 +39,7 @@ type call struct {
 // governed declares an operation that roles govern: an action on resources of a type,
 // which is also its ID. With POST and PUT it takes a JSON body.
 func governed(
-	action authmgmt.Action, resource authmgmt.ResourceType, method, pattern string, handle func(*call) response,
+	action access.Action, resource access.ResourceType, method, pattern string, handle func(*call) response,
 ) *operation {
 	return &operation{
 		Operation: Operation{ID: string(action), Method: method, Pattern: pattern},

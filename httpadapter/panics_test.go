@@ -16,6 +16,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -40,11 +41,11 @@ func (h *panickyHost) Authenticate(*http.Request) (httpadapter.Principal, error)
 	if h.broken == "the authenticator's error" {
 		return httpadapter.Principal{}, (*net.OpError)(nil)
 	}
-	return httpadapter.Principal{Organization: "acme", Subject: "ada", Access: authmgmt.FullAccess()}, nil
+	return httpadapter.Principal{Organization: "acme", Subject: "ada", Access: access.Full()}, nil
 }
 
-func (h *panickyHost) authorize(_ context.Context, _ httpadapter.Principal, action authmgmt.Action, _ authmgmt.Resource) error {
-	if action == authmgmt.ActionReveal {
+func (h *panickyHost) authorize(_ context.Context, _ httpadapter.Principal, action access.Action, _ access.Resource) error {
+	if action == access.Reveal {
 		h.call("Authorize reveal")
 	} else {
 		h.call("Authorize")
@@ -203,7 +204,7 @@ func TestPanicsOfServices(t *testing.T) {
 		h.call("Admit")
 		return nil
 	}})
-	i := credentials.invitation("acme", "i1", authmgmt.Role{ID: "viewer"})
+	i := credentials.invitation("acme", "i1", access.Role{ID: "viewer"})
 	h.broken = "Admit"
 	accept := strings.TrimPrefix(credentials.url(&i), "https://app.example.com")
 	requireStatus(http.StatusServiceUnavailable, credentials.as("", "POST", accept, ""))

@@ -7,15 +7,16 @@ import (
 	"strings"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // Principal is who is asking. Everything that is read or written belongs to its
 // organization.
 type Principal struct {
-	Organization string          // never empty
-	Subject      string          // the person, key or client, for the host's own records
-	Access       authmgmt.Access // what it may do; its zero value allows nothing
+	Organization string        // never empty
+	Subject      string        // the person, key or client, for the host's own records
+	Access       access.Access // what it may do; its zero value allows nothing
 }
 
 // Errors of an Authenticator or an Authorize function. Any other error is logged and
@@ -113,7 +114,7 @@ func TriggerKeys(s *trigger.Service) func(ctx context.Context, token string) (Pr
 		if err != nil {
 			return Principal{}, err
 		}
-		return Principal{Organization: key.Organization, Subject: "api_key:" + key.ID.String(), Access: authmgmt.FullAccess()}, nil
+		return Principal{Organization: key.Organization, Subject: "api_key:" + key.ID.String(), Access: access.Full()}, nil
 	}
 }
 

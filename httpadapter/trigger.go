@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -37,12 +37,12 @@ func NewTrigger(s *trigger.Service, auth Authenticator, opts *TriggerOptions) (*
 		o = *opts
 	}
 	t := &triggerAdapter{service: s, collectionField: o.CollectionField}
-	const events = authmgmt.ResourceTrigger
-	ops := []*operation{governed(authmgmt.ActionSubmitTrigger, events, http.MethodPost, "/triggers", t.submit)}
+	const events = access.Trigger
+	ops := []*operation{governed(access.SubmitTrigger, events, http.MethodPost, "/triggers", t.submit)}
 	if o.History {
 		ops = append(ops,
-			governed(authmgmt.ActionListTriggers, events, http.MethodGet, "/triggers", t.list),
-			governed(authmgmt.ActionGetTrigger, events, http.MethodGet, "/triggers/{id}", t.get),
+			governed(access.ListTriggers, events, http.MethodGet, "/triggers", t.list),
+			governed(access.GetTrigger, events, http.MethodGet, "/triggers/{id}", t.get),
 		)
 	}
 	h, err := newHandler("trigger", auth, triggerErrors, o.Options, ops)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -46,19 +47,19 @@ func TestTriggerRoles(t *testing.T) {
 	editor := viewer + "submitApiTrigger "
 	for _, c := range []struct {
 		allowed string
-		role    authmgmt.Role
+		role    access.Role
 	}{
-		{viewer, authmgmt.Role{ID: "viewer"}},
-		{editor, authmgmt.Role{ID: "editor"}},
-		{editor, authmgmt.Role{ID: "admin"}},
-		{viewer, authmgmt.Role{ID: "viewer", Resource: "trigger"}},
-		{editor, authmgmt.Role{ID: "editor", Resource: "trigger"}},
-		{"getTrigger ", authmgmt.Role{ID: "admin", Resource: "trigger", ResourceInstance: id}},
-		{"", authmgmt.Role{ID: "admin", Resource: "trigger", ResourceInstance: "d1"}},
-		{"", authmgmt.Role{ID: "admin", Resource: "vault"}},
+		{viewer, access.Role{ID: "viewer"}},
+		{editor, access.Role{ID: "editor"}},
+		{editor, access.Role{ID: "admin"}},
+		{viewer, access.Role{ID: "viewer", Resource: "trigger"}},
+		{editor, access.Role{ID: "editor", Resource: "trigger"}},
+		{"getTrigger ", access.Role{ID: "admin", Resource: "trigger", ResourceInstance: id}},
+		{"", access.Role{ID: "admin", Resource: "trigger", ResourceInstance: "d1"}},
+		{"", access.Role{ID: "admin", Resource: "vault"}},
 	} {
 		_, token, err := credentials.service.IssueToken(t.Context(), "acme", root,
-			authmgmt.NewToken{Subject: "client:ci", Roles: []authmgmt.Role{c.role}})
+			authmgmt.NewToken{Subject: "client:ci", Roles: []access.Role{c.role}})
 		require.NoError(t, err)
 		requireTriggerRights(t, h, token.Reveal(), id, c.allowed)
 	}
@@ -95,8 +96,8 @@ func TestTriggerAccess(t *testing.T) {
 	require.NoError(t, err)
 	requireTriggerRights(t, h, "", id, "")
 
-	opts.Authorize = func(_ context.Context, _ httpadapter.Principal, action authmgmt.Action, _ authmgmt.Resource) error {
-		if action == authmgmt.ActionGetTrigger {
+	opts.Authorize = func(_ context.Context, _ httpadapter.Principal, action access.Action, _ access.Resource) error {
+		if action == access.GetTrigger {
 			return httpadapter.ErrForbidden
 		}
 		return nil
@@ -115,7 +116,7 @@ func TestTriggerActor(t *testing.T) {
 	})
 	require.NoError(t, err)
 	auth := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
-		return httpadapter.Principal{Organization: "acme", Subject: "somebody", Access: authmgmt.FullAccess()}, nil
+		return httpadapter.Principal{Organization: "acme", Subject: "somebody", Access: access.Full()}, nil
 	})
 	h, err := httpadapter.NewTrigger(s, auth, nil)
 	require.NoError(t, err)
@@ -143,7 +144,7 @@ func TestTriggerDeletedOrganization(t *testing.T) {
 
 	// A host may authenticate by itself, and not know of the deletion.
 	own := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
-		return httpadapter.Principal{Organization: "acme", Subject: "somebody", Access: authmgmt.FullAccess()}, nil
+		return httpadapter.Principal{Organization: "acme", Subject: "somebody", Access: access.Full()}, nil
 	})
 	h, err := httpadapter.NewTrigger(r.service, own, &httpadapter.TriggerOptions{History: true})
 	require.NoError(t, err)

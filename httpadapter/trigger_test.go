@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -305,7 +305,7 @@ func TestAuthorize(t *testing.T) {
 	var asked []string
 	answer := error(nil)
 	r := newRig(t, &httpadapter.TriggerOptions{History: true, Options: httpadapter.Options{
-		Authorize: func(_ context.Context, p httpadapter.Principal, action authmgmt.Action, resource authmgmt.Resource) error {
+		Authorize: func(_ context.Context, p httpadapter.Principal, action access.Action, resource access.Resource) error {
 			asked = append(asked, p.Organization+" "+string(action)+" "+string(resource.Type)+" "+resource.ID)
 			return answer
 		},
@@ -331,13 +331,13 @@ func TestHostPrincipal(t *testing.T) {
 		err    error
 		status int
 	}{
-		{httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}, nil, http.StatusAccepted},
+		{httpadapter.Principal{Organization: "acme", Access: access.Full()}, nil, http.StatusAccepted},
 		{httpadapter.Principal{Organization: "acme"}, nil, http.StatusForbidden},
 		{httpadapter.Principal{}, nil, http.StatusServiceUnavailable},
 		{httpadapter.Principal{Organization: "acme"}, httpadapter.ErrUnauthenticated, http.StatusUnauthorized},
 		{httpadapter.Principal{}, httpadapter.ErrForbidden, http.StatusForbidden},
 		{httpadapter.Principal{}, errors.New("session store down"), http.StatusServiceUnavailable},
-		{httpadapter.Principal{Organization: "a\x00b", Access: authmgmt.FullAccess()}, nil, http.StatusServiceUnavailable},
+		{httpadapter.Principal{Organization: "a\x00b", Access: access.Full()}, nil, http.StatusServiceUnavailable},
 	} {
 		h, err := httpadapter.NewTrigger(r.service, httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) { return c.p, c.err }), nil)
 		require.NoError(t, err)

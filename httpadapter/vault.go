@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -48,7 +48,7 @@ type VaultOptions struct {
 // options add.
 //
 // All operations are governed by roles (see [Options]), on the vault as the resource. Who
-// may detokenize sees masked values at most; plain ones take [authmgmt.ActionReveal],
+// may detokenize sees masked values at most; plain ones take [access.Reveal],
 // too, for which Options.Authorize is asked by itself: there ErrForbidden means that
 // masked values are the most.
 func NewVault(s *vault.Service, auth Authenticator, opts *VaultOptions) (*Handler, error) {
@@ -67,16 +67,16 @@ func NewVault(s *vault.Service, auth Authenticator, opts *VaultOptions) (*Handle
 		return nil, err
 	}
 	a := &vaultAdapter{service: s, redaction: o.Redaction}
-	const vaults = authmgmt.ResourceVault
-	ops := []*operation{governed(authmgmt.ActionTokenize, vaults, http.MethodPost, tokenizePath, a.tokenize)}
+	const vaults = access.Vault
+	ops := []*operation{governed(access.Tokenize, vaults, http.MethodPost, tokenizePath, a.tokenize)}
 	if o.Insert {
-		ops = append(ops, governed(authmgmt.ActionInsertRecords, vaults, http.MethodPost, recordsPath, a.insertRecords))
+		ops = append(ops, governed(access.InsertRecords, vaults, http.MethodPost, recordsPath, a.insertRecords))
 	}
 	if o.Detokenize {
-		ops = append(ops, governed(authmgmt.ActionDetokenize, vaults, http.MethodPost, detokenizePath, a.detokenize))
+		ops = append(ops, governed(access.Detokenize, vaults, http.MethodPost, detokenizePath, a.detokenize))
 	}
 	if o.Delete {
-		ops = append(ops, governed(authmgmt.ActionDeleteToken, vaults, http.MethodDelete, tokenPath, a.deleteToken))
+		ops = append(ops, governed(access.DeleteToken, vaults, http.MethodDelete, tokenPath, a.deleteToken))
 	}
 	h, err := newHandler("vault", auth, vaultErrors, o.Options, ops)
 	if err != nil {

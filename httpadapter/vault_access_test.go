@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -224,7 +224,7 @@ func TestVaultAuthorize(t *testing.T) {
 	var asked []string
 	answer := error(nil)
 	all := everyVaultOption
-	all.Authorize = func(ctx context.Context, p httpadapter.Principal, action authmgmt.Action, resource authmgmt.Resource) error {
+	all.Authorize = func(ctx context.Context, p httpadapter.Principal, action access.Action, resource access.Resource) error {
 		asked = append(asked, p.Subject+" "+string(action)+" "+string(resource.Type)+" "+resource.ID)
 		require.NotEmpty(t, httpadapter.RequestID(ctx))
 		return answer

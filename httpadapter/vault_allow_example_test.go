@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -48,9 +48,9 @@ func ExampleAllowByAccess() {
 	}
 
 	auth := httpadapter.AuthenticatorFunc(func(r *http.Request) (httpadapter.Principal, error) {
-		role := authmgmt.Role{ID: r.Header.Get("Role")} // a host has a session or a JWT
+		role := access.Role{ID: r.Header.Get("Role")} // a host has a session or a JWT
 		return httpadapter.Principal{
-			Organization: "acme", Subject: role.ID, Access: authmgmt.DefaultCatalogue().Access(role),
+			Organization: "acme", Subject: role.ID, Access: access.DefaultCatalogue().Access(role),
 		}, nil
 	})
 	mux := http.NewServeMux()

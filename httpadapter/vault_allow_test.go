@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -18,16 +18,16 @@ import (
 // What AllowByAccess shows is what the handler answers, for every set of actions,
 // wherever it is bound to, and every redaction that can be asked for.
 func TestAllowByAccessIsWhatTheHandlerShows(t *testing.T) {
-	catalogue, err := authmgmt.NewCatalogue(map[string][]authmgmt.Action{
-		"neither": {authmgmt.ActionTokenize, authmgmt.ActionInsertRecords, authmgmt.ActionDeleteToken},
-		"masked":  {authmgmt.ActionDetokenize},
-		"reveal":  {authmgmt.ActionReveal},
-		"both":    {authmgmt.ActionReveal, authmgmt.ActionDetokenize},
-		"any":     {authmgmt.AnyAction},
+	catalogue, err := access.NewCatalogue(map[string][]access.Action{
+		"neither": {access.Tokenize, access.InsertRecords, access.DeleteToken},
+		"masked":  {access.Detokenize},
+		"reveal":  {access.Reveal},
+		"both":    {access.Reveal, access.Detokenize},
+		"any":     {access.AnyAction},
 	})
 	require.NoError(t, err)
-	accesses := map[string]authmgmt.Access{"zero": {}, "full": authmgmt.FullAccess()}
-	for _, bound := range []authmgmt.Role{
+	accesses := map[string]access.Access{"zero": {}, "full": access.Full()}
+	for _, bound := range []access.Role{
 		{}, {Resource: "vault"}, {Resource: "vault", ResourceInstance: "v1"}, {Resource: "vault", ResourceInstance: "v2"},
 		{Resource: "dataset"}, {Resource: "dataset", ResourceInstance: "v1"},
 	} {
@@ -38,7 +38,7 @@ func TestAllowByAccessIsWhatTheHandlerShows(t *testing.T) {
 		}
 	}
 	accesses["from two roles"] = catalogue.Access(
-		authmgmt.Role{ID: "masked"}, authmgmt.Role{ID: "reveal", Resource: "vault", ResourceInstance: "v1"})
+		access.Role{ID: "masked"}, access.Role{ID: "reveal", Resource: "vault", ResourceInstance: "v1"})
 
 	r := newVaultRig(t, nil, nil)
 	token := map[string]string{}
@@ -94,7 +94,7 @@ func TestAllowByAccessIsWhatTheHandlerShows(t *testing.T) {
 		}
 	}
 	require.Len(t, seen, 3)
-	require.Equal(t, vault.Redacted, httpadapter.AllowByAccess(authmgmt.Access{})(vault.Field{Vault: "v1"}))
+	require.Equal(t, vault.Redacted, httpadapter.AllowByAccess(access.Access{})(vault.Field{Vault: "v1"}))
 	require.Equal(t, vault.Masked, httpadapter.AllowByAccess(accesses["from two roles"])(vault.Field{Vault: "v2"}))
 	require.Equal(t, vault.PlainText, httpadapter.AllowByAccess(accesses["from two roles"])(vault.Field{Vault: "v1"}))
 	require.Equal(t, vault.Redacted, httpadapter.AllowByAccess(accesses["reveal of  "])(vault.Field{Vault: "v1"}))

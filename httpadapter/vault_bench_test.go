@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -94,7 +94,7 @@ func benchVault(b *testing.B) (http.Handler, string) {
 	keys := keyTable{sha256.Sum256([]byte(benchKey)): "acme"}
 	adapter, err := httpadapter.NewVault(service, httpadapter.Bearer(func(_ context.Context, token string) (httpadapter.Principal, error) {
 		if org, ok := keys.verify(token); ok {
-			return httpadapter.Principal{Organization: org, Access: authmgmt.FullAccess()}, nil
+			return httpadapter.Principal{Organization: org, Access: access.Full()}, nil
 		}
 		return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 	}), nil)

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"unicode/utf8"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -95,7 +95,7 @@ func tokenOrNone(token string) string {
 
 // AllowByAccess returns what [NewVault] shows by roles alone, for a host's own calls of
 // [vault.Service.Detokenize] and Export. An access that has both
-// [authmgmt.ActionDetokenize] and [authmgmt.ActionReveal] in the vault sees plain values.
+// [access.Detokenize] and [access.Reveal] in the vault sees plain values.
 // One that has ActionDetokenize alone sees masked ones. Any other sees nothing: each
 // value reads as "*REDACTED*", where the handler of NewVault answers with 403.
 //
@@ -103,13 +103,13 @@ func tokenOrNone(token string) string {
 // Principal's own organization to Detokenize. Options.Authorize and
 // VaultOptions.Redaction are asked by the handler alone. A host that has set them has to
 // ask them, too, and show the less of both.
-func AllowByAccess(a authmgmt.Access) vault.RedactionPolicy {
+func AllowByAccess(a access.Access) vault.RedactionPolicy {
 	return func(f vault.Field) vault.Redaction {
-		resource := authmgmt.Resource{Type: authmgmt.ResourceVault, ID: f.Vault}
+		resource := access.Resource{Type: access.Vault, ID: f.Vault}
 		switch {
-		case !a.Allows(authmgmt.ActionDetokenize, resource):
+		case !a.Allows(access.Detokenize, resource):
 			return vault.Redacted
-		case !a.Allows(authmgmt.ActionReveal, resource):
+		case !a.Allows(access.Reveal, resource):
 			return vault.Masked
 		}
 		return vault.PlainText
@@ -121,8 +121,8 @@ func (a *vaultAdapter) mostShown(c *call) (vault.Redaction, *response) {
 	if a.h.opts.Authorize == nil {
 		return AllowByAccess(c.principal.Access)(vault.Field{Vault: c.vaultID()}), nil
 	}
-	resource := authmgmt.Resource{Type: authmgmt.ResourceVault, ID: c.vaultID()}
-	switch err := a.h.askPolicy(c, authmgmt.ActionReveal, resource); {
+	resource := access.Resource{Type: access.Vault, ID: c.vaultID()}
+	switch err := a.h.askPolicy(c, access.Reveal, resource); {
 	case err == nil:
 		return vault.PlainText, nil
 	case errors.Is(err, ErrForbidden):

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -142,11 +142,11 @@ func TestDetokenizeProblems(t *testing.T) {
 // A policy of the host's is asked for plain values by itself. What it forbids there
 // bounds the answer, and is no failure.
 func TestDetokenizeAuthorize(t *testing.T) {
-	answers := make(map[authmgmt.Action]error)
-	var asked []authmgmt.Action
+	answers := make(map[access.Action]error)
+	var asked []access.Action
 	all := everyVaultOption
-	all.Authorize = func(_ context.Context, p httpadapter.Principal, action authmgmt.Action, resource authmgmt.Resource) error {
-		require.Equal(t, authmgmt.Resource{Type: authmgmt.ResourceVault, ID: "v1"}, resource)
+	all.Authorize = func(_ context.Context, p httpadapter.Principal, action access.Action, resource access.Resource) error {
+		require.Equal(t, access.Resource{Type: access.Vault, ID: "v1"}, resource)
 		asked = append(asked, action)
 		return answers[action]
 	}
@@ -158,16 +158,16 @@ func TestDetokenizeAuthorize(t *testing.T) {
 	}
 	plain, masked := `{"records":[`+revealed(token, "ada@example.com", "PLAIN_TEXT")+`]}`, `{"records":[`+revealed(token, "a********@example.com", "MASKED")+`]}`
 	require.Equal(t, &answer{200, plain}, ask(""))
-	require.Equal(t, []authmgmt.Action{authmgmt.ActionDetokenize, authmgmt.ActionReveal}, asked)
-	answers[authmgmt.ActionReveal] = httpadapter.ErrForbidden
+	require.Equal(t, []access.Action{access.Detokenize, access.Reveal}, asked)
+	answers[access.Reveal] = httpadapter.ErrForbidden
 	require.Equal(t, &answer{200, masked}, ask(""))
 	require.Equal(t, http.StatusForbidden, ask("PLAIN_TEXT").status)
-	answers[authmgmt.ActionReveal] = errors.New("policy server down")
+	answers[access.Reveal] = errors.New("policy server down")
 	require.Equal(t, http.StatusServiceUnavailable, ask("").status)
 	require.Contains(t, r.log.String(), "policy server down")
-	answers[authmgmt.ActionReveal] = httpadapter.ErrUnauthenticated
+	answers[access.Reveal] = httpadapter.ErrUnauthenticated
 	require.Equal(t, http.StatusUnauthorized, ask("").status)
-	answers[authmgmt.ActionDetokenize] = httpadapter.ErrForbidden
+	answers[access.Detokenize] = httpadapter.ErrForbidden
 	require.Equal(t, http.StatusForbidden, ask("REDACTED").status)
 }
 

@@ -9,7 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -40,7 +40,7 @@ func ExampleNewVault() {
 		log.Fatal(err)
 	}
 
-	editor := authmgmt.DefaultCatalogue().Access(authmgmt.Role{ID: "editor", Resource: authmgmt.ResourceVault, ResourceInstance: "v1"})
+	editor := access.DefaultCatalogue().Access(access.Role{ID: "editor", Resource: access.Vault, ResourceInstance: "v1"})
 	auth := httpadapter.Bearer(func(_ context.Context, token string) (httpadapter.Principal, error) {
 		if token != "the-editors-token" {
 			return httpadapter.Principal{}, httpadapter.ErrUnauthenticated

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -87,9 +87,9 @@ func describedVault(t *testing.T, opts VaultOptions) (*Handler, *exampleStore) {
 		require.NoError(t, err)
 	}
 	h, err := NewVault(s, Bearer(func(_ context.Context, role string) (Principal, error) {
-		p := Principal{Organization: "acme", Subject: role, Access: authmgmt.FullAccess()}
+		p := Principal{Organization: "acme", Subject: role, Access: access.Full()}
 		if role != "full" {
-			p.Access = authmgmt.DefaultCatalogue().Access(authmgmt.Role{ID: role})
+			p.Access = access.DefaultCatalogue().Access(access.Role{ID: role})
 		}
 		return p, nil
 	}), &opts)

@@ -16,7 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -161,20 +161,20 @@ func (r *vaultRig) faults(methods ...string) {
 
 // vaultCallers are the access tokens that a rig knows. All but the rival are of the
 // organization acme.
-var vaultCallers = map[string]authmgmt.Access{
-	"full":         authmgmt.FullAccess(),
-	"rival":        authmgmt.FullAccess(),
+var vaultCallers = map[string]access.Access{
+	"full":         access.Full(),
+	"rival":        access.Full(),
 	"none":         {},
-	"admin":        roles(authmgmt.Role{ID: "admin"}),
-	"editor":       roles(authmgmt.Role{ID: "editor"}),
-	"viewer":       roles(authmgmt.Role{ID: "viewer"}),
-	"vault editor": roles(authmgmt.Role{ID: "editor", Resource: "vault"}),
-	"v1 admin":     roles(authmgmt.Role{ID: "admin", Resource: "vault", ResourceInstance: "v1"}),
-	"v2 admin":     roles(authmgmt.Role{ID: "admin", Resource: "vault", ResourceInstance: "v2"}),
-	"other admin":  roles(authmgmt.Role{ID: "admin", Resource: "dataset"}),
+	"admin":        roles(access.Role{ID: "admin"}),
+	"editor":       roles(access.Role{ID: "editor"}),
+	"viewer":       roles(access.Role{ID: "viewer"}),
+	"vault editor": roles(access.Role{ID: "editor", Resource: "vault"}),
+	"v1 admin":     roles(access.Role{ID: "admin", Resource: "vault", ResourceInstance: "v1"}),
+	"v2 admin":     roles(access.Role{ID: "admin", Resource: "vault", ResourceInstance: "v2"}),
+	"other admin":  roles(access.Role{ID: "admin", Resource: "dataset"}),
 }
 
-func roles(list ...authmgmt.Role) authmgmt.Access { return authmgmt.DefaultCatalogue().Access(list...) }
+func roles(list ...access.Role) access.Access { return access.DefaultCatalogue().Access(list...) }
 
 func verifyVaultCaller(_ context.Context, token string) (httpadapter.Principal, error) {
 	name := strings.ReplaceAll(token, "-", " ")

@@ -40,7 +40,7 @@ var errImportToken = fmt.Errorf("%w: give it the token that it has, of 1 to 255 
 // Whoever may import can find out whether a value that they guess has a token: a conflict
 // says so, and success says which. They can also have the vault give out tokens of their
 // own choice. So this is for those who may do everything. A host that offers it to others
-// first asks their Access whether it allows authmgmt.ActionImportTokens on the vault.
+// first asks their Access whether it allows access.ImportTokens on the vault.
 func (s *Service) Import(ctx context.Context, org string, by Actor, vault string, items []ImportItem) error {
 	start := s.start()
 	err := s.importItems(ctx, org, by, vault, items)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // filledEvent returns an audit event with snapshots whose every field is set.
@@ -23,7 +24,7 @@ func filledSnapshot(name string) *authmgmt.Snapshot {
 	expires, revoked := moment(8*time.Microsecond), moment(9*time.Microsecond)
 	return &authmgmt.Snapshot{
 		Name: name, Email: "Ann@example.com", Subject: "client:build", Client: "build",
-		Roles: []authmgmt.Role{
+		Roles: []access.Role{
 			{ID: "viewer", Resource: "dataset", ResourceInstance: "dogs"}, {ID: "admin"}, {ID: "editor", Resource: "dataset"},
 		},
 		FullAccess: true, State: authmgmt.InvitationAccepted, Generation: 1<<62 + 1, RBAC: &rbac,
@@ -119,7 +120,7 @@ func eventIDs(events []authmgmt.AuditEvent) []uuid.UUID {
 func spoilSnapshot(s *authmgmt.Snapshot) {
 	s.Name = "spoiled"
 	for i := range s.Roles {
-		s.Roles[i] = authmgmt.Role{ID: "spoiled", Resource: "spoiled", ResourceInstance: "spoiled"}
+		s.Roles[i] = access.Role{ID: "spoiled", Resource: "spoiled", ResourceInstance: "spoiled"}
 	}
 	for i := range s.Secrets {
 		s.Secrets[i] = uuid.Max

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // newSecret returns a secret that never ends.
@@ -24,8 +25,8 @@ func newClient(org, id string, created time.Duration) authmgmt.Client {
 }
 
 // someRoles are in an order that no sorting makes.
-func someRoles() []authmgmt.Role {
-	return []authmgmt.Role{
+func someRoles() []access.Role {
+	return []access.Role{
 		{ID: "viewer", Resource: "dataset", ResourceInstance: "dogs"}, {ID: "admin"}, {ID: "editor", Resource: "vault"},
 		{ID: "editor", Resource: "dataset", ResourceInstance: "cats"}, {ID: "viewer"},
 	}
@@ -138,8 +139,8 @@ func spoilClient(c *authmgmt.Client) {
 	c.Name = "spoiled"
 }
 
-func spoilRoles(roles []authmgmt.Role) {
+func spoilRoles(roles []access.Role) {
 	for i := range roles {
-		roles[i] = authmgmt.Role{ID: "spoiled"}
+		roles[i] = access.Role{ID: "spoiled"}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -28,8 +29,8 @@ func ExampleNew() {
 		},
 	}})
 	ctx := context.Background()
-	bob := authmgmt.Caller{Actor: "user:bob", Access: authmgmt.FullAccess()}
-	i, err := f.Invite(ctx, "acme", bob, authmgmt.NewInvitation{Email: "ann@example.com", Name: "Ann", Roles: []authmgmt.Role{{ID: "viewer"}}})
+	bob := authmgmt.Caller{Actor: "user:bob", Access: access.Full()}
+	i, err := f.Invite(ctx, "acme", bob, authmgmt.NewInvitation{Email: "ann@example.com", Name: "Ann", Roles: []access.Role{{ID: "viewer"}}})
 	if err != nil {
 		panic(err)
 	}
@@ -63,7 +64,7 @@ func ExampleFake_Break() {
 
 	f := authmgmttest.New(t, nil)
 	ctx := context.Background()
-	admin := authmgmt.Caller{Actor: "user:bob", Access: authmgmt.FullAccess()}
+	admin := authmgmt.Caller{Actor: "user:bob", Access: access.Full()}
 	_, secret, err := f.CreateClient(ctx, "acme", admin, authmgmt.NewClient{ID: "build", Name: "Nightly build", FullAccess: true})
 	if err != nil {
 		panic(err)
@@ -97,7 +98,7 @@ func ExampleFaults() {
 		panic(err)
 	}
 	ctx := context.Background()
-	admin := authmgmt.Caller{Actor: "user:bob", Access: authmgmt.FullAccess()}
+	admin := authmgmt.Caller{Actor: "user:bob", Access: access.Full()}
 	for _, id := range []string{"a", "b", "b"} {
 		_, _, err := service.CreateClient(ctx, "acme", admin, authmgmt.NewClient{ID: id, Name: "Nightly build", FullAccess: true})
 		fmt.Println(err)

@@ -13,10 +13,11 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 )
 
-var full = authmgmt.Caller{Actor: "user:bob", Access: authmgmt.FullAccess()}
+var full = authmgmt.Caller{Actor: "user:bob", Access: access.Full()}
 
 // annInvited returns what an invitation is made of.
 func annInvited() authmgmt.NewInvitation {
@@ -29,7 +30,7 @@ func TestFake(t *testing.T) {
 	assert.Empty(t, f.AuditTrail())
 	start := f.Now()
 	for _, org := range []string{"b", "a", "b"} {
-		_, _, err := f.CreateClient(t.Context(), org, full, authmgmt.NewClient{Name: org, Roles: []authmgmt.Role{{ID: "viewer"}}})
+		_, _, err := f.CreateClient(t.Context(), org, full, authmgmt.NewClient{Name: org, Roles: []access.Role{{ID: "viewer"}}})
 		require.NoError(t, err)
 		f.Advance(time.Second)
 	}
@@ -88,7 +89,7 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 	_, secret, err := f.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "a", FullAccess: true})
 	require.NoError(t, err)
 	assert.Contains(t, secret.Reveal(), "own-")
-	viewer := authmgmt.NewClient{Name: "b", Roles: []authmgmt.Role{{ID: "viewer"}}}
+	viewer := authmgmt.NewClient{Name: "b", Roles: []access.Role{{ID: "viewer"}}}
 	_, _, err = f.CreateClient(t.Context(), "acme", full, viewer)
 	require.ErrorIs(t, err, authmgmt.ErrRBACDisabled)
 	require.NoError(t, f.SetRBAC(t.Context(), "acme", full, true))

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // op is one thing that can be done, and how often.
@@ -64,18 +65,18 @@ func (r *run) someClient(org string) string {
 }
 
 // roles returns none to three roles, now and then one that there is not.
-func (r *run) roles() []authmgmt.Role {
+func (r *run) roles() []access.Role {
 	if r.rand.IntN(40) == 0 {
-		return []authmgmt.Role{{ID: "owner"}}
+		return []access.Role{{ID: "owner"}}
 	}
-	var roles []authmgmt.Role
+	var roles []access.Role
 	for range r.rand.IntN(4) {
 		roles = append(roles, pick(r,
-			authmgmt.Role{ID: "viewer"}, authmgmt.Role{ID: "editor"}, authmgmt.Role{ID: "admin"},
-			authmgmt.Role{ID: "viewer", Resource: "dataset"}, authmgmt.Role{ID: "viewer", Resource: "vault", ResourceInstance: "dogs"},
-			authmgmt.Role{ID: "editor", Resource: "dataset", ResourceInstance: "dogs"},
-			authmgmt.Role{ID: "admin", Resource: "dataset", ResourceInstance: "dogs"},
-			authmgmt.Role{ID: "viewer", Resource: "dataset", ResourceInstance: "cats"},
+			access.Role{ID: "viewer"}, access.Role{ID: "editor"}, access.Role{ID: "admin"},
+			access.Role{ID: "viewer", Resource: "dataset"}, access.Role{ID: "viewer", Resource: "vault", ResourceInstance: "dogs"},
+			access.Role{ID: "editor", Resource: "dataset", ResourceInstance: "dogs"},
+			access.Role{ID: "admin", Resource: "dataset", ResourceInstance: "dogs"},
+			access.Role{ID: "viewer", Resource: "dataset", ResourceInstance: "cats"},
 		))
 	}
 	return roles
@@ -83,7 +84,7 @@ func (r *run) roles() []authmgmt.Role {
 
 // fullAccess says what to ask for beside these roles: full access if there are none. Now
 // and then it is the opposite, which is refused.
-func (r *run) fullAccess(roles []authmgmt.Role) bool {
+func (r *run) fullAccess(roles []access.Role) bool {
 	return (len(roles) == 0) != (r.rand.IntN(20) == 0)
 }
 
@@ -130,8 +131,8 @@ func (r *run) updateClient() {
 		*u.Name = pick(r, "Build", "Deploy", "Nightly")
 	}
 	if r.rand.IntN(4) > 0 {
-		u.Context = pick(r, "", "", authmgmt.SystemRoles, authmgmt.DatasetRoles("dogs"))
-		fitting := []authmgmt.Role{}
+		u.Context = pick(r, "", "", access.SystemRoles, access.DatasetRoles("dogs"))
+		fitting := []access.Role{}
 		for _, role := range r.roles() {
 			if u.Context != "" {
 				role.Resource, role.ResourceInstance = "", ""

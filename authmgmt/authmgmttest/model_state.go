@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // model is what package authmgmt promises, in the plainest way: lists that are searched
@@ -27,7 +28,7 @@ var (
 
 type modelClient struct {
 	org, id, name    string
-	roles            []authmgmt.Role
+	roles            []access.Role
 	secrets          []*modelSecret // that work or worked last
 	created, updated time.Time
 	deleted          bool
@@ -46,7 +47,7 @@ type modelToken struct {
 	org, subject     string
 	client           *modelClient // nil: it stands for itself
 	secret           *modelSecret
-	roles            []authmgmt.Role
+	roles            []access.Role
 	created, expires time.Time
 	revoked          bool
 	gone             bool // pruned
@@ -54,7 +55,7 @@ type modelToken struct {
 
 type modelInvitation struct {
 	org, id, email, name, inviter string
-	roles                         []authmgmt.Role
+	roles                         []access.Role
 	lifetime                      time.Duration
 	created, expires              time.Time
 	cancelled, accepted, granted  time.Time
@@ -82,27 +83,27 @@ func (m *model) event(org string, kind authmgmt.Kind, actor, target string) {
 type caller struct {
 	name string
 	full bool
-	role authmgmt.Role
+	role access.Role
 }
 
 var callers = []caller{
 	{name: "full", full: true},
-	{name: "admin", role: authmgmt.Role{ID: "admin"}},
-	{name: "editor", role: authmgmt.Role{ID: "editor"}},
-	{name: "viewer", role: authmgmt.Role{ID: "viewer"}},
-	{name: "dogs", role: authmgmt.Role{ID: "admin", Resource: "dataset", ResourceInstance: "dogs"}},
+	{name: "admin", role: access.Role{ID: "admin"}},
+	{name: "editor", role: access.Role{ID: "editor"}},
+	{name: "viewer", role: access.Role{ID: "viewer"}},
+	{name: "dogs", role: access.Role{ID: "admin", Resource: "dataset", ResourceInstance: "dogs"}},
 }
 
 // as returns the caller as the service takes it.
-func (c *caller) as(catalogue *authmgmt.Catalogue) authmgmt.Caller {
+func (c *caller) as(catalogue *access.Catalogue) authmgmt.Caller {
 	if c.full {
-		return authmgmt.Caller{Actor: authmgmt.Actor(c.name), Access: authmgmt.FullAccess()}
+		return authmgmt.Caller{Actor: authmgmt.Actor(c.name), Access: access.Full()}
 	}
 	return authmgmt.Caller{Actor: authmgmt.Actor(c.name), Access: catalogue.Access(c.role)}
 }
 
 // mayGive says whether the caller holds what somebody with these roles has.
-func (c *caller) mayGive(roles []authmgmt.Role) bool {
+func (c *caller) mayGive(roles []access.Role) bool {
 	if c.full {
 		return true
 	}
@@ -114,7 +115,7 @@ func (c *caller) mayGive(roles []authmgmt.Role) bool {
 	return len(roles) > 0
 }
 
-func (c *caller) holds(r authmgmt.Role) bool {
+func (c *caller) holds(r access.Role) bool {
 	rank := map[string]int{"viewer": 1, "editor": 2, "admin": 3}
 	if c.full {
 		return true
@@ -128,8 +129,8 @@ func (c *caller) holds(r authmgmt.Role) bool {
 	return c.role.Resource == r.Resource && (c.role.ResourceInstance == "" || c.role.ResourceInstance == r.ResourceInstance)
 }
 
-func withoutRepeats(roles []authmgmt.Role) []authmgmt.Role {
-	var once []authmgmt.Role
+func withoutRepeats(roles []access.Role) []access.Role {
+	var once []access.Role
 	for _, r := range roles {
 		if !slices.Contains(once, r) {
 			once = append(once, r)
@@ -140,7 +141,7 @@ func withoutRepeats(roles []authmgmt.Role) []authmgmt.Role {
 
 // checkRoles is what comes before the store: what roles there are, or that full access is
 // meant, whether the organization can have them, whether the caller may.
-func (m *model) checkRoles(org string, by *caller, roles []authmgmt.Role, full, imported bool) error {
+func (m *model) checkRoles(org string, by *caller, roles []access.Role, full, imported bool) error {
 	if full != (len(roles) == 0) {
 		return errInvalid
 	}
@@ -269,7 +270,7 @@ func (m *model) valid(k *modelToken) bool {
 }
 
 // access returns the roles that a token has.
-func (k *modelToken) access() []authmgmt.Role {
+func (k *modelToken) access() []access.Role {
 	if k.client != nil {
 		return k.client.roles
 	}

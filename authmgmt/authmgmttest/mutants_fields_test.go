@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // fieldMutants keep something else than they were given.
@@ -87,10 +88,10 @@ var fieldMutants = []broken{
 	{name: "keeps roles as JSON", breaks: []string{
 		"clients/strings-keep-every-byte", "tokens/strings-keep-every-byte", "invitations/strings-keep-every-byte",
 	}, mutate: func(m *mutant) {
-		m.everyRole(func(roles []authmgmt.Role) []authmgmt.Role {
+		m.everyRole(func(roles []access.Role) []access.Role {
 			for i := range roles {
 				if !utf8.ValidString(string(roles[i].Resource)) {
-					roles[i].Resource = authmgmt.ResourceType(strings.ToValidUTF8(string(roles[i].Resource), "\ufffd"))
+					roles[i].Resource = access.ResourceType(strings.ToValidUTF8(string(roles[i].Resource), "\ufffd"))
 				}
 			}
 			return roles
@@ -99,16 +100,16 @@ var fieldMutants = []broken{
 	{name: "sorts roles", breaks: []string{
 		"clients/order-is-kept", "tokens/own-roles-are-kept", "invitations/create-stores-every-field",
 	}, mutate: func(m *mutant) {
-		m.everyRole(func(roles []authmgmt.Role) []authmgmt.Role {
-			slices.SortFunc(roles, func(a, b authmgmt.Role) int {
+		m.everyRole(func(roles []access.Role) []access.Role {
+			slices.SortFunc(roles, func(a, b access.Role) int {
 				return cmp.Or(strings.Compare(a.ID, b.ID), cmp.Compare(a.Resource, b.Resource))
 			})
 			return roles
 		})
 	}},
 	{name: "drops equal roles", breaks: []string{"clients/order-is-kept", "tokens/own-roles-are-kept"}, mutate: func(m *mutant) {
-		m.everyRole(func(roles []authmgmt.Role) []authmgmt.Role {
-			var once []authmgmt.Role
+		m.everyRole(func(roles []access.Role) []access.Role {
+			var once []access.Role
 			for _, r := range roles {
 				if !slices.Contains(once, r) {
 					once = append(once, r)
@@ -127,9 +128,9 @@ var fieldMutants = []broken{
 	{name: "makes no roles a role", breaks: []string{
 		"clients/unset-stays-unset", "tokens/unset-stays-unset", "invitations/unset-stays-unset",
 	}, mutate: func(m *mutant) {
-		m.everyRole(func(roles []authmgmt.Role) []authmgmt.Role {
+		m.everyRole(func(roles []access.Role) []access.Role {
 			if len(roles) == 0 {
-				return []authmgmt.Role{{}}
+				return []access.Role{{}}
 			}
 			return roles
 		})
@@ -150,8 +151,8 @@ var fieldMutants = []broken{
 		"invitations/copies", "invitations/due-grants-copies", "audit/copies",
 	}, mutate: func(m *mutant) {
 		var mu sync.Mutex
-		roles, snapshots := make(map[string][]authmgmt.Role), make(map[uuid.UUID]*authmgmt.Snapshot)
-		alias := func(key string, given []authmgmt.Role) []authmgmt.Role {
+		roles, snapshots := make(map[string][]access.Role), make(map[uuid.UUID]*authmgmt.Snapshot)
+		alias := func(key string, given []access.Role) []access.Role {
 			mu.Lock()
 			defer mu.Unlock()
 			if old, ok := roles[key]; ok && len(old) == len(given) {

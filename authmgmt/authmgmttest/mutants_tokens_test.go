@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
@@ -60,7 +61,7 @@ var tokenMutants = []broken{
 	{name: "keeps the roles of a client's token", breaks: []string{
 		"tokens/create-keeps-no-roles-of-a-client", "tokens/roles-follow-the-client", "tokens/list-roles-follow-the-client",
 	}, mutate: func(m *mutant) {
-		roles := make(map[uuid.UUID][]authmgmt.Role)
+		roles := make(map[uuid.UUID][]access.Role)
 		m.createToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
 			roles[k.ID] = slices.Clone(k.Roles)
 			return m.AuthMgmt.CreateToken(ctx, k, e)

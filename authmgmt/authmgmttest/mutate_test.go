@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // everyClient applies change to all clients that the mutant returns.
@@ -70,7 +71,7 @@ func (m *mutant) everyInvitation(change func(*authmgmt.Invitation)) {
 }
 
 // everyRole applies change to all lists of roles that the mutant returns.
-func (m *mutant) everyRole(change func([]authmgmt.Role) []authmgmt.Role) {
+func (m *mutant) everyRole(change func([]access.Role) []access.Role) {
 	m.everyClient(func(c *authmgmt.Client) { c.Roles = change(c.Roles) })
 	m.everyToken(func(k *authmgmt.Token) { k.Roles = change(k.Roles) })
 	m.everyInvitation(func(i *authmgmt.Invitation) { i.Roles = change(i.Roles) })

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // auditRules say what the audit trail keeps, and in which order.
@@ -45,7 +46,7 @@ var auditRules = []rule{
 				e := filledEvent(text, text)
 				e.Actor, e.Kind = authmgmt.Actor(text), authmgmt.Kind(text)
 				if text != "\xff" && text != "\xfe\xff" {
-					e.After.Name, e.After.Roles[0].Resource = text, authmgmt.ResourceType(text)
+					e.After.Name, e.After.Roles[0].Resource = text, access.ResourceType(text)
 				}
 				s.record(t, e)
 				require.Len(t, s.trail(t, text), 2, "events of %q", text)

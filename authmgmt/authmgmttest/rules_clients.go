@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // clientRules say what a Store keeps of a client.
@@ -33,7 +34,7 @@ var clientRules = []rule{
 			bare.Secrets = nil
 			s.hasClient(t, s.addClient(t, bare))
 			empty := newClient(orgA, "empty", 0)
-			empty.Roles = []authmgmt.Role{}
+			empty.Roles = []access.Role{}
 			s.hasClient(t, s.addClient(t, empty))
 		}},
 
@@ -52,7 +53,7 @@ var clientRules = []rule{
 			for _, text := range hard {
 				c := newClient(orgA, text, 0)
 				c.Name = text
-				c.Roles = []authmgmt.Role{{ID: text, Resource: authmgmt.ResourceType(text), ResourceInstance: text}}
+				c.Roles = []access.Role{{ID: text, Resource: access.ResourceType(text), ResourceInstance: text}}
 				s.addClient(t, c)
 				s.hasClient(t, c)
 				s.updateClient(t, c, func(c *authmgmt.Client) { c.Name += text })

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // invitationRules say what a Store keeps of an invitation.
@@ -25,7 +26,7 @@ var invitationRules = []rule{
 		func(t *testing.T, s *subject) {
 			s.hasInvitation(t, s.addInvitation(t, newInvitation(orgA, "ann", 0)))
 			empty := newInvitation(orgA, "bea", 0)
-			empty.Roles = []authmgmt.Role{}
+			empty.Roles = []access.Role{}
 			s.hasInvitation(t, s.addInvitation(t, empty))
 		}},
 
@@ -45,7 +46,7 @@ var invitationRules = []rule{
 			for _, text := range hard {
 				i := newInvitation(orgA, text, 0)
 				i.Inviter, i.Email, i.Name, i.AcceptedBy = text, text+"@Example.COM", text, text
-				i.Roles = []authmgmt.Role{{ID: text, Resource: authmgmt.ResourceType(text), ResourceInstance: text}}
+				i.Roles = []access.Role{{ID: text, Resource: access.ResourceType(text), ResourceInstance: text}}
 				s.addInvitation(t, i)
 				s.hasInvitation(t, i)
 				s.updateInvitation(t, i, func(i *authmgmt.Invitation) { i.Name += text })

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // tokenRules say what a Store keeps of a token.
@@ -32,7 +33,7 @@ var tokenRules = []rule{
 		func(t *testing.T, s *subject) {
 			s.hasToken(t, s.addToken(t, newToken(orgA, 0)))
 			empty := newToken(orgA, 0)
-			empty.Roles = []authmgmt.Role{}
+			empty.Roles = []access.Role{}
 			s.hasToken(t, s.addToken(t, empty))
 		}},
 
@@ -51,7 +52,7 @@ var tokenRules = []rule{
 			for _, text := range hard {
 				k := newToken(text, 0)
 				k.Subject = text
-				k.Roles = []authmgmt.Role{{ID: text, Resource: authmgmt.ResourceType(text), ResourceInstance: text}}
+				k.Roles = []access.Role{{ID: text, Resource: access.ResourceType(text), ResourceInstance: text}}
 				s.addToken(t, k)
 				s.hasToken(t, k)
 				require.Equal(t, 1, s.listTokens(t, text, everything).Total, "tokens of %q", text)
@@ -168,7 +169,7 @@ var tokenRules = []rule{
 			for n, c := range []authmgmt.Client{newClient(orgA, "full", 0), filledClient(orgA, "bound")} {
 				s.addClient(t, c)
 				k := clientToken(c, 0, time.Duration(n)*time.Hour)
-				k.Roles = []authmgmt.Role{{ID: "admin"}}
+				k.Roles = []access.Role{{ID: "admin"}}
 				s.addToken(t, k)
 				k.Roles = c.Roles
 				s.hasToken(t, k)
@@ -322,9 +323,9 @@ var tokenListRules = []rule{
 	{Rule{"tokens/list-roles-follow-the-client", "Roles are as in TokenByDigest: those of a client's token are the client's as they are now."}, needStore,
 		func(t *testing.T, s *subject) {
 			want := make(map[uuid.UUID]authmgmt.Token)
-			for n, roles := range [][]authmgmt.Role{nil, someRoles(), {{ID: "viewer"}}} {
+			for n, roles := range [][]access.Role{nil, someRoles(), {{ID: "viewer"}}} {
 				c := newClient(orgA, fmt.Sprint("c", n), 0)
-				c.Roles = []authmgmt.Role{{ID: "editor"}}
+				c.Roles = []access.Role{{ID: "editor"}}
 				s.addClient(t, c)
 				k := s.addToken(t, clientToken(c, 0, 0))
 				s.updateClient(t, c, func(c *authmgmt.Client) { c.Roles = roles })

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // tokenLifeRules say how tokens change and when they are gone.
@@ -18,7 +19,7 @@ var tokenLifeRules = []rule{
 			k, own := s.addToken(t, clientToken(c, 0, 0)), s.addToken(t, filledToken(orgA))
 			namesake := s.addClient(t, newClient(orgB, "build", 0))
 			other := s.addToken(t, clientToken(namesake, 0, 0))
-			for _, roles := range [][]authmgmt.Role{{{ID: "viewer"}}, someRoles(), nil} {
+			for _, roles := range [][]access.Role{{{ID: "viewer"}}, someRoles(), nil} {
 				s.updateClient(t, c, func(c *authmgmt.Client) { c.Roles = roles })
 				k.Roles = roles
 				s.hasToken(t, k)
@@ -55,7 +56,7 @@ var tokenLifeRules = []rule{
 				s.addToken(t, k)
 				moved := newToken(orgB, time.Hour)
 				moved.Subject, moved.Client, moved.Secret = "mallory", "other", newDigest()
-				moved.Roles, moved.ExpiresAt, moved.RevokedAt = []authmgmt.Role{{ID: "admin"}}, moment(1000*time.Hour), moment(time.Minute)
+				moved.Roles, moved.ExpiresAt, moved.RevokedAt = []access.Role{{ID: "admin"}}, moment(1000*time.Hour), moment(time.Minute)
 				s.updateToken(t, k, func(k *authmgmt.Token) { *k = moved.Clone() })
 				k.RevokedAt = moved.RevokedAt
 				s.hasToken(t, k)

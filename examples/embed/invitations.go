@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -59,7 +60,7 @@ func manager(r *http.Request) (httpadapter.Principal, error) {
 	if !ok || c.Tenant == "" || !c.Manager {
 		return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 	}
-	return httpadapter.Principal{Organization: c.Tenant, Subject: c.Subject, Access: authmgmt.FullAccess()}, nil
+	return httpadapter.Principal{Organization: c.Tenant, Subject: c.Subject, Access: access.Full()}, nil
 }
 
 // ask is the page behind an invitation's link. To open it changes nothing: some mail
@@ -105,7 +106,7 @@ func signedInAsInvitee(_ context.Context, i authmgmt.Invitation, person authmgmt
 // members is the host's own table of who belongs to which tenant.
 type members struct {
 	mu   sync.Mutex
-	rows map[[2]string][]authmgmt.Role // by tenant and person
+	rows map[[2]string][]access.Role // by tenant and person
 }
 
 // grant makes the invitee a member. It may run twice, which changes nothing.
@@ -113,7 +114,7 @@ func (m *members) grant(_ context.Context, a authmgmt.Acceptance) (mortise.Secre
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.rows == nil {
-		m.rows = make(map[[2]string][]authmgmt.Role)
+		m.rows = make(map[[2]string][]access.Role)
 	}
 	m.rows[[2]string{a.Invitation.Organization, a.Invitation.AcceptedBy}] = a.Invitation.Roles
 	return mortise.NewSecret("welcome to " + a.Invitation.Organization), nil

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -57,7 +57,7 @@ func listener(r *http.Request) (httpadapter.Principal, error) {
 	if !ok || c.Tenant == "" {
 		return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 	}
-	role := authmgmt.Role{ID: "viewer", Resource: authmgmt.ResourceDataset}
+	role := access.Role{ID: "viewer", Resource: access.Dataset}
 	if c.Manager {
 		role.ID = "editor"
 	}

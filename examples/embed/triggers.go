@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -40,5 +40,5 @@ func tenant(r *http.Request) (httpadapter.Principal, error) {
 	if !ok || c.Tenant == "" {
 		return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 	}
-	return httpadapter.Principal{Organization: c.Tenant, Subject: c.Subject, Access: authmgmt.FullAccess()}, nil
+	return httpadapter.Principal{Organization: c.Tenant, Subject: c.Subject, Access: access.Full()}, nil
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -56,7 +56,7 @@ func addVault(ctx context.Context, r chi.Router, prefix string, root localkeys.R
 	return service, nil
 }
 
-var roles = authmgmt.DefaultCatalogue()
+var roles = access.DefaultCatalogue()
 
 // vaultUser says who is asking. Managers see plain values; everybody else inserts values, and sees them masked.
 func vaultUser(r *http.Request) (httpadapter.Principal, error) {
@@ -68,5 +68,5 @@ func vaultUser(r *http.Request) (httpadapter.Principal, error) {
 	if c.Manager {
 		role = "admin"
 	}
-	return httpadapter.Principal{Organization: c.Tenant, Subject: c.Subject, Access: roles.Access(authmgmt.Role{ID: role})}, nil
+	return httpadapter.Principal{Organization: c.Tenant, Subject: c.Subject, Access: roles.Access(access.Role{ID: role})}, nil
 }

@@ -16,7 +16,7 @@ import (
 	echo4 "github.com/labstack/echo/v4"
 	echo5 "github.com/labstack/echo/v5"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -109,7 +109,7 @@ func newTriggers(t *testing.T) *httpadapter.Handler {
 		if token != "good" {
 			return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 		}
-		return httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}, nil
+		return httpadapter.Principal{Organization: "acme", Access: access.Full()}, nil
 	})
 	h, err := httpadapter.NewTrigger(s, auth, &httpadapter.TriggerOptions{History: true})
 	if err != nil {

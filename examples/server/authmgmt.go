@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -85,7 +86,7 @@ func (g *tokenGrants) grant(ctx context.Context, a authmgmt.Acceptance) (mortise
 	}
 	i := &a.Invitation
 	// What the invitation gives was covered by whoever made it.
-	by := authmgmt.Caller{Actor: authmgmt.Actor(i.AcceptedBy), Access: authmgmt.FullAccess()}
+	by := authmgmt.Caller{Actor: authmgmt.Actor(i.AcceptedBy), Access: access.Full()}
 	for attempt := 1; attempt < a.Attempt; attempt++ {
 		err := g.service.RevokeToken(ctx, i.Organization, by, grantedToken(i, attempt))
 		if err != nil && !errors.Is(err, authmgmt.ErrNotFound) {

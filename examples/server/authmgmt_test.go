@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -27,7 +28,7 @@ func TestGrant(t *testing.T) {
 		ctx, service := t.Context(), s.authmgmt.service
 		grants := &tokenGrants{service}
 		i := authmgmt.Invitation{
-			Organization: "acme", ID: "i1", Email: "alan@example.com", Generation: 7, AcceptedBy: "alan@example.com", Roles: []authmgmt.Role{{ID: "viewer"}},
+			Organization: "acme", ID: "i1", Email: "alan@example.com", Generation: 7, AcceptedBy: "alan@example.com", Roles: []access.Role{{ID: "viewer"}},
 		}
 		if _, err := grants.grant(ctx, authmgmt.Acceptance{Invitation: i, Attempt: 1}); !errors.Is(err, authmgmt.ErrUnattended) {
 			t.Errorf("nobody waits: %v", err)
@@ -144,8 +145,8 @@ func TestRefusalsAreLogged(t *testing.T) {
 		t.Errorf("logged %s", &log)
 	}
 	log.Reset()
-	none := []authmgmt.Role{}
-	mallory := authmgmt.Caller{Actor: "mallory", Access: authmgmt.DefaultCatalogue().Access(authmgmt.Role{ID: "admin"})}
+	none := []access.Role{}
+	mallory := authmgmt.Caller{Actor: "mallory", Access: access.DefaultCatalogue().Access(access.Role{ID: "admin"})}
 	if _, err := service.UpdateClient(ctx, "acme", mallory, "c1", authmgmt.ClientUpdate{Roles: &none, FullAccess: true}); !errors.Is(err, authmgmt.ErrForbidden) {
 		t.Error(err)
 	}

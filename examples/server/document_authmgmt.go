@@ -5,13 +5,13 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 type accessTokenDoc struct {
 	token   string
 	subject string
-	roles   []authmgmt.Role
+	roles   []access.Role
 	revoked bool
 	place   string // as in apiKeyDoc
 }
@@ -20,7 +20,7 @@ type clientDoc struct {
 	id     string
 	secret string
 	name   string
-	roles  []authmgmt.Role
+	roles  []access.Role
 	place  string
 }
 
@@ -29,7 +29,7 @@ type invitationDoc struct {
 	inviter string
 	email   string
 	name    string
-	roles   []authmgmt.Role
+	roles   []access.Role
 	expires time.Duration // from its creation; 0 for the default
 	place   string
 }
@@ -64,13 +64,13 @@ func readAuthMgmt(o docObject, org *organizationDoc) {
 }
 
 // roles reads an optional list of role assignments. None mean full access.
-func (o docObject) roles() []authmgmt.Role {
-	var roles []authmgmt.Role
+func (o docObject) roles() []access.Role {
+	var roles []access.Role
 	for a := range o.objects("roles", "role_id", "resource", "resource_instance") {
-		role := authmgmt.Role{ID: a.name("role_id"), Resource: authmgmt.ResourceType(a.nullableText("resource")), ResourceInstance: a.nullableText("resource_instance")}
+		role := access.Role{ID: a.name("role_id"), Resource: access.ResourceType(a.nullableText("resource")), ResourceInstance: a.nullableText("resource_instance")}
 		roles = append(roles, role)
 		if role.ID != "" {
-			if field, problem := authmgmt.DefaultCatalogue().Check(role); problem != "" {
+			if field, problem := access.DefaultCatalogue().Check(role); problem != "" {
 				a.fail(field, "%s", problem)
 			}
 		}

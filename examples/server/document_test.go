@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // documentOfContract reads the document that the server's contract shows.
@@ -39,14 +39,14 @@ func TestDocumentOfContract(t *testing.T) {
 	if !org.rbac || len(org.accessTokens) != 1 || len(org.clients) != 1 || len(org.invitations) != 1 {
 		t.Fatalf("read as %+v", org)
 	}
-	if token := org.accessTokens[0]; token.subject != "ops" || !slices.Equal(token.roles, []authmgmt.Role{{ID: "admin"}}) {
+	if token := org.accessTokens[0]; token.subject != "ops" || !slices.Equal(token.roles, []access.Role{{ID: "admin"}}) {
 		t.Errorf("read as %+v", token)
 	}
-	viewer := []authmgmt.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}}
+	viewer := []access.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}}
 	if client := org.clients[0]; client.id != "c1" || client.name != "ci" || !slices.Equal(client.roles, viewer) {
 		t.Errorf("read as %+v", client)
 	}
-	editor := []authmgmt.Role{{ID: "editor"}}
+	editor := []access.Role{{ID: "editor"}}
 	if i := org.invitations[0]; i.id != "inv1" || i.inviter != "Grace" || i.email != "alan@example.com" || i.name != "Alan" ||
 		!slices.Equal(i.roles, editor) || i.expires != 7*24*time.Hour {
 		t.Errorf("read as %+v", i)

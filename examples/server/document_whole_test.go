@@ -13,7 +13,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -140,7 +140,7 @@ func TestRehearsal(t *testing.T) {
 		"organization": {id: ""},
 		"API key":      {id: "a", apiKeys: []apiKeyDoc{{key: "short", place: place}}},
 		"token":        {id: "a", accessTokens: []accessTokenDoc{{token: docToken, subject: long, place: place}}},
-		"client":       {id: "a", clients: []clientDoc{{id: "c", secret: docSecret, name: "n", roles: []authmgmt.Role{{ID: "root"}}, place: place}}},
+		"client":       {id: "a", clients: []clientDoc{{id: "c", secret: docSecret, name: "n", roles: []access.Role{{ID: "root"}}, place: place}}},
 		"invitation":   {id: "a", invitations: []invitationDoc{{id: "i", email: "a", name: "n", inviter: "g", place: place}}},
 		"vault":        {id: "a", vaults: []vaultDoc{{id: "..", place: place}}},
 		"schema":       {id: "a", vaults: []vaultDoc{{id: "v", place: place, schema: vault.Schema{Tables: []vault.Table{{Name: "a.b"}}}}}},

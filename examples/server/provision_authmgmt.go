@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/secret"
 )
 
 // provisioner is who provisions credentials.
-var provisioner = authmgmt.Caller{Actor: provisioning, Access: authmgmt.FullAccess()}
+var provisioner = authmgmt.Caller{Actor: provisioning, Access: access.Full()}
 
 // checkDocument refuses a document whose credentials are something else here: they would
 // not do what it says.
@@ -191,6 +192,6 @@ func (a *authmgmtService) warnOfOther(ctx context.Context, stored *authmgmt.Toke
 	}
 }
 
-func within(some, all []authmgmt.Role) bool {
-	return !slices.ContainsFunc(some, func(r authmgmt.Role) bool { return !slices.Contains(all, r) })
+func within(some, all []access.Role) bool {
+	return !slices.ContainsFunc(some, func(r access.Role) bool { return !slices.Contains(all, r) })
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 const docToken = "at-0123456789abcdef0123456789abcdef"
@@ -65,14 +66,14 @@ func TestProvisioningCredentials(t *testing.T) {
 				t.Errorf("%+v", e)
 			}
 		}
-		if i := first.Invitations[0]; i.ExpiresAt.Sub(i.CreatedAt) != time.Hour || i.Inviter != "Grace" || i.Email != "alan@example.com" || i.Name != "Alan" || !slices.Equal(i.Roles, []authmgmt.Role{{ID: "editor"}}) {
+		if i := first.Invitations[0]; i.ExpiresAt.Sub(i.CreatedAt) != time.Hour || i.Inviter != "Grace" || i.Email != "alan@example.com" || i.Name != "Alan" || !slices.Equal(i.Roles, []access.Role{{ID: "editor"}}) {
 			t.Errorf("%+v", i)
 		}
 		identity, err := service.VerifyToken(ctx, docToken)
-		if err != nil || identity.Subject != "ops" || !identity.ExpiresAt.IsZero() || !slices.Equal(identity.Access.Roles(), []authmgmt.Role{{ID: "admin"}}) {
+		if err != nil || identity.Subject != "ops" || !identity.ExpiresAt.IsZero() || !slices.Equal(identity.Access.Roles(), []access.Role{{ID: "admin"}}) {
 			t.Errorf("%+v, %v", identity, err)
 		}
-		if c := first.Clients[0]; c.Name != "ci" || !slices.Equal(c.Roles, []authmgmt.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}}) {
+		if c := first.Clients[0]; c.Name != "ci" || !slices.Equal(c.Roles, []access.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}}) {
 			t.Errorf("%+v", c)
 		}
 		if _, _, err := service.Login(ctx, "c1", docSecret); err != nil {
@@ -91,7 +92,7 @@ func TestProvisioningCredentials(t *testing.T) {
 		}
 
 		// What was changed since, by a request.
-		name, roles := "renamed", []authmgmt.Role{{ID: "editor"}}
+		name, roles := "renamed", []access.Role{{ID: "editor"}}
 		_, updateErr := service.UpdateClient(ctx, "acme", provisioner, "c1", authmgmt.ClientUpdate{Name: &name, Roles: &roles})
 		_, _, rotateErr := service.RotateSecret(ctx, "acme", provisioner, "c1", -1)
 		cancelErr := service.CancelInvitation(ctx, "acme", provisioner, "inv1")

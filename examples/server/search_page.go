@@ -16,7 +16,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -215,7 +215,7 @@ func (p *searchPage) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 // allowed reports whether the visitor may do something with a dataset, and answers if
 // not.
-func (p *searchPage) allowed(w http.ResponseWriter, r *http.Request, who httpadapter.Principal, action authmgmt.Action, dataset string) bool {
+func (p *searchPage) allowed(w http.ResponseWriter, r *http.Request, who httpadapter.Principal, action access.Action, dataset string) bool {
 	if who.Access.Allows(action, datasetResource(dataset)) {
 		return true
 	}
@@ -223,8 +223,8 @@ func (p *searchPage) allowed(w http.ResponseWriter, r *http.Request, who httpada
 	return false
 }
 
-func datasetResource(id string) authmgmt.Resource {
-	return authmgmt.Resource{Type: authmgmt.ResourceDataset, ID: id}
+func datasetResource(id string) access.Resource {
+	return access.Resource{Type: access.Dataset, ID: id}
 }
 
 // redirect sends the visitor to a link relative to the address of the request.

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -33,7 +33,7 @@ type extract struct {
 func (p *searchPage) sendExtract(w http.ResponseWriter, r *http.Request, who httpadapter.Principal, e extract) {
 	query := r.URL.Query()
 	dataset, video := query.Get("dataset"), query.Get("video")
-	if !p.allowed(w, r, who, authmgmt.ActionGetResults, dataset) {
+	if !p.allowed(w, r, who, access.GetResults, dataset) {
 		return
 	}
 	v, err := p.service.Video(r.Context(), who.Organization, dataset, video)

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -87,7 +87,7 @@ func (r *extractRig) score() {
 func (r *extractRig) ask(org string) *httptest.ResponseRecorder {
 	r.t.Helper()
 	w := httptest.NewRecorder()
-	who := httpadapter.Principal{Organization: org, Access: authmgmt.FullAccess()}
+	who := httpadapter.Principal{Organization: org, Access: access.Full()}
 	always := func(*audiosearch.Scoring, time.Duration, time.Duration) bool { return true }
 	r.s.audio.page.sendExtract(w, httptest.NewRequest(http.MethodGet, "/search/sound?dataset=d&video=v&at=0", nil).WithContext(r.t.Context()), who,
 		extract{"sound", r.kept, always, func(_ context.Context, file string, _, _ time.Duration) ([]byte, error) {
@@ -155,7 +155,7 @@ func TestExtractsOfOthers(t *testing.T) {
 	t.Run("meanwhile", func(t *testing.T) { // written to while it is read
 		r := newExtractRig(t)
 		w := httptest.NewRecorder()
-		who := httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}
+		who := httpadapter.Principal{Organization: "acme", Access: access.Full()}
 		r.s.audio.page.sendExtract(w, httptest.NewRequest(http.MethodGet, "/search/sound?dataset=d&video=v&at=0", nil), who,
 			extract{"sound", r.kept, isSegment, func(context.Context, string, time.Duration, time.Duration) ([]byte, error) {
 				r.record("acme", 880, time.Now())
@@ -207,7 +207,7 @@ func TestAbandonedExtractEnds(t *testing.T) {
 		close(ended)
 		return nil, ctx.Err()
 	}}
-	who := httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}
+	who := httpadapter.Principal{Organization: "acme", Access: access.Full()}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { r.s.audio.page.sendExtract(w, req, who, e) }))
 	defer server.Close()
 	ctx, leave := context.WithCancel(t.Context())

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -72,7 +72,7 @@ func (p *searchPage) choices(ctx context.Context, who httpadapter.Principal, v *
 		if err != nil {
 			return err
 		}
-		if !who.Access.Allows(authmgmt.ActionSearchSound, datasetResource(d.ID)) {
+		if !who.Access.Allows(access.SearchSound, datasetResource(d.ID)) {
 			continue
 		}
 		if v.More = len(v.Datasets) == maxListed; v.More {
@@ -124,7 +124,7 @@ func (p *searchPage) start(w http.ResponseWriter, r *http.Request, who httpadapt
 		p.answerForm(w, r, who, http.StatusUnprocessableEntity, v)
 		return
 	}
-	if !p.allowed(w, r, who, authmgmt.ActionSearchSound, q.Dataset) {
+	if !p.allowed(w, r, who, access.SearchSound, q.Dataset) {
 		return
 	}
 	run, err := p.service.Start(r.Context(), who.Organization, audiosearch.Actor(who.Subject), q)

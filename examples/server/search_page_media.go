@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -34,7 +34,7 @@ func mediaType(file string) string {
 func (p *searchPage) media(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) {
 	query := r.URL.Query()
 	dataset := query.Get("dataset")
-	if !p.allowed(w, r, who, authmgmt.ActionGetResults, dataset) {
+	if !p.allowed(w, r, who, access.GetResults, dataset) {
 		return
 	}
 	v, err := p.service.Video(r.Context(), who.Organization, dataset, query.Get("video"))

@@ -14,7 +14,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -71,7 +71,7 @@ func link(to string, parameters ...string) string {
 // run finds the run that the values of a link or a form name, if the visitor may do all
 // of the actions, and answers if there is none.
 func (p *searchPage) run(w http.ResponseWriter, r *http.Request, who httpadapter.Principal, values url.Values,
-	actions ...authmgmt.Action) (audiosearch.Run, bool) {
+	actions ...access.Action) (audiosearch.Run, bool) {
 	dataset := values.Get("dataset")
 	for _, action := range actions {
 		if !p.allowed(w, r, who, action, dataset) {
@@ -94,7 +94,7 @@ func (p *searchPage) run(w http.ResponseWriter, r *http.Request, who httpadapter
 }
 
 func (p *searchPage) showRun(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) {
-	run, ok := p.run(w, r, who, r.URL.Query(), authmgmt.ActionGetRun, authmgmt.ActionGetResults)
+	run, ok := p.run(w, r, who, r.URL.Query(), access.GetRun, access.GetResults)
 	if !ok {
 		return
 	}
@@ -105,7 +105,7 @@ func (p *searchPage) showRun(w http.ResponseWriter, r *http.Request, who httpada
 		Status: link("status", "dataset", run.Query.Dataset, "run", strconv.FormatInt(run.ID, 10)),
 		Again:  link("../search", "dataset", run.Query.Dataset, "class", string(run.Query.Class)),
 	}
-	v.Cancel = !v.Ended && run.State != audiosearch.StateTerminating && who.Access.Allows(authmgmt.ActionCancelRun, datasetResource(run.Query.Dataset))
+	v.Cancel = !v.Ended && run.State != audiosearch.StateTerminating && who.Access.Allows(access.CancelRun, datasetResource(run.Query.Dataset))
 	metadata, err := p.readResults(r, who, &run)
 	v.Found = len(run.Results)
 	if err == nil {
@@ -272,7 +272,7 @@ func seconds(d time.Duration) string {
 
 // runStatus is what the script of the page asks for while a search runs.
 func (p *searchPage) runStatus(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) {
-	run, ok := p.run(w, r, who, r.URL.Query(), authmgmt.ActionGetRun)
+	run, ok := p.run(w, r, who, r.URL.Query(), access.GetRun)
 	if !ok {
 		return
 	}
@@ -289,7 +289,7 @@ func (p *searchPage) cancel(w http.ResponseWriter, r *http.Request, who httpadap
 	if !ok {
 		return
 	}
-	run, ok := p.run(w, r, who, form, authmgmt.ActionCancelRun)
+	run, ok := p.run(w, r, who, form, access.CancelRun)
 	if !ok {
 		return
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -49,7 +49,7 @@ func TestRunInWords(t *testing.T) {
 func TestHeard(t *testing.T) {
 	r := newExtractRig(t)
 	page := r.s.audio.page
-	who := httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}
+	who := httpadapter.Principal{Organization: "acme", Access: access.Full()}
 	places := make([]stretch, heardPlaces+5)
 	for i := range places {
 		places[i].best = audiosearch.Result{VideoID: "v", End: 10 * time.Second}
@@ -78,7 +78,7 @@ func TestHeard(t *testing.T) {
 	if heard = page.heard(ctx, who, "d", places); len(heard[0]) > 0 || len(heard) != len(places) {
 		t.Errorf("an organization reads for more than %d pages at a time", ownPlaces)
 	}
-	rival := httpadapter.Principal{Organization: "rival", Access: authmgmt.FullAccess()}
+	rival := httpadapter.Principal{Organization: "rival", Access: access.Full()}
 	if heard = page.heard(t.Context(), rival, "d", places[:1]); len(heard[0]) == 0 {
 		t.Error("and holds up others by that")
 	}

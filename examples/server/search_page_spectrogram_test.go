@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -81,7 +81,7 @@ func TestSpectrogram(t *testing.T) {
 	r := newExtractRig(t)
 	ask := func(query string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
-		who := httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}
+		who := httpadapter.Principal{Organization: "acme", Access: access.Full()}
 		request := httptest.NewRequest(http.MethodGet, "/search/spectrogram?dataset=d&video=v&"+query, nil)
 		r.s.audio.page.spectrogram(w, request.WithContext(t.Context()), who)
 		return w

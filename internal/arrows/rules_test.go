@@ -28,16 +28,17 @@ var rows = []row{
 	// What all domains share, which stands under everything but the text of a position.
 	{pkg: root, code: []string{"internal/cursor"}, tests: []string{
 		// The fakes of two domains share a clock in an Example.
-		"storage/queuetest", "storage/memory", "internal/...", "trigger", "trigger/triggertest", "authmgmt", "authmgmt/authmgmttest",
+		"storage/queuetest", "storage/memory", "internal/...", "trigger", "trigger/triggertest", "authmgmt", "authmgmt/access", "authmgmt/authmgmttest",
 	}},
 
 	// Domains: the helpers in internal/, never each other.
 	{pkg: "trigger", code: []string{root, "internal/lostjobs", "internal/..."}, tests: []string{"trigger/triggertest", "storage/memory"}},
 	{pkg: "vault", code: []string{root, "vault/format", "vault/keyring", "internal/..."}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}},
-	{pkg: "authmgmt", code: []string{root, "internal/cursor", "internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
+	{pkg: "authmgmt", code: []string{root, "authmgmt/access", "internal/cursor", "internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
 	{pkg: "audiosearch", code: []string{root, "audiosearch/metadata", "audiosearch/sound", "internal/lostjobs", "internal/..."}, tests: mediaTests},
 
 	// Leaves: what stands under a domain, for the readers of one idea.
+	{pkg: "authmgmt/access", code: []string{"internal/..."}},
 	{pkg: "audiosearch/metadata", code: []string{"internal/..."}},
 	{pkg: "audiosearch/sound", code: []string{"internal/..."}, tests: mediaTests},
 	{pkg: "vault/format", code: []string{"vault/keyring", "internal/..."}},
@@ -47,7 +48,7 @@ var rows = []row{
 	// suites share.
 	{pkg: "trigger/triggertest", code: []string{root, "trigger", "storage/memory", sharedRules, "internal/fault"}},
 	{pkg: "vault/vaulttest", code: []string{root, "vault", "vault/format", "vault/keyring", "vault/localkeys", "storage/memory", sharedRules, "internal/fault"}},
-	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt", "storage/memory", sharedRules, "internal/fault"}},
+	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt", "authmgmt/access", "storage/memory", sharedRules, "internal/fault"}},
 	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "internal/fault"}},
 
 	// Plugs: their domain, or its leaf for them. columnar is what backends keep and
@@ -101,7 +102,7 @@ var rows = []row{
 }
 
 var (
-	domains      = []string{root, "trigger", "vault", "vault/format", "vault/keyring", "authmgmt", "audiosearch", "audiosearch/metadata", "audiosearch/sound"}
+	domains      = []string{root, "trigger", "vault", "vault/format", "vault/keyring", "authmgmt", "authmgmt/access", "audiosearch", "audiosearch/metadata", "audiosearch/sound"}
 	suites       = []string{"storage/queuetest", "trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
 	backendTests = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys", "audiosearch/columnar", "audiosearch/audioset"})
 	mediaTests   = []string{"audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/folder", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "storage/memory"}

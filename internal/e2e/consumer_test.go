@@ -83,7 +83,7 @@ import (
 	"net/http/httptest"
 	"strings"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -98,7 +98,7 @@ func main() {
 	service, err := trigger.New(backend, nil)
 	check(err)
 	auth := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
-		return httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}, nil
+		return httpadapter.Principal{Organization: "acme", Access: access.Full()}, nil
 	})
 	handler, err := httpadapter.NewTrigger(service, auth, nil)
 	check(err)

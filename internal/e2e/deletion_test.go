@@ -20,6 +20,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -153,7 +154,7 @@ func deletions(t *testing.T, db *sqlite.DB) []deletion {
 	require.NoError(t, err)
 	searches, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Logger: quiet})
 	require.NoError(t, err)
-	by := authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
+	by := authmgmt.Caller{Actor: "operator", Access: access.Full()}
 	return []deletion{
 		{"authmgmt", func(ctx context.Context, org string) (bool, error) {
 			return credentials.DeleteOrganization(ctx, org, by)
@@ -326,7 +327,7 @@ func TestDeletedForWarmServer(t *testing.T) {
 		return s
 	}
 	warm, caching, other := open(0), open(time.Minute), open(0)
-	by := authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
+	by := authmgmt.Caller{Actor: "operator", Access: access.Full()}
 	texts := make(map[string]string)
 	for _, org := range []string{"acme", "globex"} {
 		_, token, err := other.IssueToken(t.Context(), org, by, authmgmt.NewToken{Subject: "ops", FullAccess: true})

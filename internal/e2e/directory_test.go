@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -44,7 +45,7 @@ func TestOneDirectory(t *testing.T) {
 	credentials, err := authmgmt.New(people, nil)
 	require.NoError(t, err)
 
-	operator := authmgmt.Caller{Actor: "setup", Access: authmgmt.FullAccess()}
+	operator := authmgmt.Caller{Actor: "setup", Access: access.Full()}
 	for org, want := range map[string]struct{ submit, roles error }{
 		"acme":    {nil, nil},
 		"small":   {nil, authmgmt.ErrRBACDisabled},
@@ -52,7 +53,7 @@ func TestOneDirectory(t *testing.T) {
 	} {
 		_, err := triggers.Submit(t.Context(), org, "setup", trigger.Submission{Instructions: "Document the release."})
 		require.ErrorIs(t, err, want.submit, org)
-		_, _, err = credentials.CreateClient(t.Context(), org, operator, authmgmt.NewClient{Name: "ci", Roles: []authmgmt.Role{{ID: "viewer"}}})
+		_, _, err = credentials.CreateClient(t.Context(), org, operator, authmgmt.NewClient{Name: "ci", Roles: []access.Role{{ID: "viewer"}}})
 		require.ErrorIs(t, err, want.roles, org)
 	}
 }

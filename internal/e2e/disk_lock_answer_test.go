@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -61,7 +61,7 @@ func TestLockedFileIsAnsweredInTime(t *testing.T) {
 	tokens, err := vaults.Insert(t.Context(), "acme", "operator", "v1", rotationItems([]string{"Ada"}))
 	require.NoError(t, err)
 	values, err := httpadapter.NewVault(vaults, httpadapter.Bearer(func(context.Context, string) (httpadapter.Principal, error) {
-		return httpadapter.Principal{Organization: "acme", Subject: "test", Access: authmgmt.FullAccess()}, nil
+		return httpadapter.Principal{Organization: "acme", Subject: "test", Access: access.Full()}, nil
 	}), &httpadapter.VaultOptions{Detokenize: true, Options: httpadapter.Options{Logger: log}})
 	require.NoError(t, err)
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -26,7 +26,7 @@ func TestNothingOutlivesClose(t *testing.T) {
 	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
 	handler, err := httpadapter.NewTrigger(service, httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
-		return httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}, nil
+		return httpadapter.Principal{Organization: "acme", Access: access.Full()}, nil
 	}), &httpadapter.TriggerOptions{History: true})
 	require.NoError(t, err)
 	started := make(chan struct{}, 100)

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
@@ -161,20 +162,20 @@ func (r *matrixRig) mount() {
 // token of acme, nil for full access.
 var matrixCallers = []struct {
 	name  string
-	roles []authmgmt.Role
+	roles []access.Role
 }{
 	{"none", nil}, {"garbage", nil}, {"key", nil}, {"revoked", nil}, {"expired", nil},
-	{"viewer", []authmgmt.Role{{ID: "viewer"}}},
-	{"viewer/d1", []authmgmt.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}}},
-	{"editor", []authmgmt.Role{{ID: "editor"}}},
-	{"admin/trig", []authmgmt.Role{{ID: "admin", Resource: "trigger"}}},
-	{"admin/vault", []authmgmt.Role{{ID: "admin", Resource: "vault"}}},
-	{"admin/d1", []authmgmt.Role{{ID: "admin", Resource: "dataset", ResourceInstance: "d1"}}},
-	{"admin/client", []authmgmt.Role{{ID: "admin", Resource: "client"}}},
-	{"admin/invite", []authmgmt.Role{{ID: "admin", Resource: "invitation"}}},
-	{"admin", []authmgmt.Role{{ID: "admin"}}},
+	{"viewer", []access.Role{{ID: "viewer"}}},
+	{"viewer/d1", []access.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}}},
+	{"editor", []access.Role{{ID: "editor"}}},
+	{"admin/trig", []access.Role{{ID: "admin", Resource: "trigger"}}},
+	{"admin/vault", []access.Role{{ID: "admin", Resource: "vault"}}},
+	{"admin/d1", []access.Role{{ID: "admin", Resource: "dataset", ResourceInstance: "d1"}}},
+	{"admin/client", []access.Role{{ID: "admin", Resource: "client"}}},
+	{"admin/invite", []access.Role{{ID: "admin", Resource: "invitation"}}},
+	{"admin", []access.Role{{ID: "admin"}}},
 	{"full", nil}, {"rival", nil},
-	{"rival/admin", []authmgmt.Role{{ID: "admin"}}},
+	{"rival/admin", []access.Role{{ID: "admin"}}},
 }
 
 // callers makes the credentials of all callers.
@@ -240,14 +241,14 @@ func (r *matrixRig) event() string {
 }
 
 // client makes a client and returns its ID.
-func (r *matrixRig) client(roles ...authmgmt.Role) string {
+func (r *matrixRig) client(roles ...access.Role) string {
 	c, _, err := r.auth.CreateClient(r.t.Context(), "acme", operator, authmgmt.NewClient{Name: "n", Roles: roles, FullAccess: len(roles) == 0})
 	require.NoError(r.t, err)
 	return c.ID
 }
 
 // invitation makes an invitation and returns its ID.
-func (r *matrixRig) invitation(roles ...authmgmt.Role) authmgmt.Invitation {
+func (r *matrixRig) invitation(roles ...access.Role) authmgmt.Invitation {
 	i, err := r.auth.Invite(r.t.Context(), "acme", operator, authmgmt.NewInvitation{
 		Email: r.next() + "@example.com", Name: "Ada", Roles: roles, FullAccess: len(roles) == 0,
 	})
@@ -256,7 +257,7 @@ func (r *matrixRig) invitation(roles ...authmgmt.Role) authmgmt.Invitation {
 }
 
 // token makes an access token and returns its ID.
-func (r *matrixRig) token(roles ...authmgmt.Role) string {
+func (r *matrixRig) token(roles ...access.Role) string {
 	token, _, err := r.auth.IssueToken(r.t.Context(), "acme", operator, authmgmt.NewToken{
 		ID: uuid.New(), Subject: "somebody", Roles: roles, FullAccess: len(roles) == 0,
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -28,28 +28,28 @@ func plain(method, path, body string) func(*matrixRig) (string, string, string) 
 
 // The roles of what is asked for. No roles are full access.
 var (
-	asViewer        = []authmgmt.Role{{ID: "viewer"}}
-	asViewerOfD1    = []authmgmt.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}}
-	asClientsViewer = []authmgmt.Role{{ID: "viewer", Resource: "client"}}
-	asInviteViewer  = []authmgmt.Role{{ID: "viewer", Resource: "invitation"}}
-	asFull          []authmgmt.Role
+	asViewer        = []access.Role{{ID: "viewer"}}
+	asViewerOfD1    = []access.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}}
+	asClientsViewer = []access.Role{{ID: "viewer", Resource: "client"}}
+	asInviteViewer  = []access.Role{{ID: "viewer", Resource: "invitation"}}
+	asFull          []access.Role
 )
 
 // onClient asks for something of a client with these roles.
-func onClient(method, rest, body string, holds []authmgmt.Role) func(*matrixRig) (string, string, string) {
+func onClient(method, rest, body string, holds []access.Role) func(*matrixRig) (string, string, string) {
 	return func(r *matrixRig) (string, string, string) {
 		return method, clientsAt + "/" + r.client(holds...) + rest, body
 	}
 }
 
-func onInvitation(method, rest string, holds []authmgmt.Role) func(*matrixRig) (string, string, string) {
+func onInvitation(method, rest string, holds []access.Role) func(*matrixRig) (string, string, string) {
 	return func(r *matrixRig) (string, string, string) {
 		i := r.invitation(holds...)
 		return method, invitationsAt + "/" + i.ID + rest, ""
 	}
 }
 
-func onToken(holds []authmgmt.Role) func(*matrixRig) (string, string, string) {
+func onToken(holds []access.Role) func(*matrixRig) (string, string, string) {
 	return func(r *matrixRig) (string, string, string) { return "DELETE", issuedAt + "/" + r.token(holds...), "" }
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -68,7 +69,7 @@ func newAuthMgmtRig(t *testing.T) *authMgmtRig {
 	})
 	require.NoError(t, err)
 	r.rbac(true)
-	for name, roles := range map[string][]authmgmt.Role{"full": nil, "admin": {{ID: "admin"}}, "viewer": {{ID: "viewer"}}, "spare": {{ID: "viewer"}}} {
+	for name, roles := range map[string][]access.Role{"full": nil, "admin": {{ID: "admin"}}, "viewer": {{ID: "viewer"}}, "spare": {{ID: "viewer"}}} {
 		token, text, err := r.service.IssueToken(t.Context(), "acme", operator, authmgmt.NewToken{
 			Subject: name, Roles: roles, FullAccess: len(roles) == 0, Lifetime: authmgmt.NoExpiry,
 		})
@@ -84,7 +85,7 @@ func newAuthMgmtRig(t *testing.T) *authMgmtRig {
 	return r
 }
 
-var operator = authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
+var operator = authmgmt.Caller{Actor: "operator", Access: access.Full()}
 
 func (r *authMgmtRig) rbac(enabled bool) {
 	r.t.Helper()
@@ -103,7 +104,7 @@ func (r *authMgmtRig) client(id, secret string) {
 	require.NoError(r.t, err)
 }
 
-func (r *authMgmtRig) invite(id string, roles ...authmgmt.Role) (path string) {
+func (r *authMgmtRig) invite(id string, roles ...access.Role) (path string) {
 	r.t.Helper()
 	i, err := r.service.ImportInvitation(r.t.Context(), "acme", operator, authmgmt.NewInvitation{
 		ID: id, Inviter: "Grace", Email: id + "@example.com", Name: "Ada", Roles: roles, FullAccess: len(roles) == 0,

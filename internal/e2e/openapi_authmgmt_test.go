@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -272,7 +272,7 @@ func (r *authMgmtRig) logins() []exchange {
 }
 
 func (r *authMgmtRig) pages() []exchange {
-	open, refused, broken := r.invite("p1"), r.invite("p2", authmgmt.Role{ID: "viewer"}), r.invite("p3")
+	open, refused, broken := r.invite("p1"), r.invite("p2", access.Role{ID: "viewer"}), r.invite("p3")
 	const unknown = httpadapter.AcceptPath + "unknown"
 	list := []exchange{
 		{operation: "showInvitation", name: "open", method: "GET", path: open, status: 200},

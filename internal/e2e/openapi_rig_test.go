@@ -25,7 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -60,7 +60,7 @@ func (r *openapiRig) options() httpadapter.Options {
 }
 
 // authorize forbids what the test wants to be forbidden.
-func (r *openapiRig) authorize(context.Context, httpadapter.Principal, authmgmt.Action, authmgmt.Resource) error {
+func (r *openapiRig) authorize(context.Context, httpadapter.Principal, access.Action, access.Resource) error {
 	if r.forbidden.Load() {
 		return httpadapter.ErrForbidden
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -85,10 +85,10 @@ func newVaultAPI(t *testing.T) *vaultAPI {
 
 // callerByRole takes the name of a role for a token; "full" is full access.
 func callerByRole(_ context.Context, token string) (httpadapter.Principal, error) {
-	p := httpadapter.Principal{Organization: "acme", Subject: token, Access: authmgmt.DefaultCatalogue().Access(authmgmt.Role{ID: token})}
+	p := httpadapter.Principal{Organization: "acme", Subject: token, Access: access.DefaultCatalogue().Access(access.Role{ID: token})}
 	switch token {
 	case "full":
-		p.Access = authmgmt.FullAccess()
+		p.Access = access.Full()
 	case "viewer", "editor", "nobody":
 	default:
 		return httpadapter.Principal{}, httpadapter.ErrUnauthenticated

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -39,7 +39,7 @@ func TestReadmeRequest(t *testing.T) {
 	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
 	auth := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
-		return httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}, nil
+		return httpadapter.Principal{Organization: "acme", Access: access.Full()}, nil
 	})
 	h, err := httpadapter.NewTrigger(service, auth, &httpadapter.TriggerOptions{History: true})
 	require.NoError(t, err)
@@ -81,6 +81,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -95,7 +96,7 @@ var (
 	group     *errgroup.Group
 	check     func(error)
 	auth      httpadapter.Authenticator
-	roles     = authmgmt.DefaultCatalogue()
+	roles     = access.DefaultCatalogue()
 	signedIn  func(*http.Request) (who struct{ Tenant, ID, Role string }, ok bool)
 	processor trigger.Processor
 	db        *memory.DB

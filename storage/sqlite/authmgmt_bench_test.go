@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
@@ -24,8 +25,8 @@ import (
 const benchClients = 64
 
 // benchRoles are a client's in the benchmarks.
-func benchRoles() []authmgmt.Role {
-	return []authmgmt.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}}
+func benchRoles() []access.Role {
+	return []access.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}}
 }
 
 // BenchmarkAuthMgmtUpdateClient compares Service.UpdateClient, which asks the directory

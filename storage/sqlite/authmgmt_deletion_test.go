@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 var (
-	deleter = authmgmt.Caller{Actor: "root", Access: authmgmt.FullAccess()}
-	viewers = []authmgmt.Role{{ID: "viewer"}}
+	deleter = authmgmt.Caller{Actor: "root", Access: access.Full()}
+	viewers = []access.Role{{ID: "viewer"}}
 )
 
 // credentials are one organization's.

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // twoOnOneFile opens a file twice, as two processes do, and makes a client that the first
@@ -56,7 +57,7 @@ func rename(t *testing.T, a *AuthMgmt, name string) []authmgmt.Client {
 // this one knew before.
 func TestKnownClientOfOthers(t *testing.T) {
 	for name, other := range map[string]func(c *authmgmt.Client){
-		"roles":          func(c *authmgmt.Client) { c.Roles = []authmgmt.Role{{ID: "admin"}} },
+		"roles":          func(c *authmgmt.Client) { c.Roles = []access.Role{{ID: "admin"}} },
 		"name":           func(c *authmgmt.Client) { c.Name = "theirs" },
 		"time":           func(c *authmgmt.Client) { c.UpdatedAt = someTime.Add(time.Hour) },
 		"secrets":        func(c *authmgmt.Client) { c.Secrets = append(c.Secrets, someClient("", 2).Secrets...) },
@@ -128,7 +129,7 @@ func TestKnownClientChangedByHand(t *testing.T) {
 	rename(t, first, "ours")
 	got, err := first.Client(t.Context(), "acme", "robot")
 	require.NoError(t, err)
-	require.Equal(t, []authmgmt.Role{{ID: "viewer"}}, got.Roles)
+	require.Equal(t, []access.Role{{ID: "viewer"}}, got.Roles)
 	require.Equal(t, "ours", got.Name)
 }
 
@@ -176,7 +177,7 @@ func TestKnownClientsAreBounded(t *testing.T) {
 	}
 	first, _, db := twoOnOneFile(t)
 	_, err := alter(t, first, func(c *authmgmt.Client) error {
-		c.Roles = []authmgmt.Role{{ID: "viewer"}}
+		c.Roles = []access.Role{{ID: "viewer"}}
 		return nil
 	})
 	require.NoError(t, err)

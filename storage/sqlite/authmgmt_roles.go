@@ -5,12 +5,12 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // rolesText writes roles as they are stored: "viewer/dataset/d1,editor//", percent-encoded, which keeps every byte and can be read. It is
 // empty for none.
-func rolesText(roles []authmgmt.Role) string {
+func rolesText(roles []access.Role) string {
 	var b strings.Builder
 	for i, r := range roles {
 		if i > 0 {
@@ -28,11 +28,11 @@ func rolesText(roles []authmgmt.Role) string {
 var errRoles = errors.New("sqlite: a row is damaged: its roles cannot be read")
 
 // parseRoles reads what rolesText writes. No roles are full access, so nothing else may be taken for that.
-func parseRoles(text string) ([]authmgmt.Role, error) {
+func parseRoles(text string) ([]access.Role, error) {
 	if text == "" {
 		return nil, nil
 	}
-	roles := make([]authmgmt.Role, 0, 1+strings.Count(text, ","))
+	roles := make([]access.Role, 0, 1+strings.Count(text, ","))
 	for part := range strings.SplitSeq(text, ",") {
 		fields := strings.Split(part, "/")
 		if len(fields) != 3 {
@@ -44,7 +44,7 @@ func parseRoles(text string) ([]authmgmt.Role, error) {
 				return nil, errRoles
 			}
 		}
-		roles = append(roles, authmgmt.Role{ID: fields[0], Resource: authmgmt.ResourceType(fields[1]), ResourceInstance: fields[2]})
+		roles = append(roles, access.Role{ID: fields[0], Resource: access.ResourceType(fields[1]), ResourceInstance: fields[2]})
 	}
 	return roles, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // openAuthMgmt opens a database that the test's end closes.
@@ -50,7 +51,7 @@ func auditEvent() authmgmt.AuditEvent {
 // someClient has two secrets, with the digests {1} and {2}.
 func someClient(id string, digests ...byte) authmgmt.Client {
 	c := authmgmt.Client{
-		Organization: "acme", ID: id, Name: "Robot", Roles: []authmgmt.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}},
+		Organization: "acme", ID: id, Name: "Robot", Roles: []access.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}},
 		CreatedAt: someTime, UpdatedAt: someTime,
 	}
 	for _, d := range digests {
@@ -63,19 +64,19 @@ func someClient(id string, digests ...byte) authmgmt.Client {
 // no roles.
 func TestRolesText(t *testing.T) {
 	odd := "a,b/c%2F\x00\xff ü+"
-	for _, roles := range [][]authmgmt.Role{
+	for _, roles := range [][]access.Role{
 		nil,
 		{{}},
 		{{}, {}},
 		{{ID: "admin"}},
 		{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}, {ID: "editor"}, {ID: "viewer", Resource: "dataset"}},
-		{{ID: odd, Resource: authmgmt.ResourceType(odd), ResourceInstance: odd}, {ResourceInstance: odd}},
+		{{ID: odd, Resource: access.ResourceType(odd), ResourceInstance: odd}, {ResourceInstance: odd}},
 	} {
 		got, err := parseRoles(rolesText(roles))
 		require.NoError(t, err)
 		require.Equal(t, roles, got, rolesText(roles))
 	}
-	require.Equal(t, "viewer/dataset/d1,editor//", rolesText([]authmgmt.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}, {ID: "editor"}}))
+	require.Equal(t, "viewer/dataset/d1,editor//", rolesText([]access.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}, {ID: "editor"}}))
 	for _, damaged := range []string{"admin", "admin/", "admin///", "admin//,", ",admin//", "%/x/", "//%2", " "} {
 		_, err := parseRoles(damaged)
 		require.ErrorIs(t, err, errRoles, damaged)
@@ -89,7 +90,7 @@ func TestDamagedCredentials(t *testing.T) {
 	require.NoError(t, tables.CreateClient(t.Context(), someClient("robot", 1), noEvent))
 	token := authmgmt.Token{ID: uuid.New(), Organization: "acme", Digest: [32]byte{9}, Client: "robot", Secret: [32]byte{1}, CreatedAt: someTime}
 	require.NoError(t, tables.CreateToken(t.Context(), token, noEvent))
-	own := authmgmt.Token{ID: uuid.New(), Organization: "acme", Digest: [32]byte{8}, Subject: "ada", Roles: []authmgmt.Role{{ID: "viewer"}}, CreatedAt: someTime}
+	own := authmgmt.Token{ID: uuid.New(), Organization: "acme", Digest: [32]byte{8}, Subject: "ada", Roles: []access.Role{{ID: "viewer"}}, CreatedAt: someTime}
 	require.NoError(t, tables.CreateToken(t.Context(), own, noEvent))
 	requireDamaged := func() {
 		t.Helper()
@@ -178,7 +179,7 @@ func TestUnchangedRows(t *testing.T) {
 	require.Equal(t, "INSERT tokens, INSERT audit", written())
 	for _, revoked := range []string{"UPDATE tokens", ""} {
 		require.NoError(t, tables.UpdateToken(t.Context(), "acme", token.ID, func(t *authmgmt.Token) (authmgmt.AuditEvent, error) {
-			t.RevokedAt, t.Subject, t.Roles = someTime, "x", []authmgmt.Role{{ID: "x"}}
+			t.RevokedAt, t.Subject, t.Roles = someTime, "x", []access.Role{{ID: "x"}}
 			return noEvent, nil
 		}))
 		require.Equal(t, revoked, written())

@@ -21,6 +21,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
@@ -149,7 +150,7 @@ func useEverything(t *testing.T, s *authmgmt.Service, later func()) map[string][
 
 	must(s.CheckKey(ctx))
 	must(s.SetRBAC(ctx, "acme", root, true))
-	c, first, err := s.CreateClient(ctx, "acme", root, authmgmt.NewClient{Name: "Robot", Roles: []authmgmt.Role{{ID: "viewer"}}})
+	c, first, err := s.CreateClient(ctx, "acme", root, authmgmt.NewClient{Name: "Robot", Roles: []access.Role{{ID: "viewer"}}})
 	must(err)
 	text("the first secret", first.Reveal())
 	_, err = s.ImportClient(ctx, "acme", root, authmgmt.NewClient{ID: "old", Name: "Old", FullAccess: true}, text("an imported secret", imported(1)))

@@ -14,12 +14,13 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
 var (
 	invitationKey = mustKey(invitationKeyText)
-	root          = authmgmt.Caller{Actor: "root", Access: authmgmt.FullAccess()}
+	root          = authmgmt.Caller{Actor: "root", Access: access.Full()}
 )
 
 // invitationKeyText is not random, and nobody's.

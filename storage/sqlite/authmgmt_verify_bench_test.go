@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 // benchAuthMgmt opens a database with a service, and with a hundred clients of one role
@@ -25,7 +26,7 @@ func benchAuthMgmt(b *testing.B, name string) (*DB, *authmgmt.Service) {
 	return db, s
 }
 
-var benchCaller = authmgmt.Caller{Actor: "bench", Access: authmgmt.FullAccess()}
+var benchCaller = authmgmt.Caller{Actor: "bench", Access: access.Full()}
 
 // benchTokens makes access tokens of clients that have one role each, among 100,000
 // others, and a table of as many rows that a point read can be made of: 32 bytes of key,
@@ -37,7 +38,7 @@ func benchTokens(b *testing.B, db *DB, s *authmgmt.Service) (texts []string) {
 	for i := range clients {
 		wg.Go(func() {
 			c, secret, err := s.CreateClient(b.Context(), "acme", benchCaller, authmgmt.NewClient{
-				ID: fmt.Sprint("robot", i), Name: "Robot", Roles: []authmgmt.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}},
+				ID: fmt.Sprint("robot", i), Name: "Robot", Roles: []access.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}},
 			})
 			if err != nil {
 				b.Error(err)

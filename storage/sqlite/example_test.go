@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -81,13 +82,13 @@ func ExampleDB_AuthMgmt() {
 	check(err)
 	defer func() { _ = os.RemoveAll(folder) }()
 	path := filepath.Join(folder, "mortise.db")
-	root := authmgmt.Caller{Actor: "root", Access: authmgmt.FullAccess()}
+	root := authmgmt.Caller{Actor: "root", Access: access.Full()}
 
 	db, err := sqlite.Open(ctx, path, nil)
 	check(err)
 	service, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store}, nil)
 	check(err)
-	c, secret, err := service.CreateClient(ctx, "acme", root, authmgmt.NewClient{Name: "Search page", Roles: []authmgmt.Role{{ID: "viewer"}}})
+	c, secret, err := service.CreateClient(ctx, "acme", root, authmgmt.NewClient{Name: "Search page", Roles: []access.Role{{ID: "viewer"}}})
 	check(err)
 	_, token, err := service.Login(ctx, c.ID, secret.Reveal())
 	check(err)
@@ -99,11 +100,11 @@ func ExampleDB_AuthMgmt() {
 	service, err = authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store}, nil)
 	check(err)
 	for _, role := range []string{"viewer", "editor"} {
-		_, err = service.UpdateClient(ctx, "acme", root, c.ID, authmgmt.ClientUpdate{Roles: &[]authmgmt.Role{{ID: role}}})
+		_, err = service.UpdateClient(ctx, "acme", root, c.ID, authmgmt.ClientUpdate{Roles: &[]access.Role{{ID: role}}})
 		check(err)
 		i, err := service.VerifyToken(ctx, token.Reveal())
 		check(err)
-		fmt.Println(role, i.Access.Allows(authmgmt.ActionInsertRecords, authmgmt.Resource{Type: authmgmt.ResourceVault, ID: "people"}))
+		fmt.Println(role, i.Access.Allows(access.InsertRecords, access.Resource{Type: access.Vault, ID: "people"}))
 	}
 	// Output:
 	// viewer false

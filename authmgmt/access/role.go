@@ -1,4 +1,4 @@
-package authmgmt
+package access
 
 // Role is the assignment of a role of the catalogue, to the whole organization, to one
 // type of resource, or to one resource. Its JSON is that of audit events; over HTTP all

@@ -1,4 +1,4 @@
-package authmgmt
+package access
 
 import (
 	"errors"
@@ -18,15 +18,15 @@ type Catalogue struct {
 }
 
 // knownResources are the types that this module's services ask for.
-var knownResources = []ResourceType{ResourceTrigger, ResourceVault, ResourceDataset, ResourceClient, ResourceInvitation}
+var knownResources = []ResourceType{Trigger, Vault, Dataset, Client, Invitation}
 
 // viewerActions and editorActions are those of the default catalogue. An editor is a
 // viewer, too.
 var (
 	viewerActions = []Action{
-		ActionGetTrigger, ActionListTriggers, ActionTokenize, ActionSearchSound, ActionGetRun, ActionGetResults,
+		GetTrigger, ListTriggers, Tokenize, SearchSound, GetRun, GetResults,
 	}
-	editorActions = []Action{ActionSubmitTrigger, ActionInsertRecords, ActionDetokenize, ActionCancelRun}
+	editorActions = []Action{SubmitTrigger, InsertRecords, Detokenize, CancelRun}
 )
 
 // DefaultCatalogue has three roles. A viewer can list and read triggers, tokenize,
@@ -36,7 +36,7 @@ var (
 //
 // Those who may tokenize can find out whether a value that they guess is stored. To take
 // that from viewers, make a catalogue with [NewCatalogue] whose viewer has no
-// [ActionTokenize].
+// [Tokenize].
 func DefaultCatalogue() *Catalogue {
 	return &Catalogue{roles: map[string][]Action{
 		"viewer": viewerActions,
@@ -131,7 +131,7 @@ func (c *Catalogue) Access(roles ...Role) Access {
 // everything. It keeps the list, which must not be changed.
 func (c *Catalogue) Stored(roles []Role) Access {
 	if len(roles) == 0 {
-		return FullAccess()
+		return Full()
 	}
 	return Access{catalogue: c, roles: roles}
 }

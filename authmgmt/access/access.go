@@ -1,4 +1,4 @@
-package authmgmt
+package access
 
 import "slices"
 
@@ -14,7 +14,7 @@ type Access struct {
 }
 
 // FullAccess allows everything within the organization.
-func FullAccess() Access { return Access{full: true} }
+func Full() Access { return Access{full: true} }
 
 // Full reports whether a is full access.
 func (a Access) Full() bool { return a.full }

@@ -1,4 +1,4 @@
-package authmgmt
+package access
 
 import (
 	"errors"
@@ -39,7 +39,7 @@ func (c RolesContext) Has(r Role) bool {
 		return r.Resource == ""
 	}
 	id, ok := c.dataset()
-	return !ok || r.Resource == ResourceDataset && r.ResourceInstance == id
+	return !ok || r.Resource == Dataset && r.ResourceInstance == id
 }
 
 // Check returns what contradicts the context in a role that is to be one of its roles: a
@@ -52,7 +52,7 @@ func (c RolesContext) Check(r Role) (field, problem string) {
 		return "resource", "must be null for system-level roles"
 	case !ok:
 		return "", ""
-	case r.Resource != "" && r.Resource != ResourceDataset:
+	case r.Resource != "" && r.Resource != Dataset:
 		return "resource", "must be dataset, or null, for the roles of a dataset"
 	case r.ResourceInstance != "" && r.ResourceInstance != id:
 		return "resource_instance", "must be the dataset of roles_context, or null"
@@ -64,7 +64,7 @@ func (c RolesContext) Check(r Role) (field, problem string) {
 // context: one that names no resource is bound to the dataset.
 func (c RolesContext) Bind(r Role) Role {
 	if id, ok := c.dataset(); ok {
-		r.Resource, r.ResourceInstance = ResourceDataset, id
+		r.Resource, r.ResourceInstance = Dataset, id
 	}
 	return r
 }

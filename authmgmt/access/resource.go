@@ -1,4 +1,4 @@
-package authmgmt
+package access
 
 // Resource is what an action is done to. An empty ID means all resources of the type, an
 // empty Type the organization as a whole.
@@ -13,11 +13,11 @@ type ResourceType string
 
 // The types of resources that this module's services ask for.
 const (
-	ResourceTrigger    ResourceType = "trigger"
-	ResourceVault      ResourceType = "vault"
-	ResourceDataset    ResourceType = "dataset"
-	ResourceClient     ResourceType = "client"
-	ResourceInvitation ResourceType = "invitation"
+	Trigger    ResourceType = "trigger"
+	Vault      ResourceType = "vault"
+	Dataset    ResourceType = "dataset"
+	Client     ResourceType = "client"
+	Invitation ResourceType = "invitation"
 )
 
 // within reports whether r is other or a part of it. An ID without a Type is nothing.

@@ -1,0 +1,64 @@
+package access
+
+// Action is something that a caller asks to do, named by its operation (the operationId of
+// the OpenAPI document). A host may have actions of its own.
+type Action string
+
+// AnyAction stands for all actions in a catalogue, those of the host's own included.
+const AnyAction Action = "*"
+
+// The actions on documentation triggers, a [Resource] of type [Trigger]. A valid
+// API key allows all of them.
+const (
+	SubmitTrigger Action = "submitApiTrigger"
+	GetTrigger    Action = "getTrigger"
+	ListTriggers  Action = "listTriggers"
+)
+
+// The actions on a vault, a [Resource] of type [Vault].
+const (
+	Tokenize      Action = "tokenize"
+	InsertRecords Action = "insertRecords"
+	Detokenize    Action = "detokenize"      // masked or redacted values
+	Reveal        Action = "detokenizePlain" // plain values
+	DeleteToken   Action = "deleteToken"
+
+	// ActionImportTokens is to store values under tokens that were given elsewhere. No
+	// operation over HTTP has it. A host whose own handler imports (vault.Service.Import)
+	// asks [Access.Allows] first: who imports learns which values have tokens.
+	ImportTokens Action = "importTokens"
+)
+
+// The actions on a dataset, a [Resource] of type [Dataset].
+const (
+	SearchSound Action = "searchAudioSound"
+	GetRun      Action = "getSearchRunStatus"
+	GetResults  Action = "getSearchRunResult"
+	CancelRun   Action = "cancelSearchRun"
+)
+
+// The actions on clients, a [Resource] of type [Client].
+const (
+	CreateClient Action = "createClient"
+	ListClients  Action = "listClients"
+	GetClient    Action = "getClient"
+	UpdateClient Action = "updateClient"
+	RotateSecret Action = "rotateClientSecret"
+	DeleteClient Action = "deleteClient"
+)
+
+// The actions on access tokens, for those who may manage clients: the [Resource] is of type
+// [Client], without an ID.
+const (
+	ListTokens  Action = "listTokens"
+	RevokeToken Action = "revokeToken"
+)
+
+// The actions on invitations, a [Resource] of type [Invitation].
+const (
+	CreateInvitation Action = "createUserInvitation"
+	ListInvitations  Action = "listUserInvitations"
+	GetInvitation    Action = "getUserInvitation"
+	ResendInvitation Action = "resendUserInvitation"
+	DeleteInvitation Action = "deleteUserInvitation"
+)
