@@ -125,7 +125,7 @@ func TestMetadataIsNotCopied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db := newMemory(t)
 			store := &mapsStore{
-				putStore: &putStore{Store: db.AudioSearch().Store, RunPruner: db.AudioSearch().Store.(*memory.AudioSearch)},
+				putStore: &putStore{Store: db.AudioSearch().Store, Pruner: db.AudioSearch().Store.(*memory.AudioSearch)},
 				gave:     make(map[uintptr]metadata.Map),
 			}
 			r := newRigOn(t, db, store, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {

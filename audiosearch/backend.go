@@ -13,8 +13,7 @@ import (
 //
 // Each part can be replaced before that.
 type Backend struct {
-	// Store keeps datasets, scores and runs. It may be a [TxStore], too, a [Compactor]
-	// and a [RunPruner].
+	// Store keeps datasets, scores and runs. It may be a [TxStore], too, and a [Pruner].
 	Store Store
 
 	// Queue hands out the jobs of runs. If it shares the Store's transactions

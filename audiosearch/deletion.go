@@ -15,8 +15,7 @@ import (
 // [ErrRunNotFound], its lists are empty, its Stats are zero, and neither StaleRuns nor
 // StatsAll knows of its runs. CreateDataset and CreateRun are [ErrDeleted], whatever ID
 // is asked for. Nobody else's rows change, not even those of organizations whose IDs
-// begin with the same letters. A [RunPruner] and a [Compactor] may go on to remove what
-// the organization has.
+// begin with the same letters. A [Pruner] may go on to remove what the organization has.
 type Deletion interface {
 	// MarkDeleted marks an organization as deleted, unless it is marked already: then it
 	// changes nothing. It returns the time of the mark. The organization need not have

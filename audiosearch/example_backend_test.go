@@ -129,12 +129,12 @@ func ExampleResultStore() {
 	// audiosearch: the run has ended
 }
 
-func ExampleRunPruner() {
+func ExamplePruner() {
 	store := newStore()
 	ctx := context.Background()
 	check(store.CreateRun(ctx, audiosearch.Run{Organization: "acme", ID: 7, State: audiosearch.StateTerminated, FinishedAt: noon}, 9))
 	check(store.CreateRun(ctx, audiosearch.Run{Organization: "acme", ID: 8, State: audiosearch.StateRunning}, 9))
-	var pruner audiosearch.RunPruner = store
+	var pruner audiosearch.Pruner = store
 	fmt.Println(pruner.PruneRuns(ctx, noon.Add(time.Hour), 100))
 	// Output:
 	// 1 <nil>
@@ -213,13 +213,13 @@ func ExampleCounter() {
 }
 
 // Compact tidies up in steps, and changes no answer.
-func ExampleCompactor() {
+func ExamplePruner_compact() {
 	store := newStore()
 	check(putScores(store, 1, 2, 3))
-	var compactor audiosearch.Compactor = store
+	var pruner audiosearch.Pruner = store
 	for more := true; more; {
 		var err error
-		more, err = compactor.Compact(context.Background(), audiosearch.CompactOptions{})
+		more, err = pruner.Compact(context.Background(), audiosearch.CompactOptions{})
 		check(err)
 	}
 	hits, err := store.Search(context.Background(), "acme", "d", audiosearch.ScoreQuery{Model: "m/1", Class: "0", Limit: 1})

@@ -21,7 +21,7 @@ import (
 // putStore sees what is put, and fails so often.
 type putStore struct {
 	audiosearch.Store
-	audiosearch.RunPruner
+	audiosearch.Pruner
 
 	mu       sync.Mutex
 	failures int
@@ -63,7 +63,7 @@ func (p *putStore) PutResults(ctx context.Context, org string, run int64, set uu
 func newPutRig(t *testing.T, change func(*audiosearch.Options, *audiosearch.WorkerOptions)) (*rig, *putStore) {
 	t.Helper()
 	db := newMemory(t)
-	store := &putStore{Store: db.AudioSearch().Store, RunPruner: db.AudioSearch().Store.(*memory.AudioSearch)}
+	store := &putStore{Store: db.AudioSearch().Store, Pruner: db.AudioSearch().Store.(*memory.AudioSearch)}
 	return newRigOn(t, db, store, change), store
 }
 

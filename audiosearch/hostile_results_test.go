@@ -49,7 +49,8 @@ func TestPruneManyRuns(t *testing.T) {
 func TestSweepTidiesUp(t *testing.T) {
 	db := newMemory(t)
 	steps := 0
-	store := &prunedStore{hookedStore{Store: db.AudioSearch().Store, compact: func() bool { steps++; return steps < 4 }}, db.AudioSearch().Store.(*memory.AudioSearch)}
+	tables := db.AudioSearch().Store.(*memory.AudioSearch)
+	store := &prunedStore{tables, tables, func() bool { steps++; return steps < 4 }}
 	now := time.Now()
 	r := newRigOn(t, db, store, func(o *audiosearch.Options, w *audiosearch.WorkerOptions) {
 		o.Now, w.Sweep.Retention = func() time.Time { return now }, time.Hour
@@ -69,9 +70,15 @@ func TestSweepTidiesUp(t *testing.T) {
 	require.ErrorIs(t, err, audiosearch.ErrRunNotFound)
 }
 
+// prunedStore has more to do as long as compact says so.
 type prunedStore struct {
-	hookedStore
-	audiosearch.RunPruner
+	audiosearch.Store
+	audiosearch.Pruner
+	compact func() (more bool)
+}
+
+func (p *prunedStore) Compact(context.Context, audiosearch.CompactOptions) (bool, error) {
+	return p.compact(), nil
 }
 
 // wildModerator gives scores as they are.

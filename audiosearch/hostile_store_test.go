@@ -28,7 +28,6 @@ type hookedStore struct {
 	scoring func(ctx context.Context) error // before Scorings
 	video   func(ctx context.Context)       // before Videos, which returns one at a time then
 	ranked  func()                          // after Search
-	compact func() bool
 }
 
 func (h *hookedStore) Scorings(
@@ -56,10 +55,6 @@ func (h *hookedStore) Search(ctx context.Context, org, dataset string, q audiose
 		h.ranked()
 	}
 	return hits, err
-}
-
-func (h *hookedStore) Compact(context.Context, audiosearch.CompactOptions) (bool, error) {
-	return h.compact != nil && h.compact(), nil
 }
 
 // TestStoreHangs: that is not the fault of a video, and does not end in a success without

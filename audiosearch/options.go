@@ -46,7 +46,7 @@ type Options struct {
 	MaxWaiting int // runs of an organization that have not ended: 1000; Start makes no more
 
 	// KeepRuns is how many runs of an organization that have ended are kept: 10,000. A
-	// Sweeper forgets older ones if the store is a [RunPruner].
+	// Sweeper forgets older ones if the store is a [Pruner].
 	KeepRuns int
 
 	// Stall is how long scoring a video may show no progress before it is given up: 2

@@ -63,11 +63,11 @@ type SweeperOptions struct {
 	LostAfter time.Duration
 
 	// Retention is how long a finished run is kept; 0: for ever. The store must be a
-	// [RunPruner].
+	// [Pruner].
 	Retention time.Duration
 
 	// KeepReplaced is how long the scores by a model are kept after another one took its
-	// place in a dataset; 0: for ever. The store must be a [Compactor].
+	// place in a dataset; 0: for ever. The store must be a [Pruner].
 	KeepReplaced time.Duration
 }
 

@@ -161,16 +161,3 @@ type Runs interface {
 	// selects runs whatever their DueAt. It is maintenance.
 	StaleRuns(ctx context.Context, checked, due time.Time, limit int) ([]Run, error)
 }
-
-// RunPruner is a Runs that can forget.
-type RunPruner interface {
-	// PruneRuns removes at most limit runs of all organizations that finished before the
-	// given time, with their results, and returns how many.
-	PruneRuns(ctx context.Context, before time.Time, limit int) (int, error)
-
-	// TrimRuns removes at most limit runs that have ended, with their results, and
-	// returns how many: of each organization it leaves the newest by FinishedAt, as
-	// many as keep says. Of two that finished at one time, the one with the smaller ID
-	// goes first. Runs that have not ended do not count.
-	TrimRuns(ctx context.Context, keep, limit int) (int, error)
-}

@@ -322,9 +322,9 @@ func terminated(r *Run, err error) Observation {
 }
 
 // Prune forgets runs that finished before the given time, with their results, and returns
-// how many. The store must be a [RunPruner], or the error is errors.ErrUnsupported.
+// how many. The store must be a [Pruner], or the error is errors.ErrUnsupported.
 func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
-	pruner, ok := s.store.(RunPruner)
+	pruner, ok := s.store.(Pruner)
 	if !ok {
 		return 0, fmt.Errorf("audiosearch: the store cannot forget runs: %w", errors.ErrUnsupported)
 	}
@@ -334,7 +334,7 @@ func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 
 // trim forgets ended runs of organizations that have too many of them, if the store can.
 func (s *Service) trim(ctx context.Context) (int, error) {
-	pruner, ok := s.store.(RunPruner)
+	pruner, ok := s.store.(Pruner)
 	if !ok {
 		return 0, nil
 	}

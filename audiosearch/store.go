@@ -280,18 +280,29 @@ type ModelStore interface {
 	ModelOrder(ctx context.Context, family, model string) (int64, error)
 }
 
-// CompactOptions say what [Compactor.Compact] may remove. Zero times remove nothing.
-type CompactOptions struct {
-	PartsBefore    time.Time // parts that nobody has put or asked for since
-	ReplacedBefore time.Time // the scores by models that were replaced before; a current one keeps its
-}
+// Pruner is a [Store] that forgets runs, and tidies up behind its writers. A [Sweeper]
+// calls it. All methods are safe for concurrent use, and atomic.
+type Pruner interface {
+	// PruneRuns removes at most limit runs of all organizations that finished before the
+	// given time, with their results, and returns how many.
+	PruneRuns(ctx context.Context, before time.Time, limit int) (int, error)
 
-// Compactor is a ScoreStore that tidies up behind its writers. A [Sweeper] calls it.
-type Compactor interface {
+	// TrimRuns removes at most limit runs that have ended, with their results, and
+	// returns how many: of each organization it leaves the newest by FinishedAt, as
+	// many as keep says. Of two that finished at one time, the one with the smaller ID
+	// goes first. Runs that have not ended do not count.
+	TrimRuns(ctx context.Context, keep, limit int) (int, error)
+
 	// Compact does one bounded step of what is to be done, for any organization, and
 	// reports whether there is more. It changes no answer but by removing what the
 	// options say.
 	Compact(ctx context.Context, opts CompactOptions) (more bool, err error)
+}
+
+// CompactOptions say what [Pruner.Compact] may remove. Zero times remove nothing.
+type CompactOptions struct {
+	PartsBefore    time.Time // parts that nobody has put or asked for since
+	ReplacedBefore time.Time // the scores by models that were replaced before; a current one keeps its
 }
 
 // Store is everything that a service keeps.

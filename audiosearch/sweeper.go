@@ -75,7 +75,7 @@ func (w *Sweeper) sweep(ctx context.Context, atOnce int) (queued int, err error)
 		_, err := s.Prune(ctx, s.now().Add(-w.opts.Retention))
 		errs = append(errs, err)
 	}
-	if c, ok := s.store.(Compactor); ok {
+	if c, ok := s.store.(Pruner); ok {
 		until := time.Now().Add(w.opts.Every) // while much is ingested there is always more
 		for more := true; more && ctx.Err() == nil && time.Now().Before(until); {
 			if more, err = c.Compact(ctx, w.compactOptions()); err != nil {

@@ -60,9 +60,8 @@
 //     made, the current models, runs and their results, and counts them. It is one
 //     interface of several parts: a search reads videos and scores at one moment, parts
 //     become scores in one step, and a run names its results in the step that ends it.
-//   - audiosearch.TxStore, audiosearch.RunPruner and audiosearch.Compactor are optional
-//     abilities of a Store: to add and remove jobs in its own transactions, to forget, to
-//     tidy up.
+//   - audiosearch.TxStore and audiosearch.Pruner are optional abilities of a Store: to add
+//     and remove jobs in its own transactions, and to forget and tidy up.
 //
 // By custom a backend has a function Open that returns a *DB, and a method of DB for each
 // domain (DB.Trigger), which returns a small type with that domain's interfaces. DB.Jobs
@@ -255,8 +254,8 @@
 // the run ends, and the transaction that ends the run only names it. Encode before you
 // take a lock or a connection, and keep a video's metadata once, not once for each
 // result. Package storage/sqlite keeps equal metadata of an organization once for all
-// runs. Remove what was put and never named, in bounded steps: a Compactor is a good
-// place for that.
+// runs. Remove what was put and never named, in bounded steps: Compact of a Pruner
+// is a good place for that.
 //
 // # Wrappers
 //
@@ -393,8 +392,8 @@
 //   - vault.Keys and vault.KeyRotation: keys are the installation's, and a rotation goes
 //     through everything that is stored under one.
 //   - The method PruneAudit of vault.Audit: maintenance.
-//   - audiosearch.Runs.StaleRuns, audiosearch.RunPruner and audiosearch.Compactor:
-//     maintenance. The ID of a run is unique over all. ModelOrder: models are the host's.
+//   - audiosearch.Runs.StaleRuns and audiosearch.Pruner: maintenance. The ID of a run is
+//     unique over all. ModelOrder: models are the host's.
 //   - mortise.Leases and mortise.Queue.Consume: a worker serves every organization; the job
 //     names its own.
 //

@@ -120,7 +120,7 @@ func (s *subject) modelCalls() []call {
 	}
 }
 
-// runCalls calls every method of Runs and ResultStore, and of RunPruner and TxStore if it
+// runCalls calls every method of Runs and ResultStore, and of Pruner and TxStore if it
 // is one, for a run that is there and has not ended.
 func (s *subject) runCalls(id int64) []call {
 	set := uuid.New()
@@ -151,7 +151,7 @@ func (s *subject) runCalls(id int64) []call {
 			return err
 		}},
 	}
-	if p, ok := s.Runs.(audiosearch.RunPruner); ok {
+	if p, ok := s.Runs.(audiosearch.Pruner); ok {
 		calls = append(calls, call{"PruneRuns", func(ctx context.Context, _, _ string) error {
 			_, err := p.PruneRuns(ctx, moment(-1000*time.Hour), 10)
 			return err

@@ -154,7 +154,7 @@ func change(from, to string, at time.Duration) audiosearch.ModelChange {
 func (s *subject) compactBy(t *testing.T, opts audiosearch.CompactOptions) {
 	t.Helper()
 	for range 100_000 {
-		more, err := s.Scores.(audiosearch.Compactor).Compact(t.Context(), opts)
+		more, err := s.Scores.(audiosearch.Pruner).Compact(t.Context(), opts)
 		require.NoError(t, err)
 		if !more {
 			return

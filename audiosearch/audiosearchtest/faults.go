@@ -17,8 +17,8 @@ import (
 // ops. A hook may also panic, block or call other parts of the program: whatever can
 // happen while a backend is being called.
 //
-// What is wrapped keeps its optional interfaces: [audiosearch.Compactor],
-// [audiosearch.RunPruner], [audiosearch.TxStore] and [mortise.JobNotifier]. Leases share
+// What is wrapped keeps its optional interfaces: [audiosearch.Pruner],
+// [audiosearch.TxStore] and [mortise.JobNotifier]. Leases share
 // a wrapped Store if they share what it wraps. NotifyJobs, Shares and LostJobs are not
 // ops: a call goes straight to the backend.
 type Faults struct {

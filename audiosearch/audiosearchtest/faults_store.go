@@ -14,47 +14,22 @@ import (
 // "Store.PutScoring", "Store.Compact" or "Store.PruneRuns".
 func (f *Faults) Store(s audiosearch.Store) audiosearch.Store {
 	w := &faultyStore{s, f}
-	compactor, compacts := s.(audiosearch.Compactor)
-	pruner, prunes := s.(audiosearch.RunPruner)
+	pruner, prunes := s.(audiosearch.Pruner)
 	tx, adds := s.(audiosearch.TxStore)
-	c, p, t := faultyCompactor{compactor, f}, faultyPruner{pruner, f}, faultyTx{tx, f}
-	switch [3]bool{compacts, prunes, adds} {
-	case [3]bool{true, true, true}:
-		return &struct {
-			*faultyStore
-			faultyCompactor
-			faultyPruner
-			faultyTx
-		}{w, c, p, t}
-	case [3]bool{true, true, false}:
-		return &struct {
-			*faultyStore
-			faultyCompactor
-			faultyPruner
-		}{w, c, p}
-	case [3]bool{true, false, true}:
-		return &struct {
-			*faultyStore
-			faultyCompactor
-			faultyTx
-		}{w, c, t}
-	case [3]bool{false, true, true}:
+	p, t := faultyPruner{pruner, f}, faultyTx{tx, f}
+	switch {
+	case prunes && adds:
 		return &struct {
 			*faultyStore
 			faultyPruner
 			faultyTx
 		}{w, p, t}
-	case [3]bool{true, false, false}:
-		return &struct {
-			*faultyStore
-			faultyCompactor
-		}{w, c}
-	case [3]bool{false, true, false}:
+	case prunes:
 		return &struct {
 			*faultyStore
 			faultyPruner
 		}{w, p}
-	case [3]bool{false, false, true}:
+	case adds:
 		return &struct {
 			*faultyStore
 			faultyTx
@@ -211,20 +186,14 @@ func (w *faultyStore) StaleRuns(
 	})
 }
 
-// faultyCompactor, faultyPruner and faultyTx hold what a wrapped store has beyond
-// [audiosearch.Store].
-type faultyCompactor struct {
-	inner  audiosearch.Compactor
-	faults *Faults
-}
-
-func (w faultyCompactor) Compact(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
-	return callFor(w.faults, "Store.Compact", func() (bool, error) { return w.inner.Compact(ctx, opts) })
-}
-
+// faultyPruner and faultyTx hold what a wrapped store has beyond [audiosearch.Store].
 type faultyPruner struct {
-	inner  audiosearch.RunPruner
+	inner  audiosearch.Pruner
 	faults *Faults
+}
+
+func (w faultyPruner) Compact(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
+	return callFor(w.faults, "Store.Compact", func() (bool, error) { return w.inner.Compact(ctx, opts) })
 }
 
 func (w faultyPruner) PruneRuns(ctx context.Context, before time.Time, limit int) (int, error) {

@@ -18,8 +18,7 @@ import (
 // wholeStore is what a mutant is, as a store.
 type wholeStore interface {
 	audiosearch.Store
-	audiosearch.Compactor
-	audiosearch.RunPruner
+	audiosearch.Pruner
 	audiosearch.TxStore
 }
 
@@ -167,15 +166,11 @@ func TestBeforeAndAfterTheEffect(t *testing.T) {
 
 func TestWrappersKeepOptionalInterfaces(t *testing.T) {
 	db, f := newMutant(t), new(audiosearchtest.Faults)
-	for _, has := range []struct{ compacts, prunes, adds bool }{
-		{true, true, true}, {true, true, false}, {true, false, true}, {false, true, true},
-		{true, false, false}, {false, true, false}, {false, false, true}, {false, false, false},
-	} {
-		s := f.Store(storeWith(db, has.compacts, has.prunes, has.adds))
-		_, compacts := s.(audiosearch.Compactor)
-		_, prunes := s.(audiosearch.RunPruner)
+	for _, has := range []struct{ prunes, adds bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
+		s := f.Store(storeWith(db, has.prunes, has.adds))
+		_, prunes := s.(audiosearch.Pruner)
 		_, adds := s.(audiosearch.TxStore)
-		assert.Equal(t, has, struct{ compacts, prunes, adds bool }{compacts, prunes, adds})
+		assert.Equal(t, has, struct{ prunes, adds bool }{prunes, adds})
 	}
 	leases := mutantLeases{db}
 	_, ok := f.Leases(struct{ mortise.Leases }{leases}).(mortise.JobNotifier)
@@ -191,46 +186,22 @@ func TestWrappersKeepOptionalInterfaces(t *testing.T) {
 }
 
 // storeWith returns a store with some of the optional interfaces.
-func storeWith(db *mutant, compacts, prunes, adds bool) audiosearch.Store {
+func storeWith(db *mutant, prunes, adds bool) audiosearch.Store {
 	type (
 		bare = struct{ audiosearch.Store }
-		c    = audiosearch.Compactor
-		p    = audiosearch.RunPruner
+		p    = audiosearch.Pruner
 		x    = audiosearch.TxStore
 	)
 	s := bare{db}
-	switch [3]bool{compacts, prunes, adds} {
-	case [3]bool{true, true, true}:
+	switch {
+	case prunes && adds:
 		return db
-	case [3]bool{true, true, false}:
-		return struct {
-			bare
-			c
-			p
-		}{s, db, db}
-	case [3]bool{true, false, true}:
-		return struct {
-			bare
-			c
-			x
-		}{s, db, db}
-	case [3]bool{false, true, true}:
-		return struct {
-			bare
-			p
-			x
-		}{s, db, db}
-	case [3]bool{true, false, false}:
-		return struct {
-			bare
-			c
-		}{s, db}
-	case [3]bool{false, true, false}:
+	case prunes:
 		return struct {
 			bare
 			p
 		}{s, db}
-	case [3]bool{false, false, true}:
+	case adds:
 		return struct {
 			bare
 			x

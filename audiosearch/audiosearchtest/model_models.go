@@ -82,10 +82,10 @@ func (r *run) cutOff() time.Time {
 	return moment(time.Duration(r.rand.IntN(len(r.done)+2)+r.rand.IntN(50)) * time.Second)
 }
 
-// compact does some steps, if the backend is a Compactor: all that there are, if they
+// compact does some steps, if the backend is a Pruner: all that there are, if they
 // remove something that others can see.
 func (r *run) compact() {
-	c, ok := r.subject.Scores.(audiosearch.Compactor)
+	c, ok := r.subject.Scores.(audiosearch.Pruner)
 	if !ok {
 		return
 	}

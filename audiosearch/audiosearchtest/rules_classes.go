@@ -153,7 +153,7 @@ var classRules = []rule{
 			all = noise(2, windows, classes)
 			s.putScoring(t, orgA, setA, videos[0], sc, all)
 			has()
-			if _, ok := s.Scores.(audiosearch.Compactor); ok {
+			if _, ok := s.Scores.(audiosearch.Pruner); ok {
 				s.compact(t)
 				has()
 			}

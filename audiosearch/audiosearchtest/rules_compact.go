@@ -37,7 +37,7 @@ func (s *subject) answers(t *testing.T) []string {
 	return all
 }
 
-// compactRules are the rules of ScoreStores that are Compactors.
+// compactRules are the rules of Scores that are a Pruner.
 var compactRules = []rule{
 	{Rule{"compactor/nothing-to-do", "Compact of an empty store does nothing and reports that there is no more."}, needScores | needCompactor,
 		func(t *testing.T, s *subject) {
@@ -75,7 +75,7 @@ var compactRules = []rule{
 				want := s.answers(t)
 				for step := 0; ; step++ {
 					require.Less(t, step, 10_000, "Compact always reports that there is more")
-					more, err := s.Scores.(audiosearch.Compactor).Compact(t.Context(), audiosearch.CompactOptions{})
+					more, err := s.Scores.(audiosearch.Pruner).Compact(t.Context(), audiosearch.CompactOptions{})
 					require.NoError(t, err)
 					require.Equal(t, want, s.answers(t))
 					if !more {
@@ -93,7 +93,7 @@ var compactRules = []rule{
 				s.score(t, orgA, setA, v, modelX, "7", uint16(i))
 			}
 			s.compact(t)
-			more, err := s.Scores.(audiosearch.Compactor).Compact(t.Context(), audiosearch.CompactOptions{})
+			more, err := s.Scores.(audiosearch.Pruner).Compact(t.Context(), audiosearch.CompactOptions{})
 			require.NoError(t, err)
 			require.False(t, more)
 		}},
@@ -111,7 +111,7 @@ var compactRules = []rule{
 			want := 80
 			conformance.Watch(t, 3, func(i int) error {
 				if i < 2 {
-					_, err := s.Scores.(audiosearch.Compactor).Compact(t.Context(), audiosearch.CompactOptions{})
+					_, err := s.Scores.(audiosearch.Pruner).Compact(t.Context(), audiosearch.CompactOptions{})
 					return err
 				}
 				found, err := s.Scores.Search(t.Context(), orgA, setA, audiosearch.ScoreQuery{Model: modelX, Class: "7", Limit: 1000})

@@ -34,7 +34,7 @@ var contextRules = []rule{
 
 	{Rule{"compactor/ended-context", endedText}, needScores | needCompactor,
 		func(t *testing.T, s *subject) {
-			_, err := s.Scores.(audiosearch.Compactor).Compact(conformance.Ended(t), audiosearch.CompactOptions{})
+			_, err := s.Scores.(audiosearch.Pruner).Compact(conformance.Ended(t), audiosearch.CompactOptions{})
 			isFailure(t, "Compact", err)
 		}},
 

@@ -135,11 +135,11 @@ var removalRules = []rule{
 				_, err := s.Deletion.RemoveDeleted(conformance.Ended(t), orgA, 1)
 				isFailure(t, "RemoveDeleted", err)
 				s.isGone(t, gone)
-				if c, ok := s.Scores.(audiosearch.Compactor); ok {
+				if c, ok := s.Scores.(audiosearch.Pruner); ok {
 					_, err := c.Compact(t.Context(), audiosearch.CompactOptions{PartsBefore: moment(time.Hour), ReplacedBefore: moment(time.Hour)})
 					require.NoError(t, err)
 				}
-				if p, ok := s.Runs.(audiosearch.RunPruner); ok {
+				if p, ok := s.Runs.(audiosearch.Pruner); ok {
 					_, err := p.PruneRuns(t.Context(), moment(time.Minute), 1)
 					require.NoError(t, err)
 				}

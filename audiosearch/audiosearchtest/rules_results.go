@@ -220,7 +220,7 @@ var resultSetRules = []rule{
 				r.ResultSet = other
 				return nil
 			}))
-			if c, ok := s.Scores.(audiosearch.Compactor); ok {
+			if c, ok := s.Scores.(audiosearch.Pruner); ok {
 				for more := true; more; {
 					var err error
 					more, err = c.Compact(t.Context(), audiosearch.CompactOptions{})

@@ -167,12 +167,12 @@ var staleRules = []rule{
 // prune returns how many runs PruneRuns removed.
 func (s *subject) prune(t *testing.T, before time.Duration, limit int) int {
 	t.Helper()
-	n, err := s.Runs.(audiosearch.RunPruner).PruneRuns(t.Context(), moment(before), limit)
+	n, err := s.Runs.(audiosearch.Pruner).PruneRuns(t.Context(), moment(before), limit)
 	require.NoError(t, err)
 	return n
 }
 
-// pruneRules are the rules of Runs that are a RunPruner.
+// pruneRules are the rules of Runs that are a Pruner.
 var pruneRules = []rule{
 	{Rule{"runpruner/removes", "PruneRuns removes runs of all organizations that finished before the given time, with their results, and returns how many."}, needRuns | needRunPruner,
 		func(t *testing.T, s *subject) {
@@ -226,7 +226,7 @@ var pruneRules = []rule{
 // trim returns how many runs TrimRuns removed.
 func (s *subject) trim(t *testing.T, keep, limit int) int {
 	t.Helper()
-	n, err := s.Runs.(audiosearch.RunPruner).TrimRuns(t.Context(), keep, limit)
+	n, err := s.Runs.(audiosearch.Pruner).TrimRuns(t.Context(), keep, limit)
 	require.NoError(t, err)
 	return n
 }

@@ -42,8 +42,8 @@ import (
 // Models need Scores, and where they bear on each other, both. Those of Runs and Results
 // need each other, and those of Counter need what it counts: Runs, and Catalog mostly.
 // Those of Deletion need Datasets, and what else each of them is about. Rules of optional
-// interfaces apply where a field implements them: [audiosearch.Compactor] (Scores),
-// [audiosearch.RunPruner] and [audiosearch.TxStore] (Runs), [mortise.Sharer] (Leases and
+// interfaces apply where a field implements them: [audiosearch.Pruner] (Scores for
+// Compact, Runs for the rest), [audiosearch.TxStore] (Runs), [mortise.Sharer] (Leases and
 // Queue) and [mortise.JobNotifier] (Leases). Those of TxStore need Leases.
 type Backend struct {
 	Datasets audiosearch.Datasets
@@ -166,8 +166,8 @@ func (r *rule) try(t *testing.T, h *Harness) (skipped string) {
 
 // lacks says which of the needs the backend does not meet.
 func (s *subject) lacks(needs need) string {
-	_, compactor := s.Scores.(audiosearch.Compactor)
-	_, runPruner := s.Runs.(audiosearch.RunPruner)
+	_, compactor := s.Scores.(audiosearch.Pruner)
+	_, runPruner := s.Runs.(audiosearch.Pruner)
 	_, tx := s.Runs.(audiosearch.TxStore)
 	_, leasesSharer := s.Leases.(mortise.Sharer)
 	_, queueSharer := s.Queue.(mortise.Sharer)
@@ -182,12 +182,12 @@ func (s *subject) lacks(needs need) string {
 		{needScoresField, s.Scores != nil, "the backend has no Scores"},
 		{needPartsField, s.Parts != nil, "the backend has no Parts"},
 		{needModelsField, s.Models != nil, "the backend has no Models"},
-		{needCompactor, compactor, "its Scores are not a Compactor"},
+		{needCompactor, compactor, "its Scores are not a Pruner"},
 		{needRuns, s.Runs != nil, "the backend has no Runs"},
 		{needRuns, s.Results != nil, "the backend has no Results"},
 		{needCounterField, s.Counter != nil, "the backend has no Counter"},
 		{needDeletionField, s.Deletion != nil, "the backend has no Deletion"},
-		{needRunPruner, runPruner, "its Runs are not a RunPruner"},
+		{needRunPruner, runPruner, "its Runs are not a Pruner"},
 		{needTxField, tx, "its Runs are not a TxStore"},
 		{needLeases, s.Leases != nil, "the backend has no Leases"},
 		{needLeasesSharer, leasesSharer, "its Leases are not a Sharer"},

@@ -115,7 +115,7 @@ func TestSkipping(t *testing.T) {
 		"txstore/durable", "txstore/job-is-there", "txstore/leases-share",
 		"txstore/queue-shares", "txstore/notifies")
 	require.True(t, passed, output)
-	for _, reason := range []string{"its Scores are not a Compactor", "its Runs are not a RunPruner",
+	for _, reason := range []string{"its Scores are not a Pruner", "its Runs are not a Pruner",
 		"its Runs are not a TxStore"} {
 		require.Contains(t, output, " because "+reason)
 	}

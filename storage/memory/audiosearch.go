@@ -14,15 +14,14 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
-// AudioSearch implements [audiosearch.Store], [audiosearch.TxStore],
-// [audiosearch.Compactor] and [audiosearch.RunPruner].
+// AudioSearch implements [audiosearch.Store], [audiosearch.TxStore] and
+// [audiosearch.Pruner].
 type AudioSearch struct{ db *DB }
 
 var (
-	_ audiosearch.Store     = (*AudioSearch)(nil)
-	_ audiosearch.TxStore   = (*AudioSearch)(nil)
-	_ audiosearch.Compactor = (*AudioSearch)(nil)
-	_ audiosearch.RunPruner = (*AudioSearch)(nil)
+	_ audiosearch.Store   = (*AudioSearch)(nil)
+	_ audiosearch.TxStore = (*AudioSearch)(nil)
+	_ audiosearch.Pruner  = (*AudioSearch)(nil)
 )
 
 // audioTables is what the domain audiosearch keeps.

@@ -93,7 +93,7 @@ func (r *audioRows) order(a, b uint32) int {
 	return strings.Compare(r.ids[a], r.ids[b])
 }
 
-// Compact implements [audiosearch.Compactor]. A step compacts a dataset's scores by one
+// Compact implements [audiosearch.Pruner]. A step compacts a dataset's scores by one
 // model. It passes over datasets that are in use: their searches may be long.
 func (a *AudioSearch) Compact(ctx context.Context, opts audiosearch.CompactOptions) (more bool, err error) {
 	if err := ctx.Err(); err != nil {

@@ -198,7 +198,7 @@ func (a *AudioSearch) StaleRuns(
 // before reports whether a is before b, as a zero time always is.
 func before(a, b time.Time) bool { return a.IsZero() || a.Before(b) }
 
-// PruneRuns implements [audiosearch.RunPruner].
+// PruneRuns implements [audiosearch.Pruner].
 func (a *AudioSearch) PruneRuns(ctx context.Context, before time.Time, limit int) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -219,7 +219,7 @@ func (a *AudioSearch) PruneRuns(ctx context.Context, before time.Time, limit int
 	return n, nil
 }
 
-// TrimRuns implements [audiosearch.RunPruner].
+// TrimRuns implements [audiosearch.Pruner].
 func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

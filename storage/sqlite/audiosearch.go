@@ -6,15 +6,14 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// AudioSearch implements [audiosearch.Store], [audiosearch.TxStore],
-// [audiosearch.RunPruner] and [audiosearch.Compactor].
+// AudioSearch implements [audiosearch.Store], [audiosearch.TxStore] and
+// [audiosearch.Pruner].
 type AudioSearch struct{ db *DB }
 
 var (
-	_ audiosearch.Store     = (*AudioSearch)(nil)
-	_ audiosearch.TxStore   = (*AudioSearch)(nil)
-	_ audiosearch.RunPruner = (*AudioSearch)(nil)
-	_ audiosearch.Compactor = (*AudioSearch)(nil)
+	_ audiosearch.Store   = (*AudioSearch)(nil)
+	_ audiosearch.TxStore = (*AudioSearch)(nil)
+	_ audiosearch.Pruner  = (*AudioSearch)(nil)
 )
 
 const (

@@ -29,7 +29,7 @@ const (
 	removeReplaced = "DELETE FROM audiosearch_replaced WHERE dataset = ?"
 )
 
-// Compact implements [audiosearch.Compactor].
+// Compact implements [audiosearch.Pruner].
 func (a *AudioSearch) Compact(ctx context.Context, opts audiosearch.CompactOptions) (more bool, err error) {
 	// In a transaction apart from the rest, so that neither keeps the other waiting.
 	var dropped, did bool

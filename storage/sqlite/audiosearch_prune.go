@@ -24,12 +24,12 @@ const (
 		" OR ?2 IS NOT NULL AND finished_at IS NULL) ORDER BY finished_at, id LIMIT ?4"
 )
 
-// PruneRuns implements [audiosearch.RunPruner].
+// PruneRuns implements [audiosearch.Pruner].
 func (a *AudioSearch) PruneRuns(ctx context.Context, before time.Time, limit int) (removed int, err error) {
 	return a.removeRuns(ctx, finishedRuns, limit, ceilMicros(before))
 }
 
-// TrimRuns implements [audiosearch.RunPruner].
+// TrimRuns implements [audiosearch.Pruner].
 func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (removed int, err error) {
 	for from := ""; removed < limit; {
 		org, found := "", false
