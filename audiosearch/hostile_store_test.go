@@ -20,6 +20,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
 // hookedStore calls functions around methods of a Store.
@@ -271,7 +272,8 @@ func TestSweepEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	steps := 0
-	store := &hookedStore{Store: db.AudioSearch().Store, compact: func() bool {
+	tables := db.AudioSearch().Store.(*memory.AudioSearch)
+	store := &prunedStore{tables, tables, func() bool {
 		if steps++; steps == 1_000_000 {
 			cancel()
 		}
