@@ -58,8 +58,8 @@ func (s *Service) byLink(ctx context.Context, token string) (Invitation, error) 
 
 // Accept accepts the pending invitation that a link's token opens, and grants what it
 // gives. It returns the invitation as it is then, and what Options.Grant returned for the
-// person, which is not kept. The person is "" if the host knows nothing but that they have
-// the link; the audit trail then names the invitation's email address.
+// person, which is not kept. The person is "" if the host knows nothing but that they
+// have the link; the audit trail then names the invitation's email address.
 //
 // Of several calls at once one wins; the others get [ErrNotFound] or [ErrGrantPending]. A
 // link that opens nothing, or not any more, is [ErrNotFound]. A person whom Options.Admit
@@ -111,7 +111,8 @@ func (s *Service) admit(ctx context.Context, i *Invitation, person Actor) error 
 	return nil
 }
 
-// notAdmitted is the ErrForbidden of a person whom the host refuses, with the host's error.
+// notAdmitted is the ErrForbidden of a person whom the host refuses, with the host's
+// error.
 type notAdmitted struct{ err error }
 
 func (e *notAdmitted) Error() string   { return "authmgmt: the person is not admitted: " + e.err.Error() }

@@ -27,7 +27,7 @@ type ClientSecret struct {
 	ID        uuid.UUID
 	Digest    [32]byte // SHA-256 of the secret
 	CreatedAt time.Time
-	ExpiresAt time.Time // when it stops to work; zero: never
+	ExpiresAt time.Time // from then on it does not work; zero: never
 }
 
 // Clone returns a copy that shares nothing with c.

@@ -13,10 +13,10 @@ import (
 
 // NewClient is what a client is made of.
 type NewClient struct {
-	ID         string // "" for a random one
-	Name       string // display name, 1 to 255 bytes
-	Roles      []access.Role
-	FullAccess bool // instead of Roles: everything within the organization
+	ID         string        // "" for a random one
+	Name       string        // display name, 1 to 255 bytes
+	Roles      []access.Role // at most 100, of 8 KiB of text together
+	FullAccess bool          // instead of Roles: everything within the organization
 }
 
 // CreateClient makes a client and its first secret, and returns both. The secret cannot
@@ -117,7 +117,7 @@ func (s *Service) ListClients(ctx context.Context, org string, q Paging) (Page[C
 // ClientUpdate is a change of a client. Nil fields stay as they are.
 type ClientUpdate struct {
 	Name    *string
-	Roles   *[]access.Role      // empty: the roles of Context are removed
+	Roles   *[]access.Role      // empty: the roles of Context are removed; bounded as a NewClient's
 	Context access.RolesContext // which roles Roles replaces; zero: all
 
 	// FullAccess lets an update whose Roles are empty leave the client without any role,

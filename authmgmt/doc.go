@@ -4,9 +4,9 @@
 // [New] makes a [Service] over a [Backend]. A client is a name, a set of role assignments
 // and one or two secrets, of which only digests are kept. [Service.Login] exchanges a
 // secret for a short-lived access token (RFC 6749 section 4.4), and [Service.VerifyToken]
-// says what a token allows: an [access.Access], which answers for every [access.Action] on
-// every [access.Resource]. Roles are read when a token is verified, so a change counts from
-// the next request on.
+// says what a token allows: an [access.Access], which answers for every [access.Action]
+// on every [access.Resource]. Roles are read when a token is verified, so a change counts
+// from the next request on.
 //
 // What is made has roles, or full access that is asked for: leaving something out gives
 // nothing. A stored credential without roles is one with full access.
@@ -28,8 +28,8 @@
 //
 // # For applications
 //
-// The service: [New], [Service], [Backend], [Options], [Retention], and [Caller], who asks
-// for a change, by name an [Actor].
+// The service: [New], [Service], [Backend], [Options], [Retention], and [Caller], who
+// asks for a change, by name an [Actor].
 //
 // Who may do what, in package access: [access.Access], [access.Full], [access.Action],
 // [access.Resource], [access.ResourceType], [access.Role], [access.Catalogue],
@@ -40,8 +40,8 @@
 //
 // Access tokens: [Token], [NewToken], [NoExpiry], [Identity].
 //
-// Invitations: [Invitation], [InvitationState], [NewInvitation], [Acceptance], and the key
-// of their links: [InvitationKey], [NewInvitationKey], [ParseInvitationKey].
+// Invitations: [Invitation], [InvitationState], [NewInvitation], [Acceptance], and the
+// key of their links: [InvitationKey], [NewInvitationKey], [ParseInvitationKey].
 //
 // Lists of them: [Paging], [Page], [Position], [ParsePosition], [MaxPageSize].
 //
@@ -56,7 +56,8 @@
 // # For backends
 //
 // A [Store] is made of [Clients], [Tokens], [Invitations], [Audit], [Counter] and
-// [Deletion], and may be a [Pruner] and a [KeyChecker]. A host that knows its organizations
-// implements [Directory], which returns an [Organization]; one that has no place for them
-// takes the [Organizations] of a backend. Package authmgmttest proves a backend.
+// [Deletion], and may be a [Pruner] and a [KeyChecker]. A host that knows its
+// organizations implements [Directory], which returns an [Organization]; one that has no
+// place for them takes the [Organizations] of a backend. Package authmgmttest proves a
+// backend.
 package authmgmt

@@ -263,18 +263,20 @@ func ExampleOrganizations() {
 // A store that can forget lets the service do so.
 func ExamplePruner() {
 	ctx := context.Background()
-	s, _ := newExample(nil)
+	var clock mortise.ManualClock
+	s, _ := newExample(&authmgmt.Options{Now: clock.Now})
 	if _, _, err := s.CreateClient(ctx, "acme", operator, authmgmt.NewClient{Name: "ci", FullAccess: true}); err != nil {
 		fmt.Println(err)
 		return
 	}
-	removed, err := s.Prune(ctx, authmgmt.Retention{Audit: 365 * 24 * time.Hour})
-	fmt.Println(removed, err)
+	clock.Advance(366 * 24 * time.Hour)
+	fmt.Println(s.Prune(ctx, authmgmt.Retention{Audit: 365 * 24 * time.Hour}))
 	// Output:
-	// 0 <nil>
+	// 1 <nil>
 }
 
-// A store that remembers which key it began with keeps a wrong one from making links that nobody can open.
+// A store that remembers which key it began with keeps a wrong one from making links that
+// nobody can open.
 func ExampleKeyChecker() {
 	ctx := context.Background()
 	first, store := newExample(&authmgmt.Options{

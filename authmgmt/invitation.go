@@ -19,12 +19,13 @@ type Invitation struct {
 
 	CreatedAt   time.Time
 	Lifetime    time.Duration // from CreatedAt, and from each resend, to ExpiresAt; whole microseconds
-	ExpiresAt   time.Time     // when it stops to be pending
+	ExpiresAt   time.Time     // from then on it is not pending
 	CancelledAt time.Time
 	AcceptedAt  time.Time
 	AcceptedBy  string // the person, or the email address where the host named nobody
 
-	// What accepting it gives is handed out by the host's Grant, once or more often, until it succeeds.
+	// What accepting it gives is handed out by the host's Grant, once or more often,
+	// until it succeeds.
 	GrantedAt     time.Time
 	GrantDue      time.Time // before that nobody else tries: an attempt is under way, or the next one has to wait
 	GrantAttempts int
@@ -56,8 +57,8 @@ func (i *Invitation) State(now time.Time) InvitationState {
 	}
 }
 
-// EndedAt returns when nothing more could happen to the invitation, or will: GrantedAt, CancelledAt, or ExpiresAt. It is zero for one that
-// is accepted and not granted yet.
+// EndedAt returns when nothing more could happen to the invitation, or will: GrantedAt,
+// CancelledAt, or ExpiresAt. It is zero for one that is accepted and not granted yet.
 func (i *Invitation) EndedAt() time.Time {
 	switch {
 	case !i.AcceptedAt.IsZero():

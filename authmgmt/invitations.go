@@ -18,11 +18,11 @@ import (
 
 // NewInvitation is what an invitation is made of.
 type NewInvitation struct {
-	ID         string // "" for a random one
-	Inviter    string // display name; "" for the caller's actor
-	Email      string // of the invitee
-	Name       string // of the invitee
-	Roles      []access.Role
+	ID         string        // "" for a random one
+	Inviter    string        // display name; "" for the caller's actor
+	Email      string        // of the invitee
+	Name       string        // of the invitee
+	Roles      []access.Role // as a NewClient's
 	FullAccess bool          // instead of Roles: everything within the organization
 	Lifetime   time.Duration // 0: Options.InvitationLifetime; at most 30 days
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// Errors of calls about one thing name it. Observers hear the kind alone: a caller may have
-// written a secret where the ID belongs.
+// Errors of calls about one thing name it. Observers hear the kind alone: a caller may
+// have written a secret where the ID belongs.
 func TestErrorsNameWhatTheyAreAbout(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	ctx := t.Context()

@@ -12,7 +12,8 @@ import (
 // use, and should return quickly.
 type Observer func(ctx context.Context, o Observation)
 
-// Kind is what happened. All but the refusals are changes, which have an [AuditEvent].
+// Kind is what happened: a change, which has an [AuditEvent], or one of the last four, a
+// refusal or a failure.
 type Kind string
 
 // The kinds.

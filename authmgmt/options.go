@@ -24,7 +24,7 @@ import (
 // like a directory that is away ([ErrUnavailable]); that of Grant or Deliver is a failed
 // attempt; that of an Observer changes nothing. Stores must not panic.
 type Options struct {
-	Catalogue *access.Catalogue // DefaultCatalogue()
+	Catalogue *access.Catalogue // access.DefaultCatalogue()
 
 	// AcceptURL is what an invitation's link begins with; the link's token is put behind
 	// it. It must be an absolute http or https URL that ends in /, = or #:
@@ -68,13 +68,13 @@ type Options struct {
 	// token. It runs at least once for each accepted invitation, until it returns without
 	// error: first while the person waits, later by Service.Run, never twice at the same
 	// time unless it overstays GrantTimeout. So it must be idempotent. The reply is for
-	// the person alone, and may be an access token; zero is none. One that can do its work
-	// only while the person waits returns [ErrUnattended]. Nil gives nothing.
+	// the person alone, and may be an access token; zero is none. One that can do its
+	// work only while the person waits returns [ErrUnattended]. Nil gives nothing.
 	Grant        func(ctx context.Context, a Acceptance) (reply mortise.Secret, err error)
 	GrantTimeout time.Duration // of one attempt: 30 s; at most 1 h
 
-	// GrantRetry is the wait after a first failure, doubled with each further one, up to an
-	// hour: 5 s.
+	// GrantRetry is the wait after a first failure, doubled with each further one, up to
+	// an hour: 5 s.
 	GrantRetry time.Duration
 
 	// TokenLifetime is that of an access token that asks for no other: 1 h. One from
@@ -88,8 +88,8 @@ type Options struct {
 	// remembered are verified without the store.
 	TokenCache time.Duration
 
-	// SecretOverlap is how long the secret before keeps working after RotateSecret: 24 h; at
-	// most 90 days; below 0: none.
+	// SecretOverlap is how long the secret before keeps working after RotateSecret: 24 h;
+	// at most 90 days; below 0: none.
 	SecretOverlap time.Duration
 	TokenPrefix   string // of access tokens: "at-"
 	SecretPrefix  string // of client secrets: "cs-"

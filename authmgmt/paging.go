@@ -33,7 +33,8 @@ type Paging struct {
 // MaxPageSize bounds Paging.Limit and AuditQuery.Limit.
 const MaxPageSize = 1000
 
-// Page is a stretch of a listing: of clients, tokens or invitations.
+// Page is a stretch of a listing: of clients, tokens or invitations. That of the audit
+// trail is an [AuditPage].
 type Page[T any] struct {
 	Items []T
 	Next  Position // where the next page begins (as its Paging.After); zero: this is the last one

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/setting"
 )
 
-// Retention is how long what has ended is kept. Zero keeps it for ever. The store must be
-// a [Pruner].
+// Retention is how long what has ended is kept. Zero keeps it for ever, and below 0 is an
+// error. The store must be a [Pruner].
 type Retention struct {
 	Audit       time.Duration // since the event
 	Tokens      time.Duration // since the token expired

@@ -13,11 +13,11 @@ import (
 
 // RotateSecret makes a new secret for a client, and returns both. The secret cannot be
 // had again. The newest one before it goes on working until overlap has passed, or until
-// it ends by itself; 0 means Options.SecretOverlap, less than 0 ends it now, and 90 days are the most. All others
-// end at once, and the tokens that were got with them. A token that was got before with
-// the one that goes on lives out its own time. The caller must cover the client's roles:
-// who has the secret has what the client has. The errors are [*ValidationError],
-// [ErrNotFound], [ErrForbidden] and [ErrUnavailable].
+// it ends by itself; 0 means Options.SecretOverlap, less than 0 ends it now, and 90 days
+// are the most. All others end at once, and the tokens that were got with them. A token
+// that was got before with the one that goes on lives out its own time. The caller must
+// cover the client's roles: who has the secret has what the client has. The errors are
+// [*ValidationError], [ErrNotFound], [ErrForbidden] and [ErrUnavailable].
 func (s *Service) RotateSecret(
 	ctx context.Context, org string, by Caller, id string, overlap time.Duration,
 ) (c Client, secret mortise.Secret, err error) {

@@ -34,7 +34,8 @@ type Caller struct {
 }
 
 // Actor is who does something, as the host names them: for the audit trail, the log and
-// the [Observer]. It gives no rights. "" is nobody in particular.
+// the [Observer]. It gives no rights. "" is nobody in particular. Of an invitation it is
+// the person who accepts it.
 type Actor string
 
 // New returns a Service over a backend. It fails if that has no Store, if there is an

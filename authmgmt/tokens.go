@@ -59,9 +59,9 @@ func (s *Service) login(ctx context.Context, clientID, clientSecret string) (Tok
 
 // NewToken is what a token that stands for itself is made of.
 type NewToken struct {
-	ID         uuid.UUID // uuid.Nil for a new one
-	Subject    string    // who it speaks for, 1 to 255 bytes
-	Roles      []access.Role
+	ID         uuid.UUID     // uuid.Nil for a new one
+	Subject    string        // who it speaks for, 1 to 255 bytes
+	Roles      []access.Role // as a NewClient's
 	FullAccess bool          // instead of Roles: everything within the organization
 	Lifetime   time.Duration // 0: Options.TokenLifetime; NoExpiry: for ever
 

@@ -13,13 +13,14 @@ type Access struct {
 	roles     []Role
 }
 
-// FullAccess allows everything within the organization.
+// Full is the Access that allows everything within the organization.
 func Full() Access { return Access{full: true} }
 
 // Full reports whether a is full access.
 func (a Access) Full() bool { return a.full }
 
-// Roles returns the assignments that a stands on: none for full access, and none for no access.
+// Roles returns the assignments that a stands on: none for full access, and none for no
+// access.
 func (a Access) Roles() []Role { return slices.Clone(a.roles) }
 
 // Allows reports whether a allows the action on the resource.

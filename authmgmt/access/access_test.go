@@ -48,7 +48,8 @@ var matrix = []struct {
 	{"doSomethingOfTheHosts", "shop", false, false, true},
 }
 
-// bindings are what a role can be bound to, and resources what can be asked for; each against each.
+// bindings are what a role can be bound to, and resources what can be asked for; each
+// against each.
 var (
 	bindings = []access.Role{
 		{}, {Resource: "dataset"}, {Resource: "dataset", ResourceInstance: "d1"}, {Resource: "dataset", ResourceInstance: "d2"},
@@ -94,7 +95,8 @@ func TestZeroAccessAllowsNothing(t *testing.T) {
 	require.False(t, noRoles.Covers([]access.Role{{ID: "viewer"}}))
 }
 
-// Covers must say yes exactly if nothing that the roles allow is not allowed to the caller.
+// Covers must say yes exactly if nothing that the roles allow is not allowed to the
+// caller.
 func TestCoversIsWhatAllowsSays(t *testing.T) {
 	catalogue, err := access.NewCatalogue(map[string][]access.Action{
 		"reader": {"read"}, "writer": {"read", "write"}, "auditor": {"audit"}, "root": {access.AnyAction},

@@ -1,7 +1,7 @@
 package access
 
-// Action is something that a caller asks to do, named by its operation (the operationId of
-// the OpenAPI document). A host may have actions of its own.
+// Action is something that a caller asks to do, named by its operation (the operationId
+// of the OpenAPI document). A host may have actions of its own.
 type Action string
 
 // AnyAction stands for all actions in a catalogue, those of the host's own included.
@@ -23,7 +23,7 @@ const (
 	Reveal        Action = "detokenizePlain" // plain values
 	DeleteToken   Action = "deleteToken"
 
-	// ActionImportTokens is to store values under tokens that were given elsewhere. No
+	// ImportTokens is to store values under tokens that were given elsewhere. No
 	// operation over HTTP has it. A host whose own handler imports (vault.Service.Import)
 	// asks [Access.Allows] first: who imports learns which values have tokens.
 	ImportTokens Action = "importTokens"
@@ -47,8 +47,8 @@ const (
 	DeleteClient Action = "deleteClient"
 )
 
-// The actions on access tokens, for those who may manage clients: the [Resource] is of type
-// [Client], without an ID.
+// The actions on access tokens, for those who may manage clients: the [Resource] is of
+// type [Client], without an ID.
 const (
 	ListTokens  Action = "listTokens"
 	RevokeToken Action = "revokeToken"

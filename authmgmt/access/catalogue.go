@@ -81,7 +81,7 @@ func (c *Catalogue) Resources() []ResourceType {
 func (c *Catalogue) Roles() []string { return slices.Sorted(maps.Keys(c.roles)) }
 
 // Check returns what is wrong with an assignment: a field ("role_id", "resource" or
-// "resource_instance") and what it must be, or two empty texts if nothing is.
+// "resource_instance") and what is wrong with it, or two empty texts if nothing is.
 func (c *Catalogue) Check(r Role) (field, problem string) {
 	if _, known := c.roles[r.ID]; !known {
 		return "role_id", "is not one of the roles " + quoted(c.Roles())

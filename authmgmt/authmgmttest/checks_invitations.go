@@ -12,7 +12,8 @@ import (
 // day is the lifetime of the suite's invitations.
 const day = 24 * time.Hour
 
-// newInvitation returns a pending invitation without roles. Its email address is made of its ID.
+// newInvitation returns a pending invitation without roles. Its email address is made of
+// its ID.
 func newInvitation(org, id string, created time.Duration) authmgmt.Invitation {
 	return authmgmt.Invitation{
 		Organization: org, ID: id, Inviter: "Bob", Email: id + "@example.com", Name: "Ann", Generation: 7,

@@ -15,7 +15,8 @@ func newToken(org string, created time.Duration) authmgmt.Token {
 	return authmgmt.Token{ID: uuid.New(), Organization: org, Digest: newDigest(), Subject: "ann", CreatedAt: moment(created)}
 }
 
-// filledToken returns a token that stands for itself and has every field set that such a one can have.
+// filledToken returns a token that stands for itself and has every field set that such a
+// one can have.
 func filledToken(org string) authmgmt.Token {
 	k := newToken(org, 0)
 	k.Roles = someRoles()
@@ -23,7 +24,8 @@ func filledToken(org string) authmgmt.Token {
 	return k
 }
 
-// clientToken returns a token that a client got with one of its secrets. Its roles are the client's.
+// clientToken returns a token that a client got with one of its secrets. Its roles are
+// the client's.
 func clientToken(c authmgmt.Client, secret int, created time.Duration) authmgmt.Token {
 	k := newToken(c.Organization, created)
 	k.Subject, k.Client, k.Secret, k.Roles = "client:"+c.ID, c.ID, c.Secrets[secret].Digest, c.Roles

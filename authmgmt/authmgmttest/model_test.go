@@ -24,7 +24,8 @@ func TestModelMutant(t *testing.T) {
 	authmgmttest.RunModel(t, harnesses()[name], nil)
 }
 
-// TestModelMutants: the model finds backends that are wrong about what a service makes use of, and says how to come there again.
+// TestModelMutants: the model finds backends that are wrong about what a service makes
+// use of, and says how to come there again.
 func TestModelMutants(t *testing.T) {
 	for _, name := range []string{
 		"truncates times to seconds", "sorts roles", "knows clients by their ID alone",

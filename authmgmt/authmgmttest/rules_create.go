@@ -12,11 +12,13 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
-// maker is one of the methods that create something. What is the same for all of them is tried on each.
+// maker is one of the methods that create something. What is the same for all of them is
+// tried on each.
 type maker struct {
 	group  string // of the rules
 	method string
-	// make returns a call that creates the nth thing in orgA. Those with the same n have the same ID, and nothing else in common.
+	// make returns a call that creates the nth thing in orgA. Those with the same n have
+	// the same ID, and nothing else in common.
 	make func(t *testing.T, s *subject, n int) func(ctx context.Context, e authmgmt.AuditEvent) error
 	// total counts the things of orgA.
 	total func(t *testing.T, s *subject) int

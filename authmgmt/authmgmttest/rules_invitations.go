@@ -188,7 +188,8 @@ var invitationRules = []rule{
 		}},
 }
 
-// refusesInvitation requires that CreateInvitation returns the sentinel and stores no event.
+// refusesInvitation requires that CreateInvitation returns the sentinel and stores no
+// event.
 func (s *subject) refusesInvitation(t *testing.T, i authmgmt.Invitation, exclusive bool, sentinel error) {
 	t.Helper()
 	e := newEvent(i.Organization, authmgmt.KindInvited, i.ID, 0)

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPruneAuthMgmtSteps: however many rows there are, the limit is kept, the oldest go first, and those that have not ended stay.
+// TestPruneAuthMgmtSteps: however many rows there are, the limit is kept, the oldest go
+// first, and those that have not ended stay.
 func TestPruneAuthMgmtSteps(t *testing.T) {
 	db, tables := openAuthMgmt(t)
 	const n = 2*pruneStep + 50

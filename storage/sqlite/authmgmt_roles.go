@@ -8,8 +8,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
-// rolesText writes roles as they are stored: "viewer/dataset/d1,editor//", percent-encoded, which keeps every byte and can be read. It is
-// empty for none.
+// rolesText writes roles as they are stored: "viewer/dataset/d1,editor//",
+// percent-encoded, which keeps every byte and can be read. It is empty for none.
 func rolesText(roles []access.Role) string {
 	var b strings.Builder
 	for i, r := range roles {
@@ -27,7 +27,8 @@ func rolesText(roles []access.Role) string {
 
 var errRoles = errors.New("sqlite: a row is damaged: its roles cannot be read")
 
-// parseRoles reads what rolesText writes. No roles are full access, so nothing else may be taken for that.
+// parseRoles reads what rolesText writes. No roles are full access, so nothing else may
+// be taken for that.
 func parseRoles(text string) ([]access.Role, error) {
 	if text == "" {
 		return nil, nil

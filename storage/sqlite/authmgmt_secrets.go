@@ -14,8 +14,9 @@ const (
 	deleteSecret   = "DELETE FROM authmgmt_secrets WHERE digest = ?" // and the tokens that were got with it: ON DELETE CASCADE
 )
 
-// checkSecrets returns ErrExists if one of the digests is stored already, or there twice. It is called before anything is written: an
-// operation that fails later makes all others of its group start again.
+// checkSecrets returns ErrExists if one of the digests is stored already, or there twice.
+// It is called before anything is written: an operation that fails later makes all others
+// of its group start again.
 func (t *tx) checkSecrets(digests [][]byte) error {
 	for i, digest := range digests {
 		for _, earlier := range digests[:i] {
@@ -32,7 +33,8 @@ func (t *tx) checkSecrets(digests [][]byte) error {
 	return nil
 }
 
-// secretChanges returns what gives a stored client these secrets instead of its own, and the digests of those that are new.
+// secretChanges returns what gives a stored client these secrets instead of its own, and
+// the digests of those that are new.
 func secretChanges(c *authmgmt.Client, secrets []authmgmt.ClientSecret) (fresh [][]byte, changes []change) {
 	for _, s := range c.Secrets {
 		if indexOf(secrets, s.Digest) < 0 {
