@@ -16,8 +16,8 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
-// hostileVaultBodies are bodies that have broken JSON services, with the fields of this one. One operation gets those of the triggers, too: all
-// read JSON in the same way.
+// hostileVaultBodies are bodies that have broken JSON services, with the fields of this
+// one. One operation gets those of the triggers, too: all read JSON in the same way.
 func hostileVaultBodies(target string) map[string]string {
 	list := make(map[string]string)
 	if target == tokenize {
@@ -85,7 +85,8 @@ func TestHostileVaultBodiesMemory(t *testing.T) {
 				runtime.ReadMemStats(&after)
 				return after.TotalAlloc - before.TotalAlloc
 			}
-			// Other goroutines of the test binary allocate too, and the race detector empties pools at random: the least is ours.
+			// Other goroutines of the test binary allocate too, and the race detector
+			// empties pools at random: the least is ours.
 			spent := measure()
 			for range 9 {
 				if spent <= 8*bodyLimit {
@@ -101,7 +102,8 @@ func TestHostileVaultBodiesMemory(t *testing.T) {
 // canary is a value that must not be seen in the wrong place, in any form.
 const canary = "canary-7c1e@example"
 
-// Whatever goes wrong, and wherever: no value in logs, observations and answers that are no success.
+// Whatever goes wrong, and wherever: no value in logs, observations and answers that are
+// no success.
 func TestNoValueInLogsObservationsOrErrors(t *testing.T) {
 	r := newVaultRig(t, nil, nil)
 	token := r.insert("acme", "v1", "persons", "email", canary)

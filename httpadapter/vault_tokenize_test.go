@@ -48,7 +48,8 @@ func TestTokensAreEscaped(t *testing.T) {
 // states are what can stand for a field.
 var states = map[string]string{"absent": "", "given": "", "empty": `""`, "null": `null`, "wrong": `7`}
 
-// Every combination of the four fields, each absent, given, empty, null or of a wrong type.
+// Every combination of the four fields, each absent, given, empty, null or of a wrong
+// type.
 func TestTokenizeFields(t *testing.T) {
 	r := newVaultRig(t, nil, nil)
 	given := map[string]string{"value": `"Ada"`, "table": `"persons"`, "column": `"name"`, "columnGroup": `"emails"`}
@@ -86,7 +87,8 @@ func TestTokenizeFields(t *testing.T) {
 	require.Equal(t, 5*5*5*5, tried)
 }
 
-// expected is the answer to an item by the states of its fields, as the contract has it: written without a look at the adapter.
+// expected is the answer to an item by the states of its fields, as the contract has it:
+// written without a look at the adapter.
 func expected(state, names []string) (status int, want []problemAt) {
 	is := func(i int, s string) bool { return state[i] == s }
 	bad := func(i int) bool { return is(i, "null") || is(i, "wrong") }
@@ -237,7 +239,8 @@ func TestTokenizeMixedErrors(t *testing.T) {
 	} {
 		requireProblems(t, r.post(tokenize, parameters(c.items...)), c.status, c.want...)
 	}
-	// A column without tokenization is as one that is not deterministic: none of its values has a token.
+	// A column without tokenization is as one that is not deterministic: none of its
+	// values has a token.
 	requireProblems(t, r.post(tokenize, parameters(`{"value":"Ada","table":"persons","column":"remark"}`)), 422, problemAt{0, "", "not_deterministic"})
 
 	all := make([]problemAt, 1000)

@@ -11,21 +11,6 @@ import (
 	"github.com/seed-6363c74e/mortise"
 )
 
-// Audit is the part of a [Store] that keeps the audit trail. Nothing changes an event.
-type Audit interface {
-	// AddAuditEvent stores an event. The error is [ErrNotFound] if its Organization or
-	// its Vault was deleted, see [Deletion].
-	AddAuditEvent(ctx context.Context, e AuditEvent) error
-
-	// ListAuditEvents returns the events that match q, newest first: by At, then by ID
-	// (as bytes), both descending.
-	ListAuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error)
-
-	// PruneAudit removes at most limit events with At before the given time, of all
-	// organizations, and returns how many. It is maintenance.
-	PruneAudit(ctx context.Context, before time.Time, limit int) (removed int, err error)
-}
-
 // Actor is who does something, as the host names them: for the audit trail and the
 // Observer. It gives no rights. "" is nobody in particular.
 type Actor string

@@ -60,8 +60,8 @@ func openSize(it *keyring.OpenItem) int               { return len(it.Sealed.Cip
 func requestSize(r *format.Request) int               { return len(r.Value.Reveal()) }
 func pairSize(p *format.Pair) int                     { return len(p.Value.Reveal()) }
 
-// errNoAnswer is what a keyring's result is that is neither a result nor an error. So is a
-// fingerprint of zeros: those of several values would make them one.
+// errNoAnswer is what a keyring's result is that is neither a result nor an error. So is
+// a fingerprint of zeros: those of several values would make them one.
 var errNoAnswer = errors.New("the keyring left an item without an answer")
 
 // answered returns an error if a dependency has not answered for everything that it was

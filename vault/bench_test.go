@@ -15,8 +15,9 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// BenchmarkTokenize measures a library call in batches of 1000 of 100,000 values in memory, beside what the least would be that gives
-// deterministic tokens: HMAC-SHA-256 of the value, cut to a UUID, with nothing stored. They take turns in one run.
+// BenchmarkTokenize measures a library call in batches of 1000 of 100,000 values in
+// memory, beside what the least would be that gives deterministic tokens: HMAC-SHA-256 of
+// the value, cut to a UUID, with nothing stored. They take turns in one run.
 //
 // The limit is 500 ns a value and core.
 func BenchmarkTokenize(b *testing.B) {

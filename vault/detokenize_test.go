@@ -29,6 +29,7 @@ func TestDetokenizeRedacts(t *testing.T) {
 		var values []string
 		for i, v := range shown {
 			require.Equal(t, tokens[i], v.Token)
+			require.Equal(t, []string{"emails", "persons.card", "persons.name", "persons.diary"}[i], v.Scope)
 			values = append(values, fmt.Sprint(v.Redaction, " ", v.Value.Reveal()))
 		}
 		return values, err

@@ -2,12 +2,12 @@
 // joined and indexed in place of an email address or a card number, and that only the
 // vault can turn back.
 //
-// [New] makes a [Service] over a [Backend] and a [keyring.Keyring]. A vault has a [Schema] of
-// tables and columns. [Service.Insert] stores values and returns their tokens,
-// [Service.Tokenize] returns the tokens of values that are there, and never stores one.
-// [Service.Detokenize] shows as much of a value as its caller allows, and writes who saw
-// it to an audit trail. A value of a deterministic column has one token, for as long as
-// it is stored.
+// [New] makes a [Service] over a [Backend] and a [keyring.Keyring]: that of package
+// localkeys, of module vault/tink, or your own. A vault has a [Schema] of tables and
+// columns. [Service.Insert] stores values and returns their tokens. [Service.Tokenize]
+// returns the tokens of values that are there, and never stores one. [Service.Detokenize]
+// shows as much of a value as its caller allows, and writes who saw it to an audit trail.
+// A value of a deterministic column has one token, for as long as it is stored.
 //
 // # What is stored
 //
@@ -27,7 +27,8 @@
 //  2. [Service.Backfill] gives each value a fingerprint of the new version.
 //  3. Make the new version the primary one, in every process.
 //  4. [Service.Rewrap] seals each value with the new version.
-//  5. [Service.Retire] forgets the old version, for each [keyring.Purpose]. Then no process needs to load it any more.
+//  5. [Service.Retire] forgets the old version, for each [keyring.Purpose]. Then no
+//     process needs to load it any more.
 //
 // The store knows which versions there are. A key that is not the one that the store
 // began with is refused, and so is a process that lacks a version that the others rely
@@ -41,8 +42,9 @@
 //
 // [Service.Import] takes values with the tokens that they have elsewhere, so that the
 // tables which hold these tokens stay as they are. Give the columns formats that the
-// tokens fit ([format.Standard], or a [format.Tokenizer] of your own), and import page by page: at most
-// so many items each as [Service.Limits] says. A page is stored as a whole or not at all.
+// tokens fit (see [format.Standard], or write a [format.Tokenizer]), and import page by
+// page, each of at most as many items as [Service.Limits] says. A page is stored as a
+// whole or not at all.
 // After an error that is [ErrUnavailable], repeat the page: what is there already is
 // passed over. If a page is refused, a [*BatchError] names the items to blame by their
 // index; leave them out, and import the others.
@@ -56,4 +58,45 @@
 // more. The ID of what was deleted is not given again, so a token that somebody still has
 // never stands for a value of somebody else. A rotation of the keys does not wait for
 // what is marked, and needs no key for it.
+//
+// # For applications
+//
+// The service: [New], [Service], [Backend], [Options], [Limits], and [Actor], who does
+// something.
+//
+// Vaults: [Vault], [Schema], [Table], [Column], [Tokenization], and lists of vaults by
+// [VaultQuery], [VaultPage], [MaxPageSize]. What a column's Format may be:
+// [format.Standard].
+//
+// What goes in: [Item], of a [Place] ([InColumn], [InGroup]) and a [Value] ([NewValue]);
+// [ImportItem]; [DetokenizeItem].
+//
+// What comes out: [Revealed], as far as its [Redaction] allows. A [RedactionPolicy] says
+// for each [Field] what may be shown.
+//
+// Who did what: [AuditEvent], [AuditToken], [Kind], by [AuditQuery], [AuditPage].
+//
+// What happens: [Observer], [Observation], [Stats], [AllStats].
+//
+// Rotating the keys: [keyring.Purpose], [keyring.Key], [keyring.Usage], [Progress].
+//
+// Errors: [ErrNotFound], [ErrExists], [ErrDeleted], [ErrScopeInUse], [ErrFull],
+// [ErrUnavailable]; of an argument [ValidationError], [Problem]; of a batch
+// [BatchError], [ItemError], and what they wrap: a [Reason], [format.Error],
+// [format.ErrMismatch], [format.ErrExhausted], or a [TokenError]. Of keys:
+// [keyring.ErrWrongKey], [keyring.ErrUnknownKey], [keyring.ErrCorrupt],
+// [keyring.ErrRetired], [keyring.ErrInUse].
+//
+// # For backends
+//
+// A [Store] is made of [Vaults], [Deletion], [Tokens], [Imports], [Keys], [KeyRotation],
+// [Audit] and [Counter]. It keeps each [Row], finds it by a [Lookup] of what a
+// [VersionedFingerprint] holds, and remembers each [PastColumn]. Its errors are
+// [ErrConflict], [TakenError], and those above.
+//
+// A rotation scans by [ScanPosition] and [RowPage], and changes rows by [RowID],
+// [RowFingerprint] and [Resealed].
+//
+// Package vaulttest proves a backend. Authors of keyrings read package keyring, those of
+// tokenizers package format.
 package vault

@@ -17,9 +17,8 @@ import (
 // their text which vault they are about; none says a value.
 var (
 	// ErrNotFound: there is no such vault, or it belongs to another organization. What a
-	// vault does not have is ErrNotFound as well, and one of ErrTableNotFound,
-	// ErrColumnNotFound, ErrGroupNotFound, ErrValueNotFound and ErrTokenNotFound: who
-	// tells them apart asks for those first.
+	// vault does not have is ErrNotFound as well, and a Reason such as ErrTokenNotFound:
+	// who tells them apart asks for those first.
 	ErrNotFound = errors.New("vault: no such vault")
 	// ErrExists: the organization has a vault of this ID already.
 	ErrExists = errors.New("vault: the vault exists already")
@@ -37,9 +36,9 @@ var (
 	ErrUnavailable = errors.New("vault: unavailable")
 )
 
-// Reason is why a batch is refused, or an item of one: an error, to be compared by
-// errors.Is, or found by errors.As and told apart by a switch. Most come in an
-// [ItemError], with a text that names the table, column or group.
+// Reason is why a batch is refused, or an item of one. It is an error: errors.Is compares
+// it with one of those below, errors.As finds whichever it is, for a switch. Most come in
+// an [ItemError], with a text that names the table, column or group.
 type Reason string
 
 // The reasons. Those whose names end in NotFound are [ErrNotFound] as well.
@@ -110,8 +109,8 @@ func isNoVault(err error) bool {
 
 // ItemError is what is wrong with one item of a batch. It never holds the value.
 type ItemError struct {
-	Index int // in the batch, from 0
-	Err   error
+	Index int   // in the batch, from 0
+	Err   error // a Reason, format.ErrMismatch, format.ErrExhausted or a *TokenError
 }
 
 // Error names the index.
@@ -230,7 +229,7 @@ func (e *itemErrors) err() error {
 // TokenError names a token whose stored value cannot be had.
 type TokenError struct {
 	Token string
-	Err   error // ErrCorrupt or ErrUnknownKey
+	Err   error // keyring.ErrCorrupt or keyring.ErrUnknownKey
 }
 
 // Error names the token, and never what is stored.

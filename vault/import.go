@@ -32,9 +32,9 @@ var errImportToken = fmt.Errorf("%w: give it the token that it has, of 1 to 255 
 // deterministic column has one token; one of a random column can have several.
 //
 // The error is a [*BatchError] if items are to blame, and says which ones: first those
-// that Insert would refuse, then [format.ErrMismatch] for values or tokens that do not fit, then
-// [ErrTokenConflict]. It is a [*TokenError] if what is stored under a token has to be
-// compared and cannot be opened, [ErrNotFound] if there is no such vault, and
+// that Insert would refuse, then [format.ErrMismatch] for values or tokens that do not
+// fit, then [ErrTokenConflict]. It is a [*TokenError] if what is stored under a token has
+// to be compared and cannot be opened, [ErrNotFound] if there is no such vault, and
 // [ErrUnavailable] if it is not known whether the items were stored.
 //
 // Whoever may import can find out whether a value that they guess has a token: a conflict

@@ -10,13 +10,15 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// keyState remembers which versions of the keyring's keys have been compared with those of the store.
+// keyState remembers which versions of the keyring's keys have been compared with those
+// of the store.
 type keyState struct {
 	checked atomic.Pointer[keyring.Versions]
 }
 
-// versions returns the keyring's versions. When they are new to the service, it first makes sure that each is the key that the store knows
-// by that number: with another one, no value would be found, and each would get a second token.
+// versions returns the keyring's versions. When they are new to the service, it first
+// makes sure that each is the key that the store knows by that number: with another one,
+// no value would be found, and each would get a second token.
 func (s *Service) versions(ctx context.Context) (*keyring.Versions, error) {
 	v, err := s.keyring.Versions(ctx)
 	if err != nil {
@@ -39,8 +41,9 @@ func (s *Service) checked(ctx context.Context, v *keyring.Versions) (*keyring.Ve
 	return &own, nil
 }
 
-// withKeys calls do with the keyring's versions, and again if it fails for want of a key while the keyring is given others: a host may
-// replace the keys of a service that runs, and an operation must not be lost between the two.
+// withKeys calls do with the keyring's versions, and again if it fails for want of a key
+// while the keyring is given others: a host may replace the keys of a service that runs,
+// and an operation must not be lost between the two.
 func (s *Service) withKeys(ctx context.Context, do func(*keyring.Versions) error) error {
 	const tries = 3
 	for try := 1; ; try++ {
@@ -61,10 +64,12 @@ func (s *Service) withKeys(ctx context.Context, do func(*keyring.Versions) error
 	}
 }
 
-// CheckKeys returns [keyring.ErrWrongKey] if the store was begun with another key of the same version, [keyring.ErrRetired] if the keyring would use a
-// version that is retired, and [keyring.ErrUnknownKey] if it lacks one that every insertion needs. On a new store it notes which keys these are, as values that the
-// keys cannot be had from. The other methods do the same when they first see a version, so a host need not call it; at its start it
-// learns sooner.
+// CheckKeys returns [keyring.ErrWrongKey] if the store was begun with another key of the
+// same version, [keyring.ErrRetired] if the keyring would use a version that is retired,
+// and [keyring.ErrUnknownKey] if it lacks one that every insertion needs. On a new store
+// it notes which keys these are, as values that the keys cannot be had from. The other
+// methods do the same when they first see a version, so a host need not call it; at its
+// start it learns sooner.
 func (s *Service) CheckKeys(ctx context.Context) error {
 	v, err := s.keyring.Versions(ctx)
 	if err != nil {
@@ -73,7 +78,8 @@ func (s *Service) CheckKeys(ctx context.Context) error {
 	return s.checkKeys(ctx, &v)
 }
 
-// checkScope is where the values that tell keys apart have their fingerprints. It is no vault's: those have names.
+// checkScope is where the values that tell keys apart have their fingerprints. It is no
+// vault's: those have names.
 var checkScope = keyring.Scope{Name: "mortise key check v1"}
 
 func (s *Service) checkKeys(ctx context.Context, v *keyring.Versions) error {
@@ -103,8 +109,8 @@ func (s *Service) checkKeys(ctx context.Context, v *keyring.Versions) error {
 	return s.checkRequired(ctx, v)
 }
 
-// checkRequired returns [keyring.ErrUnknownKey] if the keyring lacks a version that every insertion has a fingerprint of. Then what it does not find
-// may well be there.
+// checkRequired returns [keyring.ErrUnknownKey] if the keyring lacks a version that every
+// insertion has a fingerprint of. Then what it does not find may well be there.
 func (s *Service) checkRequired(ctx context.Context, v *keyring.Versions) error {
 	keys, err := s.store.Keys(ctx)
 	if err != nil {
@@ -119,7 +125,8 @@ func (s *Service) checkRequired(ctx context.Context, v *keyring.Versions) error 
 	return nil
 }
 
-// missing names the version for want of which a store has refused rows: its error does not.
+// missing names the version for want of which a store has refused rows: its error does
+// not.
 func (s *Service) missing(ctx context.Context, v *keyring.Versions, err error) error {
 	if !errors.Is(err, keyring.ErrUnknownKey) {
 		return err

@@ -14,9 +14,9 @@ import (
 // defaults, and a number below 0 is an error.
 //
 // A panic of what a host plugs in is recovered where it happens and logged with its stack
-// at ERROR, without what it panicked with. That of a [keyring.Keyring], a [format.Tokenizer] or a
-// [RedactionPolicy] is answered like a keyring that is away ([ErrUnavailable]); that of
-// an Observer changes nothing. Stores must not panic.
+// at ERROR, without what it panicked with. That of a [keyring.Keyring], a
+// [format.Tokenizer] or a [RedactionPolicy] is answered like a keyring that is away
+// ([ErrUnavailable]); that of an Observer changes nothing. Stores must not panic.
 type Options struct {
 	Tokenizer format.Tokenizer // &format.Standard{}
 	MaxItems  int              // of one batch: 1000

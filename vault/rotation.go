@@ -152,9 +152,9 @@ func (s *Service) reseal(ctx context.Context, rows []Row, broken *brokenRows) (i
 
 // Retire is the last step of a rotation: it forgets what is stored under a version, and
 // refuses it from then on. Then the keyring need not load it any more. The error is
-// [keyring.ErrInUse] as long as something needs the version: the keyring as its primary one, a
-// value that has no fingerprint of another required version, or a value that is sealed
-// under it. Cut off, it is called again. progress may be nil.
+// [keyring.ErrInUse] as long as something needs the version: the keyring as its primary
+// one, a value that has no fingerprint of another required version, or a value that is
+// sealed under it. Cut off, it is called again. progress may be nil.
 func (s *Service) Retire(ctx context.Context, p keyring.Purpose, version int, progress func(Progress)) error {
 	start := s.start()
 	removed, err := s.retire(ctx, p, version, progress)

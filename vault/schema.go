@@ -27,13 +27,6 @@ type Vault struct {
 	Past []PastColumn
 }
 
-// PastColumn is a column of a vault at some time.
-type PastColumn struct {
-	Table  string `json:"table"`
-	Column string `json:"column"`
-	Group  string `json:"column_group,omitempty"`
-}
-
 // Clone returns a copy that shares nothing with v.
 func (v *Vault) Clone() Vault {
 	c := *v
@@ -84,8 +77,13 @@ type Column struct {
 	// columns have groups, and those of one group have the same Format and Mask.
 	Group string `json:"column_group,omitempty"` // without a dot
 
-	Format string `json:"format,omitempty"` // of its tokens, as the service's Tokenizer understands it; see [format.Standard]
-	Mask   string `json:"mask,omitempty"`   // how a masked value looks; see [format.ParseMask]; "" is the format's own
+	// Format is that of its tokens, as the service's Tokenizer understands it: for the
+	// usual one see [format.Standard].
+	Format string `json:"format,omitempty"`
+
+	// Mask says how a masked value looks: see [format.ParseMask]. "" is "0*4" for a
+	// Format of digits, "1*@" for one of email, and else "*".
+	Mask string `json:"mask,omitempty"`
 }
 
 // Tokenization says how a column's values get tokens.

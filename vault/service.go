@@ -23,15 +23,15 @@ type Service struct {
 
 // New returns a Service over a backend and a keyring. It fails if one of them is missing,
 // or if a setting is below 0. Options may be nil.
-func New(b Backend, keyring keyring.Keyring, opts *Options) (s *Service, err error) {
+func New(b Backend, keys keyring.Keyring, opts *Options) (s *Service, err error) {
 	if err := errors.Join(b.validate(), opts.validate()); err != nil {
 		return nil, err
 	}
-	if keyring == nil {
+	if keys == nil {
 		return nil, errors.New("vault: New needs a keyring")
 	}
 	s = &Service{store: b.Store, opts: opts.withDefaults()}
-	if s.keyring, err = newSafeKeyring(keyring, s.opts.Logger); err != nil {
+	if s.keyring, err = newSafeKeyring(keys, s.opts.Logger); err != nil {
 		return nil, fmt.Errorf("vault: ask for the limits: %w", err)
 	}
 	if s.tokenizer, err = newSafeTokenizer(s.opts.Tokenizer, s.opts.Logger); err != nil {

@@ -26,31 +26,11 @@ type AllStats struct {
 	// while two are Required.
 	Keys []keyring.Key
 
-	// ToRewrap are tokens whose values are sealed under another version than the one
-	// asked for: see Service.Rewrap.
+	// ToRewrap are tokens whose values are sealed under another version than the primary
+	// one: see Service.Rewrap.
 	ToRewrap mortise.Count
 
 	ToRemove mortise.Count // fingerprints of retired versions: see Service.Retire
-}
-
-// Counter is the part of a [Store] that counts what is kept. A Count is exact up to most
-// (over 0), and else it is most and More: a backend that can keep much counts no further,
-// by indexes, so that a call costs little however much is kept. All that one call returns
-// is of one moment.
-type Counter interface {
-	// Stats counts what an organization has; one that is unknown has nothing. If there
-	// are more than most vaults, or more than most scopes that ever had tokens, Tokens
-	// and Deleted may be less than they are, with More.
-	Stats(ctx context.Context, org string, most int) (Stats, error)
-
-	// VaultStats counts what a vault has, as Stats does, but for Vaults, which it leaves
-	// zero. The error is [ErrNotFound] if there is no such vault.
-	VaultStats(ctx context.Context, org, vault string, most int) (Stats, error)
-
-	// StatsAll counts what all organizations have, and what is left of old keys: tokens
-	// that are sealed under another version than seal, and fingerprints of retired
-	// versions. It is maintenance, and may look into every scope that there is.
-	StatsAll(ctx context.Context, seal, most int) (AllStats, error)
 }
 
 // Stats counts what an organization has: for its dashboard. It is cheap: each number is
@@ -67,8 +47,8 @@ func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
 	return stats, nil
 }
 
-// VaultStats counts what a vault has, and is as cheap as Stats. It leaves Vaults zero. The
-// error is [ErrNotFound] if there is no such vault.
+// VaultStats counts what a vault has, and is as cheap as Stats. It leaves Vaults zero.
+// The error is [ErrNotFound] if there is no such vault.
 func (s *Service) VaultStats(ctx context.Context, org, id string) (Stats, error) {
 	if !isVaultID(org, id) {
 		return Stats{}, ErrNotFound

@@ -14,14 +14,15 @@ import (
 //
 // Every method is safe for concurrent use, and atomic: another caller sees all of its
 // effect or none. A call that returned without error is durable, as far as the backend
-// is. A call whose ctx has ended returns an error that is not a sentinel of this package.
+// is. A call whose ctx has ended returns an error that is not a sentinel of this package
+// or of package keyring.
 //
 // Arguments and results are the receiver's own: a Store copies what it keeps and what it
 // returns. Times keep microseconds and are UTC. Strings keep every byte and are compared
 // as bytes; only those of schemas and of an event's tokens, which are JSON, must be valid
 // UTF-8. What belongs to another organization reads as what does not exist. Any error but
-// the sentinels of this package means "unavailable": the caller may try again. An error
-// never holds a fingerprint or a ciphertext.
+// the sentinels of this package and of package keyring means "unavailable": the caller
+// may try again. An error never holds a fingerprint or a ciphertext.
 //
 // An audit event without ID is none, and is not stored.
 type Store interface {
@@ -53,6 +54,13 @@ type Vaults interface {
 	// changes, if one of the scopes of the vault that left names has a deterministic row
 	// that is not deleted.
 	PutVault(ctx context.Context, v Vault, left []string, a AuditEvent) error
+}
+
+// PastColumn is a column of a vault at some time.
+type PastColumn struct {
+	Table  string `json:"table"`
+	Column string `json:"column"`
+	Group  string `json:"column_group,omitempty"`
 }
 
 // Deletion is the part of a [Store] that deletes vaults, and all that an organization
@@ -114,14 +122,15 @@ type Tokens interface {
 	// fingerprints of versions that it has none of, but for those that are another
 	// token's.
 	//
-	// The error is [ErrNotFound] or [ErrConflict] as for FindTokens; [keyring.ErrUnknownKey] if a
-	// row with fingerprints lacks one of a version that is required ([keyring.Key.Required]); and
-	// [keyring.ErrRetired] if a row is sealed under a version that is retired. Fingerprints of
-	// a retired version count for nothing and are not stored. The error is a
-	// [*TakenError] if the tokens of rows that would be stored are there already, deleted
-	// ones included, or are those of earlier rows of the call that would be. A store that
-	// bounds what an organization keeps returns [ErrFull] when the bound is reached. If
-	// several of these apply, the error is any one of them.
+	// The error is [ErrNotFound] or [ErrConflict] as for FindTokens;
+	// [keyring.ErrUnknownKey] if a row with fingerprints lacks one of a version that is
+	// required ([keyring.Key.Required]); and [keyring.ErrRetired] if a row is sealed
+	// under a version that is retired. Fingerprints of a retired version count for
+	// nothing and are not stored. The error is a [*TakenError] if the tokens of rows that
+	// would be stored are there already, deleted ones included, or are those of earlier
+	// rows of the call that would be. A store that bounds what an organization keeps
+	// returns [ErrFull] when the bound is reached. If several of these apply, the error
+	// is any one of them.
 	InsertTokens(ctx context.Context, org, vault string, revision int64, rows []Row) ([]string, error)
 
 	// Rows returns the rows of tokens, in their order, without Fingerprints. Where there
@@ -151,10 +160,45 @@ type Imports interface {
 	// nothing changes. A row does so if its token stands for something else or was
 	// deleted, if one of its fingerprints is stored in its scope as another token's, or
 	// if its token or one of its fingerprints belongs to an earlier row of the call.
-	// [ErrNotFound], [ErrConflict], [keyring.ErrUnknownKey], [keyring.ErrRetired] and [ErrFull] are as
-	// for InsertTokens, and fingerprints of a retired version count for nothing here,
-	// too. If several of these apply, the error is any one of them.
+	// [ErrNotFound], [ErrConflict], [keyring.ErrUnknownKey], [keyring.ErrRetired] and
+	// [ErrFull] are as for InsertTokens, and fingerprints of a retired version count for
+	// nothing here, too. If several of these apply, the error is any one of them.
 	ImportTokens(ctx context.Context, org, vault string, revision int64, rows []Row, a AuditEvent) error
+}
+
+// Audit is the part of a [Store] that keeps the audit trail. Nothing changes an event.
+type Audit interface {
+	// AddAuditEvent stores an event. The error is [ErrNotFound] if its Organization or
+	// its Vault was deleted, see [Deletion].
+	AddAuditEvent(ctx context.Context, e AuditEvent) error
+
+	// ListAuditEvents returns the events that match q, newest first: by At, then by ID
+	// (as bytes), both descending.
+	ListAuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error)
+
+	// PruneAudit removes at most limit events with At before the given time, of all
+	// organizations, and returns how many. It is maintenance.
+	PruneAudit(ctx context.Context, before time.Time, limit int) (removed int, err error)
+}
+
+// Counter is the part of a [Store] that counts what is kept. A Count is exact up to most
+// (over 0), and else it is most and More: a backend that can keep much counts no further,
+// by indexes, so that a call costs little however much is kept. All that one call returns
+// is of one moment.
+type Counter interface {
+	// Stats counts what an organization has; one that is unknown has nothing. If there
+	// are more than most vaults, or more than most scopes that ever had tokens, Tokens
+	// and Deleted may be less than they are, with More.
+	Stats(ctx context.Context, org string, most int) (Stats, error)
+
+	// VaultStats counts what a vault has, as Stats does, but for Vaults, which it leaves
+	// zero. The error is [ErrNotFound] if there is no such vault.
+	VaultStats(ctx context.Context, org, vault string, most int) (Stats, error)
+
+	// StatsAll counts what all organizations have, and what is left of old keys: tokens
+	// that are sealed under another version than seal, and fingerprints of retired
+	// versions. It is maintenance, and may look into every scope that there is.
+	StatsAll(ctx context.Context, seal, most int) (AllStats, error)
 }
 
 // Row is a stored token.
@@ -215,91 +259,3 @@ type TakenError struct {
 
 // Error says how many there are.
 func (e *TakenError) Error() string { return fmt.Sprintf("vault: %d tokens are taken", len(e.Rows)) }
-
-// Keys is the part of a [Store] that knows which versions of keys there are. They belong
-// to the installation: no organization is asked for.
-type Keys interface {
-	// Keys returns all that are known, by purpose, then version.
-	Keys(ctx context.Context) ([]keyring.Key, error)
-
-	// RegisterKey stores Purpose, Version and Check of k, neither required nor retired,
-	// unless the version is known, and returns what is stored. The first fingerprint
-	// version of all becomes required.
-	RegisterKey(ctx context.Context, k keyring.Key) (keyring.Key, error)
-
-	// RequireKey makes a fingerprint version required. The error is [keyring.ErrUnknownKey] if it
-	// is not known, [keyring.ErrRetired] if it is retired.
-	RequireKey(ctx context.Context, version int) error
-
-	// RetireKey retires a version; a retired fingerprint version is not required any
-	// more. The error is [keyring.ErrUnknownKey] if the version is not known; [keyring.ErrInUse] if it
-	// is a fingerprint version and the successor is not another one that is required, or
-	// if it is a version that seals and a row that is not deleted is sealed under it. For
-	// a key that seals, successor means nothing. To retire a retired one does nothing.
-	RetireKey(ctx context.Context, p keyring.Purpose, version, successor int) error
-
-	// KeyUsage counts what is stored under the versions of keys. It may take a while, and
-	// need not be of one moment.
-	KeyUsage(ctx context.Context) (keyring.Usage, error)
-}
-
-// KeyRotation is the part of a [Store] that changes keys under rows. Rows that were
-// deleted have no part in it. It is maintenance, over all organizations.
-//
-// RowsWithoutFingerprint and RowsNotSealedUnder scan. A scan begins at the zero position,
-// goes on at the Next of each page, and ends with a page whose Next is zero. It returns
-// each row once that is there and selected from its beginning to its end, without
-// Fingerprints, in an order of the store's own: that in which it reads them fastest. A
-// row that comes, goes or changes meanwhile comes once or not at all. What is on a page
-// was there and selected when the page was asked for.
-//
-// A position stays good while rows are added, changed and deleted. For a text that the
-// store did not return as a position, the error is none of this package's sentinels. With
-// a limit below 1 the page is zero.
-type KeyRotation interface {
-	// RowsWithoutFingerprint returns a stretch of a scan of the deterministic rows that
-	// have no fingerprint of the version: at most limit rows.
-	RowsWithoutFingerprint(ctx context.Context, version int, after ScanPosition, limit int) (RowPage, error)
-
-	// AddFingerprints stores a fingerprint of the version for each row that is still
-	// there and has none. It returns the rows whose fingerprint is another row's of the
-	// same scope; those stay without one. The error is [keyring.ErrRetired] if the version is
-	// retired.
-	AddFingerprints(ctx context.Context, version int, of []RowFingerprint) (refused []RowID, err error)
-
-	// RowsNotSealedUnder returns a stretch of a scan of the rows that are sealed under
-	// another version: at most limit rows.
-	RowsNotSealedUnder(ctx context.Context, version int, after ScanPosition, limit int) (RowPage, error)
-
-	// Reseal stores To for each row that still has From, and returns how many those were.
-	// The error is [keyring.ErrRetired] if the version of a To is retired; then it changes
-	// nothing.
-	Reseal(ctx context.Context, rows []Resealed) (changed int, err error)
-
-	// RemoveFingerprints removes at most limit fingerprints of a version that is retired,
-	// and returns how many. The error is [keyring.ErrInUse] if the version is not retired.
-	RemoveFingerprints(ctx context.Context, version, limit int) (removed int, err error)
-}
-
-// ScanPosition is where a scan of a [KeyRotation] goes on. Only the store that made it
-// knows what it says. The zero value is the beginning of a scan.
-type ScanPosition string
-
-// RowPage is a stretch of a scan. It may hold fewer rows than it could, or none, though
-// the scan goes on: that is how a store bounds the work of one call.
-type RowPage struct {
-	Rows []Row
-	Next ScanPosition // zero: the scan has ended
-}
-
-// RowFingerprint is a fingerprint for a row that lacks it.
-type RowFingerprint struct {
-	Row         RowID
-	Fingerprint keyring.Fingerprint
-}
-
-// Resealed is a new ciphertext for a row.
-type Resealed struct {
-	Row      RowID
-	From, To keyring.Sealed
-}

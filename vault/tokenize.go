@@ -6,7 +6,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// Tokenize returns the tokens of values that were inserted, one for each item, in their order. It never inserts anything.
+// Tokenize returns the tokens of values that were inserted, one for each item, in their
+// order. It never inserts anything.
 //
 // It answers for all items or for none. The error is a [*BatchError] if items are to
 // blame, and says which ones. The error is [ErrNotFound] if there is no such vault.
@@ -61,7 +62,8 @@ func (s *Service) find(ctx context.Context, k *knownVault, versions *keyring.Ver
 	return s.findUnder(ctx, k, all, batches)
 }
 
-// findUnder looks the values that have no token yet up under some versions. The first one that has a token counts.
+// findUnder looks the values that have no token yet up under some versions. The first one
+// that has a token counts.
 func (s *Service) findUnder(ctx context.Context, k *knownVault, versions []int, batches []*batch) error {
 	type question struct {
 		batch *batch
@@ -181,7 +183,8 @@ func (b *batch) withoutToken() []int {
 	return at
 }
 
-// allTokens returns the tokens of a call's items, or an error that names all that have none.
+// allTokens returns the tokens of a call's items, or an error that names all that have
+// none.
 func (s *Service) allTokens(ctx context.Context, versions *keyring.Versions, batches []*batch, n int) ([]string, error) {
 	tokens := make([]string, n)
 	complete := true

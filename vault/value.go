@@ -13,6 +13,7 @@ type Value = keyring.Value
 // NewValue returns a Value. [keyring.Values] makes many at once.
 func NewValue(text string) Value { return keyring.NewValue(text) }
 
-// Field is one column of a vault, or one of the groups that its columns share: what a
-// [RedactionPolicy] is asked for, and a tokenizer.
+// Field is one column of a vault, or one of the groups that its columns share, with
+// Organization, Vault, Table, Column, Group, Format and Mask: what a [RedactionPolicy] is
+// asked for, and a tokenizer.
 type Field = format.Field

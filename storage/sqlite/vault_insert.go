@@ -38,8 +38,9 @@ func (s *Vault) InsertTokens(ctx context.Context, org, id string, revision int64
 	return tokens, nil
 }
 
-// insertTokens writes the rows as if all were new, which they are as a rule: their caller has looked. Only if one is not, it takes them
-// back, looks at each of them, and begins again.
+// insertTokens writes the rows as if all were new, which they are as a rule: their caller
+// has looked. Only if one is not, it takes them back, looks at each of them, and begins
+// again.
 func (t *tx) insertTokens(org, id string, revision int64, rows []vault.Row) ([]string, error) {
 	in, err := t.newVaultInsertion(org, id, revision, rows)
 	if err != nil {
@@ -100,7 +101,8 @@ type storedToken struct {
 	seq   int
 }
 
-// newVaultInsertion returns an error if the call is to be refused whatever is stored in the vault.
+// newVaultInsertion returns an error if the call is to be refused whatever is stored in
+// the vault.
 func (t *tx) newVaultInsertion(org, id string, revision int64, rows []vault.Row) (*vaultInsertion, error) {
 	seq, stored, err := t.vaultRevision(org, id)
 	switch {
@@ -134,7 +136,8 @@ func (t *tx) newVaultInsertion(org, id string, revision int64, rows []vault.Row)
 	return in, err
 }
 
-// admit returns an error if a row must not be stored, and takes away its fingerprints of versions that are retired.
+// admit returns an error if a row must not be stored, and takes away its fingerprints of
+// versions that are retired.
 func (k knownKeys) admit(r *vault.Row) error {
 	if k.retired(keyring.SealKey, r.Sealed.Version) {
 		return keyring.ErrRetired
@@ -176,8 +179,9 @@ func (in *vaultInsertion) findScopes() error {
 	return nil
 }
 
-// write stores the rows that are not known, and then more fingerprints. It returns false where it met something that is stored already. It
-// goes through each table in the order of its key: so it comes to a page once.
+// write stores the rows that are not known, and then more fingerprints. It returns false
+// where it met something that is stored already. It goes through each table in the order
+// of its key: so it comes to a page once.
 func (in *vaultInsertion) write() (done bool, err error) {
 	var fingerprints []newFingerprint
 	for _, i := range in.order {
@@ -218,7 +222,8 @@ func (in *vaultInsertion) appendFingerprints(fingerprints []newFingerprint, of n
 	return fingerprints
 }
 
-// addFingerprints stores those that are of versions which their rows have none of, and are no other row's.
+// addFingerprints stores those that are of versions which their rows have none of, and
+// are no other row's.
 func (in *vaultInsertion) addFingerprints(fingerprints []newFingerprint) (added int, err error) {
 	slices.SortFunc(fingerprints, func(a, b newFingerprint) int { return bytes.Compare(a.Fingerprint[:], b.Fingerprint[:]) })
 	for _, f := range fingerprints {
@@ -248,7 +253,8 @@ func (in *vaultInsertion) undo() error {
 	return err
 }
 
-// sift finds out which rows are known. It is a TakenError if the tokens of others are taken.
+// sift finds out which rows are known. It is a TakenError if the tokens of others are
+// taken.
 func (in *vaultInsertion) sift() error {
 	var taken vault.TakenError
 	added := make(map[scopedFingerprint]storedToken)
@@ -288,7 +294,8 @@ type scopedFingerprint struct {
 	vault.VersionedFingerprint
 }
 
-// find returns the token of the first fingerprint of a row that has one, stored or added by an earlier row of the call.
+// find returns the token of the first fingerprint of a row that has one, stored or added
+// by an earlier row of the call.
 func (in *vaultInsertion) find(r *vault.Row, added map[scopedFingerprint]storedToken) (found storedToken, ok bool, err error) {
 	for i := range r.Fingerprints {
 		f := &r.Fingerprints[i]

@@ -14,8 +14,9 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// BenchmarkVaultInsert compares Service.Insert of values that are new with a bare transaction that writes the same rows, made before, to
-// the same tables in another file: without a look at what is there, on a connection of its own.
+// BenchmarkVaultInsert compares Service.Insert of values that are new with a bare
+// transaction that writes the same rows, made before, to the same tables in another file:
+// without a look at what is there, on a connection of its own.
 func BenchmarkVaultInsert(b *testing.B) {
 	for _, size := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
@@ -72,7 +73,8 @@ func (v *vaultBench) rows(b *testing.B, items []vault.Item) []vault.Row {
 	return rows
 }
 
-// bareInsertion is a connection that writes to the file of a database which does nothing meanwhile.
+// bareInsertion is a connection that writes to the file of a database which does nothing
+// meanwhile.
 type bareInsertion struct {
 	conn *conn
 	last int

@@ -56,7 +56,8 @@ func TestVaultLeave(t *testing.T) {
 	t.Log(left, "calls were left")
 }
 
-// TestVaultTwice: an operation that has to be done again, because another one of its group failed, does what it would have done at first.
+// TestVaultTwice: an operation that has to be done again, because another one of its
+// group failed, does what it would have done at first.
 func TestVaultTwice(t *testing.T) {
 	db, tables := openVault(t)
 	for version := 1; version <= 3; version++ {

@@ -38,7 +38,8 @@ func TestMask(t *testing.T) {
 	}
 }
 
-// A mask never shows more than half of what stands before the domain, whatever it is given.
+// A mask never shows more than half of what stands before the domain, whatever it is
+// given.
 func FuzzMask(f *testing.F) {
 	f.Add("0*4", "4111111111111111")
 	f.Add("1*@", "ada@example.com")

@@ -30,9 +30,9 @@ import (
 //   - "email": an address with a random local part and the EmailDomain;
 //     "email:example.com" with that domain. The value must be an address.
 //
-// A shape of fewer than 10^6 tokens is refused with [ErrMismatch] for the values that have
-// it: the vault would soon be full, and the tokens could be guessed. A token of digits
-// never equals its value.
+// A shape of fewer than 10^6 tokens is refused with [ErrMismatch] for the values that
+// have it: the vault would soon be full, and the tokens could be guessed. A token of
+// digits never equals its value.
 //
 // Tokens that others made fit if they have the shape of those of Standard: a UUID of any
 // version, in the 36 characters of RFC 9562 section 4, in either case; the prefix and 26

@@ -112,7 +112,8 @@ func TestFormatNames(t *testing.T) {
 	}
 }
 
-// All digits are equally likely, wherever they stand, the one that the Luhn check decides included.
+// All digits are equally likely, wherever they stand, the one that the Luhn check decides
+// included.
 func TestDigitsAreUniform(t *testing.T) {
 	const n = 20000
 	var count [16][10]int
@@ -153,7 +154,8 @@ func TestFormatsWithoutRandomness(t *testing.T) {
 	}
 }
 
-// Whatever the format and the value are, a token is one that can be stored, or there is an error.
+// Whatever the format and the value are, a token is one that can be stored, or there is
+// an error.
 func FuzzFormats(f *testing.F) {
 	for _, seed := range [][2]string{{"", "x"}, {"prefix:a_", ""}, {"digits:luhn,last4", "4111111111111111"}, {"email:example.com", "a@b"}} {
 		f.Add(seed[0], seed[1])

@@ -14,7 +14,7 @@ import (
 // says. They return an answer for each, in their order. The error of a value is
 // [ErrMismatch] or [ErrExhausted]. Any other error of a value, an error of the call, and
 // another number of answers mean that the tokenizer is unavailable: the service fails
-// with [vault.ErrUnavailable]. None of the errors holds a value.
+// with vault.ErrUnavailable. None of the errors holds a value.
 //
 // A Tokenizer is safe for concurrent use. It keeps nothing of its arguments and changes
 // none; results are the receiver's own.
@@ -23,8 +23,8 @@ type Tokenizer interface {
 	// one of these.
 	CheckFormat(format string) error
 
-	// Limits returns the most that one call of Tokens or CheckTokens takes. [vault.New] asks
-	// for it once; it must not change.
+	// Limits returns the most that one call of Tokens or CheckTokens takes. vault.New
+	// asks for it once; it must not change.
 	Limits() keyring.Limits
 
 	// Tokens returns a random token for each value that is about to be stored: 1 to 255
@@ -33,9 +33,9 @@ type Tokenizer interface {
 	// tokenizer unavailable. If a token is taken already, or comes twice in a call, the
 	// service asks for another one.
 	//
-	// If a value does not fit the format of its field, its error is a [*Error],
-	// which says what would fit, or [ErrMismatch] alone. If the format has no further
-	// tokens, its error is [ErrExhausted].
+	// If a value does not fit the format of its field, its error is an [*Error], which
+	// says what would fit, or [ErrMismatch] alone. If the format has no further tokens,
+	// its error is [ErrExhausted].
 	Tokens(ctx context.Context, requests []Request) ([]Result, error)
 
 	// CheckTokens says whether values, and the tokens that they have elsewhere, fit the
@@ -52,8 +52,8 @@ type Field struct {
 	Table        string // "" if Group is set and no column of the group is left
 	Column       string
 	Group        string // "" for a column of its own
-	Format       string
-	Mask         string
+	Format       string // as the schema has it
+	Mask         string // as the schema has it; see ParseMask
 }
 
 // String names the field for messages: "persons.email", or "emails" for a group alone.
@@ -84,7 +84,7 @@ type Pair struct {
 	Token string
 }
 
-// Check returns a [*Error] if the token cannot be a value's, or not this one's,
+// Check returns an [*Error] if the token cannot be a value's, or not this one's,
 // whatever the field is.
 func (p *Pair) Check() error {
 	if problem := name.Problem(p.Token); problem != "" {

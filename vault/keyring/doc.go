@@ -1,7 +1,7 @@
-// Package keyring is for authors of keyrings: what holds the keys of a vault service, makes
-// fingerprints of values and seals them. Package vault/localkeys and module vault/tink are
-// keyrings; write your own to have a key management service do it, and prove it by
-// vaulttest.RunKeyring.
+// Package keyring is for authors of keyrings: what holds the keys of a vault service,
+// makes fingerprints of values and seals them. Package vault/localkeys and module
+// vault/tink are keyrings; write your own to have a key management service do it, and
+// prove it by vaulttest.RunKeyring.
 //
 // A [Keyring] says which [Versions] of its keys it has and what its [Limits] are. It is
 // given batches of [FingerprintItem], [SealItem] and [OpenItem], each of a [Value] in its

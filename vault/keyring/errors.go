@@ -2,7 +2,7 @@ package keyring
 
 import "errors"
 
-// The errors of a [Keyring], and of its keys.
+// The errors of a [Keyring], and those of a vault that are about its keys.
 var (
 	// ErrCorrupt: what is stored under a token does not open: it was changed, or moved
 	// here from another place, or another key was loaded under the number of its own.

@@ -5,8 +5,8 @@ type Purpose string
 
 // The purposes of keys.
 const (
-	FingerprintKey Purpose = "fingerprint"
-	SealKey        Purpose = "seal"
+	FingerprintKey Purpose = "fingerprint" // makes fingerprints, by which a value is found
+	SealKey        Purpose = "seal"        // seals values
 )
 
 // Key is what a store knows of a version of a key. It cannot be computed from that.

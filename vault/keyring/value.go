@@ -5,8 +5,9 @@ import (
 	"log/slog"
 )
 
-// Value is a sensitive text on its way through the service: any bytes, kept exactly as they are. It prints as [redacted] through every
-// verb, as JSON and in logs, also as a field of something else. Two Values are compared by what Reveal returns, not by ==.
+// Value is a sensitive text on its way through the service: any bytes, kept exactly as
+// they are. It prints as [redacted] through every verb, as JSON and in logs, also as a
+// field of something else. Two Values are compared by what Reveal returns, not by ==.
 type Value struct {
 	text *string // a pointer, because fmt does not call the methods of unexported fields, and shows the address of a string
 }
@@ -14,7 +15,8 @@ type Value struct {
 // NewValue returns a Value.
 func NewValue(text string) Value { return Value{&text} }
 
-// Values makes Values of many texts at once. It keeps the slice; its elements must not change any more.
+// Values makes Values of many texts at once. It keeps the slice; its elements must not
+// change any more.
 func Values(texts []string) []Value {
 	values := make([]Value, len(texts))
 	for i := range texts {

@@ -30,7 +30,8 @@ func (r Root) derive(purpose string, version int, parts ...string) ([]byte, erro
 	return hkdf.Key(sha256.New, r.bytes()[:], nil, string(info), 32)
 }
 
-// appendText appends a text and, before it, its length, so that no two lists of texts differ only in where they are cut.
+// appendText appends a text and, before it, its length, so that no two lists of texts
+// differ only in where they are cut.
 func appendText(dst []byte, text string) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, uint64(len(text)))
 	return append(dst, text...)
@@ -107,7 +108,8 @@ func remember[T any](k *Keyring, from *map[keyName]T, name keyName, make func(Ro
 	return made, nil
 }
 
-// macPool keeps HMACs that are ready for a value: to make one anew costs as much as a fingerprint.
+// macPool keeps HMACs that are ready for a value: to make one anew costs as much as a
+// fingerprint.
 type macPool struct{ pool sync.Pool }
 
 func (p *macPool) get() *mac  { return p.pool.Get().(*mac) }

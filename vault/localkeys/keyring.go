@@ -10,7 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// Key is a version of the keys: a number above 0 and the root key that it stands for, for ever.
+// Key is a version of the keys: a number above 0 and the root key that it stands for, for
+// ever.
 type Key struct {
 	Version int
 	Root    Root
@@ -25,8 +26,9 @@ type Keyring struct {
 
 var _ keyring.Keyring = (*Keyring)(nil)
 
-// New returns a keyring. The primary version makes and seals what is new. The others are there to look up and open what they made, or, before
-// they become primary, to make fingerprints beside the primary one: see Rotating the keys in package vault.
+// New returns a keyring. The primary version makes and seals what is new. The others are
+// there to look up and open what they made, or, before they become primary, to make
+// fingerprints beside the primary one: see Rotating the keys in package vault.
 func New(primary Key, others ...Key) (*Keyring, error) {
 	k := &Keyring{versions: keyring.Versions{Fingerprint: primary.Version, Seal: primary.Version}, roots: make(map[int]Root), derived: new(derived)}
 	for _, key := range append([]Key{primary}, others...) {

@@ -10,7 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
 
-// keyrings returns how to open keyrings of an installation, whose root keys begin with a byte of their own.
+// keyrings returns how to open keyrings of an installation, whose root keys begin with a
+// byte of their own.
 func keyrings(installation byte) func(t *testing.T, generations ...int) keyring.Keyring {
 	return func(t *testing.T, generations ...int) keyring.Keyring {
 		t.Helper()

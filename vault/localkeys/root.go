@@ -11,10 +11,11 @@ import (
 // RootSize is the size of a root key, in bytes.
 const RootSize = keytext.Size
 
-// Root is a root key. It prints as [redacted] through every verb, as JSON and in logs, also as a field of something else. The zero value is no
-// key, and is refused everywhere.
+// Root is a root key. It prints as [redacted] through every verb, as JSON and in logs,
+// also as a field of something else. The zero value is no key, and is refused everywhere.
 type Root struct {
-	// A function, because fmt does not call the methods of unexported fields. (It follows a pointer, given a verb that does not fit.)
+	// A function, because fmt does not call the methods of unexported fields. (It follows
+	// a pointer, given a verb that does not fit.)
 	bytes func() *[RootSize]byte
 }
 
@@ -29,7 +30,8 @@ func NewRoot(key []byte) (Root, error) {
 
 func newRoot(bytes [RootSize]byte) Root { return Root{func() *[RootSize]byte { return &bytes }} }
 
-// ParseRoot reads a root key that is written as hex or base64 (RFC 4648, either alphabet, padded or not), with white space around it.
+// ParseRoot reads a root key that is written as hex or base64 (RFC 4648, either alphabet,
+// padded or not), with white space around it.
 func ParseRoot(text string) (Root, error) {
 	bytes, err := keytext.Parse(text)
 	if err != nil {

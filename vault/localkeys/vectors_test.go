@@ -22,8 +22,9 @@ func unhex(t *testing.T, text string) []byte {
 	return b
 }
 
-// The test cases of RFC 4231 for HMAC-SHA-256, through the code that makes fingerprints. Test case 5 is of a truncated sum, which this
-// code does not make; its first 128 bits are compared.
+// The test cases of RFC 4231 for HMAC-SHA-256, through the code that makes fingerprints.
+// Test case 5 is of a truncated sum, which this code does not make; its first 128 bits
+// are compared.
 func TestRFC4231(t *testing.T) {
 	for _, c := range []struct{ key, data, sum string }{
 		{strings.Repeat("0b", 20), "4869205468657265", "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"},
@@ -45,7 +46,8 @@ func TestRFC4231(t *testing.T) {
 	}
 }
 
-// The test cases of RFC 5869 for SHA-256, through the function that keys are derived with.
+// The test cases of RFC 5869 for SHA-256, through the function that keys are derived
+// with.
 func TestRFC5869(t *testing.T) {
 	sequence := func(from, to byte) []byte {
 		var b []byte
@@ -71,8 +73,9 @@ func TestRFC5869(t *testing.T) {
 	}
 }
 
-// What is stored must be found by every later version of this package, so fingerprints and seals must never change. This computes a
-// fingerprint from the two RFCs alone, and opens a value that was sealed when this was written.
+// What is stored must be found by every later version of this package, so fingerprints
+// and seals must never change. This computes a fingerprint from the two RFCs alone, and
+// opens a value that was sealed when this was written.
 func TestFormatIsStable(t *testing.T) {
 	root, err := NewRoot(bytes.Repeat([]byte{7}, RootSize))
 	require.NoError(t, err)

@@ -15,8 +15,9 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/tink"
 )
 
-// FuzzRead reads anything as keysets. What is read without an error is a keyring that does its work. A key-encryption key that does nothing lets
-// the fuzzer see into the keysets; wrap says that they still have to be put into an envelope.
+// FuzzRead reads anything as keysets. What is read without an error is a keyring that
+// does its work. A key-encryption key that does nothing lets the fuzzer see into the
+// keysets; wrap says that they still have to be put into an envelope.
 func FuzzRead(f *testing.F) {
 	fingerprints := newKeyset(f, prf.HMACSHA256PRFKeyTemplate(), prf.HKDFSHA256PRFKeyTemplate(), prf.AESCMACPRFKeyTemplate())
 	fingerprints = change(f, fingerprints, func(m *keyset.Manager) error { return m.Disable(uint32(ids(fingerprints)[2])) })
@@ -70,7 +71,8 @@ func clear(t testing.TB, h *keyset.Handle) []byte {
 	return b.Bytes()
 }
 
-// wrapped is what a key-encryption key would make of some bytes that left them as they were.
+// wrapped is what a key-encryption key would make of some bytes that left them as they
+// were.
 func wrapped(t testing.TB, inside []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -18,14 +18,16 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// Keyring implements [keyring.Keyring]. It prints as [redacted]. Make one with [New] or [Read].
+// Keyring implements [keyring.Keyring]. It prints as [redacted]. Make one with [New] or
+// [Read].
 type Keyring struct {
 	keys atomic.Pointer[keys]
 }
 
 var _ keyring.Keyring = (*Keyring)(nil)
 
-// New returns a keyring of two keysets: one of PRF keys, which make fingerprints of 32 bytes, and one of AEAD keys, which seal values.
+// New returns a keyring of two keysets: one of PRF keys, which make fingerprints of 32
+// bytes, and one of AEAD keys, which seal values.
 func New(fingerprints, seals *keyset.Handle) (*Keyring, error) {
 	loaded, err := load(fingerprints, seals)
 	if err != nil {
@@ -36,9 +38,11 @@ func New(fingerprints, seals *keyset.Handle) (*Keyring, error) {
 	return k, nil
 }
 
-// Replace makes k use the keys of next from now on, so that a step of a rotation needs no new process. It is an error, and k stays as it is,
-// if a version stands for another key in next than in k. An operation that began with a key which is gone or retired when it gets to use it
-// ends with [keyring.ErrUnknownKey] or [keyring.ErrRetired]; repeated, it uses the new ones.
+// Replace makes k use the keys of next from now on, so that a step of a rotation needs no
+// new process. It is an error, and k stays as it is, if a version stands for another key
+// in next than in k. An operation that began with a key which is gone or retired when it
+// gets to use it ends with [keyring.ErrUnknownKey] or [keyring.ErrRetired]; repeated, it
+// uses the new ones.
 func (k *Keyring) Replace(next *Keyring) error {
 	if k == nil || next == nil || k.keys.Load() == nil || next.keys.Load() == nil {
 		return errors.New("tink: Replace needs two keyrings that New, Read or Generate made")
@@ -61,7 +65,8 @@ func (k *Keyring) Versions(context.Context) (keyring.Versions, error) {
 	return keyring.Versions{Fingerprint: keys.fingerprints.primary, Lookup: keys.fingerprints.others, Seal: keys.seals.primary}, nil
 }
 
-// The purposes of what the keys are applied to. They keep it apart from whatever else a host may do with the same keys.
+// The purposes of what the keys are applied to. They keep it apart from whatever else a
+// host may do with the same keys.
 const (
 	purposeFingerprint = "mortise vault fingerprint v1"
 	purposeSeal        = "mortise vault seal v1"

@@ -91,7 +91,8 @@ func written(purpose string, version int, parts ...string) string {
 	return all
 }
 
-// What is stored is computed as documented. Else a later version of this package would not find or open it.
+// What is stored is computed as documented. Else a later version of this package would
+// not find or open it.
 func TestComputesWhatIsDocumented(t *testing.T) {
 	root := []byte("0123456789abcdef0123456789abcdef")
 	secret := secretdata.NewBytesFromData(root, insecuresecretdataaccess.Token{})
@@ -129,7 +130,8 @@ func TestComputesWhatIsDocumented(t *testing.T) {
 	require.Equal(t, "ada@example.com", string(plain))
 }
 
-// The same key bytes under another version make other fingerprints: nobody can tell that they are of one value.
+// The same key bytes under another version make other fingerprints: nobody can tell that
+// they are of one value.
 func TestFingerprintsBindTheVersion(t *testing.T) {
 	fingerprints := proto(t, newKeyset(t, prf.HMACSHA256PRFKeyTemplate(), prf.HMACSHA256PRFKeyTemplate()))
 	fingerprints.Key[1].KeyData = fingerprints.Key[0].KeyData
@@ -139,7 +141,8 @@ func TestFingerprintsBindTheVersion(t *testing.T) {
 	require.NotEqual(t, fingerprint(t, k, ids(h)[0], scope, "x"), fingerprint(t, k, ids(h)[1], scope, "x"))
 }
 
-// The version decides which key opens. Without a prefix Tink would try all of them, and find one that fits.
+// The version decides which key opens. Without a prefix Tink would try all of them, and
+// find one that fits.
 func TestVersionDecidesWhichKeyOpens(t *testing.T) {
 	seals := newKeyset(t, aead.AES256GCMNoPrefixKeyTemplate(), aead.AES256GCMNoPrefixKeyTemplate())
 	k, err := tink.New(newKeyset(t, prf.HMACSHA256PRFKeyTemplate()), seals)
@@ -329,7 +332,8 @@ func TestPrintsAsRedacted(t *testing.T) {
 	requireNoKeys(t, out.String(), fingerprints, seals)
 }
 
-// requireNoKeys fails if a text holds a key of a keyset, in any of the usual ways to write bytes.
+// requireNoKeys fails if a text holds a key of a keyset, in any of the usual ways to
+// write bytes.
 func requireNoKeys(t *testing.T, text string, keysets ...*keyset.Handle) {
 	t.Helper()
 	for _, h := range keysets {

@@ -46,8 +46,8 @@ const (
 	sealKeyset        = "tink: the keyset for seals"
 )
 
-// loadKeyset makes a primitive of each enabled key. It has a key of its own each, not Tink's choice among several, so that a version is what
-// decides which key is used.
+// loadKeyset makes a primitive of each enabled key. It has a key of its own each, not
+// Tink's choice among several, so that a version is what decides which key is used.
 func loadKeyset[P any](h *keyset.Handle, primitive func(*keyset.Handle) (P, error)) (primitives[P], error) {
 	p := primitives[P]{of: make(map[int]P)}
 	if h.Len() == 0 {
@@ -89,7 +89,8 @@ func checkKey(key *tinkpb.KeysetInfo_KeyInfo) (int, error) {
 	return int(id), nil
 }
 
-// typeName returns the type of a key without the domain that all of Tink's have: "HmacPrfKey".
+// typeName returns the type of a key without the domain that all of Tink's have:
+// "HmacPrfKey".
 func typeName(key *tinkpb.KeysetInfo_KeyInfo) string {
 	return strings.TrimPrefix(key.GetTypeUrl(), "type.googleapis.com/google.crypto.tink.")
 }
@@ -115,7 +116,8 @@ func one[P any](h *keyset.Handle, id uint32, primitive func(*keyset.Handle) (P, 
 	return primitive(alone)
 }
 
-// scopeKeySize is the size of the keys that make fingerprints, in bytes: as much as a fingerprint has.
+// scopeKeySize is the size of the keys that make fingerprints, in bytes: as much as a
+// fingerprint has.
 const scopeKeySize = 32
 
 // newPRF returns the PRF of the primary key, if that can make keys.

@@ -20,7 +20,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/tink"
 )
 
-// localKMS is a KMS in this process: a KMS client as Tink has them, with real keys by their URIs.
+// localKMS is a KMS in this process: a KMS client as Tink has them, with real keys by
+// their URIs.
 type localKMS struct {
 	prefix string
 	keys   map[string]tinkgo.AEAD

@@ -11,8 +11,9 @@ import (
 	tinkgo "github.com/tink-crypto/tink-go/v2/tink"
 )
 
-// Generate returns two new keysets of one key each, sealed by a key-encryption key, as JSON. The documentation of the package says which keys
-// those are, at Which keys to take.
+// Generate returns two new keysets of one key each, sealed by a key-encryption key, as
+// JSON. The documentation of the package says which keys those are, at Which keys to
+// take.
 func Generate(kek tinkgo.AEAD) (fingerprints, seals []byte, err error) {
 	f, err := keyset.NewHandle(prf.HMACSHA256PRFKeyTemplate())
 	if err != nil {
@@ -31,8 +32,10 @@ func Generate(kek tinkgo.AEAD) (fingerprints, seals []byte, err error) {
 	return fingerprints, seals, nil
 }
 
-// Read returns a keyring of two keysets that are sealed by a key-encryption key: one of PRF keys and one of AEAD keys, each in Tink's JSON or
-// binary format. It asks kek twice, and wraps its error. A kek that needs a context is for keyset.ReadWithContext and [New].
+// Read returns a keyring of two keysets that are sealed by a key-encryption key: one of
+// PRF keys and one of AEAD keys, each in Tink's JSON or binary format. It asks kek twice,
+// and wraps its error. A kek that needs a context is for keyset.ReadWithContext and
+// [New].
 func Read(fingerprints, seals []byte, kek tinkgo.AEAD) (*Keyring, error) {
 	f, _, err := unseal(fingerprints, kek)
 	if err != nil {
@@ -45,7 +48,8 @@ func Read(fingerprints, seals []byte, kek tinkgo.AEAD) (*Keyring, error) {
 	return New(f, s)
 }
 
-// Update changes a sealed keyset, of either kind, and returns it sealed again by the same key-encryption key and in the same format.
+// Update changes a sealed keyset, of either kind, and returns it sealed again by the same
+// key-encryption key and in the same format.
 func Update(sealed []byte, kek tinkgo.AEAD, change func(*keyset.Manager) error) ([]byte, error) {
 	h, as, err := unseal(sealed, kek)
 	if err != nil {
@@ -72,8 +76,9 @@ const (
 	asBinary
 )
 
-// formatOf tells the formats apart by how they begin: an object, and field 2 of an EncryptedKeyset. A binary keyset that is not sealed
-// begins with field 1. It is refused here because Tink would take its keys for a ciphertext and send them to the KMS.
+// formatOf tells the formats apart by how they begin: an object, and field 2 of an
+// EncryptedKeyset. A binary keyset that is not sealed begins with field 1. It is refused
+// here because Tink would take its keys for a ciphertext and send them to the KMS.
 func formatOf(sealed []byte) (format, error) {
 	switch {
 	case bytes.HasPrefix(bytes.TrimLeft(sealed, " \t\r\n"), []byte("{")):
@@ -125,7 +130,8 @@ func unseal(sealed []byte, kek tinkgo.AEAD) (*keyset.Handle, format, error) {
 	return h, as, call.explain(err)
 }
 
-// kekCall remembers how the call of a key-encryption key ended, which Tink's errors only have as text.
+// kekCall remembers how the call of a key-encryption key ended, which Tink's errors only
+// have as text.
 type kekCall struct {
 	tinkgo.AEAD
 	made bool

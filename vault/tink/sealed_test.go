@@ -104,7 +104,8 @@ func TestKeyEncryptionKeyFails(t *testing.T) {
 	require.ErrorContains(t, err, "it needs a key-encryption key")
 }
 
-// A KMS that cannot seal the changed keyset loses nothing: the caller still has the one before.
+// A KMS that cannot seal the changed keyset loses nothing: the caller still has the one
+// before.
 func TestUpdateFailsToSeal(t *testing.T) {
 	kek := newKEK(t)
 	f, _, err := tink.Generate(kek)
@@ -151,7 +152,8 @@ func TestSealedKeysetsThatAreDamaged(t *testing.T) {
 	refused([]byte(`null`))
 }
 
-// A keyset that is not sealed is refused before anybody is asked, and without a word of it in the error.
+// A keyset that is not sealed is refused before anybody is asked, and without a word of
+// it in the error.
 func TestKeysetsThatAreNotSealed(t *testing.T) {
 	h := newKeyset(t, prf.HMACSHA256PRFKeyTemplate())
 	var json, binary bytes.Buffer
@@ -238,7 +240,8 @@ func TestUpdate(t *testing.T) {
 	require.ErrorContains(t, err, "tink: the changed keyset: ")
 }
 
-// A KMS that needs a context, or keysets sealed with associated data: Tink reads them, and New takes what it read.
+// A KMS that needs a context, or keysets sealed with associated data: Tink reads them,
+// and New takes what it read.
 func TestNewTakesWhatTinkRead(t *testing.T) {
 	kek := withContext{newKEK(t)}
 	_, fingerprints, seals := newKeyring(t)

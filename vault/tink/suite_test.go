@@ -41,7 +41,8 @@ func TestKeyring(t *testing.T) {
 	}
 }
 
-// pick returns a keyset without the keys of other generations. The first generation is the primary one.
+// pick returns a keyset without the keys of other generations. The first generation is
+// the primary one.
 func pick(t testing.TB, h *keyset.Handle, generations []int) *keyset.Handle {
 	return change(t, h, func(m *keyset.Manager) error {
 		all := ids(h)

@@ -121,7 +121,8 @@ func (s *subject) reseals(t *testing.T, want int, rows ...vault.Resealed) {
 	require.Equal(t, want, n, "rows that Reseal changed")
 }
 
-// paging requires that a listing of rows returns want, in whatever pages, from wherever, with all fields.
+// paging requires that a listing of rows returns want, in whatever pages, from wherever,
+// with all fields.
 func paging(t *testing.T, want []vault.Row, list func(after vault.RowID, limit int) []vault.Row) {
 	t.Helper()
 	for _, limit := range []int{1, 2, 3, len(want) - 1, len(want), len(want) + 1, 10_000} {

@@ -14,16 +14,18 @@ import (
 
 // KeyringHarness tells [RunKeyring] how to come by keyrings.
 type KeyringHarness struct {
-	// Open returns a keyring with the keys of some generations, each 1, 2 or 3. Those of the first one are the primary keys, and seal;
-	// the others are there to look up and to open. Within a test, a generation has the same keys in every keyring. The suite learns from
-	// Versions what they are called.
+	// Open returns a keyring with the keys of some generations, each 1, 2 or 3. Those of
+	// the first one are the primary keys, and seal; the others are there to look up and
+	// to open. Within a test, a generation has the same keys in every keyring. The suite
+	// learns from Versions what they are called.
 	Open func(t *testing.T, generations ...int) keyring.Keyring
 
-	// Foreign is like Open, with other keys under the same versions: those of another installation. Nil if there cannot be such.
+	// Foreign is like Open, with other keys under the same versions: those of another
+	// installation. Nil if there cannot be such.
 	Foreign func(t *testing.T, generations ...int) keyring.Keyring
 
-	// Skip holds the ids of rules that the keyring is known to break, each with a reason. An unknown id or an empty reason fails the
-	// suite.
+	// Skip holds the ids of rules that the keyring is known to break, each with a reason.
+	// An unknown id or an empty reason fails the suite.
 	Skip map[string]string
 }
 
@@ -36,8 +38,9 @@ func KeyringRules() []Rule {
 	return rules
 }
 
-// RunKeyring tries every rule of [keyring.Keyring], as a subtest named by the rule's id. A rule that is broken prints its text. At the end,
-// it logs which rules were skipped and why.
+// RunKeyring tries every rule of [keyring.Keyring], as a subtest named by the rule's id.
+// A rule that is broken prints its text. At the end, it logs which rules were skipped and
+// why.
 func RunKeyring(t *testing.T, h KeyringHarness) {
 	t.Helper()
 	suite := conformance.Suite{Name: "vaulttest"}
@@ -154,7 +157,8 @@ func (r *ring) refuses(t *testing.T, s keyring.Scope, token string, sealed keyri
 // emails is where the suite's values are.
 var emails = keyring.Scope{Organization: orgA, Vault: "customers", Name: "persons.email"}
 
-// places are scopes that are not the same, though a mistake in how they are written down may make them so.
+// places are scopes that are not the same, though a mistake in how they are written down
+// may make them so.
 var places = []keyring.Scope{
 	emails,
 	{Organization: orgB, Vault: "customers", Name: "persons.email"},
@@ -174,7 +178,8 @@ var places = []keyring.Scope{
 	{Organization: "a", Vault: "c", Name: "b"}, {Organization: "c", Vault: "b", Name: "a"},
 }
 
-// hardValues are values that a keyring might take for one another, or change: every byte counts.
+// hardValues are values that a keyring might take for one another, or change: every byte
+// counts.
 func hardValues() []string {
 	long := string(slices.Repeat([]byte("0123456789abcdef"), 64<<10/16)) // the longest that a service takes by default
 	return slices.Concat(hard, []string{"", "\x00", "\x00\x00", " ", long, long[:len(long)-1], long[:len(long)-1] + "F", "F" + long[1:]})

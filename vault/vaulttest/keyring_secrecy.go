@@ -122,7 +122,8 @@ var secrecyRules = []keyringRule{
 		}},
 }
 
-// useAtOnce does with a keyring what can be done, and returns an error if anything is not as it should be.
+// useAtOnce does with a keyring what can be done, and returns an error if anything is not
+// as it should be.
 func useAtOnce(t *testing.T, k *ring, s keyring.Scope, value string, want keyring.Fingerprint) error {
 	versions, err := k.Versions(t.Context())
 	if err != nil {
@@ -153,7 +154,8 @@ func useAtOnce(t *testing.T, k *ring, s keyring.Scope, value string, want keyrin
 	return err
 }
 
-// holdsNone requires that an error shows none of the secrets, in whatever way it is printed.
+// holdsNone requires that an error shows none of the secrets, in whatever way it is
+// printed.
 func holdsNone(t *testing.T, err error, secrets ...string) {
 	t.Helper()
 	for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err)} {

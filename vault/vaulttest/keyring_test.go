@@ -12,7 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
 
-// keyringMutant is a keyring with some methods replaced. A nil function leaves the method as it is.
+// keyringMutant is a keyring with some methods replaced. A nil function leaves the method
+// as it is.
 type keyringMutant struct {
 	keyring.Keyring
 	versions func(keyring.Versions) keyring.Versions
@@ -213,7 +214,8 @@ func TestFrugalKeyring(t *testing.T) {
 	}
 }
 
-// TestKeyringMutants: each broken keyring fails the rules that it breaks, and there is one for every rule.
+// TestKeyringMutants: each broken keyring fails the rules that it breaks, and there is
+// one for every rule.
 func TestKeyringMutants(t *testing.T) {
 	m := &conformance.Mutants{Env: envKeyringMutant, Texts: make(map[string]string), Breaks: make(map[string][]string)}
 	for _, r := range vaulttest.KeyringRules() {

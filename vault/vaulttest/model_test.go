@@ -24,9 +24,10 @@ func TestModelMutant(t *testing.T) {
 	vaulttest.RunModel(t, harnesses()[name], nil)
 }
 
-// TestModelMutants: the model finds backends that are wrong about what a service makes use of, and says how to come there again.
-// They are those whose own state, if any, is safe for concurrent use, and that are wrong
-// however the calls of a sequence come together: the rules find the others.
+// TestModelMutants: the model finds backends that are wrong about what a service makes
+// use of, and says how to come there again. They are those whose own state, if any, is
+// safe for concurrent use, and that are wrong however the calls of a sequence come
+// together: the rules find the others.
 func TestModelMutants(t *testing.T) {
 	for _, name := range []string{
 		"adds fingerprints before it refuses", "adds no fingerprints",

@@ -89,6 +89,15 @@ var statsMutants = []broken{
 			return got, err
 		}
 	}},
+	{name: "counts a vault as one of itself", breaks: []string{"counter/of-organization"}, mutate: func(m *mutant) {
+		m.vaultStats = func(ctx context.Context, org, id string, most int) (vault.Stats, error) {
+			got, err := m.db.VaultStats(ctx, org, id, most)
+			if err == nil {
+				got.Vaults.N = 1
+			}
+			return got, err
+		}
+	}},
 	{name: "counts tokens that were deleted as those that are there", breaks: []string{"counter/tokens"}, mutate: func(m *mutant) {
 		m.everyCount(func(tokens, deleted *mortise.Count, most int) { *tokens = mortise.CountUpTo(tokens.N+deleted.N, most) })
 	}},

@@ -167,7 +167,8 @@ func (m *mutant) everyAuditQuery(change func(*string, *vault.AuditQuery)) {
 	}
 }
 
-// renamed applies change to every organization, vault, token and scope that the mutant is given, as a collation does.
+// renamed applies change to every organization, vault, token and scope that the mutant is
+// given, as a collation does.
 func (m *mutant) renamed(change func(string) string) {
 	get, put, find, insert, imports, rows := m.vault, m.putVault, m.findTokens, m.insertTokens, m.importTokens, m.rows
 	m.vault = func(ctx context.Context, org, id string) (vault.Vault, error) {

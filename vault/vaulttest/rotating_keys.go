@@ -11,7 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
-// rotatingKeys is a fake's keyring: local keys, of which others are loaded while a rotation goes on.
+// rotatingKeys is a fake's keyring: local keys, of which others are loaded while a
+// rotation goes on.
 type rotatingKeys struct {
 	loaded atomic.Pointer[localkeys.Keyring]
 
@@ -44,7 +45,8 @@ func (k *rotatingKeys) load(primary localkeys.Key, others ...localkeys.Key) erro
 	return err
 }
 
-// rotate takes the steps that package vault describes. All but the change of the primary version can be taken twice.
+// rotate takes the steps that package vault describes. All but the change of the primary
+// version can be taken twice.
 func (k *rotatingKeys) rotate(ctx context.Context, s *vault.Service) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

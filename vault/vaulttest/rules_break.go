@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// breakIt makes the backend fail until the returned function is called, or until the test ends.
+// breakIt makes the backend fail until the returned function is called, or until the test
+// ends.
 func (s *subject) breakIt(t *testing.T) (heal func()) {
 	t.Helper()
 	heal = sync.OnceFunc(s.h.Break(t, s.Backend))

@@ -10,7 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// fingerprintRotationRules say how rows come by fingerprints of another version, and lose them.
+// fingerprintRotationRules say how rows come by fingerprints of another version, and lose
+// them.
 var fingerprintRotationRules = []rule{
 	{Rule{"rotation/rows-without-fingerprint", "RowsWithoutFingerprint returns deterministic rows without a fingerprint of the version, with all fields but Fingerprints: no others, and none that were deleted."}, 0,
 		func(t *testing.T, s *subject) {

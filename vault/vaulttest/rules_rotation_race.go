@@ -202,7 +202,8 @@ var rotationRaceRules = []rule{
 		}},
 }
 
-// inserting does something while rows are inserted, at a turn that is another one for each round. It returns its error, and theirs.
+// inserting does something while rows are inserted, at a turn that is another one for
+// each round. It returns its error, and theirs.
 func (s *subject) inserting(t *testing.T, v vault.Vault, round int, do func() error, row func(i int) vault.Row) []error {
 	t.Helper()
 	errs := make([]error, 8)
@@ -216,7 +217,8 @@ func (s *subject) inserting(t *testing.T, v vault.Vault, round int, do func() er
 	return errs
 }
 
-// countOf returns how many calls succeeded, and requires that the others returned the sentinel.
+// countOf returns how many calls succeeded, and requires that the others returned the
+// sentinel.
 func countOf(t *testing.T, errs []error, sentinel error) int {
 	t.Helper()
 	n := 0

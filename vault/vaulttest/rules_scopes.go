@@ -9,7 +9,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// scopeRules say what keeps a change of a vault from taking values away from their tokens.
+// scopeRules say what keeps a change of a vault from taking values away from their
+// tokens.
 var scopeRules = []rule{
 	{Rule{"vaults/left-scope-in-use", "PutVault is ErrScopeInUse if one of the scopes that left names has a deterministic row, and nothing changes."}, 0,
 		func(t *testing.T, s *subject) {

@@ -102,8 +102,8 @@ var statsRules = []rule{
 
 	{Rule{
 		"counter/of-organization",
-		"Stats counts what one organization has, VaultStats what one vault has, and StatsAll what all have; names are " +
-			"the same if every byte is.",
+		"Stats counts what one organization has, VaultStats what one vault has, but for Vaults, and StatsAll what all " +
+			"have; names are the same if every byte is.",
 	}, 0,
 		func(t *testing.T, s *subject) {
 			tokens, deleted := 0, 0

@@ -1,0 +1,97 @@
+package vault
+
+import (
+	"context"
+
+	"github.com/seed-6363c74e/mortise/vault/keyring"
+)
+
+// Keys is the part of a [Store] that knows which versions of keys there are. They belong
+// to the installation: no organization is asked for.
+type Keys interface {
+	// Keys returns all that are known, by purpose, then version.
+	Keys(ctx context.Context) ([]keyring.Key, error)
+
+	// RegisterKey stores Purpose, Version and Check of k, neither required nor retired,
+	// unless the version is known, and returns what is stored. The first fingerprint
+	// version of all becomes required.
+	RegisterKey(ctx context.Context, k keyring.Key) (keyring.Key, error)
+
+	// RequireKey makes a fingerprint version required. The error is
+	// [keyring.ErrUnknownKey] if it is not known, [keyring.ErrRetired] if it is retired.
+	RequireKey(ctx context.Context, version int) error
+
+	// RetireKey retires a version; a retired fingerprint version is not required any
+	// more. The error is [keyring.ErrUnknownKey] if the version is not known;
+	// [keyring.ErrInUse] if it is a fingerprint version and the successor is not another
+	// one that is required, or if it is a version that seals and a row that is not
+	// deleted is sealed under it. For a key that seals, successor means nothing. To
+	// retire a retired one does nothing.
+	RetireKey(ctx context.Context, p keyring.Purpose, version, successor int) error
+
+	// KeyUsage counts what is stored under the versions of keys. It may take a while, and
+	// need not be of one moment.
+	KeyUsage(ctx context.Context) (keyring.Usage, error)
+}
+
+// KeyRotation is the part of a [Store] that changes keys under rows. Rows that were
+// deleted have no part in it. It is maintenance, over all organizations.
+//
+// RowsWithoutFingerprint and RowsNotSealedUnder scan. A scan begins at the zero position,
+// goes on at the Next of each page, and ends with a page whose Next is zero. It returns
+// each row once that is there and selected from its beginning to its end, without
+// Fingerprints, in an order of the store's own: that in which it reads them fastest. A
+// row that comes, goes or changes meanwhile comes once or not at all. What is on a page
+// was there and selected when the page was asked for.
+//
+// A position stays good while rows are added, changed and deleted. For a text that the
+// store did not return as a position, the error is not a sentinel. With a limit below 1
+// the page is zero.
+type KeyRotation interface {
+	// RowsWithoutFingerprint returns a stretch of a scan of the deterministic rows that
+	// have no fingerprint of the version: at most limit rows.
+	RowsWithoutFingerprint(ctx context.Context, version int, after ScanPosition, limit int) (RowPage, error)
+
+	// AddFingerprints stores a fingerprint of the version for each row that is still
+	// there and has none. It returns the rows whose fingerprint is another row's of the
+	// same scope; those stay without one. The error is [keyring.ErrRetired] if the
+	// version is retired.
+	AddFingerprints(ctx context.Context, version int, of []RowFingerprint) (refused []RowID, err error)
+
+	// RowsNotSealedUnder returns a stretch of a scan of the rows that are sealed under
+	// another version: at most limit rows.
+	RowsNotSealedUnder(ctx context.Context, version int, after ScanPosition, limit int) (RowPage, error)
+
+	// Reseal stores To for each row that still has From, and returns how many those were.
+	// The error is [keyring.ErrRetired] if the version of a To is retired; then it
+	// changes nothing.
+	Reseal(ctx context.Context, rows []Resealed) (changed int, err error)
+
+	// RemoveFingerprints removes at most limit fingerprints of a version that is retired,
+	// and returns how many. The error is [keyring.ErrInUse] if the version is not
+	// retired.
+	RemoveFingerprints(ctx context.Context, version, limit int) (removed int, err error)
+}
+
+// ScanPosition is where a scan of a [KeyRotation] goes on. Only the store that made it
+// knows what it says. The zero value is the beginning of a scan.
+type ScanPosition string
+
+// RowPage is a stretch of a scan. It may hold fewer rows than it could, or none, though
+// the scan goes on: that is how a store bounds the work of one call.
+type RowPage struct {
+	Rows []Row
+	Next ScanPosition // zero: the scan has ended
+}
+
+// RowFingerprint is a fingerprint for a row that lacks it.
+type RowFingerprint struct {
+	Row         RowID
+	Fingerprint keyring.Fingerprint
+}
+
+// Resealed is a new ciphertext for a row.
+type Resealed struct {
+	Row      RowID
+	From, To keyring.Sealed
+}
