@@ -175,6 +175,19 @@ func TestPrune(t *testing.T) {
 		audit, tokens, invitations := counts()
 		assert.Equal(t, []int{step.audit, step.tokens, step.invitations}, []int{audit, tokens, invitations}, "after %v more", step.after)
 	}
+	r.newClient(t)
+	for _, wrong := range []authmgmt.Retention{{Audit: -1}, {Tokens: -1}, {Invitations: -1}} {
+		_, err = r.Prune(ctx, wrong)
+		assert.ErrorContains(t, err, "is below 0")
+	}
+	r.advance(time.Hour)
+	removed, err := r.Prune(ctx, authmgmt.Retention{})
+	assert.NoError(t, err)
+	assert.Zero(t, removed, "zero keeps everything")
+	removed, err = r.Prune(ctx, authmgmt.Retention{Audit: time.Minute})
+	assert.NoError(t, err)
+	assert.Equal(t, 1, removed)
+
 	plain, err := authmgmt.New(authmgmt.Backend{Store: struct{ authmgmt.Store }{r.store}}, nil)
 	require.NoError(t, err)
 	_, err = plain.Prune(ctx, authmgmt.Retention{})

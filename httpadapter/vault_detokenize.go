@@ -94,10 +94,10 @@ func tokenOrNone(token string) string {
 }
 
 // AllowByAccess returns what [NewVault] shows by roles alone, for a host's own calls of
-// [vault.Service.Detokenize] and Export. An access that has both
-// [access.Detokenize] and [access.Reveal] in the vault sees plain values.
-// One that has ActionDetokenize alone sees masked ones. Any other sees nothing: each
-// value reads as "*REDACTED*", where the handler of NewVault answers with 403.
+// [vault.Service.Detokenize] and Export. An access that has both [access.Detokenize] and
+// [access.Reveal] in the vault sees plain values. One that has access.Detokenize alone
+// sees masked ones. Any other sees nothing: each value reads as "*REDACTED*", where the
+// handler of NewVault answers with 403.
 //
 // The roles are asked for the vault by its ID, whatever its organization: pass the
 // Principal's own organization to Detokenize. Options.Authorize and
