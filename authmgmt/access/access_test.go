@@ -216,3 +216,19 @@ func TestRolesContext(t *testing.T) {
 		}
 	}
 }
+
+func TestRolesContextHas(t *testing.T) {
+	roles := []access.Role{
+		{ID: "viewer"}, {ID: "viewer", Resource: "dataset"}, {ID: "viewer", Resource: "dataset", ResourceInstance: "d1"},
+		{ID: "viewer", Resource: "dataset", ResourceInstance: "d2"}, {ID: "viewer", Resource: "vault", ResourceInstance: "d1"},
+	}
+	for context, want := range map[access.RolesContext][]bool{
+		"":                        {true, true, true, true, true},
+		access.SystemRoles:        {true, false, false, false, false},
+		access.DatasetRoles("d1"): {false, false, true, false, false},
+	} {
+		for i, r := range roles {
+			assert.Equal(t, want[i], context.Has(r), "%q has %+v", context, r)
+		}
+	}
+}
