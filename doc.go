@@ -23,8 +23,8 @@
 // access token. It does not print itself.
 //
 // A [Position] is a place in a list, where its next page begins. It has a text that goes
-// into a link. Listings whose IDs are not UUIDs have a position of their own, with the
-// same methods, or the ID alone.
+// into a link. Listings of package authmgmt, whose IDs are texts, have positions of their
+// own, with the same methods.
 //
 // A [Path] says where in a request a problem is. The Problems of all domains have one.
 //

@@ -19,8 +19,8 @@
 //
 //   - mortise.Queue delivers jobs. A backend that is a table does not write one: it
 //     implements the six methods of mortise.Leases, and mortise.NewLeaseQueue makes the
-//     queue of it, with polling, heartbeats and retries. A broker implements Queue itself: see
-//     A queue on a broker.
+//     queue of it, with polling, heartbeats and retries. A broker implements Queue
+//     itself: see A queue on a broker.
 //   - mortise.Sharer, mortise.JobNotifier and mortise.LossReporter are optional abilities
 //     of a Leases; Sharer and LossReporter are those of a Queue, too. See Transactions,
 //     Leases and Lost jobs below.
@@ -60,8 +60,8 @@
 //     made, the current models, runs and their results, and counts them. It is one
 //     interface of several parts: a search reads videos and scores at one moment, parts
 //     become scores in one step, and a run names its results in the step that ends it.
-//   - audiosearch.TxStore and audiosearch.Pruner are optional abilities of a Store: to add
-//     and remove jobs in its own transactions, and to forget and tidy up.
+//   - audiosearch.TxStore and audiosearch.Pruner are optional abilities of a Store: to
+//     add and remove jobs in its own transactions, and to forget and tidy up.
 //
 // By custom a backend has a function Open that returns a *DB, and a method of DB for each
 // domain (DB.Trigger), which returns a small type with that domain's interfaces. DB.Jobs
@@ -316,8 +316,8 @@
 //
 //   - It keeps UnqueuedSince, DueAt and CheckedAt of events, and DueAt and CheckedAt of
 //     runs, as it is given them. It never sets them itself.
-//   - trigger.Store.Unqueued returns events that never got a job. A run that never got one
-//     has a zero CheckedAt, and StaleRuns returns it first.
+//   - trigger.Store.Unqueued returns events that never got a job. A run that never got
+//     one has a zero CheckedAt, and StaleRuns returns it first.
 //   - trigger.Store.Stale and audiosearch.Runs.StaleRuns return those that are not
 //     finished, were due before one time, and whose job was last known to be queued
 //     before another one; those checked longest ago first. An index on (CheckedAt, DueAt)
@@ -362,9 +362,9 @@
 //   - An update goes by what it finds, so it finds nothing, and its function is not
 //     called. What was put off (views, caches, compaction) must not write what is hidden.
 //   - Maintenance over all organizations leaves the hidden rows out, where that costs no
-//     index; a count over all may say that it does not. It looks for tombstones only while
-//     something is left of one (audiosearch.Counter.StatsAll): storage/sqlite notes there
-//     when all is removed.
+//     index; a count over all may say that it does not. It looks for tombstones only
+//     while something is left of one (audiosearch.Counter.StatsAll): storage/sqlite notes
+//     there when all is removed.
 //   - A step selects rows by an index that begins with the organization, and no more of
 //     them than its limit, nor than some MB: other writes wait for so long. A row that
 //     has many others goes after them. A large step may be several transactions. A job
@@ -394,8 +394,8 @@
 //   - The method PruneAudit of vault.Audit: maintenance.
 //   - audiosearch.Runs.StaleRuns and audiosearch.Pruner: maintenance. The ID of a run is
 //     unique over all. ModelOrder: models are the host's.
-//   - mortise.Leases and mortise.Queue.Consume: a worker serves every organization; the job
-//     names its own.
+//   - mortise.Leases and mortise.Queue.Consume: a worker serves every organization; the
+//     job names its own.
 //
 // # Proof
 //
