@@ -71,12 +71,13 @@
 //
 // # Errors
 //
-// The sentinels of a domain, trigger.ErrNotFound say, mean what their comments say and
-// nothing else. Return them as they are or wrapped with %w. Every other error means
-// "unavailable": the caller may try again, and the service answers so. So a lost
-// connection, a full disk or a context that has ended must never look like a sentinel: an
-// event that could not be read is not an event that does not exist. An error that an
-// update function returned comes back so that errors.Is finds it.
+// The sentinels of a domain, trigger.ErrNotFound say, and of the packages under it, such
+// as keyring.ErrRetired, mean what their comments say and nothing else. Return them as
+// they are or wrapped with %w. Every other error means "unavailable": the caller may try
+// again, and the service answers so. So a lost connection, a full disk or a context that
+// has ended must never look like a sentinel: an event that could not be read is not an
+// event that does not exist. An error that an update function returned comes back so that
+// errors.Is finds it.
 //
 // # Times
 //

@@ -62,7 +62,8 @@ const (
 	ErrNotTokenized Reason = "vault: the column has no tokenization"
 	// ErrInvalid: a batch or an item is not well formed. The batch is empty or over
 	// Options.MaxItems; or the item has no value or no place, has a value over
-	// Options.MaxValue, or names a redaction that does not exist.
+	// Options.MaxValue, or names a redaction that does not exist; or a RedactionPolicy
+	// returned such a one.
 	ErrInvalid Reason = "vault: the item is not well formed"
 	// ErrTooMuch: the values of a detokenization are over Options.MaxShown together. Ask
 	// for fewer tokens.

@@ -35,7 +35,9 @@ func (k *safeKeyring) Versions(ctx context.Context) (v keyring.Versions, err err
 }
 
 // Fingerprint writes the fingerprints of items to dst.
-func (k *safeKeyring) Fingerprint(ctx context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) (err error) {
+func (k *safeKeyring) Fingerprint(
+	ctx context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint,
+) (err error) {
 	defer hook.Recover(ctx, k.log, keyringHook, &err)
 	for from := 0; from < len(items); {
 		to := partEnd(k.limits, items, from, fingerprintSize)

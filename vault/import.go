@@ -26,7 +26,7 @@ var errImportToken = fmt.Errorf("%w: give it the token that it has, of 1 to 255 
 // service, say, whose tokens stand in tables that shall stay as they are. It stores all
 // items or none, and writes an audit event with the tokens of all of them.
 //
-// A token must fit the format of its column, as Tokenizer.CheckTokens says, and must not
+// A token must fit the format of its column, as [format.Tokenizer] says, and must not
 // be the value itself. An item that is stored already is passed over, so a call whose
 // answer was lost can be repeated; its audit event is written again. A value of a
 // deterministic column has one token; one of a random column can have several.
@@ -128,7 +128,9 @@ type importedRow struct {
 
 // add makes rows of items. The error is [ErrTokenConflict] if items contradict each
 // other.
-func (in *importation) add(ctx context.Context, versions *keyring.Versions, items []ImportItem, batches []*batch) error {
+func (in *importation) add(
+	ctx context.Context, versions *keyring.Versions, items []ImportItem, batches []*batch,
+) error {
 	places := make([]place, len(items))
 	for _, b := range batches {
 		for n, i := range b.items {

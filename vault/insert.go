@@ -43,7 +43,9 @@ func (s *Service) insert(ctx context.Context, org, vault string, items []Item) (
 	return tokens, nil
 }
 
-func (s *Service) insertBatches(ctx context.Context, k *knownVault, versions *keyring.Versions, batches []*batch, n int) ([]string, error) {
+func (s *Service) insertBatches(
+	ctx context.Context, k *knownVault, versions *keyring.Versions, batches []*batch, n int,
+) ([]string, error) {
 	var deterministic []*batch
 	for _, b := range batches {
 		if b.column.deterministic {

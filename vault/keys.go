@@ -89,7 +89,8 @@ func (s *Service) checkKeys(ctx context.Context, v *keyring.Versions) error {
 		if err := s.keyring.Fingerprint(ctx, version, empty, check[:]); err != nil {
 			return unavailable("compute a key's check value", err)
 		}
-		stored, err := s.store.RegisterKey(ctx, keyring.Key{Purpose: keyring.FingerprintKey, Version: version, Check: check[0]})
+		key := keyring.Key{Purpose: keyring.FingerprintKey, Version: version, Check: check[0]}
+		stored, err := s.store.RegisterKey(ctx, key)
 		switch {
 		case err != nil:
 			return unavailable("compare a key", err)

@@ -65,7 +65,7 @@ func (s *Service) backfill(ctx context.Context, version int, progress func(Progr
 	}, func(rows []Row, broken *brokenRows) (int, error) {
 		refused, added, err := s.addFingerprints(ctx, version, rows, broken)
 		for _, id := range refused {
-			broken.add(&TokenError{id.Token, fmt.Errorf("%w: another token of its scope has the same value", keyring.ErrCorrupt)})
+			broken.add(&TokenError{id.Token, errSameValue})
 		}
 		report(added)
 		return added, err
@@ -95,6 +95,9 @@ func (s *Service) addFingerprints(ctx context.Context, version int, rows []Row, 
 	refused, err = s.store.AddFingerprints(ctx, version, found)
 	return refused, len(found) - len(refused), unavailable("store fingerprints", err)
 }
+
+// errSameValue is the error of a row whose fingerprint is another one's.
+var errSameValue = fmt.Errorf("%w: another token of its scope has the same value", keyring.ErrCorrupt)
 
 // Rewrap is the fourth step of a rotation: it seals every value anew that is sealed under
 // another version than the keyring's Versions.Seal. It can run while the vaults are in

@@ -9,7 +9,9 @@ import (
 // they are. It prints as [redacted] through every verb, as JSON and in logs, also as a
 // field of something else. Two Values are compared by what Reveal returns, not by ==.
 type Value struct {
-	text *string // a pointer, because fmt does not call the methods of unexported fields, and shows the address of a string
+	// A pointer, because fmt does not call the methods of unexported fields, and shows its
+	// address.
+	text *string
 }
 
 // NewValue returns a Value.

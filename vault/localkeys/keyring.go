@@ -30,7 +30,8 @@ var _ keyring.Keyring = (*Keyring)(nil)
 // there to look up and open what they made, or, before they become primary, to make
 // fingerprints beside the primary one: see Rotating the keys in package vault.
 func New(primary Key, others ...Key) (*Keyring, error) {
-	k := &Keyring{versions: keyring.Versions{Fingerprint: primary.Version, Seal: primary.Version}, roots: make(map[int]Root), derived: new(derived)}
+	versions := keyring.Versions{Fingerprint: primary.Version, Seal: primary.Version}
+	k := &Keyring{versions: versions, roots: make(map[int]Root), derived: new(derived)}
 	for _, key := range append([]Key{primary}, others...) {
 		switch {
 		case key.Version <= 0:
@@ -60,7 +61,9 @@ func (k *Keyring) Versions(context.Context) (keyring.Versions, error) { return k
 func (*Keyring) Limits() keyring.Limits { return keyring.Limits{} }
 
 // Fingerprint implements [keyring.Keyring].
-func (k *Keyring) Fingerprint(_ context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
+func (k *Keyring) Fingerprint(
+	_ context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint,
+) error {
 	if len(dst) != len(items) {
 		return errors.New("localkeys: as many fingerprints are needed as there are values")
 	}

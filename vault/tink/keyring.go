@@ -62,7 +62,9 @@ func (k *Keyring) Replace(next *Keyring) error {
 // Versions implements [keyring.Keyring].
 func (k *Keyring) Versions(context.Context) (keyring.Versions, error) {
 	keys := k.keys.Load()
-	return keyring.Versions{Fingerprint: keys.fingerprints.primary, Lookup: keys.fingerprints.others, Seal: keys.seals.primary}, nil
+	return keyring.Versions{
+		Fingerprint: keys.fingerprints.primary, Lookup: keys.fingerprints.others, Seal: keys.seals.primary,
+	}, nil
 }
 
 // The purposes of what the keys are applied to. They keep it apart from whatever else a
@@ -76,7 +78,9 @@ const (
 func (*Keyring) Limits() keyring.Limits { return keyring.Limits{} }
 
 // Fingerprint implements [keyring.Keyring].
-func (k *Keyring) Fingerprint(_ context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
+func (k *Keyring) Fingerprint(
+	_ context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint,
+) error {
 	if len(dst) != len(items) {
 		return errors.New("tink: as many fingerprints are needed as there are values")
 	}
