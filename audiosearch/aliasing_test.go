@@ -21,7 +21,7 @@ func spoil(r audiosearch.Run) {
 	r.Trace["k"] = "spoiled"
 }
 
-// spoiler is a Tracer and a Moderator that keeps and changes what it is given.
+// spoiler is a Tracer and moderates; it keeps and changes what it is given.
 type spoiler struct{ carrier map[string]string }
 
 func (s *spoiler) Inject(_ context.Context, carrier map[string]string) {
@@ -52,7 +52,7 @@ func (*spoiler) Moderate(
 func TestRunsAreTheCallersToChange(t *testing.T) {
 	hooks := new(spoiler)
 	change := func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
-		o.Tracer, o.Moderator = hooks, hooks
+		o.Tracer, o.Moderate = hooks, hooks.Moderate
 	}
 	apart, _ := newPutRig(t, change)
 	for name, r := range map[string]*rig{"with its job": newRig(t, change), "apart": apart} {
@@ -118,9 +118,9 @@ func (s *mapsStore) Videos(
 }
 
 // TestMetadataIsNotCopied: what the store gives is what it gets, and what a search in
-// process returns. A Moderator sees a copy, as it may be left behind with it.
+// process returns. Moderate sees a copy, as it may be left behind with it.
 func TestMetadataIsNotCopied(t *testing.T) {
-	moderators := map[string]audiosearch.Moderator{"plain": nil, "moderated": new(spoiler)}
+	moderators := map[string]moderate{"plain": nil, "moderated": new(spoiler).Moderate}
 	for name, moderator := range moderators {
 		t.Run(name, func(t *testing.T) {
 			db := newMemory(t)
@@ -129,7 +129,7 @@ func TestMetadataIsNotCopied(t *testing.T) {
 				gave:     make(map[uintptr]metadata.Map),
 			}
 			r := newRigOn(t, db, store, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
-				o.Moderator = moderator
+				o.Moderate = moderator
 			})
 			for _, id := range []string{"a", "b"} {
 				r.video(id, 3000, nil, metadata.Map{"k": metadata.String(id)})

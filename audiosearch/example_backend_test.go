@@ -158,7 +158,7 @@ func ExamplePartStore() {
 	fmt.Println(store.Search(ctx, "acme", "d", q))
 
 	check(store.PutScoring(ctx, "acme", "d", "v", "v.mp4", audiosearch.Scoring{
-		Model: "m/1", At: noon, File: audiosearch.FileState{Digest: part.Digest}, Duration: 14 * time.Second,
+		Model: "m/1", At: noon, Digest: part.Digest, Duration: 14 * time.Second,
 		Window: part.Window, Hop: part.Hop, Windows: 3, Classes: part.Classes,
 	}, [][]uint16{{300}})) // the third of three segments
 	fmt.Println(store.Search(ctx, "acme", "d", q))

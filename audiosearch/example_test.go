@@ -177,15 +177,12 @@ func ExampleService_Ingest() {
 	// 1 [{file1 the file holds no number: write one into it false}] <nil>
 }
 
-// everythingIsFine is a Moderator.
-type everythingIsFine struct{}
-
-func (everythingIsFine) Moderate(_ context.Context, _ string, results []audiosearch.Result) ([]float64, error) {
-	return make([]float64, len(results)), nil
-}
-
-func ExampleModerator() {
-	service, done := newService(audiosearch.Options{Moderator: everythingIsFine{}}, "440")
+// The host says how far results are fit to be shown.
+func ExampleOptions_moderate() {
+	everythingIsFine := func(_ context.Context, _ string, results []audiosearch.Result) ([]float64, error) {
+		return make([]float64, len(results)), nil
+	}
+	service, done := newService(audiosearch.Options{Moderate: everythingIsFine}, "440")
 	defer done()
 	found, err := service.Search(context.Background(), "acme", "ada", audiosearch.Query{Dataset: "d", Class: "Shout", Limit: 1})
 	check(err)

@@ -13,13 +13,20 @@ import (
 // errChanged: the file was written to while it was read.
 var errChanged = errors.New("the file was changed while it was being read: search again when it is complete")
 
+// fileState tells whether a file has changed.
+type fileState struct {
+	size    int64
+	modTime time.Time // microseconds, UTC
+	digest  [32]byte  // SHA-256 of the content
+}
+
 // statFile returns the part of a file's state that costs nothing.
-func statFile(path string) (FileState, *outcome) {
+func statFile(path string) (fileState, *outcome) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return FileState{}, unreadable(err)
+		return fileState{}, unreadable(err)
 	}
-	return FileState{Size: info.Size(), ModTime: info.ModTime().UTC().Truncate(time.Microsecond)}, nil
+	return fileState{size: info.Size(), modTime: info.ModTime().UTC().Truncate(time.Microsecond)}, nil
 }
 
 // unreadable is the outcome of a file that the system does not let us read.
@@ -28,8 +35,8 @@ func unreadable(err error) *outcome {
 }
 
 // sameStat reports whether two states agree in what statFile returns.
-func (f FileState) sameStat(other FileState) bool {
-	return f.Size == other.Size && f.ModTime.Equal(other.ModTime)
+func (f fileState) sameStat(other fileState) bool {
+	return f.size == other.size && f.modTime.Equal(other.modTime)
 }
 
 // digestFile reads the whole file.

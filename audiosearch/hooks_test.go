@@ -109,7 +109,7 @@ func hookedRig(t *testing.T, broken string) (*rig, *hooks, *lockedBuffer) {
 	log := slog.New(slog.NewTextHandler(logged, nil))
 	r.Service, err = audiosearch.New(audiosearch.Backend{Store: r.db.AudioSearch().Store, Queue: r.db.Queue(&mortise.LeaseOptions{Logger: log})}, &audiosearch.Options{
 		Scorers: []sound.Scorer{h},
-		Media:   h, Files: h, Moderator: h, Observer: h.observe, Tracer: h, Logger: log,
+		Media:   h, Files: h, Moderate: h.Moderate, Observer: h.observe, Tracer: h, Logger: log,
 	})
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.Service, &audiosearch.WorkerOptions{

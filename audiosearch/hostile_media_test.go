@@ -19,11 +19,14 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// moderatorFunc makes a Moderator of a function.
-type moderatorFunc func(ctx context.Context) error
+// moderate is how a service asks for moderation scores.
+type moderate = func(ctx context.Context, org string, results []audiosearch.Result) ([]float64, error)
 
-func (f moderatorFunc) Moderate(ctx context.Context, _ string, results []audiosearch.Result) ([]float64, error) {
-	return make([]float64, len(results)), f(ctx)
+// moderating returns one that calls f.
+func moderating(f func(ctx context.Context) error) moderate {
+	return func(ctx context.Context, _ string, results []audiosearch.Result) ([]float64, error) {
+		return make([]float64, len(results)), f(ctx)
+	}
 }
 
 // TestEndDuringModeration: a run that is cancelled, or cut off by a shutdown, while its
@@ -32,7 +35,7 @@ func TestEndDuringModeration(t *testing.T) {
 	var r *rig
 	var id int64
 	r = newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
-		o.Moderator = moderatorFunc(func(ctx context.Context) error {
+		o.Moderate = moderating(func(ctx context.Context) error {
 			_, err := r.Cancel(t.Context(), org, "ada", "d", id)
 			require.NoError(t, err)
 			<-ctx.Done()
@@ -47,7 +50,7 @@ func TestEndDuringModeration(t *testing.T) {
 
 	ctx, shutdown := context.WithCancel(t.Context())
 	r = newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
-		o.Moderator = moderatorFunc(func(ctx context.Context) error {
+		o.Moderate = moderating(func(ctx context.Context) error {
 			shutdown()
 			<-ctx.Done()
 			return ctx.Err()

@@ -91,7 +91,7 @@ func (w wildModerator) Moderate(context.Context, string, []audiosearch.Result) (
 // TestModerationOutOfRange: what is no score is none.
 func TestModerationOutOfRange(t *testing.T) {
 	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
-		o.Moderator = wildModerator{-0.1, 1.1, math.NaN(), 1}
+		o.Moderate = wildModerator{-0.1, 1.1, math.NaN(), 1}.Moderate
 	})
 	r.video("a", 5000, nil, nil)
 	results := r.search(audiosearch.Query{Class: loud}).Results
@@ -105,7 +105,7 @@ func TestModerationOutOfRange(t *testing.T) {
 func TestModeratorHangs(t *testing.T) {
 	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
 		o.Stall = 50 * time.Millisecond
-		o.Moderator = moderatorFunc(func(ctx context.Context) error {
+		o.Moderate = moderating(func(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 			case <-time.After(20 * time.Second):

@@ -231,14 +231,14 @@ func (m moderator) Moderate(_ context.Context, _ string, results []audiosearch.R
 
 func TestModeration(t *testing.T) {
 	for name, test := range map[string]struct {
-		moderator audiosearch.Moderator
-		skip      bool
-		want      bool
+		moderate moderate
+		skip     bool
+		want     bool
 	}{
-		"none": {}, "asked": {moderator{}, false, true}, "skipped": {moderator{}, true, false},
-		"failed": {moderator{err: errors.New("broken")}, false, false}, "short": {moderator{short: true}, false, false},
+		"none": {}, "asked": {moderator{}.Moderate, false, true}, "skipped": {moderator{}.Moderate, true, false},
+		"failed": {moderator{err: errors.New("broken")}.Moderate, false, false}, "short": {moderator{short: true}.Moderate, false, false},
 	} {
-		r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) { o.Moderator = test.moderator })
+		r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) { o.Moderate = test.moderate })
 		r.video("a", 3000, map[int]byte{100: 51}, nil)
 		run := r.search(audiosearch.Query{Class: loud, SkipModeration: test.skip})
 		require.Len(t, run.Results, 2, name)

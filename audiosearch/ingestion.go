@@ -28,7 +28,7 @@ type ingestion struct {
 	place   *turns.Place // among the videos that are being scored
 
 	info     sound.Info
-	state    FileState // of the file, when its reading began
+	state    fileState // of the file, when its reading began
 	partless bool      // its parts are of no use
 	turned   int       // of the scorer, before anything was scored
 	reported time.Time // of the latest progress
@@ -164,7 +164,7 @@ func (in *ingestion) file(ctx context.Context, file string, beat func(time.Durat
 		return nil, err
 	}
 	in.stage.Store(reading)
-	if tried && stored.File.sameStat(before) {
+	if tried && before.sameStat(fileState{size: stored.FileSize, modTime: stored.FileTime}) {
 		return known(&stored), nil
 	}
 	// A kind of file that nobody reads is not worth the reading of it all.
@@ -177,10 +177,10 @@ func (in *ingestion) file(ctx context.Context, file string, beat func(time.Durat
 			return bad, err
 		}
 	}
-	if before.Digest, unread, err = digestFile(ctx, file, func() { beat(s.opts.Stall) }); unread != nil || err != nil {
+	if before.digest, unread, err = digestFile(ctx, file, func() { beat(s.opts.Stall) }); unread != nil || err != nil {
 		return unread, err
 	}
-	if tried && stored.File.Size == before.Size && stored.File.Digest == before.Digest {
+	if tried && stored.FileSize == before.size && stored.Digest == before.digest {
 		return known(&stored), nil
 	}
 
@@ -219,16 +219,17 @@ func (in *ingestion) sameFile(file string) *outcome {
 }
 
 // put stores what came of scoring the file.
-func (in *ingestion) put(ctx context.Context, file FileState, result scored, bad *outcome) (*outcome, error) {
+func (in *ingestion) put(ctx context.Context, file fileState, result scored, bad *outcome) (*outcome, error) {
 	s, o := in.service, &outcome{kind: newlyScored}
 	if bad != nil {
 		o, result.Problem = bad, bad.problem
 	}
-	result.Model, result.File, result.At = in.model.ID, file, s.now()
+	result.Model, result.At = in.model.ID, s.now()
+	result.FileSize, result.FileTime, result.Digest = file.size, file.modTime, file.digest
 	err := s.store.PutScoring(ctx, in.org, in.dataset, in.video.ID, in.video.Path, result.Scoring, result.columns)
 	switch {
 	case errors.Is(err, ErrConflict):
-		return in.overtaken(ctx, file.Digest)
+		return in.overtaken(ctx, file.digest)
 	case err != nil:
 		return nil, unavailable("store scores", err)
 	}
@@ -240,7 +241,7 @@ func (in *ingestion) put(ctx context.Context, file FileState, result scored, bad
 func (in *ingestion) overtaken(ctx context.Context, digest [32]byte) (*outcome, error) {
 	stored, err := in.service.scoring(ctx, in.org, in.dataset, in.video.ID, in.model.ID)
 	switch {
-	case err == nil && stored.File.Digest == digest:
+	case err == nil && stored.Digest == digest:
 		o := known(&stored)
 		o.lasting = false // it is stored
 		return o, nil

@@ -37,7 +37,7 @@ func (in *ingestion) score(ctx context.Context, file string, beat func(time.Dura
 	}
 	in.samples.Store(0)
 	in.turned = in.scorer.turned()
-	part, err := in.parts(ctx, in.state.Digest)
+	part, err := in.parts(ctx, in.state.digest)
 	if err != nil {
 		return scored{}, nil, err
 	}

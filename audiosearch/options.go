@@ -1,6 +1,7 @@
 package audiosearch
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"io"
@@ -19,7 +20,7 @@ import (
 // A panic of what a host plugs in, here and in [WorkerOptions], is recovered where it
 // happens and logged with its stack at ERROR. After a panic of a [sound.Scorer] the
 // answer is that of a scorer that is away ([ErrUnavailable]). One of a [sound.Media] or
-// a [sound.Files] costs the video. After one of a [Moderator] there are no moderation
+// a [sound.Files] costs the video. After one of Moderate there are no moderation
 // scores, and after one of a Backoff the default one is used. One of an Observer or a
 // Tracer changes nothing. Stores and queues must not panic.
 type Options struct {
@@ -28,9 +29,13 @@ type Options struct {
 	// searches find what others scored.
 	Scorers []sound.Scorer
 
-	Media     sound.Media // nil: no video can be scored here; searches find what others scored
-	Files     sound.Files // where the bytes are; required with Media. Package folder has one.
-	Moderator Moderator   // nil: results have no moderation score
+	Media sound.Media // nil: no video can be scored here; searches find what others scored
+	Files sound.Files // where the bytes are; required with Media. Package folder has one.
+
+	// Moderate says how far segments that are to be shown are fit to be shown: a score in
+	// [0,1] for each result, in order. An error leaves all of them without one. nil:
+	// results have no moderation score.
+	Moderate func(ctx context.Context, org string, results []Result) ([]float64, error)
 
 	MaxLimit    int           // results of one search: 1000
 	MaxFilters  int           // of one search: 100

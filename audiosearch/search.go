@@ -309,7 +309,7 @@ func (s *Scoring) keyframe(video string, at time.Duration) Keyframe {
 	return Keyframe{ImageID: imageID(video, at), At: at}
 }
 
-func (s *Service) moderates(q *Query) bool { return s.opts.Moderator != nil && !q.SkipModeration }
+func (s *Service) moderates(q *Query) bool { return s.opts.Moderate != nil && !q.SkipModeration }
 
 // moderate adds moderation scores, unless the query or the host does without.
 func (s *Service) moderate(ctx context.Context, org string, q *Query, results []Result) {
@@ -319,7 +319,7 @@ func (s *Service) moderate(ctx context.Context, org string, q *Query, results []
 	answer := make(chan []float64, 1) // a moderator that is left behind must not write where somebody reads
 	asked := cloneResults(results)
 	err := watch.Run(ctx, s.opts.Stall, s.opts.Grace, s.panicked(ctx, "the moderator"), func(ctx context.Context, _ func(time.Duration)) error {
-		scores, err := s.opts.Moderator.Moderate(ctx, org, asked)
+		scores, err := s.opts.Moderate(ctx, org, asked)
 		if err == nil && len(scores) != len(asked) {
 			err = fmt.Errorf("the moderator returned %d scores for %d results", len(scores), len(asked))
 		}

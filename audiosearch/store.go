@@ -71,18 +71,16 @@ type Catalog interface {
 	MissingKeys(ctx context.Context, org, dataset string, keys []string) ([]string, error)
 }
 
-// FileState tells whether a file has changed.
-type FileState struct {
-	Size    int64
-	ModTime time.Time // microseconds, UTC
-	Digest  [32]byte  // SHA-256 of the content
-}
-
 // Scoring is what came of scoring one video by one model: scores, or the reason why
 // there are none; both if only a part of the file is there.
 type Scoring struct {
-	Model   string // its ID
-	File    FileState
+	Model string // its ID
+
+	// What the file was like, so that a change of it is noticed.
+	FileSize int64
+	FileTime time.Time // when it was changed last; microseconds, UTC
+	Digest   [32]byte  // SHA-256 of its content
+
 	At      time.Time
 	Problem string // why the file cannot be searched, or not all of it; "" if all of it was scored. If nothing was, all below is zero.
 
@@ -201,7 +199,7 @@ type ScoreStore interface {
 type Part struct {
 	Video, Path string
 	Model       string        // its ID
-	Digest      [32]byte      // of the file, see [FileState]
+	Digest      [32]byte      // of the file, as in [Scoring]
 	Window, Hop time.Duration // of the model
 	Classes     []sound.Class // as in [Scoring]
 	First       int           // segment

@@ -297,7 +297,7 @@ func (w *Worker) search(ctx context.Context, r *Run, far *progress) (Found, erro
 		return Found{}, err
 	}
 	keep := &foundVideos{begin: set.begin, put: set.putVideos}
-	if s.moderates(&q) { // a Moderator sees the metadata
+	if s.moderates(&q) { // Moderate sees the metadata
 		keep.metadata = make(map[string]metadata.Map)
 	}
 	found, err := s.searchIn(ctx, r.Organization, &q, &src, keep, far)

@@ -29,7 +29,7 @@ func (m *moderator) Moderate(_ context.Context, _ string, results []audiosearch.
 
 // A run from its beginning to its result, to the byte.
 func TestRunOfASearch(t *testing.T) {
-	r := newSoundRig(t, nil, &audiosearch.Options{Moderator: new(moderator)})
+	r := newSoundRig(t, nil, &audiosearch.Options{Moderate: new(moderator).Moderate})
 	r.video("ü/\"1\"", "<a & b>.mp4",
 		`{"n":-0.10e+2,"big":123456789012345678901234567890,"yes":true,"no":false,"nil":null,"<&>\u0001":"\u0000\"<&>\\é"}`, 0.125)
 	id := r.start(aSearch(`"limit":3`))

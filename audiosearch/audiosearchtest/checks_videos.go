@@ -155,7 +155,7 @@ func everyKind() metadata.Map {
 // scoring returns what a model made of a sound of so many segments.
 func scoring(model string, windows int, classes ...sound.Class) audiosearch.Scoring {
 	return audiosearch.Scoring{
-		Model: model, File: audiosearch.FileState{Size: 1000, ModTime: moment(-time.Hour), Digest: [32]byte{1, 2}}, At: moment(0),
+		Model: model, FileSize: 1000, FileTime: moment(-time.Hour), Digest: [32]byte{1, 2}, At: moment(0),
 		Duration: time.Duration(windows-1)*2*time.Second + 1234*time.Millisecond, Window: 10 * time.Second, Hop: 2 * time.Second, Windows: windows,
 		HasVideo: true, Keyframes: []time.Duration{0, 1500 * time.Millisecond}, Classes: classes,
 	}
@@ -172,7 +172,7 @@ func vocabulary(n int) []sound.Class {
 
 // problem returns the scoring of a file that cannot be searched.
 func problem(model, text string) audiosearch.Scoring {
-	return audiosearch.Scoring{Model: model, File: audiosearch.FileState{Size: 7, ModTime: moment(-time.Hour), Digest: [32]byte{9}}, At: moment(0), Problem: text}
+	return audiosearch.Scoring{Model: model, FileSize: 7, FileTime: moment(-time.Hour), Digest: [32]byte{9}, At: moment(0), Problem: text}
 }
 
 // partly returns the scoring of a file of which only a part can be searched.
@@ -209,7 +209,7 @@ func (s *subject) putScoring(t *testing.T, org, dataset string, v audiosearch.Vi
 func sameScoring(t *testing.T, want, got audiosearch.Scoring) {
 	t.Helper()
 	sameTime(t, "At", want.At, &got.At)
-	sameTime(t, "File.ModTime", want.File.ModTime, &got.File.ModTime)
+	sameTime(t, "FileTime", want.FileTime, &got.FileTime)
 	if len(want.Keyframes) == 0 && len(got.Keyframes) == 0 {
 		want.Keyframes, got.Keyframes = nil, nil
 	}

@@ -37,7 +37,7 @@ func (r *run) part(id string, v *oracleVideo, model string, o *oracleParts, firs
 		at.Path = v.path
 	}
 	sc := scoring(model, 1, o.classes...)
-	sc.File.Digest = [32]byte{o.digest}
+	sc.Digest = [32]byte{o.digest}
 	p := partOf(at, sc, first)
 	p.At = r.now()
 	return p
@@ -120,7 +120,7 @@ func (r *run) flip() {
 	stands, more := v.parts[model], r.rand.IntN(12)
 	have := stands.like(stands)
 	s := &oracleScoring{scoring: scoring(model, have+more, stands.classes...)}
-	s.scoring.File.Digest, s.scoring.At = [32]byte{stands.digest}, r.now()
+	s.scoring.Digest, s.scoring.At = [32]byte{stands.digest}, r.now()
 	rest := r.scores(more, len(stands.classes), 1<<r.rand.IntN(17))
 	for c := range rest {
 		s.columns = append(s.columns, slices.Concat(stands.columns[c], rest[c]))
@@ -128,14 +128,14 @@ func (r *run) flip() {
 	want := error(nil)
 	switch r.rand.IntN(6) {
 	case 0:
-		s.scoring.File.Digest[0]++
+		s.scoring.Digest[0]++
 		want = audiosearch.ErrConflict
 	case 1:
 		s.scoring.Windows++
 		want = audiosearch.ErrConflict
 	}
 	r.say("in %v video %q is scored by %s with %d segments in parts, %d more, %d in all, digest %d", p, id, model, have, more,
-		s.scoring.Windows, s.scoring.File.Digest[0])
+		s.scoring.Windows, s.scoring.Digest[0])
 	err := r.subject.Scores.PutScoring(r.t.Context(), p.org, p.dataset, id, v.path, s.scoring, cut(rest, 0, more))
 	if r.sameError("PutScoring", want, err) {
 		v.scorings[model] = s

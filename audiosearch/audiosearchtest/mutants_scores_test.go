@@ -43,7 +43,7 @@ var scoreMutants = []broken{
 		}
 	}},
 	{name: "forgets the digest", breaks: []string{"scores/put-and-get"}, mutate: func(m *mutant) {
-		m.everyScoring(func(s *audiosearch.Scoring) { s.File.Digest[31] = 0 })
+		m.everyScoring(func(s *audiosearch.Scoring) { s.Digest[31] = 0 })
 	}},
 	{name: "keeps windows in milliseconds", breaks: []string{"scores/put-and-get"}, mutate: func(m *mutant) {
 		m.everyScoring(func(s *audiosearch.Scoring) { s.Hop = s.Hop.Round(time.Millisecond) })
@@ -106,7 +106,7 @@ var scoreMutants = []broken{
 	{name: "drops scores beside a problem", breaks: []string{"scores/partly", "scores/put-and-get"}, mutate: func(m *mutant) {
 		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			if s.Problem != "" {
-				s, columns = audiosearch.Scoring{Model: s.Model, File: s.File, At: s.At, Problem: s.Problem}, nil
+				s, columns = audiosearch.Scoring{Model: s.Model, FileSize: s.FileSize, FileTime: s.FileTime, Digest: s.Digest, At: s.At, Problem: s.Problem}, nil
 			}
 			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
 		}

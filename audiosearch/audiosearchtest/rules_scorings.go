@@ -44,7 +44,7 @@ var scoringRules = []rule{
 		func(t *testing.T, s *subject) {
 			videos := s.withVideos(t, "v", "w", "x", "y", "z")
 			full := scoring(modelX, 3, "7", "é, 0", "526")
-			full.File = audiosearch.FileState{Size: 1<<40 + 1, ModTime: moment(time.Microsecond), Digest: [32]byte{0: 255, 31: 1}}
+			full.FileSize, full.FileTime, full.Digest = 1<<40+1, moment(time.Microsecond), [32]byte{0: 255, 31: 1}
 			full.At = moment(2 * time.Microsecond)
 			full.Hop, full.Window = 2_000_000_500, 10_000_000_001 // a model's own times are as fine as they are
 			full.Keyframes = []time.Duration{0, 40 * time.Millisecond, 99 * time.Hour}
@@ -81,7 +81,7 @@ var scoringRules = []rule{
 			s.score(t, orgA, setA, videos[1], modelX, "7", 500)
 			s.putScoring(t, orgA, setA, videos[0], scoring(modelX, 4, "7", "8"), columns([]uint16{900, 800, 700, 600}, 2))
 			fewer := scoring(modelX, 2, "7", "9")
-			fewer.At, fewer.File.Digest = moment(time.Hour), [32]byte{77}
+			fewer.At, fewer.Digest = moment(time.Hour), [32]byte{77}
 			s.putScoring(t, orgA, setA, videos[0], fewer, [][]uint16{{50, 60}, {1, 2}})
 			s.hasScoring(t, orgA, setA, "v", fewer)
 			require.Equal(t, []string{"w 0 500", "v 1 60", "v 0 50"}, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7"})))

@@ -23,11 +23,11 @@ type moderator struct {
 	service *audiosearch.Service // that has scored the recordings; set once it is there
 }
 
-// Moderate implements [audiosearch.Moderator]: a score is 1 less how sure the scorer is
+// moderate is for [audiosearch.Options]: a score is 1 less how sure the scorer is
 // of the listed sound that it hears best in the segment. It reads the scores that are
 // there, once for each result. If they cannot be read, no result has a moderation score,
 // rather than one that says that all is well.
-func (m *moderator) Moderate(ctx context.Context, org string, results []audiosearch.Result) ([]float64, error) {
+func (m *moderator) moderate(ctx context.Context, org string, results []audiosearch.Result) ([]float64, error) {
 	fit := make([]float64, len(results))
 	for i, r := range results {
 		end := max(r.End, r.Start+time.Millisecond)

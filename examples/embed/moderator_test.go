@@ -55,10 +55,10 @@ func TestModerator(t *testing.T) {
 	}
 
 	judge := &moderator{sounds: []sound.Class{"Gunshot, gunfire"}, service: service}
-	if scores, err := judge.Moderate(t.Context(), "acme", found.Results); err == nil {
+	if scores, err := judge.moderate(t.Context(), "acme", found.Results); err == nil {
 		t.Errorf("%v, though nobody listens for gunshots here", scores)
 	}
-	if scores, err := judge.Moderate(t.Context(), "umbrella", found.Results); err == nil {
+	if scores, err := judge.moderate(t.Context(), "umbrella", found.Results); err == nil {
 		t.Errorf("%v for a tenant without recordings", scores)
 	}
 }

@@ -32,7 +32,7 @@ func addSounds(ctx context.Context, r chi.Router, videos *folder.Folder) (*audio
 		return nil, nil, err
 	}
 	policy := &moderator{sounds: []sound.Class{"Telephone dialing, DTMF"}}
-	opts := &audiosearch.Options{Scorers: []sound.Scorer{scorer}, Media: sound.FirstMedia(wavs, others), Files: videos, Moderator: policy}
+	opts := &audiosearch.Options{Scorers: []sound.Scorer{scorer}, Media: sound.FirstMedia(wavs, others), Files: videos, Moderate: policy.moderate}
 	service, err := audiosearch.New(db.AudioSearch(), opts)
 	if err != nil {
 		return nil, nil, err

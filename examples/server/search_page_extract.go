@@ -53,8 +53,8 @@ func (p *searchPage) sendExtract(w http.ResponseWriter, r *http.Request, who htt
 		p.refuse(w, r, http.StatusNotFound, "There is no such "+e.name+".")
 		return
 	}
-	file := scorings[which].File
-	key := extractKey{who.Organization, dataset, video, file.Digest, file.Size, file.ModTime.UnixMicro(), at, to}
+	file := &scorings[which]
+	key := extractKey{who.Organization, dataset, video, file.Digest, file.FileSize, file.FileTime.UnixMicro(), at, to}
 	content, err := e.kept.get(r.Context(), key, func(ctx context.Context) ([]byte, error) {
 		return p.cutOut(ctx, key, v.Path, e.make)
 	})

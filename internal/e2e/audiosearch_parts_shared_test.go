@@ -147,7 +147,7 @@ func TestKillThenChange(t *testing.T) {
 	f.open(func(db *sqlite.DB) { compact(t, db, audiosearch.CompactOptions{}) })
 	got, err := os.Stat(m.path("sound.wav"))
 	require.NoError(t, err)
-	want.scoring.File.ModTime = got.ModTime().UTC().Truncate(time.Microsecond)
+	want.scoring.FileTime = got.ModTime().UTC().Truncate(time.Microsecond)
 	want.require(t, f)
 }
 

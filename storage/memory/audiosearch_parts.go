@@ -89,7 +89,7 @@ func (v *audioVideo) joined(s *audiosearch.Scoring, columns [][]uint16) [][]uint
 		return columns
 	}
 	parts := v.parts[s.Model]
-	like := audiosearch.Part{Digest: s.File.Digest, Window: s.Window, Hop: s.Hop, Classes: s.Classes}
+	like := audiosearch.Part{Digest: s.Digest, Window: s.Window, Hop: s.Hop, Classes: s.Classes}
 	before := s.Windows - len(columns[0])
 	if !parts.fits(&like) || before < 0 || parts.windows() < before {
 		return nil

@@ -79,8 +79,8 @@ func TestMigrateScores(t *testing.T) {
 	scorings, err := tables.Scorings(t.Context(), "acme", "d", "m", []string{"v3", "v4", "v9"})
 	require.NoError(t, err)
 	require.Equal(t, map[string]audiosearch.Scoring{
-		"v3": {Model: "m", File: audiosearch.FileState{Size: 7}, Duration: 4 * time.Second, Window: 10, Hop: 2, Windows: 2, Classes: classes},
-		"v4": {Model: "m", File: audiosearch.FileState{Size: 7}, Problem: "no sound", Classes: scorings["v4"].Classes},
+		"v3": {Model: "m", FileSize: 7, Duration: 4 * time.Second, Window: 10, Hop: 2, Windows: 2, Classes: classes},
+		"v4": {Model: "m", FileSize: 7, Problem: "no sound", Classes: scorings["v4"].Classes},
 	}, scorings)
 	require.Empty(t, scorings["v4"].Classes)
 	for video, want := range map[string][][]uint16{"v1": {{10, 20}, {11, 21}}, "v2": {{12, 22}}, "v3": {{13, 23}, {14, 24}}} {

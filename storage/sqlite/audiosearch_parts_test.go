@@ -41,7 +41,7 @@ func (p *parting) put(from, to int) (int, error) {
 
 // score stores the scoring, whose windows from one on are not in parts.
 func (p *parting) score(from int) error {
-	s := audiosearch.Scoring{Model: p.part.Model, File: audiosearch.FileState{Digest: p.part.Digest}, Window: p.part.Window,
+	s := audiosearch.Scoring{Model: p.part.Model, Digest: p.part.Digest, Window: p.part.Window,
 		Hop: p.part.Hop, Windows: len(p.columns[0]), Classes: p.part.Classes}
 	return p.db.AudioSearch().Store.PutScoring(p.Context(), "acme", "d", "v0", "p", s, cut(p.columns, from, s.Windows))
 }

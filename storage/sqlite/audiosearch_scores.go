@@ -71,9 +71,9 @@ type segment struct {
 func newScoringArgs(s *audiosearch.Scoring, columns [][]uint16) (scoringArgs, error) {
 	args := scoringArgs{
 		model: newModelArgs(s.Model, int64(s.Window), int64(s.Hop), s.Classes),
-		name:  s.Model, digest: bytes.Clone(s.File.Digest[:]),
+		name:  s.Model, digest: bytes.Clone(s.Digest[:]),
 	}
-	args.scoring = []any{s.File.Size, micros(s.File.ModTime), args.digest, micros(s.At),
+	args.scoring = []any{s.FileSize, micros(s.FileTime), args.digest, micros(s.At),
 		text(s.Problem, s.Problem != ""), s.Duration.Milliseconds(), s.Windows, s.HasVideo, keyframeBlob(s.Keyframes)}
 	if !s.Scored() {
 		return args, nil

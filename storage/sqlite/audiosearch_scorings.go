@@ -71,8 +71,8 @@ func (a *AudioSearch) Scorings(
 // scanScoring reads a row of scoringsOfVideos, without the classes.
 func scanScoring(r *row, s *audiosearch.Scoring) (err error) {
 	s.Window, s.Hop = time.Duration(cell[int64](r, 1)), time.Duration(cell[int64](r, 2))
-	s.File.Size, s.File.ModTime = cell[int64](r, 4), r.moment(5)
-	r.blob(6, s.File.Digest[:])
+	s.FileSize, s.FileTime = cell[int64](r, 4), r.moment(5)
+	r.blob(6, s.Digest[:])
 	s.At, s.Problem = r.moment(7), r.text(8)
 	s.Duration, s.Windows, s.HasVideo = time.Duration(r.number(9))*time.Millisecond, r.number(10), r.number(11) != 0
 	s.Keyframes, err = scanKeyframes(r, 12)

@@ -70,7 +70,7 @@ func hearInParts(ctx context.Context, db *DB, video int, score uint16) error {
 		}
 		p.First = stored
 	}
-	s := audiosearch.Scoring{Model: "m", Windows: heardWindows, Classes: p.Classes, File: audiosearch.FileState{Digest: p.Digest}}
+	s := audiosearch.Scoring{Model: "m", Windows: heardWindows, Classes: p.Classes, Digest: p.Digest}
 	return db.AudioSearch().Store.PutScoring(ctx, "acme", "d", p.Video, "p", s, [][]uint16{column[p.First:], column[p.First:]})
 }
 

@@ -73,10 +73,10 @@ func putRandomScores(tx *tx, videos []audiosearch.Video, windows int) error {
 		}
 		id := uuid.New()
 		s := audiosearch.Scoring{
-			Model: "ast/1/sha256:abcdef", File: audiosearch.FileState{Size: 123456, ModTime: someTime}, At: someTime,
+			Model: "ast/1/sha256:abcdef", FileSize: 123456, FileTime: someTime, At: someTime,
 			Window: 10 * time.Second, Hop: 2 * time.Second, Windows: windows, Duration: 10 * time.Second, Classes: audioset.Classes(),
 		}
-		copy(s.File.Digest[:], id[:])
+		copy(s.Digest[:], id[:])
 		args, err := newScoringArgs(&s, columns)
 		if err != nil {
 			return err

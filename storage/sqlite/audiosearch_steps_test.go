@@ -38,7 +38,7 @@ func cut(columns [][]uint16, from, to int) [][]uint16 {
 
 // putParts stores the first of a video's windows in parts, and returns the others.
 func (m *soundModel) putParts(id string, s *audiosearch.Scoring, columns [][]uint16) (last [][]uint16) {
-	p := audiosearch.Part{Video: id, Path: "a.wav", Model: s.Model, Digest: s.File.Digest, Window: s.Window, Hop: s.Hop, Classes: s.Classes}
+	p := audiosearch.Part{Video: id, Path: "a.wav", Model: s.Model, Digest: s.Digest, Window: s.Window, Hop: s.Hop, Classes: s.Classes}
 	there := m.videos[id] != nil && m.videos[id].Path == "a.wav"
 	if there { // what was left by others goes
 		other := p
