@@ -4,9 +4,25 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"time"
 
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
+
+// Dataset is a collection of videos.
+type Dataset struct {
+	Organization string
+	ID           string // 1 to 255 bytes, chosen by the organization
+	CreatedAt    time.Time
+}
+
+// Video is an entry of the catalog.
+type Video struct {
+	ID       string // unique in its dataset, 1 to 255 bytes
+	Path     string // what [sound.Files] finds the bytes by
+	Metadata metadata.Map
+}
 
 // CreateDataset makes an empty dataset. If the organization has one of this ID, the error
 // is [ErrExists]. For a dataset that a program needs at every start there is

@@ -51,6 +51,57 @@
 // before is scored or stored, ahead by the samples of a batch, and by 4 Mi samples (16
 // MiB) at most.
 //
-// Package audioset names the classes of AudioSet. Package signal has a scorer that needs
-// no model, package wav reads sound files in Go, and package ffmpeg everything else.
+// # Around it
+//
+// Package folder has the videos of a dataset in a folder. Package audioset names the
+// classes of AudioSet. Package signal has a scorer that needs no model, package wav reads
+// sound files in Go, and package ffmpeg everything else. Who writes one of their own reads
+// package sound.
+//
+// # For applications
+//
+// The service: [New], [Service], [Options], [Limits], and [Actor], who does something. What
+// it scores by: [sound.Scorer], [sound.Class], [sound.FirstMedia].
+//
+// Datasets: [Dataset], [Video], listed by [Paging], [Page], [MaxPageSize]. What is said of
+// videos, in package metadata: [metadata.Map], which [metadata.Parse] reads, of at most
+// [metadata.MaxKeys] and [metadata.MaxBytes]; [metadata.Scalar], by [metadata.String],
+// [metadata.Int] or [metadata.Bool], of a [metadata.Kind].
+//
+// Scoring beforehand: [Ingested], [VideoProblem].
+//
+// A search: [Query], with a [metadata.Filter] by a [metadata.Op], one of [metadata.Ops],
+// of at most [metadata.MaxFilterBytes]. What it finds: [Found], [Result], [Keyframe]; what
+// else is heard there: [TopClass].
+//
+// Searches in the background: [Run], its [State] and [Termination], and [SoundProgress];
+// lists of them by [RunQuery], [RunPage].
+//
+// The work: [Worker], [NewWorker], [WorkerOptions], [Sweeper], [NewSweeper],
+// [SweeperOptions].
+//
+// What happens: [Observer], [Observation], [Kind], [Stats], [AllStats].
+//
+// Errors: [ErrNotFound], [ErrExists], [ErrDeleted], [ErrUnavailable]; of runs
+// [ErrTooManyRuns], [ErrFinished]; of a video [ErrNotScored]; of an argument
+// [ValidationError], [Problem], [ProblemKind].
+//
+// # For backends
+//
+// A [Backend] has a queue and a [Store], which may be a [TxStore] and a [Pruner], the latter
+// with [CompactOptions].
+//
+// A Store is made of [Datasets] and [Catalog]; of [ScoreStore], which keeps a [Scoring] of
+// each video, answers a [ScoreQuery] with a [Hit] for each segment, and an [UnscoredQuery]
+// with [Unscored]; of [PartStore], which keeps each [Part] until all is scored; of
+// [ModelStore], with [DatasetModel] and [ModelChange]; of [Runs] and [ResultStore]; of
+// [Counter] and [Deletion].
+//
+// Its errors, which a service passes on: [ErrDatasetNotFound], [ErrVideoNotFound],
+// [ErrRunNotFound], [ErrConflict], and those above.
+//
+// A queue that pushes jobs to Worker.Handle tells those of runs by [JobKind], and ends
+// them with [ErrShutdown]. A [Tracer] carries traces across it.
+//
+// Package audiosearchtest proves a backend, and package columnar has what one is built on.
 package audiosearch

@@ -15,13 +15,6 @@ var (
 	// is, the more specific error says, which is what a backend returns:
 	// ErrDatasetNotFound, ErrVideoNotFound or ErrRunNotFound.
 	ErrNotFound = errors.New("audiosearch: not found")
-	// ErrDatasetNotFound: there is no such dataset, or it belongs to another
-	// organization.
-	ErrDatasetNotFound = notFound("audiosearch: no such dataset")
-	// ErrVideoNotFound: the dataset has no such video.
-	ErrVideoNotFound = notFound("audiosearch: no such video")
-	// ErrRunNotFound: there is no such run, or it belongs to another organization.
-	ErrRunNotFound = notFound("audiosearch: no such run")
 	// ErrExists: the organization has a dataset of this ID already. A backend says it of a
 	// run, too; the service takes another ID then.
 	ErrExists = errors.New("audiosearch: the ID is taken already")
@@ -30,9 +23,6 @@ var (
 	ErrTooManyRuns = errors.New("audiosearch: too many runs have not ended")
 	// ErrFinished: the run has ended, so there is nothing to cancel.
 	ErrFinished = errors.New("audiosearch: the run has ended")
-	// ErrConflict: the video was changed or deleted while its scores were made. Score it
-	// again.
-	ErrConflict = errors.New("audiosearch: the video was changed meanwhile")
 	// ErrNotScored: the video has no scores of the model yet. Ingest it.
 	ErrNotScored = errors.New("audiosearch: the video is not scored yet")
 	// ErrDeleted: the organization was deleted ([Service.DeleteOrganization]).
@@ -41,14 +31,6 @@ var (
 	// ErrUnavailable: the store, the queue or the scorer failed. Try again.
 	ErrUnavailable = errors.New("audiosearch: unavailable")
 )
-
-// notFound returns an error with a text of its own that is [ErrNotFound] as well.
-func notFound(text string) error { return &missing{text} }
-
-type missing struct{ text string }
-
-func (e *missing) Error() string { return e.text }
-func (e *missing) Unwrap() error { return ErrNotFound }
 
 // Problem is one thing wrong with an argument. The fields of its Path have the names that
 // they have over HTTP, if they are there.
@@ -124,23 +106,4 @@ func (p *problems) err() error {
 		return nil
 	}
 	return &ValidationError{Problems: p.found}
-}
-
-// sentinels are the errors of a store or a scorer that mean what they say.
-var sentinels = []error{
-	ErrDatasetNotFound, ErrVideoNotFound, ErrRunNotFound, ErrExists, ErrConflict, ErrNotScored, ErrUnavailable,
-	ErrTooManyRuns, ErrFinished, ErrDeleted, ErrNotFound,
-}
-
-// unavailable marks a failure of a backend. Sentinels pass as they are.
-func unavailable(doing string, err error) error {
-	if err == nil {
-		return nil
-	}
-	for _, sentinel := range sentinels {
-		if errors.Is(err, sentinel) {
-			return err
-		}
-	}
-	return fmt.Errorf("%w: %s: %w", ErrUnavailable, doing, err)
 }

@@ -2,6 +2,7 @@ package audiosearch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -10,6 +11,9 @@ import (
 
 // JobKind is the kind of the jobs of runs.
 const JobKind = "audiosearch"
+
+// ErrShutdown is why an attempt ends when its worker does.
+var ErrShutdown = errors.New("audiosearch: the worker is shutting down")
 
 // Job returns the job of the run. Its ID is the run's, in decimal. It is due at once,
 // unless the run is due later than its latest sign of life: then at DueAt.

@@ -1,7 +1,6 @@
 package audiosearch
 
 import (
-	"context"
 	"maps"
 	"reflect"
 	"slices"
@@ -125,39 +124,4 @@ func cloneResults(results []Result) []Result {
 		}
 	}
 	return results
-}
-
-// Runs keeps the runs. All methods are safe for concurrent use, and atomic. What comes in
-// and goes out is the caller's to change.
-type Runs interface {
-	// CreateRun stores a run, which names no ResultSet. If there is one of this ID, of
-	// any organization, nothing is stored, and the error is [ErrExists]. If the
-	// organization has maxWaiting runs or more that have not ended, nothing is stored,
-	// and the error is [ErrTooManyRuns]. However many calls there are at once, no more
-	// pass than there is room for.
-	CreateRun(ctx context.Context, r Run, maxWaiting int) error
-
-	// Run returns a run, or [ErrRunNotFound].
-	Run(ctx context.Context, org string, id int64) (Run, error)
-
-	// UpdateRun changes a run, or returns [ErrRunNotFound]. update is pure and may be
-	// called more than once. If it returns an error, nothing is changed, and that error
-	// is returned. If it panics, nothing is changed either. What it does to
-	// organization, ID and CreatedAt is ignored. A ResultSet other than zero must be
-	// one into which something was put for this run ([ResultStore]), or nothing is
-	// changed, with an error that is not a sentinel. When the run has ended, all other
-	// sets of it are forgotten.
-	UpdateRun(ctx context.Context, org string, id int64, update func(*Run) error) error
-
-	// ListRuns returns at most q.Limit runs of the organization that q selects
-	// ([RunQuery.Matches]), newest first: by CreatedAt, then by ID, both descending. They
-	// come without their results. Of a run whose CreatedAt is zero, it is not said
-	// whether it is listed: no service makes one.
-	ListRuns(ctx context.Context, org string, q RunQuery) ([]Run, error)
-
-	// StaleRuns returns at most limit runs of all organizations that have not ended,
-	// whose CheckedAt is before checked, and whose DueAt is before due; those checked
-	// longest ago first. A zero CheckedAt or DueAt is before every time. A zero due
-	// selects runs whatever their DueAt. It is maintenance.
-	StaleRuns(ctx context.Context, checked, due time.Time, limit int) ([]Run, error)
 }

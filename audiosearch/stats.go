@@ -32,23 +32,6 @@ type AllStats struct {
 	NextDue time.Time
 }
 
-// Counter counts what is kept. All methods are safe for concurrent use. A Count is exact
-// up to most (over 0), and else it is most and More: a backend that can keep much counts
-// no further, by indexes, so that a call costs little however much is kept. Times are
-// UTC.
-type Counter interface {
-	// Stats counts what an organization has. The runs are counted at one moment: one that
-	// changes meanwhile is counted once. Datasets and videos may be counted at another
-	// one. If there are more than most datasets, Videos may leave out those of some
-	// datasets, with More. Of runs whose CreatedAt is zero, it is not said whether they
-	// count for OldestWaiting.
-	Stats(ctx context.Context, org string, most int) (Stats, error)
-
-	// StatsAll counts the runs of all organizations that have not ended, at one moment. A
-	// run whose DueAt is zero does not count for NextDue.
-	StatsAll(ctx context.Context, most int) (AllStats, error)
-}
-
 // Stats counts what an organization has: for its dashboard. It is cheap: each number is
 // exact up to [mortise.MaxCount], and "at least" that beyond. The error is
 // [ErrUnavailable]. An organization that nobody has heard of has nothing.

@@ -8,20 +8,6 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// Dataset is a collection of videos.
-type Dataset struct {
-	Organization string
-	ID           string // 1 to 255 bytes, chosen by the organization
-	CreatedAt    time.Time
-}
-
-// Video is an entry of the catalog.
-type Video struct {
-	ID       string // unique in its dataset, 1 to 255 bytes
-	Path     string // what [sound.Files] finds the bytes by
-	Metadata metadata.Map
-}
-
 // Datasets keeps the datasets. All methods are safe for concurrent use, and atomic.
 // Times are UTC and have microseconds. Any failure but the sentinels that are named, an
 // ended context included, is an error that is none of them; so it is for all parts of a

@@ -17,9 +17,6 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/watch"
 )
 
-// ErrShutdown is why an attempt ends when its worker does.
-var ErrShutdown = errors.New("audiosearch: the worker is shutting down")
-
 // Worker carries out the runs of a Service. A run ends whatever happens: an attempt that
 // fails, dies or hangs is followed by another one, up to MaxAttempts.
 type Worker struct {
