@@ -14,9 +14,12 @@ import (
 
 // Ingested is what came of looking at the videos of a dataset.
 type Ingested struct {
-	Scored    int            // videos that have new scores
-	Unchanged int            // videos whose scores are those of their files already
-	Problems  []VideoProblem // those that cannot be searched, or not all of them; the latter are counted above too
+	Scored    int // videos that have new scores
+	Unchanged int // videos whose scores are those of their files already
+
+	// Problems are the videos that cannot be searched, or not all of them; the latter are
+	// counted above, too.
+	Problems []VideoProblem
 }
 
 // Ingest looks at all videos of a dataset, and has those scored that are new or whose

@@ -66,8 +66,12 @@ type Run struct {
 
 	State       State
 	Termination Termination // "" before the end
-	Message     string      // for who asked: why it ended so, or which videos could not be searched, or not all of them; may be ""
-	Done, Total int         // videos that are scored, or cannot be, of those that match
+
+	// Message is for who asked: why the run ended so, or which videos could not be
+	// searched, or not all of them; it may be "".
+	Message string
+
+	Done, Total int // videos that are scored, or cannot be, of those that match
 
 	// Sound is that of the videos among them that had no scores when the latest attempt
 	// began. A run that ended with Success has scored all of it.

@@ -67,8 +67,11 @@ type Scoring struct {
 	FileTime time.Time // when it was changed last; microseconds, UTC
 	Digest   [32]byte  // SHA-256 of its content
 
-	At      time.Time
-	Problem string // why the file cannot be searched, or not all of it; "" if all of it was scored. If nothing was, all below is zero.
+	At time.Time
+
+	// Problem says why the file cannot be searched, or not all of it; "" if all of it was
+	// scored. If nothing was, all below is zero.
+	Problem string
 
 	Duration  time.Duration   // of the sound, whole milliseconds
 	Window    time.Duration   // of the model
