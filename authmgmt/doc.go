@@ -41,9 +41,10 @@
 // Access tokens: [Token], [NewToken], [NoExpiry], [Identity].
 //
 // Invitations: [Invitation], [InvitationState], [NewInvitation], [Acceptance], and the
-// key of their links: [InvitationKey], [NewInvitationKey], [ParseInvitationKey].
+// key of their links: [InvitationKey], [NewInvitationKey], [ParseInvitationKey],
+// [InvitationKeyFromFile].
 //
-// Lists of them: [Paging], [Page], [Position], [ParsePosition], [MaxPageSize].
+// Lists of them: [Paging], [Page], [Position], [ParsePosition].
 //
 // What happened: [AuditEvent], [Snapshot], [AuditQuery], [AuditPage], [Observer],
 // [Observation], [Kind]. How much there is: [Stats], [AllStats].
@@ -56,8 +57,8 @@
 // # For backends
 //
 // A [Store] is made of [Clients], [Tokens], [Invitations], [Audit], [Counter] and
-// [Deletion], and may be a [Pruner] and a [KeyChecker]. A host that knows its
-// organizations implements [Directory], which returns an [Organization]; one that has no
-// place for them takes the [Organizations] of a backend. Package authmgmttest proves a
-// backend.
+// [Deletion], and may be a [Pruner] and a [KeyChecker]. Its pages have at most
+// [MaxPageSize] items. A host that knows its organizations implements [Directory], which
+// returns an [Organization]; one that has no place for them takes the [Organizations] of
+// a backend. Package authmgmttest proves a backend.
 package authmgmt

@@ -28,22 +28,28 @@ type InvitationKey struct {
 // bytes that a pattern gives, are refused.
 func NewInvitationKey(key []byte) (InvitationKey, error) {
 	bytes, err := keytext.New(key)
-	return newInvitationKey(bytes, err)
+	return newInvitationKey(bytes, err, "an invitation key")
 }
 
 // ParseInvitationKey reads a key that is written as hex or base64 (RFC 4648, either
 // alphabet, padded or not), with white space around it: openssl rand -hex 32 prints one.
 func ParseInvitationKey(text string) (InvitationKey, error) {
 	bytes, err := keytext.Parse(text)
-	return newInvitationKey(bytes, err)
+	return newInvitationKey(bytes, err, "an invitation key")
 }
 
-func newInvitationKey(bytes [keytext.Size]byte, err error) (InvitationKey, error) {
+// InvitationKeyFromFile reads a key from a file, as [ParseInvitationKey] does.
+func InvitationKeyFromFile(path string) (InvitationKey, error) {
+	bytes, err := keytext.FromFile(path)
+	return newInvitationKey(bytes, err, "the invitation key of "+path)
+}
+
+func newInvitationKey(bytes [keytext.Size]byte, err error, which string) (InvitationKey, error) {
 	if err == nil && keytext.Predictable(bytes) {
 		err = errPredictable
 	}
 	if err != nil {
-		return InvitationKey{}, fmt.Errorf("authmgmt: an invitation key %w", err)
+		return InvitationKey{}, fmt.Errorf("authmgmt: %s %w", which, err)
 	}
 	return InvitationKey{func() *[keytext.Size]byte { return &bytes }}, nil
 }

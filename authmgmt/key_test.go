@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -302,6 +304,20 @@ func TestInvitationKeys(t *testing.T) {
 	}
 	_, err := authmgmt.ParseInvitationKey(text[:63])
 	assert.NotContains(t, err.Error(), text[:8])
+
+	file := filepath.Join(t.TempDir(), "key")
+	require.NoError(t, os.WriteFile(file, []byte(text+"\n"), 0o600))
+	key, err := authmgmt.InvitationKeyFromFile(file)
+	require.NoError(t, err)
+	s, err := authmgmt.New(authmgmt.Backend{Store: r.store}, withKey(key))
+	require.NoError(t, err)
+	link, err := s.LinkToken(t.Context(), &i)
+	require.NoError(t, err)
+	assert.Equal(t, r.link(&i), link.Reveal())
+	key, err = authmgmt.InvitationKeyFromFile(file + "x")
+	assert.ErrorIs(t, err, os.ErrNotExist)
+	assert.ErrorContains(t, err, "authmgmt: the invitation key of "+file+"x cannot be read: ")
+	assert.True(t, key.IsZero())
 }
 
 func TestNewRefuses(t *testing.T) {

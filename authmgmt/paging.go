@@ -30,9 +30,6 @@ type Paging struct {
 	Total  bool // count the whole listing, which takes longer the longer it is
 }
 
-// MaxPageSize bounds Paging.Limit and AuditQuery.Limit.
-const MaxPageSize = 1000
-
 // Page is a stretch of a listing: of clients, tokens or invitations. That of the audit
 // trail is an [AuditPage].
 type Page[T any] struct {
