@@ -28,6 +28,8 @@
 //
 // A [Path] says where in a request a problem is. The Problems of all domains have one.
 //
+// A [Tracer] carries a trace across the queue, to the worker that does the job.
+//
 // A [ManualClock] stands until a test moves it. The fakes of all domains go by one.
 //
 // # The queue

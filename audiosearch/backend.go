@@ -2,8 +2,6 @@ package audiosearch
 
 import (
 	"errors"
-
-	"github.com/seed-6363c74e/mortise"
 )
 
 // Backend is what a [Service] stands on: what keeps its data, and what hands out its
@@ -18,7 +16,7 @@ type Backend struct {
 
 	// Queue hands out the jobs of runs. If it shares the Store's transactions
 	// ([mortise.Sharer]), a run and its job are stored as one.
-	Queue mortise.Queue
+	Queue Queue
 }
 
 // validate says what is missing.

@@ -88,7 +88,7 @@
 //
 // # For backends
 //
-// A [Backend] has a queue and a [Store], which may be a [TxStore] and a [Pruner], the latter
+// A [Backend] has a [Queue] and a [Store], which may be a [TxStore] and a [Pruner], the latter
 // with [CompactOptions].
 //
 // A Store is made of [Datasets] and [Catalog]; of [ScoreStore], which keeps a [Scoring] of
@@ -100,8 +100,8 @@
 // Its errors, which a service passes on: [ErrDatasetNotFound], [ErrVideoNotFound],
 // [ErrRunNotFound], [ErrConflict], and those above.
 //
-// A queue that pushes jobs to Worker.Handle tells those of runs by [JobKind], and ends
-// them with [ErrShutdown]. A [Tracer] carries traces across it.
+// A [Queue] is any domain's. One that pushes jobs to Worker.Handle tells those of runs by
+// [JobKind], and ends them with [ErrShutdown].
 //
 // Package audiosearchtest proves a backend, and package columnar has what one is built on.
 package audiosearch

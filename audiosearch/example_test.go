@@ -238,7 +238,7 @@ func (requestTracer) Start(ctx context.Context, op string, carrier map[string]st
 	return ctx, func(err error) { fmt.Println("end", op, err) }
 }
 
-func ExampleTracer() {
+func ExampleOptions_tracer() {
 	service, done := newService(audiosearch.Options{Tracer: requestTracer{}}, "440")
 	defer done()
 	worker, err := audiosearch.NewWorker(service, nil)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/setting"
 )
@@ -66,7 +67,7 @@ type Options struct {
 	Now      func() time.Time // time.Now
 	Rand     io.Reader        // crypto/rand.Reader, for the IDs of runs; safe for concurrent use
 	Observer Observer         // none
-	Tracer   Tracer           // none
+	Tracer   mortise.Tracer   // none
 	Logger   *slog.Logger     // slog.Default()
 }
 

@@ -10,7 +10,7 @@ import (
 // WorkerOptions are the settings of a Worker. The zero value means the defaults,
 // and a number below 0 is an error, unless the setting says that it means none.
 type WorkerOptions struct {
-	Concurrency int // runs at a time: 4, and sometimes 1 more (see [mortise.Queue])
+	Concurrency int // runs at a time: 4, and sometimes 1 more (see [Queue])
 	MaxAttempts int // attempts before a run is given up: 8
 
 	// Drain is how long running attempts may go on after Run's context ended: 5 s; below 0:

@@ -19,7 +19,7 @@ type Actor string
 // Service keeps datasets and searches them. It is safe for concurrent use.
 type Service struct {
 	store Store
-	queue mortise.Queue
+	queue Queue
 	tx    TxStore // store, if the queue's jobs can be part of its transactions; else nil
 	opts  Options
 

@@ -2,8 +2,6 @@ package trigger
 
 import (
 	"errors"
-
-	"github.com/seed-6363c74e/mortise"
 )
 
 // Backend is what a [Service] stands on: what keeps its data, and what hands out its
@@ -19,7 +17,7 @@ type Backend struct {
 
 	// Queue hands out the jobs. If it shares the Store's transactions ([mortise.Sharer]),
 	// an event and its job are stored as one.
-	Queue mortise.Queue
+	Queue Queue
 
 	// Directory knows the organizations. Nil: each of them is set up, and has each doc
 	// collection that is asked for. [Service.UpdateOrganization] needs [Organizations].

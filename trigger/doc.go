@@ -13,7 +13,7 @@
 // # Parts
 //
 // [New] makes a [Service] over a [Backend], whose parts come from a package under storage
-// or are the host's own: a [Store] and a [mortise.Queue], and two that may be nil. A
+// or are the host's own: a [Store] and a [Queue], and two that may be nil. A
 // [Directory] says whether an organization is set up and which of its doc collections are
 // ready (without one, every organization is), and [APIKeys] stores API keys (without one,
 // the host authenticates callers by its own means).
@@ -57,7 +57,7 @@
 //
 // API keys: [APIKey], [KeyQuery], [KeyPage].
 //
-// What happens: [Observer], [Observation], [Kind], [Tracer], [Stats], [AllStats].
+// What happens: [Observer], [Observation], [Kind], [Stats], [AllStats].
 //
 // Errors: [ErrNotFound], [ErrDeleted], [ErrUnavailable]; of a request [ValidationError],
 // [Problem], [ErrNotConfigured], [ErrNoEligibleCollection], [ErrIdempotencyKeyReused],
@@ -67,6 +67,6 @@
 // # For backends
 //
 // A [Store] is made of [Unfinished], [Counter] and [Deletion], and may be a [Pruner] and
-// a [TxStore]. [APIKeys] and [Organizations] are for hosts that keep these nowhere else.
+// a [TxStore]; a [Queue] is any domain's. [APIKeys] and [Organizations] are for hosts that keep these nowhere else.
 // Package triggertest proves a backend.
 package trigger

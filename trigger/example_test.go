@@ -235,7 +235,7 @@ func (idTracer) Start(ctx context.Context, op string, carrier map[string]string)
 	return ctx, func(err error) { fmt.Println(op, "of", carrier["request-id"], "ended:", err) }
 }
 
-func ExampleTracer() {
+func ExampleOptions_tracer() {
 	service := newService(&trigger.Options{Tracer: idTracer{}})
 	ctx := context.WithValue(context.Background(), requestID{}, "r-17")
 	_, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})

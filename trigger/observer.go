@@ -53,14 +53,6 @@ type Observation struct {
 	Err          error
 }
 
-// Tracer carries a trace across the queue: Inject writes the caller's trace into a
-// carrier, which is stored with the event, and Start continues it where the event is
-// processed. The returned function ends the span.
-type Tracer interface {
-	Inject(ctx context.Context, carrier map[string]string)
-	Start(ctx context.Context, op string, carrier map[string]string) (context.Context, func(error))
-}
-
 // maxTrace bounds a trace carrier: the bytes of its keys and values.
 const maxTrace = 1024
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/setting"
 )
 
@@ -33,7 +34,7 @@ type Options struct {
 	Now      func() time.Time // time.Now
 	Rand     io.Reader        // crypto/rand.Reader; must be safe for concurrent use
 	Observer Observer         // none
-	Tracer   Tracer           // none
+	Tracer   mortise.Tracer   // none
 	Logger   *slog.Logger     // slog.Default()
 }
 

@@ -10,7 +10,7 @@ import (
 // WorkerOptions are the settings of a Worker. The zero value means the defaults,
 // and a number below 0 is an error, unless the setting says that it means none.
 type WorkerOptions struct {
-	Concurrency int           // attempts at a time: 4, and sometimes 1 more (see [mortise.Queue])
+	Concurrency int           // attempts at a time: 4, and sometimes 1 more (see [Queue])
 	MaxAttempts int           // attempts before an event fails: 10
 	Timeout     time.Duration // of one attempt: 10 min
 

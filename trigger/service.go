@@ -16,7 +16,7 @@ import (
 // and starts no goroutine.
 type Service struct {
 	store     Store
-	queue     mortise.Queue
+	queue     Queue
 	tx        TxStore // store, if the queue's jobs can be part of its transactions; else nil
 	directory Directory
 	keys      APIKeys
