@@ -81,7 +81,7 @@ func ExampleParsePosition() {
 		check(err)
 		page, err := service.ListEvents(ctx, "acme", trigger.EventQuery{After: before, Limit: 2})
 		check(err)
-		for _, e := range page.Events {
+		for _, e := range page.Items {
 			fmt.Println(e.Instructions)
 		}
 		return page.Next.String()

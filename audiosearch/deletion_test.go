@@ -94,7 +94,7 @@ func TestDeleteOrganization(t *testing.T) {
 	require.ErrorIs(t, err, audiosearch.ErrDeleted)
 	page, err := r.ListRuns(ctx, org, audiosearch.RunQuery{})
 	require.NoError(t, err)
-	require.Empty(t, page.Runs)
+	require.Empty(t, page.Items)
 	stats, err := r.Stats(ctx, org)
 	require.NoError(t, err)
 	require.Zero(t, stats)

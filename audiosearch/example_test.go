@@ -270,7 +270,7 @@ func ExampleService_ListRuns() {
 	for {
 		page, err := service.ListRuns(ctx, "acme", q)
 		check(err)
-		for _, r := range page.Runs {
+		for _, r := range page.Items {
 			fmt.Println(r.Actor, r.State, r.Message)
 		}
 		if page.Next.IsZero() {
@@ -281,7 +281,7 @@ func ExampleService_ListRuns() {
 		check(err)
 	}
 	open, err := service.ListRuns(ctx, "acme", audiosearch.RunQuery{Dataset: "d", Open: true})
-	fmt.Println(len(open.Runs), open.Runs[0].Actor, open.Runs[0].State, err)
+	fmt.Println(len(open.Items), open.Items[0].Actor, open.Items[0].State, err)
 	// Output:
 	// ada TERMINATED The run was cancelled.
 	// ada TERMINATED The run was cancelled.

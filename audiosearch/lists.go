@@ -107,7 +107,7 @@ func (s *Service) Runs(ctx context.Context, org string, q RunQuery) iter.Seq2[Ru
 	return each(q.After, func(before mortise.Position) ([]Run, mortise.Position, bool, error) {
 		q.After = before
 		page, err := s.ListRuns(ctx, org, q)
-		return page.Runs, page.Next, before.IsZero() || page.Next.Compare(before) < 0, err
+		return page.Items, page.Next, before.IsZero() || page.Next.Compare(before) < 0, err
 	})
 }
 

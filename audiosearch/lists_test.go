@@ -130,7 +130,7 @@ func TestRunsIterator(t *testing.T) {
 	page, err := r.ListRuns(t.Context(), org, audiosearch.RunQuery{Limit: audiosearch.MaxPageSize})
 	require.NoError(t, err)
 	want = want[:0]
-	for _, run := range page.Runs {
+	for _, run := range page.Items {
 		want = append(want, run.ID)
 	}
 	require.Len(t, want, 60)
@@ -147,7 +147,7 @@ func TestRunsIterator(t *testing.T) {
 			require.Equal(t, want, got, limit)
 		}
 	}
-	behind, err := listed(t, r.Runs(t.Context(), org, audiosearch.RunQuery{After: page.Runs[49].Position(), Limit: 3}))
+	behind, err := listed(t, r.Runs(t.Context(), org, audiosearch.RunQuery{After: page.Items[49].Position(), Limit: 3}))
 	require.NoError(t, err)
 	require.Len(t, behind, 10)
 	_, err = listed(t, r.Runs(t.Context(), org, audiosearch.RunQuery{Limit: -1}))

@@ -27,8 +27,8 @@ type RunQuery struct {
 
 // RunPage is a stretch of a list of runs.
 type RunPage struct {
-	Runs []Run            // without their results
-	Next mortise.Position // the next page's RunQuery.After; zero: this is the last one
+	Items []Run            // without their results
+	Next  mortise.Position // the next page's RunQuery.After; zero: this is the last one
 }
 
 // Position returns the run's place in a list. The ID of the position is the run's, in its
@@ -99,9 +99,9 @@ func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (RunPage
 		return RunPage{}, unavailable("list runs", err)
 	}
 	if len(runs) <= limit {
-		return RunPage{Runs: runs}, nil
+		return RunPage{Items: runs}, nil
 	}
-	return RunPage{Runs: runs[:limit], Next: runs[limit-1].Position()}, nil
+	return RunPage{Items: runs[:limit], Next: runs[limit-1].Position()}, nil
 }
 
 // ceilMicro rounds a bound up to the precision of stored times, which selects the same

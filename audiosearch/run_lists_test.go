@@ -23,14 +23,14 @@ func (r *rig) list(q audiosearch.RunQuery) (ids []int64) {
 	for {
 		page, err := r.ListRuns(r.t.Context(), org, q)
 		require.NoError(r.t, err)
-		for _, run := range page.Runs {
+		for _, run := range page.Items {
 			ids = append(ids, run.ID)
 		}
 		if page.Next.IsZero() {
 			return ids
 		}
-		require.NotEmpty(r.t, page.Runs)
-		require.Equal(r.t, page.Runs[len(page.Runs)-1].Position(), page.Next)
+		require.NotEmpty(r.t, page.Items)
+		require.Equal(r.t, page.Items[len(page.Items)-1].Position(), page.Next)
 		q.After, err = mortise.ParsePosition(page.Next.String())
 		require.NoError(r.t, err)
 	}
@@ -74,14 +74,14 @@ func TestListRuns(t *testing.T) {
 	}
 	page, err := r.ListRuns(t.Context(), org, audiosearch.RunQuery{})
 	require.NoError(t, err)
-	require.Len(t, page.Runs, 50, "the default")
+	require.Len(t, page.Items, 50, "the default")
 	for _, limit := range []int{0, 1, 7, 59, 60, 61, audiosearch.MaxPageSize} {
 		require.Equal(t, want, r.list(audiosearch.RunQuery{Limit: limit}), limit)
 	}
 	for _, limit := range []int{60, 61} {
 		page, err = r.ListRuns(t.Context(), org, audiosearch.RunQuery{Limit: limit})
 		require.NoError(t, err)
-		require.Len(t, page.Runs, 60)
+		require.Len(t, page.Items, 60)
 		require.Zero(t, page.Next, "after the last page, be it full or not")
 	}
 
@@ -126,7 +126,7 @@ func TestListRunsHasNoResults(t *testing.T) {
 	page, err := r.ListRuns(t.Context(), org, audiosearch.RunQuery{})
 	require.NoError(t, err)
 	run.Results = nil
-	require.Equal(t, []audiosearch.Run{run}, page.Runs)
+	require.Equal(t, []audiosearch.Run{run}, page.Items)
 }
 
 // TestListRunsOfDeletedDataset: the list of a dataset hides what Run does, that of all

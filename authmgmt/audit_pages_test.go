@@ -23,7 +23,7 @@ func TestTrailByTexts(t *testing.T) {
 	whole, err := r.ListAuditEvents(ctx, "acme", authmgmt.AuditQuery{})
 	require.NoError(t, err)
 	var want, got []uuid.UUID
-	for _, e := range whole.Events {
+	for _, e := range whole.Items {
 		want = append(want, e.ID)
 	}
 	for text := ""; ; {
@@ -31,7 +31,7 @@ func TestTrailByTexts(t *testing.T) {
 		require.NoError(t, err)
 		page, err := r.ListAuditEvents(ctx, "acme", authmgmt.AuditQuery{After: before, Limit: 2})
 		require.NoError(t, err)
-		for _, e := range page.Events {
+		for _, e := range page.Items {
 			got = append(got, e.ID)
 		}
 		if text = page.Next.String(); text == "" {

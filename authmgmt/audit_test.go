@@ -116,7 +116,7 @@ func TestAuditQueries(t *testing.T) {
 	count := func(q authmgmt.AuditQuery) int {
 		page, err := r.ListAuditEvents(t.Context(), "acme", q)
 		require.NoError(t, err)
-		return len(page.Events)
+		return len(page.Items)
 	}
 	assert.Equal(t, 3, count(authmgmt.AuditQuery{}))
 	assert.Equal(t, 3, count(authmgmt.AuditQuery{Target: a.ID}))
@@ -130,15 +130,15 @@ func TestAuditQueries(t *testing.T) {
 	assert.Equal(t, []string{"limit"}, fieldsOf(t, err))
 	page, err := r.ListAuditEvents(t.Context(), "globex", authmgmt.AuditQuery{})
 	require.NoError(t, err)
-	assert.Empty(t, page.Events)
+	assert.Empty(t, page.Items)
 
 	page, err = r.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 2})
 	require.NoError(t, err)
-	assert.Equal(t, authmgmt.KindClientDeleted, page.Events[0].Kind, "newest first")
+	assert.Equal(t, authmgmt.KindClientDeleted, page.Items[0].Kind, "newest first")
 	rest, err := r.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 2, After: page.Next})
 	require.NoError(t, err)
-	require.Len(t, rest.Events, 1)
-	assert.Equal(t, authmgmt.KindClientCreated, rest.Events[0].Kind)
+	require.Len(t, rest.Items, 1)
+	assert.Equal(t, authmgmt.KindClientCreated, rest.Items[0].Kind)
 	assert.True(t, rest.Next.IsZero())
 }
 

@@ -226,12 +226,12 @@ func TestDeleteOrganizationGoesOn(t *testing.T) {
 			require.ErrorIs(t, refused, authmgmt.ErrDeleted, op)
 			page, err := s.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{})
 			require.NoError(t, err)
-			require.Len(t, page.Events, 1)
+			require.Len(t, page.Items, 1)
 			want := full.Actor
 			if op == "Deletion.DeletedAt" || op == "Deletion.MarkDeleted" {
 				want = "second"
 			}
-			require.Equal(t, want, page.Events[0].Actor, op)
+			require.Equal(t, want, page.Items[0].Actor, op)
 		}
 	}
 }

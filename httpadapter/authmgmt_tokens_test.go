@@ -46,9 +46,9 @@ func TestListAndRevokeTokens(t *testing.T) {
 
 	page, err := r.service.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Kind: authmgmt.KindTokenRevoked})
 	require.NoError(t, err)
-	require.Len(t, page.Events, 1, "the second time changed nothing")
-	require.EqualValues(t, "person:admin", page.Events[0].Actor)
-	require.Equal(t, tokenID("ada").String(), page.Events[0].Target)
+	require.Len(t, page.Items, 1, "the second time changed nothing")
+	require.EqualValues(t, "person:admin", page.Items[0].Actor)
+	require.Equal(t, tokenID("ada").String(), page.Items[0].Target)
 }
 
 // A client's token is listed with the client and its roles as they are now.

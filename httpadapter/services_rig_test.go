@@ -68,7 +68,7 @@ func triggerService(t *testing.T, opts httpadapter.Options) *anyService {
 		changed: func() bool {
 			page, err := r.service.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: 1})
 			require.NoError(t, err)
-			return len(page.Events) > 0
+			return len(page.Items) > 0
 		},
 		fail: func() { r.store.err = errors.New("connection refused") }, log: func() string { return r.log.String() },
 	}

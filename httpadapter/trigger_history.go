@@ -94,8 +94,8 @@ func (t *triggerAdapter) list(c *call) response {
 		if err != nil {
 			return t.h.fail(c, err)
 		}
-		for i := range page.Events {
-			event, err := NewTriggerEvent(page.Events[i]).JSON()
+		for i := range page.Items {
+			event, err := NewTriggerEvent(page.Items[i]).JSON()
 			if err != nil {
 				return t.h.fail(c, err)
 			}
@@ -103,13 +103,13 @@ func (t *triggerAdapter) list(c *call) response {
 				body = append(body, ',')
 			}
 			body = append(body, event...)
-			if len(body) > listBytes && i < len(page.Events)-1 {
-				page.Next = page.Events[i].Position()
+			if len(body) > listBytes && i < len(page.Items)-1 {
+				page.Next = page.Items[i].Position()
 				left = 0
 				break
 			}
 		}
-		left -= len(page.Events)
+		left -= len(page.Items)
 		if page.Next.IsZero() {
 			return response{status: http.StatusOK, body: append(body, `],"next_cursor":null}`...)}
 		}

@@ -126,7 +126,7 @@ func TestSubmitValidation(t *testing.T) {
 	}
 	page, err := r.service.ListEvents(t.Context(), "acme", trigger.EventQuery{})
 	require.NoError(t, err)
-	require.Empty(t, page.Events, "a refused request leaves nothing")
+	require.Empty(t, page.Items, "a refused request leaves nothing")
 }
 
 func TestSubmitAtMostHundredProblems(t *testing.T) {
@@ -243,11 +243,11 @@ func TestEnqueueFailedNeverRuns(t *testing.T) {
 	requireError(t, r.post(`{"instructions":"x"}`, key), http.StatusInternalServerError, "enqueue_failed")
 	page, err := r.service.ListEvents(t.Context(), "acme", trigger.EventQuery{})
 	require.NoError(t, err)
-	require.Len(t, page.Events, 1)
-	require.Equal(t, trigger.StatusFailed, page.Events[0].Status)
+	require.Len(t, page.Items, 1)
+	require.Equal(t, trigger.StatusFailed, page.Items[0].Status)
 	r.queue.err = nil
 	id := r.submit(`{"instructions":"x"}`, key)
-	require.NotEqual(t, page.Events[0].ID, id, "the key is free again")
+	require.NotEqual(t, page.Items[0].ID, id, "the key is free again")
 }
 
 func TestIdempotencyKey(t *testing.T) {

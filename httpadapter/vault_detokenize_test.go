@@ -62,8 +62,8 @@ func TestDetokenize(t *testing.T) {
 
 	page, err := r.service.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDetokenized, Limit: 1})
 	require.NoError(t, err)
-	require.EqualValues(t, "client:full", page.Events[0].Actor)
-	require.Len(t, page.Events[0].Tokens, 3)
+	require.EqualValues(t, "client:full", page.Items[0].Actor)
+	require.Len(t, page.Items[0].Tokens, 3)
 }
 
 // What a host says of a field is the most of it, and no more than the caller is
@@ -190,8 +190,8 @@ func TestDeleteToken(t *testing.T) {
 	requireProblems(t, r.post(detokenize, detokenization(ofToken(token, ""))), http.StatusNotFound, problemAt{0, "", "token_not_found"})
 	page, err := r.service.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDeleted})
 	require.NoError(t, err)
-	require.Len(t, page.Events, 1)
-	require.EqualValues(t, "client:admin", page.Events[0].Actor)
+	require.Len(t, page.Items, 1)
+	require.EqualValues(t, "client:admin", page.Items[0].Actor)
 
 	const strange = "a/b \"%\n"
 	odd := newVaultRig(t, nil, &vault.Options{Tokenizer: fixedTokenizer(strange)})

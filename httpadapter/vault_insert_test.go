@@ -58,7 +58,7 @@ func TestInsertRecords(t *testing.T) {
 
 	page, err := r.service.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{})
 	require.NoError(t, err)
-	require.Len(t, page.Events, 2, "insertions are not audited, only the two vaults")
+	require.Len(t, page.Items, 2, "insertions are not audited, only the two vaults")
 	r.did.mu.Lock()
 	defer r.did.mu.Unlock()
 	for _, o := range r.did.list {

@@ -184,7 +184,7 @@ func TestCreationLosesToDeletion(t *testing.T) {
 			require.Nil(t, store.before)
 			page, err := s.ListEvents(t.Context(), "acme", trigger.EventQuery{})
 			require.NoError(t, err)
-			require.Empty(t, page.Events)
+			require.Empty(t, page.Items)
 			claim := mortise.Claim{Token: uuid.New(), Kinds: []string{trigger.JobKind}, Limit: 10, TTL: time.Minute}
 			left, err := db.Jobs().Claim(t.Context(), claim)
 			require.NoError(t, err)

@@ -27,8 +27,8 @@ const MaxPageSize = 1000
 
 // EventPage is a stretch of a listing.
 type EventPage struct {
-	Events []Event
-	Next   mortise.Position // the next page's EventQuery.After; zero: this is the last one
+	Items []Event
+	Next  mortise.Position // the next page's EventQuery.After; zero: this is the last one
 }
 
 // Position returns the event's place in a listing.
@@ -97,7 +97,7 @@ func (s *Service) Events(ctx context.Context, org string, q EventQuery) iter.Seq
 				yield(Event{}, err)
 				return
 			}
-			for _, e := range page.Events {
+			for _, e := range page.Items {
 				if !yield(e, nil) {
 					return
 				}

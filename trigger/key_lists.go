@@ -20,8 +20,8 @@ type KeyQuery struct {
 
 // KeyPage is a stretch of the listing of API keys.
 type KeyPage struct {
-	Keys []APIKey
-	Next mortise.Position // the next page's KeyQuery.After; zero: this is the last one
+	Items []APIKey
+	Next  mortise.Position // the next page's KeyQuery.After; zero: this is the last one
 }
 
 // Position returns the key's place in the listing.
@@ -64,7 +64,7 @@ func (s *Service) Keys(ctx context.Context, org string) iter.Seq2[APIKey, error]
 				yield(APIKey{}, err)
 				return
 			}
-			for _, k := range page.Keys {
+			for _, k := range page.Items {
 				if !yield(k, nil) {
 					return
 				}

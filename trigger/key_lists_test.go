@@ -44,7 +44,7 @@ func TestPagesByTexts(t *testing.T) {
 		require.NoError(t, err)
 		page, err := f.ListKeys(ctx, "acme", trigger.KeyQuery{After: after, Limit: 2})
 		require.NoError(t, err)
-		for _, k := range page.Keys {
+		for _, k := range page.Items {
 			got = append(got, k.ID)
 		}
 		text = listed(page.Next)
@@ -56,7 +56,7 @@ func TestPagesByTexts(t *testing.T) {
 		require.NoError(t, err)
 		page, err := f.ListEvents(ctx, "acme", trigger.EventQuery{After: before, Limit: 2})
 		require.NoError(t, err)
-		for _, e := range page.Events {
+		for _, e := range page.Items {
 			got = append(got, e.ID)
 		}
 		text = listed(page.Next)
@@ -106,8 +106,8 @@ func TestKeysIterator(t *testing.T) {
 
 	page, err := f.ListKeys(t.Context(), "acme", trigger.KeyQuery{})
 	require.NoError(t, err)
-	assert.Len(t, page.Keys, 50)
-	assert.Equal(t, page.Keys[49].Position(), page.Next)
+	assert.Len(t, page.Items, 50)
+	assert.Equal(t, page.Items[49].Position(), page.Next)
 
 	read := 0
 	for k, err := range f.Keys(t.Context(), "acme") {
@@ -127,7 +127,7 @@ type standingKeys struct{ trigger.APIKeys }
 
 func (s standingKeys) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
 	page, err := s.APIKeys.ListKeys(ctx, org, trigger.KeyQuery{Limit: q.Limit})
-	page.Next = page.Keys[0].Position()
+	page.Next = page.Items[0].Position()
 	return page, err
 }
 

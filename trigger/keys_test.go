@@ -51,10 +51,10 @@ func TestKeys(t *testing.T) {
 
 	list, err := f.ListKeys(t.Context(), "acme", trigger.KeyQuery{})
 	require.NoError(t, err)
-	assert.Len(t, list.Keys, 2)
+	assert.Len(t, list.Items, 2)
 	list, err = f.ListKeys(t.Context(), "other", trigger.KeyQuery{})
 	require.NoError(t, err)
-	assert.Empty(t, list.Keys)
+	assert.Empty(t, list.Items)
 }
 
 func TestImportKey(t *testing.T) {
@@ -131,7 +131,7 @@ func TestLastUseIsWrittenBehind(t *testing.T) {
 
 	list, err := f.ListKeys(t.Context(), "acme", trigger.KeyQuery{})
 	require.NoError(t, err)
-	assert.Equal(t, record.ID, list.Keys[0].ID)
+	assert.Equal(t, record.ID, list.Items[0].ID)
 }
 
 func TestBrokenKeyStoreIsNoInvalidKey(t *testing.T) {

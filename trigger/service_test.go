@@ -106,8 +106,8 @@ func TestList(t *testing.T) {
 	}
 	page, err := f.ListEvents(t.Context(), "acme", trigger.EventQuery{})
 	require.NoError(t, err)
-	require.Len(t, page.Events, 50, "the default")
-	assert.Equal(t, "119", page.Events[0].Instructions)
+	require.Len(t, page.Items, 50, "the default")
+	assert.Equal(t, "119", page.Items[0].Instructions)
 
 	n := 119
 	for e, err := range f.Events(t.Context(), "acme", trigger.EventQuery{Limit: 7}) {

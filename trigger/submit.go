@@ -119,10 +119,10 @@ func (s *Service) findKey(ctx context.Context, e *Event, keySince time.Time) (Ev
 	if err != nil {
 		return Event{}, false, unavailable("look up idempotency key", err)
 	}
-	if len(page.Events) == 0 {
+	if len(page.Items) == 0 {
 		return Event{}, false, nil
 	}
-	earlier := page.Events[0]
+	earlier := page.Items[0]
 	if earlier.BodyDigest != e.BodyDigest {
 		return Event{}, false, ErrIdempotencyKeyReused
 	}

@@ -220,8 +220,8 @@ func only(t *testing.T, s *trigger.Service) trigger.Event {
 	t.Helper()
 	page, err := s.ListEvents(t.Context(), "acme", trigger.EventQuery{})
 	require.NoError(t, err)
-	require.Len(t, page.Events, 1)
-	return page.Events[0]
+	require.Len(t, page.Items, 1)
+	return page.Items[0]
 }
 
 func TestSubmitWhenQueueAndMarkFail(t *testing.T) {

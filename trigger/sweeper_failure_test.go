@@ -236,5 +236,5 @@ func TestSweeperMarksAtItsEnd(t *testing.T) {
 	require.NoError(t, sw.Run(ctx)) // its first sweep fails, because ctx has ended
 	p, err := s.ListEvents(t.Context(), "acme", trigger.EventQuery{})
 	require.NoError(t, err)
-	assert.Equal(t, trigger.StatusFailed, p.Events[0].Status, "a clean shutdown forgets what it was to mark")
+	assert.Equal(t, trigger.StatusFailed, p.Items[0].Status, "a clean shutdown forgets what it was to mark")
 }

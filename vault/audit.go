@@ -76,8 +76,8 @@ func (q *AuditQuery) Matches(e *AuditEvent) bool {
 
 // AuditPage is a stretch of the audit trail.
 type AuditPage struct {
-	Events []AuditEvent
-	Next   mortise.Position // the next page's AuditQuery.After; zero: this is the last one
+	Items []AuditEvent
+	Next  mortise.Position // the next page's AuditQuery.After; zero: this is the last one
 }
 
 // Position returns the event's place in the trail.
@@ -109,7 +109,7 @@ func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) ite
 				yield(AuditEvent{}, err)
 				return
 			}
-			for _, e := range page.Events {
+			for _, e := range page.Items {
 				if !yield(e, nil) {
 					return
 				}

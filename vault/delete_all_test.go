@@ -65,7 +65,7 @@ func noneOf(t testing.TB, s *vault.Service, id, token string) {
 	}
 	page, err := s.ListVaults(ctx, "acme", vault.VaultQuery{})
 	require.NoError(t, err)
-	for _, v := range page.Vaults {
+	for _, v := range page.Items {
 		require.NotEqual(t, id, v.ID)
 	}
 }
@@ -112,9 +112,9 @@ func TestDeleteVault(t *testing.T) {
 	require.Equal(t, "Ada", shown[0].Value.Reveal())
 	page, err := other.ListAuditEvents(ctx, "acme", vault.AuditQuery{Vault: "v1"})
 	require.NoError(t, err)
-	require.Len(t, page.Events, 2)
+	require.Len(t, page.Items, 2)
 	kinds := map[vault.Kind]vault.Actor{}
-	for _, e := range page.Events {
+	for _, e := range page.Items {
 		kinds[e.Kind] = e.Actor
 	}
 	require.Equal(t, map[vault.Kind]vault.Actor{vault.KindVaultDeleted: "boss", vault.KindVaultCreated: "ops"}, kinds)
@@ -142,8 +142,8 @@ func TestDeletionIsObservedOnce(t *testing.T) {
 	}, r.observed)
 	page, err := r.ListAuditEvents(ctx, "acme", vault.AuditQuery{})
 	require.NoError(t, err)
-	require.Len(t, page.Events, 1)
-	e := page.Events[0]
+	require.Len(t, page.Items, 1)
+	e := page.Items[0]
 	require.Equal(t, vault.AuditEvent{ID: e.ID, Organization: "acme", At: begin.UTC().Truncate(time.Microsecond),
 		Kind: vault.KindOrganizationDeleted, Actor: "boss"}, e)
 }
@@ -267,7 +267,7 @@ func TestDeletionBesideCalls(t *testing.T) {
 				page, err := r.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{})
 				require.NoError(t, err)
 				require.NotContains(t, []vault.Kind{vault.KindDetokenized, vault.KindExported, vault.KindImported, vault.KindSchemaChanged},
-					page.Events[0].Kind)
+					page.Items[0].Kind)
 			})
 		}
 	}

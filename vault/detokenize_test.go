@@ -166,8 +166,8 @@ func TestExport(t *testing.T) {
 	require.Equal(t, want, got)
 	page, err := r.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindExported})
 	require.NoError(t, err)
-	require.Len(t, page.Events, 3)
-	require.Len(t, page.Events[2].Tokens, 500)
+	require.Len(t, page.Items, 3)
+	require.Len(t, page.Items[2].Tokens, 500)
 
 	for e, err := range r.Export(t.Context(), "acme", "ops", "v1", nil) {
 		require.NoError(t, err)
@@ -218,7 +218,7 @@ func TestAudit(t *testing.T) {
 	} {
 		page, err := r.ListAuditEvents(t.Context(), "acme", c.q)
 		require.NoError(t, err)
-		require.Len(t, page.Events, c.want, "%+v", c.q)
+		require.Len(t, page.Items, c.want, "%+v", c.q)
 	}
 	for _, limit := range []int{-1, 1001} {
 		_, err = r.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: limit})

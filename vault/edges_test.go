@@ -191,7 +191,7 @@ func TestExportGoesOn(t *testing.T) {
 	require.Equal(t, 1, broken)
 	page, err := r.ListAuditEvents(ctx, "acme", vault.AuditQuery{Kind: vault.KindExported})
 	require.NoError(t, err)
-	require.Equal(t, 799, len(page.Events[0].Tokens)+len(page.Events[1].Tokens), "what was not shown is not in the trail")
+	require.Equal(t, 799, len(page.Items[0].Tokens)+len(page.Items[1].Tokens), "what was not shown is not in the trail")
 }
 
 // A process that others have left behind in a rotation is not ready.

@@ -16,7 +16,7 @@ func (r *rig) audited(t *testing.T) int {
 	t.Helper()
 	page, err := r.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindVaultCreated, Limit: 100})
 	require.NoError(t, err)
-	return len(page.Events)
+	return len(page.Items)
 }
 
 func TestEnsureVault(t *testing.T) {

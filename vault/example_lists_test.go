@@ -25,7 +25,7 @@ func ExampleService_ListVaults() {
 	if err != nil {
 		panic(err)
 	}
-	for _, v := range page.Vaults {
+	for _, v := range page.Items {
 		fmt.Println(v.ID, "with", v.Schema.Tables[0].Name)
 	}
 	fmt.Println("the next page begins behind", page.Next)

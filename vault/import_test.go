@@ -37,7 +37,7 @@ func imported(t testing.TB, s *vault.Service) []vault.AuditEvent {
 	t.Helper()
 	page, err := s.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindImported})
 	require.NoError(t, err)
-	return page.Events
+	return page.Items
 }
 
 // everyColumn has an item of each kind of column.

@@ -21,8 +21,8 @@ type VaultQuery struct {
 
 // VaultPage is a stretch of the list of an organization's vaults, by ID (as bytes).
 type VaultPage struct {
-	Vaults []Vault
-	Next   string // the next page's VaultQuery.After; "" if this is the last one
+	Items []Vault
+	Next  string // the next page's VaultQuery.After; "" if this is the last one
 }
 
 const (
@@ -56,17 +56,17 @@ func (s *Service) ListVaults(ctx context.Context, org string, q VaultQuery) (Vau
 	for after := q.After; ; {
 		// One more than the page may hold says that there is a next one. A few at a time,
 		// so that what is read beyond the bound of the columns is little.
-		step := min(vaultStep, limit+1-len(page.Vaults))
+		step := min(vaultStep, limit+1-len(page.Items))
 		vaults, err := s.store.ListVaults(ctx, org, after, step)
 		if err != nil {
 			return VaultPage{}, unavailable("list vaults", err)
 		}
 		for i := range vaults {
-			if len(page.Vaults) == limit || columns >= maxPageColumns {
-				page.Next = page.Vaults[len(page.Vaults)-1].ID
+			if len(page.Items) == limit || columns >= maxPageColumns {
+				page.Next = page.Items[len(page.Items)-1].ID
 				return page, nil
 			}
-			page.Vaults = append(page.Vaults, vaults[i])
+			page.Items = append(page.Items, vaults[i])
 			columns += vaults[i].columns()
 		}
 		if len(vaults) < step {
@@ -96,7 +96,7 @@ func (s *Service) Vaults(ctx context.Context, org string) iter.Seq2[Vault, error
 				yield(Vault{}, err)
 				return
 			}
-			for _, v := range page.Vaults {
+			for _, v := range page.Items {
 				if !yield(v, nil) {
 					return
 				}

@@ -78,7 +78,7 @@ func TestListVaults(t *testing.T) {
 		for q := (vault.VaultQuery{Limit: limit}); ; {
 			page, err := s.ListVaults(t.Context(), "acme", q)
 			require.NoError(t, err)
-			got, sizes = append(got, idsOf(page.Vaults)...), append(sizes, len(page.Vaults))
+			got, sizes = append(got, idsOf(page.Items)...), append(sizes, len(page.Items))
 			if page.Next == "" {
 				break
 			}
@@ -95,11 +95,11 @@ func TestListVaults(t *testing.T) {
 	}
 	page, err := s.ListVaults(t.Context(), "acme", vault.VaultQuery{After: "v0985", Limit: 3})
 	require.NoError(t, err)
-	require.Equal(t, []string{"v099", "v100"}, idsOf(page.Vaults))
+	require.Equal(t, []string{"v099", "v100"}, idsOf(page.Items))
 	require.Empty(t, page.Next)
 	made, err := s.Vault(t.Context(), "acme", "v099")
 	require.NoError(t, err)
-	require.Equal(t, made, page.Vaults[0])
+	require.Equal(t, made, page.Items[0])
 }
 
 // TestListVaultsOfNobody: an organization without vaults has none, and nobody has those
@@ -150,7 +150,7 @@ func TestListVaultsOfLargeSchemas(t *testing.T) {
 		for q := (vault.VaultQuery{Limit: c.limit}); ; {
 			page, err := s.ListVaults(t.Context(), "acme", q)
 			require.NoError(t, err)
-			got, sizes = append(got, idsOf(page.Vaults)...), append(sizes, len(page.Vaults))
+			got, sizes = append(got, idsOf(page.Items)...), append(sizes, len(page.Items))
 			if page.Next == "" {
 				break
 			}
@@ -174,7 +174,7 @@ func TestListVaultsCountsThePast(t *testing.T) {
 	}
 	page, err := s.ListVaults(t.Context(), "acme", vault.VaultQuery{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"a"}, idsOf(page.Vaults))
+	require.Equal(t, []string{"a"}, idsOf(page.Items))
 	require.Equal(t, "a", page.Next)
 }
 

@@ -146,7 +146,7 @@ func TestLimits(t *testing.T) {
 	}
 	page, err := shown.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDetokenized})
 	require.NoError(t, err)
-	require.Len(t, page.Events, 1, "what was not shown is not in the trail")
+	require.Len(t, page.Items, 1, "what was not shown is not in the trail")
 	_, err = small.Detokenize(t.Context(), "acme", "ops", "v1", asked("a", "b", "c"), everything)
 	require.ErrorIs(t, err, vault.ErrInvalid)
 }

@@ -67,7 +67,7 @@ func (s *subject) trail(t *testing.T, org string) []authmgmt.AuditEvent {
 	t.Helper()
 	page := s.audit(t, org, authmgmt.AuditQuery{Limit: authmgmt.MaxPageSize})
 	require.True(t, page.Next.IsZero(), "more events than a page holds")
-	return page.Events
+	return page.Items
 }
 
 // hasEvent requires that the event is in its organization's trail as it is here, once.

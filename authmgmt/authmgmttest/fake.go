@@ -125,7 +125,7 @@ func (f *Fake) AuditTrail() []authmgmt.AuditEvent {
 		// broken fake.
 		page, err := f.tables.ListAuditEvents(context.Background(), org, authmgmt.AuditQuery{Limit: int(^uint(0) >> 1)})
 		if err == nil {
-			events = append(events, page.Events...)
+			events = append(events, page.Items...)
 		}
 	}
 	slices.SortFunc(events, func(a, b authmgmt.AuditEvent) int { return a.Position().Compare(b.Position()) })

@@ -289,8 +289,8 @@ func deletionMutants() []broken {
 		}, mutate: func(m *mutant) {
 			m.auditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
 				page, err := m.AuthMgmt.ListAuditEvents(ctx, org, q)
-				if m.gone(org) && len(page.Events) == 0 {
-					page.Events = []authmgmt.AuditEvent{{ID: uuid.New(), Organization: org, Kind: authmgmt.KindClientCreated}}
+				if m.gone(org) && len(page.Items) == 0 {
+					page.Items = []authmgmt.AuditEvent{{ID: uuid.New(), Organization: org, Kind: authmgmt.KindClientCreated}}
 				}
 				return page, err
 			}

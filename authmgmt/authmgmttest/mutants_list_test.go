@@ -102,7 +102,7 @@ var auditMutants = []broken{
 	{name: "shows the oldest events first", breaks: []string{
 		"audit/newest-first", "audit/equal-times-by-id", "audit/matches-query",
 	}, mutate: func(m *mutant) {
-		m.everyAuditPage(func(_ *authmgmt.AuditQuery, page *authmgmt.AuditPage) { slices.Reverse(page.Events) })
+		m.everyAuditPage(func(_ *authmgmt.AuditQuery, page *authmgmt.AuditPage) { slices.Reverse(page.Items) })
 	}},
 	{name: "shows every organization's events", breaks: []string{"audit/of-organization"}, mutate: func(m *mutant) {
 		m.everyAuditQuery(func(org *string, _ *authmgmt.AuditQuery) { *org = "org-a" })
@@ -154,8 +154,8 @@ var auditMutants = []broken{
 	}},
 	{name: "has one more empty page", breaks: []string{"audit/next-is-zero-at-the-end"}, mutate: func(m *mutant) {
 		m.everyAuditPage(func(q *authmgmt.AuditQuery, page *authmgmt.AuditPage) {
-			if n := len(page.Events); n == q.Limit && n > 0 {
-				page.Next = page.Events[n-1].Position()
+			if n := len(page.Items); n == q.Limit && n > 0 {
+				page.Next = page.Items[n-1].Position()
 			}
 		})
 	}},
@@ -170,8 +170,8 @@ var auditMutants = []broken{
 			}
 			q.After, q.Limit = mortise.Position{}, authmgmt.MaxPageSize
 			page, err := m.AuthMgmt.ListAuditEvents(ctx, org, q)
-			all := page.Events[min(skip, len(page.Events)):]
-			page.Events = all[:min(limit, len(all))]
+			all := page.Items[min(skip, len(page.Items)):]
+			page.Items = all[:min(limit, len(all))]
 			if len(all) > limit {
 				page.Next = mortise.Position{At: time.Unix(int64(skip+limit), 0)}
 			}

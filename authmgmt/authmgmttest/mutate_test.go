@@ -89,8 +89,8 @@ func (m *mutant) everyAuditPage(change func(*authmgmt.AuditQuery, *authmgmt.Audi
 // everyEvent applies change to all audit events that the mutant returns.
 func (m *mutant) everyEvent(change func(*authmgmt.AuditEvent)) {
 	m.everyAuditPage(func(_ *authmgmt.AuditQuery, page *authmgmt.AuditPage) {
-		for i := range page.Events {
-			change(&page.Events[i])
+		for i := range page.Items {
+			change(&page.Items[i])
 		}
 	})
 }

@@ -36,7 +36,7 @@ var auditRules = []rule{
 				s.record(t, e)
 				s.hasEvent(t, e)
 				page := s.audit(t, orgA, authmgmt.AuditQuery{From: at, To: at.Add(time.Microsecond), Limit: 10})
-				require.Len(t, page.Events, 1, "from %v for one microsecond", at)
+				require.Len(t, page.Items, 1, "from %v for one microsecond", at)
 			}
 		}},
 
@@ -65,7 +65,7 @@ var auditRules = []rule{
 				want[i].At = moment(-time.Duration(i) * time.Microsecond)
 				s.record(t, want[i])
 			}
-			got := s.audit(t, orgA, recorded()).Events
+			got := s.audit(t, orgA, recorded()).Items
 			require.Equal(t, eventIDs(want), eventIDs(got))
 			for i := range want {
 				sameEvent(t, want[i], got[i])
@@ -85,7 +85,7 @@ var auditRules = []rule{
 				e.ID = want[(i*7)%len(want)]
 				s.record(t, e)
 			}
-			require.Equal(t, want, eventIDs(s.audit(t, orgA, recorded()).Events))
+			require.Equal(t, want, eventIDs(s.audit(t, orgA, recorded()).Items))
 		}},
 
 	{Rule{"audit/of-organization", "ListAuditEvents returns the organization's events and no other's; none if there are none."}, needStore,
@@ -94,7 +94,7 @@ var auditRules = []rule{
 			s.record(t, a, b)
 			for org, want := range map[string][]uuid.UUID{orgA: {a.ID}, orgB: {b.ID}, "org-c": {}, "": {}} {
 				page := s.audit(t, org, recorded())
-				require.Equal(t, want, eventIDs(page.Events))
+				require.Equal(t, want, eventIDs(page.Items))
 				require.True(t, page.Next.IsZero())
 			}
 		}},
@@ -104,7 +104,7 @@ var auditRules = []rule{
 			e := filledEvent(orgA, "x")
 			s.record(t, e)
 			for range 2 {
-				got := s.audit(t, orgA, recorded()).Events
+				got := s.audit(t, orgA, recorded()).Items
 				require.Len(t, got, 1)
 				sameEvent(t, e, got[0])
 				spoilSnapshot(got[0].Before)
@@ -231,7 +231,7 @@ var auditQueryRules = []rule{
 			for _, target := range []string{"", "x", "y"} {
 				q := recorded()
 				q.Target = target
-				want := eventIDs(s.audit(t, orgA, q).Events)
+				want := eventIDs(s.audit(t, orgA, q).Items)
 				for _, limit := range []int{1, 2, 3, 4, 5, 7, n - 1, n, n + 1, authmgmt.MaxPageSize} {
 					q.Limit = limit
 					require.Equal(t, want, eventIDs(s.pages(t, orgA, q)), "limit %d", limit)
@@ -268,13 +268,13 @@ var auditQueryRules = []rule{
 				s.record(t, newEvent(orgA, authmgmt.KindInvited, fmt.Sprint(i), time.Duration(i/3)*time.Hour))
 			}
 			q := recorded()
-			want := eventIDs(s.audit(t, orgA, q).Events)
+			want := eventIDs(s.audit(t, orgA, q).Items)
 			q.Limit = 3
 			var got []uuid.UUID
 			for turn := 0; ; turn++ {
 				require.Less(t, turn, 100, "paging does not end")
 				page := s.audit(t, orgA, q)
-				got = append(got, eventIDs(page.Events)...)
+				got = append(got, eventIDs(page.Items)...)
 				if page.Next.IsZero() {
 					break
 				}
@@ -292,12 +292,12 @@ func (s *subject) pages(t *testing.T, org string, q authmgmt.AuditQuery) []authm
 	var all []authmgmt.AuditEvent
 	for range 10_000 {
 		page := s.audit(t, org, q)
-		require.LessOrEqual(t, len(page.Events), q.Limit, "events of a page")
-		all = append(all, page.Events...)
+		require.LessOrEqual(t, len(page.Items), q.Limit, "events of a page")
+		all = append(all, page.Items...)
 		if page.Next.IsZero() {
 			return all
 		}
-		require.NotEmpty(t, page.Events, "an empty page that is not the last one")
+		require.NotEmpty(t, page.Items, "an empty page that is not the last one")
 		q.After = page.Next
 	}
 	require.FailNow(t, "paging does not end")
@@ -314,7 +314,7 @@ func (s *subject) selects(t *testing.T, all []authmgmt.AuditEvent, q authmgmt.Au
 	q.Limit = authmgmt.MaxPageSize
 	matching := slices.DeleteFunc(slices.Clone(all), func(e authmgmt.AuditEvent) bool { return !q.Matches(&e) })
 	slices.SortFunc(matching, func(a, b authmgmt.AuditEvent) int { return b.Position().Compare(a.Position()) })
-	require.Equal(t, eventIDs(matching), eventIDs(s.audit(t, orgA, q).Events), "%+v", q)
+	require.Equal(t, eventIDs(matching), eventIDs(s.audit(t, orgA, q).Items), "%+v", q)
 	if n >= 0 {
 		require.Len(t, matching, n, "%+v", q)
 	}

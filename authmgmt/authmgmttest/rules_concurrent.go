@@ -160,8 +160,8 @@ func (s *subject) whole(t *testing.T, way int) error {
 	if n > 1 && len(c.Secrets) != n%7 {
 		return fmt.Errorf("half a client: the name of change %d and %d secrets", n, len(c.Secrets))
 	}
-	if len(trail.Events) > n {
-		return fmt.Errorf("the event of change %d was there before the change", len(trail.Events))
+	if len(trail.Items) > n {
+		return fmt.Errorf("the event of change %d was there before the change", len(trail.Items))
 	}
 	return nil
 }

@@ -151,13 +151,13 @@ func (f *File) ListEvents(ctx context.Context, org string, q trigger.EventQuery)
 	var page trigger.EventPage
 	for _, e := range f.events {
 		if e.Organization == org && !f.isDeleted(org) && q.Matches(&e) {
-			page.Events = append(page.Events, e.Clone())
+			page.Items = append(page.Items, e.Clone())
 		}
 	}
-	slices.SortFunc(page.Events, func(a, b trigger.Event) int { return b.Position().Compare(a.Position()) })
-	if len(page.Events) > q.Limit {
-		page.Events = page.Events[:q.Limit]
-		page.Next = page.Events[q.Limit-1].Position()
+	slices.SortFunc(page.Items, func(a, b trigger.Event) int { return b.Position().Compare(a.Position()) })
+	if len(page.Items) > q.Limit {
+		page.Items = page.Items[:q.Limit]
+		page.Next = page.Items[q.Limit-1].Position()
 	}
 	return page, nil
 }

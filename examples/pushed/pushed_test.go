@@ -64,7 +64,7 @@ func (r *rig) unfinished(t *testing.T) (n int) {
 	t.Helper()
 	page, err := r.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: trigger.MaxPageSize})
 	require.NoError(t, err)
-	for _, e := range page.Events {
+	for _, e := range page.Items {
 		if e.Status != trigger.StatusCompleted {
 			n++
 		}

@@ -91,11 +91,11 @@ func (d *demoKeys) ListKeys(ctx context.Context, org string, q trigger.KeyQuery)
 		return trigger.KeyPage{}, err
 	}
 	more := !page.Next.IsZero() || !own.Next.IsZero()
-	all := append(page.Keys, own.Keys...)
+	all := append(page.Items, own.Items...)
 	slices.SortFunc(all, func(a, b trigger.APIKey) int { return a.Position().Compare(b.Position()) })
-	page = trigger.KeyPage{Keys: all[:min(len(all), max(q.Limit, 0))]}
-	if n := len(page.Keys); n > 0 && (more || n < len(all)) {
-		page.Next = page.Keys[n-1].Position()
+	page = trigger.KeyPage{Items: all[:min(len(all), max(q.Limit, 0))]}
+	if n := len(page.Items); n > 0 && (more || n < len(all)) {
+		page.Next = page.Items[n-1].Position()
 	}
 	return page, nil
 }

@@ -47,11 +47,11 @@ func TestCommandsOfOneOrganization(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(page.Events) == count {
+			if len(page.Items) == count {
 				return
 			}
 			if time.Now().After(deadline) {
-				t.Fatalf("%s: %d events are %s, want %d", org, len(page.Events), status, count)
+				t.Fatalf("%s: %d events are %s, want %d", org, len(page.Items), status, count)
 			}
 		}
 	}

@@ -37,7 +37,7 @@ func stateOf(t *testing.T, b *backends, org string) authmgmtState {
 	if err := errors.Join(clientsErr, tokensErr, invitationsErr, eventsErr); err != nil || orgErr != nil && !errors.Is(orgErr, authmgmt.ErrNotFound) {
 		t.Fatal(orgErr, err)
 	}
-	return authmgmtState{o, clients.Items, tokens.Items, invitations.Items, events.Events}
+	return authmgmtState{o, clients.Items, tokens.Items, invitations.Items, events.Items}
 }
 
 func orgDocument(id string, rbac bool, tokenRoles, clientRoles string) string {

@@ -136,7 +136,7 @@ func (v *vaultService) noteDeleted(ctx context.Context, doc *document, org strin
 	if err != nil {
 		return fmt.Errorf("provision the vault at %s: %w", d.place, err)
 	}
-	if len(page.Events) > 0 {
+	if len(page.Items) > 0 {
 		doc.noteDeleted(org, "")
 	} else {
 		doc.noteDeleted(org, d.id)

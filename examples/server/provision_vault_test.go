@@ -61,7 +61,7 @@ func vaultStateOf(t *testing.T, s *services, b *backends, id string) vaultState 
 	if err != nil {
 		t.Fatal(err)
 	}
-	state.Events = page.Events
+	state.Events = page.Items
 	return state
 }
 

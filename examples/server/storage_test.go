@@ -176,7 +176,7 @@ func TestProvisioningAgain(t *testing.T) {
 			var orgErr error
 			states[i].Organization, orgErr = b.trigger.Directory.Setup(t.Context(), "acme")
 			page, keysErr := b.trigger.Keys.ListKeys(t.Context(), "acme", trigger.KeyQuery{Limit: 10})
-			states[i].Keys = page.Keys
+			states[i].Keys = page.Items
 			if err := errors.Join(orgErr, keysErr); err != nil {
 				t.Fatal(err)
 			}
@@ -206,8 +206,8 @@ func TestProvisioningAtOnce(t *testing.T) {
 			}
 		}
 		page, err := b.trigger.Keys.ListKeys(t.Context(), "acme", trigger.KeyQuery{Limit: 100})
-		if err != nil || len(page.Keys) != 10 {
-			t.Errorf("%d keys, %v", len(page.Keys), err)
+		if err != nil || len(page.Items) != 10 {
+			t.Errorf("%d keys, %v", len(page.Items), err)
 		}
 	})
 }
@@ -240,21 +240,21 @@ func TestDemoKeys(t *testing.T) {
 			t.Error(err)
 		}
 		page, err := service.ListKeys(t.Context(), demoOrganization, trigger.KeyQuery{})
-		all := page.Keys
+		all := page.Items
 		if err != nil || len(all) != 2 || all[1].ID != record.ID || all[0].LastUsedAt.IsZero() || all[1].LastUsedAt.IsZero() {
 			t.Errorf("%+v, %v", all, err)
 		}
 		kept, err := stored.ListKeys(t.Context(), demoOrganization, trigger.KeyQuery{Limit: 10})
-		if err != nil || len(kept.Keys) != 1 || kept.Keys[0].ID != all[0].ID {
+		if err != nil || len(kept.Items) != 1 || kept.Items[0].ID != all[0].ID {
 			t.Errorf("stored: %+v, %v", kept, err)
 		}
 		var each []uuid.UUID
 		for q := (trigger.KeyQuery{Limit: 1}); ; {
 			page, err := service.ListKeys(t.Context(), demoOrganization, q)
-			if err != nil || len(page.Keys) != 1 {
+			if err != nil || len(page.Items) != 1 {
 				t.Fatalf("%+v, %v", page, err)
 			}
-			each = append(each, page.Keys[0].ID)
+			each = append(each, page.Items[0].ID)
 			if q.After = page.Next; q.After.IsZero() {
 				break
 			}

@@ -83,8 +83,8 @@ func TestSandboxIsBounded(t *testing.T) {
 		t.Error(err)
 	}
 	page, err := r.service.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDetokenized})
-	if err != nil || len(page.Events) != 0 {
-		t.Errorf("%v, %v", page.Events, err)
+	if err != nil || len(page.Items) != 0 {
+		t.Errorf("%v, %v", page.Items, err)
 	}
 
 	// The others have as much room as if nobody were there.
@@ -163,8 +163,8 @@ func TestSandboxGivesBack(t *testing.T) {
 		}
 	}
 	page, err := store.ListAuditEvents(t.Context(), "rival", vault.AuditQuery{Limit: 10})
-	if err != nil || slices.ContainsFunc(page.Events, func(e vault.AuditEvent) bool { return e.ID == [16]byte{1} }) {
-		t.Errorf("the event of an import is kept: %v, %v", page.Events, err)
+	if err != nil || slices.ContainsFunc(page.Items, func(e vault.AuditEvent) bool { return e.ID == [16]byte{1} }) {
+		t.Errorf("the event of an import is kept: %v, %v", page.Items, err)
 	}
 	for _, token := range []string{"a", "c", "e", "f"} {
 		if err := r.service.Delete(t.Context(), "rival", "ops", "v1", token); err != nil {

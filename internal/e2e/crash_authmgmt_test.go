@@ -101,7 +101,7 @@ func readTrail(t *testing.T, store *sqlite.AuthMgmt) *trail {
 	for {
 		page, err := store.ListAuditEvents(t.Context(), "acme", query)
 		require.NoError(t, err)
-		found.events = append(found.events, page.Events...)
+		found.events = append(found.events, page.Items...)
 		if page.Next.IsZero() {
 			break
 		}

@@ -64,5 +64,5 @@ func TestNothingOutlivesClose(t *testing.T) {
 
 	page, err := service.ListEvents(t.Context(), "acme", trigger.EventQuery{Status: trigger.StatusReceived})
 	require.NoError(t, err)
-	require.Len(t, page.Events, 2, "what was cut off waits for the next worker")
+	require.Len(t, page.Items, 2, "what was cut off waits for the next worker")
 }

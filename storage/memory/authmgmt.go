@@ -68,11 +68,11 @@ func (a *AuthMgmt) ListAuditEvents(ctx context.Context, org string, q authmgmt.A
 			return false
 		case !q.Matches(e):
 			return true
-		case len(page.Events) == q.Limit:
-			page.Next = page.Events[q.Limit-1].Position()
+		case len(page.Items) == q.Limit:
+			page.Next = page.Items[q.Limit-1].Position()
 			return false
 		}
-		page.Events = append(page.Events, e.Clone())
+		page.Items = append(page.Items, e.Clone())
 		return true
 	})
 	if err != nil {

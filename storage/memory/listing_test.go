@@ -79,7 +79,7 @@ func TestListingsHoldUpNobody(t *testing.T) {
 	page, err := events.ListEvents(ctx, "acme", trigger.EventQuery{Source: "rare", Limit: 100})
 	require.NoError(t, err)
 	var got []uuid.UUID
-	for _, e := range page.Events {
+	for _, e := range page.Items {
 		got = append(got, e.ID)
 	}
 	require.Equal(t, want, got)
@@ -89,13 +89,13 @@ func TestListingsHoldUpNobody(t *testing.T) {
 	steps = 0
 	trail, err := clients.ListAuditEvents(ctx, "acme", authmgmt.AuditQuery{Kind: authmgmt.KindClientDeleted, Limit: 1})
 	require.NoError(t, err)
-	require.Len(t, trail.Events, 1)
+	require.Len(t, trail.Items, 1)
 	require.Greater(t, steps, 3)
 
 	steps = 0
 	shown, err := vaults.ListAuditEvents(ctx, "acme", vault.AuditQuery{Kind: vault.Kind(authmgmt.KindClientDeleted), Limit: 1})
 	require.NoError(t, err)
-	require.Len(t, shown.Events, 1)
+	require.Len(t, shown.Items, 1)
 	require.Greater(t, steps, 3)
 }
 

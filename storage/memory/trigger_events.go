@@ -182,11 +182,11 @@ func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQue
 				return false
 			case !q.Matches(*e):
 				return true
-			case len(page.Events) == q.Limit:
-				page.Next = page.Events[q.Limit-1].Position()
+			case len(page.Items) == q.Limit:
+				page.Next = page.Items[q.Limit-1].Position()
 				return false
 			}
-			page.Events = append(page.Events, (*e).Clone())
+			page.Items = append(page.Items, (*e).Clone())
 			return true
 		})
 	if err != nil {
@@ -204,7 +204,7 @@ func (t *Trigger) listKey(org string, q *trigger.EventQuery) (page trigger.Event
 		return page
 	}
 	if id, ok := o.byKey[q.IdempotencyKey]; ok && q.Matches(o.events[id]) {
-		page.Events = []trigger.Event{o.events[id].Clone()}
+		page.Items = []trigger.Event{o.events[id].Clone()}
 	}
 	return page
 }

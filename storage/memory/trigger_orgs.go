@@ -120,10 +120,10 @@ func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) 
 	}
 	var page trigger.KeyPage
 	for _, k := range rest[:min(len(rest), q.Limit)] {
-		page.Keys = append(page.Keys, *k)
+		page.Items = append(page.Items, *k)
 	}
 	if len(rest) > q.Limit {
-		page.Next = page.Keys[q.Limit-1].Position()
+		page.Next = page.Items[q.Limit-1].Position()
 	}
 	return page, nil
 }

@@ -68,9 +68,9 @@ func (a *AuthMgmt) ListAuditEvents(ctx context.Context, org string, q authmgmt.A
 	}
 	slices.SortFunc(events, func(a, b authmgmt.AuditEvent) int { return b.Position().Compare(a.Position()) })
 	if len(events) <= q.Limit {
-		return authmgmt.AuditPage{Events: events}, nil
+		return authmgmt.AuditPage{Items: events}, nil
 	}
-	return authmgmt.AuditPage{Events: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+	return authmgmt.AuditPage{Items: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
 }
 
 var authmgmtAudit = auditTable{table: "authmgmt_audit", columns: auditColumns, about: "target", index: "authmgmt_audit_target"}
@@ -86,7 +86,7 @@ func (a *AuthMgmt) eventOfDeleted(
 			return err
 		}
 		if q.Matches(&e) {
-			page.Events = append(page.Events, e)
+			page.Items = append(page.Items, e)
 		}
 		return nil
 	})

@@ -157,7 +157,7 @@ func TestKnownClientsLoseNoUpdate(t *testing.T) {
 	page, err := first.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 1000})
 	require.NoError(t, err)
 	names := make(map[string]bool)
-	for _, e := range page.Events {
+	for _, e := range page.Items {
 		if e.Before != nil {
 			require.False(t, names[e.Before.Name], "two events of one change")
 			names[e.Before.Name] = true

@@ -284,7 +284,7 @@ func TestRefusalsShareAGroup(t *testing.T) {
 	require.Equal(t, someClient("robot", 1, 2), c)
 	page, err := tables.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 10})
 	require.NoError(t, err)
-	require.Empty(t, page.Events, "an event of a change that was refused")
+	require.Empty(t, page.Items, "an event of a change that was refused")
 }
 
 // TestMigrateBeforeAuthMgmt: a file that has the tables of package trigger only gets the

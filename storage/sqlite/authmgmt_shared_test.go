@@ -100,8 +100,8 @@ func TestTwoDatabasesInvite(t *testing.T) {
 		require.EqualValues(t, round+1, granted.Load())
 		page, err := services[1].ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Target: invited[0].ID})
 		require.NoError(t, err)
-		require.Len(t, page.Events, 3, "created, accepted, granted")
-		for _, e := range page.Events[:2] {
+		require.Len(t, page.Items, 3, "created, accepted, granted")
+		for _, e := range page.Items[:2] {
 			require.EqualValues(t, accepted[0].AcceptedBy, e.Actor)
 		}
 	}

@@ -41,7 +41,7 @@ func TestCloseDuringReads(t *testing.T) {
 					assert.ErrorIs(t, err, ErrClosed)
 					return
 				}
-				assert.Len(t, page.Events, 300)
+				assert.Len(t, page.Items, 300)
 			}
 		})
 	}

@@ -44,7 +44,7 @@ func TestKilledWhileDeletingCredentials(t *testing.T) {
 			require.Equal(t, marked, errors.Is(err, authmgmt.ErrInvalidCredentials), "%v", err)
 			page, err := events.ListEvents(t.Context(), "acme", trigger.EventQuery{})
 			require.NoError(t, err)
-			require.Equal(t, marked, len(page.Events) == 0)
+			require.Equal(t, marked, len(page.Items) == 0)
 			left := triggerRowsOf(t, db, "acme")
 			if place == "after a step" {
 				require.Less(t, left["trigger_events"], rows["trigger_events"])
@@ -63,12 +63,12 @@ func TestKilledWhileDeletingCredentials(t *testing.T) {
 			}
 			trail, err := s.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{})
 			require.NoError(t, err)
-			require.Len(t, trail.Events, 1)
+			require.Len(t, trail.Items, 1)
 			who := authmgmt.Actor("who was killed")
 			if !marked {
 				who = deleter.Actor
 			}
-			require.Equal(t, who, trail.Events[0].Actor)
+			require.Equal(t, who, trail.Items[0].Actor)
 			require.Equal(t, map[string]int{"trigger_deleted": 1}, triggerRowsOf(t, db, "acme"))
 			require.Equal(t, kept, triggerRowsOf(t, db, "acme2"))
 			require.Empty(t, numbers(t, db, "SELECT 1 FROM pragma_foreign_key_check"))

@@ -134,7 +134,7 @@ func TestMigrateOld(t *testing.T) {
 	}, e)
 	page, err := tables.ListEvents(t.Context(), "acme", trigger.EventQuery{Source: "api", Status: trigger.StatusFailed, Limit: 1})
 	require.NoError(t, err)
-	require.Equal(t, []trigger.Event{e}, page.Events, "the indexes that came later have it")
+	require.Equal(t, []trigger.Event{e}, page.Items, "the indexes that came later have it")
 	stored, created, err := tables.CreateEvent(t.Context(), trigger.Event{
 		ID: uuid.UUID{8}, Organization: "acme", Status: trigger.StatusReceived, Instructions: "New.", IdempotencyKey: "k",
 	}, time.Time{})

@@ -27,7 +27,7 @@ func TestListEndsWithContext(t *testing.T) {
 	}
 	page, err := db.Trigger().Store.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: 10})
 	require.NoError(t, err)
-	require.Empty(t, page.Events)
+	require.Empty(t, page.Items)
 }
 
 // TestListsHoldUpNobody: however many lists run, what an index answers is answered; and

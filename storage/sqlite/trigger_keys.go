@@ -95,9 +95,9 @@ func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) 
 	}
 	var page trigger.KeyPage
 	err := t.db.list(ctx, org, statement, args, func(r *row) error {
-		if len(page.Keys) == limit {
+		if len(page.Items) == limit {
 			if limit > 0 {
-				page.Next = page.Keys[limit-1].Position()
+				page.Next = page.Items[limit-1].Position()
 			}
 			return nil
 		}
@@ -105,7 +105,7 @@ func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) 
 		if err := scanKey(r, &k); err != nil {
 			return err
 		}
-		page.Keys = append(page.Keys, k)
+		page.Items = append(page.Items, k)
 		return nil
 	})
 	if err != nil {

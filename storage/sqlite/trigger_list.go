@@ -22,9 +22,9 @@ func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQue
 	}
 	slices.SortFunc(events, func(a, b trigger.Event) int { return b.Position().Compare(a.Position()) })
 	if len(events) <= q.Limit {
-		return trigger.EventPage{Events: events}, nil
+		return trigger.EventPage{Items: events}, nil
 	}
-	return trigger.EventPage{Events: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+	return trigger.EventPage{Items: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
 }
 
 // listStatement returns the query of List, which looks for one event more than the page

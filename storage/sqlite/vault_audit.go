@@ -87,9 +87,9 @@ func (s *Vault) ListAuditEvents(ctx context.Context, org string, q vault.AuditQu
 	}
 	slices.SortFunc(events, func(a, b vault.AuditEvent) int { return b.Position().Compare(a.Position()) })
 	if len(events) <= q.Limit {
-		return vault.AuditPage{Events: events}, nil
+		return vault.AuditPage{Items: events}, nil
 	}
-	return vault.AuditPage{Events: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+	return vault.AuditPage{Items: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
 }
 
 var vaultAudit = auditTable{table: "vault_audit", columns: vaultAuditColumns, about: "vault", index: "vault_audit_vault",

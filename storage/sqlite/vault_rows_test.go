@@ -228,7 +228,7 @@ func TestVaultRefusalsShareAGroup(t *testing.T) {
 	require.Equal(t, []int{1}, numbers(t, db, "SELECT count(*) FROM vault_fingerprints"))
 	page, err := tables.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: 10})
 	require.NoError(t, err)
-	require.Empty(t, page.Events, "an event of a change that was refused")
+	require.Empty(t, page.Items, "an event of a change that was refused")
 }
 
 // TestMigrateBeforeVault: a file that has no tables of package vault gets them, and keeps

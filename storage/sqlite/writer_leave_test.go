@@ -187,8 +187,8 @@ func TestWriteCancelHalf(t *testing.T) {
 	}
 	page, err := db.Trigger().Store.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: trigger.MaxPageSize})
 	require.NoError(t, err)
-	require.Len(t, page.Events, len(jobs), "events without a job, or jobs without an event")
-	for _, e := range page.Events {
+	require.Len(t, page.Items, len(jobs), "events without a job, or jobs without an event")
+	for _, e := range page.Items {
 		require.True(t, jobs[e.ID], "an event without its job")
 		require.JSONEq(t, `{"n": 1.10}`, string(e.Context))
 		if want, ok := acknowledged[e.ID]; ok {
@@ -197,7 +197,7 @@ func TestWriteCancelHalf(t *testing.T) {
 		}
 	}
 	require.Empty(t, acknowledged, "acknowledged and lost")
-	t.Logf("%d stored, %d cancelled", len(page.Events), cancelled)
+	t.Logf("%d stored, %d cancelled", len(page.Items), cancelled)
 }
 
 // TestNotifyCancelled: a job wakes the consumers also if the one who added it has left

@@ -77,7 +77,7 @@ func ExampleFaults() {
 		fmt.Println(err)
 	}
 	page, err := service.ListEvents(ctx, "acme", trigger.EventQuery{})
-	fmt.Println(len(page.Events), err)
+	fmt.Println(len(page.Items), err)
 	// Output:
 	// <nil>
 	// trigger: the store is unavailable: store event: triggertest: injected failure

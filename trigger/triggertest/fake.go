@@ -141,7 +141,7 @@ func (f *Fake) History() []trigger.Event {
 		// broken fake.
 		page, err := f.history.ListEvents(context.Background(), org, trigger.EventQuery{Limit: int(^uint(0) >> 1)})
 		if err == nil {
-			events = append(events, page.Events...)
+			events = append(events, page.Items...)
 		}
 	}
 	slices.SortFunc(events, func(a, b trigger.Event) int { return a.Position().Compare(b.Position()) })

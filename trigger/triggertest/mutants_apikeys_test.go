@@ -32,7 +32,7 @@ var apiKeyMutants = []broken{
 	{name: "orders keys of one time as GUIDs", breaks: []string{"keys/list-equal-times-by-id"}, mutate: listsKeys(
 		func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
 			page := ask(q)
-			slices.SortStableFunc(page.Keys, func(a, b trigger.APIKey) int {
+			slices.SortStableFunc(page.Items, func(a, b trigger.APIKey) int {
 				if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
 					return c
 				}
@@ -57,33 +57,33 @@ var apiKeyMutants = []broken{
 	{name: "has one more empty page of keys", breaks: []string{"keys/list-pages"}, mutate: listsKeys(
 		func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
 			page := ask(q)
-			if n := len(page.Keys); n > 0 && n == q.Limit {
-				page.Next = page.Keys[n-1].Position()
+			if n := len(page.Items); n > 0 && n == q.Limit {
+				page.Next = page.Items[n-1].Position()
 			}
 			return page
 		})},
 	{name: "pages keys by number", breaks: []string{"keys/list-pages-while-keys-come", "keys/list-after-any-position"}, mutate: func(m *mutant) {
 		numbers := make(map[mortise.Position]int)
 		listsKeys(func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
-			all := ask(trigger.KeyQuery{Limit: trigger.MaxPageSize}).Keys
+			all := ask(trigger.KeyQuery{Limit: trigger.MaxPageSize}).Items
 			from := 0
 			if !q.After.IsZero() {
 				from = numbers[q.After]
 			}
 			rest := all[min(from, len(all)):]
-			page := trigger.KeyPage{Keys: rest[:min(max(q.Limit, 0), len(rest))]}
-			for i := range page.Keys {
-				numbers[page.Keys[i].Position()] = from + i + 1
+			page := trigger.KeyPage{Items: rest[:min(max(q.Limit, 0), len(rest))]}
+			for i := range page.Items {
+				numbers[page.Items[i].Position()] = from + i + 1
 			}
-			if n := len(page.Keys); n > 0 && n < len(rest) {
-				page.Next = page.Keys[n-1].Position()
+			if n := len(page.Items); n > 0 && n < len(rest) {
+				page.Next = page.Items[n-1].Position()
 			}
 			return page
 		})(m)
 	}},
 	{name: "begins anew where no key stands", breaks: []string{"keys/list-after-any-position"}, mutate: listsKeys(
 		func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
-			all := ask(trigger.KeyQuery{Limit: trigger.MaxPageSize}).Keys
+			all := ask(trigger.KeyQuery{Limit: trigger.MaxPageSize}).Items
 			if !slices.ContainsFunc(all, func(k trigger.APIKey) bool { return k.Position().Compare(q.After) == 0 }) {
 				q.After = mortise.Position{}
 			}

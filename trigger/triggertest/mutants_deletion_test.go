@@ -37,7 +37,7 @@ func afterMark(change func(*mutant, *remembered)) func(*mutant) {
 			var r remembered
 			page, _ := m.Trigger.ListEvents(ctx, org, trigger.EventQuery{Limit: 1000})
 			keys, _ := m.Trigger.ListKeys(ctx, org, trigger.KeyQuery{Limit: 1000})
-			r.events, r.keys = page.Events, keys.Keys
+			r.events, r.keys = page.Items, keys.Items
 			r.stats, _ = m.Trigger.Stats(ctx, org, 100)
 			r.record, _ = m.Trigger.Setup(ctx, org)
 			since, err := m.Trigger.MarkDeleted(ctx, org, at)
@@ -92,7 +92,7 @@ var deletionMutants = []broken{
 		m.list = func(_ context.Context, _ string, q trigger.EventQuery) (page trigger.EventPage, _ error) {
 			for _, e := range r.events {
 				if q.Matches(&e) && q.IdempotencyKey == "" {
-					page.Events = append(page.Events, e)
+					page.Items = append(page.Items, e)
 				}
 			}
 			return page, nil
@@ -102,7 +102,7 @@ var deletionMutants = []broken{
 		m.list = func(_ context.Context, _ string, q trigger.EventQuery) (page trigger.EventPage, _ error) {
 			for _, e := range r.events {
 				if q.IdempotencyKey != "" && q.Matches(&e) {
-					page.Events = append(page.Events, e)
+					page.Items = append(page.Items, e)
 				}
 			}
 			return page, nil
@@ -167,7 +167,7 @@ var deletionMutants = []broken{
 			if q.After.IsZero() {
 				return trigger.KeyPage{}, nil
 			}
-			return trigger.KeyPage{Keys: r.keys}, nil
+			return trigger.KeyPage{Items: r.keys}, nil
 		}
 	})},
 	{name: "says that a key of a deleted organization exists", breaks: []string{"deletion/refuses-keys"}, mutate: afterMark(
@@ -220,7 +220,7 @@ var deletionMutants = []broken{
 	}},
 	{name: "marks only what it knows", breaks: []string{"deletion/first-time-stays", "deletion/adds-no-job"}, mutate: func(m *mutant) {
 		m.markDeleted = func(ctx context.Context, org string, at time.Time) (time.Time, error) {
-			if page, _ := m.Trigger.ListEvents(ctx, org, trigger.EventQuery{Limit: 1}); len(page.Events) == 0 {
+			if page, _ := m.Trigger.ListEvents(ctx, org, trigger.EventQuery{Limit: 1}); len(page.Items) == 0 {
 				return time.Time{}, nil
 			}
 			return m.Trigger.MarkDeleted(ctx, org, at)

@@ -14,7 +14,7 @@ import (
 
 var listMutants = []broken{
 	{name: "lists oldest first", breaks: []string{"store/list-newest-first", "store/list-equal-times-by-id", "store/list-matches-query"}, mutate: func(m *mutant) {
-		m.everyPage(func(_ *trigger.EventQuery, page *trigger.EventPage) { page.Events = reversed(page.Events) })
+		m.everyPage(func(_ *trigger.EventQuery, page *trigger.EventPage) { page.Items = reversed(page.Items) })
 	}},
 	{name: "lists every organization", breaks: []string{"store/list-of-organization", "store/list-empty"}, mutate: func(m *mutant) {
 		m.everyQuery(func(org *string, _ *trigger.EventQuery) { *org = "org-a" })
@@ -62,8 +62,8 @@ var listMutants = []broken{
 	}},
 	{name: "has one more empty page", breaks: []string{"store/list-next-is-zero-at-the-end"}, mutate: func(m *mutant) {
 		m.everyPage(func(q *trigger.EventQuery, page *trigger.EventPage) {
-			if n := len(page.Events); n == q.Limit && n > 0 {
-				page.Next = page.Events[n-1].Position()
+			if n := len(page.Items); n == q.Limit && n > 0 {
+				page.Next = page.Items[n-1].Position()
 			}
 		})
 	}},
@@ -78,8 +78,8 @@ var listMutants = []broken{
 			}
 			q.After, q.Limit = mortise.Position{}, trigger.MaxPageSize
 			page, err := m.Trigger.ListEvents(ctx, org, q)
-			all := page.Events[min(skip, len(page.Events)):]
-			page.Events = all[:min(limit, len(all))]
+			all := page.Items[min(skip, len(page.Items)):]
+			page.Items = all[:min(limit, len(all))]
 			if len(all) > limit {
 				page.Next = mortise.Position{At: time.Unix(int64(skip+limit), 0)}
 			}
@@ -102,7 +102,7 @@ var listMutants = []broken{
 	{name: "shows every received event as unqueued", breaks: []string{"store/unqueued-only-received", "store/unqueued-follows-update"}, mutate: func(m *mutant) {
 		m.unqueued = func(ctx context.Context, _ time.Time, _ int) ([]trigger.Event, error) {
 			page, err := m.Trigger.ListEvents(ctx, "org-a", trigger.EventQuery{Status: trigger.StatusReceived, Limit: 100})
-			return page.Events, err
+			return page.Items, err
 		}
 	}},
 
@@ -110,7 +110,7 @@ var listMutants = []broken{
 		m.prune = func(ctx context.Context, _ time.Time, limit int) (int, error) {
 			for _, org := range []string{"org-a", "org-b"} {
 				page, _ := m.Trigger.ListEvents(ctx, org, trigger.EventQuery{Limit: 100})
-				for _, e := range page.Events {
+				for _, e := range page.Items {
 					_ = m.Trigger.UpdateEvent(ctx, org, e.ID, func(e *trigger.Event) error {
 						e.Status, e.FinishedAt = trigger.StatusFailed, time.Unix(0, 0)
 						return nil
@@ -231,7 +231,7 @@ var otherMutants = []broken{
 		m.updateKey = func(ctx context.Context, _ string, id uuid.UUID, f func(*trigger.APIKey) error) error {
 			for _, org := range []string{"org-a", "org-b"} {
 				page, _ := m.Trigger.ListKeys(ctx, org, trigger.KeyQuery{Limit: trigger.MaxPageSize})
-				for _, k := range page.Keys {
+				for _, k := range page.Items {
 					if k.ID == id {
 						refused := f(&k)
 						conformance.Seam()
@@ -256,11 +256,11 @@ var otherMutants = []broken{
 	{name: "lists keys newest first, and the same slice twice", breaks: []string{"keys/list-oldest-first", "keys/list-copies"}, mutate: func(m *mutant) {
 		var kept trigger.KeyPage
 		m.listKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
-			if kept.Keys != nil {
+			if kept.Items != nil {
 				return kept, nil
 			}
 			page, err := m.Trigger.ListKeys(ctx, org, q)
-			slices.Reverse(page.Keys)
+			slices.Reverse(page.Items)
 			kept = page
 			return page, err
 		}

@@ -35,7 +35,7 @@ var nameMutants = []broken{
 			page, err := m.Trigger.ListEvents(ctx, org, q)
 			for _, e := range events {
 				if q.Source != "" && e.Organization != org && e.Organization+e.Source == org+q.Source {
-					page.Events = append(page.Events, e.Clone())
+					page.Items = append(page.Items, e.Clone())
 				}
 			}
 			return page, err
@@ -88,7 +88,7 @@ var nameMutants = []broken{
 			for _, other := range []string{"acm", "acme", "acme/"} {
 				if len(other) >= len(org) && other[:len(org)] == org {
 					page, _ := m.Trigger.ListKeys(ctx, other, q)
-					all.Keys = append(all.Keys, page.Keys...)
+					all.Items = append(all.Items, page.Items...)
 				}
 			}
 			return all, nil
@@ -115,7 +115,7 @@ var nameMutants = []broken{
 		) (trigger.Event, bool, error) {
 			q := trigger.EventQuery{IdempotencyKey: e.IdempotencyKey, To: since, Limit: 1}
 			page, _ := m.Trigger.ListEvents(ctx, e.Organization, q)
-			for _, old := range page.Events {
+			for _, old := range page.Items {
 				if e.IdempotencyKey != "" {
 					_ = m.Trigger.UpdateEvent(ctx, old.Organization, old.ID, func(e *trigger.Event) error {
 						e.IdempotencyKey = ""
@@ -132,8 +132,8 @@ var nameMutants = []broken{
 		) (trigger.Event, bool, error) {
 			q := trigger.EventQuery{IdempotencyKey: e.IdempotencyKey, From: since, Limit: 1}
 			page, _ := m.Trigger.ListEvents(ctx, e.Organization, q)
-			if e.IdempotencyKey != "" && len(page.Events) > 0 {
-				return page.Events[0], false, nil
+			if e.IdempotencyKey != "" && len(page.Items) > 0 {
+				return page.Items[0], false, nil
 			}
 			return m.Trigger.CreateEvent(ctx, e, since)
 		}

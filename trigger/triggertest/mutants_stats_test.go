@@ -34,7 +34,7 @@ func (m *mutant) everyStatsAll(change func(o *trigger.AllStats, most int)) {
 func (m *mutant) allEvents(orgs ...string) (events []trigger.Event) {
 	for _, org := range orgs {
 		page, _ := m.Trigger.ListEvents(context.Background(), org, trigger.EventQuery{Limit: 10_000})
-		events = append(events, page.Events...)
+		events = append(events, page.Items...)
 	}
 	return events
 }

@@ -169,8 +169,8 @@ var createMutants = []broken{
 	}},
 	{name: "takes the empty key for a key", breaks: []string{"store/create-empty-key-never-matches"}, mutate: func(m *mutant) {
 		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
-			if page, _ := m.Trigger.ListEvents(ctx, e.Organization, trigger.EventQuery{Limit: 1}); e.IdempotencyKey == "" && len(page.Events) > 0 {
-				return page.Events[0], false, nil
+			if page, _ := m.Trigger.ListEvents(ctx, e.Organization, trigger.EventQuery{Limit: 1}); e.IdempotencyKey == "" && len(page.Items) > 0 {
+				return page.Items[0], false, nil
 			}
 			return m.Trigger.CreateEvent(ctx, e, since)
 		}

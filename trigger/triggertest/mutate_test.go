@@ -24,8 +24,8 @@ func (m *mutant) everyEvent(change func(*trigger.Event)) {
 	}
 	m.list = func(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
 		page, err := m.Trigger.ListEvents(ctx, org, q)
-		for i := range page.Events {
-			change(&page.Events[i])
+		for i := range page.Items {
+			change(&page.Items[i])
 		}
 		return page, err
 	}

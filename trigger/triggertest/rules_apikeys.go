@@ -33,7 +33,7 @@ func (s *subject) keys(t *testing.T, org string) []trigger.APIKey {
 	page, err := s.Keys.ListKeys(t.Context(), org, trigger.KeyQuery{Limit: trigger.MaxPageSize})
 	require.NoError(t, err)
 	require.True(t, page.Next.IsZero(), "Next is set on a page of all keys")
-	return page.Keys
+	return page.Items
 }
 
 // hasKey requires that the key is stored as it is here.

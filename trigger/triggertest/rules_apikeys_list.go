@@ -44,7 +44,7 @@ func (s *subject) showsKeys(t *testing.T, want []trigger.APIKey, org string, q t
 		want = want[:q.Limit]
 		next = want[q.Limit-1].Position()
 	}
-	inOrder(t, keyIDs(want), keyIDs(page.Keys), "keys behind %v, at most %d", q.After, q.Limit)
+	inOrder(t, keyIDs(want), keyIDs(page.Items), "keys behind %v, at most %d", q.After, q.Limit)
 	require.Equal(t, next, page.Next, "Next behind %v, at most %d", q.After, q.Limit)
 	return page.Next
 }
@@ -132,7 +132,7 @@ var apiKeyListRules = []rule{
 			for _, q := range []trigger.KeyQuery{{}, {Limit: -1}, {After: keys[4].Position()}} {
 				page, err := s.Keys.ListKeys(t.Context(), orgA, q)
 				require.NoError(t, err)
-				require.Empty(t, page.Keys, "keys on a page of Limit %d", q.Limit)
+				require.Empty(t, page.Items, "keys on a page of Limit %d", q.Limit)
 				require.True(t, page.Next.IsZero(), "Next is set after a page of Limit %d", q.Limit)
 			}
 		}},

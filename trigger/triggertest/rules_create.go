@@ -63,8 +63,8 @@ var createRules = []rule{
 				sameEvent(t, e, s.get(t, e))
 				page, err := s.Store.ListEvents(t.Context(), orgA, trigger.EventQuery{From: at, To: at.Add(time.Microsecond), Limit: 10})
 				require.NoError(t, err)
-				require.Len(t, page.Events, 1, "ListEvents from %v for one microsecond", at)
-				sameEvent(t, e, page.Events[0])
+				require.Len(t, page.Items, 1, "ListEvents from %v for one microsecond", at)
+				sameEvent(t, e, page.Items[0])
 			}
 		}},
 

@@ -22,7 +22,7 @@ func (s *subject) list(t *testing.T, org string, q trigger.EventQuery) []trigger
 	page, err := s.Store.ListEvents(t.Context(), org, q)
 	require.NoError(t, err)
 	require.True(t, page.Next.IsZero(), "Next is set after the last page")
-	return page.Events
+	return page.Items
 }
 
 // listRules say which events ListEvents returns, and in which order.

@@ -44,7 +44,7 @@ var nameRules = []rule{
 				sameEvent(t, events[org], s.get(t, events[org]))
 				page, err := s.Store.ListEvents(t.Context(), org, trigger.EventQuery{Limit: 100})
 				require.NoError(t, err)
-				inOrder(t, []uuid.UUID{events[org].ID}, ids(page.Events), "events of %q", org)
+				inOrder(t, []uuid.UUID{events[org].ID}, ids(page.Items), "events of %q", org)
 				for _, other := range exactNames {
 					if other != org {
 						_, err := s.Store.Event(t.Context(), other, events[org].ID)

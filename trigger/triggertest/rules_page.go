@@ -19,12 +19,12 @@ func (s *subject) pages(t *testing.T, org string, q trigger.EventQuery) []trigge
 	for range 10_000 {
 		page, err := s.Store.ListEvents(t.Context(), org, q)
 		require.NoError(t, err)
-		require.LessOrEqual(t, len(page.Events), q.Limit, "events of a page")
-		all = append(all, page.Events...)
+		require.LessOrEqual(t, len(page.Items), q.Limit, "events of a page")
+		all = append(all, page.Items...)
 		if page.Next.IsZero() {
 			return all
 		}
-		require.NotEmpty(t, page.Events, "an empty page that is not the last one")
+		require.NotEmpty(t, page.Items, "an empty page that is not the last one")
 		q.After = page.Next
 	}
 	require.FailNow(t, "paging does not end")
@@ -58,7 +58,7 @@ var pageRules = []rule{
 			} {
 				page, err := s.Store.ListEvents(t.Context(), orgA, q)
 				require.NoError(t, err)
-				require.Empty(t, page.Events, "events on a page of Limit 0")
+				require.Empty(t, page.Items, "events on a page of Limit 0")
 				require.True(t, page.Next.IsZero(), "Next is set after a page of Limit 0")
 			}
 		}},
@@ -100,7 +100,7 @@ var pageRules = []rule{
 				require.Less(t, turn, 100, "paging does not end")
 				page, err := s.Store.ListEvents(t.Context(), orgA, q)
 				require.NoError(t, err)
-				got = append(got, ids(page.Events)...)
+				got = append(got, ids(page.Items)...)
 				if page.Next.IsZero() {
 					break
 				}
@@ -120,11 +120,11 @@ var pageRules = []rule{
 			q := trigger.EventQuery{Status: trigger.StatusReceived, Limit: 2}
 			first, err := s.Store.ListEvents(t.Context(), orgA, q)
 			require.NoError(t, err)
-			for _, e := range first.Events {
+			for _, e := range first.Items {
 				s.update(t, e, func(e *trigger.Event) { e.Status = trigger.StatusCompleted })
 			}
 			q.After = first.Next
-			got := slices.Concat(ids(first.Events), ids(s.pages(t, orgA, q)))
+			got := slices.Concat(ids(first.Items), ids(s.pages(t, orgA, q)))
 			inOrder(t, ids(want), got,
 				"received events in pages of 2, while those of the first page are completed")
 		}},

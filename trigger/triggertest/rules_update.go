@@ -96,8 +96,8 @@ var updateRules = []rule{
 			require.ErrorIs(t, err, trigger.ErrNotFound)
 			page, err := s.Store.ListEvents(t.Context(), orgA, trigger.EventQuery{From: moment(0), To: moment(time.Microsecond), Limit: 10})
 			require.NoError(t, err)
-			require.Len(t, page.Events, 1, "events listed by the SubmittedAt that update tried to change")
-			sameEvent(t, want, page.Events[0])
+			require.Len(t, page.Items, 1, "events listed by the SubmittedAt that update tried to change")
+			sameEvent(t, want, page.Items[0])
 		}},
 
 	{Rule{"store/update-error-changes-nothing", "An error from update leaves the event as it was and is returned so that errors.Is finds it."}, needStore,
@@ -236,10 +236,10 @@ var updateRules = []rule{
 					return err
 				}
 				page, err := s.Store.ListEvents(t.Context(), orgA, trigger.EventQuery{Limit: 1})
-				if err != nil || len(page.Events) != 1 {
-					return fmt.Errorf("ListEvents returned %d events: %w", len(page.Events), err)
+				if err != nil || len(page.Items) != 1 {
+					return fmt.Errorf("ListEvents returned %d events: %w", len(page.Items), err)
 				}
-				return whole(page.Events[0])
+				return whole(page.Items[0])
 			}, 100, func(int) {
 				s.update(t, e, func(e *trigger.Event) {
 					e.Attempts++

@@ -52,7 +52,7 @@ func (s *subject) trail(t *testing.T, org string) []vault.AuditEvent {
 	t.Helper()
 	page := s.audit(t, org, everything)
 	require.True(t, page.Next.IsZero(), "more events than a page holds")
-	return page.Events
+	return page.Items
 }
 
 // hasEvent requires that the event is in its organization's trail as it is here, once.

@@ -240,15 +240,15 @@ func (s *subject) trailOf(t *testing.T, e vault.AuditEvent) {
 		{After: mortise.Position{At: e.At.Add(time.Microsecond)}, Limit: 1},
 	} {
 		page := s.audit(t, e.Organization, q)
-		require.Len(t, page.Events, 1, "%+v", q)
+		require.Len(t, page.Items, 1, "%+v", q)
 		require.True(t, page.Next.IsZero(), "%+v", q)
-		sameEvent(t, e, page.Events[0])
+		sameEvent(t, e, page.Items[0])
 	}
 	for _, q := range []vault.AuditQuery{
 		{Kind: vault.KindDetokenized, Limit: 10}, {Actor: "user:bob", Limit: 10}, {Vault: "customers", Limit: 10}, {To: e.At, Limit: 10},
 		{From: e.At.Add(time.Microsecond), Limit: 10}, {After: e.Position(), Limit: 10}, {},
 	} {
-		require.Empty(t, s.audit(t, e.Organization, q).Events, "%+v", q)
+		require.Empty(t, s.audit(t, e.Organization, q).Items, "%+v", q)
 	}
 }
 

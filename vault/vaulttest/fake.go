@@ -91,7 +91,7 @@ func (f *Fake) AuditTrail() []vault.AuditEvent {
 		// broken fake.
 		page, err := f.store.ListAuditEvents(context.Background(), org, vault.AuditQuery{Limit: int(^uint(0) >> 1)})
 		if err == nil {
-			events = append(events, page.Events...)
+			events = append(events, page.Items...)
 		}
 	}
 	slices.SortFunc(events, func(a, b vault.AuditEvent) int { return a.Position().Compare(b.Position()) })

@@ -164,7 +164,7 @@ func TestFaultsBeforeAndAfter(t *testing.T) {
 		require.ErrorIs(t, err, vaulttest.ErrInjected)
 		page, err := db.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: 10})
 		require.NoError(t, err)
-		assert.Len(t, page.Events, n)
+		assert.Len(t, page.Items, n)
 	}
 }
 

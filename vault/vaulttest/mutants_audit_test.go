@@ -21,7 +21,7 @@ var auditMutants = []broken{
 	{name: "shows the oldest events first", breaks: []string{
 		"audit/newest-first", "audit/equal-times-by-id", "audit/matches-query",
 	}, mutate: func(m *mutant) {
-		m.everyAuditPage(func(_ *vault.AuditQuery, page *vault.AuditPage) { slices.Reverse(page.Events) })
+		m.everyAuditPage(func(_ *vault.AuditQuery, page *vault.AuditPage) { slices.Reverse(page.Items) })
 	}},
 	{name: "shows every organization's events", breaks: []string{"audit/of-organization"}, mutate: func(m *mutant) {
 		m.everyAuditQuery(func(org *string, _ *vault.AuditQuery) { *org = "org-a" })
@@ -73,8 +73,8 @@ var auditMutants = []broken{
 	}},
 	{name: "has one more empty page", breaks: []string{"audit/next-is-zero-at-the-end"}, mutate: func(m *mutant) {
 		m.everyAuditPage(func(q *vault.AuditQuery, page *vault.AuditPage) {
-			if n := len(page.Events); n == q.Limit && n > 0 {
-				page.Next = page.Events[n-1].Position()
+			if n := len(page.Items); n == q.Limit && n > 0 {
+				page.Next = page.Items[n-1].Position()
 			}
 		})
 	}},
@@ -97,8 +97,8 @@ var auditMutants = []broken{
 			}
 			q.After, q.Limit = mortise.Position{}, vault.MaxPageSize
 			page, err := m.db.ListAuditEvents(ctx, org, q)
-			all := page.Events[min(skip, len(page.Events)):]
-			page.Events = all[:min(limit, len(all))]
+			all := page.Items[min(skip, len(page.Items)):]
+			page.Items = all[:min(limit, len(all))]
 			if len(all) > limit {
 				page.Next = mortise.Position{At: time.Unix(int64(skip+limit), 0)}
 			}
@@ -107,7 +107,7 @@ var auditMutants = []broken{
 	}},
 	{name: "keeps one event of a time", breaks: []string{"audit/equal-times-by-id", "audit/by-kind-actor-and-vault"}, mutate: func(m *mutant) {
 		m.everyAuditPage(func(_ *vault.AuditQuery, page *vault.AuditPage) {
-			page.Events = slices.CompactFunc(page.Events, func(a, b vault.AuditEvent) bool { return a.At.Equal(b.At) || a.Actor == b.Actor && a.Kind == b.Kind })
+			page.Items = slices.CompactFunc(page.Items, func(a, b vault.AuditEvent) bool { return a.At.Equal(b.At) || a.Actor == b.Actor && a.Kind == b.Kind })
 		})
 	}},
 	{name: "ignores the vault", breaks: []string{"audit/by-kind-actor-and-vault", "audit/matches-query", "audit/pages"}, mutate: func(m *mutant) {

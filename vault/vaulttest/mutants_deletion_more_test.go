@@ -119,7 +119,7 @@ var deletionMutants = []broken{
 				page, _ := events(ctx, org, vault.AuditQuery{Limit: 1000})
 				since, err := mark(ctx, org, id, at, a)
 				if id == "" && err == nil {
-					had[org] = page.Events
+					had[org] = page.Items
 				}
 				return since, err
 			}
@@ -127,8 +127,8 @@ var deletionMutants = []broken{
 		m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
 			page, err := events(ctx, org, q)
 			for _, e := range had[org] {
-				if q.Matches(&e) && len(page.Events) < q.Limit {
-					page.Events = append(page.Events, e)
+				if q.Matches(&e) && len(page.Items) < q.Limit {
+					page.Items = append(page.Items, e)
 				}
 			}
 			return page, err
@@ -155,8 +155,8 @@ var deletionMutants = []broken{
 		m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
 			page, err := events(ctx, org, q)
 			for _, e := range kept {
-				if e.Organization == org && len(page.Events) == 0 && q.Matches(&e) && q.Limit > 0 {
-					page.Events = append(page.Events, e)
+				if e.Organization == org && len(page.Items) == 0 && q.Matches(&e) && q.Limit > 0 {
+					page.Items = append(page.Items, e)
 				}
 			}
 			return page, err
@@ -165,7 +165,7 @@ var deletionMutants = []broken{
 	{name: "hides the trail of a deleted vault", breaks: []string{"deletion/trail-of-a-vault"}, mutate: func(m *mutant) {
 		k := m.marked()
 		m.everyAuditPage(func(_ *vault.AuditQuery, page *vault.AuditPage) {
-			page.Events = slices.DeleteFunc(page.Events, func(e vault.AuditEvent) bool { return e.Vault != "" && k.has(e.Organization, e.Vault) })
+			page.Items = slices.DeleteFunc(page.Items, func(e vault.AuditEvent) bool { return e.Vault != "" && k.has(e.Organization, e.Vault) })
 		})
 	}},
 	{name: "refuses events of an organization that has deleted vaults", breaks: []string{"deletion/trail-of-a-vault"}, mutate: func(m *mutant) {
@@ -205,8 +205,8 @@ var deletionMutants = []broken{
 		})
 		m.everyAuditPage(func(q *vault.AuditQuery, page *vault.AuditPage) {
 			for _, e := range more {
-				if q.Matches(&e) && len(page.Events) > 0 && page.Events[0].Organization == e.Organization {
-					page.Events = append(page.Events, e)
+				if q.Matches(&e) && len(page.Items) > 0 && page.Items[0].Organization == e.Organization {
+					page.Items = append(page.Items, e)
 				}
 			}
 		})
@@ -457,7 +457,7 @@ var deletionRaceMutants = []broken{
 		m.everyAuditPage(func(_ *vault.AuditQuery, page *vault.AuditPage) {
 			mu.Lock()
 			defer mu.Unlock()
-			page.Events = append(page.Events, late...)
+			page.Items = append(page.Items, late...)
 		})
 	}},
 }

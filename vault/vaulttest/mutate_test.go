@@ -131,8 +131,8 @@ func (m *mutant) everyAuditPage(change func(*vault.AuditQuery, *vault.AuditPage)
 // everyEvent applies change to all audit events that the mutant returns.
 func (m *mutant) everyEvent(change func(*vault.AuditEvent)) {
 	m.everyAuditPage(func(_ *vault.AuditQuery, page *vault.AuditPage) {
-		for i := range page.Events {
-			change(&page.Events[i])
+		for i := range page.Items {
+			change(&page.Items[i])
 		}
 	})
 }

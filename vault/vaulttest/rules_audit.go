@@ -74,7 +74,7 @@ var auditRules = []rule{
 				want[i].At = moment(-time.Duration(i) * time.Microsecond)
 				s.record(t, want[i])
 			}
-			got := s.audit(t, orgA, everything).Events
+			got := s.audit(t, orgA, everything).Items
 			require.Equal(t, eventIDs(want), eventIDs(got))
 			for i := range want {
 				sameEvent(t, want[i], got[i])
@@ -94,7 +94,7 @@ var auditRules = []rule{
 				e.ID = want[(i*7)%len(want)]
 				s.record(t, e)
 			}
-			require.Equal(t, want, eventIDs(s.audit(t, orgA, everything).Events))
+			require.Equal(t, want, eventIDs(s.audit(t, orgA, everything).Items))
 		}},
 
 	{Rule{"audit/of-organization", "ListAuditEvents returns the organization's events and no other's; none if there are none."}, 0,
@@ -103,7 +103,7 @@ var auditRules = []rule{
 			s.record(t, a, b)
 			for org, want := range map[string][]uuid.UUID{orgA: {a.ID}, orgB: {b.ID}, "org-c": {}, "": {}} {
 				page := s.audit(t, org, everything)
-				require.Equal(t, want, eventIDs(page.Events))
+				require.Equal(t, want, eventIDs(page.Items))
 				require.True(t, page.Next.IsZero())
 			}
 		}},
@@ -115,7 +115,7 @@ var auditRules = []rule{
 			require.NoError(t, s.Store.AddAuditEvent(t.Context(), mine))
 			spoilEvent(&mine)
 			for range 2 {
-				got := s.audit(t, orgA, everything).Events
+				got := s.audit(t, orgA, everything).Items
 				require.Len(t, got, 1)
 				sameEvent(t, e, got[0])
 				spoilEvent(&got[0])
@@ -238,7 +238,7 @@ var auditQueryRules = []rule{
 			for _, id := range []string{"", "x", "y"} {
 				q := everything
 				q.Vault = id
-				want := eventIDs(s.audit(t, orgA, q).Events)
+				want := eventIDs(s.audit(t, orgA, q).Items)
 				for _, limit := range []int{1, 2, 3, 4, 5, 7, n - 1, n, n + 1, vault.MaxPageSize} {
 					q.Limit = limit
 					require.Equal(t, want, eventIDs(s.pages(t, orgA, q)), "limit %d", limit)
@@ -254,7 +254,7 @@ var auditQueryRules = []rule{
 			s.record(t, newEvent(orgA, vault.KindDetokenized, "x", 0))
 			for _, q := range []vault.AuditQuery{{}, {Vault: "x"}, {Kind: vault.KindDetokenized}} {
 				page := s.audit(t, orgA, q)
-				require.Empty(t, page.Events, "events on a page of Limit 0")
+				require.Empty(t, page.Items, "events on a page of Limit 0")
 				require.True(t, page.Next.IsZero(), "Next is set after a page of Limit 0")
 			}
 		}},
@@ -288,13 +288,13 @@ var auditQueryRules = []rule{
 				s.record(t, newEvent(orgA, vault.KindDetokenized, fmt.Sprint(i), time.Duration(i/3)*time.Hour))
 			}
 			q := everything
-			want := eventIDs(s.audit(t, orgA, q).Events)
+			want := eventIDs(s.audit(t, orgA, q).Items)
 			q.Limit = 3
 			var got []uuid.UUID
 			for turn := 0; ; turn++ {
 				require.Less(t, turn, 100, "paging does not end")
 				page := s.audit(t, orgA, q)
-				got = append(got, eventIDs(page.Events)...)
+				got = append(got, eventIDs(page.Items)...)
 				if page.Next.IsZero() {
 					break
 				}
@@ -312,12 +312,12 @@ func (s *subject) pages(t *testing.T, org string, q vault.AuditQuery) []vault.Au
 	var all []vault.AuditEvent
 	for range 10_000 {
 		page := s.audit(t, org, q)
-		require.LessOrEqual(t, len(page.Events), q.Limit, "events of a page")
-		all = append(all, page.Events...)
+		require.LessOrEqual(t, len(page.Items), q.Limit, "events of a page")
+		all = append(all, page.Items...)
 		if page.Next.IsZero() {
 			return all
 		}
-		require.NotEmpty(t, page.Events, "an empty page that is not the last one")
+		require.NotEmpty(t, page.Items, "an empty page that is not the last one")
 		q.After = page.Next
 	}
 	require.FailNow(t, "paging does not end")
@@ -331,7 +331,7 @@ func (s *subject) selects(t *testing.T, all []vault.AuditEvent, q vault.AuditQue
 	q.Limit = vault.MaxPageSize
 	matching := slices.DeleteFunc(slices.Clone(all), func(e vault.AuditEvent) bool { return !q.Matches(&e) })
 	slices.SortFunc(matching, func(a, b vault.AuditEvent) int { return b.Position().Compare(a.Position()) })
-	require.Equal(t, eventIDs(matching), eventIDs(s.audit(t, orgA, q).Events), "%+v", q)
+	require.Equal(t, eventIDs(matching), eventIDs(s.audit(t, orgA, q).Items), "%+v", q)
 	if n >= 0 {
 		require.Len(t, matching, n, "%+v", q)
 	}

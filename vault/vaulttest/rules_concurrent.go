@@ -245,7 +245,7 @@ func (s *subject) eventsAfterVaults(t *testing.T) error {
 	if err != nil {
 		return err
 	}
-	for _, e := range page.Events {
+	for _, e := range page.Items {
 		if _, err := s.Store.Vault(t.Context(), orgB, e.Vault); err != nil {
 			return fmt.Errorf("the event of %s was there before the vault: %w", e.Vault, err)
 		}

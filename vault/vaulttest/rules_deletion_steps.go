@@ -287,8 +287,8 @@ var deletionRaceRules = []rule{
 				if err != nil {
 					return err
 				}
-				if len(vaults) > rounds-len(page.Events) {
-					return fmt.Errorf("%d vaults of %d after %d were deleted", len(vaults), rounds, len(page.Events))
+				if len(vaults) > rounds-len(page.Items) {
+					return fmt.Errorf("%d vaults of %d after %d were deleted", len(vaults), rounds, len(page.Items))
 				}
 				stats, err := s.Store.Stats(t.Context(), orgB, 1000)
 				if err != nil {
@@ -297,8 +297,8 @@ var deletionRaceRules = []rule{
 				if page, err = s.Store.ListAuditEvents(t.Context(), orgB, vault.AuditQuery{Kind: vault.KindVaultDeleted, Limit: vault.MaxPageSize}); err != nil {
 					return err
 				}
-				if stats.Vaults.N < rounds-len(page.Events) {
-					return fmt.Errorf("%d vaults of %d are left, and there are events of %d", stats.Vaults.N, rounds, len(page.Events))
+				if stats.Vaults.N < rounds-len(page.Items) {
+					return fmt.Errorf("%d vaults of %d are left, and there are events of %d", stats.Vaults.N, rounds, len(page.Items))
 				}
 				return nil
 			}
