@@ -22,7 +22,7 @@
 // A [Secret] is a text that was made just now and is shown once, such as an API key or an
 // access token. It does not print itself.
 //
-// A [Position] is a place in a list, where its next page begins. It has a text that goes
+// A [Position] is a place in a list, where the next [Page] begins. It has a text that goes
 // into a link. Listings of package authmgmt, whose IDs are texts, have positions of their
 // own, with the same methods.
 //

@@ -60,8 +60,8 @@
 //
 // # For applications
 //
-// The service: [New], [Service], [Options], [Limits], and [Actor], who does something. What
-// it scores by: [sound.Scorer], [sound.Class], [sound.FirstMedia].
+// The service: [New], [Service], [Backend], [Options], [Limits], and [Actor], who does
+// something. What it scores by: [sound.Scorer], [sound.Class], [sound.FirstMedia].
 //
 // Datasets: [Dataset], [Video], listed by [Paging], [Page], [MaxPageSize]. What is said of
 // videos, in package metadata: [metadata.Map], which [metadata.Parse] reads, of at most
@@ -75,7 +75,7 @@
 // else is heard there: [TopClass].
 //
 // Searches in the background: [Run], its [State] and [Termination], and [SoundProgress];
-// lists of them by [RunQuery], [RunPage].
+// lists of them by [RunQuery].
 //
 // The work: [Worker], [NewWorker], [WorkerOptions], [Sweeper], [NewSweeper],
 // [SweeperOptions].
@@ -88,7 +88,7 @@
 //
 // # For backends
 //
-// A [Backend] has a [Queue] and a [Store], which may be a [TxStore] and a [Pruner], the latter
+// A Backend has a [Queue] and a [Store], which may be a [TxStore] and a [Pruner], the latter
 // with [CompactOptions].
 //
 // A Store is made of [Datasets] and [Catalog]; of [ScoreStore], which keeps a [Scoring] of

@@ -25,12 +25,6 @@ type RunQuery struct {
 	Limit int
 }
 
-// RunPage is a stretch of a list of runs.
-type RunPage struct {
-	Items []Run            // without their results
-	Next  mortise.Position // the next page's RunQuery.After; zero: this is the last one
-}
-
 // Position returns the run's place in a list. The ID of the position is the run's, in its
 // last 8 bytes, the highest first.
 func (r *Run) Position() mortise.Position {
@@ -70,7 +64,7 @@ func (q *RunQuery) Matches(r *Run) bool {
 //
 // Errors are [*ValidationError], for a Limit outside 0 to [MaxPageSize] and for an
 // unknown State, [ErrDatasetNotFound] and [ErrUnavailable].
-func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (RunPage, error) {
+func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (mortise.Page[Run], error) {
 	var p problems
 	p.limit(q.Limit)
 	switch q.State {
@@ -79,13 +73,13 @@ func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (RunPage
 		p.add("state", ProblemInvalid, "is no state of a run")
 	}
 	if err := p.err(); err != nil {
-		return RunPage{}, err
+		return mortise.Page[Run]{}, err
 	}
 	limit := cmp.Or(q.Limit, defaultPage)
 	if q.Dataset != "" {
 		d, err := s.store.Dataset(ctx, org, q.Dataset)
 		if err != nil {
-			return RunPage{}, unavailable("read a dataset", err)
+			return mortise.Page[Run]{}, unavailable("read a dataset", err)
 		}
 		q.From = latest(q.From, d.CreatedAt)
 	}
@@ -96,12 +90,12 @@ func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (RunPage
 	q.Limit = limit + 1
 	runs, err := s.store.ListRuns(ctx, org, q)
 	if err != nil {
-		return RunPage{}, unavailable("list runs", err)
+		return mortise.Page[Run]{}, unavailable("list runs", err)
 	}
 	if len(runs) <= limit {
-		return RunPage{Items: runs}, nil
+		return mortise.Page[Run]{Items: runs}, nil
 	}
-	return RunPage{Items: runs[:limit], Next: runs[limit-1].Position()}, nil
+	return mortise.Page[Run]{Items: runs[:limit], Next: runs[limit-1].Position()}, nil
 }
 
 // ceilMicro rounds a bound up to the precision of stored times, which selects the same

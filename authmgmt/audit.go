@@ -89,22 +89,16 @@ func (q *AuditQuery) Matches(e *AuditEvent) bool {
 		(q.After.IsZero() || e.Position().Compare(q.After) < 0)
 }
 
-// AuditPage is a stretch of the audit trail.
-type AuditPage struct {
-	Items []AuditEvent
-	Next  mortise.Position // the next page's AuditQuery.After; zero: this is the last one
-}
-
 // Position returns the event's place in the trail.
 func (e *AuditEvent) Position() mortise.Position { return mortise.Position{At: e.At, ID: e.ID} }
 
 // ListAuditEvents returns a page of the organization's audit trail, newest first. Limit 0
 // means 50.
-func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error) {
+func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery) (mortise.Page[AuditEvent], error) {
 	var p problems
 	q.Limit = p.limit(q.Limit)
 	if err := p.err(); err != nil {
-		return AuditPage{}, err
+		return mortise.Page[AuditEvent]{}, err
 	}
 	q.From, q.To = ceilMicro(q.From), ceilMicro(q.To)
 	page, err := s.store.ListAuditEvents(ctx, org, q)

@@ -46,7 +46,7 @@
 //
 // Lists of them: [Paging], [Page], [Position], [ParsePosition].
 //
-// What happened: [AuditEvent], [Snapshot], [AuditQuery], [AuditPage], [Observer],
+// What happened: [AuditEvent], [Snapshot], [AuditQuery], [Observer],
 // [Observation], [Kind]. How much there is: [Stats], [AllStats].
 //
 // Errors: [ErrNotFound], [ErrExists], [ErrDeleted], [ErrForbidden], [ErrUnavailable]; of

@@ -30,8 +30,8 @@ type Paging struct {
 	Total  bool // count the whole listing, which takes longer the longer it is
 }
 
-// Page is a stretch of a listing: of clients, tokens or invitations. That of the audit
-// trail is an [AuditPage].
+// Page is a stretch of a listing of clients, tokens or invitations, whose IDs are texts.
+// The audit trail has a [mortise.Page].
 type Page[T any] struct {
 	Items []T
 	Next  Position // where the next page begins (as its Paging.After); zero: this is the last one

@@ -262,7 +262,7 @@ func TestIteratorOfAStoreThatStandsStill(t *testing.T) {
 	assert.Equal(t, 3, read)
 }
 
-func (s standingStore) ListAuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
+func (s standingStore) ListAuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error) {
 	q.After = mortise.Position{}
 	return s.Store.ListAuditEvents(ctx, org, q)
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // Store keeps clients, tokens, invitations and the audit trail, in one database: a change
@@ -123,7 +125,7 @@ type Invitations interface {
 type Audit interface {
 	// ListAuditEvents returns the events that match q, newest first: by At, then by ID
 	// (as bytes), both descending.
-	ListAuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error)
+	ListAuditEvents(ctx context.Context, org string, q AuditQuery) (mortise.Page[AuditEvent], error)
 }
 
 // Counter is the part of a [Store] that counts. A Count is exact up to most (over 0), and

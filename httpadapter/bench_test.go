@@ -39,8 +39,8 @@ func (sink) Event(context.Context, string, uuid.UUID) (trigger.Event, error) {
 func (sink) UpdateEvent(context.Context, string, uuid.UUID, func(*trigger.Event) error) error {
 	return nil
 }
-func (sink) ListEvents(context.Context, string, trigger.EventQuery) (trigger.EventPage, error) {
-	return trigger.EventPage{}, nil
+func (sink) ListEvents(context.Context, string, trigger.EventQuery) (mortise.Page[trigger.Event], error) {
+	return mortise.Page[trigger.Event]{}, nil
 }
 func (sink) Unqueued(context.Context, time.Time, int) ([]trigger.Event, error) { return nil, nil }
 func (sink) Stale(context.Context, time.Time, time.Time, int) ([]trigger.Event, error) {

@@ -55,9 +55,9 @@ func (f *flaky) CreateEvent(ctx context.Context, e trigger.Event, since time.Tim
 	return f.Trigger.CreateEvent(ctx, e, since)
 }
 
-func (f *flaky) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
+func (f *flaky) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
 	if f.err != nil {
-		return trigger.EventPage{}, f.err
+		return mortise.Page[trigger.Event]{}, f.err
 	}
 	return f.Trigger.ListEvents(ctx, org, q)
 }

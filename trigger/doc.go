@@ -47,7 +47,7 @@
 //
 // Requests: [Submission], [Event], [Status], [Statuses], [Outcome].
 //
-// Lists of them: [EventQuery], [EventPage], [MaxPageSize].
+// Lists of them: [EventQuery], [MaxPageSize].
 //
 // The work: [Processor], [Permanent], [RetryAfter], [ErrTimeout], [ErrShutdown],
 // [Worker], [NewWorker], [WorkerOptions], [Sweeper], [NewSweeper], [SweeperOptions].
@@ -55,7 +55,7 @@
 //
 // Organizations: [Directory], [Organization], [Collection].
 //
-// API keys: [APIKey], [KeyQuery], [KeyPage].
+// API keys: [APIKey], [KeyQuery].
 //
 // What happens: [Observer], [Observation], [Kind], [Stats], [AllStats].
 //

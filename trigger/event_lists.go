@@ -25,12 +25,6 @@ type EventQuery struct {
 // MaxPageSize bounds EventQuery.Limit and KeyQuery.Limit.
 const MaxPageSize = 1000
 
-// EventPage is a stretch of a listing.
-type EventPage struct {
-	Items []Event
-	Next  mortise.Position // the next page's EventQuery.After; zero: this is the last one
-}
-
 // Position returns the event's place in a listing.
 func (e *Event) Position() mortise.Position { return mortise.Position{At: e.SubmittedAt, ID: e.ID} }
 
@@ -47,7 +41,7 @@ func (q *EventQuery) Matches(e *Event) bool {
 
 // ListEvents returns a page of the organization's history, newest first. Limit 0 means
 // 50. A Limit outside 0 to [MaxPageSize] or an unknown Status is a [*ValidationError].
-func (s *Service) ListEvents(ctx context.Context, org string, q EventQuery) (EventPage, error) {
+func (s *Service) ListEvents(ctx context.Context, org string, q EventQuery) (mortise.Page[Event], error) {
 	var p problems
 	if q.Limit < 0 || q.Limit > MaxPageSize {
 		p.add("limit", "must be between 1 and %d", MaxPageSize)
@@ -59,7 +53,7 @@ func (s *Service) ListEvents(ctx context.Context, org string, q EventQuery) (Eve
 		checkName(&p, "source", q.Source)
 	}
 	if err := p.err(); err != nil {
-		return EventPage{}, err
+		return mortise.Page[Event]{}, err
 	}
 	if q.Limit == 0 {
 		q.Limit = 50

@@ -18,20 +18,14 @@ type KeyQuery struct {
 	Limit int
 }
 
-// KeyPage is a stretch of the listing of API keys.
-type KeyPage struct {
-	Items []APIKey
-	Next  mortise.Position // the next page's KeyQuery.After; zero: this is the last one
-}
-
 // Position returns the key's place in the listing.
 func (k *APIKey) Position() mortise.Position { return mortise.Position{At: k.CreatedAt, ID: k.ID} }
 
 // ListKeys returns a page of the organization's keys, oldest first, revoked ones
 // included. Limit 0 means 50; one below 0 or over [MaxPageSize] is a [*ValidationError].
-func (s *Service) ListKeys(ctx context.Context, org string, q KeyQuery) (KeyPage, error) {
+func (s *Service) ListKeys(ctx context.Context, org string, q KeyQuery) (mortise.Page[APIKey], error) {
 	if s.keys == nil {
-		return KeyPage{}, errNoKeys
+		return mortise.Page[APIKey]{}, errNoKeys
 	}
 	var p problems
 	if q.Limit < 0 || q.Limit > MaxPageSize {
@@ -43,7 +37,7 @@ func (s *Service) ListKeys(ctx context.Context, org string, q KeyQuery) (KeyPage
 		p.add("after", "must be a position that a page or mortise.ParsePosition returned")
 	}
 	if err := p.err(); err != nil {
-		return KeyPage{}, err
+		return mortise.Page[APIKey]{}, err
 	}
 	if q.Limit == 0 {
 		q.Limit = 50

@@ -125,7 +125,7 @@ func TestKeysIterator(t *testing.T) {
 // standingKeys are keys whose pages all begin at the start, and say that others follow.
 type standingKeys struct{ trigger.APIKeys }
 
-func (s standingKeys) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
+func (s standingKeys) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
 	page, err := s.APIKeys.ListKeys(ctx, org, trigger.KeyQuery{Limit: q.Limit})
 	page.Next = page.Items[0].Position()
 	return page, err
@@ -148,7 +148,7 @@ func TestKeysOfAStoreThatStandsStill(t *testing.T) {
 // standingHistory begins each page at the start.
 type standingHistory struct{ trigger.Store }
 
-func (s standingHistory) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
+func (s standingHistory) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
 	q.After = mortise.Position{}
 	return s.Store.ListEvents(ctx, org, q)
 }

@@ -50,7 +50,7 @@ type Store interface {
 
 	// ListEvents returns the events that match q, newest first: by SubmittedAt, then by
 	// ID (as bytes), both descending.
-	ListEvents(ctx context.Context, org string, q EventQuery) (EventPage, error)
+	ListEvents(ctx context.Context, org string, q EventQuery) (mortise.Page[Event], error)
 
 	Unfinished
 	Counter
@@ -159,7 +159,7 @@ type APIKeys interface {
 
 	// ListKeys returns a page of the organization's keys, oldest first: by CreatedAt,
 	// then by ID (as bytes). A position may be one where no key stands.
-	ListKeys(ctx context.Context, org string, q KeyQuery) (KeyPage, error)
+	ListKeys(ctx context.Context, org string, q KeyQuery) (mortise.Page[APIKey], error)
 
 	Deletion
 }

@@ -43,7 +43,7 @@ func (p *preciseStore) UpdateEvent(ctx context.Context, org string, id uuid.UUID
 	})
 }
 
-func (p *preciseStore) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
+func (p *preciseStore) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
 	p.q = q
 	return p.Store.ListEvents(ctx, org, q)
 }

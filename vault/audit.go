@@ -74,23 +74,17 @@ func (q *AuditQuery) Matches(e *AuditEvent) bool {
 		(q.After.IsZero() || e.Position().Compare(q.After) < 0)
 }
 
-// AuditPage is a stretch of the audit trail.
-type AuditPage struct {
-	Items []AuditEvent
-	Next  mortise.Position // the next page's AuditQuery.After; zero: this is the last one
-}
-
 // Position returns the event's place in the trail.
 func (e *AuditEvent) Position() mortise.Position { return mortise.Position{At: e.At, ID: e.ID} }
 
 // ListAuditEvents returns a page of the organization's audit trail, newest first. Limit 0
 // means 50. Once the organization was deleted, its trail has just the event that says so.
-func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error) {
+func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery) (mortise.Page[AuditEvent], error) {
 	switch {
 	case q.Limit < 0 || q.Limit > MaxPageSize:
 		var p problems
 		p.add("limit", "must be between 1 and %d", MaxPageSize)
-		return AuditPage{}, p.err()
+		return mortise.Page[AuditEvent]{}, p.err()
 	case q.Limit == 0:
 		q.Limit = 50
 	}

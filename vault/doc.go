@@ -74,7 +74,7 @@
 // What comes out: [Revealed], as far as its [Redaction] allows. A [RedactionPolicy] says
 // for each [Field] what may be shown.
 //
-// Who did what: [AuditEvent], [AuditToken], [Kind], by [AuditQuery], [AuditPage].
+// Who did what: [AuditEvent], [AuditToken], [Kind], by [AuditQuery].
 //
 // What happens: [Observer], [Observation], [Stats], [AllStats].
 //

@@ -57,7 +57,7 @@ func TestStoreThatStandsStill(t *testing.T) {
 // standingTrail begins each page of the trail at the start.
 type standingTrail struct{ vault.Store }
 
-func (s standingTrail) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+func (s standingTrail) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
 	q.After = mortise.Position{}
 	return s.Store.ListAuditEvents(ctx, org, q)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
@@ -174,7 +175,7 @@ type Audit interface {
 
 	// ListAuditEvents returns the events that match q, newest first: by At, then by ID
 	// (as bytes), both descending.
-	ListAuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error)
+	ListAuditEvents(ctx context.Context, org string, q AuditQuery) (mortise.Page[AuditEvent], error)
 
 	// PruneAudit removes at most limit events with At before the given time, of all
 	// organizations, and returns how many. It is maintenance.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -154,7 +155,7 @@ func (f *failing) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
 	return errors.Join(f.err("AddAuditEvent"), f.Store.AddAuditEvent(ctx, e))
 }
 
-func (f *failing) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+func (f *failing) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
 	page, err := f.Store.ListAuditEvents(ctx, org, q)
 	return page, errors.Join(f.err("AuditEvents"), err)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
@@ -55,7 +56,7 @@ func recorded() authmgmt.AuditQuery {
 }
 
 // audit returns a page of the trail.
-func (s *subject) audit(t *testing.T, org string, q authmgmt.AuditQuery) authmgmt.AuditPage {
+func (s *subject) audit(t *testing.T, org string, q authmgmt.AuditQuery) mortise.Page[authmgmt.AuditEvent] {
 	t.Helper()
 	page, err := s.Store.ListAuditEvents(t.Context(), org, q)
 	require.NoError(t, err)

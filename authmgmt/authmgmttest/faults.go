@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -153,8 +154,8 @@ func (s *faultyStore) DueGrants(ctx context.Context, now time.Time, limit int) (
 	return callFor(s.faults, "Invitations.DueGrants", func() ([]authmgmt.Invitation, error) { return s.inner.DueGrants(ctx, now, limit) })
 }
 
-func (s *faultyStore) ListAuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
-	return callFor(s.faults, "Audit.ListAuditEvents", func() (authmgmt.AuditPage, error) { return s.inner.ListAuditEvents(ctx, org, q) })
+func (s *faultyStore) ListAuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error) {
+	return callFor(s.faults, "Audit.ListAuditEvents", func() (mortise.Page[authmgmt.AuditEvent], error) { return s.inner.ListAuditEvents(ctx, org, q) })
 }
 
 type faultyPruner struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -47,7 +48,7 @@ type mutant struct {
 	listInvitations  func(context.Context, string, time.Time, authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error)
 	dueGrants        func(context.Context, time.Time, int) ([]authmgmt.Invitation, error)
 
-	auditEvents func(context.Context, string, authmgmt.AuditQuery) (authmgmt.AuditPage, error)
+	auditEvents func(context.Context, string, authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error)
 
 	stats    func(context.Context, string, time.Time, int) (authmgmt.Stats, error)
 	statsAll func(context.Context, int) (authmgmt.AllStats, error)
@@ -225,9 +226,9 @@ func (m *mutant) DueGrants(ctx context.Context, now time.Time, limit int) ([]aut
 	return m.AuthMgmt.DueGrants(ctx, now, limit)
 }
 
-func (m *mutant) ListAuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
+func (m *mutant) ListAuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error) {
 	if err := m.fail(); err != nil {
-		return authmgmt.AuditPage{}, err
+		return mortise.Page[authmgmt.AuditEvent]{}, err
 	}
 	if m.auditEvents != nil {
 		return m.auditEvents(ctx, org, q)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
@@ -287,7 +288,7 @@ func deletionMutants() []broken {
 		{name: "shows the trail of a deleted organization", breaks: []string{
 			"deletion/trail-has-the-mark", "deletion/without-event", "deletion/pruned",
 		}, mutate: func(m *mutant) {
-			m.auditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
+			m.auditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error) {
 				page, err := m.AuthMgmt.ListAuditEvents(ctx, org, q)
 				if m.gone(org) && len(page.Items) == 0 {
 					page.Items = []authmgmt.AuditEvent{{ID: uuid.New(), Organization: org, Kind: authmgmt.KindClientCreated}}
@@ -336,11 +337,11 @@ func deletionMutants() []broken {
 				removed[org] = true
 				return m.AuthMgmt.RemoveDeleted(ctx, org, limit)
 			})(m)
-			m.auditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
+			m.auditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error) {
 				mu.Lock()
 				defer mu.Unlock()
 				if removed[org] {
-					return authmgmt.AuditPage{}, nil
+					return mortise.Page[authmgmt.AuditEvent]{}, nil
 				}
 				return m.AuthMgmt.ListAuditEvents(ctx, org, q)
 			}

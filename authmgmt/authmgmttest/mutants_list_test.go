@@ -102,7 +102,7 @@ var auditMutants = []broken{
 	{name: "shows the oldest events first", breaks: []string{
 		"audit/newest-first", "audit/equal-times-by-id", "audit/matches-query",
 	}, mutate: func(m *mutant) {
-		m.everyAuditPage(func(_ *authmgmt.AuditQuery, page *authmgmt.AuditPage) { slices.Reverse(page.Items) })
+		m.everyAuditPage(func(_ *authmgmt.AuditQuery, page *mortise.Page[authmgmt.AuditEvent]) { slices.Reverse(page.Items) })
 	}},
 	{name: "shows every organization's events", breaks: []string{"audit/of-organization"}, mutate: func(m *mutant) {
 		m.everyAuditQuery(func(org *string, _ *authmgmt.AuditQuery) { *org = "org-a" })
@@ -153,7 +153,7 @@ var auditMutants = []broken{
 		m.everyAuditQuery(func(_ *string, q *authmgmt.AuditQuery) { q.After.ID = uuid.Nil })
 	}},
 	{name: "has one more empty page", breaks: []string{"audit/next-is-zero-at-the-end"}, mutate: func(m *mutant) {
-		m.everyAuditPage(func(q *authmgmt.AuditQuery, page *authmgmt.AuditPage) {
+		m.everyAuditPage(func(q *authmgmt.AuditQuery, page *mortise.Page[authmgmt.AuditEvent]) {
 			if n := len(page.Items); n == q.Limit && n > 0 {
 				page.Next = page.Items[n-1].Position()
 			}
@@ -163,7 +163,7 @@ var auditMutants = []broken{
 		m.everyAuditQuery(func(_ *string, q *authmgmt.AuditQuery) { q.Limit++ })
 	}},
 	{name: "pages by number", breaks: []string{"audit/pages-while-events-arrive"}, mutate: func(m *mutant) {
-		m.auditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
+		m.auditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error) {
 			limit, skip := q.Limit, 0
 			if !q.After.IsZero() {
 				skip = int(q.After.At.Unix())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
@@ -78,8 +79,8 @@ func (m *mutant) everyRole(change func([]access.Role) []access.Role) {
 }
 
 // everyAuditPage applies change to all pages of the trail that the mutant returns.
-func (m *mutant) everyAuditPage(change func(*authmgmt.AuditQuery, *authmgmt.AuditPage)) {
-	m.auditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
+func (m *mutant) everyAuditPage(change func(*authmgmt.AuditQuery, *mortise.Page[authmgmt.AuditEvent])) {
+	m.auditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error) {
 		page, err := m.AuthMgmt.ListAuditEvents(ctx, org, q)
 		change(&q, &page)
 		return page, err
@@ -88,7 +89,7 @@ func (m *mutant) everyAuditPage(change func(*authmgmt.AuditQuery, *authmgmt.Audi
 
 // everyEvent applies change to all audit events that the mutant returns.
 func (m *mutant) everyEvent(change func(*authmgmt.AuditEvent)) {
-	m.everyAuditPage(func(_ *authmgmt.AuditQuery, page *authmgmt.AuditPage) {
+	m.everyAuditPage(func(_ *authmgmt.AuditQuery, page *mortise.Page[authmgmt.AuditEvent]) {
 		for i := range page.Items {
 			change(&page.Items[i])
 		}
@@ -97,7 +98,7 @@ func (m *mutant) everyEvent(change func(*authmgmt.AuditEvent)) {
 
 // everyAuditQuery applies change to all queries that the mutant's trail is asked.
 func (m *mutant) everyAuditQuery(change func(*string, *authmgmt.AuditQuery)) {
-	m.auditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
+	m.auditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error) {
 		change(&org, &q)
 		return m.AuthMgmt.ListAuditEvents(ctx, org, q)
 	}

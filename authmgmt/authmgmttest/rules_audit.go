@@ -239,7 +239,7 @@ var auditQueryRules = []rule{
 			}
 		}},
 
-	{Rule{"audit/next-is-zero-at-the-end", "AuditPage.Next is zero if this is the last page, a full one included."}, needStore,
+	{Rule{"audit/next-is-zero-at-the-end", "Page.Next is zero if this is the last page, a full one included."}, needStore,
 		func(t *testing.T, s *subject) {
 			for i := range 6 {
 				s.record(t, newEvent(orgA, []authmgmt.Kind{authmgmt.KindInvited, authmgmt.KindGranted}[i%2], "x", time.Duration(i)*time.Hour))

@@ -142,13 +142,13 @@ func (f *File) update(
 }
 
 // ListEvents implements [trigger.Store].
-func (f *File) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
+func (f *File) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
-		return trigger.EventPage{}, err
+		return mortise.Page[trigger.Event]{}, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var page trigger.EventPage
+	var page mortise.Page[trigger.Event]
 	for _, e := range f.events {
 		if e.Organization == org && !f.isDeleted(org) && q.Matches(&e) {
 			page.Items = append(page.Items, e.Clone())

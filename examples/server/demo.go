@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -81,19 +82,19 @@ func (d *demoKeys) RemoveDeleted(ctx context.Context, org string, limit int) (bo
 }
 
 // ListKeys implements [trigger.APIKeys].
-func (d *demoKeys) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
+func (d *demoKeys) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
 	page, err := d.stored.ListKeys(ctx, org, q)
 	if err != nil {
-		return trigger.KeyPage{}, err
+		return mortise.Page[trigger.APIKey]{}, err
 	}
 	own, err := d.own.ListKeys(ctx, org, q)
 	if err != nil {
-		return trigger.KeyPage{}, err
+		return mortise.Page[trigger.APIKey]{}, err
 	}
 	more := !page.Next.IsZero() || !own.Next.IsZero()
 	all := append(page.Items, own.Items...)
 	slices.SortFunc(all, func(a, b trigger.APIKey) int { return a.Position().Compare(b.Position()) })
-	page = trigger.KeyPage{Items: all[:min(len(all), max(q.Limit, 0))]}
+	page = mortise.Page[trigger.APIKey]{Items: all[:min(len(all), max(q.Limit, 0))]}
 	if n := len(page.Items); n > 0 && (more || n < len(all)) {
 		page.Next = page.Items[n-1].Position()
 	}

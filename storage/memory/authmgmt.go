@@ -52,16 +52,16 @@ func (t *authmgmtTables) addEvent(e authmgmt.AuditEvent) {
 }
 
 // ListAuditEvents implements [authmgmt.Audit].
-func (a *AuthMgmt) ListAuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
+func (a *AuthMgmt) ListAuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error) {
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
-		return authmgmt.AuditPage{}, err
+		return mortise.Page[authmgmt.AuditEvent]{}, err
 	}
 	var after *mortise.Position
 	if !q.After.IsZero() {
 		after = &q.After
 	}
 	trail := func() []authmgmt.AuditEvent { return a.db.authmgmt.trail(org) }
-	var page authmgmt.AuditPage
+	var page mortise.Page[authmgmt.AuditEvent]
 	err := newestFirst(ctx, a.db, after, trail, (*authmgmt.AuditEvent).Position, func(e *authmgmt.AuditEvent) (more bool) {
 		switch {
 		case e.At.Before(q.From):
@@ -76,7 +76,7 @@ func (a *AuthMgmt) ListAuditEvents(ctx context.Context, org string, q authmgmt.A
 		return true
 	})
 	if err != nil {
-		return authmgmt.AuditPage{}, err
+		return mortise.Page[authmgmt.AuditEvent]{}, err
 	}
 	return page, nil
 }

@@ -157,9 +157,9 @@ func (t *triggerTables) update(org string, id uuid.UUID, update func(*trigger.Ev
 }
 
 // ListEvents implements [trigger.Store].
-func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
+func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
-		return trigger.EventPage{}, err
+		return mortise.Page[trigger.Event]{}, err
 	}
 	if q.IdempotencyKey != "" {
 		return t.listKey(org, &q), nil
@@ -174,7 +174,7 @@ func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQue
 		}
 		return nil
 	}
-	var page trigger.EventPage
+	var page mortise.Page[trigger.Event]
 	err := newestFirst(ctx, t.db, after, events, func(e **trigger.Event) mortise.Position { return (*e).Position() },
 		func(e **trigger.Event) (more bool) {
 			switch {
@@ -190,13 +190,13 @@ func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQue
 			return true
 		})
 	if err != nil {
-		return trigger.EventPage{}, err
+		return mortise.Page[trigger.Event]{}, err
 	}
 	return page, nil
 }
 
 // listKey is List for the one event that can have the key.
-func (t *Trigger) listKey(org string, q *trigger.EventQuery) (page trigger.EventPage) {
+func (t *Trigger) listKey(org string, q *trigger.EventQuery) (page mortise.Page[trigger.Event]) {
 	t.db.mu.RLock()
 	defer t.db.mu.RUnlock()
 	o, ok := t.db.trigger.live(org)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -105,9 +106,9 @@ func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, updat
 }
 
 // ListKeys implements [trigger.APIKeys].
-func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
+func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
-		return trigger.KeyPage{}, err
+		return mortise.Page[trigger.APIKey]{}, err
 	}
 	t.db.mu.RLock()
 	defer t.db.mu.RUnlock()
@@ -118,7 +119,7 @@ func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) 
 	if !q.After.IsZero() {
 		rest = rest[sort.Search(len(rest), func(i int) bool { return rest[i].Position().Compare(q.After) > 0 }):]
 	}
-	var page trigger.KeyPage
+	var page mortise.Page[trigger.APIKey]
 	for _, k := range rest[:min(len(rest), q.Limit)] {
 		page.Items = append(page.Items, *k)
 	}

@@ -149,16 +149,16 @@ func (t *vaultTables) addEvent(e vault.AuditEvent) {
 }
 
 // ListAuditEvents implements [vault.Audit].
-func (s *Vault) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+func (s *Vault) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
-		return vault.AuditPage{}, err
+		return mortise.Page[vault.AuditEvent]{}, err
 	}
 	var after *mortise.Position
 	if !q.After.IsZero() {
 		after = &q.After
 	}
 	trail := func() []vault.AuditEvent { return s.db.vault.audit[org] }
-	var page vault.AuditPage
+	var page mortise.Page[vault.AuditEvent]
 	err := newestFirst(ctx, s.db, after, trail, (*vault.AuditEvent).Position, func(e *vault.AuditEvent) (more bool) {
 		switch {
 		case e.At.Before(q.From):
@@ -173,7 +173,7 @@ func (s *Vault) ListAuditEvents(ctx context.Context, org string, q vault.AuditQu
 		return true
 	})
 	if err != nil {
-		return vault.AuditPage{}, err
+		return mortise.Page[vault.AuditEvent]{}, err
 	}
 	return page, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -46,9 +47,9 @@ func snapshotText(s *authmgmt.Snapshot) (any, error) {
 }
 
 // ListAuditEvents implements [authmgmt.Audit].
-func (a *AuthMgmt) ListAuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
+func (a *AuthMgmt) ListAuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error) {
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
-		return authmgmt.AuditPage{}, err
+		return mortise.Page[authmgmt.AuditEvent]{}, err
 	}
 	var events []authmgmt.AuditEvent
 	statement, args := auditStatement(org, &q)
@@ -61,16 +62,16 @@ func (a *AuthMgmt) ListAuditEvents(ctx context.Context, org string, q authmgmt.A
 		return nil
 	})
 	if err != nil {
-		return authmgmt.AuditPage{}, err
+		return mortise.Page[authmgmt.AuditEvent]{}, err
 	}
 	if len(events) == 0 {
 		return a.eventOfDeleted(ctx, org, &q)
 	}
 	slices.SortFunc(events, func(a, b authmgmt.AuditEvent) int { return b.Position().Compare(a.Position()) })
 	if len(events) <= q.Limit {
-		return authmgmt.AuditPage{Items: events}, nil
+		return mortise.Page[authmgmt.AuditEvent]{Items: events}, nil
 	}
-	return authmgmt.AuditPage{Items: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+	return mortise.Page[authmgmt.AuditEvent]{Items: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
 }
 
 var authmgmtAudit = auditTable{table: "authmgmt_audit", columns: auditColumns, about: "target", index: "authmgmt_audit_target"}
@@ -79,7 +80,7 @@ var authmgmtAudit = auditTable{table: "authmgmt_audit", columns: auditColumns, a
 // empty for others.
 func (a *AuthMgmt) eventOfDeleted(
 	ctx context.Context, org string, q *authmgmt.AuditQuery,
-) (page authmgmt.AuditPage, err error) {
+) (page mortise.Page[authmgmt.AuditEvent], err error) {
 	err = a.db.find(ctx, org, eventOfDeleted, []any{org}, func(r *row) error {
 		var e authmgmt.AuditEvent
 		if err := scanAudit(r, &e); err != nil {
@@ -91,7 +92,7 @@ func (a *AuthMgmt) eventOfDeleted(
 		return nil
 	})
 	if err != nil {
-		return authmgmt.AuditPage{}, err
+		return mortise.Page[authmgmt.AuditEvent]{}, err
 	}
 	return page, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -87,13 +88,13 @@ func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, updat
 }
 
 // ListKeys implements [trigger.APIKeys].
-func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
+func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
 	limit := min(max(q.Limit, 0), math.MaxInt-1) // and one more, which says that there is one
 	statement, args := keysOf, []any{org, limit + 1}
 	if !q.After.IsZero() {
 		statement, args = keysAfter, []any{org, q.After.At.UnixMicro(), q.After.ID[:], limit + 1}
 	}
-	var page trigger.KeyPage
+	var page mortise.Page[trigger.APIKey]
 	err := t.db.list(ctx, org, statement, args, func(r *row) error {
 		if len(page.Items) == limit {
 			if limit > 0 {
@@ -109,7 +110,7 @@ func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) 
 		return nil
 	})
 	if err != nil {
-		return trigger.KeyPage{}, err
+		return mortise.Page[trigger.APIKey]{}, err
 	}
 	return page, nil
 }

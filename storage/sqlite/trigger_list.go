@@ -7,24 +7,25 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // ListEvents implements [trigger.Store].
-func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
+func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
-		return trigger.EventPage{}, err
+		return mortise.Page[trigger.Event]{}, err
 	}
 	statement, args := listStatement(org, &q)
 	events, err := t.events(ctx, org, statement, args...)
 	if err != nil {
-		return trigger.EventPage{}, err
+		return mortise.Page[trigger.Event]{}, err
 	}
 	slices.SortFunc(events, func(a, b trigger.Event) int { return b.Position().Compare(a.Position()) })
 	if len(events) <= q.Limit {
-		return trigger.EventPage{Items: events}, nil
+		return mortise.Page[trigger.Event]{Items: events}, nil
 	}
-	return trigger.EventPage{Items: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+	return mortise.Page[trigger.Event]{Items: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
 }
 
 // listStatement returns the query of List, which looks for one event more than the page

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -66,9 +67,9 @@ func (s *Vault) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
 }
 
 // ListAuditEvents implements [vault.Audit].
-func (s *Vault) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+func (s *Vault) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
-		return vault.AuditPage{}, err
+		return mortise.Page[vault.AuditEvent]{}, err
 	}
 	var events []vault.AuditEvent
 	statement, args := vaultAuditStatement(org, &q)
@@ -83,13 +84,13 @@ func (s *Vault) ListAuditEvents(ctx context.Context, org string, q vault.AuditQu
 		return nil
 	})
 	if err != nil {
-		return vault.AuditPage{}, err
+		return mortise.Page[vault.AuditEvent]{}, err
 	}
 	slices.SortFunc(events, func(a, b vault.AuditEvent) int { return b.Position().Compare(a.Position()) })
 	if len(events) <= q.Limit {
-		return vault.AuditPage{Items: events}, nil
+		return mortise.Page[vault.AuditEvent]{Items: events}, nil
 	}
-	return vault.AuditPage{Items: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+	return mortise.Page[vault.AuditEvent]{Items: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
 }
 
 var vaultAudit = auditTable{table: "vault_audit", columns: vaultAuditColumns, about: "vault", index: "vault_audit_vault",

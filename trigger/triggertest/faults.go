@@ -116,8 +116,8 @@ func (s *faultyStore) UpdateEvent(ctx context.Context, org string, id uuid.UUID,
 	return s.faults.call("Store.UpdateEvent", func() error { return s.inner.UpdateEvent(ctx, org, id, update) })
 }
 
-func (s *faultyStore) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
-	return callFor(s.faults, "Store.ListEvents", func() (trigger.EventPage, error) { return s.inner.ListEvents(ctx, org, q) })
+func (s *faultyStore) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
+	return callFor(s.faults, "Store.ListEvents", func() (mortise.Page[trigger.Event], error) { return s.inner.ListEvents(ctx, org, q) })
 }
 
 func (s *faultyStore) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
@@ -224,8 +224,8 @@ func (k *faultyKeys) UpdateKey(ctx context.Context, org string, id uuid.UUID, up
 	return k.faults.call("APIKeys.UpdateKey", func() error { return k.inner.UpdateKey(ctx, org, id, update) })
 }
 
-func (k *faultyKeys) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
-	return callFor(k.faults, "APIKeys.ListKeys", func() (trigger.KeyPage, error) { return k.inner.ListKeys(ctx, org, q) })
+func (k *faultyKeys) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
+	return callFor(k.faults, "APIKeys.ListKeys", func() (mortise.Page[trigger.APIKey], error) { return k.inner.ListKeys(ctx, org, q) })
 }
 
 // faultyDeletion wraps what a store, keys and organizations have in common.

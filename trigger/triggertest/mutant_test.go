@@ -25,7 +25,7 @@ type mutant struct {
 	create   func(context.Context, trigger.Event, time.Time) (trigger.Event, bool, error)
 	get      func(context.Context, string, uuid.UUID) (trigger.Event, error)
 	update   func(context.Context, string, uuid.UUID, func(*trigger.Event) error) error
-	list     func(context.Context, string, trigger.EventQuery) (trigger.EventPage, error)
+	list     func(context.Context, string, trigger.EventQuery) (mortise.Page[trigger.Event], error)
 	unqueued func(context.Context, time.Time, int) ([]trigger.Event, error)
 	prune    func(context.Context, time.Time, int) (int, error)
 	stats    func(context.Context, string, int) (trigger.Stats, error)
@@ -37,7 +37,7 @@ type mutant struct {
 	createKey   func(context.Context, trigger.APIKey) error
 	keyByDigest func(context.Context, [32]byte) (trigger.APIKey, error)
 	updateKey   func(context.Context, string, uuid.UUID, func(*trigger.APIKey) error) error
-	listKeys    func(context.Context, string, trigger.KeyQuery) (trigger.KeyPage, error)
+	listKeys    func(context.Context, string, trigger.KeyQuery) (mortise.Page[trigger.APIKey], error)
 
 	stale           func(context.Context, time.Time, time.Time, int) ([]trigger.Event, error)
 	createAndAdd    func(context.Context, trigger.Event, time.Time, mortise.Job) (trigger.Event, bool, error)
@@ -144,9 +144,9 @@ func (m *mutant) UpdateEvent(ctx context.Context, org string, id uuid.UUID, f fu
 	return m.Trigger.UpdateEvent(ctx, org, id, f)
 }
 
-func (m *mutant) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
+func (m *mutant) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
 	if err := m.fail(); err != nil {
-		return trigger.EventPage{}, err
+		return mortise.Page[trigger.Event]{}, err
 	}
 	if m.list != nil {
 		return m.list(ctx, org, q)
@@ -244,9 +244,9 @@ func (m *mutant) UpdateKey(ctx context.Context, org string, id uuid.UUID, f func
 	return m.Trigger.UpdateKey(ctx, org, id, f)
 }
 
-func (m *mutant) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
+func (m *mutant) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
 	if err := m.fail(); err != nil {
-		return trigger.KeyPage{}, err
+		return mortise.Page[trigger.APIKey]{}, err
 	}
 	if m.listKeys != nil {
 		return m.listKeys(ctx, org, q)

@@ -12,11 +12,11 @@ import (
 )
 
 // listsKeys puts something between the caller and the listing of keys.
-func listsKeys(do func(q trigger.KeyQuery, ask func(trigger.KeyQuery) trigger.KeyPage) trigger.KeyPage) func(*mutant) {
+func listsKeys(do func(q trigger.KeyQuery, ask func(trigger.KeyQuery) mortise.Page[trigger.APIKey]) mortise.Page[trigger.APIKey]) func(*mutant) {
 	return func(m *mutant) {
-		m.listKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (page trigger.KeyPage, err error) {
-			page = do(q, func(q trigger.KeyQuery) trigger.KeyPage {
-				var asked trigger.KeyPage
+		m.listKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (page mortise.Page[trigger.APIKey], err error) {
+			page = do(q, func(q trigger.KeyQuery) mortise.Page[trigger.APIKey] {
+				var asked mortise.Page[trigger.APIKey]
 				asked, err = m.Trigger.ListKeys(ctx, org, q)
 				return asked
 			})
@@ -25,12 +25,12 @@ func listsKeys(do func(q trigger.KeyQuery, ask func(trigger.KeyQuery) trigger.Ke
 	}
 }
 
-type askKeys = func(trigger.KeyQuery) trigger.KeyPage
+type askKeys = func(trigger.KeyQuery) mortise.Page[trigger.APIKey]
 
 // apiKeyMutants are wrong about the pages of ListKeys.
 var apiKeyMutants = []broken{
 	{name: "orders keys of one time as GUIDs", breaks: []string{"keys/list-equal-times-by-id"}, mutate: listsKeys(
-		func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
+		func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
 			page := ask(q)
 			slices.SortStableFunc(page.Items, func(a, b trigger.APIKey) int {
 				if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
@@ -42,20 +42,20 @@ var apiKeyMutants = []broken{
 		})},
 	{name: "repeats keys of one time", breaks: []string{
 		"keys/list-pages", "keys/list-pages-while-keys-come", "keys/list-after-any-position",
-	}, mutate: listsKeys(func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
+	}, mutate: listsKeys(func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
 		q.After.ID = uuid.Nil
 		return ask(q)
 	})},
 	{name: "leaves out keys of one time", breaks: []string{
 		"keys/list-pages", "keys/list-pages-while-keys-come", "keys/list-after-any-position",
-	}, mutate: listsKeys(func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
+	}, mutate: listsKeys(func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
 		if !q.After.IsZero() {
 			q.After.ID = uuid.Max
 		}
 		return ask(q)
 	})},
 	{name: "has one more empty page of keys", breaks: []string{"keys/list-pages"}, mutate: listsKeys(
-		func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
+		func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
 			page := ask(q)
 			if n := len(page.Items); n > 0 && n == q.Limit {
 				page.Next = page.Items[n-1].Position()
@@ -64,14 +64,14 @@ var apiKeyMutants = []broken{
 		})},
 	{name: "pages keys by number", breaks: []string{"keys/list-pages-while-keys-come", "keys/list-after-any-position"}, mutate: func(m *mutant) {
 		numbers := make(map[mortise.Position]int)
-		listsKeys(func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
+		listsKeys(func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
 			all := ask(trigger.KeyQuery{Limit: trigger.MaxPageSize}).Items
 			from := 0
 			if !q.After.IsZero() {
 				from = numbers[q.After]
 			}
 			rest := all[min(from, len(all)):]
-			page := trigger.KeyPage{Items: rest[:min(max(q.Limit, 0), len(rest))]}
+			page := mortise.Page[trigger.APIKey]{Items: rest[:min(max(q.Limit, 0), len(rest))]}
 			for i := range page.Items {
 				numbers[page.Items[i].Position()] = from + i + 1
 			}
@@ -82,7 +82,7 @@ var apiKeyMutants = []broken{
 		})(m)
 	}},
 	{name: "begins anew where no key stands", breaks: []string{"keys/list-after-any-position"}, mutate: listsKeys(
-		func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
+		func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
 			all := ask(trigger.KeyQuery{Limit: trigger.MaxPageSize}).Items
 			if !slices.ContainsFunc(all, func(k trigger.APIKey) bool { return k.Position().Compare(q.After) == 0 }) {
 				q.After = mortise.Position{}
@@ -90,20 +90,20 @@ var apiKeyMutants = []broken{
 			return ask(q)
 		})},
 	{name: "takes a key's position by the clock on the wall", breaks: []string{"keys/list-after-any-position"}, mutate: listsKeys(
-		func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
+		func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
 			_, offset := q.After.At.Zone()
 			q.After.At = q.After.At.Add(time.Duration(offset) * time.Second)
 			return ask(q)
 		})},
 	{name: "lists all keys for a limit of 0", breaks: []string{"keys/list-limit-zero"}, mutate: listsKeys(
-		func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
+		func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
 			if q.Limit == 0 {
 				q.Limit = trigger.MaxPageSize
 			}
 			return ask(q)
 		})},
 	{name: "stays where it is for a limit of 0 keys", breaks: []string{"keys/list-limit-zero"}, mutate: listsKeys(
-		func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
+		func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
 			page := ask(q)
 			if q.Limit == 0 {
 				page.Next = q.After

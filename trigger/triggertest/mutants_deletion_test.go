@@ -89,7 +89,7 @@ var deletionMutants = []broken{
 		}
 	})},
 	{name: "lists events of a deleted organization", breaks: []string{hidesEvents}, mutate: afterMark(func(m *mutant, r *remembered) {
-		m.list = func(_ context.Context, _ string, q trigger.EventQuery) (page trigger.EventPage, _ error) {
+		m.list = func(_ context.Context, _ string, q trigger.EventQuery) (page mortise.Page[trigger.Event], _ error) {
 			for _, e := range r.events {
 				if q.Matches(&e) && q.IdempotencyKey == "" {
 					page.Items = append(page.Items, e)
@@ -99,7 +99,7 @@ var deletionMutants = []broken{
 		}
 	})},
 	{name: "finds idempotency keys of a deleted organization", breaks: []string{hidesEvents}, mutate: afterMark(func(m *mutant, r *remembered) {
-		m.list = func(_ context.Context, _ string, q trigger.EventQuery) (page trigger.EventPage, _ error) {
+		m.list = func(_ context.Context, _ string, q trigger.EventQuery) (page mortise.Page[trigger.Event], _ error) {
 			for _, e := range r.events {
 				if q.IdempotencyKey != "" && q.Matches(&e) {
 					page.Items = append(page.Items, e)
@@ -163,11 +163,11 @@ var deletionMutants = []broken{
 		}
 	})},
 	{name: "lists keys of a deleted organization", breaks: []string{hidesKeys}, mutate: afterMark(func(m *mutant, r *remembered) {
-		m.listKeys = func(_ context.Context, _ string, q trigger.KeyQuery) (trigger.KeyPage, error) {
+		m.listKeys = func(_ context.Context, _ string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
 			if q.After.IsZero() {
-				return trigger.KeyPage{}, nil
+				return mortise.Page[trigger.APIKey]{}, nil
 			}
-			return trigger.KeyPage{Items: r.keys}, nil
+			return mortise.Page[trigger.APIKey]{Items: r.keys}, nil
 		}
 	})},
 	{name: "says that a key of a deleted organization exists", breaks: []string{"deletion/refuses-keys"}, mutate: afterMark(

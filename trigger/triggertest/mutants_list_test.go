@@ -14,7 +14,7 @@ import (
 
 var listMutants = []broken{
 	{name: "lists oldest first", breaks: []string{"store/list-newest-first", "store/list-equal-times-by-id", "store/list-matches-query"}, mutate: func(m *mutant) {
-		m.everyPage(func(_ *trigger.EventQuery, page *trigger.EventPage) { page.Items = reversed(page.Items) })
+		m.everyPage(func(_ *trigger.EventQuery, page *mortise.Page[trigger.Event]) { page.Items = reversed(page.Items) })
 	}},
 	{name: "lists every organization", breaks: []string{"store/list-of-organization", "store/list-empty"}, mutate: func(m *mutant) {
 		m.everyQuery(func(org *string, _ *trigger.EventQuery) { *org = "org-a" })
@@ -61,7 +61,7 @@ var listMutants = []broken{
 		m.everyQuery(func(_ *string, q *trigger.EventQuery) { q.After.ID = uuid.Nil })
 	}},
 	{name: "has one more empty page", breaks: []string{"store/list-next-is-zero-at-the-end"}, mutate: func(m *mutant) {
-		m.everyPage(func(q *trigger.EventQuery, page *trigger.EventPage) {
+		m.everyPage(func(q *trigger.EventQuery, page *mortise.Page[trigger.Event]) {
 			if n := len(page.Items); n == q.Limit && n > 0 {
 				page.Next = page.Items[n-1].Position()
 			}
@@ -71,7 +71,7 @@ var listMutants = []broken{
 		m.everyQuery(func(_ *string, q *trigger.EventQuery) { q.Limit++ })
 	}},
 	{name: "pages by number", mutate: func(m *mutant) {
-		m.list = func(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
+		m.list = func(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
 			limit, skip := q.Limit, 0
 			if !q.After.IsZero() {
 				skip = int(q.After.At.Unix())
@@ -254,8 +254,8 @@ var otherMutants = []broken{
 		}
 	}},
 	{name: "lists keys newest first, and the same slice twice", breaks: []string{"keys/list-oldest-first", "keys/list-copies"}, mutate: func(m *mutant) {
-		var kept trigger.KeyPage
-		m.listKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
+		var kept mortise.Page[trigger.APIKey]
+		m.listKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
 			if kept.Items != nil {
 				return kept, nil
 			}

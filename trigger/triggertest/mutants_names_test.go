@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -31,7 +32,7 @@ var nameMutants = []broken{
 			events = append(events, e.Clone())
 			return m.Trigger.CreateEvent(ctx, e, since)
 		}
-		m.list = func(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
+		m.list = func(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
 			page, err := m.Trigger.ListEvents(ctx, org, q)
 			for _, e := range events {
 				if q.Source != "" && e.Organization != org && e.Organization+e.Source == org+q.Source {
@@ -83,8 +84,8 @@ var nameMutants = []broken{
 		}
 	}, breaks: []string{"keys/create-stores"}},
 	{name: "lists keys of all organizations that begin so", mutate: func(m *mutant) {
-		m.listKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
-			var all trigger.KeyPage
+		m.listKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
+			var all mortise.Page[trigger.APIKey]
 			for _, other := range []string{"acm", "acme", "acme/"} {
 				if len(other) >= len(org) && other[:len(org)] == org {
 					page, _ := m.Trigger.ListKeys(ctx, other, q)

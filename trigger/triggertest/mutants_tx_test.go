@@ -136,7 +136,7 @@ var txMutants = []broken{
 		m.organization = func(_ context.Context, org string) (trigger.Organization, error) {
 			return m.Trigger.Setup(context.Background(), org)
 		}
-		m.listKeys = func(_ context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
+		m.listKeys = func(_ context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
 			return m.Trigger.ListKeys(context.Background(), org, q)
 		}
 	}, breaks: []string{"store/ended-context", "organizations/ended-context", "keys/ended-context"}},

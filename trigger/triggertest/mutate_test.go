@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -22,7 +23,7 @@ func (m *mutant) everyEvent(change func(*trigger.Event)) {
 		change(&e)
 		return e, err
 	}
-	m.list = func(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
+	m.list = func(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
 		page, err := m.Trigger.ListEvents(ctx, org, q)
 		for i := range page.Items {
 			change(&page.Items[i])
@@ -32,8 +33,8 @@ func (m *mutant) everyEvent(change func(*trigger.Event)) {
 }
 
 // everyPage applies change to all pages that the mutant's ListEvents returns.
-func (m *mutant) everyPage(change func(*trigger.EventQuery, *trigger.EventPage)) {
-	m.list = func(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
+func (m *mutant) everyPage(change func(*trigger.EventQuery, *mortise.Page[trigger.Event])) {
+	m.list = func(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
 		page, err := m.Trigger.ListEvents(ctx, org, q)
 		change(&q, &page)
 		return page, err
@@ -42,7 +43,7 @@ func (m *mutant) everyPage(change func(*trigger.EventQuery, *trigger.EventPage))
 
 // everyQuery applies change to all queries that the mutant's ListEvents is asked.
 func (m *mutant) everyQuery(change func(*string, *trigger.EventQuery)) {
-	m.list = func(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
+	m.list = func(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
 		change(&org, &q)
 		return m.Trigger.ListEvents(ctx, org, q)
 	}

@@ -95,7 +95,7 @@ func (s *subject) isHidden(t *testing.T, events ...trigger.Event) {
 		q.Limit = 10
 		page, err := s.Store.ListEvents(t.Context(), org, q)
 		require.NoError(t, err)
-		require.Equal(t, trigger.EventPage{}, page, "ListEvents of a deleted organization: %s", what)
+		require.Equal(t, mortise.Page[trigger.Event]{}, page, "ListEvents of a deleted organization: %s", what)
 	}
 	left, err := s.Store.Unqueued(t.Context(), moment(time.Hour), 10)
 	require.NoError(t, err)
@@ -166,7 +166,7 @@ var deletionRules = []rule{
 			for _, after := range []mortise.Position{{}, {At: moment(-time.Hour)}} {
 				page, err := s.Keys.ListKeys(t.Context(), orgA, trigger.KeyQuery{After: after, Limit: 10})
 				require.NoError(t, err)
-				require.Equal(t, trigger.KeyPage{}, page, "ListKeys of a deleted organization")
+				require.Equal(t, mortise.Page[trigger.APIKey]{}, page, "ListKeys of a deleted organization")
 			}
 		}},
 

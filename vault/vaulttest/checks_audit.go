@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -40,7 +41,7 @@ func (s *subject) record(t *testing.T, events ...vault.AuditEvent) {
 var everything = vault.AuditQuery{Limit: vault.MaxPageSize}
 
 // audit returns a page of the trail.
-func (s *subject) audit(t *testing.T, org string, q vault.AuditQuery) vault.AuditPage {
+func (s *subject) audit(t *testing.T, org string, q vault.AuditQuery) mortise.Page[vault.AuditEvent] {
 	t.Helper()
 	page, err := s.Store.ListAuditEvents(t.Context(), org, q)
 	require.NoError(t, err, "ListAuditEvents")

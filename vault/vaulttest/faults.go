@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -153,8 +154,8 @@ func (s *faultyStore) AddAuditEvent(ctx context.Context, e vault.AuditEvent) err
 	return s.faults.call("Audit.AddAuditEvent", func() error { return s.inner.AddAuditEvent(ctx, e) })
 }
 
-func (s *faultyStore) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
-	return callFor(s.faults, "Audit.ListAuditEvents", func() (vault.AuditPage, error) { return s.inner.ListAuditEvents(ctx, org, q) })
+func (s *faultyStore) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
+	return callFor(s.faults, "Audit.ListAuditEvents", func() (mortise.Page[vault.AuditEvent], error) { return s.inner.ListAuditEvents(ctx, org, q) })
 }
 
 func (s *faultyStore) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {

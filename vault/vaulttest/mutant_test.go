@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -41,7 +42,7 @@ type mutant struct {
 	reseal                 func(ctx context.Context, rows []vault.Resealed) (int, error)
 	removeFingerprints     func(ctx context.Context, version, limit int) (int, error)
 	addAuditEvent          func(ctx context.Context, e vault.AuditEvent) error
-	auditEvents            func(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error)
+	auditEvents            func(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error)
 	pruneAudit             func(ctx context.Context, before time.Time, limit int) (int, error)
 	stats                  func(ctx context.Context, org string, most int) (vault.Stats, error)
 	vaultStats             func(ctx context.Context, org, id string, most int) (vault.Stats, error)
@@ -237,9 +238,9 @@ func (m *mutant) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
 	return m.addAuditEvent(ctx, e)
 }
 
-func (m *mutant) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+func (m *mutant) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
 	if err := m.fail(); err != nil {
-		return vault.AuditPage{}, err
+		return mortise.Page[vault.AuditEvent]{}, err
 	}
 	return m.auditEvents(ctx, org, q)
 }

@@ -21,7 +21,7 @@ var auditMutants = []broken{
 	{name: "shows the oldest events first", breaks: []string{
 		"audit/newest-first", "audit/equal-times-by-id", "audit/matches-query",
 	}, mutate: func(m *mutant) {
-		m.everyAuditPage(func(_ *vault.AuditQuery, page *vault.AuditPage) { slices.Reverse(page.Items) })
+		m.everyAuditPage(func(_ *vault.AuditQuery, page *mortise.Page[vault.AuditEvent]) { slices.Reverse(page.Items) })
 	}},
 	{name: "shows every organization's events", breaks: []string{"audit/of-organization"}, mutate: func(m *mutant) {
 		m.everyAuditQuery(func(org *string, _ *vault.AuditQuery) { *org = "org-a" })
@@ -72,7 +72,7 @@ var auditMutants = []broken{
 		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) { q.After.ID = uuid.Nil })
 	}},
 	{name: "has one more empty page", breaks: []string{"audit/next-is-zero-at-the-end"}, mutate: func(m *mutant) {
-		m.everyAuditPage(func(q *vault.AuditQuery, page *vault.AuditPage) {
+		m.everyAuditPage(func(q *vault.AuditQuery, page *mortise.Page[vault.AuditEvent]) {
 			if n := len(page.Items); n == q.Limit && n > 0 {
 				page.Next = page.Items[n-1].Position()
 			}
@@ -90,7 +90,7 @@ var auditMutants = []broken{
 		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) { q.Limit++ })
 	}},
 	{name: "pages by number", breaks: []string{"audit/pages-while-events-arrive"}, mutate: func(m *mutant) {
-		m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+		m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
 			limit, skip := q.Limit, 0
 			if !q.After.IsZero() {
 				skip = int(q.After.At.Unix())
@@ -106,7 +106,7 @@ var auditMutants = []broken{
 		}
 	}},
 	{name: "keeps one event of a time", breaks: []string{"audit/equal-times-by-id", "audit/by-kind-actor-and-vault"}, mutate: func(m *mutant) {
-		m.everyAuditPage(func(_ *vault.AuditQuery, page *vault.AuditPage) {
+		m.everyAuditPage(func(_ *vault.AuditQuery, page *mortise.Page[vault.AuditEvent]) {
 			page.Items = slices.CompactFunc(page.Items, func(a, b vault.AuditEvent) bool { return a.At.Equal(b.At) || a.Actor == b.Actor && a.Kind == b.Kind })
 		})
 	}},

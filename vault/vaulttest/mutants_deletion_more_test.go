@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -124,7 +125,7 @@ var deletionMutants = []broken{
 				return since, err
 			}
 		})
-		m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+		m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
 			page, err := events(ctx, org, q)
 			for _, e := range had[org] {
 				if q.Matches(&e) && len(page.Items) < q.Limit {
@@ -136,7 +137,7 @@ var deletionMutants = []broken{
 	}},
 	{name: "shows the event of a deletion whatever is asked for", breaks: []string{"deletion/event-of-an-organization"}, mutate: func(m *mutant) {
 		k, events := m.marked(), m.auditEvents
-		m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+		m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
 			if k.has(org, "") && q.Limit > 0 {
 				q = vault.AuditQuery{Limit: q.Limit}
 			}
@@ -152,7 +153,7 @@ var deletionMutants = []broken{
 				return mark(ctx, org, id, at, a)
 			}
 		})
-		m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+		m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
 			page, err := events(ctx, org, q)
 			for _, e := range kept {
 				if e.Organization == org && len(page.Items) == 0 && q.Matches(&e) && q.Limit > 0 {
@@ -164,7 +165,7 @@ var deletionMutants = []broken{
 	}},
 	{name: "hides the trail of a deleted vault", breaks: []string{"deletion/trail-of-a-vault"}, mutate: func(m *mutant) {
 		k := m.marked()
-		m.everyAuditPage(func(_ *vault.AuditQuery, page *vault.AuditPage) {
+		m.everyAuditPage(func(_ *vault.AuditQuery, page *mortise.Page[vault.AuditEvent]) {
 			page.Items = slices.DeleteFunc(page.Items, func(e vault.AuditEvent) bool { return e.Vault != "" && k.has(e.Organization, e.Vault) })
 		})
 	}},
@@ -203,7 +204,7 @@ var deletionMutants = []broken{
 				return since, err
 			}
 		})
-		m.everyAuditPage(func(q *vault.AuditQuery, page *vault.AuditPage) {
+		m.everyAuditPage(func(q *vault.AuditQuery, page *mortise.Page[vault.AuditEvent]) {
 			for _, e := range more {
 				if q.Matches(&e) && len(page.Items) > 0 && page.Items[0].Organization == e.Organization {
 					page.Items = append(page.Items, e)
@@ -454,7 +455,7 @@ var deletionRaceMutants = []broken{
 				return since, err
 			}
 		})
-		m.everyAuditPage(func(_ *vault.AuditQuery, page *vault.AuditPage) {
+		m.everyAuditPage(func(_ *vault.AuditQuery, page *mortise.Page[vault.AuditEvent]) {
 			mu.Lock()
 			defer mu.Unlock()
 			page.Items = append(page.Items, late...)

@@ -3,6 +3,7 @@ package vaulttest_test
 import (
 	"context"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -119,9 +120,9 @@ func (m *mutant) everyUsage(change func(*keyring.Usage)) {
 }
 
 // everyAuditPage applies change to all pages of the trail that the mutant returns.
-func (m *mutant) everyAuditPage(change func(*vault.AuditQuery, *vault.AuditPage)) {
+func (m *mutant) everyAuditPage(change func(*vault.AuditQuery, *mortise.Page[vault.AuditEvent])) {
 	events := m.auditEvents
-	m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+	m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
 		page, err := events(ctx, org, q)
 		change(&q, &page)
 		return page, err
@@ -130,7 +131,7 @@ func (m *mutant) everyAuditPage(change func(*vault.AuditQuery, *vault.AuditPage)
 
 // everyEvent applies change to all audit events that the mutant returns.
 func (m *mutant) everyEvent(change func(*vault.AuditEvent)) {
-	m.everyAuditPage(func(_ *vault.AuditQuery, page *vault.AuditPage) {
+	m.everyAuditPage(func(_ *vault.AuditQuery, page *mortise.Page[vault.AuditEvent]) {
 		for i := range page.Items {
 			change(&page.Items[i])
 		}
@@ -161,7 +162,7 @@ func (m *mutant) everyNewEvent(change func(*vault.AuditEvent)) {
 // everyAuditQuery applies change to all queries that the mutant's trail is asked.
 func (m *mutant) everyAuditQuery(change func(*string, *vault.AuditQuery)) {
 	events := m.auditEvents
-	m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+	m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
 		change(&org, &q)
 		return events(ctx, org, q)
 	}

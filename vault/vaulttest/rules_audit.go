@@ -259,7 +259,7 @@ var auditQueryRules = []rule{
 			}
 		}},
 
-	{Rule{"audit/next-is-zero-at-the-end", "AuditPage.Next is zero if this is the last page, a full one included."}, 0,
+	{Rule{"audit/next-is-zero-at-the-end", "Page.Next is zero if this is the last page, a full one included."}, 0,
 		func(t *testing.T, s *subject) {
 			for i := range 6 {
 				s.record(t, newEvent(orgA, []vault.Kind{vault.KindDetokenized, vault.KindExported}[i%2], "x", time.Duration(i)*time.Hour))

@@ -1,0 +1,8 @@
+package mortise
+
+// Page is a stretch of a listing: of events, keys, runs or an audit trail. Each has its
+// place in an order that stays while others come and go.
+type Page[T any] struct {
+	Items []T
+	Next  Position // where the next page begins, as the After of its query; zero: this is the last one
+}
