@@ -28,10 +28,11 @@
 // has. Until then searches are answered from the scores of the old one; what it has not
 // scored is left out, and the answer says how much. [Service.Ingest] scores by new
 // models, and so does a Sweeper in the background once a search has found one.
-// [Query.Model] asks for the scores by one model. A model that was replaced stays so,
-// and one that the store knew before the current one does not take its place, until
-// [Service.UseModel] brings it back. Until then nothing is scored by it; searches that
-// need it find what is stored.
+// [Query.Model] asks for the scores by one model.
+//
+// A model that was replaced does not come back by itself. Nor does one take the place of
+// the current one that the store knew before it. [Service.UseModel] brings either back.
+// Until then nothing is scored by it, and searches that need it find what is stored.
 //
 // A scorer that is away does not stop searches over what is scored. [Service.Ping] asks
 // the store, [Service.PingScorers] the scorers.
@@ -61,14 +62,16 @@
 // # For applications
 //
 // The service: [New], [Service], [Backend], [Options], [Limits], and [Actor], who does
-// something. What it scores by: [sound.Scorer], [sound.Class], [sound.FirstMedia].
+// something. What its options take, scorers, media and files, is in package sound; package
+// folder has the files of a folder.
 //
 // Datasets: [Dataset], [Video], listed by [Paging], [Page], [MaxPageSize]. What is said of
 // videos, in package metadata: [metadata.Map], which [metadata.Parse] reads, of at most
 // [metadata.MaxKeys] and [metadata.MaxBytes]; [metadata.Scalar], by [metadata.String],
 // [metadata.Int] or [metadata.Bool], of a [metadata.Kind].
 //
-// Scoring beforehand: [Ingested], [VideoProblem].
+// Scoring beforehand: [Ingested], [VideoProblem], [Scoring]. Which models a dataset is
+// searched by: [DatasetModel].
 //
 // A search: [Query], with a [metadata.Filter] by a [metadata.Op], one of [metadata.Ops],
 // of at most [metadata.MaxFilterBytes]. What it finds: [Found], [Result], [Keyframe]; what
@@ -88,20 +91,18 @@
 //
 // # For backends
 //
-// A Backend has a [Queue] and a [Store], which may be a [TxStore] and a [Pruner], the latter
-// with [CompactOptions].
-//
-// A Store is made of [Datasets] and [Catalog]; of [ScoreStore], which keeps a [Scoring] of
+// A [Store] is made of [Datasets] and [Catalog]; of [ScoreStore], which keeps a Scoring of
 // each video, answers a [ScoreQuery] with a [Hit] for each segment, and an [UnscoredQuery]
 // with [Unscored]; of [PartStore], which keeps each [Part] until all is scored; of
-// [ModelStore], with [DatasetModel] and [ModelChange]; of [Runs] and [ResultStore]; of
-// [Counter] and [Deletion].
+// [ModelStore], with [ModelChange]; of [Runs] and [ResultStore]; of [Counter] and
+// [Deletion]. It may be a [TxStore], and a [Pruner] with [CompactOptions].
 //
 // Its errors, which a service passes on: [ErrDatasetNotFound], [ErrVideoNotFound],
 // [ErrRunNotFound], [ErrConflict], and those above.
 //
-// A [Queue] is any domain's. One that pushes jobs to Worker.Handle tells those of runs by
-// [JobKind], and ends them with [ErrShutdown].
+// A [Queue] is any domain's. Where jobs are pushed to Worker.Handle, those of runs are told
+// by [JobKind], and what ends an attempt without counting it is [ErrShutdown].
 //
-// Package audiosearchtest proves a backend, and package columnar has what one is built on.
+// Package audiosearchtest proves a backend, package storage/queuetest its queue, and package
+// columnar has what one is built on.
 package audiosearch

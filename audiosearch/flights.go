@@ -8,8 +8,9 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/watch"
 )
 
-// flights lets everybody who wants the same video scored wait for one and the same scoring. Unlike in a singleflight.Group, the work does not
-// depend on who came first: it goes on as long as anybody waits, and ends when nobody does.
+// flights lets everybody who wants the same video scored wait for one and the same scoring.
+// Unlike in a singleflight.Group, the work does not depend on who came first: it goes on as
+// long as anybody waits, and ends when nobody does.
 type flights struct {
 	mu  sync.Mutex
 	all map[flightKey]*flight

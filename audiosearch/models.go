@@ -5,9 +5,27 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
+
+// DatasetModel is a model that a dataset knows: it is or was the current one of its
+// family, or videos were scored by it.
+type DatasetModel struct {
+	ID string
+
+	// Family is whose current model it is, or was last; "": it never was. If it is that
+	// of several families, Family is one of them.
+	Family string
+
+	Current    bool      // searches read its scores
+	ReplacedAt time.Time // when another one took its place; zero: none has
+
+	// Classes are those that its latest scoring has scores of, or another one if that is
+	// gone. They are for reading only. nil: there are no scores.
+	Classes []sound.Class
+}
 
 // Models returns the models that a dataset knows, by ID. Searches read the scores by
 // the current ones, one for each [sound.Model.Family]. A new model takes the place of

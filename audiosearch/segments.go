@@ -57,7 +57,8 @@ func (g *segmenter) take(windows int) {
 // last returns the last window when all samples have come and all whole windows were taken.
 // It ends where the sound ends, and may be shorter; nil: there is none.
 func (g *segmenter) last() []float32 {
-	// The samples up to the end of the window before are in the buffer too, unless it is the first one.
+	// The samples up to the end of the window before are in the buffer too, unless it is the
+	// first one.
 	covered := 0
 	if g.taken > 0 {
 		covered = g.window - g.hop

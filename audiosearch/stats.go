@@ -43,9 +43,9 @@ func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
 	return stats, nil
 }
 
-// StatsAll counts what workers have to do, for all organizations: for the metrics of who
-// runs the service, and to decide how many workers there should be. It is as cheap as
-// Stats, and its error is the same.
+// StatsAll counts what workers have to do, for all organizations: for the metrics of
+// those who run the service, and to decide how many workers there should be. It is as
+// cheap as Stats, and its error is the same.
 func (s *Service) StatsAll(ctx context.Context) (AllStats, error) {
 	open, err := s.store.StatsAll(ctx, mortise.MaxCount)
 	if err != nil {

@@ -57,41 +57,6 @@ type Catalog interface {
 	MissingKeys(ctx context.Context, org, dataset string, keys []string) ([]string, error)
 }
 
-// Scoring is what came of scoring one video by one model: scores, or the reason why
-// there are none; both if only a part of the file is there.
-type Scoring struct {
-	Model string // its ID
-
-	// What the file was like, so that a change of it is noticed.
-	FileSize int64
-	FileTime time.Time // when it was changed last; microseconds, UTC
-	Digest   [32]byte  // SHA-256 of its content
-
-	At time.Time
-
-	// Problem says why the file cannot be searched, or not all of it; "" if all of it was
-	// scored. If nothing was, all below is zero.
-	Problem string
-
-	Duration  time.Duration   // of the sound, whole milliseconds
-	Window    time.Duration   // of the model
-	Hop       time.Duration   // of the model
-	Windows   int             // how many segments; segment i begins at i*Hop
-	HasVideo  bool            // if not, there is a keyframe at the start of each segment
-	Keyframes []time.Duration // ascending, whole milliseconds
-	Classes   []sound.Class   // that have scores, in the order of the model
-}
-
-// Scored reports whether there are scores, of a Scoring that was stored: a missing one,
-// which is the zero value, has no Problem either.
-func (s *Scoring) Scored() bool { return s.Problem == "" || s.Windows > 0 }
-
-// Span returns when segment i begins and ends.
-func (s *Scoring) Span(i int) (start, end time.Duration) {
-	start = (time.Duration(i) * s.Hop).Round(time.Millisecond)
-	return start, min((time.Duration(i)*s.Hop + s.Window).Round(time.Millisecond), max(s.Duration, start))
-}
-
 // scoreUnit is what 1 is in stored scores: they have 16 bits.
 const scoreUnit = 65535
 
@@ -212,23 +177,6 @@ type PartStore interface {
 	// segments, from the first of the video on, stand in parts like this one. If there
 	// are any, they are in use as of At. First does not count.
 	Parts(ctx context.Context, org, dataset string, p Part) (stored int, err error)
-}
-
-// DatasetModel is a model that a dataset knows: it is or was the current one of its
-// family, or videos were scored by it.
-type DatasetModel struct {
-	ID string
-
-	// Family is whose current model it is, or was last; "": it never was. If it is that
-	// of several families, Family is one of them.
-	Family string
-
-	Current    bool      // searches read its scores
-	ReplacedAt time.Time // when another one took its place; zero: none has
-
-	// Classes are those that its latest scoring has scores of, or another one if that is
-	// gone. They are for reading only. nil: there are no scores.
-	Classes []sound.Class
 }
 
 // ModelChange makes a model the current one of its family.

@@ -29,7 +29,8 @@
 // # For applications
 //
 // The service: [New], [Service], [Backend], [Options], [Retention], and [Caller], who
-// asks for a change, by name an [Actor].
+// asks for a change, by name an [Actor]. A host that knows its organizations gives the
+// Backend a Directory: see below.
 //
 // Who may do what, in package access: [access.Access], [access.Full], [access.Action],
 // [access.Resource], [access.ResourceType], [access.Role], [access.Catalogue],
@@ -56,9 +57,10 @@
 //
 // # For backends
 //
+// A host that knows its organizations, as most do, implements [Directory], which returns an
+// [Organization]. One that has no place for them takes the [Organizations] of a backend.
+//
 // A [Store] is made of [Clients], [Tokens], [Invitations], [Audit], [Counter] and
 // [Deletion], and may be a [Pruner] and a [KeyChecker]. Its pages have at most
-// [MaxPageSize] items. A host that knows its organizations implements [Directory], which
-// returns an [Organization]; one that has no place for them takes the [Organizations] of
-// a backend. Package authmgmttest proves a backend.
+// [MaxPageSize] items. Package authmgmttest proves a backend.
 package authmgmt

@@ -67,6 +67,7 @@
 // # For backends
 //
 // A [Store] is made of [Unfinished], [Counter] and [Deletion], and may be a [Pruner] and
-// a [TxStore]; a [Queue] is any domain's. [APIKeys] and [Organizations] are for hosts that keep these nowhere else.
-// Package triggertest proves a backend.
+// a [TxStore]. [APIKeys] and [Organizations] are for hosts that keep these nowhere else. A
+// [Queue] is any domain's: package storage/queuetest proves it, and package triggertest the
+// rest of a backend.
 package trigger

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// The numbers of an organization's dashboard, and of the metrics of who runs the service.
+// The numbers of an organization's dashboard, and of the metrics of those who run the service.
 func ExampleService_Stats() {
 	ctx := context.Background()
 	db, err := memory.Open(ctx, nil)

@@ -25,7 +25,7 @@
 // Its jobs are those of all domains: package storage/queuetest has the rules of
 // [mortise.Leases] and [mortise.Queue].
 //
-// [RunScorer] and [RunMedia] are the suites of scorers and of decoders of media files.
+// [RunScorer] is the suite of scorers, and [RunMedia] that of media which read WAV files.
 package audiosearchtest
 
 import (

@@ -6,7 +6,7 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
-// Turn is a piece of work that may take long. The contexts that [audiosearch.Service]
+// Turn is a piece of work that may take long. The contexts that an audiosearch.Service
 // hands to a store make organizations take turns. Once the work is no longer light, Step
 // waits for a place on a processor. After a few milliseconds it gives the place to the
 // next one and waits for another. Select and Rank do so by themselves.

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// Folder is an [sound.Files] over a folder of this machine: a video's path is
+// Folder is a [sound.Files] over a folder of this machine: a video's path is
 // relative to it, with slashes, and cannot lead out of it, by .. or by a symbolic link
 // either (see [os.Root]). All organizations share it, so whoever fills the catalog decides
 // what an organization may name. It is safe for concurrent use.
@@ -51,7 +51,8 @@ func (f *Folder) Local(ctx context.Context, _ string, path string) (string, func
 	if !filepath.IsLocal(name) {
 		return "", nothing, errOutside
 	}
-	// Opening a named pipe would wait for a writer, so neither the look before nor the flag may be left out.
+	// Opening a named pipe would wait for a writer, so neither the look before nor the flag
+	// may be left out.
 	if info, err := f.root.Stat(name); err != nil {
 		return "", nothing, fileError(err)
 	} else if !info.Mode().IsRegular() {

@@ -1,14 +1,17 @@
-// Package reference makes a page for people of an OpenAPI 3.1 document, as [httpadapter.OpenAPI] returns it:
+// Package reference makes a page for people of an OpenAPI 3.1 document, as
+// httpadapter.OpenAPI returns it:
 //
 //	document, err := httpadapter.OpenAPI([]string{"https://api.example.com"}, triggers)
 //	page, err := reference.New(document)
 //	mux.Handle("GET /docs", page)
 //
-// The page is one HTML file that loads nothing: no font, no script and no style from elsewhere. It can be read without scripts,
-// in light and dark, on a phone and with a screen reader.
+// The page is one HTML file that loads nothing: no font, no script and no style from
+// elsewhere. It can be read without scripts, in light and dark, on a phone and with a
+// screen reader.
 //
-// It covers what the documents of this module use of OpenAPI: references within the document, parameters, bodies, headers,
-// examples, security schemes, and schemas with nested fields. Callbacks, links and webhooks are left out.
+// It covers what the documents of this module use of OpenAPI: references within the
+// document, parameters, bodies, headers, examples, security schemes, and schemas with
+// nested fields. Callbacks, links and webhooks are left out.
 package reference
 
 import (

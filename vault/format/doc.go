@@ -6,5 +6,8 @@
 // [Result]; a [Pair] is a value with a token that it has elsewhere. The error of one that
 // does not fit is an [*Error], which says what would fit.
 //
+// No suite proves tokenizers, because formats differ too much. To try one beside a
+// service, pass it to vaulttest.New, as Options.Service.Tokenizer.
+//
 // A [Mask] says how much of a value a column shows to those who may see it masked.
 package format
