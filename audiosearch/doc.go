@@ -78,7 +78,7 @@
 // else is heard there: [TopClass].
 //
 // Searches in the background: [Run], its [State] and [Termination], and [SoundProgress];
-// lists of them by [RunQuery].
+// lists of them, by pages that are a mortise.Page: [RunQuery].
 //
 // The work: [Worker], [NewWorker], [WorkerOptions], [Sweeper], [NewSweeper],
 // [SweeperOptions].

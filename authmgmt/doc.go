@@ -47,8 +47,8 @@
 //
 // Lists of them: [Paging], [Page], [Position], [ParsePosition].
 //
-// What happened: [AuditEvent], [Snapshot], [AuditQuery], [Observer],
-// [Observation], [Kind]. How much there is: [Stats], [AllStats].
+// What happened: [AuditEvent], [Snapshot], [AuditQuery], [Observer], [Observation], [Kind].
+// A page of the audit trail is a mortise.Page. How much there is: [Stats], [AllStats].
 //
 // Errors: [ErrNotFound], [ErrExists], [ErrDeleted], [ErrForbidden], [ErrUnavailable]; of
 // what is asked for [ValidationError], [Problem], [ErrRBACDisabled]; of Login and

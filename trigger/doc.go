@@ -47,7 +47,7 @@
 //
 // Requests: [Submission], [Event], [Status], [Statuses], [Outcome].
 //
-// Lists of them: [EventQuery], [MaxPageSize].
+// Lists of them, by pages that are a mortise.Page: [EventQuery], [MaxPageSize].
 //
 // The work: [Processor], [Permanent], [RetryAfter], [ErrTimeout], [ErrShutdown],
 // [Worker], [NewWorker], [WorkerOptions], [Sweeper], [NewSweeper], [SweeperOptions].

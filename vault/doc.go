@@ -74,7 +74,8 @@
 // What comes out: [Revealed], as far as its [Redaction] allows. A [RedactionPolicy] says
 // for each [Field] what may be shown.
 //
-// Who did what: [AuditEvent], [AuditToken], [Kind], by [AuditQuery].
+// Who did what: [AuditEvent], [AuditToken], [Kind], by [AuditQuery]. A page of the audit
+// trail is a mortise.Page.
 //
 // What happens: [Observer], [Observation], [Stats], [AllStats].
 //
