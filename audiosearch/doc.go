@@ -62,8 +62,8 @@
 // # For applications
 //
 // The service: [New], [Service], [Backend], [Options], [Limits], and [Actor], who does
-// something. What its options take, scorers, media and files, is in package sound; package
-// folder has the files of a folder.
+// something. Its options take scorers, media and files: see package sound, and package
+// folder for videos in a folder.
 //
 // Datasets: [Dataset], [Video], listed by [Paging], [Page], [MaxPageSize]. What is said of
 // videos, in package metadata: [metadata.Map], which [metadata.Parse] reads, of at most
@@ -100,9 +100,9 @@
 // Its errors, which a service passes on: [ErrDatasetNotFound], [ErrVideoNotFound],
 // [ErrRunNotFound], [ErrConflict], and those above.
 //
-// A [Queue] is any domain's. Where jobs are pushed to Worker.Handle, those of runs are told
-// by [JobKind], and what ends an attempt without counting it is [ErrShutdown].
+// A [Queue] is one for all domains, mortise.Queue. Who pushes its jobs to Worker.Handle
+// tells those of runs by [JobKind]. An attempt that ends by [ErrShutdown] does not count.
 //
-// Package audiosearchtest proves a backend, package storage/queuetest its queue, and package
-// columnar has what one is built on.
+// Package audiosearchtest proves a store, and package storage/queuetest a queue. Package
+// columnar has what stores are built on.
 package audiosearch

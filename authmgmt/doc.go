@@ -45,7 +45,7 @@
 // key of their links: [InvitationKey], [NewInvitationKey], [ParseInvitationKey],
 // [InvitationKeyFromFile].
 //
-// Lists of them: [Paging], [Page], [Position], [ParsePosition].
+// Lists of them: [Paging], [Page], [MaxPageSize], [Position], [ParsePosition].
 //
 // What happened: [AuditEvent], [Snapshot], [AuditQuery], [Observer], [Observation], [Kind].
 // A page of the audit trail is a mortise.Page. How much there is: [Stats], [AllStats].
@@ -61,6 +61,6 @@
 // [Organization]. One that has no place for them takes the [Organizations] of a backend.
 //
 // A [Store] is made of [Clients], [Tokens], [Invitations], [Audit], [Counter] and
-// [Deletion], and may be a [Pruner] and a [KeyChecker]. Its pages have at most
-// [MaxPageSize] items. Package authmgmttest proves a backend.
+// [Deletion], and may be a [Pruner] and a [KeyChecker]. Package authmgmttest proves a
+// backend.
 package authmgmt

@@ -14,6 +14,9 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
+// MaxPageSize bounds Paging.Limit and AuditQuery.Limit.
+const MaxPageSize = 1000
+
 // Paging selects a stretch of a listing: from its start, behind a position, or, for pages
 // with numbers, from an offset on.
 //

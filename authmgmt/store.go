@@ -195,7 +195,3 @@ type KeyChecker interface {
 	// returns what to store.
 	UpdateKeyChecks(ctx context.Context, update func(noted [][32]byte) ([][32]byte, error)) error
 }
-
-// MaxPageSize is the greatest Paging.Limit and AuditQuery.Limit that a store is asked
-// for; a [Service] refuses more.
-const MaxPageSize = 1000

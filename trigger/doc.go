@@ -67,7 +67,8 @@
 // # For backends
 //
 // A [Store] is made of [Unfinished], [Counter] and [Deletion], and may be a [Pruner] and
-// a [TxStore]. [APIKeys] and [Organizations] are for hosts that keep these nowhere else. A
-// [Queue] is any domain's: package storage/queuetest proves it, and package triggertest the
-// rest of a backend.
+// a [TxStore]. [APIKeys] and [Organizations] are for hosts that keep these nowhere else.
+//
+// A [Queue] is one for all domains, mortise.Queue. Package storage/queuetest proves it, and
+// package triggertest the rest of a backend.
 package trigger

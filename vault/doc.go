@@ -83,8 +83,8 @@
 //
 // Errors: [ErrNotFound], [ErrExists], [ErrDeleted], [ErrScopeInUse], [ErrFull],
 // [ErrUnavailable]; of an argument [ValidationError], [Problem]; of a batch
-// [BatchError], [ItemError], and what they wrap: a [Reason], [format.Error],
-// [format.ErrMismatch], [format.ErrExhausted], or a [TokenError]. Of keys:
+// [BatchError], [ItemError], and what they wrap: a [Reason] such as ErrTokenNotFound, a
+// [format.Error], [format.ErrMismatch], [format.ErrExhausted], or a [TokenError]. Of keys:
 // [keyring.ErrWrongKey], [keyring.ErrUnknownKey], [keyring.ErrCorrupt],
 // [keyring.ErrRetired], [keyring.ErrInUse].
 //
