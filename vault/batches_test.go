@@ -285,7 +285,7 @@ func TestOpensNoMoreThanCanBeShown(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int{7, 3}, opened)
 	opened, err = detokenize(100, nil)
-	require.NoError(t, err, "100 times RedactedText is within the bound")
+	require.NoError(t, err, "100 times what is redacted is within the bound")
 	require.Empty(t, opened)
 
 	keys.taken()

@@ -25,7 +25,7 @@ var runRules = []rule{
 			}
 		}},
 
-	{Rule{"runs/create-exists", "If there is a run of this ID, of any organization, CreateRun stores nothing and returns ErrRunExists."}, needRuns,
+	{Rule{"runs/create-exists", "If there is a run of this ID, of any organization, CreateRun stores nothing and returns ErrExists."}, needRuns,
 		func(t *testing.T, s *subject) {
 			want := s.createRun(t, endedRun(orgA, 0))
 			for _, org := range []string{orgA, orgB} {
@@ -39,7 +39,7 @@ var runRules = []rule{
 			require.ErrorIs(t, err, audiosearch.ErrRunNotFound)
 		}},
 
-	{Rule{"runs/create-concurrent", "CreateRun is atomic: of many at once with one ID, one creates the run, and the others get ErrRunExists."}, needRuns,
+	{Rule{"runs/create-concurrent", "CreateRun is atomic: of many at once with one ID, one creates the run, and the others get ErrExists."}, needRuns,
 		func(t *testing.T, s *subject) {
 			id := newRunID()
 			var runs [16]audiosearch.Run

@@ -81,7 +81,7 @@ var txCreateRules = []rule{
 
 	{Rule{"txstore/exists-adds-nothing",
 		"If there is a run of this ID, of any organization, CreateRunAndAdd stores " +
-			"nothing, adds no job, and returns ErrRunExists."}, needTx,
+			"nothing, adds no job, and returns ErrExists."}, needTx,
 		func(t *testing.T, s *subject) {
 			want := s.createRun(t, plainRun(orgA, 0))
 			for _, org := range []string{orgA, orgB} {
