@@ -4,5 +4,8 @@ package mortise
 // place in an order that stays while others come and go.
 type Page[T any] struct {
 	Items []T
-	Next  Position // where the next page begins, as the After of its query; zero: this is the last one
+
+	// Next is where the next page begins, as the After of its query. If it is zero, this
+	// is the last page.
+	Next Position
 }

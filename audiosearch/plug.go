@@ -60,7 +60,8 @@ func (p *plug) model(ctx context.Context) (sound.Model, error) {
 	if known {
 		wait = min(wait, modelWait)
 	}
-	answer := make(chan sound.Model, 1) // a scorer that is left behind must not write where somebody reads
+	// A scorer that is left behind must not write where somebody reads.
+	answer := make(chan sound.Model, 1)
 	err := watch.Run(ctx, wait, s.opts.Grace, s.panicked(ctx, scorerHook), func(ctx context.Context, _ func(time.Duration)) error {
 		m, err := p.scorer.Model(ctx)
 		answer <- m

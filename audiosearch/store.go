@@ -236,8 +236,10 @@ type Pruner interface {
 
 // CompactOptions say what [Pruner.Compact] may remove. Zero times remove nothing.
 type CompactOptions struct {
-	PartsBefore    time.Time // parts that nobody has put or asked for since
-	ReplacedBefore time.Time // the scores by models that were replaced before; a current one keeps its
+	PartsBefore time.Time // parts that nobody has put or asked for since
+	// ReplacedBefore removes the scores by models that were replaced before. A current
+	// model keeps its own.
+	ReplacedBefore time.Time
 }
 
 // Store is everything that a service keeps.

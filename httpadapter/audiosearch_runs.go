@@ -66,7 +66,8 @@ func ofRun(r *http.Request) (dataset string, id int64) {
 	dataset = newParams(nil, r).text("dataset_id") // no problem can be noted of a text
 	text := r.PathValue("run_id")
 	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id < 1 || id > maxRunID || strconv.FormatInt(id, 10) != text { // a run has one address
+	// A run has one address.
+	if err != nil || id < 1 || id > maxRunID || strconv.FormatInt(id, 10) != text {
 		return dataset, noRun
 	}
 	return dataset, id

@@ -37,7 +37,8 @@ func (a *authMgmtAdapter) role(item *object) (r access.Role, valid bool) {
 		if valid = valid && len(item.d.details) == before; !valid {
 			return
 		}
-		if _, problem := a.service.Catalogue().Check(r); problem != "" { // of this field: those before it are fine
+		// The problem is one of this field: those before it are fine.
+		if _, problem := a.service.Catalogue().Check(r); problem != "" {
 			item.refuseValue(name, problem)
 			valid = false
 		}

@@ -60,9 +60,9 @@
 // call trigger.Worker.Handle. MaxWorkers counts for one River queue: a consumer of
 // several kinds needs a semaphore over all. Cancel finds the job by its arguments
 // (JobList) and calls JobDelete, which leaves a running one alone, with
-// rivertype.ErrJobRunning; JobCancel would not. With InsertTx, the Store can be a TxStore and the queue a Sharer:
-// only CreateEventAndAdd is called then, for deliveries have no token. MetadataSet is there
-// since River 0.39. Skipped: queue/turns and queue/beside, for River does not know
+// rivertype.ErrJobRunning; JobCancel would not. With InsertTx, the Store can be a TxStore
+// and the queue a Sharer: only CreateEventAndAdd is called then, for deliveries have no
+// token. MetadataSet is there since River 0.39. Skipped: queue/turns and queue/beside, for River does not know
 // organizations.
 //
 // NATS JetStream, with one subject for each job:

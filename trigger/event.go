@@ -32,10 +32,11 @@ type Event struct {
 	ID           uuid.UUID
 	Organization string
 	Status       Status
-	Source       string          // who submitted it: "api", as over HTTP, or the host's own word
-	Instructions string          // what to document; never empty
-	Context      json.RawMessage // the caller's metadata: a JSON object, byte for byte as submitted; nil for none
-	Collection   uuid.UUID       // the doc collection asked for; uuid.Nil for any
+	Source       string // who submitted it: "api", as over HTTP, or the host's own word
+	Instructions string // what to document; never empty
+	// Context is the caller's metadata: a JSON object, byte for byte as submitted; nil for none.
+	Context    json.RawMessage
+	Collection uuid.UUID // the doc collection asked for; uuid.Nil for any
 
 	SubmittedAt time.Time
 	StartedAt   time.Time // start of the latest attempt
@@ -60,9 +61,10 @@ type Event struct {
 	// Zero: it has one, or needs none.
 	UnqueuedSince time.Time
 
-	IdempotencyKey string            // "" for none, or released
-	BodyDigest     [32]byte          // SHA-256 over what was submitted, to know a repeated request; zero without a key
-	Trace          map[string]string // trace carrier (W3C trace context, say), at most 1 KiB; never shown
+	IdempotencyKey string // "" for none, or released
+	// BodyDigest is SHA-256 over what was submitted, to know a repeated request; zero without a key.
+	BodyDigest [32]byte
+	Trace      map[string]string // trace carrier (W3C trace context, say), at most 1 KiB; never shown
 }
 
 // Outcome is what a Processor says of finished work.

@@ -15,7 +15,8 @@ type EventQuery struct {
 	From           time.Time // submitted at or after
 	To             time.Time // submitted before
 	IdempotencyKey string
-	After          mortise.Position // only events that follow it in the listing; zero: from its start
+	// After is a place in the listing: only events that follow it; zero: from its start.
+	After mortise.Position
 
 	// Limit is how many events a page may hold, at most MaxPageSize. To a Store, 0 is 0:
 	// the page is empty, and its Next is zero. Service.ListEvents takes 0 for 50.

@@ -314,7 +314,8 @@ func maskOf(f *Field) format.Mask {
 			return format.Mask{First: 1, Domain: true}
 		}
 	}
-	m, _ := format.ParseMask(f.Mask) // checked with the schema; a mask that cannot be read hides everything
+	// Checked with the schema; a mask that cannot be read hides everything.
+	m, _ := format.ParseMask(f.Mask)
 	return m
 }
 

@@ -141,7 +141,8 @@ func Example_rotation() {
 	// 4. seal each value with it.
 	err = promoted.Rewrap(ctx, nil)
 	fmt.Println("rewrap", err)
-	err = errors.Join(promoted.Retire(ctx, keyring.FingerprintKey, 1, nil), promoted.Retire(ctx, keyring.SealKey, 1, nil)) // 5. forget the old one
+	// 5. forget the old one.
+	err = errors.Join(promoted.Retire(ctx, keyring.FingerprintKey, 1, nil), promoted.Retire(ctx, keyring.SealKey, 1, nil))
 	fmt.Println("retire", err)
 
 	after := exampleService(db.Vault().Store, exampleKey(2))

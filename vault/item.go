@@ -102,7 +102,8 @@ type batch struct {
 	// value. Values that were found before a version was asked for have none of it.
 	fingerprints [][]keyring.Fingerprint
 	primary      [1][]keyring.Fingerprint // room for fingerprints: as a rule there is one version
-	missing      int                      // how many values have no token, when fingerprints are computed
+	// How many values have no token, when fingerprints are computed.
+	missing int
 }
 
 // resolveItems finds the columns of items and puts the values of each scope together.

@@ -108,7 +108,8 @@ func ExampleSounds() {
 		}
 	}
 	search()
-	f.Sounds.Record("park.mp4", audiosearchtest.Tape{Heard: map[sound.Class][]float64{dog: {0.9}}}) // the file changes
+	// The file changes:
+	f.Sounds.Record("park.mp4", audiosearchtest.Tape{Heard: map[sound.Class][]float64{dog: {0.9}}})
 	search()
 	f.Sounds.Record("park.mp4", audiosearchtest.Tape{Err: sound.BadMedia(errors.New("the file is cut off: upload it again"))})
 	search()

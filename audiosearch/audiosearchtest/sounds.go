@@ -24,10 +24,16 @@ const (
 
 // Tape is a video that exists only in a test: how long it is, and what is heard in it.
 type Tape struct {
-	Duration  time.Duration             // of the sound; 0: as long as the scores in Heard say, and 1 s at least
-	Heard     map[sound.Class][]float64 // the scores of its segments, from the first on: segment i begins at i*Hop. Others are 0.
-	Keyframes []time.Duration           // nil: it has no video
-	Err       error                     // not nil: it cannot be decoded. Wrapped by [sound.BadMedia], it is the file's own fault.
+	// Duration is that of the sound; 0: as long as the scores in Heard say, and 1 s at
+	// least.
+	Duration time.Duration
+	// Heard are the scores of its segments, from the first on: segment i begins at i*Hop.
+	// Others are 0.
+	Heard     map[sound.Class][]float64
+	Keyframes []time.Duration // nil: it has no video
+	// Err, if it is not nil, says why it cannot be decoded. Wrapped by [sound.BadMedia],
+	// it is the file's own fault.
+	Err error
 }
 
 // length returns how long the sound is.

@@ -224,7 +224,8 @@ func TestScoresTakeAnything(t *testing.T) {
 	s.Put(1, []sound.Class{"1", "2"}, nil)
 	s.Put(1, []sound.Class{"1", "2"}, [][]uint16{{}, {1}})
 	require.False(t, s.Has(1))
-	s.Put(1, []sound.Class{"1", "2"}, [][]uint16{{1, 2, 3}, {4}, {5}}) // too short, and one too many
+	// Too short, and one too many.
+	s.Put(1, []sound.Class{"1", "2"}, [][]uint16{{1, 2, 3}, {4}, {5}})
 	require.Equal(t, [][]uint16{{1, 4}, {2, 0}, {3, 0}}, s.Windows(1, -5, 100))
 	require.Empty(t, s.Windows(1, 3, 2))
 	for _, page := range []Page{{Offset: -5, Limit: -5}, {}, {Offset: 10, Limit: 5}, {Offset: math.MaxInt, Limit: math.MaxInt}} {
@@ -287,7 +288,8 @@ func TestRankUnderFiltersEqualsTheOracle(t *testing.T) {
 					}
 				}
 			}
-			c.Set(uint32(d.skipped+d.videos+200_000), metadata.Map{"rare": metadata.Bool(true), "time": metadata.Int(1)}) // has no scores
+			// It has no scores.
+			c.Set(uint32(d.skipped+d.videos+200_000), metadata.Map{"rare": metadata.Bool(true), "time": metadata.Int(1)})
 			compare := func(a, b uint32) int { return cmp.Compare(a^0x5555, b^0x5555) }
 			for _, filters := range [][]metadata.Filter{
 				{{Key: "tenth", Value: "camera 3"}},

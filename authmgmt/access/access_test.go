@@ -62,7 +62,8 @@ func TestAllowsMatrix(t *testing.T) {
 	catalogue := access.DefaultCatalogue()
 	for _, row := range matrix {
 		for id, may := range map[string]bool{"viewer": row.viewer, "editor": row.editor, "admin": row.admin, "unknown": false} {
-			for _, role := range append(bindings, access.Role{ResourceInstance: "d1"}) { // without a resource it applies to nothing
+			// Without a resource it applies to nothing.
+			for _, role := range append(bindings, access.Role{ResourceInstance: "d1"}) {
 				role.ID = id
 				allowed := catalogue.Access(role)
 				for _, resource := range []access.ResourceType{"", row.resource, "dataset", "vault", "client", "shop", "other"} {

@@ -4,9 +4,12 @@ package access
 // type of resource, or to one resource. Its JSON is that of audit events; over HTTP all
 // three fields are always there.
 type Role struct {
-	ID               string       `json:"role_id"`                     // a role of the catalogue: "admin", "editor", "viewer"
-	Resource         ResourceType `json:"resource,omitempty"`          // the type of resource that it applies to; "" for all
-	ResourceInstance string       `json:"resource_instance,omitempty"` // the resource that it applies to; "" for all of the type
+	// ID is a role of the catalogue: "admin", "editor", "viewer".
+	ID string `json:"role_id"`
+	// Resource is the type of resource that it applies to; "" for all.
+	Resource ResourceType `json:"resource,omitempty"`
+	// ResourceInstance is the resource that it applies to; "" for all of the type.
+	ResourceInstance string `json:"resource_instance,omitempty"`
 }
 
 // bound returns what the role applies to.

@@ -121,7 +121,7 @@ func main() {
 
 	page, err := service.ListEvents(ctx, "acme", trigger.EventQuery{})
 	check(err)
-	for _, e := range page.Events {
+	for _, e := range page.Items {
 		fmt.Println(e.Status)
 	}
 }

@@ -68,7 +68,8 @@ func TestMetadataOfResultsIsStoredOnce(t *testing.T) {
 	var found []audiosearch.Video
 	for i := range videos {
 		found = append(found, audiosearch.Video{ID: fmt.Sprint(i), Path: "p", Metadata: metadata.Map{
-			"k": metadata.String(strings.Repeat("x", 10_000) + fmt.Sprint(i/2)), // two have the same
+			// Two have the same.
+			"k": metadata.String(strings.Repeat("x", 10_000) + fmt.Sprint(i/2)),
 		}})
 	}
 	for id := range int64(3) {

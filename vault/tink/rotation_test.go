@@ -211,7 +211,8 @@ func TestRotationUnderLoad(t *testing.T) {
 				}
 				got, err := p.Insert(ctx, "acme", "ops", "v1", emails(values...))
 				switch {
-				case errors.Is(err, keyring.ErrRetired), errors.Is(err, keyring.ErrUnknownKey): // since the service asked for the versions
+				// It was retired since the service asked for the versions.
+				case errors.Is(err, keyring.ErrRetired), errors.Is(err, keyring.ErrUnknownKey):
 				case err != nil:
 					t.Error(err)
 					return
