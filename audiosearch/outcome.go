@@ -2,7 +2,6 @@ package audiosearch
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/seed-6363c74e/mortise/internal/mark"
 	"github.com/seed-6363c74e/mortise/internal/oneline"
@@ -74,5 +73,5 @@ const maxVideoMessage = 300
 
 // videoMessage is one line of bounded length.
 func videoMessage(err error) string {
-	return oneline.Short(strings.TrimPrefix(err.Error(), "audiosearch: "), maxVideoMessage)
+	return oneline.Short(err.Error(), "audiosearch: ", maxVideoMessage)
 }

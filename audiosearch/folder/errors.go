@@ -40,7 +40,7 @@ const maxMessage = 300
 
 // oneLine is one line of bounded length.
 func oneLine(err error) string {
-	return oneline.Short(strings.TrimPrefix(err.Error(), "audiosearch: "), maxMessage)
+	return oneline.Short(err.Error(), "audiosearch: ", maxMessage)
 }
 
 // validText reports whether a text can be stored everywhere.

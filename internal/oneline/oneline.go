@@ -31,8 +31,10 @@ func Join(errs []error) string {
 }
 
 // Short returns a text as one line of at most so many bytes, and "..." where it was cut.
-func Short(text string, limit int) string {
+// If the line begins with a prefix, that is left out.
+func Short(text, prefix string, limit int) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
+	text = strings.TrimPrefix(text, prefix)
 	if len(text) <= limit {
 		return text
 	}

@@ -32,8 +32,9 @@ func TestOf(t *testing.T) {
 func TestShort(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", " a\n\tb ": "a b", "\xff": "\uFFFD", "12345678": "12345678", "123456789": "12345678...",
-		"1234567é": "1234567...", "123456é": "123456é",
+		"1234567é": "1234567...", "123456é": "123456é", "p: 12345678": "12345678",
+		"\n p:\n broken": "broken", "p:": "p:", "p: p: a": "p: a",
 	} {
-		require.Equal(t, want, oneline.Short(text, 8), text)
+		require.Equal(t, want, oneline.Short(text, "p: ", 8), text)
 	}
 }
