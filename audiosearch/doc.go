@@ -80,8 +80,8 @@
 // Searches in the background: [Run], its [State] and [Termination], and [SoundProgress];
 // lists of them, by pages that are a mortise.Page: [RunQuery].
 //
-// The work: [Worker], [NewWorker], [WorkerOptions], [Sweeper], [NewSweeper],
-// [SweeperOptions].
+// The work: [Worker], [NewWorker], [WorkerOptions], [ErrShutdown], [Sweeper],
+// [NewSweeper], [SweeperOptions].
 //
 // What happens: [Observer], [Observation], [Kind], [Stats], [AllStats].
 //
@@ -101,7 +101,7 @@
 // [ErrRunNotFound], [ErrConflict], and those above.
 //
 // A [Queue] is one for all domains, mortise.Queue. Who pushes its jobs to Worker.Handle
-// tells those of runs by [JobKind]. An attempt that ends by [ErrShutdown] does not count.
+// tells those of runs by [JobKind].
 //
 // Package audiosearchtest proves a store, and package storage/queuetest a queue. Package
 // columnar has what stores are built on.

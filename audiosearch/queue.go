@@ -2,7 +2,6 @@ package audiosearch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -15,9 +14,6 @@ type Queue = mortise.Queue
 
 // JobKind is the kind of the jobs of runs.
 const JobKind = "audiosearch"
-
-// ErrShutdown is why an attempt ends when its worker does.
-var ErrShutdown = errors.New("audiosearch: the worker is shutting down")
 
 // Job returns the job of the run. Its ID is the run's, in decimal. It is due at once,
 // unless the run is due later than its latest sign of life: then at DueAt.

@@ -17,6 +17,9 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/watch"
 )
 
+// ErrShutdown is why an attempt ends when its worker does. Such an attempt does not count.
+var ErrShutdown = errors.New("audiosearch: the worker is shutting down")
+
 // Worker carries out the runs of a Service. A run ends whatever happens: an attempt that
 // fails, dies or hangs is followed by another one, up to MaxAttempts.
 type Worker struct {

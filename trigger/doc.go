@@ -51,7 +51,6 @@
 //
 // The work: [Processor], [Permanent], [RetryAfter], [ErrTimeout], [ErrShutdown],
 // [Worker], [NewWorker], [WorkerOptions], [Sweeper], [NewSweeper], [SweeperOptions].
-// Whoever is pushed jobs tells those of events by [JobKind].
 //
 // Organizations: [Directory], [Organization], [Collection].
 //
@@ -69,6 +68,8 @@
 // A [Store] is made of [Unfinished], [Counter] and [Deletion], and may be a [Pruner] and
 // a [TxStore]. [APIKeys] and [Organizations] are for hosts that keep these nowhere else.
 //
-// A [Queue] is one for all domains, mortise.Queue. Package storage/queuetest proves it, and
-// package triggertest the rest of a backend.
+// A [Queue] is one for all domains, mortise.Queue. Who pushes its jobs to Worker.Handle
+// tells those of events by [JobKind].
+//
+// Package triggertest proves a store, and package storage/queuetest a queue.
 package trigger

@@ -178,7 +178,3 @@ type Organizations interface {
 
 	Deletion
 }
-
-// Queue hands out the jobs of events ([Event.Job]). All domains have the same one:
-// [mortise.Queue] says what it promises, and package storage/queuetest proves it.
-type Queue = mortise.Queue

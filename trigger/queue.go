@@ -9,6 +9,10 @@ import (
 	"github.com/seed-6363c74e/mortise"
 )
 
+// Queue hands out the jobs of events ([Event.Job]). All domains have the same one:
+// [mortise.Queue] says what it promises, and package storage/queuetest proves it.
+type Queue = mortise.Queue
+
 // JobKind is the kind of the jobs of events.
 const JobKind = "trigger"
 
