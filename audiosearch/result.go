@@ -20,6 +20,9 @@ type Result struct {
 
 // Keyframe is a picture of a video.
 type Keyframe struct {
-	ImageID string        // names it within the dataset
-	At      time.Duration // whole milliseconds
+	// ImageID names it within the dataset: the ID of the video, "@", and At in
+	// milliseconds. Who serves pictures cuts it at its last "@".
+	ImageID string
+
+	At time.Duration // whole milliseconds
 }
