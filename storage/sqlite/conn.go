@@ -16,13 +16,16 @@ import (
 	modernc "modernc.org/sqlite"
 )
 
-// conn is a connection to the file, with the statements that were prepared on it. One goroutine uses it at a time.
+// conn is a connection to the file, with the statements that were prepared on it. One
+// goroutine uses it at a time.
 //
-// It stands on the driver itself. What database/sql adds, a pool, is not wanted here: there is one writer, and readers with
-// statements of their own. Without it a statement costs a third less of this process's time.
+// It stands on the driver itself. What database/sql adds, a pool, is not wanted here: there
+// is one writer, and readers with statements of their own. Without it a statement costs a
+// third less of this process's time.
 type conn struct {
 	conn  driver.Conn
 	stmts map[string]stmt // by text; there are few: conditions vary, values are bound
+	open  int             // queries that have not ended
 }
 
 // stmt is what the driver's statements can do.
@@ -116,16 +119,29 @@ func (c *conn) exec(ctx context.Context, text string, args ...any) (changed int6
 	return result.RowsAffected()
 }
 
-// query calls each for every row. A lock that another process holds shows before the first row.
+// twoRows is a query that stays at its first row. It reads no table, so it holds no
+// snapshot.
+const twoRows = "VALUES (1), (2)"
+
+// query calls each for every row. A lock that another process holds shows before the first
+// row.
 func (c *conn) query(ctx context.Context, text string, args []any, each func(*row) error) (err error) {
-	s, err := c.stmt(text)
+	// When ctx ends, the driver calls sqlite3_interrupt, once. SQLite forgets that when it
+	// begins a statement while no other is open: a query would run to its end if ctx ended
+	// just before it began.
+	if ctx.Done() != nil && c.open == 0 {
+		open, err := c.start(unbounded, twoRows, nil)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = open.Close() }()
+	}
+	rows, err := c.start(ctx, text, args)
 	if err != nil {
 		return err
 	}
-	rows, err := s.QueryContext(ctx, values(args))
-	if err != nil {
-		return err
-	}
+	c.open++
+	defer func() { c.open-- }()
 	// Also if each panics: a statement that stays open holds the connection to what was
 	// stored then.
 	defer func() { err = errors.Join(err, rows.Close()) }()
@@ -143,6 +159,15 @@ func (c *conn) query(ctx context.Context, text string, args []any, each func(*ro
 			return err
 		}
 	}
+}
+
+// start runs a query to its first row.
+func (c *conn) start(ctx context.Context, text string, args []any) (driver.Rows, error) {
+	s, err := c.stmt(text)
+	if err != nil {
+		return nil, err
+	}
+	return s.QueryContext(ctx, values(args))
 }
 
 // close closes the connection. A transaction that is open is rolled back.

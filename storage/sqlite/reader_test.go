@@ -2,8 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +30,42 @@ func TestListEndsWithContext(t *testing.T) {
 	page, err := db.Trigger().Store.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, page.Items)
+}
+
+// TestListEndsAtAnyMoment: also when the driver has looked at the context for the last time
+// and SQLite has not begun. There SQLite forgets that it was interrupted.
+func TestListEndsAtAnyMoment(t *testing.T) {
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	const endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n WHERE ?1 IS NOT NULL"
+	args := []any{make([]byte, 32<<20)} // the driver copies it before SQLite begins
+	for looks := int32(0); ; looks++ {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		looked := &lookedAt{Context: ctx, cancel: cancel}
+		looked.left.Store(looks)
+		err := db.list(looked, noOrg, endless, args, func(*row) error { return nil })
+		cancel()
+		if errors.Is(err, context.DeadlineExceeded) {
+			require.Greater(t, looks, int32(1), "nobody looked")
+			return
+		}
+		require.ErrorIs(t, err, context.Canceled)
+	}
+}
+
+// lookedAt ends when somebody has asked for its end more than left times.
+type lookedAt struct {
+	context.Context
+	cancel context.CancelFunc
+	left   atomic.Int32
+}
+
+func (l *lookedAt) Done() <-chan struct{} {
+	if l.left.Add(-1) < 0 {
+		l.cancel()
+	}
+	return l.Context.Done()
 }
 
 // TestListsHoldUpNobody: however many lists run, what an index answers is answered; and
