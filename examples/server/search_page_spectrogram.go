@@ -8,13 +8,14 @@ import (
 	"image/color"
 	"image/png"
 	"math"
+	"math/bits"
+	"math/cmplx"
 	"net/http"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/httpadapter"
-	"github.com/seed-6363c74e/mortise/internal/fft"
 )
 
 // What the picture of a sound is like.
@@ -98,25 +99,49 @@ func levels(samples []float32) []float64 {
 		window[i] = 0.5 - 0.5*math.Cos(2*math.Pi*float64(i)/spectrumFrame) // Hann's
 		sum += window[i]
 	}
-	transform := fft.NewReal(window)
-	frame, power := make([]float64, spectrumFrame), make([]float64, transform.Bins())
-	work := make([]fft.Complex[float64], spectrumFrame/2)
+	frame, power := make([]complex128, spectrumFrame), make([]float64, spectrumFrame/2+1)
 	cells := make([]float64, 0, spectrumWidth*spectrumHeight)
 	for x := range spectrumWidth {
 		middle := int((float64(x) + 0.5) * float64(len(samples)) / spectrumWidth)
 		for i := range frame {
 			if at := middle - spectrumFrame/2 + i; at >= 0 && at < len(samples) {
-				frame[i] = float64(samples[at])
+				frame[i] = complex(window[i]*float64(samples[at]), 0)
 			} else {
 				frame[i] = 0
 			}
 		}
-		transform.Power(power, frame, work, 4/(sum*sum))
+		transform(frame)
+		for i := range power {
+			re, im := real(frame[i]), imag(frame[i])
+			power[i] = 4 / (sum * sum) * (re*re + im*im)
+		}
 		for y := range spectrumHeight {
 			cells = append(cells, 10*math.Log10(max(loudest(power, binOf(y+1), binOf(y)), 1e-20)))
 		}
 	}
 	return cells
+}
+
+// transform replaces points, a power of two of them, by their discrete Fourier transform
+// (Press et al., Numerical Recipes, 12.2).
+func transform(points []complex128) {
+	unused := bits.LeadingZeros64(uint64(len(points))) + 1
+	for i := range points {
+		if j := int(bits.Reverse64(uint64(i)) >> unused); i < j {
+			points[i], points[j] = points[j], points[i]
+		}
+	}
+	for half := 1; half < len(points); half *= 2 {
+		turn := cmplx.Rect(1, -math.Pi/float64(half))
+		for from := 0; from < len(points); from += 2 * half {
+			twiddle := complex(1, 0)
+			for i := from; i < from+half; i++ {
+				a, b := points[i], twiddle*points[i+half]
+				points[i], points[i+half] = a+b, a-b
+				twiddle *= turn
+			}
+		}
+	}
 }
 
 // binOf returns where the upper edge of a row of pixels is in a spectrum.
