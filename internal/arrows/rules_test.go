@@ -23,7 +23,7 @@ type row struct {
 //
 // The domains are the floor. Plugs and backends stand on them, the HTTP adapter beside
 // the backends, and only the examples and the end-to-end tests see everything. Nobody
-// imports those two.
+// imports those.
 var rows = []row{
 	// What all domains share, which stands under everything but the text of a position.
 	{pkg: root, code: []string{"internal/cursor"}, tests: []string{
@@ -81,6 +81,7 @@ var rows = []row{
 	{pkg: "httpadapter/...", code: slices.Concat(domains, []string{"audiosearch/audioset", "internal/..."}), tests: slices.Concat(backendTests, mediaTests)},
 
 	// Above all others.
+	{pkg: "examples/server/...", code: []string{anything}, module: true},
 	{pkg: "examples/...", code: []string{anything}, module: true},
 	{pkg: "internal/e2e/...", code: []string{anything}, module: true},
 
@@ -107,7 +108,7 @@ var (
 	backendTests = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys", "audiosearch/columnar", "audiosearch/audioset"})
 	mediaTests   = []string{"audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/folder", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "storage/memory"}
 	networkCode  = []string{"audiosearch/sound", "audiosearch/astfeatures", "audiosearch/audioset", "audiosearch/inference"}
-	nobody       = []string{"examples/...", "internal/e2e/..."} // who imports these
+	nobody       = []string{"examples/server/...", "examples/...", "internal/e2e/..."} // who imports these
 )
 
 // root is the package in the module's own folder.

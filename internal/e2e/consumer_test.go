@@ -27,7 +27,10 @@ import (
 // replace lines, without the nested modules. These tests pack the tree as a release would
 // and use it in a program of its own, far from the workspace.
 
-const corePath = "github.com/seed-6363c74e/mortise"
+const (
+	corePath   = "github.com/seed-6363c74e/mortise"
+	serverPath = corePath + "/examples/server"
+)
 
 // coreNeeds is all that a program which imports the core may get with it, and what those
 // modules require in their turn.
@@ -46,6 +49,23 @@ var compiled = []string{
 	"github.com/hashicorp/go-multierror",
 	"golang.org/x/sync",
 }
+
+// serverCompiled is what ends in an operator's binary besides: the storage, the model and
+// the splitting of a command. No router of other people's is among it.
+var serverCompiled = slices.Concat(compiled, []string{
+	corePath + "/audiosearch/onnx",
+	corePath + "/examples/server",
+	corePath + "/storage/sqlite",
+	"github.com/dustin/go-humanize",
+	"github.com/remyoudompheng/bigfft",
+	"github.com/yalue/onnxruntime_go",
+	"golang.org/x/sys",
+	"modernc.org/libc",
+	"modernc.org/mathutil",
+	"modernc.org/memory",
+	"modernc.org/sqlite",
+	"mvdan.cc/sh/v3",
+})
 
 const typesProgram = `// Program scratch names types of trigger and httpadapter and does nothing with them.
 package main
@@ -149,7 +169,7 @@ func TestConsumer(t *testing.T) {
 				require.Contains(t, needs, path, "the module graph of a program that imports trigger and httpadapter")
 			}
 		}
-		c.requireCompiled(compiled)
+		c.requireCompiled(compiled, "./...")
 		for _, path := range c.list("-deps", "./...") {
 			require.False(t, strings.HasPrefix(path, corePath+"/storage"), "trigger and httpadapter bring the backend %s", path)
 		}
@@ -159,12 +179,15 @@ func TestConsumer(t *testing.T) {
 		t.Parallel()
 		c := release.consumer(t, memoryProgram, corePath)
 		require.Equal(t, "completed\n", c.run())
-		c.requireCompiled(compiled)
+		c.requireCompiled(compiled, "./...")
 	})
 
 	// The nested modules are not built here, only resolved: their own tests build them,
 	// and some need cgo.
 	for _, nested := range release.modules[1:] {
+		if nested.path == serverPath {
+			continue
+		}
 		t.Run(strings.TrimPrefix(nested.path, corePath+"/"), func(t *testing.T) {
 			t.Parallel()
 			c := release.consumer(t, nested.blankImports(t), nested.path)
@@ -175,10 +198,17 @@ func TestConsumer(t *testing.T) {
 			c.list("-deps", "./...")
 		})
 	}
+
+	// Nor is the server: it is what all others are for, and what brings them together.
+	t.Run("examples/server", func(t *testing.T) {
+		t.Parallel()
+		c := release.consumer(t, "package main\n\nfunc main() {}\n", serverPath, "tool "+serverPath)
+		c.requireCompiled(serverCompiled, serverPath)
+	})
 }
 
-// packed is a release of all modules that strangers may import, in a module proxy made of
-// files.
+// packed is a release of all modules that strangers may import, and of the server, in a
+// module proxy made of files.
 type packed struct {
 	version string
 	proxy   string
@@ -303,8 +333,9 @@ type consumer struct {
 	env []string
 }
 
-// consumer makes a module that requires one of ours, tidied as a stranger would.
-func (p *packed) consumer(t *testing.T, source, requires string) *consumer {
+// consumer makes a module that requires one of ours, tidied as a stranger would. Its go.mod
+// holds the given lines besides.
+func (p *packed) consumer(t *testing.T, source, requires string, lines ...string) *consumer {
 	t.Helper()
 	environment := strings.Split(strings.TrimSpace(output(t, exec.Command("go", "env", "GOMODCACHE", "GOPROXY"))), "\n")
 	modCache, goProxy := environment[0], environment[1]
@@ -318,7 +349,7 @@ func (p *packed) consumer(t *testing.T, source, requires string) *consumer {
 		"GOPROXY=file://"+filepath.ToSlash(p.proxy)+",file://"+filepath.ToSlash(filepath.Join(modCache, "cache", "download"))+","+goProxy,
 		"GONOPROXY=none", "GONOSUMDB="+corePath, "GOPRIVATE=",
 	)}
-	goMod := "module scratch\n\ngo 1.26.0\n\nrequire " + requires + " " + p.version + "\n"
+	goMod := "module scratch\n\ngo 1.26.0\n\nrequire " + requires + " " + p.version + "\n" + strings.Join(lines, "\n") + "\n"
 	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "go.mod"), []byte(goMod), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "main.go"), []byte(source), 0o644))
 	// The sums that the module itself was checked with, so that no checksum database is
@@ -343,11 +374,11 @@ func (c *consumer) list(args ...string) []string {
 	return strings.Fields(c.goRun(append([]string{"list"}, args...)...))
 }
 
-// requireCompiled fails if another module than those given, ours left aside, is compiled
-// into the program.
-func (c *consumer) requireCompiled(allowed []string) {
+// requireCompiled fails if another module than those given, the core left aside, is
+// compiled into the program.
+func (c *consumer) requireCompiled(allowed []string, program string) {
 	c.t.Helper()
-	for _, path := range c.list("-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./...") {
+	for _, path := range c.list("-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", program) {
 		if path != "scratch" && path != corePath {
 			require.Contains(c.t, allowed, path, "compiled into the program")
 		}
