@@ -1,177 +1,134 @@
 package e2e
 
 import (
-	"encoding/json"
-	"fmt"
-	"io/fs"
+	"io"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/seed-6363c74e/mortise/authmgmt/access"
-	"github.com/seed-6363c74e/mortise/httpadapter"
-	"github.com/seed-6363c74e/mortise/storage/memory"
-	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 const root = "../.."
 
-func readme(t *testing.T) string {
+// TestReadmeIsShort: the README is what a newcomer reads. The rest has its place in docs/.
+func TestReadmeIsShort(t *testing.T) {
+	assert.LessOrEqual(t, strings.Count(document(t, "README.md"), "\n"), 200)
+}
+
+// TestReadmeProgram makes a program of the README outside of this repository, by the
+// README's own commands. Then it sends the README's request to it.
+func TestReadmeProgram(t *testing.T) {
+	t.Parallel()
+	sh, _ := tool(t, "sh"), tool(t, "curl")
+	text := document(t, "README.md")
+	source := regexp.MustCompile("(?s)```go\n(package main\n.*?)```").FindStringSubmatch(text)
+	require.NotNil(t, source, "the README has no program")
+	setup := regexp.MustCompile("(?s)```sh\n(go mod init .*?)go run \\.\n```").FindStringSubmatch(text)
+	require.NotNil(t, setup, "the README does not say how its program is run")
+	request := regexp.MustCompile("(?s)```sh\n(curl .*?)```").FindStringSubmatch(text)
+	require.NotNil(t, request, "the README sends no request")
+	clone, err := filepath.Abs(root)
+	require.NoError(t, err)
+	outside := append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
+
+	// What the README says of SQLite, done to its program.
+	moved := strings.ReplaceAll(source[1], "storage/memory", "storage/sqlite")
+	moved = strings.ReplaceAll(moved, "memory.Open(ctx, nil)", `sqlite.Open(ctx, "mortise.db", nil)`)
+	for _, variant := range []struct{ name, source, setup, sums string }{
+		{"memory", source[1], setup[1], "go.sum"},
+		{"sqlite", moved, strings.Replace(setup[1], "go mod tidy",
+			"go mod edit -replace "+corePath+"/storage/sqlite=CLONE/storage/sqlite\ngo mod tidy", 1), "storage/sqlite/go.sum"},
+	} {
+		t.Run(variant.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			// The sums that the module was checked with, so that no checksum database is asked.
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), read(t, filepath.Join(root, variant.sums)), 0o644))
+			// Its port may be somebody's.
+			address := freeAddress(t)
+			require.Contains(t, variant.source, `"localhost:8080"`)
+			code := strings.Replace(variant.source, "localhost:8080", address, 1)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(code), 0o644))
+			prepare := exec.Command(sh, "-ec", strings.ReplaceAll(variant.setup, "CLONE", clone)+"go build -o program .")
+			prepare.Dir, prepare.Env = dir, outside
+			output(t, prepare)
+
+			program := exec.Command(filepath.Join(dir, "program"))
+			var log processOutput
+			program.Dir, program.Stderr = dir, &log
+			require.NoError(t, program.Start())
+			defer func() {
+				require.NoError(t, program.Process.Signal(syscall.SIGINT))
+				require.NoError(t, program.Wait(), "%s", &log)
+			}()
+			require.Eventually(t, func() bool {
+				conn, err := net.Dial("tcp", address)
+				if err == nil {
+					_ = conn.Close()
+				}
+				return err == nil
+			}, patience, 5*time.Millisecond, "%s", &log)
+
+			// send is the README's command, as somebody.
+			send := func(who string) string {
+				command := strings.Replace(strings.TrimSpace(request[1]), "localhost:8080", address, 1)
+				command = strings.Replace(command, "Bearer ada", "Bearer "+who, 1)
+				return output(t, exec.Command(sh, "-c", command+" -sS -w ' %{http_code}'"))
+			}
+			answer := send("ada")
+			require.True(t, strings.HasSuffix(answer, " 202"), answer)
+			assert.True(t, strings.HasSuffix(send("bob"), " 403"))
+			assert.True(t, strings.HasSuffix(send("eve"), " 401"))
+			require.Eventually(t, func() bool { return strings.Contains(history(t, address), `"completed"`) },
+				patience, 5*time.Millisecond, "%s", &log)
+			assert.Contains(t, log.String(), "for acme: Describe the new sign-in page")
+		})
+	}
+}
+
+// history is what Bob reads of the program's events.
+func history(t *testing.T, address string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(root, "README.md"))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/docs-api/triggers", nil)
 	require.NoError(t, err)
-	return string(b)
+	r.Header.Set("Authorization", "Bearer bob")
+	reply, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer reply.Body.Close()
+	require.Equal(t, http.StatusOK, reply.StatusCode)
+	body, err := io.ReadAll(reply.Body)
+	require.NoError(t, err)
+	return string(body)
 }
 
-// TestReadmeRequest sends the request of the README to what its first embedding mounts.
-func TestReadmeRequest(t *testing.T) {
-	body := regexp.MustCompile(`/docs-api/triggers .*\\\n  -d '([^']*)'`).FindStringSubmatch(readme(t))
-	require.NotNil(t, body)
-	db, err := memory.Open(t.Context(), nil)
+// freeAddress is one where nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, nil)
-	require.NoError(t, err)
-	auth := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
-		return httpadapter.Principal{Organization: "acme", Access: access.Full()}, nil
-	})
-	h, err := httpadapter.NewTrigger(service, auth, &httpadapter.TriggerOptions{History: true})
-	require.NoError(t, err)
-	for _, test := range []struct {
-		method, body string
-		want         int
-	}{{"POST", body[1], http.StatusAccepted}, {"GET", "", http.StatusOK}} {
-		r := httptest.NewRequest(test.method, "/triggers", strings.NewReader(test.body))
-		r.Header.Set("Content-Type", "application/json")
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		require.Equal(t, test.want, w.Code, w.Body)
-	}
+	defer l.Close()
+	return l.Addr().String()
 }
 
-// TestReadmeEmbeddingCompiles builds the embeddings of the README and of docs/models.md
-// as they stand there.
-func TestReadmeEmbeddingCompiles(t *testing.T) {
-	code := regexp.MustCompile("(?s)```go\n(.*?)```")
-	models, err := os.ReadFile("../../docs/models.md")
-	require.NoError(t, err)
-	blocks := append(code.FindAllStringSubmatch(readme(t), -1), code.FindAllStringSubmatch(string(models), -1)...)
-	require.Len(t, blocks, 6+1)
-	program := `package main
-
-import (
-	"context"
-	"net/http"
-	"os"
-
-	"golang.org/x/sync/errgroup"
-
-	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/audiosearch"
-	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
-	"github.com/seed-6363c74e/mortise/audiosearch/folder"
-	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
-	"github.com/seed-6363c74e/mortise/audiosearch/signal"
-	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/audiosearch/wav"
-	"github.com/seed-6363c74e/mortise/authmgmt"
-	"github.com/seed-6363c74e/mortise/authmgmt/access"
-	"github.com/seed-6363c74e/mortise/httpadapter"
-	"github.com/seed-6363c74e/mortise/storage/memory"
-	"github.com/seed-6363c74e/mortise/trigger"
-	"github.com/seed-6363c74e/mortise/vault"
-	"github.com/seed-6363c74e/mortise/vault/localkeys"
-)
-
-// What the text takes for given.
-var (
-	ctx       context.Context
-	mux       *http.ServeMux
-	group     *errgroup.Group
-	check     func(error)
-	auth      httpadapter.Authenticator
-	roles     = access.DefaultCatalogue()
-	signedIn  func(*http.Request) (who struct{ Tenant, ID, Role string }, ok bool)
-	processor trigger.Processor
-	db        *memory.DB
-	grant     func(context.Context, authmgmt.Acceptance) (mortise.Secret, error)
-	schema    vault.Schema
-
-	service     *trigger.Service
-	credentials *authmgmt.Service
-	by          authmgmt.Caller
-	values      *vault.Service
-	sounds      *audiosearch.Service
-
-	// Of docs/models.md.
-	wavs, others sound.Media
-	videos       sound.Files
-)
-
-func main() {}
-`
-	for i, block := range blocks {
-		used := "auth"
-		if strings.HasPrefix(block[1], "leave := ") {
-			used = "leave"
-		}
-		if i == len(blocks)-1 {
-			used = "sounds"
-		}
-		program += fmt.Sprintf("\nfunc block%d() {\n%s\n_ = %s\n}\n", i, block[1], used)
-	}
-	source := filepath.Join(t.TempDir(), "main.go")
-	require.NoError(t, os.WriteFile(source, []byte(program), 0o600))
-	// An overlay puts the file into the module without touching the tree.
-	target, err := filepath.Abs("readmesnippet/main.go")
-	require.NoError(t, err)
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {target: source}})
-	require.NoError(t, err)
-	overlayFile := filepath.Join(t.TempDir(), "overlay.json")
-	require.NoError(t, os.WriteFile(overlayFile, overlay, 0o600))
-	out, err := exec.Command("go", "build", "-overlay", overlayFile, "-o", os.DevNull, "./readmesnippet").CombinedOutput()
-	require.NoError(t, err, string(out))
-}
-
-// TestReadmeNamesRealThings: the tests that the guarantees name, and the files that the
-// text links to, are there.
-func TestReadmeNamesRealThings(t *testing.T) {
-	text := readme(t)
-	var sources strings.Builder
-	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "triggertest") && !strings.Contains(path, "authmgmttest") && !strings.Contains(path, "vaulttest") && !strings.Contains(path, "audiosearchtest") {
-			return err
-		}
-		b, err := os.ReadFile(path)
-		sources.Write(b)
-		return err
-	}))
-	require.NotContains(t, text, "@@", "a figure is missing")
-	named := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(text, -1)
-	require.NotEmpty(t, named)
-	for _, name := range named {
-		require.Contains(t, sources.String(), "func "+name[1]+"(", "the README names a test that is not there")
-	}
-	for _, link := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(text, -1) {
-		_, err := os.Stat(filepath.Join(root, link[1]))
-		require.NoError(t, err, "the README links to a file that is not there")
-	}
-}
-
-// TestTodoScript runs the documentation job of the README twice on one event.
+// TestTodoScript runs the documentation job that the example server's page shows twice on
+// one event.
 func TestTodoScript(t *testing.T) {
 	sh := tool(t, "sh")
 	script, err := filepath.Abs(filepath.Join(root, "examples/server/todo.sh"))
 	require.NoError(t, err)
 	text, err := os.ReadFile(script)
 	require.NoError(t, err)
-	require.Contains(t, readme(t), "```sh\n"+string(text)+"```", "the README shows another script")
+	page := document(t, "examples/server/README.md")
+	require.Contains(t, page, "```sh\n"+string(text)+"```", "the page shows another script")
 	todo := filepath.Join(t.TempDir(), "TODO.md")
 	run := func(event string) {
 		cmd := exec.Command(sh, script, todo)
