@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
 
@@ -83,6 +84,14 @@ func (p *problems) err() error {
 		return nil
 	}
 	return &ValidationError{Problems: p.list}
+}
+
+// checkName refuses what no backend should have to store as a name: nothing, too much,
+// bad UTF-8, U+0000.
+func checkName(p *problems, field, text string) {
+	if problem := name.Problem(text); problem != "" {
+		p.add(field, "%s", problem)
+	}
 }
 
 // unavailable marks a backend's failure. Sentinels pass as they are.

@@ -23,9 +23,10 @@ type Service struct {
 	opts      Options
 	ids       uuid7.Source
 
-	mu        sync.Mutex
-	abandoned map[uuid.UUID]string // events that could be neither queued nor marked failed yet, with their organization
-	lastUse   map[uuid.UUID]keyUse // when each API key was used, as far as it matters here
+	unmarked unmarkedEvents // what could neither be queued nor marked failed
+
+	mu      sync.Mutex
+	lastUse map[uuid.UUID]keyUse // when each API key was used, as far as it matters here
 }
 
 // New returns a Service over a backend. It fails if the backend lacks a Store or a Queue,
@@ -35,7 +36,7 @@ func New(b Backend, opts *Options) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{store: b.Store, queue: b.Queue, directory: b.Directory, keys: b.Keys, opts: opts.withDefaults(),
-		abandoned: make(map[uuid.UUID]string), lastUse: make(map[uuid.UUID]keyUse)}
+		lastUse: make(map[uuid.UUID]keyUse)}
 	if sharer, ok := b.Queue.(mortise.Sharer); ok {
 		if tx, ok := b.Store.(TxStore); ok && sharer.Shares(b.Store) {
 			s.tx = tx
@@ -79,8 +80,8 @@ func (s *Service) Retry(ctx context.Context, org string, by Actor, id uuid.UUID)
 	if err != nil {
 		return Event{}, err
 	}
-	s.forgive(id)
-	if err := s.enqueue(ctx, &e); err != nil && !errors.Is(err, errGone) {
+	s.unmarked.remove(id)
+	if err := s.enqueue(ctx, &e); err != nil && !errors.Is(err, errMarked) {
 		s.opts.Logger.WarnContext(ctx, "retry stored but not queued yet; the sweeper will queue it", "event", id, "error", err)
 	} else {
 		e.UnqueuedSince = time.Time{}

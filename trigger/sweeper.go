@@ -1,15 +1,10 @@
 package trigger
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/internal/lostjobs"
 )
@@ -37,8 +32,8 @@ func NewSweeper(s *Service, opts *SweeperOptions) (*Sweeper, error) {
 }
 
 // Run sweeps until ctx ends. Then it writes what only this process knows: uses of API
-// keys, and events that were given up. A failure is logged and tried again at the next
-// turn.
+// keys, and which events could not be marked failed. A failure is logged and tried again
+// at the next turn.
 func (w *Sweeper) Run(ctx context.Context) error {
 	ticker := time.NewTicker(w.opts.Every)
 	defer ticker.Stop()
@@ -50,7 +45,7 @@ func (w *Sweeper) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTimeout)
 			defer cancel()
-			if err := errors.Join(w.markAbandoned(last), w.service.FlushKeyUse(last)); err != nil {
+			if err := errors.Join(w.markUnmarked(last), w.service.FlushKeyUse(last)); err != nil {
 				w.service.opts.Logger.WarnContext(ctx, "the last sweep failed", "error", err)
 			}
 			return nil
@@ -65,7 +60,7 @@ func (w *Sweeper) RunOnce(ctx context.Context) (queued int, err error) { return 
 
 func (w *Sweeper) sweep(ctx context.Context, atOnce int) (queued int, err error) {
 	s := w.service
-	errs := []error{w.markAbandoned(ctx)}
+	errs := []error{w.markUnmarked(ctx)}
 	queued, err = w.queueForgotten(ctx)
 	errs = append(errs, err)
 	again, err := w.queueLost(ctx, atOnce)
@@ -76,42 +71,6 @@ func (w *Sweeper) sweep(ctx context.Context, atOnce int) (queued int, err error)
 		errs = append(errs, err)
 	}
 	return queued, errors.Join(errs...)
-}
-
-// maxFailures is how many events may fail to be queued, one after the other, before a
-// sweep takes the queue for broken.
-const maxFailures = 10
-
-// queueForgotten queues the events that have waited for a job for too long.
-func (w *Sweeper) queueForgotten(ctx context.Context) (queued int, err error) {
-	s := w.service
-	now := s.now()
-	events, err := s.store.Unqueued(ctx, now.Add(-w.opts.After), w.opts.Batch)
-	if err != nil {
-		return 0, unavailable("look for events without a job", err)
-	}
-	var failure error
-	failedInARow := 0
-	for _, e := range events {
-		if failedInARow == maxFailures {
-			break
-		}
-		if s.isAbandoned(e.ID) {
-			continue
-		}
-		switch err := s.enqueue(ctx, &e); {
-		case errors.Is(err, errGone):
-		case err != nil:
-			failure = err
-			failedInARow++
-			s.putOff(ctx, &e, now)
-		default:
-			failedInARow = 0
-			queued++
-			s.observe(ctx, Observation{Kind: KindSwept, Organization: e.Organization, EventID: e.ID, Duration: now.Sub(e.UnqueuedSince)})
-		}
-	}
-	return queued, failure
 }
 
 // queueLost queues the events again whose job may be lost: adding one that is there
@@ -175,37 +134,4 @@ func (s *Service) enqueueAgain(ctx context.Context, e Event) error {
 		return nil
 	}
 	return err
-}
-
-// putOff sends an event that could not be queued behind the others that wait, so that
-// those the queue refuses for ever do not fill every sweep.
-func (s *Service) putOff(ctx context.Context, e *Event, now time.Time) {
-	err := s.update(ctx, e.Organization, e.ID, func(stored *Event) error {
-		if stored.Generation != e.Generation || stored.UnqueuedSince.IsZero() {
-			return errQueued
-		}
-		stored.UnqueuedSince = now
-		return nil
-	})
-	if err != nil && !errors.Is(err, errQueued) && !errors.Is(err, ErrNotFound) && ctx.Err() == nil {
-		s.opts.Logger.WarnContext(ctx, "event not queued, and not put off either", "event", e.ID, "error", err)
-	}
-}
-
-// markAbandoned marks the events failed whose mark could not be written when their
-// enqueue failed, oldest first.
-func (w *Sweeper) markAbandoned(ctx context.Context) error {
-	s := w.service
-	s.mu.Lock()
-	todo := maps.Clone(s.abandoned)
-	s.mu.Unlock()
-	var failure error
-	for _, id := range slices.SortedFunc(maps.Keys(todo), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
-		if err := s.giveUp(ctx, todo[id], id); err != nil && !errors.Is(err, errQueued) && !errors.Is(err, ErrNotFound) {
-			failure = err
-			continue
-		}
-		s.forgive(id)
-	}
-	return failure
 }

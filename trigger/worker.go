@@ -243,14 +243,9 @@ func (w *Worker) begin(
 	now := s.now()
 	ctx, cancel := context.WithTimeout(ctx, markTimeout)
 	defer cancel()
-	if s.isAbandoned(id) {
-		if err := s.giveUp(ctx, d.Job.Organization, id); err == nil {
-			s.forgive(id)
-			return Event{}, verdict, errDrop
-		} else if !errors.Is(err, errQueued) {
-			return Event{}, verdict, err
-		}
-		s.forgive(id)
+	org := d.Job.Organization
+	if err := s.dropUnmarked(ctx, org, id); err != nil {
+		return Event{}, verdict, err
 	}
 	change := func(ending bool) func(*Event) error {
 		return func(stored *Event) error {
@@ -283,7 +278,6 @@ func (w *Worker) begin(
 			return nil
 		}
 	}
-	org := d.Job.Organization
 	if err = s.update(ctx, org, id, change(false)); !errors.Is(err, errEnds) {
 		return e, verdict, err
 	}
