@@ -69,7 +69,8 @@ func (in *ingestion) broke(ctx context.Context, name string, p any) error {
 	return hook.Panicked(ctx, in.service.opts.Logger, name, p, "organization", in.org, "dataset", in.dataset, "video", in.video.ID)
 }
 
-// work scores the video when there is a place for it, watched. An error is one of the service.
+// work scores the video when there is a place for it, watched. An error is one of the
+// service.
 func (in *ingestion) work(ctx context.Context) (*outcome, error) {
 	s := in.service
 	if s.opts.Media == nil {
@@ -236,8 +237,8 @@ func (in *ingestion) put(ctx context.Context, file fileState, result scored, bad
 	return o, nil
 }
 
-// overtaken is the outcome if there is no place for scores any more: somebody else has scored
-// the same file, or the video was changed in the catalog.
+// overtaken is the outcome if there is no place for scores any more: somebody else has
+// scored the same file, or the video was changed in the catalog.
 func (in *ingestion) overtaken(ctx context.Context, digest [32]byte) (*outcome, error) {
 	stored, err := in.service.scoring(ctx, in.org, in.dataset, in.video.ID, in.model.ID)
 	switch {
@@ -254,8 +255,8 @@ func (in *ingestion) overtaken(ctx context.Context, digest [32]byte) (*outcome, 
 // errModelChanged: what was scored was scored by nobody knows which of two.
 var errModelChanged = fmt.Errorf("%w: the scorer's model changed meanwhile: try again", ErrUnavailable)
 
-// sameModel returns an error unless the scorer still has the model that the video was scored
-// by, and has had no other one meanwhile.
+// sameModel returns an error unless the scorer still has the model that the video was
+// scored by, and has had no other one meanwhile.
 func (in *ingestion) sameModel(ctx context.Context) error {
 	in.stage.Store(scoring)
 	now, err := in.scorer.model(ctx)
@@ -278,8 +279,8 @@ func (in *ingestion) progress(ctx context.Context) {
 // errNoFormat is what is said of a file that nothing reads, if nothing says more.
 var errNoFormat = mark.As(errors.New("this kind of file is not supported here: convert it, to WAV for example"), sound.ErrFormat)
 
-// unread is the outcome after an error of Files or Media. If the context ended, that is the
-// reason, and no outcome.
+// unread is the outcome after an error of Files or Media. If the context ended, that is
+// the reason, and no outcome.
 func (in *ingestion) unread(ctx context.Context, err error) (*outcome, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// scored is what came of scoring a file, but for what ingestion.put adds: the scores of the
-// last segments. Those before them stand in parts.
+// scored is what came of scoring a file, but for what ingestion.put adds: the scores of
+// the last segments. Those before them stand in parts.
 type scored struct {
 	Scoring
 	columns [][]uint16
@@ -27,9 +27,9 @@ type reader struct {
 	part     Part // that is being scored
 }
 
-// score decodes the file and has it scored, a part at a time. If the outcome is a problem that
-// lasts, there may be scores as well, of the part of the file that is there. When score
-// returns, the decoder has ended.
+// score decodes the file and has it scored, a part at a time. If the outcome is a problem
+// that lasts, there may be scores as well, of the part of the file that is there. When
+// score returns, the decoder has ended.
 func (in *ingestion) score(ctx context.Context, file string, beat func(time.Duration)) (scored, *outcome, error) {
 	s := in.service
 	if in.info.Duration > s.opts.MaxDuration {
@@ -147,8 +147,8 @@ func areNumbers(samples []float32) bool {
 // maxPartScores bounds the scores that are held in memory until they are stored.
 const maxPartScores = 16 << 20
 
-// partWindows is how many segments a part has. Parts end where batches do, so that a video
-// whose scoring was cut off is scored in the batches in which it would have been.
+// partWindows is how many segments a part has. Parts end where batches do, so that a
+// video whose scoring was cut off is scored in the batches in which it would have been.
 func (in *ingestion) partWindows() int {
 	m := &in.model
 	n := int((in.service.opts.Part + m.Hop - 1) / m.Hop)
@@ -156,8 +156,8 @@ func (in *ingestion) partWindows() int {
 	return (n + m.Batch - 1) / m.Batch * m.Batch
 }
 
-// parts returns the part that is to be scored first. What a process has left behind is not
-// scored again.
+// parts returns the part that is to be scored first. What a process has left behind is
+// not scored again.
 func (in *ingestion) parts(ctx context.Context, digest [32]byte) (Part, error) {
 	m := &in.model
 	p := Part{
@@ -178,8 +178,8 @@ func (in *ingestion) parts(ctx context.Context, digest [32]byte) (Part, error) {
 	return p, nil
 }
 
-// putPart stores what is scored since the part before. If others have stored more, it goes on
-// behind that.
+// putPart stores what is scored since the part before. If others have stored more, it
+// goes on behind that.
 func (r *reader) putPart(ctx context.Context) (*outcome, error) {
 	if err := r.sameModel(ctx); err != nil {
 		return nil, err

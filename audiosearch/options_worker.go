@@ -13,12 +13,12 @@ type WorkerOptions struct {
 	Concurrency int // runs at a time: 4, and sometimes 1 more (see [Queue])
 	MaxAttempts int // attempts before a run is given up: 8
 
-	// Drain is how long running attempts may go on after Run's context ended: 5 s; below 0:
-	// none. What they have scored stays.
+	// Drain is how long running attempts may go on after Run's context ended: 5 s; below
+	// 0: none. What they have scored stays.
 	Drain time.Duration
 
-	// Watch is how often a running attempt writes how far it is, and looks whether it is to be
-	// cancelled: 1 s.
+	// Watch is how often a running attempt writes how far it is, and looks whether it is
+	// to be cancelled: 1 s.
 	Watch time.Duration
 
 	// Backoff is the wait after attempt n (1, 2, ...) failed. The default is 1 s, doubled

@@ -23,8 +23,8 @@ type plug struct {
 	late  time.Time    // until when it is not asked, because it did not answer in time
 }
 
-// How long a scorer that is known is waited for when a search needs its model, and how long
-// it is not asked again after it did not answer in that time.
+// How long a scorer that is known is waited for when a search needs its model, and how
+// long it is not asked again after it did not answer in that time.
 const (
 	modelWait  = 5 * time.Second
 	modelPause = 10 * time.Second
@@ -36,7 +36,8 @@ const usualBatch = 8
 // errAway: the scorer did not answer a moment ago.
 var errAway = fmt.Errorf("%w: the scorer did not answer a moment ago", ErrUnavailable)
 
-// last returns what the scorer said last of its model. ok is false if it has said nothing yet.
+// last returns what the scorer said last of its model. ok is false if it has said nothing
+// yet.
 func (p *plug) last() (m sound.Model, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,8 +47,8 @@ func (p *plug) last() (m sound.Model, ok bool) {
 	return *p.known, true
 }
 
-// model asks the scorer, and checks what it says. What is known already is not waited for as
-// long as what nobody knows yet.
+// model asks the scorer, and checks what it says. What is known already is not waited for
+// as long as what nobody knows yet.
 func (p *plug) model(ctx context.Context) (sound.Model, error) {
 	s := p.service
 	p.mu.Lock()
@@ -120,10 +121,10 @@ func (s *Service) PingScorers(ctx context.Context) error {
 }
 
 // Classes returns the sound classes that the service's scorers predict, each once, in the
-// order of the scorers and of their models. A scorer that is away counts with what it said
-// last. A scorer that has said nothing yet and is away is left out; if there is no other,
-// the error is [ErrUnavailable]. A service without scorers has no classes of its own.
-// Datasets may have scores of further classes ([Service.Models]).
+// order of the scorers and of their models. A scorer that is away counts with what it
+// said last. A scorer that has said nothing yet and is away is left out; if there is no
+// other, the error is [ErrUnavailable]. A service without scorers has no classes of its
+// own. Datasets may have scores of further classes ([Service.Models]).
 func (s *Service) Classes(ctx context.Context) ([]sound.Class, error) {
 	var classes []sound.Class
 	var failure error

@@ -7,27 +7,28 @@ import (
 	"time"
 )
 
-// SoundProgress is how much sound of some videos is scored by a model. It is for people who
-// wait for hours: only Done is counted. Total is an estimate until the length of every video
-// is known, and what follows from it is one, too. The zero value says that nothing is known,
-// or that there is nothing to score. Durations are whole milliseconds.
+// SoundProgress is how much sound of some videos is scored by a model. It is for people
+// who wait for hours: only Done is counted. Total is an estimate until the length of
+// every video is known, and what follows from it is one, too. The zero value says that
+// nothing is known, or that there is nothing to score. Durations are whole milliseconds.
 type SoundProgress struct {
-	// Done is the sound that is scored. It has what an earlier attempt, or another process,
-	// has left of a video that is being scored again.
+	// Done is the sound that is scored. It has what an earlier attempt, or another
+	// process, has left of a video that is being scored again.
 	Done time.Duration
 
-	// Total is the sound of all these videos: of those that have been scored, of those that
-	// are being scored, as far as their files say how long they are, and for each of the
-	// others the mean of these. 0: nothing is known of any.
+	// Total is the sound of all these videos: of those that have been scored, of those
+	// that are being scored, as far as their files say how long they are, and for each of
+	// the others the mean of these. 0: nothing is known of any.
 	Total time.Duration
 
-	// Speed is how many seconds of sound were scored in a second, lately: in the last five
-	// minutes, or longer if little happened in them. What was taken over from an earlier
-	// attempt does not count. 0: not known yet.
+	// Speed is how many seconds of sound were scored in a second, lately: in the last
+	// five minutes, or longer if little happened in them. What was taken over from an
+	// earlier attempt does not count. 0: not known yet.
 	Speed float64
 }
 
-// Left estimates how long the rest takes at the present speed. ok is false if nobody can say.
+// Left estimates how long the rest takes at the present speed. ok is false if nobody can
+// say.
 func (p SoundProgress) Left() (left time.Duration, ok bool) {
 	if p.Total <= 0 || p.Speed <= 0 {
 		return 0, false
@@ -87,8 +88,8 @@ func (h *hearing) expect(n int) {
 	h.expected = n
 }
 
-// join follows the scoring of a video until the function is called that it returns, with what
-// came of it. After an error the progress stays: nobody goes on.
+// join follows the scoring of a video until the function is called that it returns, with
+// what came of it. After an error the progress stays: nobody goes on.
 func (h *hearing) join(g *gauge) (leave func(o *outcome, err error)) {
 	if h == nil {
 		return func(*outcome, error) {}
@@ -118,8 +119,8 @@ func (h *hearing) join(g *gauge) (leave func(o *outcome, err error)) {
 	}
 }
 
-// progress is how far it is at a time. It is to be called about once a second, for the sake
-// of the speed.
+// progress is how far it is at a time. It is to be called about once a second, for the
+// sake of the speed.
 func (h *hearing) progress(now time.Time) SoundProgress {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -177,8 +178,8 @@ func (h *hearing) over() SoundProgress {
 	return SoundProgress{Done: done, Total: done, Speed: h.meter.last}
 }
 
-// meter measures a speed. Sound is scored a batch at a time, which may be minutes of it in
-// many seconds. So the speed is that between two batches: from when one was done until
+// meter measures a speed. Sound is scored a batch at a time, which may be minutes of it
+// in many seconds. So the speed is that between two batches: from when one was done until
 // another one was. There is none before.
 type meter struct {
 	marks []moment // when there was more; the time between two is that of a batch, or longer

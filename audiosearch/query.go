@@ -9,9 +9,9 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
-// check returns everything that is wrong with a query at once: p has what is wrong in itself
-// already. ask returns the model of a scorer. If nothing is wrong, src is where the query is
-// answered from.
+// check returns everything that is wrong with a query at once: p has what is wrong in
+// itself already. ask returns the model of a scorer. If nothing is wrong, src is where
+// the query is answered from.
 func (s *Service) check(
 	ctx context.Context, org string, q *Query, p *problems, ask func(*plug, context.Context) (sound.Model, error),
 ) (src source, err error) {

@@ -17,11 +17,11 @@ import (
 // scored, and in which batches, does not depend on who is faster: how the decoding ended
 // comes behind the samples before it.
 //
-// The one whom the scoring waits for is the one who may be blamed: the scorer or the store
-// during a call of theirs, and the decoder while there are no samples. The time of each
-// counts from where the waiting began. So a decoder that stands still meanwhile, because it
-// is far enough ahead or for a reason of its own, has all of Options.Stall when the scorer
-// is done; and what it decodes meanwhile gives the scorer no more time.
+// The one whom the scoring waits for is the one who may be blamed: the scorer or the
+// store during a call of theirs, and the decoder while there are no samples. The time of
+// each counts from where the waiting began. So a decoder that stands still meanwhile,
+// because it is far enough ahead or for a reason of its own, has all of Options.Stall
+// when the scorer is done; and what it decodes meanwhile gives the scorer no more time.
 
 // maxAhead is how many samples are decoded ahead at most: 16 MiB of them.
 const maxAhead = 4 << 20
@@ -48,8 +48,8 @@ type ahead struct {
 	ends   []int64 // of the blocks, as counted in put; oldest first
 }
 
-// maxEnds is how many ends of blocks are known at a time. Those of blocks of a few samples
-// each are not all known then.
+// maxEnds is how many ends of blocks are known at a time. Those of blocks of a few
+// samples each are not all known then.
 const maxEnds = 1024
 
 type chunk struct {
@@ -112,8 +112,8 @@ func (in *ingestion) decode(ctx context.Context, file string, a *ahead) decoded 
 	return decoded{}
 }
 
-// stop ends the decoding, and waits for that. A decoder that goes on is blamed after Grace,
-// unless ctx has ended already, for which somebody else is.
+// stop ends the decoding, and waits for that. A decoder that goes on is blamed after
+// Grace, unless ctx has ended already, for which somebody else is.
 func (a *ahead) stop(ctx context.Context, in *ingestion, beat func(time.Duration)) {
 	a.cancel()
 	select {
@@ -133,7 +133,8 @@ func (a *ahead) stop(ctx context.Context, in *ingestion, beat func(time.Duration
 	<-a.done
 }
 
-// give waits until all samples of a block have found room. It reports whether more are wanted.
+// give waits until all samples of a block have found room. It reports whether more are
+// wanted.
 func (a *ahead) give(ctx context.Context, block []float32) bool {
 	for ctx.Err() == nil {
 		if block = block[a.add(block):]; len(block) == 0 {
@@ -189,9 +190,9 @@ func (a *ahead) last() *chunk {
 	return c
 }
 
-// next waits for samples, and moves some of them to g, which is not full. whole is true when
-// they are the last ones of a block. more is false when there are no more samples, and the
-// decoder has ended.
+// next waits for samples, and moves some of them to g, which is not full. whole is true
+// when they are the last ones of a block. more is false when there are no more samples,
+// and the decoder has ended.
 func (a *ahead) next(g *segmenter) (whole, more bool) {
 	for {
 		if whole, more = a.take(g); more {

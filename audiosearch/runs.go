@@ -132,8 +132,8 @@ func (s *Service) enqueue(ctx context.Context, r *Run) error {
 		return nil
 	})
 	if errors.Is(err, ErrRunNotFound) {
-		// What removes the jobs of a deleted organization may have passed by. If this fails, a
-		// worker drops the job.
+		// What removes the jobs of a deleted organization may have passed by. If this
+		// fails, a worker drops the job.
 		if err := s.queue.Cancel(ctx, r.Job()); err != nil {
 			s.opts.Logger.DebugContext(ctx, "the job of a run that is gone is left to a worker", "run", r.ID, "error", err)
 		}

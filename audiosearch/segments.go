@@ -6,8 +6,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// segmenter cuts a stream of samples into the windows of a model, a batch at a time. It holds
-// the samples of one batch.
+// segmenter cuts a stream of samples into the windows of a model, a batch at a time. It
+// holds the samples of one batch.
 type segmenter struct {
 	window, hop int // samples
 
@@ -54,11 +54,11 @@ func (g *segmenter) take(windows int) {
 	g.buffer = g.buffer[:copy(g.buffer, g.buffer[min(windows*g.hop, len(g.buffer)):])]
 }
 
-// last returns the last window when all samples have come and all whole windows were taken.
-// It ends where the sound ends, and may be shorter; nil: there is none.
+// last returns the last window when all samples have come and all whole windows were
+// taken. It ends where the sound ends, and may be shorter; nil: there is none.
 func (g *segmenter) last() []float32 {
-	// The samples up to the end of the window before are in the buffer too, unless it is the
-	// first one.
+	// The samples up to the end of the window before are in the buffer too, unless it is
+	// the first one.
 	covered := 0
 	if g.taken > 0 {
 		covered = g.window - g.hop

@@ -15,7 +15,8 @@ type Invitation struct {
 	Email        string        // of the invitee
 	Name         string        // of the invitee
 	Roles        []access.Role // assigned upon acceptance; none: full access
-	// Generation is raised by every resend, which ends the links before. It begins at random.
+	// Generation is raised by every resend, which ends the links before. It begins at
+	// random.
 	Generation int64
 
 	CreatedAt   time.Time

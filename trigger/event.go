@@ -34,7 +34,8 @@ type Event struct {
 	Status       Status
 	Source       string // who submitted it: "api", as over HTTP, or the host's own word
 	Instructions string // what to document; never empty
-	// Context is the caller's metadata: a JSON object, byte for byte as submitted; nil for none.
+	// Context is the caller's metadata: a JSON object, byte for byte as submitted; nil
+	// for none.
 	Context    json.RawMessage
 	Collection uuid.UUID // the doc collection asked for; uuid.Nil for any
 
@@ -62,7 +63,8 @@ type Event struct {
 	UnqueuedSince time.Time
 
 	IdempotencyKey string // "" for none, or released
-	// BodyDigest is SHA-256 over what was submitted, to know a repeated request; zero without a key.
+	// BodyDigest is SHA-256 over what was submitted, to know a repeated request; zero
+	// without a key.
 	BodyDigest [32]byte
 	Trace      map[string]string // trace carrier (W3C trace context, say), at most 1 KiB; never shown
 }

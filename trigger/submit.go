@@ -20,7 +20,8 @@ type Submission struct {
 	Instructions string          // what to document; valid UTF-8, not empty
 	Context      json.RawMessage // optional metadata: a JSON object without duplicate keys; nil for none
 	Collection   uuid.UUID       // the doc collection to update; uuid.Nil for any that is ready
-	// Source is who submits, in a word of the host's own, at most 255 bytes; "" means "api".
+	// Source is who submits, in a word of the host's own, at most 255 bytes; "" means
+	// "api".
 	Source         string
 	IdempotencyKey string // optional, 1 to 255 visible ASCII characters
 }

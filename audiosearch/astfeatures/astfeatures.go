@@ -14,7 +14,8 @@ const (
 	Frames     = 1024  // rows
 	Bins       = 128   // columns: mel bands
 
-	// Window is how much sound fills a spectrogram. 1022 rows come of it, and two of padding.
+	// Window is how much sound fills a spectrogram. 1022 rows come of it, and two of
+	// padding.
 	Window        = 10240 * time.Millisecond
 	WindowSamples = 163840 // of a Window
 )
@@ -35,13 +36,13 @@ const (
 // the other. The samples are mono, at SampleRate, in [-1,1].
 //
 // Of a clip that is longer than a Window, up to two rows more than those of a Window are
-// filled, and the rest is not looked at. A clip of less than 400 samples has no frame: all
-// its rows are padding. A sample that is NaN or infinite counts as 0, so all features are
-// finite, whatever the samples are.
+// filled, and the rest is not looked at. A clip of less than 400 samples has no frame:
+// all its rows are padding. A sample that is NaN or infinite counts as 0, so all features
+// are finite, whatever the samples are.
 //
-// dst has Frames*Bins cells exactly. Another length is a mistake in the program, and Extract
-// panics. It keeps neither slice, allocates nothing once it has been called, and is safe for
-// concurrent use with different dst.
+// dst has Frames*Bins cells exactly. Another length is a mistake in the program, and
+// Extract panics. It keeps neither slice, allocates nothing once it has been called, and
+// is safe for concurrent use with different dst.
 func Extract(dst, samples []float32) {
 	if len(dst) != Frames*Bins {
 		panic(fmt.Sprintf("astfeatures: Extract was given room for %d features; make dst %d long (Frames*Bins)",

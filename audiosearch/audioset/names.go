@@ -5,8 +5,8 @@ import (
 )
 
 // names are the display names of AudioSet's 527 classes, in the order of its
-// class_labels_indices.csv. Source: Gemmeke et al., "Audio Set: An ontology and human-labeled
-// dataset for audio events", ICASSP 2017.
+// class_labels_indices.csv. Source: Gemmeke et al., "Audio Set: An ontology and
+// human-labeled dataset for audio events", ICASSP 2017.
 var names = [NumClasses]sound.Class{
 	"Speech",
 	"Male speech, man speaking",

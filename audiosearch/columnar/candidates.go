@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// candidates are the windows that may come to stand on the page or, if they must be counted, before it: a heap when there are as many as are
-// wanted, the worst on top.
+// candidates are the windows that may come to stand on the page or, if they must be
+// counted, before it: a heap when there are as many as are wanted, the worst on top.
 type candidates struct {
 	hits   []Hit
 	wanted int // how many are kept
@@ -32,7 +32,8 @@ func (r *Ranking) holds() int {
 	return r.best.wanted
 }
 
-// collect adds a window whose score is not below the floor. It reports false as take does.
+// collect adds a window whose score is not below the floor. It reports false as take
+// does.
 func (r *Ranking) collect(h Hit) bool {
 	b := &r.best
 	if len(b.hits) < b.wanted {
@@ -47,7 +48,8 @@ func (r *Ranking) collect(h Hit) bool {
 			return false
 		}
 		if r.order(h, worst) > 0 {
-			// The worst only gets better, so the other windows of this video need not be compared.
+			// The worst only gets better, so the other windows of this video need not be
+			// compared.
 			b.rejected, b.haveRejected = h.Row, h.Row != worst.Row
 			return false
 		}
@@ -59,7 +61,8 @@ func (r *Ranking) collect(h Hit) bool {
 	return true
 }
 
-// heapify makes a heap of the candidates when there are as many as are wanted (Floyd, "Algorithm 245: Treesort 3", 1964).
+// heapify makes a heap of the candidates when there are as many as are wanted (Floyd,
+// "Algorithm 245: Treesort 3", 1964).
 func (r *Ranking) heapify() {
 	hits := r.best.hits
 	for i := len(hits)/2 - 1; i >= 0; i-- {
@@ -90,7 +93,8 @@ func (r *Ranking) sink(i int, h Hit) {
 	hits[i] = h
 }
 
-// sort puts the candidates in order. It asks for the order of videos only where scores are equal.
+// sort puts the candidates in order. It asks for the order of videos only where scores
+// are equal.
 func (r *Ranking) sort() {
 	var fewKeys [64]uint64
 	var fewHits [64]Hit

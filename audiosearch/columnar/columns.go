@@ -9,11 +9,15 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
-// Columns holds the metadata of the videos of one dataset, by row: a number that the caller gives to each video. Rows should be dense, and
-// those of deleted videos be given to new ones. The zero value is empty. Reading is safe for concurrent use, while nothing is changed.
+// Columns holds the metadata of the videos of one dataset, by row: a number that the
+// caller gives to each video. Rows should be dense, and those of deleted videos be given
+// to new ones. The zero value is empty. Reading is safe for concurrent use, while nothing
+// is changed.
 //
-// Each key is a column with a dictionary of its distinct values, which are checked and read as numbers once, and know the rows that have them.
-// What passes filters that come again is kept until the next change: 16 lists of filters, a byte for each video at most.
+// Each key is a column with a dictionary of its distinct values, which are checked and
+// read as numbers once, and know the rows that have them. What passes filters that come
+// again is kept until the next change: 16 lists of filters, a byte for each video at
+// most.
 type Columns struct {
 	rows    rowSet
 	cells   [][]cell // by row

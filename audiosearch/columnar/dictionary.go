@@ -25,7 +25,8 @@ type column struct {
 
 const nullCode = 0
 
-// entry is a distinct value. Those of the same text are one: filters cannot tell them apart.
+// entry is a distinct value. Those of the same text are one: filters cannot tell them
+// apart.
 type entry struct {
 	text    string
 	number  decimal.Decimal
@@ -114,8 +115,9 @@ func (c *column) sweep() {
 	c.idle = 0
 }
 
-// The codes of numbers stand in runs, each in order, each more than twice as long as the next: a new one costs little, as does a search
-// (O'Neil et al., "The Log-Structured Merge-Tree", 1996; Bentley and Saxe, "Decomposable Searching Problems", 1980).
+// The codes of numbers stand in runs, each in order, each more than twice as long as the
+// next: a new one costs little, as does a search (O'Neil et al., "The Log-Structured
+// Merge-Tree", 1996; Bentley and Saxe, "Decomposable Searching Problems", 1980).
 
 func (c *column) enterNumber(code uint32) {
 	run := []uint32{code}

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
-// keptSets are the sets of rows of filters that came more than once since the last change, as those of a caller do who turns pages. Readers
-// share them.
+// keptSets are the sets of rows of filters that came more than once since the last
+// change, as those of a caller do who turns pages. Readers share them.
 type keptSets struct {
 	mu    sync.Mutex
 	sets  []keptSet // the latest first
@@ -29,7 +29,8 @@ const (
 	minKeptBytes = 64 << 10 // all sets together may take a byte for each video, or this
 )
 
-// find returns the set of filters, or nil, and whether they came before. It notes that they came.
+// find returns the set of filters, or nil, and whether they came before. It notes that
+// they came.
 func (k *keptSets) find(filters []metadata.Filter) (rows *rowSet, again bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -9,11 +9,13 @@ type place struct {
 	table uint32 // its number and one more; 0: the video has no scores
 }
 
-// places are the places of all videos, by row, in groups of 65536 as the blocks of a rowSet.
+// places are the places of all videos, by row, in groups of 65536 as the blocks of a
+// rowSet.
 type places struct{ groups []placeGroup }
 
-// placeGroup has the places of rows that agree in their upper 16 bits. Videos of the same length that came in the order of their rows, as those
-// of one window do, take up next to nothing, and are looked up faster.
+// placeGroup has the places of rows that agree in their upper 16 bits. Videos of the same
+// length that came in the order of their rows, as those of one window do, take up next to
+// nothing, and are looked up faster.
 type placeGroup struct {
 	mixed []place // nil: the group is regular
 	first place   // in a regular group: the place of the first row; those of the other ones follow
@@ -100,7 +102,8 @@ func (g *placeGroup) settle() {
 	*g = regular
 }
 
-// regular reports whether all videos have one window in a table, in the order of their rows.
+// regular reports whether all videos have one window in a table, in the order of their
+// rows.
 func (s *places) regular(table uint32) bool {
 	for i := range s.groups {
 		if g := &s.groups[i]; g.mixed != nil || g.rows > 0 && (g.first.count != 1 || g.first.table != table) {

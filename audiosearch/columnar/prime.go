@@ -2,8 +2,10 @@ package columnar
 
 import "encoding/binary"
 
-// prime raises the floor, before the pass, to what so many windows reach as are wanted: the first of those of a set that the pass will offer.
-// A count of the upper halves of scores takes less than the candidates that it spares, which matters where few videos are selected.
+// prime raises the floor, before the pass, to what so many windows reach as are wanted:
+// the first of those of a set that the pass will offer. A count of the upper halves of
+// scores takes less than the candidates that it spares, which matters where few videos
+// are selected.
 func (s *rowScan) prime(rows *rowSet) {
 	const enough = 1024 // windows; with more there is little to spare
 	if !s.free || s.best.wanted > enough/8 {
@@ -47,7 +49,8 @@ func (s *rowScan) prime(rows *rowSet) {
 	s.raise(&counts)
 }
 
-// raise raises the floor to what the wanted number of windows reach, of those that were counted by the upper halves of their scores.
+// raise raises the floor to what the wanted number of windows reach, of those that were
+// counted by the upper halves of their scores.
 func (r *Ranking) raise(counts *[256]uint16) {
 	half, reach := len(counts)-1, int(counts[len(counts)-1])
 	for ; half > 0 && reach < r.best.wanted; reach += int(counts[half]) {
@@ -75,8 +78,9 @@ func (s *rowScan) countSingles(scores []byte, first uint32, lows []uint16, count
 	return len(lows)
 }
 
-// batch has windows of single videos that are not offered yet. Their scores are taken from where they stand without a look at them, so that the
-// memory need not be waited for one by one.
+// batch has windows of single videos that are not offered yet. Their scores are taken
+// from where they stand without a look at them, so that the memory need not be waited for
+// one by one.
 type batch struct {
 	n      int
 	scores [2 * batchSize]byte // in the form of a chunk
@@ -92,7 +96,8 @@ func (s *rowScan) gather(scores []byte, row, first uint32, lows []uint16) {
 		n := min(len(lows), batchSize-b.n)
 		rows, to := b.rows[b.n:b.n+n], b.scores[2*b.n:2*(b.n+n)]
 		for i, low := range lows[:n] {
-			// As few bounds to be checked as can be: what counts is how many loads of scores are under way at once.
+			// As few bounds to be checked as can be: what counts is how many loads of
+			// scores are under way at once.
 			at, j := 2*int(uint16(first)+low), 2*i
 			rows[i] = row | uint32(low)
 			binary.LittleEndian.PutUint16(to[j:j+2:j+2], binary.LittleEndian.Uint16(scores[at:at+2:at+2]))

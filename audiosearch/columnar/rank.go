@@ -97,7 +97,8 @@ func (s *rowScan) set(rows *rowSet) {
 	s.flush()
 }
 
-// union offers the videos of sets that have none in common: block by block, so that what is looked at stays in the caches.
+// union offers the videos of sets that have none in common: block by block, so that what
+// is looked at stays in the caches.
 func (s *rowScan) union(sets []*rowSet) {
 	at := make([]int, len(sets))
 	for high := 0; high < len(s.places.groups); high++ {
@@ -167,7 +168,8 @@ func consecutive(lows []uint16) bool {
 	return n > 1 && int(lows[n-1]-lows[0]) == n-1
 }
 
-// single reports whether a group is regular, and its videos have one window each in the table.
+// single reports whether a group is regular, and its videos have one window each in the
+// table.
 func (s *rowScan) single(g *placeGroup) bool {
 	return g.mixed == nil && g.first.count == 1 && g.first.table == s.number
 }
@@ -181,7 +183,8 @@ func (g *placeGroup) of(lows []uint16) []uint16 {
 	return lows
 }
 
-// part returns the chunk that the first of the rows of a group of single windows stands in, and how many rows do.
+// part returns the chunk that the first of the rows of a group of single windows stands
+// in, and how many rows do.
 func (t *table) part(lows []uint16, g *placeGroup) (c *chunk, n int) {
 	window := g.first.start + uint32(lows[0])
 	rest := chunkWindows - window%chunkWindows // windows of the chunk from the first one on
@@ -223,7 +226,8 @@ func skips(maxima []uint16, floor uint16) bool {
 	return below >= sample/4
 }
 
-// singleBits is singles for a bitmap. It passes over 64 videos at once if the maxima of their windows allow.
+// singleBits is singles for a bitmap. It passes over 64 videos at once if the maxima of
+// their windows allow.
 func (s *rowScan) singleBits(b *rowBlock, g *placeGroup) {
 	for i, word := range b.bits {
 		if word == 0 {
@@ -257,7 +261,8 @@ func (s *rowScan) singleBits(b *rowBlock, g *placeGroup) {
 	}
 }
 
-// dense is singleBits for a word with so many rows that it takes less to look at all scores from window to last.
+// dense is singleBits for a word with so many rows that it takes less to look at all
+// scores from window to last.
 func (s *rowScan) dense(word uint64, row, window, last uint32) {
 	for start := window; start <= last; {
 		c, in := &s.table.chunks[start/chunkWindows], int(start%chunkWindows)

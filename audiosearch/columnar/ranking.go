@@ -21,8 +21,9 @@ type Page struct {
 	MinScore uint16 // windows below are left out
 }
 
-// Ranking finds a page of the windows that it is offered: score descending, ties by video, then by window ascending. It is exact, and
-// holds at most Limit windows and some ten thousand more, however great the offset is. For that it may have to see the windows
+// Ranking finds a page of the windows that it is offered: score descending, ties by
+// video, then by window ascending. It is exact, and holds at most Limit windows and some
+// ten thousand more, however great the offset is. For that it may have to see the windows
 // more than once: all passes must offer the same windows, in any order.
 //
 //	for ranking.Next() {
@@ -30,7 +31,8 @@ type Page struct {
 //	}
 //	hits := ranking.Hits()
 //
-// A page that begins within the first 8192 takes one pass. A Ranking is for one goroutine.
+// A page that begins within the first 8192 takes one pass. A Ranking is for one
+// goroutine.
 type Ranking struct {
 	page    Page
 	compare func(a, b uint32) int
@@ -38,7 +40,8 @@ type Ranking struct {
 	free    bool   // collecting, in the first pass
 	floor   uint16 // less is of no use any more
 
-	// Of the windows from first on, in the order of the ranking, skip ones come before the page. Earlier passes found that out.
+	// Of the windows from first on, in the order of the ranking, skip ones come before
+	// the page. Earlier passes found that out.
 	first    Hit
 	firstHas part
 	skip     int
@@ -79,7 +82,8 @@ const (
 	sampleSize = 1024
 )
 
-// NewRanking returns a ranking for a page. compare orders videos by their rows, as [strings.Compare] orders their IDs.
+// NewRanking returns a ranking for a page. compare orders videos by their rows, as
+// [strings.Compare] orders their IDs.
 func NewRanking(page Page, compare func(a, b uint32) int) *Ranking {
 	page.Offset, page.Limit = max(page.Offset, 0), max(page.Limit, 0)
 	return &Ranking{page: page, compare: compare, floor: page.MinScore, skip: page.Offset}
@@ -147,7 +151,8 @@ func (r *Ranking) goOn() {
 	}
 }
 
-// Floor returns a score: windows below need not be offered. It changes with each offer, and is never less than the page's MinScore.
+// Floor returns a score: windows below need not be offered. It changes with each offer,
+// and is never less than the page's MinScore.
 func (r *Ranking) Floor() uint16 { return r.floor }
 
 // Offer gives the ranking one window.
@@ -157,8 +162,8 @@ func (r *Ranking) Offer(row, window uint32, score uint16) {
 	}
 }
 
-// take is Offer for a score that is not below the floor. It reports false if all later windows of the same video are of no use that do not
-// have more than this score.
+// take is Offer for a score that is not below the floor. It reports false if all later
+// windows of the same video are of no use that do not have more than this score.
 func (r *Ranking) take(h Hit) bool {
 	if r.free {
 		return r.collect(h)
@@ -204,12 +209,14 @@ func (r *Ranking) beforeFirst(h Hit) bool {
 	return false
 }
 
-// inInterval reports whether a window has the score that the page begins at, and is one of those that it may begin with.
+// inInterval reports whether a window has the score that the page begins at, and is one
+// of those that it may begin with.
 func (r *Ranking) inInterval(h Hit) bool {
 	return h.Score == r.first.Score && !r.beforeFirst(h) && (!r.ends || r.order(h, r.end) < 0)
 }
 
-// addSample keeps each window with the same probability (Vitter, "Random Sampling with a Reservoir", 1985, algorithm R).
+// addSample keeps each window with the same probability (Vitter, "Random Sampling with a
+// Reservoir", 1985, algorithm R).
 func (r *Ranking) addSample(h Hit) {
 	r.seen++
 	if len(r.sample) < sampleSize {

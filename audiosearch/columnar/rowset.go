@@ -6,14 +6,16 @@ import (
 	"sort"
 )
 
-// rowSet is a set of rows: blocks of 65536 rows each, in order, as in Roaring bitmaps (Lemire et al., "Roaring Bitmaps: Implementation of
-// an Optimized Software Library", 2018).
+// rowSet is a set of rows: blocks of 65536 rows each, in order, as in Roaring bitmaps
+// (Lemire et al., "Roaring Bitmaps: Implementation of an Optimized Software Library",
+// 2018).
 type rowSet struct {
 	blocks []rowBlock
 	count  int
 }
 
-// rowBlock holds rows that agree in their upper 16 bits: a sorted list of the lower ones, or a bitmap when that is smaller. It is never empty.
+// rowBlock holds rows that agree in their upper 16 bits: a sorted list of the lower ones,
+// or a bitmap when that is smaller. It is never empty.
 type rowBlock struct {
 	high  uint16
 	count int
@@ -94,7 +96,8 @@ func (s *rowSet) remove(row uint32) bool {
 			return false
 		}
 		b.bits[low>>6] &^= 1 << (low & 63)
-		// Half of where a list becomes a bitmap, so that a row that comes and goes does not turn one into the other each time.
+		// Half of where a list becomes a bitmap, so that a row that comes and goes does
+		// not turn one into the other each time.
 		if b.count-1 == maxList/2 {
 			b.list, b.bits = b.bits.list(nil), nil
 		}
@@ -118,7 +121,8 @@ func (b *rowBits) list(to []uint16) []uint16 {
 	return to
 }
 
-// part appends the rows of the bitmap from a word on, until there are so many or a few more, and returns the word to go on with.
+// part appends the rows of the bitmap from a word on, until there are so many or a few
+// more, and returns the word to go on with.
 func (b *rowBits) part(to []uint16, word, most int) ([]uint16, int) {
 	for ; word < len(b) && len(to) < most; word++ {
 		for rest := b[word]; rest != 0; rest &= rest - 1 {

@@ -1,6 +1,7 @@
 package columnar
 
-// regular offers videos of a regular group. Those of consecutive rows stand side by side: they are looked at as one.
+// regular offers videos of a regular group. Those of consecutive rows stand side by side:
+// they are looked at as one.
 func (s *rowScan) regular(row uint32, lows []uint16, g *placeGroup) {
 	var scores []byte
 	var maxima []uint16
@@ -37,7 +38,8 @@ type run struct {
 	start, count int
 }
 
-// run offers windows of a run: those that stand in a chunk from in to stop, the first of which is at start in the table.
+// run offers windows of a run: those that stand in a chunk from in to stop, the first of
+// which is at start in the table.
 func (s *rowScan) run(r run, scores []byte, start, in, stop int) {
 	for at := next(scores[:2*stop], in, s.floor); at < stop; at = next(scores[:2*stop], at, s.floor) {
 		since := start + at - in - r.start

@@ -30,8 +30,9 @@ func Unpack(scores []uint16, chunk []byte) []uint16 {
 	return scores
 }
 
-// OfferChunk offers the windows of a chunk whose videos are selected; a nil selection has all. pieces are in order of Start and do
-// not overlap; what stands between them is left out, and what reaches beyond the chunk is cut. It allocates nothing.
+// OfferChunk offers the windows of a chunk whose videos are selected; a nil selection has
+// all. pieces are in order of Start and do not overlap; what stands between them is left
+// out, and what reaches beyond the chunk is cut. It allocates nothing.
 func (r *Ranking) OfferChunk(chunk []byte, pieces []Piece, selected *Selection) {
 	n := len(chunk) / 2
 	for at, p := 0, 0; ; {
@@ -55,7 +56,8 @@ func (r *Ranking) OfferChunk(chunk []byte, pieces []Piece, selected *Selection) 
 	}
 }
 
-// OfferScores offers consecutive windows of one video, in the form of a chunk. It allocates nothing.
+// OfferScores offers consecutive windows of one video, in the form of a chunk. It
+// allocates nothing.
 func (r *Ranking) OfferScores(row, window uint32, scores []byte) { r.offer(row, window, scores) }
 
 func (r *Ranking) offer(row, window uint32, scores []byte) {
@@ -75,7 +77,8 @@ func (r *Ranking) offer(row, window uint32, scores []byte) {
 	}
 }
 
-// next returns the index of the first window from one on that has a score of floor or more; or one that is behind the last one.
+// next returns the index of the first window from one on that has a score of floor or
+// more; or one that is behind the last one.
 func next(scores []byte, from int, floor uint16) int {
 	const (
 		ones = 0x0001_0001_0001_0001
@@ -83,8 +86,10 @@ func next(scores []byte, from int, floor uint16) int {
 	)
 	i := 2 * from
 	if floor > 0 {
-		// Four scores at a time: with the top bits set and cleared nothing is borrowed from the neighbour, and the top bits of the
-		// difference tell whether the lower 15 are enough (Lamport, "Multiple Byte Processing with Full-Word Instructions", 1975).
+		// Four scores at a time: with the top bits set and cleared nothing is borrowed
+		// from the neighbour, and the top bits of the difference tell whether the lower
+		// 15 are enough (Lamport, "Multiple Byte Processing with Full-Word Instructions",
+		// 1975).
 		least := ones * uint64(floor)
 		low := least &^ tops
 		for ; i+8 <= len(scores); i += 8 {

@@ -6,8 +6,9 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// Scores holds the scores of the videos of one dataset by one model, by row as in [Columns]. The zero value is empty, and nil
-// can be read as such. Reading is safe for concurrent use, while nothing is changed.
+// Scores holds the scores of the videos of one dataset by one model, by row as in
+// [Columns]. The zero value is empty, and nil can be read as such. Reading is safe for
+// concurrent use, while nothing is changed.
 type Scores struct {
 	tables []*table // each of other classes
 	places places
@@ -16,8 +17,8 @@ type Scores struct {
 
 // Put gives a video its scores, instead of those that it had. columns[i] has those of
 // classes[i], one for each window. No class comes twice. A score that is missing is 0. It
-// keeps classes, which the caller must not change any more, and not columns. There is room
-// for 2^32 windows.
+// keeps classes, which the caller must not change any more, and not columns. There is
+// room for 2^32 windows.
 func (s *Scores) Put(row uint32, classes []sound.Class, columns [][]uint16) {
 	s.Remove(row)
 	columns = columns[:min(len(columns), len(classes))]
@@ -74,7 +75,8 @@ func (s *Scores) place(row uint32) place {
 	return s.places.at(row)
 }
 
-// Classes returns the classes that a video has scores of, to be read only: many videos share them.
+// Classes returns the classes that a video has scores of, to be read only: many videos
+// share them.
 func (s *Scores) Classes(row uint32) []sound.Class {
 	if p := s.place(row); p.table != 0 {
 		return s.tables[p.table-1].classes
@@ -82,8 +84,8 @@ func (s *Scores) Classes(row uint32) []sound.Class {
 	return nil
 }
 
-// Windows returns the scores of windows from to to (exclusive) of a video: one row a window, with a value for each class. The range is cut to
-// what there is.
+// Windows returns the scores of windows from to to (exclusive) of a video: one row a
+// window, with a value for each class. The range is cut to what there is.
 func (s *Scores) Windows(row uint32, from, to int) [][]uint16 {
 	p := s.place(row)
 	if p.table == 0 {
@@ -98,8 +100,8 @@ func (s *Scores) Windows(row uint32, from, to int) [][]uint16 {
 	return windows
 }
 
-// Wasted reports whether removed scores take up more than a tenth of the memory, so that it pays to compact. Remove compacts by itself when
-// they take up half of it.
+// Wasted reports whether removed scores take up more than a tenth of the memory, so that
+// it pays to compact. Remove compacts by itself when they take up half of it.
 func (s *Scores) Wasted() bool {
 	return slices.ContainsFunc(s.tables, func(t *table) bool { return t != nil && t.dead > t.windows/10 })
 }
@@ -127,7 +129,8 @@ func (s *Scores) Bytes() int {
 	return n
 }
 
-// compact writes a table anew, without what is dead, in the order of the rows. A chunk is let go as soon as all of it is copied.
+// compact writes a table anew, without what is dead, in the order of the rows. A chunk is
+// let go as soon as all of it is copied.
 func (s *Scores) compact(number int) {
 	old := s.tables[number]
 	live := old.windows - old.dead

@@ -120,7 +120,8 @@ const (
 	costOfByte   = 5                                         // to search a byte of a value for texts
 )
 
-// few reports whether it takes less to look up the selected videos than to look at all scores of a table, for so many windows that are wanted.
+// few reports whether it takes less to look up the selected videos than to look at all
+// scores of a table, for so many windows that are wanted.
 func (s *Selection) few(t *table, regular bool, wanted int) bool {
 	if s == nil {
 		return false
@@ -141,13 +142,15 @@ func (s *Selection) few(t *table, regular bool, wanted int) bool {
 	return lookups < costOfBlock*windows/blockWindows+tests
 }
 
-// good returns about how many of so many windows, of which a share is selected, are good enough when they are looked at, if scores are random.
+// good returns about how many of so many windows, of which a share is selected, are good
+// enough when they are looked at, if scores are random.
 func good(windows, share float64, wanted int) float64 {
 	k := float64(wanted)
 	return min(k/share*(1+math.Log(1+windows*share/k)), windows)
 }
 
-// share returns how many videos must be looked at, and which share of all is selected, about.
+// share returns how many videos must be looked at, and which share of all is selected,
+// about.
 func (s *Selection) share() (driving, share float64) {
 	all := float64(max(s.columns.rows.count, 1))
 	if s.rows != nil {
@@ -196,7 +199,8 @@ func (s *Selection) scan(scan *rowScan) {
 	s.conditions[0].scan(scan)
 }
 
-// combines reports whether it takes less to put the set together than to test the good ones of the videos that pass the first condition.
+// combines reports whether it takes less to put the set together than to test the good
+// ones of the videos that pass the first condition.
 func (s *Selection) combines(wanted int) bool {
 	driving, share := s.share()
 	if driving == 0 {
@@ -216,7 +220,8 @@ func (s *Selection) effort(driving float64) float64 {
 	return effort
 }
 
-// heavy reports whether it takes so long to put the set together that it is better done in turns.
+// heavy reports whether it takes so long to put the set together that it is better done
+// in turns.
 func (s *Selection) heavy() bool {
 	const long = 8e6
 	return s.rows == nil && len(s.conditions) > 1 && s.effort(float64(s.conditions[0].rows)) > long

@@ -8,7 +8,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// table has the scores of videos that were scored with the same classes, window by window.
+// table has the scores of videos that were scored with the same classes, window by
+// window.
 type table struct {
 	classes []sound.Class // the caller's
 	chunks  []chunk
@@ -31,8 +32,8 @@ const (
 	deadRow      = 1<<32 - 1
 )
 
-// chunk has the scores of up to 65536 windows: class by class, room for size windows each, in the form of [Pack]; and then, for each
-// class, the maxima of each 64 windows.
+// chunk has the scores of up to 65536 windows: class by class, room for size windows
+// each, in the form of [Pack]; and then, for each class, the maxima of each 64 windows.
 type chunk struct {
 	size   int
 	scores []byte
@@ -70,7 +71,8 @@ func (c *chunk) columnMaxima(class int) []uint16 {
 	return c.maxima[class*n : (class+1)*n]
 }
 
-// reserve makes room for the windows of a video, knowing that so many are to come, these included; or not knowing it: 0.
+// reserve makes room for the windows of a video, knowing that so many are to come, these
+// included; or not knowing it: 0.
 func (t *table) reserve(row uint32, count, coming int) (start uint32) {
 	start = uint32(t.windows)
 	t.videos = append(t.videos, span{start: start, row: row})

@@ -1,5 +1,5 @@
-// Package ffmpeg reads sound and video files for audiosearch, by the programs ffmpeg and ffprobe. It is tested with
-// version 5.1.
+// Package ffmpeg reads sound and video files for audiosearch, by the programs ffmpeg and
+// ffprobe. It is tested with version 5.1.
 //
 // [New] gives a [sound.Media]. It reads all that the programs know among the usual
 // kinds of files. Package wav reads WAV files without any program; a program that wants
@@ -12,19 +12,24 @@
 //
 // # What is read
 //
-// The first sound track, and the first video track that is no cover picture. Time 0 is where a player starts the file, for the sound and for
-// the keyframes: a sound track that begins later has silence before it, and so has one after a gap of more than 0.1 s in its time stamps.
-// Keyframes are where the file says that they are: nothing is decoded to find them.
+// The first sound track, and the first video track that is no cover picture. Time 0 is
+// where a player starts the file, for the sound and for the keyframes: a sound track that
+// begins later has silence before it, and so has one after a gap of more than 0.1 s in
+// its time stamps. Keyframes are where the file says that they are: nothing is decoded to
+// find them.
 //
-// The channels are averaged: each has the same weight, the one for low frequencies too. Sound is resampled by SoX (libsoxr, precision 28), or
-// by ffmpeg's own resampler with a long filter if ffmpeg was built without it. What is beyond full scale is clipped.
+// The channels are averaged: each has the same weight, the one for low frequencies too.
+// Sound is resampled by SoX (libsoxr, precision 28), or by ffmpeg's own resampler with a
+// long filter if ffmpeg was built without it. What is beyond full scale is clipped.
 //
-// A file that is damaged or cut is read as far as ffmpeg reads it: if it gets to an end by itself and gave any sound, that is the sound. If it
-// gives up, that is an error, whatever came before.
+// A file that is damaged or cut is read as far as ffmpeg reads it: if it gets to an end
+// by itself and gave any sound, that is the sound. If it gives up, that is an error,
+// whatever came before.
 //
 // # Safety
 //
-// Files come from anywhere, and ffmpeg is a large program that can open other files and addresses. So
+// Files come from anywhere, and ffmpeg is a large program that can open other files and
+// addresses. So
 //
 //   - the file is opened by this process, must be a regular file, and is handed over opened. On Linux its path does not even appear in the
 //     arguments; elsewhere it does, and the file must not be replaced meanwhile;

@@ -15,7 +15,8 @@ func killGroup(p *os.Process) error {
 	return nil
 }
 
-// killedByOthers reports whether a process was ended from outside, as by the operating system when it runs out of memory.
+// killedByOthers reports whether a process was ended from outside, as by the operating
+// system when it runs out of memory.
 func killedByOthers(state *os.ProcessState) bool {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled() && (status.Signal() == syscall.SIGKILL || status.Signal() == syscall.SIGTERM)

@@ -19,8 +19,9 @@ import (
 // ErrNotInstalled: one of the programs is missing.
 var ErrNotInstalled = errors.New("ffmpeg is missing here: install ffmpeg (Debian: apt-get install ffmpeg), or convert the file to WAV")
 
-// Options say where the programs are, and bound what they do. Nil means all defaults. A file beyond the limits is an error, but no
-// [sound.BadMedia]: with other options it is read.
+// Options say where the programs are, and bound what they do. Nil means all defaults. A
+// file beyond the limits is an error, but no [sound.BadMedia]: with other options it is
+// read.
 type Options struct {
 	FFmpeg  string // path; "": looked up in PATH when it is needed
 	FFprobe string // path; "": looked up in PATH when it is needed
@@ -42,7 +43,8 @@ type Media struct {
 
 var _ sound.Media = (*Media)(nil)
 
-// New returns a Media. The programs need not be there yet: a file is [ErrNotInstalled] while they are not.
+// New returns a Media. The programs need not be there yet: a file is [ErrNotInstalled]
+// while they are not.
 func New(options *Options) (*Media, error) {
 	m := new(Media)
 	if options != nil {
@@ -105,7 +107,8 @@ func (m *Media) open(ctx context.Context, path string) (*job, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// The flag keeps the opening of a named pipe from waiting for a writer. Reading a regular file is as without it.
+	// The flag keeps the opening of a named pipe from waiting for a writer. Reading a
+	// regular file is as without it.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, openError(err)
@@ -160,7 +163,8 @@ func program(path, name string) (string, error) {
 func (m *Media) ffmpeg() (string, error)  { return program(m.opts.FFmpeg, "ffmpeg") }
 func (m *Media) ffprobe() (string, error) { return program(m.opts.FFprobe, "ffprobe") }
 
-// containers are the demuxers that are allowed: of files that hold their sound themselves, and of nothing that names other files.
+// containers are the demuxers that are allowed: of files that hold their sound
+// themselves, and of nothing that names other files.
 var containers = strings.Join([]string{
 	"mov", "mp4", "m4a", "3gp", "3g2", "mj2", "matroska", "webm", "avi", "mpegts", "mpeg", "flv", "asf", "ogg", "mxf", "nut", "rm", "wtv", "dv", "gxf",
 	"wav", "w64", "aiff", "au", "caf", "flac", "mp3", "aac", "ac3", "eac3", "dts", "amr", "wv", "ape", "tta", "tak", "mpc", "mpc8", "dsf", "voc", "gsm",

@@ -66,13 +66,15 @@ func (j *job) decode(rate int, yield func([]float32, error) bool) error {
 	return j.incomplete(h, time.Duration(float64(s.count)/float64(rate)*1e9))
 }
 
-// incomplete returns an error if the sound ended long before the file says, which is how most kinds of files look that were cut. Encoders are
-// inexact by some hundredths of a second.
+// incomplete returns an error if the sound ended long before the file says, which is how
+// most kinds of files look that were cut. Encoders are inexact by some hundredths of a
+// second.
 func (j *job) incomplete(h *header, got time.Duration) error {
 	if h.end-got < time.Second/2+h.end/1000 {
 		return nil
 	}
-	// For a file that does not say how long it is, ffprobe guesses. It says so by a warning alone.
+	// For a file that does not say how long it is, ffprobe guesses. It says so by a
+	// warning alone.
 	path, err := j.ffprobe()
 	if err != nil {
 		return err
@@ -111,14 +113,16 @@ func (j *job) startDecoder(h *header, rate int) (*process, error) {
 
 // filters returns ffmpeg's filters from the channels to mono at a rate.
 func filters(h *header, rate int, resampler string) string {
-	// Floats first: to average integers would round once more. The layout is named so that a track which changes it on the way goes on.
+	// Floats first: to average integers would round once more. The layout is named so
+	// that a track which changes it on the way goes on.
 	format := "aformat=sample_fmts=fltp"
 	if h.layout != "" && strings.Trim(h.layout, "abcdefghijklmnopqrstuvwxyz0123456789.()") == "" {
 		format += ":channel_layouts=" + h.layout
 	}
 	chain := []string{format}
 	if h.channels > 1 {
-		// ffmpeg's own way to mono (-ac 1) weighs the channels, and can be louder than the average.
+		// ffmpeg's own way to mono (-ac 1) weighs the channels, and can be louder than
+		// the average.
 		weight := strconv.FormatFloat(1/float64(h.channels), 'f', 17, 64)
 		terms := make([]string, h.channels)
 		for i := range terms {
@@ -126,12 +130,13 @@ func filters(h *header, rate int, resampler string) string {
 		}
 		chain = append(chain, "pan=mono|c0="+strings.Join(terms, "+"))
 	}
-	// The last one fills gaps between time stamps. In one filter with the resampling, the silence would land beside the gap; before it, a long
-	// gap would take more memory.
+	// The last one fills gaps between time stamps. In one filter with the resampling, the
+	// silence would land beside the gap; before it, a long gap would take more memory.
 	return strings.Join(append(chain, "aresample="+resampler+":osr="+strconv.Itoa(rate), "aresample=async=1"), ",")
 }
 
-// The resamplers, as arguments of ffmpeg's filter aresample. Both are flat to 0.9 times half the lower rate.
+// The resamplers, as arguments of ffmpeg's filter aresample. Both are flat to 0.9 times
+// half the lower rate.
 const (
 	soxr = "resampler=soxr:precision=28"
 	swr  = "filter_type=kaiser:kaiser_beta=10:filter_size=160:cutoff=0.95"

@@ -16,8 +16,9 @@ const (
 	pictureTimeout     = 30 * time.Second
 )
 
-// Picture returns the frame that a video shows at a time, as a JPEG file that fits into a square of the width, 16 to 1920 pixels. It takes 30
-// seconds at most. A file without video, and a time behind its end, are errors.
+// Picture returns the frame that a video shows at a time, as a JPEG file that fits into a
+// square of the width, 16 to 1920 pixels. It takes 30 seconds at most. A file without
+// video, and a time behind its end, are errors.
 func (m *Media) Picture(ctx context.Context, path string, at time.Duration, width int) ([]byte, error) {
 	if at < 0 || width < minWidth || width > maxWidth {
 		return nil, fmt.Errorf("ffmpeg: a picture needs a time of 0 or more, and a width of %d to %d", minWidth, maxWidth)

@@ -101,7 +101,8 @@ func (j *job) header() (*header, error) {
 		return nil, fmt.Errorf("the file has %d channels of sound, and ffmpeg averages %d at most: convert it to fewer", h.channels, maxChannels)
 	}
 	if h.video >= 0 && !h.mov {
-		// Unless there is an index, ffprobe looks at the first seconds alone. A sound that begins later seems to begin with the file.
+		// Unless there is an index, ffprobe looks at the first seconds alone. A sound
+		// that begins later seems to begin with the file.
 		if h.delay, err = j.delay(h); err != nil {
 			return nil, err
 		}
@@ -112,7 +113,8 @@ func (j *job) header() (*header, error) {
 	return h, nil
 }
 
-// delay returns when the first packet of the sound is to be heard, from the start of the file.
+// delay returns when the first packet of the sound is to be heard, from the start of the
+// file.
 func (j *job) delay(h *header) (time.Duration, error) {
 	path, err := j.ffprobe()
 	if err != nil {
@@ -151,7 +153,8 @@ func (j *job) tooLong() error {
 	return fmt.Errorf("the file is longer than %v, which is the limit here: cut it into shorter ones", j.opts.MaxDuration)
 }
 
-// input returns the arguments that name the file and say what may be done with it. level is how much the program says. mov says that it may be a QuickTime file; ffmpeg refuses
+// input returns the arguments that name the file and say what may be done with it. level
+// is how much the program says. mov says that it may be a QuickTime file; ffmpeg refuses
 // options for another kind of file, and ffprobe does not.
 func (j *job) input(level string, mov bool) ([]string, error) {
 	url, err := inputURL(j.file)
@@ -170,7 +173,8 @@ func (j *job) input(level string, mov bool) ([]string, error) {
 	return append(args, "-i", url), nil
 }
 
-// keyframes returns the times of the keyframes of the video stream. What counts is the mark of the packet, so that nothing is decoded.
+// keyframes returns the times of the keyframes of the video stream. What counts is the
+// mark of the packet, so that nothing is decoded.
 func (j *job) keyframes(h *header) ([]time.Duration, error) {
 	path, err := j.ffprobe()
 	if err != nil {
@@ -208,7 +212,8 @@ func (j *job) keyframes(h *header) ([]time.Duration, error) {
 	return slices.Compact(times.kept), nil
 }
 
-// keyframe reads a line such as "pts_time=2.000000|dts_time=1.920000|flags=K__". D stands for a packet that is not shown.
+// keyframe reads a line such as "pts_time=2.000000|dts_time=1.920000|flags=K__". D stands
+// for a packet that is not shown.
 func keyframe(line string) (at float64, ok bool) {
 	var pts, dts, flags string
 	for field := range strings.SplitSeq(line, "|") {

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// process is a program at work. Its output is read from it; each wait takes from the time that its job has left.
+// process is a program at work. Its output is read from it; each wait takes from the time
+// that its job has left.
 type process struct {
 	job    *job
 	ctx    context.Context
@@ -33,7 +34,8 @@ var errTimeout = errors.New("it takes ffmpeg too long to read the file: convert 
 
 const (
 	maxStderr = 4 << 10
-	// waitDelay is how long a process that was killed may keep its standard error open, by way of a child of its own.
+	// waitDelay is how long a process that was killed may keep its standard error open,
+	// by way of a child of its own.
 	waitDelay = 5 * time.Second
 )
 
@@ -55,7 +57,8 @@ func (j *job) start(path string, args ...string) (*process, error) {
 
 	started := make(chan error, 1)
 	go func() {
-		// Linux kills the process when the thread ends that started it, so that thread has to stay until then.
+		// Linux kills the process when the thread ends that started it, so that thread
+		// has to stay until then.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		defer close(p.exited)
@@ -78,7 +81,8 @@ func (j *job) start(path string, args ...string) (*process, error) {
 		}
 		return nil, fmt.Errorf("ffmpeg: starting a program: %w", withoutPath(err))
 	}
-	// A child that got away from the group may hold the other end of the pipe. On unix this ends a Read that waits for it.
+	// A child that got away from the group may hold the other end of the pipe. On unix
+	// this ends a Read that waits for it.
 	p.unblock = context.AfterFunc(ctx, func() { _ = output.SetReadDeadline(time.Now()) })
 	return p, nil
 }
@@ -104,7 +108,8 @@ func (p *process) reason() error {
 	return context.Cause(p.ctx)
 }
 
-// clock starts to count the time of the job, and kills the process when it is up. The result stops counting.
+// clock starts to count the time of the job, and kills the process when it is up. The
+// result stops counting.
 func (p *process) clock() (stop func()) {
 	begin := time.Now()
 	timer := time.AfterFunc(p.job.left, func() { p.cancel(errTimeout) })
@@ -136,7 +141,8 @@ func (p *process) wait() error {
 	return failure(p.stderr.String(), p.state)
 }
 
-// readAll runs a program and returns its output, of max bytes at most, and the beginning of its standard error.
+// readAll runs a program and returns its output, of max bytes at most, and the beginning
+// of its standard error.
 func (j *job) readAll(max int, path string, args ...string) (output []byte, stderr string, err error) {
 	p, err := j.start(path, args...)
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"syscall"
 )
 
-// ownGroup puts a process into a group of its own, and has it killed when this process dies.
+// ownGroup puts a process into a group of its own, and has it killed when this process
+// dies.
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -35,8 +35,8 @@ func (n *Network) Fixed() int {
 	return max(n.rows(n.output.Shape, 1), 0)
 }
 
-// rows returns how many clips a shape holds, where one clip has so many dimensions: -1 for
-// any number.
+// rows returns how many clips a shape holds, where one clip has so many dimensions: -1
+// for any number.
 func (n *Network) rows(shape []int64, rank int) int {
 	if len(shape) <= rank {
 		return 1
@@ -83,8 +83,9 @@ func (n *Network) InputSize() int {
 // OutputSize returns how many values the output of one clip has: one for each class.
 func (n *Network) OutputSize() int { return len(n.classes) }
 
-// yamnetClasses are the outputs of YAMNet: AudioSet's classes in their order, but for those
-// that say who speaks or sings (https://github.com/tensorflow/models, research/audioset/yamnet).
+// yamnetClasses are the outputs of YAMNet: AudioSet's classes in their order, but for
+// those that say who speaks or sings (https://github.com/tensorflow/models,
+// research/audioset/yamnet).
 var yamnetClasses = func() []sound.Class {
 	without := map[sound.Class]bool{
 		"Male speech, man speaking": true, "Female speech, woman speaking": true, "Male singing": true,

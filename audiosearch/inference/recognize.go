@@ -11,8 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// ErrUnrecognized is in the error of a network that is neither known nor described so that
-// it can be used.
+// ErrUnrecognized is in the error of a network that is neither known nor described so
+// that it can be used.
 var ErrUnrecognized = errors.New("the model cannot be used as it is")
 
 // The bounds of a network. The service has its own for batches.
@@ -97,7 +97,8 @@ func isYAMNet(in, out Tensor) bool {
 		(n == 2 || out.Shape[0] == 1 || out.Shape[0] < 0)
 }
 
-// isRows reports whether a shape is that of values for so many classes, of one clip or of some.
+// isRows reports whether a shape is that of values for so many classes, of one clip or of
+// some.
 func isRows(shape []int64, classes int) bool {
 	n := len(shape)
 	return (n == 1 || n == 2) && fits(shape[0], 0) && fits(shape[n-1], classes)

@@ -67,8 +67,8 @@ type buffer struct{ input, output []float32 }
 
 // New makes a scorer of a network. weights names what the network computes with, such as
 // "sha256:" and the digest of its file: it is a part of the [sound.Model]'s ID, as are
-// the description and the hop, so that scores are never taken for those of another model. It
-// is a name of at most 128 bytes, and cannot be empty.
+// the description and the hop, so that scores are never taken for those of another model.
+// It is a name of at most 128 bytes, and cannot be empty.
 func New(n *Network, weights string, runner Runner, opts *Options) (*Scorer, error) {
 	var o Options
 	if opts != nil {
@@ -135,10 +135,10 @@ func (s *Scorer) Model(context.Context) (sound.Model, error) {
 	return m, nil
 }
 
-// Score scores clips, a batch at a time. A clip that is longer than the window is an error
-// that is [sound.Permanent]. A shorter one is padded as the network was trained: the
-// features of the transformer with empty rows, a waveform with silence. Samples that are no
-// numbers count as 0, and those beyond 1000 as that. An answer that is no score is
+// Score scores clips, a batch at a time. A clip that is longer than the window is an
+// error that is [sound.Permanent]. A shorter one is padded as the network was trained:
+// the features of the transformer with empty rows, a waveform with silence. Samples that
+// are no numbers count as 0, and those beyond 1000 as that. An answer that is no score is
 // [ErrAnswer], and permanent too. Other errors are those of the Runner.
 func (s *Scorer) Score(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 	for i, clip := range clips {

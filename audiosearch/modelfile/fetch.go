@@ -191,8 +191,8 @@ func (f *fetcher) download(ctx context.Context, p *part) (*File, error) {
 	}
 }
 
-// ErrUnavailable is in the error of a Fetch that was given up because the server is away, slow or
-// busy: the same call may succeed at another time.
+// ErrUnavailable is in the error of a Fetch that was given up because the server is away,
+// slow or busy: the same call may succeed at another time.
 var ErrUnavailable = errors.New("unavailable")
 
 // again is a failure after which another attempt may help.

@@ -18,19 +18,19 @@ const (
 	maxBatchingWait     = 10 * time.Second
 )
 
-// Batching returns a Scorer that gathers the clips of calls that are made side by side, as
-// for several videos, into one call of scorer. That helps where a large batch takes hardly
-// longer than a small one, as on a graphics card or over the network.
+// Batching returns a Scorer that gathers the clips of calls that are made side by side,
+// as for several videos, into one call of scorer. That helps where a large batch takes
+// hardly longer than a small one, as on a graphics card or over the network.
 //
-// A batch has at most max clips. It is scored when it is full, or when its first clips have
-// waited for so long. A max of 0 or less is the model's Batch, and at most it is 1024. A wait
-// of 0 or less is 20 ms, and at most it is 10 s. A batch also ends before 64 Mi samples, but
-// has one clip at least. Batching of nil is nil.
+// A batch has at most max clips. It is scored when it is full, or when its first clips
+// have waited for so long. A max of 0 or less is the model's Batch, and at most it is
+// 1024. A wait of 0 or less is 20 ms, and at most it is 10 s. A batch also ends before 64
+// Mi samples, but has one clip at least. Batching of nil is nil.
 //
-// The Model stays what it is. A service brings [Model].Batch clips with each call, so a max of
-// several times that joins as many videos; a max of 0 joins no more than their ends. Which clips
-// share a batch depends on who comes when. So scores are the same bit for bit each time only if
-// those of scorer do not depend on the batch at all.
+// The Model stays what it is. A service brings [Model].Batch clips with each call, so a
+// max of several times that joins as many videos; a max of 0 joins no more than their
+// ends. Which clips share a batch depends on who comes when. So scores are the same bit
+// for bit each time only if those of scorer do not depend on the batch at all.
 //
 // Each call is as if it were alone:
 //
@@ -138,7 +138,8 @@ func (b *batching) Score(ctx context.Context, clips [][]float32) ([]Scores, erro
 	}
 }
 
-// firstOf returns how many of the clips fit into one batch, and how many samples they have.
+// firstOf returns how many of the clips fit into one batch, and how many samples they
+// have.
 func firstOf(clips [][]float32, most int) (n, samples int) {
 	for n < min(len(clips), most) && (n == 0 || samples+len(clips[n]) <= maxSamples) {
 		samples += len(clips[n])
@@ -147,8 +148,8 @@ func firstOf(clips [][]float32, most int) (n, samples int) {
 	return n, samples
 }
 
-// alone scores the clips of one call as they are. It tells what the answer was, if anybody
-// asks, even if the scorer panics.
+// alone scores the clips of one call as they are. It tells what the answer was, if
+// anybody asks, even if the scorer panics.
 func (b *batching) alone(
 	ctx context.Context, clips [][]float32, report chan<- answer,
 ) ([]Scores, error) {

@@ -72,7 +72,8 @@ func (b *batching) join(
 	}
 }
 
-// copied returns a piece with copies of clips: their owner may leave before they are scored.
+// copied returns a piece with copies of clips: their owner may leave before they are
+// scored.
 func (b *batching) copied(clips [][]float32, samples int) *piece {
 	memory, _ := b.memory.Get().(*[]float32)
 	if memory == nil || cap(*memory) < samples {
@@ -176,8 +177,8 @@ func (b *batching) run(ctx context.Context, g *batch) {
 	}
 }
 
-// together calls the scorer. What it panics with must not end the program, nor reach those
-// who are not to blame: with their own clips, each call will see for itself.
+// together calls the scorer. What it panics with must not end the program, nor reach
+// those who are not to blame: with their own clips, each call will see for itself.
 func (b *batching) together(ctx context.Context, g *batch) (rows []Scores, said answer) {
 	clips := make([][]float32, 0, g.clips)
 	for _, p := range g.pieces {
@@ -199,8 +200,8 @@ func (b *batching) together(ctx context.Context, g *batch) (rows []Scores, said 
 }
 
 // probe finds out after an error whether it is the fault of one call: they score again
-// alone, one after another, until one is answered. Then the others do so at once. When the
-// scorer is taken to be away, the others get its latest error.
+// alone, one after another, until one is answered. Then the others do so at once. When
+// the scorer is taken to be away, the others get its latest error.
 func (b *batching) probe(pieces []*piece) {
 	const most = 2
 	report := make(chan answer, 1)

@@ -17,8 +17,8 @@ type Info struct {
 
 	HasVideo bool // besides sound; a cover picture is no video
 
-	// Keyframes are when the pictures are shown that can be shown without decoding others,
-	// ascending, from the start of the sound. There are none without video.
+	// Keyframes are when the pictures are shown that can be shown without decoding
+	// others, ascending, from the start of the sound. There are none without video.
 	Keyframes []time.Duration
 }
 
@@ -43,8 +43,8 @@ type Media interface {
 	// counts: it is searched, and the error is shown beside the results until the file
 	// changes.
 	//
-	// A service decodes on a goroutine of its own, ahead of the scorer by the samples of one
-	// batch, and by 4 Mi samples at most. It ends ctx when it needs no more.
+	// A service decodes on a goroutine of its own, ahead of the scorer by the samples of
+	// one batch, and by 4 Mi samples at most. It ends ctx when it needs no more.
 	PCM(ctx context.Context, path string, rate int) iter.Seq2[[]float32, error]
 }
 

@@ -13,16 +13,16 @@ const MaxClasses = 10_000
 
 // Model says what a [Scorer] takes and gives. [Model.Check] has the bounds.
 type Model struct {
-	// ID names the model and everything that its scores depend on: its kind, the version of
-	// the code that prepares its input, and a digest of its weights
-	// ("ast/1/sha256:...", "signal/3"). Scores are kept for each file and model ID; another
-	// ID means that all is scored again. It is a name: 1 to 255 bytes.
+	// ID names the model and everything that its scores depend on: its kind, the version
+	// of the code that prepares its input, and a digest of its weights
+	// ("ast/1/sha256:...", "signal/3"). Scores are kept for each file and model ID;
+	// another ID means that all is scored again. It is a name: 1 to 255 bytes.
 	ID string
 
-	// Family names the model without what changes when it is made better: "ast", "signal".
-	// Of the models of a family, searches read the scores of one at a time. A new one takes
-	// the place of the old one in a dataset when it has scored what the old one has. It is a
-	// name, like ID.
+	// Family names the model without what changes when it is made better: "ast",
+	// "signal". Of the models of a family, searches read the scores of one at a time. A
+	// new one takes the place of the old one in a dataset when it has scored what the old
+	// one has. It is a name, like ID.
 	Family string
 
 	SampleRate int           // of the clips, in Hz

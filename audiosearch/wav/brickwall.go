@@ -2,10 +2,13 @@ package wav
 
 import "github.com/seed-6363c74e/mortise/internal/fft"
 
-// brickwall halves or doubles a sampling rate behind the one steep filter of a resampler. In the frequencies of the lower of the two rates,
-// it is flat to 0.45 and silent from 0.5 on. Such a filter is long, so it is applied to the spectrum of blocks that overlap (overlap-save).
+// brickwall halves or doubles a sampling rate behind the one steep filter of a resampler.
+// In the frequencies of the lower of the two rates, it is flat to 0.45 and silent from
+// 0.5 on. Such a filter is long, so it is applied to the spectrum of blocks that overlap
+// (overlap-save).
 //
-// The filter is real, so that two blocks can be one complex one: the earlier is its real part, the later its imaginary part.
+// The filter is real, so that two blocks can be one complex one: the earlier is its real
+// part, the later its imaginary part.
 type brickwall struct {
 	in, out             int // lengths of a block before and after
 	marginIn, marginOut int // what the filter spoils at each end of a block
@@ -22,7 +25,8 @@ const (
 	steepBlock           = 2048        // at the higher rate
 )
 
-// newBrickwall makes a stage whose input begins marginIn samples before the time at which its output begins.
+// newBrickwall makes a stage whose input begins marginIn samples before the time at which
+// its output begins.
 func newBrickwall(doubles bool) *brickwall {
 	b := &brickwall{in: steepBlock, out: steepBlock / 2, marginIn: steepHalf, marginOut: steepHalf / 2}
 	if doubles {
@@ -44,7 +48,8 @@ func newBrickwall(doubles bool) *brickwall {
 	return b
 }
 
-// steepResponse returns the gain of the filter for each bin of a block at the higher rate. It is real, since the filter is symmetric about 0.
+// steepResponse returns the gain of the filter for each bin of a block at the higher
+// rate. It is real, since the filter is symmetric about 0.
 func steepResponse() []float64 {
 	filter := kernel{cutoff: (steepPass + steepStop) / 2, half: steepHalf}
 	impulse, spectrum := make([]fft.Complex[float64], steepBlock), make([]fft.Complex[float64], steepBlock)
@@ -80,7 +85,8 @@ func (b *brickwall) convolve(dst []float32, earlier, later []float32) []float32 
 	b.forward.Transform(b.spectrum, before)
 	half := b.out / 2
 	b.pick(0, 0)
-	// The upper half of a transform is negative frequencies, so it ends where the other ends.
+	// The upper half of a transform is negative frequencies, so it ends where the other
+	// ends.
 	b.pick(half, (half+steepBlock-b.out)%b.in)
 	b.inverse.Transform(b.after, b.picked)
 	valid := b.after[b.marginOut : b.out-b.marginOut]
@@ -93,9 +99,9 @@ func (b *brickwall) convolve(dst []float32, earlier, later []float32) []float32 
 	return dst
 }
 
-// pick takes half the bins of the inverse transform, from one on, from the forward one. It
-// swaps real and imaginary parts, since the inverse is the swapped transform of what is
-// swapped.
+// pick takes half the bins of the inverse transform, from one on, from the forward one.
+// It swaps real and imaginary parts, since the inverse is the swapped transform of what
+// is swapped.
 func (b *brickwall) pick(to, from int) {
 	half := b.out / 2
 	picked, gain, spectrum := b.picked[to:][:half], b.gain[to:][:half], b.spectrum[from:][:half]

@@ -1,4 +1,5 @@
-// Package wav reads WAV files for audiosearch, in Go, and writes small ones. It needs no program and no library.
+// Package wav reads WAV files for audiosearch, in Go, and writes small ones. It needs no
+// program and no library.
 //
 // [New] gives a [sound.Media] for RIFF/WAVE files, and for RF64 and BW64 ones (EBU Tech
 // 3306, ITU-R BS.2088), which may be longer than 4 GiB: PCM of 8, 16, 24 and 32 bits,
@@ -11,15 +12,20 @@
 //
 // # What is read
 //
-// A WAV file has no pictures, and begins at time 0. A file that was cut, or whose writer never came back to fill in the lengths (a pipe, a
-// crash), is read as far as it goes. Bytes after the last whole frame, and all chunks but "fmt ", "data" and "ds64", are ignored.
+// A WAV file has no pictures, and begins at time 0. A file that was cut, or whose writer
+// never came back to fill in the lengths (a pipe, a crash), is read as far as it goes.
+// Bytes after the last whole frame, and all chunks but "fmt ", "data" and "ds64", are
+// ignored.
 //
-// The channels are averaged. What is beyond full scale is clipped, as a player does: each mean of the channels, and each sample that
-// resampling gives, is in [-1,1]. A float sample that is NaN or infinite counts as 0.
+// The channels are averaged. What is beyond full scale is clipped, as a player does: each
+// mean of the channels, and each sample that resampling gives, is in [-1,1]. A float
+// sample that is NaN or infinite counts as 0.
 //
 // # Resampling
 //
-// Any rate becomes any other between 1 kHz and 768 kHz, behind windowed sinc filters (Kaiser window). Of the lower of the two rates, 0.9 times
-// half is passed unchanged; what lies above half of it is attenuated by more than 90 dB, images and aliases alike. There is no delay: sample n of
-// the result is what is heard n/rate after the start. The result does not depend on how the file is cut into blocks.
+// Any rate becomes any other between 1 kHz and 768 kHz, behind windowed sinc filters
+// (Kaiser window). Of the lower of the two rates, 0.9 times half is passed unchanged;
+// what lies above half of it is attenuated by more than 90 dB, images and aliases alike.
+// There is no delay: sample n of the result is what is heard n/rate after the start. The
+// result does not depend on how the file is cut into blocks.
 package wav

@@ -7,8 +7,9 @@ import (
 	"math"
 )
 
-// Encode writes samples in [-1,1] as a WAV file of 16-bit PCM, mono, of rate samples per second. What is beyond full scale is clipped, and NaN
-// is 0. There may be 2^31-19 samples, so that the file stays below 4 GiB.
+// Encode writes samples in [-1,1] as a WAV file of 16-bit PCM, mono, of rate samples per
+// second. What is beyond full scale is clipped, and NaN is 0. There may be 2^31-19
+// samples, so that the file stays below 4 GiB.
 func Encode(w io.Writer, rate int, samples []float32) error {
 	const headerBytes = 44
 	switch {

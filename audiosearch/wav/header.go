@@ -40,7 +40,8 @@ func (s *track) lasting(frames int64) time.Duration {
 	return time.Duration(seconds)*time.Second + time.Duration(frames%int64(s.rate))*time.Second/time.Duration(s.rate)
 }
 
-// incomplete returns an error if a part of the sound is missing. Less than a tenth of a second is no part, but a sloppy header.
+// incomplete returns an error if a part of the sound is missing. Less than a tenth of a
+// second is no part, but a sloppy header.
 func (s *track) incomplete() error {
 	if s.lasting(s.missing) < time.Second/10 {
 		return nil
@@ -65,11 +66,13 @@ const (
 
 	unknownSize = 0xFFFFFFFF // in a chunk: see ds64, or to the end of the file
 
-	// streamSize and more is what programs write that cannot go back to fill in the size, such as 0x7FFFF000 or 0x80000000.
+	// streamSize and more is what programs write that cannot go back to fill in the size,
+	// such as 0x7FFFF000 or 0x80000000.
 	streamSize = 0x7FFFF000
 )
 
-// subformatTail ends the GUID of every subformat that stands for a plain format code, which is its first two bytes.
+// subformatTail ends the GUID of every subformat that stands for a plain format code,
+// which is its first two bytes.
 const subformatTail = "\x00\x00\x00\x00\x10\x00\x80\x00\x00\xAA\x00\x38\x9B\x71"
 
 // parse finds the sound in a file of size bytes.
@@ -155,7 +158,8 @@ func (p *parser) found() (*track, error) {
 	return &s, nil
 }
 
-// readLength finds out how many bytes of sound there really are, and how many are missing. It returns the former.
+// readLength finds out how many bytes of sound there really are, and how many are
+// missing. It returns the former.
 func (p *parser) readLength(length int64) int64 {
 	rest := max(p.size-p.data, 0)
 	known := length < streamSize
@@ -165,7 +169,8 @@ func (p *parser) readLength(length int64) int64 {
 	case length == unknownSize:
 		length = rest
 	case length == 0 && p.riffSize+8 != p.size && p.riffSize+8 != p.size-1:
-		// The writer never filled in the lengths, or that of the whole file would be right.
+		// The writer never filled in the lengths, or that of the whole file would be
+		// right.
 		length = rest
 	}
 	p.dataLength = min(length, rest)
@@ -189,7 +194,8 @@ func (p *parser) readSizes(offset int64) error {
 	return nil
 }
 
-// readFormat reads a fmt chunk: WAVEFORMATEX, or WAVEFORMATEXTENSIBLE of Microsoft's mmreg.h.
+// readFormat reads a fmt chunk: WAVEFORMATEX, or WAVEFORMATEXTENSIBLE of Microsoft's
+// mmreg.h.
 func (p *parser) readFormat(offset, length int64) error {
 	var b [40]byte
 	want := int(min(length, int64(len(b))))

@@ -2,11 +2,14 @@ package wav
 
 import "math"
 
-// attenuation is that of the stop bands of all filters, in dB. The sum of two stages is still below -90 dB.
+// attenuation is that of the stop bands of all filters, in dB. The sum of two stages is
+// still below -90 dB.
 const attenuation = 100.0
 
-// kaiserBeta is the shape of the window for attenuation, and kaiserLength the length of a filter in samples whose transition is one cycle per
-// sample wide; a narrower one is longer by as much. Both are Kaiser's formulas (Oppenheim and Schafer, Discrete-Time Signal Processing, 7.6).
+// kaiserBeta is the shape of the window for attenuation, and kaiserLength the length of a
+// filter in samples whose transition is one cycle per sample wide; a narrower one is
+// longer by as much. Both are Kaiser's formulas (Oppenheim and Schafer, Discrete-Time
+// Signal Processing, 7.6).
 const (
 	kaiserBeta   = 0.1102 * (attenuation - 8.7)
 	kaiserLength = (attenuation - 7.95) / (2.285 * 2 * math.Pi)
@@ -34,7 +37,8 @@ func sinc(x float64) float64 {
 	return math.Sin(math.Pi*x) / (math.Pi * x)
 }
 
-// bessel0 is the modified Bessel function of the first kind and order 0, by its power series.
+// bessel0 is the modified Bessel function of the first kind and order 0, by its power
+// series.
 func bessel0(x float64) float64 {
 	sum, term := 1.0, 1.0
 	for k := 1.0; term > 1e-18*sum; k++ {

@@ -61,7 +61,8 @@ func (m *Media) Probe(ctx context.Context, path string) (sound.Info, error) {
 	return sound.Info{Duration: track.duration()}, nil
 }
 
-// blockSamples is how many samples are decoded at a time: enough to make a read cheap, few enough to stay in the cache of a processor.
+// blockSamples is how many samples are decoded at a time: enough to make a read cheap,
+// few enough to stay in the cache of a processor.
 const blockSamples = 8192
 
 // PCM implements [sound.Media]. The rate is 1000 to 768000 Hz.
@@ -122,7 +123,8 @@ func stream(ctx context.Context, file io.ReaderAt, s *track, rate int, yield fun
 
 // open opens a file and finds the sound in it.
 func (m *Media) open(path string) (*os.File, *track, error) {
-	// The flag keeps the opening of a named pipe from waiting for a writer. Reading a regular file is as without it.
+	// The flag keeps the opening of a named pipe from waiting for a writer. Reading a
+	// regular file is as without it.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, openError(err)

@@ -2,8 +2,9 @@ package wav
 
 import "math"
 
-// polyphase changes a sampling rate by any ratio, with a short filter that leaves the steep one to a [brickwall]. Its filter is a table: one
-// row of coefficients for each distance between a sample that goes out and the one that came in before it.
+// polyphase changes a sampling rate by any ratio, with a short filter that leaves the
+// steep one to a [brickwall]. Its filter is a table: one row of coefficients for each
+// distance between a sample that goes out and the one that came in before it.
 type polyphase struct {
 	up, down int // rates after and before, without common divisors
 	taps     int // in a row; a multiple of 4
@@ -15,12 +16,14 @@ type polyphase struct {
 	row      []float32 // between two rows of the table
 }
 
-// maxTable bounds the coefficients of a table. Where the distances need more, the rows are interpolated. That adds errors of at most
-// (2 pi cutoff/phases)^2/8 of full scale (the error of linear interpolation of a sine), below -110 dB for this size.
+// maxTable bounds the coefficients of a table. Where the distances need more, the rows
+// are interpolated. That adds errors of at most (2 pi cutoff/phases)^2/8 of full scale
+// (the error of linear interpolation of a sine), below -110 dB for this size.
 const maxTable = 1 << 15
 
-// newPolyphase makes a stage from rate from to rate to. It is flat to 0.45*band and silent from 1.5*band on, both in Hz: between the two is
-// nothing, or the brickwall removes it. See start for where it begins.
+// newPolyphase makes a stage from rate from to rate to. It is flat to 0.45*band and
+// silent from 1.5*band on, both in Hz: between the two is nothing, or the brickwall
+// removes it. See start for where it begins.
 func newPolyphase(from, to, band int) *polyphase {
 	g := gcd(from, to)
 	p := &polyphase{up: to / g, down: from / g}
@@ -44,8 +47,10 @@ func newPolyphase(from, to, band int) *polyphase {
 	return p
 }
 
-// start says that the input begins leadIn samples before time 0, and lets the output begin leadOut samples before it. Before the input was
-// silence. The steep filter rings before a sound as it does after it, so that a stage between others has to go on in both directions.
+// start says that the input begins leadIn samples before time 0, and lets the output
+// begin leadOut samples before it. Before the input was silence. The steep filter rings
+// before a sound as it does after it, so that a stage between others has to go on in both
+// directions.
 func (p *polyphase) start(leadIn, leadOut int) {
 	position := -leadOut * p.down // of the first sample, in steps of 1/up
 	p.phase = ((position % p.up) + p.up) % p.up
@@ -88,7 +93,8 @@ func (p *polyphase) coefficients(phase int) []float32 {
 	return p.row
 }
 
-// dot is the scalar product of two slices of the same length, a multiple of 4. Four sums keep the processor from waiting for one.
+// dot is the scalar product of two slices of the same length, a multiple of 4. Four sums
+// keep the processor from waiting for one.
 func dot(a, b []float32) float32 {
 	var s0, s1, s2, s3 float32
 	for len(a) >= 4 && len(b) >= 4 {

@@ -1,10 +1,12 @@
 package wav
 
-// resampler changes the sampling rate of a stream: sample n of the result is what is heard at the time n/to. What the lower of the two rates
-// cannot hold is removed: nothing is left of it above half that rate, and 0.9 times that is passed unchanged.
+// resampler changes the sampling rate of a stream: sample n of the result is what is
+// heard at the time n/to. What the lower of the two rates cannot hold is removed: nothing
+// is left of it above half that rate, and 0.9 times that is passed unchanged.
 //
-// The steep filter that this needs is the same for all pairs of rates, because it always stands at twice the lower rate. A [polyphase] stage
-// goes between there and the higher rate; it has room to be short, for the steep filter cleans up what it leaves.
+// The steep filter that this needs is the same for all pairs of rates, because it always
+// stands at twice the lower rate. A [polyphase] stage goes between there and the higher
+// rate; it has room to be short, for the steep filter cleans up what it leaves.
 type resampler struct {
 	from, to int
 	stages   []stage
@@ -12,7 +14,8 @@ type resampler struct {
 	in, out  int64     // samples so far
 }
 
-// stage is a part of a resampler. What it gives does not depend on how its input is cut into blocks.
+// stage is a part of a resampler. What it gives does not depend on how its input is cut
+// into blocks.
 type stage interface {
 	process(dst, src []float32) []float32
 }
@@ -45,7 +48,8 @@ func (r *resampler) process(dst, src []float32) []float32 {
 	return r.pass(dst, src)
 }
 
-// flush appends the rest to dst: there are as many samples as begin before the end of the last one that came in, n*to/from rounded up.
+// flush appends the rest to dst: there are as many samples as begin before the end of the
+// last one that came in, n*to/from rounded up.
 func (r *resampler) flush(dst []float32) []float32 {
 	want := (r.in*int64(r.to) + int64(r.from) - 1) / int64(r.from)
 	silence := make([]float32, blockSamples)

@@ -71,7 +71,8 @@ func floatSum(frame []byte, bytes int) (sum float64) {
 	return sum
 }
 
-// clip brings samples into [-1,1]. A filter overshoots where a sound is close to full scale.
+// clip brings samples into [-1,1]. A filter overshoots where a sound is close to full
+// scale.
 func clip(samples []float32) {
 	for i, v := range samples {
 		if v > 1 || v < -1 {

@@ -3,11 +3,7 @@ package memory
 import (
 	"context"
 	"slices"
-	"sort"
 
-	"github.com/google/uuid"
-
-	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -46,85 +42,4 @@ func (t *Trigger) UpdateOrganization(ctx context.Context, org string, update fun
 	slices.SortFunc(kept.Collections, func(a, b trigger.Collection) int { return slices.Compare(a.ID[:], b.ID[:]) })
 	t.db.trigger.org(org).record = &kept
 	return nil
-}
-
-// CreateKey implements [trigger.APIKeys].
-func (t *Trigger) CreateKey(ctx context.Context, k trigger.APIKey) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	t.db.mu.Lock()
-	defer t.db.mu.Unlock()
-	if t.db.trigger.isDeleted(k.Organization) {
-		return trigger.ErrDeleted
-	}
-	for digest, other := range t.db.trigger.keys {
-		if digest == k.Digest || other.ID == k.ID {
-			return trigger.ErrExists
-		}
-	}
-	t.db.trigger.keys[k.Digest] = &k
-	list := t.db.trigger.keyLists[k.Organization]
-	at := sort.Search(len(list), func(i int) bool { return list[i].Position().Compare(k.Position()) > 0 })
-	t.db.trigger.keyLists[k.Organization] = slices.Insert(list, at, &k)
-	return nil
-}
-
-// KeyByDigest implements [trigger.APIKeys].
-func (t *Trigger) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.APIKey, error) {
-	if err := ctx.Err(); err != nil {
-		return trigger.APIKey{}, err
-	}
-	t.db.mu.RLock()
-	defer t.db.mu.RUnlock()
-	if k, ok := t.db.trigger.keys[digest]; ok && !t.db.trigger.isDeleted(k.Organization) {
-		return *k, nil
-	}
-	return trigger.APIKey{}, trigger.ErrNotFound
-}
-
-// UpdateKey implements [trigger.APIKeys].
-func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*trigger.APIKey) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	t.db.mu.Lock()
-	defer t.db.mu.Unlock()
-	for _, k := range t.db.trigger.keys {
-		if k.ID != id || k.Organization != org || t.db.trigger.isDeleted(org) {
-			continue
-		}
-		changed := *k
-		if err := update(&changed); err != nil {
-			return err
-		}
-		changed.ID, changed.Organization, changed.Digest, changed.CreatedAt = k.ID, k.Organization, k.Digest, k.CreatedAt
-		*k = changed
-		return nil
-	}
-	return trigger.ErrNotFound
-}
-
-// ListKeys implements [trigger.APIKeys].
-func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
-	if err := ctx.Err(); err != nil || q.Limit <= 0 {
-		return mortise.Page[trigger.APIKey]{}, err
-	}
-	t.db.mu.RLock()
-	defer t.db.mu.RUnlock()
-	var rest []*trigger.APIKey
-	if !t.db.trigger.isDeleted(org) {
-		rest = t.db.trigger.keyLists[org]
-	}
-	if !q.After.IsZero() {
-		rest = rest[sort.Search(len(rest), func(i int) bool { return rest[i].Position().Compare(q.After) > 0 }):]
-	}
-	var page mortise.Page[trigger.APIKey]
-	for _, k := range rest[:min(len(rest), q.Limit)] {
-		page.Items = append(page.Items, *k)
-	}
-	if len(rest) > q.Limit {
-		page.Next = page.Items[q.Limit-1].Position()
-	}
-	return page, nil
 }

@@ -13,22 +13,24 @@ const (
 	blocksChanged = 1
 )
 
-// datasetChange is an operation on a dataset, within the transaction. It takes down which rows it changes, for those who remember the
-// dataset as it was.
+// datasetChange is an operation on a dataset, within the transaction. It takes down which
+// rows it changes, for those who remember the dataset as it was.
 type datasetChange struct {
 	*tx
 	audioDataset
 	videos, blocks []int64 // the rows that were added, changed or removed, by seq
 }
 
-// changeDataset begins a change, or returns ErrDatasetNotFound. Who makes one ends it by note.
+// changeDataset begins a change, or returns ErrDatasetNotFound. Who makes one ends it by
+// note.
 func (t *tx) changeDataset(org, id string) (*datasetChange, error) {
 	c := &datasetChange{tx: t}
 	err := t.query(datasetByID, []any{org, id}, c.scan)
 	return c, c.found(err)
 }
 
-// note stores what was changed, and raises the dataset's revision by one for each range of rows.
+// note stores what was changed, and raises the dataset's revision by one for each range
+// of rows.
 func (c *datasetChange) note() error {
 	revision := c.revision
 	for kind, seqs := range [...][]int64{videosChanged: c.videos, blocksChanged: c.blocks} {

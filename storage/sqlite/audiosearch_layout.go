@@ -9,8 +9,10 @@ import (
 )
 
 const (
-	// chunkWindows is how many windows a full chunk has. Its row fills two overflow pages of 4096 bytes, and as much of a leaf as SQLite keeps
-	// there then (https://www.sqlite.org/fileformat2.html, 1.6): 0.5 % more than the scores alone. With 4096 windows it would be 6 %.
+	// chunkWindows is how many windows a full chunk has. Its row fills two overflow pages
+	// of 4096 bytes, and as much of a leaf as SQLite keeps there then
+	// (https://www.sqlite.org/fileformat2.html, 1.6): 0.5 % more than the scores alone.
+	// With 4096 windows it would be 6 %.
 	chunkWindows = (2*4092 + 489 - chunkHeader) / scoreBytes
 	chunkHeader  = 5 // of the record: its own length, the types of two columns
 
@@ -19,8 +21,8 @@ const (
 
 	scoreBytes = 2
 
-	// blockRoom is how many numbers of chunks a block has. A row of audiosearch_models has
-	// as many classes at most, its shelf of those of the model.
+	// blockRoom is how many numbers of chunks a block has. A row of audiosearch_models
+	// has as many classes at most, its shelf of those of the model.
 	blockRoom = 1024
 )
 
@@ -62,7 +64,8 @@ func readLayout(b []byte, windows int) ([]part, error) {
 
 var errLayout = errors.New("sqlite: a row is damaged: it does not say where scores are")
 
-// place says where some windows of a video are. The places of a scoring are in the order of its windows, without a gap.
+// place says where some windows of a video are. The places of a scoring are in the order
+// of its windows, without a gap.
 type place struct {
 	block       int64
 	part        int // number in the block's layout

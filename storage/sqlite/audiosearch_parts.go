@@ -196,8 +196,9 @@ func (a *AudioSearch) Parts(ctx context.Context, org, dataset string, p audiosea
 	return total, nil
 }
 
-// partsUpTo returns the parts that a scoring begins with, or ErrConflict if they are not there.
-// They need not be all: those that somebody else has added behind them do not count.
+// partsUpTo returns the parts that a scoring begins with, or ErrConflict if they are not
+// there. They need not be all: those that somebody else has added behind them do not
+// count.
 func (c *datasetChange) partsUpTo(u *unfinished, args *scoringArgs) ([]storedPart, error) {
 	if args.parted == 0 {
 		return nil, nil

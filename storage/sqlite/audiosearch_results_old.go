@@ -9,8 +9,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
-// Before the third migration, the results of a run were one text. Those that are there stay as they
-// are until their run goes.
+// Before the third migration, the results of a run were one text. Those that are there
+// stay as they are until their run goes.
 
 const oldResultsOf = "SELECT results FROM audiosearch_results WHERE run = ?"
 
@@ -23,7 +23,8 @@ type oldResults struct {
 	}
 }
 
-// pageOfOld is how many results are returned at a time. For each page the whole text is read.
+// pageOfOld is how many results are returned at a time. For each page the whole text is
+// read.
 const pageOfOld = 100
 
 // oldRunResults returns a page of such results. One caller at a time reads a text, which

@@ -17,8 +17,9 @@ const (
 	// ?1 is a list of chunks, in JSON.
 	chunksOf = "SELECT value, scores FROM json_each(?1) CROSS JOIN audiosearch_chunks ON seq = value"
 
-	// ?1 is an object in JSON: the values are numbers of chunks or segments, the names say which bytes of them are wanted (see reading.write) and
-	// may repeat. SQLite reads that by far faster than lists within a list.
+	// ?1 is an object in JSON: the values are numbers of chunks or segments, the names
+	// say which bytes of them are wanted (see reading.write) and may repeat. SQLite reads
+	// that by far faster than lists within a list.
 	partsOf    = "SELECT value, substr(scores, key >> 24, key & 16777215) FROM json_each(?1) CROSS JOIN audiosearch_chunks ON seq = value"
 	segmentsOf = "SELECT value, substr(scores, key >> 24, key & 16777215) FROM json_each(?1) CROSS JOIN audiosearch_segments ON block = value"
 )
@@ -75,7 +76,8 @@ type search struct {
 	conn *conn
 }
 
-// wanted is a block to be read, and what of it counts: the spots if there are any, and otherwise the pieces of videos that are selected.
+// wanted is a block to be read, and what of it counts: the spots if there are any, and
+// otherwise the pieces of videos that are selected.
 type wanted struct {
 	*block
 	from, to int // which windows
@@ -89,8 +91,8 @@ type videoSpot struct {
 	before int // where the one before it of the same block stands, and one more
 }
 
-// offer offers the scores of a class by a model: first of segments, then of chunks, those with the greatest maxima first, as long as they
-// can matter.
+// offer offers the scores of a class by a model: first of segments, then of chunks, those
+// with the greatest maxima first, as long as they can matter.
 func (s *search) offer(m *scored, class int, selected *columnar.Selection) error {
 	blocks, spots := s.view.wanted(m, selected)
 	order := make([]uint64, len(blocks)) // a segment or not; what the best score lacks; the index
@@ -205,7 +207,8 @@ func (r *reading) mark() {
 
 func (r *reading) block(i int) *wanted { return &r.blocks[uint32(r.order[i])] }
 
-// enough reports whether the scores of a block and of those behind it are too small, or there are none.
+// enough reports whether the scores of a block and of those behind it are too small, or
+// there are none.
 func (r *reading) enough(i int) bool {
 	return i == len(r.order) || math.MaxUint16-uint16(r.order[i]>>32) < r.Floor()
 }
@@ -242,8 +245,9 @@ func (r *reading) write() {
 	r.list = append(r.list, end)
 }
 
-// wanted returns the blocks that have scores of selected videos, or some more if it would take longer to find out than to read them. If the
-// videos are few, it returns their spots, too.
+// wanted returns the blocks that have scores of selected videos, or some more if it would
+// take longer to find out than to read them. If the videos are few, it returns their
+// spots, too.
 func (v *view) wanted(m *scored, selected *columnar.Selection) ([]wanted, []videoSpot) {
 	const (
 		few   = 128 // selected videos for each block: then their pieces are looked up
@@ -281,7 +285,8 @@ func (b *block) shows(selected *columnar.Selection) bool {
 	return false
 }
 
-// withVideos returns those of some blocks that have scores of selected videos, or all if it would take longer to find out than to read them.
+// withVideos returns those of some blocks that have scores of selected videos, or all if
+// it would take longer to find out than to read them.
 func (m *scored) withVideos(blocks []*block, selected *columnar.Selection) []*block {
 	const many = 512 // videos that are looked up in the time in which a block is read
 	if len(blocks) == 0 {
@@ -331,4 +336,22 @@ func (m *scored) wantedSpots(selected *columnar.Selection) ([]wanted, []videoSpo
 		}
 	}
 	return found, spots
+}
+
+// MissingKeys implements [audiosearch.Catalog].
+func (a *AudioSearch) MissingKeys(ctx context.Context, org, dataset string, keys []string) ([]string, error) {
+	var missing []string
+	err := a.look(ctx, org, dataset, func(_ *conn, v *view) error {
+		missing = nil
+		for _, key := range keys {
+			if !v.columns.HasKey(key) {
+				missing = append(missing, key)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return missing, nil
 }

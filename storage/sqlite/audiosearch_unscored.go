@@ -9,28 +9,11 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/columnar"
 )
 
-// MissingKeys implements [audiosearch.Catalog].
-func (a *AudioSearch) MissingKeys(ctx context.Context, org, dataset string, keys []string) ([]string, error) {
-	var missing []string
-	err := a.look(ctx, org, dataset, func(_ *conn, v *view) error {
-		missing = nil
-		for _, key := range keys {
-			if !v.columns.HasKey(key) {
-				missing = append(missing, key)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return missing, nil
-}
-
 const (
 	videoBySeq = "SELECT id, path, metadata FROM audiosearch_videos WHERE seq = ?"
 
-	// partlyScored are the videos that have a problem beside their scores: few, and in an index of their own.
+	// partlyScored are the videos that have a problem beside their scores: few, and in an
+	// index of their own.
 	partlyScored = "SELECT s.video FROM audiosearch_models m CROSS JOIN audiosearch_scorings s ON s.model = m.seq" +
 		" WHERE m.dataset = ? AND m.model = ? AND s.problem IS NOT NULL AND s.windows > 0"
 )
@@ -78,8 +61,8 @@ func (a *AudioSearch) Unscored(ctx context.Context, org, dataset string, q audio
 	return u, nil
 }
 
-// unscored returns the first rows of a selection, by ID, that have no scores by the model,
-// or are scored partly, and how many of all have none.
+// unscored returns the first rows of a selection, by ID, that have no scores by the
+// model, or are scored partly, and how many of all have none.
 func (v *view) unscored(
 	selected *columnar.Selection, q *audiosearch.UnscoredQuery, partly map[uint32]bool,
 ) (first []uint32, without int) {

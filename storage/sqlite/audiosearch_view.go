@@ -17,7 +17,8 @@ const (
 	videosIn = "SELECT seq, id, metadata FROM audiosearch_videos WHERE +dataset = ? AND seq BETWEEN ? AND ?" // +: not by the index of datasets
 )
 
-// view is what a search needs of a dataset besides the scores, in memory: the metadata, and where the scores are. It is that of one revision.
+// view is what a search needs of a dataset besides the scores, in memory: the metadata,
+// and where the scores are. It is that of one revision.
 type view struct {
 	dataset  int64
 	revision int64
@@ -42,7 +43,8 @@ func newView(dataset int64, known *vocabularies) *view {
 	}
 }
 
-// update brings the view to the revision that a connection sees. After an error it is of no use any more.
+// update brings the view to the revision that a connection sees. After an error it is of
+// no use any more.
 func (v *view) update(ctx context.Context, c *conn, d *audioDataset) error {
 	if len(v.rows) == 0 || v.revision < d.forgotten {
 		*v = *newView(v.dataset, v.vocabularies)
@@ -143,7 +145,8 @@ func (v *view) readVideos(ctx context.Context, c *conn, statement string, args .
 	})
 }
 
-// row returns the row of a video, which is the same as long as there is the video: blocks go by it.
+// row returns the row of a video, which is the same as long as there is the video: blocks
+// go by it.
 func (v *view) row(seq int64) uint32 {
 	row, ok := v.rows[seq]
 	switch n := len(v.free); {

@@ -37,8 +37,8 @@ type vocabularies struct {
 	known int // classes of all of them
 }
 
-// knownClasses bounds what a process remembers: the vocabularies of twenty models of the most
-// classes that there may be.
+// knownClasses bounds what a process remembers: the vocabularies of twenty models of the
+// most classes that there may be.
 const knownClasses = 20 * sound.MaxClasses
 
 // get returns a vocabulary, and reads it if it is not known.

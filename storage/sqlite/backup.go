@@ -12,16 +12,18 @@ import (
 	"time"
 )
 
-// Backup writes a copy of the database to a new file at path (mode 0600), while reads and writes go on: what was acknowledged before the
-// call is in it. The copy is complete and on the disk when Backup returns. A file that is there already is not touched: the error is
-// fs.ErrExist. Until it is complete, the copy has a name of its own in the same folder, which ends in ".partial"; a process that dies
-// meanwhile leaves that behind.
+// Backup writes a copy of the database to a new file at path (mode 0600), while reads and
+// writes go on: what was acknowledged before the call is in it. The copy is complete and
+// on the disk when Backup returns. A file that is there already is not touched: the error
+// is fs.ErrExist. Until it is complete, the copy has a name of its own in the same
+// folder, which ends in ".partial"; a process that dies meanwhile leaves that behind.
 //
-// To restore a backup, stop every program that uses the database, remove the files beside it (its name with -wal and -shm added), and
-// put the backup in its place. With the -wal file of another database beside it, SQLite would damage it.
+// To restore a backup, stop every program that uses the database, remove the files beside
+// it (its name with -wal and -shm added), and put the backup in its place. With the -wal
+// file of another database beside it, SQLite would damage it.
 //
-// It is VACUUM INTO (https://www.sqlite.org/lang_vacuum.html). A plain copy of the file while a program has it open is not whole: what is
-// in the -wal file is missing.
+// It is VACUUM INTO (https://www.sqlite.org/lang_vacuum.html). A plain copy of the file
+// while a program has it open is not whole: what is in the -wal file is missing.
 func (db *DB) Backup(ctx context.Context, path string) (err error) {
 	defer func() {
 		if err != nil {
@@ -54,7 +56,8 @@ func (db *DB) Backup(ctx context.Context, path string) (err error) {
 	return syncFolder(filepath.Dir(path))
 }
 
-// publish gives a file its name. It replaces nothing, as far as the file system has hard links.
+// publish gives a file its name. It replaces nothing, as far as the file system has hard
+// links.
 func publish(partial, path string) error {
 	err := os.Link(partial, path)
 	if err == nil || errors.Is(err, fs.ErrExist) {
@@ -63,7 +66,8 @@ func publish(partial, path string) error {
 	return os.Rename(partial, path)
 }
 
-// copyTo uses a connection of its own: those of the readers are not allowed to write, not even elsewhere.
+// copyTo uses a connection of its own: those of the readers are not allowed to write, not
+// even elsewhere.
 func (db *DB) copyTo(ctx context.Context, file string) error {
 	s, err := newSource(db.writer.source.path, url.Values{})
 	if err != nil {

@@ -10,11 +10,12 @@ import (
 	codes "modernc.org/sqlite/lib"
 )
 
-// retryBusy calls try until it returns something else than that the file is locked, or until the deadline. It returns ErrClosed if
-// stop is closed meanwhile, and ctx's error if ctx ends. stop may be nil.
+// retryBusy calls try until it returns something else than that the file is locked, or
+// until the deadline. It returns ErrClosed if stop is closed meanwhile, and ctx's error
+// if ctx ends. stop may be nil.
 //
-// SQLite's own busy handler would do, but it sleeps through the end of a context, and for so long at a time that a process
-// which commits without a pause would rarely let it in.
+// SQLite's own busy handler would do, but it sleeps through the end of a context, and for
+// so long at a time that a process which commits without a pause would rarely let it in.
 func retryBusy(ctx context.Context, stop <-chan struct{}, deadline time.Time, try func() error) error {
 	err := try()
 	if !isBusy(err) {

@@ -7,17 +7,20 @@ import (
 	"time"
 )
 
-// logLimit is the length of the log, in bytes, from which on checkpointer makes room for it to begin anew. SQLite begins anew by itself
-// as soon as nobody reads from the log; but if reads overlap all the time, that moment never comes
+// logLimit is the length of the log, in bytes, from which on checkpointer makes room for
+// it to begin anew. SQLite begins anew by itself as soon as nobody reads from the log;
+// but if reads overlap all the time, that moment never comes
 // (https://www.sqlite.org/wal.html#avoiding_excessively_large_wal_files).
 const logLimit = 64 << 20
 
-// logPause is how long new reads wait at most for those that are under way, so that nobody reads.
+// logPause is how long new reads wait at most for those that are under way, so that
+// nobody reads.
 const logPause = 200 * time.Millisecond
 
-// checkpointer looks after the files once a second: it keeps the log short, and notices when somebody has removed it or moved the database.
-// The writer looks for the database itself, at every commit; but not for the log, because Linux makes the first write after a look more
-// expensive (multigrain timestamps).
+// checkpointer looks after the files once a second: it keeps the log short, and notices
+// when somebody has removed it or moved the database. The writer looks for the database
+// itself, at every commit; but not for the log, because Linux makes the first write after
+// a look more expensive (multigrain timestamps).
 type checkpointer struct {
 	db      *DB
 	limit   int64
@@ -67,8 +70,8 @@ func (c *checkpointer) run() {
 	}
 }
 
-// shorten holds reads back and lets the writer fold the log into the database. If a read goes on for long, or another process reads,
-// it is left for the next time.
+// shorten holds reads back and lets the writer fold the log into the database. If a read
+// goes on for long, or another process reads, it is left for the next time.
 func (c *checkpointer) shorten() {
 	deadline := time.NewTimer(logPause)
 	defer deadline.Stop()

@@ -19,9 +19,9 @@ import (
 // conn is a connection to the file, with the statements that were prepared on it. One
 // goroutine uses it at a time.
 //
-// It stands on the driver itself. What database/sql adds, a pool, is not wanted here: there
-// is one writer, and readers with statements of their own. Without it a statement costs a
-// third less of this process's time.
+// It stands on the driver itself. What database/sql adds, a pool, is not wanted here:
+// there is one writer, and readers with statements of their own. Without it a statement
+// costs a third less of this process's time.
 type conn struct {
 	conn  driver.Conn
 	stmts map[string]stmt // by text; there are few: conditions vary, values are bound
@@ -35,8 +35,8 @@ type stmt interface {
 	driver.StmtQueryContext
 }
 
-// tick is how long SQLite itself waits for a lock. It is short because SQLite's wait does not end with a context; retryBusy
-// does the rest.
+// tick is how long SQLite itself waits for a lock. It is short because SQLite's wait does
+// not end with a context; retryBusy does the rest.
 const tick = 20 * time.Millisecond
 
 // source opens connections of one kind.
@@ -46,7 +46,8 @@ type source struct {
 	connector driver.Connector
 }
 
-// newSource returns the source of connections to the file at an absolute path. settings are parameters of the driver.
+// newSource returns the source of connections to the file at an absolute path. settings
+// are parameters of the driver.
 func newSource(path string, settings url.Values) (source, error) {
 	settings.Set("_busy_timeout", strconv.FormatInt(tick.Milliseconds(), 10))
 	settings.Set("_error_rc", "1")
@@ -65,8 +66,9 @@ func newSource(path string, settings url.Values) (source, error) {
 	return source{path, file, connector}, err
 }
 
-// inPlace fails if the file is not where it was opened. SQLite would go on writing to a file that has been removed, and what was
-// acknowledged would end with the process; and it would apply the log of the old file to one that has been put in its place.
+// inPlace fails if the file is not where it was opened. SQLite would go on writing to a
+// file that has been removed, and what was acknowledged would end with the process; and
+// it would apply the log of the old file to one that has been put in its place.
 func (s source) inPlace() error {
 	now, err := os.Stat(s.path)
 	if err == nil && !os.SameFile(now, s.file) {
@@ -86,8 +88,9 @@ func (s source) connect() (*conn, error) {
 	return &conn{conn: c, stmts: make(map[string]stmt)}, nil
 }
 
-// unbounded is the context of what nobody can end: the statements of the writer, whose transaction is many callers', and short ones,
-// for which the goroutine that watches a context would cost more than the statement.
+// unbounded is the context of what nobody can end: the statements of the writer, whose
+// transaction is many callers', and short ones, for which the goroutine that watches a
+// context would cost more than the statement.
 var unbounded = context.Background()
 
 func (c *conn) stmt(text string) (stmt, error) {
@@ -123,12 +126,12 @@ func (c *conn) exec(ctx context.Context, text string, args ...any) (changed int6
 // snapshot.
 const twoRows = "VALUES (1), (2)"
 
-// query calls each for every row. A lock that another process holds shows before the first
-// row.
+// query calls each for every row. A lock that another process holds shows before the
+// first row.
 func (c *conn) query(ctx context.Context, text string, args []any, each func(*row) error) (err error) {
-	// When ctx ends, the driver calls sqlite3_interrupt, once. SQLite forgets that when it
-	// begins a statement while no other is open: a query would run to its end if ctx ended
-	// just before it began.
+	// When ctx ends, the driver calls sqlite3_interrupt, once. SQLite forgets that when
+	// it begins a statement while no other is open: a query would run to its end if ctx
+	// ended just before it began.
 	if ctx.Done() != nil && c.open == 0 {
 		open, err := c.start(unbounded, twoRows, nil)
 		if err != nil {

@@ -13,8 +13,8 @@ import (
 	codes "modernc.org/sqlite/lib"
 )
 
-// inspect looks at the file before anything can change it: a connection that may write changes a file's journal mode, and folds the log of
-// a crash into it when it is closed.
+// inspect looks at the file before anything can change it: a connection that may write
+// changes a file's journal mode, and folds the log of a crash into it when it is closed.
 func inspect(ctx context.Context, path string, o *Options) error {
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 		return err
@@ -30,8 +30,8 @@ func inspect(ctx context.Context, path string, o *Options) error {
 		err = inspectWith(ctx, path, settings, o)
 	}
 	if hasCode(err, codes.SQLITE_READONLY_ROLLBACK) {
-		// A process died while it made the database, before it was in WAL mode. What it left is no database until it is rolled back, which
-		// whoever opens it has to do.
+		// A process died while it made the database, before it was in WAL mode. What it
+		// left is no database until it is rolled back, which whoever opens it has to do.
 		err = inspectWith(ctx, path, url.Values{"mode": {"rw"}}, o)
 	}
 	return err
@@ -111,7 +111,8 @@ func checkOwner(ctx context.Context, c *conn, files fs.FS) error {
 	return checkVersions(found, steps)
 }
 
-// explain adds to an error of Open what to do about it, and ErrUnusable if trying again is of no use.
+// explain adds to an error of Open what to do about it, and ErrUnusable if trying again
+// is of no use.
 func explain(err error) error {
 	var e *modernc.Error
 	code := 0

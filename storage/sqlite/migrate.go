@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// migrations holds a folder for each domain, with files named NNNN_what.sql. A file that was released is never changed.
+// migrations holds a folder for each domain, with files named NNNN_what.sql. A file that
+// was released is never changed.
 //
 //go:embed migrations
 var migrations embed.FS
@@ -24,16 +25,19 @@ type step struct {
 	script  string
 }
 
-// codeSteps are what SQL cannot do of migrations, by domain and version. It is done after the
-// script, in the same transaction. As a script, it is never changed when it was released.
+// codeSteps are what SQL cannot do of migrations, by domain and version. It is done after
+// the script, in the same transaction. As a script, it is never changed when it was
+// released.
 var codeSteps = map[string]map[int]func(ctx context.Context, conn *conn) error{
 	"audiosearch": {7: nameClasses},
 }
 
-// migrate brings the tables of every domain up to date, all in one transaction, so that of two processes which open an old file at
-// once one does the work and the other finds it done.
+// migrate brings the tables of every domain up to date, all in one transaction, so that
+// of two processes which open an old file at once one does the work and the other finds
+// it done.
 //
-// (goose, which the PostgreSQL backend uses, runs each migration in a transaction of its own, and its locks are PostgreSQL's.)
+// (goose, which the PostgreSQL backend uses, runs each migration in a transaction of its
+// own, and its locks are PostgreSQL's.)
 func migrate(ctx context.Context, conn *conn, files fs.FS) (err error) {
 	steps, err := readSteps(files)
 	if err != nil {
@@ -75,7 +79,8 @@ func migrate(ctx context.Context, conn *conn, files fs.FS) (err error) {
 			return err
 		}
 	}
-	// BEGIN IMMEDIATE on a read-only file succeeds, as a transaction that cannot write. This changes nothing, but has to be allowed to.
+	// BEGIN IMMEDIATE on a read-only file succeeds, as a transaction that cannot write.
+	// This changes nothing, but has to be allowed to.
 	if _, err := conn.exec(ctx, "UPDATE mortise_versions SET version = version WHERE FALSE"); err != nil {
 		return err
 	}
@@ -108,7 +113,8 @@ func versions(ctx context.Context, conn *conn) (map[string]int, error) {
 	return found, err
 }
 
-// ofJobs is 1 for the table of jobs, which comes first: migrations of domains move rows to it.
+// ofJobs is 1 for the table of jobs, which comes first: migrations of domains move rows
+// to it.
 func ofJobs(s step) int {
 	if s.domain == "jobs" {
 		return 1
@@ -116,7 +122,8 @@ func ofJobs(s step) int {
 	return 0
 }
 
-// readSteps returns the migrations by domain and version. The versions of a domain are 1, 2, 3, ... without a gap.
+// readSteps returns the migrations by domain and version. The versions of a domain are 1,
+// 2, 3, ... without a gap.
 func readSteps(files fs.FS) ([]step, error) {
 	names, err := fs.Glob(files, "migrations/*/*.sql")
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// reader reads on connections of its own, each query from a snapshot of its own. What a write acknowledged before is in it.
-// The organizations share the connections fairly, see turns.
+// reader reads on connections of its own, each query from a snapshot of its own. What a
+// write acknowledged before is in it. The organizations share the connections fairly, see
+// turns.
 type reader struct {
 	source source
 	turns  *turns
@@ -80,8 +81,8 @@ func (r *reader) use(ctx context.Context, busy time.Duration, org string, do fun
 	var err error
 	returned := false
 	defer func() {
-		// One that found the file broken may not see that it is whole again. After a panic,
-		// nobody knows in what state it is.
+		// One that found the file broken may not see that it is whole again. After a
+		// panic, nobody knows in what state it is.
 		if c != nil && (!returned || err != nil && !isBusy(err)) {
 			_ = c.close()
 			c = nil

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// row is a row of a result. Its methods return a column, the zero value for NULL. If the column is of another type, which it is in a damaged
-// file only, the row's err says so. What they return is the caller's own.
+// row is a row of a result. Its methods return a column, the zero value for NULL. If the
+// column is of another type, which it is in a damaged file only, the row's err says so.
+// What they return is the caller's own.
 type row struct {
 	values []driver.Value
 	err    error

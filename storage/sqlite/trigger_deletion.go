@@ -98,9 +98,9 @@ func (t *Trigger) isMarked(ctx context.Context, org string) error {
 	return err
 }
 
-// alive remembers organizations that are not marked in package trigger, for the time of one
-// transaction: a transaction that writes holds the lock of the file, so nobody else can mark
-// one meanwhile. The events of a group are mostly those of few organizations.
+// alive remembers organizations that are not marked in package trigger, for the time of
+// one transaction: a transaction that writes holds the lock of the file, so nobody else
+// can mark one meanwhile. The events of a group are mostly those of few organizations.
 type alive struct {
 	orgs  [8]string
 	known int

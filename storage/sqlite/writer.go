@@ -12,15 +12,18 @@ import (
 	"time"
 )
 
-// maxGroup bounds how many operations share a transaction, and so for how long the file is locked.
+// maxGroup bounds how many operations share a transaction, and so for how long the file
+// is locked.
 const maxGroup = 256
 
-// writer makes all changes of a DB, on one goroutine. Operations that wait at the same moment, and those that come before they are all
-// done, become one transaction: its fsync, which costs more than everything else, is shared by all of them (group commit).
+// writer makes all changes of a DB, on one goroutine. Operations that wait at the same
+// moment, and those that come before they are all done, become one transaction: its
+// fsync, which costs more than everything else, is shared by all of them (group commit).
 //
-// One operation's failure is its caller's only. An operation that fails before it has written anything is left out of the
-// group. If one fails later, or the commit does, the transaction is rolled back and each operation gets one of its own. (A
-// savepoint round every operation would do the same, and costs a tenth of the throughput, always.)
+// One operation's failure is its caller's only. An operation that fails before it has
+// written anything is left out of the group. If one fails later, or the commit does, the
+// transaction is rolled back and each operation gets one of its own. (A savepoint round
+// every operation would do the same, and costs a tenth of the throughput, always.)
 type writer struct {
 	source source
 	busy   time.Duration
@@ -80,11 +83,11 @@ func (w *writer) close() {
 	<-w.stopped
 }
 
-// write runs do in a transaction and returns when that is on the disk. If ctx ends before, it returns ctx's error, and the
-// change may still happen.
+// write runs do in a transaction and returns when that is on the disk. If ctx ends
+// before, it returns ctx's error, and the change may still happen.
 //
-// do runs on the writer's goroutine, perhaps after write has returned, perhaps twice. So it must not touch what belongs to the
-// caller, but inside tx.host.
+// do runs on the writer's goroutine, perhaps after write has returned, perhaps twice. So
+// it must not touch what belongs to the caller, but inside tx.host.
 func (w *writer) write(ctx context.Context, do func(*tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -127,7 +130,8 @@ func (o *op) leave() {
 	o.gone = true
 }
 
-// run is the writer's goroutine. Code of a caller's can end it by runtime.Goexit (FailNow of a test does); then the next one takes over.
+// run is the writer's goroutine. Code of a caller's can end it by runtime.Goexit (FailNow
+// of a test does); then the next one takes over.
 func (w *writer) run() {
 	defer func() {
 		if w.now != nil {
@@ -159,7 +163,8 @@ func (w *writer) run() {
 	}
 }
 
-// answer ends the first n operations of the group. Those that were committed wake whom they concern first.
+// answer ends the first n operations of the group. Those that were committed wake whom
+// they concern first.
 func (w *writer) answer(n int) {
 	for _, o := range w.group[:n] {
 		if o.err == nil && o.added != "" {
@@ -174,8 +179,8 @@ func (w *writer) answer(n int) {
 	w.group = w.group[:left]
 }
 
-// refuse answers the operations that have waited for long enough for a transaction, or all of them if it is not a lock that stands
-// in the way.
+// refuse answers the operations that have waited for long enough for a transaction, or
+// all of them if it is not a lock that stands in the way.
 func (w *writer) refuse(err error) {
 	n := len(w.group)
 	if isBusy(err) {
@@ -189,7 +194,8 @@ func (w *writer) refuse(err error) {
 	w.answer(n)
 }
 
-// gather fills the group with what waits, or does a task. It returns false when the writer is closed and nothing waits.
+// gather fills the group with what waits, or does a task. It returns false when the
+// writer is closed and nothing waits.
 func (w *writer) gather() bool {
 	select {
 	case o := <-w.ops:
@@ -227,7 +233,8 @@ func (w *writer) take() bool {
 	}
 }
 
-// more is take, with a moment for those whom the last group has just answered: they may be about to come back.
+// more is take, with a moment for those whom the last group has just answered: they may
+// be about to come back.
 func (w *writer) more() bool {
 	if w.take() {
 		return true
@@ -236,7 +243,8 @@ func (w *writer) more() bool {
 	return w.take()
 }
 
-// oneByOne gives each operation of the group a transaction of its own, so that one which cannot succeed does not fail the others.
+// oneByOne gives each operation of the group a transaction of its own, so that one which
+// cannot succeed does not fail the others.
 func (w *writer) oneByOne() {
 	for len(w.group) > 0 {
 		if w.group[0].broken {
@@ -255,8 +263,9 @@ func (w *writer) oneByOne() {
 	}
 }
 
-// transact runs the first n operations of the group in one transaction, and then those that more adds while it goes on: who comes in
-// time need not wait for another fsync. On an error nothing of it is stored; started tells whether the transaction began.
+// transact runs the first n operations of the group in one transaction, and then those
+// that more adds while it goes on: who comes in time need not wait for another fsync. On
+// an error nothing of it is stored; started tells whether the transaction began.
 func (w *writer) transact(n int, more func() bool) (started bool, err error) {
 	if err := w.begin(w.group[0].due); err != nil {
 		if !errors.Is(err, ErrClosed) {
@@ -320,12 +329,13 @@ func (w *writer) begin(deadline time.Time) error {
 	return err
 }
 
-// errLogGone: nobody would find what is acknowledged. The connection still has the log, and closing that folds it into the database, so
-// the connection is kept.
+// errLogGone: nobody would find what is acknowledged. The connection still has the log,
+// and closing that folds it into the database, so the connection is kept.
 var errLogGone = errors.New("sqlite: the write-ahead log has been removed while it was open. Stop the program in peace: that saves what is in it")
 
-// discard closes the connection, which rolls back what has not been committed. A new one starts afresh, whatever went wrong with
-// this: a connection that found the file read-only, say, would keep it for that.
+// discard closes the connection, which rolls back what has not been committed. A new one
+// starts afresh, whatever went wrong with this: a connection that found the file
+// read-only, say, would keep it for that.
 func (w *writer) discard() {
 	if w.conn != nil {
 		w.log.Store(nil)

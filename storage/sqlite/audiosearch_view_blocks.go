@@ -45,7 +45,8 @@ type block struct {
 	pieces []columnar.Piece // that are not dead
 }
 
-// spot is a piece of a video, and which block it is in. It repeats what stands there, so that a search need not look.
+// spot is a piece of a video, and which block it is in. It repeats what stands there, so
+// that a search need not look.
 type spot struct {
 	block                uint32 // its number and one more, or inMore
 	start, count, window uint32 // as in columnar.Piece
@@ -59,7 +60,8 @@ type deadPart struct {
 	part  int
 }
 
-// readBlocks reads blocks and which of their parts are dead, by two statements for the same blocks.
+// readBlocks reads blocks and which of their parts are dead, by two statements for the
+// same blocks.
 func (v *view) readBlocks(ctx context.Context, c *conn, blocks, dead string, args ...any) error {
 	gone := make(map[deadPart]bool)
 	err := c.query(ctx, dead, args, func(r *row) error {

@@ -52,7 +52,8 @@ func shelves(classes int) int { return max(1, (classes+blockRoom-1)/blockRoom) }
 // shelfSize returns how many of so many classes stand on a shelf.
 func shelfSize(classes, shelf int) int { return max(0, min(blockRoom, classes-shelf*blockRoom)) }
 
-// scoringArgs are what a scoring is stored as. They hold nothing that the caller could change.
+// scoringArgs are what a scoring is stored as. They hold nothing that the caller could
+// change.
 type scoringArgs struct {
 	model    modelArgs
 	name     string
@@ -105,9 +106,9 @@ func windowsOf(classes []sound.Class, columns [][]uint16) (windows int, err erro
 	return windows, nil
 }
 
-// newSegments cuts columns, whose first score is that of a window of the video, into segments
-// by shelf. Each shelf has one at least if the window is the first of all: it says that the
-// video is scored.
+// newSegments cuts columns, whose first score is that of a window of the video, into
+// segments by shelf. Each shelf has one at least if the window is the first of all: it
+// says that the video is scored.
 func newSegments(columns [][]uint16, first int) [][]segment {
 	segments := make([][]segment, shelves(len(columns)))
 	for shelf := range segments {
@@ -166,7 +167,8 @@ func (a *AudioSearch) PutScoring(
 	})
 }
 
-// videoAt returns the number of a video, or ErrConflict if it is gone or has another path.
+// videoAt returns the number of a video, or ErrConflict if it is gone or has another
+// path.
 func (c *datasetChange) videoAt(id, path string) (seq int64, err error) {
 	seq, v, err := c.video(id)
 	if err == nil && (seq == 0 || v.path != path) {
@@ -175,8 +177,8 @@ func (c *datasetChange) videoAt(id, path string) (seq int64, err error) {
 	return seq, err
 }
 
-// putScoring stores a scoring of a video, that has none by the model. The first of its scores
-// may stand in parts already.
+// putScoring stores a scoring of a video, that has none by the model. The first of its
+// scores may stand in parts already.
 func (c *datasetChange) putScoring(video int64, args *scoringArgs, parts ...storedPart) error {
 	models, err := c.models(&args.model)
 	if err != nil {
@@ -203,8 +205,8 @@ func (c *datasetChange) putScoring(video int64, args *scoringArgs, parts ...stor
 	return nil
 }
 
-// putScores stores what a scoring has on a shelf, each segment as a block, and returns the
-// places as they are stored. Parts become blocks where they are.
+// putScores stores what a scoring has on a shelf, each segment as a block, and returns
+// the places as they are stored. Parts become blocks where they are.
 func (c *datasetChange) putScores(
 	video, model int64, shelf int, segments []segment, parts []storedPart,
 ) (any, error) {
@@ -253,8 +255,8 @@ func (t *tx) putSegments(shelf int, segments []segment) ([]storedPart, error) {
 
 func (t *tx) lastBlock() (seq int64, err error) { return t.number(lastBlock) }
 
-// models returns the numbers of a model, one for each shelf of its classes, and stores it if
-// it is new.
+// models returns the numbers of a model, one for each shelf of its classes, and stores it
+// if it is new.
 func (c *datasetChange) models(args *modelArgs) ([]int64, error) {
 	if found, err := c.knownModels(args); err != nil || len(found) > 0 {
 		return found, err

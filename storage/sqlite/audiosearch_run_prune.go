@@ -60,8 +60,8 @@ func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (removed in
 	return removed, ctx.Err()
 }
 
-// removeRuns removes at most limit of the runs that a query lists, whose last argument is how many
-// it lists.
+// removeRuns removes at most limit of the runs that a query lists, whose last argument is
+// how many it lists.
 func (a *AudioSearch) removeRuns(ctx context.Context, query string, limit int, args ...any) (removed int, err error) {
 	for removed < limit {
 		var n, step int

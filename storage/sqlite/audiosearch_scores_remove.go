@@ -15,8 +15,8 @@ const (
 	insertDead    = "INSERT INTO audiosearch_dead (block, part) VALUES (?,?)"
 )
 
-// removeScorings removes the scorings of a video by all models, and the parts of those that
-// are being made.
+// removeScorings removes the scorings of a video by all models, and the parts of those
+// that are being made.
 func (c *datasetChange) removeScorings(video int64) error {
 	if _, err := c.exec(leaveAllParts, video); err != nil {
 		return err
@@ -68,7 +68,8 @@ func (b *storedBlock) scan(r *row) error {
 	return nil
 }
 
-// isLoose reports whether a block is to be packed with others: it is a segment, or not full, or more than half of it is dead.
+// isLoose reports whether a block is to be packed with others: it is a segment, or not
+// full, or more than half of it is dead.
 func (b *storedBlock) isLoose() bool {
 	return !b.packed || b.windows < chunkWindows || 2*b.live < b.windows
 }
@@ -112,7 +113,8 @@ func (b *storedBlock) count() (n looseCount) {
 	return n
 }
 
-// countLoose counts what there is to be packed of a model, when a block is not any more what it was. Either is nil if there is none.
+// countLoose counts what there is to be packed of a model, when a block is not any more
+// what it was. Either is nil if there is none.
 func (t *tx) countLoose(model int64, was, is *storedBlock) error {
 	before, now := was.count(), is.count()
 	if before == now {

@@ -25,7 +25,8 @@ const (
 	updatePlaces = "UPDATE audiosearch_scorings SET places = ? WHERE video = ? AND model = ?"
 )
 
-// packing is a step of compaction: it makes one full block of segments and other loose blocks, and another one of what is left of them.
+// packing is a step of compaction: it makes one full block of segments and other loose
+// blocks, and another one of what is left of them.
 type packing struct {
 	*datasetChange
 	model      int64

@@ -1,0 +1,63 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// PruneRuns implements [audiosearch.Pruner].
+func (a *AudioSearch) PruneRuns(ctx context.Context, before time.Time, limit int) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	n, orgs := 0, make(map[string]bool)
+	for id, r := range a.db.audio.runs {
+		if n < limit && r.run.State == audiosearch.StateTerminated && r.run.FinishedAt.Before(before) {
+			a.db.audio.removeRun(id)
+			orgs[r.run.Organization] = true
+			n++
+		}
+	}
+	for org := range orgs {
+		a.db.audio.unlist(org)
+	}
+	return n, nil
+}
+
+// TrimRuns implements [audiosearch.Pruner].
+func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	ended := make(map[string][]*audiosearch.Run)
+	for _, r := range a.db.audio.runs {
+		if r.run.State == audiosearch.StateTerminated {
+			ended[r.run.Organization] = append(ended[r.run.Organization], &r.run)
+		}
+	}
+	n := 0
+	for org, runs := range ended {
+		if len(runs) <= keep || n >= limit {
+			continue
+		}
+		slices.SortFunc(runs, func(x, y *audiosearch.Run) int { // oldest first
+			return cmp.Or(x.FinishedAt.Compare(y.FinishedAt), cmp.Compare(x.ID, y.ID))
+		})
+		for _, r := range runs[:len(runs)-keep] {
+			if n < limit {
+				a.db.audio.removeRun(r.ID)
+				n++
+			}
+		}
+		a.db.audio.unlist(org)
+	}
+	return n, nil
+}

@@ -1,0 +1,50 @@
+package memory
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// Trigger implements [trigger.Store], [trigger.TxStore], [trigger.Pruner],
+// [trigger.Organizations] and [trigger.APIKeys].
+type Trigger struct{ db *DB }
+
+var (
+	_ trigger.Store         = (*Trigger)(nil)
+	_ trigger.TxStore       = (*Trigger)(nil)
+	_ trigger.Pruner        = (*Trigger)(nil)
+	_ trigger.Organizations = (*Trigger)(nil)
+	_ trigger.APIKeys       = (*Trigger)(nil)
+)
+
+// triggerTables is what the domain trigger keeps.
+type triggerTables struct {
+	orgs     map[string]*triggerOrg
+	ids      map[uuid.UUID]string         // the organization of each event
+	unqueued map[uuid.UUID]*trigger.Event // received events whose UnqueuedSince is set
+	keys     map[[32]byte]*trigger.APIKey
+	keyLists map[string][]*trigger.APIKey // by organization, oldest first
+	deleted  map[string]time.Time         // organizations that are marked, and since when
+}
+
+// triggerOrg is one organization's part of it.
+type triggerOrg struct {
+	record *trigger.Organization // nil: never written
+	events map[uuid.UUID]*trigger.Event
+	byKey  map[string]uuid.UUID // events by idempotency key
+	order  []*trigger.Event     // oldest first
+}
+
+// org returns the organization's part, a new one if there is none. The caller holds the
+// write lock.
+func (t *triggerTables) org(id string) *triggerOrg {
+	o, ok := t.orgs[id]
+	if !ok {
+		o = &triggerOrg{events: make(map[uuid.UUID]*trigger.Event), byKey: make(map[string]uuid.UUID)}
+		t.orgs[id] = o
+	}
+	return o
+}

@@ -1,0 +1,61 @@
+package memory
+
+import (
+	"context"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// ListEvents implements [trigger.Store].
+func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
+	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+		return mortise.Page[trigger.Event]{}, err
+	}
+	if q.IdempotencyKey != "" {
+		return t.listKey(org, &q), nil
+	}
+	var after *mortise.Position
+	if !q.After.IsZero() {
+		after = &q.After
+	}
+	events := func() []*trigger.Event {
+		if o, ok := t.db.trigger.live(org); ok {
+			return o.order
+		}
+		return nil
+	}
+	var page mortise.Page[trigger.Event]
+	err := newestFirst(ctx, t.db, after, events, func(e **trigger.Event) mortise.Position { return (*e).Position() },
+		func(e **trigger.Event) (more bool) {
+			switch {
+			case (*e).SubmittedAt.Before(q.From):
+				return false
+			case !q.Matches(*e):
+				return true
+			case len(page.Items) == q.Limit:
+				page.Next = page.Items[q.Limit-1].Position()
+				return false
+			}
+			page.Items = append(page.Items, (*e).Clone())
+			return true
+		})
+	if err != nil {
+		return mortise.Page[trigger.Event]{}, err
+	}
+	return page, nil
+}
+
+// listKey is List for the one event that can have the key.
+func (t *Trigger) listKey(org string, q *trigger.EventQuery) (page mortise.Page[trigger.Event]) {
+	t.db.mu.RLock()
+	defer t.db.mu.RUnlock()
+	o, ok := t.db.trigger.live(org)
+	if !ok {
+		return page
+	}
+	if id, ok := o.byKey[q.IdempotencyKey]; ok && q.Matches(o.events[id]) {
+		page.Items = []trigger.Event{o.events[id].Clone()}
+	}
+	return page
+}
