@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -24,45 +25,42 @@ type (
 	keyChecksUpdate    = func([][32]byte) ([][32]byte, error)
 )
 
-// mutant is the memory backend with some methods replaced. A nil function leaves the
-// method as it is.
+// mutant is the memory backend, whose methods can be replaced: each calls the one in on.
 type mutant struct {
-	*memory.AuthMgmt
-	broken  atomic.Bool // makes every method fail
-	failure error       // what broken methods return
+	*memory.AuthMgmt // which stays faithful
+	on               methods
+	broken           atomic.Bool // makes every method fail
+	failure          error       // what broken methods return
+}
 
-	createClient   func(context.Context, authmgmt.Client, authmgmt.AuditEvent) error
-	client         func(ctx context.Context, org, id string) (authmgmt.Client, error)
-	clientBySecret func(context.Context, [32]byte) (authmgmt.Client, error)
-	updateClient   func(ctx context.Context, org, id string, update clientUpdate) error
-	listClients    func(context.Context, string, authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error)
-
-	createToken   func(context.Context, authmgmt.Token, authmgmt.AuditEvent) error
-	tokenByDigest func(context.Context, [32]byte) (authmgmt.Token, error)
-	updateToken   func(ctx context.Context, org string, id uuid.UUID, update tokenUpdate) error
-	listTokens    func(context.Context, string, authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error)
-
-	createInvitation func(context.Context, authmgmt.Invitation, bool, authmgmt.AuditEvent) error
-	invitation       func(ctx context.Context, org, id string) (authmgmt.Invitation, error)
-	updateInvitation func(ctx context.Context, org, id string, update invitationUpdate) error
-	listInvitations  func(context.Context, string, time.Time, authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error)
-	dueGrants        func(context.Context, time.Time, int) ([]authmgmt.Invitation, error)
-
-	auditEvents func(context.Context, string, authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error)
-
-	stats    func(context.Context, string, time.Time, int) (authmgmt.Stats, error)
-	statsAll func(context.Context, int) (authmgmt.AllStats, error)
-
-	markDeleted   func(context.Context, string, time.Time, authmgmt.AuditEvent) (time.Time, error)
-	deletedAt     func(context.Context, string) (time.Time, error)
-	removeDeleted func(context.Context, string, int) (bool, error)
-
-	pruneAudit, pruneTokens, pruneInvitations func(context.Context, time.Time, int) (int, error)
-
-	updateKeyChecks func(context.Context, keyChecksUpdate) error
-
-	organization       func(context.Context, string) (authmgmt.Organization, error)
-	updateOrganization func(context.Context, string, organizationUpdate) error
+// methods are those of the backend.
+type methods struct {
+	CreateClient       func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error
+	Client             func(ctx context.Context, org, id string) (authmgmt.Client, error)
+	ClientBySecret     func(ctx context.Context, digest [32]byte) (authmgmt.Client, error)
+	UpdateClient       func(ctx context.Context, org, id string, update clientUpdate) error
+	ListClients        func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error)
+	CreateToken        func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error
+	TokenByDigest      func(ctx context.Context, digest [32]byte) (authmgmt.Token, error)
+	UpdateToken        func(ctx context.Context, org string, id uuid.UUID, update tokenUpdate) error
+	ListTokens         func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error)
+	CreateInvitation   func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error
+	Invitation         func(ctx context.Context, org, id string) (authmgmt.Invitation, error)
+	UpdateInvitation   func(ctx context.Context, org, id string, update invitationUpdate) error
+	ListInvitations    func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error)
+	DueGrants          func(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error)
+	ListAuditEvents    func(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error)
+	Stats              func(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error)
+	StatsAll           func(ctx context.Context, most int) (authmgmt.AllStats, error)
+	MarkDeleted        func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error)
+	DeletedAt          func(ctx context.Context, org string) (time.Time, error)
+	RemoveDeleted      func(ctx context.Context, org string, limit int) (bool, error)
+	PruneAudit         func(ctx context.Context, before time.Time, limit int) (int, error)
+	PruneTokens        func(ctx context.Context, before time.Time, limit int) (int, error)
+	PruneInvitations   func(ctx context.Context, before time.Time, limit int) (int, error)
+	UpdateKeyChecks    func(ctx context.Context, update keyChecksUpdate) error
+	AccessControl      func(ctx context.Context, org string) (authmgmt.Organization, error)
+	UpdateOrganization func(ctx context.Context, org string, update organizationUpdate) error
 }
 
 var errBroken = errors.New("disk on fire")
@@ -71,227 +69,123 @@ var errBroken = errors.New("disk on fire")
 func newMutant(t *testing.T) *mutant {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	return &mutant{AuthMgmt: db.AuthMgmt().Store.(*memory.AuthMgmt), failure: errBroken}
+	m := &mutant{AuthMgmt: db.AuthMgmt().Store.(*memory.AuthMgmt), failure: errBroken}
+	mutate.Fill(&m.on, m.AuthMgmt)
+	return m
 }
 
 // backend returns the mutant as what the suite takes.
 func (m *mutant) backend() authmgmt.Backend {
+	mutate.Around(&m.on, func(c *mutate.Call) {
+		if m.broken.Load() {
+			*c.Err() = m.failure
+			return
+		}
+		c.Go()
+	})
 	return authmgmt.Backend{Store: m, Directory: m}
 }
 
-func (m *mutant) fail() error {
-	if m.broken.Load() {
-		return m.failure
-	}
-	return nil
-}
-
 func (m *mutant) CreateClient(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
-	if err := m.fail(); err != nil {
-		return err
-	}
-	if m.createClient != nil {
-		return m.createClient(ctx, c, e)
-	}
-	return m.AuthMgmt.CreateClient(ctx, c, e)
+	return m.on.CreateClient(ctx, c, e)
 }
 
 func (m *mutant) Client(ctx context.Context, org, id string) (authmgmt.Client, error) {
-	if err := m.fail(); err != nil {
-		return authmgmt.Client{}, err
-	}
-	if m.client != nil {
-		return m.client(ctx, org, id)
-	}
-	return m.AuthMgmt.Client(ctx, org, id)
+	return m.on.Client(ctx, org, id)
 }
 
 func (m *mutant) ClientBySecret(ctx context.Context, digest [32]byte) (authmgmt.Client, error) {
-	if err := m.fail(); err != nil {
-		return authmgmt.Client{}, err
-	}
-	if m.clientBySecret != nil {
-		return m.clientBySecret(ctx, digest)
-	}
-	return m.AuthMgmt.ClientBySecret(ctx, digest)
+	return m.on.ClientBySecret(ctx, digest)
 }
 
 func (m *mutant) UpdateClient(ctx context.Context, org, id string, update clientUpdate) error {
-	if err := m.fail(); err != nil {
-		return err
-	}
-	if m.updateClient != nil {
-		return m.updateClient(ctx, org, id, update)
-	}
-	return m.AuthMgmt.UpdateClient(ctx, org, id, update)
+	return m.on.UpdateClient(ctx, org, id, update)
 }
 
 func (m *mutant) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
-	if err := m.fail(); err != nil {
-		return authmgmt.Page[authmgmt.Client]{}, err
-	}
-	if m.listClients != nil {
-		return m.listClients(ctx, org, p)
-	}
-	return m.AuthMgmt.ListClients(ctx, org, p)
+	return m.on.ListClients(ctx, org, p)
 }
 
 func (m *mutant) CreateToken(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
-	if err := m.fail(); err != nil {
-		return err
-	}
-	if m.createToken != nil {
-		return m.createToken(ctx, k, e)
-	}
-	return m.AuthMgmt.CreateToken(ctx, k, e)
+	return m.on.CreateToken(ctx, k, e)
 }
 
 func (m *mutant) TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt.Token, error) {
-	if err := m.fail(); err != nil {
-		return authmgmt.Token{}, err
-	}
-	if m.tokenByDigest != nil {
-		return m.tokenByDigest(ctx, digest)
-	}
-	return m.AuthMgmt.TokenByDigest(ctx, digest)
+	return m.on.TokenByDigest(ctx, digest)
 }
 
 func (m *mutant) UpdateToken(ctx context.Context, org string, id uuid.UUID, update tokenUpdate) error {
-	if err := m.fail(); err != nil {
-		return err
-	}
-	if m.updateToken != nil {
-		return m.updateToken(ctx, org, id, update)
-	}
-	return m.AuthMgmt.UpdateToken(ctx, org, id, update)
+	return m.on.UpdateToken(ctx, org, id, update)
 }
 
 func (m *mutant) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
-	if err := m.fail(); err != nil {
-		return authmgmt.Page[authmgmt.Token]{}, err
-	}
-	if m.listTokens != nil {
-		return m.listTokens(ctx, org, p)
-	}
-	return m.AuthMgmt.ListTokens(ctx, org, p)
+	return m.on.ListTokens(ctx, org, p)
 }
 
 func (m *mutant) CreateInvitation(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
-	if err := m.fail(); err != nil {
-		return err
-	}
-	if m.createInvitation != nil {
-		return m.createInvitation(ctx, i, exclusive, e)
-	}
-	return m.AuthMgmt.CreateInvitation(ctx, i, exclusive, e)
+	return m.on.CreateInvitation(ctx, i, exclusive, e)
 }
 
 func (m *mutant) Invitation(ctx context.Context, org, id string) (authmgmt.Invitation, error) {
-	if err := m.fail(); err != nil {
-		return authmgmt.Invitation{}, err
-	}
-	if m.invitation != nil {
-		return m.invitation(ctx, org, id)
-	}
-	return m.AuthMgmt.Invitation(ctx, org, id)
+	return m.on.Invitation(ctx, org, id)
 }
 
 func (m *mutant) UpdateInvitation(ctx context.Context, org, id string, update invitationUpdate) error {
-	if err := m.fail(); err != nil {
-		return err
-	}
-	if m.updateInvitation != nil {
-		return m.updateInvitation(ctx, org, id, update)
-	}
-	return m.AuthMgmt.UpdateInvitation(ctx, org, id, update)
+	return m.on.UpdateInvitation(ctx, org, id, update)
 }
 
 func (m *mutant) ListInvitations(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
-	if err := m.fail(); err != nil {
-		return authmgmt.Page[authmgmt.Invitation]{}, err
-	}
-	if m.listInvitations != nil {
-		return m.listInvitations(ctx, org, at, p)
-	}
-	return m.AuthMgmt.ListInvitations(ctx, org, at, p)
+	return m.on.ListInvitations(ctx, org, at, p)
 }
 
 func (m *mutant) DueGrants(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
-	if err := m.fail(); err != nil {
-		return nil, err
-	}
-	if m.dueGrants != nil {
-		return m.dueGrants(ctx, now, limit)
-	}
-	return m.AuthMgmt.DueGrants(ctx, now, limit)
+	return m.on.DueGrants(ctx, now, limit)
 }
 
 func (m *mutant) ListAuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error) {
-	if err := m.fail(); err != nil {
-		return mortise.Page[authmgmt.AuditEvent]{}, err
-	}
-	if m.auditEvents != nil {
-		return m.auditEvents(ctx, org, q)
-	}
-	return m.AuthMgmt.ListAuditEvents(ctx, org, q)
+	return m.on.ListAuditEvents(ctx, org, q)
+}
+
+func (m *mutant) Stats(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error) {
+	return m.on.Stats(ctx, org, now, most)
+}
+
+func (m *mutant) StatsAll(ctx context.Context, most int) (authmgmt.AllStats, error) {
+	return m.on.StatsAll(ctx, most)
+}
+
+func (m *mutant) MarkDeleted(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
+	return m.on.MarkDeleted(ctx, org, at, e)
+}
+
+func (m *mutant) DeletedAt(ctx context.Context, org string) (time.Time, error) {
+	return m.on.DeletedAt(ctx, org)
+}
+
+func (m *mutant) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
+	return m.on.RemoveDeleted(ctx, org, limit)
 }
 
 func (m *mutant) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
-	if err := m.fail(); err != nil {
-		return 0, err
-	}
-	if m.pruneAudit != nil {
-		return m.pruneAudit(ctx, before, limit)
-	}
-	return m.AuthMgmt.PruneAudit(ctx, before, limit)
+	return m.on.PruneAudit(ctx, before, limit)
 }
 
 func (m *mutant) PruneTokens(ctx context.Context, before time.Time, limit int) (int, error) {
-	if err := m.fail(); err != nil {
-		return 0, err
-	}
-	if m.pruneTokens != nil {
-		return m.pruneTokens(ctx, before, limit)
-	}
-	return m.AuthMgmt.PruneTokens(ctx, before, limit)
+	return m.on.PruneTokens(ctx, before, limit)
 }
 
 func (m *mutant) PruneInvitations(ctx context.Context, before time.Time, limit int) (int, error) {
-	if err := m.fail(); err != nil {
-		return 0, err
-	}
-	if m.pruneInvitations != nil {
-		return m.pruneInvitations(ctx, before, limit)
-	}
-	return m.AuthMgmt.PruneInvitations(ctx, before, limit)
+	return m.on.PruneInvitations(ctx, before, limit)
 }
 
 func (m *mutant) UpdateKeyChecks(ctx context.Context, update keyChecksUpdate) error {
-	if err := m.fail(); err != nil {
-		return err
-	}
-	if m.updateKeyChecks != nil {
-		return m.updateKeyChecks(ctx, update)
-	}
-	return m.AuthMgmt.UpdateKeyChecks(ctx, update)
+	return m.on.UpdateKeyChecks(ctx, update)
 }
 
 func (m *mutant) AccessControl(ctx context.Context, org string) (authmgmt.Organization, error) {
-	if err := m.fail(); err != nil {
-		return authmgmt.Organization{}, err
-	}
-	if m.organization != nil {
-		return m.organization(ctx, org)
-	}
-	return m.AuthMgmt.AccessControl(ctx, org)
+	return m.on.AccessControl(ctx, org)
 }
 
 func (m *mutant) UpdateOrganization(ctx context.Context, org string, update organizationUpdate) error {
-	if err := m.fail(); err != nil {
-		return err
-	}
-	if m.updateOrganization != nil {
-		return m.updateOrganization(ctx, org, update)
-	}
-	return m.AuthMgmt.UpdateOrganization(ctx, org, update)
+	return m.on.UpdateOrganization(ctx, org, update)
 }

@@ -11,38 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
-
-// MarkDeleted and the others replace the backend's, if the mutant has some.
-func (m *mutant) MarkDeleted(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
-	if err := m.fail(); err != nil {
-		return time.Time{}, err
-	}
-	if m.markDeleted != nil {
-		return m.markDeleted(ctx, org, at, e)
-	}
-	return m.AuthMgmt.MarkDeleted(ctx, org, at, e)
-}
-
-func (m *mutant) DeletedAt(ctx context.Context, org string) (time.Time, error) {
-	if err := m.fail(); err != nil {
-		return time.Time{}, err
-	}
-	if m.deletedAt != nil {
-		return m.deletedAt(ctx, org)
-	}
-	return m.AuthMgmt.DeletedAt(ctx, org)
-}
-
-func (m *mutant) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
-	if err := m.fail(); err != nil {
-		return false, err
-	}
-	if m.removeDeleted != nil {
-		return m.removeDeleted(ctx, org, limit)
-	}
-	return m.AuthMgmt.RemoveDeleted(ctx, org, limit)
-}
 
 // made is what was stored in a mutant, for those that show what was deleted.
 type made struct {
@@ -55,24 +25,30 @@ type made struct {
 // remembers makes the mutant keep what is stored.
 func remembers(m *mutant) *made {
 	kept := new(made)
-	keep := func(err error, f func()) error {
+	mutate.Around(&m.on, func(call *mutate.Call) {
+		if call.Go(); *call.Err() != nil {
+			return
+		}
 		kept.mu.Lock()
 		defer kept.mu.Unlock()
-		if err == nil {
-			f()
+		if c := mutate.Get[authmgmt.Client](call.In); c != nil {
+			kept.clients = append(kept.clients, c.Clone())
 		}
-		return err
-	}
-	m.createClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
-		return keep(m.AuthMgmt.CreateClient(ctx, c, e), func() { kept.clients = append(kept.clients, c.Clone()) })
-	}
-	m.createToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
-		return keep(m.AuthMgmt.CreateToken(ctx, k, e), func() { kept.tokens = append(kept.tokens, k.Clone()) })
-	}
-	m.createInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
-		return keep(m.AuthMgmt.CreateInvitation(ctx, i, exclusive, e), func() { kept.invitations = append(kept.invitations, i.Clone()) })
-	}
+		if k := mutate.Get[authmgmt.Token](call.In); k != nil {
+			kept.tokens = append(kept.tokens, k.Clone())
+		}
+		if i := mutate.Get[authmgmt.Invitation](call.In); i != nil {
+			kept.invitations = append(kept.invitations, i.Clone())
+		}
+	}, creates...)
 	return kept
+}
+
+// all returns what was kept until now.
+func (kept *made) all() made {
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	return made{clients: kept.clients, tokens: kept.tokens, invitations: kept.invitations}
 }
 
 // gone reports whether an organization is marked.
@@ -81,154 +57,109 @@ func (m *mutant) gone(org string) bool {
 	return !since.IsZero()
 }
 
-// first returns the first of the items that was stored in a deleted organization and that
-// does select.
-func first[T any](m *mutant, kept *made, items func() []T, org func(T) string, does func(T) bool) (found T, ok bool) {
-	kept.mu.Lock()
-	defer kept.mu.Unlock()
-	for _, item := range items() {
-		if m.gone(org(item)) && does(item) {
-			return item, true
-		}
+// shows makes a method return the first of the things made in deleted organizations that
+// a caller asks for.
+func shows[T any](method string, things func(*made) []T, org func(*T) string, asked func(*mutate.Call, *T) bool, show func(*mutate.Call, T)) func(*mutant) {
+	return func(m *mutant) {
+		kept := remembers(m)
+		mutate.Around(&m.on, func(c *mutate.Call) {
+			c.Go()
+			kept.mu.Lock()
+			defer kept.mu.Unlock()
+			for _, thing := range things(kept) {
+				if m.gone(org(&thing)) && asked(c, &thing) {
+					show(c, thing)
+					return
+				}
+			}
+		}, method)
 	}
-	return found, false
+}
+
+// instead shows a thing as what a method returns.
+func instead[T any](c *mutate.Call, thing T) {
+	*mutate.Get[T](c.Out), *c.Err() = thing, nil
 }
 
 // leaks show in one method what was deleted, and are right in all others.
-var leaks = map[string]func(m *mutant, kept *made){
-	"Client": func(m *mutant, kept *made) {
-		m.client = func(ctx context.Context, org, id string) (authmgmt.Client, error) {
-			c, ok := first(m, kept, func() []authmgmt.Client { return kept.clients }, orgOfClient,
-				func(c authmgmt.Client) bool { return c.Organization == org && c.ID == id })
-			if ok {
-				return c, nil
-			}
-			return m.AuthMgmt.Client(ctx, org, id)
+var leaks = map[string]func(*mutant){
+	"Client": shows("Client", madeClients, orgOfClient, func(call *mutate.Call, c *authmgmt.Client) bool {
+		return c.Organization == call.In[1].String() && c.ID == call.In[2].String()
+	}, instead),
+	"ClientBySecret": shows("ClientBySecret", madeClients, orgOfClient, func(call *mutate.Call, c *authmgmt.Client) bool {
+		return len(c.Secrets) > 0 && c.Secrets[len(c.Secrets)-1].Digest == *mutate.Get[[32]byte](call.In)
+	}, instead),
+	"TokenByDigest": shows("TokenByDigest", func(m *made) []authmgmt.Token { return m.tokens },
+		func(k *authmgmt.Token) string { return k.Organization },
+		func(c *mutate.Call, k *authmgmt.Token) bool { return k.Digest == *mutate.Get[[32]byte](c.In) }, instead),
+	"Invitation": shows("Invitation", madeInvitations, orgOfInvitation, func(c *mutate.Call, i *authmgmt.Invitation) bool {
+		return i.Organization == c.In[1].String() && i.ID == c.In[2].String()
+	}, instead),
+	"DueGrants": shows("DueGrants", madeInvitations, orgOfInvitation, isWaiting, func(c *mutate.Call, i authmgmt.Invitation) {
+		due := mutate.Get[[]authmgmt.Invitation](c.Out)
+		*due = append(*due, i)
+	}),
+	"StatsAll": shows("StatsAll", madeInvitations, orgOfInvitation, isWaiting, func(c *mutate.Call, _ authmgmt.Invitation) {
+		mutate.Get[authmgmt.AllStats](c.Out).Waiting.N++
+	}),
+	"ListClients": onceGone("ListClients", func(c *mutate.Call) { mutate.Get[authmgmt.Page[authmgmt.Client]](c.Out).Total++ }),
+	"ListTokens": onceGone("ListTokens", func(c *mutate.Call) {
+		page := mutate.Get[authmgmt.Page[authmgmt.Token]](c.Out)
+		page.Items = append(page.Items, authmgmt.Token{Organization: c.In[1].String()})
+	}),
+	"ListInvitations": onceGone("ListInvitations", func(c *mutate.Call) {
+		if !mutate.Get[time.Time](c.In).IsZero() {
+			mutate.Get[authmgmt.Page[authmgmt.Invitation]](c.Out).Total++
 		}
-	},
-	"ClientBySecret": func(m *mutant, kept *made) {
-		m.clientBySecret = func(ctx context.Context, digest [32]byte) (authmgmt.Client, error) {
-			c, ok := first(m, kept, func() []authmgmt.Client { return kept.clients }, orgOfClient, func(c authmgmt.Client) bool {
-				return len(c.Secrets) > 0 && c.Secrets[len(c.Secrets)-1].Digest == digest
-			})
-			if ok {
-				return c, nil
-			}
-			return m.AuthMgmt.ClientBySecret(ctx, digest)
-		}
-	},
-	"ListClients": func(m *mutant, _ *made) {
-		m.listClients = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
-			page, err := m.AuthMgmt.ListClients(ctx, org, p)
-			if m.gone(org) {
-				page.Total++
-			}
-			return page, err
-		}
-	},
-	"TokenByDigest": func(m *mutant, kept *made) {
-		m.tokenByDigest = func(ctx context.Context, digest [32]byte) (authmgmt.Token, error) {
-			k, ok := first(m, kept, func() []authmgmt.Token { return kept.tokens },
-				func(k authmgmt.Token) string { return k.Organization }, func(k authmgmt.Token) bool { return k.Digest == digest })
-			if ok {
-				return k, nil
-			}
-			return m.AuthMgmt.TokenByDigest(ctx, digest)
-		}
-	},
-	"ListTokens": func(m *mutant, _ *made) {
-		m.listTokens = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
-			page, err := m.AuthMgmt.ListTokens(ctx, org, p)
-			if m.gone(org) {
-				page.Items = append(page.Items, authmgmt.Token{Organization: org})
-			}
-			return page, err
-		}
-	},
-	"Invitation": func(m *mutant, kept *made) {
-		m.invitation = func(ctx context.Context, org, id string) (authmgmt.Invitation, error) {
-			i, ok := first(m, kept, func() []authmgmt.Invitation { return kept.invitations }, orgOfInvitation,
-				func(i authmgmt.Invitation) bool { return i.Organization == org && i.ID == id })
-			if ok {
-				return i, nil
-			}
-			return m.AuthMgmt.Invitation(ctx, org, id)
-		}
-	},
-	"ListInvitations": func(m *mutant, _ *made) {
-		m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
-			page, err := m.AuthMgmt.ListInvitations(ctx, org, at, p)
-			if m.gone(org) && !at.IsZero() {
-				page.Total++
-			}
-			return page, err
-		}
-	},
-	"DueGrants": func(m *mutant, kept *made) {
-		m.dueGrants = func(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
-			due, err := m.AuthMgmt.DueGrants(ctx, now, limit)
-			i, ok := first(m, kept, func() []authmgmt.Invitation { return kept.invitations }, orgOfInvitation,
-				func(i authmgmt.Invitation) bool { return !i.AcceptedAt.IsZero() && i.GrantedAt.IsZero() })
-			if ok {
-				due = append(due, i)
-			}
-			return due, err
-		}
-	},
-	"Stats": func(m *mutant, _ *made) {
-		counts(func(s *authmgmt.Stats, m *mutant, org string, _ time.Time) {
-			if m.gone(org) {
-				s.Pending.N++
-			}
-		})(m)
-	},
-	"StatsAll": func(m *mutant, kept *made) {
-		m.statsAll = func(ctx context.Context, most int) (authmgmt.AllStats, error) {
-			open, err := m.AuthMgmt.StatsAll(ctx, most)
-			if _, ok := first(m, kept, func() []authmgmt.Invitation { return kept.invitations }, orgOfInvitation,
-				func(i authmgmt.Invitation) bool { return !i.AcceptedAt.IsZero() && i.GrantedAt.IsZero() }); ok {
-				open.Waiting.N++
-			}
-			return open, err
-		}
-	},
+	}),
+	"Stats": onceGone("Stats", func(c *mutate.Call) { mutate.Get[authmgmt.Stats](c.Out).Pending.N++ }),
 }
 
-func orgOfClient(c authmgmt.Client) string         { return c.Organization }
-func orgOfInvitation(i authmgmt.Invitation) string { return i.Organization }
+// onceGone calls do after each call of the method for a deleted organization.
+func onceGone(method string, do func(*mutate.Call)) func(*mutant) {
+	return func(m *mutant) {
+		mutate.Around(&m.on, func(c *mutate.Call) {
+			if c.Go(); m.gone(*mutate.Get[string](c.In)) {
+				do(c)
+			}
+		}, method)
+	}
+}
+
+func madeClients(m *made) []authmgmt.Client         { return m.clients }
+func madeInvitations(m *made) []authmgmt.Invitation { return m.invitations }
+
+func isWaiting(_ *mutate.Call, i *authmgmt.Invitation) bool {
+	return !i.AcceptedAt.IsZero() && i.GrantedAt.IsZero()
+}
+
+func orgOfClient(c *authmgmt.Client) string         { return c.Organization }
+func orgOfInvitation(i *authmgmt.Invitation) string { return i.Organization }
 
 // creations let one method make something in a deleted organization, as far as its caller
-// can tell.
-var creations = map[string]func(m *mutant){
-	"CreateClient": func(m *mutant) {
-		m.createClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
-			return exists(m, c.Organization, c.ID != "new", m.AuthMgmt.CreateClient(ctx, c, e))
-		}
-	},
-	"CreateToken": func(m *mutant) {
-		m.createToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
-			return exists(m, k.Organization, k.Client != "", m.AuthMgmt.CreateToken(ctx, k, e))
-		}
-	},
-	"CreateInvitation": func(m *mutant) {
-		m.createInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
-			return exists(m, i.Organization, exclusive, m.AuthMgmt.CreateInvitation(ctx, i, exclusive, e))
-		}
-	},
+// can tell: it takes the deletion for another reason, if there is one.
+var creations = map[string]func(*mutant){
+	"CreateClient": exists("CreateClient", func(call *mutate.Call) (string, bool) {
+		c := mutate.Get[authmgmt.Client](call.In)
+		return c.Organization, c.ID != "new"
+	}),
+	"CreateToken": exists("CreateToken", func(c *mutate.Call) (string, bool) {
+		k := mutate.Get[authmgmt.Token](c.In)
+		return k.Organization, k.Client != ""
+	}),
+	"CreateInvitation": exists("CreateInvitation", func(c *mutate.Call) (string, bool) {
+		return mutate.Get[authmgmt.Invitation](c.In).Organization, *mutate.Get[bool](c.In)
+	}),
 }
 
-// exists takes an organization's deletion for another reason, if there is one.
-func exists(m *mutant, org string, reason bool, err error) error {
-	if m.gone(org) && reason {
-		return authmgmt.ErrExists
-	}
-	return err
-}
-
-// onceMarked replaces what RemoveDeleted does.
-func onceMarked(do func(ctx context.Context, m *mutant, org string, limit int) (bool, error)) func(*mutant) {
+func exists(method string, reason func(*mutate.Call) (org string, other bool)) func(*mutant) {
 	return func(m *mutant) {
-		m.removeDeleted = func(ctx context.Context, org string, limit int) (bool, error) { return do(ctx, m, org, limit) }
+		mutate.Around(&m.on, func(c *mutate.Call) {
+			c.Go()
+			if org, other := reason(c); m.gone(org) && other {
+				*c.Err() = authmgmt.ErrExists
+			}
+		}, method)
 	}
 }
 
@@ -238,21 +169,21 @@ func deletionMutants() []broken {
 		{name: "marks again", breaks: []string{"deletion/first-mark-stays", "deletion/one-mark", "deletion/cut-off"}, mutate: func(m *mutant) {
 			var mu sync.Mutex
 			last := make(map[string]time.Time)
-			m.markDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
+			m.on.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				last[org] = at.UTC()
 				_, err := m.AuthMgmt.MarkDeleted(context.WithoutCancel(ctx), org, at, e)
 				return at.UTC(), err
 			}
-			m.deletedAt = func(_ context.Context, org string) (time.Time, error) {
+			m.on.DeletedAt = func(_ context.Context, org string) (time.Time, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				return last[org], nil
 			}
 		}},
 		{name: "marks only what is there", breaks: []string{"deletion/first-mark-stays"}, mutate: func(m *mutant) {
-			m.markDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
+			m.on.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
 				if stats, err := m.AuthMgmt.Stats(ctx, org, at, 1); err == nil && stats == (authmgmt.Stats{}) && !m.gone(org) {
 					return time.Time{}, authmgmt.ErrNotFound
 				}
@@ -260,7 +191,7 @@ func deletionMutants() []broken {
 			}
 		}},
 		{name: "looks for a mark, and marks later", breaks: []string{"deletion/one-mark"}, mutate: func(m *mutant) {
-			m.markDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
+			m.on.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
 				if since, err := m.AuthMgmt.DeletedAt(ctx, org); err != nil || !since.IsZero() {
 					return since, err
 				}
@@ -269,94 +200,57 @@ func deletionMutants() []broken {
 				return at.UTC(), err
 			}
 		}},
-		{name: "stores an event that is none with the mark", breaks: []string{"deletion/without-event"}, mutate: func(m *mutant) {
-			m.markDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
-				if e.ID == uuid.Nil {
-					e.ID = uuid.New()
-				}
-				return m.AuthMgmt.MarkDeleted(ctx, org, at, e)
+		{name: "stores an event that is none with the mark", breaks: []string{"deletion/without-event"}, mutate: arg(func(e *authmgmt.AuditEvent) {
+			if e.ID == uuid.Nil {
+				e.ID = uuid.New()
 			}
-		}},
-		{name: "calls the update of what was deleted", breaks: []string{"deletion/hides-from-updates", "deletion/durable"}, mutate: func(m *mutant) {
-			m.updateInvitation = func(ctx context.Context, org, id string, update invitationUpdate) error {
-				if m.gone(org) {
-					_, _ = update(new(authmgmt.Invitation))
-				}
-				return m.AuthMgmt.UpdateInvitation(ctx, org, id, update)
-			}
-		}},
+		}, "MarkDeleted")},
+		{name: "calls the update of what was deleted", breaks: []string{"deletion/hides-from-updates", "deletion/durable"}, mutate: onceGone(
+			"UpdateInvitation", (*mutate.Call).Update)},
 		{name: "shows the trail of a deleted organization", breaks: []string{
 			"deletion/trail-has-the-mark", "deletion/without-event", "deletion/pruned",
-		}, mutate: func(m *mutant) {
-			m.auditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error) {
-				page, err := m.AuthMgmt.ListAuditEvents(ctx, org, q)
-				if m.gone(org) && len(page.Items) == 0 {
-					page.Items = []authmgmt.AuditEvent{{ID: uuid.New(), Organization: org, Kind: authmgmt.KindClientCreated}}
-				}
-				return page, err
+		}, mutate: onceGone("ListAuditEvents", func(c *mutate.Call) {
+			if page := mutate.Get[mortise.Page[authmgmt.AuditEvent]](c.Out); len(page.Items) == 0 {
+				page.Items = []authmgmt.AuditEvent{{ID: uuid.New(), Organization: c.In[1].String(), Kind: authmgmt.KindClientCreated}}
 			}
-		}},
+		})},
 		{name: "deletes those whose ID begins alike", breaks: []string{"deletion/leaves-others"}, mutate: func(m *mutant) {
-			m.markDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
+			m.on.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
 				_, _ = m.AuthMgmt.MarkDeleted(ctx, org+"b", at, authmgmt.AuditEvent{})
 				return m.AuthMgmt.MarkDeleted(ctx, org, at, e)
 			}
 		}},
-		{name: "removes without a limit", breaks: []string{"deletion/steps-are-bounded"}, mutate: onceMarked(
-			func(ctx context.Context, m *mutant, org string, _ int) (bool, error) {
-				return m.AuthMgmt.RemoveDeleted(ctx, org, 1000)
-			})},
-		{name: "removes nothing", breaks: []string{"deletion/steps-are-bounded"}, mutate: onceMarked(
-			func(_ context.Context, m *mutant, org string, _ int) (bool, error) {
-				if !m.gone(org) {
-					return false, authmgmt.ErrNotFound
+		{name: "removes without a limit", breaks: []string{"deletion/steps-are-bounded"}, mutate: arg(func(limit *int) { *limit = 1000 }, "RemoveDeleted")},
+		{name: "removes nothing", breaks: []string{"deletion/steps-are-bounded"}, mutate: func(m *mutant) {
+			mutate.Around(&m.on, func(c *mutate.Call) {
+				if !m.gone(c.In[1].String()) {
+					*c.Err() = authmgmt.ErrNotFound
 				}
-				return false, nil
-			})},
-		{name: "does not end", breaks: []string{"deletion/hides-everything", "deletion/steps-are-bounded"}, mutate: onceMarked(
-			func(ctx context.Context, m *mutant, org string, limit int) (bool, error) {
-				_, err := m.AuthMgmt.RemoveDeleted(ctx, org, limit)
-				return err == nil, err
-			})},
-		{name: "removes what is not marked", breaks: []string{"deletion/not-marked"}, mutate: onceMarked(
-			func(ctx context.Context, m *mutant, org string, limit int) (bool, error) {
-				more, err := m.AuthMgmt.RemoveDeleted(ctx, org, limit)
-				if !m.gone(org) {
-					return false, nil
-				}
-				return more, err
-			})},
+			}, "RemoveDeleted")
+		}},
+		{name: "does not end", breaks: []string{"deletion/hides-everything", "deletion/steps-are-bounded"}, mutate: out(
+			func(more *bool) { *more = true }, "RemoveDeleted")},
+		{name: "removes what is not marked", breaks: []string{"deletion/not-marked"}, mutate: errs(func(error) error { return nil }, "RemoveDeleted")},
 		{name: "removes the event of the mark", breaks: []string{
 			"deletion/refuses-creations", "deletion/trail-has-the-mark", "deletion/cut-off", "deletion/durable",
 		}, mutate: func(m *mutant) {
-			var mu sync.Mutex
-			removed := make(map[string]bool)
-			onceMarked(func(ctx context.Context, m *mutant, org string, limit int) (bool, error) {
-				mu.Lock()
-				defer mu.Unlock()
-				removed[org] = true
-				return m.AuthMgmt.RemoveDeleted(ctx, org, limit)
-			})(m)
-			m.auditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error) {
-				mu.Lock()
-				defer mu.Unlock()
-				if removed[org] {
-					return mortise.Page[authmgmt.AuditEvent]{}, nil
+			var removed sync.Map
+			arg(func(org *string) { removed.Store(*org, true) }, "RemoveDeleted")(m)
+			mutate.Around(&m.on, func(c *mutate.Call) {
+				if _, ok := removed.Load(c.In[1].String()); !ok {
+					c.Go()
 				}
-				return m.AuthMgmt.ListAuditEvents(ctx, org, q)
-			}
+			}, "ListAuditEvents")
 		}},
-		{name: "goes on after its caller has left", breaks: []string{"deletion/cut-off"}, mutate: onceMarked(
-			func(ctx context.Context, m *mutant, org string, limit int) (bool, error) {
-				return m.AuthMgmt.RemoveDeleted(context.WithoutCancel(ctx), org, limit)
-			})},
+		{name: "goes on after its caller has left", breaks: []string{"deletion/cut-off"}, mutate: arg(
+			func(ctx *context.Context) { *ctx = context.WithoutCancel(*ctx) }, "RemoveDeleted")},
 		{name: "looks for the mark, and creates later", breaks: []string{"deletion/concurrent"}, mutate: func(m *mutant) {
 			var late sync.Map
-			m.markDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
+			m.on.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
 				conformance.Seam()
 				return m.AuthMgmt.MarkDeleted(ctx, org, at, e)
 			}
-			m.createClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
+			m.on.CreateClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
 				marked := m.gone(c.Organization)
 				if strings.HasPrefix(c.ID, "n") {
 					conformance.Seam() // until all have looked
@@ -369,7 +263,7 @@ func deletionMutants() []broken {
 				}
 				return err
 			}
-			m.client = func(ctx context.Context, org, id string) (authmgmt.Client, error) {
+			m.on.Client = func(ctx context.Context, org, id string) (authmgmt.Client, error) {
 				if c, ok := late.Load(org + "/" + id); ok {
 					return c.(authmgmt.Client), nil
 				}
@@ -377,43 +271,26 @@ func deletionMutants() []broken {
 			}
 		}},
 		{name: "keeps the mark from Pruner", breaks: []string{"deletion/pruned"}, mutate: func(m *mutant) {
-			m.pruneAudit = func(ctx context.Context, before time.Time, limit int) (int, error) {
-				if m.gone("org-a") {
-					return 0, nil
+			mutate.Around(&m.on, func(c *mutate.Call) {
+				if !m.gone("org-a") {
+					c.Go()
 				}
-				return m.AuthMgmt.PruneAudit(ctx, before, limit)
-			}
+			}, "PruneAudit")
 		}},
-		{name: "shows a deleted organization", breaks: []string{"deletion/organizations"}, mutate: func(m *mutant) {
-			m.organization = func(ctx context.Context, org string) (authmgmt.Organization, error) {
-				if m.gone(org) {
-					return authmgmt.Organization{ID: org}, nil
-				}
-				return m.AuthMgmt.AccessControl(ctx, org)
-			}
-		}},
-		{name: "updates a deleted organization", breaks: []string{"deletion/organizations"}, mutate: func(m *mutant) {
-			m.updateOrganization = func(ctx context.Context, org string, update organizationUpdate) error {
-				if m.gone(org) {
-					_, err := update(&authmgmt.Organization{ID: org})
-					return err
-				}
-				return m.AuthMgmt.UpdateOrganization(ctx, org, update)
-			}
-		}},
-		{name: "does not find the organization that it updates", breaks: []string{"deletion/organizations"}, mutate: func(m *mutant) {
-			m.updateOrganization = func(ctx context.Context, org string, update organizationUpdate) error {
-				if m.gone(org) {
-					return authmgmt.ErrNotFound
-				}
-				return m.AuthMgmt.UpdateOrganization(ctx, org, update)
-			}
-		}},
+		{name: "shows a deleted organization", breaks: []string{"deletion/organizations"}, mutate: onceGone(
+			"AccessControl", func(c *mutate.Call) { instead(c, authmgmt.Organization{ID: c.In[1].String()}) })},
+		{name: "updates a deleted organization", breaks: []string{"deletion/organizations"}, mutate: onceGone(
+			"UpdateOrganization", func(c *mutate.Call) {
+				c.Update()
+				*c.Err() = nil
+			})},
+		{name: "does not find the organization that it updates", breaks: []string{"deletion/organizations"}, mutate: onceGone(
+			"UpdateOrganization", func(c *mutate.Call) { *c.Err() = authmgmt.ErrNotFound })},
 	}
 	for method, leak := range leaks {
 		all = append(all, broken{
 			name: "shows in " + method + " what was deleted", breaks: []string{"deletion/hides-everything"},
-			mutate: func(m *mutant) { leak(m, remembers(m)) },
+			mutate: leak,
 		})
 	}
 	for method, make := range creations {

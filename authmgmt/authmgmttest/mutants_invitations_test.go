@@ -9,12 +9,13 @@ import (
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
 
 // blocks makes a mutant that finds out by itself whether an address is taken: by an
 // invitation of the organization that blocks says does so.
 func blocks(m *mutant, does func(fresh, other *authmgmt.Invitation) bool) {
-	m.createInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
+	m.on.CreateInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
 		page, err := m.AuthMgmt.ListInvitations(ctx, i.Organization, time.Time{}, authmgmt.Paging{Limit: authmgmt.MaxPageSize})
 		if err != nil {
 			return err
@@ -104,7 +105,7 @@ var invitationMutants = []broken{
 	}},
 	{name: "asks all organizations", breaks: []string{"invitations/exclusive-within-the-organization"}, mutate: func(m *mutant) {
 		addresses := make(map[string]bool)
-		m.createInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
+		m.on.CreateInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
 			if exclusive && addresses[i.EmailKey()] {
 				return authmgmt.ErrPendingInvitation
 			}
@@ -112,47 +113,35 @@ var invitationMutants = []broken{
 			return m.AuthMgmt.CreateInvitation(ctx, i, exclusive, e)
 		}
 	}},
-	{name: "is always exclusive", breaks: []string{"invitations/not-exclusive-asks-nobody"}, mutate: func(m *mutant) {
-		m.createInvitation = func(ctx context.Context, i authmgmt.Invitation, _ bool, e authmgmt.AuditEvent) error {
-			return m.AuthMgmt.CreateInvitation(ctx, i, true, e)
-		}
-	}},
+	{name: "is always exclusive", breaks: []string{"invitations/not-exclusive-asks-nobody"}, mutate: arg(
+		func(exclusive *bool) { *exclusive = true }, "CreateInvitation")},
 	{name: "forgets invitations that have ended", breaks: []string{
 		"invitations/get-in-whatever-state", "invitations/create-stores-every-field", "invitations/list-newest-first",
-	}, mutate: func(m *mutant) {
-		m.invitation = func(ctx context.Context, org, id string) (authmgmt.Invitation, error) {
-			i, err := m.AuthMgmt.Invitation(ctx, org, id)
-			if !i.CancelledAt.IsZero() || !i.AcceptedAt.IsZero() {
-				return authmgmt.Invitation{}, authmgmt.ErrNotFound
+	}, mutate: both(
+		around(func(c *mutate.Call) {
+			c.Go()
+			if i := mutate.Get[authmgmt.Invitation](c.Out); !i.CancelledAt.IsZero() || !i.AcceptedAt.IsZero() {
+				*c.Err() = authmgmt.ErrNotFound
 			}
-			return i, err
-		}
-		m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
+		}, "Invitation"),
+		arg(func(at *time.Time) {
 			if at.IsZero() {
-				at = time.Unix(0, 0)
+				*at = time.Unix(0, 0)
 			}
-			return m.AuthMgmt.ListInvitations(ctx, org, at, p)
-		}
-	}},
+		}, "ListInvitations"),
+	)},
 	{name: "lists invitations in whatever state", breaks: []string{
 		"invitations/list-pending", "invitations/list-offset-and-limit",
-	}, mutate: func(m *mutant) {
-		m.listInvitations = func(ctx context.Context, org string, _ time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
-			return m.AuthMgmt.ListInvitations(ctx, org, time.Time{}, p)
+	}, mutate: arg(func(at *time.Time) { *at = time.Time{} }, "ListInvitations")},
+	{name: "takes the end for pending", breaks: []string{"invitations/list-pending"}, mutate: arg(func(at *time.Time) {
+		if !at.IsZero() {
+			*at = at.Add(-time.Microsecond)
 		}
-	}},
-	{name: "takes the end for pending", breaks: []string{"invitations/list-pending"}, mutate: func(m *mutant) {
-		m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
-			if !at.IsZero() {
-				at = at.Add(-time.Microsecond)
-			}
-			return m.AuthMgmt.ListInvitations(ctx, org, at, p)
-		}
-	}},
+	}, "ListInvitations")},
 	{name: "counts all, whatever is asked for", breaks: []string{
 		"invitations/list-pending", "invitations/list-offset-and-limit",
 	}, mutate: func(m *mutant) {
-		m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
+		m.on.ListInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
 			page, err := m.AuthMgmt.ListInvitations(ctx, org, at, p)
 			all, _ := m.AuthMgmt.ListInvitations(ctx, org, time.Time{}, p)
 			page.Total = all.Total
@@ -161,50 +150,31 @@ var invitationMutants = []broken{
 	}},
 	{name: "grants too early", breaks: []string{
 		"invitations/due-grants", "invitations/due-grants-follow-changes", "invitations/due-grants-order", "store/durable-constraints",
-	}, mutate: func(m *mutant) {
-		m.dueGrants = func(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
-			return m.AuthMgmt.DueGrants(ctx, now.Add(2*time.Hour), limit)
-		}
-	}},
+	}, mutate: arg(func(now *time.Time) { *now = now.Add(2 * time.Hour) }, "DueGrants")},
 	{name: "grants after the time, not at it", breaks: []string{
 		"invitations/due-grants", "store/durable-constraints",
-	}, mutate: func(m *mutant) {
-		m.dueGrants = func(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
-			return m.AuthMgmt.DueGrants(ctx, now.Add(-time.Microsecond), limit)
-		}
-	}},
-	{name: "overlooks what is due since ever", breaks: []string{"invitations/due-grants-without-a-time"}, mutate: func(m *mutant) {
-		m.dueGrants = func(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
-			due, err := m.AuthMgmt.DueGrants(ctx, now, limit)
-			return slices.DeleteFunc(due, func(i authmgmt.Invitation) bool { return i.GrantDue.IsZero() }), err
-		}
-	}},
+	}, mutate: arg(func(now *time.Time) { *now = now.Add(-time.Microsecond) }, "DueGrants")},
+	{name: "overlooks what is due since ever", breaks: []string{"invitations/due-grants-without-a-time"}, mutate: out(func(due *[]authmgmt.Invitation) {
+		*due = slices.DeleteFunc(*due, func(i authmgmt.Invitation) bool { return i.GrantDue.IsZero() })
+	}, "DueGrants")},
 	{name: "grants what waits for the person", breaks: []string{
 		"invitations/due-grants", "invitations/due-grants-follow-changes",
 	}, mutate: func(m *mutant) {
-		m.dueGrants = func(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
-			due, err := m.AuthMgmt.DueGrants(ctx, now, limit)
-			for _, org := range []string{"org-a", "org-b"} {
-				page, _ := m.AuthMgmt.ListInvitations(ctx, org, time.Time{}, authmgmt.Paging{Limit: 1000})
-				for _, i := range page.Items {
-					if i.AwaitsPerson && i.GrantedAt.IsZero() {
-						due = append(due, i)
-					}
+		out(func(due *[]authmgmt.Invitation) {
+			for _, i := range slices.Concat(waitingOf(m, "org-a"), waitingOf(m, "org-b")) {
+				if i.AwaitsPerson {
+					*due = append(*due, i)
 				}
 			}
-			return due, err
-		}
+		}, "DueGrants")(m)
 	}},
-	{name: "grants for the first organization only", breaks: []string{"invitations/due-grants-order"}, mutate: func(m *mutant) {
-		m.dueGrants = func(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
-			due, err := m.AuthMgmt.DueGrants(ctx, now, limit)
-			return slices.DeleteFunc(due, func(i authmgmt.Invitation) bool { return i.Organization != "org-a" }), err
-		}
-	}},
+	{name: "grants for the first organization only", breaks: []string{"invitations/due-grants-order"}, mutate: out(func(due *[]authmgmt.Invitation) {
+		*due = slices.DeleteFunc(*due, func(i authmgmt.Invitation) bool { return i.Organization != "org-a" })
+	}, "DueGrants")},
 	{name: "grants the latest first", breaks: []string{
 		"invitations/due-grants-order", "invitations/due-grants-without-a-time",
 	}, mutate: func(m *mutant) {
-		m.dueGrants = func(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
+		m.on.DueGrants = func(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
 			due, err := m.AuthMgmt.DueGrants(ctx, now, 1000)
 			slices.Reverse(due)
 			return due[:min(limit, len(due))], err
@@ -215,32 +185,11 @@ var invitationMutants = []broken{
 // ctxMutants go on when they should not, or say that something is not there when they
 // cannot know.
 var ctxMutants = []broken{
-	{name: "ignores the context", breaks: []string{"store/ended-context", "organizations/ended-context"}, mutate: func(m *mutant) {
-		m.client = func(_ context.Context, org, id string) (authmgmt.Client, error) {
-			return m.AuthMgmt.Client(context.Background(), org, id)
-		}
-		m.organization = func(_ context.Context, org string) (authmgmt.Organization, error) {
-			return m.AuthMgmt.AccessControl(context.Background(), org)
-		}
-	}},
+	{name: "ignores the context", breaks: []string{"store/ended-context", "organizations/ended-context"}, mutate: arg(
+		func(ctx *context.Context) { *ctx = context.Background() }, "Client", "AccessControl")},
 	{name: "finds nothing when the context has ended", breaks: []string{
 		"store/ended-context", "organizations/ended-context",
-	}, mutate: func(m *mutant) {
-		m.tokenByDigest = func(ctx context.Context, digest [32]byte) (authmgmt.Token, error) {
-			k, err := m.AuthMgmt.TokenByDigest(ctx, digest)
-			if err != nil {
-				return authmgmt.Token{}, authmgmt.ErrNotFound
-			}
-			return k, nil
-		}
-		m.organization = func(ctx context.Context, org string) (authmgmt.Organization, error) {
-			o, err := m.AuthMgmt.AccessControl(ctx, org)
-			if err != nil {
-				return authmgmt.Organization{}, authmgmt.ErrNotFound
-			}
-			return o, nil
-		}
-	}},
+	}, mutate: errs(func(error) error { return authmgmt.ErrNotFound }, "TokenByDigest", "AccessControl")},
 	{name: "finds nothing while it is broken", breaks: []string{"store/failure", "organizations/failure"}, mutate: func(m *mutant) {
 		m.failure = errors.Join(errBroken, authmgmt.ErrNotFound)
 	}},

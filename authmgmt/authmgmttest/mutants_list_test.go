@@ -19,81 +19,56 @@ func lists(name string) []string {
 	return []string{"clients/" + name, "tokens/" + name, "invitations/" + name}
 }
 
+// listed changes the order of what the mutant's listings return.
+func listed(clients func([]authmgmt.Client), tokens func([]authmgmt.Token), invitations func([]authmgmt.Invitation)) func(*mutant) {
+	return both(ordered(clients, "ListClients"), ordered(tokens, "ListTokens"), ordered(invitations, "ListInvitations"))
+}
+
+func ordered[T any](order func([]T), listing string) func(*mutant) {
+	return out(func(items *[]T) {
+		if order != nil {
+			order(*items)
+		}
+	}, listing)
+}
+
+// byID sorts listings by ID: clients from the first one on, invitations from the last.
+func byID(compare func(a, b string) int) func(*mutant) {
+	return listed(
+		func(c []authmgmt.Client) {
+			slices.SortStableFunc(c, func(a, b authmgmt.Client) int { return compare(a.ID, b.ID) })
+		}, nil,
+		func(i []authmgmt.Invitation) {
+			slices.SortStableFunc(i, func(a, b authmgmt.Invitation) int { return compare(b.ID, a.ID) })
+		},
+	)
+}
+
 // listMutants are wrong about listings.
 var listMutants = []broken{
 	{name: "lists the other way round", breaks: []string{
 		"clients/list-oldest-first", "tokens/list-newest-first", "invitations/list-newest-first",
 		"clients/list-equal-times-by-id", "tokens/list-equal-times-by-id", "invitations/list-equal-times-by-id",
-	}, mutate: func(m *mutant) {
-		m.everyOrder(slices.Reverse[[]authmgmt.Client], slices.Reverse[[]authmgmt.Token], slices.Reverse[[]authmgmt.Invitation])
-	}},
-	{name: "lists by ID", breaks: []string{"clients/list-oldest-first", "invitations/list-newest-first"}, mutate: func(m *mutant) {
-		m.everyOrder(
-			func(c []authmgmt.Client) {
-				slices.SortFunc(c, func(a, b authmgmt.Client) int { return strings.Compare(a.ID, b.ID) })
-			},
-			func([]authmgmt.Token) {},
-			func(c []authmgmt.Invitation) {
-				slices.SortFunc(c, func(a, b authmgmt.Invitation) int { return strings.Compare(b.ID, a.ID) })
-			},
-		)
-	}},
+	}, mutate: listed(slices.Reverse[[]authmgmt.Client], slices.Reverse[[]authmgmt.Token], slices.Reverse[[]authmgmt.Invitation])},
+	{name: "lists by ID", breaks: []string{"clients/list-oldest-first", "invitations/list-newest-first"}, mutate: byID(strings.Compare)},
 	{name: "lists equal times without case", breaks: []string{
 		"clients/list-equal-times-by-id", "invitations/list-equal-times-by-id",
-	}, mutate: func(m *mutant) {
-		fold := func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) }
-		m.everyOrder(
-			func(c []authmgmt.Client) {
-				slices.SortStableFunc(c, func(a, b authmgmt.Client) int { return fold(a.ID, b.ID) })
-			},
-			func([]authmgmt.Token) {},
-			func(c []authmgmt.Invitation) {
-				slices.SortStableFunc(c, func(a, b authmgmt.Invitation) int { return fold(b.ID, a.ID) })
-			},
-		)
-	}},
-	{name: "orders tokens as GUIDs", breaks: []string{"tokens/list-equal-times-by-id"}, mutate: func(m *mutant) {
-		m.everyOrder(func([]authmgmt.Client) {}, func(k []authmgmt.Token) {
-			slices.SortFunc(k, func(a, b authmgmt.Token) int { return slices.Compare(b.ID[8:], a.ID[8:]) })
-		}, func([]authmgmt.Invitation) {})
-	}},
-	{name: "lists every organization", breaks: lists("list-of-organization"), mutate: func(m *mutant) {
-		m.everyListing(func(org *string, _ *authmgmt.Paging) { *org = "org-a" })
-	}},
-	{name: "ignores the offset", breaks: lists("list-offset-and-limit"), mutate: func(m *mutant) {
-		m.everyListing(func(_ *string, p *authmgmt.Paging) { p.Offset = 0 })
-	}},
-	{name: "exceeds the limit", breaks: lists("list-offset-and-limit"), mutate: func(m *mutant) {
-		m.everyListing(func(_ *string, p *authmgmt.Paging) { p.Limit++ })
-	}},
-	{name: "counts the page", breaks: lists("list-offset-and-limit"), mutate: func(m *mutant) {
-		m.listClients = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
-			page, err := m.AuthMgmt.ListClients(ctx, org, p)
-			page.Total = len(page.Items)
-			return page, err
-		}
-		m.listTokens = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
-			page, err := m.AuthMgmt.ListTokens(ctx, org, p)
-			page.Total = len(page.Items)
-			return page, err
-		}
-		m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
-			page, err := m.AuthMgmt.ListInvitations(ctx, org, at, p)
-			page.Total = len(page.Items)
-			return page, err
-		}
-	}},
+	}, mutate: byID(func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })},
+	{name: "orders tokens as GUIDs", breaks: []string{"tokens/list-equal-times-by-id"}, mutate: listed(nil, func(k []authmgmt.Token) {
+		slices.SortFunc(k, func(a, b authmgmt.Token) int { return slices.Compare(b.ID[8:], a.ID[8:]) })
+	}, nil)},
+	{name: "lists every organization", breaks: lists("list-of-organization"), mutate: inOrgA(listings...)},
+	{name: "ignores the offset", breaks: lists("list-offset-and-limit"), mutate: arg(func(p *authmgmt.Paging) { p.Offset = 0 })},
+	{name: "exceeds the limit", breaks: lists("list-offset-and-limit"), mutate: arg(func(p *authmgmt.Paging) { p.Limit++ })},
+	{name: "counts the page", breaks: lists("list-offset-and-limit"), mutate: both(
+		out(func(p *authmgmt.Page[authmgmt.Client]) { p.Total = len(p.Items) }),
+		out(func(p *authmgmt.Page[authmgmt.Token]) { p.Total = len(p.Items) }),
+		out(func(p *authmgmt.Page[authmgmt.Invitation]) { p.Total = len(p.Items) }),
+	)},
 	{name: "counts deleted clients", breaks: []string{"clients/delete-ends-it"}, mutate: func(m *mutant) {
 		made := 0
-		m.createClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
-			made++
-			return m.AuthMgmt.CreateClient(ctx, c, e)
-		}
-		m.listClients = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
-			page, err := m.AuthMgmt.ListClients(ctx, org, p)
-			page.Total = made
-			return page, err
-		}
+		in(func(*authmgmt.Client) { made++ }, "CreateClient")(m)
+		out(func(p *authmgmt.Page[authmgmt.Client]) { p.Total = made })(m)
 	}},
 }
 
@@ -163,7 +138,7 @@ var auditMutants = []broken{
 		m.everyAuditQuery(func(_ *string, q *authmgmt.AuditQuery) { q.Limit++ })
 	}},
 	{name: "pages by number", breaks: []string{"audit/pages-while-events-arrive"}, mutate: func(m *mutant) {
-		m.auditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error) {
+		m.on.ListAuditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error) {
 			limit, skip := q.Limit, 0
 			if !q.After.IsZero() {
 				skip = int(q.After.At.Unix())
@@ -189,7 +164,6 @@ var reopenMutants = []broken{
 		"store/durable", "store/durable-constraints", "store/durable-absence", "keychecker/durable", "organizations/durable",
 	}, mutate: func(*mutant) {}, reopen: empty},
 	{name: "brings back what was pruned", breaks: []string{"pruner/durable"}, mutate: func(m *mutant) {
-		m.everyToken(func(*authmgmt.Token) {})
 	}, reopen: func(t *testing.T, b authmgmt.Backend) authmgmt.Backend {
 		i := authmgmt.Invitation{Organization: "org-a", ID: "ann", Email: "ann@example.com"}
 		require.NoError(t, b.Store.CreateInvitation(t.Context(), i, false, authmgmt.AuditEvent{}))

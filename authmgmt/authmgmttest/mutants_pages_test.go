@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
 
 // ask asks for a page of whatever listing, and returns where its items stand and what it
@@ -16,36 +17,18 @@ type ask = func(org string, p authmgmt.Paging) (at []authmgmt.Position, next *au
 // ask at least once; the page of the last call is what the caller gets. newest says which
 // end the listing begins at.
 func (m *mutant) everyPage(do func(newest bool, org string, p authmgmt.Paging, ask ask)) {
-	m.listClients = func(ctx context.Context, org string, p authmgmt.Paging) (page authmgmt.Page[authmgmt.Client], err error) {
-		do(false, org, p, func(org string, p authmgmt.Paging) (at []authmgmt.Position, next *authmgmt.Position, total *int) {
-			page, err = m.AuthMgmt.ListClients(ctx, org, p)
-			for i := range page.Items {
-				at = append(at, page.Items[i].Position())
+	mutate.Around(&m.on, func(c *mutate.Call) {
+		org, p := mutate.Get[string](c.In), mutate.Get[authmgmt.Paging](c.In)
+		do(c.Method != "ListClients", *org, *p, func(o string, q authmgmt.Paging) (at []authmgmt.Position, next *authmgmt.Position, total *int) {
+			*org, *p = o, q
+			c.Go()
+			page := c.Out[0]
+			for _, item := range page.FieldByName("Items").Seq2() {
+				at = append(at, item.Addr().Interface().(interface{ Position() authmgmt.Position }).Position())
 			}
-			return at, &page.Next, &page.Total
+			return at, page.FieldByName("Next").Addr().Interface().(*authmgmt.Position), page.FieldByName("Total").Addr().Interface().(*int)
 		})
-		return page, err
-	}
-	m.listTokens = func(ctx context.Context, org string, p authmgmt.Paging) (page authmgmt.Page[authmgmt.Token], err error) {
-		do(true, org, p, func(org string, p authmgmt.Paging) (at []authmgmt.Position, next *authmgmt.Position, total *int) {
-			page, err = m.AuthMgmt.ListTokens(ctx, org, p)
-			for i := range page.Items {
-				at = append(at, page.Items[i].Position())
-			}
-			return at, &page.Next, &page.Total
-		})
-		return page, err
-	}
-	m.listInvitations = func(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (page authmgmt.Page[authmgmt.Invitation], err error) {
-		do(true, org, p, func(org string, p authmgmt.Paging) (at []authmgmt.Position, next *authmgmt.Position, total *int) {
-			page, err = m.AuthMgmt.ListInvitations(ctx, org, pendingAt, p)
-			for i := range page.Items {
-				at = append(at, page.Items[i].Position())
-			}
-			return at, &page.Next, &page.Total
-		})
-		return page, err
-	}
+	}, listings...)
 }
 
 // firstID and lastID are before and behind every ID of one time.
@@ -117,18 +100,7 @@ var pageMutants = []broken{
 	}},
 	{name: "shows what arrived before the position", breaks: lists("list-pages-while-others-come-and-go"), mutate: func(m *mutant) {
 		made := 0
-		m.createClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
-			made++
-			return m.AuthMgmt.CreateClient(ctx, c, e)
-		}
-		m.createToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
-			made++
-			return m.AuthMgmt.CreateToken(ctx, k, e)
-		}
-		m.createInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
-			made++
-			return m.AuthMgmt.CreateInvitation(ctx, i, exclusive, e)
-		}
+		arg(func(*context.Context) { made++ }, creates...)(m)
 		seen := make(map[authmgmt.Position]int)
 		m.everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
 			if before, ok := seen[p.After]; ok && before < made {

@@ -7,57 +7,35 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
 
 // prunerMutants forget too much or too little.
 var prunerMutants = []broken{
-	{name: "prunes what ends at the time", breaks: []string{"pruner/audit", "pruner/tokens", "pruner/invitations"}, mutate: func(m *mutant) {
-		m.pruneAudit = func(ctx context.Context, before time.Time, limit int) (int, error) {
-			return m.AuthMgmt.PruneAudit(ctx, before.Add(time.Microsecond), limit)
-		}
-		m.pruneTokens = func(ctx context.Context, before time.Time, limit int) (int, error) {
-			return m.AuthMgmt.PruneTokens(ctx, before.Add(time.Microsecond), limit)
-		}
-		m.pruneInvitations = func(ctx context.Context, before time.Time, limit int) (int, error) {
-			return m.AuthMgmt.PruneInvitations(ctx, before.Add(time.Microsecond), limit)
-		}
-	}},
+	{name: "prunes what ends at the time", breaks: []string{"pruner/audit", "pruner/tokens", "pruner/invitations"}, mutate: arg(
+		func(before *time.Time) { *before = before.Add(time.Microsecond) }, pruners...)},
 	{name: "prunes without a limit", breaks: []string{
 		"pruner/audit-limit", "pruner/tokens-limit", "pruner/invitations-limit",
-	}, mutate: func(m *mutant) {
-		m.pruneAudit = func(ctx context.Context, before time.Time, _ int) (int, error) {
-			return m.AuthMgmt.PruneAudit(ctx, before, 1000)
-		}
-		m.pruneTokens = func(ctx context.Context, before time.Time, _ int) (int, error) {
-			return m.AuthMgmt.PruneTokens(ctx, before, 1000)
-		}
-		m.pruneInvitations = func(ctx context.Context, before time.Time, _ int) (int, error) {
-			return m.AuthMgmt.PruneInvitations(ctx, before, 1000)
-		}
-	}},
+	}, mutate: arg(func(limit *int) { *limit = 1000 }, pruners...)},
 	{name: "prunes nothing and says so much", breaks: []string{
 		"pruner/audit", "pruner/tokens", "pruner/tokens-are-forgotten", "pruner/invitations", "pruner/invitations-are-forgotten", "pruner/durable",
-	}, mutate: func(m *mutant) {
-		prune := func(_ context.Context, before time.Time, limit int) (int, error) {
-			if before.Year() < 2020 {
-				return 0, nil
-			}
-			return 1, nil
+	}, mutate: around(func(c *mutate.Call) {
+		if mutate.Get[time.Time](c.In).Year() >= 2020 {
+			*mutate.Get[int](c.Out) = 1
 		}
-		m.pruneAudit, m.pruneTokens, m.pruneInvitations = prune, prune, prune
-	}},
+	}, pruners...)},
 	{name: "keeps what it forgot", breaks: []string{
 		"pruner/tokens-are-forgotten", "pruner/invitations-are-forgotten",
 	}, mutate: func(m *mutant) {
 		tokens, invitations := make(map[uuid.UUID]bool), make(map[string]bool)
-		m.createToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
+		m.on.CreateToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
 			if tokens[k.ID] {
 				return authmgmt.ErrExists
 			}
 			tokens[k.ID] = true
 			return m.AuthMgmt.CreateToken(ctx, k, e)
 		}
-		m.createInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
+		m.on.CreateInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
 			if invitations[i.ID] {
 				return authmgmt.ErrExists
 			}
@@ -65,28 +43,19 @@ var prunerMutants = []broken{
 			return m.AuthMgmt.CreateInvitation(ctx, i, exclusive, e)
 		}
 	}},
-	{name: "takes never for long ago", breaks: []string{"pruner/tokens-that-never-expire", "pruner/tokens-limit"}, mutate: func(m *mutant) {
-		m.createToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
-			if k.ExpiresAt.IsZero() {
-				k.ExpiresAt = time.Unix(0, 0)
-			}
-			return m.AuthMgmt.CreateToken(ctx, k, e)
+	{name: "takes never for long ago", breaks: []string{"pruner/tokens-that-never-expire", "pruner/tokens-limit"}, mutate: in(func(k *authmgmt.Token) {
+		if k.ExpiresAt.IsZero() {
+			k.ExpiresAt = time.Unix(0, 0)
 		}
-	}},
-	{name: "prunes accepted invitations by their expiry", breaks: []string{"pruner/invitations-not-granted"}, mutate: func(m *mutant) {
-		m.createInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
-			if !i.AcceptedAt.IsZero() && i.GrantedAt.IsZero() {
-				i.GrantedAt = i.ExpiresAt
-			}
-			return m.AuthMgmt.CreateInvitation(ctx, i, exclusive, e)
+	}, "CreateToken")},
+	{name: "prunes accepted invitations by their expiry", breaks: []string{"pruner/invitations-not-granted"}, mutate: in(func(i *authmgmt.Invitation) {
+		if !i.AcceptedAt.IsZero() && i.GrantedAt.IsZero() {
+			i.GrantedAt = i.ExpiresAt
 		}
-	}},
-	{name: "prunes cancelled invitations by their expiry", breaks: []string{"pruner/invitations"}, mutate: func(m *mutant) {
-		m.createInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
-			if !i.CancelledAt.IsZero() {
-				i.CancelledAt = i.ExpiresAt
-			}
-			return m.AuthMgmt.CreateInvitation(ctx, i, exclusive, e)
+	}, "CreateInvitation")},
+	{name: "prunes cancelled invitations by their expiry", breaks: []string{"pruner/invitations"}, mutate: in(func(i *authmgmt.Invitation) {
+		if !i.CancelledAt.IsZero() {
+			i.CancelledAt = i.ExpiresAt
 		}
-	}},
+	}, "CreateInvitation")},
 }

@@ -2,41 +2,21 @@ package authmgmttest_test
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
-
-// Stats and StatsAll replace the backend's, if the mutant has some.
-func (m *mutant) Stats(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error) {
-	if err := m.fail(); err != nil {
-		return authmgmt.Stats{}, err
-	}
-	if m.stats != nil {
-		return m.stats(ctx, org, now, most)
-	}
-	return m.AuthMgmt.Stats(ctx, org, now, most)
-}
-
-func (m *mutant) StatsAll(ctx context.Context, most int) (authmgmt.AllStats, error) {
-	if err := m.fail(); err != nil {
-		return authmgmt.AllStats{}, err
-	}
-	if m.statsAll != nil {
-		return m.statsAll(ctx, most)
-	}
-	return m.AuthMgmt.StatsAll(ctx, most)
-}
 
 // counts changes what Stats returns.
 func counts(change func(*authmgmt.Stats, *mutant, string, time.Time)) func(*mutant) {
 	return func(m *mutant) {
-		m.stats = func(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error) {
-			stats, err := m.AuthMgmt.Stats(ctx, org, now, most)
-			change(&stats, m, org, now)
-			return stats, err
-		}
+		mutate.Around(&m.on, func(c *mutate.Call) {
+			c.Go()
+			change(mutate.Get[authmgmt.Stats](c.Out), m, *mutate.Get[string](c.In), *mutate.Get[time.Time](c.In))
+		}, "Stats")
 	}
 }
 
@@ -53,21 +33,14 @@ func waitingOf(m *mutant, org string) (waiting []authmgmt.Invitation) {
 
 // statsMutants count wrong.
 var statsMutants = []broken{
-	{name: "knows no organization without anything", breaks: []string{"counter/nothing"}, mutate: func(m *mutant) {
-		m.stats = func(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error) {
-			stats, err := m.AuthMgmt.Stats(ctx, org, now, most)
-			if stats == (authmgmt.Stats{}) {
-				err = authmgmt.ErrNotFound
-			}
-			return stats, err
+	{name: "knows no organization without anything", breaks: []string{"counter/nothing"}, mutate: around(func(c *mutate.Call) {
+		if c.Go(); *mutate.Get[authmgmt.Stats](c.Out) == (authmgmt.Stats{}) {
+			*c.Err() = authmgmt.ErrNotFound
 		}
-	}},
+	}, "Stats")},
 	{name: "counts clients that were deleted", breaks: []string{"counter/clients"}, mutate: func(m *mutant) {
 		made := 0
-		m.createClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
-			made++
-			return m.AuthMgmt.CreateClient(ctx, c, e)
-		}
+		in(func(*authmgmt.Client) { made++ }, "CreateClient")(m)
 		counts(func(s *authmgmt.Stats, _ *mutant, org string, _ time.Time) {
 			if org == "org-a" && s.Clients.N > 0 {
 				s.Clients.N = made
@@ -89,19 +62,13 @@ var statsMutants = []broken{
 				}
 			}
 		})},
-	{name: "counts by a time of its own", breaks: []string{"counter/tokens", "counter/invitations"}, mutate: func(m *mutant) {
-		m.stats = func(ctx context.Context, org string, _ time.Time, most int) (authmgmt.Stats, error) {
-			return m.AuthMgmt.Stats(ctx, org, time.Now(), most)
-		}
-	}},
-	{name: "counts invitations that have expired", breaks: []string{"counter/invitations"}, mutate: func(m *mutant) {
-		m.stats = func(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error) {
-			stats, err := m.AuthMgmt.Stats(ctx, org, now, most)
-			early, _ := m.AuthMgmt.Stats(ctx, org, time.Unix(0, 0), most)
-			stats.Pending = early.Pending
-			return stats, err
-		}
-	}},
+	{name: "counts by a time of its own", breaks: []string{"counter/tokens", "counter/invitations"}, mutate: arg(
+		func(now *time.Time) { *now = time.Now() }, "Stats")},
+	{name: "counts invitations that have expired", breaks: []string{"counter/invitations"}, mutate: counts(
+		func(s *authmgmt.Stats, m *mutant, org string, _ time.Time) {
+			early, _ := m.AuthMgmt.Stats(context.Background(), org, time.Unix(0, 0), 1000)
+			s.Pending = early.Pending
+		})},
 	{name: "counts no invitation that waits for the person", breaks: []string{"counter/waiting"}, mutate: counts(
 		func(s *authmgmt.Stats, m *mutant, org string, _ time.Time) {
 			for _, i := range waitingOf(m, org) {
@@ -118,59 +85,39 @@ var statsMutants = []broken{
 				}
 			}
 		})},
-	{name: "counts every organization", breaks: []string{"counter/of-organization"}, mutate: func(m *mutant) {
-		m.stats = func(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error) {
-			stats, err := m.AuthMgmt.Stats(ctx, org, now, most)
-			open, _ := m.AuthMgmt.StatsAll(ctx, most)
-			stats.Waiting, stats.OldestWaiting = open.Waiting, open.OldestWaiting
-			return stats, err
-		}
-	}},
-	{name: "counts one too many", breaks: []string{"counter/up-to-most"}, mutate: func(m *mutant) {
-		m.stats = func(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error) {
-			return m.AuthMgmt.Stats(ctx, org, now, most+1)
-		}
-		m.statsAll = func(ctx context.Context, most int) (authmgmt.AllStats, error) {
-			return m.AuthMgmt.StatsAll(ctx, most+1)
-		}
-	}},
-	{name: "says that there is more where all was counted", breaks: []string{"counter/up-to-most"}, mutate: func(m *mutant) {
-		m.stats = func(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error) {
-			stats, err := m.AuthMgmt.Stats(ctx, org, now, most)
-			stats.Tokens.More = stats.Tokens.N >= most
-			return stats, err
-		}
-	}},
+	{name: "counts every organization", breaks: []string{"counter/of-organization"}, mutate: counts(
+		func(s *authmgmt.Stats, m *mutant, _ string, _ time.Time) {
+			all, _ := m.AuthMgmt.StatsAll(context.Background(), 1000)
+			s.Waiting, s.OldestWaiting = all.Waiting, all.OldestWaiting
+		})},
+	{name: "counts one too many", breaks: []string{"counter/up-to-most"}, mutate: arg(func(most *int) { *most++ }, "Stats", "StatsAll")},
+	{name: "says that there is more where all was counted", breaks: []string{"counter/up-to-most"}, mutate: around(func(c *mutate.Call) {
+		c.Go()
+		tokens := &mutate.Get[authmgmt.Stats](c.Out).Tokens
+		tokens.More = tokens.N >= *mutate.Get[int](c.In)
+	}, "Stats")},
 	{name: "counts the grants of one organization", breaks: []string{"counter/all"}, mutate: func(m *mutant) {
-		m.statsAll = func(ctx context.Context, most int) (authmgmt.AllStats, error) {
-			open, err := m.AuthMgmt.StatsAll(ctx, most)
-			stats, _ := m.AuthMgmt.Stats(ctx, "org-a", time.Now(), most)
-			open.Waiting, open.OldestWaiting = stats.Waiting, stats.OldestWaiting
-			return open, err
-		}
+		out(func(s *authmgmt.AllStats) {
+			one, _ := m.AuthMgmt.Stats(context.Background(), "org-a", time.Now(), 1000)
+			s.Waiting, s.OldestWaiting = one.Waiting, one.OldestWaiting
+		})(m)
 	}},
 	{name: "says what is due for a person", breaks: []string{"counter/next-due"}, mutate: func(m *mutant) {
-		m.statsAll = func(ctx context.Context, most int) (authmgmt.AllStats, error) {
-			open, err := m.AuthMgmt.StatsAll(ctx, most)
-			for _, org := range []string{"org-a", "org-b"} {
-				for _, i := range waitingOf(m, org) {
-					if !i.GrantDue.IsZero() && (open.NextDue.IsZero() || i.GrantDue.Before(open.NextDue)) {
-						open.NextDue = i.GrantDue
-					}
+		out(func(s *authmgmt.AllStats) {
+			for _, i := range slices.Concat(waitingOf(m, "org-a"), waitingOf(m, "org-b")) {
+				if !i.GrantDue.IsZero() && (s.NextDue.IsZero() || i.GrantDue.Before(s.NextDue)) {
+					s.NextDue = i.GrantDue
 				}
 			}
-			return open, err
-		}
+		})(m)
 	}},
 	{name: "takes no time for the earliest", breaks: []string{"counter/next-due"}, mutate: func(m *mutant) {
-		m.statsAll = func(ctx context.Context, most int) (authmgmt.AllStats, error) {
-			open, err := m.AuthMgmt.StatsAll(ctx, most)
+		out(func(s *authmgmt.AllStats) {
 			for _, i := range waitingOf(m, "org-a") {
 				if i.GrantDue.IsZero() {
-					open.NextDue = time.Time{}
+					s.NextDue = time.Time{}
 				}
 			}
-			return open, err
-		}
+		})(m)
 	}},
 }

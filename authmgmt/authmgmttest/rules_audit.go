@@ -46,7 +46,9 @@ var auditRules = []rule{
 				e := filledEvent(text, text)
 				e.Actor, e.Kind = authmgmt.Actor(text), authmgmt.Kind(text)
 				if text != "\xff" && text != "\xfe\xff" {
-					e.After.Name, e.After.Roles[0].Resource = text, access.ResourceType(text)
+					after := e.After
+					after.Name, after.Email, after.State, after.Client, after.Subject = text, text, authmgmt.InvitationState(text), text, text
+					after.Roles[0] = access.Role{ID: text, Resource: access.ResourceType(text), ResourceInstance: text}
 				}
 				s.record(t, e)
 				require.Len(t, s.trail(t, text), 2, "events of %q", text)

@@ -48,10 +48,10 @@ var clientRules = []rule{
 			}
 		}},
 
-	{Rule{"clients/strings-keep-every-byte", "Strings keep every byte: a client's name and ID, and all of its roles."}, needStore,
+	{Rule{"clients/strings-keep-every-byte", "Strings keep every byte: a client's organization, ID and name, and all of its roles."}, needStore,
 		func(t *testing.T, s *subject) {
 			for _, text := range hard {
-				c := newClient(orgA, text, 0)
+				c := newClient(text, text, 0)
 				c.Name = text
 				c.Roles = []access.Role{{ID: text, Resource: access.ResourceType(text), ResourceInstance: text}}
 				s.addClient(t, c)

@@ -44,7 +44,7 @@ var invitationRules = []rule{
 	{Rule{"invitations/strings-keep-every-byte", "Strings keep every byte, those of an invitation: the email address as it was written."}, needStore,
 		func(t *testing.T, s *subject) {
 			for _, text := range hard {
-				i := newInvitation(orgA, text, 0)
+				i := newInvitation(text, text, 0)
 				i.Inviter, i.Email, i.Name, i.AcceptedBy = text, text+"@Example.COM", text, text
 				i.Roles = []access.Role{{ID: text, Resource: access.ResourceType(text), ResourceInstance: text}}
 				s.addInvitation(t, i)

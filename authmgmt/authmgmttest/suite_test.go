@@ -21,7 +21,7 @@ type broken struct {
 }
 
 func mutants() []broken {
-	return slices.Concat(fieldMutants, nameMutants, updateMutants, clientMutants, tokenMutants, prunerMutants, invitationMutants, ctxMutants,
+	return slices.Concat(keptMutants(), fieldMutants, nameMutants, updateMutants, clientMutants, tokenMutants, prunerMutants, invitationMutants, ctxMutants,
 		listMutants, pageMutants, statsMutants, deletionMutants(), auditMutants, keyCheckMutants, reopenMutants)
 }
 
