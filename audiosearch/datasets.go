@@ -64,12 +64,6 @@ func checkDatasetID(id string) error {
 	return p.err()
 }
 
-func checkName(p *problems, field, value string) {
-	if problem := name.Problem(value); problem != "" {
-		p.add(field, ProblemInvalid, "%s", problem)
-	}
-}
-
 // Dataset returns a dataset, or [ErrDatasetNotFound].
 func (s *Service) Dataset(ctx context.Context, org, id string) (Dataset, error) {
 	d, err := s.store.Dataset(ctx, org, id)

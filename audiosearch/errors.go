@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
 
@@ -107,3 +110,13 @@ func (p *problems) err() error {
 	}
 	return &ValidationError{Problems: p.found}
 }
+
+// checkName refuses what no backend should have to store as a name.
+func checkName(p *problems, field, value string) {
+	if problem := name.Problem(value); problem != "" {
+		p.add(field, ProblemInvalid, "%s", problem)
+	}
+}
+
+// validText reports whether a text can be stored everywhere.
+func validText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }

@@ -141,16 +141,6 @@ func (s *Service) telling(ctx context.Context, o Observation, p *pass) (stop fun
 	}
 }
 
-// join makes one outcome of those of a video by two scorers.
-func (o *outcome) join(other *outcome) {
-	if o.problem == "" {
-		o.problem = other.problem
-	}
-	if other.kind == newlyScored || (o.kind == unsearchable || o.kind == moved) && other.kind == unchanged {
-		o.kind = other.kind
-	}
-}
-
 // count adds what came of videos.
 func (in *Ingested) count(videos []Video, came []outcome) {
 	for i := range came {

@@ -75,3 +75,13 @@ const maxVideoMessage = 300
 func videoMessage(err error) string {
 	return oneline.Short(err.Error(), "audiosearch: ", maxVideoMessage)
 }
+
+// join makes one outcome of those of a video by two scorers.
+func (o *outcome) join(other *outcome) {
+	if o.problem == "" {
+		o.problem = other.problem
+	}
+	if other.kind == newlyScored || (o.kind == unsearchable || o.kind == moved) && other.kind == unchanged {
+		o.kind = other.kind
+	}
+}

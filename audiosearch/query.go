@@ -9,6 +9,26 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
+// Query is what a search asks for.
+type Query struct {
+	Dataset        string
+	Class          sound.Class       // what to look for
+	Limit          int               // results at most; 0: 40
+	Offset         int               // results to leave out at the top
+	Filters        []metadata.Filter // on the metadata of videos, all of which must pass
+	MinScore       float64           // results below are left out; in [0,1]
+	SkipModeration bool
+
+	// Model asks for the scores by one model, by its ID. "": those by the current model
+	// of the first family that predicts the class, in the order of the scorers. If a
+	// scorer has another model of that family which alone predicts the class: those by
+	// that one.
+	Model string `json:",omitempty"`
+}
+
+// defaultLimit is how many results a query without a limit gets.
+const defaultLimit = 40
+
 // check returns everything that is wrong with a query at once: p has what is wrong in
 // itself already. ask returns the model of a scorer. If nothing is wrong, src is where
 // the query is answered from.

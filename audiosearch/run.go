@@ -9,28 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
-	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
-
-// Query is what a search asks for.
-type Query struct {
-	Dataset        string
-	Class          sound.Class       // what to look for
-	Limit          int               // results at most; 0: 40
-	Offset         int               // results to leave out at the top
-	Filters        []metadata.Filter // on the metadata of videos, all of which must pass
-	MinScore       float64           // results below are left out; in [0,1]
-	SkipModeration bool
-
-	// Model asks for the scores by one model, by its ID. "": those by the current model
-	// of the first family that predicts the class, in the order of the scorers. If a
-	// scorer has another model of that family which alone predicts the class: those by
-	// that one.
-	Model string `json:",omitempty"`
-}
-
-// defaultLimit is how many results a query without a limit gets.
-const defaultLimit = 40
 
 // maxRunID is the greatest ID of a run: 2^53-1, which JavaScript can hold.
 const maxRunID = 1<<53 - 1

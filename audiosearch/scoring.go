@@ -1,6 +1,8 @@
 package audiosearch
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
@@ -39,4 +41,60 @@ func (s *Scoring) Scored() bool { return s.Problem == "" || s.Windows > 0 }
 func (s *Scoring) Span(i int) (start, end time.Duration) {
 	start = (time.Duration(i) * s.Hop).Round(time.Millisecond)
 	return start, min((time.Duration(i)*s.Hop + s.Window).Round(time.Millisecond), max(s.Duration, start))
+}
+
+// Scoring returns what came of scoring a video by the current model of the first family
+// by which it was tried, in the order of the scorers, or [ErrNotScored].
+func (s *Service) Scoring(ctx context.Context, org, dataset, video string) (Scoring, error) {
+	all, err := s.Scorings(ctx, org, dataset, video)
+	if err != nil {
+		return Scoring{}, err
+	}
+	return all[0], nil
+}
+
+// Scorings returns what came of scoring a video by the current models that tried it, in
+// the order of the scorers, or [ErrNotScored]. Segments are those of a model: two models
+// may cut the same sound in different places.
+func (s *Service) Scorings(ctx context.Context, org, dataset, video string) ([]Scoring, error) {
+	known, err := s.models(ctx, org, dataset)
+	if err != nil {
+		return nil, err
+	}
+	current := s.inOrder(known)
+	if len(current) > 1 { // the order of the scorers counts
+		asking, cancel := context.WithTimeout(ctx, modelWait)
+		for _, p := range s.plugs {
+			_, _ = p.quick(asking) // who is away comes later
+		}
+		cancel()
+		current = s.inOrder(known)
+	}
+	var all []Scoring
+	for _, m := range current {
+		scoring, err := s.scoring(ctx, org, dataset, video, m.ID)
+		switch {
+		case err == nil:
+			all = append(all, scoring)
+		case !errors.Is(err, ErrNotScored):
+			return nil, err
+		}
+	}
+	if all == nil {
+		return nil, ErrNotScored
+	}
+	return all, nil
+}
+
+// scoring returns what came of scoring a video by a model, or ErrNotScored.
+func (s *Service) scoring(ctx context.Context, org, dataset, video, model string) (Scoring, error) {
+	found, err := s.store.Scorings(ctx, org, dataset, model, []string{video})
+	if err != nil {
+		return Scoring{}, unavailable("read a scoring", err)
+	}
+	scoring, ok := found[video]
+	if !ok {
+		return Scoring{}, ErrNotScored
+	}
+	return scoring, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -335,4 +336,9 @@ func (s *Service) moderate(ctx context.Context, org string, q *Query, results []
 			results[i].Moderation = &score
 		}
 	}
+}
+
+// imageID names a picture of a video.
+func imageID(video string, at time.Duration) string {
+	return video + "@" + strconv.FormatInt(at.Milliseconds(), 10)
 }

@@ -3,71 +3,11 @@ package audiosearch
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
-
-// Scoring returns what came of scoring a video by the current model of the first family
-// by which it was tried, in the order of the scorers, or [ErrNotScored].
-func (s *Service) Scoring(ctx context.Context, org, dataset, video string) (Scoring, error) {
-	all, err := s.Scorings(ctx, org, dataset, video)
-	if err != nil {
-		return Scoring{}, err
-	}
-	return all[0], nil
-}
-
-// Scorings returns what came of scoring a video by the current models that tried it, in
-// the order of the scorers, or [ErrNotScored]. Segments are those of a model: two models
-// may cut the same sound in different places.
-func (s *Service) Scorings(ctx context.Context, org, dataset, video string) ([]Scoring, error) {
-	known, err := s.models(ctx, org, dataset)
-	if err != nil {
-		return nil, err
-	}
-	current := s.inOrder(known)
-	if len(current) > 1 { // the order of the scorers counts
-		asking, cancel := context.WithTimeout(ctx, modelWait)
-		for _, p := range s.plugs {
-			_, _ = p.quick(asking) // who is away comes later
-		}
-		cancel()
-		current = s.inOrder(known)
-	}
-	var all []Scoring
-	for _, m := range current {
-		scoring, err := s.scoring(ctx, org, dataset, video, m.ID)
-		switch {
-		case err == nil:
-			all = append(all, scoring)
-		case !errors.Is(err, ErrNotScored):
-			return nil, err
-		}
-	}
-	if all == nil {
-		return nil, ErrNotScored
-	}
-	return all, nil
-}
-
-// scoring returns what came of scoring a video by a model, or ErrNotScored.
-func (s *Service) scoring(ctx context.Context, org, dataset, video, model string) (Scoring, error) {
-	found, err := s.store.Scorings(ctx, org, dataset, model, []string{video})
-	if err != nil {
-		return Scoring{}, unavailable("read a scoring", err)
-	}
-	scoring, ok := found[video]
-	if !ok {
-		return Scoring{}, ErrNotScored
-	}
-	return scoring, nil
-}
 
 // TopClass is a sound class and how sure the model is to hear it.
 type TopClass struct {
@@ -146,11 +86,3 @@ func (s *Service) best(
 	}
 	return best, nil
 }
-
-// imageID names a picture of a video.
-func imageID(video string, at time.Duration) string {
-	return video + "@" + strconv.FormatInt(at.Milliseconds(), 10)
-}
-
-// validText reports whether a text can be stored everywhere.
-func validText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }

@@ -51,36 +51,10 @@ func (s *ClientSecret) ended(now time.Time) bool {
 	return !s.ExpiresAt.IsZero() && !now.Before(s.ExpiresAt)
 }
 
-// Token is what is kept of an access token.
-type Token struct {
-	ID           uuid.UUID
-	Organization string
-	Digest       [32]byte // SHA-256 of the token
-	Subject      string   // who it speaks for, in audit events
-	// Client is the one that it was issued to; "" for one that stands for itself.
-	Client    string
-	Secret    [32]byte      // digest of what it was got with; zero if it is not a client's
-	Roles     []access.Role // none: full access. Of a client's token: the client's
-	CreatedAt time.Time
-	ExpiresAt time.Time // zero: never
-	RevokedAt time.Time // zero: not revoked
-}
-
-// Clone returns a copy that shares nothing with t.
-func (t *Token) Clone() Token {
-	d := *t
-	d.Roles = cloneList(t.Roles)
-	return d
-}
-
 // cloneList returns a copy. An empty list is nil, so that there is one way to have none.
 func cloneList[T any](list []T) []T {
 	if len(list) == 0 {
 		return nil
 	}
 	return slices.Clone(list)
-}
-
-func (t *Token) active(now time.Time) bool {
-	return t.RevokedAt.IsZero() && (t.ExpiresAt.IsZero() || now.Before(t.ExpiresAt))
 }

@@ -154,3 +154,14 @@ var errStands = fmt.Errorf("%w: it returned a page that goes on where it began",
 
 // iteratorPage is how many items an iterator asks for at once.
 const iteratorPage = 100
+
+// limit returns a page size with its default.
+func (p *problems) limit(n int) int {
+	switch {
+	case n < 0 || n > MaxPageSize:
+		p.add("limit", "must be between 1 and %d", MaxPageSize)
+	case n == 0:
+		return 50
+	}
+	return n
+}

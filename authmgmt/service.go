@@ -74,17 +74,6 @@ func ceilMicro(t time.Time) time.Time {
 // newID returns a new ID. Those of a service are in the order in which they were made.
 func (s *Service) newID(now time.Time) (uuid.UUID, error) { return s.ids.New(s.opts.Rand, now) }
 
-// limit returns a page size with its default.
-func (p *problems) limit(n int) int {
-	switch {
-	case n < 0 || n > MaxPageSize:
-		p.add("limit", "must be between 1 and %d", MaxPageSize)
-	case n == 0:
-		return 50
-	}
-	return n
-}
-
 // Ping returns nil if the store answers.
 func (s *Service) Ping(ctx context.Context) error {
 	_, err := s.store.Client(ctx, "", "")

@@ -28,8 +28,19 @@ type problem struct {
 	code    string // of kind domain
 	message string // "" for the kind's own
 	details []detail
-	items   []itemDetail // of the vault service, in place of details
+	items   []itemDetail // in place of details, where a service answers by items
 	header  http.Header  // of kind domain; nil for none
+}
+
+// itemDetail is one problem of a request that is a list of items, as it stands in
+// error.details. It never holds a value.
+type itemDetail struct {
+	Index  *int   `json:"index,omitempty"` // of the item, if it is one's
+	Field  string `json:"field,omitempty"` // of the body or of the item
+	Reason string `json:"reason"`
+	Offset *int   `json:"offset,omitempty"` // of what is not JSON, in bytes
+
+	text string // for people
 }
 
 // errorTable is one service's way to answer failures.

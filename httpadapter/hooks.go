@@ -6,7 +6,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/hook"
-	"github.com/seed-6363c74e/mortise/vault"
 )
 
 // recoverHook is deferred by a function that calls a hook of the host's. A panic is
@@ -46,16 +45,4 @@ func (h *Handler) askPolicy(c *call, action access.Action, resource access.Resou
 func (h *Handler) observe(ctx context.Context, o RequestObservation) {
 	defer h.recoverHook(ctx, "the observer", nil)
 	h.opts.Observer(ctx, o)
-}
-
-// askRedaction asks the host's Redaction. If it panics, the vault makes an error of it;
-// aborted is set if that was to end the request.
-func (a *vaultAdapter) askRedaction(c *call, f vault.Field, aborted *bool) vault.Redaction {
-	defer func() {
-		if p := recover(); p != nil {
-			*aborted = p == http.ErrAbortHandler
-			panic(p)
-		}
-	}()
-	return a.redaction(c.r.Context(), c.principal, f)
 }

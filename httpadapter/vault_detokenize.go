@@ -191,3 +191,15 @@ func (a *vaultAdapter) deleteToken(c *call) response {
 	b := appendString([]byte(`{"token":`), token)
 	return response{status: http.StatusOK, body: append(b, `,"deleted":true}`...)}
 }
+
+// askRedaction asks the host's Redaction. If it panics, the vault makes an error of it;
+// aborted is set if that was to end the request.
+func (a *vaultAdapter) askRedaction(c *call, f vault.Field, aborted *bool) vault.Redaction {
+	defer func() {
+		if p := recover(); p != nil {
+			*aborted = p == http.ErrAbortHandler
+			panic(p)
+		}
+	}()
+	return a.redaction(c.r.Context(), c.principal, f)
+}

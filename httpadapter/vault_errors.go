@@ -11,17 +11,6 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// itemDetail is one problem of a request to a vault, as it stands in error.details. It
-// never holds a value.
-type itemDetail struct {
-	Index  *int   `json:"index,omitempty"` // of the item, if it is one's
-	Field  string `json:"field,omitempty"` // of the body or of the item
-	Reason string `json:"reason"`
-	Offset *int   `json:"offset,omitempty"` // of what is not JSON, in bytes
-
-	text string // for people
-}
-
 // The reasons of what the adapter finds. Programs rely on them, as on those of
 // vaultFailures.
 const (

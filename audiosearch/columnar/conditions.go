@@ -1,11 +1,8 @@
 package columnar
 
 import (
-	"cmp"
-	"context"
 	"slices"
 
-	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
@@ -32,91 +29,6 @@ const (
 	ranged                         // numbers
 	listed                         // the values that were found to pass
 )
-
-// Select returns the rows that pass all filters; no filters, all rows. The selection
-// holds until the next Set or Remove. A look at many values takes long, so it gives way
-// as [Turn] says. The error is the context's, or that of a filter that
-// [metadata.Filter.Check] refuses.
-//
-// The filters that an index answers come first. If they leave no video, no text is
-// searched. Otherwise texts are searched in the values of the videos that are left, or in
-// all values of the key if those are fewer: each value once for all filters of the key.
-func (c *Columns) Select(ctx context.Context, filters []metadata.Filter) (*Selection, error) {
-	if len(filters) == 0 || len(filters) == 1 && (filters[0].Op == metadata.OpEqual || filters[0].Op == "") {
-		return c.selection(nil, filters) // there is a set already
-	}
-	rows, again := c.kept.find(filters)
-	if rows != nil {
-		return &Selection{columns: c, rows: rows}, nil
-	}
-	t, err := turns.Begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer t.End()
-	s, err := c.selection(t, filters)
-	if err == nil && (again || s.heavy()) {
-		err = s.put(t)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if again {
-		c.kept.keep(filters, s.rows, c.rows.count)
-	}
-	return s, nil
-}
-
-func (c *Columns) selection(t *turns.Turn, filters []metadata.Filter) (*Selection, error) {
-	s := &Selection{columns: c}
-	s.conditions = s.first[:0] // mostly there is one
-	if len(filters) == 0 {
-		s.rows = &c.rows
-		return s, nil
-	}
-	if f := filters[0]; len(filters) == 1 && (f.Op == metadata.OpEqual || f.Op == "") {
-		s.rows = &rowSet{}
-		if id, found := c.byKey[f.Key]; found {
-			if code, known := c.columns[id].codes[f.Value]; known {
-				s.conditions, s.rows = append(s.conditions, c.columns[id].equal(id, code)), nil
-			}
-		}
-		return s, nil
-	}
-	keys, possible, err := c.keyFilters(filters)
-	if err != nil {
-		return nil, err
-	}
-	var texts []*keyFilters
-	for i := 0; i < len(keys) && possible; i++ {
-		k := &keys[i]
-		var list []condition
-		if list, possible, err = k.conditions(t, c.looked); err != nil {
-			return nil, err
-		}
-		s.conditions = append(s.conditions, list...)
-		if len(k.parts) > 0 && len(k.equal) == 0 {
-			texts = append(texts, k)
-		}
-	}
-	if !possible {
-		s.rows = &rowSet{}
-		return s, nil
-	}
-	s.sort()
-	slices.SortStableFunc(texts, func(a, b *keyFilters) int { return cmp.Compare(a.column.effort(), b.column.effort()) })
-	for _, k := range texts {
-		if err := s.search(t, k); err != nil || s.rows != nil && s.rows.count == 0 {
-			return s, err
-		}
-	}
-	return s, nil
-}
-
-// sort puts the most selective condition first.
-func (s *Selection) sort() {
-	slices.SortStableFunc(s.conditions, func(a, b condition) int { return cmp.Compare(a.rows, b.rows) })
-}
 
 // passes reports whether a row passes.
 func (n *condition) passes(c *Columns, row uint32) bool {

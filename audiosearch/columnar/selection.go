@@ -1,9 +1,12 @@
 package columnar
 
 import (
+	"cmp"
+	"context"
 	"iter"
-	"math"
+	"slices"
 
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
@@ -107,71 +110,6 @@ func (s *Selection) put(t *turns.Turn) error {
 	return err
 }
 
-// The costs below are in nanoseconds, as measured. What counts is how they compare.
-const (
-	costOfBlock  = 1                                         // to look at the maximum of 64 windows
-	costOfVideo  = 4                                         // to look up a video whose row is known
-	costOfValue  = 20                                        // to look up the rows of a value
-	costOfRow    = 2                                         // to put a row into a set
-	costOfTest   = 100                                       // to find out whether a row passes
-	costOfChunk  = chunkWindows / blockWindows * costOfBlock // to look at all maxima of a chunk
-	costOfScores = 100                                       // to look at 64 scores
-	costOfWords  = 1000                                      // to join two bitmaps
-	costOfByte   = 5                                         // to search a byte of a value for texts
-)
-
-// few reports whether it takes less to look up the selected videos than to look at all
-// scores of a table, for so many windows that are wanted.
-func (s *Selection) few(t *table, regular bool, wanted int) bool {
-	if s == nil {
-		return false
-	}
-	driving, share := s.share()
-	if driving == 0 {
-		return true
-	}
-	windows := float64(t.windows)
-	tests := costOfTest * 3 / 2 * good(windows, share, wanted)
-	lookups := driving * (costOfVideo + 8*windows/float64(len(t.videos))/blockWindows)
-	if s.rows == nil {
-		lookups += costOfValue * float64(s.conditions[0].values)
-	}
-	if regular && s.whole() { // as rowScan.singleBits does it
-		lookups = min(lookups, 2*costOfBlock*windows/blockWindows+tests/5)
-	}
-	return lookups < costOfBlock*windows/blockWindows+tests
-}
-
-// good returns about how many of so many windows, of which a share is selected, are good
-// enough when they are looked at, if scores are random.
-func good(windows, share float64, wanted int) float64 {
-	k := float64(wanted)
-	return min(k/share*(1+math.Log(1+windows*share/k)), windows)
-}
-
-// share returns how many videos must be looked at, and which share of all is selected,
-// about.
-func (s *Selection) share() (driving, share float64) {
-	all := float64(max(s.columns.rows.count, 1))
-	if s.rows != nil {
-		return float64(s.rows.count), float64(s.rows.count) / all
-	}
-	share = 1
-	for i := range s.conditions {
-		share *= float64(s.conditions[i].rows) / all
-	}
-	return float64(s.conditions[0].rows), share
-}
-
-// whole reports whether the videos to be looked at are a set already.
-func (s *Selection) whole() bool {
-	if s.rows != nil {
-		return true
-	}
-	_, whole := s.conditions[0].whole()
-	return whole
-}
-
 // scan goes through the selected rows.
 func (s *Selection) scan(scan *rowScan) {
 	if s.rows == nil && len(s.conditions) > 1 && s.combines(scan.holds()) && s.put(scan.turn) != nil {
@@ -199,30 +137,87 @@ func (s *Selection) scan(scan *rowScan) {
 	s.conditions[0].scan(scan)
 }
 
-// combines reports whether it takes less to put the set together than to test the good
-// ones of the videos that pass the first condition.
-func (s *Selection) combines(wanted int) bool {
-	driving, share := s.share()
-	if driving == 0 {
-		return false
+// Select returns the rows that pass all filters; no filters, all rows. The selection
+// holds until the next Set or Remove. A look at many values takes long, so it gives way
+// as [Turn] says. The error is the context's, or that of a filter that
+// [metadata.Filter.Check] refuses.
+//
+// The filters that an index answers come first. If they leave no video, no text is
+// searched. Otherwise texts are searched in the values of the videos that are left, or in
+// all values of the key if those are fewer: each value once for all filters of the key.
+func (c *Columns) Select(ctx context.Context, filters []metadata.Filter) (*Selection, error) {
+	if len(filters) == 0 || len(filters) == 1 && (filters[0].Op == metadata.OpEqual || filters[0].Op == "") {
+		return c.selection(nil, filters) // there is a set already
 	}
-	return s.effort(driving) < costOfTest*good(driving, share*float64(s.columns.rows.count)/driving, wanted)
+	rows, again := c.kept.find(filters)
+	if rows != nil {
+		return &Selection{columns: c, rows: rows}, nil
+	}
+	t, err := turns.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer t.End()
+	s, err := c.selection(t, filters)
+	if err == nil && (again || s.heavy()) {
+		err = s.put(t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if again {
+		c.kept.keep(filters, s.rows, c.rows.count)
+	}
+	return s, nil
 }
 
-// effort returns about how many nanoseconds it takes to put the set together.
-func (s *Selection) effort(driving float64) float64 {
-	effort := costOfRow * driving
-	for i := range s.conditions {
-		if _, whole := s.conditions[i].whole(); !whole {
-			effort += min(costOfRow*float64(s.conditions[i].rows)+costOfValue*float64(s.conditions[i].values), costOfTest*driving)
+func (c *Columns) selection(t *turns.Turn, filters []metadata.Filter) (*Selection, error) {
+	s := &Selection{columns: c}
+	s.conditions = s.first[:0] // mostly there is one
+	if len(filters) == 0 {
+		s.rows = &c.rows
+		return s, nil
+	}
+	if f := filters[0]; len(filters) == 1 && (f.Op == metadata.OpEqual || f.Op == "") {
+		s.rows = &rowSet{}
+		if id, found := c.byKey[f.Key]; found {
+			if code, known := c.columns[id].codes[f.Value]; known {
+				s.conditions, s.rows = append(s.conditions, c.columns[id].equal(id, code)), nil
+			}
+		}
+		return s, nil
+	}
+	keys, possible, err := c.keyFilters(filters)
+	if err != nil {
+		return nil, err
+	}
+	var texts []*keyFilters
+	for i := 0; i < len(keys) && possible; i++ {
+		k := &keys[i]
+		var list []condition
+		if list, possible, err = k.conditions(t, c.looked); err != nil {
+			return nil, err
+		}
+		s.conditions = append(s.conditions, list...)
+		if len(k.parts) > 0 && len(k.equal) == 0 {
+			texts = append(texts, k)
 		}
 	}
-	return effort
+	if !possible {
+		s.rows = &rowSet{}
+		return s, nil
+	}
+	s.sort()
+	slices.SortStableFunc(texts, func(a, b *keyFilters) int { return cmp.Compare(a.column.effort(), b.column.effort()) })
+	for _, k := range texts {
+		if err := s.search(t, k); err != nil || s.rows != nil && s.rows.count == 0 {
+			return s, err
+		}
+	}
+	return s, nil
 }
 
-// heavy reports whether it takes so long to put the set together that it is better done
-// in turns.
-func (s *Selection) heavy() bool {
-	const long = 8e6
-	return s.rows == nil && len(s.conditions) > 1 && s.effort(float64(s.conditions[0].rows)) > long
+// sort puts the most selective condition first.
+func (s *Selection) sort() {
+	slices.SortStableFunc(s.conditions, func(a, b condition) int { return cmp.Compare(a.rows, b.rows) })
 }

@@ -1,0 +1,67 @@
+package audiosearch
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Cancel ends a run: at once if it waits, soon if a worker has it, which is told. What
+// was scored stays; a search that was just done may still end with Success. The errors
+// are those of [Service.Run], and [ErrFinished].
+func (s *Service) Cancel(ctx context.Context, org string, by Actor, dataset string, id int64) (Run, error) {
+	if _, err := s.Run(ctx, org, dataset, id); err != nil {
+		return Run{}, err
+	}
+	var r Run
+	err := s.update(ctx, org, id, func(stored *Run) error {
+		now := latest(s.now(), stored.UpdatedAt)
+		switch stored.State {
+		case StateTerminated:
+			return ErrFinished
+		case StateRunning, StateTerminating:
+			stored.State = StateTerminating
+		default:
+			stored.end(now, ClientError, messageCancelled)
+		}
+		r = *stored
+		return nil
+	})
+	if err != nil {
+		return Run{}, err
+	}
+	s.observe(ctx, Observation{
+		Kind: KindCancelled, Organization: org, Dataset: dataset, RunID: id, Actor: by, Class: r.Query.Class,
+	})
+	if r.State == StateTerminated {
+		s.observe(ctx, terminated(&r, errCancelled))
+	}
+	s.mu.Lock()
+	if a, ok := s.running[id]; ok {
+		a.cancel(errCancelled)
+	}
+	s.mu.Unlock()
+	return r, nil
+}
+
+const messageCancelled = "The run was cancelled."
+
+// end terminates a run.
+func (r *Run) end(now time.Time, how Termination, message string) {
+	r.State, r.Termination, r.Message = StateTerminated, how, message
+	r.UpdatedAt = now
+	r.FinishedAt = latest(now, r.StartedAt)
+	r.DueAt, r.CheckedAt = time.Time{}, time.Time{}
+}
+
+func terminated(r *Run, err error) Observation {
+	o := Observation{Kind: KindTerminated, Organization: r.Organization, Dataset: r.Query.Dataset, RunID: r.ID, Actor: r.Actor, Class: r.Query.Class,
+		Termination: r.Termination, Attempt: r.Attempts, Duration: r.FinishedAt.Sub(r.CreatedAt), Err: err}
+	if r.Termination == Success {
+		o.Err = nil
+	}
+	return o
+}
+
+// errCancelled: the run was cancelled.
+var errCancelled = errors.New("audiosearch: the run was cancelled")
