@@ -1,25 +1,3 @@
-// Package sqlite keeps everything in one file on disk, by way of SQLite
-// (https://www.sqlite.org) compiled to Go: no cgo, no server.
-//
-// What a call has written is on the disk when it returns without error: the database runs
-// in WAL mode with synchronous=FULL, so every commit ends with an fsync. To be fast all
-// the same, one goroutine does all writes of the process and puts what waits at the
-// moment into one transaction (group commit). Reads have connections of their own and
-// never wait for a write. While a read goes on, the write-ahead log beside the file
-// cannot be used anew and grows; so a long one (a backup) costs space. Beyond 64 MB, and
-// once a second, new reads wait for up to 0.2 s, so that the log can begin anew.
-//
-// Several processes may open one file, on one machine. SQLite's locks keep their
-// transactions apart, and the leases of jobs end by time, so that one process takes over
-// what another one left. Network file systems are not for this.
-//
-// A full disk, a locked or a read-only file makes calls fail with an error that is not a
-// sentinel: "unavailable" to the services. Nothing that was acknowledged is lost by it,
-// and calls succeed again once the cause is gone, without a restart.
-//
-// Do not open and close the database file by other means within the process, not even to
-// copy it: on most systems that drops the locks that SQLite holds on it
-// (https://www.sqlite.org/howtocorrupt.html, 2.2). [DB.Backup] makes copies.
 package sqlite
 
 import (
