@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/seed-6363c74e/mortise/httpadapter"
-	"github.com/seed-6363c74e/mortise/httpadapter/reference"
+	"github.com/seed-6363c74e/mortise/examples/server/apipage"
 )
 
 // addDocs adds the OpenAPI document and the API reference, and a way there from the root.
@@ -13,7 +13,7 @@ func addDocs(pages map[string]http.Handler, publicURL string, handlers []*httpad
 	if err != nil {
 		return err
 	}
-	page, err := reference.New(document)
+	page, err := apipage.New(document)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,191 @@
+// Package apipage makes a page for people of the OpenAPI document of a server.
+//
+// The page is one HTML file that loads nothing. It can be read without scripts, in light
+// and dark, on a phone and with a screen reader. It shows what the documents of
+// httpadapter use of OpenAPI 3.1, and trusts in their being valid.
+package apipage
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html"
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+//go:embed page.html
+var pageText string
+
+//go:embed page.css
+var style string
+
+//go:embed page.js
+var script string
+
+// New makes the page of a document, once, and returns a handler that serves it at every
+// path. Descriptions may hold paragraphs, lists and `code` in the notation of CommonMark.
+// The error is about a document that is not JSON, or not a server's.
+func New(document []byte) (http.Handler, error) {
+	d := json.NewDecoder(bytes.NewReader(document))
+	d.UseNumber()
+	root := new(node)
+	if err := root.read(d, root); err != nil {
+		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
+	}
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"anchor": anchor, "prose": prose, "groups": groups, "schemes": schemes, "servers": servers,
+		"reason": reason,
+		"style":  func() template.CSS { return template.CSS(style) }, //nolint:gosec // of this package
+		"script": func() template.JS { return template.JS(script) },  //nolint:gosec // likewise
+	}).Parse(pageText)
+	if err != nil {
+		return nil, fmt.Errorf("parse the API page: %w", err)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, root); err != nil {
+		return nil, fmt.Errorf("write the API page: %w", err)
+	}
+	content := b.Bytes()
+	digest := sha256.Sum256(content)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Set("Content-Security-Policy", "default-src 'none'; style-src '"+sourceHash(style)+"'; script-src '"+
+			sourceHash(script)+"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-cache") // may be kept, but must be asked for by its ETag before use
+		h.Set("Etag", strconv.Quote(base64.RawURLEncoding.EncodeToString(digest[:12])))
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+	}), nil
+}
+
+// sourceHash is how a Content-Security-Policy names an inline style or script.
+func sourceHash(text string) string {
+	digest := sha256.Sum256([]byte(text))
+	return "sha256-" + base64.StdEncoding.EncodeToString(digest[:])
+}
+
+// group holds the operations of a tag.
+type group struct {
+	Name        string
+	Description *node
+	Operations  []*operation
+}
+
+func groups(root *node) (all []*group) {
+	byName := make(map[string]*group)
+	for _, tag := range root.At("tags").each() {
+		g := &group{Name: tag.At("name").String(), Description: tag.At("description")}
+		byName[g.Name], all = g, append(all, g)
+	}
+	paths := root.At("paths")
+	for i, item := range paths.each() {
+		for k, op := range item.list {
+			if op.own("operationId") == nil {
+				continue // it holds for all operations of the path
+			}
+			o := &operation{op, strings.ToUpper(item.keys[k]), paths.keys[i], servers(item)}
+			for _, tag := range op.At("tags").each() {
+				if g := byName[tag.text]; g != nil {
+					g.Operations = append(g.Operations, o)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// server is a base address, with its variables set to their defaults.
+type server struct {
+	URL         string
+	Description *node
+}
+
+// servers are those of the document or of a path.
+func servers(v *node) (all []server) {
+	for _, s := range v.At("servers").each() {
+		address, variables := s.At("url").String(), s.At("variables")
+		for i, variable := range variables.each() {
+			address = strings.ReplaceAll(address, "{"+variables.keys[i]+"}", variable.At("default").String())
+		}
+		all = append(all, server{address, s.At("description")})
+	}
+	return all
+}
+
+// scheme is a way to authenticate.
+type scheme struct {
+	Name, Kind  string
+	Description *node
+	Variables   []string // of the environment, which the command reads
+	option      string   // of the command
+}
+
+func schemes(root *node) (all []scheme) {
+	list := root.At("components", "securitySchemes")
+	for i, v := range list.each() {
+		s := scheme{list.keys[i], "HTTP bearer", v.At("description"), []string{"MORTISE_KEY"},
+			`-H "Authorization: Bearer $MORTISE_KEY"`}
+		if v.At("scheme").String() == "basic" {
+			s.Kind, s.Variables = "HTTP basic", []string{"MORTISE_USER", "MORTISE_PASSWORD"}
+			s.option = `-u "$MORTISE_USER:$MORTISE_PASSWORD"`
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// reason is what a status is called.
+func reason(status string) string {
+	code, _ := strconv.Atoi(status) // "default" has no name
+	return http.StatusText(code)
+}
+
+// anchor returns an id of letters, digits and hyphens.
+func anchor(kind string, name any) string {
+	id := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, fmt.Sprint(name))
+	return kind + "-" + id
+}
+
+// prose turns a description into HTML: paragraphs, lists of lines that begin with "- ", and
+// `code`. All else is text, so that nothing in a description becomes markup.
+func prose(description *node) template.HTML {
+	var b strings.Builder
+	for block := range strings.SplitSeq(description.String(), "\n\n") {
+		block = strings.TrimSpace(block)
+		list, isList := strings.CutPrefix(block, "- ")
+		switch {
+		case isList:
+			items := strings.ReplaceAll(string(inline(list)), "\n- ", "</li><li>")
+			b.WriteString("<ul><li>" + items + "</li></ul>")
+		case block != "":
+			b.WriteString("<p>" + string(inline(block)) + "</p>")
+		}
+	}
+	return template.HTML(b.String()) //nolint:gosec // every part of the text went through inline
+}
+
+// inline escapes text and marks what stands between two backquotes.
+func inline(text string) template.HTML {
+	parts := strings.Split(html.EscapeString(text), "`")
+	for i := 1; i+1 < len(parts); i += 2 {
+		parts[i] = "<code>" + parts[i] + "</code>"
+	}
+	if len(parts)%2 == 0 { // the last one has no partner
+		parts[len(parts)-1] = "`" + parts[len(parts)-1]
+	}
+	return template.HTML(strings.Join(parts, "")) //nolint:gosec // escaped above
+}

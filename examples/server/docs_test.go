@@ -1,0 +1,253 @@
+package main
+
+import (
+	"encoding/json"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/httpadapter"
+)
+
+// docsRig is the whole server, its OpenAPI document and the page of that.
+type docsRig struct {
+	services *services
+	handler  http.Handler
+	document []byte
+	page     string
+}
+
+func newDocsRig(t *testing.T) *docsRig {
+	t.Helper()
+	r := new(docsRig)
+	settings := testSettings()
+	settings.docs = true
+	var err error
+	if r.services, err = wire(settings, storages["memory"](t), testKey(), discard()); err != nil {
+		t.Fatal(err)
+	}
+	if r.handler, err = routes(t.Context(), settings, r.services, discard()); err != nil {
+		t.Fatal(err)
+	}
+	r.document = r.get(t, "/openapi.json").Body.Bytes()
+	r.page = r.get(t, "/docs").Body.String()
+	return r
+}
+
+func (r *docsRig) get(t *testing.T, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	w := httptest.NewRecorder()
+	r.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("%s: %d, %s", path, w.Code, w.Body)
+	}
+	return w
+}
+
+// TestDocsHaveEveryOperation: of all services, with what is said of them.
+func TestDocsHaveEveryOperation(t *testing.T) {
+	r := newDocsRig(t)
+	for _, m := range r.services.all() {
+		last := 0
+		for _, route := range m.handler().Routes() {
+			at := strings.Index(r.page, `<h3 id="op-`+route.ID+`"`)
+			if at < 0 {
+				t.Errorf("%s is missing", route.ID)
+				continue
+			}
+			if at < last {
+				t.Errorf("%s is not in the order of the routes", route.ID)
+			}
+			last = at
+			way := `<span class="method m-` + route.Method + `">` + route.Method + `</span> <code>` + route.Pattern + `</code>`
+			if !strings.Contains(r.page[at:], way) {
+				t.Errorf("%s: no %s", route.ID, way)
+			}
+		}
+	}
+	for _, text := range []string{
+		"HTTP bearer", "HTTP basic", "Idempotency-Key", "WWW-Authenticate", "idempotency_key_reused", "Authentication: none.",
+		`<span class="parent">triggers[].outcome.</span><wbr>summary`, "string (date-time) or null", "no other fields",
+		"<summary>One of 527 values</summary>", `<code>"contains"</code>`, "integer (int64)", "also application/x-www-form-urlencoded",
+		"MORTISE_KEY", "Form 1 of 2", "/sandbox</code><p>", "Base addresses of this path:", "at most 1000 items", "array of object",
+		"default <code>50</code>", "The body is empty.", "each: ",
+	} {
+		if !strings.Contains(html.UnescapeString(r.page), text) {
+			t.Errorf("the page does not say %q", text)
+		}
+	}
+	for _, class := range audioset.Classes() {
+		if !strings.Contains(html.UnescapeString(r.page), `<li><code>"`+string(class)+`"</code></li>`) {
+			t.Errorf("the page has no %q", class)
+		}
+	}
+}
+
+// TestDocsKnowTheirKeywords: what the page does not show is no news.
+func TestDocsKnowTheirKeywords(t *testing.T) {
+	known := strings.Fields(`$ref type title format description properties required items additionalProperties anyOf oneOf enum
+		minLength maxLength minItems maxItems minProperties maxProperties minimum maximum pattern const default
+		not examples`) // the last two say nothing that is not said in words
+	var walk func(schema any)
+	walk = func(schema any) {
+		object, _ := schema.(map[string]any)
+		for key, value := range object {
+			if !slices.Contains(known, key) {
+				t.Errorf("a schema has the keyword %q, which the page does not show", key)
+			}
+			switch value := value.(type) {
+			case map[string]any:
+				if key == "properties" {
+					for _, property := range value {
+						walk(property)
+					}
+				} else if key == "items" || key == "additionalProperties" {
+					walk(value)
+				}
+			case []any:
+				if key == "anyOf" || key == "oneOf" {
+					for _, form := range value {
+						walk(form)
+					}
+				}
+			}
+		}
+	}
+	var find func(v any)
+	find = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for key, value := range v {
+				if key == "schema" {
+					walk(value)
+				} else if key != "example" && key != "examples" {
+					find(value)
+				}
+			}
+		case []any:
+			for _, value := range v {
+				find(value)
+			}
+		}
+	}
+	var document map[string]any
+	if err := json.Unmarshal(newDocsRig(t).document, &document); err != nil {
+		t.Fatal(err)
+	}
+	find(document)
+	for _, schema := range document["components"].(map[string]any)["schemas"].(map[string]any) {
+		walk(schema)
+	}
+}
+
+// TestDocsLinks: every id stands once, and every link leads to one.
+func TestDocsLinks(t *testing.T) {
+	page := newDocsRig(t).page
+	ids := make(map[string]bool)
+	for _, id := range regexp.MustCompile(`\sid="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if ids[id[1]] {
+			t.Errorf("the id %q stands twice", id[1])
+		}
+		ids[id[1]] = true
+	}
+	for _, link := range regexp.MustCompile(`(?:href="#|aria-labelledby=")([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if !ids[link[1]] {
+			t.Errorf("nothing has the id %q", link[1])
+		}
+	}
+}
+
+var (
+	pageCommand = regexp.MustCompile(`(?s)<h4>Request</h4>\s*<div class="code"><pre><code>(.*?)</code></pre>`)
+	pageAnchor  = regexp.MustCompile(`<h3 id="op-([^"]*)"`)
+)
+
+// TestDocsCommandsWork runs the command of each operation in a shell, with a curl that asks
+// the server itself. What the examples name is not there, so some are answered 404 or 409,
+// but none is refused for its form.
+func TestDocsCommandsWork(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("sh is missing")
+		}
+		t.Skip("sh is missing")
+	}
+	r := newDocsRig(t)
+	if err := apply(t, r.services, orgDocument("acme", true, "[]", "[]")); err != nil {
+		t.Fatal(err)
+	}
+	_, key, err := r.services.trigger.service.IssueKey(t.Context(), "acme", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, token, err := r.services.authmgmt.service.IssueToken(t.Context(), "acme", provisioner, authmgmt.NewToken{Subject: "x", FullAccess: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, commands := pageAnchor.FindAllStringSubmatch(r.page, -1), pageCommand.FindAllStringSubmatch(r.page, -1)
+	routes := 0
+	for _, m := range r.services.all() {
+		routes += len(m.handler().Routes())
+	}
+	if len(commands) != routes || len(ids) != routes {
+		t.Fatalf("%d commands for %d operations", len(commands), routes)
+	}
+	for i, command := range commands {
+		id := ids[i][1]
+		credential := token.Reveal()
+		if slices.ContainsFunc(r.services.trigger.handler().Routes(), func(r httpadapter.Route) bool { return r.ID == id }) {
+			credential = key.Reveal()
+		}
+		script := "curl() { printf '%s\\0' \"$@\"; }\n" + html.UnescapeString(command[1])
+		cmd := exec.CommandContext(t.Context(), "sh", "-euc", script)
+		cmd.Env = []string{"MORTISE_KEY=" + credential, "MORTISE_USER=c1", "MORTISE_PASSWORD=" + docSecret}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s\n%s", id, err, script, out)
+		}
+		w := httptest.NewRecorder()
+		r.handler.ServeHTTP(w, curlRequest(t, strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")))
+		switch w.Code {
+		case http.StatusOK, http.StatusCreated, http.StatusAccepted, http.StatusNotFound, http.StatusConflict:
+		default:
+			t.Errorf("%s: %d\n%s\n%s", id, w.Code, script, w.Body)
+		}
+	}
+}
+
+// curlRequest makes a request of the arguments of curl.
+func curlRequest(t *testing.T, args []string) *http.Request {
+	t.Helper()
+	if args[0] != "-X" {
+		t.Fatal(args)
+	}
+	body, user := "", ""
+	header := make(http.Header)
+	for i := 3; i < len(args); i += 2 {
+		switch args[i] {
+		case "-H":
+			name, value, _ := strings.Cut(args[i+1], ": ")
+			header.Add(name, value)
+		case "-u":
+			user = args[i+1]
+		case "--data-raw":
+			body = args[i+1]
+		default:
+			t.Fatalf("unexpected option %s", args[i])
+		}
+	}
+	r := httptest.NewRequest(args[1], args[2], strings.NewReader(body))
+	r.Header = header
+	if name, password, ok := strings.Cut(user, ":"); ok {
+		r.SetBasicAuth(name, password)
+	}
+	return r
+}
