@@ -3,8 +3,8 @@ package main
 import (
 	"net/http"
 
-	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/examples/server/apipage"
+	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
 // addDocs adds the OpenAPI document and the API reference, and a way there from the root.

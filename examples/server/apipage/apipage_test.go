@@ -41,6 +41,7 @@ const everything = `{"openapi":"3.1.0","info":{"title":"T","version":"1"},"serve
 				{"name":"x-id","in":"header","required":true,"schema":{"type":"string"},"example":"it's 1"},
 				{"name":"other","in":"query","schema":{"type":"string"}}],
 			"requestBody":{"content":{"application/json":{"schema":{"type":"object","properties":{
+				"either":{"oneOf":[{"title":"one","properties":{"x":{"type":"string","maxLength":1}}},{"$ref":"#/components/schemas/Node"},{"type":"null"}]},
 				"open":{"type":"object","additionalProperties":true},
 				"by key":{"type":"object","additionalProperties":{"type":["array","null"],"items":{"type":["string","null"]}}},
 				"matrix":{"$ref":"#/components/schemas/Matrix","description":"Beside a reference."}}},
@@ -57,6 +58,7 @@ func TestPage(t *testing.T) {
 		"Of <code>A</code>, and ` alone</p><ul><li>one</li><li>two</li></ul>", "any keys, any values", `<span class="parent">by key.</span><wbr>*`,
 		"array of (string or null) or null", "array of array of integer", "each: at least 0", "<p>Beside a reference.</p>",
 		"The fields of children[] are those of Node, as above.", "Body (optional)",
+		"Form 1 of 2 of either: one", "Form 2 of 2 of either: Node", "at most 1 character</p>",
 	} {
 		if !strings.Contains(first, text) {
 			t.Errorf("the page does not say %q", text)

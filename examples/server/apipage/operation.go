@@ -71,9 +71,7 @@ func (o *operation) Command() string {
 	}
 	if b := o.Body(); b != nil {
 		options = append(options, "-H "+quote("Content-Type: "+b.MediaType))
-		for _, e := range b.Examples[:min(1, len(b.Examples))] {
-			options = append(options, "--data-raw "+quote(e.Text))
-		}
+		options = append(options, b.data()...)
 	}
 	base := append(o.Servers, servers(o.root)...)[0].URL
 	first := "curl -X " + quote(o.Method) + " " + quote(strings.TrimSuffix(base, "/")+path)
@@ -107,7 +105,7 @@ func (r response) Headers() (list []field) {
 	return list
 }
 
-// body is that of a request or a response, in one media type: JSON if there is that.
+// body is that of a request or a response, in its first media type.
 type body struct {
 	MediaType, Others string
 	Type, Name        string
@@ -116,43 +114,51 @@ type body struct {
 	Examples          []example
 }
 
-type example struct{ Title, Text string }
+type example struct {
+	Title string
+	value *node
+}
+
+// Text is the example for people, and for a command.
+func (e example) Text() string {
+	if e.value.isString { // and so not JSON
+		return e.value.text
+	}
+	return e.value.pretty(0, 0)
+}
 
 func bodyOf(v *node) *body {
 	content := v.At("content")
 	if content.each() == nil {
 		return nil
 	}
-	b := &body{MediaType: content.keys[0]}
-	if content.own(jsonType) != nil {
-		b.MediaType = jsonType
-	}
-	var others []string
-	for _, mediaType := range content.keys {
-		if mediaType != b.MediaType {
-			others = append(others, mediaType)
-		}
-	}
-	form := content.own(b.MediaType)
+	form := content.list[0]
 	schema := form.own("schema")
-	b.Others, b.Type, b.Name = strings.Join(others, ", "), typeOf(schema), nameOf(schema)
-	b.Fields, b.Rules = fieldsOf("", schema), rulesOf(schema)
+	b := &body{
+		MediaType: content.keys[0], Others: strings.Join(content.keys[1:], ", "), Type: typeOf(schema), Name: nameOf(schema),
+		Rules: rulesOf(schema), Fields: fieldsOf("", schema),
+	}
 	named := form.At("examples")
 	for i, e := range named.each() {
-		b.Examples = append(b.Examples, example{cmp.Or(e.At("summary").String(), named.keys[i]), b.text(e.own("value"))})
+		b.Examples = append(b.Examples, example{cmp.Or(e.At("summary").String(), named.keys[i]), e.own("value")})
 	}
 	if e := form.own("example"); e != nil {
-		b.Examples = append(b.Examples, example{"", b.text(e)})
+		b.Examples = append(b.Examples, example{"", e})
 	}
 	return b
 }
 
-const jsonType = "application/json"
-
-// text formats an example.
-func (b *body) text(example *node) string {
-	if example.isString && b.MediaType != jsonType {
-		return example.text
+// data is the first example as options of curl.
+func (b *body) data() (options []string) {
+	if b.Examples == nil {
+		return nil
 	}
-	return example.pretty(0, 0)
+	example := b.Examples[0]
+	if b.MediaType != "application/x-www-form-urlencoded" {
+		return []string{"--data-raw " + quote(example.Text())}
+	}
+	for i, value := range example.value.each() {
+		options = append(options, "--data-urlencode "+quote(example.value.keys[i]+"="+value.text))
+	}
+	return options
 }
