@@ -21,23 +21,20 @@ import (
 // a media, which may be the same each time.
 func RunMedia(t *testing.T, open func(*testing.T) sound.Media) {
 	t.Helper()
-	suite := conformance.Suite{Name: "audiosearchtest"}
-	for _, r := range mediaRules {
-		suite.Rules = append(suite.Rules, conformance.Rule{ID: r.ID, Text: r.Text, Try: func(t *testing.T) string {
-			r.check(t, &mediaSubject{media: open(t), dir: t.TempDir()})
-			return ""
-		}})
-	}
-	suite.Run(t, nil)
+	mediaSuite(open).Run(t)
 }
 
 // MediaRules returns every rule of [RunMedia].
-func MediaRules() []Rule {
-	var rules []Rule
+func MediaRules() []Rule { return conformance.RulesOf[Rule](mediaSuite(nil)) }
+
+func mediaSuite(open func(*testing.T) sound.Media) *conformance.Suite[*mediaSubject] {
+	s := &conformance.Suite[*mediaSubject]{Name: "audiosearchtest", Open: func(t *testing.T) *mediaSubject {
+		return &mediaSubject{media: open(t), dir: t.TempDir()}
+	}}
 	for _, r := range mediaRules {
-		rules = append(rules, r.Rule)
+		s.Add(r.ID, r.Text, 0, r.check)
 	}
-	return rules
+	return s
 }
 
 type mediaRule struct {

@@ -26,9 +26,6 @@ func openMedia(t *testing.T) sound.Media {
 	return m
 }
 
-// TestMedia is also the proof of package wav.
-func TestMedia(t *testing.T) { audiosearchtest.RunMedia(t, openMedia) }
-
 // brokenMedia is package wav's with a mistake.
 type brokenMedia struct {
 	sound.Media
@@ -229,30 +226,15 @@ var mediaMutants = []mediaMutant{
 	}},
 }
 
-// mediaProof tries the mutants of media in processes of their own.
-func mediaProof() *conformance.Mutants {
-	m := &conformance.Mutants{Env: envMediaMutant, Texts: make(map[string]string), Breaks: make(map[string][]string)}
-	for _, r := range audiosearchtest.MediaRules() {
-		m.Texts[r.ID] = r.Text
-	}
-	for _, broken := range mediaMutants {
-		m.Breaks[broken.name] = broken.breaks
-	}
-	return m
-}
-
-// TestMediaMutants is TestMutants for the rules of media.
-func TestMediaMutants(t *testing.T) { mediaProof().Prove(t) }
-
-// runMediaMutant runs the suite against a broken media.
-func runMediaMutant(t *testing.T, name string) {
+// TestMediaSuite proves the suite of media, and with it package wav.
+func TestMediaSuite(t *testing.T) {
+	p := &conformance.Proof[func(*testing.T) sound.Media]{Suite: audiosearchtest.MediaSuite, Faithful: openMedia}
 	for _, m := range mediaMutants {
-		if m.name == name {
-			audiosearchtest.RunMedia(t, func(t *testing.T) sound.Media {
-				b := m.make()
-				b.Media = openMedia(t)
-				return b
-			})
-		}
+		p.Add(m.name, func(t *testing.T) sound.Media {
+			b := m.make()
+			b.Media = openMedia(t)
+			return b
+		}, m.breaks...)
 	}
+	conformance.Prove(t, p)
 }

@@ -44,9 +44,9 @@ func RunModel(t *testing.T, h Harness, opts *ModelOptions) {
 	}
 	sequences := conformance.Sequences{Count: o.Sequences, Steps: o.Steps, Seed: o.Seed}
 	sequences.Run(t, func(t *testing.T, seed uint64, steps int) {
-		r := &run{t: t, subject: &subject{Backend: h.Open(t), h: &h}, rand: rand.New(rand.NewPCG(seed, 1)), model: make(map[place]oracleDataset),
+		r := &run{t: t, subject: h.open(t), rand: rand.New(rand.NewPCG(seed, 1)), model: make(map[place]oracleDataset),
 			known: make(map[place]*oracleModels)}
-		if reason := r.subject.lacks(needScores); reason != "" {
+		if reason := conformance.Lacks(r.subject.parts, needScores); reason != "" {
 			t.Skip(reason)
 		}
 		r.steps(steps)

@@ -1,21 +1,12 @@
 package audiosearchtest
 
 import (
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
-
-// breakIt makes the backend fail until the returned function is called, or until the test ends.
-func (s *subject) breakIt(t *testing.T) (heal func()) {
-	t.Helper()
-	heal = sync.OnceFunc(s.h.Break(t, s.Backend))
-	t.Cleanup(heal)
-	return heal
-}
 
 const brokenText = "While the backend fails, every call returns an error that is none of the sentinels, nothing is lost, and afterwards all is as before."
 

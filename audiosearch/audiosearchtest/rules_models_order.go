@@ -104,7 +104,7 @@ var modelOrderRules = []rule{
 	{Rule{"models/order-durable", "The places of ModelOrder outlive the process."}, needModels | needReopen,
 		func(t *testing.T, s *subject) {
 			y, x := s.order(t, "f", modelY), s.order(t, "f", modelX)
-			s.Backend = s.h.Reopen(t, s.Backend)
+			s.reopen(t)
 			require.Greater(t, s.order(t, "f", "new/1"), x)
 			require.Equal(t, []int64{y, x}, []int64{s.order(t, "f", modelY), s.order(t, "f", modelX)})
 		}},

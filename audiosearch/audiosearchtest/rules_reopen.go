@@ -10,12 +10,6 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
-// reopen closes the backend and opens its data again.
-func (s *subject) reopen(t *testing.T) {
-	t.Helper()
-	s.Backend = s.h.Reopen(t, s.Backend)
-}
-
 // reopenRules say what outlives a process.
 var reopenRules = []rule{
 	{Rule{"datasets/durable", "A call that returned without error is durable: datasets outlive the process, and those that were deleted stay so."}, needDatasets | needReopen,

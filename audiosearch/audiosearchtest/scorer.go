@@ -18,27 +18,23 @@ import (
 // rule's id, like [Run]. open returns one, which may be the same each time.
 func RunScorer(t *testing.T, open func(*testing.T) sound.Scorer) {
 	t.Helper()
-	suite := conformance.Suite{Name: "audiosearchtest"}
-	for _, r := range scorerRules {
-		suite.Rules = append(suite.Rules, conformance.Rule{ID: r.ID, Text: r.Text, Try: func(t *testing.T) string {
-			s := &scorerSubject{scorer: open(t)}
-			var err error
-			s.model, err = s.scorer.Model(t.Context())
-			require.NoError(t, err, "Model")
-			r.check(t, s)
-			return ""
-		}})
-	}
-	suite.Run(t, nil)
+	scorerSuite(open).Run(t)
 }
 
 // ScorerRules returns every rule of [RunScorer].
-func ScorerRules() []Rule {
-	var rules []Rule
+func ScorerRules() []Rule { return conformance.RulesOf[Rule](scorerSuite(nil)) }
+
+func scorerSuite(open func(*testing.T) sound.Scorer) *conformance.Suite[*scorerSubject] {
+	s := &conformance.Suite[*scorerSubject]{Name: "audiosearchtest", Open: func(t *testing.T) *scorerSubject {
+		scorer := open(t)
+		model, err := scorer.Model(t.Context())
+		require.NoError(t, err, "Model")
+		return &scorerSubject{scorer, model}
+	}}
 	for _, r := range scorerRules {
-		rules = append(rules, r.Rule)
+		s.Add(r.ID, r.Text, 0, r.check)
 	}
-	return rules
+	return s
 }
 
 type scorerRule struct {

@@ -43,10 +43,6 @@ func (meter) Score(ctx context.Context, clips [][]float32) ([]sound.Scores, erro
 	return rows, nil
 }
 
-func TestScorer(t *testing.T) {
-	audiosearchtest.RunScorer(t, func(*testing.T) sound.Scorer { return meter{} })
-}
-
 func TestSoundsAreAScorer(t *testing.T) {
 	audiosearchtest.RunScorer(t, func(*testing.T) sound.Scorer { return new(audiosearchtest.Sounds) })
 }
@@ -174,26 +170,14 @@ var scorerMutants = []scorerMutant{
 	})},
 }
 
-// scorerProof tries the mutants of scorers in processes of their own.
-func scorerProof() *conformance.Mutants {
-	m := &conformance.Mutants{Env: envScorerMutant, Texts: make(map[string]string), Breaks: make(map[string][]string)}
-	for _, r := range audiosearchtest.ScorerRules() {
-		m.Texts[r.ID] = r.Text
+// TestScorerSuite proves the suite of scorers.
+func TestScorerSuite(t *testing.T) {
+	p := &conformance.Proof[func(*testing.T) sound.Scorer]{
+		Suite:    audiosearchtest.ScorerSuite,
+		Faithful: func(*testing.T) sound.Scorer { return meter{} },
 	}
-	for _, broken := range scorerMutants {
-		m.Breaks[broken.name] = broken.breaks
-	}
-	return m
-}
-
-// TestScorerMutants is TestMutants for the rules of scorers.
-func TestScorerMutants(t *testing.T) { scorerProof().Prove(t) }
-
-// runScorerMutant runs the suite against a broken scorer.
-func runScorerMutant(t *testing.T, name string) {
 	for _, m := range scorerMutants {
-		if m.name == name {
-			audiosearchtest.RunScorer(t, func(*testing.T) sound.Scorer { return m.make() })
-		}
+		p.Add(m.name, func(*testing.T) sound.Scorer { return m.make() }, m.breaks...)
 	}
+	conformance.Prove(t, p)
 }

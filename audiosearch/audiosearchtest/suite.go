@@ -1,31 +1,3 @@
-// Package audiosearchtest proves backends, scorers and media of package audiosearch, and
-// gives tests of programs that use it what they need.
-//
-// [Run] is the conformance suite of backends: every testable sentence of the contracts of
-// [audiosearch.Datasets], [audiosearch.Catalog], [audiosearch.ScoreStore],
-// [audiosearch.PartStore], [audiosearch.ModelStore], [audiosearch.Runs],
-// [audiosearch.ResultStore], [audiosearch.Counter] and [audiosearch.Deletion], and of the
-// optional interfaces that belong to them, is a rule with an id of its own. [RunModel]
-// compares a backend with a plain model of it, on random datasets, filters and scores. A
-// backend proves itself in a few lines:
-//
-//	func TestConformance(t *testing.T) {
-//		h := audiosearchtest.Harness{Open: func(t *testing.T) audiosearchtest.Backend {
-//			db, jobs := open(t) // and t.Cleanup to close it
-//			return audiosearchtest.Backend{
-//				Datasets: db, Catalog: db, Scores: db, Parts: db, Models: db,
-//				Runs: db, Results: db, Counter: db, Deletion: db,
-//				Leases: jobs, Queue: mortise.NewLeaseQueue(jobs, nil),
-//			}
-//		}}
-//		audiosearchtest.Run(t, h)
-//		audiosearchtest.RunModel(t, h, nil)
-//	}
-//
-// Its jobs are those of all domains: package storage/queuetest has the rules of
-// [mortise.Leases] and [mortise.Queue].
-//
-// [RunScorer] is the suite of scorers, and [RunMedia] that of media which read WAV files.
 package audiosearchtest
 
 import (
@@ -83,13 +55,7 @@ type Rule struct {
 }
 
 // Rules returns every rule of [Run], in the order in which it tries them.
-func Rules() []Rule {
-	var rules []Rule
-	for _, r := range allRules() {
-		rules = append(rules, r.Rule)
-	}
-	return rules
-}
+func Rules() []Rule { return conformance.RulesOf[Rule](suite(&Harness{})) }
 
 // Run tries every rule on a fresh backend, as a subtest named by the rule's id. A rule
 // that is broken prints its text. One that does not end (within minutes) ends the test,
@@ -97,18 +63,12 @@ func Rules() []Rule {
 // which rules were skipped and why.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
-	suite := conformance.Suite{Name: "audiosearchtest"}
-	for _, r := range allRules() {
-		suite.Rules = append(suite.Rules, conformance.Rule{ID: r.ID, Text: r.Text, Try: func(t *testing.T) string { return r.try(t, &h) }})
-	}
-	suite.Run(t, h.Skip)
+	suite(&h).Run(t)
 }
 
-// need is what a rule cannot do without.
-type need uint
-
+// What a rule cannot do without.
 const (
-	needDatasets need = 1 << iota
+	needDatasets conformance.Need = 1 << iota
 	needCatalogField
 	needScoresField
 	needPartsField
@@ -135,11 +95,49 @@ const (
 	needTx       = needRuns | needTxField | needLeases
 )
 
+// parts tells which of that the backend has.
+func (s *subject) parts(has conformance.Has) {
+	has(needReopen, s.h.Reopen != nil, "the harness has no Reopen")
+	has(needBreak, s.h.Break != nil, "the harness has no Break")
+	has(needDatasets, s.Datasets != nil, "the backend has no Datasets")
+	has(needCatalogField, s.Catalog != nil, "the backend has no Catalog")
+	has(needScoresField, s.Scores != nil, "the backend has no Scores")
+	has(needPartsField, s.Parts != nil, "the backend has no Parts")
+	has(needModelsField, s.Models != nil, "the backend has no Models")
+	has(needCompactor, conformance.Is[audiosearch.Pruner](s.Scores), "its Scores are not a Pruner")
+	has(needRuns, s.Runs != nil, "the backend has no Runs")
+	has(needRuns, s.Results != nil, "the backend has no Results")
+	has(needCounterField, s.Counter != nil, "the backend has no Counter")
+	has(needDeletionField, s.Deletion != nil, "the backend has no Deletion")
+	has(needRunPruner, conformance.Is[audiosearch.Pruner](s.Runs), "its Runs are not a Pruner")
+	has(needTxField, conformance.Is[audiosearch.TxStore](s.Runs), "its Runs are not a TxStore")
+	has(needLeases, s.Leases != nil, "the backend has no Leases")
+	has(needLeasesSharer, conformance.Is[mortise.Sharer](s.Leases), "its Leases are not a Sharer")
+	has(needJobNotifier, conformance.Is[mortise.JobNotifier](s.Leases), "its Leases are not a JobNotifier")
+	has(needQueueSharer, s.Queue != nil, "the backend has no Queue")
+	has(needQueueSharer, conformance.Is[mortise.Sharer](s.Queue), "its Queue is not a Sharer")
+}
+
 // rule is a Rule with the check that proves it.
 type rule struct {
 	Rule
-	needs need
+	needs conformance.Need
 	check func(t *testing.T, s *subject)
+}
+
+// suite returns the rules, to be tried on the backends of a harness.
+func suite(h *Harness) *conformance.Suite[*subject] {
+	s := &conformance.Suite[*subject]{Name: "audiosearchtest", Skip: h.Skip, Open: h.open, Parts: (*subject).parts}
+	for _, r := range slices.Concat(datasetRules, datasetDeletionRules, catalogRules, catalogListRules,
+		catalogScoringRules, missingKeyRules, scoringRules, conflictRules, searchRules, filterRules, unscoredRules,
+		windowRules, compactRules, scoreRaceRules, classRules, batchRules, partRules, flipRules, partOtherRules,
+		modelRules, modelOtherRules, modelOrderRules, runRules, waitingRules, runUpdateRules, runListRules,
+		statsRules, statsAllRules, counterRules, resultRules, resultSetRules, staleRules, pruneRules, trimRules,
+		txCreateRules, txUpdateRules, shareRules, deletionRules, deletionRunRules, removalRules,
+		contextRules, breakRules, reopenRules) {
+		s.Add(r.ID, r.Text, r.needs, r.check)
+	}
+	return s
 }
 
 // subject is the backend that a rule is tried on.
@@ -148,65 +146,12 @@ type subject struct {
 	h *Harness
 }
 
-// try runs the check, or returns why it cannot.
-func (r *rule) try(t *testing.T, h *Harness) (skipped string) {
-	switch {
-	case r.needs&needReopen != 0 && h.Reopen == nil:
-		return "the harness has no Reopen"
-	case r.needs&needBreak != 0 && h.Break == nil:
-		return "the harness has no Break"
-	}
-	s := &subject{Backend: h.Open(t), h: h}
-	if reason := s.lacks(r.needs); reason != "" {
-		return reason
-	}
-	r.check(t, s)
-	return ""
-}
+func (h *Harness) open(t *testing.T) *subject { return &subject{h.Open(t), h} }
 
-// lacks says which of the needs the backend does not meet.
-func (s *subject) lacks(needs need) string {
-	_, compactor := s.Scores.(audiosearch.Pruner)
-	_, runPruner := s.Runs.(audiosearch.Pruner)
-	_, tx := s.Runs.(audiosearch.TxStore)
-	_, leasesSharer := s.Leases.(mortise.Sharer)
-	_, queueSharer := s.Queue.(mortise.Sharer)
-	_, jobNotifier := s.Leases.(mortise.JobNotifier)
-	for _, n := range []struct {
-		need   need
-		met    bool
-		reason string
-	}{
-		{needDatasets, s.Datasets != nil, "the backend has no Datasets"},
-		{needCatalogField, s.Catalog != nil, "the backend has no Catalog"},
-		{needScoresField, s.Scores != nil, "the backend has no Scores"},
-		{needPartsField, s.Parts != nil, "the backend has no Parts"},
-		{needModelsField, s.Models != nil, "the backend has no Models"},
-		{needCompactor, compactor, "its Scores are not a Pruner"},
-		{needRuns, s.Runs != nil, "the backend has no Runs"},
-		{needRuns, s.Results != nil, "the backend has no Results"},
-		{needCounterField, s.Counter != nil, "the backend has no Counter"},
-		{needDeletionField, s.Deletion != nil, "the backend has no Deletion"},
-		{needRunPruner, runPruner, "its Runs are not a Pruner"},
-		{needTxField, tx, "its Runs are not a TxStore"},
-		{needLeases, s.Leases != nil, "the backend has no Leases"},
-		{needLeasesSharer, leasesSharer, "its Leases are not a Sharer"},
-		{needJobNotifier, jobNotifier, "its Leases are not a JobNotifier"},
-		{needQueueSharer, s.Queue != nil, "the backend has no Queue"},
-		{needQueueSharer, queueSharer, "its Queue is not a Sharer"},
-	} {
-		if needs&n.need != 0 && !n.met {
-			return n.reason
-		}
-	}
-	return ""
-}
+// reopen makes the backend begin anew, on the same data.
+func (s *subject) reopen(t *testing.T) { s.Backend = s.h.Reopen(t, s.Backend) }
 
-func allRules() []rule {
-	return slices.Concat(datasetRules, datasetDeletionRules, catalogRules, catalogListRules, catalogScoringRules, missingKeyRules,
-		scoringRules, conflictRules, searchRules, filterRules, unscoredRules, windowRules, compactRules, scoreRaceRules,
-		classRules, batchRules, partRules, flipRules, partOtherRules, modelRules, modelOtherRules, modelOrderRules,
-		runRules, waitingRules, runUpdateRules, runListRules, statsRules, statsAllRules, counterRules,
-		resultRules, resultSetRules, staleRules, pruneRules, trimRules,
-		txCreateRules, txUpdateRules, shareRules, deletionRules, deletionRunRules, removalRules, contextRules, breakRules, reopenRules)
+// breakIt makes the backend fail until heal is called, or until the test ends.
+func (s *subject) breakIt(t *testing.T) (heal func()) {
+	return conformance.Break(t, s.h.Break, s.Backend)
 }

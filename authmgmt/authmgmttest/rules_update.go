@@ -24,7 +24,7 @@ var errRefused = errors.New("refused")
 type thing struct {
 	group  string // of the rules
 	method string
-	needs  need
+	needs  conformance.Need
 	add    func(t *testing.T, s *subject) *added
 }
 

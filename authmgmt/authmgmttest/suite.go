@@ -1,23 +1,3 @@
-// Package authmgmttest proves backends of package authmgmt, and gives tests of programs
-// that use it what they need.
-//
-// [Run] is the conformance suite: every testable sentence of the contracts of
-// [authmgmt.Store], [authmgmt.Organizations], and of the optional interfaces
-// [authmgmt.Pruner] and [authmgmt.KeyChecker], is a rule with an id of its own.
-// [RunModel] compares the service on a backend with a plain model of it, through random
-// sequences of calls. A backend proves itself in a few lines:
-//
-//	func TestConformance(t *testing.T) {
-//		h := authmgmttest.Harness{Open: func(t *testing.T) authmgmt.Backend {
-//			db := open(t) // and t.Cleanup to close it
-//			return authmgmt.Backend{Store: db, Directory: db}
-//		}}
-//		authmgmttest.Run(t, h)
-//		authmgmttest.RunModel(t, h, nil)
-//	}
-//
-// [New] makes a fake for the tests of a program that uses a service, and [Faults] makes a
-// backend fail.
 package authmgmttest
 
 import (
@@ -55,13 +35,7 @@ type Rule struct {
 }
 
 // Rules returns every rule of the suite, in the order in which Run tries them.
-func Rules() []Rule {
-	var rules []Rule
-	for _, r := range allRules() {
-		rules = append(rules, r.Rule)
-	}
-	return rules
-}
+func Rules() []Rule { return conformance.RulesOf[Rule](suite(&Harness{})) }
 
 // Run tries every rule on a fresh backend, as a subtest named by the rule's id. A rule
 // that is broken prints its text. One that does not end (within minutes) ends the test,
@@ -69,18 +43,12 @@ func Rules() []Rule {
 // which rules were skipped and why.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
-	suite := conformance.Suite{Name: "authmgmttest"}
-	for _, r := range allRules() {
-		suite.Rules = append(suite.Rules, conformance.Rule{ID: r.ID, Text: r.Text, Try: func(t *testing.T) string { return r.try(t, &h) }})
-	}
-	suite.Run(t, h.Skip)
+	suite(&h).Run(t)
 }
 
-// need is what a rule cannot do without.
-type need uint
-
+// What a rule cannot do without.
 const (
-	needStore need = 1 << iota
+	needStore conformance.Need = 1 << iota
 	needPruner
 	needKeyChecker
 	needOrganizations
@@ -89,11 +57,35 @@ const (
 	needBreak
 )
 
+// parts tells which of that the backend has.
+func (s *subject) parts(has conformance.Has) {
+	has(needReopen, s.h.Reopen != nil, "the harness has no Reopen")
+	has(needBreak, s.h.Break != nil, "the harness has no Break")
+	has(needStore, s.Store != nil, "the backend has no Store")
+	has(needPruner, conformance.Is[authmgmt.Pruner](s.Store), "its Store is no Pruner")
+	has(needKeyChecker, conformance.Is[authmgmt.KeyChecker](s.Store), "its Store is no KeyChecker")
+	has(needOrganizations, s.Organizations != nil, "the backend has no Organizations")
+	has(needOrganizationsDeletion, conformance.Is[authmgmt.Deletion](s.Organizations),
+		"its Organizations is no Deletion")
+}
+
 // rule is a Rule with the check that proves it.
 type rule struct {
 	Rule
-	needs need
+	needs conformance.Need
 	check func(t *testing.T, s *subject)
+}
+
+// suite returns the rules, to be tried on the backends of a harness.
+func suite(h *Harness) *conformance.Suite[*subject] {
+	s := &conformance.Suite[*subject]{Name: "authmgmttest", Skip: h.Skip, Open: h.open, Parts: (*subject).parts}
+	for _, r := range slices.Concat(clientRules, clientUpdateRules, secretRules, clientListRules, tokenRules,
+		tokenLifeRules, tokenListRules, invitationRules, exclusiveRules, invitationListRules, pageRules(),
+		grantRules, updateRules(), createRules(), concurrentRules, auditRules, auditQueryRules, statsRules,
+		deletionRules, pruneRules, keyCheckRules, organizationRules, contextRules, breakRules, reopenRules) {
+		s.Add(r.ID, r.Text, r.needs, r.check)
+	}
+	return s
 }
 
 // subject is the backend that a rule is tried on.
@@ -103,54 +95,22 @@ type subject struct {
 	h             *Harness
 }
 
+func (h *Harness) open(t *testing.T) *subject {
+	s := &subject{h: h}
+	s.use(h.Open(t))
+	return s
+}
+
 // use makes b the backend.
 func (s *subject) use(b authmgmt.Backend) {
 	s.Backend = b
 	s.Organizations, _ = b.Directory.(authmgmt.Organizations)
 }
 
-// try runs the check, or returns why it cannot.
-func (r *rule) try(t *testing.T, h *Harness) (skipped string) {
-	switch {
-	case r.needs&needReopen != 0 && h.Reopen == nil:
-		return "the harness has no Reopen"
-	case r.needs&needBreak != 0 && h.Break == nil:
-		return "the harness has no Break"
-	}
-	s := &subject{h: h}
-	s.use(h.Open(t))
-	if reason := s.lacks(r.needs); reason != "" {
-		return reason
-	}
-	r.check(t, s)
-	return ""
-}
+// reopen makes the backend begin anew, on the same data.
+func (s *subject) reopen(t *testing.T) { s.use(s.h.Reopen(t, s.Backend)) }
 
-// lacks says which of the needs the backend does not meet.
-func (s *subject) lacks(needs need) string {
-	_, pruner := s.Store.(authmgmt.Pruner)
-	_, keyChecker := s.Store.(authmgmt.KeyChecker)
-	_, deletion := s.Organizations.(authmgmt.Deletion)
-	for _, n := range []struct {
-		need   need
-		met    bool
-		reason string
-	}{
-		{needStore, s.Store != nil, "the backend has no Store"},
-		{needPruner, pruner, "its Store is no Pruner"},
-		{needKeyChecker, keyChecker, "its Store is no KeyChecker"},
-		{needOrganizations, s.Organizations != nil, "the backend has no Organizations"},
-		{needOrganizationsDeletion, deletion, "its Organizations is no Deletion"},
-	} {
-		if needs&n.need != 0 && !n.met {
-			return n.reason
-		}
-	}
-	return ""
-}
-
-func allRules() []rule {
-	return slices.Concat(clientRules, clientUpdateRules, secretRules, clientListRules, tokenRules, tokenLifeRules, tokenListRules,
-		invitationRules, exclusiveRules, invitationListRules, pageRules(), grantRules, updateRules(), createRules(), concurrentRules,
-		auditRules, auditQueryRules, statsRules, deletionRules, pruneRules, keyCheckRules, organizationRules, contextRules, breakRules, reopenRules)
+// breakIt makes the backend fail until heal is called, or until the test ends.
+func (s *subject) breakIt(t *testing.T) (heal func()) {
+	return conformance.Break(t, s.h.Break, s.Backend)
 }

@@ -1,16 +1,40 @@
 package authmgmttest_test
 
 import (
-	"os"
 	"slices"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
+
+// TestSuite proves the suite.
+func TestSuite(t *testing.T) {
+	p := &conformance.Proof[authmgmttest.Harness]{
+		Suite:    authmgmttest.Suite,
+		Faithful: harness(func(*mutant) {}),
+		Lacking:  lacking(),
+	}
+	for _, m := range mutants() {
+		p.Add(m.name, m.harness(), m.breaks...)
+	}
+	conformance.Prove(t, p)
+}
+
+// lacking are backends that lack what they may.
+func lacking() map[string]authmgmttest.Harness {
+	return map[string]authmgmttest.Harness{
+		"all parts": {Open: func(*testing.T) authmgmt.Backend { return authmgmt.Backend{} }},
+		"all but a store": {Open: func(t *testing.T) authmgmt.Backend {
+			return authmgmt.Backend{Store: struct{ authmgmt.Store }{newMutant(t)}}
+		}},
+		"a deletion": {Open: func(t *testing.T) authmgmt.Backend {
+			m := newMutant(t)
+			return authmgmt.Backend{Store: m, Directory: struct{ authmgmt.Organizations }{m}}
+		}},
+	}
+}
 
 // broken is a mutant with the rules that it breaks.
 type broken struct {
@@ -43,88 +67,20 @@ func harness(mutate func(*mutant)) authmgmttest.Harness {
 	}
 }
 
-// TestFaithful tries every rule on a backend that is right, those of Reopen and Break
-// included.
-func TestFaithful(t *testing.T) { authmgmttest.Run(t, harness(func(*mutant) {})) }
-
-// TestRules: ids are unique and well formed, texts are sentences.
-func TestRules(t *testing.T) {
-	var ids, texts []string
-	for _, r := range authmgmttest.Rules() {
-		ids, texts = append(ids, r.ID), append(texts, r.Text)
+// harness opens the mutant.
+func (b *broken) harness() authmgmttest.Harness {
+	h := harness(b.mutate)
+	if b.reopen != nil {
+		h.Reopen = b.reopen
 	}
-	conformance.CheckRules(t, ids, texts)
+	return h
 }
 
-// envMutant names the mutant in a process that runs the suite in order to fail.
-const envMutant = "AUTHMGMTTEST_MUTANT"
-
-// TestMutant runs the suite against the mutant that the environment names. It is run by
-// TestMutants.
-func TestMutant(t *testing.T) {
-	name := os.Getenv(envMutant)
-	if name == "" {
-		t.Skip("run by TestMutants")
-	}
-	authmgmttest.Run(t, harnesses()[name])
-}
-
-// proof tries the mutants in processes of their own.
-func proof() *conformance.Mutants {
-	m := &conformance.Mutants{Env: envMutant, Texts: make(map[string]string), Breaks: make(map[string][]string)}
-	for _, r := range authmgmttest.Rules() {
-		m.Texts[r.ID] = r.Text
-	}
-	for _, broken := range mutants() {
-		m.Breaks[broken.name] = broken.breaks
-	}
-	return m
-}
-
-// TestMutants: each broken backend fails the rules that it breaks, and the failure prints
-// the rule. There is one for every rule.
-func TestMutants(t *testing.T) { proof().Prove(t) }
-
-// TestSkipping: what is skipped is counted with its reason, and a Skip that makes no
-// sense fails the suite.
-func TestSkipping(t *testing.T) {
-	output, passed := proof().Run(t, "only a store")
-	require.True(t, passed, output)
-	for _, reason := range []string{
-		"the backend has no Organizations", "the harness has no Reopen", "the harness has no Break", "its Store is no Pruner", "its Store is no KeyChecker",
-		"no strings today: clients/strings-keep-every-byte",
-	} {
-		require.Contains(t, output, " because "+reason)
-	}
-
-	output, passed = proof().Run(t, "bad skip")
-	require.False(t, passed)
-	require.Contains(t, output, `Skip names "clients/no-such-rule", which is no rule`)
-	require.Contains(t, output, `Skip gives no reason for "clients/get-unknown"`)
-	require.Contains(t, output, "--- PASS: TestMutant/clients/get-unknown", "a Skip without a reason skips nothing")
-}
-
-// plainStore hides what a store can do beyond Store.
-type plainStore struct{ authmgmt.Store }
-
-// harnesses returns the harness of every mutant, and those of TestSkipping.
+// harnesses returns the harness of every mutant, by its name.
 func harnesses() map[string]authmgmttest.Harness {
 	all := make(map[string]authmgmttest.Harness)
 	for _, m := range mutants() {
-		h := harness(m.mutate)
-		if m.reopen != nil {
-			h.Reopen = m.reopen
-		}
-		all[m.name] = h
+		all[m.name] = m.harness()
 	}
-	all["only a store"] = authmgmttest.Harness{
-		Open: func(t *testing.T) authmgmt.Backend {
-			return authmgmt.Backend{Store: plainStore{newMutant(t)}}
-		},
-		Skip: map[string]string{"clients/strings-keep-every-byte": "no strings today"},
-	}
-	bad := all["only a store"]
-	bad.Skip = map[string]string{"clients/no-such-rule": "because", "clients/get-unknown": " "}
-	all["bad skip"] = bad
 	return all
 }

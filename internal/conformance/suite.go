@@ -1,9 +1,3 @@
-// Package conformance runs the conformance suites of the domains (triggertest.Run,
-// authmgmttest.Run), and proves that they find what they are for: a mutant is a backend
-// with a mistake, and every rule must be broken by one. It also runs the random sequences
-// of their property tests (RunModel), and waits for what rules wait for. A mutant whose
-// mistake shows only in a race calls Seam between its two steps, and so always loses the
-// race. Package queuetest holds the rules that the job queues of all domains have.
 package conformance
 
 import (
@@ -12,48 +6,108 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
-// Suite is a domain's suite.
-type Suite struct {
-	Name  string // of its package, for messages
-	Rules []Rule
+// Suite is the rules of a contract, and how to come by what they are tried on: a subject,
+// which is a backend as the suite's rules see it. [Suite.Add] adds a rule.
+type Suite[S any] struct {
+	Name string // of its package, for messages
 
+	// Skip holds the ids of rules that are not tried, each with a reason. An unknown id or
+	// an empty reason fails the test.
+	Skip map[string]string
+
+	// Open returns a fresh subject. It cleans up with t.Cleanup.
+	Open func(t *testing.T) S
+
+	// Parts tells has of each part that a subject may lack. It may be nil if rules need
+	// nothing.
+	Parts func(s S, has Has)
+
+	rules []rule[S]
 	limit time.Duration // of a rule; 0: deadline()
 }
 
-// Rule is one sentence of a contract, with what tries it on a fresh backend, or returns why it cannot.
-type Rule struct {
-	ID, Text string
-	Try      func(t *testing.T) (skipped string)
+// Need is what a rule cannot do without: a set of parts, each a bit that the suite declares.
+type Need uint
+
+// Has takes a part of a subject, whether it is there, and why rules that need it are
+// skipped if it is not. The first part that a rule misses gives the reason.
+type Has func(part Need, there bool, without string)
+
+// Is reports whether a part of a backend implements an optional interface.
+func Is[T any](part any) bool {
+	_, ok := part.(T)
+	return ok
 }
+
+// Break makes a backend fail as a harness does, until heal is called, or until the test
+// ends.
+func Break[B any](t *testing.T, how func(t *testing.T, b B) (heal func()), b B) (heal func()) {
+	t.Helper()
+	heal = sync.OnceFunc(how(t, b))
+	t.Cleanup(heal)
+	return heal
+}
+
+// Rule is one sentence of a contract.
+type Rule struct{ ID, Text string }
 
 // sentence is what a broken rule prints.
 func (r *Rule) sentence() string { return fmt.Sprintf("rule %s: %s", r.ID, r.Text) }
 
-// Run tries every rule as a subtest named by its id. A rule that is broken prints its text,
-// above what its check has to say. (With -v, every rule does.) A rule that does not end
-// ends the process, and prints its text and those of the rules that failed before.
-//
-// skip holds the ids of rules that are not tried, each with a reason; an unknown id or an
-// empty reason fails the test. At the end, Run logs which rules were skipped and why.
-func (s *Suite) Run(t *testing.T, skip map[string]string) {
+// rule is a Rule with the check that proves it.
+type rule[S any] struct {
+	Rule
+	needs Need
+	check func(t *testing.T, s S)
+}
+
+// Add adds a rule. Its id has the form "interface/what-it-says", and its text is a
+// sentence. check is called if the subject has all that the rule needs.
+func (s *Suite[S]) Add(id, text string, needs Need, check func(t *testing.T, s S)) {
+	s.rules = append(s.rules, rule[S]{Rule{id, text}, needs, check})
+}
+
+// RulesOf returns the rules of a suite, in the order in which they were added, as the type
+// that a suite shows for them.
+func RulesOf[R ~struct{ ID, Text string }, S any](s *Suite[S]) []R {
+	rules := make([]R, len(s.rules))
+	for i := range s.rules {
+		rules[i] = R(s.rules[i].Rule)
+	}
+	return rules
+}
+
+// Run tries every rule as a subtest named by its id, on a subject of its own. A rule that
+// is broken prints its text, above what its check has to say. (With -v, every rule does.) A
+// rule that does not end ends the process, and prints its text and those of the rules that
+// failed before. At the end, Run logs which rules were skipped and why.
+func (s *Suite[S]) Run(t *testing.T) {
 	t.Helper()
-	for _, complaint := range s.checkSkip(skip) {
+	s.run(t)
+}
+
+// run is Run. It returns the ids of the rules that were skipped, by their reasons.
+func (s *Suite[S]) run(t *testing.T) (skipped map[string][]string) {
+	t.Helper()
+	for _, complaint := range s.checkSkip() {
 		t.Error(complaint)
 	}
-	skipped := make(map[string][]string)
+	skipped = make(map[string][]string)
 	watch := watchman{limit: cmp.Or(s.limit, deadline())}
-	for _, r := range s.Rules {
+	for i := range s.rules {
+		r := &s.rules[i]
 		t.Run(r.ID, func(t *testing.T) {
 			forgetRest()
 			watch.over(t, r.sentence())
 			t.Log(r.sentence()) // before everything else; go test drops it if nothing fails
-			reason := skip[r.ID]
+			reason := s.Skip[r.ID]
 			if strings.TrimSpace(reason) == "" {
-				reason = r.Try(t)
+				reason = s.try(t, r)
 			}
 			if reason != "" {
 				skipped[reason] = append(skipped[reason], r.ID)
@@ -62,19 +116,49 @@ func (s *Suite) Run(t *testing.T, skip map[string]string) {
 		})
 	}
 	t.Log(s.summary(skipped))
+	return skipped
 }
 
-func (s *Suite) checkSkip(skip map[string]string) []string {
+// try checks a rule, or returns why it cannot.
+func (s *Suite[S]) try(t *testing.T, r *rule[S]) (skipped string) {
+	subject := s.Open(t)
+	if skipped = Lacks(s.parts(subject), r.needs); skipped == "" {
+		r.check(t, subject)
+	}
+	return skipped
+}
+
+// parts returns Parts of a subject.
+func (s *Suite[S]) parts(subject S) func(has Has) {
+	return func(has Has) {
+		if s.Parts != nil {
+			s.Parts(subject, has)
+		}
+	}
+}
+
+// Lacks returns why what needs some parts cannot be tried on a subject, or "". parts tells
+// which parts the subject has.
+func Lacks(parts func(has Has), needs Need) (reason string) {
+	parts(func(part Need, there bool, without string) {
+		if reason == "" && needs&part != 0 && !there {
+			reason = without
+		}
+	})
+	return reason
+}
+
+func (s *Suite[S]) checkSkip() []string {
 	known := make(map[string]bool)
-	for _, r := range s.Rules {
-		known[r.ID] = true
+	for i := range s.rules {
+		known[s.rules[i].ID] = true
 	}
 	var complaints []string
-	for _, id := range slices.Sorted(maps.Keys(skip)) {
+	for _, id := range slices.Sorted(maps.Keys(s.Skip)) {
 		if !known[id] {
 			complaints = append(complaints, fmt.Sprintf("%s: Skip names %q, which is no rule", s.Name, id))
 		}
-		if strings.TrimSpace(skip[id]) == "" {
+		if strings.TrimSpace(s.Skip[id]) == "" {
 			complaints = append(complaints, fmt.Sprintf("%s: Skip gives no reason for %q", s.Name, id))
 		}
 	}
@@ -82,7 +166,7 @@ func (s *Suite) checkSkip(skip map[string]string) []string {
 }
 
 // summary says how many rules were skipped, and which ones for which reason.
-func (s *Suite) summary(skipped map[string][]string) string {
+func (s *Suite[S]) summary(skipped map[string][]string) string {
 	total := 0
 	var lines strings.Builder
 	for _, reason := range slices.Sorted(maps.Keys(skipped)) {
@@ -90,5 +174,5 @@ func (s *Suite) summary(skipped map[string][]string) string {
 		total += len(ids)
 		fmt.Fprintf(&lines, "\n%d because %s: %s", len(ids), reason, strings.Join(ids, ", "))
 	}
-	return fmt.Sprintf("%s: %d of %d rules skipped%s", s.Name, total, len(s.Rules), lines.String())
+	return fmt.Sprintf("%s: %d of %d rules skipped%s", s.Name, total, len(s.rules), lines.String())
 }

@@ -13,72 +13,94 @@ import (
 // envSuite names a suite in the processes that run one in order to fail.
 const envSuite = "CONFORMANCE_SUITE"
 
+// tried is a rule on nothing.
+type tried struct {
+	id, text string
+	needs    Need
+	check    func(t *testing.T, s struct{})
+}
+
 var (
-	kept   = Rule{ID: "store/kept", Text: "This holds.", Try: func(*testing.T) string { return "" }}
-	broken = Rule{ID: "store/broken", Text: "One is two.", Try: func(t *testing.T) string {
+	kept   = tried{"store/kept", "This holds.", 0, func(*testing.T, struct{}) {}}
+	broken = tried{"store/broken", "One is two.", 0, func(t *testing.T, _ struct{}) {
 		t.Cleanup(func() { t.Log("cleaned up") })
 		require.Equal(t, 1, 2)
-		return ""
 	}}
+	next = tried{"store/next", "This is not reached.", 0, func(*testing.T, struct{}) {}}
 )
 
+// hangs is a rule that does not end.
+func hangs(check func(t *testing.T)) tried {
+	return tried{"store/hangs", "This ends.", 0, func(t *testing.T, _ struct{}) { check(t) }}
+}
+
+const (
+	needThis Need = 1 << iota
+	needThat
+)
+
+// suiteOf returns a suite whose subject lacks that.
+func suiteOf(rules ...tried) *Suite[struct{}] {
+	s := &Suite[struct{}]{
+		Name: "somethingtest",
+		Open: func(*testing.T) (s struct{}) { return s },
+		Parts: func(_ struct{}, has Has) {
+			has(needThis, true, "there is no this")
+			has(needThat, false, "there is nothing to try")
+		},
+	}
+	for _, r := range rules {
+		s.Add(r.id, r.text, r.needs, r.check)
+	}
+	return s
+}
+
 // suites are what TestSuite runs in processes of its own.
-var suites = map[string]Suite{
-	"a broken rule": {Rules: []Rule{
-		kept,
-		broken,
-		{ID: "store/skipped", Text: "This is not tried.", Try: func(*testing.T) string {
-			return "there is nothing to try"
-		}},
-	}},
-	"a rule that hangs": {limit: 100 * time.Millisecond, Rules: []Rule{
-		kept,
-		broken,
-		{ID: "store/hangs", Text: "This ends.", Try: func(*testing.T) string {
-			Together(2, func(int) { waitForever() })
-			return ""
-		}},
-		{ID: "store/next", Text: "This is not reached.", Try: func(*testing.T) string { return "" }},
-	}},
-	"a rule that loops": {limit: 100 * time.Millisecond, Rules: []Rule{
-		{ID: "store/loops", Text: "This ends.", Try: func(*testing.T) string {
+func suites() map[string]*Suite[struct{}] {
+	skipped := tried{"store/skipped", "This is not tried.", needThis | needThat, func(t *testing.T, _ struct{}) { t.Error("tried") }}
+	all := map[string]*Suite[struct{}]{
+		"a rule that hangs": suiteOf(kept, broken, hangs(func(*testing.T) { Together(2, func(int) { waitForever() }) }), next),
+		"a rule that loops": suiteOf(hangs(func(*testing.T) {
 			for n := 0; ; n++ {
 			}
-		}},
-	}},
-	"a cleanup that hangs": {limit: 100 * time.Millisecond, Rules: []Rule{
-		{ID: "store/hangs", Text: "This ends.", Try: func(t *testing.T) string {
-			t.Cleanup(waitForever)
-			return ""
-		}},
-	}},
-	"the timeout of go test": {Rules: []Rule{
-		{ID: "store/hangs", Text: "This ends.", Try: func(*testing.T) string {
-			waitForever()
-			return ""
-		}},
-	}},
-	"a mutant that waits in vain": {limit: 100 * time.Millisecond, Rules: []Rule{
-		{ID: "store/hangs", Text: "This ends.", Try: func(*testing.T) string { Hold(nil); return "" }},
-	}},
+		})),
+		"a cleanup that hangs":        suiteOf(hangs(func(t *testing.T) { t.Cleanup(waitForever) })),
+		"a mutant that waits in vain": suiteOf(hangs(func(*testing.T) { Hold(nil) })),
+	}
+	for _, s := range all {
+		s.limit = 100 * time.Millisecond
+	}
+	all["a broken rule"] = suiteOf(kept, broken, skipped)
+	all["the timeout of go test"] = suiteOf(hangs(func(*testing.T) { waitForever() }))
+	all["a bad skip"] = suiteOf(kept, broken)
+	all["a bad skip"].Skip = map[string]string{"store/no-such-rule": "because", "store/kept": " "}
+	all["a skip"] = suiteOf(kept, broken)
+	all["a skip"].Skip = map[string]string{"store/broken": "one is two today"}
+	return all
 }
 
 func waitForever() { <-make(chan struct{}) }
 
 // TestSuiteProcess runs the suite that the environment names.
 func TestSuiteProcess(t *testing.T) {
-	suite, ok := suites[os.Getenv(envSuite)]
+	suite, ok := suites()[os.Getenv(envSuite)]
 	if !ok {
 		t.Skip("run by TestSuite")
 	}
-	suite.Run(t, nil)
+	suite.Run(t)
 }
 
 // runSuite runs a suite that must fail in another process and returns its output.
 func runSuite(t *testing.T, name string, flags ...string) string {
 	t.Helper()
+	return runProcess(t, "TestSuiteProcess", name, flags...)
+}
+
+// runProcess runs a test that must fail in another process and returns its output.
+func runProcess(t *testing.T, test, name string, flags ...string) string {
+	t.Helper()
 	t.Parallel()
-	flags = append(flags, "-test.run=^TestSuiteProcess$")
+	flags = append(flags, "-test.run=^"+test+"$")
 	cmd := exec.CommandContext(t.Context(), os.Args[0], flags...)
 	cmd.Env = append(os.Environ(), envSuite+"="+name)
 	output, err := cmd.CombinedOutput()
@@ -108,6 +130,10 @@ func TestSuite(t *testing.T) {
 		require.NotContains(t, output, "This holds.")
 		require.NotContains(t, output, "This is not tried.")
 	})
+	t.Run("a bad skip", func(t *testing.T) {
+		inOrder(t, runSuite(t, "a bad skip", "-test.v"), `somethingtest: Skip gives no reason for "store/kept"`,
+			`Skip names "store/no-such-rule", which is no rule`, "--- PASS: TestSuiteProcess/store/kept ")
+	})
 	t.Run("a rule that hangs", func(t *testing.T) {
 		output := runSuite(t, "a rule that hangs")
 		inOrder(t, output,
@@ -136,4 +162,16 @@ func TestSuite(t *testing.T) {
 		output := runSuite(t, "a mutant that waits in vain")
 		inOrder(t, output, "rule store/hangs: This ends.", seamMissed)
 	})
+}
+
+// TestSkip: a rule that is known to be broken is not tried, and counted with its reason.
+func TestSkip(t *testing.T) {
+	require.Equal(t, map[string][]string{"one is two today": {"store/broken"}}, suites()["a skip"].run(t))
+}
+
+// TestRulesOf: a suite shows its rules as a type of its own.
+func TestRulesOf(t *testing.T) {
+	type Sentence struct{ ID, Text string }
+	require.Equal(t, []Sentence{{"store/kept", "This holds."}, {"store/broken", "One is two."}},
+		RulesOf[Sentence](suiteOf(kept, broken)))
 }

@@ -11,12 +11,6 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
-// reopen closes the backend and opens its data again.
-func (s *subject) reopen(t *testing.T) {
-	t.Helper()
-	s.Backend = s.h.Reopen(t, s.Backend)
-}
-
 // durableRules say what outlives a process.
 var durableRules = []rule{
 	{Rule{"leases/durable", "Jobs outlive the process: waiting ones as they were, held ones " +

@@ -2,7 +2,6 @@ package queuetest
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"time"
 
@@ -12,15 +11,6 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
-
-// breakIt makes the backend fail until the returned function is called, or until the test
-// ends.
-func (s *subject) breakIt(t *testing.T) (heal func()) {
-	t.Helper()
-	heal = sync.OnceFunc(s.h.Break(t, s.Backend))
-	t.Cleanup(heal)
-	return heal
-}
 
 // claimOne claims a job.
 func (s *subject) claimOne(ctx context.Context, kind string) error {

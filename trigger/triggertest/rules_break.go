@@ -1,18 +1,6 @@
 package triggertest
 
-import (
-	"sync"
-	"testing"
-)
-
-// breakIt makes the backend fail until the returned function is called, or until the test
-// ends.
-func (s *subject) breakIt(t *testing.T) (heal func()) {
-	t.Helper()
-	heal = sync.OnceFunc(s.h.Break(t, s.Backend))
-	t.Cleanup(heal)
-	return heal
-}
+import "testing"
 
 const brokenText = "Any error but the sentinels means \"unavailable\": while the backend fails, every call returns such an error, nothing is lost, and afterwards all is as before."
 

@@ -9,12 +9,6 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// reopen closes the backend and opens its data again.
-func (s *subject) reopen(t *testing.T) {
-	t.Helper()
-	s.use(s.h.Reopen(t, s.Backend))
-}
-
 // reopenRules say what outlives a process.
 var reopenRules = []rule{
 	{Rule{"store/durable", "A call that returned without error is durable: events outlive the process, as they were."}, needStore | needReopen,

@@ -1,18 +1,3 @@
-// Package triggertest proves backends of package trigger, and gives tests of programs
-// that use it what they need.
-//
-// [Run] is the conformance suite: every testable sentence of the contracts of
-// [trigger.Store] with its parts, [trigger.Pruner], [trigger.Organizations],
-// [trigger.APIKeys] and [trigger.TxStore] is a rule with an id of its own. (Queues and
-// leases have a suite of their own, package storage/queuetest.) A backend proves itself
-// in a few lines:
-//
-//	func TestConformance(t *testing.T) {
-//		triggertest.Run(t, triggertest.Harness{Open: func(t *testing.T) trigger.Backend {
-//			db := open(t) // and t.Cleanup to close it
-//			return trigger.Backend{Store: db, Queue: db.Queue(nil), Directory: db, Keys: db}
-//		}})
-//	}
 package triggertest
 
 import (
@@ -55,13 +40,7 @@ type Rule struct {
 }
 
 // Rules returns every rule of the suite, in the order in which Run tries them.
-func Rules() []Rule {
-	var rules []Rule
-	for _, r := range allRules() {
-		rules = append(rules, r.Rule)
-	}
-	return rules
-}
+func Rules() []Rule { return conformance.RulesOf[Rule](suite(&Harness{})) }
 
 // Run tries every rule on a fresh backend, as a subtest named by the rule's id. A rule
 // that is broken prints its text. One that does not end (within minutes) ends the test,
@@ -69,18 +48,12 @@ func Rules() []Rule {
 // which rules were skipped and why.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
-	suite := conformance.Suite{Name: "triggertest"}
-	for _, r := range allRules() {
-		suite.Rules = append(suite.Rules, conformance.Rule{ID: r.ID, Text: r.Text, Try: func(t *testing.T) string { return r.try(t, &h) }})
-	}
-	suite.Run(t, h.Skip)
+	suite(&h).Run(t)
 }
 
-// need is what a rule cannot do without.
-type need uint
-
+// What a rule cannot do without.
 const (
-	needStore need = 1 << iota
+	needStore conformance.Need = 1 << iota
 	needPruner
 	needOrganizations
 	needKeys
@@ -94,11 +67,37 @@ const (
 	needTx = needStore | needTxStore | needLeases
 )
 
+// parts tells which of that the backend has.
+func (s *subject) parts(has conformance.Has) {
+	has(needReopen, s.h.Reopen != nil, "the harness has no Reopen")
+	has(needBreak, s.h.Break != nil, "the harness has no Break")
+	has(needStore, s.Store != nil, "the backend has no Store")
+	has(needPruner, conformance.Is[trigger.Pruner](s.Store), "its Store is no Pruner")
+	has(needOrganizations, s.Organizations != nil, "the backend has no Organizations")
+	has(needKeys, s.Keys != nil, "the backend has no Keys")
+	has(needTxStore, conformance.Is[trigger.TxStore](s.Store), "its Store is not a TxStore")
+	has(needLeases, s.Leases != nil, "the harness has no Leases")
+	has(needJobNotifier, conformance.Is[mortise.JobNotifier](s.Leases), "its Leases are not a JobNotifier")
+	has(needSharer, conformance.Is[mortise.Sharer](s.Queue), "its Queue is not a Sharer")
+}
+
 // rule is a Rule with the check that proves it.
 type rule struct {
 	Rule
-	needs need
+	needs conformance.Need
 	check func(t *testing.T, s *subject)
+}
+
+// suite returns the rules, to be tried on the backends of a harness.
+func suite(h *Harness) *conformance.Suite[*subject] {
+	s := &conformance.Suite[*subject]{Name: "triggertest", Skip: h.Skip, Open: h.open, Parts: (*subject).parts}
+	for _, r := range slices.Concat(createRules, keyRules, nameRules, updateRules, listRules, pageRules,
+		unqueuedRules, staleRules, pruneRules, deletionRules, deletionStepRules, statsRules, statsAllRules,
+		organizationRules, apiKeyRules, apiKeyListRules, txStoreRules, txEndRules,
+		contextRules, leaveRules, breakRules, reopenRules) {
+		s.Add(r.ID, r.Text, r.needs, r.check)
+	}
+	return s
 }
 
 // subject is the backend that a rule is tried on.
@@ -107,6 +106,12 @@ type subject struct {
 	Organizations trigger.Organizations // nil: the Directory is not one
 	Leases        mortise.Leases
 	h             *Harness
+}
+
+func (h *Harness) open(t *testing.T) *subject {
+	s := &subject{h: h}
+	s.use(h.Open(t))
+	return s
 }
 
 // use makes b the backend.
@@ -118,53 +123,10 @@ func (s *subject) use(b trigger.Backend) {
 	}
 }
 
-// try runs the check, or returns why it cannot.
-func (r *rule) try(t *testing.T, h *Harness) (skipped string) {
-	switch {
-	case r.needs&needReopen != 0 && h.Reopen == nil:
-		return "the harness has no Reopen"
-	case r.needs&needBreak != 0 && h.Break == nil:
-		return "the harness has no Break"
-	}
-	s := &subject{h: h}
-	s.use(h.Open(t))
-	if reason := s.lacks(r.needs); reason != "" {
-		return reason
-	}
-	r.check(t, s)
-	return ""
-}
+// reopen makes the backend begin anew, on the same data.
+func (s *subject) reopen(t *testing.T) { s.use(s.h.Reopen(t, s.Backend)) }
 
-// lacks says which of the needs the backend does not meet.
-func (s *subject) lacks(needs need) string {
-	_, pruner := s.Store.(trigger.Pruner)
-	_, txStore := s.Store.(trigger.TxStore)
-	_, jobNotifier := s.Leases.(mortise.JobNotifier)
-	_, sharer := s.Queue.(mortise.Sharer)
-	for _, n := range []struct {
-		need   need
-		met    bool
-		reason string
-	}{
-		{needStore, s.Store != nil, "the backend has no Store"},
-		{needPruner, pruner, "its Store is no Pruner"},
-		{needOrganizations, s.Organizations != nil, "the backend has no Organizations"},
-		{needKeys, s.Keys != nil, "the backend has no Keys"},
-		{needTxStore, txStore, "its Store is not a TxStore"},
-		{needLeases, s.Leases != nil, "the harness has no Leases"},
-		{needJobNotifier, jobNotifier, "its Leases are not a JobNotifier"},
-		{needSharer, sharer, "its Queue is not a Sharer"},
-	} {
-		if needs&n.need != 0 && !n.met {
-			return n.reason
-		}
-	}
-	return ""
-}
-
-func allRules() []rule {
-	return slices.Concat(createRules, keyRules, nameRules, updateRules, listRules, pageRules,
-		unqueuedRules, staleRules, pruneRules, deletionRules, deletionStepRules, statsRules, statsAllRules, organizationRules, apiKeyRules,
-		apiKeyListRules, txStoreRules, txEndRules,
-		contextRules, leaveRules, breakRules, reopenRules)
+// breakIt makes the backend fail until heal is called, or until the test ends.
+func (s *subject) breakIt(t *testing.T) (heal func()) {
+	return conformance.Break(t, s.h.Break, s.Backend)
 }

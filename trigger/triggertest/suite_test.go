@@ -1,16 +1,41 @@
 package triggertest_test
 
 import (
-	"os"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
+
+// TestSuite proves the suite.
+func TestSuite(t *testing.T) {
+	p := &conformance.Proof[triggertest.Harness]{
+		Suite:    triggertest.Suite,
+		Faithful: harness(func(*mutant) {}),
+		Lacking:  lacking(),
+	}
+	for _, m := range mutants() {
+		p.Add(m.name, m.harness(), m.breaks...)
+	}
+	conformance.Prove(t, p)
+}
+
+// lacking are backends that lack what they may.
+func lacking() map[string]triggertest.Harness {
+	return map[string]triggertest.Harness{
+		"all parts": {Open: func(*testing.T) trigger.Backend { return trigger.Backend{} }},
+		"all but a store": {Open: func(t *testing.T) trigger.Backend {
+			return trigger.Backend{Store: struct{ trigger.Store }{newMutant(t)}}
+		}},
+		"jobs": {Open: func(t *testing.T) trigger.Backend { return trigger.Backend{Store: newMutant(t)} }},
+		"jobs that tell": {
+			Open:   func(t *testing.T) trigger.Backend { return trigger.Backend{Store: newMutant(t)} },
+			Leases: func(b trigger.Backend) mortise.Leases { return struct{ mortise.Leases }{b.Store.(*mutant).jobs} },
+		},
+	}
+}
 
 // harness opens mutants. One that is faithful passes every rule: what Reopen returns is
 // the same data, and Break makes it fail.
@@ -23,10 +48,7 @@ func harness(mutate func(*mutant)) triggertest.Harness {
 		},
 		Reopen: func(_ *testing.T, b trigger.Backend) trigger.Backend { return b },
 		Leases: func(b trigger.Backend) mortise.Leases {
-			m, ok := b.Store.(*mutant)
-			if !ok {
-				return nil
-			}
+			m := b.Store.(*mutant)
 			return mutantJobs{m.jobs, m}
 		},
 		Break: func(_ *testing.T, b trigger.Backend) func() {
@@ -37,87 +59,11 @@ func harness(mutate func(*mutant)) triggertest.Harness {
 	}
 }
 
-// TestFaithful tries every rule on a backend that is right, those of Reopen and Break
-// included.
-func TestFaithful(t *testing.T) { triggertest.Run(t, harness(func(*mutant) {})) }
-
-// TestRules: ids are unique and well formed, texts are sentences.
-func TestRules(t *testing.T) {
-	var ids, texts []string
-	for _, r := range triggertest.Rules() {
-		ids, texts = append(ids, r.ID), append(texts, r.Text)
+// harness opens the mutant.
+func (b *broken) harness() triggertest.Harness {
+	h := harness(b.mutate)
+	if b.reopen != nil {
+		h.Reopen = b.reopen
 	}
-	conformance.CheckRules(t, ids, texts)
-	require.Contains(t, ids, "txstore/shares")
-}
-
-// envMutant names the mutant in a process that runs the suite in order to fail.
-const envMutant = "TRIGGERTEST_MUTANT"
-
-// TestMutant runs the suite against the mutant that the environment names. It is run by
-// TestMutants.
-func TestMutant(t *testing.T) {
-	name := os.Getenv(envMutant)
-	if name == "" {
-		t.Skip("run by TestMutants")
-	}
-	triggertest.Run(t, harnesses()[name])
-}
-
-// proof tries the mutants in processes of their own.
-func proof() *conformance.Mutants {
-	m := &conformance.Mutants{Env: envMutant, Texts: make(map[string]string), Breaks: make(map[string][]string)}
-	for _, r := range triggertest.Rules() {
-		m.Texts[r.ID] = r.Text
-	}
-	for _, broken := range mutants() {
-		m.Breaks[broken.name] = broken.breaks
-	}
-	return m
-}
-
-// TestMutants: each broken backend fails the rules that it breaks, and the failure prints
-// the rule. There is one for every rule.
-func TestMutants(t *testing.T) { proof().Prove(t) }
-
-// TestSkipping: what is skipped is counted with its reason, and a Skip that makes no
-// sense fails the suite.
-func TestSkipping(t *testing.T) {
-	output, passed := proof().Run(t, "only a store")
-	require.True(t, passed, output)
-	for _, reason := range []string{
-		"the backend has no Organizations", "the backend has no Keys", "its Store is not a TxStore",
-		"the harness has no Reopen", "the harness has no Break", "its Store is no Pruner", "no strings today: store/strings-keep-every-byte",
-	} {
-		require.Contains(t, output, " because "+reason)
-	}
-
-	output, passed = proof().Run(t, "bad skip")
-	require.False(t, passed)
-	require.Contains(t, output, `Skip names "store/no-such-rule", which is no rule`)
-	require.Contains(t, output, `Skip gives no reason for "store/get-unknown"`)
-	require.Contains(t, output, "--- PASS: TestMutant/store/get-unknown", "a Skip without a reason skips nothing")
-}
-
-// plainStore hides what a store can do beyond Store.
-type plainStore struct{ trigger.Store }
-
-// harnesses returns the harness of every mutant, and those of TestSkipping.
-func harnesses() map[string]triggertest.Harness {
-	all := make(map[string]triggertest.Harness)
-	for _, m := range mutants() {
-		h := harness(m.mutate)
-		if m.reopen != nil {
-			h.Reopen = m.reopen
-		}
-		all[m.name] = h
-	}
-	all["only a store"] = triggertest.Harness{
-		Open: func(t *testing.T) trigger.Backend { return trigger.Backend{Store: plainStore{newMutant(t)}} },
-		Skip: map[string]string{"store/strings-keep-every-byte": "no strings today"},
-	}
-	bad := all["only a store"]
-	bad.Skip = map[string]string{"store/no-such-rule": "because", "store/get-unknown": " "}
-	all["bad skip"] = bad
-	return all
+	return h
 }

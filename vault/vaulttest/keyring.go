@@ -30,41 +30,38 @@ type KeyringHarness struct {
 }
 
 // KeyringRules returns every rule of [RunKeyring], in the order in which it tries them.
-func KeyringRules() []Rule {
-	var rules []Rule
-	for _, r := range allKeyringRules() {
-		rules = append(rules, r.Rule)
-	}
-	return rules
-}
+func KeyringRules() []Rule { return conformance.RulesOf[Rule](keyringSuite(&KeyringHarness{})) }
 
 // RunKeyring tries every rule of [keyring.Keyring], as a subtest named by the rule's id.
 // A rule that is broken prints its text. At the end, it logs which rules were skipped and
 // why.
 func RunKeyring(t *testing.T, h KeyringHarness) {
 	t.Helper()
-	suite := conformance.Suite{Name: "vaulttest"}
-	for _, r := range allKeyringRules() {
-		suite.Rules = append(suite.Rules, conformance.Rule{ID: r.ID, Text: r.Text, Try: func(t *testing.T) string {
-			if r.foreign && h.Foreign == nil {
-				return "the harness has no Foreign"
-			}
-			r.check(t, &h)
-			return ""
-		}})
-	}
-	suite.Run(t, h.Skip)
+	keyringSuite(&h).Run(t)
 }
 
 // keyringRule is a Rule with the check that proves it.
 type keyringRule struct {
 	Rule
-	foreign bool // it needs Foreign
-	check   func(t *testing.T, h *KeyringHarness)
+	needs conformance.Need
+	check func(t *testing.T, h *KeyringHarness)
 }
 
-func allKeyringRules() []keyringRule {
-	return slices.Concat(versionRules, fingerprintRules, sealRules, openRules, batchRules, secrecyRules)
+// needForeign is what some of them cannot do without.
+const needForeign conformance.Need = 1
+
+func keyringSuite(h *KeyringHarness) *conformance.Suite[*KeyringHarness] {
+	s := &conformance.Suite[*KeyringHarness]{
+		Name: "vaulttest", Skip: h.Skip,
+		Open: func(*testing.T) *KeyringHarness { return h },
+		Parts: func(h *KeyringHarness, has conformance.Has) {
+			has(needForeign, h.Foreign != nil, "the harness has no Foreign")
+		},
+	}
+	for _, r := range slices.Concat(versionRules, fingerprintRules, sealRules, openRules, batchRules, secrecyRules) {
+		s.Add(r.ID, r.Text, r.needs, r.check)
+	}
+	return s
 }
 
 // ring is a keyring and its versions.

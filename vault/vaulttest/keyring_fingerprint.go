@@ -105,7 +105,7 @@ var fingerprintRules = []keyringRule{
 			}
 		}},
 
-	{Rule: Rule{"keyring/fingerprint-needs-the-key", "Without the key nobody can compute or confirm a fingerprint: another key gives another one for everything."}, foreign: true,
+	{Rule: Rule{"keyring/fingerprint-needs-the-key", "Without the key nobody can compute or confirm a fingerprint: another key gives another one for everything."}, needs: needForeign,
 		check: func(t *testing.T, h *KeyringHarness) {
 			values := hardValues()
 			k, foreign := h.open(t, 1), newRing(t, h.Foreign(t, 1))

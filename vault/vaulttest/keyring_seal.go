@@ -148,7 +148,7 @@ var openRules = []keyringRule{
 			k.refuses(t, emails, theToken, keyring.Sealed{Version: other.Version}, keyring.ErrUnknownKey, "nothing, of a version that is not loaded")
 		}},
 
-	{Rule: Rule{"keyring/open-needs-the-key", "Open is ErrCorrupt if the value was sealed by another key."}, foreign: true,
+	{Rule: Rule{"keyring/open-needs-the-key", "Open is ErrCorrupt if the value was sealed by another key."}, needs: needForeign,
 		check: func(t *testing.T, h *KeyringHarness) {
 			k, foreign := h.open(t, 1), newRing(t, h.Foreign(t, 1))
 			require.Equal(t, k.versions, foreign.versions, "the versions of Foreign")

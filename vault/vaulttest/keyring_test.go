@@ -137,15 +137,7 @@ func (k *keyringMutant) Format(f fmt.State, verb rune) {
 
 func (k *keyringMutant) MarshalText() ([]byte, error) { return []byte(fmt.Sprint(k)), nil }
 
-// keyringHarnesses returns the harness of every mutant.
-func keyringHarnesses() map[string]vaulttest.KeyringHarness {
-	all := make(map[string]vaulttest.KeyringHarness)
-	for _, c := range slices.Concat(keyringChanges, batchChanges) {
-		all[c.name] = keyringHarness(c.mutate)
-	}
-	return all
-}
-
+// keyringHarness opens mutants.
 func keyringHarness(mutate func(*keyringMutant)) vaulttest.KeyringHarness {
 	open := func(installation byte) func(t *testing.T, generations ...int) keyring.Keyring {
 		return func(t *testing.T, generations ...int) keyring.Keyring {
@@ -155,10 +147,6 @@ func keyringHarness(mutate func(*keyringMutant)) vaulttest.KeyringHarness {
 		}
 	}
 	return vaulttest.KeyringHarness{Open: open(1), Foreign: open(2)}
-}
-
-func TestFaithfulKeyring(t *testing.T) {
-	vaulttest.RunKeyring(t, keyringHarness(func(*keyringMutant) {}))
 }
 
 // frugal is a keyring that takes little at once, and nothing over that.
@@ -214,15 +202,16 @@ func TestFrugalKeyring(t *testing.T) {
 	}
 }
 
-// TestKeyringMutants: each broken keyring fails the rules that it breaks, and there is
-// one for every rule.
-func TestKeyringMutants(t *testing.T) {
-	m := &conformance.Mutants{Env: envKeyringMutant, Texts: make(map[string]string), Breaks: make(map[string][]string)}
-	for _, r := range vaulttest.KeyringRules() {
-		m.Texts[r.ID] = r.Text
+// TestKeyringSuite proves the suite of keyrings.
+func TestKeyringSuite(t *testing.T) {
+	faithful := keyringHarness(func(*keyringMutant) {})
+	p := &conformance.Proof[vaulttest.KeyringHarness]{
+		Suite:    vaulttest.KeyringSuite,
+		Faithful: faithful,
+		Lacking:  map[string]vaulttest.KeyringHarness{"Foreign": {Open: faithful.Open}},
 	}
 	for _, c := range slices.Concat(keyringChanges, batchChanges) {
-		m.Breaks[c.name] = c.breaks
+		p.Add(c.name, keyringHarness(c.mutate), c.breaks...)
 	}
-	m.Prove(t)
+	conformance.Prove(t, p)
 }

@@ -1,20 +1,10 @@
 package vaulttest
 
 import (
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
-
-// breakIt makes the backend fail until the returned function is called, or until the test
-// ends.
-func (s *subject) breakIt(t *testing.T) (heal func()) {
-	t.Helper()
-	heal = sync.OnceFunc(s.h.Break(t, s.Backend))
-	t.Cleanup(heal)
-	return heal
-}
 
 // breakRules say what a failure of the backend looks like from outside.
 var breakRules = []rule{

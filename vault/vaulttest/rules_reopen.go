@@ -11,12 +11,6 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// reopen closes the backend and opens its data again.
-func (s *subject) reopen(t *testing.T) {
-	t.Helper()
-	s.Backend = s.h.Reopen(t, s.Backend)
-}
-
 // reopenRules say what outlives a process.
 var reopenRules = []rule{
 	{Rule{"store/durable", "A call that returned without error is durable: vaults, tokens, keys and audit events outlive the process, as they were, every field of them."}, needReopen,

@@ -1,22 +1,3 @@
-// Package vaulttest proves backends and keyrings of package vault, and gives tests of
-// programs that use it what they need.
-//
-// [Run] is the conformance suite of backends: every testable sentence of the contract of
-// [vault.Store] is a rule with an id of its own. [RunModel] compares services on a
-// backend with a plain model of them, through random sequences of calls and rotations of
-// the keys. A backend proves itself in a few lines:
-//
-//	func TestConformance(t *testing.T) {
-//		h := vaulttest.Harness{Open: func(t *testing.T) vault.Backend {
-//			db := open(t) // and t.Cleanup to close it
-//			return vault.Backend{Store: db}
-//		}}
-//		vaulttest.Run(t, h)
-//		vaulttest.RunModel(t, h, nil)
-//	}
-//
-// [RunKeyring] is the suite of keyrings. [New] makes a fake for the tests of a program
-// that uses a service, and [Faults] makes a backend fail.
 package vaulttest
 
 import (
@@ -51,13 +32,7 @@ type Rule struct {
 }
 
 // Rules returns every rule of [Run], in the order in which it tries them.
-func Rules() []Rule {
-	var rules []Rule
-	for _, r := range allRules() {
-		rules = append(rules, r.Rule)
-	}
-	return rules
-}
+func Rules() []Rule { return conformance.RulesOf[Rule](suite(&Harness{})) }
 
 // Run tries every rule on a fresh backend, as a subtest named by the rule's id. A rule
 // that is broken prints its text. One that does not end (within minutes) ends the test,
@@ -65,26 +40,42 @@ func Rules() []Rule {
 // which rules were skipped and why.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
-	suite := conformance.Suite{Name: "vaulttest"}
-	for _, r := range allRules() {
-		suite.Rules = append(suite.Rules, conformance.Rule{ID: r.ID, Text: r.Text, Try: func(t *testing.T) string { return r.try(t, &h) }})
-	}
-	suite.Run(t, h.Skip)
+	suite(&h).Run(t)
 }
 
-// need is what a rule cannot do without.
-type need uint
-
+// What a rule cannot do without.
 const (
-	needReopen need = 1 << iota
+	needReopen conformance.Need = 1 << iota
 	needBreak
+	needStore // as all do
 )
+
+// parts tells which of that the backend has.
+func (s *subject) parts(has conformance.Has) {
+	has(needReopen, s.h.Reopen != nil, "the harness has no Reopen")
+	has(needBreak, s.h.Break != nil, "the harness has no Break")
+	has(needStore, s.Store != nil, "the backend has no Store")
+}
 
 // rule is a Rule with the check that proves it.
 type rule struct {
 	Rule
-	needs need
+	needs conformance.Need
 	check func(t *testing.T, s *subject)
+}
+
+// suite returns the rules, to be tried on the backends of a harness.
+func suite(h *Harness) *conformance.Suite[*subject] {
+	s := &conformance.Suite[*subject]{Name: "vaulttest", Skip: h.Skip, Open: h.open, Parts: (*subject).parts}
+	for _, r := range slices.Concat(vaultRules, vaultChangeRules, scopeRules, insertRules, uniqueRules,
+		takenRules, keyedInsertRules, importRules, importRaceRules, findRules, rowRules, listRules, deleteRules,
+		keyRules, retireRules, usageRules, fingerprintRotationRules, resealRules, scanRules(), concurrentRules,
+		rotationRaceRules, auditRules, auditQueryRules, pruneRules, contextRules, breakRules, reopenRules,
+		vaultListRules, statsRules, statsAllRules,
+		deletionRules, deletionStepRules, deletionRotationRules, deletionRaceRules) {
+		s.Add(r.ID, r.Text, r.needs|needStore, r.check)
+	}
+	return s
 }
 
 // subject is the backend that a rule is tried on.
@@ -93,26 +84,12 @@ type subject struct {
 	h *Harness
 }
 
-// try runs the check, or returns why it cannot.
-func (r *rule) try(t *testing.T, h *Harness) (skipped string) {
-	switch {
-	case r.needs&needReopen != 0 && h.Reopen == nil:
-		return "the harness has no Reopen"
-	case r.needs&needBreak != 0 && h.Break == nil:
-		return "the harness has no Break"
-	}
-	s := &subject{Backend: h.Open(t), h: h}
-	if s.Store == nil {
-		return "the backend has no Store"
-	}
-	r.check(t, s)
-	return ""
-}
+func (h *Harness) open(t *testing.T) *subject { return &subject{h.Open(t), h} }
 
-func allRules() []rule {
-	return slices.Concat(vaultRules, vaultChangeRules, scopeRules, insertRules, uniqueRules, takenRules, keyedInsertRules, importRules, importRaceRules, findRules, rowRules, listRules, deleteRules,
-		keyRules, retireRules, usageRules, fingerprintRotationRules, resealRules, scanRules(), concurrentRules, rotationRaceRules,
-		auditRules, auditQueryRules, pruneRules, contextRules, breakRules, reopenRules,
-		vaultListRules, statsRules, statsAllRules,
-		deletionRules, deletionStepRules, deletionRotationRules, deletionRaceRules)
+// reopen makes the backend begin anew, on the same data.
+func (s *subject) reopen(t *testing.T) { s.Backend = s.h.Reopen(t, s.Backend) }
+
+// breakIt makes the backend fail until heal is called, or until the test ends.
+func (s *subject) breakIt(t *testing.T) (heal func()) {
+	return conformance.Break(t, s.h.Break, s.Backend)
 }

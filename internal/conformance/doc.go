@@ -1,0 +1,27 @@
+// Package conformance is the frame of the conformance suites: what a suite of a domain
+// (triggertest.Run, authmgmttest.Run) has in common with all others. A suite is a list of
+// rules. Each is one sentence of a contract, with an id and a check that tries it on a
+// fresh backend. A suite is proved by mutants: backends with one mistake each. Every rule
+// must be broken by one, and a mutant that passes the rule that it breaks fails the proof.
+//
+// The suite of a new domain takes these steps:
+//
+//  1. suite.go: the public Harness (Open, Reopen, Break, Skip) and Rule; the subject (the
+//     backend as rules see it); a need for each part that a backend may lack.
+//  2. suite.go: a function that makes the [Suite] of a harness. Run and Rules call it.
+//  3. rules_X.go: for each interface, one rule for each sentence of its doc comment that
+//     can be tested. checks_X.go: what several rules ask of a backend.
+//  4. mutant_test.go: storage/memory with a function for each method, behind the domain's
+//     own Faults, so that it can be broken.
+//  5. mutants_X_test.go: for each rule, a mutant that breaks it, by replacing a function.
+//  6. suite_test.go: one test that calls [Prove]. It lists the rules that no mutant breaks.
+//
+// A new backend writes a Harness and calls Run.
+//
+// Which file first: suite.go (rules, needs, [Suite.Run]), then prove.go ([Prove] and the
+// processes of mutants), then waits.go ([Await], [Until], [Nothing]: no rule sleeps and
+// hopes). races.go has [Together] and [Watch], in which a mutant that calls [Seam] between
+// two steps always loses its race; leave.go has callers that go away while they wait.
+// deadline.go ends a rule that does not end. sequences.go counts the random sequences of
+// property tests.
+package conformance

@@ -1,0 +1,201 @@
+package conformance
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Proof is what shows that a suite finds what it is for. H is the suite's harness.
+type Proof[H any] struct {
+	Suite    func(h H) Provable // the suite of a harness
+	Faithful H                  // opens backends without a mistake, which have all parts
+
+	// Lacking are harnesses of backends without a mistake that lack parts: all of them
+	// together lack every part.
+	Lacking map[string]H
+
+	mutants []mutant[H]
+}
+
+// Provable is a [Suite].
+type Provable interface {
+	run(t *testing.T) (skipped map[string][]string)
+	sentences() map[string]string
+	checkRules(t *testing.T) (reasons []string)
+}
+
+// mutant is a backend with a mistake.
+type mutant[H any] struct {
+	name    string
+	harness H
+	breaks  []string
+}
+
+// Add adds a mutant: a name, a harness that opens it, and the ids of the rules that it
+// breaks.
+func (p *Proof[H]) Add(name string, h H, breaks ...string) {
+	p.mutants = append(p.mutants, mutant[H]{name, h, breaks})
+}
+
+// envMutant names the mutant in a process that runs a suite in order to fail.
+const envMutant = "MORTISE_MUTANT"
+
+// Prove fails the test unless
+//
+//   - the ids of the rules are well formed, and their texts are sentences;
+//   - the faithful backend passes every rule, and none is skipped;
+//   - a backend that lacks parts passes the rest, and each part's reason is given;
+//   - every mutant fails the rules that it breaks, and the failure prints the rule;
+//   - every rule is broken by a mutant.
+//
+// A mutant has to fail, so it runs in another process, which calls the same test: that has
+// to be a test of its own, and no subtest. A mutant has one try. Where its mistake shows
+// only in a race, [Seam] makes it lose the race always.
+func Prove[H any](t *testing.T, p *Proof[H]) {
+	if name := os.Getenv(envMutant); name != "" {
+		for _, m := range p.mutants {
+			if m.name == name {
+				p.Suite(m.harness).run(t)
+				return
+			}
+		}
+		t.Fatalf("no mutant %q", name)
+	}
+	top := t.Name()
+	var reasons []string
+	t.Run("rules", func(t *testing.T) { reasons = p.Suite(p.Faithful).checkRules(t) })
+	t.Run("faithful", func(t *testing.T) {
+		if skipped := p.Suite(p.Faithful).run(t); len(skipped) > 0 {
+			t.Errorf("the faithful backend lacks what rules need: %v", skipped)
+		}
+	})
+	t.Run("lacking", func(t *testing.T) {
+		given := make(map[string]bool)
+		for _, name := range slices.Sorted(maps.Keys(p.Lacking)) {
+			t.Run(name, func(t *testing.T) {
+				for reason := range p.Suite(p.Lacking[name]).run(t) {
+					given[reason] = true
+				}
+			})
+		}
+		for _, reason := range reasons {
+			if !given[reason] {
+				t.Errorf("no rule was skipped because %s", reason)
+			}
+		}
+	})
+	t.Run("mutants", func(t *testing.T) {
+		texts := p.Suite(p.Faithful).sentences()
+		p.checkMutants(t, texts)
+		for _, m := range p.mutants {
+			t.Run(m.name, func(t *testing.T) {
+				t.Parallel()
+				m.caught(t, top, texts)
+			})
+		}
+	})
+}
+
+// checkMutants fails the test if a mutant cannot be told from another one, if it breaks
+// what is no rule, or if a rule is broken by none.
+func (p *Proof[H]) checkMutants(t *testing.T, texts map[string]string) {
+	t.Helper()
+	names, broken := make(map[string]bool), make(map[string]bool)
+	for _, m := range p.mutants {
+		if names[m.name] || len(m.breaks) == 0 {
+			t.Errorf("the mutant %q is there twice, or breaks nothing", m.name)
+		}
+		names[m.name] = true
+		for _, id := range m.breaks {
+			if texts[id] == "" {
+				t.Errorf("the mutant %q breaks %q, which is no rule", m.name, id)
+			}
+			broken[id] = true
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(texts)) {
+		if !broken[id] {
+			t.Errorf("no mutant breaks %s", id)
+		}
+	}
+}
+
+// caught fails the test unless the mutant fails the rules that it breaks.
+func (m *mutant[H]) caught(t *testing.T, test string, texts map[string]string) {
+	output := m.run(t, test)
+	for _, not := range []string{"DATA RACE", seamMissed} {
+		if strings.Contains(output, not) {
+			t.Fatalf("the mutant is broken in another way than it should be: %s\n%s", not, output)
+		}
+	}
+	passed := slices.DeleteFunc(slices.Clone(m.breaks), func(id string) bool {
+		r := Rule{id, texts[id]}
+		return strings.Contains(output, "--- FAIL: "+test+"/"+id+" ") && strings.Contains(output, r.sentence())
+	})
+	if len(passed) > 0 {
+		t.Fatalf("it passes %v:\n%s", passed, output)
+	}
+}
+
+// run runs the rules that the mutant breaks in another process and returns its output. It
+// may run some more rules than those.
+func (m *mutant[H]) run(t *testing.T, test string) (output string) {
+	t.Helper()
+	var groups, names []string
+	for _, id := range m.breaks {
+		group, name, _ := strings.Cut(id, "/")
+		groups, names = append(groups, group), append(names, name)
+	}
+	pattern := "^" + test + "$/^(" + strings.Join(groups, "|") + ")$/^(" + strings.Join(names, "|") + ")$"
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.count=1", "-test.timeout=30m", "-test.run="+pattern)
+	// The race detector sleeps for a second at the end of a process unless it is told not to.
+	cmd.Env = append(os.Environ(), envMutant+"="+m.name, envImpatient+"=1", "GORACE=atexit_sleep_ms=0",
+		fmt.Sprint("GOMAXPROCS=", runtime.GOMAXPROCS(0))) // -test.cpu
+	out, _ := cmd.CombinedOutput() // it has to fail; caught looks for how
+	return string(out)
+}
+
+// sentences returns the texts of the rules, by their ids.
+func (s *Suite[S]) sentences() map[string]string {
+	texts := make(map[string]string, len(s.rules))
+	for i := range s.rules {
+		texts[s.rules[i].ID] = s.rules[i].Text
+	}
+	return texts
+}
+
+var idForm = regexp.MustCompile(`^[a-z]+/[a-z]+(-[a-z]+)*$`)
+
+// checkRules fails the test if an id is there twice or not well formed, if a text is no
+// sentence, or if a rule needs a part that Parts does not tell of. It returns the reasons
+// that rules can be skipped for.
+func (s *Suite[S]) checkRules(t *testing.T) (reasons []string) {
+	t.Helper()
+	var known Need
+	s.parts(s.Open(t))(func(part Need, _ bool, without string) {
+		known |= part
+		reasons = append(reasons, without)
+	})
+	seen := make(map[string]bool)
+	for i := range s.rules {
+		r := &s.rules[i]
+		if !idForm.MatchString(r.ID) || seen[r.ID] {
+			t.Errorf("the id %q is not well formed, or there twice", r.ID)
+		}
+		seen[r.ID] = true
+		if !strings.HasSuffix(r.Text, ".") {
+			t.Errorf("the text of %s is no sentence: %q", r.ID, r.Text)
+		}
+		if r.needs&^known != 0 {
+			t.Errorf("%s needs a part that Parts does not tell of", r.ID)
+		}
+	}
+	return reasons
+}
