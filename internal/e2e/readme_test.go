@@ -43,9 +43,9 @@ func TestReadmeProgram(t *testing.T) {
 	// What the README says of SQLite, done to its program.
 	moved := strings.ReplaceAll(source[1], "storage/memory", "storage/sqlite")
 	moved = strings.ReplaceAll(moved, "memory.Open(ctx, nil)", `sqlite.Open(ctx, "mortise.db", nil)`)
-	for _, variant := range []struct{ name, source, setup, sums string }{
-		{"memory", source[1], setup[1], "go.sum"},
-		{"sqlite", moved, strings.Replace(setup[1], "go mod tidy",
+	for _, variant := range []struct{ name, host, source, setup, sums string }{
+		{"memory", "127.0.0.2", source[1], setup[1], "go.sum"},
+		{"sqlite", "127.0.0.3", moved, strings.Replace(setup[1], "go mod tidy",
 			"go mod edit -replace "+corePath+"/storage/sqlite=CLONE/storage/sqlite\ngo mod tidy", 1), "storage/sqlite/go.sum"},
 	} {
 		t.Run(variant.name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestReadmeProgram(t *testing.T) {
 			// The sums that the module was checked with, so that no checksum database is asked.
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), read(t, filepath.Join(root, variant.sums)), 0o644))
 			// Its port may be somebody's.
-			address := freeAddress(t)
+			address := freeAddress(t, variant.host)
 			require.Contains(t, variant.source, `"localhost:8080"`)
 			code := strings.Replace(variant.source, "localhost:8080", address, 1)
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(code), 0o644))
@@ -110,10 +110,14 @@ func history(t *testing.T, address string) string {
 	return string(body)
 }
 
-// freeAddress is one where nobody listens.
-func freeAddress(t *testing.T) string {
+// freeAddress is one where nobody listens: at a host of its own, where no other test takes
+// the port meanwhile. Systems on which 127.0.0.1 is the only one use that.
+func freeAddress(t *testing.T, host string) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", host+":0")
+	if err != nil {
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	}
 	require.NoError(t, err)
 	defer l.Close()
 	return l.Addr().String()
