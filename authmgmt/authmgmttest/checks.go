@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 const (
@@ -18,29 +19,16 @@ const (
 	orgGone = "org-gone" // which is deleted
 )
 
-// moment returns a time of the suite's own calendar, well in the past. It has
-// microseconds, which stores keep.
-func moment(d time.Duration) time.Time {
-	return time.Date(2024, 3, 14, 15, 9, 26, 535_897_000, time.UTC).Add(d)
-}
+// moment returns a time of the suites' own calendar.
+func moment(d time.Duration) time.Time { return conformance.Moment(d) }
 
-// hard are strings that a backend might change, cut or take for another one. They are not
-// the same, though a collation may think so.
-var hard = []string{
-	"acme", "ACME", "acme ", " acme", "acm", "acme/", "acm_", "acm%", "acm\u00e9", "acme\u0301", "a'c\"m\\e", "acme\x00", "acme\x00\x00",
-	"\x00acme",
-	"\U0001F4DA\U0010FFFF", "\ufeffacme", "\u2028\u2029\u202e", "\ufffd", "\xff", "\xfe\xff", "1", "01", "1.0", "null", "acme\n", "acme\r\n",
-}
+// exactTimes and hard are what a backend might change.
+var exactTimes, hard = conformance.Times, conformance.Strings
 
 // newDigest returns a digest that nothing else has.
 func newDigest() [32]byte {
 	id := uuid.New()
 	return sha256.Sum256(id[:])
-}
-
-// newEvent returns an audit event without snapshots.
-func newEvent(org string, kind authmgmt.Kind, target string, at time.Duration) authmgmt.AuditEvent {
-	return authmgmt.AuditEvent{ID: uuid.New(), Organization: org, At: moment(at), Kind: kind, Actor: "somebody", Target: target}
 }
 
 // sameTime compares two times and makes got identical to want, so that the rest can be

@@ -1,6 +1,7 @@
 package authmgmttest
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -10,84 +11,82 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
+	"github.com/seed-6363c74e/mortise/internal/conformance/audittest"
 )
+
+type trail = audittest.Trail[authmgmt.AuditEvent]
+
+// auditEvents says what the audit events of package authmgmt are.
+var auditEvents = audittest.Events[authmgmt.AuditEvent]{
+	About: "Target", JSON: "snapshots",
+	New: func(e audittest.Event) authmgmt.AuditEvent {
+		return authmgmt.AuditEvent{
+			ID: e.ID, Organization: e.Organization, At: e.At, Kind: authmgmt.Kind(e.Kind), Actor: authmgmt.Actor(e.Actor), Target: e.About,
+		}
+	},
+	Say: func(e *authmgmt.AuditEvent) audittest.Event {
+		return audittest.Event{ID: e.ID, Organization: e.Organization, At: e.At, Kind: string(e.Kind), Actor: string(e.Actor), About: e.Target}
+	},
+	Fill:    fillEvent,
+	Clone:   (*authmgmt.AuditEvent).Clone,
+	Spoil:   spoilEvent,
+	Same:    sameEvent,
+	Matches: func(q audittest.Query, e *authmgmt.AuditEvent) bool { own := auditQuery(q); return own.Matches(e) },
+}
+
+func auditQuery(q audittest.Query) authmgmt.AuditQuery {
+	return authmgmt.AuditQuery{
+		Kind: authmgmt.Kind(q.Kind), Actor: authmgmt.Actor(q.Actor), Target: q.About, From: q.From, To: q.To, After: q.After, Limit: q.Limit,
+	}
+}
+
+// newTrail returns the trail of a subject's store. An event is stored with a client that
+// is made for it.
+func (s *subject) newTrail() trail {
+	return trail{
+		Events: &auditEvents,
+		List: func(ctx context.Context, org string, q audittest.Query) (mortise.Page[authmgmt.AuditEvent], error) {
+			return s.Store.ListAuditEvents(ctx, org, auditQuery(q))
+		},
+		Add: func(t *testing.T, e authmgmt.AuditEvent) {
+			t.Helper()
+			require.NoError(t, s.Store.CreateClient(t.Context(), newClient(e.Organization, "with "+uuid.NewString(), 0), e))
+		},
+		Prune: func(ctx context.Context, before time.Time, limit int) (int, error) {
+			return s.pruner().PruneAudit(ctx, before, limit)
+		},
+	}
+}
+
+// newEvent returns an audit event without snapshots.
+func newEvent(org string, kind authmgmt.Kind, target string, at time.Duration) authmgmt.AuditEvent {
+	return authmgmt.AuditEvent{ID: uuid.New(), Organization: org, At: moment(at), Kind: kind, Actor: "somebody", Target: target}
+}
 
 // filledEvent returns an audit event with snapshots whose every field is set.
 func filledEvent(org, target string) authmgmt.AuditEvent {
 	e := newEvent(org, authmgmt.KindClientUpdated, target, 7*time.Microsecond)
 	e.Actor = "user:bob"
-	e.Before, e.After = filledSnapshot("before"), filledSnapshot("after")
+	fillEvent(&e, "dataset")
 	return e
 }
 
-func filledSnapshot(name string) *authmgmt.Snapshot {
-	rbac := name == "after"
-	expires, revoked := moment(8*time.Microsecond), moment(9*time.Microsecond)
+func fillEvent(e *authmgmt.AuditEvent, text string) {
+	e.Before, e.After = filledSnapshot(e.At, text), filledSnapshot(e.At, text)
+	rbac := true
+	e.After.RBAC = &rbac
+}
+
+func filledSnapshot(at time.Time, text string) *authmgmt.Snapshot {
+	rbac, revoked := false, at.Add(time.Microsecond)
 	return &authmgmt.Snapshot{
-		Name: name, Email: "Ann@example.com", Subject: "client:build", Client: "build",
+		Name: text, Email: text, Subject: text, Client: text, State: authmgmt.InvitationState(text),
 		Roles: []access.Role{
-			{ID: "viewer", Resource: "dataset", ResourceInstance: "dogs"}, {ID: "admin"}, {ID: "editor", Resource: "dataset"},
+			{ID: text, Resource: access.ResourceType(text), ResourceInstance: text}, {ID: "admin"}, {ID: "editor", Resource: "dataset"},
 		},
-		FullAccess: true, State: authmgmt.InvitationAccepted, Generation: 1<<62 + 1, RBAC: &rbac,
-		Secrets: []uuid.UUID{{2}, {1}, {3}}, ExpiresAt: &expires, RevokedAt: &revoked,
+		FullAccess: true, Generation: 1<<62 + 1, RBAC: &rbac,
+		Secrets: []uuid.UUID{{2}, {1}, {3}}, ExpiresAt: &at, RevokedAt: &revoked,
 	}
-}
-
-// record stores audit events, each with a change of a client that is there for that.
-func (s *subject) record(t *testing.T, events ...authmgmt.AuditEvent) {
-	t.Helper()
-	const id = "recorder"
-	for _, e := range events {
-		if _, err := s.Store.Client(t.Context(), e.Organization, id); err != nil {
-			c := newClient(e.Organization, id, 0)
-			first := newEvent(e.Organization, authmgmt.KindClientCreated, id, -1000*time.Hour) // before all that rules look at
-			require.NoError(t, s.Store.CreateClient(t.Context(), c, first))
-		}
-		require.NoError(t, s.Store.UpdateClient(t.Context(), e.Organization, id, func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
-			c.Name += "."
-			return e.Clone(), nil
-		}))
-	}
-}
-
-// recorded selects what record stored.
-func recorded() authmgmt.AuditQuery {
-	return authmgmt.AuditQuery{From: moment(-500 * time.Hour), Limit: authmgmt.MaxPageSize}
-}
-
-// audit returns a page of the trail.
-func (s *subject) audit(t *testing.T, org string, q authmgmt.AuditQuery) mortise.Page[authmgmt.AuditEvent] {
-	t.Helper()
-	page, err := s.Store.ListAuditEvents(t.Context(), org, q)
-	require.NoError(t, err)
-	return page
-}
-
-// trail returns all events of an organization.
-func (s *subject) trail(t *testing.T, org string) []authmgmt.AuditEvent {
-	t.Helper()
-	page := s.audit(t, org, authmgmt.AuditQuery{Limit: authmgmt.MaxPageSize})
-	require.True(t, page.Next.IsZero(), "more events than a page holds")
-	return page.Items
-}
-
-// hasEvent requires that the event is in its organization's trail as it is here, once.
-func (s *subject) hasEvent(t *testing.T, want authmgmt.AuditEvent) {
-	t.Helper()
-	found := 0
-	for _, e := range s.trail(t, want.Organization) {
-		if e.ID == want.ID {
-			sameEvent(t, want, e)
-			found++
-		}
-	}
-	require.Equal(t, 1, found, "events with the ID in the trail")
-}
-
-// noEvent requires that the event is not in its organization's trail.
-func (s *subject) noEvent(t *testing.T, e authmgmt.AuditEvent) {
-	t.Helper()
-	require.NotContains(t, eventIDs(s.trail(t, e.Organization)), e.ID)
 }
 
 // sameEvent compares all fields.
@@ -108,13 +107,13 @@ func sameEvent(t *testing.T, want, got authmgmt.AuditEvent) {
 	require.Equal(t, want, got)
 }
 
-// eventIDs returns the IDs of audit events, in their order.
-func eventIDs(events []authmgmt.AuditEvent) []uuid.UUID {
-	ids := make([]uuid.UUID, 0, len(events))
-	for i := range events {
-		ids = append(ids, events[i].ID)
+// spoilEvent changes everything in an event that a shallow copy shares.
+func spoilEvent(e *authmgmt.AuditEvent) {
+	for _, s := range []*authmgmt.Snapshot{e.Before, e.After} {
+		if s != nil {
+			spoilSnapshot(s)
+		}
 	}
-	return ids
 }
 
 // spoilSnapshot changes everything in a snapshot that a shallow copy shares.

@@ -1,16 +1,13 @@
 package authmgmttest_test
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -69,89 +66,6 @@ var listMutants = []broken{
 		made := 0
 		in(func(*authmgmt.Client) { made++ }, "CreateClient")(m)
 		out(func(p *authmgmt.Page[authmgmt.Client]) { p.Total = made })(m)
-	}},
-}
-
-// auditMutants are wrong about the audit trail.
-var auditMutants = []broken{
-	{name: "shows the oldest events first", breaks: []string{
-		"audit/newest-first", "audit/equal-times-by-id", "audit/matches-query",
-	}, mutate: func(m *mutant) {
-		m.everyAuditPage(func(_ *authmgmt.AuditQuery, page *mortise.Page[authmgmt.AuditEvent]) { slices.Reverse(page.Items) })
-	}},
-	{name: "shows every organization's events", breaks: []string{"audit/of-organization"}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(org *string, _ *authmgmt.AuditQuery) { *org = "org-a" })
-	}},
-	{name: "ignores the kind", breaks: []string{
-		"audit/by-kind-actor-and-target", "audit/matches-query", "audit/names-are-bytes",
-	}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *authmgmt.AuditQuery) { q.Kind = "" })
-	}},
-	{name: "ignores the actor", breaks: []string{"audit/by-kind-actor-and-target"}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *authmgmt.AuditQuery) { q.Actor = "" })
-	}},
-	{name: "ignores the actor if there is a target", breaks: []string{
-		"audit/by-kind-actor-and-target", "audit/matches-query",
-	}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *authmgmt.AuditQuery) {
-			if q.Target != "" {
-				q.Actor = ""
-			}
-		})
-	}},
-	{name: "takes From as exclusive", breaks: []string{"audit/from-to", "audit/times-keep-microseconds"}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *authmgmt.AuditQuery) { q.From = q.From.Add(1) })
-	}},
-	{name: "takes To as inclusive", breaks: []string{"audit/from-to", "audit/matches-query"}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *authmgmt.AuditQuery) {
-			if !q.To.IsZero() {
-				q.To = q.To.Add(1)
-			}
-		})
-	}},
-	{name: "compares times by the clock on the wall", breaks: []string{"audit/times-are-instants"}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *authmgmt.AuditQuery) {
-			if !q.From.IsZero() {
-				_, offset := q.From.Zone()
-				q.From = q.From.Add(time.Duration(offset) * time.Second)
-			}
-		})
-	}},
-	{name: "repeats events of equal times", breaks: []string{"audit/pages", "audit/matches-query"}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *authmgmt.AuditQuery) {
-			if !q.After.IsZero() {
-				q.After.ID = uuid.Max
-			}
-		})
-	}},
-	{name: "skips events of equal times", breaks: []string{"audit/pages", "audit/matches-query"}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *authmgmt.AuditQuery) { q.After.ID = uuid.Nil })
-	}},
-	{name: "has one more empty page", breaks: []string{"audit/next-is-zero-at-the-end"}, mutate: func(m *mutant) {
-		m.everyAuditPage(func(q *authmgmt.AuditQuery, page *mortise.Page[authmgmt.AuditEvent]) {
-			if n := len(page.Items); n == q.Limit && n > 0 {
-				page.Next = page.Items[n-1].Position()
-			}
-		})
-	}},
-	{name: "shows more events than asked for", breaks: []string{"audit/pages"}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *authmgmt.AuditQuery) { q.Limit++ })
-	}},
-	{name: "pages by number", breaks: []string{"audit/pages-while-events-arrive"}, mutate: func(m *mutant) {
-		m.on.ListAuditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error) {
-			limit, skip := q.Limit, 0
-			if !q.After.IsZero() {
-				skip = int(q.After.At.Unix())
-			}
-			q.After, q.Limit = mortise.Position{}, authmgmt.MaxPageSize
-			page, err := m.AuthMgmt.ListAuditEvents(ctx, org, q)
-			all := page.Items[min(skip, len(page.Items)):]
-			page.Items = all[:min(limit, len(all))]
-			if len(all) > limit {
-				page.Next = mortise.Position{At: time.Unix(int64(skip+limit), 0)}
-			}
-			return page, err
-		}
 	}},
 }
 

@@ -58,14 +58,6 @@ func (m *mutant) everyAuditPage(change func(*authmgmt.AuditQuery, *mortise.Page[
 	}, "ListAuditEvents")
 }
 
-// everyAuditQuery applies change to all queries that the mutant's trail is asked.
-func (m *mutant) everyAuditQuery(change func(*string, *authmgmt.AuditQuery)) {
-	mutate.Around(&m.on, func(c *mutate.Call) {
-		change(mutate.Get[string](c.In), mutate.Get[authmgmt.AuditQuery](c.In))
-		c.Go()
-	}, "ListAuditEvents")
-}
-
 // renamed applies change to every organization and ID that the mutant is given, as a
 // collation does.
 func renamed(change func(string) string) func(*mutant) {

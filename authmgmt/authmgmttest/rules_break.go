@@ -14,7 +14,7 @@ var breakRules = []rule{
 	{Rule{"store/failure", brokenText}, needStore | needBreak,
 		func(t *testing.T, s *subject) {
 			x := s.addSample(t)
-			trail := eventIDs(s.trail(t, orgA))
+			trail := s.IDs(s.Trail(t, orgA))
 			heal := s.breakIt(t)
 			allFail(t.Context(), t, s.storeCalls(x))
 			_, err := s.Store.Client(t.Context(), orgB, "unknown")
@@ -24,7 +24,7 @@ var breakRules = []rule{
 			isFailure(t, "CreateClient that is there", s.Store.CreateClient(t.Context(), x.client, newEvent(orgA, "", "", 0)))
 			heal()
 			s.hasSample(t, x)
-			require.Equal(t, trail, eventIDs(s.trail(t, orgA)))
+			require.Equal(t, trail, s.IDs(s.Trail(t, orgA)))
 			allWork(t, s.storeCalls(x))
 			s.hasSample(t, x)
 		}},

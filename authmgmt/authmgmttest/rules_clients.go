@@ -99,7 +99,7 @@ var clientRules = []rule{
 			spoilSnapshot(event.Before)
 			spoilSnapshot(event.After)
 			s.hasClient(t, c)
-			s.hasEvent(t, e)
+			s.HasEvent(t, e)
 			_, err := s.Store.ClientBySecret(t.Context(), c.Secrets[0].Digest)
 			require.NoError(t, err)
 		}},
@@ -216,18 +216,10 @@ var clientRules = []rule{
 		}},
 }
 
-// exactTimes are times that a coarser or rounding representation changes.
-var exactTimes = []time.Time{
-	time.Date(2026, 1, 2, 3, 4, 5, 1_000, time.UTC),
-	time.Date(2026, 1, 2, 3, 4, 5, 999_999_000, time.UTC),
-	time.Date(2026, 12, 31, 23, 59, 59, 123_457_000, time.UTC),
-	time.Date(2096, 2, 29, 0, 0, 0, 0, time.UTC),
-}
-
 // refusesClient requires that CreateClient returns ErrExists.
 func (s *subject) refusesClient(t *testing.T, c authmgmt.Client) {
 	t.Helper()
 	e := newEvent(c.Organization, authmgmt.KindClientCreated, c.ID, 0)
 	require.ErrorIs(t, s.Store.CreateClient(t.Context(), c.Clone(), e), authmgmt.ErrExists)
-	s.noEvent(t, e)
+	s.NoEvent(t, e)
 }

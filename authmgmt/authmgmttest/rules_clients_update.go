@@ -45,7 +45,7 @@ var clientUpdateRules = []rule{
 			spoilSnapshot(event.Before)
 			spoilSnapshot(event.After)
 			s.hasClient(t, c)
-			s.hasEvent(t, e)
+			s.HasEvent(t, e)
 		}},
 
 	{Rule{"clients/update-ignores-fixed-fields", "Organization, ID and CreatedAt of a client cannot change; such changes are ignored."}, needStore,
@@ -109,8 +109,8 @@ var clientUpdateRules = []rule{
 				c.DeletedAt = moment(time.Hour)
 				return last, nil
 			}))
-			s.hasEvent(t, first)
-			s.hasEvent(t, last)
+			s.HasEvent(t, first)
+			s.HasEvent(t, last)
 		}},
 }
 
@@ -151,7 +151,7 @@ var secretRules = []rule{
 					s.hasClient(t, owner)
 					s.hasToken(t, token)
 					s.noSecret(t, added.Digest)
-					s.noEvent(t, e)
+					s.NoEvent(t, e)
 				}
 			}
 		}},

@@ -22,7 +22,7 @@ var concurrentRules = []rule{
 		func(t *testing.T, s *subject) {
 			for round := range 4 {
 				i := s.addInvitation(t, newInvitation(orgA, fmt.Sprint("i", round), 0))
-				before := len(s.trail(t, orgA))
+				before := len(s.Trail(t, orgA))
 				var errs [50]error
 				var events [50]authmgmt.AuditEvent
 				for n := range events {
@@ -49,8 +49,8 @@ var concurrentRules = []rule{
 					i.CancelledAt = moment(time.Hour)
 				}
 				s.hasInvitation(t, i)
-				s.hasEvent(t, events[winner])
-				require.Len(t, s.trail(t, orgA), before+1)
+				s.HasEvent(t, events[winner])
+				require.Len(t, s.Trail(t, orgA), before+1)
 			}
 		}},
 

@@ -38,7 +38,7 @@ func (s *subject) addSample(t *testing.T) *sample {
 	}
 	x.token = s.addToken(t, clientToken(x.client, 1, 0))
 	x.event = filledEvent(orgA, "sample")
-	s.record(t, x.event)
+	s.Record(t, x.event)
 	return x
 }
 
@@ -49,7 +49,7 @@ func (s *subject) hasSample(t *testing.T, x *sample) {
 	s.hasToken(t, x.token)
 	s.hasToken(t, x.own)
 	s.hasInvitation(t, x.invitation)
-	s.hasEvent(t, x.event)
+	s.HasEvent(t, x.event)
 }
 
 // nothing is an update function that changes nothing.

@@ -64,10 +64,10 @@ func createRules() []rule {
 func (m *maker) storesEvent(t *testing.T, s *subject) {
 	for n, e := range []authmgmt.AuditEvent{filledEvent(orgA, "filled"), newEvent(orgA, authmgmt.KindInvited, "plain", 0)} {
 		require.NoError(t, m.make(t, s, n)(t.Context(), e.Clone()))
-		s.hasEvent(t, e)
-		require.Len(t, s.trail(t, orgA), n+1)
+		s.HasEvent(t, e)
+		require.Len(t, s.Trail(t, orgA), n+1)
 	}
-	require.Empty(t, s.trail(t, orgB))
+	require.Empty(t, s.Trail(t, orgB))
 }
 
 func (m *maker) refused(t *testing.T, s *subject) {
@@ -77,8 +77,8 @@ func (m *maker) refused(t *testing.T, s *subject) {
 		require.ErrorIs(t, m.make(t, s, 1)(t.Context(), filledEvent(orgA, "again")), authmgmt.ErrExists)
 	}
 	require.Equal(t, 1, m.total(t, s))
-	require.Len(t, s.trail(t, orgA), 1)
-	s.hasEvent(t, first)
+	require.Len(t, s.Trail(t, orgA), 1)
+	s.HasEvent(t, first)
 }
 
 func (m *maker) concurrent(t *testing.T, s *subject) {
@@ -91,8 +91,8 @@ func (m *maker) concurrent(t *testing.T, s *subject) {
 		}
 		conformance.Together(len(errs), func(i int) { errs[i] = calls[i](t.Context(), events[i]) })
 		winner := oneWins(t, errs[:], authmgmt.ErrExists)
-		s.hasEvent(t, events[winner])
+		s.HasEvent(t, events[winner])
 		require.Equal(t, round+1, m.total(t, s))
-		require.Len(t, s.trail(t, orgA), round+1)
+		require.Len(t, s.Trail(t, orgA), round+1)
 	}
 }

@@ -39,8 +39,8 @@ var deletionRules = []rule{
 			s.addEstate(t, orgA)
 			_, err := s.Store.MarkDeleted(t.Context(), orgA, moment(markedAt), authmgmt.AuditEvent{Organization: orgA, At: moment(markedAt)})
 			require.NoError(t, err)
-			require.Empty(t, s.trail(t, orgA))
-			s.removeAll(t, orgA, estateRows, estateRows, func() { require.Empty(t, s.trail(t, orgA)) })
+			require.Empty(t, s.Trail(t, orgA))
+			s.removeAll(t, orgA, estateRows, estateRows, func() { require.Empty(t, s.Trail(t, orgA)) })
 		}},
 
 	{Rule{"deletion/hides-everything", "From the mark on an organization has nothing, for every method that reads: by ID, by digest, in listings and their totals, in DueGrants, Stats and StatsAll."}, needStore,
@@ -81,7 +81,7 @@ var deletionRules = []rule{
 			s.addEstate(t, orgA)
 			// It looks like a mark, and is none.
 			late := newEvent(orgA, authmgmt.KindOrganizationDeleted, orgA, markedAt+time.Hour)
-			s.record(t, late)
+			s.Record(t, late)
 			e := s.mark(t, orgA)
 			s.hasOnlyMark(t, e)
 			s.removeAll(t, orgA, 2, estateRows, func() { s.hasOnlyMark(t, e) })
@@ -106,7 +106,7 @@ var deletionRules = []rule{
 			}
 			for _, x := range kept[3:] {
 				s.hasEstate(t, x)
-				require.NotEmpty(t, s.trail(t, x.client.Organization))
+				require.NotEmpty(t, s.Trail(t, x.client.Organization))
 			}
 		}},
 
@@ -212,7 +212,7 @@ var deletionRules = []rule{
 					since[n], errs[n] = s.Store.MarkDeleted(t.Context(), org, moment(at), events[n].Clone())
 				})
 				conformance.NoErrors(t, errs[:])
-				trail := s.trail(t, org)
+				trail := s.Trail(t, org)
 				require.Len(t, trail, 1)
 				for n := range since {
 					require.True(t, since[n].Equal(trail[0].At), "the time that call %d got", n)
@@ -231,16 +231,16 @@ var deletionRules = []rule{
 			_, err = s.pruner().PruneAudit(t.Context(), moment(markedAt), 100)
 			require.NoError(t, err)
 			s.hasOnlyMark(t, e)
-			prunes(t, 1, s.pruner().PruneAudit, markedAt+time.Microsecond, 100)
-			require.Empty(t, s.trail(t, orgA))
+			s.Prunes(t, 1, markedAt+time.Microsecond, 100)
+			require.Empty(t, s.Trail(t, orgA))
 			// What comes later must not take its place.
-			s.record(t, newEvent(orgB, authmgmt.KindInvited, "x", 0), newEvent(orgB, authmgmt.KindInvited, "y", 0))
-			require.Empty(t, s.trail(t, orgA))
+			s.Record(t, newEvent(orgB, authmgmt.KindInvited, "x", 0), newEvent(orgB, authmgmt.KindInvited, "y", 0))
+			require.Empty(t, s.Trail(t, orgA))
 			s.hasMark(t, orgA, moment(markedAt))
 			s.hidesEstate(t, x)
 			s.refusesAll(t, x)
-			s.removeAll(t, orgA, 3, estateRows, func() { require.Empty(t, s.trail(t, orgA)) })
-			require.Len(t, s.trail(t, orgB), 3)
+			s.removeAll(t, orgA, 3, estateRows, func() { require.Empty(t, s.Trail(t, orgA)) })
+			require.Len(t, s.Trail(t, orgB), 2)
 		}},
 
 	{Rule{"deletion/organizations", "From the mark on AccessControl returns ErrNotFound, and UpdateOrganization ErrDeleted, without a call of its function."}, needOrganizations | needOrganizationsDeletion,

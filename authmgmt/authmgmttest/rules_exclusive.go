@@ -128,9 +128,9 @@ var exclusiveRules = []rule{
 				})
 				winner := oneWins(t, errs[:], authmgmt.ErrPendingInvitation)
 				s.hasInvitation(t, invitee(orgA, id(winner), email(winner), 0))
-				s.hasEvent(t, events[winner])
+				s.HasEvent(t, events[winner])
 				require.Equal(t, round+1, s.listInvitations(t, orgA, time.Time{}, everything).Total)
-				require.Len(t, s.trail(t, orgA), round+1)
+				require.Len(t, s.Trail(t, orgA), round+1)
 			}
 		}},
 }

@@ -35,7 +35,7 @@ var invitationRules = []rule{
 			for n, at := range exactTimes {
 				i := newInvitation(orgA, fmt.Sprint("i", n), 0)
 				i.CreatedAt, i.ExpiresAt, i.CancelledAt, i.AcceptedAt, i.GrantedAt, i.GrantDue = at, at, at, at, at, at
-				i.Lifetime = []time.Duration{time.Microsecond, 30 * day, day + 999_999*time.Microsecond, 123_457 * time.Microsecond}[n]
+				i.Lifetime = []time.Duration{time.Microsecond, 30 * day, day + 999_999*time.Microsecond, 123_457 * time.Microsecond}[n%4]
 				s.addInvitation(t, i)
 				s.hasInvitation(t, i)
 			}
@@ -88,7 +88,7 @@ var invitationRules = []rule{
 			spoilRoles(mine.Roles)
 			spoilSnapshot(event.Before)
 			s.hasInvitation(t, i)
-			s.hasEvent(t, e)
+			s.HasEvent(t, e)
 			got, err := s.Store.Invitation(t.Context(), orgA, "ann")
 			require.NoError(t, err)
 			spoilRoles(got.Roles)
@@ -194,5 +194,5 @@ func (s *subject) refusesInvitation(t *testing.T, i authmgmt.Invitation, exclusi
 	t.Helper()
 	e := newEvent(i.Organization, authmgmt.KindInvited, i.ID, 0)
 	require.ErrorIs(t, s.Store.CreateInvitation(t.Context(), i.Clone(), exclusive, e), sentinel)
-	s.noEvent(t, e)
+	s.NoEvent(t, e)
 }

@@ -3,6 +3,7 @@ package authmgmttest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -34,30 +35,7 @@ func limits(t *testing.T, n int, prune func(context.Context, time.Time, int) (in
 }
 
 // pruneRules are the rules of Pruner.
-var pruneRules = []rule{
-	{Rule{"pruner/audit", "PruneAudit removes events with At before the given time, and no others."}, needStore | needPruner,
-		func(t *testing.T, s *subject) {
-			early, at := filledEvent(orgA, "early"), filledEvent(orgA, "at")
-			early.At, at.At = moment(time.Hour-time.Microsecond), moment(time.Hour)
-			s.record(t, early, at)
-			prunes(t, 1, s.pruner().PruneAudit, -999*time.Hour, 10) // what record began with
-			prunes(t, 1, s.pruner().PruneAudit, time.Hour, 10)
-			s.noEvent(t, early)
-			s.hasEvent(t, at)
-			prunes(t, 0, s.pruner().PruneAudit, time.Hour, 10)
-			s.client(t, orgA, "recorder")
-		}},
-
-	{Rule{"pruner/audit-limit", "PruneAudit removes at most limit events, of all organizations, and returns how many."}, needStore | needPruner,
-		func(t *testing.T, s *subject) {
-			for i := range 7 {
-				e := newEvent([]string{orgA, orgB}[i%2], authmgmt.KindInvited, "x", 0)
-				c := newClient(e.Organization, fmt.Sprint("c", i), 0)
-				require.NoError(t, s.Store.CreateClient(t.Context(), c, e))
-			}
-			limits(t, 7, s.pruner().PruneAudit, func() int { return len(s.trail(t, orgA)) + len(s.trail(t, orgB)) })
-		}},
-
+var pruneRules = slices.Concat(pruneAuditRules(), []rule{
 	{Rule{"pruner/tokens", "PruneTokens removes tokens with an ExpiresAt that is set and before the given time, revoked or not, and no others."}, needStore | needPruner,
 		func(t *testing.T, s *subject) {
 			c := s.addClient(t, newClient(orgA, "build", 0))
@@ -168,4 +146,4 @@ var pruneRules = []rule{
 				return s.listInvitations(t, orgA, time.Time{}, everything).Total + s.listInvitations(t, orgB, time.Time{}, everything).Total
 			})
 		}},
-}
+})

@@ -21,14 +21,14 @@ var reopenRules = []rule{
 			s.updateInvitation(t, changed, func(i *authmgmt.Invitation) { i.Generation, i.GrantAttempts = 1<<61+1, 4 })
 			changed.Generation, changed.GrantAttempts = 1<<61+1, 4
 			s.manyThings(t, 5)
-			trail := s.trail(t, orgA)
+			trail := s.Trail(t, orgA)
 
 			s.reopen(t)
 			s.hasSample(t, x)
 			s.hasToken(t, revoked)
 			s.hasInvitation(t, changed)
-			got := s.trail(t, orgA)
-			require.Equal(t, eventIDs(trail), eventIDs(got))
+			got := s.Trail(t, orgA)
+			require.Equal(t, s.IDs(trail), s.IDs(got))
 			for i := range trail {
 				sameEvent(t, trail[i], got[i])
 			}
@@ -81,7 +81,7 @@ var reopenRules = []rule{
 			s.reopen(t)
 			s.noToken(t, k)
 			s.noInvitation(t, orgA, "ann")
-			require.Empty(t, s.trail(t, orgA))
+			require.Empty(t, s.Trail(t, orgA))
 		}},
 
 	{Rule{"keychecker/durable", "What UpdateKeyChecks has stored outlives the process."}, needStore | needKeyChecker | needReopen,

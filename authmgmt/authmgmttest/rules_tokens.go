@@ -69,7 +69,7 @@ var tokenRules = []rule{
 			spoilRoles(mine.Roles)
 			spoilSnapshot(event.After)
 			s.hasToken(t, k)
-			s.hasEvent(t, e)
+			s.HasEvent(t, e)
 			got, err := s.Store.TokenByDigest(t.Context(), k.Digest)
 			require.NoError(t, err)
 			spoilRoles(got.Roles)
@@ -250,7 +250,7 @@ func (s *subject) refusesToken(t *testing.T, k authmgmt.Token, sentinel error) {
 	t.Helper()
 	e := newEvent(k.Organization, authmgmt.KindTokenIssued, k.ID.String(), 0)
 	require.ErrorIs(t, s.Store.CreateToken(t.Context(), k.Clone(), e), sentinel)
-	s.noEvent(t, e)
+	s.NoEvent(t, e)
 }
 
 // tokenListRules are the rules of ListTokens.

@@ -164,23 +164,23 @@ func updateRules() []rule {
 
 func (x *thing) storesEvent(t *testing.T, s *subject) {
 	a := x.add(t, s)
-	before := len(s.trail(t, orgA))
+	before := len(s.Trail(t, orgA))
 	first, second := filledEvent(orgA, "first"), newEvent(orgA, authmgmt.KindTokenRevoked, "second", time.Hour)
 	for _, e := range []authmgmt.AuditEvent{first, second} {
 		require.NoError(t, a.update(t.Context(), orgA, func(touch func()) (authmgmt.AuditEvent, error) {
 			touch()
 			return e.Clone(), nil
 		}))
-		s.hasEvent(t, e)
+		s.HasEvent(t, e)
 	}
-	s.hasEvent(t, first)
-	require.Len(t, s.trail(t, orgA), before+2)
-	require.Empty(t, s.trail(t, orgB))
+	s.HasEvent(t, first)
+	require.Len(t, s.Trail(t, orgA), before+2)
+	require.Empty(t, s.Trail(t, orgB))
 }
 
 func (x *thing) withoutEvent(t *testing.T, s *subject) {
 	a := x.add(t, s)
-	before := s.trail(t, orgA)
+	before := s.Trail(t, orgA)
 	e := filledEvent(orgA, "none")
 	e.ID = uuid.Nil
 	for n, e := range []authmgmt.AuditEvent{{}, e} {
@@ -190,22 +190,22 @@ func (x *thing) withoutEvent(t *testing.T, s *subject) {
 			return e, nil
 		}))
 		require.NotEqual(t, was, a.touched(t), "the change %d is stored", n)
-		require.Equal(t, eventIDs(before), eventIDs(s.trail(t, orgA)))
+		require.Equal(t, s.IDs(before), s.IDs(s.Trail(t, orgA)))
 	}
 	require.NoError(t, a.update(t.Context(), orgA, func(func()) (authmgmt.AuditEvent, error) { return authmgmt.AuditEvent{}, nil }))
-	require.Equal(t, eventIDs(before), eventIDs(s.trail(t, orgA)))
+	require.Equal(t, s.IDs(before), s.IDs(s.Trail(t, orgA)))
 }
 
 func (x *thing) updateError(t *testing.T, s *subject) {
 	a := x.add(t, s)
-	before := eventIDs(s.trail(t, orgA))
+	before := s.IDs(s.Trail(t, orgA))
 	for _, cause := range []error{errRefused, fmt.Errorf("because: %w", errRefused), fmt.Errorf("%w: %w", authmgmt.ErrForbidden, errRefused)} {
 		require.ErrorIs(t, a.update(t.Context(), orgA, func(touch func()) (authmgmt.AuditEvent, error) {
 			touch()
 			return newEvent(orgA, authmgmt.KindClientUpdated, "refused", 0), cause
 		}), errRefused)
 		require.Zero(t, a.touched(t), "changes")
-		require.Equal(t, before, eventIDs(s.trail(t, orgA)))
+		require.Equal(t, before, s.IDs(s.Trail(t, orgA)))
 	}
 	a.works(t)
 }
@@ -222,7 +222,7 @@ func (a *added) works(t *testing.T) {
 
 func (x *thing) updatePanic(t *testing.T, s *subject) {
 	a := x.add(t, s)
-	before := eventIDs(s.trail(t, orgA))
+	before := s.IDs(s.Trail(t, orgA))
 	const value = "of a rule of authmgmttest; nothing is wrong"
 	require.PanicsWithValue(t, value, func() {
 		_ = a.update(t.Context(), orgA, func(touch func()) (authmgmt.AuditEvent, error) {
@@ -231,14 +231,14 @@ func (x *thing) updatePanic(t *testing.T, s *subject) {
 		})
 	})
 	require.Zero(t, a.touched(t), "changes")
-	require.Equal(t, before, eventIDs(s.trail(t, orgA)))
+	require.Equal(t, before, s.IDs(s.Trail(t, orgA)))
 	a.works(t)
 	s.addClient(t, newClient(orgA, "another", 0))
 }
 
 func (x *thing) updateGoexit(t *testing.T, s *subject) {
 	a := x.add(t, s)
-	before := eventIDs(s.trail(t, orgA))
+	before := s.IDs(s.Trail(t, orgA))
 	err := errRefused // what stays if the goroutine of the caller ends
 	conformance.Together(1, func(int) {
 		err = a.update(t.Context(), orgA, func(touch func()) (authmgmt.AuditEvent, error) {
@@ -249,7 +249,7 @@ func (x *thing) updateGoexit(t *testing.T, s *subject) {
 	})
 	require.Error(t, err, "the update succeeded")
 	require.Zero(t, a.touched(t), "changes")
-	require.Equal(t, before, eventIDs(s.trail(t, orgA)))
+	require.Equal(t, before, s.IDs(s.Trail(t, orgA)))
 	a.works(t)
 	s.addClient(t, newClient(orgA, "another", 0))
 }
@@ -257,7 +257,7 @@ func (x *thing) updateGoexit(t *testing.T, s *subject) {
 func (x *thing) updateConcurrent(t *testing.T, s *subject) {
 	a := x.add(t, s)
 	const workers, each = 50, 3
-	before := len(s.trail(t, orgA))
+	before := len(s.Trail(t, orgA))
 	events := make([]authmgmt.AuditEvent, workers*each)
 	for i := range events {
 		events[i] = newEvent(orgA, authmgmt.KindClientUpdated, "shared", time.Duration(i)*time.Microsecond)
@@ -281,9 +281,9 @@ func (x *thing) updateConcurrent(t *testing.T, s *subject) {
 	} else {
 		require.Equal(t, workers*each, a.touched(t), "changes")
 	}
-	trail := s.trail(t, orgA)
+	trail := s.Trail(t, orgA)
 	require.Len(t, trail, before+workers*each)
-	stored := eventIDs(trail)
+	stored := s.IDs(trail)
 	for _, e := range events {
 		require.True(t, slices.Contains(stored, e.ID), "an event was lost")
 	}
@@ -291,7 +291,7 @@ func (x *thing) updateConcurrent(t *testing.T, s *subject) {
 
 func (x *thing) updateUnknown(t *testing.T, s *subject) {
 	a := x.add(t, s)
-	before := eventIDs(s.trail(t, orgA))
+	before := s.IDs(s.Trail(t, orgA))
 	called := func() (authmgmt.AuditEvent, error) {
 		t.Error("the function was called")
 		return newEvent(orgA, authmgmt.KindClientUpdated, "unknown", 0), nil
@@ -304,6 +304,6 @@ func (x *thing) updateUnknown(t *testing.T, s *subject) {
 		}), authmgmt.ErrNotFound)
 	}
 	require.Zero(t, a.touched(t), "changes")
-	require.Equal(t, before, eventIDs(s.trail(t, orgA)))
-	require.Empty(t, s.trail(t, orgB))
+	require.Equal(t, before, s.IDs(s.Trail(t, orgA)))
+	require.Empty(t, s.Trail(t, orgB))
 }

@@ -81,7 +81,7 @@ func suite(h *Harness) *conformance.Suite[*subject] {
 	s := &conformance.Suite[*subject]{Name: "authmgmttest", Skip: h.Skip, Open: h.open, Parts: (*subject).parts}
 	for _, r := range slices.Concat(clientRules, clientUpdateRules, secretRules, clientListRules, tokenRules,
 		tokenLifeRules, tokenListRules, invitationRules, exclusiveRules, invitationListRules, pageRules(),
-		grantRules, updateRules(), createRules(), concurrentRules, auditRules, auditQueryRules, statsRules,
+		grantRules, updateRules(), createRules(), concurrentRules, auditRules, statsRules,
 		deletionRules, pruneRules, keyCheckRules, organizationRules, contextRules, breakRules, reopenRules) {
 		s.Add(r.ID, r.Text, r.needs, r.check)
 	}
@@ -91,12 +91,14 @@ func suite(h *Harness) *conformance.Suite[*subject] {
 // subject is the backend that a rule is tried on.
 type subject struct {
 	authmgmt.Backend
+	trail
 	Organizations authmgmt.Organizations // nil: the Directory is not one
 	h             *Harness
 }
 
 func (h *Harness) open(t *testing.T) *subject {
 	s := &subject{h: h}
+	s.trail = s.newTrail()
 	s.use(h.Open(t))
 	return s
 }

@@ -46,7 +46,7 @@ type broken struct {
 
 func mutants() []broken {
 	return slices.Concat(keptMutants(), fieldMutants, nameMutants, updateMutants, clientMutants, tokenMutants, prunerMutants, invitationMutants, ctxMutants,
-		listMutants, pageMutants, statsMutants, deletionMutants(), auditMutants, keyCheckMutants, reopenMutants)
+		listMutants, pageMutants, statsMutants, deletionMutants(), keyCheckMutants, reopenMutants)
 }
 
 // harness opens mutants. One that is faithful passes every rule: what Reopen returns is

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/format"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -16,26 +17,11 @@ const (
 	orgB = "org-b"
 )
 
-// moment returns a time of the suite's own calendar, well in the past. It has
-// microseconds, which stores keep.
-func moment(d time.Duration) time.Time {
-	return time.Date(2024, 3, 14, 15, 9, 26, 535_897_000, time.UTC).Add(d)
-}
+// moment returns a time of the suites' own calendar.
+func moment(d time.Duration) time.Time { return conformance.Moment(d) }
 
-// exactTimes are times that a backend might round, or take for another one.
-var exactTimes = []time.Time{
-	moment(0), moment(time.Microsecond), moment(-time.Microsecond),
-	time.Date(2024, 12, 31, 23, 59, 59, 999_999_000, time.UTC), time.Date(1999, 12, 31, 23, 59, 59, 1000, time.UTC),
-	time.Date(1969, 7, 20, 20, 17, 40, 1000, time.UTC), time.Date(2199, 1, 1, 0, 0, 0, 0, time.UTC),
-}
-
-// hard are strings that a backend might change, cut or take for another one. They are not
-// the same, though a collation may think so.
-var hard = []string{
-	"acme", "ACME", "acme ", " acme", "acm", "acme/", "acm_", "acm%", "acm\u00e9", "acme\u0301", "a'c\"m\\e", "acme\x00", "acme\x00\x00",
-	"\x00acme",
-	"\U0001F4DA\U0010FFFF", "\ufeffacme", "\u2028\u2029\u202e", "\ufffd", "\xff", "\xfe\xff", "1", "01", "1.0", "null", "acme\n", "acme\r\n",
-}
+// exactTimes and hard are what a backend might change.
+var exactTimes, hard = conformance.Times, conformance.Strings
 
 // sameTime compares two times and makes got identical to want, so that the rest can be
 // compared as a whole.

@@ -1,6 +1,7 @@
 package vaulttest
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -8,8 +9,50 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/conformance/audittest"
 	"github.com/seed-6363c74e/mortise/vault"
 )
+
+type trail = audittest.Trail[vault.AuditEvent]
+
+// auditEvents says what the vault's audit events are.
+var auditEvents = audittest.Events[vault.AuditEvent]{
+	About: "Vault", JSON: "tokens and schemas",
+	New: func(e audittest.Event) vault.AuditEvent {
+		return vault.AuditEvent{ID: e.ID, Organization: e.Organization, At: e.At, Kind: vault.Kind(e.Kind), Actor: vault.Actor(e.Actor), Vault: e.About}
+	},
+	Say: func(e *vault.AuditEvent) audittest.Event {
+		return audittest.Event{ID: e.ID, Organization: e.Organization, At: e.At, Kind: string(e.Kind), Actor: string(e.Actor), About: e.Vault}
+	},
+	Fill:    fillEvent,
+	Clone:   (*vault.AuditEvent).Clone,
+	Spoil:   spoilEvent,
+	Same:    sameEvent,
+	Matches: func(q audittest.Query, e *vault.AuditEvent) bool { own := auditQuery(q); return own.Matches(e) },
+}
+
+func auditQuery(q audittest.Query) vault.AuditQuery {
+	return vault.AuditQuery{
+		Kind: vault.Kind(q.Kind), Actor: vault.Actor(q.Actor), Vault: q.About, From: q.From, To: q.To, After: q.After, Limit: q.Limit,
+	}
+}
+
+// newTrail returns the trail of a subject's store.
+func (s *subject) newTrail() trail {
+	return trail{
+		Events: &auditEvents,
+		List: func(ctx context.Context, org string, q audittest.Query) (mortise.Page[vault.AuditEvent], error) {
+			return s.Store.ListAuditEvents(ctx, org, auditQuery(q))
+		},
+		Add: func(t *testing.T, e vault.AuditEvent) {
+			t.Helper()
+			require.NoError(t, s.Store.AddAuditEvent(t.Context(), e), "AddAuditEvent")
+		},
+		Prune: func(ctx context.Context, before time.Time, limit int) (int, error) {
+			return s.Store.PruneAudit(ctx, before, limit)
+		},
+	}
+}
 
 // newEvent returns an audit event without tokens and schema.
 func newEvent(org string, kind vault.Kind, id string, at time.Duration) vault.AuditEvent {
@@ -20,59 +63,19 @@ func newEvent(org string, kind vault.Kind, id string, at time.Duration) vault.Au
 func filledEvent(org, id string) vault.AuditEvent {
 	e := newEvent(org, vault.KindDetokenized, id, 7*time.Microsecond)
 	e.Actor = "user:bob"
-	e.Tokens = []vault.AuditToken{
-		{Token: "tok-2", Scope: "persons.email", Redaction: vault.Masked}, {Token: "tok-1", Scope: "emails", Redaction: vault.PlainText},
-		{Token: "tok-3", Scope: "persons.phone"}, {Token: "tok-2", Scope: "persons.email", Redaction: vault.Redacted},
-	}
-	s := filledSchema()
-	e.Schema = &s
+	fillEvent(&e, "persons.email")
 	return e
 }
 
-// record stores audit events.
-func (s *subject) record(t *testing.T, events ...vault.AuditEvent) {
-	t.Helper()
-	for _, e := range events {
-		require.NoError(t, s.Store.AddAuditEvent(t.Context(), e.Clone()), "AddAuditEvent")
+func fillEvent(e *vault.AuditEvent, text string) {
+	e.Tokens = []vault.AuditToken{
+		{Token: "tok-2", Scope: "persons.email", Redaction: vault.Masked}, {Token: text, Scope: text, Redaction: vault.Redaction(text)},
+		{Token: "tok-1", Scope: "emails", Redaction: vault.PlainText}, {Token: "tok-3", Scope: "persons.phone"},
+		{Token: "tok-2", Scope: "persons.email", Redaction: vault.Redacted},
 	}
-}
-
-// everything is an AuditQuery that shows a whole trail of the suite's size.
-var everything = vault.AuditQuery{Limit: vault.MaxPageSize}
-
-// audit returns a page of the trail.
-func (s *subject) audit(t *testing.T, org string, q vault.AuditQuery) mortise.Page[vault.AuditEvent] {
-	t.Helper()
-	page, err := s.Store.ListAuditEvents(t.Context(), org, q)
-	require.NoError(t, err, "ListAuditEvents")
-	return page
-}
-
-// trail returns all events of an organization.
-func (s *subject) trail(t *testing.T, org string) []vault.AuditEvent {
-	t.Helper()
-	page := s.audit(t, org, everything)
-	require.True(t, page.Next.IsZero(), "more events than a page holds")
-	return page.Items
-}
-
-// hasEvent requires that the event is in its organization's trail as it is here, once.
-func (s *subject) hasEvent(t *testing.T, want vault.AuditEvent) {
-	t.Helper()
-	found := 0
-	for _, e := range s.trail(t, want.Organization) {
-		if e.ID == want.ID {
-			sameEvent(t, want, e)
-			found++
-		}
-	}
-	require.Equal(t, 1, found, "events with the ID in the trail")
-}
-
-// noEvent requires that the event is not in its organization's trail.
-func (s *subject) noEvent(t *testing.T, e vault.AuditEvent) {
-	t.Helper()
-	require.NotContains(t, eventIDs(s.trail(t, e.Organization)), e.ID)
+	s := filledSchema()
+	s.Tables[0].Name = text
+	e.Schema = &s
 }
 
 // sameEvent compares all fields.
@@ -89,15 +92,6 @@ func sameEvent(t *testing.T, want, got vault.AuditEvent) {
 		want.Tokens, got.Tokens = nil, nil
 	}
 	require.Equal(t, want, got)
-}
-
-// eventIDs returns the IDs of audit events, in their order.
-func eventIDs(events []vault.AuditEvent) []uuid.UUID {
-	ids := make([]uuid.UUID, 0, len(events))
-	for i := range events {
-		ids = append(ids, events[i].ID)
-	}
-	return ids
 }
 
 // spoilEvent changes everything in an event that a shallow copy shares.

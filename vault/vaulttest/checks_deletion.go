@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/conformance/audittest"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -44,7 +45,7 @@ func (s *subject) addDeleted(t *testing.T, whole bool) (d *deleted, others []vau
 		s.adds(t, v, withVersion1(rowsOfDeleted(v.ID))...)
 		s.adds(t, v, row("gone", email, "eve", 1))
 		s.deletes(t, v, "gone")
-		s.record(t, filledEvent(v.Organization, v.ID))
+		s.Record(t, filledEvent(v.Organization, v.ID))
 		return v
 	}
 	first, second := add(newVault(orgA, "customers")), add(newVault(orgA, "customers "))
@@ -161,7 +162,7 @@ func (d *deleted) isHidden(t *testing.T) {
 		require.NotContains(t, idsOf(s.listVaults(t, v.Organization, "", 100)), v.ID, "ListVaults")
 		e = newEvent(v.Organization, vault.KindDetokenized, v.ID, 0)
 		require.ErrorIs(t, s.Store.AddAuditEvent(ctx, e), vault.ErrNotFound, "AddAuditEvent")
-		s.noEvent(t, e)
+		s.NoEvent(t, e)
 	}
 	if d.id != "" {
 		return
@@ -189,7 +190,7 @@ func (d *deleted) neverAgain(t *testing.T) {
 		e := newEvent(d.org, vault.KindVaultCreated, id, 0)
 		err := d.s.Store.PutVault(t.Context(), newVault(d.org, id), nil, e)
 		require.ErrorIs(t, err, vault.ErrDeleted, "PutVault of %q", id)
-		d.s.noEvent(t, e)
+		d.s.NoEvent(t, e)
 		d.s.noVault(t, d.org, id)
 	}
 }
@@ -230,26 +231,10 @@ func (s *subject) ofOthers(t *testing.T, others []vault.Vault) {
 	sameRows(t, byID(notUnder), s.notSealedUnder(t, 7))
 }
 
-// trailOf requires that just this event, of all of an organization's, can be read.
-func (s *subject) trailOf(t *testing.T, e vault.AuditEvent) {
+// onlyMark requires that just this event, of all of an organization's, can be read.
+func (s *subject) onlyMark(t *testing.T, e vault.AuditEvent) {
 	t.Helper()
-	s.hasEvent(t, e)
-	require.Len(t, s.trail(t, e.Organization), 1)
-	for _, q := range []vault.AuditQuery{
-		{Kind: e.Kind, Limit: 1}, {Actor: e.Actor, Limit: 2}, {From: e.At, Limit: 1}, {To: e.At.Add(time.Microsecond), Limit: 1},
-		{After: mortise.Position{At: e.At.Add(time.Microsecond)}, Limit: 1},
-	} {
-		page := s.audit(t, e.Organization, q)
-		require.Len(t, page.Items, 1, "%+v", q)
-		require.True(t, page.Next.IsZero(), "%+v", q)
-		sameEvent(t, e, page.Items[0])
-	}
-	for _, q := range []vault.AuditQuery{
-		{Kind: vault.KindDetokenized, Limit: 10}, {Actor: "user:bob", Limit: 10}, {Vault: "customers", Limit: 10}, {To: e.At, Limit: 10},
-		{From: e.At.Add(time.Microsecond), Limit: 10}, {After: e.Position(), Limit: 10}, {},
-	} {
-		require.Empty(t, s.audit(t, e.Organization, q).Items, "%+v", q)
-	}
+	s.OnlyEvent(t, e, audittest.Event{Kind: string(vault.KindDetokenized), Actor: "user:bob", About: "customers"})
 }
 
 // orDeleted returns how many of the calls succeeded. The others must be ErrDeleted.

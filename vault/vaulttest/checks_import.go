@@ -27,7 +27,7 @@ func (s *subject) imports(t *testing.T, v vault.Vault, rows ...vault.Row) {
 	t.Helper()
 	e := importEvent(v)
 	require.NoError(t, s.importing(t, v, e, rows...), "ImportTokens")
-	s.hasEvent(t, e)
+	s.HasEvent(t, e)
 }
 
 // importTakes requires that ImportTokens returns a TakenError that names rows, and
@@ -54,7 +54,7 @@ func (s *subject) importChangesNothing(t *testing.T, v vault.Vault, rows []vault
 	require.Error(t, err, "ImportTokens")
 	require.Equal(t, before, s.list(t, v, "", 100_000), "rows after an import that was refused")
 	require.Equal(t, found, s.tokensOfRows(t, v, rows), "tokens of fingerprints after an import that was refused")
-	s.noEvent(t, e)
+	s.NoEvent(t, e)
 	return err
 }
 

@@ -85,7 +85,7 @@ func (s *subject) refusesVault(t *testing.T, v vault.Vault, left []string, senti
 	t.Helper()
 	e := newEvent(v.Organization, vault.KindSchemaChanged, v.ID, 0)
 	require.ErrorIs(t, s.Store.PutVault(t.Context(), v.Clone(), left, e), sentinel)
-	s.noEvent(t, e)
+	s.NoEvent(t, e)
 }
 
 // hasVault requires that the vault is stored as it is here.

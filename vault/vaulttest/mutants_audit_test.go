@@ -4,119 +4,44 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/conformance/audittest"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// auditMutants are wrong about the audit trail.
-var auditMutants = []broken{
-	{name: "shows the oldest events first", breaks: []string{
-		"audit/newest-first", "audit/equal-times-by-id", "audit/matches-query",
-	}, mutate: func(m *mutant) {
-		m.everyAuditPage(func(_ *vault.AuditQuery, page *mortise.Page[vault.AuditEvent]) { slices.Reverse(page.Items) })
-	}},
-	{name: "shows every organization's events", breaks: []string{"audit/of-organization"}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(org *string, _ *vault.AuditQuery) { *org = "org-a" })
-	}},
-	{name: "ignores the kind", breaks: []string{
-		"audit/by-kind-actor-and-vault", "audit/matches-query", "audit/names-are-bytes",
-	}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) { q.Kind = "" })
-	}},
-	{name: "ignores the actor", breaks: []string{"audit/by-kind-actor-and-vault"}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) { q.Actor = "" })
-	}},
-	{name: "ignores the actor if there is a vault", breaks: []string{
-		"audit/by-kind-actor-and-vault", "audit/matches-query",
-	}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) {
-			if q.Vault != "" {
-				q.Actor = ""
-			}
-		})
-	}},
-	{name: "takes From as exclusive", breaks: []string{"audit/from-to"}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) { q.From = q.From.Add(1) })
-	}},
-	{name: "takes To as inclusive", breaks: []string{"audit/from-to", "audit/matches-query"}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) {
-			if !q.To.IsZero() {
-				q.To = q.To.Add(1)
-			}
-		})
-	}},
-	{name: "compares times by the clock on the wall", breaks: []string{"audit/times-are-instants"}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) {
-			if !q.From.IsZero() {
-				_, offset := q.From.Zone()
-				q.From = q.From.Add(time.Duration(offset) * time.Second)
-			}
-		})
-	}},
-	{name: "repeats events of equal times", breaks: []string{"audit/pages", "audit/matches-query"}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) {
-			if !q.After.IsZero() {
-				q.After.ID = uuid.Max
-			}
-		})
-	}},
-	{name: "skips events of equal times", breaks: []string{"audit/pages", "audit/matches-query"}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) { q.After.ID = uuid.Nil })
-	}},
-	{name: "has one more empty page", breaks: []string{"audit/next-is-zero-at-the-end"}, mutate: func(m *mutant) {
-		m.everyAuditPage(func(q *vault.AuditQuery, page *mortise.Page[vault.AuditEvent]) {
-			if n := len(page.Items); n == q.Limit && n > 0 {
-				page.Next = page.Items[n-1].Position()
-			}
-		})
-	}},
-	{name: "takes limit 0 for no limit", breaks: []string{"audit/limit-zero"},
-		mutate: func(m *mutant) {
-			m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) {
-				if q.Limit == 0 {
-					q.Limit = vault.MaxPageSize
-				}
-			})
-		}},
-	{name: "shows more events than asked for", breaks: []string{"audit/pages"}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) { q.Limit++ })
-	}},
-	{name: "pages by number", breaks: []string{"audit/pages-while-events-arrive"}, mutate: func(m *mutant) {
-		m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
-			limit, skip := q.Limit, 0
-			if !q.After.IsZero() {
-				skip = int(q.After.At.Unix())
-			}
-			q.After, q.Limit = mortise.Position{}, vault.MaxPageSize
-			page, err := m.db.ListAuditEvents(ctx, org, q)
-			all := page.Items[min(skip, len(page.Items)):]
-			page.Items = all[:min(limit, len(all))]
-			if len(all) > limit {
-				page.Next = mortise.Position{At: time.Unix(int64(skip+limit), 0)}
-			}
-			return page, err
+// sharedAuditMutants are wrong about what every audit trail does.
+func sharedAuditMutants() (all []broken) {
+	for _, x := range audittest.Mutants("vault", (*vault.AuditEvent).Position, func(q *vault.AuditQuery) audittest.Asked {
+		return audittest.Asked{
+			Kind: (*string)(&q.Kind), Actor: (*string)(&q.Actor), About: &q.Vault, From: &q.From, To: &q.To, After: &q.After, Limit: &q.Limit,
 		}
-	}},
-	{name: "keeps one event of a time", breaks: []string{"audit/equal-times-by-id", "audit/by-kind-actor-and-vault"}, mutate: func(m *mutant) {
-		m.everyAuditPage(func(_ *vault.AuditQuery, page *mortise.Page[vault.AuditEvent]) {
-			page.Items = slices.CompactFunc(page.Items, func(a, b vault.AuditEvent) bool { return a.At.Equal(b.At) || a.Actor == b.Actor && a.Kind == b.Kind })
-		})
-	}},
-	{name: "ignores the vault", breaks: []string{"audit/by-kind-actor-and-vault", "audit/matches-query", "audit/pages"}, mutate: func(m *mutant) {
-		cut := false
-		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) {
-			if cut = q.Limit == 7; !cut || q.Vault != "y" {
-				q.Vault = ""
+	}) {
+		all = append(all, broken{name: x.Name, breaks: x.Breaks, mutate: func(m *mutant) {
+			on := struct {
+				ListAuditEvents func(context.Context, string, vault.AuditQuery) (mortise.Page[vault.AuditEvent], error)
+			}{m.auditEvents}
+			x.Make(&on)
+			m.auditEvents = on.ListAuditEvents
+		}})
+	}
+	return all
+}
+
+// auditMutants are wrong about the audit trail of the vault.
+var auditMutants = []broken{
+	{name: "takes limit 0 for no limit", breaks: []string{"audit/limit-zero"}, mutate: func(m *mutant) {
+		m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
+			if q.Limit == 0 {
+				q.Limit = vault.MaxPageSize
 			}
-		})
+			return m.db.ListAuditEvents(ctx, org, q)
+		}
 	}},
 	{name: "prunes what is at the time", breaks: []string{"audit/prune"}, mutate: func(m *mutant) {
 		m.pruneAudit = func(ctx context.Context, before time.Time, limit int) (int, error) {

@@ -159,15 +159,6 @@ func (m *mutant) everyNewEvent(change func(*vault.AuditEvent)) {
 	}
 }
 
-// everyAuditQuery applies change to all queries that the mutant's trail is asked.
-func (m *mutant) everyAuditQuery(change func(*string, *vault.AuditQuery)) {
-	events := m.auditEvents
-	m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
-		change(&org, &q)
-		return events(ctx, org, q)
-	}
-}
-
 // renamed applies change to every organization, vault, token and scope that the mutant is
 // given, as a collation does.
 func (m *mutant) renamed(change func(string) string) {

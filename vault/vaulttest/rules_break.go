@@ -11,13 +11,13 @@ var breakRules = []rule{
 	{Rule{"store/failure", "Any error but the sentinels means \"unavailable\": while the backend fails, every call returns such an error, nothing is lost, and afterwards all is as before."}, needBreak,
 		func(t *testing.T, s *subject) {
 			x := s.addSample(t)
-			trail := eventIDs(s.trail(t, orgA))
+			trail := s.IDs(s.Trail(t, orgA))
 			heal := s.breakIt(t)
 			allFail(t.Context(), t, s.storeCalls(x))
 			allFail(t.Context(), t, s.failingCalls(x))
 			heal()
 			s.hasSample(t, x)
-			require.Equal(t, trail, eventIDs(s.trail(t, orgA)))
+			require.Equal(t, trail, s.IDs(s.Trail(t, orgA)))
 			require.Empty(t, s.dump(t, newVault(orgB, "b")))
 			allWork(t, s.storeCalls(x))
 			s.hasSample(t, x)

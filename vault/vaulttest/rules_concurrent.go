@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/audittest"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -28,7 +29,7 @@ var concurrentRules = []rule{
 			})
 			winner := oneWins(t, errs[:], vault.ErrExists)
 			s.hasVault(t, vaults[winner])
-			trail := s.trail(t, orgA)
+			trail := s.Trail(t, orgA)
 			require.Len(t, trail, 1)
 			require.True(t, trail[0].At.Equal(vaults[winner].CreatedAt), "the event is another one's")
 		}},
@@ -37,7 +38,7 @@ var concurrentRules = []rule{
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
 			for range 5 {
-				before := len(s.trail(t, orgA))
+				before := len(s.Trail(t, orgA))
 				var vaults [16]vault.Vault
 				var errs [16]error
 				for i := range vaults {
@@ -49,7 +50,7 @@ var concurrentRules = []rule{
 				})
 				v = vaults[oneWins(t, errs[:], vault.ErrConflict)]
 				s.hasVault(t, v)
-				require.Len(t, s.trail(t, orgA), before+1)
+				require.Len(t, s.Trail(t, orgA), before+1)
 			}
 		}},
 
@@ -171,13 +172,13 @@ var concurrentRules = []rule{
 			for round := range 10 {
 				token := fmt.Sprint("t", round)
 				s.adds(t, v, row(token, email, token, 1))
-				before := len(s.trail(t, orgA))
+				before := len(s.Trail(t, orgA))
 				var errs [16]error
 				conformance.Together(len(errs), func(i int) {
 					errs[i] = s.Store.DeleteToken(t.Context(), orgA, "customers", token, newEvent(orgA, vault.KindDeleted, "customers", 0))
 				})
 				oneWins(t, errs[:], vault.ErrTokenNotFound)
-				require.Len(t, s.trail(t, orgA), before+1)
+				require.Len(t, s.Trail(t, orgA), before+1)
 				s.noRow(t, v, row(token, email, token, 1))
 			}
 		}},
@@ -241,7 +242,7 @@ func (s *subject) whole(t *testing.T, way int) error {
 
 // eventsAfterVaults returns an error if there is the event of a vault that is not there.
 func (s *subject) eventsAfterVaults(t *testing.T) error {
-	page, err := s.Store.ListAuditEvents(t.Context(), orgB, everything)
+	page, err := s.List(t.Context(), orgB, audittest.Everything)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/audittest"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -44,7 +45,7 @@ func (s *subject) addSample(t *testing.T) *sample {
 	}
 	s.adds(t, x.vault, x.rows...)
 	s.retires(t, keyring.FingerprintKey, 3, 1)
-	s.record(t, x.event)
+	s.Record(t, x.event)
 	s.addVault(t, newVault(orgB, "b"))
 	return x
 }
@@ -58,7 +59,7 @@ func (s *subject) hasSample(t *testing.T, x *sample) {
 		s.hasRow(t, x.vault, r)
 	}
 	require.Len(t, s.dump(t, x.vault), len(x.rows))
-	s.hasEvent(t, x.event)
+	s.HasEvent(t, x.event)
 	s.hasKeys(t, x.keys...)
 }
 
@@ -122,7 +123,7 @@ func (s *subject) storeCalls(x *sample) []call {
 		}},
 		{"RemoveFingerprints", func(ctx context.Context) error { _, err := s.Store.RemoveFingerprints(ctx, 3, 10); return err }},
 		{"AddAuditEvent", func(ctx context.Context) error { return s.Store.AddAuditEvent(ctx, e()) }},
-		{"ListAuditEvents", func(ctx context.Context) error { _, err := s.Store.ListAuditEvents(ctx, orgA, everything); return err }},
+		{"ListAuditEvents", func(ctx context.Context) error { _, err := s.List(ctx, orgA, audittest.Everything); return err }},
 		{"PruneAudit", func(ctx context.Context) error {
 			_, err := s.Store.PruneAudit(ctx, moment(-100_000*time.Hour), 10) // before everything
 			return err

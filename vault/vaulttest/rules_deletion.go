@@ -42,7 +42,7 @@ var deletionRules = []rule{
 			d, others := s.addDeleted(t, true)
 			trails := make(map[string]int)
 			for _, v := range others {
-				trails[v.Organization] = len(s.trail(t, v.Organization))
+				trails[v.Organization] = len(s.Trail(t, v.Organization))
 			}
 			d.mark(t, moment(0), d.event)
 			for _, limit := range []int{1, 3, 100} {
@@ -51,7 +51,7 @@ var deletionRules = []rule{
 			}
 			d.finish(t, 2, func() { s.ofOthers(t, others) })
 			for org, n := range trails {
-				require.Len(t, s.trail(t, org), n, "events of %q", org)
+				require.Len(t, s.Trail(t, org), n, "events of %q", org)
 			}
 			s.adds(t, others[0], row("new", email, "new", 1))
 			s.addVault(t, newVault(orgB, "new"))
@@ -91,10 +91,10 @@ var deletionRules = []rule{
 			d, _ := s.addDeleted(t, true)
 			// By a clock that is ahead.
 			older := newEvent(orgA, vault.KindDetokenized, "customers", 2*time.Hour)
-			s.record(t, older)
+			s.Record(t, older)
 			d.mark(t, moment(0), d.event)
-			s.trailOf(t, d.event)
-			d.finish(t, 2, func() { s.trailOf(t, d.event) })
+			s.onlyMark(t, d.event)
+			d.finish(t, 2, func() { s.onlyMark(t, d.event) })
 			for range 100 {
 				n, err := s.Store.PruneAudit(t.Context(), moment(3*time.Hour), 10)
 				require.NoError(t, err)
@@ -102,7 +102,7 @@ var deletionRules = []rule{
 					break
 				}
 			}
-			require.Empty(t, s.trail(t, orgA))
+			require.Empty(t, s.Trail(t, orgA))
 			d.isHidden(t)
 			d.neverAgain(t)
 			require.False(t, d.step(t, 10))
@@ -114,18 +114,18 @@ var deletionRules = []rule{
 	}, 0,
 		func(t *testing.T, s *subject) {
 			d, _ := s.addDeleted(t, false)
-			before := s.trail(t, orgA)
+			before := s.Trail(t, orgA)
 			d.mark(t, moment(0), d.event)
 			check := func() {
-				s.hasEvent(t, d.event)
+				s.HasEvent(t, d.event)
 				for _, e := range before {
-					s.hasEvent(t, e)
+					s.HasEvent(t, e)
 				}
-				require.Len(t, s.trail(t, orgA), len(before)+1)
+				require.Len(t, s.Trail(t, orgA), len(before)+1)
 			}
 			check()
 			d.finish(t, 2, check)
-			s.record(t, newEvent(orgA, vault.KindDetokenized, "customers ", 0), newEvent(orgA, vault.KindDetokenized, "", 0))
+			s.Record(t, newEvent(orgA, vault.KindDetokenized, "customers ", 0), newEvent(orgA, vault.KindDetokenized, "", 0))
 		}},
 
 	{Rule{
@@ -142,12 +142,12 @@ var deletionRules = []rule{
 					sameTime(t, "the time of the mark", at, &since)
 					since = d.mark(t, moment(9*time.Hour), second)
 					sameTime(t, "the time of the first mark", at, &since)
-					s.hasEvent(t, first)
-					s.noEvent(t, second)
+					s.HasEvent(t, first)
+					s.NoEvent(t, second)
 					d.finish(t, 10, nil)
 					since = d.mark(t, moment(5*time.Hour), second)
 					sameTime(t, "the time of the mark after the last step", at, &since)
-					s.noEvent(t, second)
+					s.NoEvent(t, second)
 				}
 			}
 		}},
@@ -160,7 +160,7 @@ var deletionRules = []rule{
 			e := newEvent(orgB, vault.KindVaultDeleted, "customers", 0)
 			_, err := s.Store.MarkVaultDeleted(t.Context(), orgB, "customers", moment(0), e)
 			require.ErrorIs(t, err, vault.ErrNotFound)
-			s.noEvent(t, e)
+			s.NoEvent(t, e)
 			d := &deleted{s: s, name: "the organization", org: orgA, event: newEvent(orgA, vault.KindOrganizationDeleted, "", 0)}
 			_, err = d.stepping(t, 10)
 			require.ErrorIs(t, err, vault.ErrNotFound, "RemoveDeleted of an organization that is not marked")
@@ -171,7 +171,7 @@ var deletionRules = []rule{
 
 			since := d.mark(t, moment(0), d.event)
 			sameTime(t, "the time of the mark", moment(0), &since)
-			s.trailOf(t, d.event)
+			s.onlyMark(t, d.event)
 			d.finish(t, 10, nil)
 			d.vaults, d.rows = []vault.Vault{newVault(orgA, "customers")}, [][]vault.Row{rowsOfDeleted("")}
 			d.isHidden(t)
@@ -184,13 +184,13 @@ var deletionRules = []rule{
 	}, 0,
 		func(t *testing.T, s *subject) {
 			d, _ := s.addDeleted(t, true)
-			n := len(s.trail(t, orgA))
+			n := len(s.Trail(t, orgA))
 			of := &deleted{s: s, name: "the vault", org: orgA, id: "customers"}
 			of.mark(t, moment(0), vault.AuditEvent{Organization: orgA, Kind: vault.KindVaultDeleted})
-			require.Len(t, s.trail(t, orgA), n)
+			require.Len(t, s.Trail(t, orgA), n)
 			d.mark(t, moment(0), vault.AuditEvent{Organization: orgA, Kind: vault.KindOrganizationDeleted})
-			require.Empty(t, s.trail(t, orgA))
-			d.finish(t, 3, func() { require.Empty(t, s.trail(t, orgA)) })
+			require.Empty(t, s.Trail(t, orgA))
+			d.finish(t, 3, func() { require.Empty(t, s.Trail(t, orgA)) })
 		}},
 }
 

@@ -51,11 +51,11 @@ var deletionStepRules = []rule{
 		func(t *testing.T, s *subject) {
 			const events = 50
 			for i := range events {
-				s.record(t, newEvent(orgA, vault.KindDetokenized, "customers", time.Duration(i)*time.Hour))
+				s.Record(t, newEvent(orgA, vault.KindDetokenized, "customers", time.Duration(i)*time.Hour))
 			}
 			d := &deleted{s: s, name: "the organization", org: orgA, event: newEvent(orgA, vault.KindOrganizationDeleted, "", time.Hour)}
 			d.mark(t, moment(0), d.event)
-			steps := d.finish(t, 10, func() { s.trailOf(t, d.event) })
+			steps := d.finish(t, 10, func() { s.onlyMark(t, d.event) })
 			require.GreaterOrEqual(t, steps, events/10, "steps of %d events", events)
 			n, err := s.Store.PruneAudit(t.Context(), moment(1000*time.Hour), 1000)
 			require.NoError(t, err)
@@ -74,12 +74,12 @@ var deletionStepRules = []rule{
 			require.True(t, half.step(t, 2))
 			whole.mark(t, moment(0), vault.AuditEvent{})
 			whole.finish(t, 100, nil)
-			atLeast := len(s.trail(t, orgA)) + 3 // rows of the first vault are left
+			atLeast := len(s.Trail(t, orgA)) + 3 // rows of the first vault are left
 			d.mark(t, moment(0), d.event)
 			d.isHidden(t)
 			steps := d.finish(t, 1, func() { d.isHidden(t); d.neverAgain(t) })
 			require.GreaterOrEqual(t, steps, atLeast, "steps of one row")
-			s.trailOf(t, d.event)
+			s.onlyMark(t, d.event)
 			s.ofOthers(t, others)
 		}},
 
@@ -99,7 +99,7 @@ var deletionStepRules = []rule{
 					d.neverAgain(t)
 					since := d.mark(t, moment(0), newEvent(orgA, "again", d.id, 0))
 					sameTime(t, "the time of the mark", at, &since)
-					s.hasEvent(t, d.event)
+					s.HasEvent(t, d.event)
 				}
 				check()
 				require.Greater(t, d.finish(t, 3, check), 1)

@@ -34,12 +34,12 @@ var importRules = []rule{
 			v := s.customers(t)
 			filled := filledEvent(orgA, "customers")
 			require.NoError(t, s.importing(t, v, filled, row("t1", email, "ann", 1)))
-			s.hasEvent(t, filled)
+			s.HasEvent(t, filled)
 			s.imports(t, v)
-			before := len(s.trail(t, orgA))
+			before := len(s.Trail(t, orgA))
 			require.NoError(t, s.importing(t, v, vault.AuditEvent{}, row("t2", email, "bea", 1)))
 			s.hasRow(t, v, row("t2", email, "bea", 1))
-			require.Len(t, s.trail(t, orgA), before)
+			require.Len(t, s.Trail(t, orgA), before)
 		}},
 
 	{Rule{"imports/rows-that-are-there", "A row whose token is there with the same Scope, Deterministic and Sealed is not stored again, and keeps its time; it stands in no other row's way."}, 0,
@@ -228,7 +228,7 @@ var importRules = []rule{
 			for _, r := range rows {
 				s.hasRow(t, v, r)
 			}
-			s.hasEvent(t, e)
+			s.HasEvent(t, e)
 		}},
 
 	{Rule{"imports/many", "ImportTokens takes 1000 rows, of several scopes and versions, some of them there already."}, 0,

@@ -98,12 +98,12 @@ var importRaceRules = []rule{
 				if errs[0] == nil {
 					require.True(t, early, "an import of a token that was deleted before")
 					s.hasRow(t, v, more)
-					s.hasEvent(t, e)
+					s.HasEvent(t, e)
 					continue
 				}
 				require.ErrorAs(t, errs[0], new(*vault.TakenError))
 				s.noRow(t, v, more)
-				s.noEvent(t, e)
+				s.NoEvent(t, e)
 			}
 		}},
 
@@ -173,12 +173,12 @@ func (s *subject) oneImport(t *testing.T, v vault.Vault, rows func(i int) []vaul
 		switch {
 		case err == nil && winner < 0:
 			winner = i
-			s.hasEvent(t, events[i])
+			s.HasEvent(t, events[i])
 		case err == nil:
 			t.Fatalf("imports %d and %d both succeeded", winner, i)
 		case errors.As(err, &taken):
 			require.Equal(t, []int{len(rows(i)) - 1}, taken.Rows)
-			s.noEvent(t, events[i])
+			s.NoEvent(t, events[i])
 		default:
 			require.NoError(t, err)
 		}

@@ -85,7 +85,7 @@ var deleteRules = []rule{
 			mine := e.Clone()
 			require.NoError(t, s.Store.DeleteToken(t.Context(), orgA, "customers", "t1", mine))
 			spoilEvent(&mine)
-			s.hasEvent(t, e)
+			s.HasEvent(t, e)
 		}},
 
 	{Rule{"tokens/delete-unknown", "DeleteToken is ErrTokenNotFound if there is no such token, or it was deleted before, and stores no event."}, 0,
@@ -102,7 +102,7 @@ var deleteRules = []rule{
 			} {
 				e := newEvent(c.org, vault.KindDeleted, c.vault, 0)
 				require.ErrorIs(t, s.Store.DeleteToken(t.Context(), c.org, c.vault, c.token, e), vault.ErrTokenNotFound, "%+v", c)
-				s.noEvent(t, e)
+				s.NoEvent(t, e)
 			}
 			s.hasRow(t, v, row("t1", email, "ann", 1))
 		}},

@@ -29,7 +29,7 @@ var reopenRules = []rule{
 			}
 			usage, err := s.Store.KeyUsage(t.Context())
 			require.NoError(t, err)
-			trail, tokens := s.trail(t, orgA), s.dump(t, v)
+			trail, tokens := s.Trail(t, orgA), s.dump(t, v)
 
 			s.reopen(t)
 			s.hasSample(t, x)
@@ -41,8 +41,8 @@ var reopenRules = []rule{
 			s.imports(t, v, imported)
 			require.Equal(t, tokens, s.dump(t, v))
 			s.usage(t, usage)
-			got := s.trail(t, orgA)
-			require.Equal(t, eventIDs(trail), eventIDs(got))
+			got := s.Trail(t, orgA)
+			require.Equal(t, s.IDs(trail), s.IDs(got))
 			for i := range trail {
 				sameEvent(t, trail[i], got[i])
 			}
@@ -58,14 +58,14 @@ var reopenRules = []rule{
 			s.retires(t, keyring.FingerprintKey, 1, 2)
 			s.removes(t, 1, 10, 1)
 			e := filledEvent(orgA, "customers")
-			s.record(t, e)
-			prunes(t, s, 3, time.Hour, 10) // that one, the vault's, and the token's
+			s.Record(t, e)
+			s.Prunes(t, 3, time.Hour, 10) // that one, the vault's, and the token's
 			s.reopen(t)
 			s.noRow(t, v, row("t1", email, "ann", 1, 2))
 			s.takes(t, v, []int{0}, row("t1", email, "cleo", 2))
 			s.importTakes(t, v, []int{0}, row("t1", email, "ann", 2))
 			require.Equal(t, []string{""}, s.find(t, v, email, 1, "bea"))
-			require.Empty(t, s.trail(t, orgA))
+			require.Empty(t, s.Trail(t, orgA))
 			s.adds(t, v, row("t3", email, "ann", 2))
 		}},
 

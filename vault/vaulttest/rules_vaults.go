@@ -92,7 +92,7 @@ var vaultRules = []rule{
 			spoilSchema(&mine.Schema)
 			spoilEvent(&event)
 			s.hasVault(t, v)
-			s.hasEvent(t, e)
+			s.HasEvent(t, e)
 			got, err := s.Store.Vault(t.Context(), orgA, "customers")
 			require.NoError(t, err)
 			spoilSchema(&got.Schema)
@@ -193,9 +193,9 @@ var vaultChangeRules = []rule{
 			made, after := filledEvent(orgA, "customers"), filledEvent(orgA, "customers")
 			require.NoError(t, s.Store.PutVault(t.Context(), v, nil, made.Clone()))
 			require.NoError(t, s.Store.PutVault(t.Context(), changed(v), nil, after.Clone()))
-			s.hasEvent(t, made)
-			s.hasEvent(t, after)
-			require.Len(t, s.trail(t, orgA), 2)
+			s.HasEvent(t, made)
+			s.HasEvent(t, after)
+			require.Len(t, s.Trail(t, orgA), 2)
 		}},
 
 	{Rule{"vaults/event-without-id", "An audit event without ID is none, and is not stored: with a vault, with a deleted token, and alone."}, 0,
@@ -213,7 +213,7 @@ var vaultChangeRules = []rule{
 			s.noRow(t, v, row("t", email, "ann", 1))
 			require.NoError(t, s.Store.AddAuditEvent(t.Context(), none.Clone()))
 			require.NoError(t, s.Store.AddAuditEvent(t.Context(), none.Clone()))
-			require.Empty(t, s.trail(t, orgA))
+			require.Empty(t, s.Trail(t, orgA))
 		}},
 
 	{Rule{"vaults/put-changes-no-token", "A change of a vault touches no token, whatever becomes of the schema."}, 0,

@@ -70,7 +70,7 @@ func suite(h *Harness) *conformance.Suite[*subject] {
 	for _, r := range slices.Concat(vaultRules, vaultChangeRules, scopeRules, insertRules, uniqueRules,
 		takenRules, keyedInsertRules, importRules, importRaceRules, findRules, rowRules, listRules, deleteRules,
 		keyRules, retireRules, usageRules, fingerprintRotationRules, resealRules, scanRules(), concurrentRules,
-		rotationRaceRules, auditRules, auditQueryRules, pruneRules, contextRules, breakRules, reopenRules,
+		rotationRaceRules, auditRules, pruneRules(), contextRules, breakRules, reopenRules,
 		vaultListRules, statsRules, statsAllRules,
 		deletionRules, deletionStepRules, deletionRotationRules, deletionRaceRules) {
 		s.Add(r.ID, r.Text, r.needs|needStore, r.check)
@@ -81,10 +81,15 @@ func suite(h *Harness) *conformance.Suite[*subject] {
 // subject is the backend that a rule is tried on.
 type subject struct {
 	vault.Backend
+	trail
 	h *Harness
 }
 
-func (h *Harness) open(t *testing.T) *subject { return &subject{h.Open(t), h} }
+func (h *Harness) open(t *testing.T) *subject {
+	s := &subject{Backend: h.Open(t), h: h}
+	s.trail = s.newTrail()
+	return s
+}
 
 // reopen makes the backend begin anew, on the same data.
 func (s *subject) reopen(t *testing.T) { s.Backend = s.h.Reopen(t, s.Backend) }

@@ -40,7 +40,7 @@ type broken struct {
 
 func mutants() []broken {
 	return slices.Concat(fieldMutants, nameMutants, vaultMutants, scopeMutants, insertMutants, tokenMutants, importMutants, importRaceMutants, listMutants, keyMutants, retireMutants,
-		fingerprintMutants, resealMutants, scanMutants, raceMutants, auditMutants, ctxMutants, reopenMutants,
+		fingerprintMutants, resealMutants, scanMutants, raceMutants, sharedAuditMutants(), auditMutants, ctxMutants, reopenMutants,
 		vaultListMutants, statsMutants, showingMutants, deletionMutants, deletionStepMutants, deletionRaceMutants)
 }
 

@@ -1,0 +1,146 @@
+package audittest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/conformance"
+)
+
+const (
+	orgA = "org-a"
+	orgB = "org-b"
+)
+
+// Rule is a sentence of the contract of every trail, and what tries it.
+type Rule[E any] struct {
+	ID, Text string
+	Check    func(*testing.T, *Trail[E])
+}
+
+// Rules returns what every trail keeps, in which order, and what an AuditQuery selects.
+func (s *Events[E]) Rules() []Rule[E] { return slices.Concat(s.trailRules(), s.queryRules()) }
+
+// event returns one that says no more than it must.
+func (s *Events[E]) event(org, about string, at time.Duration) E {
+	return s.New(Event{ID: uuid.New(), Organization: org, At: conformance.Moment(at), Kind: "kind", Actor: "somebody", About: about})
+}
+
+// filled returns an event whose every field is set.
+func (s *Events[E]) filled(org, about string, at time.Duration) E {
+	e := s.event(org, about, at)
+	s.Fill(&e, "text")
+	return e
+}
+
+func (s *Events[E]) trailRules() []Rule[E] {
+	return []Rule[E]{
+		{"audit/times-keep-microseconds", "All times of audit events keep microseconds, and are UTC.", func(t *testing.T, s *Trail[E]) {
+			for _, at := range conformance.Times {
+				e := s.filled(orgA, "x", at.Sub(conformance.Moment(0)))
+				s.Record(t, e)
+				s.HasEvent(t, e)
+				s.selects(t, []E{e}, Query{From: at, To: at.Add(time.Microsecond)}, 1)
+			}
+		}},
+
+		{"audit/strings-keep-every-byte", "Strings of audit events keep every byte; those of " + s.JSON + ", which are JSON, every character.", func(t *testing.T, s *Trail[E]) {
+			for n, text := range conformance.Strings {
+				filled := s.New(Event{ID: uuid.New(), Organization: text, At: conformance.Moment(0), Kind: text, Actor: text, About: text})
+				plain := s.New(Event{ID: uuid.New(), Organization: text, At: conformance.Moment(time.Duration(n) * time.Hour), Kind: text, Actor: text, About: text})
+				if utf8.ValidString(text) {
+					s.Fill(&filled, text)
+				} else {
+					s.Fill(&filled, "no text of JSON")
+				}
+				s.Record(t, filled)
+				require.Len(t, s.Trail(t, text), 1, "events of %q", text)
+				s.HasEvent(t, filled)
+				s.Record(t, plain)
+				s.HasEvent(t, plain)
+			}
+		}},
+
+		{"audit/newest-first", "ListAuditEvents returns the events newest first, by At, whatever the order in which they were stored.", func(t *testing.T, s *Trail[E]) {
+			want := make([]E, 6)
+			for _, i := range []int{3, 0, 5, 4, 1, 2} {
+				want[i] = s.filled(orgA, "x", -time.Duration(i)*time.Microsecond)
+				s.Record(t, want[i])
+			}
+			got := s.Trail(t, orgA)
+			require.Equal(t, s.IDs(want), s.IDs(got))
+			for i := range want {
+				s.Same(t, want[i], got[i])
+			}
+		}},
+
+		{"audit/equal-times-by-id", "ListAuditEvents orders equal times by ID, as bytes, descending.", func(t *testing.T, s *Trail[E]) {
+			var want []uuid.UUID
+			for _, first := range []byte{0xff, 0x80, 0x7f, 0x61, 0x10, 0x01} {
+				for _, last := range []byte{0xff, 0x80, 0x01} {
+					want = append(want, uuid.UUID{0: first, 8: 0x41, 15: last})
+				}
+			}
+			for i := range want {
+				s.Record(t, s.New(Event{ID: want[(i*7)%len(want)], Organization: orgA, At: conformance.Moment(0), Kind: "kind"}))
+			}
+			require.Equal(t, want, s.IDs(s.Trail(t, orgA)))
+		}},
+
+		{"audit/of-organization", "ListAuditEvents returns the organization's events and no other's; none if there are none.", func(t *testing.T, s *Trail[E]) {
+			a, b := s.event(orgA, "x", 0), s.event(orgB, "x", 0)
+			s.Record(t, a, b)
+			for org, want := range map[string][]E{orgA: {a}, orgB: {b}, "org-c": {}, "": {}} {
+				require.Equal(t, s.IDs(want), s.IDs(s.Trail(t, org)))
+			}
+		}},
+
+		{"audit/copies", "Events are the receiver's own: those that are stored, and those that ListAuditEvents returns.", func(t *testing.T, s *Trail[E]) {
+			e := s.filled(orgA, "x", 0)
+			mine := s.Clone(&e)
+			s.Add(t, mine)
+			s.Spoil(&mine)
+			for range 2 {
+				got := s.Trail(t, orgA)
+				require.Len(t, got, 1)
+				s.Same(t, e, got[0])
+				s.Spoil(&got[0])
+			}
+		}},
+	}
+}
+
+// PruneRules returns the rules of PruneAudit; id is that of the first one.
+func (s *Events[E]) PruneRules(id string) []Rule[E] {
+	return []Rule[E]{
+		{id, "PruneAudit removes events with At before the given time, and no others, and nothing else.", func(t *testing.T, s *Trail[E]) {
+			early, at := s.filled(orgA, "early", time.Hour-time.Microsecond), s.filled(orgA, "at", time.Hour)
+			s.Record(t, early, at)
+			s.Prunes(t, 1, time.Hour, 10)
+			s.NoEvent(t, early)
+			s.HasEvent(t, at)
+			s.Prunes(t, 0, time.Hour, 10)
+		}},
+
+		{id + "-limit", "PruneAudit removes at most limit events, of all organizations, and returns how many.", func(t *testing.T, s *Trail[E]) {
+			for i := range 7 {
+				s.Record(t, s.event([]string{orgA, orgB}[i%2], "x", 0))
+			}
+			left := 7
+			for _, want := range []int{3, 3, 1, 0} {
+				s.Prunes(t, want, time.Hour, 3)
+				left -= want
+				require.Equal(t, left, len(s.Trail(t, orgA))+len(s.Trail(t, orgB)), "events that are left")
+			}
+		}},
+	}
+}
+
+// field returns the name of the field that Event.About stands for, as an id has it.
+func (s *Events[E]) field() string { return strings.ToLower(s.About) }
