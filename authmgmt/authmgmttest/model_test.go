@@ -28,7 +28,7 @@ func TestModelMutant(t *testing.T) {
 // use of, and says how to come there again.
 func TestModelMutants(t *testing.T) {
 	for _, name := range []string{
-		"truncates times to seconds", "sorts roles", "knows clients by their ID alone",
+		"cuts to milliseconds CreatedAt of each token", "sorts roles", "knows clients by their ID alone",
 		"knows invitations by their ID alone", "forgets the event of a change", "stores events of what it refuses", "says nothing about what is there",
 		"revives deleted clients", "looks for digests within the organization", "keeps digests that were removed", "shows deleted clients",
 		"keeps the roles of a client's token", "lists tokens without roles", "leaves the tokens of removed secrets",
