@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
@@ -74,6 +75,9 @@ func keptMutants() []broken {
 
 // fieldMutants keep something else than they were given.
 var fieldMutants = []broken{
+	{name: "truncates times to seconds", breaks: []string{
+		"clients/times-keep-microseconds", "tokens/times-keep-microseconds", "invitations/times-keep-microseconds", "audit/times-keep-microseconds",
+	}, mutate: out(func(t *time.Time) { *t = t.Truncate(time.Second) })},
 	{name: "sorts roles", breaks: []string{
 		"clients/order-is-kept", "tokens/own-roles-are-kept", "invitations/create-stores-every-field",
 	}, mutate: out(func(roles *[]access.Role) {

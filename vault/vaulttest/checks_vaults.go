@@ -138,3 +138,11 @@ func spoilSchema(s *vault.Schema) {
 		}
 	}
 }
+
+// spoilVault changes everything in a vault that a shallow copy shares.
+func spoilVault(v *vault.Vault) {
+	spoilSchema(&v.Schema)
+	for i := range v.Past {
+		v.Past[i] = vault.PastColumn{Table: "spoiled"}
+	}
+}

@@ -1,45 +1,12 @@
 package vaulttest_test
 
 import (
-	"context"
 	"errors"
 	"sync"
-	"time"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/vault"
 )
-
-// MarkDeleted is that of the mutant.
-func (m *mutant) MarkDeleted(ctx context.Context, org string, at time.Time, a vault.AuditEvent) (time.Time, error) {
-	if err := m.fail(); err != nil {
-		return time.Time{}, err
-	}
-	return m.markDeleted(ctx, org, at, a)
-}
-
-// RemoveDeleted is that of the mutant.
-func (m *mutant) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
-	if err := m.fail(); err != nil {
-		return false, err
-	}
-	return m.removeDeleted(ctx, org, limit)
-}
-
-// MarkVaultDeleted is that of the mutant.
-func (m *mutant) MarkVaultDeleted(ctx context.Context, org, id string, at time.Time, a vault.AuditEvent) (time.Time, error) {
-	if err := m.fail(); err != nil {
-		return time.Time{}, err
-	}
-	return m.markVaultDeleted(ctx, org, id, at, a)
-}
-
-// RemoveDeletedVault is that of the mutant.
-func (m *mutant) RemoveDeletedVault(ctx context.Context, org, id string, limit int) (bool, error) {
-	if err := m.fail(); err != nil {
-		return false, err
-	}
-	return m.removeDeletedVault(ctx, org, id, limit)
-}
 
 // marks are what was marked as deleted.
 type marks struct {
@@ -50,24 +17,13 @@ type marks struct {
 // marked makes the mutant note what is marked as deleted.
 func (m *mutant) marked() *marks {
 	k := &marks{ids: make(map[[2]string]bool)}
-	note := func(org, id string, err error) {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if err == nil {
-			k.ids[[2]string{org, id}] = true
+	mutate.Around(&m.on, func(c *mutate.Call) {
+		if c.Go(); *c.Err() == nil {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.ids[[2]string{org(c), id(c)}] = true
 		}
-	}
-	whole, one := m.markDeleted, m.markVaultDeleted
-	m.markDeleted = func(ctx context.Context, org string, at time.Time, a vault.AuditEvent) (time.Time, error) {
-		since, err := whole(ctx, org, at, a)
-		note(org, "", err)
-		return since, err
-	}
-	m.markVaultDeleted = func(ctx context.Context, org, id string, at time.Time, a vault.AuditEvent) (time.Time, error) {
-		since, err := one(ctx, org, id, at, a)
-		note(org, id, err)
-		return since, err
-	}
+	}, marking...)
 	return k
 }
 
@@ -88,167 +44,103 @@ func (k *marks) any() bool {
 // hidden are the rules that look for what is marked in every method.
 var hidden = []string{"deletion/organization-is-hidden", "deletion/vault-is-hidden"}
 
-// answering makes a mutant that has an answer where there is what is marked no more.
-func answering(name string, mutate func(m *mutant, k *marks), more ...string) broken {
-	return broken{name: name, breaks: append(more, hidden...), mutate: func(m *mutant) { mutate(m, m.marked()) }}
+// answering makes a mutant that has an answer in one method where there is what is marked
+// no more: answer says whether it has, and sets it.
+func answering(name, method string, answer func(*mutate.Call) bool) broken {
+	return broken{name: name, breaks: hidden, mutate: func(m *mutant) {
+		k := m.marked()
+		mutate.Around(&m.on, func(c *mutate.Call) {
+			if c.Go(); errors.Is(*c.Err(), vault.ErrNotFound) && k.has(asked(c)) && answer(c) {
+				*c.Err() = nil
+			}
+		}, method)
+	}}
 }
+
+// asked returns the vault that a method is asked for.
+func asked(c *mutate.Call) (string, string) {
+	if v := mutate.Get[vault.Vault](c.In); v != nil {
+		return v.Organization, v.ID
+	}
+	if e := mutate.Get[vault.AuditEvent](c.In); e != nil && c.Method == "AddAuditEvent" {
+		return e.Organization, e.Vault
+	}
+	return org(c), id(c)
+}
+
+// nothing is the answer that a method's results are without its error.
+func nothing(*mutate.Call) bool { return true }
+
+// atRevision2 is nothing for the vault as the rules have changed it.
+func atRevision2(c *mutate.Call) bool { return *mutate.Get[int64](c.In) == 2 }
 
 // showingMutants show what is marked as deleted, or take changes of it.
 var showingMutants = []broken{
-	answering("shows deleted vaults", func(m *mutant, k *marks) {
-		get := m.vault
-		m.vault = func(ctx context.Context, org, id string) (vault.Vault, error) {
-			v, err := get(ctx, org, id)
-			if errors.Is(err, vault.ErrNotFound) && k.has(org, id) {
-				return vault.Vault{Organization: org, ID: id, Revision: 2}, nil
-			}
-			return v, err
-		}
+	answering("shows deleted vaults", "Vault", func(c *mutate.Call) bool {
+		*mutate.Get[vault.Vault](c.Out) = vault.Vault{Organization: org(c), ID: id(c), Revision: 2}
+		return true
 	}),
-	answering("lists deleted vaults", func(m *mutant, k *marks) {
-		list := m.listVaults
-		m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
-			vaults, err := list(ctx, org, after, limit)
-			if id := "customers"; k.has(org, id) && limit > 0 && after < id {
-				vaults = append([]vault.Vault{{Organization: org, ID: id}}, vaults...)
+	{name: "lists deleted vaults", breaks: hidden, mutate: func(m *mutant) {
+		k, deleted := m.marked(), "customers"
+		mutate.Around(&m.on, func(c *mutate.Call) {
+			c.Go()
+			if k.has(org(c), deleted) && *mutate.Get[int](c.In) > 0 && c.In[2].String() < deleted {
+				vaults := mutate.Get[[]vault.Vault](c.Out)
+				*vaults = append([]vault.Vault{{Organization: org(c), ID: deleted}}, *vaults...)
 			}
-			return vaults, err
+		}, "ListVaults")
+	}},
+	answering("finds nothing in deleted vaults", "FindTokens", func(c *mutate.Call) bool {
+		for _, l := range *mutate.Get[[]vault.Lookup](c.In) {
+			found := mutate.Get[[][]string](c.Out)
+			*found = append(*found, make([]string, len(l.Fingerprints)))
 		}
+		return true
 	}),
-	answering("finds nothing in deleted vaults", func(m *mutant, k *marks) {
-		find := m.findTokens
-		m.findTokens = func(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
-			found, err := find(ctx, org, id, revision, lookups)
-			if errors.Is(err, vault.ErrNotFound) && k.has(org, id) {
-				found, err = make([][]string, len(lookups)), nil
-				for i := range lookups {
-					found[i] = make([]string, len(lookups[i].Fingerprints))
-				}
+	answering("finds the second revision of deleted vaults stale", "FindTokens", func(c *mutate.Call) bool {
+		if !atRevision2(c) {
+			*c.Err() = vault.ErrConflict
+		}
+		return false
+	}),
+	answering("takes tokens for deleted vaults", "InsertTokens", func(c *mutate.Call) bool {
+		*mutate.Get[[]string](c.Out) = []string{rowsIn(c)[0].Token}
+		return atRevision2(c)
+	}),
+	answering("imports into deleted vaults", "ImportTokens", atRevision2),
+	answering("reads no rows of deleted vaults", "Rows", func(c *mutate.Call) bool {
+		*mutate.Get[[]vault.Row](c.Out) = make([]vault.Row, len(*mutate.Get[[]string](c.In)))
+		return true
+	}),
+	answering("lists no rows of deleted vaults", "ListRows", nothing),
+	{name: "deletes tokens of deleted vaults", breaks: hidden, mutate: func(m *mutant) {
+		k := m.marked()
+		mutate.Around(&m.on, func(c *mutate.Call) {
+			if c.Go(); errors.Is(*c.Err(), vault.ErrTokenNotFound) && k.has(org(c), id(c)) && c.In[3].String() == "t1" {
+				*c.Err() = nil
 			}
-			return found, err
-		}
-	}),
-	answering("finds the second revision of deleted vaults stale", func(m *mutant, k *marks) {
-		find := m.findTokens
-		m.findTokens = func(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
-			found, err := find(ctx, org, id, revision, lookups)
-			if errors.Is(err, vault.ErrNotFound) && k.has(org, id) && revision != 2 {
-				err = vault.ErrConflict
-			}
-			return found, err
-		}
-	}),
-	answering("takes tokens for deleted vaults", func(m *mutant, k *marks) {
-		insert := m.insertTokens
-		m.insertTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
-			tokens, err := insert(ctx, org, id, revision, rows)
-			if errors.Is(err, vault.ErrNotFound) && k.has(org, id) && revision == 2 {
-				return []string{rows[0].Token}, nil
-			}
-			return tokens, err
-		}
-	}),
-	answering("imports into deleted vaults", func(m *mutant, k *marks) {
-		imports := m.importTokens
-		m.importTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row, a vault.AuditEvent) error {
-			err := imports(ctx, org, id, revision, rows, a)
-			if errors.Is(err, vault.ErrNotFound) && k.has(org, id) && revision == 2 {
-				return nil
-			}
-			return err
-		}
-	}),
-	answering("reads no rows of deleted vaults", func(m *mutant, k *marks) {
-		rows := m.rows
-		m.rows = func(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
-			got, err := rows(ctx, org, id, tokens)
-			if errors.Is(err, vault.ErrNotFound) && k.has(org, id) {
-				return make([]vault.Row, len(tokens)), nil
-			}
-			return got, err
-		}
-	}),
-	answering("lists no rows of deleted vaults", func(m *mutant, k *marks) {
-		list := m.listRows
-		m.listRows = func(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error) {
-			got, err := list(ctx, org, id, after, limit)
-			if errors.Is(err, vault.ErrNotFound) && k.has(org, id) {
-				return nil, nil
-			}
-			return got, err
-		}
-	}),
-	answering("deletes tokens of deleted vaults", func(m *mutant, k *marks) {
-		del := m.deleteToken
-		m.deleteToken = func(ctx context.Context, org, id, token string, a vault.AuditEvent) error {
-			err := del(ctx, org, id, token, a)
-			if errors.Is(err, vault.ErrTokenNotFound) && k.has(org, id) && token == "t1" {
-				return nil
-			}
-			return err
-		}
-	}),
-	answering("changes deleted vaults", func(m *mutant, k *marks) {
-		put := m.putVault
-		m.putVault = func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
-			err := put(ctx, v, left, a)
-			if errors.Is(err, vault.ErrNotFound) && k.has(v.Organization, v.ID) && v.Revision == 3 {
-				return nil
-			}
-			return err
-		}
-	}),
-	answering("counts nothing in deleted vaults", func(m *mutant, k *marks) {
-		stats := m.vaultStats
-		m.vaultStats = func(ctx context.Context, org, id string, most int) (vault.Stats, error) {
-			got, err := stats(ctx, org, id, most)
-			if errors.Is(err, vault.ErrNotFound) && k.has(org, id) {
-				return vault.Stats{}, nil
-			}
-			return got, err
-		}
-	}),
-	answering("stores events of deleted vaults nowhere", func(m *mutant, k *marks) {
-		add := m.addAuditEvent
-		m.addAuditEvent = func(ctx context.Context, e vault.AuditEvent) error {
-			err := add(ctx, e)
-			if errors.Is(err, vault.ErrNotFound) && k.has(e.Organization, e.Vault) {
-				return nil
-			}
-			return err
-		}
-	}),
+		}, "DeleteToken")
+	}},
+	answering("changes deleted vaults", "PutVault", func(c *mutate.Call) bool { return mutate.Get[vault.Vault](c.In).Revision == 3 }),
+	answering("counts nothing in deleted vaults", "VaultStats", nothing),
+	answering("stores events of deleted vaults nowhere", "AddAuditEvent", nothing),
 	{name: "counts what deleted organizations had", breaks: []string{"deletion/organization-is-hidden"}, mutate: func(m *mutant) {
-		k, stats, had := m.marked(), m.stats, make(map[string]vault.Stats)
-		m.stats = func(ctx context.Context, org string, most int) (vault.Stats, error) {
-			if k.has(org, "") {
-				return had[org], ctx.Err()
+		k, had := m.marked(), make(map[string]vault.Stats)
+		arg(func(org *string) { had[*org], _ = m.db.Stats(bg, *org, 1000) }, "MarkDeleted")(m)
+		around(func(_ *mutant, c *mutate.Call) {
+			if c.Go(); *c.Err() == nil && k.has(org(c), "") {
+				*mutate.Get[vault.Stats](c.Out) = had[org(c)]
 			}
-			return stats(ctx, org, most)
-		}
-		mark := m.markDeleted
-		m.markDeleted = func(ctx context.Context, org string, at time.Time, a vault.AuditEvent) (time.Time, error) {
-			had[org], _ = stats(ctx, org, 1000)
-			return mark(ctx, org, at, a)
-		}
+		}, "Stats")(m)
 	}},
 	{name: "marks vaults of deleted organizations", breaks: []string{
 		"deletion/organization-is-hidden", "deletion/organization-of-deleted-vaults",
 	}, mutate: func(m *mutant) {
-		k, mark, remove := m.marked(), m.markVaultDeleted, m.removeDeletedVault
-		m.markVaultDeleted = func(ctx context.Context, org, id string, at time.Time, a vault.AuditEvent) (time.Time, error) {
-			since, err := mark(ctx, org, id, at, a)
-			if errors.Is(err, vault.ErrNotFound) && k.has(org, "") {
-				return at, nil
+		k := m.marked()
+		mutate.Around(&m.on, func(c *mutate.Call) {
+			if c.Go(); errors.Is(*c.Err(), vault.ErrNotFound) && k.has(org(c), "") {
+				*c.Err() = nil
 			}
-			return since, err
-		}
-		m.removeDeletedVault = func(ctx context.Context, org, id string, limit int) (bool, error) {
-			more, err := remove(ctx, org, id, limit)
-			if errors.Is(err, vault.ErrNotFound) && k.has(org, "") {
-				return false, nil
-			}
-			return more, err
-		}
+		}, "MarkVaultDeleted", "RemoveDeletedVault")
 	}},
 }

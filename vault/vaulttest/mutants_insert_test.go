@@ -1,47 +1,59 @@
 package vaulttest_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"sync"
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-type insertTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error)
-
-// inserting makes a mutant whose InsertTokens is another one.
-func inserting(change func(m *mutant, insert insertTokens) insertTokens) func(*mutant) {
-	return func(m *mutant) { m.insertTokens = change(m, m.insertTokens) }
-}
-
 // late makes an insertion the last of calls that race: those that do not wait for it have
 // ended when it begins.
-func late(insert insertTokens) insertTokens {
-	return func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
-		conformance.Seam()
-		return insert(ctx, org, id, revision, rows)
-	}
-}
+var late = around(func(_ *mutant, c *mutate.Call) {
+	conformance.Seam()
+	c.Go()
+}, "InsertTokens")
 
 // swallowing makes InsertTokens say that it stored what it refuses with an error.
 func swallowing(refusal error) func(*mutant) {
-	return inserting(func(_ *mutant, insert insertTokens) insertTokens {
-		insert = late(insert)
-		return func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
-			tokens, err := insert(ctx, org, id, revision, rows)
-			if !errors.Is(err, refusal) {
-				return tokens, err
+	return both(late, around(func(_ *mutant, c *mutate.Call) {
+		if c.Go(); errors.Is(*c.Err(), refusal) {
+			*c.Err() = nil
+			tokens := mutate.Get[[]string](c.Out)
+			for _, r := range rowsIn(c) {
+				*tokens = append(*tokens, r.Token)
 			}
-			for i := range rows {
-				tokens = append(tokens, rows[i].Token)
-			}
-			return tokens, nil
 		}
-	})
+	}, "InsertTokens"))
+}
+
+// inserted calls do with each token that InsertTokens returns, and its row.
+func inserted(do func(m *mutant, c *mutate.Call, token *string, r *vault.Row)) func(*mutant) {
+	return around(func(m *mutant, c *mutate.Call) {
+		rows := rowsIn(c)
+		c.Go()
+		for i := range tokensOut(c) {
+			do(m, c, &tokensOut(c)[i], &rows[i])
+		}
+	}, "InsertTokens")
+}
+
+// found calls do with each token that FindTokens returns, and its fingerprint.
+func found(do func(token *string, f keyring.Fingerprint)) func(*mutant) {
+	return around(func(_ *mutant, c *mutate.Call) {
+		c.Go()
+		for i, tokens := range *mutate.Get[[][]string](c.Out) {
+			for j := range tokens {
+				do(&tokens[j], (*mutate.Get[[]vault.Lookup](c.In))[i].Fingerprints[j])
+			}
+		}
+	}, "FindTokens")
 }
 
 // retiredVersions returns the fingerprint versions that are retired.
@@ -60,183 +72,115 @@ var insertMutants = []broken{
 	{name: "gives each insertion a token of its own", breaks: []string{
 		"tokens/insert-keeps-the-token", "tokens/insert-twice-in-a-call", "tokens/one-token-of-a-value", "tokens/insert-first-fingerprint-counts", "tokens/insert-does-not-need-the-token",
 		"rotation/add-at-once", "store/durable-constraints",
-	}, mutate: func(m *mutant) {
-		m.everyInsertion(func(r *vault.Row) {
-			for i := range r.Fingerprints {
-				copy(r.Fingerprints[i].Fingerprint[:], r.Token+" and no other")
-			}
-		})
-	}},
-	{name: "stores the value again", breaks: []string{"tokens/insert-keeps-the-token", "keys/usage"}, mutate: inserting(func(m *mutant, insert insertTokens) insertTokens {
-		return func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
-			tokens, err := insert(ctx, org, id, revision, rows)
-			for i := range tokens {
-				if tokens[i] != rows[i].Token {
-					again := rows[i].Clone()
-					again.Fingerprints, again.Deterministic = nil, false
-					_, _ = m.db.InsertTokens(ctx, org, id, revision, []vault.Row{again})
-				}
-			}
-			return tokens, err
+	}, mutate: in(func(r *vault.Row) {
+		r.Fingerprints = slices.Clone(r.Fingerprints)
+		for i := range r.Fingerprints {
+			copy(r.Fingerprints[i].Fingerprint[:], r.Token+" and no other")
 		}
-	})},
-	{name: "returns tokens sorted", breaks: []string{"tokens/insert-stores-every-field", "tokens/insert-keeps-the-token"}, mutate: inserting(func(_ *mutant, insert insertTokens) insertTokens {
-		return func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
-			tokens, err := insert(ctx, org, id, revision, rows)
-			slices.Sort(tokens)
-			return tokens, err
-		}
-	})},
-	{name: "has one scope for all", breaks: []string{"tokens/scopes-are-apart", "tokens/find-answers-every-fingerprint"}, mutate: func(m *mutant) {
-		m.everyInsertion(func(r *vault.Row) { r.Scope = "all" })
-		m.everyLookup(func(l *vault.Lookup) { l.Scope = "all" })
-	}},
-	{name: "has one version for all", breaks: []string{"tokens/versions-are-apart", "tokens/find-answers-every-fingerprint"}, mutate: func(m *mutant) {
-		m.everyInsertion(func(r *vault.Row) {
-			for i := range r.Fingerprints {
-				r.Fingerprints[i].Version = 1
+	}, insertions...)},
+	{name: "stores the value again", breaks: []string{"tokens/insert-keeps-the-token", "keys/usage"}, mutate: inserted(
+		func(m *mutant, c *mutate.Call, token *string, r *vault.Row) {
+			if *token != r.Token {
+				again := r.Clone()
+				again.Fingerprints, again.Deterministic = nil, false
+				_, _ = m.db.InsertTokens(bg, org(c), id(c), *mutate.Get[int64](c.In), []vault.Row{again})
 			}
-			r.Fingerprints = r.Fingerprints[:min(1, len(r.Fingerprints))]
-		})
-		m.everyLookup(func(l *vault.Lookup) { l.Version = 1 })
-	}},
-	{name: "takes the highest version first", breaks: []string{"tokens/insert-first-fingerprint-counts"}, mutate: func(m *mutant) {
-		m.everyInsertion(func(r *vault.Row) {
-			slices.SortFunc(r.Fingerprints, func(a, b vault.VersionedFingerprint) int { return b.Version - a.Version })
-		})
-	}},
+		})},
+	{name: "returns tokens sorted", breaks: []string{"tokens/insert-stores-every-field", "tokens/insert-keeps-the-token"}, mutate: out(
+		func(tokens *[]string) { slices.Sort(*tokens) }, "InsertTokens")},
+	{name: "has one scope for all", breaks: []string{"tokens/scopes-are-apart", "tokens/find-answers-every-fingerprint"}, mutate: both(
+		in(func(r *vault.Row) { r.Scope = "all" }, insertions...),
+		in(func(l *vault.Lookup) { l.Scope = "all" }),
+	)},
+	{name: "has one version for all", breaks: []string{"tokens/versions-are-apart", "tokens/find-answers-every-fingerprint"}, mutate: both(
+		in(func(f *[]vault.VersionedFingerprint) {
+			*f = slices.Clone((*f)[:min(1, len(*f))])
+			for i := range *f {
+				(*f)[i].Version = 1
+			}
+		}, insertions...),
+		in(func(l *vault.Lookup) { l.Version = 1 }),
+	)},
+	{name: "takes the highest version first", breaks: []string{"tokens/insert-first-fingerprint-counts"}, mutate: in(func(f *[]vault.VersionedFingerprint) {
+		*f = slices.SortedFunc(slices.Values(*f), func(a, b vault.VersionedFingerprint) int { return b.Version - a.Version })
+	}, insertions...)},
 	{name: "keeps the first fingerprint only", breaks: []string{
 		"tokens/insert-stores-every-field", "tokens/insert-adds-missing-fingerprints", "tokens/insert-needs-required-versions", "tokens/one-token-during-a-rotation", "tokens/copies",
-	}, mutate: func(m *mutant) {
-		m.everyInsertion(func(r *vault.Row) { r.Fingerprints = r.Fingerprints[:min(1, len(r.Fingerprints))] })
-	}},
+	}, mutate: in(func(f *[]vault.VersionedFingerprint) { *f = (*f)[:min(1, len(*f))] }, insertions...)},
 	{name: "adds no fingerprint to a token that is there", breaks: []string{
 		"tokens/insert-adds-missing-fingerprints", "store/durable", "tokens/one-token-during-a-rotation",
-	}, mutate: inserting(func(m *mutant, insert insertTokens) insertTokens {
+	}, mutate: func(m *mutant) {
 		var mu sync.Mutex
-		return func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
+		around(func(m *mutant, c *mutate.Call) {
 			mu.Lock() // so that each finds what those before it have inserted
 			defer mu.Unlock()
-			var own []vault.Row
+			rows := rowsIn(c)
 			for i := range rows {
-				r := rows[i].Clone()
+				r := &rows[i]
 				for n, f := range r.Fingerprints {
-					found, err := m.db.FindTokens(ctx, org, id, revision, []vault.Lookup{{Scope: r.Scope, Version: f.Version, Fingerprints: []keyring.Fingerprint{f.Fingerprint}}})
-					if err == nil && found[0][0] != "" {
+					if m.tokenOf(bg, org(c), id(c), r.Scope, f) != "" {
 						r.Fingerprints = r.Fingerprints[n : n+1]
 						break
 					}
 				}
-				own = append(own, r)
 			}
-			return insert(ctx, org, id, revision, own)
-		}
-	})},
-	{name: "stores random rows once", breaks: []string{"tokens/insert-random-rows"}, mutate: func(m *mutant) {
-		m.everyInsertion(func(r *vault.Row) {
-			if len(r.Fingerprints) == 0 {
-				r.Fingerprints = []vault.VersionedFingerprint{{Version: 1, Fingerprint: keyring.Fingerprint{7}}}
-			}
-		})
+			c.Go()
+		}, "InsertTokens")(m)
 	}},
-	{name: "does not look at the revision", breaks: []string{"tokens/insert-other-revision", "tokens/find-other-revision", "vaults/left-scope-while-inserting"}, mutate: func(m *mutant) {
-		revision := func(ctx context.Context, org, id string) int64 {
-			v, _ := m.db.Vault(ctx, org, id)
-			return v.Revision
+	{name: "stores random rows once", breaks: []string{"tokens/insert-random-rows"}, mutate: in(func(f *[]vault.VersionedFingerprint) {
+		if len(*f) == 0 {
+			*f = []vault.VersionedFingerprint{{Version: 1, Fingerprint: keyring.Fingerprint{7}}}
 		}
-		insert, find := m.insertTokens, m.findTokens
-		m.insertTokens = func(ctx context.Context, org, id string, _ int64, rows []vault.Row) ([]string, error) {
-			conformance.Seam() // until the vault has changed
-			return insert(ctx, org, id, revision(ctx, org, id), rows)
-		}
-		m.findTokens = func(ctx context.Context, org, id string, _ int64, lookups []vault.Lookup) ([][]string, error) {
-			return find(ctx, org, id, revision(ctx, org, id), lookups)
-		}
-	}},
+	}, insertions...)},
+	{name: "does not look at the revision", breaks: []string{"tokens/insert-other-revision", "tokens/find-other-revision", "vaults/left-scope-while-inserting"}, mutate: both(
+		around(func(m *mutant, c *mutate.Call) {
+			v, _ := m.db.Vault(bg, org(c), id(c))
+			*mutate.Get[int64](c.In) = v.Revision
+			c.Go()
+		}, "InsertTokens", "FindTokens"),
+		late, // until the vault has changed
+	)},
 	{name: "ignores what is required", breaks: []string{
 		"tokens/insert-needs-required-versions", "tokens/insert-random-needs-no-version", "tokens/insert-in-every-organization", "keys/require-while-inserting",
 		"store/durable-constraints",
 	}, mutate: swallowing(keyring.ErrUnknownKey)},
-	{name: "asks random rows for what is required", breaks: []string{"tokens/insert-random-needs-no-version"}, mutate: inserting(func(m *mutant, insert insertTokens) insertTokens {
-		return func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
-			keys, _ := m.db.Keys(ctx)
-			if slices.ContainsFunc(rows, func(r vault.Row) bool { return len(r.Fingerprints) == 0 }) &&
-				slices.ContainsFunc(keys, func(k keyring.Key) bool { return k.Required }) {
-				return nil, keyring.ErrUnknownKey
-			}
-			return insert(ctx, org, id, revision, rows)
-		}
-	})},
+	{name: "asks random rows for what is required", breaks: []string{"tokens/insert-random-needs-no-version"}, mutate: refusing(keyring.ErrUnknownKey,
+		func(m *mutant, c *mutate.Call) bool {
+			keys, _ := m.db.Keys(bg)
+			return slices.ContainsFunc(rowsIn(c), func(r vault.Row) bool { return len(r.Fingerprints) == 0 }) &&
+				slices.ContainsFunc(keys, func(k keyring.Key) bool { return k.Required })
+		}, "InsertTokens")},
 	{name: "stores under retired keys", breaks: []string{
 		"tokens/insert-under-a-retired-seal", "tokens/insert-in-every-organization", "keys/retire-while-inserting", "store/durable-constraints",
 	}, mutate: swallowing(keyring.ErrRetired)},
-	{name: "finds tokens by retired fingerprints", breaks: []string{"tokens/insert-ignores-retired-versions"}, mutate: inserting(func(m *mutant, insert insertTokens) insertTokens {
-		return func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
-			tokens, err := insert(ctx, org, id, revision, rows)
-			for i := range tokens {
-				for _, f := range rows[i].Fingerprints {
-					if !slices.Contains(m.retiredVersions(ctx), f.Version) {
-						continue
-					}
-					found, err := m.db.FindTokens(ctx, org, id, revision, []vault.Lookup{{Scope: rows[i].Scope, Version: f.Version, Fingerprints: []keyring.Fingerprint{f.Fingerprint}}})
-					if err == nil && found[0][0] != "" {
-						tokens[i] = found[0][0]
-					}
+	{name: "finds tokens by retired fingerprints", breaks: []string{"tokens/insert-ignores-retired-versions"}, mutate: inserted(
+		func(m *mutant, c *mutate.Call, token *string, r *vault.Row) {
+			for _, f := range r.Fingerprints {
+				if slices.Contains(m.retiredVersions(bg), f.Version) {
+					*token = cmp.Or(m.tokenOf(bg, org(c), id(c), r.Scope, f), *token)
 				}
 			}
-			return tokens, err
-		}
-	})},
+		})},
 	{name: "stores retired fingerprints", breaks: []string{"tokens/insert-stores-no-retired-fingerprints"}, mutate: func(m *mutant) {
 		extra := make(map[keyring.Fingerprint]string)
-		insert, find := m.insertTokens, m.findTokens
-		m.insertTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
-			tokens, err := insert(ctx, org, id, revision, rows)
-			for i := range tokens {
-				for _, f := range rows[i].Fingerprints {
-					if slices.Contains(m.retiredVersions(ctx), f.Version) {
-						extra[f.Fingerprint] = tokens[i]
-					}
+		inserted(func(m *mutant, _ *mutate.Call, token *string, r *vault.Row) {
+			for _, f := range r.Fingerprints {
+				if slices.Contains(m.retiredVersions(bg), f.Version) {
+					extra[f.Fingerprint] = *token
 				}
 			}
-			return tokens, err
-		}
-		m.findTokens = func(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
-			found, err := find(ctx, org, id, revision, lookups)
-			for i := range found {
-				for j := range found[i] {
-					if found[i][j] == "" {
-						found[i][j] = extra[lookups[i].Fingerprints[j]]
-					}
-				}
-			}
-			return found, err
-		}
+		})(m)
+		found(func(token *string, f keyring.Fingerprint) { *token = cmp.Or(*token, extra[f]) })(m)
 	}},
 	{name: "replaces fingerprints", breaks: []string{
 		"tokens/insert-keeps-fingerprints", "tokens/insert-leaves-others-fingerprints",
 	}, mutate: func(m *mutant) {
 		taken := make(map[keyring.Fingerprint]string) // what each fingerprint was last inserted for
-		insert, find := m.insertTokens, m.findTokens
-		m.insertTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
-			tokens, err := insert(ctx, org, id, revision, rows)
-			for i := range tokens {
-				for _, f := range rows[i].Fingerprints {
-					taken[f.Fingerprint] = tokens[i]
-				}
+		inserted(func(_ *mutant, _ *mutate.Call, token *string, r *vault.Row) {
+			for _, f := range r.Fingerprints {
+				taken[f.Fingerprint] = *token
 			}
-			return tokens, err
-		}
-		m.findTokens = func(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
-			found, err := find(ctx, org, id, revision, lookups)
-			for i := range found {
-				for j := range found[i] {
-					if token, ok := taken[lookups[i].Fingerprints[j]]; ok {
-						found[i][j] = token
-					}
-				}
-			}
-			return found, err
-		}
+		})(m)
+		found(func(token *string, f keyring.Fingerprint) { *token = cmp.Or(taken[f], *token) })(m)
 	}},
 }

@@ -2,144 +2,87 @@ package vaulttest_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-type addFingerprints = func(context.Context, int, []vault.RowFingerprint) ([]vault.RowID, error)
-
-// adding makes a mutant whose AddFingerprints is another one.
-func adding(change func(m *mutant, add addFingerprints) addFingerprints) func(*mutant) {
-	return func(m *mutant) { m.addFingerprints = change(m, m.addFingerprints) }
+// added calls do with what AddFingerprints is given and refuses.
+func added(do func(m *mutant, of []vault.RowFingerprint, refused *[]vault.RowID)) func(*mutant) {
+	return around(func(m *mutant, c *mutate.Call) {
+		c.Go()
+		do(m, *mutate.Get[[]vault.RowFingerprint](c.In), mutate.Get[[]vault.RowID](c.Out))
+	}, "AddFingerprints")
 }
 
 // fingerprintMutants are wrong about fingerprints of other versions.
 var fingerprintMutants = []broken{
 	{name: "adds no fingerprints", breaks: []string{
 		"rotation/add-fingerprints", "rotation/add-many", "rotation/add-to-rows-that-are-gone", "rotation/add-refuses-what-is-anothers", "store/durable",
-	}, mutate: func(m *mutant) {
-		m.addFingerprints = func(ctx context.Context, _ int, _ []vault.RowFingerprint) ([]vault.RowID, error) {
-			return nil, ctx.Err()
-		}
-	}},
-	{name: "adds fingerprints of one organization", breaks: []string{"rotation/add-fingerprints", "rotation/add-refuses-what-is-anothers"}, mutate: adding(func(_ *mutant, add addFingerprints) addFingerprints {
-		return func(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error) {
-			return add(ctx, version, slices.DeleteFunc(slices.Clone(of), func(f vault.RowFingerprint) bool { return f.Row.Organization != "org-a" }))
-		}
-	})},
+	}, mutate: around(func(*mutant, *mutate.Call) {}, "AddFingerprints")},
+	{name: "adds fingerprints of one organization", breaks: []string{"rotation/add-fingerprints", "rotation/add-refuses-what-is-anothers"}, mutate: in(
+		func(of *[]vault.RowFingerprint) {
+			*of = slices.DeleteFunc(slices.Clone(*of), func(f vault.RowFingerprint) bool { return f.Row.Organization != "org-a" })
+		})},
 	{name: "refuses rows that have one", breaks: []string{"rotation/add-to-rows-that-have-one", "rotation/add-at-once"}, mutate: func(m *mutant) {
 		var mu sync.Mutex
 		has := make(map[vault.RowID]bool)
-		insert, add := m.insertTokens, m.addFingerprints
-		m.insertTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
-			tokens, err := insert(ctx, org, id, revision, rows)
+		inserted(func(_ *mutant, c *mutate.Call, token *string, r *vault.Row) {
 			mu.Lock()
 			defer mu.Unlock()
-			for i := range tokens {
-				has[vault.RowID{Organization: org, Vault: id, Token: tokens[i]}] = len(rows[i].Fingerprints) > 1
-			}
-			return tokens, err
-		}
-		m.addFingerprints = func(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error) {
-			refused, err := add(ctx, version, of)
+			has[vault.RowID{Organization: org(c), Vault: id(c), Token: *token}] = len(r.Fingerprints) > 1
+		})(m)
+		added(func(_ *mutant, of []vault.RowFingerprint, refused *[]vault.RowID) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, f := range of {
 				if has[f.Row] {
-					refused = append(refused, f.Row)
+					*refused = append(*refused, f.Row)
 				}
 				has[f.Row] = true
 			}
-			return refused, err
-		}
+		})(m)
 	}},
-	{name: "refuses rows that are gone", breaks: []string{"rotation/add-to-rows-that-are-gone"}, mutate: adding(func(m *mutant, add addFingerprints) addFingerprints {
-		return func(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error) {
-			refused, err := add(ctx, version, of)
+	{name: "refuses rows that are gone", breaks: []string{"rotation/add-to-rows-that-are-gone"}, mutate: added(
+		func(m *mutant, of []vault.RowFingerprint, refused *[]vault.RowID) {
 			for _, f := range of {
-				if !slices.ContainsFunc(m.rowsOf(ctx, f.Row.Organization, f.Row.Vault), func(r vault.Row) bool { return r.Token == f.Row.Token }) {
-					refused = append(refused, f.Row)
+				if _, there := m.row(bg, f.Row.Organization, f.Row.Vault, f.Row.Token); !there {
+					*refused = append(*refused, f.Row)
 				}
 			}
-			return refused, err
-		}
-	})},
-	{name: "refuses all if it refuses one", breaks: []string{"rotation/add-refuses-what-is-anothers"}, mutate: adding(func(_ *mutant, add addFingerprints) addFingerprints {
-		return func(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error) {
-			refused, err := add(ctx, version, of)
-			if len(refused) > 0 {
-				refused = refused[:0]
+		})},
+	{name: "refuses all if it refuses one", breaks: []string{"rotation/add-refuses-what-is-anothers"}, mutate: added(
+		func(_ *mutant, of []vault.RowFingerprint, refused *[]vault.RowID) {
+			if len(*refused) > 0 {
+				*refused = nil
 				for _, f := range of {
-					refused = append(refused, f.Row)
+					*refused = append(*refused, f.Row)
 				}
 			}
-			return refused, err
-		}
-	})},
-	{name: "refuses nothing", breaks: []string{"rotation/add-refuses-what-is-anothers"}, mutate: adding(func(_ *mutant, add addFingerprints) addFingerprints {
-		return func(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error) {
-			_, err := add(ctx, version, of)
-			return nil, err
-		}
-	})},
+		})},
+	{name: "refuses nothing", breaks: []string{"rotation/add-refuses-what-is-anothers"}, mutate: added(
+		func(_ *mutant, _ []vault.RowFingerprint, refused *[]vault.RowID) { *refused = nil })},
 	{name: "changes what is under retired keys", breaks: []string{
 		"rotation/add-of-a-retired-version", "rotation/reseal-under-a-retired-version",
-	}, mutate: func(m *mutant) {
-		add, reseal := m.addFingerprints, m.reseal
-		m.addFingerprints = func(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error) {
-			refused, err := add(ctx, version, of)
-			if errors.Is(err, keyring.ErrRetired) {
-				return nil, nil
-			}
-			return refused, err
+	}, mutate: accepting(keyring.ErrRetired, "AddFingerprints", "Reseal")},
+	{name: "removes fingerprints of versions in use", breaks: []string{"rotation/remove-of-a-version-in-use"}, mutate: accepting(
+		keyring.ErrInUse, "RemoveFingerprints")},
+	{name: "removes without a limit", breaks: []string{"rotation/remove-fingerprints", "keys/usage"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+		c.In[2].SetInt(1000)
+		c.Go()
+	}, "RemoveFingerprints")},
+	{name: "removes nothing and counts", breaks: []string{
+		"rotation/remove-fingerprints", "tokens/insert-stores-no-retired-fingerprints", "store/durable-absence",
+	}, mutate: around(func(_ *mutant, c *mutate.Call) { *mutate.Get[int](c.Out) = min(int(c.In[2].Int()), 3) }, "RemoveFingerprints")},
+	{name: "counts one too many", breaks: []string{"rotation/remove-fingerprints", "rotation/remove-at-once"}, mutate: out(func(n *int) {
+		if *n > 0 {
+			*n++
 		}
-		m.reseal = func(ctx context.Context, rows []vault.Resealed) (int, error) {
-			n, err := reseal(ctx, rows)
-			if errors.Is(err, keyring.ErrRetired) {
-				return len(rows), nil
-			}
-			return n, err
-		}
-	}},
-	{name: "removes fingerprints of versions in use", breaks: []string{"rotation/remove-of-a-version-in-use"}, mutate: func(m *mutant) {
-		remove := m.removeFingerprints
-		m.removeFingerprints = func(ctx context.Context, version, limit int) (int, error) {
-			n, err := remove(ctx, version, limit)
-			if errors.Is(err, keyring.ErrInUse) {
-				return 0, nil
-			}
-			return n, err
-		}
-	}},
-	{name: "removes without a limit", breaks: []string{"rotation/remove-fingerprints", "keys/usage"}, mutate: func(m *mutant) {
-		remove := m.removeFingerprints
-		m.removeFingerprints = func(ctx context.Context, version, _ int) (int, error) { return remove(ctx, version, 1000) }
-	}},
-	{name: "removes nothing and counts", breaks: []string{"rotation/remove-fingerprints", "tokens/insert-stores-no-retired-fingerprints", "store/durable-absence"}, mutate: func(m *mutant) {
-		m.removeFingerprints = func(ctx context.Context, _, limit int) (int, error) { return min(limit, 3), ctx.Err() }
-	}},
-	{name: "counts one too many", breaks: []string{"rotation/remove-fingerprints", "rotation/remove-at-once"}, mutate: func(m *mutant) {
-		remove := m.removeFingerprints
-		m.removeFingerprints = func(ctx context.Context, version, limit int) (int, error) {
-			n, err := remove(ctx, version, limit)
-			if n > 0 {
-				n++
-			}
-			return n, err
-		}
-	}},
+	}, "RemoveFingerprints")},
 }
-
-// resealing makes a mutant whose Reseal is another one.
-func resealing(change func(m *mutant, reseal reseal) reseal) func(*mutant) {
-	return func(m *mutant) { m.reseal = change(m, m.reseal) }
-}
-
-type reseal = func(context.Context, []vault.Resealed) (int, error)
 
 // stored returns what is stored of a row.
 func (m *mutant) stored(ctx context.Context, id vault.RowID) keyring.Sealed {
@@ -152,79 +95,47 @@ func (m *mutant) stored(ctx context.Context, id vault.RowID) keyring.Sealed {
 
 // resealMutants are wrong about ciphertexts of other versions.
 var resealMutants = []broken{
-	{name: "reseals whatever is there", breaks: []string{"rotation/reseal-what-is-as-it-was", "rotation/reseal-at-once", "rotation/reseal-many"}, mutate: resealing(func(m *mutant, reseal reseal) reseal {
+	{name: "reseals whatever is there", breaks: []string{"rotation/reseal-what-is-as-it-was", "rotation/reseal-at-once", "rotation/reseal-many"}, mutate: func(m *mutant) {
 		var mu sync.Mutex
-		return func(ctx context.Context, rows []vault.Resealed) (int, error) {
+		in(func(r *vault.Resealed) { r.From = m.stored(bg, r.Row) }, "Reseal")(m)
+		around(func(_ *mutant, c *mutate.Call) {
 			mu.Lock() // so that each finds what those before it have resealed
 			defer mu.Unlock()
-			own := slices.Clone(rows)
-			for i := range own {
-				own[i].From = m.stored(ctx, own[i].Row)
+			c.Go()
+		}, "Reseal")(m)
+	}},
+	{name: "compares versions only", breaks: []string{"rotation/reseal-what-is-as-it-was"}, mutate: func(m *mutant) {
+		in(func(r *vault.Resealed) { r.From.Ciphertext = m.stored(bg, r.Row).Ciphertext })(m)
+	}},
+	{name: "compares ciphertexts only", breaks: []string{"rotation/reseal-what-is-as-it-was"}, mutate: func(m *mutant) {
+		in(func(r *vault.Resealed) { r.From.Version = m.stored(bg, r.Row).Version })(m)
+	}},
+	{name: "counts rows that it does not change", breaks: []string{"rotation/reseal-what-is-as-it-was", "rotation/reseal-many", "rotation/reseal-at-once"}, mutate: around(
+		func(_ *mutant, c *mutate.Call) {
+			if c.Go(); *c.Err() == nil {
+				*mutate.Get[int](c.Out) = len(*mutate.Get[[]vault.Resealed](c.In))
 			}
-			return reseal(ctx, own)
-		}
-	})},
-	{name: "compares versions only", breaks: []string{"rotation/reseal-what-is-as-it-was"}, mutate: resealing(func(m *mutant, reseal reseal) reseal {
-		return func(ctx context.Context, rows []vault.Resealed) (int, error) {
-			own := slices.Clone(rows)
-			for i := range own {
-				own[i].From.Ciphertext = m.stored(ctx, own[i].Row).Ciphertext
+		}, "Reseal")},
+	{name: "reseals row by row", breaks: []string{"rotation/reseal-under-a-retired-version"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+		rows, changed := mutate.Get[[]vault.Resealed](c.In), 0
+		for _, r := range *rows {
+			*rows = []vault.Resealed{r}
+			c.Go()
+			changed += *mutate.Get[int](c.Out)
+			if *mutate.Get[int](c.Out) = changed; *c.Err() != nil {
+				return
 			}
-			return reseal(ctx, own)
 		}
-	})},
-	{name: "compares ciphertexts only", breaks: []string{"rotation/reseal-what-is-as-it-was"}, mutate: resealing(func(m *mutant, reseal reseal) reseal {
-		return func(ctx context.Context, rows []vault.Resealed) (int, error) {
-			own := slices.Clone(rows)
-			for i := range own {
-				own[i].From.Version = m.stored(ctx, own[i].Row).Version
-			}
-			return reseal(ctx, own)
-		}
-	})},
-	{name: "counts rows that it does not change", breaks: []string{"rotation/reseal-what-is-as-it-was", "rotation/reseal-many", "rotation/reseal-at-once"}, mutate: resealing(func(_ *mutant, reseal reseal) reseal {
-		return func(ctx context.Context, rows []vault.Resealed) (int, error) {
-			_, err := reseal(ctx, rows)
-			if err != nil {
-				return 0, err
-			}
-			return len(rows), nil
-		}
-	})},
-	{name: "reseals row by row", breaks: []string{"rotation/reseal-under-a-retired-version"}, mutate: resealing(func(_ *mutant, reseal reseal) reseal {
-		return func(ctx context.Context, rows []vault.Resealed) (changed int, err error) {
-			for i := range rows {
-				n, err := reseal(ctx, rows[i:i+1])
-				if err != nil {
-					return 0, err
-				}
-				changed += n
-			}
-			return changed, ctx.Err()
-		}
-	})},
-	{name: "keeps the version of a ciphertext", breaks: []string{"rotation/reseal", "rotation/reseal-many", "keys/retire-seal-in-use", "store/durable"}, mutate: resealing(func(_ *mutant, reseal reseal) reseal {
-		return func(ctx context.Context, rows []vault.Resealed) (int, error) {
-			own := slices.Clone(rows)
-			for i := range own {
-				own[i].To.Version = own[i].From.Version
-			}
-			return reseal(ctx, own)
-		}
-	})},
+	}, "Reseal")},
+	{name: "keeps the version of a ciphertext", breaks: []string{"rotation/reseal", "rotation/reseal-many", "keys/retire-seal-in-use", "store/durable"}, mutate: in(
+		func(r *vault.Resealed) { r.To.Version = r.From.Version })},
 	{name: "keeps a slice of the caller's", breaks: []string{"rotation/reseal"}, mutate: func(m *mutant) {
 		kept := make(map[string][]byte)
-		reseal := m.reseal
-		m.reseal = func(ctx context.Context, rows []vault.Resealed) (int, error) {
-			for i := range rows {
-				kept[rows[i].Row.Organization+rows[i].Row.Token] = rows[i].To.Ciphertext
-			}
-			return reseal(ctx, rows)
-		}
-		m.everyRow(func(r *vault.Row) {
+		in(func(r *vault.Resealed) { kept[r.Row.Organization+r.Row.Token] = r.To.Ciphertext })(m)
+		out(func(r *vault.Row) {
 			if c, ok := kept[r.Organization+r.Token]; ok {
 				r.Sealed.Ciphertext = c
 			}
-		})
+		})(m)
 	}},
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
@@ -24,55 +25,67 @@ func ofScans(names ...string) (ids []string) {
 
 // scanning makes a mutant whose pages are others.
 func scanning(change func(m *mutant, page *vault.RowPage, after vault.ScanPosition, limit int)) func(*mutant) {
-	return func(m *mutant) {
-		m.everyScan(func(scan scan) scan {
-			return func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
-				page, err := scan(ctx, version, after, limit)
-				if err == nil {
-					change(m, &page, after, limit)
-				}
-				return page, err
-			}
-		})
+	return around(func(m *mutant, c *mutate.Call) {
+		if c.Go(); *c.Err() == nil {
+			change(m, mutate.Get[vault.RowPage](c.Out), *mutate.Get[vault.ScanPosition](c.In), int(c.In[3].Int()))
+		}
+	}, scans...)
+}
+
+// collect goes through a scan from its beginning to its end. What it has found is the
+// call's last page.
+func collect(c *mutate.Call) (rows []vault.Row) {
+	page := mutate.Get[vault.RowPage](c.Out)
+	*mutate.Get[vault.ScanPosition](c.In) = ""
+	c.In[3].SetInt(1000)
+	for {
+		if c.Go(); *c.Err() != nil {
+			return nil
+		}
+		if rows = append(rows, page.Rows...); page.Next == "" {
+			page.Rows = rows
+			return rows
+		}
+		*mutate.Get[vault.ScanPosition](c.In) = page.Next
 	}
 }
 
-// collect goes through a scan of a store that is right.
-func collect(ctx context.Context, scan scan, version int) (rows []vault.Row, err error) {
-	var page vault.RowPage
-	for {
-		if page, err = scan(ctx, version, page.Next, 1000); err != nil {
-			return nil, err
-		}
-		if rows = append(rows, page.Rows...); page.Next == "" {
-			return rows, nil
+// counting makes a page of rows from the one on that after gives the number of, and numbers
+// for positions.
+func counting(c *mutate.Call, rows []vault.Row, after vault.ScanPosition, limit int) {
+	at := 0
+	if after != "" {
+		if n, bad := fmt.Sscanf(string(after), "%d", &at); n != 1 || bad != nil || fmt.Sprint(at) != string(after) {
+			*c.Err() = errors.New("a foreign position")
+			return
 		}
 	}
+	page := vault.RowPage{Rows: rows[min(max(at, 0), len(rows)):]}
+	if limit = max(limit, 0); limit < len(page.Rows) {
+		page = vault.RowPage{Rows: page.Rows[:limit], Next: vault.ScanPosition(fmt.Sprint(at + limit))}
+	}
+	*mutate.Get[vault.RowPage](c.Out) = page
 }
 
 // sparse makes scans look at so many rows a call, whether they select them or not. end is
 // called for a page that is empty.
 func sparse(most int, end func(*vault.RowPage)) func(*mutant) {
-	return func(m *mutant) {
-		m.everyScan(func(scan scan) scan {
-			return func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
-				page, err := m.db.RowsNotSealedUnder(ctx, -1, after, min(most, limit))
-				if err != nil {
-					return page, err
-				}
-				selected := make(map[vault.RowID]bool)
-				rows, err := collect(ctx, scan, version)
-				for i := range rows {
-					selected[rows[i].ID()] = true
-				}
-				page.Rows = slices.DeleteFunc(page.Rows, func(r vault.Row) bool { return !selected[r.ID()] })
-				if len(page.Rows) == 0 && end != nil {
-					end(&page)
-				}
-				return page, err
-			}
-		})
-	}
+	return around(func(m *mutant, c *mutate.Call) {
+		page, err := m.db.RowsNotSealedUnder(bg, -1, *mutate.Get[vault.ScanPosition](c.In), min(most, int(c.In[3].Int())))
+		if err != nil {
+			*c.Err() = err
+			return
+		}
+		selected := make(map[vault.RowID]bool)
+		for _, r := range collect(c) {
+			selected[r.ID()] = true
+		}
+		page.Rows = slices.DeleteFunc(page.Rows, func(r vault.Row) bool { return !selected[r.ID()] })
+		if len(page.Rows) == 0 && end != nil {
+			end(&page)
+		}
+		*mutate.Get[vault.RowPage](c.Out) = page
+	}, scans...)
 }
 
 // TestSparsePages: a store may end a page early, and return empty ones.
@@ -96,13 +109,10 @@ var scanMutants = []broken{
 	{name: "scans one organization", breaks: ofScans("-once"), mutate: scanning(func(_ *mutant, page *vault.RowPage, _ vault.ScanPosition, _ int) {
 		page.Rows = slices.DeleteFunc(page.Rows, func(r vault.Row) bool { return r.Organization != "a" })
 	})},
-	{name: "puts more on a page than it should", breaks: ofScans("-once"), mutate: func(m *mutant) {
-		m.everyScan(func(scan scan) scan {
-			return func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
-				return scan(ctx, version, after, max(limit, limit+1))
-			}
-		})
-	}},
+	{name: "puts more on a page than it should", breaks: ofScans("-once"), mutate: around(func(_ *mutant, c *mutate.Call) {
+		c.In[3].SetInt(max(c.In[3].Int(), c.In[3].Int()+1))
+		c.Go()
+	}, scans...)},
 	{name: "loses the last row of a page", breaks: ofScans("-once", "-while-rows-come"), mutate: scanning(func(_ *mutant, page *vault.RowPage, _ vault.ScanPosition, limit int) {
 		if len(page.Rows) == limit && limit > 1 && page.Next != "" {
 			page.Rows = page.Rows[:limit-1]
@@ -130,113 +140,63 @@ var scanMutants = []broken{
 			}
 		}
 	})},
-	{name: "does not end a scan of nothing", breaks: ofScans("-ends"), mutate: func(m *mutant) {
-		m.everyScan(func(scan scan) scan {
-			return func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
-				if after == "nothing" {
-					after = ""
-				}
-				page, err := scan(ctx, version, after, limit)
-				if len(page.Rows) == 0 && err == nil && limit > 0 {
-					page.Next = "nothing"
-				}
-				return page, err
+	{name: "does not end a scan of nothing", breaks: ofScans("-ends"), mutate: around(func(_ *mutant, c *mutate.Call) {
+		if after := mutate.Get[vault.ScanPosition](c.In); *after == "nothing" {
+			*after = ""
+		}
+		c.Go()
+		if page := mutate.Get[vault.RowPage](c.Out); len(page.Rows) == 0 && *c.Err() == nil && c.In[3].Int() > 0 {
+			page.Next = "nothing"
+		}
+	}, scans...)},
+	{name: "counts the rows that it has selected", breaks: ofScans("-after-changes"), mutate: around(func(_ *mutant, c *mutate.Call) {
+		after, limit := *mutate.Get[vault.ScanPosition](c.In), int(c.In[3].Int())
+		counting(c, collect(c), after, limit)
+	}, scans...)},
+	{name: "looks for the last row of a page", breaks: ofScans("-after-changes"), mutate: around(func(_ *mutant, c *mutate.Call) {
+		after, limit := string(*mutate.Get[vault.ScanPosition](c.In)), max(int(c.In[3].Int()), 0)
+		page := vault.RowPage{Rows: collect(c)}
+		name := func(r vault.Row) string { return fmt.Sprintf("%q", r.ID()) }
+		if after != "" {
+			at := slices.IndexFunc(page.Rows, func(r vault.Row) bool { return name(r) == after })
+			if at < 0 && !strings.HasPrefix(after, "{") {
+				*c.Err() = errors.New("a foreign position")
+				return
 			}
-		})
-	}},
-	{name: "counts the rows that it has selected", breaks: ofScans("-after-changes"), mutate: func(m *mutant) {
-		m.everyScan(func(scan scan) scan {
-			return func(ctx context.Context, version int, after vault.ScanPosition, limit int) (page vault.RowPage, err error) {
-				page.Rows, err = collect(ctx, scan, version)
-				at := 0
-				if after != "" {
-					if n, bad := fmt.Sscanf(string(after), "%d", &at); n != 1 || bad != nil || fmt.Sprint(at) != string(after) {
-						return vault.RowPage{}, errors.New("a foreign position")
-					}
-				}
-				page.Rows = page.Rows[min(max(at, 0), len(page.Rows)):]
-				if limit = max(limit, 0); limit < len(page.Rows) {
-					page.Rows = page.Rows[:limit]
-					page.Next = vault.ScanPosition(fmt.Sprint(at + limit))
-				}
-				return page, err
-			}
-		})
-	}},
-	{name: "looks for the last row of a page", breaks: ofScans("-after-changes"), mutate: func(m *mutant) {
-		m.everyScan(func(scan scan) scan {
-			return func(ctx context.Context, version int, after vault.ScanPosition, limit int) (page vault.RowPage, err error) {
-				page.Rows, err = collect(ctx, scan, version)
-				name := func(r vault.Row) string { return fmt.Sprintf("%q", r.ID()) }
-				if after != "" {
-					at := slices.IndexFunc(page.Rows, func(r vault.Row) bool { return name(r) == string(after) })
-					if at < 0 && !strings.HasPrefix(string(after), "{") {
-						return vault.RowPage{}, errors.New("a foreign position")
-					}
-					page.Rows = page.Rows[at+1:]
-				}
-				if limit = max(limit, 0); limit < len(page.Rows) {
-					page.Rows = page.Rows[:limit]
-					page.Next = vault.ScanPosition(name(page.Rows[max(0, limit-1)]))
-				}
-				return page, err
-			}
-		})
-	}},
+			page.Rows = page.Rows[at+1:]
+		}
+		if limit < len(page.Rows) {
+			page.Rows = page.Rows[:limit]
+			page.Next = vault.ScanPosition(name(page.Rows[max(0, limit-1)]))
+		}
+		*mutate.Get[vault.RowPage](c.Out) = page
+	}, scans...)},
 	{name: "scans what there was at the beginning", breaks: ofScans("-as-they-are"), mutate: func(m *mutant) {
-		m.everyScan(func(scan scan) scan {
-			var begun []vault.Row
-			return func(ctx context.Context, version int, after vault.ScanPosition, limit int) (page vault.RowPage, err error) {
-				if after == "" {
-					if begun, err = collect(ctx, scan, version); err != nil {
-						return vault.RowPage{}, err
-					}
-				}
-				at := 0
-				if after != "" {
-					_, _ = fmt.Sscanf(string(after), "%d", &at)
-				}
-				page.Rows = begun[min(at, len(begun)):]
-				if limit = max(limit, 0); limit < len(page.Rows) {
-					page.Rows = page.Rows[:limit]
-					page.Next = vault.ScanPosition(fmt.Sprint(at + limit))
-				}
-				return page, ctx.Err()
+		begun := make(map[string][]vault.Row)
+		around(func(_ *mutant, c *mutate.Call) {
+			after, limit := *mutate.Get[vault.ScanPosition](c.In), int(c.In[3].Int())
+			if after == "" {
+				begun[c.Method] = collect(c)
 			}
-		})
-	}},
-	{name: "takes any text for a position", breaks: ofScans("-foreign-position"), mutate: func(m *mutant) {
-		m.everyScan(func(scan scan) scan {
-			return func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
-				page, err := scan(ctx, version, after, limit)
-				if err != nil {
-					return scan(ctx, version, "", limit)
-				}
-				return page, nil
+			if *c.Err() == nil {
+				counting(c, begun[c.Method], after, limit)
 			}
-		})
+		}, scans...)(m)
 	}},
-	{name: "takes a foreign position for something that is not there", breaks: ofScans("-foreign-position"), mutate: func(m *mutant) {
-		m.everyScan(func(scan scan) scan {
-			return func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
-				page, err := scan(ctx, version, after, limit)
-				if err != nil && after != "" {
-					return vault.RowPage{}, vault.ErrNotFound
-				}
-				return page, err
-			}
-		})
-	}},
-	{name: "takes a limit of zero for none", breaks: ofScans("-limit-zero"), mutate: func(m *mutant) {
-		m.everyScan(func(scan scan) scan {
-			return func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
-				if limit == 0 {
-					limit = 1000
-				}
-				return scan(ctx, version, after, limit)
-			}
-		})
-	}},
+	{name: "takes any text for a position", breaks: ofScans("-foreign-position"), mutate: around(func(_ *mutant, c *mutate.Call) {
+		if c.Go(); *c.Err() != nil {
+			*mutate.Get[vault.ScanPosition](c.In) = ""
+			c.Go()
+		}
+	}, scans...)},
+	{name: "takes a foreign position for something that is not there", breaks: ofScans("-foreign-position"), mutate: errs(
+		func(error) error { return vault.ErrNotFound }, scans...)},
+	{name: "takes a limit of zero for none", breaks: ofScans("-limit-zero"), mutate: around(func(_ *mutant, c *mutate.Call) {
+		if c.In[3].Int() == 0 {
+			c.In[3].SetInt(1000)
+		}
+		c.Go()
+	}, scans...)},
 	{name: "goes on where it was with a limit below one", breaks: ofScans("-limit-zero"), mutate: scanning(
 		func(_ *mutant, page *vault.RowPage, after vault.ScanPosition, limit int) {
 			if limit < 1 {
@@ -244,16 +204,12 @@ var scanMutants = []broken{
 			}
 		})},
 	{name: "scans random rows as those without fingerprints", breaks: []string{"rotation/rows-without-fingerprint"}, mutate: func(m *mutant) {
-		m.rowsWithoutFingerprint = func(ctx context.Context, _ int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+		m.on.RowsWithoutFingerprint = func(ctx context.Context, _ int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
 			return m.db.RowsNotSealedUnder(ctx, -1, after, limit)
 		}
 	}},
-	{name: "scans deterministic rows only", breaks: []string{"rotation/rows-not-sealed-under", "rotation/rows-not-sealed-under-once"}, mutate: func(m *mutant) {
-		under := m.rowsNotSealedUnder
-		m.rowsNotSealedUnder = func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
-			page, err := under(ctx, version, after, limit)
+	{name: "scans deterministic rows only", breaks: []string{"rotation/rows-not-sealed-under", "rotation/rows-not-sealed-under-once"}, mutate: out(
+		func(page *vault.RowPage) {
 			page.Rows = slices.DeleteFunc(page.Rows, func(r vault.Row) bool { return !r.Deterministic })
-			return page, err
-		}
-	}},
+		}, "RowsNotSealedUnder")},
 }

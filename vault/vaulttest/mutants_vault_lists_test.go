@@ -5,25 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/vault"
 )
-
-// ListVaults is that of the mutant.
-func (m *mutant) ListVaults(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
-	if err := m.fail(); err != nil {
-		return nil, err
-	}
-	return m.listVaults(ctx, org, after, limit)
-}
-
-// everyVaultList applies change to all lists of vaults that the mutant returns.
-func (m *mutant) everyVaultList(change func([]vault.Vault) []vault.Vault) {
-	list := m.listVaults
-	m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
-		vaults, err := list(ctx, org, after, limit)
-		return change(vaults), err
-	}
-}
 
 // listed returns the vaults of an organization that some function selects, in its order.
 func (m *mutant) listed(ctx context.Context, org string, limit int, selects func(vault.Vault) bool, order func(a, b vault.Vault) int) []vault.Vault {
@@ -35,87 +19,56 @@ func (m *mutant) listed(ctx context.Context, org string, limit int, selects func
 
 // vaultListMutants list the wrong vaults.
 var vaultListMutants = []broken{
-	{name: "lists vaults without their past", breaks: []string{"vaults/list-by-id"}, mutate: func(m *mutant) {
-		m.everyVaultList(func(vaults []vault.Vault) []vault.Vault {
-			for i := range vaults {
-				vaults[i].Past = nil
-			}
-			return vaults
-		})
-	}},
+	{name: "lists vaults without their past", breaks: []string{"vaults/list-by-id"}, mutate: out(func(v *vault.Vault) { v.Past = nil }, "ListVaults")},
 	{name: "lists vaults as they were made", breaks: []string{"vaults/list-by-id", "vaults/list-between-pages"}, mutate: func(m *mutant) {
 		made := make(map[[2]string]vault.Vault)
-		put := m.putVault
-		m.putVault = func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
+		in(func(v *vault.Vault) {
 			if v.Revision == 1 {
 				made[[2]string{v.Organization, v.ID}] = v.Clone()
 			}
-			return put(ctx, v, left, a)
-		}
-		m.everyVaultList(func(vaults []vault.Vault) []vault.Vault {
-			for i, v := range vaults {
-				first := made[[2]string{v.Organization, v.ID}]
-				vaults[i] = first.Clone()
-			}
-			return vaults
-		})
+		}, "PutVault")(m)
+		out(func(v *vault.Vault) {
+			first := made[[2]string{v.Organization, v.ID}]
+			*v = first.Clone()
+		}, "ListVaults")(m)
 	}},
-	{name: "lists the youngest vault first", breaks: []string{"vaults/list-by-id"}, mutate: func(m *mutant) {
-		m.everyVaultList(func(vaults []vault.Vault) []vault.Vault {
-			slices.SortFunc(vaults, func(a, b vault.Vault) int { return b.CreatedAt.Compare(a.CreatedAt) })
-			return vaults
-		})
-	}},
+	{name: "lists the youngest vault first", breaks: []string{"vaults/list-by-id"}, mutate: out(func(vaults *[]vault.Vault) {
+		slices.SortFunc(*vaults, func(a, b vault.Vault) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	})},
 	{name: "lists vaults as a collation sorts them", breaks: []string{"vaults/list-by-id"}, mutate: func(m *mutant) {
-		m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+		m.on.ListVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
 			return m.listed(ctx, org, limit, func(v vault.Vault) bool { return strings.ToLower(v.ID) > strings.ToLower(after) },
 				func(a, b vault.Vault) int { return strings.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID)) }), ctx.Err()
 		}
 	}},
 	{name: "lists vaults from the given one on", breaks: []string{"vaults/list-after", "vaults/list-by-id", "vaults/list-of-organization"}, mutate: func(m *mutant) {
-		m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+		m.on.ListVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
 			return m.listed(ctx, org, limit, func(v vault.Vault) bool { return v.ID >= after },
 				func(vault.Vault, vault.Vault) int { return 0 }), ctx.Err()
 		}
 	}},
-	{name: "lists no vaults after one that is not there", breaks: []string{"vaults/list-after"}, mutate: func(m *mutant) {
-		m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
-			if _, err := m.db.Vault(ctx, org, after); err != nil && after != "" {
-				return nil, ctx.Err()
-			}
-			return m.db.ListVaults(ctx, org, after, limit)
+	{name: "lists no vaults after one that is not there", breaks: []string{"vaults/list-after"}, mutate: around(func(m *mutant, c *mutate.Call) {
+		after := c.In[2].String()
+		if _, err := m.db.Vault(bg, org(c), after); err == nil || after == "" {
+			c.Go()
 		}
-	}},
-	{name: "lists a vault more than it should", breaks: []string{"vaults/list-after", "vaults/list-by-id"}, mutate: func(m *mutant) {
-		m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
-			return m.db.ListVaults(ctx, org, after, limit+1)
+	}, "ListVaults")},
+	{name: "lists a vault more than it should", breaks: []string{"vaults/list-after", "vaults/list-by-id"}, mutate: arg(func(limit *int) { *limit++ }, "ListVaults")},
+	{name: "lists all vaults if the limit is none", breaks: []string{"vaults/list-after"}, mutate: arg(func(limit *int) {
+		if *limit <= 0 {
+			*limit = 1_000_000 // as LIMIT -1 does
 		}
-	}},
-	{name: "lists all vaults if the limit is none", breaks: []string{"vaults/list-after"}, mutate: func(m *mutant) {
-		m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
-			if limit <= 0 {
-				limit = 1_000_000 // as LIMIT -1 does
-			}
-			return m.db.ListVaults(ctx, org, after, limit)
-		}
-	}},
-	{name: "lists the vaults of organizations that are alike", breaks: []string{"vaults/list-of-organization"}, mutate: func(m *mutant) {
-		m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
-			return m.db.ListVaults(ctx, strings.TrimRight(org, " \x00"), after, limit)
-		}
-	}},
-	{name: "does not list the vaults of nobody", breaks: []string{"vaults/list-of-organization"}, mutate: func(m *mutant) {
-		m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
-			vaults, err := m.db.ListVaults(ctx, org, "", 1)
-			if err != nil || len(vaults) == 0 {
-				return nil, vault.ErrNotFound
-			}
-			return m.db.ListVaults(ctx, org, after, limit)
-		}
-	}},
+	}, "ListVaults")},
+	{name: "lists the vaults of organizations that are alike", breaks: []string{"vaults/list-of-organization"}, mutate: arg(
+		func(org *string) { *org = strings.TrimRight(*org, " \x00") }, "ListVaults")},
+	{name: "does not list the vaults of nobody", breaks: []string{"vaults/list-of-organization"}, mutate: refusing(vault.ErrNotFound,
+		func(m *mutant, c *mutate.Call) bool {
+			vaults, _ := m.db.ListVaults(bg, org(c), "", 1)
+			return len(vaults) == 0
+		}, "ListVaults")},
 	{name: "goes on by how many vaults it has listed", breaks: []string{"vaults/list-between-pages"}, mutate: func(m *mutant) {
 		shown := make(map[string]int) // until the end of a page, by the ID there
-		m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+		m.on.ListVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
 			skip, known := shown[after]
 			if known {
 				after = ""
@@ -129,7 +82,7 @@ var vaultListMutants = []broken{
 	}},
 	{name: "lists the vaults that there were at the first page", breaks: []string{"vaults/list-between-pages"}, mutate: func(m *mutant) {
 		var snapshot []vault.Vault
-		m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+		m.on.ListVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
 			if after == "" {
 				snapshot = m.listed(ctx, org, 1_000_000, func(vault.Vault) bool { return true }, func(vault.Vault, vault.Vault) int { return 0 })
 			}
@@ -144,20 +97,11 @@ var vaultListMutants = []broken{
 	}},
 	{name: "lists the vaults that it keeps", breaks: []string{"vaults/copies"}, mutate: func(m *mutant) {
 		kept := make(map[string]vault.Vault)
-		put := m.putVault
-		m.putVault = func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
-			kept[v.ID] = v.Clone()
-			return put(ctx, v, left, a)
-		}
-		m.everyVault(func(v *vault.Vault) {
+		in(func(v *vault.Vault) { kept[v.ID] = v.Clone() }, "PutVault")(m)
+		out(func(v *vault.Vault) {
 			own := kept[v.ID]
 			*v = own.Clone()
-		})
-		m.everyVaultList(func(vaults []vault.Vault) []vault.Vault {
-			for i := range vaults {
-				vaults[i] = kept[vaults[i].ID]
-			}
-			return vaults
-		})
+		}, "Vault")(m)
+		out(func(v *vault.Vault) { *v = kept[v.ID] }, "ListVaults")(m)
 	}},
 }

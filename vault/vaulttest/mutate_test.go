@@ -2,199 +2,113 @@ package vaulttest_test
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/vault"
-	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// everyVault applies change to all vaults that the mutant returns.
-func (m *mutant) everyVault(change func(*vault.Vault)) {
-	get := m.vault
-	m.vault = func(ctx context.Context, org, id string) (vault.Vault, error) {
-		v, err := get(ctx, org, id)
-		change(&v)
-		return v, err
-	}
+// The methods of the mutant that are alike.
+var (
+	insertions = []string{"InsertTokens", "ImportTokens"}
+	scans      = []string{"RowsWithoutFingerprint", "RowsNotSealedUnder"}
+	rowLists   = []string{"Rows", "ListRows", "RowsWithoutFingerprint", "RowsNotSealedUnder"}
+	marking    = []string{"MarkDeleted", "MarkVaultDeleted"}
+	removing   = []string{"RemoveDeleted", "RemoveDeletedVault"}
+)
+
+// out, in, arg, errs and around are those of package mutate, as a whole mutation.
+func out[T any](change func(*T), methods ...string) func(*mutant) {
+	return func(m *mutant) { mutate.Out(&m.on, change, methods...) }
 }
 
-// everyRow applies change to all rows that the mutant returns.
-func (m *mutant) everyRow(change func(*vault.Row)) {
-	m.everyRows(func(rows []vault.Row) []vault.Row {
-		for i := range rows {
-			change(&rows[i])
+func in[T any](change func(*T), methods ...string) func(*mutant) {
+	return func(m *mutant) { mutate.In(&m.on, change, methods...) }
+}
+
+func arg[T any](change func(*T), methods ...string) func(*mutant) {
+	return func(m *mutant) { mutate.Arg(&m.on, change, methods...) }
+}
+
+func errs(change func(error) error, methods ...string) func(*mutant) {
+	return func(m *mutant) { mutate.Errors(&m.on, change, methods...) }
+}
+
+// around is mutate.Around for mutations that need the mutant.
+func around(do func(m *mutant, c *mutate.Call), methods ...string) func(*mutant) {
+	return func(m *mutant) { mutate.Around(&m.on, func(c *mutate.Call) { do(m, c) }, methods...) }
+}
+
+// both makes several mistakes.
+func both(mutations ...func(*mutant)) func(*mutant) {
+	return func(m *mutant) {
+		for _, mutation := range mutations {
+			mutation(m)
 		}
-		return rows
-	})
+	}
 }
 
-// everyRows applies change to all lists of rows that the mutant returns.
-func (m *mutant) everyRows(change func([]vault.Row) []vault.Row) {
-	rows := m.rows
-	m.rows = func(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
-		got, err := rows(ctx, org, id, tokens)
-		return change(got), err
-	}
-	m.everyListing(change)
-	m.everyScan(func(scan scan) scan {
-		return func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
-			page, err := scan(ctx, version, after, limit)
-			page.Rows = change(page.Rows)
-			return page, err
+// accepting makes methods return no error where they refuse something with one.
+func accepting(refusal error, methods ...string) func(*mutant) {
+	return errs(func(err error) error {
+		if errors.Is(err, refusal) {
+			return nil
 		}
-	})
+		return err
+	}, methods...)
 }
 
-// everyListing applies change to all pages of a vault's tokens.
-func (m *mutant) everyListing(change func([]vault.Row) []vault.Row) {
-	list := m.listRows
-	m.listRows = func(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error) {
-		rows, err := list(ctx, org, id, after, limit)
-		return change(rows), err
-	}
-}
-
-// scan is one of the scans of a rotation.
-type scan = func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error)
-
-// everyScan makes each scan another one.
-func (m *mutant) everyScan(change func(scan) scan) {
-	m.rowsWithoutFingerprint = change(m.rowsWithoutFingerprint)
-	m.rowsNotSealedUnder = change(m.rowsNotSealedUnder)
-}
-
-// everyInsertion applies change to all rows that the mutant is given.
-func (m *mutant) everyInsertion(change func(*vault.Row)) {
-	insert, imports := m.insertTokens, m.importTokens
-	m.insertTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
-		return insert(ctx, org, id, revision, changedRows(rows, change))
-	}
-	m.importTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row, a vault.AuditEvent) error {
-		return imports(ctx, org, id, revision, changedRows(rows, change), a)
-	}
-}
-
-// changedRows returns copies of rows that a function has changed.
-func changedRows(rows []vault.Row, change func(*vault.Row)) []vault.Row {
-	own := make([]vault.Row, len(rows))
-	for i := range rows {
-		own[i] = rows[i].Clone()
-		change(&own[i])
-	}
-	return own
-}
-
-// everyLookup applies change to all lookups that the mutant is given.
-func (m *mutant) everyLookup(change func(*vault.Lookup)) {
-	find := m.findTokens
-	m.findTokens = func(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
-		own := make([]vault.Lookup, len(lookups))
-		for i := range lookups {
-			own[i] = lookups[i]
-			own[i].Fingerprints = append([]keyring.Fingerprint(nil), lookups[i].Fingerprints...)
-			change(&own[i])
+// refusing makes methods return an error instead of doing what refused selects.
+func refusing(err error, refused func(m *mutant, c *mutate.Call) bool, methods ...string) func(*mutant) {
+	return around(func(m *mutant, c *mutate.Call) {
+		if refused(m, c) {
+			*c.Err() = err
+			return
 		}
-		return find(ctx, org, id, revision, own)
-	}
+		c.Go()
+	}, methods...)
 }
 
-// everyKeys applies change to all lists of keys that the mutant returns.
-func (m *mutant) everyKeys(change func([]keyring.Key) []keyring.Key) {
-	keys := m.keys
-	m.keys = func(ctx context.Context) ([]keyring.Key, error) {
-		got, err := keys(ctx)
-		return change(got), err
+// org and id return the organization and the vault that a method is asked for.
+func org(c *mutate.Call) string { return c.In[1].String() }
+
+func id(c *mutate.Call) string {
+	if c.Method == "MarkDeleted" || c.Method == "RemoveDeleted" {
+		return ""
 	}
+	return c.In[2].String()
 }
 
-// everyUsage applies change to all counts that the mutant returns.
-func (m *mutant) everyUsage(change func(*keyring.Usage)) {
-	usage := m.keyUsage
-	m.keyUsage = func(ctx context.Context) (keyring.Usage, error) {
-		got, err := usage(ctx)
-		if err == nil {
-			change(&got)
-		}
-		return got, err
+// rowsIn returns the rows that a method is given, to be changed: they are the mutant's own.
+func rowsIn(c *mutate.Call) []vault.Row {
+	rows := mutate.Get[[]vault.Row](c.In)
+	*rows = slices.Clone(*rows)
+	for i := range *rows {
+		(*rows)[i] = (*rows)[i].Clone()
 	}
+	return *rows
 }
+
+// tokensOut returns the tokens that InsertTokens returns.
+func tokensOut(c *mutate.Call) []string { return *mutate.Get[[]string](c.Out) }
 
 // everyAuditPage applies change to all pages of the trail that the mutant returns.
 func (m *mutant) everyAuditPage(change func(*vault.AuditQuery, *mortise.Page[vault.AuditEvent])) {
-	events := m.auditEvents
-	m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
-		page, err := events(ctx, org, q)
-		change(&q, &page)
-		return page, err
-	}
-}
-
-// everyEvent applies change to all audit events that the mutant returns.
-func (m *mutant) everyEvent(change func(*vault.AuditEvent)) {
-	m.everyAuditPage(func(_ *vault.AuditQuery, page *mortise.Page[vault.AuditEvent]) {
-		for i := range page.Items {
-			change(&page.Items[i])
-		}
-	})
-}
-
-// everyNewEvent applies change to all audit events that the mutant is given.
-func (m *mutant) everyNewEvent(change func(*vault.AuditEvent)) {
-	put, imports, del, add := m.putVault, m.importTokens, m.deleteToken, m.addAuditEvent
-	m.putVault = func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
-		change(&a)
-		return put(ctx, v, left, a)
-	}
-	m.importTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row, a vault.AuditEvent) error {
-		change(&a)
-		return imports(ctx, org, id, revision, rows, a)
-	}
-	m.deleteToken = func(ctx context.Context, org, id, token string, a vault.AuditEvent) error {
-		change(&a)
-		return del(ctx, org, id, token, a)
-	}
-	m.addAuditEvent = func(ctx context.Context, e vault.AuditEvent) error {
-		change(&e)
-		return add(ctx, e)
-	}
+	mutate.Around(&m.on, func(c *mutate.Call) {
+		c.Go()
+		change(mutate.Get[vault.AuditQuery](c.In), mutate.Get[mortise.Page[vault.AuditEvent]](c.Out))
+	}, "ListAuditEvents")
 }
 
 // renamed applies change to every organization, vault, token and scope that the mutant is
 // given, as a collation does.
-func (m *mutant) renamed(change func(string) string) {
-	get, put, find, insert, imports, rows := m.vault, m.putVault, m.findTokens, m.insertTokens, m.importTokens, m.rows
-	m.vault = func(ctx context.Context, org, id string) (vault.Vault, error) {
-		return get(ctx, change(org), change(id))
-	}
-	m.putVault = func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
-		v.Organization, v.ID = change(v.Organization), change(v.ID)
-		return put(ctx, v, left, a)
-	}
-	m.findTokens = func(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
-		for i := range lookups {
-			lookups[i].Scope = change(lookups[i].Scope)
-		}
-		return find(ctx, change(org), change(id), revision, lookups)
-	}
-	m.insertTokens = func(ctx context.Context, org, id string, revision int64, given []vault.Row) ([]string, error) {
-		for i := range given {
-			given[i].Token, given[i].Scope = change(given[i].Token), change(given[i].Scope)
-		}
-		return insert(ctx, change(org), change(id), revision, given)
-	}
-	m.importTokens = func(ctx context.Context, org, id string, revision int64, given []vault.Row, a vault.AuditEvent) error {
-		for i := range given {
-			given[i].Token, given[i].Scope = change(given[i].Token), change(given[i].Scope)
-		}
-		return imports(ctx, change(org), change(id), revision, given, a)
-	}
-	m.rows = func(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
-		own := make([]string, len(tokens))
-		for i := range tokens {
-			own[i] = change(tokens[i])
-		}
-		return rows(ctx, change(org), change(id), own)
-	}
+func renamed(change func(string) string) func(*mutant) {
+	return both(
+		in(func(s *string) { *s = change(*s) }, "Vault", "FindTokens", "InsertTokens", "ImportTokens", "Rows"),
+		in(func(v *vault.Vault) { v.Organization, v.ID = change(v.Organization), change(v.ID) }, "PutVault"),
+	)
 }
 
 // rowsOf returns all rows of a vault.
