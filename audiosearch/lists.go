@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // Paging selects a page of a list that is ordered by ID (as bytes). The zero value is the
@@ -85,18 +86,18 @@ func (p *problems) limit(limit int) {
 // Datasets iterates over the organization's datasets by ID, page by page. It ends after
 // the first error; see [Service.ListDatasets].
 func (s *Service) Datasets(ctx context.Context, org string) iter.Seq2[Dataset, error] {
-	return each("", func(after string) ([]Dataset, string, bool, error) {
-		page, err := s.ListDatasets(ctx, org, Paging{After: after, Limit: pageSize})
-		return page.Items, page.Next, page.Next > after, err
+	return pages.Each("", errStands, func(after pages.ID) ([]Dataset, pages.ID, bool, error) {
+		page, err := s.ListDatasets(ctx, org, Paging{After: string(after), Limit: pageSize})
+		return page.Items, pages.ID(page.Next), page.Next > string(after), err
 	})
 }
 
 // Videos iterates over the videos of a dataset by ID, page by page. It ends after the
 // first error; see [Service.ListVideos].
 func (s *Service) Videos(ctx context.Context, org, dataset string) iter.Seq2[Video, error] {
-	return each("", func(after string) ([]Video, string, bool, error) {
-		page, err := s.ListVideos(ctx, org, dataset, Paging{After: after, Limit: pageSize})
-		return page.Items, page.Next, page.Next > after, err
+	return pages.Each("", errStands, func(after pages.ID) ([]Video, pages.ID, bool, error) {
+		page, err := s.ListVideos(ctx, org, dataset, Paging{After: string(after), Limit: pageSize})
+		return page.Items, pages.ID(page.Next), page.Next > string(after), err
 	})
 }
 
@@ -104,39 +105,12 @@ func (s *Service) Videos(ctx context.Context, org, dataset string) iter.Seq2[Vid
 // many a page may hold. Each run that is kept all the time comes once, whatever comes and
 // goes meanwhile. It ends after the first error; see [Service.ListRuns].
 func (s *Service) Runs(ctx context.Context, org string, q RunQuery) iter.Seq2[Run, error] {
-	return each(q.After, func(before mortise.Position) ([]Run, mortise.Position, bool, error) {
+	return pages.Each(q.After, errStands, func(before mortise.Position) ([]Run, mortise.Position, bool, error) {
+		q := q
 		q.After = before
 		page, err := s.ListRuns(ctx, org, q)
 		return page.Items, page.Next, before.IsZero() || page.Next.Compare(before) < 0, err
 	})
 }
 
-// each iterates over pages from a position on. read returns a page, the position of the
-// next one, zero after the last, and whether that is further on. It ends after the first
-// error, which may be that of a store whose pages do not go on.
-func each[T any, P comparable](at P, read func(P) (items []T, next P, further bool, err error)) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for at := at; ; {
-			items, next, further, err := read(at)
-			var none T
-			if err != nil {
-				yield(none, err)
-				return
-			}
-			for _, item := range items {
-				if !yield(item, nil) {
-					return
-				}
-			}
-			var end P
-			switch {
-			case next == end:
-				return
-			case !further:
-				yield(none, fmt.Errorf("%w: the store returned a page that goes on where it began", ErrUnavailable))
-				return
-			}
-			at = next
-		}
-	}
-}
+var errStands = fmt.Errorf("%w: the store returned a page that goes on where it began", ErrUnavailable)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // AuditEvent is one change: who did what to what, and what was there before and after. It
@@ -108,28 +109,12 @@ func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery)
 // AuditEvents iterates over everything that q selects, newest first, page by page. It
 // ends after the first error, which may be that of a store whose pages do not go on.
 func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) iter.Seq2[AuditEvent, error] {
-	return func(yield func(AuditEvent, error) bool) {
-		for {
-			page, err := s.ListAuditEvents(ctx, org, q)
-			if err != nil {
-				yield(AuditEvent{}, err)
-				return
-			}
-			for _, e := range page.Items {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			if page.Next.IsZero() {
-				return
-			}
-			if !q.After.IsZero() && page.Next.Compare(q.After) >= 0 {
-				yield(AuditEvent{}, errStands)
-				return
-			}
-			q.After = page.Next
-		}
-	}
+	return pages.Each(q.After, errStands, func(after mortise.Position) ([]AuditEvent, mortise.Position, bool, error) {
+		q := q
+		q.After = after
+		page, err := s.ListAuditEvents(ctx, org, q)
+		return page.Items, page.Next, after.IsZero() || page.Next.Compare(after) < 0, err
+	})
 }
 
 // event begins the audit event of a change; its snapshots are filled in. All events of a

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/cursor"
 	"github.com/seed-6363c74e/mortise/internal/name"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // MaxPageSize bounds Paging.Limit and AuditQuery.Limit.
@@ -123,31 +124,10 @@ func (p *problems) tokenPaging(q Paging) Paging {
 // each iterates over a listing page by page. It ends after the first error, of which one
 // is that of a store whose pages go on where they began.
 func each[T any](list func(Paging) (Page[T], error)) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		q := Paging{Limit: iteratorPage}
-		for {
-			page, err := list(q)
-			if err != nil {
-				var none T
-				yield(none, err)
-				return
-			}
-			for _, item := range page.Items {
-				if !yield(item, nil) {
-					return
-				}
-			}
-			if page.Next.IsZero() {
-				return
-			}
-			if page.Next.Compare(q.After) == 0 {
-				var none T
-				yield(none, errStands)
-				return
-			}
-			q.After = page.Next
-		}
-	}
+	return pages.Each(Position{}, errStands, func(after Position) ([]T, Position, bool, error) {
+		page, err := list(Paging{After: after, Limit: iteratorPage})
+		return page.Items, page.Next, page.Next.Compare(after) != 0, err
+	})
 }
 
 var errStands = fmt.Errorf("%w: it returned a page that goes on where it began", ErrUnavailable)

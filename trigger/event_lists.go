@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // EventQuery selects events of one organization. Zero fields but Limit select everything.
@@ -85,26 +86,10 @@ func knownStatus(status Status) bool {
 // Events iterates over everything that q selects, newest first, page by page. It ends
 // after the first error, which may be that of a store whose pages do not go on.
 func (s *Service) Events(ctx context.Context, org string, q EventQuery) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		for {
-			page, err := s.ListEvents(ctx, org, q)
-			if err != nil {
-				yield(Event{}, err)
-				return
-			}
-			for _, e := range page.Items {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			if page.Next.IsZero() {
-				return
-			}
-			if !q.After.IsZero() && page.Next.Compare(q.After) >= 0 {
-				yield(Event{}, errStands)
-				return
-			}
-			q.After = page.Next
-		}
-	}
+	return pages.Each(q.After, errStands, func(after mortise.Position) ([]Event, mortise.Position, bool, error) {
+		q := q
+		q.After = after
+		page, err := s.ListEvents(ctx, org, q)
+		return page.Items, page.Next, after.IsZero() || page.Next.Compare(after) < 0, err
+	})
 }

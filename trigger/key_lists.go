@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // KeyQuery selects a stretch of the listing of an organization's API keys.
@@ -50,29 +51,10 @@ func (s *Service) ListKeys(ctx context.Context, org string, q KeyQuery) (mortise
 // page by page. Each key that is there all the time comes once, whatever comes and goes
 // meanwhile. It ends after the first error.
 func (s *Service) Keys(ctx context.Context, org string) iter.Seq2[APIKey, error] {
-	return func(yield func(APIKey, error) bool) {
-		q := KeyQuery{Limit: keyIteratorPage}
-		for {
-			page, err := s.ListKeys(ctx, org, q)
-			if err != nil {
-				yield(APIKey{}, err)
-				return
-			}
-			for _, k := range page.Items {
-				if !yield(k, nil) {
-					return
-				}
-			}
-			if page.Next.IsZero() {
-				return
-			}
-			if page.Next.Compare(q.After) == 0 {
-				yield(APIKey{}, errStands)
-				return
-			}
-			q.After = page.Next
-		}
-	}
+	return pages.Each(mortise.Position{}, errStands, func(after mortise.Position) ([]APIKey, mortise.Position, bool, error) {
+		page, err := s.ListKeys(ctx, org, KeyQuery{After: after, Limit: keyIteratorPage})
+		return page.Items, page.Next, page.Next.Compare(after) != 0, err
+	})
 }
 
 var errStands = fmt.Errorf("%w: it returned a page that goes on where it began", ErrUnavailable)

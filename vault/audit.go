@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // Actor is who does something, as the host names them: for the audit trail and the
@@ -96,28 +97,12 @@ func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery)
 // AuditEvents iterates over everything that q selects, newest first, page by page. It
 // ends after the first error, which may be that of a store whose pages do not go on.
 func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) iter.Seq2[AuditEvent, error] {
-	return func(yield func(AuditEvent, error) bool) {
-		for {
-			page, err := s.ListAuditEvents(ctx, org, q)
-			if err != nil {
-				yield(AuditEvent{}, err)
-				return
-			}
-			for _, e := range page.Items {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			if page.Next.IsZero() {
-				return
-			}
-			if !q.After.IsZero() && page.Next.Compare(q.After) >= 0 {
-				yield(AuditEvent{}, errStands)
-				return
-			}
-			q.After = page.Next
-		}
-	}
+	return pages.Each(q.After, errStands, func(after mortise.Position) ([]AuditEvent, mortise.Position, bool, error) {
+		q := q
+		q.After = after
+		page, err := s.ListAuditEvents(ctx, org, q)
+		return page.Items, page.Next, after.IsZero() || page.Next.Compare(after) < 0, err
+	})
 }
 
 // Prune forgets audit events from before the given time, of all organizations, and

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/seed-6363c74e/mortise/internal/name"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // VaultQuery selects vaults of one organization. The zero value selects all.
@@ -89,26 +90,10 @@ func (v *Vault) columns() int {
 // Vaults iterates over the organization's vaults, with their schemas, by ID (as bytes),
 // page by page. It ends after the first error; see [Service.ListVaults].
 func (s *Service) Vaults(ctx context.Context, org string) iter.Seq2[Vault, error] {
-	return func(yield func(Vault, error) bool) {
-		for q := (VaultQuery{}); ; {
-			page, err := s.ListVaults(ctx, org, q)
-			if err != nil {
-				yield(Vault{}, err)
-				return
-			}
-			for _, v := range page.Items {
-				if !yield(v, nil) {
-					return
-				}
-			}
-			if page.Next == "" {
-				return
-			}
-			if page.Next <= q.After {
-				yield(Vault{}, fmt.Errorf("%w: the store returned vaults that come before those of the page before", ErrUnavailable))
-				return
-			}
-			q.After = page.Next
-		}
-	}
+	return pages.Each("", errGoesBack, func(after pages.ID) ([]Vault, pages.ID, bool, error) {
+		page, err := s.ListVaults(ctx, org, VaultQuery{After: string(after)})
+		return page.Items, pages.ID(page.Next), page.Next > string(after), err
+	})
 }
+
+var errGoesBack = fmt.Errorf("%w: the store returned vaults that come before those of the page before", ErrUnavailable)
