@@ -70,7 +70,6 @@ func (a *AuthMgmt) MarkDeleted(
 	if err != nil {
 		return time.Time{}, err
 	}
-	a.db.clients.forgetAll(org)
 	return a.DeletedAt(ctx, org)
 }
 

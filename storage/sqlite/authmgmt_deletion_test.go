@@ -116,20 +116,6 @@ func TestDeletedForAnotherHandle(t *testing.T) {
 	}
 }
 
-// TestDeletedIsForgotten: this process knows no client of a deleted organization.
-func TestDeletedIsForgotten(t *testing.T) {
-	first, _, db := twoOnOneFile(t)
-	other := someClient("robot", 9)
-	other.Organization = "globex"
-	db.clients.put(knownClient{client: other, version: 1})
-	_, err := first.MarkDeleted(t.Context(), "acme", someTime, noEvent)
-	require.NoError(t, err)
-	_, known := db.clients.get(clientID{"acme", "robot"})
-	require.False(t, known)
-	_, known = db.clients.get(clientID{"globex", "robot"})
-	require.True(t, known)
-}
-
 // rowsOf returns all rows of the domain's tables that have a value with one of the texts,
 // each as its table.
 func rowsOf(t *testing.T, db *DB, texts ...string) (found []string) {

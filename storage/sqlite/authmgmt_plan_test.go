@@ -47,7 +47,6 @@ func TestPlansOfAuthMgmt(t *testing.T) {
 		{clientBySecret, "s USING INDEX authmgmt_secrets_client (organization=? AND client=?)"},
 		{insertClient, ""},
 		{updateClient, "PRIMARY KEY (organization=? AND id=?)"},
-		{updateVersion, "PRIMARY KEY (organization=? AND id=?)"},
 		{raiseVersion, "PRIMARY KEY (organization=? AND id=?)"},
 		{deleteClient, "PRIMARY KEY (organization=? AND id=?)"},
 		{secretByDigest, "PRIMARY KEY (digest=?)"},

@@ -45,8 +45,7 @@ type DB struct {
 	added    *jobNotifier     // of jobs that were added
 	jobTurns jobTurns
 
-	clients knownClients
-	views   views
+	views views
 
 	oldResults chan struct{} // one caller at a time, see oldRunResults
 
