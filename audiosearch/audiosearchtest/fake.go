@@ -4,15 +4,19 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/fake"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
+
+// Clock is what a [Fake] goes by. The fakes of all domains have the same type, so that a
+// test can give one clock to several: see [Options].
+type Clock = mortise.ManualClock
 
 // Options are the settings of [New]. The zero value means the defaults.
 type Options struct {
@@ -44,9 +48,8 @@ type Fake struct {
 
 	sweeper *audiosearch.Sweeper
 
-	mu           sync.Mutex
-	broken       map[Part]int
-	observations []audiosearch.Observation
+	broken   fake.Parts[Part]
+	observed fake.Record[audiosearch.Observation]
 }
 
 // New returns a Fake that stores nothing yet. Options may be nil. It needs no cleanup.
@@ -59,7 +62,7 @@ func New(t testing.TB, opts *Options) *Fake {
 	if o.Clock == nil {
 		o.Clock = new(Clock)
 	}
-	f := &Fake{Clock: o.Clock, Sounds: &Sounds{classes: slices.Clone(o.Classes)}, broken: make(map[Part]int)}
+	f := &Fake{Clock: o.Clock, Sounds: &Sounds{classes: slices.Clone(o.Classes)}}
 	for path, tape := range o.Tapes {
 		f.Sounds.Record(path, tape)
 	}
@@ -88,7 +91,7 @@ func New(t testing.TB, opts *Options) *Fake {
 		o.Service.Scorers = append(o.Service.Scorers, faults.Scorer(scorer))
 	}
 	o.Service.Now = f.Now
-	o.Service.Observer = f.recorder(o.Service.Observer)
+	o.Service.Observer = f.observed.Observer(o.Service.Observer)
 	if f.Service, err = audiosearch.New(audiosearch.Backend{Store: faults.Store(db.AudioSearch().Store), Queue: queue}, &o.Service); err != nil {
 		t.Fatalf("audiosearchtest: make the service: %v", err)
 	}
@@ -128,20 +131,4 @@ func (f *Fake) Drain(ctx context.Context) int {
 
 // Observations returns everything that the service, its worker and its sweeper did, of
 // all organizations, in order.
-func (f *Fake) Observations() []audiosearch.Observation {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.observations)
-}
-
-// recorder is the service's Observer: it keeps what it hears and passes it on.
-func (f *Fake) recorder(next audiosearch.Observer) audiosearch.Observer {
-	return func(ctx context.Context, o audiosearch.Observation) {
-		f.mu.Lock()
-		f.observations = append(f.observations, o)
-		f.mu.Unlock()
-		if next != nil {
-			next(ctx, o)
-		}
-	}
-}
+func (f *Fake) Observations() []audiosearch.Observation { return f.observed.All() }

@@ -2,16 +2,20 @@ package authmgmttest
 
 import (
 	"context"
-	"io"
 	"log/slog"
-	"slices"
-	"sync"
+	"math"
 	"testing"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/fake"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
+
+// Clock is what a [Fake] goes by. The fakes of all domains have the same type, so that a
+// test can give one clock to several: see [Options].
+type Clock = mortise.ManualClock
 
 // Options are the settings of [New]. The zero value means the defaults.
 type Options struct {
@@ -38,9 +42,8 @@ type Fake struct {
 
 	tables *memory.AuthMgmt
 
-	mu           sync.Mutex
-	broken       map[Part]int
-	observations []authmgmt.Observation
+	broken   fake.Parts[Part]
+	observed fake.Record[authmgmt.Observation]
 }
 
 // New returns a Fake that stores nothing yet. Options may be nil. It needs no cleanup.
@@ -57,7 +60,7 @@ func New(t testing.TB, opts *Options) *Fake {
 		o.Service.AcceptURL = "https://app.example.com/join/"
 	}
 	if o.Service.Logger == nil {
-		o.Service.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+		o.Service.Logger = slog.New(slog.DiscardHandler)
 	}
 	var err error
 	if o.Service.InvitationKey.IsZero() {
@@ -69,14 +72,14 @@ func New(t testing.TB, opts *Options) *Fake {
 	if err != nil {
 		t.Fatalf("authmgmttest: open memory: %v", err)
 	}
-	f := &Fake{Clock: o.Clock, tables: db.AuthMgmt().Store.(*memory.AuthMgmt), broken: make(map[Part]int)}
+	f := &Fake{Clock: o.Clock, tables: db.AuthMgmt().Store.(*memory.AuthMgmt)}
 	faults := &Faults{Before: f.fail}
 	backend := authmgmt.Backend{Store: faults.Store(f.tables)}
 	if o.Directory {
 		backend.Directory = faults.Directory(f.tables)
 	}
 	o.Service.Now = f.Now
-	o.Service.Observer = f.record(o.Service.Observer)
+	o.Service.Observer = f.observed.Observer(o.Service.Observer)
 	if f.Service, err = authmgmt.New(backend, &o.Service); err != nil {
 		t.Fatalf("authmgmttest: make the service: %v", err)
 	}
@@ -115,38 +118,14 @@ func (f *Fake) Drain(ctx context.Context) int {
 
 // AuditTrail returns the audit trail of all organizations, oldest first.
 func (f *Fake) AuditTrail() []authmgmt.AuditEvent {
-	organizations := make(map[string]bool)
-	for _, o := range f.Observations() {
-		organizations[o.Organization] = true
-	}
-	var events []authmgmt.AuditEvent
-	for org := range organizations {
-		// Past the faults and the limits of the service, so that a test can look at a
-		// broken fake.
-		page, err := f.tables.ListAuditEvents(context.Background(), org, authmgmt.AuditQuery{Limit: int(^uint(0) >> 1)})
-		if err == nil {
-			events = append(events, page.Items...)
-		}
-	}
-	slices.SortFunc(events, func(a, b authmgmt.AuditEvent) int { return a.Position().Compare(b.Position()) })
-	return events
+	// Past the faults and the limits of the service, so that a test can look at a broken
+	// fake.
+	return fake.Trail(&f.observed, func(o authmgmt.Observation) string { return o.Organization },
+		func(org string) ([]authmgmt.AuditEvent, error) {
+			page, err := f.tables.ListAuditEvents(context.Background(), org, authmgmt.AuditQuery{Limit: math.MaxInt})
+			return page.Items, err
+		}, func(a, b authmgmt.AuditEvent) int { return a.Position().Compare(b.Position()) })
 }
 
 // Observations returns everything that the service did, of all organizations, in order.
-func (f *Fake) Observations() []authmgmt.Observation {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.observations)
-}
-
-// record returns the service's Observer: it keeps what it hears and passes it on.
-func (f *Fake) record(next authmgmt.Observer) authmgmt.Observer {
-	return func(ctx context.Context, o authmgmt.Observation) {
-		f.mu.Lock()
-		f.observations = append(f.observations, o)
-		f.mu.Unlock()
-		if next != nil {
-			next(ctx, o)
-		}
-	}
-}
+func (f *Fake) Observations() []authmgmt.Observation { return f.observed.All() }

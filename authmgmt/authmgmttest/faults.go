@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/fault"
 )
 
 // Faults makes the backends that it wraps fail as its hooks say, so that you can see what
@@ -34,33 +35,12 @@ type Faults struct {
 	After func(op string) error
 }
 
-// call makes a call that returns only an error.
 func (f *Faults) call(op string, do func() error) error {
-	if f.Before != nil {
-		if err := f.Before(op); err != nil {
-			return err
-		}
-	}
-	if err := do(); err != nil {
-		return err
-	}
-	if f.After != nil {
-		return f.After(op)
-	}
-	return nil
+	return fault.HooksAt(&f.Before, &f.After).Call(op, do)
 }
 
-// callFor makes a call that returns a value and an error.
-func callFor[T any](f *Faults, op string, do func() (T, error)) (result T, err error) {
-	err = f.call(op, func() error {
-		result, err = do()
-		return err
-	})
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return result, nil
+func callFor[T any](f *Faults, op string, do func() (T, error)) (T, error) {
+	return fault.CallFor(fault.HooksAt(&f.Before, &f.After), op, do)
 }
 
 // Store wraps a store. The ops are the methods of "Clients", "Tokens", "Invitations",
@@ -158,6 +138,39 @@ func (s *faultyStore) ListAuditEvents(ctx context.Context, org string, q authmgm
 	return callFor(s.faults, "Audit.ListAuditEvents", func() (mortise.Page[authmgmt.AuditEvent], error) { return s.inner.ListAuditEvents(ctx, org, q) })
 }
 
+func (s *faultyStore) Stats(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error) {
+	return callFor(s.faults, "Counter.Stats", func() (authmgmt.Stats, error) { return s.inner.Stats(ctx, org, now, most) })
+}
+
+func (s *faultyStore) StatsAll(ctx context.Context, most int) (authmgmt.AllStats, error) {
+	return callFor(s.faults, "Counter.StatsAll", func() (authmgmt.AllStats, error) { return s.inner.StatsAll(ctx, most) })
+}
+
+// faultyDeletion wraps the part that a store has, and a directory can have.
+type faultyDeletion struct {
+	deletion authmgmt.Deletion
+	faults   *Faults
+	part     Part
+}
+
+func (d faultyDeletion) MarkDeleted(
+	ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent,
+) (time.Time, error) {
+	return callFor(d.faults, string(d.part)+".MarkDeleted", func() (time.Time, error) {
+		return d.deletion.MarkDeleted(ctx, org, at, e)
+	})
+}
+
+func (d faultyDeletion) DeletedAt(ctx context.Context, org string) (time.Time, error) {
+	return callFor(d.faults, string(d.part)+".DeletedAt", func() (time.Time, error) { return d.deletion.DeletedAt(ctx, org) })
+}
+
+func (d faultyDeletion) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
+	return callFor(d.faults, string(d.part)+".RemoveDeleted", func() (bool, error) {
+		return d.deletion.RemoveDeleted(ctx, org, limit)
+	})
+}
+
 type faultyPruner struct {
 	pruner authmgmt.Pruner
 	faults *Faults
@@ -182,6 +195,30 @@ type faultyKeyChecker struct {
 
 func (s faultyKeyChecker) UpdateKeyChecks(ctx context.Context, update func([][32]byte) ([][32]byte, error)) error {
 	return s.faults.call("KeyChecker.UpdateKeyChecks", func() error { return s.checker.UpdateKeyChecks(ctx, update) })
+}
+
+// Directory wraps a directory. The ops are the methods of "Directory", which those of
+// [authmgmt.Organizations] and [authmgmt.Deletion] count among here:
+// "Directory.AccessControl", "Directory.UpdateOrganization", "Directory.MarkDeleted".
+func (f *Faults) Directory(d authmgmt.Directory) authmgmt.Directory {
+	w := &faultyDirectory{d, f}
+	o, organizations := d.(authmgmt.Organizations)
+	deletion, deletes := d.(authmgmt.Deletion)
+	switch {
+	case organizations && deletes:
+		return &struct {
+			*faultyOrganizations
+			faultyDeletion
+		}{&faultyOrganizations{w, o}, faultyDeletion{deletion, f, DirectoryPart}}
+	case organizations:
+		return &faultyOrganizations{w, o}
+	case deletes:
+		return &struct {
+			*faultyDirectory
+			faultyDeletion
+		}{w, faultyDeletion{deletion, f, DirectoryPart}}
+	}
+	return w
 }
 
 type faultyDirectory struct {

@@ -46,10 +46,10 @@ var rows = []row{
 
 	// Conformance suites and fakes: their domain, what the fakes run on, and what all
 	// suites share.
-	{pkg: "trigger/triggertest", code: []string{root, "trigger", "storage/memory", sharedRules, "internal/fault"}},
-	{pkg: "vault/vaulttest", code: []string{root, "vault", "vault/format", "vault/keyring", "vault/localkeys", "storage/memory", sharedRules, auditRules, "internal/fault"}},
-	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt", "authmgmt/access", "storage/memory", sharedRules, auditRules, "internal/fault"}},
-	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "internal/fault"}},
+	{pkg: "trigger/triggertest", code: []string{root, "trigger", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
+	{pkg: "vault/vaulttest", code: []string{root, "vault", "vault/format", "vault/keyring", "vault/localkeys", "storage/memory", sharedRules, auditRules, "internal/fake", "internal/fault"}},
+	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt", "authmgmt/access", "storage/memory", sharedRules, auditRules, "internal/fake", "internal/fault"}},
+	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
 
 	// Plugs: their domain, or its leaf for them. columnar is what backends keep and
 	// rank scores with.
@@ -88,6 +88,7 @@ var rows = []row{
 	// Helpers of the suites.
 	{pkg: auditRules, code: []string{root, sharedRules}},
 	{pkg: sharedRules},
+	{pkg: "internal/fake"},
 	{pkg: "internal/fault", code: []string{root}},
 
 	// What the domains do alike about lost jobs.

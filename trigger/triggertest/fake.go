@@ -2,17 +2,20 @@ package triggertest
 
 import (
 	"context"
-	"io"
 	"log/slog"
-	"slices"
-	"sync"
+	"math"
 	"testing"
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/fake"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
+
+// Clock is what a [Fake] goes by. The fakes of all domains have the same type, so that a
+// test can give one clock to several: see [Options].
+type Clock = mortise.ManualClock
 
 // Options are the settings of [New]. The zero value means the defaults.
 type Options struct {
@@ -51,9 +54,8 @@ type Fake struct {
 	sweeper *trigger.Sweeper
 	history *memory.Trigger
 
-	mu           sync.Mutex
-	broken       map[Part]int
-	observations []trigger.Observation
+	broken   fake.Parts[Part]
+	observed fake.Record[trigger.Observation]
 }
 
 // New returns a Fake that stores nothing yet. Options may be nil. It needs no cleanup.
@@ -70,9 +72,9 @@ func New(t testing.TB, opts *Options) *Fake {
 		o.Processor = func(context.Context, trigger.Event) (trigger.Outcome, error) { return trigger.Outcome{}, nil }
 	}
 	if o.Service.Logger == nil {
-		o.Service.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+		o.Service.Logger = slog.New(slog.DiscardHandler)
 	}
-	f := &Fake{Clock: o.Clock, broken: make(map[Part]int)}
+	f := &Fake{Clock: o.Clock}
 	db, err := memory.Open(context.Background(), &memory.Options{Now: f.Now})
 	if err != nil {
 		t.Fatalf("triggertest: open memory: %v", err)
@@ -90,7 +92,7 @@ func New(t testing.TB, opts *Options) *Fake {
 		backend.Directory = faults.Directory(f.history)
 	}
 	o.Service.Now = f.Now
-	o.Service.Observer = (&recorder{f, o.Service.Observer}).observe
+	o.Service.Observer = f.observed.Observer(o.Service.Observer)
 
 	if f.Service, err = trigger.New(backend, &o.Service); err != nil {
 		t.Fatalf("triggertest: make the service: %v", err)
@@ -131,42 +133,15 @@ func (f *Fake) Drain(ctx context.Context) int {
 
 // History returns the history of all organizations, oldest first.
 func (f *Fake) History() []trigger.Event {
-	organizations := make(map[string]bool)
-	for _, o := range f.Observations() {
-		organizations[o.Organization] = true
-	}
-	var events []trigger.Event
-	for org := range organizations {
-		// Past the faults and the limits of the service, so that a test can look at a
-		// broken fake.
-		page, err := f.history.ListEvents(context.Background(), org, trigger.EventQuery{Limit: int(^uint(0) >> 1)})
-		if err == nil {
-			events = append(events, page.Items...)
-		}
-	}
-	slices.SortFunc(events, func(a, b trigger.Event) int { return a.Position().Compare(b.Position()) })
-	return events
+	// Past the faults and the limits of the service, so that a test can look at a broken
+	// fake.
+	return fake.Trail(&f.observed, func(o trigger.Observation) string { return o.Organization },
+		func(org string) ([]trigger.Event, error) {
+			page, err := f.history.ListEvents(context.Background(), org, trigger.EventQuery{Limit: math.MaxInt})
+			return page.Items, err
+		}, func(a, b trigger.Event) int { return a.Position().Compare(b.Position()) })
 }
 
 // Observations returns everything that the service, its worker and its sweeper did, of
 // all organizations, in order.
-func (f *Fake) Observations() []trigger.Observation {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.observations)
-}
-
-// recorder is behind the service's Observer: it keeps what it hears and passes it on.
-type recorder struct {
-	fake *Fake
-	next trigger.Observer
-}
-
-func (r *recorder) observe(ctx context.Context, o trigger.Observation) {
-	r.fake.mu.Lock()
-	r.fake.observations = append(r.fake.observations, o)
-	r.fake.mu.Unlock()
-	if r.next != nil {
-		r.next(ctx, o)
-	}
-}
+func (f *Fake) Observations() []trigger.Observation { return f.observed.All() }

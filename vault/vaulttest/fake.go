@@ -3,14 +3,19 @@ package vaulttest
 import (
 	"context"
 	"log/slog"
-	"slices"
-	"sync"
+	"math"
 	"testing"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/fake"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
 )
+
+// Clock is what a [Fake] goes by. The fakes of all domains have the same type, so that a
+// test can give one clock to several: see [Options].
+type Clock = mortise.ManualClock
 
 // Options are the settings of [New]. The zero value means the defaults.
 type Options struct {
@@ -32,9 +37,8 @@ type Fake struct {
 	store *memory.Vault
 	keys  rotatingKeys
 
-	mu           sync.Mutex
-	broken       map[Part]int
-	observations []vault.Observation
+	broken   fake.Parts[Part]
+	observed fake.Record[vault.Observation]
 }
 
 // New returns a Fake that stores nothing yet: make a vault with CreateVault. Options may
@@ -52,13 +56,13 @@ func New(t testing.TB, opts *Options) *Fake {
 	if err != nil {
 		t.Fatalf("vaulttest: open memory: %v", err)
 	}
-	f := &Fake{Clock: o.Clock, store: db.Vault().Store.(*memory.Vault), broken: make(map[Part]int)}
+	f := &Fake{Clock: o.Clock, store: db.Vault().Store.(*memory.Vault)}
 	if err := f.keys.begin(); err != nil {
 		t.Fatalf("vaulttest: make a key: %v", err)
 	}
 	faults := &Faults{Before: f.fail}
 	o.Service.Now = f.Now
-	o.Service.Observer = f.recorder(o.Service.Observer)
+	o.Service.Observer = f.observed.Observer(o.Service.Observer)
 	if o.Service.Logger == nil {
 		o.Service.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -81,38 +85,14 @@ func (f *Fake) Rotate(ctx context.Context) error { return f.keys.rotate(ctx, f.S
 
 // AuditTrail returns the audit trail of all organizations, oldest first.
 func (f *Fake) AuditTrail() []vault.AuditEvent {
-	organizations := make(map[string]bool)
-	for _, o := range f.Observations() {
-		organizations[o.Organization] = true
-	}
-	var events []vault.AuditEvent
-	for org := range organizations {
-		// Past the faults and the limits of the service, so that a test can look at a
-		// broken fake.
-		page, err := f.store.ListAuditEvents(context.Background(), org, vault.AuditQuery{Limit: int(^uint(0) >> 1)})
-		if err == nil {
-			events = append(events, page.Items...)
-		}
-	}
-	slices.SortFunc(events, func(a, b vault.AuditEvent) int { return a.Position().Compare(b.Position()) })
-	return events
+	// Past the faults and the limits of the service, so that a test can look at a broken
+	// fake.
+	return fake.Trail(&f.observed, func(o vault.Observation) string { return o.Organization },
+		func(org string) ([]vault.AuditEvent, error) {
+			page, err := f.store.ListAuditEvents(context.Background(), org, vault.AuditQuery{Limit: math.MaxInt})
+			return page.Items, err
+		}, func(a, b vault.AuditEvent) int { return a.Position().Compare(b.Position()) })
 }
 
 // Observations returns everything that the service did, of all organizations, in order.
-func (f *Fake) Observations() []vault.Observation {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.observations)
-}
-
-// recorder is the service's Observer: it keeps what it hears and passes it on.
-func (f *Fake) recorder(next vault.Observer) vault.Observer {
-	return func(ctx context.Context, o vault.Observation) {
-		f.mu.Lock()
-		f.observations = append(f.observations, o)
-		f.mu.Unlock()
-		if next != nil {
-			next(ctx, o)
-		}
-	}
-}
+func (f *Fake) Observations() []vault.Observation { return f.observed.All() }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/fault"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -32,33 +33,12 @@ type Faults struct {
 	After func(op string) error
 }
 
-// call makes a call that returns only an error.
 func (f *Faults) call(op string, do func() error) error {
-	if f.Before != nil {
-		if err := f.Before(op); err != nil {
-			return err
-		}
-	}
-	if err := do(); err != nil {
-		return err
-	}
-	if f.After != nil {
-		return f.After(op)
-	}
-	return nil
+	return fault.HooksAt(&f.Before, &f.After).Call(op, do)
 }
 
-// callFor makes a call that returns a value and an error.
-func callFor[T any](f *Faults, op string, do func() (T, error)) (result T, err error) {
-	err = f.call(op, func() error {
-		result, err = do()
-		return err
-	})
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return result, nil
+func callFor[T any](f *Faults, op string, do func() (T, error)) (T, error) {
+	return fault.CallFor(fault.HooksAt(&f.Before, &f.After), op, do)
 }
 
 // Store wraps a store. The ops are the methods of "Vaults", "Deletion", "Tokens",

@@ -1,9 +1,6 @@
 package triggertest
 
-import (
-	"strings"
-	"sync"
-)
+import "strings"
 
 // Part is a part of a [Fake] that can be broken.
 type Part string
@@ -19,16 +16,7 @@ const (
 // Break makes every call to a part fail with [ErrInjected], without effect, until heal is
 // called. A part that was broken twice must be healed twice. While the queue shares the
 // store's transaction, a submission fails alike whichever of the two is broken.
-func (f *Fake) Break(part Part) (heal func()) {
-	f.mu.Lock()
-	f.broken[part]++
-	f.mu.Unlock()
-	return sync.OnceFunc(func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.broken[part]--
-	})
-}
+func (f *Fake) Break(part Part) (heal func()) { return f.broken.Break(part) }
 
 // fail is the Before hook of the fake's parts.
 func (f *Fake) fail(op string) error {
@@ -37,10 +25,8 @@ func (f *Fake) fail(op string) error {
 	if name == "Leases" { // what the queue is made of
 		part = QueuePart
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	both := op == "Store.CreateEventAndAdd" || op == "Store.UpdateEventAndRemove"
-	if f.broken[part] > 0 || both && f.broken[QueuePart] > 0 {
+	if f.broken.Broken(part) || both && f.broken.Broken(QueuePart) {
 		return ErrInjected
 	}
 	return nil

@@ -1,9 +1,6 @@
 package vaulttest
 
-import (
-	"strings"
-	"sync"
-)
+import "strings"
 
 // Part is a part of a [Fake] that can be broken.
 type Part string
@@ -24,24 +21,13 @@ const (
 
 // Break makes every call to a part fail with [ErrInjected], without effect, until heal is
 // called. A part that was broken twice must be healed twice.
-func (f *Fake) Break(part Part) (heal func()) {
-	f.mu.Lock()
-	f.broken[part]++
-	f.mu.Unlock()
-	return sync.OnceFunc(func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.broken[part]--
-	})
-}
+func (f *Fake) Break(part Part) (heal func()) { return f.broken.Break(part) }
 
 // fail is the Before hook of the fake's parts.
 func (f *Fake) fail(op string) error {
 	name, _, _ := strings.Cut(op, ".")
 	part := Part(name)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.broken[part] > 0 || part != KeyringPart && f.broken[StorePart] > 0 {
+	if f.broken.Broken(part) || part != KeyringPart && f.broken.Broken(StorePart) {
 		return ErrInjected
 	}
 	return nil
