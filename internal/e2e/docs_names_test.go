@@ -35,7 +35,8 @@ func TestDocsNameRealGo(t *testing.T) {
 			assert.True(t, names[found[2]], "%s names %s.%s, which is not there", page, found[1], found[2])
 			if found[3] != "" {
 				// A member may come from what is embedded.
-				assert.True(t, names[found[2]+"."+found[3]] || names["."+found[3]], "%s names %s, which is not there", page, found[0])
+				there := names[found[2]+"."+found[3]] || names["."+found[3]]
+				assert.True(t, there, "%s names %s, which is not there", page, found[0])
 			}
 		}
 	}
