@@ -79,7 +79,7 @@ func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service
 	if err != nil {
 		return nil, fmt.Errorf("make the search worker: %w", err)
 	}
-	verify := httpadapter.AccessTokens(credentials)
+	verify := s.demo.orTokens(credentials)
 	routes, err := httpadapter.NewAudioSearch(service, httpadapter.Bearer(verify), &httpadapter.AudioSearchOptions{
 		Options: httpadapter.Options{Logger: log},
 		Cancel:  true,

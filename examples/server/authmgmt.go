@@ -49,7 +49,7 @@ func newAuthMgmtService(s *settings, b authmgmt.Backend, root *rootKey, log *slo
 		return nil, fmt.Errorf("make the credentials service: %w", err)
 	}
 	grants.service = service
-	routes, err := httpadapter.NewAuthMgmt(service, httpadapter.Bearer(httpadapter.AccessTokens(service)), &httpadapter.AuthMgmtOptions{
+	routes, err := httpadapter.NewAuthMgmt(service, httpadapter.Bearer(s.demo.orTokens(service)), &httpadapter.AuthMgmtOptions{
 		Options:     httpadapter.Options{Logger: log},
 		Clients:     true,
 		Invitations: true,

@@ -1,31 +1,59 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
-// TestDemoTextWithAModel: what the demo shows as not found is not shown where a model may find it.
-func TestDemoTextWithAModel(t *testing.T) {
-	text := func(model bool) string {
-		var b strings.Builder
-		place := demoPlace{URL: "http://localhost", Kept: "in memory", Docs: true, Model: model}
-		if err := demoText.Execute(&b, demoPage{place, "key", "token", "start"}); err != nil {
-			t.Fatal(err)
+// demoOutput is what the demo prints.
+func demoOutput(t *testing.T, all, docs bool) string {
+	t.Helper()
+	d := newDemoCredentials()
+	page := &demoPage{URL: "http://127.0.0.1:8080", Key: d.key, Token: d.token, Kept: "in memory", Docs: docs, All: all, Start: "12345678"}
+	var b strings.Builder
+	if err := page.write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestDemoCommandsAreOfAllOperations: -demo-commands has one for each that is mounted.
+func TestDemoCommandsAreOfAllOperations(t *testing.T) {
+	var named, mounted []string
+	for line := range strings.Lines(demoOutput(t, true, true)) {
+		ids, _, found := strings.Cut(strings.TrimPrefix(line, "# "), ": ")
+		for id := range strings.SplitSeq(ids, ", ") {
+			if found && strings.HasPrefix(line, "# ") && !strings.Contains(id, " ") {
+				named = append(named, id)
+			}
 		}
-		return b.String()
 	}
-	const refused = "cannot find without a model (422)"
-	with, without := text(true), text(false)
-	if strings.Contains(with, refused) || strings.Contains(with, "Bark") {
-		t.Error("with a model the demo says that there is none")
+	s, _ := open(t)
+	for _, m := range s.all() {
+		for _, route := range m.handler().Routes() {
+			mounted = append(mounted, route.ID)
+		}
 	}
-	if !strings.Contains(without, refused) {
-		t.Error("without a model the demo does not show how a sound is refused")
+	slices.Sort(named)
+	slices.Sort(mounted)
+	if !slices.Equal(named, mounted) {
+		t.Errorf("there are commands of\n%v\nand operations\n%v", named, mounted)
 	}
-	for _, s := range []string{with, without} {
-		if strings.Contains(s, "\n\n\n") || !strings.Contains(s, "\n\n# Search with a browser") {
-			t.Error("the paragraphs are not one line apart")
+}
+
+// TestDemoFitsATerminal: of 80 columns.
+func TestDemoFitsATerminal(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		text := demoOutput(t, all, true)
+		for line := range strings.Lines(text) {
+			if utf8.RuneCountInString(line) > 81 {
+				t.Errorf("%d columns: %s", len(line)-1, line)
+			}
+		}
+		if strings.Contains(text, "\n\n\n") || !strings.HasSuffix(text, "/docs\n") || strings.HasSuffix(demoOutput(t, all, false), "/docs\n") {
+			t.Errorf("it is not as it should be:\n%s", text)
 		}
 	}
 }

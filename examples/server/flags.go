@@ -24,6 +24,9 @@ type settings struct {
 	vaultKey   string   // path of the root key's file, "" for the one in the data folder
 	docs       bool
 
+	demoCommands bool             // the demo prints a command for each operation
+	demo         *demoCredentials // nil: there is no demo
+
 	model       string // path or https URL of an ONNX file, "" for none
 	onnxruntime string // path of ONNX Runtime's library, "" for the usual places
 	oip         string // URL of a model on an inference server, "" for none
@@ -67,6 +70,7 @@ const usage = `Usage: server [flags]
   -oip URL              model on an inference server that speaks the Open Inference Protocol v2, such as
                         http://localhost:8000/v2/models/ast, in place of -model [MORTISE_OIP]
   -docs                 serve the OpenAPI document at /openapi.json and the API reference at /docs [on]
+  -demo-commands        print a command for each operation of the built-in demo, not just three [off]
 `
 
 // readSettings reads the flags, and the environment for those that are not given. Help goes to stdout.
@@ -99,6 +103,7 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	fs.StringVar(&s.onnxruntime, "onnxruntime", fallback("MORTISE_ONNXRUNTIME", ""), "")
 	fs.BoolVar(&s.memory, "memory", false, "")
 	fs.BoolVar(&s.docs, "docs", true, "")
+	fs.BoolVar(&s.demoCommands, "demo-commands", false, "")
 	passed := make([]given, len(later))
 	for i, f := range later {
 		fs.Var(&passed[i], f.flag, "")

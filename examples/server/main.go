@@ -31,6 +31,8 @@ import (
 	"strings"
 	"syscall"
 	"unicode"
+
+	"github.com/google/uuid"
 )
 
 func main() {
@@ -127,9 +129,7 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 		}
 	}
 	if doc == nil {
-		if err := addDemoCredentials(ctx, back); err != nil {
-			return err
-		}
+		s.demo = newDemoCredentials()
 	}
 	back.audio.model = model
 	services, err := wire(s, back, &key.key, log)
@@ -153,10 +153,11 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	return serve(ctx, listener, handler, services, log, func() error {
 		fmt.Fprintln(stdout, "listening on "+address)
 		if doc == nil {
-			place := demoPlace{
-				URL: address, Docs: s.docs, Kept: oneLine(back.kept), Model: s.model != "" || s.oip != "",
+			page := &demoPage{
+				URL: address, Key: s.demo.key, Token: s.demo.token, Kept: oneLine(back.kept),
+				Docs: s.docs, All: s.demoCommands, Start: uuid.NewString()[:8],
 			}
-			if err := startDemo(ctx, stdout, services, place); err != nil {
+			if err := startDemo(ctx, stdout, services, page); err != nil {
 				return err
 			}
 		}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
 // keyFolder returns settings whose data folder is there.
@@ -270,6 +272,13 @@ func TestDiscardedKey(t *testing.T) {
 	if err := errors.Join(os.Remove(made.path), made.discard()); err != nil {
 		t.Errorf("one that is gone already: %v", err)
 	}
+}
+
+// credentialStore is what the storages of this program have for the credentials service.
+type credentialStore interface {
+	authmgmt.Store
+	authmgmt.KeyChecker
+	authmgmt.Pruner
 }
 
 // unsure is a store that does not answer when it is asked for its key.

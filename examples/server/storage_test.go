@@ -7,18 +7,18 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/uuid"
-
+	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -212,65 +212,62 @@ func TestProvisioningAtOnce(t *testing.T) {
 	})
 }
 
-// TestDemoKeys: the demo's key works beside those of the storage, and is not in it.
-func TestDemoKeys(t *testing.T) {
+// TestDemoCredentials: those of the demo work beside those of the storage, and are not in it.
+func TestDemoCredentials(t *testing.T) {
 	onEach(t, func(t *testing.T, s *services, b *backends) {
-		if err := apply(t, s, `{"organizations":[{"id":"demo","api_keys":[{"key":"`+docKey+`"}]}]}`); err != nil {
+		if err := apply(t, s, orgDocument("demo", true, "[]", "[]")); err != nil {
 			t.Fatal(err)
 		}
-		stored := b.trigger.Keys
-		if err := addDemoCredentials(t.Context(), b); err != nil {
-			t.Fatal(err)
-		}
-		demo, err := wire(testSettings(), b, testKey(), discard())
+		_, key, err := s.trigger.service.IssueKey(t.Context(), demoOrganization, "", "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		service := demo.trigger.service
-		record, key, err := service.IssueKey(t.Context(), demoOrganization, "", "demo")
+		settings := testSettings()
+		settings.demo = newDemoCredentials()
+		demo, err := wire(settings, b, testKey(), discard())
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, k := range []string{key.Reveal(), docKey} {
-			if _, err := service.VerifyKey(t.Context(), k); err != nil {
-				t.Error(err)
+		ask := func(s *services, path, credentials string) int {
+			handler, err := routes(t.Context(), settings, s, discard())
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := httptest.NewRequest(http.MethodGet, path, nil)
+			r.Header.Set("Authorization", "Bearer "+credentials)
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			return w.Code
+		}
+		other := newDemoCredentials()
+		const clients, run = "/api/v1/auth-management/clients", "/api/v0/search/metadata-filters/job/status/1?dataset_id=sounds"
+		for _, test := range []struct {
+			path, own, stored string
+			wrong             []string
+			want              int
+		}{
+			{"/triggers", settings.demo.key, key.Reveal(), []string{settings.demo.token, other.key, docToken}, http.StatusOK},
+			{clients, settings.demo.token, docToken, []string{settings.demo.key, other.token, key.Reveal()}, http.StatusOK},
+			{run, settings.demo.token, docToken, []string{settings.demo.key, other.token}, http.StatusNotFound},
+		} {
+			for _, credentials := range []string{test.own, test.stored} {
+				if code := ask(demo, test.path, credentials); code != test.want {
+					t.Errorf("%s: %d, want %d", test.path, code, test.want)
+				}
+			}
+			for _, credentials := range test.wrong {
+				if code := ask(demo, test.path, credentials); code != http.StatusUnauthorized {
+					t.Errorf("%s with the wrong credentials: %d", test.path, code)
+				}
+			}
+			if code := ask(s, test.path, test.own); code != http.StatusUnauthorized {
+				t.Errorf("%s, where there is no demo: %d", test.path, code)
 			}
 		}
-		if err := service.FlushKeyUse(t.Context()); err != nil {
-			t.Error(err)
-		}
-		page, err := service.ListKeys(t.Context(), demoOrganization, trigger.KeyQuery{})
-		all := page.Items
-		if err != nil || len(all) != 2 || all[1].ID != record.ID || all[0].LastUsedAt.IsZero() || all[1].LastUsedAt.IsZero() {
-			t.Errorf("%+v, %v", all, err)
-		}
-		kept, err := stored.ListKeys(t.Context(), demoOrganization, trigger.KeyQuery{Limit: 10})
-		if err != nil || len(kept.Items) != 1 || kept.Items[0].ID != all[0].ID {
-			t.Errorf("stored: %+v, %v", kept, err)
-		}
-		var each []uuid.UUID
-		for q := (trigger.KeyQuery{Limit: 1}); ; {
-			page, err := service.ListKeys(t.Context(), demoOrganization, q)
-			if err != nil || len(page.Items) != 1 {
-				t.Fatalf("%+v, %v", page, err)
-			}
-			each = append(each, page.Items[0].ID)
-			if q.After = page.Next; q.After.IsZero() {
-				break
-			}
-		}
-		if !slices.Equal(each, []uuid.UUID{all[0].ID, record.ID}) {
-			t.Errorf("one by one: %v of %v", each, all)
-		}
-		for _, k := range all {
-			if err := service.RevokeKey(t.Context(), demoOrganization, "", k.ID); err != nil {
-				t.Error(err)
-			}
-		}
-		for _, k := range []string{key.Reveal(), docKey} {
-			if _, err := service.VerifyKey(t.Context(), k); !errors.Is(err, trigger.ErrInvalidKey) {
-				t.Errorf("after it was revoked: %v", err)
-			}
+		keys, err := s.trigger.service.ListKeys(t.Context(), demoOrganization, trigger.KeyQuery{})
+		tokens, err2 := s.authmgmt.service.ListTokens(t.Context(), demoOrganization, authmgmt.Paging{Limit: 10})
+		if err := errors.Join(err, err2); err != nil || len(keys.Items) != 1 || len(tokens.Items) != 1 {
+			t.Errorf("stored: %+v, %+v, %v", keys, tokens, err)
 		}
 	})
 }

@@ -26,7 +26,7 @@ func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*trigg
 	if err != nil {
 		return nil, fmt.Errorf("make the trigger service: %w", err)
 	}
-	routes, err := httpadapter.NewTrigger(service, httpadapter.Bearer(httpadapter.TriggerKeys(service)), &httpadapter.TriggerOptions{
+	routes, err := httpadapter.NewTrigger(service, httpadapter.Bearer(s.demo.orKeys(service)), &httpadapter.TriggerOptions{
 		Options: httpadapter.Options{Logger: log},
 		History: true,
 	})

@@ -37,7 +37,7 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 	if err != nil {
 		return nil, fmt.Errorf("make the vault: %w", err)
 	}
-	auth := httpadapter.Bearer(httpadapter.AccessTokens(credentials))
+	auth := httpadapter.Bearer(s.demo.orTokens(credentials))
 	opts := &httpadapter.VaultOptions{
 		Options:       httpadapter.Options{Logger: log},
 		Insert:        true,

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
@@ -225,27 +224,4 @@ func (s *server) find(token, class string, more object) []segment {
 func (s *server) guardMedia(m *media) *server {
 	s.guard(append(vaultTokens(), m.dir)...)
 	return s
-}
-
-// checkSearchOfDemo looks at what the commands of the demo's search put out.
-func checkSearchOfDemo(s *server, outputs []string) {
-	t := s.t
-	var first struct {
-		Run int64 `json:"run_id"`
-	}
-	var status runStatus
-	var found struct{ Results []segment }
-	require.NoError(t, json.Unmarshal([]byte(outputs[0]), &first), outputs[0])
-	require.NoError(t, json.Unmarshal([]byte(outputs[1]), &status), outputs[1])
-	require.NoError(t, json.Unmarshal([]byte(outputs[2]), &found), outputs[2])
-	assert.NotZero(t, first.Run)
-	assert.NotEmpty(t, status.State)
-	require.Len(t, found.Results, 2)
-	for _, r := range found.Results {
-		assert.Equal(t, "kitchen-alarm", r.Video.ID)
-		assert.Greater(t, r.Score, 0.8)
-		assert.JSONEq(t, `{"floor":0,"place":"kitchen"}`, string(r.Video.Metadata))
-	}
-	assert.Contains(t, outputs[3], `"type":"unsupported_class"`)
-	assert.True(t, strings.HasSuffix(outputs[3], "\n422\n"), outputs[3])
 }

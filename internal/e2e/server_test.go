@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +23,7 @@ func TestServer(t *testing.T) {
 	p := buildServer(t)
 	for name, test := range map[string]func(*testing.T, program){
 		"demo":                     testDemo,
+		"demo commands":            testDemoCommands,
 		"refusals":                 testRefusals,
 		"ignored environment":      testIgnoredEnvironment,
 		"pages":                    testPages,
@@ -51,144 +51,6 @@ func TestServer(t *testing.T) {
 			t.Parallel()
 			test(t, p)
 		})
-	}
-}
-
-// demoKey returns the API key that a demo has printed.
-func (s *server) demoKey() (key string) {
-	s.t.Helper()
-	s.await("the demo's key", func() bool {
-		key = regexp.MustCompile(`sk-[0-9a-f]{64}`).FindString(s.stdout.String())
-		return key != ""
-	})
-	return key
-}
-
-// demoToken returns the access token that a demo has printed.
-func (s *server) demoToken() (token string) {
-	s.t.Helper()
-	s.await("the demo's text", func() bool { return strings.Contains(s.stdout.String(), s.url+"/docs\n") })
-	return shownToken.FindString(s.stdout.String())
-}
-
-// testDemo pastes what the demo prints, at a first start and at a second one on the same data.
-func testDemo(t *testing.T, p program) {
-	dir := t.TempDir()
-	s := p.startIn(t, dir, nil)
-	first := s.demoToken()
-	pasteDemo(s)
-	ada := s.demoVaultToken()
-	s.stop()
-	s = p.startIn(t, dir, nil)
-	assert.NotEqual(t, first, s.demoToken())
-	assert.Equal(t, http.StatusUnauthorized, s.status("GET", clientsPath, first), "it ends with the process")
-	pasteDemo(s)
-	assert.Equal(t, ada, s.demoVaultToken(), "a token stays the same")
-	assert.NotContains(t, s.stderr.String(), first)
-}
-
-// demoVaultToken returns the token of a value that the demo's vault has.
-func (s *server) demoVaultToken() string {
-	s.t.Helper()
-	body := parameters(inGroup("emails", "ada@example.com"))
-	return ask[tokenRecords](s, http.StatusOK, "POST", "/v1/vaults/demo/tokenize", s.demoToken(), body).tokens()[0]
-}
-
-func pasteDemo(s *server) {
-	t := s.t
-	sh := tool(t, "sh")
-	token, key := s.demoToken(), s.demoKey()
-	defer func() {
-		assertUntold(t, key, s.stderr.String())
-		assertUntold(t, token, s.stderr.String())
-	}()
-
-	// Nothing but the shell, curl and the least of what POSIX has may be needed.
-	bin := t.TempDir()
-	for _, name := range []string{"curl", "grep", "sleep"} {
-		require.NoError(t, os.Symlink(tool(t, name), filepath.Join(bin, name)))
-	}
-	var outputs []string
-	for line := range strings.Lines(s.stdout.String()) {
-		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "listening") || line == "\n" {
-			continue
-		}
-		cmd := exec.Command(sh, "-c", line)
-		cmd.Env = []string{"PATH=" + bin, "NO_PROXY=*"}
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s: %s", line, out)
-		outputs = append(outputs, string(out))
-	}
-	require.Len(t, outputs, 18)
-
-	var submitted, read event
-	var history struct{ Triggers []event }
-	require.NoError(t, json.Unmarshal([]byte(outputs[0]), &submitted), outputs[0])
-	require.NoError(t, json.Unmarshal([]byte(outputs[1]), &history), outputs[1])
-	require.NoError(t, json.Unmarshal([]byte(outputs[2]), &read), outputs[2])
-	assert.Equal(t, submitted.ID, history.Triggers[0].ID)
-	assert.JSONEq(t, `{"commit":"4f2a9c1"}`, string(history.Triggers[0].Context))
-	assert.Equal(t, "Add the release notes.", read.Instructions)
-	assert.Contains(t, outputs[3], `"detail":[{"loc":["body","instructions"]`)
-	assert.True(t, strings.HasSuffix(outputs[3], "\n422\n"), outputs[3])
-
-	done := s.awaitStatus(key, submitted.ID, "completed")
-	assert.Contains(t, s.stderr.String(), submitted.ID, "the event's id is not logged")
-	assert.NotEmpty(t, done.Outcome.Summary)
-
-	var created, renamed credentials
-	var login struct {
-		Token string `json:"access_token"`
-	}
-	var invited, cancelled invitation
-	require.NoError(t, json.Unmarshal([]byte(outputs[4]), &created), outputs[4])
-	require.NoError(t, json.Unmarshal([]byte(outputs[5]), &login), outputs[5])
-	require.NoError(t, json.Unmarshal([]byte(outputs[6]), &renamed), outputs[6])
-	require.NoError(t, json.Unmarshal([]byte(outputs[7]), &invited), outputs[7])
-	listed, status, _ := strings.Cut(outputs[9], "\n")
-	assert.Equal(t, "200\n", status, outputs[9])
-	var ended tokenList
-	require.NoError(t, json.Unmarshal([]byte(listed), &ended), outputs[9])
-	require.Len(t, ended.Data, 1)
-	assert.NotNil(t, s.issuedToken(token, ended.Data[0].ID).RevokedAt)
-	checkVaultOfDemo(s, outputs[10:])
-	checkSearchOfDemo(s, outputs[14:])
-	last, status, _ := strings.Cut(outputs[8], "\n")
-	require.NoError(t, json.Unmarshal([]byte(last), &cancelled), outputs[8])
-	assert.Equal(t, "200\n", status)
-	assert.Equal(t, http.StatusOK, s.login(created.ID, created.Secret).status)
-	assert.Equal(t, http.StatusOK, s.status("GET", clientsPath, login.Token))
-	assert.Equal(t, credentials{ID: renamed.ID, Name: "dashboard", Roles: roles("viewer")}, renamed)
-	assert.Equal(t, http.StatusOK, s.status("GET", acceptPath+invited.linkToken(t), ""))
-	given := s.accept(invited.linkToken(t)).accepted(t)
-	assert.Equal(t, http.StatusForbidden, s.status("GET", clientsPath, given), "an editor")
-	assert.Equal(t, http.StatusNotFound, s.status("GET", acceptPath+cancelled.linkToken(t), ""))
-	for _, secret := range []string{created.Secret, login.Token, given, invited.linkToken(t), cancelled.linkToken(t)} {
-		assertUntold(t, secret, s.stderr.String())
-	}
-}
-
-// checkVaultOfDemo looks at what the commands of the demo's vault put out.
-func checkVaultOfDemo(s *server, outputs []string) {
-	t := s.t
-	var found tokenRecords
-	var inserted insertedRecords
-	var shown struct{ Records []shownValue }
-	require.NoError(t, json.Unmarshal([]byte(outputs[0]), &found), outputs[0])
-	require.NoError(t, json.Unmarshal([]byte(outputs[1]), &inserted), outputs[1])
-	require.NoError(t, json.Unmarshal([]byte(outputs[2]), &shown), outputs[2])
-	require.Len(t, found.Records, 2)
-	email, card := found.Records[0].Token, found.Records[1].Token
-	assert.Regexp(t, uuidForm, email)
-	assert.Regexp(t, `^[0-9]{12}1111$`, card)
-	require.Len(t, inserted.Records, 1)
-	assert.Equal(t, email, inserted.Records[0].Tokens["email"], "the value was there")
-	assert.Regexp(t, `^[0-9]{12}4444$`, inserted.Records[0].Tokens["card"])
-	assert.Equal(t, []shownValue{{card, "********1111", "MASKED"}, {card, "4111111111111111", "PLAIN_TEXT"}}, shown.Records)
-	assert.Contains(t, outputs[3], `"reason":"value_not_found"`)
-	assert.True(t, strings.HasSuffix(outputs[3], "\n404\n"), outputs[3])
-	for _, value := range []string{"ada@example.com", "nobody@example.com", "4111111111111111", "5555555555554444"} {
-		assertUntold(t, value, s.stderr.String())
 	}
 }
 
@@ -324,7 +186,7 @@ func testWithoutDocs(t *testing.T, p program) {
 		assert.Equal(t, http.StatusNotFound, a.status, path)
 		assert.Contains(t, a.body, `"error":"not_found"`, path)
 	}
-	s.await("the demo's text", func() bool { return strings.Contains(s.stdout.String(), "cancel it (200)") })
+	s.await("the demo's text", func() bool { return strings.Contains(s.stdout.String(), "access token: at-") })
 	assert.NotContains(t, s.stdout.String(), "/docs")
 }
 
