@@ -26,4 +26,34 @@
 // [mortise.Leases] and [mortise.Queue].
 //
 // [RunScorer] is the suite of scorers, and [RunMedia] that of media which read WAV files.
+//
+// # Which file first
+//
+// To read the suite, begin with suite.go, then one file of rules, as rules_datasets.go:
+// each rule is an id, a sentence of the contract, what it needs, and the check.
+//
+//	suite.go           Backend, Harness, Run, what a backend may lack, and the list
+//	                   of all rules
+//	rules_X.go         the rules of datasets, the catalog, scores (scorings, search,
+//	                   filters, classes, segments, batches, unscored, conflict,
+//	                   compact), parts, models, runs (runs, run_updates, run_lists,
+//	                   results, stale, txstore), stats and deletion; and for all of
+//	                   them: context, break, reopen
+//	checks_X.go        what rules ask of a backend and require of its answers
+//	model.go           RunModel; model_X.go has its steps, and model_oracle.go the
+//	                   plain model
+//	scorer.go          RunScorer; its rules are in rules_scorer.go
+//	media.go           RunMedia; its rules are in rules_media.go
+//	fake.go            New: the fake; fake_break.go breaks parts of it
+//	faults.go          Faults; faults_hooks.go has the hooks that say when
+//	fake_sounds.go     Sounds: what the fake hears
+//	suite_test.go      the proof of the suite, and the backends that lack something
+//	mutant_test.go     the backend whose methods mutants replace
+//	mutate_test.go     mistakes in many methods at once
+//	mutants_X_test.go  the mutants that break the rules of rules_X.go
+//	scorer_test.go     the proof of the suite of scorers; media_test.go has that of
+//	                   media
+//
+// What all suites have in common is in internal/conformance, which also tells how a
+// suite is made.
 package audiosearchtest

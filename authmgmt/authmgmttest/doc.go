@@ -18,4 +18,29 @@
 //
 // [New] makes a fake for the tests of a program that uses a service, and [Faults] makes a
 // backend fail.
+//
+// # Which file first
+//
+// To read the suite, begin with suite.go, then one file of rules, as rules_clients.go:
+// each rule is an id, a sentence of the contract, what it needs, and the check.
+//
+//	suite.go           Harness, Run, what a backend may lack, and the list of all
+//	                   rules
+//	rules_X.go         the rules of clients, tokens, invitations (exclusive: one for
+//	                   each address), organizations, keys (those of invitations),
+//	                   the audit trail, stats, maintenance and deletion; of several
+//	                   kinds: create, update, pages; and for all of them: context,
+//	                   concurrent, break, reopen
+//	checks_X.go        what rules ask of a backend and require of its answers
+//	model.go           RunModel; model_X.go has its steps, and what they are
+//	                   compared with
+//	fake.go            New: the fake; fake_break.go breaks parts of it
+//	faults.go          Faults; faults_hooks.go has the hooks that say when
+//	suite_test.go      the proof of the suite, and the backends that lack something
+//	mutant_test.go     the backend whose methods mutants replace
+//	mutate_test.go     mistakes in many methods at once
+//	mutants_X_test.go  the mutants that break the rules of rules_X.go
+//
+// What all suites have in common is in internal/conformance, the rules of audit trails
+// in its audittest.
 package authmgmttest

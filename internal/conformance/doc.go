@@ -11,9 +11,9 @@
 //  2. suite.go: a function that makes the [Suite] of a harness. Run and Rules call it.
 //  3. rules_X.go: for each interface, one rule for each sentence of its doc comment that
 //     can be tested. checks_X.go: what several rules ask of a backend.
-//  4. mutant_test.go: storage/memory with a function for each method, behind the domain's
-//     own Faults, so that it can be broken.
-//  5. mutants_X_test.go: for each rule, a mutant that breaks it, by replacing a function.
+//  4. mutant_test.go: storage/memory with a function for each method, by package mutate.
+//  5. mutants_X_test.go: for each rule, a mutant that breaks it, by what it puts in the
+//     place of a function. Package mutate makes those that lose or change a field.
 //  6. suite_test.go: one test that calls [Prove]. It lists the rules that no mutant breaks.
 //
 // A new backend writes a Harness and calls Run.
@@ -22,6 +22,7 @@
 // processes of mutants), then waits.go ([Await], [Until], [Nothing]: no rule sleeps and
 // hopes). races.go has [Together] and [Watch], in which a mutant that calls [Seam] between
 // two steps always loses its race; leave.go has callers that go away while they wait.
-// deadline.go ends a rule that does not end. sequences.go counts the random sequences of
-// property tests.
+// values.go has values that backends get wrong, and package audittest has the rules of all
+// audit trails. deadline.go ends a rule that does not end. sequences.go counts the random
+// sequences of property tests.
 package conformance

@@ -27,4 +27,24 @@
 // later ("queue/at"), or to know of a job that was added before ("queue/enqueue-twice").
 // A Cancel that returns errors.ErrUnsupported keeps the contract, and the rules of Cancel
 // pass over what they cannot try.
+//
+// # Which file first
+//
+// To read the suite, begin with suite.go, then one file of rules, as rules_add.go:
+// each rule is an id, a sentence of the contract, what it needs, and the check.
+//
+//	suite.go            Backend, Harness, Run, what a backend may lack, and the list
+//	                    of all rules
+//	rules_X.go          the rules of a table of leases: add, distinct, claim, races,
+//	                    holder, notify; of a queue: queue, kinds, verdicts, consume,
+//	                    stepqueue, outage; of either: optional (Sharer,
+//	                    LossReporter), durable
+//	checks.go           what rules ask of a backend and require of its answers
+//	checks_consumer.go  a consumer that tells what it was handed
+//	suite_test.go       the proof of the suite, and the backends that lack something
+//	mutant_test.go      the backend whose methods mutants replace
+//	mutants_X_test.go   the mutants that break the rules of rules_X.go
+//
+// What all suites have in common is in internal/conformance, which also tells how a
+// suite is made.
 package queuetest

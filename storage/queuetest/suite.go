@@ -113,3 +113,20 @@ func suite(h *Harness) *conformance.Suite[*subject] {
 	}
 	return s
 }
+
+// subject is the backend that a rule is tried on. Its methods take times as distances from
+// [conformance.Moment] 0.
+type subject struct {
+	Backend
+	h *Harness
+}
+
+func (h *Harness) open(t *testing.T) *subject { return &subject{h.Open(t), h} }
+
+// reopen makes the backend begin anew, on the same data.
+func (s *subject) reopen(t *testing.T) { s.Backend = s.h.Reopen(t, s.Backend) }
+
+// breakIt makes the backend fail until heal is called, or until the test ends.
+func (s *subject) breakIt(t *testing.T) (heal func()) {
+	return conformance.Break(t, s.h.Break, s.Backend)
+}

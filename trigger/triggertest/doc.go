@@ -13,4 +13,26 @@
 //			return trigger.Backend{Store: db, Queue: db.Queue(nil), Directory: db, Keys: db}
 //		}})
 //	}
+//
+// # Which file first
+//
+// To read the suite, begin with suite.go, then one file of rules, as rules_create.go:
+// each rule is an id, a sentence of the contract, what it needs, and the check.
+//
+//	suite.go           Harness, Run, what a backend may lack, and the list of all
+//	                   rules
+//	rules_X.go         the rules: create, key, update, list, page, names, stale,
+//	                   maintenance, stats, deletion, organizations, apikeys,
+//	                   txstore; and for every interface: context (calls that end),
+//	                   leave (callers that go), break, reopen
+//	checks.go          what rules ask of a backend and require of its answers
+//	fake.go            New: the fake; fake_break.go breaks parts of it
+//	faults.go          Faults; faults_hooks.go has the hooks that say when
+//	suite_test.go      the proof of the suite, and the backends that lack something
+//	mutant_test.go     the backend whose methods mutants replace
+//	mutate_test.go     mistakes in many methods at once
+//	mutants_X_test.go  the mutants that break the rules of rules_X.go
+//
+// What all suites have in common is in internal/conformance, which also tells how a
+// suite is made.
 package triggertest
