@@ -10,17 +10,17 @@ import (
 )
 
 func (r *run) makeDataset(p place) {
-	r.say("dataset %v is created", p)
+	r.Say("dataset %v is created", p)
 	d := audiosearch.Dataset{Organization: p.org, ID: p.dataset, CreatedAt: moment(0)}
-	r.sameError("CreateDataset", nil, r.subject.Datasets.CreateDataset(r.t.Context(), d))
+	r.SameError(nil, r.subject.Datasets.CreateDataset(r.Context(), d))
 	r.model[p], r.known[p] = oracleDataset{}, newOracleModels()
 }
 
 // dataset deletes a dataset and creates it again, now and then the first one, which has most of the videos.
 func (r *run) dataset() {
-	p := places()[min(r.rand.IntN(9)/3, 2)]
-	r.say("dataset %v is deleted", p)
-	r.sameError("DeleteDataset", nil, r.subject.Datasets.DeleteDataset(r.t.Context(), p.org, p.dataset))
+	p := places()[min(r.IntN(9)/3, 2)]
+	r.Say("dataset %v is deleted", p)
+	r.SameError(nil, r.subject.Datasets.DeleteDataset(r.Context(), p.org, p.dataset))
 	r.makeDataset(p)
 }
 
@@ -29,14 +29,14 @@ func (r *run) putVideos() {
 	d := r.model[p]
 	var videos []audiosearch.Video
 	put := make(map[string]*oracleVideo)
-	for range 1 + r.rand.IntN(8) {
+	for range 1 + r.IntN(8) {
 		id := pick(r, r.name(), r.name(), r.video(p))
 		if put[id] != nil {
 			continue
 		}
 		v := &oracleVideo{path: pick(r, "x.mp4", "X.mp4", "a/x.mp4"), metadata: r.metadata(), scorings: make(map[string]*oracleScoring),
 			parts: make(map[string]*oracleParts)}
-		if old := d[id]; old != nil && r.rand.IntN(3) > 0 {
+		if old := d[id]; old != nil && r.IntN(3) > 0 {
 			v.path = old.path
 		}
 		if old := d[id]; old != nil && v.path == old.path {
@@ -46,9 +46,9 @@ func (r *run) putVideos() {
 		videos = append(videos, v.video(id))
 	}
 	text, err := json.Marshal(videos)
-	r.sameError("the JSON of videos", nil, err)
-	r.say("in %v videos are put: %s", p, text)
-	r.sameError("PutVideos", nil, r.subject.Catalog.PutVideos(r.t.Context(), p.org, p.dataset, videos))
+	r.SameError(nil, err)
+	r.Say("in %v videos are put: %s", p, text)
+	r.SameError(nil, r.subject.Catalog.PutVideos(r.Context(), p.org, p.dataset, videos))
 	for _, video := range videos {
 		id := video.ID
 		old := d[id]
@@ -75,32 +75,32 @@ func (v *oracleVideo) video(id string) audiosearch.Video {
 func (r *run) deleteVideo() {
 	p := r.place()
 	id := r.video(p)
-	r.say("in %v video %q is deleted", p, id)
+	r.Say("in %v video %q is deleted", p, id)
 	want := error(nil)
 	if r.model[p][id] == nil {
 		want = audiosearch.ErrVideoNotFound
 	}
-	r.sameError("DeleteVideo", want, r.subject.Catalog.DeleteVideo(r.t.Context(), p.org, p.dataset, id))
+	r.SameError(want, r.subject.Catalog.DeleteVideo(r.Context(), p.org, p.dataset, id))
 	delete(r.model[p], id)
 }
 
 // putScores scores some videos by one model.
 func (r *run) putScores() {
 	p, model := r.place(), pick(r, modelX, modelX, modelY)
-	highest := 1 << r.rand.IntN(17) // few different scores make many ties
-	for range 1 + r.rand.IntN(12) {
+	highest := 1 << r.IntN(17) // few different scores make many ties
+	for range 1 + r.IntN(12) {
 		id := r.video(p)
-		n := 1 + r.rand.IntN(1<<r.rand.IntN(6))
-		if r.rand.IntN(200) == 0 {
-			n = 4000 + r.rand.IntN(300) // more than backends may keep together
+		n := 1 + r.IntN(1<<r.IntN(6))
+		if r.IntN(200) == 0 {
+			n = 4000 + r.IntN(300) // more than backends may keep together
 		}
 		classes := r.someClasses()
 		s := &oracleScoring{scoring: scoring(model, n, classes...)}
-		s.scoring.HasVideo, s.scoring.Keyframes = r.rand.IntN(2) == 0, nil
-		if r.rand.IntN(8) == 0 {
+		s.scoring.HasVideo, s.scoring.Keyframes = r.IntN(2) == 0, nil
+		if r.IntN(8) == 0 {
 			s.scoring.Problem = "cut off"
 		}
-		s.scoring.At = r.now()
+		s.scoring.At = r.Clock.Now()
 		s.columns = r.scores(n, len(classes), highest)
 		r.put(p, id, s)
 	}
@@ -115,7 +115,7 @@ func (r *run) put(p place, id string, s *oracleScoring) {
 	if id == "" {
 		id = r.video(p)
 	}
-	r.say("in %v video %q is scored by %s: %d segments, classes %q, problem %q", p, id, s.scoring.Model, s.scoring.Windows, s.scoring.Classes, s.scoring.Problem)
+	r.Say("in %v video %q is scored by %s: %d segments, classes %q, problem %q", p, id, s.scoring.Model, s.scoring.Windows, s.scoring.Classes, s.scoring.Problem)
 	v := r.model[p][id]
 	path, want := "x.mp4", error(audiosearch.ErrConflict)
 	if v != nil {
@@ -128,8 +128,8 @@ func (r *run) put(p place, id string, s *oracleScoring) {
 	if s.columns == nil {
 		given = nil
 	}
-	err := r.subject.Scores.PutScoring(r.t.Context(), p.org, p.dataset, id, path, s.scoring, given)
-	if r.sameError("PutScoring", want, err) {
+	err := r.subject.Scores.PutScoring(r.Context(), p.org, p.dataset, id, path, s.scoring, given)
+	if r.SameError(want, err) {
 		v.scorings[s.scoring.Model] = s
 		delete(v.parts, s.scoring.Model)
 	}
@@ -139,15 +139,15 @@ func (r *run) put(p place, id string, s *oracleScoring) {
 func (r *run) putOutdated() {
 	p := r.place()
 	id := r.video(p)
-	r.say("in %v scores of video %q at another path come too late", p, id)
-	err := r.subject.Scores.PutScoring(r.t.Context(), p.org, p.dataset, id, "elsewhere.mp4", scoring(modelX, 1, "Dog"), [][]uint16{{math.MaxUint16}})
-	r.sameError("PutScoring", audiosearch.ErrConflict, err)
+	r.Say("in %v scores of video %q at another path come too late", p, id)
+	err := r.subject.Scores.PutScoring(r.Context(), p.org, p.dataset, id, "elsewhere.mp4", scoring(modelX, 1, "Dog"), [][]uint16{{math.MaxUint16}})
+	r.SameError(audiosearch.ErrConflict, err)
 }
 
 func (r *run) reopen() {
 	if r.subject.h.Reopen == nil {
 		return
 	}
-	r.say("it is reopened")
-	r.subject.reopen(r.t)
+	r.Say("it is reopened")
+	r.subject.reopen(r.T)
 }

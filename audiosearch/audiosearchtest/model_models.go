@@ -16,19 +16,19 @@ func (r *run) setModel() {
 	}
 	p := r.place()
 	known := r.known[p]
-	c := audiosearch.ModelChange{Family: pick(r, "f", "f", "g"), At: r.now(), Incomplete: r.rand.IntN(2) == 0}
-	if c.From = known.current[c.Family]; r.rand.IntN(6) == 0 {
+	c := audiosearch.ModelChange{Family: pick(r, "f", "f", "g"), At: r.Clock.Now(), Incomplete: r.IntN(2) == 0}
+	if c.From = known.current[c.Family]; r.IntN(6) == 0 {
 		c.From = pick(r, "", modelX, modelY)
 	}
 	for c.To = c.From; c.To == c.From; {
 		c.To = pick(r, modelX, modelY, "z/1")
 	}
-	r.say("in %v the model of family %s changes from %q to %q, incomplete: %v", p, c.Family, c.From, c.To, c.Incomplete)
+	r.Say("in %v the model of family %s changes from %q to %q, incomplete: %v", p, c.Family, c.From, c.To, c.Incomplete)
 	want := error(nil)
 	if known.current[c.Family] != c.From || c.From != "" && !c.Incomplete && r.model[p].lacks(c.From, c.To) {
 		want = audiosearch.ErrConflict
 	}
-	if r.sameError("SetModel", want, r.subject.Models.SetModel(r.t.Context(), p.org, p.dataset, c)) {
+	if r.SameError(want, r.subject.Models.SetModel(r.Context(), p.org, p.dataset, c)) {
 		known.set(c)
 	}
 }
@@ -39,9 +39,9 @@ func (r *run) compareModels(p place) {
 	if r.subject.Models == nil {
 		return
 	}
-	r.say("in %v the models are listed", p)
-	got, err := r.subject.Models.Models(r.t.Context(), p.org, p.dataset)
-	r.sameError("Models", nil, err)
+	r.Say("in %v the models are listed", p)
+	got, err := r.subject.Models.Models(r.Context(), p.org, p.dataset)
+	r.SameError(nil, err)
 	known := r.known[p]
 	for _, id := range []string{modelX, modelY, "z/1"} {
 		at := slices.IndexFunc(got, func(m audiosearch.DatasetModel) bool { return m.ID == id })
@@ -50,36 +50,36 @@ func (r *run) compareModels(p place) {
 		former, replaced := known.replaced[id]
 		switch {
 		case at < 0 && (scored || len(families) > 0 || replaced):
-			r.fail("Models: %s is not there", id)
+			r.Fatalf("Models: %s is not there", id)
 		case at < 0:
 			continue
 		case !tried && len(families) == 0 && !replaced:
-			r.fail("Models: nobody knows %s", id)
+			r.Fatalf("Models: nobody knows %s", id)
 		}
 		m := got[at]
-		r.same("Current of "+id, len(families) > 0, m.Current)
-		r.same("whether there are classes of "+id, scored, len(m.Classes) > 0)
-		r.same("when "+id+" was replaced", former.at.UnixMicro(), m.ReplacedAt.UnixMicro())
+		r.Same("Current of "+id, len(families) > 0, m.Current)
+		r.Same("whether there are classes of "+id, scored, len(m.Classes) > 0)
+		r.Same("when "+id+" was replaced", former.at.UnixMicro(), m.ReplacedAt.UnixMicro())
 		switch {
 		case len(families) > 0 && !slices.Contains(families, m.Family):
-			r.fail("Models: the family of %s is %q, and not in %q", id, m.Family, families)
+			r.Fatalf("Models: the family of %s is %q, and not in %q", id, m.Family, families)
 		case len(families) == 0:
-			r.same("the family of "+id, former.family, m.Family)
+			r.Same("the family of "+id, former.family, m.Family)
 		}
 	}
 	for i := range got[min(1, len(got)):] {
 		if got[i].ID >= got[i+1].ID {
-			r.fail("Models: %q comes before %q", got[i].ID, got[i+1].ID)
+			r.Fatalf("Models: %q comes before %q", got[i].ID, got[i+1].ID)
 		}
 	}
 }
 
 // cutOff returns a time for Compact to remove what was before, often none.
 func (r *run) cutOff() time.Time {
-	if r.rand.IntN(2) == 0 {
+	if r.IntN(2) == 0 {
 		return time.Time{}
 	}
-	return moment(time.Duration(r.rand.IntN(len(r.done)+2)+r.rand.IntN(50)) * time.Second)
+	return r.Clock.Now().Add(pick(r, time.Minute, 0, -time.Second, -2*time.Second, -5*time.Second, -15*time.Second))
 }
 
 // compact does some steps, if the backend is a Pruner: all that there are, if they
@@ -90,7 +90,7 @@ func (r *run) compact() {
 		return
 	}
 	opts := audiosearch.CompactOptions{PartsBefore: r.cutOff(), ReplacedBefore: r.cutOff()}
-	r.say("it is compacted: parts before %v, replaced ones before %v", opts.PartsBefore, opts.ReplacedBefore)
+	r.Say("it is compacted: parts before %v, replaced ones before %v", opts.PartsBefore, opts.ReplacedBefore)
 	type parts struct {
 		p         place
 		id, model string
@@ -98,17 +98,17 @@ func (r *run) compact() {
 	}
 	var before []parts
 	r.everyPart(func(p place, id, model string, o *oracleParts) { before = append(before, parts{p, id, model, o}) })
-	steps := 1 + r.rand.IntN(5)
+	steps := 1 + r.IntN(5)
 	if !opts.PartsBefore.IsZero() || !opts.ReplacedBefore.IsZero() {
 		steps = 10_000
 	}
 	for n := range steps {
-		more, err := c.Compact(r.t.Context(), opts)
-		if r.sameError("Compact", nil, err); !more {
+		more, err := c.Compact(r.Context(), opts)
+		if r.SameError(nil, err); !more {
 			break
 		}
 		if n == 9999 {
-			r.sameError("the end of Compact", nil, errors.New("there is always more"))
+			r.SameError(nil, errors.New("there is always more"))
 		}
 	}
 	for p, d := range r.model {
@@ -127,8 +127,8 @@ func (r *run) compact() {
 		if replaced && former.at.Before(opts.ReplacedBefore) {
 			v := r.model[was.p][was.id]
 			part := r.part(was.id, v, was.model, was.o, 0)
-			stored, err := r.subject.Parts.Parts(r.t.Context(), was.p.org, was.p.dataset, part)
-			if r.sameError("Parts", nil, err); stored == 0 {
+			stored, err := r.subject.Parts.Parts(r.Context(), was.p.org, was.p.dataset, part)
+			if r.SameError(nil, err); stored == 0 {
 				delete(v.parts, was.model)
 			}
 		}

@@ -2,14 +2,11 @@ package audiosearchtest
 
 import (
 	"slices"
-	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
-
-// now returns a time that goes on with every step.
-func (r *run) now() time.Time { return moment(time.Duration(len(r.done)) * time.Second) }
 
 // scores returns random scores of some segments, by class.
 func (r *run) scores(windows, classes, highest int) [][]uint16 {
@@ -17,7 +14,7 @@ func (r *run) scores(windows, classes, highest int) [][]uint16 {
 	for c := range all {
 		all[c] = make([]uint16, windows)
 		for i := range all[c] {
-			all[c][i] = uint16(r.rand.IntN(highest))
+			all[c][i] = uint16(r.IntN(highest))
 		}
 	}
 	return all
@@ -25,9 +22,8 @@ func (r *run) scores(windows, classes, highest int) [][]uint16 {
 
 // someClasses returns some of the classes, in any order.
 func (r *run) someClasses() []sound.Class {
-	classes := modelClasses()
-	r.rand.Shuffle(len(classes), func(i, j int) { classes[i], classes[j] = classes[j], classes[i] })
-	return classes[:1+r.rand.IntN(len(classes))]
+	classes := conformance.Shuffled(r, modelClasses())
+	return classes[:1+r.IntN(len(classes))]
 }
 
 // part returns the part of a video that is made of one of the oracle's.
@@ -39,7 +35,7 @@ func (r *run) part(id string, v *oracleVideo, model string, o *oracleParts, firs
 	sc := scoring(model, 1, o.classes...)
 	sc.Digest = [32]byte{o.digest}
 	p := partOf(at, sc, first)
-	p.At = r.now()
+	p.At = r.Clock.Now()
 	return p
 }
 
@@ -67,32 +63,32 @@ func (r *run) putPart() {
 	}
 	p := r.place()
 	id, model, ok := r.parted(p)
-	if !ok || r.rand.IntN(3) == 0 {
+	if !ok || r.IntN(3) == 0 {
 		id, model = r.video(p), pick(r, modelX, modelX, modelY)
 	}
 	v := r.model[p][id]
-	given := &oracleParts{digest: byte(r.rand.IntN(2)), classes: r.someClasses()}
+	given := &oracleParts{digest: byte(r.IntN(2)), classes: r.someClasses()}
 	var stands *oracleParts
 	if v != nil {
 		stands = v.parts[model]
 	}
-	if stands != nil && r.rand.IntN(5) > 0 {
+	if stands != nil && r.IntN(5) > 0 {
 		given.digest, given.classes = stands.digest, stands.classes
 	}
 	have := stands.like(given)
-	first, n := have, 1+r.rand.IntN(1<<r.rand.IntN(6))
-	if r.rand.IntN(6) == 0 {
-		first = r.rand.IntN(have + 3)
+	first, n := have, 1+r.IntN(1<<r.IntN(6))
+	if r.IntN(6) == 0 {
+		first = r.IntN(have + 3)
 	}
-	columns := r.scores(n, len(given.classes), 1<<r.rand.IntN(17))
-	r.say("in %v segments %d to %d of video %q by %s are put, digest %d, classes %q", p, first, first+n, id, model, given.digest, given.classes)
+	columns := r.scores(n, len(given.classes), 1<<r.IntN(17))
+	r.Say("in %v segments %d to %d of video %q by %s are put, digest %d, classes %q", p, first, first+n, id, model, given.digest, given.classes)
 	want := error(nil)
 	if v == nil || first > have {
 		want = audiosearch.ErrConflict
 	}
 	part := r.part(id, v, model, given, first)
-	stored, err := r.subject.Parts.PutPart(r.t.Context(), p.org, p.dataset, part, cut(columns, 0, n))
-	if !r.sameError("PutPart", want, err) {
+	stored, err := r.subject.Parts.PutPart(r.Context(), p.org, p.dataset, part, cut(columns, 0, n))
+	if !r.SameError(want, err) {
 		return
 	}
 	if first == have {
@@ -106,7 +102,7 @@ func (r *run) putPart() {
 		have += n
 	}
 	stands.used = part.At
-	r.same("how many segments stand in parts", have, stored)
+	r.Same("how many segments stand in parts", have, stored)
 }
 
 // flip makes a scoring of parts, now and then one that they are not of.
@@ -117,16 +113,16 @@ func (r *run) flip() {
 		return
 	}
 	v := r.model[p][id]
-	stands, more := v.parts[model], r.rand.IntN(12)
+	stands, more := v.parts[model], r.IntN(12)
 	have := stands.like(stands)
 	s := &oracleScoring{scoring: scoring(model, have+more, stands.classes...)}
-	s.scoring.Digest, s.scoring.At = [32]byte{stands.digest}, r.now()
-	rest := r.scores(more, len(stands.classes), 1<<r.rand.IntN(17))
+	s.scoring.Digest, s.scoring.At = [32]byte{stands.digest}, r.Clock.Now()
+	rest := r.scores(more, len(stands.classes), 1<<r.IntN(17))
 	for c := range rest {
 		s.columns = append(s.columns, slices.Concat(stands.columns[c], rest[c]))
 	}
 	want := error(nil)
-	switch r.rand.IntN(6) {
+	switch r.IntN(6) {
 	case 0:
 		s.scoring.Digest[0]++
 		want = audiosearch.ErrConflict
@@ -134,10 +130,10 @@ func (r *run) flip() {
 		s.scoring.Windows++
 		want = audiosearch.ErrConflict
 	}
-	r.say("in %v video %q is scored by %s with %d segments in parts, %d more, %d in all, digest %d", p, id, model, have, more,
+	r.Say("in %v video %q is scored by %s with %d segments in parts, %d more, %d in all, digest %d", p, id, model, have, more,
 		s.scoring.Windows, s.scoring.Digest[0])
-	err := r.subject.Scores.PutScoring(r.t.Context(), p.org, p.dataset, id, v.path, s.scoring, cut(rest, 0, more))
-	if r.sameError("PutScoring", want, err) {
+	err := r.subject.Scores.PutScoring(r.Context(), p.org, p.dataset, id, v.path, s.scoring, cut(rest, 0, more))
+	if r.SameError(want, err) {
 		v.scorings[model] = s
 		delete(v.parts, model)
 		r.countParts(p, id, model, stands)
@@ -150,19 +146,19 @@ func (r *run) compareParts(p place) {
 		return
 	}
 	id, model, ok := r.parted(p)
-	if !ok || r.rand.IntN(3) == 0 {
+	if !ok || r.IntN(3) == 0 {
 		id, model = r.video(p), pick(r, modelX, modelY)
 	}
 	v := r.model[p][id]
-	asked := &oracleParts{digest: byte(r.rand.IntN(2)), classes: r.someClasses()}
+	asked := &oracleParts{digest: byte(r.IntN(2)), classes: r.someClasses()}
 	var stands *oracleParts
 	if v != nil {
 		stands = v.parts[model]
 	}
-	if stands != nil && r.rand.IntN(4) > 0 {
+	if stands != nil && r.IntN(4) > 0 {
 		asked = stands
 	}
-	r.say("in %v the parts of video %q by %s are counted, digest %d, classes %q", p, id, model, asked.digest, asked.classes)
+	r.Say("in %v the parts of video %q by %s are counted, digest %d, classes %q", p, id, model, asked.digest, asked.classes)
 	r.countParts(p, id, model, asked)
 }
 
@@ -173,12 +169,12 @@ func (r *run) countParts(p place, id, model string, asked *oracleParts) {
 	if v != nil {
 		want, have = nil, v.parts[model].like(asked)
 	}
-	part := r.part(id, v, model, asked, r.rand.IntN(50))
-	stored, err := r.subject.Parts.Parts(r.t.Context(), p.org, p.dataset, part)
-	if !r.sameError("Parts", want, err) {
+	part := r.part(id, v, model, asked, r.IntN(50))
+	stored, err := r.subject.Parts.Parts(r.Context(), p.org, p.dataset, part)
+	if !r.SameError(want, err) {
 		return
 	}
-	r.same("how many segments of "+id+" stand in parts", have, stored)
+	r.Same("how many segments of "+id+" stand in parts", have, stored)
 	if have > 0 {
 		v.parts[model].used = part.At
 	}

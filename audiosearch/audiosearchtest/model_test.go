@@ -1,32 +1,20 @@
 package audiosearchtest_test
 
 import (
-	"os"
-	"os/exec"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 func TestModel(t *testing.T) { audiosearchtest.RunModel(t, harness(func(*mutant) {}), nil) }
 
-// envModelMutant names the mutant in a process that runs the model in order to fail.
-const envModelMutant = "AUDIOSEARCHTEST_MODEL_MUTANT"
-
-// TestModelMutant is run by TestModelMutants.
-func TestModelMutant(t *testing.T) {
-	name := os.Getenv(envModelMutant)
-	if name == "" {
-		t.Skip("run by TestModelMutants")
-	}
-	audiosearchtest.RunModel(t, harnesses()[name], nil)
-}
-
-// TestModelMutants: the model finds backends that answer wrongly, and says how to come there again.
+// TestModelMutants: the model finds backends that answer wrongly.
 func TestModelMutants(t *testing.T) {
-	for _, name := range []string{
+	model := func(t *testing.T, h audiosearchtest.Harness) {
+		audiosearchtest.RunModel(t, h, &audiosearchtest.ModelOptions{Sequences: 300}) // some mistakes show in few of them
+	}
+	conformance.ProveModel(t, harnesses(), model,
 		"adds scores to those that are there", "begins anew beyond the end", "compacts scores away", "compares floats", "compares numbers as texts",
 		"compares texts in lower case", "counts the offset in steps of ten", "counts unscored videos", "counts without filters", "cuts the page and then looks at the least score",
 		"deletes all videos", "deletes nothing", "deletes videos that are not there", "does not look at the path", "ends texts at U+0000", "fills the range of segments up",
@@ -45,15 +33,5 @@ func TestModelMutants(t *testing.T) {
 		"never removes the scores of replaced models", "remembers for ever that a model was replaced", "removes parts at any time",
 		"removes the scores of replaced models at any time", "returns videos in an order of its own", "says how long a part is",
 		"sorts classes", "stores every part at the end", "stores parts after a gap", "trims the names of classes",
-	} {
-		require.Contains(t, harnesses(), name)
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.count=1", "-test.timeout=10m", "-test.run=^TestModelMutant$")
-			cmd.Env = append(os.Environ(), envModelMutant+"="+name, "GORACE=atexit_sleep_ms=0")
-			out, err := cmd.CombinedOutput()
-			require.Error(t, err, "the model did not find it")
-			require.Contains(t, string(out), "--- FAIL: TestModelMutant/seed_")
-		})
-	}
+	)
 }

@@ -12,15 +12,15 @@ import (
 
 // name returns one of few IDs, so that sequences come back to videos.
 func (r *run) name() string {
-	if r.rand.IntN(3) == 0 {
+	if r.IntN(3) == 0 {
 		return pick(r, orderedNames...)
 	}
-	return fmt.Sprint("video ", r.rand.IntN(30))
+	return fmt.Sprint("video ", r.IntN(30))
 }
 
 // key returns one of few keys.
 func (r *run) key() string {
-	if r.rand.IntN(4) > 0 {
+	if r.IntN(4) > 0 {
 		return pick(r, "n", "n", "k")
 	}
 	return pick(r, "K", "a.b", "$[0]", "%", "_", "it's", `"`, `\`, "e\u0301", "\u00e9", " ")
@@ -29,7 +29,7 @@ func (r *run) key() string {
 // metadata returns some values.
 func (r *run) metadata() map[string]oracleValue {
 	m := make(map[string]oracleValue)
-	for range r.rand.IntN(8) {
+	for range r.IntN(8) {
 		m[r.key()] = r.value()
 	}
 	return m
@@ -43,14 +43,14 @@ func (r *run) value() oracleValue {
 	if len(r.values) < 12 {
 		r.values = append(r.values, r.newValue())
 	}
-	if r.rand.IntN(5) > 0 {
+	if r.IntN(5) > 0 {
 		return pick(r, r.values...)
 	}
 	return r.newValue()
 }
 
 func (r *run) newValue() oracleValue {
-	switch r.rand.IntN(10) {
+	switch r.IntN(10) {
 	case 0:
 		return oracleValue{'0', "null"}
 	case 1:
@@ -65,12 +65,12 @@ func (r *run) newValue() oracleValue {
 
 // number returns what JSON takes for a number, now and then one that filters do not compare.
 func (r *run) number() string {
-	switch r.rand.IntN(4) {
+	switch r.IntN(4) {
 	case 0:
-		return fmt.Sprint(r.rand.IntN(7) - 3)
+		return fmt.Sprint(r.IntN(7) - 3)
 	case 1: // a small number in one of many ways
 		sign, digits := pick(r, "", "-"), pick(r, "0", "1", "10", "12", "100")
-		fraction := pick(r, "", "", ".0", ".5", ".50", ".05", "."+strings.Repeat("0", r.rand.IntN(70)+1)+pick(r, "", "1"))
+		fraction := pick(r, "", "", ".0", ".5", ".50", ".05", "."+strings.Repeat("0", r.IntN(70)+1)+pick(r, "", "1"))
 		exponent := pick(r, "", "", "e0", "E0", "e+2", "e-2", "e2", "e02", "E-0", "e399", "e-399", "e400", "e-400", "e401", "e0000400")
 		return sign + digits + fraction + exponent
 	case 2: // neighbours beyond the digits of a float64
@@ -83,9 +83,9 @@ func (r *run) number() string {
 
 // text returns a string, often one that looks like something else, or has signs with a meaning elsewhere.
 func (r *run) text() string {
-	if r.rand.IntN(2) == 0 {
+	if r.IntN(2) == 0 {
 		var b strings.Builder
-		for range r.rand.IntN(5) {
+		for range r.IntN(5) {
 			b.WriteString(pick(r, "a", "b", "A", "%", "_", `\`, "'", `"`, "\x00", "\u00e9", "e\u0301", "\U0001F436", " ", "1", ".", "*", "[", "\n"))
 		}
 		return b.String()
@@ -99,21 +99,21 @@ func (r *run) filters(d oracleDataset) []oracleFilter {
 	var all []oracleFilter
 	for range pick(r, 0, 1, 1, 1, 2, 3) {
 		f := oracleFilter{key: r.key(), op: string(pick(r, append(metadata.Ops(), "", contains, contains)...)), value: r.value().text}
-		if ids := d.matching(nil); len(ids) > 0 && r.rand.IntN(4) > 0 {
+		if ids := d.matching(nil); len(ids) > 0 && r.IntN(4) > 0 {
 			m := d[pick(r, ids...)].metadata
 			for _, key := range slices.Sorted(maps.Keys(m)) {
-				if f.key, f.value = key, m[key].text; r.rand.IntN(3) == 0 {
+				if f.key, f.value = key, m[key].text; r.IntN(3) == 0 {
 					break
 				}
 			}
 		}
-		if r.rand.IntN(30) == 0 {
+		if r.IntN(30) == 0 {
 			f.key = pick(r, "nobody", "N", "n ")
 		}
 		switch f.op {
 		case "contains": // a part of it
-			from := r.rand.IntN(len(f.value) + 1)
-			f.value = r.disguised(strings.ToValidUTF8(f.value[from:from+r.rand.IntN(len(f.value)-from+1)], ""))
+			from := r.IntN(len(f.value) + 1)
+			f.value = r.disguised(strings.ToValidUTF8(f.value[from:from+r.IntN(len(f.value)-from+1)], ""))
 		case "=", "!=", "":
 			f.value = r.disguised(f.value)
 		case "<", "<=", ">", ">=":
@@ -128,7 +128,7 @@ func (r *run) filters(d oracleDataset) []oracleFilter {
 
 // disguised returns a text, now and then one that is another, and the same for who folds case, or takes signs for patterns.
 func (r *run) disguised(text string) string {
-	switch r.rand.IntN(6) {
+	switch r.IntN(6) {
 	case 0:
 		return strings.ToUpper(text)
 	case 1:

@@ -2,13 +2,13 @@ package authmgmttest
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"log/slog"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
@@ -31,23 +31,24 @@ type ModelOptions struct {
 // may be nil. The backend needs Organizations.
 func RunModel(t *testing.T, h Harness, opts *ModelOptions) {
 	t.Helper()
-	var o ModelOptions
-	if opts != nil {
-		o = *opts
-	}
-	sequences := conformance.Sequences{Count: o.Sequences, Steps: o.Steps, Seed: o.Seed}
-	sequences.Run(t, func(t *testing.T, seed uint64, steps int) { newRun(t, h, seed).steps(steps) })
+	model := conformance.Model{Sequences: 20, Soak: 1000, Steps: 200}
+	model.Run(t, (*conformance.ModelOptions)(opts), func(s *conformance.Sequence) {
+		r := newRun(s, h)
+		r.Play(conformance.Steps{
+			{6, r.createClient}, {4, r.importClient}, {10, r.updateClient}, {5, r.rotateSecret}, {3, r.revokeSecret}, {2, r.deleteClient},
+			{14, r.login}, {10, r.verify}, {5, r.issueToken}, {4, r.importToken}, {5, r.revokeToken},
+			{12, r.invite}, {4, r.importInvitation}, {9, r.resend}, {4, r.cancel}, {10, r.accept}, {10, r.runOnce},
+			{4, r.setRBAC}, {1, r.prune}, {6, r.waitLong}, {8, r.waitForEnd},
+		}, 25, r.compareAll)
+	})
 }
 
 // run is one sequence: the service, its model, and what was done to both.
 type run struct {
-	t       *testing.T
-	rand    *rand.Rand
+	*conformance.Sequence
 	backend authmgmt.Backend
 	service *authmgmt.Service
-	clock   *Clock
 	model   *model
-	done    []string // the steps, in words
 }
 
 // The settings of the service, which the model has its own idea of.
@@ -59,20 +60,18 @@ const (
 	grantRetry         = time.Minute
 )
 
-func newRun(t *testing.T, h Harness, seed uint64) *run {
-	t.Helper()
+func newRun(s *conformance.Sequence, h Harness) *run {
+	s.Helper()
 	var bytes [32]byte
-	for i := range 8 {
-		bytes[i] = byte(seed >> (8 * i))
+	binary.LittleEndian.PutUint64(bytes[:], s.Seed)
+	r := &run{Sequence: s, backend: h.Open(s.T)}
+	if _, ok := r.backend.Directory.(authmgmt.Organizations); !ok {
+		s.Skip("the backend has no Organizations")
 	}
-	r := &run{t: t, rand: rand.New(rand.NewPCG(seed, 1)), backend: h.Open(t), clock: new(Clock)}
-	if r.backend.Directory.(authmgmt.Organizations) == nil {
-		t.Skip("the backend has no Organizations")
-	}
-	r.model = &model{now: r.clock.Now(), rbac: make(map[string]bool)}
+	r.model = &model{clock: s.Clock, rbac: make(map[string]bool)}
 	key, err := testKey()
 	if err != nil {
-		t.Fatal(err)
+		s.Fatal(err)
 	}
 	r.service, err = authmgmt.New(r.backend, &authmgmt.Options{
 		AcceptURL: "https://app.example.com/join/", InvitationKey: key, InvitationLifetime: invitationLifetime,
@@ -80,10 +79,10 @@ func newRun(t *testing.T, h Harness, seed uint64) *run {
 			return mortise.Secret{}, scripted(&a.Invitation, a.Attempt)
 		},
 		GrantTimeout: grantTimeout, GrantRetry: grantRetry, TokenLifetime: tokenLifetime, SecretOverlap: secretOverlap,
-		Now: r.clock.Now, Rand: rand.NewChaCha8(bytes), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Now: r.Clock.Now, Rand: rand.NewChaCha8(bytes), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
-		t.Fatal(err)
+		s.Fatal(err)
 	}
 	return r
 }
@@ -104,70 +103,15 @@ func scripted(i *authmgmt.Invitation, attempt int) error {
 	return nil
 }
 
-// steps does so many steps.
-func (r *run) steps(n int) {
-	ops := r.ops()
-	total := 0
-	for _, op := range ops {
-		total += op.weight
-	}
-	for i := range n {
-		pick := r.rand.IntN(total)
-		for _, op := range ops {
-			if pick -= op.weight; pick < 0 {
-				op.do()
-				break
-			}
-		}
-		if i%25 == 24 || i == n-1 {
-			r.compareAll()
-		}
-		if r.rand.IntN(2) > 0 { // often two things happen at one time
-			r.advance(time.Duration(1+r.rand.IntN(1_000_000)) * time.Microsecond)
-		}
-	}
-}
-
-func (r *run) advance(d time.Duration) {
-	r.clock.Advance(d)
-	r.model.now = r.model.now.Add(d)
-}
-
-// say notes what is done next.
-func (r *run) say(format string, args ...any) {
-	r.done = append(r.done, fmt.Sprintf("%4d  %s  ", len(r.done)+1, r.model.now.Format("02 15:04:05.000000"))+fmt.Sprintf(format, args...))
-}
-
-// fail ends the test with what was done.
-func (r *run) fail(format string, args ...any) {
-	r.t.Helper()
-	r.t.Fatalf("%s\nThe steps of %s (MORTISE_SEED=n begins with it):\n%s", fmt.Sprintf(format, args...), r.t.Name(), strings.Join(r.done, "\n"))
-}
-
-// same fails unless both are printed alike.
-func (r *run) same(what string, want, got any) {
-	r.t.Helper()
-	if w, g := fmt.Sprintf("%v", want), fmt.Sprintf("%v", got); w != g {
-		r.fail("%s:\nthe model has   %s\nthe service has %s", what, w, g)
-	}
-}
-
-// sameError fails unless the service's error is the model's, which is a sentinel,
-// errInvalid, or nil. It reports whether both succeeded.
+// sameError is SameError, where the model's error may be errInvalid or errEither, too.
 func (r *run) sameError(want, got error) bool {
-	r.t.Helper()
+	r.Helper()
 	var invalid *authmgmt.ValidationError
 	switch {
-	case want == nil && got == nil:
-		return true
-	case want == nil || got == nil:
 	case want == errInvalid && errors.As(got, &invalid):
 		return false
 	case want == errEither && (errors.Is(got, authmgmt.ErrExists) || errors.Is(got, authmgmt.ErrPendingInvitation)):
 		return false
-	case errors.Is(got, want):
-		return false
 	}
-	r.fail("the model's error is %v, the service's is %v", want, got)
-	return false
+	return r.SameError(want, got)
 }

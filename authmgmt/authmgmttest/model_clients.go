@@ -12,36 +12,21 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
-// op is one thing that can be done, and how often.
-type op struct {
-	weight int
-	do     func()
-}
-
-func (r *run) ops() []op {
-	return []op{
-		{6, r.createClient}, {4, r.importClient}, {10, r.updateClient}, {5, r.rotateSecret}, {3, r.revokeSecret}, {2, r.deleteClient},
-		{14, r.login}, {10, r.verify}, {5, r.issueToken}, {4, r.importToken}, {5, r.revokeToken},
-		{12, r.invite}, {4, r.importInvitation}, {9, r.resend}, {4, r.cancel}, {10, r.accept}, {10, r.runOnce},
-		{4, r.setRBAC}, {1, r.prune}, {6, r.waitLong}, {8, r.waitForEnd},
-	}
-}
-
 // pick returns one of the choices.
-func pick[T any](r *run, choices ...T) T { return choices[r.rand.IntN(len(choices))] }
+func pick[T any](r *run, choices ...T) T { return choices[r.IntN(len(choices))] }
 
 // pickOf returns one of a list, and whether there is any.
 func pickOf[T any](r *run, list []T) (picked T, ok bool) {
 	if len(list) == 0 {
 		return picked, false
 	}
-	return list[r.rand.IntN(len(list))], true
+	return list[r.IntN(len(list))], true
 }
 
 func (r *run) org() string     { return pick(r, orgA, orgA, orgB) }
-func (r *run) caller() *caller { return &callers[max(0, r.rand.IntN(len(callers)+3)-3)] }
+func (r *run) caller() *caller { return &callers[max(0, r.IntN(len(callers)+3)-3)] }
 func (r *run) text() string {
-	return strings.Repeat(pick(r, "imported, once more ", "from elsewhere, again "), 2) + fmt.Sprint(r.rand.IntN(4))
+	return strings.Repeat(pick(r, "imported, once more ", "from elsewhere, again "), 2) + fmt.Sprint(r.IntN(4))
 }
 func (r *run) as(c *caller) authmgmt.Caller { return c.as(r.service.Catalogue()) }
 
@@ -54,11 +39,11 @@ func (r *run) clientID() string {
 func (r *run) someClient(org string) string {
 	var ids []string
 	for _, c := range r.model.clients {
-		if c.org == org && (!c.deleted || r.rand.IntN(8) == 0) {
+		if c.org == org && (!c.deleted || r.IntN(8) == 0) {
 			ids = append(ids, c.id)
 		}
 	}
-	if id, ok := pickOf(r, ids); ok && r.rand.IntN(8) > 0 {
+	if id, ok := pickOf(r, ids); ok && r.IntN(8) > 0 {
 		return id
 	}
 	return r.clientID()
@@ -66,11 +51,11 @@ func (r *run) someClient(org string) string {
 
 // roles returns none to three roles, now and then one that there is not.
 func (r *run) roles() []access.Role {
-	if r.rand.IntN(40) == 0 {
+	if r.IntN(40) == 0 {
 		return []access.Role{{ID: "owner"}}
 	}
 	var roles []access.Role
-	for range r.rand.IntN(4) {
+	for range r.IntN(4) {
 		roles = append(roles, pick(r,
 			access.Role{ID: "viewer"}, access.Role{ID: "editor"}, access.Role{ID: "admin"},
 			access.Role{ID: "viewer", Resource: "dataset"}, access.Role{ID: "viewer", Resource: "vault", ResourceInstance: "dogs"},
@@ -85,15 +70,15 @@ func (r *run) roles() []access.Role {
 // fullAccess says what to ask for beside these roles: full access if there are none. Now
 // and then it is the opposite, which is refused.
 func (r *run) fullAccess(roles []access.Role) bool {
-	return (len(roles) == 0) != (r.rand.IntN(20) == 0)
+	return (len(roles) == 0) != (r.IntN(20) == 0)
 }
 
 func (r *run) createClient() {
 	org, by := r.org(), r.caller()
 	n := authmgmt.NewClient{ID: pick(r, "", r.clientID(), r.clientID()), Name: pick(r, "Build", "Deploy"), Roles: r.roles()}
 	n.FullAccess = r.fullAccess(n.Roles)
-	r.say("%s: %s creates client %q with %v", org, by.name, n.ID, n.Roles)
-	c, text, err := r.service.CreateClient(r.t.Context(), org, r.as(by), n)
+	r.Say("%s: %s creates client %q with %v", org, by.name, n.ID, n.Roles)
+	c, text, err := r.service.CreateClient(r.Context(), org, r.as(by), n)
 	if r.sameError(r.model.createClient(org, by, n, text.Reveal(), false), err) {
 		r.addClient(org, by, n, text.Reveal(), &c)
 	}
@@ -103,8 +88,8 @@ func (r *run) importClient() {
 	org, by, text := r.org(), r.caller(), r.text()
 	n := authmgmt.NewClient{ID: pick(r, "", r.clientID(), r.clientID()), Name: pick(r, "Build", "Deploy"), Roles: r.roles()}
 	n.FullAccess = r.fullAccess(n.Roles)
-	r.say("%s: %s imports client %q with %v and secret %q", org, by.name, n.ID, n.Roles, text)
-	c, err := r.service.ImportClient(r.t.Context(), org, r.as(by), n, text)
+	r.Say("%s: %s imports client %q with %v and secret %q", org, by.name, n.ID, n.Roles, text)
+	c, err := r.service.ImportClient(r.Context(), org, r.as(by), n, text)
 	if r.sameError(r.model.createClient(org, by, n, text, true), err) {
 		r.addClient(org, by, n, text, &c)
 	}
@@ -115,22 +100,22 @@ func (r *run) addClient(org string, by *caller, n authmgmt.NewClient, text strin
 	if n.ID == "" {
 		n.ID = got.ID // a random one
 	}
-	c := &modelClient{org: org, id: n.ID, name: n.Name, roles: withoutRepeats(n.Roles), created: m.now, updated: m.now}
-	c.secrets = []*modelSecret{{text: text, id: got.Secrets[0].ID.String(), created: m.now}}
+	c := &modelClient{org: org, id: n.ID, name: n.Name, roles: withoutRepeats(n.Roles), created: m.clock.Now(), updated: m.clock.Now()}
+	c.secrets = []*modelSecret{{text: text, id: got.Secrets[0].ID.String(), created: m.clock.Now()}}
 	m.clients = append(m.clients, c)
 	m.event(org, authmgmt.KindClientCreated, by.name, n.ID)
-	r.same("the new client", c.show(), showClient(got))
+	r.Same("the new client", c.show(), showClient(got))
 }
 
 func (r *run) updateClient() {
 	org, by := r.org(), r.caller()
 	id := r.someClient(org)
 	var u authmgmt.ClientUpdate
-	if r.rand.IntN(2) == 0 {
+	if r.IntN(2) == 0 {
 		u.Name = pick(r, new(string), new(string))
 		*u.Name = pick(r, "Build", "Deploy", "Nightly")
 	}
-	if r.rand.IntN(4) > 0 {
+	if r.IntN(4) > 0 {
 		u.Context = pick(r, "", "", access.SystemRoles, access.DatasetRoles("dogs"))
 		fitting := []access.Role{}
 		for _, role := range r.roles() {
@@ -142,10 +127,10 @@ func (r *run) updateClient() {
 		u.Roles = &fitting
 		u.FullAccess = r.fullAccess(fitting)
 	}
-	r.say("%s: %s updates client %q: name %v, roles %v of context %q, full access %v", org, by.name, id, show(u.Name), show(u.Roles), u.Context, u.FullAccess)
-	c, err := r.service.UpdateClient(r.t.Context(), org, r.as(by), id, u)
+	r.Say("%s: %s updates client %q: name %v, roles %v of context %q, full access %v", org, by.name, id, show(u.Name), show(u.Roles), u.Context, u.FullAccess)
+	c, err := r.service.UpdateClient(r.Context(), org, r.as(by), id, u)
 	if r.sameError(r.model.updateClient(org, by, id, u), err) {
-		r.same("the updated client", r.model.client(org, id).show(), showClient(&c))
+		r.Same("the updated client", r.model.client(org, id).show(), showClient(&c))
 	}
 }
 
@@ -153,8 +138,8 @@ func (r *run) rotateSecret() {
 	org, by := r.org(), r.caller()
 	id := r.someClient(org)
 	overlap := pick(r, 0, time.Hour, 5*time.Hour, -1)
-	r.say("%s: %s rotates the secret of client %q, overlap %v", org, by.name, id, overlap)
-	got, text, err := r.service.RotateSecret(r.t.Context(), org, r.as(by), id, overlap)
+	r.Say("%s: %s rotates the secret of client %q, overlap %v", org, by.name, id, overlap)
+	got, text, err := r.service.RotateSecret(r.Context(), org, r.as(by), id, overlap)
 	m := r.model
 	c := m.client(org, id)
 	var want error
@@ -173,15 +158,15 @@ func (r *run) rotateSecret() {
 	var kept []*modelSecret
 	if n := len(c.secrets); n > 0 && overlap > 0 {
 		last := c.secrets[n-1]
-		if end := m.now.Add(overlap); last.expires.IsZero() || end.Before(last.expires) {
+		if end := m.clock.Now().Add(overlap); last.expires.IsZero() || end.Before(last.expires) {
 			last.expires = end
 		}
 		kept = append(kept, last)
 	}
-	c.secrets = append(kept, &modelSecret{text: text.Reveal(), id: got.Secrets[len(got.Secrets)-1].ID.String(), created: m.now})
-	c.updated = m.now
+	c.secrets = append(kept, &modelSecret{text: text.Reveal(), id: got.Secrets[len(got.Secrets)-1].ID.String(), created: m.clock.Now()})
+	c.updated = m.clock.Now()
 	m.event(org, authmgmt.KindSecretRotated, by.name, id)
-	r.same("the client with a new secret", c.show(), showClient(&got))
+	r.Same("the client with a new secret", c.show(), showClient(&got))
 }
 
 func (r *run) revokeSecret() {
@@ -190,11 +175,11 @@ func (r *run) revokeSecret() {
 	m := r.model
 	c := m.client(org, id)
 	secret := &modelSecret{id: uuid.Max.String()}
-	if c != nil && len(c.secrets) > 0 && r.rand.IntN(4) > 0 {
+	if c != nil && len(c.secrets) > 0 && r.IntN(4) > 0 {
 		secret = pick(r, c.secrets...)
 	}
-	r.say("%s: %s revokes secret %s of client %q", org, by.name, secret.id, id)
-	err := r.service.RevokeSecret(r.t.Context(), org, r.as(by), id, uuid.MustParse(secret.id))
+	r.Say("%s: %s revokes secret %s of client %q", org, by.name, secret.id, id)
+	err := r.service.RevokeSecret(r.Context(), org, r.as(by), id, uuid.MustParse(secret.id))
 	var want error
 	switch {
 	case c == nil || !slices.Contains(c.secrets, secret):
@@ -204,7 +189,7 @@ func (r *run) revokeSecret() {
 	}
 	if r.sameError(want, err) {
 		c.secrets = slices.DeleteFunc(slices.Clone(c.secrets), func(s *modelSecret) bool { return s == secret })
-		c.updated = m.now
+		c.updated = m.clock.Now()
 		m.event(org, authmgmt.KindSecretRevoked, by.name, id)
 	}
 }
@@ -212,8 +197,8 @@ func (r *run) revokeSecret() {
 func (r *run) deleteClient() {
 	org, by := r.org(), r.caller()
 	id := r.someClient(org)
-	r.say("%s: %s deletes client %q", org, by.name, id)
-	err := r.service.DeleteClient(r.t.Context(), org, r.as(by), id)
+	r.Say("%s: %s deletes client %q", org, by.name, id)
+	err := r.service.DeleteClient(r.Context(), org, r.as(by), id)
 	c := r.model.client(org, id)
 	var want error
 	switch {
@@ -229,9 +214,9 @@ func (r *run) deleteClient() {
 }
 
 func (r *run) setRBAC() {
-	org, by, enabled := r.org(), r.caller(), r.rand.IntN(3) > 0
-	r.say("%s: %s sets role-based access control to %v", org, by.name, enabled)
-	r.sameError(nil, r.service.SetRBAC(r.t.Context(), org, r.as(by), enabled))
+	org, by, enabled := r.org(), r.caller(), r.IntN(3) > 0
+	r.Say("%s: %s sets role-based access control to %v", org, by.name, enabled)
+	r.sameError(nil, r.service.SetRBAC(r.Context(), org, r.as(by), enabled))
 	if r.model.rbac[org] != enabled {
 		r.model.event(org, authmgmt.KindOrganizationUpdated, by.name, org)
 	}
@@ -240,8 +225,8 @@ func (r *run) setRBAC() {
 
 func (r *run) waitLong() {
 	d := pick(r, time.Minute, 20*time.Minute, time.Hour, 4*time.Hour, 10*time.Hour)
-	r.say("%v pass", d)
-	r.advance(d)
+	r.Say("%v pass", d)
+	r.Clock.Advance(d)
 }
 
 // waitForEnd passes until the moment at which a secret, a token or an invitation ends, or
@@ -259,10 +244,10 @@ func (r *run) waitForEnd() {
 	for _, i := range r.model.invitations {
 		ends = append(ends, i.expires, i.due)
 	}
-	ends = slices.DeleteFunc(ends, func(at time.Time) bool { return !at.After(r.model.now) })
+	ends = slices.DeleteFunc(ends, func(at time.Time) bool { return !at.After(r.model.clock.Now()) })
 	if end, ok := pickOf(r, ends); ok {
-		r.say("time passes until %v, when something ends", stamp(end))
-		r.advance(end.Sub(r.model.now))
+		r.Say("time passes until %v, when something ends", stamp(end))
+		r.Clock.Advance(end.Sub(r.model.clock.Now()))
 		r.compareAll()
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // compareAll compares everything that can be seen.
 func (r *run) compareAll() {
-	r.say("everything is compared")
+	r.Say("everything is compared")
 	for _, org := range []string{orgA, orgB, "org-c"} {
 		r.compareClients(org)
 		r.compareTokens(org)
@@ -26,8 +26,8 @@ func (r *run) compareAll() {
 		r.compareToken(k)
 	}
 	r.compareLinks()
-	due, err := r.backend.Store.DueGrants(r.t.Context(), r.model.now, authmgmt.MaxPageSize)
-	r.sameError(nil, err)
+	due, err := r.backend.Store.DueGrants(r.Context(), r.model.clock.Now(), authmgmt.MaxPageSize)
+	r.SameError(nil, err)
 	var want, got []string
 	for _, i := range r.model.due() {
 		want = append(want, stamp(i.due)+" "+i.show())
@@ -36,31 +36,23 @@ func (r *run) compareAll() {
 		got = append(got, stamp(i.GrantDue)+" "+showInvitation(&i))
 	}
 	inOrder := slices.IsSortedFunc(due, func(a, b authmgmt.Invitation) int { return a.GrantDue.Compare(b.GrantDue) })
-	r.same("whether what is due is in order", true, inOrder)
+	r.Same("whether what is due is in order", true, inOrder)
 	slices.Sort(want)
 	slices.Sort(got)
-	r.lines("what is due", want, got)
-}
-
-// lines fails unless both lists are the same.
-func (r *run) lines(what string, want, got []string) {
-	r.t.Helper()
-	if !slices.Equal(want, got) {
-		r.fail("%s:\nthe model has\n%s\nthe service has\n%s", what, strings.Join(want, "\n"), strings.Join(got, "\n"))
-	}
+	r.Same("what is due", want, got)
 }
 
 // listing reads a listing page by page.
 func (r *run) listing(what string, want []string, read func(authmgmt.Paging) ([]string, authmgmt.Position, int, error)) {
-	r.t.Helper()
-	q := authmgmt.Paging{Limit: 1 + r.rand.IntN(len(want)+2), Total: r.rand.IntN(2) == 0}
-	byOffset := r.rand.IntN(2) == 0
+	r.Helper()
+	q := authmgmt.Paging{Limit: 1 + r.IntN(len(want)+2), Total: r.IntN(2) == 0}
+	byOffset := r.IntN(2) == 0
 	var got []string
 	for {
 		page, next, total, err := read(q)
-		r.sameError(nil, err)
+		r.SameError(nil, err)
 		if q.Total {
-			r.same("the total of "+what, len(want), total)
+			r.Same("the total of "+what, len(want), total)
 		}
 		got = append(got, page...)
 		if next.IsZero() || len(got) > len(want) {
@@ -72,7 +64,7 @@ func (r *run) listing(what string, want []string, read func(authmgmt.Paging) ([]
 			q.After = next
 		}
 	}
-	r.lines(what, want, got)
+	r.Same(what, want, got)
 }
 
 func (r *run) compareClients(org string) {
@@ -86,18 +78,18 @@ func (r *run) compareClients(org string) {
 	var want []string
 	for _, c := range clients {
 		want = append(want, c.show())
-		got, err := r.service.Client(r.t.Context(), org, c.id)
-		r.sameError(nil, err)
-		r.same("client "+c.id, c.show(), showClient(&got))
+		got, err := r.service.Client(r.Context(), org, c.id)
+		r.SameError(nil, err)
+		r.Same("client "+c.id, c.show(), showClient(&got))
 	}
 	for _, c := range r.model.clients {
 		if c.org == org && c.deleted {
-			_, err := r.service.Client(r.t.Context(), org, c.id)
+			_, err := r.service.Client(r.Context(), org, c.id)
 			r.sameError(authmgmt.ErrNotFound, err)
 		}
 	}
 	r.listing("the clients of "+org, want, func(p authmgmt.Paging) (lines []string, next authmgmt.Position, total int, err error) {
-		page, err := r.service.ListClients(r.t.Context(), org, p)
+		page, err := r.service.ListClients(r.Context(), org, p)
 		for i := range page.Items {
 			lines = append(lines, showClient(&page.Items[i]))
 		}
@@ -118,7 +110,7 @@ func (r *run) compareTokens(org string) {
 		want = append(want, k.show())
 	}
 	r.listing("the tokens of "+org, want, func(p authmgmt.Paging) (lines []string, next authmgmt.Position, total int, err error) {
-		page, err := r.service.ListTokens(r.t.Context(), org, p)
+		page, err := r.service.ListTokens(r.Context(), org, p)
 		for i := range page.Items {
 			lines = append(lines, showToken(&page.Items[i]))
 		}
@@ -142,15 +134,15 @@ func (r *run) compareInvitations(org string) {
 		if r.model.pending(i) {
 			pending = append(pending, i.show())
 		}
-		_, err := r.service.Invitation(r.t.Context(), org, i.id)
+		_, err := r.service.Invitation(r.Context(), org, i.id)
 		if r.model.pending(i) {
-			r.sameError(nil, err)
+			r.SameError(nil, err)
 		} else {
 			r.sameError(authmgmt.ErrNotFound, err)
 		}
-		got, err := r.service.AnyInvitation(r.t.Context(), org, i.id)
-		r.sameError(nil, err)
-		r.same("invitation "+i.id, i.show(), showInvitation(&got))
+		got, err := r.service.AnyInvitation(r.Context(), org, i.id)
+		r.SameError(nil, err)
+		r.Same("invitation "+i.id, i.show(), showInvitation(&got))
 	}
 	shown := func(page authmgmt.Page[authmgmt.Invitation], err error) (lines []string, _ authmgmt.Position, total int, _ error) {
 		for i := range page.Items {
@@ -159,10 +151,10 @@ func (r *run) compareInvitations(org string) {
 		return lines, page.Next, page.Total, err
 	}
 	r.listing("the invitations of "+org, all, func(p authmgmt.Paging) ([]string, authmgmt.Position, int, error) {
-		return shown(r.service.ListAllInvitations(r.t.Context(), org, p))
+		return shown(r.service.ListAllInvitations(r.Context(), org, p))
 	})
 	r.listing("the pending invitations of "+org, pending, func(p authmgmt.Paging) ([]string, authmgmt.Position, int, error) {
-		return shown(r.service.ListInvitations(r.t.Context(), org, p))
+		return shown(r.service.ListInvitations(r.Context(), org, p))
 	})
 }
 
@@ -170,14 +162,14 @@ func (r *run) compareInvitations(org string) {
 func (r *run) compareLinks() {
 	for _, i := range r.model.invitations {
 		for n, link := range i.links {
-			got, err := r.service.InvitationByLink(r.t.Context(), link)
+			got, err := r.service.InvitationByLink(r.Context(), link)
 			switch {
 			case n == len(i.links)-1 && !i.gone && !i.accepted.IsZero() && i.granted.IsZero():
 				r.sameError(authmgmt.ErrGrantPending, err)
 			case n < len(i.links)-1 || !r.model.pending(i):
 				r.sameError(authmgmt.ErrNotFound, err)
-			case r.sameError(nil, err):
-				r.same("the invitation of a link", i.show(), showInvitation(&got))
+			case r.SameError(nil, err):
+				r.Same("the invitation of a link", i.show(), showInvitation(&got))
 			}
 		}
 	}
@@ -188,10 +180,10 @@ func (r *run) compareLinks() {
 func (r *run) compareAudit(org string) {
 	q := authmgmt.AuditQuery{
 		Kind:  pick(r, "", "", authmgmt.KindClientUpdated, authmgmt.KindTokenIssued, authmgmt.KindGranted),
-		Actor: pick[authmgmt.Actor](r, "", "", "full", "client:build"), Limit: 1 + r.rand.IntN(30),
+		Actor: pick[authmgmt.Actor](r, "", "", "full", "client:build"), Limit: 1 + r.IntN(30),
 	}
-	if r.rand.IntN(3) == 0 {
-		q.From = r.model.now.Add(-time.Duration(r.rand.IntN(int(5 * time.Hour))))
+	if r.IntN(3) == 0 {
+		q.From = r.model.clock.Now().Add(-time.Duration(r.IntN(int(5 * time.Hour))))
 	}
 	var want, got []string
 	line := func(e modelEvent) string {
@@ -204,17 +196,15 @@ func (r *run) compareAudit(org string) {
 	}
 	var last mortise.Position
 	seen := make(map[uuid.UUID]bool)
-	for e, err := range r.service.AuditEvents(r.t.Context(), org, q) {
-		if !r.sameError(nil, err) {
-			return
-		}
+	for e, err := range r.service.AuditEvents(r.Context(), org, q) {
+		r.SameError(nil, err)
 		if seen[e.ID] || !last.IsZero() && last.Compare(e.Position()) <= 0 {
-			r.fail("the audit trail of %s is out of order at %v", org, e)
+			r.Fatalf("the audit trail of %s is out of order at %v", org, e)
 		}
 		seen[e.ID], last = true, e.Position()
 		got = append(got, line(modelEvent{e.Organization, e.At, e.Kind, e.Actor, e.Target}))
 	}
 	slices.Sort(want)
 	slices.Sort(got)
-	r.lines(fmt.Sprintf("the audit trail of %s with kind %q, actor %q, from %v", org, q.Kind, q.Actor, stamp(q.From)), want, got)
+	r.Same(fmt.Sprintf("the audit trail of %s with kind %q, actor %q, from %v", org, q.Kind, q.Actor, stamp(q.From)), want, got)
 }

@@ -19,11 +19,11 @@ func (r *run) invitationID() string {
 func (r *run) someInvitation(org string) string {
 	var ids []string
 	for _, i := range r.model.invitations {
-		if i.org == org && (r.model.pending(i) || r.rand.IntN(8) == 0) {
+		if i.org == org && (r.model.pending(i) || r.IntN(8) == 0) {
 			ids = append(ids, i.id)
 		}
 	}
-	if id, ok := pickOf(r, ids); ok && r.rand.IntN(8) > 0 {
+	if id, ok := pickOf(r, ids); ok && r.IntN(8) > 0 {
 		return id
 	}
 	return r.invitationID()
@@ -38,7 +38,7 @@ func (r *run) newInvitation() authmgmt.NewInvitation {
 		Name:  pick(r, "Ann", "Bea"), Roles: r.roles(), Lifetime: pick(r, 0, 0, time.Hour, 30*time.Hour),
 	}
 	n.FullAccess = r.fullAccess(n.Roles)
-	if i, ok := pickOf(r, r.model.invitations); ok && r.rand.IntN(5) > 1 {
+	if i, ok := pickOf(r, r.model.invitations); ok && r.IntN(5) > 1 {
 		n.Email = pick(r, i.email, strings.ToUpper(i.email))
 	}
 	return n
@@ -46,8 +46,8 @@ func (r *run) newInvitation() authmgmt.NewInvitation {
 
 func (r *run) invite() {
 	org, by, n := r.org(), r.caller(), r.newInvitation()
-	r.say("%s: %s invites %s as %q with %v for %v", org, by.name, n.Email, n.ID, n.Roles, n.Lifetime)
-	i, err := r.service.Invite(r.t.Context(), org, r.as(by), n)
+	r.Say("%s: %s invites %s as %q with %v for %v", org, by.name, n.Email, n.ID, n.Roles, n.Lifetime)
+	i, err := r.service.Invite(r.Context(), org, r.as(by), n)
 	if r.sameError(r.model.invite(org, by, n, false), err) {
 		r.addInvitation(org, by, n, &i)
 	}
@@ -55,8 +55,8 @@ func (r *run) invite() {
 
 func (r *run) importInvitation() {
 	org, by, n := r.org(), r.caller(), r.newInvitation()
-	r.say("%s: %s imports an invitation of %s as %q with %v for %v", org, by.name, n.Email, n.ID, n.Roles, n.Lifetime)
-	i, err := r.service.ImportInvitation(r.t.Context(), org, r.as(by), n)
+	r.Say("%s: %s imports an invitation of %s as %q with %v for %v", org, by.name, n.Email, n.ID, n.Roles, n.Lifetime)
+	i, err := r.service.ImportInvitation(r.Context(), org, r.as(by), n)
 	if r.sameError(r.model.invite(org, by, n, true), err) {
 		r.addInvitation(org, by, n, &i)
 	}
@@ -68,20 +68,20 @@ func (r *run) addInvitation(org string, by *caller, n authmgmt.NewInvitation, go
 		n.ID = got.ID // a random one
 	}
 	i := &modelInvitation{
-		org: org, id: n.ID, email: n.Email, name: n.Name, inviter: by.name, roles: withoutRepeats(n.Roles), lifetime: n.Lifetime, created: m.now,
+		org: org, id: n.ID, email: n.Email, name: n.Name, inviter: by.name, roles: withoutRepeats(n.Roles), lifetime: n.Lifetime, created: m.clock.Now(),
 	}
 	if i.lifetime == 0 {
 		i.lifetime = invitationLifetime
 	}
-	i.expires = m.now.Add(i.lifetime)
+	i.expires = m.clock.Now().Add(i.lifetime)
 	i.links = []string{r.link(got)}
 	m.invitations = append(m.invitations, i)
 	m.event(org, authmgmt.KindInvited, by.name, n.ID)
-	r.same("the new invitation", i.show(), showInvitation(got))
+	r.Same("the new invitation", i.show(), showInvitation(got))
 }
 
 func (r *run) link(i *authmgmt.Invitation) string {
-	token, err := r.service.LinkToken(r.t.Context(), i)
+	token, err := r.service.LinkToken(r.Context(), i)
 	r.sameError(nil, err)
 	return token.Reveal()
 }
@@ -90,8 +90,8 @@ func (r *run) resend() {
 	org, by := r.org(), r.caller()
 	id := r.someInvitation(org)
 	m := r.model
-	r.say("%s: %s resends invitation %q", org, by.name, id)
-	got, err := r.service.ResendInvitation(r.t.Context(), org, r.as(by), id)
+	r.Say("%s: %s resends invitation %q", org, by.name, id)
+	got, err := r.service.ResendInvitation(r.Context(), org, r.as(by), id)
 	i := m.invitation(org, id)
 	var want error
 	switch {
@@ -103,25 +103,25 @@ func (r *run) resend() {
 	if !r.sameError(want, err) {
 		return
 	}
-	i.expires = m.now.Add(i.lifetime)
+	i.expires = m.clock.Now().Add(i.lifetime)
 	i.links = append(i.links, r.link(&got))
 	m.event(org, authmgmt.KindResent, by.name, id)
-	r.same("the invitation that was resent", i.show(), showInvitation(&got))
+	r.Same("the invitation that was resent", i.show(), showInvitation(&got))
 }
 
 func (r *run) cancel() {
 	org, by := r.org(), r.caller()
 	id := r.someInvitation(org)
 	m := r.model
-	r.say("%s: %s cancels invitation %q", org, by.name, id)
-	err := r.service.CancelInvitation(r.t.Context(), org, r.as(by), id)
+	r.Say("%s: %s cancels invitation %q", org, by.name, id)
+	err := r.service.CancelInvitation(r.Context(), org, r.as(by), id)
 	i := m.invitation(org, id)
 	var want error
 	if i == nil || !m.pending(i) {
 		want = authmgmt.ErrNotFound
 	}
 	if r.sameError(want, err) {
-		i.cancelled = m.now
+		i.cancelled = m.clock.Now()
 		m.event(org, authmgmt.KindCancelled, by.name, id)
 	}
 }
@@ -134,12 +134,12 @@ func (r *run) accept() {
 		return
 	}
 	n := len(i.links) - 1
-	if r.rand.IntN(4) == 0 {
-		n = r.rand.IntN(len(i.links))
+	if r.IntN(4) == 0 {
+		n = r.IntN(len(i.links))
 	}
 	who := pick(r, "", "user:ann")
-	r.say("%q accepts invitation %q of %s by link %d of %d", who, i.id, i.org, n+1, len(i.links))
-	got, _, err := r.service.Accept(r.t.Context(), i.links[n], authmgmt.Actor(who))
+	r.Say("%q accepts invitation %q of %s by link %d of %d", who, i.id, i.org, n+1, len(i.links))
+	got, _, err := r.service.Accept(r.Context(), i.links[n], authmgmt.Actor(who))
 	last := n == len(i.links)-1
 	switch {
 	case i.gone || !last:
@@ -149,22 +149,22 @@ func (r *run) accept() {
 		r.sameError(authmgmt.ErrNotFound, err)
 		return
 	case i.accepted.IsZero():
-		i.accepted, i.by = m.now, cmp.Or(who, i.email)
+		i.accepted, i.by = m.clock.Now(), cmp.Or(who, i.email)
 		m.event(i.org, authmgmt.KindAccepted, i.by, i.id)
 	case i.by != cmp.Or(who, i.email): // what is still to be granted is somebody else's
 		r.sameError(authmgmt.ErrNotFound, err)
 		return
 	}
 	if r.sameError(m.attempt(i, true), err) {
-		r.same("the accepted invitation", i.show(), showInvitation(&got))
+		r.Same("the accepted invitation", i.show(), showInvitation(&got))
 	}
 }
 
 // runOnce lets the service grant what is due.
 func (r *run) runOnce() {
 	m := r.model
-	r.say("the service makes a turn")
-	granted, err := r.service.RunOnce(r.t.Context())
+	r.Say("the service makes a turn")
+	granted, err := r.service.RunOnce(r.Context())
 	r.sameError(nil, err)
 	want := 0
 	for _, i := range m.due() {
@@ -172,14 +172,14 @@ func (r *run) runOnce() {
 			want++
 		}
 	}
-	r.same("invitations granted", want, granted)
+	r.Same("invitations granted", want, granted)
 }
 
 // due returns what a turn tries to grant.
 func (m *model) due() []*modelInvitation {
 	var due []*modelInvitation
 	for _, i := range m.invitations {
-		if !i.gone && !i.accepted.IsZero() && i.granted.IsZero() && !i.awaits && !m.now.Before(i.due) {
+		if !i.gone && !i.accepted.IsZero() && i.granted.IsZero() && !i.awaits && !m.clock.Now().Before(i.due) {
 			due = append(due, i)
 		}
 	}
@@ -194,9 +194,9 @@ func (r *run) prune() {
 		return
 	}
 	keep := pick(r, time.Microsecond, time.Hour, 12*time.Hour)
-	before := m.now.Add(-keep)
-	r.say("what ended before %v is forgotten", stamp(before))
-	removed, err := r.service.Prune(r.t.Context(), authmgmt.Retention{Audit: keep, Tokens: keep, Invitations: keep})
+	before := m.clock.Now().Add(-keep)
+	r.Say("what ended before %v is forgotten", stamp(before))
+	removed, err := r.service.Prune(r.Context(), authmgmt.Retention{Audit: keep, Tokens: keep, Invitations: keep})
 	r.sameError(nil, err)
 	want := 0
 	m.events = slices.DeleteFunc(m.events, func(e modelEvent) bool {
@@ -224,7 +224,7 @@ func (r *run) prune() {
 			want++
 		}
 	}
-	r.same("what was forgotten", want, removed)
+	r.Same("what was forgotten", want, removed)
 }
 
 func (i *modelInvitation) show() string {

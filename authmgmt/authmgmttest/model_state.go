@@ -13,7 +13,7 @@ import (
 // model is what package authmgmt promises, in the plainest way: lists that are searched
 // from the beginning to the end.
 type model struct {
-	now         time.Time
+	clock       *Clock
 	rbac        map[string]bool // the organizations that were written
 	clients     []*modelClient
 	tokens      []*modelToken
@@ -76,7 +76,7 @@ type modelEvent struct {
 }
 
 func (m *model) event(org string, kind authmgmt.Kind, actor, target string) {
-	m.events = append(m.events, modelEvent{org, m.now, kind, authmgmt.Actor(actor), target})
+	m.events = append(m.events, modelEvent{org, m.clock.Now(), kind, authmgmt.Actor(actor), target})
 }
 
 // caller is somebody who asks for changes: with full access, or with one role.
@@ -254,7 +254,7 @@ func (m *model) updateClient(org string, by *caller, id string, u authmgmt.Clien
 	if name == c.name && slices.Equal(roles, c.roles) {
 		return nil
 	}
-	c.name, c.roles, c.updated = name, roles, m.now
+	c.name, c.roles, c.updated = name, roles, m.clock.Now()
 	m.event(org, authmgmt.KindClientUpdated, by.name, id)
 	return nil
 }
@@ -266,7 +266,7 @@ func (k *modelToken) live() bool {
 
 // valid says whether a token is good for anything now.
 func (m *model) valid(k *modelToken) bool {
-	return k.live() && !k.revoked && (k.expires.IsZero() || m.now.Before(k.expires))
+	return k.live() && !k.revoked && (k.expires.IsZero() || m.clock.Now().Before(k.expires))
 }
 
 // access returns the roles that a token has.
@@ -278,7 +278,7 @@ func (k *modelToken) access() []access.Role {
 }
 
 func (m *model) pending(i *modelInvitation) bool {
-	return !i.gone && i.accepted.IsZero() && i.cancelled.IsZero() && m.now.Before(i.expires)
+	return !i.gone && i.accepted.IsZero() && i.cancelled.IsZero() && m.clock.Now().Before(i.expires)
 }
 
 func (m *model) invitation(org, id string) *modelInvitation {
@@ -315,26 +315,26 @@ func (m *model) attempt(i *modelInvitation, attended bool) error {
 	switch {
 	case !i.granted.IsZero():
 		return authmgmt.ErrNotFound
-	case m.now.Before(i.due):
+	case m.clock.Now().Before(i.due):
 		return authmgmt.ErrGrantPending
 	}
 	i.attempts++
 	i.awaits = false
 	failure := scripted(&authmgmt.Invitation{Organization: i.org, ID: i.id}, i.attempts)
 	if failure == nil {
-		i.granted = m.now
-		i.due = m.now.Add(grantTimeout + 10*time.Second)
+		i.granted = m.clock.Now()
+		i.due = m.clock.Now().Add(grantTimeout + 10*time.Second)
 		m.event(i.org, authmgmt.KindGranted, i.by, i.id)
 		return nil
 	}
 	if errors.Is(failure, authmgmt.ErrUnattended) && !attended {
-		i.awaits, i.due = true, m.now
+		i.awaits, i.due = true, m.clock.Now()
 		return authmgmt.ErrGrantPending
 	}
 	wait := grantRetry
 	for n := 1; n < i.attempts && wait < time.Hour; n++ {
 		wait *= 2
 	}
-	i.due = m.now.Add(min(wait, time.Hour))
+	i.due = m.clock.Now().Add(min(wait, time.Hour))
 	return authmgmt.ErrGrantPending
 }

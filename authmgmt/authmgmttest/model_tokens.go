@@ -17,7 +17,7 @@ func (r *run) login() {
 		secrets = append(secrets, c.secrets...)
 	}
 	id, text := r.clientID(), r.text()
-	if s, ok := pickOf(r, secrets); ok && r.rand.IntN(5) > 0 {
+	if s, ok := pickOf(r, secrets); ok && r.IntN(5) > 0 {
 		text = s.text
 	}
 	var client *modelClient
@@ -27,16 +27,16 @@ func (r *run) login() {
 			if s.text != text {
 				continue
 			}
-			if r.rand.IntN(6) > 0 {
+			if r.IntN(6) > 0 {
 				id = c.id
 			}
-			if c.id == id && (s.expires.IsZero() || m.now.Before(s.expires)) {
+			if c.id == id && (s.expires.IsZero() || m.clock.Now().Before(s.expires)) {
 				client, secret = c, s
 			}
 		}
 	}
-	r.say("client %q logs in (with one of %d secrets)", id, len(secrets))
-	token, got, err := r.service.Login(r.t.Context(), id, text)
+	r.Say("client %q logs in (with one of %d secrets)", id, len(secrets))
+	token, got, err := r.service.Login(r.Context(), id, text)
 	if client == nil {
 		r.sameError(authmgmt.ErrInvalidCredentials, err)
 		return
@@ -46,19 +46,19 @@ func (r *run) login() {
 	}
 	k := &modelToken{
 		text: got.Reveal(), id: token.ID.String(), org: client.org, subject: "client:" + client.id, client: client, secret: secret,
-		created: m.now, expires: m.now.Add(tokenLifetime),
+		created: m.clock.Now(), expires: m.clock.Now().Add(tokenLifetime),
 	}
 	if !secret.expires.IsZero() && secret.expires.Before(k.expires) {
 		k.expires = secret.expires // a token does not outlive what is known of its secret
 	}
 	m.tokens = append(m.tokens, k)
 	m.event(client.org, authmgmt.KindTokenIssued, k.subject, k.id)
-	r.same("the token", k.show(), showToken(&token))
+	r.Same("the token", k.show(), showToken(&token))
 }
 
 func (r *run) verify() {
 	if k, ok := pickOf(r, r.model.tokens); ok {
-		r.say("token %s is verified", k.id)
+		r.Say("token %s is verified", k.id)
 		r.compareToken(k)
 	}
 }
@@ -66,7 +66,7 @@ func (r *run) verify() {
 // compareToken asks what a token is good for.
 func (r *run) compareToken(k *modelToken) {
 	m := r.model
-	who, err := r.service.VerifyToken(r.t.Context(), k.text)
+	who, err := r.service.VerifyToken(r.Context(), k.text)
 	valid := k
 	if !m.valid(k) {
 		valid = nil
@@ -87,7 +87,7 @@ func (r *run) compareToken(k *modelToken) {
 	if valid.client != nil {
 		client = valid.client.id
 	}
-	r.same("the identity",
+	r.Same("the identity",
 		fmt.Sprintf("%q %q %q %s %v full %v %q", valid.org, valid.subject, client, valid.id,
 			stamp(valid.expires), len(valid.access()) == 0, valid.access()),
 		fmt.Sprintf("%q %q %q %s %v full %v %q", who.Organization, who.Subject, who.Client, who.Token,
@@ -98,7 +98,7 @@ func (r *run) compareToken(k *modelToken) {
 func (r *run) newToken() authmgmt.NewToken {
 	n := authmgmt.NewToken{Subject: pick(r, "user:ann", "user:bea"), Roles: r.roles(), Lifetime: pick(r, 0, authmgmt.NoExpiry, 5*time.Hour)}
 	n.FullAccess = r.fullAccess(n.Roles)
-	if k, ok := pickOf(r, r.model.tokens); ok && r.rand.IntN(5) == 0 {
+	if k, ok := pickOf(r, r.model.tokens); ok && r.IntN(5) == 0 {
 		n.ID = uuid.MustParse(k.id)
 	}
 	return n
@@ -106,8 +106,8 @@ func (r *run) newToken() authmgmt.NewToken {
 
 func (r *run) issueToken() {
 	org, by, n := r.org(), r.caller(), r.newToken()
-	r.say("%s: %s issues a token %v for %s with %v for %v", org, by.name, n.ID, n.Subject, n.Roles, n.Lifetime)
-	token, text, err := r.service.IssueToken(r.t.Context(), org, r.as(by), n)
+	r.Say("%s: %s issues a token %v for %s with %v for %v", org, by.name, n.ID, n.Subject, n.Roles, n.Lifetime)
+	token, text, err := r.service.IssueToken(r.Context(), org, r.as(by), n)
 	if r.sameError(r.model.mayAddToken(by, n, text.Reveal()), err) {
 		r.addToken(org, by, n, text.Reveal(), &token)
 	}
@@ -115,8 +115,8 @@ func (r *run) issueToken() {
 
 func (r *run) importToken() {
 	org, by, n, text := r.org(), r.caller(), r.newToken(), r.text()
-	r.say("%s: %s imports token %q as %v for %s with %v for %v", org, by.name, text, n.ID, n.Subject, n.Roles, n.Lifetime)
-	token, err := r.service.ImportToken(r.t.Context(), org, r.as(by), n, text)
+	r.Say("%s: %s imports token %q as %v for %s with %v for %v", org, by.name, text, n.ID, n.Subject, n.Roles, n.Lifetime)
+	token, err := r.service.ImportToken(r.Context(), org, r.as(by), n, text)
 	if r.sameError(r.model.mayAddToken(by, n, text), err) {
 		r.addToken(org, by, n, text, &token)
 	}
@@ -136,20 +136,20 @@ func (m *model) mayAddToken(by *caller, n authmgmt.NewToken, text string) error 
 
 func (r *run) addToken(org string, by *caller, n authmgmt.NewToken, text string, got *authmgmt.Token) {
 	m := r.model
-	k := &modelToken{text: text, id: got.ID.String(), org: org, subject: n.Subject, roles: withoutRepeats(n.Roles), created: m.now}
+	k := &modelToken{text: text, id: got.ID.String(), org: org, subject: n.Subject, roles: withoutRepeats(n.Roles), created: m.clock.Now()}
 	if n.ID != uuid.Nil {
 		k.id = n.ID.String()
 	}
 	switch n.Lifetime {
 	case authmgmt.NoExpiry:
 	case 0:
-		k.expires = m.now.Add(tokenLifetime)
+		k.expires = m.clock.Now().Add(tokenLifetime)
 	default:
-		k.expires = m.now.Add(n.Lifetime)
+		k.expires = m.clock.Now().Add(n.Lifetime)
 	}
 	m.tokens = append(m.tokens, k)
 	m.event(org, authmgmt.KindTokenIssued, by.name, k.id)
-	r.same("the new token", k.show(), showToken(got))
+	r.Same("the new token", k.show(), showToken(got))
 }
 
 func (r *run) revokeToken() {
@@ -158,11 +158,11 @@ func (r *run) revokeToken() {
 		return
 	}
 	org, by := k.org, r.caller()
-	if r.rand.IntN(5) == 0 {
+	if r.IntN(5) == 0 {
 		org = r.org()
 	}
-	r.say("%s: %s revokes token %s of %s", org, by.name, k.id, k.org)
-	err := r.service.RevokeToken(r.t.Context(), org, r.as(by), uuid.MustParse(k.id))
+	r.Say("%s: %s revokes token %s of %s", org, by.name, k.id, k.org)
+	err := r.service.RevokeToken(r.Context(), org, r.as(by), uuid.MustParse(k.id))
 	var found *modelToken
 	for _, other := range r.model.tokens {
 		if other.id == k.id && other.org == org && other.live() {

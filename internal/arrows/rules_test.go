@@ -87,7 +87,7 @@ var rows = []row{
 
 	// Helpers of the suites.
 	{pkg: auditRules, code: []string{root, sharedRules}},
-	{pkg: sharedRules},
+	{pkg: sharedRules, code: []string{root}},
 	{pkg: "internal/fake"},
 	{pkg: "internal/fault", code: []string{root}},
 

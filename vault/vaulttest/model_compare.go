@@ -14,7 +14,7 @@ import (
 
 // compareAll compares everything that can be seen, by both services.
 func (r *run) compareAll() {
-	r.say("everything is compared")
+	r.Say("everything is compared")
 	for _, org := range []string{orgA, orgB, "org-c"} {
 		for _, name := range []string{"v1", "v2"} {
 			for _, p := range r.processes {
@@ -36,13 +36,11 @@ func (r *run) compareVaults(org string) {
 			want = append(want, fmt.Sprintf("%s of %s: %v", name, v.updated, schemaOf(v.columns)))
 		}
 	}
-	for v, err := range r.process().Vaults(r.t.Context(), org) {
-		if !r.sameError(nil, err) {
-			return
-		}
+	for v, err := range r.process().Vaults(r.Context(), org) {
+		r.SameError(nil, err)
 		got = append(got, fmt.Sprintf("%s of %s: %v", v.ID, v.UpdatedAt, v.Schema))
 	}
-	r.same("the vaults of "+org, want, got)
+	r.Same("the vaults of "+org, want, got)
 	r.compareStats(org, len(want))
 }
 
@@ -63,28 +61,28 @@ func (r *run) compareStats(org string, vaults int) {
 			}
 		}
 		want.Tokens.N, want.Deleted.N = want.Tokens.N+one.Tokens.N, want.Deleted.N+one.Deleted.N
-		got, err := r.process().VaultStats(r.t.Context(), org, name)
-		r.sameError(nil, err)
-		r.same("what is counted of a vault", one, got)
+		got, err := r.process().VaultStats(r.Context(), org, name)
+		r.SameError(nil, err)
+		r.Same("what is counted of a vault", one, got)
 	}
-	got, err := r.process().Stats(r.t.Context(), org)
-	r.sameError(nil, err)
-	r.same("what is counted of "+org, want, got)
+	got, err := r.process().Stats(r.Context(), org)
+	r.SameError(nil, err)
+	r.Same("what is counted of "+org, want, got)
 }
 
 func (r *run) compareVault(p *process, org, name string) {
 	v := r.vault(org, name)
-	got, err := p.Vault(r.t.Context(), org, name)
+	got, err := p.Vault(r.Context(), org, name)
 	if v == nil {
-		r.sameError(vault.ErrNotFound, err)
+		r.SameError(vault.ErrNotFound, err)
 		return
 	}
-	r.sameError(nil, err)
-	r.same("its times", []time.Time{v.created, v.updated}, []time.Time{got.CreatedAt, got.UpdatedAt})
-	r.same("the schema", fmt.Sprint(schemaOf(v.columns)), fmt.Sprint(got.Schema))
+	r.SameError(nil, err)
+	r.Same("its times", []time.Time{v.created, v.updated}, []time.Time{got.CreatedAt, got.UpdatedAt})
+	r.Same("the schema", fmt.Sprint(schemaOf(v.columns)), fmt.Sprint(got.Schema))
 	for _, k := range v.tokens {
 		if k.deleted {
-			_, err := p.Detokenize(r.t.Context(), org, p.name, name, []vault.DetokenizeItem{{Token: k.token}}, plainText)
+			_, err := p.Detokenize(r.Context(), org, p.name, name, []vault.DetokenizeItem{{Token: k.token}}, plainText)
 			p.agrees(vault.ErrTokenNotFound, err)
 		}
 	}
@@ -93,9 +91,9 @@ func (r *run) compareVault(p *process, org, name string) {
 		for _, it := range known {
 			want = append(want, v.tokenOf(v.scopeOf(it), it.Value.Reveal()).token)
 		}
-		tokens, err := p.Tokenize(r.t.Context(), org, name, known)
+		tokens, err := p.Tokenize(r.Context(), org, name, known)
 		if p.agrees(nil, err) {
-			r.same("the tokens of values", want, tokens)
+			r.Same("the tokens of values", want, tokens)
 		}
 	}
 }
@@ -115,7 +113,7 @@ func (r *run) compareExport(p *process, org, name string) {
 		}
 	}
 	var err error
-	for e, failure := range p.Export(r.t.Context(), org, p.name, name, plainText) {
+	for e, failure := range p.Export(r.Context(), org, p.name, name, plainText) {
 		if err = failure; err == nil {
 			got = append(got, fmt.Sprintf("%s %s %q", e.Token, e.Scope, e.Value.Reveal()))
 		}
@@ -126,9 +124,7 @@ func (r *run) compareExport(p *process, org, name string) {
 	if !p.agrees(wantErr, err) {
 		return
 	}
-	if !slices.Equal(want, got) {
-		r.fail("the tokens of %s/%s:\nthe model has\n%s\nthe service has\n%s", org, name, strings.Join(want, "\n"), strings.Join(got, "\n"))
-	}
+	r.Same("the tokens of "+org+"/"+name, want, got)
 	if len(tokens) > 0 {
 		r.happened(org, name, vault.KindExported, tokens...)
 	}
@@ -137,7 +133,7 @@ func (r *run) compareExport(p *process, org, name string) {
 // compareAudit compares the trail, which orders events of one time by IDs that the model
 // does not know.
 func (r *run) compareAudit(org string) {
-	q := vault.AuditQuery{Kind: pick(r, "", "", vault.KindDeleted, vault.KindDetokenized), Vault: pick(r, "", "v2"), Limit: 1 + r.rand.IntN(200)}
+	q := vault.AuditQuery{Kind: pick(r, "", "", vault.KindDeleted, vault.KindDetokenized), Vault: pick(r, "", "v2"), Limit: 1 + r.IntN(200)}
 	line := func(e modelEvent) string {
 		return fmt.Sprintf("%s %s of %s with %q", e.at.Format(time.RFC3339Nano), e.kind, e.vault, e.tokens)
 	}
@@ -148,12 +144,10 @@ func (r *run) compareAudit(org string) {
 		}
 	}
 	var last mortise.Position
-	for e, err := range r.processes[0].AuditEvents(r.t.Context(), org, q) {
-		if !r.sameError(nil, err) {
-			return
-		}
+	for e, err := range r.processes[0].AuditEvents(r.Context(), org, q) {
+		r.SameError(nil, err)
 		if !last.IsZero() && last.Compare(e.Position()) <= 0 {
-			r.fail("the audit trail of %s is out of order at %v", org, e.Position())
+			r.Fatalf("the audit trail of %s is out of order at %v", org, e.Position())
 		}
 		last = e.Position()
 		var tokens []string
@@ -164,21 +158,19 @@ func (r *run) compareAudit(org string) {
 	}
 	slices.Sort(want)
 	slices.Sort(got)
-	if !slices.Equal(want, got) {
-		r.fail("the audit trail of %s:\nthe model has\n%s\nthe service has\n%s", org, strings.Join(want, "\n"), strings.Join(got, "\n"))
-	}
+	r.Same("the audit trail of "+org, want, got)
 }
 
 // compareKeys compares what is known of the keys, and what is stored under them.
 func (r *run) compareKeys() {
 	k := &r.rotation
-	usage, err := r.processes[0].KeyUsage(r.t.Context())
-	r.sameError(nil, err)
-	all, err := r.processes[0].StatsAll(r.t.Context())
-	r.sameError(nil, err)
+	usage, err := r.processes[0].KeyUsage(r.Context())
+	r.SameError(nil, err)
+	all, err := r.processes[0].StatsAll(r.Context())
+	r.SameError(nil, err)
 	for _, key := range all.Keys {
-		r.same(fmt.Sprintf("whether %s key %d is retired", key.Purpose, key.Version), k.retired[modelKey{key.Purpose, key.Version}], key.Retired)
-		r.same(fmt.Sprintf("whether %s key %d is required", key.Purpose, key.Version), key.Purpose == keyring.FingerprintKey && k.required[key.Version], key.Required)
+		r.Same(fmt.Sprintf("whether %s key %d is retired", key.Purpose, key.Version), k.retired[modelKey{key.Purpose, key.Version}], key.Retired)
+		r.Same(fmt.Sprintf("whether %s key %d is required", key.Purpose, key.Version), key.Purpose == keyring.FingerprintKey && k.required[key.Version], key.Required)
 	}
 	rows, deterministic := 0, 0
 	for _, v := range r.vaults {
@@ -192,29 +184,29 @@ func (r *run) compareKeys() {
 		}
 	}
 	u := &usage
-	r.same("rows", []int{rows, deterministic}, []int{u.Rows, u.Deterministic})
+	r.Same("rows", []int{rows, deterministic}, []int{u.Rows, u.Deterministic})
 	sealed := 0
 	for version, n := range u.Sealed {
 		sealed += n
 		if n > 0 && k.retired[modelKey{keyring.SealKey, version}] {
-			r.fail("%d rows are sealed under version %d, which is retired", n, version)
+			r.Fatalf("%d rows are sealed under version %d, which is retired", n, version)
 		}
 	}
-	r.same("sealed rows", rows, sealed)
+	r.Same("sealed rows", rows, sealed)
 	r.compareTotals(u)
 	for version := range k.removed {
-		r.same(fmt.Sprint("fingerprints of version ", version), 0, u.Fingerprints[version])
+		r.Same(fmt.Sprint("fingerprints of version ", version), 0, u.Fingerprints[version])
 	}
 	if k.filled {
-		r.same("fingerprints of the next version", deterministic, u.Fingerprints[max(k.next, k.current)])
+		r.Same("fingerprints of the next version", deterministic, u.Fingerprints[max(k.next, k.current)])
 	}
 }
 
 // compareTotals compares what StatsAll says of old keys with what is stored under them.
 func (r *run) compareTotals(usage *keyring.Usage) {
 	p := r.process()
-	all, err := p.StatsAll(r.t.Context())
-	r.sameError(nil, err)
+	all, err := p.StatsAll(r.Context())
+	r.SameError(nil, err)
 	rewrap, remove := 0, 0
 	for version, n := range usage.Sealed {
 		if version != p.loaded[0] {
@@ -226,6 +218,6 @@ func (r *run) compareTotals(usage *keyring.Usage) {
 			remove += usage.Fingerprints[k.Version]
 		}
 	}
-	r.same("tokens, what is sealed beside the primary key, and what is left of retired ones",
+	r.Same("tokens, what is sealed beside the primary key, and what is left of retired ones",
 		[]int{usage.Rows, rewrap, remove}, []int{all.Tokens.N, all.ToRewrap.N, all.ToRemove.N})
 }

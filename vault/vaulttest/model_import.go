@@ -15,19 +15,19 @@ func (r *run) importTokens() {
 	v := r.vault(org, name)
 	items := r.importItems(v)
 	var fault func(string) error
-	if r.rand.IntN(4) == 0 {
+	if r.IntN(4) == 0 {
 		fault = On(Nth(1), "Imports.ImportTokens")
 	}
 	text := ""
 	for _, it := range items {
 		text += show([]vault.Item{it.Item}) + " as " + it.Token
 	}
-	r.say("%s imports into %s/%s%s (answer lost: %v)", p.name, org, name, text, fault != nil)
-	call := func() error { return p.Import(r.t.Context(), org, p.name, name, items) }
+	r.Say("%s imports into %s/%s%s (answer lost: %v)", p.name, org, name, text, fault != nil)
+	call := func() error { return p.Import(r.Context(), org, p.name, name, items) }
 	_, err := p.with(fault, "", call)
 	lost := fault != nil && errors.Is(err, ErrInjected)
 	if lost {
-		r.say("%s tries again", p.name)
+		r.Say("%s tries again", p.name)
 		err = call()
 	}
 	want := v.refusal(valuesOf(items), true)
@@ -38,7 +38,7 @@ func (r *run) importTokens() {
 		}
 	}
 	if lost && want != nil {
-		r.fail("what should be refused (%v) was done", want)
+		r.Fatalf("what should be refused (%v) was done", want)
 	}
 	if lost {
 		r.happened(org, name, vault.KindImported, tokens...)
@@ -47,7 +47,7 @@ func (r *run) importTokens() {
 	case p.agrees(want, err):
 		r.happened(org, name, vault.KindImported, tokens...)
 	case errors.Is(err, vault.ErrTokenConflict):
-		r.same("what is in conflict", conflicts, indexesOf(err))
+		r.Same("what is in conflict", conflicts, indexesOf(err))
 		return
 	case !lost:
 		return
@@ -64,17 +64,17 @@ func (r *run) importTokens() {
 func (r *run) importItems(v *modelVault) []vault.ImportItem {
 	var items []vault.ImportItem
 	for _, it := range r.items(v, true)[:1] {
-		items = append(items, vault.ImportItem{Item: it, Token: fmt.Sprint("t", r.rand.IntN(200))})
+		items = append(items, vault.ImportItem{Item: it, Token: fmt.Sprint("t", r.IntN(200))})
 	}
-	for range r.rand.IntN(4) {
-		items = append(items, vault.ImportItem{Item: r.items(v, true)[0], Token: fmt.Sprint("t", 100+r.rand.IntN(5000))})
+	for range r.IntN(4) {
+		items = append(items, vault.ImportItem{Item: r.items(v, true)[0], Token: fmt.Sprint("t", 100+r.IntN(5000))})
 	}
 	if v == nil || len(v.tokens) == 0 {
 		return items
 	}
 	for i := range items {
 		k := pick(r, v.tokens...)
-		switch r.rand.IntN(6) {
+		switch r.IntN(6) {
 		case 0:
 			items[i].Token = k.token
 		case 1, 2: // just as it is, where its column is still there
@@ -86,7 +86,7 @@ func (r *run) importItems(v *modelVault) []vault.ImportItem {
 			}
 		}
 	}
-	if r.rand.IntN(4) == 0 {
+	if r.IntN(4) == 0 {
 		items = append(items, pick(r, items...))
 	}
 	return items

@@ -59,21 +59,21 @@ func modelKeyring(installation uint64, generations ...int) (keyring.Keyring, err
 func (p *process) restart(loaded ...int) {
 	r := p.run
 	p.loaded = loaded
-	r.say("%s begins with keys %v", p.name, loaded)
-	p.Service = r.service(p, r.seed, loaded...)
-	r.sameError(nil, p.Ping(r.t.Context()))
+	r.Say("%s begins with keys %v", p.name, loaded)
+	p.Service = r.service(p, r.Seed, loaded...)
+	r.SameError(nil, p.Ping(r.Context()))
 }
 
 // service returns a service on the backend that tells p what its store did.
 func (r *run) service(p *process, installation uint64, loaded ...int) *vault.Service {
 	keyring, err := modelKeyring(installation, loaded...)
 	if err != nil {
-		r.t.Fatal(err)
+		r.Fatal(err)
 	}
 	faults := &Faults{After: p.after}
-	s, err := vault.New(vault.Backend{Store: faults.Store(r.backend.Store)}, keyring, &vault.Options{Now: r.clock.Now, Tokenizer: newSmallTokens(r)})
+	s, err := vault.New(vault.Backend{Store: faults.Store(r.backend.Store)}, keyring, &vault.Options{Now: r.Clock.Now, Tokenizer: newSmallTokens(r)})
 	if err != nil {
-		r.t.Fatal(err)
+		r.Fatal(err)
 	}
 	return s
 }
@@ -123,10 +123,10 @@ func (r *run) rotate() {
 	k := &r.rotation
 	if k.next == 0 {
 		k.next, k.filled, k.wrapped = k.current+1, false, false
-		r.say("generation %d of the keys is made", k.next)
+		r.Say("generation %d of the keys is made", k.next)
 	}
 	p := r.process()
-	switch r.rand.IntN(8) {
+	switch r.IntN(8) {
 	case 0:
 		r.restartSome(p)
 	case 1:
@@ -171,9 +171,9 @@ func (r *run) restartSome(p *process) {
 	k := &r.rotation
 	old := k.retired[modelKey{keyring.FingerprintKey, k.current}] || k.retired[modelKey{keyring.SealKey, k.current}]
 	switch {
-	case k.filled && (old || r.rand.IntN(3) > 0):
+	case k.filled && (old || r.IntN(3) > 0):
 		p.restart(k.next, k.current)
-	case !k.required[k.next] && r.rand.IntN(3) == 0:
+	case !k.required[k.next] && r.IntN(3) == 0:
 		p.restart(k.current)
 	case !old:
 		p.restart(k.current, k.next)
@@ -183,7 +183,7 @@ func (r *run) restartSome(p *process) {
 
 // faultOf returns what cuts a rotation off, as often as not nothing.
 func (r *run) faultOf(ops ...string) func(op string) error {
-	if r.rand.IntN(2) == 0 {
+	if r.IntN(2) == 0 {
 		return nil
 	}
 	return On(Nth(1), pick(r, ops...))
@@ -191,14 +191,14 @@ func (r *run) faultOf(ops ...string) func(op string) error {
 
 // finished says whether a step was done, and fails if it should have been.
 func (r *run) finished(p *process, fault func(string) error, err error) bool {
-	r.t.Helper()
+	r.Helper()
 	switch {
 	case err == nil:
 		return true
 	case fault != nil && errors.Is(err, ErrInjected):
 	case p.lags() && (errors.Is(err, keyring.ErrUnknownKey) || errors.Is(err, keyring.ErrRetired)):
 	default:
-		r.fail("a step of a rotation failed: %v", err)
+		r.Fatalf("a step of a rotation failed: %v", err)
 	}
 	return false
 }
@@ -206,13 +206,13 @@ func (r *run) finished(p *process, fault func(string) error, err error) bool {
 func (r *run) backfill(p *process) {
 	k := &r.rotation
 	if !slices.Contains(p.loaded, k.next) {
-		r.say("%s wants to add fingerprints of %d, which it has not loaded", p.name, k.next)
-		r.sameError(keyring.ErrUnknownKey, p.Backfill(r.t.Context(), k.next, nil))
+		r.Say("%s wants to add fingerprints of %d, which it has not loaded", p.name, k.next)
+		r.SameError(keyring.ErrUnknownKey, p.Backfill(r.Context(), k.next, nil))
 		return
 	}
 	fault := r.faultOf("Keys.RequireKey", "Keys.KeyUsage", "KeyRotation.RowsWithoutFingerprint", "KeyRotation.AddFingerprints")
-	r.say("%s adds fingerprints of %d (cut off: %v)", p.name, k.next, fault != nil)
-	did, err := p.with(fault, "Keys.RequireKey", func() error { return p.Backfill(r.t.Context(), k.next, nil) })
+	r.Say("%s adds fingerprints of %d (cut off: %v)", p.name, k.next, fault != nil)
+	did, err := p.with(fault, "Keys.RequireKey", func() error { return p.Backfill(r.Context(), k.next, nil) })
 	k.required[k.next] = k.required[k.next] || did
 	if r.finished(p, fault, err) {
 		k.filled = true
@@ -222,8 +222,8 @@ func (r *run) backfill(p *process) {
 func (r *run) rewrap(p *process) {
 	k := &r.rotation
 	fault := r.faultOf("Keys.KeyUsage", "KeyRotation.RowsNotSealedUnder", "KeyRotation.Reseal")
-	r.say("%s seals everything with %d (cut off: %v)", p.name, p.loaded[0], fault != nil)
-	_, err := p.with(fault, "", func() error { return p.Rewrap(r.t.Context(), nil) })
+	r.Say("%s seals everything with %d (cut off: %v)", p.name, p.loaded[0], fault != nil)
+	_, err := p.with(fault, "", func() error { return p.Rewrap(r.Context(), nil) })
 	if r.finished(p, fault, err) {
 		k.wrapped = !slices.ContainsFunc(r.processes[:], func(p *process) bool { return p.loaded[0] != k.next })
 	}
@@ -233,8 +233,8 @@ func (r *run) retire(p *process, purpose keyring.Purpose) {
 	k := &r.rotation
 	key := modelKey{purpose, k.current}
 	fault := r.faultOf("Keys.RetireKey", "Keys.KeyUsage", "KeyRotation.RemoveFingerprints")
-	r.say("%s retires the %s key %d (cut off: %v)", p.name, purpose, k.current, fault != nil)
-	did, err := p.with(fault, "Keys.RetireKey", func() error { return p.Retire(r.t.Context(), purpose, k.current, nil) })
+	r.Say("%s retires the %s key %d (cut off: %v)", p.name, purpose, k.current, fault != nil)
+	did, err := p.with(fault, "Keys.RetireKey", func() error { return p.Retire(r.Context(), purpose, k.current, nil) })
 	if did {
 		k.retired[key] = true
 		if purpose == keyring.FingerprintKey {
@@ -256,15 +256,15 @@ func (r *run) stranger() {
 	k := &r.rotation
 	p := &process{run: r, name: "a stranger"}
 	check := func(what string, want error, installation uint64, loaded ...int) {
-		r.say("somebody begins with %s", what)
+		r.Say("somebody begins with %s", what)
 		s := r.service(p, installation, loaded...)
-		r.sameError(want, s.CheckKeys(r.t.Context()))
-		_, err := s.Insert(r.t.Context(), orgA, "stranger", "v1",
+		r.SameError(want, s.CheckKeys(r.Context()))
+		_, err := s.Insert(r.Context(), orgA, "stranger", "v1",
 			[]vault.Item{{Place: vault.InColumn("persons", "name"), Value: vault.NewValue("ann")}})
-		r.sameError(want, err)
+		r.SameError(want, err)
 	}
-	check("other keys", keyring.ErrWrongKey, r.seed+1, r.processes[0].loaded...)
+	check("other keys", keyring.ErrWrongKey, r.Seed+1, r.processes[0].loaded...)
 	if k.current > 1 {
-		check("keys of the past", keyring.ErrRetired, r.seed, k.current-1)
+		check("keys of the past", keyring.ErrRetired, r.Seed, k.current-1)
 	}
 }

@@ -1,35 +1,22 @@
 package vaulttest_test
 
 import (
-	"os"
-	"os/exec"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
 
 func TestModel(t *testing.T) { vaulttest.RunModel(t, harness(func(*mutant) {}), nil) }
 
-// envModelMutant names the mutant in a process that runs the model in order to fail.
-const envModelMutant = "VAULTTEST_MODEL_MUTANT"
-
-// TestModelMutant is run by TestModelMutants.
-func TestModelMutant(t *testing.T) {
-	name := os.Getenv(envModelMutant)
-	if name == "" {
-		t.Skip("run by TestModelMutants")
-	}
-	vaulttest.RunModel(t, harnesses()[name], nil)
-}
-
 // TestModelMutants: the model finds backends that are wrong about what a service makes
-// use of, and says how to come there again. They are those whose own state, if any, is
-// safe for concurrent use, and that are wrong however the calls of a sequence come
-// together: the rules find the others.
+// use of. They are those whose own state, if any, is safe for concurrent use, and that are
+// wrong however the calls of a sequence come together: the rules find the others.
 func TestModelMutants(t *testing.T) {
-	for _, name := range []string{
+	model := func(t *testing.T, h vaulttest.Harness) {
+		vaulttest.RunModel(t, h, &vaulttest.ModelOptions{Sequences: 300}) // some mistakes show in few of them
+	}
+	conformance.ProveModel(t, harnesses(), model,
 		"adds fingerprints before it refuses", "adds no fingerprints",
 		"asks for fingerprints before it retires", "asks the fingerprints of version 1 for their scopes",
 		"changes the vault and then looks at its scopes", "compares half of a fingerprint", "deletes nothing and says nothing",
@@ -47,15 +34,5 @@ func TestModelMutants(t *testing.T) {
 		"shows every organization's events", "shows the oldest events first", "skips events of equal times",
 		"stores events of what it refuses", "stores random rows once", "stores under retired keys",
 		"truncates times to seconds",
-	} {
-		require.Contains(t, harnesses(), name)
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.count=1", "-test.timeout=10m", "-test.run=^TestModelMutant$")
-			cmd.Env = append(os.Environ(), envModelMutant+"="+name, "GORACE=atexit_sleep_ms=0")
-			out, err := cmd.CombinedOutput()
-			require.Error(t, err, "the model did not find it")
-			require.Contains(t, string(out), "The steps of TestModelMutant/seed_")
-		})
-	}
+	)
 }

@@ -31,7 +31,7 @@ type modelEvent struct {
 }
 
 func (r *run) happened(org, name string, kind vault.Kind, tokens ...string) {
-	r.events = append(r.events, modelEvent{org, name, r.clock.Now(), kind, tokens})
+	r.events = append(r.events, modelEvent{org, name, r.Clock.Now(), kind, tokens})
 }
 
 // smallTokens makes tokens that are often taken.
@@ -41,7 +41,7 @@ type smallTokens struct {
 }
 
 func newSmallTokens(r *run) *smallTokens {
-	return &smallTokens{rand: rand.New(rand.NewPCG(r.rand.Uint64(), 2))}
+	return &smallTokens{rand: rand.New(rand.NewPCG(r.Uint64(), 2))}
 }
 
 func (*smallTokens) CheckFormat(string) error { return nil }
@@ -64,27 +64,27 @@ func (*smallTokens) CheckTokens(_ context.Context, pairs []format.Pair) ([]error
 
 // value returns a value, more often than not one that was used before.
 func (r *run) value() string {
-	return pick(r, "", "ann", "bea", "Ann", "ann ", "a\x00", "a", "\xff", "\ufffd", "caf\u00e9", "cafe\u0301", fmt.Sprint(r.rand.IntN(40)), fmt.Sprint(r.rand.IntN(40)))
+	return pick(r, "", "ann", "bea", "Ann", "ann ", "a\x00", "a", "\xff", "\ufffd", "caf\u00e9", "cafe\u0301", fmt.Sprint(r.IntN(40)), fmt.Sprint(r.IntN(40)))
 }
 
 // items returns what to insert into a vault, or to ask for.
 func (r *run) items(v *modelVault, insertion bool) []vault.Item {
-	items := make([]vault.Item, 1+r.rand.IntN(8))
+	items := make([]vault.Item, 1+r.IntN(8))
 	for i := range items {
 		c := pick(r, columns...)
 		it := vault.Item{Place: vault.InColumn(c.table, c.column), Value: vault.NewValue(r.value())}
 		switch {
-		case r.rand.IntN(10) > 0 && v != nil: // something that works
+		case r.IntN(10) > 0 && v != nil: // something that works
 			for range 20 {
 				if c = pick(r, columns...); v.columns[c.name()] != missing && c.kind != vault.NoTokenization && (insertion || c.kind == vault.Deterministic) {
 					break
 				}
 			}
 			it.Place = vault.InColumn(c.table, c.column)
-		case r.rand.IntN(5) == 0:
+		case r.IntN(5) == 0:
 			it.Place = vault.InColumn("tables", c.column)
 		}
-		if !insertion && r.rand.IntN(4) == 0 {
+		if !insertion && r.IntN(4) == 0 {
 			it.Place = vault.InGroup(groupName)
 		}
 		items[i] = it
@@ -161,17 +161,17 @@ func show(items []vault.Item) string {
 // learn compares the tokens that an insertion returned with what is known, and adds what
 // is new.
 func (r *run) learn(v *modelVault, items []vault.Item, tokens []string) {
-	r.t.Helper()
-	r.same("the number of tokens", len(items), len(tokens))
+	r.Helper()
+	r.Same("the number of tokens", len(items), len(tokens))
 	for i, it := range items {
 		c, _ := v.find(it)
 		scope, value := v.scopeOf(it), it.Value.Reveal()
 		if k := v.tokenOf(scope, value); k != nil && c.kind == vault.Deterministic {
-			r.same("the token of "+show(items[i:i+1]), k.token, tokens[i])
+			r.Same("the token of "+show(items[i:i+1]), k.token, tokens[i])
 			continue
 		}
 		if slices.ContainsFunc(v.tokens, func(k *modelToken) bool { return k.token == tokens[i] }) {
-			r.fail("%s got the token %s, which was given before", show(items[i:i+1]), tokens[i])
+			r.Fatalf("%s got the token %s, which was given before", show(items[i:i+1]), tokens[i])
 		}
 		v.tokens = append(v.tokens, &modelToken{tokens[i], scope, value, c.kind == vault.Deterministic, false})
 	}
@@ -182,18 +182,18 @@ func (r *run) insert() {
 	v := r.vault(org, name)
 	items := r.items(v, true)
 	var fault func(string) error
-	if v != nil && r.rand.IntN(4) == 0 && v.allDeterministic(items) { // the answer is lost; what was random, nobody would know
+	if v != nil && r.IntN(4) == 0 && v.allDeterministic(items) { // the answer is lost; what was random, nobody would know
 		fault = On(Nth(1), "Tokens.InsertTokens")
 	}
-	r.say("%s inserts into %s/%s%s (answer lost: %v)", p.name, org, name, show(items), fault != nil)
+	r.Say("%s inserts into %s/%s%s (answer lost: %v)", p.name, org, name, show(items), fault != nil)
 	var tokens []string
 	insert := func() (err error) {
-		tokens, err = p.Insert(r.t.Context(), org, p.name, name, items)
+		tokens, err = p.Insert(r.Context(), org, p.name, name, items)
 		return err
 	}
 	_, err := p.with(fault, "", insert)
 	if fault != nil && errors.Is(err, ErrInjected) {
-		r.say("%s tries again", p.name)
+		r.Say("%s tries again", p.name)
 		err = insert()
 	}
 	if p.agrees(v.refusal(items, true), err) {
@@ -212,22 +212,22 @@ func (r *run) insertAtOnce() {
 	k, rotating := &r.rotation, r.process()
 	batches := [4][]vault.Item{0: r.items(v, true)}
 	for i := range batches {
-		batches[i] = shuffled(r, batches[0])
+		batches[i] = conformance.Shuffled(r, batches[0])
 	}
-	r.say("both insert at once into %s/%s%s while %s rotates", org, name, show(batches[0]), rotating.name)
+	r.Say("both insert at once into %s/%s%s while %s rotates", org, name, show(batches[0]), rotating.name)
 	var tokens [4][]string
 	var errs [5]error
-	fill := k.next != 0 && slices.Contains(rotating.loaded, k.next) && r.rand.IntN(2) == 0
+	fill := k.next != 0 && slices.Contains(rotating.loaded, k.next) && r.IntN(2) == 0
 	did, _ := rotating.with(nil, "Keys.RequireKey", func() error {
 		conformance.Together(len(errs), func(i int) {
 			switch {
 			case i < len(batches):
 				p := r.processes[i%2]
-				tokens[i], errs[i] = p.Insert(r.t.Context(), org, p.name, name, batches[i])
+				tokens[i], errs[i] = p.Insert(r.Context(), org, p.name, name, batches[i])
 			case fill:
-				errs[i] = rotating.Backfill(r.t.Context(), k.next, nil)
+				errs[i] = rotating.Backfill(r.Context(), k.next, nil)
 			default:
-				errs[i] = rotating.Rewrap(r.t.Context(), nil)
+				errs[i] = rotating.Rewrap(r.Context(), nil)
 			}
 		})
 		return nil
@@ -247,11 +247,11 @@ func (r *run) tokenize() {
 	p, org, name := r.process(), r.org(), r.vaultName()
 	v := r.vault(org, name)
 	items := r.items(v, false)
-	if known := v.someKnown(r); len(known) > 0 && r.rand.IntN(2) == 0 {
+	if known := v.someKnown(r); len(known) > 0 && r.IntN(2) == 0 {
 		items = known
 	}
-	r.say("%s tokenizes in %s/%s%s", p.name, org, name, show(items))
-	tokens, err := p.Tokenize(r.t.Context(), org, name, items)
+	r.Say("%s tokenizes in %s/%s%s", p.name, org, name, show(items))
+	tokens, err := p.Tokenize(r.Context(), org, name, items)
 	want := v.refusal(items, false)
 	var known []string
 	if want == nil {
@@ -264,7 +264,7 @@ func (r *run) tokenize() {
 		}
 	}
 	if p.agrees(want, err) {
-		r.same("the tokens", known, tokens)
+		r.Same("the tokens", known, tokens)
 	}
 }
 
@@ -285,17 +285,17 @@ func (v *modelVault) someKnown(r *run) (items []vault.Item) {
 			}
 		}
 	}
-	return shuffled(r, items)
+	return conformance.Shuffled(r, items)
 }
 
 // someTokens returns tokens of a vault: some that are there, and now and then some that
 // are not.
 func (r *run) someTokens(v *modelVault) []string {
-	tokens := make([]string, 1+r.rand.IntN(5))
+	tokens := make([]string, 1+r.IntN(5))
 	for i := range tokens {
-		tokens[i] = fmt.Sprint("t", r.rand.IntN(100))
+		tokens[i] = fmt.Sprint("t", r.IntN(100))
 		if v != nil && len(v.tokens) > 0 {
-			if k := pick(r, v.tokens...); !k.deleted || r.rand.IntN(8) == 0 {
+			if k := pick(r, v.tokens...); !k.deleted || r.IntN(8) == 0 {
 				tokens[i] = k.token
 			}
 		}
@@ -306,7 +306,7 @@ func (r *run) someTokens(v *modelVault) []string {
 func (r *run) detokenize() {
 	p, org, name := r.process(), r.org(), r.vaultName()
 	v, tokens := r.vault(org, name), r.someTokens(r.vault(org, name))
-	r.say("%s detokenizes in %s/%s %q", p.name, org, name, tokens)
+	r.Say("%s detokenizes in %s/%s %q", p.name, org, name, tokens)
 	items := make([]vault.DetokenizeItem, len(tokens))
 	var want []string
 	wantErr := error(nil)
@@ -324,13 +324,13 @@ func (r *run) detokenize() {
 			wantErr = vault.ErrTokenNotFound
 		}
 	}
-	got, err := p.Detokenize(r.t.Context(), org, p.name, name, items, plainText)
+	got, err := p.Detokenize(r.Context(), org, p.name, name, items, plainText)
 	if !p.agrees(wantErr, err) {
 		return
 	}
 	r.happened(org, name, vault.KindDetokenized, tokens...)
 	for i := range got {
-		r.same("the value of "+tokens[i], want[i], got[i].Value.Reveal())
+		r.Same("the value of "+tokens[i], want[i], got[i].Value.Reveal())
 	}
 }
 
@@ -339,8 +339,8 @@ func plainText(vault.Field) vault.Redaction { return vault.PlainText }
 func (r *run) delete() {
 	p, org, name := r.process(), r.org(), r.vaultName()
 	v, token := r.vault(org, name), r.someTokens(r.vault(org, name))[0]
-	r.say("%s deletes %s of %s/%s", p.name, token, org, name)
-	err := p.Delete(r.t.Context(), org, p.name, name, token)
+	r.Say("%s deletes %s of %s/%s", p.name, token, org, name)
+	err := p.Delete(r.Context(), org, p.name, name, token)
 	var k *modelToken
 	want := vault.ErrNotFound
 	if v != nil {
@@ -356,6 +356,6 @@ func (r *run) delete() {
 
 func (r *run) export() {
 	p, org, name := r.process(), r.org(), r.vaultName()
-	r.say("%s exports %s/%s", p.name, org, name)
+	r.Say("%s exports %s/%s", p.name, org, name)
 	r.compareExport(p, org, name)
 }

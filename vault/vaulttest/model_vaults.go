@@ -82,7 +82,7 @@ func (r *run) somePlaces() map[string]place {
 	places := make(map[string]place)
 	for _, c := range columns {
 		places[c.name()] = pick(r, missing, alone, alone, alone)
-		if c.kind == vault.Deterministic && c.column != "name" && r.rand.IntN(2) == 0 {
+		if c.kind == vault.Deterministic && c.column != "name" && r.IntN(2) == 0 {
 			places[c.name()] = grouped
 		}
 	}
@@ -113,14 +113,14 @@ func schemaOf(places map[string]place) vault.Schema {
 
 func (r *run) createVault() {
 	p, org, name, places := r.process(), r.org(), r.vaultName(), r.somePlaces()
-	r.say("%s makes the vault %s/%s", p.name, org, name)
-	_, err := p.CreateVault(r.t.Context(), org, p.name, name, schemaOf(places))
+	r.Say("%s makes the vault %s/%s", p.name, org, name)
+	_, err := p.CreateVault(r.Context(), org, p.name, name, schemaOf(places))
 	var want error
 	if r.vault(org, name) != nil {
 		want = vault.ErrExists
 	}
-	if r.sameError(want, err) {
-		r.vaults = append(r.vaults, &modelVault{org: org, name: name, created: r.clock.Now(), updated: r.clock.Now()})
+	if r.SameError(want, err) {
+		r.vaults = append(r.vaults, &modelVault{org: org, name: name, created: r.Clock.Now(), updated: r.Clock.Now()})
 		r.vault(org, name).move(places)
 		r.happened(org, name, vault.KindVaultCreated)
 	}
@@ -164,7 +164,7 @@ func (r *run) changeSchema() {
 	if v != nil {
 		some := pick(r, columns...).name()
 		for name, at := range v.columns {
-			if name != some || r.rand.IntN(5) == 0 { // as a rule one column changes
+			if name != some || r.IntN(5) == 0 { // as a rule one column changes
 				places[name] = at
 			}
 		}
@@ -173,9 +173,9 @@ func (r *run) changeSchema() {
 	for _, c := range columns {
 		words = append(words, fmt.Sprint(c.name(), []string{" missing", "", " grouped"}[places[c.name()]]))
 	}
-	cancel := r.rand.IntN(10) == 0
-	r.say("%s changes the schema of %s/%s to %s (cancelled: %v)", p.name, org, name, strings.Join(words, ", "), cancel)
-	_, err := p.ChangeSchema(r.t.Context(), org, p.name, name, func(s *vault.Schema) error {
+	cancel := r.IntN(10) == 0
+	r.Say("%s changes the schema of %s/%s to %s (cancelled: %v)", p.name, org, name, strings.Join(words, ", "), cancel)
+	_, err := p.ChangeSchema(r.Context(), org, p.name, name, func(s *vault.Schema) error {
 		*s = schemaOf(places)
 		if cancel {
 			return errNoChange
@@ -191,9 +191,9 @@ func (r *run) changeSchema() {
 	case v.refusesPlaces(places):
 		want = vault.ErrScopeInUse
 	}
-	if r.sameError(want, err) {
+	if r.SameError(want, err) {
 		v.move(places)
-		v.updated = r.clock.Now()
+		v.updated = r.Clock.Now()
 		r.happened(org, name, vault.KindSchemaChanged)
 	}
 }

@@ -1,0 +1,36 @@
+package conformance
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// envModelMutant names the mutant in a process that runs a model in order to fail.
+const envModelMutant = "MORTISE_MODEL_MUTANT"
+
+// ProveModel fails the test unless the model finds the named mutants, and says how to come
+// there again. The mutants are given as harnesses. Each is tried in a process of its own,
+// which runs the calling test again.
+func ProveModel[H any](t *testing.T, mutants map[string]H, model func(t *testing.T, h H), names ...string) {
+	if name := os.Getenv(envModelMutant); name != "" {
+		model(t, mutants[name])
+		return
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, ok := mutants[name]; !ok {
+				t.Fatalf("there is no mutant %q", name)
+			}
+			test, _, _ := strings.Cut(t.Name(), "/")
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.count=1", "-test.timeout=10m", "-test.run=^"+test+"$")
+			cmd.Env = append(os.Environ(), envModelMutant+"="+name, "GORACE=atexit_sleep_ms=0")
+			out, err := cmd.CombinedOutput()
+			if output := string(out); err == nil || !strings.Contains(output, "The steps of "+test+"/seed_") || strings.Contains(output, "DATA RACE") {
+				t.Fatalf("the model did not find it (%v):\n%s", err, output)
+			}
+		})
+	}
+}
