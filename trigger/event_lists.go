@@ -45,9 +45,7 @@ func (q *EventQuery) Matches(e *Event) bool {
 // 50. A Limit outside 0 to [MaxPageSize] or an unknown Status is a [*ValidationError].
 func (s *Service) ListEvents(ctx context.Context, org string, q EventQuery) (mortise.Page[Event], error) {
 	var p problems
-	if q.Limit < 0 || q.Limit > MaxPageSize {
-		p.add("limit", "must be between 1 and %d", MaxPageSize)
-	}
+	q.Limit = p.limit(q.Limit)
 	if q.Status != "" && !knownStatus(q.Status) {
 		p.add("status", "is not one of %v", Statuses())
 	}
@@ -57,12 +55,20 @@ func (s *Service) ListEvents(ctx context.Context, org string, q EventQuery) (mor
 	if err := p.err(); err != nil {
 		return mortise.Page[Event]{}, err
 	}
-	if q.Limit == 0 {
-		q.Limit = 50
-	}
 	q.From, q.To = ceilMicro(q.From), ceilMicro(q.To)
 	page, err := s.store.ListEvents(ctx, org, q)
 	return page, unavailable("list events", err)
+}
+
+// limit returns a page size with its default.
+func (p *problems) limit(n int) int {
+	switch {
+	case n < 0 || n > MaxPageSize:
+		p.add("limit", "must be between 1 and %d", MaxPageSize)
+	case n == 0:
+		return 50
+	}
+	return n
 }
 
 // ceilMicro rounds a bound up to the precision of stored times, which selects the same

@@ -29,9 +29,7 @@ func (s *Service) ListKeys(ctx context.Context, org string, q KeyQuery) (mortise
 		return mortise.Page[APIKey]{}, errNoKeys
 	}
 	var p problems
-	if q.Limit < 0 || q.Limit > MaxPageSize {
-		p.add("limit", "must be between 1 and %d", MaxPageSize)
-	}
+	q.Limit = p.limit(q.Limit)
 	// Stores count microseconds, so no key stands between two of them, nor further away
 	// than 64 bits reach.
 	if at := q.After.At; !at.Equal(time.UnixMicro(at.UnixMicro())) {
@@ -39,9 +37,6 @@ func (s *Service) ListKeys(ctx context.Context, org string, q KeyQuery) (mortise
 	}
 	if err := p.err(); err != nil {
 		return mortise.Page[APIKey]{}, err
-	}
-	if q.Limit == 0 {
-		q.Limit = 50
 	}
 	page, err := s.keys.ListKeys(ctx, org, q)
 	return page, unavailable("list keys", err)

@@ -81,13 +81,10 @@ func (e *AuditEvent) Position() mortise.Position { return mortise.Position{At: e
 // ListAuditEvents returns a page of the organization's audit trail, newest first. Limit 0
 // means 50. Once the organization was deleted, its trail has just the event that says so.
 func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery) (mortise.Page[AuditEvent], error) {
-	switch {
-	case q.Limit < 0 || q.Limit > MaxPageSize:
-		var p problems
-		p.add("limit", "must be between 1 and %d", MaxPageSize)
-		return mortise.Page[AuditEvent]{}, p.err()
-	case q.Limit == 0:
-		q.Limit = 50
+	var p problems
+	q.Limit = p.limit(q.Limit)
+	if err := p.err(); err != nil {
+		return mortise.Page[AuditEvent]{}, err
 	}
 	q.From, q.To = ceilMicro(q.From), ceilMicro(q.To)
 	page, err := s.store.ListAuditEvents(ctx, org, q)

@@ -1,7 +1,6 @@
 package vault
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -27,9 +26,8 @@ type VaultPage struct {
 }
 
 const (
-	defaultVaultPage = 50
-	vaultStep        = 8      // vaults that are read at once
-	maxPageColumns   = 20_000 // see Vault.columns; a page ends with the vault that reaches it
+	vaultStep      = 8      // vaults that are read at once
+	maxPageColumns = 20_000 // see Vault.columns; a page ends with the vault that reaches it
 )
 
 // ListVaults returns a page of the organization's vaults, with their schemas, by ID. It
@@ -43,15 +41,14 @@ const (
 // Errors are [*ValidationError], for a Limit outside 0 to [MaxPageSize], and
 // [ErrUnavailable]. An organization that nobody has heard of has no vaults.
 func (s *Service) ListVaults(ctx context.Context, org string, q VaultQuery) (VaultPage, error) {
-	if q.Limit < 0 || q.Limit > MaxPageSize {
-		var p problems
-		p.add("limit", "must be between 1 and %d", MaxPageSize)
-		return VaultPage{}, p.err()
+	var p problems
+	limit := p.limit(q.Limit)
+	if err := p.err(); err != nil {
+		return VaultPage{}, err
 	}
 	if name.Problem(org) != "" {
 		return VaultPage{}, nil
 	}
-	limit := cmp.Or(q.Limit, defaultVaultPage)
 	var page VaultPage
 	columns := 0
 	for after := q.After; ; {
@@ -75,6 +72,17 @@ func (s *Service) ListVaults(ctx context.Context, org string, q VaultQuery) (Vau
 		}
 		after = vaults[len(vaults)-1].ID
 	}
+}
+
+// limit returns a page size with its default.
+func (p *problems) limit(n int) int {
+	switch {
+	case n < 0 || n > MaxPageSize:
+		p.add("limit", "must be between 1 and %d", MaxPageSize)
+	case n == 0:
+		return 50
+	}
+	return n
 }
 
 // columns says how large a vault's schema is: its tables, their columns, and the past
