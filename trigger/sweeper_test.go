@@ -123,14 +123,17 @@ func TestSweeperMarksOldestFirst(t *testing.T) {
 	require.NoError(t, err)
 	_, err = w.RunOnce(t.Context())
 	require.ErrorIs(t, err, trigger.ErrUnavailable, "the marks still fail")
+	clock.Advance(time.Hour) // it is time to queue what has no job
 	faults.Before = triggertest.On(triggertest.Nth(4), "Store.UpdateEvent")
-	_, err = w.RunOnce(t.Context())
+	queued, err := w.RunOnce(t.Context())
 	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	require.Zero(t, queued, "their callers may have submitted them again")
 	n := 0
 	for e, err := range s.Events(t.Context(), "acme", trigger.EventQuery{}) {
 		require.NoError(t, err)
 		if n++; n == 7 {
 			assert.Equal(t, trigger.StatusReceived, e.Status, "event %d from the newest: the fourth mark failed", n)
+			assert.False(t, e.UnqueuedSince.IsZero(), "it has no job")
 		} else {
 			assert.Equal(t, trigger.StatusFailed, e.Status, "event %d from the newest", n)
 		}
