@@ -60,7 +60,8 @@ type Sounds struct {
 	paths   map[string]int // the tape that a path leads to
 }
 
-// Record puts a tape where a path leads. One that was there before is replaced, as when a file changes. There can be 16,000 of them, of 36 hours each.
+// Record puts a tape where a path leads. One that was there before is replaced, as when a
+// file changes. There can be 16,000 of them, of 36 hours each.
 func (s *Sounds) Record(path string, t Tape) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,10 +134,12 @@ func (s *Sounds) Probe(ctx context.Context, file string) (sound.Info, error) {
 	return sound.Info{Duration: t.length(), HasVideo: t.Keyframes != nil, Keyframes: slices.Clone(t.Keyframes)}, nil
 }
 
-// tapeRate is the sample rate of the model: no more than it takes to tell segments apart, to the tenth of a second.
+// tapeRate is the sample rate of the model: no more than it takes to tell segments apart,
+// to the tenth of a second.
 const tapeRate = 10
 
-// sample is what is heard in a segment of a tape: which one of which it is, in bits that are a number from 0 to below 1.
+// sample is what is heard in a segment of a tape: which one of which it is, in bits that
+// are a number from 0 to below 1.
 func sample(tape, segment int) float32 {
 	return math.Float32frombits(uint32(tape<<16 | segment&0xffff))
 }

@@ -55,8 +55,8 @@ func (s *mediaSubject) file(t *testing.T, name string, content []byte) string {
 	return path
 }
 
-// wave is a WAV file of 16-bit PCM (Microsoft and IBM, Multimedia Programming Interface and Data Specifications 1.0, 1991) with the given channels,
-// which are equally long.
+// wave is a WAV file of 16-bit PCM (Microsoft and IBM, Multimedia Programming Interface
+// and Data Specifications 1.0, 1991) with the given channels, which are equally long.
 func wave(rate int, channels ...[]float64) []byte {
 	frames := len(channels[0])
 	var b bytes.Buffer
@@ -125,7 +125,8 @@ func effective[T float32 | float64](samples []T) float64 {
 	return math.Sqrt(sum / float64(len(samples)))
 }
 
-// refuses requires that a file is refused by Probe and PCM for what is in it, without a word of where it is.
+// refuses requires that a file is refused by Probe and PCM for what is in it, without a
+// word of where it is.
 func (s *mediaSubject) refuses(t *testing.T, path string) {
 	t.Helper()
 	_, probed := s.media.Probe(t.Context(), path)

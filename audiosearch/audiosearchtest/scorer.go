@@ -76,7 +76,8 @@ func (s *scorerSubject) clips() [][]float32 {
 	return clips
 }
 
-// score scores clips, in batches that are no larger than the model likes, and requires that the answer is well formed.
+// score scores clips, in batches that are no larger than the model likes, and requires
+// that the answer is well formed.
 func (s *scorerSubject) score(t *testing.T, clips ...[]float32) []sound.Scores {
 	t.Helper()
 	var all []sound.Scores
@@ -99,7 +100,8 @@ func (s *scorerSubject) score(t *testing.T, clips ...[]float32) []sound.Scores {
 	return all
 }
 
-// alike requires that two answers are the same but for what rounding makes of another order of additions.
+// alike requires that two answers are the same but for what rounding makes of another
+// order of additions.
 func alike(t *testing.T, want, got []sound.Scores, what string) {
 	t.Helper()
 	require.Len(t, got, len(want), what)

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Moment returns a time of the suites' own calendar, well in the past. It has microseconds, which stores keep.
+// Moment returns a time of the suites' own calendar, well in the past. It has
+// microseconds, which stores keep.
 func Moment(d time.Duration) time.Time {
 	return time.Date(2024, 3, 14, 15, 9, 26, 535_897_000, time.UTC).Add(d)
 }
@@ -30,8 +31,8 @@ func Glimpse() time.Duration {
 	return moment
 }
 
-// patience is how long a rule waits for what must happen. It only ends a test that has failed already. A mutant has to fail, and gets less
-// of it.
+// patience is how long a rule waits for what must happen. It only ends a test that has
+// failed already. A mutant has to fail, and gets less of it.
 func patience() time.Duration {
 	if impatient() {
 		return 2 * time.Second

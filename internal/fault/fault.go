@@ -1,5 +1,6 @@
-// Package fault makes hooks that fail calls, for the suites and fakes of the domains. A hook is asked before each call, by the name of its
-// op, as "Store.Update", and returns an error to fail it.
+// Package fault makes hooks that fail calls, for the suites and fakes of the domains. A
+// hook is asked before each call, by the name of its op, as "Store.Update", and returns
+// an error to fail it.
 package fault
 
 import (
@@ -35,7 +36,8 @@ func Nth(err error, n int) Hook {
 	}
 }
 
-// Sometimes fails a call with err with probability p. The same seed and the same order of calls fail the same ones.
+// Sometimes fails a call with err with probability p. The same seed and the same order of
+// calls fail the same ones.
 func Sometimes(err error, p float64, seed uint64) Hook {
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -49,7 +51,8 @@ func Sometimes(err error, p float64, seed uint64) Hook {
 	}
 }
 
-// On bounds a hook to some ops: the name of one, or of an interface for all of its ops. Other calls do not reach the hook.
+// On bounds a hook to some ops: the name of one, or of an interface for all of its ops.
+// Other calls do not reach the hook.
 func On(hook Hook, ops ...string) Hook {
 	return func(op string) error {
 		part, _, _ := strings.Cut(op, ".")
