@@ -175,3 +175,33 @@ func TestRulesOf(t *testing.T) {
 	require.Equal(t, []Sentence{{"store/kept", "This holds."}, {"store/broken", "One is two."}},
 		RulesOf[Sentence](suiteOf(kept, broken)))
 }
+
+// TestBreak: what was broken is healed once, at the end of the test at the latest.
+func TestBreak(t *testing.T) {
+	for _, early := range []bool{true, false} {
+		var healed []string
+		t.Run("a rule", func(t *testing.T) {
+			heal := Break(t, func(_ *testing.T, b string) func() {
+				return func() { healed = append(healed, b) }
+			}, "disk")
+			if early {
+				heal()
+				heal()
+				require.Len(t, healed, 1)
+			}
+		})
+		require.Equal(t, []string{"disk"}, healed)
+	}
+}
+
+// TestLacks: the first part that is missing gives the reason, and only one that is needed.
+func TestLacks(t *testing.T) {
+	parts := func(has Has) {
+		has(1, true, "no one")
+		has(2, false, "no two")
+		has(4, false, "no four")
+	}
+	for needs, reason := range map[Need]string{0: "", 1: "", 1 | 2: "no two", 2 | 4: "no two", 1 | 4: "no four"} {
+		require.Equal(t, reason, Lacks(parts, needs), "needs %b", needs)
+	}
+}
