@@ -11,7 +11,9 @@ import (
 func demoOutput(t *testing.T, all, docs bool) string {
 	t.Helper()
 	d := newDemoCredentials()
-	page := &demoPage{URL: "http://127.0.0.1:8080", Key: d.key, Token: d.token, Kept: "in memory", Docs: docs, All: all, Start: "12345678"}
+	page := &demoPage{
+		URL: "http://127.0.0.1:8080", Key: d.key, Token: d.token, Kept: "in memory", Docs: docs, All: all, Start: "12345678",
+	}
 	var b strings.Builder
 	if err := page.write(&b); err != nil {
 		t.Fatal(err)

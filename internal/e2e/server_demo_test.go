@@ -55,7 +55,8 @@ func inShell(t *testing.T, text string) (string, map[string]int) {
 	return string(out), statuses
 }
 
-// testDemo pastes what the demo prints, at a first start and at a second one on the same data.
+// testDemo pastes what the demo prints, at a first start and at a second one on the same
+// data.
 func testDemo(t *testing.T, p program) {
 	dir := t.TempDir()
 	s := p.startIn(t, dir, nil)
@@ -134,7 +135,8 @@ func pasteAll(s *server, text string) {
 	login := regexp.MustCompile(`"access_token":"(at-[0-9a-f]{64})"`).FindStringSubmatch(out)
 	require.NotNil(t, login, "%s", out)
 	assert.Equal(t, http.StatusUnauthorized, s.status("GET", clientsPath, login[1]), "it was revoked")
-	for _, secret := range regexp.MustCompile(`(at|cs|sk)-[0-9a-f]{64}|ada@example.com|4111111111111111`).FindAllString(out, -1) {
+	secrets := regexp.MustCompile(`(at|cs|sk)-[0-9a-f]{64}|ada@example.com|4111111111111111`)
+	for _, secret := range secrets.FindAllString(out, -1) {
 		assertUntold(t, secret, s.stderr.String())
 	}
 	assertUntold(t, s.demoKey(), s.stderr.String())

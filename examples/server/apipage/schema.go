@@ -72,7 +72,7 @@ func rulesOf(v *node) []string {
 // typesOf names the types of a schema, such as "string (uuid)" and "null".
 func typesOf(v *node, depth int) (names []string) {
 	types := v.At("type")
-	for _, t := range append(types.each(), types) {
+	for _, t := range slices.Concat(types.each(), []*node{types}) {
 		name := t.String()
 		switch format, items := v.At("format"), v.own("items"); {
 		case name == "":
@@ -108,7 +108,7 @@ func typeOf(v *node) string {
 }
 
 // variantsOf lists the forms that a value can have.
-func variantsOf(v *node) []*node { return append(v.At("anyOf").each(), v.At("oneOf").each()...) }
+func variantsOf(v *node) []*node { return slices.Concat(v.At("anyOf").each(), v.At("oneOf").each()) }
 
 // fieldOf describes one value, without what is within it.
 func fieldOf(name string, v *node, required bool) field {
