@@ -26,11 +26,11 @@
 // [mortise.Leases] and [mortise.Queue].
 //
 // [RunScorer] is the suite of scorers, and [RunMedia] that of media which read WAV files.
-//
-// # Which file first
-//
-// To read the suite, begin with suite.go, then one file of rules, as rules_datasets.go:
-// each rule is an id, a sentence of the contract, what it needs, and the check.
+package audiosearchtest
+
+// A map for those who work on this package. Begin with suite.go, then read one file of
+// rules, as rules_datasets.go: each rule is an id, a sentence of the contract, what it
+// needs, and the check.
 //
 //	suite.go           Backend, Harness, Run, what a backend may lack, and the list
 //	                   of all rules
@@ -56,4 +56,3 @@
 //
 // What all suites have in common is in internal/conformance, which also tells how a
 // suite is made.
-package audiosearchtest

@@ -18,11 +18,11 @@
 //
 // [New] makes a fake for the tests of a program that uses a service, and [Faults] makes a
 // backend fail.
-//
-// # Which file first
-//
-// To read the suite, begin with suite.go, then one file of rules, as rules_clients.go:
-// each rule is an id, a sentence of the contract, what it needs, and the check.
+package authmgmttest
+
+// A map for those who work on this package. Begin with suite.go, then read one file of
+// rules, as rules_clients.go: each rule is an id, a sentence of the contract, what it
+// needs, and the check.
 //
 //	suite.go           Harness, Run, what a backend may lack, and the list of all
 //	                   rules
@@ -43,4 +43,3 @@
 //
 // What all suites have in common is in internal/conformance, the rules of audit trails
 // in its audittest.
-package authmgmttest

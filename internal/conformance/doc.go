@@ -14,15 +14,16 @@
 //  4. mutant_test.go: storage/memory with a function for each method, by package mutate.
 //  5. mutants_X_test.go: for each rule, a mutant that breaks it, by what it puts in the
 //     place of a function. Package mutate makes those that lose or change a field.
-//  6. suite_test.go: one test that calls [Prove]. It lists the rules that no mutant breaks.
+//  6. suite_test.go: one test that calls [Prove] with what export_test.go shows of the
+//     suite. It lists the rules that no mutant breaks.
 //
 // A new backend writes a Harness and calls Run.
-//
-// Which file first: suite.go (rules, needs, [Suite.Run]), then prove.go ([Prove] and the
-// processes of mutants), then waits.go ([Await], [Until], [Nothing]: no rule sleeps and
-// hopes). races.go has [Together] and [Watch], in which a mutant that calls [Seam] between
-// two steps always loses its race; leave.go has callers that go away while they wait.
-// values.go has values that backends get wrong, and package audittest has the rules of all
-// audit trails. deadline.go ends a rule that does not end. sequences.go counts the random
-// sequences of property tests.
 package conformance
+
+// A map for those who work on this package. Begin with suite.go (rules, needs,
+// [Suite.Run]), then prove.go ([Prove] and the processes of mutants), then waits.go
+// ([Await], [Until], [Nothing]: no rule sleeps and hopes). races.go has [Together] and
+// [Watch], in which a mutant that calls [Seam] between two steps always loses its race;
+// leave.go has callers that go away while they wait. values.go has values that backends
+// get wrong. deadline.go ends a rule that does not end. model.go runs property tests, and
+// model_mutants.go proves them. Package audittest has the rules of all audit trails.

@@ -27,11 +27,11 @@
 // later ("queue/at"), or to know of a job that was added before ("queue/enqueue-twice").
 // A Cancel that returns errors.ErrUnsupported keeps the contract, and the rules of Cancel
 // pass over what they cannot try.
-//
-// # Which file first
-//
-// To read the suite, begin with suite.go, then one file of rules, as rules_add.go:
-// each rule is an id, a sentence of the contract, what it needs, and the check.
+package queuetest
+
+// A map for those who work on this package. Begin with suite.go, then read one file of
+// rules, as rules_add.go: each rule is an id, a sentence of the contract, what it
+// needs, and the check.
 //
 //	suite.go            Backend, Harness, Run, what a backend may lack, and the list
 //	                    of all rules
@@ -47,4 +47,3 @@
 //
 // What all suites have in common is in internal/conformance, which also tells how a
 // suite is made.
-package queuetest

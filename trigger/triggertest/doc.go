@@ -13,11 +13,11 @@
 //			return trigger.Backend{Store: db, Queue: db.Queue(nil), Directory: db, Keys: db}
 //		}})
 //	}
-//
-// # Which file first
-//
-// To read the suite, begin with suite.go, then one file of rules, as rules_create.go:
-// each rule is an id, a sentence of the contract, what it needs, and the check.
+package triggertest
+
+// A map for those who work on this package. Begin with suite.go, then read one file of
+// rules, as rules_create.go: each rule is an id, a sentence of the contract, what it
+// needs, and the check.
 //
 //	suite.go           Harness, Run, what a backend may lack, and the list of all
 //	                   rules
@@ -35,4 +35,3 @@
 //
 // What all suites have in common is in internal/conformance, which also tells how a
 // suite is made.
-package triggertest
