@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
@@ -19,17 +18,21 @@ const demoDataset = "sounds"
 
 // provisionDemoSounds makes the demo's sound files, where they are missing, and its dataset, as a provisioning document would.
 func (a *audioService) provisionDemoSounds(ctx context.Context) error {
-	d := &datasetDoc{id: demoDataset, place: "the demo's dataset"}
+	d := &datasetDoc{ID: demoDataset}
 	for _, s := range demoSounds() {
 		path := s.id + ".wav"
 		if err := s.write(filepath.Join(a.files.dir, path)); err != nil {
 			return fmt.Errorf("make the demo's sounds: %w", err)
 		}
-		d.videos = append(d.videos, videoDoc{audiosearch.Video{ID: s.id, Path: path, Metadata: metadata.Map{
+		d.Videos = append(d.Videos, videoDoc{ID: s.id, Path: mediaPath(path), Metadata: scalars{metadata.Map{
 			"place": metadata.String(s.place), "floor": metadata.Int(s.floor),
-		}}, d.place})
+		}}})
 	}
-	return a.applyDataset(ctx, &document{file: "built-in demo"}, demoOrganization, d)
+	doc := &document{file: "the built-in demo"}
+	if err := a.applyDataset(ctx, doc, demoOrganization, d); err != nil {
+		return err
+	}
+	return doc.err()
 }
 
 // write makes the file, unless there is one. It is there with all that belongs into it, or not at all.

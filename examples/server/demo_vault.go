@@ -13,21 +13,23 @@ const demoVault = "demo"
 func (v *vaultService) provisionDemoVault(ctx context.Context) error {
 	email := vault.Column{Name: "email", Tokenization: vault.Deterministic, Group: "emails", Format: "uuid", Mask: "1*@"}
 	card := vault.Column{Name: "card", Tokenization: vault.Deterministic, Format: "digits:luhn,last4"}
+	field := func(column, value string) fieldDoc { return fieldDoc{column: column, value: vault.NewValue(value)} }
+	ada := field("email", "ada@example.com")
 	d := &vaultDoc{
-		id: demoVault,
-		schema: vault.Schema{Tables: []vault.Table{
+		ID: demoVault,
+		Tables: []vault.Table{
 			{Name: "customers", Columns: []vault.Column{email, card, {Name: "note", Tokenization: vault.NoTokenization}}},
 			{Name: "subscribers", Columns: []vault.Column{email}},
-		}},
-		records: []recordDoc{
-			{table: "customers", fields: []fieldDoc{
-				{column: "email", value: vault.NewValue("ada@example.com")},
-				{column: "card", value: vault.NewValue("4111111111111111")},
-			}},
-			{table: "subscribers", fields: []fieldDoc{{column: "email", value: vault.NewValue("ada@example.com")}}},
-			{table: "subscribers", fields: []fieldDoc{{column: "email", value: vault.NewValue("alan@example.com")}}},
 		},
-		place: "the demo's vault",
+		Records: []recordDoc{
+			{Table: "customers", Fields: fieldDocs{[]fieldDoc{ada, field("card", "4111111111111111")}}},
+			{Table: "subscribers", Fields: fieldDocs{[]fieldDoc{ada}}},
+			{Table: "subscribers", Fields: fieldDocs{[]fieldDoc{field("email", "alan@example.com")}}},
+		},
 	}
-	return v.applyVault(ctx, &document{file: "built-in demo"}, demoOrganization, d)
+	doc := &document{file: "the built-in demo"}
+	if err := v.applyVault(ctx, doc, demoOrganization, d); err != nil {
+		return err
+	}
+	return doc.err()
 }

@@ -1,88 +1,150 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 
-	"github.com/google/uuid"
-
-	"github.com/seed-6363c74e/mortise/internal/secret"
-	"github.com/seed-6363c74e/mortise/internal/strictjson"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
+	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// document is the provisioning document.
+// document is the provisioning document. A json tag is a key, and document_reader.go says
+// what the types mean.
 type document struct {
-	file          string      // as the operator named it
-	exposed       fs.FileMode // of the file, if others can read it; else 0
-	organizations []organizationDoc
-	deleted       deletedNotes
+	file     string      // as the operator named it
+	exposed  fs.FileMode // of the file, if others can read it; else 0
+	data     []byte
+	lines    []int // where each begins; made when it is first needed
+	problems []docProblem
+	secrets  map[string]*node // the credentials
+	log      *slog.Logger
+	deleted  map[[2]string]bool // organizations and vaults that were deleted, and noted
+
+	Organizations []organizationDoc `json:"organizations"`
 }
 
 type organizationDoc struct {
-	id            string
-	setupComplete bool
-	apiKeys       []apiKeyDoc
-	collections   []collectionDoc
-	rbac          bool
-	accessTokens  []accessTokenDoc
-	clients       []clientDoc
-	invitations   []invitationDoc
-	vaults        []vaultDoc
-	datasets      []datasetDoc
+	At            *node
+	ID            string           `json:"id"`
+	SetupComplete bool             `json:"setup_complete"`
+	APIKeys       []apiKeyDoc      `json:"api_keys"`
+	Collections   []collectionDoc  `json:"doc_collections"`
+	RBAC          bool             `json:"rbac_enabled"`
+	AccessTokens  []accessTokenDoc `json:"access_tokens"`
+	Clients       []clientDoc      `json:"clients"`
+	Invitations   []invitationDoc  `json:"invitations"`
+	Vaults        []vaultDoc       `json:"vaults"`
+	Datasets      []datasetDoc     `json:"datasets"`
 }
 
 type apiKeyDoc struct {
-	key     string
-	revoked bool
-	place   string // as docMember.where says it, for errors: the key itself is never repeated
+	At      *node
+	Key     secretText `json:"key"`
+	Revoked bool       `json:"revoked"`
 }
 
 type collectionDoc struct {
-	id    uuid.UUID
-	ready bool
+	ID    uuidText `json:"id"`
+	Ready bool     `json:"ready"`
 }
 
-// contradiction is the error of a document that does not go with what is stored. It reads
-// as those of the document alone.
-func (d *document) contradiction(place, what string) error {
-	return usagef("-config: %s: %s: %s", d.file, place, what)
+type accessTokenDoc struct {
+	At      *node
+	Token   secretText `json:"token"`
+	Subject string     `json:"subject"`
+	Roles   roleDocs   `json:"roles"` // none: full access
+	Revoked bool       `json:"revoked"`
 }
 
-// readProvisioning reads and checks a whole document. Without a path it returns nil.
-// Every error is the operator's.
+type clientDoc struct {
+	At     *node
+	ID     string     `json:"client_id"`
+	Secret secretText `json:"client_secret"`
+	Name   string     `json:"name"`
+	Roles  roleDocs   `json:"roles"`
+}
+
+type invitationDoc struct {
+	At      *node
+	ID      string `json:"invitation_id"`
+	Inviter struct {
+		Name string `json:"name"`
+	} `json:"inviter"`
+	Invitee struct {
+		Email string   `json:"email"`
+		Name  string   `json:"name"`
+		Roles roleDocs `json:"roles"`
+	} `json:"invitee"`
+	Expires lifetime `json:"expires_in,omitempty"` // from its creation; 0 for the default
+}
+
+type roleDocs []struct {
+	ID               string       `json:"role_id"`
+	Resource         nullableText `json:"resource,omitempty"`
+	ResourceInstance nullableText `json:"resource_instance,omitempty"`
+}
+
+func (docs roleDocs) roles() (roles []access.Role) {
+	for _, r := range docs {
+		roles = append(roles, access.Role{
+			ID: r.ID, Resource: access.ResourceType(r.Resource), ResourceInstance: string(r.ResourceInstance),
+		})
+	}
+	return roles
+}
+
+type vaultDoc struct {
+	At      *node
+	ID      string        `json:"id"`
+	Tables  []vault.Table `json:"tables"`
+	Records []recordDoc   `json:"records"`
+}
+
+type recordDoc struct {
+	At     *node
+	Table  string    `json:"table"`
+	Fields fieldDocs `json:"fields"`
+}
+
+type fieldDoc struct {
+	At     *node
+	column string
+	value  vault.Value
+}
+
+type datasetDoc struct {
+	At     *node
+	ID     string     `json:"id"`
+	Videos []videoDoc `json:"videos"`
+}
+
+type videoDoc struct {
+	At       *node
+	ID       string    `json:"id"`
+	Path     mediaPath `json:"path"`
+	Metadata scalars   `json:"metadata,omitempty"`
+}
+
+// readProvisioning reads a document, as far as it is JSON. Without a path it returns nil.
 func readProvisioning(path string) (*document, error) {
 	if path == "" {
 		return nil, nil
 	}
-	data, exposed, err := readDocument(path)
+	data, err := os.ReadFile(path)
+	var info fs.FileInfo
+	if err == nil {
+		info, err = os.Stat(path)
+	}
 	if err != nil {
 		return nil, usagef("-config: %w", err)
 	}
-	doc, err := parseDocument(data)
+	doc, err := parseDocument(path, data)
 	if err != nil {
-		return nil, usagef("-config: %s: %w", path, err)
+		return nil, err
 	}
-	doc.file, doc.exposed = path, exposed
+	doc.exposed = exposedMode(info)
 	return doc, nil
-}
-
-// readDocument also returns the file's mode if others than its owner can read it, else 0.
-func readDocument(path string) (data []byte, exposed fs.FileMode, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, 0, err
-	}
-	data, err = io.ReadAll(f)
-	return data, exposedMode(info), err
 }
 
 // warnOfExposed tells an operator that others can read the document: it holds credentials
@@ -91,83 +153,4 @@ func (d *document) warnOfExposed(log *slog.Logger) {
 	if d != nil && d.exposed != 0 {
 		log.Warn("others can read the provisioning document, which holds secrets; chmod 600 it", "file", d.file, "mode", d.exposed.String())
 	}
-}
-
-// documentPath is what errors call the document as a whole.
-const documentPath = "the document"
-
-// maxNesting bounds the depth of a document: enough that what is too deep is told with
-// the name of its key.
-const maxNesting = 64
-
-func parseDocument(data []byte) (*document, error) {
-	root, err := strictjson.Parse(data, maxNesting)
-	if err != nil {
-		var refused *strictjson.Error
-		if errors.As(err, &refused) {
-			line, column := strictjson.LineColumn(data, refused.Offset)
-			return nil, fmt.Errorf("line %d, column %d: not valid JSON: %s", line, column, refused.Reason)
-		}
-		return nil, err
-	}
-	r := &docReader{data: data, secrets: make(map[string]string)}
-	doc := new(document)
-	top := r.object(root, documentPath, "organizations")
-	ids := r.unique()
-	for o := range top.objects("organizations", "id", "setup_complete", "rbac_enabled", "api_keys", "access_tokens",
-		"doc_collections", "vaults", "clients", "invitations", "datasets") {
-		doc.organizations = append(doc.organizations, readOrganization(o, ids))
-	}
-	return doc, r.err()
-}
-
-func readOrganization(o docObject, ids *uniqueNames) organizationDoc {
-	org := organizationDoc{id: o.name("id"), setupComplete: o.boolean("setup_complete")}
-	if org.id == provisionedOrganization {
-		o.fail("id", "is kept for this program")
-	}
-	ids.add(o, "id", org.id)
-	for k := range o.objects("api_keys", "key", "revoked") {
-		revoked := k.boolean("revoked")
-		org.apiKeys = append(org.apiKeys, apiKeyDoc{key: k.secretOr("key", revoked), revoked: revoked, place: k.where()})
-	}
-	collections := o.r.unique()
-	for c := range o.objects("doc_collections", "id", "ready") {
-		id := c.uuid("id")
-		collections.add(c, "id", id.String())
-		org.collections = append(org.collections, collectionDoc{id: id, ready: c.boolean("ready")})
-	}
-	readAuthMgmt(o, &org)
-	readVaults(o, &org)
-	readDatasets(o, &org)
-	return org
-}
-
-// secret reads a credential: not easily guessed, and of characters that an Authorization
-// header can carry.
-func (o docObject) secret(key string) string { return o.secretOr(key, false) }
-
-// secretOr reads a credential. One that is revoked may be easily guessed: an earlier
-// version may have taken it.
-func (o docObject) secretOr(key string, revoked bool) string {
-	text, ok := o.text(key, true)
-	if !ok {
-		return ""
-	}
-	for i := range len(text) {
-		if text[i] <= ' ' || text[i] > '~' {
-			o.fail(key, "must be visible ASCII without spaces, as an Authorization header carries it")
-			return ""
-		}
-	}
-	if problem := secret.ImportProblem(text); problem != "" && (!revoked || len(text) > secret.MaxLength) {
-		o.fail(key, "%s", problem)
-		return ""
-	}
-	if earlier, ok := o.r.secrets[text]; ok {
-		o.fail(key, "is the same secret as at %s", earlier)
-		return ""
-	}
-	o.r.secrets[text] = o.member(key).place()
-	return text
 }

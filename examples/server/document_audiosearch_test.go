@@ -12,6 +12,9 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
+// maxMediaPath bounds the path of a video, in bytes, as package audiosearch does.
+const maxMediaPath = 4096
+
 // videoDocument returns a document with one dataset of these videos.
 func videoDocument(videos ...string) string {
 	return `{"organizations":[{"id":"acme","datasets":[{"id":"d","videos":[` + strings.Join(videos, ",") + `]}]}]}`
@@ -49,10 +52,10 @@ func TestDatasetsRefused(t *testing.T) {
 		"NUL in a key":   {meta(`{"a\u0000":1}`), "metadata: a key must not be empty or contain U+0000"},
 		"too many keys":  {meta("{" + many.String()[1:] + "}"), "metadata: must have at most 1000 keys and 65536 bytes"},
 		"too long":       {meta(`{"a":"` + strings.Repeat("x", metadata.MaxBytes) + `"}`), "metadata: must have at most"},
-		"long numbers":   {meta(numbers(metadata.MaxBytes - 2*100 + 1)), "metadata: must have at most"},
+		"long numbers":   {meta(numbers(metadata.MaxBytes - 2*100 + 2)), "metadata: must have at most"},
 		"metadata twice": {meta(`{"a":1,"a":2}`), "duplicate key"},
 	} {
-		_, err := parseDocument([]byte(videoDocument(test.videos)))
+		_, err := readText(t, videoDocument(test.videos))
 		if err == nil || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 500 {
 			t.Errorf("%s: got %v, want %s", name, err, test.want)
 		}
@@ -71,7 +74,7 @@ func TestDatasetsAtTheLimits(t *testing.T) {
 		err := apply(t, s, videoDocument(
 			`{"id":"keys","path":"`+long+`","metadata":{`+many.String()[1:]+`}}`,
 			`{"id":"bytes","path":"v.wav","metadata":{"a":"`+strings.Repeat("x", whole)+`"}}`,
-			`{"id":"numbers","path":"v.wav","metadata":`+numbers(metadata.MaxBytes-2*100)+`}`,
+			`{"id":"numbers","path":"v.wav","metadata":`+numbers(metadata.MaxBytes-2*100+1)+`}`,
 			`{"id":"nothing","path":"v.wav","metadata":{}}`))
 		if err != nil {
 			t.Fatal(err)

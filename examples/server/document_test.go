@@ -19,7 +19,7 @@ func documentOfContract(t *testing.T) *document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := parseDocument(data)
+	doc, err := parseDocument("acme.json", data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,33 +29,33 @@ func documentOfContract(t *testing.T) *document {
 // TestDocumentOfContract: all that the document says is read.
 func TestDocumentOfContract(t *testing.T) {
 	doc := documentOfContract(t)
-	if len(doc.organizations) != 1 {
-		t.Fatalf("%d organizations", len(doc.organizations))
+	if len(doc.Organizations) != 1 {
+		t.Fatalf("%d organizations", len(doc.Organizations))
 	}
-	org := doc.organizations[0]
-	if org.id != "acme" || !org.setupComplete || len(org.apiKeys) != 1 || org.apiKeys[0].revoked || len(org.collections) != 1 || !org.collections[0].ready {
+	org := doc.Organizations[0]
+	if org.ID != "acme" || !org.SetupComplete || len(org.APIKeys) != 1 || org.APIKeys[0].Revoked || len(org.Collections) != 1 || !org.Collections[0].Ready {
 		t.Errorf("read as %+v", org)
 	}
-	if !org.rbac || len(org.accessTokens) != 1 || len(org.clients) != 1 || len(org.invitations) != 1 {
+	if !org.RBAC || len(org.AccessTokens) != 1 || len(org.Clients) != 1 || len(org.Invitations) != 1 {
 		t.Fatalf("read as %+v", org)
 	}
-	if token := org.accessTokens[0]; token.subject != "ops" || !slices.Equal(token.roles, []access.Role{{ID: "admin"}}) {
+	if token := org.AccessTokens[0]; token.Subject != "ops" || !slices.Equal(token.Roles.roles(), []access.Role{{ID: "admin"}}) {
 		t.Errorf("read as %+v", token)
 	}
 	viewer := []access.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}}
-	if client := org.clients[0]; client.id != "c1" || client.name != "ci" || !slices.Equal(client.roles, viewer) {
+	if client := org.Clients[0]; client.ID != "c1" || client.Name != "ci" || !slices.Equal(client.Roles.roles(), viewer) {
 		t.Errorf("read as %+v", client)
 	}
 	editor := []access.Role{{ID: "editor"}}
-	if i := org.invitations[0]; i.id != "inv1" || i.inviter != "Grace" || i.email != "alan@example.com" || i.name != "Alan" ||
-		!slices.Equal(i.roles, editor) || i.expires != 7*24*time.Hour {
+	if i := org.Invitations[0]; i.ID != "inv1" || i.Inviter.Name != "Grace" || i.Invitee.Email != "alan@example.com" || i.Invitee.Name != "Alan" ||
+		!slices.Equal(i.Invitee.Roles.roles(), editor) || i.Expires != lifetime(7*24*time.Hour) {
 		t.Errorf("read as %+v", i)
 	}
-	if len(org.datasets) != 1 || org.datasets[0].id != "d1" || len(org.datasets[0].videos) != 1 {
-		t.Fatalf("read as %+v", org.datasets)
+	if len(org.Datasets) != 1 || org.Datasets[0].ID != "d1" || len(org.Datasets[0].Videos) != 1 {
+		t.Fatalf("read as %+v", org.Datasets)
 	}
 	metadata := metadata.Map{"show": metadata.String("news"), "season": metadata.Int(3)}
-	if v := org.datasets[0].videos[0]; v.ID != "clip-1" || v.Path != "media/clip-1.mp4" || !maps.Equal(v.Metadata, metadata) {
+	if v := org.Datasets[0].Videos[0]; v.ID != "clip-1" || v.Path != "media/clip-1.mp4" || !maps.Equal(v.Metadata.Map, metadata) {
 		t.Errorf("read as %+v", v)
 	}
 }
@@ -67,6 +67,12 @@ func TestDocumentRefused(t *testing.T) {
 		"same key twice":   {`{"organizations":[], "organizations":[]}`, "line 1, column 22: not valid JSON: duplicate key"},
 		"no object":        {`[]`, "line 1, column 1: the document: must be an object"},
 		"no list":          {`{"organizations":{}}`, "line 1, column 18: organizations: must be a list"},
+		"empty key":        {`{"organizations":[{"id":"a","api_keys":[{"":1,"key":"` + long + `"}]}]}`, `line 1, column 42: organizations[0].api_keys[0]: unknown key ""`},
+		"lone surrogate":   {`{"organizations":[{"id":"\ud800"}]}`, "line 1, column 25: not valid JSON: lone surrogate"},
+		"invalid UTF-8":    {"{\"organizations\":[{\"id\":\"a\xff\"}]}", "line 1, column 27: not valid JSON: invalid UTF-8"},
+		"too deep":         {strings.Repeat("[", 65) + strings.Repeat("]", 65), "line 1, column 65: not valid JSON: nested too deeply"},
+		"extra data":       {"{}\n{}", "line 2, column 1: not valid JSON: unexpected character, after top-level value"},
+		"cut off":          {`{"organizations":`, "line 1, column 18: not valid JSON: unexpected end"},
 		"unknown on top":   {`{"orgs":[]}`, `line 1, column 2: the document: unknown key "orgs"`},
 		"case of a key":    {`{"organizations":[{"ID":"a"}]}`, `organizations[0]: unknown key "ID"`},
 		"no id":            {`{"organizations":[{}]}`, "line 1, column 19: organizations[0]: id is missing"},
@@ -93,7 +99,7 @@ func TestDocumentRefused(t *testing.T) {
 		"secret as key": {`{"organizations":[{"id":"a","api_keys":[{"` + long + `":1}]}]}`, "api_keys[0]: unknown key"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := parseDocument([]byte(test.text))
+			_, err := readText(t, test.text)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("got %v, want %s", err, test.want)
 			}
@@ -106,7 +112,7 @@ func TestDocumentRefused(t *testing.T) {
 
 // TestDocumentAllProblems: one run tells several mistakes, in the document's order, and not without end.
 func TestDocumentAllProblems(t *testing.T) {
-	_, err := parseDocument([]byte(`{"organizations":[` + strings.Repeat(`{"id":7},`, 14) + `{"color":1}]}`))
+	_, err := readText(t, `{"organizations":[`+strings.Repeat(`{"id":7},`, 14)+`{"color":1}]}`)
 	if err == nil || strings.Count(err.Error(), "must be a string") != maxProblems || !strings.HasSuffix(err.Error(), "and 6 more") {
 		t.Errorf("got %v", err)
 	}

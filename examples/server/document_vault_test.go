@@ -33,8 +33,8 @@ func record(fields string) string { return `{"table":"persons","fields":{` + fie
 
 func TestVaultsOfContract(t *testing.T) {
 	doc := documentOfContract(t)
-	vaults := doc.organizations[0].vaults
-	if len(vaults) != 1 || vaults[0].id != "v1" || len(vaults[0].records) != 1 {
+	vaults := doc.Organizations[0].Vaults
+	if len(vaults) != 1 || vaults[0].ID != "v1" || len(vaults[0].Records) != 1 {
 		t.Fatalf("read as %+v", vaults)
 	}
 	v := vaults[0]
@@ -43,12 +43,12 @@ func TestVaultsOfContract(t *testing.T) {
 		{Name: "card", Tokenization: vault.Deterministic, Format: "digits"},
 		{Name: "note", Tokenization: vault.NoTokenization},
 	}
-	if tables := v.schema.Tables; len(tables) != 1 || tables[0].Name != "persons" || !slices.Equal(tables[0].Columns, want) {
-		t.Errorf("read as %+v", v.schema)
+	if tables := v.Tables; len(tables) != 1 || tables[0].Name != "persons" || !slices.Equal(tables[0].Columns, want) {
+		t.Errorf("read as %+v", v.Tables)
 	}
-	r := v.records[0]
-	if r.table != "persons" || len(r.fields) != 2 || r.fields[0].column != "email" || r.fields[0].value.Reveal() != "ada@example.com" ||
-		r.fields[1].column != "card" || r.fields[1].value.Reveal() != "4111111111111111" {
+	r := v.Records[0]
+	if r.Table != "persons" || len(r.Fields.list) != 2 || r.Fields.list[0].column != "email" || r.Fields.list[0].value.Reveal() != "ada@example.com" ||
+		r.Fields.list[1].column != "card" || r.Fields.list[1].value.Reveal() != "4111111111111111" {
 		t.Errorf("read as %+v", r)
 	}
 	if text := fmt.Sprintf("%+v %#v", doc, doc); strings.Contains(text, "ada@") || strings.Contains(text, "4111") {
@@ -99,7 +99,7 @@ func TestDocumentOfVaultsRefused(t *testing.T) {
 		"schema and record": {vaultWith(`{"name":"a","tokenization":"x"}`, record(`"a":1`)), "columns[0].tokenization: must be \"deterministic\", \"random\" or \"none\"; line 3, column 45: organizations[0].vaults[0].records[0].fields.a: must be a string"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := parseDocument([]byte(test.text))
+			_, err := readText(t, test.text)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("got %v\nwant %s", err, test.want)
 			}
@@ -120,8 +120,8 @@ func TestDocumentTellsEachMistakeOfAVaultOnce(t *testing.T) {
 		vaultWith(emailColumn, record(`"email":7,"x":"a"`)):                         "line 3, column 49: organizations[0].vaults[0].records[0].fields.email: must be a string",
 		vaultWith(allColumns, record(`"phone":"1","x":"a"`)):                        "line 3, column 57: organizations[0].vaults[0].records[0].fields.x: the table has no such column",
 	} {
-		_, err := parseDocument([]byte(text))
-		if err == nil || strings.Contains(err.Error(), "; ") || !strings.HasPrefix(err.Error(), want) {
+		_, err := readText(t, text)
+		if err == nil || strings.Contains(err.Error(), "; ") || !strings.HasPrefix(err.Error(), "-config: acme.json: "+want) {
 			t.Errorf("got %v\nwant %s", err, want)
 		}
 	}
@@ -141,12 +141,12 @@ func TestDocumentOfVaultsAccepted(t *testing.T) {
 		"random and known": vaultWith(allColumns, record(`"email":"a"`)+","+record(`"email":"a","card":"123456","phone":"1"`)),
 		"same phone":       vaultWith(allColumns, record(`"email":"a","phone":"1"`)+","+record(`"email":"b","phone":"1"`)),
 	} {
-		doc, err := parseDocument([]byte(text))
+		doc, err := readText(t, text)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if name == "any value" && doc.organizations[0].vaults[0].records[0].fields[0].value.Reveal() != "\x00\n ü" {
+		if name == "any value" && doc.Organizations[0].Vaults[0].Records[0].Fields.list[0].value.Reveal() != "\x00\n ü" {
 			t.Error("the value was changed")
 		}
 	}

@@ -4,14 +4,15 @@
 //	go run ./examples/server                    # demo data, SQLite file
 //	go run ./examples/server -config acme.json -data /var/lib/mortise
 //
-// It serves the documentation triggers, the credentials, the vault and the audio search. A service is a few files: for the vault, vault.go
-// makes it, document_vault.go reads its part of the provisioning document, provision_vault.go, provision_records.go and
-// provisioned_records.go apply that, demo_vault.go is its part of the demo, and vault_sandbox.go a second vault to try things out. The audio
-// search has such files too; model.go brings its model, ingestion.go has its videos scored in
-// the background, and search_page*.go is its page for people. A further service needs its own
-// such files, and lines in wiring.go, storage_*.go, document.go, provision.go and demo.go. A
-// further storage needs one file, as storage_sqlite.go, its flag in flags.go and a line in
-// wiring.go.
+// It serves the documentation triggers, the credentials, the vault and the audio search. A
+// service is a few files: for the vault, vault.go makes it, provision_vault.go applies its
+// part of the provisioning document, provisioned_records.go remembers the records that it
+// had, demo_vault.go is its part of the demo, and vault_sandbox.go a second vault to try
+// things out. The audio search has such files too; model.go brings its model, ingestion.go
+// has its videos scored in the background, and search_page*.go is its page for people. A
+// further service needs its own such files, and lines in wiring.go, storage_*.go,
+// document.go, provision.go and demo.go. A further storage needs one file, as
+// storage_sqlite.go, its flag in flags.go and a line in wiring.go.
 //
 // It prints "listening on http://HOST:PORT" on standard output once it can serve, and JSON logs on standard error. SIGTERM and
 // SIGINT end it within 10 s with status 0. Status 2 means that starting it again in the same way is of no use, and says why on one

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,62 +9,66 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// applyDocument provisions datasets. A video that is there stays as it is. What the
-// videos sound like is found out by ingestion, once the server listens.
-func (a *audioService) applyDocument(ctx context.Context, doc *document) error {
-	for _, org := range doc.organizations {
-		for _, d := range org.datasets {
-			err := a.applyDataset(ctx, doc, org.id, &d)
-			if errors.Is(err, audiosearch.ErrDeleted) {
-				doc.noteDeleted(org.id, "")
-				break
-			}
-			if err != nil {
-				return err
-			}
+// apply provisions datasets. A video that is there stays as it is. What the videos sound
+// like is found out by ingestion, once the server listens.
+func (a *audioService) apply(ctx context.Context, doc *document, org *organizationDoc) error {
+	for _, d := range org.Datasets {
+		if err := a.applyDataset(ctx, doc, org.ID, &d); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 func (a *audioService) applyDataset(ctx context.Context, doc *document, org string, d *datasetDoc) error {
-	_, err := a.service.EnsureDataset(ctx, org, provisioning, d.id)
+	if d.At.lacks("id") {
+		return nil
+	}
+	_, err := a.service.EnsureDataset(ctx, org, provisioning, d.ID)
+	if doc.refuse(d.At, err, nil) {
+		return nil
+	}
 	if err == nil {
-		err = a.addVideos(ctx, org, d)
+		err = a.addVideos(ctx, doc, org, d)
 	}
-	var invalid audiosearch.Problem
-	switch {
-	case errors.As(err, &invalid):
-		return doc.contradiction(d.place, invalid.Error())
-	case err != nil:
-		return fmt.Errorf("provision the dataset at %s: %w", d.place, err)
+	if err != nil {
+		return fmt.Errorf("provision the dataset at %s: %w", doc.where(d.At), err)
 	}
-	a.ingestion.datasets = append(a.ingestion.datasets, datasetName{org, d.id})
+	a.ingestion.datasets = append(a.ingestion.datasets, datasetName{org, d.ID})
 	return nil
 }
 
 // addVideos stores the videos that are missing, and warns of those that are something
 // else than the document says.
-func (a *audioService) addVideos(ctx context.Context, org string, d *datasetDoc) error {
+func (a *audioService) addVideos(ctx context.Context, doc *document, org string, d *datasetDoc) error {
 	stored := make(map[string]audiosearch.Video)
-	for v, err := range a.service.Videos(ctx, org, d.id) {
+	for v, err := range a.service.Videos(ctx, org, d.ID) {
 		if err != nil {
 			return err
 		}
 		stored[v.ID] = v
 	}
 	var missing []audiosearch.Video
-	for _, v := range d.videos {
-		if s, ok := stored[v.ID]; !ok {
-			missing = append(missing, v.Video)
-		} else if other := otherVideo(s, v.Video); other != "" {
-			a.log.WarnContext(ctx, "provisioning document: a video is stored with "+other+"; what exists is never changed", "place", v.place)
+	var places []*node // of the missing ones
+	for _, v := range d.Videos {
+		wanted := audiosearch.Video{ID: v.ID, Path: string(v.Path), Metadata: v.Metadata.Map}
+		if s, ok := stored[v.ID]; !ok && !v.At.isBad() {
+			missing, places = append(missing, wanted), append(places, v.At)
+		} else if other := otherVideo(s, wanted); ok && other != "" {
+			a.log.WarnContext(ctx, "provisioning document: a video is stored with "+other+"; what exists is never changed", "place", doc.where(v.At))
 		}
 	}
 	for some := range slices.Chunk(missing, audiosearch.MaxPageSize) {
-		if err := a.service.PutVideos(ctx, org, provisioning, d.id, some...); err != nil {
+		err := a.service.PutVideos(ctx, org, provisioning, d.ID, some...)
+		for _, p := range problemsOf(err) { // videos[i].path
+			at := places[p.Path[1].Index]
+			doc.refuse(at, &audiosearch.ValidationError{Problems: []audiosearch.Problem{{Path: p.Path[2:], Message: p.Message}}}, nil)
+			err = nil
+		}
+		if err != nil {
 			return err
 		}
+		places = places[len(some):]
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func TestDatasetsOfADeletedOrganization(t *testing.T) {
 				}
 			}
 			before := len(s.audio.ingestion.datasets)
-			doc, err := parseDocument([]byte(text))
+			doc, err := readText(t, text)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -31,7 +31,7 @@ func TestProvisioningDeletedVaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 { // before and after the last step
-			doc, err := parseDocument([]byte(text))
+			doc, err := readText(t, text)
 			if err != nil {
 				t.Fatal(err)
 			}

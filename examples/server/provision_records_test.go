@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-6363c74e/mortise/internal/strictjson"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -27,17 +26,17 @@ func TestProvisioningManyRecords(t *testing.T) {
 			records = append(records, record(fields))
 		}
 		text := vaultWith(allColumns, strings.Join(records, ","))
-		doc, err := parseDocument([]byte(text))
+		doc, err := readText(t, text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := doc.organizations[0].vaults[0].records
+		all := doc.Organizations[0].Vaults[0].Records
 		for _, most := range []int{5, 10, 1000} { // five fields in a row of three records
 			var left []recordDoc
-			for batch := range batches(all, most) {
+			for _, batch := range batches(all, most) {
 				fields := 0
 				for _, r := range batch {
-					fields += len(r.fields)
+					fields += len(r.Fields.list)
 				}
 				if fields != most && len(left)+len(batch) < count {
 					t.Errorf("a batch of %d fields, and %d are the most", fields, most)
@@ -64,16 +63,16 @@ func TestProvisioningManyRecords(t *testing.T) {
 	})
 }
 
-// TestPlacesOfADocument: a document with many lines has the same places as by the
-// function that looks for one.
+// TestPlacesOfADocument: lines end at LF, and columns count bytes, both from 1.
 func TestPlacesOfADocument(t *testing.T) {
-	data := []byte("{\n\n \"a\": 1,\r\n\"b\":\n2}\n")
-	r := &docReader{data: data}
-	for offset := range data {
-		line, column := r.lineColumn(offset)
-		wantLine, wantColumn := strictjson.LineColumn(data, offset)
-		if line != wantLine || column != wantColumn {
-			t.Errorf("byte %d: line %d, column %d, want %d and %d", offset, line, column, wantLine, wantColumn)
+	d := &document{data: []byte("{\n\n \"ä\": 1,\r\n\"b\":\n2}\n")}
+	line, column := 1, 1
+	for offset, c := range d.data {
+		if want := fmt.Sprintf("line %d, column %d", line, column); d.place(offset) != want {
+			t.Errorf("byte %d: %s, want %s", offset, d.place(offset), want)
+		}
+		if column++; c == '\n' {
+			line, column = line+1, 1
 		}
 	}
 }

@@ -13,7 +13,7 @@ func TestDeletedIsNotedOnce(t *testing.T) {
 	doc := &document{}
 	for start := 1; start <= 2; start++ {
 		out.Reset()
-		doc.deleted = deletedNotes{log: slog.New(slog.NewTextHandler(&out, nil))}
+		doc.log, doc.deleted = slog.New(slog.NewTextHandler(&out, nil)), make(map[[2]string]bool)
 		for range 3 {
 			doc.noteDeleted("acme", "")
 			doc.noteDeleted("acme", "v1")

@@ -58,7 +58,7 @@ func TestProvisioningDeletedOrganization(t *testing.T) {
 		if _, err := s.trigger.service.DeleteOrganization(t.Context(), "gone", "ann"); err != nil {
 			t.Fatal(err)
 		}
-		doc, err := parseDocument([]byte(text))
+		doc, err := readText(t, text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,7 +57,7 @@ func vaultStateOf(t *testing.T, s *services, b *backends, id string) vaultState 
 		at := r.Scope + "=" + opened[i].Value.Reveal()
 		state.Tokens[at] = append(state.Tokens[at], r.Token)
 	}
-	page, err := b.vault.Store.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: vault.MaxPageSize})
+	page, err := b.vault.Store.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Vault: id, Limit: vault.MaxPageSize})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,13 +153,13 @@ func TestProvisionedRecordsAreApart(t *testing.T) {
 		org, id string
 		record  recordDoc
 	}{
-		{"acme", "v1", recordDoc{table: "t", fields: []fieldDoc{field("a", "b")}}},
-		{"acme", "v2", recordDoc{table: "t", fields: []fieldDoc{field("a", "b")}}},
-		{"other", "v1", recordDoc{table: "t", fields: []fieldDoc{field("a", "b")}}},
-		{"acme", "v1", recordDoc{table: "u", fields: []fieldDoc{field("a", "b")}}},
-		{"acme", "v1", recordDoc{table: "t", fields: []fieldDoc{field("a", "c")}}},
-		{"acme", "v1", recordDoc{table: "t", fields: []fieldDoc{field("a", "b"), field("c", "d")}}},
-		{"acme", "v1", recordDoc{table: "t", fields: []fieldDoc{field("a", `b","c","d`)}}},
+		{"acme", "v1", recordDoc{Table: "t", Fields: fieldDocs{[]fieldDoc{field("a", "b")}}}},
+		{"acme", "v2", recordDoc{Table: "t", Fields: fieldDocs{[]fieldDoc{field("a", "b")}}}},
+		{"other", "v1", recordDoc{Table: "t", Fields: fieldDocs{[]fieldDoc{field("a", "b")}}}},
+		{"acme", "v1", recordDoc{Table: "u", Fields: fieldDocs{[]fieldDoc{field("a", "b")}}}},
+		{"acme", "v1", recordDoc{Table: "t", Fields: fieldDocs{[]fieldDoc{field("a", "c")}}}},
+		{"acme", "v1", recordDoc{Table: "t", Fields: fieldDocs{[]fieldDoc{field("a", "b"), field("c", "d")}}}},
+		{"acme", "v1", recordDoc{Table: "t", Fields: fieldDocs{[]fieldDoc{field("a", `b","c","d`)}}}},
 	}
 	for _, r := range records {
 		seen[digests(r.org, r.id, []recordDoc{r.record})[0].Value.Reveal()] = true
@@ -167,10 +167,53 @@ func TestProvisionedRecordsAreApart(t *testing.T) {
 	if len(seen) != len(records) {
 		t.Errorf("%d digests of %d records", len(seen), len(records))
 	}
-	turned := recordDoc{table: "t", fields: []fieldDoc{field("c", "d"), field("a", "b")}}
+	turned := recordDoc{Table: "t", Fields: fieldDocs{[]fieldDoc{field("c", "d"), field("a", "b")}}}
 	if !seen[digests("acme", "v1", []recordDoc{turned})[0].Value.Reveal()] {
 		t.Error("the order of the fields makes another record")
 	}
+}
+
+// TestProvisionedByAnEarlierVersion: records that an earlier version inserted, and
+// remembered in its own place, are not inserted again.
+func TestProvisionedByAnEarlierVersion(t *testing.T) {
+	onEach(t, func(t *testing.T, s *services, b *backends) {
+		ctx, service := t.Context(), s.vault.service
+		old := record(`"email":"ada@example.com","phone":"1"`)
+		if err := apply(t, s, vaultWith(allColumns, "")); err != nil {
+			t.Fatal(err)
+		}
+		doc, err := readText(t, vaultWith(allColumns, old))
+		if err != nil {
+			t.Fatal(err)
+		}
+		records := doc.Organizations[0].Vaults[0].Records
+		_, items := itemsOf(records)
+		tokens, insertErr := service.Insert(ctx, "acme", provisioning, "v1", items)
+		_, ensureErr := service.EnsureVault(ctx, "\x01mortise", provisioning, "provisioned records", vault.Schema{Tables: []vault.Table{{
+			Name: "records", Columns: []vault.Column{{Name: "digest", Tokenization: vault.Deterministic}},
+		}}})
+		if err := errors.Join(insertErr, ensureErr); err != nil {
+			t.Fatal(err)
+		}
+		_, insertErr = service.Insert(ctx, "\x01mortise", provisioning, "provisioned records", digests("acme", "v1", records))
+		deleteErr := service.Delete(ctx, "acme", "ops", "v1", tokens[0])
+		if err := errors.Join(insertErr, deleteErr); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := apply(t, s, vaultWith(allColumns, old+","+record(`"phone":"2"`))); err != nil {
+				t.Fatal(err)
+			}
+			after := vaultStateOf(t, s, b, "v1").Tokens
+			if len(after) != 2 || !slices.Equal(after["persons.phone=1"], tokens[1:]) || len(after["persons.phone=2"]) != 1 {
+				t.Errorf("%v", after)
+			}
+		}
+		listed, err := service.ListVaults(ctx, "acme", vault.VaultQuery{})
+		if err != nil || len(listed.Items) != 2 || listed.Items[0].ID != recordsVault {
+			t.Errorf("%+v, %v", listed, err)
+		}
+	})
 }
 
 // TestProvisioningOfOtherColumns: a column that is stored with something else stays as it

@@ -109,13 +109,22 @@ func TestLocalAddress(t *testing.T) {
 
 const docKey = "sk-acme-0123456789abcdef0123456789abcdef"
 
+// readText reads a document and rehearses it, as the start of the program does.
+func readText(t *testing.T, text string) (*document, error) {
+	t.Helper()
+	doc, err := parseDocument("acme.json", []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return doc, rehearse(t.Context(), doc)
+}
+
 func apply(t *testing.T, s *services, text string) error {
 	t.Helper()
-	doc, err := parseDocument([]byte(text))
+	doc, err := readText(t, text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc.file = "acme.json"
 	return provision(t.Context(), s, doc, discard())
 }
 

@@ -14,11 +14,10 @@ import (
 // vaultService is the vault: its Go side and its routes, and those of the sandbox. It
 // does nothing in the background.
 type vaultService struct {
-	service     *vault.Service
-	provisioned provisionedRecords
-	sandbox     *vaultSandbox
-	routes      *httpadapter.Handler
-	log         *slog.Logger
+	service *vault.Service
+	sandbox *vaultSandbox
+	routes  *httpadapter.Handler
+	log     *slog.Logger
 }
 
 var _ member = (*vaultService)(nil)
@@ -54,7 +53,7 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 	if err != nil {
 		return nil, err
 	}
-	return &vaultService{service: service, provisioned: provisionedRecords{service}, sandbox: sandbox, routes: routes, log: log}, nil
+	return &vaultService{service: service, sandbox: sandbox, routes: routes, log: log}, nil
 }
 
 // vaultKeyring returns the keys of the vault. There is one version of them: a rotation
