@@ -1,28 +1,26 @@
 package triggertest_test
 
 import (
-	"context"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // listsKeys puts something between the caller and the listing of keys.
-func listsKeys(do func(q trigger.KeyQuery, ask func(trigger.KeyQuery) mortise.Page[trigger.APIKey]) mortise.Page[trigger.APIKey]) func(*mutant) {
-	return func(m *mutant) {
-		m.listKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (page mortise.Page[trigger.APIKey], err error) {
-			page = do(q, func(q trigger.KeyQuery) mortise.Page[trigger.APIKey] {
-				var asked mortise.Page[trigger.APIKey]
-				asked, err = m.Trigger.ListKeys(ctx, org, q)
-				return asked
-			})
-			return page, err
-		}
-	}
+func listsKeys(do func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey]) func(*mutant) {
+	return around(func(_ *mutant, c *mutate.Call) {
+		q, page := mutate.Get[trigger.KeyQuery](c.In), mutate.Get[mortise.Page[trigger.APIKey]](c.Out)
+		*page = do(*q, func(asked trigger.KeyQuery) mortise.Page[trigger.APIKey] {
+			*q = asked
+			c.Go()
+			return *page
+		})
+	}, "ListKeys")
 }
 
 type askKeys = func(trigger.KeyQuery) mortise.Page[trigger.APIKey]
@@ -42,17 +40,13 @@ var apiKeyMutants = []broken{
 		})},
 	{name: "repeats keys of one time", breaks: []string{
 		"keys/list-pages", "keys/list-pages-while-keys-come", "keys/list-after-any-position",
-	}, mutate: listsKeys(func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
-		q.After.ID = uuid.Nil
-		return ask(q)
-	})},
+	}, mutate: arg(func(q *trigger.KeyQuery) { q.After.ID = uuid.Nil })},
 	{name: "leaves out keys of one time", breaks: []string{
 		"keys/list-pages", "keys/list-pages-while-keys-come", "keys/list-after-any-position",
-	}, mutate: listsKeys(func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
+	}, mutate: arg(func(q *trigger.KeyQuery) {
 		if !q.After.IsZero() {
 			q.After.ID = uuid.Max
 		}
-		return ask(q)
 	})},
 	{name: "has one more empty page of keys", breaks: []string{"keys/list-pages"}, mutate: listsKeys(
 		func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
@@ -89,19 +83,15 @@ var apiKeyMutants = []broken{
 			}
 			return ask(q)
 		})},
-	{name: "takes a key's position by the clock on the wall", breaks: []string{"keys/list-after-any-position"}, mutate: listsKeys(
-		func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
-			_, offset := q.After.At.Zone()
-			q.After.At = q.After.At.Add(time.Duration(offset) * time.Second)
-			return ask(q)
-		})},
-	{name: "lists all keys for a limit of 0", breaks: []string{"keys/list-limit-zero"}, mutate: listsKeys(
-		func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
-			if q.Limit == 0 {
-				q.Limit = trigger.MaxPageSize
-			}
-			return ask(q)
-		})},
+	{name: "takes a key's position by the clock on the wall", breaks: []string{"keys/list-after-any-position"}, mutate: arg(func(q *trigger.KeyQuery) {
+		_, offset := q.After.At.Zone()
+		q.After.At = q.After.At.Add(time.Duration(offset) * time.Second)
+	})},
+	{name: "lists all keys for a limit of 0", breaks: []string{"keys/list-limit-zero"}, mutate: arg(func(q *trigger.KeyQuery) {
+		if q.Limit == 0 {
+			q.Limit = trigger.MaxPageSize
+		}
+	})},
 	{name: "stays where it is for a limit of 0 keys", breaks: []string{"keys/list-limit-zero"}, mutate: listsKeys(
 		func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
 			page := ask(q)

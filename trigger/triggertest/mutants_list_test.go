@@ -9,69 +9,51 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 var listMutants = []broken{
-	{name: "lists oldest first", breaks: []string{"store/list-newest-first", "store/list-equal-times-by-id", "store/list-matches-query"}, mutate: func(m *mutant) {
-		m.everyPage(func(_ *trigger.EventQuery, page *mortise.Page[trigger.Event]) { page.Items = reversed(page.Items) })
-	}},
-	{name: "lists every organization", breaks: []string{"store/list-of-organization", "store/list-empty"}, mutate: func(m *mutant) {
-		m.everyQuery(func(org *string, _ *trigger.EventQuery) { *org = "org-a" })
-	}},
-	{name: "ignores the status", breaks: []string{"store/list-by-status", "store/list-matches-query"}, mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.EventQuery) { q.Status = "" })
-	}},
-	{name: "ignores the source", breaks: []string{"store/list-by-source"}, mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.EventQuery) { q.Source = "" })
-	}},
-	{name: "ignores From with a key", breaks: []string{"store/list-by-key"}, mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.EventQuery) {
-			if q.IdempotencyKey != "" {
-				q.From = time.Time{}
-			}
-		})
-	}},
-	{name: "takes From as exclusive", breaks: []string{"store/list-from-to", "store/list-matches-query"}, mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.EventQuery) { q.From = q.From.Add(1) })
-	}},
-	{name: "takes To as inclusive", breaks: []string{"store/list-from-to", "store/list-matches-query"}, mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.EventQuery) {
-			if !q.To.IsZero() {
-				q.To = q.To.Add(1)
-			}
-		})
-	}},
-	{name: "compares times by the clock on the wall", breaks: []string{"store/list-times-are-instants"}, mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.EventQuery) {
-			if !q.From.IsZero() {
-				_, offset := q.From.Zone()
-				q.From = q.From.Add(time.Duration(offset) * time.Second)
-			}
-		})
-	}},
-	{name: "repeats events of equal times", breaks: []string{"store/list-pages", "store/list-matches-query"}, mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.EventQuery) {
-			if !q.After.IsZero() {
-				q.After.ID = uuid.Max
-			}
-		})
-	}},
-	{name: "skips events of equal times", breaks: []string{"store/list-pages", "store/list-matches-query"}, mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.EventQuery) { q.After.ID = uuid.Nil })
-	}},
-	{name: "has one more empty page", breaks: []string{"store/list-next-is-zero-at-the-end"}, mutate: func(m *mutant) {
-		m.everyPage(func(q *trigger.EventQuery, page *mortise.Page[trigger.Event]) {
-			if n := len(page.Items); n == q.Limit && n > 0 {
-				page.Next = page.Items[n-1].Position()
-			}
-		})
-	}},
-	{name: "exceeds the limit", breaks: []string{"store/list-pages"}, mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.EventQuery) { q.Limit++ })
-	}},
+	{name: "lists oldest first", breaks: []string{"store/list-newest-first", "store/list-equal-times-by-id", "store/list-matches-query"}, mutate: out(
+		func(events *[]trigger.Event) { slices.Reverse(*events) }, "ListEvents")},
+	{name: "lists every organization", breaks: []string{"store/list-of-organization", "store/list-empty"}, mutate: arg(func(org *string) { *org = "org-a" }, "ListEvents")},
+	{name: "ignores the status", breaks: []string{"store/list-by-status", "store/list-matches-query"}, mutate: arg(func(q *trigger.EventQuery) { q.Status = "" })},
+	{name: "ignores the source", breaks: []string{"store/list-by-source"}, mutate: arg(func(q *trigger.EventQuery) { q.Source = "" })},
+	{name: "ignores From with a key", breaks: []string{"store/list-by-key"}, mutate: arg(func(q *trigger.EventQuery) {
+		if q.IdempotencyKey != "" {
+			q.From = time.Time{}
+		}
+	})},
+	{name: "takes From as exclusive", breaks: []string{"store/list-from-to", "store/list-matches-query"}, mutate: arg(
+		func(q *trigger.EventQuery) { q.From = q.From.Add(1) })},
+	{name: "takes To as inclusive", breaks: []string{"store/list-from-to", "store/list-matches-query"}, mutate: arg(func(q *trigger.EventQuery) {
+		if !q.To.IsZero() {
+			q.To = q.To.Add(1)
+		}
+	})},
+	{name: "compares times by the clock on the wall", breaks: []string{"store/list-times-are-instants"}, mutate: arg(func(q *trigger.EventQuery) {
+		if !q.From.IsZero() {
+			_, offset := q.From.Zone()
+			q.From = q.From.Add(time.Duration(offset) * time.Second)
+		}
+	})},
+	{name: "repeats events of equal times", breaks: []string{"store/list-pages", "store/list-matches-query"}, mutate: arg(func(q *trigger.EventQuery) {
+		if !q.After.IsZero() {
+			q.After.ID = uuid.Max
+		}
+	})},
+	{name: "skips events of equal times", breaks: []string{"store/list-pages", "store/list-matches-query"}, mutate: arg(
+		func(q *trigger.EventQuery) { q.After.ID = uuid.Nil })},
+	{name: "has one more empty page", breaks: []string{"store/list-next-is-zero-at-the-end"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+		c.Go()
+		page := mutate.Get[mortise.Page[trigger.Event]](c.Out)
+		if n := len(page.Items); n == mutate.Get[trigger.EventQuery](c.In).Limit && n > 0 {
+			page.Next = page.Items[n-1].Position()
+		}
+	}, "ListEvents")},
+	{name: "exceeds the limit", breaks: []string{"store/list-pages"}, mutate: arg(func(q *trigger.EventQuery) { q.Limit++ })},
 	{name: "pages by number", mutate: func(m *mutant) {
-		m.list = func(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
+		m.on.ListEvents = func(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
 			limit, skip := q.Limit, 0
 			if !q.After.IsZero() {
 				skip = int(q.After.At.Unix())
@@ -87,27 +69,26 @@ var listMutants = []broken{
 		}
 	}, breaks: []string{"store/list-pages-while-events-arrive", "store/list-pages-while-events-change"}},
 
-	{name: "shows unqueued events at the time itself", breaks: []string{"store/unqueued-before-is-strict"}, mutate: func(m *mutant) {
-		m.unqueued = func(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
-			return m.Trigger.Unqueued(ctx, before.Add(1), limit)
-		}
-	}},
-	{name: "shows the shortest waiting first", breaks: []string{"store/unqueued-longest-first", "store/unqueued-limit"}, mutate: func(m *mutant) {
-		m.unqueued = func(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
-			all, err := m.Trigger.Unqueued(ctx, before, 1000)
-			all = reversed(all)
-			return all[:min(limit, len(all))], err
-		}
-	}},
+	{name: "shows unqueued events at the time itself", breaks: []string{"store/unqueued-before-is-strict"}, mutate: arg(
+		func(before *time.Time) { *before = before.Add(1) }, "Unqueued")},
+	{name: "shows the shortest waiting first", breaks: []string{"store/unqueued-longest-first", "store/unqueued-limit"}, mutate: around(
+		func(_ *mutant, c *mutate.Call) {
+			limit := int(c.In[2].Int())
+			c.In[2].SetInt(1000)
+			c.Go()
+			all := mutate.Get[[]trigger.Event](c.Out)
+			slices.Reverse(*all)
+			*all = (*all)[:min(limit, len(*all))]
+		}, "Unqueued")},
 	{name: "shows every received event as unqueued", breaks: []string{"store/unqueued-only-received", "store/unqueued-follows-update"}, mutate: func(m *mutant) {
-		m.unqueued = func(ctx context.Context, _ time.Time, _ int) ([]trigger.Event, error) {
+		m.on.Unqueued = func(ctx context.Context, _ time.Time, _ int) ([]trigger.Event, error) {
 			page, err := m.Trigger.ListEvents(ctx, "org-a", trigger.EventQuery{Status: trigger.StatusReceived, Limit: 100})
 			return page.Items, err
 		}
 	}},
 
 	{name: "prunes everything", breaks: []string{"pruner/removes-finished-events", "pruner/before-is-strict"}, mutate: func(m *mutant) {
-		m.prune = func(ctx context.Context, _ time.Time, limit int) (int, error) {
+		m.on.Prune = func(ctx context.Context, _ time.Time, limit int) (int, error) {
 			for _, org := range []string{"org-a", "org-b"} {
 				page, _ := m.Trigger.ListEvents(ctx, org, trigger.EventQuery{Limit: 100})
 				for _, e := range page.Items {
@@ -120,62 +101,31 @@ var listMutants = []broken{
 			return m.Trigger.Prune(ctx, time.Unix(1, 0), limit)
 		}
 	}},
-	{name: "prunes without limit", breaks: []string{"pruner/limit"}, mutate: func(m *mutant) {
-		m.prune = func(ctx context.Context, before time.Time, _ int) (int, error) {
-			return m.Trigger.Prune(ctx, before, 1000)
-		}
-	}},
-	{name: "remembers the keys of pruned events", breaks: []string{"pruner/frees-key"}, mutate: func(m *mutant) {
-		used := make(map[string]trigger.Event)
-		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
-			if old, ok := used[e.IdempotencyKey]; ok {
-				return old, false, nil
-			}
-			used[e.IdempotencyKey] = e
-			return m.Trigger.CreateEvent(ctx, e, since)
-		}
-	}},
+	{name: "prunes without limit", breaks: []string{"pruner/limit"}, mutate: arg(func(limit *int) { *limit = 1000 }, "Prune")},
+	{name: "remembers the keys of pruned events", breaks: []string{"pruner/frees-key"}, mutate: joinsKeys(func(_, key string) string { return key })},
 }
 
 // otherMutants are those of Organizations and Keys.
 var otherMutants = []broken{
-	{name: "knows every organization", breaks: []string{"organizations/unknown", "organizations/not-made-by-events"}, mutate: func(m *mutant) {
-		m.organization = func(ctx context.Context, org string) (trigger.Organization, error) {
-			o, _ := m.Trigger.Setup(ctx, org)
-			return o, nil
+	{name: "knows every organization", breaks: []string{"organizations/unknown", "organizations/not-made-by-events"}, mutate: forgiving("Setup")},
+	{name: "gives update no ID", breaks: []string{"organizations/update-new"}, mutate: updating(func(c *mutate.Call) {
+		(*mutate.Get[*trigger.Organization](c.In)).ID = ""
+		c.Go()
+	}, "UpdateOrganization")},
+	{name: "never removes a collection", breaks: []string{"organizations/update-stores-what-it-leaves"}, mutate: updating(func(c *mutate.Call) {
+		o := *mutate.Get[*trigger.Organization](c.In)
+		before := o.Clone()
+		c.Go()
+		for _, had := range before.Collections {
+			if !slices.ContainsFunc(o.Collections, func(kept trigger.Collection) bool { return kept.ID == had.ID }) {
+				o.Collections = append(o.Collections, had)
+			}
 		}
-	}},
-	{name: "gives update no ID", breaks: []string{"organizations/update-new"}, mutate: func(m *mutant) {
-		m.updateOrganization = func(ctx context.Context, org string, f func(*trigger.Organization) error) error {
-			return m.Trigger.UpdateOrganization(ctx, org, func(o *trigger.Organization) error {
-				o.ID = ""
-				return f(o)
-			})
-		}
-	}},
-	{name: "never removes a collection", breaks: []string{"organizations/update-stores-what-it-leaves"}, mutate: func(m *mutant) {
-		m.updateOrganization = func(ctx context.Context, org string, f func(*trigger.Organization) error) error {
-			return m.Trigger.UpdateOrganization(ctx, org, func(o *trigger.Organization) error {
-				before := o.Clone()
-				err := f(o)
-				for _, c := range before.Collections {
-					if !slices.ContainsFunc(o.Collections, func(kept trigger.Collection) bool { return kept.ID == c.ID }) {
-						o.Collections = append(o.Collections, c)
-					}
-				}
-				return err
-			})
-		}
-	}},
-	{name: "returns collections in disorder", breaks: []string{"organizations/collections-by-id"}, mutate: func(m *mutant) {
-		m.organization = func(ctx context.Context, org string) (trigger.Organization, error) {
-			o, err := m.Trigger.Setup(ctx, org)
-			slices.Reverse(o.Collections)
-			return o, err
-		}
-	}},
+	}, "UpdateOrganization")},
+	{name: "returns collections in disorder", breaks: []string{"organizations/collections-by-id"}, mutate: out(
+		func(o *trigger.Organization) { slices.Reverse(o.Collections) }, "Setup")},
 	{name: "writes organizations without care", mutate: func(m *mutant) {
-		m.updateOrganization = func(ctx context.Context, org string, f func(*trigger.Organization) error) error {
+		m.on.UpdateOrganization = func(ctx context.Context, org string, f func(*trigger.Organization) error) error {
 			o, err := m.Trigger.Setup(ctx, org)
 			if err != nil {
 				o = trigger.Organization{ID: org}
@@ -188,47 +138,16 @@ var otherMutants = []broken{
 			return refused
 		}
 	}, breaks: []string{"organizations/update-error-changes-nothing", "organizations/update-concurrent", "organizations/reads-are-whole"}},
-	{name: "returns aliases of organizations", breaks: []string{"organizations/copies"}, mutate: func(m *mutant) {
-		kept := make(map[string]trigger.Organization)
-		m.organization = func(ctx context.Context, org string) (trigger.Organization, error) {
-			if o, ok := kept[org]; ok {
-				return o, nil
-			}
-			o, err := m.Trigger.Setup(ctx, org)
-			kept[org] = o
-			return o, err
-		}
-	}},
 
-	{name: "forgets the name of a key", breaks: []string{"keys/create-stores"}, mutate: func(m *mutant) {
-		m.createKey = func(ctx context.Context, k trigger.APIKey) error {
-			k.Name = ""
-			return m.Trigger.CreateKey(ctx, k)
+	{name: "takes a digest twice", breaks: []string{"keys/create-twice", "keys/create-concurrent", "keys/by-digest-revoked"}, mutate: forgiving("CreateKey")},
+	{name: "knows every digest", breaks: []string{"keys/by-digest-unknown"}, mutate: forgiving("KeyByDigest")},
+	{name: "hides revoked keys", breaks: []string{"keys/by-digest-revoked", "keys/durable"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+		if c.Go(); !mutate.Get[trigger.APIKey](c.Out).RevokedAt.IsZero() {
+			*c.Err() = trigger.ErrNotFound
 		}
-	}},
-	{name: "takes a digest twice", breaks: []string{"keys/create-twice", "keys/create-concurrent", "keys/by-digest-revoked"}, mutate: func(m *mutant) {
-		m.createKey = func(ctx context.Context, k trigger.APIKey) error {
-			_ = m.Trigger.CreateKey(ctx, k)
-			return nil
-		}
-	}},
-	{name: "knows every digest", breaks: []string{"keys/by-digest-unknown"}, mutate: func(m *mutant) {
-		m.keyByDigest = func(ctx context.Context, digest [32]byte) (trigger.APIKey, error) {
-			k, _ := m.Trigger.KeyByDigest(ctx, digest)
-			return k, nil
-		}
-	}},
-	{name: "hides revoked keys", breaks: []string{"keys/by-digest-revoked", "keys/durable"}, mutate: func(m *mutant) {
-		m.keyByDigest = func(ctx context.Context, digest [32]byte) (trigger.APIKey, error) {
-			k, err := m.Trigger.KeyByDigest(ctx, digest)
-			if err == nil && !k.RevokedAt.IsZero() {
-				return trigger.APIKey{}, trigger.ErrNotFound
-			}
-			return k, err
-		}
-	}},
+	}, "KeyByDigest")},
 	{name: "updates keys without care", mutate: func(m *mutant) {
-		m.updateKey = func(ctx context.Context, _ string, id uuid.UUID, f func(*trigger.APIKey) error) error {
+		m.on.UpdateKey = func(ctx context.Context, _ string, id uuid.UUID, f func(*trigger.APIKey) error) error {
 			for _, org := range []string{"org-a", "org-b"} {
 				page, _ := m.Trigger.ListKeys(ctx, org, trigger.KeyQuery{Limit: trigger.MaxPageSize})
 				for _, k := range page.Items {
@@ -243,19 +162,15 @@ var otherMutants = []broken{
 			return trigger.ErrNotFound
 		}
 	}, breaks: []string{"keys/update-error-changes-nothing", "keys/update-unknown", "keys/update-concurrent"}},
-	{name: "renames no key", breaks: []string{"keys/update-stores-what-it-leaves"}, mutate: func(m *mutant) {
-		m.updateKey = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.APIKey) error) error {
-			return m.Trigger.UpdateKey(ctx, org, id, func(k *trigger.APIKey) error {
-				name := k.Name
-				err := f(k)
-				k.Name = name
-				return err
-			})
-		}
-	}},
+	{name: "renames no key", breaks: []string{"keys/update-stores-what-it-leaves"}, mutate: updating(func(c *mutate.Call) {
+		k := *mutate.Get[*trigger.APIKey](c.In)
+		name := k.Name
+		c.Go()
+		k.Name = name
+	}, "UpdateKey")},
 	{name: "lists keys newest first, and the same slice twice", breaks: []string{"keys/list-oldest-first", "keys/list-copies"}, mutate: func(m *mutant) {
 		var kept mortise.Page[trigger.APIKey]
-		m.listKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
+		m.on.ListKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
 			if kept.Items != nil {
 				return kept, nil
 			}

@@ -9,82 +9,50 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // nameMutants take names for the same that are not, and IDs and keys for free that are
 // taken.
 var nameMutants = []broken{
-	{name: "runs organization and key together", mutate: func(m *mutant) {
-		joinsKeys(m, "")
-	}, breaks: []string{"store/names-are-apart"}},
-	{name: "puts a slash between organization and key", mutate: func(m *mutant) {
-		joinsKeys(m, "/")
-	}, breaks: []string{"store/names-are-apart"}},
-	{name: "puts U+0000 between organization and key", mutate: func(m *mutant) {
-		joinsKeys(m, "\x00")
-	}, breaks: []string{"store/names-are-apart"}},
-	{name: "runs organization and source together", mutate: func(m *mutant) {
+	{name: "runs organization and key together", breaks: []string{"store/names-are-apart"}, mutate: joinsKeys(func(org, key string) string { return org + key })},
+	{name: "puts a slash between organization and key", breaks: []string{"store/names-are-apart"}, mutate: joinsKeys(
+		func(org, key string) string { return org + "/" + key })},
+	{name: "puts U+0000 between organization and key", breaks: []string{"store/names-are-apart"}, mutate: joinsKeys(
+		func(org, key string) string { return org + "\x00" + key })},
+	{name: "runs organization and source together", breaks: []string{"store/names-are-apart"}, mutate: func(m *mutant) {
 		var events []trigger.Event
-		m.create = func(
-			ctx context.Context, e trigger.Event, since time.Time,
-		) (trigger.Event, bool, error) {
-			events = append(events, e.Clone())
-			return m.Trigger.CreateEvent(ctx, e, since)
-		}
-		m.list = func(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
-			page, err := m.Trigger.ListEvents(ctx, org, q)
+		in(func(e *trigger.Event) { events = append(events, e.Clone()) }, "CreateEvent")(m)
+		around(func(_ *mutant, c *mutate.Call) {
+			c.Go()
+			org, source, page := c.In[1].String(), mutate.Get[trigger.EventQuery](c.In).Source, mutate.Get[mortise.Page[trigger.Event]](c.Out)
 			for _, e := range events {
-				if q.Source != "" && e.Organization != org && e.Organization+e.Source == org+q.Source {
+				if source != "" && e.Organization != org && e.Organization+e.Source == org+source {
 					page.Items = append(page.Items, e.Clone())
 				}
 			}
-			return page, err
-		}
-	}, breaks: []string{"store/names-are-apart"}},
-	{name: "cuts organizations at 254 bytes", mutate: func(m *mutant) {
-		m.create = func(
-			ctx context.Context, e trigger.Event, since time.Time,
-		) (trigger.Event, bool, error) {
-			e.Organization = cut(e.Organization)
-			return m.Trigger.CreateEvent(ctx, e, since)
-		}
-		m.updateOrganization = func(
-			ctx context.Context, org string, f func(*trigger.Organization) error,
-		) error {
-			return m.Trigger.UpdateOrganization(ctx, cut(org), f)
-		}
-		m.organization = func(ctx context.Context, org string) (trigger.Organization, error) {
-			o, err := m.Trigger.Setup(ctx, cut(org))
-			o.ID = org
-			return o, err
-		}
-	}, breaks: []string{"store/organizations-are-exact", "organizations/are-exact"}},
-	{name: "cuts idempotency keys at 254 bytes", mutate: func(m *mutant) {
-		m.create = func(
-			ctx context.Context, e trigger.Event, since time.Time,
-		) (trigger.Event, bool, error) {
-			e.IdempotencyKey = cut(e.IdempotencyKey)
-			return m.Trigger.CreateEvent(ctx, e, since)
-		}
-	}, breaks: []string{"store/create-key-is-exact"}},
-	{name: "cuts sources at 254 bytes", mutate: func(m *mutant) {
-		m.create = func(
-			ctx context.Context, e trigger.Event, since time.Time,
-		) (trigger.Event, bool, error) {
-			e.Source = cut(e.Source)
-			return m.Trigger.CreateEvent(ctx, e, since)
-		}
-		m.everyQuery(func(_ *string, q *trigger.EventQuery) { q.Source = cut(q.Source) })
-	}, breaks: []string{"store/list-by-source"}},
-	{name: "cuts names of keys at 254 bytes", mutate: func(m *mutant) {
-		m.createKey = func(ctx context.Context, k trigger.APIKey) error {
-			k.Name = cut(k.Name)
-			return m.Trigger.CreateKey(ctx, k)
-		}
-	}, breaks: []string{"keys/create-stores"}},
+		}, "ListEvents")(m)
+	}},
+	{name: "cuts organizations at 254 bytes", breaks: []string{"store/organizations-are-exact", "organizations/are-exact"}, mutate: both(
+		in(func(e *trigger.Event) { cut(&e.Organization) }, "CreateEvent"),
+		arg(cut, "UpdateOrganization"),
+		around(func(_ *mutant, c *mutate.Call) {
+			org := c.In[1].String()
+			cut(mutate.Get[string](c.In))
+			c.Go()
+			mutate.Get[trigger.Organization](c.Out).ID = org
+		}, "Setup"),
+	)},
+	{name: "cuts idempotency keys at 254 bytes", breaks: []string{"store/create-key-is-exact"}, mutate: in(
+		func(e *trigger.Event) { cut(&e.IdempotencyKey) }, "CreateEvent")},
+	{name: "cuts sources at 254 bytes", breaks: []string{"store/list-by-source"}, mutate: both(
+		in(func(e *trigger.Event) { cut(&e.Source) }, "CreateEvent"),
+		arg(func(q *trigger.EventQuery) { cut(&q.Source) }),
+	)},
+	{name: "cuts names of keys at 254 bytes", breaks: []string{"keys/create-stores"}, mutate: in(func(k *trigger.APIKey) { cut(&k.Name) }, "CreateKey")},
 	{name: "lists keys of all organizations that begin so", mutate: func(m *mutant) {
-		m.listKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
+		m.on.ListKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
 			var all mortise.Page[trigger.APIKey]
 			for _, other := range []string{"acm", "acme", "acme/"} {
 				if len(other) >= len(org) && other[:len(org)] == org {
@@ -96,51 +64,38 @@ var nameMutants = []broken{
 		}
 	}, breaks: []string{"keys/organizations-are-exact"}},
 
-	{name: "creates an ID of another organization", mutate: func(m *mutant) {
-		m.create = func(
-			ctx context.Context, e trigger.Event, since time.Time,
-		) (trigger.Event, bool, error) {
+	{name: "creates an ID of another organization", breaks: []string{"store/create-same-id-elsewhere"}, mutate: creating(
+		func(_ *mutant, c *mutate.Call, e *trigger.Event) {
 			id := e.ID
-			stored, created, err := m.Trigger.CreateEvent(ctx, e, since)
-			if err != nil {
+			if c.Go(); *c.Err() != nil {
 				e.ID = uuid.New()
-				stored, created, err = m.Trigger.CreateEvent(ctx, e, since)
-				stored.ID = id
+				c.Go()
+				mutate.Get[trigger.Event](c.Out).ID = id
 			}
-			return stored, created, err
-		}
-	}, breaks: []string{"store/create-same-id-elsewhere"}},
-	{name: "takes an old key before it looks at the ID", mutate: func(m *mutant) {
-		m.create = func(
-			ctx context.Context, e trigger.Event, since time.Time,
-		) (trigger.Event, bool, error) {
-			q := trigger.EventQuery{IdempotencyKey: e.IdempotencyKey, To: since, Limit: 1}
-			page, _ := m.Trigger.ListEvents(ctx, e.Organization, q)
-			for _, old := range page.Items {
-				if e.IdempotencyKey != "" {
-					_ = m.Trigger.UpdateEvent(ctx, old.Organization, old.ID, func(e *trigger.Event) error {
+		})},
+	{name: "takes an old key before it looks at the ID", breaks: []string{"store/create-same-id-elsewhere", "store/create-id-before-key"}, mutate: creating(
+		func(m *mutant, c *mutate.Call, e *trigger.Event) {
+			if e.IdempotencyKey != "" {
+				page, _ := m.Trigger.ListEvents(bg, e.Organization, trigger.EventQuery{IdempotencyKey: e.IdempotencyKey, To: *mutate.Get[time.Time](c.In), Limit: 1})
+				for _, old := range page.Items {
+					_ = m.Trigger.UpdateEvent(bg, old.Organization, old.ID, func(e *trigger.Event) error {
 						e.IdempotencyKey = ""
 						return nil
 					})
 				}
 			}
-			return m.Trigger.CreateEvent(ctx, e, since)
+			c.Go()
+		})},
+	{name: "looks for the key before the ID", breaks: []string{"store/create-id-before-key"}, mutate: creating(func(m *mutant, c *mutate.Call, e *trigger.Event) {
+		q := trigger.EventQuery{IdempotencyKey: e.IdempotencyKey, From: *mutate.Get[time.Time](c.In), Limit: 1}
+		if page, _ := m.Trigger.ListEvents(bg, e.Organization, q); e.IdempotencyKey != "" && len(page.Items) > 0 {
+			created(c, page.Items[0], false)
+			return
 		}
-	}, breaks: []string{"store/create-same-id-elsewhere", "store/create-id-before-key"}},
-	{name: "looks for the key before the ID", mutate: func(m *mutant) {
-		m.create = func(
-			ctx context.Context, e trigger.Event, since time.Time,
-		) (trigger.Event, bool, error) {
-			q := trigger.EventQuery{IdempotencyKey: e.IdempotencyKey, From: since, Limit: 1}
-			page, _ := m.Trigger.ListEvents(ctx, e.Organization, q)
-			if e.IdempotencyKey != "" && len(page.Items) > 0 {
-				return page.Items[0], false, nil
-			}
-			return m.Trigger.CreateEvent(ctx, e, since)
-		}
-	}, breaks: []string{"store/create-id-before-key"}},
+		c.Go()
+	})},
 	{name: "gives an event a key that is taken", mutate: func(m *mutant) {
-		m.update = func(
+		m.on.UpdateEvent = func(
 			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
 		) error {
 			err := m.Trigger.UpdateEvent(ctx, org, id, f)
@@ -155,7 +110,7 @@ var nameMutants = []broken{
 		}
 	}, breaks: []string{"store/update-taken-key"}},
 	{name: "says ErrExists of a key that is taken", mutate: func(m *mutant) {
-		m.update = func(
+		m.on.UpdateEvent = func(
 			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
 		) error {
 			var refused error
@@ -169,25 +124,20 @@ var nameMutants = []broken{
 			return err
 		}
 	}, breaks: []string{"store/update-taken-key", "store/one-failure-of-many"}},
-	{name: "takes limit 0 for no limit", mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.EventQuery) {
-			if q.Limit == 0 {
-				q.Limit = 1000
-			}
-		})
-	}, breaks: []string{"store/list-limit-zero"}},
-
-	{name: "overwrites the key with the same ID", mutate: func(m *mutant) {
-		m.createKey = func(ctx context.Context, k trigger.APIKey) error {
-			err := m.Trigger.CreateKey(ctx, k)
-			if _, unknown := m.Trigger.KeyByDigest(ctx, k.Digest); unknown != nil {
-				return nil
-			}
-			return err
+	{name: "takes limit 0 for no limit", breaks: []string{"store/list-limit-zero"}, mutate: arg(func(q *trigger.EventQuery) {
+		if q.Limit == 0 {
+			q.Limit = 1000
 		}
-	}, breaks: []string{"keys/create-same-id"}},
+	})},
+
+	{name: "overwrites the key with the same ID", breaks: []string{"keys/create-same-id"}, mutate: around(func(m *mutant, c *mutate.Call) {
+		c.Go()
+		if _, unknown := m.Trigger.KeyByDigest(bg, mutate.Get[trigger.APIKey](c.In).Digest); unknown != nil {
+			*c.Err() = nil
+		}
+	}, "CreateKey")},
 	{name: "lets update rename an organization", mutate: func(m *mutant) {
-		m.updateOrganization = func(
+		m.on.UpdateOrganization = func(
 			ctx context.Context, org string, f func(*trigger.Organization) error,
 		) error {
 			o, err := m.Trigger.Setup(ctx, org)
@@ -205,22 +155,25 @@ var nameMutants = []broken{
 	}, breaks: []string{"organizations/update-keeps-id"}},
 }
 
-func cut(name string) string { return name[:min(len(name), 254)] }
+func cut(name *string) { *name = (*name)[:min(len(*name), 254)] }
+
+// bg is the context of what a mutant asks the backend behind it.
+var bg = context.Background()
 
 // joinsKeys gives the mutant an index of idempotency keys in which the organization and
 // the key stand side by side.
-func joinsKeys(m *mutant, separator string) {
-	var index sync.Map
-	m.create = func(
-		ctx context.Context, e trigger.Event, since time.Time,
-	) (trigger.Event, bool, error) {
-		if e.IdempotencyKey == "" {
-			return m.Trigger.CreateEvent(ctx, e, since)
-		}
-		other, ok := index.LoadOrStore(e.Organization+separator+e.IdempotencyKey, e.Clone())
-		if ok {
-			return other.(trigger.Event).Clone(), false, nil
-		}
-		return m.Trigger.CreateEvent(ctx, e, since)
+func joinsKeys(join func(org, key string) string) func(*mutant) {
+	return func(m *mutant) {
+		var index sync.Map
+		creating(func(_ *mutant, c *mutate.Call, e *trigger.Event) {
+			if e.IdempotencyKey != "" {
+				if other, ok := index.LoadOrStore(join(e.Organization, e.IdempotencyKey), e.Clone()); ok {
+					earlier := other.(trigger.Event)
+					created(c, earlier.Clone(), false)
+					return
+				}
+			}
+			c.Go()
+		})(m)
 	}
 }

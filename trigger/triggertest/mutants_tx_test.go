@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -36,43 +37,33 @@ var txMutants = []broken{
 				}
 			})
 		}
-		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
+		around(func(_ *mutant, c *mutate.Call) {
 			creating.Store(true)
 			defer creating.Store(false)
-			return m.Trigger.CreateEventAndAdd(ctx, e, since, j)
-		}
+			c.Go()
+		}, "CreateEventAndAdd")(m)
 	}},
-	{name: "adds a job at the event's submission", breaks: []string{"txstore/create-and-add-later"}, mutate: func(m *mutant) {
-		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
-			j.At = e.SubmittedAt
-			return m.Trigger.CreateEventAndAdd(ctx, e, since, j)
-		}
-	}},
+	{name: "adds a job at the event's submission", breaks: []string{"txstore/create-and-add-later"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+		mutate.Get[mortise.Job](c.In).At = mutate.Get[trigger.Event](c.In).SubmittedAt
+		c.Go()
+	}, "CreateEventAndAdd")},
 	{name: "adds a job in any case", mutate: func(m *mutant) {
-		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
+		m.on.CreateEventAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
 			stored, created, err := m.Trigger.CreateEvent(ctx, e, since)
 			_ = m.jobs.Add(ctx, j)
 			return stored, created, err
 		}
 	}, breaks: []string{"txstore/same-key-adds-nothing", "txstore/same-id-adds-nothing", "txstore/concurrent-one-key"}},
 	{name: "creates without a job", mutate: func(m *mutant) {
-		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, _ mortise.Job) (trigger.Event, bool, error) {
+		m.on.CreateEventAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, _ mortise.Job) (trigger.Event, bool, error) {
 			return m.Trigger.CreateEvent(ctx, e, since)
 		}
 	}, breaks: []string{"txstore/create-and-add", "txstore/key-before-window", "txstore/durable"}},
-	{name: "adds a job twice with an event", breaks: []string{"txstore/job-is-there"}, mutate: func(m *mutant) {
-		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
-			j.ID += "0"
-			return m.Trigger.CreateEventAndAdd(ctx, e, since, j)
-		}
-	}},
-	{name: "ignores the context of CreateEventAndAdd", breaks: []string{"store/ended-context"}, mutate: func(m *mutant) {
-		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
-			return m.Trigger.CreateEventAndAdd(context.WithoutCancel(ctx), e, since, j)
-		}
-	}},
+	{name: "adds a job twice with an event", breaks: []string{"txstore/job-is-there"}, mutate: in(func(j *mortise.Job) { j.ID += "0" }, "CreateEventAndAdd")},
+	{name: "ignores the context of CreateEventAndAdd", breaks: []string{"store/ended-context"}, mutate: arg(
+		func(ctx *context.Context) { *ctx = bg }, "CreateEventAndAdd")},
 	{name: "stores and adds in two steps", breaks: []string{"txstore/both-or-neither"}, mutate: func(m *mutant) {
-		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
+		m.on.CreateEventAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
 			stored, created, err := m.Trigger.CreateEvent(context.WithoutCancel(ctx), e, since)
 			conformance.Seam() // until all calls that are cut off are
 			if err == nil {
@@ -83,7 +74,7 @@ var txMutants = []broken{
 	}},
 
 	{name: "removes in a second step", breaks: []string{"txstore/end-both-or-neither"}, mutate: func(m *mutant) {
-		m.updateAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
+		m.on.UpdateEventAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
 			if err := m.Trigger.UpdateEvent(context.WithoutCancel(ctx), org, id, f); err != nil {
 				return err
 			}
@@ -92,74 +83,53 @@ var txMutants = []broken{
 		}
 	}},
 	{name: "updates and does not remove", breaks: []string{"txstore/update-and-remove", "txstore/update-and-remove-dead"}, mutate: func(m *mutant) {
-		m.updateAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, _ mortise.Lease, _ bool) error {
+		m.on.UpdateEventAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, _ mortise.Lease, _ bool) error {
 			return m.Trigger.UpdateEvent(ctx, org, id, f)
 		}
 	}},
-	{name: "removes without a dead letter", breaks: []string{"txstore/update-and-remove-dead"}, mutate: func(m *mutant) {
-		m.updateAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, _ bool) error {
-			return m.Trigger.UpdateEventAndRemove(ctx, org, id, f, l, false)
-		}
-	}},
+	{name: "removes without a dead letter", breaks: []string{"txstore/update-and-remove-dead"}, mutate: arg(
+		func(dead *bool) { *dead = false }, "UpdateEventAndRemove")},
 	{name: "removes although the update was refused", breaks: []string{"txstore/refused-update-removes-nothing"}, mutate: func(m *mutant) {
-		m.updateAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
+		m.on.UpdateEventAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
 			err := m.Trigger.UpdateEvent(ctx, org, id, f)
 			_ = m.jobs.Remove(ctx, l, dead)
 			return err
 		}
 	}},
-	{name: "changes nothing for a lost lease", breaks: []string{"txstore/lost-lease-updates"}, mutate: func(m *mutant) {
-		m.updateAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
-			if err := m.jobs.Extend(ctx, l, time.Hour); err != nil {
-				return err
-			}
-			return m.Trigger.UpdateEventAndRemove(ctx, org, id, f, l, dead)
+	{name: "changes nothing for a lost lease", breaks: []string{"txstore/lost-lease-updates"}, mutate: around(func(m *mutant, c *mutate.Call) {
+		if *c.Err() = m.jobs.Extend(bg, *mutate.Get[mortise.Lease](c.In), time.Hour); *c.Err() == nil {
+			c.Go()
 		}
-	}},
-	{name: "removes by the nil token", breaks: []string{"txstore/lost-lease-updates"}, mutate: func(m *mutant) {
-		m.updateAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
-			err := m.Trigger.UpdateEventAndRemove(ctx, org, id, f, l, dead)
-			if l.Token == uuid.Nil {
-				_ = m.jobs.Cancel(ctx, l.Job)
-			}
-			return err
+	}, "UpdateEventAndRemove")},
+	{name: "removes by the nil token", breaks: []string{"txstore/lost-lease-updates"}, mutate: around(func(m *mutant, c *mutate.Call) {
+		c.Go()
+		if l := mutate.Get[mortise.Lease](c.In); l.Token == uuid.Nil {
+			_ = m.jobs.Cancel(bg, l.Job)
 		}
-	}},
+	}, "UpdateEventAndRemove")},
 
 	{name: "loses its data", reopen: afresh, mutate: func(*mutant) {}, breaks: []string{
 		"store/durable", "organizations/durable", "keys/durable", "txstore/durable", "counter/durable",
 	}},
-	{name: "ignores the context", mutate: func(m *mutant) {
-		m.create = func(_ context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
-			return m.Trigger.CreateEvent(context.Background(), e, since)
-		}
-		m.organization = func(_ context.Context, org string) (trigger.Organization, error) {
-			return m.Trigger.Setup(context.Background(), org)
-		}
-		m.listKeys = func(_ context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
-			return m.Trigger.ListKeys(context.Background(), org, q)
-		}
-	}, breaks: []string{"store/ended-context", "organizations/ended-context", "keys/ended-context"}},
+	{name: "ignores the context", breaks: []string{"store/ended-context", "organizations/ended-context", "keys/ended-context"}, mutate: arg(
+		func(ctx *context.Context) { *ctx = bg }, "CreateEvent", "Setup", "ListKeys")},
 	{name: "says not found when it fails", mutate: func(m *mutant) { m.failure = errors.Join(errBroken, trigger.ErrNotFound) }, breaks: []string{
 		"store/failure", "organizations/failure", "keys/failure",
 	}},
 	{name: "keeps the dead jobs of what it prunes", breaks: []string{"pruner/dead-jobs"}, mutate: func(m *mutant) {
-		m.prune = keepingDead(m, func(mortise.Job) bool { return true })
+		m.on.Prune = keepingDead(m, func(mortise.Job) bool { return true })
 	}},
 	{name: "knows generations of one digit", breaks: []string{"pruner/dead-jobs"}, mutate: func(m *mutant) {
-		m.prune = keepingDead(m, func(j mortise.Job) bool { return len(j.ID)-strings.LastIndex(j.ID, "-") > 2 })
+		m.on.Prune = keepingDead(m, func(j mortise.Job) bool { return len(j.ID)-strings.LastIndex(j.ID, "-") > 2 })
 	}},
-	{name: "prunes jobs that are held", breaks: []string{"pruner/dead-jobs"}, mutate: func(m *mutant) {
-		m.prune = func(ctx context.Context, at time.Time, limit int) (int, error) {
-			for _, l := range m.leases {
-				_ = m.jobs.Remove(ctx, l, false)
-			}
-			return m.Trigger.Prune(ctx, at, limit)
+	{name: "prunes jobs that are held", breaks: []string{"pruner/dead-jobs"}, mutate: around(func(m *mutant, c *mutate.Call) {
+		for _, l := range m.leases {
+			_ = m.jobs.Remove(bg, l, false)
 		}
-	}},
-	{name: "brings pruned events back", breaks: []string{"pruner/durable"}, mutate: func(m *mutant) {
-		m.prune = func(context.Context, time.Time, int) (int, error) { return 1, nil }
-	}},
+		c.Go()
+	}, "Prune")},
+	{name: "brings pruned events back", breaks: []string{"pruner/durable"}, mutate: around(
+		func(_ *mutant, c *mutate.Call) { *mutate.Get[int](c.Out) = 1 }, "Prune")},
 }
 
 // keepingDead returns a Prune after which some of the dead jobs are there still.
@@ -182,7 +152,7 @@ func keepingDead(m *mutant, keep func(mortise.Job) bool) func(context.Context, t
 // changeStale returns a mutant whose Stale asks for all, and then selects by itself.
 func changeStale(change func(events []trigger.Event, checked, due time.Time, limit int) []trigger.Event) func(*mutant) {
 	return func(m *mutant) {
-		m.stale = func(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
+		m.on.Stale = func(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
 			all, err := m.Trigger.Stale(ctx, time.Now(), time.Time{}, 1000)
 			return change(all, checked, due, limit), err
 		}

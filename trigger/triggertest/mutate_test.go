@@ -1,57 +1,89 @@
 package triggertest_test
 
 import (
-	"context"
 	"slices"
-	"time"
 
-	"github.com/google/uuid"
-
-	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// everyEvent applies change to all events that the mutant's store returns.
-func (m *mutant) everyEvent(change func(*trigger.Event)) {
-	m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
-		stored, created, err := m.Trigger.CreateEvent(ctx, e, since)
-		change(&stored)
-		return stored, created, err
-	}
-	m.get = func(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
-		e, err := m.Trigger.Event(ctx, org, id)
-		change(&e)
-		return e, err
-	}
-	m.list = func(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
-		page, err := m.Trigger.ListEvents(ctx, org, q)
-		for i := range page.Items {
-			change(&page.Items[i])
+// The methods of the mutant that are alike.
+var (
+	creations  = []string{"CreateEvent", "CreateEventAndAdd"}
+	eventReads = []string{"CreateEvent", "Event", "ListEvents"}
+)
+
+// out, in, arg, errs, around and updating are those of package mutate, as a whole mutation.
+func out[T any](change func(*T), methods ...string) func(*mutant) {
+	return func(m *mutant) { mutate.Out(&m.on, change, methods...) }
+}
+
+func in[T any](change func(*T), methods ...string) func(*mutant) {
+	return func(m *mutant) { mutate.In(&m.on, change, methods...) }
+}
+
+func arg[T any](change func(*T), methods ...string) func(*mutant) {
+	return func(m *mutant) { mutate.Arg(&m.on, change, methods...) }
+}
+
+func errs(change func(error) error, methods ...string) func(*mutant) {
+	return func(m *mutant) { mutate.Errors(&m.on, change, methods...) }
+}
+
+func around(do func(m *mutant, c *mutate.Call), methods ...string) func(*mutant) {
+	return func(m *mutant) { mutate.Around(&m.on, func(c *mutate.Call) { do(m, c) }, methods...) }
+}
+
+func updating(do func(*mutate.Call), methods ...string) func(*mutant) {
+	return func(m *mutant) { mutate.Updates(&m.on, do, methods...) }
+}
+
+// both makes several mistakes.
+func both(mutations ...func(*mutant)) func(*mutant) {
+	return func(m *mutant) {
+		for _, mutation := range mutations {
+			mutation(m)
 		}
-		return page, err
 	}
 }
 
-// everyPage applies change to all pages that the mutant's ListEvents returns.
-func (m *mutant) everyPage(change func(*trigger.EventQuery, *mortise.Page[trigger.Event])) {
-	m.list = func(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
-		page, err := m.Trigger.ListEvents(ctx, org, q)
-		change(&q, &page)
-		return page, err
-	}
+// forgiving makes methods return no error where they should.
+func forgiving(methods ...string) func(*mutant) {
+	return errs(func(error) error { return nil }, methods...)
 }
 
-// everyQuery applies change to all queries that the mutant's ListEvents is asked.
-func (m *mutant) everyQuery(change func(*string, *trigger.EventQuery)) {
-	m.list = func(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
-		change(&org, &q)
-		return m.Trigger.ListEvents(ctx, org, q)
-	}
+// created is an answer of CreateEvent and CreateEventAndAdd.
+func created(c *mutate.Call, e trigger.Event, isNew bool) {
+	*mutate.Get[trigger.Event](c.Out), *mutate.Get[bool](c.Out), *c.Err() = e, isNew, nil
 }
 
-// reversed returns the events in the opposite order.
-func reversed(events []trigger.Event) []trigger.Event {
-	events = slices.Clone(events)
-	slices.Reverse(events)
-	return events
+// creating makes a mutant whose CreateEvent is another one.
+func creating(do func(m *mutant, c *mutate.Call, e *trigger.Event)) func(*mutant) {
+	return around(func(m *mutant, c *mutate.Call) { do(m, c, mutate.Get[trigger.Event](c.In)) }, "CreateEvent")
+}
+
+// keptMutants make each mistake with each field of what the store keeps.
+func keptMutants() (all []broken) {
+	for _, x := range slices.Concat(
+		mutate.Kept[trigger.Event]{
+			Name: "event", Key: func(e *trigger.Event) string { return e.Organization + "/" + e.ID.String() },
+			Stored: "store/create-returns-what-it-stored", Times: "store/times-keep-microseconds",
+			Unset: "store/unset-stays-unset", Bytes: "store/strings-keep-every-byte",
+			Given: "store/create-copies", Left: "store/update-copies", Got: "store/get-copies store/list-returns-whole-events",
+			Except: map[string]string{
+				"sets to the epoch SubmittedAt": "it is always set",
+				"makes valid UTF-8 *":           "services take valid UTF-8 only",
+				"ends at U+0000 Status":         "it is one of a few words",
+			},
+		}.Mutants(),
+		mutate.Kept[trigger.Organization]{
+			Name: "organization", Key: func(o *trigger.Organization) string { return o.ID },
+			Stored: "organizations/update-stores-what-it-leaves",
+			Left:   "organizations/copies", Got: "organizations/copies",
+		}.Mutants(),
+		mutate.Kept[trigger.APIKey]{Name: "key", Stored: "keys/create-stores"}.Mutants(),
+	) {
+		all = append(all, broken{name: x.Name, breaks: x.Breaks, mutate: func(m *mutant) { x.Make(&m.on) }})
+	}
+	return all
 }

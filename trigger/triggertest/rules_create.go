@@ -58,7 +58,7 @@ var createRules = []rule{
 				time.Date(2096, 2, 29, 0, 0, 0, 0, time.UTC),
 			} {
 				e := plainEvent(orgA, 0)
-				e.SubmittedAt, e.StartedAt, e.FinishedAt, e.UnqueuedSince = at, at, at, at
+				e.SubmittedAt, e.StartedAt, e.FinishedAt, e.UnqueuedSince, e.DueAt, e.CheckedAt = at, at, at, at, at, at
 				sameEvent(t, e, s.create(t, e))
 				sameEvent(t, e, s.get(t, e))
 				page, err := s.Store.ListEvents(t.Context(), orgA, trigger.EventQuery{From: at, To: at.Add(time.Microsecond), Limit: 10})
@@ -74,8 +74,8 @@ var createRules = []rule{
 				"\x00", "before\x00after", "ends with \x00", " \t spaces \r\n ", "\U0001F4DA\U0010FFFF", "e\u0301 \u00e9", "\ufeffmark",
 				`quotes ' " \ %s $1 ? --`, "\u2028\u2029\u202e", "\ufffd",
 			} {
-				e := plainEvent(orgA, 0)
-				e.Instructions, e.LastError = text, text
+				e := plainEvent(text, 0)
+				e.Source, e.IdempotencyKey, e.Instructions, e.LastError = text, text, text, text
 				e.Outcome = &trigger.Outcome{Summary: text}
 				e.Trace = map[string]string{"state": text}
 				sameEvent(t, e, s.create(t, e))
