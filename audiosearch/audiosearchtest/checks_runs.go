@@ -38,7 +38,7 @@ func endedRun(org string, finished time.Duration) audiosearch.Run {
 	r := plainRun(org, finished-time.Hour)
 	r.Actor = "\u00e9 '\"\\ %"
 	r.Query = audiosearch.Query{
-		Dataset: setA, Class: "Inside, small room \"é\" %", Limit: 1000, Offset: math.MaxInt32, MinScore: 1.0 / 3, SkipModeration: true,
+		Dataset: setA, Class: "Inside, small room \"é\" %", Limit: 1000, Offset: math.MaxInt32, MinScore: 1.0 / 3, SkipModeration: true, Model: "x, \u00e9",
 		Filters: []metadata.Filter{{Key: "\u00e9 '\"\\ %", Value: "a\x00b", Op: metadata.OpContains}, {Key: "k", Value: ""}, {Key: "k", Value: "1.0", Op: metadata.OpGreaterOrEqual}},
 	}
 	r.State, r.Termination, r.Message = audiosearch.StateTerminated, audiosearch.Success, "2 videos cannot be searched: \u00e9.mp4"

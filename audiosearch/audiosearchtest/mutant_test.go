@@ -13,69 +13,67 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
-// mutant is the memory backend whose methods can be replaced. A new one is faithful.
+// mutant is the memory backend, whose methods can be replaced: each calls the one in on.
 type mutant struct {
-	db     plainStore
-	broken atomic.Bool // makes every method fail
+	db      plainStore // which stays faithful
+	on      methods
+	broken  atomic.Bool // makes every method fail
+	failure error       // what broken methods return
 
-	createDataset func(context.Context, audiosearch.Dataset) error
-	dataset       func(context.Context, string, string) (audiosearch.Dataset, error)
-	listDatasets  func(context.Context, string, string, int) ([]audiosearch.Dataset, error)
-	deleteDataset func(context.Context, string, string) error
-
-	putVideos   func(context.Context, string, string, []audiosearch.Video) error
-	videos      func(context.Context, string, string, []string) ([]audiosearch.Video, int, error)
-	video       func(context.Context, string, string, string) (audiosearch.Video, error) // instead of videos
-	listVideos  func(context.Context, string, string, string, int) ([]audiosearch.Video, error)
-	deleteVideo func(context.Context, string, string, string) error
-	missingKeys func(context.Context, string, string, []string) ([]string, error)
-
-	putScoring   func(context.Context, string, string, string, string, audiosearch.Scoring, [][]uint16) error
-	scorings     func(context.Context, string, string, string, []string) (map[string]audiosearch.Scoring, error)
-	scoring      func(context.Context, string, string, string, string) (audiosearch.Scoring, error) // instead of scorings
-	search       func(context.Context, string, string, audiosearch.ScoreQuery) ([]audiosearch.Hit, error)
-	unscored     func(context.Context, string, string, audiosearch.UnscoredQuery) (audiosearch.Unscored, error)
-	windowScores func(context.Context, string, string, string, string, int, int) ([][]uint16, error)
-	compact      func(context.Context, audiosearch.CompactOptions) (bool, error)
-
-	putPart    func(context.Context, string, string, audiosearch.Part, [][]uint16) (int, error)
-	parts      func(context.Context, string, string, audiosearch.Part) (int, error)
-	models     func(context.Context, string, string) ([]audiosearch.DatasetModel, error)
-	setModel   func(context.Context, string, string, audiosearch.ModelChange) error
-	modelOrder func(context.Context, string, string) (int64, error)
-
-	createRun  func(context.Context, audiosearch.Run, int) error
-	getRun     func(context.Context, string, int64) (audiosearch.Run, error)
-	updateRun  func(context.Context, string, int64, func(*audiosearch.Run) error) error
-	putFound   func(context.Context, string, int64, uuid.UUID, []audiosearch.Video) error
-	putResults func(context.Context, string, int64, uuid.UUID, []audiosearch.Result) error
-	runResults func(context.Context, string, int64, int) ([]audiosearch.Result, error)
-	listRuns   func(context.Context, string, audiosearch.RunQuery) ([]audiosearch.Run, error)
-	staleRuns  func(context.Context, time.Time, time.Time, int) ([]audiosearch.Run, error)
-	pruneRuns  func(context.Context, time.Time, int) (int, error)
-	trimRuns   func(context.Context, int, int) (int, error)
-
-	stats    func(context.Context, string, int) (audiosearch.Stats, error)
-	statsAll func(context.Context, int) (audiosearch.AllStats, error)
-
-	markDeleted   func(context.Context, string, time.Time) (time.Time, error)
-	removeDeleted func(context.Context, string, int) (bool, error)
-
-	createAndAdd    func(context.Context, audiosearch.Run, int, mortise.Job) error
-	updateAndRemove func(
-		context.Context, string, int64, func(*audiosearch.Run) error, mortise.Lease,
-	) error
+	// One at a time, instead of Videos and Scorings.
+	video   func(context.Context, string, string, string) (audiosearch.Video, error)
+	scoring func(context.Context, string, string, string, string) (audiosearch.Scoring, error)
 
 	jobs       *memory.Jobs
 	shares     func(store any) bool
 	queue      *mortise.LeaseQueue
 	notifyJobs func(wake func(kind string)) (stop func())
 
-	marked  atomic.Bool // by removesAtOnce
-	failure error       // what broken methods return
+	marked atomic.Bool // by removesAtOnce
+}
+
+// methods are those of the backend.
+type methods struct {
+	CreateDataset      func(ctx context.Context, d audiosearch.Dataset) error
+	Dataset            func(ctx context.Context, org, id string) (audiosearch.Dataset, error)
+	ListDatasets       func(ctx context.Context, org, after string, limit int) ([]audiosearch.Dataset, error)
+	DeleteDataset      func(ctx context.Context, org, id string) error
+	PutVideos          func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error
+	Videos             func(ctx context.Context, org, dataset string, ids []string) (found []audiosearch.Video, looked int, err error)
+	ListVideos         func(ctx context.Context, org, dataset, after string, limit int) ([]audiosearch.Video, error)
+	DeleteVideo        func(ctx context.Context, org, dataset, id string) error
+	MissingKeys        func(ctx context.Context, org, dataset string, keys []string) ([]string, error)
+	PutScoring         func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error
+	Scorings           func(ctx context.Context, org, dataset, model string, videos []string) (map[string]audiosearch.Scoring, error)
+	Search             func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error)
+	Unscored           func(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error)
+	WindowScores       func(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error)
+	CreateRun          func(ctx context.Context, r audiosearch.Run, most int) error
+	Run                func(ctx context.Context, org string, id int64) (audiosearch.Run, error)
+	UpdateRun          func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error
+	PutResultVideos    func(ctx context.Context, org string, run int64, set uuid.UUID, videos []audiosearch.Video) error
+	PutResults         func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error
+	RunResults         func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error)
+	ListRuns           func(ctx context.Context, org string, q audiosearch.RunQuery) ([]audiosearch.Run, error)
+	Stats              func(ctx context.Context, org string, most int) (audiosearch.Stats, error)
+	StatsAll           func(ctx context.Context, most int) (audiosearch.AllStats, error)
+	StaleRuns          func(ctx context.Context, checked, due time.Time, limit int) ([]audiosearch.Run, error)
+	MarkDeleted        func(ctx context.Context, org string, at time.Time) (time.Time, error)
+	RemoveDeleted      func(ctx context.Context, org string, limit int) (bool, error)
+	PruneRuns          func(ctx context.Context, before time.Time, limit int) (int, error)
+	TrimRuns           func(ctx context.Context, keep, limit int) (int, error)
+	Compact            func(ctx context.Context, opts audiosearch.CompactOptions) (bool, error)
+	PutPart            func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error)
+	Parts              func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error)
+	Models             func(ctx context.Context, org, dataset string) ([]audiosearch.DatasetModel, error)
+	SetModel           func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error
+	ModelOrder         func(ctx context.Context, family, model string) (int64, error)
+	CreateRunAndAdd    func(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error
+	UpdateRunAndRemove func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease) error
 }
 
 var errBroken = errors.New("disk on fire")
@@ -84,45 +82,8 @@ var errBroken = errors.New("disk on fire")
 func newMutant(t *testing.T) *mutant {
 	memories, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	db := plainStore{memories.AudioSearch().Store.(*memory.AudioSearch)}
-	m := &mutant{db: db, failure: errBroken}
-	m.createDataset = db.CreateDataset
-	m.dataset = db.Dataset
-	m.listDatasets = db.ListDatasets
-	m.deleteDataset = db.DeleteDataset
-	m.putVideos = db.PutVideos
-	m.videos = db.Videos
-	m.listVideos = db.ListVideos
-	m.deleteVideo = db.DeleteVideo
-	m.missingKeys = db.MissingKeys
-	m.putScoring = db.PutScoring
-	m.scorings = db.Scorings
-	m.search = db.Search
-	m.unscored = db.Unscored
-	m.windowScores = db.WindowScores
-	m.createRun = db.CreateRun
-	m.getRun = db.Run
-	m.updateRun = db.UpdateRun
-	m.putFound = db.PutResultVideos
-	m.putResults = db.PutResults
-	m.runResults = db.RunResults
-	m.listRuns = db.ListRuns
-	m.stats = db.Stats
-	m.statsAll = db.StatsAll
-	m.staleRuns = db.StaleRuns
-	m.markDeleted = db.MarkDeleted
-	m.removeDeleted = db.RemoveDeleted
-	m.pruneRuns = db.PruneRuns
-	m.trimRuns = db.TrimRuns
-	m.compact = db.Compact
-	m.putPart = db.PutPart
-	m.parts = db.Parts
-	m.models = db.Models
-	m.setModel = db.SetModel
-	m.modelOrder = db.ModelOrder
-	m.createAndAdd = db.CreateRunAndAdd
-	m.updateAndRemove = db.UpdateRunAndRemove
-	m.jobs = memories.Jobs()
+	m := &mutant{db: plainStore{memories.AudioSearch().Store.(*memory.AudioSearch)}, jobs: memories.Jobs(), failure: errBroken}
+	mutate.Fill(&m.on, m.db)
 	m.shares = func(store any) bool {
 		other, ok := store.(*mutant)
 		return ok && m.jobs.Shares(other.db.AudioSearch)
@@ -134,15 +95,15 @@ func newMutant(t *testing.T) *mutant {
 
 // backend returns the mutant as what the suite takes.
 func (m *mutant) backend() audiosearchtest.Backend {
+	mutate.Around(&m.on, func(c *mutate.Call) {
+		if m.broken.Load() {
+			*c.Err() = m.failure
+			return
+		}
+		c.Go()
+	})
 	return audiosearchtest.Backend{Datasets: m, Catalog: m, Scores: m, Parts: m, Models: m, Runs: m, Results: m, Counter: m, Deletion: m,
 		Leases: mutantLeases{m}, Queue: m.queue}
-}
-
-func (m *mutant) fail() error {
-	if m.broken.Load() {
-		return m.failure
-	}
-	return nil
 }
 
 // mutantLeases are the mutant's jobs. They do what they should: their rules are those of

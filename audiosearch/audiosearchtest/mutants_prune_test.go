@@ -6,26 +6,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
 
 var pruneMutants = []broken{
-	{name: "prunes nothing and counts",
-		breaks: []string{"runpruner/removes", "runpruner/limit"}, mutate: func(m *mutant) {
-			m.pruneRuns = func(context.Context, time.Time, int) (int, error) { return 1, nil }
-		}},
-	{name: "prunes at the time too",
-		breaks: []string{"runpruner/before-is-strict"}, mutate: func(m *mutant) {
-			m.pruneRuns = func(ctx context.Context, before time.Time, limit int) (int, error) {
-				return m.db.PruneRuns(ctx, before.Add(time.Microsecond), limit)
-			}
-		}},
+	{name: "prunes nothing and counts", breaks: []string{"runpruner/removes", "runpruner/limit"}, mutate: around(
+		func(_ *mutant, c *mutate.Call) { *mutate.Get[int](c.Out) = 1 }, "PruneRuns")},
+	{name: "prunes at the time too", breaks: []string{"runpruner/before-is-strict"}, mutate: arg(
+		func(before *time.Time) { *before = before.Add(time.Microsecond) }, "PruneRuns")},
 	{name: "prunes what has not finished",
 		breaks: []string{"runpruner/not-finished"}, mutate: func(m *mutant) {
-			m.pruneRuns = func(ctx context.Context, before time.Time, limit int) (int, error) {
+			m.on.PruneRuns = func(ctx context.Context, before time.Time, limit int) (int, error) {
 				stale, _ := m.db.StaleRuns(ctx, before, time.Time{}, limit)
 				for _, r := range stale {
 					_ = m.db.UpdateRun(ctx, r.Organization, r.ID, func(r *audiosearch.Run) error {
@@ -36,57 +29,27 @@ var pruneMutants = []broken{
 				return m.db.PruneRuns(ctx, before, limit)
 			}
 		}},
-	{name: "prunes without limit", breaks: []string{"runpruner/limit"}, mutate: func(m *mutant) {
-		m.pruneRuns = func(ctx context.Context, before time.Time, _ int) (int, error) {
-			return m.db.PruneRuns(ctx, before, 1000)
-		}
-	}},
+	{name: "prunes without limit", breaks: []string{"runpruner/limit"}, mutate: arg(func(limit *int) { *limit = 1000 }, "PruneRuns")},
 
-	{name: "trims nothing and counts",
-		breaks: []string{"runpruner/trim", "runpruner/durable"}, mutate: func(m *mutant) {
-			m.trimRuns = func(context.Context, int, int) (int, error) { return 1, nil }
-		}},
+	{name: "trims nothing and counts", breaks: []string{"runpruner/trim", "runpruner/durable"}, mutate: around(
+		func(_ *mutant, c *mutate.Call) { *mutate.Get[int](c.Out) = 1 }, "TrimRuns")},
 	{name: "keeps so many of all organizations",
 		breaks: []string{"runpruner/trim"}, mutate: func(m *mutant) {
-			m.trimRuns = func(ctx context.Context, keep, limit int) (int, error) {
+			m.on.TrimRuns = func(ctx context.Context, keep, limit int) (int, error) {
 				n, err := m.db.TrimRuns(ctx, keep, limit)
 				oldest := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 				more, _ := m.db.PruneRuns(ctx, oldest, limit)
 				return n + more, err
 			}
 		}},
-	{name: "trims the greater ID first",
-		breaks: []string{"runpruner/trim-ties"}, mutate: func(m *mutant) {
-			var ids []int64
-			m.createRun = func(ctx context.Context, r audiosearch.Run, most int) error {
-				ids = append(ids, r.ID)
-				r.ID = -r.ID
-				return m.db.CreateRun(ctx, r, most)
-			}
-			m.getRun = func(ctx context.Context, org string, id int64) (audiosearch.Run, error) {
-				r, err := m.db.Run(ctx, org, -id)
-				r.ID = id
-				return r, err
-			}
-			m.updateRun = func(
-				ctx context.Context, org string, id int64, update func(*audiosearch.Run) error,
-			) error {
-				return m.db.UpdateRun(ctx, org, -id, update)
-			}
-			m.putFound = func(
-				ctx context.Context, org string, run int64, set uuid.UUID, videos []audiosearch.Video,
-			) error {
-				return m.db.PutResultVideos(ctx, org, -run, set, videos)
-			}
-			m.putResults = func(
-				ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result,
-			) error {
-				return m.db.PutResults(ctx, org, -run, set, results)
-			}
-		}},
+	{name: "trims the greater ID first", breaks: []string{"runpruner/trim-ties"}, mutate: both(
+		in(func(r *audiosearch.Run) { r.ID = -r.ID }, "CreateRun"),
+		arg(func(id *int64) { *id = -*id }, "Run", "UpdateRun", "PutResultVideos", "PutResults"),
+		out(func(r *audiosearch.Run) { r.ID = -r.ID }, "Run"),
+	)},
 	{name: "counts runs that have not ended",
 		breaks: []string{"runpruner/trim-not-ended"}, mutate: func(m *mutant) {
-			m.trimRuns = func(ctx context.Context, keep, limit int) (int, error) {
+			m.on.TrimRuns = func(ctx context.Context, keep, limit int) (int, error) {
 				open, err := m.db.StaleRuns(ctx, time.Now().Add(10_000*time.Hour), time.Time{}, 1000)
 				if err != nil {
 					return 0, err
@@ -94,11 +57,10 @@ var pruneMutants = []broken{
 				return m.db.TrimRuns(ctx, max(keep-len(open), 0), limit)
 			}
 		}},
-	{name: "trims without limit", breaks: []string{"runpruner/trim-limit"}, mutate: func(m *mutant) {
-		m.trimRuns = func(ctx context.Context, keep, _ int) (int, error) {
-			return m.db.TrimRuns(ctx, keep, 1000)
-		}
-	}},
+	{name: "trims without limit", breaks: []string{"runpruner/trim-limit"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+		c.In[2].SetInt(1000)
+		c.Go()
+	}, "TrimRuns")},
 }
 
 // afresh is a Reopen that loses everything.
@@ -112,33 +74,11 @@ var otherMutants = []broken{
 		"models/durable", "models/order-durable", "runs/durable",
 		"txstore/durable",
 	}},
-	{name: "ignores the context", mutate: func(m *mutant) {
-		m.dataset = func(_ context.Context, org, id string) (audiosearch.Dataset, error) {
-			return m.db.Dataset(context.Background(), org, id)
-		}
-		m.video = func(_ context.Context, org, dataset, id string) (audiosearch.Video, error) {
-			return m.db.Video(context.Background(), org, dataset, id)
-		}
-		m.search = func(
-			_ context.Context, org, dataset string, q audiosearch.ScoreQuery,
-		) ([]audiosearch.Hit, error) {
-			return m.db.Search(context.Background(), org, dataset, q)
-		}
-		m.parts = func(_ context.Context, org, dataset string, p audiosearch.Part) (int, error) {
-			return m.db.Parts(context.Background(), org, dataset, p)
-		}
-		m.setModel = func(_ context.Context, org, dataset string, c audiosearch.ModelChange) error {
-			return m.db.SetModel(context.Background(), org, dataset, c)
-		}
-		m.compact = func(context.Context, audiosearch.CompactOptions) (bool, error) { return false, nil }
-		m.createRun = func(_ context.Context, r audiosearch.Run, most int) error {
-			return m.db.CreateRun(context.Background(), r, most)
-		}
-	}, breaks: []string{
+	{name: "ignores the context", breaks: []string{
 		"datasets/ended-context", "catalog/ended-context", "scores/ended-context",
 		"parts/ended-context", "models/ended-context", "compactor/ended-context",
 		"runs/ended-context",
-	}},
+	}, mutate: arg(func(ctx *context.Context) { *ctx = bg }, "Dataset", "Videos", "Search", "Parts", "SetModel", "Compact", "CreateRun")},
 	{name: "says not found when it fails", mutate: func(m *mutant) {
 		m.failure = errors.Join(errBroken, audiosearch.ErrDatasetNotFound)
 	}, breaks: []string{

@@ -9,30 +9,25 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
 
 var resultMutants = []broken{
-	{name: "sorts results", breaks: []string{"results/read"}, mutate: func(m *mutant) {
-		m.runResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
-			results, err := m.db.RunResults(ctx, org, run, from)
-			slices.SortFunc(results, func(a, b audiosearch.Result) int { return cmp.Compare(b.Score, a.Score) })
-			return results, err
+	{name: "sorts results", breaks: []string{"results/read"}, mutate: out(func(results *[]audiosearch.Result) {
+		slices.SortFunc(*results, func(a, b audiosearch.Result) int { return cmp.Compare(b.Score, a.Score) })
+	}, "RunResults")},
+	{name: "takes no moderation for 0", breaks: []string{"results/read"}, mutate: out(func(r *audiosearch.Result) {
+		if r.Moderation != nil && *r.Moderation == 0 {
+			r.Moderation = nil
 		}
-	}},
-	{name: "takes no moderation for 0", breaks: []string{"results/read"}, mutate: func(m *mutant) {
-		m.everyResult(func(_ int, r *audiosearch.Result) {
-			if r.Moderation != nil && *r.Moderation == 0 {
-				r.Moderation = nil
-			}
-		})
-	}},
+	}, "RunResults")},
 	{name: "takes path and metadata from the results", breaks: []string{"results/read"}, mutate: func(m *mutant) {
 		own := make(map[int64][]audiosearch.Result)
-		m.putResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+		m.on.PutResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
 			own[run] = audiosearch.Run{Results: results}.Clone().Results
 			return m.db.PutResults(ctx, org, run, set, results)
 		}
-		m.runResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+		m.on.RunResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
 			results, err := m.db.RunResults(ctx, org, run, from)
 			for i := range results {
 				results[i].Path, results[i].Metadata = own[run][from+i].Path, own[run][from+i].Metadata
@@ -40,23 +35,19 @@ var resultMutants = []broken{
 			return results, err
 		}
 	}},
-	{name: "misses results", breaks: []string{"results/none"}, mutate: func(m *mutant) {
-		m.runResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
-			results, err := m.db.RunResults(ctx, org, run, from)
-			if err == nil && len(results) == 0 {
-				err = audiosearch.ErrRunNotFound
-			}
-			return results, err
+	{name: "misses results", breaks: []string{"results/none"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+		if c.Go(); *c.Err() == nil && len(*mutate.Get[[]audiosearch.Result](c.Out)) == 0 {
+			*c.Err() = audiosearch.ErrRunNotFound
 		}
-	}},
+	}, "RunResults")},
 	{name: "keeps few results", breaks: []string{"results/pages", "results/put-again"}, mutate: func(m *mutant) {
-		m.runResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+		m.on.RunResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
 			results, err := m.db.RunResults(ctx, org, run, from)
 			return results[:min(len(results), max(255-from, 0))], err
 		}
 	}},
 	{name: "returns all results at once", breaks: []string{"results/pages"}, mutate: func(m *mutant) {
-		m.runResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+		m.on.RunResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
 			var all []audiosearch.Result
 			for {
 				page, err := m.db.RunResults(ctx, org, run, from+len(all))
@@ -68,7 +59,7 @@ var resultMutants = []broken{
 		}
 	}},
 	{name: "shows what is not named yet", breaks: []string{"results/unseen"}, mutate: func(m *mutant) {
-		m.putResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+		m.on.PutResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
 			err := m.db.PutResults(ctx, org, run, set, results)
 			if err == nil {
 				err = m.db.UpdateRun(ctx, org, run, func(r *audiosearch.Run) error {
@@ -81,11 +72,11 @@ var resultMutants = []broken{
 	}},
 	{name: "has one set for all runs", breaks: []string{"results/sets-are-apart"}, mutate: func(m *mutant) {
 		put := make(map[uuid.UUID][]audiosearch.Result)
-		m.putResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+		m.on.PutResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
 			put[set] = audiosearch.Run{Results: results}.Clone().Results
 			return m.db.PutResults(ctx, org, run, set, results)
 		}
-		m.runResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+		m.on.RunResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
 			r, err := m.db.Run(ctx, org, run)
 			results := put[r.ResultSet]
 			return results[min(from, len(results)):], err
@@ -93,29 +84,21 @@ var resultMutants = []broken{
 	}},
 	{name: "adds results to those of the set", breaks: []string{"results/put-again"}, mutate: func(m *mutant) {
 		put := make(map[uuid.UUID][]audiosearch.Result)
-		m.putResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+		m.on.PutResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
 			put[set] = append(put[set], results...)
 			return m.db.PutResults(ctx, org, run, set, put[set])
 		}
 	}},
 	{name: "shows videos as the catalog has them now", breaks: []string{"results/as-they-were"}, mutate: func(m *mutant) {
-		m.everyResult(func(_ int, r *audiosearch.Result) {
+		m.everyResult(func(r *audiosearch.Result) {
 			if v, err := m.db.Video(context.Background(), "org-a", "set-a", r.VideoID); err != nil || v.Path == r.Path {
 				r.Metadata = v.Metadata
 			}
 		})
 	}},
-	{name: "takes results of runs that have ended", breaks: []string{"results/ended"}, mutate: func(m *mutant) {
-		m.putFound = func(ctx context.Context, org string, run int64, set uuid.UUID, videos []audiosearch.Video) error {
-			err := m.db.PutResultVideos(ctx, org, run, set, videos)
-			if errors.Is(err, audiosearch.ErrFinished) {
-				err = nil
-			}
-			return err
-		}
-	}},
+	{name: "takes results of runs that have ended", breaks: []string{"results/ended"}, mutate: accepting(audiosearch.ErrFinished, "PutResultVideos")},
 	{name: "takes results without their videos", breaks: []string{"results/no-video"}, mutate: func(m *mutant) {
-		m.putResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+		m.on.PutResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
 			var videos []audiosearch.Video
 			for _, r := range results {
 				videos = append(videos, audiosearch.Video{ID: r.VideoID})
@@ -127,7 +110,7 @@ var resultMutants = []broken{
 		}
 	}},
 	{name: "lets runs name sets that are not there", breaks: []string{"results/unknown-set", "results/others-go"}, mutate: func(m *mutant) {
-		m.updateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+		m.on.UpdateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
 			err := m.db.UpdateRun(ctx, org, id, update)
 			if err != nil && !errors.Is(err, audiosearch.ErrRunNotFound) {
 				err = m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error {

@@ -10,30 +10,30 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
 
 type runList = []audiosearch.Run
 
 // everyRunQuery applies change to what ListRuns is asked.
 func (m *mutant) everyRunQuery(change func(org *string, q *audiosearch.RunQuery)) {
-	m.listRuns = func(
-		ctx context.Context, org string, q audiosearch.RunQuery,
-	) ([]audiosearch.Run, error) {
-		change(&org, &q)
-		return m.db.ListRuns(ctx, org, q)
-	}
+	mutate.Around(&m.on, func(c *mutate.Call) {
+		change(mutate.Get[string](c.In), mutate.Get[audiosearch.RunQuery](c.In))
+		c.Go()
+	}, "ListRuns")
 }
 
 // everyRunList makes ListRuns sort and select by itself: list gets all runs of the
 // organization.
 func (m *mutant) everyRunList(list func(runs runList, q audiosearch.RunQuery) runList) {
-	m.listRuns = func(
-		ctx context.Context, org string, q audiosearch.RunQuery,
-	) ([]audiosearch.Run, error) {
-		runs, err := m.db.ListRuns(ctx, org, audiosearch.RunQuery{Limit: 10_000})
-		runs = list(runs, q)
-		return runs[:min(q.Limit, len(runs))], err
-	}
+	mutate.Around(&m.on, func(c *mutate.Call) {
+		q, runs := mutate.Get[audiosearch.RunQuery](c.In), mutate.Get[runList](c.Out)
+		asked := *q
+		*q = audiosearch.RunQuery{Limit: 10_000}
+		c.Go()
+		*runs = list(*runs, asked)
+		*runs = (*runs)[:min(asked.Limit, len(*runs))]
+	}, "ListRuns")
 }
 
 // selected returns the runs that q selects.
@@ -49,10 +49,7 @@ func selected(runs runList, q audiosearch.RunQuery) (found runList) {
 // asItWas makes the mutant list runs by what an update has changed since.
 func (m *mutant) asItWas(keep func(was, is *audiosearch.Run)) {
 	made := make(map[int64]audiosearch.Run)
-	m.createRun = func(ctx context.Context, r audiosearch.Run, most int) error {
-		made[r.ID] = r.Clone()
-		return m.db.CreateRun(ctx, r, most)
-	}
+	in(func(r *audiosearch.Run) { made[r.ID] = r.Clone() }, "CreateRun")(m)
 	m.everyRunList(func(runs runList, q audiosearch.RunQuery) (found runList) {
 		for _, r := range runs {
 			was, seen := made[r.ID], r
@@ -66,18 +63,11 @@ func (m *mutant) asItWas(keep func(was, is *audiosearch.Run)) {
 }
 
 var runListMutants = []broken{
-	{name: "fails to list no runs",
-		breaks: []string{"runs/list-empty"}, mutate: func(m *mutant) {
-			m.listRuns = func(
-				ctx context.Context, org string, q audiosearch.RunQuery,
-			) ([]audiosearch.Run, error) {
-				runs, err := m.db.ListRuns(ctx, org, q)
-				if err == nil && len(runs) == 0 {
-					err = audiosearch.ErrRunNotFound
-				}
-				return runs, err
-			}
-		}},
+	{name: "fails to list no runs", breaks: []string{"runs/list-empty"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+		if c.Go(); *c.Err() == nil && len(*mutate.Get[runList](c.Out)) == 0 {
+			*c.Err() = audiosearch.ErrRunNotFound
+		}
+	}, "ListRuns")},
 	{name: "lists oldest runs first", mutate: func(m *mutant) {
 		m.everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
 			slices.Reverse(runs)
@@ -103,14 +93,8 @@ var runListMutants = []broken{
 				return selected(runs, q)
 			})
 		}},
-	{name: "knows IDs of 32 bits in lists",
-		breaks: []string{"runs/list-ties-by-id"}, mutate: func(m *mutant) {
-			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) { q.After.ID = idOf(int64(int32(q.AfterID()))) })
-		}},
-	{name: "lists the runs of every organization",
-		breaks: []string{"runs/list-of-organization"}, mutate: func(m *mutant) {
-			m.everyRunQuery(func(org *string, _ *audiosearch.RunQuery) { *org = "acme" })
-		}},
+	{name: "knows IDs of 32 bits in lists", breaks: []string{"runs/list-ties-by-id"}, mutate: arg(func(q *audiosearch.RunQuery) { q.After.ID = idOf(int64(int32(q.AfterID()))) })},
+	{name: "lists the runs of every organization", breaks: []string{"runs/list-of-organization"}, mutate: arg(func(org *string) { *org = "acme" }, "ListRuns")},
 	{name: "lists the runs of organizations that are alike",
 		breaks: []string{"runs/list-of-organization"}, mutate: func(m *mutant) {
 			m.everyRunQuery(func(org *string, q *audiosearch.RunQuery) {
@@ -119,18 +103,14 @@ var runListMutants = []broken{
 				}
 			})
 		}},
-	{name: "lists runs without their query",
-		breaks: []string{"runs/list-whole"}, mutate: func(m *mutant) {
-			m.everyList(func(r *audiosearch.Run) { r.Query.Filters = nil })
-		}},
-	{name: "lists runs with results",
-		breaks: []string{"runs/list-whole"}, mutate: func(m *mutant) {
-			m.everyList(func(r *audiosearch.Run) { r.Results = []audiosearch.Result{} })
-		}},
+	{name: "lists runs without their query", breaks: []string{"runs/list-whole"}, mutate: out(
+		func(r *audiosearch.Run) { r.Query.Filters = nil }, "ListRuns")},
+	{name: "lists runs with results", breaks: []string{"runs/list-whole"}, mutate: out(
+		func(r *audiosearch.Run) { r.Results = []audiosearch.Result{} }, "ListRuns")},
 	{name: "lists the same runs twice",
 		breaks: []string{"runs/list-whole"}, mutate: func(m *mutant) {
 			var own []audiosearch.Run
-			m.listRuns = func(
+			m.on.ListRuns = func(
 				ctx context.Context, org string, q audiosearch.RunQuery,
 			) ([]audiosearch.Run, error) {
 				if own == nil {
@@ -149,14 +129,11 @@ var runListMutants = []broken{
 				})
 			})
 		}},
-	{name: "ignores the dataset with an actor",
-		breaks: []string{"runs/list-by-dataset", "runs/list-by-actor"}, mutate: func(m *mutant) {
-			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) {
-				if q.Actor != "" && q.Dataset != "" {
-					q.Actor, q.Dataset = "", ""
-				}
-			})
-		}},
+	{name: "ignores the dataset with an actor", breaks: []string{"runs/list-by-dataset", "runs/list-by-actor"}, mutate: arg(func(q *audiosearch.RunQuery) {
+		if q.Actor != "" && q.Dataset != "" {
+			q.Actor, q.Dataset = "", ""
+		}
+	})},
 	{name: "lists runs by the dataset of old",
 		breaks: []string{"runs/list-by-dataset"}, mutate: func(m *mutant) {
 			m.asItWas(func(was, is *audiosearch.Run) { is.Query.Dataset = was.Query.Dataset })
@@ -169,53 +146,32 @@ var runListMutants = []broken{
 		breaks: []string{"runs/list-by-state"}, mutate: func(m *mutant) {
 			m.asItWas(func(was, is *audiosearch.Run) { is.State = was.State })
 		}},
-	{name: "takes open runs for those that run",
-		breaks: []string{"runs/list-by-state", "runs/list-matches"}, mutate: func(m *mutant) {
-			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) {
-				if q.Open && q.State == "" {
-					q.State = audiosearch.StateRunning
-				}
-			})
-		}},
-	{name: "ignores the state of open runs",
-		breaks: []string{"runs/list-empty", "runs/list-matches"}, mutate: func(m *mutant) {
-			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) {
-				if q.Open {
-					q.State = ""
-				}
-			})
-		}},
-	{name: "lists what was created after From",
-		breaks: []string{"runs/list-from", "runs/list-matches"}, mutate: func(m *mutant) {
-			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) {
-				if !q.From.IsZero() {
-					q.From = q.From.Add(time.Microsecond)
-				}
-			})
-		}},
-	{name: "compares runs by the clock on the wall",
-		breaks: []string{"runs/list-from"}, mutate: func(m *mutant) {
-			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) {
-				_, offset := q.After.At.Zone()
-				q.After.At = q.After.At.Add(time.Duration(offset) * time.Second)
-			})
-		}},
-	{name: "skips runs of equal times",
-		breaks: []string{"runs/list-pages", "runs/list-matches"}, mutate: func(m *mutant) {
-			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) { q.After.ID = uuid.Nil })
-		}},
-	{name: "repeats runs of equal times",
-		breaks: []string{"runs/list-pages", "runs/list-matches"}, mutate: func(m *mutant) {
-			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) {
-				if !q.After.IsZero() {
-					q.After.ID = uuid.Max
-				}
-			})
-		}},
-	{name: "lists one run more",
-		breaks: []string{"runs/list-pages"}, mutate: func(m *mutant) {
-			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) { q.Limit++ })
-		}},
+	{name: "takes open runs for those that run", breaks: []string{"runs/list-by-state", "runs/list-matches"}, mutate: arg(func(q *audiosearch.RunQuery) {
+		if q.Open && q.State == "" {
+			q.State = audiosearch.StateRunning
+		}
+	})},
+	{name: "ignores the state of open runs", breaks: []string{"runs/list-empty", "runs/list-matches"}, mutate: arg(func(q *audiosearch.RunQuery) {
+		if q.Open {
+			q.State = ""
+		}
+	})},
+	{name: "lists what was created after From", breaks: []string{"runs/list-from", "runs/list-matches"}, mutate: arg(func(q *audiosearch.RunQuery) {
+		if !q.From.IsZero() {
+			q.From = q.From.Add(time.Microsecond)
+		}
+	})},
+	{name: "compares runs by the clock on the wall", breaks: []string{"runs/list-from"}, mutate: arg(func(q *audiosearch.RunQuery) {
+		_, offset := q.After.At.Zone()
+		q.After.At = q.After.At.Add(time.Duration(offset) * time.Second)
+	})},
+	{name: "skips runs of equal times", breaks: []string{"runs/list-pages", "runs/list-matches"}, mutate: arg(func(q *audiosearch.RunQuery) { q.After.ID = uuid.Nil })},
+	{name: "repeats runs of equal times", breaks: []string{"runs/list-pages", "runs/list-matches"}, mutate: arg(func(q *audiosearch.RunQuery) {
+		if !q.After.IsZero() {
+			q.After.ID = uuid.Max
+		}
+	})},
+	{name: "lists one run more", breaks: []string{"runs/list-pages"}, mutate: arg(func(q *audiosearch.RunQuery) { q.Limit++ })},
 	{name: "pages runs by number",
 		breaks: []string{"runs/list-pages-while-runs-change"}, mutate: func(m *mutant) {
 			shown := 0

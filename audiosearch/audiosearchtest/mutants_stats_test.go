@@ -12,24 +12,10 @@ import (
 )
 
 // Stats is that of the mutant.
-func (m *mutant) Stats(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
-	if err := m.fail(); err != nil {
-		return audiosearch.Stats{}, err
-	}
-	return m.stats(ctx, org, most)
-}
-
 // StatsAll is that of the mutant.
-func (m *mutant) StatsAll(ctx context.Context, most int) (audiosearch.AllStats, error) {
-	if err := m.fail(); err != nil {
-		return audiosearch.AllStats{}, err
-	}
-	return m.statsAll(ctx, most)
-}
-
 // everyStats applies change to what Stats returns.
 func (m *mutant) everyStats(change func(s *audiosearch.Stats, org string, most int)) {
-	m.stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
+	m.on.Stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
 		s, err := m.db.Stats(ctx, org, most)
 		change(&s, org, most)
 		return s, err
@@ -38,7 +24,7 @@ func (m *mutant) everyStats(change func(s *audiosearch.Stats, org string, most i
 
 // everyStatsAll applies change to what StatsAll returns.
 func (m *mutant) everyStatsAll(change func(o *audiosearch.AllStats, most int)) {
-	m.statsAll = func(ctx context.Context, most int) (audiosearch.AllStats, error) {
+	m.on.StatsAll = func(ctx context.Context, most int) (audiosearch.AllStats, error) {
 		o, err := m.db.StatsAll(ctx, most)
 		change(&o, most)
 		return o, err
@@ -54,7 +40,7 @@ func (m *mutant) allRuns(org string) []audiosearch.Run {
 var statsMutants = []broken{
 	{name: "does not know who has nothing",
 		breaks: []string{"counter/nothing"}, mutate: func(m *mutant) {
-			m.stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
+			m.on.Stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
 				s, err := m.db.Stats(ctx, org, most)
 				if err == nil && s == (audiosearch.Stats{}) {
 					err = audiosearch.ErrDatasetNotFound
@@ -65,7 +51,7 @@ var statsMutants = []broken{
 	{name: "counts videos as often as they were put",
 		breaks: []string{"counter/videos"}, mutate: func(m *mutant) {
 			put := make(map[string]int)
-			m.putVideos = func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
+			m.on.PutVideos = func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
 				put[org] += len(videos)
 				return m.db.PutVideos(ctx, org, dataset, videos)
 			}
@@ -76,7 +62,7 @@ var statsMutants = []broken{
 	{name: "counts the videos of a deleted dataset",
 		breaks: []string{"counter/videos"}, mutate: func(m *mutant) {
 			lost := make(map[string]int)
-			m.deleteDataset = func(ctx context.Context, org, id string) error {
+			m.on.DeleteDataset = func(ctx context.Context, org, id string) error {
 				videos, _ := m.db.ListVideos(ctx, org, id, "", 1000)
 				lost[org] += len(videos)
 				return m.db.DeleteDataset(ctx, org, id)
@@ -85,7 +71,7 @@ var statsMutants = []broken{
 		}},
 	{name: "counts what organizations have that are alike",
 		breaks: []string{"counter/of-organization"}, mutate: func(m *mutant) {
-			m.stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
+			m.on.Stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
 				return m.db.Stats(ctx, strings.ToLower(org), most)
 			}
 		}},
@@ -140,7 +126,7 @@ var statsMutants = []broken{
 		}},
 	{name: "takes the videos of the first datasets for all",
 		breaks: []string{"counter/most-datasets"}, mutate: func(m *mutant) {
-			m.stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
+			m.on.Stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
 				s, err := m.db.Stats(ctx, org, most)
 				if s.Datasets.More {
 					s.Videos = mortise.Count{N: 1}
@@ -198,14 +184,14 @@ var statsMutants = []broken{
 		}},
 	{name: "counts the runs of all up to one more",
 		breaks: []string{"counter/all-most"}, mutate: func(m *mutant) {
-			m.statsAll = func(ctx context.Context, most int) (audiosearch.AllStats, error) {
+			m.on.StatsAll = func(ctx context.Context, most int) (audiosearch.AllStats, error) {
 				return m.db.StatsAll(ctx, most+1)
 			}
 		}},
 
 	{name: "counts one state after the other",
 		breaks: []string{"counter/one-moment"}, mutate: func(m *mutant) {
-			m.stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
+			m.on.Stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
 				s, err := m.db.Stats(ctx, org, most)
 				conformance.Seam()
 				later, _ := m.db.Stats(ctx, org, most)
@@ -215,7 +201,7 @@ var statsMutants = []broken{
 		}},
 	{name: "counts all that is running, and then all that waits",
 		breaks: []string{"counter/one-moment"}, mutate: func(m *mutant) {
-			m.statsAll = func(ctx context.Context, most int) (audiosearch.AllStats, error) {
+			m.on.StatsAll = func(ctx context.Context, most int) (audiosearch.AllStats, error) {
 				o, err := m.db.StatsAll(ctx, most)
 				conformance.Seam()
 				later, _ := m.db.StatsAll(ctx, most)
@@ -224,7 +210,7 @@ var statsMutants = []broken{
 			}
 		}},
 	{name: "counts for nobody", breaks: []string{"counter/ended-context"}, mutate: func(m *mutant) {
-		m.statsAll = func(_ context.Context, most int) (audiosearch.AllStats, error) {
+		m.on.StatsAll = func(_ context.Context, most int) (audiosearch.AllStats, error) {
 			return m.db.StatsAll(context.Background(), most)
 		}
 	}},

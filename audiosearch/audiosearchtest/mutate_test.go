@@ -2,93 +2,115 @@ package audiosearchtest_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
 
-// everyDataset applies change to all datasets that the mutant returns.
-func (m *mutant) everyDataset(change func(*audiosearch.Dataset)) {
-	m.dataset = func(ctx context.Context, org, id string) (audiosearch.Dataset, error) {
-		d, err := m.db.Dataset(ctx, org, id)
-		change(&d)
-		return d, err
-	}
-	m.everyDatasetPage(func(page []audiosearch.Dataset, _ int) []audiosearch.Dataset {
-		for i := range page {
-			change(&page[i])
-		}
-		return page
-	})
+// out, in, arg, errs and around are those of package mutate, as a whole mutation.
+func out[T any](change func(*T), methods ...string) func(*mutant) {
+	return func(m *mutant) { mutate.Out(&m.on, change, methods...) }
 }
 
-// everyDatasetPage applies change to all pages of datasets that the mutant returns. It gets the limit.
-func (m *mutant) everyDatasetPage(change func(page []audiosearch.Dataset, limit int) []audiosearch.Dataset) {
-	m.listDatasets = func(ctx context.Context, org, after string, limit int) ([]audiosearch.Dataset, error) {
-		page, err := m.db.ListDatasets(ctx, org, after, limit+1)
-		return change(page, limit), err
-	}
+func in[T any](change func(*T), methods ...string) func(*mutant) {
+	return func(m *mutant) { mutate.In(&m.on, change, methods...) }
 }
 
-// everyVideo applies change to all videos that the mutant returns.
-func (m *mutant) everyVideo(change func(*audiosearch.Video)) {
-	m.video = func(ctx context.Context, org, dataset, id string) (audiosearch.Video, error) {
-		v, err := m.db.Video(ctx, org, dataset, id)
-		change(&v)
-		return v, err
-	}
-	m.listVideos = func(ctx context.Context, org, dataset, after string, limit int) ([]audiosearch.Video, error) {
-		page, err := m.db.ListVideos(ctx, org, dataset, after, limit)
-		for i := range page {
-			change(&page[i])
+func arg[T any](change func(*T), methods ...string) func(*mutant) {
+	return func(m *mutant) { mutate.Arg(&m.on, change, methods...) }
+}
+
+func errs(change func(error) error, methods ...string) func(*mutant) {
+	return func(m *mutant) { mutate.Errors(&m.on, change, methods...) }
+}
+
+func around(do func(m *mutant, c *mutate.Call), methods ...string) func(*mutant) {
+	return func(m *mutant) { mutate.Around(&m.on, func(c *mutate.Call) { do(m, c) }, methods...) }
+}
+
+// both makes several mistakes.
+func both(mutations ...func(*mutant)) func(*mutant) {
+	return func(m *mutant) {
+		for _, mutation := range mutations {
+			mutation(m)
 		}
-		return page, err
-	}
-	m.unscored = func(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error) {
-		page, err := m.db.Unscored(ctx, org, dataset, q)
-		for i := range page.Videos {
-			change(&page.Videos[i])
-		}
-		return page, err
 	}
 }
 
-// everyPut applies change to all videos that the mutant is given.
-func (m *mutant) everyPut(change func(*audiosearch.Video)) {
-	m.putVideos = func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
-		own := append([]audiosearch.Video(nil), videos...)
-		for i := range own {
-			change(&own[i])
+// accepting makes methods return no error where they refuse something with one.
+func accepting(refusal error, methods ...string) func(*mutant) {
+	return errs(func(err error) error {
+		if errors.Is(err, refusal) {
+			return nil
 		}
-		return m.db.PutVideos(ctx, org, dataset, own)
+		return err
+	}, methods...)
+}
+
+// bg is the context of what a mutant asks the backend behind it.
+var bg = context.Background()
+
+// keptMutants make each mistake with each field of what the store keeps.
+func keptMutants() (all []broken) {
+	for _, x := range slices.Concat(
+		mutate.Kept[audiosearch.Dataset]{
+			Name: "dataset", Stored: "datasets/create-and-get", Times: "datasets/create-and-get",
+		}.Mutants(),
+		mutate.Kept[audiosearch.Video]{
+			Name: "video", Key: func(v *audiosearch.Video) string { return v.ID },
+			Stored: "catalog/put-and-get", Given: "catalog/copies", Got: "catalog/copies",
+		}.Mutants(),
+		mutate.Kept[audiosearch.Scoring]{
+			Name: "scoring", Key: func(s *audiosearch.Scoring) string { return s.Model },
+			Stored: "scores/put-and-get", Times: "scores/put-and-get", Exact: "scores/put-and-get",
+			Given: "scores/copies", Got: "scores/copies",
+			Except: map[string]string{
+				"cuts to milliseconds Duration": "it is in whole milliseconds",
+				"shares with readers Classes":   "they are for reading only",
+			},
+		}.Mutants(),
+		mutate.Kept[audiosearch.Run]{
+			Name: "run", Key: func(r *audiosearch.Run) string { return fmt.Sprint(r.Organization, r.ID) },
+			Stored: "runs/create-and-get runs/list-whole", Times: "runs/create-and-get",
+			Given: "runs/copies", Left: "runs/update-copies", Got: "runs/copies",
+			Except: map[string]string{
+				"Results*":                    "stores neither take nor return them",
+				"cuts to milliseconds Sound*": "it is in whole milliseconds",
+			},
+		}.Mutants(),
+		mutate.Kept[audiosearch.Result]{
+			Name: "result", Key: func(r *audiosearch.Result) string { return fmt.Sprint(r.VideoID, r.Start) },
+			Stored: "results/read", Unset: "results/read", Got: "results/copies", Given: "results/copies",
+		}.Mutants(),
+	) {
+		all = append(all, broken{name: x.Name, breaks: x.Breaks, mutate: func(m *mutant) { x.Make(&m.on) }})
 	}
+	return all
 }
 
 // everyMetadata applies change to all metadata values that the mutant is given.
-func (m *mutant) everyMetadata(change func(key string, value metadata.Scalar) (string, metadata.Scalar)) {
-	m.everyPut(func(v *audiosearch.Video) {
+func everyMetadata(change func(key string, value metadata.Scalar) (string, metadata.Scalar)) func(*mutant) {
+	return in(func(v *audiosearch.Video) {
 		own := metadata.Map{}
 		for key, value := range v.Metadata {
 			key, value = change(key, value)
 			own[key] = value
 		}
 		v.Metadata = own
-	})
+	}, "PutVideos")
 }
 
 // everyScoring applies change to all scorings that the mutant returns.
-func (m *mutant) everyScoring(change func(*audiosearch.Scoring)) {
-	m.scoring = func(ctx context.Context, org, dataset, video, model string) (audiosearch.Scoring, error) {
-		s, err := m.db.Scoring(ctx, org, dataset, video, model)
-		change(&s)
-		return s, err
-	}
-}
+func (m *mutant) everyScoring(change func(*audiosearch.Scoring)) { out(change)(m) }
 
 // everySearch applies ask to all queries that the mutant is asked, and answer to what it finds. Either may be nil.
 func (m *mutant) everySearch(ask func(q *audiosearch.ScoreQuery), answer func(q audiosearch.ScoreQuery, hits []audiosearch.Hit) []audiosearch.Hit) {
-	m.search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
+	m.on.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
 		asked := q
 		if ask != nil {
 			ask(&asked)
@@ -103,7 +125,7 @@ func (m *mutant) everySearch(ask func(q *audiosearch.ScoreQuery), answer func(q 
 
 // everyFilter makes the mutant go by its own idea of filters: it asks for all, and keeps what passes.
 func (m *mutant) everyFilter(passes func(v audiosearch.Video, filters []metadata.Filter) bool) {
-	m.search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
+	m.on.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
 		filters, offset, limit := q.Filters, q.Offset, q.Limit
 		q.Filters, q.Offset, q.Limit = nil, 0, 1_000_000
 		hits, err := m.db.Search(ctx, org, dataset, q)
@@ -136,101 +158,49 @@ func (m *mutant) everyMatch(match func(f metadata.Filter, value metadata.Scalar,
 	})
 }
 
-// everyRun applies change to all runs that the mutant returns.
-func (m *mutant) everyRun(change func(*audiosearch.Run)) {
-	m.getRun = func(ctx context.Context, org string, id int64) (audiosearch.Run, error) {
-		r, err := m.db.Run(ctx, org, id)
-		change(&r)
-		return r, err
-	}
-	m.everyStale(func(runs []audiosearch.Run) []audiosearch.Run {
-		for i := range runs {
-			change(&runs[i])
-		}
-		return runs
-	})
-	m.everyList(change)
+// asked changes what times StaleRuns is asked for.
+func asked(change func(checked, due *time.Time)) func(*mutant) {
+	return around(func(_ *mutant, c *mutate.Call) {
+		change(c.In[1].Addr().Interface().(*time.Time), c.In[2].Addr().Interface().(*time.Time))
+		c.Go()
+	}, "StaleRuns")
 }
 
-// everyList applies change to all runs that ListRuns returns.
-func (m *mutant) everyList(change func(*audiosearch.Run)) {
-	m.listRuns = func(ctx context.Context, org string, q audiosearch.RunQuery) ([]audiosearch.Run, error) {
-		runs, err := m.db.ListRuns(ctx, org, q)
-		for i := range runs {
-			change(&runs[i])
-		}
-		return runs, err
-	}
-}
-
-// asked changes what StaleRuns is asked for.
-func (m *mutant) asked(change func(checked, due *time.Time, limit *int)) {
-	m.staleRuns = func(
-		ctx context.Context, checked, due time.Time, limit int,
-	) ([]audiosearch.Run, error) {
-		change(&checked, &due, &limit)
-		return m.db.StaleRuns(ctx, checked, due, limit)
-	}
-}
-
-// everyStale applies change to what StaleRuns returns.
-func (m *mutant) everyStale(change func([]audiosearch.Run) []audiosearch.Run) {
-	m.staleRuns = func(
-		ctx context.Context, checked, due time.Time, limit int,
-	) ([]audiosearch.Run, error) {
-		runs, err := m.db.StaleRuns(ctx, checked, due, limit)
-		return change(runs), err
-	}
+// unstale makes StaleRuns leave out runs.
+func unstale(left func(audiosearch.Run) bool) func(*mutant) {
+	return out(func(runs *[]audiosearch.Run) { *runs = slices.DeleteFunc(*runs, left) }, "StaleRuns")
 }
 
 // everyResult applies change to all results that the mutant returns.
-func (m *mutant) everyResult(change func(i int, r *audiosearch.Result)) {
-	m.runResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
-		results, err := m.db.RunResults(ctx, org, run, from)
-		for i := range results {
-			change(from+i, &results[i])
-		}
-		return results, err
-	}
-}
+func (m *mutant) everyResult(change func(*audiosearch.Result)) { out(change, "RunResults")(m) }
 
 // everyUpdate stands between the mutant and update functions.
 func (m *mutant) everyUpdate(between func(r *audiosearch.Run, update func(*audiosearch.Run) error) error) {
-	m.updateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
-		return m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error { return between(r, update) })
-	}
+	mutate.Updates(&m.on, func(c *mutate.Call) {
+		*c.Err() = between(*mutate.Get[*audiosearch.Run](c.In), func(r *audiosearch.Run) error {
+			*mutate.Get[*audiosearch.Run](c.In) = r
+			c.Go()
+			return *c.Err()
+		})
+	}, "UpdateRun")
 }
 
 // renamed applies change to names of datasets, videos, models and organizations that the mutant is given, as a collation does.
-func (m *mutant) renamed(change func(string) string) {
-	m.createDataset = func(ctx context.Context, d audiosearch.Dataset) error {
-		d.Organization, d.ID = change(d.Organization), change(d.ID)
-		return m.db.CreateDataset(ctx, d)
-	}
-	m.dataset = func(ctx context.Context, org, id string) (audiosearch.Dataset, error) {
-		return m.db.Dataset(ctx, change(org), change(id))
-	}
-	m.everyPut(func(v *audiosearch.Video) { v.ID = change(v.ID) })
-	m.video = func(ctx context.Context, org, dataset, id string) (audiosearch.Video, error) {
-		return m.db.Video(ctx, org, dataset, change(id))
-	}
-	m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
-		s.Model = change(s.Model)
-		return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
-	}
-	m.everySearch(func(q *audiosearch.ScoreQuery) { q.Model = change(q.Model) }, nil)
-	m.missingKeys = func(ctx context.Context, org, dataset string, keys []string) ([]string, error) {
-		own := make([]string, len(keys))
-		for i := range keys {
-			own[i] = change(keys[i])
-		}
-		return m.db.MissingKeys(ctx, org, dataset, own)
-	}
-	m.createRun = func(ctx context.Context, r audiosearch.Run, most int) error {
-		r.Organization = change(r.Organization)
-		return m.db.CreateRun(ctx, r, most)
-	}
-	m.getRun = func(ctx context.Context, org string, id int64) (audiosearch.Run, error) {
-		return m.db.Run(ctx, change(org), id)
-	}
+func renamed(change func(string) string) func(*mutant) {
+	changed := func(s *string) { *s = change(*s) }
+	return both(
+		in(func(d *audiosearch.Dataset) { d.Organization, d.ID = change(d.Organization), change(d.ID) }, "CreateDataset"),
+		in(changed, "Dataset"),
+		in(func(v *audiosearch.Video) { v.ID = change(v.ID) }, "PutVideos"),
+		in(func(ids *[]string) {
+			*ids = slices.Clone(*ids)
+			for i := range *ids {
+				changed(&(*ids)[i])
+			}
+		}, "Videos", "MissingKeys"),
+		in(func(s *audiosearch.Scoring) { changed(&s.Model) }, "PutScoring"),
+		in(func(q *audiosearch.ScoreQuery) { changed(&q.Model) }, "Search"),
+		in(func(r *audiosearch.Run) { changed(&r.Organization) }, "CreateRun"),
+		arg(changed, "Run"),
+	)
 }

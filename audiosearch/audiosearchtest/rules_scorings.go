@@ -44,7 +44,7 @@ var scoringRules = []rule{
 		func(t *testing.T, s *subject) {
 			videos := s.withVideos(t, "v", "w", "x", "y", "z")
 			full := scoring(modelX, 3, "7", "é, 0", "526")
-			full.FileSize, full.FileTime, full.Digest = 1<<40+1, moment(time.Microsecond), [32]byte{0: 255, 31: 1}
+			full.FileSize, full.FileTime, full.Digest = 1<<53+1, moment(time.Microsecond), [32]byte{0: 255, 31: 1}
 			full.At = moment(2 * time.Microsecond)
 			full.Hop, full.Window = 2_000_000_500, 10_000_000_001 // a model's own times are as fine as they are
 			full.Keyframes = []time.Duration{0, 40 * time.Millisecond, 99 * time.Hour}

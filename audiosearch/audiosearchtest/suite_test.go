@@ -66,9 +66,9 @@ type broken struct {
 }
 
 func mutants() []broken {
-	return slices.Concat(datasetMutants, catalogMutants, scoreMutants, searchMutants, filterMutants, unscoredMutants, raceMutants,
+	return slices.Concat(keptMutants(), datasetMutants, catalogMutants, scoreMutants, searchMutants, filterMutants, unscoredMutants, raceMutants,
 		classMutants, batchMutants, partMutants, flipMutants, modelMutants, modelOrderMutants,
-		runMutants, runListMutants, statsMutants, resultMutants, staleMutants, pruneMutants, txMutants, deletionMutants, removalMutants, otherMutants)
+		runMutants, runListMutants, statsMutants, resultMutants, staleMutants, pruneMutants, txMutants, blindMutants(), deletionMutants, removalMutants, otherMutants)
 }
 
 // harness opens mutants. One that is faithful passes every rule: what Reopen returns is

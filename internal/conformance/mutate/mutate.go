@@ -15,12 +15,16 @@ import (
 	"slices"
 )
 
-// Fill sets each function in the struct to which methods points to the method of the
-// backend with its name. It panics if the backend has no such method.
-func Fill(methods, backend any) {
+// Fill sets functions in the struct to which methods points to the methods of the backend
+// with their names: those that are named, or all. It panics if the backend has no such
+// method.
+func Fill(methods, backend any, names ...string) {
 	fields, from := reflect.ValueOf(methods).Elem(), reflect.ValueOf(backend)
 	for i := range fields.NumField() {
 		name := fields.Type().Field(i).Name
+		if len(names) > 0 && !slices.Contains(names, name) {
+			continue
+		}
 		method := from.MethodByName(name)
 		if !method.IsValid() {
 			panic(fmt.Sprintf("mutate: %T has no method %s", backend, name))
@@ -43,6 +47,9 @@ func (c *Call) Go() {
 		c.Out[i].Set(result)
 	}
 }
+
+// On calls the method of another backend with the same arguments, whatever comes of it.
+func (c *Call) On(backend any) { reflect.ValueOf(backend).MethodByName(c.Method).Call(c.In) }
 
 // Get returns the first of the values that is a T, to be read or changed, or nil.
 func Get[T any](values []reflect.Value) *T {
