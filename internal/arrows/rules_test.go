@@ -78,6 +78,12 @@ var rows = []row{
 	{pkg: "storage/jetstream/...", code: []string{root}, tests: backendTests, module: true},
 
 	// The HTTP adapter: the domains, never a backend.
+	//
+	// Beside it: a client of its operations, which needs no domain; pages for people, which
+	// are mounted as it is; and what tells OpenTelemetry of all observers.
+	{pkg: "httpadapter/client", code: []string{root}, tests: anyTests},
+	{pkg: "httpadapter/console", code: []string{root, "httpadapter", "audiosearch/audioset", "internal/..."}, tests: anyTests},
+	{pkg: "httpadapter/otel/...", code: slices.Concat(domains, []string{"httpadapter"}), tests: anyTests, module: true},
 	{pkg: "httpadapter/...", code: slices.Concat(domains, []string{"audiosearch/audioset", "internal/..."}), tests: slices.Concat(backendTests, mediaTests)},
 
 	// Above all others.
@@ -109,6 +115,7 @@ var (
 	suites       = []string{"storage/queuetest", "trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
 	backendTests = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys", "audiosearch/columnar", "audiosearch/audioset"})
 	mediaTests   = []string{"audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/folder", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "storage/memory"}
+	anyTests     = slices.Concat(backendTests, mediaTests, []string{"httpadapter/..."})
 	networkCode  = []string{"audiosearch/sound", "audiosearch/astfeatures", "audiosearch/audioset", "audiosearch/inference"}
 	nobody       = []string{"examples/server/...", "examples/...", "internal/e2e/..."} // who imports these
 )
@@ -142,7 +149,7 @@ var thirdParty = struct{ code, suites, tests []string }{
 // topLevel is all that may stand in the root of the repository, beside the Go files of
 // the root package.
 var topLevel = []string{
-	"trigger", "vault", "authmgmt", "audiosearch", "httpadapter", "storage", "examples", "docs", "internal", ".ci",
+	"trigger", "vault", "authmgmt", "audiosearch", "httpadapter", "storage", "examples", "docs", "internal", ".ci", ".github",
 	"go.mod", "go.sum", "go.work", "README.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md", ".gitignore", ".gitattributes",
 }
 

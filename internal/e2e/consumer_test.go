@@ -2,23 +2,20 @@ package e2e
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/modfile"
-	"golang.org/x/mod/module"
-	"golang.org/x/mod/zip"
 
 	// What is packed is not what go test sees this package use. By these it sees, and
 	// runs the tests again after a change.
 	_ "github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/internal/e2e/release"
 	_ "github.com/seed-6363c74e/mortise/storage/memory"
 	_ "github.com/seed-6363c74e/mortise/trigger"
 )
@@ -28,7 +25,7 @@ import (
 // and use it in a program of its own, far from the workspace.
 
 const (
-	corePath   = "github.com/seed-6363c74e/mortise"
+	corePath   = release.Core
 	serverPath = corePath + "/examples/server"
 )
 
@@ -155,15 +152,15 @@ func check(err error) {
 
 func TestConsumer(t *testing.T) {
 	t.Parallel()
-	release := pack(t)
+	packed := pack(t)
 
 	t.Run("types", func(t *testing.T) {
 		t.Parallel()
-		c := release.consumer(t, typesProgram, corePath)
+		c := packed.consumer(t, typesProgram, corePath)
 		require.Equal(t, "true true httpadapter: forbidden\n", c.run())
 
 		// Nothing comes with the core but its four requirements and what those require.
-		needs := release.reachable(t, coreNeeds)
+		needs := packed.reachable(t, coreNeeds)
 		for _, path := range c.list("-m", "-f", "{{.Path}}", "all") {
 			if path != "scratch" && path != corePath {
 				require.Contains(t, needs, path, "the module graph of a program that imports trigger and httpadapter")
@@ -177,23 +174,23 @@ func TestConsumer(t *testing.T) {
 
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
-		c := release.consumer(t, memoryProgram, corePath)
+		c := packed.consumer(t, memoryProgram, corePath)
 		require.Equal(t, "completed\n", c.run())
 		c.requireCompiled(compiled, "./...")
 	})
 
 	// The nested modules are not built here, only resolved: their own tests build them,
 	// and some need cgo.
-	for _, nested := range release.modules[1:] {
-		if nested.path == serverPath {
+	for _, nested := range packed.Modules[1:] {
+		if nested.Path == serverPath {
 			continue
 		}
-		t.Run(strings.TrimPrefix(nested.path, corePath+"/"), func(t *testing.T) {
+		t.Run(strings.TrimPrefix(nested.Path, corePath+"/"), func(t *testing.T) {
 			t.Parallel()
-			c := release.consumer(t, nested.blankImports(t), nested.path)
+			c := packed.consumer(t, packed.blankImports(t, &nested), nested.Path)
 			for _, path := range c.list("-m", "-f", "{{.Path}}", "all") {
-				ours := path == corePath || path == nested.path
-				require.False(t, strings.HasPrefix(path, corePath) && !ours, "%s brings %s", nested.path, path)
+				ours := path == corePath || path == nested.Path
+				require.False(t, strings.HasPrefix(path, corePath) && !ours, "%s brings %s", nested.Path, path)
 			}
 			c.list("-deps", "./...")
 		})
@@ -202,101 +199,67 @@ func TestConsumer(t *testing.T) {
 	// Nor is the server: it is what all others are for, and what brings them together.
 	t.Run("examples/server", func(t *testing.T) {
 		t.Parallel()
-		c := release.consumer(t, "package main\n\nfunc main() {}\n", serverPath, "tool "+serverPath)
+		c := packed.consumer(t, "package main\n\nfunc main() {}\n", serverPath, "tool "+serverPath)
 		c.requireCompiled(serverCompiled, serverPath)
 	})
 }
 
-// packed is a release of all modules that strangers may import, and of the server, in a
-// module proxy made of files.
+// packed is a release of the working tree.
 type packed struct {
-	version string
-	proxy   string
-	cache   string // of the modules that strangers have downloaded: this release must not stay in the developer's
-	root    string
-	modules []packedModule // the core first
+	*release.Release
+	env []string
 }
 
-type packedModule struct{ path, dir string }
-
-// pack makes a release of the working tree.
+// pack makes a release of the working tree, of the version that its modules require.
 func pack(t *testing.T) *packed {
 	t.Helper()
+	tool(t, "git")
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	require.NoError(t, err)
+	r, err := release.Make(root, requiredVersion(t, root), t.TempDir())
+	require.NoError(t, err)
+	env, err := r.Env()
+	require.NoError(t, err)
+	return &packed{r, env}
+}
+
+// requiredVersion returns the version of the core that the nested modules require: all the
+// same one, which the tree replaces by itself.
+func requiredVersion(t *testing.T, root string) string {
+	t.Helper()
+	version := ""
 	work, err := modfile.ParseWork("go.work", read(t, filepath.Join(root, "go.work")), nil)
 	require.NoError(t, err)
-
-	p := &packed{root: root, proxy: t.TempDir(), cache: t.TempDir(), modules: []packedModule{{corePath, root}}}
 	for _, use := range work.Use {
-		dir := filepath.Join(root, use.Path)
-		mod, err := modfile.Parse(use.Path+"/go.mod", read(t, filepath.Join(dir, "go.mod")), nil)
+		mod, err := modfile.Parse(use.Path+"/go.mod", read(t, filepath.Join(root, use.Path, "go.mod")), nil)
 		require.NoError(t, err)
-		path := mod.Module.Mod.Path
-		if path == corePath {
+		name := mod.Module.Mod.Path
+		if name == corePath {
 			continue
 		}
-		p.requireRelease(t, mod)
-		if path != corePath+"/examples" && path != corePath+"/internal/e2e" { // these two are for nobody to import
-			p.modules = append(p.modules, packedModule{path, dir})
+		i := slices.IndexFunc(mod.Require, func(r *modfile.Require) bool { return r.Mod.Path == corePath })
+		require.GreaterOrEqual(t, i, 0, "%s does not require the core", name)
+		if version == "" {
+			version = mod.Require[i].Mod.Version
 		}
+		require.Equal(t, version, mod.Require[i].Mod.Version, "%s requires another version of the core than the other modules", name)
+		require.True(t, slices.ContainsFunc(mod.Replace, func(r *modfile.Replace) bool {
+			return r.Old.Path == corePath && modfile.IsDirectoryPath(r.New.Path)
+		}), "%s does not replace the core by a relative path", name)
 	}
-	require.NotEmpty(t, p.version, "no nested module says which version of the core is being released")
-	for _, m := range p.modules {
-		p.add(t, m)
-	}
-	return p
-}
-
-// requireRelease checks a nested go.mod: all modules share one version, and in the
-// repository the core is the one of the tree.
-func (p *packed) requireRelease(t *testing.T, mod *modfile.File) {
-	t.Helper()
-	name := mod.Module.Mod.Path
-	i := slices.IndexFunc(mod.Require, func(r *modfile.Require) bool { return r.Mod.Path == corePath })
-	require.GreaterOrEqual(t, i, 0, "%s does not require the core", name)
-	version := mod.Require[i].Mod.Version
-	if p.version == "" {
-		p.version = version
-	}
-	require.Equal(t, p.version, version, "%s requires another version of the core than the other modules", name)
-	require.True(t, slices.ContainsFunc(mod.Replace, func(r *modfile.Replace) bool {
-		return r.Old.Path == corePath && modfile.IsDirectoryPath(r.New.Path)
-	}), "%s does not replace the core by a relative path", name)
-}
-
-// add puts a module into the proxy, as "go help goproxy" describes it.
-func (p *packed) add(t *testing.T, m packedModule) {
-	t.Helper()
-	escaped, err := module.EscapePath(m.path)
-	require.NoError(t, err)
-	dir := filepath.Join(p.proxy, filepath.FromSlash(escaped), "@v")
-	require.NoError(t, os.MkdirAll(dir, 0o755))
-	var packed bytes.Buffer
-	require.NoError(t, zip.CreateFromDir(&packed, module.Version{Path: m.path, Version: p.version}, m.dir))
-	info, err := json.Marshal(map[string]any{"Version": p.version, "Time": time.Unix(0, 0).UTC()})
-	require.NoError(t, err)
-	for name, content := range map[string][]byte{
-		"list":              []byte(p.version + "\n"),
-		p.version + ".info": info,
-		p.version + ".mod":  read(t, filepath.Join(m.dir, "go.mod")),
-		p.version + ".zip":  packed.Bytes(),
-	} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), content, 0o644))
-	}
+	require.NotEmpty(t, version, "no nested module says which version of the core is being released")
+	return version
 }
 
 // blankImports is a program that imports every package of the module which a stranger can
 // import.
-func (m packedModule) blankImports(t *testing.T) string {
+func (p *packed) blankImports(t *testing.T, m *release.Module) string {
 	t.Helper()
+	packages, err := p.Packages(m)
+	require.NoError(t, err)
 	source := "package main\n\nimport (\n"
-	cmd := exec.Command("go", "list", "-find", "-f", "{{if ne .Name \"main\"}}{{.ImportPath}}{{end}}", "./...")
-	cmd.Dir, cmd.Env = m.dir, append(os.Environ(), "GOWORK=off")
-	for _, path := range strings.Fields(output(t, cmd)) {
-		if !strings.Contains(path+"/", "/internal/") {
-			source += "\t_ \"" + path + "\"\n"
-		}
+	for _, path := range packages {
+		source += "\t_ \"" + path + "\"\n"
 	}
 	return source + ")\n\nfunc main() {}\n"
 }
@@ -307,7 +270,7 @@ func (m packedModule) blankImports(t *testing.T) string {
 func (p *packed) reachable(t *testing.T, from []string) []string {
 	t.Helper()
 	cmd := exec.Command("go", "mod", "graph")
-	cmd.Dir, cmd.Env = p.root, append(os.Environ(), "GOWORK=off")
+	cmd.Dir, cmd.Env = p.Modules[0].Dir, append(os.Environ(), "GOWORK=off")
 	requires := make(map[string][]string)
 	for line := range strings.Lines(output(t, cmd)) {
 		words := strings.Fields(line)
@@ -337,25 +300,14 @@ type consumer struct {
 // holds the given lines besides.
 func (p *packed) consumer(t *testing.T, source, requires string, lines ...string) *consumer {
 	t.Helper()
-	environment := strings.Split(strings.TrimSpace(output(t, exec.Command("go", "env", "GOMODCACHE", "GOPROXY"))), "\n")
-	modCache, goProxy := environment[0], environment[1]
-	c := &consumer{t: t, dir: t.TempDir(), env: append(os.Environ(),
-		"GOWORK=off",
-		// -trimpath: what is built does not depend on the folder, so the build cache
-		// serves the next run.
-		"GOFLAGS=-mod=mod -modcacherw -trimpath -buildvcs=false",
-		"GOMODCACHE="+p.cache,
-		// The developer's downloads serve as a second proxy.
-		"GOPROXY=file://"+filepath.ToSlash(p.proxy)+",file://"+filepath.ToSlash(filepath.Join(modCache, "cache", "download"))+","+goProxy,
-		"GONOPROXY=none", "GONOSUMDB="+corePath, "GOPRIVATE=",
-	)}
-	goMod := "module scratch\n\ngo 1.26.0\n\nrequire " + requires + " " + p.version + "\n" + strings.Join(lines, "\n") + "\n"
+	c := &consumer{t: t, dir: t.TempDir(), env: p.env}
+	goMod := "module scratch\n\ngo 1.26.0\n\nrequire " + requires + " " + p.Version + "\n" + strings.Join(lines, "\n") + "\n"
 	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "go.mod"), []byte(goMod), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "main.go"), []byte(source), 0o644))
 	// The sums that the module itself was checked with, so that no checksum database is
 	// asked.
-	i := slices.IndexFunc(p.modules, func(m packedModule) bool { return m.path == requires })
-	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "go.sum"), read(t, filepath.Join(p.modules[i].dir, "go.sum")), 0o644))
+	i := slices.IndexFunc(p.Modules, func(m release.Module) bool { return m.Path == requires })
+	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "go.sum"), read(t, filepath.Join(p.Modules[i].Dir, "go.sum")), 0o644))
 	c.goRun("mod", "tidy")
 	return c
 }

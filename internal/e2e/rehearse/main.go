@@ -1,0 +1,134 @@
+// Command rehearse makes a release of a working tree, and uses it as a stranger would: it
+// gets each module and builds a program that imports all of its packages, and it installs
+// the example server and starts it. It publishes nothing and leaves nothing
+// behind. Run it as .ci/release VERSION.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-6363c74e/mortise/internal/e2e/release"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: rehearse VERSION")
+		os.Exit(2)
+	}
+	if err := rehearse(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func rehearse(version string) (err error) {
+	folder, err := os.MkdirTemp("", "mortise-release-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	r, err := release.Make(".", version, folder)
+	if err != nil {
+		return err
+	}
+	env, err := r.Env()
+	if err != nil {
+		return err
+	}
+	s := &stranger{
+		release: r, folder: filepath.Join(folder, "stranger"),
+		// The sums of other people's modules are in the repository; .ci/run builds with
+		// them. Here the database would be asked for hundreds.
+		env: append(env, "GOSUMDB=off", "GOBIN="+filepath.Join(folder, "bin")),
+	}
+	for i := range r.Modules {
+		if err := s.get(&r.Modules[i]); err != nil {
+			return fmt.Errorf("%s: %w", r.Modules[i].Path, err)
+		}
+	}
+	if err := s.install(release.Core+"/examples/server", filepath.Join(folder, "bin", "server")); err != nil {
+		return err
+	}
+	fmt.Println("\nAll tags of the release, in the order in which they must be pushed:")
+	for _, m := range r.Modules {
+		fmt.Println("  " + m.Tag)
+	}
+	return nil
+}
+
+// stranger is somebody who has nothing but a module proxy.
+type stranger struct {
+	release *release.Release
+	folder  string
+	env     []string
+}
+
+// get adds a module to a new one, and builds with it.
+func (s *stranger) get(m *release.Module) error {
+	wanted := m.Path + "@" + s.release.Version
+	packages, err := s.release.Packages(m)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(s.folder, filepath.Base(m.Dir))
+	source := "package main\n\nimport (\n"
+	for _, p := range packages {
+		source += "\t_ \"" + p + "\"\n"
+	}
+	source += ")\n\nfunc main() {}\n"
+	err = errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "main.go"), []byte(source), 0o644))
+	for _, args := range [][]string{
+		{"mod", "init", "stranger"},
+		{"get", wanted},
+		{"build", "-o", os.DevNull, "."},
+	} {
+		if err != nil {
+			return err
+		}
+		_, err = s.run(dir, "go", args...)
+	}
+	if err == nil {
+		// The module's own go.sum is complete.
+		_, err = s.run(m.Dir, "go", "list", "-mod=readonly", "-deps", "./...")
+	}
+	if err == nil {
+		fmt.Printf("go get %s: %d packages build\n", wanted, len(packages))
+	}
+	return err
+}
+
+// install installs a program, which then says what it was built from, and starts.
+func (s *stranger) install(path, program string) error {
+	wanted := path + "@" + s.release.Version
+	if _, err := s.run(s.folder, "go", "install", wanted); err != nil {
+		return err
+	}
+	said, err := s.run(s.folder, "go", "version", "-m", program)
+	if err == nil && !strings.Contains(said, "\tmod\t"+path+"\t"+s.release.Version+"\t") {
+		err = fmt.Errorf("%s was built from something else:\n%s", wanted, said)
+	}
+	if err == nil {
+		_, err = s.run(s.folder, program, "-h")
+	}
+	if err == nil {
+		fmt.Printf("go install %s: it starts\n", wanted)
+	}
+	return err
+}
+
+func (s *stranger) run(dir, program string, args ...string) (string, error) {
+	var stderr bytes.Buffer
+	cmd := exec.Command(program, args...)
+	cmd.Dir, cmd.Env, cmd.Stderr = dir, s.env, &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%s: %w\n%s", cmd, err, &stderr)
+	}
+	return string(out), err
+}
