@@ -70,7 +70,7 @@ func TestChangesAreCut(t *testing.T) {
 // TestDeletedDatasetGoes: what a deleted dataset had goes in steps, of which none is
 // long, and another dataset stays as it is.
 func TestDeletedDatasetGoes(t *testing.T) {
-	db := openHeard(t, filepath.Join(t.TempDir(), "test.db"), nil)
+	db := openHeard(t, EmptyFile(t), nil)
 	tables := &AudioSearch{db: db}
 	require.NoError(t, hear(t.Context(), db, 5, 9))
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "large"}))

@@ -129,7 +129,7 @@ func TestDeletedOrganizationLeavesNoRow(t *testing.T) {
 // TestDeletionIsInSteps: what is large goes piece by piece, and others are served
 // between.
 func TestDeletionIsInSteps(t *testing.T) {
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	tables := &AudioSearch{db: db}
@@ -203,7 +203,7 @@ func TestDeletionIsSeenByOtherProcesses(t *testing.T) {
 
 // TestDeletionLeavesOtherJobs: the jobs of the runs go, and no others.
 func TestDeletionLeavesOtherJobs(t *testing.T) {
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	tables := &AudioSearch{db: db}

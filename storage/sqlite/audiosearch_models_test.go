@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 
@@ -21,7 +20,7 @@ type modelTest struct {
 }
 
 func newModelTest(t *testing.T, videos int) *modelTest {
-	db := openHeard(t, filepath.Join(t.TempDir(), "test.db"), nil)
+	db := openHeard(t, EmptyFile(t), nil)
 	m := &modelTest{t, &AudioSearch{db: db}, audiosearch.ModelChange{Family: "f", From: "old", To: "new", At: someTime}}
 	for i := range videos {
 		m.score("old", i)

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -60,7 +59,7 @@ func compactAll(t *testing.T, db *AudioSearch) (steps int) {
 // TestMetadataOfResultsIsStoredOnce: once for all runs of an organization, and as long as
 // one of them needs it. What nobody needs goes in steps.
 func TestMetadataOfResultsIsStoredOnce(t *testing.T) {
-	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	file, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
 	db := &AudioSearch{db: file}
@@ -97,7 +96,7 @@ func TestMetadataOfResultsIsStoredOnce(t *testing.T) {
 
 // TestAbandonedResultsGo: what attempts put that did not end goes when the run has ended.
 func TestAbandonedResultsGo(t *testing.T) {
-	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	file, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
 	db := &AudioSearch{db: file}
@@ -117,7 +116,7 @@ func TestAbandonedResultsGo(t *testing.T) {
 // TestMetadataGoesWhileItIsFoundAgain: it goes between the look whether it is there and
 // the transaction.
 func TestMetadataGoesWhileItIsFoundAgain(t *testing.T) {
-	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	file, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
 	db := &AudioSearch{db: file}
@@ -153,7 +152,7 @@ func TestMetadataGoesWhileItIsFoundAgain(t *testing.T) {
 
 // TestResultsOfAnOlderFile: they are read a page at a time, and go with their run.
 func TestResultsOfAnOlderFile(t *testing.T) {
-	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	file, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
 	db := &AudioSearch{db: file}
@@ -216,7 +215,7 @@ func oldRun(t *testing.T, file *DB, id int64, results string) {
 
 // TestOldResultsThatGoWhileTheyAreRead: nobody takes what came before for all there was.
 func TestOldResultsThatGoWhileTheyAreRead(t *testing.T) {
-	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	file, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
 	db := &AudioSearch{db: file}
@@ -257,7 +256,7 @@ func (c *thenOnce) Err() error {
 // TestResultsThatGoWhileTheyAreRead: another organization's results may have the number
 // of the set by then. They are not shown.
 func TestResultsThatGoWhileTheyAreRead(t *testing.T) {
-	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	file, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
 	db := &AudioSearch{db: file}

@@ -78,7 +78,7 @@ func (db *DB) planOf(t *testing.T, statement string, args []any) []string {
 // TestListRunsBesideManyOthers: an organization's lists are right and by index, beside
 // many runs of another one that are as old, of the same datasets and by the same people.
 func TestListRunsBesideManyOthers(t *testing.T) {
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	const many, few = 30_000, 60

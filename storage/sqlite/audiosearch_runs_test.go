@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"runtime"
 	"testing"
 
@@ -15,7 +14,7 @@ import (
 // TestTooManyRunsCostNothing: a refused run costs no connection, neither one of the
 // readers nor the writer's.
 func TestTooManyRunsCostNothing(t *testing.T) {
-	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	file, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
 	db := &AudioSearch{db: file}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -21,7 +20,7 @@ import (
 // TestSearchOfSelections: whether few videos are selected or many, in some blocks or all,
 // a search finds what is in them. Each way to find the blocks out is taken.
 func TestSearchOfSelections(t *testing.T) {
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
 	tables := &AudioSearch{db: db}
@@ -102,7 +101,7 @@ func TestSearchOfSelections(t *testing.T) {
 // and in chunks, whole or cut in two, also when the scores around them were replaced.
 func TestSearchOfPieces(t *testing.T) {
 	t.Parallel()
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
 	tables := &AudioSearch{db: db}
@@ -199,7 +198,7 @@ func TestSearchOfPieces(t *testing.T) {
 // nothing to be read.
 func TestSearchOfNothing(t *testing.T) {
 	t.Parallel()
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
 	tables := &AudioSearch{db: db}
@@ -238,7 +237,7 @@ func TestSearchOfDamagedRows(t *testing.T) {
 		"DELETE FROM audiosearch_chunks WHERE seq = (SELECT min(seq) FROM audiosearch_chunks)",
 		"UPDATE audiosearch_chunks SET scores = substr(scores, 1, 100)",
 	} {
-		db := openHeard(t, filepath.Join(t.TempDir(), "test.db"), nil)
+		db := openHeard(t, EmptyFile(t), nil)
 		for i := range heardVideos {
 			require.NoError(t, hear(t.Context(), db, i, uint16(i)))
 		}
@@ -282,7 +281,7 @@ func (c changing) Done() <-chan struct{} {
 
 // TestSearchOfWhatChanges: a search ends although the dataset changes whenever it waits.
 func TestSearchOfWhatChanges(t *testing.T) {
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
 	tables := &AudioSearch{db: db}

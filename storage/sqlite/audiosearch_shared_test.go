@@ -185,7 +185,7 @@ func TestKilledWhilePacking(t *testing.T) {
 // TestRememberedDatasets: the memory for datasets is bounded, and what is counted is what
 // is there.
 func TestRememberedDatasets(t *testing.T) {
-	db := openHeard(t, filepath.Join(t.TempDir(), "test.db"), nil)
+	db := openHeard(t, EmptyFile(t), nil)
 	tables := &AudioSearch{db: db}
 	remembered := func() (datasets []int64) {
 		total := 0

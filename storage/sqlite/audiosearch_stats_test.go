@@ -67,7 +67,7 @@ func TestPlansOfStats(t *testing.T) {
 // manyCounted opens a file in which an organization has as many videos as are asked for,
 // and runs in every state and of every end.
 func manyCounted(t testing.TB, videos, runs int) *DB {
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	const rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) INSERT INTO "

@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -25,7 +24,7 @@ func sounds() audiosearchtest.Harness {
 		}
 	}
 	return audiosearchtest.Harness{
-		Open: func(t *testing.T) audiosearchtest.Backend { return open(t, filepath.Join(t.TempDir(), "test.db")) },
+		Open: func(t *testing.T) audiosearchtest.Backend { return open(t, sqlite.EmptyFile(t)) },
 		Reopen: func(t *testing.T, b audiosearchtest.Backend) audiosearchtest.Backend {
 			require.NoError(t, files[b.Datasets].db.Close())
 			return open(t, files[b.Datasets].path)

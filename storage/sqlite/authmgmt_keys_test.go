@@ -83,7 +83,7 @@ func TestKeyOfAnOlderProgram(t *testing.T) {
 
 // TestKeyCheckWritesOnce: a start whose keys are noted waits for no writer.
 func TestKeyCheckWritesOnce(t *testing.T) {
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	keys := testKeys(t, 2)
 	require.NoError(t, checkKeys(t, db, keys[0], keys[1]))
@@ -135,7 +135,7 @@ func TestTwoDatabasesChangeTheKey(t *testing.T) {
 
 // TestDamagedKeyCheck: half a value is not taken for another key, nor for none.
 func TestDamagedKeyCheck(t *testing.T) {
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	key := testKeys(t, 1)[0]

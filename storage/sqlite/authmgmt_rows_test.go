@@ -20,7 +20,7 @@ import (
 // openAuthMgmt opens a database that the test's end closes.
 func openAuthMgmt(t *testing.T) (*DB, *AuthMgmt) {
 	t.Helper()
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return db, &AuthMgmt{db: db}

@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -23,7 +22,7 @@ func authMgmt() authmgmttest.Harness {
 	}
 	return authmgmttest.Harness{
 		Open: func(t *testing.T) authmgmt.Backend {
-			return open(t, filepath.Join(t.TempDir(), "test.db"))
+			return open(t, sqlite.EmptyFile(t))
 		},
 		Reopen: func(t *testing.T, b authmgmt.Backend) authmgmt.Backend {
 			require.NoError(t, files[b.Store].db.Close())

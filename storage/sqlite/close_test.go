@@ -58,7 +58,7 @@ func TestCloseDuringReads(t *testing.T) {
 // neither hangs nor fails.
 func TestCloseTogether(t *testing.T) {
 	for range 5 {
-		db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+		db, err := Open(t.Context(), EmptyFile(t), nil)
 		require.NoError(t, err)
 		var wg sync.WaitGroup
 		for range 8 {

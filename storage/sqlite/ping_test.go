@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -71,7 +70,7 @@ func TestPingAsksSeldom(t *testing.T) {
 // TestPing: the file stays as large as it was, Ping ends with ctx, and it fails when the
 // file is closed.
 func TestPing(t *testing.T) {
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	pages := func() (n int) {

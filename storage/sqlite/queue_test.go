@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -33,7 +32,7 @@ func TestQueue(t *testing.T) {
 		return queuetest.Backend{Leases: jobs, Queue: db.Queue(nil), SetNow: setNow}
 	}
 	queuetest.Run(t, queuetest.Harness{
-		Open: func(t *testing.T) queuetest.Backend { return open(t, filepath.Join(t.TempDir(), "test.db")) },
+		Open: func(t *testing.T) queuetest.Backend { return open(t, sqlite.EmptyFile(t)) },
 		Reopen: func(t *testing.T, b queuetest.Backend) queuetest.Backend {
 			require.NoError(t, files[b.Leases].db.Close())
 			return open(t, files[b.Leases].path)

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,7 +16,7 @@ import (
 
 // TestListEndsWithContext: also in the middle of a query.
 func TestListEndsWithContext(t *testing.T) {
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	const endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
@@ -35,7 +34,7 @@ func TestListEndsWithContext(t *testing.T) {
 // TestListEndsAtAnyMoment: also when the driver has looked at the context for the last time
 // and SQLite has not begun. There SQLite forgets that it was interrupted.
 func TestListEndsAtAnyMoment(t *testing.T) {
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	const endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n WHERE ?1 IS NOT NULL"
@@ -71,7 +70,7 @@ func (l *lookedAt) Done() <-chan struct{} {
 // TestListsHoldUpNobody: however many lists run, what an index answers is answered; and
 // however many of one organization do, so are the lists of another.
 func TestListsHoldUpNobody(t *testing.T) {
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	list := func(org string) error { // of somebody who does not wait
@@ -116,7 +115,7 @@ func TestListsHoldUpNobody(t *testing.T) {
 // TestPanicInARead: the connection sees what is stored afterwards. A statement that was
 // left open would hold it to what was there then.
 func TestPanicInARead(t *testing.T) {
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	const domains = "SELECT domain FROM mortise_versions"

@@ -72,7 +72,7 @@ func triggerRowsOf(t *testing.T, db *DB, org string) map[string]int {
 
 // TestTriggerTablesOfRowsOf: triggerRowsOf knows every table of package trigger.
 func TestTriggerTablesOfRowsOf(t *testing.T) {
-	db := openTrigger(t, filepath.Join(t.TempDir(), "test.db"))
+	db := openTrigger(t, EmptyFile(t))
 	fillTrigger(t, db, "acme", 1)
 	_, err := db.Trigger().Store.MarkDeleted(t.Context(), "acme", time.Now())
 	require.NoError(t, err)
@@ -88,7 +88,7 @@ func TestTriggerTablesOfRowsOf(t *testing.T) {
 // TestTriggerRemoveDeleted: at the end nothing is left but the mark, also of a held job,
 // and what another organization has is whole.
 func TestTriggerRemoveDeleted(t *testing.T) {
-	db := openTrigger(t, filepath.Join(t.TempDir(), "test.db"))
+	db := openTrigger(t, EmptyFile(t))
 	const events = 2*pruneStep + 7
 	fillTrigger(t, db, "acme", events)
 	fillTrigger(t, db, "acme2", 3)
@@ -117,7 +117,7 @@ func TestTriggerRemoveDeleted(t *testing.T) {
 
 // TestTriggerRemoveDeletedBytes: a transaction takes few large events, and one at least.
 func TestTriggerRemoveDeletedBytes(t *testing.T) {
-	db := openTrigger(t, filepath.Join(t.TempDir(), "test.db"))
+	db := openTrigger(t, EmptyFile(t))
 	large := strings.Repeat("x", removeEventBytes/4+1)
 	for i := range 10 {
 		e := trigger.Event{

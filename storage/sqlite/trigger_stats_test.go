@@ -56,7 +56,7 @@ func TestPlansOfTriggerStats(t *testing.T) {
 // asked for. Of ten of each, two wait, of which one is due at no time, one is running,
 // two have failed and five are completed.
 func manyEvents(t testing.TB, n int) *DB {
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	const rows = "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)" +

@@ -2,7 +2,6 @@ package sqlite_test
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 // TestUpdateOfOneField: there are two statements for an update, and each field has to be
 // in the right one.
 func TestUpdateOfOneField(t *testing.T) {
-	tables := openAt(t, filepath.Join(t.TempDir(), "test.db"), nil).Trigger().Store.(*sqlite.Trigger)
+	tables := openAt(t, sqlite.EmptyFile(t), nil).Trigger().Store.(*sqlite.Trigger)
 	at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	for name, change := range map[string]func(e *trigger.Event){
 		"Status":         func(e *trigger.Event) { e.Status = trigger.StatusFailed },
@@ -53,7 +52,7 @@ func TestUpdateOfOneField(t *testing.T) {
 // TestPruneJobs: with an event go its dead jobs, however many events there are, and no
 // job that may still run.
 func TestPruneJobs(t *testing.T) {
-	db := openAt(t, filepath.Join(t.TempDir(), "test.db"), nil)
+	db := openAt(t, sqlite.EmptyFile(t), nil)
 	tables := db.Trigger().Store.(*sqlite.Trigger)
 	at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	const n = 250

@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -24,7 +23,7 @@ func TestTrigger(t *testing.T) {
 		return b
 	}
 	triggertest.Run(t, triggertest.Harness{
-		Open: func(t *testing.T) trigger.Backend { return open(t, filepath.Join(t.TempDir(), "test.db")) },
+		Open: func(t *testing.T) trigger.Backend { return open(t, sqlite.EmptyFile(t)) },
 		Reopen: func(t *testing.T, b trigger.Backend) trigger.Backend {
 			require.NoError(t, files[b.Store].db.Close())
 			return open(t, files[b.Store].path)

@@ -68,7 +68,7 @@ func counts(all map[string][]string) map[string]int {
 // organization but its mark and its event, and of a vault but its mark and its trail.
 func TestNothingIsLeftOfDeleted(t *testing.T) {
 	for _, limit := range []int{1, 7, 1000} {
-		db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+		db, err := Open(t.Context(), EmptyFile(t), nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
 		s, ctx := &Vault{db: db}, t.Context()

@@ -19,7 +19,7 @@ import (
 // openVault opens a database with the vault "v1" of "acme" that the test's end closes.
 func openVault(t *testing.T) (*DB, *Vault) {
 	t.Helper()
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	require.NoError(t, db.Vault().Store.PutVault(t.Context(), vault.Vault{Organization: "acme", ID: "v1", Revision: 1}, nil, vault.AuditEvent{}))

@@ -80,7 +80,7 @@ func TestPlansOfVaultStats(t *testing.T) {
 // manyTokens opens a file in which an organization has so many tokens in ten scopes, of
 // which every hundredth was deleted, and as many vaults and scopes without tokens.
 func manyTokens(t testing.TB, tokens, empty int) *DB {
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	const rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) INSERT INTO "

@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -22,7 +21,7 @@ func vaults() vaulttest.Harness {
 		return vault.Backend{Store: tables}
 	}
 	return vaulttest.Harness{
-		Open: func(t *testing.T) vault.Backend { return open(t, filepath.Join(t.TempDir(), "test.db")) },
+		Open: func(t *testing.T) vault.Backend { return open(t, sqlite.EmptyFile(t)) },
 		Reopen: func(t *testing.T, b vault.Backend) vault.Backend {
 			require.NoError(t, files[b.Store].db.Close())
 			return open(t, files[b.Store].path)

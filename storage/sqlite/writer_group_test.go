@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -34,7 +33,7 @@ func TestGather(t *testing.T) {
 // TestHostAfterLeave: the code of a caller does not run if the caller has left after the
 // operation began and before that code.
 func TestHostAfterLeave(t *testing.T) {
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	ctx, cancel := context.WithCancel(t.Context())
@@ -62,7 +61,7 @@ func TestHostAfterLeave(t *testing.T) {
 // comes then would be committed statement by statement. Nothing of a group must be stored
 // by that.
 func TestFailedTransaction(t *testing.T) {
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	tables := &Trigger{db: db}

@@ -124,7 +124,7 @@ func TestWriteLeave(t *testing.T) {
 // TestWriteLeaveRunning: a caller whose update function runs when the context ends is
 // answered when the function has ended.
 func TestWriteLeaveRunning(t *testing.T) {
-	db := openAt(t, filepath.Join(t.TempDir(), "test.db"), nil)
+	db := openAt(t, sqlite.EmptyFile(t), nil)
 	e := create(t, db, newEvent())
 	for range 10 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -203,7 +203,7 @@ func TestWriteCancelHalf(t *testing.T) {
 // TestNotifyCancelled: a job wakes the consumers also if the one who added it has left
 // before it was stored.
 func TestNotifyCancelled(t *testing.T) {
-	db := openAt(t, filepath.Join(t.TempDir(), "test.db"), nil)
+	db := openAt(t, sqlite.EmptyFile(t), nil)
 	woken := make(chan struct{}, 1)
 	defer db.Jobs().NotifyJobs(func(string) {
 		select {

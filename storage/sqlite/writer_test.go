@@ -184,7 +184,7 @@ func triggerClaim(limit int) mortise.Claim {
 // TestPanicAlone: a panic, an exit and a broken constraint as the only operations of
 // their groups, and one after another.
 func TestPanicAlone(t *testing.T) {
-	db := openAt(t, filepath.Join(t.TempDir(), "test.db"), nil)
+	db := openAt(t, sqlite.EmptyFile(t), nil)
 	keyed := newEvent()
 	keyed.IdempotencyKey = "taken"
 	create(t, db, keyed)
