@@ -14,12 +14,12 @@ import (
 // TestKillUnderIngestion kills the server with SIGKILL, again and again, while it scores videos and carries out searches. After the last start
 // every search that was answered ends, and it and a new one find exactly what they find on a server that was never disturbed.
 //
-// MORTISE_SOAK=1 kills it more often. MORTISE_SEED=N kills at the same moments.
+// CI=true kills it more often, MORTISE_SOAK=1 much more. MORTISE_SEED=N kills at the same moments.
 func TestKillUnderIngestion(t *testing.T) {
 	t.Parallel()
 	const videos = 6
-	const kills = 4 // of a search that meets them all: with one more it would be given up
-	rounds := soak(1, 10)
+	kills := effort(2, 4, 4) // of a search that meets them all: with a fifth it would be given up
+	rounds := effort(1, 1, 10)
 	moments := rand.New(rand.NewPCG(seeded(t), 1<<36))
 	p := buildServer(t)
 	m := newMedia(t)

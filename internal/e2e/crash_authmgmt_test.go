@@ -21,10 +21,10 @@ import (
 // are changed, log in, and invitations are made and accepted. What was answered is there
 // afterwards, nothing is there by half, and the audit trail tells the same story.
 //
-// MORTISE_SOAK=1 kills it more often. MORTISE_SEED=N kills at the same moments.
+// CI=true kills it more often, MORTISE_SOAK=1 much more. MORTISE_SEED=N kills at the same moments.
 func TestKillUnderCredentials(t *testing.T) {
 	t.Parallel()
-	kills := soak(5, 50)
+	kills := effort(2, 5, 50)
 	moments := rand.New(rand.NewPCG(seeded(t), 1<<33))
 	p := buildServer(t)
 	dir, config := t.TempDir(), writeOrganizations(t, "")

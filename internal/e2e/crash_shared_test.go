@@ -29,7 +29,7 @@ func TestTwoServersOneFile(t *testing.T) {
 // TestTwoServersOneFileLocked stops the server in the middle of a transaction, where it keeps the lock of the file: nobody can write
 // until it goes on, and clients get 503 or no answer. To hit such a moment can take long, so only MORTISE_SOAK=1 runs it.
 func TestTwoServersOneFileLocked(t *testing.T) {
-	if soak(0, 1) == 0 {
+	if effort(0, 0, 1) == 0 {
 		t.Skip("MORTISE_SOAK=1 runs it")
 	}
 	t.Parallel()
@@ -38,7 +38,7 @@ func TestTwoServersOneFileLocked(t *testing.T) {
 
 func testTwoServersOneFile(t *testing.T, inTransaction bool) {
 	const clients = 8
-	events := int64(soak(2000, 5000))
+	events := int64(effort(800, 2000, 5000))
 	const lease = 15 * time.Second // LeaseOptions.TTL
 	const concurrency = 4          // WorkerOptions.Concurrency
 	p := buildServer(t)

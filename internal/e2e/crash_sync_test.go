@@ -28,7 +28,7 @@ import (
 func TestSerialClientIsSynced(t *testing.T) {
 	t.Parallel()
 	const concurrency = 4
-	requests := soak(100, 2000)
+	requests := effort(100, 100, 2000)
 	strace, sleep := tool(t, "strace"), tool(t, "sleep")
 	p := buildServer(t)
 

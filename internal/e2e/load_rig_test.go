@@ -24,12 +24,16 @@ import (
 // that died ends. Like patience, it is for machines that are busy: no promise is measured by it.
 const endurance = 3 * time.Minute
 
-// soak returns how much of something a test does, by default or with MORTISE_SOAK=1.
-func soak(usually, long int) int {
-	if os.Getenv("MORTISE_SOAK") == "1" {
+// effort returns how much of something a test does: on somebody's machine, in CI, and with
+// MORTISE_SOAK=1.
+func effort(quick, thorough, long int) int {
+	switch {
+	case os.Getenv("MORTISE_SOAK") == "1":
 		return long
+	case os.Getenv("CI") == "true":
+		return thorough
 	}
-	return usually
+	return quick
 }
 
 // seeded returns a number that MORTISE_SEED sets, and says which it is. It decides what is sent and when a server is ended. How far

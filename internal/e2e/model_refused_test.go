@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -68,30 +67,6 @@ func described(t *testing.T, path, description string) string {
 	modelFile(t, path, false)
 	require.NoError(t, os.WriteFile(path+".json", []byte(description), 0o600))
 	return path
-}
-
-// TestServerWithoutCompiler builds the server as on a machine without a C compiler.
-func TestServerWithoutCompiler(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "server")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", file, ".")
-	build.Dir = filepath.Join("..", "..", "examples", "server")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	p := program(file)
-	model := filepath.Join(t.TempDir(), "model.onnx")
-	modelFile(t, model, false)
-	said := p.refusal(t, 2, nil, "-model", model)
-	assert.Contains(t, said, "C compiler")
-	assert.Contains(t, said, "CGO_ENABLED=1")
-
-	m := newMedia(t)
-	m.wav("tone.wav", dialTone(5))
-	s := p.start(t, nil, "-config", m.document(clip{"tone", "tone.wav", nil})).guardMedia(m)
-	require.NotEmpty(t, s.find(viewerToken, "Dial tone", nil))
-	s.stop()
-	require.NotEmpty(t, p.start(t, nil).stdout.String(), "the demo")
 }
 
 // floatWAV is a file of 32-bit floats.

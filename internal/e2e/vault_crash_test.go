@@ -19,11 +19,11 @@ import (
 // inserted before, and that others insert at the same moment. Every token that was answered is there afterwards, it is the only one of its
 // value, and of a batch that got no answer everything is there or nothing.
 //
-// MORTISE_SOAK=1 kills it more often. MORTISE_SEED=N kills at the same moments.
+// CI=true kills it more often, MORTISE_SOAK=1 much more. MORTISE_SEED=N kills at the same moments.
 func TestKillUnderInsertions(t *testing.T) {
 	t.Parallel()
 	const clients = 6
-	kills := soak(5, 50)
+	kills := effort(2, 5, 50)
 	seed := seeded(t)
 	moments := rand.New(rand.NewPCG(seed, 1<<35))
 	p := buildServer(t)

@@ -38,7 +38,7 @@ func TestRotationOfTwoProcesses(t *testing.T) {
 			begun[i] = p.tell(rotationOrder{Do: "work", Base: base, Lagging: lagging}).Calls
 		}
 		for i, p := range []*rotationProcess{one, two} {
-			for deadline := time.Now().Add(endurance); p.tell(rotationOrder{Do: "calls"}).Calls < begun[i]+soak(20, 200); time.Sleep(5 * time.Millisecond) {
+			for deadline := time.Now().Add(endurance); p.tell(rotationOrder{Do: "calls"}).Calls < begun[i]+effort(20, 20, 200); time.Sleep(5 * time.Millisecond) {
 				require.True(t, time.Now().Before(deadline), "the processes get nowhere")
 			}
 		}
@@ -105,7 +105,7 @@ func TestRotationOfTwoProcesses(t *testing.T) {
 // MORTISE_SEED=N kills at the same moments.
 func TestRotationGoesOn(t *testing.T) {
 	t.Parallel()
-	count := soak(4000, 60_000)
+	count := effort(2000, 4000, 60_000)
 	moments := rand.New(rand.NewPCG(seeded(t), 1<<36))
 	file := filepath.Join(t.TempDir(), "vault.db")
 	values := make([]string, count)
