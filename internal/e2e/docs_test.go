@@ -168,6 +168,22 @@ func TestDocsNameRealThings(t *testing.T) {
 	assert.Greater(t, benchmarks, 5)
 }
 
+// TestDocsNameRealFlags: the flags of the example server that the pages name are there.
+func TestDocsNameRealFlags(t *testing.T) {
+	t.Parallel()
+	usage := document(t, "examples/server/flags.go")
+	for _, name := range []string{"README.md", "examples/server/README.md", "docs/models.md"} {
+		flags := regexp.MustCompile("`(-[a-z-]+)`").FindAllStringSubmatch(document(t, name), -1)
+		require.NotEmpty(t, flags, name)
+		for _, flag := range flags {
+			if flag[1] == "-replace" { // of go mod edit
+				continue
+			}
+			assert.Contains(t, usage, "\n  "+flag[1]+" ", "%s names a flag that is not there", name)
+		}
+	}
+}
+
 // TestDocsLinks: each link from one page to another file, or to a heading, leads there.
 func TestDocsLinks(t *testing.T) {
 	t.Parallel()
