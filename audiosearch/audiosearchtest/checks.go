@@ -10,6 +10,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 const (
@@ -17,20 +18,8 @@ const (
 	orgB = "org-b"
 )
 
-// moment returns a time of the suite's own calendar, well in the past. It has
-// microseconds, which stores keep.
-func moment(d time.Duration) time.Time {
-	return time.Date(2024, 3, 14, 15, 9, 26, 535_897_000, time.UTC).Add(d)
-}
-
-// sameTime compares two times and makes got identical to want, so that the rest can be
-// compared as a whole.
-func sameTime(t *testing.T, field string, want time.Time, got *time.Time) {
-	t.Helper()
-	require.True(t, want.Equal(*got), "%s: want %v, got %v", field, want, *got)
-	require.Equal(t, time.UTC, got.Location(), "%s is not in UTC", field)
-	*got = want
-}
+// moment returns a time of the suites' own calendar.
+func moment(d time.Duration) time.Time { return conformance.Moment(d) }
 
 // sentinels are the errors that say something else than "unavailable".
 func sentinels() []error {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // partOf returns the part of a scoring that begins at a segment.
@@ -130,7 +131,7 @@ func (s *subject) hasModelsOf(t *testing.T, org, dataset string, want ...audiose
 			require.True(t, got[i].ReplacedAt.IsZero(), "%q was replaced at %v", got[i].ID, got[i].ReplacedAt)
 			got[i].ReplacedAt = time.Time{}
 		} else {
-			sameTime(t, "ReplacedAt", want[i].ReplacedAt, &got[i].ReplacedAt)
+			conformance.SameTime(t, "ReplacedAt", want[i].ReplacedAt, &got[i].ReplacedAt)
 		}
 		if len(got[i].Classes) == 0 {
 			got[i].Classes = nil

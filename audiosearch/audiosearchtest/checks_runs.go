@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // newRunID returns an ID that no run has.
@@ -174,12 +175,12 @@ func sameRun(t *testing.T, want, got audiosearch.Run) {
 	require.Nil(t, got.Results, "results that were not asked for")
 	want, got = want.Clone(), got.Clone()
 	want.Results = nil
-	sameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
-	sameTime(t, "UpdatedAt", want.UpdatedAt, &got.UpdatedAt)
-	sameTime(t, "StartedAt", want.StartedAt, &got.StartedAt)
-	sameTime(t, "FinishedAt", want.FinishedAt, &got.FinishedAt)
-	sameTime(t, "DueAt", want.DueAt, &got.DueAt)
-	sameTime(t, "CheckedAt", want.CheckedAt, &got.CheckedAt)
+	conformance.SameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
+	conformance.SameTime(t, "UpdatedAt", want.UpdatedAt, &got.UpdatedAt)
+	conformance.SameTime(t, "StartedAt", want.StartedAt, &got.StartedAt)
+	conformance.SameTime(t, "FinishedAt", want.FinishedAt, &got.FinishedAt)
+	conformance.SameTime(t, "DueAt", want.DueAt, &got.DueAt)
+	conformance.SameTime(t, "CheckedAt", want.CheckedAt, &got.CheckedAt)
 	if len(want.Trace) == 0 && len(got.Trace) == 0 {
 		want.Trace, got.Trace = nil, nil
 	}

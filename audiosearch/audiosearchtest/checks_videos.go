@@ -15,6 +15,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 const (
@@ -44,7 +45,7 @@ func (s *subject) makeDataset(t *testing.T, org, id string) audiosearch.Dataset 
 // sameDataset compares all fields. Times must be the same instant, and in UTC.
 func sameDataset(t *testing.T, want, got audiosearch.Dataset) {
 	t.Helper()
-	sameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
+	conformance.SameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
 	require.Equal(t, want, got)
 }
 
@@ -208,8 +209,8 @@ func (s *subject) putScoring(t *testing.T, org, dataset string, v audiosearch.Vi
 // sameScoring compares all fields. Times must be the same instant, and in UTC.
 func sameScoring(t *testing.T, want, got audiosearch.Scoring) {
 	t.Helper()
-	sameTime(t, "At", want.At, &got.At)
-	sameTime(t, "FileTime", want.FileTime, &got.FileTime)
+	conformance.SameTime(t, "At", want.At, &got.At)
+	conformance.SameTime(t, "FileTime", want.FileTime, &got.FileTime)
 	if len(want.Keyframes) == 0 && len(got.Keyframes) == 0 {
 		want.Keyframes, got.Keyframes = nil, nil
 	}

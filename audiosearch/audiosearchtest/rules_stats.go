@@ -1,6 +1,7 @@
 package audiosearchtest
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/countertest"
 )
 
 // exactly is the Count of n things that were counted to the end.
@@ -19,7 +22,7 @@ func (s *subject) hasStats(t *testing.T, org string, most int, want audiosearch.
 	t.Helper()
 	got, err := s.Counter.Stats(t.Context(), org, most)
 	require.NoError(t, err, "Stats of %q up to %d", org, most)
-	sameTime(t, "OldestWaiting", want.OldestWaiting, &got.OldestWaiting)
+	conformance.SameTime(t, "OldestWaiting", want.OldestWaiting, &got.OldestWaiting)
 	require.Equal(t, want, got, "Stats of %q up to %d", org, most)
 }
 
@@ -28,51 +31,109 @@ func (s *subject) hasStatsAll(t *testing.T, most int, want audiosearch.AllStats)
 	t.Helper()
 	got, err := s.Counter.StatsAll(t.Context(), most)
 	require.NoError(t, err, "StatsAll up to %d", most)
-	sameTime(t, "NextDue", want.NextDue, &got.NextDue)
+	conformance.SameTime(t, "NextDue", want.NextDue, &got.NextDue)
 	require.Equal(t, want, got, "StatsAll up to %d", most)
 }
 
-// aCount is a place of Stats or StatsAll for runs like one.
-type aCount struct {
-	state       audiosearch.State
-	termination audiosearch.Termination
-	stats       func(*audiosearch.Stats) *mortise.Count
-	all         func(*audiosearch.AllStats) *mortise.Count // nil: it has ended
-}
-
-// runCounts are where runs are counted.
-func runCounts() []aCount {
-	waiting := func(s *audiosearch.Stats) *mortise.Count { return &s.Waiting }
-	running := func(s *audiosearch.Stats) *mortise.Count { return &s.Running }
-	allWaiting := func(o *audiosearch.AllStats) *mortise.Count { return &o.Waiting }
-	allRunning := func(o *audiosearch.AllStats) *mortise.Count { return &o.Running }
-	const ended = audiosearch.StateTerminated
-	return []aCount{
-		{audiosearch.StatePending, "", waiting, allWaiting},
-		{audiosearch.StateQueued, "", waiting, allWaiting},
-		{audiosearch.StateRunning, "", running, allRunning},
-		{audiosearch.StateTerminating, "", running, allRunning},
-		{ended, audiosearch.Success,
-			func(s *audiosearch.Stats) *mortise.Count { return &s.Succeeded }, nil},
-		{ended, audiosearch.ClientError,
-			func(s *audiosearch.Stats) *mortise.Count { return &s.ClientErrors }, nil},
-		{ended, audiosearch.InternalError,
-			func(s *audiosearch.Stats) *mortise.Count { return &s.InternalErrors }, nil},
-	}
-}
-
-// run returns a new run that is counted there, and is due when it was created.
-func (c *aCount) run(org string, created time.Duration) audiosearch.Run {
+// waitingRun returns a new run, which is due when it was created.
+func waitingRun(org string, created time.Duration) audiosearch.Run {
 	r := plainRun(org, created)
-	r.State, r.Termination, r.DueAt = c.state, c.termination, r.CreatedAt
+	r.DueAt = r.CreatedAt
 	return r
 }
 
-func (c *aCount) waits() bool {
-	return c.state == audiosearch.StatePending || c.state == audiosearch.StateQueued
+// counter shows how runs are counted.
+func (s *subject) counter() *countertest.Counter[audiosearch.Run] {
+	in := func(state audiosearch.State, end audiosearch.Termination) func(*audiosearch.Run) {
+		return func(r *audiosearch.Run) { r.State, r.Termination = state, end }
+	}
+	return &countertest.Counter[audiosearch.Run]{
+		States: []countertest.State[audiosearch.Run]{
+			{Set: in(audiosearch.StatePending, ""), Waits: true, Stats: 0, All: 0},
+			{Set: in(audiosearch.StateQueued, ""), Waits: true, Stats: 0, All: 0},
+			{Set: in(audiosearch.StateRunning, ""), Stats: 1, All: 1},
+			{Set: in(audiosearch.StateTerminating, ""), Stats: 1, All: 1},
+			{Set: in(audiosearch.StateTerminated, audiosearch.Success), Stats: 2, All: -1},
+			{Set: in(audiosearch.StateTerminated, audiosearch.ClientError), Stats: 3, All: -1},
+			{Set: in(audiosearch.StateTerminated, audiosearch.InternalError), Stats: 4, All: -1},
+		},
+		Names:  exactNames,
+		New:    waitingRun,
+		Due:    func(r *audiosearch.Run, at time.Time) { r.DueAt = at },
+		Add:    s.createRun,
+		Update: s.updateRun,
+		Stats: func(ctx context.Context, org string, most int) (countertest.Counts, error) {
+			got, err := s.Counter.Stats(ctx, org, most)
+			return countertest.Counts{
+				Numbers: []mortise.Count{
+					got.Waiting, got.Running, got.Succeeded, got.ClientErrors, got.InternalErrors, got.Datasets, got.Videos,
+				},
+				First: got.OldestWaiting,
+			}, err
+		},
+		StatsAll: func(ctx context.Context, most int) (countertest.Counts, error) {
+			got, err := s.Counter.StatsAll(ctx, most)
+			return countertest.Counts{Numbers: []mortise.Count{got.Waiting, got.Running}, First: got.NextDue}, err
+		},
+	}
 }
 
-// statsRules are the rules of Stats.
+// sharedStatsRules are those of every counter. Two of them count datasets and videos, too.
+func sharedStatsRules() []rule {
+	words := countertest.Words{Things: "runs", Made: "CreatedAt", Open: "that wait, and those that are running"}
+	counted := func(needs conformance.Need, rules []countertest.Rule[audiosearch.Run]) (all []rule) {
+		for _, r := range rules {
+			all = append(all, rule{Rule{r.ID, r.Text}, needs, func(t *testing.T, s *subject) {
+				r.Check(t, s.counter())
+				switch r.ID {
+				case "counter/of-organization":
+					s.countsSetsOfOrganizations(t)
+				case "counter/most":
+					s.countsSetsUpToMost(t)
+				}
+			}})
+		}
+		return all
+	}
+	return append(counted(needCounter, countertest.Rules[audiosearch.Run]("counter/runs", words)),
+		counted(needRuns|needCounterField, countertest.RulesOfAll[audiosearch.Run](words))...)
+}
+
+// hasSets requires that Stats counts so many datasets and videos, up to most.
+func (s *subject) hasSets(t *testing.T, org string, most, datasets, videos int) {
+	t.Helper()
+	got, err := s.Counter.Stats(t.Context(), org, most)
+	require.NoError(t, err)
+	require.Equal(t, mortise.CountUpTo(datasets, most), got.Datasets, "datasets of %q up to %d", org, most)
+	require.Equal(t, mortise.CountUpTo(videos, most), got.Videos, "videos of %q up to %d", org, most)
+}
+
+func (s *subject) countsSetsOfOrganizations(t *testing.T) {
+	t.Helper()
+	for i, org := range exactNames {
+		s.makeDataset(t, org, setA)
+		for n := range i {
+			s.put(t, org, setA, video(fmt.Sprint(n), nil))
+		}
+	}
+	for i, org := range exactNames {
+		s.hasSets(t, org, 100, 1, i)
+	}
+}
+
+func (s *subject) countsSetsUpToMost(t *testing.T) {
+	t.Helper()
+	for i := range 3 {
+		id := fmt.Sprint("set", i)
+		s.makeDataset(t, orgA, id)
+		s.put(t, orgA, id, video("a", nil), video("b", nil), video("c", nil))
+	}
+	for most := 3; most < 12; most++ { // never fewer than there are datasets
+		s.hasSets(t, orgA, most, 3, 9)
+	}
+}
+
+// statsRules are what else Stats counts.
 var statsRules = []rule{
 	{Rule{
 		"counter/nothing",
@@ -114,132 +175,6 @@ var statsRules = []rule{
 		}},
 
 	{Rule{
-		"counter/of-organization",
-		"Stats counts what one organization has, whose name is the same if every byte " +
-			"is.",
-	}, needCounter,
-		func(t *testing.T, s *subject) {
-			for i, org := range exactNames {
-				s.makeDataset(t, org, setA)
-				for n := range i {
-					s.put(t, org, setA, video(fmt.Sprint(n), nil))
-				}
-				for _, c := range runCounts() {
-					for range i % 3 {
-						s.createRun(t, c.run(org, time.Duration(i)*time.Second))
-					}
-				}
-			}
-			for i, org := range exactNames {
-				want := audiosearch.Stats{Datasets: exactly(1), Videos: exactly(i)}
-				for _, c := range runCounts() {
-					c.stats(&want).N += i % 3
-				}
-				if i%3 > 0 {
-					want.OldestWaiting = moment(time.Duration(i) * time.Second)
-				}
-				s.hasStats(t, org, 100, want)
-			}
-		}},
-
-	{Rule{
-		"counter/runs", "Stats counts the runs that wait and those that are running by their State, and " +
-			"those that have ended by their Termination, as they are now.",
-	}, needCounter,
-		func(t *testing.T, s *subject) {
-			r := s.createRun(t, plainRun(orgA, 0))
-			other := runCounts()[4]
-			s.createRun(t, other.run(orgA, 0))
-			for _, from := range runCounts() {
-				for _, c := range append(runCounts(), from) {
-					s.updateRun(t, r, func(r *audiosearch.Run) {
-						r.State, r.Termination = c.state, c.termination
-					})
-					want := audiosearch.Stats{}
-					other.stats(&want).N++
-					c.stats(&want).N++
-					if c.waits() {
-						want.OldestWaiting = moment(0)
-					}
-					s.hasStats(t, orgA, 100, want)
-				}
-			}
-		}},
-
-	{Rule{
-		"counter/oldest-waiting", "OldestWaiting is the earliest CreatedAt of the runs that wait, and zero if " +
-			"none does.",
-	}, needCounter,
-		func(t *testing.T, s *subject) {
-			oldest := func(want time.Time) {
-				t.Helper()
-				got, err := s.Counter.Stats(t.Context(), orgA, 100)
-				require.NoError(t, err)
-				sameTime(t, "OldestWaiting", want, &got.OldestWaiting)
-			}
-			for i, c := range runCounts() {
-				if !c.waits() {
-					s.createRun(t, c.run(orgA, -time.Duration(i)*time.Hour))
-				}
-			}
-			oldest(time.Time{})
-			s.createRun(t, plainRun(orgB, -time.Hour))
-			counts := runCounts()
-			var runs []audiosearch.Run
-			for _, i := range []int{2, 0, 3, 1} {
-				r := counts[i%2].run(orgA, time.Duration(i)*time.Microsecond)
-				runs = append(runs, s.createRun(t, r))
-			}
-			oldest(moment(0))
-			for i, at := range []int{1, 3, 0, 2} { // oldest first
-				s.updateRun(t, runs[at], func(r *audiosearch.Run) { r.State = audiosearch.StateRunning })
-				if i < 3 {
-					oldest(moment(time.Duration(i+1) * time.Microsecond))
-				}
-			}
-			oldest(time.Time{})
-			s.updateRun(t, runs[2], func(r *audiosearch.Run) { r.State = audiosearch.StateQueued })
-			oldest(runs[2].CreatedAt)
-		}},
-
-	{Rule{
-		"counter/most",
-		"Each number of Stats is exact up to most, and else it is most and More.",
-	}, needCounter,
-		func(t *testing.T, s *subject) {
-			want := audiosearch.Stats{OldestWaiting: moment(0)}
-			n := 2
-			for _, c := range runCounts() {
-				if c.state != audiosearch.StatePending && c.state != audiosearch.StateRunning {
-					n++ // the waiting and the running are counted together
-				}
-				c.stats(&want).N += n
-				for i := range n {
-					s.createRun(t, c.run(orgA, time.Duration(i)*time.Second))
-				}
-			}
-			for i := range 3 {
-				id := fmt.Sprint("set", i)
-				s.makeDataset(t, orgA, id)
-				s.put(t, orgA, id, video("a", nil), video("b", nil), video("c", nil))
-			}
-			want.Datasets, want.Videos = exactly(3), exactly(9)
-			for most := 3; most < 12; most++ { // never fewer than there are datasets
-				limited := want
-				counts := []*mortise.Count{&limited.Datasets, &limited.Videos}
-				for _, c := range runCounts() {
-					if c.state != audiosearch.StateQueued && c.state != audiosearch.StateTerminating {
-						counts = append(counts, c.stats(&limited))
-					}
-				}
-				for _, c := range counts {
-					*c = mortise.CountUpTo(c.N, most)
-				}
-				s.hasStats(t, orgA, most, limited)
-			}
-		}},
-
-	{Rule{
 		"counter/most-datasets", "If there are more than most datasets, Videos is not more than there are, or " +
 			"than most, and it has More unless it is exact.",
 	}, needCounter,
@@ -275,5 +210,60 @@ var statsRules = []rule{
 			s.hasStats(t, orgA, 10, audiosearch.Stats{Succeeded: exactly(3)})
 			require.Equal(t, 2, s.trim(t, 1, 10))
 			s.hasStats(t, orgA, 10, audiosearch.Stats{Succeeded: exactly(1)})
+		}},
+}
+
+// counterCalls calls every method of Counter.
+func (s *subject) counterCalls() []call {
+	return []call{
+		{"Stats", func(ctx context.Context, org, _ string) error {
+			_, err := s.Counter.Stats(ctx, org, 10)
+			return err
+		}},
+		{"StatsAll", func(ctx context.Context, _, _ string) error {
+			_, err := s.Counter.StatsAll(ctx, 10)
+			return err
+		}},
+	}
+}
+
+// counterRules are about Stats and StatsAll.
+var counterRules = []rule{
+	{Rule{"counter/ended-context", endedText}, needCounter,
+		func(t *testing.T, s *subject) {
+			allFail(conformance.Ended(t), t, s.counterCalls())
+			allWork(t, s.counterCalls())
+		}},
+
+	{Rule{"counter/failure", brokenText}, needCounter | needBreak,
+		func(t *testing.T, s *subject) {
+			heal := s.breakIt(t)
+			allFail(t.Context(), t, s.counterCalls())
+			heal()
+			allWork(t, s.counterCalls())
+		}},
+
+	{Rule{
+		"counter/durable",
+		"What is counted outlives the process.",
+	}, needCounter | needReopen,
+		func(t *testing.T, s *subject) {
+			s.makeDataset(t, orgA, setA)
+			s.put(t, orgA, setA, video("a", nil), video("b", nil))
+			for _, state := range s.counter().States {
+				r := waitingRun(orgA, 0)
+				state.Set(&r)
+				s.createRun(t, r)
+			}
+			want := audiosearch.Stats{
+				Datasets: exactly(1), Videos: exactly(2), Waiting: exactly(2), Running: exactly(2), OldestWaiting: moment(0),
+				Succeeded: exactly(1), ClientErrors: exactly(1), InternalErrors: exactly(1),
+			}
+			open := audiosearch.AllStats{Waiting: exactly(2), Running: exactly(2), NextDue: moment(0)}
+			s.hasStats(t, orgA, 10, want)
+			s.hasStatsAll(t, 10, open)
+			s.reopen(t)
+			s.hasStats(t, orgA, 10, want)
+			s.hasStatsAll(t, 10, open)
 		}},
 }

@@ -31,21 +31,12 @@ func newDigest() [32]byte {
 	return sha256.Sum256(id[:])
 }
 
-// sameTime compares two times and makes got identical to want, so that the rest can be
-// compared as a whole.
-func sameTime(t *testing.T, field string, want time.Time, got *time.Time) {
-	t.Helper()
-	require.True(t, want.Equal(*got), "%s: want %v, got %v", field, want, *got)
-	require.Equal(t, time.UTC, got.Location(), "%s is not in UTC", field)
-	*got = want
-}
-
 // samePointer is sameTime for times that may not be there.
 func samePointer(t *testing.T, field string, want, got *time.Time) {
 	t.Helper()
 	require.Equal(t, want == nil, got == nil, "%s: want %v, got %v", field, want, got)
 	if want != nil {
-		sameTime(t, field, *want, got)
+		conformance.SameTime(t, field, *want, got)
 	}
 }
 
@@ -54,23 +45,6 @@ func noneIsNil[T any](list *[]T) {
 	if len(*list) == 0 {
 		*list = nil
 	}
-}
-
-// oneWins requires that exactly one call succeeded and the others returned the sentinel.
-// It returns which one.
-func oneWins(t *testing.T, errs []error, sentinel error) int {
-	t.Helper()
-	winner, winners := -1, 0
-	for i, err := range errs {
-		if err == nil {
-			winner = i
-			winners++
-		} else {
-			require.ErrorIs(t, err, sentinel)
-		}
-	}
-	require.Equal(t, 1, winners, "calls that succeeded")
-	return winner
 }
 
 // sentinels are the errors that say something else than "unavailable".

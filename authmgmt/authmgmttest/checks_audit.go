@@ -11,6 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/internal/conformance/audittest"
 )
 
@@ -93,7 +94,7 @@ func filledSnapshot(at time.Time, text string) *authmgmt.Snapshot {
 func sameEvent(t *testing.T, want, got authmgmt.AuditEvent) {
 	t.Helper()
 	want, got = want.Clone(), got.Clone()
-	sameTime(t, "At", want.At, &got.At)
+	conformance.SameTime(t, "At", want.At, &got.At)
 	for _, side := range []struct{ want, got *authmgmt.Snapshot }{{want.Before, got.Before}, {want.After, got.After}} {
 		require.Equal(t, side.want == nil, side.got == nil, "whether there is a snapshot")
 		if side.want == nil {

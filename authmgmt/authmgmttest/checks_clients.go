@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // newSecret returns a secret that never ends.
@@ -106,13 +107,13 @@ func (s *subject) listClients(t *testing.T, org string, p authmgmt.Paging) authm
 func sameClient(t *testing.T, want, got authmgmt.Client) {
 	t.Helper()
 	want, got = want.Clone(), got.Clone()
-	sameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
-	sameTime(t, "UpdatedAt", want.UpdatedAt, &got.UpdatedAt)
-	sameTime(t, "DeletedAt", want.DeletedAt, &got.DeletedAt)
+	conformance.SameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
+	conformance.SameTime(t, "UpdatedAt", want.UpdatedAt, &got.UpdatedAt)
+	conformance.SameTime(t, "DeletedAt", want.DeletedAt, &got.DeletedAt)
 	require.Len(t, got.Secrets, len(want.Secrets), "secrets of client %q", want.ID)
 	for i := range want.Secrets {
-		sameTime(t, "CreatedAt of a secret", want.Secrets[i].CreatedAt, &got.Secrets[i].CreatedAt)
-		sameTime(t, "ExpiresAt of a secret", want.Secrets[i].ExpiresAt, &got.Secrets[i].ExpiresAt)
+		conformance.SameTime(t, "CreatedAt of a secret", want.Secrets[i].CreatedAt, &got.Secrets[i].CreatedAt)
+		conformance.SameTime(t, "ExpiresAt of a secret", want.Secrets[i].ExpiresAt, &got.Secrets[i].ExpiresAt)
 	}
 	noneIsNil(&want.Roles)
 	noneIsNil(&got.Roles)

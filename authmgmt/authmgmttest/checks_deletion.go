@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/internal/conformance/audittest"
 )
 
@@ -20,7 +21,7 @@ func (s *subject) mark(t *testing.T, org string) authmgmt.AuditEvent {
 	e.Before = &authmgmt.Snapshot{}
 	since, err := s.Store.MarkDeleted(t.Context(), org, moment(markedAt), e.Clone())
 	require.NoError(t, err, "MarkDeleted %q", org)
-	sameTime(t, "MarkDeleted", moment(markedAt), &since)
+	conformance.SameTime(t, "MarkDeleted", moment(markedAt), &since)
 	return e
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // day is the lifetime of the suite's invitations.
@@ -97,12 +98,12 @@ func (s *subject) due(t *testing.T, now time.Duration, limit int) []authmgmt.Inv
 func sameInvitation(t *testing.T, want, got authmgmt.Invitation) {
 	t.Helper()
 	want, got = want.Clone(), got.Clone()
-	sameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
-	sameTime(t, "ExpiresAt", want.ExpiresAt, &got.ExpiresAt)
-	sameTime(t, "CancelledAt", want.CancelledAt, &got.CancelledAt)
-	sameTime(t, "AcceptedAt", want.AcceptedAt, &got.AcceptedAt)
-	sameTime(t, "GrantedAt", want.GrantedAt, &got.GrantedAt)
-	sameTime(t, "GrantDue", want.GrantDue, &got.GrantDue)
+	conformance.SameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
+	conformance.SameTime(t, "ExpiresAt", want.ExpiresAt, &got.ExpiresAt)
+	conformance.SameTime(t, "CancelledAt", want.CancelledAt, &got.CancelledAt)
+	conformance.SameTime(t, "AcceptedAt", want.AcceptedAt, &got.AcceptedAt)
+	conformance.SameTime(t, "GrantedAt", want.GrantedAt, &got.GrantedAt)
+	conformance.SameTime(t, "GrantDue", want.GrantDue, &got.GrantDue)
 	noneIsNil(&want.Roles)
 	noneIsNil(&got.Roles)
 	require.Equal(t, want, got)

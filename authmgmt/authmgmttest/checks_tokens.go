@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // newToken returns a token that stands for itself, without roles, that never expires.
@@ -86,9 +87,9 @@ func (s *subject) listTokens(t *testing.T, org string, p authmgmt.Paging) authmg
 func sameToken(t *testing.T, want, got authmgmt.Token) {
 	t.Helper()
 	want, got = want.Clone(), got.Clone()
-	sameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
-	sameTime(t, "ExpiresAt", want.ExpiresAt, &got.ExpiresAt)
-	sameTime(t, "RevokedAt", want.RevokedAt, &got.RevokedAt)
+	conformance.SameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
+	conformance.SameTime(t, "ExpiresAt", want.ExpiresAt, &got.ExpiresAt)
+	conformance.SameTime(t, "RevokedAt", want.RevokedAt, &got.RevokedAt)
 	noneIsNil(&want.Roles)
 	noneIsNil(&got.Roles)
 	require.Equal(t, want, got)

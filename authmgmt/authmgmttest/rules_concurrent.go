@@ -42,7 +42,7 @@ var concurrentRules = []rule{
 						return events[n], nil
 					})
 				})
-				winner := oneWins(t, errs[:], errNotPending)
+				winner := conformance.OneWins(t, errs[:], errNotPending)
 				if winner%2 == 0 {
 					i.AcceptedAt, i.AcceptedBy = moment(time.Hour), strconv.Itoa(winner)
 				} else {
@@ -75,7 +75,7 @@ var concurrentRules = []rule{
 					return newEvent(org, authmgmt.KindSecretRotated, c.ID, 0), nil
 				})
 			})
-			winner := oneWins(t, errs[:], authmgmt.ErrExists)
+			winner := conformance.OneWins(t, errs[:], authmgmt.ErrExists)
 			c, err := s.Store.ClientBySecret(t.Context(), shared.Digest)
 			require.NoError(t, err)
 			require.Equal(t, fmt.Sprint([]string{"new", "old"}[winner%2], winner), c.ID)

@@ -90,7 +90,7 @@ func (m *maker) concurrent(t *testing.T, s *subject) {
 			calls[i], events[i] = m.make(t, s, round), newEvent(orgA, authmgmt.KindInvited, fmt.Sprint(i), 0)
 		}
 		conformance.Together(len(errs), func(i int) { errs[i] = calls[i](t.Context(), events[i]) })
-		winner := oneWins(t, errs[:], authmgmt.ErrExists)
+		winner := conformance.OneWins(t, errs[:], authmgmt.ErrExists)
 		s.HasEvent(t, events[winner])
 		require.Equal(t, round+1, m.total(t, s))
 		require.Len(t, s.Trail(t, orgA), round+1)

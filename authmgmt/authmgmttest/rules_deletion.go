@@ -24,7 +24,7 @@ var deletionRules = []rule{
 					zone := time.FixedZone("", 3600)
 					since, err := s.Store.MarkDeleted(t.Context(), org, moment(at).In(zone), newEvent(org, "again", org, at))
 					require.NoError(t, err)
-					sameTime(t, "MarkDeleted again", moment(markedAt), &since)
+					conformance.SameTime(t, "MarkDeleted again", moment(markedAt), &since)
 				}
 				s.hasMark(t, org, moment(markedAt))
 				s.hasOnlyMark(t, e)

@@ -126,7 +126,7 @@ var exclusiveRules = []rule{
 				conformance.Together(len(errs), func(i int) {
 					errs[i] = s.Store.CreateInvitation(t.Context(), invitee(orgA, id(i), email(i), 0), true, events[i])
 				})
-				winner := oneWins(t, errs[:], authmgmt.ErrPendingInvitation)
+				winner := conformance.OneWins(t, errs[:], authmgmt.ErrPendingInvitation)
 				s.hasInvitation(t, invitee(orgA, id(winner), email(winner), 0))
 				s.HasEvent(t, events[winner])
 				require.Equal(t, round+1, s.listInvitations(t, orgA, time.Time{}, everything).Total)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // exactly is the Count of n things that were counted to the end.
@@ -20,7 +21,7 @@ func (s *subject) hasStats(t *testing.T, org string, now time.Duration, most int
 	at := moment(now).In(time.FixedZone("", -5*3600))
 	got, err := s.Store.Stats(t.Context(), org, at, most)
 	require.NoError(t, err, "Stats of %q up to %d", org, most)
-	sameTime(t, "OldestWaiting", want.OldestWaiting, &got.OldestWaiting)
+	conformance.SameTime(t, "OldestWaiting", want.OldestWaiting, &got.OldestWaiting)
 	require.Equal(t, want, got, "Stats of %q at %v up to %d", org, now, most)
 }
 
@@ -29,8 +30,8 @@ func (s *subject) hasStatsAll(t *testing.T, most int, want authmgmt.AllStats) {
 	t.Helper()
 	got, err := s.Store.StatsAll(t.Context(), most)
 	require.NoError(t, err, "StatsAll up to %d", most)
-	sameTime(t, "OldestWaiting", want.OldestWaiting, &got.OldestWaiting)
-	sameTime(t, "NextDue", want.NextDue, &got.NextDue)
+	conformance.SameTime(t, "OldestWaiting", want.OldestWaiting, &got.OldestWaiting)
+	conformance.SameTime(t, "NextDue", want.NextDue, &got.NextDue)
 	require.Equal(t, want, got, "StatsAll up to %d", most)
 }
 

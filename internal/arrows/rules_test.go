@@ -47,8 +47,8 @@ var rows = []row{
 	// Conformance suites and fakes: their domain, what the fakes run on, and what all
 	// suites share.
 	{pkg: "trigger/triggertest", code: []string{root, "trigger", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
-	{pkg: "vault/vaulttest", code: []string{root, "vault", "vault/format", "vault/keyring", "vault/localkeys", "storage/memory", sharedRules, auditRules, "internal/fake", "internal/fault"}},
-	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt", "authmgmt/access", "storage/memory", sharedRules, auditRules, "internal/fake", "internal/fault"}},
+	{pkg: "vault/vaulttest", code: []string{root, "vault", "vault/format", "vault/keyring", "vault/localkeys", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
+	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt", "authmgmt/access", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
 	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
 
 	// Plugs: their domain, or its leaf for them. columnar is what backends keep and
@@ -92,7 +92,6 @@ var rows = []row{
 	{pkg: "internal/e2e/...", code: []string{anything}, module: true},
 
 	// Helpers of the suites.
-	{pkg: auditRules, code: []string{root, sharedRules}},
 	{pkg: sharedRules, code: []string{root}},
 	{pkg: "internal/fake"},
 	{pkg: "internal/fault", code: []string{root}},
@@ -126,10 +125,6 @@ const root = "."
 // sharedRules is what several suites say. It may import what suites may of other people's
 // modules.
 const sharedRules = "internal/conformance/..."
-
-// auditRules is what two suites say of their audit trails, whose pages are the root
-// package's.
-const auditRules = "internal/conformance/audittest"
 
 // anything stands for every row but nobody's.
 const anything = "anything"
@@ -222,7 +217,7 @@ func checkThirdParty(from *row, test bool, path string) error {
 	switch {
 	case test:
 		allowed = thirdParty.tests
-	case slices.Contains(suites, from.pkg), from.pkg == sharedRules, from.pkg == auditRules:
+	case slices.Contains(suites, from.pkg), from.pkg == sharedRules:
 		allowed = thirdParty.suites
 	}
 	for _, module := range allowed {

@@ -96,25 +96,16 @@ func (s *subject) update(t *testing.T, e trigger.Event, change func(*trigger.Eve
 func sameEvent(t *testing.T, want, got trigger.Event) {
 	t.Helper()
 	want, got = want.Clone(), got.Clone()
-	sameTime(t, "SubmittedAt", want.SubmittedAt, &got.SubmittedAt)
-	sameTime(t, "StartedAt", want.StartedAt, &got.StartedAt)
-	sameTime(t, "FinishedAt", want.FinishedAt, &got.FinishedAt)
-	sameTime(t, "UnqueuedSince", want.UnqueuedSince, &got.UnqueuedSince)
-	sameTime(t, "DueAt", want.DueAt, &got.DueAt)
-	sameTime(t, "CheckedAt", want.CheckedAt, &got.CheckedAt)
+	conformance.SameTime(t, "SubmittedAt", want.SubmittedAt, &got.SubmittedAt)
+	conformance.SameTime(t, "StartedAt", want.StartedAt, &got.StartedAt)
+	conformance.SameTime(t, "FinishedAt", want.FinishedAt, &got.FinishedAt)
+	conformance.SameTime(t, "UnqueuedSince", want.UnqueuedSince, &got.UnqueuedSince)
+	conformance.SameTime(t, "DueAt", want.DueAt, &got.DueAt)
+	conformance.SameTime(t, "CheckedAt", want.CheckedAt, &got.CheckedAt)
 	if len(want.Trace) == 0 && len(got.Trace) == 0 {
 		want.Trace, got.Trace = nil, nil
 	}
 	require.Equal(t, want, got, "the event as it must be, and as it is")
-}
-
-// sameTime compares two times and makes got identical to want, so that the rest can be
-// compared as a whole.
-func sameTime(t *testing.T, field string, want time.Time, got *time.Time) {
-	t.Helper()
-	require.True(t, want.Equal(*got), "%s: want %v, got %v", field, want, *got)
-	require.Equal(t, time.UTC, got.Location(), "%s is not in UTC", field)
-	*got = want
 }
 
 // ids returns the IDs of events, in their order.

@@ -55,9 +55,9 @@ func keyIDs(keys []trigger.APIKey) []uuid.UUID {
 
 func sameKey(t *testing.T, want, got trigger.APIKey) {
 	t.Helper()
-	sameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
-	sameTime(t, "RevokedAt", want.RevokedAt, &got.RevokedAt)
-	sameTime(t, "LastUsedAt", want.LastUsedAt, &got.LastUsedAt)
+	conformance.SameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
+	conformance.SameTime(t, "RevokedAt", want.RevokedAt, &got.RevokedAt)
+	conformance.SameTime(t, "LastUsedAt", want.LastUsedAt, &got.LastUsedAt)
 	require.Equal(t, want, got, "the key as it must be, and as it is")
 }
 

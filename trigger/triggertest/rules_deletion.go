@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -206,7 +207,7 @@ var deletionRules = []rule{
 				for i, at := range []time.Time{first, first.Add(time.Hour), first.Add(-time.Hour), first.Add(2 * time.Hour)} {
 					since, err := part.MarkDeleted(t.Context(), org, at)
 					require.NoError(t, err)
-					sameTime(t, "the time of the mark", first, &since)
+					conformance.SameTime(t, "the time of the mark", first, &since)
 					if i == 2 {
 						s.mark(t, org)
 						s.removeAll(t, org, 10, 1)

@@ -282,7 +282,7 @@ var deletionStepRules = []rule{
 			}
 			since, err := s.Store.MarkDeleted(t.Context(), orgA, moment(2*time.Hour))
 			require.NoError(t, err)
-			sameTime(t, "the time of the mark", moment(time.Hour), &since)
+			conformance.SameTime(t, "the time of the mark", moment(time.Hour), &since)
 			s.isRefused(t, plainEvent(orgA, 0))
 			require.Equal(t, len(events), s.freed(t, events), "events removed")
 		}},

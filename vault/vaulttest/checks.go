@@ -23,32 +23,6 @@ func moment(d time.Duration) time.Time { return conformance.Moment(d) }
 // exactTimes and hard are what a backend might change.
 var exactTimes, hard = conformance.Times, conformance.Strings
 
-// sameTime compares two times and makes got identical to want, so that the rest can be
-// compared as a whole.
-func sameTime(t *testing.T, field string, want time.Time, got *time.Time) {
-	t.Helper()
-	require.True(t, want.Equal(*got), "%s: want %v, got %v", field, want, *got)
-	require.Equal(t, time.UTC, got.Location(), "%s is not in UTC", field)
-	*got = want
-}
-
-// oneWins requires that exactly one call succeeded and the others returned the sentinel.
-// It returns which one.
-func oneWins(t *testing.T, errs []error, sentinel error) int {
-	t.Helper()
-	winner, winners := -1, 0
-	for i, err := range errs {
-		if err == nil {
-			winner = i
-			winners++
-		} else {
-			require.ErrorIs(t, err, sentinel)
-		}
-	}
-	require.Equal(t, 1, winners, "calls that succeeded")
-	return winner
-}
-
 // sentinels are the errors that say something else than "unavailable".
 func sentinels() []error {
 	return []error{

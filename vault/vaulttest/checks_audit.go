@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/internal/conformance/audittest"
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -82,7 +83,7 @@ func fillEvent(e *vault.AuditEvent, text string) {
 func sameEvent(t *testing.T, want, got vault.AuditEvent) {
 	t.Helper()
 	want, got = want.Clone(), got.Clone()
-	sameTime(t, "At", want.At, &got.At)
+	conformance.SameTime(t, "At", want.At, &got.At)
 	require.Equal(t, want.Schema == nil, got.Schema == nil, "whether there is a schema")
 	if want.Schema != nil {
 		sameSchema(t, *want.Schema, got.Schema)

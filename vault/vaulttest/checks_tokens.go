@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -204,7 +205,7 @@ func sameRow(t *testing.T, want, got vault.Row) {
 	t.Helper()
 	require.Empty(t, got.Fingerprints, "Fingerprints of a row that was read")
 	want, got = want.Clone(), got.Clone()
-	sameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
+	conformance.SameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
 	want.Fingerprints, got.Fingerprints = nil, nil
 	require.Equal(t, want, got)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -100,8 +101,8 @@ func (s *subject) hasVault(t *testing.T, want vault.Vault) {
 func sameVault(t *testing.T, want, got vault.Vault) {
 	t.Helper()
 	want, got = want.Clone(), got.Clone()
-	sameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
-	sameTime(t, "UpdatedAt", want.UpdatedAt, &got.UpdatedAt)
+	conformance.SameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
+	conformance.SameTime(t, "UpdatedAt", want.UpdatedAt, &got.UpdatedAt)
 	sameSchema(t, want.Schema, &got.Schema)
 	require.Equal(t, want, got)
 }

@@ -27,7 +27,7 @@ var concurrentRules = []rule{
 			conformance.Together(len(errs), func(i int) {
 				errs[i] = s.Store.PutVault(t.Context(), vaults[i], nil, newEvent(orgA, vault.KindVaultCreated, "customers", time.Duration(i)*time.Second))
 			})
-			winner := oneWins(t, errs[:], vault.ErrExists)
+			winner := conformance.OneWins(t, errs[:], vault.ErrExists)
 			s.hasVault(t, vaults[winner])
 			trail := s.Trail(t, orgA)
 			require.Len(t, trail, 1)
@@ -48,7 +48,7 @@ var concurrentRules = []rule{
 				conformance.Together(len(errs), func(i int) {
 					errs[i] = s.Store.PutVault(t.Context(), vaults[i], nil, newEvent(orgA, vault.KindSchemaChanged, "customers", 0))
 				})
-				v = vaults[oneWins(t, errs[:], vault.ErrConflict)]
+				v = vaults[conformance.OneWins(t, errs[:], vault.ErrConflict)]
 				s.hasVault(t, v)
 				require.Len(t, s.Trail(t, orgA), before+1)
 			}
@@ -177,7 +177,7 @@ var concurrentRules = []rule{
 				conformance.Together(len(errs), func(i int) {
 					errs[i] = s.Store.DeleteToken(t.Context(), orgA, "customers", token, newEvent(orgA, vault.KindDeleted, "customers", 0))
 				})
-				oneWins(t, errs[:], vault.ErrTokenNotFound)
+				conformance.OneWins(t, errs[:], vault.ErrTokenNotFound)
 				require.Len(t, s.Trail(t, orgA), before+1)
 				s.noRow(t, v, row(token, email, token, 1))
 			}

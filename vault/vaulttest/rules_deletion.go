@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -139,14 +140,14 @@ var deletionRules = []rule{
 					s.adds(t, v, row("t1", email, "ann", 1))
 					first, second := newEvent(d.org, "first", v.ID, 0), newEvent(d.org, "second", v.ID, time.Hour)
 					since := d.mark(t, at, first)
-					sameTime(t, "the time of the mark", at, &since)
+					conformance.SameTime(t, "the time of the mark", at, &since)
 					since = d.mark(t, moment(9*time.Hour), second)
-					sameTime(t, "the time of the first mark", at, &since)
+					conformance.SameTime(t, "the time of the first mark", at, &since)
 					s.HasEvent(t, first)
 					s.NoEvent(t, second)
 					d.finish(t, 10, nil)
 					since = d.mark(t, moment(5*time.Hour), second)
-					sameTime(t, "the time of the mark after the last step", at, &since)
+					conformance.SameTime(t, "the time of the mark after the last step", at, &since)
 					s.NoEvent(t, second)
 				}
 			}
@@ -170,7 +171,7 @@ var deletionRules = []rule{
 			s.hasVault(t, newVault(orgB, "customers"))
 
 			since := d.mark(t, moment(0), d.event)
-			sameTime(t, "the time of the mark", moment(0), &since)
+			conformance.SameTime(t, "the time of the mark", moment(0), &since)
 			s.onlyMark(t, d.event)
 			d.finish(t, 10, nil)
 			d.vaults, d.rows = []vault.Vault{newVault(orgA, "customers")}, [][]vault.Row{rowsOfDeleted("")}

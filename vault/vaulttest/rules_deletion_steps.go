@@ -98,7 +98,7 @@ var deletionStepRules = []rule{
 					d.isHidden(t)
 					d.neverAgain(t)
 					since := d.mark(t, moment(0), newEvent(orgA, "again", d.id, 0))
-					sameTime(t, "the time of the mark", at, &since)
+					conformance.SameTime(t, "the time of the mark", at, &since)
 					s.HasEvent(t, d.event)
 				}
 				check()

@@ -58,7 +58,7 @@ var rotationRaceRules = []rule{
 				pair := [2]int{version, version + 1}
 				var errs [2]error
 				conformance.Together(2, func(i int) { errs[i] = s.Store.RetireKey(t.Context(), keyring.FingerprintKey, pair[i], pair[1-i]) })
-				if oneWins(t, errs[:], keyring.ErrInUse) == 1 {
+				if conformance.OneWins(t, errs[:], keyring.ErrInUse) == 1 {
 					return // the younger one is gone, and there is nothing to go on with
 				}
 			}
