@@ -3,7 +3,6 @@ package authmgmttest_test
 import (
 	"context"
 
-	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
@@ -48,14 +47,6 @@ func both(mutations ...func(*mutant)) func(*mutant) {
 			mutation(m)
 		}
 	}
-}
-
-// everyAuditPage applies change to all pages of the trail that the mutant returns.
-func (m *mutant) everyAuditPage(change func(*authmgmt.AuditQuery, *mortise.Page[authmgmt.AuditEvent])) {
-	mutate.Around(&m.on, func(c *mutate.Call) {
-		c.Go()
-		change(mutate.Get[authmgmt.AuditQuery](c.In), mutate.Get[mortise.Page[authmgmt.AuditEvent]](c.Out))
-	}, "ListAuditEvents")
 }
 
 // renamed applies change to every organization and ID that the mutant is given, as a
