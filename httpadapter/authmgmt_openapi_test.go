@@ -107,15 +107,6 @@ func TestOpenAPIOfAuthMgmtOperations(t *testing.T) {
 	}
 }
 
-func TestOpenAPIOfAuthMgmtExamplesFollowTheirSchemas(t *testing.T) {
-	root := parsedAuthMgmt(t, describedAuthMgmt(t, everyAuthMgmtOption))
-	list := describedExamples(t, root, root, "")
-	require.Greater(t, len(list), 60)
-	for _, e := range list {
-		checkExample(t, root, e.schema, e.value, e.where)
-	}
-}
-
 // Both services in one document: what they share is the same, and nothing else has the
 // same name.
 func TestOpenAPIOfTriggersAndAuthMgmt(t *testing.T) {

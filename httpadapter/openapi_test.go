@@ -188,56 +188,6 @@ func describedExamples(t *testing.T, root, v strictjson.Value, where string) []d
 	return list
 }
 
-func TestOpenAPIExamplesFollowTheirSchemas(t *testing.T) {
-	root := parsedOpenAPI(t, everyOption)
-	list := describedExamples(t, root, root, "")
-	require.Greater(t, len(list), 25)
-	for _, e := range list {
-		checkExample(t, root, e.schema, e.value, e.where)
-	}
-}
-
-// checkExample checks types, required fields, unknown fields and enums.
-func checkExample(t *testing.T, root, schema, value strictjson.Value, where string) {
-	t.Helper()
-	schema, _ = followRef(t, root, schema)
-	typ := at(schema, "type")
-	if typ.Kind() == strictjson.Invalid {
-		return // any value
-	}
-	types := []string{typ.Text()}
-	if typ.Kind() == strictjson.Array {
-		types = nil
-		for _, one := range typ.Elements() {
-			types = append(types, one.Text())
-		}
-	}
-	actual := map[strictjson.Kind]string{strictjson.Null: "null", strictjson.Bool: "boolean", strictjson.Number: "number",
-		strictjson.String: "string", strictjson.Array: "array", strictjson.Object: "object"}[value.Kind()]
-	require.True(t, slices.Contains(types, actual) || value.IsInteger() && slices.Contains(types, "integer"), "%s is a %s", where, actual)
-	if enum, ok := schema.Get("enum"); ok {
-		var allowed []string
-		for _, one := range enum.Elements() {
-			allowed = append(allowed, one.Text())
-		}
-		require.Contains(t, allowed, value.Text(), where)
-	}
-	if value.Kind() == strictjson.Object {
-		for _, name := range at(schema, "required").Elements() {
-			require.Contains(t, keys(value), name.Text(), where)
-		}
-	}
-	properties, anyKey := at(schema, "properties"), at(schema, "additionalProperties").Bool()
-	for key, member := range value.Members() {
-		property, known := properties.Get(key.Text())
-		require.True(t, known || anyKey, "%s has the unknown field %s", where, key.Text())
-		checkExample(t, root, property, member, where+"."+key.Text())
-	}
-	for _, item := range value.Elements() {
-		checkExample(t, root, at(schema, "items"), item, where+"[]")
-	}
-}
-
 // The examples of errors are just what the tables answer: status, code and message.
 func TestOpenAPIErrorExamplesAreTheTables(t *testing.T) {
 	type answer struct {
