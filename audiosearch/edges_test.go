@@ -15,7 +15,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// TestDigestBeats: a digest gets on by parts, ends with its context, and names no folder when it fails.
+// TestDigestBeats: a digest gets on by parts, ends with its context, and names no folder
+// when it fails.
 func TestDigestBeats(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "big")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
@@ -35,7 +36,8 @@ func TestDigestBeats(t *testing.T) {
 	assert.NotContains(t, unread.problem, filepath.Dir(path))
 }
 
-// TestFlightIsLeft: the last who leaves waits until the work has ended, and who comes meanwhile begins anew.
+// TestFlightIsLeft: the last who leaves waits until the work has ended, and who comes
+// meanwhile begins anew.
 func TestFlightIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f flights

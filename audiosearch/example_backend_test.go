@@ -15,7 +15,8 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
-// The examples of this file are for those who write a backend: what its interfaces do, shown on memory.
+// The examples of this file are for those who write a backend: what its interfaces do,
+// shown on memory.
 
 // noon is when the examples happen.
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -140,8 +141,8 @@ func ExamplePruner() {
 	// 1 <nil>
 }
 
-// Parts follow each other, and nobody sees them. PutScoring brings the last segments, and the
-// parts before them become scores without being copied.
+// Parts follow each other, and nobody sees them. PutScoring brings the last segments, and
+// the parts before them become scores without being copied.
 func ExamplePartStore() {
 	store := newStore()
 	var parts audiosearch.PartStore = store
@@ -228,8 +229,8 @@ func ExamplePruner_compact() {
 	// [{v 2 3}] <nil>
 }
 
-// Run and job are one step: a run that is refused adds no job, and one that ends takes its
-// job along.
+// Run and job are one step: a run that is refused adds no job, and one that ends takes
+// its job along.
 func ExampleTxStore() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)

@@ -13,14 +13,16 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// TestVideoMessage: a message says nothing of the package, wherever a Media broke its line.
+// TestVideoMessage: a message says nothing of the package, wherever a Media broke its
+// line.
 func TestVideoMessage(t *testing.T) {
 	for _, text := range []string{"it is cut", "audiosearch: it is cut", "\naudiosearch:\n\tit is cut\n"} {
 		assert.Equal(t, "it is cut", videoMessage(errors.New(text)), "%q", text)
 	}
 }
 
-// TestSegmenter: whatever the blocks, windows are cut as the definition says: at multiples of the hop, up to the first one that reaches the end.
+// TestSegmenter: whatever the blocks, windows are cut as the definition says: at
+// multiples of the hop, up to the first one that reaches the end.
 func TestSegmenter(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

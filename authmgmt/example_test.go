@@ -126,8 +126,8 @@ func ExampleService_UpdateClient() {
 	// 0 <nil>
 }
 
-// An iterator goes through a whole listing, page by page. A host that shows pages of its own
-// passes the position on as a text.
+// An iterator goes through a whole listing, page by page. A host that shows pages of its
+// own passes the position on as a text.
 func ExampleService_Clients() {
 	ctx := context.Background()
 	s, _ := newExample(nil)
@@ -291,13 +291,12 @@ func ExampleKeyChecker() {
 		return
 	}
 	fmt.Println(second.CheckKey(ctx))
-	// Output:
-	// <nil>
-	// authmgmt: the store's invitations were made with another key: start with that one, or with both (see Options.OtherInvitationKeys)
+	// Output: <nil> authmgmt: the store's invitations were made with another key: start
+	// with that one, or with both (see Options.OtherInvitationKeys)
 }
 
-// The key of the links is changed. Those already sent go on, as long as the old key is one
-// of the others.
+// The key of the links is changed. Those already sent go on, as long as the old key is
+// one of the others.
 func Example_changeInvitationKey() {
 	ctx := context.Background()
 	oldKey, newKey := exampleKey("not random, for the example only"), exampleKey("the next, and not random, either")
@@ -329,7 +328,8 @@ func Example_changeInvitationKey() {
 	// alan <nil>
 }
 
-// countingStore stands for a host's own wrapper round a store. A store is one interface of six parts.
+// countingStore stands for a host's own wrapper round a store. A store is one interface
+// of six parts.
 type countingStore struct {
 	authmgmt.Store
 	lookups int

@@ -101,7 +101,8 @@ func TestHostileSearchesMemory(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			return after.TotalAlloc - before.TotalAlloc
 		}
-		// Other goroutines of the test binary allocate too, and the race detector empties pools at random: the least is ours.
+		// Other goroutines of the test binary allocate too, and the race detector empties
+		// pools at random: the least is ours.
 		spent := measure()
 		for range 9 {
 			if spent <= 8*bodyLimit {

@@ -193,7 +193,8 @@ func TestSearchValidation(t *testing.T) {
 		// A value that is no text is not taken for a number, too.
 		filters(`{"key":"a","value":1,"op":">"}`): item(".value", "string_type", text),
 
-		// Everything that is wrong is told at once, in the order of the document, whatever the order of the request.
+		// Everything that is wrong is told at once, in the order of the document,
+		// whatever the order of the request.
 		`{"skip_moderation":0,"metadata_filters":[{"key":"a","value":"b"},{"op":">","value":"b","key":null},7],"offset":-1,"limit":0,` +
 			`"dataset_id":1,"audio_class":"Silence"}`: {
 			{"body.dataset_id", "string_type", text}, {"body.limit", "greater_than_equal", "Input should be greater than or equal to 1"},
@@ -274,7 +275,8 @@ func TestSearchLimits(t *testing.T) {
 	requireDetail(t, r.post(aSearch(``)+strings.Repeat(" ", bodyLimit)), http.StatusRequestEntityTooLarge)
 }
 
-// The service's words for a problem of fields are those of the adapter, which sees it first.
+// The service's words for a problem of fields are those of the adapter, which sees it
+// first.
 func TestSearchSpeaksAsTheService(t *testing.T) {
 	r := newSoundRig(t, nil, nil)
 	query := audiosearch.Query{Dataset: "calls", Class: dialTone, Filters: []metadata.Filter{{Key: "year", Value: "x", Op: ">="}}}

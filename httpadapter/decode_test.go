@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// searchBody is a body with everything that the decoder can read: the shape of the audio search and its neighbours.
+// searchBody is a body with everything that the decoder can read: the shape of the audio
+// search and its neighbours.
 type searchBody struct {
 	dataset, class string
 	limit, offset  int64
@@ -138,7 +139,8 @@ func TestListBounds(t *testing.T) {
 	require.Equal(t, []detail{{[]any{"body", "list"}, "List should have at least 1 item after validation, not 0", "too_short"}}, d.details)
 }
 
-// The texts are those of pydantic-core's tests/validators/test_uuid.py and of the crate's own rules.
+// The texts are those of pydantic-core's tests/validators/test_uuid.py and of the crate's
+// own rules.
 func TestUUIDProblem(t *testing.T) {
 	const prefix = "Input should be a valid UUID, "
 	for text, want := range map[string]string{
@@ -185,7 +187,8 @@ func FuzzDecoder(f *testing.F) {
 		if len(problems) > 0 {
 			return
 		}
-		// What is accepted is what the standard decoder reads, for it is stricter than that one.
+		// What is accepted is what the standard decoder reads, for it is stricter than
+		// that one.
 		var std struct {
 			Dataset string `json:"dataset_id"`
 			Limit   *int64 `json:"limit"`

@@ -19,7 +19,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// TestHooksDoNotSpeakForTheDomain: an error of the domain means nothing when it comes from a host's hook.
+// TestHooksDoNotSpeakForTheDomain: an error of the domain means nothing when it comes
+// from a host's hook.
 func TestHooksDoNotSpeakForTheDomain(t *testing.T) {
 	for _, e := range []error{trigger.ErrNotFound, trigger.ErrNotConfigured, trigger.ErrEnqueueFailed, trigger.ErrIdempotencyKeyReused, &trigger.ValidationError{}} {
 		r := newRig(t, nil)

@@ -23,7 +23,8 @@ import (
 
 const bodyLimit = 1 << 20
 
-// hostileBodies are bodies that have broken JSON services, most of them as long as the limit allows.
+// hostileBodies are bodies that have broken JSON services, most of them as long as the
+// limit allows.
 func hostileBodies() map[string]string {
 	fill := func(piece string) string { return strings.Repeat(piece, bodyLimit/len(piece)-64) }
 	numbered := func(format string) string {
@@ -122,7 +123,8 @@ func TestHostileBodiesMemory(t *testing.T) {
 				runtime.ReadMemStats(&after)
 				return after.TotalAlloc - before.TotalAlloc
 			}
-			// Other goroutines of the test binary allocate too, and the race detector empties pools at random: the least is ours.
+			// Other goroutines of the test binary allocate too, and the race detector
+			// empties pools at random: the least is ours.
 			spent := measure()
 			for range 9 {
 				if spent <= 8*bodyLimit {
@@ -164,7 +166,8 @@ func TestEndlessChunkedBody(t *testing.T) {
 	require.Less(t, body.sent.Load(), int64(64<<20))
 }
 
-// raw sends bytes over a connection and returns the status line of the answer, "" if there is none.
+// raw sends bytes over a connection and returns the status line of the answer, "" if
+// there is none.
 func raw(t *testing.T, address, request string, closeWrite bool) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -202,7 +205,8 @@ func TestBodyThatDoesNotArrive(t *testing.T) {
 	require.Equal(t, "HTTP/1.1 400 Bad Request", raw(t, address, head+"Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}", false), "net/http's own")
 }
 
-// TestRefusedBeforeTheBodyArrives: who is refused without his body being looked at is told at once, and not only once it is there.
+// TestRefusedBeforeTheBodyArrives: who is refused without his body being looked at is
+// told at once, and not only once it is there.
 func TestRefusedBeforeTheBodyArrives(t *testing.T) {
 	r := newRig(t, nil)
 	server := httptest.NewServer(r.handler)
@@ -221,7 +225,8 @@ func TestRefusedBeforeTheBodyArrives(t *testing.T) {
 	}
 }
 
-// TestRefusedLargeBodyGetsItsAnswer: a client that sends all before it reads is not cut off while it sends.
+// TestRefusedLargeBodyGetsItsAnswer: a client that sends all before it reads is not cut
+// off while it sends.
 func TestRefusedLargeBodyGetsItsAnswer(t *testing.T) {
 	r := newRig(t, nil)
 	server := httptest.NewServer(r.handler)
@@ -234,7 +239,8 @@ func TestRefusedLargeBodyGetsItsAnswer(t *testing.T) {
 	}
 }
 
-// TestDeadlineEndsWithTheBody: the limit on a body's arrival must not cut off the handler that works on it.
+// TestDeadlineEndsWithTheBody: the limit on a body's arrival must not cut off the handler
+// that works on it.
 func TestDeadlineEndsWithTheBody(t *testing.T) {
 	r := newRig(t, nil)
 	h, err := httpadapter.NewTrigger(r.service, httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {

@@ -62,7 +62,8 @@
 // (JobList) and calls JobDelete, which leaves a running one alone, with
 // rivertype.ErrJobRunning; JobCancel would not. With InsertTx, the Store can be a TxStore
 // and the queue a Sharer: only CreateEventAndAdd is called then, for deliveries have no
-// token. MetadataSet is there since River 0.39. Skipped: queue/turns and queue/beside, for River does not know
+// token. MetadataSet is there since River 0.39. Skipped: queue/turns and queue/beside,
+// for River does not know
 // organizations.
 //
 // NATS JetStream, with one subject for each job:

@@ -9,7 +9,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// A service takes its parts as interfaces, so that any backend fits. This one has its store and its jobs in RAM.
+// A service takes its parts as interfaces, so that any backend fits. This one has its
+// store and its jobs in RAM.
 func Example() {
 	ctx := context.Background()
 	db, err := memory.Open(ctx, nil)

@@ -13,7 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// The examples of this file are for those who write a backend: what its interfaces do, shown on memory.
+// The examples of this file are for those who write a backend: what its interfaces do,
+// shown on memory.
 
 func ExampleOrganizations() {
 	db, err := memory.Open(context.Background(), nil)

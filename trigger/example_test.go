@@ -20,8 +20,8 @@ func check(err error) {
 	}
 }
 
-// newService is what most examples begin with: a service over a database in RAM, for which
-// every organization is set up.
+// newService is what most examples begin with: a service over a database in RAM, for
+// which every organization is set up.
 func newService(opts *trigger.Options) *trigger.Service {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
@@ -221,7 +221,8 @@ func ExampleObserver() {
 
 type requestID struct{}
 
-// idTracer carries a request's id from the caller to the processor. A real one carries a W3C trace context.
+// idTracer carries a request's id from the caller to the processor. A real one carries a
+// W3C trace context.
 type idTracer struct{}
 
 func (idTracer) Inject(ctx context.Context, carrier map[string]string) {

@@ -169,7 +169,8 @@ func (s *subject) updateRun(t *testing.T, r audiosearch.Run, change func(*audios
 	}))
 }
 
-// sameRun compares all fields but Results, which got must not have. Times must be the same instant, and in UTC. What has no entries is none.
+// sameRun compares all fields but Results, which got must not have. Times must be the
+// same instant, and in UTC. What has no entries is none.
 func sameRun(t *testing.T, want, got audiosearch.Run) {
 	t.Helper()
 	require.Nil(t, got.Results, "results that were not asked for")

@@ -31,7 +31,8 @@ const (
 // exactNames are names that are not the same, though a collation may think so.
 var exactNames = []string{"acme", "ACME", "acme ", " acme", "acm", "acme/", "acm_", "acm%", "acm\u00e9", "acme\u0301", "a'c\"m\\e", "acme.b", "$.acme"}
 
-// orderedNames are in the order of their bytes, which is not that of a dictionary, of numbers, or of UTF-16.
+// orderedNames are in the order of their bytes, which is not that of a dictionary, of
+// numbers, or of UTF-16.
 var orderedNames = []string{" ", "!", "%", "-1", "10", "9", "B", "Z", "_", "a", "aa", "b", "e\u0301", "z", "\u00e9", "\u0416", "\uffee", "\U0001F436"}
 
 // makeDataset creates a dataset.
@@ -183,7 +184,8 @@ func partly(model, text string, windows int, classes ...sound.Class) audiosearch
 	return s
 }
 
-// columns returns scores by class and segment: those of the first class as they are, and those of others by another rule.
+// columns returns scores by class and segment: those of the first class as they are, and
+// those of others by another rule.
 func columns(scores []uint16, classes int) [][]uint16 {
 	all := make([][]uint16, classes)
 	for c := range all {

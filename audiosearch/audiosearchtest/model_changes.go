@@ -16,7 +16,8 @@ func (r *run) makeDataset(p place) {
 	r.model[p], r.known[p] = oracleDataset{}, newOracleModels()
 }
 
-// dataset deletes a dataset and creates it again, now and then the first one, which has most of the videos.
+// dataset deletes a dataset and creates it again, now and then the first one, which has
+// most of the videos.
 func (r *run) dataset() {
 	p := places()[min(r.IntN(9)/3, 2)]
 	r.Say("dataset %v is deleted", p)

@@ -12,8 +12,9 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// The oracle says what a backend must answer. It is written from the contract, plainly, and shares no code with the domain: a mistake there,
-// or in a backend that builds on it, is not a mistake here too.
+// The oracle says what a backend must answer. It is written from the contract, plainly,
+// and shares no code with the domain: a mistake there, or in a backend that builds on it,
+// is not a mistake here too.
 
 // oracleValue is a metadata value.
 type oracleValue struct {
@@ -117,7 +118,8 @@ video:
 	return ids
 }
 
-// ranking returns every segment that a query finds, best first, without regard to its offset and limit.
+// ranking returns every segment that a query finds, best first, without regard to its
+// offset and limit.
 func (d oracleDataset) ranking(model string, class sound.Class, filters []oracleFilter, least uint16) []audiosearch.Hit {
 	all := []audiosearch.Hit{}
 	for _, id := range d.matching(filters) {
@@ -141,8 +143,8 @@ func (d oracleDataset) ranking(model string, class sound.Class, filters []oracle
 	return all
 }
 
-// unscored returns the IDs of the videos that pass the filters and are not wholly scored by
-// a model, how many pass, and how many of those have no scores.
+// unscored returns the IDs of the videos that pass the filters and are not wholly scored
+// by a model, how many pass, and how many of those have no scores.
 func (d oracleDataset) unscored(model string, filters []oracleFilter) (ids []string, matched, without int) {
 	all := d.matching(filters)
 	for _, id := range all {

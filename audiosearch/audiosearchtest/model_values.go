@@ -35,7 +35,8 @@ func (r *run) metadata() map[string]oracleValue {
 	return m
 }
 
-// value returns a value of any kind, most often one of the few that the sequence has, so that filters find more than one video.
+// value returns a value of any kind, most often one of the few that the sequence has, so
+// that filters find more than one video.
 func (r *run) value() oracleValue {
 	if len(r.values) == 0 {
 		r.values = append(r.values, oracleValue{'s', pick(r, "", "1", "a") + "\x00" + pick(r, "", "1", "b")}, oracleValue{'s', "50% of a_b"})
@@ -63,7 +64,8 @@ func (r *run) newValue() oracleValue {
 	return oracleValue{'s', r.text()}
 }
 
-// number returns what JSON takes for a number, now and then one that filters do not compare.
+// number returns what JSON takes for a number, now and then one that filters do not
+// compare.
 func (r *run) number() string {
 	switch r.IntN(4) {
 	case 0:
@@ -81,7 +83,8 @@ func (r *run) number() string {
 		strings.Repeat("9", 64), strings.Repeat("9", 65), "1."+strings.Repeat("0", 62), "1."+strings.Repeat("0", 63))
 }
 
-// text returns a string, often one that looks like something else, or has signs with a meaning elsewhere.
+// text returns a string, often one that looks like something else, or has signs with a
+// meaning elsewhere.
 func (r *run) text() string {
 	if r.IntN(2) == 0 {
 		var b strings.Builder
@@ -94,7 +97,8 @@ func (r *run) text() string {
 		"\u0661", "' OR ''='", "%", "_", `\%`, "\x00", "1\x00", "\u00c4\u00d6", "\u00e4\u00f6", "\ufffd", strings.Repeat("ab", 500))
 }
 
-// filters returns up to three filters, most of which some video of the dataset has to do with.
+// filters returns up to three filters, most of which some video of the dataset has to do
+// with.
 func (r *run) filters(d oracleDataset) []oracleFilter {
 	var all []oracleFilter
 	for range pick(r, 0, 1, 1, 1, 2, 3) {
@@ -126,7 +130,8 @@ func (r *run) filters(d oracleDataset) []oracleFilter {
 	return all
 }
 
-// disguised returns a text, now and then one that is another, and the same for who folds case, or takes signs for patterns.
+// disguised returns a text, now and then one that is another, and the same for who folds
+// case, or takes signs for patterns.
 func (r *run) disguised(text string) string {
 	switch r.IntN(6) {
 	case 0:

@@ -108,7 +108,8 @@ func everyMetadata(change func(key string, value metadata.Scalar) (string, metad
 // everyScoring applies change to all scorings that the mutant returns.
 func (m *mutant) everyScoring(change func(*audiosearch.Scoring)) { out(change)(m) }
 
-// everySearch applies ask to all queries that the mutant is asked, and answer to what it finds. Either may be nil.
+// everySearch applies ask to all queries that the mutant is asked, and answer to what it
+// finds. Either may be nil.
 func (m *mutant) everySearch(ask func(q *audiosearch.ScoreQuery), answer func(q audiosearch.ScoreQuery, hits []audiosearch.Hit) []audiosearch.Hit) {
 	m.on.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
 		asked := q
@@ -123,7 +124,8 @@ func (m *mutant) everySearch(ask func(q *audiosearch.ScoreQuery), answer func(q 
 	}
 }
 
-// everyFilter makes the mutant go by its own idea of filters: it asks for all, and keeps what passes.
+// everyFilter makes the mutant go by its own idea of filters: it asks for all, and keeps
+// what passes.
 func (m *mutant) everyFilter(passes func(v audiosearch.Video, filters []metadata.Filter) bool) {
 	m.on.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
 		filters, offset, limit := q.Filters, q.Offset, q.Limit
@@ -140,7 +142,8 @@ func (m *mutant) everyFilter(passes func(v audiosearch.Video, filters []metadata
 	}
 }
 
-// everyMatch makes the mutant go by its own idea of one filter and the value that it looks at, if the domain's is not meant.
+// everyMatch makes the mutant go by its own idea of one filter and the value that it
+// looks at, if the domain's is not meant.
 func (m *mutant) everyMatch(match func(f metadata.Filter, value metadata.Scalar, has bool) (passes, mine bool)) {
 	m.everyFilter(func(v audiosearch.Video, filters []metadata.Filter) bool {
 		for _, f := range filters {
@@ -185,7 +188,8 @@ func (m *mutant) everyUpdate(between func(r *audiosearch.Run, update func(*audio
 	}, "UpdateRun")
 }
 
-// renamed applies change to names of datasets, videos, models and organizations that the mutant is given, as a collation does.
+// renamed applies change to names of datasets, videos, models and organizations that the
+// mutant is given, as a collation does.
 func renamed(change func(string) string) func(*mutant) {
 	changed := func(s *string) { *s = change(*s) }
 	return both(

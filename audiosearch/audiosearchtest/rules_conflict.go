@@ -61,7 +61,8 @@ var catalogScoringRules = []rule{
 		}},
 }
 
-// refused requires that PutScoring of the video at the path is ErrConflict, for scores and for a problem.
+// refused requires that PutScoring of the video at the path is ErrConflict, for scores
+// and for a problem.
 func (s *subject) refused(t *testing.T, dataset, id, path string) {
 	t.Helper()
 	err := s.Scores.PutScoring(t.Context(), orgA, dataset, id, path, scoring(modelX, 1, "7"), [][]uint16{{999}})

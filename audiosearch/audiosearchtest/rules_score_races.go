@@ -13,7 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
-// generations are scorings that replace each other: that number n has n%3+1 segments, all of the score 100+n%3, in n%3+1 classes.
+// generations are scorings that replace each other: that number n has n%3+1 segments, all
+// of the score 100+n%3, in n%3+1 classes.
 func generation(n int) (audiosearch.Scoring, [][]uint16) {
 	n %= 3
 	classes := []sound.Class{"7", "8", "9"}[:n+1]
@@ -27,7 +28,8 @@ func generation(n int) (audiosearch.Scoring, [][]uint16) {
 	return sc, scores
 }
 
-// scoreRaceRules say what others see of a change of scores, and what is left of changes made at once.
+// scoreRaceRules say what others see of a change of scores, and what is left of changes
+// made at once.
 var scoreRaceRules = []rule{
 	{Rule{"scores/replacement-is-one-step", "PutScoring replaces in one step: a search sees the old scores or the new ones, never both or none."}, needScores,
 		func(t *testing.T, s *subject) {

@@ -123,7 +123,8 @@ var searchRules = []rule{
 		func(t *testing.T, s *subject) { searchMany(t, s) }},
 }
 
-// searchMany makes videos of 1 to 9000 segments, changes some of them, and compares pages of the ranking with one that is sorted here.
+// searchMany makes videos of 1 to 9000 segments, changes some of them, and compares pages
+// of the ranking with one that is sorted here.
 func searchMany(t *testing.T, s *subject) {
 	random := rand.New(rand.NewPCG(3, 4))
 	var ids []string

@@ -15,13 +15,17 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// BenchmarkTop40 compares a search, filters included, with a plain scan of the same scores for the same videos, which are known to the plain
-// scan beforehand. The two take turns, and a ratio is reported: what slows the machine for a moment slows both. Run it with
+// BenchmarkTop40 compares a search, filters included, with a plain scan of the same
+// scores for the same videos, which are known to the plain scan beforehand. The two take
+// turns, and a ratio is reported: what slows the machine for a moment slows both. Run it
+// with
 //
 //	go test ./audiosearch/columnar -run '^$' -bench Top40 -benchtime 100x
 //
-// The first four filters are what the limit of 1.3 stands for. The others are harder: the plain scan does not have to find the videos. What passes
-// filters that came before is kept until something changes; first-of-plain is the ratio of a search whose filters did not come before.
+// The first four filters are what the limit of 1.3 stands for. The others are harder: the
+// plain scan does not have to find the videos. What passes filters that came before is
+// kept until something changes; first-of-plain is the ratio of a search whose filters did
+// not come before.
 func BenchmarkTop40(b *testing.B) {
 	filter := func(key string, op metadata.Op, value string) metadata.Filter {
 		return metadata.Filter{Key: key, Op: op, Value: value}

@@ -12,7 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
-// texts are values that tempt: metacharacters of SQL, LIKE, JSON and patterns, and numbers at the bounds of what a number is.
+// texts are values that tempt: metacharacters of SQL, LIKE, JSON and patterns, and
+// numbers at the bounds of what a number is.
 var texts = []string{
 	"", "a", "A", "ab", "%", "_", "a%b", "a_b", "'", `\`, `"`, "' OR 1=1 --", "é", "e\u0301", "日本語", "\U0001F415", "null", "true", "false",
 	"0", "-0", "0.0", "00", "1", "1.0", "1.", ".5", "+1", "0.1", "0.10", "1e-1", "1E400", "1e400", "-1e400", "1e-400", "1e401", "9007199254740992",
@@ -138,7 +139,8 @@ func TestColumnsEqualTheOracle(t *testing.T) {
 	}
 }
 
-// TestLargeColumnsEqualTheOracle has values with so many rows that sets become bitmaps, and columns in which each video has another number.
+// TestLargeColumnsEqualTheOracle has values with so many rows that sets become bitmaps,
+// and columns in which each video has another number.
 func TestLargeColumnsEqualTheOracle(t *testing.T) {
 	const videos = 100_000
 	r := rand.New(rand.NewPCG(3, 3))
@@ -214,7 +216,8 @@ func TestSelectRefusesWhatPredicateRefuses(t *testing.T) {
 	require.Nil(t, all.Clone())
 }
 
-// TestColumnsReuseWhatIsFree changes the metadata of few videos very often, each time to values that were never there.
+// TestColumnsReuseWhatIsFree changes the metadata of few videos very often, each time to
+// values that were never there.
 func TestColumnsReuseWhatIsFree(t *testing.T) {
 	var c Columns
 	for i := range 20_000 {

@@ -14,7 +14,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
-// TestFiltersThatComeAgain asks the same few lists of filters, in between changes, as often as it takes for their sets to be kept.
+// TestFiltersThatComeAgain asks the same few lists of filters, in between changes, as
+// often as it takes for their sets to be kept.
 func TestFiltersThatComeAgain(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 11))

@@ -13,7 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
-// TestDeepPages pages through rankings with so many ties that a page begins somewhere within one score.
+// TestDeepPages pages through rankings with so many ties that a page begins somewhere
+// within one score.
 func TestDeepPages(t *testing.T) {
 	for name, spread := range map[string]int{"all are equal": 1, "few scores": 3, "random": 65536} {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +51,8 @@ func TestDeepPages(t *testing.T) {
 	}
 }
 
-// TestPassesThatDiffer has a caller that does not offer the same windows in each pass: the page is of no use, but comes to an end.
+// TestPassesThatDiffer has a caller that does not offer the same windows in each pass:
+// the page is of no use, but comes to an end.
 func TestPassesThatDiffer(t *testing.T) {
 	ranking := NewRanking(Page{Offset: 10_000, Limit: 10}, cmp.Compare[uint32])
 	passes := 0

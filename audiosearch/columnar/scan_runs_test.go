@@ -10,7 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// TestScansOfRegularGroups looks up videos of as many windows each, which another condition may refuse, with and without ties.
+// TestScansOfRegularGroups looks up videos of as many windows each, which another
+// condition may refuse, with and without ties.
 func TestScansOfRegularGroups(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 21))

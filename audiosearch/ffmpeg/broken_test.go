@@ -14,7 +14,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// refused says that both methods give an error of the file, which says what to do and names no folder.
+// refused says that both methods give an error of the file, which says what to do and
+// names no folder.
 func refused(t *testing.T, path, says string) {
 	t.Helper()
 	m := newMedia(t, nil)

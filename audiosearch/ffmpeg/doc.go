@@ -31,18 +31,21 @@
 // Files come from anywhere, and ffmpeg is a large program that can open other files and
 // addresses. So
 //
-//   - the file is opened by this process, must be a regular file, and is handed over opened. On Linux its path does not even appear in the
-//     arguments; elsewhere it does, and the file must not be replaced meanwhile;
-//   - only the protocol "file" is allowed, and only kinds of files that hold the sound themselves. Playlists, scripts for the concatenation of files and
-//     the like are refused by what is in them, whatever their names are;
+//   - the file is opened by this process, must be a regular file, and is handed over
+//     opened. On Linux its path does not even appear in the arguments; elsewhere it does,
+//     and the file must not be replaced meanwhile;
+//   - only the protocol "file" is allowed, and only kinds of files that hold the sound
+//     themselves. Playlists, scripts for the concatenation of files and the like are
+//     refused by what is in them, whatever their names are;
 //   - a QuickTime file that refers to others is read without them;
-//   - time, output, keyframes, pixels and single allocations are bounded. On Linux a program
-//     can write to no file, has at most 64 files open, and at most 2 GiB of memory (a gap of
-//     hours in the sound takes up to 1 GB). Elsewhere its memory is not bounded: a host that
-//     fears for it sets a limit for itself (cgroup, MemoryMax of systemd), which its children
-//     share;
-//   - the programs run in an environment with nothing but PATH and the language, in a process group of their own, which is killed when the
-//     context ends, when time is up, when the caller stops reading, and on Linux when this process dies.
+//   - time, output, keyframes, pixels and single allocations are bounded. On Linux a
+//     program can write to no file, has at most 64 files open, and at most 2 GiB of
+//     memory (a gap of hours in the sound takes up to 1 GB). Elsewhere its memory is not
+//     bounded: a host that fears for it sets a limit for itself (cgroup, MemoryMax of
+//     systemd), which its children share;
+//   - the programs run in an environment with nothing but PATH and the language, in a
+//     process group of their own, which is killed when the context ends, when time is up,
+//     when the caller stops reading, and on Linux when this process dies.
 //
 // They run with this program's rights all the same: a flaw in ffmpeg can read what this
 // program can read. If you take files from strangers, let Options.FFmpeg and

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// TestIncomplete: half of a file that says how long it is gives its sound and a sentence. A whole file gives no sentence, and neither does one that
-// does not say it.
+// TestIncomplete: half of a file that says how long it is gives its sound and a sentence.
+// A whole file gives no sentence, and neither does one that does not say it.
 func TestIncomplete(t *testing.T) {
 	needFFmpeg(t)
 	audio := append(tone("0.5*sin(2*PI*440*t):s=44100:d=10"), "-map_metadata", "-1")

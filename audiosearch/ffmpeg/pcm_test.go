@@ -22,7 +22,8 @@ func level(s []float32) float64 {
 	return 10 * math.Log10(sum/float64(len(s))+1e-30)
 }
 
-// Both decoders must hear the same in a WAV file: the average of the channels, at the same time, as loud.
+// Both decoders must hear the same in a WAV file: the average of the channels, at the
+// same time, as loud.
 func TestAgreesWithWAV(t *testing.T) {
 	needFFmpeg(t)
 	channels := func(n int) (expr string) {

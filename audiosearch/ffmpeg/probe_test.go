@@ -90,7 +90,8 @@ func TestCoverIsNoVideo(t *testing.T) {
 	assert.Empty(t, info.Keyframes)
 }
 
-// A sound track that begins after the pictures has silence before it, so that times are those of a player.
+// A sound track that begins after the pictures has silence before it, so that times are
+// those of a player.
 func TestLateSound(t *testing.T) {
 	needFFmpeg(t)
 	for _, name := range []string{"late.mkv", "late.mp4", "late.ts"} {

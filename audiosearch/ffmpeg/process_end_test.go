@@ -22,7 +22,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
-// gone reports whether a process is no longer there. One that was left to another parent may still be a zombie.
+// gone reports whether a process is no longer there. One that was left to another parent
+// may still be a zombie.
 func gone(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return true
@@ -45,7 +46,8 @@ func readPID(t testing.TB, path string) int {
 	return pid
 }
 
-// Whatever ends the reading, the program and what it started are gone, and nothing of it is left in this process.
+// Whatever ends the reading, the program and what it started are gone, and nothing of it
+// is left in this process.
 func TestNothingStays(t *testing.T) {
 	needFFmpeg(t)
 	path := flac(t)

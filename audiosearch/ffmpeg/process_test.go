@@ -18,7 +18,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// script makes a program for the shell. ffmpeg's question for its version is answered by the real one.
+// script makes a program for the shell. ffmpeg's question for its version is answered by
+// the real one.
 func script(t testing.TB, lines string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "program")
@@ -92,7 +93,8 @@ func TestFFmpegThatFails(t *testing.T) {
 		"sleep 99 & sleep 99 & wait": {"too long", false, 0},
 		"trap '' TERM INT HUP; while :; do sleep 1; done": {"too long", false, 0},
 	} {
-		// All programs are written before the tests run side by side: one that is open for writing anywhere cannot be started.
+		// All programs are written before the tests run side by side: one that is open
+		// for writing anywhere cannot be started.
 		options := &Options{FFmpeg: script(t, lines), FFprobe: header}
 		rate := 16000
 		switch {

@@ -31,7 +31,8 @@ func missing(t testing.TB, what string) {
 	t.Skip(what)
 }
 
-// encoders lists ffmpeg's. To start ffmpeg takes a tenth of a second of a processor, so that what does not change is asked once.
+// encoders lists ffmpeg's. To start ffmpeg takes a tenth of a second of a processor, so
+// that what does not change is asked once.
 var encoders = sync.OnceValues(func() ([]byte, error) { return exec.Command("ffmpeg", "-v", "error", "-encoders").Output() })
 
 // needEncoder skips a test if ffmpeg was built without an encoder.

@@ -54,7 +54,8 @@ func TestFolder(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestFolderHoldsTheFile: what was opened is read to its end, though the path leads elsewhere meanwhile.
+// TestFolderHoldsTheFile: what was opened is read to its end, though the path leads
+// elsewhere meanwhile.
 func TestFolderHoldsTheFile(t *testing.T) {
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
 		t.Skip("needs /proc, as Linux has it")

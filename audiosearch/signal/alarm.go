@@ -8,13 +8,16 @@ const (
 	highestAlarm = 5000.0
 )
 
-// smokeAlarm looks for the evacuation signal of ISO 8201 (also T3 of NFPA 72) on a tone between 400 and 5000 Hz: on for 0.5 s three
+// smokeAlarm looks for the evacuation signal of ISO 8201 (also T3 of NFPA 72) on a tone
+// between 400 and 5000 Hz: on for 0.5 s three
 // times, 0.5 s apart, then 1.5 s of pause. The score is the least of
-//   - how near each of the times is to what it should be: 1 up to 15 %, 0 beyond 35 %; of the pauses before and after the clip may cut
-//     one, and of the other 1.3 s must be there;
+//   - how near each of the times is to what it should be: 1 up to 15 %, 0 beyond 35 %; of
+//     the pauses before and after the clip may cut one, and of the other 1.3 s must be
+//     there;
 //   - how much of the power the tone holds: 0 at 40 %, even noise aside, 1 from 65 % on.
 //
-// What is left goes through lasting. If four beeps come together anywhere, the score is 0.
+// What is left goes through lasting. If four beeps come together anywhere, the score is
+// 0.
 func (c *clip) smokeAlarm() (best float64) {
 	hz := c.alarmTone()
 	if hz <= 0 {
@@ -40,8 +43,8 @@ func (c *clip) smokeAlarm() (best float64) {
 	return best
 }
 
-// alarmTone is the frequency of the purest part of the clip that may be an alarm, 0 if there is none: the bin where most of the power
-// of pure frames is.
+// alarmTone is the frequency of the purest part of the clip that may be an alarm, 0 if
+// there is none: the bin where most of the power of pure frames is.
 func (c *clip) alarmTone() (hz float64) {
 	power := c.spectrum[:frameBins]
 	clear(power)
@@ -65,11 +68,13 @@ func takes(seconds, want float64) float64 { return ramp(math.Abs(seconds-want), 
 
 const alarmPause = 1.5
 
-// pause is what is known of the time before or after a group of beeps: whether it may be a pause of the alarm, and how sure it is one.
+// pause is what is known of the time before or after a group of beeps: whether it may be
+// a pause of the alarm, and how sure it is one.
 type pause struct{ may, is float64 }
 
-// newPause judges a pause between two beeps, or one that the clip cuts. One of those may be longer, and what is seen of it has at most
-// 0.9 as proof; if it is longer than any pause of an alarm, it has 0.45.
+// newPause judges a pause between two beeps, or one that the clip cuts. One of those may
+// be longer, and what is seen of it has at most 0.9 as proof; if it is longer than any
+// pause of an alarm, it has 0.45.
 func newPause(seconds float64, cut bool) pause {
 	if !cut {
 		return pause{takes(seconds, alarmPause), takes(seconds, alarmPause)}
@@ -80,7 +85,8 @@ func newPause(seconds float64, cut bool) pause {
 	return pause{1, 0.9 * ramp(seconds, 0.65*alarmPause, 0.85*alarmPause)}
 }
 
-// pauses scores the pauses around the beeps from first to last: no other beep may be there, and one of the two must be seen.
+// pauses scores the pauses around the beeps from first to last: no other beep may be
+// there, and one of the two must be seen.
 func (c *clip) pauses(beeps []beep, first, last int) float64 {
 	before, after := newPause(beeps[first].on, true), newPause(c.seconds()-beeps[last].off, true)
 	if first > 0 {

@@ -14,7 +14,8 @@ type beep struct {
 
 func (b beep) seconds() float64 { return b.off - b.on }
 
-// level is the amplitude that most of the frames of a tone have that are good; 0 if there are fewer than three.
+// level is the amplitude that most of the frames of a tone have that are good; 0 if there
+// are fewer than three.
 func (c *clip) level(good func(toneFrame) bool) float64 {
 	c.levels = c.levels[:0]
 	for _, t := range c.tones {
@@ -29,8 +30,9 @@ func (c *clip) level(good func(toneFrame) bool) float64 {
 	return c.levels[len(c.levels)*3/4]
 }
 
-// beeps returns when the tone of c.tones is on: where its amplitude is more than half its level. There half of what a frame weighs is
-// tone, so that the time between two frames is found to a few milliseconds.
+// beeps returns when the tone of c.tones is on: where its amplitude is more than half its
+// level. There half of what a frame weighs is tone, so that the time between two frames
+// is found to a few milliseconds.
 func (c *clip) beeps(level float64) (beeps []beep) {
 	if level <= 0 {
 		return nil
@@ -57,7 +59,8 @@ func (c *clip) beeps(level float64) (beeps []beep) {
 	return beeps
 }
 
-// crossing is when an amplitude crossed an edge between the frame before i and i. If it did not, it was at i.
+// crossing is when an amplitude crossed an edge between the frame before i and i. If it
+// did not, it was at i.
 func crossing(i int, before, after, edge float64) float64 {
 	if i == 0 || (before < edge) == (after < edge) {
 		return float64(i) * hopSeconds

@@ -8,10 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkScore measures how many times faster than the sound itself a long sound is scored on one core, each window of it, in batches
-// as a service does. What the samples are hardly matters: between pink noise and tones the times differ by a fifth.
+// BenchmarkScore measures how many times faster than the sound itself a long sound is
+// scored on one core, each window of it, in batches as a service does. What the samples
+// are hardly matters: between pink noise and tones the times differ by a fifth.
 //
-// The limit is 100 times for all of ingestion, decoding included. Half of that time may be spent here, hence 200.
+// The limit is 100 times for all of ingestion, decoding included. Half of that time may
+// be spent here, hence 200.
 func BenchmarkScore(b *testing.B) {
 	s := newScorer(b)
 	const minute = 60

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Whatever the samples are, there is a score in [0,1] for each class, which scoresOf checks.
+// Whatever the samples are, there is a score in [0,1] for each class, which scoresOf
+// checks.
 func TestBrokenSamples(t *testing.T) {
 	s := newScorer(t)
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
@@ -55,7 +56,8 @@ func TestClipped(t *testing.T) {
 	}
 }
 
-// FuzzScore finds more with -fuzzminimizetime 1x: which lines run depends on the samples so much that nearly every input is of interest.
+// FuzzScore finds more with -fuzzminimizetime 1x: which lines run depends on the samples
+// so much that nearly every input is of interest.
 func FuzzScore(f *testing.F) {
 	s := newScorer(f)
 	for _, sound := range [][]float32{note(0.04, 425, 0.2, 0), key('5', 0.04, 0.2, 0), white(0.02, 0.1, 1), quiet(0.1)} {

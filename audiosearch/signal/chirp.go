@@ -11,13 +11,16 @@ const (
 // chirp looks for one tone that goes one way, up or down, evenly. The score is the least of
 //   - how long it goes: 0 at 0.16 s, 1 at 0.32 s;
 //   - how far: 0 at 1/6 octave, 1 at 1/3 octave or from 1 kHz on;
-//   - how much of the spectrum it crosses, times how long it takes: 0 at 50 Hz s, 1 from 100 Hz s on. Voices that glide and drums that are
-//     struck stay below;
-//   - how little it dies away, as a drum does: of the level, from a quarter to three quarters of its way, 1 up to 12 dB, 0 from 18 dB on;
-//   - how evenly: each step is compared with the mean of the steps around it; 1 if they differ by 35 %, 0 if they differ by 65 %, as the
-//     steps of a scale do;
-//   - how pure the tone is: 0 if it holds 70 % of the power, even noise aside, and 1 from 92 % on;
-//   - how much of all such movement in the clip goes the same way: 0 if 60 % do, 1 from 80 % on. A siren goes both ways.
+//   - how much of the spectrum it crosses, times how long it takes: 0 at 50 Hz s, 1 from
+//     100 Hz s on. Voices that glide and drums that are struck stay below;
+//   - how little it dies away, as a drum does: of the level, from a quarter to three
+//     quarters of its way, 1 up to 12 dB, 0 from 18 dB on;
+//   - how evenly: each step is compared with the mean of the steps around it; 1 if they
+//     differ by 35 %, 0 if they differ by 65 %, as the steps of a scale do;
+//   - how pure the tone is: 0 if it holds 70 % of the power, even noise aside, and 1 from
+//     92 % on;
+//   - how much of all such movement in the clip goes the same way: 0 if 60 % do, 1 from
+//     80 % on. A siren goes both ways.
 //
 // What is left goes through lasting.
 func (c *clip) chirp() float64 {
@@ -85,8 +88,8 @@ func (c *clip) sweepScore(s stretch, sign float64) float64 {
 		ramp(purity, 0.7, 0.92), ramp(c.unevenness(s), 0.65, 0.35))
 }
 
-// unevenness is how much the steps differ from the mean of the steps around them, relative to it. Steps are as many frames long as it
-// takes to move clearly.
+// unevenness is how much the steps differ from the mean of the steps around them,
+// relative to it. Steps are as many frames long as it takes to move clearly.
 func (c *clip) unevenness(s stretch) float64 {
 	hz := func(i int) float64 { return c.frames[i].ridge.hz }
 	moved := math.Abs(hz(s.to-1)-hz(s.from)) / float64(s.frames()-1)

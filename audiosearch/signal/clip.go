@@ -16,7 +16,8 @@ const (
 // block is 8 ms of samples.
 type block struct{ mean, meanSquare float32 }
 
-// clip is one clip at work: what is computed of it once, for all detectors, in buffers that the next clip uses again.
+// clip is one clip at work: what is computed of it once, for all detectors, in buffers
+// that the next clip uses again.
 type clip struct {
 	scorer  *Scorer
 	samples []float32

@@ -2,7 +2,8 @@ package signal
 
 import "testing"
 
-// TestExamplesCoded puts all examples that are of a class into one file, one after another as in a video, and takes them out again.
+// TestExamplesCoded puts all examples that are of a class into one file, one after
+// another as in a video, and takes them out again.
 func TestExamplesCoded(t *testing.T) {
 	needFFmpeg(t)
 	s := newScorer(t)

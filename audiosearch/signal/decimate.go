@@ -2,18 +2,20 @@ package signal
 
 import "math"
 
-// halfband is a low-pass filter that halves the sample rate. Every other one of its taps is 0, but for the one in the middle, which is a
-// half. What is left is the taps at the odd distances ..., -3, -1, 1, 3, ... from the middle.
+// halfband is a low-pass filter that halves the sample rate. Every other one of its taps
+// is 0, but for the one in the middle, which is a half. What is left is the taps at the
+// odd distances ..., -3, -1, 1, 3, ... from the middle.
 type halfband []float32
 
-// How many taps the filters have on the way down. What is beyond the band that is kept, at either rate, and would be folded into it, is
-// 50 dB below.
+// How many taps the filters have on the way down. What is beyond the band that is kept,
+// at either rate, and would be folded into it, is 50 dB below.
 const (
 	wideTaps  = 4  // keep what is below 0.2 of the new rate: on the way to a rate that nothing is looked at in
 	steepTaps = 12 // keep what is below 0.43 of the new rate
 )
 
-// newHalfband makes a filter of n taps to either side: a sinc under a Hamming window. n is even.
+// newHalfband makes a filter of n taps to either side: a sinc under a Hamming window. n
+// is even.
 func newHalfband(n int) halfband {
 	h := make(halfband, 2*n)
 	sum := 0.0
@@ -29,8 +31,8 @@ func newHalfband(n int) halfband {
 	return h
 }
 
-// decimate appends every other sample of what the filter leaves of src. Before and after src all is 0. odd is scratch space, which it
-// returns too.
+// decimate appends every other sample of what the filter leaves of src. Before and after
+// src all is 0. odd is scratch space, which it returns too.
 func (h halfband) decimate(dst, src, odd []float32) (decimated, scratch []float32) {
 	beyond := len(h) / 2
 	odd = append(odd[:0], make([]float32, beyond)...)
@@ -44,7 +46,8 @@ func (h halfband) decimate(dst, src, odd []float32) (decimated, scratch []float3
 	}
 	odd = append(odd, make([]float32, beyond+4)...)
 
-	// Four at a time: each addition waits for the one before, but the four need not wait for each other.
+	// Four at a time: each addition waits for the one before, but the four need not wait
+	// for each other.
 	for i, out := 0, dst[first:]; len(out) > 0; i += 4 {
 		near := odd[i : i+len(h)+3]
 		var a, b, c, d float32

@@ -18,8 +18,8 @@ var (
 	highGroup = [...]float64{1209, 1336, 1477, 1633}
 )
 
-// digit is a run of frames that have the tones of one key. What is summed up is weighted with the square of the power, so that what
-// counts is the middle of the tone.
+// digit is a run of frames that have the tones of one key. What is summed up is weighted
+// with the square of the power, so that what counts is the middle of the tone.
 type digit struct {
 	low, high             int       // which of the groups; low is -1 if there is none
 	frames                []float64 // power of each
@@ -30,13 +30,18 @@ type digit struct {
 	purity, balance       float64
 }
 
-// dtmf looks for the keys of a telephone: one tone of the low and one of the high group of ITU-T Q.23, and nothing else. A digit scores
+// dtmf looks for the keys of a telephone: one tone of the low and one of the high group
+// of ITU-T Q.23, and nothing else. A digit scores
 // the least of
-//   - how long it is: 0 at 29 ms, 1 at 39 ms, in steps of 8 ms (ITU-T Q.24: up to 40 ms must be, up to 23 ms must not be accepted);
-//   - how near both frequencies are: 1 within 1.7 %, 0 beyond 2.6 % (Q.24: up to 1.5 % must, beyond 3.5 % must not);
-//   - how steady both are: 1 if the standard deviation is up to 0.6 %, 0 from 1.2 % on; a voice glides;
+//   - how long it is: 0 at 29 ms, 1 at 39 ms, in steps of 8 ms (ITU-T Q.24: up to 40 ms
+//     must be, up to 23 ms must not be accepted);
+//   - how near both frequencies are: 1 within 1.7 %, 0 beyond 2.6 % (Q.24: up to 1.5 %
+//     must, beyond 3.5 % must not);
+//   - how steady both are: 1 if the standard deviation is up to 0.6 %, 0 from 1.2 % on; a
+//     voice glides;
 //   - the difference of their levels: 1 up to 9 dB, 0 beyond 12 dB;
-//   - how much of the power they hold: 0 at 82 %, 1 from 93 % on, of what is below 2 kHz, and half of what there is above.
+//   - how much of the power they hold: 0 at 82 %, 1 from 93 % on, of what is below 2 kHz,
+//     and half of what there is above.
 //
 // The best digit counts for 88 % of the score, and the second best for the rest.
 func (c *clip) dtmf() float64 {
@@ -106,8 +111,8 @@ func strongest(spectrum []float32, low, high float64) (power, hz float64) {
 	return gravity(spectrum, peak-toneReach, peak+toneReach, toneBinHz)
 }
 
-// nearest is the index of the frequency that is within 4.5 %, -1 if there is none. That is more than passes, so that a tone that glides
-// is seen to.
+// nearest is the index of the frequency that is within 4.5 %, -1 if there is none. That
+// is more than passes, so that a tone that glides is seen to.
 func nearest(group []float64, hz float64) int {
 	for i, want := range group {
 		if math.Abs(hz/want-1) < 0.045 {

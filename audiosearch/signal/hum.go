@@ -15,15 +15,18 @@ const (
 	lineBins      = 2*toneReach + 1
 )
 
-// mainsHum looks for lines at multiples of 50 or 60 Hz that stay. Each half second is judged by itself, the least of
-//   - how many lines up to 430 Hz hold 0.25 % of the power of all lines or more, and stand 6 dB out of the noise: 0 if one does, 1 from
-//     three on;
-//   - how much of the power from 35 to 430 Hz they hold: 0 at 50 %, 1 from 80 % on, even noise aside, and 0 at 10 %, 1 from 30 % on with
-//     it;
+// mainsHum looks for lines at multiples of 50 or 60 Hz that stay. Each half second is
+// judged by itself, the least of
+//   - how many lines up to 430 Hz hold 0.25 % of the power of all lines or more, and
+//     stand 6 dB out of the noise: 0 if one does, 1 from three on;
+//   - how much of the power from 35 to 430 Hz they hold: 0 at 50 %, 1 from 80 % on, even
+//     noise aside, and 0 at 10 %, 1 from 30 % on with it;
 //   - how much of all power they hold: 0 at 3 %, 1 from 15 % on.
 //
-// The mains may be off by 0.6 %. The score is the lesser of the mean of this over the longest stretch where it is more than 0 and the level
-// changes by less than 6 dB, and of how long that is: 0 at 0.6 s, 1 at 1.5 s, in steps of half a second. What is left goes through lasting.
+// The mains may be off by 0.6 %. The score is the lesser of the mean of this over the
+// longest stretch where it is more than 0 and the level changes by less than 6 dB, and of
+// how long that is: 0 at 0.6 s, 1 at 1.5 s, in steps of half a second. What is left goes
+// through lasting.
 func (c *clip) mainsHum() (best float64) {
 	frames := max(0, len(c.at1k)/(humSize/2)-1)
 	for _, mains := range [...]float64{50, 60} {

@@ -53,8 +53,8 @@ func TestSilenceShare(t *testing.T) {
 	}
 }
 
-// A tone of a second is a sine wave, one of 0.93 s is not: wherever it is in the clip, in noise, soft, low or high, and if it is all of
-// the clip.
+// A tone of a second is a sine wave, one of 0.93 s is not: wherever it is in the clip, in
+// noise, soft, low or high, and if it is all of the clip.
 func TestSineLength(t *testing.T) {
 	s := newScorer(t)
 	for i := range 8 {
@@ -90,7 +90,8 @@ func TestSinePurity(t *testing.T) {
 	low(t, s, classSine, with(-12), "an overtone at -12 dB")
 }
 
-// A chirp crosses more of the spectrum, or takes longer, than the glides of a voice or the fall of a drum.
+// A chirp crosses more of the spectrum, or takes longer, than the glides of a voice or
+// the fall of a drum.
 func TestChirpSpread(t *testing.T) {
 	s := newScorer(t)
 	drum := func(from, to, seconds float64) []float32 {
@@ -116,7 +117,8 @@ func TestChirpSpread(t *testing.T) {
 	}
 }
 
-// The limits of ITU-T Q.24: frequencies, length, and keys one after another, at any moment, in noise too.
+// The limits of ITU-T Q.24: frequencies, length, and keys one after another, at any
+// moment, in noise too.
 func TestDTMFLimits(t *testing.T) {
 	s := newScorer(t)
 	const keys = "123A456B789C*0#D"
@@ -186,7 +188,8 @@ func TestPulseRate(t *testing.T) {
 	}
 }
 
-// The beat of music is no pulse if something else sounds between the beats, or if they differ.
+// The beat of music is no pulse if something else sounds between the beats, or if they
+// differ.
 func TestPulseStandsAlone(t *testing.T) {
 	s := newScorer(t)
 	tick := func(i int) []float32 { return join(bang(0.08, 0.5, uint64(i)), quiet(0.92)) }

@@ -63,7 +63,8 @@ func TestScoreRefuses(t *testing.T) {
 	require.Empty(t, scores)
 }
 
-// The scores of a clip depend on its samples alone: not on what stands beside it, what was scored before, or who else calls.
+// The scores of a clip depend on its samples alone: not on what stands beside it, what
+// was scored before, or who else calls.
 func TestDeterministic(t *testing.T) {
 	var clips [][]float32
 	for i, e := range examples() {

@@ -22,18 +22,24 @@ type noiseSegment struct {
 	level     float64 // dB
 }
 
-// whiteNoise looks for noise with the same power at each frequency, and pinkNoise for noise with the same power in each octave. Each
+// whiteNoise looks for noise with the same power at each frequency, and pinkNoise for
+// noise with the same power in each octave. Each
 // second is judged by itself, the least of
-//   - the slope of its spectral density from 100 to 7400 Hz: 1 within 1 dB per octave of what it should be, 0 from 1.5 on;
-//   - how near the spectrum is to such a line: 1 if half octaves deviate by an RMS of 2 dB, 0 at 4.5 dB;
-//   - how stationary it is: 1 if the level of octaves, seen each 32 ms, has a standard deviation of 1.2 dB, 0 at 2.4 dB; ideal noise has
-//     0.6.
-//   - how much of the power is there: 0 at 35 %, 1 from 55 % on; pink noise has 75 %, as there is as much in the octaves below.
+//   - the slope of its spectral density from 100 to 7400 Hz: 1 within 1 dB per octave of
+//     what it should be, 0 from 1.5 on;
+//   - how near the spectrum is to such a line: 1 if half octaves deviate by an RMS of 2
+//     dB, 0 at 4.5 dB;
+//   - how stationary it is: 1 if the level of octaves, seen each 32 ms, has a standard
+//     deviation of 1.2 dB, 0 at 2.4 dB; ideal noise has 0.6.
+//   - how much of the power is there: 0 at 35 %, 1 from 55 % on; pink noise has 75 %, as
+//     there is as much in the octaves below.
 //
-// The seconds that have a part of it and follow each other make a stretch. How clear a stretch is, is the mean of its seconds, times how
-// equal their levels are (1 if their standard deviation is up to 1.5 dB, 0 from 4 dB on), times how long it is: 0 if it is one second, 1 if
-// it is two, as there are whole ones in all 3 s of noise, or all of the clip. The score is that of the best stretch, and higher by up to
-// 0.12 if it fills more of the clip.
+// The seconds that have a part of it and follow each other make a stretch. How clear a
+// stretch is, is the mean of its seconds, times how equal their levels are (1 if their
+// standard deviation is up to 1.5 dB, 0 from 4 dB on), times how long it is: 0 if it is
+// one second, 1 if it is two, as there are whole ones in all 3 s of noise, or all of the
+// clip. The score is that of the best stretch, and higher by up to 0.12 if it fills more
+// of the clip.
 func (c *clip) whiteNoise() float64 { return c.noise(0) }
 
 // pinkNoise: see whiteNoise.

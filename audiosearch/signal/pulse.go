@@ -11,14 +11,16 @@ type burst struct {
 func (b burst) seconds() float64 { return b.off - b.on }
 
 // pulse looks for short bursts at about 1 Hz. The score is the least of
-//   - how far the bursts stand out of all that is between them, from 150 ms after one to 60 ms before the next: 0 at 8 dB, 1 at 14 dB. In
-//     music something else sounds between the beats;
+//   - how far the bursts stand out of all that is between them, from 150 ms after one to
+//     60 ms before the next: 0 at 8 dB, 1 at 14 dB. In music something else sounds
+//     between the beats;
 //   - how many come at equal times: 0.5 for three bursts, 1 from four on;
 //   - their rate: 1 from 0.62 to 1.5 Hz, 0 below 0.5 and above 1.65 Hz;
 //   - how short they are: 1 up to 0.3 s, 0 from 0.38 s on;
-//   - how equal the times between them are: 1 if they differ by up to 8 %, 0 from 20 % on;
-//   - how alike they are: 1 if their levels differ by up to 5 dB, and 0 from 10 dB on; 1 if their lengths differ by up to 50 ms, and 0 from
-//     100 ms on.
+//   - how equal the times between them are: 1 if they differ by up to 8 %, 0 from 20 %
+//     on;
+//   - how alike they are: 1 if their levels differ by up to 5 dB, and 0 from 10 dB on; 1
+//     if their lengths differ by up to 50 ms, and 0 from 100 ms on.
 //
 // What is left goes through lasting.
 func (c *clip) pulse() (best float64) {
@@ -56,8 +58,8 @@ func rate(period float64) float64 { return min(ramp(1/period, 0.5, 0.62), ramp(1
 
 func brief(b burst) float64 { return ramp(b.seconds(), 0.38, 0.3) }
 
-// contrast is how many dB two bursts stand out of what is between them. A burst may ring after its end, and codecs spread it to before its
-// begin.
+// contrast is how many dB two bursts stand out of what is between them. A burst may ring
+// after its end, and codecs spread it to before its begin.
 func (c *clip) contrast(a, b burst) float64 {
 	const ring, spread = 0.15, 0.06 // seconds
 	loudest := quietest
@@ -73,8 +75,8 @@ const (
 	burstSteps = 128 // dB
 )
 
-// bursts finds the bursts of a clip: what is above the middle between its usual level and the top of most bursts. It leaves the levels of
-// all blocks in c.levels.
+// bursts finds the bursts of a clip: what is above the middle between its usual level and
+// the top of most bursts. It leaves the levels of all blocks in c.levels.
 func (c *clip) bursts() (bursts []burst) {
 	c.levels = c.levels[:0]
 	for _, b := range c.blocks {

@@ -24,8 +24,9 @@ var heardInRecordings = map[string]map[sound.Class]string{
 	"rain-3":          {classPinkNoise: "rain with a spectrum that falls by about 3 dB per octave"},
 }
 
-// TestRecordings: recordings of dogs, rain, engines and so on are none of what this package looks for, but for the exceptions.
-// The recordings are third parties', so they are not in the repository, but in a folder beside it.
+// TestRecordings: recordings of dogs, rain, engines and so on are none of what this
+// package looks for, but for the exceptions. The recordings are third parties', so they
+// are not in the repository, but in a folder beside it.
 func TestRecordings(t *testing.T) {
 	needFFmpeg(t)
 	const folder = "../../../shared/data/sounds"

@@ -43,7 +43,8 @@ var detectors = [...]struct {
 	{classPinkNoise, (*clip).pinkNoise},
 }
 
-// id names what the scores depend on. Whoever changes a score raises the number: kept scores are made again.
+// id names what the scores depend on. Whoever changes a score raises the number: kept
+// scores are made again.
 const (
 	id     = "signal/2"
 	family = "signal"

@@ -32,7 +32,8 @@ func scoresOf(tb testing.TB, s *Scorer, x []float32) map[sound.Class]float32 {
 	return of
 }
 
-// check compares the scores of a sound with what it is. Scores between 0.5 and 0.8 are wrong either way.
+// check compares the scores of a sound with what it is. Scores between 0.5 and 0.8 are
+// wrong either way.
 func check(t *testing.T, s *Scorer, e example, x []float32, others bool) {
 	t.Helper()
 	for class, score := range scoresOf(t, s, x) {

@@ -6,8 +6,9 @@ const (
 	silentMeanSquare = 1e-6 // -60 dBFS
 )
 
-// silence is the share of the clip that is silent: parts of 2 s or more in which no 400 ms have an RMS of -60 dBFS or more. A constant is
-// no sound, so the RMS is that of what varies.
+// silence is the share of the clip that is silent: parts of 2 s or more in which no 400
+// ms have an RMS of -60 dBFS or more. A constant is no sound, so the RMS is that of what
+// varies.
 func (c *clip) silence() float64 {
 	silent, end := 0, 0 // blocks that count, and the end of the last silent 400 ms
 	begin := -1
@@ -40,7 +41,8 @@ func (c *clip) silence() float64 {
 	return clamp(float64(silent) / float64(len(c.blocks)))
 }
 
-// longEnough is the length of a silent part if that counts. Up to a block of it may be in the blocks around it.
+// longEnough is the length of a silent part if that counts. Up to a block of it may be in
+// the blocks around it.
 func longEnough(begin, end int) int {
 	if begin < 0 || float64(end-begin+1)*blockSeconds < silenceRun {
 		return 0

@@ -2,8 +2,10 @@ package signal
 
 import "math"
 
-// Most detectors look at spectra of 64 ms, one each 32 ms: fine enough in frequency to tell 400 from 425 Hz, and in time for beeps of 120
-// ms. DTMF tones are shorter and mains hum is lower: each has spectra of its own, of a slower signal. Silence and pulses are levels.
+// Most detectors look at spectra of 64 ms, one each 32 ms: fine enough in frequency to
+// tell 400 from 425 Hz, and in time for beeps of 120 ms. DTMF tones are shorter and mains
+// hum is lower: each has spectra of its own, of a slower signal. Silence and pulses are
+// levels.
 const (
 	frameSize  = 1024
 	frameHop   = 512
@@ -39,7 +41,8 @@ type ridge struct {
 	bins  int // its width
 }
 
-// purity is how much of a frame is a part of it, even noise aside: 1 if there is nothing else. Of what the noise hides it is 0.
+// purity is how much of a frame is a part of it, even noise aside: 1 if there is nothing
+// else. Of what the noise hides it is 0.
 func (f *frame) purity(part float64) float64 {
 	if f.power < audible || part <= 0 {
 		return 0
@@ -66,7 +69,8 @@ func (c *clip) newFrame(spectrum []float32) frame {
 	return f
 }
 
-// evenNoise is the power of noise that is spread evenly over the spectrum. A quarter of the bins tells it.
+// evenNoise is the power of noise that is spread evenly over the spectrum. A quarter of
+// the bins tells it.
 func (c *clip) evenNoise(spectrum []float32) float64 {
 	c.sorted = c.sorted[:0]
 	for k := firstBin; k < lastBin; k += 4 {

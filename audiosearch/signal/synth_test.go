@@ -97,8 +97,8 @@ func white(seconds, rms float64, seed uint64) []float32 {
 	return out
 }
 
-// sloped is Gaussian noise whose density changes by so many dB per octave from 20 Hz on. It is made in the frequency domain, 4 s of it,
-// over and over.
+// sloped is Gaussian noise whose density changes by so many dB per octave from 20 Hz on.
+// It is made in the frequency domain, 4 s of it, over and over.
 func sloped(seconds, rms, slope float64, seed uint64) []float32 {
 	const n = 1 << 16
 	r := rand.New(rand.NewPCG(seed, 2))
@@ -126,7 +126,8 @@ func scaled(values []float64, rms float64) []float32 {
 	return out
 }
 
-// slowFFT is the plainest transform, in float64: also what the one under test is compared with.
+// slowFFT is the plainest transform, in float64: also what the one under test is compared
+// with.
 func slowFFT(re, im []float64) {
 	n := len(re)
 	if n == 1 {
@@ -175,7 +176,8 @@ func humming(seconds, mains, amplitude float64, lines ...float64) (out []float32
 	return out
 }
 
-// key is a DTMF tone; off is how far both frequencies are off, relative to what they should be.
+// key is a DTMF tone; off is how far both frequencies are off, relative to what they
+// should be.
 func key(k byte, seconds, amplitude, off float64) []float32 {
 	const keys = "123A456B789C*0#D"
 	for i := range len(keys) {
@@ -209,7 +211,8 @@ func bang(seconds, amplitude float64, seed uint64) []float32 {
 	return x
 }
 
-// spoken is like a voice: harmonics of a pitch that glides, through formants that move, four syllables a second, with hisses between.
+// spoken is like a voice: harmonics of a pitch that glides, through formants that move,
+// four syllables a second, with hisses between.
 func spoken(seconds, pitch, amplitude float64, seed uint64) []float32 {
 	r := rand.New(rand.NewPCG(seed, 3))
 	out := quiet(seconds)

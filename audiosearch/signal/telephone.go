@@ -17,7 +17,8 @@ var (
 )
 
 // listen fills c.tones with how each frame fits a call. The fit is the least of
-//   - the purity of the tones: 0 if they hold 75 % of the power, even noise aside, and 1 from 90 % on;
+//   - the purity of the tones: 0 if they hold 75 % of the power, even noise aside, and 1
+//     from 90 % on;
 //   - how near the frequencies are: 1 within 1.2 %, 0 beyond 2.8 %;
 //   - of a pair, the difference of the levels: 1 up to 6 dB, 0 beyond 12 dB.
 func (c *clip) listen(tones call) {
@@ -68,10 +69,12 @@ func (c *clip) dialTone() float64 {
 	return best
 }
 
-// busySignal looks for 480 and 620 Hz, or 425, or 400 Hz, going on and off. The score is the least of
+// busySignal looks for 480 and 620 Hz, or 425, or 400 Hz, going on and off. The score is
+// the least of
 //   - how many times it comes again as it came first: 0 at none, 1 from two on;
 //   - how long it is on and off: 1 from 0.12 to 0.65 s, 0 below 0.08 s and above 0.75 s;
-//   - how alike the beeps are, and the times between them: 1 if they differ by up to 25 ms and 10 %, 0 from 50 ms and 25 % on;
+//   - how alike the beeps are, and the times between them: 1 if they differ by up to 25
+//     ms and 10 %, 0 from 50 ms and 25 % on;
 //   - how well the tone fits, see listen, on average.
 //
 // What is left goes through lasting.
@@ -105,7 +108,8 @@ func (c *clip) cadence(beeps []beep) (best float64) {
 	return best
 }
 
-// usualLength is the length of the first beep that is not cut, or else of the longest one.
+// usualLength is the length of the first beep that is not cut, or else of the longest
+// one.
 func (c *clip) usualLength(beeps []beep) (longest float64) {
 	for _, b := range beeps {
 		if !b.cut {
@@ -116,7 +120,8 @@ func (c *clip) usualLength(beeps []beep) (longest float64) {
 	return longest
 }
 
-// lengthFits says whether a beep may be one of a busy signal that is on for so long. One that is cut may be shorter.
+// lengthFits says whether a beep may be one of a busy signal that is on for so long. One
+// that is cut may be shorter.
 func lengthFits(b beep, on float64) float64 {
 	if b.cut && b.seconds() < on {
 		return beat(on)

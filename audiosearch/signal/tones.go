@@ -5,10 +5,12 @@ import "math"
 // lowestSine is a limit of the spectra, and of the ear.
 const lowestSine = 40.0 // Hz
 
-// sineWave looks for one pure tone from 40 Hz on that is stable for a second. The score is the least of
-//   - how long the tone lasts, without a change of frequency beyond 0.5 % or of level beyond 6 dB: 0 at 0.92 s, 1 at 0.97 s;
-//   - how pure it is, on average: 0 if it holds 94 % of the power, even noise aside, and 1 from 98 % on. At no
-//     time it holds less than 80 %.
+// sineWave looks for one pure tone from 40 Hz on that is stable for a second. The score
+// is the least of
+//   - how long the tone lasts, without a change of frequency beyond 0.5 % or of level
+//     beyond 6 dB: 0 at 0.92 s, 1 at 0.97 s;
+//   - how pure it is, on average: 0 if it holds 94 % of the power, even noise aside, and
+//     1 from 98 % on. At no time it holds less than 80 %.
 //
 // What is left goes through lasting.
 func (c *clip) sineWave() float64 {
@@ -44,11 +46,13 @@ func (c *clip) even(s stretch, power func(i int) float64) stretch {
 	return stretch{s.from + part.from, s.from + part.to}
 }
 
-// edgeFrames is how many frames at each end of a tone may hold only a part of it, and how many beyond it are looked at.
+// edgeFrames is how many frames at each end of a tone may hold only a part of it, and how
+// many beyond it are looked at.
 const edgeFrames = 2
 
-// edges says when the tone of a stretch begins and ends, in seconds, to some milliseconds: where its amplitude is half of what it is
-// within. A tone of the first or the last frame begins or ends with the clip. One that something else hides ends there.
+// edges says when the tone of a stretch begins and ends, in seconds, to some
+// milliseconds: where its amplitude is half of what it is within. A tone of the first or
+// the last frame begins or ends with the clip. One that something else hides ends there.
 func (c *clip) edges(s stretch) (on, off float64) {
 	return c.edge(s.from, -1, 0), c.edge(s.to-1, 1, c.seconds())
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// windows scores a sound as a service does: windows of 10 s, one each 2 s, and the last one as long as what is left.
+// windows scores a sound as a service does: windows of 10 s, one each 2 s, and the last
+// one as long as what is left.
 func windows(t *testing.T, s *Scorer, x []float32, class sound.Class) (scores []float32) {
 	t.Helper()
 	for at := 0; at < len(x); at += int(hop/time.Second) * sampleRate {

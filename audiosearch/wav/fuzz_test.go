@@ -8,8 +8,9 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// FuzzMedia says that any bytes are a sound or an error for whoever gave them, and that what a header claims does not decide how much memory is
-// taken or how long the result is.
+// FuzzMedia says that any bytes are a sound or an error for whoever gave them, and that
+// what a header claims does not decide how much memory is taken or how long the result
+// is.
 func FuzzMedia(f *testing.F) {
 	pcm := format(formatPCM, 2, 44100, 2, 16)
 	data := encoded(encoding{false, 2}, 0.5, -0.5, 0.25, 0.125)

@@ -121,8 +121,9 @@ func TestStructure(t *testing.T) {
 	}
 }
 
-// TestIncomplete: a file that was cut gives the sound that is there, and says how much is missing. Less than a tenth of a second, and sizes that stand
-// for none, are no reason to.
+// TestIncomplete: a file that was cut gives the sound that is there, and says how much is
+// missing. Less than a tenth of a second, and sizes that stand for none, are no reason
+// to.
 func TestIncomplete(t *testing.T) {
 	pcm := format(formatPCM, 2, 16000, 2, 16)
 	second := make([]byte, 64000)

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pairs are the rates that the tests go between: usual ones, equal ones, and some without a common divisor.
+// pairs are the rates that the tests go between: usual ones, equal ones, and some without
+// a common divisor.
 var pairs = [][2]int{
 	{44100, 16000}, {48000, 16000}, {32000, 16000}, {22050, 16000}, {192000, 16000}, {768000, 16000}, {16001, 16000}, {44101, 16000}, {47999, 32000},
 	{8000, 16000}, {11025, 16000}, {12000, 16000}, {15999, 16000}, {7999, 16000}, {100, 16000}, {16000, 44100}, {16000, 16000},
@@ -44,7 +45,8 @@ func TestResampleBands(t *testing.T) {
 }
 
 func TestResampleNoise(t *testing.T) {
-	// White noise has everything at once; what the resampler leaves above 0.45*to must not exceed the transition band.
+	// White noise has everything at once; what the resampler leaves above 0.45*to must
+	// not exceed the transition band.
 	random := rand.New(rand.NewPCG(1, 2))
 	noise := make([]float32, 96000)
 	for i := range noise {
@@ -53,7 +55,8 @@ func TestResampleNoise(t *testing.T) {
 	down := resampled(48000, 16000, noise, 1000)
 	back := resampled(48000, 16000, resampled(16000, 48000, down, 777), 999)
 	require.Len(t, back, len(down))
-	// Going up and down again takes only what lies in the transition band: at most a tenth of the power.
+	// Going up and down again takes only what lies in the transition band: at most a
+	// tenth of the power.
 	assert.Less(t, power(middle(subtract(back, down))), 0.1*power(middle(down)))
 }
 
@@ -71,7 +74,8 @@ func TestResampleBlocks(t *testing.T) {
 func TestResampleTime(t *testing.T) {
 	for _, pair := range pairs {
 		from, to := pair[0], pair[1]
-		// An impulse at a time that both rates have, here 0 and 0.5 s: the greatest sample is there, and the response is symmetric about it.
+		// An impulse at a time that both rates have, here 0 and 0.5 s: the greatest
+		// sample is there, and the response is symmetric about it.
 		for _, at := range []float64{0, 0.5} {
 			if at*float64(from) != math.Trunc(at*float64(from)) {
 				continue
@@ -157,7 +161,8 @@ func power(s []float32) (sum float64) {
 // decibel is the level relative to a sine of amplitude 1.
 func decibel(s []float32) float64 { return 10 * math.Log10(power(s)/0.5+1e-30) }
 
-// withoutTone takes a tone of known frequency, in cycles per sample, out of s: the least squares fit.
+// withoutTone takes a tone of known frequency, in cycles per sample, out of s: the least
+// squares fit.
 func withoutTone(s []float32, f float64) []float32 {
 	var cc, cs, ss, xc, xs float64
 	for i, v := range s {

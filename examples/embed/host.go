@@ -1,6 +1,7 @@
-// Package embed shows a service that existed before: a chi router, its own JWTs, its own pages. triggers.go is all that it takes to
-// add documentation triggers to it, invitations.go to add machine credentials and invitations, vault.go to add a vault and a sandbox, and sounds.go
-// to add a search for sounds. moderator.go is the host's own
+// Package embed shows a service that existed before: a chi router, its own JWTs, its own
+// pages. triggers.go is all that it takes to add documentation triggers to it,
+// invitations.go to add machine credentials and invitations, vault.go to add a vault and
+// a sandbox, and sounds.go to add a search for sounds. moderator.go is the host's own
 // policy of what found sounds are fit to be shown.
 package embed
 
@@ -31,7 +32,8 @@ func claimsFrom(ctx context.Context) (*claims, bool) {
 	return c, ok
 }
 
-// withClaims is the service's own middleware: it verifies a token if there is one, and leaves it to the pages to demand one.
+// withClaims is the service's own middleware: it verifies a token if there is one, and
+// leaves it to the pages to demand one.
 func withClaims(secret []byte) func(http.Handler) http.Handler {
 	parser := jwt.NewParser(jwt.WithValidMethods([]string{"HS256"}), jwt.WithExpirationRequired())
 	return func(next http.Handler) http.Handler {

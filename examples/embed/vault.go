@@ -13,7 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
-// customers is what the host keeps in its vault: the email address of a customer has one token, in whatever table it stands.
+// customers is what the host keeps in its vault: the email address of a customer has one
+// token, in whatever table it stands.
 var customers = vault.Schema{Tables: []vault.Table{
 	{Name: "persons", Columns: []vault.Column{{Name: "email", Tokenization: vault.Deterministic, Group: "emails", Format: "email"}}},
 	{Name: "orders", Columns: []vault.Column{
@@ -22,8 +23,9 @@ var customers = vault.Schema{Tables: []vault.Table{
 	}},
 }}
 
-// addVaults adds two vault services to the host: one under /vault, and one under /sandbox for trying things out. They have nothing in
-// common: neither a store nor a key. So no token of one means anything to the other.
+// addVaults adds two vault services to the host: one under /vault, and one under /sandbox
+// for trying things out. They have nothing in common: neither a store nor a key. So no
+// token of one means anything to the other.
 func addVaults(ctx context.Context, r chi.Router, production, sandbox localkeys.Root) (live *vault.Service, err error) {
 	if live, err = addVault(ctx, r, "/vault", production); err != nil {
 		return nil, err
@@ -58,7 +60,8 @@ func addVault(ctx context.Context, r chi.Router, prefix string, root localkeys.R
 
 var roles = access.DefaultCatalogue()
 
-// vaultUser says who is asking. Managers see plain values; everybody else inserts values, and sees them masked.
+// vaultUser says who is asking. Managers see plain values; everybody else inserts values,
+// and sees them masked.
 func vaultUser(r *http.Request) (httpadapter.Principal, error) {
 	c, ok := claimsFrom(r.Context())
 	if !ok || c.Tenant == "" {

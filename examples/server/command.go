@@ -12,7 +12,8 @@ import (
 // errNotWords is what a command is answered that needs a shell.
 var errNotWords = errors.New("runs without a shell, so it takes words and quotes only; for pipes, redirections, variables or several commands run it through sh -c '...'")
 
-// splitCommand splits a command into words as a POSIX shell would, and expands nothing: *, ? and ~ stay as they are.
+// splitCommand splits a command into words as a POSIX shell would, and expands nothing:
+// *, ? and ~ stay as they are.
 func splitCommand(command string) ([]string, error) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(command), "")
 	if err != nil {
@@ -69,7 +70,8 @@ func literal(word *syntax.Word) (string, error) {
 	return b.String(), nil
 }
 
-// unescape removes the backslashes that quote a character: any if only is empty, else those of only (POSIX.1-2024, 2.2.1 and 2.2.3).
+// unescape removes the backslashes that quote a character: any if only is empty, else
+// those of only (POSIX.1-2024, 2.2.1 and 2.2.3).
 func unescape(b *strings.Builder, text, only string) {
 	for i := 0; i < len(text); i++ {
 		if text[i] == '\\' && i+1 < len(text) && (only == "" || strings.IndexByte(only, text[i+1]) >= 0) {
@@ -79,10 +81,12 @@ func unescape(b *strings.Builder, text, only string) {
 	}
 }
 
-// findProgram looks a program up as the shell would, so that a missing one is known at the start.
+// findProgram looks a program up as the shell would, so that a missing one is known at
+// the start.
 func findProgram(name string) (string, error) { return exec.LookPath(name) }
 
-// withoutOwn returns the environment without this program's own variables, which hold addresses and paths of secrets.
+// withoutOwn returns the environment without this program's own variables, which hold
+// addresses and paths of secrets.
 func withoutOwn(env []string) []string {
 	kept := make([]string, 0, len(env))
 	for _, entry := range env {

@@ -13,8 +13,9 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// console is a terminal whose last line can show how far something is. What is written to it goes above that line. On anything but a terminal it
-// shows nothing, and no more does a nil console.
+// console is a terminal whose last line can show how far something is. What is written to
+// it goes above that line. On anything but a terminal it shows nothing, and no more does
+// a nil console.
 type console struct {
 	to       io.Writer
 	terminal bool
@@ -51,7 +52,8 @@ func (c *console) Write(b []byte) (int, error) {
 // shows reports whether show has an effect.
 func (c *console) shows() bool { return c != nil && c.terminal }
 
-// show puts a text, without control characters, in the place of the last line. "" removes it.
+// show puts a text, without control characters, in the place of the last line. "" removes
+// it.
 func (c *console) show(text string) {
 	if !c.shows() {
 		return
@@ -79,8 +81,8 @@ func (p *progress) at(video string, position, length time.Duration) {
 	p.video, p.position, p.length = video, position, length
 }
 
-// bar shows it on one short line, and "" if there is nothing to do. What is not known is not
-// there; the sound in all, and so the time that is left, are estimates.
+// bar shows it on one short line, and "" if there is nothing to do. What is not known is
+// not there; the sound in all, and so the time that is left, are estimates.
 func (p *progress) bar() string {
 	if p.total == 0 {
 		return ""
@@ -108,8 +110,8 @@ func (p *progress) bar() string {
 	return text
 }
 
-// soundInWords says how much sound is scored, how fast that is, and how long the rest takes,
-// as far as that is known.
+// soundInWords says how much sound is scored, how fast that is, and how long the rest
+// takes, as far as that is known.
 func soundInWords(p audiosearch.SoundProgress) string {
 	text := clock(p.Done)
 	if p.Total > 0 {
@@ -151,8 +153,8 @@ func clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-// clockFine is clock with tenths of seconds, where the time has some: windows of models may be
-// shorter than a second.
+// clockFine is clock with tenths of seconds, where the time has some: windows of models
+// may be shorter than a second.
 func clockFine(d time.Duration) string {
 	if tenths := d / (100 * time.Millisecond) % 10; tenths > 0 {
 		return fmt.Sprintf("%s.%d", clock(d), tenths)

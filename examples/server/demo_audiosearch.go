@@ -16,7 +16,8 @@ import (
 // demoDataset is the ID of the demo's dataset.
 const demoDataset = "sounds"
 
-// provisionDemoSounds makes the demo's sound files, where they are missing, and its dataset, as a provisioning document would.
+// provisionDemoSounds makes the demo's sound files, where they are missing, and its
+// dataset, as a provisioning document would.
 func (a *audioService) provisionDemoSounds(ctx context.Context) error {
 	d := &datasetDoc{ID: demoDataset}
 	for _, s := range demoSounds() {
@@ -35,7 +36,8 @@ func (a *audioService) provisionDemoSounds(ctx context.Context) error {
 	return doc.err()
 }
 
-// write makes the file, unless there is one. It is there with all that belongs into it, or not at all.
+// write makes the file, unless there is one. It is there with all that belongs into it,
+// or not at all.
 func (s *demoSound) write(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -71,7 +71,8 @@ func noise(level float64) toneMaker {
 	}
 }
 
-// rumble falls by 6 dB an octave, as the sound of a quiet room does. So it is neither white nor pink.
+// rumble falls by 6 dB an octave, as the sound of a quiet room does. So it is neither
+// white nor pink.
 func rumble(level float64) toneMaker {
 	return func(r *rand.Rand) func(float64) float64 {
 		var x float64
@@ -82,7 +83,8 @@ func rumble(level float64) toneMaker {
 	}
 }
 
-// pinkNoise falls by 3 dB an octave: white noise through the three-pole filter of Paul Kellet (musicdsp.org, "Pink noise filter").
+// pinkNoise falls by 3 dB an octave: white noise through the three-pole filter of Paul
+// Kellet (musicdsp.org, "Pink noise filter").
 func pinkNoise(level float64) toneMaker {
 	return func(r *rand.Rand) func(float64) float64 {
 		var a, b, c float64
@@ -96,7 +98,8 @@ func pinkNoise(level float64) toneMaker {
 	}
 }
 
-// sweep is a tone that rises from one frequency to another, the same number of octaves each second.
+// sweep is a tone that rises from one frequency to another, the same number of octaves
+// each second.
 func sweep(level, from, to, seconds float64) toneMaker {
 	rate := math.Log(to/from) / seconds
 	return func(*rand.Rand) func(float64) float64 {
@@ -117,7 +120,8 @@ func gated(on, off float64, s toneMaker) toneMaker {
 	}
 }
 
-// alarm makes a sound the signal of smoke alarms: three times half a second on and off, and another second off (ISO 8201).
+// alarm makes a sound the signal of smoke alarms: three times half a second on and off,
+// and another second off (ISO 8201).
 func alarm(s toneMaker) toneMaker {
 	return func(r *rand.Rand) func(float64) float64 {
 		at := gated(0.5, 0.5, s)(r)
@@ -130,7 +134,8 @@ func alarm(s toneMaker) toneMaker {
 	}
 }
 
-// dialled are the tones of telephone keys (ITU-T Q.23), 0.1 s each and 0.1 s apart, from the start on again when all are through.
+// dialled are the tones of telephone keys (ITU-T Q.23), 0.1 s each and 0.1 s apart, from
+// the start on again when all are through.
 func dialled(keys string) toneMaker {
 	const pad = "123A456B789C*0#D"
 	rows, columns := []float64{697, 770, 852, 941}, []float64{1209, 1336, 1477, 1633}

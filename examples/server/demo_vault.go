@@ -9,7 +9,8 @@ import (
 // demoVault is the ID of the demo's vault.
 const demoVault = "demo"
 
-// provisionDemoVault makes the demo's vault, as a provisioning document would: what is there at a second start stays as it is.
+// provisionDemoVault makes the demo's vault, as a provisioning document would: what is
+// there at a second start stays as it is.
 func (v *vaultService) provisionDemoVault(ctx context.Context) error {
 	email := vault.Column{Name: "email", Tokenization: vault.Deterministic, Group: "emails", Format: "uuid", Mask: "1*@"}
 	card := vault.Column{Name: "card", Tokenization: vault.Deterministic, Format: "digits:luhn,last4"}

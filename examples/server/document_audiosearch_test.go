@@ -20,7 +20,8 @@ func videoDocument(videos ...string) string {
 	return `{"organizations":[{"id":"acme","datasets":[{"id":"d","videos":[` + strings.Join(videos, ",") + `]}]}]}`
 }
 
-// numbers returns an object of that many bytes, whose values are long numbers: what a key and its number cost, beyond what is written, counts.
+// numbers returns an object of that many bytes, whose values are long numbers: what a key
+// and its number cost, beyond what is written, counts.
 func numbers(bytes int) string {
 	const keys = 100
 	var b strings.Builder

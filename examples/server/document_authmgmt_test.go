@@ -7,7 +7,8 @@ import (
 
 const docSecret = "cs-0123456789abcdef0123456789abcdef"
 
-// invitationWith returns a document with an invitation of the email address, and more members of it.
+// invitationWith returns a document with an invitation of the email address, and more
+// members of it.
 func invitationWith(email, more string) string {
 	return `{"organizations":[{"id":"a","invitations":[{"invitation_id":"i","inviter":{"name":"g"},"invitee":{"email":"` + email + `","name":"n"}` + more + `}]}]}`
 }

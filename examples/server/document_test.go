@@ -110,7 +110,8 @@ func TestDocumentRefused(t *testing.T) {
 	}
 }
 
-// TestDocumentAllProblems: one run tells several mistakes, in the document's order, and not without end.
+// TestDocumentAllProblems: one run tells several mistakes, in the document's order, and
+// not without end.
 func TestDocumentAllProblems(t *testing.T) {
 	_, err := readText(t, `{"organizations":[`+strings.Repeat(`{"id":7},`, 14)+`{"color":1}]}`)
 	if err == nil || strings.Count(err.Error(), "must be a string") != maxProblems || !strings.HasSuffix(err.Error(), "and 6 more") {

@@ -9,7 +9,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// vaultWith returns a document with a vault on line 2, of one table with these columns, and records of it on line 3.
+// vaultWith returns a document with a vault on line 2, of one table with these columns,
+// and records of it on line 3.
 func vaultWith(columns, records string) string {
 	return `{"organizations":[{"id":"acme","vaults":[{"id":"v1",` + "\n" +
 		`"tables":[{"name":"persons","columns":[` + columns + `]}],` + "\n" +

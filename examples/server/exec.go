@@ -17,12 +17,15 @@ import (
 
 // commandProcessor is the Processor of -trigger-exec: it runs a program for each event.
 //
-// The program gets the event as one line of JSON on its standard input, in the fields of the history. Status 0 completes the
-// event, and the last line of standard output that is not blank becomes the outcome's summary, of which the last 1000 bytes are
-// kept. Anything else is an attempt that failed, and the end of standard error stands in the event's last_error.
+// The program gets the event as one line of JSON on its standard input, in the fields of
+// the history. Status 0 completes the event, and the last line of standard output that is
+// not blank becomes the outcome's summary, of which the last 1000 bytes are kept.
+// Anything else is an attempt that failed, and the end of standard error stands in the
+// event's last_error.
 //
-// The program runs in a process group of its own. When the attempt's time is over the whole group is killed. What it leaves
-// running after its own end is left alone, but nobody reads its output any more.
+// The program runs in a process group of its own. When the attempt's time is over the
+// whole group is killed. What it leaves running after its own end is left alone, but
+// nobody reads its output any more.
 type commandProcessor struct {
 	argv []string
 	env  []string

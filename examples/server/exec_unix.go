@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// ownGroup puts a command into a process group of its own, out of reach of the terminal's Ctrl-C, and makes its end by context
-// the end of the group.
+// ownGroup puts a command into a process group of its own, out of reach of the terminal's
+// Ctrl-C, and makes its end by context the end of the group.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	dieWithParent(cmd.SysProcAttr)

@@ -34,15 +34,16 @@ type settings struct {
 	ignoredEnv []string // names of variables that are set and not available yet
 }
 
-// later are the flags of what this build does not have yet, each with its environment variable, "" for none. Whoever passes one
-// is told so: a server that silently kept its data elsewhere would be worse.
+// later are the flags of what this build does not have yet, each with its environment
+// variable, "" for none. Whoever passes one is told so: a server that silently kept its
+// data elsewhere would be worse.
 var later = []struct{ flag, env, why string }{
 	{"postgres", "MORTISE_POSTGRES", "this version keeps its data in SQLite or in memory"},
 	{"nats", "MORTISE_NATS", "this version keeps its queues with its data"},
 }
 
-// given is a flag that only notes that it was passed. Its value may be a secret, so it is neither kept nor parsed: an error of
-// package flag would repeat it.
+// given is a flag that only notes that it was passed. Its value may be a secret, so it is
+// neither kept nor parsed: an error of package flag would repeat it.
 type given bool
 
 func (g *given) String() string   { return "" }
@@ -73,7 +74,8 @@ const usage = `Usage: server [flags]
   -demo-commands        print a command for each operation of the built-in demo, not just three [off]
 `
 
-// readSettings reads the flags, and the environment for those that are not given. Help goes to stdout.
+// readSettings reads the flags, and the environment for those that are not given. Help
+// goes to stdout.
 func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	variables := make(map[string]string)
 	for _, entry := range env {
@@ -142,8 +144,9 @@ func wasGiven(fs *flag.FlagSet, name string) (given bool) {
 	return given
 }
 
-// otherStorage returns the flag or environment variable that asks for another storage than memory, "" if there is none. A variable
-// counts as its flag does: the server cannot know which of the two the operator forgot about, and to choose memory would lose data.
+// otherStorage returns the flag or environment variable that asks for another storage
+// than memory, "" if there is none. A variable counts as its flag does: the server cannot
+// know which of the two the operator forgot about, and to choose memory would lose data.
 func otherStorage(fs *flag.FlagSet, variables map[string]string) (other string) {
 	names := []string{"data", "postgres", "nats"}
 	for _, name := range names {

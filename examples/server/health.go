@@ -42,8 +42,8 @@ func readyz(ctx context.Context, members []pinger, log *slog.Logger) http.Handle
 	})
 }
 
-// pingAll reports whether all stores answer before ctx ends. It does not wait for one that ignores the end of ctx: a hanging disk can
-// hold a read up for as long as it likes.
+// pingAll reports whether all stores answer before ctx ends. It does not wait for one
+// that ignores the end of ctx: a hanging disk can hold a read up for as long as it likes.
 func pingAll(ctx context.Context, members []pinger, log *slog.Logger) bool {
 	answers := make(chan bool, len(members))
 	for _, m := range members {

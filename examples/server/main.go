@@ -1,21 +1,22 @@
-// Command server is the whole library in one program: the services over one storage, provisioned from a JSON document or with a
-// built-in demo. It holds wiring only.
+// Command server is the whole library in one program: the services over one storage,
+// provisioned from a JSON document or with a built-in demo. It holds wiring only.
 //
 //	go run ./examples/server                    # demo data, SQLite file
 //	go run ./examples/server -config acme.json -data /var/lib/mortise
 //
-// It serves the documentation triggers, the credentials, the vault and the audio search. A
-// service is a few files: for the vault, vault.go makes it, provision_vault.go applies its
-// part of the provisioning document, provisioned_records.go remembers the records that it
-// had, demo_vault.go is its part of the demo, and vault_sandbox.go a second vault to try
-// things out. The audio search has such files too; model.go brings its model, ingestion.go
-// has its videos scored in the background, and search_page*.go is its page for people. A
-// further service needs its own such files, and lines in wiring.go, storage_*.go,
-// document.go, provision.go and demo.go. A further storage needs one file, as
-// storage_sqlite.go, its flag in flags.go and a line in wiring.go.
+// It serves the documentation triggers, the credentials, the vault and the audio search.
+// A service is a few files: for the vault, vault.go makes it, provision_vault.go applies
+// its part of the provisioning document, provisioned_records.go remembers the records
+// that it had, demo_vault.go is its part of the demo, and vault_sandbox.go a second vault
+// to try things out. The audio search has such files too; model.go brings its model,
+// ingestion.go has its videos scored in the background, and search_page*.go is its page
+// for people. A further service needs its own such files, and lines in wiring.go,
+// storage_*.go, document.go, provision.go and demo.go. A further storage needs one file,
+// as storage_sqlite.go, its flag in flags.go and a line in wiring.go.
 //
-// It prints "listening on http://HOST:PORT" on standard output once it can serve, and JSON logs on standard error. SIGTERM and
-// SIGINT end it within 10 s with status 0. Status 2 means that starting it again in the same way is of no use, and says why on one
+// It prints "listening on http://HOST:PORT" on standard output once it can serve, and
+// JSON logs on standard error. SIGTERM and SIGINT end it within 10 s with status 0.
+// Status 2 means that starting it again in the same way is of no use, and says why on one
 // line; 1 is any other failure.
 package main
 
@@ -40,8 +41,9 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }
 
-// The exit statuses. What tells 1 from 2 is whether the same start may work at another time: a supervisor may try again after 1, and
-// should leave 2 to the operator. So a damaged database file is among the bad files, as a bad provisioning document is.
+// The exit statuses. What tells 1 from 2 is whether the same start may work at another
+// time: a supervisor may try again after 1, and should leave 2 to the operator. So a
+// damaged database file is among the bad files, as a bad provisioning document is.
 const (
 	exitOK     = 0
 	exitFailed = 1 // something that may pass: a port in use, a storage that does not answer
@@ -79,8 +81,10 @@ func run(args, env []string, stdout, stderr io.Writer) int {
 	}
 }
 
-// start does what run says, until ctx ends. Nothing is listened on or stored before flags, command, provisioning document and the key
-// file that was named have been checked. The port comes before the storage, so that one in use leaves no data folder behind.
+// start does what run says, until ctx ends. Nothing is listened on or stored before
+// flags, command, provisioning document and the key file that was named have been
+// checked. The port comes before the storage, so that one in use leaves no data folder
+// behind.
 func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) error {
 	s, err := readSettings(args, env, stdout)
 	if err != nil {

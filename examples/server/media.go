@@ -20,8 +20,8 @@ type mediaFolder struct {
 // demoMedia is the name of the folder of the demo's sounds, in the data folder.
 const demoMedia = "demo-media"
 
-// openMedia opens the folder of the provisioning document, or one of the demo's own, which is in the data folder, or ends with the process if
-// everything else does.
+// openMedia opens the folder of the provisioning document, or one of the demo's own,
+// which is in the data folder, or ends with the process if everything else does.
 func openMedia(s *settings) (*mediaFolder, error) {
 	m := &mediaFolder{dir: filepath.Dir(s.config)}
 	var err error

@@ -17,7 +17,8 @@ func tokenDocument(token, more string) string {
 	return fmt.Sprintf(`{"organizations":[{"id":"acme","access_tokens":[{"token":%q,"subject":"ops"%s}]}]}`, token, more)
 }
 
-// TestProvisioningRevokesTokens: a token ends when the document says so, whether it was there or not, and no document brings it back.
+// TestProvisioningRevokesTokens: a token ends when the document says so, whether it was
+// there or not, and no document brings it back.
 func TestProvisioningRevokesTokens(t *testing.T) {
 	const there, missing = docToken, docToken + "-missing"
 	onEach(t, func(t *testing.T, s *services, b *backends) {
@@ -55,7 +56,8 @@ func TestProvisioningRevokesTokens(t *testing.T) {
 	})
 }
 
-// TestProvisioningOfOtherTokens: a token that does not mean what the document says is told once at a start, with its place.
+// TestProvisioningOfOtherTokens: a token that does not mean what the document says is
+// told once at a start, with its place.
 func TestProvisioningOfOtherTokens(t *testing.T) {
 	b := storages["memory"](t)
 	var log bytes.Buffer

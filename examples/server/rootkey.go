@@ -17,16 +17,19 @@ import (
 	"unicode"
 )
 
-// rootKey is what all other keys of the program are derived from. It prints as [redacted].
+// rootKey is what all other keys of the program are derived from. It prints as
+// [redacted].
 type rootKey [32]byte
 
-// The purposes of derived keys. Each must be given out once: two keys of the same purpose are the same key.
+// The purposes of derived keys. Each must be given out once: two keys of the same purpose
+// are the same key.
 const (
 	purposeInvitations = "mortise invitation key v1"
 	purposeVault       = "mortise vault key v1"
 )
 
-// derive returns the key for a purpose: HKDF-SHA-256 (RFC 5869) of the root key, without salt.
+// derive returns the key for a purpose: HKDF-SHA-256 (RFC 5869) of the root key, without
+// salt.
 func (k *rootKey) derive(purpose string) ([32]byte, error) {
 	key, err := hkdf.Key(sha256.New, k[:], nil, purpose, 32)
 	if err != nil {
@@ -50,7 +53,8 @@ var (
 	errKeyZero = errors.New("holds a key of zeros only")
 )
 
-// parseRootKey reads a key as hex or base64, with white space around it. Its errors say how long it is at most.
+// parseRootKey reads a key as hex or base64, with white space around it. Its errors say
+// how long it is at most.
 func parseRootKey(text string) (rootKey, error) {
 	text = strings.TrimSpace(text)
 	raw, err := hex.DecodeString(text)
@@ -68,7 +72,8 @@ func parseRootKey(text string) (rootKey, error) {
 	return rootKey(raw), nil
 }
 
-// decodeBase64 reads both alphabets of base64, padded or not. Package base64 skips line breaks, which are no part of a key.
+// decodeBase64 reads both alphabets of base64, padded or not. Package base64 skips line
+// breaks, which are no part of a key.
 func decodeBase64(text string) ([]byte, error) {
 	if strings.ContainsFunc(text, unicode.IsSpace) {
 		return nil, errKeyText
@@ -83,10 +88,12 @@ func decodeBase64(text string) ([]byte, error) {
 	return encoding.Strict().DecodeString(text)
 }
 
-// maxKeyFile bounds what is read of a key file, in bytes. Whoever names another file by mistake need not wait for all of it.
+// maxKeyFile bounds what is read of a key file, in bytes. Whoever names another file by
+// mistake need not wait for all of it.
 const maxKeyFile = 4096
 
-// readKeyFile reads a root key from a file. It returns the file's mode if others than its owner can read it, else 0.
+// readKeyFile reads a root key from a file. It returns the file's mode if others than its
+// owner can read it, else 0.
 func readKeyFile(path string) (key rootKey, exposed fs.FileMode, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// keyFile is the name of the root key's file in the data folder, where it is made unless the operator names another.
+// keyFile is the name of the root key's file in the data folder, where it is made unless
+// the operator names another.
 const keyFile = "vault.key"
 
 // foundKey is a root key and where it came from.
@@ -37,8 +38,8 @@ func namedKey(s *settings) (*foundKey, error) {
 	return &foundKey{key: key, path: s.vaultKey, exposed: exposed}, nil
 }
 
-// findKey returns the key of a storage for which none was named: that of the data folder, which is made if it is missing, or a random
-// one for what ends with the process anyway.
+// findKey returns the key of a storage for which none was named: that of the data folder,
+// which is made if it is missing, or a random one for what ends with the process anyway.
 func findKey(s *settings, log *slog.Logger) (*foundKey, error) {
 	if s.memory {
 		return &foundKey{key: newRootKey()}, nil
@@ -47,7 +48,8 @@ func findKey(s *settings, log *slog.Logger) (*foundKey, error) {
 	if err != nil {
 		return nil, keyError(err)
 	}
-	// What the key opens is stored soon. So its file has to be there after a power cut, whichever server made it.
+	// What the key opens is stored soon. So its file has to be there after a power cut,
+	// whichever server made it.
 	if err := syncFolder(s.data); err != nil {
 		log.Warn("a power cut in the next seconds may take the root key with it", "file", found.path, "error", err)
 	}
@@ -55,7 +57,8 @@ func findKey(s *settings, log *slog.Logger) (*foundKey, error) {
 }
 
 func readOrMakeKey(path string) (found *foundKey, err error) {
-	// Whoever finds no file, and then another server's in its place, looks again. That one may be gone by then: see discard.
+	// Whoever finds no file, and then another server's in its place, looks again. That
+	// one may be gone by then: see discard.
 	for range 100 {
 		found = &foundKey{path: path}
 		if found.key, found.exposed, err = readKeyFile(path); err == nil {
@@ -75,7 +78,8 @@ func readOrMakeKey(path string) (found *foundKey, err error) {
 	return nil, err
 }
 
-// makeKeyFile puts a new key into a file, which is there as a whole or not at all, and never in the place of another.
+// makeKeyFile puts a new key into a file, which is there as a whole or not at all, and
+// never in the place of another.
 func makeKeyFile(path string, key *rootKey) (os.FileInfo, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+leftover) // with mode 0600
 	if err != nil {
@@ -93,8 +97,9 @@ func makeKeyFile(path string, key *rootKey) (os.FileInfo, error) {
 // leftover is the end of the names that a key's file has while it is made.
 const leftover = ".new-*"
 
-// removeLeftovers removes what servers left that died while they made the file: each is a copy of a key that somebody may have moved
-// to a safe place. One that is still at it finds its own file gone, and looks again.
+// removeLeftovers removes what servers left that died while they made the file: each is a
+// copy of a key that somebody may have moved to a safe place. One that is still at it
+// finds its own file gone, and looks again.
 func removeLeftovers(path string) error {
 	folder := filepath.Dir(path)
 	left, err := fs.Glob(os.DirFS(folder), filepath.Base(path)+leftover)
@@ -109,8 +114,9 @@ func removeLeftovers(path string) error {
 	return nil
 }
 
-// checkKey refuses a key that is not the one with which the storage began. A file that was made for nothing does not stay: the right
-// one may have been moved away. If that cannot be found out, it stays, since the storage may have begun with it.
+// checkKey refuses a key that is not the one with which the storage began. A file that
+// was made for nothing does not stay: the right one may have been moved away. If that
+// cannot be found out, it stays, since the storage may have begun with it.
 func checkKey(ctx context.Context, s *services, k *foundKey, log *slog.Logger) error {
 	err := s.authmgmt.service.CheckKey(ctx)
 	if err == nil {

@@ -90,7 +90,8 @@ func TestRootKeyIsNotPrinted(t *testing.T) {
 	}
 }
 
-// TestDerivedKey: what is derived depends on the key and the purpose. Another result at another version would end every invitation.
+// TestDerivedKey: what is derived depends on the key and the purpose. Another result at
+// another version would end every invitation.
 func TestDerivedKey(t *testing.T) {
 	key, other := someKey(), newRootKey()
 	derive := func(k rootKey, purpose string) string {
@@ -100,11 +101,13 @@ func TestDerivedKey(t *testing.T) {
 		}
 		return hex.EncodeToString(derived[:])
 	}
-	// By openssl kdf -keylen 32 -kdfopt digest:SHA256 -kdfopt hexkey:... -kdfopt info:'mortise invitation key v1' HKDF.
+	// By openssl kdf -keylen 32 -kdfopt digest:SHA256 -kdfopt hexkey:... -kdfopt
+	// info:'mortise invitation key v1' HKDF.
 	if got := derive(key, purposeInvitations); got != "94dda651e59c9e5a1138fe03e09b870d978486d11f72c5067752609cb636bf97" {
 		t.Errorf("got %s", got)
 	}
-	// And with info:'mortise vault key v1'. Another one would leave every value of the vault unreadable.
+	// And with info:'mortise vault key v1'. Another one would leave every value of the
+	// vault unreadable.
 	if got := derive(key, purposeVault); got != "51ca2ba0c94afeec9875c5bfb6bce3d2af3d8c5dbf8b2c14395469b4c4e9e14a" {
 		t.Errorf("got %s", got)
 	}

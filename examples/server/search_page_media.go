@@ -15,7 +15,8 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
-// mediaTypes are what files are served as. Nothing else is named: a page of somebody's that ends in .html must not become one of ours.
+// mediaTypes are what files are served as. Nothing else is named: a page of somebody's
+// that ends in .html must not become one of ours.
 var mediaTypes = map[string]string{
 	".aac": "audio/aac", ".aif": "audio/aiff", ".aiff": "audio/aiff", ".flac": "audio/flac", ".m4a": "audio/mp4", ".mp3": "audio/mpeg",
 	".oga": oggSound, ".ogg": oggSound, ".opus": oggSound, ".wav": "audio/wav", ".weba": "audio/webm",
@@ -61,7 +62,8 @@ func (p *searchPage) media(w http.ResponseWriter, r *http.Request, who httpadapt
 	}
 	h := w.Header()
 	h.Set("Content-Type", mediaType(v.Path))
-	// Whoever saves it gets a file that is named after the video, which says nothing of its path.
+	// Whoever saves it gets a file that is named after the video, which says nothing of
+	// its path.
 	h.Set("Content-Disposition", mime.FormatMediaType("inline", map[string]string{"filename": strings.TrimSuffix(v.ID, path.Ext(v.Path)) + path.Ext(v.Path)}))
 	h.Set("Content-Security-Policy", "default-src 'none'; media-src 'self'; sandbox")
 	h.Set("Cache-Control", "private, no-cache")
@@ -70,8 +72,9 @@ func (p *searchPage) media(w http.ResponseWriter, r *http.Request, who httpadapt
 	http.ServeContent(slow, r, "", info.ModTime(), file)
 }
 
-// slowWriter lets an answer take as long as somebody listens: the server's limit is for each part of it. It ends when the server is told to
-// end; a player asks again for what it lacks.
+// slowWriter lets an answer take as long as somebody listens: the server's limit is for
+// each part of it. It ends when the server is told to end; a player asks again for what
+// it lacks.
 type slowWriter struct {
 	http.ResponseWriter
 	control  *http.ResponseController

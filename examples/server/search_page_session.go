@@ -11,12 +11,14 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
-// sessionCookie holds the access token, which is verified at each request: a token that has ended ends the session. No script can read the
-// cookie, and no other site can have it sent. It has no path: the browser takes the folder of the login, which is searchPath, wherever a proxy
-// mounts this program (RFC 6265, 5.1.4).
+// sessionCookie holds the access token, which is verified at each request: a token that
+// has ended ends the session. No script can read the cookie, and no other site can have
+// it sent. It has no path: the browser takes the folder of the login, which is
+// searchPath, wherever a proxy mounts this program (RFC 6265, 5.1.4).
 const sessionCookie = "mortise_search"
 
-// loginView is the form for the access token. After it the visitor goes on to the run, if it is set.
+// loginView is the form for the access token. After it the visitor goes on to the run, if
+// it is set.
 type loginView struct {
 	Problem      string
 	Dataset, Run string
@@ -40,7 +42,8 @@ func (p *searchPage) form(w http.ResponseWriter, r *http.Request, most int64) (u
 	r.Body = http.MaxBytesReader(w, r.Body, most)
 	err = r.ParseForm()
 	if err != nil {
-		// net/http does not see through the reader above that the body was not read to its end.
+		// net/http does not see through the reader above that the body was not read to
+		// its end.
 		w.Header().Set("Connection", "close")
 	}
 	var tooLarge *http.MaxBytesError

@@ -14,14 +14,16 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
-// Browsers do not play all that can be searched. For what they do not play there is the sound of a place, as WAV.
+// Browsers do not play all that can be searched. For what they do not play there is the
+// sound of a place, as WAV.
 const (
 	soundLength = 30 * time.Second
 	soundRate   = 24000            // Hz
 	soundLimit  = 30 * time.Second // for the decoding of all that is before the place
 )
 
-// unplayed are the kinds of files that no usual browser plays. If another one is not played, the script of the page notices.
+// unplayed are the kinds of files that no usual browser plays. If another one is not
+// played, the script of the page notices.
 var unplayed = []string{".aif", ".aiff", ".asf", ".avi", ".flv", ".m2ts", ".mpeg", ".mpg", ".mts", ".mxf", ".ts", ".wma", ".wmv"}
 
 func isUnplayed(file string) bool { return slices.Contains(unplayed, strings.ToLower(path.Ext(file))) }

@@ -14,7 +14,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// TestPlayerDoesNotHoldUpTheEnd: an answer whose reader has paused ends when the server is told to.
+// TestPlayerDoesNotHoldUpTheEnd: an answer whose reader has paused ends when the server
+// is told to.
 func TestPlayerDoesNotHoldUpTheEnd(t *testing.T) {
 	stopping, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -52,7 +53,8 @@ func (e *endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestSegmentStarts: a sound can be had from the start of each segment on, and from nowhere else.
+// TestSegmentStarts: a sound can be had from the start of each segment on, and from
+// nowhere else.
 func TestSegmentStarts(t *testing.T) {
 	s := audiosearch.Scoring{Windows: 4, Window: time.Second, Hop: time.Second / 3, Duration: 2 * time.Second}
 	for ms, want := range map[int]bool{0: true, 333: true, 667: true, 1000: true, -333: false, 1: false, 334: false, 666: false, 1333: false, 99_000: false} {
@@ -65,7 +67,8 @@ func TestSegmentStarts(t *testing.T) {
 	}
 }
 
-// TestMediaTypes: what a file is served as depends on its name alone, and what is not named is no page.
+// TestMediaTypes: what a file is served as depends on its name alone, and what is not
+// named is no page.
 func TestMediaTypes(t *testing.T) {
 	for file, want := range map[string]string{"a/b.MP4": "video/mp4", "x.ogg": oggSound, "x.html": "application/octet-stream", "mp4": "application/octet-stream"} {
 		if got := mediaType(file); got != want {

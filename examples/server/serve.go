@@ -22,8 +22,8 @@ const (
 	leaveAfter = 9500 * time.Millisecond // for all of it together
 )
 
-// serve answers requests and runs the workers until ctx ends, then finishes what is in flight. ready is called once connections
-// are accepted.
+// serve answers requests and runs the workers until ctx ends, then finishes what is in
+// flight. ready is called once connections are accepted.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler, s *services, log *slog.Logger, ready func() error) error {
 	server := newServer(handler, log)
 	g, running := errgroup.WithContext(ctx)
@@ -71,8 +71,9 @@ func newServer(handler http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// inTime returns what start returns. Once ctx has ended, start has leaveAfter left. What hangs then, a disk most likely, is left behind:
-// the process has to end, and a storage must be able to take that at any time. It is no reason for another exit status.
+// inTime returns what start returns. Once ctx has ended, start has leaveAfter left. What
+// hangs then, a disk most likely, is left behind: the process has to end, and a storage
+// must be able to take that at any time. It is no reason for another exit status.
 func inTime(ctx context.Context, stderr io.Writer, start func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- start() }()
@@ -92,7 +93,8 @@ func inTime(ctx context.Context, stderr io.Writer, start func() error) error {
 	}
 }
 
-// closeStorage closes the storage once nothing uses it any more. One that hangs is left behind.
+// closeStorage closes the storage once nothing uses it any more. One that hangs is left
+// behind.
 func closeStorage(b *backends, log *slog.Logger) {
 	closed := make(chan error, 1)
 	go func() { closed <- b.close() }()

@@ -51,7 +51,8 @@ func TestNoInternalTypeIsExported(t *testing.T) {
 	}
 }
 
-// leaks returns where the exported surface of a package shows a type of an internal package of ours.
+// leaks returns where the exported surface of a package shows a type of an internal
+// package of ours.
 func leaks(pkg *types.Package) []string {
 	w := &surface{pkg: pkg, seen: make(map[types.Type]bool)}
 	for _, name := range pkg.Scope().Names() {
@@ -79,7 +80,8 @@ func (w *surface) object(obj types.Object) {
 	w.walk(obj.Type())
 }
 
-// walk looks at a type, and at those that it is made of as far as they can be reached from outside.
+// walk looks at a type, and at those that it is made of as far as they can be reached
+// from outside.
 func (w *surface) walk(t types.Type) {
 	if t == nil || w.seen[t] {
 		return

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A library that works on import (func init) or keeps a registry surprises its host, and two hosts in one program meet in it.
+// A library that works on import (func init) or keeps a registry surprises its host, and
+// two hosts in one program meet in it.
 func TestNoHiddenState(t *testing.T) {
 	tr := readTree(t)
 	for pkg, files := range tr.packages {
@@ -31,8 +32,8 @@ func TestNoHiddenState(t *testing.T) {
 	}
 }
 
-// hiddenState returns what a file holds that outlives a call without a caller having made it. It cannot see every such thing: an
-// unexported variable that is assigned to passes.
+// hiddenState returns what a file holds that outlives a call without a caller having made
+// it. It cannot see every such thing: an unexported variable that is assigned to passes.
 func hiddenState(file *ast.File, domain bool) []string {
 	var problems []string
 	for _, decl := range file.Decls {
@@ -53,7 +54,8 @@ func hiddenState(file *ast.File, domain bool) []string {
 	return problems
 }
 
-// mutable returns what is wrong with package-level variables: exported ones are errors, and none is made to be filled later.
+// mutable returns what is wrong with package-level variables: exported ones are errors,
+// and none is made to be filled later.
 func mutable(spec *ast.ValueSpec) []string {
 	var problems []string
 	for _, name := range spec.Names {

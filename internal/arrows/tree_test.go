@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tree is the source of all modules of the workspace. It is read file by file, whatever their build constraints: the go command
-// lists only the files of one platform.
+// tree is the source of all modules of the workspace. It is read file by file, whatever
+// their build constraints: the go command lists only the files of one platform.
 type tree struct {
 	root     string
 	fset     *token.FileSet
@@ -38,8 +38,8 @@ func (f *sourceFile) imports() []string {
 	return paths
 }
 
-// readTree reads the tree that this package stands in. It reads every folder and file in this process, so that go test's cache of
-// results knows what the tests depend on.
+// readTree reads the tree that this package stands in. It reads every folder and file in
+// this process, so that go test's cache of results knows what the tests depend on.
 func readTree(t *testing.T) *tree {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))

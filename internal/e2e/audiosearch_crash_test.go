@@ -11,10 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKillUnderIngestion kills the server with SIGKILL, again and again, while it scores videos and carries out searches. After the last start
-// every search that was answered ends, and it and a new one find exactly what they find on a server that was never disturbed.
+// TestKillUnderIngestion kills the server with SIGKILL, again and again, while it scores
+// videos and carries out searches. After the last start every search that was answered
+// ends, and it and a new one find exactly what they find on a server that was never
+// disturbed.
 //
-// CI=true kills it more often, MORTISE_SOAK=1 much more. MORTISE_SEED=N kills at the same moments.
+// CI=true kills it more often, MORTISE_SOAK=1 much more. MORTISE_SEED=N kills at the same
+// moments.
 func TestKillUnderIngestion(t *testing.T) {
 	t.Parallel()
 	const videos = 6
@@ -62,7 +65,8 @@ func TestKillUnderIngestion(t *testing.T) {
 			for which, search := range searches {
 				runs = append(runs, begun{s.search(viewerToken, search.class, search.more), which})
 			}
-			// Half of the kills come as soon as a video has its scores, the others at any time.
+			// Half of the kills come as soon as a video has its scores, the others at any
+			// time.
 			if moments.IntN(2) == 0 {
 				before := s.scored()
 				s.await("a video to be scored", func() bool {

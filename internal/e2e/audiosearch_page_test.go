@@ -63,7 +63,8 @@ func newBrowser(t *testing.T, s *server) *browser {
 	return &browser{t: t, s: s, jar: jar, last: s.url + "/"}
 }
 
-// open asks for a link on the page that was shown last, with a form if there is one. Headers are pairs.
+// open asks for a link on the page that was shown last, with a form if there is one.
+// Headers are pairs.
 func (b *browser) open(link string, form url.Values, headers ...string) answer {
 	b.t.Helper()
 	base, err := url.Parse(b.last)

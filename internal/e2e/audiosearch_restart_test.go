@@ -22,7 +22,8 @@ func testSearchRestart(t *testing.T, p program) {
 	m.write("broken.wav", []byte("no sound"))
 	videos := []clip{{"tone", "tone.wav", object{"n": 1}}, {"noise", "noise.wav", object{"n": 2}}, {"broken", "broken.wav", nil}}
 	config, dir := m.document(videos...), t.TempDir()
-	// restarted runs a server until it has looked at all videos, and returns how many it scored, and how many it could not.
+	// restarted runs a server until it has looked at all videos, and returns how many it
+	// scored, and how many it could not.
 	restarted := func(look func(s *server)) (scored, broken int) {
 		s := p.startIn(t, dir, nil, "-config", config).guardMedia(m)
 		s.awaitIngestion()
@@ -112,7 +113,8 @@ func testSearchShared(t *testing.T, p program) {
 	}
 }
 
-// children returns the processes that a process has begun and that run a program of the name.
+// children returns the processes that a process has begun and that run a program of the
+// name.
 func children(parent int, name string) (pids []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
@@ -130,7 +132,8 @@ func children(parent int, name string) (pids []int) {
 	return pids
 }
 
-// testSearchStopped ends the server in the middle of its work, in peace and by force. No program stays behind, and what was scored stays so.
+// testSearchStopped ends the server in the middle of its work, in peace and by force. No
+// program stays behind, and what was scored stays so.
 func testSearchStopped(t *testing.T, p program) {
 	if !exists("/proc/self/stat") {
 		t.Skip("looks for processes in /proc")
@@ -163,7 +166,8 @@ func testSearchStopped(t *testing.T, p program) {
 	}
 }
 
-// testSearchWithoutPrograms: without ffmpeg WAV files can be searched, and for others it is said what to do.
+// testSearchWithoutPrograms: without ffmpeg WAV files can be searched, and for others it
+// is said what to do.
 func testSearchWithoutPrograms(t *testing.T, p program) {
 	m := newMedia(t)
 	m.mp4("clip.mp4", dialTone(5))

@@ -115,8 +115,9 @@ type clip struct {
 	Metadata object `json:"metadata,omitempty"`
 }
 
-// document writes the provisioning document: in acme the dataset d1 with the videos, and d2 with the first of them; in other a dataset d1 that is
-// empty. The tokens that call it have all roles there are.
+// document writes the provisioning document: in acme the dataset d1 with the videos, and
+// d2 with the first of them; in other a dataset d1 that is empty. The tokens that call it
+// have all roles there are.
 func (m *media) document(videos ...clip) (path string) {
 	m.t.Helper()
 	text := func(v any) string {

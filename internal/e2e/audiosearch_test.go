@@ -34,7 +34,8 @@ func TestAudioSearch(t *testing.T) {
 	}
 }
 
-// testSearchContract: the document that the contract shows, with a real video, on each storage.
+// testSearchContract: the document that the contract shows, with a real video, on each
+// storage.
 func testSearchContract(t *testing.T, p program) {
 	document, err := os.ReadFile(filepath.Join("..", "..", "examples", "server", "testdata", "acme.json"))
 	require.NoError(t, err)
@@ -47,7 +48,8 @@ func testSearchContract(t *testing.T, p program) {
 		filters := []object{{"key": "show", "value": "news"}, {"key": "season", "op": ">=", "value": "2.5"}}
 		found := s.find(accessToken, "Dial tone", object{"metadata_filters": filters, "limit": 3})
 		require.Len(t, found, 3)
-		// A segment has 10 s and begins every 2 s. Those that hold all of the tone are the best, in the order of their times.
+		// A segment has 10 s and begins every 2 s. Those that hold all of the tone are
+		// the best, in the order of their times.
 		best := found[0]
 		assert.Equal(t, "clip-1", best.Video.ID)
 		assert.Equal(t, "media/clip-1.mp4", best.Video.Path)
@@ -71,7 +73,8 @@ func testSearchContract(t *testing.T, p program) {
 	})
 }
 
-// testSearchLong: a dial tone between 30 and 42 s of three minutes of noise is found there, among other files.
+// testSearchLong: a dial tone between 30 and 42 s of three minutes of noise is found
+// there, among other files.
 func testSearchLong(t *testing.T, p program) {
 	m := newMedia(t)
 	m.wav("long.wav", whiteNoise(30, 1), dialTone(12), whiteNoise(138, 2))

@@ -85,8 +85,9 @@ func testLogin(t *testing.T, start func(args ...string) *server) {
 	assert.Equal(t, http.StatusNotFound, s.status("GET", clientsPath+"/"+c.ID, rootToken))
 }
 
-// testLoginTimes measures how long the refusals take. They say nothing about which part was wrong, and their times should not either;
-// on a machine that does other things that cannot be asserted.
+// testLoginTimes measures how long the refusals take. They say nothing about which part
+// was wrong, and their times should not either; on a machine that does other things that
+// cannot be asserted.
 func testLoginTimes(t *testing.T, start func(args ...string) *server) {
 	s := start("-config", writeOrganizations(t, ""))
 	there := s.newClient(rootToken, "there")
@@ -145,7 +146,8 @@ type try struct {
 	do   func()
 }
 
-// logTimes does each of them 100 times, in turns, so that what else the machine does hits all alike.
+// logTimes does each of them 100 times, in turns, so that what else the machine does hits
+// all alike.
 func logTimes(t *testing.T, tries []try) {
 	t.Helper()
 	took := make([][]time.Duration, len(tries))

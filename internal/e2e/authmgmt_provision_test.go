@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Secrets of provisioned clients: one that nothing happens to, and those of clients that are changed, rotated and deleted.
+// Secrets of provisioned clients: one that nothing happens to, and those of clients that
+// are changed, rotated and deleted.
 const (
 	keptSecret    = "cs-kept-00112233445566778899aabbccddeeff"
 	changedSecret = "cs-changed-00112233445566778899aabbccdde"
@@ -32,7 +33,8 @@ const provisioned = `"clients": [
 	{"invitation_id": "accepted", "inviter": {"name": "Grace"}, "invitee": {"email": "accepted@example.com", "name": "Accepted"}, "expires_in": "1h"},
 	{"invitation_id": "expired", "inviter": {"name": "Grace"}, "invitee": {"email": "expired@example.com", "name": "Expired"}, "expires_in": "1ms"}]`
 
-// testProvisioningAgain: a document is applied at every start, and brings nothing back that was changed or has ended since.
+// testProvisioningAgain: a document is applied at every start, and brings nothing back
+// that was changed or has ended since.
 func testProvisioningAgain(t *testing.T, p program) {
 	dir, config := t.TempDir(), writeOrganizations(t, provisioned)
 	empty := filepath.Join(t.TempDir(), "empty.json")
@@ -55,7 +57,8 @@ func testProvisioningAgain(t *testing.T, p program) {
 	listed := s.do("GET", clientsPath, rootToken, "").body
 	time.Sleep(10 * time.Millisecond) // what expires after a millisecond has expired
 
-	// The second time its roles, names and times are others: they are for what is missing.
+	// The second time its roles, names and times are others: they are for what is
+	// missing.
 	other := writeOrganizations(t, `"clients": [{"client_id": "kept", "client_secret": "`+keptSecret+`", "name": "other", "roles": [{"role_id": "admin"}]}],
 		"invitations": [{"invitation_id": "kept", "inviter": {"name": "Other"}, "invitee": {"email": "other@example.com", "name": "Other"}, "expires_in": "720h"}]`)
 	for _, document := range []string{config, other, empty, config} {
@@ -97,7 +100,8 @@ func testProvisioningAgain(t *testing.T, p program) {
 	}
 }
 
-// testProvisioningRevokes: a token ends at the start whose document revokes it, and no later document brings it back.
+// testProvisioningRevokes: a token ends at the start whose document revokes it, and no
+// later document brings it back.
 func testProvisioningRevokes(t *testing.T, p program) {
 	const there, missing = "at-there-00112233445566778899aabbccddeeff", "at-missing-00112233445566778899aabbccddee"
 	dir := t.TempDir()
@@ -132,7 +136,8 @@ func testProvisioningRevokes(t *testing.T, p program) {
 	assert.Equal(t, 1, strings.Count(s.stderr.String(), "is stored with other roles; what exists is never changed"), &s.stderr)
 }
 
-// testProvisioningContradicted: a credential that would not work as written is refused, and nothing of its document is applied.
+// testProvisioningContradicted: a credential that would not work as written is refused,
+// and nothing of its document is applied.
 func testProvisioningContradicted(t *testing.T, p program) {
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "mortise-data")
@@ -163,7 +168,8 @@ func testProvisioningContradicted(t *testing.T, p program) {
 	assert.Equal(t, http.StatusForbidden, s.status("GET", clientsPath, session))
 }
 
-// testProvisioningRefused: what the service would refuse is found before anything is stored, and told with its place.
+// testProvisioningRefused: what the service would refuse is found before anything is
+// stored, and told with its place.
 func testProvisioningRefused(t *testing.T, p program) {
 	client := func(roles string) string {
 		return "\"clients\": [\n{\"client_id\": \"c\", \"name\": \"n\", \"client_secret\": \"" + clientSecret + "\", \"roles\": [" + roles + "]}]"
@@ -185,7 +191,8 @@ func testProvisioningRefused(t *testing.T, p program) {
 	}
 }
 
-// testCredentialsOfTwoServers: what one server on a folder changes counts on the other one at once.
+// testCredentialsOfTwoServers: what one server on a folder changes counts on the other
+// one at once.
 func testCredentialsOfTwoServers(t *testing.T, p program) {
 	dir, config := t.TempDir(), writeOrganizations(t, "")
 	one, two := p.startIn(t, dir, nil, "-config", config), p.startIn(t, dir, nil, "-config", config)

@@ -32,8 +32,8 @@ const (
 	otherToken = "at-other-root-00112233445566778899aabbccddeef"
 )
 
-// writeOrganizations writes a document with two organizations. In acme roles can be assigned, in other they cannot. more is put into the
-// first one: `"clients": [...]`.
+// writeOrganizations writes a document with two organizations. In acme roles can be
+// assigned, in other they cannot. more is put into the first one: `"clients": [...]`.
 func writeOrganizations(t *testing.T, more string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "organizations.json")
@@ -101,7 +101,8 @@ func (i invitation) linkToken(t *testing.T) string {
 	return token
 }
 
-// ask sends a request, with v as its body unless that is nil, wants a status, and reads the answer into a T.
+// ask sends a request, with v as its body unless that is nil, wants a status, and reads
+// the answer into a T.
 func ask[T any](s *server, want int, method, path, token string, v any) (got T) {
 	s.t.Helper()
 	var body []byte
@@ -177,7 +178,8 @@ func (a answer) accepted(t *testing.T) string {
 	return shown[0]
 }
 
-// refuseIn is refuse in a data folder where a server has run. It returns the one line that was said.
+// refuseIn is refuse in a data folder where a server has run. It returns the one line
+// that was said.
 func (p program) refuseIn(t *testing.T, folder string, args ...string) string {
 	t.Helper()
 	return p.refuses(t, 2, append([]string{"-data", folder}, args...)...)

@@ -35,7 +35,8 @@ func randomKey() []byte {
 	return key
 }
 
-// testRootKey: the first start makes a key, which can be moved away, and without which the data cannot be opened.
+// testRootKey: the first start makes a key, which can be moved away, and without which
+// the data cannot be opened.
 func testRootKey(t *testing.T, p program) {
 	dir, config := t.TempDir(), writeOrganizations(t, "")
 	made := filepath.Join(dir, "mortise-data", "vault.key")
@@ -66,7 +67,8 @@ func testRootKey(t *testing.T, p program) {
 	again(nil, "-vault-key", writeKey(t, "  "+base64.StdEncoding.EncodeToString(key)+"\r\n"))
 	again([]string{"MORTISE_VAULT_KEY_FILE=/nonexistent"}, "-vault-key", writeKey(t, base64.RawURLEncoding.EncodeToString(key)))
 
-	// Neither another key nor none opens the data, and nothing is provisioned or left behind.
+	// Neither another key nor none opens the data, and nothing is provisioned or left
+	// behind.
 	more := filepath.Join(t.TempDir(), "more.json")
 	require.NoError(t, os.WriteFile(more, []byte(`{"organizations": [{"id": "acme", "access_tokens": [{"token": "at-more-00112233445566778899aabbccddeeff", "subject": "s"}]}]}`), 0o600))
 	folder := filepath.Dir(made)
@@ -87,14 +89,16 @@ func testRootKey(t *testing.T, p program) {
 	s = p.startIn(t, dir, nil, "-config", config, "-vault-key", moved)
 	assert.Equal(t, http.StatusUnauthorized, s.status("GET", clientsPath, "at-more-00112233445566778899aabbccddeeff"))
 
-	// In memory there is nothing to be opened, with or without a key. One that others can read is worth a warning.
+	// In memory there is nothing to be opened, with or without a key. One that others can
+	// read is worth a warning.
 	require.NoError(t, os.Chmod(moved, 0o644))
 	s = p.start(t, nil, "-memory", "-config", config, "-vault-key", moved)
 	s.guard(string(key), strings.TrimSpace(text))
 	assert.Equal(t, 1, strings.Count(s.stderr.String(), "others can read"), s.stderr.String())
 }
 
-// testRootKeyRefused: a file that holds no key is refused before anything is made, and nothing of it is told.
+// testRootKeyRefused: a file that holds no key is refused before anything is made, and
+// nothing of it is told.
 func testRootKeyRefused(t *testing.T, p program) {
 	key := randomKey()
 	digits, base := hex.EncodeToString(key), base64.StdEncoding.EncodeToString(key)
@@ -128,7 +132,8 @@ func testRootKeyRefused(t *testing.T, p program) {
 	assert.Equal(t, digits[:40], string(read(t, filepath.Join(folder, "vault.key"))))
 }
 
-// testRootKeyOfTwoServers starts servers at once on a new folder: they agree on one key, so a link of one opens on the others.
+// testRootKeyOfTwoServers starts servers at once on a new folder: they agree on one key,
+// so a link of one opens on the others.
 func testRootKeyOfTwoServers(t *testing.T, p program) {
 	const servers = 3
 	config := writeOrganizations(t, "")
@@ -159,8 +164,9 @@ func testRootKeyOfTwoServers(t *testing.T, p program) {
 	}
 }
 
-// testRootKeyAfterCrash kills servers at their first start on a database that has begun with no key yet. The next one finds the key that it
-// has begun with since, or makes one, and leaves no copy of it.
+// testRootKeyAfterCrash kills servers at their first start on a database that has begun
+// with no key yet. The next one finds the key that it has begun with since, or makes one,
+// and leaves no copy of it.
 func testRootKeyAfterCrash(t *testing.T, p program) {
 	moments := mathrand.New(mathrand.NewPCG(seeded(t), 1<<34))
 	files := make(map[int]int)
@@ -191,8 +197,9 @@ func testRootKeyAfterCrash(t *testing.T, p program) {
 	t.Logf("files that the kills left: %v", files)
 }
 
-// testRootKeyIsSynced watches the system calls of a first start: the key is on the disk under its name before the database begins with it.
-// A power cut in between would leave data that no key opens.
+// testRootKeyIsSynced watches the system calls of a first start: the key is on the disk
+// under its name before the database begins with it. A power cut in between would leave
+// data that no key opens.
 func testRootKeyIsSynced(t *testing.T, p program) {
 	strace := tool(t, "strace")
 	trace, traced := filepath.Join(t.TempDir(), "trace"), filepath.Join(t.TempDir(), "traced.sh")

@@ -141,7 +141,8 @@ func testSpecOperations(t *testing.T, start func(args ...string) *server) {
 	s.guard(i.linkToken(t))
 }
 
-// testInvitationURL: the link begins with the operator's address, whatever a request says about where it was sent.
+// testInvitationURL: the link begins with the operator's address, whatever a request says
+// about where it was sent.
 func testInvitationURL(t *testing.T, start func(args ...string) *server) {
 	s := start("-config", writeOrganizations(t, ""), "-public-url", "https://id.example.com/mortise/")
 	i := s.invite(rootToken, "alan@example.com")
@@ -168,7 +169,8 @@ func testInvitationURL(t *testing.T, start func(args ...string) *server) {
 	}
 }
 
-// testAcceptance: looking at the page changes nothing, the button gives a token with the invitation's roles, once.
+// testAcceptance: looking at the page changes nothing, the button gives a token with the
+// invitation's roles, once.
 func testAcceptance(t *testing.T, start func(args ...string) *server) {
 	s := start("-config", writeOrganizations(t, ""))
 	i := s.invite(rootToken, "alan@example.com", "admin client")
@@ -216,7 +218,8 @@ func swapCase(text string) string {
 	}, text)
 }
 
-// testAcceptanceRace presses the button many times while the invitation is cancelled many times: one call wins.
+// testAcceptanceRace presses the button many times while the invitation is cancelled many
+// times: one call wins.
 func testAcceptanceRace(t *testing.T, start func(args ...string) *server) {
 	s := start("-config", writeOrganizations(t, ""))
 	won := map[string]int{}
@@ -227,7 +230,8 @@ func testAcceptanceRace(t *testing.T, start func(args ...string) *server) {
 	t.Logf("winners: %v", won)
 }
 
-// raceForInvitation has 50 calls accept an invitation at one server while 50 cancel it at another.
+// raceForInvitation has 50 calls accept an invitation at one server while 50 cancel it at
+// another.
 func raceForInvitation(t *testing.T, i *invitation, accepts, cancels *server, won map[string]int) {
 	t.Helper()
 	const each = 50
@@ -270,7 +274,8 @@ func raceForInvitation(t *testing.T, i *invitation, accepts, cancels *server, wo
 	}
 }
 
-// testInvitationExpires: from expires_at on an invitation opens nothing, and its address can be invited again.
+// testInvitationExpires: from expires_at on an invitation opens nothing, and its address
+// can be invited again.
 func testInvitationExpires(t *testing.T, start func(args ...string) *server) {
 	s := start("-config", writeOrganizations(t, ""))
 	i := ask[invitation](s, http.StatusCreated, "POST", invitationsPath, rootToken, object{"email": "alan@example.com", "name": "Alan", "expires_in": 2})

@@ -17,7 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// credentialsLoad works on credentials from several sides at once, and keeps what it was told.
+// credentialsLoad works on credentials from several sides at once, and keeps what it was
+// told.
 type credentialsLoad struct {
 	t         *testing.T
 	http      *http.Client
@@ -76,7 +77,8 @@ func newCredentialsLoad(s *server, n int) *credentialsLoad {
 	return l
 }
 
-// run has everybody work until a request fails. It returns a function that waits for that.
+// run has everybody work until a request fails. It returns a function that waits for
+// that.
 func (l *credentialsLoad) run(address string, failed func(what string, err error)) (wait func()) {
 	var running sync.WaitGroup
 	loop := func(what string, step func(address string) error) {
@@ -180,8 +182,9 @@ func (a *accepter) step(address string) error {
 	return nil
 }
 
-// check asks the server, after the last start, whether everything that was answered is there, and brings the acceptances that were cut
-// off to their end: a claim on an attempt lasts as long as the attempt may.
+// check asks the server, after the last start, whether everything that was answered is
+// there, and brings the acceptances that were cut off to their end: a claim on an attempt
+// lasts as long as the attempt may.
 func (l *credentialsLoad) check(s *server) {
 	l.t.Helper()
 	for _, c := range l.changers {

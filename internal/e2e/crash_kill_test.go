@@ -10,15 +10,18 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestKillUnderLoad kills the server with SIGKILL, again and again, while clients submit. What was answered with 202 is there
-// afterwards as it was sent, and is processed; a request that is sent again with its Idempotency-Key is no second event.
+// TestKillUnderLoad kills the server with SIGKILL, again and again, while clients submit.
+// What was answered with 202 is there afterwards as it was sent, and is processed; a
+// request that is sent again with its Idempotency-Key is no second event.
 //
-// CI=true kills it more often, MORTISE_SOAK=1 much more. MORTISE_SEED=N sends the same and kills at the same moments.
+// CI=true kills it more often, MORTISE_SOAK=1 much more. MORTISE_SEED=N sends the same
+// and kills at the same moments.
 func TestKillUnderLoad(t *testing.T) {
 	t.Parallel()
 	const clients = 8
-	// What a server may have begun, and not ended, when it dies: it runs 4 attempts at a time (WorkerOptions.Concurrency), and
-	// claims as many jobs at once. Only those may be run a second time.
+	// What a server may have begun, and not ended, when it dies: it runs 4 attempts at a
+	// time (WorkerOptions.Concurrency), and claims as many jobs at once. Only those may
+	// be run a second time.
 	const concurrency, batch = 4, 4
 	kills := effort(2, 5, 50)
 	seed := seeded(t)
@@ -35,8 +38,8 @@ func TestKillUnderLoad(t *testing.T) {
 		restarts = append(restarts, time.Since(begun))
 		s.secrets = secrets()
 
-		// Some of the kills come at any time, most as soon as a client has its 202: an answer that is a moment too early has
-		// no more than that moment.
+		// Some of the kills come at any time, most as soon as a client has its 202: an
+		// answer that is a moment too early has no more than that moment.
 		var killed atomic.Bool
 		end := func() {
 			killed.Store(true)
@@ -63,7 +66,8 @@ func TestKillUnderLoad(t *testing.T) {
 		<-s.exited
 		s.countRuns(runs)
 
-		// Now and then the next one dies young: while it opens the file, recovers it, or is about to listen.
+		// Now and then the next one dies young: while it opens the file, recovers it, or
+		// is about to listen.
 		if moments.IntN(3) == 0 && kill+1 < kills {
 			kill++
 			young := p.run(t, dir, nil, "-config", config)

@@ -21,9 +21,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDataHoldsNoKey looks for secrets in the raw bytes of every file of the data folder, the one with the root key left aside, and in the
-// logs, while the server runs, after it was killed and after it stopped: for API keys, client secrets, access tokens, the links of
-// invitations, the root key and what is derived from it. The database keeps digests; the logs do not even show those.
+// TestDataHoldsNoKey looks for secrets in the raw bytes of every file of the data folder,
+// the one with the root key left aside, and in the logs, while the server runs, after it
+// was killed and after it stopped: for API keys, client secrets, access tokens, the links
+// of invitations, the root key and what is derived from it. The database keeps digests;
+// the logs do not even show those.
 func TestDataHoldsNoKey(t *testing.T) {
 	t.Parallel()
 	p := buildServer(t)
@@ -39,7 +41,8 @@ func TestDataHoldsNoKey(t *testing.T) {
 	s.kill()
 	assertNoKey(t, keys, folder, s)
 
-	// The demo, which makes a key and a token of its own at each start and lets them end with the process, on the same data.
+	// The demo, which makes a key and a token of its own at each start and lets them end
+	// with the process, on the same data.
 	s = p.startIn(t, dir, nil, "-data", folder)
 	demo := s.demoKey()
 	keys = append(keys, demo, s.demoToken())
@@ -67,8 +70,8 @@ func TestDataHoldsNoKey(t *testing.T) {
 	}
 }
 
-// rootSecrets returns the root key of a folder, as it stands there and as the bytes that it means, and the keys of the invitations and of
-// the vault.
+// rootSecrets returns the root key of a folder, as it stands there and as the bytes that
+// it means, and the keys of the invitations and of the vault.
 func rootSecrets(t *testing.T, folder string) []string {
 	t.Helper()
 	text := strings.TrimSpace(string(read(t, filepath.Join(folder, "vault.key"))))
@@ -83,7 +86,8 @@ func rootSecrets(t *testing.T, folder string) []string {
 	return told
 }
 
-// useCredentials makes secrets of every kind, uses each and lets it end, and returns them.
+// useCredentials makes secrets of every kind, uses each and lets it end, and returns
+// them.
 func useCredentials(t *testing.T, s *server) (told []string) {
 	t.Helper()
 	c := s.newClient(accessToken, "short-lived", "admin")
@@ -123,8 +127,8 @@ func useCredentials(t *testing.T, s *server) (told []string) {
 	return told
 }
 
-// knock sends requests of all sorts with keys that are right, wrong, and in the wrong place. It returns the wrong keys: they are
-// secrets too, of another service perhaps.
+// knock sends requests of all sorts with keys that are right, wrong, and in the wrong
+// place. It returns the wrong keys: they are secrets too, of another service perhaps.
 func knock(t *testing.T, s *server, instructions string) (wrong []string) {
 	id := s.submit(goodKey, `{"instructions":"`+instructions+`","context":{"n":1}}`)
 	s.awaitStatus(goodKey, id, "completed")
@@ -176,8 +180,9 @@ func assertNoKey(t *testing.T, keys []string, folder string, s *server) {
 	}
 }
 
-// readFolder returns the bytes of all files in a folder but that of the root key. It is the test's process that opens the database file here, not the
-// server's: closing it drops no lock of the server.
+// readFolder returns the bytes of all files in a folder but that of the root key. It is
+// the test's process that opens the database file here, not the server's: closing it
+// drops no lock of the server.
 func readFolder(t *testing.T, folder string) string {
 	t.Helper()
 	var all bytes.Buffer
@@ -206,7 +211,8 @@ func findSecret(text string, secret []byte) (form string) {
 	return ""
 }
 
-// secretForms returns the ways to write a secret that can be undone. Of a long one, a part is enough to give it away.
+// secretForms returns the ways to write a secret that can be undone. Of a long one, a
+// part is enough to give it away.
 func secretForms(secret []byte) map[string]string {
 	const enough = 28
 	if len(secret) > enough { // the end: what stands before may be a prefix that many keys share
@@ -233,7 +239,8 @@ func secretForms(secret []byte) map[string]string {
 	forms["in UTF-16LE"], forms["in UTF-16BE"], forms["in JSON escapes"] = little.String(), big.String(), escaped.String()
 	for name, encoding := range map[string]*base64.Encoding{"base64": base64.RawStdEncoding, "base64url": base64.RawURLEncoding} {
 		for shift := range 3 {
-			// As a part of something longer: without the characters that depend on what stands before and after.
+			// As a part of something longer: without the characters that depend on what
+			// stands before and after.
 			text := encoding.EncodeToString(append(make([]byte, shift), secret...))
 			text = text[(shift*8+5)/6:]
 			if (shift+len(secret))%3 != 0 {

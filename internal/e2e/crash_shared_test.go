@@ -18,16 +18,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTwoServersOneFile runs two servers on one data folder, and stops one of them by SIGSTOP, while it works, for longer than its
-// leases: the machine that swaps, the container that is frozen. The other one takes over what it held, and what it says about that
-// when it goes on changes nothing.
+// TestTwoServersOneFile runs two servers on one data folder, and stops one of them by
+// SIGSTOP, while it works, for longer than its leases: the machine that swaps, the
+// container that is frozen. The other one takes over what it held, and what it says about
+// that when it goes on changes nothing.
 func TestTwoServersOneFile(t *testing.T) {
 	t.Parallel()
 	testTwoServersOneFile(t, false)
 }
 
-// TestTwoServersOneFileLocked stops the server in the middle of a transaction, where it keeps the lock of the file: nobody can write
-// until it goes on, and clients get 503 or no answer. To hit such a moment can take long, so only MORTISE_SOAK=1 runs it.
+// TestTwoServersOneFileLocked stops the server in the middle of a transaction, where it
+// keeps the lock of the file: nobody can write until it goes on, and clients get 503 or
+// no answer. To hit such a moment can take long, so only MORTISE_SOAK=1 runs it.
 func TestTwoServersOneFileLocked(t *testing.T) {
 	if effort(0, 0, 1) == 0 {
 		t.Skip("MORTISE_SOAK=1 runs it")
@@ -43,8 +45,9 @@ func testTwoServersOneFile(t *testing.T, inTransaction bool) {
 	const concurrency = 4          // WorkerOptions.Concurrency
 	p := buildServer(t)
 	folder, config := filepath.Join(t.TempDir(), "data"), writeConfig(t)
-	// The command of the first server notes the event and goes on for as long as the file hold is there. So the moment of the stop
-	// can be one at which all of its workers are at work.
+	// The command of the first server notes the event and goes on for as long as the file
+	// hold is there. So the moment of the stop can be one at which all of its workers are
+	// at work.
 	dir, command := script(t, `
 IFS= read -r event
 id=${event#*:\"}
@@ -75,8 +78,9 @@ echo "${id%%\"*}" >>ended.txt
 		}
 		one.freeze()
 		stops++
-		// Whether it holds the lock of the file shows in the other one's answer. On a busy machine that may be wrong, which makes
-		// the test less sharp, and no failure of it.
+		// Whether it holds the lock of the file shows in the other one's answer. On a
+		// busy machine that may be wrong, which makes the test less sharp, and no failure
+		// of it.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		status, err := probe.send(ctx, two.url, probe.take())
 		cancel()
@@ -134,7 +138,8 @@ echo "${id%%\"*}" >>ended.txt
 	for id := range strings.Lines(string(text)) {
 		runs[strings.TrimSpace(id)]++
 	}
-	// What the stopped server held is run again; where it kept the other one from writing, what that one held too.
+	// What the stopped server held is run again; where it kept the other one from
+	// writing, what that one held too.
 	bound := 2 * concurrency * stops
 	duplicates := l.checkRuns(history, runs)
 	assert.LessOrEqual(t, duplicates, bound)
@@ -149,7 +154,8 @@ echo "${id%%\"*}" >>ended.txt
 		l.acknowledged.Load(), len(history), byTwo, countLines(t, dir, "begun.txt"), duplicates, bound, attempts, stops)
 }
 
-// freeze stops the server where it stands, and waits until every thread of it has stopped.
+// freeze stops the server where it stands, and waits until every thread of it has
+// stopped.
 func (s *server) freeze() {
 	s.t.Helper()
 	s.signal(syscall.SIGSTOP)
@@ -176,8 +182,9 @@ func countLines(t *testing.T, dir, name string) int {
 	return strings.Count(string(text), "\n")
 }
 
-// share has the clients send n requests in all, in turns to each of the servers. A request that gets 503 or no answer in time is
-// sent again, with its Idempotency-Key, to the other server, and that one is kept to until it fails too.
+// share has the clients send n requests in all, in turns to each of the servers. A
+// request that gets 503 or no answer in time is sent again, with its Idempotency-Key, to
+// the other server, and that one is kept to until it fails too.
 func (l *load) share(urls []string, n int64) (wait func()) {
 	var left atomic.Int64
 	left.Store(n)

@@ -16,14 +16,17 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestGracefulStopLosesNothing ends the server with SIGTERM, again and again, while clients submit. No request is cut off, what
-// was answered with 202 is there after the next start and is processed, and nothing is processed twice.
+// TestGracefulStopLosesNothing ends the server with SIGTERM, again and again, while
+// clients submit. No request is cut off, what was answered with 202 is there after the
+// next start and is processed, and nothing is processed twice.
 //
-// Half of the clients open a connection for each request. Those that get through are served to the end; a request is left without
-// an answer only by a connection that the server never took, so its event is not in the history.
+// Half of the clients open a connection for each request. Those that get through are
+// served to the end; a request is left without an answer only by a connection that the
+// server never took, so its event is not in the history.
 //
-// The others keep their connections. HTTP has no way to close one that idles without a race against the next request (RFC 9112,
-// 9.5), so such a request may be lost too, and its event may even be there: that is what the Idempotency-Key is for.
+// The others keep their connections. HTTP has no way to close one that idles without a
+// race against the next request (RFC 9112, 9.5), so such a request may be lost too, and
+// its event may even be there: that is what the Idempotency-Key is for.
 func TestGracefulStopLosesNothing(t *testing.T) {
 	t.Parallel()
 	const clients = 8
@@ -90,7 +93,8 @@ func TestGracefulStopLosesNothing(t *testing.T) {
 		stops, l.acknowledged.Load(), unanswered, len(history), slices.Max(took))
 }
 
-// neverTaken says whether a request failed before the first byte of an answer, by a connection that was refused or closed.
+// neverTaken says whether a request failed before the first byte of an answer, by a
+// connection that was refused or closed.
 func neverTaken(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) ||
 		errors.Is(err, net.ErrClosed) ||

@@ -17,14 +17,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSerialClientIsSynced watches the server's system calls while one client submits, one request after the other: between the
-// arrival of each request and its 202 the log of the database has been synced to the disk. kill -9 cannot show that: what a
-// process has written survives its end without a sync, and only a power cut takes it.
+// TestSerialClientIsSynced watches the server's system calls while one client submits,
+// one request after the other: between the arrival of each request and its 202 the log of
+// the database has been synced to the disk. kill -9 cannot show that: what a process has
+// written survives its end without a sync, and only a power cut takes it.
 //
-// The server's worker would commit, and so sync, all the time. So it gets a command that does not end, for as many events as it
-// runs at a time: with these it is busy, and claims no more. What remains is the extension of four leases every 5 s and a look at
-// forgotten events every 15 s. A server that did not sync for a 202 could pass for a request that coincides with one of those, not
-// for all of them.
+// The server's worker would commit, and so sync, all the time. So it gets a command that
+// does not end, for as many events as it runs at a time: with these it is busy, and
+// claims no more. What remains is the extension of four leases every 5 s and a look at
+// forgotten events every 15 s. A server that did not sync for a 202 could pass for a
+// request that coincides with one of those, not for all of them.
 func TestSerialClientIsSynced(t *testing.T) {
 	t.Parallel()
 	const concurrency = 4
@@ -32,8 +34,8 @@ func TestSerialClientIsSynced(t *testing.T) {
 	strace, sleep := tool(t, "strace"), tool(t, "sleep")
 	p := buildServer(t)
 
-	// -D makes strace a child of the server, so that the server is ours to signal and to wait for, as it is in other tests. -y
-	// names the files.
+	// -D makes strace a child of the server, so that the server is ours to signal and to
+	// wait for, as it is in other tests. -y names the files.
 	trace := filepath.Join(t.TempDir(), "trace")
 	traced := filepath.Join(t.TempDir(), "traced.sh")
 	text := fmt.Sprintf("#!/bin/sh\nexec '%s' -D -f -y -s 2000 -e trace=fsync,fdatasync,read,write -e signal=none -o '%s' '%s' \"$@\"\n", strace, trace, p)
@@ -59,7 +61,8 @@ func TestSerialClientIsSynced(t *testing.T) {
 		_, err = from.Discard(int(resp.ContentLength))
 		require.NoError(t, err)
 		require.Equal(t, http.StatusAccepted, resp.StatusCode)
-		// A sync that comes after its answer shall not pass for one that comes before the next.
+		// A sync that comes after its answer shall not pass for one that comes before the
+		// next.
 		time.Sleep(time.Millisecond)
 	}
 	s.kill() // strace ends with it, before exited is closed: it has the same standard error
@@ -73,15 +76,16 @@ func TestSerialClientIsSynced(t *testing.T) {
 
 var (
 	arrival = regexp.MustCompile(`Serial request (\d+)\.`)
-	// A call that another thread's interrupts is on two lines, of which the second has the result.
+	// A call that another thread's interrupts is on two lines, of which the second has
+	// the result.
 	synced   = regexp.MustCompile(`^(\d+) +(?:fsync|fdatasync)\(\d+<([^>]*)>\) += 0`)
 	begun    = regexp.MustCompile(`^(\d+) +(?:fsync|fdatasync)\(\d+<([^>]*)> <unfinished`)
 	resumed  = regexp.MustCompile(`^(\d+) +<\.\.\. (?:fsync|fdatasync) resumed>\) += 0`)
 	accepted = regexp.MustCompile(`^\d+ +write\(.*"HTTP/1\.1 202 `)
 )
 
-// readTrace counts the syncs of the write-ahead log that succeeded while the requests were sent, and finds the requests that had
-// none between arrival and answer.
+// readTrace counts the syncs of the write-ahead log that succeeded while the requests
+// were sent, and finds the requests that had none between arrival and answer.
 func readTrace(t *testing.T, path string) (total, answered int, unsynced []int) {
 	t.Helper()
 	file, err := os.Open(path)

@@ -95,7 +95,8 @@ func testCorruptDatabase(t *testing.T, p program) {
 	}
 }
 
-// testCorruptAfterCrash: what a crash has left is neither used nor changed if the database that it belongs to is damaged or gone.
+// testCorruptAfterCrash: what a crash has left is neither used nor changed if the
+// database that it belongs to is damaged or gone.
 func testCorruptAfterCrash(t *testing.T, p program) {
 	s := p.start(t, nil, "-config", writeConfig(t))
 	l := newLedger()
@@ -147,8 +148,9 @@ func testEmptyDatabase(t *testing.T, p program) {
 	l.checkCompleted(s)
 }
 
-// testCorruptLog: what a crash leaves behind in the write-ahead log is used up to the first damage. What was in the database before
-// is there, and of the rest the earlier part.
+// testCorruptLog: what a crash leaves behind in the write-ahead log is used up to the
+// first damage. What was in the database before is there, and of the rest the earlier
+// part.
 func testCorruptLog(t *testing.T, p program) {
 	dir, config := t.TempDir(), writeConfig(t)
 	s := p.startIn(t, dir, nil, "-config", config)
@@ -206,7 +208,8 @@ func testCorruptLog(t *testing.T, p program) {
 	}
 }
 
-// keptOf says which of the requests of a ledger are in the history, in the order in which they were acknowledged.
+// keptOf says which of the requests of a ledger are in the history, in the order in which
+// they were acknowledged.
 func keptOf(found map[string]event, l *ledger) []bool {
 	first := len(l.size) - len(l.accepted)
 	kept := make([]bool, len(l.accepted))

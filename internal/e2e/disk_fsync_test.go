@@ -52,7 +52,8 @@ func testCommitNotSynced(t *testing.T, p program) {
 	l.checkAfterRestarts(p, s, args...)
 }
 
-// testCheckpointNotSynced: when the database file cannot be synced, the write-ahead log has to stay as it is and take all that comes.
+// testCheckpointNotSynced: when the database file cannot be synced, the write-ahead log
+// has to stay as it is and take all that comes.
 func testCheckpointNotSynced(t *testing.T, p program) {
 	args := []string{"-config", writeConfig(t)}
 	s := p.start(t, nil, args...)

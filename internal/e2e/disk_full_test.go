@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDiskFull: a server on a full disk says so, keeps what it has acknowledged, and goes on once there is room again.
+// TestDiskFull: a server on a full disk says so, keeps what it has acknowledged, and goes
+// on once there is room again.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	p := buildServer(t)

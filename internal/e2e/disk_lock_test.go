@@ -107,7 +107,8 @@ func testLockedByWriter(t *testing.T, p program) {
 	require.Equal(t, 8, l.offerAll(s, 4, 2, 1000))
 	release := hold(t, holdWrite, s.database())
 
-	// Some wait together, and some come while these wait: offer says that none of them takes longer than it may.
+	// Some wait together, and some come while these wait: offer says that none of them
+	// takes longer than it may.
 	var waiting sync.WaitGroup
 	for i := range 8 {
 		waiting.Go(func() {
@@ -139,7 +140,8 @@ func testLockedByWriter(t *testing.T, p program) {
 	l.checkAfterRestarts(p, s, args...)
 }
 
-// testLockedByWriterBriefly: a lock that is gone before the busy timeout is nobody's trouble.
+// testLockedByWriterBriefly: a lock that is gone before the busy timeout is nobody's
+// trouble.
 func testLockedByWriterBriefly(t *testing.T, p program) {
 	s := p.start(t, nil, "-config", writeConfig(t))
 	s.secrets = secrets()
@@ -151,7 +153,8 @@ func testLockedByWriterBriefly(t *testing.T, p program) {
 	l.checkCompleted(s)
 }
 
-// testLockedByReader: writers do not wait for readers. The write-ahead log only cannot begin anew.
+// testLockedByReader: writers do not wait for readers. The write-ahead log only cannot
+// begin anew.
 func testLockedByReader(t *testing.T, p program) {
 	s := p.start(t, nil, "-config", writeConfig(t))
 	s.secrets = secrets()

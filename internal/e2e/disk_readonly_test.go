@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReadOnlyFile: files that cannot be changed any more, as on a file system that the kernel has made read-only after an error.
+// TestReadOnlyFile: files that cannot be changed any more, as on a file system that the
+// kernel has made read-only after an error.
 func TestReadOnlyFile(t *testing.T) {
 	t.Parallel()
 	p := buildServer(t)
@@ -54,7 +55,8 @@ func testReadOnlyWhileRunning(t *testing.T, p program) {
 		assert.True(t, l.offer(s, 1000), "%v can be written again", files)
 	}
 
-	// The database itself is written at checkpoints only. Until then the write-ahead log takes everything.
+	// The database itself is written at checkpoints only. Until then the write-ahead log
+	// takes everything.
 	set("mortise.db")
 	assert.Equal(t, 8, l.offerAll(s, 2, 4, 900_000))
 	s.checkUp("read-only")
@@ -65,8 +67,9 @@ func testReadOnlyWhileRunning(t *testing.T, p program) {
 	l.checkAfterRestarts(p, s, args...)
 }
 
-// checkAlive is checkUp where reads may fail: SQLite notes in the -shm file how far a reader has come, unless another one has noted
-// the same before. So it depends on what happened last whether a read needs to write that.
+// checkAlive is checkUp where reads may fail: SQLite notes in the -shm file how far a
+// reader has come, unless another one has noted the same before. So it depends on what
+// happened last whether a read needs to write that.
 func (s *server) checkAlive(what string) {
 	s.t.Helper()
 	assert.Equal(s.t, http.StatusOK, s.do("GET", "/healthz", "", "").status, what)

@@ -71,8 +71,8 @@ func (l *ledger) sizeOf(n int) (size int, sent bool) {
 	return l.size[n], true
 }
 
-// offer submits a request of about size bytes and reports whether it was accepted. If not, the answer must say that the storage is
-// unavailable, in time.
+// offer submits a request of about size bytes and reports whether it was accepted. If
+// not, the answer must say that the storage is unavailable, in time.
 func (l *ledger) offer(s *server, size int) bool {
 	s.t.Helper()
 	n, body := l.next(size)
@@ -94,8 +94,8 @@ func (l *ledger) offer(s *server, size int) bool {
 	return true
 }
 
-// offerAll submits from several clients at once, so that the writes of several requests share a transaction, and returns how many
-// requests were accepted.
+// offerAll submits from several clients at once, so that the writes of several requests
+// share a transaction, and returns how many requests were accepted.
 func (l *ledger) offerAll(s *server, clients, each, size int) (accepted int) {
 	s.t.Helper()
 	var mu sync.Mutex
@@ -122,8 +122,8 @@ func (l *ledger) count() int {
 	return len(l.accepted)
 }
 
-// check reads the whole history: everything that was acknowledged is in it as it was sent, and nothing is that nobody sent. What
-// was answered with 503 may be there or not.
+// check reads the whole history: everything that was acknowledged is in it as it was
+// sent, and nothing is that nobody sent. What was answered with 503 may be there or not.
 func (l *ledger) check(s *server) (found map[string]event) {
 	s.t.Helper()
 	found = make(map[string]event)
@@ -160,7 +160,8 @@ func (l *ledger) check(s *server) (found map[string]event) {
 	return found
 }
 
-// checkCompleted waits until the workers have done all that is in the history, and checks it.
+// checkCompleted waits until the workers have done all that is in the history, and checks
+// it.
 func (l *ledger) checkCompleted(s *server) {
 	s.t.Helper()
 	s.await("the workers to be through", func() bool {
@@ -176,7 +177,8 @@ func (l *ledger) checkCompleted(s *server) {
 	}
 }
 
-// checkAfterRestarts checks that a clean stop keeps everything, and so does a crash after the next start.
+// checkAfterRestarts checks that a clean stop keeps everything, and so does a crash after
+// the next start.
 func (l *ledger) checkAfterRestarts(p program, s *server, args ...string) {
 	s.t.Helper()
 	s.stop()
@@ -212,7 +214,8 @@ func (s *server) checkReads(what string) {
 	}
 }
 
-// refuses is refuse with a limit: a server that starts where it should not would run for ever.
+// refuses is refuse with a limit: a server that starts where it should not would run for
+// ever.
 func (p program) refuses(t *testing.T, status int, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -259,7 +262,8 @@ type endless struct{}
 
 func (endless) Read(b []byte) (int, error) { return len(b), nil }
 
-// strace lets system calls of the server fail, until detach is called, which returns what failed.
+// strace lets system calls of the server fail, until detach is called, which returns what
+// failed.
 func (s *server) strace(args ...string) (detach func() string) {
 	s.t.Helper()
 	log := filepath.Join(s.t.TempDir(), "strace.log")
@@ -298,8 +302,9 @@ func (s *server) strace(args ...string) (detach func() string) {
 	}
 }
 
-// immutable returns functions that make files unchangeable, even for root and through open descriptors, as a file system that has
-// become read-only is, and take that back. The files are in dir.
+// immutable returns functions that make files unchangeable, even for root and through
+// open descriptors, as a file system that has become read-only is, and take that back.
+// The files are in dir.
 func immutable(t *testing.T, dir string) (set, clear func(names ...string)) {
 	t.Helper()
 	chattr := tool(t, "chattr")

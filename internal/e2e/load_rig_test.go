@@ -20,12 +20,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// endurance bounds the waits of these tests for the work of thousands of events, and for the 15 s after which the lease of a server
-// that died ends. Like patience, it is for machines that are busy: no promise is measured by it.
+// endurance bounds the waits of these tests for the work of thousands of events, and for
+// the 15 s after which the lease of a server that died ends. Like patience, it is for
+// machines that are busy: no promise is measured by it.
 const endurance = 3 * time.Minute
 
-// effort returns how much of something a test does: on somebody's machine, in CI, and with
-// MORTISE_SOAK=1.
+// effort returns how much of something a test does: on somebody's machine, in CI, and
+// with MORTISE_SOAK=1.
 func effort(quick, thorough, long int) int {
 	switch {
 	case os.Getenv("MORTISE_SOAK") == "1":
@@ -36,8 +37,9 @@ func effort(quick, thorough, long int) int {
 	return quick
 }
 
-// seeded returns a number that MORTISE_SEED sets, and says which it is. It decides what is sent and when a server is ended. How far
-// the server has come by then is up to the machine, so a replay is likely to fail again, not bound to.
+// seeded returns a number that MORTISE_SEED sets, and says which it is. It decides what
+// is sent and when a server is ended. How far the server has come by then is up to the
+// machine, so a replay is likely to fail again, not bound to.
 func seeded(t *testing.T) uint64 {
 	t.Helper()
 	seed := rand.Uint64() >> 1
@@ -64,7 +66,8 @@ type load struct {
 	sent map[string]*request // by instructions
 }
 
-// request is one trigger to submit. Its instructions are no other's, so its events can be told in the history.
+// request is one trigger to submit. Its instructions are no other's, so its events can be
+// told in the history.
 type request struct {
 	from         *client
 	instructions string
@@ -101,7 +104,8 @@ func (l *load) client(name string, seed uint64) *client {
 	return &client{load: l, name: name, rand: rand.New(rand.NewPCG(seed, 0)), http: l.http}
 }
 
-// take returns the request that the client has to send: the one without an answer, or a new one.
+// take returns the request that the client has to send: the one without an answer, or a
+// new one.
 func (c *client) take() *request {
 	if r := c.pending; r != nil {
 		return r
@@ -167,7 +171,8 @@ func (c *client) send(ctx context.Context, url string, r *request) (status int, 
 	return resp.StatusCode, nil
 }
 
-// sendAll has every client send requests until one fails, and calls failed with that. It returns a function that waits for all.
+// sendAll has every client send requests until one fails, and calls failed with that. It
+// returns a function that waits for all.
 func (l *load) sendAll(url string, failed func(r *request, status int, err error)) (wait func()) {
 	var running sync.WaitGroup
 	for _, c := range l.clients {
@@ -232,8 +237,9 @@ func (l *load) awaitIdle(s *server) {
 	}
 }
 
-// check compares the whole history of an idle server with what the clients know, and returns it. unanswered is how many of its
-// events stand for a request that got no answer.
+// check compares the whole history of an idle server with what the clients know, and
+// returns it. unanswered is how many of its events stand for a request that got no
+// answer.
 func (l *load) check(s *server) (history map[string]entry, unanswered int) {
 	l.t.Helper()
 	history = l.history(s, "")
@@ -264,8 +270,8 @@ func (l *load) check(s *server) (history map[string]entry, unanswered int) {
 	return history, unanswered
 }
 
-// checkRuns compares a history with how often each of its events was processed, and returns how many runs were more than the one
-// that each event needs.
+// checkRuns compares a history with how often each of its events was processed, and
+// returns how many runs were more than the one that each event needs.
 func (l *load) checkRuns(history map[string]entry, runs map[string]int) (duplicates int) {
 	l.t.Helper()
 	for id, e := range history {
@@ -317,8 +323,8 @@ func (l *load) checkEvent(r *request, e entry) {
 	}
 }
 
-// countRuns adds how often a server, which has ended, ran its default Processor, by event ID. Its log is complete: exited is
-// closed once the last byte of it has been read.
+// countRuns adds how often a server, which has ended, ran its default Processor, by event
+// ID. Its log is complete: exited is closed once the last byte of it has been read.
 func (s *server) countRuns(runs map[string]int) {
 	s.t.Helper()
 	<-s.exited

@@ -75,7 +75,8 @@ func (r *openapiRig) slow(x exchange) {
 	r.checkAnswer(x, r.request(x), resp, answer)
 }
 
-// common are the failures that all operations behind an access token have, and those of all that take a body.
+// common are the failures that all operations behind an access token have, and those of
+// all that take a body.
 func (r *authMgmtRig) common(operation, method, path, body string) []exchange {
 	as := func(name string) map[string]string {
 		return map[string]string{"Authorization": "Bearer " + r.tokens[name]}

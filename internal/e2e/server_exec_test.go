@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// script writes a shell script into a folder whose name needs quoting, and returns the folder and a command for -trigger-exec
-// that runs the script in it.
+// script writes a shell script into a folder whose name needs quoting, and returns the
+// folder and a command for -trigger-exec that runs the script in it.
 func script(t *testing.T, body string) (dir, command string) {
 	t.Helper()
 	sh := tool(t, "sh")
@@ -104,7 +104,8 @@ exit 1
 	assert.Less(t, len(*done.LastError), 1200)
 }
 
-// testCommandKilled ends the server while a command runs that would go on for ever, with a child of its own.
+// testCommandKilled ends the server while a command runs that would go on for ever, with
+// a child of its own.
 func testCommandKilled(t *testing.T, p program) {
 	dir, command := script(t, `
 sleep 1000 &
@@ -128,7 +129,8 @@ wait
 	}
 }
 
-// alive reports whether a process runs. One that is dead and has not been waited for, by an init that does not care, does not.
+// alive reports whether a process runs. One that is dead and has not been waited for, by
+// an init that does not care, does not.
 func alive(pid int) bool {
 	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
 		_, state, _ := strings.Cut(string(stat), ") ")
@@ -137,7 +139,8 @@ func alive(pid int) bool {
 	return syscall.Kill(pid, 0) == nil
 }
 
-// testShutdown ends the server while a request and a command are in flight: both are finished.
+// testShutdown ends the server while a request and a command are in flight: both are
+// finished.
 func testShutdown(t *testing.T, p program) {
 	dir, command := script(t, `
 : >begun
@@ -173,7 +176,8 @@ func (s *server) accepts() bool {
 	return err == nil
 }
 
-// beginRequest sends a request up to its body, which the server waits for when this returns.
+// beginRequest sends a request up to its body, which the server waits for when this
+// returns.
 func (s *server) beginRequest() (net.Conn, *bufio.Reader) {
 	s.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -192,7 +196,8 @@ func (s *server) beginRequest() (net.Conn, *bufio.Reader) {
 	return conn, from
 }
 
-// lockBytes takes a lock of the kind that SQLite takes, so that the database hangs for everybody else.
+// lockBytes takes a lock of the kind that SQLite takes, so that the database hangs for
+// everybody else.
 func lockBytes(t *testing.T, file string, start, length int64) {
 	t.Helper()
 	f, err := os.OpenFile(file, os.O_RDWR, 0)
@@ -203,13 +208,15 @@ func lockBytes(t *testing.T, file string, start, length int64) {
 	}, patience, time.Millisecond)
 }
 
-// Where SQLite locks: https://www.sqlite.org/fileformat.html (the lock-byte page) and https://www.sqlite.org/walformat.html (2.3).
+// Where SQLite locks: https://www.sqlite.org/fileformat.html (the lock-byte page) and
+// https://www.sqlite.org/walformat.html (2.3).
 const (
 	lockPage, lockPageSize = 0x40000000, 512 // of the database: nobody can open it
 	walWriteLock           = 120             // of the -shm file: nobody can write
 )
 
-// testShutdownWhileLocked ends the server while the database can take no write, with one waiting.
+// testShutdownWhileLocked ends the server while the database can take no write, with one
+// waiting.
 func testShutdownWhileLocked(t *testing.T, p program) {
 	s := p.start(t, nil, "-config", writeConfig(t))
 	s.secrets = secrets()

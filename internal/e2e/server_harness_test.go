@@ -26,11 +26,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience bounds every wait of these tests. It is for machines that are busy, not for what is being waited for.
+// patience bounds every wait of these tests. It is for machines that are busy, not for
+// what is being waited for.
 const patience = 2 * time.Minute
 
-// stopLimit is how long a server may take to end: it gives itself 10 s, and a busy machine
-// may take as much again.
+// stopLimit is how long a server may take to end: it gives itself 10 s, and a busy
+// machine may take as much again.
 const stopLimit = 20 * time.Second
 
 // program is the example server, built.
@@ -75,7 +76,8 @@ var built struct {
 	err    error
 }
 
-// buildServer builds examples/server, once. E2E_BUILD_FLAGS may hold flags for it, such as -race.
+// buildServer builds examples/server, once. E2E_BUILD_FLAGS may hold flags for it, such
+// as -race.
 func buildServer(t *testing.T) program {
 	t.Helper()
 	built.once.Do(func() {
@@ -145,8 +147,9 @@ func environment(more ...string) []string {
 	return append(env, more...)
 }
 
-// start runs the server on a free port in a folder of its own, and waits until it listens. When the test ends, the server must end in
-// peace, and must not have told a secret.
+// start runs the server on a free port in a folder of its own, and waits until it
+// listens. When the test ends, the server must end in peace, and must not have told a
+// secret.
 func (p program) start(t *testing.T, env []string, args ...string) *server {
 	t.Helper()
 	return p.startIn(t, t.TempDir(), env, args...)
@@ -252,7 +255,8 @@ func (s *server) checkOutput() {
 	require.NoError(s.t, lines.Err())
 }
 
-// assertUntold fails if text holds the secret in a form from which it, or its digest, could be read.
+// assertUntold fails if text holds the secret in a form from which it, or its digest,
+// could be read.
 func assertUntold(t *testing.T, secret, text string) {
 	t.Helper()
 	sum := sha256.Sum256([]byte(secret))

@@ -205,7 +205,8 @@ func testOddFolders(t *testing.T, p program) {
 	assert.True(t, exists(filepath.Join(link, "mortise.db")))
 }
 
-// testUnusableData starts the server on what is no database of its own, or cannot be opened.
+// testUnusableData starts the server on what is no database of its own, or cannot be
+// opened.
 func testUnusableData(t *testing.T, p program) {
 	source := p.start(t, nil, "-config", writeConfig(t))
 	for range 40 {
@@ -255,7 +256,8 @@ func testMemory(t *testing.T, p program) {
 	assert.Contains(t, demo.stdout.String(), "\n# What you send is kept in memory, and ends with the process.\n")
 }
 
-// testRestart: what was there before is there after, whatever the document says now, and the document of before changes nothing.
+// testRestart: what was there before is there after, whatever the document says now, and
+// the document of before changes nothing.
 func testRestart(t *testing.T, p program) {
 	dir, config := t.TempDir(), writeConfig(t)
 	empty := filepath.Join(t.TempDir(), "empty.json")
@@ -286,7 +288,8 @@ func testRestart(t *testing.T, p program) {
 	s.awaitStatus(goodKey, s.submit(goodKey, validBody), "completed")
 }
 
-// testCrash: what was answered with 202 is processed, though the server was killed right after, with some of it in its hands.
+// testCrash: what was answered with 202 is processed, though the server was killed right
+// after, with some of it in its hands.
 func testCrash(t *testing.T, p program) {
 	dir, config := t.TempDir(), writeConfig(t)
 	var ids []string
@@ -305,7 +308,8 @@ func testCrash(t *testing.T, p program) {
 	}
 }
 
-// testDemoKeys: the demo's history stays, and its key ends with the process, even if that is killed.
+// testDemoKeys: the demo's history stays, and its key ends with the process, even if that
+// is killed.
 func testDemoKeys(t *testing.T, p program) {
 	dir := t.TempDir()
 	s := p.startIn(t, dir, nil)

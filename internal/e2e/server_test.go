@@ -103,8 +103,8 @@ func testRefusals(t *testing.T, p program) {
 	assert.Contains(t, p.refuse(t, 1, nil, "-addr", strings.TrimPrefix(s.url, "http://")), "-addr")
 }
 
-// refuse runs a server that cannot start, and returns the one line that it says before it exits with the status. It may leave
-// nothing in its folder.
+// refuse runs a server that cannot start, and returns the one line that it says before it
+// exits with the status. It may leave nothing in its folder.
 func (p program) refuse(t *testing.T, status int, env []string, args ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -190,7 +190,8 @@ func testWithoutDocs(t *testing.T, p program) {
 	assert.NotContains(t, s.stdout.String(), "/docs")
 }
 
-// testLoad submits from several clients at once, and finds everything in the history, completed.
+// testLoad submits from several clients at once, and finds everything in the history,
+// completed.
 func testLoad(t *testing.T, p program) {
 	const clients, each = 8, 25
 	s := p.start(t, nil, "-config", writeConfig(t))

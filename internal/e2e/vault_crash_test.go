@@ -15,11 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKillUnderInsertions kills the server with SIGKILL, again and again, while clients insert values that are new, that they have
-// inserted before, and that others insert at the same moment. Every token that was answered is there afterwards, it is the only one of its
-// value, and of a batch that got no answer everything is there or nothing.
+// TestKillUnderInsertions kills the server with SIGKILL, again and again, while clients
+// insert values that are new, that they have inserted before, and that others insert at
+// the same moment. Every token that was answered is there afterwards, it is the only one
+// of its value, and of a batch that got no answer everything is there or nothing.
 //
-// CI=true kills it more often, MORTISE_SOAK=1 much more. MORTISE_SEED=N kills at the same moments.
+// CI=true kills it more often, MORTISE_SOAK=1 much more. MORTISE_SEED=N kills at the same
+// moments.
 func TestKillUnderInsertions(t *testing.T) {
 	t.Parallel()
 	const clients = 6
@@ -37,7 +39,8 @@ func TestKillUnderInsertions(t *testing.T) {
 			killed.Store(true)
 			_ = s.cmd.Process.Kill()
 		}
-		// As in TestKillUnderLoad: most come as soon as an answer is there, some at any time.
+		// As in TestKillUnderLoad: most come as soon as an answer is there, some at any
+		// time.
 		last := l.answered.Load() + 1 + moments.Int64N(100)
 		pause := time.Duration(moments.IntN(500)) * time.Millisecond
 		byClock := moments.IntN(3) == 0
@@ -140,8 +143,9 @@ func (l *insertions) step(client int, url string) (status int, err error) {
 	return status, nil
 }
 
-// check asks the last server for all tokens that were answered, and looks for the values of batches that got no answer. It returns how
-// many of these there were, and how many of their values are there that no other batch has.
+// check asks the last server for all tokens that were answered, and looks for the values
+// of batches that got no answer. It returns how many of these there were, and how many of
+// their values are there that no other batch has.
 func (l *insertions) check(s *server) (lost, there int) {
 	l.t.Helper()
 	for values := range slices.Chunk(slices.Sorted(maps.Keys(l.tokens)), 1000) {

@@ -40,7 +40,8 @@ func testVaultKey(t *testing.T, p program) {
 	}
 }
 
-// testVaultProvisioningChanged: a document that has changed adds what is missing, and no value loses its token.
+// testVaultProvisioningChanged: a document that has changed adds what is missing, and no
+// value loses its token.
 func testVaultProvisioningChanged(t *testing.T, p program) {
 	dir := t.TempDir()
 	const email = "ada@example.com"
@@ -109,7 +110,8 @@ func testVaultProvisioningChanged(t *testing.T, p program) {
 	s.do("POST", tokenizePath, rootToken, `{"tokenizationParameters":[{"table":"persons","column":"name","value":"Ada"}]}`).vaultError(t, http.StatusNotFound, 5)
 }
 
-// testVaultProvisioningRefused: a schema or a record that is wrong is told with its place, and nothing is stored.
+// testVaultProvisioningRefused: a schema or a record that is wrong is told with its
+// place, and nothing is stored.
 func testVaultProvisioningRefused(t *testing.T, p program) {
 	const value = "ada@example.com"
 	records := func(fields string) string { return "\n" + `{"table": "persons", "fields": {` + fields + `}}` }

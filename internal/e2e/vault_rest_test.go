@@ -21,9 +21,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestVaultAtRest looks for values, for digests of values that anybody can compute, and for keys in the raw bytes of every file of the data
-// folder, the one with the root key left aside, in the folder for temporary files and in all output, while the server runs, after it was
-// killed and after it stopped. Whoever has these files cannot even confirm a value that he knows.
+// TestVaultAtRest looks for values, for digests of values that anybody can compute, and
+// for keys in the raw bytes of every file of the data folder, the one with the root key
+// left aside, in the folder for temporary files and in all output, while the server runs,
+// after it was killed and after it stopped. Whoever has these files cannot even confirm a
+// value that he knows.
 func TestVaultAtRest(t *testing.T) {
 	t.Parallel()
 	p := buildServer(t)
@@ -83,7 +85,8 @@ func TestVaultAtRest(t *testing.T) {
 	}
 }
 
-// useVault sends values to every operation, where they belong and where they do not. It returns the token of a card.
+// useVault sends values to every operation, where they belong and where they do not. It
+// returns the token of a card.
 func useVault(t *testing.T, s *server, inserted []object, values []string) (token string) {
 	t.Helper()
 	s.guard(vaultTokens()...)
@@ -137,7 +140,8 @@ func vaultKeys(t *testing.T, folder string) (all []string) {
 	return all
 }
 
-// vaultKey derives a key as package localkeys does, from the vault's key, which is derived from the root key.
+// vaultKey derives a key as package localkeys does, from the vault's key, which is
+// derived from the root key.
 func vaultKey(t *testing.T, folder, purpose string, parts ...string) []byte {
 	t.Helper()
 	told := rootSecrets(t, folder)

@@ -30,7 +30,8 @@ const (
 	elsewhereUser = "at-acme-elsewhere-00112233445566778899aabbccd" // a viewer of the vault v2 alone
 )
 
-// personsTable is the table that writeVaults gives the vault v1, unless another one is wanted.
+// personsTable is the table that writeVaults gives the vault v1, unless another one is
+// wanted.
 const personsTable = `{"name": "persons", "columns": [
 	{"name": "email", "tokenization": "deterministic", "column_group": "emails", "format": "uuid"},
 	{"name": "work", "tokenization": "deterministic", "column_group": "emails", "format": "uuid"},
@@ -39,8 +40,8 @@ const personsTable = `{"name": "persons", "columns": [
 	{"name": "phone", "tokenization": "random", "mask": "0*2"},
 	{"name": "note", "tokenization": "none"}]}`
 
-// writeVaults writes a document with the vaults v1 and v2 of acme, and v1 of other, all with the same tables and records. The tokens that
-// call it have all roles there are.
+// writeVaults writes a document with the vaults v1 and v2 of acme, and v1 of other, all
+// with the same tables and records. The tokens that call it have all roles there are.
 func writeVaults(t *testing.T, tables, records string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "vaults.json")
@@ -170,7 +171,8 @@ func newVaultCaller(t *testing.T, clients int) *vaultCaller {
 	return &vaultCaller{&http.Client{Transport: transport}, rootToken}
 }
 
-// post sends a body and reads a 200's answer into v. A status of 0 means that no answer came.
+// post sends a body and reads a 200's answer into v. A status of 0 means that no answer
+// came.
 func (c *vaultCaller) post(t *testing.T, address string, body object, v any) (status int, err error) {
 	text, err := json.Marshal(body)
 	if err != nil {

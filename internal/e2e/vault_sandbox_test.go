@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// testVaultSandbox: the sandbox has the vaults of the document and nothing else of production, and both addresses are in the OpenAPI document.
+// testVaultSandbox: the sandbox has the vaults of the document and nothing else of
+// production, and both addresses are in the OpenAPI document.
 func testVaultSandbox(t *testing.T, start func(args ...string) *server) {
 	const email = "ada@example.com"
 	s := start("-config", writeVaults(t, personsTable, `{"table": "persons", "fields": {"email": "`+email+`"}}`))

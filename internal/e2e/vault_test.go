@@ -51,7 +51,8 @@ func TestVault(t *testing.T) {
 
 var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
-// testSampleVault: what the contract's document puts into its vault has tokens, and the same ones at every start.
+// testSampleVault: what the contract's document puts into its vault has tokens, and the
+// same ones at every start.
 func testSampleVault(t *testing.T, p program) {
 	sample, err := filepath.Abs(filepath.Join(root, "examples/server/testdata/acme.json"))
 	require.NoError(t, err)
@@ -78,7 +79,8 @@ func testSampleVault(t *testing.T, p program) {
 	}
 }
 
-// testVaultErrors: each status of the vault, as its callers see it. The domain's and the adapter's own tests have all that leads there.
+// testVaultErrors: each status of the vault, as its callers see it. The domain's and the
+// adapter's own tests have all that leads there.
 func testVaultErrors(t *testing.T, start func(args ...string) *server) {
 	const value = "ada@example.com"
 	s := start("-config", writeVaults(t, personsTable, `{"table": "persons", "fields": {"email": "`+value+`"}}`))
@@ -182,7 +184,8 @@ func testVaultRoles(t *testing.T, start func(args ...string) *server) {
 		assert.Equal(t, "********1111", s.detokenize(token, tokens[1], "MASKED").Value)
 	}
 
-	// The same value has other tokens in another vault and in another organization, and one of these is nothing here.
+	// The same value has other tokens in another vault and in another organization, and
+	// one of these is nothing here.
 	inOther := ask[tokenRecords](s, http.StatusOK, "POST", tokenizePath, otherToken, parameters(inGroup("emails", email))).tokens()[0]
 	inV2 := ask[tokenRecords](s, http.StatusOK, "POST", "/v1/vaults/v2/tokenize", adminToken, parameters(inGroup("emails", email))).tokens()[0]
 	for _, token := range []string{inOther, inV2} {
@@ -200,7 +203,8 @@ func testVaultRoles(t *testing.T, start func(args ...string) *server) {
 // testVaultValues: values come, keep their tokens, and go.
 func testVaultValues(t *testing.T, start func(args ...string) *server) {
 	s := start("-config", writeVaults(t, personsTable, ""))
-	// NFC and NFD, a surrogate pair, U+0000, a byte order mark, nothing at all: all of these are values, and different ones.
+	// NFC and NFD, a surrogate pair, U+0000, a byte order mark, nothing at all: all of
+	// these are values, and different ones.
 	odd := []string{"\u00e9", "e\u0301", "\U0001F600", "\x00", "a\x00", "a", "", "\ufeff", " ", "\u2028", strings.Repeat("é", 32<<10), `\u00e9`}
 	var records []object
 	for _, value := range odd {
@@ -265,7 +269,8 @@ func testSameToken(t *testing.T, start func(args ...string) *server) {
 	group.Wait()
 }
 
-// testVaultOfTwoServers: two servers on one folder are given the same new values at the same time, by many clients, in any order.
+// testVaultOfTwoServers: two servers on one folder are given the same new values at the
+// same time, by many clients, in any order.
 func testVaultOfTwoServers(t *testing.T, p program) {
 	const values, clients = 500, 8
 	dir, config := t.TempDir(), writeVaults(t, personsTable, "")

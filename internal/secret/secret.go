@@ -1,6 +1,8 @@
-// Package secret issues, digests and compares the random credentials of the domain packages: API keys, client secrets, access
-// tokens. A secret is shown once; only its digest is kept. It has 256 random bits, so a plain SHA-256 is enough: there is no
-// dictionary to try (NIST SP 800-63B section 5.1.2 allows this for look-up secrets of 112 bits and more).
+// Package secret issues, digests and compares the random credentials of the domain
+// packages: API keys, client secrets, access tokens. A secret is shown once; only its
+// digest is kept. It has 256 random bits, so a plain SHA-256 is enough: there is no
+// dictionary to try (NIST SP 800-63B section 5.1.2 allows this for look-up secrets of 112
+// bits and more).
 package secret
 
 import (
@@ -45,7 +47,8 @@ func ImportProblem(text string) string {
 // Digest is what is kept of a secret: its SHA-256.
 type Digest = [sha256.Size]byte
 
-// Issue returns a new secret: the prefix and 256 bits from random as 64 hexadecimal digits.
+// Issue returns a new secret: the prefix and 256 bits from random as 64 hexadecimal
+// digits.
 func Issue(random io.Reader, prefix string) (string, error) {
 	var b [32]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {

@@ -112,8 +112,8 @@ func (s *scanner) growKeys(offset int) []uint64 {
 	return more
 }
 
-// spareKeys holds *[]uint64 that served as moreKeys. A document may be parsed more than once on its way, and what one pass
-// allocated serves the next.
+// spareKeys holds *[]uint64 that served as moreKeys. A document may be parsed more than
+// once on its way, and what one pass allocated serves the next.
 var spareKeys sync.Pool
 
 // maxSpareKeys bounds what is kept for later, in keys.

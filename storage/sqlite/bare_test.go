@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bare is what a Go service would write by hand: prepared statements over database/sql, no rules, no interfaces.
+// bare is what a Go service would write by hand: prepared statements over database/sql,
+// no rules, no interfaces.
 type bare struct {
 	conn                      *sql.Conn
 	begin, commit, event, job *sql.Stmt

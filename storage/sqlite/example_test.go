@@ -46,8 +46,8 @@ func check(err error) {
 	}
 }
 
-// A backup is a database like any other. To restore it, stop every program that uses the database, remove the files beside it (-wal and
-// -shm), and put the backup in its place.
+// A backup is a database like any other. To restore it, stop every program that uses the
+// database, remove the files beside it (-wal and -shm), and put the backup in its place.
 func ExampleDB_Backup() {
 	ctx := context.Background()
 	folder, err := os.MkdirTemp("", "mortise")
@@ -75,7 +75,8 @@ func ExampleDB_Backup() {
 	// Output: Document the --json flag.
 }
 
-// A client's access token is as good after a restart as before, and what it allows is what the client's roles are by then.
+// A client's access token is as good after a restart as before, and what it allows is
+// what the client's roles are by then.
 func ExampleDB_AuthMgmt() {
 	ctx := context.Background()
 	folder, err := os.MkdirTemp("", "mortise")

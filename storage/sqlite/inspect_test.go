@@ -34,8 +34,9 @@ func TestOpenForeign(t *testing.T) {
 	}
 }
 
-// TestOpenAfterACrashInTheFirstTransaction: what a process left that died while it made the database, or changed one that is not in WAL mode,
-// is rolled back. A foreign database is refused then as before, and holds what it held.
+// TestOpenAfterACrashInTheFirstTransaction: what a process left that died while it made
+// the database, or changed one that is not in WAL mode, is rolled back. A foreign
+// database is refused then as before, and holds what it held.
 func TestOpenAfterACrashInTheFirstTransaction(t *testing.T) {
 	for name, before := range map[string]string{"new": "", "foreign": "CREATE TABLE diary (day TEXT)"} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +79,8 @@ func TestOpenAfterACrashInTheFirstTransaction(t *testing.T) {
 	}
 }
 
-// TestOpenWithoutDatabase: what stands in a log is not thrown away because its database is not there.
+// TestOpenWithoutDatabase: what stands in a log is not thrown away because its database
+// is not there.
 func TestOpenWithoutDatabase(t *testing.T) {
 	for _, empty := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "test.db")

@@ -9,11 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lockFile keeps a database from reading and writing, as another process would that has found the -shm file damaged and is
-// rebuilding it: it holds the locks for that, and the file says that it is not valid
-// (https://www.sqlite.org/walformat.html). heal gives the locks back; then the next one rebuilds the file.
+// lockFile keeps a database from reading and writing, as another process would that has
+// found the -shm file damaged and is rebuilding it: it holds the locks for that, and the
+// file says that it is not valid (https://www.sqlite.org/walformat.html). heal gives the
+// locks back; then the next one rebuilds the file.
 //
-// It takes locks of the open file (F_OFD_SETLK), which stand against those that this process has by itself.
+// It takes locks of the open file (F_OFD_SETLK), which stand against those that this
+// process has by itself.
 func lockFile(t *testing.T, path string) (heal func()) {
 	t.Helper()
 	// Never closed: that would drop the locks which SQLite holds for this process.

@@ -23,11 +23,13 @@
 //
 // The steps are those of package vault. What changes in the keysets is:
 //
-//  1. Add a key to each keyset, with [Update] and the Add method of keyset.Manager. It is enabled and not primary.
+//  1. Add a key to each keyset, with [Update] and the Add method of keyset.Manager. It is
+//     enabled and not primary.
 //  2. Service.Backfill, with the ID of the new fingerprint key.
 //  3. Make the new keys primary: SetPrimary.
 //  4. Service.Rewrap.
-//  5. Service.Retire, with the IDs of the old keys. Then disable or delete them: Disable, Delete.
+//  5. Service.Retire, with the IDs of the old keys. Then disable or delete them: Disable,
+//     Delete.
 //
 // After the steps 1, 3 and 5 every process loads the keysets anew: it is started again,
 // or calls [Keyring.Replace].

@@ -22,7 +22,8 @@ func must[T any](result T, err error) T {
 	return result
 }
 
-// The keysets are made once, sealed by a key of a KMS, and stored with the configuration. Each process asks the KMS to open them when it starts.
+// The keysets are made once, sealed by a key of a KMS, and stored with the configuration.
+// Each process asks the KMS to open them when it starts.
 func Example() {
 	ctx := context.Background()
 	kms := newKMS() // a registry.KMSClient, as the packages for Google Cloud, AWS and Vault have them
@@ -46,7 +47,8 @@ func Example() {
 	// Output: true [redacted]
 }
 
-// A rotation changes the sealed keysets three times, and every process loads them after each.
+// A rotation changes the sealed keysets three times, and every process loads them after
+// each.
 func Example_rotation() {
 	ctx := context.Background()
 	kek := must(newKMS().GetAEAD("test-kms://vault"))
