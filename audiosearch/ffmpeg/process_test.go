@@ -62,7 +62,7 @@ echo '{"streams":[{"codec_type":"audio","channels":1},{"codec_type":"video"}]}'`
 	} {
 		options := &Options{FFprobe: script(t, lines)}
 		if strings.Contains(c.says, "too long") {
-			options.Timeout = time.Second
+			options.Timeout = 50 * time.Millisecond // of waiting for the program; to read what it says takes longer
 		}
 		_, err := newMedia(t, options).Probe(t.Context(), path)
 		assert.ErrorContains(t, err, c.says, lines)
