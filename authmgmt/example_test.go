@@ -291,8 +291,9 @@ func ExampleKeyChecker() {
 		return
 	}
 	fmt.Println(second.CheckKey(ctx))
-	// Output: <nil> authmgmt: the store's invitations were made with another key: start
-	// with that one, or with both (see Options.OtherInvitationKeys)
+	// Output:
+	// <nil>
+	// authmgmt: the store's invitations were made with another key: start with that one, or with both (see Options.OtherInvitationKeys)
 }
 
 // The key of the links is changed. Those already sent go on, as long as the old key is

@@ -60,13 +60,12 @@ func ExampleNewAuthMgmt() {
 		w = send(http.MethodPut, path, "application/json", "Bearer "+token.Text, body)
 		fmt.Println(w.Code, strings.ReplaceAll(w.Body.String(), client.ID, "..."))
 	}
-	// Output: 200
-	// {"client_id":"...","client_secret":"","name":"CI","roles":[{"role_id":"viewer","resource":null,"resource_instance":null}]}
+	// Output:
+	// 200 {"client_id":"...","client_secret":"","name":"CI","roles":[{"role_id":"viewer","resource":null,"resource_instance":null}]}
 	// 403 {"detail":"These credentials do not allow this operation."}
 }
 
-// A person accepts an invitation on the page, and gets the access token that the host's
-// Grant has made.
+// A person accepts an invitation on the page, and gets the access token that the host's Grant has made.
 func ExampleNewAuthMgmt_acceptPage() {
 	ctx := context.Background()
 	db, _ := memory.Open(ctx, nil)
