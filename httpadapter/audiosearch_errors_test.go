@@ -39,7 +39,7 @@ func TestSearchProblemsOfTheService(t *testing.T) {
 		{[]any{"body", "limit"}, "Value error, is wrong", "value_error"}, {[]any{"body", "metadata_filters"}, "Value error, is wrong", "value_error"},
 	}}, p)
 	require.Empty(t, capitalized(""))
-	// What the caller has not sent is no mistake of his.
+	// What the caller has not sent is not a mistake of theirs.
 	for _, err := range []error{
 		validation(one("min_score", audiosearch.ProblemInvalid)), validation(one("audio_class", audiosearch.ProblemInvalid), one("id", audiosearch.ProblemInvalid)),
 		validation(one("metadata_filters[2].key", audiosearch.ProblemInvalid)),

@@ -65,7 +65,8 @@ func ExampleNewAuthMgmt() {
 	// 403 {"detail":"These credentials do not allow this operation."}
 }
 
-// A person accepts an invitation on the page, and gets the access token that the host's Grant has made.
+// A person accepts an invitation on the page, and gets the access token that the host's
+// Grant has made.
 func ExampleNewAuthMgmt_acceptPage() {
 	ctx := context.Background()
 	db, _ := memory.Open(ctx, nil)

@@ -205,7 +205,7 @@ func TestBodyThatDoesNotArrive(t *testing.T) {
 	require.Equal(t, "HTTP/1.1 400 Bad Request", raw(t, address, head+"Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}", false), "net/http's own")
 }
 
-// TestRefusedBeforeTheBodyArrives: who is refused without his body being looked at is
+// TestRefusedBeforeTheBodyArrives: who is refused without their body being looked at is
 // told at once, and not only once it is there.
 func TestRefusedBeforeTheBodyArrives(t *testing.T) {
 	r := newRig(t, nil)

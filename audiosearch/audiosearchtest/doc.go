@@ -26,6 +26,8 @@
 // [mortise.Leases] and [mortise.Queue].
 //
 // [RunScorer] is the suite of scorers, and [RunMedia] that of media which read WAV files.
+// [New] makes a fake for the tests of a program that uses a service, and [Faults] makes a
+// backend fail.
 package audiosearchtest
 
 // A map for those who work on this package. Begin with suite.go, then read one file of

@@ -38,7 +38,7 @@ func TestModel(t *testing.T) {
 	m.Classes[0] = "0"
 	again, err := newScorer(t).Model(t.Context())
 	require.NoError(t, err)
-	require.NotEqual(t, m.Classes[0], again.Classes[0], "the caller's list is his own")
+	require.NotEqual(t, m.Classes[0], again.Classes[0], "the caller's list is their own")
 }
 
 func TestOptions(t *testing.T) {

@@ -31,7 +31,7 @@ func newDigest() [32]byte {
 	return sha256.Sum256(id[:])
 }
 
-// samePointer is sameTime for times that may not be there.
+// samePointer is conformance.SameTime for times that may not be there.
 func samePointer(t *testing.T, field string, want, got *time.Time) {
 	t.Helper()
 	require.Equal(t, want == nil, got == nil, "%s: want %v, got %v", field, want, got)

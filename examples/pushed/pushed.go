@@ -5,7 +5,9 @@
 // [Queue] gives the service its jobs, [NewHandler] is what it POSTs them to, and a
 // trigger.Sweeper runs beside: it finds the jobs that the service has lost.
 //
-//	service, err := trigger.New(db.Trigger(), &pushed.Queue{URL: url, Secret: secret}, nil)
+//	backend := db.Trigger()
+//	backend.Queue = &pushed.Queue{URL: url, Secret: secret}
+//	service, err := trigger.New(backend, nil)
 //	worker, err := trigger.NewWorker(service, processor, nil) // never Run: Handle is called
 //	handlers := map[string]mortise.Handler{trigger.JobKind: worker.Handle}
 //	handler, err := pushed.NewHandler(secret, handlers)

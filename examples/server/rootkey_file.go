@@ -26,7 +26,7 @@ type foundKey struct {
 	made    os.FileInfo // of the file, if it was made just now; else nil
 }
 
-// namedKey reads the file that the operator named. It returns nil if he named none.
+// namedKey reads the file that the operator named. It returns nil if they named none.
 func namedKey(s *settings) (*foundKey, error) {
 	if s.vaultKey == "" {
 		return nil, nil

@@ -68,7 +68,8 @@ type member interface {
 	name() string
 	handler() *httpadapter.Handler
 	ping(ctx context.Context) error
-	run(ctx context.Context) error // its worker: until ctx ends, and then at most shutdownLimit
+	// run is its worker: until ctx ends, and then for as long as its attempts have left.
+	run(ctx context.Context) error
 }
 
 // all lists the services in the order of their paths in the OpenAPI document.

@@ -191,7 +191,7 @@ func testPageLogin(t *testing.T, s *server, _ *media) {
 	assert.Contains(t, b.open("/search", nil).body, "<bdi>viewer</bdi>")
 	assert.Empty(t, b.jar.Cookies(parseURL(t, s.url+"/triggers")), "the token is for the page alone")
 
-	// Each sees his own.
+	// Each sees their own.
 	for token, datasets := range map[string][]string{rootToken: {"d1", "d2"}, viewerToken: {"d1", "d2"}, elsewhereUser: {"d2"}, otherToken: {"d1"}} {
 		assert.Equal(t, datasets, newBrowser(t, s).login(token).options("dataset"))
 	}

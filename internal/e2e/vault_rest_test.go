@@ -25,7 +25,7 @@ import (
 // for keys in the raw bytes of every file of the data folder, the one with the root key
 // left aside, in the folder for temporary files and in all output, while the server runs,
 // after it was killed and after it stopped. Whoever has these files cannot even confirm a
-// value that he knows.
+// value that they know.
 func TestVaultAtRest(t *testing.T) {
 	t.Parallel()
 	p := buildServer(t)

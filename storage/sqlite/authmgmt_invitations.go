@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// invitationColumns are the columns of an invitation, in the order of scanInvitation.
+	// invitationColumns are the columns of an invitation, in the order of appendInvitation.
 	invitationColumns = "i.organization, i.id, i.email, i.created_at, i.inviter, i.name, i.roles, i.generation, i.lifetime, i.expires_at," +
 		" i.cancelled_at, i.accepted_at, i.accepted_by, i.granted_at, i.grant_due, i.grant_attempts, i.awaits_person"
 	// changingColumns are those that an update can change, in the order of

@@ -26,12 +26,12 @@ package sqlite
 //
 // The file and its connections: sqlite.go opens it, inspect.go and migrate.go look at it
 // first. Every change is an operation that writer.go puts into a group with others; tx.go
-// is what an operation sees, and host the only place where code of the caller's runs.
+// is what an operation sees, and host the only place where it runs code of the caller's.
 // Reads go by reader.go (find for what an index answers, list for what may take long),
 // where turns.go shares the connections among organizations. conn.go stands on the
 // driver, row.go reads columns. checkpoint.go keeps the log short, busy.go waits for
 // other processes. jobs.go is the one table of jobs, audit.go what two audit trails
-// share. The files of a domain begin with its name. Those of storage/memory are called
+// share. The files of a domain begin with its name. Most of storage/memory's are called
 // the same, and do the same without SQL. Read migrations/ beside them.
 //
 // # Where the scores of audiosearch are

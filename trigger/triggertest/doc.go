@@ -13,6 +13,9 @@
 //			return trigger.Backend{Store: db, Queue: db.Queue(nil), Directory: db, Keys: db}
 //		}})
 //	}
+//
+// [New] makes a fake for the tests of a program that uses a service, and [Faults] makes a
+// backend fail.
 package triggertest
 
 // A map for those who work on this package. Begin with suite.go, then read one file of

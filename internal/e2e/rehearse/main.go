@@ -1,7 +1,7 @@
 // Command rehearse makes a release of a working tree, and uses it as a stranger would: it
 // gets each module and builds a program that imports all of its packages, and it installs
-// the example server and starts it. It publishes nothing and leaves nothing
-// behind. Run it as .ci/release VERSION.
+// the example server and starts it. It publishes nothing, and leaves nothing behind but the
+// released tree, if it is told where. Run it as .ci/release VERSION [FOLDER].
 package main
 
 import (
@@ -17,17 +17,26 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: rehearse VERSION")
+	if len(os.Args) != 2 && len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: rehearse VERSION [FOLDER]")
 		os.Exit(2)
 	}
-	if err := rehearse(os.Args[1]); err != nil {
+	keep := ""
+	if len(os.Args) == 3 {
+		keep = os.Args[2]
+	}
+	if err := rehearse(os.Args[1], keep); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func rehearse(version string) (err error) {
+// rehearse makes a release of the tree of the working directory. It leaves the released
+// tree at keep, unless that is empty.
+func rehearse(version, keep string) (err error) {
+	if _, err := os.Stat(keep); keep != "" && err == nil {
+		return fmt.Errorf("%s is there already: name a folder that is not", keep)
+	}
 	folder, err := os.MkdirTemp("", "mortise-release-")
 	if err != nil {
 		return err
@@ -54,6 +63,11 @@ func rehearse(version string) (err error) {
 	}
 	if err := s.install(release.Core+"/examples/server", filepath.Join(folder, "bin", "server")); err != nil {
 		return err
+	}
+	if keep != "" {
+		if err := os.CopyFS(keep, os.DirFS(r.Tree())); err != nil {
+			return err
+		}
 	}
 	fmt.Println("\nAll tags of the release, in the order in which they must be pushed:")
 	for _, m := range r.Modules {

@@ -55,7 +55,7 @@ func Make(tree, version, folder string) (*Release, error) {
 		return nil, fmt.Errorf("%q is not a version of a module; write one as v0.1.0", version)
 	}
 	r := &Release{Version: version, folder: folder}
-	if err := copyTree(tree, r.tree()); err != nil {
+	if err := copyTree(tree, r.Tree()); err != nil {
 		return nil, err
 	}
 	if err := r.readModules(); err != nil {
@@ -91,7 +91,8 @@ func (r *Release) Env() ([]string, error) {
 	), nil
 }
 
-func (r *Release) tree() string { return filepath.Join(r.folder, "tree") }
+// Tree returns the folder of the released tree.
+func (r *Release) Tree() string { return filepath.Join(r.folder, "tree") }
 
 func copyTree(from, to string) error {
 	files, err := run(from, nil, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -117,7 +118,7 @@ func copyTree(from, to string) error {
 // readModules finds the modules of the workspace, and makes their go.mod files those of the
 // release.
 func (r *Release) readModules() error {
-	content, err := os.ReadFile(filepath.Join(r.tree(), "go.work"))
+	content, err := os.ReadFile(filepath.Join(r.Tree(), "go.work"))
 	if err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func (r *Release) readModules() error {
 }
 
 func (r *Release) readModule(dir string) (Module, error) {
-	file := filepath.Join(r.tree(), dir, "go.mod")
+	file := filepath.Join(r.Tree(), dir, "go.mod")
 	content, err := os.ReadFile(file)
 	if err != nil {
 		return Module{}, err
@@ -200,7 +201,7 @@ func (r *Release) publish(m *Module) error {
 	}
 	// The go command adds the repository's licence to modules without one of their own.
 	if m.Path != Core {
-		licence, err := os.ReadFile(filepath.Join(r.tree(), "LICENSE"))
+		licence, err := os.ReadFile(filepath.Join(r.Tree(), "LICENSE"))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(m.Dir, "LICENSE"), licence, 0o644)
 		}
