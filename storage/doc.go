@@ -129,7 +129,8 @@
 // A change of authmgmt.Store and the audit event that its update function returns are
 // stored together or not at all. Where update functions run one after the other, the
 // trail has the order of the changes: each event's Before is the After of the one before
-// it. A backend that runs them side by side (optimistic loops) keeps that only for changes of one thing.
+// it. A backend that runs them side by side (optimistic loops) keeps that only for
+// changes of one thing.
 //
 // Two rules of authmgmt.Store are a backend's own to keep: a client's tokens end in the
 // transaction that removes their secret, which a foreign key with ON DELETE CASCADE does;
