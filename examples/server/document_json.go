@@ -55,8 +55,12 @@ func readJSON(data []byte) (*node, error) {
 		}
 		return nil, &jsonError{int(syntax.Offset), syntax.Error()}
 	}
-	if !utf8.Valid(data) {
-		return nil, &jsonError{bytes.IndexRune(data, utf8.RuneError), "invalid UTF-8"}
+	for at := 0; at < len(data); {
+		r, size := utf8.DecodeRune(data[at:])
+		if r == utf8.RuneError && size == 1 {
+			return nil, &jsonError{at, "invalid UTF-8"}
+		}
+		at += size
 	}
 	r := &jsonReader{data: data, tokens: json.NewDecoder(bytes.NewReader(data))}
 	r.tokens.UseNumber()

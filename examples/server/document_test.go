@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"slices"
@@ -116,5 +117,15 @@ func TestDocumentAllProblems(t *testing.T) {
 	_, err := readText(t, `{"organizations":[`+strings.Repeat(`{"id":7},`, 14)+`{"color":1}]}`)
 	if err == nil || strings.Count(err.Error(), "must be a string") != maxProblems || !strings.HasSuffix(err.Error(), "and 6 more") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestPlaceOfInvalidUTF8: a replacement character that somebody wrote is valid.
+func TestPlaceOfInvalidUTF8(t *testing.T) {
+	data := []byte("{\"a\":\"\ufffd\",\"b\":\"\xff\"}")
+	_, err := readJSON(data)
+	var malformed *jsonError
+	if !errors.As(err, &malformed) || data[malformed.offset] != 0xff {
+		t.Errorf("%v", err)
 	}
 }

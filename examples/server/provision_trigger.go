@@ -16,7 +16,7 @@ const foreignKey = "this API key belongs to another organization"
 // checkName tries the ID of an organization, in a rehearsal. One that will not do is
 // replaced, so that what else is wrong with the organization is found.
 func (t *triggerService) checkName(ctx context.Context, doc *document, org *organizationDoc) error {
-	if org.ID == earlierRecords {
+	if org.ID == recordsOrganization {
 		doc.fail(org.At.at("id"), "is kept for this program")
 	}
 	if !org.At.lacks("id") {

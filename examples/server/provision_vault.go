@@ -33,9 +33,6 @@ func (v *vaultService) check(ctx context.Context, doc *document, org *organizati
 		return err
 	}
 	for _, d := range org.Vaults {
-		if d.ID == recordsVault {
-			doc.fail(d.At.at("id"), "is kept for this program")
-		}
 		if d.At.lacks("id") || d.At.at("tables").isBad() {
 			continue
 		}

@@ -173,8 +173,8 @@ func TestProvisionedRecordsAreApart(t *testing.T) {
 	}
 }
 
-// TestProvisionedByAnEarlierVersion: records that an earlier version inserted, and
-// remembered in its own place, are not inserted again.
+// TestProvisionedByAnEarlierVersion: records that an earlier version inserted and
+// remembered are not inserted again, and what is remembered is out of everybody's reach.
 func TestProvisionedByAnEarlierVersion(t *testing.T) {
 	onEach(t, func(t *testing.T, s *services, b *backends) {
 		ctx, service := t.Context(), s.vault.service
@@ -209,8 +209,9 @@ func TestProvisionedByAnEarlierVersion(t *testing.T) {
 				t.Errorf("%v", after)
 			}
 		}
+		// In a vault of the organization, whoever may tokenize could try what values are.
 		listed, err := service.ListVaults(ctx, "acme", vault.VaultQuery{})
-		if err != nil || len(listed.Items) != 2 || listed.Items[0].ID != recordsVault {
+		if err != nil || len(listed.Items) != 1 || listed.Items[0].ID != "v1" {
 			t.Errorf("%+v, %v", listed, err)
 		}
 	})

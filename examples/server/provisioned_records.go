@@ -12,54 +12,50 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// An organization whose vaults were given records has one vault more, recordsVault, which
-// its lists show as any other. There is a digest of each record that was inserted, so that
-// no later start inserts it again: values that were deleted since stay deleted, and values
-// of random columns get no second token. The digests are values of a vault, so they say
-// nothing to anybody without the root key.
+// A vault remembers which records of provisioning documents were inserted, so that no later
+// start inserts them again: values that were deleted since stay deleted, and values of
+// random columns get no second token.
 //
-// Earlier versions kept the digests of all organizations in one vault of earlierRecords.
-// What is there counts as well. No document has an organization or a vault of these names.
+// It belongs to an organization of its own, which no document can have: nobody's credentials
+// reach it. In a vault of the organization itself, whoever may tokenize could try what the
+// values are. It holds digests of the records, which say nothing to anybody without the root
+// key.
 const (
-	recordsVault   = "provisioned-records"
-	recordsTable   = "records"
-	recordsColumn  = "digest"
-	earlierRecords = "\x01mortise"
-	earlierVault   = "provisioned records"
+	recordsOrganization = "\x01mortise"
+	recordsVault        = "provisioned records"
+	recordsTable        = "records"
+	recordsColumn       = "digest"
 )
 
 // missingRecords returns those of a vault's records that were not inserted by a
 // provisioning document yet.
 func (v *vaultService) missingRecords(ctx context.Context, org, id string, records []recordDoc) ([]recordDoc, error) {
-	for _, at := range [][2]string{{org, recordsVault}, {earlierRecords, earlierVault}} {
-		if len(records) == 0 {
-			break
-		}
-		_, err := v.service.Tokenize(ctx, at[0], at[1], digests(org, id, records))
-		var unknown *vault.BatchError
-		switch {
-		case err == nil:
-			return nil, nil
-		case errors.Is(err, vault.ErrValueNotFound) && errors.As(err, &unknown):
-			var left []recordDoc
-			for _, item := range unknown.Items {
-				left = append(left, records[item.Index])
-			}
-			records = left
-		case !errors.Is(err, vault.ErrNotFound): // else there is no such vault
-			return nil, err
-		}
+	if len(records) == 0 {
+		return nil, nil
 	}
-	return records, nil
+	_, err := v.service.Tokenize(ctx, recordsOrganization, recordsVault, digests(org, id, records))
+	var unknown *vault.BatchError
+	switch {
+	case errors.Is(err, vault.ErrValueNotFound) && errors.As(err, &unknown):
+	case errors.Is(err, vault.ErrNotFound):
+		return records, nil // there is no such vault yet
+	default:
+		return nil, err
+	}
+	var left []recordDoc
+	for _, item := range unknown.Items {
+		left = append(left, records[item.Index])
+	}
+	return left, nil
 }
 
 // rememberRecords remembers records that were inserted.
 func (v *vaultService) rememberRecords(ctx context.Context, org, id string, records []recordDoc) error {
-	_, err := v.service.EnsureVault(ctx, org, provisioning, recordsVault, vault.Schema{Tables: []vault.Table{{
+	_, err := v.service.EnsureVault(ctx, recordsOrganization, provisioning, recordsVault, vault.Schema{Tables: []vault.Table{{
 		Name: recordsTable, Columns: []vault.Column{{Name: recordsColumn, Tokenization: vault.Deterministic}},
 	}}})
 	if err == nil {
-		_, err = v.service.Insert(ctx, org, provisioning, recordsVault, digests(org, id, records))
+		_, err = v.service.Insert(ctx, recordsOrganization, provisioning, recordsVault, digests(org, id, records))
 	}
 	return err
 }
