@@ -81,12 +81,14 @@ var deletionMutants = []broken{
 			if org != "org-a" {
 				return m.db.MarkDeleted(ctx, org, at)
 			}
-			if since.Load() == nil {
+			marked := since.Load()
+			if marked == nil {
 				conformance.Seam()
-				since.Store(&at)
+				marked = &at
+				since.Store(marked)
 			}
 			_, err := m.db.MarkDeleted(ctx, org, at)
-			return *since.Load(), err
+			return *marked, err
 		}
 	}},
 	{name: "marks anew", breaks: []string{"deletion/since", "deletion/durable"}, mutate: around(func(_ *mutant, c *mutate.Call) {
