@@ -5,13 +5,9 @@ package e2e
 import (
 	"database/sql"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
@@ -49,30 +45,4 @@ func kept(t *testing.T, dir string) (windows int) {
 	row := db.QueryRowContext(t.Context(), "SELECT coalesce(sum(windows), 0) FROM audiosearch_unfinished WHERE video IS NOT NULL AND name LIKE 'ast/%'")
 	require.NoError(t, row.Scan(&windows))
 	return windows
-}
-
-// refusal runs a server that must end by itself, and returns what it wrote to standard error
-// before its status. A server that does not end is an error of the test, and is killed.
-func (p program) refusal(t *testing.T, status int, env []string, args ...string) string {
-	t.Helper()
-	return p.refusalIn(t, t.TempDir(), status, env, args...)
-}
-
-func (p program) refusalIn(t *testing.T, dir string, status int, env []string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command(string(p), append([]string{"-addr", "127.0.0.1:0"}, args...)...)
-	cmd.Dir, cmd.Env = dir, environment(env...)
-	var out, errs processOutput
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	require.NoError(t, cmd.Start())
-	late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
-	defer late.Stop()
-	_ = cmd.Wait() // the status says it
-	require.Equal(t, status, cmd.ProcessState.ExitCode(), "%s", &errs)
-	assert.Empty(t, out.String())
-	lines := strings.Split(strings.TrimSuffix(errs.String(), "\n"), "\n")
-	for _, line := range lines[:len(lines)-1] {
-		require.True(t, strings.HasPrefix(line, "{"), "more than a sentence: %s", &errs)
-	}
-	return lines[len(lines)-1]
 }
