@@ -100,7 +100,7 @@ func (p *progress) bar() string {
 	text += fmt.Sprintf("[%s%s] %d of %d", strings.Repeat("#", filled), strings.Repeat(".", width-filled), p.done, p.total)
 	switch {
 	case p.sound.Done > 0 || p.sound.Total > 0:
-		text += "  " + soundInWords(p.sound)
+		text += "  " + soundInWords(p.sound, "", "x", ", about ")
 	case p.video != "":
 		text += "  " + shortened(p.video, maxName) + " " + clock(p.position)
 		if p.length > 0 {
@@ -111,17 +111,18 @@ func (p *progress) bar() string {
 }
 
 // soundInWords says how much sound is scored, how fast that is, and how long the rest
-// takes, as far as that is known.
-func soundInWords(p audiosearch.SoundProgress) string {
+// takes, as far as that is known, with what stands after and before the numbers.
+func soundInWords(p audiosearch.SoundProgress, unit, times, left string) string {
 	text := clock(p.Done)
 	if p.Total > 0 {
 		text += " of about " + clock(p.Total)
 	}
+	text += unit
 	if p.Speed > 0 {
-		text += ", " + speed(p.Speed) + "x"
+		text += ", " + speed(p.Speed) + times
 	}
-	if left, known := p.Left(); known {
-		text += ", about " + clock(left) + " left"
+	if rest, known := p.Left(); known {
+		text += left + clock(rest) + " left"
 	}
 	return text
 }

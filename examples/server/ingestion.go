@@ -180,7 +180,7 @@ func (in *ingestion) scoring(ctx context.Context, o audiosearch.Observation) {
 	}
 	far := []any{"organization", o.Organization, "dataset", o.Dataset, "model", o.Model, "done", o.Done, "total", o.Total}
 	if o.Sound.Done > 0 || o.Sound.Total > 0 {
-		far = append(far, "sound", soundInWords(o.Sound))
+		far = append(far, "sound", soundInWords(o.Sound, "", "x", ", about "))
 	}
 	in.log.InfoContext(ctx, "scoring videos", far...)
 }

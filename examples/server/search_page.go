@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
@@ -43,13 +44,9 @@ const searchPath = "/search"
 type searchPage struct {
 	service   *audiosearch.Service
 	files     sound.Files
-	programs  *ffmpeg.Media
 	decoder   sound.Media // of sounds: WAV files need no program
-	pictures  *extracts
-	sounds    *extracts
-	spectra   *extracts
-	listening *places // for what else is heard
-	verify    func(ctx context.Context, token string) (httpadapter.Principal, error)
+	listening *places     // for what else is heard
+	verify    verifier
 	origins   *http.CrossOriginProtection
 	secure    bool // the cookie is for https alone
 	template  *template.Template
@@ -58,17 +55,16 @@ type searchPage struct {
 	log       *slog.Logger
 }
 
-// searchRoute is what answers at one path. Without an open one, the visitor is known.
+// searchRoute is what answers at one path. What it has not answered ends in an error.
 type searchRoute struct {
 	method string
-	open   func(w http.ResponseWriter, r *http.Request)
-	known  func(w http.ResponseWriter, r *http.Request, who httpadapter.Principal)
-	form   bool // it reads a body; see form for how much of it
+	open   func(w http.ResponseWriter, r *http.Request) error
+	known  func(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) error // instead, for visitors who are known
+	form   bool                                                                          // it reads a body; see readForm for how much of it
 }
 
-func newSearchPage(s *settings, service *audiosearch.Service, files sound.Files, programs *ffmpeg.Media,
-	verify func(ctx context.Context, token string) (httpadapter.Principal, error), log *slog.Logger) (*searchPage, error) {
-	t, err := template.New("search").Parse(searchPageText)
+func newSearchPage(s *settings, service *audiosearch.Service, files sound.Files, programs *ffmpeg.Media, verify verifier, log *slog.Logger) (*searchPage, error) {
+	t, err := template.New("search").Funcs(template.FuncMap{"clock": clockFine, "percent": percent}).Parse(searchPageText)
 	if err != nil {
 		return nil, fmt.Errorf("parse the search page: %w", err)
 	}
@@ -80,16 +76,18 @@ func newSearchPage(s *settings, service *audiosearch.Service, files sound.Files,
 	if err != nil {
 		return nil, fmt.Errorf("make the decoder of WAV files: %w", err)
 	}
-	p := &searchPage{service: service, files: files, programs: programs, decoder: sound.FirstMedia(wavs, programs),
-		pictures: newExtracts(), sounds: newExtracts(), spectra: newExtracts(), listening: newPlaces(), verify: verify,
+	p := &searchPage{service: service, files: files, decoder: sound.FirstMedia(wavs, programs), listening: newPlaces(), verify: verify,
 		origins: http.NewCrossOriginProtection(), secure: public.Scheme == "https", template: t, stopping: context.Background(), log: log}
 	// A proxy may send another Host header than the browser did.
 	if err := p.origins.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
 		return nil, fmt.Errorf("-public-url: %w", err)
 	}
+	picture := func(ctx context.Context, file string, at, _ time.Duration) ([]byte, error) {
+		return programs.Picture(ctx, file, at, pictureWidth)
+	}
 	p.routes = map[string]searchRoute{
 		"":             {method: http.MethodGet, known: p.showForm},
-		"/":            {method: http.MethodGet, open: p.goHome},
+		"/":            {method: http.MethodGet, open: goHome},
 		"/login":       {method: http.MethodPost, open: p.login, form: true},
 		"/logout":      {method: http.MethodPost, open: p.logout},
 		"/start":       {method: http.MethodPost, known: p.start, form: true},
@@ -97,9 +95,9 @@ func newSearchPage(s *settings, service *audiosearch.Service, files sound.Files,
 		"/status":      {method: http.MethodGet, known: p.runStatus},
 		"/cancel":      {method: http.MethodPost, known: p.cancel, form: true},
 		"/media":       {method: http.MethodGet, known: p.media},
-		"/picture":     {method: http.MethodGet, known: p.picture},
-		"/sound":       {method: http.MethodGet, known: p.sound},
-		"/spectrogram": {method: http.MethodGet, known: p.spectrogram},
+		"/picture":     {method: http.MethodGet, known: p.extract(newExtracts("picture", hasPicture, picture))},
+		"/sound":       {method: http.MethodGet, known: p.extract(newExtracts("sound", isSegment, p.cutSound))},
+		"/spectrogram": {method: http.MethodGet, known: p.extract(newExtracts("picture", isWholeSegment, p.drawSpectrogram))},
 		"/search.css":  {method: http.MethodGet, open: asset("text/css; charset=utf-8", searchPageStyle)},
 		"/search.js":   {method: http.MethodGet, open: asset("text/javascript; charset=utf-8", searchPageScript)},
 		"/search.svg":  {method: http.MethodGet, open: asset("image/svg+xml", searchPageIcon)},
@@ -108,11 +106,12 @@ func newSearchPage(s *settings, service *audiosearch.Service, files sound.Files,
 }
 
 // asset serves a file of the page itself.
-func asset(mediaType string, content []byte) func(http.ResponseWriter, *http.Request) {
-	return func(w http.ResponseWriter, _ *http.Request) {
+func asset(mediaType string, content []byte) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Content-Type", mediaType)
 		w.Header().Set("Cache-Control", "no-cache")
 		_, _ = w.Write(content) // the caller is gone if this fails
+		return nil
 	}
 }
 
@@ -137,29 +136,34 @@ func (p *searchPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !route.form {
 		r = bodyless(r)
 	}
+	var err error
 	switch {
 	case !ok:
-		p.refuse(w, r, http.StatusNotFound, "There is no such page.")
+		err = &refusal{http.StatusNotFound, "There is no such page."}
 	case r.Method != route.method && (r.Method != http.MethodHead || route.method != http.MethodGet):
 		h.Set("Allow", route.method)
-		p.refuse(w, r, http.StatusMethodNotAllowed, "This address does not answer to that kind of request.")
+		err = &refusal{http.StatusMethodNotAllowed, "This address does not answer to that kind of request."}
 	case p.origins.Check(r) != nil:
-		p.refuse(w, r, http.StatusForbidden, "This form was sent from another site. Open the search page and start there.")
+		err = &refusal{http.StatusForbidden, "This form was sent from another site. Open the search page and start there."}
 	case route.open != nil:
-		route.open(w, r)
+		err = route.open(w, r)
 	default:
-		if who, ok := p.visitor(w, r); ok {
-			route.known(w, r, who)
+		var who httpadapter.Principal
+		if who, err = p.visitor(r); err == nil {
+			err = route.known(w, r, who)
 		}
+	}
+	if err != nil {
+		p.fail(w, r, err)
 	}
 }
 
 // searchView is what the template shows.
 type searchView struct {
 	Title string
-	Text  []string // paragraphs
-	Base  string   // of links to what is below searchPath
-	Home  string   // link to the page at searchPath
+	Text  string
+	Base  string // of links to what is below searchPath
+	Home  string // link to the page at searchPath
 	Who   *httpadapter.Principal
 	Login *loginView
 	Form  *formView
@@ -183,55 +187,61 @@ func (p *searchPage) show(w http.ResponseWriter, r *http.Request, status int, v 
 	_, _ = b.WriteTo(w) // the caller is gone if this fails
 }
 
-// refuse answers with a page that says why.
-func (p *searchPage) refuse(w http.ResponseWriter, r *http.Request, status int, text ...string) {
-	p.show(w, r, status, searchView{Title: "This does not work", Text: text})
+// refusal is an answer that says why there is no other.
+type refusal struct {
+	status int
+	text   string
 }
 
-// retryLater is refuse for what works a little later.
-func (p *searchPage) retryLater(w http.ResponseWriter, r *http.Request, status int, text string) {
-	w.Header().Set("Retry-After", "5")
-	p.refuse(w, r, status, text)
-}
+func (r *refusal) Error() string { return r.text }
 
-// fail answers an error of the service.
+// fail answers an error: a refusal, or what a service has returned.
 func (p *searchPage) fail(w http.ResponseWriter, r *http.Request, err error) {
+	var why *refusal
 	switch {
+	case errors.As(err, &why):
+	case errors.Is(err, httpadapter.ErrUnauthenticated):
+		query := r.URL.Query()
+		p.showLogin(w, r, loginView{Dataset: query.Get("dataset"), Run: query.Get("run")})
+		return
 	case errors.Is(err, audiosearch.ErrDatasetNotFound), errors.Is(err, audiosearch.ErrRunNotFound), errors.Is(err, audiosearch.ErrVideoNotFound):
-		p.refuse(w, r, http.StatusNotFound, "There is no such search, dataset or video. It may have been deleted.")
+		why = &refusal{http.StatusNotFound, "There is no such search, dataset or video. It may have been deleted."}
 	case errors.Is(err, audiosearch.ErrDeleted):
-		p.refuse(w, r, http.StatusUnauthorized, "Your organization was deleted.")
+		why = &refusal{http.StatusUnauthorized, "Your organization was deleted."}
 	case errors.Is(err, audiosearch.ErrTooManyRuns):
-		p.retryLater(w, r, http.StatusTooManyRequests, "Too many searches have not ended. Try again when some have.")
+		why = &refusal{http.StatusTooManyRequests, "Too many searches have not ended. Try again when some have."}
 	case errors.Is(err, sound.ErrBadMedia):
-		p.refuse(w, r, http.StatusNotFound, "The file of this video cannot be read at the moment.")
+		why = &refusal{http.StatusNotFound, "The file of this video cannot be read at the moment."}
 	default:
 		if r.Context().Err() == nil {
 			p.log.ErrorContext(r.Context(), "search page: request failed", "path", r.URL.Path, "error", err)
 		}
-		p.retryLater(w, r, http.StatusServiceUnavailable, "The service is temporarily unavailable. Try again in a moment.")
+		why = &refusal{http.StatusServiceUnavailable, "The service is temporarily unavailable. Try again in a moment."}
 	}
+	if why.status == http.StatusTooManyRequests || why.status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "5")
+	}
+	p.show(w, r, why.status, searchView{Title: "This does not work", Text: why.text})
 }
 
-// allowed reports whether the visitor may do something with a dataset, and answers if
-// not.
-func (p *searchPage) allowed(w http.ResponseWriter, r *http.Request, who httpadapter.Principal, action access.Action, dataset string) bool {
-	if who.Access.Allows(action, datasetResource(dataset)) {
-		return true
+// may returns an error unless the visitor may do something with a dataset.
+func may(who httpadapter.Principal, action access.Action, dataset string) error {
+	if allows(who, action, dataset) {
+		return nil
 	}
-	p.refuse(w, r, http.StatusForbidden, "Your access token does not allow this. Ask whoever gave it to you.")
-	return false
+	return &refusal{http.StatusForbidden, "Your access token does not allow this. Ask whoever gave it to you."}
 }
 
-func datasetResource(id string) access.Resource {
-	return access.Resource{Type: access.Dataset, ID: id}
+func allows(who httpadapter.Principal, action access.Action, dataset string) bool {
+	return who.Access.Allows(action, access.Resource{Type: access.Dataset, ID: dataset})
 }
 
 // redirect sends the visitor to a link relative to the address of the request.
 // [http.Redirect] would make it absolute.
-func redirect(w http.ResponseWriter, to string) {
+func redirect(w http.ResponseWriter, to string) error {
 	w.Header().Set("Location", to)
 	w.WriteHeader(http.StatusSeeOther)
+	return nil
 }
 
-func (p *searchPage) goHome(w http.ResponseWriter, _ *http.Request) { redirect(w, "../search") }
+func goHome(w http.ResponseWriter, _ *http.Request) error { return redirect(w, "../search") }

@@ -25,7 +25,7 @@ type extractRig struct {
 	t    *testing.T
 	s    *services
 	dir  string
-	kept *extracts
+	kept *extracts // the whole of a file
 	cuts int
 }
 
@@ -33,7 +33,12 @@ var organizations = []string{"acme", "rival"}
 
 func newExtractRig(t *testing.T) *extractRig {
 	t.Helper()
-	r := &extractRig{t: t, dir: t.TempDir(), kept: newExtracts()}
+	r := &extractRig{t: t, dir: t.TempDir()}
+	always := func(*audiosearch.Scoring, time.Duration, time.Duration) bool { return true }
+	r.kept = newExtracts("sound", always, func(_ context.Context, file string, _, _ time.Duration) ([]byte, error) {
+		r.cuts++
+		return os.ReadFile(file)
+	})
 	b := openStorageFor(t, &settings{memory: true, config: filepath.Join(r.dir, "two.json")})
 	var err error
 	if r.s, err = wire(testSettings(), b, testKey(), discard()); err != nil {
@@ -82,19 +87,20 @@ func (r *extractRig) score() {
 	}
 }
 
-// ask is the request of an organization for what is cut out of its file: the whole of
-// it, here.
-func (r *extractRig) ask(org string) *httptest.ResponseRecorder {
+// ask is the request of an organization for what is cut out of its file.
+func (r *extractRig) ask(org string, e *extracts, query string) *httptest.ResponseRecorder {
 	r.t.Helper()
 	w := httptest.NewRecorder()
-	who := httpadapter.Principal{Organization: org, Access: access.Full()}
-	always := func(*audiosearch.Scoring, time.Duration, time.Duration) bool { return true }
-	r.s.audio.page.sendExtract(w, httptest.NewRequest(http.MethodGet, "/search/sound?dataset=d&video=v&at=0", nil).WithContext(r.t.Context()), who,
-		extract{"sound", r.kept, always, func(_ context.Context, file string, _, _ time.Duration) ([]byte, error) {
-			r.cuts++
-			return os.ReadFile(file)
-		}})
+	request := httptest.NewRequest(http.MethodGet, "/search/x?dataset=d&video=v&"+query, nil).WithContext(r.t.Context())
+	r.send(w, request, org, e)
 	return w
+}
+
+func (r *extractRig) send(w http.ResponseWriter, request *http.Request, org string, e *extracts) {
+	page := r.s.audio.page
+	if err := page.extract(e)(w, request, httpadapter.Principal{Organization: org, Access: access.Full()}); err != nil {
+		page.fail(w, request, err)
+	}
 }
 
 // own asks, and checks that the answer is what is in the organization's file.
@@ -104,7 +110,7 @@ func (r *extractRig) own(org string) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if w := r.ask(org); w.Code != http.StatusOK || !bytes.Equal(w.Body.Bytes(), want) {
+	if w := r.ask(org, r.kept, "at=0"); w.Code != http.StatusOK || !bytes.Equal(w.Body.Bytes(), want) {
 		r.t.Errorf("%s: %d, %d bytes, which are not its file", org, w.Code, w.Body.Len())
 	}
 }
@@ -122,7 +128,7 @@ func TestExtractsOfOthers(t *testing.T) {
 					r.own(org)
 					continue
 				}
-				w := r.ask(org)
+				w := r.ask(org, r.kept, "at=0")
 				if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "was changed after it was searched") {
 					t.Errorf("%d: %s", w.Code, w.Body)
 				}
@@ -154,15 +160,12 @@ func TestExtractsOfOthers(t *testing.T) {
 	})
 	t.Run("meanwhile", func(t *testing.T) { // written to while it is read
 		r := newExtractRig(t)
-		w := httptest.NewRecorder()
-		who := httpadapter.Principal{Organization: "acme", Access: access.Full()}
-		r.s.audio.page.sendExtract(w, httptest.NewRequest(http.MethodGet, "/search/sound?dataset=d&video=v&at=0", nil), who,
-			extract{"sound", r.kept, isSegment, func(context.Context, string, time.Duration, time.Duration) ([]byte, error) {
-				r.record("acme", 880, time.Now())
-				return []byte("half of each"), nil
-			}})
-		if w.Code != http.StatusConflict || len(r.kept.kept) > 0 {
-			t.Errorf("%d, %d kept", w.Code, len(r.kept.kept))
+		e := newExtracts("sound", isSegment, func(context.Context, string, time.Duration, time.Duration) ([]byte, error) {
+			r.record("acme", 880, time.Now())
+			return []byte("half of each"), nil
+		})
+		if w := r.ask("acme", e, "at=0"); w.Code != http.StatusConflict || len(e.kept) > 0 {
+			t.Errorf("%d, %d kept", w.Code, len(e.kept))
 		}
 	})
 }
@@ -173,7 +176,8 @@ func TestExtractsRefusedForNow(t *testing.T) {
 	for err, want := range map[error]int{errCrowded: http.StatusTooManyRequests, errWaited: http.StatusServiceUnavailable, errOtherFile: http.StatusConflict,
 		os.ErrInvalid: http.StatusNotFound} {
 		w := httptest.NewRecorder()
-		r.s.audio.page.failExtract(w, httptest.NewRequest(http.MethodGet, "/search/sound", nil), extractKey{}, "sound", fmt.Errorf("wrapped: %w", err))
+		page := r.s.audio.page
+		page.fail(w, httptest.NewRequest(http.MethodGet, "/search/sound", nil), page.noExtract(t.Context(), extractKey{}, "sound", fmt.Errorf("wrapped: %w", err)))
 		if later := w.Header().Get("Retry-After") != ""; w.Code != want || later != (want == 429 || want == 503) {
 			t.Errorf("%v: %d, %v", err, w.Code, w.Header())
 		}
@@ -201,14 +205,13 @@ func TestFailuresOfThePage(t *testing.T) {
 func TestAbandonedExtractEnds(t *testing.T) {
 	r := newExtractRig(t)
 	begun, ended := make(chan struct{}), make(chan struct{})
-	e := extract{"sound", r.kept, isSegment, func(ctx context.Context, _ string, _, _ time.Duration) ([]byte, error) {
+	e := newExtracts("sound", isSegment, func(ctx context.Context, _ string, _, _ time.Duration) ([]byte, error) {
 		close(begun)
 		<-ctx.Done()
 		close(ended)
 		return nil, ctx.Err()
-	}}
-	who := httpadapter.Principal{Organization: "acme", Access: access.Full()}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { r.s.audio.page.sendExtract(w, req, who, e) }))
+	})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { r.send(w, req, "acme", e) }))
 	defer server.Close()
 	ctx, leave := context.WithCancel(t.Context())
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/search/sound?dataset=d&video=v&at=0", nil)

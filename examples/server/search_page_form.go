@@ -48,31 +48,19 @@ const (
 	defaultResults = 40
 )
 
-func (p *searchPage) showForm(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) {
+func (p *searchPage) showForm(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) error {
 	query := r.URL.Query()
 	v := &formView{Limit: strconv.Itoa(defaultResults), Score: fmt.Sprint(defaultScore), Dataset: query.Get("dataset"), Class: query.Get("class")}
-	p.answerForm(w, r, who, http.StatusOK, v)
+	return p.answerForm(w, r, who, v)
 }
 
 // answerForm shows a form with the choices that there are.
-func (p *searchPage) answerForm(w http.ResponseWriter, r *http.Request, who httpadapter.Principal, status int, v *formView) {
-	if err := p.choices(r.Context(), who, v); err != nil {
-		p.fail(w, r, err)
-		return
-	}
-	for len(v.Filters) < filterRows {
-		v.Filters = append(v.Filters, filterRow{})
-	}
-	p.show(w, r, status, searchView{Title: "Search for sounds", Who: &who, Form: v})
-}
-
-// choices fills in what can be chosen.
-func (p *searchPage) choices(ctx context.Context, who httpadapter.Principal, v *formView) error {
-	for d, err := range p.service.Datasets(ctx, who.Organization) {
+func (p *searchPage) answerForm(w http.ResponseWriter, r *http.Request, who httpadapter.Principal, v *formView) error {
+	for d, err := range p.service.Datasets(r.Context(), who.Organization) {
 		if err != nil {
 			return err
 		}
-		if !who.Access.Allows(access.SearchSound, datasetResource(d.ID)) {
+		if !allows(who, access.SearchSound, d.ID) {
 			continue
 		}
 		if v.More = len(v.Datasets) == maxListed; v.More {
@@ -81,19 +69,27 @@ func (p *searchPage) choices(ctx context.Context, who httpadapter.Principal, v *
 		v.Datasets = append(v.Datasets, d.ID)
 	}
 	var err error
-	if v.Classes, err = p.classes(ctx, who, v.Datasets); err != nil {
+	if v.Classes, err = p.classes(r.Context(), who.Organization, v.Datasets); err != nil {
 		return err
 	}
 	v.Ops = metadata.Ops()
+	for len(v.Filters) < filterRows {
+		v.Filters = append(v.Filters, filterRow{})
+	}
+	status := http.StatusOK
+	if len(v.Problems) > 0 {
+		status = http.StatusUnprocessableEntity
+	}
+	p.show(w, r, status, searchView{Title: "Search for sounds", Who: &who, Form: v})
 	return nil
 }
 
 // classes returns the sounds that can be found: those that the scorers know, and those of
 // which the first datasets have scores by models that are gone.
-func (p *searchPage) classes(ctx context.Context, who httpadapter.Principal, datasets []string) ([]sound.Class, error) {
+func (p *searchPage) classes(ctx context.Context, org string, datasets []string) ([]sound.Class, error) {
 	classes, away := p.service.Classes(ctx)
 	for _, dataset := range datasets[:min(len(datasets), maxModelled)] {
-		models, err := p.service.Models(ctx, who.Organization, dataset)
+		models, err := p.service.Models(ctx, org, dataset)
 		if errors.Is(err, audiosearch.ErrDatasetNotFound) {
 			continue // deleted just now
 		}
@@ -114,50 +110,49 @@ func (p *searchPage) classes(ctx context.Context, who httpadapter.Principal, dat
 }
 
 // start begins the search of a form, and goes on to its run.
-func (p *searchPage) start(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) {
-	form, ok := p.form(w, r, maxForm)
-	if !ok {
-		return
+func (p *searchPage) start(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) error {
+	form, err := readForm(w, r, maxForm)
+	if err != nil {
+		return err
 	}
-	v, q, rows := readSearch(form)
+	v, q := readSearch(form)
 	if len(v.Problems) > 0 {
-		p.answerForm(w, r, who, http.StatusUnprocessableEntity, v)
-		return
+		return p.answerForm(w, r, who, v)
 	}
-	if !p.allowed(w, r, who, access.SearchSound, q.Dataset) {
-		return
+	if err := may(who, access.SearchSound, q.Dataset); err != nil {
+		return err
 	}
 	run, err := p.service.Start(r.Context(), who.Organization, audiosearch.Actor(who.Subject), q)
 	var invalid *audiosearch.ValidationError
 	switch {
 	case err == nil:
-		redirect(w, runLink(run.Query.Dataset, strconv.FormatInt(run.ID, 10)))
+		return redirect(w, runLink("run", &run))
 	case errors.As(err, &invalid):
-		v.explain(invalid, rows)
-		p.suggest(r.Context(), who, v, invalid)
-		p.answerForm(w, r, who, http.StatusUnprocessableEntity, v)
+		v.explain(invalid)
+		p.suggest(r.Context(), who.Organization, v, invalid)
 	case errors.Is(err, audiosearch.ErrDatasetNotFound):
 		v.Problems["dataset"] = "There is no such dataset."
-		p.answerForm(w, r, who, http.StatusUnprocessableEntity, v)
 	default:
-		p.fail(w, r, err)
+		return err
 	}
+	return p.answerForm(w, r, who, v)
 }
 
-// readSearch reads a form that was sent. rows has the row of each filter.
-func readSearch(form url.Values) (v *formView, q audiosearch.Query, rows []int) {
+// readSearch reads a form that was sent. What no query can say is a problem; the service
+// finds the others.
+func readSearch(form url.Values) (v *formView, q audiosearch.Query) {
 	v = &formView{Dataset: form.Get("dataset"), Class: cmp.Or(form.Get("meant"), form.Get("class")), Limit: strings.TrimSpace(form.Get("limit")),
 		Score: strings.TrimSpace(form.Get("score")), Problems: make(map[string]string)}
-	q.Dataset = v.Dataset
+	q.Dataset, q.Class = v.Dataset, sound.Class(v.Class)
 	if v.Dataset == "" {
 		v.Problems["dataset"] = "Choose a dataset."
 	}
-	var err error
-	if q.Class = sound.Class(v.Class); v.Class == "" {
+	if v.Class == "" {
 		v.Problems["class"] = "Choose a sound."
 	}
+	var err error
 	if v.Limit != "" {
-		if q.Limit, err = strconv.Atoi(v.Limit); err != nil || q.Limit < 1 {
+		if q.Limit, err = strconv.Atoi(v.Limit); err != nil || q.Limit < 1 { // a query's 0 is the default
 			v.Problems["limit"] = "The number of results must be a whole number from 1 on."
 		}
 	}
@@ -174,44 +169,24 @@ func readSearch(form url.Values) (v *formView, q audiosearch.Query, rows []int) 
 	}
 	for i := range form["key"] {
 		row := filterRow{Key: strings.TrimSpace(at("key", i)), Op: at("op", i), Value: at("value", i)}
-		switch {
-		case row.Key == "" && row.Value == "":
+		if row.Key == "" && row.Value == "" {
 			continue
-		case row.Key == "":
+		}
+		if row.Key == "" {
 			row.Problem = "Say which metadata this value is of."
 			v.Problems["filters"] = row.Problem
 		}
-		rows = append(rows, len(v.Filters))
 		v.Filters = append(v.Filters, row)
 		q.Filters = append(q.Filters, metadata.Filter{Key: row.Key, Op: metadata.Op(row.Op), Value: row.Value})
 	}
-	return v, q, rows
-}
-
-// suggest says, of a sound that there is not, which one may be meant. 527 names are no
-// answer.
-func (p *searchPage) suggest(ctx context.Context, who httpadapter.Principal, v *formView, invalid *audiosearch.ValidationError) {
-	for _, problem := range invalid.Problems {
-		if problem.Path.String() != "audio_class" {
-			continue
-		}
-		classes, err := p.classes(ctx, who, []string{v.Dataset})
-		if err != nil || problem.Kind == audiosearch.ProblemUnsupportedClass && slices.Contains(classes, sound.Class(v.Class)) {
-			return // what the service said has to do
-		}
-		v.Problems["class"] = "No sound has this name. Choose one from the list: type a part of its name to see those that have it."
-		if near := sound.Nearest(v.Class, classes); near != "" {
-			v.Problems["class"] = "No sound has this name. Did you mean:"
-			v.Meant = string(near)
-		}
-	}
+	return v, q
 }
 
 // explain puts the problems that the service found next to their fields.
-func (v *formView) explain(invalid *audiosearch.ValidationError, rows []int) {
+func (v *formView) explain(invalid *audiosearch.ValidationError) {
 	for _, problem := range invalid.Problems {
 		if at := problem.Path; len(at) == 3 { // metadata_filters[i].key, .op or .value
-			v.Filters[rows[at[1].Index]].Problem = sentence("The "+at[2].Field, problem.Message)
+			v.Filters[at[1].Index].Problem = sentence("The "+at[2].Field, problem.Message)
 			v.Problems["filters"] = "Some conditions cannot be met."
 			continue
 		}
@@ -224,6 +199,25 @@ func (v *formView) explain(invalid *audiosearch.ValidationError, rows []int) {
 			v.Problems["score"] = sentence("The least score", problem.Message)
 		default:
 			v.Problems["form"] = sentence("The form", problem.Error())
+		}
+	}
+}
+
+// suggest says, of a sound that there is not, which one may be meant. 527 names are no
+// answer.
+func (p *searchPage) suggest(ctx context.Context, org string, v *formView, invalid *audiosearch.ValidationError) {
+	for _, problem := range invalid.Problems {
+		if problem.Path.String() != "audio_class" {
+			continue
+		}
+		classes, err := p.classes(ctx, org, []string{v.Dataset})
+		if err != nil || problem.Kind == audiosearch.ProblemUnsupportedClass && slices.Contains(classes, sound.Class(v.Class)) {
+			return // what the service said has to do
+		}
+		v.Problems["class"] = "No sound has this name. Choose one from the list: type a part of its name to see those that have it."
+		if near := sound.Nearest(v.Class, classes); near != "" {
+			v.Problems["class"] = "No sound has this name. Did you mean:"
+			v.Meant = string(near)
 		}
 	}
 }

@@ -2,11 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
 )
+
+// cutter makes an extract of a file, for a time in it.
+type cutter = func(ctx context.Context, file string, at, to time.Duration) ([]byte, error)
 
 const extractsBytes = 16 << 20 // that are kept in memory
 
@@ -14,13 +22,17 @@ const extractsBytes = 16 << 20 // that are kept in memory
 // asks for one that is being made waits for that one; when nobody waits any more, its
 // program is ended.
 type extracts struct {
+	name string // in messages
+	// Whether there is one for these times; bounds what can be asked for. to is 0 if a
+	// request does not say it.
+	has    func(scoring *audiosearch.Scoring, at, to time.Duration) bool
+	cut    cutter
 	places *places
 
-	mu     sync.Mutex
-	making map[extractKey]*making
-	kept   map[extractKey][]byte
-	order  []extractKey // in which they came
-	bytes  int
+	mu    sync.Mutex
+	made  map[extractKey]*made // and being made
+	kept  []extractKey         // that are there, in the order in which they came
+	bytes int                  // of those
 }
 
 // extractKey names an extract: whose it is, and of what file. So nobody gets what was cut
@@ -33,9 +45,9 @@ type extractKey struct {
 	at, to                       time.Duration
 }
 
-// making is an extract that is not there yet.
-type making struct {
-	wanted int // how many wait for it
+// made is an extract, or is going to be one.
+type made struct {
+	wanted int // how many wait for it; one more at its end, when nobody can end it any more
 	cancel context.CancelFunc
 
 	done    chan struct{} // closed when the rest is set
@@ -43,8 +55,8 @@ type making struct {
 	err     error
 }
 
-func newExtracts() *extracts {
-	return &extracts{places: newPlaces(), making: make(map[extractKey]*making), kept: make(map[extractKey][]byte)}
+func newExtracts(name string, has func(*audiosearch.Scoring, time.Duration, time.Duration) bool, cut cutter) *extracts {
+	return &extracts{name: name, has: has, cut: cut, places: newPlaces(), made: make(map[extractKey]*made)}
 }
 
 // get returns one that is kept, or has it made and keeps it. It returns when ctx ends,
@@ -54,13 +66,18 @@ func (e *extracts) get(ctx context.Context, key extractKey, cut func(context.Con
 		return nil, err
 	}
 	e.mu.Lock()
-	if content, ok := e.kept[key]; ok {
-		e.mu.Unlock()
-		return content, nil
-	}
-	m, ok := e.making[key]
+	m, ok := e.made[key]
 	if !ok {
-		m = e.begin(context.WithoutCancel(ctx), key, cut)
+		m = &made{done: make(chan struct{})}
+		var shared context.Context
+		shared, m.cancel = context.WithCancel(context.WithoutCancel(ctx))
+		e.made[key] = m
+		go func() {
+			defer m.cancel()
+			m.content, m.err = e.inPlace(shared, key.organization, cut)
+			e.keep(key, m)
+			close(m.done)
+		}()
 	}
 	m.wanted++
 	e.mu.Unlock()
@@ -74,37 +91,18 @@ func (e *extracts) get(ctx context.Context, key extractKey, cut func(context.Con
 	defer e.mu.Unlock()
 	if m.wanted--; m.wanted == 0 {
 		m.cancel()
-		e.forget(key, m) // who comes now wants one that is not about to end
+		delete(e.made, key) // who comes now wants one that is not about to end
 	}
 	return nil, ctx.Err()
 }
 
-// begin starts to make one, for whoever waits for it. e.mu is locked.
-func (e *extracts) begin(ctx context.Context, key extractKey, cut func(context.Context) ([]byte, error)) *making {
-	ctx, cancel := context.WithCancel(ctx)
-	m := &making{cancel: cancel, done: make(chan struct{})}
-	e.making[key] = m
-	go func() {
-		defer cancel()
-		content, err := e.inPlace(ctx, key.organization, cut)
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if err == nil {
-			e.keep(key, content)
-		}
-		e.forget(key, m)
-		m.content, m.err = content, err
-		close(m.done)
-	}()
-	return m
-}
-
 // inPlace calls cut when the organization has a place.
 func (e *extracts) inPlace(ctx context.Context, organization string, cut func(context.Context) ([]byte, error)) (content []byte, err error) {
-	if err := e.places.take(ctx, organization); err != nil {
+	giveBack, err := e.places.take(ctx, organization)
+	if err != nil {
 		return nil, err
 	}
-	defer e.places.giveBack(organization)
+	defer giveBack()
 	defer func() {
 		// net/http recovers panics on the goroutine of a request only.
 		if p := recover(); p != nil {
@@ -114,25 +112,95 @@ func (e *extracts) inPlace(ctx context.Context, organization string, cut func(co
 	return cut(ctx)
 }
 
-// forget lets the next one who asks begin anew. e.mu is locked.
-func (e *extracts) forget(key extractKey, m *making) {
-	if e.making[key] == m {
-		delete(e.making, key)
+// keep keeps what was made, in the place of the oldest if there is no room. After a failure
+// the next one who asks begins anew.
+func (e *extracts) keep(key extractKey, m *made) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.made[key] != m { // all have left
+		return
+	}
+	if m.wanted++; m.err != nil {
+		delete(e.made, key)
+		return
+	}
+	e.kept = append(e.kept, key)
+	for e.bytes += len(m.content); e.bytes > extractsBytes; e.kept = e.kept[1:] {
+		e.bytes -= len(e.made[e.kept[0]].content)
+		delete(e.made, e.kept[0])
 	}
 }
 
-// keep stores one, in the place of the oldest if there is no room. e.mu is locked.
-func (e *extracts) keep(key extractKey, content []byte) {
-	if _, ok := e.kept[key]; ok {
-		return
+// How many pictures, and how many sounds, are made at a time. Each is a program at work.
+const (
+	allPlaces  = 3
+	ownPlaces  = 2  // that one organization has at most
+	ownWaiting = 32 // of one organization; a browser asks for six at a time
+	placeWait  = 20 * time.Second
+)
+
+var (
+	errCrowded = errors.New("too many of this organization wait already")
+	errWaited  = errors.New("no place became free in time")
+)
+
+// places lets a few work at a time, and shares that out: no organization has all places,
+// and no more than a few of each stand in the line for them, so that a long line of one
+// does not hold up the others.
+type places struct {
+	all *semaphore.Weighted
+
+	mu  sync.Mutex
+	own map[string]*ownLine // by organization, as long as it has or wants a place
+}
+
+// ownLine is where those of one organization wait until they may stand in the line of all.
+type ownLine struct {
+	*semaphore.Weighted
+	length int // with those who are served
+}
+
+func newPlaces() *places {
+	return &places{all: semaphore.NewWeighted(allPlaces), own: make(map[string]*ownLine)}
+}
+
+// take returns once an organization has a place, or an error: errCrowded, errWaited, or
+// that of ctx. The place is to be given back.
+func (p *places) take(ctx context.Context, organization string) (giveBack func(), err error) {
+	p.mu.Lock()
+	own := p.own[organization]
+	if own == nil {
+		own = &ownLine{Weighted: semaphore.NewWeighted(ownPlaces)}
+		p.own[organization] = own
 	}
-	e.kept[key] = content
-	e.order = append(e.order, key)
-	e.bytes += len(content)
-	for e.bytes > extractsBytes {
-		oldest := e.order[0]
-		e.order = e.order[1:]
-		e.bytes -= len(e.kept[oldest])
-		delete(e.kept, oldest)
+	if own.length >= ownPlaces+ownWaiting {
+		p.mu.Unlock()
+		return nil, errCrowded
 	}
+	own.length++
+	p.mu.Unlock()
+	leave := func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if own.length--; own.length == 0 {
+			delete(p.own, organization)
+		}
+	}
+
+	limited, cancel := context.WithTimeoutCause(ctx, placeWait, errWaited)
+	defer cancel()
+	if own.Acquire(limited, 1) != nil {
+		leave()
+		return nil, context.Cause(limited)
+	}
+	if p.all.Acquire(limited, 1) != nil {
+		own.Release(1)
+		leave()
+		return nil, context.Cause(limited)
+	}
+	return func() {
+		p.all.Release(1)
+		own.Release(1)
+		leave()
+	}, nil
 }

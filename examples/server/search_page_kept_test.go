@@ -12,7 +12,7 @@ import (
 
 // TestExtractsKept: the latest are kept, in bounded memory, and each is made once.
 func TestExtractsKept(t *testing.T) {
-	p := newExtracts()
+	p := newExtracts("sound", nil, nil)
 	made := 0
 	image := func(i int, size int) []byte {
 		t.Helper()
@@ -40,8 +40,8 @@ func TestExtractsKept(t *testing.T) {
 		t.Errorf("%d made, want 6", made)
 	}
 	image(5, 2*extractsBytes) // too large to be kept
-	if p.bytes > extractsBytes || len(p.kept) != len(p.order) {
-		t.Errorf("%d bytes, %d of %d kept", p.bytes, len(p.kept), len(p.order))
+	if p.bytes > extractsBytes || len(p.kept) != len(p.made) {
+		t.Errorf("%d bytes, %d of %d kept", p.bytes, len(p.kept), len(p.made))
 	}
 	failure := errors.New("no")
 	for range 2 {
@@ -59,7 +59,7 @@ func TestExtractsKept(t *testing.T) {
 // last of them leaves.
 func TestExtractsMadeOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newExtracts()
+		e := newExtracts("sound", nil, nil)
 		key := extractKey{organization: "acme"}
 		made, ended := 0, 0
 		hang := func(ctx context.Context) ([]byte, error) {
@@ -89,8 +89,8 @@ func TestExtractsMadeOnce(t *testing.T) {
 		leave[1]()
 		group.Wait()
 		synctest.Wait()
-		if made != 1 || ended != 1 || len(e.making) != 0 || e.places.free != allPlaces {
-			t.Errorf("%d made, %d ended, %d being made, %d places", made, ended, len(e.making), e.places.free)
+		if made != 1 || ended != 1 || len(e.made) != 0 || !allFree(e.places) {
+			t.Errorf("%d made, %d ended, %d being made, all places free: %v", made, ended, len(e.made), allFree(e.places))
 		}
 		// What was abandoned is no answer for the next one.
 		content, err := e.get(t.Context(), key, func(context.Context) ([]byte, error) { return []byte("x"), nil })
@@ -98,8 +98,8 @@ func TestExtractsMadeOnce(t *testing.T) {
 			t.Errorf("%q, %v", content, err)
 		}
 		_, err = e.get(t.Context(), extractKey{}, func(context.Context) ([]byte, error) { panic("on the way") })
-		if err == nil || !strings.Contains(err.Error(), "on the way") || e.places.free != allPlaces {
-			t.Errorf("%v, %d places", err, e.places.free)
+		if err == nil || !strings.Contains(err.Error(), "on the way") || !allFree(e.places) {
+			t.Errorf("%v, all places free: %v", err, allFree(e.places))
 		}
 	})
 }

@@ -17,7 +17,21 @@ type worker struct {
 
 	mu   sync.Mutex
 	got  []string
+	held map[string][]func() // what gives the places back, by organization
 	left []error
+}
+
+func newWorker(t *testing.T) *worker {
+	return &worker{t: t, places: newPlaces(), held: make(map[string][]func())}
+}
+
+// allFree reports whether nobody has or wants a place.
+func allFree(p *places) bool {
+	free := p.all.TryAcquire(allPlaces)
+	if free {
+		p.all.Release(allPlaces)
+	}
+	return free && len(p.own) == 0
 }
 
 // begin asks for n places, one after the other. Whoever gets one keeps it.
@@ -25,7 +39,7 @@ func (w *worker) begin(ctx context.Context, organization string, n int) {
 	w.t.Helper()
 	for range n {
 		go func() {
-			err := w.places.take(ctx, organization)
+			giveBack, err := w.places.take(ctx, organization)
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if err != nil {
@@ -33,6 +47,7 @@ func (w *worker) begin(ctx context.Context, organization string, n int) {
 				return
 			}
 			w.got = append(w.got, organization)
+			w.held[organization] = append(w.held[organization], giveBack)
 		}()
 		synctest.Wait()
 	}
@@ -41,7 +56,9 @@ func (w *worker) begin(ctx context.Context, organization string, n int) {
 // end gives places back, and checks who has got one since the beginning.
 func (w *worker) end(organization string, got ...string) {
 	w.t.Helper()
-	w.places.giveBack(organization)
+	held := w.held[organization]
+	w.held[organization] = held[1:]
+	held[0]()
 	synctest.Wait()
 	if !slices.Equal(w.got, got) {
 		w.t.Errorf("got %q, want %q", w.got, got)
@@ -52,29 +69,29 @@ func (w *worker) end(organization string, got ...string) {
 // up the others.
 func TestPlacesInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &worker{t: t, places: newPlaces()}
+		w := newWorker(t)
 		ctx := t.Context()
 		w.begin(ctx, "a", ownPlaces+5)
-		if len(w.got) != ownPlaces || w.places.free != 1 {
-			t.Fatalf("got %q, %d free", w.got, w.places.free)
+		if len(w.got) != ownPlaces {
+			t.Fatalf("got %q", w.got)
 		}
 		w.begin(ctx, "b", 3)
 		w.begin(ctx, "c", 1)
 		first := []string{"a", "a", "b"}
-		w.end("a", append(first, "a")...)                // who has waited longest
-		w.end("a", append(first, "a", "b")...)           // and then one of each in turn
-		w.end("b", append(first, "a", "b", "c")...)      // c was the last to come
-		w.end("c", append(first, "a", "b", "c", "a")...) // a is the first again
-		// The last of b comes, though three of a still wait.
-		w.end("a", append(first, "a", "b", "c", "a", "b")...)
-		w.end("b", append(first, "a", "b", "c", "a", "b", "a")...)
-		w.end("b", append(first, "a", "b", "c", "a", "b", "a")...) // a has all that it may have
-		w.end("a", append(first, "a", "b", "c", "a", "b", "a", "a")...)
-		w.end("a", append(first, "a", "b", "c", "a", "b", "a", "a", "a")...)
+		w.end("a", append(first, "b")...)                          // though five of a were there before
+		w.end("a", append(first, "b", "c")...)                     // and c
+		w.end("b", append(first, "b", "c", "a")...)                // and then those of a, of which
+		w.end("c", append(first, "b", "c", "a", "a")...)           // no more than two stood in line
+		w.end("a", append(first, "b", "c", "a", "a", "b")...)      // before the last of b
+		w.end("b", append(first, "b", "c", "a", "a", "b", "a")...) // and a is the last
+		all := append(first, "b", "c", "a", "a", "b", "a", "a")
+		w.end("a", all...)
+		w.end("b", all...) // a has all that it may have
+		w.end("a", append(all, "a")...)
 		w.end("a", w.got...)
 		w.end("a", w.got...)
-		if p := w.places; p.free != allPlaces || len(p.held)+len(p.waiting)+len(p.turns) > 0 {
-			t.Errorf("left: %+v", p)
+		if !allFree(w.places) {
+			t.Error("somebody has a place")
 		}
 	})
 }
@@ -83,7 +100,7 @@ func TestPlacesInTurn(t *testing.T) {
 // line has no place, and keeps none.
 func TestPlacesAreNotWaitedForWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &worker{t: t, places: newPlaces()}
+		w := newWorker(t)
 		w.begin(t.Context(), "a", ownPlaces)
 		ctx, leave := context.WithCancel(t.Context())
 		w.begin(ctx, "a", ownWaiting)
@@ -110,8 +127,8 @@ func TestPlacesAreNotWaitedForWithoutEnd(t *testing.T) {
 		for _, organization := range []string{"a", "a", "b"} {
 			w.end(organization, w.got...)
 		}
-		if p := w.places; p.free != allPlaces || len(p.held)+len(p.waiting)+len(p.turns) > 0 {
-			t.Errorf("left: %+v", p)
+		if !allFree(w.places) {
+			t.Error("somebody has a place")
 		}
 
 		// One that is told to leave when it has just got its place has it, or has not:
@@ -119,17 +136,21 @@ func TestPlacesAreNotWaitedForWithoutEnd(t *testing.T) {
 		for range 100 {
 			ctx, leave := context.WithCancel(t.Context())
 			w.begin(t.Context(), "a", ownPlaces)
-			done := make(chan error)
-			go func() { done <- w.places.take(ctx, "a") }()
+			done := make(chan error, 1)
+			go func() {
+				giveBack, err := w.places.take(ctx, "a")
+				if err == nil {
+					giveBack()
+				}
+				done <- err
+			}()
 			synctest.Wait()
 			go leave()
-			w.places.giveBack("a")
-			if err := <-done; err == nil {
-				w.places.giveBack("a")
-			}
-			w.places.giveBack("a")
-			if w.places.free != allPlaces {
-				t.Fatalf("%d free", w.places.free)
+			w.end("a", w.got...)
+			<-done
+			w.end("a", w.got...)
+			if !allFree(w.places) {
+				t.Fatal("somebody has a place")
 			}
 		}
 	})

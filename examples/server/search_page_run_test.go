@@ -1,14 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
-	"github.com/seed-6363c74e/mortise/authmgmt/access"
-	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
 // TestRunInWords: what a run that scores says of itself. Nothing is said that nobody knows.
@@ -34,12 +33,12 @@ func TestRunInWords(t *testing.T) {
 		{audiosearch.Run{State: audiosearch.StateQueued, Done: 1, Total: 4, Sound: audiosearch.SoundProgress{Done: hour, Total: 2 * hour, Speed: 5}},
 			"The search waits for its turn.", "", 0.5},
 	} {
-		share := -1.0
-		if known := shareOf(&test.run); known != nil {
-			share = *known
+		far, share := farOf(&test.run), -1.0
+		if far.Share != nil {
+			share = *far.Share
 		}
-		if stateInWords(&test.run) != test.state || soundOf(&test.run) != test.sound || share != test.share {
-			t.Errorf("%+v: %q, %q, %v", test.run, stateInWords(&test.run), soundOf(&test.run), share)
+		if far.State != test.state || far.Sound != test.sound || share != test.share || far.Ended {
+			t.Errorf("%+v: %+v, %v", test.run, far, share)
 		}
 	}
 }
@@ -49,37 +48,35 @@ func TestRunInWords(t *testing.T) {
 func TestHeard(t *testing.T) {
 	r := newExtractRig(t)
 	page := r.s.audio.page
-	who := httpadapter.Principal{Organization: "acme", Access: access.Full()}
 	places := make([]stretch, heardPlaces+5)
 	for i := range places {
-		places[i].best = audiosearch.Result{VideoID: "v", End: 10 * time.Second}
+		places[i].Best = audiosearch.Result{VideoID: "v", End: 10 * time.Second}
 	}
-	places[3].best.VideoID = "deleted"
-	heard := page.heard(t.Context(), who, "d", places)
+	places[3].Best.VideoID = "deleted"
+	heard := page.heard(t.Context(), "acme", "d", places)
 	for i, views := range heard {
 		none := i == 3 || i >= heardPlaces
 		if (len(views) == 0) != none || len(views) > heardMost {
 			t.Errorf("place %d: %v", i, views)
 		}
-		if !none && (views[0] != heardView{"Sine wave", 100}) {
+		if !none && (views[0].Class != "Sine wave" || percent(views[0].Score) != 100) {
 			t.Errorf("place %d: %v", i, views)
 		}
-		if !slices.IsSortedFunc(views, func(a, b heardView) int { return b.Percent - a.Percent }) {
+		if !slices.IsSortedFunc(views, func(a, b audiosearch.TopClass) int { return cmp.Compare(b.Score, a.Score) }) {
 			t.Errorf("place %d: %v", i, views)
 		}
 	}
 	for range ownPlaces {
-		if err := page.listening.take(t.Context(), "acme"); err != nil {
+		if _, err := page.listening.take(t.Context(), "acme"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if heard = page.heard(ctx, who, "d", places); len(heard[0]) > 0 || len(heard) != len(places) {
+	if heard = page.heard(ctx, "acme", "d", places); len(heard[0]) > 0 || len(heard) != len(places) {
 		t.Errorf("an organization reads for more than %d pages at a time", ownPlaces)
 	}
-	rival := httpadapter.Principal{Organization: "rival", Access: access.Full()}
-	if heard = page.heard(t.Context(), rival, "d", places[:1]); len(heard[0]) == 0 {
+	if heard = page.heard(t.Context(), "rival", "d", places[:1]); len(heard[0]) == 0 {
 		t.Error("and holds up others by that")
 	}
 }

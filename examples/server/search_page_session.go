@@ -30,51 +30,36 @@ const (
 	maxLogin = 8 << 10 // of somebody who is not known yet
 )
 
-// form reads a form that was sent, and answers if it cannot be read. What is too long is
-// not read to its end. A body of another type is not read at all: net/http would write
-// the files of a multipart form to the disk.
-func (p *searchPage) form(w http.ResponseWriter, r *http.Request, most int64) (url.Values, bool) {
+// readForm reads a form that was sent. What is too long is not read to its end. A body of
+// another type is not read at all: net/http would write the files of a multipart form to
+// the disk.
+func readForm(w http.ResponseWriter, r *http.Request, most int64) (url.Values, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if (err != nil || kind != "application/x-www-form-urlencoded") && r.ContentLength != 0 {
-		p.refuse(w, r, http.StatusUnsupportedMediaType, "This is not how the form of this page is sent.")
-		return nil, false
+		return nil, &refusal{http.StatusUnsupportedMediaType, "This is not how the form of this page is sent."}
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, most)
 	err = r.ParseForm()
-	if err != nil {
-		// net/http does not see through the reader above that the body was not read to
-		// its end.
-		w.Header().Set("Connection", "close")
+	if err == nil {
+		return r.PostForm, nil
 	}
+	// net/http does not see through the reader above that the body was not read to its end.
+	w.Header().Set("Connection", "close")
 	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		p.refuse(w, r, http.StatusRequestEntityTooLarge, "That is too much for this form.")
-	case err != nil:
-		p.refuse(w, r, http.StatusBadRequest, "The form arrived damaged. Send it again.")
+	if errors.As(err, &tooLarge) {
+		return nil, &refusal{http.StatusRequestEntityTooLarge, "That is too much for this form."}
 	}
-	return r.PostForm, err == nil
+	return nil, &refusal{http.StatusBadRequest, "The form arrived damaged. Send it again."}
 }
 
-// visitor finds out who is asking, and answers with the login if nobody is known.
-func (p *searchPage) visitor(w http.ResponseWriter, r *http.Request) (httpadapter.Principal, bool) {
-	var who httpadapter.Principal
-	err := httpadapter.ErrUnauthenticated
-	if cookie, missing := r.Cookie(sessionCookie); missing == nil {
-		if token, bad := base64.RawURLEncoding.DecodeString(cookie.Value); bad == nil {
-			who, err = p.verify(r.Context(), string(token))
+// visitor finds out who is asking.
+func (p *searchPage) visitor(r *http.Request) (httpadapter.Principal, error) {
+	if cookie, err := r.Cookie(sessionCookie); err == nil {
+		if token, err := base64.RawURLEncoding.DecodeString(cookie.Value); err == nil {
+			return p.verify(r.Context(), string(token))
 		}
 	}
-	switch {
-	case err == nil:
-		return who, true
-	case errors.Is(err, httpadapter.ErrUnauthenticated):
-		query := r.URL.Query()
-		p.showLogin(w, r, loginView{Dataset: query.Get("dataset"), Run: query.Get("run")})
-	default:
-		p.fail(w, r, err)
-	}
-	return who, false
+	return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 }
 
 func (p *searchPage) showLogin(w http.ResponseWriter, r *http.Request, v loginView) {
@@ -88,35 +73,33 @@ func (p *searchPage) showLogin(w http.ResponseWriter, r *http.Request, v loginVi
 }
 
 // login verifies an access token and keeps it in the cookie.
-func (p *searchPage) login(w http.ResponseWriter, r *http.Request) {
-	form, ok := p.form(w, r, maxLogin)
-	if !ok {
-		return
+func (p *searchPage) login(w http.ResponseWriter, r *http.Request) error {
+	form, err := readForm(w, r, maxLogin)
+	if err != nil {
+		return err
 	}
 	token := strings.TrimSpace(form.Get("token"))
 	view := loginView{Dataset: form.Get("dataset"), Run: form.Get("run")}
-	_, err := p.verify(r.Context(), token)
-	switch {
-	case errors.Is(err, httpadapter.ErrUnauthenticated):
+	_, err = p.verify(r.Context(), token)
+	if errors.Is(err, httpadapter.ErrUnauthenticated) {
 		view.Problem = "This is no access token that is valid now. Look whether it is complete, or ask for a new one."
 		p.showLogin(w, r, view)
-		return
-	case err != nil:
-		p.fail(w, r, err)
-		return
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 	p.setSession(w, &http.Cookie{Value: base64.RawURLEncoding.EncodeToString([]byte(token))})
 	if view.Run != "" {
-		redirect(w, runLink(view.Dataset, view.Run))
-		return
+		return redirect(w, link("run", "dataset", view.Dataset, "run", view.Run))
 	}
-	redirect(w, "../search")
+	return redirect(w, "../search")
 }
 
 // logout forgets the access token. It stays valid.
-func (p *searchPage) logout(w http.ResponseWriter, _ *http.Request) {
+func (p *searchPage) logout(w http.ResponseWriter, r *http.Request) error {
 	p.setSession(w, &http.Cookie{MaxAge: -1})
-	redirect(w, "../search")
+	return goHome(w, r)
 }
 
 func (p *searchPage) setSession(w http.ResponseWriter, c *http.Cookie) {

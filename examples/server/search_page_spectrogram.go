@@ -3,19 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"image"
 	"image/color"
 	"image/png"
 	"math"
 	"math/bits"
 	"math/cmplx"
-	"net/http"
 	"time"
-
-	"github.com/seed-6363c74e/mortise/audiosearch"
-	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
 // What the picture of a sound is like.
@@ -31,20 +25,6 @@ const (
 	spectrumQuiet  = -60.0 // dB below full scale: what is not louder than that is dark
 	spectrumMost   = 60 * time.Second
 )
-
-// spectrogram sends the picture of the sound of a segment, for a video that has none.
-func (p *searchPage) spectrogram(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) {
-	p.sendExtract(w, r, who, extract{"picture", p.spectra, isWholeSegment, p.drawSpectrogram})
-}
-
-// isWholeSegment reports whether a segment begins and ends at those times.
-func isWholeSegment(scoring *audiosearch.Scoring, at, to time.Duration) bool {
-	if !isSegment(scoring, at, to) {
-		return false
-	}
-	_, end := scoring.Span(int((at + scoring.Hop/2) / scoring.Hop))
-	return end == to
-}
 
 // drawSpectrogram returns the picture of a segment as PNG, with a little of what is before and
 // after it. That is darker, and a line is between.
@@ -63,31 +43,6 @@ func (p *searchPage) drawSpectrogram(ctx context.Context, file string, at, to ti
 	var b bytes.Buffer
 	err = png.Encode(&b, draw(levels(samples), column(at-first), column(to-first)))
 	return b.Bytes(), err
-}
-
-// samples decodes a part of the sound of a file. The sound may end before the part does.
-func (p *searchPage) samples(ctx context.Context, file string, rate int, from, to time.Duration) ([]float32, error) {
-	skip, length := int(from.Seconds()*float64(rate)), int((to-from).Seconds()*float64(rate))
-	var part []float32
-	for block, err := range p.decoder.PCM(ctx, file, rate) {
-		if errors.Is(err, sound.ErrIncomplete) {
-			break // what is there counts
-		}
-		if err != nil {
-			return nil, err
-		}
-		skipped := min(skip, len(block))
-		skip -= skipped
-		part = append(part, block[skipped:]...)
-		if len(part) >= length {
-			part = part[:length]
-			break
-		}
-	}
-	if len(part) == 0 {
-		return nil, errors.New("the sound ends before")
-	}
-	return part, nil
 }
 
 // levels returns how loud each cell of the picture is, in dB, column by column, each from the

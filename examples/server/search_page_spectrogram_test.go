@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
-	"github.com/seed-6363c74e/mortise/authmgmt/access"
-	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
 // sine is a sound of full scale.
@@ -79,13 +77,8 @@ func TestSpectrogramIsMarked(t *testing.T) {
 // TestSpectrogram: there is a picture of each segment, and of nothing else.
 func TestSpectrogram(t *testing.T) {
 	r := newExtractRig(t)
-	ask := func(query string) *httptest.ResponseRecorder {
-		w := httptest.NewRecorder()
-		who := httpadapter.Principal{Organization: "acme", Access: access.Full()}
-		request := httptest.NewRequest(http.MethodGet, "/search/spectrogram?dataset=d&video=v&"+query, nil)
-		r.s.audio.page.spectrogram(w, request.WithContext(t.Context()), who)
-		return w
-	}
+	spectra := newExtracts("picture", isWholeSegment, r.s.audio.page.drawSpectrogram)
+	ask := func(query string) *httptest.ResponseRecorder { return r.ask("acme", spectra, query) }
 	var tags []string
 	for _, query := range []string{"at=0&to=10000", "at=2000&to=12000"} {
 		w := ask(query)
@@ -112,7 +105,7 @@ func TestSpectrogram(t *testing.T) {
 			t.Errorf("%q: %d", query, w.Code)
 		}
 	}
-	if made := len(r.s.audio.page.spectra.kept); made != 2 {
+	if made := len(spectra.kept); made != 2 {
 		t.Errorf("%d were made", made)
 	}
 }
