@@ -15,6 +15,7 @@ import (
 	"html"
 	"html/template"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -82,18 +83,17 @@ type group struct {
 
 func groups(root *node) (all []*group) {
 	byName := make(map[string]*group)
-	for _, tag := range root.At("tags").each() {
+	for _, tag := range root.At("tags").Each() {
 		g := &group{Name: tag.At("name").String(), Description: tag.At("description")}
 		byName[g.Name], all = g, append(all, g)
 	}
-	paths := root.At("paths")
-	for i, item := range paths.each() {
-		for k, op := range item.list {
-			if op.own("operationId") == nil {
+	for path, item := range root.At("paths").Each() {
+		for method, op := range item.Each() {
+			if op.At("operationId") == nil {
 				continue // it holds for all operations of the path
 			}
-			o := &operation{op, strings.ToUpper(item.keys[k]), paths.keys[i], servers(item)}
-			for _, tag := range op.At("tags").each() {
+			o := &operation{op, strings.ToUpper(method), path, servers(item)}
+			for _, tag := range op.At("tags").Each() {
 				if g := byName[tag.text]; g != nil {
 					g.Operations = append(g.Operations, o)
 				}
@@ -111,10 +111,10 @@ type server struct {
 
 // servers are those of the document or of a path.
 func servers(v *node) (all []server) {
-	for _, s := range v.At("servers").each() {
-		address, variables := s.At("url").String(), s.At("variables")
-		for i, variable := range variables.each() {
-			address = strings.ReplaceAll(address, "{"+variables.keys[i]+"}", variable.At("default").String())
+	for _, s := range v.At("servers").Each() {
+		address := s.At("url").String()
+		for name, variable := range s.At("variables").Each() {
+			address = strings.ReplaceAll(address, "{"+name+"}", variable.At("default").String())
 		}
 		all = append(all, server{address, s.At("description")})
 	}
@@ -123,22 +123,16 @@ func servers(v *node) (all []server) {
 
 // scheme is a way to authenticate.
 type scheme struct {
-	Name, Kind  string
-	Description *node
-	Variables   []string // of the environment, which the command reads
-	option      string   // of the command
+	Name string
+	*node
 }
 
+// Basic reports whether there is a password; if not, there is a token.
+func (s scheme) Basic() bool { return s.At("scheme").String() == "basic" }
+
 func schemes(root *node) (all []scheme) {
-	list := root.At("components", "securitySchemes")
-	for i, v := range list.each() {
-		s := scheme{list.keys[i], "HTTP bearer", v.At("description"), []string{"MORTISE_KEY"},
-			`-H "Authorization: Bearer $MORTISE_KEY"`}
-		if v.At("scheme").String() == "basic" {
-			s.Kind, s.Variables = "HTTP basic", []string{"MORTISE_USER", "MORTISE_PASSWORD"}
-			s.option = `-u "$MORTISE_USER:$MORTISE_PASSWORD"`
-		}
-		all = append(all, s)
+	for name, v := range root.At("components", "securitySchemes").Each() {
+		all = append(all, scheme{name, v})
 	}
 	return all
 }
@@ -180,12 +174,7 @@ func prose(description *node) template.HTML {
 
 // inline escapes text and marks what stands between two backquotes.
 func inline(text string) template.HTML {
-	parts := strings.Split(html.EscapeString(text), "`")
-	for i := 1; i+1 < len(parts); i += 2 {
-		parts[i] = "<code>" + parts[i] + "</code>"
-	}
-	if len(parts)%2 == 0 { // the last one has no partner
-		parts[len(parts)-1] = "`" + parts[len(parts)-1]
-	}
-	return template.HTML(strings.Join(parts, "")) //nolint:gosec // escaped above
+	return template.HTML(between.ReplaceAllString(html.EscapeString(text), "<code>$1</code>")) //nolint:gosec // escaped
 }
+
+var between = regexp.MustCompile("`([^`]*)`")

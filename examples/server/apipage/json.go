@@ -3,6 +3,7 @@ package apipage
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -11,12 +12,11 @@ import (
 // node is a value of the document, with the keys of an object in their order. A nil one is
 // missing, and can be asked like any other.
 type node struct {
-	open, end string // brackets of an object or an array
-	text      string // JSON of a scalar; a string's is without quotes
-	isString  bool
-	keys      []string // of an object
-	list      []*node  // of an object or an array
-	root      *node
+	json string // on one line, with a space after commas and colons
+	text string // of a string, without quotes; of another scalar its JSON
+	keys []string
+	list []*node // of an object or an array
+	root *node
 }
 
 func (n *node) read(d *json.Decoder, root *node) error {
@@ -27,29 +27,35 @@ func (n *node) read(d *json.Decoder, root *node) error {
 	n.root = root
 	open, nested := token.(json.Delim)
 	if !nested {
-		n.text, n.isString = token.(string)
-		if !n.isString {
-			n.text = encode(token)
+		n.json = encode(token)
+		n.text = n.json
+		if text, ok := token.(string); ok {
+			n.text = text
 		}
 		return nil
 	}
-	for n.open = open.String(); d.More(); {
+	var parts []string
+	for d.More() {
+		key := "" // of an array
 		if open == '{' {
-			key, _ := d.Token() // an error comes again
-			name, _ := key.(string)
-			n.keys = append(n.keys, name)
+			token, _ := d.Token() // an error comes again
+			key, _ = token.(string)
 		}
 		child := new(node)
 		if err := child.read(d, root); err != nil {
 			return err
 		}
-		n.list = append(n.list, child)
+		n.keys, n.list, parts = append(n.keys, key), append(n.list, child), append(parts, label(key)+child.json)
 	}
 	end, err := d.Token()
-	if err == nil {
-		n.end = end.(json.Delim).String()
+	if err != nil {
+		return err
 	}
-	return err
+	n.json = open.String() + strings.Join(parts, ", ") + end.(json.Delim).String()
+	if open == '{' && parts != nil {
+		n.json = "{ " + n.json[1:len(n.json)-1] + " }"
+	}
+	return nil
 }
 
 // encode writes a scalar as JSON.
@@ -61,31 +67,12 @@ func encode(scalar any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// JSON is the value on one line, with a space after commas and colons.
-func (n *node) JSON() string {
-	switch {
-	case n.isString:
-		return encode(n.text)
-	case n.list == nil:
-		return n.open + n.text + n.end
-	}
-	parts := make([]string, len(n.list))
-	for i, child := range n.list {
-		parts[i] = n.label(i) + child.JSON()
-	}
-	space := ""
-	if n.keys != nil {
-		space = " "
-	}
-	return n.open + space + strings.Join(parts, ", ") + space + n.end
-}
-
-// label is what stands before a value of an object.
-func (n *node) label(i int) string {
-	if n.keys == nil {
+// label is what stands before a value of an object, and nothing in an array.
+func label(key string) string {
+	if key == "" {
 		return ""
 	}
-	return encode(n.keys[i]) + ": "
+	return encode(key) + ": "
 }
 
 // lineWidth is how long a line of an example may be, in characters, where it can be broken.
@@ -94,18 +81,16 @@ const lineWidth = 76
 // pretty formats JSON for people: what fits on a line stands on one line, but for the
 // outermost object, which is easier to read and to change when it is broken.
 func (n *node) pretty(depth, used int) string {
-	line := n.JSON()
-	if n.list == nil || used+utf8.RuneCountInString(line) <= lineWidth && (depth > 0 || n.keys == nil) {
-		return line
+	if n.list == nil || used+utf8.RuneCountInString(n.json) <= lineWidth && (depth > 0 || n.json[0] == '[') {
+		return n.json
 	}
 	indent := "\n" + strings.Repeat("  ", depth)
 	parts := make([]string, len(n.list))
 	for i, child := range n.list {
-		label := n.label(i)
-		used := 2*depth + 3 + utf8.RuneCountInString(label)
-		parts[i] = indent + "  " + label + child.pretty(depth+1, used)
+		label := label(n.keys[i])
+		parts[i] = indent + "  " + label + child.pretty(depth+1, 2*depth+3+utf8.RuneCountInString(label))
 	}
-	return n.open + strings.Join(parts, ",") + indent + n.end
+	return n.json[:1] + strings.Join(parts, ",") + indent + n.json[len(n.json)-1:]
 }
 
 // String is the text of a scalar.
@@ -116,43 +101,26 @@ func (n *node) String() string {
 	return n.text
 }
 
-// own returns the value of a key. What stands beside a reference counts before what the
-// reference leads to.
-func (n *node) own(key string) *node {
-	for range maxReferences {
-		if n == nil {
-			break
-		}
-		if i := slices.Index(n.keys, key); i >= 0 {
-			return n.list[i]
-		}
-		n = n.target()
-	}
-	return nil
-}
-
 // maxReferences is how many references may lead to each other: more of them are a circle.
 const maxReferences = 10
 
-// At goes from object to object by keys, and to what a reference at the end leads to.
+// At goes from object to object by keys, and follows references. What stands beside a
+// reference counts before what the reference leads to.
 func (n *node) At(keys ...string) *node {
 	for _, key := range keys {
-		n = n.own(key)
-	}
-	for range maxReferences {
-		if target := n.target(); target != nil {
-			n = target
-		}
+		n = n.at(key, maxReferences)
 	}
 	return n
 }
 
-// each lists the values of an object or array. In it, keys are as many.
-func (n *node) each() []*node {
-	if n == nil {
+func (n *node) at(key string, references int) *node {
+	if n == nil || references == 0 {
 		return nil
 	}
-	return n.list
+	if i := slices.Index(n.keys, key); i >= 0 {
+		return n.list[i]
+	}
+	return n.target().at(key, references-1)
 }
 
 // target is what a reference leads to, nil if this is none.
@@ -160,11 +128,17 @@ func (n *node) target() *node {
 	if n == nil || !slices.Contains(n.keys, "$ref") {
 		return nil
 	}
-	target := n.root
-	for part := range strings.SplitSeq(n.own("$ref").text, "/") {
-		if part != "#" {
-			target = target.own(part)
+	path, _ := strings.CutPrefix(n.At("$ref").text, "#/")
+	return n.root.At(strings.Split(path, "/")...)
+}
+
+// Each goes through the values of an object, with their keys, or of an array.
+func (n *node) Each() iter.Seq2[string, *node] {
+	return func(yield func(string, *node) bool) {
+		for i := 0; n != nil && i < len(n.list); i++ {
+			if !yield(n.keys[i], n.list[i]) {
+				return
+			}
 		}
 	}
-	return target
 }

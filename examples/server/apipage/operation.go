@@ -16,8 +16,8 @@ type operation struct {
 // Schemes are the ways to authenticate.
 func (o *operation) Schemes() (list []scheme) {
 	for _, s := range schemes(o.root) {
-		for _, alternative := range o.At("security").each() {
-			if alternative.own(s.Name) != nil {
+		for _, alternative := range o.At("security").Each() {
+			if alternative.At(s.Name) != nil {
 				list = append(list, s)
 			}
 		}
@@ -27,22 +27,10 @@ func (o *operation) Schemes() (list []scheme) {
 
 // Parameters are rows of a table.
 func (o *operation) Parameters() (list []field) {
-	for _, p := range o.At("parameters").each() {
+	for _, p := range o.At("parameters").Each() {
 		f := headOf(p.At("name").String(), p)
 		f.Example = p.At("example").String()
 		list = append(list, f)
-	}
-	return list
-}
-
-// Body is that of a request, nil for none.
-func (o *operation) Body() *body { return bodyOf(o.own("requestBody")) }
-
-// Responses are in the order of the document.
-func (o *operation) Responses() (list []response) {
-	all := o.At("responses")
-	for i, r := range all.each() {
-		list = append(list, response{r, all.keys[i], bodyOf(r)})
 	}
 	return list
 }
@@ -52,8 +40,10 @@ func (o *operation) Responses() (list []response) {
 func (o *operation) Command() string {
 	path, query := o.Path, url.Values{}
 	var options []string
-	if s := o.Schemes(); s != nil {
-		options = append(options, s[0].option)
+	if s := o.Schemes(); s != nil && s[0].Basic() {
+		options = append(options, `-u "$MORTISE_USER:$MORTISE_PASSWORD"`)
+	} else if s != nil {
+		options = append(options, `-H "Authorization: Bearer $MORTISE_KEY"`)
 	}
 	for _, p := range o.Parameters() {
 		value := cmp.Or(p.Example, strings.ToUpper(p.Last))
@@ -69,7 +59,7 @@ func (o *operation) Command() string {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	if b := o.Body(); b != nil {
+	if b := o.At("requestBody").Body(); b != nil {
 		options = append(options, "-H "+quote("Content-Type: "+b.MediaType))
 		options = append(options, b.data()...)
 	}
@@ -86,21 +76,10 @@ func quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// response is what a status means.
-type response struct {
-	*node
-	Status string
-	Body   *body
-}
-
-// Class is the class of the status in the style.
-func (r response) Class() string { return "s" + r.Status[:1] }
-
-// Headers are rows of a table.
-func (r response) Headers() (list []field) {
-	all := r.At("headers")
-	for i, h := range all.each() {
-		list = append(list, headOf(all.keys[i], h))
+// Headers are rows of a table, of a response.
+func (n *node) Headers() (list []field) {
+	for name, h := range n.At("headers").Each() {
+		list = append(list, headOf(name, h))
 	}
 	return list
 }
@@ -121,28 +100,28 @@ type example struct {
 
 // Text is the example for people, and for a command.
 func (e example) Text() string {
-	if e.value.isString { // and so not JSON
+	if strings.HasPrefix(e.value.json, `"`) { // the body is no JSON then
 		return e.value.text
 	}
 	return e.value.pretty(0, 0)
 }
 
-func bodyOf(v *node) *body {
-	content := v.At("content")
-	if content.each() == nil {
+// Body is that of a request or a response, nil for none.
+func (n *node) Body() *body {
+	content := n.At("content")
+	if content == nil || content.list == nil {
 		return nil
 	}
 	form := content.list[0]
-	schema := form.own("schema")
+	schema := form.At("schema")
 	b := &body{
 		MediaType: content.keys[0], Others: strings.Join(content.keys[1:], ", "), Type: typeOf(schema), Name: nameOf(schema),
 		Rules: rulesOf(schema), Fields: fieldsOf("", schema),
 	}
-	named := form.At("examples")
-	for i, e := range named.each() {
-		b.Examples = append(b.Examples, example{cmp.Or(e.At("summary").String(), named.keys[i]), e.own("value")})
+	for name, e := range form.At("examples").Each() {
+		b.Examples = append(b.Examples, example{cmp.Or(e.At("summary").String(), name), e.At("value")})
 	}
-	if e := form.own("example"); e != nil {
+	if e := form.At("example"); e != nil {
 		b.Examples = append(b.Examples, example{"", e})
 	}
 	return b
@@ -157,8 +136,8 @@ func (b *body) data() (options []string) {
 	if b.MediaType != "application/x-www-form-urlencoded" {
 		return []string{"--data-raw " + quote(example.Text())}
 	}
-	for i, value := range example.value.each() {
-		options = append(options, "--data-urlencode "+quote(example.value.keys[i]+"="+value.text))
+	for name, value := range example.value.Each() {
+		options = append(options, "--data-urlencode "+quote(name+"="+value.text))
 	}
 	return options
 }

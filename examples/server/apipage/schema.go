@@ -39,15 +39,15 @@ func boundsOf(v *node) (rules []string) {
 	if target := v.target(); target != nil {
 		rules = boundsOf(target)
 	}
-	for i, value := range v.each() {
-		text, plural := value.JSON(), "s"
-		if v.keys[i] == "pattern" {
+	for key, value := range v.Each() {
+		text, plural := value.json, "s"
+		if key == "pattern" {
 			text = value.text
 		}
 		if text == "1" {
 			plural = ""
 		}
-		if form := bounds[v.keys[i]]; form != "" {
+		if form := bounds[key]; form != "" {
 			rules = append(rules, strings.NewReplacer("#", text, "(s)", plural).Replace(form))
 		}
 	}
@@ -63,7 +63,7 @@ func rulesOf(v *node) []string {
 		rules = append(rules, "no other fields")
 	case more.keys != nil:
 		rules = append(rules, "any keys")
-	case v.own("properties") == nil:
+	case v.At("properties") == nil:
 		rules = append(rules, "any keys, any values")
 	}
 	return rules
@@ -71,27 +71,33 @@ func rulesOf(v *node) []string {
 
 // typesOf names the types of a schema, such as "string (uuid)" and "null".
 func typesOf(v *node, depth int) (names []string) {
+	if depth > maxReferences {
+		return nil
+	}
 	types := v.At("type")
-	for _, t := range slices.Concat(types.each(), []*node{types}) {
+	if types == nil {
+		for _, variant := range variantsOf(v) {
+			names = append(names, typesOf(variant, depth+1)...)
+		}
+		return names
+	}
+	list := types.list
+	if list == nil {
+		list = []*node{types}
+	}
+	for _, t := range list {
 		name := t.String()
-		switch format, items := v.At("format"), v.own("items"); {
-		case name == "":
-			continue
-		case name == "array" && items != nil && depth < maxReferences:
-			inner := typesOf(items, depth+1)
-			name = "array of " + strings.Join(inner, " or ")
-			if len(inner) > 1 {
-				name = "array of (" + strings.Join(inner, " or ") + ")"
+		switch format, items := v.At("format"), v.At("items"); {
+		case name == "array" && items != nil:
+			inner := strings.Join(typesOf(items, depth+1), " or ")
+			if strings.Contains(inner, " or ") {
+				inner = "(" + inner + ")"
 			}
+			name = "array of " + inner
 		case format != nil && name != "null":
 			name += " (" + format.text + ")"
 		}
 		names = append(names, name)
-	}
-	for _, variant := range variantsOf(v) {
-		if types == nil && depth < maxReferences {
-			names = append(names, typesOf(variant, depth+1)...)
-		}
 	}
 	return names
 }
@@ -108,14 +114,21 @@ func typeOf(v *node) string {
 }
 
 // variantsOf lists the forms that a value can have.
-func variantsOf(v *node) []*node { return slices.Concat(v.At("anyOf").each(), v.At("oneOf").each()) }
+func variantsOf(v *node) (list []*node) {
+	for _, key := range []string{"anyOf", "oneOf"} {
+		for _, form := range v.At(key).Each() {
+			list = append(list, form)
+		}
+	}
+	return list
+}
 
 // fieldOf describes one value, without what is within it.
 func fieldOf(name string, v *node, required bool) field {
-	f := field{Last: name, Type: typeOf(v), Required: required, Description: prose(v.own("description"))}
+	f := field{Last: name, Type: typeOf(v), Required: required, Description: prose(v.At("description"))}
 	enum, rules := v.At("enum"), rulesOf(v)
 	// What holds for the items of a list of scalars stands in the list's row: they have none.
-	for item, depth := v.own("items"), 0; item != nil && depth < maxReferences; item, depth = item.own("items"), depth+1 {
+	for item, depth := v.At("items"), 0; item != nil && depth < maxReferences; item, depth = item.At("items"), depth+1 {
 		enum = cmp.Or(enum, item.At("enum"))
 		for _, rule := range boundsOf(item) {
 			rules = append(rules, "each: "+rule)
@@ -124,16 +137,16 @@ func fieldOf(name string, v *node, required bool) field {
 	for _, rule := range rules {
 		f.Rules = append(f.Rules, inline(rule))
 	}
-	for _, value := range enum.each() {
-		f.Enum = append(f.Enum, value.JSON())
+	for _, value := range enum.Each() {
+		f.Enum = append(f.Enum, value.json)
 	}
 	return f
 }
 
 // headOf is a row of a parameter or a header.
 func headOf(name string, v *node) field {
-	f := fieldOf(name, v.own("schema"), v.At("required").String() == "true")
-	f.Description = cmp.Or(prose(v.own("description")), f.Description)
+	f := fieldOf(name, v.At("schema"), v.At("required").String() == "true")
+	f.Description = cmp.Or(prose(v.At("description")), f.Description)
 	f.In = v.At("in").String()
 	return f
 }
@@ -156,15 +169,17 @@ func fieldsOf(prefix string, v *node, outer ...string) (list []field) {
 		f.Parent = parent
 		list = append(append(list, f), fieldsOf(parent+name, v, outer...)...)
 	}
-	properties, required := v.At("properties"), v.At("required").each()
-	for i, property := range properties.each() {
-		name := properties.keys[i]
-		add(name, property, slices.ContainsFunc(required, func(n *node) bool { return n.text == name }))
+	required := make(map[string]bool)
+	for _, name := range v.At("required").Each() {
+		required[name.text] = true
 	}
-	if items := v.own("items"); items != nil {
+	for name, property := range v.At("properties").Each() {
+		add(name, property, required[name])
+	}
+	if items := v.At("items"); items != nil {
 		list = append(list, fieldsOf(prefix+"[]", items, outer...)...)
 	}
-	if more := v.own("additionalProperties"); more.At().each() != nil {
+	if more := v.At("additionalProperties"); more != nil && more.list != nil {
 		add("*", more, false)
 	}
 	return append(list, formsOf(prefix, variantsOf(v), outer)...)
@@ -177,7 +192,7 @@ func formsOf(prefix string, variants []*node, outer []string) (list []field) {
 	for _, v := range variants {
 		if fields := fieldsOf(prefix, v, outer...); fields != nil {
 			forms = append(forms, fields)
-			titles = append(titles, cmp.Or(v.own("title").String(), nameOf(v)))
+			titles = append(titles, cmp.Or(v.At("title").String(), nameOf(v)))
 		}
 	}
 	for i, fields := range forms {
@@ -195,5 +210,5 @@ func nameOf(v *node) string {
 	if v.target() == nil {
 		return ""
 	}
-	return path.Base(v.own("$ref").text)
+	return path.Base(v.At("$ref").text)
 }
