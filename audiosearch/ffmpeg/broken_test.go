@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // refused says that both methods give an error of the file, which says what to do and
@@ -108,7 +109,7 @@ func TestExternalReference(t *testing.T) {
 
 func TestCut(t *testing.T) {
 	needFFmpeg(t)
-	for name, c := range map[string]struct {
+	files := map[string]struct {
 		args []string
 		end  bool // the index is at the end
 	}{
@@ -117,7 +118,9 @@ func TestCut(t *testing.T) {
 		"a.mkv":     {[]string{"-c:v", "mpeg4", "-c:a", "flac"}, false},
 		"a.ts":      {[]string{"-c:v", "mpeg2video", "-c:a", "mp2"}, false},
 		"a.avi":     {[]string{"-c:v", "mpeg4", "-c:a", "mp2"}, false},
-	} {
+	}
+	for _, name := range effort.Names(2, files) {
+		c := files[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := video(t, name, c.args...)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestIncomplete: half of a file that says how long it is gives its sound and a sentence.
@@ -15,7 +16,7 @@ func TestIncomplete(t *testing.T) {
 	needFFmpeg(t)
 	audio := append(tone("0.5*sin(2*PI*440*t):s=44100:d=10"), "-map_metadata", "-1")
 	pictures := append(append([]string{}, film...), append(tone("0.5*sin(2*PI*440*t):s=44100"), "-t", "10", "-g", "25")...)
-	for name, c := range map[string]struct {
+	files := map[string]struct {
 		input   []string
 		args    []string
 		encoder string
@@ -35,7 +36,9 @@ func TestIncomplete(t *testing.T) {
 		"a.aac":     {audio, nil, "aac", false},
 		"a.ogg":     {audio, []string{"-c:a", "libvorbis"}, "libvorbis", false},
 		"a.ts":      {pictures, []string{"-c:v", "mpeg2video", "-c:a", "mp2"}, "mp2", false},
-	} {
+	}
+	for _, name := range effort.Names(3, files) {
+		c := files[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			needEncoder(t, c.encoder)

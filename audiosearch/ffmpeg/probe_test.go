@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 func everyTwoSeconds() (times []time.Duration) {
@@ -19,7 +21,7 @@ func everyTwoSeconds() (times []time.Duration) {
 
 func TestKeyframes(t *testing.T) {
 	needFFmpeg(t)
-	for _, c := range []struct {
+	for _, c := range effort.Some(3, []struct {
 		name, encoder string
 		args          []string
 	}{
@@ -33,7 +35,7 @@ func TestKeyframes(t *testing.T) {
 		{"avi.avi", "mpeg4", []string{"-c:v", "mpeg4", "-c:a", "mp2"}},
 		{"ts.ts", "mpeg2video", []string{"-c:v", "mpeg2video", "-c:a", "mp2"}},
 		{"flv.flv", "flv", []string{"-c:v", "flv", "-c:a", "aac"}},
-	} {
+	}) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			needEncoder(t, c.encoder)
@@ -58,10 +60,12 @@ func TestKeyframes(t *testing.T) {
 
 func TestSoundAlone(t *testing.T) {
 	needFFmpeg(t)
-	for name, encoder := range map[string]string{
+	encoders := map[string]string{
 		"a.mp3": "libmp3lame", "a.ogg": "libvorbis", "a.opus": "libopus", "a.flac": "flac", "a.m4a": "aac", "a.aac": "aac", "a.aiff": "pcm_s16be", "a.wav": "adpcm_ms",
 		"a.au": "pcm_mulaw", "a.caf": "pcm_s24le", "a.wma": "wmav2", "a.ac3": "ac3", "a.w64": "pcm_s16le",
-	} {
+	}
+	for _, name := range effort.Names(3, encoders) {
+		encoder := encoders[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			needEncoder(t, encoder)
@@ -94,7 +98,7 @@ func TestCoverIsNoVideo(t *testing.T) {
 // those of a player.
 func TestLateSound(t *testing.T) {
 	needFFmpeg(t)
-	for _, name := range []string{"late.mkv", "late.mp4", "late.ts"} {
+	for _, name := range effort.Some(2, []string{"late.mkv", "late.mp4", "late.ts"}) {
 		args := append(append([]string{}, film...), "-itsoffset", "3")
 		args = append(append(args, tone("0.5*sin(2*PI*440*t):s=48000:d=7")...), "-t", "10", "-c:v", "mpeg2video", "-g", "50", "-c:a", "mp2", name)
 		path := record(t, args...)
@@ -114,9 +118,11 @@ func TestLateSound(t *testing.T) {
 // A sound that begins later than ffprobe looks.
 func TestVeryLateSound(t *testing.T) {
 	needFFmpeg(t)
-	for name, codecs := range map[string][]string{
+	files := map[string][]string{
 		"late.mkv": {"mpeg4", "flac"}, "late.mp4": {"mpeg4", "aac"}, "late.ts": {"mpeg2video", "mp2"}, "late.mpg": {"mpeg2video", "mp2"},
-	} {
+	}
+	for _, name := range effort.Names(2, files) {
+		codecs := files[name]
 		args := append(append([]string{}, film...), "-itsoffset", "12")
 		args = append(args, tone("0.5*sin(2*PI*440*t):s=48000:d=3")...)
 		path := record(t, append(args, "-t", "15", "-c:v", codecs[0], "-c:a", codecs[1], name)...)

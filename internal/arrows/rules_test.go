@@ -61,8 +61,8 @@ var rows = []row{
 	{pkg: "audiosearch/wav", code: []string{"audiosearch/sound", "internal/fft"}},
 	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/..."}, tests: []string{"audiosearch/audioset"}},
 	{pkg: "audiosearch/folder", code: []string{root, "audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/..."}, tests: mediaTests},
-	{pkg: "audiosearch/signal", code: []string{"audiosearch/sound", "internal/fft"}, tests: mediaTests},
-	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch/sound"}, tests: mediaTests},
+	{pkg: "audiosearch/signal", code: []string{"audiosearch/sound", "internal/fft"}, tests: slices.Concat(mediaTests, []string{"internal/effort"})},
+	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch/sound"}, tests: slices.Concat(mediaTests, []string{"internal/effort"})},
 	{pkg: "audiosearch/inference", code: []string{"audiosearch/sound", "audiosearch/astfeatures", "audiosearch/audioset"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
 	{pkg: "audiosearch/oip", code: slices.Concat(networkCode, []string{"internal/..."}), tests: []string{sharedRules, "audiosearch", "audiosearch/audiosearchtest", "audiosearch/folder", "storage/memory"}},
 	{pkg: "audiosearch/onnx/...", code: networkCode, tests: []string{"audiosearch/audiosearchtest", "audiosearch/wav", "audiosearch/ffmpeg", "storage/memory"}, module: true},
@@ -101,6 +101,9 @@ var rows = []row{
 
 	// The text of a position.
 	{pkg: "internal/cursor"},
+
+	// How much of something tests do.
+	{pkg: "internal/effort"},
 
 	// The one FFT.
 	{pkg: "internal/fft"},

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestKillUnderIngestion kills the server with SIGKILL, again and again, while it scores
@@ -20,9 +22,9 @@ import (
 // moments.
 func TestKillUnderIngestion(t *testing.T) {
 	t.Parallel()
-	const videos = 6
-	kills := effort(2, 4, 4) // of a search that meets them all: with a fifth it would be given up
-	rounds := effort(1, 1, 10)
+	videos := effort.Of(4, 6, 6)
+	kills := effort.Of(2, 4, 4) // of a search that meets them all: with a fifth it would be given up
+	rounds := effort.Of(1, 1, 10)
 	moments := rand.New(rand.NewPCG(seeded(t), 1<<36))
 	p := buildServer(t)
 	m := newMedia(t)

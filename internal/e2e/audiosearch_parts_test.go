@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
@@ -205,6 +207,7 @@ func TestKillUnderScoring(t *testing.T) {
 		{inEnd, 1, 4 * signalPart},
 		{"flipped", 1, segments},
 	}
+	fewKills := []string{"scored", "put 48: 64", "flip ", "flipped"} // more is stored with each
 	for _, name := range []string{"sound.wav", "sound.m4a"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -229,6 +232,9 @@ func TestKillUnderScoring(t *testing.T) {
 				within := strings.Contains(kill.at, " ON ") && kill.at != inFlip
 				if within && name != "sound.wav" {
 					continue // the store does not know the kind of file, and ffmpeg starts slowly
+				}
+				if name != "sound.wav" && effort.Of(1, 0, 0) == 1 && !slices.Contains(fewKills, kill.at) {
+					continue
 				}
 				p := f.begin(false)
 				require.Equal(t, "begin, and see 0", p.log[0], "nobody sees parts")

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
@@ -137,7 +138,7 @@ func testRootKeyRefused(t *testing.T, p program) {
 func testRootKeyOfTwoServers(t *testing.T, p program) {
 	const servers = 3
 	config := writeOrganizations(t, "")
-	for range effort(4, 4, 20) {
+	for range effort.Of(4, 4, 20) {
 		dir := t.TempDir()
 		var all [servers]*server
 		for i := range all {
@@ -170,7 +171,7 @@ func testRootKeyOfTwoServers(t *testing.T, p program) {
 func testRootKeyAfterCrash(t *testing.T, p program) {
 	moments := mathrand.New(mathrand.NewPCG(seeded(t), 1<<34))
 	files := make(map[int]int)
-	for range effort(10, 10, 200) {
+	for range effort.Of(10, 10, 200) {
 		dir := t.TempDir()
 		config := writeOrganizations(t, "")
 		folder := filepath.Join(dir, "mortise-data")

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
@@ -24,7 +25,7 @@ import (
 // CI=true kills it more often, MORTISE_SOAK=1 much more. MORTISE_SEED=N kills at the same moments.
 func TestKillUnderCredentials(t *testing.T) {
 	t.Parallel()
-	kills := effort(2, 5, 50)
+	kills := effort.Of(2, 5, 50)
 	moments := rand.New(rand.NewPCG(seeded(t), 1<<33))
 	p := buildServer(t)
 	dir, config := t.TempDir(), writeOrganizations(t, "")

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestKillUnderLoad kills the server with SIGKILL, again and again, while clients submit.
@@ -23,7 +25,7 @@ func TestKillUnderLoad(t *testing.T) {
 	// time (WorkerOptions.Concurrency), and claims as many jobs at once. Only those may
 	// be run a second time.
 	const concurrency, batch = 4, 4
-	kills := effort(2, 5, 50)
+	kills := effort.Of(2, 5, 50)
 	seed := seeded(t)
 	moments := rand.New(rand.NewPCG(seed, 1<<32))
 	p := buildServer(t)

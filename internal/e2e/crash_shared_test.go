@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestTwoServersOneFile runs two servers on one data folder, and stops one of them by
@@ -31,7 +33,7 @@ func TestTwoServersOneFile(t *testing.T) {
 // keeps the lock of the file: nobody can write until it goes on, and clients get 503 or
 // no answer. To hit such a moment can take long, so only MORTISE_SOAK=1 runs it.
 func TestTwoServersOneFileLocked(t *testing.T) {
-	if effort(0, 0, 1) == 0 {
+	if effort.Of(0, 0, 1) == 0 {
 		t.Skip("MORTISE_SOAK=1 runs it")
 	}
 	t.Parallel()
@@ -40,7 +42,7 @@ func TestTwoServersOneFileLocked(t *testing.T) {
 
 func testTwoServersOneFile(t *testing.T, inTransaction bool) {
 	const clients = 8
-	events := int64(effort(800, 2000, 5000))
+	events := int64(effort.Of(800, 2000, 5000))
 	const lease = 15 * time.Second // LeaseOptions.TTL
 	const concurrency = 4          // WorkerOptions.Concurrency
 	p := buildServer(t)

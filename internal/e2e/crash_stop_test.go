@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestGracefulStopLosesNothing ends the server with SIGTERM, again and again, while
@@ -30,7 +32,7 @@ import (
 func TestGracefulStopLosesNothing(t *testing.T) {
 	t.Parallel()
 	const clients = 8
-	stops := effort(2, 5, 50)
+	stops := effort.Of(2, 5, 50)
 	seed := seeded(t)
 	moments := rand.New(rand.NewPCG(seed, 1<<32))
 	p := buildServer(t)

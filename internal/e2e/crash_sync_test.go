@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestSerialClientIsSynced watches the server's system calls while one client submits,
@@ -30,7 +32,7 @@ import (
 func TestSerialClientIsSynced(t *testing.T) {
 	t.Parallel()
 	const concurrency = 4
-	requests := effort(100, 100, 2000)
+	requests := effort.Of(100, 100, 2000)
 	strace, sleep := tool(t, "strace"), tool(t, "sleep")
 	p := buildServer(t)
 

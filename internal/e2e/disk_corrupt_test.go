@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestCorruptFile: files that something else has changed.
@@ -63,7 +65,7 @@ func testCorruptDatabase(t *testing.T, p program) {
 	require.Greater(t, pages, 60)
 	middle := pages / 2 * page
 
-	for name, content := range map[string][]byte{
+	cases := map[string][]byte{
 		"garbage":             noise(len(good)),
 		"short garbage":       noise(10),
 		"zeros":               make([]byte, 10*page),
@@ -75,7 +77,9 @@ func testCorruptDatabase(t *testing.T, p program) {
 		"only the first page": good[:page],
 		"pages overwritten":   overwrite(good, middle, noise(8*page)),
 		"pages zeroed":        overwrite(good, middle, make([]byte, 8*page)),
-	} {
+	}
+	for _, name := range effort.Names(3, cases) {
+		content := cases[name]
 		folder := t.TempDir()
 		file := filepath.Join(folder, "mortise.db")
 		require.NoError(t, os.WriteFile(file, content, 0o600))
@@ -171,7 +175,7 @@ func testCorruptLog(t *testing.T, p program) {
 	require.Greater(t, len(log), 20*3000)
 	key := filepath.Join(filepath.Dir(s.database()), "vault.key")
 
-	for name, test := range map[string]struct {
+	cases := map[string]struct {
 		log, index []byte
 		all        bool // nothing is lost
 		none       bool // all of the log is lost
@@ -185,7 +189,9 @@ func testCorruptLog(t *testing.T, p program) {
 		"garbage":            {log: noise(len(log)), none: true},
 		"header overwritten": {log: overwrite(log, 0, noise(32)), none: true},
 		"empty":              {log: nil, none: true},
-	} {
+	}
+	for _, name := range effort.Names(2, cases) {
+		test := cases[name]
 		folder := t.TempDir()
 		file := filepath.Join(folder, "mortise.db")
 		require.NoError(t, os.WriteFile(file, database, 0o600))

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -50,7 +51,10 @@ func testDiskFillsUp(t *testing.T, p program) {
 	l.check(s)
 	time.Sleep(time.Second) // the workers try to go on, and cannot
 	s.checkReads("disk full")
-	s.awaitReady(false, "disk full") // when the last room in the files is used up
+	s.await("readiness to go: disk full", func() bool {
+		l.offer(s, 1) // until the last room in the files is used up
+		return s.do("GET", "/readyz", "", "").status != http.StatusOK
+	})
 
 	require.NoError(t, os.Remove(ballast))
 	require.NoError(t, os.Remove(rest))

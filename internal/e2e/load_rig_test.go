@@ -25,18 +25,6 @@ import (
 // machines that are busy: no promise is measured by it.
 const endurance = 3 * time.Minute
 
-// effort returns how much of something a test does: on somebody's machine, in CI, and
-// with MORTISE_SOAK=1.
-func effort(quick, thorough, long int) int {
-	switch {
-	case os.Getenv("MORTISE_SOAK") == "1":
-		return long
-	case os.Getenv("CI") == "true":
-		return thorough
-	}
-	return quick
-}
-
 // seeded returns a number that MORTISE_SEED sets, and says which it is. It decides what
 // is sent and when a server is ended. How far the server has come by then is up to the
 // machine, so a replay is likely to fail again, not bound to.

@@ -198,9 +198,24 @@ func (p program) run(t *testing.T, dir string, env []string, args ...string) *se
 // await polls until something has come true.
 func (s *server) await(what string, done func() bool) {
 	s.t.Helper()
-	if !assert.Eventually(s.t, done, patience, 5*time.Millisecond, what) {
+	if !eventually(done) {
 		s.t.Fatalf("waiting for %s; stdout: %s; stderr: %s", what, &s.stdout, &s.stderr)
 	}
+}
+
+// eventually polls until something has come true, and reports whether it has. What takes
+// long is asked for less often, or asking would keep a processor busy that the answer
+// waits for.
+func eventually(done func() bool) bool {
+	begun := time.Now()
+	for !done() {
+		waited := time.Since(begun)
+		if waited > patience {
+			return false
+		}
+		time.Sleep(min(max(waited/16, 2*time.Millisecond), 100*time.Millisecond))
+	}
+	return true
 }
 
 func (s *server) signal(sig os.Signal) {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestKillUnderInsertions kills the server with SIGKILL, again and again, while clients
@@ -25,7 +27,7 @@ import (
 func TestKillUnderInsertions(t *testing.T) {
 	t.Parallel()
 	const clients = 6
-	kills := effort(2, 5, 50)
+	kills := effort.Of(2, 5, 50)
 	seed := seeded(t)
 	moments := rand.New(rand.NewPCG(seed, 1<<35))
 	p := buildServer(t)

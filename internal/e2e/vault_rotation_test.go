@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -38,7 +39,7 @@ func TestRotationOfTwoProcesses(t *testing.T) {
 			begun[i] = p.tell(rotationOrder{Do: "work", Base: base, Lagging: lagging}).Calls
 		}
 		for i, p := range []*rotationProcess{one, two} {
-			for deadline := time.Now().Add(endurance); p.tell(rotationOrder{Do: "calls"}).Calls < begun[i]+effort(20, 20, 200); time.Sleep(5 * time.Millisecond) {
+			for deadline := time.Now().Add(endurance); p.tell(rotationOrder{Do: "calls"}).Calls < begun[i]+effort.Of(20, 20, 200); time.Sleep(5 * time.Millisecond) {
 				require.True(t, time.Now().Before(deadline), "the processes get nowhere")
 			}
 		}
@@ -105,7 +106,7 @@ func TestRotationOfTwoProcesses(t *testing.T) {
 // MORTISE_SEED=N kills at the same moments.
 func TestRotationGoesOn(t *testing.T) {
 	t.Parallel()
-	count := effort(2000, 4000, 60_000)
+	count := effort.Of(2000, 4000, 60_000)
 	moments := rand.New(rand.NewPCG(seeded(t), 1<<36))
 	file := filepath.Join(t.TempDir(), "vault.db")
 	values := make([]string, count)

@@ -1,0 +1,41 @@
+// Package effort says how much of something a test does. A newcomer's go test work is to
+// end within minutes, so it proves each promise with few rounds; CI and the soak take more
+// of them. It is for tests alone.
+package effort
+
+import (
+	"maps"
+	"os"
+	"slices"
+)
+
+// Of returns one of three numbers, by how much time there is: quick on somebody's machine,
+// thorough in CI, where CI=true, and long with MORTISE_SOAK=1.
+func Of(quick, thorough, long int) int {
+	switch {
+	case os.Getenv("MORTISE_SOAK") == "1":
+		return long
+	case os.Getenv("CI") == "true":
+		return thorough
+	}
+	return quick
+}
+
+// Some returns all cases in CI and with MORTISE_SOAK=1, and on somebody's machine every
+// nth of them, the first one included.
+func Some[T any](every int, cases []T) []T {
+	step := Of(every, 1, 1)
+	if step == 1 {
+		return cases
+	}
+	var some []T
+	for i := 0; i < len(cases); i += step {
+		some = append(some, cases[i])
+	}
+	return some
+}
+
+// Names returns the names of the cases of a table, in order, as Some does.
+func Names[T any](every int, cases map[string]T) []string {
+	return Some(every, slices.Sorted(maps.Keys(cases)))
+}
