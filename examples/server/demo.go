@@ -8,9 +8,8 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"log/slog"
 	"text/template"
-
-	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
@@ -18,10 +17,11 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// The demo's organization, and its one doc collection.
+// demoOrganization is the one of the demo's document.
 const demoOrganization = "demo"
 
-var demoCollection = uuid.MustParse("5c1d3a52-8f0e-4b0f-9d35-6f3f1f0f4a01")
+//go:embed demo.json
+var demoDocument []byte
 
 // demoCredentials are an API key and an access token that are nowhere but in memory. So
 // they end with the process, however that ends, and of two demos on the same data neither
@@ -90,20 +90,13 @@ func (p *demoPage) write(w io.Writer) error {
 
 // startDemo provisions the demo, and prints commands with its credentials. It is the only
 // time that these are shown.
-func startDemo(ctx context.Context, stdout io.Writer, s *services, page *demoPage) error {
-	err := s.trigger.service.UpdateOrganization(ctx, demoOrganization, "demo", func(o *trigger.Organization) error {
-		o.SetupComplete = true
-		o.SetCollection(demoCollection, true)
-		return nil
-	})
+func startDemo(ctx context.Context, stdout io.Writer, s *services, page *demoPage, log *slog.Logger) error {
+	doc, err := parseDocument("the built-in demo", demoDocument)
 	if err == nil {
-		err = s.authmgmt.service.SetRBAC(ctx, demoOrganization, provisioner, true)
+		err = makeDemoSounds(s.audio.files.dir)
 	}
 	if err == nil {
-		err = s.vault.provisionDemoVault(ctx)
-	}
-	if err == nil {
-		err = s.audio.provisionDemoSounds(ctx)
+		err = provision(ctx, s, doc, log)
 	}
 	if err != nil {
 		return fmt.Errorf("provision the demo: %w", err)

@@ -2,38 +2,23 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
-	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
-// demoDataset is the ID of the demo's dataset.
-const demoDataset = "sounds"
-
-// provisionDemoSounds makes the demo's sound files, where they are missing, and its
-// dataset, as a provisioning document would.
-func (a *audioService) provisionDemoSounds(ctx context.Context) error {
-	d := &datasetDoc{ID: demoDataset}
+// makeDemoSounds makes the demo's sound files, where they are missing.
+func makeDemoSounds(dir string) error {
 	for _, s := range demoSounds() {
-		path := s.id + ".wav"
-		if err := s.write(filepath.Join(a.files.dir, path)); err != nil {
+		if err := s.write(filepath.Join(dir, s.file)); err != nil {
 			return fmt.Errorf("make the demo's sounds: %w", err)
 		}
-		d.Videos = append(d.Videos, videoDoc{ID: s.id, Path: mediaPath(path), Metadata: scalars{metadata.Map{
-			"place": metadata.String(s.place), "floor": metadata.Int(s.floor),
-		}}})
 	}
-	doc := &document{file: "the built-in demo"}
-	if err := a.applyDataset(ctx, doc, demoOrganization, d); err != nil {
-		return err
-	}
-	return doc.err()
+	return nil
 }
 
 // write makes the file, unless there is one. It is there with all that belongs into it,

@@ -11,9 +11,7 @@ const demoRate = 16000
 
 // demoSound is a sound that the demo makes, the same at each start.
 type demoSound struct {
-	id    string
-	place string
-	floor int64
+	file  string
 	parts []demoPart // one after the other
 }
 
@@ -26,20 +24,20 @@ type demoPart struct {
 func demoSounds() []demoSound {
 	quiet := func(seconds float64) demoPart { return demoPart{seconds, rumble(0.01)} }
 	return []demoSound{
-		{"office-phone", "office", 2, []demoPart{
+		{"office-phone.wav", []demoPart{
 			quiet(4), {8, tones(0.2, 350, 440)}, {4, dialled("05551234567890#")}, {8, gated(0.5, 0.5, tones(0.2, 480, 620))}, quiet(4),
 		}},
-		{"kitchen-alarm", "kitchen", 0, []demoPart{quiet(8), {16, alarm(tones(0.4, 3100))}, quiet(4)}},
-		{"workshop", "workshop", 0, []demoPart{quiet(2), {12, tones(0.12, 50, 100, 150, 200, 250, 300)}, {4, rumble(0.05)}}},
-		{"radio", "office", 1, []demoPart{{12, noise(0.1)}, {12, pinkNoise(0.1)}}},
-		{"test-signals", "workshop", 0, []demoPart{{10, tones(0.3, 1000)}, quiet(2), {10, sweep(0.3, 200, 4000, 10)}}},
-		{"night", "bedroom", 1, []demoPart{quiet(4), {14, tones(0)}, quiet(4)}},
+		{"kitchen-alarm.wav", []demoPart{quiet(8), {16, alarm(tones(0.4, 3100))}, quiet(4)}},
+		{"workshop.wav", []demoPart{quiet(2), {12, tones(0.12, 50, 100, 150, 200, 250, 300)}, {4, rumble(0.05)}}},
+		{"radio.wav", []demoPart{{12, noise(0.1)}, {12, pinkNoise(0.1)}}},
+		{"test-signals.wav", []demoPart{{10, tones(0.3, 1000)}, quiet(2), {10, sweep(0.3, 200, 4000, 10)}}},
+		{"night.wav", []demoPart{quiet(4), {14, tones(0)}, quiet(4)}},
 	}
 }
 
 // samples returns the sound.
 func (s *demoSound) samples() (all []float32) {
-	r := rand.New(rand.NewPCG(1, uint64(len(s.id))))
+	r := rand.New(rand.NewPCG(1, uint64(len(s.file)-len(".wav"))))
 	for _, p := range s.parts {
 		at := p.signal(r)
 		for i := range int(p.seconds * demoRate) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,14 +17,14 @@ func TestDemoSounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.audio.provisionDemoSounds(t.Context()); err != nil {
+	if err := startDemo(t.Context(), io.Discard, s, new(demoPage), discard()); err != nil {
 		t.Fatal(err)
 	}
 	for class, video := range map[sound.Class]string{
 		"Dial tone": "office-phone", "Telephone dialing, DTMF": "office-phone", "Busy signal": "office-phone", "Smoke detector, smoke alarm": "kitchen-alarm",
 		"Mains hum": "workshop", "White noise": "radio", "Pink noise": "radio", "Sine wave": "test-signals", "Chirp tone": "test-signals", "Silence": "night",
 	} {
-		found, err := s.audio.service.Search(t.Context(), demoOrganization, "", audiosearch.Query{Dataset: demoDataset, Class: class, MinScore: 0.9})
+		found, err := s.audio.service.Search(t.Context(), demoOrganization, "", audiosearch.Query{Dataset: "sounds", Class: class, MinScore: 0.9})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +46,7 @@ func TestDemoSounds(t *testing.T) {
 	if err := os.WriteFile(path, []byte("somebody's own"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.audio.provisionDemoSounds(t.Context()); err != nil {
+	if err := startDemo(t.Context(), io.Discard, s, new(demoPage), discard()); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "somebody's own" {

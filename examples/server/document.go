@@ -1,32 +1,45 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// document is the provisioning document. A json tag is a key, and document_reader.go says
-// what the types mean.
+// document is the provisioning document. A json tag is a key; document_reader.go says what
+// the types mean, and the services whether the values make sense.
 type document struct {
-	file     string      // as the operator named it
-	exposed  fs.FileMode // of the file, if others can read it; else 0
+	file     string // as the operator named it
 	data     []byte
-	lines    []int // where each begins; made when it is first needed
-	problems []docProblem
-	secrets  map[string]*node // the credentials
-	log      *slog.Logger
-	deleted  map[[2]string]bool // organizations and vaults that were deleted, and noted
+	places   map[string]int  // by path: where what stands under a key of ours begins, in bytes
+	problems []docProblem    // the first maxKept of all
+	unkept   int             // how many problems there are besides
+	bad      map[string]bool // by path: something is wrong with it, or with something in it
+	exposed  fs.FileMode     // of the file, if others can read it; else 0
+
+	rehearsing bool   // it is applied to services that hold nothing
+	against    string // begins what is wrong with the vaults
+	log        *slog.Logger
+	deleted    map[[2]string]bool // organizations and vaults that were deleted, and noted
 
 	Organizations []organizationDoc `json:"organizations"`
 }
 
 type organizationDoc struct {
-	At            *node
-	ID            string           `json:"id"`
+	place
+	ID            string           `json:"id" unique:"id"`
 	SetupComplete bool             `json:"setup_complete"`
 	APIKeys       []apiKeyDoc      `json:"api_keys"`
 	Collections   []collectionDoc  `json:"doc_collections"`
@@ -39,102 +52,180 @@ type organizationDoc struct {
 }
 
 type apiKeyDoc struct {
-	At      *node
+	place
 	Key     secretText `json:"key"`
 	Revoked bool       `json:"revoked"`
 }
 
 type collectionDoc struct {
-	ID    uuidText `json:"id"`
-	Ready bool     `json:"ready"`
+	ID    uuid.UUID `json:"id" unique:"id"`
+	Ready bool      `json:"ready"`
 }
 
 type accessTokenDoc struct {
-	At      *node
-	Token   secretText `json:"token"`
-	Subject string     `json:"subject"`
-	Roles   roleDocs   `json:"roles"` // none: full access
-	Revoked bool       `json:"revoked"`
+	place
+	Token   secretText    `json:"token"`
+	Subject string        `json:"subject"`
+	Roles   []access.Role `json:"roles"` // none: full access
+	Revoked bool          `json:"revoked"`
 }
 
 type clientDoc struct {
-	At     *node
-	ID     string     `json:"client_id"`
-	Secret secretText `json:"client_secret"`
-	Name   string     `json:"name"`
-	Roles  roleDocs   `json:"roles"`
+	place
+	ID     string        `json:"client_id" unique:"id"`
+	Secret secretText    `json:"client_secret"`
+	Name   string        `json:"name"`
+	Roles  []access.Role `json:"roles"`
 }
 
 type invitationDoc struct {
-	At      *node
-	ID      string `json:"invitation_id"`
+	place
+	ID      string `json:"invitation_id" unique:"id"`
 	Inviter struct {
 		Name string `json:"name"`
 	} `json:"inviter"`
 	Invitee struct {
-		Email string   `json:"email"`
-		Name  string   `json:"name"`
-		Roles roleDocs `json:"roles"`
+		Email string        `json:"email"`
+		Name  string        `json:"name"`
+		Roles []access.Role `json:"roles"`
 	} `json:"invitee"`
-	Expires lifetime `json:"expires_in,omitempty"` // from its creation; 0 for the default
-}
-
-type roleDocs []struct {
-	ID               string       `json:"role_id"`
-	Resource         nullableText `json:"resource,omitempty"`
-	ResourceInstance nullableText `json:"resource_instance,omitempty"`
-}
-
-func (docs roleDocs) roles() (roles []access.Role) {
-	for _, r := range docs {
-		roles = append(roles, access.Role{
-			ID: r.ID, Resource: access.ResourceType(r.Resource), ResourceInstance: string(r.ResourceInstance),
-		})
-	}
-	return roles
+	Expires time.Duration `json:"expires_in,omitempty"` // from its creation; 0 for the default
 }
 
 type vaultDoc struct {
-	At      *node
-	ID      string        `json:"id"`
+	place
+	ID      string        `json:"id" unique:"id"`
 	Tables  []vault.Table `json:"tables"`
 	Records []recordDoc   `json:"records"`
 }
 
 type recordDoc struct {
-	At     *node
-	Table  string    `json:"table"`
-	Fields fieldDocs `json:"fields"`
+	place
+	Table  string              `json:"table"`
+	Fields map[string]fieldDoc `json:"fields"` // by column
 }
 
 type fieldDoc struct {
-	At     *node
-	column string
-	value  vault.Value
+	place
+	Value vault.Value
 }
 
 type datasetDoc struct {
-	At     *node
-	ID     string     `json:"id"`
+	place
+	ID     string     `json:"id" unique:"id"`
 	Videos []videoDoc `json:"videos"`
 }
 
 type videoDoc struct {
-	At       *node
-	ID       string    `json:"id"`
-	Path     mediaPath `json:"path"`
-	Metadata scalars   `json:"metadata,omitempty"`
+	place
+	ID       string       `json:"id" unique:"id"`
+	Path     mediaPath    `json:"path"`
+	Metadata metadata.Map `json:"metadata,omitempty"`
 }
+
+// place is where a value stands in a document. The zero value is nowhere.
+type place struct {
+	offset int    // in bytes
+	path   string // as in organizations[0].id; "" for the document
+}
+
+func (p *place) at() place         { return *p }
+func (p *place) setPlace(at place) { *p = at }
+
+// in returns the path of a member.
+func (p place) in(key string) string { return strings.TrimPrefix(p.path+"."+key, ".") }
+
+// parent returns the path of the object or list that a value is in.
+func parent(path string) string { return path[:max(0, strings.LastIndexAny(path, ".["))] }
+
+// docProblem is something that is wrong with the document. It says where and what, and
+// never repeats a value, which might be a secret.
+type docProblem struct {
+	offset int
+	text   string
+}
+
+const (
+	maxProblems = 10   // bounds an error message
+	maxKept     = 1000 // bounds what is read and sorted for it
+)
+
+// fail notes that something is wrong with a value.
+func (d *document) fail(at place, format string, args ...any) {
+	text := cmp.Or(at.path, "the document") + ": " + fmt.Sprintf(format, args...)
+	if len(d.problems) < maxKept {
+		d.problems = append(d.problems, docProblem{at.offset, text})
+	} else {
+		d.unkept++
+	}
+	d.spoil(at.path)
+}
+
+// lacks reports whether one of these parts of an item is bad or missing, of no parts
+// whether anything is wrong with the item.
+func (d *document) lacks(item place, parts []string) bool {
+	if len(parts) == 0 {
+		return d.bad[item.path]
+	}
+	return slices.ContainsFunc(parts, func(part string) bool { return d.bad[item.in(part)] })
+}
+
+// spoil marks a value, and what it is in, as not to be applied.
+func (d *document) spoil(path string) {
+	for ; path != "" && !d.bad[path]; path = parent(path) {
+		d.bad[path] = true
+	}
+}
+
+// nearest returns where a path leads to, or what comes closest to it.
+func (d *document) nearest(path string) place {
+	for known := path; known != ""; known = parent(known) {
+		if offset, ok := d.places[known]; ok {
+			return place{offset, path}
+		}
+	}
+	return place{0, path}
+}
+
+// err puts all problems on one line, in the order of the document. They are the
+// operator's.
+func (d *document) err() error {
+	if len(d.problems) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(d.problems, func(a, b docProblem) int { return a.offset - b.offset })
+	var texts []string
+	for _, p := range d.problems[:min(len(d.problems), maxProblems)] {
+		texts = append(texts, d.position(p.offset)+": "+p.text)
+	}
+	if more := len(d.problems) - len(texts) + d.unkept; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return usagef("-config: %s: %s", d.file, strings.Join(texts, "; "))
+}
+
+// position says where a byte of the document is. Columns count bytes.
+func (d *document) position(offset int) string {
+	before := d.data[:offset]
+	return fmt.Sprintf("line %d, column %d", bytes.Count(before, []byte("\n"))+1, offset-bytes.LastIndexByte(before, '\n'))
+}
+
+// where says where a value is, for logs and errors that are not about it.
+func (d *document) where(at place) string { return d.position(at.offset) + ": " + at.path }
+
+// maxDocument bounds a document, in bytes.
+const maxDocument = 64 << 20
 
 // readProvisioning reads a document, as far as it is JSON. Without a path it returns nil.
 func readProvisioning(path string) (*document, error) {
 	if path == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(path)
-	var info fs.FileInfo
+	var data []byte
+	var exposed fs.FileMode
+	f, err := os.Open(path)
 	if err == nil {
-		info, err = os.Stat(path)
+		data, exposed, err = readBounded(f, maxDocument)
 	}
 	if err != nil {
 		return nil, usagef("-config: %w", err)
@@ -143,7 +234,7 @@ func readProvisioning(path string) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc.exposed = exposedMode(info)
+	doc.exposed = exposed
 	return doc, nil
 }
 

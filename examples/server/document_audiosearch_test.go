@@ -47,13 +47,13 @@ func TestDatasetsRefused(t *testing.T) {
 		"long path":      {`{"id":"v","path":"` + strings.Repeat("x", maxMediaPath+1) + `"}`, "must be at most 4096 bytes"},
 		"no object":      {meta(`[1]`), "videos[0].metadata: must be an object"},
 		"null":           {meta(`null`), "videos[0].metadata: must be an object"},
-		"nested":         {meta(`{"a":1,"season":{"n":3}}`), `line 1, column 116: organizations[0].datasets[0].videos[0].metadata: the value of "season" must be a string, a number, true, false or null`},
-		"list":           {meta(`{"a 1":[]}`), "metadata: the value of this key must be a string"},
+		"nested":         {meta(`{"a":1,"season":{"n":3}}`), `line 1, column 116: organizations[0].datasets[0].videos[0].metadata.season: must be a string, a number, true, false or null`},
+		"list":           {meta(`{"a 1":[]}`), "metadata.*: must be a string, a number, true, false or null"},
 		"empty key":      {meta(`{"":1}`), "metadata: a key must not be empty"},
 		"NUL in a key":   {meta(`{"a\u0000":1}`), "metadata: a key must not be empty or contain U+0000"},
-		"too many keys":  {meta("{" + many.String()[1:] + "}"), "metadata: must have at most 1000 keys and 65536 bytes"},
-		"too long":       {meta(`{"a":"` + strings.Repeat("x", metadata.MaxBytes) + `"}`), "metadata: must have at most"},
-		"long numbers":   {meta(numbers(metadata.MaxBytes - 2*100 + 2)), "metadata: must have at most"},
+		"too many keys":  {meta("{" + many.String()[1:] + "}"), "metadata: must have at most 1000 keys"},
+		"too long":       {meta(`{"a":"` + strings.Repeat("x", metadata.MaxBytes) + `"}`), "metadata: must be at most 65536 bytes"},
+		"long numbers":   {meta(numbers(metadata.MaxBytes - 2*100 + 2)), "metadata: must be at most 65536 bytes"},
 		"metadata twice": {meta(`{"a":1,"a":2}`), "duplicate key"},
 	} {
 		_, err := readText(t, videoDocument(test.videos))

@@ -48,8 +48,7 @@ func TestVaultsOfContract(t *testing.T) {
 		t.Errorf("read as %+v", v.Tables)
 	}
 	r := v.Records[0]
-	if r.Table != "persons" || len(r.Fields.list) != 2 || r.Fields.list[0].column != "email" || r.Fields.list[0].value.Reveal() != "ada@example.com" ||
-		r.Fields.list[1].column != "card" || r.Fields.list[1].value.Reveal() != "4111111111111111" {
+	if r.Table != "persons" || len(r.Fields) != 2 || r.Fields["email"].Value.Reveal() != "ada@example.com" || r.Fields["card"].Value.Reveal() != "4111111111111111" {
 		t.Errorf("read as %+v", r)
 	}
 	if text := fmt.Sprintf("%+v %#v", doc, doc); strings.Contains(text, "ada@") || strings.Contains(text, "4111") {
@@ -70,8 +69,8 @@ func TestDocumentOfVaultsRefused(t *testing.T) {
 		"group of random ones": {vaultWith(`{"name":"a","tokenization":"random","column_group":"g"}`, ""), "line 2, column 91: organizations[0].vaults[0].tables[0].columns[0].column_group: must be left out"},
 		"group with a dot":     {column(`,"column_group":"a.b"`), "columns[0].column_group: must not contain a dot"},
 		"formats of a group":   {vaultWith(emailColumn+`,{"name":"b","tokenization":"deterministic","column_group":"emails"}`, ""), "line 2, column 128: organizations[0].vaults[0].tables[0].columns[1].format: must be the same for all columns of a group"},
-		"column twice":         {vaultWith(emailColumn+","+emailColumn, ""), "columns[1].name: is the same as at line 2, column 48"},
-		"table twice":          {`{"organizations":[{"id":"a","vaults":[{"id":"v","tables":[{"name":"t"},{"name":"t"}]}]}]}`, "tables[1].name: is the same as at"},
+		"column twice":         {vaultWith(emailColumn+","+emailColumn, ""), "line 2, column 136: organizations[0].vaults[0].tables[0].columns[1].name: is the same as at line 2, column 48"},
+		"table twice":          {`{"organizations":[{"id":"a","vaults":[{"id":"v","tables":[{"name":"t"},{"name":"t"}]}]}]}`, "line 1, column 80: organizations[0].vaults[0].tables[1].name: is the same as at line 1, column 67"},
 		"name of an operation": {`{"organizations":[{"id":"a","vaults":[{"id":"v","tables":[{"name":"tokenize"}]}]}]}`, "line 1, column 67: organizations[0].vaults[0].tables[0].name: must not be one of"},
 		"table with a dot":     {`{"organizations":[{"id":"a","vaults":[{"id":"v","tables":[{"name":"a.b"}]}]}]}`, "tables[0].name: must not contain a dot"},
 		"vault twice":          {`{"organizations":[{"id":"a","vaults":[{"id":"v"},{"id":"v"}]}]}`, "vaults[1].id: is the same as at"},
@@ -89,7 +88,7 @@ func TestDocumentOfVaultsRefused(t *testing.T) {
 		"fields of a list":  {vaultWith(emailColumn, `{"table":"persons","fields":[]}`), "records[0].fields: must be an object"},
 		"unknown table":     {vaultWith(emailColumn, `{"table":"people","fields":{"email":"`+secret+`"}}`), "line 3, column 12: organizations[0].vaults[0].records[0]: is of a table that the vault does not have"},
 		"unknown column":    {vaultWith(emailColumn, record(`"mail":"`+secret+`"`)), "line 3, column 48: organizations[0].vaults[0].records[0].fields.mail: the table has no such column"},
-		"secret as column":  {vaultWith(emailColumn, record(`"`+secret+`":"x"`)), "line 3, column 59: organizations[0].vaults[0].records[0].fields: the table has no such column"},
+		"secret as column":  {vaultWith(emailColumn, record(`"`+secret+`":"x"`)), "line 3, column 59: organizations[0].vaults[0].records[0].fields.*: the table has no such column"},
 		"number":            {vaultWith(emailColumn, record(`"email":4111111111111111`)), "line 3, column 49: organizations[0].vaults[0].records[0].fields.email: must be a string"},
 		"null":              {vaultWith(emailColumn, record(`"email":null`)), "records[0].fields.email: must be a string"},
 		"nothing tokenized": {vaultWith(allColumns, record(`"email":"a","note":"`+secret+`"`)), "records[0].fields.note: the column has no tokenization, so the vault keeps nothing of it: leave the value out"},
@@ -147,7 +146,7 @@ func TestDocumentOfVaultsAccepted(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if name == "any value" && doc.Organizations[0].Vaults[0].Records[0].Fields.list[0].value.Reveal() != "\x00\n ü" {
+		if name == "any value" && doc.Organizations[0].Vaults[0].Records[0].Fields["email"].Value.Reveal() != "\x00\n ü" {
 			t.Error("the value was changed")
 		}
 	}

@@ -7,11 +7,10 @@
 // It serves the documentation triggers, the credentials, the vault and the audio search.
 // A service is a few files: for the vault, vault.go makes it, provision_vault.go applies
 // its part of the provisioning document, provisioned_records.go remembers the records
-// that it had, demo_vault.go is its part of the demo, and vault_sandbox.go a second vault
-// to try things out. The audio search has such files too; model.go brings its model,
+// that it had, and vault_sandbox.go is a second vault to try things out. The audio search has such files too; model.go brings its model,
 // ingestion.go has its videos scored in the background, and search_page*.go is its page
 // for people. A further service needs its own such files, and lines in wiring.go,
-// storage_*.go, document.go, provision.go and demo.go. A further storage needs one file,
+// storage_*.go, document.go, provision.go and demo.json. A further storage needs one file,
 // as storage_sqlite.go, its flag in flags.go and a line in wiring.go.
 //
 // It prints "listening on http://HOST:PORT" on standard output once it can serve, and
@@ -162,7 +161,7 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 				URL: address, Key: s.demo.key, Token: s.demo.token, Kept: oneLine(back.kept),
 				Docs: s.docs, All: s.demoCommands, Start: uuid.NewString()[:8],
 			}
-			if err := startDemo(ctx, stdout, services, page); err != nil {
+			if err := startDemo(ctx, stdout, services, page, log); err != nil {
 				return err
 			}
 		}

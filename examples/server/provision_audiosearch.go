@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -12,30 +11,16 @@ import (
 // apply provisions datasets. A video that is there stays as it is. What the videos sound
 // like is found out by ingestion, once the server listens.
 func (a *audioService) apply(ctx context.Context, doc *document, org *organizationDoc) error {
-	for _, d := range org.Datasets {
-		if err := a.applyDataset(ctx, doc, org.ID, &d); err != nil {
-			return err
+	return eachOf(doc, "dataset", org.Datasets, func(d *datasetDoc) error {
+		_, err := a.service.EnsureDataset(ctx, org.ID, provisioning, d.ID)
+		if err == nil {
+			err = a.addVideos(ctx, doc, org.ID, d)
 		}
-	}
-	return nil
-}
-
-func (a *audioService) applyDataset(ctx context.Context, doc *document, org string, d *datasetDoc) error {
-	if d.At.lacks("id") {
-		return nil
-	}
-	_, err := a.service.EnsureDataset(ctx, org, provisioning, d.ID)
-	if doc.refuse(d.At, err, nil) {
-		return nil
-	}
-	if err == nil {
-		err = a.addVideos(ctx, doc, org, d)
-	}
-	if err != nil {
-		return fmt.Errorf("provision the dataset at %s: %w", doc.where(d.At), err)
-	}
-	a.ingestion.datasets = append(a.ingestion.datasets, datasetName{org, d.ID})
-	return nil
+		if err == nil {
+			a.ingestion.datasets = append(a.ingestion.datasets, datasetName{org.ID, d.ID})
+		}
+		return err
+	}, "id")
 }
 
 // addVideos stores the videos that are missing, and warns of those that are something
@@ -48,41 +33,27 @@ func (a *audioService) addVideos(ctx context.Context, doc *document, org string,
 		}
 		stored[v.ID] = v
 	}
-	var missing []audiosearch.Video
-	var places []*node // of the missing ones
-	for _, v := range d.Videos {
-		wanted := audiosearch.Video{ID: v.ID, Path: string(v.Path), Metadata: v.Metadata.Map}
-		if s, ok := stored[v.ID]; !ok && !v.At.isBad() {
-			missing, places = append(missing, wanted), append(places, v.At)
-		} else if other := otherVideo(s, wanted); ok && other != "" {
-			a.log.WarnContext(ctx, "provisioning document: a video is stored with "+other+"; what exists is never changed", "place", doc.where(v.At))
+	var missing []*videoDoc
+	err := eachOf(doc, "video", d.Videos, func(v *videoDoc) error {
+		if s, ok := stored[v.ID]; ok {
+			doc.warnOfOther(a.log, "a video", v.place, "another path", s.Path != string(v.Path), "other metadata", !maps.Equal(s.Metadata, v.Metadata))
+		} else {
+			missing = append(missing, v)
 		}
-	}
+		return nil
+	})
 	for some := range slices.Chunk(missing, audiosearch.MaxPageSize) {
-		err := a.service.PutVideos(ctx, org, provisioning, d.ID, some...)
+		videos := make([]audiosearch.Video, len(some))
+		for i, v := range some {
+			videos[i] = audiosearch.Video{ID: v.ID, Path: string(v.Path), Metadata: v.Metadata}
+		}
+		if err == nil {
+			err = a.service.PutVideos(ctx, org, provisioning, d.ID, videos...)
+		}
 		for _, p := range problemsOf(err) { // videos[i].path
-			at := places[p.Path[1].Index]
-			doc.refuse(at, &audiosearch.ValidationError{Problems: []audiosearch.Problem{{Path: p.Path[2:], Message: p.Message}}}, nil)
+			doc.fail(doc.nearest(some[p.Path[1].Index].in(p.Path[2:].String())), "%s", p.Message)
 			err = nil
 		}
-		if err != nil {
-			return err
-		}
-		places = places[len(some):]
 	}
-	return nil
-}
-
-// otherVideo names what a video has otherwise than another one.
-func otherVideo(stored, wanted audiosearch.Video) string {
-	path, metadata := stored.Path != wanted.Path, !maps.Equal(stored.Metadata, wanted.Metadata)
-	switch {
-	case path && metadata:
-		return "another path and other metadata"
-	case path:
-		return "another path"
-	case metadata:
-		return "other metadata"
-	}
-	return ""
+	return err
 }

@@ -1,13 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
@@ -16,77 +15,55 @@ import (
 // provisioner is who provisions credentials.
 var provisioner = authmgmt.Caller{Actor: provisioning, Access: access.Full()}
 
-// check refuses credentials that are something else here: they would not do what the
-// document says.
-func (a *authmgmtService) check(ctx context.Context, doc *document, org *organizationDoc) error {
-	for _, t := range org.AccessTokens {
-		if _, err := a.checkToken(ctx, doc, org.ID, &t); err != nil {
-			return err
-		}
-	}
-	for _, c := range org.Clients {
-		if err := a.checkClient(ctx, doc, org.ID, &c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// stored returns what is stored under a credential: nothing, as a rule, or one of the
-// two.
-func (a *authmgmtService) stored(ctx context.Context, credential secretText) (*authmgmt.Token, *authmgmt.Client, error) {
-	digest := sha256.Sum256([]byte(credential))
-	token, err := a.store.TokenByDigest(ctx, digest)
-	if !errors.Is(err, authmgmt.ErrNotFound) {
-		return &token, nil, err
-	}
-	client, err := a.store.ClientBySecret(ctx, digest)
+// findToken returns the token as it is stored, or a contradiction if it is something else
+// here: it would not do what the document says.
+func (a *authmgmtService) findToken(ctx context.Context, org string, t *accessTokenDoc) (authmgmt.Token, error) {
+	digest := sha256.Sum256([]byte(t.Token))
+	stored, err := a.store.TokenByDigest(ctx, digest)
 	if errors.Is(err, authmgmt.ErrNotFound) {
-		return nil, nil, nil
+		if _, err := a.store.ClientBySecret(ctx, digest); !errors.Is(err, authmgmt.ErrNotFound) {
+			return stored, cmp.Or(err, error(contradiction("this access token is the secret of a client")))
+		}
 	}
-	return nil, &client, err
-}
-
-// checkToken returns the token as it is stored, nil if it is not, or as something else.
-func (a *authmgmtService) checkToken(ctx context.Context, doc *document, org string, t *accessTokenDoc) (*authmgmt.Token, error) {
-	stored, client, err := a.stored(ctx, t.Token)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("look up the access token at %s: %w", doc.where(t.At), err)
-	case client != nil:
-		doc.fail(t.At, "this access token is the secret of a client")
-	case stored == nil:
 	case stored.Organization != org:
-		doc.fail(t.At, "this access token belongs to another organization")
+		err = contradiction("this access token belongs to another organization")
 	case stored.Client != "":
-		doc.fail(t.At, "this access token was issued to a client")
-	default:
-		return stored, nil
+		err = contradiction("this access token was issued to a client")
 	}
-	return nil, nil
+	return stored, err
 }
 
-// checkClient lets pass what may have become of a client here: that its secret was
-// rotated, or that it was deleted.
-func (a *authmgmtService) checkClient(ctx context.Context, doc *document, org string, c *clientDoc) error {
-	token, stored, err := a.stored(ctx, c.Secret)
+// checkClient refuses a client whose secret is something else here. It lets pass what may
+// have become of a client: that its secret was rotated, or that it was deleted.
+func (a *authmgmtService) checkClient(ctx context.Context, org string, c *clientDoc) error {
+	digest := sha256.Sum256([]byte(c.Secret))
+	if _, err := a.store.TokenByDigest(ctx, digest); !errors.Is(err, authmgmt.ErrNotFound) {
+		return cmp.Or(err, error(contradiction("the secret of this client is an access token")))
+	}
+	stored, err := a.store.ClientBySecret(ctx, digest)
 	switch {
 	case err != nil:
-		return fmt.Errorf("look up the client at %s: %w", doc.where(c.At), err)
-	case token != nil:
-		doc.fail(c.At, "the secret of this client is an access token")
-	case stored == nil:
+		return except(err, authmgmt.ErrNotFound)
 	case stored.Organization != org:
-		doc.fail(c.At, "the secret of this client belongs to another organization")
+		return contradiction("the secret of this client belongs to another organization")
 	case stored.ID != c.ID:
-		doc.fail(c.At, "the secret of this client belongs to another client")
+		return contradiction("the secret of this client belongs to another client")
 	}
 	return nil
 }
 
-// invitationKeys are where the document has what an invitation is made of.
-var invitationKeys = map[string]string{
-	"inviter": "inviter.name", "email": "invitee.email", "name": "invitee.name", "roles": "invitee.roles", "lifetime": "expires_in",
+// check refuses credentials that are something else here.
+func (a *authmgmtService) check(ctx context.Context, doc *document, org *organizationDoc) error {
+	err := eachOf(doc, "access token", org.AccessTokens, func(t *accessTokenDoc) error {
+		_, err := a.findToken(ctx, org.ID, t)
+		return except(err, authmgmt.ErrNotFound)
+	})
+	if err != nil {
+		return err
+	}
+	return eachOf(doc, "client", org.Clients, func(c *clientDoc) error { return a.checkClient(ctx, org.ID, c) })
 }
 
 // apply provisions access control, access tokens, clients and invitations. What exists
@@ -96,92 +73,59 @@ func (a *authmgmtService) apply(ctx context.Context, doc *document, org *organiz
 	if err := a.service.SetRBAC(ctx, org.ID, provisioner, org.RBAC); err != nil {
 		return fmt.Errorf("provision an organization: %w", err)
 	}
-	for _, t := range org.AccessTokens {
-		if t.At.isBad() {
-			continue
-		}
-		if err := a.applyToken(ctx, doc, org.ID, &t); err != nil {
-			return fmt.Errorf("provision the access token at %s: %w", doc.where(t.At), err)
-		}
+	err := eachOf(doc, "access token", org.AccessTokens, func(t *accessTokenDoc) error { return a.applyToken(ctx, doc, org.ID, t) })
+	if err != nil {
+		return err
 	}
-	for _, c := range org.Clients {
-		if c.At.isBad() {
-			continue
-		}
+	err = eachOf(doc, "client", org.Clients, func(c *clientDoc) error {
 		_, err := a.service.ImportClient(ctx, org.ID, provisioner, authmgmt.NewClient{
-			ID: c.ID, Name: c.Name, Roles: c.Roles.roles(), FullAccess: len(c.Roles) == 0,
+			ID: c.ID, Name: c.Name, Roles: c.Roles, FullAccess: len(c.Roles) == 0,
 		}, string(c.Secret))
 		if errors.Is(err, authmgmt.ErrExists) {
-			err = a.checkClient(ctx, doc, org.ID, &c)
+			return a.checkClient(ctx, org.ID, c)
 		}
-		if err != nil && !doc.refuse(c.At, err, nil) {
-			return fmt.Errorf("provision the client at %s: %w", doc.where(c.At), err)
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	for _, i := range org.Invitations {
-		if i.At.isBad() {
-			continue
-		}
+	return eachOf(doc, "invitation", org.Invitations, func(i *invitationDoc) error {
 		_, err := a.service.ImportInvitation(ctx, org.ID, provisioner, authmgmt.NewInvitation{
 			ID: i.ID, Inviter: i.Inviter.Name, Email: i.Invitee.Email, Name: i.Invitee.Name,
-			Roles: i.Invitee.Roles.roles(), FullAccess: len(i.Invitee.Roles) == 0, Lifetime: time.Duration(i.Expires),
+			Roles: i.Invitee.Roles, FullAccess: len(i.Invitee.Roles) == 0, Lifetime: i.Expires,
 		})
-		if err != nil && !errors.Is(err, authmgmt.ErrExists) && !doc.refuse(i.At, err, invitationKeys) {
-			return fmt.Errorf("provision the invitation at %s: %w", doc.where(i.At), err)
-		}
+		return except(err, authmgmt.ErrExists)
+	})
+}
+
+// applyToken imports a token, or warns if it is there and does not mean what the document
+// says. One to be revoked is stored all the same: so no document can bring it back. One
+// that nobody could import any more, because it is too weak, is ended if it is there.
+func (a *authmgmtService) applyToken(ctx context.Context, doc *document, org string, t *accessTokenDoc) error {
+	token, err := a.findToken(ctx, org, t)
+	if errors.Is(err, authmgmt.ErrNotFound) {
+		token, err = a.service.ImportToken(ctx, org, provisioner, authmgmt.NewToken{
+			Subject: t.Subject, Roles: t.Roles, FullAccess: len(t.Roles) == 0, Lifetime: authmgmt.NoExpiry, Revoked: t.Revoked,
+		}, string(t.Token))
+	}
+	if errors.Is(err, authmgmt.ErrExists) { // another server on the same data applies its document at this moment
+		token, err = a.findToken(ctx, org, t)
+	}
+	if problems := problemsOf(err); t.Revoked && len(problems) > 0 && problems[0].Path[0].Field == "token" {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	doc.warnOfOther(a.log, "an access token", t.place, "another subject", token.Subject != t.Subject,
+		"other roles", !within(token.Roles, t.Roles) || !within(t.Roles, token.Roles))
+	if t.Revoked {
+		return a.service.RevokeToken(ctx, org, provisioner, token.ID)
 	}
 	return nil
 }
 
-// applyToken imports a token, or warns if it is there and does not mean what the
-// document says. One to be revoked is stored all the same: so no document can bring it
-// back. One that nobody could import any more is ended if it is there.
-func (a *authmgmtService) applyToken(ctx context.Context, doc *document, org string, t *accessTokenDoc) error {
-	token, err := a.service.ImportToken(ctx, org, provisioner, authmgmt.NewToken{
-		Subject: t.Subject, Roles: t.Roles.roles(), FullAccess: len(t.Roles) == 0, Lifetime: authmgmt.NoExpiry, Revoked: t.Revoked,
-	}, string(t.Token))
-	problems := problemsOf(err)
-	old := t.Revoked && len(problems) > 0 && problems[0].Path[0].Field == "token" // an earlier version may have taken it
-	if errors.Is(err, authmgmt.ErrExists) || old {
-		var stored *authmgmt.Token
-		exists := err
-		if stored, err = a.checkToken(ctx, doc, org, t); stored == nil {
-			if err == nil && !old && !t.At.isBad() { // nor is it something else
-				err = exists
-			}
-			return err
-		}
-		token = *stored
-		if !old {
-			a.warnOfOther(ctx, doc, stored, t)
-		}
-	}
-	if doc.refuse(t.At, err, nil) {
-		return nil
-	}
-	if err == nil && t.Revoked {
-		err = a.service.RevokeToken(ctx, org, provisioner, token.ID)
-	}
-	return err
-}
-
-// warnOfOther warns if a stored token is another than in the document. The order of roles
-// means nothing.
-func (a *authmgmtService) warnOfOther(ctx context.Context, doc *document, stored *authmgmt.Token, t *accessTokenDoc) {
-	var other []string
-	if stored.Subject != t.Subject {
-		other = append(other, "another subject")
-	}
-	roles := t.Roles.roles()
-	if !within(stored.Roles, roles) || !within(roles, stored.Roles) {
-		other = append(other, "other roles")
-	}
-	if len(other) > 0 {
-		a.log.WarnContext(ctx, "provisioning document: an access token is stored with "+strings.Join(other, " and ")+"; what exists is never changed",
-			"place", doc.where(t.At))
-	}
-}
-
+// within reports whether all have some: the order of roles means nothing.
 func within(some, all []access.Role) bool {
 	return !slices.ContainsFunc(some, func(r access.Role) bool { return !slices.Contains(all, r) })
 }

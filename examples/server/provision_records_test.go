@@ -36,7 +36,7 @@ func TestProvisioningManyRecords(t *testing.T) {
 			for _, batch := range batches(all, most) {
 				fields := 0
 				for _, r := range batch {
-					fields += len(r.Fields.list)
+					fields += len(r.Fields)
 				}
 				if fields != most && len(left)+len(batch) < count {
 					t.Errorf("a batch of %d fields, and %d are the most", fields, most)
@@ -68,8 +68,8 @@ func TestPlacesOfADocument(t *testing.T) {
 	d := &document{data: []byte("{\n\n \"ä\": 1,\r\n\"b\":\n2}\n")}
 	line, column := 1, 1
 	for offset, c := range d.data {
-		if want := fmt.Sprintf("line %d, column %d", line, column); d.place(offset) != want {
-			t.Errorf("byte %d: %s, want %s", offset, d.place(offset), want)
+		if want := fmt.Sprintf("line %d, column %d", line, column); d.position(offset) != want {
+			t.Errorf("byte %d: %s, want %s", offset, d.position(offset), want)
 		}
 		if column++; c == '\n' {
 			line, column = line+1, 1

@@ -11,36 +11,39 @@ import (
 // triggerProvisioner is who provisions, as the trigger service's Observer is told.
 const triggerProvisioner trigger.Actor = provisioning
 
-const foreignKey = "this API key belongs to another organization"
-
 // checkName tries the ID of an organization, in a rehearsal. One that will not do is
 // replaced, so that what else is wrong with the organization is found.
 func (t *triggerService) checkName(ctx context.Context, doc *document, org *organizationDoc) error {
 	if org.ID == recordsOrganization {
-		doc.fail(org.At.at("id"), "is kept for this program")
+		doc.fail(doc.nearest(org.in("id")), "is kept for this program")
 	}
-	if !org.At.lacks("id") {
+	if !doc.bad[org.in("id")] {
 		asItIs := func(*trigger.Organization) error { return nil }
 		err := t.service.UpdateOrganization(ctx, org.ID, triggerProvisioner, asItIs)
-		if !doc.refuse(org.At, err, map[string]string{"organization": "id"}) {
+		if !doc.refuse(org.place, "organization", err) {
 			return err
 		}
 	}
-	org.ID = "\x01" + org.At.path()
+	org.ID = "\x01" + org.path
 	return nil
+}
+
+// findKey returns what is stored of an API key, or a contradiction if another organization
+// has it.
+func (t *triggerService) findKey(ctx context.Context, org string, k *apiKeyDoc) (trigger.APIKey, error) {
+	stored, err := t.service.FindKey(ctx, string(k.Key))
+	if err == nil && stored.Organization != org {
+		err = contradiction("this API key belongs to another organization")
+	}
+	return stored, err
 }
 
 // check refuses API keys that belong to other organizations here.
 func (t *triggerService) check(ctx context.Context, doc *document, org *organizationDoc) error {
-	for _, k := range org.APIKeys {
-		stored, err := t.service.FindKey(ctx, string(k.Key))
-		if err == nil && stored.Organization != org.ID {
-			doc.fail(k.At, foreignKey)
-		} else if err != nil && !errors.Is(err, trigger.ErrNotFound) {
-			return fmt.Errorf("look up an API key: %w", err)
-		}
-	}
-	return nil
+	return eachOf(doc, "API key", org.APIKeys, func(k *apiKeyDoc) error {
+		_, err := t.findKey(ctx, org.ID, k)
+		return except(err, trigger.ErrNotFound)
+	})
 }
 
 // apply provisions an organization, doc collections and API keys.
@@ -48,42 +51,27 @@ func (t *triggerService) apply(ctx context.Context, doc *document, org *organiza
 	err := t.service.UpdateOrganization(ctx, org.ID, triggerProvisioner, func(o *trigger.Organization) error {
 		o.SetupComplete = org.SetupComplete
 		for _, c := range org.Collections {
-			o.SetCollection(c.ID.UUID, c.Ready)
+			o.SetCollection(c.ID, c.Ready)
 		}
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("provision an organization: %w", err)
 	}
-	for _, k := range org.APIKeys {
-		if k.At.isBad() {
-			continue
+	return eachOf(doc, "API key", org.APIKeys, func(k *apiKeyDoc) error {
+		stored, err := t.findKey(ctx, org.ID, k)
+		if errors.Is(err, trigger.ErrNotFound) {
+			stored, err = t.service.ImportKey(ctx, org.ID, triggerProvisioner, "", string(k.Key))
 		}
-		if err := t.applyKey(ctx, doc, org.ID, &k); err != nil {
-			return fmt.Errorf("provision the API key at %s: %w", doc.where(k.At), err)
-		}
-	}
-	return nil
-}
-
-func (t *triggerService) applyKey(ctx context.Context, doc *document, org string, k *apiKeyDoc) error {
-	key := string(k.Key)
-	stored, err := t.service.FindKey(ctx, key)
-	if errors.Is(err, trigger.ErrNotFound) {
-		stored, err = t.service.ImportKey(ctx, org, triggerProvisioner, "", key)
 		if errors.Is(err, trigger.ErrExists) { // another server on the same data applies its document at this moment
-			stored, err = t.service.FindKey(ctx, key)
+			stored, err = t.findKey(ctx, org.ID, k)
 		}
-		if k.Revoked && len(problemsOf(err)) > 0 || doc.refuse(k.At, err, nil) {
-			return nil // nobody can bring a revoked one back, not even one that an earlier version took
+		switch {
+		case k.Revoked && len(problemsOf(err)) > 0: // nobody can bring it back, not even one that an earlier version took
+			return nil
+		case err == nil && k.Revoked && stored.RevokedAt.IsZero():
+			return t.service.RevokeKey(ctx, org.ID, triggerProvisioner, stored.ID)
 		}
-	}
-	if err == nil && stored.Organization != org {
-		doc.fail(k.At, foreignKey)
-		return nil
-	}
-	if err == nil && k.Revoked && stored.RevokedAt.IsZero() {
-		err = t.service.RevokeKey(ctx, org, triggerProvisioner, stored.ID)
-	}
-	return err
+		return err
+	})
 }

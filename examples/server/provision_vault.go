@@ -5,99 +5,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// check refuses vaults that do not go with those that are stored. It makes them in memory,
-// as they would become, with the records.
-func (v *vaultService) check(ctx context.Context, doc *document, org *organizationDoc) error {
-	if len(org.Vaults) == 0 {
-		return nil
-	}
-	key := newRootKey()
-	keys, err := vaultKeyring(&key)
-	if err != nil {
-		return err
-	}
-	db, err := memory.Open(ctx, nil)
-	if err != nil {
-		return err
-	}
-	scratch, err := vault.New(db.Vault(), keys, &vault.Options{MaxValue: maxVaultValue})
-	if err != nil {
-		return err
-	}
-	for _, d := range org.Vaults {
-		if d.At.lacks("id") || d.At.at("tables").isBad() {
-			continue
-		}
-		stored, err := v.service.Vault(ctx, org.ID, d.ID)
-		prefix := "does not go with the vault as it is stored: "
-		if errors.Is(err, vault.ErrNotFound) {
-			prefix, err = "", nil
-		}
-		if err == nil {
-			err = d.try(ctx, doc, scratch, org.ID, stored.Schema, prefix)
-		}
-		if err != nil {
-			return fmt.Errorf("check the vault at %s: %w", doc.where(d.At), err)
-		}
-	}
-	return nil
-}
-
-// try makes a vault of the schema that a stored one would become, inserts the records, and
-// notes what is refused.
-func (d *vaultDoc) try(ctx context.Context, doc *document, scratch *vault.Service, org string, stored vault.Schema, prefix string) error {
-	schema, _ := d.addTo(stored)
-	_, err := scratch.CreateVault(ctx, org, provisioning, d.ID, schema)
-	if problems := problemsOf(err); len(problems) > 0 {
-		for _, p := range problems {
-			if prefix == "" {
-				doc.failIn(d.At, p.Path, p.Message)
-			} else {
-				doc.fail(d.placeOf(schema, p.Path), "%s", prefix+p.Message)
+// copyTo makes the vaults of an organization in a rehearsal as they are stored.
+func (v *vaultService) copyTo(rehearsal *vaultService) provisioningStep {
+	return func(ctx context.Context, doc *document, org *organizationDoc) error {
+		return eachOf(doc, "vault", org.Vaults, func(d *vaultDoc) error {
+			stored, err := v.service.Vault(ctx, org.ID, d.ID)
+			if err == nil {
+				_, err = rehearsal.service.CreateVault(ctx, org.ID, provisioning, d.ID, stored.Schema)
 			}
-		}
-		return nil
+			return except(err, vault.ErrNotFound)
+		})
 	}
-	if err != nil {
-		return err
-	}
-	tables := make(map[string]bool)
-	for name := range columnsOf(schema) {
-		tables[name.table] = true
-	}
-	var records []recordDoc
-	for _, r := range d.Records {
-		if r.At.isBad() {
-			continue
-		}
-		if records = append(records, r); !tables[r.Table] {
-			doc.fail(r.At, "%sis of a table that the vault does not have, or that has no columns", prefix)
-			records = records[:len(records)-1]
-		}
-	}
-	for _, some := range batches(records, scratch.Limits().Items) {
-		fields, items := itemsOf(some)
-		if _, err := scratch.Insert(ctx, org, provisioning, d.ID, items); err == nil {
-			continue
-		}
-		for i, item := range items { // Insert tells the items of one kind only
-			_, err := scratch.Insert(ctx, org, provisioning, d.ID, []vault.Item{item})
-			if refused := (*vault.BatchError)(nil); !errors.As(err, &refused) && err != nil {
-				return err
-			} else if err != nil {
-				doc.fail(fields[i].At, "%s", prefix+whyNot(refused.Items[0].Err))
-			}
-		}
-	}
-	return nil
 }
 
 // whyNot says why a column does not take a value. It holds no name: a secret may stand in
@@ -130,23 +56,23 @@ func columnsOf(s vault.Schema) map[columnName]vault.Column {
 
 // placeOf returns where the document has the column that a path in a schema leads to, or
 // else the vault.
-func (d *vaultDoc) placeOf(s vault.Schema, at mortise.Path) *node {
+func (d *vaultDoc) placeOf(doc *document, s vault.Schema, at mortise.Path) place {
 	if len(at) < 4 { // tables[i].columns[j]
-		return d.At
+		return d.place
 	}
-	t := s.Tables[at[1].Index]
-	return d.columnAt(columnName{t.Name, t.Columns[at[3].Index].Name})
-}
-
-func (d *vaultDoc) columnAt(name columnName) *node {
+	table := s.Tables[at[1].Index]
 	for i, t := range d.Tables {
-		for j, c := range t.Columns {
-			if name == (columnName{t.Name, c.Name}) {
-				return d.At.walk(mortise.Path{{Field: "tables"}, {Index: i}, {Field: "columns"}, {Index: j}})
-			}
+		j := slices.IndexFunc(t.Columns, func(c vault.Column) bool { return c.Name == table.Columns[at[3].Index].Name })
+		if t.Name == table.Name && j >= 0 {
+			return d.column(doc, i, j)
 		}
 	}
-	return d.At
+	return d.place
+}
+
+// column returns where a column of the document is.
+func (d *vaultDoc) column(doc *document, table, column int) place {
+	return doc.nearest(d.in(fmt.Sprintf("tables[%d].columns[%d]", table, column)))
 }
 
 // addTo returns a schema with what it lacks of the document's, and whether it lacks
@@ -179,38 +105,23 @@ func (d *vaultDoc) addTo(stored vault.Schema) (merged vault.Schema, lacks bool) 
 // apply the same new document at the same moment, values of random columns may get two
 // tokens.
 func (v *vaultService) apply(ctx context.Context, doc *document, org *organizationDoc) error {
-	for _, d := range org.Vaults {
-		if err := v.applyVault(ctx, doc, org.ID, &d); err != nil {
-			return err
+	return eachOf(doc, "vault", org.Vaults, func(d *vaultDoc) error {
+		schema, err := v.applySchema(ctx, doc, org.ID, d)
+		if err == nil {
+			v.warnOfOthers(doc, schema, d)
+			err = v.sandbox.provision(ctx, org.ID, d.ID, schema)
 		}
-	}
-	return nil
-}
-
-func (v *vaultService) applyVault(ctx context.Context, doc *document, org string, d *vaultDoc) error {
-	schema, err := v.applySchema(ctx, org, d)
-	if err == nil {
-		v.warnOfOthers(ctx, doc, schema, d)
-		err = v.sandbox.provision(ctx, org, d.ID, schema)
-	}
-	if err == nil {
-		err = v.insertRecords(ctx, doc, org, d)
-	}
-	problems := problemsOf(err)
-	switch {
-	case errors.Is(err, vault.ErrDeleted), errors.Is(err, vault.ErrNotFound): // maybe since a moment ago
-		err = v.noteDeleted(ctx, doc, org, d)
-	case errors.Is(err, vault.ErrScopeInUse):
-		doc.fail(d.At, "a column that had tokens without its column group would come back into the group")
-		return nil
-	case len(problems) > 0: // since a moment ago
-		doc.fail(d.At, "does not go with the vault as it is stored: %s: %s", problems[0].Path, problems[0].Message)
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("provision the vault at %s: %w", doc.where(d.At), err)
-	}
-	return nil
+		if err == nil {
+			err = v.insertRecords(ctx, doc, org.ID, d, schema)
+		}
+		switch {
+		case errors.Is(err, vault.ErrDeleted), errors.Is(err, vault.ErrNotFound): // maybe since a moment ago
+			return v.noteDeleted(ctx, doc, org.ID, d)
+		case errors.Is(err, vault.ErrScopeInUse):
+			return contradiction("a column that had tokens without its column group would come back into the group")
+		}
+		return err
+	}, "id", "tables")
 }
 
 // noteDeleted notes a vault that was deleted, or its organization if that was.
@@ -219,98 +130,108 @@ func (v *vaultService) noteDeleted(ctx context.Context, doc *document, org strin
 	if err != nil {
 		return err
 	}
+	id := d.ID
 	if len(page.Items) > 0 {
-		doc.noteDeleted(org, "")
-	} else {
-		doc.noteDeleted(org, d.ID)
+		id = ""
 	}
+	doc.noteDeleted(org, id)
 	return nil
 }
 
-// errLacksNothing keeps a schema from being changed into itself.
-var errLacksNothing = errors.New("the schema has everything")
-
 // applySchema makes a vault, or adds to its schema, and returns that.
-func (v *vaultService) applySchema(ctx context.Context, org string, d *vaultDoc) (schema vault.Schema, err error) {
-	made, err := v.service.CreateVault(ctx, org, provisioning, d.ID, vault.Schema{Tables: d.Tables})
+func (v *vaultService) applySchema(ctx context.Context, doc *document, org string, d *vaultDoc) (vault.Schema, error) {
+	stored, err := v.service.CreateVault(ctx, org, provisioning, d.ID, vault.Schema{Tables: d.Tables})
 	if !errors.Is(err, vault.ErrExists) {
-		return made.Schema, err
+		return stored.Schema, err
 	}
-	_, err = v.service.ChangeSchema(ctx, org, provisioning, d.ID, func(s *vault.Schema) error {
-		merged, lacks := d.addTo(*s)
-		schema = merged.Clone()
-		if *s = merged; !lacks {
-			return errLacksNothing
-		}
-		return nil
-	})
-	if errors.Is(err, errLacksNothing) {
-		err = nil
+	stored, err = v.service.Vault(ctx, org, d.ID)
+	merged, lacks := d.addTo(stored.Schema)
+	if err == nil && lacks {
+		stored, err = v.service.ChangeSchema(ctx, org, provisioning, d.ID, func(s *vault.Schema) error {
+			merged, _ = d.addTo(*s)
+			*s = merged.Clone()
+			return nil
+		})
 	}
-	return schema, err
+	for _, p := range problemsOf(err) {
+		doc.fail(d.placeOf(doc, merged, p.Path), "%s", againstStored+p.Message)
+		err = errNoted
+	}
+	return stored.Schema, err
 }
 
 // warnOfOthers warns of columns that are stored with something else than the document
 // has. "" means none for a tokenization, and a UUID for a format.
-func (v *vaultService) warnOfOthers(ctx context.Context, doc *document, schema vault.Schema, d *vaultDoc) {
+func (v *vaultService) warnOfOthers(doc *document, schema vault.Schema, d *vaultDoc) {
 	stored := columnsOf(schema)
-	for _, t := range d.Tables {
-		for _, c := range t.Columns {
-			name := columnName{t.Name, c.Name}
-			s := stored[name]
-			var other []string
-			for _, part := range []struct{ name, stored, wanted, usual string }{
-				{"tokenization", string(s.Tokenization), string(c.Tokenization), string(vault.NoTokenization)},
-				{"column group", s.Group, c.Group, ""},
-				{"format", s.Format, c.Format, "uuid"},
-				{"mask", s.Mask, c.Mask, ""},
-			} {
-				if cmp.Or(part.stored, part.usual) != cmp.Or(part.wanted, part.usual) {
-					other = append(other, "another "+part.name)
-				}
-			}
-			if len(other) > 0 {
-				v.log.WarnContext(ctx, "provisioning document: a column is stored with "+strings.Join(other, " and ")+"; what exists is never changed",
-					"place", doc.where(d.columnAt(name)))
-			}
+	for i, t := range d.Tables {
+		for j, c := range t.Columns {
+			s := stored[columnName{t.Name, c.Name}]
+			doc.warnOfOther(v.log, "a column", d.column(doc, i, j),
+				"another tokenization", cmp.Or(s.Tokenization, vault.NoTokenization) != cmp.Or(c.Tokenization, vault.NoTokenization),
+				"another column group", s.Group != c.Group,
+				"another format", cmp.Or(s.Format, "uuid") != cmp.Or(c.Format, "uuid"),
+				"another mask", s.Mask != c.Mask)
 		}
 	}
 }
 
-// insertRecords stores the records that no earlier start has stored.
-func (v *vaultService) insertRecords(ctx context.Context, doc *document, org string, d *vaultDoc) error {
-	for _, records := range batches(d.Records, v.service.Limits().Items) {
-		records, err := v.missingRecords(ctx, org, d.ID, records)
-		if err != nil {
-			return err
+// insertRecords stores the records that no earlier start has stored. A rehearsal tries all
+// of them.
+func (v *vaultService) insertRecords(ctx context.Context, doc *document, org string, d *vaultDoc, schema vault.Schema) error {
+	var records []recordDoc
+	err := eachOf(doc, "record", d.Records, func(r *recordDoc) error {
+		if !slices.ContainsFunc(schema.Tables, func(t vault.Table) bool { return t.Name == r.Table && len(t.Columns) > 0 }) {
+			return contradiction(doc.against + "is of a table that the vault does not have, or that has no columns")
 		}
-		fields, items := itemsOf(records)
-		if len(items) == 0 {
-			continue
+		records = append(records, *r)
+		return nil
+	})
+	for _, some := range batches(records, v.service.Limits().Items) {
+		if err == nil && !doc.rehearsing {
+			some, err = v.missingRecords(ctx, org, d.ID, some)
 		}
-		_, err = v.service.Insert(ctx, org, provisioning, d.ID, items)
-		if refused := (*vault.BatchError)(nil); errors.As(err, &refused) {
-			for _, item := range refused.Items {
-				doc.fail(fields[item.Index].At, "%s", whyNot(item.Err))
-			}
-			return nil
+		if fields, items := itemsOf(some); err == nil && len(items) > 0 {
+			err = v.insert(ctx, doc, org, d.ID, fields, items)
 		}
-		if err == nil {
-			err = v.rememberRecords(ctx, org, d.ID, records)
-		}
-		if err != nil {
-			return err
+		if err == nil && !doc.rehearsing && len(some) > 0 {
+			err = v.rememberRecords(ctx, org, d.ID, some)
 		}
 	}
-	return nil
+	return err
+}
+
+// insert stores the values of fields, and notes those that are refused. A rehearsal goes
+// on with the others: a call tells what is wrong with the items of one kind only.
+func (v *vaultService) insert(ctx context.Context, doc *document, org, id string, fields []fieldDoc, items []vault.Item) error {
+	_, err := v.service.Insert(ctx, org, provisioning, id, items)
+	refused := new(vault.BatchError)
+	switch {
+	case err != nil && doc.rehearsing && len(items) > 1:
+		for i := range items {
+			if err := v.insert(ctx, doc, org, id, fields[i:i+1], items[i:i+1]); err != nil {
+				return err
+			}
+		}
+		return nil
+	case !errors.As(err, &refused):
+		return err
+	}
+	for _, item := range refused.Items {
+		doc.fail(fields[item.Index].place, "%s", doc.against+whyNot(item.Err))
+	}
+	if doc.rehearsing {
+		return nil
+	}
+	return errNoted
 }
 
 // itemsOf returns the fields of records, and what a vault calls them.
 func itemsOf(records []recordDoc) (fields []fieldDoc, items []vault.Item) {
 	for _, r := range records {
-		for _, f := range r.Fields.list {
-			fields = append(fields, f)
-			items = append(items, vault.Item{Place: vault.InColumn(r.Table, f.column), Value: f.value})
+		for _, column := range slices.Sorted(maps.Keys(r.Fields)) {
+			fields = append(fields, r.Fields[column])
+			items = append(items, vault.Item{Place: vault.InColumn(r.Table, column), Value: r.Fields[column].Value})
 		}
 	}
 	return fields, items
@@ -321,7 +242,7 @@ func itemsOf(records []recordDoc) (fields []fieldDoc, items []vault.Item) {
 func batches(records []recordDoc, most int) (all [][]recordDoc) {
 	room := 0
 	for _, r := range records {
-		n := len(r.Fields.list)
+		n := len(r.Fields)
 		if n == 0 {
 			continue
 		}

@@ -147,19 +147,25 @@ func TestProvisioningVaults(t *testing.T) {
 // TestProvisionedRecordsAreApart: the same record of another vault or organization, or
 // with its parts cut otherwise, is another one.
 func TestProvisionedRecordsAreApart(t *testing.T) {
-	field := func(column, value string) fieldDoc { return fieldDoc{column: column, value: vault.NewValue(value)} }
+	fields := func(pairs ...string) map[string]fieldDoc {
+		all := make(map[string]fieldDoc)
+		for pair := range slices.Chunk(pairs, 2) {
+			all[pair[0]] = fieldDoc{Value: vault.NewValue(pair[1])}
+		}
+		return all
+	}
 	seen := make(map[string]bool)
 	records := []struct {
 		org, id string
 		record  recordDoc
 	}{
-		{"acme", "v1", recordDoc{Table: "t", Fields: fieldDocs{[]fieldDoc{field("a", "b")}}}},
-		{"acme", "v2", recordDoc{Table: "t", Fields: fieldDocs{[]fieldDoc{field("a", "b")}}}},
-		{"other", "v1", recordDoc{Table: "t", Fields: fieldDocs{[]fieldDoc{field("a", "b")}}}},
-		{"acme", "v1", recordDoc{Table: "u", Fields: fieldDocs{[]fieldDoc{field("a", "b")}}}},
-		{"acme", "v1", recordDoc{Table: "t", Fields: fieldDocs{[]fieldDoc{field("a", "c")}}}},
-		{"acme", "v1", recordDoc{Table: "t", Fields: fieldDocs{[]fieldDoc{field("a", "b"), field("c", "d")}}}},
-		{"acme", "v1", recordDoc{Table: "t", Fields: fieldDocs{[]fieldDoc{field("a", `b","c","d`)}}}},
+		{"acme", "v1", recordDoc{Table: "t", Fields: fields("a", "b")}},
+		{"acme", "v2", recordDoc{Table: "t", Fields: fields("a", "b")}},
+		{"other", "v1", recordDoc{Table: "t", Fields: fields("a", "b")}},
+		{"acme", "v1", recordDoc{Table: "u", Fields: fields("a", "b")}},
+		{"acme", "v1", recordDoc{Table: "t", Fields: fields("a", "c")}},
+		{"acme", "v1", recordDoc{Table: "t", Fields: fields("a", "b", "c", "d")}},
+		{"acme", "v1", recordDoc{Table: "t", Fields: fields("a", `b","c","d`)}},
 	}
 	for _, r := range records {
 		seen[digests(r.org, r.id, []recordDoc{r.record})[0].Value.Reveal()] = true
@@ -167,7 +173,7 @@ func TestProvisionedRecordsAreApart(t *testing.T) {
 	if len(seen) != len(records) {
 		t.Errorf("%d digests of %d records", len(seen), len(records))
 	}
-	turned := recordDoc{Table: "t", Fields: fieldDocs{[]fieldDoc{field("c", "d"), field("a", "b")}}}
+	turned := recordDoc{Table: "t", Fields: fields("c", "d", "a", "b")}
 	if !seen[digests("acme", "v1", []recordDoc{turned})[0].Value.Reveal()] {
 		t.Error("the order of the fields makes another record")
 	}

@@ -6,8 +6,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -65,10 +65,9 @@ func (v *vaultService) rememberRecords(ctx context.Context, org, id string, reco
 func digests(org, id string, records []recordDoc) []vault.Item {
 	items := make([]vault.Item, len(records))
 	for i, r := range records {
-		fields := slices.SortedFunc(slices.Values(r.Fields.list), func(a, b fieldDoc) int { return strings.Compare(a.column, b.column) })
 		parts := []string{org, id, r.Table}
-		for _, f := range fields {
-			parts = append(parts, f.column, f.value.Reveal())
+		for _, column := range slices.Sorted(maps.Keys(r.Fields)) {
+			parts = append(parts, column, r.Fields[column].Value.Reveal())
 		}
 		text, _ := json.Marshal(parts) // strings always can be, and a document holds UTF-8 only
 		digest := sha256.Sum256(text)

@@ -99,22 +99,35 @@ func readKeyFile(path string) (key rootKey, exposed fs.FileMode, err error) {
 	if err != nil {
 		return rootKey{}, 0, err
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	text, exposed, err := readBounded(f, maxKeyFile)
+	if errors.Is(err, errTooLarge) {
+		err = fmt.Errorf("%s: %w", path, errKeyText)
+	}
 	if err != nil {
 		return rootKey{}, 0, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
-	if err != nil {
-		return rootKey{}, 0, err
-	}
-	if len(text) > maxKeyFile {
-		return rootKey{}, 0, fmt.Errorf("%s: %w", path, errKeyText)
 	}
 	if key, err = parseRootKey(string(text)); err != nil {
 		return rootKey{}, 0, fmt.Errorf("%s: %w", path, err)
 	}
-	return key, exposedMode(info), nil
+	return key, exposed, nil
+}
+
+// errTooLarge is what readBounded says of a file that has more than it may.
+var errTooLarge = errors.New("the file is too large")
+
+// readBounded reads a whole file, of so many bytes at most, and closes it. It returns the
+// file's mode if others than its owner can read it, else 0.
+func readBounded(f *os.File, most int64) (data []byte, exposed fs.FileMode, err error) {
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	data, err = io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("%w: it may have %d bytes", errTooLarge, most)
+	}
+	return data, exposedMode(info), err
 }
 
 // exposedMode is the mode of a file that others than its owner can read or write, else 0.
