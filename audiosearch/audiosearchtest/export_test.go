@@ -15,3 +15,6 @@ func ScorerSuite(open func(*testing.T) sound.Scorer) conformance.Provable { retu
 
 // MediaSuite is what RunMedia runs.
 func MediaSuite(open func(*testing.T) sound.Media) conformance.Provable { return mediaSuite(open) }
+
+// Delegate is what mutants stand in.
+type Delegate = delegate

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
@@ -19,8 +18,8 @@ import (
 
 // mutant is the memory backend, whose methods can be replaced: each calls the one in on.
 type mutant struct {
-	db      plainStore // which stays faithful
-	on      methods
+	db plainStore // which stays faithful
+	audiosearchtest.Delegate
 	broken  atomic.Bool // makes every method fail
 	failure error       // what broken methods return
 
@@ -36,46 +35,6 @@ type mutant struct {
 	marked atomic.Bool // by removesAtOnce
 }
 
-// methods are those of the backend.
-type methods struct {
-	CreateDataset      func(ctx context.Context, d audiosearch.Dataset) error
-	Dataset            func(ctx context.Context, org, id string) (audiosearch.Dataset, error)
-	ListDatasets       func(ctx context.Context, org, after string, limit int) ([]audiosearch.Dataset, error)
-	DeleteDataset      func(ctx context.Context, org, id string) error
-	PutVideos          func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error
-	Videos             func(ctx context.Context, org, dataset string, ids []string) (found []audiosearch.Video, looked int, err error)
-	ListVideos         func(ctx context.Context, org, dataset, after string, limit int) ([]audiosearch.Video, error)
-	DeleteVideo        func(ctx context.Context, org, dataset, id string) error
-	MissingKeys        func(ctx context.Context, org, dataset string, keys []string) ([]string, error)
-	PutScoring         func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error
-	Scorings           func(ctx context.Context, org, dataset, model string, videos []string) (map[string]audiosearch.Scoring, error)
-	Search             func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error)
-	Unscored           func(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error)
-	WindowScores       func(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error)
-	CreateRun          func(ctx context.Context, r audiosearch.Run, most int) error
-	Run                func(ctx context.Context, org string, id int64) (audiosearch.Run, error)
-	UpdateRun          func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error
-	PutResultVideos    func(ctx context.Context, org string, run int64, set uuid.UUID, videos []audiosearch.Video) error
-	PutResults         func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error
-	RunResults         func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error)
-	ListRuns           func(ctx context.Context, org string, q audiosearch.RunQuery) ([]audiosearch.Run, error)
-	Stats              func(ctx context.Context, org string, most int) (audiosearch.Stats, error)
-	StatsAll           func(ctx context.Context, most int) (audiosearch.AllStats, error)
-	StaleRuns          func(ctx context.Context, checked, due time.Time, limit int) ([]audiosearch.Run, error)
-	MarkDeleted        func(ctx context.Context, org string, at time.Time) (time.Time, error)
-	RemoveDeleted      func(ctx context.Context, org string, limit int) (bool, error)
-	PruneRuns          func(ctx context.Context, before time.Time, limit int) (int, error)
-	TrimRuns           func(ctx context.Context, keep, limit int) (int, error)
-	Compact            func(ctx context.Context, opts audiosearch.CompactOptions) (bool, error)
-	PutPart            func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error)
-	Parts              func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error)
-	Models             func(ctx context.Context, org, dataset string) ([]audiosearch.DatasetModel, error)
-	SetModel           func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error
-	ModelOrder         func(ctx context.Context, family, model string) (int64, error)
-	CreateRunAndAdd    func(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error
-	UpdateRunAndRemove func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease) error
-}
-
 var errBroken = errors.New("disk on fire")
 
 // newMutant returns a faithful mutant.
@@ -83,7 +42,7 @@ func newMutant(t *testing.T) *mutant {
 	memories, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	m := &mutant{db: plainStore{memories.AudioSearch().Store.(*memory.AudioSearch)}, jobs: memories.Jobs(), failure: errBroken}
-	mutate.Fill(&m.on, m.db)
+	mutate.Fill(&m.On, m.db)
 	m.shares = func(store any) bool {
 		other, ok := store.(*mutant)
 		return ok && m.jobs.Shares(other.db.AudioSearch)
@@ -95,7 +54,7 @@ func newMutant(t *testing.T) *mutant {
 
 // backend returns the mutant as what the suite takes.
 func (m *mutant) backend() audiosearchtest.Backend {
-	mutate.Around(&m.on, func(c *mutate.Call) {
+	mutate.Around(&m.On, func(c *mutate.Call) {
 		if m.broken.Load() {
 			*c.Err() = m.failure
 			return

@@ -52,7 +52,7 @@ var classMutants = []broken{
 	{name: "finds classes by their number in the first model", breaks: []string{"classes/models-are-apart"}, mutate: func(m *mutant) {
 		var numbers []sound.Class
 		own := make(map[string][]sound.Class)
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			if numbers == nil {
 				numbers = s.Classes
 			}
@@ -83,7 +83,7 @@ var classMutants = []broken{
 
 // everyBatch applies change to all videos that the mutant returns by their IDs.
 func (m *mutant) everyBatch(change func(ids []string, found []audiosearch.Video) []audiosearch.Video) {
-	m.on.Videos = func(ctx context.Context, org, dataset string, ids []string) ([]audiosearch.Video, int, error) {
+	m.On.Videos = func(ctx context.Context, org, dataset string, ids []string) ([]audiosearch.Video, int, error) {
 		found, looked, err := m.db.Videos(ctx, org, dataset, ids)
 		return change(ids[:looked], found), looked, err
 	}
@@ -110,7 +110,7 @@ var batchMutants = []broken{
 		})
 	}},
 	{name: "returns all videos if asked for none", breaks: []string{"catalog/videos-none"}, mutate: func(m *mutant) {
-		m.on.Videos = func(ctx context.Context, org, dataset string, ids []string) ([]audiosearch.Video, int, error) {
+		m.On.Videos = func(ctx context.Context, org, dataset string, ids []string) ([]audiosearch.Video, int, error) {
 			if len(ids) == 0 {
 				all, err := m.db.ListVideos(ctx, org, dataset, "", 1000)
 				return all, 0, err
@@ -119,7 +119,7 @@ var batchMutants = []broken{
 		}
 	}},
 	{name: "does not look at all if asked for no video", breaks: []string{"catalog/videos-none"}, mutate: func(m *mutant) {
-		m.on.Videos = func(ctx context.Context, org, dataset string, ids []string) ([]audiosearch.Video, int, error) {
+		m.On.Videos = func(ctx context.Context, org, dataset string, ids []string) ([]audiosearch.Video, int, error) {
 			if len(ids) == 0 {
 				return nil, 0, nil
 			}
@@ -128,13 +128,13 @@ var batchMutants = []broken{
 	}},
 	{name: "returns as much metadata as there is", breaks: []string{"catalog/videos-bound"}, mutate: func(m *mutant) { m.video = m.db.Video }},
 	{name: "stops at 1 MiB without a word", breaks: []string{"catalog/videos-bound"}, mutate: func(m *mutant) {
-		m.on.Videos = func(ctx context.Context, org, dataset string, ids []string) ([]audiosearch.Video, int, error) {
+		m.On.Videos = func(ctx context.Context, org, dataset string, ids []string) ([]audiosearch.Video, int, error) {
 			found, _, err := m.db.Videos(ctx, org, dataset, ids)
 			return found, len(ids), err
 		}
 	}},
 	{name: "looks for no video where the first is large", breaks: []string{"catalog/videos-bound"}, mutate: func(m *mutant) {
-		m.on.Videos = func(ctx context.Context, org, dataset string, ids []string) ([]audiosearch.Video, int, error) {
+		m.On.Videos = func(ctx context.Context, org, dataset string, ids []string) ([]audiosearch.Video, int, error) {
 			found, looked, err := m.db.Videos(ctx, org, dataset, ids)
 			if len(found) > 0 && len(found[0].Metadata["text"].Text()) > 50_000 {
 				return nil, 0, err
@@ -143,7 +143,7 @@ var batchMutants = []broken{
 		}
 	}},
 	{name: "looks for 999 videos and says for all", breaks: []string{"catalog/videos-many"}, mutate: func(m *mutant) {
-		m.on.Videos = func(ctx context.Context, org, dataset string, ids []string) ([]audiosearch.Video, int, error) {
+		m.On.Videos = func(ctx context.Context, org, dataset string, ids []string) ([]audiosearch.Video, int, error) {
 			found, _, err := m.db.Videos(ctx, org, dataset, ids[:min(len(ids), 999)])
 			return found, len(ids), err
 		}
@@ -167,7 +167,7 @@ var batchMutants = []broken{
 		})
 	}},
 	{name: "returns scorings by any model", breaks: []string{"scores/scorings"}, mutate: func(m *mutant) {
-		m.on.Scorings = func(ctx context.Context, org, dataset, model string, ids []string) (map[string]audiosearch.Scoring, error) {
+		m.On.Scorings = func(ctx context.Context, org, dataset, model string, ids []string) (map[string]audiosearch.Scoring, error) {
 			found, err := m.db.Scorings(ctx, org, dataset, model, ids)
 			for _, other := range []string{"x/1", "y/1", "z/1"} {
 				more, _ := m.db.Scorings(ctx, org, dataset, other, ids)
@@ -181,7 +181,7 @@ var batchMutants = []broken{
 		}
 	}},
 	{name: "looks for 999 scorings", breaks: []string{"scores/scorings-many"}, mutate: func(m *mutant) {
-		m.on.Scorings = func(ctx context.Context, org, dataset, model string, ids []string) (map[string]audiosearch.Scoring, error) {
+		m.On.Scorings = func(ctx context.Context, org, dataset, model string, ids []string) (map[string]audiosearch.Scoring, error) {
 			return m.db.Scorings(ctx, org, dataset, model, ids[:min(len(ids), 999)])
 		}
 	}},
@@ -191,7 +191,7 @@ var batchMutants = []broken{
 		})
 	}},
 	{name: "counts those that are not wholly scored", breaks: []string{"scores/without"}, mutate: func(m *mutant) {
-		m.on.Unscored = func(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error) {
+		m.On.Unscored = func(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error) {
 			u, err := m.db.Unscored(ctx, org, dataset, q)
 			all, _ := m.db.Unscored(ctx, org, dataset, audiosearch.UnscoredQuery{Model: q.Model, Filters: q.Filters, Limit: 1000})
 			u.Without = len(all.Videos)
@@ -199,7 +199,7 @@ var batchMutants = []broken{
 		}
 	}},
 	{name: "counts those that nobody tried", breaks: []string{"scores/without"}, mutate: func(m *mutant) {
-		m.on.Unscored = func(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error) {
+		m.On.Unscored = func(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error) {
 			u, err := m.db.Unscored(ctx, org, dataset, q)
 			all, _ := m.db.Unscored(ctx, org, dataset, audiosearch.UnscoredQuery{Model: q.Model, Filters: q.Filters, Limit: 1000})
 			for _, v := range all.Videos {
@@ -211,7 +211,7 @@ var batchMutants = []broken{
 		}
 	}},
 	{name: "counts those without scores whatever the filters", breaks: []string{"scores/without"}, mutate: func(m *mutant) {
-		m.on.Unscored = func(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error) {
+		m.On.Unscored = func(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error) {
 			u, err := m.db.Unscored(ctx, org, dataset, q)
 			all, _ := m.db.Unscored(ctx, org, dataset, audiosearch.UnscoredQuery{Model: q.Model, Limit: 1})
 			u.Without = all.Without
@@ -222,7 +222,7 @@ var batchMutants = []broken{
 
 // everyScorings applies change to all batches of scorings that the mutant returns.
 func (m *mutant) everyScorings(change func(found map[string]audiosearch.Scoring, ids []string)) {
-	m.on.Scorings = func(ctx context.Context, org, dataset, model string, ids []string) (map[string]audiosearch.Scoring, error) {
+	m.On.Scorings = func(ctx context.Context, org, dataset, model string, ids []string) (map[string]audiosearch.Scoring, error) {
 		found, err := m.db.Scorings(ctx, org, dataset, model, ids)
 		if err == nil {
 			change(found, ids)

@@ -30,7 +30,7 @@ var datasetMutants = []broken{
 		}
 	}, "CreateDataset")},
 	{name: "looks for a dataset and then makes it", breaks: []string{"datasets/create-concurrent"}, mutate: func(m *mutant) {
-		m.on.CreateDataset = func(ctx context.Context, d audiosearch.Dataset) error {
+		m.On.CreateDataset = func(ctx context.Context, d audiosearch.Dataset) error {
 			if _, err := m.db.Dataset(ctx, d.Organization, d.ID); err == nil {
 				return audiosearch.ErrExists
 			}
@@ -70,18 +70,18 @@ var datasetMutants = []broken{
 	{name: "deletes what is not there", breaks: []string{"datasets/delete-unknown"}, mutate: accepting(audiosearch.ErrDatasetNotFound, "DeleteDataset")},
 	{name: "keeps the videos of what it deletes", breaks: []string{"datasets/delete-videos"}, mutate: func(m *mutant) {
 		var kept []audiosearch.Video
-		m.on.DeleteDataset = func(ctx context.Context, org, id string) error {
+		m.On.DeleteDataset = func(ctx context.Context, org, id string) error {
 			kept, _ = m.db.ListVideos(ctx, org, id, "", 100)
 			return m.db.DeleteDataset(ctx, org, id)
 		}
-		m.on.CreateDataset = func(ctx context.Context, d audiosearch.Dataset) error {
+		m.On.CreateDataset = func(ctx context.Context, d audiosearch.Dataset) error {
 			return errors.Join(m.db.CreateDataset(ctx, d), m.db.PutVideos(ctx, d.Organization, d.ID, kept))
 		}
 	}},
 	{name: "keeps the scores of what it deletes", breaks: []string{"datasets/delete-scores", "scores/delete-concurrent"}, mutate: func(m *mutant) {
 		kept := make(map[[2]string][]uint16)
 		var mu sync.Mutex
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			err := m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
 			if err == nil {
 				mu.Lock()
@@ -91,8 +91,8 @@ var datasetMutants = []broken{
 			return err
 		}
 		m.everySearch(nil, nil)
-		search := m.on.Search
-		m.on.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
+		search := m.On.Search
+		m.On.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
 			hits, err := search(ctx, org, dataset, q)
 			mu.Lock()
 			defer mu.Unlock()
@@ -150,7 +150,7 @@ var catalogMutants = []broken{
 		}
 	}},
 	{name: "has one set of videos", breaks: []string{"catalog/datasets-are-apart", "catalog/get-unknown"}, mutate: func(m *mutant) {
-		m.on.PutVideos = func(ctx context.Context, _, _ string, videos []audiosearch.Video) error {
+		m.On.PutVideos = func(ctx context.Context, _, _ string, videos []audiosearch.Video) error {
 			_ = m.db.CreateDataset(ctx, audiosearch.Dataset{Organization: "all", ID: "all"})
 			return m.db.PutVideos(ctx, "all", "all", videos)
 		}
@@ -159,7 +159,7 @@ var catalogMutants = []broken{
 		}
 	}},
 	{name: "deletes all videos", breaks: []string{"catalog/delete", "catalog/ids-are-exact"}, mutate: func(m *mutant) {
-		m.on.DeleteVideo = func(ctx context.Context, org, dataset, id string) error {
+		m.On.DeleteVideo = func(ctx context.Context, org, dataset, id string) error {
 			all, _ := m.db.ListVideos(ctx, org, dataset, "", 1000)
 			err := m.db.DeleteVideo(ctx, org, dataset, id)
 			for _, v := range all {
@@ -201,7 +201,7 @@ var catalogMutants = []broken{
 		}
 	}, "PutVideos")},
 	{name: "loses videos that are put at once", breaks: []string{"catalog/put-concurrent"}, mutate: func(m *mutant) {
-		m.on.PutVideos = func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
+		m.On.PutVideos = func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
 			before, _ := m.db.ListVideos(ctx, org, dataset, "", 1000)
 			conformance.Seam()
 			if err := m.db.PutVideos(ctx, org, dataset, videos); err != nil {
@@ -219,7 +219,7 @@ var catalogMutants = []broken{
 	}},
 	{name: "sorts missing keys", breaks: []string{"catalog/missing-keys"}, mutate: out(func(missing *[]string) { slices.Sort(*missing) }, "MissingKeys")},
 	{name: "misses keys with null", breaks: []string{"catalog/missing-keys-null"}, mutate: func(m *mutant) {
-		m.on.MissingKeys = func(ctx context.Context, org, dataset string, keys []string) (missing []string, err error) {
+		m.On.MissingKeys = func(ctx context.Context, org, dataset string, keys []string) (missing []string, err error) {
 			videos, err := m.db.ListVideos(ctx, org, dataset, "", 1000)
 			for _, key := range keys {
 				has := func(v audiosearch.Video) bool { return v.Metadata[key] != metadata.Scalar{} }

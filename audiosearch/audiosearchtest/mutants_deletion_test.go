@@ -28,12 +28,12 @@ var writes = []string{"CreateDataset", "PutVideos", "PutScoring", "CreateRun", "
 // mutant, to which all is done but the deletion, answers.
 func blind(m *mutant, methods ...string) (unmarked plainStore) {
 	unmarked = plainStore{memories().AudioSearch().Store.(*memory.AudioSearch)}
-	mutate.Around(&m.on, func(c *mutate.Call) {
+	mutate.Around(&m.On, func(c *mutate.Call) {
 		c.On(unmarked)
 		c.Go()
 	}, writes...)
 	if len(methods) > 0 {
-		mutate.Fill(&m.on, unmarked, methods...)
+		mutate.Fill(&m.On, unmarked, methods...)
 	}
 	return unmarked
 }
@@ -77,7 +77,7 @@ var deletionMutants = []broken{
 	{name: "looks for the mark and makes a run then", breaks: []string{"deletion/run-concurrent"}, mutate: looking("CreateRun")},
 	{name: "looks for the mark and marks then", breaks: []string{"deletion/since-concurrent"}, mutate: func(m *mutant) {
 		var since atomic.Pointer[time.Time]
-		m.on.MarkDeleted = func(ctx context.Context, org string, at time.Time) (time.Time, error) {
+		m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time) (time.Time, error) {
 			if org != "org-a" {
 				return m.db.MarkDeleted(ctx, org, at)
 			}
@@ -96,7 +96,7 @@ var deletionMutants = []broken{
 		*mutate.Get[time.Time](c.Out) = *mutate.Get[time.Time](c.In)
 	}, "MarkDeleted")},
 	{name: "marks whether it can or not", breaks: []string{"deletion/ended-context", "deletion/failure"}, mutate: func(m *mutant) {
-		m.on.MarkDeleted = func(ctx context.Context, org string, at time.Time) (time.Time, error) {
+		m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time) (time.Time, error) {
 			since, err := m.db.MarkDeleted(context.WithoutCancel(ctx), org, at)
 			m.failure = nil
 			return since, err
@@ -108,7 +108,7 @@ var deletionMutants = []broken{
 func looking(method string) func(*mutant) {
 	return func(m *mutant) {
 		m.removesAtOnce()
-		mutate.Around(&m.on, func(c *mutate.Call) {
+		mutate.Around(&m.On, func(c *mutate.Call) {
 			if m.marked.Load() {
 				*c.Err() = audiosearch.ErrDeleted
 				return
@@ -121,12 +121,12 @@ func looking(method string) func(*mutant) {
 
 // removesAtOnce makes the mutant delete by removing what is there when it marks.
 func (m *mutant) removesAtOnce() {
-	m.on.MarkDeleted = func(ctx context.Context, org string, at time.Time) (time.Time, error) {
+	m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time) (time.Time, error) {
 		conformance.Seam()
 		m.marked.Store(true)
 		return at, ctx.Err()
 	}
-	m.on.RemoveDeleted = func(ctx context.Context, _ string, _ int) (bool, error) { return false, ctx.Err() }
+	m.On.RemoveDeleted = func(ctx context.Context, _ string, _ int) (bool, error) { return false, ctx.Err() }
 }
 
 var removalMutants = []broken{
@@ -161,7 +161,7 @@ var removalMutants = []broken{
 		}, "RemoveDeleted")(m)
 	}},
 	{name: "leaves the jobs", breaks: []string{"deletion/removes-jobs"}, mutate: func(m *mutant) {
-		m.on.RemoveDeleted = func(ctx context.Context, org string, limit int) (bool, error) {
+		m.On.RemoveDeleted = func(ctx context.Context, org string, limit int) (bool, error) {
 			more, err := m.db.RemoveDeleted(ctx, org, limit)
 			_ = m.jobs.Add(ctx, mortise.Job{Kind: audiosearch.JobKind, Organization: org, ID: "1"})
 			return more, err

@@ -13,7 +13,7 @@ import (
 var flipMutants = []broken{
 	{name: "shows parts", breaks: []string{"parts/invisible"}, mutate: func(m *mutant) {
 		var shown []audiosearch.Hit
-		m.on.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
 			shown = append(shown, audiosearch.Hit{Video: p.Video, Window: p.First, Score: columns[0][0]})
 			return m.db.PutPart(ctx, org, dataset, p, columns)
 		}
@@ -22,8 +22,8 @@ var flipMutants = []broken{
 		})
 	}},
 	{name: "knows models by their parts", breaks: []string{"parts/models-do-not-show"}, mutate: func(m *mutant) {
-		m.on.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
-			m.on.Models = func(context.Context, string, string) ([]audiosearch.DatasetModel, error) {
+		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+			m.On.Models = func(context.Context, string, string) ([]audiosearch.DatasetModel, error) {
 				return []audiosearch.DatasetModel{{ID: p.Model, Classes: p.Classes}}, nil
 			}
 			return m.db.PutPart(ctx, org, dataset, p, columns)
@@ -77,7 +77,7 @@ var flipMutants = []broken{
 	}},
 	{name: "keeps parts when it has stored them", breaks: []string{"parts/gone-after-flip"}, mutate: func(m *mutant) {
 		revive := m.revived()
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			err := m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
 			if err == nil {
 				revive(ctx, org, dataset)
@@ -87,13 +87,13 @@ var flipMutants = []broken{
 	}},
 	{name: "keeps parts when the path changes", breaks: []string{"parts/gone-with-the-path"}, mutate: func(m *mutant) {
 		revive := m.revived()
-		m.on.PutVideos = func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
+		m.On.PutVideos = func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
 			defer revive(ctx, org, dataset)
 			return m.db.PutVideos(ctx, org, dataset, videos)
 		}
 	}},
 	{name: "drops parts with every change of a video", breaks: []string{"parts/gone-with-the-path"}, mutate: func(m *mutant) {
-		m.on.PutVideos = func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
+		m.On.PutVideos = func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
 			_, _ = m.db.Compact(ctx, audiosearch.CompactOptions{PartsBefore: time.Now()})
 			return m.db.PutVideos(ctx, org, dataset, videos)
 		}
@@ -101,15 +101,15 @@ var flipMutants = []broken{
 	{name: "keeps the parts of deleted videos", breaks: []string{"parts/gone-with-the-video", "parts/gone-with-the-dataset"}, mutate: func(m *mutant) {
 		revive := m.revived()
 		gone := false
-		m.on.DeleteVideo = func(ctx context.Context, org, dataset, id string) error {
+		m.On.DeleteVideo = func(ctx context.Context, org, dataset, id string) error {
 			gone = true
 			return m.db.DeleteVideo(ctx, org, dataset, id)
 		}
-		m.on.DeleteDataset = func(ctx context.Context, org, id string) error {
+		m.On.DeleteDataset = func(ctx context.Context, org, id string) error {
 			gone = true
 			return m.db.DeleteDataset(ctx, org, id)
 		}
-		m.on.PutVideos = func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
+		m.On.PutVideos = func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
 			err := m.db.PutVideos(ctx, org, dataset, videos)
 			if gone {
 				revive(ctx, org, dataset)
@@ -149,7 +149,7 @@ var flipMutants = []broken{
 		})
 	}},
 	{name: "does not take a question for use", breaks: []string{"compactor/parts"}, mutate: func(m *mutant) {
-		m.on.Parts = func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
+		m.On.Parts = func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
 			p.At = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 			return m.db.Parts(ctx, org, dataset, p)
 		}
@@ -165,7 +165,7 @@ var flipMutants = []broken{
 
 // everyCompact applies change to the options that the mutant compacts by.
 func (m *mutant) everyCompact(change func(*audiosearch.CompactOptions)) {
-	m.on.Compact = func(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
+	m.On.Compact = func(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
 		change(&opts)
 		return m.db.Compact(ctx, opts)
 	}

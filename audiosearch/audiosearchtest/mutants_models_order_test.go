@@ -11,7 +11,7 @@ import (
 
 // everyOrder makes the mutant ask for other models than it is asked for.
 func (m *mutant) everyOrder(change func(family, model string) (string, string)) {
-	m.on.ModelOrder = func(ctx context.Context, family, model string) (int64, error) {
+	m.On.ModelOrder = func(ctx context.Context, family, model string) (int64, error) {
 		family, model = change(family, model)
 		return m.db.ModelOrder(ctx, family, model)
 	}
@@ -20,16 +20,16 @@ func (m *mutant) everyOrder(change func(family, model string) (string, string)) 
 var modelOrderMutants = []broken{
 	{name: "gives each call a new place", breaks: []string{"models/order"}, mutate: func(m *mutant) {
 		var places atomic.Int64
-		m.on.ModelOrder = func(ctx context.Context, _, _ string) (int64, error) { return places.Add(1), ctx.Err() }
+		m.On.ModelOrder = func(ctx context.Context, _, _ string) (int64, error) { return places.Add(1), ctx.Err() }
 	}},
 	{name: "orders models backwards", breaks: []string{"models/order"}, mutate: func(m *mutant) {
-		m.on.ModelOrder = func(ctx context.Context, family, model string) (int64, error) {
+		m.On.ModelOrder = func(ctx context.Context, family, model string) (int64, error) {
 			place, err := m.db.ModelOrder(ctx, family, model)
 			return 1_000_000 - place, err
 		}
 	}},
 	{name: "orders from 0 on", breaks: []string{"models/order"}, mutate: func(m *mutant) {
-		m.on.ModelOrder = func(ctx context.Context, family, model string) (int64, error) {
+		m.On.ModelOrder = func(ctx context.Context, family, model string) (int64, error) {
 			place, err := m.db.ModelOrder(ctx, family, model)
 			return place - 1, err
 		}
@@ -48,7 +48,7 @@ var modelOrderMutants = []broken{
 	}},
 	{name: "orders anew after a dataset is deleted", breaks: []string{"models/order-is-for-all"}, mutate: func(m *mutant) {
 		var deleted atomic.Bool
-		m.on.DeleteDataset = func(ctx context.Context, org, id string) error {
+		m.On.DeleteDataset = func(ctx context.Context, org, id string) error {
 			deleted.Store(true)
 			return m.db.DeleteDataset(ctx, org, id)
 		}
@@ -62,7 +62,7 @@ var modelOrderMutants = []broken{
 	{name: "looks for a place and then takes it", breaks: []string{"models/order-concurrent"}, mutate: func(m *mutant) {
 		var mu sync.Mutex
 		places := make(map[string]int64)
-		m.on.ModelOrder = func(ctx context.Context, family, model string) (int64, error) {
+		m.On.ModelOrder = func(ctx context.Context, family, model string) (int64, error) {
 			key := family + " " + model
 			mu.Lock()
 			place, next := places[key], int64(len(places))+1
@@ -78,7 +78,7 @@ var modelOrderMutants = []broken{
 		}
 	}},
 	{name: "orders for a context that has ended", breaks: []string{"models/order-ended-context"}, mutate: func(m *mutant) {
-		m.on.ModelOrder = func(ctx context.Context, family, model string) (int64, error) {
+		m.On.ModelOrder = func(ctx context.Context, family, model string) (int64, error) {
 			return m.db.ModelOrder(context.WithoutCancel(ctx), family, model)
 		}
 	}},

@@ -26,7 +26,7 @@ func (m *mutant) everyModel(change func(d *audiosearch.DatasetModel)) {
 
 // everyModels applies change to all lists of models that the mutant returns.
 func (m *mutant) everyModels(change func(models []audiosearch.DatasetModel) []audiosearch.DatasetModel) {
-	m.on.Models = func(ctx context.Context, org, dataset string) ([]audiosearch.DatasetModel, error) {
+	m.On.Models = func(ctx context.Context, org, dataset string) ([]audiosearch.DatasetModel, error) {
 		models, err := m.db.Models(ctx, org, dataset)
 		return change(models), err
 	}
@@ -34,7 +34,7 @@ func (m *mutant) everyModels(change func(models []audiosearch.DatasetModel) []au
 
 // everyChange applies change to all changes of models that the mutant is given.
 func (m *mutant) everyChange(change func(*audiosearch.ModelChange)) {
-	m.on.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+	m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
 		change(&c)
 		return m.db.SetModel(ctx, org, dataset, c)
 	}
@@ -53,7 +53,7 @@ func (m *mutant) current(ctx context.Context, org, dataset, family string) strin
 
 // tried makes the mutant go by its own idea of which videos a new model lacks.
 func (m *mutant) tried(lacks func(from, to *audiosearch.Scoring) bool) {
-	m.on.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+	m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
 		videos, _ := m.db.ListVideos(ctx, org, dataset, "", 1000)
 		for _, v := range videos {
 			scoringOf := func(model string) *audiosearch.Scoring {
@@ -74,7 +74,7 @@ func (m *mutant) tried(lacks func(from, to *audiosearch.Scoring) bool) {
 
 var modelMutants = []broken{
 	{name: "does not miss datasets of models", breaks: []string{"models/no-dataset"}, mutate: func(m *mutant) {
-		m.on.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+		m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
 			err := m.db.SetModel(ctx, org, dataset, c)
 			if errors.Is(err, audiosearch.ErrDatasetNotFound) {
 				err = audiosearch.ErrConflict
@@ -91,7 +91,7 @@ var modelMutants = []broken{
 		})
 	}},
 	{name: "sets models that have scores", breaks: []string{"models/first"}, mutate: func(m *mutant) {
-		m.on.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+		m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
 			if u, err := m.db.Unscored(ctx, org, dataset, audiosearch.UnscoredQuery{Model: c.To, Limit: 1}); err == nil && u.Without > 0 {
 				return audiosearch.ErrConflict
 			}
@@ -99,7 +99,7 @@ var modelMutants = []broken{
 		}
 	}},
 	{name: "changes models whatever is current", breaks: []string{"models/conflict", "models/set-concurrent"}, mutate: func(m *mutant) {
-		m.on.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+		m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
 			if now := m.current(ctx, org, dataset, c.Family); now != c.To {
 				c.From = now
 			}
@@ -107,7 +107,7 @@ var modelMutants = []broken{
 		}
 	}},
 	{name: "takes whoever is in a hurry at their word", breaks: []string{"models/conflict"}, mutate: func(m *mutant) {
-		m.on.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+		m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
 			if now := m.current(ctx, org, dataset, c.Family); c.Incomplete && now != c.To {
 				c.From = now
 			}
@@ -115,7 +115,7 @@ var modelMutants = []broken{
 		}
 	}},
 	{name: "refuses and changes the model", breaks: []string{"models/conflict"}, mutate: func(m *mutant) {
-		m.on.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+		m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
 			err := m.db.SetModel(ctx, org, dataset, c)
 			if now := m.current(ctx, org, dataset, c.Family); errors.Is(err, audiosearch.ErrConflict) && now != "" && now != c.To {
 				c.From = now
@@ -181,7 +181,7 @@ var modelMutants = []broken{
 	}},
 	{name: "remembers the first classes of a model", breaks: []string{"models/list"}, mutate: func(m *mutant) {
 		first := make(map[string][]sound.Class)
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			if first[s.Model] == nil {
 				first[s.Model] = s.Classes
 			}
@@ -191,7 +191,7 @@ var modelMutants = []broken{
 	}},
 	{name: "has models for all datasets", breaks: []string{"models/datasets-are-apart"}, mutate: func(m *mutant) {
 		all := make(map[string]audiosearch.DatasetModel)
-		m.on.Models = func(ctx context.Context, org, dataset string) ([]audiosearch.DatasetModel, error) {
+		m.On.Models = func(ctx context.Context, org, dataset string) ([]audiosearch.DatasetModel, error) {
 			models, err := m.db.Models(ctx, org, dataset)
 			for _, d := range models {
 				all[d.ID] = d
@@ -206,11 +206,11 @@ var modelMutants = []broken{
 	}},
 	{name: "keeps the models of what it deletes", breaks: []string{"models/gone-with-the-dataset"}, mutate: func(m *mutant) {
 		var kept string
-		m.on.DeleteDataset = func(ctx context.Context, org, id string) error {
+		m.On.DeleteDataset = func(ctx context.Context, org, id string) error {
 			kept = m.current(ctx, org, id, "f")
 			return m.db.DeleteDataset(ctx, org, id)
 		}
-		m.on.CreateDataset = func(ctx context.Context, d audiosearch.Dataset) error {
+		m.On.CreateDataset = func(ctx context.Context, d audiosearch.Dataset) error {
 			err := m.db.CreateDataset(ctx, d)
 			if kept != "" {
 				_ = m.db.SetModel(ctx, d.Organization, d.ID, audiosearch.ModelChange{Family: "f", To: kept})
@@ -220,7 +220,7 @@ var modelMutants = []broken{
 	}},
 	{name: "looks at the current model and then changes it", breaks: []string{"models/set-concurrent"}, mutate: func(m *mutant) {
 		var mu sync.Mutex
-		m.on.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+		m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
 			if m.current(ctx, org, dataset, c.Family) != c.From {
 				return audiosearch.ErrConflict
 			}
@@ -234,7 +234,7 @@ var modelMutants = []broken{
 		}
 	}},
 	{name: "looks for videos that a model lacks and then changes", breaks: []string{"models/complete-concurrent"}, mutate: func(m *mutant) {
-		m.on.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+		m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
 			videos, _ := m.db.ListVideos(ctx, org, dataset, "", 10)
 			for _, v := range videos {
 				from, err := m.db.Scoring(ctx, org, dataset, v.ID, c.From)
@@ -249,7 +249,7 @@ var modelMutants = []broken{
 	}},
 	{name: "changes models in two steps", breaks: []string{"models/one-step"}, mutate: func(m *mutant) {
 		var changing atomic.Bool
-		m.on.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+		m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
 			changing.Store(true)
 			conformance.Seam()
 			changing.Store(false)
@@ -258,7 +258,7 @@ var modelMutants = []broken{
 		m.everyModel(func(d *audiosearch.DatasetModel) { d.Current = d.Current && !changing.Load() })
 	}},
 	{name: "drops the scores of what it replaces", breaks: []string{"models/change-keeps-scores", "models/incomplete-if-asked"}, mutate: func(m *mutant) {
-		m.on.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+		m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
 			err := m.db.SetModel(ctx, org, dataset, c)
 			_, _ = m.db.Compact(ctx, audiosearch.CompactOptions{ReplacedBefore: time.Now()})
 			return err
@@ -277,11 +277,11 @@ var modelMutants = []broken{
 	}},
 	{name: "removes the scores of what was ever replaced", breaks: []string{"compactor/replaced-and-back", "compactor/replaced-apart"}, mutate: func(m *mutant) {
 		replaced := make(map[string]bool)
-		m.on.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+		m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
 			replaced[c.From] = true
 			return m.db.SetModel(ctx, org, dataset, c)
 		}
-		m.on.Compact = func(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
+		m.On.Compact = func(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
 			for _, at := range [][2]string{{"org-a", "set-a"}, {"org-a", "set-b"}, {"org-b", "set-a"}} {
 				videos, _ := m.db.ListVideos(ctx, at[0], at[1], "", 1000)
 				for _, v := range videos {

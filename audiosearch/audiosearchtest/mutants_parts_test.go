@@ -14,11 +14,11 @@ import (
 
 // everyPart applies change to all parts that the mutant is given or asked for.
 func (m *mutant) everyPart(change func(org string, p *audiosearch.Part)) {
-	m.on.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+	m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
 		change(org, &p)
 		return m.db.PutPart(ctx, org, dataset, p, columns)
 	}
-	m.on.Parts = func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
+	m.On.Parts = func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
 		change(org, &p)
 		return m.db.Parts(ctx, org, dataset, p)
 	}
@@ -32,7 +32,7 @@ func (m *mutant) standing(ctx context.Context, org, dataset string, p audiosearc
 
 // everyFlip applies change to all scorings with parts that the mutant is given.
 func (m *mutant) everyFlip(flip func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error) {
-	m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+	m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 		if len(columns) > 0 && len(columns[0]) < s.Windows {
 			return flip(ctx, org, dataset, audiosearch.Video{ID: video, Path: path}, s, columns)
 		}
@@ -49,7 +49,7 @@ func (m *mutant) revived() (revive func(ctx context.Context, org, dataset string
 		columns      [][]uint16
 	}
 	all := make(map[string][]kept)
-	m.on.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+	m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
 		before := m.standing(ctx, org, dataset, p)
 		n, err := m.db.PutPart(ctx, org, dataset, p, columns)
 		if err == nil && n > before {
@@ -76,7 +76,7 @@ func (m *mutant) revived() (revive func(ctx context.Context, org, dataset string
 
 var partMutants = []broken{
 	{name: "does not miss datasets of parts", breaks: []string{"parts/no-dataset"}, mutate: func(m *mutant) {
-		m.on.Parts = func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
+		m.On.Parts = func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
 			n, err := m.db.Parts(ctx, org, dataset, p)
 			if errors.Is(err, audiosearch.ErrDatasetNotFound) {
 				err = nil
@@ -85,19 +85,19 @@ var partMutants = []broken{
 		}
 	}},
 	{name: "says how long a part is", breaks: []string{"parts/sequence", "parts/less"}, mutate: func(m *mutant) {
-		m.on.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
 			_, err := m.db.PutPart(ctx, org, dataset, p, columns)
 			return len(columns[0]), err
 		}
 	}},
 	{name: "stores parts after a gap", breaks: []string{"parts/gap", "parts/other-follows-nothing"}, mutate: func(m *mutant) {
-		m.on.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
 			p.First = min(p.First, m.standing(ctx, org, dataset, p))
 			return m.db.PutPart(ctx, org, dataset, p, columns)
 		}
 	}},
 	{name: "stores every part at the end", breaks: []string{"parts/less", "parts/two-writers", "parts/put-concurrent"}, mutate: func(m *mutant) {
-		m.on.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
 			for {
 				p.First = m.standing(ctx, org, dataset, p)
 				n, err := m.db.PutPart(ctx, org, dataset, p, columns)
@@ -109,7 +109,7 @@ var partMutants = []broken{
 	}},
 	{name: "looks what stands in parts and then stores", breaks: []string{"parts/put-concurrent"}, mutate: func(m *mutant) {
 		var mu sync.Mutex
-		m.on.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
 			if n := m.standing(ctx, org, dataset, p); n > p.First {
 				return n, nil
 			}
@@ -135,7 +135,7 @@ var partMutants = []broken{
 	}},
 	{name: "keeps parts whatever comes", breaks: []string{"parts/other-replaces"}, mutate: func(m *mutant) {
 		first := make(map[string]audiosearch.Part)
-		m.on.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
 			if old, ok := first[p.Video]; ok && m.standing(ctx, org, dataset, old) > 0 && m.standing(ctx, org, dataset, p) == 0 {
 				return 0, audiosearch.ErrConflict
 			}
@@ -144,13 +144,13 @@ var partMutants = []broken{
 		}
 	}},
 	{name: "counts parts from the given one on", breaks: []string{"parts/count"}, mutate: func(m *mutant) {
-		m.on.Parts = func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
+		m.On.Parts = func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
 			n, err := m.db.Parts(ctx, org, dataset, p)
 			return max(0, n-p.First), err
 		}
 	}},
 	{name: "counts the parts of what is gone", breaks: []string{"parts/conflict"}, mutate: func(m *mutant) {
-		m.on.Parts = func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
+		m.On.Parts = func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
 			n, err := m.db.Parts(ctx, org, dataset, p)
 			if errors.Is(err, audiosearch.ErrConflict) {
 				err = nil
@@ -159,7 +159,7 @@ var partMutants = []broken{
 		}
 	}},
 	{name: "stores parts of any path", breaks: []string{"parts/conflict"}, mutate: func(m *mutant) {
-		m.on.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
 			if v, err := m.db.Video(ctx, org, dataset, p.Video); err == nil {
 				p.Path = v.Path
 			}
@@ -167,7 +167,7 @@ var partMutants = []broken{
 		}
 	}},
 	{name: "looks at the path of a part and then stores it", breaks: []string{"parts/conflict-concurrent"}, mutate: func(m *mutant) {
-		m.on.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
 			if v, err := m.db.Video(ctx, org, dataset, p.Video); err != nil || v.Path != p.Path {
 				return 0, audiosearch.ErrConflict
 			}
@@ -186,12 +186,12 @@ var partMutants = []broken{
 			}
 			due = nil
 		}
-		m.on.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
 			due = append(due, func() { _, _ = m.db.PutPart(ctx, org, dataset, p, columns) })
 			counts[p.Video] += len(columns[0])
 			return counts[p.Video], nil
 		}
-		m.on.Parts = func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
+		m.On.Parts = func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
 			do()
 			return m.db.Parts(ctx, org, dataset, p)
 		}
@@ -201,7 +201,7 @@ var partMutants = []broken{
 		})
 	}},
 	{name: "keeps parts in eight bits", breaks: []string{"parts/many", "parts/flip-rest"}, mutate: func(m *mutant) {
-		m.on.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
 			own := make([][]uint16, len(columns))
 			for c := range own {
 				for _, score := range columns[c] {

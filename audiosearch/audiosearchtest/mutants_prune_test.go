@@ -18,7 +18,7 @@ var pruneMutants = []broken{
 		func(before *time.Time) { *before = before.Add(time.Microsecond) }, "PruneRuns")},
 	{name: "prunes what has not finished",
 		breaks: []string{"runpruner/not-finished"}, mutate: func(m *mutant) {
-			m.on.PruneRuns = func(ctx context.Context, before time.Time, limit int) (int, error) {
+			m.On.PruneRuns = func(ctx context.Context, before time.Time, limit int) (int, error) {
 				stale, _ := m.db.StaleRuns(ctx, before, time.Time{}, limit)
 				for _, r := range stale {
 					_ = m.db.UpdateRun(ctx, r.Organization, r.ID, func(r *audiosearch.Run) error {
@@ -35,7 +35,7 @@ var pruneMutants = []broken{
 		func(_ *mutant, c *mutate.Call) { *mutate.Get[int](c.Out) = 1 }, "TrimRuns")},
 	{name: "keeps so many of all organizations",
 		breaks: []string{"runpruner/trim"}, mutate: func(m *mutant) {
-			m.on.TrimRuns = func(ctx context.Context, keep, limit int) (int, error) {
+			m.On.TrimRuns = func(ctx context.Context, keep, limit int) (int, error) {
 				n, err := m.db.TrimRuns(ctx, keep, limit)
 				oldest := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 				more, _ := m.db.PruneRuns(ctx, oldest, limit)
@@ -49,7 +49,7 @@ var pruneMutants = []broken{
 	)},
 	{name: "counts runs that have not ended",
 		breaks: []string{"runpruner/trim-not-ended"}, mutate: func(m *mutant) {
-			m.on.TrimRuns = func(ctx context.Context, keep, limit int) (int, error) {
+			m.On.TrimRuns = func(ctx context.Context, keep, limit int) (int, error) {
 				open, err := m.db.StaleRuns(ctx, time.Now().Add(10_000*time.Hour), time.Time{}, 1000)
 				if err != nil {
 					return 0, err

@@ -25,14 +25,14 @@ func (m *mutant) removeScoring(ctx context.Context, org, dataset, video string) 
 
 var raceMutants = []broken{
 	{name: "removes old scores and then stores new ones", breaks: []string{"scores/replacement-is-one-step", "scores/reads-are-whole"}, mutate: func(m *mutant) {
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			m.removeScoring(ctx, org, dataset, video)
 			conformance.Seam()
 			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
 		}
 	}},
 	{name: "stores class by class", breaks: []string{"scores/reads-are-whole"}, mutate: func(m *mutant) {
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			all := s.Classes
 			for n := range all {
 				conformance.Seam()
@@ -46,7 +46,7 @@ var raceMutants = []broken{
 	}},
 	{name: "loses scores that are stored at once", breaks: []string{"scores/put-concurrent"}, mutate: func(m *mutant) {
 		var storing atomic.Bool
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			if !storing.CompareAndSwap(false, true) {
 				return nil
 			}
@@ -56,7 +56,7 @@ var raceMutants = []broken{
 		}
 	}},
 	{name: "ranks and then filters", breaks: []string{"scores/path-change-is-one-step"}, mutate: func(m *mutant) {
-		m.on.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) (found []audiosearch.Hit, err error) {
+		m.On.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) (found []audiosearch.Hit, err error) {
 			filters := q.Filters
 			q.Filters = nil
 			hits, err := m.db.Search(ctx, org, dataset, q)
@@ -71,7 +71,7 @@ var raceMutants = []broken{
 		}
 	}},
 	{name: "looks at the path and then stores", breaks: []string{"scores/conflict-concurrent"}, mutate: func(m *mutant) {
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			if v, err := m.db.Video(ctx, org, dataset, video); err != nil || v.Path != path {
 				return audiosearch.ErrConflict
 			}
@@ -82,10 +82,10 @@ var raceMutants = []broken{
 	}},
 
 	{name: "never finishes compacting", breaks: []string{"compactor/nothing-to-do", "compactor/ends"}, mutate: func(m *mutant) {
-		m.on.Compact = func(context.Context, audiosearch.CompactOptions) (bool, error) { return true, nil }
+		m.On.Compact = func(context.Context, audiosearch.CompactOptions) (bool, error) { return true, nil }
 	}},
 	{name: "compacts scores away", mutate: func(m *mutant) {
-		m.on.Compact = func(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
+		m.On.Compact = func(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
 			for _, v := range m.all(ctx) {
 				m.removeScoring(ctx, "org-a", "set-a", v.ID)
 				break
@@ -95,7 +95,7 @@ var raceMutants = []broken{
 	}, breaks: []string{"compactor/changes-no-answer", "compactor/concurrent"}},
 	{name: "compacts in two steps", breaks: []string{"compactor/concurrent"}, mutate: func(m *mutant) {
 		var compacting, hidden atomic.Bool
-		m.on.Compact = func(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
+		m.On.Compact = func(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
 			if compacting.CompareAndSwap(false, true) {
 				hidden.Store(true)
 				conformance.Seam()

@@ -23,11 +23,11 @@ var resultMutants = []broken{
 	}, "RunResults")},
 	{name: "takes path and metadata from the results", breaks: []string{"results/read"}, mutate: func(m *mutant) {
 		own := make(map[int64][]audiosearch.Result)
-		m.on.PutResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+		m.On.PutResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
 			own[run] = audiosearch.Run{Results: results}.Clone().Results
 			return m.db.PutResults(ctx, org, run, set, results)
 		}
-		m.on.RunResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+		m.On.RunResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
 			results, err := m.db.RunResults(ctx, org, run, from)
 			for i := range results {
 				results[i].Path, results[i].Metadata = own[run][from+i].Path, own[run][from+i].Metadata
@@ -41,13 +41,13 @@ var resultMutants = []broken{
 		}
 	}, "RunResults")},
 	{name: "keeps few results", breaks: []string{"results/pages", "results/put-again"}, mutate: func(m *mutant) {
-		m.on.RunResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+		m.On.RunResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
 			results, err := m.db.RunResults(ctx, org, run, from)
 			return results[:min(len(results), max(255-from, 0))], err
 		}
 	}},
 	{name: "returns all results at once", breaks: []string{"results/pages"}, mutate: func(m *mutant) {
-		m.on.RunResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+		m.On.RunResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
 			var all []audiosearch.Result
 			for {
 				page, err := m.db.RunResults(ctx, org, run, from+len(all))
@@ -59,7 +59,7 @@ var resultMutants = []broken{
 		}
 	}},
 	{name: "shows what is not named yet", breaks: []string{"results/unseen"}, mutate: func(m *mutant) {
-		m.on.PutResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+		m.On.PutResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
 			err := m.db.PutResults(ctx, org, run, set, results)
 			if err == nil {
 				err = m.db.UpdateRun(ctx, org, run, func(r *audiosearch.Run) error {
@@ -72,11 +72,11 @@ var resultMutants = []broken{
 	}},
 	{name: "has one set for all runs", breaks: []string{"results/sets-are-apart"}, mutate: func(m *mutant) {
 		put := make(map[uuid.UUID][]audiosearch.Result)
-		m.on.PutResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+		m.On.PutResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
 			put[set] = audiosearch.Run{Results: results}.Clone().Results
 			return m.db.PutResults(ctx, org, run, set, results)
 		}
-		m.on.RunResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+		m.On.RunResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
 			r, err := m.db.Run(ctx, org, run)
 			results := put[r.ResultSet]
 			return results[min(from, len(results)):], err
@@ -84,7 +84,7 @@ var resultMutants = []broken{
 	}},
 	{name: "adds results to those of the set", breaks: []string{"results/put-again"}, mutate: func(m *mutant) {
 		put := make(map[uuid.UUID][]audiosearch.Result)
-		m.on.PutResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+		m.On.PutResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
 			put[set] = append(put[set], results...)
 			return m.db.PutResults(ctx, org, run, set, put[set])
 		}
@@ -98,7 +98,7 @@ var resultMutants = []broken{
 	}},
 	{name: "takes results of runs that have ended", breaks: []string{"results/ended"}, mutate: accepting(audiosearch.ErrFinished, "PutResultVideos")},
 	{name: "takes results without their videos", breaks: []string{"results/no-video"}, mutate: func(m *mutant) {
-		m.on.PutResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+		m.On.PutResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
 			var videos []audiosearch.Video
 			for _, r := range results {
 				videos = append(videos, audiosearch.Video{ID: r.VideoID})
@@ -110,7 +110,7 @@ var resultMutants = []broken{
 		}
 	}},
 	{name: "lets runs name sets that are not there", breaks: []string{"results/unknown-set", "results/others-go"}, mutate: func(m *mutant) {
-		m.on.UpdateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+		m.On.UpdateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
 			err := m.db.UpdateRun(ctx, org, id, update)
 			if err != nil && !errors.Is(err, audiosearch.ErrRunNotFound) {
 				err = m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error {

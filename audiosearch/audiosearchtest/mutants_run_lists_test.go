@@ -17,7 +17,7 @@ type runList = []audiosearch.Run
 
 // everyRunQuery applies change to what ListRuns is asked.
 func (m *mutant) everyRunQuery(change func(org *string, q *audiosearch.RunQuery)) {
-	mutate.Around(&m.on, func(c *mutate.Call) {
+	mutate.Around(&m.On, func(c *mutate.Call) {
 		change(mutate.Get[string](c.In), mutate.Get[audiosearch.RunQuery](c.In))
 		c.Go()
 	}, "ListRuns")
@@ -26,7 +26,7 @@ func (m *mutant) everyRunQuery(change func(org *string, q *audiosearch.RunQuery)
 // everyRunList makes ListRuns sort and select by itself: list gets all runs of the
 // organization.
 func (m *mutant) everyRunList(list func(runs runList, q audiosearch.RunQuery) runList) {
-	mutate.Around(&m.on, func(c *mutate.Call) {
+	mutate.Around(&m.On, func(c *mutate.Call) {
 		q, runs := mutate.Get[audiosearch.RunQuery](c.In), mutate.Get[runList](c.Out)
 		asked := *q
 		*q = audiosearch.RunQuery{Limit: 10_000}
@@ -110,7 +110,7 @@ var runListMutants = []broken{
 	{name: "lists the same runs twice",
 		breaks: []string{"runs/list-whole"}, mutate: func(m *mutant) {
 			var own []audiosearch.Run
-			m.on.ListRuns = func(
+			m.On.ListRuns = func(
 				ctx context.Context, org string, q audiosearch.RunQuery,
 			) ([]audiosearch.Run, error) {
 				if own == nil {

@@ -21,7 +21,7 @@ var runMutants = []broken{
 	{name: "returns runs with results", breaks: []string{"runs/create-and-get", "runs/stale-oldest-first"}, mutate: out(
 		func(r *audiosearch.Run) { r.Results = []audiosearch.Result{} })},
 	{name: "makes runs that are there", breaks: []string{"runs/create-exists", "runs/create-concurrent"}, mutate: func(m *mutant) {
-		m.on.CreateRun = func(ctx context.Context, r audiosearch.Run, most int) error {
+		m.On.CreateRun = func(ctx context.Context, r audiosearch.Run, most int) error {
 			err := m.db.CreateRun(ctx, r, most)
 			if errors.Is(err, audiosearch.ErrExists) {
 				err = m.db.UpdateRun(ctx, r.Organization, r.ID, func(stored *audiosearch.Run) error {
@@ -33,7 +33,7 @@ var runMutants = []broken{
 		}
 	}},
 	{name: "looks for a run and then makes it", breaks: []string{"runs/create-concurrent"}, mutate: func(m *mutant) {
-		m.on.CreateRun = func(ctx context.Context, r audiosearch.Run, most int) error {
+		m.On.CreateRun = func(ctx context.Context, r audiosearch.Run, most int) error {
 			if _, err := m.db.Run(ctx, r.Organization, r.ID); err == nil {
 				return audiosearch.ErrExists
 			}
@@ -47,7 +47,7 @@ var runMutants = []broken{
 		audiosearch.ErrRunNotFound, "RunResults")},
 	{name: "returns its own results", breaks: []string{"results/copies"}, mutate: func(m *mutant) {
 		var own []audiosearch.Result
-		m.on.RunResults = func(ctx context.Context, org string, id int64, from int) ([]audiosearch.Result, error) {
+		m.On.RunResults = func(ctx context.Context, org string, id int64, from int) ([]audiosearch.Result, error) {
 			results, err := m.db.RunResults(ctx, org, id, from)
 			if from > 0 {
 				return results, err
@@ -61,18 +61,18 @@ var runMutants = []broken{
 	{name: "updates the first run that it finds", breaks: []string{"runs/update"}, mutate: func(m *mutant) {
 		var mu sync.Mutex
 		var ids []int64
-		m.on.CreateRun = func(ctx context.Context, r audiosearch.Run, most int) error {
+		m.On.CreateRun = func(ctx context.Context, r audiosearch.Run, most int) error {
 			mu.Lock()
 			defer mu.Unlock()
 			ids = append(ids, r.ID)
 			return m.db.CreateRun(ctx, r, most)
 		}
-		m.on.UpdateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+		m.On.UpdateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
 			return m.db.UpdateRun(ctx, org, ids[len(ids)-1], update)
 		}
 	}},
 	{name: "lets a run change its organization", breaks: []string{"runs/update-ignores-identity"}, mutate: func(m *mutant) {
-		m.on.UpdateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+		m.On.UpdateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
 			var changed audiosearch.Run
 			err := m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error {
 				defer func() { changed = r.Clone() }()
@@ -85,7 +85,7 @@ var runMutants = []broken{
 		}
 	}},
 	{name: "stores what a failed update left", breaks: []string{"runs/update-error-changes-nothing"}, mutate: func(m *mutant) {
-		m.on.UpdateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+		m.On.UpdateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
 			var failed error
 			err := m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error {
 				failed = update(r)
@@ -103,7 +103,7 @@ var runMutants = []broken{
 		})
 	}},
 	{name: "reads a run and then writes it", breaks: []string{"runs/update-concurrent"}, mutate: func(m *mutant) {
-		mutate.Late(&m.on, conformance.Seam, "UpdateRun")
+		mutate.Late(&m.On, conformance.Seam, "UpdateRun")
 	}},
 	{name: "names the set after the rest of an update", breaks: []string{"runs/reads-are-whole"}, mutate: func(m *mutant) {
 		var named sync.Map // what Done a run names its set by
@@ -117,7 +117,7 @@ var runMutants = []broken{
 		}, "RunResults")(m)
 	}},
 	{name: "counts runs and then makes one", breaks: []string{"runs/create-bounded-concurrent"}, mutate: func(m *mutant) {
-		m.on.CreateRun = func(ctx context.Context, r audiosearch.Run, most int) error {
+		m.On.CreateRun = func(ctx context.Context, r audiosearch.Run, most int) error {
 			open, err := m.db.StaleRuns(ctx, r.CreatedAt.Add(time.Hour), time.Time{}, most)
 			conformance.Seam()
 			if err == nil && len(open) >= most {
@@ -130,7 +130,7 @@ var runMutants = []broken{
 		}
 	}},
 	{name: "counts the runs of all organizations", breaks: []string{"runs/create-bounded"}, mutate: func(m *mutant) {
-		m.on.CreateRun = func(ctx context.Context, r audiosearch.Run, most int) error {
+		m.On.CreateRun = func(ctx context.Context, r audiosearch.Run, most int) error {
 			open, err := m.db.StaleRuns(ctx, r.CreatedAt.Add(time.Hour), time.Time{}, most)
 			if err == nil && len(open) >= most {
 				err = audiosearch.ErrTooManyRuns

@@ -13,7 +13,7 @@ import (
 
 // everyPutScoring applies change to all scorings that the mutant is given.
 func (m *mutant) everyPutScoring(change func(s *audiosearch.Scoring, columns [][]uint16) [][]uint16) {
-	m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+	m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 		s.Classes, columns = slices.Clone(s.Classes), slices.Clone(columns)
 		for i := range columns {
 			columns[i] = slices.Clone(columns[i])
@@ -25,7 +25,7 @@ func (m *mutant) everyPutScoring(change func(s *audiosearch.Scoring, columns [][
 
 var scoreMutants = []broken{
 	{name: "does not miss datasets", breaks: []string{"scores/no-dataset"}, mutate: func(m *mutant) {
-		m.on.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
+		m.On.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
 			hits, err := m.db.Search(ctx, org, dataset, q)
 			if errors.Is(err, audiosearch.ErrDatasetNotFound) {
 				err = nil
@@ -34,7 +34,7 @@ var scoreMutants = []broken{
 		}
 	}},
 	{name: "takes a missing dataset for a conflict", breaks: []string{"scores/no-dataset"}, mutate: func(m *mutant) {
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			err := m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
 			if errors.Is(err, audiosearch.ErrDatasetNotFound) {
 				err = audiosearch.ErrConflict
@@ -67,7 +67,7 @@ var scoreMutants = []broken{
 		}
 	}},
 	{name: "keeps the longer scores", breaks: []string{"scores/replace"}, mutate: func(m *mutant) {
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			if old, err := m.db.Scoring(ctx, org, dataset, video, s.Model); err == nil && old.Windows > s.Windows {
 				return nil
 			}
@@ -79,8 +79,8 @@ var scoreMutants = []broken{
 		var mu sync.Mutex
 		puts := make(map[string]int)
 		m.everyPutScoring(func(_ *audiosearch.Scoring, columns [][]uint16) [][]uint16 { return columns })
-		put := m.on.PutScoring
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		put := m.On.PutScoring
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			mu.Lock()
 			puts[video]++
 			mu.Unlock()
@@ -96,7 +96,7 @@ var scoreMutants = []broken{
 		})
 	}},
 	{name: "keeps scores beside a problem", breaks: []string{"scores/problem"}, mutate: func(m *mutant) {
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			if _, err := m.db.Scoring(ctx, org, dataset, video, s.Model); err == nil && s.Problem != "" {
 				return nil
 			}
@@ -104,7 +104,7 @@ var scoreMutants = []broken{
 		}
 	}},
 	{name: "drops scores beside a problem", breaks: []string{"scores/partly", "scores/put-and-get"}, mutate: func(m *mutant) {
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			if s.Problem != "" {
 				s, columns = audiosearch.Scoring{Model: s.Model, FileSize: s.FileSize, FileTime: s.FileTime, Digest: s.Digest, At: s.At, Problem: s.Problem}, nil
 			}
@@ -112,7 +112,7 @@ var scoreMutants = []broken{
 		}
 	}},
 	{name: "drops a problem beside scores", breaks: []string{"scores/put-and-get", "scores/unscored", "scores/unscored-follows-changes"}, mutate: func(m *mutant) {
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			if s.Windows > 0 {
 				s.Problem = ""
 			}
@@ -120,7 +120,7 @@ var scoreMutants = []broken{
 		}
 	}},
 	{name: "keeps one scoring a video", breaks: []string{"scores/models-are-apart", "scores/search-model"}, mutate: func(m *mutant) {
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			if v, err := m.db.Video(ctx, org, dataset, video); err == nil {
 				_ = m.db.DeleteVideo(ctx, org, dataset, video)
 				_ = m.db.PutVideos(ctx, org, dataset, []audiosearch.Video{v})
@@ -129,7 +129,7 @@ var scoreMutants = []broken{
 		}
 	}},
 	{name: "finds scores by their video's ID alone", breaks: []string{"scores/datasets-are-apart"}, mutate: func(m *mutant) {
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			for _, at := range [][2]string{{"org-a", "set-a"}, {"org-a", "set-b"}, {"org-b", "set-a"}} {
 				_ = m.db.PutScoring(ctx, at[0], at[1], video, path, s, columns)
 			}
@@ -159,7 +159,7 @@ var scoreMutants = []broken{
 	{name: "keeps the caller's columns", breaks: []string{"scores/copies"}, mutate: func(m *mutant) {
 		var mu sync.Mutex
 		var again func() error
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			mu.Lock()
 			defer mu.Unlock()
 			first := columns[:1]
@@ -167,7 +167,7 @@ var scoreMutants = []broken{
 			again = func() error { return m.db.PutScoring(ctx, org, dataset, video, path, s, first) }
 			return again()
 		}
-		m.on.WindowScores = func(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error) {
+		m.On.WindowScores = func(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			_ = again()
@@ -185,7 +185,7 @@ var scoreMutants = []broken{
 	}},
 	{name: "keeps the classes that it is given", breaks: []string{"scores/copies"}, mutate: func(m *mutant) {
 		given := make(map[string][]sound.Class)
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			given[video+s.Model] = s.Classes
 			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
 		}
@@ -196,7 +196,7 @@ var scoreMutants = []broken{
 		}
 	}},
 	{name: "scores what is not there", breaks: []string{"scores/conflict-gone"}, mutate: func(m *mutant) {
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			if _, err := m.db.Video(ctx, org, dataset, video); errors.Is(err, audiosearch.ErrVideoNotFound) {
 				return nil
 			}
@@ -204,13 +204,13 @@ var scoreMutants = []broken{
 		}
 	}},
 	{name: "does not look at the path", breaks: []string{"scores/conflict-moved", "scores/conflict-concurrent"}, mutate: func(m *mutant) {
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, _ string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, _ string, s audiosearch.Scoring, columns [][]uint16) error {
 			v, _ := m.db.Video(ctx, org, dataset, video)
 			return m.db.PutScoring(ctx, org, dataset, video, v.Path, s, columns)
 		}
 	}},
 	{name: "refuses and stores", breaks: []string{"scores/conflict-moved"}, mutate: func(m *mutant) {
-		m.on.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			err := m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
 			if errors.Is(err, audiosearch.ErrConflict) {
 				v, _ := m.db.Video(ctx, org, dataset, video)
@@ -220,7 +220,7 @@ var scoreMutants = []broken{
 		}
 	}},
 	{name: "returns rows as columns", breaks: []string{"scores/windows"}, mutate: func(m *mutant) {
-		m.on.WindowScores = func(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error) {
+		m.On.WindowScores = func(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error) {
 			rows, err := m.db.WindowScores(ctx, org, dataset, video, model, from, to)
 			var turned [][]uint16
 			for i := range rows {
@@ -235,7 +235,7 @@ var scoreMutants = []broken{
 		}
 	}},
 	{name: "fills the range of segments up", breaks: []string{"scores/windows-range"}, mutate: func(m *mutant) {
-		m.on.WindowScores = func(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error) {
+		m.On.WindowScores = func(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error) {
 			rows, err := m.db.WindowScores(ctx, org, dataset, video, model, from, to)
 			for err == nil && from >= 0 && len(rows) < min(to-from, 100) {
 				rows = append(rows, []uint16{0})
@@ -244,7 +244,7 @@ var scoreMutants = []broken{
 		}
 	}},
 	{name: "returns no rows for what is not scored", breaks: []string{"scores/windows-not-scored", "scores/problem"}, mutate: func(m *mutant) {
-		m.on.WindowScores = func(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error) {
+		m.On.WindowScores = func(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error) {
 			rows, err := m.db.WindowScores(ctx, org, dataset, video, model, from, to)
 			if errors.Is(err, audiosearch.ErrNotScored) {
 				err = nil

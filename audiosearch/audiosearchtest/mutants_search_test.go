@@ -41,7 +41,7 @@ var searchMutants = []broken{
 		m.everySearch(func(q *audiosearch.ScoreQuery) { q.Limit++ }, nil)
 	}},
 	{name: "begins anew beyond the end", breaks: []string{"scores/search-offset-beyond"}, mutate: func(m *mutant) {
-		m.on.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
+		m.On.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
 			hits, err := m.db.Search(ctx, org, dataset, q)
 			if len(hits) == 0 {
 				q.Offset = 0
@@ -69,7 +69,7 @@ var searchMutants = []broken{
 		m.everySearch(func(q *audiosearch.ScoreQuery) { q.MinScore = max(q.MinScore, 1) }, nil)
 	}},
 	{name: "takes a class that is not scored for silent", breaks: []string{"scores/search-class", "scores/replace"}, mutate: func(m *mutant) {
-		m.on.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
+		m.On.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
 			hits, err := m.db.Search(ctx, org, dataset, q)
 			if page, _ := m.db.ListVideos(ctx, org, dataset, "", 1000); len(hits) == 0 && q.MinScore == 0 {
 				for _, v := range page {
@@ -90,7 +90,7 @@ var searchMutants = []broken{
 		}, nil)
 	}},
 	{name: "misses scores", breaks: []string{"scores/search-empty", "scores/search-class"}, mutate: func(m *mutant) {
-		m.on.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
+		m.On.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
 			hits, err := m.db.Search(ctx, org, dataset, q)
 			if err == nil && len(hits) == 0 {
 				err = audiosearch.ErrNotScored
@@ -236,7 +236,7 @@ var filterMutants = []broken{
 
 // everyUnscored applies change to what the mutant's Unscored is asked and answers.
 func (m *mutant) everyUnscored(ask func(*audiosearch.UnscoredQuery), answer func(q audiosearch.UnscoredQuery, u *audiosearch.Unscored)) {
-	m.on.Unscored = func(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error) {
+	m.On.Unscored = func(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error) {
 		asked := q
 		ask(&asked)
 		u, err := m.db.Unscored(ctx, org, dataset, asked)
@@ -247,7 +247,7 @@ func (m *mutant) everyUnscored(ask func(*audiosearch.UnscoredQuery), answer func
 
 var unscoredMutants = []broken{
 	{name: "takes problems for scores", breaks: []string{"scores/unscored", "scores/unscored-follows-changes"}, mutate: func(m *mutant) {
-		m.on.Unscored = func(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error) {
+		m.On.Unscored = func(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error) {
 			u, err := m.db.Unscored(ctx, org, dataset, q)
 			u.Videos = slices.DeleteFunc(u.Videos, func(v audiosearch.Video) bool {
 				_, err := m.db.Scoring(ctx, org, dataset, v.ID, q.Model)

@@ -15,7 +15,7 @@ import (
 // StatsAll is that of the mutant.
 // everyStats applies change to what Stats returns.
 func (m *mutant) everyStats(change func(s *audiosearch.Stats, org string, most int)) {
-	m.on.Stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
+	m.On.Stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
 		s, err := m.db.Stats(ctx, org, most)
 		change(&s, org, most)
 		return s, err
@@ -24,7 +24,7 @@ func (m *mutant) everyStats(change func(s *audiosearch.Stats, org string, most i
 
 // everyStatsAll applies change to what StatsAll returns.
 func (m *mutant) everyStatsAll(change func(o *audiosearch.AllStats, most int)) {
-	m.on.StatsAll = func(ctx context.Context, most int) (audiosearch.AllStats, error) {
+	m.On.StatsAll = func(ctx context.Context, most int) (audiosearch.AllStats, error) {
 		o, err := m.db.StatsAll(ctx, most)
 		change(&o, most)
 		return o, err
@@ -40,7 +40,7 @@ func (m *mutant) allRuns(org string) []audiosearch.Run {
 var statsMutants = []broken{
 	{name: "does not know who has nothing",
 		breaks: []string{"counter/nothing"}, mutate: func(m *mutant) {
-			m.on.Stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
+			m.On.Stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
 				s, err := m.db.Stats(ctx, org, most)
 				if err == nil && s == (audiosearch.Stats{}) {
 					err = audiosearch.ErrDatasetNotFound
@@ -51,7 +51,7 @@ var statsMutants = []broken{
 	{name: "counts videos as often as they were put",
 		breaks: []string{"counter/videos"}, mutate: func(m *mutant) {
 			put := make(map[string]int)
-			m.on.PutVideos = func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
+			m.On.PutVideos = func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
 				put[org] += len(videos)
 				return m.db.PutVideos(ctx, org, dataset, videos)
 			}
@@ -62,7 +62,7 @@ var statsMutants = []broken{
 	{name: "counts the videos of a deleted dataset",
 		breaks: []string{"counter/videos"}, mutate: func(m *mutant) {
 			lost := make(map[string]int)
-			m.on.DeleteDataset = func(ctx context.Context, org, id string) error {
+			m.On.DeleteDataset = func(ctx context.Context, org, id string) error {
 				videos, _ := m.db.ListVideos(ctx, org, id, "", 1000)
 				lost[org] += len(videos)
 				return m.db.DeleteDataset(ctx, org, id)
@@ -71,7 +71,7 @@ var statsMutants = []broken{
 		}},
 	{name: "counts what organizations have that are alike",
 		breaks: []string{"counter/of-organization"}, mutate: func(m *mutant) {
-			m.on.Stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
+			m.On.Stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
 				return m.db.Stats(ctx, strings.ToLower(org), most)
 			}
 		}},
@@ -126,7 +126,7 @@ var statsMutants = []broken{
 		}},
 	{name: "takes the videos of the first datasets for all",
 		breaks: []string{"counter/most-datasets"}, mutate: func(m *mutant) {
-			m.on.Stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
+			m.On.Stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
 				s, err := m.db.Stats(ctx, org, most)
 				if s.Datasets.More {
 					s.Videos = mortise.Count{N: 1}
@@ -184,14 +184,14 @@ var statsMutants = []broken{
 		}},
 	{name: "counts the runs of all up to one more",
 		breaks: []string{"counter/all-most"}, mutate: func(m *mutant) {
-			m.on.StatsAll = func(ctx context.Context, most int) (audiosearch.AllStats, error) {
+			m.On.StatsAll = func(ctx context.Context, most int) (audiosearch.AllStats, error) {
 				return m.db.StatsAll(ctx, most+1)
 			}
 		}},
 
 	{name: "counts one state after the other",
 		breaks: []string{"counter/one-moment"}, mutate: func(m *mutant) {
-			m.on.Stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
+			m.On.Stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
 				s, err := m.db.Stats(ctx, org, most)
 				conformance.Seam()
 				later, _ := m.db.Stats(ctx, org, most)
@@ -201,7 +201,7 @@ var statsMutants = []broken{
 		}},
 	{name: "counts all that is running, and then all that waits",
 		breaks: []string{"counter/one-moment"}, mutate: func(m *mutant) {
-			m.on.StatsAll = func(ctx context.Context, most int) (audiosearch.AllStats, error) {
+			m.On.StatsAll = func(ctx context.Context, most int) (audiosearch.AllStats, error) {
 				o, err := m.db.StatsAll(ctx, most)
 				conformance.Seam()
 				later, _ := m.db.StatsAll(ctx, most)
@@ -210,7 +210,7 @@ var statsMutants = []broken{
 			}
 		}},
 	{name: "counts for nobody", breaks: []string{"counter/ended-context"}, mutate: func(m *mutant) {
-		m.on.StatsAll = func(_ context.Context, most int) (audiosearch.AllStats, error) {
+		m.On.StatsAll = func(_ context.Context, most int) (audiosearch.AllStats, error) {
 			return m.db.StatsAll(context.Background(), most)
 		}
 	}},

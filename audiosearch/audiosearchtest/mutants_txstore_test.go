@@ -12,14 +12,14 @@ import (
 
 // everyAdd replaces CreateRunAndAdd by a CreateRun and something after it.
 func (m *mutant) everyAdd(then func(ctx context.Context, j mortise.Job, created error) error) {
-	m.on.CreateRunAndAdd = func(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
+	m.On.CreateRunAndAdd = func(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
 		return then(ctx, j, m.db.CreateRun(context.WithoutCancel(ctx), r, most))
 	}
 }
 
 // everyEnd replaces UpdateRunAndRemove by an UpdateRun and something after it.
 func (m *mutant) everyEnd(then func(ctx context.Context, l mortise.Lease, updated error) error) {
-	m.on.UpdateRunAndRemove = func(
+	m.On.UpdateRunAndRemove = func(
 		ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
 	) error {
 		return then(ctx, l, m.db.UpdateRun(context.WithoutCancel(ctx), org, id, update))
@@ -46,7 +46,7 @@ var txMutants = []broken{
 		}},
 	{name: "adds jobs that are due at once",
 		breaks: []string{"txstore/create-and-add"}, mutate: func(m *mutant) {
-			m.on.CreateRunAndAdd = func(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
+			m.On.CreateRunAndAdd = func(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
 				j.At = time.Time{}
 				return m.db.CreateRunAndAdd(ctx, r, most, j)
 			}
@@ -67,7 +67,7 @@ var txMutants = []broken{
 	{name: "minds jobs that are there",
 		breaks: []string{"txstore/job-is-there"}, mutate: func(m *mutant) {
 			added := make(map[string]bool)
-			m.on.CreateRunAndAdd = func(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
+			m.On.CreateRunAndAdd = func(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
 				leases, err := m.jobs.Claim(ctx, mortise.Claim{Token: [16]byte{1}, Kinds: []string{j.Kind},
 					Limit: 1, TTL: time.Nanosecond})
 				if err != nil || len(leases) > 0 && !added[j.ID] {
@@ -121,7 +121,7 @@ var txMutants = []broken{
 	}},
 	{name: "changes nothing without a lease",
 		breaks: []string{"txstore/lease-lost"}, mutate: func(m *mutant) {
-			m.on.UpdateRunAndRemove = func(
+			m.On.UpdateRunAndRemove = func(
 				ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
 			) error {
 				if m.jobs.Extend(ctx, l, time.Hour) != nil {

@@ -14,23 +14,23 @@ import (
 
 // out, in, arg, errs and around are those of package mutate, as a whole mutation.
 func out[T any](change func(*T), methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.Out(&m.on, change, methods...) }
+	return func(m *mutant) { mutate.Out(&m.On, change, methods...) }
 }
 
 func in[T any](change func(*T), methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.In(&m.on, change, methods...) }
+	return func(m *mutant) { mutate.In(&m.On, change, methods...) }
 }
 
 func arg[T any](change func(*T), methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.Arg(&m.on, change, methods...) }
+	return func(m *mutant) { mutate.Arg(&m.On, change, methods...) }
 }
 
 func errs(change func(error) error, methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.Errors(&m.on, change, methods...) }
+	return func(m *mutant) { mutate.Errors(&m.On, change, methods...) }
 }
 
 func around(do func(m *mutant, c *mutate.Call), methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.Around(&m.on, func(c *mutate.Call) { do(m, c) }, methods...) }
+	return func(m *mutant) { mutate.Around(&m.On, func(c *mutate.Call) { do(m, c) }, methods...) }
 }
 
 // both makes several mistakes.
@@ -88,7 +88,7 @@ func keptMutants() (all []broken) {
 			Stored: "results/read", Unset: "results/read", Got: "results/copies", Given: "results/copies",
 		}.Mutants(),
 	) {
-		all = append(all, broken{name: x.Name, breaks: x.Breaks, mutate: func(m *mutant) { x.Make(&m.on) }})
+		all = append(all, broken{name: x.Name, breaks: x.Breaks, mutate: func(m *mutant) { x.Make(&m.On) }})
 	}
 	return all
 }
@@ -111,7 +111,7 @@ func (m *mutant) everyScoring(change func(*audiosearch.Scoring)) { out(change)(m
 // everySearch applies ask to all queries that the mutant is asked, and answer to what it
 // finds. Either may be nil.
 func (m *mutant) everySearch(ask func(q *audiosearch.ScoreQuery), answer func(q audiosearch.ScoreQuery, hits []audiosearch.Hit) []audiosearch.Hit) {
-	m.on.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
+	m.On.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
 		asked := q
 		if ask != nil {
 			ask(&asked)
@@ -127,7 +127,7 @@ func (m *mutant) everySearch(ask func(q *audiosearch.ScoreQuery), answer func(q 
 // everyFilter makes the mutant go by its own idea of filters: it asks for all, and keeps
 // what passes.
 func (m *mutant) everyFilter(passes func(v audiosearch.Video, filters []metadata.Filter) bool) {
-	m.on.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
+	m.On.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
 		filters, offset, limit := q.Filters, q.Offset, q.Limit
 		q.Filters, q.Offset, q.Limit = nil, 0, 1_000_000
 		hits, err := m.db.Search(ctx, org, dataset, q)
@@ -179,7 +179,7 @@ func (m *mutant) everyResult(change func(*audiosearch.Result)) { out(change, "Ru
 
 // everyUpdate stands between the mutant and update functions.
 func (m *mutant) everyUpdate(between func(r *audiosearch.Run, update func(*audiosearch.Run) error) error) {
-	mutate.Updates(&m.on, func(c *mutate.Call) {
+	mutate.Updates(&m.On, func(c *mutate.Call) {
 		*c.Err() = between(*mutate.Get[*audiosearch.Run](c.In), func(r *audiosearch.Run) error {
 			*mutate.Get[*audiosearch.Run](c.In) = r
 			c.Go()

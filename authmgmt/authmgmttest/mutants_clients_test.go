@@ -35,7 +35,7 @@ var clientMutants = []broken{
 	{name: "revives deleted clients", breaks: []string{
 		"clients/create-refuses-a-deleted-id", "store/durable-absence",
 	}, mutate: func(m *mutant) {
-		m.on.CreateClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
+		m.On.CreateClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
 			err := m.AuthMgmt.CreateClient(ctx, c, e)
 			if _, gone := m.AuthMgmt.Client(ctx, c.Organization, c.ID); gone != nil {
 				return accepts(err, authmgmt.ErrExists)
@@ -46,7 +46,7 @@ var clientMutants = []broken{
 	{name: "looks for digests within the organization", breaks: []string{
 		"clients/create-refuses-a-stored-digest", "clients/update-adds-a-digest", "clients/digest-concurrent",
 	}, mutate: func(m *mutant) {
-		m.on.CreateClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
+		m.On.CreateClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
 			conformance.Seam() // until a client that was changed has the digest
 			for _, secret := range c.Secrets {
 				if other, err := m.AuthMgmt.ClientBySecret(ctx, secret.Digest); err == nil && other.Organization != c.Organization {
@@ -59,7 +59,7 @@ var clientMutants = []broken{
 	{name: "looks at the first secret only", breaks: []string{
 		"clients/create-refuses-a-stored-digest", "clients/digest-concurrent",
 	}, mutate: func(m *mutant) {
-		m.on.CreateClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
+		m.On.CreateClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
 			err := m.AuthMgmt.CreateClient(ctx, c, e)
 			if errors.Is(err, authmgmt.ErrExists) && len(c.Secrets) > 1 {
 				c.Secrets = c.Secrets[:1]
@@ -89,7 +89,7 @@ var clientMutants = []broken{
 	}, mutate: func(m *mutant) {
 		var mu sync.Mutex
 		used := make(map[[32]byte]bool)
-		m.on.CreateClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
+		m.On.CreateClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, secret := range c.Secrets {
@@ -123,13 +123,13 @@ var clientMutants = []broken{
 				}
 			}
 		}, "UpdateClient")(m)
-		m.on.Client = func(ctx context.Context, org, id string) (authmgmt.Client, error) {
+		m.On.Client = func(ctx context.Context, org, id string) (authmgmt.Client, error) {
 			if c, ok := deleted[org+"/"+id]; ok {
 				return c, nil
 			}
 			return m.AuthMgmt.Client(ctx, org, id)
 		}
-		m.on.ClientBySecret = func(ctx context.Context, digest [32]byte) (authmgmt.Client, error) {
+		m.On.ClientBySecret = func(ctx context.Context, digest [32]byte) (authmgmt.Client, error) {
 			if c, ok := digests[digest]; ok {
 				return c, nil
 			}

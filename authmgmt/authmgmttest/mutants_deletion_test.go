@@ -25,7 +25,7 @@ type made struct {
 // remembers makes the mutant keep what is stored.
 func remembers(m *mutant) *made {
 	kept := new(made)
-	mutate.Around(&m.on, func(call *mutate.Call) {
+	mutate.Around(&m.On, func(call *mutate.Call) {
 		if call.Go(); *call.Err() != nil {
 			return
 		}
@@ -62,7 +62,7 @@ func (m *mutant) gone(org string) bool {
 func shows[T any](method string, things func(*made) []T, org func(*T) string, asked func(*mutate.Call, *T) bool, show func(*mutate.Call, T)) func(*mutant) {
 	return func(m *mutant) {
 		kept := remembers(m)
-		mutate.Around(&m.on, func(c *mutate.Call) {
+		mutate.Around(&m.On, func(c *mutate.Call) {
 			c.Go()
 			kept.mu.Lock()
 			defer kept.mu.Unlock()
@@ -118,7 +118,7 @@ var leaks = map[string]func(*mutant){
 // onceGone calls do after each call of the method for a deleted organization.
 func onceGone(method string, do func(*mutate.Call)) func(*mutant) {
 	return func(m *mutant) {
-		mutate.Around(&m.on, func(c *mutate.Call) {
+		mutate.Around(&m.On, func(c *mutate.Call) {
 			if c.Go(); m.gone(*mutate.Get[string](c.In)) {
 				do(c)
 			}
@@ -154,7 +154,7 @@ var creations = map[string]func(*mutant){
 
 func exists(method string, reason func(*mutate.Call) (org string, other bool)) func(*mutant) {
 	return func(m *mutant) {
-		mutate.Around(&m.on, func(c *mutate.Call) {
+		mutate.Around(&m.On, func(c *mutate.Call) {
 			c.Go()
 			if org, other := reason(c); m.gone(org) && other {
 				*c.Err() = authmgmt.ErrExists
@@ -169,21 +169,21 @@ func deletionMutants() []broken {
 		{name: "marks again", breaks: []string{"deletion/first-mark-stays", "deletion/one-mark", "deletion/cut-off"}, mutate: func(m *mutant) {
 			var mu sync.Mutex
 			last := make(map[string]time.Time)
-			m.on.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
+			m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				last[org] = at.UTC()
 				_, err := m.AuthMgmt.MarkDeleted(context.WithoutCancel(ctx), org, at, e)
 				return at.UTC(), err
 			}
-			m.on.DeletedAt = func(_ context.Context, org string) (time.Time, error) {
+			m.On.DeletedAt = func(_ context.Context, org string) (time.Time, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				return last[org], nil
 			}
 		}},
 		{name: "marks only what is there", breaks: []string{"deletion/first-mark-stays"}, mutate: func(m *mutant) {
-			m.on.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
+			m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
 				if stats, err := m.AuthMgmt.Stats(ctx, org, at, 1); err == nil && stats == (authmgmt.Stats{}) && !m.gone(org) {
 					return time.Time{}, authmgmt.ErrNotFound
 				}
@@ -191,7 +191,7 @@ func deletionMutants() []broken {
 			}
 		}},
 		{name: "looks for a mark, and marks later", breaks: []string{"deletion/one-mark"}, mutate: func(m *mutant) {
-			m.on.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
+			m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
 				if since, err := m.AuthMgmt.DeletedAt(ctx, org); err != nil || !since.IsZero() {
 					return since, err
 				}
@@ -215,14 +215,14 @@ func deletionMutants() []broken {
 			}
 		})},
 		{name: "deletes those whose ID begins alike", breaks: []string{"deletion/leaves-others"}, mutate: func(m *mutant) {
-			m.on.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
+			m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
 				_, _ = m.AuthMgmt.MarkDeleted(ctx, org+"b", at, authmgmt.AuditEvent{})
 				return m.AuthMgmt.MarkDeleted(ctx, org, at, e)
 			}
 		}},
 		{name: "removes without a limit", breaks: []string{"deletion/steps-are-bounded"}, mutate: arg(func(limit *int) { *limit = 1000 }, "RemoveDeleted")},
 		{name: "removes nothing", breaks: []string{"deletion/steps-are-bounded"}, mutate: func(m *mutant) {
-			mutate.Around(&m.on, func(c *mutate.Call) {
+			mutate.Around(&m.On, func(c *mutate.Call) {
 				if !m.gone(c.In[1].String()) {
 					*c.Err() = authmgmt.ErrNotFound
 				}
@@ -236,7 +236,7 @@ func deletionMutants() []broken {
 		}, mutate: func(m *mutant) {
 			var removed sync.Map
 			arg(func(org *string) { removed.Store(*org, true) }, "RemoveDeleted")(m)
-			mutate.Around(&m.on, func(c *mutate.Call) {
+			mutate.Around(&m.On, func(c *mutate.Call) {
 				if _, ok := removed.Load(c.In[1].String()); !ok {
 					c.Go()
 				}
@@ -246,11 +246,11 @@ func deletionMutants() []broken {
 			func(ctx *context.Context) { *ctx = context.WithoutCancel(*ctx) }, "RemoveDeleted")},
 		{name: "looks for the mark, and creates later", breaks: []string{"deletion/concurrent"}, mutate: func(m *mutant) {
 			var late sync.Map
-			m.on.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
+			m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
 				conformance.Seam()
 				return m.AuthMgmt.MarkDeleted(ctx, org, at, e)
 			}
-			m.on.CreateClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
+			m.On.CreateClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
 				marked := m.gone(c.Organization)
 				if strings.HasPrefix(c.ID, "n") {
 					conformance.Seam() // until all have looked
@@ -263,7 +263,7 @@ func deletionMutants() []broken {
 				}
 				return err
 			}
-			m.on.Client = func(ctx context.Context, org, id string) (authmgmt.Client, error) {
+			m.On.Client = func(ctx context.Context, org, id string) (authmgmt.Client, error) {
 				if c, ok := late.Load(org + "/" + id); ok {
 					return c.(authmgmt.Client), nil
 				}
@@ -271,7 +271,7 @@ func deletionMutants() []broken {
 			}
 		}},
 		{name: "keeps the mark from Pruner", breaks: []string{"deletion/pruned"}, mutate: func(m *mutant) {
-			mutate.Around(&m.on, func(c *mutate.Call) {
+			mutate.Around(&m.On, func(c *mutate.Call) {
 				if !m.gone("org-a") {
 					c.Go()
 				}

@@ -68,7 +68,7 @@ func keptMutants() []broken {
 			}
 		}),
 	) {
-		all = append(all, broken{name: m.Name, breaks: m.Breaks, mutate: func(to *mutant) { m.Make(&to.on) }})
+		all = append(all, broken{name: m.Name, breaks: m.Breaks, mutate: func(to *mutant) { m.Make(&to.On) }})
 	}
 	return all
 }
@@ -117,7 +117,7 @@ var fieldMutants = []broken{
 		func(i *authmgmt.Invitation) { i.Email = i.EmailKey() })},
 	{name: "gives update functions the organization itself", breaks: []string{"organizations/update-copies"}, mutate: func(m *mutant) {
 		kept := make(map[string]*authmgmt.Organization)
-		mutate.Updates(&m.on, func(c *mutate.Call) {
+		mutate.Updates(&m.On, func(c *mutate.Call) {
 			o := *mutate.Get[*authmgmt.Organization](c.In)
 			kept[o.ID] = o
 			c.Go()
@@ -162,7 +162,7 @@ var nameMutants = []broken{
 		arg(func(org *string) { m.touch(*org) }, "UpdateOrganization")(m)
 	}},
 	{name: "moves an organization to another ID", breaks: []string{"organizations/update-keeps-the-id"}, mutate: func(m *mutant) {
-		m.on.UpdateOrganization = func(ctx context.Context, org string, update organizationUpdate) error {
+		m.On.UpdateOrganization = func(ctx context.Context, org string, update organizationUpdate) error {
 			target := org
 			err := m.AuthMgmt.UpdateOrganization(ctx, org, func(o *authmgmt.Organization) (authmgmt.AuditEvent, error) {
 				e, err := update(o)
@@ -176,7 +176,7 @@ var nameMutants = []broken{
 		}
 	}},
 	{name: "stores no organization without rights", breaks: []string{"organizations/update-makes-it"}, mutate: func(m *mutant) {
-		m.on.AccessControl = func(ctx context.Context, org string) (authmgmt.Organization, error) {
+		m.On.AccessControl = func(ctx context.Context, org string) (authmgmt.Organization, error) {
 			o, err := m.AuthMgmt.AccessControl(ctx, org)
 			if !o.RBAC {
 				return authmgmt.Organization{}, errors.Join(err, authmgmt.ErrNotFound)

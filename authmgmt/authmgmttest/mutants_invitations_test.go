@@ -15,7 +15,7 @@ import (
 // blocks makes a mutant that finds out by itself whether an address is taken: by an
 // invitation of the organization that blocks says does so.
 func blocks(m *mutant, does func(fresh, other *authmgmt.Invitation) bool) {
-	m.on.CreateInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
+	m.On.CreateInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
 		page, err := m.AuthMgmt.ListInvitations(ctx, i.Organization, time.Time{}, authmgmt.Paging{Limit: authmgmt.MaxPageSize})
 		if err != nil {
 			return err
@@ -105,7 +105,7 @@ var invitationMutants = []broken{
 	}},
 	{name: "asks all organizations", breaks: []string{"invitations/exclusive-within-the-organization"}, mutate: func(m *mutant) {
 		addresses := make(map[string]bool)
-		m.on.CreateInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
+		m.On.CreateInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
 			if exclusive && addresses[i.EmailKey()] {
 				return authmgmt.ErrPendingInvitation
 			}
@@ -141,7 +141,7 @@ var invitationMutants = []broken{
 	{name: "counts all, whatever is asked for", breaks: []string{
 		"invitations/list-pending", "invitations/list-offset-and-limit",
 	}, mutate: func(m *mutant) {
-		m.on.ListInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
+		m.On.ListInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
 			page, err := m.AuthMgmt.ListInvitations(ctx, org, at, p)
 			all, _ := m.AuthMgmt.ListInvitations(ctx, org, time.Time{}, p)
 			page.Total = all.Total
@@ -174,7 +174,7 @@ var invitationMutants = []broken{
 	{name: "grants the latest first", breaks: []string{
 		"invitations/due-grants-order", "invitations/due-grants-without-a-time",
 	}, mutate: func(m *mutant) {
-		m.on.DueGrants = func(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
+		m.On.DueGrants = func(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
 			due, err := m.AuthMgmt.DueGrants(ctx, now, 1000)
 			slices.Reverse(due)
 			return due[:min(limit, len(due))], err

@@ -11,7 +11,7 @@ import (
 
 // storesKeyChecks makes the mutant store what change makes of what an update returns.
 func (m *mutant) storesKeyChecks(change func(noted, returned [][32]byte) [][32]byte) {
-	m.on.UpdateKeyChecks = func(ctx context.Context, update keyChecksUpdate) error {
+	m.On.UpdateKeyChecks = func(ctx context.Context, update keyChecksUpdate) error {
 		return m.AuthMgmt.UpdateKeyChecks(ctx, func(noted [][32]byte) ([][32]byte, error) {
 			returned, err := update(slices.Clone(noted))
 			return change(noted, returned), err
@@ -57,7 +57,7 @@ var keyCheckMutants = []broken{
 	{name: "gives updates the keys themselves", breaks: []string{"keychecker/update-copies"}, mutate: func(m *mutant) {
 		var mu sync.Mutex
 		var kept [][32]byte
-		m.on.UpdateKeyChecks = func(_ context.Context, update keyChecksUpdate) error {
+		m.On.UpdateKeyChecks = func(_ context.Context, update keyChecksUpdate) error {
 			mu.Lock()
 			defer mu.Unlock()
 			returned, err := update(kept)
@@ -70,7 +70,7 @@ var keyCheckMutants = []broken{
 	{name: "keeps the caller's list of keys", breaks: []string{"keychecker/update-copies"}, mutate: func(m *mutant) {
 		var mu sync.Mutex
 		var kept [][32]byte
-		m.on.UpdateKeyChecks = func(_ context.Context, update keyChecksUpdate) error {
+		m.On.UpdateKeyChecks = func(_ context.Context, update keyChecksUpdate) error {
 			mu.Lock()
 			defer mu.Unlock()
 			returned, err := update(slices.Clone(kept))
@@ -81,7 +81,7 @@ var keyCheckMutants = []broken{
 		}
 	}},
 	{name: "stores the keys of what was refused", breaks: []string{"keychecker/update-error-changes-nothing"}, mutate: func(m *mutant) {
-		m.on.UpdateKeyChecks = func(ctx context.Context, update keyChecksUpdate) (refused error) {
+		m.On.UpdateKeyChecks = func(ctx context.Context, update keyChecksUpdate) (refused error) {
 			err := m.AuthMgmt.UpdateKeyChecks(ctx, func(noted [][32]byte) (returned [][32]byte, err error) {
 				returned, refused = update(noted)
 				return returned, nil
@@ -93,7 +93,7 @@ var keyCheckMutants = []broken{
 		}
 	}},
 	{name: "forgets the keys when an update panics", breaks: []string{"keychecker/update-panic", "keychecker/update-goexit"}, mutate: func(m *mutant) {
-		m.on.UpdateKeyChecks = func(ctx context.Context, update keyChecksUpdate) error {
+		m.On.UpdateKeyChecks = func(ctx context.Context, update keyChecksUpdate) error {
 			done := false
 			defer func() {
 				if !done {
@@ -106,7 +106,7 @@ var keyCheckMutants = []broken{
 		}
 	}},
 	{name: "takes an update of the keys that ended its goroutine for done", breaks: []string{"keychecker/update-goexit"}, mutate: func(m *mutant) {
-		m.on.UpdateKeyChecks = func(ctx context.Context, update keyChecksUpdate) error {
+		m.On.UpdateKeyChecks = func(ctx context.Context, update keyChecksUpdate) error {
 			return m.AuthMgmt.UpdateKeyChecks(ctx, func(noted [][32]byte) (returned [][32]byte, err error) {
 				returned = noted
 				var wg sync.WaitGroup
@@ -117,7 +117,7 @@ var keyCheckMutants = []broken{
 		}
 	}},
 	{name: "reads the keys, and writes them later", breaks: []string{"keychecker/update-concurrent"}, mutate: func(m *mutant) {
-		m.on.UpdateKeyChecks = func(ctx context.Context, update keyChecksUpdate) error {
+		m.On.UpdateKeyChecks = func(ctx context.Context, update keyChecksUpdate) error {
 			var returned [][32]byte
 			err := m.AuthMgmt.UpdateKeyChecks(ctx, func(noted [][32]byte) (_ [][32]byte, err error) {
 				returned, err = update(slices.Clone(noted))

@@ -17,7 +17,7 @@ type ask = func(org string, p authmgmt.Paging) (at []authmgmt.Position, next *au
 // ask at least once; the page of the last call is what the caller gets. newest says which
 // end the listing begins at.
 func (m *mutant) everyPage(do func(newest bool, org string, p authmgmt.Paging, ask ask)) {
-	mutate.Around(&m.on, func(c *mutate.Call) {
+	mutate.Around(&m.On, func(c *mutate.Call) {
 		org, p := mutate.Get[string](c.In), mutate.Get[authmgmt.Paging](c.In)
 		do(c.Method != "ListClients", *org, *p, func(o string, q authmgmt.Paging) (at []authmgmt.Position, next *authmgmt.Position, total *int) {
 			*org, *p = o, q

@@ -28,14 +28,14 @@ var prunerMutants = []broken{
 		"pruner/tokens-are-forgotten", "pruner/invitations-are-forgotten",
 	}, mutate: func(m *mutant) {
 		tokens, invitations := make(map[uuid.UUID]bool), make(map[string]bool)
-		m.on.CreateToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
+		m.On.CreateToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
 			if tokens[k.ID] {
 				return authmgmt.ErrExists
 			}
 			tokens[k.ID] = true
 			return m.AuthMgmt.CreateToken(ctx, k, e)
 		}
-		m.on.CreateInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
+		m.On.CreateInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
 			if invitations[i.ID] {
 				return authmgmt.ErrExists
 			}

@@ -13,7 +13,7 @@ import (
 // counts changes what Stats returns.
 func counts(change func(*authmgmt.Stats, *mutant, string, time.Time)) func(*mutant) {
 	return func(m *mutant) {
-		mutate.Around(&m.on, func(c *mutate.Call) {
+		mutate.Around(&m.On, func(c *mutate.Call) {
 			c.Go()
 			change(mutate.Get[authmgmt.Stats](c.Out), m, *mutate.Get[string](c.In), *mutate.Get[time.Time](c.In))
 		}, "Stats")

@@ -26,7 +26,7 @@ func hidesTokens(hidden func(*authmgmt.Token) bool) func(*mutant) {
 func keepsTokens(stay func(*mutant, authmgmt.Token) bool) func(*mutant) {
 	return func(m *mutant) {
 		kept := remembers(m)
-		mutate.Around(&m.on, func(c *mutate.Call) {
+		mutate.Around(&m.On, func(c *mutate.Call) {
 			if c.Go(); *c.Err() == nil {
 				return
 			}
@@ -50,7 +50,7 @@ var tokenMutants = []broken{
 		out(func(k *authmgmt.Token) { k.Secret = secrets[k.ID] })(m)
 	}},
 	{name: "looks for tokens before secrets", breaks: []string{"tokens/create-looks-for-the-secret-first"}, mutate: func(m *mutant) {
-		m.on.CreateToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
+		m.On.CreateToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
 			if _, err := m.AuthMgmt.TokenByDigest(ctx, k.Digest); err == nil {
 				return authmgmt.ErrExists
 			}
@@ -58,7 +58,7 @@ var tokenMutants = []broken{
 		}
 	}},
 	{name: "looks for the secret, not for whose it is", breaks: []string{"tokens/create-needs-the-secret"}, mutate: func(m *mutant) {
-		m.on.CreateToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
+		m.On.CreateToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
 			if k.Client != "" {
 				if c, err := m.AuthMgmt.ClientBySecret(ctx, k.Secret); err == nil {
 					k.Organization, k.Client = c.Organization, c.ID
@@ -68,7 +68,7 @@ var tokenMutants = []broken{
 		}
 	}},
 	{name: "refuses tokens of ended secrets", breaks: []string{"tokens/create-with-an-ended-secret"}, mutate: func(m *mutant) {
-		m.on.CreateToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
+		m.On.CreateToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
 			c, err := m.AuthMgmt.ClientBySecret(ctx, k.Secret)
 			if err == nil && slices.ContainsFunc(c.Secrets, func(s authmgmt.ClientSecret) bool {
 				return s.Digest == k.Secret && !s.ExpiresAt.IsZero() && s.ExpiresAt.Before(k.CreatedAt)
@@ -113,7 +113,7 @@ var tokenMutants = []broken{
 		"tokens/stay-with-their-digest", "tokens/roles-follow-the-client", "tokens/die-with-their-secret",
 	}, mutate: func(m *mutant) {
 		gone := make(map[string]bool)
-		m.on.UpdateClient = func(ctx context.Context, org, id string, update clientUpdate) error {
+		m.On.UpdateClient = func(ctx context.Context, org, id string, update clientUpdate) error {
 			gone[org+"/"+id] = true
 			return m.AuthMgmt.UpdateClient(ctx, org, id, update)
 		}
@@ -123,7 +123,7 @@ var tokenMutants = []broken{
 		"tokens/stay-if-the-change-is-refused", "clients/update-refuses-a-stored-digest",
 	}, mutate: func(m *mutant) {
 		gone := make(map[string]bool)
-		m.on.UpdateClient = func(ctx context.Context, org, id string, update clientUpdate) error {
+		m.On.UpdateClient = func(ctx context.Context, org, id string, update clientUpdate) error {
 			err := m.AuthMgmt.UpdateClient(ctx, org, id, update)
 			gone[id] = gone[id] || err != nil
 			return err

@@ -58,7 +58,7 @@ var updateMutants = []broken{
 		"keychecker/update-panic", "keychecker/update-goexit",
 	}), mutate: func(m *mutant) {
 		var mu sync.Mutex
-		mutate.Around(&m.on, func(c *mutate.Call) {
+		mutate.Around(&m.On, func(c *mutate.Call) {
 			if !mu.TryLock() {
 				*c.Err() = errLocked
 				return
@@ -73,7 +73,7 @@ var updateMutants = []broken{
 		wg.Wait()
 	}, updates...)},
 	{name: "stores what an update left that ended its goroutine", breaks: []string{"organizations/update-goexit"}, mutate: func(m *mutant) {
-		m.on.UpdateOrganization = func(ctx context.Context, org string, update organizationUpdate) error {
+		m.On.UpdateOrganization = func(ctx context.Context, org string, update organizationUpdate) error {
 			done := false
 			defer func() {
 				if !done {
@@ -89,7 +89,7 @@ var updateMutants = []broken{
 		}
 	}},
 	{name: "reads, and writes later", breaks: append(each("update-concurrent"), "invitations/one-winner"), mutate: func(m *mutant) {
-		mutate.Late(&m.on, conformance.Seam, updates...)
+		mutate.Late(&m.On, conformance.Seam, updates...)
 	}},
 	{name: "calls updates of what is not there", breaks: []string{
 		"clients/update-unknown", "tokens/update-unknown", "invitations/update-unknown",
@@ -102,13 +102,13 @@ var updateMutants = []broken{
 		"clients/update-ignores-fixed-fields", "invitations/update-ignores-fixed-fields",
 	}, mutate: func(m *mutant) {
 		names, emails := make(map[string]string), make(map[string]string)
-		mutate.Updates(&m.on, func(call *mutate.Call) {
+		mutate.Updates(&m.On, func(call *mutate.Call) {
 			c := *mutate.Get[*authmgmt.Client](call.In)
 			id := c.ID
 			call.Go()
 			names[id] = c.ID
 		}, "UpdateClient")
-		mutate.Updates(&m.on, func(call *mutate.Call) {
+		mutate.Updates(&m.On, func(call *mutate.Call) {
 			i := *mutate.Get[*authmgmt.Invitation](call.In)
 			id := i.ID
 			call.Go()
@@ -119,7 +119,7 @@ var updateMutants = []broken{
 	}},
 	{name: "updates every field of a token", breaks: []string{"tokens/update-ignores-the-rest"}, mutate: func(m *mutant) {
 		expires := make(map[uuid.UUID]time.Time)
-		mutate.Updates(&m.on, func(c *mutate.Call) {
+		mutate.Updates(&m.On, func(c *mutate.Call) {
 			k := *mutate.Get[*authmgmt.Token](c.In)
 			id := k.ID
 			c.Go()
@@ -142,7 +142,7 @@ var updateMutants = []broken{
 		"clients/create-refused-changes-nothing", "tokens/create-refused-changes-nothing", "invitations/create-refused-changes-nothing",
 		"tokens/create-refused-stores-no-event", "clients/create-refuses-an-id-that-is-taken", "invitations/exclusive-refuses-a-pending-one",
 	}, mutate: func(m *mutant) {
-		mutate.Around(&m.on, func(c *mutate.Call) {
+		mutate.Around(&m.On, func(c *mutate.Call) {
 			given := mutate.Get[authmgmt.AuditEvent](c.In)
 			e := *given
 			*given = authmgmt.AuditEvent{}
@@ -154,7 +154,7 @@ var updateMutants = []broken{
 		"clients/create-stores-the-event", "tokens/create-stores-the-event", "invitations/create-stores-the-event",
 	}, mutate: arg(func(e *authmgmt.AuditEvent) { *e = authmgmt.AuditEvent{} }, creates...)},
 	{name: "writes a client in two transactions", breaks: []string{"clients/reads-are-whole"}, mutate: func(m *mutant) {
-		m.on.UpdateClient = func(ctx context.Context, org, id string, update clientUpdate) error {
+		m.On.UpdateClient = func(ctx context.Context, org, id string, update clientUpdate) error {
 			var changed authmgmt.Client
 			err := m.AuthMgmt.UpdateClient(ctx, org, id, func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
 				before := c.Clone()

@@ -17,27 +17,27 @@ var (
 
 // out, in, arg, errs, around and updating are those of package mutate, as a whole mutation.
 func out[T any](change func(*T), methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.Out(&m.on, change, methods...) }
+	return func(m *mutant) { mutate.Out(&m.On, change, methods...) }
 }
 
 func in[T any](change func(*T), methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.In(&m.on, change, methods...) }
+	return func(m *mutant) { mutate.In(&m.On, change, methods...) }
 }
 
 func arg[T any](change func(*T), methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.Arg(&m.on, change, methods...) }
+	return func(m *mutant) { mutate.Arg(&m.On, change, methods...) }
 }
 
 func errs(change func(error) error, methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.Errors(&m.on, change, methods...) }
+	return func(m *mutant) { mutate.Errors(&m.On, change, methods...) }
 }
 
 func around(do func(*mutate.Call), methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.Around(&m.on, do, methods...) }
+	return func(m *mutant) { mutate.Around(&m.On, do, methods...) }
 }
 
 func updating(do func(*mutate.Call), methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.Updates(&m.on, do, methods...) }
+	return func(m *mutant) { mutate.Updates(&m.On, do, methods...) }
 }
 
 // both makes several mistakes.
@@ -55,7 +55,7 @@ func renamed(change func(string) string) func(*mutant) {
 	return func(m *mutant) {
 		in(func(s *string) { *s = change(*s) }, "Client", "Invitation", "AccessControl", "UpdateOrganization")(m)
 		in(func(i *authmgmt.Invitation) { i.Organization, i.ID = change(i.Organization), change(i.ID) }, "CreateInvitation")(m)
-		m.on.CreateClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
+		m.On.CreateClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
 			if _, err := m.AuthMgmt.Client(ctx, change(c.Organization), change(c.ID)); err == nil {
 				return authmgmt.ErrExists
 			}

@@ -52,6 +52,12 @@ func CallFor[T any](h *Hooks, op string, do func() (T, error)) (result T, err er
 	return result, nil
 }
 
+// Wrapped is a store that stands round another one.
+type Wrapped struct{ Store any }
+
+// Behind implements [Wrapper].
+func (w Wrapped) Behind() any { return w.Store }
+
 // Wrapper is a store that stands round another one.
 type Wrapper interface{ Behind() any }
 

@@ -212,7 +212,7 @@ var deletionStepMutants = []broken{
 	{name: "never ends", breaks: []string{"deletion/steps-bounded", "deletion/removes-events", "deletion/mark-stays", "deletion/durable"}, mutate: out(
 		func(more *bool) { *more = true }, "RemoveDeleted")},
 	{name: "leaves the jobs of deleted events", breaks: []string{"deletion/removes-jobs"}, mutate: func(m *mutant) {
-		m.on.RemoveDeleted = func(ctx context.Context, org string, limit int) (bool, error) {
+		m.On.RemoveDeleted = func(ctx context.Context, org string, limit int) (bool, error) {
 			more, err := m.Trigger.RemoveDeleted(ctx, org, limit)
 			if err == nil && !more {
 				for _, l := range m.leases { // of those that were claimed, the first of them held
@@ -223,7 +223,7 @@ var deletionStepMutants = []broken{
 		}
 	}},
 	{name: "deletes by the beginning of a name", breaks: []string{"deletion/others-alone"}, mutate: func(m *mutant) {
-		m.on.Event = func(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
+		m.On.Event = func(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
 			for n := range org {
 				if _, err := m.Trigger.RemoveDeleted(ctx, org[:n], 0); n > 0 && err == nil {
 					return trigger.Event{}, trigger.ErrNotFound
@@ -237,7 +237,7 @@ var deletionStepMutants = []broken{
 		c.Go()
 	}, "MarkDeleted")},
 	{name: "removes jobs of other organizations with the same ID", breaks: []string{"deletion/others-alone"}, mutate: func(m *mutant) {
-		m.on.RemoveDeleted = func(ctx context.Context, org string, limit int) (bool, error) {
+		m.On.RemoveDeleted = func(ctx context.Context, org string, limit int) (bool, error) {
 			m.mu.Lock()
 			for _, j := range m.added {
 				if j.Organization != org {
@@ -251,7 +251,7 @@ var deletionStepMutants = []broken{
 	{name: "forgets the mark at the end", breaks: []string{"deletion/mark-stays", "deletion/first-time-stays", "deletion/durable"},
 		mutate: func(m *mutant) {
 			gone := make(map[string]bool)
-			m.on.RemoveDeleted = func(ctx context.Context, org string, limit int) (bool, error) {
+			m.On.RemoveDeleted = func(ctx context.Context, org string, limit int) (bool, error) {
 				more, err := m.Trigger.RemoveDeleted(ctx, org, limit)
 				if gone[org] {
 					return false, trigger.ErrNotFound
@@ -259,14 +259,14 @@ var deletionStepMutants = []broken{
 				gone[org] = err == nil && !more && limit > 0
 				return more, err
 			}
-			m.on.MarkDeleted = func(ctx context.Context, org string, at time.Time) (time.Time, error) {
+			m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time) (time.Time, error) {
 				since, err := m.Trigger.MarkDeleted(ctx, org, at)
 				if gone[org] {
 					return at, err
 				}
 				return since, err
 			}
-			m.on.CreateEvent = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+			m.On.CreateEvent = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
 				if gone[e.Organization] {
 					return m.lateCreate(ctx, e, nil)
 				}
@@ -275,7 +275,7 @@ var deletionStepMutants = []broken{
 		}},
 	{name: "fails beside another step", breaks: []string{"deletion/by-many"}, mutate: func(m *mutant) {
 		busy := make(chan struct{}, 1)
-		m.on.RemoveDeleted = func(ctx context.Context, org string, limit int) (bool, error) {
+		m.On.RemoveDeleted = func(ctx context.Context, org string, limit int) (bool, error) {
 			select {
 			case busy <- struct{}{}:
 				defer func() { <-busy }()

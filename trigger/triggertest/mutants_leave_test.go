@@ -45,19 +45,19 @@ func queued() func(ctx context.Context, do func(context.Context) error) error {
 var leaveMutants = []broken{
 	{name: "runs update functions of callers who have left", mutate: func(m *mutant) {
 		run := queued()
-		m.on.UpdateEvent = func(
+		m.On.UpdateEvent = func(
 			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
 		) error {
 			return run(ctx, func(ctx context.Context) error { return m.Trigger.UpdateEvent(ctx, org, id, f) })
 		}
-		m.on.UpdateOrganization = func(
+		m.On.UpdateOrganization = func(
 			ctx context.Context, org string, f func(*trigger.Organization) error,
 		) error {
 			return run(ctx, func(ctx context.Context) error {
 				return m.Trigger.UpdateOrganization(ctx, org, f)
 			})
 		}
-		m.on.UpdateKey = func(
+		m.On.UpdateKey = func(
 			ctx context.Context, org string, id uuid.UUID, f func(*trigger.APIKey) error,
 		) error {
 			return run(ctx, func(ctx context.Context) error { return m.Trigger.UpdateKey(ctx, org, id, f) })
@@ -65,12 +65,12 @@ var leaveMutants = []broken{
 	}, breaks: []string{"store/update-left", "organizations/update-left", "keys/update-left"}},
 	{name: "reads events of callers who have left", mutate: func(m *mutant) {
 		run := queued()
-		m.on.UpdateEvent = func(
+		m.On.UpdateEvent = func(
 			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
 		) error {
 			return run(ctx, func(ctx context.Context) error { return m.Trigger.UpdateEvent(ctx, org, id, f) })
 		}
-		m.on.CreateEvent = func(
+		m.On.CreateEvent = func(
 			ctx context.Context, e trigger.Event, since time.Time,
 		) (stored trigger.Event, created bool, err error) {
 			done := make(chan struct{})
@@ -87,7 +87,7 @@ var leaveMutants = []broken{
 		}
 	}, breaks: []string{"store/create-left"}},
 	{name: "says ErrNotFound when a context has ended meanwhile", mutate: func(m *mutant) {
-		m.on.UpdateEvent = func(
+		m.On.UpdateEvent = func(
 			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
 		) error {
 			if err := ctx.Err(); err != nil {
@@ -102,7 +102,7 @@ var leaveMutants = []broken{
 	}, breaks: []string{"store/update-left"}},
 	{name: "fails all updates of a group if one fails", mutate: func(m *mutant) {
 		var failed atomic.Bool
-		m.on.UpdateEvent = func(
+		m.On.UpdateEvent = func(
 			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
 		) error {
 			e, err := m.Trigger.Event(ctx, org, id)
@@ -127,7 +127,7 @@ var leaveMutants = []broken{
 		}
 	}, breaks: []string{"store/one-failure-of-many"}},
 	{name: "stores an event again that was pruned", mutate: func(m *mutant) {
-		m.on.UpdateEvent = func(
+		m.On.UpdateEvent = func(
 			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
 		) error {
 			e, err := m.Trigger.Event(ctx, org, id)

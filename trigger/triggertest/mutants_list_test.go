@@ -53,7 +53,7 @@ var listMutants = []broken{
 	}, "ListEvents")},
 	{name: "exceeds the limit", breaks: []string{"store/list-pages"}, mutate: arg(func(q *trigger.EventQuery) { q.Limit++ })},
 	{name: "pages by number", mutate: func(m *mutant) {
-		m.on.ListEvents = func(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
+		m.On.ListEvents = func(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
 			limit, skip := q.Limit, 0
 			if !q.After.IsZero() {
 				skip = int(q.After.At.Unix())
@@ -81,14 +81,14 @@ var listMutants = []broken{
 			*all = (*all)[:min(limit, len(*all))]
 		}, "Unqueued")},
 	{name: "shows every received event as unqueued", breaks: []string{"store/unqueued-only-received", "store/unqueued-follows-update"}, mutate: func(m *mutant) {
-		m.on.Unqueued = func(ctx context.Context, _ time.Time, _ int) ([]trigger.Event, error) {
+		m.On.Unqueued = func(ctx context.Context, _ time.Time, _ int) ([]trigger.Event, error) {
 			page, err := m.Trigger.ListEvents(ctx, "org-a", trigger.EventQuery{Status: trigger.StatusReceived, Limit: 100})
 			return page.Items, err
 		}
 	}},
 
 	{name: "prunes everything", breaks: []string{"pruner/removes-finished-events", "pruner/before-is-strict"}, mutate: func(m *mutant) {
-		m.on.Prune = func(ctx context.Context, _ time.Time, limit int) (int, error) {
+		m.On.Prune = func(ctx context.Context, _ time.Time, limit int) (int, error) {
 			for _, org := range []string{"org-a", "org-b"} {
 				page, _ := m.Trigger.ListEvents(ctx, org, trigger.EventQuery{Limit: 100})
 				for _, e := range page.Items {
@@ -125,7 +125,7 @@ var otherMutants = []broken{
 	{name: "returns collections in disorder", breaks: []string{"organizations/collections-by-id"}, mutate: out(
 		func(o *trigger.Organization) { slices.Reverse(o.Collections) }, "Setup")},
 	{name: "writes organizations without care", mutate: func(m *mutant) {
-		m.on.UpdateOrganization = func(ctx context.Context, org string, f func(*trigger.Organization) error) error {
+		m.On.UpdateOrganization = func(ctx context.Context, org string, f func(*trigger.Organization) error) error {
 			o, err := m.Trigger.Setup(ctx, org)
 			if err != nil {
 				o = trigger.Organization{ID: org}
@@ -147,7 +147,7 @@ var otherMutants = []broken{
 		}
 	}, "KeyByDigest")},
 	{name: "updates keys without care", mutate: func(m *mutant) {
-		m.on.UpdateKey = func(ctx context.Context, _ string, id uuid.UUID, f func(*trigger.APIKey) error) error {
+		m.On.UpdateKey = func(ctx context.Context, _ string, id uuid.UUID, f func(*trigger.APIKey) error) error {
 			for _, org := range []string{"org-a", "org-b"} {
 				page, _ := m.Trigger.ListKeys(ctx, org, trigger.KeyQuery{Limit: trigger.MaxPageSize})
 				for _, k := range page.Items {
@@ -170,7 +170,7 @@ var otherMutants = []broken{
 	}, "UpdateKey")},
 	{name: "lists keys newest first, and the same slice twice", breaks: []string{"keys/list-oldest-first", "keys/list-copies"}, mutate: func(m *mutant) {
 		var kept mortise.Page[trigger.APIKey]
-		m.on.ListKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
+		m.On.ListKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
 			if kept.Items != nil {
 				return kept, nil
 			}

@@ -52,7 +52,7 @@ var nameMutants = []broken{
 	)},
 	{name: "cuts names of keys at 254 bytes", breaks: []string{"keys/create-stores"}, mutate: in(func(k *trigger.APIKey) { cut(&k.Name) }, "CreateKey")},
 	{name: "lists keys of all organizations that begin so", mutate: func(m *mutant) {
-		m.on.ListKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
+		m.On.ListKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
 			var all mortise.Page[trigger.APIKey]
 			for _, other := range []string{"acm", "acme", "acme/"} {
 				if len(other) >= len(org) && other[:len(org)] == org {
@@ -95,7 +95,7 @@ var nameMutants = []broken{
 		c.Go()
 	})},
 	{name: "gives an event a key that is taken", mutate: func(m *mutant) {
-		m.on.UpdateEvent = func(
+		m.On.UpdateEvent = func(
 			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
 		) error {
 			err := m.Trigger.UpdateEvent(ctx, org, id, f)
@@ -110,7 +110,7 @@ var nameMutants = []broken{
 		}
 	}, breaks: []string{"store/update-taken-key"}},
 	{name: "says ErrExists of a key that is taken", mutate: func(m *mutant) {
-		m.on.UpdateEvent = func(
+		m.On.UpdateEvent = func(
 			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
 		) error {
 			var refused error
@@ -137,7 +137,7 @@ var nameMutants = []broken{
 		}
 	}, "CreateKey")},
 	{name: "lets update rename an organization", mutate: func(m *mutant) {
-		m.on.UpdateOrganization = func(
+		m.On.UpdateOrganization = func(
 			ctx context.Context, org string, f func(*trigger.Organization) error,
 		) error {
 			o, err := m.Trigger.Setup(ctx, org)

@@ -118,7 +118,7 @@ var updateMutants = []broken{
 		}, "Event")},
 	{name: "knows every event", breaks: []string{"store/get-unknown"}, mutate: forgiving("Event")},
 	{name: "updates without care", breaks: []string{"store/update-concurrent", "store/update-error-changes-nothing", "store/update-unknown"}, mutate: func(m *mutant) {
-		m.on.UpdateEvent = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+		m.On.UpdateEvent = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
 			e, err := m.Trigger.Event(ctx, org, id)
 			called := f(&e)
 			conformance.Seam()
@@ -148,7 +148,7 @@ var updateMutants = []broken{
 		}, "Event")(m)
 	}},
 	{name: "lets update move an event", breaks: []string{"store/update-ignores-identity"}, mutate: func(m *mutant) {
-		m.on.UpdateEvent = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+		m.On.UpdateEvent = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
 			e, err := m.Trigger.Event(ctx, org, id)
 			if err != nil {
 				return err
@@ -172,7 +172,7 @@ var updateMutants = []broken{
 			*e = before
 		}, "UpdateEvent")},
 	{name: "writes an update in two steps", breaks: []string{"store/reads-are-whole"}, mutate: func(m *mutant) {
-		m.on.UpdateEvent = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+		m.On.UpdateEvent = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
 			var after trigger.Event
 			if err := m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
 				said := e.LastError

@@ -48,14 +48,14 @@ var txMutants = []broken{
 		c.Go()
 	}, "CreateEventAndAdd")},
 	{name: "adds a job in any case", mutate: func(m *mutant) {
-		m.on.CreateEventAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
+		m.On.CreateEventAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
 			stored, created, err := m.Trigger.CreateEvent(ctx, e, since)
 			_ = m.jobs.Add(ctx, j)
 			return stored, created, err
 		}
 	}, breaks: []string{"txstore/same-key-adds-nothing", "txstore/same-id-adds-nothing", "txstore/concurrent-one-key"}},
 	{name: "creates without a job", mutate: func(m *mutant) {
-		m.on.CreateEventAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, _ mortise.Job) (trigger.Event, bool, error) {
+		m.On.CreateEventAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, _ mortise.Job) (trigger.Event, bool, error) {
 			return m.Trigger.CreateEvent(ctx, e, since)
 		}
 	}, breaks: []string{"txstore/create-and-add", "txstore/key-before-window", "txstore/durable"}},
@@ -63,7 +63,7 @@ var txMutants = []broken{
 	{name: "ignores the context of CreateEventAndAdd", breaks: []string{"store/ended-context"}, mutate: arg(
 		func(ctx *context.Context) { *ctx = bg }, "CreateEventAndAdd")},
 	{name: "stores and adds in two steps", breaks: []string{"txstore/both-or-neither"}, mutate: func(m *mutant) {
-		m.on.CreateEventAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
+		m.On.CreateEventAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
 			stored, created, err := m.Trigger.CreateEvent(context.WithoutCancel(ctx), e, since)
 			conformance.Seam() // until all calls that are cut off are
 			if err == nil {
@@ -74,7 +74,7 @@ var txMutants = []broken{
 	}},
 
 	{name: "removes in a second step", breaks: []string{"txstore/end-both-or-neither"}, mutate: func(m *mutant) {
-		m.on.UpdateEventAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
+		m.On.UpdateEventAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
 			if err := m.Trigger.UpdateEvent(context.WithoutCancel(ctx), org, id, f); err != nil {
 				return err
 			}
@@ -83,14 +83,14 @@ var txMutants = []broken{
 		}
 	}},
 	{name: "updates and does not remove", breaks: []string{"txstore/update-and-remove", "txstore/update-and-remove-dead"}, mutate: func(m *mutant) {
-		m.on.UpdateEventAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, _ mortise.Lease, _ bool) error {
+		m.On.UpdateEventAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, _ mortise.Lease, _ bool) error {
 			return m.Trigger.UpdateEvent(ctx, org, id, f)
 		}
 	}},
 	{name: "removes without a dead letter", breaks: []string{"txstore/update-and-remove-dead"}, mutate: arg(
 		func(dead *bool) { *dead = false }, "UpdateEventAndRemove")},
 	{name: "removes although the update was refused", breaks: []string{"txstore/refused-update-removes-nothing"}, mutate: func(m *mutant) {
-		m.on.UpdateEventAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
+		m.On.UpdateEventAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
 			err := m.Trigger.UpdateEvent(ctx, org, id, f)
 			_ = m.jobs.Remove(ctx, l, dead)
 			return err
@@ -117,10 +117,10 @@ var txMutants = []broken{
 		"store/failure", "organizations/failure", "keys/failure",
 	}},
 	{name: "keeps the dead jobs of what it prunes", breaks: []string{"pruner/dead-jobs"}, mutate: func(m *mutant) {
-		m.on.Prune = keepingDead(m, func(mortise.Job) bool { return true })
+		m.On.Prune = keepingDead(m, func(mortise.Job) bool { return true })
 	}},
 	{name: "knows generations of one digit", breaks: []string{"pruner/dead-jobs"}, mutate: func(m *mutant) {
-		m.on.Prune = keepingDead(m, func(j mortise.Job) bool { return len(j.ID)-strings.LastIndex(j.ID, "-") > 2 })
+		m.On.Prune = keepingDead(m, func(j mortise.Job) bool { return len(j.ID)-strings.LastIndex(j.ID, "-") > 2 })
 	}},
 	{name: "prunes jobs that are held", breaks: []string{"pruner/dead-jobs"}, mutate: around(func(m *mutant, c *mutate.Call) {
 		for _, l := range m.leases {
@@ -152,7 +152,7 @@ func keepingDead(m *mutant, keep func(mortise.Job) bool) func(context.Context, t
 // changeStale returns a mutant whose Stale asks for all, and then selects by itself.
 func changeStale(change func(events []trigger.Event, checked, due time.Time, limit int) []trigger.Event) func(*mutant) {
 	return func(m *mutant) {
-		m.on.Stale = func(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
+		m.On.Stale = func(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
 			all, err := m.Trigger.Stale(ctx, time.Now(), time.Time{}, 1000)
 			return change(all, checked, due, limit), err
 		}

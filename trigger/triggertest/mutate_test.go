@@ -15,27 +15,27 @@ var (
 
 // out, in, arg, errs, around and updating are those of package mutate, as a whole mutation.
 func out[T any](change func(*T), methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.Out(&m.on, change, methods...) }
+	return func(m *mutant) { mutate.Out(&m.On, change, methods...) }
 }
 
 func in[T any](change func(*T), methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.In(&m.on, change, methods...) }
+	return func(m *mutant) { mutate.In(&m.On, change, methods...) }
 }
 
 func arg[T any](change func(*T), methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.Arg(&m.on, change, methods...) }
+	return func(m *mutant) { mutate.Arg(&m.On, change, methods...) }
 }
 
 func errs(change func(error) error, methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.Errors(&m.on, change, methods...) }
+	return func(m *mutant) { mutate.Errors(&m.On, change, methods...) }
 }
 
 func around(do func(m *mutant, c *mutate.Call), methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.Around(&m.on, func(c *mutate.Call) { do(m, c) }, methods...) }
+	return func(m *mutant) { mutate.Around(&m.On, func(c *mutate.Call) { do(m, c) }, methods...) }
 }
 
 func updating(do func(*mutate.Call), methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.Updates(&m.on, do, methods...) }
+	return func(m *mutant) { mutate.Updates(&m.On, do, methods...) }
 }
 
 // both makes several mistakes.
@@ -83,7 +83,7 @@ func keptMutants() (all []broken) {
 		}.Mutants(),
 		mutate.Kept[trigger.APIKey]{Name: "key", Stored: "keys/create-stores"}.Mutants(),
 	) {
-		all = append(all, broken{name: x.Name, breaks: x.Breaks, mutate: func(m *mutant) { x.Make(&m.on) }})
+		all = append(all, broken{name: x.Name, breaks: x.Breaks, mutate: func(m *mutant) { x.Make(&m.On) }})
 	}
 	return all
 }

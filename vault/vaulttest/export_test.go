@@ -7,3 +7,6 @@ func Suite(h Harness) conformance.Provable { return suite(&h) }
 
 // KeyringSuite is what RunKeyring runs.
 func KeyringSuite(h KeyringHarness) conformance.Provable { return keyringSuite(&h) }
+
+// Delegate is what mutants stand in.
+type Delegate = delegate

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"time"
+	"reflect"
 
-	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/internal/fault"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -43,135 +43,14 @@ func callFor[T any](f *Faults, op string, do func() (T, error)) (T, error) {
 
 // Store wraps a store. The ops are the methods of "Vaults", "Deletion", "Tokens",
 // "Imports", "Keys", "KeyRotation", "Audit" and "Counter".
-func (f *Faults) Store(s vault.Store) vault.Store { return &faultyStore{s, f} }
-
-type faultyStore struct {
-	inner  vault.Store
-	faults *Faults
-}
-
-func (s *faultyStore) Vault(ctx context.Context, org, id string) (vault.Vault, error) {
-	return callFor(s.faults, "Vaults.Vault", func() (vault.Vault, error) { return s.inner.Vault(ctx, org, id) })
-}
-
-func (s *faultyStore) ListVaults(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
-	return callFor(s.faults, "Vaults.ListVaults", func() ([]vault.Vault, error) { return s.inner.ListVaults(ctx, org, after, limit) })
-}
-
-func (s *faultyStore) PutVault(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
-	return s.faults.call("Vaults.PutVault", func() error { return s.inner.PutVault(ctx, v, left, a) })
-}
-
-func (s *faultyStore) FindTokens(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
-	return callFor(s.faults, "Tokens.FindTokens", func() ([][]string, error) { return s.inner.FindTokens(ctx, org, id, revision, lookups) })
-}
-
-func (s *faultyStore) InsertTokens(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
-	return callFor(s.faults, "Tokens.InsertTokens", func() ([]string, error) { return s.inner.InsertTokens(ctx, org, id, revision, rows) })
-}
-
-func (s *faultyStore) Rows(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
-	return callFor(s.faults, "Tokens.Rows", func() ([]vault.Row, error) { return s.inner.Rows(ctx, org, id, tokens) })
-}
-
-func (s *faultyStore) ListRows(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error) {
-	return callFor(s.faults, "Tokens.ListRows", func() ([]vault.Row, error) { return s.inner.ListRows(ctx, org, id, after, limit) })
-}
-
-func (s *faultyStore) DeleteToken(ctx context.Context, org, id, token string, a vault.AuditEvent) error {
-	return s.faults.call("Tokens.DeleteToken", func() error { return s.inner.DeleteToken(ctx, org, id, token, a) })
-}
-
-func (s *faultyStore) ImportTokens(ctx context.Context, org, id string, revision int64, rows []vault.Row, a vault.AuditEvent) error {
-	return s.faults.call("Imports.ImportTokens", func() error { return s.inner.ImportTokens(ctx, org, id, revision, rows, a) })
-}
-
-func (s *faultyStore) Keys(ctx context.Context) ([]keyring.Key, error) {
-	return callFor(s.faults, "Keys.Keys", func() ([]keyring.Key, error) { return s.inner.Keys(ctx) })
-}
-
-func (s *faultyStore) RegisterKey(ctx context.Context, k keyring.Key) (keyring.Key, error) {
-	return callFor(s.faults, "Keys.RegisterKey", func() (keyring.Key, error) { return s.inner.RegisterKey(ctx, k) })
-}
-
-func (s *faultyStore) RequireKey(ctx context.Context, version int) error {
-	return s.faults.call("Keys.RequireKey", func() error { return s.inner.RequireKey(ctx, version) })
-}
-
-func (s *faultyStore) RetireKey(ctx context.Context, p keyring.Purpose, version, successor int) error {
-	return s.faults.call("Keys.RetireKey", func() error { return s.inner.RetireKey(ctx, p, version, successor) })
-}
-
-func (s *faultyStore) KeyUsage(ctx context.Context) (keyring.Usage, error) {
-	return callFor(s.faults, "Keys.KeyUsage", func() (keyring.Usage, error) { return s.inner.KeyUsage(ctx) })
-}
-
-func (s *faultyStore) RowsWithoutFingerprint(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
-	return callFor(s.faults, "KeyRotation.RowsWithoutFingerprint", func() (vault.RowPage, error) {
-		return s.inner.RowsWithoutFingerprint(ctx, version, after, limit)
-	})
-}
-
-func (s *faultyStore) AddFingerprints(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error) {
-	return callFor(s.faults, "KeyRotation.AddFingerprints", func() ([]vault.RowID, error) { return s.inner.AddFingerprints(ctx, version, of) })
-}
-
-func (s *faultyStore) RowsNotSealedUnder(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
-	return callFor(s.faults, "KeyRotation.RowsNotSealedUnder", func() (vault.RowPage, error) {
-		return s.inner.RowsNotSealedUnder(ctx, version, after, limit)
-	})
-}
-
-func (s *faultyStore) Reseal(ctx context.Context, rows []vault.Resealed) (int, error) {
-	return callFor(s.faults, "KeyRotation.Reseal", func() (int, error) { return s.inner.Reseal(ctx, rows) })
-}
-
-func (s *faultyStore) RemoveFingerprints(ctx context.Context, version, limit int) (int, error) {
-	return callFor(s.faults, "KeyRotation.RemoveFingerprints", func() (int, error) { return s.inner.RemoveFingerprints(ctx, version, limit) })
-}
-
-func (s *faultyStore) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
-	return s.faults.call("Audit.AddAuditEvent", func() error { return s.inner.AddAuditEvent(ctx, e) })
-}
-
-func (s *faultyStore) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
-	return callFor(s.faults, "Audit.ListAuditEvents", func() (mortise.Page[vault.AuditEvent], error) { return s.inner.ListAuditEvents(ctx, org, q) })
-}
-
-func (s *faultyStore) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
-	return callFor(s.faults, "Audit.PruneAudit", func() (int, error) { return s.inner.PruneAudit(ctx, before, limit) })
-}
-
-func (s *faultyStore) MarkDeleted(ctx context.Context, org string, at time.Time, a vault.AuditEvent) (time.Time, error) {
-	return callFor(s.faults, "Deletion.MarkDeleted", func() (time.Time, error) { return s.inner.MarkDeleted(ctx, org, at, a) })
-}
-
-func (s *faultyStore) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
-	return callFor(s.faults, "Deletion.RemoveDeleted", func() (bool, error) { return s.inner.RemoveDeleted(ctx, org, limit) })
-}
-
-func (s *faultyStore) MarkVaultDeleted(ctx context.Context, org, id string, at time.Time, a vault.AuditEvent) (time.Time, error) {
-	return callFor(s.faults, "Deletion.MarkVaultDeleted", func() (time.Time, error) {
-		return s.inner.MarkVaultDeleted(ctx, org, id, at, a)
-	})
-}
-
-func (s *faultyStore) RemoveDeletedVault(ctx context.Context, org, id string, limit int) (bool, error) {
-	return callFor(s.faults, "Deletion.RemoveDeletedVault", func() (bool, error) {
-		return s.inner.RemoveDeletedVault(ctx, org, id, limit)
-	})
-}
-
-func (s *faultyStore) Stats(ctx context.Context, org string, most int) (vault.Stats, error) {
-	return callFor(s.faults, "Counter.Stats", func() (vault.Stats, error) { return s.inner.Stats(ctx, org, most) })
-}
-
-func (s *faultyStore) VaultStats(ctx context.Context, org, id string, most int) (vault.Stats, error) {
-	return callFor(s.faults, "Counter.VaultStats", func() (vault.Stats, error) { return s.inner.VaultStats(ctx, org, id, most) })
-}
-
-func (s *faultyStore) StatsAll(ctx context.Context, seal, most int) (vault.AllStats, error) {
-	return callFor(s.faults, "Counter.StatsAll", func() (vault.AllStats, error) { return s.inner.StatsAll(ctx, seal, most) })
+func (f *Faults) Store(s vault.Store) vault.Store {
+	op := fault.Ops(
+		reflect.TypeFor[vault.Vaults](), reflect.TypeFor[vault.Deletion](), reflect.TypeFor[vault.Tokens](),
+		reflect.TypeFor[vault.Imports](), reflect.TypeFor[vault.Keys](), reflect.TypeFor[vault.KeyRotation](),
+		reflect.TypeFor[vault.Audit](), reflect.TypeFor[vault.Counter]())
+	d := new(delegate)
+	mutate.Stand(&d.On, s, func(method string, do func() error) error { return f.call(op(method), do) })
+	return d
 }
 
 // Keyring wraps a keyring, as when a key management service is away. The ops are the

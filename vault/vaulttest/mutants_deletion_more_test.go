@@ -22,7 +22,7 @@ import (
 func makingAgain(again func(k *marks, org string) bool) func(*mutant) {
 	return func(m *mutant) {
 		k := m.marked()
-		mutate.Around(&m.on, func(c *mutate.Call) {
+		mutate.Around(&m.On, func(c *mutate.Call) {
 			if c.Go(); errors.Is(*c.Err(), vault.ErrDeleted) && again(k, mutate.Get[vault.Vault](c.In).Organization) {
 				*c.Err() = nil
 			}
@@ -51,7 +51,7 @@ func beforeMark(do func(m *mutant, org, id string, a *vault.AuditEvent)) func(*m
 func onceMarked(do func(*mutate.Call), methods ...string) func(*mutant) {
 	return func(m *mutant) {
 		k := m.marked()
-		mutate.Around(&m.on, func(c *mutate.Call) {
+		mutate.Around(&m.On, func(c *mutate.Call) {
 			if c.Go(); k.any() {
 				do(c)
 			}
@@ -112,7 +112,7 @@ var deletionMutants = []broken{
 	}},
 	{name: "shows the event of a deletion whatever is asked for", breaks: []string{"deletion/event-of-an-organization"}, mutate: func(m *mutant) {
 		k := m.marked()
-		mutate.Around(&m.on, func(c *mutate.Call) {
+		mutate.Around(&m.On, func(c *mutate.Call) {
 			if q := mutate.Get[vault.AuditQuery](c.In); k.has(org(c), "") && q.Limit > 0 {
 				*q = vault.AuditQuery{Limit: q.Limit}
 			}
@@ -287,8 +287,8 @@ var deletionRaceMutants = []broken{
 	{name: "makes a vault after it has looked for a mark", breaks: []string{"deletion/beside-creation"}, mutate: func(m *mutant) {
 		var mu sync.Mutex
 		own := make(map[[2]string]vault.Vault)
-		put, get := m.on.PutVault, m.on.Vault
-		m.on.PutVault = func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
+		put, get := m.On.PutVault, m.On.Vault
+		m.On.PutVault = func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
 			if _, err := m.db.RemoveDeleted(ctx, v.Organization, 0); err == nil || v.Revision != 1 {
 				return put(ctx, v, left, a)
 			}
@@ -301,7 +301,7 @@ var deletionRaceMutants = []broken{
 			}
 			return err
 		}
-		m.on.Vault = func(ctx context.Context, org, id string) (vault.Vault, error) {
+		m.On.Vault = func(ctx context.Context, org, id string) (vault.Vault, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			if v, ok := own[[2]string{org, id}]; ok {

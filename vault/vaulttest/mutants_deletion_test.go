@@ -17,7 +17,7 @@ type marks struct {
 // marked makes the mutant note what is marked as deleted.
 func (m *mutant) marked() *marks {
 	k := &marks{ids: make(map[[2]string]bool)}
-	mutate.Around(&m.on, func(c *mutate.Call) {
+	mutate.Around(&m.On, func(c *mutate.Call) {
 		if c.Go(); *c.Err() == nil {
 			k.mu.Lock()
 			defer k.mu.Unlock()
@@ -49,7 +49,7 @@ var hidden = []string{"deletion/organization-is-hidden", "deletion/vault-is-hidd
 func answering(name, method string, answer func(*mutate.Call) bool) broken {
 	return broken{name: name, breaks: hidden, mutate: func(m *mutant) {
 		k := m.marked()
-		mutate.Around(&m.on, func(c *mutate.Call) {
+		mutate.Around(&m.On, func(c *mutate.Call) {
 			if c.Go(); errors.Is(*c.Err(), vault.ErrNotFound) && k.has(asked(c)) && answer(c) {
 				*c.Err() = nil
 			}
@@ -82,7 +82,7 @@ var showingMutants = []broken{
 	}),
 	{name: "lists deleted vaults", breaks: hidden, mutate: func(m *mutant) {
 		k, deleted := m.marked(), "customers"
-		mutate.Around(&m.on, func(c *mutate.Call) {
+		mutate.Around(&m.On, func(c *mutate.Call) {
 			c.Go()
 			if k.has(org(c), deleted) && *mutate.Get[int](c.In) > 0 && c.In[2].String() < deleted {
 				vaults := mutate.Get[[]vault.Vault](c.Out)
@@ -115,7 +115,7 @@ var showingMutants = []broken{
 	answering("lists no rows of deleted vaults", "ListRows", nothing),
 	{name: "deletes tokens of deleted vaults", breaks: hidden, mutate: func(m *mutant) {
 		k := m.marked()
-		mutate.Around(&m.on, func(c *mutate.Call) {
+		mutate.Around(&m.On, func(c *mutate.Call) {
 			if c.Go(); errors.Is(*c.Err(), vault.ErrTokenNotFound) && k.has(org(c), id(c)) && c.In[3].String() == "t1" {
 				*c.Err() = nil
 			}
@@ -137,7 +137,7 @@ var showingMutants = []broken{
 		"deletion/organization-is-hidden", "deletion/organization-of-deleted-vaults",
 	}, mutate: func(m *mutant) {
 		k := m.marked()
-		mutate.Around(&m.on, func(c *mutate.Call) {
+		mutate.Around(&m.On, func(c *mutate.Call) {
 			if c.Go(); errors.Is(*c.Err(), vault.ErrNotFound) && k.has(org(c), "") {
 				*c.Err() = nil
 			}

@@ -56,7 +56,7 @@ func keptMutants() []broken {
 // made returns mistakes of package mutate as mutants.
 func made(mistakes ...mutate.Mutant) (all []broken) {
 	for _, x := range mistakes {
-		all = append(all, broken{name: x.Name, breaks: x.Breaks, mutate: func(m *mutant) { x.Make(&m.on) }})
+		all = append(all, broken{name: x.Name, breaks: x.Breaks, mutate: func(m *mutant) { x.Make(&m.On) }})
 	}
 	return all
 }

@@ -204,7 +204,7 @@ var scanMutants = []broken{
 			}
 		})},
 	{name: "scans random rows as those without fingerprints", breaks: []string{"rotation/rows-without-fingerprint"}, mutate: func(m *mutant) {
-		m.on.RowsWithoutFingerprint = func(ctx context.Context, _ int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+		m.On.RowsWithoutFingerprint = func(ctx context.Context, _ int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
 			return m.db.RowsNotSealedUnder(ctx, -1, after, limit)
 		}
 	}},

@@ -51,7 +51,7 @@ func inOneVault(method string) func(*mutant) {
 // deleted makes the mutant note which tokens were deleted.
 func (m *mutant) deleted() map[string]bool {
 	gone := make(map[string]bool)
-	mutate.Around(&m.on, func(c *mutate.Call) {
+	mutate.Around(&m.On, func(c *mutate.Call) {
 		c.Go()
 		gone[c.In[3].String()] = gone[c.In[3].String()] || *c.Err() == nil
 	}, "DeleteToken")
@@ -108,8 +108,8 @@ var tokenMutants = []broken{
 		"rotation/rows-not-sealed-under", "tokens/delete-stores-the-event", "rotation/reseal-what-is-as-it-was", "keys/retire-seal-in-use",
 	}, mutate: around(func(*mutant, *mutate.Call) {}, "DeleteToken")},
 	{name: "deletes twice", breaks: []string{"tokens/delete-unknown", "tokens/deleted-once", "vaults/get-unknown"}, mutate: func(m *mutant) {
-		del := m.on.DeleteToken
-		m.on.DeleteToken = func(ctx context.Context, org, id, token string, a vault.AuditEvent) error {
+		del := m.On.DeleteToken
+		m.On.DeleteToken = func(ctx context.Context, org, id, token string, a vault.AuditEvent) error {
 			if err := del(ctx, org, id, token, a); err != nil && ctx.Err() == nil {
 				return m.db.AddAuditEvent(ctx, a)
 			}

@@ -36,13 +36,13 @@ var vaultListMutants = []broken{
 		slices.SortFunc(*vaults, func(a, b vault.Vault) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	})},
 	{name: "lists vaults as a collation sorts them", breaks: []string{"vaults/list-by-id"}, mutate: func(m *mutant) {
-		m.on.ListVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+		m.On.ListVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
 			return m.listed(ctx, org, limit, func(v vault.Vault) bool { return strings.ToLower(v.ID) > strings.ToLower(after) },
 				func(a, b vault.Vault) int { return strings.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID)) }), ctx.Err()
 		}
 	}},
 	{name: "lists vaults from the given one on", breaks: []string{"vaults/list-after", "vaults/list-by-id", "vaults/list-of-organization"}, mutate: func(m *mutant) {
-		m.on.ListVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+		m.On.ListVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
 			return m.listed(ctx, org, limit, func(v vault.Vault) bool { return v.ID >= after },
 				func(vault.Vault, vault.Vault) int { return 0 }), ctx.Err()
 		}
@@ -68,7 +68,7 @@ var vaultListMutants = []broken{
 		}, "ListVaults")},
 	{name: "goes on by how many vaults it has listed", breaks: []string{"vaults/list-between-pages"}, mutate: func(m *mutant) {
 		shown := make(map[string]int) // until the end of a page, by the ID there
-		m.on.ListVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+		m.On.ListVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
 			skip, known := shown[after]
 			if known {
 				after = ""
@@ -82,7 +82,7 @@ var vaultListMutants = []broken{
 	}},
 	{name: "lists the vaults that there were at the first page", breaks: []string{"vaults/list-between-pages"}, mutate: func(m *mutant) {
 		var snapshot []vault.Vault
-		m.on.ListVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+		m.On.ListVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
 			if after == "" {
 				snapshot = m.listed(ctx, org, 1_000_000, func(vault.Vault) bool { return true }, func(vault.Vault, vault.Vault) int { return 0 })
 			}

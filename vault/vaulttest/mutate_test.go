@@ -21,24 +21,24 @@ var (
 
 // out, in, arg, errs and around are those of package mutate, as a whole mutation.
 func out[T any](change func(*T), methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.Out(&m.on, change, methods...) }
+	return func(m *mutant) { mutate.Out(&m.On, change, methods...) }
 }
 
 func in[T any](change func(*T), methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.In(&m.on, change, methods...) }
+	return func(m *mutant) { mutate.In(&m.On, change, methods...) }
 }
 
 func arg[T any](change func(*T), methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.Arg(&m.on, change, methods...) }
+	return func(m *mutant) { mutate.Arg(&m.On, change, methods...) }
 }
 
 func errs(change func(error) error, methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.Errors(&m.on, change, methods...) }
+	return func(m *mutant) { mutate.Errors(&m.On, change, methods...) }
 }
 
 // around is mutate.Around for mutations that need the mutant.
 func around(do func(m *mutant, c *mutate.Call), methods ...string) func(*mutant) {
-	return func(m *mutant) { mutate.Around(&m.on, func(c *mutate.Call) { do(m, c) }, methods...) }
+	return func(m *mutant) { mutate.Around(&m.On, func(c *mutate.Call) { do(m, c) }, methods...) }
 }
 
 // both makes several mistakes.
@@ -96,7 +96,7 @@ func tokensOut(c *mutate.Call) []string { return *mutate.Get[[]string](c.Out) }
 
 // everyAuditPage applies change to all pages of the trail that the mutant returns.
 func (m *mutant) everyAuditPage(change func(*vault.AuditQuery, *mortise.Page[vault.AuditEvent])) {
-	mutate.Around(&m.on, func(c *mutate.Call) {
+	mutate.Around(&m.On, func(c *mutate.Call) {
 		c.Go()
 		change(mutate.Get[vault.AuditQuery](c.In), mutate.Get[mortise.Page[vault.AuditEvent]](c.Out))
 	}, "ListAuditEvents")

@@ -149,3 +149,29 @@ func Errors(methods any, change func(error) error, names ...string) {
 		}
 	}, names...)
 }
+
+// Stand makes methods call those of a backend through call, which is given the name of the
+// method and what calls it. A method that the backend does not have stays nil. What is
+// returned beside an error is zero.
+func Stand(methods, backend any, call func(method string, do func() error) error) {
+	fields, from := reflect.ValueOf(methods).Elem(), reflect.ValueOf(backend)
+	for i := range fields.NumField() {
+		method := from.MethodByName(fields.Type().Field(i).Name)
+		if !method.IsValid() {
+			continue
+		}
+		fields.Field(i).Set(method)
+		fields.Field(i).Set(around(fields.Type().Field(i).Name, fields.Field(i), func(c *Call) {
+			err := call(c.Method, func() error {
+				c.Go()
+				return *c.Err()
+			})
+			if err != nil {
+				for _, result := range c.Out {
+					result.SetZero()
+				}
+			}
+			*c.Err() = err
+		}))
+	}
+}

@@ -1,0 +1,169 @@
+package authmgmttest
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// methods are those of a backend.
+type methods struct {
+	CreateClient       func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error
+	Client             func(ctx context.Context, org, id string) (authmgmt.Client, error)
+	ClientBySecret     func(ctx context.Context, digest [32]byte) (authmgmt.Client, error)
+	UpdateClient       func(ctx context.Context, org, id string, update func(*authmgmt.Client) (authmgmt.AuditEvent, error)) error
+	ListClients        func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error)
+	CreateToken        func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error
+	TokenByDigest      func(ctx context.Context, digest [32]byte) (authmgmt.Token, error)
+	UpdateToken        func(ctx context.Context, org string, id uuid.UUID, update func(*authmgmt.Token) (authmgmt.AuditEvent, error)) error
+	ListTokens         func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error)
+	CreateInvitation   func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error
+	Invitation         func(ctx context.Context, org, id string) (authmgmt.Invitation, error)
+	UpdateInvitation   func(ctx context.Context, org, id string, update func(*authmgmt.Invitation) (authmgmt.AuditEvent, error)) error
+	ListInvitations    func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error)
+	DueGrants          func(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error)
+	ListAuditEvents    func(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error)
+	Stats              func(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error)
+	StatsAll           func(ctx context.Context, most int) (authmgmt.AllStats, error)
+	MarkDeleted        func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error)
+	DeletedAt          func(ctx context.Context, org string) (time.Time, error)
+	RemoveDeleted      func(ctx context.Context, org string, limit int) (bool, error)
+	PruneAudit         func(ctx context.Context, before time.Time, limit int) (int, error)
+	PruneTokens        func(ctx context.Context, before time.Time, limit int) (int, error)
+	PruneInvitations   func(ctx context.Context, before time.Time, limit int) (int, error)
+	UpdateKeyChecks    func(ctx context.Context, update func([][32]byte) ([][32]byte, error)) error
+	AccessControl      func(ctx context.Context, org string) (authmgmt.Organization, error)
+	UpdateOrganization func(ctx context.Context, org string, update func(*authmgmt.Organization) (authmgmt.AuditEvent, error)) error
+}
+
+// delegate is a backend of functions: each method calls the one with its name. [Faults]
+// stands in between there, and so do the mistakes of the mutants that prove the suite.
+type delegate struct{ On methods }
+
+func (w *delegate) CreateClient(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
+	return w.On.CreateClient(ctx, c, e)
+}
+
+func (w *delegate) Client(ctx context.Context, org, id string) (authmgmt.Client, error) {
+	return w.On.Client(ctx, org, id)
+}
+
+func (w *delegate) ClientBySecret(ctx context.Context, digest [32]byte) (authmgmt.Client, error) {
+	return w.On.ClientBySecret(ctx, digest)
+}
+
+func (w *delegate) UpdateClient(
+	ctx context.Context, org, id string, update func(*authmgmt.Client) (authmgmt.AuditEvent, error),
+) error {
+	return w.On.UpdateClient(ctx, org, id, update)
+}
+
+func (w *delegate) ListClients(
+	ctx context.Context, org string, p authmgmt.Paging,
+) (authmgmt.Page[authmgmt.Client], error) {
+	return w.On.ListClients(ctx, org, p)
+}
+
+func (w *delegate) CreateToken(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
+	return w.On.CreateToken(ctx, k, e)
+}
+
+func (w *delegate) TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt.Token, error) {
+	return w.On.TokenByDigest(ctx, digest)
+}
+
+func (w *delegate) UpdateToken(
+	ctx context.Context, org string, id uuid.UUID, update func(*authmgmt.Token) (authmgmt.AuditEvent, error),
+) error {
+	return w.On.UpdateToken(ctx, org, id, update)
+}
+
+func (w *delegate) ListTokens(
+	ctx context.Context, org string, p authmgmt.Paging,
+) (authmgmt.Page[authmgmt.Token], error) {
+	return w.On.ListTokens(ctx, org, p)
+}
+
+func (w *delegate) CreateInvitation(
+	ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent,
+) error {
+	return w.On.CreateInvitation(ctx, i, exclusive, e)
+}
+
+func (w *delegate) Invitation(ctx context.Context, org, id string) (authmgmt.Invitation, error) {
+	return w.On.Invitation(ctx, org, id)
+}
+
+func (w *delegate) UpdateInvitation(
+	ctx context.Context, org, id string, update func(*authmgmt.Invitation) (authmgmt.AuditEvent, error),
+) error {
+	return w.On.UpdateInvitation(ctx, org, id, update)
+}
+
+func (w *delegate) ListInvitations(
+	ctx context.Context, org string, at time.Time, p authmgmt.Paging,
+) (authmgmt.Page[authmgmt.Invitation], error) {
+	return w.On.ListInvitations(ctx, org, at, p)
+}
+
+func (w *delegate) DueGrants(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
+	return w.On.DueGrants(ctx, now, limit)
+}
+
+func (w *delegate) ListAuditEvents(
+	ctx context.Context, org string, q authmgmt.AuditQuery,
+) (mortise.Page[authmgmt.AuditEvent], error) {
+	return w.On.ListAuditEvents(ctx, org, q)
+}
+
+func (w *delegate) Stats(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error) {
+	return w.On.Stats(ctx, org, now, most)
+}
+
+func (w *delegate) StatsAll(ctx context.Context, most int) (authmgmt.AllStats, error) {
+	return w.On.StatsAll(ctx, most)
+}
+
+func (w *delegate) MarkDeleted(
+	ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent,
+) (time.Time, error) {
+	return w.On.MarkDeleted(ctx, org, at, e)
+}
+
+func (w *delegate) DeletedAt(ctx context.Context, org string) (time.Time, error) {
+	return w.On.DeletedAt(ctx, org)
+}
+
+func (w *delegate) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
+	return w.On.RemoveDeleted(ctx, org, limit)
+}
+
+func (w *delegate) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
+	return w.On.PruneAudit(ctx, before, limit)
+}
+
+func (w *delegate) PruneTokens(ctx context.Context, before time.Time, limit int) (int, error) {
+	return w.On.PruneTokens(ctx, before, limit)
+}
+
+func (w *delegate) PruneInvitations(ctx context.Context, before time.Time, limit int) (int, error) {
+	return w.On.PruneInvitations(ctx, before, limit)
+}
+
+func (w *delegate) UpdateKeyChecks(ctx context.Context, update func([][32]byte) ([][32]byte, error)) error {
+	return w.On.UpdateKeyChecks(ctx, update)
+}
+
+func (w *delegate) AccessControl(ctx context.Context, org string) (authmgmt.Organization, error) {
+	return w.On.AccessControl(ctx, org)
+}
+
+func (w *delegate) UpdateOrganization(
+	ctx context.Context, org string, update func(*authmgmt.Organization) (authmgmt.AuditEvent, error),
+) error {
+	return w.On.UpdateOrganization(ctx, org, update)
+}
