@@ -29,16 +29,14 @@ var datasetMutants = []broken{
 			_ = m.db.CreateDataset(bg, *d)
 		}
 	}, "CreateDataset")},
-	{name: "looks for a dataset and then makes it", breaks: []string{"datasets/create-concurrent"}, mutate: func(m *mutant) {
-		m.On.CreateDataset = func(ctx context.Context, d audiosearch.Dataset) error {
-			if _, err := m.db.Dataset(ctx, d.Organization, d.ID); err == nil {
-				return audiosearch.ErrExists
-			}
-			conformance.Seam()
-			_ = m.db.CreateDataset(ctx, d)
-			return nil
+	{name: "looks for a dataset and then makes it", breaks: []string{"datasets/create-concurrent"}, mutate: replace("CreateDataset", func(m *mutant, ctx context.Context, d audiosearch.Dataset) error {
+		if _, err := m.db.Dataset(ctx, d.Organization, d.ID); err == nil {
+			return audiosearch.ErrExists
 		}
-	}},
+		conformance.Seam()
+		_ = m.db.CreateDataset(ctx, d)
+		return nil
+	})},
 	{name: "returns nothing for what is not there", breaks: []string{
 		"datasets/get-unknown", "datasets/organizations-are-apart", "datasets/delete",
 	}, mutate: accepting(audiosearch.ErrDatasetNotFound, "Dataset")},
@@ -90,7 +88,7 @@ var datasetMutants = []broken{
 			}
 			return err
 		}
-		m.everySearch(nil, nil)
+		everySearch(nil, nil)(m)
 		search := m.On.Search
 		m.On.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
 			hits, err := search(ctx, org, dataset, q)
@@ -158,16 +156,14 @@ var catalogMutants = []broken{
 			return m.db.Video(ctx, "all", "all", id)
 		}
 	}},
-	{name: "deletes all videos", breaks: []string{"catalog/delete", "catalog/ids-are-exact"}, mutate: func(m *mutant) {
-		m.On.DeleteVideo = func(ctx context.Context, org, dataset, id string) error {
-			all, _ := m.db.ListVideos(ctx, org, dataset, "", 1000)
-			err := m.db.DeleteVideo(ctx, org, dataset, id)
-			for _, v := range all {
-				_ = m.db.DeleteVideo(ctx, org, dataset, v.ID)
-			}
-			return err
+	{name: "deletes all videos", breaks: []string{"catalog/delete", "catalog/ids-are-exact"}, mutate: replace("DeleteVideo", func(m *mutant, ctx context.Context, org, dataset, id string) error {
+		all, _ := m.db.ListVideos(ctx, org, dataset, "", 1000)
+		err := m.db.DeleteVideo(ctx, org, dataset, id)
+		for _, v := range all {
+			_ = m.db.DeleteVideo(ctx, org, dataset, v.ID)
 		}
-	}},
+		return err
+	})},
 	{name: "deletes videos that are not there", breaks: []string{"catalog/delete-unknown"}, mutate: accepting(audiosearch.ErrVideoNotFound, "DeleteVideo")},
 	{name: "returns its own metadata", breaks: []string{"catalog/copies", "scores/unscored-whole"}, mutate: func(m *mutant) {
 		own := make(map[string]metadata.Map)
@@ -200,36 +196,32 @@ var catalogMutants = []broken{
 			}
 		}
 	}, "PutVideos")},
-	{name: "loses videos that are put at once", breaks: []string{"catalog/put-concurrent"}, mutate: func(m *mutant) {
-		m.On.PutVideos = func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
-			before, _ := m.db.ListVideos(ctx, org, dataset, "", 1000)
-			conformance.Seam()
-			if err := m.db.PutVideos(ctx, org, dataset, videos); err != nil {
-				return err
-			}
-			now, _ := m.db.ListVideos(ctx, org, dataset, "", 1000)
-			for _, v := range now {
-				same := func(other audiosearch.Video) bool { return other.ID == v.ID }
-				if !slices.ContainsFunc(before, same) && !slices.ContainsFunc(videos, same) {
-					_ = m.db.DeleteVideo(ctx, org, dataset, v.ID)
-				}
-			}
-			return nil
+	{name: "loses videos that are put at once", breaks: []string{"catalog/put-concurrent"}, mutate: replace("PutVideos", func(m *mutant, ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
+		before, _ := m.db.ListVideos(ctx, org, dataset, "", 1000)
+		conformance.Seam()
+		if err := m.db.PutVideos(ctx, org, dataset, videos); err != nil {
+			return err
 		}
-	}},
+		now, _ := m.db.ListVideos(ctx, org, dataset, "", 1000)
+		for _, v := range now {
+			same := func(other audiosearch.Video) bool { return other.ID == v.ID }
+			if !slices.ContainsFunc(before, same) && !slices.ContainsFunc(videos, same) {
+				_ = m.db.DeleteVideo(ctx, org, dataset, v.ID)
+			}
+		}
+		return nil
+	})},
 	{name: "sorts missing keys", breaks: []string{"catalog/missing-keys"}, mutate: out(func(missing *[]string) { slices.Sort(*missing) }, "MissingKeys")},
-	{name: "misses keys with null", breaks: []string{"catalog/missing-keys-null"}, mutate: func(m *mutant) {
-		m.On.MissingKeys = func(ctx context.Context, org, dataset string, keys []string) (missing []string, err error) {
-			videos, err := m.db.ListVideos(ctx, org, dataset, "", 1000)
-			for _, key := range keys {
-				has := func(v audiosearch.Video) bool { return v.Metadata[key] != metadata.Scalar{} }
-				if !slices.ContainsFunc(videos, has) {
-					missing = append(missing, key)
-				}
+	{name: "misses keys with null", breaks: []string{"catalog/missing-keys-null"}, mutate: replace("MissingKeys", func(m *mutant, ctx context.Context, org, dataset string, keys []string) (missing []string, err error) {
+		videos, err := m.db.ListVideos(ctx, org, dataset, "", 1000)
+		for _, key := range keys {
+			has := func(v audiosearch.Video) bool { return v.Metadata[key] != metadata.Scalar{} }
+			if !slices.ContainsFunc(videos, has) {
+				missing = append(missing, key)
 			}
-			return missing, err
 		}
-	}},
+		return missing, err
+	})},
 	{name: "remembers keys for ever", breaks: []string{"catalog/missing-keys-follow-changes", "datasets/delete-videos"}, mutate: func(m *mutant) {
 		seen := make(map[string]bool)
 		everyMetadata(func(key string, value metadata.Scalar) (string, metadata.Scalar) {

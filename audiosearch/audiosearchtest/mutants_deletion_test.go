@@ -95,19 +95,17 @@ var deletionMutants = []broken{
 		c.Go()
 		*mutate.Get[time.Time](c.Out) = *mutate.Get[time.Time](c.In)
 	}, "MarkDeleted")},
-	{name: "marks whether it can or not", breaks: []string{"deletion/ended-context", "deletion/failure"}, mutate: func(m *mutant) {
-		m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time) (time.Time, error) {
-			since, err := m.db.MarkDeleted(context.WithoutCancel(ctx), org, at)
-			m.failure = nil
-			return since, err
-		}
-	}},
+	{name: "marks whether it can or not", breaks: []string{"deletion/ended-context", "deletion/failure"}, mutate: replace("MarkDeleted", func(m *mutant, ctx context.Context, org string, at time.Time) (time.Time, error) {
+		since, err := m.db.MarkDeleted(context.WithoutCancel(ctx), org, at)
+		m.failure = nil
+		return since, err
+	})},
 }
 
 // looking makes a method look for the mark, and do what it does then.
 func looking(method string) func(*mutant) {
 	return func(m *mutant) {
-		m.removesAtOnce()
+		removesAtOnce(m)
 		mutate.Around(&m.On, func(c *mutate.Call) {
 			if m.marked.Load() {
 				*c.Err() = audiosearch.ErrDeleted
@@ -120,7 +118,7 @@ func looking(method string) func(*mutant) {
 }
 
 // removesAtOnce makes the mutant delete by removing what is there when it marks.
-func (m *mutant) removesAtOnce() {
+func removesAtOnce(m *mutant) {
 	m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time) (time.Time, error) {
 		conformance.Seam()
 		m.marked.Store(true)
@@ -160,12 +158,10 @@ var removalMutants = []broken{
 			ended = ended || *c.Err() == nil && !*mutate.Get[bool](c.Out)
 		}, "RemoveDeleted")(m)
 	}},
-	{name: "leaves the jobs", breaks: []string{"deletion/removes-jobs"}, mutate: func(m *mutant) {
-		m.On.RemoveDeleted = func(ctx context.Context, org string, limit int) (bool, error) {
-			more, err := m.db.RemoveDeleted(ctx, org, limit)
-			_ = m.jobs.Add(ctx, mortise.Job{Kind: audiosearch.JobKind, Organization: org, ID: "1"})
-			return more, err
-		}
-	}},
+	{name: "leaves the jobs", breaks: []string{"deletion/removes-jobs"}, mutate: replace("RemoveDeleted", func(m *mutant, ctx context.Context, org string, limit int) (bool, error) {
+		more, err := m.db.RemoveDeleted(ctx, org, limit)
+		_ = m.jobs.Add(ctx, mortise.Job{Kind: audiosearch.JobKind, Organization: org, ID: "1"})
+		return more, err
+	})},
 	{name: "loses the mark", breaks: []string{"deletion/durable"}, reopen: afresh, mutate: func(*mutant) {}},
 }

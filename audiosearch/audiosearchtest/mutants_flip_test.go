@@ -17,63 +17,61 @@ var flipMutants = []broken{
 			shown = append(shown, audiosearch.Hit{Video: p.Video, Window: p.First, Score: columns[0][0]})
 			return m.db.PutPart(ctx, org, dataset, p, columns)
 		}
-		m.everySearch(nil, func(_ audiosearch.ScoreQuery, hits []audiosearch.Hit) []audiosearch.Hit {
+		everySearch(nil, func(_ audiosearch.ScoreQuery, hits []audiosearch.Hit) []audiosearch.Hit {
 			return slices.Concat(hits, shown)
-		})
+		})(m)
 	}},
-	{name: "knows models by their parts", breaks: []string{"parts/models-do-not-show"}, mutate: func(m *mutant) {
-		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
-			m.On.Models = func(context.Context, string, string) ([]audiosearch.DatasetModel, error) {
-				return []audiosearch.DatasetModel{{ID: p.Model, Classes: p.Classes}}, nil
-			}
-			return m.db.PutPart(ctx, org, dataset, p, columns)
+	{name: "knows models by their parts", breaks: []string{"parts/models-do-not-show"}, mutate: replace("PutPart", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+		m.On.Models = func(context.Context, string, string) ([]audiosearch.DatasetModel, error) {
+			return []audiosearch.DatasetModel{{ID: p.Model, Classes: p.Classes}}, nil
 		}
-	}},
+		return m.db.PutPart(ctx, org, dataset, p, columns)
+	})},
 	{name: "forgets the parts when it stores", breaks: []string{"parts/flip-rest", "parts/many"}, mutate: func(m *mutant) {
-		m.everyFlip(func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error {
+		everyFlip(func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error {
 			s.Windows = len(columns[0])
 			return m.db.PutScoring(ctx, org, dataset, v.ID, v.Path, s, columns)
-		})
+		})(m)
 	}},
 	{name: "needs scores beside parts", breaks: []string{"parts/flip-all", "parts/two-writers"}, mutate: func(m *mutant) {
-		m.everyFlip(func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error {
+		everyFlip(func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error {
 			if len(columns[0]) == 0 {
 				return audiosearch.ErrConflict
 			}
 			return m.db.PutScoring(ctx, org, dataset, v.ID, v.Path, s, columns)
-		})
+		})(m)
 	}},
 	{name: "makes do with the parts that are there", breaks: []string{"parts/flip-conflict"}, mutate: func(m *mutant) {
-		m.everyFlip(func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error {
+		everyFlip(func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error {
 			p := audiosearch.Part{Video: v.ID, Path: v.Path, Model: s.Model, Digest: s.Digest, Window: s.Window, Hop: s.Hop, Classes: s.Classes}
 			s.Windows = min(s.Windows, m.standing(ctx, org, dataset, p)+len(columns[0]))
 			return m.db.PutScoring(ctx, org, dataset, v.ID, v.Path, s, columns)
-		})
+		})(m)
 	}},
 	{name: "gives scores up when parts are missing", breaks: []string{"parts/flip-conflict"}, mutate: func(m *mutant) {
-		m.everyFlip(func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error {
+		everyFlip(func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error {
 			err := m.db.PutScoring(ctx, org, dataset, v.ID, v.Path, s, columns)
 			if err != nil {
 				_ = m.db.PutScoring(ctx, org, dataset, v.ID, v.Path, audiosearch.Scoring{Model: s.Model, Problem: "lost"}, nil)
 			}
 			return err
-		})
+		})(m)
 	}},
 	{name: "drops parts that it does not store", breaks: []string{"parts/flip-conflict"}, mutate: func(m *mutant) {
-		m.everyFlip(func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error {
+		everyFlip(func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error {
 			err := m.db.PutScoring(ctx, org, dataset, v.ID, v.Path, s, columns)
 			if err != nil {
 				_, _ = m.db.Compact(ctx, audiosearch.CompactOptions{PartsBefore: time.Now()})
 			}
 			return err
-		})
+		})(m)
 	}},
 	{name: "stores the further parts of others too", breaks: []string{"parts/flip-beside-others"}, mutate: func(m *mutant) {
-		m.everyFlip(func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error {
+		everyFlip(func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error {
 			p := audiosearch.Part{Video: v.ID, Path: v.Path, Model: s.Model, Digest: s.Digest, Window: s.Window, Hop: s.Hop, Classes: s.Classes}
 			s.Windows = max(s.Windows, m.standing(ctx, org, dataset, p)+len(columns[0]))
 			return m.db.PutScoring(ctx, org, dataset, v.ID, v.Path, s, columns)
-		})
+		})(m)
 	}},
 	{name: "keeps parts when it has stored them", breaks: []string{"parts/gone-after-flip"}, mutate: func(m *mutant) {
 		revive := m.revived()
@@ -92,12 +90,10 @@ var flipMutants = []broken{
 			return m.db.PutVideos(ctx, org, dataset, videos)
 		}
 	}},
-	{name: "drops parts with every change of a video", breaks: []string{"parts/gone-with-the-path"}, mutate: func(m *mutant) {
-		m.On.PutVideos = func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
-			_, _ = m.db.Compact(ctx, audiosearch.CompactOptions{PartsBefore: time.Now()})
-			return m.db.PutVideos(ctx, org, dataset, videos)
-		}
-	}},
+	{name: "drops parts with every change of a video", breaks: []string{"parts/gone-with-the-path"}, mutate: replace("PutVideos", func(m *mutant, ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
+		_, _ = m.db.Compact(ctx, audiosearch.CompactOptions{PartsBefore: time.Now()})
+		return m.db.PutVideos(ctx, org, dataset, videos)
+	})},
 	{name: "keeps the parts of deleted videos", breaks: []string{"parts/gone-with-the-video", "parts/gone-with-the-dataset"}, mutate: func(m *mutant) {
 		revive := m.revived()
 		gone := false
@@ -117,56 +113,44 @@ var flipMutants = []broken{
 			return err
 		}
 	}},
-	{name: "keeps the parts of one model", breaks: []string{"parts/apart"}, mutate: func(m *mutant) {
-		m.everyPart(func(_ string, p *audiosearch.Part) { p.Model = "x/1" })
-	}},
+	{name: "keeps the parts of one model", breaks: []string{"parts/apart"}, mutate: everyPart(func(_ string, p *audiosearch.Part) { p.Model = "x/1" })},
 	{name: "stores parts one after the other", breaks: []string{"parts/flip-is-one-step"}, mutate: func(m *mutant) {
 		var half atomic.Bool
-		m.everyFlip(func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error {
+		everyFlip(func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error {
 			half.Store(true)
 			conformance.Seam()
 			half.Store(false)
 			return m.db.PutScoring(ctx, org, dataset, v.ID, v.Path, s, columns)
-		})
-		m.everySearch(nil, func(_ audiosearch.ScoreQuery, hits []audiosearch.Hit) []audiosearch.Hit {
+		})(m)
+		everySearch(nil, func(_ audiosearch.ScoreQuery, hits []audiosearch.Hit) []audiosearch.Hit {
 			if half.Load() {
 				return nil
 			}
 			return hits
-		})
+		})(m)
 	}},
-	{name: "never removes parts", breaks: []string{"compactor/parts", "compactor/parts-of-all"}, mutate: func(m *mutant) {
-		m.everyCompact(func(o *audiosearch.CompactOptions) { o.PartsBefore = time.Time{} })
-	}},
-	{name: "removes parts at any time", breaks: []string{"compactor/parts"}, mutate: func(m *mutant) {
-		m.everyCompact(func(o *audiosearch.CompactOptions) { o.PartsBefore = time.Now() })
-	}},
-	{name: "removes parts that are in use just then", breaks: []string{"compactor/parts"}, mutate: func(m *mutant) {
-		m.everyCompact(func(o *audiosearch.CompactOptions) {
-			if !o.PartsBefore.IsZero() {
-				o.PartsBefore = o.PartsBefore.Add(time.Microsecond)
-			}
-		})
-	}},
-	{name: "does not take a question for use", breaks: []string{"compactor/parts"}, mutate: func(m *mutant) {
-		m.On.Parts = func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
-			p.At = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-			return m.db.Parts(ctx, org, dataset, p)
+	{name: "never removes parts", breaks: []string{"compactor/parts", "compactor/parts-of-all"}, mutate: everyCompact(func(o *audiosearch.CompactOptions) { o.PartsBefore = time.Time{} })},
+	{name: "removes parts at any time", breaks: []string{"compactor/parts"}, mutate: everyCompact(func(o *audiosearch.CompactOptions) { o.PartsBefore = time.Now() })},
+	{name: "removes parts that are in use just then", breaks: []string{"compactor/parts"}, mutate: everyCompact(func(o *audiosearch.CompactOptions) {
+		if !o.PartsBefore.IsZero() {
+			o.PartsBefore = o.PartsBefore.Add(time.Microsecond)
 		}
-	}},
-	{name: "removes the parts of one organization", breaks: []string{"compactor/parts-of-all"}, mutate: func(m *mutant) {
-		m.everyPart(func(org string, p *audiosearch.Part) {
-			if org != "org-a" {
-				p.At = time.Now()
-			}
-		})
-	}},
+	})},
+	{name: "does not take a question for use", breaks: []string{"compactor/parts"}, mutate: replace("Parts", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
+		p.At = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+		return m.db.Parts(ctx, org, dataset, p)
+	})},
+	{name: "removes the parts of one organization", breaks: []string{"compactor/parts-of-all"}, mutate: everyPart(func(org string, p *audiosearch.Part) {
+		if org != "org-a" {
+			p.At = time.Now()
+		}
+	})},
 }
 
 // everyCompact applies change to the options that the mutant compacts by.
-func (m *mutant) everyCompact(change func(*audiosearch.CompactOptions)) {
-	m.On.Compact = func(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
+func everyCompact(change func(*audiosearch.CompactOptions)) func(*mutant) {
+	return replace("Compact", func(m *mutant, ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
 		change(&opts)
 		return m.db.Compact(ctx, opts)
-	}
+	})
 }

@@ -10,11 +10,11 @@ import (
 )
 
 // everyOrder makes the mutant ask for other models than it is asked for.
-func (m *mutant) everyOrder(change func(family, model string) (string, string)) {
-	m.On.ModelOrder = func(ctx context.Context, family, model string) (int64, error) {
+func everyOrder(change func(family, model string) (string, string)) func(*mutant) {
+	return replace("ModelOrder", func(m *mutant, ctx context.Context, family, model string) (int64, error) {
 		family, model = change(family, model)
 		return m.db.ModelOrder(ctx, family, model)
-	}
+	})
 }
 
 var modelOrderMutants = []broken{
@@ -22,42 +22,30 @@ var modelOrderMutants = []broken{
 		var places atomic.Int64
 		m.On.ModelOrder = func(ctx context.Context, _, _ string) (int64, error) { return places.Add(1), ctx.Err() }
 	}},
-	{name: "orders models backwards", breaks: []string{"models/order"}, mutate: func(m *mutant) {
-		m.On.ModelOrder = func(ctx context.Context, family, model string) (int64, error) {
-			place, err := m.db.ModelOrder(ctx, family, model)
-			return 1_000_000 - place, err
-		}
-	}},
-	{name: "orders from 0 on", breaks: []string{"models/order"}, mutate: func(m *mutant) {
-		m.On.ModelOrder = func(ctx context.Context, family, model string) (int64, error) {
-			place, err := m.db.ModelOrder(ctx, family, model)
-			return place - 1, err
-		}
-	}},
-	{name: "orders without the family", breaks: []string{"models/order-exact"}, mutate: func(m *mutant) {
-		m.everyOrder(func(_, model string) (string, string) { return "", model })
-	}},
-	{name: "orders families only", breaks: []string{"models/order"}, mutate: func(m *mutant) {
-		m.everyOrder(func(family, _ string) (string, string) { return family, "" })
-	}},
-	{name: "orders whatever the case", breaks: []string{"models/order-exact"}, mutate: func(m *mutant) {
-		m.everyOrder(func(family, model string) (string, string) { return family, strings.ToLower(model) })
-	}},
-	{name: "orders names that run together", breaks: []string{"models/order-exact"}, mutate: func(m *mutant) {
-		m.everyOrder(func(family, model string) (string, string) { return strings.TrimSpace(family), model })
-	}},
+	{name: "orders models backwards", breaks: []string{"models/order"}, mutate: replace("ModelOrder", func(m *mutant, ctx context.Context, family, model string) (int64, error) {
+		place, err := m.db.ModelOrder(ctx, family, model)
+		return 1_000_000 - place, err
+	})},
+	{name: "orders from 0 on", breaks: []string{"models/order"}, mutate: replace("ModelOrder", func(m *mutant, ctx context.Context, family, model string) (int64, error) {
+		place, err := m.db.ModelOrder(ctx, family, model)
+		return place - 1, err
+	})},
+	{name: "orders without the family", breaks: []string{"models/order-exact"}, mutate: everyOrder(func(_, model string) (string, string) { return "", model })},
+	{name: "orders families only", breaks: []string{"models/order"}, mutate: everyOrder(func(family, _ string) (string, string) { return family, "" })},
+	{name: "orders whatever the case", breaks: []string{"models/order-exact"}, mutate: everyOrder(func(family, model string) (string, string) { return family, strings.ToLower(model) })},
+	{name: "orders names that run together", breaks: []string{"models/order-exact"}, mutate: everyOrder(func(family, model string) (string, string) { return strings.TrimSpace(family), model })},
 	{name: "orders anew after a dataset is deleted", breaks: []string{"models/order-is-for-all"}, mutate: func(m *mutant) {
 		var deleted atomic.Bool
 		m.On.DeleteDataset = func(ctx context.Context, org, id string) error {
 			deleted.Store(true)
 			return m.db.DeleteDataset(ctx, org, id)
 		}
-		m.everyOrder(func(family, model string) (string, string) {
+		everyOrder(func(family, model string) (string, string) {
 			if deleted.Load() {
 				family += " again"
 			}
 			return family, model
-		})
+		})(m)
 	}},
 	{name: "looks for a place and then takes it", breaks: []string{"models/order-concurrent"}, mutate: func(m *mutant) {
 		var mu sync.Mutex
@@ -77,9 +65,7 @@ var modelOrderMutants = []broken{
 			return next, ctx.Err()
 		}
 	}},
-	{name: "orders for a context that has ended", breaks: []string{"models/order-ended-context"}, mutate: func(m *mutant) {
-		m.On.ModelOrder = func(ctx context.Context, family, model string) (int64, error) {
-			return m.db.ModelOrder(context.WithoutCancel(ctx), family, model)
-		}
-	}},
+	{name: "orders for a context that has ended", breaks: []string{"models/order-ended-context"}, mutate: replace("ModelOrder", func(m *mutant, ctx context.Context, family, model string) (int64, error) {
+		return m.db.ModelOrder(context.WithoutCancel(ctx), family, model)
+	})},
 }

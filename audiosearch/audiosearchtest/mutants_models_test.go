@@ -15,8 +15,8 @@ import (
 )
 
 // everyModel applies change to all models that the mutant returns.
-func (m *mutant) everyModel(change func(d *audiosearch.DatasetModel)) {
-	m.everyModels(func(models []audiosearch.DatasetModel) []audiosearch.DatasetModel {
+func everyModel(change func(d *audiosearch.DatasetModel)) func(*mutant) {
+	return everyModels(func(models []audiosearch.DatasetModel) []audiosearch.DatasetModel {
 		for i := range models {
 			change(&models[i])
 		}
@@ -25,19 +25,19 @@ func (m *mutant) everyModel(change func(d *audiosearch.DatasetModel)) {
 }
 
 // everyModels applies change to all lists of models that the mutant returns.
-func (m *mutant) everyModels(change func(models []audiosearch.DatasetModel) []audiosearch.DatasetModel) {
-	m.On.Models = func(ctx context.Context, org, dataset string) ([]audiosearch.DatasetModel, error) {
+func everyModels(change func(models []audiosearch.DatasetModel) []audiosearch.DatasetModel) func(*mutant) {
+	return replace("Models", func(m *mutant, ctx context.Context, org, dataset string) ([]audiosearch.DatasetModel, error) {
 		models, err := m.db.Models(ctx, org, dataset)
 		return change(models), err
-	}
+	})
 }
 
 // everyChange applies change to all changes of models that the mutant is given.
-func (m *mutant) everyChange(change func(*audiosearch.ModelChange)) {
-	m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+func everyChange(change func(*audiosearch.ModelChange)) func(*mutant) {
+	return replace("SetModel", func(m *mutant, ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
 		change(&c)
 		return m.db.SetModel(ctx, org, dataset, c)
-	}
+	})
 }
 
 // current returns the current model of a family, or "".
@@ -52,8 +52,8 @@ func (m *mutant) current(ctx context.Context, org, dataset, family string) strin
 }
 
 // tried makes the mutant go by its own idea of which videos a new model lacks.
-func (m *mutant) tried(lacks func(from, to *audiosearch.Scoring) bool) {
-	m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+func tried(lacks func(from, to *audiosearch.Scoring) bool) func(*mutant) {
+	return replace("SetModel", func(m *mutant, ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
 		videos, _ := m.db.ListVideos(ctx, org, dataset, "", 1000)
 		for _, v := range videos {
 			scoringOf := func(model string) *audiosearch.Scoring {
@@ -69,116 +69,82 @@ func (m *mutant) tried(lacks func(from, to *audiosearch.Scoring) bool) {
 		}
 		c.Incomplete = true
 		return m.db.SetModel(ctx, org, dataset, c)
-	}
+	})
 }
 
 var modelMutants = []broken{
-	{name: "does not miss datasets of models", breaks: []string{"models/no-dataset"}, mutate: func(m *mutant) {
-		m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
-			err := m.db.SetModel(ctx, org, dataset, c)
-			if errors.Is(err, audiosearch.ErrDatasetNotFound) {
-				err = audiosearch.ErrConflict
-			}
-			return err
+	{name: "does not miss datasets of models", breaks: []string{"models/no-dataset"}, mutate: replace("SetModel", func(m *mutant, ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+		err := m.db.SetModel(ctx, org, dataset, c)
+		if errors.Is(err, audiosearch.ErrDatasetNotFound) {
+			err = audiosearch.ErrConflict
 		}
-	}},
-	{name: "knows a model from the start", breaks: []string{"models/none", "parts/models-do-not-show"}, mutate: func(m *mutant) {
-		m.everyModels(func(models []audiosearch.DatasetModel) []audiosearch.DatasetModel {
-			if len(models) == 0 {
-				models = append(models, audiosearch.DatasetModel{ID: "default"})
-			}
-			return models
-		})
-	}},
-	{name: "sets models that have scores", breaks: []string{"models/first"}, mutate: func(m *mutant) {
-		m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
-			if u, err := m.db.Unscored(ctx, org, dataset, audiosearch.UnscoredQuery{Model: c.To, Limit: 1}); err == nil && u.Without > 0 {
-				return audiosearch.ErrConflict
-			}
-			return m.db.SetModel(ctx, org, dataset, c)
+		return err
+	})},
+	{name: "knows a model from the start", breaks: []string{"models/none", "parts/models-do-not-show"}, mutate: everyModels(func(models []audiosearch.DatasetModel) []audiosearch.DatasetModel {
+		if len(models) == 0 {
+			models = append(models, audiosearch.DatasetModel{ID: "default"})
 		}
-	}},
-	{name: "changes models whatever is current", breaks: []string{"models/conflict", "models/set-concurrent"}, mutate: func(m *mutant) {
-		m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
-			if now := m.current(ctx, org, dataset, c.Family); now != c.To {
-				c.From = now
-			}
-			return m.db.SetModel(ctx, org, dataset, c)
+		return models
+	})},
+	{name: "sets models that have scores", breaks: []string{"models/first"}, mutate: replace("SetModel", func(m *mutant, ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+		if u, err := m.db.Unscored(ctx, org, dataset, audiosearch.UnscoredQuery{Model: c.To, Limit: 1}); err == nil && u.Without > 0 {
+			return audiosearch.ErrConflict
 		}
-	}},
-	{name: "takes whoever is in a hurry at their word", breaks: []string{"models/conflict"}, mutate: func(m *mutant) {
-		m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
-			if now := m.current(ctx, org, dataset, c.Family); c.Incomplete && now != c.To {
-				c.From = now
-			}
-			return m.db.SetModel(ctx, org, dataset, c)
+		return m.db.SetModel(ctx, org, dataset, c)
+	})},
+	{name: "changes models whatever is current", breaks: []string{"models/conflict", "models/set-concurrent"}, mutate: replace("SetModel", func(m *mutant, ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+		if now := m.current(ctx, org, dataset, c.Family); now != c.To {
+			c.From = now
 		}
-	}},
-	{name: "refuses and changes the model", breaks: []string{"models/conflict"}, mutate: func(m *mutant) {
-		m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
-			err := m.db.SetModel(ctx, org, dataset, c)
-			if now := m.current(ctx, org, dataset, c.Family); errors.Is(err, audiosearch.ErrConflict) && now != "" && now != c.To {
-				c.From = now
-				_ = m.db.SetModel(ctx, org, dataset, c)
-			}
-			return err
+		return m.db.SetModel(ctx, org, dataset, c)
+	})},
+	{name: "takes whoever is in a hurry at their word", breaks: []string{"models/conflict"}, mutate: replace("SetModel", func(m *mutant, ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+		if now := m.current(ctx, org, dataset, c.Family); c.Incomplete && now != c.To {
+			c.From = now
 		}
-	}},
-	{name: "changes to models that lack videos", mutate: func(m *mutant) {
-		m.everyChange(func(c *audiosearch.ModelChange) { c.Incomplete = true })
-	}, breaks: []string{"models/incomplete", "models/never-scored", "models/incomplete-if-asked"}},
-	{name: "takes half a scoring for none", breaks: []string{"models/incomplete"}, mutate: func(m *mutant) {
-		m.tried(func(from, to *audiosearch.Scoring) bool { return from != nil && from.Problem == "" && to == nil })
-	}},
-	{name: "wants scores of every video", breaks: []string{"models/tried"}, mutate: func(m *mutant) {
-		m.tried(func(from, to *audiosearch.Scoring) bool {
-			return from != nil && from.Scored() && (to == nil || !to.Scored())
-		})
-	}},
-	{name: "wants what could not be scored", breaks: []string{"models/never-scored"}, mutate: func(m *mutant) {
-		m.tried(func(from, to *audiosearch.Scoring) bool { return from != nil && to == nil })
-	}},
-	{name: "never lets models lack videos", breaks: []string{"models/incomplete-if-asked"}, mutate: func(m *mutant) {
-		m.everyChange(func(c *audiosearch.ModelChange) { c.Incomplete = false })
-	}},
-	{name: "keeps in seconds when models were replaced", breaks: []string{"models/replaced", "models/durable"}, mutate: func(m *mutant) {
-		m.everyModel(func(d *audiosearch.DatasetModel) { d.ReplacedAt = d.ReplacedAt.Truncate(time.Second) })
-	}},
+		return m.db.SetModel(ctx, org, dataset, c)
+	})},
+	{name: "refuses and changes the model", breaks: []string{"models/conflict"}, mutate: replace("SetModel", func(m *mutant, ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+		err := m.db.SetModel(ctx, org, dataset, c)
+		if now := m.current(ctx, org, dataset, c.Family); errors.Is(err, audiosearch.ErrConflict) && now != "" && now != c.To {
+			c.From = now
+			_ = m.db.SetModel(ctx, org, dataset, c)
+		}
+		return err
+	})},
+	{name: "changes to models that lack videos", mutate: everyChange(func(c *audiosearch.ModelChange) { c.Incomplete = true }), breaks: []string{"models/incomplete", "models/never-scored", "models/incomplete-if-asked"}},
+	{name: "takes half a scoring for none", breaks: []string{"models/incomplete"}, mutate: tried(func(from, to *audiosearch.Scoring) bool { return from != nil && from.Problem == "" && to == nil })},
+	{name: "wants scores of every video", breaks: []string{"models/tried"}, mutate: tried(func(from, to *audiosearch.Scoring) bool {
+		return from != nil && from.Scored() && (to == nil || !to.Scored())
+	})},
+	{name: "wants what could not be scored", breaks: []string{"models/never-scored"}, mutate: tried(func(from, to *audiosearch.Scoring) bool { return from != nil && to == nil })},
+	{name: "never lets models lack videos", breaks: []string{"models/incomplete-if-asked"}, mutate: everyChange(func(c *audiosearch.ModelChange) { c.Incomplete = false })},
+	{name: "keeps in seconds when models were replaced", breaks: []string{"models/replaced", "models/durable"}, mutate: everyModel(func(d *audiosearch.DatasetModel) { d.ReplacedAt = d.ReplacedAt.Truncate(time.Second) })},
 	{name: "remembers for ever that a model was replaced", breaks: []string{"models/replaced"}, mutate: func(m *mutant) {
 		first := make(map[string]time.Time)
-		m.everyModel(func(d *audiosearch.DatasetModel) {
+		everyModel(func(d *audiosearch.DatasetModel) {
 			if at, ok := first[d.ID]; ok {
 				d.ReplacedAt = at
 			} else if !d.ReplacedAt.IsZero() {
 				first[d.ID] = d.ReplacedAt
 			}
+		})(m)
+	}},
+	{name: "has one current model", breaks: []string{"models/families-are-apart"}, mutate: everyChange(func(c *audiosearch.ModelChange) { c.Family = "f" })},
+	{name: "folds the case of families", breaks: []string{"models/families-are-apart"}, mutate: everyChange(func(c *audiosearch.ModelChange) { c.Family = strings.ToLower(c.Family) })},
+	{name: "lists models like a dictionary", breaks: []string{"models/list"}, mutate: everyModels(func(models []audiosearch.DatasetModel) []audiosearch.DatasetModel {
+		slices.SortStableFunc(models, func(a, b audiosearch.DatasetModel) int {
+			return strings.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID))
 		})
-	}},
-	{name: "has one current model", breaks: []string{"models/families-are-apart"}, mutate: func(m *mutant) {
-		m.everyChange(func(c *audiosearch.ModelChange) { c.Family = "f" })
-	}},
-	{name: "folds the case of families", breaks: []string{"models/families-are-apart"}, mutate: func(m *mutant) {
-		m.everyChange(func(c *audiosearch.ModelChange) { c.Family = strings.ToLower(c.Family) })
-	}},
-	{name: "lists models like a dictionary", breaks: []string{"models/list"}, mutate: func(m *mutant) {
-		m.everyModels(func(models []audiosearch.DatasetModel) []audiosearch.DatasetModel {
-			slices.SortStableFunc(models, func(a, b audiosearch.DatasetModel) int {
-				return strings.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID))
-			})
-			return models
-		})
-	}},
-	{name: "lists current models only", breaks: []string{"models/list", "models/first", "models/replaced"}, mutate: func(m *mutant) {
-		m.everyModels(func(models []audiosearch.DatasetModel) []audiosearch.DatasetModel {
-			return slices.DeleteFunc(models, func(d audiosearch.DatasetModel) bool { return !d.Current })
-		})
-	}},
-	{name: "sorts the classes of models", breaks: []string{"models/list", "models/durable"}, mutate: func(m *mutant) {
-		m.everyModel(func(d *audiosearch.DatasetModel) {
-			d.Classes = slices.Clone(d.Classes)
-			slices.Sort(d.Classes)
-		})
-	}},
+		return models
+	})},
+	{name: "lists current models only", breaks: []string{"models/list", "models/first", "models/replaced"}, mutate: everyModels(func(models []audiosearch.DatasetModel) []audiosearch.DatasetModel {
+		return slices.DeleteFunc(models, func(d audiosearch.DatasetModel) bool { return !d.Current })
+	})},
+	{name: "sorts the classes of models", breaks: []string{"models/list", "models/durable"}, mutate: everyModel(func(d *audiosearch.DatasetModel) {
+		d.Classes = slices.Clone(d.Classes)
+		slices.Sort(d.Classes)
+	})},
 	{name: "remembers the first classes of a model", breaks: []string{"models/list"}, mutate: func(m *mutant) {
 		first := make(map[string][]sound.Class)
 		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
@@ -187,7 +153,7 @@ var modelMutants = []broken{
 			}
 			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
 		}
-		m.everyModel(func(d *audiosearch.DatasetModel) { d.Classes = first[d.ID] })
+		everyModel(func(d *audiosearch.DatasetModel) { d.Classes = first[d.ID] })(m)
 	}},
 	{name: "has models for all datasets", breaks: []string{"models/datasets-are-apart"}, mutate: func(m *mutant) {
 		all := make(map[string]audiosearch.DatasetModel)
@@ -233,20 +199,18 @@ var modelMutants = []broken{
 			return m.db.SetModel(ctx, org, dataset, c)
 		}
 	}},
-	{name: "looks for videos that a model lacks and then changes", breaks: []string{"models/complete-concurrent"}, mutate: func(m *mutant) {
-		m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
-			videos, _ := m.db.ListVideos(ctx, org, dataset, "", 10)
-			for _, v := range videos {
-				from, err := m.db.Scoring(ctx, org, dataset, v.ID, c.From)
-				if _, lacks := m.db.Scoring(ctx, org, dataset, v.ID, c.To); err == nil && from.Scored() && lacks != nil {
-					return audiosearch.ErrConflict
-				}
+	{name: "looks for videos that a model lacks and then changes", breaks: []string{"models/complete-concurrent"}, mutate: replace("SetModel", func(m *mutant, ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+		videos, _ := m.db.ListVideos(ctx, org, dataset, "", 10)
+		for _, v := range videos {
+			from, err := m.db.Scoring(ctx, org, dataset, v.ID, c.From)
+			if _, lacks := m.db.Scoring(ctx, org, dataset, v.ID, c.To); err == nil && from.Scored() && lacks != nil {
+				return audiosearch.ErrConflict
 			}
-			conformance.Seam()
-			c.Incomplete = true
-			return m.db.SetModel(ctx, org, dataset, c)
 		}
-	}},
+		conformance.Seam()
+		c.Incomplete = true
+		return m.db.SetModel(ctx, org, dataset, c)
+	})},
 	{name: "changes models in two steps", breaks: []string{"models/one-step"}, mutate: func(m *mutant) {
 		var changing atomic.Bool
 		m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
@@ -255,26 +219,18 @@ var modelMutants = []broken{
 			changing.Store(false)
 			return m.db.SetModel(ctx, org, dataset, c)
 		}
-		m.everyModel(func(d *audiosearch.DatasetModel) { d.Current = d.Current && !changing.Load() })
+		everyModel(func(d *audiosearch.DatasetModel) { d.Current = d.Current && !changing.Load() })(m)
 	}},
-	{name: "drops the scores of what it replaces", breaks: []string{"models/change-keeps-scores", "models/incomplete-if-asked"}, mutate: func(m *mutant) {
-		m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
-			err := m.db.SetModel(ctx, org, dataset, c)
-			_, _ = m.db.Compact(ctx, audiosearch.CompactOptions{ReplacedBefore: time.Now()})
-			return err
-		}
-	}},
-	{name: "never removes the scores of replaced models", mutate: func(m *mutant) {
-		m.everyCompact(func(o *audiosearch.CompactOptions) { o.ReplacedBefore = time.Time{} })
-	}, breaks: []string{
+	{name: "drops the scores of what it replaces", breaks: []string{"models/change-keeps-scores", "models/incomplete-if-asked"}, mutate: replace("SetModel", func(m *mutant, ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+		err := m.db.SetModel(ctx, org, dataset, c)
+		_, _ = m.db.Compact(ctx, audiosearch.CompactOptions{ReplacedBefore: time.Now()})
+		return err
+	})},
+	{name: "never removes the scores of replaced models", mutate: everyCompact(func(o *audiosearch.CompactOptions) { o.ReplacedBefore = time.Time{} }), breaks: []string{
 		"compactor/replaced", "compactor/replaced-and-back", "compactor/replaced-apart", "compactor/replaced-durable",
 	}},
-	{name: "removes the scores of replaced models at any time", breaks: []string{"compactor/replaced"}, mutate: func(m *mutant) {
-		m.everyCompact(func(o *audiosearch.CompactOptions) { o.ReplacedBefore = time.Now() })
-	}},
-	{name: "removes scores that were replaced just then", breaks: []string{"compactor/replaced"}, mutate: func(m *mutant) {
-		m.everyCompact(func(o *audiosearch.CompactOptions) { o.ReplacedBefore = o.ReplacedBefore.Add(time.Microsecond) })
-	}},
+	{name: "removes the scores of replaced models at any time", breaks: []string{"compactor/replaced"}, mutate: everyCompact(func(o *audiosearch.CompactOptions) { o.ReplacedBefore = time.Now() })},
+	{name: "removes scores that were replaced just then", breaks: []string{"compactor/replaced"}, mutate: everyCompact(func(o *audiosearch.CompactOptions) { o.ReplacedBefore = o.ReplacedBefore.Add(time.Microsecond) })},
 	{name: "removes the scores of what was ever replaced", breaks: []string{"compactor/replaced-and-back", "compactor/replaced-apart"}, mutate: func(m *mutant) {
 		replaced := make(map[string]bool)
 		m.On.SetModel = func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {

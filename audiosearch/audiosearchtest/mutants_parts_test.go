@@ -13,14 +13,16 @@ import (
 )
 
 // everyPart applies change to all parts that the mutant is given or asked for.
-func (m *mutant) everyPart(change func(org string, p *audiosearch.Part)) {
-	m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
-		change(org, &p)
-		return m.db.PutPart(ctx, org, dataset, p, columns)
-	}
-	m.On.Parts = func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
-		change(org, &p)
-		return m.db.Parts(ctx, org, dataset, p)
+func everyPart(change func(org string, p *audiosearch.Part)) func(*mutant) {
+	return func(m *mutant) {
+		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+			change(org, &p)
+			return m.db.PutPart(ctx, org, dataset, p, columns)
+		}
+		m.On.Parts = func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
+			change(org, &p)
+			return m.db.Parts(ctx, org, dataset, p)
+		}
 	}
 }
 
@@ -31,13 +33,13 @@ func (m *mutant) standing(ctx context.Context, org, dataset string, p audiosearc
 }
 
 // everyFlip applies change to all scorings with parts that the mutant is given.
-func (m *mutant) everyFlip(flip func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error) {
-	m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+func everyFlip(flip func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error) func(*mutant) {
+	return replace("PutScoring", func(m *mutant, ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 		if len(columns) > 0 && len(columns[0]) < s.Windows {
 			return flip(ctx, org, dataset, audiosearch.Video{ID: video, Path: path}, s, columns)
 		}
 		return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
-	}
+	})
 }
 
 // revived makes the mutant remember the parts of each video and model. revive stores those
@@ -75,38 +77,30 @@ func (m *mutant) revived() (revive func(ctx context.Context, org, dataset string
 }
 
 var partMutants = []broken{
-	{name: "does not miss datasets of parts", breaks: []string{"parts/no-dataset"}, mutate: func(m *mutant) {
-		m.On.Parts = func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
-			n, err := m.db.Parts(ctx, org, dataset, p)
-			if errors.Is(err, audiosearch.ErrDatasetNotFound) {
-				err = nil
-			}
-			return n, err
+	{name: "does not miss datasets of parts", breaks: []string{"parts/no-dataset"}, mutate: replace("Parts", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
+		n, err := m.db.Parts(ctx, org, dataset, p)
+		if errors.Is(err, audiosearch.ErrDatasetNotFound) {
+			err = nil
 		}
-	}},
-	{name: "says how long a part is", breaks: []string{"parts/sequence", "parts/less"}, mutate: func(m *mutant) {
-		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
-			_, err := m.db.PutPart(ctx, org, dataset, p, columns)
-			return len(columns[0]), err
-		}
-	}},
-	{name: "stores parts after a gap", breaks: []string{"parts/gap", "parts/other-follows-nothing"}, mutate: func(m *mutant) {
-		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
-			p.First = min(p.First, m.standing(ctx, org, dataset, p))
-			return m.db.PutPart(ctx, org, dataset, p, columns)
-		}
-	}},
-	{name: "stores every part at the end", breaks: []string{"parts/less", "parts/two-writers", "parts/put-concurrent"}, mutate: func(m *mutant) {
-		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
-			for {
-				p.First = m.standing(ctx, org, dataset, p)
-				n, err := m.db.PutPart(ctx, org, dataset, p, columns)
-				if err != nil || n == p.First+len(columns[0]) {
-					return n, err
-				}
+		return n, err
+	})},
+	{name: "says how long a part is", breaks: []string{"parts/sequence", "parts/less"}, mutate: replace("PutPart", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+		_, err := m.db.PutPart(ctx, org, dataset, p, columns)
+		return len(columns[0]), err
+	})},
+	{name: "stores parts after a gap", breaks: []string{"parts/gap", "parts/other-follows-nothing"}, mutate: replace("PutPart", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+		p.First = min(p.First, m.standing(ctx, org, dataset, p))
+		return m.db.PutPart(ctx, org, dataset, p, columns)
+	})},
+	{name: "stores every part at the end", breaks: []string{"parts/less", "parts/two-writers", "parts/put-concurrent"}, mutate: replace("PutPart", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+		for {
+			p.First = m.standing(ctx, org, dataset, p)
+			n, err := m.db.PutPart(ctx, org, dataset, p, columns)
+			if err != nil || n == p.First+len(columns[0]) {
+				return n, err
 			}
 		}
-	}},
+	})},
 	{name: "looks what stands in parts and then stores", breaks: []string{"parts/put-concurrent"}, mutate: func(m *mutant) {
 		var mu sync.Mutex
 		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
@@ -120,19 +114,13 @@ var partMutants = []broken{
 			return m.db.PutPart(ctx, org, dataset, p, columns)
 		}
 	}},
-	{name: "does not look at the digest of parts", breaks: []string{"parts/other-replaces", "parts/count"}, mutate: func(m *mutant) {
-		m.everyPart(func(_ string, p *audiosearch.Part) { p.Digest = [32]byte{} })
-	}},
-	{name: "does not look at the hop of parts", breaks: []string{"parts/other-replaces", "parts/other-follows-nothing"}, mutate: func(m *mutant) {
-		m.everyPart(func(_ string, p *audiosearch.Part) { p.Hop = 2 * time.Second })
-	}},
-	{name: "does not look at the order of a part's classes", breaks: []string{"parts/other-replaces", "parts/count"}, mutate: func(m *mutant) {
-		m.everyPart(func(_ string, p *audiosearch.Part) {
-			if len(p.Classes) == 3 && p.Classes[0] == "8" && p.Classes[1] == "7" {
-				p.Classes = []sound.Class{"7", "8", "9"}
-			}
-		})
-	}},
+	{name: "does not look at the digest of parts", breaks: []string{"parts/other-replaces", "parts/count"}, mutate: everyPart(func(_ string, p *audiosearch.Part) { p.Digest = [32]byte{} })},
+	{name: "does not look at the hop of parts", breaks: []string{"parts/other-replaces", "parts/other-follows-nothing"}, mutate: everyPart(func(_ string, p *audiosearch.Part) { p.Hop = 2 * time.Second })},
+	{name: "does not look at the order of a part's classes", breaks: []string{"parts/other-replaces", "parts/count"}, mutate: everyPart(func(_ string, p *audiosearch.Part) {
+		if len(p.Classes) == 3 && p.Classes[0] == "8" && p.Classes[1] == "7" {
+			p.Classes = []sound.Class{"7", "8", "9"}
+		}
+	})},
 	{name: "keeps parts whatever comes", breaks: []string{"parts/other-replaces"}, mutate: func(m *mutant) {
 		first := make(map[string]audiosearch.Part)
 		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
@@ -143,40 +131,32 @@ var partMutants = []broken{
 			return m.db.PutPart(ctx, org, dataset, p, columns)
 		}
 	}},
-	{name: "counts parts from the given one on", breaks: []string{"parts/count"}, mutate: func(m *mutant) {
-		m.On.Parts = func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
-			n, err := m.db.Parts(ctx, org, dataset, p)
-			return max(0, n-p.First), err
+	{name: "counts parts from the given one on", breaks: []string{"parts/count"}, mutate: replace("Parts", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
+		n, err := m.db.Parts(ctx, org, dataset, p)
+		return max(0, n-p.First), err
+	})},
+	{name: "counts the parts of what is gone", breaks: []string{"parts/conflict"}, mutate: replace("Parts", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
+		n, err := m.db.Parts(ctx, org, dataset, p)
+		if errors.Is(err, audiosearch.ErrConflict) {
+			err = nil
 		}
-	}},
-	{name: "counts the parts of what is gone", breaks: []string{"parts/conflict"}, mutate: func(m *mutant) {
-		m.On.Parts = func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
-			n, err := m.db.Parts(ctx, org, dataset, p)
-			if errors.Is(err, audiosearch.ErrConflict) {
-				err = nil
-			}
-			return n, err
-		}
-	}},
-	{name: "stores parts of any path", breaks: []string{"parts/conflict"}, mutate: func(m *mutant) {
-		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
-			if v, err := m.db.Video(ctx, org, dataset, p.Video); err == nil {
-				p.Path = v.Path
-			}
-			return m.db.PutPart(ctx, org, dataset, p, columns)
-		}
-	}},
-	{name: "looks at the path of a part and then stores it", breaks: []string{"parts/conflict-concurrent"}, mutate: func(m *mutant) {
-		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
-			if v, err := m.db.Video(ctx, org, dataset, p.Video); err != nil || v.Path != p.Path {
-				return 0, audiosearch.ErrConflict
-			}
-			conformance.Seam()
-			v, _ := m.db.Video(ctx, org, dataset, p.Video)
+		return n, err
+	})},
+	{name: "stores parts of any path", breaks: []string{"parts/conflict"}, mutate: replace("PutPart", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+		if v, err := m.db.Video(ctx, org, dataset, p.Video); err == nil {
 			p.Path = v.Path
-			return m.db.PutPart(ctx, org, dataset, p, columns)
 		}
-	}},
+		return m.db.PutPart(ctx, org, dataset, p, columns)
+	})},
+	{name: "looks at the path of a part and then stores it", breaks: []string{"parts/conflict-concurrent"}, mutate: replace("PutPart", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+		if v, err := m.db.Video(ctx, org, dataset, p.Video); err != nil || v.Path != p.Path {
+			return 0, audiosearch.ErrConflict
+		}
+		conformance.Seam()
+		v, _ := m.db.Video(ctx, org, dataset, p.Video)
+		p.Path = v.Path
+		return m.db.PutPart(ctx, org, dataset, p, columns)
+	})},
 	{name: "stores parts when they are asked for", breaks: []string{"parts/copies"}, mutate: func(m *mutant) {
 		var due []func()
 		counts := make(map[string]int)
@@ -195,20 +175,18 @@ var partMutants = []broken{
 			do()
 			return m.db.Parts(ctx, org, dataset, p)
 		}
-		m.everyFlip(func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error {
+		everyFlip(func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error {
 			do()
 			return m.db.PutScoring(ctx, org, dataset, v.ID, v.Path, s, columns)
-		})
+		})(m)
 	}},
-	{name: "keeps parts in eight bits", breaks: []string{"parts/many", "parts/flip-rest"}, mutate: func(m *mutant) {
-		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
-			own := make([][]uint16, len(columns))
-			for c := range own {
-				for _, score := range columns[c] {
-					own[c] = append(own[c], score&0xFF00)
-				}
+	{name: "keeps parts in eight bits", breaks: []string{"parts/many", "parts/flip-rest"}, mutate: replace("PutPart", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+		own := make([][]uint16, len(columns))
+		for c := range own {
+			for _, score := range columns[c] {
+				own[c] = append(own[c], score&0xFF00)
 			}
-			return m.db.PutPart(ctx, org, dataset, p, own)
 		}
-	}},
+		return m.db.PutPart(ctx, org, dataset, p, own)
+	})},
 }

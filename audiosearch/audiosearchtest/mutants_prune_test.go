@@ -17,46 +17,40 @@ var pruneMutants = []broken{
 	{name: "prunes at the time too", breaks: []string{"runpruner/before-is-strict"}, mutate: arg(
 		func(before *time.Time) { *before = before.Add(time.Microsecond) }, "PruneRuns")},
 	{name: "prunes what has not finished",
-		breaks: []string{"runpruner/not-finished"}, mutate: func(m *mutant) {
-			m.On.PruneRuns = func(ctx context.Context, before time.Time, limit int) (int, error) {
-				stale, _ := m.db.StaleRuns(ctx, before, time.Time{}, limit)
-				for _, r := range stale {
-					_ = m.db.UpdateRun(ctx, r.Organization, r.ID, func(r *audiosearch.Run) error {
-						r.State, r.FinishedAt = audiosearch.StateTerminated, r.UpdatedAt
-						return nil
-					})
-				}
-				return m.db.PruneRuns(ctx, before, limit)
+		breaks: []string{"runpruner/not-finished"}, mutate: replace("PruneRuns", func(m *mutant, ctx context.Context, before time.Time, limit int) (int, error) {
+			stale, _ := m.db.StaleRuns(ctx, before, time.Time{}, limit)
+			for _, r := range stale {
+				_ = m.db.UpdateRun(ctx, r.Organization, r.ID, func(r *audiosearch.Run) error {
+					r.State, r.FinishedAt = audiosearch.StateTerminated, r.UpdatedAt
+					return nil
+				})
 			}
-		}},
+			return m.db.PruneRuns(ctx, before, limit)
+		})},
 	{name: "prunes without limit", breaks: []string{"runpruner/limit"}, mutate: arg(func(limit *int) { *limit = 1000 }, "PruneRuns")},
 
 	{name: "trims nothing and counts", breaks: []string{"runpruner/trim", "runpruner/durable"}, mutate: around(
 		func(_ *mutant, c *mutate.Call) { *mutate.Get[int](c.Out) = 1 }, "TrimRuns")},
 	{name: "keeps so many of all organizations",
-		breaks: []string{"runpruner/trim"}, mutate: func(m *mutant) {
-			m.On.TrimRuns = func(ctx context.Context, keep, limit int) (int, error) {
-				n, err := m.db.TrimRuns(ctx, keep, limit)
-				oldest := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-				more, _ := m.db.PruneRuns(ctx, oldest, limit)
-				return n + more, err
-			}
-		}},
+		breaks: []string{"runpruner/trim"}, mutate: replace("TrimRuns", func(m *mutant, ctx context.Context, keep, limit int) (int, error) {
+			n, err := m.db.TrimRuns(ctx, keep, limit)
+			oldest := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			more, _ := m.db.PruneRuns(ctx, oldest, limit)
+			return n + more, err
+		})},
 	{name: "trims the greater ID first", breaks: []string{"runpruner/trim-ties"}, mutate: both(
 		in(func(r *audiosearch.Run) { r.ID = -r.ID }, "CreateRun"),
 		arg(func(id *int64) { *id = -*id }, "Run", "UpdateRun", "PutResultVideos", "PutResults"),
 		out(func(r *audiosearch.Run) { r.ID = -r.ID }, "Run"),
 	)},
 	{name: "counts runs that have not ended",
-		breaks: []string{"runpruner/trim-not-ended"}, mutate: func(m *mutant) {
-			m.On.TrimRuns = func(ctx context.Context, keep, limit int) (int, error) {
-				open, err := m.db.StaleRuns(ctx, time.Now().Add(10_000*time.Hour), time.Time{}, 1000)
-				if err != nil {
-					return 0, err
-				}
-				return m.db.TrimRuns(ctx, max(keep-len(open), 0), limit)
+		breaks: []string{"runpruner/trim-not-ended"}, mutate: replace("TrimRuns", func(m *mutant, ctx context.Context, keep, limit int) (int, error) {
+			open, err := m.db.StaleRuns(ctx, time.Now().Add(10_000*time.Hour), time.Time{}, 1000)
+			if err != nil {
+				return 0, err
 			}
-		}},
+			return m.db.TrimRuns(ctx, max(keep-len(open), 0), limit)
+		})},
 	{name: "trims without limit", breaks: []string{"runpruner/trim-limit"}, mutate: around(func(_ *mutant, c *mutate.Call) {
 		c.In[2].SetInt(1000)
 		c.Go()

@@ -24,26 +24,22 @@ func (m *mutant) removeScoring(ctx context.Context, org, dataset, video string) 
 }
 
 var raceMutants = []broken{
-	{name: "removes old scores and then stores new ones", breaks: []string{"scores/replacement-is-one-step", "scores/reads-are-whole"}, mutate: func(m *mutant) {
-		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
-			m.removeScoring(ctx, org, dataset, video)
+	{name: "removes old scores and then stores new ones", breaks: []string{"scores/replacement-is-one-step", "scores/reads-are-whole"}, mutate: replace("PutScoring", func(m *mutant, ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		m.removeScoring(ctx, org, dataset, video)
+		conformance.Seam()
+		return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
+	})},
+	{name: "stores class by class", breaks: []string{"scores/reads-are-whole"}, mutate: replace("PutScoring", func(m *mutant, ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		all := s.Classes
+		for n := range all {
 			conformance.Seam()
-			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
-		}
-	}},
-	{name: "stores class by class", breaks: []string{"scores/reads-are-whole"}, mutate: func(m *mutant) {
-		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
-			all := s.Classes
-			for n := range all {
-				conformance.Seam()
-				s.Classes = all[:n+1]
-				if err := m.db.PutScoring(ctx, org, dataset, video, path, s, columns[:n+1]); err != nil {
-					return err
-				}
+			s.Classes = all[:n+1]
+			if err := m.db.PutScoring(ctx, org, dataset, video, path, s, columns[:n+1]); err != nil {
+				return err
 			}
-			return nil
 		}
-	}},
+		return nil
+	})},
 	{name: "loses scores that are stored at once", breaks: []string{"scores/put-concurrent"}, mutate: func(m *mutant) {
 		var storing atomic.Bool
 		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
@@ -55,44 +51,36 @@ var raceMutants = []broken{
 			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
 		}
 	}},
-	{name: "ranks and then filters", breaks: []string{"scores/path-change-is-one-step"}, mutate: func(m *mutant) {
-		m.On.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) (found []audiosearch.Hit, err error) {
-			filters := q.Filters
-			q.Filters = nil
-			hits, err := m.db.Search(ctx, org, dataset, q)
-			conformance.Seam()
-			for _, h := range hits {
-				v, _ := m.db.Video(ctx, org, dataset, h.Video)
-				if !slices.ContainsFunc(filters, func(f metadata.Filter) bool { return v.Metadata[f.Key].Text() != f.Value }) {
-					found = append(found, h)
-				}
+	{name: "ranks and then filters", breaks: []string{"scores/path-change-is-one-step"}, mutate: replace("Search", func(m *mutant, ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) (found []audiosearch.Hit, err error) {
+		filters := q.Filters
+		q.Filters = nil
+		hits, err := m.db.Search(ctx, org, dataset, q)
+		conformance.Seam()
+		for _, h := range hits {
+			v, _ := m.db.Video(ctx, org, dataset, h.Video)
+			if !slices.ContainsFunc(filters, func(f metadata.Filter) bool { return v.Metadata[f.Key].Text() != f.Value }) {
+				found = append(found, h)
 			}
-			return found, err
 		}
-	}},
-	{name: "looks at the path and then stores", breaks: []string{"scores/conflict-concurrent"}, mutate: func(m *mutant) {
-		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
-			if v, err := m.db.Video(ctx, org, dataset, video); err != nil || v.Path != path {
-				return audiosearch.ErrConflict
-			}
-			conformance.Seam()
-			v, _ := m.db.Video(ctx, org, dataset, video)
-			return m.db.PutScoring(ctx, org, dataset, video, v.Path, s, columns)
+		return found, err
+	})},
+	{name: "looks at the path and then stores", breaks: []string{"scores/conflict-concurrent"}, mutate: replace("PutScoring", func(m *mutant, ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		if v, err := m.db.Video(ctx, org, dataset, video); err != nil || v.Path != path {
+			return audiosearch.ErrConflict
 		}
-	}},
+		conformance.Seam()
+		v, _ := m.db.Video(ctx, org, dataset, video)
+		return m.db.PutScoring(ctx, org, dataset, video, v.Path, s, columns)
+	})},
 
-	{name: "never finishes compacting", breaks: []string{"compactor/nothing-to-do", "compactor/ends"}, mutate: func(m *mutant) {
-		m.On.Compact = func(context.Context, audiosearch.CompactOptions) (bool, error) { return true, nil }
-	}},
-	{name: "compacts scores away", mutate: func(m *mutant) {
-		m.On.Compact = func(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
-			for _, v := range m.all(ctx) {
-				m.removeScoring(ctx, "org-a", "set-a", v.ID)
-				break
-			}
-			return false, ctx.Err()
+	{name: "never finishes compacting", breaks: []string{"compactor/nothing-to-do", "compactor/ends"}, mutate: replace("Compact", func(*mutant, context.Context, audiosearch.CompactOptions) (bool, error) { return true, nil })},
+	{name: "compacts scores away", mutate: replace("Compact", func(m *mutant, ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
+		for _, v := range m.all(ctx) {
+			m.removeScoring(ctx, "org-a", "set-a", v.ID)
+			break
 		}
-	}, breaks: []string{"compactor/changes-no-answer", "compactor/concurrent"}},
+		return false, ctx.Err()
+	}), breaks: []string{"compactor/changes-no-answer", "compactor/concurrent"}},
 	{name: "compacts in two steps", breaks: []string{"compactor/concurrent"}, mutate: func(m *mutant) {
 		var compacting, hidden atomic.Bool
 		m.On.Compact = func(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
@@ -104,12 +92,12 @@ var raceMutants = []broken{
 			}
 			return false, ctx.Err()
 		}
-		m.everySearch(nil, func(_ audiosearch.ScoreQuery, hits []audiosearch.Hit) []audiosearch.Hit {
+		everySearch(nil, func(_ audiosearch.ScoreQuery, hits []audiosearch.Hit) []audiosearch.Hit {
 			if hidden.Load() && len(hits) > 0 {
 				return hits[1:]
 			}
 			return hits
-		})
+		})(m)
 	}},
 	{name: "forgets what it compacted", breaks: []string{"compactor/durable", "compactor/replaced-durable"}, reopen: afresh, mutate: func(*mutant) {}},
 }

@@ -40,36 +40,30 @@ var resultMutants = []broken{
 			*c.Err() = audiosearch.ErrRunNotFound
 		}
 	}, "RunResults")},
-	{name: "keeps few results", breaks: []string{"results/pages", "results/put-again"}, mutate: func(m *mutant) {
-		m.On.RunResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
-			results, err := m.db.RunResults(ctx, org, run, from)
-			return results[:min(len(results), max(255-from, 0))], err
-		}
-	}},
-	{name: "returns all results at once", breaks: []string{"results/pages"}, mutate: func(m *mutant) {
-		m.On.RunResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
-			var all []audiosearch.Result
-			for {
-				page, err := m.db.RunResults(ctx, org, run, from+len(all))
-				if err != nil || len(page) == 0 {
-					return all, err
-				}
-				all = append(all, page...)
+	{name: "keeps few results", breaks: []string{"results/pages", "results/put-again"}, mutate: replace("RunResults", func(m *mutant, ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+		results, err := m.db.RunResults(ctx, org, run, from)
+		return results[:min(len(results), max(255-from, 0))], err
+	})},
+	{name: "returns all results at once", breaks: []string{"results/pages"}, mutate: replace("RunResults", func(m *mutant, ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+		var all []audiosearch.Result
+		for {
+			page, err := m.db.RunResults(ctx, org, run, from+len(all))
+			if err != nil || len(page) == 0 {
+				return all, err
 			}
+			all = append(all, page...)
 		}
-	}},
-	{name: "shows what is not named yet", breaks: []string{"results/unseen"}, mutate: func(m *mutant) {
-		m.On.PutResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
-			err := m.db.PutResults(ctx, org, run, set, results)
-			if err == nil {
-				err = m.db.UpdateRun(ctx, org, run, func(r *audiosearch.Run) error {
-					r.ResultSet = set
-					return nil
-				})
-			}
-			return err
+	})},
+	{name: "shows what is not named yet", breaks: []string{"results/unseen"}, mutate: replace("PutResults", func(m *mutant, ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+		err := m.db.PutResults(ctx, org, run, set, results)
+		if err == nil {
+			err = m.db.UpdateRun(ctx, org, run, func(r *audiosearch.Run) error {
+				r.ResultSet = set
+				return nil
+			})
 		}
-	}},
+		return err
+	})},
 	{name: "has one set for all runs", breaks: []string{"results/sets-are-apart"}, mutate: func(m *mutant) {
 		put := make(map[uuid.UUID][]audiosearch.Result)
 		m.On.PutResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
@@ -97,29 +91,25 @@ var resultMutants = []broken{
 		})
 	}},
 	{name: "takes results of runs that have ended", breaks: []string{"results/ended"}, mutate: accepting(audiosearch.ErrFinished, "PutResultVideos")},
-	{name: "takes results without their videos", breaks: []string{"results/no-video"}, mutate: func(m *mutant) {
-		m.On.PutResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
-			var videos []audiosearch.Video
-			for _, r := range results {
-				videos = append(videos, audiosearch.Video{ID: r.VideoID})
-			}
-			if err := m.db.PutResultVideos(ctx, org, run, set, videos); err != nil {
-				return err
-			}
-			return m.db.PutResults(ctx, org, run, set, results)
+	{name: "takes results without their videos", breaks: []string{"results/no-video"}, mutate: replace("PutResults", func(m *mutant, ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+		var videos []audiosearch.Video
+		for _, r := range results {
+			videos = append(videos, audiosearch.Video{ID: r.VideoID})
 		}
-	}},
-	{name: "lets runs name sets that are not there", breaks: []string{"results/unknown-set", "results/others-go"}, mutate: func(m *mutant) {
-		m.On.UpdateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
-			err := m.db.UpdateRun(ctx, org, id, update)
-			if err != nil && !errors.Is(err, audiosearch.ErrRunNotFound) {
-				err = m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error {
-					err := update(r)
-					r.ResultSet = uuid.Nil
-					return err
-				})
-			}
+		if err := m.db.PutResultVideos(ctx, org, run, set, videos); err != nil {
 			return err
 		}
-	}},
+		return m.db.PutResults(ctx, org, run, set, results)
+	})},
+	{name: "lets runs name sets that are not there", breaks: []string{"results/unknown-set", "results/others-go"}, mutate: replace("UpdateRun", func(m *mutant, ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+		err := m.db.UpdateRun(ctx, org, id, update)
+		if err != nil && !errors.Is(err, audiosearch.ErrRunNotFound) {
+			err = m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error {
+				err := update(r)
+				r.ResultSet = uuid.Nil
+				return err
+			})
+		}
+		return err
+	})},
 }

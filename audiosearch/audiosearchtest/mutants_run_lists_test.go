@@ -16,24 +16,28 @@ import (
 type runList = []audiosearch.Run
 
 // everyRunQuery applies change to what ListRuns is asked.
-func (m *mutant) everyRunQuery(change func(org *string, q *audiosearch.RunQuery)) {
-	mutate.Around(&m.On, func(c *mutate.Call) {
-		change(mutate.Get[string](c.In), mutate.Get[audiosearch.RunQuery](c.In))
-		c.Go()
-	}, "ListRuns")
+func everyRunQuery(change func(org *string, q *audiosearch.RunQuery)) func(*mutant) {
+	return func(m *mutant) {
+		mutate.Around(&m.On, func(c *mutate.Call) {
+			change(mutate.Get[string](c.In), mutate.Get[audiosearch.RunQuery](c.In))
+			c.Go()
+		}, "ListRuns")
+	}
 }
 
 // everyRunList makes ListRuns sort and select by itself: list gets all runs of the
 // organization.
-func (m *mutant) everyRunList(list func(runs runList, q audiosearch.RunQuery) runList) {
-	mutate.Around(&m.On, func(c *mutate.Call) {
-		q, runs := mutate.Get[audiosearch.RunQuery](c.In), mutate.Get[runList](c.Out)
-		asked := *q
-		*q = audiosearch.RunQuery{Limit: 10_000}
-		c.Go()
-		*runs = list(*runs, asked)
-		*runs = (*runs)[:min(asked.Limit, len(*runs))]
-	}, "ListRuns")
+func everyRunList(list func(runs runList, q audiosearch.RunQuery) runList) func(*mutant) {
+	return func(m *mutant) {
+		mutate.Around(&m.On, func(c *mutate.Call) {
+			q, runs := mutate.Get[audiosearch.RunQuery](c.In), mutate.Get[runList](c.Out)
+			asked := *q
+			*q = audiosearch.RunQuery{Limit: 10_000}
+			c.Go()
+			*runs = list(*runs, asked)
+			*runs = (*runs)[:min(asked.Limit, len(*runs))]
+		}, "ListRuns")
+	}
 }
 
 // selected returns the runs that q selects.
@@ -47,19 +51,21 @@ func selected(runs runList, q audiosearch.RunQuery) (found runList) {
 }
 
 // asItWas makes the mutant list runs by what an update has changed since.
-func (m *mutant) asItWas(keep func(was, is *audiosearch.Run)) {
-	made := make(map[int64]audiosearch.Run)
-	in(func(r *audiosearch.Run) { made[r.ID] = r.Clone() }, "CreateRun")(m)
-	m.everyRunList(func(runs runList, q audiosearch.RunQuery) (found runList) {
-		for _, r := range runs {
-			was, seen := made[r.ID], r
-			keep(&was, &seen)
-			if q.Matches(&seen) {
-				found = append(found, r)
+func asItWas(keep func(was, is *audiosearch.Run)) func(*mutant) {
+	return func(m *mutant) {
+		made := make(map[int64]audiosearch.Run)
+		in(func(r *audiosearch.Run) { made[r.ID] = r.Clone() }, "CreateRun")(m)
+		everyRunList(func(runs runList, q audiosearch.RunQuery) (found runList) {
+			for _, r := range runs {
+				was, seen := made[r.ID], r
+				keep(&was, &seen)
+				if q.Matches(&seen) {
+					found = append(found, r)
+				}
 			}
-		}
-		return found
-	})
+			return found
+		})(m)
+	}
 }
 
 var runListMutants = []broken{
@@ -68,41 +74,33 @@ var runListMutants = []broken{
 			*c.Err() = audiosearch.ErrRunNotFound
 		}
 	}, "ListRuns")},
-	{name: "lists oldest runs first", mutate: func(m *mutant) {
-		m.everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
-			slices.Reverse(runs)
-			return selected(runs, q)
-		})
-	}, breaks: []string{"runs/list-newest-first", "runs/list-ties-by-id", "runs/list-matches"}},
+	{name: "lists oldest runs first", mutate: everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
+		slices.Reverse(runs)
+		return selected(runs, q)
+	}), breaks: []string{"runs/list-newest-first", "runs/list-ties-by-id", "runs/list-matches"}},
 	{name: "lists runs by their latest sign of life",
-		breaks: []string{"runs/list-newest-first"}, mutate: func(m *mutant) {
-			m.everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
-				slices.SortStableFunc(runs, func(a, b audiosearch.Run) int {
-					return b.UpdatedAt.Compare(a.UpdatedAt)
-				})
-				return selected(runs, q)
+		breaks: []string{"runs/list-newest-first"}, mutate: everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
+			slices.SortStableFunc(runs, func(a, b audiosearch.Run) int {
+				return b.UpdatedAt.Compare(a.UpdatedAt)
 			})
-		}},
+			return selected(runs, q)
+		})},
 	{name: "lists the smallest ID first",
-		breaks: []string{"runs/list-ties-by-id"}, mutate: func(m *mutant) {
-			m.everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
-				slices.Reverse(runs)
-				slices.SortStableFunc(runs, func(a, b audiosearch.Run) int {
-					return b.CreatedAt.Compare(a.CreatedAt)
-				})
-				return selected(runs, q)
+		breaks: []string{"runs/list-ties-by-id"}, mutate: everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
+			slices.Reverse(runs)
+			slices.SortStableFunc(runs, func(a, b audiosearch.Run) int {
+				return b.CreatedAt.Compare(a.CreatedAt)
 			})
-		}},
+			return selected(runs, q)
+		})},
 	{name: "knows IDs of 32 bits in lists", breaks: []string{"runs/list-ties-by-id"}, mutate: arg(func(q *audiosearch.RunQuery) { q.After.ID = idOf(int64(int32(q.AfterID()))) })},
 	{name: "lists the runs of every organization", breaks: []string{"runs/list-of-organization"}, mutate: arg(func(org *string) { *org = "acme" }, "ListRuns")},
 	{name: "lists the runs of organizations that are alike",
-		breaks: []string{"runs/list-of-organization"}, mutate: func(m *mutant) {
-			m.everyRunQuery(func(org *string, q *audiosearch.RunQuery) {
-				if q.Actor != "" {
-					*org = strings.TrimSpace(*org)
-				}
-			})
-		}},
+		breaks: []string{"runs/list-of-organization"}, mutate: everyRunQuery(func(org *string, q *audiosearch.RunQuery) {
+			if q.Actor != "" {
+				*org = strings.TrimSpace(*org)
+			}
+		})},
 	{name: "lists runs without their query", breaks: []string{"runs/list-whole"}, mutate: out(
 		func(r *audiosearch.Run) { r.Query.Filters = nil }, "ListRuns")},
 	{name: "lists runs with results", breaks: []string{"runs/list-whole"}, mutate: out(
@@ -120,32 +118,24 @@ var runListMutants = []broken{
 			}
 		}},
 	{name: "lists runs over datasets that are alike",
-		breaks: []string{"runs/list-by-dataset"}, mutate: func(m *mutant) {
-			m.everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
-				dataset := q.Dataset
-				q.Dataset = ""
-				return slices.DeleteFunc(selected(runs, q), func(r audiosearch.Run) bool {
-					return dataset != "" && !strings.EqualFold(r.Query.Dataset, dataset)
-				})
+		breaks: []string{"runs/list-by-dataset"}, mutate: everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
+			dataset := q.Dataset
+			q.Dataset = ""
+			return slices.DeleteFunc(selected(runs, q), func(r audiosearch.Run) bool {
+				return dataset != "" && !strings.EqualFold(r.Query.Dataset, dataset)
 			})
-		}},
+		})},
 	{name: "ignores the dataset with an actor", breaks: []string{"runs/list-by-dataset", "runs/list-by-actor"}, mutate: arg(func(q *audiosearch.RunQuery) {
 		if q.Actor != "" && q.Dataset != "" {
 			q.Actor, q.Dataset = "", ""
 		}
 	})},
 	{name: "lists runs by the dataset of old",
-		breaks: []string{"runs/list-by-dataset"}, mutate: func(m *mutant) {
-			m.asItWas(func(was, is *audiosearch.Run) { is.Query.Dataset = was.Query.Dataset })
-		}},
+		breaks: []string{"runs/list-by-dataset"}, mutate: asItWas(func(was, is *audiosearch.Run) { is.Query.Dataset = was.Query.Dataset })},
 	{name: "lists runs by the actor of old",
-		breaks: []string{"runs/list-by-actor"}, mutate: func(m *mutant) {
-			m.asItWas(func(was, is *audiosearch.Run) { is.Actor = was.Actor })
-		}},
+		breaks: []string{"runs/list-by-actor"}, mutate: asItWas(func(was, is *audiosearch.Run) { is.Actor = was.Actor })},
 	{name: "lists runs by the state of old",
-		breaks: []string{"runs/list-by-state"}, mutate: func(m *mutant) {
-			m.asItWas(func(was, is *audiosearch.Run) { is.State = was.State })
-		}},
+		breaks: []string{"runs/list-by-state"}, mutate: asItWas(func(was, is *audiosearch.Run) { is.State = was.State })},
 	{name: "takes open runs for those that run", breaks: []string{"runs/list-by-state", "runs/list-matches"}, mutate: arg(func(q *audiosearch.RunQuery) {
 		if q.Open && q.State == "" {
 			q.State = audiosearch.StateRunning
@@ -175,7 +165,7 @@ var runListMutants = []broken{
 	{name: "pages runs by number",
 		breaks: []string{"runs/list-pages-while-runs-change"}, mutate: func(m *mutant) {
 			shown := 0
-			m.everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
+			everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
 				if q.After.IsZero() {
 					shown = 0
 				}
@@ -184,18 +174,16 @@ var runListMutants = []broken{
 				found = found[min(shown, len(found)):]
 				shown += min(q.Limit, len(found))
 				return found
-			})
+			})(m)
 		}},
 	{name: "needs the run of a position",
-		breaks: []string{"runs/list-pages-while-runs-change"}, mutate: func(m *mutant) {
-			m.everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
-				before := q.After
-				q.After = mortise.Position{}
-				found := selected(runs, q)
-				at := slices.IndexFunc(found, func(r audiosearch.Run) bool { return r.Position() == before })
-				return found[at+1:]
-			})
-		}},
+		breaks: []string{"runs/list-pages-while-runs-change"}, mutate: everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
+			before := q.After
+			q.After = mortise.Position{}
+			found := selected(runs, q)
+			at := slices.IndexFunc(found, func(r audiosearch.Run) bool { return r.Position() == before })
+			return found[at+1:]
+		})},
 }
 
 // idOf is the ID of the position of a run.

@@ -20,28 +20,24 @@ var runMutants = []broken{
 		func(r *audiosearch.Run) { r.Query.MinScore = float64(float32(r.Query.MinScore)) })},
 	{name: "returns runs with results", breaks: []string{"runs/create-and-get", "runs/stale-oldest-first"}, mutate: out(
 		func(r *audiosearch.Run) { r.Results = []audiosearch.Result{} })},
-	{name: "makes runs that are there", breaks: []string{"runs/create-exists", "runs/create-concurrent"}, mutate: func(m *mutant) {
-		m.On.CreateRun = func(ctx context.Context, r audiosearch.Run, most int) error {
-			err := m.db.CreateRun(ctx, r, most)
-			if errors.Is(err, audiosearch.ErrExists) {
-				err = m.db.UpdateRun(ctx, r.Organization, r.ID, func(stored *audiosearch.Run) error {
-					*stored = r
-					return nil
-				})
-			}
-			return err
+	{name: "makes runs that are there", breaks: []string{"runs/create-exists", "runs/create-concurrent"}, mutate: replace("CreateRun", func(m *mutant, ctx context.Context, r audiosearch.Run, most int) error {
+		err := m.db.CreateRun(ctx, r, most)
+		if errors.Is(err, audiosearch.ErrExists) {
+			err = m.db.UpdateRun(ctx, r.Organization, r.ID, func(stored *audiosearch.Run) error {
+				*stored = r
+				return nil
+			})
 		}
-	}},
-	{name: "looks for a run and then makes it", breaks: []string{"runs/create-concurrent"}, mutate: func(m *mutant) {
-		m.On.CreateRun = func(ctx context.Context, r audiosearch.Run, most int) error {
-			if _, err := m.db.Run(ctx, r.Organization, r.ID); err == nil {
-				return audiosearch.ErrExists
-			}
-			conformance.Seam()
-			_ = m.db.CreateRun(ctx, r, most)
-			return nil
+		return err
+	})},
+	{name: "looks for a run and then makes it", breaks: []string{"runs/create-concurrent"}, mutate: replace("CreateRun", func(m *mutant, ctx context.Context, r audiosearch.Run, most int) error {
+		if _, err := m.db.Run(ctx, r.Organization, r.ID); err == nil {
+			return audiosearch.ErrExists
 		}
-	}},
+		conformance.Seam()
+		_ = m.db.CreateRun(ctx, r, most)
+		return nil
+	})},
 	{name: "returns no run for what is not there", breaks: []string{"runs/unknown"}, mutate: accepting(audiosearch.ErrRunNotFound, "Run")},
 	{name: "returns no results for what is not there", breaks: []string{"runs/unknown", "runs/organizations-are-apart"}, mutate: accepting(
 		audiosearch.ErrRunNotFound, "RunResults")},
@@ -71,37 +67,31 @@ var runMutants = []broken{
 			return m.db.UpdateRun(ctx, org, ids[len(ids)-1], update)
 		}
 	}},
-	{name: "lets a run change its organization", breaks: []string{"runs/update-ignores-identity"}, mutate: func(m *mutant) {
-		m.On.UpdateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
-			var changed audiosearch.Run
-			err := m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error {
-				defer func() { changed = r.Clone() }()
-				return update(r)
-			})
-			if err == nil && changed.Organization != org {
-				return m.db.CreateRun(ctx, changed, 1000)
-			}
-			return err
-		}
-	}},
-	{name: "stores what a failed update left", breaks: []string{"runs/update-error-changes-nothing"}, mutate: func(m *mutant) {
-		m.On.UpdateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
-			var failed error
-			err := m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error {
-				failed = update(r)
-				return nil
-			})
-			return cmp.Or(err, failed)
-		}
-	}},
-	{name: "has an error of its own for failed updates", breaks: []string{"runs/update-error-changes-nothing"}, mutate: errs(
-		func(error) error { return errors.New("the update failed") }, "UpdateRun")},
-	{name: "swallows panics", breaks: []string{"runs/update-panic"}, mutate: func(m *mutant) {
-		m.everyUpdate(func(r *audiosearch.Run, update func(*audiosearch.Run) error) (err error) {
-			defer func() { _ = recover() }()
+	{name: "lets a run change its organization", breaks: []string{"runs/update-ignores-identity"}, mutate: replace("UpdateRun", func(m *mutant, ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+		var changed audiosearch.Run
+		err := m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error {
+			defer func() { changed = r.Clone() }()
 			return update(r)
 		})
-	}},
+		if err == nil && changed.Organization != org {
+			return m.db.CreateRun(ctx, changed, 1000)
+		}
+		return err
+	})},
+	{name: "stores what a failed update left", breaks: []string{"runs/update-error-changes-nothing"}, mutate: replace("UpdateRun", func(m *mutant, ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+		var failed error
+		err := m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error {
+			failed = update(r)
+			return nil
+		})
+		return cmp.Or(err, failed)
+	})},
+	{name: "has an error of its own for failed updates", breaks: []string{"runs/update-error-changes-nothing"}, mutate: errs(
+		func(error) error { return errors.New("the update failed") }, "UpdateRun")},
+	{name: "swallows panics", breaks: []string{"runs/update-panic"}, mutate: everyUpdate(func(r *audiosearch.Run, update func(*audiosearch.Run) error) (err error) {
+		defer func() { _ = recover() }()
+		return update(r)
+	})},
 	{name: "reads a run and then writes it", breaks: []string{"runs/update-concurrent"}, mutate: func(m *mutant) {
 		mutate.Late(&m.On, conformance.Seam, "UpdateRun")
 	}},
@@ -116,31 +106,27 @@ var runMutants = []broken{
 			}
 		}, "RunResults")(m)
 	}},
-	{name: "counts runs and then makes one", breaks: []string{"runs/create-bounded-concurrent"}, mutate: func(m *mutant) {
-		m.On.CreateRun = func(ctx context.Context, r audiosearch.Run, most int) error {
-			open, err := m.db.StaleRuns(ctx, r.CreatedAt.Add(time.Hour), time.Time{}, most)
-			conformance.Seam()
-			if err == nil && len(open) >= most {
-				err = audiosearch.ErrTooManyRuns
-			}
-			if err != nil {
-				return err
-			}
-			return m.db.CreateRun(ctx, r, 1000)
+	{name: "counts runs and then makes one", breaks: []string{"runs/create-bounded-concurrent"}, mutate: replace("CreateRun", func(m *mutant, ctx context.Context, r audiosearch.Run, most int) error {
+		open, err := m.db.StaleRuns(ctx, r.CreatedAt.Add(time.Hour), time.Time{}, most)
+		conformance.Seam()
+		if err == nil && len(open) >= most {
+			err = audiosearch.ErrTooManyRuns
 		}
-	}},
-	{name: "counts the runs of all organizations", breaks: []string{"runs/create-bounded"}, mutate: func(m *mutant) {
-		m.On.CreateRun = func(ctx context.Context, r audiosearch.Run, most int) error {
-			open, err := m.db.StaleRuns(ctx, r.CreatedAt.Add(time.Hour), time.Time{}, most)
-			if err == nil && len(open) >= most {
-				err = audiosearch.ErrTooManyRuns
-			}
-			if err != nil {
-				return err
-			}
-			return m.db.CreateRun(ctx, r, most)
+		if err != nil {
+			return err
 		}
-	}},
+		return m.db.CreateRun(ctx, r, 1000)
+	})},
+	{name: "counts the runs of all organizations", breaks: []string{"runs/create-bounded"}, mutate: replace("CreateRun", func(m *mutant, ctx context.Context, r audiosearch.Run, most int) error {
+		open, err := m.db.StaleRuns(ctx, r.CreatedAt.Add(time.Hour), time.Time{}, most)
+		if err == nil && len(open) >= most {
+			err = audiosearch.ErrTooManyRuns
+		}
+		if err != nil {
+			return err
+		}
+		return m.db.CreateRun(ctx, r, most)
+	})},
 	{name: "has no bound", breaks: []string{"runs/create-bounded", "runs/create-bounded-concurrent"}, mutate: arg(func(most *int) { *most = 1000 }, "CreateRun")},
 }
 

@@ -11,58 +11,52 @@ import (
 )
 
 // everyAdd replaces CreateRunAndAdd by a CreateRun and something after it.
-func (m *mutant) everyAdd(then func(ctx context.Context, j mortise.Job, created error) error) {
-	m.On.CreateRunAndAdd = func(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
+func everyAdd(then func(ctx context.Context, j mortise.Job, created error) error) func(*mutant) {
+	return replace("CreateRunAndAdd", func(m *mutant, ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
 		return then(ctx, j, m.db.CreateRun(context.WithoutCancel(ctx), r, most))
-	}
+	})
 }
 
 // everyEnd replaces UpdateRunAndRemove by an UpdateRun and something after it.
-func (m *mutant) everyEnd(then func(ctx context.Context, l mortise.Lease, updated error) error) {
-	m.On.UpdateRunAndRemove = func(
-		ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
-	) error {
+func everyEnd(then func(ctx context.Context, l mortise.Lease, updated error) error) func(*mutant) {
+	return replace("UpdateRunAndRemove", func(m *mutant, ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease) error {
 		return then(ctx, l, m.db.UpdateRun(context.WithoutCancel(ctx), org, id, update))
-	}
+	})
 }
 
 // addIf adds the job of a run that was not created because of an error.
 func addIf(reason error) func(*mutant) {
 	return func(m *mutant) {
-		m.everyAdd(func(ctx context.Context, j mortise.Job, created error) error {
+		everyAdd(func(ctx context.Context, j mortise.Job, created error) error {
 			if created == nil || errors.Is(created, reason) {
 				return errors.Join(created, m.jobs.Add(ctx, j))
 			}
 			return created
-		})
+		})(m)
 	}
 }
 
 var txMutants = []broken{
 	{name: "adds no jobs",
 		breaks: []string{"txstore/create-and-add", "txstore/notifies", "txstore/durable"},
-		mutate: func(m *mutant) {
-			m.everyAdd(func(_ context.Context, _ mortise.Job, created error) error { return created })
-		}},
+		mutate: everyAdd(func(_ context.Context, _ mortise.Job, created error) error { return created })},
 	{name: "adds jobs that are due at once",
-		breaks: []string{"txstore/create-and-add"}, mutate: func(m *mutant) {
-			m.On.CreateRunAndAdd = func(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
-				j.At = time.Time{}
-				return m.db.CreateRunAndAdd(ctx, r, most, j)
-			}
-		}},
+		breaks: []string{"txstore/create-and-add"}, mutate: replace("CreateRunAndAdd", func(m *mutant, ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
+			j.At = time.Time{}
+			return m.db.CreateRunAndAdd(ctx, r, most, j)
+		})},
 	{name: "adds the job of a run that is there",
 		breaks: []string{"txstore/exists-adds-nothing"}, mutate: addIf(audiosearch.ErrExists)},
 	{name: "adds the job of a run too many",
 		breaks: []string{"txstore/too-many-adds-nothing"}, mutate: addIf(audiosearch.ErrTooManyRuns)},
 	{name: "adds jobs that are there",
 		breaks: []string{"txstore/job-is-there"}, mutate: func(m *mutant) {
-			m.everyAdd(func(ctx context.Context, j mortise.Job, created error) error {
+			everyAdd(func(ctx context.Context, j mortise.Job, created error) error {
 				if created != nil {
 					return created
 				}
 				return errors.Join(m.jobs.Cancel(ctx, j), m.jobs.Add(ctx, j))
-			})
+			})(m)
 		}},
 	{name: "minds jobs that are there",
 		breaks: []string{"txstore/job-is-there"}, mutate: func(m *mutant) {
@@ -82,63 +76,57 @@ var txMutants = []broken{
 	}},
 	{name: "stores and adds in two steps",
 		breaks: []string{"txstore/create-both-or-neither"}, mutate: func(m *mutant) {
-			m.everyAdd(func(ctx context.Context, j mortise.Job, created error) error {
+			everyAdd(func(ctx context.Context, j mortise.Job, created error) error {
 				conformance.Seam() // until all calls that are cut off are
 				if created != nil {
 					return created
 				}
 				return m.jobs.Add(ctx, j)
-			})
+			})(m)
 		}},
 
 	{name: "removes no jobs",
 		breaks: []string{"txstore/update-and-remove", "txstore/update-both-or-neither"},
-		mutate: func(m *mutant) {
-			m.everyEnd(func(_ context.Context, _ mortise.Lease, updated error) error { return updated })
-		}},
+		mutate: everyEnd(func(_ context.Context, _ mortise.Lease, updated error) error { return updated })},
 	{name: "buries jobs", breaks: []string{"txstore/update-and-remove"}, mutate: func(m *mutant) {
-		m.everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
+		everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
 			if updated == nil {
 				_ = m.jobs.Remove(ctx, l, true)
 			}
 			return updated
-		})
+		})(m)
 	}},
 	{name: "removes jobs whatever update says",
 		breaks: []string{"txstore/update-refused"}, mutate: func(m *mutant) {
-			m.everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
+			everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
 				_ = m.jobs.Remove(ctx, l, false)
 				return updated
-			})
+			})(m)
 		}},
 	{name: "minds a lost lease", breaks: []string{"txstore/lease-lost"}, mutate: func(m *mutant) {
-		m.everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
+		everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
 			if updated != nil {
 				return updated
 			}
 			return m.jobs.Remove(ctx, l, false)
-		})
+		})(m)
 	}},
 	{name: "changes nothing without a lease",
-		breaks: []string{"txstore/lease-lost"}, mutate: func(m *mutant) {
-			m.On.UpdateRunAndRemove = func(
-				ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
-			) error {
-				if m.jobs.Extend(ctx, l, time.Hour) != nil {
-					return nil
-				}
-				return m.db.UpdateRunAndRemove(ctx, org, id, update, l)
+		breaks: []string{"txstore/lease-lost"}, mutate: replace("UpdateRunAndRemove", func(m *mutant, ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease) error {
+			if m.jobs.Extend(ctx, l, time.Hour) != nil {
+				return nil
 			}
-		}},
+			return m.db.UpdateRunAndRemove(ctx, org, id, update, l)
+		})},
 	{name: "changes and removes in two steps",
 		breaks: []string{"txstore/update-both-or-neither"}, mutate: func(m *mutant) {
-			m.everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
+			everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
 				conformance.Seam()
 				if updated == nil {
 					_ = m.jobs.Remove(ctx, l, false)
 				}
 				return updated
-			})
+			})(m)
 		}},
 
 	{name: "shares everything",

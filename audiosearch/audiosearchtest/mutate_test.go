@@ -33,6 +33,11 @@ func around(do func(m *mutant, c *mutate.Call), methods ...string) func(*mutant)
 	return func(m *mutant) { mutate.Around(&m.On, func(c *mutate.Call) { do(m, c) }, methods...) }
 }
 
+// replace puts a function in the place of a method. It takes the mutant before the rest.
+func replace(method string, f any) func(*mutant) {
+	return func(m *mutant) { mutate.Replace(&m.On, method, m, f) }
+}
+
 // both makes several mistakes.
 func both(mutations ...func(*mutant)) func(*mutant) {
 	return func(m *mutant) {
@@ -110,8 +115,8 @@ func (m *mutant) everyScoring(change func(*audiosearch.Scoring)) { out(change)(m
 
 // everySearch applies ask to all queries that the mutant is asked, and answer to what it
 // finds. Either may be nil.
-func (m *mutant) everySearch(ask func(q *audiosearch.ScoreQuery), answer func(q audiosearch.ScoreQuery, hits []audiosearch.Hit) []audiosearch.Hit) {
-	m.On.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
+func everySearch(ask func(q *audiosearch.ScoreQuery), answer func(q audiosearch.ScoreQuery, hits []audiosearch.Hit) []audiosearch.Hit) func(*mutant) {
+	return replace("Search", func(m *mutant, ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
 		asked := q
 		if ask != nil {
 			ask(&asked)
@@ -121,13 +126,13 @@ func (m *mutant) everySearch(ask func(q *audiosearch.ScoreQuery), answer func(q 
 			hits = answer(q, hits)
 		}
 		return hits, err
-	}
+	})
 }
 
 // everyFilter makes the mutant go by its own idea of filters: it asks for all, and keeps
 // what passes.
-func (m *mutant) everyFilter(passes func(v audiosearch.Video, filters []metadata.Filter) bool) {
-	m.On.Search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
+func everyFilter(passes func(v audiosearch.Video, filters []metadata.Filter) bool) func(*mutant) {
+	return replace("Search", func(m *mutant, ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
 		filters, offset, limit := q.Filters, q.Offset, q.Limit
 		q.Filters, q.Offset, q.Limit = nil, 0, 1_000_000
 		hits, err := m.db.Search(ctx, org, dataset, q)
@@ -139,13 +144,13 @@ func (m *mutant) everyFilter(passes func(v audiosearch.Video, filters []metadata
 			}
 		}
 		return found[min(offset, len(found)):min(offset+limit, len(found))], err
-	}
+	})
 }
 
 // everyMatch makes the mutant go by its own idea of one filter and the value that it
 // looks at, if the domain's is not meant.
-func (m *mutant) everyMatch(match func(f metadata.Filter, value metadata.Scalar, has bool) (passes, mine bool)) {
-	m.everyFilter(func(v audiosearch.Video, filters []metadata.Filter) bool {
+func everyMatch(match func(f metadata.Filter, value metadata.Scalar, has bool) (passes, mine bool)) func(*mutant) {
+	return everyFilter(func(v audiosearch.Video, filters []metadata.Filter) bool {
 		for _, f := range filters {
 			value, has := v.Metadata[f.Key]
 			passes, mine := match(f, value, has)
@@ -178,14 +183,16 @@ func unstale(left func(audiosearch.Run) bool) func(*mutant) {
 func (m *mutant) everyResult(change func(*audiosearch.Result)) { out(change, "RunResults")(m) }
 
 // everyUpdate stands between the mutant and update functions.
-func (m *mutant) everyUpdate(between func(r *audiosearch.Run, update func(*audiosearch.Run) error) error) {
-	mutate.Updates(&m.On, func(c *mutate.Call) {
-		*c.Err() = between(*mutate.Get[*audiosearch.Run](c.In), func(r *audiosearch.Run) error {
-			*mutate.Get[*audiosearch.Run](c.In) = r
-			c.Go()
-			return *c.Err()
-		})
-	}, "UpdateRun")
+func everyUpdate(between func(r *audiosearch.Run, update func(*audiosearch.Run) error) error) func(*mutant) {
+	return func(m *mutant) {
+		mutate.Updates(&m.On, func(c *mutate.Call) {
+			*c.Err() = between(*mutate.Get[*audiosearch.Run](c.In), func(r *audiosearch.Run) error {
+				*mutate.Get[*audiosearch.Run](c.In) = r
+				c.Go()
+				return *c.Err()
+			})
+		}, "UpdateRun")
+	}
 }
 
 // renamed applies change to names of datasets, videos, models and organizations that the

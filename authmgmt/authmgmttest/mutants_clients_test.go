@@ -34,40 +34,34 @@ var clientMutants = []broken{
 	}, mutate: accepting(authmgmt.ErrExists, creates...)},
 	{name: "revives deleted clients", breaks: []string{
 		"clients/create-refuses-a-deleted-id", "store/durable-absence",
-	}, mutate: func(m *mutant) {
-		m.On.CreateClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
-			err := m.AuthMgmt.CreateClient(ctx, c, e)
-			if _, gone := m.AuthMgmt.Client(ctx, c.Organization, c.ID); gone != nil {
-				return accepts(err, authmgmt.ErrExists)
-			}
-			return err
+	}, mutate: replace("CreateClient", func(m *mutant, ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
+		err := m.AuthMgmt.CreateClient(ctx, c, e)
+		if _, gone := m.AuthMgmt.Client(ctx, c.Organization, c.ID); gone != nil {
+			return accepts(err, authmgmt.ErrExists)
 		}
-	}},
+		return err
+	})},
 	{name: "looks for digests within the organization", breaks: []string{
 		"clients/create-refuses-a-stored-digest", "clients/update-adds-a-digest", "clients/digest-concurrent",
-	}, mutate: func(m *mutant) {
-		m.On.CreateClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
-			conformance.Seam() // until a client that was changed has the digest
-			for _, secret := range c.Secrets {
-				if other, err := m.AuthMgmt.ClientBySecret(ctx, secret.Digest); err == nil && other.Organization != c.Organization {
-					return nil
-				}
+	}, mutate: replace("CreateClient", func(m *mutant, ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
+		conformance.Seam() // until a client that was changed has the digest
+		for _, secret := range c.Secrets {
+			if other, err := m.AuthMgmt.ClientBySecret(ctx, secret.Digest); err == nil && other.Organization != c.Organization {
+				return nil
 			}
-			return m.AuthMgmt.CreateClient(ctx, c, e)
 		}
-	}},
+		return m.AuthMgmt.CreateClient(ctx, c, e)
+	})},
 	{name: "looks at the first secret only", breaks: []string{
 		"clients/create-refuses-a-stored-digest", "clients/digest-concurrent",
-	}, mutate: func(m *mutant) {
-		m.On.CreateClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
-			err := m.AuthMgmt.CreateClient(ctx, c, e)
-			if errors.Is(err, authmgmt.ErrExists) && len(c.Secrets) > 1 {
-				c.Secrets = c.Secrets[:1]
-				err = m.AuthMgmt.CreateClient(ctx, c, e)
-			}
-			return err
+	}, mutate: replace("CreateClient", func(m *mutant, ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
+		err := m.AuthMgmt.CreateClient(ctx, c, e)
+		if errors.Is(err, authmgmt.ErrExists) && len(c.Secrets) > 1 {
+			c.Secrets = c.Secrets[:1]
+			err = m.AuthMgmt.CreateClient(ctx, c, e)
 		}
-	}},
+		return err
+	})},
 	{name: "takes the first of two secrets with one digest", breaks: []string{"clients/digest-is-there-once"}, mutate: in(
 		func(secrets *[]authmgmt.ClientSecret) {
 			*secrets = slices.CompactFunc(*secrets, func(a, b authmgmt.ClientSecret) bool { return a.Digest == b.Digest })

@@ -182,24 +182,20 @@ func deletionMutants() []broken {
 				return last[org], nil
 			}
 		}},
-		{name: "marks only what is there", breaks: []string{"deletion/first-mark-stays"}, mutate: func(m *mutant) {
-			m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
-				if stats, err := m.AuthMgmt.Stats(ctx, org, at, 1); err == nil && stats == (authmgmt.Stats{}) && !m.gone(org) {
-					return time.Time{}, authmgmt.ErrNotFound
-				}
-				return m.AuthMgmt.MarkDeleted(ctx, org, at, e)
+		{name: "marks only what is there", breaks: []string{"deletion/first-mark-stays"}, mutate: replace("MarkDeleted", func(m *mutant, ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
+			if stats, err := m.AuthMgmt.Stats(ctx, org, at, 1); err == nil && stats == (authmgmt.Stats{}) && !m.gone(org) {
+				return time.Time{}, authmgmt.ErrNotFound
 			}
-		}},
-		{name: "looks for a mark, and marks later", breaks: []string{"deletion/one-mark"}, mutate: func(m *mutant) {
-			m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
-				if since, err := m.AuthMgmt.DeletedAt(ctx, org); err != nil || !since.IsZero() {
-					return since, err
-				}
-				conformance.Seam()
-				_, err := m.AuthMgmt.MarkDeleted(ctx, org, at, e)
-				return at.UTC(), err
+			return m.AuthMgmt.MarkDeleted(ctx, org, at, e)
+		})},
+		{name: "looks for a mark, and marks later", breaks: []string{"deletion/one-mark"}, mutate: replace("MarkDeleted", func(m *mutant, ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
+			if since, err := m.AuthMgmt.DeletedAt(ctx, org); err != nil || !since.IsZero() {
+				return since, err
 			}
-		}},
+			conformance.Seam()
+			_, err := m.AuthMgmt.MarkDeleted(ctx, org, at, e)
+			return at.UTC(), err
+		})},
 		{name: "stores an event that is none with the mark", breaks: []string{"deletion/without-event"}, mutate: arg(func(e *authmgmt.AuditEvent) {
 			if e.ID == uuid.Nil {
 				e.ID = uuid.New()
@@ -214,12 +210,10 @@ func deletionMutants() []broken {
 				page.Items = []authmgmt.AuditEvent{{ID: uuid.New(), Organization: c.In[1].String(), Kind: authmgmt.KindClientCreated}}
 			}
 		})},
-		{name: "deletes those whose ID begins alike", breaks: []string{"deletion/leaves-others"}, mutate: func(m *mutant) {
-			m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
-				_, _ = m.AuthMgmt.MarkDeleted(ctx, org+"b", at, authmgmt.AuditEvent{})
-				return m.AuthMgmt.MarkDeleted(ctx, org, at, e)
-			}
-		}},
+		{name: "deletes those whose ID begins alike", breaks: []string{"deletion/leaves-others"}, mutate: replace("MarkDeleted", func(m *mutant, ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
+			_, _ = m.AuthMgmt.MarkDeleted(ctx, org+"b", at, authmgmt.AuditEvent{})
+			return m.AuthMgmt.MarkDeleted(ctx, org, at, e)
+		})},
 		{name: "removes without a limit", breaks: []string{"deletion/steps-are-bounded"}, mutate: arg(func(limit *int) { *limit = 1000 }, "RemoveDeleted")},
 		{name: "removes nothing", breaks: []string{"deletion/steps-are-bounded"}, mutate: func(m *mutant) {
 			mutate.Around(&m.On, func(c *mutate.Call) {

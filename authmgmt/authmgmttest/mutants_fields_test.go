@@ -161,29 +161,25 @@ var nameMutants = []broken{
 	{name: "makes organizations before it asks", breaks: []string{"organizations/refused-makes-none"}, mutate: func(m *mutant) {
 		arg(func(org *string) { m.touch(*org) }, "UpdateOrganization")(m)
 	}},
-	{name: "moves an organization to another ID", breaks: []string{"organizations/update-keeps-the-id"}, mutate: func(m *mutant) {
-		m.On.UpdateOrganization = func(ctx context.Context, org string, update organizationUpdate) error {
-			target := org
-			err := m.AuthMgmt.UpdateOrganization(ctx, org, func(o *authmgmt.Organization) (authmgmt.AuditEvent, error) {
-				e, err := update(o)
-				target = o.ID
-				return e, err
-			})
-			if err == nil && target != org {
-				err = m.AuthMgmt.UpdateOrganization(ctx, target, update)
-			}
-			return err
+	{name: "moves an organization to another ID", breaks: []string{"organizations/update-keeps-the-id"}, mutate: replace("UpdateOrganization", func(m *mutant, ctx context.Context, org string, update organizationUpdate) error {
+		target := org
+		err := m.AuthMgmt.UpdateOrganization(ctx, org, func(o *authmgmt.Organization) (authmgmt.AuditEvent, error) {
+			e, err := update(o)
+			target = o.ID
+			return e, err
+		})
+		if err == nil && target != org {
+			err = m.AuthMgmt.UpdateOrganization(ctx, target, update)
 		}
-	}},
-	{name: "stores no organization without rights", breaks: []string{"organizations/update-makes-it"}, mutate: func(m *mutant) {
-		m.On.AccessControl = func(ctx context.Context, org string) (authmgmt.Organization, error) {
-			o, err := m.AuthMgmt.AccessControl(ctx, org)
-			if !o.RBAC {
-				return authmgmt.Organization{}, errors.Join(err, authmgmt.ErrNotFound)
-			}
-			return o, err
+		return err
+	})},
+	{name: "stores no organization without rights", breaks: []string{"organizations/update-makes-it"}, mutate: replace("AccessControl", func(m *mutant, ctx context.Context, org string) (authmgmt.Organization, error) {
+		o, err := m.AuthMgmt.AccessControl(ctx, org)
+		if !o.RBAC {
+			return authmgmt.Organization{}, errors.Join(err, authmgmt.ErrNotFound)
 		}
-	}},
+		return o, err
+	})},
 	{name: "never takes rights away", breaks: []string{"organizations/update-stores-what-it-leaves"}, mutate: updating(func(c *mutate.Call) {
 		o := *mutate.Get[*authmgmt.Organization](c.In)
 		had := o.RBAC

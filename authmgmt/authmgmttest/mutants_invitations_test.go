@@ -140,14 +140,12 @@ var invitationMutants = []broken{
 	}, "ListInvitations")},
 	{name: "counts all, whatever is asked for", breaks: []string{
 		"invitations/list-pending", "invitations/list-offset-and-limit",
-	}, mutate: func(m *mutant) {
-		m.On.ListInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
-			page, err := m.AuthMgmt.ListInvitations(ctx, org, at, p)
-			all, _ := m.AuthMgmt.ListInvitations(ctx, org, time.Time{}, p)
-			page.Total = all.Total
-			return page, err
-		}
-	}},
+	}, mutate: replace("ListInvitations", func(m *mutant, ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
+		page, err := m.AuthMgmt.ListInvitations(ctx, org, at, p)
+		all, _ := m.AuthMgmt.ListInvitations(ctx, org, time.Time{}, p)
+		page.Total = all.Total
+		return page, err
+	})},
 	{name: "grants too early", breaks: []string{
 		"invitations/due-grants", "invitations/due-grants-follow-changes", "invitations/due-grants-order", "store/durable-constraints",
 	}, mutate: arg(func(now *time.Time) { *now = now.Add(2 * time.Hour) }, "DueGrants")},
@@ -173,13 +171,11 @@ var invitationMutants = []broken{
 	}, "DueGrants")},
 	{name: "grants the latest first", breaks: []string{
 		"invitations/due-grants-order", "invitations/due-grants-without-a-time",
-	}, mutate: func(m *mutant) {
-		m.On.DueGrants = func(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
-			due, err := m.AuthMgmt.DueGrants(ctx, now, 1000)
-			slices.Reverse(due)
-			return due[:min(limit, len(due))], err
-		}
-	}},
+	}, mutate: replace("DueGrants", func(m *mutant, ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
+		due, err := m.AuthMgmt.DueGrants(ctx, now, 1000)
+		slices.Reverse(due)
+		return due[:min(limit, len(due))], err
+	})},
 }
 
 // ctxMutants go on when they should not, or say that something is not there when they

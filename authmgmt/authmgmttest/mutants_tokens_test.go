@@ -49,35 +49,29 @@ var tokenMutants = []broken{
 		in(func(k *authmgmt.Token) { secrets[k.ID] = k.Secret }, "CreateToken")(m)
 		out(func(k *authmgmt.Token) { k.Secret = secrets[k.ID] })(m)
 	}},
-	{name: "looks for tokens before secrets", breaks: []string{"tokens/create-looks-for-the-secret-first"}, mutate: func(m *mutant) {
-		m.On.CreateToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
-			if _, err := m.AuthMgmt.TokenByDigest(ctx, k.Digest); err == nil {
-				return authmgmt.ErrExists
-			}
-			return m.AuthMgmt.CreateToken(ctx, k, e)
+	{name: "looks for tokens before secrets", breaks: []string{"tokens/create-looks-for-the-secret-first"}, mutate: replace("CreateToken", func(m *mutant, ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
+		if _, err := m.AuthMgmt.TokenByDigest(ctx, k.Digest); err == nil {
+			return authmgmt.ErrExists
 		}
-	}},
-	{name: "looks for the secret, not for whose it is", breaks: []string{"tokens/create-needs-the-secret"}, mutate: func(m *mutant) {
-		m.On.CreateToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
-			if k.Client != "" {
-				if c, err := m.AuthMgmt.ClientBySecret(ctx, k.Secret); err == nil {
-					k.Organization, k.Client = c.Organization, c.ID
-				}
+		return m.AuthMgmt.CreateToken(ctx, k, e)
+	})},
+	{name: "looks for the secret, not for whose it is", breaks: []string{"tokens/create-needs-the-secret"}, mutate: replace("CreateToken", func(m *mutant, ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
+		if k.Client != "" {
+			if c, err := m.AuthMgmt.ClientBySecret(ctx, k.Secret); err == nil {
+				k.Organization, k.Client = c.Organization, c.ID
 			}
-			return m.AuthMgmt.CreateToken(ctx, k, e)
 		}
-	}},
-	{name: "refuses tokens of ended secrets", breaks: []string{"tokens/create-with-an-ended-secret"}, mutate: func(m *mutant) {
-		m.On.CreateToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
-			c, err := m.AuthMgmt.ClientBySecret(ctx, k.Secret)
-			if err == nil && slices.ContainsFunc(c.Secrets, func(s authmgmt.ClientSecret) bool {
-				return s.Digest == k.Secret && !s.ExpiresAt.IsZero() && s.ExpiresAt.Before(k.CreatedAt)
-			}) {
-				return authmgmt.ErrNotFound
-			}
-			return m.AuthMgmt.CreateToken(ctx, k, e)
+		return m.AuthMgmt.CreateToken(ctx, k, e)
+	})},
+	{name: "refuses tokens of ended secrets", breaks: []string{"tokens/create-with-an-ended-secret"}, mutate: replace("CreateToken", func(m *mutant, ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
+		c, err := m.AuthMgmt.ClientBySecret(ctx, k.Secret)
+		if err == nil && slices.ContainsFunc(c.Secrets, func(s authmgmt.ClientSecret) bool {
+			return s.Digest == k.Secret && !s.ExpiresAt.IsZero() && s.ExpiresAt.Before(k.CreatedAt)
+		}) {
+			return authmgmt.ErrNotFound
 		}
-	}},
+		return m.AuthMgmt.CreateToken(ctx, k, e)
+	})},
 	{name: "keeps the roles of a client's token", breaks: []string{
 		"tokens/create-keeps-no-roles-of-a-client", "tokens/roles-follow-the-client", "tokens/list-roles-follow-the-client",
 	}, mutate: func(m *mutant) {

@@ -72,22 +72,20 @@ var updateMutants = []broken{
 		wg.Go(c.Go)
 		wg.Wait()
 	}, updates...)},
-	{name: "stores what an update left that ended its goroutine", breaks: []string{"organizations/update-goexit"}, mutate: func(m *mutant) {
-		m.On.UpdateOrganization = func(ctx context.Context, org string, update organizationUpdate) error {
-			done := false
-			defer func() {
-				if !done {
-					_ = m.AuthMgmt.UpdateOrganization(ctx, org, func(o *authmgmt.Organization) (authmgmt.AuditEvent, error) {
-						o.RBAC = !o.RBAC
-						return authmgmt.AuditEvent{}, nil
-					})
-				}
-			}()
-			err := m.AuthMgmt.UpdateOrganization(ctx, org, update)
-			done = true
-			return err
-		}
-	}},
+	{name: "stores what an update left that ended its goroutine", breaks: []string{"organizations/update-goexit"}, mutate: replace("UpdateOrganization", func(m *mutant, ctx context.Context, org string, update organizationUpdate) error {
+		done := false
+		defer func() {
+			if !done {
+				_ = m.AuthMgmt.UpdateOrganization(ctx, org, func(o *authmgmt.Organization) (authmgmt.AuditEvent, error) {
+					o.RBAC = !o.RBAC
+					return authmgmt.AuditEvent{}, nil
+				})
+			}
+		}()
+		err := m.AuthMgmt.UpdateOrganization(ctx, org, update)
+		done = true
+		return err
+	})},
 	{name: "reads, and writes later", breaks: append(each("update-concurrent"), "invitations/one-winner"), mutate: func(m *mutant) {
 		mutate.Late(&m.On, conformance.Seam, updates...)
 	}},
@@ -153,26 +151,24 @@ var updateMutants = []broken{
 	{name: "forgets the event of what it creates", breaks: []string{
 		"clients/create-stores-the-event", "tokens/create-stores-the-event", "invitations/create-stores-the-event",
 	}, mutate: arg(func(e *authmgmt.AuditEvent) { *e = authmgmt.AuditEvent{} }, creates...)},
-	{name: "writes a client in two transactions", breaks: []string{"clients/reads-are-whole"}, mutate: func(m *mutant) {
-		m.On.UpdateClient = func(ctx context.Context, org, id string, update clientUpdate) error {
-			var changed authmgmt.Client
-			err := m.AuthMgmt.UpdateClient(ctx, org, id, func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
-				before := c.Clone()
-				e, err := update(c)
-				changed = c.Clone()
-				c.Secrets = before.Secrets
-				return e, err
-			})
-			if err != nil {
-				return err
-			}
-			conformance.Seam()
-			return m.AuthMgmt.UpdateClient(ctx, org, id, func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
-				c.Secrets = changed.Secrets
-				return authmgmt.AuditEvent{}, nil
-			})
+	{name: "writes a client in two transactions", breaks: []string{"clients/reads-are-whole"}, mutate: replace("UpdateClient", func(m *mutant, ctx context.Context, org, id string, update clientUpdate) error {
+		var changed authmgmt.Client
+		err := m.AuthMgmt.UpdateClient(ctx, org, id, func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
+			before := c.Clone()
+			e, err := update(c)
+			changed = c.Clone()
+			c.Secrets = before.Secrets
+			return e, err
+		})
+		if err != nil {
+			return err
 		}
-	}},
+		conformance.Seam()
+		return m.AuthMgmt.UpdateClient(ctx, org, id, func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
+			c.Secrets = changed.Secrets
+			return authmgmt.AuditEvent{}, nil
+		})
+	})},
 	{name: "keeps no event of what is deleted", breaks: []string{"clients/delete-keeps-the-event"}, mutate: updating(func(call *mutate.Call) {
 		if call.Go(); !(*mutate.Get[*authmgmt.Client](call.In)).DeletedAt.IsZero() {
 			*mutate.Get[authmgmt.AuditEvent](call.Out) = authmgmt.AuditEvent{}

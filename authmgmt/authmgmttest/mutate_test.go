@@ -40,6 +40,11 @@ func updating(do func(*mutate.Call), methods ...string) func(*mutant) {
 	return func(m *mutant) { mutate.Updates(&m.On, do, methods...) }
 }
 
+// replace puts a function in the place of a method. It takes the mutant before the rest.
+func replace(method string, f any) func(*mutant) {
+	return func(m *mutant) { mutate.Replace(&m.On, method, m, f) }
+}
+
 // both makes several mistakes.
 func both(mutations ...func(*mutant)) func(*mutant) {
 	return func(m *mutant) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/storage/queuetest"
 )
@@ -21,26 +22,30 @@ import (
 // mutant is a table, and a queue over it, whose methods can be replaced. A new one is
 // faithful.
 type mutant struct {
-	add        func(ctx context.Context, j mortise.Job) error
-	cancel     func(ctx context.Context, j mortise.Job) error
-	claim      func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error)
-	extend     func(ctx context.Context, l mortise.Lease, ttl time.Duration) error
-	release    func(ctx context.Context, l mortise.Lease, after time.Duration) error
-	remove     func(ctx context.Context, l mortise.Lease, dead bool) error
-	notifyJobs func(wake func(kind string)) (stop func())
-	shares     func(store any) bool
-	lostJobs   func() time.Time
-
-	enqueue    func(ctx context.Context, j mortise.Job) error
-	consume    func(ctx context.Context, opts mortise.ConsumeOptions, handle mortise.Handler) error
-	consumeOne func(ctx context.Context, kinds []string, handle mortise.Handler) (bool, error)
-
+	On    methods
 	inner *memory.Jobs        // the table without mistakes
 	queue *mortise.LeaseQueue // over the mutant as a table, so it makes the mistakes of that too
 	now   atomic.Pointer[func() time.Time]
 
 	broken  atomic.Bool // makes every method of the table fail
 	failure error       // as what
+}
+
+// methods are those of the table, and of the queue.
+type methods struct {
+	Add        func(ctx context.Context, j mortise.Job) error
+	Cancel     func(ctx context.Context, j mortise.Job) error
+	Claim      func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error)
+	Extend     func(ctx context.Context, l mortise.Lease, ttl time.Duration) error
+	Release    func(ctx context.Context, l mortise.Lease, after time.Duration) error
+	Remove     func(ctx context.Context, l mortise.Lease, dead bool) error
+	NotifyJobs func(wake func(kind string)) (stop func())
+	Shares     func(store any) bool
+	LostJobs   func(ctx context.Context) (time.Time, error)
+
+	Enqueue    func(ctx context.Context, j mortise.Job) error
+	Consume    func(ctx context.Context, opts mortise.ConsumeOptions, handle mortise.Handler) error
+	ConsumeOne func(ctx context.Context, kinds []string, handle mortise.Handler) (bool, error)
 }
 
 var errBroken = errors.New("disk on fire")
@@ -53,13 +58,14 @@ func newMutant(t *testing.T) *mutant {
 	require.NoError(t, err)
 	m.inner = db.Jobs()
 	m.queue = mortise.NewLeaseQueue(m, &mortise.LeaseOptions{Poll: 10 * time.Millisecond})
-	m.add, m.cancel, m.claim = m.inner.Add, m.inner.Cancel, m.inner.Claim
-	m.extend, m.release, m.remove = m.inner.Extend, m.inner.Release, m.inner.Remove
-	m.notifyJobs, m.shares = m.inner.NotifyJobs, m.inner.Shares
-	m.lostJobs = func() time.Time { return time.Time{} }
-	m.enqueue, m.consume, m.consumeOne = m.queue.Enqueue, m.queue.Consume, m.queue.ConsumeOne
+	mutate.Fill(&m.On, m.inner, append(tableMethods, "NotifyJobs", "Shares")...)
+	mutate.Fill(&m.On, m.queue, "Enqueue", "Consume", "ConsumeOne")
+	m.On.LostJobs = func(context.Context) (time.Time, error) { return time.Time{}, nil }
 	return m
 }
+
+// tableMethods are those that fail when the table does.
+var tableMethods = []string{"Add", "Cancel", "Claim", "Extend", "Release", "Remove"}
 
 // time returns the time by the clock of the table.
 func (m *mutant) time() time.Time { return (*m.now.Load())() }
@@ -74,63 +80,37 @@ func (m *mutant) setNow(now func() time.Time) {
 
 // backend returns the mutant as what the suite takes.
 func (m *mutant) backend() queuetest.Backend {
+	mutate.Around(&m.On, func(c *mutate.Call) {
+		if m.broken.Load() {
+			*c.Err() = m.failure
+			return
+		}
+		c.Go()
+	}, append(tableMethods, "LostJobs")...)
 	return queuetest.Backend{Leases: m, Queue: mutantQueue{m.queue, m}, SetNow: m.setNow}
 }
 
-func (m *mutant) fail() error {
-	if m.broken.Load() {
-		return m.failure
-	}
-	return nil
-}
-
-func (m *mutant) Add(ctx context.Context, j mortise.Job) error {
-	if err := m.fail(); err != nil {
-		return err
-	}
-	return m.add(ctx, j)
-}
-
-func (m *mutant) Cancel(ctx context.Context, j mortise.Job) error {
-	if err := m.fail(); err != nil {
-		return err
-	}
-	return m.cancel(ctx, j)
-}
-
+func (m *mutant) Add(ctx context.Context, j mortise.Job) error    { return m.On.Add(ctx, j) }
+func (m *mutant) Cancel(ctx context.Context, j mortise.Job) error { return m.On.Cancel(ctx, j) }
 func (m *mutant) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
-	if err := m.fail(); err != nil {
-		return nil, err
-	}
-	return m.claim(ctx, c)
+	return m.On.Claim(ctx, c)
 }
 
 func (m *mutant) Extend(ctx context.Context, l mortise.Lease, ttl time.Duration) error {
-	if err := m.fail(); err != nil {
-		return err
-	}
-	return m.extend(ctx, l, ttl)
+	return m.On.Extend(ctx, l, ttl)
 }
 
 func (m *mutant) Release(ctx context.Context, l mortise.Lease, after time.Duration) error {
-	if err := m.fail(); err != nil {
-		return err
-	}
-	return m.release(ctx, l, after)
+	return m.On.Release(ctx, l, after)
 }
 
 func (m *mutant) Remove(ctx context.Context, l mortise.Lease, dead bool) error {
-	if err := m.fail(); err != nil {
-		return err
-	}
-	return m.remove(ctx, l, dead)
+	return m.On.Remove(ctx, l, dead)
 }
 
-func (m *mutant) NotifyJobs(wake func(kind string)) (stop func()) { return m.notifyJobs(wake) }
-
-func (m *mutant) Shares(store any) bool { return m.shares(store) }
-
-func (m *mutant) LostJobs(context.Context) (time.Time, error) { return m.lostJobs(), m.fail() }
+func (m *mutant) NotifyJobs(wake func(kind string)) (stop func()) { return m.On.NotifyJobs(wake) }
+func (m *mutant) Shares(store any) bool                           { return m.On.Shares(store) }
+func (m *mutant) LostJobs(ctx context.Context) (time.Time, error) { return m.On.LostJobs(ctx) }
 
 // mutantQueue is the mutant's queue.
 type mutantQueue struct {
@@ -138,18 +118,14 @@ type mutantQueue struct {
 	m *mutant
 }
 
-func (q mutantQueue) Enqueue(ctx context.Context, j mortise.Job) error {
-	return q.m.enqueue(ctx, j)
+func (q mutantQueue) Enqueue(ctx context.Context, j mortise.Job) error { return q.m.On.Enqueue(ctx, j) }
+
+func (q mutantQueue) Consume(ctx context.Context, opts mortise.ConsumeOptions, handle mortise.Handler) error {
+	return q.m.On.Consume(ctx, opts, handle)
 }
 
-func (q mutantQueue) Consume(ctx context.Context, opts mortise.ConsumeOptions,
-	handle mortise.Handler) error {
-	return q.m.consume(ctx, opts, handle)
-}
-
-func (q mutantQueue) ConsumeOne(ctx context.Context, kinds []string,
-	handle mortise.Handler) (bool, error) {
-	return q.m.consumeOne(ctx, kinds, handle)
+func (q mutantQueue) ConsumeOne(ctx context.Context, kinds []string, handle mortise.Handler) (bool, error) {
+	return q.m.On.ConsumeOne(ctx, kinds, handle)
 }
 
 // noCancel is a queue that cannot cancel jobs.
@@ -157,40 +133,35 @@ type noCancel struct{ *mortise.LeaseQueue }
 
 func (noCancel) Cancel(context.Context, mortise.Job) error { return errors.ErrUnsupported }
 
-// everyLease applies change to all leases that Claim returns.
-func (m *mutant) everyLease(change func(*mortise.Lease)) {
-	m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
-		leases, err := m.inner.Claim(ctx, c)
-		for i := range leases {
-			change(&leases[i])
-		}
-		return leases, err
-	}
+// in, out and replace are those of package mutate, as a whole mutation.
+func in[T any](change func(*T), methods ...string) func(*mutant) {
+	return func(m *mutant) { mutate.In(&m.On, change, methods...) }
 }
 
-// everyClaim applies change to all claims.
-func (m *mutant) everyClaim(change func(*mortise.Claim)) {
-	m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
-		change(&c)
-		return m.inner.Claim(ctx, c)
-	}
+func out[T any](change func(*T), methods ...string) func(*mutant) {
+	return func(m *mutant) { mutate.Out(&m.On, change, methods...) }
 }
 
-// everyJob applies change to all jobs that are added.
-func (m *mutant) everyJob(change func(*mortise.Job)) {
-	m.add = func(ctx context.Context, j mortise.Job) error {
-		change(&j)
-		return m.inner.Add(ctx, j)
-	}
+func replace(method string, f any) func(*mutant) {
+	return func(m *mutant) { mutate.Replace(&m.On, method, m, f) }
+}
+
+// everyLease applies change to all leases that Claim returns, everyClaim to all claims,
+// everyJob to all jobs that are added, and everyHolder to the leases of holders.
+func everyLease(change func(*mortise.Lease)) func(*mutant) { return out(change, "Claim") }
+func everyClaim(change func(*mortise.Claim)) func(*mutant) { return in(change, "Claim") }
+func everyJob(change func(*mortise.Job)) func(*mutant)     { return in(change, "Add") }
+func everyHolder(change func(*mortise.Lease)) func(*mutant) {
+	return in(change, "Extend", "Release", "Remove")
 }
 
 // idleKind is the kind of jobs that a rule's consumer waits for when it is to be idle.
 const idleKind = "docs"
 
 // restAtNothing tells [conformance.Idle] of each claim by that consumer that finds nothing.
-func (m *mutant) restAtNothing() {
-	claim := m.claim
-	m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+func restAtNothing(m *mutant) {
+	claim := m.On.Claim
+	m.On.Claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
 		leases, err := claim(ctx, c)
 		if err == nil && len(leases) == 0 && slices.Contains(c.Kinds, idleKind) {
 			conformance.Rest()
@@ -208,23 +179,25 @@ type delivery struct {
 }
 
 // everyDelivery stands between the queue and the handlers.
-func (m *mutant) everyDelivery(between func(d *delivery) mortise.Verdict) {
-	wrap := func(consuming context.Context, handle mortise.Handler) mortise.Handler {
-		return func(ctx context.Context, d mortise.Delivery) mortise.Verdict {
-			return between(&delivery{d, ctx, consuming, handle})
+func everyDelivery(between func(d *delivery) mortise.Verdict) func(*mutant) {
+	return func(m *mutant) {
+		wrap := func(consuming context.Context, handle mortise.Handler) mortise.Handler {
+			return func(ctx context.Context, d mortise.Delivery) mortise.Verdict {
+				return between(&delivery{d, ctx, consuming, handle})
+			}
 		}
-	}
-	m.consume = func(ctx context.Context, o mortise.ConsumeOptions, handle mortise.Handler) error {
-		return m.queue.Consume(ctx, o, wrap(ctx, handle))
-	}
-	m.consumeOne = func(ctx context.Context, kinds []string, handle mortise.Handler) (bool, error) {
-		return m.queue.ConsumeOne(ctx, kinds, wrap(ctx, handle))
+		m.On.Consume = func(ctx context.Context, o mortise.ConsumeOptions, handle mortise.Handler) error {
+			return m.queue.Consume(ctx, o, wrap(ctx, handle))
+		}
+		m.On.ConsumeOne = func(ctx context.Context, kinds []string, handle mortise.Handler) (bool, error) {
+			return m.queue.ConsumeOne(ctx, kinds, wrap(ctx, handle))
+		}
 	}
 }
 
 // ordered claims all jobs that it can, orders them, and gives back what is over the limit.
-func (m *mutant) ordered(order func(all []mortise.Lease)) {
-	m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+func ordered(order func(all []mortise.Lease)) func(*mutant) {
+	return replace("Claim", func(m *mutant, ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
 		limit := c.Limit
 		c.Limit = 100
 		all, err := m.inner.Claim(ctx, c)
@@ -234,28 +207,30 @@ func (m *mutant) ordered(order func(all []mortise.Lease)) {
 			err = errors.Join(err, m.inner.Release(ctx, l, 0))
 		}
 		return all[:limit], err
-	}
+	})
 }
 
 // beginAnew makes the turns of some claims begin with the first organization by name.
-func (m *mutant) beginAnew(which func(mortise.Claim) bool) {
-	m.ordered(func(all []mortise.Lease) {
-		turns := make(map[string]int)
-		turn := make(map[string]int) // of each job
-		for _, l := range all {
-			turn[l.Job.String()] = turns[l.Job.Organization]
-			turns[l.Job.Organization]++
+func beginAnew(which func(mortise.Claim) bool) func(*mutant) {
+	return func(m *mutant) {
+		ordered(func(all []mortise.Lease) {
+			turns := make(map[string]int)
+			turn := make(map[string]int) // of each job
+			for _, l := range all {
+				turn[l.Job.String()] = turns[l.Job.Organization]
+				turns[l.Job.Organization]++
+			}
+			slices.SortFunc(all, func(a, b mortise.Lease) int {
+				return cmp.Or(cmp.Compare(turn[a.Job.String()], turn[b.Job.String()]),
+					strings.Compare(a.Job.Organization, b.Job.Organization))
+			})
+		})(m)
+		anew := m.On.Claim
+		m.On.Claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+			if which(c) {
+				return anew(ctx, c)
+			}
+			return m.inner.Claim(ctx, c)
 		}
-		slices.SortFunc(all, func(a, b mortise.Lease) int {
-			return cmp.Or(cmp.Compare(turn[a.Job.String()], turn[b.Job.String()]),
-				strings.Compare(a.Job.Organization, b.Job.Organization))
-		})
-	})
-	anew := m.claim
-	m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
-		if which(c) {
-			return anew(ctx, c)
-		}
-		return m.inner.Claim(ctx, c)
 	}
 }

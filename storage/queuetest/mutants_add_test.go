@@ -39,110 +39,98 @@ func (r *records[T]) get(j mortise.Job) (v T, ok bool) {
 var addMutants = []broken{
 	{name: "forgets the organization of a job",
 		breaks: []string{"leases/returns-the-job", "queue/delivers"},
-		mutate: func(m *mutant) { m.everyLease(func(l *mortise.Lease) { l.Job.Organization = "" }) }},
+		mutate: everyLease(func(l *mortise.Lease) { l.Job.Organization = "" })},
 	{name: "forgets the trace of a job", breaks: []string{"leases/returns-the-job", "queue/trace"},
-		mutate: func(m *mutant) { m.everyJob(func(j *mortise.Job) { j.Trace = nil }) }},
+		mutate: everyJob(func(j *mortise.Job) { j.Trace = nil })},
 	{name: "hands out the time of a job", breaks: []string{"leases/returns-the-job", "queue/delivers"},
-		mutate: func(m *mutant) { m.everyLease(func(l *mortise.Lease) { l.Job.At = time.Unix(1, 0) }) }},
+		mutate: everyLease(func(l *mortise.Lease) { l.Job.At = time.Unix(1, 0) })},
 	{name: "keeps the trace of its caller", breaks: []string{"leases/own-copies"},
 		mutate: func(m *mutant) {
 			var traces records[map[string]string]
-			m.everyJob(func(j *mortise.Job) { traces.set(*j, j.Trace) })
-			m.everyLease(func(l *mortise.Lease) { l.Job.Trace, _ = traces.get(l.Job) })
+			everyJob(func(j *mortise.Job) { traces.set(*j, j.Trace) })(m)
+			everyLease(func(l *mortise.Lease) { l.Job.Trace, _ = traces.get(l.Job) })(m)
 		}},
 	{name: "hands out its own trace", breaks: []string{"leases/own-copies"},
 		mutate: func(m *mutant) {
 			var traces records[map[string]string]
-			m.everyLease(func(l *mortise.Lease) {
+			everyLease(func(l *mortise.Lease) {
 				if own, ok := traces.get(l.Job); ok {
 					l.Job.Trace = own
 				}
 				traces.set(l.Job, l.Job.Trace)
-			})
+			})(m)
 		}},
 	{name: "takes the trace of a job that is added again",
 		breaks: []string{"leases/add-keeps-the-rest"},
 		mutate: func(m *mutant) {
 			var traces records[map[string]string]
-			m.everyJob(func(j *mortise.Job) { traces.set(*j, maps.Clone(j.Trace)) })
-			m.everyLease(func(l *mortise.Lease) {
+			everyJob(func(j *mortise.Job) { traces.set(*j, maps.Clone(j.Trace)) })(m)
+			everyLease(func(l *mortise.Lease) {
 				trace, _ := traces.get(l.Job)
 				l.Job.Trace = maps.Clone(trace)
-			})
+			})(m)
 		}},
 	{name: "reads the clock on the wall", breaks: []string{"leases/add-time"},
-		mutate: func(m *mutant) {
-			m.everyJob(func(j *mortise.Job) {
-				if !j.At.IsZero() {
-					_, east := j.At.Zone()
-					j.At = j.At.Add(time.Duration(east) * time.Second)
-				}
-			})
-		}},
+		mutate: everyJob(func(j *mortise.Job) {
+			if !j.At.IsZero() {
+				_, east := j.At.Zone()
+				j.At = j.At.Add(time.Duration(east) * time.Second)
+			}
+		})},
 	{name: "ignores the time of Add", breaks: []string{
 		"leases/add-time", "leases/claim-order", "leases/claim-order-of-a-batch", "queue/at",
 		"queue/enqueue-keeps-at",
-	}, mutate: func(m *mutant) { m.everyJob(func(j *mortise.Job) { j.At = time.Unix(1, 0) }) }},
+	}, mutate: everyJob(func(j *mortise.Job) { j.At = time.Unix(1, 0) })},
 	{name: "takes a zero At for a time long ago", breaks: []string{"leases/add-now"},
-		mutate: func(m *mutant) {
-			m.everyJob(func(j *mortise.Job) {
-				if j.At.IsZero() {
-					j.At = time.Unix(1, 0)
-				}
-			})
-		}},
+		mutate: everyJob(func(j *mortise.Job) {
+			if j.At.IsZero() {
+				j.At = time.Unix(1, 0)
+			}
+		})},
 	{name: "has another clock for Add", breaks: []string{"leases/add-now"},
-		mutate: func(m *mutant) {
-			m.everyJob(func(j *mortise.Job) {
-				if j.At.IsZero() {
-					j.At = time.Now()
-				}
-			})
-		}},
+		mutate: everyJob(func(j *mortise.Job) {
+			if j.At.IsZero() {
+				j.At = time.Now()
+			}
+		})},
 	{name: "takes an At that has passed for now", breaks: []string{"leases/claim-order"},
 		mutate: func(m *mutant) {
-			m.everyJob(func(j *mortise.Job) {
+			everyJob(func(j *mortise.Job) {
 				if j.At.Before(m.time()) {
 					j.At = time.Time{}
 				}
-			})
+			})(m)
 		}},
 	{name: "adds a job anew", breaks: []string{
 		"leases/add-twice", "leases/add-while-leased", "leases/add-dead", "leases/add-concurrent",
-	}, mutate: func(m *mutant) {
-		m.add = func(ctx context.Context, j mortise.Job) error {
-			_ = m.inner.Add(ctx, j)
-			j.ID = uuid.NewString()
-			return m.inner.Add(ctx, j)
-		}
-	}},
+	}, mutate: replace("Add", func(m *mutant, ctx context.Context, j mortise.Job) error {
+		_ = m.inner.Add(ctx, j)
+		j.ID = uuid.NewString()
+		return m.inner.Add(ctx, j)
+	})},
 	{name: "moves a job that is added again",
 		breaks: []string{"leases/add-twice", "leases/add-keeps-the-rest", "queue/enqueue-keeps-at"},
-		mutate: func(m *mutant) {
-			m.add = func(ctx context.Context, j mortise.Job) error {
-				_ = m.inner.Cancel(ctx, j)
-				return m.inner.Add(ctx, j)
-			}
-		}},
+		mutate: replace("Add", func(m *mutant, ctx context.Context, j mortise.Job) error {
+			_ = m.inner.Cancel(ctx, j)
+			return m.inner.Add(ctx, j)
+		})},
 	{name: "adds jobs whose context has ended",
 		breaks: []string{"leases/ended-context", "queue/ended-context"},
-		mutate: func(m *mutant) {
-			m.add = func(ctx context.Context, j mortise.Job) error {
-				return m.inner.Add(context.WithoutCancel(ctx), j)
-			}
-		}},
+		mutate: replace("Add", func(m *mutant, ctx context.Context, j mortise.Job) error {
+			return m.inner.Add(context.WithoutCancel(ctx), j)
+		})},
 }
 
 // cancelMutants are those of Cancel.
 var cancelMutants = []broken{
 	{name: "cancels nothing", breaks: []string{
 		"leases/cancel", "leases/cancel-one", "leases/durable", "queue/cancel", "queue/cancel-one",
-	}, mutate: func(m *mutant) { m.cancel = func(context.Context, mortise.Job) error { return nil } }},
+	}, mutate: replace("Cancel", func(*mutant, context.Context, mortise.Job) error { return nil })},
 	{name: "cancels only what is due", breaks: []string{"leases/cancel", "queue/cancel"},
 		mutate: func(m *mutant) {
 			var times records[time.Time]
-			m.everyJob(func(j *mortise.Job) { times.set(*j, j.At) })
-			m.cancel = func(ctx context.Context, j mortise.Job) error {
+			everyJob(func(j *mortise.Job) { times.set(*j, j.At) })(m)
+			m.On.Cancel = func(ctx context.Context, j mortise.Job) error {
 				if at, _ := times.get(j); at.After(m.time()) {
 					return nil
 				}
@@ -152,11 +140,11 @@ var cancelMutants = []broken{
 	{name: "cancels for ever", breaks: []string{"leases/cancel", "queue/cancel"},
 		mutate: func(m *mutant) {
 			var over records[bool]
-			m.cancel = func(ctx context.Context, j mortise.Job) error {
+			m.On.Cancel = func(ctx context.Context, j mortise.Job) error {
 				over.set(j, true)
 				return m.inner.Cancel(ctx, j)
 			}
-			m.add = func(ctx context.Context, j mortise.Job) error {
+			m.On.Add = func(ctx context.Context, j mortise.Job) error {
 				if _, ok := over.get(j); ok {
 					return nil
 				}
@@ -166,8 +154,8 @@ var cancelMutants = []broken{
 	{name: "cancels held jobs", breaks: []string{"leases/cancel-held", "queue/cancel-held"},
 		mutate: func(m *mutant) {
 			var held records[mortise.Lease]
-			m.everyLease(func(l *mortise.Lease) { held.set(l.Job, *l) })
-			m.cancel = func(ctx context.Context, j mortise.Job) error {
+			everyLease(func(l *mortise.Lease) { held.set(l.Job, *l) })(m)
+			m.On.Cancel = func(ctx context.Context, j mortise.Job) error {
 				if l, ok := held.get(j); ok {
 					_ = m.inner.Remove(ctx, l, false)
 				}
@@ -178,11 +166,11 @@ var cancelMutants = []broken{
 		mutate: func(m *mutant) {
 			var held records[mortise.Lease]
 			var ends records[time.Time]
-			m.everyLease(func(l *mortise.Lease) {
+			everyLease(func(l *mortise.Lease) {
 				held.set(l.Job, *l)
 				ends.set(l.Job, m.time().Add(30*time.Minute))
-			})
-			m.cancel = func(ctx context.Context, j mortise.Job) error {
+			})(m)
+			m.On.Cancel = func(ctx context.Context, j mortise.Job) error {
 				if end, ok := ends.get(j); ok && end.Before(m.time()) {
 					l, _ := held.get(j)
 					_ = m.inner.Remove(ctx, l, false)
@@ -193,17 +181,17 @@ var cancelMutants = []broken{
 	{name: "cancels dead letters", breaks: []string{"leases/cancel-dead"},
 		mutate: func(m *mutant) {
 			var dead records[bool]
-			m.remove = func(ctx context.Context, l mortise.Lease, isDead bool) error {
+			m.On.Remove = func(ctx context.Context, l mortise.Lease, isDead bool) error {
 				dead.set(l.Job, isDead)
 				return m.inner.Remove(ctx, l, false)
 			}
-			m.add = func(ctx context.Context, j mortise.Job) error {
+			m.On.Add = func(ctx context.Context, j mortise.Job) error {
 				if isDead, _ := dead.get(j); isDead {
 					return nil
 				}
 				return m.inner.Add(ctx, j)
 			}
-			m.cancel = func(ctx context.Context, j mortise.Job) error {
+			m.On.Cancel = func(ctx context.Context, j mortise.Job) error {
 				dead.set(j, false)
 				return m.inner.Cancel(ctx, j)
 			}
@@ -211,8 +199,8 @@ var cancelMutants = []broken{
 	{name: "misses what it is to cancel", breaks: []string{"leases/cancel-dead", "queue/cancel-held"},
 		mutate: func(m *mutant) {
 			var known records[bool]
-			m.everyJob(func(j *mortise.Job) { known.set(*j, true) })
-			m.cancel = func(ctx context.Context, j mortise.Job) error {
+			everyJob(func(j *mortise.Job) { known.set(*j, true) })(m)
+			m.On.Cancel = func(ctx context.Context, j mortise.Job) error {
 				if _, ok := known.get(j); !ok {
 					return errors.New("there is no such job")
 				}
@@ -221,11 +209,9 @@ var cancelMutants = []broken{
 		}},
 	{name: "cancels jobs although the context has ended",
 		breaks: []string{"leases/ended-context", "queue/ended-context"},
-		mutate: func(m *mutant) {
-			m.cancel = func(ctx context.Context, j mortise.Job) error {
-				return m.inner.Cancel(context.WithoutCancel(ctx), j)
-			}
-		}},
+		mutate: replace("Cancel", func(m *mutant, ctx context.Context, j mortise.Job) error {
+			return m.inner.Cancel(context.WithoutCancel(ctx), j)
+		})},
 }
 
 // alikes are what mutants take for all of a job's names: too little to tell two apart.
@@ -277,7 +263,7 @@ func alikeMutants() (all []broken) {
 			breaks: []string{"leases/distinct-jobs"}, mutate: func(m *mutant) {
 				var mu sync.Mutex
 				first := make(map[string]string)
-				m.add = func(ctx context.Context, j mortise.Job) error {
+				m.On.Add = func(ctx context.Context, j mortise.Job) error {
 					mu.Lock()
 					if first[key(j)] == "" {
 						first[key(j)] = j.String()
@@ -293,8 +279,8 @@ func alikeMutants() (all []broken) {
 		cancel := broken{name: name + " in Cancel",
 			breaks: []string{"leases/cancel-one"}, mutate: func(m *mutant) {
 				var added []mortise.Job
-				m.everyJob(func(j *mortise.Job) { added = append(added, *j) })
-				m.cancel = func(ctx context.Context, j mortise.Job) error {
+				everyJob(func(j *mortise.Job) { added = append(added, *j) })(m)
+				m.On.Cancel = func(ctx context.Context, j mortise.Job) error {
 					for _, other := range added {
 						if key(other) == key(j) {
 							_ = m.inner.Cancel(ctx, other)

@@ -16,68 +16,60 @@ import (
 var claimMutants = []broken{
 	{name: "does not count deliveries",
 		breaks: []string{"leases/deliveries", "queue/retry", "stepqueue/verdicts"},
-		mutate: func(m *mutant) { m.everyLease(func(l *mortise.Lease) { l.Deliveries = 1 }) }},
+		mutate: everyLease(func(l *mortise.Lease) { l.Deliveries = 1 })},
 	{name: "fails to claim nothing", breaks: []string{"leases/claim-empty"},
-		mutate: func(m *mutant) {
-			m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
-				leases, err := m.inner.Claim(ctx, c)
-				if len(leases) == 0 {
-					err = errors.New("there is nothing")
-				}
-				return leases, err
+		mutate: replace("Claim", func(m *mutant, ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+			leases, err := m.inner.Claim(ctx, c)
+			if len(leases) == 0 {
+				err = errors.New("there is nothing")
 			}
-		}},
+			return leases, err
+		})},
 	{name: "claims jobs of any kind",
 		breaks: []string{"leases/claim-kinds", "queue/kinds", "stepqueue/kinds"},
 		mutate: func(m *mutant) {
 			var mu sync.Mutex
 			var known []string
-			m.everyJob(func(j *mortise.Job) {
+			everyJob(func(j *mortise.Job) {
 				mu.Lock()
 				defer mu.Unlock()
 				known = append(known, j.Kind)
-			})
-			m.everyClaim(func(c *mortise.Claim) {
+			})(m)
+			everyClaim(func(c *mortise.Claim) {
 				mu.Lock()
 				defer mu.Unlock()
 				c.Kinds = append(slices.Clone(c.Kinds), known...)
-			})
+			})(m)
 		}},
 	{name: "claims jobs of the first kind",
 		breaks: []string{"leases/claim-kinds", "queue/several-kinds"},
-		mutate: func(m *mutant) { m.everyClaim(func(c *mortise.Claim) { c.Kinds = c.Kinds[:1] }) }},
+		mutate: everyClaim(func(c *mortise.Claim) { c.Kinds = c.Kinds[:1] })},
 	{name: "claims twice what is asked for twice", breaks: []string{"leases/claim-kinds-twice"},
-		mutate: func(m *mutant) {
-			m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
-				leases, err := m.inner.Claim(ctx, c)
-				if len(c.Kinds) == 2 && c.Kinds[0] == c.Kinds[1] {
-					leases = append(leases, leases...)
-				}
-				return leases, err
+		mutate: replace("Claim", func(m *mutant, ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+			leases, err := m.inner.Claim(ctx, c)
+			if len(c.Kinds) == 2 && c.Kinds[0] == c.Kinds[1] {
+				leases = append(leases, leases...)
 			}
-		}},
+			return leases, err
+		})},
 	{name: "claims one kind after the other", breaks: []string{"leases/claim-turns-of-kinds"},
-		mutate: func(m *mutant) {
-			m.claim = func(ctx context.Context, c mortise.Claim) (all []mortise.Lease, err error) {
-				for _, kind := range c.Kinds {
-					one := c
-					one.Kinds, one.Limit = []string{kind}, c.Limit-len(all)
-					leases, failed := m.inner.Claim(ctx, one)
-					all, err = append(all, leases...), errors.Join(err, failed)
-				}
-				return all, err
+		mutate: replace("Claim", func(m *mutant, ctx context.Context, c mortise.Claim) (all []mortise.Lease, err error) {
+			for _, kind := range c.Kinds {
+				one := c
+				one.Kinds, one.Limit = []string{kind}, c.Limit-len(all)
+				leases, failed := m.inner.Claim(ctx, one)
+				all, err = append(all, leases...), errors.Join(err, failed)
 			}
-		}},
+			return all, err
+		})},
 	{name: "holds nothing", breaks: []string{"leases/claim-holds", "leases/claim-concurrent-left"},
-		mutate: func(m *mutant) {
-			m.everyClaim(func(c *mortise.Claim) { c.TTL, c.Limit = 0, 1 })
-		}},
+		mutate: everyClaim(func(c *mortise.Claim) { c.TTL, c.Limit = 0, 1 })},
 	{name: "claims what others just claimed",
 		breaks: []string{"leases/claim-concurrent", "queue/two-consumers"},
 		mutate: func(m *mutant) {
 			var mu sync.Mutex
 			var last []mortise.Lease
-			m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+			m.On.Claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				if len(last) > 0 {
@@ -95,7 +87,7 @@ var claimMutants = []broken{
 		breaks: []string{"queue/enqueued-by-others", "leases/add-time"},
 		mutate: func(m *mutant) {
 			var nothing atomic.Bool
-			m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+			m.On.Claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
 				if nothing.Load() {
 					return nil, nil
 				}
@@ -103,66 +95,56 @@ var claimMutants = []broken{
 				nothing.Store(err == nil && len(leases) == 0)
 				return leases, err
 			}
-			m.restAtNothing()
+			restAtNothing(m)
 		}},
 	{name: "claims without limit", breaks: []string{"leases/claim-limit"},
-		mutate: func(m *mutant) { m.everyClaim(func(c *mortise.Claim) { c.Limit = 100 }) }},
+		mutate: everyClaim(func(c *mortise.Claim) { c.Limit = 100 })},
 	{name: "leaves nobody out", breaks: []string{"leases/claim-except", "queue/beside"},
-		mutate: func(m *mutant) { m.everyClaim(func(c *mortise.Claim) { c.Except = nil }) }},
+		mutate: everyClaim(func(c *mortise.Claim) { c.Except = nil })},
 	{name: "takes nobody else's jobs", breaks: []string{"leases/claim-except", "queue/beside"},
-		mutate: func(m *mutant) {
-			m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
-				if len(c.Except) > 0 {
-					return nil, nil
-				}
-				return m.inner.Claim(ctx, c)
+		mutate: replace("Claim", func(m *mutant, ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+			if len(c.Except) > 0 {
+				return nil, nil
 			}
-		}},
+			return m.inner.Claim(ctx, c)
+		})},
 }
 
 // orderMutants are those of whose job comes next.
 var orderMutants = []broken{
 	{name: "serves who has the most jobs", breaks: []string{"leases/claim-turns", "queue/turns"},
-		mutate: func(m *mutant) {
-			m.ordered(func(all []mortise.Lease) {
-				n := make(map[string]int)
-				for _, l := range all {
-					n[l.Job.Organization]++
-				}
-				slices.SortStableFunc(all, func(a, b mortise.Lease) int {
-					return n[b.Job.Organization] - n[a.Job.Organization]
-				})
+		mutate: ordered(func(all []mortise.Lease) {
+			n := make(map[string]int)
+			for _, l := range all {
+				n[l.Job.Organization]++
+			}
+			slices.SortStableFunc(all, func(a, b mortise.Lease) int {
+				return n[b.Job.Organization] - n[a.Job.Organization]
 			})
-		}},
+		})},
 	{name: "forgets who was served", breaks: []string{"leases/claim-turns", "queue/turns"},
-		mutate: func(m *mutant) {
-			m.ordered(func(all []mortise.Lease) {
-				slices.SortStableFunc(all, func(a, b mortise.Lease) int {
-					return strings.Compare(a.Job.Organization, b.Job.Organization)
-				})
+		mutate: ordered(func(all []mortise.Lease) {
+			slices.SortStableFunc(all, func(a, b mortise.Lease) int {
+				return strings.Compare(a.Job.Organization, b.Job.Organization)
 			})
-		}},
+		})},
 	{name: "begins anew for a claim of several jobs",
 		breaks: []string{"leases/claim-turns-of-batches"},
-		mutate: func(m *mutant) {
-			m.beginAnew(func(c mortise.Claim) bool { return c.Limit > 1 })
-		}},
+		mutate: beginAnew(func(c mortise.Claim) bool { return c.Limit > 1 })},
 	{name: "begins anew for a claim that leaves somebody out",
 		breaks: []string{"leases/claim-turns-of-batches"},
-		mutate: func(m *mutant) {
-			m.beginAnew(func(c mortise.Claim) bool { return len(c.Except) > 0 })
-		}},
+		mutate: beginAnew(func(c mortise.Claim) bool { return len(c.Except) > 0 })},
 	{name: "takes the turns of all claims for one", breaks: []string{"leases/claim-turns-apart"},
 		mutate: func(m *mutant) {
 			var mu sync.Mutex
 			var orgs []string
 			last := ""
-			m.everyJob(func(j *mortise.Job) {
+			everyJob(func(j *mortise.Job) {
 				mu.Lock()
 				defer mu.Unlock()
 				orgs = slices.Compact(slices.Sorted(slices.Values(append(orgs, j.Organization))))
-			})
-			m.claim = func(ctx context.Context, c mortise.Claim) (leases []mortise.Lease, err error) {
+			})(m)
+			m.On.Claim = func(ctx context.Context, c mortise.Claim) (leases []mortise.Lease, err error) {
 				mu.Lock()
 				defer mu.Unlock()
 				next, _ := slices.BinarySearch(orgs, last+"\x00")
@@ -189,12 +171,12 @@ var orderMutants = []broken{
 		mutate: func(m *mutant) {
 			var mu sync.Mutex
 			var added []string
-			m.everyJob(func(j *mortise.Job) {
+			everyJob(func(j *mortise.Job) {
 				mu.Lock()
 				defer mu.Unlock()
 				added = append(added, j.Organization)
-			})
-			m.everyClaim(func(c *mortise.Claim) {
+			})(m)
+			everyClaim(func(c *mortise.Claim) {
 				mu.Lock()
 				defer mu.Unlock()
 				seen := min(100, len(added))
@@ -203,35 +185,31 @@ var orderMutants = []broken{
 						c.Except = append(c.Except, org)
 					}
 				}
-			})
+			})(m)
 		}},
 	{name: "gives out the newest first", breaks: []string{"leases/claim-order-of-equals"},
 		mutate: func(m *mutant) {
 			var n atomic.Int64
 			var arrival records[int64]
-			m.everyJob(func(j *mortise.Job) { arrival.set(*j, n.Add(1)) })
-			m.ordered(func(all []mortise.Lease) {
+			everyJob(func(j *mortise.Job) { arrival.set(*j, n.Add(1)) })(m)
+			ordered(func(all []mortise.Lease) {
 				slices.SortStableFunc(all, func(a, b mortise.Lease) int {
 					first, _ := arrival.get(a.Job)
 					second, _ := arrival.get(b.Job)
 					return int(second - first)
 				})
-			})
+			})(m)
 		}},
 	{name: "gives out first what was given back", breaks: []string{"leases/claim-order-of-equals"},
-		mutate: func(m *mutant) {
-			m.release = func(ctx context.Context, l mortise.Lease, after time.Duration) error {
-				return m.inner.Release(ctx, l, after-time.Microsecond)
-			}
-		}},
+		mutate: replace("Release", func(m *mutant, ctx context.Context, l mortise.Lease, after time.Duration) error {
+			return m.inner.Release(ctx, l, after-time.Microsecond)
+		})},
 	{name: "gives what it claims a new place", breaks: []string{"leases/claim-keeps-the-order"},
-		mutate: func(m *mutant) {
-			m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
-				leases, err := m.inner.Claim(ctx, c)
-				for _, l := range leases {
-					err = errors.Join(err, m.inner.Release(ctx, l, c.TTL))
-				}
-				return leases, err
+		mutate: replace("Claim", func(m *mutant, ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+			leases, err := m.inner.Claim(ctx, c)
+			for _, l := range leases {
+				err = errors.Join(err, m.inner.Release(ctx, l, c.TTL))
 			}
-		}},
+			return leases, err
+		})},
 }

@@ -50,13 +50,13 @@ var notifierMutants = []broken{
 	{name: "tells of no job", breaks: []string{
 		"jobnotifier/add", "jobnotifier/every-subscription", "jobnotifier/wakes-every-queue",
 	}, mutate: func(m *mutant) {
-		m.restAtNothing()
-		m.notifyJobs = func(func(string)) func() { return func() {} }
+		restAtNothing(m)
+		m.On.NotifyJobs = func(func(string)) func() { return func() {} }
 	}},
 	{name: "tells another kind", breaks: []string{"jobnotifier/add", "jobnotifier/wakes-every-queue"},
 		mutate: func(m *mutant) {
-			m.restAtNothing()
-			m.notifyJobs = func(wake func(string)) func() {
+			restAtNothing(m)
+			m.On.NotifyJobs = func(wake func(string)) func() {
 				return m.inner.NotifyJobs(func(string) { wake("another") })
 			}
 		}},
@@ -64,10 +64,10 @@ var notifierMutants = []broken{
 		breaks: []string{"jobnotifier/add", "jobnotifier/wakes-every-queue"},
 		mutate: func(m *mutant) {
 			s := new(subscriptions)
-			m.notifyJobs = func(wake func(string)) func() { return s.subscribe(&wake, s.without(&wake)) }
+			m.On.NotifyJobs = func(wake func(string)) func() { return s.subscribe(&wake, s.without(&wake)) }
 			var mu sync.Mutex
 			told := make(map[string]chan struct{}) // closed by a claim of the kind that began after notify
-			m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+			m.On.Claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
 				mu.Lock()
 				mine := told[c.Kinds[0]]
 				delete(told, c.Kinds[0])
@@ -78,8 +78,8 @@ var notifierMutants = []broken{
 				}
 				return leases, err
 			}
-			m.restAtNothing()
-			m.add = func(ctx context.Context, j mortise.Job) error {
+			restAtNothing(m)
+			m.On.Add = func(ctx context.Context, j mortise.Job) error {
 				claimed := make(chan struct{})
 				mu.Lock()
 				s.notify(j.Kind)
@@ -93,7 +93,7 @@ var notifierMutants = []broken{
 		"jobnotifier/every-subscription", "jobnotifier/stop-ends-its-own",
 	}, mutate: func(m *mutant) {
 		var latest atomic.Int64
-		m.notifyJobs = func(wake func(string)) func() {
+		m.On.NotifyJobs = func(wake func(string)) func() {
 			mine := latest.Add(1)
 			return m.inner.NotifyJobs(func(kind string) {
 				if mine == latest.Load() {
@@ -111,7 +111,7 @@ var notifierMutants = []broken{
 					wake(kind)
 				}
 			})
-			m.notifyJobs = func(wake func(string)) func() {
+			m.On.NotifyJobs = func(wake func(string)) func() {
 				before := *all.Load()
 				conformance.Seam()
 				after := append(slices.Clone(before), wake)
@@ -119,23 +119,19 @@ var notifierMutants = []broken{
 				return func() {}
 			}
 		}},
-	{name: "tells on after stop", breaks: []string{"jobnotifier/stop"}, mutate: func(m *mutant) {
-		m.notifyJobs = func(wake func(string)) func() {
-			m.inner.NotifyJobs(wake)
-			return func() {}
-		}
-	}},
+	{name: "tells on after stop", breaks: []string{"jobnotifier/stop"}, mutate: replace("NotifyJobs", func(m *mutant, wake func(string)) func() {
+		m.inner.NotifyJobs(wake)
+		return func() {}
+	})},
 	{name: "does not wait for calls of wake in stop", breaks: []string{"jobnotifier/stop"},
-		mutate: func(m *mutant) {
-			m.notifyJobs = func(wake func(string)) func() {
-				return m.inner.NotifyJobs(func(kind string) { go wake(kind) })
-			}
-		}},
+		mutate: replace("NotifyJobs", func(m *mutant, wake func(string)) func() {
+			return m.inner.NotifyJobs(func(kind string) { go wake(kind) })
+		})},
 	{name: "stops every subscription", breaks: []string{"jobnotifier/stop-ends-its-own"},
 		mutate: func(m *mutant) {
 			s := new(subscriptions)
 			m.inner.NotifyJobs(s.notify)
-			m.notifyJobs = func(wake func(string)) func() {
+			m.On.NotifyJobs = func(wake func(string)) func() {
 				return s.subscribe(&wake, func() { s.all = nil })
 			}
 		}},
@@ -144,7 +140,7 @@ var notifierMutants = []broken{
 		mutate: func(m *mutant) {
 			s := new(subscriptions)
 			m.inner.NotifyJobs(s.notify)
-			m.notifyJobs = func(wake func(string)) func() {
+			m.On.NotifyJobs = func(wake func(string)) func() {
 				place := -1
 				return s.subscribe(&wake, func() {
 					if place < 0 {
@@ -167,6 +163,6 @@ var notifierMutants = []broken{
 					s.notify(kind)
 				}
 			})
-			m.notifyJobs = func(wake func(string)) func() { return s.subscribe(&wake, s.without(&wake)) }
+			m.On.NotifyJobs = func(wake func(string)) func() { return s.subscribe(&wake, s.without(&wake)) }
 		}},
 }

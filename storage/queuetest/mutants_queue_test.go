@@ -27,21 +27,21 @@ var queueMutants = []broken{
 	{name: "enqueues twice", breaks: []string{"queue/enqueue-twice", "queue/enqueue-while-running"},
 		mutate: func(m *mutant) {
 			var enqueued records[mortise.Job] // by those that stand for them in the queue, each time new
-			m.enqueue = func(ctx context.Context, j mortise.Job) error {
+			m.On.Enqueue = func(ctx context.Context, j mortise.Job) error {
 				proxy := j
 				proxy.ID = uuid.NewString()
 				enqueued.set(proxy, j)
 				return m.queue.Enqueue(ctx, proxy)
 			}
-			m.everyDelivery(func(d *delivery) mortise.Verdict {
+			everyDelivery(func(d *delivery) mortise.Verdict {
 				d.Job, _ = enqueued.get(d.Job)
 				return d.handle(d.ctx, d.Delivery)
-			})
+			})(m)
 		}},
 	{name: "drops every other job", breaks: []string{"queue/delivers", "stepqueue/one-job"},
 		mutate: func(m *mutant) {
 			var n atomic.Int64
-			m.enqueue = func(ctx context.Context, j mortise.Job) error {
+			m.On.Enqueue = func(ctx context.Context, j mortise.Job) error {
 				if n.Add(1)%2 == 0 {
 					return nil
 				}
@@ -49,55 +49,47 @@ var queueMutants = []broken{
 			}
 		}},
 	{name: "takes jobs that are not valid", breaks: []string{"queue/invalid-job"},
-		mutate: func(m *mutant) { m.enqueue = m.Add }},
+		mutate: func(m *mutant) { m.On.Enqueue = m.Add }},
 	{name: "retries no job", breaks: []string{
 		"queue/retry", "queue/zero-verdict", "queue/retry-after", "queue/durable", "queue/consume-waits",
 		"stepqueue/verdicts",
-	}, mutate: func(m *mutant) {
-		m.everyDelivery(func(d *delivery) mortise.Verdict {
-			d.handle(d.ctx, d.Delivery)
-			return done
-		})
-	}},
+	}, mutate: everyDelivery(func(d *delivery) mortise.Verdict {
+		d.handle(d.ctx, d.Delivery)
+		return done
+	})},
 	{name: "retries at once", breaks: []string{"queue/retry-after", "stepqueue/nothing-due"},
-		mutate: func(m *mutant) {
-			m.everyDelivery(func(d *delivery) mortise.Verdict {
-				v := d.handle(d.ctx, d.Delivery)
-				v.After = 0
-				return v
-			})
-		}},
+		mutate: everyDelivery(func(d *delivery) mortise.Verdict {
+			v := d.handle(d.ctx, d.Delivery)
+			v.After = 0
+			return v
+		})},
 	{name: "retries what is done", breaks: []string{"queue/done", "queue/dead", "stepqueue/verdicts"},
-		mutate: func(m *mutant) {
-			m.everyDelivery(func(d *delivery) mortise.Verdict {
-				d.handle(d.ctx, d.Delivery)
-				return retry
-			})
-		}},
+		mutate: everyDelivery(func(d *delivery) mortise.Verdict {
+			d.handle(d.ctx, d.Delivery)
+			return retry
+		})},
 	{name: "waits for the retry in the worker", breaks: []string{
 		"queue/waiting-job-holds-up-nobody", "queue/retried-job-holds-up-nobody",
-	}, mutate: func(m *mutant) {
-		m.everyDelivery(func(d *delivery) mortise.Verdict {
-			for {
-				v := d.handle(d.ctx, d.Delivery)
-				if v.Kind != mortise.VerdictRetry || d.consuming.Err() != nil {
-					return v
-				}
-				select {
-				case <-d.consuming.Done():
-				case <-time.After(v.After):
-				}
+	}, mutate: everyDelivery(func(d *delivery) mortise.Verdict {
+		for {
+			v := d.handle(d.ctx, d.Delivery)
+			if v.Kind != mortise.VerdictRetry || d.consuming.Err() != nil {
+				return v
 			}
-		})
-	}},
+			select {
+			case <-d.consuming.Done():
+			case <-time.After(v.After):
+			}
+		}
+	})},
 	{name: "shares with everybody", breaks: []string{"sharer/strangers"},
-		mutate: func(m *mutant) { m.shares = func(any) bool { return true } }},
+		mutate: replace("Shares", func(*mutant, any) bool { return true })},
 	{name: "always tells of a loss", breaks: []string{"lossreporter/steady"},
-		mutate: func(m *mutant) { m.lostJobs = time.Now }},
+		mutate: replace("LostJobs", func(*mutant, context.Context) (time.Time, error) { return time.Now(), nil })},
 	{name: "tells of a loss to come", breaks: []string{"lossreporter/steady"},
 		mutate: func(m *mutant) {
 			soon := time.Now().Add(time.Hour)
-			m.lostJobs = func() time.Time { return soon }
+			m.On.LostJobs = func(context.Context) (time.Time, error) { return soon, nil }
 		}},
 	{name: "loses its data", breaks: []string{"leases/durable", "queue/durable"},
 		reopen: afresh, mutate: func(*mutant) {}},
@@ -109,41 +101,37 @@ var queueMutants = []broken{
 // consumeMutants are those of how handlers are run.
 var consumeMutants = []broken{
 	{name: "ignores the number of workers", breaks: []string{"queue/workers"},
-		mutate: func(m *mutant) { m.everyConsume(func(o *mortise.ConsumeOptions) { o.Workers++ }) }},
+		mutate: everyConsume(func(o *mortise.ConsumeOptions) { o.Workers++ })},
 	{name: "has one worker", breaks: []string{"queue/workers", "queue/beside"},
-		mutate: func(m *mutant) { m.everyConsume(func(o *mortise.ConsumeOptions) { o.Workers = 1 }) }},
+		mutate: everyConsume(func(o *mortise.ConsumeOptions) { o.Workers = 1 })},
 	{name: "takes no number of workers for two", breaks: []string{"queue/one-worker"},
-		mutate: func(m *mutant) {
-			m.everyConsume(func(o *mortise.ConsumeOptions) {
-				if o.Workers == 0 {
-					o.Workers = 2
-				}
-			})
-		}},
-	{name: "knows no MaxHandle", breaks: []string{"queue/max-handle"}, mutate: func(m *mutant) {
-		m.consume = func(ctx context.Context, o mortise.ConsumeOptions, handle mortise.Handler) error {
-			if o.MaxHandle > 0 {
-				return errors.New("not supported")
+		mutate: everyConsume(func(o *mortise.ConsumeOptions) {
+			if o.Workers == 0 {
+				o.Workers = 2
 			}
-			return m.queue.Consume(ctx, o, handle)
+		})},
+	{name: "knows no MaxHandle", breaks: []string{"queue/max-handle"}, mutate: replace("Consume", func(m *mutant, ctx context.Context, o mortise.ConsumeOptions, handle mortise.Handler) error {
+		if o.MaxHandle > 0 {
+			return errors.New("not supported")
 		}
-	}},
+		return m.queue.Consume(ctx, o, handle)
+	})},
 	{name: "waits for jobs of no kind", breaks: []string{"queue/no-kinds", "stepqueue/kinds"},
 		mutate: func(m *mutant) {
-			m.everyConsume(func(o *mortise.ConsumeOptions) {
+			everyConsume(func(o *mortise.ConsumeOptions) {
 				if len(o.Kinds) == 0 {
 					o.Kinds = []string{"none"}
 				}
-			})
-			m.consumeOne = func(ctx context.Context, kinds []string, handle mortise.Handler) (bool, error) {
+			})(m)
+			m.On.ConsumeOne = func(ctx context.Context, kinds []string, handle mortise.Handler) (bool, error) {
 				return m.queue.ConsumeOne(ctx, append(kinds, "none"), handle)
 			}
 		}},
 	{name: "has one consumer at a time", breaks: []string{"queue/kinds-side-by-side"},
 		mutate: func(m *mutant) {
 			turn := make(chan struct{}, 1)
-			m.restAtNothing()
-			m.consume = func(ctx context.Context, o mortise.ConsumeOptions, handle mortise.Handler) error {
+			restAtNothing(m)
+			m.On.Consume = func(ctx context.Context, o mortise.ConsumeOptions, handle mortise.Handler) error {
 				select {
 				case turn <- struct{}{}:
 					defer func() { <-turn }()
@@ -154,61 +142,49 @@ var consumeMutants = []broken{
 			}
 		}},
 	{name: "does not wait for handlers", breaks: []string{"queue/consume-waits"},
-		mutate: func(m *mutant) {
-			m.consume = func(ctx context.Context, o mortise.ConsumeOptions, handle mortise.Handler) error {
-				go func() { _ = m.queue.Consume(ctx, o, handle) }()
-				<-ctx.Done()
-				return nil
-			}
-		}},
+		mutate: replace("Consume", func(m *mutant, ctx context.Context, o mortise.ConsumeOptions, handle mortise.Handler) error {
+			go func() { _ = m.queue.Consume(ctx, o, handle) }()
+			<-ctx.Done()
+			return nil
+		})},
 	{name: "returns the context's error",
 		breaks: []string{"queue/consume-waits", "queue/ended-context"},
-		mutate: func(m *mutant) {
-			m.consume = func(ctx context.Context, o mortise.ConsumeOptions, handle mortise.Handler) error {
-				_ = m.queue.Consume(ctx, o, handle)
-				return ctx.Err()
-			}
-		}},
+		mutate: replace("Consume", func(m *mutant, ctx context.Context, o mortise.ConsumeOptions, handle mortise.Handler) error {
+			_ = m.queue.Consume(ctx, o, handle)
+			return ctx.Err()
+		})},
 	{name: "empties the queue before it ends", breaks: []string{"queue/consume-takes-no-more"},
-		mutate: func(m *mutant) {
-			m.consume = func(ctx context.Context, o mortise.ConsumeOptions, handle mortise.Handler) error {
-				err := m.queue.Consume(ctx, o, handle)
-				for more := true; more; {
-					more, _ = m.queue.ConsumeOne(context.WithoutCancel(ctx), o.Kinds,
-						func(_ context.Context, d mortise.Delivery) mortise.Verdict {
-							go handle(ctx, d)
-							return done
-						})
-				}
-				return err
+		mutate: replace("Consume", func(m *mutant, ctx context.Context, o mortise.ConsumeOptions, handle mortise.Handler) error {
+			err := m.queue.Consume(ctx, o, handle)
+			for more := true; more; {
+				more, _ = m.queue.ConsumeOne(context.WithoutCancel(ctx), o.Kinds,
+					func(_ context.Context, d mortise.Delivery) mortise.Verdict {
+						go handle(ctx, d)
+						return done
+					})
 			}
-		}},
+			return err
+		})},
 	{name: "has a context of its own for handlers", breaks: []string{
 		"queue/handler-context-values", "stepqueue/callers-goroutine",
-	}, mutate: func(m *mutant) {
-		m.everyDelivery(func(d *delivery) mortise.Verdict {
-			return d.handle(context.Background(), d.Delivery)
-		})
-	}},
+	}, mutate: everyDelivery(func(d *delivery) mortise.Verdict {
+		return d.handle(context.Background(), d.Delivery)
+	})},
 	{name: "ends handlers with the consumer", breaks: []string{"queue/handler-context-outlives-ctx"},
-		mutate: func(m *mutant) {
-			m.everyDelivery(func(d *delivery) mortise.Verdict {
-				return d.handle(d.consuming, d.Delivery)
-			})
-		}},
+		mutate: everyDelivery(func(d *delivery) mortise.Verdict {
+			return d.handle(d.consuming, d.Delivery)
+		})},
 	{name: "handles elsewhere", breaks: []string{"stepqueue/callers-goroutine"},
-		mutate: func(m *mutant) {
-			m.everyDelivery(func(d *delivery) (v mortise.Verdict) {
-				var aside sync.WaitGroup
-				aside.Go(func() { v = d.handle(d.ctx, d.Delivery) })
-				aside.Wait()
-				return v
-			})
-		}},
+		mutate: everyDelivery(func(d *delivery) (v mortise.Verdict) {
+			var aside sync.WaitGroup
+			aside.Go(func() { v = d.handle(d.ctx, d.Delivery) })
+			aside.Wait()
+			return v
+		})},
 	{name: "looks once", breaks: []string{"queue/delivers-while-idle", "queue/several-kinds"},
 		mutate: func(m *mutant) {
-			m.restAtNothing()
-			m.consume = func(ctx context.Context, o mortise.ConsumeOptions, handle mortise.Handler) error {
+			restAtNothing(m)
+			m.On.Consume = func(ctx context.Context, o mortise.ConsumeOptions, handle mortise.Handler) error {
 				for more := true; more && ctx.Err() == nil; {
 					more, _ = m.queue.ConsumeOne(ctx, o.Kinds, handle)
 				}
@@ -217,20 +193,18 @@ var consumeMutants = []broken{
 			}
 		}},
 	{name: "gives up when the table fails", breaks: []string{"queue/failure"},
-		mutate: func(m *mutant) {
-			m.consume = func(ctx context.Context, o mortise.ConsumeOptions, handle mortise.Handler) error {
-				if err := m.fail(); err != nil {
-					return err
-				}
-				return m.queue.Consume(ctx, o, handle)
+		mutate: replace("Consume", func(m *mutant, ctx context.Context, o mortise.ConsumeOptions, handle mortise.Handler) error {
+			if m.broken.Load() {
+				return m.failure
 			}
-		}},
+			return m.queue.Consume(ctx, o, handle)
+		})},
 }
 
 // everyConsume applies change to the options of each Consume.
-func (m *mutant) everyConsume(change func(*mortise.ConsumeOptions)) {
-	m.consume = func(ctx context.Context, o mortise.ConsumeOptions, handle mortise.Handler) error {
+func everyConsume(change func(*mortise.ConsumeOptions)) func(*mutant) {
+	return replace("Consume", func(m *mutant, ctx context.Context, o mortise.ConsumeOptions, handle mortise.Handler) error {
 		change(&o)
 		return m.queue.Consume(ctx, o, handle)
-	}
+	})
 }

@@ -211,43 +211,37 @@ var deletionStepMutants = []broken{
 	}, mutate: out(func(more *bool) { *more = false }, "RemoveDeleted")},
 	{name: "never ends", breaks: []string{"deletion/steps-bounded", "deletion/removes-events", "deletion/mark-stays", "deletion/durable"}, mutate: out(
 		func(more *bool) { *more = true }, "RemoveDeleted")},
-	{name: "leaves the jobs of deleted events", breaks: []string{"deletion/removes-jobs"}, mutate: func(m *mutant) {
-		m.On.RemoveDeleted = func(ctx context.Context, org string, limit int) (bool, error) {
-			more, err := m.Trigger.RemoveDeleted(ctx, org, limit)
-			if err == nil && !more {
-				for _, l := range m.leases { // of those that were claimed, the first of them held
-					_ = m.jobs.Add(ctx, l.Job)
-				}
+	{name: "leaves the jobs of deleted events", breaks: []string{"deletion/removes-jobs"}, mutate: replace("RemoveDeleted", func(m *mutant, ctx context.Context, org string, limit int) (bool, error) {
+		more, err := m.Trigger.RemoveDeleted(ctx, org, limit)
+		if err == nil && !more {
+			for _, l := range m.leases { // of those that were claimed, the first of them held
+				_ = m.jobs.Add(ctx, l.Job)
 			}
-			return more, err
 		}
-	}},
-	{name: "deletes by the beginning of a name", breaks: []string{"deletion/others-alone"}, mutate: func(m *mutant) {
-		m.On.Event = func(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
-			for n := range org {
-				if _, err := m.Trigger.RemoveDeleted(ctx, org[:n], 0); n > 0 && err == nil {
-					return trigger.Event{}, trigger.ErrNotFound
-				}
+		return more, err
+	})},
+	{name: "deletes by the beginning of a name", breaks: []string{"deletion/others-alone"}, mutate: replace("Event", func(m *mutant, ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
+		for n := range org {
+			if _, err := m.Trigger.RemoveDeleted(ctx, org[:n], 0); n > 0 && err == nil {
+				return trigger.Event{}, trigger.ErrNotFound
 			}
-			return m.Trigger.Event(ctx, org, id)
 		}
-	}},
+		return m.Trigger.Event(ctx, org, id)
+	})},
 	{name: "deletes whatever the case", breaks: []string{"deletion/others-alone"}, mutate: around(func(m *mutant, c *mutate.Call) {
 		_, _ = m.Trigger.MarkDeleted(bg, strings.ToUpper(c.In[1].String()), *mutate.Get[time.Time](c.In))
 		c.Go()
 	}, "MarkDeleted")},
-	{name: "removes jobs of other organizations with the same ID", breaks: []string{"deletion/others-alone"}, mutate: func(m *mutant) {
-		m.On.RemoveDeleted = func(ctx context.Context, org string, limit int) (bool, error) {
-			m.mu.Lock()
-			for _, j := range m.added {
-				if j.Organization != org {
-					_ = m.jobs.Cancel(ctx, j)
-				}
+	{name: "removes jobs of other organizations with the same ID", breaks: []string{"deletion/others-alone"}, mutate: replace("RemoveDeleted", func(m *mutant, ctx context.Context, org string, limit int) (bool, error) {
+		m.mu.Lock()
+		for _, j := range m.added {
+			if j.Organization != org {
+				_ = m.jobs.Cancel(ctx, j)
 			}
-			m.mu.Unlock()
-			return m.Trigger.RemoveDeleted(ctx, org, limit)
 		}
-	}},
+		m.mu.Unlock()
+		return m.Trigger.RemoveDeleted(ctx, org, limit)
+	})},
 	{name: "forgets the mark at the end", breaks: []string{"deletion/mark-stays", "deletion/first-time-stays", "deletion/durable"},
 		mutate: func(m *mutant) {
 			gone := make(map[string]bool)

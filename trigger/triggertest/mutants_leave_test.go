@@ -86,20 +86,16 @@ var leaveMutants = []broken{
 			return stored, created, nil
 		}
 	}, breaks: []string{"store/create-left"}},
-	{name: "says ErrNotFound when a context has ended meanwhile", mutate: func(m *mutant) {
-		m.On.UpdateEvent = func(
-			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
-		) error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			err := m.Trigger.UpdateEvent(context.WithoutCancel(ctx), org, id, f)
-			if ctx.Err() != nil {
-				return trigger.ErrNotFound
-			}
+	{name: "says ErrNotFound when a context has ended meanwhile", mutate: replace("UpdateEvent", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
-	}, breaks: []string{"store/update-left"}},
+		err := m.Trigger.UpdateEvent(context.WithoutCancel(ctx), org, id, f)
+		if ctx.Err() != nil {
+			return trigger.ErrNotFound
+		}
+		return err
+	}), breaks: []string{"store/update-left"}},
 	{name: "fails all updates of a group if one fails", mutate: func(m *mutant) {
 		var failed atomic.Bool
 		m.On.UpdateEvent = func(
@@ -126,26 +122,22 @@ var leaveMutants = []broken{
 			return m.Trigger.UpdateEvent(ctx, org, id, f)
 		}
 	}, breaks: []string{"store/one-failure-of-many"}},
-	{name: "stores an event again that was pruned", mutate: func(m *mutant) {
-		m.On.UpdateEvent = func(
-			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
-		) error {
-			e, err := m.Trigger.Event(ctx, org, id)
-			if err != nil {
-				return err
-			}
-			if err := f(&e); err != nil {
-				return err
-			}
-			conformance.Seam()
-			err = m.Trigger.UpdateEvent(ctx, org, id, func(stored *trigger.Event) error {
-				*stored = e
-				return nil
-			})
-			if errors.Is(err, trigger.ErrNotFound) {
-				_, _, err = m.Trigger.CreateEvent(ctx, e, time.Time{})
-			}
+	{name: "stores an event again that was pruned", mutate: replace("UpdateEvent", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+		e, err := m.Trigger.Event(ctx, org, id)
+		if err != nil {
 			return err
 		}
-	}, breaks: []string{"pruner/beside-update"}},
+		if err := f(&e); err != nil {
+			return err
+		}
+		conformance.Seam()
+		err = m.Trigger.UpdateEvent(ctx, org, id, func(stored *trigger.Event) error {
+			*stored = e
+			return nil
+		})
+		if errors.Is(err, trigger.ErrNotFound) {
+			_, _, err = m.Trigger.CreateEvent(ctx, e, time.Time{})
+		}
+		return err
+	}), breaks: []string{"pruner/beside-update"}},
 }

@@ -52,22 +52,20 @@ var listMutants = []broken{
 		}
 	}, "ListEvents")},
 	{name: "exceeds the limit", breaks: []string{"store/list-pages"}, mutate: arg(func(q *trigger.EventQuery) { q.Limit++ })},
-	{name: "pages by number", mutate: func(m *mutant) {
-		m.On.ListEvents = func(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
-			limit, skip := q.Limit, 0
-			if !q.After.IsZero() {
-				skip = int(q.After.At.Unix())
-			}
-			q.After, q.Limit = mortise.Position{}, trigger.MaxPageSize
-			page, err := m.Trigger.ListEvents(ctx, org, q)
-			all := page.Items[min(skip, len(page.Items)):]
-			page.Items = all[:min(limit, len(all))]
-			if len(all) > limit {
-				page.Next = mortise.Position{At: time.Unix(int64(skip+limit), 0)}
-			}
-			return page, err
+	{name: "pages by number", mutate: replace("ListEvents", func(m *mutant, ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
+		limit, skip := q.Limit, 0
+		if !q.After.IsZero() {
+			skip = int(q.After.At.Unix())
 		}
-	}, breaks: []string{"store/list-pages-while-events-arrive", "store/list-pages-while-events-change"}},
+		q.After, q.Limit = mortise.Position{}, trigger.MaxPageSize
+		page, err := m.Trigger.ListEvents(ctx, org, q)
+		all := page.Items[min(skip, len(page.Items)):]
+		page.Items = all[:min(limit, len(all))]
+		if len(all) > limit {
+			page.Next = mortise.Position{At: time.Unix(int64(skip+limit), 0)}
+		}
+		return page, err
+	}), breaks: []string{"store/list-pages-while-events-arrive", "store/list-pages-while-events-change"}},
 
 	{name: "shows unqueued events at the time itself", breaks: []string{"store/unqueued-before-is-strict"}, mutate: arg(
 		func(before *time.Time) { *before = before.Add(1) }, "Unqueued")},
@@ -80,27 +78,23 @@ var listMutants = []broken{
 			slices.Reverse(*all)
 			*all = (*all)[:min(limit, len(*all))]
 		}, "Unqueued")},
-	{name: "shows every received event as unqueued", breaks: []string{"store/unqueued-only-received", "store/unqueued-follows-update"}, mutate: func(m *mutant) {
-		m.On.Unqueued = func(ctx context.Context, _ time.Time, _ int) ([]trigger.Event, error) {
-			page, err := m.Trigger.ListEvents(ctx, "org-a", trigger.EventQuery{Status: trigger.StatusReceived, Limit: 100})
-			return page.Items, err
-		}
-	}},
+	{name: "shows every received event as unqueued", breaks: []string{"store/unqueued-only-received", "store/unqueued-follows-update"}, mutate: replace("Unqueued", func(m *mutant, ctx context.Context, _ time.Time, _ int) ([]trigger.Event, error) {
+		page, err := m.Trigger.ListEvents(ctx, "org-a", trigger.EventQuery{Status: trigger.StatusReceived, Limit: 100})
+		return page.Items, err
+	})},
 
-	{name: "prunes everything", breaks: []string{"pruner/removes-finished-events", "pruner/before-is-strict"}, mutate: func(m *mutant) {
-		m.On.Prune = func(ctx context.Context, _ time.Time, limit int) (int, error) {
-			for _, org := range []string{"org-a", "org-b"} {
-				page, _ := m.Trigger.ListEvents(ctx, org, trigger.EventQuery{Limit: 100})
-				for _, e := range page.Items {
-					_ = m.Trigger.UpdateEvent(ctx, org, e.ID, func(e *trigger.Event) error {
-						e.Status, e.FinishedAt = trigger.StatusFailed, time.Unix(0, 0)
-						return nil
-					})
-				}
+	{name: "prunes everything", breaks: []string{"pruner/removes-finished-events", "pruner/before-is-strict"}, mutate: replace("Prune", func(m *mutant, ctx context.Context, _ time.Time, limit int) (int, error) {
+		for _, org := range []string{"org-a", "org-b"} {
+			page, _ := m.Trigger.ListEvents(ctx, org, trigger.EventQuery{Limit: 100})
+			for _, e := range page.Items {
+				_ = m.Trigger.UpdateEvent(ctx, org, e.ID, func(e *trigger.Event) error {
+					e.Status, e.FinishedAt = trigger.StatusFailed, time.Unix(0, 0)
+					return nil
+				})
 			}
-			return m.Trigger.Prune(ctx, time.Unix(1, 0), limit)
 		}
-	}},
+		return m.Trigger.Prune(ctx, time.Unix(1, 0), limit)
+	})},
 	{name: "prunes without limit", breaks: []string{"pruner/limit"}, mutate: arg(func(limit *int) { *limit = 1000 }, "Prune")},
 	{name: "remembers the keys of pruned events", breaks: []string{"pruner/frees-key"}, mutate: joinsKeys(func(_, key string) string { return key })},
 }
@@ -124,20 +118,18 @@ var otherMutants = []broken{
 	}, "UpdateOrganization")},
 	{name: "returns collections in disorder", breaks: []string{"organizations/collections-by-id"}, mutate: out(
 		func(o *trigger.Organization) { slices.Reverse(o.Collections) }, "Setup")},
-	{name: "writes organizations without care", mutate: func(m *mutant) {
-		m.On.UpdateOrganization = func(ctx context.Context, org string, f func(*trigger.Organization) error) error {
-			o, err := m.Trigger.Setup(ctx, org)
-			if err != nil {
-				o = trigger.Organization{ID: org}
-			}
-			refused := f(&o)
-			ready := o.Clone()
-			_ = m.Trigger.UpdateOrganization(ctx, org, func(stored *trigger.Organization) error { stored.SetupComplete = o.SetupComplete; return nil })
-			conformance.Seam()
-			_ = m.Trigger.UpdateOrganization(ctx, org, func(stored *trigger.Organization) error { *stored = ready; return nil })
-			return refused
+	{name: "writes organizations without care", mutate: replace("UpdateOrganization", func(m *mutant, ctx context.Context, org string, f func(*trigger.Organization) error) error {
+		o, err := m.Trigger.Setup(ctx, org)
+		if err != nil {
+			o = trigger.Organization{ID: org}
 		}
-	}, breaks: []string{"organizations/update-error-changes-nothing", "organizations/update-concurrent", "organizations/reads-are-whole"}},
+		refused := f(&o)
+		ready := o.Clone()
+		_ = m.Trigger.UpdateOrganization(ctx, org, func(stored *trigger.Organization) error { stored.SetupComplete = o.SetupComplete; return nil })
+		conformance.Seam()
+		_ = m.Trigger.UpdateOrganization(ctx, org, func(stored *trigger.Organization) error { *stored = ready; return nil })
+		return refused
+	}), breaks: []string{"organizations/update-error-changes-nothing", "organizations/update-concurrent", "organizations/reads-are-whole"}},
 
 	{name: "takes a digest twice", breaks: []string{"keys/create-twice", "keys/create-concurrent", "keys/by-digest-revoked"}, mutate: forgiving("CreateKey")},
 	{name: "knows every digest", breaks: []string{"keys/by-digest-unknown"}, mutate: forgiving("KeyByDigest")},
@@ -146,22 +138,20 @@ var otherMutants = []broken{
 			*c.Err() = trigger.ErrNotFound
 		}
 	}, "KeyByDigest")},
-	{name: "updates keys without care", mutate: func(m *mutant) {
-		m.On.UpdateKey = func(ctx context.Context, _ string, id uuid.UUID, f func(*trigger.APIKey) error) error {
-			for _, org := range []string{"org-a", "org-b"} {
-				page, _ := m.Trigger.ListKeys(ctx, org, trigger.KeyQuery{Limit: trigger.MaxPageSize})
-				for _, k := range page.Items {
-					if k.ID == id {
-						refused := f(&k)
-						conformance.Seam()
-						_ = m.Trigger.UpdateKey(ctx, org, id, func(stored *trigger.APIKey) error { *stored = k; return nil })
-						return refused
-					}
+	{name: "updates keys without care", mutate: replace("UpdateKey", func(m *mutant, ctx context.Context, _ string, id uuid.UUID, f func(*trigger.APIKey) error) error {
+		for _, org := range []string{"org-a", "org-b"} {
+			page, _ := m.Trigger.ListKeys(ctx, org, trigger.KeyQuery{Limit: trigger.MaxPageSize})
+			for _, k := range page.Items {
+				if k.ID == id {
+					refused := f(&k)
+					conformance.Seam()
+					_ = m.Trigger.UpdateKey(ctx, org, id, func(stored *trigger.APIKey) error { *stored = k; return nil })
+					return refused
 				}
 			}
-			return trigger.ErrNotFound
 		}
-	}, breaks: []string{"keys/update-error-changes-nothing", "keys/update-unknown", "keys/update-concurrent"}},
+		return trigger.ErrNotFound
+	}), breaks: []string{"keys/update-error-changes-nothing", "keys/update-unknown", "keys/update-concurrent"}},
 	{name: "renames no key", breaks: []string{"keys/update-stores-what-it-leaves"}, mutate: updating(func(c *mutate.Call) {
 		k := *mutate.Get[*trigger.APIKey](c.In)
 		name := k.Name

@@ -51,18 +51,16 @@ var nameMutants = []broken{
 		arg(func(q *trigger.EventQuery) { cut(&q.Source) }),
 	)},
 	{name: "cuts names of keys at 254 bytes", breaks: []string{"keys/create-stores"}, mutate: in(func(k *trigger.APIKey) { cut(&k.Name) }, "CreateKey")},
-	{name: "lists keys of all organizations that begin so", mutate: func(m *mutant) {
-		m.On.ListKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
-			var all mortise.Page[trigger.APIKey]
-			for _, other := range []string{"acm", "acme", "acme/"} {
-				if len(other) >= len(org) && other[:len(org)] == org {
-					page, _ := m.Trigger.ListKeys(ctx, other, q)
-					all.Items = append(all.Items, page.Items...)
-				}
+	{name: "lists keys of all organizations that begin so", mutate: replace("ListKeys", func(m *mutant, ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
+		var all mortise.Page[trigger.APIKey]
+		for _, other := range []string{"acm", "acme", "acme/"} {
+			if len(other) >= len(org) && other[:len(org)] == org {
+				page, _ := m.Trigger.ListKeys(ctx, other, q)
+				all.Items = append(all.Items, page.Items...)
 			}
-			return all, nil
 		}
-	}, breaks: []string{"keys/organizations-are-exact"}},
+		return all, nil
+	}), breaks: []string{"keys/organizations-are-exact"}},
 
 	{name: "creates an ID of another organization", breaks: []string{"store/create-same-id-elsewhere"}, mutate: creating(
 		func(_ *mutant, c *mutate.Call, e *trigger.Event) {
@@ -94,36 +92,28 @@ var nameMutants = []broken{
 		}
 		c.Go()
 	})},
-	{name: "gives an event a key that is taken", mutate: func(m *mutant) {
-		m.On.UpdateEvent = func(
-			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
-		) error {
-			err := m.Trigger.UpdateEvent(ctx, org, id, f)
-			if err == nil || errors.Is(err, trigger.ErrNotFound) {
-				return err
-			}
-			return m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
-				err := f(e)
-				e.IdempotencyKey = ""
-				return err
-			})
-		}
-	}, breaks: []string{"store/update-taken-key"}},
-	{name: "says ErrExists of a key that is taken", mutate: func(m *mutant) {
-		m.On.UpdateEvent = func(
-			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
-		) error {
-			var refused error
-			err := m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
-				refused = f(e)
-				return refused
-			})
-			if err != nil && refused == nil && !errors.Is(err, trigger.ErrNotFound) {
-				return trigger.ErrExists
-			}
+	{name: "gives an event a key that is taken", mutate: replace("UpdateEvent", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+		err := m.Trigger.UpdateEvent(ctx, org, id, f)
+		if err == nil || errors.Is(err, trigger.ErrNotFound) {
 			return err
 		}
-	}, breaks: []string{"store/update-taken-key", "store/one-failure-of-many"}},
+		return m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
+			err := f(e)
+			e.IdempotencyKey = ""
+			return err
+		})
+	}), breaks: []string{"store/update-taken-key"}},
+	{name: "says ErrExists of a key that is taken", mutate: replace("UpdateEvent", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+		var refused error
+		err := m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
+			refused = f(e)
+			return refused
+		})
+		if err != nil && refused == nil && !errors.Is(err, trigger.ErrNotFound) {
+			return trigger.ErrExists
+		}
+		return err
+	}), breaks: []string{"store/update-taken-key", "store/one-failure-of-many"}},
 	{name: "takes limit 0 for no limit", breaks: []string{"store/list-limit-zero"}, mutate: arg(func(q *trigger.EventQuery) {
 		if q.Limit == 0 {
 			q.Limit = 1000
@@ -136,23 +126,19 @@ var nameMutants = []broken{
 			*c.Err() = nil
 		}
 	}, "CreateKey")},
-	{name: "lets update rename an organization", mutate: func(m *mutant) {
-		m.On.UpdateOrganization = func(
-			ctx context.Context, org string, f func(*trigger.Organization) error,
-		) error {
-			o, err := m.Trigger.Setup(ctx, org)
-			if err != nil {
-				o = trigger.Organization{ID: org}
-			}
-			if err := f(&o); err != nil {
-				return err
-			}
-			return m.Trigger.UpdateOrganization(ctx, o.ID, func(stored *trigger.Organization) error {
-				*stored = o
-				return nil
-			})
+	{name: "lets update rename an organization", mutate: replace("UpdateOrganization", func(m *mutant, ctx context.Context, org string, f func(*trigger.Organization) error) error {
+		o, err := m.Trigger.Setup(ctx, org)
+		if err != nil {
+			o = trigger.Organization{ID: org}
 		}
-	}, breaks: []string{"organizations/update-keeps-id"}},
+		if err := f(&o); err != nil {
+			return err
+		}
+		return m.Trigger.UpdateOrganization(ctx, o.ID, func(stored *trigger.Organization) error {
+			*stored = o
+			return nil
+		})
+	}), breaks: []string{"organizations/update-keeps-id"}},
 }
 
 func cut(name *string) { *name = (*name)[:min(len(*name), 254)] }

@@ -117,15 +117,13 @@ var updateMutants = []broken{
 			}
 		}, "Event")},
 	{name: "knows every event", breaks: []string{"store/get-unknown"}, mutate: forgiving("Event")},
-	{name: "updates without care", breaks: []string{"store/update-concurrent", "store/update-error-changes-nothing", "store/update-unknown"}, mutate: func(m *mutant) {
-		m.On.UpdateEvent = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
-			e, err := m.Trigger.Event(ctx, org, id)
-			called := f(&e)
-			conformance.Seam()
-			_ = m.Trigger.UpdateEvent(ctx, org, id, func(stored *trigger.Event) error { *stored = e; return nil })
-			return cmp.Or(err, called)
-		}
-	}},
+	{name: "updates without care", breaks: []string{"store/update-concurrent", "store/update-error-changes-nothing", "store/update-unknown"}, mutate: replace("UpdateEvent", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+		e, err := m.Trigger.Event(ctx, org, id)
+		called := f(&e)
+		conformance.Seam()
+		_ = m.Trigger.UpdateEvent(ctx, org, id, func(stored *trigger.Event) error { *stored = e; return nil })
+		return cmp.Or(err, called)
+	})},
 	{name: "swallows the error of update", breaks: []string{"store/update-error-changes-nothing", "store/update-panic"}, mutate: updating(func(c *mutate.Call) {
 		defer func() { _ = recover() }()
 		e := *mutate.Get[*trigger.Event](c.In)
@@ -147,22 +145,20 @@ var updateMutants = []broken{
 			}
 		}, "Event")(m)
 	}},
-	{name: "lets update move an event", breaks: []string{"store/update-ignores-identity"}, mutate: func(m *mutant) {
-		m.On.UpdateEvent = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
-			e, err := m.Trigger.Event(ctx, org, id)
-			if err != nil {
-				return err
-			}
-			if err := f(&e); err != nil {
-				return err
-			}
-			if e.ID != id {
-				_, _, err := m.Trigger.CreateEvent(ctx, e, time.Time{})
-				return err
-			}
-			return m.Trigger.UpdateEvent(ctx, org, id, func(stored *trigger.Event) error { *stored = e; return nil })
+	{name: "lets update move an event", breaks: []string{"store/update-ignores-identity"}, mutate: replace("UpdateEvent", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+		e, err := m.Trigger.Event(ctx, org, id)
+		if err != nil {
+			return err
 		}
-	}},
+		if err := f(&e); err != nil {
+			return err
+		}
+		if e.ID != id {
+			_, _, err := m.Trigger.CreateEvent(ctx, e, time.Time{})
+			return err
+		}
+		return m.Trigger.UpdateEvent(ctx, org, id, func(stored *trigger.Event) error { *stored = e; return nil })
+	})},
 	{name: "updates only the status", breaks: []string{"store/update-stores-what-it-leaves", "store/update-releases-key", "store/strings-keep-every-byte"}, mutate: updating(
 		func(c *mutate.Call) {
 			e := *mutate.Get[*trigger.Event](c.In)
@@ -171,20 +167,18 @@ var updateMutants = []broken{
 			before.Status = e.Status
 			*e = before
 		}, "UpdateEvent")},
-	{name: "writes an update in two steps", breaks: []string{"store/reads-are-whole"}, mutate: func(m *mutant) {
-		m.On.UpdateEvent = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
-			var after trigger.Event
-			if err := m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
-				said := e.LastError
-				err := f(e)
-				after = e.Clone()
-				e.LastError = said
-				return err
-			}); err != nil {
-				return err
-			}
-			conformance.Seam()
-			return m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error { e.LastError = after.LastError; return nil })
+	{name: "writes an update in two steps", breaks: []string{"store/reads-are-whole"}, mutate: replace("UpdateEvent", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+		var after trigger.Event
+		if err := m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
+			said := e.LastError
+			err := f(e)
+			after = e.Clone()
+			e.LastError = said
+			return err
+		}); err != nil {
+			return err
 		}
-	}},
+		conformance.Seam()
+		return m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error { e.LastError = after.LastError; return nil })
+	})},
 }

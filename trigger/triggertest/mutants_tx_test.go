@@ -47,55 +47,43 @@ var txMutants = []broken{
 		mutate.Get[mortise.Job](c.In).At = mutate.Get[trigger.Event](c.In).SubmittedAt
 		c.Go()
 	}, "CreateEventAndAdd")},
-	{name: "adds a job in any case", mutate: func(m *mutant) {
-		m.On.CreateEventAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
-			stored, created, err := m.Trigger.CreateEvent(ctx, e, since)
-			_ = m.jobs.Add(ctx, j)
-			return stored, created, err
-		}
-	}, breaks: []string{"txstore/same-key-adds-nothing", "txstore/same-id-adds-nothing", "txstore/concurrent-one-key"}},
-	{name: "creates without a job", mutate: func(m *mutant) {
-		m.On.CreateEventAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, _ mortise.Job) (trigger.Event, bool, error) {
-			return m.Trigger.CreateEvent(ctx, e, since)
-		}
-	}, breaks: []string{"txstore/create-and-add", "txstore/key-before-window", "txstore/durable"}},
+	{name: "adds a job in any case", mutate: replace("CreateEventAndAdd", func(m *mutant, ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
+		stored, created, err := m.Trigger.CreateEvent(ctx, e, since)
+		_ = m.jobs.Add(ctx, j)
+		return stored, created, err
+	}), breaks: []string{"txstore/same-key-adds-nothing", "txstore/same-id-adds-nothing", "txstore/concurrent-one-key"}},
+	{name: "creates without a job", mutate: replace("CreateEventAndAdd", func(m *mutant, ctx context.Context, e trigger.Event, since time.Time, _ mortise.Job) (trigger.Event, bool, error) {
+		return m.Trigger.CreateEvent(ctx, e, since)
+	}), breaks: []string{"txstore/create-and-add", "txstore/key-before-window", "txstore/durable"}},
 	{name: "adds a job twice with an event", breaks: []string{"txstore/job-is-there"}, mutate: in(func(j *mortise.Job) { j.ID += "0" }, "CreateEventAndAdd")},
 	{name: "ignores the context of CreateEventAndAdd", breaks: []string{"store/ended-context"}, mutate: arg(
 		func(ctx *context.Context) { *ctx = bg }, "CreateEventAndAdd")},
-	{name: "stores and adds in two steps", breaks: []string{"txstore/both-or-neither"}, mutate: func(m *mutant) {
-		m.On.CreateEventAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
-			stored, created, err := m.Trigger.CreateEvent(context.WithoutCancel(ctx), e, since)
-			conformance.Seam() // until all calls that are cut off are
-			if err == nil {
-				err = m.jobs.Add(ctx, j)
-			}
-			return stored, created, err
+	{name: "stores and adds in two steps", breaks: []string{"txstore/both-or-neither"}, mutate: replace("CreateEventAndAdd", func(m *mutant, ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
+		stored, created, err := m.Trigger.CreateEvent(context.WithoutCancel(ctx), e, since)
+		conformance.Seam() // until all calls that are cut off are
+		if err == nil {
+			err = m.jobs.Add(ctx, j)
 		}
-	}},
+		return stored, created, err
+	})},
 
-	{name: "removes in a second step", breaks: []string{"txstore/end-both-or-neither"}, mutate: func(m *mutant) {
-		m.On.UpdateEventAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
-			if err := m.Trigger.UpdateEvent(context.WithoutCancel(ctx), org, id, f); err != nil {
-				return err
-			}
-			conformance.Seam() // until all calls that are cut off are
-			return m.jobs.Remove(ctx, l, dead)
-		}
-	}},
-	{name: "updates and does not remove", breaks: []string{"txstore/update-and-remove", "txstore/update-and-remove-dead"}, mutate: func(m *mutant) {
-		m.On.UpdateEventAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, _ mortise.Lease, _ bool) error {
-			return m.Trigger.UpdateEvent(ctx, org, id, f)
-		}
-	}},
-	{name: "removes without a dead letter", breaks: []string{"txstore/update-and-remove-dead"}, mutate: arg(
-		func(dead *bool) { *dead = false }, "UpdateEventAndRemove")},
-	{name: "removes although the update was refused", breaks: []string{"txstore/refused-update-removes-nothing"}, mutate: func(m *mutant) {
-		m.On.UpdateEventAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
-			err := m.Trigger.UpdateEvent(ctx, org, id, f)
-			_ = m.jobs.Remove(ctx, l, dead)
+	{name: "removes in a second step", breaks: []string{"txstore/end-both-or-neither"}, mutate: replace("UpdateEventAndRemove", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
+		if err := m.Trigger.UpdateEvent(context.WithoutCancel(ctx), org, id, f); err != nil {
 			return err
 		}
-	}},
+		conformance.Seam() // until all calls that are cut off are
+		return m.jobs.Remove(ctx, l, dead)
+	})},
+	{name: "updates and does not remove", breaks: []string{"txstore/update-and-remove", "txstore/update-and-remove-dead"}, mutate: replace("UpdateEventAndRemove", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, _ mortise.Lease, _ bool) error {
+		return m.Trigger.UpdateEvent(ctx, org, id, f)
+	})},
+	{name: "removes without a dead letter", breaks: []string{"txstore/update-and-remove-dead"}, mutate: arg(
+		func(dead *bool) { *dead = false }, "UpdateEventAndRemove")},
+	{name: "removes although the update was refused", breaks: []string{"txstore/refused-update-removes-nothing"}, mutate: replace("UpdateEventAndRemove", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
+		err := m.Trigger.UpdateEvent(ctx, org, id, f)
+		_ = m.jobs.Remove(ctx, l, dead)
+		return err
+	})},
 	{name: "changes nothing for a lost lease", breaks: []string{"txstore/lost-lease-updates"}, mutate: around(func(m *mutant, c *mutate.Call) {
 		if *c.Err() = m.jobs.Extend(bg, *mutate.Get[mortise.Lease](c.In), time.Hour); *c.Err() == nil {
 			c.Go()
@@ -151,12 +139,10 @@ func keepingDead(m *mutant, keep func(mortise.Job) bool) func(context.Context, t
 
 // changeStale returns a mutant whose Stale asks for all, and then selects by itself.
 func changeStale(change func(events []trigger.Event, checked, due time.Time, limit int) []trigger.Event) func(*mutant) {
-	return func(m *mutant) {
-		m.On.Stale = func(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
-			all, err := m.Trigger.Stale(ctx, time.Now(), time.Time{}, 1000)
-			return change(all, checked, due, limit), err
-		}
-	}
+	return replace("Stale", func(m *mutant, ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
+		all, err := m.Trigger.Stale(ctx, time.Now(), time.Time{}, 1000)
+		return change(all, checked, due, limit), err
+	})
 }
 
 // staleBy selects events as a faithful Stale does, by comparisons of its own.

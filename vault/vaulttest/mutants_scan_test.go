@@ -203,11 +203,9 @@ var scanMutants = []broken{
 				page.Next = after
 			}
 		})},
-	{name: "scans random rows as those without fingerprints", breaks: []string{"rotation/rows-without-fingerprint"}, mutate: func(m *mutant) {
-		m.On.RowsWithoutFingerprint = func(ctx context.Context, _ int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
-			return m.db.RowsNotSealedUnder(ctx, -1, after, limit)
-		}
-	}},
+	{name: "scans random rows as those without fingerprints", breaks: []string{"rotation/rows-without-fingerprint"}, mutate: replace("RowsWithoutFingerprint", func(m *mutant, ctx context.Context, _ int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+		return m.db.RowsNotSealedUnder(ctx, -1, after, limit)
+	})},
 	{name: "scans deterministic rows only", breaks: []string{"rotation/rows-not-sealed-under", "rotation/rows-not-sealed-under-once"}, mutate: out(
 		func(page *vault.RowPage) {
 			page.Rows = slices.DeleteFunc(page.Rows, func(r vault.Row) bool { return !r.Deterministic })

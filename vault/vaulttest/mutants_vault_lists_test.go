@@ -35,18 +35,14 @@ var vaultListMutants = []broken{
 	{name: "lists the youngest vault first", breaks: []string{"vaults/list-by-id"}, mutate: out(func(vaults *[]vault.Vault) {
 		slices.SortFunc(*vaults, func(a, b vault.Vault) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	})},
-	{name: "lists vaults as a collation sorts them", breaks: []string{"vaults/list-by-id"}, mutate: func(m *mutant) {
-		m.On.ListVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
-			return m.listed(ctx, org, limit, func(v vault.Vault) bool { return strings.ToLower(v.ID) > strings.ToLower(after) },
-				func(a, b vault.Vault) int { return strings.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID)) }), ctx.Err()
-		}
-	}},
-	{name: "lists vaults from the given one on", breaks: []string{"vaults/list-after", "vaults/list-by-id", "vaults/list-of-organization"}, mutate: func(m *mutant) {
-		m.On.ListVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
-			return m.listed(ctx, org, limit, func(v vault.Vault) bool { return v.ID >= after },
-				func(vault.Vault, vault.Vault) int { return 0 }), ctx.Err()
-		}
-	}},
+	{name: "lists vaults as a collation sorts them", breaks: []string{"vaults/list-by-id"}, mutate: replace("ListVaults", func(m *mutant, ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+		return m.listed(ctx, org, limit, func(v vault.Vault) bool { return strings.ToLower(v.ID) > strings.ToLower(after) },
+			func(a, b vault.Vault) int { return strings.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID)) }), ctx.Err()
+	})},
+	{name: "lists vaults from the given one on", breaks: []string{"vaults/list-after", "vaults/list-by-id", "vaults/list-of-organization"}, mutate: replace("ListVaults", func(m *mutant, ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+		return m.listed(ctx, org, limit, func(v vault.Vault) bool { return v.ID >= after },
+			func(vault.Vault, vault.Vault) int { return 0 }), ctx.Err()
+	})},
 	{name: "lists no vaults after one that is not there", breaks: []string{"vaults/list-after"}, mutate: around(func(m *mutant, c *mutate.Call) {
 		after := c.In[2].String()
 		if _, err := m.db.Vault(bg, org(c), after); err == nil || after == "" {

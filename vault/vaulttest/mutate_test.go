@@ -41,6 +41,11 @@ func around(do func(m *mutant, c *mutate.Call), methods ...string) func(*mutant)
 	return func(m *mutant) { mutate.Around(&m.On, func(c *mutate.Call) { do(m, c) }, methods...) }
 }
 
+// replace puts a function in the place of a method. It takes the mutant before the rest.
+func replace(method string, f any) func(*mutant) {
+	return func(m *mutant) { mutate.Replace(&m.On, method, m, f) }
+}
+
 // both makes several mistakes.
 func both(mutations ...func(*mutant)) func(*mutant) {
 	return func(m *mutant) {

@@ -150,6 +150,24 @@ func Errors(methods any, change func(error) error, names ...string) {
 	}, names...)
 }
 
+// Replace puts f in the place of the named method. f takes self, and then what the method
+// takes. Replace panics if there is no such method, or f cannot stand in its place.
+func Replace(methods any, name string, self, f any) {
+	field := reflect.ValueOf(methods).Elem().FieldByName(name)
+	if !field.IsValid() {
+		panic("mutate: no method " + name)
+	}
+	of, function, first := field.Type(), reflect.ValueOf(f), reflect.ValueOf(self)
+	in, out := []reflect.Type{first.Type()}, []reflect.Type(nil)
+	in, out = slices.AppendSeq(in, of.Ins()), slices.AppendSeq(out, of.Outs())
+	if want := reflect.FuncOf(in, out, false); function.Type() != want {
+		panic(fmt.Sprintf("mutate: in place of %s stands %v, not %v", name, function.Type(), want))
+	}
+	field.Set(reflect.MakeFunc(of, func(in []reflect.Value) []reflect.Value {
+		return function.Call(slices.Concat([]reflect.Value{first}, in))
+	}))
+}
+
 // Stand makes methods call those of a backend through call, which is given the name of the
 // method and what calls it. A method that the backend does not have stays nil. What is
 // returned beside an error is zero.
