@@ -55,27 +55,27 @@ var hiding = map[string][]string{
 func blindMutants() (all []broken) {
 	for rule, methods := range hiding {
 		for _, name := range methods {
-			all = append(all, broken{name: "does not look for the mark in " + name, breaks: []string{rule}, mutate: func(m *mutant) { blind(m, name) }})
+			all = append(all, broken{name: "does not look for the mark in " + name, breaks: rule, mutate: func(m *mutant) { blind(m, name) }})
 		}
 	}
 	return all
 }
 
 var deletionMutants = []broken{
-	{name: "counts runs before it looks for the mark", breaks: []string{"deletion/refuses-runs"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+	{name: "counts runs before it looks for the mark", breaks: "deletion/refuses-runs", mutate: around(func(_ *mutant, c *mutate.Call) {
 		if *mutate.Get[int](c.In) == 1 {
 			*c.Err() = audiosearch.ErrTooManyRuns
 			return
 		}
 		c.Go()
 	}, "CreateRun")},
-	{name: "adds a job for a run that is refused", breaks: []string{"deletion/refuses-jobs"}, mutate: around(func(m *mutant, c *mutate.Call) {
+	{name: "adds a job for a run that is refused", breaks: "deletion/refuses-jobs", mutate: around(func(m *mutant, c *mutate.Call) {
 		_ = m.jobs.Add(bg, *mutate.Get[mortise.Job](c.In))
 		c.Go()
 	}, "CreateRunAndAdd")},
-	{name: "looks for the mark and makes a dataset then", breaks: []string{"deletion/creation-concurrent"}, mutate: looking("CreateDataset")},
-	{name: "looks for the mark and makes a run then", breaks: []string{"deletion/run-concurrent"}, mutate: looking("CreateRun")},
-	{name: "looks for the mark and marks then", breaks: []string{"deletion/since-concurrent"}, mutate: func(m *mutant) {
+	{name: "looks for the mark and makes a dataset then", breaks: "deletion/creation-concurrent", mutate: looking("CreateDataset")},
+	{name: "looks for the mark and makes a run then", breaks: "deletion/run-concurrent", mutate: looking("CreateRun")},
+	{name: "looks for the mark and marks then", breaks: "deletion/since-concurrent", mutate: func(m *mutant) {
 		var since atomic.Pointer[time.Time]
 		m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time) (time.Time, error) {
 			if org != "org-a" {
@@ -91,15 +91,16 @@ var deletionMutants = []broken{
 			return *marked, err
 		}
 	}},
-	{name: "marks anew", breaks: []string{"deletion/since", "deletion/durable"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+	{name: "marks anew", breaks: "deletion/since deletion/durable", mutate: around(func(_ *mutant, c *mutate.Call) {
 		c.Go()
 		*mutate.Get[time.Time](c.Out) = *mutate.Get[time.Time](c.In)
 	}, "MarkDeleted")},
-	{name: "marks whether it can or not", breaks: []string{"deletion/ended-context", "deletion/failure"}, mutate: replace("MarkDeleted", func(m *mutant, ctx context.Context, org string, at time.Time) (time.Time, error) {
-		since, err := m.db.MarkDeleted(context.WithoutCancel(ctx), org, at)
-		m.failure = nil
-		return since, err
-	})},
+	{name: "marks whether it can or not", breaks: "deletion/ended-context deletion/failure",
+		mutate: replace("MarkDeleted", func(m *mutant, ctx context.Context, org string, at time.Time) (time.Time, error) {
+			since, err := m.db.MarkDeleted(context.WithoutCancel(ctx), org, at)
+			m.failure = nil
+			return since, err
+		})},
 }
 
 // looking makes a method look for the mark, and do what it does then.
@@ -128,25 +129,25 @@ func removesAtOnce(m *mutant) {
 }
 
 var removalMutants = []broken{
-	{name: "removes what is not marked", breaks: []string{"deletion/unmarked"}, mutate: around(func(m *mutant, c *mutate.Call) {
+	{name: "removes what is not marked", breaks: "deletion/unmarked", mutate: around(func(m *mutant, c *mutate.Call) {
 		if _, *c.Err() = m.db.MarkDeleted(bg, c.In[1].String(), time.Now()); *c.Err() == nil {
 			c.Go()
 		}
 	}, "RemoveDeleted")},
-	{name: "removes neighbours", breaks: []string{"deletion/others", "deletion/remove-concurrent"}, mutate: around(func(m *mutant, c *mutate.Call) {
+	{name: "removes neighbours", breaks: "deletion/others deletion/remove-concurrent", mutate: around(func(m *mutant, c *mutate.Call) {
 		for _, other := range []string{"org-b", "org-a2"} {
 			_ = m.db.DeleteDataset(bg, other, "set-a")
 		}
 		c.Go()
 	}, "RemoveDeleted")},
-	{name: "hides neighbours", breaks: []string{"deletion/others"}, mutate: around(func(m *mutant, c *mutate.Call) {
+	{name: "hides neighbours", breaks: "deletion/others", mutate: around(func(m *mutant, c *mutate.Call) {
 		_, _ = m.db.MarkDeleted(bg, c.In[1].String()+"2", *mutate.Get[time.Time](c.In))
 		c.Go()
 	}, "MarkDeleted")},
-	{name: "removes all at once", breaks: []string{"deletion/steps"}, mutate: arg(func(limit *int) { *limit = 1000 }, "RemoveDeleted")},
-	{name: "never comes to an end", breaks: []string{"deletion/steps", "deletion/remove-concurrent"}, mutate: out(
+	{name: "removes all at once", breaks: "deletion/steps", mutate: arg(func(limit *int) { *limit = 1000 }, "RemoveDeleted")},
+	{name: "never comes to an end", breaks: "deletion/steps deletion/remove-concurrent", mutate: out(
 		func(more *bool) { *more = true }, "RemoveDeleted")},
-	{name: "forgets the mark at the end", breaks: []string{"deletion/resumed"}, mutate: func(m *mutant) {
+	{name: "forgets the mark at the end", breaks: "deletion/resumed", mutate: func(m *mutant) {
 		other, ended := blind(m), false
 		around(func(_ *mutant, c *mutate.Call) {
 			if c.Go(); ended {
@@ -158,10 +159,11 @@ var removalMutants = []broken{
 			ended = ended || *c.Err() == nil && !*mutate.Get[bool](c.Out)
 		}, "RemoveDeleted")(m)
 	}},
-	{name: "leaves the jobs", breaks: []string{"deletion/removes-jobs"}, mutate: replace("RemoveDeleted", func(m *mutant, ctx context.Context, org string, limit int) (bool, error) {
-		more, err := m.db.RemoveDeleted(ctx, org, limit)
-		_ = m.jobs.Add(ctx, mortise.Job{Kind: audiosearch.JobKind, Organization: org, ID: "1"})
-		return more, err
-	})},
-	{name: "loses the mark", breaks: []string{"deletion/durable"}, reopen: afresh, mutate: func(*mutant) {}},
+	{name: "leaves the jobs", breaks: "deletion/removes-jobs",
+		mutate: replace("RemoveDeleted", func(m *mutant, ctx context.Context, org string, limit int) (bool, error) {
+			more, err := m.db.RemoveDeleted(ctx, org, limit)
+			_ = m.jobs.Add(ctx, mortise.Job{Kind: audiosearch.JobKind, Organization: org, ID: "1"})
+			return more, err
+		})},
+	{name: "loses the mark", breaks: "deletion/durable", reopen: afresh, mutate: func(*mutant) {}},
 }

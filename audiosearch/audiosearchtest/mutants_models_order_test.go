@@ -18,23 +18,28 @@ func everyOrder(change func(family, model string) (string, string)) func(*mutant
 }
 
 var modelOrderMutants = []broken{
-	{name: "gives each call a new place", breaks: []string{"models/order"}, mutate: func(m *mutant) {
+	{name: "gives each call a new place", breaks: "models/order", mutate: func(m *mutant) {
 		var places atomic.Int64
 		m.On.ModelOrder = func(ctx context.Context, _, _ string) (int64, error) { return places.Add(1), ctx.Err() }
 	}},
-	{name: "orders models backwards", breaks: []string{"models/order"}, mutate: replace("ModelOrder", func(m *mutant, ctx context.Context, family, model string) (int64, error) {
-		place, err := m.db.ModelOrder(ctx, family, model)
-		return 1_000_000 - place, err
-	})},
-	{name: "orders from 0 on", breaks: []string{"models/order"}, mutate: replace("ModelOrder", func(m *mutant, ctx context.Context, family, model string) (int64, error) {
-		place, err := m.db.ModelOrder(ctx, family, model)
-		return place - 1, err
-	})},
-	{name: "orders without the family", breaks: []string{"models/order-exact"}, mutate: everyOrder(func(_, model string) (string, string) { return "", model })},
-	{name: "orders families only", breaks: []string{"models/order"}, mutate: everyOrder(func(family, _ string) (string, string) { return family, "" })},
-	{name: "orders whatever the case", breaks: []string{"models/order-exact"}, mutate: everyOrder(func(family, model string) (string, string) { return family, strings.ToLower(model) })},
-	{name: "orders names that run together", breaks: []string{"models/order-exact"}, mutate: everyOrder(func(family, model string) (string, string) { return strings.TrimSpace(family), model })},
-	{name: "orders anew after a dataset is deleted", breaks: []string{"models/order-is-for-all"}, mutate: func(m *mutant) {
+	{name: "orders models backwards", breaks: "models/order",
+		mutate: replace("ModelOrder", func(m *mutant, ctx context.Context, family, model string) (int64, error) {
+			place, err := m.db.ModelOrder(ctx, family, model)
+			return 1_000_000 - place, err
+		})},
+	{name: "orders from 0 on", breaks: "models/order",
+		mutate: replace("ModelOrder", func(m *mutant, ctx context.Context, family, model string) (int64, error) {
+			place, err := m.db.ModelOrder(ctx, family, model)
+			return place - 1, err
+		})},
+	{name: "orders without the family", breaks: "models/order-exact",
+		mutate: everyOrder(func(_, model string) (string, string) { return "", model })},
+	{name: "orders families only", breaks: "models/order", mutate: everyOrder(func(family, _ string) (string, string) { return family, "" })},
+	{name: "orders whatever the case", breaks: "models/order-exact",
+		mutate: everyOrder(func(family, model string) (string, string) { return family, strings.ToLower(model) })},
+	{name: "orders names that run together", breaks: "models/order-exact",
+		mutate: everyOrder(func(family, model string) (string, string) { return strings.TrimSpace(family), model })},
+	{name: "orders anew after a dataset is deleted", breaks: "models/order-is-for-all", mutate: func(m *mutant) {
 		var deleted atomic.Bool
 		m.On.DeleteDataset = func(ctx context.Context, org, id string) error {
 			deleted.Store(true)
@@ -47,7 +52,7 @@ var modelOrderMutants = []broken{
 			return family, model
 		})(m)
 	}},
-	{name: "looks for a place and then takes it", breaks: []string{"models/order-concurrent"}, mutate: func(m *mutant) {
+	{name: "looks for a place and then takes it", breaks: "models/order-concurrent", mutate: func(m *mutant) {
 		var mu sync.Mutex
 		places := make(map[string]int64)
 		m.On.ModelOrder = func(ctx context.Context, family, model string) (int64, error) {
@@ -65,7 +70,8 @@ var modelOrderMutants = []broken{
 			return next, ctx.Err()
 		}
 	}},
-	{name: "orders for a context that has ended", breaks: []string{"models/order-ended-context"}, mutate: replace("ModelOrder", func(m *mutant, ctx context.Context, family, model string) (int64, error) {
-		return m.db.ModelOrder(context.WithoutCancel(ctx), family, model)
-	})},
+	{name: "orders for a context that has ended", breaks: "models/order-ended-context",
+		mutate: replace("ModelOrder", func(m *mutant, ctx context.Context, family, model string) (int64, error) {
+			return m.db.ModelOrder(context.WithoutCancel(ctx), family, model)
+		})},
 }

@@ -77,31 +77,35 @@ func (m *mutant) revived() (revive func(ctx context.Context, org, dataset string
 }
 
 var partMutants = []broken{
-	{name: "does not miss datasets of parts", breaks: []string{"parts/no-dataset"}, mutate: replace("Parts", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
-		n, err := m.db.Parts(ctx, org, dataset, p)
-		if errors.Is(err, audiosearch.ErrDatasetNotFound) {
-			err = nil
-		}
-		return n, err
-	})},
-	{name: "says how long a part is", breaks: []string{"parts/sequence", "parts/less"}, mutate: replace("PutPart", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
-		_, err := m.db.PutPart(ctx, org, dataset, p, columns)
-		return len(columns[0]), err
-	})},
-	{name: "stores parts after a gap", breaks: []string{"parts/gap", "parts/other-follows-nothing"}, mutate: replace("PutPart", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
-		p.First = min(p.First, m.standing(ctx, org, dataset, p))
-		return m.db.PutPart(ctx, org, dataset, p, columns)
-	})},
-	{name: "stores every part at the end", breaks: []string{"parts/less", "parts/two-writers", "parts/put-concurrent"}, mutate: replace("PutPart", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
-		for {
-			p.First = m.standing(ctx, org, dataset, p)
-			n, err := m.db.PutPart(ctx, org, dataset, p, columns)
-			if err != nil || n == p.First+len(columns[0]) {
-				return n, err
+	{name: "does not miss datasets of parts", breaks: "parts/no-dataset",
+		mutate: replace("Parts", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
+			n, err := m.db.Parts(ctx, org, dataset, p)
+			if errors.Is(err, audiosearch.ErrDatasetNotFound) {
+				err = nil
 			}
-		}
-	})},
-	{name: "looks what stands in parts and then stores", breaks: []string{"parts/put-concurrent"}, mutate: func(m *mutant) {
+			return n, err
+		})},
+	{name: "says how long a part is", breaks: "parts/sequence parts/less",
+		mutate: replace("PutPart", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+			_, err := m.db.PutPart(ctx, org, dataset, p, columns)
+			return len(columns[0]), err
+		})},
+	{name: "stores parts after a gap", breaks: "parts/gap parts/other-follows-nothing",
+		mutate: replace("PutPart", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+			p.First = min(p.First, m.standing(ctx, org, dataset, p))
+			return m.db.PutPart(ctx, org, dataset, p, columns)
+		})},
+	{name: "stores every part at the end", breaks: "parts/less parts/two-writers parts/put-concurrent",
+		mutate: replace("PutPart", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+			for {
+				p.First = m.standing(ctx, org, dataset, p)
+				n, err := m.db.PutPart(ctx, org, dataset, p, columns)
+				if err != nil || n == p.First+len(columns[0]) {
+					return n, err
+				}
+			}
+		})},
+	{name: "looks what stands in parts and then stores", breaks: "parts/put-concurrent", mutate: func(m *mutant) {
 		var mu sync.Mutex
 		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
 			if n := m.standing(ctx, org, dataset, p); n > p.First {
@@ -114,14 +118,17 @@ var partMutants = []broken{
 			return m.db.PutPart(ctx, org, dataset, p, columns)
 		}
 	}},
-	{name: "does not look at the digest of parts", breaks: []string{"parts/other-replaces", "parts/count"}, mutate: everyPart(func(_ string, p *audiosearch.Part) { p.Digest = [32]byte{} })},
-	{name: "does not look at the hop of parts", breaks: []string{"parts/other-replaces", "parts/other-follows-nothing"}, mutate: everyPart(func(_ string, p *audiosearch.Part) { p.Hop = 2 * time.Second })},
-	{name: "does not look at the order of a part's classes", breaks: []string{"parts/other-replaces", "parts/count"}, mutate: everyPart(func(_ string, p *audiosearch.Part) {
-		if len(p.Classes) == 3 && p.Classes[0] == "8" && p.Classes[1] == "7" {
-			p.Classes = []sound.Class{"7", "8", "9"}
-		}
-	})},
-	{name: "keeps parts whatever comes", breaks: []string{"parts/other-replaces"}, mutate: func(m *mutant) {
+	{name: "does not look at the digest of parts", breaks: "parts/other-replaces parts/count",
+		mutate: everyPart(func(_ string, p *audiosearch.Part) { p.Digest = [32]byte{} })},
+	{name: "does not look at the hop of parts", breaks: "parts/other-replaces parts/other-follows-nothing",
+		mutate: everyPart(func(_ string, p *audiosearch.Part) { p.Hop = 2 * time.Second })},
+	{name: "does not look at the order of a part's classes", breaks: "parts/other-replaces parts/count",
+		mutate: everyPart(func(_ string, p *audiosearch.Part) {
+			if len(p.Classes) == 3 && p.Classes[0] == "8" && p.Classes[1] == "7" {
+				p.Classes = []sound.Class{"7", "8", "9"}
+			}
+		})},
+	{name: "keeps parts whatever comes", breaks: "parts/other-replaces", mutate: func(m *mutant) {
 		first := make(map[string]audiosearch.Part)
 		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
 			if old, ok := first[p.Video]; ok && m.standing(ctx, org, dataset, old) > 0 && m.standing(ctx, org, dataset, p) == 0 {
@@ -131,33 +138,37 @@ var partMutants = []broken{
 			return m.db.PutPart(ctx, org, dataset, p, columns)
 		}
 	}},
-	{name: "counts parts from the given one on", breaks: []string{"parts/count"}, mutate: replace("Parts", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
-		n, err := m.db.Parts(ctx, org, dataset, p)
-		return max(0, n-p.First), err
-	})},
-	{name: "counts the parts of what is gone", breaks: []string{"parts/conflict"}, mutate: replace("Parts", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
-		n, err := m.db.Parts(ctx, org, dataset, p)
-		if errors.Is(err, audiosearch.ErrConflict) {
-			err = nil
-		}
-		return n, err
-	})},
-	{name: "stores parts of any path", breaks: []string{"parts/conflict"}, mutate: replace("PutPart", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
-		if v, err := m.db.Video(ctx, org, dataset, p.Video); err == nil {
+	{name: "counts parts from the given one on", breaks: "parts/count",
+		mutate: replace("Parts", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
+			n, err := m.db.Parts(ctx, org, dataset, p)
+			return max(0, n-p.First), err
+		})},
+	{name: "counts the parts of what is gone", breaks: "parts/conflict",
+		mutate: replace("Parts", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
+			n, err := m.db.Parts(ctx, org, dataset, p)
+			if errors.Is(err, audiosearch.ErrConflict) {
+				err = nil
+			}
+			return n, err
+		})},
+	{name: "stores parts of any path", breaks: "parts/conflict",
+		mutate: replace("PutPart", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+			if v, err := m.db.Video(ctx, org, dataset, p.Video); err == nil {
+				p.Path = v.Path
+			}
+			return m.db.PutPart(ctx, org, dataset, p, columns)
+		})},
+	{name: "looks at the path of a part and then stores it", breaks: "parts/conflict-concurrent",
+		mutate: replace("PutPart", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+			if v, err := m.db.Video(ctx, org, dataset, p.Video); err != nil || v.Path != p.Path {
+				return 0, audiosearch.ErrConflict
+			}
+			conformance.Seam()
+			v, _ := m.db.Video(ctx, org, dataset, p.Video)
 			p.Path = v.Path
-		}
-		return m.db.PutPart(ctx, org, dataset, p, columns)
-	})},
-	{name: "looks at the path of a part and then stores it", breaks: []string{"parts/conflict-concurrent"}, mutate: replace("PutPart", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
-		if v, err := m.db.Video(ctx, org, dataset, p.Video); err != nil || v.Path != p.Path {
-			return 0, audiosearch.ErrConflict
-		}
-		conformance.Seam()
-		v, _ := m.db.Video(ctx, org, dataset, p.Video)
-		p.Path = v.Path
-		return m.db.PutPart(ctx, org, dataset, p, columns)
-	})},
-	{name: "stores parts when they are asked for", breaks: []string{"parts/copies"}, mutate: func(m *mutant) {
+			return m.db.PutPart(ctx, org, dataset, p, columns)
+		})},
+	{name: "stores parts when they are asked for", breaks: "parts/copies", mutate: func(m *mutant) {
 		var due []func()
 		counts := make(map[string]int)
 		do := func() {
@@ -180,13 +191,14 @@ var partMutants = []broken{
 			return m.db.PutScoring(ctx, org, dataset, v.ID, v.Path, s, columns)
 		})(m)
 	}},
-	{name: "keeps parts in eight bits", breaks: []string{"parts/many", "parts/flip-rest"}, mutate: replace("PutPart", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
-		own := make([][]uint16, len(columns))
-		for c := range own {
-			for _, score := range columns[c] {
-				own[c] = append(own[c], score&0xFF00)
+	{name: "keeps parts in eight bits", breaks: "parts/many parts/flip-rest",
+		mutate: replace("PutPart", func(m *mutant, ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+			own := make([][]uint16, len(columns))
+			for c := range own {
+				for _, score := range columns[c] {
+					own[c] = append(own[c], score&0xFF00)
+				}
 			}
-		}
-		return m.db.PutPart(ctx, org, dataset, p, own)
-	})},
+			return m.db.PutPart(ctx, org, dataset, p, own)
+		})},
 }

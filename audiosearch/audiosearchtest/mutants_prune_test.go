@@ -12,12 +12,12 @@ import (
 )
 
 var pruneMutants = []broken{
-	{name: "prunes nothing and counts", breaks: []string{"runpruner/removes", "runpruner/limit"}, mutate: around(
+	{name: "prunes nothing and counts", breaks: "runpruner/removes runpruner/limit", mutate: around(
 		func(_ *mutant, c *mutate.Call) { *mutate.Get[int](c.Out) = 1 }, "PruneRuns")},
-	{name: "prunes at the time too", breaks: []string{"runpruner/before-is-strict"}, mutate: arg(
+	{name: "prunes at the time too", breaks: "runpruner/before-is-strict", mutate: arg(
 		func(before *time.Time) { *before = before.Add(time.Microsecond) }, "PruneRuns")},
-	{name: "prunes what has not finished",
-		breaks: []string{"runpruner/not-finished"}, mutate: replace("PruneRuns", func(m *mutant, ctx context.Context, before time.Time, limit int) (int, error) {
+	{name: "prunes what has not finished", breaks: "runpruner/not-finished",
+		mutate: replace("PruneRuns", func(m *mutant, ctx context.Context, before time.Time, limit int) (int, error) {
 			stale, _ := m.db.StaleRuns(ctx, before, time.Time{}, limit)
 			for _, r := range stale {
 				_ = m.db.UpdateRun(ctx, r.Organization, r.ID, func(r *audiosearch.Run) error {
@@ -27,31 +27,31 @@ var pruneMutants = []broken{
 			}
 			return m.db.PruneRuns(ctx, before, limit)
 		})},
-	{name: "prunes without limit", breaks: []string{"runpruner/limit"}, mutate: arg(func(limit *int) { *limit = 1000 }, "PruneRuns")},
+	{name: "prunes without limit", breaks: "runpruner/limit", mutate: arg(func(limit *int) { *limit = 1000 }, "PruneRuns")},
 
-	{name: "trims nothing and counts", breaks: []string{"runpruner/trim", "runpruner/durable"}, mutate: around(
+	{name: "trims nothing and counts", breaks: "runpruner/trim runpruner/durable", mutate: around(
 		func(_ *mutant, c *mutate.Call) { *mutate.Get[int](c.Out) = 1 }, "TrimRuns")},
-	{name: "keeps so many of all organizations",
-		breaks: []string{"runpruner/trim"}, mutate: replace("TrimRuns", func(m *mutant, ctx context.Context, keep, limit int) (int, error) {
+	{name: "keeps so many of all organizations", breaks: "runpruner/trim",
+		mutate: replace("TrimRuns", func(m *mutant, ctx context.Context, keep, limit int) (int, error) {
 			n, err := m.db.TrimRuns(ctx, keep, limit)
 			oldest := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			more, _ := m.db.PruneRuns(ctx, oldest, limit)
 			return n + more, err
 		})},
-	{name: "trims the greater ID first", breaks: []string{"runpruner/trim-ties"}, mutate: both(
+	{name: "trims the greater ID first", breaks: "runpruner/trim-ties", mutate: both(
 		in(func(r *audiosearch.Run) { r.ID = -r.ID }, "CreateRun"),
 		arg(func(id *int64) { *id = -*id }, "Run", "UpdateRun", "PutResultVideos", "PutResults"),
 		out(func(r *audiosearch.Run) { r.ID = -r.ID }, "Run"),
 	)},
-	{name: "counts runs that have not ended",
-		breaks: []string{"runpruner/trim-not-ended"}, mutate: replace("TrimRuns", func(m *mutant, ctx context.Context, keep, limit int) (int, error) {
+	{name: "counts runs that have not ended", breaks: "runpruner/trim-not-ended",
+		mutate: replace("TrimRuns", func(m *mutant, ctx context.Context, keep, limit int) (int, error) {
 			open, err := m.db.StaleRuns(ctx, time.Now().Add(10_000*time.Hour), time.Time{}, 1000)
 			if err != nil {
 				return 0, err
 			}
 			return m.db.TrimRuns(ctx, max(keep-len(open), 0), limit)
 		})},
-	{name: "trims without limit", breaks: []string{"runpruner/trim-limit"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+	{name: "trims without limit", breaks: "runpruner/trim-limit", mutate: around(func(_ *mutant, c *mutate.Call) {
 		c.In[2].SetInt(1000)
 		c.Go()
 	}, "TrimRuns")},
@@ -63,20 +63,18 @@ func afresh(t *testing.T, _ audiosearchtest.Backend) audiosearchtest.Backend {
 }
 
 var otherMutants = []broken{
-	{name: "loses its data", reopen: afresh, mutate: func(*mutant) {}, breaks: []string{
-		"datasets/durable", "catalog/durable", "scores/durable", "classes/durable", "parts/durable",
-		"models/durable", "models/order-durable", "runs/durable",
-		"txstore/durable",
-	}},
-	{name: "ignores the context", breaks: []string{
-		"datasets/ended-context", "catalog/ended-context", "scores/ended-context",
-		"parts/ended-context", "models/ended-context", "compactor/ended-context",
-		"runs/ended-context",
-	}, mutate: arg(func(ctx *context.Context) { *ctx = bg }, "Dataset", "Videos", "Search", "Parts", "SetModel", "Compact", "CreateRun")},
-	{name: "says not found when it fails", mutate: func(m *mutant) {
-		m.failure = errors.Join(errBroken, audiosearch.ErrDatasetNotFound)
-	}, breaks: []string{
-		"datasets/failure", "catalog/failure", "scores/failure", "parts/failure", "models/failure", "models/order-failure", "compactor/failure",
-		"runs/failure",
-	}},
+	{name: "loses its data",
+		breaks: "datasets/durable catalog/durable scores/durable classes/durable parts/durable models/durable " +
+			"models/order-durable runs/durable txstore/durable", reopen: afresh,
+		mutate: func(*mutant) {}},
+	{name: "ignores the context",
+		breaks: "datasets/ended-context catalog/ended-context scores/ended-context parts/ended-context " +
+			"models/ended-context compactor/ended-context runs/ended-context",
+		mutate: arg(func(ctx *context.Context) { *ctx = bg }, "Dataset", "Videos", "Search", "Parts", "SetModel", "Compact", "CreateRun")},
+	{name: "says not found when it fails",
+		breaks: "datasets/failure catalog/failure scores/failure parts/failure models/failure models/order-failure " +
+			"compactor/failure runs/failure",
+		mutate: func(m *mutant) {
+			m.failure = errors.Join(errBroken, audiosearch.ErrDatasetNotFound)
+		}},
 }

@@ -24,23 +24,25 @@ func (m *mutant) removeScoring(ctx context.Context, org, dataset, video string) 
 }
 
 var raceMutants = []broken{
-	{name: "removes old scores and then stores new ones", breaks: []string{"scores/replacement-is-one-step", "scores/reads-are-whole"}, mutate: replace("PutScoring", func(m *mutant, ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
-		m.removeScoring(ctx, org, dataset, video)
-		conformance.Seam()
-		return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
-	})},
-	{name: "stores class by class", breaks: []string{"scores/reads-are-whole"}, mutate: replace("PutScoring", func(m *mutant, ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
-		all := s.Classes
-		for n := range all {
+	{name: "removes old scores and then stores new ones", breaks: "scores/replacement-is-one-step scores/reads-are-whole",
+		mutate: replace("PutScoring", func(m *mutant, ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+			m.removeScoring(ctx, org, dataset, video)
 			conformance.Seam()
-			s.Classes = all[:n+1]
-			if err := m.db.PutScoring(ctx, org, dataset, video, path, s, columns[:n+1]); err != nil {
-				return err
+			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
+		})},
+	{name: "stores class by class", breaks: "scores/reads-are-whole",
+		mutate: replace("PutScoring", func(m *mutant, ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+			all := s.Classes
+			for n := range all {
+				conformance.Seam()
+				s.Classes = all[:n+1]
+				if err := m.db.PutScoring(ctx, org, dataset, video, path, s, columns[:n+1]); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	})},
-	{name: "loses scores that are stored at once", breaks: []string{"scores/put-concurrent"}, mutate: func(m *mutant) {
+			return nil
+		})},
+	{name: "loses scores that are stored at once", breaks: "scores/put-concurrent", mutate: func(m *mutant) {
 		var storing atomic.Bool
 		m.On.PutScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			if !storing.CompareAndSwap(false, true) {
@@ -51,37 +53,41 @@ var raceMutants = []broken{
 			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
 		}
 	}},
-	{name: "ranks and then filters", breaks: []string{"scores/path-change-is-one-step"}, mutate: replace("Search", func(m *mutant, ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) (found []audiosearch.Hit, err error) {
-		filters := q.Filters
-		q.Filters = nil
-		hits, err := m.db.Search(ctx, org, dataset, q)
-		conformance.Seam()
-		for _, h := range hits {
-			v, _ := m.db.Video(ctx, org, dataset, h.Video)
-			if !slices.ContainsFunc(filters, func(f metadata.Filter) bool { return v.Metadata[f.Key].Text() != f.Value }) {
-				found = append(found, h)
+	{name: "ranks and then filters", breaks: "scores/path-change-is-one-step",
+		mutate: replace("Search", func(m *mutant, ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) (found []audiosearch.Hit, err error) {
+			filters := q.Filters
+			q.Filters = nil
+			hits, err := m.db.Search(ctx, org, dataset, q)
+			conformance.Seam()
+			for _, h := range hits {
+				v, _ := m.db.Video(ctx, org, dataset, h.Video)
+				if !slices.ContainsFunc(filters, func(f metadata.Filter) bool { return v.Metadata[f.Key].Text() != f.Value }) {
+					found = append(found, h)
+				}
 			}
-		}
-		return found, err
-	})},
-	{name: "looks at the path and then stores", breaks: []string{"scores/conflict-concurrent"}, mutate: replace("PutScoring", func(m *mutant, ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
-		if v, err := m.db.Video(ctx, org, dataset, video); err != nil || v.Path != path {
-			return audiosearch.ErrConflict
-		}
-		conformance.Seam()
-		v, _ := m.db.Video(ctx, org, dataset, video)
-		return m.db.PutScoring(ctx, org, dataset, video, v.Path, s, columns)
-	})},
+			return found, err
+		})},
+	{name: "looks at the path and then stores", breaks: "scores/conflict-concurrent",
+		mutate: replace("PutScoring", func(m *mutant, ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+			if v, err := m.db.Video(ctx, org, dataset, video); err != nil || v.Path != path {
+				return audiosearch.ErrConflict
+			}
+			conformance.Seam()
+			v, _ := m.db.Video(ctx, org, dataset, video)
+			return m.db.PutScoring(ctx, org, dataset, video, v.Path, s, columns)
+		})},
 
-	{name: "never finishes compacting", breaks: []string{"compactor/nothing-to-do", "compactor/ends"}, mutate: replace("Compact", func(*mutant, context.Context, audiosearch.CompactOptions) (bool, error) { return true, nil })},
-	{name: "compacts scores away", mutate: replace("Compact", func(m *mutant, ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
-		for _, v := range m.all(ctx) {
-			m.removeScoring(ctx, "org-a", "set-a", v.ID)
-			break
-		}
-		return false, ctx.Err()
-	}), breaks: []string{"compactor/changes-no-answer", "compactor/concurrent"}},
-	{name: "compacts in two steps", breaks: []string{"compactor/concurrent"}, mutate: func(m *mutant) {
+	{name: "never finishes compacting", breaks: "compactor/nothing-to-do compactor/ends",
+		mutate: replace("Compact", func(*mutant, context.Context, audiosearch.CompactOptions) (bool, error) { return true, nil })},
+	{name: "compacts scores away", breaks: "compactor/changes-no-answer compactor/concurrent",
+		mutate: replace("Compact", func(m *mutant, ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
+			for _, v := range m.all(ctx) {
+				m.removeScoring(ctx, "org-a", "set-a", v.ID)
+				break
+			}
+			return false, ctx.Err()
+		})},
+	{name: "compacts in two steps", breaks: "compactor/concurrent", mutate: func(m *mutant) {
 		var compacting, hidden atomic.Bool
 		m.On.Compact = func(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
 			if compacting.CompareAndSwap(false, true) {
@@ -99,7 +105,7 @@ var raceMutants = []broken{
 			return hits
 		})(m)
 	}},
-	{name: "forgets what it compacted", breaks: []string{"compactor/durable", "compactor/replaced-durable"}, reopen: afresh, mutate: func(*mutant) {}},
+	{name: "forgets what it compacted", breaks: "compactor/durable compactor/replaced-durable", reopen: afresh, mutate: func(*mutant) {}},
 }
 
 // all returns the videos of the suite's first dataset.

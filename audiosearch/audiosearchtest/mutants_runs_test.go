@@ -15,33 +15,35 @@ import (
 )
 
 var runMutants = []broken{
-	{name: "forgets the trace", breaks: []string{"runs/create-and-get", "runs/update"}, mutate: out(func(r *audiosearch.Run) { r.Trace = nil })},
-	{name: "keeps least scores as floats of 32 bits", breaks: []string{"runs/create-and-get"}, mutate: out(
+	{name: "forgets the trace", breaks: "runs/create-and-get runs/update", mutate: out(func(r *audiosearch.Run) { r.Trace = nil })},
+	{name: "keeps least scores as floats of 32 bits", breaks: "runs/create-and-get", mutate: out(
 		func(r *audiosearch.Run) { r.Query.MinScore = float64(float32(r.Query.MinScore)) })},
-	{name: "returns runs with results", breaks: []string{"runs/create-and-get", "runs/stale-oldest-first"}, mutate: out(
+	{name: "returns runs with results", breaks: "runs/create-and-get runs/stale-oldest-first", mutate: out(
 		func(r *audiosearch.Run) { r.Results = []audiosearch.Result{} })},
-	{name: "makes runs that are there", breaks: []string{"runs/create-exists", "runs/create-concurrent"}, mutate: replace("CreateRun", func(m *mutant, ctx context.Context, r audiosearch.Run, most int) error {
-		err := m.db.CreateRun(ctx, r, most)
-		if errors.Is(err, audiosearch.ErrExists) {
-			err = m.db.UpdateRun(ctx, r.Organization, r.ID, func(stored *audiosearch.Run) error {
-				*stored = r
-				return nil
-			})
-		}
-		return err
-	})},
-	{name: "looks for a run and then makes it", breaks: []string{"runs/create-concurrent"}, mutate: replace("CreateRun", func(m *mutant, ctx context.Context, r audiosearch.Run, most int) error {
-		if _, err := m.db.Run(ctx, r.Organization, r.ID); err == nil {
-			return audiosearch.ErrExists
-		}
-		conformance.Seam()
-		_ = m.db.CreateRun(ctx, r, most)
-		return nil
-	})},
-	{name: "returns no run for what is not there", breaks: []string{"runs/unknown"}, mutate: accepting(audiosearch.ErrRunNotFound, "Run")},
-	{name: "returns no results for what is not there", breaks: []string{"runs/unknown", "runs/organizations-are-apart"}, mutate: accepting(
+	{name: "makes runs that are there", breaks: "runs/create-exists runs/create-concurrent",
+		mutate: replace("CreateRun", func(m *mutant, ctx context.Context, r audiosearch.Run, most int) error {
+			err := m.db.CreateRun(ctx, r, most)
+			if errors.Is(err, audiosearch.ErrExists) {
+				err = m.db.UpdateRun(ctx, r.Organization, r.ID, func(stored *audiosearch.Run) error {
+					*stored = r
+					return nil
+				})
+			}
+			return err
+		})},
+	{name: "looks for a run and then makes it", breaks: "runs/create-concurrent",
+		mutate: replace("CreateRun", func(m *mutant, ctx context.Context, r audiosearch.Run, most int) error {
+			if _, err := m.db.Run(ctx, r.Organization, r.ID); err == nil {
+				return audiosearch.ErrExists
+			}
+			conformance.Seam()
+			_ = m.db.CreateRun(ctx, r, most)
+			return nil
+		})},
+	{name: "returns no run for what is not there", breaks: "runs/unknown", mutate: accepting(audiosearch.ErrRunNotFound, "Run")},
+	{name: "returns no results for what is not there", breaks: "runs/unknown runs/organizations-are-apart", mutate: accepting(
 		audiosearch.ErrRunNotFound, "RunResults")},
-	{name: "returns its own results", breaks: []string{"results/copies"}, mutate: func(m *mutant) {
+	{name: "returns its own results", breaks: "results/copies", mutate: func(m *mutant) {
 		var own []audiosearch.Result
 		m.On.RunResults = func(ctx context.Context, org string, id int64, from int) ([]audiosearch.Result, error) {
 			results, err := m.db.RunResults(ctx, org, id, from)
@@ -54,7 +56,7 @@ var runMutants = []broken{
 			return own, err
 		}
 	}},
-	{name: "updates the first run that it finds", breaks: []string{"runs/update"}, mutate: func(m *mutant) {
+	{name: "updates the first run that it finds", breaks: "runs/update", mutate: func(m *mutant) {
 		var mu sync.Mutex
 		var ids []int64
 		m.On.CreateRun = func(ctx context.Context, r audiosearch.Run, most int) error {
@@ -67,35 +69,38 @@ var runMutants = []broken{
 			return m.db.UpdateRun(ctx, org, ids[len(ids)-1], update)
 		}
 	}},
-	{name: "lets a run change its organization", breaks: []string{"runs/update-ignores-identity"}, mutate: replace("UpdateRun", func(m *mutant, ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
-		var changed audiosearch.Run
-		err := m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error {
-			defer func() { changed = r.Clone() }()
-			return update(r)
-		})
-		if err == nil && changed.Organization != org {
-			return m.db.CreateRun(ctx, changed, 1000)
-		}
-		return err
-	})},
-	{name: "stores what a failed update left", breaks: []string{"runs/update-error-changes-nothing"}, mutate: replace("UpdateRun", func(m *mutant, ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
-		var failed error
-		err := m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error {
-			failed = update(r)
-			return nil
-		})
-		return cmp.Or(err, failed)
-	})},
-	{name: "has an error of its own for failed updates", breaks: []string{"runs/update-error-changes-nothing"}, mutate: errs(
+	{name: "lets a run change its organization", breaks: "runs/update-ignores-identity",
+		mutate: replace("UpdateRun", func(m *mutant, ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+			var changed audiosearch.Run
+			err := m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error {
+				defer func() { changed = r.Clone() }()
+				return update(r)
+			})
+			if err == nil && changed.Organization != org {
+				return m.db.CreateRun(ctx, changed, 1000)
+			}
+			return err
+		})},
+	{name: "stores what a failed update left", breaks: "runs/update-error-changes-nothing",
+		mutate: replace("UpdateRun", func(m *mutant, ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+			var failed error
+			err := m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error {
+				failed = update(r)
+				return nil
+			})
+			return cmp.Or(err, failed)
+		})},
+	{name: "has an error of its own for failed updates", breaks: "runs/update-error-changes-nothing", mutate: errs(
 		func(error) error { return errors.New("the update failed") }, "UpdateRun")},
-	{name: "swallows panics", breaks: []string{"runs/update-panic"}, mutate: everyUpdate(func(r *audiosearch.Run, update func(*audiosearch.Run) error) (err error) {
-		defer func() { _ = recover() }()
-		return update(r)
-	})},
-	{name: "reads a run and then writes it", breaks: []string{"runs/update-concurrent"}, mutate: func(m *mutant) {
+	{name: "swallows panics", breaks: "runs/update-panic",
+		mutate: everyUpdate(func(r *audiosearch.Run, update func(*audiosearch.Run) error) (err error) {
+			defer func() { _ = recover() }()
+			return update(r)
+		})},
+	{name: "reads a run and then writes it", breaks: "runs/update-concurrent", mutate: func(m *mutant) {
 		mutate.Late(&m.On, conformance.Seam, "UpdateRun")
 	}},
-	{name: "names the set after the rest of an update", breaks: []string{"runs/reads-are-whole"}, mutate: func(m *mutant) {
+	{name: "names the set after the rest of an update", breaks: "runs/reads-are-whole", mutate: func(m *mutant) {
 		var named sync.Map // what Done a run names its set by
 		in(func(r *audiosearch.Run) { named.Store(r.ID, r.Done) }, "UpdateRun")(m)
 		around(func(_ *mutant, c *mutate.Call) {
@@ -106,58 +111,62 @@ var runMutants = []broken{
 			}
 		}, "RunResults")(m)
 	}},
-	{name: "counts runs and then makes one", breaks: []string{"runs/create-bounded-concurrent"}, mutate: replace("CreateRun", func(m *mutant, ctx context.Context, r audiosearch.Run, most int) error {
-		open, err := m.db.StaleRuns(ctx, r.CreatedAt.Add(time.Hour), time.Time{}, most)
-		conformance.Seam()
-		if err == nil && len(open) >= most {
-			err = audiosearch.ErrTooManyRuns
-		}
-		if err != nil {
-			return err
-		}
-		return m.db.CreateRun(ctx, r, 1000)
-	})},
-	{name: "counts the runs of all organizations", breaks: []string{"runs/create-bounded"}, mutate: replace("CreateRun", func(m *mutant, ctx context.Context, r audiosearch.Run, most int) error {
-		open, err := m.db.StaleRuns(ctx, r.CreatedAt.Add(time.Hour), time.Time{}, most)
-		if err == nil && len(open) >= most {
-			err = audiosearch.ErrTooManyRuns
-		}
-		if err != nil {
-			return err
-		}
-		return m.db.CreateRun(ctx, r, most)
-	})},
-	{name: "has no bound", breaks: []string{"runs/create-bounded", "runs/create-bounded-concurrent"}, mutate: arg(func(most *int) { *most = 1000 }, "CreateRun")},
+	{name: "counts runs and then makes one", breaks: "runs/create-bounded-concurrent",
+		mutate: replace("CreateRun", func(m *mutant, ctx context.Context, r audiosearch.Run, most int) error {
+			open, err := m.db.StaleRuns(ctx, r.CreatedAt.Add(time.Hour), time.Time{}, most)
+			conformance.Seam()
+			if err == nil && len(open) >= most {
+				err = audiosearch.ErrTooManyRuns
+			}
+			if err != nil {
+				return err
+			}
+			return m.db.CreateRun(ctx, r, 1000)
+		})},
+	{name: "counts the runs of all organizations", breaks: "runs/create-bounded",
+		mutate: replace("CreateRun", func(m *mutant, ctx context.Context, r audiosearch.Run, most int) error {
+			open, err := m.db.StaleRuns(ctx, r.CreatedAt.Add(time.Hour), time.Time{}, most)
+			if err == nil && len(open) >= most {
+				err = audiosearch.ErrTooManyRuns
+			}
+			if err != nil {
+				return err
+			}
+			return m.db.CreateRun(ctx, r, most)
+		})},
+	{name: "has no bound", breaks: "runs/create-bounded runs/create-bounded-concurrent",
+		mutate: arg(func(most *int) { *most = 1000 }, "CreateRun")},
 }
 
 var staleMutants = []broken{
-	{name: "returns the newest stale runs first", breaks: []string{"runs/stale-oldest-first", "runs/stale-limit"}, mutate: around(func(_ *mutant, c *mutate.Call) {
-		limit := *mutate.Get[int](c.In)
-		*mutate.Get[int](c.In) = 1000
-		c.Go()
-		runs := mutate.Get[[]audiosearch.Run](c.Out)
-		slices.Reverse(*runs)
-		*runs = (*runs)[:min(limit, len(*runs))]
-	}, "StaleRuns")},
-	{name: "returns runs checked at the time too", breaks: []string{"runs/stale-checked-is-strict"}, mutate: asked(
+	{name: "returns the newest stale runs first", breaks: "runs/stale-oldest-first runs/stale-limit",
+		mutate: around(func(_ *mutant, c *mutate.Call) {
+			limit := *mutate.Get[int](c.In)
+			*mutate.Get[int](c.In) = 1000
+			c.Go()
+			runs := mutate.Get[[]audiosearch.Run](c.Out)
+			slices.Reverse(*runs)
+			*runs = (*runs)[:min(limit, len(*runs))]
+		}, "StaleRuns")},
+	{name: "returns runs checked at the time too", breaks: "runs/stale-checked-is-strict", mutate: asked(
 		func(checked, _ *time.Time) { *checked = checked.Add(time.Microsecond) })},
-	{name: "returns runs due at the time too", breaks: []string{"runs/stale-due-is-strict"}, mutate: asked(
+	{name: "returns runs due at the time too", breaks: "runs/stale-due-is-strict", mutate: asked(
 		func(_, due *time.Time) { *due = due.Add(time.Microsecond) })},
-	{name: "returns runs whatever their DueAt", breaks: []string{"runs/stale-due-is-strict", "runs/stale-follows-updates"}, mutate: asked(
+	{name: "returns runs whatever their DueAt", breaks: "runs/stale-due-is-strict runs/stale-follows-updates", mutate: asked(
 		func(_, due *time.Time) { *due = time.Time{} })},
-	{name: "takes a zero due for a time", breaks: []string{"runs/stale-zero-times"}, mutate: asked(
+	{name: "takes a zero due for a time", breaks: "runs/stale-zero-times", mutate: asked(
 		func(_, due *time.Time) { *due = due.Add(time.Nanosecond) })},
-	{name: "returns no runs that were never checked", breaks: []string{"runs/stale-zero-times"}, mutate: unstale(
+	{name: "returns no runs that were never checked", breaks: "runs/stale-zero-times", mutate: unstale(
 		func(r audiosearch.Run) bool { return r.CheckedAt.IsZero() })},
-	{name: "returns no runs that are never due", breaks: []string{"runs/stale-zero-times"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+	{name: "returns no runs that are never due", breaks: "runs/stale-zero-times", mutate: around(func(_ *mutant, c *mutate.Call) {
 		c.Go()
 		if runs := mutate.Get[[]audiosearch.Run](c.Out); !c.In[2].Interface().(time.Time).IsZero() {
 			*runs = slices.DeleteFunc(*runs, func(r audiosearch.Run) bool { return r.DueAt.IsZero() })
 		}
 	}, "StaleRuns")},
-	{name: "returns running runs only", breaks: []string{"runs/stale-not-ended", "runs/stale-follows-updates"}, mutate: unstale(
+	{name: "returns running runs only", breaks: "runs/stale-not-ended runs/stale-follows-updates", mutate: unstale(
 		func(r audiosearch.Run) bool { return r.State != audiosearch.StateRunning })},
-	{name: "returns runs that have ended", breaks: []string{"runs/stale-not-ended"}, mutate: func(m *mutant) {
+	{name: "returns runs that have ended", breaks: "runs/stale-not-ended", mutate: func(m *mutant) {
 		var ended []audiosearch.Run
 		in(func(r *audiosearch.Run) {
 			if r.State == audiosearch.StateTerminated {
@@ -166,13 +175,13 @@ var staleMutants = []broken{
 		}, "CreateRun")(m)
 		out(func(runs *[]audiosearch.Run) { *runs = append(*runs, ended...) }, "StaleRuns")(m)
 	}},
-	{name: "returns all stale runs", breaks: []string{"runs/stale-limit"}, mutate: arg(func(limit *int) { *limit = 1000 }, "StaleRuns")},
-	{name: "forgets how much sound there is", breaks: []string{"runs/create-and-get", "runs/update"}, mutate: out(
+	{name: "returns all stale runs", breaks: "runs/stale-limit", mutate: arg(func(limit *int) { *limit = 1000 }, "StaleRuns")},
+	{name: "forgets how much sound there is", breaks: "runs/create-and-get runs/update", mutate: out(
 		func(r *audiosearch.Run) { r.Sound = audiosearch.SoundProgress{} })},
-	{name: "knows for the second how much sound is scored", breaks: []string{"runs/create-and-get", "runs/update"}, mutate: out(
+	{name: "knows for the second how much sound is scored", breaks: "runs/create-and-get runs/update", mutate: out(
 		func(r *audiosearch.Run) { r.Sound.Done = r.Sound.Done.Truncate(time.Second) })},
-	{name: "knows of a thousand hours of sound at most", breaks: []string{"runs/create-and-get", "runs/update"}, mutate: out(
+	{name: "knows of a thousand hours of sound at most", breaks: "runs/create-and-get runs/update", mutate: out(
 		func(r *audiosearch.Run) { r.Sound.Total = min(r.Sound.Total, 1000*time.Hour) })},
-	{name: "rounds the speed of scoring", breaks: []string{"runs/create-and-get", "runs/update"}, mutate: out(
+	{name: "rounds the speed of scoring", breaks: "runs/create-and-get runs/update", mutate: out(
 		func(r *audiosearch.Run) { r.Sound.Speed = math.Round(100*r.Sound.Speed) / 100 })},
 }

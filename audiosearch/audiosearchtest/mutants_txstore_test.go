@@ -37,58 +37,51 @@ func addIf(reason error) func(*mutant) {
 }
 
 var txMutants = []broken{
-	{name: "adds no jobs",
-		breaks: []string{"txstore/create-and-add", "txstore/notifies", "txstore/durable"},
+	{name: "adds no jobs", breaks: "txstore/create-and-add txstore/notifies txstore/durable",
 		mutate: everyAdd(func(_ context.Context, _ mortise.Job, created error) error { return created })},
-	{name: "adds jobs that are due at once",
-		breaks: []string{"txstore/create-and-add"}, mutate: replace("CreateRunAndAdd", func(m *mutant, ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
+	{name: "adds jobs that are due at once", breaks: "txstore/create-and-add",
+		mutate: replace("CreateRunAndAdd", func(m *mutant, ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
 			j.At = time.Time{}
 			return m.db.CreateRunAndAdd(ctx, r, most, j)
 		})},
-	{name: "adds the job of a run that is there",
-		breaks: []string{"txstore/exists-adds-nothing"}, mutate: addIf(audiosearch.ErrExists)},
-	{name: "adds the job of a run too many",
-		breaks: []string{"txstore/too-many-adds-nothing"}, mutate: addIf(audiosearch.ErrTooManyRuns)},
-	{name: "adds jobs that are there",
-		breaks: []string{"txstore/job-is-there"}, mutate: func(m *mutant) {
-			everyAdd(func(ctx context.Context, j mortise.Job, created error) error {
-				if created != nil {
-					return created
-				}
-				return errors.Join(m.jobs.Cancel(ctx, j), m.jobs.Add(ctx, j))
-			})(m)
-		}},
-	{name: "minds jobs that are there",
-		breaks: []string{"txstore/job-is-there"}, mutate: func(m *mutant) {
-			added := make(map[string]bool)
-			m.On.CreateRunAndAdd = func(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
-				leases, err := m.jobs.Claim(ctx, mortise.Claim{Token: [16]byte{1}, Kinds: []string{j.Kind},
-					Limit: 1, TTL: time.Nanosecond})
-				if err != nil || len(leases) > 0 && !added[j.ID] {
-					return errors.Join(err, errBroken)
-				}
-				added[j.ID] = true
-				return m.db.CreateRunAndAdd(ctx, r, most, j)
+	{name: "adds the job of a run that is there", breaks: "txstore/exists-adds-nothing", mutate: addIf(audiosearch.ErrExists)},
+	{name: "adds the job of a run too many", breaks: "txstore/too-many-adds-nothing", mutate: addIf(audiosearch.ErrTooManyRuns)},
+	{name: "adds jobs that are there", breaks: "txstore/job-is-there", mutate: func(m *mutant) {
+		everyAdd(func(ctx context.Context, j mortise.Job, created error) error {
+			if created != nil {
+				return created
 			}
-		}},
-	{name: "tells nobody", breaks: []string{"txstore/notifies"}, mutate: func(m *mutant) {
+			return errors.Join(m.jobs.Cancel(ctx, j), m.jobs.Add(ctx, j))
+		})(m)
+	}},
+	{name: "minds jobs that are there", breaks: "txstore/job-is-there", mutate: func(m *mutant) {
+		added := make(map[string]bool)
+		m.On.CreateRunAndAdd = func(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
+			leases, err := m.jobs.Claim(ctx, mortise.Claim{Token: [16]byte{1}, Kinds: []string{j.Kind},
+				Limit: 1, TTL: time.Nanosecond})
+			if err != nil || len(leases) > 0 && !added[j.ID] {
+				return errors.Join(err, errBroken)
+			}
+			added[j.ID] = true
+			return m.db.CreateRunAndAdd(ctx, r, most, j)
+		}
+	}},
+	{name: "tells nobody", breaks: "txstore/notifies", mutate: func(m *mutant) {
 		m.notifyJobs = func(func(string)) func() { return func() {} }
 	}},
-	{name: "stores and adds in two steps",
-		breaks: []string{"txstore/create-both-or-neither"}, mutate: func(m *mutant) {
-			everyAdd(func(ctx context.Context, j mortise.Job, created error) error {
-				conformance.Seam() // until all calls that are cut off are
-				if created != nil {
-					return created
-				}
-				return m.jobs.Add(ctx, j)
-			})(m)
-		}},
+	{name: "stores and adds in two steps", breaks: "txstore/create-both-or-neither", mutate: func(m *mutant) {
+		everyAdd(func(ctx context.Context, j mortise.Job, created error) error {
+			conformance.Seam() // until all calls that are cut off are
+			if created != nil {
+				return created
+			}
+			return m.jobs.Add(ctx, j)
+		})(m)
+	}},
 
-	{name: "removes no jobs",
-		breaks: []string{"txstore/update-and-remove", "txstore/update-both-or-neither"},
+	{name: "removes no jobs", breaks: "txstore/update-and-remove txstore/update-both-or-neither",
 		mutate: everyEnd(func(_ context.Context, _ mortise.Lease, updated error) error { return updated })},
-	{name: "buries jobs", breaks: []string{"txstore/update-and-remove"}, mutate: func(m *mutant) {
+	{name: "buries jobs", breaks: "txstore/update-and-remove", mutate: func(m *mutant) {
 		everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
 			if updated == nil {
 				_ = m.jobs.Remove(ctx, l, true)
@@ -96,14 +89,13 @@ var txMutants = []broken{
 			return updated
 		})(m)
 	}},
-	{name: "removes jobs whatever update says",
-		breaks: []string{"txstore/update-refused"}, mutate: func(m *mutant) {
-			everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
-				_ = m.jobs.Remove(ctx, l, false)
-				return updated
-			})(m)
-		}},
-	{name: "minds a lost lease", breaks: []string{"txstore/lease-lost"}, mutate: func(m *mutant) {
+	{name: "removes jobs whatever update says", breaks: "txstore/update-refused", mutate: func(m *mutant) {
+		everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
+			_ = m.jobs.Remove(ctx, l, false)
+			return updated
+		})(m)
+	}},
+	{name: "minds a lost lease", breaks: "txstore/lease-lost", mutate: func(m *mutant) {
 		everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
 			if updated != nil {
 				return updated
@@ -111,34 +103,30 @@ var txMutants = []broken{
 			return m.jobs.Remove(ctx, l, false)
 		})(m)
 	}},
-	{name: "changes nothing without a lease",
-		breaks: []string{"txstore/lease-lost"}, mutate: replace("UpdateRunAndRemove", func(m *mutant, ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease) error {
+	{name: "changes nothing without a lease", breaks: "txstore/lease-lost",
+		mutate: replace("UpdateRunAndRemove", func(m *mutant, ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease) error {
 			if m.jobs.Extend(ctx, l, time.Hour) != nil {
 				return nil
 			}
 			return m.db.UpdateRunAndRemove(ctx, org, id, update, l)
 		})},
-	{name: "changes and removes in two steps",
-		breaks: []string{"txstore/update-both-or-neither"}, mutate: func(m *mutant) {
-			everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
-				conformance.Seam()
-				if updated == nil {
-					_ = m.jobs.Remove(ctx, l, false)
-				}
-				return updated
-			})(m)
-		}},
+	{name: "changes and removes in two steps", breaks: "txstore/update-both-or-neither", mutate: func(m *mutant) {
+		everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
+			conformance.Seam()
+			if updated == nil {
+				_ = m.jobs.Remove(ctx, l, false)
+			}
+			return updated
+		})(m)
+	}},
 
-	{name: "shares everything",
-		breaks: []string{"txstore/leases-share", "txstore/queue-shares"}, mutate: func(m *mutant) {
-			m.shares = func(any) bool { return true }
-		}},
-	{name: "shares all runs of its kind",
-		breaks: []string{"txstore/leases-share", "txstore/queue-shares"}, mutate: func(m *mutant) {
-			m.shares = func(store any) bool { _, ok := store.(*mutant); return ok }
-		}},
-	{name: "shares nothing",
-		breaks: []string{"txstore/leases-share", "txstore/queue-shares"}, mutate: func(m *mutant) {
-			m.shares = func(any) bool { return false }
-		}},
+	{name: "shares everything", breaks: "txstore/leases-share txstore/queue-shares", mutate: func(m *mutant) {
+		m.shares = func(any) bool { return true }
+	}},
+	{name: "shares all runs of its kind", breaks: "txstore/leases-share txstore/queue-shares", mutate: func(m *mutant) {
+		m.shares = func(store any) bool { _, ok := store.(*mutant); return ok }
+	}},
+	{name: "shares nothing", breaks: "txstore/leases-share txstore/queue-shares", mutate: func(m *mutant) {
+		m.shares = func(any) bool { return false }
+	}},
 }

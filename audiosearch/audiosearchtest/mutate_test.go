@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -93,7 +94,7 @@ func keptMutants() (all []broken) {
 			Stored: "results/read", Unset: "results/read", Got: "results/copies", Given: "results/copies",
 		}.Mutants(),
 	) {
-		all = append(all, broken{name: x.Name, breaks: x.Breaks, mutate: func(m *mutant) { x.Make(&m.On) }})
+		all = append(all, broken{name: x.Name, breaks: strings.Join(x.Breaks, " "), mutate: func(m *mutant) { x.Make(&m.On) }})
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -72,7 +73,7 @@ func (s *brokenScorer) Score(ctx context.Context, clips [][]float32) ([]sound.Sc
 // scorerMutant makes a broken scorer.
 type scorerMutant struct {
 	name   string
-	breaks []string
+	breaks string // ids of rules
 	make   func() *brokenScorer
 }
 
@@ -98,30 +99,30 @@ func changing(change func(clip []float32, row sound.Scores) sound.Scores) func()
 }
 
 var scorerMutants = []scorerMutant{
-	{"has no name", []string{"scorer/model-id"}, describing(func(m *sound.Model) { m.ID = "" })},
-	{"has a hop over its window", []string{"scorer/model-times"}, describing(func(m *sound.Model) { m.Hop = m.Window + 1 })},
-	{"has no family", []string{"scorer/model-family"}, describing(func(m *sound.Model) { m.Family = "" })},
-	{"has a family that is no text", []string{"scorer/model-family"}, describing(func(m *sound.Model) { m.Family = "\xff" })},
-	{"predicts a class twice", []string{"scorer/model-classes"}, describing(func(m *sound.Model) { m.Classes[1] = m.Classes[0] })},
-	{"predicts what has no name", []string{"scorer/model-classes"}, describing(func(m *sound.Model) { m.Classes[1] = "" })},
-	{"predicts too much", []string{"scorer/model-classes"}, describing(func(m *sound.Model) {
+	{"has no name", "scorer/model-id", describing(func(m *sound.Model) { m.ID = "" })},
+	{"has a hop over its window", "scorer/model-times", describing(func(m *sound.Model) { m.Hop = m.Window + 1 })},
+	{"has no family", "scorer/model-family", describing(func(m *sound.Model) { m.Family = "" })},
+	{"has a family that is no text", "scorer/model-family", describing(func(m *sound.Model) { m.Family = "\xff" })},
+	{"predicts a class twice", "scorer/model-classes", describing(func(m *sound.Model) { m.Classes[1] = m.Classes[0] })},
+	{"predicts what has no name", "scorer/model-classes", describing(func(m *sound.Model) { m.Classes[1] = "" })},
+	{"predicts too much", "scorer/model-classes", describing(func(m *sound.Model) {
 		for i := range sound.MaxClasses {
 			m.Classes = append(m.Classes, sound.Class(strconv.Itoa(i)))
 		}
 	})},
-	{"has more classes than scores", []string{"scorer/one-for-each-clip"}, describing(func(m *sound.Model) { m.Classes = append(m.Classes, "deep") })},
-	{"returns logits", []string{"scorer/one-for-each-clip", "scorer/short-clips"}, changing(func(_ []float32, row sound.Scores) sound.Scores {
+	{"has more classes than scores", "scorer/one-for-each-clip", describing(func(m *sound.Model) { m.Classes = append(m.Classes, "deep") })},
+	{"returns logits", "scorer/one-for-each-clip scorer/short-clips", changing(func(_ []float32, row sound.Scores) sound.Scores {
 		row[0] = float32(math.Log(float64(row[0])))
 		return row
 	})},
-	{"scores a clip by those before it", []string{"scorer/in-order", "scorer/clips-are-the-callers"}, func() *brokenScorer {
+	{"scores a clip by those before it", "scorer/in-order scorer/clips-are-the-callers", func() *brokenScorer {
 		var before atomic.Int64
 		return changing(func(_ []float32, row sound.Scores) sound.Scores {
 			row[0] = row[0]/2 + float32(before.Add(1)%7)/100
 			return row
 		})()
 	}},
-	{"normalizes over the batch", []string{"scorer/in-order", "scorer/concurrent"}, scoring(func(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
+	{"normalizes over the batch", "scorer/in-order scorer/concurrent", scoring(func(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 		rows, err := meter{}.Score(ctx, clips)
 		var most float32
 		for _, row := range rows {
@@ -132,13 +133,13 @@ var scorerMutants = []scorerMutant{
 		}
 		return rows, err
 	})},
-	{"scales its input in place", []string{"scorer/clips-are-for-reading"}, changing(func(clip []float32, row sound.Scores) sound.Scores {
+	{"scales its input in place", "scorer/clips-are-for-reading", changing(func(clip []float32, row sound.Scores) sound.Scores {
 		for i := range clip {
 			clip[i] /= 2
 		}
 		return row
 	})},
-	{"returns scores that are its own", []string{"scorer/clips-are-the-callers"}, func() *brokenScorer {
+	{"returns scores that are its own", "scorer/clips-are-the-callers", func() *brokenScorer {
 		own := make([]sound.Scores, 100)
 		for i := range own {
 			own[i] = make(sound.Scores, 2)
@@ -151,7 +152,7 @@ var scorerMutants = []scorerMutant{
 			return own[:len(rows)], err
 		})()
 	}},
-	{"takes two samples for granted", []string{"scorer/short-clips"}, scoring(func(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
+	{"takes two samples for granted", "scorer/short-clips", scoring(func(ctx context.Context, clips [][]float32) ([]sound.Scores, error) {
 		for _, clip := range clips {
 			if len(clip) < 2 {
 				return nil, context.DeadlineExceeded
@@ -159,13 +160,13 @@ var scorerMutants = []scorerMutant{
 		}
 		return meter{}.Score(ctx, clips)
 	})},
-	{"passes on what is no number", []string{"scorer/no-number"}, changing(func(clip []float32, row sound.Scores) sound.Scores {
+	{"passes on what is no number", "scorer/no-number", changing(func(clip []float32, row sound.Scores) sound.Scores {
 		if clip[0] != clip[0] {
 			row[1] = clip[0]
 		}
 		return row
 	})},
-	{"does not look at the context", []string{"scorer/ended-context"}, scoring(func(_ context.Context, clips [][]float32) ([]sound.Scores, error) {
+	{"does not look at the context", "scorer/ended-context", scoring(func(_ context.Context, clips [][]float32) ([]sound.Scores, error) {
 		return meter{}.Score(context.Background(), clips)
 	})},
 }
@@ -177,7 +178,7 @@ func TestScorerSuite(t *testing.T) {
 		Faithful: func(*testing.T) sound.Scorer { return meter{} },
 	}
 	for _, m := range scorerMutants {
-		p.Add(m.name, func(*testing.T) sound.Scorer { return m.make() }, m.breaks...)
+		p.Add(m.name, func(*testing.T) sound.Scorer { return m.make() }, strings.Fields(m.breaks)...)
 	}
 	conformance.Prove(t, p)
 }

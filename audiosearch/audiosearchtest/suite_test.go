@@ -2,6 +2,7 @@ package audiosearchtest_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/seed-6363c74e/mortise"
@@ -18,7 +19,7 @@ func TestSuite(t *testing.T) {
 		Lacking:  lacking(),
 	}
 	for _, m := range mutants() {
-		p.Add(m.name, m.harness(), m.breaks...)
+		p.Add(m.name, m.harness(), strings.Fields(m.breaks)...)
 	}
 	conformance.Prove(t, p)
 }
@@ -60,7 +61,7 @@ func lacking() map[string]audiosearchtest.Harness {
 // broken is a mutant with the rules that it breaks.
 type broken struct {
 	name   string
-	breaks []string
+	breaks string // ids of rules
 	mutate func(*mutant)
 	reopen func(*testing.T, audiosearchtest.Backend) audiosearchtest.Backend
 }

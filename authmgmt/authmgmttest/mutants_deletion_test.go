@@ -166,7 +166,7 @@ func exists(method string, reason func(*mutate.Call) (org string, other bool)) f
 // deletionMutants delete too much, too little, or not for good.
 func deletionMutants() []broken {
 	all := []broken{
-		{name: "marks again", breaks: []string{"deletion/first-mark-stays", "deletion/one-mark", "deletion/cut-off"}, mutate: func(m *mutant) {
+		{name: "marks again", breaks: "deletion/first-mark-stays deletion/one-mark deletion/cut-off", mutate: func(m *mutant) {
 			var mu sync.Mutex
 			last := make(map[string]time.Time)
 			m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
@@ -182,63 +182,65 @@ func deletionMutants() []broken {
 				return last[org], nil
 			}
 		}},
-		{name: "marks only what is there", breaks: []string{"deletion/first-mark-stays"}, mutate: replace("MarkDeleted", func(m *mutant, ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
-			if stats, err := m.AuthMgmt.Stats(ctx, org, at, 1); err == nil && stats == (authmgmt.Stats{}) && !m.gone(org) {
-				return time.Time{}, authmgmt.ErrNotFound
-			}
-			return m.AuthMgmt.MarkDeleted(ctx, org, at, e)
-		})},
-		{name: "looks for a mark, and marks later", breaks: []string{"deletion/one-mark"}, mutate: replace("MarkDeleted", func(m *mutant, ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
-			if since, err := m.AuthMgmt.DeletedAt(ctx, org); err != nil || !since.IsZero() {
-				return since, err
-			}
-			conformance.Seam()
-			_, err := m.AuthMgmt.MarkDeleted(ctx, org, at, e)
-			return at.UTC(), err
-		})},
-		{name: "stores an event that is none with the mark", breaks: []string{"deletion/without-event"}, mutate: arg(func(e *authmgmt.AuditEvent) {
+		{name: "marks only what is there", breaks: "deletion/first-mark-stays",
+			mutate: replace("MarkDeleted", func(m *mutant, ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
+				if stats, err := m.AuthMgmt.Stats(ctx, org, at, 1); err == nil && stats == (authmgmt.Stats{}) && !m.gone(org) {
+					return time.Time{}, authmgmt.ErrNotFound
+				}
+				return m.AuthMgmt.MarkDeleted(ctx, org, at, e)
+			})},
+		{name: "looks for a mark, and marks later", breaks: "deletion/one-mark",
+			mutate: replace("MarkDeleted", func(m *mutant, ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
+				if since, err := m.AuthMgmt.DeletedAt(ctx, org); err != nil || !since.IsZero() {
+					return since, err
+				}
+				conformance.Seam()
+				_, err := m.AuthMgmt.MarkDeleted(ctx, org, at, e)
+				return at.UTC(), err
+			})},
+		{name: "stores an event that is none with the mark", breaks: "deletion/without-event", mutate: arg(func(e *authmgmt.AuditEvent) {
 			if e.ID == uuid.Nil {
 				e.ID = uuid.New()
 			}
 		}, "MarkDeleted")},
-		{name: "calls the update of what was deleted", breaks: []string{"deletion/hides-from-updates", "deletion/durable"}, mutate: onceGone(
-			"UpdateInvitation", (*mutate.Call).Update)},
-		{name: "shows the trail of a deleted organization", breaks: []string{
-			"deletion/trail-has-the-mark", "deletion/without-event", "deletion/pruned",
-		}, mutate: onceGone("ListAuditEvents", func(c *mutate.Call) {
-			if page := mutate.Get[mortise.Page[authmgmt.AuditEvent]](c.Out); len(page.Items) == 0 {
-				page.Items = []authmgmt.AuditEvent{{ID: uuid.New(), Organization: c.In[1].String(), Kind: authmgmt.KindClientCreated}}
-			}
-		})},
-		{name: "deletes those whose ID begins alike", breaks: []string{"deletion/leaves-others"}, mutate: replace("MarkDeleted", func(m *mutant, ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
-			_, _ = m.AuthMgmt.MarkDeleted(ctx, org+"b", at, authmgmt.AuditEvent{})
-			return m.AuthMgmt.MarkDeleted(ctx, org, at, e)
-		})},
-		{name: "removes without a limit", breaks: []string{"deletion/steps-are-bounded"}, mutate: arg(func(limit *int) { *limit = 1000 }, "RemoveDeleted")},
-		{name: "removes nothing", breaks: []string{"deletion/steps-are-bounded"}, mutate: func(m *mutant) {
+		{name: "calls the update of what was deleted", breaks: "deletion/hides-from-updates deletion/durable", mutate: onceGone(
+		"UpdateInvitation", (*mutate.Call).Update)},
+		{name: "shows the trail of a deleted organization", breaks: "deletion/trail-has-the-mark deletion/without-event deletion/pruned",
+			mutate: onceGone("ListAuditEvents", func(c *mutate.Call) {
+				if page := mutate.Get[mortise.Page[authmgmt.AuditEvent]](c.Out); len(page.Items) == 0 {
+					page.Items = []authmgmt.AuditEvent{{ID: uuid.New(), Organization: c.In[1].String(), Kind: authmgmt.KindClientCreated}}
+				}
+			})},
+		{name: "deletes those whose ID begins alike", breaks: "deletion/leaves-others",
+			mutate: replace("MarkDeleted", func(m *mutant, ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
+				_, _ = m.AuthMgmt.MarkDeleted(ctx, org+"b", at, authmgmt.AuditEvent{})
+				return m.AuthMgmt.MarkDeleted(ctx, org, at, e)
+			})},
+		{name: "removes without a limit", breaks: "deletion/steps-are-bounded", mutate: arg(func(limit *int) { *limit = 1000 }, "RemoveDeleted")},
+		{name: "removes nothing", breaks: "deletion/steps-are-bounded", mutate: func(m *mutant) {
 			mutate.Around(&m.On, func(c *mutate.Call) {
 				if !m.gone(c.In[1].String()) {
 					*c.Err() = authmgmt.ErrNotFound
 				}
 			}, "RemoveDeleted")
 		}},
-		{name: "does not end", breaks: []string{"deletion/hides-everything", "deletion/steps-are-bounded"}, mutate: out(
-			func(more *bool) { *more = true }, "RemoveDeleted")},
-		{name: "removes what is not marked", breaks: []string{"deletion/not-marked"}, mutate: errs(func(error) error { return nil }, "RemoveDeleted")},
-		{name: "removes the event of the mark", breaks: []string{
-			"deletion/refuses-creations", "deletion/trail-has-the-mark", "deletion/cut-off", "deletion/durable",
-		}, mutate: func(m *mutant) {
-			var removed sync.Map
-			arg(func(org *string) { removed.Store(*org, true) }, "RemoveDeleted")(m)
-			mutate.Around(&m.On, func(c *mutate.Call) {
-				if _, ok := removed.Load(c.In[1].String()); !ok {
-					c.Go()
-				}
-			}, "ListAuditEvents")
-		}},
-		{name: "goes on after its caller has left", breaks: []string{"deletion/cut-off"}, mutate: arg(
-			func(ctx *context.Context) { *ctx = context.WithoutCancel(*ctx) }, "RemoveDeleted")},
-		{name: "looks for the mark, and creates later", breaks: []string{"deletion/concurrent"}, mutate: func(m *mutant) {
+		{name: "does not end", breaks: "deletion/hides-everything deletion/steps-are-bounded", mutate: out(
+		func(more *bool) { *more = true }, "RemoveDeleted")},
+		{name: "removes what is not marked", breaks: "deletion/not-marked", mutate: errs(func(error) error { return nil }, "RemoveDeleted")},
+		{name: "removes the event of the mark",
+			breaks: "deletion/refuses-creations deletion/trail-has-the-mark deletion/cut-off deletion/durable",
+			mutate: func(m *mutant) {
+				var removed sync.Map
+				arg(func(org *string) { removed.Store(*org, true) }, "RemoveDeleted")(m)
+				mutate.Around(&m.On, func(c *mutate.Call) {
+					if _, ok := removed.Load(c.In[1].String()); !ok {
+						c.Go()
+					}
+				}, "ListAuditEvents")
+			}},
+		{name: "goes on after its caller has left", breaks: "deletion/cut-off", mutate: arg(
+		func(ctx *context.Context) { *ctx = context.WithoutCancel(*ctx) }, "RemoveDeleted")},
+		{name: "looks for the mark, and creates later", breaks: "deletion/concurrent", mutate: func(m *mutant) {
 			var late sync.Map
 			m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
 				conformance.Seam()
@@ -264,31 +266,31 @@ func deletionMutants() []broken {
 				return m.AuthMgmt.Client(ctx, org, id)
 			}
 		}},
-		{name: "keeps the mark from Pruner", breaks: []string{"deletion/pruned"}, mutate: func(m *mutant) {
+		{name: "keeps the mark from Pruner", breaks: "deletion/pruned", mutate: func(m *mutant) {
 			mutate.Around(&m.On, func(c *mutate.Call) {
 				if !m.gone("org-a") {
 					c.Go()
 				}
 			}, "PruneAudit")
 		}},
-		{name: "shows a deleted organization", breaks: []string{"deletion/organizations"}, mutate: onceGone(
-			"AccessControl", func(c *mutate.Call) { instead(c, authmgmt.Organization{ID: c.In[1].String()}) })},
-		{name: "updates a deleted organization", breaks: []string{"deletion/organizations"}, mutate: onceGone(
-			"UpdateOrganization", func(c *mutate.Call) {
-				c.Update()
-				*c.Err() = nil
-			})},
-		{name: "does not find the organization that it updates", breaks: []string{"deletion/organizations"}, mutate: onceGone(
-			"UpdateOrganization", func(c *mutate.Call) { *c.Err() = authmgmt.ErrNotFound })},
+		{name: "shows a deleted organization", breaks: "deletion/organizations", mutate: onceGone(
+		"AccessControl", func(c *mutate.Call) { instead(c, authmgmt.Organization{ID: c.In[1].String()}) })},
+		{name: "updates a deleted organization", breaks: "deletion/organizations", mutate: onceGone(
+		"UpdateOrganization", func(c *mutate.Call) {
+			c.Update()
+			*c.Err() = nil
+		})},
+		{name: "does not find the organization that it updates", breaks: "deletion/organizations", mutate: onceGone(
+		"UpdateOrganization", func(c *mutate.Call) { *c.Err() = authmgmt.ErrNotFound })},
 	}
 	for method, leak := range leaks {
 		all = append(all, broken{
-			name: "shows in " + method + " what was deleted", breaks: []string{"deletion/hides-everything"},
+			name: "shows in " + method + " what was deleted", breaks: "deletion/hides-everything",
 			mutate: leak,
 		})
 	}
 	for method, make := range creations {
-		all = append(all, broken{name: "gives another reason in " + method, breaks: []string{"deletion/refuses-creations"}, mutate: make})
+		all = append(all, broken{name: "gives another reason in " + method, breaks: "deletion/refuses-creations", mutate: make})
 	}
 	return all
 }

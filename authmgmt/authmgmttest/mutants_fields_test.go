@@ -68,24 +68,24 @@ func keptMutants() []broken {
 			}
 		}),
 	) {
-		all = append(all, broken{name: m.Name, breaks: m.Breaks, mutate: func(to *mutant) { m.Make(&to.On) }})
+		all = append(all, broken{name: m.Name, breaks: strings.Join(m.Breaks, " "), mutate: func(to *mutant) { m.Make(&to.On) }})
 	}
 	return all
 }
 
 // fieldMutants keep something else than they were given.
 var fieldMutants = []broken{
-	{name: "truncates times to seconds", breaks: []string{
-		"clients/times-keep-microseconds", "tokens/times-keep-microseconds", "invitations/times-keep-microseconds", "audit/times-keep-microseconds",
-	}, mutate: out(func(t *time.Time) { *t = t.Truncate(time.Second) })},
-	{name: "sorts roles", breaks: []string{
-		"clients/order-is-kept", "tokens/own-roles-are-kept", "invitations/create-stores-every-field",
-	}, mutate: out(func(roles *[]access.Role) {
-		slices.SortFunc(*roles, func(a, b access.Role) int {
-			return cmp.Or(strings.Compare(a.ID, b.ID), cmp.Compare(a.Resource, b.Resource))
-		})
-	})},
-	{name: "drops equal roles", breaks: []string{"clients/order-is-kept", "tokens/own-roles-are-kept"}, mutate: out(func(roles *[]access.Role) {
+	{name: "truncates times to seconds",
+		breaks: "clients/times-keep-microseconds tokens/times-keep-microseconds invitations/times-keep-microseconds " +
+			"audit/times-keep-microseconds",
+		mutate: out(func(t *time.Time) { *t = t.Truncate(time.Second) })},
+	{name: "sorts roles", breaks: "clients/order-is-kept tokens/own-roles-are-kept invitations/create-stores-every-field",
+		mutate: out(func(roles *[]access.Role) {
+			slices.SortFunc(*roles, func(a, b access.Role) int {
+				return cmp.Or(strings.Compare(a.ID, b.ID), cmp.Compare(a.Resource, b.Resource))
+			})
+		})},
+	{name: "drops equal roles", breaks: "clients/order-is-kept tokens/own-roles-are-kept", mutate: out(func(roles *[]access.Role) {
 		var once []access.Role
 		for _, r := range *roles {
 			if !slices.Contains(once, r) {
@@ -94,28 +94,28 @@ var fieldMutants = []broken{
 		}
 		*roles = once
 	})},
-	{name: "sorts secrets", breaks: []string{"clients/order-is-kept", "clients/update-keeps-own-digests"}, mutate: out(func(secrets *[]authmgmt.ClientSecret) {
-		slices.SortFunc(*secrets, func(a, b authmgmt.ClientSecret) int {
-			return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), bytes.Compare(a.ID[:], b.ID[:]))
-		})
-	})},
-	{name: "makes no roles a role", breaks: []string{
-		"clients/unset-stays-unset", "tokens/unset-stays-unset", "invitations/unset-stays-unset",
-	}, mutate: out(func(roles *[]access.Role) {
-		if len(*roles) == 0 {
-			*roles = []access.Role{{}}
-		}
-	})},
-	{name: "takes an empty snapshot for none", breaks: []string{"audit/stores-every-field"}, mutate: out(func(e *authmgmt.AuditEvent) {
+	{name: "sorts secrets", breaks: "clients/order-is-kept clients/update-keeps-own-digests",
+		mutate: out(func(secrets *[]authmgmt.ClientSecret) {
+			slices.SortFunc(*secrets, func(a, b authmgmt.ClientSecret) int {
+				return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), bytes.Compare(a.ID[:], b.ID[:]))
+			})
+		})},
+	{name: "makes no roles a role", breaks: "clients/unset-stays-unset tokens/unset-stays-unset invitations/unset-stays-unset",
+		mutate: out(func(roles *[]access.Role) {
+			if len(*roles) == 0 {
+				*roles = []access.Role{{}}
+			}
+		})},
+	{name: "takes an empty snapshot for none", breaks: "audit/stores-every-field", mutate: out(func(e *authmgmt.AuditEvent) {
 		if e.Before != nil && e.Before.Name == "" {
 			e.Before = nil
 		}
 	})},
-	{name: "forgets who accepted, as soon as it changes", breaks: []string{"invitations/update-stores-what-it-leaves"}, mutate: in(
-		func(i *authmgmt.Invitation) { i.AcceptedBy = "" }, "UpdateInvitation")},
-	{name: "returns email addresses in lower case", breaks: []string{"invitations/strings-keep-every-byte"}, mutate: out(
-		func(i *authmgmt.Invitation) { i.Email = i.EmailKey() })},
-	{name: "gives update functions the organization itself", breaks: []string{"organizations/update-copies"}, mutate: func(m *mutant) {
+	{name: "forgets who accepted, as soon as it changes", breaks: "invitations/update-stores-what-it-leaves", mutate: in(
+	func(i *authmgmt.Invitation) { i.AcceptedBy = "" }, "UpdateInvitation")},
+	{name: "returns email addresses in lower case", breaks: "invitations/strings-keep-every-byte", mutate: out(
+	func(i *authmgmt.Invitation) { i.Email = i.EmailKey() })},
+	{name: "gives update functions the organization itself", breaks: "organizations/update-copies", mutate: func(m *mutant) {
 		kept := make(map[string]*authmgmt.Organization)
 		mutate.Updates(&m.On, func(c *mutate.Call) {
 			o := *mutate.Get[*authmgmt.Organization](c.In)
@@ -137,50 +137,47 @@ func inOrgA(methods ...string) func(*mutant) {
 
 // nameMutants take names for the same that are not.
 var nameMutants = []broken{
-	{name: "ignores case", breaks: []string{
-		"clients/names-are-bytes", "invitations/names-are-bytes", "organizations/names-are-bytes",
-	}, mutate: renamed(strings.ToLower)},
-	{name: "ignores spaces at the end", breaks: []string{
-		"clients/names-are-bytes", "invitations/names-are-bytes", "organizations/names-are-bytes",
-	}, mutate: renamed(func(s string) string { return strings.TrimRight(s, " ") })},
-	{name: "knows clients by their ID alone", breaks: []string{
-		"clients/id-is-of-its-organization", "clients/get-other-organization",
-	}, mutate: inOrgA("Client")},
-	{name: "knows invitations by their ID alone", breaks: []string{
-		"invitations/id-is-of-its-organization", "invitations/get-unknown",
-	}, mutate: inOrgA("Invitation")},
-	{name: "does not mind another organization's things", breaks: []string{
-		"clients/update-unknown", "tokens/update-unknown", "invitations/update-unknown",
-	}, mutate: inOrgA("UpdateClient", "UpdateToken", "UpdateInvitation")},
-	{name: "makes what it is asked for", breaks: []string{
-		"clients/get-unknown", "clients/by-secret-unknown", "tokens/by-digest-unknown", "organizations/unknown",
-	}, mutate: errs(func(error) error { return nil }, "Client", "ClientBySecret", "TokenByDigest", "AccessControl")},
-	{name: "makes organizations of everybody who has clients", breaks: []string{"organizations/not-made-by-others"}, mutate: func(m *mutant) {
+	{name: "ignores case", breaks: "clients/names-are-bytes invitations/names-are-bytes organizations/names-are-bytes",
+		mutate: renamed(strings.ToLower)},
+	{name: "ignores spaces at the end", breaks: "clients/names-are-bytes invitations/names-are-bytes organizations/names-are-bytes",
+		mutate: renamed(func(s string) string { return strings.TrimRight(s, " ") })},
+	{name: "knows clients by their ID alone", breaks: "clients/id-is-of-its-organization clients/get-other-organization",
+		mutate: inOrgA("Client")},
+	{name: "knows invitations by their ID alone", breaks: "invitations/id-is-of-its-organization invitations/get-unknown",
+		mutate: inOrgA("Invitation")},
+	{name: "does not mind another organization's things", breaks: "clients/update-unknown tokens/update-unknown invitations/update-unknown",
+		mutate: inOrgA("UpdateClient", "UpdateToken", "UpdateInvitation")},
+	{name: "makes what it is asked for",
+		breaks: "clients/get-unknown clients/by-secret-unknown tokens/by-digest-unknown organizations/unknown",
+		mutate: errs(func(error) error { return nil }, "Client", "ClientBySecret", "TokenByDigest", "AccessControl")},
+	{name: "makes organizations of everybody who has clients", breaks: "organizations/not-made-by-others", mutate: func(m *mutant) {
 		in(func(c *authmgmt.Client) { m.touch(c.Organization) }, "CreateClient")(m)
 	}},
-	{name: "makes organizations before it asks", breaks: []string{"organizations/refused-makes-none"}, mutate: func(m *mutant) {
+	{name: "makes organizations before it asks", breaks: "organizations/refused-makes-none", mutate: func(m *mutant) {
 		arg(func(org *string) { m.touch(*org) }, "UpdateOrganization")(m)
 	}},
-	{name: "moves an organization to another ID", breaks: []string{"organizations/update-keeps-the-id"}, mutate: replace("UpdateOrganization", func(m *mutant, ctx context.Context, org string, update organizationUpdate) error {
-		target := org
-		err := m.AuthMgmt.UpdateOrganization(ctx, org, func(o *authmgmt.Organization) (authmgmt.AuditEvent, error) {
-			e, err := update(o)
-			target = o.ID
-			return e, err
-		})
-		if err == nil && target != org {
-			err = m.AuthMgmt.UpdateOrganization(ctx, target, update)
-		}
-		return err
-	})},
-	{name: "stores no organization without rights", breaks: []string{"organizations/update-makes-it"}, mutate: replace("AccessControl", func(m *mutant, ctx context.Context, org string) (authmgmt.Organization, error) {
-		o, err := m.AuthMgmt.AccessControl(ctx, org)
-		if !o.RBAC {
-			return authmgmt.Organization{}, errors.Join(err, authmgmt.ErrNotFound)
-		}
-		return o, err
-	})},
-	{name: "never takes rights away", breaks: []string{"organizations/update-stores-what-it-leaves"}, mutate: updating(func(c *mutate.Call) {
+	{name: "moves an organization to another ID", breaks: "organizations/update-keeps-the-id",
+		mutate: replace("UpdateOrganization", func(m *mutant, ctx context.Context, org string, update organizationUpdate) error {
+			target := org
+			err := m.AuthMgmt.UpdateOrganization(ctx, org, func(o *authmgmt.Organization) (authmgmt.AuditEvent, error) {
+				e, err := update(o)
+				target = o.ID
+				return e, err
+			})
+			if err == nil && target != org {
+				err = m.AuthMgmt.UpdateOrganization(ctx, target, update)
+			}
+			return err
+		})},
+	{name: "stores no organization without rights", breaks: "organizations/update-makes-it",
+		mutate: replace("AccessControl", func(m *mutant, ctx context.Context, org string) (authmgmt.Organization, error) {
+			o, err := m.AuthMgmt.AccessControl(ctx, org)
+			if !o.RBAC {
+				return authmgmt.Organization{}, errors.Join(err, authmgmt.ErrNotFound)
+			}
+			return o, err
+		})},
+	{name: "never takes rights away", breaks: "organizations/update-stores-what-it-leaves", mutate: updating(func(c *mutate.Call) {
 		o := *mutate.Get[*authmgmt.Organization](c.In)
 		had := o.RBAC
 		c.Go()

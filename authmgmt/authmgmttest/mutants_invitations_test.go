@@ -32,23 +32,23 @@ func blocks(m *mutant, does func(fresh, other *authmgmt.Invitation) bool) {
 // invitationMutants are wrong about which address is taken, what is pending and what is
 // due.
 var invitationMutants = []broken{
-	{name: "takes every address", breaks: []string{
-		"invitations/exclusive-refuses-a-pending-one", "invitations/expired-does-not-block", "invitations/extended-blocks", "invitations/exclusive-concurrent",
-		"store/durable-constraints", "invitations/update-ignores-fixed-fields",
-	}, mutate: func(m *mutant) { blocks(m, func(_, _ *authmgmt.Invitation) bool { return false }) }},
-	{name: "looks, and writes later", breaks: []string{"invitations/exclusive-concurrent"}, mutate: func(m *mutant) {
+	{name: "takes every address",
+		breaks: "invitations/exclusive-refuses-a-pending-one invitations/expired-does-not-block " +
+			"invitations/extended-blocks invitations/exclusive-concurrent store/durable-constraints " +
+			"invitations/update-ignores-fixed-fields",
+		mutate: func(m *mutant) { blocks(m, func(_, _ *authmgmt.Invitation) bool { return false }) }},
+	{name: "looks, and writes later", breaks: "invitations/exclusive-concurrent", mutate: func(m *mutant) {
 		blocks(m, func(fresh, other *authmgmt.Invitation) bool {
 			return other.EmailKey() == fresh.EmailKey() && other.State(fresh.CreatedAt) == authmgmt.InvitationPending
 		})
 	}},
-	{name: "compares addresses as they are written", breaks: []string{
-		"invitations/exclusive-in-lower-case", "store/durable-constraints",
-	}, mutate: func(m *mutant) {
-		blocks(m, func(fresh, other *authmgmt.Invitation) bool {
-			return other.Email == fresh.Email && other.State(fresh.CreatedAt) == authmgmt.InvitationPending
-		})
-	}},
-	{name: "makes lower case of ASCII only", breaks: []string{"invitations/exclusive-in-lower-case"}, mutate: func(m *mutant) {
+	{name: "compares addresses as they are written", breaks: "invitations/exclusive-in-lower-case store/durable-constraints",
+		mutate: func(m *mutant) {
+			blocks(m, func(fresh, other *authmgmt.Invitation) bool {
+				return other.Email == fresh.Email && other.State(fresh.CreatedAt) == authmgmt.InvitationPending
+			})
+		}},
+	{name: "makes lower case of ASCII only", breaks: "invitations/exclusive-in-lower-case", mutate: func(m *mutant) {
 		lower := func(s string) string {
 			return strings.Map(func(r rune) rune {
 				if 'A' <= r && r <= 'Z' {
@@ -61,49 +61,45 @@ var invitationMutants = []broken{
 			return lower(other.Email) == lower(fresh.Email) && other.State(fresh.CreatedAt) == authmgmt.InvitationPending
 		})
 	}},
-	{name: "folds case", breaks: []string{"invitations/exclusive-in-lower-case"}, mutate: func(m *mutant) {
+	{name: "folds case", breaks: "invitations/exclusive-in-lower-case", mutate: func(m *mutant) {
 		blocks(m, func(fresh, other *authmgmt.Invitation) bool {
 			return strings.EqualFold(other.Email, fresh.Email) && other.State(fresh.CreatedAt) == authmgmt.InvitationPending
 		})
 	}},
-	{name: "lets expired invitations block", breaks: []string{
-		"invitations/expired-does-not-block", "invitations/extended-blocks",
-	}, mutate: func(m *mutant) {
-		blocks(m, func(fresh, other *authmgmt.Invitation) bool {
-			return other.EmailKey() == fresh.EmailKey() && other.AcceptedAt.IsZero() && other.CancelledAt.IsZero()
-		})
-	}},
-	{name: "lets cancelled invitations block", breaks: []string{"invitations/cancelled-does-not-block"}, mutate: func(m *mutant) {
+	{name: "lets expired invitations block", breaks: "invitations/expired-does-not-block invitations/extended-blocks",
+		mutate: func(m *mutant) {
+			blocks(m, func(fresh, other *authmgmt.Invitation) bool {
+				return other.EmailKey() == fresh.EmailKey() && other.AcceptedAt.IsZero() && other.CancelledAt.IsZero()
+			})
+		}},
+	{name: "lets cancelled invitations block", breaks: "invitations/cancelled-does-not-block", mutate: func(m *mutant) {
 		blocks(m, func(fresh, other *authmgmt.Invitation) bool {
 			return other.EmailKey() == fresh.EmailKey() && other.AcceptedAt.IsZero() && fresh.CreatedAt.Before(other.ExpiresAt)
 		})
 	}},
-	{name: "lets accepted invitations block", breaks: []string{"invitations/accepted-does-not-block"}, mutate: func(m *mutant) {
+	{name: "lets accepted invitations block", breaks: "invitations/accepted-does-not-block", mutate: func(m *mutant) {
 		blocks(m, func(fresh, other *authmgmt.Invitation) bool {
 			return other.EmailKey() == fresh.EmailKey() && other.CancelledAt.IsZero() && fresh.CreatedAt.Before(other.ExpiresAt)
 		})
 	}},
-	{name: "lets accepted invitations block until they are granted", breaks: []string{
-		"invitations/accepted-does-not-block",
-	}, mutate: func(m *mutant) {
+	{name: "lets accepted invitations block until they are granted", breaks: "invitations/accepted-does-not-block", mutate: func(m *mutant) {
 		blocks(m, func(fresh, other *authmgmt.Invitation) bool {
 			return other.EmailKey() == fresh.EmailKey() && other.CancelledAt.IsZero() && other.GrantedAt.IsZero() && fresh.CreatedAt.Before(other.ExpiresAt)
 		})
 	}},
-	{name: "goes by the lifetime", breaks: []string{"invitations/extended-blocks"}, mutate: func(m *mutant) {
+	{name: "goes by the lifetime", breaks: "invitations/extended-blocks", mutate: func(m *mutant) {
 		blocks(m, func(fresh, other *authmgmt.Invitation) bool {
 			other.ExpiresAt = other.CreatedAt.Add(other.Lifetime)
 			return other.EmailKey() == fresh.EmailKey() && other.State(fresh.CreatedAt) == authmgmt.InvitationPending
 		})
 	}},
-	{name: "goes by the clock on the wall", breaks: []string{
-		"invitations/exclusive-refuses-a-pending-one", "invitations/expired-does-not-block",
-	}, mutate: func(m *mutant) {
-		blocks(m, func(fresh, other *authmgmt.Invitation) bool {
-			return other.EmailKey() == fresh.EmailKey() && other.State(time.Now()) == authmgmt.InvitationPending
-		})
-	}},
-	{name: "asks all organizations", breaks: []string{"invitations/exclusive-within-the-organization"}, mutate: func(m *mutant) {
+	{name: "goes by the clock on the wall", breaks: "invitations/exclusive-refuses-a-pending-one invitations/expired-does-not-block",
+		mutate: func(m *mutant) {
+			blocks(m, func(fresh, other *authmgmt.Invitation) bool {
+				return other.EmailKey() == fresh.EmailKey() && other.State(time.Now()) == authmgmt.InvitationPending
+			})
+		}},
+	{name: "asks all organizations", breaks: "invitations/exclusive-within-the-organization", mutate: func(m *mutant) {
 		addresses := make(map[string]bool)
 		m.On.CreateInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
 			if exclusive && addresses[i.EmailKey()] {
@@ -113,80 +109,75 @@ var invitationMutants = []broken{
 			return m.AuthMgmt.CreateInvitation(ctx, i, exclusive, e)
 		}
 	}},
-	{name: "is always exclusive", breaks: []string{"invitations/not-exclusive-asks-nobody"}, mutate: arg(
-		func(exclusive *bool) { *exclusive = true }, "CreateInvitation")},
-	{name: "forgets invitations that have ended", breaks: []string{
-		"invitations/get-in-whatever-state", "invitations/create-stores-every-field", "invitations/list-newest-first",
-	}, mutate: both(
-		around(func(c *mutate.Call) {
-			c.Go()
-			if i := mutate.Get[authmgmt.Invitation](c.Out); !i.CancelledAt.IsZero() || !i.AcceptedAt.IsZero() {
-				*c.Err() = authmgmt.ErrNotFound
-			}
-		}, "Invitation"),
-		arg(func(at *time.Time) {
-			if at.IsZero() {
-				*at = time.Unix(0, 0)
-			}
-		}, "ListInvitations"),
-	)},
-	{name: "lists invitations in whatever state", breaks: []string{
-		"invitations/list-pending", "invitations/list-offset-and-limit",
-	}, mutate: arg(func(at *time.Time) { *at = time.Time{} }, "ListInvitations")},
-	{name: "takes the end for pending", breaks: []string{"invitations/list-pending"}, mutate: arg(func(at *time.Time) {
+	{name: "is always exclusive", breaks: "invitations/not-exclusive-asks-nobody", mutate: arg(
+	func(exclusive *bool) { *exclusive = true }, "CreateInvitation")},
+	{name: "forgets invitations that have ended",
+		breaks: "invitations/get-in-whatever-state invitations/create-stores-every-field invitations/list-newest-first",
+		mutate: both(
+			around(func(c *mutate.Call) {
+				c.Go()
+				if i := mutate.Get[authmgmt.Invitation](c.Out); !i.CancelledAt.IsZero() || !i.AcceptedAt.IsZero() {
+					*c.Err() = authmgmt.ErrNotFound
+				}
+			}, "Invitation"),
+			arg(func(at *time.Time) {
+				if at.IsZero() {
+					*at = time.Unix(0, 0)
+				}
+			}, "ListInvitations"),
+		)},
+	{name: "lists invitations in whatever state", breaks: "invitations/list-pending invitations/list-offset-and-limit",
+		mutate: arg(func(at *time.Time) { *at = time.Time{} }, "ListInvitations")},
+	{name: "takes the end for pending", breaks: "invitations/list-pending", mutate: arg(func(at *time.Time) {
 		if !at.IsZero() {
 			*at = at.Add(-time.Microsecond)
 		}
 	}, "ListInvitations")},
-	{name: "counts all, whatever is asked for", breaks: []string{
-		"invitations/list-pending", "invitations/list-offset-and-limit",
-	}, mutate: replace("ListInvitations", func(m *mutant, ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
-		page, err := m.AuthMgmt.ListInvitations(ctx, org, at, p)
-		all, _ := m.AuthMgmt.ListInvitations(ctx, org, time.Time{}, p)
-		page.Total = all.Total
-		return page, err
-	})},
-	{name: "grants too early", breaks: []string{
-		"invitations/due-grants", "invitations/due-grants-follow-changes", "invitations/due-grants-order", "store/durable-constraints",
-	}, mutate: arg(func(now *time.Time) { *now = now.Add(2 * time.Hour) }, "DueGrants")},
-	{name: "grants after the time, not at it", breaks: []string{
-		"invitations/due-grants", "store/durable-constraints",
-	}, mutate: arg(func(now *time.Time) { *now = now.Add(-time.Microsecond) }, "DueGrants")},
-	{name: "overlooks what is due since ever", breaks: []string{"invitations/due-grants-without-a-time"}, mutate: out(func(due *[]authmgmt.Invitation) {
+	{name: "counts all, whatever is asked for", breaks: "invitations/list-pending invitations/list-offset-and-limit",
+		mutate: replace("ListInvitations", func(m *mutant, ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
+			page, err := m.AuthMgmt.ListInvitations(ctx, org, at, p)
+			all, _ := m.AuthMgmt.ListInvitations(ctx, org, time.Time{}, p)
+			page.Total = all.Total
+			return page, err
+		})},
+	{name: "grants too early",
+		breaks: "invitations/due-grants invitations/due-grants-follow-changes invitations/due-grants-order " +
+			"store/durable-constraints",
+		mutate: arg(func(now *time.Time) { *now = now.Add(2 * time.Hour) }, "DueGrants")},
+	{name: "grants after the time, not at it", breaks: "invitations/due-grants store/durable-constraints",
+		mutate: arg(func(now *time.Time) { *now = now.Add(-time.Microsecond) }, "DueGrants")},
+	{name: "overlooks what is due since ever", breaks: "invitations/due-grants-without-a-time", mutate: out(func(due *[]authmgmt.Invitation) {
 		*due = slices.DeleteFunc(*due, func(i authmgmt.Invitation) bool { return i.GrantDue.IsZero() })
 	}, "DueGrants")},
-	{name: "grants what waits for the person", breaks: []string{
-		"invitations/due-grants", "invitations/due-grants-follow-changes",
-	}, mutate: func(m *mutant) {
-		out(func(due *[]authmgmt.Invitation) {
-			for _, i := range slices.Concat(waitingOf(m, "org-a"), waitingOf(m, "org-b")) {
-				if i.AwaitsPerson {
-					*due = append(*due, i)
+	{name: "grants what waits for the person", breaks: "invitations/due-grants invitations/due-grants-follow-changes",
+		mutate: func(m *mutant) {
+			out(func(due *[]authmgmt.Invitation) {
+				for _, i := range slices.Concat(waitingOf(m, "org-a"), waitingOf(m, "org-b")) {
+					if i.AwaitsPerson {
+						*due = append(*due, i)
+					}
 				}
-			}
-		}, "DueGrants")(m)
-	}},
-	{name: "grants for the first organization only", breaks: []string{"invitations/due-grants-order"}, mutate: out(func(due *[]authmgmt.Invitation) {
+			}, "DueGrants")(m)
+		}},
+	{name: "grants for the first organization only", breaks: "invitations/due-grants-order", mutate: out(func(due *[]authmgmt.Invitation) {
 		*due = slices.DeleteFunc(*due, func(i authmgmt.Invitation) bool { return i.Organization != "org-a" })
 	}, "DueGrants")},
-	{name: "grants the latest first", breaks: []string{
-		"invitations/due-grants-order", "invitations/due-grants-without-a-time",
-	}, mutate: replace("DueGrants", func(m *mutant, ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
-		due, err := m.AuthMgmt.DueGrants(ctx, now, 1000)
-		slices.Reverse(due)
-		return due[:min(limit, len(due))], err
-	})},
+	{name: "grants the latest first", breaks: "invitations/due-grants-order invitations/due-grants-without-a-time",
+		mutate: replace("DueGrants", func(m *mutant, ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
+			due, err := m.AuthMgmt.DueGrants(ctx, now, 1000)
+			slices.Reverse(due)
+			return due[:min(limit, len(due))], err
+		})},
 }
 
 // ctxMutants go on when they should not, or say that something is not there when they
 // cannot know.
 var ctxMutants = []broken{
-	{name: "ignores the context", breaks: []string{"store/ended-context", "organizations/ended-context"}, mutate: arg(
-		func(ctx *context.Context) { *ctx = context.Background() }, "Client", "AccessControl")},
-	{name: "finds nothing when the context has ended", breaks: []string{
-		"store/ended-context", "organizations/ended-context",
-	}, mutate: errs(func(error) error { return authmgmt.ErrNotFound }, "TokenByDigest", "AccessControl")},
-	{name: "finds nothing while it is broken", breaks: []string{"store/failure", "organizations/failure"}, mutate: func(m *mutant) {
+	{name: "ignores the context", breaks: "store/ended-context organizations/ended-context", mutate: arg(
+	func(ctx *context.Context) { *ctx = context.Background() }, "Client", "AccessControl")},
+	{name: "finds nothing when the context has ended", breaks: "store/ended-context organizations/ended-context",
+		mutate: errs(func(error) error { return authmgmt.ErrNotFound }, "TokenByDigest", "AccessControl")},
+	{name: "finds nothing while it is broken", breaks: "store/failure organizations/failure", mutate: func(m *mutant) {
 		m.failure = errors.Join(errBroken, authmgmt.ErrNotFound)
 	}},
 }

@@ -12,9 +12,7 @@ import (
 )
 
 // lists returns a rule's name in the three groups that have listings.
-func lists(name string) []string {
-	return []string{"clients/" + name, "tokens/" + name, "invitations/" + name}
-}
+func lists(name string) string { return "clients/" + name + " tokens/" + name + " invitations/" + name }
 
 // listed changes the order of what the mutant's listings return.
 func listed(clients func([]authmgmt.Client), tokens func([]authmgmt.Token), invitations func([]authmgmt.Invitation)) func(*mutant) {
@@ -43,15 +41,14 @@ func byID(compare func(a, b string) int) func(*mutant) {
 
 // listMutants are wrong about listings.
 var listMutants = []broken{
-	{name: "lists the other way round", breaks: []string{
-		"clients/list-oldest-first", "tokens/list-newest-first", "invitations/list-newest-first",
-		"clients/list-equal-times-by-id", "tokens/list-equal-times-by-id", "invitations/list-equal-times-by-id",
-	}, mutate: listed(slices.Reverse[[]authmgmt.Client], slices.Reverse[[]authmgmt.Token], slices.Reverse[[]authmgmt.Invitation])},
-	{name: "lists by ID", breaks: []string{"clients/list-oldest-first", "invitations/list-newest-first"}, mutate: byID(strings.Compare)},
-	{name: "lists equal times without case", breaks: []string{
-		"clients/list-equal-times-by-id", "invitations/list-equal-times-by-id",
-	}, mutate: byID(func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })},
-	{name: "orders tokens as GUIDs", breaks: []string{"tokens/list-equal-times-by-id"}, mutate: listed(nil, func(k []authmgmt.Token) {
+	{name: "lists the other way round",
+		breaks: "clients/list-oldest-first tokens/list-newest-first invitations/list-newest-first " +
+			"clients/list-equal-times-by-id tokens/list-equal-times-by-id invitations/list-equal-times-by-id",
+		mutate: listed(slices.Reverse[[]authmgmt.Client], slices.Reverse[[]authmgmt.Token], slices.Reverse[[]authmgmt.Invitation])},
+	{name: "lists by ID", breaks: "clients/list-oldest-first invitations/list-newest-first", mutate: byID(strings.Compare)},
+	{name: "lists equal times without case", breaks: "clients/list-equal-times-by-id invitations/list-equal-times-by-id",
+		mutate: byID(func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })},
+	{name: "orders tokens as GUIDs", breaks: "tokens/list-equal-times-by-id", mutate: listed(nil, func(k []authmgmt.Token) {
 		slices.SortFunc(k, func(a, b authmgmt.Token) int { return slices.Compare(b.ID[8:], a.ID[8:]) })
 	}, nil)},
 	{name: "lists every organization", breaks: lists("list-of-organization"), mutate: inOrgA(listings...)},
@@ -62,7 +59,7 @@ var listMutants = []broken{
 		out(func(p *authmgmt.Page[authmgmt.Token]) { p.Total = len(p.Items) }),
 		out(func(p *authmgmt.Page[authmgmt.Invitation]) { p.Total = len(p.Items) }),
 	)},
-	{name: "counts deleted clients", breaks: []string{"clients/delete-ends-it"}, mutate: func(m *mutant) {
+	{name: "counts deleted clients", breaks: "clients/delete-ends-it", mutate: func(m *mutant) {
 		made := 0
 		in(func(*authmgmt.Client) { made++ }, "CreateClient")(m)
 		out(func(p *authmgmt.Page[authmgmt.Client]) { p.Total = made })(m)
@@ -74,18 +71,16 @@ func empty(t *testing.T, _ authmgmt.Backend) authmgmt.Backend { return newMutant
 
 // reopenMutants lose something when they are opened again.
 var reopenMutants = []broken{
-	{name: "loses everything", breaks: []string{
-		"store/durable", "store/durable-constraints", "store/durable-absence", "keychecker/durable", "organizations/durable",
-	}, mutate: func(*mutant) {}, reopen: empty},
-	{name: "brings back what was pruned", breaks: []string{"pruner/durable"}, mutate: func(m *mutant) {
+	{name: "loses everything",
+		breaks: "store/durable store/durable-constraints store/durable-absence keychecker/durable organizations/durable", reopen: empty,
+		mutate: func(*mutant) {}},
+	{name: "brings back what was pruned", breaks: "pruner/durable", mutate: func(m *mutant) {
 	}, reopen: func(t *testing.T, b authmgmt.Backend) authmgmt.Backend {
 		i := authmgmt.Invitation{Organization: "org-a", ID: "ann", Email: "ann@example.com"}
 		require.NoError(t, b.Store.CreateInvitation(t.Context(), i, false, authmgmt.AuditEvent{}))
 		return b
 	}},
-	{name: "loses the audit trail", breaks: []string{
-		"store/durable",
-	}, mutate: func(*mutant) {}, reopen: func(t *testing.T, b authmgmt.Backend) authmgmt.Backend {
+	{name: "loses the audit trail", breaks: "store/durable", mutate: func(*mutant) {}, reopen: func(t *testing.T, b authmgmt.Backend) authmgmt.Backend {
 		_, err := b.Store.(authmgmt.Pruner).PruneAudit(t.Context(), time.Now(), 1000)
 		require.NoError(t, err)
 		return b

@@ -45,51 +45,54 @@ func lastID(newest bool) string { return firstID(!newest) }
 
 // pageMutants are wrong about pages by positions.
 var pageMutants = []broken{
-	{name: "repeats items of equal times", breaks: append(lists("list-pages"), lists("list-after-any-position")...), mutate: everyPage(func(newest bool, org string, p authmgmt.Paging, ask ask) {
-		if !p.After.IsZero() {
-			p.After.ID = firstID(newest)
-		}
-		ask(org, p)
-	})},
-	{name: "leaves out items of equal times", breaks: append(lists("list-pages"), lists("list-pages-while-others-come-and-go")...), mutate: everyPage(func(newest bool, org string, p authmgmt.Paging, ask ask) {
-		if !p.After.IsZero() {
-			p.After.ID = lastID(newest)
-		}
-		ask(org, p)
-	})},
-	{name: "has one more empty page in listings", breaks: append(lists("list-pages"), lists("list-next-of-offset")...), mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
-		if at, next, _ := ask(org, p); len(at) == p.Limit && p.Limit > 0 {
-			*next = at[p.Limit-1]
-		}
-	})},
-	{name: "has no position behind an offset", breaks: lists("list-next-of-offset"), mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
-		if _, next, _ := ask(org, p); p.Offset > 0 {
-			*next = authmgmt.Position{}
-		}
-	})},
-	{name: "takes the number of a listed item for its position", breaks: append(
-		lists("list-pages-while-others-come-and-go"), lists("list-after-any-position")...,
-	), mutate: func(m *mutant) {
-		numbers := make(map[authmgmt.Position]int)
-		everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+	{name: "repeats items of equal times", breaks: lists("list-pages") + " " + lists("list-after-any-position"),
+		mutate: everyPage(func(newest bool, org string, p authmgmt.Paging, ask ask) {
 			if !p.After.IsZero() {
-				p.Offset, p.After = numbers[p.After], authmgmt.Position{}
+				p.After.ID = firstID(newest)
 			}
-			at, _, _ := ask(org, p)
-			for i := range at {
-				numbers[at[i]] = p.Offset + i + 1
+			ask(org, p)
+		})},
+	{name: "leaves out items of equal times", breaks: lists("list-pages") + " " + lists("list-pages-while-others-come-and-go"),
+		mutate: everyPage(func(newest bool, org string, p authmgmt.Paging, ask ask) {
+			if !p.After.IsZero() {
+				p.After.ID = lastID(newest)
 			}
-		})(m)
-	}},
-	{name: "begins anew where an item has gone", breaks: append(
-		lists("list-pages-while-others-come-and-go"), lists("list-after-any-position")...,
-	), mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
-		all, _, _ := ask(org, authmgmt.Paging{Limit: authmgmt.MaxPageSize})
-		if !slices.ContainsFunc(all, func(at authmgmt.Position) bool { return at.Compare(p.After) == 0 }) {
-			p.After = authmgmt.Position{}
-		}
-		ask(org, p)
-	})},
+			ask(org, p)
+		})},
+	{name: "has one more empty page in listings", breaks: lists("list-pages") + " " + lists("list-next-of-offset"),
+		mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			if at, next, _ := ask(org, p); len(at) == p.Limit && p.Limit > 0 {
+				*next = at[p.Limit-1]
+			}
+		})},
+	{name: "has no position behind an offset", breaks: lists("list-next-of-offset"),
+		mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			if _, next, _ := ask(org, p); p.Offset > 0 {
+				*next = authmgmt.Position{}
+			}
+		})},
+	{name: "takes the number of a listed item for its position",
+		breaks: lists("list-pages-while-others-come-and-go") + " " + lists("list-after-any-position"),
+		mutate: func(m *mutant) {
+			numbers := make(map[authmgmt.Position]int)
+			everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+				if !p.After.IsZero() {
+					p.Offset, p.After = numbers[p.After], authmgmt.Position{}
+				}
+				at, _, _ := ask(org, p)
+				for i := range at {
+					numbers[at[i]] = p.Offset + i + 1
+				}
+			})(m)
+		}},
+	{name: "begins anew where an item has gone", breaks: lists("list-pages-while-others-come-and-go") + " " + lists("list-after-any-position"),
+		mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			all, _, _ := ask(org, authmgmt.Paging{Limit: authmgmt.MaxPageSize})
+			if !slices.ContainsFunc(all, func(at authmgmt.Position) bool { return at.Compare(p.After) == 0 }) {
+				p.After = authmgmt.Position{}
+			}
+			ask(org, p)
+		})},
 	{name: "shows what arrived before the position", breaks: lists("list-pages-while-others-come-and-go"), mutate: func(m *mutant) {
 		made := 0
 		arg(func(*context.Context) { made++ }, creates...)(m)
@@ -103,47 +106,52 @@ var pageMutants = []broken{
 			}
 		})(m)
 	}},
-	{name: "compares positions by the clock on the wall", breaks: lists("list-after-any-position"), mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
-		_, offset := p.After.At.Zone()
-		p.After.At = p.After.At.Add(time.Duration(offset) * time.Second)
-		ask(org, p)
-	})},
-	{name: "takes a position without time for none", breaks: []string{
-		"tokens/list-after-any-position", "invitations/list-after-any-position",
-	}, mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
-		if p.After.At.IsZero() {
-			p.After = authmgmt.Position{}
-		}
-		ask(org, p)
-	})},
-	{name: "counts what follows the position", breaks: lists("list-total"), mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
-		rest, _, _ := ask(org, authmgmt.Paging{After: p.After, Limit: authmgmt.MaxPageSize})
-		if _, _, total := ask(org, p); p.Total {
-			*total = len(rest)
-		}
-	})},
-	{name: "counts without being asked", breaks: append(lists("list-total"), lists("list-limit-zero")...), mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
-		p.Total = true
-		ask(org, p)
-	})},
-	{name: "shows all for a limit of 0", breaks: lists("list-limit-zero"), mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
-		if p.Limit == 0 {
-			p.Limit = authmgmt.MaxPageSize
-		}
-		ask(org, p)
-	})},
-	{name: "goes on at the same place for a limit of 0", breaks: lists("list-limit-zero"), mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
-		if _, next, _ := ask(org, p); p.Limit == 0 {
-			*next = p.After
-		}
-	})},
-	{name: "shows one item more than the limit", breaks: append(lists("list-pages"), lists("list-offset-and-limit")...), mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
-		at, next, _ := ask(org, p)
-		if len(at) < p.Limit || next.IsZero() || p.Limit == 0 {
-			return
-		}
-		p.Limit++
-		at, next, _ = ask(org, p)
-		*next = at[p.Limit-2]
-	})},
+	{name: "compares positions by the clock on the wall", breaks: lists("list-after-any-position"),
+		mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			_, offset := p.After.At.Zone()
+			p.After.At = p.After.At.Add(time.Duration(offset) * time.Second)
+			ask(org, p)
+		})},
+	{name: "takes a position without time for none", breaks: "tokens/list-after-any-position invitations/list-after-any-position",
+		mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			if p.After.At.IsZero() {
+				p.After = authmgmt.Position{}
+			}
+			ask(org, p)
+		})},
+	{name: "counts what follows the position", breaks: lists("list-total"),
+		mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			rest, _, _ := ask(org, authmgmt.Paging{After: p.After, Limit: authmgmt.MaxPageSize})
+			if _, _, total := ask(org, p); p.Total {
+				*total = len(rest)
+			}
+		})},
+	{name: "counts without being asked", breaks: lists("list-total") + " " + lists("list-limit-zero"),
+		mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			p.Total = true
+			ask(org, p)
+		})},
+	{name: "shows all for a limit of 0", breaks: lists("list-limit-zero"),
+		mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			if p.Limit == 0 {
+				p.Limit = authmgmt.MaxPageSize
+			}
+			ask(org, p)
+		})},
+	{name: "goes on at the same place for a limit of 0", breaks: lists("list-limit-zero"),
+		mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			if _, next, _ := ask(org, p); p.Limit == 0 {
+				*next = p.After
+			}
+		})},
+	{name: "shows one item more than the limit", breaks: lists("list-pages") + " " + lists("list-offset-and-limit"),
+		mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			at, next, _ := ask(org, p)
+			if len(at) < p.Limit || next.IsZero() || p.Limit == 0 {
+				return
+			}
+			p.Limit++
+			at, next, _ = ask(org, p)
+			*next = at[p.Limit-2]
+		})},
 }

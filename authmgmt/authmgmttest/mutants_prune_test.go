@@ -12,21 +12,19 @@ import (
 
 // prunerMutants forget too much or too little.
 var prunerMutants = []broken{
-	{name: "prunes what ends at the time", breaks: []string{"pruner/audit", "pruner/tokens", "pruner/invitations"}, mutate: arg(
-		func(before *time.Time) { *before = before.Add(time.Microsecond) }, pruners...)},
-	{name: "prunes without a limit", breaks: []string{
-		"pruner/audit-limit", "pruner/tokens-limit", "pruner/invitations-limit",
-	}, mutate: arg(func(limit *int) { *limit = 1000 }, pruners...)},
-	{name: "prunes nothing and says so much", breaks: []string{
-		"pruner/audit", "pruner/tokens", "pruner/tokens-are-forgotten", "pruner/invitations", "pruner/invitations-are-forgotten", "pruner/durable",
-	}, mutate: around(func(c *mutate.Call) {
-		if mutate.Get[time.Time](c.In).Year() >= 2020 {
-			*mutate.Get[int](c.Out) = 1
-		}
-	}, pruners...)},
-	{name: "keeps what it forgot", breaks: []string{
-		"pruner/tokens-are-forgotten", "pruner/invitations-are-forgotten",
-	}, mutate: func(m *mutant) {
+	{name: "prunes what ends at the time", breaks: "pruner/audit pruner/tokens pruner/invitations", mutate: arg(
+	func(before *time.Time) { *before = before.Add(time.Microsecond) }, pruners...)},
+	{name: "prunes without a limit", breaks: "pruner/audit-limit pruner/tokens-limit pruner/invitations-limit",
+		mutate: arg(func(limit *int) { *limit = 1000 }, pruners...)},
+	{name: "prunes nothing and says so much",
+		breaks: "pruner/audit pruner/tokens pruner/tokens-are-forgotten pruner/invitations " +
+			"pruner/invitations-are-forgotten pruner/durable",
+		mutate: around(func(c *mutate.Call) {
+			if mutate.Get[time.Time](c.In).Year() >= 2020 {
+				*mutate.Get[int](c.Out) = 1
+			}
+		}, pruners...)},
+	{name: "keeps what it forgot", breaks: "pruner/tokens-are-forgotten pruner/invitations-are-forgotten", mutate: func(m *mutant) {
 		tokens, invitations := make(map[uuid.UUID]bool), make(map[string]bool)
 		m.On.CreateToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
 			if tokens[k.ID] {
@@ -43,17 +41,17 @@ var prunerMutants = []broken{
 			return m.AuthMgmt.CreateInvitation(ctx, i, exclusive, e)
 		}
 	}},
-	{name: "takes never for long ago", breaks: []string{"pruner/tokens-that-never-expire", "pruner/tokens-limit"}, mutate: in(func(k *authmgmt.Token) {
+	{name: "takes never for long ago", breaks: "pruner/tokens-that-never-expire pruner/tokens-limit", mutate: in(func(k *authmgmt.Token) {
 		if k.ExpiresAt.IsZero() {
 			k.ExpiresAt = time.Unix(0, 0)
 		}
 	}, "CreateToken")},
-	{name: "prunes accepted invitations by their expiry", breaks: []string{"pruner/invitations-not-granted"}, mutate: in(func(i *authmgmt.Invitation) {
+	{name: "prunes accepted invitations by their expiry", breaks: "pruner/invitations-not-granted", mutate: in(func(i *authmgmt.Invitation) {
 		if !i.AcceptedAt.IsZero() && i.GrantedAt.IsZero() {
 			i.GrantedAt = i.ExpiresAt
 		}
 	}, "CreateInvitation")},
-	{name: "prunes cancelled invitations by their expiry", breaks: []string{"pruner/invitations"}, mutate: in(func(i *authmgmt.Invitation) {
+	{name: "prunes cancelled invitations by their expiry", breaks: "pruner/invitations", mutate: in(func(i *authmgmt.Invitation) {
 		if !i.CancelledAt.IsZero() {
 			i.CancelledAt = i.ExpiresAt
 		}

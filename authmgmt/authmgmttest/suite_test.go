@@ -2,6 +2,7 @@ package authmgmttest_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
@@ -17,7 +18,7 @@ func TestSuite(t *testing.T) {
 		Lacking:  lacking(),
 	}
 	for _, m := range mutants() {
-		p.Add(m.name, m.harness(), m.breaks...)
+		p.Add(m.name, m.harness(), strings.Fields(m.breaks)...)
 	}
 	conformance.Prove(t, p)
 }
@@ -39,7 +40,7 @@ func lacking() map[string]authmgmttest.Harness {
 // broken is a mutant with the rules that it breaks.
 type broken struct {
 	name   string
-	breaks []string
+	breaks string // ids of rules
 	mutate func(*mutant)
 	reopen func(*testing.T, authmgmt.Backend) authmgmt.Backend
 }

@@ -13,41 +13,37 @@ import (
 
 // holderMutants are those of Extend, Release and Remove.
 var holderMutants = []broken{
-	{name: "lets an old holder act",
-		breaks: []string{"leases/old-holder", "leases/never-held", "queue/lost-lease"},
-		mutate: func(m *mutant) {
-			var tokens records[uuid.UUID]
-			everyLease(func(l *mortise.Lease) { tokens.set(l.Job, l.Token) })(m)
-			everyHolder(func(l *mortise.Lease) { l.Token, _ = tokens.get(l.Job) })(m)
-		}},
-	{name: "looks at the token only", breaks: []string{"leases/never-held"},
-		mutate: func(m *mutant) {
-			var mu sync.Mutex
-			jobs := make(map[uuid.UUID]mortise.Job)
-			everyLease(func(l *mortise.Lease) {
-				mu.Lock()
-				defer mu.Unlock()
-				jobs[l.Token] = l.Job
-			})(m)
-			everyHolder(func(l *mortise.Lease) {
-				mu.Lock()
-				defer mu.Unlock()
-				if j, ok := jobs[l.Token]; ok {
-					l.Job = j
-				}
-			})(m)
-		}},
-	{name: "takes no token for the token of a free job", breaks: []string{"leases/nil-token"},
+	{name: "lets an old holder act", breaks: "leases/old-holder leases/never-held queue/lost-lease", mutate: func(m *mutant) {
+		var tokens records[uuid.UUID]
+		everyLease(func(l *mortise.Lease) { tokens.set(l.Job, l.Token) })(m)
+		everyHolder(func(l *mortise.Lease) { l.Token, _ = tokens.get(l.Job) })(m)
+	}},
+	{name: "looks at the token only", breaks: "leases/never-held", mutate: func(m *mutant) {
+		var mu sync.Mutex
+		jobs := make(map[uuid.UUID]mortise.Job)
+		everyLease(func(l *mortise.Lease) {
+			mu.Lock()
+			defer mu.Unlock()
+			jobs[l.Token] = l.Job
+		})(m)
+		everyHolder(func(l *mortise.Lease) {
+			mu.Lock()
+			defer mu.Unlock()
+			if j, ok := jobs[l.Token]; ok {
+				l.Job = j
+			}
+		})(m)
+	}},
+	{name: "takes no token for the token of a free job", breaks: "leases/nil-token",
 		mutate: replace("Remove", func(m *mutant, ctx context.Context, l mortise.Lease, dead bool) error {
 			if l.Token == uuid.Nil {
 				return m.inner.Cancel(ctx, l.Job)
 			}
 			return m.inner.Remove(ctx, l, dead)
 		})},
-	{name: "extends nothing",
-		breaks: []string{"leases/extend", "leases/one-claim-many-jobs", "leases/failures-alone"},
+	{name: "extends nothing", breaks: "leases/extend leases/one-claim-many-jobs leases/failures-alone",
 		mutate: replace("Extend", func(*mutant, context.Context, mortise.Lease, time.Duration) error { return nil })},
-	{name: "never shortens a lease", breaks: []string{"leases/extend"}, mutate: func(m *mutant) {
+	{name: "never shortens a lease", breaks: "leases/extend", mutate: func(m *mutant) {
 		var ends records[time.Time]
 		m.On.Extend = func(ctx context.Context, l mortise.Lease, ttl time.Duration) error {
 			until := m.time().Add(ttl)
@@ -58,47 +54,44 @@ var holderMutants = []broken{
 			return m.inner.Extend(ctx, l, ttl)
 		}
 	}},
-	{name: "releases at once", breaks: []string{"leases/release", "leases/released-lease"},
+	{name: "releases at once", breaks: "leases/release leases/released-lease",
 		mutate: replace("Release", func(m *mutant, ctx context.Context, l mortise.Lease, _ time.Duration) error {
 			return m.inner.Release(ctx, l, 0)
 		})},
-	{name: "keeps the holder after a release", breaks: []string{"leases/released-lease"},
-		mutate: func(m *mutant) { m.On.Release = m.inner.Extend }},
-	{name: "keeps removed jobs for ever", breaks: []string{"leases/remove", "queue/done"},
+	{name: "keeps the holder after a release", breaks: "leases/released-lease", mutate: func(m *mutant) { m.On.Release = m.inner.Extend }},
+	{name: "keeps removed jobs for ever", breaks: "leases/remove queue/done",
 		mutate: replace("Remove", func(m *mutant, ctx context.Context, l mortise.Lease, _ bool) error {
 			return m.inner.Extend(ctx, l, 1000*time.Hour)
 		})},
-	{name: "lets ended leases go", breaks: []string{"leases/ended-lease-is-held"},
-		mutate: func(m *mutant) {
-			var ends records[time.Time]
-			m.On.Claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
-				leases, err := m.inner.Claim(ctx, c)
-				for _, l := range leases {
-					ends.set(l.Job, m.time().Add(c.TTL))
-				}
-				return leases, err
+	{name: "lets ended leases go", breaks: "leases/ended-lease-is-held", mutate: func(m *mutant) {
+		var ends records[time.Time]
+		m.On.Claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+			leases, err := m.inner.Claim(ctx, c)
+			for _, l := range leases {
+				ends.set(l.Job, m.time().Add(c.TTL))
 			}
-			everyHolder(func(l *mortise.Lease) {
-				if end, _ := ends.get(l.Job); end.Before(m.time()) {
-					l.Token = uuid.Nil
-				}
-			})(m)
-		}},
-	{name: "does not miss jobs that are gone", breaks: []string{"leases/gone"},
+			return leases, err
+		}
+		everyHolder(func(l *mortise.Lease) {
+			if end, _ := ends.get(l.Job); end.Before(m.time()) {
+				l.Token = uuid.Nil
+			}
+		})(m)
+	}},
+	{name: "does not miss jobs that are gone", breaks: "leases/gone",
 		mutate: replace("Remove", func(m *mutant, ctx context.Context, l mortise.Lease, dead bool) error {
 			_ = m.inner.Remove(ctx, l, dead)
 			return nil
 		})},
-	{name: "makes every removed job dead", breaks: []string{"leases/remove", "queue/done"},
+	{name: "makes every removed job dead", breaks: "leases/remove queue/done",
 		mutate: replace("Remove", func(m *mutant, ctx context.Context, l mortise.Lease, _ bool) error {
 			return m.inner.Remove(ctx, l, true)
 		})},
-	{name: "removes dead jobs",
-		breaks: []string{"leases/add-dead", "leases/cancel-dead", "leases/durable"},
+	{name: "removes dead jobs", breaks: "leases/add-dead leases/cancel-dead leases/durable",
 		mutate: replace("Remove", func(m *mutant, ctx context.Context, l mortise.Lease, _ bool) error {
 			return m.inner.Remove(ctx, l, false)
 		})},
-	{name: "brings dead jobs back", breaks: []string{"leases/remove-dead", "queue/dead"},
+	{name: "brings dead jobs back", breaks: "leases/remove-dead queue/dead",
 		mutate: replace("Remove", func(m *mutant, ctx context.Context, l mortise.Lease, dead bool) error {
 			if dead {
 				return m.inner.Release(ctx, l, 0)
@@ -109,26 +102,23 @@ var holderMutants = []broken{
 
 // raceMutants are those of calls that come at once, or are cut off.
 var raceMutants = []broken{
-	{name: "cancels in two steps", breaks: []string{"leases/cancel-concurrent"},
-		mutate: (*mutant).cancelsInTwoSteps},
-	{name: "fails all calls of a group", breaks: []string{"leases/failures-alone"},
+	{name: "cancels in two steps", breaks: "leases/cancel-concurrent", mutate: (*mutant).cancelsInTwoSteps},
+	{name: "fails all calls of a group", breaks: "leases/failures-alone",
 		mutate: inGroup(func(_ context.Context, _ mortise.Lease, own, others error) error {
 			if own == nil {
 				return others
 			}
 			return own
 		})},
-	{name: "undoes all calls of a group", breaks: []string{"leases/failures-alone"},
-		mutate: func(m *mutant) {
-			inGroup(func(ctx context.Context, l mortise.Lease, own, others error) error {
-				if own == nil && others != nil {
-					_ = m.inner.Release(ctx, l, 0)
-				}
-				return own
-			})(m)
-		}},
-	{name: "takes a call that is cut off for a lost lease",
-		breaks: []string{"leases/context-ends-in-a-call"},
+	{name: "undoes all calls of a group", breaks: "leases/failures-alone", mutate: func(m *mutant) {
+		inGroup(func(ctx context.Context, l mortise.Lease, own, others error) error {
+			if own == nil && others != nil {
+				_ = m.inner.Release(ctx, l, 0)
+			}
+			return own
+		})(m)
+	}},
+	{name: "takes a call that is cut off for a lost lease", breaks: "leases/context-ends-in-a-call",
 		mutate: replace("Extend", func(m *mutant, ctx context.Context, l mortise.Lease, ttl time.Duration) error {
 			if _, ends := ctx.Deadline(); ends {
 				<-ctx.Done()
@@ -136,8 +126,7 @@ var raceMutants = []broken{
 			}
 			return m.inner.Extend(ctx, l, ttl)
 		})},
-	{name: "loses what a claim that is cut off took",
-		breaks: []string{"leases/context-ends-in-a-call"},
+	{name: "loses what a claim that is cut off took", breaks: "leases/context-ends-in-a-call",
 		mutate: replace("Claim", func(m *mutant, ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
 			leases, err := m.inner.Claim(context.WithoutCancel(ctx), c)
 			if _, ends := ctx.Deadline(); !ends {
@@ -149,7 +138,7 @@ var raceMutants = []broken{
 			}
 			return nil, ctx.Err()
 		})},
-	{name: "releases half when it is cut off", breaks: []string{"leases/context-ends-in-a-call"},
+	{name: "releases half when it is cut off", breaks: "leases/context-ends-in-a-call",
 		mutate: replace("Release", func(m *mutant, ctx context.Context, l mortise.Lease, after time.Duration) error {
 			if _, ends := ctx.Deadline(); !ends {
 				return m.inner.Release(ctx, l, after)

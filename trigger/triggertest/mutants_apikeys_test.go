@@ -27,7 +27,7 @@ type askKeys = func(trigger.KeyQuery) mortise.Page[trigger.APIKey]
 
 // apiKeyMutants are wrong about the pages of ListKeys.
 var apiKeyMutants = []broken{
-	{name: "orders keys of one time as GUIDs", breaks: []string{"keys/list-equal-times-by-id"}, mutate: listsKeys(
+	{name: "orders keys of one time as GUIDs", breaks: "keys/list-equal-times-by-id", mutate: listsKeys(
 		func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
 			page := ask(q)
 			slices.SortStableFunc(page.Items, func(a, b trigger.APIKey) int {
@@ -38,17 +38,16 @@ var apiKeyMutants = []broken{
 			})
 			return page
 		})},
-	{name: "repeats keys of one time", breaks: []string{
-		"keys/list-pages", "keys/list-pages-while-keys-come", "keys/list-after-any-position",
-	}, mutate: arg(func(q *trigger.KeyQuery) { q.After.ID = uuid.Nil })},
-	{name: "leaves out keys of one time", breaks: []string{
-		"keys/list-pages", "keys/list-pages-while-keys-come", "keys/list-after-any-position",
-	}, mutate: arg(func(q *trigger.KeyQuery) {
-		if !q.After.IsZero() {
-			q.After.ID = uuid.Max
-		}
-	})},
-	{name: "has one more empty page of keys", breaks: []string{"keys/list-pages"}, mutate: listsKeys(
+	{name: "repeats keys of one time", breaks: "keys/list-pages keys/list-pages-while-keys-come keys/list-after-any-position",
+		mutate: arg(func(q *trigger.KeyQuery) { q.After.ID = uuid.Nil })},
+	{name: "leaves out keys of one time",
+		breaks: "keys/list-pages keys/list-pages-while-keys-come keys/list-after-any-position",
+		mutate: arg(func(q *trigger.KeyQuery) {
+			if !q.After.IsZero() {
+				q.After.ID = uuid.Max
+			}
+		})},
+	{name: "has one more empty page of keys", breaks: "keys/list-pages", mutate: listsKeys(
 		func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
 			page := ask(q)
 			if n := len(page.Items); n > 0 && n == q.Limit {
@@ -56,7 +55,7 @@ var apiKeyMutants = []broken{
 			}
 			return page
 		})},
-	{name: "pages keys by number", breaks: []string{"keys/list-pages-while-keys-come", "keys/list-after-any-position"}, mutate: func(m *mutant) {
+	{name: "pages keys by number", breaks: "keys/list-pages-while-keys-come keys/list-after-any-position", mutate: func(m *mutant) {
 		numbers := make(map[mortise.Position]int)
 		listsKeys(func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
 			all := ask(trigger.KeyQuery{Limit: trigger.MaxPageSize}).Items
@@ -75,7 +74,7 @@ var apiKeyMutants = []broken{
 			return page
 		})(m)
 	}},
-	{name: "begins anew where no key stands", breaks: []string{"keys/list-after-any-position"}, mutate: listsKeys(
+	{name: "begins anew where no key stands", breaks: "keys/list-after-any-position", mutate: listsKeys(
 		func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
 			all := ask(trigger.KeyQuery{Limit: trigger.MaxPageSize}).Items
 			if !slices.ContainsFunc(all, func(k trigger.APIKey) bool { return k.Position().Compare(q.After) == 0 }) {
@@ -83,16 +82,16 @@ var apiKeyMutants = []broken{
 			}
 			return ask(q)
 		})},
-	{name: "takes a key's position by the clock on the wall", breaks: []string{"keys/list-after-any-position"}, mutate: arg(func(q *trigger.KeyQuery) {
+	{name: "takes a key's position by the clock on the wall", breaks: "keys/list-after-any-position", mutate: arg(func(q *trigger.KeyQuery) {
 		_, offset := q.After.At.Zone()
 		q.After.At = q.After.At.Add(time.Duration(offset) * time.Second)
 	})},
-	{name: "lists all keys for a limit of 0", breaks: []string{"keys/list-limit-zero"}, mutate: arg(func(q *trigger.KeyQuery) {
+	{name: "lists all keys for a limit of 0", breaks: "keys/list-limit-zero", mutate: arg(func(q *trigger.KeyQuery) {
 		if q.Limit == 0 {
 			q.Limit = trigger.MaxPageSize
 		}
 	})},
-	{name: "stays where it is for a limit of 0 keys", breaks: []string{"keys/list-limit-zero"}, mutate: listsKeys(
+	{name: "stays where it is for a limit of 0 keys", breaks: "keys/list-limit-zero", mutate: listsKeys(
 		func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
 			page := ask(q)
 			if q.Limit == 0 {

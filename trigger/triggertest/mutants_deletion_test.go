@@ -111,163 +111,169 @@ const hidesEvents, hidesKeys, hidesOrganization = "deletion/hides-events", "dele
 
 // deletionMutants are wrong about marks.
 var deletionMutants = []broken{
-	{name: "gets events of a deleted organization", breaks: []string{hidesEvents}, mutate: afterMark("Event", func(c *mutate.Call, r *remembered) {
+	{name: "gets events of a deleted organization", breaks: hidesEvents, mutate: afterMark("Event", func(c *mutate.Call, r *remembered) {
 		*mutate.Get[trigger.Event](c.Out), *c.Err() = r.event(*mutate.Get[uuid.UUID](c.In))
 	})},
-	{name: "updates events of a deleted organization", breaks: []string{hidesEvents}, mutate: afterMark("UpdateEvent", func(c *mutate.Call, _ *remembered) {
+	{name: "updates events of a deleted organization", breaks: hidesEvents, mutate: afterMark("UpdateEvent", func(c *mutate.Call, _ *remembered) {
 		c.Update()
 		*c.Err() = nil
 	})},
-	{name: "ends events of a deleted organization", breaks: []string{hidesEvents}, mutate: afterMark(
+	{name: "ends events of a deleted organization", breaks: hidesEvents, mutate: afterMark(
 		"UpdateEventAndRemove", func(c *mutate.Call, _ *remembered) { c.Update() })},
-	{name: "lists events of a deleted organization", breaks: []string{hidesEvents}, mutate: afterMark(
+	{name: "lists events of a deleted organization", breaks: hidesEvents, mutate: afterMark(
 		"ListEvents", func(c *mutate.Call, r *remembered) { instead(c, r.matching(c, false)) })},
-	{name: "finds idempotency keys of a deleted organization", breaks: []string{hidesEvents}, mutate: afterMark(
+	{name: "finds idempotency keys of a deleted organization", breaks: hidesEvents, mutate: afterMark(
 		"ListEvents", func(c *mutate.Call, r *remembered) { instead(c, r.matching(c, true)) })},
-	{name: "sweeps events of a deleted organization", breaks: []string{hidesEvents}, mutate: afterMark(
+	{name: "sweeps events of a deleted organization", breaks: hidesEvents, mutate: afterMark(
 		"Unqueued", func(c *mutate.Call, r *remembered) { instead(c, r.events[:1]) })},
-	{name: "looks for lost jobs of a deleted organization", breaks: []string{hidesEvents}, mutate: afterMark(
+	{name: "looks for lost jobs of a deleted organization", breaks: hidesEvents, mutate: afterMark(
 		"Stale", func(c *mutate.Call, r *remembered) { instead(c, r.events[:1]) })},
-	{name: "counts events of a deleted organization", breaks: []string{hidesEvents}, mutate: afterMark(
+	{name: "counts events of a deleted organization", breaks: hidesEvents, mutate: afterMark(
 		"Stats", func(c *mutate.Call, r *remembered) { instead(c, r.stats) })},
-	{name: "answers with an event of a deleted organization", breaks: []string{"deletion/refuses-events"}, mutate: afterMark(
+	{name: "answers with an event of a deleted organization", breaks: "deletion/refuses-events", mutate: afterMark(
 		"CreateEvent", func(c *mutate.Call, r *remembered) {
 			if earlier, err := r.event(mutate.Get[trigger.Event](c.In).ID); err == nil {
 				created(c, earlier, false)
 			}
 		})},
-	{name: "stores events in a deleted organization", breaks: []string{"deletion/refuses-events", "deletion/mark-stays", "deletion/durable"}, mutate: refused(
+	{name: "stores events in a deleted organization", breaks: "deletion/refuses-events deletion/mark-stays deletion/durable", mutate: refused(
 		func(m *mutant, c *mutate.Call) {
 			if stored, isNew, err := m.lateCreate(bg, *mutate.Get[trigger.Event](c.In), nil); err == nil {
 				created(c, stored, isNew)
 			}
 		}, "CreateEvent")},
-	{name: "stores what it refuses", breaks: []string{"deletion/refuses-events"}, mutate: refused(func(m *mutant, c *mutate.Call) {
+	{name: "stores what it refuses", breaks: "deletion/refuses-events", mutate: refused(func(m *mutant, c *mutate.Call) {
 		_, _, _ = m.lateCreate(bg, *mutate.Get[trigger.Event](c.In), nil)
 	}, "CreateEventAndAdd")},
-	{name: "adds jobs in a deleted organization", breaks: []string{"deletion/adds-no-job"}, mutate: refused(func(m *mutant, c *mutate.Call) {
+	{name: "adds jobs in a deleted organization", breaks: "deletion/adds-no-job", mutate: refused(func(m *mutant, c *mutate.Call) {
 		_ = m.jobs.Add(bg, *mutate.Get[mortise.Job](c.In))
 	}, "CreateEventAndAdd")},
-	{name: "verifies keys of a deleted organization", breaks: []string{hidesKeys}, mutate: afterMark(
+	{name: "verifies keys of a deleted organization", breaks: hidesKeys, mutate: afterMark(
 		"KeyByDigest", func(c *mutate.Call, r *remembered) { instead(c, r.keys[0]) })},
-	{name: "updates keys of a deleted organization", breaks: []string{hidesKeys}, mutate: afterMark("UpdateKey", func(c *mutate.Call, _ *remembered) {
+	{name: "updates keys of a deleted organization", breaks: hidesKeys, mutate: afterMark("UpdateKey", func(c *mutate.Call, _ *remembered) {
 		c.Update()
 		*c.Err() = nil
 	})},
-	{name: "lists keys of a deleted organization", breaks: []string{hidesKeys}, mutate: afterMark("ListKeys", func(c *mutate.Call, r *remembered) {
+	{name: "lists keys of a deleted organization", breaks: hidesKeys, mutate: afterMark("ListKeys", func(c *mutate.Call, r *remembered) {
 		if !mutate.Get[trigger.KeyQuery](c.In).After.IsZero() {
 			instead(c, mortise.Page[trigger.APIKey]{Items: r.keys})
 		}
 	})},
-	{name: "says that a key of a deleted organization exists", breaks: []string{"deletion/refuses-keys"}, mutate: afterMark(
+	{name: "says that a key of a deleted organization exists", breaks: "deletion/refuses-keys", mutate: afterMark(
 		"CreateKey", func(c *mutate.Call, r *remembered) {
 			if mutate.Get[trigger.APIKey](c.In).ID == r.keys[0].ID {
 				*c.Err() = trigger.ErrExists
 			}
 		})},
-	{name: "stores keys that it refuses", breaks: []string{"deletion/refuses-keys"}, mutate: refused(func(m *mutant, c *mutate.Call) {
+	{name: "stores keys that it refuses", breaks: "deletion/refuses-keys", mutate: refused(func(m *mutant, c *mutate.Call) {
 		k := *mutate.Get[trigger.APIKey](c.In)
 		k.Organization += " (late)"
 		_ = m.Trigger.CreateKey(bg, k)
 	}, "CreateKey")},
-	{name: "reads a deleted organization", breaks: []string{hidesOrganization}, mutate: afterMark(
+	{name: "reads a deleted organization", breaks: hidesOrganization, mutate: afterMark(
 		"Setup", func(c *mutate.Call, r *remembered) { instead(c, r.record) })},
-	{name: "updates a deleted organization", breaks: []string{hidesOrganization}, mutate: afterMark(
+	{name: "updates a deleted organization", breaks: hidesOrganization, mutate: afterMark(
 		"UpdateOrganization", func(c *mutate.Call, _ *remembered) { c.Update() })},
-	{name: "makes a deleted organization anew", breaks: []string{hidesOrganization}, mutate: refused(
+	{name: "makes a deleted organization anew", breaks: hidesOrganization, mutate: refused(
 		func(_ *mutant, c *mutate.Call) { *c.Err() = nil }, "UpdateOrganization")},
-	{name: "marks again", breaks: []string{"deletion/first-time-stays", "deletion/durable"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+	{name: "marks again", breaks: "deletion/first-time-stays deletion/durable", mutate: around(func(_ *mutant, c *mutate.Call) {
 		c.Go()
 		*mutate.Get[time.Time](c.Out) = *mutate.Get[time.Time](c.In)
 	}, "MarkDeleted")},
-	{name: "marks by the second", breaks: []string{"deletion/first-time-stays"}, mutate: arg(func(at *time.Time) { *at = at.Truncate(time.Second) }, "MarkDeleted")},
-	{name: "marks only what it knows", breaks: []string{"deletion/first-time-stays", "deletion/adds-no-job"}, mutate: around(func(m *mutant, c *mutate.Call) {
-		if page, _ := m.Trigger.ListEvents(bg, c.In[1].String(), trigger.EventQuery{Limit: 1}); len(page.Items) > 0 {
-			c.Go()
-		}
-	}, "MarkDeleted")},
-	{name: "marks when it removes", breaks: []string{"deletion/not-marked"}, mutate: around(func(m *mutant, c *mutate.Call) {
+	{name: "marks by the second", breaks: "deletion/first-time-stays",
+		mutate: arg(func(at *time.Time) { *at = at.Truncate(time.Second) }, "MarkDeleted")},
+	{name: "marks only what it knows", breaks: "deletion/first-time-stays deletion/adds-no-job",
+		mutate: around(func(m *mutant, c *mutate.Call) {
+			if page, _ := m.Trigger.ListEvents(bg, c.In[1].String(), trigger.EventQuery{Limit: 1}); len(page.Items) > 0 {
+				c.Go()
+			}
+		}, "MarkDeleted")},
+	{name: "marks when it removes", breaks: "deletion/not-marked", mutate: around(func(m *mutant, c *mutate.Call) {
 		if *mutate.Get[int](c.In) > 0 {
 			_, _ = m.Trigger.MarkDeleted(bg, c.In[1].String(), time.Unix(0, 0).UTC())
 		}
 		c.Go()
 	}, "RemoveDeleted")},
-	{name: "refuses a limit of 0", breaks: []string{"deletion/not-marked", "deletion/steps-bounded"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+	{name: "refuses a limit of 0", breaks: "deletion/not-marked deletion/steps-bounded", mutate: around(func(_ *mutant, c *mutate.Call) {
 		if c.Go(); *mutate.Get[int](c.In) == 0 {
 			*c.Err() = trigger.ErrNotFound
 		}
 	}, "RemoveDeleted")},
-	{name: "marks whoever has left", breaks: []string{"deletion/ended-context"}, mutate: arg(func(ctx *context.Context) { *ctx = bg }, "MarkDeleted")},
-	{name: "steps for whoever has left", breaks: []string{"deletion/ended-context"}, mutate: arg(func(ctx *context.Context) { *ctx = bg }, "RemoveDeleted")},
+	{name: "marks whoever has left", breaks: "deletion/ended-context", mutate: arg(func(ctx *context.Context) { *ctx = bg }, "MarkDeleted")},
+	{name: "steps for whoever has left", breaks: "deletion/ended-context",
+		mutate: arg(func(ctx *context.Context) { *ctx = bg }, "RemoveDeleted")},
 }
 
 // deletionStepMutants are wrong about what is removed.
 var deletionStepMutants = []broken{
-	{name: "removes everything at once", breaks: []string{"deletion/steps-bounded", "deletion/removes-keys", "deletion/removes-jobs"}, mutate: arg(
+	{name: "removes everything at once", breaks: "deletion/steps-bounded deletion/removes-keys deletion/removes-jobs", mutate: arg(
 		func(limit *int) { *limit *= 1000 }, "RemoveDeleted")},
-	{name: "removes one with a limit of 0", breaks: []string{"deletion/steps-bounded"}, mutate: arg(func(limit *int) { *limit = max(*limit, 1) }, "RemoveDeleted")},
-	{name: "ends too early", breaks: []string{
-		"deletion/steps-bounded", "deletion/removes-events", "deletion/removes-keys", "deletion/removes-jobs", "deletion/by-many",
-	}, mutate: out(func(more *bool) { *more = false }, "RemoveDeleted")},
-	{name: "never ends", breaks: []string{"deletion/steps-bounded", "deletion/removes-events", "deletion/mark-stays", "deletion/durable"}, mutate: out(
+	{name: "removes one with a limit of 0", breaks: "deletion/steps-bounded",
+		mutate: arg(func(limit *int) { *limit = max(*limit, 1) }, "RemoveDeleted")},
+	{name: "ends too early",
+		breaks: "deletion/steps-bounded deletion/removes-events deletion/removes-keys deletion/removes-jobs deletion/by-many",
+		mutate: out(func(more *bool) { *more = false }, "RemoveDeleted")},
+	{name: "never ends", breaks: "deletion/steps-bounded deletion/removes-events deletion/mark-stays deletion/durable", mutate: out(
 		func(more *bool) { *more = true }, "RemoveDeleted")},
-	{name: "leaves the jobs of deleted events", breaks: []string{"deletion/removes-jobs"}, mutate: replace("RemoveDeleted", func(m *mutant, ctx context.Context, org string, limit int) (bool, error) {
-		more, err := m.Trigger.RemoveDeleted(ctx, org, limit)
-		if err == nil && !more {
-			for _, l := range m.leases { // of those that were claimed, the first of them held
-				_ = m.jobs.Add(ctx, l.Job)
+	{name: "leaves the jobs of deleted events", breaks: "deletion/removes-jobs",
+		mutate: replace("RemoveDeleted", func(m *mutant, ctx context.Context, org string, limit int) (bool, error) {
+			more, err := m.Trigger.RemoveDeleted(ctx, org, limit)
+			if err == nil && !more {
+				for _, l := range m.leases { // of those that were claimed, the first of them held
+					_ = m.jobs.Add(ctx, l.Job)
+				}
 			}
-		}
-		return more, err
-	})},
-	{name: "deletes by the beginning of a name", breaks: []string{"deletion/others-alone"}, mutate: replace("Event", func(m *mutant, ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
-		for n := range org {
-			if _, err := m.Trigger.RemoveDeleted(ctx, org[:n], 0); n > 0 && err == nil {
-				return trigger.Event{}, trigger.ErrNotFound
+			return more, err
+		})},
+	{name: "deletes by the beginning of a name", breaks: "deletion/others-alone",
+		mutate: replace("Event", func(m *mutant, ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
+			for n := range org {
+				if _, err := m.Trigger.RemoveDeleted(ctx, org[:n], 0); n > 0 && err == nil {
+					return trigger.Event{}, trigger.ErrNotFound
+				}
 			}
-		}
-		return m.Trigger.Event(ctx, org, id)
-	})},
-	{name: "deletes whatever the case", breaks: []string{"deletion/others-alone"}, mutate: around(func(m *mutant, c *mutate.Call) {
+			return m.Trigger.Event(ctx, org, id)
+		})},
+	{name: "deletes whatever the case", breaks: "deletion/others-alone", mutate: around(func(m *mutant, c *mutate.Call) {
 		_, _ = m.Trigger.MarkDeleted(bg, strings.ToUpper(c.In[1].String()), *mutate.Get[time.Time](c.In))
 		c.Go()
 	}, "MarkDeleted")},
-	{name: "removes jobs of other organizations with the same ID", breaks: []string{"deletion/others-alone"}, mutate: replace("RemoveDeleted", func(m *mutant, ctx context.Context, org string, limit int) (bool, error) {
-		m.mu.Lock()
-		for _, j := range m.added {
-			if j.Organization != org {
-				_ = m.jobs.Cancel(ctx, j)
+	{name: "removes jobs of other organizations with the same ID", breaks: "deletion/others-alone",
+		mutate: replace("RemoveDeleted", func(m *mutant, ctx context.Context, org string, limit int) (bool, error) {
+			m.mu.Lock()
+			for _, j := range m.added {
+				if j.Organization != org {
+					_ = m.jobs.Cancel(ctx, j)
+				}
 			}
+			m.mu.Unlock()
+			return m.Trigger.RemoveDeleted(ctx, org, limit)
+		})},
+	{name: "forgets the mark at the end", breaks: "deletion/mark-stays deletion/first-time-stays deletion/durable", mutate: func(m *mutant) {
+		gone := make(map[string]bool)
+		m.On.RemoveDeleted = func(ctx context.Context, org string, limit int) (bool, error) {
+			more, err := m.Trigger.RemoveDeleted(ctx, org, limit)
+			if gone[org] {
+				return false, trigger.ErrNotFound
+			}
+			gone[org] = err == nil && !more && limit > 0
+			return more, err
 		}
-		m.mu.Unlock()
-		return m.Trigger.RemoveDeleted(ctx, org, limit)
-	})},
-	{name: "forgets the mark at the end", breaks: []string{"deletion/mark-stays", "deletion/first-time-stays", "deletion/durable"},
-		mutate: func(m *mutant) {
-			gone := make(map[string]bool)
-			m.On.RemoveDeleted = func(ctx context.Context, org string, limit int) (bool, error) {
-				more, err := m.Trigger.RemoveDeleted(ctx, org, limit)
-				if gone[org] {
-					return false, trigger.ErrNotFound
-				}
-				gone[org] = err == nil && !more && limit > 0
-				return more, err
+		m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time) (time.Time, error) {
+			since, err := m.Trigger.MarkDeleted(ctx, org, at)
+			if gone[org] {
+				return at, err
 			}
-			m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time) (time.Time, error) {
-				since, err := m.Trigger.MarkDeleted(ctx, org, at)
-				if gone[org] {
-					return at, err
-				}
-				return since, err
+			return since, err
+		}
+		m.On.CreateEvent = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+			if gone[e.Organization] {
+				return m.lateCreate(ctx, e, nil)
 			}
-			m.On.CreateEvent = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
-				if gone[e.Organization] {
-					return m.lateCreate(ctx, e, nil)
-				}
-				return m.Trigger.CreateEvent(ctx, e, since)
-			}
-		}},
-	{name: "fails beside another step", breaks: []string{"deletion/by-many"}, mutate: func(m *mutant) {
+			return m.Trigger.CreateEvent(ctx, e, since)
+		}
+	}},
+	{name: "fails beside another step", breaks: "deletion/by-many", mutate: func(m *mutant) {
 		busy := make(chan struct{}, 1)
 		m.On.RemoveDeleted = func(ctx context.Context, org string, limit int) (bool, error) {
 			select {
@@ -280,6 +286,6 @@ var deletionStepMutants = []broken{
 			return m.Trigger.RemoveDeleted(ctx, org, limit)
 		}
 	}},
-	{name: "looks for the mark before it stores", breaks: []string{"deletion/create-race"}, mutate: looking("CreateEvent")},
-	{name: "looks for the mark before it stores event and job", breaks: []string{"deletion/create-race"}, mutate: looking("CreateEventAndAdd")},
+	{name: "looks for the mark before it stores", breaks: "deletion/create-race", mutate: looking("CreateEvent")},
+	{name: "looks for the mark before it stores event and job", breaks: "deletion/create-race", mutate: looking("CreateEventAndAdd")},
 }

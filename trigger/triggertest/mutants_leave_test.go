@@ -43,27 +43,29 @@ func queued() func(ctx context.Context, do func(context.Context) error) error {
 
 // leaveMutants let calls have to do with each other.
 var leaveMutants = []broken{
-	{name: "runs update functions of callers who have left", mutate: func(m *mutant) {
-		run := queued()
-		m.On.UpdateEvent = func(
-			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
-		) error {
-			return run(ctx, func(ctx context.Context) error { return m.Trigger.UpdateEvent(ctx, org, id, f) })
-		}
-		m.On.UpdateOrganization = func(
-			ctx context.Context, org string, f func(*trigger.Organization) error,
-		) error {
-			return run(ctx, func(ctx context.Context) error {
-				return m.Trigger.UpdateOrganization(ctx, org, f)
-			})
-		}
-		m.On.UpdateKey = func(
-			ctx context.Context, org string, id uuid.UUID, f func(*trigger.APIKey) error,
-		) error {
-			return run(ctx, func(ctx context.Context) error { return m.Trigger.UpdateKey(ctx, org, id, f) })
-		}
-	}, breaks: []string{"store/update-left", "organizations/update-left", "keys/update-left"}},
-	{name: "reads events of callers who have left", mutate: func(m *mutant) {
+	{name: "runs update functions of callers who have left",
+		breaks: "store/update-left organizations/update-left keys/update-left",
+		mutate: func(m *mutant) {
+			run := queued()
+			m.On.UpdateEvent = func(
+				ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
+			) error {
+				return run(ctx, func(ctx context.Context) error { return m.Trigger.UpdateEvent(ctx, org, id, f) })
+			}
+			m.On.UpdateOrganization = func(
+				ctx context.Context, org string, f func(*trigger.Organization) error,
+			) error {
+				return run(ctx, func(ctx context.Context) error {
+					return m.Trigger.UpdateOrganization(ctx, org, f)
+				})
+			}
+			m.On.UpdateKey = func(
+				ctx context.Context, org string, id uuid.UUID, f func(*trigger.APIKey) error,
+			) error {
+				return run(ctx, func(ctx context.Context) error { return m.Trigger.UpdateKey(ctx, org, id, f) })
+			}
+		}},
+	{name: "reads events of callers who have left", breaks: "store/create-left", mutate: func(m *mutant) {
 		run := queued()
 		m.On.UpdateEvent = func(
 			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
@@ -85,18 +87,19 @@ var leaveMutants = []broken{
 			<-done
 			return stored, created, nil
 		}
-	}, breaks: []string{"store/create-left"}},
-	{name: "says ErrNotFound when a context has ended meanwhile", mutate: replace("UpdateEvent", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
-		if err := ctx.Err(); err != nil {
+	}},
+	{name: "says ErrNotFound when a context has ended meanwhile", breaks: "store/update-left",
+		mutate: replace("UpdateEvent", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			err := m.Trigger.UpdateEvent(context.WithoutCancel(ctx), org, id, f)
+			if ctx.Err() != nil {
+				return trigger.ErrNotFound
+			}
 			return err
-		}
-		err := m.Trigger.UpdateEvent(context.WithoutCancel(ctx), org, id, f)
-		if ctx.Err() != nil {
-			return trigger.ErrNotFound
-		}
-		return err
-	}), breaks: []string{"store/update-left"}},
-	{name: "fails all updates of a group if one fails", mutate: func(m *mutant) {
+		})},
+	{name: "fails all updates of a group if one fails", breaks: "store/one-failure-of-many", mutate: func(m *mutant) {
 		var failed atomic.Bool
 		m.On.UpdateEvent = func(
 			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
@@ -121,23 +124,24 @@ var leaveMutants = []broken{
 			}
 			return m.Trigger.UpdateEvent(ctx, org, id, f)
 		}
-	}, breaks: []string{"store/one-failure-of-many"}},
-	{name: "stores an event again that was pruned", mutate: replace("UpdateEvent", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
-		e, err := m.Trigger.Event(ctx, org, id)
-		if err != nil {
+	}},
+	{name: "stores an event again that was pruned", breaks: "pruner/beside-update",
+		mutate: replace("UpdateEvent", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+			e, err := m.Trigger.Event(ctx, org, id)
+			if err != nil {
+				return err
+			}
+			if err := f(&e); err != nil {
+				return err
+			}
+			conformance.Seam()
+			err = m.Trigger.UpdateEvent(ctx, org, id, func(stored *trigger.Event) error {
+				*stored = e
+				return nil
+			})
+			if errors.Is(err, trigger.ErrNotFound) {
+				_, _, err = m.Trigger.CreateEvent(ctx, e, time.Time{})
+			}
 			return err
-		}
-		if err := f(&e); err != nil {
-			return err
-		}
-		conformance.Seam()
-		err = m.Trigger.UpdateEvent(ctx, org, id, func(stored *trigger.Event) error {
-			*stored = e
-			return nil
-		})
-		if errors.Is(err, trigger.ErrNotFound) {
-			_, _, err = m.Trigger.CreateEvent(ctx, e, time.Time{})
-		}
-		return err
-	}), breaks: []string{"pruner/beside-update"}},
+		})},
 }

@@ -14,62 +14,65 @@ import (
 )
 
 var listMutants = []broken{
-	{name: "lists oldest first", breaks: []string{"store/list-newest-first", "store/list-equal-times-by-id", "store/list-matches-query"}, mutate: out(
+	{name: "lists oldest first", breaks: "store/list-newest-first store/list-equal-times-by-id store/list-matches-query", mutate: out(
 		func(events *[]trigger.Event) { slices.Reverse(*events) }, "ListEvents")},
-	{name: "lists every organization", breaks: []string{"store/list-of-organization", "store/list-empty"}, mutate: arg(func(org *string) { *org = "org-a" }, "ListEvents")},
-	{name: "ignores the status", breaks: []string{"store/list-by-status", "store/list-matches-query"}, mutate: arg(func(q *trigger.EventQuery) { q.Status = "" })},
-	{name: "ignores the source", breaks: []string{"store/list-by-source"}, mutate: arg(func(q *trigger.EventQuery) { q.Source = "" })},
-	{name: "ignores From with a key", breaks: []string{"store/list-by-key"}, mutate: arg(func(q *trigger.EventQuery) {
+	{name: "lists every organization", breaks: "store/list-of-organization store/list-empty",
+		mutate: arg(func(org *string) { *org = "org-a" }, "ListEvents")},
+	{name: "ignores the status", breaks: "store/list-by-status store/list-matches-query",
+		mutate: arg(func(q *trigger.EventQuery) { q.Status = "" })},
+	{name: "ignores the source", breaks: "store/list-by-source", mutate: arg(func(q *trigger.EventQuery) { q.Source = "" })},
+	{name: "ignores From with a key", breaks: "store/list-by-key", mutate: arg(func(q *trigger.EventQuery) {
 		if q.IdempotencyKey != "" {
 			q.From = time.Time{}
 		}
 	})},
-	{name: "takes From as exclusive", breaks: []string{"store/list-from-to", "store/list-matches-query"}, mutate: arg(
+	{name: "takes From as exclusive", breaks: "store/list-from-to store/list-matches-query", mutate: arg(
 		func(q *trigger.EventQuery) { q.From = q.From.Add(1) })},
-	{name: "takes To as inclusive", breaks: []string{"store/list-from-to", "store/list-matches-query"}, mutate: arg(func(q *trigger.EventQuery) {
+	{name: "takes To as inclusive", breaks: "store/list-from-to store/list-matches-query", mutate: arg(func(q *trigger.EventQuery) {
 		if !q.To.IsZero() {
 			q.To = q.To.Add(1)
 		}
 	})},
-	{name: "compares times by the clock on the wall", breaks: []string{"store/list-times-are-instants"}, mutate: arg(func(q *trigger.EventQuery) {
+	{name: "compares times by the clock on the wall", breaks: "store/list-times-are-instants", mutate: arg(func(q *trigger.EventQuery) {
 		if !q.From.IsZero() {
 			_, offset := q.From.Zone()
 			q.From = q.From.Add(time.Duration(offset) * time.Second)
 		}
 	})},
-	{name: "repeats events of equal times", breaks: []string{"store/list-pages", "store/list-matches-query"}, mutate: arg(func(q *trigger.EventQuery) {
+	{name: "repeats events of equal times", breaks: "store/list-pages store/list-matches-query", mutate: arg(func(q *trigger.EventQuery) {
 		if !q.After.IsZero() {
 			q.After.ID = uuid.Max
 		}
 	})},
-	{name: "skips events of equal times", breaks: []string{"store/list-pages", "store/list-matches-query"}, mutate: arg(
+	{name: "skips events of equal times", breaks: "store/list-pages store/list-matches-query", mutate: arg(
 		func(q *trigger.EventQuery) { q.After.ID = uuid.Nil })},
-	{name: "has one more empty page", breaks: []string{"store/list-next-is-zero-at-the-end"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+	{name: "has one more empty page", breaks: "store/list-next-is-zero-at-the-end", mutate: around(func(_ *mutant, c *mutate.Call) {
 		c.Go()
 		page := mutate.Get[mortise.Page[trigger.Event]](c.Out)
 		if n := len(page.Items); n == mutate.Get[trigger.EventQuery](c.In).Limit && n > 0 {
 			page.Next = page.Items[n-1].Position()
 		}
 	}, "ListEvents")},
-	{name: "exceeds the limit", breaks: []string{"store/list-pages"}, mutate: arg(func(q *trigger.EventQuery) { q.Limit++ })},
-	{name: "pages by number", mutate: replace("ListEvents", func(m *mutant, ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
-		limit, skip := q.Limit, 0
-		if !q.After.IsZero() {
-			skip = int(q.After.At.Unix())
-		}
-		q.After, q.Limit = mortise.Position{}, trigger.MaxPageSize
-		page, err := m.Trigger.ListEvents(ctx, org, q)
-		all := page.Items[min(skip, len(page.Items)):]
-		page.Items = all[:min(limit, len(all))]
-		if len(all) > limit {
-			page.Next = mortise.Position{At: time.Unix(int64(skip+limit), 0)}
-		}
-		return page, err
-	}), breaks: []string{"store/list-pages-while-events-arrive", "store/list-pages-while-events-change"}},
+	{name: "exceeds the limit", breaks: "store/list-pages", mutate: arg(func(q *trigger.EventQuery) { q.Limit++ })},
+	{name: "pages by number", breaks: "store/list-pages-while-events-arrive store/list-pages-while-events-change",
+		mutate: replace("ListEvents", func(m *mutant, ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
+			limit, skip := q.Limit, 0
+			if !q.After.IsZero() {
+				skip = int(q.After.At.Unix())
+			}
+			q.After, q.Limit = mortise.Position{}, trigger.MaxPageSize
+			page, err := m.Trigger.ListEvents(ctx, org, q)
+			all := page.Items[min(skip, len(page.Items)):]
+			page.Items = all[:min(limit, len(all))]
+			if len(all) > limit {
+				page.Next = mortise.Position{At: time.Unix(int64(skip+limit), 0)}
+			}
+			return page, err
+		})},
 
-	{name: "shows unqueued events at the time itself", breaks: []string{"store/unqueued-before-is-strict"}, mutate: arg(
+	{name: "shows unqueued events at the time itself", breaks: "store/unqueued-before-is-strict", mutate: arg(
 		func(before *time.Time) { *before = before.Add(1) }, "Unqueued")},
-	{name: "shows the shortest waiting first", breaks: []string{"store/unqueued-longest-first", "store/unqueued-limit"}, mutate: around(
+	{name: "shows the shortest waiting first", breaks: "store/unqueued-longest-first store/unqueued-limit", mutate: around(
 		func(_ *mutant, c *mutate.Call) {
 			limit := int(c.In[2].Int())
 			c.In[2].SetInt(1000)
@@ -78,35 +81,37 @@ var listMutants = []broken{
 			slices.Reverse(*all)
 			*all = (*all)[:min(limit, len(*all))]
 		}, "Unqueued")},
-	{name: "shows every received event as unqueued", breaks: []string{"store/unqueued-only-received", "store/unqueued-follows-update"}, mutate: replace("Unqueued", func(m *mutant, ctx context.Context, _ time.Time, _ int) ([]trigger.Event, error) {
-		page, err := m.Trigger.ListEvents(ctx, "org-a", trigger.EventQuery{Status: trigger.StatusReceived, Limit: 100})
-		return page.Items, err
-	})},
+	{name: "shows every received event as unqueued", breaks: "store/unqueued-only-received store/unqueued-follows-update",
+		mutate: replace("Unqueued", func(m *mutant, ctx context.Context, _ time.Time, _ int) ([]trigger.Event, error) {
+			page, err := m.Trigger.ListEvents(ctx, "org-a", trigger.EventQuery{Status: trigger.StatusReceived, Limit: 100})
+			return page.Items, err
+		})},
 
-	{name: "prunes everything", breaks: []string{"pruner/removes-finished-events", "pruner/before-is-strict"}, mutate: replace("Prune", func(m *mutant, ctx context.Context, _ time.Time, limit int) (int, error) {
-		for _, org := range []string{"org-a", "org-b"} {
-			page, _ := m.Trigger.ListEvents(ctx, org, trigger.EventQuery{Limit: 100})
-			for _, e := range page.Items {
-				_ = m.Trigger.UpdateEvent(ctx, org, e.ID, func(e *trigger.Event) error {
-					e.Status, e.FinishedAt = trigger.StatusFailed, time.Unix(0, 0)
-					return nil
-				})
+	{name: "prunes everything", breaks: "pruner/removes-finished-events pruner/before-is-strict",
+		mutate: replace("Prune", func(m *mutant, ctx context.Context, _ time.Time, limit int) (int, error) {
+			for _, org := range []string{"org-a", "org-b"} {
+				page, _ := m.Trigger.ListEvents(ctx, org, trigger.EventQuery{Limit: 100})
+				for _, e := range page.Items {
+					_ = m.Trigger.UpdateEvent(ctx, org, e.ID, func(e *trigger.Event) error {
+						e.Status, e.FinishedAt = trigger.StatusFailed, time.Unix(0, 0)
+						return nil
+					})
+				}
 			}
-		}
-		return m.Trigger.Prune(ctx, time.Unix(1, 0), limit)
-	})},
-	{name: "prunes without limit", breaks: []string{"pruner/limit"}, mutate: arg(func(limit *int) { *limit = 1000 }, "Prune")},
-	{name: "remembers the keys of pruned events", breaks: []string{"pruner/frees-key"}, mutate: joinsKeys(func(_, key string) string { return key })},
+			return m.Trigger.Prune(ctx, time.Unix(1, 0), limit)
+		})},
+	{name: "prunes without limit", breaks: "pruner/limit", mutate: arg(func(limit *int) { *limit = 1000 }, "Prune")},
+	{name: "remembers the keys of pruned events", breaks: "pruner/frees-key", mutate: joinsKeys(func(_, key string) string { return key })},
 }
 
 // otherMutants are those of Organizations and Keys.
 var otherMutants = []broken{
-	{name: "knows every organization", breaks: []string{"organizations/unknown", "organizations/not-made-by-events"}, mutate: forgiving("Setup")},
-	{name: "gives update no ID", breaks: []string{"organizations/update-new"}, mutate: updating(func(c *mutate.Call) {
+	{name: "knows every organization", breaks: "organizations/unknown organizations/not-made-by-events", mutate: forgiving("Setup")},
+	{name: "gives update no ID", breaks: "organizations/update-new", mutate: updating(func(c *mutate.Call) {
 		(*mutate.Get[*trigger.Organization](c.In)).ID = ""
 		c.Go()
 	}, "UpdateOrganization")},
-	{name: "never removes a collection", breaks: []string{"organizations/update-stores-what-it-leaves"}, mutate: updating(func(c *mutate.Call) {
+	{name: "never removes a collection", breaks: "organizations/update-stores-what-it-leaves", mutate: updating(func(c *mutate.Call) {
 		o := *mutate.Get[*trigger.Organization](c.In)
 		before := o.Clone()
 		c.Go()
@@ -116,49 +121,52 @@ var otherMutants = []broken{
 			}
 		}
 	}, "UpdateOrganization")},
-	{name: "returns collections in disorder", breaks: []string{"organizations/collections-by-id"}, mutate: out(
+	{name: "returns collections in disorder", breaks: "organizations/collections-by-id", mutate: out(
 		func(o *trigger.Organization) { slices.Reverse(o.Collections) }, "Setup")},
-	{name: "writes organizations without care", mutate: replace("UpdateOrganization", func(m *mutant, ctx context.Context, org string, f func(*trigger.Organization) error) error {
-		o, err := m.Trigger.Setup(ctx, org)
-		if err != nil {
-			o = trigger.Organization{ID: org}
-		}
-		refused := f(&o)
-		ready := o.Clone()
-		_ = m.Trigger.UpdateOrganization(ctx, org, func(stored *trigger.Organization) error { stored.SetupComplete = o.SetupComplete; return nil })
-		conformance.Seam()
-		_ = m.Trigger.UpdateOrganization(ctx, org, func(stored *trigger.Organization) error { *stored = ready; return nil })
-		return refused
-	}), breaks: []string{"organizations/update-error-changes-nothing", "organizations/update-concurrent", "organizations/reads-are-whole"}},
+	{name: "writes organizations without care",
+		breaks: "organizations/update-error-changes-nothing organizations/update-concurrent organizations/reads-are-whole",
+		mutate: replace("UpdateOrganization", func(m *mutant, ctx context.Context, org string, f func(*trigger.Organization) error) error {
+			o, err := m.Trigger.Setup(ctx, org)
+			if err != nil {
+				o = trigger.Organization{ID: org}
+			}
+			refused := f(&o)
+			ready := o.Clone()
+			_ = m.Trigger.UpdateOrganization(ctx, org, func(stored *trigger.Organization) error { stored.SetupComplete = o.SetupComplete; return nil })
+			conformance.Seam()
+			_ = m.Trigger.UpdateOrganization(ctx, org, func(stored *trigger.Organization) error { *stored = ready; return nil })
+			return refused
+		})},
 
-	{name: "takes a digest twice", breaks: []string{"keys/create-twice", "keys/create-concurrent", "keys/by-digest-revoked"}, mutate: forgiving("CreateKey")},
-	{name: "knows every digest", breaks: []string{"keys/by-digest-unknown"}, mutate: forgiving("KeyByDigest")},
-	{name: "hides revoked keys", breaks: []string{"keys/by-digest-revoked", "keys/durable"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+	{name: "takes a digest twice", breaks: "keys/create-twice keys/create-concurrent keys/by-digest-revoked", mutate: forgiving("CreateKey")},
+	{name: "knows every digest", breaks: "keys/by-digest-unknown", mutate: forgiving("KeyByDigest")},
+	{name: "hides revoked keys", breaks: "keys/by-digest-revoked keys/durable", mutate: around(func(_ *mutant, c *mutate.Call) {
 		if c.Go(); !mutate.Get[trigger.APIKey](c.Out).RevokedAt.IsZero() {
 			*c.Err() = trigger.ErrNotFound
 		}
 	}, "KeyByDigest")},
-	{name: "updates keys without care", mutate: replace("UpdateKey", func(m *mutant, ctx context.Context, _ string, id uuid.UUID, f func(*trigger.APIKey) error) error {
-		for _, org := range []string{"org-a", "org-b"} {
-			page, _ := m.Trigger.ListKeys(ctx, org, trigger.KeyQuery{Limit: trigger.MaxPageSize})
-			for _, k := range page.Items {
-				if k.ID == id {
-					refused := f(&k)
-					conformance.Seam()
-					_ = m.Trigger.UpdateKey(ctx, org, id, func(stored *trigger.APIKey) error { *stored = k; return nil })
-					return refused
+	{name: "updates keys without care", breaks: "keys/update-error-changes-nothing keys/update-unknown keys/update-concurrent",
+		mutate: replace("UpdateKey", func(m *mutant, ctx context.Context, _ string, id uuid.UUID, f func(*trigger.APIKey) error) error {
+			for _, org := range []string{"org-a", "org-b"} {
+				page, _ := m.Trigger.ListKeys(ctx, org, trigger.KeyQuery{Limit: trigger.MaxPageSize})
+				for _, k := range page.Items {
+					if k.ID == id {
+						refused := f(&k)
+						conformance.Seam()
+						_ = m.Trigger.UpdateKey(ctx, org, id, func(stored *trigger.APIKey) error { *stored = k; return nil })
+						return refused
+					}
 				}
 			}
-		}
-		return trigger.ErrNotFound
-	}), breaks: []string{"keys/update-error-changes-nothing", "keys/update-unknown", "keys/update-concurrent"}},
-	{name: "renames no key", breaks: []string{"keys/update-stores-what-it-leaves"}, mutate: updating(func(c *mutate.Call) {
+			return trigger.ErrNotFound
+		})},
+	{name: "renames no key", breaks: "keys/update-stores-what-it-leaves", mutate: updating(func(c *mutate.Call) {
 		k := *mutate.Get[*trigger.APIKey](c.In)
 		name := k.Name
 		c.Go()
 		k.Name = name
 	}, "UpdateKey")},
-	{name: "lists keys newest first, and the same slice twice", breaks: []string{"keys/list-oldest-first", "keys/list-copies"}, mutate: func(m *mutant) {
+	{name: "lists keys newest first, and the same slice twice", breaks: "keys/list-oldest-first keys/list-copies", mutate: func(m *mutant) {
 		var kept mortise.Page[trigger.APIKey]
 		m.On.ListKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
 			if kept.Items != nil {

@@ -16,12 +16,13 @@ import (
 // nameMutants take names for the same that are not, and IDs and keys for free that are
 // taken.
 var nameMutants = []broken{
-	{name: "runs organization and key together", breaks: []string{"store/names-are-apart"}, mutate: joinsKeys(func(org, key string) string { return org + key })},
-	{name: "puts a slash between organization and key", breaks: []string{"store/names-are-apart"}, mutate: joinsKeys(
+	{name: "runs organization and key together", breaks: "store/names-are-apart",
+		mutate: joinsKeys(func(org, key string) string { return org + key })},
+	{name: "puts a slash between organization and key", breaks: "store/names-are-apart", mutate: joinsKeys(
 		func(org, key string) string { return org + "/" + key })},
-	{name: "puts U+0000 between organization and key", breaks: []string{"store/names-are-apart"}, mutate: joinsKeys(
+	{name: "puts U+0000 between organization and key", breaks: "store/names-are-apart", mutate: joinsKeys(
 		func(org, key string) string { return org + "\x00" + key })},
-	{name: "runs organization and source together", breaks: []string{"store/names-are-apart"}, mutate: func(m *mutant) {
+	{name: "runs organization and source together", breaks: "store/names-are-apart", mutate: func(m *mutant) {
 		var events []trigger.Event
 		in(func(e *trigger.Event) { events = append(events, e.Clone()) }, "CreateEvent")(m)
 		around(func(_ *mutant, c *mutate.Call) {
@@ -34,7 +35,7 @@ var nameMutants = []broken{
 			}
 		}, "ListEvents")(m)
 	}},
-	{name: "cuts organizations at 254 bytes", breaks: []string{"store/organizations-are-exact", "organizations/are-exact"}, mutate: both(
+	{name: "cuts organizations at 254 bytes", breaks: "store/organizations-are-exact organizations/are-exact", mutate: both(
 		in(func(e *trigger.Event) { cut(&e.Organization) }, "CreateEvent"),
 		arg(cut, "UpdateOrganization"),
 		around(func(_ *mutant, c *mutate.Call) {
@@ -44,25 +45,26 @@ var nameMutants = []broken{
 			mutate.Get[trigger.Organization](c.Out).ID = org
 		}, "Setup"),
 	)},
-	{name: "cuts idempotency keys at 254 bytes", breaks: []string{"store/create-key-is-exact"}, mutate: in(
+	{name: "cuts idempotency keys at 254 bytes", breaks: "store/create-key-is-exact", mutate: in(
 		func(e *trigger.Event) { cut(&e.IdempotencyKey) }, "CreateEvent")},
-	{name: "cuts sources at 254 bytes", breaks: []string{"store/list-by-source"}, mutate: both(
+	{name: "cuts sources at 254 bytes", breaks: "store/list-by-source", mutate: both(
 		in(func(e *trigger.Event) { cut(&e.Source) }, "CreateEvent"),
 		arg(func(q *trigger.EventQuery) { cut(&q.Source) }),
 	)},
-	{name: "cuts names of keys at 254 bytes", breaks: []string{"keys/create-stores"}, mutate: in(func(k *trigger.APIKey) { cut(&k.Name) }, "CreateKey")},
-	{name: "lists keys of all organizations that begin so", mutate: replace("ListKeys", func(m *mutant, ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
-		var all mortise.Page[trigger.APIKey]
-		for _, other := range []string{"acm", "acme", "acme/"} {
-			if len(other) >= len(org) && other[:len(org)] == org {
-				page, _ := m.Trigger.ListKeys(ctx, other, q)
-				all.Items = append(all.Items, page.Items...)
+	{name: "cuts names of keys at 254 bytes", breaks: "keys/create-stores", mutate: in(func(k *trigger.APIKey) { cut(&k.Name) }, "CreateKey")},
+	{name: "lists keys of all organizations that begin so", breaks: "keys/organizations-are-exact",
+		mutate: replace("ListKeys", func(m *mutant, ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
+			var all mortise.Page[trigger.APIKey]
+			for _, other := range []string{"acm", "acme", "acme/"} {
+				if len(other) >= len(org) && other[:len(org)] == org {
+					page, _ := m.Trigger.ListKeys(ctx, other, q)
+					all.Items = append(all.Items, page.Items...)
+				}
 			}
-		}
-		return all, nil
-	}), breaks: []string{"keys/organizations-are-exact"}},
+			return all, nil
+		})},
 
-	{name: "creates an ID of another organization", breaks: []string{"store/create-same-id-elsewhere"}, mutate: creating(
+	{name: "creates an ID of another organization", breaks: "store/create-same-id-elsewhere", mutate: creating(
 		func(_ *mutant, c *mutate.Call, e *trigger.Event) {
 			id := e.ID
 			if c.Go(); *c.Err() != nil {
@@ -71,7 +73,7 @@ var nameMutants = []broken{
 				mutate.Get[trigger.Event](c.Out).ID = id
 			}
 		})},
-	{name: "takes an old key before it looks at the ID", breaks: []string{"store/create-same-id-elsewhere", "store/create-id-before-key"}, mutate: creating(
+	{name: "takes an old key before it looks at the ID", breaks: "store/create-same-id-elsewhere store/create-id-before-key", mutate: creating(
 		func(m *mutant, c *mutate.Call, e *trigger.Event) {
 			if e.IdempotencyKey != "" {
 				page, _ := m.Trigger.ListEvents(bg, e.Organization, trigger.EventQuery{IdempotencyKey: e.IdempotencyKey, To: *mutate.Get[time.Time](c.In), Limit: 1})
@@ -84,61 +86,65 @@ var nameMutants = []broken{
 			}
 			c.Go()
 		})},
-	{name: "looks for the key before the ID", breaks: []string{"store/create-id-before-key"}, mutate: creating(func(m *mutant, c *mutate.Call, e *trigger.Event) {
-		q := trigger.EventQuery{IdempotencyKey: e.IdempotencyKey, From: *mutate.Get[time.Time](c.In), Limit: 1}
-		if page, _ := m.Trigger.ListEvents(bg, e.Organization, q); e.IdempotencyKey != "" && len(page.Items) > 0 {
-			created(c, page.Items[0], false)
-			return
-		}
-		c.Go()
-	})},
-	{name: "gives an event a key that is taken", mutate: replace("UpdateEvent", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
-		err := m.Trigger.UpdateEvent(ctx, org, id, f)
-		if err == nil || errors.Is(err, trigger.ErrNotFound) {
+	{name: "looks for the key before the ID", breaks: "store/create-id-before-key",
+		mutate: creating(func(m *mutant, c *mutate.Call, e *trigger.Event) {
+			q := trigger.EventQuery{IdempotencyKey: e.IdempotencyKey, From: *mutate.Get[time.Time](c.In), Limit: 1}
+			if page, _ := m.Trigger.ListEvents(bg, e.Organization, q); e.IdempotencyKey != "" && len(page.Items) > 0 {
+				created(c, page.Items[0], false)
+				return
+			}
+			c.Go()
+		})},
+	{name: "gives an event a key that is taken", breaks: "store/update-taken-key",
+		mutate: replace("UpdateEvent", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+			err := m.Trigger.UpdateEvent(ctx, org, id, f)
+			if err == nil || errors.Is(err, trigger.ErrNotFound) {
+				return err
+			}
+			return m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
+				err := f(e)
+				e.IdempotencyKey = ""
+				return err
+			})
+		})},
+	{name: "says ErrExists of a key that is taken", breaks: "store/update-taken-key store/one-failure-of-many",
+		mutate: replace("UpdateEvent", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+			var refused error
+			err := m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
+				refused = f(e)
+				return refused
+			})
+			if err != nil && refused == nil && !errors.Is(err, trigger.ErrNotFound) {
+				return trigger.ErrExists
+			}
 			return err
-		}
-		return m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
-			err := f(e)
-			e.IdempotencyKey = ""
-			return err
-		})
-	}), breaks: []string{"store/update-taken-key"}},
-	{name: "says ErrExists of a key that is taken", mutate: replace("UpdateEvent", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
-		var refused error
-		err := m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
-			refused = f(e)
-			return refused
-		})
-		if err != nil && refused == nil && !errors.Is(err, trigger.ErrNotFound) {
-			return trigger.ErrExists
-		}
-		return err
-	}), breaks: []string{"store/update-taken-key", "store/one-failure-of-many"}},
-	{name: "takes limit 0 for no limit", breaks: []string{"store/list-limit-zero"}, mutate: arg(func(q *trigger.EventQuery) {
+		})},
+	{name: "takes limit 0 for no limit", breaks: "store/list-limit-zero", mutate: arg(func(q *trigger.EventQuery) {
 		if q.Limit == 0 {
 			q.Limit = 1000
 		}
 	})},
 
-	{name: "overwrites the key with the same ID", breaks: []string{"keys/create-same-id"}, mutate: around(func(m *mutant, c *mutate.Call) {
+	{name: "overwrites the key with the same ID", breaks: "keys/create-same-id", mutate: around(func(m *mutant, c *mutate.Call) {
 		c.Go()
 		if _, unknown := m.Trigger.KeyByDigest(bg, mutate.Get[trigger.APIKey](c.In).Digest); unknown != nil {
 			*c.Err() = nil
 		}
 	}, "CreateKey")},
-	{name: "lets update rename an organization", mutate: replace("UpdateOrganization", func(m *mutant, ctx context.Context, org string, f func(*trigger.Organization) error) error {
-		o, err := m.Trigger.Setup(ctx, org)
-		if err != nil {
-			o = trigger.Organization{ID: org}
-		}
-		if err := f(&o); err != nil {
-			return err
-		}
-		return m.Trigger.UpdateOrganization(ctx, o.ID, func(stored *trigger.Organization) error {
-			*stored = o
-			return nil
-		})
-	}), breaks: []string{"organizations/update-keeps-id"}},
+	{name: "lets update rename an organization", breaks: "organizations/update-keeps-id",
+		mutate: replace("UpdateOrganization", func(m *mutant, ctx context.Context, org string, f func(*trigger.Organization) error) error {
+			o, err := m.Trigger.Setup(ctx, org)
+			if err != nil {
+				o = trigger.Organization{ID: org}
+			}
+			if err := f(&o); err != nil {
+				return err
+			}
+			return m.Trigger.UpdateOrganization(ctx, o.ID, func(stored *trigger.Organization) error {
+				*stored = o
+				return nil
+			})
+		})},
 }
 
 func cut(name *string) { *name = (*name)[:min(len(*name), 254)] }

@@ -60,14 +60,14 @@ func (m *mutant) allEvents(orgs ...string) (events []trigger.Event) {
 var everyOrg = []string{"org-a", "org-b", "org-c", "", "org0", "org1"}
 
 var statsMutants = []broken{
-	{name: "does not know who has nothing", breaks: []string{"counter/nothing"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+	{name: "does not know who has nothing", breaks: "counter/nothing", mutate: around(func(_ *mutant, c *mutate.Call) {
 		if c.Go(); *mutate.Get[trigger.Stats](c.Out) == (trigger.Stats{}) {
 			*c.Err() = trigger.ErrNotFound
 		}
 	}, "Stats")},
-	{name: "counts for organizations that are alike", breaks: []string{"counter/of-organization"}, mutate: arg(
+	{name: "counts for organizations that are alike", breaks: "counter/of-organization", mutate: arg(
 		func(org *string) { *org = strings.ToLower(*org) }, "Stats")},
-	{name: "counts events as they were created", breaks: []string{"counter/statuses"}, mutate: func(m *mutant) {
+	{name: "counts events as they were created", breaks: "counter/statuses", mutate: func(m *mutant) {
 		first := make(map[uuid.UUID]trigger.Status)
 		in(func(e *trigger.Event) { first[e.ID] = e.Status }, "CreateEvent")(m)
 		counted(func(m *mutant, s *trigger.Stats, org string, _ int) {
@@ -79,7 +79,7 @@ var statsMutants = []broken{
 			}
 		})(m)
 	}},
-	{name: "takes an event that waits for its retry for a running one", breaks: []string{"counter/statuses"}, mutate: func(m *mutant) {
+	{name: "takes an event that waits for its retry for a running one", breaks: "counter/statuses", mutate: func(m *mutant) {
 		running := make(map[uuid.UUID]bool)
 		in(func(e *trigger.Event) { running[e.ID] = running[e.ID] || e.Status == trigger.StatusProcessing }, "UpdateEvent")(m)
 		counted(func(m *mutant, s *trigger.Stats, org string, _ int) {
@@ -91,12 +91,12 @@ var statsMutants = []broken{
 			}
 		})(m)
 	}},
-	{name: "counts what CreateEvent stored only", breaks: []string{"counter/together"}, mutate: func(m *mutant) {
+	{name: "counts what CreateEvent stored only", breaks: "counter/together", mutate: func(m *mutant) {
 		together := make(map[string]int)
 		in(func(e *trigger.Event) { together[e.Organization]++ }, "CreateEventAndAdd")(m)
 		counted(func(_ *mutant, s *trigger.Stats, org string, _ int) { s.Waiting.N -= together[org] })(m)
 	}},
-	{name: "takes the oldest open event for the oldest waiting one", breaks: []string{"counter/oldest-waiting"}, mutate: counted(
+	{name: "takes the oldest open event for the oldest waiting one", breaks: "counter/oldest-waiting", mutate: counted(
 		func(m *mutant, s *trigger.Stats, org string, _ int) {
 			for _, e := range m.allEvents(org) {
 				if !e.Status.Finished() {
@@ -104,7 +104,7 @@ var statsMutants = []broken{
 				}
 			}
 		})},
-	{name: "takes the waiting event that is due first for the oldest one", breaks: []string{"counter/oldest-waiting"}, mutate: counted(
+	{name: "takes the waiting event that is due first for the oldest one", breaks: "counter/oldest-waiting", mutate: counted(
 		func(m *mutant, s *trigger.Stats, org string, _ int) {
 			var first trigger.Event
 			for _, e := range m.allEvents(org) {
@@ -114,13 +114,13 @@ var statsMutants = []broken{
 			}
 			s.OldestWaiting = first.SubmittedAt
 		})},
-	{name: "says more when it is just most", breaks: []string{"counter/most"}, mutate: counted(
+	{name: "says more when it is just most", breaks: "counter/most", mutate: counted(
 		func(_ *mutant, s *trigger.Stats, _ string, most int) { s.Failed.More = s.Failed.N >= most })},
-	{name: "counts ended events in all and then by how", breaks: []string{"counter/most"}, mutate: counted(
+	{name: "counts ended events in all and then by how", breaks: "counter/most", mutate: counted(
 		func(_ *mutant, s *trigger.Stats, _ string, most int) {
 			s.Completed = mortise.CountUpTo(s.Completed.N, most-s.Failed.N)
 		})},
-	{name: "counts events that were forgotten", breaks: []string{"counter/forgotten-events"}, mutate: func(m *mutant) {
+	{name: "counts events that were forgotten", breaks: "counter/forgotten-events", mutate: func(m *mutant) {
 		var ended int
 		out(func(s *trigger.Stats) {
 			ended = max(ended, s.Completed.N)
@@ -130,18 +130,18 @@ var statsMutants = []broken{
 }
 
 var statsAllMutants = []broken{
-	{name: "leaves one organization out of all", breaks: []string{"counter/all"}, mutate: countedAll(func(m *mutant, o *trigger.AllStats) {
+	{name: "leaves one organization out of all", breaks: "counter/all", mutate: countedAll(func(m *mutant, o *trigger.AllStats) {
 		s, _ := m.Trigger.Stats(bg, "org-a", 1000)
 		o.Running.N -= s.Running.N
 	})},
-	{name: "counts dead letters and what was done", breaks: []string{"counter/all"}, mutate: countedAll(func(m *mutant, o *trigger.AllStats) {
+	{name: "counts dead letters and what was done", breaks: "counter/all", mutate: countedAll(func(m *mutant, o *trigger.AllStats) {
 		for _, e := range m.allEvents(everyOrg...) {
 			if e.Status == trigger.StatusCompleted {
 				o.Failed.N++
 			}
 		}
 	})},
-	{name: "says when the next open event is due", breaks: []string{"counter/all-next-due"}, mutate: countedAll(func(m *mutant, o *trigger.AllStats) {
+	{name: "says when the next open event is due", breaks: "counter/all-next-due", mutate: countedAll(func(m *mutant, o *trigger.AllStats) {
 		for _, e := range m.allEvents(everyOrg...) {
 			first := o.NextDue.IsZero() || e.DueAt.Before(o.NextDue)
 			if first && !e.Status.Finished() && !e.DueAt.IsZero() {
@@ -149,7 +149,7 @@ var statsAllMutants = []broken{
 			}
 		}
 	})},
-	{name: "takes an event that is due at no time for the next one", breaks: []string{"counter/all-next-due"}, mutate: countedAll(
+	{name: "takes an event that is due at no time for the next one", breaks: "counter/all-next-due", mutate: countedAll(
 		func(m *mutant, o *trigger.AllStats) {
 			for _, e := range m.allEvents(everyOrg...) {
 				if e.Status == trigger.StatusReceived && e.DueAt.IsZero() {
@@ -157,7 +157,7 @@ var statsAllMutants = []broken{
 				}
 			}
 		})},
-	{name: "takes the oldest waiting event for the next one", breaks: []string{"counter/all-next-due"}, mutate: countedAll(
+	{name: "takes the oldest waiting event for the next one", breaks: "counter/all-next-due", mutate: countedAll(
 		func(m *mutant, o *trigger.AllStats) {
 			var oldest trigger.Event
 			for _, e := range m.allEvents(everyOrg...) {
@@ -168,12 +168,12 @@ var statsAllMutants = []broken{
 			}
 			o.NextDue = oldest.DueAt
 		})},
-	{name: "counts the events of all up to one more", breaks: []string{"counter/all-most"}, mutate: arg(func(most *int) { *most++ }, "StatsAll")},
-	{name: "counts one status after the other", breaks: []string{"counter/one-moment"}, mutate: mixed(
+	{name: "counts the events of all up to one more", breaks: "counter/all-most", mutate: arg(func(most *int) { *most++ }, "StatsAll")},
+	{name: "counts one status after the other", breaks: "counter/one-moment", mutate: mixed(
 		"Stats", func(s *trigger.Stats) any { return &s.Running }, true)},
-	{name: "counts all that is running, and then all that waits", breaks: []string{"counter/one-moment"}, mutate: mixed(
+	{name: "counts all that is running, and then all that waits", breaks: "counter/one-moment", mutate: mixed(
 		"StatsAll", func(s *trigger.AllStats) any { return &s.Waiting }, true)},
-	{name: "looks for the next event before it counts", breaks: []string{"counter/one-moment"}, mutate: mixed(
+	{name: "looks for the next event before it counts", breaks: "counter/one-moment", mutate: mixed(
 		"StatsAll", func(s *trigger.AllStats) any { return &s.NextDue }, false)},
-	{name: "counts for nobody", breaks: []string{"store/ended-context"}, mutate: arg(func(ctx *context.Context) { *ctx = bg }, "StatsAll")},
+	{name: "counts for nobody", breaks: "store/ended-context", mutate: arg(func(ctx *context.Context) { *ctx = bg }, "StatsAll")},
 }

@@ -2,6 +2,7 @@ package triggertest_test
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -88,7 +89,7 @@ func keptMutants() (all []broken) {
 		}.Mutants(),
 		mutate.Kept[trigger.APIKey]{Name: "key", Stored: "keys/create-stores"}.Mutants(),
 	) {
-		all = append(all, broken{name: x.Name, breaks: x.Breaks, mutate: func(m *mutant) { x.Make(&m.On) }})
+		all = append(all, broken{name: x.Name, breaks: strings.Join(x.Breaks, " "), mutate: func(m *mutant) { x.Make(&m.On) }})
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package triggertest_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/seed-6363c74e/mortise"
@@ -17,7 +18,7 @@ func TestSuite(t *testing.T) {
 		Lacking:  lacking(),
 	}
 	for _, m := range mutants() {
-		p.Add(m.name, m.harness(), m.breaks...)
+		p.Add(m.name, m.harness(), strings.Fields(m.breaks)...)
 	}
 	conformance.Prove(t, p)
 }

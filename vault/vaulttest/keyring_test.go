@@ -211,7 +211,7 @@ func TestKeyringSuite(t *testing.T) {
 		Lacking:  map[string]vaulttest.KeyringHarness{"Foreign": {Open: faithful.Open}},
 	}
 	for _, c := range slices.Concat(keyringChanges, batchChanges) {
-		p.Add(c.name, keyringHarness(c.mutate), c.breaks...)
+		p.Add(c.name, keyringHarness(c.mutate), strings.Fields(c.breaks)...)
 	}
 	conformance.Prove(t, p)
 }

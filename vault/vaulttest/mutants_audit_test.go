@@ -19,15 +19,15 @@ func sharedAuditMutants() []broken {
 
 // auditMutants are wrong about the audit trail of the vault.
 var auditMutants = []broken{
-	{name: "takes limit 0 for no limit", breaks: []string{"audit/limit-zero"}, mutate: arg(func(q *vault.AuditQuery) {
+	{name: "takes limit 0 for no limit", breaks: "audit/limit-zero", mutate: arg(func(q *vault.AuditQuery) {
 		if q.Limit == 0 {
 			q.Limit = vault.MaxPageSize
 		}
 	})},
-	{name: "prunes what is at the time", breaks: []string{"audit/prune"}, mutate: arg(
+	{name: "prunes what is at the time", breaks: "audit/prune", mutate: arg(
 		func(before *time.Time) { *before = before.Add(time.Microsecond) }, "PruneAudit")},
-	{name: "prunes without a limit", breaks: []string{"audit/prune-limit"}, mutate: arg(func(limit *int) { *limit = 1000 }, "PruneAudit")},
-	{name: "prunes nothing and counts", breaks: []string{"audit/prune", "audit/prune-limit", "store/durable-absence"}, mutate: around(
+	{name: "prunes without a limit", breaks: "audit/prune-limit", mutate: arg(func(limit *int) { *limit = 1000 }, "PruneAudit")},
+	{name: "prunes nothing and counts", breaks: "audit/prune audit/prune-limit store/durable-absence", mutate: around(
 		func(_ *mutant, c *mutate.Call) {
 			if mutate.Get[time.Time](c.In).Year() >= 2020 {
 				*mutate.Get[int](c.Out) = min(*mutate.Get[int](c.In), 3)

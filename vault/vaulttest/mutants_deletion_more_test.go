@@ -61,26 +61,27 @@ func onceMarked(do func(*mutate.Call), methods ...string) func(*mutant) {
 
 // deletionMutants are wrong about marks.
 var deletionMutants = []broken{
-	{name: "makes vaults in deleted organizations", breaks: []string{"deletion/organization-never-again", "deletion/of-nothing"}, mutate: makingAgain(
+	{name: "makes vaults in deleted organizations", breaks: "deletion/organization-never-again deletion/of-nothing", mutate: makingAgain(
 		func(k *marks, org string) bool { return k.has(org, "") })},
-	{name: "makes deleted vaults again", breaks: []string{"deletion/vault-never-again"}, mutate: makingAgain(
+	{name: "makes deleted vaults again", breaks: "deletion/vault-never-again", mutate: makingAgain(
 		func(k *marks, org string) bool { return !k.has(org, "") })},
-	{name: "has deleted vaults", breaks: []string{"deletion/vault-never-again", "deletion/organization-never-again"}, mutate: errs(func(err error) error {
+	{name: "has deleted vaults", breaks: "deletion/vault-never-again deletion/organization-never-again", mutate: errs(func(err error) error {
 		if errors.Is(err, vault.ErrDeleted) {
 			return vault.ErrExists
 		}
 		return err
 	}, "PutVault")},
-	{name: "deletes what begins alike", breaks: []string{"deletion/leaves-others-alone"}, mutate: beforeMark(func(m *mutant, org, id string, _ *vault.AuditEvent) {
-		if id == "" {
-			m.mark(org+" ", "", time.Now())
-		}
-	})},
-	{name: "deletes the tokens of all", breaks: []string{"deletion/leaves-others-alone"}, mutate: around(func(m *mutant, c *mutate.Call) {
+	{name: "deletes what begins alike", breaks: "deletion/leaves-others-alone",
+		mutate: beforeMark(func(m *mutant, org, id string, _ *vault.AuditEvent) {
+			if id == "" {
+				m.mark(org+" ", "", time.Now())
+			}
+		})},
+	{name: "deletes the tokens of all", breaks: "deletion/leaves-others-alone", mutate: around(func(m *mutant, c *mutate.Call) {
 		_ = m.db.DeleteToken(bg, "org-b", "customers", "t3", vault.AuditEvent{})
 		c.Go()
 	}, removing...)},
-	{name: "marks names up to U+0000", breaks: []string{"deletion/names-are-bytes"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+	{name: "marks names up to U+0000", breaks: "deletion/names-are-bytes", mutate: around(func(_ *mutant, c *mutate.Call) {
 		for i := range c.In {
 			if s, ok := c.In[i].Interface().(string); ok {
 				before, _, _ := strings.Cut(s, "\x00")
@@ -89,28 +90,30 @@ var deletionMutants = []broken{
 		}
 		c.Go()
 	}, marking...)},
-	{name: "marks names in whatever case", breaks: []string{"deletion/names-are-bytes"}, mutate: beforeMark(func(m *mutant, org, id string, _ *vault.AuditEvent) {
-		m.mark(strings.ToUpper(org), strings.ToUpper(id), time.Now())
-	})},
-	{name: "shows the trail of a deleted organization", breaks: []string{"deletion/event-of-an-organization", "deletion/events-in-steps"}, mutate: func(m *mutant) {
-		had := make(map[string][]vault.AuditEvent)
-		around(func(_ *mutant, c *mutate.Call) {
-			page, _ := m.db.ListAuditEvents(bg, org(c), vault.AuditQuery{Limit: 1000})
-			if c.Go(); *c.Err() == nil {
-				had[org(c)] = page.Items
-			}
-		}, "MarkDeleted")(m)
-		around(func(_ *mutant, c *mutate.Call) {
-			c.Go()
-			q, page := mutate.Get[vault.AuditQuery](c.In), mutate.Get[mortise.Page[vault.AuditEvent]](c.Out)
-			for _, e := range had[org(c)] {
-				if q.Matches(&e) && len(page.Items) < q.Limit {
-					page.Items = append(page.Items, e)
+	{name: "marks names in whatever case", breaks: "deletion/names-are-bytes",
+		mutate: beforeMark(func(m *mutant, org, id string, _ *vault.AuditEvent) {
+			m.mark(strings.ToUpper(org), strings.ToUpper(id), time.Now())
+		})},
+	{name: "shows the trail of a deleted organization", breaks: "deletion/event-of-an-organization deletion/events-in-steps",
+		mutate: func(m *mutant) {
+			had := make(map[string][]vault.AuditEvent)
+			around(func(_ *mutant, c *mutate.Call) {
+				page, _ := m.db.ListAuditEvents(bg, org(c), vault.AuditQuery{Limit: 1000})
+				if c.Go(); *c.Err() == nil {
+					had[org(c)] = page.Items
 				}
-			}
-		}, "ListAuditEvents")(m)
-	}},
-	{name: "shows the event of a deletion whatever is asked for", breaks: []string{"deletion/event-of-an-organization"}, mutate: func(m *mutant) {
+			}, "MarkDeleted")(m)
+			around(func(_ *mutant, c *mutate.Call) {
+				c.Go()
+				q, page := mutate.Get[vault.AuditQuery](c.In), mutate.Get[mortise.Page[vault.AuditEvent]](c.Out)
+				for _, e := range had[org(c)] {
+					if q.Matches(&e) && len(page.Items) < q.Limit {
+						page.Items = append(page.Items, e)
+					}
+				}
+			}, "ListAuditEvents")(m)
+		}},
+	{name: "shows the event of a deletion whatever is asked for", breaks: "deletion/event-of-an-organization", mutate: func(m *mutant) {
 		k := m.marked()
 		mutate.Around(&m.On, func(c *mutate.Call) {
 			if q := mutate.Get[vault.AuditQuery](c.In); k.has(org(c), "") && q.Limit > 0 {
@@ -119,7 +122,7 @@ var deletionMutants = []broken{
 			c.Go()
 		}, "ListAuditEvents")
 	}},
-	{name: "keeps the event of a deletion for ever", breaks: []string{"deletion/event-of-an-organization"}, mutate: func(m *mutant) {
+	{name: "keeps the event of a deletion for ever", breaks: "deletion/event-of-an-organization", mutate: func(m *mutant) {
 		var kept []vault.AuditEvent
 		in(func(e *vault.AuditEvent) { kept = append(kept, *e) }, marking...)(m)
 		around(func(_ *mutant, c *mutate.Call) {
@@ -132,24 +135,25 @@ var deletionMutants = []broken{
 			}
 		}, "ListAuditEvents")(m)
 	}},
-	{name: "hides the trail of a deleted vault", breaks: []string{"deletion/trail-of-a-vault"}, mutate: func(m *mutant) {
+	{name: "hides the trail of a deleted vault", breaks: "deletion/trail-of-a-vault", mutate: func(m *mutant) {
 		k := m.marked()
 		m.everyAuditPage(func(_ *vault.AuditQuery, page *mortise.Page[vault.AuditEvent]) {
 			page.Items = slices.DeleteFunc(page.Items, func(e vault.AuditEvent) bool { return e.Vault != "" && k.has(e.Organization, e.Vault) })
 		})
 	}},
-	{name: "refuses events of an organization that has deleted vaults", breaks: []string{"deletion/trail-of-a-vault"}, mutate: onceMarked(func(c *mutate.Call) {
-		if mutate.Get[vault.AuditEvent](c.In).Vault == "" {
-			*c.Err() = vault.ErrNotFound
-		}
-	}, "AddAuditEvent")},
-	{name: "takes the last time", breaks: []string{"deletion/the-first-time-stays", "deletion/durable"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+	{name: "refuses events of an organization that has deleted vaults", breaks: "deletion/trail-of-a-vault",
+		mutate: onceMarked(func(c *mutate.Call) {
+			if mutate.Get[vault.AuditEvent](c.In).Vault == "" {
+				*c.Err() = vault.ErrNotFound
+			}
+		}, "AddAuditEvent")},
+	{name: "takes the last time", breaks: "deletion/the-first-time-stays deletion/durable", mutate: around(func(_ *mutant, c *mutate.Call) {
 		c.Go()
 		*mutate.Get[time.Time](c.Out) = mutate.Get[time.Time](c.In).UTC()
 	}, marking...)},
-	{name: "marks at full seconds", breaks: []string{"deletion/the-first-time-stays", "deletion/durable"}, mutate: arg(
+	{name: "marks at full seconds", breaks: "deletion/the-first-time-stays deletion/durable", mutate: arg(
 		func(at *time.Time) { *at = at.Truncate(time.Second) }, marking...)},
-	{name: "stores an event of each mark", breaks: []string{"deletion/the-first-time-stays"}, mutate: func(m *mutant) {
+	{name: "stores an event of each mark", breaks: "deletion/the-first-time-stays", mutate: func(m *mutant) {
 		var more []vault.AuditEvent
 		around(func(_ *mutant, c *mutate.Call) {
 			c.Go()
@@ -166,80 +170,84 @@ var deletionMutants = []broken{
 			}
 		})
 	}},
-	{name: "deletes only organizations that have something", breaks: []string{"deletion/of-nothing"}, mutate: refusing(vault.ErrNotFound,
+	{name: "deletes only organizations that have something", breaks: "deletion/of-nothing", mutate: refusing(vault.ErrNotFound,
 		func(m *mutant, c *mutate.Call) bool {
 			vaults, err := m.db.ListVaults(bg, org(c), "", 1)
 			return err == nil && len(vaults) == 0
 		}, marking...)},
-	{name: "deletes vaults that never were", breaks: []string{"deletion/of-nothing"}, mutate: beforeMark(func(m *mutant, org, id string, _ *vault.AuditEvent) {
-		if id != "" {
-			_ = m.db.PutVault(bg, vault.Vault{Organization: org, ID: id, Revision: 1}, nil, vault.AuditEvent{})
-		}
-	})},
-	{name: "removes without a mark", breaks: []string{"deletion/of-nothing"}, mutate: accepting(vault.ErrNotFound, removing...)},
-	{name: "stores an event without ID with a mark", breaks: []string{"deletion/without-event"}, mutate: beforeMark(func(_ *mutant, _, _ string, a *vault.AuditEvent) {
-		if a.ID == uuid.Nil && a.Kind != "" {
-			a.ID = uuid.New()
-		}
-	})},
+	{name: "deletes vaults that never were", breaks: "deletion/of-nothing",
+		mutate: beforeMark(func(m *mutant, org, id string, _ *vault.AuditEvent) {
+			if id != "" {
+				_ = m.db.PutVault(bg, vault.Vault{Organization: org, ID: id, Revision: 1}, nil, vault.AuditEvent{})
+			}
+		})},
+	{name: "removes without a mark", breaks: "deletion/of-nothing", mutate: accepting(vault.ErrNotFound, removing...)},
+	{name: "stores an event without ID with a mark", breaks: "deletion/without-event",
+		mutate: beforeMark(func(_ *mutant, _, _ string, a *vault.AuditEvent) {
+			if a.ID == uuid.Nil && a.Kind != "" {
+				a.ID = uuid.New()
+			}
+		})},
 }
 
 // deletionStepMutants are wrong about the steps, and about what they leave.
 var deletionStepMutants = []broken{
-	{name: "removes everything at once", breaks: []string{
-		"deletion/steps-are-bounded", "deletion/events-in-steps", "deletion/organization-of-deleted-vaults",
-	}, mutate: arg(func(limit *int) { *limit = 1_000_000 }, removing...)},
-	{name: "removes something with a limit of none", breaks: []string{"deletion/steps-are-bounded"}, mutate: arg(func(limit *int) {
+	{name: "removes everything at once",
+		breaks: "deletion/steps-are-bounded deletion/events-in-steps deletion/organization-of-deleted-vaults",
+		mutate: arg(func(limit *int) { *limit = 1_000_000 }, removing...)},
+	{name: "removes something with a limit of none", breaks: "deletion/steps-are-bounded", mutate: arg(func(limit *int) {
 		if *limit < 1 {
 			*limit = 20
 		}
 	}, removing...)},
-	{name: "has always more to remove", breaks: []string{"deletion/steps-are-bounded"}, mutate: out(func(more *bool) { *more = true }, removing...)},
-	{name: "removes deleted vaults with the mark of their organization", breaks: []string{"deletion/organization-of-deleted-vaults"}, mutate: func(m *mutant) {
-		k := m.marked()
-		beforeMark(func(m *mutant, org, id string, _ *vault.AuditEvent) {
-			for _, was := range []string{"customers", "customers "} {
-				if id == "" && k.has(org, was) {
-					_, _ = m.db.RemoveDeletedVault(bg, org, was, 1_000_000)
+	{name: "has always more to remove", breaks: "deletion/steps-are-bounded", mutate: out(func(more *bool) { *more = true }, removing...)},
+	{name: "removes deleted vaults with the mark of their organization", breaks: "deletion/organization-of-deleted-vaults",
+		mutate: func(m *mutant) {
+			k := m.marked()
+			beforeMark(func(m *mutant, org, id string, _ *vault.AuditEvent) {
+				for _, was := range []string{"customers", "customers "} {
+					if id == "" && k.has(org, was) {
+						_, _ = m.db.RemoveDeletedVault(bg, org, was, 1_000_000)
+					}
 				}
-			}
-		})(m)
-	}},
-	{name: "forgets marks", breaks: []string{"deletion/durable"}, mutate: func(*mutant) {}, reopen: losing(func(_ *testing.T, s vault.Store) {
+			})(m)
+		}},
+	{name: "forgets marks", breaks: "deletion/durable", mutate: func(*mutant) {}, reopen: losing(func(_ *testing.T, s vault.Store) {
 		makingAgain(func(*marks, string) bool { return true })(s.(*mutant))
 	})},
-	{name: "forgets to go on with a deletion", breaks: []string{"deletion/durable"}, mutate: func(*mutant) {}, reopen: losing(func(_ *testing.T, s vault.Store) {
+	{name: "forgets to go on with a deletion", breaks: "deletion/durable", mutate: func(*mutant) {}, reopen: losing(func(_ *testing.T, s vault.Store) {
 		refusing(vault.ErrNotFound, func(*mutant, *mutate.Call) bool { return true }, removing...)(s.(*mutant))
 	})},
-	{name: "counts rows of what is deleted", breaks: []string{
-		"deletion/no-part-in-rotation", "deletion/leaves-others-alone", "deletion/retires-keys",
-	}, mutate: onceMarked(func(c *mutate.Call) { mutate.Get[keyring.Usage](c.Out).Rows++ }, "KeyUsage")},
-	{name: "counts tokens of what is deleted", breaks: []string{
-		"deletion/no-part-in-rotation", "deletion/leaves-others-alone",
-	}, mutate: onceMarked(func(c *mutate.Call) { mutate.Get[vault.AllStats](c.Out).Tokens.N++ }, "StatsAll")},
-	{name: "scans rows of what is deleted", breaks: []string{"deletion/no-part-in-rotation", "deletion/leaves-others-alone", "deletion/beside-open-scans"}, mutate: func(m *mutant) {
-		var kept []vault.Row
-		list := func(org, id, after string, limit int) {
-			rows, _ := m.db.ListRows(bg, org, id, after, limit)
-			kept = append(kept, rows...)
-		}
-		beforeMark(func(_ *mutant, org, id string, _ *vault.AuditEvent) {
-			if id == "" {
-				list(org, "customers ", "", 1)
-				list(org, "deleted", "", 1000)
-			} else {
-				list(org, id, "t", 1000)
+	{name: "counts rows of what is deleted",
+		breaks: "deletion/no-part-in-rotation deletion/leaves-others-alone deletion/retires-keys",
+		mutate: onceMarked(func(c *mutate.Call) { mutate.Get[keyring.Usage](c.Out).Rows++ }, "KeyUsage")},
+	{name: "counts tokens of what is deleted", breaks: "deletion/no-part-in-rotation deletion/leaves-others-alone",
+		mutate: onceMarked(func(c *mutate.Call) { mutate.Get[vault.AllStats](c.Out).Tokens.N++ }, "StatsAll")},
+	{name: "scans rows of what is deleted",
+		breaks: "deletion/no-part-in-rotation deletion/leaves-others-alone deletion/beside-open-scans",
+		mutate: func(m *mutant) {
+			var kept []vault.Row
+			list := func(org, id, after string, limit int) {
+				rows, _ := m.db.ListRows(bg, org, id, after, limit)
+				kept = append(kept, rows...)
 			}
-		})(m)
-		scanning(func(_ *mutant, page *vault.RowPage, _ vault.ScanPosition, limit int) {
-			for _, r := range kept {
-				if page.Next == "" && len(page.Rows) < limit {
-					page.Rows = append(page.Rows, r)
+			beforeMark(func(_ *mutant, org, id string, _ *vault.AuditEvent) {
+				if id == "" {
+					list(org, "customers ", "", 1)
+					list(org, "deleted", "", 1000)
+				} else {
+					list(org, id, "t", 1000)
 				}
-			}
-		})(m)
-	}},
-	{name: "reseals rows of what is deleted", breaks: []string{"deletion/no-part-in-rotation"}, mutate: func(m *mutant) {
+			})(m)
+			scanning(func(_ *mutant, page *vault.RowPage, _ vault.ScanPosition, limit int) {
+				for _, r := range kept {
+					if page.Next == "" && len(page.Rows) < limit {
+						page.Rows = append(page.Rows, r)
+					}
+				}
+			})(m)
+		}},
+	{name: "reseals rows of what is deleted", breaks: "deletion/no-part-in-rotation", mutate: func(m *mutant) {
 		k := m.marked()
 		around(func(_ *mutant, c *mutate.Call) {
 			c.Go()
@@ -248,7 +256,7 @@ var deletionStepMutants = []broken{
 			}
 		}, "Reseal")(m)
 	}},
-	{name: "refuses fingerprints of what is deleted", breaks: []string{"deletion/no-part-in-rotation"}, mutate: func(m *mutant) {
+	{name: "refuses fingerprints of what is deleted", breaks: "deletion/no-part-in-rotation", mutate: func(m *mutant) {
 		k := m.marked()
 		around(func(_ *mutant, c *mutate.Call) {
 			c.Go()
@@ -258,33 +266,35 @@ var deletionStepMutants = []broken{
 			}
 		}, "AddFingerprints")(m)
 	}},
-	{name: "needs keys for what is deleted", breaks: []string{"deletion/retires-keys"}, mutate: onceMarked(func(c *mutate.Call) {
+	{name: "needs keys for what is deleted", breaks: "deletion/retires-keys", mutate: onceMarked(func(c *mutate.Call) {
 		if *mutate.Get[keyring.Purpose](c.In) == keyring.SealKey {
 			*c.Err() = keyring.ErrInUse
 		}
 	}, "RetireKey")},
-	{name: "removes fingerprints of what is deleted with their version", breaks: []string{"deletion/retires-keys"}, mutate: onceMarked(func(c *mutate.Call) {
-		*mutate.Get[int](c.Out) += 4
-	}, "RemoveFingerprints")},
-	{name: "goes on with a scan by how many rows there are", breaks: []string{"deletion/beside-open-scans"}, mutate: around(func(_ *mutant, c *mutate.Call) {
-		after, limit := c.In[2].String(), int(c.In[3].Int())
-		c.In[2].SetString("")
-		c.In[3].SetInt(1_000_000)
-		c.Go()
-		// A position is as long as there are rows before it.
-		page := mutate.Get[vault.RowPage](c.Out)
-		from := min(len(after), len(page.Rows))
-		to := min(from+limit, len(page.Rows))
-		if to < len(page.Rows) {
-			page.Next = vault.ScanPosition(strings.Repeat("x", to))
-		}
-		page.Rows = page.Rows[from:to]
-	}, scans...)},
+	{name: "removes fingerprints of what is deleted with their version", breaks: "deletion/retires-keys",
+		mutate: onceMarked(func(c *mutate.Call) {
+			*mutate.Get[int](c.Out) += 4
+		}, "RemoveFingerprints")},
+	{name: "goes on with a scan by how many rows there are", breaks: "deletion/beside-open-scans",
+		mutate: around(func(_ *mutant, c *mutate.Call) {
+			after, limit := c.In[2].String(), int(c.In[3].Int())
+			c.In[2].SetString("")
+			c.In[3].SetInt(1_000_000)
+			c.Go()
+			// A position is as long as there are rows before it.
+			page := mutate.Get[vault.RowPage](c.Out)
+			from := min(len(after), len(page.Rows))
+			to := min(from+limit, len(page.Rows))
+			if to < len(page.Rows) {
+				page.Next = vault.ScanPosition(strings.Repeat("x", to))
+			}
+			page.Rows = page.Rows[from:to]
+		}, scans...)},
 }
 
 // deletionRaceMutants lose races of deletions.
 var deletionRaceMutants = []broken{
-	{name: "makes a vault after it has looked for a mark", breaks: []string{"deletion/beside-creation"}, mutate: func(m *mutant) {
+	{name: "makes a vault after it has looked for a mark", breaks: "deletion/beside-creation", mutate: func(m *mutant) {
 		var mu sync.Mutex
 		own := make(map[[2]string]vault.Vault)
 		put, get := m.On.PutVault, m.On.Vault
@@ -310,8 +320,8 @@ var deletionRaceMutants = []broken{
 			return get(ctx, org, id)
 		}
 	}},
-	{name: "marks a vault after it has stored the event", breaks: []string{"deletion/whole"}, mutate: storingBefore(marking...)},
-	{name: "stores the event after it has marked a vault", breaks: []string{"deletion/whole"}, mutate: func(m *mutant) {
+	{name: "marks a vault after it has stored the event", breaks: "deletion/whole", mutate: storingBefore(marking...)},
+	{name: "stores the event after it has marked a vault", breaks: "deletion/whole", mutate: func(m *mutant) {
 		var mu sync.Mutex
 		var late []vault.AuditEvent
 		around(func(_ *mutant, c *mutate.Call) {

@@ -42,7 +42,7 @@ func (k *marks) any() bool {
 }
 
 // hidden are the rules that look for what is marked in every method.
-var hidden = []string{"deletion/organization-is-hidden", "deletion/vault-is-hidden"}
+const hidden = "deletion/organization-is-hidden deletion/vault-is-hidden"
 
 // answering makes a mutant that has an answer in one method where there is what is marked
 // no more: answer says whether it has, and sets it.
@@ -124,7 +124,7 @@ var showingMutants = []broken{
 	answering("changes deleted vaults", "PutVault", func(c *mutate.Call) bool { return mutate.Get[vault.Vault](c.In).Revision == 3 }),
 	answering("counts nothing in deleted vaults", "VaultStats", nothing),
 	answering("stores events of deleted vaults nowhere", "AddAuditEvent", nothing),
-	{name: "counts what deleted organizations had", breaks: []string{"deletion/organization-is-hidden"}, mutate: func(m *mutant) {
+	{name: "counts what deleted organizations had", breaks: "deletion/organization-is-hidden", mutate: func(m *mutant) {
 		k, had := m.marked(), make(map[string]vault.Stats)
 		arg(func(org *string) { had[*org], _ = m.db.Stats(bg, *org, 1000) }, "MarkDeleted")(m)
 		around(func(_ *mutant, c *mutate.Call) {
@@ -133,14 +133,14 @@ var showingMutants = []broken{
 			}
 		}, "Stats")(m)
 	}},
-	{name: "marks vaults of deleted organizations", breaks: []string{
-		"deletion/organization-is-hidden", "deletion/organization-of-deleted-vaults",
-	}, mutate: func(m *mutant) {
-		k := m.marked()
-		mutate.Around(&m.On, func(c *mutate.Call) {
-			if c.Go(); errors.Is(*c.Err(), vault.ErrNotFound) && k.has(org(c), "") {
-				*c.Err() = nil
-			}
-		}, "MarkVaultDeleted", "RemoveDeletedVault")
-	}},
+	{name: "marks vaults of deleted organizations",
+		breaks: "deletion/organization-is-hidden deletion/organization-of-deleted-vaults",
+		mutate: func(m *mutant) {
+			k := m.marked()
+			mutate.Around(&m.On, func(c *mutate.Call) {
+				if c.Go(); errors.Is(*c.Err(), vault.ErrNotFound) && k.has(org(c), "") {
+					*c.Err() = nil
+				}
+			}, "MarkVaultDeleted", "RemoveDeletedVault")
+		}},
 }

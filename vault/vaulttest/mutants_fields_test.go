@@ -56,74 +56,73 @@ func keptMutants() []broken {
 // made returns mistakes of package mutate as mutants.
 func made(mistakes ...mutate.Mutant) (all []broken) {
 	for _, x := range mistakes {
-		all = append(all, broken{name: x.Name, breaks: x.Breaks, mutate: func(m *mutant) { x.Make(&m.On) }})
+		all = append(all, broken{name: x.Name, breaks: strings.Join(x.Breaks, " "), mutate: func(m *mutant) { x.Make(&m.On) }})
 	}
 	return all
 }
 
 // fieldMutants keep something else than they were given.
 var fieldMutants = []broken{
-	{name: "truncates times to seconds", breaks: []string{
-		"vaults/times-keep-microseconds", "tokens/times-keep-microseconds", "audit/times-keep-microseconds",
-	}, mutate: out(func(t *time.Time) { *t = t.Truncate(time.Second) })},
-	{name: "escapes schemas and tokens", breaks: []string{
-		"vaults/strings-keep-every-byte", "audit/strings-keep-every-byte",
-	}, mutate: both(
+	{name: "truncates times to seconds",
+		breaks: "vaults/times-keep-microseconds tokens/times-keep-microseconds audit/times-keep-microseconds",
+		mutate: out(func(t *time.Time) { *t = t.Truncate(time.Second) })},
+	{name: "escapes schemas and tokens", breaks: "vaults/strings-keep-every-byte audit/strings-keep-every-byte", mutate: both(
 		out(func(t *vault.Table) { escape(&t.Name) }),
 		out(func(t *vault.AuditToken) { escape(&t.Token) }),
 	)},
-	{name: "sorts tables, columns and tokens", breaks: []string{
-		"vaults/order-is-kept", "vaults/put-stores-every-field", "audit/stores-every-field",
-	}, mutate: both(
-		out(func(t *[]vault.Table) {
-			slices.SortFunc(*t, func(a, b vault.Table) int { return strings.Compare(a.Name, b.Name) })
-		}),
-		out(func(c *[]vault.Column) {
-			slices.SortFunc(*c, func(a, b vault.Column) int { return strings.Compare(a.Name, b.Name) })
-		}),
-		out(func(t *[]vault.AuditToken) {
-			slices.SortFunc(*t, func(a, b vault.AuditToken) int { return strings.Compare(a.Token, b.Token) })
-		}),
-	)},
-	{name: "drops tables without columns", breaks: []string{"vaults/schema-may-be-empty", "vaults/put-stores-every-field", "store/durable"}, mutate: out(
+	{name: "sorts tables, columns and tokens",
+		breaks: "vaults/order-is-kept vaults/put-stores-every-field audit/stores-every-field",
+		mutate: both(
+			out(func(t *[]vault.Table) {
+				slices.SortFunc(*t, func(a, b vault.Table) int { return strings.Compare(a.Name, b.Name) })
+			}),
+			out(func(c *[]vault.Column) {
+				slices.SortFunc(*c, func(a, b vault.Column) int { return strings.Compare(a.Name, b.Name) })
+			}),
+			out(func(t *[]vault.AuditToken) {
+				slices.SortFunc(*t, func(a, b vault.AuditToken) int { return strings.Compare(a.Token, b.Token) })
+			}),
+		)},
+	{name: "drops tables without columns", breaks: "vaults/schema-may-be-empty vaults/put-stores-every-field store/durable", mutate: out(
 		func(tables *[]vault.Table) {
 			*tables = slices.DeleteFunc(*tables, func(t vault.Table) bool { return len(t.Columns) == 0 })
 		})},
-	{name: "has a table in an empty schema", breaks: []string{"vaults/schema-may-be-empty"}, mutate: out(func(v *vault.Vault) {
+	{name: "has a table in an empty schema", breaks: "vaults/schema-may-be-empty", mutate: out(func(v *vault.Vault) {
 		if len(v.Schema.Tables) == 0 {
 			v.Schema.Tables = []vault.Table{{}}
 		}
 	})},
-	{name: "forgets redactions", breaks: []string{"audit/many-tokens"}, mutate: out(func(t *vault.AuditToken) { t.Redaction = "" })},
-	{name: "keeps a hundred tokens of an event", breaks: []string{"audit/many-tokens"}, mutate: out(func(e *vault.AuditEvent) {
+	{name: "forgets redactions", breaks: "audit/many-tokens", mutate: out(func(t *vault.AuditToken) { t.Redaction = "" })},
+	{name: "keeps a hundred tokens of an event", breaks: "audit/many-tokens", mutate: out(func(e *vault.AuditEvent) {
 		e.Tokens = e.Tokens[:min(100, len(e.Tokens))]
 	})},
-	{name: "shows fingerprints", breaks: []string{
-		"tokens/insert-stores-every-field", "tokens/rows-in-order", "tokens/list-by-token", "rotation/rows-without-fingerprint", "rotation/rows-not-sealed-under",
-	}, mutate: out(func(r *vault.Row) { r.Fingerprints = []vault.VersionedFingerprint{{Version: 1}} })},
-	{name: "takes all rows for deterministic", breaks: []string{"tokens/insert-stores-every-field", "tokens/insert-random-rows"}, mutate: out(
+	{name: "shows fingerprints",
+		breaks: "tokens/insert-stores-every-field tokens/rows-in-order tokens/list-by-token " +
+			"rotation/rows-without-fingerprint rotation/rows-not-sealed-under",
+		mutate: out(func(r *vault.Row) { r.Fingerprints = []vault.VersionedFingerprint{{Version: 1}} })},
+	{name: "takes all rows for deterministic", breaks: "tokens/insert-stores-every-field tokens/insert-random-rows", mutate: out(
 		func(r *vault.Row) { r.Deterministic = r.Token != "" })},
-	{name: "keeps ciphertexts as text", breaks: []string{"tokens/ciphertexts-keep-every-byte", "tokens/insert-stores-every-field"}, mutate: out(
+	{name: "keeps ciphertexts as text", breaks: "tokens/ciphertexts-keep-every-byte tokens/insert-stores-every-field", mutate: out(
 		func(s *keyring.Sealed) { s.Ciphertext = bytes.ToValidUTF8(s.Ciphertext, []byte("?")) }, rowLists...)},
-	{name: "cuts ciphertexts", breaks: []string{"tokens/ciphertexts-keep-every-byte", "tokens/insert-many"}, mutate: out(
+	{name: "cuts ciphertexts", breaks: "tokens/ciphertexts-keep-every-byte tokens/insert-many", mutate: out(
 		func(s *keyring.Sealed) { s.Ciphertext = s.Ciphertext[:min(64<<10, len(s.Ciphertext))] }, rowLists...)},
-	{name: "compares half of a fingerprint", breaks: []string{"tokens/fingerprints-keep-every-byte"}, mutate: in(
+	{name: "compares half of a fingerprint", breaks: "tokens/fingerprints-keep-every-byte", mutate: in(
 		func(f *keyring.Fingerprint) { clear(f[16:]) }, "FindTokens", "InsertTokens", "ImportTokens")},
-	{name: "knows at most 999 parameters", breaks: []string{
-		"tokens/insert-many", "tokens/find-many", "tokens/rows-many", "imports/many", "rotation/add-many", "rotation/reseal-many",
-	}, mutate: refusing(errors.New("too many parameters"), func(_ *mutant, c *mutate.Call) bool {
-		most := 0
-		for _, list := range c.In {
-			if lookups, ok := list.Interface().([]vault.Lookup); ok {
-				for _, l := range lookups {
-					most += len(l.Fingerprints)
+	{name: "knows at most 999 parameters",
+		breaks: "tokens/insert-many tokens/find-many tokens/rows-many imports/many rotation/add-many rotation/reseal-many",
+		mutate: refusing(errors.New("too many parameters"), func(_ *mutant, c *mutate.Call) bool {
+			most := 0
+			for _, list := range c.In {
+				if lookups, ok := list.Interface().([]vault.Lookup); ok {
+					for _, l := range lookups {
+						most += len(l.Fingerprints)
+					}
+				} else if list.Kind() == reflect.Slice {
+					most = max(most, list.Len())
 				}
-			} else if list.Kind() == reflect.Slice {
-				most = max(most, list.Len())
 			}
-		}
-		return most > 999
-	})},
+			return most > 999
+		})},
 }
 
 // escape keeps a text as in JSON.
@@ -141,14 +140,15 @@ func inOrgA(methods ...string) func(*mutant) {
 
 // nameMutants take names for the same that are not.
 var nameMutants = []broken{
-	{name: "ignores case", breaks: []string{"vaults/names-are-bytes", "tokens/names-are-bytes", "tokens/rows-in-order"}, mutate: renamed(strings.ToLower)},
-	{name: "ignores spaces at the end", breaks: []string{"vaults/names-are-bytes", "tokens/names-are-bytes"}, mutate: renamed(
+	{name: "ignores case", breaks: "vaults/names-are-bytes tokens/names-are-bytes tokens/rows-in-order", mutate: renamed(strings.ToLower)},
+	{name: "ignores spaces at the end", breaks: "vaults/names-are-bytes tokens/names-are-bytes", mutate: renamed(
 		func(s string) string { return strings.TrimRight(s, " ") })},
-	{name: "knows vaults by their ID alone", breaks: []string{"vaults/id-is-of-its-organization", "vaults/get-other-organization"}, mutate: inOrgA("Vault")},
-	{name: "reads tokens by their vault's ID alone", breaks: []string{
-		"vaults/get-other-organization", "tokens/list-of-vault", "tokens/scopes-are-apart",
-	}, mutate: inOrgA("FindTokens", "ListRows")},
-	{name: "makes what it is asked for", breaks: []string{"vaults/get-unknown"}, mutate: accepting(vault.ErrNotFound, "Vault")},
-	{name: "lists nothing of no vault", breaks: []string{"vaults/get-unknown", "vaults/get-other-organization", "store/ended-context"}, mutate: errs(
+	{name: "knows vaults by their ID alone", breaks: "vaults/id-is-of-its-organization vaults/get-other-organization",
+		mutate: inOrgA("Vault")},
+	{name: "reads tokens by their vault's ID alone",
+		breaks: "vaults/get-other-organization tokens/list-of-vault tokens/scopes-are-apart",
+		mutate: inOrgA("FindTokens", "ListRows")},
+	{name: "makes what it is asked for", breaks: "vaults/get-unknown", mutate: accepting(vault.ErrNotFound, "Vault")},
+	{name: "lists nothing of no vault", breaks: "vaults/get-unknown vaults/get-other-organization store/ended-context", mutate: errs(
 		func(error) error { return nil }, "Rows")},
 }

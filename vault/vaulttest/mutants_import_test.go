@@ -117,51 +117,54 @@ func storingBefore(methods ...string) func(*mutant) {
 
 // importMutants are wrong about tokens that were given elsewhere.
 var importMutants = []broken{
-	{name: "imports as it inserts", breaks: []string{
-		"imports/rows-that-are-there", "imports/a-value-with-another-token", "imports/rows-that-contradict-each-other", "imports/beside-insertions",
-	}, mutate: importing(func(m *mutant, c *mutate.Call) {
-		conformance.Seam() // until all have inserted
-		if _, *c.Err() = m.db.InsertTokens(bg, org(c), id(c), *mutate.Get[int64](c.In), rowsIn(c)); *c.Err() == nil {
-			*c.Err() = m.db.AddAuditEvent(bg, *mutate.Get[vault.AuditEvent](c.In))
-		}
-	})},
-	{name: "imports row by row", breaks: []string{
-		"imports/refused-changes-nothing", "imports/rows-that-contradict-each-other", "imports/one-token-of-a-value", "imports/whole",
-	}, mutate: importing(func(m *mutant, c *mutate.Call) {
-		a := *mutate.Get[vault.AuditEvent](c.In)
-		for i, r := range rowsIn(c) {
-			*mutate.Get[[]vault.Row](c.In), *mutate.Get[vault.AuditEvent](c.In) = []vault.Row{r}, vault.AuditEvent{}
-			if c.Go(); *c.Err() != nil {
-				return
+	{name: "imports as it inserts",
+		breaks: "imports/rows-that-are-there imports/a-value-with-another-token imports/rows-that-contradict-each-other " +
+			"imports/beside-insertions",
+		mutate: importing(func(m *mutant, c *mutate.Call) {
+			conformance.Seam() // until all have inserted
+			if _, *c.Err() = m.db.InsertTokens(bg, org(c), id(c), *mutate.Get[int64](c.In), rowsIn(c)); *c.Err() == nil {
+				*c.Err() = m.db.AddAuditEvent(bg, *mutate.Get[vault.AuditEvent](c.In))
 			}
-			if i < 10 {
-				conformance.Seam()
+		})},
+	{name: "imports row by row",
+		breaks: "imports/refused-changes-nothing imports/rows-that-contradict-each-other imports/one-token-of-a-value " +
+			"imports/whole",
+		mutate: importing(func(m *mutant, c *mutate.Call) {
+			a := *mutate.Get[vault.AuditEvent](c.In)
+			for i, r := range rowsIn(c) {
+				*mutate.Get[[]vault.Row](c.In), *mutate.Get[vault.AuditEvent](c.In) = []vault.Row{r}, vault.AuditEvent{}
+				if c.Go(); *c.Err() != nil {
+					return
+				}
+				if i < 10 {
+					conformance.Seam()
+				}
 			}
-		}
-		*c.Err() = m.db.AddAuditEvent(bg, a)
-	})},
-	{name: "imports rows without their last fingerprints", breaks: []string{
-		"imports/stores-every-field", "imports/a-value-with-another-token", "imports/adds-missing-fingerprints", "imports/needs-the-keys",
-	}, mutate: in(func(f *[]vault.VersionedFingerprint) { *f = (*f)[:min(1, len(*f))] }, "ImportTokens")},
-	{name: "imports without an event", breaks: []string{"imports/stores-the-event"}, mutate: arg(
+			*c.Err() = m.db.AddAuditEvent(bg, a)
+		})},
+	{name: "imports rows without their last fingerprints",
+		breaks: "imports/stores-every-field imports/a-value-with-another-token imports/adds-missing-fingerprints " +
+			"imports/needs-the-keys",
+		mutate: in(func(f *[]vault.VersionedFingerprint) { *f = (*f)[:min(1, len(*f))] }, "ImportTokens")},
+	{name: "imports without an event", breaks: "imports/stores-the-event", mutate: arg(
 		func(a *vault.AuditEvent) { *a = vault.AuditEvent{} }, "ImportTokens")},
-	{name: "imports nothing without a trace", breaks: []string{"imports/stores-the-event"}, mutate: importing(func(_ *mutant, c *mutate.Call) {
+	{name: "imports nothing without a trace", breaks: "imports/stores-the-event", mutate: importing(func(_ *mutant, c *mutate.Call) {
 		if len(rowsIn(c)) == 0 {
 			*mutate.Get[vault.AuditEvent](c.In) = vault.AuditEvent{}
 		}
 		c.Go()
 	})},
-	{name: "stores events of imports that it refuses", breaks: []string{
-		"imports/refused-changes-nothing", "imports/a-token-that-is-there", "imports/other-revision", "imports/one-token-of-a-value",
-	}, mutate: storingRefused("ImportTokens")},
-	{name: "stores the event before the import", breaks: []string{"imports/whole"}, mutate: storingBefore("ImportTokens")},
-	{name: "refuses rows that are there", breaks: []string{
-		"imports/rows-that-are-there", "imports/adds-missing-fingerprints", "imports/many",
-	}, mutate: taking(func(m *mutant, c *mutate.Call, r *vault.Row) bool {
-		_, there := m.row(bg, org(c), id(c), r.Token)
-		return there
-	}, "ImportTokens")},
-	{name: "brings the time of what is there up to date", breaks: []string{"imports/rows-that-are-there"}, mutate: func(m *mutant) {
+	{name: "stores events of imports that it refuses",
+		breaks: "imports/refused-changes-nothing imports/a-token-that-is-there imports/other-revision " +
+			"imports/one-token-of-a-value",
+		mutate: storingRefused("ImportTokens")},
+	{name: "stores the event before the import", breaks: "imports/whole", mutate: storingBefore("ImportTokens")},
+	{name: "refuses rows that are there", breaks: "imports/rows-that-are-there imports/adds-missing-fingerprints imports/many",
+		mutate: taking(func(m *mutant, c *mutate.Call, r *vault.Row) bool {
+			_, there := m.row(bg, org(c), id(c), r.Token)
+			return there
+		}, "ImportTokens")},
+	{name: "brings the time of what is there up to date", breaks: "imports/rows-that-are-there", mutate: func(m *mutant) {
 		imported := make(map[string]vault.Row)
 		in(func(r *vault.Row) { imported[r.Token] = *r }, "ImportTokens")(m)
 		out(func(r *vault.Row) {
@@ -170,36 +173,39 @@ var importMutants = []broken{
 			}
 		})(m)
 	}},
-	{name: "adds no fingerprints to what is there", breaks: []string{
-		"imports/adds-missing-fingerprints", "imports/needs-the-keys",
-	}, mutate: importingRows(func(m *mutant, c *mutate.Call, rows *[]vault.Row) {
-		for i := range *rows {
-			if r := &(*rows)[i]; m.same(bg, org(c), id(c), r) {
-				r.Fingerprints = slices.DeleteFunc(r.Fingerprints, func(f vault.VersionedFingerprint) bool {
-					return m.tokenOf(bg, org(c), id(c), r.Scope, f) == ""
-				})
+	{name: "adds no fingerprints to what is there", breaks: "imports/adds-missing-fingerprints imports/needs-the-keys",
+		mutate: importingRows(func(m *mutant, c *mutate.Call, rows *[]vault.Row) {
+			for i := range *rows {
+				if r := &(*rows)[i]; m.same(bg, org(c), id(c), r) {
+					r.Fingerprints = slices.DeleteFunc(r.Fingerprints, func(f vault.VersionedFingerprint) bool {
+						return m.tokenOf(bg, org(c), id(c), r.Scope, f) == ""
+					})
+				}
 			}
-		}
-	})},
-	{name: "compares imports but for their scopes", breaks: []string{"imports/a-token-that-is-there"}, mutate: comparingLess(func(r *vault.Row, there vault.Row) {
-		r.Scope = there.Scope
-	})},
-	{name: "compares imports but for their kind", breaks: []string{"imports/a-token-that-is-there"}, mutate: comparingLess(func(r *vault.Row, there vault.Row) {
-		r.Deterministic = there.Deterministic
-	})},
-	{name: "compares imports but for the version of their seals", breaks: []string{"imports/a-token-that-is-there"}, mutate: comparingLess(func(r *vault.Row, there vault.Row) {
-		r.Sealed.Version = there.Sealed.Version
-	})},
-	{name: "compares imports but for their seals", breaks: []string{"imports/a-token-that-is-there"}, mutate: comparingLess(func(r *vault.Row, there vault.Row) {
-		r.Sealed = there.Sealed
-	})},
-	{name: "imports deleted tokens", breaks: []string{"imports/a-token-that-was-deleted", "store/durable-absence"}, mutate: whenTaken(
+		})},
+	{name: "compares imports but for their scopes", breaks: "imports/a-token-that-is-there",
+		mutate: comparingLess(func(r *vault.Row, there vault.Row) {
+			r.Scope = there.Scope
+		})},
+	{name: "compares imports but for their kind", breaks: "imports/a-token-that-is-there",
+		mutate: comparingLess(func(r *vault.Row, there vault.Row) {
+			r.Deterministic = there.Deterministic
+		})},
+	{name: "compares imports but for the version of their seals", breaks: "imports/a-token-that-is-there",
+		mutate: comparingLess(func(r *vault.Row, there vault.Row) {
+			r.Sealed.Version = there.Sealed.Version
+		})},
+	{name: "compares imports but for their seals", breaks: "imports/a-token-that-is-there",
+		mutate: comparingLess(func(r *vault.Row, there vault.Row) {
+			r.Sealed = there.Sealed
+		})},
+	{name: "imports deleted tokens", breaks: "imports/a-token-that-was-deleted store/durable-absence", mutate: whenTaken(
 		func(m *mutant, c *mutate.Call, _ *vault.TakenError) {
 			if _, there := m.row(bg, org(c), id(c), rowsIn(c)[0].Token); !there {
 				*c.Err() = nil
 			}
 		}, "ImportTokens")},
-	{name: "lets the first of contradicting rows win", breaks: []string{"imports/rows-that-contradict-each-other"}, mutate: importingRows(
+	{name: "lets the first of contradicting rows win", breaks: "imports/rows-that-contradict-each-other", mutate: importingRows(
 		func(_ *mutant, _ *mutate.Call, rows *[]vault.Row) {
 			var own []vault.Row
 			for _, given := range *rows {
@@ -214,34 +220,36 @@ var importMutants = []broken{
 			}
 			*rows = own
 		})},
-	{name: "names the first row of an import that is taken", breaks: []string{
-		"imports/a-token-that-is-there", "imports/a-token-that-was-deleted", "imports/a-value-with-another-token", "imports/many",
-	}, mutate: whenTaken(func(_ *mutant, _ *mutate.Call, taken *vault.TakenError) { taken.Rows = taken.Rows[:1] }, "ImportTokens")},
-	{name: "imports each token into one vault only", breaks: []string{"imports/into-another-vault"}, mutate: inOneVault("ImportTokens")},
-	{name: "imports at any revision", breaks: []string{"imports/other-revision", "imports/left-scope-meanwhile"}, mutate: importing(func(m *mutant, c *mutate.Call) {
-		conformance.Seam() // until the vault has changed
-		v, _ := m.db.Vault(bg, org(c), id(c))
-		*mutate.Get[int64](c.In) = v.Revision
-		c.Go()
-	})},
-	{name: "imports without the versions that are required", breaks: []string{"imports/needs-the-keys"}, mutate: accepting(keyring.ErrUnknownKey, "ImportTokens")},
-	{name: "imports under retired keys", breaks: []string{"imports/needs-the-keys"}, mutate: accepting(keyring.ErrRetired, "ImportTokens")},
-	{name: "refuses imports because of retired fingerprints", breaks: []string{"imports/ignores-retired-versions"}, mutate: taking(
+	{name: "names the first row of an import that is taken",
+		breaks: "imports/a-token-that-is-there imports/a-token-that-was-deleted imports/a-value-with-another-token imports/many",
+		mutate: whenTaken(func(_ *mutant, _ *mutate.Call, taken *vault.TakenError) { taken.Rows = taken.Rows[:1] }, "ImportTokens")},
+	{name: "imports each token into one vault only", breaks: "imports/into-another-vault", mutate: inOneVault("ImportTokens")},
+	{name: "imports at any revision", breaks: "imports/other-revision imports/left-scope-meanwhile",
+		mutate: importing(func(m *mutant, c *mutate.Call) {
+			conformance.Seam() // until the vault has changed
+			v, _ := m.db.Vault(bg, org(c), id(c))
+			*mutate.Get[int64](c.In) = v.Revision
+			c.Go()
+		})},
+	{name: "imports without the versions that are required", breaks: "imports/needs-the-keys",
+		mutate: accepting(keyring.ErrUnknownKey, "ImportTokens")},
+	{name: "imports under retired keys", breaks: "imports/needs-the-keys", mutate: accepting(keyring.ErrRetired, "ImportTokens")},
+	{name: "refuses imports because of retired fingerprints", breaks: "imports/ignores-retired-versions", mutate: taking(
 		func(m *mutant, c *mutate.Call, r *vault.Row) bool {
 			return slices.ContainsFunc(r.Fingerprints, func(f vault.VersionedFingerprint) bool {
 				token := m.tokenOf(bg, org(c), id(c), r.Scope, f)
 				return token != "" && token != r.Token
 			})
 		}, "ImportTokens")},
-	{name: "keeps what it is given to import", breaks: []string{"imports/copies"}, mutate: keepingCiphertexts("ImportTokens")},
+	{name: "keeps what it is given to import", breaks: "imports/copies", mutate: keepingCiphertexts("ImportTokens")},
 }
 
 // importRaceMutants look first and import later.
 var importRaceMutants = []broken{
-	{name: "looks for tokens and values before it imports them", breaks: []string{
-		"imports/one-token-of-a-value", "imports/one-value-of-a-token",
-	}, mutate: importing(func(m *mutant, c *mutate.Call) { m.ifFree(c, true, 1) })},
-	{name: "leaves out what is there before it imports", breaks: []string{"imports/beside-deletion"}, mutate: both(
+	{name: "looks for tokens and values before it imports them",
+		breaks: "imports/one-token-of-a-value imports/one-value-of-a-token",
+		mutate: importing(func(m *mutant, c *mutate.Call) { m.ifFree(c, true, 1) })},
+	{name: "leaves out what is there before it imports", breaks: "imports/beside-deletion", mutate: both(
 		around(func(_ *mutant, c *mutate.Call) {
 			conformance.Seam() // until the import has looked
 			c.Go()
@@ -253,7 +261,7 @@ var importRaceMutants = []broken{
 			c.Go()
 		}),
 	)},
-	{name: "looks for values before it imports them beside insertions", breaks: []string{"imports/beside-insertions"}, mutate: both(
+	{name: "looks for values before it imports them beside insertions", breaks: "imports/beside-insertions", mutate: both(
 		late, // until the import has looked
 		importing(func(m *mutant, c *mutate.Call) { m.ifFree(c, false, 2) }), // until all have inserted
 	)},

@@ -47,11 +47,11 @@ func opening(results func([]keyring.OpenItem, []keyring.OpenResult) ([]keyring.O
 const gcmOverhead = 12 + 16
 
 var batchChanges = []keyringChange{
-	{"has other limits each time", []string{"keyring/limits-stay"}, func(m *keyringMutant) {
+	{"has other limits each time", "keyring/limits-stay", func(m *keyringMutant) {
 		var asked atomic.Int32
 		m.limits = func() keyring.Limits { return keyring.Limits{Items: 5000 + int(asked.Add(1))} }
 	}},
-	{"takes less than it says", []string{"keyring/limits-stay", "keyring/batch-order"}, func(m *keyringMutant) {
+	{"takes less than it says", "keyring/limits-stay keyring/batch-order", func(m *keyringMutant) {
 		m.seals = func(k keyring.Keyring, items []keyring.SealItem) ([]keyring.SealResult, error) {
 			if len(items) > 500 {
 				return nil, errors.New("too many at once")
@@ -59,21 +59,21 @@ var batchChanges = []keyringChange{
 			return k.Seal(bg, items)
 		}
 	}},
-	{"returns what it sealed last first", []string{"keyring/batch-order", "keyring/batch-scopes"},
+	{"returns what it sealed last first", "keyring/batch-order keyring/batch-scopes",
 		sealing(nil, func(_ []keyring.SealItem, results []keyring.SealResult) []keyring.SealResult {
 			slices.Reverse(results)
 			return results
 		})},
-	{"returns what it opened last first", []string{"keyring/batch-order"},
+	{"returns what it opened last first", "keyring/batch-order",
 		opening(func(_ []keyring.OpenItem, results []keyring.OpenResult) ([]keyring.OpenResult, error) {
 			slices.Reverse(results)
 			return results, nil
 		})},
-	{"leaves the last result out", []string{"keyring/batch-order"},
+	{"leaves the last result out", "keyring/batch-order",
 		opening(func(_ []keyring.OpenItem, results []keyring.OpenResult) ([]keyring.OpenResult, error) {
 			return results[:max(1, len(results)-1)], nil
 		})},
-	{"takes the first scope for all fingerprints", []string{"keyring/batch-scopes"}, func(m *keyringMutant) {
+	{"takes the first scope for all fingerprints", "keyring/batch-scopes", func(m *keyringMutant) {
 		m.fingerprints = func(k keyring.Keyring, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
 			own := slices.Clone(items)
 			for i := range own {
@@ -82,17 +82,17 @@ var batchChanges = []keyringChange{
 			return k.Fingerprint(bg, version, own, dst)
 		}
 	}},
-	{"seals all for the first scope", []string{"keyring/batch-scopes", "keyring/batch-order"}, sealing(func(items []keyring.SealItem) {
+	{"seals all for the first scope", "keyring/batch-scopes keyring/batch-order", sealing(func(items []keyring.SealItem) {
 		for i := range items {
 			items[i].Scope = items[0].Scope
 		}
 	}, nil)},
-	{"seals all for the first token", []string{"keyring/batch-scopes", "keyring/batch-order"}, sealing(func(items []keyring.SealItem) {
+	{"seals all for the first token", "keyring/batch-scopes keyring/batch-order", sealing(func(items []keyring.SealItem) {
 		for i := range items {
 			items[i].Token = items[0].Token
 		}
 	}, nil)},
-	{"opens whatever a neighbour could open", []string{"keyring/batch-scopes"}, func(m *keyringMutant) {
+	{"opens whatever a neighbour could open", "keyring/batch-scopes", func(m *keyringMutant) {
 		m.opens = func(k keyring.Keyring, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 			results, err := k.Open(bg, items)
 			if err != nil {
@@ -113,7 +113,7 @@ var batchChanges = []keyringChange{
 			return results, nil
 		}
 	}},
-	{"fails for all what fails for one", []string{"keyring/batch-errors"},
+	{"fails for all what fails for one", "keyring/batch-errors",
 		opening(func(items []keyring.OpenItem, results []keyring.OpenResult) ([]keyring.OpenResult, error) {
 			for _, r := range results {
 				if r.Err != nil && len(items) > 1 {
@@ -122,7 +122,7 @@ var batchChanges = []keyringChange{
 			}
 			return results, nil
 		})},
-	{"gives up after the first error", []string{"keyring/batch-errors"},
+	{"gives up after the first error", "keyring/batch-errors",
 		opening(func(_ []keyring.OpenItem, results []keyring.OpenResult) ([]keyring.OpenResult, error) {
 			for i := range results {
 				if i > 0 && results[i-1].Err != nil {
@@ -131,7 +131,7 @@ var batchChanges = []keyringChange{
 			}
 			return results, nil
 		})},
-	{"says of one item's error that it is another's", []string{"keyring/batch-errors"},
+	{"says of one item's error that it is another's", "keyring/batch-errors",
 		opening(func(_ []keyring.OpenItem, results []keyring.OpenResult) ([]keyring.OpenResult, error) {
 			for i := range results {
 				if i > 0 && errors.Is(results[i].Err, keyring.ErrUnknownKey) {
@@ -140,7 +140,7 @@ var batchChanges = []keyringChange{
 			}
 			return results, nil
 		})},
-	{"opens all with the key of the first", []string{"keyring/batch-versions"}, func(m *keyringMutant) {
+	{"opens all with the key of the first", "keyring/batch-versions", func(m *keyringMutant) {
 		m.opens = func(k keyring.Keyring, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 			own := slices.Clone(items)
 			for i := range own {
@@ -149,7 +149,7 @@ var batchChanges = []keyringChange{
 			return k.Open(bg, own)
 		}
 	}},
-	{"fails for no items", []string{"keyring/batch-of-none"}, func(m *keyringMutant) {
+	{"fails for no items", "keyring/batch-of-none", func(m *keyringMutant) {
 		m.opens = func(k keyring.Keyring, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 			if len(items) == 0 {
 				return nil, errors.New("give at least one")
@@ -157,7 +157,7 @@ var batchChanges = []keyringChange{
 			return k.Open(bg, items)
 		}
 	}},
-	{"answers once for the same item", []string{"keyring/batch-same-twice"},
+	{"answers once for the same item", "keyring/batch-same-twice",
 		opening(func(items []keyring.OpenItem, results []keyring.OpenResult) ([]keyring.OpenResult, error) {
 			for i := range items {
 				for j := range i {
@@ -168,7 +168,7 @@ var batchChanges = []keyringChange{
 			}
 			return results, nil
 		})},
-	{"seals equal items of a batch once", []string{"keyring/batch-seals-anew"},
+	{"seals equal items of a batch once", "keyring/batch-seals-anew",
 		sealing(nil, func(items []keyring.SealItem, results []keyring.SealResult) []keyring.SealResult {
 			for i := range items {
 				for j := range i {
@@ -180,7 +180,7 @@ var batchChanges = []keyringChange{
 			}
 			return results
 		})},
-	{"has one nonce for a batch", []string{"keyring/batch-seals-anew"}, func(m *keyringMutant) {
+	{"has one nonce for a batch", "keyring/batch-seals-anew", func(m *keyringMutant) {
 		sealing(nil, func(items []keyring.SealItem, results []keyring.SealResult) []keyring.SealResult {
 			stream := make([]byte, 1<<17)
 			_, _ = rand.Read(stream)
@@ -201,7 +201,7 @@ var batchChanges = []keyringChange{
 			return k.Open(bg, own)
 		}
 	}},
-	{"writes fingerprints before it looks for the key", []string{"keyring/fingerprint-all-or-none"}, func(m *keyringMutant) {
+	{"writes fingerprints before it looks for the key", "keyring/fingerprint-all-or-none", func(m *keyringMutant) {
 		m.fingerprints = func(k keyring.Keyring, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
 			err := k.Fingerprint(bg, version, items, dst)
 			if err != nil {
@@ -210,13 +210,13 @@ var batchChanges = []keyringChange{
 			return err
 		}
 	}},
-	{"writes as many fingerprints as there is room for", []string{"keyring/fingerprint-all-or-none"}, func(m *keyringMutant) {
+	{"writes as many fingerprints as there is room for", "keyring/fingerprint-all-or-none", func(m *keyringMutant) {
 		m.fingerprints = func(k keyring.Keyring, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint) error {
 			n := min(len(items), len(dst))
 			return k.Fingerprint(bg, version, items[:n], dst[:n])
 		}
 	}},
-	{"opens into what it returned before", []string{"keyring/keeps-nothing"}, func(m *keyringMutant) {
+	{"opens into what it returned before", "keyring/keeps-nothing", func(m *keyringMutant) {
 		room := make([]string, 1)
 		m.opens = func(k keyring.Keyring, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 			results, err := k.Open(bg, items)

@@ -9,7 +9,7 @@ import (
 
 // listMutants are wrong about what they are asked for.
 var listMutants = []broken{
-	{name: "finds each value once", breaks: []string{"tokens/find-answers-every-fingerprint", "tokens/find-many"}, mutate: out(func(found *[][]string) {
+	{name: "finds each value once", breaks: "tokens/find-answers-every-fingerprint tokens/find-many", mutate: out(func(found *[][]string) {
 		for _, tokens := range *found {
 			seen := make(map[string]bool)
 			for j, token := range tokens {
@@ -20,7 +20,7 @@ var listMutants = []broken{
 			}
 		}
 	}, "FindTokens")},
-	{name: "answers the first lookup of a scope", breaks: []string{"tokens/find-answers-every-fingerprint", "tokens/find-many"}, mutate: around(
+	{name: "answers the first lookup of a scope", breaks: "tokens/find-answers-every-fingerprint tokens/find-many", mutate: around(
 		func(_ *mutant, c *mutate.Call) {
 			c.Go()
 			seen := make(map[string]bool)
@@ -32,11 +32,11 @@ var listMutants = []broken{
 				seen[scope] = true
 			}
 		}, "FindTokens")},
-	{name: "leaves out rows that are not there", breaks: []string{"tokens/rows-in-order", "tokens/rows-many", "tokens/delete-forgets"}, mutate: out(
+	{name: "leaves out rows that are not there", breaks: "tokens/rows-in-order tokens/rows-many tokens/delete-forgets", mutate: out(
 		func(rows *[]vault.Row) {
 			*rows = slices.DeleteFunc(*rows, func(r vault.Row) bool { return r.Token == "" })
 		}, "Rows")},
-	{name: "returns each row once", breaks: []string{"tokens/rows-in-order", "tokens/rows-many"}, mutate: out(func(rows *[]vault.Row) {
+	{name: "returns each row once", breaks: "tokens/rows-in-order tokens/rows-many", mutate: out(func(rows *[]vault.Row) {
 		seen := make(map[string]bool)
 		for i, r := range *rows {
 			if seen[r.Token] {
@@ -45,11 +45,13 @@ var listMutants = []broken{
 			seen[r.Token] = true
 		}
 	}, "Rows")},
-	{name: "lists the other way round", breaks: []string{"tokens/list-by-token"}, mutate: out(func(rows *[]vault.Row) { slices.Reverse(*rows) }, "ListRows")},
-	{name: "lists from the given token on", breaks: []string{"tokens/list-after", "tokens/list-by-token"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+	{name: "lists the other way round", breaks: "tokens/list-by-token",
+		mutate: out(func(rows *[]vault.Row) { slices.Reverse(*rows) }, "ListRows")},
+	{name: "lists from the given token on", breaks: "tokens/list-after tokens/list-by-token", mutate: around(func(_ *mutant, c *mutate.Call) {
 		after := c.In[3].String()
 		c.In[3].SetString(after[:max(0, len(after)-1)])
 		c.Go()
 	}, "ListRows")},
-	{name: "lists more than it should", breaks: []string{"tokens/list-after", "tokens/list-by-token"}, mutate: arg(func(limit *int) { *limit++ }, "ListRows")},
+	{name: "lists more than it should", breaks: "tokens/list-after tokens/list-by-token",
+		mutate: arg(func(limit *int) { *limit++ }, "ListRows")},
 }

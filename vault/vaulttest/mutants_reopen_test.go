@@ -17,18 +17,18 @@ import (
 // ctxMutants go on when they should not, or say that something is not there when they
 // cannot know, or say too much.
 var ctxMutants = []broken{
-	{name: "ignores the context", breaks: []string{"store/ended-context"}, mutate: arg(func(ctx *context.Context) { *ctx = bg }, "KeyUsage")},
-	{name: "finds nothing when the context has ended", breaks: []string{"store/ended-context"}, mutate: errs(
+	{name: "ignores the context", breaks: "store/ended-context", mutate: arg(func(ctx *context.Context) { *ctx = bg }, "KeyUsage")},
+	{name: "finds nothing when the context has ended", breaks: "store/ended-context", mutate: errs(
 		func(error) error { return vault.ErrConflict }, "FindTokens")},
-	{name: "finds nothing while it is broken", breaks: []string{"store/failure"}, mutate: func(m *mutant) {
+	{name: "finds nothing while it is broken", breaks: "store/failure", mutate: func(m *mutant) {
 		m.failure = errors.Join(errBroken, vault.ErrNotFound)
 	}},
-	{name: "takes tokens while it is broken", breaks: []string{"store/failure"}, mutate: func(m *mutant) {
+	{name: "takes tokens while it is broken", breaks: "store/failure", mutate: func(m *mutant) {
 		m.failure = &vault.TakenError{}
 	}},
-	{name: "shows what it refuses", breaks: []string{"store/errors-hold-nothing"}, mutate: telling(
+	{name: "shows what it refuses", breaks: "store/errors-hold-nothing", mutate: telling(
 		func(r *vault.Row) string { return fmt.Sprintf("%x", r.Sealed.Ciphertext) })},
-	{name: "shows fingerprints that it refuses", breaks: []string{"store/errors-hold-nothing"}, mutate: telling(
+	{name: "shows fingerprints that it refuses", breaks: "store/errors-hold-nothing", mutate: telling(
 		func(r *vault.Row) string { return fmt.Sprint(r.Fingerprints[0].Fingerprint[:]) })},
 }
 
@@ -59,21 +59,22 @@ func reopened(mutation func(*mutant)) func(*testing.T, vault.Backend) vault.Back
 
 // reopenMutants lose something when they are opened again.
 var reopenMutants = []broken{
-	{name: "loses everything", breaks: []string{"store/durable", "store/durable-absence", "store/durable-constraints"}, mutate: func(*mutant) {}, reopen: empty},
-	{name: "loses the audit trail", breaks: []string{"store/durable"}, mutate: func(*mutant) {}, reopen: losing(func(t *testing.T, s vault.Store) {
+	{name: "loses everything", breaks: "store/durable store/durable-absence store/durable-constraints", reopen: empty,
+		mutate: func(*mutant) {}},
+	{name: "loses the audit trail", breaks: "store/durable", mutate: func(*mutant) {}, reopen: losing(func(t *testing.T, s vault.Store) {
 		_, err := s.PruneAudit(t.Context(), time.Now(), 1000)
 		require.NoError(t, err)
 	})},
-	{name: "loses a fingerprint", breaks: []string{"store/durable"}, mutate: func(*mutant) {}, reopen: reopened(in(func(l *vault.Lookup) {
+	{name: "loses a fingerprint", breaks: "store/durable", mutate: func(*mutant) {}, reopen: reopened(in(func(l *vault.Lookup) {
 		if l.Version == 5 {
 			l.Scope = "nowhere"
 		}
 	}))},
-	{name: "forgets which tokens were deleted", breaks: []string{"store/durable-absence"}, mutate: func(*mutant) {}, reopen: reopened(
+	{name: "forgets which tokens were deleted", breaks: "store/durable-absence", mutate: func(*mutant) {}, reopen: reopened(
 		whenTaken(func(_ *mutant, c *mutate.Call, _ *vault.TakenError) {
 			*mutate.Get[[]string](c.Out), *c.Err() = []string{rowsIn(c)[0].Token}, nil
 		}, "InsertTokens"))},
-	{name: "forgets what is required", breaks: []string{"store/durable", "store/durable-constraints"}, mutate: func(*mutant) {}, reopen: reopened(both(
+	{name: "forgets what is required", breaks: "store/durable store/durable-constraints", mutate: func(*mutant) {}, reopen: reopened(both(
 		swallowing(keyring.ErrUnknownKey),
 		out(func(k *keyring.Key) { k.Required = false }, "Keys"),
 	))},

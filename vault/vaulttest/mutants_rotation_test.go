@@ -20,14 +20,15 @@ func added(do func(m *mutant, of []vault.RowFingerprint, refused *[]vault.RowID)
 
 // fingerprintMutants are wrong about fingerprints of other versions.
 var fingerprintMutants = []broken{
-	{name: "adds no fingerprints", breaks: []string{
-		"rotation/add-fingerprints", "rotation/add-many", "rotation/add-to-rows-that-are-gone", "rotation/add-refuses-what-is-anothers", "store/durable",
-	}, mutate: around(func(*mutant, *mutate.Call) {}, "AddFingerprints")},
-	{name: "adds fingerprints of one organization", breaks: []string{"rotation/add-fingerprints", "rotation/add-refuses-what-is-anothers"}, mutate: in(
+	{name: "adds no fingerprints",
+		breaks: "rotation/add-fingerprints rotation/add-many rotation/add-to-rows-that-are-gone " +
+			"rotation/add-refuses-what-is-anothers store/durable",
+		mutate: around(func(*mutant, *mutate.Call) {}, "AddFingerprints")},
+	{name: "adds fingerprints of one organization", breaks: "rotation/add-fingerprints rotation/add-refuses-what-is-anothers", mutate: in(
 		func(of *[]vault.RowFingerprint) {
 			*of = slices.DeleteFunc(slices.Clone(*of), func(f vault.RowFingerprint) bool { return f.Row.Organization != "org-a" })
 		})},
-	{name: "refuses rows that have one", breaks: []string{"rotation/add-to-rows-that-have-one", "rotation/add-at-once"}, mutate: func(m *mutant) {
+	{name: "refuses rows that have one", breaks: "rotation/add-to-rows-that-have-one rotation/add-at-once", mutate: func(m *mutant) {
 		var mu sync.Mutex
 		has := make(map[vault.RowID]bool)
 		inserted(func(_ *mutant, c *mutate.Call, token *string, r *vault.Row) {
@@ -46,7 +47,7 @@ var fingerprintMutants = []broken{
 			}
 		})(m)
 	}},
-	{name: "refuses rows that are gone", breaks: []string{"rotation/add-to-rows-that-are-gone"}, mutate: added(
+	{name: "refuses rows that are gone", breaks: "rotation/add-to-rows-that-are-gone", mutate: added(
 		func(m *mutant, of []vault.RowFingerprint, refused *[]vault.RowID) {
 			for _, f := range of {
 				if _, there := m.row(bg, f.Row.Organization, f.Row.Vault, f.Row.Token); !there {
@@ -54,7 +55,7 @@ var fingerprintMutants = []broken{
 				}
 			}
 		})},
-	{name: "refuses all if it refuses one", breaks: []string{"rotation/add-refuses-what-is-anothers"}, mutate: added(
+	{name: "refuses all if it refuses one", breaks: "rotation/add-refuses-what-is-anothers", mutate: added(
 		func(_ *mutant, of []vault.RowFingerprint, refused *[]vault.RowID) {
 			if len(*refused) > 0 {
 				*refused = nil
@@ -63,21 +64,21 @@ var fingerprintMutants = []broken{
 				}
 			}
 		})},
-	{name: "refuses nothing", breaks: []string{"rotation/add-refuses-what-is-anothers"}, mutate: added(
+	{name: "refuses nothing", breaks: "rotation/add-refuses-what-is-anothers", mutate: added(
 		func(_ *mutant, _ []vault.RowFingerprint, refused *[]vault.RowID) { *refused = nil })},
-	{name: "changes what is under retired keys", breaks: []string{
-		"rotation/add-of-a-retired-version", "rotation/reseal-under-a-retired-version",
-	}, mutate: accepting(keyring.ErrRetired, "AddFingerprints", "Reseal")},
-	{name: "removes fingerprints of versions in use", breaks: []string{"rotation/remove-of-a-version-in-use"}, mutate: accepting(
+	{name: "changes what is under retired keys",
+		breaks: "rotation/add-of-a-retired-version rotation/reseal-under-a-retired-version",
+		mutate: accepting(keyring.ErrRetired, "AddFingerprints", "Reseal")},
+	{name: "removes fingerprints of versions in use", breaks: "rotation/remove-of-a-version-in-use", mutate: accepting(
 		keyring.ErrInUse, "RemoveFingerprints")},
-	{name: "removes without a limit", breaks: []string{"rotation/remove-fingerprints", "keys/usage"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+	{name: "removes without a limit", breaks: "rotation/remove-fingerprints keys/usage", mutate: around(func(_ *mutant, c *mutate.Call) {
 		c.In[2].SetInt(1000)
 		c.Go()
 	}, "RemoveFingerprints")},
-	{name: "removes nothing and counts", breaks: []string{
-		"rotation/remove-fingerprints", "tokens/insert-stores-no-retired-fingerprints", "store/durable-absence",
-	}, mutate: around(func(_ *mutant, c *mutate.Call) { *mutate.Get[int](c.Out) = min(int(c.In[2].Int()), 3) }, "RemoveFingerprints")},
-	{name: "counts one too many", breaks: []string{"rotation/remove-fingerprints", "rotation/remove-at-once"}, mutate: out(func(n *int) {
+	{name: "removes nothing and counts",
+		breaks: "rotation/remove-fingerprints tokens/insert-stores-no-retired-fingerprints store/durable-absence",
+		mutate: around(func(_ *mutant, c *mutate.Call) { *mutate.Get[int](c.Out) = min(int(c.In[2].Int()), 3) }, "RemoveFingerprints")},
+	{name: "counts one too many", breaks: "rotation/remove-fingerprints rotation/remove-at-once", mutate: out(func(n *int) {
 		if *n > 0 {
 			*n++
 		}
@@ -95,28 +96,32 @@ func (m *mutant) stored(ctx context.Context, id vault.RowID) keyring.Sealed {
 
 // resealMutants are wrong about ciphertexts of other versions.
 var resealMutants = []broken{
-	{name: "reseals whatever is there", breaks: []string{"rotation/reseal-what-is-as-it-was", "rotation/reseal-at-once", "rotation/reseal-many"}, mutate: func(m *mutant) {
-		var mu sync.Mutex
-		in(func(r *vault.Resealed) { r.From = m.stored(bg, r.Row) }, "Reseal")(m)
-		around(func(_ *mutant, c *mutate.Call) {
-			mu.Lock() // so that each finds what those before it have resealed
-			defer mu.Unlock()
-			c.Go()
-		}, "Reseal")(m)
-	}},
-	{name: "compares versions only", breaks: []string{"rotation/reseal-what-is-as-it-was"}, mutate: func(m *mutant) {
+	{name: "reseals whatever is there",
+		breaks: "rotation/reseal-what-is-as-it-was rotation/reseal-at-once rotation/reseal-many",
+		mutate: func(m *mutant) {
+			var mu sync.Mutex
+			in(func(r *vault.Resealed) { r.From = m.stored(bg, r.Row) }, "Reseal")(m)
+			around(func(_ *mutant, c *mutate.Call) {
+				mu.Lock() // so that each finds what those before it have resealed
+				defer mu.Unlock()
+				c.Go()
+			}, "Reseal")(m)
+		}},
+	{name: "compares versions only", breaks: "rotation/reseal-what-is-as-it-was", mutate: func(m *mutant) {
 		in(func(r *vault.Resealed) { r.From.Ciphertext = m.stored(bg, r.Row).Ciphertext })(m)
 	}},
-	{name: "compares ciphertexts only", breaks: []string{"rotation/reseal-what-is-as-it-was"}, mutate: func(m *mutant) {
+	{name: "compares ciphertexts only", breaks: "rotation/reseal-what-is-as-it-was", mutate: func(m *mutant) {
 		in(func(r *vault.Resealed) { r.From.Version = m.stored(bg, r.Row).Version })(m)
 	}},
-	{name: "counts rows that it does not change", breaks: []string{"rotation/reseal-what-is-as-it-was", "rotation/reseal-many", "rotation/reseal-at-once"}, mutate: around(
-		func(_ *mutant, c *mutate.Call) {
-			if c.Go(); *c.Err() == nil {
-				*mutate.Get[int](c.Out) = len(*mutate.Get[[]vault.Resealed](c.In))
-			}
-		}, "Reseal")},
-	{name: "reseals row by row", breaks: []string{"rotation/reseal-under-a-retired-version"}, mutate: around(func(_ *mutant, c *mutate.Call) {
+	{name: "counts rows that it does not change",
+		breaks: "rotation/reseal-what-is-as-it-was rotation/reseal-many rotation/reseal-at-once",
+		mutate: around(
+			func(_ *mutant, c *mutate.Call) {
+				if c.Go(); *c.Err() == nil {
+					*mutate.Get[int](c.Out) = len(*mutate.Get[[]vault.Resealed](c.In))
+				}
+			}, "Reseal")},
+	{name: "reseals row by row", breaks: "rotation/reseal-under-a-retired-version", mutate: around(func(_ *mutant, c *mutate.Call) {
 		rows, changed := mutate.Get[[]vault.Resealed](c.In), 0
 		for _, r := range *rows {
 			*rows = []vault.Resealed{r}
@@ -127,9 +132,11 @@ var resealMutants = []broken{
 			}
 		}
 	}, "Reseal")},
-	{name: "keeps the version of a ciphertext", breaks: []string{"rotation/reseal", "rotation/reseal-many", "keys/retire-seal-in-use", "store/durable"}, mutate: in(
-		func(r *vault.Resealed) { r.To.Version = r.From.Version })},
-	{name: "keeps a slice of the caller's", breaks: []string{"rotation/reseal"}, mutate: func(m *mutant) {
+	{name: "keeps the version of a ciphertext",
+		breaks: "rotation/reseal rotation/reseal-many keys/retire-seal-in-use store/durable",
+		mutate: in(
+			func(r *vault.Resealed) { r.To.Version = r.From.Version })},
+	{name: "keeps a slice of the caller's", breaks: "rotation/reseal", mutate: func(m *mutant) {
 		kept := make(map[string][]byte)
 		in(func(r *vault.Resealed) { kept[r.Row.Organization+r.Row.Token] = r.To.Ciphertext })(m)
 		out(func(r *vault.Row) {

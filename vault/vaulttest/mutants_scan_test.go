@@ -16,9 +16,9 @@ import (
 )
 
 // ofScans returns the ids of rules of both scans.
-func ofScans(names ...string) (ids []string) {
+func ofScans(names ...string) (ids string) {
 	for _, name := range names {
-		ids = append(ids, "rotation/rows-without-fingerprint"+name, "rotation/rows-not-sealed-under"+name)
+		ids += " rotation/rows-without-fingerprint" + name + " rotation/rows-not-sealed-under" + name
 	}
 	return ids
 }
@@ -106,18 +106,20 @@ func TestSparsePages(t *testing.T) {
 
 // scanMutants are wrong about the scans of a rotation.
 var scanMutants = []broken{
-	{name: "scans one organization", breaks: ofScans("-once"), mutate: scanning(func(_ *mutant, page *vault.RowPage, _ vault.ScanPosition, _ int) {
-		page.Rows = slices.DeleteFunc(page.Rows, func(r vault.Row) bool { return r.Organization != "a" })
-	})},
+	{name: "scans one organization", breaks: ofScans("-once"),
+		mutate: scanning(func(_ *mutant, page *vault.RowPage, _ vault.ScanPosition, _ int) {
+			page.Rows = slices.DeleteFunc(page.Rows, func(r vault.Row) bool { return r.Organization != "a" })
+		})},
 	{name: "puts more on a page than it should", breaks: ofScans("-once"), mutate: around(func(_ *mutant, c *mutate.Call) {
 		c.In[3].SetInt(max(c.In[3].Int(), c.In[3].Int()+1))
 		c.Go()
 	}, scans...)},
-	{name: "loses the last row of a page", breaks: ofScans("-once", "-while-rows-come"), mutate: scanning(func(_ *mutant, page *vault.RowPage, _ vault.ScanPosition, limit int) {
-		if len(page.Rows) == limit && limit > 1 && page.Next != "" {
-			page.Rows = page.Rows[:limit-1]
-		}
-	})},
+	{name: "loses the last row of a page", breaks: ofScans("-once", "-while-rows-come"),
+		mutate: scanning(func(_ *mutant, page *vault.RowPage, _ vault.ScanPosition, limit int) {
+			if len(page.Rows) == limit && limit > 1 && page.Next != "" {
+				page.Rows = page.Rows[:limit-1]
+			}
+		})},
 	{name: "repeats the last row of a page", breaks: ofScans("-once", "-while-rows-come", "-after-changes"), mutate: func(m *mutant) {
 		before := make(map[vault.ScanPosition][]vault.Row)
 		scanning(func(_ *mutant, page *vault.RowPage, after vault.ScanPosition, limit int) {
@@ -129,17 +131,21 @@ var scanMutants = []broken{
 			}
 		})(m)
 	}},
-	{name: "ends a scan after its first page", breaks: ofScans("-once", "-while-rows-come", "-after-changes", "-limit-zero", "-foreign-position"), mutate: scanning(
-		func(_ *mutant, page *vault.RowPage, _ vault.ScanPosition, _ int) { page.Next = "" })},
-	{name: "ends a scan at an empty page", breaks: ofScans("-behind-others"), mutate: sparse(100, func(page *vault.RowPage) { page.Next = "" })},
-	{name: "does not end a scan", breaks: ofScans("-ends", "-once"), mutate: scanning(func(_ *mutant, page *vault.RowPage, after vault.ScanPosition, limit int) {
-		if page.Next == "" && limit > 0 {
-			page.Next = after
-			if after == "" {
-				page.Next = "0"
+	{name: "ends a scan after its first page",
+		breaks: ofScans("-once", "-while-rows-come", "-after-changes", "-limit-zero", "-foreign-position"),
+		mutate: scanning(
+			func(_ *mutant, page *vault.RowPage, _ vault.ScanPosition, _ int) { page.Next = "" })},
+	{name: "ends a scan at an empty page", breaks: ofScans("-behind-others"),
+		mutate: sparse(100, func(page *vault.RowPage) { page.Next = "" })},
+	{name: "does not end a scan", breaks: ofScans("-ends", "-once"),
+		mutate: scanning(func(_ *mutant, page *vault.RowPage, after vault.ScanPosition, limit int) {
+			if page.Next == "" && limit > 0 {
+				page.Next = after
+				if after == "" {
+					page.Next = "0"
+				}
 			}
-		}
-	})},
+		})},
 	{name: "does not end a scan of nothing", breaks: ofScans("-ends"), mutate: around(func(_ *mutant, c *mutate.Call) {
 		if after := mutate.Get[vault.ScanPosition](c.In); *after == "nothing" {
 			*after = ""
@@ -203,10 +209,11 @@ var scanMutants = []broken{
 				page.Next = after
 			}
 		})},
-	{name: "scans random rows as those without fingerprints", breaks: []string{"rotation/rows-without-fingerprint"}, mutate: replace("RowsWithoutFingerprint", func(m *mutant, ctx context.Context, _ int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
-		return m.db.RowsNotSealedUnder(ctx, -1, after, limit)
-	})},
-	{name: "scans deterministic rows only", breaks: []string{"rotation/rows-not-sealed-under", "rotation/rows-not-sealed-under-once"}, mutate: out(
+	{name: "scans random rows as those without fingerprints", breaks: "rotation/rows-without-fingerprint",
+		mutate: replace("RowsWithoutFingerprint", func(m *mutant, ctx context.Context, _ int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+			return m.db.RowsNotSealedUnder(ctx, -1, after, limit)
+		})},
+	{name: "scans deterministic rows only", breaks: "rotation/rows-not-sealed-under rotation/rows-not-sealed-under-once", mutate: out(
 		func(page *vault.RowPage) {
 			page.Rows = slices.DeleteFunc(page.Rows, func(r vault.Row) bool { return !r.Deterministic })
 		}, "RowsNotSealedUnder")},

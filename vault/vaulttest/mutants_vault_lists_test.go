@@ -19,8 +19,8 @@ func (m *mutant) listed(ctx context.Context, org string, limit int, selects func
 
 // vaultListMutants list the wrong vaults.
 var vaultListMutants = []broken{
-	{name: "lists vaults without their past", breaks: []string{"vaults/list-by-id"}, mutate: out(func(v *vault.Vault) { v.Past = nil }, "ListVaults")},
-	{name: "lists vaults as they were made", breaks: []string{"vaults/list-by-id", "vaults/list-between-pages"}, mutate: func(m *mutant) {
+	{name: "lists vaults without their past", breaks: "vaults/list-by-id", mutate: out(func(v *vault.Vault) { v.Past = nil }, "ListVaults")},
+	{name: "lists vaults as they were made", breaks: "vaults/list-by-id vaults/list-between-pages", mutate: func(m *mutant) {
 		made := make(map[[2]string]vault.Vault)
 		in(func(v *vault.Vault) {
 			if v.Revision == 1 {
@@ -32,37 +32,40 @@ var vaultListMutants = []broken{
 			*v = first.Clone()
 		}, "ListVaults")(m)
 	}},
-	{name: "lists the youngest vault first", breaks: []string{"vaults/list-by-id"}, mutate: out(func(vaults *[]vault.Vault) {
+	{name: "lists the youngest vault first", breaks: "vaults/list-by-id", mutate: out(func(vaults *[]vault.Vault) {
 		slices.SortFunc(*vaults, func(a, b vault.Vault) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	})},
-	{name: "lists vaults as a collation sorts them", breaks: []string{"vaults/list-by-id"}, mutate: replace("ListVaults", func(m *mutant, ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
-		return m.listed(ctx, org, limit, func(v vault.Vault) bool { return strings.ToLower(v.ID) > strings.ToLower(after) },
-			func(a, b vault.Vault) int { return strings.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID)) }), ctx.Err()
-	})},
-	{name: "lists vaults from the given one on", breaks: []string{"vaults/list-after", "vaults/list-by-id", "vaults/list-of-organization"}, mutate: replace("ListVaults", func(m *mutant, ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
-		return m.listed(ctx, org, limit, func(v vault.Vault) bool { return v.ID >= after },
-			func(vault.Vault, vault.Vault) int { return 0 }), ctx.Err()
-	})},
-	{name: "lists no vaults after one that is not there", breaks: []string{"vaults/list-after"}, mutate: around(func(m *mutant, c *mutate.Call) {
+	{name: "lists vaults as a collation sorts them", breaks: "vaults/list-by-id",
+		mutate: replace("ListVaults", func(m *mutant, ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+			return m.listed(ctx, org, limit, func(v vault.Vault) bool { return strings.ToLower(v.ID) > strings.ToLower(after) },
+				func(a, b vault.Vault) int { return strings.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID)) }), ctx.Err()
+		})},
+	{name: "lists vaults from the given one on", breaks: "vaults/list-after vaults/list-by-id vaults/list-of-organization",
+		mutate: replace("ListVaults", func(m *mutant, ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+			return m.listed(ctx, org, limit, func(v vault.Vault) bool { return v.ID >= after },
+				func(vault.Vault, vault.Vault) int { return 0 }), ctx.Err()
+		})},
+	{name: "lists no vaults after one that is not there", breaks: "vaults/list-after", mutate: around(func(m *mutant, c *mutate.Call) {
 		after := c.In[2].String()
 		if _, err := m.db.Vault(bg, org(c), after); err == nil || after == "" {
 			c.Go()
 		}
 	}, "ListVaults")},
-	{name: "lists a vault more than it should", breaks: []string{"vaults/list-after", "vaults/list-by-id"}, mutate: arg(func(limit *int) { *limit++ }, "ListVaults")},
-	{name: "lists all vaults if the limit is none", breaks: []string{"vaults/list-after"}, mutate: arg(func(limit *int) {
+	{name: "lists a vault more than it should", breaks: "vaults/list-after vaults/list-by-id",
+		mutate: arg(func(limit *int) { *limit++ }, "ListVaults")},
+	{name: "lists all vaults if the limit is none", breaks: "vaults/list-after", mutate: arg(func(limit *int) {
 		if *limit <= 0 {
 			*limit = 1_000_000 // as LIMIT -1 does
 		}
 	}, "ListVaults")},
-	{name: "lists the vaults of organizations that are alike", breaks: []string{"vaults/list-of-organization"}, mutate: arg(
+	{name: "lists the vaults of organizations that are alike", breaks: "vaults/list-of-organization", mutate: arg(
 		func(org *string) { *org = strings.TrimRight(*org, " \x00") }, "ListVaults")},
-	{name: "does not list the vaults of nobody", breaks: []string{"vaults/list-of-organization"}, mutate: refusing(vault.ErrNotFound,
+	{name: "does not list the vaults of nobody", breaks: "vaults/list-of-organization", mutate: refusing(vault.ErrNotFound,
 		func(m *mutant, c *mutate.Call) bool {
 			vaults, _ := m.db.ListVaults(bg, org(c), "", 1)
 			return len(vaults) == 0
 		}, "ListVaults")},
-	{name: "goes on by how many vaults it has listed", breaks: []string{"vaults/list-between-pages"}, mutate: func(m *mutant) {
+	{name: "goes on by how many vaults it has listed", breaks: "vaults/list-between-pages", mutate: func(m *mutant) {
 		shown := make(map[string]int) // until the end of a page, by the ID there
 		m.On.ListVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
 			skip, known := shown[after]
@@ -76,7 +79,7 @@ var vaultListMutants = []broken{
 			return vaults, err
 		}
 	}},
-	{name: "lists the vaults that there were at the first page", breaks: []string{"vaults/list-between-pages"}, mutate: func(m *mutant) {
+	{name: "lists the vaults that there were at the first page", breaks: "vaults/list-between-pages", mutate: func(m *mutant) {
 		var snapshot []vault.Vault
 		m.On.ListVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
 			if after == "" {
@@ -91,7 +94,7 @@ var vaultListMutants = []broken{
 			return page, ctx.Err()
 		}
 	}},
-	{name: "lists the vaults that it keeps", breaks: []string{"vaults/copies"}, mutate: func(m *mutant) {
+	{name: "lists the vaults that it keeps", breaks: "vaults/copies", mutate: func(m *mutant) {
 		kept := make(map[string]vault.Vault)
 		in(func(v *vault.Vault) { kept[v.ID] = v.Clone() }, "PutVault")(m)
 		out(func(v *vault.Vault) {
