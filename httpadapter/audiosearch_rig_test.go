@@ -86,18 +86,11 @@ type memorySounds = memory.AudioSearch
 // that a database may not take for text.
 type faultySounds struct {
 	*memorySounds
-	mu     sync.Mutex
-	broken map[string]error
-}
-
-func (f *faultySounds) fails(method string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.broken[method]
+	faultyMethods
 }
 
 func (f *faultySounds) Dataset(ctx context.Context, org, id string) (audiosearch.Dataset, error) {
-	if err := f.fails("Dataset"); err != nil {
+	if err := f.before("Dataset"); err != nil {
 		return audiosearch.Dataset{}, err
 	}
 	if problem := name.Problem(id); problem != "" {
@@ -107,21 +100,21 @@ func (f *faultySounds) Dataset(ctx context.Context, org, id string) (audiosearch
 }
 
 func (f *faultySounds) MissingKeys(ctx context.Context, org, dataset string, keys []string) ([]string, error) {
-	if err := f.fails("MissingKeys"); err != nil {
+	if err := f.before("MissingKeys"); err != nil {
 		return nil, err
 	}
 	return f.memorySounds.MissingKeys(ctx, org, dataset, keys)
 }
 
 func (f *faultySounds) CreateRun(ctx context.Context, r audiosearch.Run, most int) error {
-	if err := f.fails("CreateRun"); err != nil {
+	if err := f.before("CreateRun"); err != nil {
 		return err
 	}
 	return f.memorySounds.CreateRun(ctx, r, most)
 }
 
 func (f *faultySounds) Run(ctx context.Context, org string, id int64) (audiosearch.Run, error) {
-	if err := f.fails("Run"); err != nil {
+	if err := f.before("Run"); err != nil {
 		return audiosearch.Run{}, err
 	}
 	if id < 0 || id > 1<<53-1 {
@@ -131,33 +124,25 @@ func (f *faultySounds) Run(ctx context.Context, org string, id int64) (audiosear
 }
 
 func (f *faultySounds) UpdateRun(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
-	if err := f.fails("UpdateRun"); err != nil {
+	if err := f.before("UpdateRun"); err != nil {
 		return err
 	}
 	return f.memorySounds.UpdateRun(ctx, org, id, update)
 }
 
 func (f *faultySounds) RunResults(ctx context.Context, org string, id int64, from int) ([]audiosearch.Result, error) {
-	if err := f.fails("RunResults"); err != nil {
+	if err := f.before("RunResults"); err != nil {
 		return nil, err
 	}
 	if from > 0 {
-		if err := f.fails("RunResults later"); err != nil {
+		if err := f.before("RunResults later"); err != nil {
 			return nil, err
 		}
 	}
 	return f.memorySounds.RunResults(ctx, org, id, from)
 }
 
-// faults makes methods of the store fail, or all work again.
-func (r *soundRig) faults(methods ...string) {
-	r.store.mu.Lock()
-	defer r.store.mu.Unlock()
-	r.store.broken = make(map[string]error)
-	for _, method := range methods {
-		r.store.broken[method] = errors.New(method + ": connection refused")
-	}
-}
+func (r *soundRig) faults(methods ...string) { r.store.faults(methods...) }
 
 // soundCallers are the access tokens that a rig knows. All but the rival are of the
 // organization acme.

@@ -224,7 +224,7 @@ func TestRolesNeedRBAC(t *testing.T) {
 	require.Equal(t, []access.Role{{ID: "viewer"}}, r.roles("acme", "c1"))
 	require.Equal(t, http.StatusOK, r.as("full", "PUT", clients+"/c1", `{"name":"x"}`).Code, "no roles need none")
 	require.Equal(t, http.StatusCreated, r.as("full", "POST", clients, `{"name":"x","roles":[]}`).Code)
-	r.faults("Organization")
+	r.faults("AccessControl")
 	requireDetail(t, r.as("full", "PUT", clients+"/c1", `{"roles":[{"role_id":"viewer"}]}`), http.StatusServiceUnavailable)
 }
 

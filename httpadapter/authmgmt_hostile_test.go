@@ -129,7 +129,7 @@ func TestNoSecretInLogsObservationsOrErrors(t *testing.T) {
 		}
 	}
 	methods := []string{"TokenByDigest", "Client", "ClientBySecret", "CreateClient", "UpdateClient", "ListClients", "CreateToken",
-		"CreateInvitation", "Invitation", "UpdateInvitation", "ListInvitations", "Organization"}
+		"CreateInvitation", "Invitation", "UpdateInvitation", "ListInvitations", "AccessControl"}
 	for _, broken := range append(methods, "") {
 		r.faults(broken)
 		for _, caller := range []string{"full", "viewer", ""} {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
+	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -39,8 +40,9 @@ var everyAuthOption = httpadapter.AuthMgmtOptions{Clients: true, Invitations: tr
 // authRig is a credentials service on memory behind the adapter and a real server, with
 // callers of all kinds.
 type authRig struct {
+	faultyMethods
 	t        *testing.T
-	store    *faultyAuth
+	store    authmgmt.Store
 	service  *authmgmt.Service
 	handler  *httpadapter.Handler
 	server   *httptest.Server
@@ -81,124 +83,26 @@ func (o *lockedObserver) observe(_ context.Context, r httpadapter.RequestObserva
 	o.list = append(o.list, r)
 }
 
-// faultyAuth is memory whose methods fail on demand, by name.
-type faultyAuth struct {
-	*memory.AuthMgmt
+// faultyMethods are methods of a store that fail.
+type faultyMethods struct {
 	mu     sync.Mutex
-	broken map[string]error
+	broken map[string]error // by their names
 }
 
-func (f *faultyAuth) fails(method string) error {
+// before is the Before hook of the store's faults. It takes the name of a method, too.
+func (f *faultyMethods) before(op string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.broken[method]
-}
-
-func (f *faultyAuth) Client(ctx context.Context, org, id string) (authmgmt.Client, error) {
-	if err := f.fails("Client"); err != nil {
-		return authmgmt.Client{}, err
-	}
-	return f.AuthMgmt.Client(ctx, org, id)
-}
-
-func (f *faultyAuth) ClientBySecret(ctx context.Context, d [32]byte) (authmgmt.Client, error) {
-	if err := f.fails("ClientBySecret"); err != nil {
-		return authmgmt.Client{}, err
-	}
-	return f.AuthMgmt.ClientBySecret(ctx, d)
-}
-
-func (f *faultyAuth) CreateClient(ctx context.Context, c authmgmt.Client, a authmgmt.AuditEvent) error {
-	if err := f.fails("CreateClient"); err != nil {
-		return err
-	}
-	return f.AuthMgmt.CreateClient(ctx, c, a)
-}
-
-func (f *faultyAuth) UpdateClient(ctx context.Context, org, id string, update func(*authmgmt.Client) (authmgmt.AuditEvent, error)) error {
-	if err := f.fails("UpdateClient"); err != nil {
-		return err
-	}
-	return f.AuthMgmt.UpdateClient(ctx, org, id, update)
-}
-
-func (f *faultyAuth) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
-	if err := f.fails("ListClients"); err != nil {
-		return authmgmt.Page[authmgmt.Client]{}, err
-	}
-	return f.AuthMgmt.ListClients(ctx, org, p)
-}
-
-func (f *faultyAuth) CreateToken(ctx context.Context, t authmgmt.Token, a authmgmt.AuditEvent) error {
-	if err := f.fails("CreateToken"); err != nil {
-		return err
-	}
-	return f.AuthMgmt.CreateToken(ctx, t, a)
-}
-
-func (f *faultyAuth) TokenByDigest(ctx context.Context, d [32]byte) (authmgmt.Token, error) {
-	if err := f.fails("TokenByDigest"); err != nil {
-		return authmgmt.Token{}, err
-	}
-	return f.AuthMgmt.TokenByDigest(ctx, d)
-}
-
-func (f *faultyAuth) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
-	if err := f.fails("ListTokens"); err != nil {
-		return authmgmt.Page[authmgmt.Token]{}, err
-	}
-	return f.AuthMgmt.ListTokens(ctx, org, p)
-}
-
-func (f *faultyAuth) UpdateToken(ctx context.Context, org string, id uuid.UUID, update func(*authmgmt.Token) (authmgmt.AuditEvent, error)) error {
-	if err := f.fails("UpdateToken"); err != nil {
-		return err
-	}
-	return f.AuthMgmt.UpdateToken(ctx, org, id, update)
-}
-
-func (f *faultyAuth) CreateInvitation(ctx context.Context, i authmgmt.Invitation, exclusive bool, a authmgmt.AuditEvent) error {
-	if err := f.fails("CreateInvitation"); err != nil {
-		return err
-	}
-	return f.AuthMgmt.CreateInvitation(ctx, i, exclusive, a)
-}
-
-func (f *faultyAuth) Invitation(ctx context.Context, org, id string) (authmgmt.Invitation, error) {
-	if err := f.fails("Invitation"); err != nil {
-		return authmgmt.Invitation{}, err
-	}
-	return f.AuthMgmt.Invitation(ctx, org, id)
-}
-
-func (f *faultyAuth) UpdateInvitation(ctx context.Context, org, id string, update func(*authmgmt.Invitation) (authmgmt.AuditEvent, error)) error {
-	if err := f.fails("UpdateInvitation"); err != nil {
-		return err
-	}
-	return f.AuthMgmt.UpdateInvitation(ctx, org, id, update)
-}
-
-func (f *faultyAuth) ListInvitations(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
-	if err := f.fails("ListInvitations"); err != nil {
-		return authmgmt.Page[authmgmt.Invitation]{}, err
-	}
-	return f.AuthMgmt.ListInvitations(ctx, org, pendingAt, p)
-}
-
-func (f *faultyAuth) AccessControl(ctx context.Context, org string) (authmgmt.Organization, error) {
-	if err := f.fails("Organization"); err != nil {
-		return authmgmt.Organization{}, err
-	}
-	return f.AuthMgmt.AccessControl(ctx, org)
+	return f.broken[op[strings.LastIndexByte(op, '.')+1:]]
 }
 
 // faults makes methods of the store fail, or all work again.
-func (r *authRig) faults(methods ...string) {
-	r.store.mu.Lock()
-	defer r.store.mu.Unlock()
-	r.store.broken = make(map[string]error)
+func (f *faultyMethods) faults(methods ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.broken = make(map[string]error)
 	for _, method := range methods {
-		r.store.broken[method] = errors.New(method + ": connection refused")
+		f.broken[method] = errors.New(method + ": connection refused")
 	}
 }
 
@@ -220,17 +124,16 @@ func newAuthRig(t *testing.T, opts *httpadapter.AuthMgmtOptions, service *authmg
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	r := &authRig{
-		t: t, store: &faultyAuth{AuthMgmt: db.AuthMgmt().Store.(*memory.AuthMgmt)}, log: new(lockedBuffer), seen: new(lockedObserver),
-		tokens: make(map[string]string),
-	}
+	r := &authRig{t: t, log: new(lockedBuffer), seen: new(lockedObserver), tokens: make(map[string]string)}
+	faults, backend := &authmgmttest.Faults{Before: r.before}, db.AuthMgmt()
+	r.store = faults.Store(backend.Store)
 	logger := slog.New(slog.NewJSONHandler(r.log, nil))
 	if service != nil {
 		r.opts = *service
 	}
 	r.opts.AcceptURL, r.opts.InvitationKey, r.opts.Logger = acceptURL, testKey(t), logger
 	r.opts.Now = func() time.Time { return begin.Add(time.Duration(r.since.Load())) }
-	r.service, err = authmgmt.New(authmgmt.Backend{Store: r.store, Directory: r.store}, &r.opts)
+	r.service, err = authmgmt.New(authmgmt.Backend{Store: r.store, Directory: faults.Directory(backend.Directory)}, &r.opts)
 	require.NoError(t, err)
 	for _, org := range []string{"acme", "rival"} {
 		require.NoError(t, r.service.SetRBAC(t.Context(), org, root, true))
@@ -380,7 +283,7 @@ func requireBody(t *testing.T, w *httptest.ResponseRecorder, status int, want st
 }
 
 // panicking is a store that panics.
-type panicking struct{ *faultyAuth }
+type panicking struct{ authmgmt.Store }
 
 func (panicking) Invitation(context.Context, string, string) (authmgmt.Invitation, error) {
 	panic("the disk is gone")

@@ -81,32 +81,25 @@ type memoryVault = memory.Vault
 // database may not take for text.
 type faultyVault struct {
 	*memoryVault
-	mu     sync.Mutex
-	broken map[string]error
-}
-
-func (f *faultyVault) fails(method string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.broken[method]
+	faultyMethods
 }
 
 func (f *faultyVault) Vault(ctx context.Context, org, id string) (vault.Vault, error) {
-	if err := f.fails("Vault"); err != nil {
+	if err := f.before("Vault"); err != nil {
 		return vault.Vault{}, err
 	}
 	return f.memoryVault.Vault(ctx, org, id)
 }
 
 func (f *faultyVault) FindTokens(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
-	if err := f.fails("FindTokens"); err != nil {
+	if err := f.before("FindTokens"); err != nil {
 		return nil, err
 	}
 	return f.memoryVault.FindTokens(ctx, org, id, revision, lookups)
 }
 
 func (f *faultyVault) InsertTokens(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
-	if err := f.fails("InsertTokens"); err != nil {
+	if err := f.before("InsertTokens"); err != nil {
 		return nil, err
 	}
 	return f.memoryVault.InsertTokens(ctx, org, id, revision, rows)
@@ -115,7 +108,7 @@ func (f *faultyVault) InsertTokens(ctx context.Context, org, id string, revision
 // Rows can also be made to return rows whose ciphertext was changed, by "tamper", or
 // sealed under a key that is not loaded, by "strange key".
 func (f *faultyVault) Rows(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
-	if err := f.fails("Rows"); err != nil {
+	if err := f.before("Rows"); err != nil {
 		return nil, err
 	}
 	for _, token := range tokens {
@@ -125,10 +118,10 @@ func (f *faultyVault) Rows(ctx context.Context, org, id string, tokens []string)
 	}
 	rows, err := f.memoryVault.Rows(ctx, org, id, tokens)
 	for i := range rows {
-		if f.fails("tamper") != nil && rows[i].Token != "" {
+		if f.before("tamper") != nil && rows[i].Token != "" {
 			rows[i].Sealed.Ciphertext[0] ^= 1
 		}
-		if f.fails("strange key") != nil {
+		if f.before("strange key") != nil {
 			rows[i].Sealed.Version = 99
 		}
 	}
@@ -136,28 +129,20 @@ func (f *faultyVault) Rows(ctx context.Context, org, id string, tokens []string)
 }
 
 func (f *faultyVault) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
-	if err := f.fails("AddAuditEvent"); err != nil {
+	if err := f.before("AddAuditEvent"); err != nil {
 		return err
 	}
 	return f.memoryVault.AddAuditEvent(ctx, e)
 }
 
 func (f *faultyVault) DeleteToken(ctx context.Context, org, id, token string, a vault.AuditEvent) error {
-	if err := f.fails("DeleteToken"); err != nil {
+	if err := f.before("DeleteToken"); err != nil {
 		return err
 	}
 	return f.memoryVault.DeleteToken(ctx, org, id, token, a)
 }
 
-// faults makes methods of the store fail, or all work again.
-func (r *vaultRig) faults(methods ...string) {
-	r.store.mu.Lock()
-	defer r.store.mu.Unlock()
-	r.store.broken = make(map[string]error)
-	for _, method := range methods {
-		r.store.broken[method] = errors.New(method + ": connection refused")
-	}
-}
+func (r *vaultRig) faults(methods ...string) { r.store.faults(methods...) }
 
 // vaultCallers are the access tokens that a rig knows. All but the rival are of the
 // organization acme.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -10,6 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
+	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -25,33 +27,6 @@ type authMgmtRig struct {
 	grant   error
 }
 
-// authMgmtStore is memory that can fail.
-type authMgmtStore struct {
-	*memory.AuthMgmt
-	fault func(method string) error
-}
-
-func (s authMgmtStore) TokenByDigest(ctx context.Context, d [32]byte) (authmgmt.Token, error) {
-	if err := s.fault("TokenByDigest"); err != nil {
-		return authmgmt.Token{}, err
-	}
-	return s.AuthMgmt.TokenByDigest(ctx, d)
-}
-
-func (s authMgmtStore) ClientBySecret(ctx context.Context, d [32]byte) (authmgmt.Client, error) {
-	if err := s.fault("ClientBySecret"); err != nil {
-		return authmgmt.Client{}, err
-	}
-	return s.AuthMgmt.ClientBySecret(ctx, d)
-}
-
-func (s authMgmtStore) Invitation(ctx context.Context, org, id string) (authmgmt.Invitation, error) {
-	if err := s.fault("Invitation"); err != nil {
-		return authmgmt.Invitation{}, err
-	}
-	return s.AuthMgmt.Invitation(ctx, org, id)
-}
-
 func newAuthMgmtRig(t *testing.T) *authMgmtRig {
 	t.Helper()
 	r := &authMgmtRig{openapiRig: &openapiRig{t: t, answered: make(map[string]map[string]bool)}, tokens: make(map[string]string), issued: make(map[string]uuid.UUID)}
@@ -59,7 +34,8 @@ func newAuthMgmtRig(t *testing.T) *authMgmtRig {
 	require.NoError(t, err)
 	key, err := authmgmt.NewInvitationKey([]byte("not random, and nobody's key !?>"))
 	require.NoError(t, err)
-	r.service, err = authmgmt.New(authmgmt.Backend{Store: authMgmtStore{db.AuthMgmt().Store.(*memory.AuthMgmt), r.fault}, Directory: db.AuthMgmt().Directory}, &authmgmt.Options{
+	faults := &authmgmttest.Faults{Before: func(op string) error { return r.fault(op[strings.Index(op, ".")+1:]) }}
+	r.service, err = authmgmt.New(authmgmt.Backend{Store: faults.Store(db.AuthMgmt().Store), Directory: db.AuthMgmt().Directory}, &authmgmt.Options{
 		InvitationKey: key,
 		AcceptURL:     "https://api.example.com" + httpadapter.AcceptPath, Logger: silent,
 		Admit: func(context.Context, authmgmt.Invitation, authmgmt.Actor) error { return r.admit },
