@@ -27,7 +27,7 @@ type authmgmtTables struct {
 	tokenIDs      map[uuid.UUID][32]byte // the digests of tokens
 	invitations   map[ownedID]*authmgmt.Invitation
 	inviteList    placedLists[*authmgmt.Invitation]
-	audit         map[string][]authmgmt.AuditEvent // by organization, oldest first
+	audit         trails[authmgmt.AuditEvent, *authmgmt.AuditEvent]
 	organizations map[string]authmgmt.Organization
 	deleted       map[string]tombstone // organizations that were deleted
 	keyChecks     [][32]byte

@@ -2,27 +2,10 @@ package memory
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
-
-// PruneAudit implements [authmgmt.Pruner].
-func (a *AuthMgmt) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
-	if err := ctx.Err(); err != nil {
-		return 0, err
-	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	removed := 0
-	for org, trail := range a.db.authmgmt.audit {
-		a.db.authmgmt.audit[org] = slices.DeleteFunc(trail, func(e authmgmt.AuditEvent) bool {
-			return counted(&removed, limit, e.At.Before(before))
-		})
-	}
-	return removed, nil
-}
 
 // PruneTokens implements [authmgmt.Pruner].
 func (a *AuthMgmt) PruneTokens(ctx context.Context, before time.Time, limit int) (int, error) {

@@ -66,7 +66,7 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 			tokenIDs:      make(map[uuid.UUID][32]byte),
 			invitations:   make(map[ownedID]*authmgmt.Invitation),
 			inviteList:    make(placedLists[*authmgmt.Invitation]),
-			audit:         make(map[string][]authmgmt.AuditEvent),
+			audit:         make(trails[authmgmt.AuditEvent, *authmgmt.AuditEvent]),
 			organizations: make(map[string]authmgmt.Organization),
 			deleted:       make(map[string]tombstone),
 		},
@@ -74,7 +74,7 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 			vaults:  make(map[ownedID]*vaultEntry),
 			ids:     make(map[string][]string),
 			keys:    make(map[vaultKeyID]*keyring.Key),
-			audit:   make(map[string][]vault.AuditEvent),
+			audit:   make(trails[vault.AuditEvent, *vault.AuditEvent]),
 			deleted: make(map[string]*deletedVaults),
 		},
 		audio: audioTables{

@@ -19,7 +19,7 @@ type vaultTables struct {
 	ids    map[string][]string // of vaults, by organization, sorted
 	rows   []*vaultRow         // of all vaults, as they came; nil where one was removed
 	keys   map[vaultKeyID]*keyring.Key
-	audit  map[string][]vault.AuditEvent // by organization, oldest first
+	audit  trails[vault.AuditEvent, *vault.AuditEvent]
 
 	deleted map[string]*deletedVaults // by organization
 	going   int                       // vaults that were deleted, and have rows in rows
