@@ -40,7 +40,8 @@ type Kept[T any] struct {
 }
 
 // Mutants returns one for each field and mistake. It panics if an entry of Except is for
-// nothing.
+// nothing, and if a field is of a kind that no store keeps: a function, a channel, an
+// interface, a complex number or a bare address.
 func (k Kept[T]) Mutants() []Mutant {
 	var all []Mutant
 	used := make(map[string]bool)
@@ -86,6 +87,10 @@ func (k Kept[T]) mistakes(f field) []mistake {
 		return mistake{verb, rules, func(methods any) {
 			Out(methods, func(t *T) { f.each(reflect.ValueOf(t).Elem(), change) })
 		}}
+	}
+	switch f.of.Kind() {
+	case reflect.Func, reflect.Chan, reflect.Interface, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer, reflect.Uintptr:
+		panic(fmt.Sprintf("mutate: %s of a %s is a %v, which no store keeps", f.path, k.Name, f.of))
 	}
 	all := []mistake{changed("forgets", k.Stored, reflect.Value.SetZero)}
 	switch f.of {
