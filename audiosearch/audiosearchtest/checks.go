@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
@@ -34,10 +32,7 @@ func sentinels() []error {
 // isFailure requires an error that callers take for "unavailable".
 func isFailure(t *testing.T, call string, err error) {
 	t.Helper()
-	require.Error(t, err, call)
-	for _, sentinel := range sentinels() {
-		require.NotErrorIs(t, err, sentinel, call)
-	}
+	conformance.IsFailure(t, call, err, sentinels())
 }
 
 func isConflict(err error) bool { return errors.Is(err, audiosearch.ErrConflict) }

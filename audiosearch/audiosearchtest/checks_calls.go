@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // call is one method of a backend, called so that it would succeed if nothing were wrong.
@@ -19,19 +20,29 @@ type call struct {
 	do   func(ctx context.Context, org, dataset string) error
 }
 
+// ofDataset, ofOrganization and ofAll call methods with whose data it is, if they take that,
+// and the arguments.
+func ofDataset(name string, method any, args ...any) call {
+	return call{name, func(ctx context.Context, org, dataset string) error {
+		return conformance.Invoke(ctx, method, append([]any{org, dataset}, args...)...)
+	}}
+}
+
+func ofOrganization(name string, method any, args ...any) call {
+	return call{name, func(ctx context.Context, org, _ string) error {
+		return conformance.Invoke(ctx, method, append([]any{org}, args...)...)
+	}}
+}
+
+func ofAll(name string, method any, args ...any) call {
+	return call{name, func(ctx context.Context, _, _ string) error { return conformance.Invoke(ctx, method, args...) }}
+}
+
 func (s *subject) datasetCalls() []call {
 	return []call{
-		{"Dataset", func(ctx context.Context, org, dataset string) error {
-			_, err := s.Datasets.Dataset(ctx, org, dataset)
-			return err
-		}},
-		{"ListDatasets", func(ctx context.Context, org, _ string) error {
-			_, err := s.Datasets.ListDatasets(ctx, org, "", 10)
-			return err
-		}},
-		{"DeleteDataset", func(ctx context.Context, org, dataset string) error {
-			return s.Datasets.DeleteDataset(ctx, org, dataset)
-		}},
+		ofDataset("Dataset", s.Datasets.Dataset),
+		ofOrganization("ListDatasets", s.Datasets.ListDatasets, "", 10),
+		ofDataset("DeleteDataset", s.Datasets.DeleteDataset),
 		{"CreateDataset", func(ctx context.Context, org, dataset string) error {
 			return s.Datasets.CreateDataset(ctx, audiosearch.Dataset{Organization: org, ID: dataset, CreatedAt: moment(0)})
 		}},
@@ -42,24 +53,11 @@ func (s *subject) datasetCalls() []call {
 func (s *subject) catalogCalls() []call {
 	v := video("v", nil)
 	return []call{
-		{"PutVideos", func(ctx context.Context, org, dataset string) error {
-			return s.Catalog.PutVideos(ctx, org, dataset, []audiosearch.Video{v})
-		}},
-		{"Videos", func(ctx context.Context, org, dataset string) error {
-			_, _, err := s.Catalog.Videos(ctx, org, dataset, []string{v.ID})
-			return err
-		}},
-		{"ListVideos", func(ctx context.Context, org, dataset string) error {
-			_, err := s.Catalog.ListVideos(ctx, org, dataset, "", 10)
-			return err
-		}},
-		{"MissingKeys", func(ctx context.Context, org, dataset string) error {
-			_, err := s.Catalog.MissingKeys(ctx, org, dataset, []string{"key"})
-			return err
-		}},
-		{"DeleteVideo", func(ctx context.Context, org, dataset string) error {
-			return s.Catalog.DeleteVideo(ctx, org, dataset, v.ID)
-		}},
+		ofDataset("PutVideos", s.Catalog.PutVideos, []audiosearch.Video{v}),
+		ofDataset("Videos", s.Catalog.Videos, []string{v.ID}),
+		ofDataset("ListVideos", s.Catalog.ListVideos, "", 10),
+		ofDataset("MissingKeys", s.Catalog.MissingKeys, []string{"key"}),
+		ofDataset("DeleteVideo", s.Catalog.DeleteVideo, v.ID),
 	}
 }
 
@@ -67,25 +65,11 @@ func (s *subject) catalogCalls() []call {
 func (s *subject) scoreCalls() []call {
 	v := video("v", nil)
 	return []call{
-		{"PutScoring", func(ctx context.Context, org, dataset string) error {
-			return s.Scores.PutScoring(ctx, org, dataset, v.ID, v.Path, scoring(modelX, 2, "7"), [][]uint16{{10, 20}})
-		}},
-		{"Scorings", func(ctx context.Context, org, dataset string) error {
-			_, err := s.Scores.Scorings(ctx, org, dataset, modelX, []string{v.ID})
-			return err
-		}},
-		{"Search", func(ctx context.Context, org, dataset string) error {
-			_, err := s.Scores.Search(ctx, org, dataset, audiosearch.ScoreQuery{Model: modelX, Class: "7", Limit: 10})
-			return err
-		}},
-		{"Unscored", func(ctx context.Context, org, dataset string) error {
-			_, err := s.Scores.Unscored(ctx, org, dataset, audiosearch.UnscoredQuery{Model: modelX, Limit: 10})
-			return err
-		}},
-		{"WindowScores", func(ctx context.Context, org, dataset string) error {
-			_, err := s.Scores.WindowScores(ctx, org, dataset, v.ID, modelX, 0, 10)
-			return err
-		}},
+		ofDataset("PutScoring", s.Scores.PutScoring, v.ID, v.Path, scoring(modelX, 2, "7"), [][]uint16{{10, 20}}),
+		ofDataset("Scorings", s.Scores.Scorings, modelX, []string{v.ID}),
+		ofDataset("Search", s.Scores.Search, audiosearch.ScoreQuery{Model: modelX, Class: "7", Limit: 10}),
+		ofDataset("Unscored", s.Scores.Unscored, audiosearch.UnscoredQuery{Model: modelX, Limit: 10}),
+		ofDataset("WindowScores", s.Scores.WindowScores, v.ID, modelX, 0, 10),
 	}
 }
 
@@ -93,14 +77,8 @@ func (s *subject) scoreCalls() []call {
 func (s *subject) partCalls() []call {
 	p := partOf(video("v", nil), scoring(modelX, 2, "7"), 0)
 	return []call{
-		{"PutPart", func(ctx context.Context, org, dataset string) error {
-			_, err := s.Parts.PutPart(ctx, org, dataset, p, [][]uint16{{10, 20}})
-			return err
-		}},
-		{"Parts", func(ctx context.Context, org, dataset string) error {
-			_, err := s.Parts.Parts(ctx, org, dataset, p)
-			return err
-		}},
+		ofDataset("PutPart", s.Parts.PutPart, p, [][]uint16{{10, 20}}),
+		ofDataset("Parts", s.Parts.Parts, p),
 	}
 }
 
@@ -108,10 +86,7 @@ func (s *subject) partCalls() []call {
 func (s *subject) modelCalls() []call {
 	families := 0
 	return []call{
-		{"Models", func(ctx context.Context, org, dataset string) error {
-			_, err := s.Models.Models(ctx, org, dataset)
-			return err
-		}},
+		ofDataset("Models", s.Models.Models),
 		{"SetModel", func(ctx context.Context, org, dataset string) error {
 			families++
 			c := audiosearch.ModelChange{Family: fmt.Sprint("family ", families), To: fmt.Sprint("model ", families), At: moment(0)}
@@ -128,37 +103,16 @@ func (s *subject) runCalls(id int64) []call {
 		{"CreateRun", func(ctx context.Context, org, _ string) error {
 			return s.Runs.CreateRun(ctx, plainRun(org, 0), manyRuns)
 		}},
-		{"Run", func(ctx context.Context, org, _ string) error { _, err := s.Runs.Run(ctx, org, id); return err }},
-		{"UpdateRun", func(ctx context.Context, org, _ string) error {
-			return s.Runs.UpdateRun(ctx, org, id, func(*audiosearch.Run) error { return nil })
-		}},
-		{"PutResultVideos", func(ctx context.Context, org, _ string) error {
-			return s.Results.PutResultVideos(ctx, org, id, set, someVideos())
-		}},
-		{"PutResults", func(ctx context.Context, org, _ string) error {
-			return s.Results.PutResults(ctx, org, id, set, nil)
-		}},
-		{"RunResults", func(ctx context.Context, org, _ string) error {
-			_, err := s.Results.RunResults(ctx, org, id, 0)
-			return err
-		}},
-		{"ListRuns", func(ctx context.Context, org, _ string) error {
-			_, err := s.Runs.ListRuns(ctx, org, audiosearch.RunQuery{Limit: 10})
-			return err
-		}},
-		{"StaleRuns", func(ctx context.Context, _, _ string) error {
-			_, err := s.Runs.StaleRuns(ctx, moment(0), moment(0), 10)
-			return err
-		}},
+		ofOrganization("Run", s.Runs.Run, id),
+		ofOrganization("UpdateRun", s.Runs.UpdateRun, id, func(*audiosearch.Run) error { return nil }),
+		ofOrganization("PutResultVideos", s.Results.PutResultVideos, id, set, someVideos()),
+		ofOrganization("PutResults", s.Results.PutResults, id, set, nil),
+		ofOrganization("RunResults", s.Results.RunResults, id, 0),
+		ofOrganization("ListRuns", s.Runs.ListRuns, audiosearch.RunQuery{Limit: 10}),
+		ofAll("StaleRuns", s.Runs.StaleRuns, moment(0), moment(0), 10),
 	}
 	if p, ok := s.Runs.(audiosearch.Pruner); ok {
-		calls = append(calls, call{"PruneRuns", func(ctx context.Context, _, _ string) error {
-			_, err := p.PruneRuns(ctx, moment(-1000*time.Hour), 10)
-			return err
-		}}, call{"TrimRuns", func(ctx context.Context, _, _ string) error {
-			_, err := p.TrimRuns(ctx, manyRuns, 10)
-			return err
-		}})
+		calls = append(calls, ofAll("PruneRuns", p.PruneRuns, moment(-1000*time.Hour), 10), ofAll("TrimRuns", p.TrimRuns, manyRuns, 10))
 	}
 	if tx, ok := s.Runs.(audiosearch.TxStore); ok {
 		calls = append(calls, call{"CreateRunAndAdd", func(ctx context.Context, org, _ string) error {

@@ -60,10 +60,7 @@ func sentinels() []error {
 // isFailure requires an error that callers take for "unavailable".
 func isFailure(t *testing.T, call string, err error) {
 	t.Helper()
-	require.Error(t, err, call)
-	for _, sentinel := range sentinels() {
-		require.NotErrorIs(t, err, sentinel, call)
-	}
+	conformance.IsFailure(t, call, err, sentinels())
 }
 
 // everything is a Paging that shows a whole listing of the suite's size, and counts it.

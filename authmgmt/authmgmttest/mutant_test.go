@@ -13,11 +13,9 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
-// The update functions of the four kinds of things.
+// Update functions.
 type (
 	clientUpdate       = func(*authmgmt.Client) (authmgmt.AuditEvent, error)
-	tokenUpdate        = func(*authmgmt.Token) (authmgmt.AuditEvent, error)
-	invitationUpdate   = func(*authmgmt.Invitation) (authmgmt.AuditEvent, error)
 	organizationUpdate = func(*authmgmt.Organization) (authmgmt.AuditEvent, error)
 	keyChecksUpdate    = func([][32]byte) ([][32]byte, error)
 )

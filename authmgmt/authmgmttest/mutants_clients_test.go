@@ -62,9 +62,9 @@ var clientMutants = []broken{
 			return err
 		})},
 	{name: "takes the first of two secrets with one digest", breaks: "clients/digest-is-there-once", mutate: in(
-	func(secrets *[]authmgmt.ClientSecret) {
-		*secrets = slices.CompactFunc(*secrets, func(a, b authmgmt.ClientSecret) bool { return a.Digest == b.Digest })
-	})},
+		func(secrets *[]authmgmt.ClientSecret) {
+			*secrets = slices.CompactFunc(*secrets, func(a, b authmgmt.ClientSecret) bool { return a.Digest == b.Digest })
+		})},
 	{name: "looks for digests when a client is made", breaks: "clients/update-refuses-a-stored-digest clients/digest-concurrent",
 		mutate: accepting(authmgmt.ErrExists, "UpdateClient")},
 	{name: "takes its own digests for another's",

@@ -204,7 +204,7 @@ func deletionMutants() []broken {
 			}
 		}, "MarkDeleted")},
 		{name: "calls the update of what was deleted", breaks: "deletion/hides-from-updates deletion/durable", mutate: onceGone(
-		"UpdateInvitation", (*mutate.Call).Update)},
+			"UpdateInvitation", (*mutate.Call).Update)},
 		{name: "shows the trail of a deleted organization", breaks: "deletion/trail-has-the-mark deletion/without-event deletion/pruned",
 			mutate: onceGone("ListAuditEvents", func(c *mutate.Call) {
 				if page := mutate.Get[mortise.Page[authmgmt.AuditEvent]](c.Out); len(page.Items) == 0 {
@@ -225,7 +225,7 @@ func deletionMutants() []broken {
 			}, "RemoveDeleted")
 		}},
 		{name: "does not end", breaks: "deletion/hides-everything deletion/steps-are-bounded", mutate: out(
-		func(more *bool) { *more = true }, "RemoveDeleted")},
+			func(more *bool) { *more = true }, "RemoveDeleted")},
 		{name: "removes what is not marked", breaks: "deletion/not-marked", mutate: errs(func(error) error { return nil }, "RemoveDeleted")},
 		{name: "removes the event of the mark",
 			breaks: "deletion/refuses-creations deletion/trail-has-the-mark deletion/cut-off deletion/durable",
@@ -239,7 +239,7 @@ func deletionMutants() []broken {
 				}, "ListAuditEvents")
 			}},
 		{name: "goes on after its caller has left", breaks: "deletion/cut-off", mutate: arg(
-		func(ctx *context.Context) { *ctx = context.WithoutCancel(*ctx) }, "RemoveDeleted")},
+			func(ctx *context.Context) { *ctx = context.WithoutCancel(*ctx) }, "RemoveDeleted")},
 		{name: "looks for the mark, and creates later", breaks: "deletion/concurrent", mutate: func(m *mutant) {
 			var late sync.Map
 			m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
@@ -274,14 +274,14 @@ func deletionMutants() []broken {
 			}, "PruneAudit")
 		}},
 		{name: "shows a deleted organization", breaks: "deletion/organizations", mutate: onceGone(
-		"AccessControl", func(c *mutate.Call) { instead(c, authmgmt.Organization{ID: c.In[1].String()}) })},
+			"AccessControl", func(c *mutate.Call) { instead(c, authmgmt.Organization{ID: c.In[1].String()}) })},
 		{name: "updates a deleted organization", breaks: "deletion/organizations", mutate: onceGone(
-		"UpdateOrganization", func(c *mutate.Call) {
-			c.Update()
-			*c.Err() = nil
-		})},
+			"UpdateOrganization", func(c *mutate.Call) {
+				c.Update()
+				*c.Err() = nil
+			})},
 		{name: "does not find the organization that it updates", breaks: "deletion/organizations", mutate: onceGone(
-		"UpdateOrganization", func(c *mutate.Call) { *c.Err() = authmgmt.ErrNotFound })},
+			"UpdateOrganization", func(c *mutate.Call) { *c.Err() = authmgmt.ErrNotFound })},
 	}
 	for method, leak := range leaks {
 		all = append(all, broken{

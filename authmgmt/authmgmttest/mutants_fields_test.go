@@ -112,9 +112,9 @@ var fieldMutants = []broken{
 		}
 	})},
 	{name: "forgets who accepted, as soon as it changes", breaks: "invitations/update-stores-what-it-leaves", mutate: in(
-	func(i *authmgmt.Invitation) { i.AcceptedBy = "" }, "UpdateInvitation")},
+		func(i *authmgmt.Invitation) { i.AcceptedBy = "" }, "UpdateInvitation")},
 	{name: "returns email addresses in lower case", breaks: "invitations/strings-keep-every-byte", mutate: out(
-	func(i *authmgmt.Invitation) { i.Email = i.EmailKey() })},
+		func(i *authmgmt.Invitation) { i.Email = i.EmailKey() })},
 	{name: "gives update functions the organization itself", breaks: "organizations/update-copies", mutate: func(m *mutant) {
 		kept := make(map[string]*authmgmt.Organization)
 		mutate.Updates(&m.On, func(c *mutate.Call) {

@@ -110,7 +110,7 @@ var invitationMutants = []broken{
 		}
 	}},
 	{name: "is always exclusive", breaks: "invitations/not-exclusive-asks-nobody", mutate: arg(
-	func(exclusive *bool) { *exclusive = true }, "CreateInvitation")},
+		func(exclusive *bool) { *exclusive = true }, "CreateInvitation")},
 	{name: "forgets invitations that have ended",
 		breaks: "invitations/get-in-whatever-state invitations/create-stores-every-field invitations/list-newest-first",
 		mutate: both(
@@ -174,7 +174,7 @@ var invitationMutants = []broken{
 // cannot know.
 var ctxMutants = []broken{
 	{name: "ignores the context", breaks: "store/ended-context organizations/ended-context", mutate: arg(
-	func(ctx *context.Context) { *ctx = context.Background() }, "Client", "AccessControl")},
+		func(ctx *context.Context) { *ctx = context.Background() }, "Client", "AccessControl")},
 	{name: "finds nothing when the context has ended", breaks: "store/ended-context organizations/ended-context",
 		mutate: errs(func(error) error { return authmgmt.ErrNotFound }, "TokenByDigest", "AccessControl")},
 	{name: "finds nothing while it is broken", breaks: "store/failure organizations/failure", mutate: func(m *mutant) {

@@ -13,7 +13,7 @@ import (
 // prunerMutants forget too much or too little.
 var prunerMutants = []broken{
 	{name: "prunes what ends at the time", breaks: "pruner/audit pruner/tokens pruner/invitations", mutate: arg(
-	func(before *time.Time) { *before = before.Add(time.Microsecond) }, pruners...)},
+		func(before *time.Time) { *before = before.Add(time.Microsecond) }, pruners...)},
 	{name: "prunes without a limit", breaks: "pruner/audit-limit pruner/tokens-limit pruner/invitations-limit",
 		mutate: arg(func(limit *int) { *limit = 1000 }, pruners...)},
 	{name: "prunes nothing and says so much",

@@ -48,48 +48,48 @@ var statsMutants = []broken{
 		})(m)
 	}},
 	{name: "counts tokens that have ended", breaks: "counter/tokens", mutate: counts(
-	func(s *authmgmt.Stats, m *mutant, org string, _ time.Time) {
-		page, _ := m.AuthMgmt.ListTokens(context.Background(), org, authmgmt.Paging{Limit: 1, Total: true})
-		s.Tokens.N = page.Total
-	})},
+		func(s *authmgmt.Stats, m *mutant, org string, _ time.Time) {
+			page, _ := m.AuthMgmt.ListTokens(context.Background(), org, authmgmt.Paging{Limit: 1, Total: true})
+			s.Tokens.N = page.Total
+		})},
 	{name: "counts no token that never expires", breaks: "counter/tokens counter/of-organization counter/up-to-most", mutate: counts(
-	func(s *authmgmt.Stats, m *mutant, org string, now time.Time) {
-		page, _ := m.AuthMgmt.ListTokens(context.Background(), org, authmgmt.Paging{Limit: authmgmt.MaxPageSize})
-		s.Tokens = mortise.Count{}
-		for _, k := range page.Items {
-			if k.RevokedAt.IsZero() && now.Before(k.ExpiresAt) {
-				s.Tokens.N++
+		func(s *authmgmt.Stats, m *mutant, org string, now time.Time) {
+			page, _ := m.AuthMgmt.ListTokens(context.Background(), org, authmgmt.Paging{Limit: authmgmt.MaxPageSize})
+			s.Tokens = mortise.Count{}
+			for _, k := range page.Items {
+				if k.RevokedAt.IsZero() && now.Before(k.ExpiresAt) {
+					s.Tokens.N++
+				}
 			}
-		}
-	})},
+		})},
 	{name: "counts by a time of its own", breaks: "counter/tokens counter/invitations", mutate: arg(
-	func(now *time.Time) { *now = time.Now() }, "Stats")},
+		func(now *time.Time) { *now = time.Now() }, "Stats")},
 	{name: "counts invitations that have expired", breaks: "counter/invitations", mutate: counts(
-	func(s *authmgmt.Stats, m *mutant, org string, _ time.Time) {
-		early, _ := m.AuthMgmt.Stats(context.Background(), org, time.Unix(0, 0), 1000)
-		s.Pending = early.Pending
-	})},
+		func(s *authmgmt.Stats, m *mutant, org string, _ time.Time) {
+			early, _ := m.AuthMgmt.Stats(context.Background(), org, time.Unix(0, 0), 1000)
+			s.Pending = early.Pending
+		})},
 	{name: "counts no invitation that waits for the person", breaks: "counter/waiting", mutate: counts(
-	func(s *authmgmt.Stats, m *mutant, org string, _ time.Time) {
-		for _, i := range waitingOf(m, org) {
-			if i.AwaitsPerson {
-				s.Waiting.N--
+		func(s *authmgmt.Stats, m *mutant, org string, _ time.Time) {
+			for _, i := range waitingOf(m, org) {
+				if i.AwaitsPerson {
+					s.Waiting.N--
+				}
 			}
-		}
-	})},
+		})},
 	{name: "takes the newest for the oldest", breaks: "counter/waiting counter/up-to-most", mutate: counts(
-	func(s *authmgmt.Stats, m *mutant, org string, _ time.Time) {
-		for _, i := range waitingOf(m, org) {
-			if i.AcceptedAt.After(s.OldestWaiting) {
-				s.OldestWaiting = i.AcceptedAt
+		func(s *authmgmt.Stats, m *mutant, org string, _ time.Time) {
+			for _, i := range waitingOf(m, org) {
+				if i.AcceptedAt.After(s.OldestWaiting) {
+					s.OldestWaiting = i.AcceptedAt
+				}
 			}
-		}
-	})},
+		})},
 	{name: "counts every organization", breaks: "counter/of-organization", mutate: counts(
-	func(s *authmgmt.Stats, m *mutant, _ string, _ time.Time) {
-		all, _ := m.AuthMgmt.StatsAll(context.Background(), 1000)
-		s.Waiting, s.OldestWaiting = all.Waiting, all.OldestWaiting
-	})},
+		func(s *authmgmt.Stats, m *mutant, _ string, _ time.Time) {
+			all, _ := m.AuthMgmt.StatsAll(context.Background(), 1000)
+			s.Waiting, s.OldestWaiting = all.Waiting, all.OldestWaiting
+		})},
 	{name: "counts one too many", breaks: "counter/up-to-most", mutate: arg(func(most *int) { *most++ }, "Stats", "StatsAll")},
 	{name: "says that there is more where all was counted", breaks: "counter/up-to-most", mutate: around(func(c *mutate.Call) {
 		c.Go()

@@ -99,10 +99,10 @@ var tokenMutants = []broken{
 			keepsTokens(func(*mutant, authmgmt.Token) bool { return true }),
 		)},
 	{name: "looks for a token's secret when it is read", breaks: "tokens/do-not-come-back", mutate: keepsTokens(
-	func(m *mutant, k authmgmt.Token) bool {
-		_, err := m.AuthMgmt.ClientBySecret(context.Background(), k.Secret)
-		return err == nil
-	})},
+		func(m *mutant, k authmgmt.Token) bool {
+			_, err := m.AuthMgmt.ClientBySecret(context.Background(), k.Secret)
+			return err == nil
+		})},
 	{name: "removes all tokens of a client that changes",
 		breaks: "tokens/stay-with-their-digest tokens/roles-follow-the-client tokens/die-with-their-secret",
 		mutate: func(m *mutant) {

@@ -30,7 +30,7 @@ func events(change func(*authmgmt.AuditEvent, *error)) func(*mutant) {
 // updateMutants are wrong about update functions and the events that they return.
 var updateMutants = []broken{
 	{name: "forgets the event of a change", breaks: each("update-stores-the-event"), mutate: events(
-	func(e *authmgmt.AuditEvent, _ *error) { *e = authmgmt.AuditEvent{} })},
+		func(e *authmgmt.AuditEvent, _ *error) { *e = authmgmt.AuditEvent{} })},
 	{name: "forgets snapshots", breaks: "clients/update-stores-the-event clients/create-stores-the-event audit/stores-every-field",
 		mutate: out(func(e *authmgmt.AuditEvent) { e.Before = nil })},
 	{name: "gives every event an ID", breaks: each("update-without-event"), mutate: events(func(e *authmgmt.AuditEvent, _ *error) {
@@ -39,10 +39,10 @@ var updateMutants = []broken{
 		}
 	})},
 	{name: "stores events before it asks", breaks: each("update-error-changes-nothing"), mutate: events(
-	func(_ *authmgmt.AuditEvent, err *error) { *err = nil })}, // what was to be rolled back stays
+		func(_ *authmgmt.AuditEvent, err *error) { *err = nil })}, // what was to be rolled back stays
 	{name: "hides the error of an update", breaks: each("update-error-changes-nothing") + " keychecker/update-error-changes-nothing",
 		mutate: errs(
-		func(err error) error { return errors.New("the update failed: " + err.Error()) }, append(updates, "UpdateKeyChecks")...)},
+			func(err error) error { return errors.New("the update failed: " + err.Error()) }, append(updates, "UpdateKeyChecks")...)},
 	{name: "swallows panics", breaks: each("update-panic") + " keychecker/update-panic", mutate: around(func(c *mutate.Call) {
 		defer func() {
 			if p := recover(); p != nil {

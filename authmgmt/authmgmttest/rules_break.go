@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 const brokenText = "Any error but the sentinels means \"unavailable\": while the backend fails, every call returns such an error, nothing is lost, " +
@@ -16,7 +18,7 @@ var breakRules = []rule{
 			x := s.addSample(t)
 			trail := s.IDs(s.Trail(t, orgA))
 			heal := s.breakIt(t)
-			allFail(t.Context(), t, s.storeCalls(x))
+			conformance.AllFail(t.Context(), t, s.storeCalls(x), isFailure)
 			_, err := s.Store.Client(t.Context(), orgB, "unknown")
 			isFailure(t, "Client that is not there", err)
 			_, err = s.Store.TokenByDigest(t.Context(), newDigest())
@@ -25,7 +27,7 @@ var breakRules = []rule{
 			heal()
 			s.hasSample(t, x)
 			require.Equal(t, trail, s.IDs(s.Trail(t, orgA)))
-			allWork(t, s.storeCalls(x))
+			conformance.AllWork(t, s.storeCalls(x))
 			s.hasSample(t, x)
 		}},
 
@@ -33,12 +35,12 @@ var breakRules = []rule{
 		func(t *testing.T, s *subject) {
 			s.setRBAC(t, orgA, true)
 			heal := s.breakIt(t)
-			allFail(t.Context(), t, s.organizationCalls())
+			conformance.AllFail(t.Context(), t, s.organizationCalls(), isFailure)
 			_, err := s.Organizations.AccessControl(t.Context(), orgB)
 			isFailure(t, "Organization that is not there", err)
 			heal()
 			s.hasRBAC(t, orgA, true)
-			allWork(t, s.organizationCalls())
+			conformance.AllWork(t, s.organizationCalls())
 			s.hasRBAC(t, orgA, true)
 		}},
 }

@@ -1,24 +1,17 @@
 package authmgmttest
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
-// call is one method of a backend, called so that it would succeed if nothing were wrong,
-// and could be called again.
-type call struct {
-	name string
-	do   func(ctx context.Context) error
-}
+type call = conformance.Call
 
 // sample is one thing of each kind that is stored.
 type sample struct {
@@ -59,87 +52,45 @@ func nothing[T any](*T) (authmgmt.AuditEvent, error) { return authmgmt.AuditEven
 func (s *subject) storeCalls(x *sample) []call {
 	e := func() authmgmt.AuditEvent { return newEvent(orgB, authmgmt.KindInvited, "x", 0) }
 	calls := []call{
-		{"CreateClient", func(ctx context.Context) error {
-			return s.Store.CreateClient(ctx, newClient(orgB, uuid.NewString(), 0), e())
-		}},
-		{"Client", func(ctx context.Context) error { _, err := s.Store.Client(ctx, orgA, x.client.ID); return err }},
-		{"ClientBySecret", func(ctx context.Context) error {
-			_, err := s.Store.ClientBySecret(ctx, x.client.Secrets[0].Digest)
-			return err
-		}},
-		{"UpdateClient", func(ctx context.Context) error {
-			return s.Store.UpdateClient(ctx, orgA, x.client.ID, nothing[authmgmt.Client])
-		}},
-		{"ListClients", func(ctx context.Context) error { _, err := s.Store.ListClients(ctx, orgA, everything); return err }},
-		{"CreateToken", func(ctx context.Context) error { return s.Store.CreateToken(ctx, newToken(orgB, 0), e()) }},
-		{"TokenByDigest", func(ctx context.Context) error { _, err := s.Store.TokenByDigest(ctx, x.token.Digest); return err }},
-		{"UpdateToken", func(ctx context.Context) error {
-			return s.Store.UpdateToken(ctx, orgA, x.token.ID, nothing[authmgmt.Token])
-		}},
-		{"ListTokens", func(ctx context.Context) error { _, err := s.Store.ListTokens(ctx, orgA, everything); return err }},
-		{"CreateInvitation", func(ctx context.Context) error {
-			return s.Store.CreateInvitation(ctx, newInvitation(orgB, uuid.NewString(), 0), true, e())
-		}},
-		{"Invitation", func(ctx context.Context) error { _, err := s.Store.Invitation(ctx, orgA, x.invitation.ID); return err }},
-		{"UpdateInvitation", func(ctx context.Context) error {
-			return s.Store.UpdateInvitation(ctx, orgA, x.invitation.ID, nothing[authmgmt.Invitation])
-		}},
-		{"ListInvitations", func(ctx context.Context) error {
-			_, err := s.Store.ListInvitations(ctx, orgA, time.Time{}, everything)
-			return err
-		}},
-		{"DueGrants", func(ctx context.Context) error { _, err := s.Store.DueGrants(ctx, moment(0), 10); return err }},
-		{"Stats", func(ctx context.Context) error { _, err := s.Store.Stats(ctx, orgA, moment(0), 10); return err }},
-		{"StatsAll", func(ctx context.Context) error { _, err := s.Store.StatsAll(ctx, 10); return err }},
-		{"ListAuditEvents", func(ctx context.Context) error {
-			_, err := s.Store.ListAuditEvents(ctx, orgA, authmgmt.AuditQuery{Limit: 10})
-			return err
-		}},
-		{"MarkDeleted", func(ctx context.Context) error {
-			_, err := s.Store.MarkDeleted(ctx, orgGone, moment(0), newEvent(orgGone, authmgmt.KindOrganizationDeleted, orgGone, 0))
-			return err
-		}},
-		{"DeletedAt", func(ctx context.Context) error { _, err := s.Store.DeletedAt(ctx, orgGone); return err }},
-		{"RemoveDeleted", func(ctx context.Context) error { _, err := s.Store.RemoveDeleted(ctx, orgGone, 10); return err }},
+		conformance.CallOf("CreateClient", s.Store.CreateClient, newClient(orgB, uuid.NewString(), 0), e()),
+		conformance.CallOf("Client", s.Store.Client, orgA, x.client.ID),
+		conformance.CallOf("ClientBySecret", s.Store.ClientBySecret, x.client.Secrets[0].Digest),
+		conformance.CallOf("UpdateClient", s.Store.UpdateClient, orgA, x.client.ID, nothing[authmgmt.Client]),
+		conformance.CallOf("ListClients", s.Store.ListClients, orgA, everything),
+		conformance.CallOf("CreateToken", s.Store.CreateToken, newToken(orgB, 0), e()),
+		conformance.CallOf("TokenByDigest", s.Store.TokenByDigest, x.token.Digest),
+		conformance.CallOf("UpdateToken", s.Store.UpdateToken, orgA, x.token.ID, nothing[authmgmt.Token]),
+		conformance.CallOf("ListTokens", s.Store.ListTokens, orgA, everything),
+		conformance.CallOf("CreateInvitation", s.Store.CreateInvitation, newInvitation(orgB, uuid.NewString(), 0), true, e()),
+		conformance.CallOf("Invitation", s.Store.Invitation, orgA, x.invitation.ID),
+		conformance.CallOf("UpdateInvitation", s.Store.UpdateInvitation, orgA, x.invitation.ID, nothing[authmgmt.Invitation]),
+		conformance.CallOf("ListInvitations", s.Store.ListInvitations, orgA, time.Time{}, everything),
+		conformance.CallOf("DueGrants", s.Store.DueGrants, moment(0), 10),
+		conformance.CallOf("Stats", s.Store.Stats, orgA, moment(0), 10),
+		conformance.CallOf("StatsAll", s.Store.StatsAll, 10),
+		conformance.CallOf("ListAuditEvents", s.Store.ListAuditEvents, orgA, authmgmt.AuditQuery{Limit: 10}),
+		conformance.CallOf("MarkDeleted", s.Store.MarkDeleted, orgGone, moment(0), newEvent(orgGone, authmgmt.KindOrganizationDeleted, orgGone, 0)),
+		conformance.CallOf("DeletedAt", s.Store.DeletedAt, orgGone),
+		conformance.CallOf("RemoveDeleted", s.Store.RemoveDeleted, orgGone, 10),
 	}
 	long := moment(-100_000 * time.Hour) // before everything
 	if p, ok := s.Store.(authmgmt.Pruner); ok {
 		calls = append(calls,
-			call{"PruneAudit", func(ctx context.Context) error { _, err := p.PruneAudit(ctx, long, 10); return err }},
-			call{"PruneTokens", func(ctx context.Context) error { _, err := p.PruneTokens(ctx, long, 10); return err }},
-			call{"PruneInvitations", func(ctx context.Context) error { _, err := p.PruneInvitations(ctx, long, 10); return err }},
+			conformance.CallOf("PruneAudit", p.PruneAudit, long, 10),
+			conformance.CallOf("PruneTokens", p.PruneTokens, long, 10),
+			conformance.CallOf("PruneInvitations", p.PruneInvitations, long, 10),
 		)
 	}
 	if k, ok := s.Store.(authmgmt.KeyChecker); ok {
-		calls = append(calls, call{"UpdateKeyChecks", func(ctx context.Context) error {
-			return k.UpdateKeyChecks(ctx, func(noted [][32]byte) ([][32]byte, error) { return noted, nil })
-		}})
+		calls = append(calls, conformance.CallOf("UpdateKeyChecks", k.UpdateKeyChecks, func(noted [][32]byte) ([][32]byte, error) { return noted, nil }))
 	}
 	return calls
 }
 
 func (s *subject) organizationCalls() []call {
 	return []call{
-		{"AccessControl", func(ctx context.Context) error { _, err := s.Organizations.AccessControl(ctx, orgA); return err }},
-		{"UpdateOrganization", func(ctx context.Context) error {
-			return s.Organizations.UpdateOrganization(ctx, orgA, nothing[authmgmt.Organization])
-		}},
-	}
-}
-
-// allFail makes the calls and requires that each is a failure.
-func allFail(ctx context.Context, t *testing.T, calls []call) {
-	t.Helper()
-	for _, c := range calls {
-		isFailure(t, c.name, c.do(ctx))
-	}
-}
-
-// allWork makes the calls and requires that none fails.
-func allWork(t *testing.T, calls []call) {
-	t.Helper()
-	for _, c := range calls {
-		require.NoError(t, c.do(t.Context()), c.name)
+		conformance.CallOf("AccessControl", s.Organizations.AccessControl, orgA),
+		conformance.CallOf("UpdateOrganization", s.Organizations.UpdateOrganization, orgA, nothing[authmgmt.Organization]),
 	}
 }
 
@@ -150,18 +101,18 @@ var contextRules = []rule{
 	{Rule{"store/ended-context", endedText}, needStore,
 		func(t *testing.T, s *subject) {
 			x := s.addSample(t)
-			allFail(conformance.Ended(t), t, s.storeCalls(x))
+			conformance.AllFail(conformance.Ended(t), t, s.storeCalls(x), isFailure)
 			_, err := s.Store.Client(conformance.Ended(t), orgA, "unknown")
 			isFailure(t, "Client that is not there", err)
 			isFailure(t, "CreateClient that is there", s.Store.CreateClient(conformance.Ended(t), x.client, newEvent(orgA, "", "", 0)))
 			s.hasSample(t, x)
-			allWork(t, s.storeCalls(x))
+			conformance.AllWork(t, s.storeCalls(x))
 		}},
 
 	{Rule{"organizations/ended-context", endedText}, needOrganizations,
 		func(t *testing.T, s *subject) {
 			s.setRBAC(t, orgA, true)
-			allFail(conformance.Ended(t), t, s.organizationCalls())
+			conformance.AllFail(conformance.Ended(t), t, s.organizationCalls(), isFailure)
 			_, err := s.Organizations.AccessControl(conformance.Ended(t), orgB)
 			isFailure(t, "Organization that is not there", err)
 			s.hasRBAC(t, orgA, true)

@@ -5,95 +5,53 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// call is one method of a backend, called so that it would succeed if nothing were wrong.
-type call struct {
-	name string
-	do   func(ctx context.Context) error
-}
+type call = conformance.Call
 
 // storeCalls calls every method of Store, and of Pruner if it is one.
 func (s *subject) storeCalls(e trigger.Event) []call {
 	calls := []call{
-		{"CreateEvent", func(ctx context.Context) error {
-			_, _, err := s.Store.CreateEvent(ctx, plainEvent(orgA, 0), window())
-			return err
-		}},
-		{"Store.Event", func(ctx context.Context) error { _, err := s.Store.Event(ctx, orgA, e.ID); return err }},
-		{"UpdateEvent", func(ctx context.Context) error {
-			return s.Store.UpdateEvent(ctx, orgA, e.ID, func(*trigger.Event) error { return nil })
-		}},
-		{"ListEvents", func(ctx context.Context) error {
-			_, err := s.Store.ListEvents(ctx, orgA, trigger.EventQuery{Limit: 10})
-			return err
-		}},
-		{"Unqueued", func(ctx context.Context) error { _, err := s.Store.Unqueued(ctx, moment(time.Hour), 10); return err }},
-		{"Stale", func(ctx context.Context) error {
-			_, err := s.Store.Stale(ctx, moment(time.Hour), time.Time{}, 10)
-			return err
-		}},
-		{"Stats", func(ctx context.Context) error { _, err := s.Store.Stats(ctx, orgA, 10); return err }},
-		{"StatsAll", func(ctx context.Context) error { _, err := s.Store.StatsAll(ctx, 10); return err }},
+		conformance.CallOf("CreateEvent", s.Store.CreateEvent, plainEvent(orgA, 0), window()),
+		conformance.CallOf("Store.Event", s.Store.Event, orgA, e.ID),
+		conformance.CallOf("UpdateEvent", s.Store.UpdateEvent, orgA, e.ID, func(*trigger.Event) error { return nil }),
+		conformance.CallOf("ListEvents", s.Store.ListEvents, orgA, trigger.EventQuery{Limit: 10}),
+		conformance.CallOf("Unqueued", s.Store.Unqueued, moment(time.Hour), 10),
+		conformance.CallOf("Stale", s.Store.Stale, moment(time.Hour), time.Time{}, 10),
+		conformance.CallOf("Stats", s.Store.Stats, orgA, 10),
+		conformance.CallOf("StatsAll", s.Store.StatsAll, 10),
 	}
 	if p, ok := s.Store.(trigger.Pruner); ok {
-		calls = append(calls, call{"Prune", func(ctx context.Context) error { _, err := p.Prune(ctx, moment(-time.Hour), 10); return err }})
+		calls = append(calls, conformance.CallOf("Prune", p.Prune, moment(-time.Hour), 10))
 	}
 	if tx, ok := s.Store.(trigger.TxStore); ok {
 		calls = append(calls,
-			call{"CreateEventAndAdd", func(ctx context.Context) error {
+			conformance.CallOf("CreateEventAndAdd", func(ctx context.Context) error {
 				e := plainEvent(orgA, 0)
 				_, _, err := tx.CreateEventAndAdd(ctx, e, window(), e.Job())
 				return err
-			}},
-			call{"UpdateEventAndRemove", func(ctx context.Context) error {
-				return tx.UpdateEventAndRemove(ctx, orgA, e.ID, func(*trigger.Event) error { return nil }, mortise.Lease{Job: e.Job()}, false)
-			}})
+			}),
+			conformance.CallOf("UpdateEventAndRemove", tx.UpdateEventAndRemove, orgA, e.ID, func(*trigger.Event) error { return nil }, mortise.Lease{Job: e.Job()}, false))
 	}
 	return calls
 }
 
 func (s *subject) organizationCalls() []call {
 	return []call{
-		{"Setup", func(ctx context.Context) error { _, err := s.Organizations.Setup(ctx, orgA); return err }},
-		{"UpdateOrganization", func(ctx context.Context) error {
-			return s.Organizations.UpdateOrganization(ctx, orgA, func(*trigger.Organization) error { return nil })
-		}},
+		conformance.CallOf("Setup", s.Organizations.Setup, orgA),
+		conformance.CallOf("UpdateOrganization", s.Organizations.UpdateOrganization, orgA, func(*trigger.Organization) error { return nil }),
 	}
 }
 
 func (s *subject) keyCalls(k trigger.APIKey) []call {
 	return []call{
-		{"CreateKey", func(ctx context.Context) error { return s.Keys.CreateKey(ctx, newKey(orgB, 0)) }},
-		{"KeyByDigest", func(ctx context.Context) error { _, err := s.Keys.KeyByDigest(ctx, k.Digest); return err }},
-		{"UpdateKey", func(ctx context.Context) error {
-			return s.Keys.UpdateKey(ctx, orgA, k.ID, func(*trigger.APIKey) error { return nil })
-		}},
-		{"ListKeys", func(ctx context.Context) error {
-			_, err := s.Keys.ListKeys(ctx, orgA, trigger.KeyQuery{Limit: 1})
-			return err
-		}},
-	}
-}
-
-// allFail makes the calls and requires that each is a failure.
-func allFail(ctx context.Context, t *testing.T, calls []call) {
-	t.Helper()
-	for _, c := range calls {
-		isFailure(t, c.name, c.do(ctx))
-	}
-}
-
-// allWork makes the calls and requires that none fails.
-func allWork(t *testing.T, calls []call) {
-	t.Helper()
-	for _, c := range calls {
-		require.NoError(t, c.do(t.Context()), c.name)
+		conformance.CallOf("CreateKey", s.Keys.CreateKey, newKey(orgB, 0)),
+		conformance.CallOf("KeyByDigest", s.Keys.KeyByDigest, k.Digest),
+		conformance.CallOf("UpdateKey", s.Keys.UpdateKey, orgA, k.ID, func(*trigger.APIKey) error { return nil }),
+		conformance.CallOf("ListKeys", s.Keys.ListKeys, orgA, trigger.KeyQuery{Limit: 1}),
 	}
 }
 
@@ -103,17 +61,17 @@ const endedText = "A call whose context has ended returns an error that is none 
 var contextRules = []rule{
 	{Rule{"store/ended-context", endedText}, needStore,
 		func(t *testing.T, s *subject) {
-			allFail(conformance.Ended(t), t, s.storeCalls(s.create(t, plainEvent(orgA, 0))))
+			conformance.AllFail(conformance.Ended(t), t, s.storeCalls(s.create(t, plainEvent(orgA, 0))), isFailure)
 		}},
 
 	{Rule{"organizations/ended-context", endedText}, needOrganizations,
 		func(t *testing.T, s *subject) {
 			s.setup(t, orgA, 1)
-			allFail(conformance.Ended(t), t, s.organizationCalls())
+			conformance.AllFail(conformance.Ended(t), t, s.organizationCalls(), isFailure)
 		}},
 
 	{Rule{"keys/ended-context", endedText}, needKeys,
 		func(t *testing.T, s *subject) {
-			allFail(conformance.Ended(t), t, s.keyCalls(s.addKey(t, newKey(orgA, 0))))
+			conformance.AllFail(conformance.Ended(t), t, s.keyCalls(s.addKey(t, newKey(orgA, 0))), isFailure)
 		}},
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // breakRules say what a failure of the backend looks like from outside.
@@ -13,13 +15,13 @@ var breakRules = []rule{
 			x := s.addSample(t)
 			trail := s.IDs(s.Trail(t, orgA))
 			heal := s.breakIt(t)
-			allFail(t.Context(), t, s.storeCalls(x))
-			allFail(t.Context(), t, s.failingCalls(x))
+			conformance.AllFail(t.Context(), t, s.storeCalls(x), isFailure)
+			conformance.AllFail(t.Context(), t, s.failingCalls(x), isFailure)
 			heal()
 			s.hasSample(t, x)
 			require.Equal(t, trail, s.IDs(s.Trail(t, orgA)))
 			require.Empty(t, s.dump(t, newVault(orgB, "b")))
-			allWork(t, s.storeCalls(x))
+			conformance.AllWork(t, s.storeCalls(x))
 			s.hasSample(t, x)
 		}},
 }
