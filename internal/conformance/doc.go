@@ -11,7 +11,8 @@
 //  2. suite.go: a function that makes the [Suite] of a harness. Run and Rules call it.
 //  3. rules_X.go: for each interface, one rule for each sentence of its doc comment that
 //     can be tested. checks_X.go: what several rules ask of a backend.
-//  4. mutant_test.go: storage/memory with a function for each method, by package mutate.
+//  4. delegate.go: a function for each method of the store, by package mutate; mutant_test.go:
+//     storage/memory behind it.
 //  5. mutants_X_test.go: for each rule, a mutant that breaks it, by what it puts in the
 //     place of a function. Package mutate makes those that lose or change a field.
 //  6. suite_test.go: one test that calls [Prove] with what export_test.go shows of the
@@ -27,4 +28,4 @@ package conformance
 // leave.go has callers that go away while they wait. values.go has values that backends
 // get wrong. deadline.go ends a rule that does not end. model.go runs property tests, and
 // model_mutants.go proves them. Package audittest has the rules of all audit
-// trails, package countertest those of Stats.
+// trails, package countertest those of Stats. calls.go calls methods by a table.
