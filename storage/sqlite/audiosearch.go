@@ -21,7 +21,7 @@ const (
 	datasetByID   = "SELECT seq, revision, forgotten, created_at FROM audiosearch_datasets WHERE organization = ? AND id = ?" + datasetThere
 	// With the organization twice: so the mark is looked for once, and not for each row.
 	datasetsAfter = "SELECT id, created_at FROM audiosearch_datasets WHERE organization = ? AND id > ?" +
-		" AND" + notGone + " WHERE organization = ?) ORDER BY id LIMIT ?"
+		" AND" + notGone + " WHERE organization = ?) ORDER BY id LIMIT 0 + ?"
 	// What the dataset holds goes later, see sweep.
 	deleteDataset = "UPDATE audiosearch_datasets SET (organization, id) = (NULL, NULL) WHERE organization = ? AND id = ?" + datasetThere
 )

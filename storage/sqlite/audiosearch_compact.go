@@ -19,11 +19,11 @@ const (
 
 	deletedDataset = "SELECT seq, revision, forgotten, created_at FROM audiosearch_datasets WHERE organization IS NULL LIMIT 1"
 	modelsOf       = "SELECT seq, vocabulary FROM audiosearch_models WHERE dataset = ? LIMIT 1"
-	blocksToSweep  = "SELECT model, packed, loose, windows, live, seq FROM audiosearch_blocks WHERE model = ? ORDER BY seq LIMIT ?"
+	blocksToSweep  = "SELECT model, packed, loose, windows, live, seq FROM audiosearch_blocks WHERE model = ? ORDER BY seq LIMIT 0 + ?"
 	deleteModel    = "DELETE FROM audiosearch_models WHERE seq = ?"
-	firstVideos    = "SELECT seq FROM audiosearch_videos WHERE dataset = ? LIMIT ?"
+	firstVideos    = "SELECT seq FROM audiosearch_videos WHERE dataset = ? LIMIT 0 + ?"
 	sweepScorings  = "DELETE FROM audiosearch_scorings WHERE video = ? AND model IN" +
-		" (SELECT model FROM audiosearch_scorings WHERE video = ? ORDER BY model LIMIT ?)"
+		" (SELECT model FROM audiosearch_scorings WHERE video = ? ORDER BY model LIMIT 0 + ?)"
 	removeDataset  = "DELETE FROM audiosearch_datasets WHERE seq = ?"
 	removeCurrent  = "DELETE FROM audiosearch_current WHERE dataset = ?"
 	removeReplaced = "DELETE FROM audiosearch_replaced WHERE dataset = ?"

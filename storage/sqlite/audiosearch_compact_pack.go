@@ -17,7 +17,7 @@ const (
 		" WHERE loose_live >= 4334 OR loose_dead >= 4334 OR segments >= 256 LIMIT 1"
 	datasetBySeq = "SELECT seq, revision, forgotten, created_at FROM audiosearch_datasets WHERE seq = ?"
 	looseBlocks  = "SELECT model, packed, loose, windows, live, seq, layout FROM audiosearch_blocks" +
-		" WHERE model = ? AND loose = 1 AND packed = ? AND seq > ? ORDER BY seq LIMIT ?"
+		" WHERE model = ? AND loose = 1 AND packed = ? AND seq > ? ORDER BY seq LIMIT 0 + ?"
 	deadParts    = "SELECT part FROM audiosearch_dead WHERE block = ?"
 	allChunks    = "SELECT seq % 1024, scores FROM audiosearch_chunks WHERE seq >= ? AND seq < ?"
 	insertChunk  = "INSERT INTO audiosearch_chunks (seq, scores) VALUES (?,?)"

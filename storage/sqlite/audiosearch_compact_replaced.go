@@ -9,7 +9,7 @@ const (
 	firstBlock  = "SELECT model, packed, loose, windows, live, seq, layout FROM audiosearch_blocks" +
 		" WHERE model = ? ORDER BY seq LIMIT 1"
 	failedBy = "SELECT video FROM audiosearch_scorings" +
-		" WHERE model = ? AND problem IS NOT NULL AND windows = 0 LIMIT ?"
+		" WHERE model = ? AND problem IS NOT NULL AND windows = 0 LIMIT 0 + ?"
 )
 
 // dropping is a step that removes what there is by a model that another one has replaced.

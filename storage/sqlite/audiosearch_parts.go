@@ -18,7 +18,7 @@ const (
 	leaveParts    = "UPDATE audiosearch_unfinished SET video = NULL WHERE seq = ?"
 	leaveAllParts = "UPDATE audiosearch_unfinished SET video = NULL WHERE video = ?"
 	leaveUnused   = "UPDATE audiosearch_unfinished SET video = NULL WHERE seq IN" +
-		" (SELECT seq FROM audiosearch_unfinished WHERE video IS NOT NULL AND used_at < ? ORDER BY used_at LIMIT ?)"
+		" (SELECT seq FROM audiosearch_unfinished WHERE video IS NOT NULL AND used_at < ? ORDER BY used_at LIMIT 0 + ?)"
 	leavePartsBy   = "UPDATE audiosearch_unfinished SET video = NULL WHERE model = ? AND video IS NOT NULL"
 	leftUnfinished = "SELECT seq FROM audiosearch_unfinished WHERE video IS NULL LIMIT 1"
 
@@ -26,7 +26,7 @@ const (
 	partsUpTo  = "SELECT shelf, first, windows, segment FROM audiosearch_parts WHERE unfinished = ? AND first < ?" +
 		" ORDER BY first, shelf"
 	takeParts  = "DELETE FROM audiosearch_parts WHERE unfinished = ? AND first < ?"
-	someParts  = "SELECT shelf, first, windows, segment FROM audiosearch_parts WHERE unfinished = ? LIMIT ?"
+	someParts  = "SELECT shelf, first, windows, segment FROM audiosearch_parts WHERE unfinished = ? LIMIT 0 + ?"
 	removePart = "DELETE FROM audiosearch_parts WHERE unfinished = ? AND first = ? AND shelf = ?"
 )
 

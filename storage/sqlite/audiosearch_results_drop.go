@@ -8,8 +8,8 @@ const (
 
 const (
 	leftSet       = "SELECT seq FROM audiosearch_result_sets WHERE run IS NULL LIMIT 1"
-	removeResults = "DELETE FROM audiosearch_found_results WHERE rowid IN (SELECT rowid FROM audiosearch_found_results WHERE result_set = ? LIMIT ?)"
-	someVideos    = "SELECT id, metadata FROM audiosearch_found_videos WHERE result_set = ? LIMIT ?"
+	removeResults = "DELETE FROM audiosearch_found_results WHERE rowid IN (SELECT rowid FROM audiosearch_found_results WHERE result_set = ? LIMIT 0 + ?)"
+	someVideos    = "SELECT id, metadata FROM audiosearch_found_videos WHERE result_set = ? LIMIT 0 + ?"
 	removeVideo   = "DELETE FROM audiosearch_found_videos WHERE result_set = ? AND id = ?"
 	freeMetadata  = "DELETE FROM audiosearch_found_metadata WHERE seq = ? AND videos = 0"
 	freeText      = "DELETE FROM audiosearch_found_texts WHERE metadata = ?"

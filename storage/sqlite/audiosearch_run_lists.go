@@ -73,6 +73,6 @@ func listRuns(org string, q *audiosearch.RunQuery) (statement string, args []any
 		and("(created_at, id) < (" + bind(at) + ", " + bind(id) + ")")
 	}
 	page := "SELECT id AS found FROM audiosearch_runs INDEXED BY " + index + " WHERE " +
-		strings.Join(where, " AND ") + " ORDER BY created_at DESC, id DESC LIMIT " + bind(q.Limit)
+		strings.Join(where, " AND ") + " ORDER BY created_at DESC, id DESC LIMIT 0 + " + bind(q.Limit)
 	return "WITH page AS MATERIALIZED (" + page + ") " + runsOfPage, args
 }

@@ -40,14 +40,14 @@ const (
 	// For a limit, a time of being due, and one of checks. Runs that were never checked
 	// are few where anybody asks, and stand among all that have not ended.
 	staleRuns = "SELECT * FROM (" + neverChecked + ")" +
-		" UNION ALL SELECT * FROM (" + checkedRuns + ") LIMIT ?1"
+		" UNION ALL SELECT * FROM (" + checkedRuns + ") LIMIT 0 + ?1"
 
 	neverChecked = runRow + " INDEXED BY audiosearch_runs_waiting" +
 		" WHERE state <> 'TERMINATED' AND checked_at IS NULL AND" + dueBefore + andOfKept +
-		" ORDER BY organization LIMIT ?1"
+		" ORDER BY organization LIMIT 0 + ?1"
 	checkedRuns = runRow +
 		" WHERE state <> 'TERMINATED' AND checked_at < ?3 AND" + dueBefore + andOfKept +
-		" ORDER BY checked_at, id LIMIT ?1"
+		" ORDER BY checked_at, id LIMIT 0 + ?1"
 	dueBefore = " (due_at IS NULL OR due_at < ?2)"
 )
 

@@ -15,12 +15,12 @@ const (
 	countStats = "SELECT" +
 		" (SELECT count(*) FROM (" + someDatasets + "))," +
 		" (SELECT count(*) FROM (SELECT 1 FROM (" + someDatasets + ") d CROSS JOIN audiosearch_videos v" +
-		" ON v.dataset = d.seq LIMIT ?2))," +
+		" ON v.dataset = d.seq LIMIT 0 + ?2))," +
 		" (SELECT count(*) FROM (" + openIn + waitingStates + ofOrg + "))," +
 		" (SELECT count(*) FROM (" + openIn + runningStates + ofOrg + "))," +
-		" (SELECT count(*) FROM (" + endedBy + "'SUCCESS' LIMIT ?2))," +
-		" (SELECT count(*) FROM (" + endedBy + "'CLIENT_ERROR' LIMIT ?2))," +
-		" (SELECT count(*) FROM (" + endedBy + "'INTERNAL_ERROR' LIMIT ?2))," +
+		" (SELECT count(*) FROM (" + endedBy + "'SUCCESS' LIMIT 0 + ?2))," +
+		" (SELECT count(*) FROM (" + endedBy + "'CLIENT_ERROR' LIMIT 0 + ?2))," +
+		" (SELECT count(*) FROM (" + endedBy + "'INTERNAL_ERROR' LIMIT 0 + ?2))," +
 		" (" + oldestIn + "'PENDING')," +
 		" (" + oldestIn + "'QUEUED') WHERE TRUE" + andThere
 
@@ -31,16 +31,16 @@ const (
 
 	openWaiting = " (SELECT count(*) FROM (" + openIn + waitingStates
 	openRunning = " (SELECT count(*) FROM (" + openIn + runningStates
-	upTo        = " LIMIT ?1)),"
+	upTo        = " LIMIT 0 + ?1)),"
 	nextDue     = " (SELECT min(due_at) FROM audiosearch_runs INDEXED BY audiosearch_runs_due" +
 		" WHERE state IN " + waitingStates + " AND due_at IS NOT NULL"
 
-	someDatasets  = "SELECT seq FROM audiosearch_datasets WHERE organization = ?1 LIMIT ?2"
+	someDatasets  = "SELECT seq FROM audiosearch_datasets WHERE organization = ?1 LIMIT 0 + ?2"
 	openRuns      = " FROM audiosearch_runs INDEXED BY audiosearch_runs_states WHERE state <> 'TERMINATED'"
 	openIn        = "SELECT 1" + openRuns + " AND state IN "
 	waitingStates = "('PENDING', 'QUEUED')"
 	runningStates = "('RUNNING', 'TERMINATING')"
-	ofOrg         = " AND organization = ?1 LIMIT ?2"
+	ofOrg         = " AND organization = ?1 LIMIT 0 + ?2"
 	oldestIn      = "SELECT min(created_at)" + openRuns + " AND organization = ?1 AND state = "
 	endedBy       = "SELECT 1 FROM audiosearch_runs INDEXED BY audiosearch_runs_terminations" +
 		" WHERE state = 'TERMINATED' AND organization = ?1 AND termination = "

@@ -69,7 +69,7 @@ func (t *auditTable) listing(org string, q *auditSelection) (statement string, a
 	case paging: // between two microseconds
 		and("at < ?", before)
 	}
-	page := "SELECT seq AS found FROM " + from + " WHERE " + strings.Join(where, " AND ") + " ORDER BY at DESC, id DESC LIMIT ?"
+	page := "SELECT seq AS found FROM " + from + " WHERE " + strings.Join(where, " AND ") + " ORDER BY at DESC, id DESC LIMIT 0 + ?"
 	statement = "WITH page AS MATERIALIZED (" + page + ") SELECT " + t.columns + " FROM page CROSS JOIN " + t.table + " ON seq = found"
 	if t.deleted != "" {
 		statement += " UNION ALL SELECT " + t.columns + " FROM " + t.table + " WHERE seq = (SELECT event FROM " + t.deleted +

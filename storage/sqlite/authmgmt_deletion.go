@@ -39,12 +39,12 @@ const (
 // secrets, and those before their clients: none drags others with it.
 var removals = []string{
 	"DELETE FROM authmgmt_invitations WHERE organization = ?1 AND id IN" +
-		" (SELECT id FROM authmgmt_invitations WHERE organization = ?1 LIMIT ?2)",
-	"DELETE FROM authmgmt_tokens WHERE digest IN (SELECT digest FROM authmgmt_tokens WHERE organization = ?1 LIMIT ?2)",
-	"DELETE FROM authmgmt_secrets WHERE digest IN (SELECT digest FROM authmgmt_secrets WHERE organization = ?1 LIMIT ?2)",
+		" (SELECT id FROM authmgmt_invitations WHERE organization = ?1 LIMIT 0 + ?2)",
+	"DELETE FROM authmgmt_tokens WHERE digest IN (SELECT digest FROM authmgmt_tokens WHERE organization = ?1 LIMIT 0 + ?2)",
+	"DELETE FROM authmgmt_secrets WHERE digest IN (SELECT digest FROM authmgmt_secrets WHERE organization = ?1 LIMIT 0 + ?2)",
 	"DELETE FROM authmgmt_clients WHERE organization = ?1 AND id IN" +
-		" (SELECT id FROM authmgmt_clients WHERE organization = ?1 LIMIT ?2)",
-	"DELETE FROM authmgmt_audit WHERE seq IN (SELECT seq" + eventsButThat + " LIMIT ?2)",
+		" (SELECT id FROM authmgmt_clients WHERE organization = ?1 LIMIT 0 + ?2)",
+	"DELETE FROM authmgmt_audit WHERE seq IN (SELECT seq" + eventsButThat + " LIMIT 0 + ?2)",
 	"DELETE FROM authmgmt_organizations WHERE id = ?1 AND ?2 > 0",
 }
 

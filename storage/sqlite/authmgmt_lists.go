@@ -36,9 +36,9 @@ func (r *placedRows) statement(after, total bool) string {
 	if r.desc {
 		direction, than = " DESC", "<"
 	}
-	page, limit := "SELECT "+r.key+r.from, " LIMIT ? OFFSET ?"
+	page, limit := "SELECT "+r.key+r.from, " LIMIT 0 + ? OFFSET ?"
 	if after {
-		page, limit = page+" AND (created_at, id) "+than+" (?, ?)", " LIMIT ?"
+		page, limit = page+" AND (created_at, id) "+than+" (?, ?)", " LIMIT 0 + ?"
 	}
 	count := "SELECT 0"
 	if total {

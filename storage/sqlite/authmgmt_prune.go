@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	pruneAudit  = "DELETE FROM authmgmt_audit WHERE seq IN (SELECT seq FROM authmgmt_audit WHERE at < ? ORDER BY at LIMIT ?)"
+	pruneAudit  = "DELETE FROM authmgmt_audit WHERE seq IN (SELECT seq FROM authmgmt_audit WHERE at < ? ORDER BY at LIMIT 0 + ?)"
 	pruneTokens = "DELETE FROM authmgmt_tokens WHERE digest IN" +
-		" (SELECT digest FROM authmgmt_tokens WHERE expires_at < ? ORDER BY expires_at LIMIT ?)"
+		" (SELECT digest FROM authmgmt_tokens WHERE expires_at < ? ORDER BY expires_at LIMIT 0 + ?)"
 	pruneInvitations = "DELETE FROM authmgmt_invitations WHERE (organization, id) IN" +
-		" (SELECT organization, id FROM authmgmt_invitations WHERE ended_at < ? ORDER BY ended_at LIMIT ?)"
+		" (SELECT organization, id FROM authmgmt_invitations WHERE ended_at < ? ORDER BY ended_at LIMIT 0 + ?)"
 )
 
 // PruneAudit implements [authmgmt.Pruner].

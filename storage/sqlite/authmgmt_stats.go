@@ -13,18 +13,18 @@ import (
 const (
 	// For an organization, a limit and a time.
 	countAuthMgmt = "SELECT" +
-		" (SELECT count(*) FROM (SELECT 1 FROM authmgmt_clients WHERE organization = ?1 AND deleted_at IS NULL LIMIT ?2))," +
-		" (SELECT count(*) FROM (" + liveTokens + " AND expires_at > ?3 LIMIT ?2))," +
-		" (SELECT count(*) FROM (" + liveTokens + " AND expires_at IS NULL LIMIT ?2))," +
+		" (SELECT count(*) FROM (SELECT 1 FROM authmgmt_clients WHERE organization = ?1 AND deleted_at IS NULL LIMIT 0 + ?2))," +
+		" (SELECT count(*) FROM (" + liveTokens + " AND expires_at > ?3 LIMIT 0 + ?2))," +
+		" (SELECT count(*) FROM (" + liveTokens + " AND expires_at IS NULL LIMIT 0 + ?2))," +
 		" (SELECT count(*) FROM (SELECT 1 FROM authmgmt_invitations INDEXED BY authmgmt_invitations_open" +
-		" WHERE organization = ?1 AND accepted_at IS NULL AND cancelled_at IS NULL AND expires_at > ?3 LIMIT ?2))," +
-		" (SELECT count(*) FROM (SELECT 1" + waitingGrants + " AND organization = ?1 LIMIT ?2))," +
+		" WHERE organization = ?1 AND accepted_at IS NULL AND cancelled_at IS NULL AND expires_at > ?3 LIMIT 0 + ?2))," +
+		" (SELECT count(*) FROM (SELECT 1" + waitingGrants + " AND organization = ?1 LIMIT 0 + ?2))," +
 		" (SELECT min(accepted_at)" + waitingGrants + " AND organization = ?1)" +
 		" WHERE TRUE" + notDeleted
 
 	// For a limit, and the smallest time.
 	countGrants = "SELECT" +
-		" (SELECT count(*) FROM (SELECT 1" + waitingGrants + ofTheLiving + " LIMIT ?1))," +
+		" (SELECT count(*) FROM (SELECT 1" + waitingGrants + ofTheLiving + " LIMIT 0 + ?1))," +
 		" (SELECT min(accepted_at)" + waitingGrants + ofTheLiving + ")," +
 		" (SELECT min(grant_due) FROM authmgmt_invitations INDEXED BY authmgmt_invitations_due" +
 		" WHERE accepted_at IS NOT NULL AND granted_at IS NULL AND awaits_person = 0 AND grant_due > ?2" + ofTheLiving + ")"

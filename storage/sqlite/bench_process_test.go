@@ -55,33 +55,6 @@ func (p *processed) submit(ctx context.Context) error {
 	return err
 }
 
-// BenchmarkProcess compares the time from the first submission to the end of the last
-// event, worker and submitters at once, with that of the submissions alone. 64 callers,
-// 64 attempts at a time.
-func BenchmarkProcess(b *testing.B) {
-	const callers, total = 64, 2560
-	alone := benchService(b)
-	p := startProcessing(b, 64)
-	var aloneTime, processedTime time.Duration
-	for b.Loop() {
-		aloneTime += turn(b, callers, total, alone)
-		target := p.done.Load() + total
-		begun := time.Now()
-		turn(b, callers, total, p.submit)
-		for p.done.Load() < target {
-			time.Sleep(100 * time.Microsecond)
-		}
-		processedTime += time.Since(begun)
-		for len(p.started) > 0 {
-			<-p.started
-		}
-	}
-	b.ReportMetric(float64(b.N*total)/aloneTime.Seconds(), "submits/s")
-	b.ReportMetric(float64(b.N*total)/processedTime.Seconds(), "processed/s")
-	b.ReportMetric(aloneTime.Seconds()/processedTime.Seconds(), "of-submit")
-	b.ReportMetric(0, "ns/op")
-}
-
 // BenchmarkIdleStart reports the time from the call of Submit, and from its return, to
 // the start of the work, when the worker has nothing else to do.
 func BenchmarkIdleStart(b *testing.B) {

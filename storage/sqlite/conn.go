@@ -29,6 +29,10 @@ type conn struct {
 }
 
 // stmt is what the driver's statements can do.
+//
+// No statement has a parameter alone as its LIMIT: SQLite looks at its value when it compiles
+// the statement, and compiles it again whenever one is bound. So it is LIMIT 0 + ?, which
+// it does not look into.
 type stmt interface {
 	driver.Stmt
 	driver.StmtExecContext

@@ -53,14 +53,14 @@ const (
 
 	// Makes jobs ready that are claimable at a time, so many at most.
 	readyJobs = "UPDATE mortise_jobs SET ready = 1 WHERE seq IN (SELECT seq FROM mortise_jobs" +
-		" WHERE dead = 0 AND ready = 0 AND claimable_at <= ? ORDER BY claimable_at LIMIT ?)"
+		" WHERE dead = 0 AND ready = 0 AND claimable_at <= ? ORDER BY claimable_at LIMIT 0 + ?)"
 
 	// The organization, and the time of its first ready job, of the first organization
 	// behind one, in the order of names; or from that one on.
 	nextOrg   = "SELECT organization, claimable_at" + readyOfKind + "> ?" + firstReady
 	firstOrg  = "SELECT organization, claimable_at" + readyOfKind + ">= ?" + firstReady
 	firstJobs = "SELECT seq, claimable_at, id, deliveries + 1, trace" + readyOfKind +
-		"= ? AND claimable_at <= ? ORDER BY claimable_at, seq LIMIT ?"
+		"= ? AND claimable_at <= ? ORDER BY claimable_at, seq LIMIT 0 + ?"
 	readyOfKind = " FROM mortise_jobs WHERE dead = 0 AND ready = 1 AND kind = ? AND organization "
 	firstReady  = " ORDER BY organization, claimable_at, seq LIMIT 1"
 

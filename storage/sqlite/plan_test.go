@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -95,8 +97,10 @@ func TestPlans(t *testing.T) {
 	}{
 		{eventByID, "sqlite_autoindex_trigger_events_1", ""},
 		{eventByKey, "trigger_events_key", ""},
+		{versionOfEvent, "sqlite_autoindex_trigger_events_1", ""},
 		{releaseKey, "sqlite_autoindex_trigger_events_1", ""},
-		{updateProgress, "sqlite_autoindex_trigger_events_1", ""},
+		{insertBody, "", ""},
+		{removeBody, "sqlite_autoindex_trigger_bodies_1", ""},
 		{updateContent, "sqlite_autoindex_trigger_events_1", ""},
 		{unqueuedEvents, "trigger_events_unqueued", "only among those that wait since the same moment"},
 		{pruned, "trigger_events_finished", "only among those that ended at the same moment"},
@@ -178,12 +182,16 @@ func TestPlansOfList(t *testing.T) {
 			plan := db.plan(t, statement)
 			_, where, _ := strings.Cut(statement, " WHERE ")
 			require.Equal(t, "MATERIALIZE page", plan[0], statement)
-			tail := len(plan) - 4
+			tail := len(plan) - 8
 			require.Equal(t, "SCAN page", plan[tail])
 			require.Contains(t, plan[tail+1], "SCALAR SUBQUERY") // once for the statement
 			require.Equal(t, []string{
 				"SEARCH d USING PRIMARY KEY (organization=?)", "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)",
-			}, plan[tail+2:])
+			}, plan[tail+2:tail+4])
+			for i := tail + 4; i < len(plan); i += 2 { // instructions and context that stand apart
+				require.Contains(t, plan[i], "CORRELATED SCALAR SUBQUERY")
+				require.Equal(t, "SEARCH b USING INDEX sqlite_autoindex_trigger_bodies_1 (event=?)", plan[i+1])
+			}
 			var searches []string // one for each status that is asked for
 			for _, line := range plan[1:tail] {
 				if !strings.HasPrefix(line, "MERGE") && line != "LEFT" && line != "RIGHT" {
@@ -226,5 +234,20 @@ func TestPlansOfList(t *testing.T) {
 	}
 	for line, n := range seen {
 		t.Logf("%3d %s", n, line)
+	}
+}
+
+// TestNoBareLimits: see stmt.
+func TestNoBareLimits(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	require.Greater(t, len(files), 100)
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.NotRegexp(t, "LIMIT (\\?|\" \\+ bind)", string(text), "%s: SQLite compiles such a statement for each call", file)
 	}
 }

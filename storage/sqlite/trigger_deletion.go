@@ -23,18 +23,19 @@ const (
 
 	// For an organization and a limit.
 	removeAPIKeys = "DELETE FROM trigger_api_keys" +
-		" WHERE digest IN (SELECT digest FROM trigger_api_keys WHERE organization = ?1 LIMIT ?2)"
+		" WHERE digest IN (SELECT digest FROM trigger_api_keys WHERE organization = ?1 LIMIT 0 + ?2)"
 	removeCollections = "DELETE FROM trigger_collections WHERE organization = ?1" +
-		" AND id IN (SELECT id FROM trigger_collections WHERE organization = ?1 LIMIT ?2)"
+		" AND id IN (SELECT id FROM trigger_collections WHERE organization = ?1 LIMIT 0 + ?2)"
 	removeTriggerOrg = "DELETE FROM trigger_organizations WHERE id = ?"
 
 	// Events of an organization, with their sizes: octet_length does not read the text.
 	triggerEventsToRemove = "SELECT rowid, id, octet_length(instructions) + ifnull(octet_length(context), 0)" +
 		" + ifnull(octet_length(outcome_summary), 0) + ifnull(octet_length(outcome_data), 0)" +
-		" FROM trigger_events INDEXED BY trigger_events_status WHERE organization = ?1 LIMIT ?2"
+		" + iif(body, (SELECT octet_length(b.instructions) + ifnull(octet_length(b.context), 0) FROM trigger_bodies AS b WHERE b.event = id), 0)" +
+		" FROM trigger_events INDEXED BY trigger_events_status WHERE organization = ?1 LIMIT 0 + ?2"
 	removeEvent     = "DELETE FROM trigger_events WHERE rowid = ?"
 	removeEventJobs = "DELETE FROM mortise_jobs WHERE seq IN (SELECT seq FROM mortise_jobs INDEXED BY mortise_jobs_id" +
-		" WHERE id > ?1 || '-' AND id < ?1 || '.' AND kind = '" + trigger.JobKind + "' AND organization = ?2 LIMIT ?3)"
+		" WHERE id > ?1 || '-' AND id < ?1 || '.' AND kind = '" + trigger.JobKind + "' AND organization = ?2 LIMIT 0 + ?3)"
 )
 
 // removeEventBytes is how many bytes of events go at a time, beside pruneStep rows: other

@@ -80,7 +80,9 @@ func TestTriggerTablesOfRowsOf(t *testing.T) {
 	require.Len(t, known, 6)
 	const tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'trigger%'"
 	require.NoError(t, db.find(t.Context(), noOrg, tables, nil, func(r *row) error {
-		require.Contains(t, known, r.text(0))
+		if r.text(0) != "trigger_bodies" { // whose rows go with their events
+			require.Contains(t, known, r.text(0))
+		}
 		return nil
 	}))
 }

@@ -14,17 +14,21 @@ import (
 
 const (
 	insertEvent = "INSERT INTO trigger_events (" + eventColumns +
-		") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+		") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+	insertBody = "INSERT INTO trigger_bodies (event, instructions, context) VALUES (?,?,?)"
 
+	versionOfEvent = "SELECT version FROM trigger_events WHERE id = ?"
+
+	releaseKey = "UPDATE trigger_events SET idempotency_key = NULL, version = version + 1 WHERE id = ?"
+
+	updateContent = "UPDATE trigger_events SET (" + contentColumns + ", version) = (?,?,?,?,?,?,?,?, version + 1) WHERE id = ?"
+	removeBody    = "DELETE FROM trigger_bodies WHERE event = ?"
+)
+
+var (
 	eventByID  = eventAnyID + " AND " + eventNotDeleted
-	eventAnyID = "SELECT " + eventColumns + " FROM trigger_events WHERE id = ?"
-	eventByKey = "SELECT " + eventColumns + " FROM trigger_events WHERE organization = ? AND idempotency_key = ?"
-	releaseKey = "UPDATE trigger_events SET idempotency_key = NULL WHERE id = ?"
-
-	// An UPDATE renews the indexes of every column that it names, so the usual one names
-	// few.
-	updateProgress = "UPDATE trigger_events SET (" + progressColumns + ") = (?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"
-	updateContent  = "UPDATE trigger_events SET (" + contentColumns + ") = (?,?,?,?,?,?,?) WHERE id = ?"
+	eventAnyID = "SELECT " + eventFields("trigger_events") + ", version FROM trigger_events WHERE id = ?"
+	eventByKey = "SELECT " + eventFields("trigger_events") + " FROM trigger_events WHERE organization = ? AND idempotency_key = ?"
 )
 
 // CreateEvent implements [trigger.Store].
@@ -44,7 +48,8 @@ func (t *Trigger) CreateEvent(ctx context.Context, e trigger.Event, keySince tim
 type creation struct {
 	id, org, key string
 	keySince     time.Time
-	args         []any
+	args, body   []any
+	new          *versionedEvent // may be nil
 
 	created bool
 	earlier *trigger.Event // if not created
@@ -52,7 +57,7 @@ type creation struct {
 
 func newCreation(e *trigger.Event, keySince time.Time) (*creation, error) {
 	args, err := eventArgs(e)
-	return &creation{id: string(e.ID[:]), org: e.Organization, key: e.IdempotencyKey, keySince: keySince, args: args}, err
+	return &creation{id: string(e.ID[:]), org: e.Organization, key: e.IdempotencyKey, keySince: keySince, args: args, body: bodyArgs(e), new: newVersioned(e, 0)}, err
 }
 
 // result is what Create returns after do.
@@ -73,8 +78,7 @@ func (c *creation) do(t *tx) error {
 	} else if deleted {
 		return trigger.ErrDeleted
 	}
-	changed, err := t.exec(insertEvent, c.args...)
-	if c.created = changed == 1; err != nil || c.created {
+	if err := c.insert(t); err != nil || c.created {
 		return err
 	}
 	c.earlier = new(trigger.Event)
@@ -97,9 +101,20 @@ func (c *creation) do(t *tx) error {
 	if _, err := t.exec(releaseKey, c.earlier.ID[:]); err != nil {
 		return err
 	}
-	changed, err = t.exec(insertEvent, c.args...)
-	if c.created = changed == 1; err == nil && !c.created {
-		err = errors.New("sqlite: the event cannot be stored")
+	if err := c.insert(t); err != nil || c.created {
+		return err
+	}
+	return errors.New("sqlite: the event cannot be stored")
+}
+
+// insert inserts the event, unless another one stands in its way.
+func (c *creation) insert(t *tx) error {
+	changed, err := t.exec(insertEvent, c.args...)
+	if c.created = changed == 1; err == nil && c.created && c.body != nil {
+		_, err = t.exec(insertBody, c.body...)
+	}
+	if c.created {
+		t.keep(c.new)
 	}
 	return err
 }
@@ -185,44 +200,132 @@ func (t *Trigger) UpdateEventAndRemove(
 }
 
 func (t *tx) updateEvent(org string, id uuid.UUID, update func(*trigger.Event) error) error {
-	var kept trigger.Event
-	found, err := t.event(&kept, eventAnyID, id[:])
-	if err != nil {
-		return err
-	}
-	if !found || kept.Organization != org {
-		return trigger.ErrNotFound
-	}
-	if deleted, err := t.triggerDeleted(kept.Organization); err != nil {
+	if deleted, err := t.triggerDeleted(org); err != nil {
 		return err
 	} else if deleted {
 		return trigger.ErrNotFound
 	}
-	var progress, content []any
-	err = t.host(func() (err error) {
-		changed := kept.Clone()
-		if err := update(&changed); err != nil {
+	if known := t.recent.take(id); known != nil && known.event.Organization == org {
+		if done, err := t.changeEvent(known, true, update); done || err != nil {
 			return err
 		}
-		if !sameContent(&kept, &changed) {
-			content = append(appendContent(nil, &changed), id[:])
-		}
-		if progress, err = appendProgress(nil, &changed); err != nil {
-			return err
-		}
-		progress = append(progress, id[:])
-		return nil
+	}
+	stored := versionedEvent{version: -1}
+	err := t.query(eventAnyID, []any{id[:]}, func(r *row) error {
+		stored.version = r.number(versionField)
+		return scanEvent(r, &stored.event)
 	})
 	if err != nil {
 		return err
 	}
-	if content != nil {
-		if _, err := t.exec(updateContent, content...); err != nil {
+	if stored.version < 0 || stored.event.Organization != org {
+		return trigger.ErrNotFound
+	}
+	_, err = t.changeEvent(&stored, false, update)
+	return err
+}
+
+// changeEvent calls update and writes what it has changed. If perhaps is true, the row may
+// have changed since from was kept: if it has, done is false, and nothing is written.
+func (t *tx) changeEvent(from *versionedEvent, perhaps bool, update func(*trigger.Event) error) (done bool, err error) {
+	var progress progressUpdate
+	var content, body []any
+	var next *versionedEvent
+	same := true
+	err = t.host(func() error {
+		changed := from.event.Clone()
+		if err := update(&changed); err != nil {
 			return err
 		}
+		changed.ID, changed.Organization, changed.SubmittedAt = from.event.ID, from.event.Organization, from.event.SubmittedAt
+		if same = sameContent(&from.event, &changed); !same {
+			content, body = appendContent(nil, &changed), bodyArgs(&changed)
+		} else {
+			next = newVersioned(&changed, from.version+1)
+		}
+		return progress.compare(&from.event, &changed)
+	})
+	if t.op.broken || errors.Is(err, errGone) {
+		return false, err
 	}
-	_, err = t.exec(updateProgress, progress...)
-	return err
+	if perhaps && (err != nil || !same || progress.args == nil) {
+		// No condition of an UPDATE says whether it is the same row.
+		if found, err := t.eventVersion(from.event.ID); err != nil || found != from.version {
+			return false, err
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	id, version := from.event.ID[:], from.version
+	if !same {
+		version++
+		if _, err := t.exec(updateContent, append(content, id)...); err != nil {
+			return false, err
+		}
+		if _, err := t.exec(removeBody, id); err != nil {
+			return false, err
+		}
+		if body != nil {
+			if _, err := t.exec(insertBody, body...); err != nil {
+				return false, err
+			}
+		}
+	}
+	if progress.args == nil {
+		return true, nil
+	}
+	n, err := t.exec(progress.statement, append(progress.args, id, version)...)
+	if n == 0 && !perhaps && err == nil {
+		err = errors.New("sqlite: the event that was read a moment ago is not there")
+	}
+	if n > 0 && same {
+		t.keep(next)
+	}
+	return n > 0, err
+}
+
+// eventVersion returns the version of an event's row, -1 if there is none.
+func (t *tx) eventVersion(id uuid.UUID) (version int, err error) {
+	version = -1
+	err = t.query(versionOfEvent, []any{id[:]}, func(r *row) error {
+		version = r.number(0)
+		return nil
+	})
+	return version, err
+}
+
+// progressUpdate writes those of progressColumns that have changed. An UPDATE renews the
+// indexes of every column that it names.
+type progressUpdate struct {
+	statement string // behind its arguments are an ID and a version
+	args      []any  // nil: nothing has changed
+}
+
+var progressNames = strings.Split(progressColumns, ", ")
+
+// compare finds what has changed.
+func (u *progressUpdate) compare(kept, changed *trigger.Event) error {
+	before, err := appendProgress(nil, kept)
+	if err != nil {
+		return err
+	}
+	after, err := appendProgress(nil, changed)
+	if err != nil {
+		return err
+	}
+	var set strings.Builder
+	set.WriteString("UPDATE trigger_events SET ")
+	for i, name := range progressNames {
+		if before[i] != after[i] {
+			set.WriteString(name)
+			set.WriteString(" = ?, ")
+			u.args = append(u.args, after[i])
+		}
+	}
+	set.WriteString("version = version + 1 WHERE id = ? AND version = ?")
+	u.statement = set.String()
+	return nil
 }
 
 // ceilMicros rounds a bound up to the precision of the column, which selects the same
@@ -235,9 +338,9 @@ func ceilMicros(t time.Time) int64 {
 	return m
 }
 
-const unqueuedEvents = "SELECT " + eventColumns + " FROM trigger_events WHERE unqueued_since < ? AND status = " + received +
+var unqueuedEvents = "SELECT " + eventFields("trigger_events") + " FROM trigger_events WHERE unqueued_since < ? AND status = " + received +
 	" AND " + eventNotDeleted +
-	" ORDER BY unqueued_since, submitted_at, id LIMIT ?"
+	" ORDER BY unqueued_since, submitted_at, id LIMIT 0 + ?"
 
 // Unqueued implements [trigger.Store].
 func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
@@ -248,17 +351,14 @@ func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]
 // it. It is found by the job. So these cost nothing where the jobs stand in this
 // database, and nobody asks.
 var (
-	staleTogether = "SELECT " + eventOfJob + " FROM mortise_jobs AS j CROSS JOIN trigger_events AS e ON e.id = " + eventIDOfJob +
-		" WHERE j.kind = '" + trigger.JobKind + "' AND j.dead = 0 AND ?1 IS NOT NULL AND e.checked_at IS NULL AND " + staleEvent + " LIMIT ?3"
-	staleChecked = "SELECT " + eventColumns + " FROM trigger_events AS e" +
-		" WHERE checked_at < ?1 AND " + staleEvent + " ORDER BY checked_at LIMIT ?3"
+	staleTogether = "SELECT " + eventFields("e") + " FROM mortise_jobs AS j CROSS JOIN trigger_events AS e ON e.id = " + eventIDOfJob +
+		" WHERE j.kind = '" + trigger.JobKind + "' AND j.dead = 0 AND ?1 IS NOT NULL AND e.checked_at IS NULL AND " + staleEvent + " LIMIT 0 + ?3"
+	staleChecked = "SELECT " + eventFields("e") + " FROM trigger_events AS e" +
+		" WHERE checked_at < ?1 AND " + staleEvent + " ORDER BY checked_at LIMIT 0 + ?3"
 	staleEvent = "e.status < " + completed + " AND e.unqueued_since IS NULL AND (?2 IS NULL OR e.due_at IS NULL OR e.due_at < ?2)" +
 		" AND NOT EXISTS (SELECT 1 FROM trigger_deleted AS d WHERE d.organization = e.organization)"
 	eventIDOfJob = "unhex(substr(j.id, 1, 36), '-')"
 )
-
-// eventOfJob is eventColumns of the table e, which is joined with another one.
-var eventOfJob = "e." + strings.ReplaceAll(eventColumns, ", ", ", e.")
 
 // Stale implements [trigger.Unfinished].
 func (t *Trigger) Stale(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
@@ -282,7 +382,7 @@ func (t *Trigger) Stale(ctx context.Context, checked, due time.Time, limit int) 
 }
 
 const (
-	pruned = "SELECT id FROM trigger_events WHERE finished_at < ? AND status >= " + completed + " ORDER BY finished_at, id LIMIT ?"
+	pruned = "SELECT id FROM trigger_events WHERE finished_at < ? AND status >= " + completed + " ORDER BY finished_at, id LIMIT 0 + ?"
 
 	// Those of an event stand beside each other: '.' follows '-'.
 	pruneJobs = "DELETE FROM mortise_jobs WHERE seq IN (SELECT j.seq FROM (SELECT " + idText + " AS event FROM (" + pruned + "))" +

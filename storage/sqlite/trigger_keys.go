@@ -19,7 +19,7 @@ const (
 	keyByID     = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE id = ? AND organization = ? AND " + apiKeyNotDeleted
 	keysOf      = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE organization = ? AND " + triggerNotDeleted + keyOrder
 	keysAfter   = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE organization = ? AND (created_at, id) > (?, ?) AND " + triggerNotDeleted + keyOrder
-	keyOrder    = " ORDER BY created_at, id LIMIT ?"
+	keyOrder    = " ORDER BY created_at, id LIMIT 0 + ?"
 )
 
 // CreateKey implements [trigger.APIKeys].

@@ -74,11 +74,10 @@ func listStatement(org string, q *trigger.EventQuery) (statement string, args []
 			listings = append(listings, columns+strings.Join(where, " AND ")+" AND status = "+strconv.Itoa(status))
 		}
 	}
-	page := strings.Join(listings, " UNION ALL ") + " ORDER BY submitted_at DESC, id DESC LIMIT " + bind(min(q.Limit, math.MaxInt-1)+1)
+	page := strings.Join(listings, " UNION ALL ") + " ORDER BY submitted_at DESC, id DESC LIMIT 0 + " + bind(min(q.Limit, math.MaxInt-1)+1)
 	return "WITH page AS MATERIALIZED (" + page + ")" + eventsOfPage, args
 }
 
-// eventsOfPage reads the events of a table "page" of rowids. Columns are qualified
-// because that table has some of the same names.
-var eventsOfPage = " SELECT e." + strings.ReplaceAll(eventColumns, ", ", ", e.") +
+// eventsOfPage reads the events of a table "page" of rowids.
+var eventsOfPage = " SELECT " + eventFields("e") +
 	" FROM page CROSS JOIN trigger_events e ON e.rowid = found WHERE " + triggerNotDeleted

@@ -6,20 +6,44 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// eventColumns are the columns of an event, in the order of eventArgs and scanEvent.
+// eventColumns are the columns of a new event, in the order of eventArgs.
 const eventColumns = "id, organization, submitted_at, " + contentColumns + ", " + progressColumns
 
 // contentColumns hardly ever change; progressColumns change with every attempt.
 const (
-	contentColumns  = "source, instructions, context, collection, idempotency_key, body_digest, trace"
+	contentColumns  = "source, instructions, context, body, collection, idempotency_key, body_digest, trace"
 	progressColumns = "status, started_at, finished_at, attempts, last_error, outcome_summary, outcome_data, generation, unqueued_since, due_at, checked_at"
 )
+
+// eventFields are what scanEvent reads, of the table that has this name in a statement.
+func eventFields(of string) string {
+	columns := strings.Split("id, organization, submitted_at, source, instructions, context, collection, idempotency_key, body_digest, trace, "+progressColumns, ", ")
+	for i, column := range columns {
+		columns[i] = of + "." + column
+		if column == "instructions" || column == "context" {
+			columns[i] = "iif(" + of + ".body, (SELECT b." + column + " FROM trigger_bodies AS b WHERE b.event = " + of + ".id), " + columns[i] + ")"
+		}
+	}
+	return strings.Join(columns, ", ")
+}
+
+// versionField is the column behind eventFields in eventAnyID.
+const versionField = 21
+
+// maxInline is how many bytes of instructions and context stand in the row of the event.
+// SQLite writes a row anew as a whole, and each attempt changes it twice. So longer ones
+// have a row of their own, of trigger_bodies.
+const maxInline = 2048
+
+// bodyApart reports whether instructions and context have a row of their own.
+func bodyApart(e *trigger.Event) bool { return len(e.Instructions)+len(e.Context) > maxInline }
 
 // statuses are the statuses by the numbers that are stored. The schema knows 2 by heart.
 var statuses = [...]trigger.Status{trigger.StatusReceived, trigger.StatusProcessing, trigger.StatusCompleted, trigger.StatusFailed}
@@ -42,7 +66,7 @@ func statusNumber(s trigger.Status) (int, error) {
 // eventArgs returns the values of eventColumns, copies where the event's owner could
 // change them.
 func eventArgs(e *trigger.Event) ([]any, error) {
-	args := make([]any, 0, 22) // and one more of a new event
+	args := make([]any, 0, 22)
 	args = append(args, bytes.Clone(e.ID[:]), e.Organization, e.SubmittedAt.UnixMicro())
 	args = appendContent(args, e)
 	return appendProgress(args, e)
@@ -50,12 +74,25 @@ func eventArgs(e *trigger.Event) ([]any, error) {
 
 // appendContent appends the values of contentColumns.
 func appendContent(args []any, e *trigger.Event) []any {
-	return append(args,
-		e.Source, e.Instructions, text(e.Context, len(e.Context) > 0), blob(bytes.Clone(e.Collection[:]), e.Collection != uuid.Nil),
+	args = append(args, e.Source)
+	if bodyApart(e) {
+		args = append(args, "", nil, 1)
+	} else {
+		args = append(args, e.Instructions, text(e.Context, len(e.Context) > 0), 0)
+	}
+	return append(args, blob(bytes.Clone(e.Collection[:]), e.Collection != uuid.Nil),
 		text(e.IdempotencyKey, e.IdempotencyKey != ""), blob(bytes.Clone(e.BodyDigest[:]), e.BodyDigest != [32]byte{}), traceText(e.Trace))
 }
 
-// appendProgress appends the values of progressColumns.
+// bodyArgs returns the values of a row of trigger_bodies, nil if the event has none.
+func bodyArgs(e *trigger.Event) []any {
+	if !bodyApart(e) {
+		return nil
+	}
+	return []any{bytes.Clone(e.ID[:]), e.Instructions, text(e.Context, len(e.Context) > 0)}
+}
+
+// appendProgress appends the values of progressColumns, which can be compared.
 func appendProgress(args []any, e *trigger.Event) ([]any, error) {
 	status, err := statusNumber(e.Status)
 	if err != nil {
@@ -102,7 +139,7 @@ func traceMap(text string) (map[string]string, error) {
 	return trace, nil
 }
 
-// scanEvent reads a row of eventColumns.
+// scanEvent reads a row of eventFields.
 func scanEvent(r *row, e *trigger.Event) (err error) {
 	r.blob(0, e.ID[:])
 	e.Organization, e.SubmittedAt = r.text(1), r.moment(2)

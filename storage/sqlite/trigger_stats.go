@@ -12,18 +12,18 @@ import (
 const (
 	// For an organization and a limit.
 	countEvents = "SELECT" +
-		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + received + " LIMIT ?2))," +
-		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + processing + " LIMIT ?2))," +
-		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + completed + " LIMIT ?2))," +
-		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + failed + " LIMIT ?2))," +
+		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + received + " LIMIT 0 + ?2))," +
+		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + processing + " LIMIT 0 + ?2))," +
+		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + completed + " LIMIT 0 + ?2))," +
+		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + failed + " LIMIT 0 + ?2))," +
 		" (SELECT min(submitted_at)" + eventsOfStatus + received + ")" +
 		" WHERE " + triggerNotDeleted
 
 	// For a limit.
 	countOpenEvents = "SELECT" +
-		" (SELECT count(*) FROM (SELECT 1" + openEvents + received + " LIMIT ?1))," +
-		" (SELECT count(*) FROM (SELECT 1" + openEvents + processing + " LIMIT ?1))," +
-		" (SELECT count(*) FROM (SELECT 1" + openEvents + failed + " LIMIT ?1))," +
+		" (SELECT count(*) FROM (SELECT 1" + openEvents + received + " LIMIT 0 + ?1))," +
+		" (SELECT count(*) FROM (SELECT 1" + openEvents + processing + " LIMIT 0 + ?1))," +
+		" (SELECT count(*) FROM (SELECT 1" + openEvents + failed + " LIMIT 0 + ?1))," +
 		" (SELECT min(due_at)" + openEvents + received + " AND due_at IS NOT NULL)"
 
 	eventsOfStatus = " FROM trigger_events INDEXED BY trigger_events_status WHERE organization = ?1 AND status = "

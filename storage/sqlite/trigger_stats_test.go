@@ -48,7 +48,7 @@ func TestPlansOfTriggerStats(t *testing.T) {
 		}
 		require.Equal(t, append(want, c.first), searches)
 		require.Equal(t, c.counts, strings.Count(c.statement, "count(*)"))
-		require.Equal(t, c.counts, strings.Count(c.statement, "LIMIT ?"))
+		require.Equal(t, c.counts, strings.Count(c.statement, "LIMIT 0 + ?"))
 	}
 }
 

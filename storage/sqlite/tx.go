@@ -7,8 +7,9 @@ type tx struct {
 	conn   *conn
 	op     *op
 	alive  *alive // shared by the operations of the transaction
-	wrote  bool   // a statement has changed something
-	failed bool   // a statement has failed: the transaction may be gone
+	recent *recentEvents
+	wrote  bool // a statement has changed something
+	failed bool // a statement has failed: the transaction may be gone
 }
 
 var errFailed = errors.New("sqlite: an earlier statement of the transaction has failed")

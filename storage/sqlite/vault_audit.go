@@ -20,7 +20,7 @@ const (
 	addVaultAudit     = "INSERT INTO vault_audit (" + vaultAuditColumns + ") SELECT ?,?,?,?,?,?,?,?" +
 		" WHERE NOT EXISTS (SELECT 1 FROM vault_deleted_vaults WHERE organization = ? AND id = ?)" +
 		" AND NOT EXISTS (SELECT 1 FROM vault_deleted_orgs WHERE organization = ?)"
-	pruneVaultAudit = "DELETE FROM vault_audit WHERE seq IN (SELECT seq FROM vault_audit WHERE at < ? ORDER BY at LIMIT ?)"
+	pruneVaultAudit = "DELETE FROM vault_audit WHERE seq IN (SELECT seq FROM vault_audit WHERE at < ? ORDER BY at LIMIT 0 + ?)"
 )
 
 // vaultAuditChange returns what stores an event: nothing if it has no ID.

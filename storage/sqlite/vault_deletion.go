@@ -46,11 +46,11 @@ const (
 	tokensToRemove = "SELECT t.seq, octet_length(ciphertext) FROM vault_scopes s" +
 		" CROSS JOIN vault_tokens t INDEXED BY vault_tokens_sealed ON t.scope = s.seq AND t.sealed IS NOT NULL" +
 		" WHERE s.vault = ?1 UNION ALL SELECT seq, 0 FROM vault_tokens INDEXED BY vault_tokens_deleted" +
-		" WHERE vault = ?1 AND sealed IS NULL LIMIT ?2"
-	scopesToRemove = "SELECT seq, 0 FROM vault_scopes WHERE vault = ? LIMIT ?"
+		" WHERE vault = ?1 AND sealed IS NULL LIMIT 0 + ?2"
+	scopesToRemove = "SELECT seq, 0 FROM vault_scopes WHERE vault = ? LIMIT 0 + ?"
 	eventsToRemove = "SELECT seq, ifnull(octet_length(tokens), 0) + ifnull(octet_length(schema), 0)" +
 		" FROM vault_audit INDEXED BY vault_audit_listing WHERE organization = ?1" +
-		" AND seq IS NOT (SELECT event FROM vault_deleted_orgs WHERE organization = ?1) LIMIT ?2"
+		" AND seq IS NOT (SELECT event FROM vault_deleted_orgs WHERE organization = ?1) LIMIT 0 + ?2"
 
 	removeFingerprintsOf = storedVersions + " DELETE FROM vault_fingerprints WHERE (fingerprint, scope, version) IN" +
 		" (SELECT f.fingerprint, f.scope, f.version FROM stored CROSS JOIN json_each(?1) j" +
@@ -60,7 +60,7 @@ const (
 	removeEvents = "DELETE FROM vault_audit WHERE seq IN (SELECT value FROM json_each(?1))"
 	removeVault  = "DELETE FROM vault_vaults WHERE seq = ?"
 	removeMarks  = "DELETE FROM vault_deleted_vaults WHERE (organization, id) IN" +
-		" (SELECT organization, id FROM vault_deleted_vaults WHERE organization = ? LIMIT ?)"
+		" (SELECT organization, id FROM vault_deleted_vaults WHERE organization = ? LIMIT 0 + ?)"
 )
 
 // MarkDeleted implements [vault.Deletion].

@@ -6,7 +6,7 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-const vaultsAfter = "SELECT " + vaultColumns + ", id FROM vault_vaults WHERE organization = ?1 AND id > ?2" + orgIsThere + " ORDER BY id LIMIT ?3"
+const vaultsAfter = "SELECT " + vaultColumns + ", id FROM vault_vaults WHERE organization = ?1 AND id > ?2" + orgIsThere + " ORDER BY id LIMIT 0 + ?3"
 
 // ListVaults implements [vault.Vaults].
 func (s *Vault) ListVaults(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {

@@ -18,7 +18,7 @@ const (
 	// the context could not end what comes after it.
 	scanned = "WITH page AS MATERIALIZED (SELECT t.seq AS found FROM vault_tokens t WHERE t.seq > ?1 AND t.seq <= ?2 AND t.sealed IS NOT NULL" +
 		" AND t.vault NOT IN (" + goneVaults + ") AND "
-	scan = " ORDER BY t.seq LIMIT ?4) SELECT " + vaultRowColumns + ", t.seq FROM page CROSS JOIN vault_tokens t ON t.seq = found" +
+	scan = " ORDER BY t.seq LIMIT 0 + ?4) SELECT " + vaultRowColumns + ", t.seq FROM page CROSS JOIN vault_tokens t ON t.seq = found" +
 		" CROSS JOIN vault_vaults v ON v.seq = t.vault CROSS JOIN vault_scopes s ON s.seq = t.scope" +
 		" UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, max(seq) FROM vault_tokens"
 
@@ -40,7 +40,7 @@ const (
 
 	// Those of vaults that were deleted go with the others, though they do not count: a
 	// step that left them out would pass over all of them each time.
-	firstFingerprints  = "SELECT fingerprint, scope, version FROM vault_fingerprints WHERE version = ? ORDER BY row LIMIT ?"
+	firstFingerprints  = "SELECT fingerprint, scope, version FROM vault_fingerprints WHERE version = ? ORDER BY row LIMIT 0 + ?"
 	removeFingerprints = "DELETE FROM vault_fingerprints WHERE (fingerprint, scope, version) IN (" + firstFingerprints + ")"
 	goneFingerprints   = "SELECT count(*) FROM (" + firstFingerprints + ") WHERE scope IN (" + goneScopes + ")"
 )

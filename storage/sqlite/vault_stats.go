@@ -17,37 +17,37 @@ const (
 	// For an organization and a limit: vaults, scopes, tokens, and deleted ones.
 	countVaults = "SELECT (SELECT count(*) FROM (" + someVaults + "))," +
 		" (SELECT count(*) FROM (" + someScopes + "))," +
-		" (SELECT count(*) FROM (SELECT 1 FROM (" + someScopes + ") s" + tokensOfScope + " LIMIT ?2))," +
+		" (SELECT count(*) FROM (SELECT 1 FROM (" + someScopes + ") s" + tokensOfScope + " LIMIT 0 + ?2))," +
 		" (SELECT count(*) FROM (SELECT 1 FROM (" + someVaults + ") v CROSS JOIN vault_tokens t" +
-		" INDEXED BY vault_tokens_deleted ON t.vault = v.seq AND t.sealed IS NULL LIMIT ?2))"
+		" INDEXED BY vault_tokens_deleted ON t.vault = v.seq AND t.sealed IS NULL LIMIT 0 + ?2))"
 
-	someVaults = "SELECT seq FROM vault_vaults WHERE organization = ?1" + orgIsThere + " LIMIT ?2"
-	someScopes = "SELECT s.seq FROM (" + someVaults + ") v CROSS JOIN vault_scopes s ON s.vault = v.seq LIMIT ?2"
+	someVaults = "SELECT seq FROM vault_vaults WHERE organization = ?1" + orgIsThere + " LIMIT 0 + ?2"
+	someScopes = "SELECT s.seq FROM (" + someVaults + ") v CROSS JOIN vault_scopes s ON s.vault = v.seq LIMIT 0 + ?2"
 
 	// For an organization, a limit and a vault: one, scopes, tokens, and deleted ones; no
 	// row if there is no such vault.
 	countVault = "SELECT 1," +
 		" (SELECT count(*) FROM (" + scopesOfVault + "))," +
-		" (SELECT count(*) FROM (SELECT 1 FROM (" + scopesOfVault + ") s" + tokensOfScope + " LIMIT ?2))," +
+		" (SELECT count(*) FROM (SELECT 1 FROM (" + scopesOfVault + ") s" + tokensOfScope + " LIMIT 0 + ?2))," +
 		" (SELECT count(*) FROM (SELECT 1 FROM vault_tokens INDEXED BY vault_tokens_deleted" +
-		" WHERE vault = " + oneVault + " AND sealed IS NULL LIMIT ?2))" +
+		" WHERE vault = " + oneVault + " AND sealed IS NULL LIMIT 0 + ?2))" +
 		" FROM vault_vaults WHERE organization = ?1 AND id = ?3" + orgIsThere
 
 	oneVault      = "(SELECT seq FROM vault_vaults WHERE organization = ?1 AND id = ?3)"
-	scopesOfVault = "SELECT seq FROM vault_scopes WHERE vault = " + oneVault + " LIMIT ?2"
+	scopesOfVault = "SELECT seq FROM vault_scopes WHERE vault = " + oneVault + " LIMIT 0 + ?2"
 	tokensOfScope = " CROSS JOIN vault_tokens t INDEXED BY vault_tokens_sealed ON t.scope = s.seq AND t.sealed IS NOT NULL"
 
 	// For a version that seals and a limit: vaults, tokens, deleted ones, those that are
 	// sealed under another version, fingerprints of retired versions, and 0; then the
 	// keys, and 1. To find what is sealed otherwise takes four looks at each scope.
-	countAll = "SELECT (SELECT count(*) FROM (SELECT 1 FROM vault_vaults WHERE seq NOT IN (" + goneVaults + ") LIMIT ?2))," +
+	countAll = "SELECT (SELECT count(*) FROM (SELECT 1 FROM vault_vaults WHERE seq NOT IN (" + goneVaults + ") LIMIT 0 + ?2))," +
 		" (SELECT count(*) FROM (SELECT 1 FROM vault_tokens INDEXED BY vault_tokens_sealed" +
-		" WHERE sealed IS NOT NULL AND scope NOT IN (" + goneScopes + ") LIMIT ?2))," +
+		" WHERE sealed IS NOT NULL AND scope NOT IN (" + goneScopes + ") LIMIT 0 + ?2))," +
 		" (SELECT count(*) FROM (SELECT 1 FROM vault_tokens INDEXED BY vault_tokens_deleted" +
-		" WHERE sealed IS NULL AND vault NOT IN (" + goneVaults + ") LIMIT ?2))," +
-		" (SELECT count(*) FROM (" + sealedBeside + "< ?1 UNION ALL " + sealedBeside + "> ?1 LIMIT ?2))," +
+		" WHERE sealed IS NULL AND vault NOT IN (" + goneVaults + ") LIMIT 0 + ?2))," +
+		" (SELECT count(*) FROM (" + sealedBeside + "< ?1 UNION ALL " + sealedBeside + "> ?1 LIMIT 0 + ?2))," +
 		" (SELECT count(*) FROM (SELECT 1 FROM vault_keys k CROSS JOIN vault_fingerprints f INDEXED BY vault_fingerprints_row" +
-		" ON f.version = k.version WHERE k.purpose = 'fingerprint' AND k.retired = 1 AND f.scope NOT IN (" + goneScopes + ") LIMIT ?2)), 0" +
+		" ON f.version = k.version WHERE k.purpose = 'fingerprint' AND k.retired = 1 AND f.scope NOT IN (" + goneScopes + ") LIMIT 0 + ?2)), 0" +
 		" UNION ALL SELECT " + vaultKeyColumns + ", 1 FROM vault_keys"
 
 	sealedBeside = "SELECT 1 FROM vault_scopes s CROSS JOIN vault_tokens t INDEXED BY vault_tokens_sealed" +

@@ -43,7 +43,7 @@ const (
 		" WHERE v.organization = ?1 AND v.id = ?2 AND t.sealed IS NOT NULL"
 	rowsAfterToken = rowOfVault + "SELECT * FROM (SELECT " + vaultRowColumns + ", 0 FROM vault_vaults v" +
 		" CROSS JOIN vault_tokens t ON t.vault = v.seq AND t.token > ?3 CROSS JOIN vault_scopes s ON s.seq = t.scope" +
-		" WHERE v.organization = ?1 AND v.id = ?2 AND t.sealed IS NOT NULL ORDER BY t.token LIMIT ?4)"
+		" WHERE v.organization = ?1 AND v.id = ?2 AND t.sealed IS NOT NULL ORDER BY t.token LIMIT 0 + ?4)"
 
 	liveToken = "SELECT t.seq FROM vault_vaults JOIN vault_tokens t ON t.vault = vault_vaults.seq AND t.token = ?" +
 		" WHERE organization = ? AND id = ? AND t.sealed IS NOT NULL" + vaultIsThere

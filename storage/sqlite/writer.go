@@ -37,10 +37,11 @@ type writer struct {
 	health  health
 
 	// The rest belongs to the goroutine.
-	conn  *conn // nil: the last one failed
-	group []*op // under way
-	now   *op   // whose code runs
-	alive alive // of the transaction under way
+	conn   *conn // nil: the last one failed
+	group  []*op // under way
+	now    *op   // whose code runs
+	alive  alive // of the transaction under way
+	recent recentEvents
 
 	log     atomic.Pointer[fs.FileInfo] // the log that conn writes to; nil: not known yet
 	logGone atomic.Bool                 // the checkpointer has not found it where it was
@@ -52,8 +53,9 @@ type op struct {
 	due    time.Time       // when it is refused, if no transaction has begun by then
 	do     func(*tx) error // may run twice
 	err    error
-	added  string     // the kind of a job that was added, to be told of once this is committed
-	result chan error // buffered
+	added  string          // the kind of a job that was added, to be told of once this is committed
+	event  *versionedEvent // to be kept once this is committed
+	result chan error      // buffered
 
 	panicked any  // what do panicked with
 	broken   bool // do panicked or ended the goroutine: it must not run again
@@ -170,6 +172,9 @@ func (w *writer) answer(n int) {
 		if o.err == nil && o.added != "" {
 			w.added.notify(o.added)
 		}
+		if o.err == nil && o.event != nil {
+			w.recent.put(o.event)
+		}
 	}
 	for _, o := range w.group[:n] {
 		o.result <- o.err
@@ -277,7 +282,7 @@ func (w *writer) transact(n int, more func() bool) (started bool, err error) {
 	w.alive = alive{}
 	for i := 0; i < n || more(); i++ {
 		o := w.group[i]
-		t := &tx{conn: w.conn, op: o, alive: &w.alive}
+		t := &tx{conn: w.conn, op: o, alive: &w.alive, recent: &w.recent}
 		w.now = o
 		o.err = o.run(t)
 		w.now = nil
@@ -351,7 +356,7 @@ func (o *op) run(t *tx) (err error) {
 	if err := o.ctx.Err(); err != nil {
 		return err
 	}
-	o.added = ""
+	o.added, o.event = "", nil
 	return o.do(t)
 }
 

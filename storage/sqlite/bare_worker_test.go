@@ -1,0 +1,232 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// bareWorker is a worker as a Go service would write it by hand, with our promises and no
+// others: an attempt is on the disk before its work begins, the end of the work and that of
+// the job are one transaction, who dies loses the jobs by the end of their leases, and all
+// that waits shares a transaction. It knows of one organization, of no retries and of no
+// settings.
+type bareWorker struct {
+	*bare
+	due, lease, attempt, done, remove *sql.Stmt
+
+	ops  chan *bareOp
+	free chan struct{} // a token for each attempt that may begin
+	wake chan struct{}
+	work func()
+
+	ended atomic.Int64 // attempts that are written down
+}
+
+// bareOp is what waits for a transaction.
+type bareOp struct {
+	do   func() error
+	done chan error
+}
+
+// bareJob is a job under way.
+type bareJob struct {
+	seq     int64
+	event   uuid.UUID
+	attempt int
+	body    string
+	context []byte
+}
+
+func newBareWorker(b *testing.B, concurrency int, work func()) *bareWorker {
+	w := &bareWorker{
+		bare: newBare(b), work: work,
+		ops: make(chan *bareOp, 256), free: make(chan struct{}, concurrency), wake: make(chan struct{}, 1),
+	}
+	prepare := func(text string) *sql.Stmt {
+		stmt, err := w.conn.PrepareContext(b.Context(), text)
+		require.NoError(b, err)
+		return stmt
+	}
+	w.due = prepare("SELECT seq, id FROM mortise_jobs WHERE dead = 0 AND ready = 1 AND kind = 'trigger' AND organization = 'acme'" +
+		" AND claimable_at <= ? ORDER BY claimable_at, seq LIMIT 64")
+	w.lease = prepare("UPDATE mortise_jobs SET claimable_at = ?, token = ?, deliveries = deliveries + 1, ready = 0 WHERE seq = ?")
+	w.attempt = prepare("UPDATE trigger_events SET status = 1, attempts = attempts + 1, started_at = ?, due_at = ? WHERE id = ? AND status < 2" +
+		" RETURNING attempts, instructions, context")
+	w.done = prepare("UPDATE trigger_events SET status = 2, finished_at = ?, outcome_summary = ? WHERE id = ? AND attempts = ? AND status = 1")
+	w.remove = prepare("DELETE FROM mortise_jobs WHERE seq = ? AND token = ?")
+	for range concurrency {
+		w.free <- struct{}{}
+	}
+	var committer, claimer, running sync.WaitGroup
+	ctx, stop := context.WithCancel(context.Background())
+	committer.Go(w.commitGroups)
+	claimer.Go(func() { w.claim(ctx, &running) })
+	b.Cleanup(func() {
+		stop()
+		claimer.Wait()
+		running.Wait()
+		close(w.ops)
+		committer.Wait()
+	})
+	return w
+}
+
+// commitGroups makes one transaction of all operations that wait.
+func (w *bareWorker) commitGroups() {
+	var group []*bareOp
+	take := func() bool {
+		select {
+		case o, open := <-w.ops:
+			if open {
+				group = append(group, o)
+			}
+			return open
+		default:
+			return false
+		}
+	}
+	for first := range w.ops {
+		group = append(group[:0], first)
+		_, err := w.begin.ExecContext(context.Background())
+		for i := 0; i < len(group); i++ {
+			err = errors.Join(err, group[i].do())
+			if i+1 == len(group) && len(group) < 256 && !take() {
+				runtime.Gosched() // as ours does
+				take()
+			}
+		}
+		_, commitErr := w.commit.ExecContext(context.Background())
+		for _, o := range group {
+			o.done <- errors.Join(err, commitErr)
+		}
+	}
+}
+
+func (w *bareWorker) write(do func() error) error {
+	o := &bareOp{do, make(chan error, 1)}
+	w.ops <- o
+	return <-o.done
+}
+
+func (w *bareWorker) submit(ctx context.Context) error {
+	if err := w.ready(ctx); err != nil {
+		return err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return err
+	}
+	at := time.Now().UnixMicro()
+	if err := w.write(func() error { return w.insert(id, at) }); err != nil {
+		return err
+	}
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// claim leases jobs for all attempts that may begin, and runs them.
+func (w *bareWorker) claim(ctx context.Context, running *sync.WaitGroup) {
+	for {
+		slots := 0
+		select {
+		case <-w.free:
+			slots++
+		case <-ctx.Done():
+			return
+		}
+		for more := true; more; {
+			select {
+			case <-w.free:
+				slots++
+			default:
+				more = false
+			}
+		}
+		token := uuid.New()
+		jobs, err := w.lock(slots, token)
+		if err != nil {
+			return
+		}
+		for range slots - len(jobs) {
+			w.free <- struct{}{}
+		}
+		for _, j := range jobs {
+			running.Go(func() {
+				w.work()
+				if w.write(func() error { return w.finish(&j, token) }) == nil {
+					w.ended.Add(1)
+				}
+				w.free <- struct{}{}
+			})
+		}
+		if len(jobs) == 0 {
+			select {
+			case <-w.wake:
+			case <-ctx.Done():
+				return
+			case <-time.After(500 * time.Millisecond):
+			}
+		}
+	}
+}
+
+// lock leases so many jobs at most, and notes the attempts, in one transaction.
+func (w *bareWorker) lock(limit int, token uuid.UUID) (jobs []bareJob, err error) {
+	ctx := context.Background()
+	err = w.write(func() error {
+		now := time.Now()
+		rows, err := w.due.QueryContext(ctx, now.UnixMicro())
+		if err != nil {
+			return err
+		}
+		for len(jobs) < limit && rows.Next() {
+			var j bareJob
+			var id string
+			if err := rows.Scan(&j.seq, &id); err != nil {
+				return errors.Join(err, rows.Close())
+			}
+			if j.event, err = uuid.Parse(id[:36]); err != nil {
+				return errors.Join(err, rows.Close())
+			}
+			jobs = append(jobs, j)
+		}
+		if err := rows.Close(); err != nil {
+			return err
+		}
+		until, over := now.Add(15*time.Second).UnixMicro(), now.Add(10*time.Minute).UnixMicro()
+		for i := range jobs {
+			j := &jobs[i]
+			if _, err := w.lease.ExecContext(ctx, until, token[:], j.seq); err != nil {
+				return err
+			}
+			row := w.attempt.QueryRowContext(ctx, now.UnixMicro(), over, j.event[:])
+			if err := row.Scan(&j.attempt, &j.body, &j.context); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return jobs, err
+}
+
+// finish writes the end of an attempt and removes its job.
+func (w *bareWorker) finish(j *bareJob, token uuid.UUID) error {
+	ctx := context.Background()
+	if _, err := w.done.ExecContext(ctx, time.Now().UnixMicro(), "Nothing to do.", j.event[:], j.attempt); err != nil {
+		return err
+	}
+	_, err := w.remove.ExecContext(ctx, j.seq, token[:])
+	return err
+}

@@ -1,0 +1,61 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// BenchmarkProcess compares the time from the first submission to the end of the last
+// event, worker and submitters at once, with that of a worker written by hand over the same
+// tables (bareWorker), and with that of the submissions alone. 64 callers, and so many
+// attempts at a time. The processor time is that of the whole process.
+func BenchmarkProcess(b *testing.B) {
+	for _, concurrency := range []int{4, 64} {
+		b.Run(fmt.Sprintf("attempts=%d", concurrency), func(b *testing.B) {
+			const callers, total = 64, 2560
+			alone := benchService(b)
+			p := startProcessing(b, concurrency)
+			bare := newBareWorker(b, concurrency, func() {})
+			var aloneTime, oursTime, bareTime, oursCPU, bareCPU time.Duration
+			until := func(done *atomic.Int64, submit submitter) (wall, cpu time.Duration) {
+				target := done.Load() + total
+				begun, used := time.Now(), processorUse(b)
+				turn(b, callers, total, submit)
+				for done.Load() < target {
+					time.Sleep(100 * time.Microsecond)
+				}
+				return time.Since(begun), processorUse(b) - used
+			}
+			for b.Loop() {
+				aloneTime += turn(b, callers, total, alone)
+				wall, cpu := until(&p.done, p.submit)
+				oursTime, oursCPU = oursTime+wall, oursCPU+cpu
+				for len(p.started) > 0 {
+					<-p.started
+				}
+				wall, cpu = until(&bare.ended, bare.submit)
+				bareTime, bareCPU = bareTime+wall, bareCPU+cpu
+			}
+			events := float64(b.N * total)
+			b.ReportMetric(events/oursTime.Seconds(), "processed/s")
+			b.ReportMetric(events/bareTime.Seconds(), "bare/s")
+			b.ReportMetric(bareTime.Seconds()/oursTime.Seconds(), "of-bare")
+			b.ReportMetric(aloneTime.Seconds()/oursTime.Seconds(), "of-submit")
+			b.ReportMetric(float64(oursCPU.Microseconds())/events, "us-cpu")
+			b.ReportMetric(float64(bareCPU.Microseconds())/events, "us-cpu-bare")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// processorUse is how long processors have worked for this process.
+func processorUse(b *testing.B) time.Duration {
+	var used syscall.Rusage
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}

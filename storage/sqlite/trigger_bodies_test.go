@@ -1,0 +1,154 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// bodies returns how many events have a body of their own.
+func (db *DB) bodies(t *testing.T) (n int) {
+	t.Helper()
+	require.NoError(t, db.find(t.Context(), noOrg, "SELECT count(*) FROM trigger_bodies", nil, func(r *row) error {
+		n = r.number(0)
+		return nil
+	}))
+	return n
+}
+
+// largeEvent has a submission of over a megabyte.
+func largeEvent() trigger.Event {
+	e := someEvent()
+	e.Instructions = strings.Repeat("Document it. ", 80_000)
+	e.Context = json.RawMessage(`"` + strings.Repeat("c", 100_000) + `"`)
+	return e
+}
+
+// attempt changes an event as an attempt does that ends well.
+func attempt(t *testing.T, tables *Trigger, e *trigger.Event) {
+	t.Helper()
+	require.NoError(t, tables.UpdateEvent(t.Context(), "acme", e.ID, func(e *trigger.Event) error {
+		e.Status, e.StartedAt = trigger.StatusProcessing, e.SubmittedAt
+		e.Attempts++
+		return nil
+	}))
+	require.NoError(t, tables.UpdateEvent(t.Context(), "acme", e.ID, func(e *trigger.Event) error {
+		e.Status, e.FinishedAt = trigger.StatusCompleted, e.SubmittedAt
+		e.Outcome = &trigger.Outcome{Summary: "Done."}
+		return nil
+	}))
+}
+
+// TestAttemptLeavesTheBody: an attempt writes no submission again, however long it is.
+func TestAttemptLeavesTheBody(t *testing.T) {
+	path := EmptyFile(t)
+	db := openTrigger(t, path)
+	tables := &Trigger{db: db}
+	want := largeEvent()
+	_, _, err := tables.CreateEvent(t.Context(), want, time.Time{})
+	require.NoError(t, err)
+	before, err := os.Stat(path + "-wal")
+	require.NoError(t, err)
+	require.Greater(t, before.Size(), int64(len(want.Instructions)), "the submission is in the log, which was not begun anew")
+	attempt(t, tables, &want)
+	after, err := os.Stat(path + "-wal")
+	require.NoError(t, err)
+	require.Less(t, after.Size()-before.Size(), int64(200_000), "bytes that an attempt wrote")
+
+	got, err := tables.Event(t.Context(), "acme", want.ID)
+	require.NoError(t, err)
+	require.Equal(t, want.Instructions, got.Instructions)
+	require.Equal(t, want.Context, got.Context)
+	page, err := tables.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: 1})
+	require.NoError(t, err)
+	require.Equal(t, []trigger.Event{got}, page.Items)
+}
+
+// TestBodiesGoWithTheirEvents: a body is stored once, moves with its event's size, and
+// goes when that goes.
+func TestBodiesGoWithTheirEvents(t *testing.T) {
+	db := openTrigger(t, EmptyFile(t))
+	tables := &Trigger{db: db}
+	e := largeEvent()
+	e.IdempotencyKey = "k"
+	for range 2 { // the second one is the same event
+		_, _, err := tables.CreateEvent(t.Context(), e, time.Time{})
+		require.NoError(t, err)
+	}
+	require.Equal(t, 1, db.bodies(t))
+	other := largeEvent()
+	other.IdempotencyKey, other.SubmittedAt = "k", e.SubmittedAt.Add(time.Hour)
+	_, created, err := tables.CreateEvent(t.Context(), other, other.SubmittedAt) // takes the key over
+	require.NoError(t, err)
+	require.True(t, created)
+	require.Equal(t, 2, db.bodies(t))
+
+	for _, size := range []int{maxInline, maxInline + 1, 1 << 20, 1, 0} {
+		require.NoError(t, tables.UpdateEvent(t.Context(), "acme", e.ID, func(e *trigger.Event) error {
+			e.Instructions, e.Context = strings.Repeat("x", size), nil
+			return nil
+		}))
+		got, err := tables.Event(t.Context(), "acme", e.ID)
+		require.NoError(t, err)
+		require.Len(t, got.Instructions, size)
+		require.Nil(t, got.Context)
+		want := 1
+		if size > maxInline {
+			want = 2
+		}
+		require.Equal(t, want, db.bodies(t), size)
+	}
+
+	attempt(t, tables, &other)
+	removed, err := tables.Prune(t.Context(), other.SubmittedAt.Add(time.Second), 10)
+	require.NoError(t, err)
+	require.Equal(t, 1, removed)
+	require.Zero(t, db.bodies(t))
+
+	// The sizes of bodies count: they go in steps.
+	for range 20 {
+		_, _, err := tables.CreateEvent(t.Context(), largeEvent(), time.Time{})
+		require.NoError(t, err)
+	}
+	_, err = tables.MarkDeleted(t.Context(), "acme", e.SubmittedAt)
+	require.NoError(t, err)
+	step := &triggerRemoval{org: "acme", rows: pruneStep}
+	require.NoError(t, db.writer.write(t.Context(), step.do))
+	require.Less(t, db.bodies(t), 20)
+	require.Greater(t, db.bodies(t), 5, "8 MB at a time")
+	for more := true; more; {
+		more, err = tables.RemoveDeleted(t.Context(), "acme", 1000)
+		require.NoError(t, err)
+	}
+	require.Zero(t, db.bodies(t))
+}
+
+// TestMigrateBodies: large submissions that stand in their events stay there, and are read
+// and changed as before.
+func TestMigrateBodies(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "old.db")
+	conn := migrationConn(t, path)
+	require.NoError(t, migrate(t.Context(), conn, released(t, 7, "jobs", "trigger")))
+	want := largeEvent()
+	_, err := conn.exec(t.Context(), "INSERT INTO trigger_events (id, organization, status, source, instructions, context, submitted_at, attempts, last_error, generation)"+
+		" VALUES (?,?,?,?,?,?,?,?,?,?)", want.ID[:], "acme", 0, "api", want.Instructions, string(want.Context), want.SubmittedAt.UnixMicro(), 0, "", 0)
+	require.NoError(t, err)
+
+	db := openTrigger(t, path)
+	tables := &Trigger{db: db}
+	got, err := tables.Event(t.Context(), "acme", want.ID)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	attempt(t, tables, &want)
+	got, err = tables.Event(t.Context(), "acme", want.ID)
+	require.NoError(t, err)
+	require.Equal(t, want.Instructions, got.Instructions)
+	require.Zero(t, db.bodies(t))
+}
