@@ -91,7 +91,7 @@ func (p *demoPage) write(w io.Writer) error {
 // startDemo provisions the demo, and prints commands with its credentials. It is the only
 // time that these are shown.
 func startDemo(ctx context.Context, stdout io.Writer, s *services, page *demoPage, log *slog.Logger) error {
-	doc, err := parseDocument("the built-in demo", demoDocument)
+	doc, err := parseDocument("the built-in demo", demoDocument, nil)
 	if err == nil {
 		err = makeDemoSounds(s.audio.files.dir)
 	}

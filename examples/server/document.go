@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -27,7 +28,10 @@ type document struct {
 	problems []docProblem    // the first maxKept of all
 	unkept   int             // how many problems there are besides
 	bad      map[string]bool // by path: something is wrong with it, or with something in it
-	exposed  fs.FileMode     // of the file, if others can read it; else 0
+
+	sources   map[string]string      // by path of a secret: the variable or the file that it is from
+	variables []string               // those of them that are variables
+	exposed   map[string]fs.FileMode // files with secrets that others can read
 
 	rehearsing bool   // it is applied to services that hold nothing
 	against    string // begins what is wrong with the vaults
@@ -152,7 +156,7 @@ const (
 
 // fail notes that something is wrong with a value.
 func (d *document) fail(at place, format string, args ...any) {
-	text := cmp.Or(at.path, "the document") + ": " + fmt.Sprintf(format, args...)
+	text := cmp.Or(at.path, "the document") + ": " + d.sources[at.path] + fmt.Sprintf(format, args...)
 	if len(d.problems) < maxKept {
 		d.problems = append(d.problems, docProblem{at.offset, text})
 	} else {
@@ -217,7 +221,7 @@ func (d *document) where(at place) string { return d.position(at.offset) + ": " 
 const maxDocument = 64 << 20
 
 // readProvisioning reads a document, as far as it is JSON. Without a path it returns nil.
-func readProvisioning(path string) (*document, error) {
+func readProvisioning(path string, env []string) (*document, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -230,18 +234,21 @@ func readProvisioning(path string) (*document, error) {
 	if err != nil {
 		return nil, usagef("-config: %w", err)
 	}
-	doc, err := parseDocument(path, data)
-	if err != nil {
-		return nil, err
+	doc, err := parseDocument(path, data, env)
+	if err == nil && exposed != 0 {
+		doc.exposed[path] = exposed
 	}
-	doc.exposed = exposed
-	return doc, nil
+	return doc, err
 }
 
-// warnOfExposed tells an operator that others can read the document: it holds credentials
-// and the values of vaults in clear.
+// warnOfExposed tells an operator which files others can read: the document holds
+// credentials and the values of vaults in clear.
 func (d *document) warnOfExposed(log *slog.Logger) {
-	if d != nil && d.exposed != 0 {
-		log.Warn("others can read the provisioning document, which holds secrets; chmod 600 it", "file", d.file, "mode", d.exposed.String())
+	if d == nil {
+		return
+	}
+	for _, file := range slices.Sorted(maps.Keys(d.exposed)) {
+		log.Warn("others can read the provisioning document, or a file of it, which holds secrets; chmod 600 it",
+			"file", file, "mode", d.exposed[file].String())
 	}
 }

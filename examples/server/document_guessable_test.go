@@ -75,7 +75,7 @@ func TestExposedDocument(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		doc, err := readProvisioning(path)
+		doc, err := readProvisioning(path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

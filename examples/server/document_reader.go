@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -29,10 +30,14 @@ const (
 // parseDocument reads a document. The error is that of one that is not JSON, or not such
 // that all readers take it for the same, or too large, or of which nothing is right. What
 // else is wrong is noted in the document.
-func parseDocument(file string, data []byte) (*document, error) {
-	d := &document{file: file, data: data, places: make(map[string]int), bad: make(map[string]bool)}
+func parseDocument(file string, data []byte, env []string) (*document, error) {
+	d := &document{
+		file: file, data: data, places: make(map[string]int), bad: make(map[string]bool),
+		sources: make(map[string]string), exposed: make(map[string]fs.FileMode),
+	}
 	r := &docReader{
 		document: d, tokens: json.NewDecoder(bytes.NewReader(data)), fields: make(map[reflect.Type][]docField), known: make(map[string]int),
+		env: variablesOf(env),
 	}
 	r.tokens.UseNumber()
 	if r.checkSyntax(); r.invalid == nil {
@@ -54,7 +59,8 @@ type docReader struct {
 	invalid *docProblem // ends the reading
 	values  int         // how many there were
 	fields  map[reflect.Type][]docField
-	known   map[string]int // where what may stand only once stands
+	known   map[string]int    // where what may stand only once stands
+	env     map[string]string // the environment
 }
 
 // stop ends the reading.
@@ -141,6 +147,8 @@ func (r *docReader) value(path string, depth int, into reflect.Value, mayBeNull 
 		}
 	}
 	switch {
+	case delim == '{' && into.IsValid() && into.Type() == reflect.TypeFor[secretText]():
+		r.secret(at, depth, into)
 	case delim == '{':
 		r.object(at, depth, into)
 	case delim == '[':
@@ -293,6 +301,8 @@ func wants(into reflect.Value, token json.Token) (what string, ok bool) {
 		return "a string, a number, true, false or null", !nested
 	case fieldDoc:
 		return "a string", isText
+	case secretText:
+		return "a string, or an object with env or file", isText || delim == '{'
 	}
 	switch into.Kind() {
 	case reflect.Struct, reflect.Map:

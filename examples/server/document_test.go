@@ -19,7 +19,7 @@ func documentOfContract(t *testing.T) *document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := parseDocument("acme.json", data)
+	doc, err := parseDocument("acme.json", data, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,9 @@ type settings struct {
 	vaultKey   string   // path of the root key's file, "" for the one in the data folder
 	docs       bool
 
+	version     bool // print it, and end
+	checkConfig bool // read the provisioning document, and end
+
 	demoCommands bool             // the demo prints a command for each operation
 	demo         *demoCredentials // nil: there is no demo
 
@@ -53,6 +56,8 @@ const usage = `Usage: server [flags]
 
   -addr HOST:PORT       listen address; port 0 picks a free one [MORTISE_ADDR, 127.0.0.1:8080]
   -config FILE          provisioning document, applied at every start [MORTISE_CONFIG, a built-in demo]
+  -check-config         read the provisioning document, say what is wrong with it, and end; what it contradicts in the data
+                        is found at a start [off]
   -data FOLDER          folder of the SQLite database, made if it is missing [MORTISE_DATA, ./mortise-data]
   -memory               keep everything in memory instead; refused together with -data
   -public-url URL       address in the links of invitations and in the OpenAPI document [MORTISE_PUBLIC_URL, the listen address]
@@ -72,17 +77,13 @@ const usage = `Usage: server [flags]
                         http://localhost:8000/v2/models/ast, in place of -model [MORTISE_OIP]
   -docs                 serve the OpenAPI document at /openapi.json and the API reference at /docs [on]
   -demo-commands        print a command for each operation of the built-in demo, not just three [off]
+  -version              print the version, and end
 `
 
 // readSettings reads the flags, and the environment for those that are not given. Help
 // goes to stdout.
 func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
-	variables := make(map[string]string)
-	for _, entry := range env {
-		if name, value, ok := strings.Cut(entry, "="); ok {
-			variables[name] = value
-		}
-	}
+	variables := variablesOf(env)
 	fallback := func(name, otherwise string) string {
 		if value := variables[name]; value != "" {
 			return value
@@ -105,6 +106,8 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	fs.StringVar(&s.onnxruntime, "onnxruntime", fallback("MORTISE_ONNXRUNTIME", ""), "")
 	fs.BoolVar(&s.memory, "memory", false, "")
 	fs.BoolVar(&s.docs, "docs", true, "")
+	fs.BoolVar(&s.version, "version", false, "")
+	fs.BoolVar(&s.checkConfig, "check-config", false, "")
 	fs.BoolVar(&s.demoCommands, "demo-commands", false, "")
 	passed := make([]given, len(later))
 	for i, f := range later {
@@ -127,6 +130,9 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	}
 	if fs.NArg() > 0 {
 		return nil, usagef("%q: not a flag, and nothing else is expected (a command with arguments is quoted as one)", fs.Arg(0))
+	}
+	if s.checkConfig && s.config == "" {
+		return nil, usagef("-check-config: needs -config, which names the document")
 	}
 	if s.vaultKey == "" && wasGiven(fs, "vault-key") {
 		return nil, usagef("-vault-key: names no file")

@@ -7,9 +7,9 @@
 // It serves the documentation triggers, the credentials, the vault and the audio search.
 // A service is a few files: for the vault, vault.go makes it, provision_vault.go applies
 // its part of the provisioning document, provisioned_records.go remembers the records
-// that it had, and vault_sandbox.go is a second vault to try things out. The audio search has such files too; model.go brings its model,
-// ingestion.go has its videos scored in the background, and search_page*.go is its page
-// for people. A further service needs its own such files, and lines in wiring.go,
+// that it had, and vault_sandbox.go is a second vault to try things out. The audio search
+// has such files too; model.go brings its model, ingestion.go has its videos scored in the
+// background, and search_page*.go is its page for people. A further service needs its own such files, and lines in wiring.go,
 // storage_*.go, document.go, provision.go and demo.json. A further storage needs one file,
 // as storage_sqlite.go, its flag in flags.go and a line in wiring.go.
 //
@@ -29,6 +29,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"unicode"
@@ -91,13 +92,22 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	}
 	screen := newConsole(stderr)
 	log := slog.New(slog.NewJSONHandler(screen, nil))
-	doc, err := readProvisioning(s.config)
+	if s.version {
+		fmt.Fprintln(stdout, version())
+		return nil
+	}
+	doc, err := readProvisioning(s.config, env)
 	if err != nil {
 		return err
 	}
 	if err := rehearse(ctx, doc); err != nil {
 		return err
 	}
+	if s.checkConfig {
+		fmt.Fprintln(stdout, "nothing is wrong with "+oneLine(s.config))
+		return nil
+	}
+	s.commandEnv = doc.withoutSecrets(s.commandEnv)
 	key, err := namedKey(s)
 	if err != nil {
 		return err
@@ -168,6 +178,22 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 		services.audio.ingestion.begin()
 		return nil
 	})
+}
+
+// version names the program, its version, and the revision that it was built from.
+func version() string {
+	text := "mortise"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		text += " " + info.Main.Version
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				text += " " + s.Value
+			} else if s.Key == "vcs.modified" && s.Value == "true" {
+				text += " with changes"
+			}
+		}
+	}
+	return text
 }
 
 // localAddress returns the URL at which a listener can be reached from this machine.

@@ -112,7 +112,7 @@ const docKey = "sk-acme-0123456789abcdef0123456789abcdef"
 // readText reads a document and rehearses it, as the start of the program does.
 func readText(t *testing.T, text string) (*document, error) {
 	t.Helper()
-	doc, err := parseDocument("acme.json", []byte(text))
+	doc, err := parseDocument("acme.json", []byte(text), nil)
 	if err != nil {
 		return nil, err
 	}
