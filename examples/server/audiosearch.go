@@ -2,14 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
@@ -17,19 +22,16 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
-// audioService is the audio search: its Go side, its routes, its page for people, and
-// what it does in the background.
+// audioService is the audio search, its page for people, and what has the videos scored
+// in the background.
 type audioService struct {
+	member
 	service   *audiosearch.Service
-	worker    *audiosearch.Worker
-	routes    *httpadapter.Handler
 	page      *searchPage
 	ingestion *ingestion
 	files     *mediaFolder
 	log       *slog.Logger
 }
-
-var _ member = (*audioService)(nil)
 
 // searchRetention is how long a finished run can be asked for.
 const searchRetention = 30 * 24 * time.Hour
@@ -92,16 +94,54 @@ func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service
 	if err != nil {
 		return nil, err
 	}
-	return &audioService{service: service, worker: worker, routes: routes, page: page, ingestion: in, files: b.files, log: log}, nil
+	run := func(ctx context.Context) error {
+		g, running := errgroup.WithContext(ctx)
+		g.Go(func() error { return worker.Run(running) })
+		g.Go(func() error { return in.run(running) })
+		return g.Wait()
+	}
+	return &audioService{member{"audiosearch", routes, service.Ping, run}, service, page, in, b.files, log}, nil
 }
 
-func (a *audioService) name() string                   { return "audiosearch" }
-func (a *audioService) handler() *httpadapter.Handler  { return a.routes }
-func (a *audioService) ping(ctx context.Context) error { return a.service.Ping(ctx) }
+// mediaFolder is the folder that the paths of videos are relative to.
+type mediaFolder struct {
+	*folder.Folder
+	dir       string
+	temporary bool
+}
 
-func (a *audioService) run(ctx context.Context) error {
-	g, running := errgroup.WithContext(ctx)
-	g.Go(func() error { return a.worker.Run(running) })
-	g.Go(func() error { return a.ingestion.run(running) })
-	return g.Wait()
+// demoMedia is the name of the folder of the demo's sounds, in the data folder.
+const demoMedia = "demo-media"
+
+// openMedia opens the folder of the provisioning document, or one of the demo's own,
+// which is in the data folder, or ends with the process if everything else does.
+func openMedia(s *settings) (*mediaFolder, error) {
+	m := &mediaFolder{dir: filepath.Dir(s.config)}
+	var err error
+	switch {
+	case s.config != "":
+	case s.memory:
+		m.temporary = true
+		m.dir, err = os.MkdirTemp("", "mortise-demo-")
+	default:
+		m.dir = filepath.Join(s.data, demoMedia)
+		if err = os.Mkdir(m.dir, 0o700); errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the demo's sounds: %w", err)
+	}
+	if m.Folder, err = folder.Open(m.dir); err != nil && s.config != "" {
+		return nil, usagef("-config: %w", err)
+	}
+	return m, err
+}
+
+func (m *mediaFolder) close() error {
+	err := m.Folder.Close()
+	if m.temporary {
+		err = errors.Join(err, os.RemoveAll(m.dir))
+	}
+	return err
 }

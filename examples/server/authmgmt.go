@@ -17,16 +17,13 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
-// authmgmtService is the credentials service: its Go side, its routes and its background
-// work.
+// authmgmtService is the credentials service.
 type authmgmtService struct {
+	member
 	service *authmgmt.Service
 	store   authmgmt.Store // for what a provisioning document is compared with
-	routes  *httpadapter.Handler
 	log     *slog.Logger
 }
-
-var _ member = (*authmgmtService)(nil)
 
 func newAuthMgmtService(s *settings, b authmgmt.Backend, root *rootKey, log *slog.Logger) (*authmgmtService, error) {
 	derived, err := root.derive(purposeInvitations)
@@ -60,13 +57,8 @@ func newAuthMgmtService(s *settings, b authmgmt.Backend, root *rootKey, log *slo
 	if err != nil {
 		return nil, fmt.Errorf("mount the credentials service: %w", err)
 	}
-	return &authmgmtService{service: service, store: b.Store, routes: routes, log: log}, nil
+	return &authmgmtService{member{"authmgmt", routes, service.Ping, service.Run}, service, b.Store, log}, nil
 }
-
-func (a *authmgmtService) name() string                   { return "authmgmt" }
-func (a *authmgmtService) handler() *httpadapter.Handler  { return a.routes }
-func (a *authmgmtService) ping(ctx context.Context) error { return a.service.Ping(ctx) }
-func (a *authmgmtService) run(ctx context.Context) error  { return a.service.Run(ctx) }
 
 // tokenLifetime is how long a token works that is issued to a person, unless it is
 // revoked before. Those of clients end sooner.

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -66,50 +65,6 @@ func (c *console) show(text string) {
 	}
 }
 
-// progress is how far the scoring of the videos of all datasets is.
-type progress struct {
-	done, total int    // videos: with two models, by the one that is at work
-	model       string // that is at work, "" if there is but one
-	sound       audiosearch.SoundProgress
-
-	video    string // the one that was heard of last
-	position time.Duration
-	length   time.Duration // 0: not known
-}
-
-func (p *progress) at(video string, position, length time.Duration) {
-	p.video, p.position, p.length = video, position, length
-}
-
-// bar shows it on one short line, and "" if there is nothing to do. What is not known is
-// not there; the sound in all, and so the time that is left, are estimates.
-func (p *progress) bar() string {
-	if p.total == 0 {
-		return ""
-	}
-	const width, maxName = 24, 20
-	share := float64(p.done) / float64(p.total)
-	if p.sound.Total > 0 { // which is what takes time
-		share = float64(p.sound.Done) / float64(p.sound.Total)
-	}
-	filled := int(width * min(share, 1))
-	text := "Scoring videos "
-	if p.model != "" {
-		text += "by " + shortened(p.model, maxName) + " "
-	}
-	text += fmt.Sprintf("[%s%s] %d of %d", strings.Repeat("#", filled), strings.Repeat(".", width-filled), p.done, p.total)
-	switch {
-	case p.sound.Done > 0 || p.sound.Total > 0:
-		text += "  " + soundInWords(p.sound, "", "x", ", about ")
-	case p.video != "":
-		text += "  " + shortened(p.video, maxName) + " " + clock(p.position)
-		if p.length > 0 {
-			text += " of " + clock(p.length)
-		}
-	}
-	return text
-}
-
 // soundInWords says how much sound is scored, how fast that is, and how long the rest
 // takes, as far as that is known, with what stands after and before the numbers.
 func soundInWords(p audiosearch.SoundProgress, unit, times, left string) string {
@@ -134,15 +89,6 @@ func speed(times float64) string {
 		digits = 0
 	}
 	return strconv.FormatFloat(times, 'f', digits, 64)
-}
-
-// shortened is a name of at most so many characters, on one line.
-func shortened(text string, most int) string {
-	name := []rune(oneLine(text))
-	if len(name) > most {
-		name = append(name[:most-1], '…')
-	}
-	return string(name)
 }
 
 // clock writes a time as m:ss, or h:mm:ss.

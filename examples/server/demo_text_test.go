@@ -34,7 +34,7 @@ func TestDemoCommandsAreOfAllOperations(t *testing.T) {
 	}
 	s, _ := open(t)
 	for _, m := range s.all() {
-		for _, route := range m.handler().Routes() {
+		for _, route := range m.handler.Routes() {
 			mounted = append(mounted, route.ID)
 		}
 	}

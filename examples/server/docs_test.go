@@ -56,7 +56,7 @@ func (r *docsRig) get(t *testing.T, path string) *httptest.ResponseRecorder {
 func TestDocsHaveEveryOperation(t *testing.T) {
 	r := newDocsRig(t)
 	for _, m := range r.services.all() {
-		for _, route := range m.handler().Routes() {
+		for _, route := range m.handler.Routes() {
 			at := strings.Index(r.page, `<h3 id="op-`+route.ID+`"`)
 			if at < 0 {
 				t.Errorf("%s is missing", route.ID)
@@ -190,7 +190,7 @@ func TestDocsCommandsWork(t *testing.T) {
 	ids, commands := pageAnchor.FindAllStringSubmatch(r.page, -1), pageCommand.FindAllStringSubmatch(r.page, -1)
 	routes := 0
 	for _, m := range r.services.all() {
-		routes += len(m.handler().Routes())
+		routes += len(m.handler.Routes())
 	}
 	if len(commands) != routes || len(ids) != routes {
 		t.Fatalf("%d commands for %d operations", len(commands), routes)
@@ -198,7 +198,7 @@ func TestDocsCommandsWork(t *testing.T) {
 	for i, command := range commands {
 		id := ids[i][1]
 		credential := token.Reveal()
-		if slices.ContainsFunc(r.services.trigger.handler().Routes(), func(r httpadapter.Route) bool { return r.ID == id }) {
+		if slices.ContainsFunc(r.services.trigger.handler.Routes(), func(r httpadapter.Route) bool { return r.ID == id }) {
 			credential = key.Reveal()
 		}
 		script := "curl() { printf '%s\\0' \"$@\"; }\n" + html.UnescapeString(command[1])

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -103,4 +105,92 @@ func (t *tail) lastLine() string {
 // clip returns the last maxOutput bytes of text, without the pieces of a character.
 func clip(text string) string {
 	return strings.ToValidUTF8(text[max(0, len(text)-maxOutput):], "")
+}
+
+// errNotWords is what a command is answered that needs a shell.
+var errNotWords = errors.New("runs without a shell, so it takes words and quotes only; for pipes, redirections, variables or several commands run it through sh -c '...'")
+
+// splitCommand splits a command into words as a POSIX shell would, and expands nothing:
+// *, ? and ~ stay as they are.
+func splitCommand(command string) ([]string, error) {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(command), "")
+	if err != nil {
+		var parse syntax.ParseError
+		if errors.As(err, &parse) {
+			return nil, fmt.Errorf("cannot be split into words: %s", parse.Text)
+		}
+		return nil, fmt.Errorf("cannot be split into words: %w", err)
+	}
+	if len(file.Stmts) == 0 {
+		return nil, errors.New("names no program")
+	}
+	first := file.Stmts[0]
+	call, ok := first.Cmd.(*syntax.CallExpr)
+	if !ok || len(file.Stmts) > 1 || first.Negated || first.Background || first.Semicolon.IsValid() ||
+		len(first.Redirs) > 0 || len(call.Assigns) > 0 {
+		return nil, errNotWords
+	}
+	words := make([]string, 0, len(call.Args))
+	for _, arg := range call.Args {
+		word, err := literal(arg)
+		if err != nil {
+			return nil, err
+		}
+		words = append(words, word)
+	}
+	if words[0] == "" {
+		return nil, errors.New("names no program")
+	}
+	return words, nil
+}
+
+// literal returns a word without its quotes.
+func literal(word *syntax.Word) (string, error) {
+	var b strings.Builder
+	for _, part := range word.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			unescape(&b, part.Value, "")
+		case *syntax.SglQuoted:
+			b.WriteString(part.Value)
+		case *syntax.DblQuoted:
+			for _, inner := range part.Parts {
+				lit, ok := inner.(*syntax.Lit)
+				if !ok {
+					return "", errNotWords
+				}
+				unescape(&b, lit.Value, "$`\"\\")
+			}
+		default:
+			return "", errNotWords
+		}
+	}
+	return b.String(), nil
+}
+
+// unescape removes the backslashes that quote a character: any if only is empty, else
+// those of only (POSIX.1-2024, 2.2.1 and 2.2.3).
+func unescape(b *strings.Builder, text, only string) {
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+1 < len(text) && (only == "" || strings.IndexByte(only, text[i+1]) >= 0) {
+			i++
+		}
+		b.WriteByte(text[i])
+	}
+}
+
+// findProgram looks a program up as the shell would, so that a missing one is known at
+// the start.
+func findProgram(name string) (string, error) { return exec.LookPath(name) }
+
+// withoutOwn returns the environment without this program's own variables, which hold
+// addresses and paths of secrets.
+func withoutOwn(env []string) []string {
+	kept := make([]string, 0, len(env))
+	for _, entry := range env {
+		if !strings.HasPrefix(strings.ToUpper(entry), "MORTISE_") {
+			kept = append(kept, entry)
+		}
+	}
+	return kept
 }

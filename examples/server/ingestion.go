@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,18 +28,13 @@ type ingestion struct {
 	before int                  // videos of the datasets that were looked at before the present one
 	models map[string]bool      // that have scored
 	logged time.Time            // when it was logged last how far it is
-	warned map[videoName]string // what was logged of a video, so that each search does not log it again
+	warned map[[3]string]string // what was logged of a video, so that each search does not log it again
 }
 
 type datasetName struct{ organization, id string }
 
-type videoName struct {
-	datasetName
-	video string
-}
-
 func newIngestion(log *slog.Logger) *ingestion {
-	return &ingestion{log: log, listening: make(chan struct{}), warned: make(map[videoName]string), models: make(map[string]bool)}
+	return &ingestion{log: log, listening: make(chan struct{}), warned: make(map[[3]string]string), models: make(map[string]bool)}
 }
 
 // begin lets run do its work.
@@ -64,12 +61,8 @@ func (in *ingestion) scoreAll(ctx context.Context) {
 		counts[d] = in.count(ctx, d)
 		total += counts[d]
 	}
-	in.mu.Lock()
-	in.far, in.logged = progress{total: total}, begun
-	in.mu.Unlock()
+	in.note(func(p *progress) { *p, in.logged = progress{total: total}, begun })
 	in.log.InfoContext(ctx, "looking at the videos", "datasets", len(in.datasets), "videos", total)
-	in.show()
-	defer in.note(func(p *progress) { *p = progress{} })
 
 	var sum audiosearch.Ingested
 	for _, d := range in.datasets {
@@ -79,10 +72,10 @@ func (in *ingestion) scoreAll(ctx context.Context) {
 		sum.Unchanged += ingested.Unchanged
 		sum.Problems = append(sum.Problems, ingested.Problems...)
 	}
+	in.note(func(p *progress) { *p = progress{} })
 	if ctx.Err() != nil {
 		return // what is missing is scored at the next start
 	}
-	in.note(func(p *progress) { *p = progress{} })
 	in.log.InfoContext(ctx, "all videos have been looked at", "scored", sum.Scored, "unchanged", sum.Unchanged, "problems", len(sum.Problems),
 		"seconds", loggedSeconds(time.Since(begun)))
 }
@@ -129,26 +122,22 @@ func (in *ingestion) score(ctx context.Context, d datasetName) audiosearch.Inges
 
 // observe is the [audiosearch.Observer].
 func (in *ingestion) observe(ctx context.Context, o audiosearch.Observation) {
-	v := videoName{datasetName{o.Organization, o.Dataset}, o.Video}
-	about := []any{"organization", o.Organization, "dataset", o.Dataset, "video", o.Video}
 	switch o.Kind {
 	case audiosearch.KindIngesting:
-		in.note(func(p *progress) { p.at(o.Video, o.Position, o.Length) })
+		in.note(func(p *progress) { p.video, p.position, p.length = o.Video, o.Position, o.Length })
 	case audiosearch.KindScoring:
 		in.scoring(ctx, o)
 	case audiosearch.KindUnchanged:
-		in.partly(ctx, v, o.Err, about)
+		in.warn(ctx, o, "only a part of a video can be searched")
 	case audiosearch.KindIngested:
-		in.partly(ctx, v, o.Err, about)
+		in.warn(ctx, o, "only a part of a video can be searched")
 		if !in.screen.shows() {
-			in.log.InfoContext(ctx, "video scored", append(about, "sound", clock(o.Length), "seconds", loggedSeconds(o.Duration))...)
+			in.log.InfoContext(ctx, "video scored", "organization", o.Organization, "dataset", o.Dataset, "video", o.Video,
+				"sound", clock(o.Length), "seconds", loggedSeconds(o.Duration))
 		}
 	case audiosearch.KindNotIngested:
-		if errors.Is(o.Err, audiosearch.ErrConflict) {
-			return // it was changed meanwhile, and whoever changed it has it scored
-		}
-		if what := o.Err.Error(); in.warn(v, what) {
-			in.log.WarnContext(ctx, "a video cannot be searched", append(about, "problem", what)...)
+		if !errors.Is(o.Err, audiosearch.ErrConflict) { // if so, whoever changed it has it scored
+			in.warn(ctx, o, "a video cannot be searched")
 		}
 	}
 }
@@ -158,7 +147,11 @@ const logEvery = time.Minute
 
 // scoring shows how far a dataset is.
 func (in *ingestion) scoring(ctx context.Context, o audiosearch.Observation) {
+	due := false
 	in.note(func(p *progress) {
+		if due = time.Since(in.logged) >= logEvery; due {
+			in.logged = time.Now()
+		}
 		if p.total == 0 {
 			return // somebody else looks at a dataset
 		}
@@ -169,12 +162,6 @@ func (in *ingestion) scoring(ctx context.Context, o audiosearch.Observation) {
 			p.model = o.Model
 		}
 	})
-	in.mu.Lock()
-	due := time.Since(in.logged) >= logEvery
-	if due {
-		in.logged = time.Now()
-	}
-	in.mu.Unlock()
 	if !due || in.screen.shows() {
 		return
 	}
@@ -185,50 +172,82 @@ func (in *ingestion) scoring(ctx context.Context, o audiosearch.Observation) {
 	in.log.InfoContext(ctx, "scoring videos", far...)
 }
 
-// partly logs why only a part of a video can be searched; without an error, all of it
-// can.
-func (in *ingestion) partly(ctx context.Context, v videoName, err error, about []any) {
-	what := ""
-	if err != nil {
-		what = err.Error()
-	}
-	if in.warn(v, what) {
-		in.log.WarnContext(ctx, "only a part of a video can be searched", append(about, "problem", what)...)
-	}
-}
-
 // maxWarned bounds what is remembered of warnings.
 const maxWarned = 10_000
 
-// warn remembers what is wrong with a video, "" for nothing, and reports whether that is
-// news.
-func (in *ingestion) warn(v videoName, what string) bool {
+// warn logs what is wrong with a video, if anything is, and that is news.
+func (in *ingestion) warn(ctx context.Context, o audiosearch.Observation, message string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.warned[v] == what {
-		return false
-	}
-	if what == "" {
+	v := [3]string{o.Organization, o.Dataset, o.Video}
+	if o.Err == nil {
 		delete(in.warned, v)
-		return false
+		return
+	}
+	problem := o.Err.Error()
+	if in.warned[v] == problem {
+		return
 	}
 	if len(in.warned) >= maxWarned {
 		clear(in.warned)
 	}
-	in.warned[v] = what
-	return true
+	in.warned[v] = problem
+	in.log.WarnContext(ctx, message, "organization", o.Organization, "dataset", o.Dataset, "video", o.Video, "problem", problem)
 }
 
 // note changes the progress and shows it.
 func (in *ingestion) note(change func(*progress)) {
 	in.mu.Lock()
+	defer in.mu.Unlock()
 	change(&in.far)
-	in.mu.Unlock()
-	in.show()
+	in.screen.show(in.far.bar())
 }
 
-func (in *ingestion) show() {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.screen.show(in.far.bar())
+// progress is how far the scoring of the videos of all datasets is.
+type progress struct {
+	done, total int    // videos: with two models, by the one that is at work
+	model       string // that is at work, "" if there is but one
+	sound       audiosearch.SoundProgress
+
+	video    string // the one that was heard of last
+	position time.Duration
+	length   time.Duration // 0: not known
+}
+
+// bar shows it on one short line, and "" if there is nothing to do. What is not known is
+// not there; the sound in all, and so the time that is left, are estimates.
+func (p *progress) bar() string {
+	if p.total == 0 {
+		return ""
+	}
+	const width, maxName = 24, 20
+	share := float64(p.done) / float64(p.total)
+	if p.sound.Total > 0 { // which is what takes time
+		share = float64(p.sound.Done) / float64(p.sound.Total)
+	}
+	filled := int(width * min(share, 1))
+	text := "Scoring videos "
+	if p.model != "" {
+		text += "by " + shortened(p.model, maxName) + " "
+	}
+	text += fmt.Sprintf("[%s%s] %d of %d", strings.Repeat("#", filled), strings.Repeat(".", width-filled), p.done, p.total)
+	switch {
+	case p.sound.Done > 0 || p.sound.Total > 0:
+		text += "  " + soundInWords(p.sound, "", "x", ", about ")
+	case p.video != "":
+		text += "  " + shortened(p.video, maxName) + " " + clock(p.position)
+		if p.length > 0 {
+			text += " of " + clock(p.length)
+		}
+	}
+	return text
+}
+
+// shortened is a name of at most so many characters, on one line.
+func shortened(text string, most int) string {
+	name := []rune(oneLine(text))
+	if len(name) > most {
+		name = append(name[:most-1], '…')
+	}
+	return string(name)
 }

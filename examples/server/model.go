@@ -108,8 +108,7 @@ func readModel(ctx context.Context, s *settings, screen *console, log *slog.Logg
 		defer os.RemoveAll(folder)
 	}
 	defer screen.show("")
-	meter := &fetchMeter{screen: screen, log: log}
-	file, err := modelfile.Fetch(ctx, folder, s.model, &modelfile.Options{Progress: meter.report})
+	file, err := modelfile.Fetch(ctx, folder, s.model, &modelfile.Options{Progress: fetchMeter(screen, log)})
 	switch {
 	case err == nil:
 		if u, err := url.Parse(s.model); err == nil && u.Fragment == "" {
@@ -161,31 +160,25 @@ func fetchedModels(s *settings, log *slog.Logger) (string, error) {
 	return folder, nil
 }
 
-// fetchMeter tells how far a download is.
-type fetchMeter struct {
-	screen *console
-	log    *slog.Logger
-	logged time.Time
-}
-
-// fetchLogged is how often it is logged where there is no terminal.
+// fetchLogged is how often it is logged how far a download is where there is no terminal.
 const fetchLogged = 10 * time.Second
 
-func (m *fetchMeter) report(p modelfile.Progress) {
+// fetchMeter tells how far a download is.
+func fetchMeter(screen *console, log *slog.Logger) func(modelfile.Progress) {
 	const megabyte = 1e6
-	if p.Trouble != nil {
-		m.log.Warn("fetching the model is held up; trying again", "error", p.Trouble)
-	}
-	if m.screen.shows() {
+	var logged time.Time
+	return func(p modelfile.Progress) {
+		if p.Trouble != nil {
+			log.Warn("fetching the model is held up; trying again", "error", p.Trouble)
+		}
 		text := fmt.Sprintf("Fetching the model: %.1f MB", float64(p.Done)/megabyte)
 		if p.Total > 0 {
 			text += fmt.Sprintf(" of %.1f MB", float64(p.Total)/megabyte)
 		}
-		m.screen.show(text)
-		return
-	}
-	if now := time.Now(); now.Sub(m.logged) >= fetchLogged || p.Done == p.Total {
-		m.logged = now
-		m.log.Info("fetching the model", "bytes", p.Done, "of", p.Total)
+		screen.show(text)
+		if !screen.shows() && (time.Since(logged) >= fetchLogged || p.Done == p.Total) {
+			logged = time.Now()
+			log.Info("fetching the model", "bytes", p.Done, "of", p.Total)
+		}
 	}
 }

@@ -3,10 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
+	"time"
 
+	"github.com/seed-6363c74e/mortise/examples/server/apipage"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -14,7 +18,7 @@ import (
 func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (http.Handler, error) {
 	var handlers []*httpadapter.Handler
 	for _, m := range all.all() {
-		handlers = append(handlers, m.handler())
+		handlers = append(handlers, m.handler)
 	}
 	joined, err := httpadapter.Join("", handlers...)
 	if err != nil {
@@ -31,7 +35,7 @@ func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (
 	}
 	search := all.audio.page
 	search.stopping = ctx
-	sandbox := http.StripPrefix(sandboxPrefix, all.vault.sandbox.routes)
+	sandbox := http.StripPrefix(sandboxPrefix, all.vault.sandbox.handler)
 	// Not a ServeMux: it would redirect unclean paths, which the services refuse.
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 1 && r.ProtoMinor == 0 {
@@ -56,6 +60,87 @@ func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (
 			page.ServeHTTP(w, bodyless(r))
 		}
 	}), nil
+}
+
+// addDocs adds the OpenAPI document and the API reference, and a way there from the root.
+func addDocs(pages map[string]http.Handler, publicURL string, handlers []*httpadapter.Handler) error {
+	document, err := httpadapter.OpenAPI([]string{publicURL}, handlers...)
+	if err != nil {
+		return err
+	}
+	// The page takes a third of the processor's time of a start, and few starts are asked for it.
+	page := sync.OnceValues(func() (http.Handler, error) { return apipage.New(document) })
+	pages["/openapi.json"] = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(document) // the caller is gone if this fails
+	})
+	pages["/docs"] = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h, err := page()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+	pages["/"] = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "docs") // relative, for the sake of a proxy that mounts this program under a path
+		w.WriteHeader(http.StatusFound)
+	})
+	return nil
+}
+
+// pingLimit bounds how long a store may take to say that it is there.
+const pingLimit = 2 * time.Second
+
+// healthz answers while the process lives.
+func healthz(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// readyz answers 200 only while the stores of all services answer, writes succeed, and
+// ctx, which ends with the first signal, has not ended.
+func readyz(ctx context.Context, members []member, log *slog.Logger) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		if ctx.Err() != nil {
+			writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "shutting down"})
+			return
+		}
+		limited, cancel := context.WithTimeout(r.Context(), pingLimit)
+		defer cancel()
+		if !pingAll(limited, members, log) {
+			writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "unavailable"})
+			return
+		}
+		writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+	})
+}
+
+// pingAll reports whether all stores answer before ctx ends. It does not wait for one
+// that ignores the end of ctx: a hanging disk can hold a read up for as long as it likes.
+func pingAll(ctx context.Context, members []member, log *slog.Logger) bool {
+	answers := make(chan bool, len(members))
+	for _, m := range members {
+		go func() {
+			err := m.ping(ctx)
+			if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+				log.WarnContext(ctx, "not ready", "service", m.name, "error", err)
+			}
+			answers <- err == nil
+		}()
+	}
+	for range members {
+		select {
+		case ok := <-answers:
+			if !ok {
+				return false
+			}
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
 }
 
 // bodyless returns the request for a handler that needs no body, and gets none, whatever

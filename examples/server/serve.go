@@ -36,7 +36,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, s *
 	for _, m := range s.all() {
 		g.Go(func() error {
 			if err := m.run(running); err != nil {
-				return fmt.Errorf("%s worker: %w", m.name(), err)
+				return fmt.Errorf("%s worker: %w", m.name, err)
 			}
 			return nil
 		})
@@ -82,12 +82,10 @@ func inTime(ctx context.Context, stderr io.Writer, start func() error) error {
 		return err
 	case <-ctx.Done():
 	}
-	timer := time.NewTimer(leaveAfter)
-	defer timer.Stop()
 	select {
 	case err := <-done:
 		return err
-	case <-timer.C:
+	case <-time.After(leaveAfter):
 		slog.New(slog.NewJSONHandler(stderr, nil)).Error("not everything has ended in time; what was not finished comes again at the next start")
 		return nil
 	}
@@ -98,14 +96,12 @@ func inTime(ctx context.Context, stderr io.Writer, start func() error) error {
 func closeStorage(b *backends, log *slog.Logger) {
 	closed := make(chan error, 1)
 	go func() { closed <- b.close() }()
-	timer := time.NewTimer(leaveAfter)
-	defer timer.Stop()
 	select {
 	case err := <-closed:
 		if err != nil {
 			log.Error("the storage was not closed properly", "error", err)
 		}
-	case <-timer.C:
+	case <-time.After(leaveAfter):
 		log.Error("the storage does not close, and is left as it is")
 	}
 }

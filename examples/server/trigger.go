@@ -9,20 +9,14 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// triggerService is the documentation trigger service: its Go side, its routes and its
-// worker.
+// triggerService is the documentation trigger service.
 type triggerService struct {
+	member
 	service *trigger.Service
-	routes  *httpadapter.Handler
-	worker  *trigger.Worker
 }
 
-var _ member = (*triggerService)(nil)
-
 func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*triggerService, error) {
-	service, err := trigger.New(b, &trigger.Options{
-		Logger: log,
-	})
+	service, err := trigger.New(b, &trigger.Options{Logger: log})
 	if err != nil {
 		return nil, fmt.Errorf("make the trigger service: %w", err)
 	}
@@ -41,13 +35,8 @@ func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*trigg
 	if err != nil {
 		return nil, fmt.Errorf("make the trigger worker: %w", err)
 	}
-	return &triggerService{service: service, routes: routes, worker: worker}, nil
+	return &triggerService{member{"trigger", routes, service.Ping, worker.Run}, service}, nil
 }
-
-func (t *triggerService) name() string                   { return "trigger" }
-func (t *triggerService) handler() *httpadapter.Handler  { return t.routes }
-func (t *triggerService) ping(ctx context.Context) error { return t.service.Ping(ctx) }
-func (t *triggerService) run(ctx context.Context) error  { return t.worker.Run(ctx) }
 
 // logEvent is the Processor without -trigger-exec.
 func logEvent(log *slog.Logger) trigger.Processor {

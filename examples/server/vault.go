@@ -11,16 +11,13 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
-// vaultService is the vault: its Go side and its routes, and those of the sandbox. It
-// does nothing in the background.
+// vaultService is the vault, and its sandbox.
 type vaultService struct {
+	member
 	service *vault.Service
 	sandbox *vaultSandbox
-	routes  *httpadapter.Handler
 	log     *slog.Logger
 }
-
-var _ member = (*vaultService)(nil)
 
 // maxVaultValue bounds a value, in bytes.
 const maxVaultValue = 64 << 10
@@ -53,7 +50,12 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 	if err != nil {
 		return nil, err
 	}
-	return &vaultService{service: service, sandbox: sandbox, routes: routes, log: log}, nil
+	// It does nothing in the background.
+	idle := func(ctx context.Context) error {
+		<-ctx.Done()
+		return nil
+	}
+	return &vaultService{member{"vault", routes, service.Ping, idle}, service, sandbox, log}, nil
 }
 
 // vaultKeyring returns the keys of the vault. There is one version of them: a rotation
@@ -68,13 +70,4 @@ func vaultKeyring(root *rootKey) (*localkeys.Keyring, error) {
 		return nil, fmt.Errorf("derive the vault's key: %w", err)
 	}
 	return localkeys.New(localkeys.Key{Version: 1, Root: key})
-}
-
-func (v *vaultService) name() string                   { return "vault" }
-func (v *vaultService) handler() *httpadapter.Handler  { return v.routes }
-func (v *vaultService) ping(ctx context.Context) error { return v.service.Ping(ctx) }
-
-func (v *vaultService) run(ctx context.Context) error {
-	<-ctx.Done()
-	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
-	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
 // sandboxPrefix is where the sandbox of the vault is, before the paths of the vault.
@@ -22,7 +21,7 @@ const sandboxPrefix = "/sandbox"
 type vaultSandbox struct {
 	service *vault.Service
 	store   *sandboxStore
-	routes  *httpadapter.Handler
+	handler *httpadapter.Handler
 }
 
 func newVaultSandbox(auth httpadapter.Authenticator, opts *httpadapter.VaultOptions) (*vaultSandbox, error) {
@@ -30,13 +29,9 @@ func newVaultSandbox(auth httpadapter.Authenticator, opts *httpadapter.VaultOpti
 	if err != nil {
 		return nil, err
 	}
-	key := make([]byte, localkeys.RootSize)
-	_, _ = rand.Read(key) // never fails
-	root, err := localkeys.NewRoot(key)
-	if err != nil {
-		return nil, err
-	}
-	keyring, err := localkeys.New(localkeys.Key{Version: 1, Root: root})
+	var root rootKey
+	_, _ = rand.Read(root[:]) // never fails
+	keyring, err := vaultKeyring(&root)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +44,7 @@ func newVaultSandbox(auth httpadapter.Authenticator, opts *httpadapter.VaultOpti
 	if err != nil {
 		return nil, fmt.Errorf("mount the vault's sandbox: %w", err)
 	}
-	return &vaultSandbox{service: service, store: store, routes: routes}, nil
+	return &vaultSandbox{service: service, store: store, handler: routes}, nil
 }
 
 // What a sandbox keeps, in bytes: it shares the memory of the program.
@@ -114,30 +109,10 @@ func (s *sandboxStore) InsertTokens(ctx context.Context, org, id string, revisio
 	return tokens, nil
 }
 
-// ImportTokens implements [vault.Imports]. What is there already takes no more room.
-func (s *sandboxStore) ImportTokens(ctx context.Context, org, id string, revision int64, rows []vault.Row, _ vault.AuditEvent) error {
-	tokens := make([]string, len(rows))
-	for i := range rows {
-		tokens[i] = rows[i].Token
-	}
-	there, err := s.Rows(ctx, org, id, tokens)
-	if err != nil {
-		return err
-	}
-	size := 0
-	for i := range rows {
-		if there[i].Token == "" {
-			size += sandboxSize(&rows[i])
-		}
-	}
-	if err := s.take(org, size); err != nil {
-		return err
-	}
-	err = s.sandboxTables.ImportTokens(ctx, org, id, revision, rows, vault.AuditEvent{})
-	if err != nil {
-		s.giveBack(org, size)
-	}
-	return err
+// ImportTokens implements [vault.Imports]: no operation of the HTTP interface imports, so
+// nothing is imported here.
+func (s *sandboxStore) ImportTokens(context.Context, string, string, int64, []vault.Row, vault.AuditEvent) error {
+	return vault.ErrFull
 }
 
 // DeleteToken implements [vault.Tokens].

@@ -60,40 +60,31 @@ type services struct {
 	authmgmt *authmgmtService
 	vault    *vaultService
 	audio    *audioService
-	writes   storageWrites
+	writes   func(ctx context.Context) error // as of backends: the services ask whether reads succeed
 }
 
 // member is what every service must have to be mounted, watched and run.
-type member interface {
-	name() string
-	handler() *httpadapter.Handler
-	ping(ctx context.Context) error
+type member struct {
+	name    string
+	handler *httpadapter.Handler
+	ping    func(ctx context.Context) error
 	// run is its worker: until ctx ends, and then for as long as its attempts have left.
-	run(ctx context.Context) error
+	run func(ctx context.Context) error
 }
 
 // all lists the services in the order of their paths in the OpenAPI document.
 func (s *services) all() []member {
-	return []member{s.trigger, s.authmgmt, s.vault, s.audio}
+	return []member{s.trigger.member, s.authmgmt.member, s.vault.member, s.audio.member}
 }
 
-// needed lists what must answer for the program to be ready.
-func (s *services) needed() (all []pinger) {
-	for _, m := range s.all() {
-		all = append(all, m)
-	}
+// needed lists what must answer a ping for the program to be ready.
+func (s *services) needed() []member {
+	all := s.all()
 	if s.writes != nil {
-		all = append(all, s.writes)
+		all = append(all, member{name: "storage", ping: s.writes})
 	}
 	return all
 }
-
-// storageWrites asks the storage whether writes succeed: the services ask whether reads
-// do.
-type storageWrites func(ctx context.Context) error
-
-func (storageWrites) name() string                     { return "storage" }
-func (w storageWrites) ping(ctx context.Context) error { return w(ctx) }
 
 // wire makes the services.
 func wire(s *settings, b *backends, key *rootKey, log *slog.Logger) (*services, error) {
