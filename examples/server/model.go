@@ -91,35 +91,42 @@ func openONNX(ctx context.Context, s *settings, screen *console, log *slog.Logge
 	return m, nil
 }
 
-// readModel reads the file of -model, or fetches it.
+// readModel reads the file of -model, or fetches it. With -memory the folder does not last.
 func readModel(ctx context.Context, s *settings, screen *console, log *slog.Logger) (*modelfile.File, error) {
 	if !strings.Contains(s.model, "://") {
 		file, err := modelfile.Open(ctx, s.model, nil)
-		if err != nil && ctx.Err() == nil && !passes(err) {
-			err = usagef("-model: %w", err)
-		}
-		return file, err
+		return file, unusable(ctx, err)
 	}
-	folder, err := fetchedModels(s, log)
-	if err != nil {
-		return nil, err
-	}
+	folder := filepath.Join(s.data, modelFolder)
 	if s.memory {
+		var err error
+		if folder, err = os.MkdirTemp("", "mortise-model-"); err != nil {
+			return nil, fmt.Errorf("make a folder for the model: %w", err)
+		}
 		defer os.RemoveAll(folder)
+	} else if err := makeFolder(folder, log); passes(err) {
+		return nil, fmt.Errorf("-data: %w", err)
+	} else if err != nil {
+		return nil, usagef("-data: %w", err)
 	}
 	defer screen.show("")
 	file, err := modelfile.Fetch(ctx, folder, s.model, &modelfile.Options{Progress: fetchMeter(screen, log)})
+	if u, bad := url.Parse(s.model); err == nil && bad == nil && u.Fragment == "" {
+		log.Info("the model's URL names no digest; with this at its end, nothing else is ever taken for it",
+			"fragment", fmt.Sprintf("#sha256=%x", file.Digest))
+	}
+	return file, unusable(ctx, err)
+}
+
+// unusable is what is wrong with -model, for the operator unless it may pass.
+func unusable(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
-		if u, err := url.Parse(s.model); err == nil && u.Fragment == "" {
-			log.Info("the model's URL names no digest; with this at its end, nothing else is ever taken for it",
-				"fragment", fmt.Sprintf("#sha256=%x", file.Digest))
-		}
-		return file, nil
+		return nil
 	case ctx.Err() != nil || passes(err) || errors.Is(err, modelfile.ErrUnavailable):
-		return nil, fmt.Errorf("-model: %w", err)
+		return fmt.Errorf("-model: %w", err)
 	}
-	return nil, usagef("-model: %w", err)
+	return usagef("-model: %w", err)
 }
 
 // searchable returns the values of audio_class: AudioSet's, and those of a model of its own
@@ -140,24 +147,6 @@ func closeModel(m *soundModel, log *slog.Logger) {
 	if err := m.close(); err != nil {
 		log.Error("the model cannot be closed", "error", err)
 	}
-}
-
-// fetchedModels returns the folder for fetched models. With -memory it does not last.
-func fetchedModels(s *settings, log *slog.Logger) (string, error) {
-	if s.memory {
-		folder, err := os.MkdirTemp("", "mortise-model-")
-		if err != nil {
-			return "", fmt.Errorf("make a folder for the model: %w", err)
-		}
-		return folder, nil
-	}
-	folder := filepath.Join(s.data, modelFolder)
-	if err := makeFolder(folder, log); passes(err) {
-		return "", fmt.Errorf("-data: %w", err)
-	} else if err != nil {
-		return "", usagef("-data: %w", err)
-	}
-	return folder, nil
 }
 
 // fetchLogged is how often it is logged how far a download is where there is no terminal.

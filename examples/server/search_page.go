@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
 	"html/template"
@@ -24,14 +24,8 @@ import (
 //go:embed search.html
 var searchPageText string
 
-//go:embed search.css
-var searchPageStyle []byte
-
-//go:embed search.js
-var searchPageScript []byte
-
-//go:embed search.svg
-var searchPageIcon []byte
+//go:embed search.css search.js search.svg
+var searchPageAssets embed.FS
 
 // searchPath is where the search page is. What belongs to it is below.
 const searchPath = "/search"
@@ -98,20 +92,21 @@ func newSearchPage(s *settings, service *audiosearch.Service, files sound.Files,
 		"/picture":     {method: http.MethodGet, known: p.extract(newExtracts("picture", hasPicture, picture))},
 		"/sound":       {method: http.MethodGet, known: p.extract(newExtracts("sound", isSegment, p.cutSound))},
 		"/spectrogram": {method: http.MethodGet, known: p.extract(newExtracts("picture", isWholeSegment, p.drawSpectrogram))},
-		"/search.css":  {method: http.MethodGet, open: asset("text/css; charset=utf-8", searchPageStyle)},
-		"/search.js":   {method: http.MethodGet, open: asset("text/javascript; charset=utf-8", searchPageScript)},
-		"/search.svg":  {method: http.MethodGet, open: asset("image/svg+xml", searchPageIcon)},
+		"/search.css":  {method: http.MethodGet, open: asset("text/css; charset=utf-8", "search.css")},
+		"/search.js":   {method: http.MethodGet, open: asset("text/javascript; charset=utf-8", "search.js")},
+		"/search.svg":  {method: http.MethodGet, open: asset("image/svg+xml", "search.svg")},
 	}
 	return p, nil
 }
 
 // asset serves a file of the page itself.
-func asset(mediaType string, content []byte) func(http.ResponseWriter, *http.Request) error {
+func asset(mediaType, name string) func(http.ResponseWriter, *http.Request) error {
+	content, err := searchPageAssets.ReadFile(name)
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Content-Type", mediaType)
 		w.Header().Set("Cache-Control", "no-cache")
 		_, _ = w.Write(content) // the caller is gone if this fails
-		return nil
+		return err
 	}
 }
 

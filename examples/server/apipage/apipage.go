@@ -145,14 +145,10 @@ func reason(status string) string {
 
 // anchor returns an id of letters, digits and hyphens.
 func anchor(kind string, name any) string {
-	id := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '-'
-	}, fmt.Sprint(name))
-	return kind + "-" + id
+	return kind + "-" + special.ReplaceAllString(fmt.Sprint(name), "-")
 }
+
+var special = regexp.MustCompile("[^a-zA-Z0-9]")
 
 // prose turns a description into HTML: paragraphs, lists of lines that begin with "- ", and
 // `code`. All else is text, so that nothing in a description becomes markup.

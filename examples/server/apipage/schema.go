@@ -22,9 +22,6 @@ type field struct {
 	Description  template.HTML
 }
 
-// Long reports whether the values are too many to be shown at once.
-func (f field) Long() bool { return len(f.Enum) > 12 }
-
 // bounds are the rules that concern one value. The s is for all numbers but 1.
 var bounds = map[string]string{
 	"minLength": "at least # character(s)", "maxLength": "at most # character(s)",
