@@ -70,6 +70,7 @@ func TestJoinWithAnEncodedPrefix(t *testing.T) {
 
 // TestServersReadTimeoutHolds: a host's tighter limit is not loosened.
 func TestServersReadTimeoutHolds(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, nil)
 	srv := httptest.NewUnstartedServer(r.handler)
 	srv.Config.ReadTimeout = 300 * time.Millisecond

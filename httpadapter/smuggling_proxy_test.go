@@ -42,6 +42,7 @@ func (s *anyService) attacks() map[string]struct{ length, body string } {
 // TestReverseProxyKeepsCallersApart behind the proxy of the standard library, all of
 // whose requests go over one connection.
 func TestReverseProxyKeepsCallersApart(t *testing.T) {
+	t.Parallel()
 	for _, s := range everyService(t, httpadapter.Options{BodyTimeout: 20 * time.Millisecond}) {
 		for host, wrap := range hosts {
 			backend, err := url.Parse("http://" + serveBehind(t, wrap, named(s.handler)))
@@ -85,6 +86,7 @@ func (w *wire) requireOwn(s *anyService, msg string) {
 // TestPoolingProxyKeepsCallersApart behind a proxy that hands on what it gets as it gets
 // it, and keeps a connection that was answered.
 func TestPoolingProxyKeepsCallersApart(t *testing.T) {
+	t.Parallel()
 	for _, s := range everyService(t, httpadapter.Options{BodyTimeout: 20 * time.Millisecond}) {
 		for host, wrap := range hosts {
 			if host == "without Unwrap" {

@@ -4,9 +4,12 @@
 package effort
 
 import (
+	"flag"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
+	"strconv"
 )
 
 // Of returns one of three numbers, by how much time there is: quick on somebody's machine,
@@ -38,4 +41,16 @@ func Some[T any](every int, cases []T) []T {
 // Names returns the names of the cases of a table, in order, as Some does.
 func Names[T any](every int, cases map[string]T) []string {
 	return Some(every, slices.Sorted(maps.Keys(cases)))
+}
+
+// Waiting lets so many tests for each processor run side by side, for a package whose
+// tests mostly wait: for the disk, for time, for processes to end. Who gives -parallel
+// decides. It is for TestMain.
+func Waiting(each int) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", strconv.Itoa(each*runtime.GOMAXPROCS(0))) // there is such a flag, and it is a number
+	}
 }

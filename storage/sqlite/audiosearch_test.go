@@ -42,5 +42,5 @@ func TestAudioSearch(t *testing.T) {
 
 func TestAudioSearchModel(t *testing.T) {
 	t.Parallel()
-	audiosearchtest.RunModel(t, sounds(), nil)
+	audiosearchtest.RunModel(t, sounds(), &audiosearchtest.ModelOptions{Sequences: sequences()})
 }

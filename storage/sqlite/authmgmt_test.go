@@ -39,5 +39,5 @@ func TestAuthMgmt(t *testing.T) {
 
 func TestAuthMgmtModel(t *testing.T) {
 	t.Parallel()
-	authmgmttest.RunModel(t, authMgmt(), nil)
+	authmgmttest.RunModel(t, authMgmt(), &authmgmttest.ModelOptions{Sequences: sequences()})
 }

@@ -37,5 +37,5 @@ func TestVault(t *testing.T) {
 
 func TestVaultModel(t *testing.T) {
 	t.Parallel()
-	vaulttest.RunModel(t, vaults(), nil)
+	vaulttest.RunModel(t, vaults(), &vaulttest.ModelOptions{Sequences: sequences()})
 }
