@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -225,12 +224,7 @@ func readProvisioning(path string, env []string) (*document, error) {
 	if path == "" {
 		return nil, nil
 	}
-	var data []byte
-	var exposed fs.FileMode
-	f, err := os.Open(path)
-	if err == nil {
-		data, exposed, err = readBounded(f, maxDocument)
-	}
+	data, exposed, err := readFile(path, maxDocument)
 	if err != nil {
 		return nil, usagef("-config: %w", err)
 	}

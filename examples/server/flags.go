@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,13 +43,6 @@ var later = []struct{ flag, env, why string }{
 	{"postgres", "MORTISE_POSTGRES", "this version keeps its data in SQLite or in memory"},
 	{"nats", "MORTISE_NATS", "this version keeps its queues with its data"},
 }
-
-// given is a flag that only notes that it was passed. Its value may be a secret, so it is
-// neither kept nor parsed: an error of package flag would repeat it.
-type given bool
-
-func (g *given) String() string   { return "" }
-func (g *given) Set(string) error { *g = true; return nil }
 
 const usage = `Usage: server [flags]
 
@@ -109,9 +101,8 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	fs.BoolVar(&s.version, "version", false, "")
 	fs.BoolVar(&s.checkConfig, "check-config", false, "")
 	fs.BoolVar(&s.demoCommands, "demo-commands", false, "")
-	passed := make([]given, len(later))
-	for i, f := range later {
-		fs.Var(&passed[i], f.flag, "")
+	for _, f := range later {
+		fs.Func(f.flag, "", func(string) error { return nil }) // its value may be a secret, which an error would repeat
 		if variables[f.env] != "" {
 			s.ignoredEnv = append(s.ignoredEnv, f.env)
 		}
@@ -123,8 +114,8 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	} else if err != nil {
 		return nil, usagef("%w (-h lists the flags)", err)
 	}
-	for i, f := range later {
-		if passed[i] {
+	for _, f := range later {
+		if wasGiven(fs, f.flag) {
 			return nil, usagef("-%s: not available yet in this build: %s", f.flag, f.why)
 		}
 	}
@@ -154,17 +145,14 @@ func wasGiven(fs *flag.FlagSet, name string) (given bool) {
 // than memory, "" if there is none. A variable counts as its flag does: the server cannot
 // know which of the two the operator forgot about, and to choose memory would lose data.
 func otherStorage(fs *flag.FlagSet, variables map[string]string) (other string) {
-	names := []string{"data", "postgres", "nats"}
-	for _, name := range names {
+	for _, name := range []string{"data", "postgres", "nats"} {
+		if wasGiven(fs, name) {
+			return "-" + name
+		}
 		if env := "MORTISE_" + strings.ToUpper(name); variables[env] != "" {
 			other = env
 		}
 	}
-	fs.Visit(func(f *flag.Flag) {
-		if slices.Contains(names, f.Name) {
-			other = "-" + f.Name
-		}
-	})
 	return other
 }
 

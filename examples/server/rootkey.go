@@ -95,11 +95,7 @@ const maxKeyFile = 4096
 // readKeyFile reads a root key from a file. It returns the file's mode if others than its
 // owner can read it, else 0.
 func readKeyFile(path string) (key rootKey, exposed fs.FileMode, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return rootKey{}, 0, err
-	}
-	text, exposed, err := readBounded(f, maxKeyFile)
+	text, exposed, err := readFile(path, maxKeyFile)
 	if errors.Is(err, errTooLarge) {
 		err = fmt.Errorf("%s: %w", path, errKeyText)
 	}
@@ -114,6 +110,15 @@ func readKeyFile(path string) (key rootKey, exposed fs.FileMode, err error) {
 
 // errTooLarge is what readBounded says of a file that has more than it may.
 var errTooLarge = errors.New("the file is too large")
+
+// readFile is readBounded of a file by its name.
+func readFile(path string, most int64) (data []byte, exposed fs.FileMode, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	return readBounded(f, most)
+}
 
 // readBounded reads a whole file, of so many bytes at most, and closes it. It returns the
 // file's mode if others than its owner can read it, else 0.

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"syscall"
 
-	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
@@ -33,20 +32,9 @@ func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends
 	if err != nil {
 		return nil, fmt.Errorf("-data: %w", err)
 	}
-	// Both services take their jobs from one table. What befalls it is told in the
-	// server's log.
-	triggers, audio := db.Trigger(), db.AudioSearch()
-	triggers.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
-	audio.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
-	return &backends{
-		trigger:  triggers,
-		authmgmt: db.AuthMgmt(),
-		vault:    db.Vault(),
-		audio:    audioBackend{Backend: audio},
-		kept:     "in the folder " + folder,
-		writes:   db.Ping,
-		close:    db.Close,
-	}, nil
+	back := backendsOf(db, "in the folder "+folder, log)
+	back.writes = db.Ping
+	return back, nil
 }
 
 // passes says whether an error of the file system may be gone at another time.

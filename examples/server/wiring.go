@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -22,6 +23,27 @@ type backends struct {
 	kept     string                          // where the data is, as in "in the folder x"
 	writes   func(ctx context.Context) error // whether writes succeed; nil if they always do
 	close    func() error
+}
+
+// database is what every storage opens.
+type database interface {
+	Trigger() trigger.Backend
+	AuthMgmt() authmgmt.Backend
+	Vault() vault.Backend
+	AudioSearch() audiosearch.Backend
+	Queue(opts *mortise.LeaseOptions) *mortise.LeaseQueue
+	Close() error
+}
+
+// backendsOf takes a database apart. Both services that have jobs take them from one
+// table. What befalls it is told in the server's log.
+func backendsOf(db database, kept string, log *slog.Logger) *backends {
+	triggers, audio := db.Trigger(), db.AudioSearch()
+	triggers.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
+	audio.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
+	return &backends{
+		trigger: triggers, authmgmt: db.AuthMgmt(), vault: db.Vault(), audio: audioBackend{Backend: audio}, kept: kept, close: db.Close,
+	}
 }
 
 // audioBackend is what the audio search stands on: what a storage has for it, where the
