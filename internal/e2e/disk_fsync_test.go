@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestFsyncFails: what the disk has not confirmed is not acknowledged.
@@ -61,7 +63,8 @@ func testCheckpointNotSynced(t *testing.T, p program) {
 	file := filepath.Join(s.dir, "mortise-data", "mortise.db")
 	l := newLedger()
 	detach := s.strace("-P", file, "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:error=EIO")
-	const offers, size = 20, 900_000
+	const size = 900_000
+	offers := effort.Of(12, 20, 20)
 	require.Equal(t, offers, l.offerAll(s, 4, offers/4, size), "the write-ahead log takes it all")
 	s.checkUp("no checkpoint")
 	info, err := os.Stat(file + "-wal")

@@ -19,6 +19,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // the driver
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // The ways to hold a database.
@@ -167,7 +169,8 @@ func testLockedByReader(t *testing.T, p program) {
 		return info.Size()
 	}
 	release := hold(t, holdRead, s.database())
-	const offers, each = 100, 100_000
+	const each = 100_000
+	offers := effort.Of(60, 100, 100)
 	require.Equal(t, offers, l.offerAll(s, 4, offers/4, each))
 	s.checkUp("a reader")
 	l.checkCompleted(s)
