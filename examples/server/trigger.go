@@ -15,6 +15,13 @@ type triggerService struct {
 	service *trigger.Service
 }
 
+// How many events are worked on at a time. Where the work is nothing, what counts is how
+// many share a transaction. A command is a process of the operator's.
+const (
+	logsAtOnce     = 64
+	commandsAtOnce = 16
+)
+
 func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*triggerService, error) {
 	service, err := trigger.New(b, &trigger.Options{Logger: log})
 	if err != nil {
@@ -27,11 +34,11 @@ func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*trigg
 	if err != nil {
 		return nil, fmt.Errorf("mount the trigger service: %w", err)
 	}
-	processor := logEvent(log)
+	processor, attempts := logEvent(log), logsAtOnce
 	if s.command != nil {
-		processor = (&commandProcessor{argv: s.command, env: s.commandEnv, log: log}).process
+		processor, attempts = (&commandProcessor{argv: s.command, env: s.commandEnv, log: log}).process, commandsAtOnce
 	}
-	worker, err := trigger.NewWorker(service, processor, &trigger.WorkerOptions{Drain: workDrain, Grace: workGrace})
+	worker, err := trigger.NewWorker(service, processor, &trigger.WorkerOptions{Concurrency: attempts, Drain: workDrain, Grace: workGrace})
 	if err != nil {
 		return nil, fmt.Errorf("make the trigger worker: %w", err)
 	}
