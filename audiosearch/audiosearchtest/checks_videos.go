@@ -135,11 +135,7 @@ func (s *subject) list(t *testing.T, org, dataset, after string, limit int) []au
 
 // videoIDs returns the IDs of videos, in their order.
 func videoIDs(videos []audiosearch.Video) []string {
-	ids := make([]string, 0, len(videos))
-	for i := range videos {
-		ids = append(ids, videos[i].ID)
-	}
-	return ids
+	return conformance.Each(videos, func(x *audiosearch.Video) string { return x.ID })
 }
 
 // everyKind is metadata with scalars of every kind, some of which look alike.

@@ -46,7 +46,7 @@ func everyOp(ctx context.Context, t *testing.T, f *audiosearchtest.Faults) (ops 
 		require.NoError(t, err)
 		return held[0]
 	}
-	s, l, m := f.Store(db).(wholeStore), f.Leases(mutantLeases{db}),
+	s, l, m := f.Store(db).(wholeStore), f.Leases(mutantLeases{db.jobs, db}),
 		f.Scorer(new(audiosearchtest.Sounds))
 	try := func(op string, do func() error) { ops, errs = append(ops, op), append(errs, do()) }
 	try("Store.CreateDataset", func() error { return s.CreateDataset(ctx, audiosearch.Dataset{Organization: "o", ID: "new"}) })
@@ -172,7 +172,7 @@ func TestWrappersKeepOptionalInterfaces(t *testing.T) {
 		_, adds := s.(audiosearch.TxStore)
 		assert.Equal(t, has, struct{ prunes, adds bool }{prunes, adds})
 	}
-	leases := mutantLeases{db}
+	leases := mutantLeases{db.jobs, db}
 	_, ok := f.Leases(struct{ mortise.Leases }{leases}).(mortise.JobNotifier)
 	assert.False(t, ok)
 	notifier, ok := f.Leases(leases).(mortise.JobNotifier)
@@ -213,19 +213,19 @@ func storeWith(db *mutant, prunes, adds bool) audiosearch.Store {
 // Wrapped leases share a wrapped store if they share what it wraps, and nothing else.
 func TestWrappersShare(t *testing.T) {
 	f, db, other := new(audiosearchtest.Faults), newMutant(t), newMutant(t)
-	sharer := f.Leases(mutantLeases{db}).(mortise.Sharer)
+	sharer := f.Leases(mutantLeases{db.jobs, db}).(mortise.Sharer)
 	assert.True(t, sharer.Shares(f.Store(db)))
 	assert.True(t, sharer.Shares(db))
 	assert.False(t, sharer.Shares(f.Store(other)))
-	plain := struct{ mortise.Leases }{mutantLeases{db}}
+	plain := struct{ mortise.Leases }{mutantLeases{db.jobs, db}}
 	assert.False(t, f.Leases(plain).(mortise.Sharer).Shares(f.Store(db)))
 
 	at := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-	lossy := f.Leases(lossyLeases{mutantLeases{db}, at}).(mortise.LossReporter)
+	lossy := f.Leases(lossyLeases{mutantLeases{db.jobs, db}, at}).(mortise.LossReporter)
 	lost, err := lossy.LostJobs(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, at, lost)
-	lost, err = f.Leases(mutantLeases{db}).(mortise.LossReporter).LostJobs(t.Context())
+	lost, err = f.Leases(mutantLeases{db.jobs, db}).(mortise.LossReporter).LostJobs(t.Context())
 	require.NoError(t, err)
 	assert.Zero(t, lost)
 }

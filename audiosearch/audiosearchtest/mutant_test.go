@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -48,7 +47,7 @@ func newMutant(t *testing.T) *mutant {
 		return ok && m.jobs.Shares(other.db.AudioSearch)
 	}
 	m.notifyJobs = m.jobs.NotifyJobs
-	m.queue = mortise.NewLeaseQueue(mutantLeases{m}, nil)
+	m.queue = mortise.NewLeaseQueue(mutantLeases{m.jobs, m}, nil)
 	return m
 }
 
@@ -62,33 +61,14 @@ func (m *mutant) backend() audiosearchtest.Backend {
 		c.Go()
 	})
 	return audiosearchtest.Backend{Datasets: m, Catalog: m, Scores: m, Parts: m, Models: m, Runs: m, Results: m, Counter: m, Deletion: m,
-		Leases: mutantLeases{m}, Queue: m.queue}
+		Leases: mutantLeases{m.jobs, m}, Queue: m.queue}
 }
 
 // mutantLeases are the mutant's jobs. They do what they should: their rules are those of
 // package storage/queuetest.
-type mutantLeases struct{ m *mutant }
-
-func (l mutantLeases) Add(ctx context.Context, j mortise.Job) error { return l.m.jobs.Add(ctx, j) }
-
-func (l mutantLeases) Cancel(ctx context.Context, j mortise.Job) error {
-	return l.m.jobs.Cancel(ctx, j)
-}
-
-func (l mutantLeases) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
-	return l.m.jobs.Claim(ctx, c)
-}
-
-func (l mutantLeases) Extend(ctx context.Context, lease mortise.Lease, ttl time.Duration) error {
-	return l.m.jobs.Extend(ctx, lease, ttl)
-}
-
-func (l mutantLeases) Release(ctx context.Context, lease mortise.Lease, after time.Duration) error {
-	return l.m.jobs.Release(ctx, lease, after)
-}
-
-func (l mutantLeases) Remove(ctx context.Context, lease mortise.Lease, dead bool) error {
-	return l.m.jobs.Remove(ctx, lease, dead)
+type mutantLeases struct {
+	*memory.Jobs
+	m *mutant
 }
 
 func (l mutantLeases) Shares(store any) bool { return l.m.shares(store) }

@@ -154,8 +154,5 @@ var flipMutants = []broken{
 
 // everyCompact applies change to the options that the mutant compacts by.
 func everyCompact(change func(*audiosearch.CompactOptions)) func(*mutant) {
-	return replace("Compact", func(m *mutant, ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
-		change(&opts)
-		return m.db.Compact(ctx, opts)
-	})
+	return in(change, "Compact")
 }

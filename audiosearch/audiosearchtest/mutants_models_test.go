@@ -15,30 +15,15 @@ import (
 )
 
 // everyModel applies change to all models that the mutant returns.
-func everyModel(change func(d *audiosearch.DatasetModel)) func(*mutant) {
-	return everyModels(func(models []audiosearch.DatasetModel) []audiosearch.DatasetModel {
-		for i := range models {
-			change(&models[i])
-		}
-		return models
-	})
-}
+func everyModel(change func(*audiosearch.DatasetModel)) func(*mutant) { return out(change, "Models") }
 
 // everyModels applies change to all lists of models that the mutant returns.
 func everyModels(change func(models []audiosearch.DatasetModel) []audiosearch.DatasetModel) func(*mutant) {
-	return replace("Models", func(m *mutant, ctx context.Context, org, dataset string) ([]audiosearch.DatasetModel, error) {
-		models, err := m.db.Models(ctx, org, dataset)
-		return change(models), err
-	})
+	return out(func(models *[]audiosearch.DatasetModel) { *models = change(*models) }, "Models")
 }
 
 // everyChange applies change to all changes of models that the mutant is given.
-func everyChange(change func(*audiosearch.ModelChange)) func(*mutant) {
-	return replace("SetModel", func(m *mutant, ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
-		change(&c)
-		return m.db.SetModel(ctx, org, dataset, c)
-	})
-}
+func everyChange(change func(*audiosearch.ModelChange)) func(*mutant) { return in(change, "SetModel") }
 
 // current returns the current model of a family, or "".
 func (m *mutant) current(ctx context.Context, org, dataset, family string) string {

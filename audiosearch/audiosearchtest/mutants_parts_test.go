@@ -10,20 +10,15 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
 
 // everyPart applies change to all parts that the mutant is given or asked for.
 func everyPart(change func(org string, p *audiosearch.Part)) func(*mutant) {
-	return func(m *mutant) {
-		m.On.PutPart = func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
-			change(org, &p)
-			return m.db.PutPart(ctx, org, dataset, p, columns)
-		}
-		m.On.Parts = func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
-			change(org, &p)
-			return m.db.Parts(ctx, org, dataset, p)
-		}
-	}
+	return around(func(_ *mutant, c *mutate.Call) {
+		change(*mutate.Get[string](c.In), mutate.Get[audiosearch.Part](c.In))
+		c.Go()
+	}, "PutPart", "Parts")
 }
 
 // standing returns how many segments stand in parts like one.

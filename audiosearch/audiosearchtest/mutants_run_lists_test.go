@@ -17,27 +17,23 @@ type runList = []audiosearch.Run
 
 // everyRunQuery applies change to what ListRuns is asked.
 func everyRunQuery(change func(org *string, q *audiosearch.RunQuery)) func(*mutant) {
-	return func(m *mutant) {
-		mutate.Around(&m.On, func(c *mutate.Call) {
-			change(mutate.Get[string](c.In), mutate.Get[audiosearch.RunQuery](c.In))
-			c.Go()
-		}, "ListRuns")
-	}
+	return around(func(_ *mutant, c *mutate.Call) {
+		change(mutate.Get[string](c.In), mutate.Get[audiosearch.RunQuery](c.In))
+		c.Go()
+	}, "ListRuns")
 }
 
 // everyRunList makes ListRuns sort and select by itself: list gets all runs of the
 // organization.
 func everyRunList(list func(runs runList, q audiosearch.RunQuery) runList) func(*mutant) {
-	return func(m *mutant) {
-		mutate.Around(&m.On, func(c *mutate.Call) {
-			q, runs := mutate.Get[audiosearch.RunQuery](c.In), mutate.Get[runList](c.Out)
-			asked := *q
-			*q = audiosearch.RunQuery{Limit: 10_000}
-			c.Go()
-			*runs = list(*runs, asked)
-			*runs = (*runs)[:min(asked.Limit, len(*runs))]
-		}, "ListRuns")
-	}
+	return around(func(_ *mutant, c *mutate.Call) {
+		q, runs := mutate.Get[audiosearch.RunQuery](c.In), mutate.Get[runList](c.Out)
+		asked := *q
+		*q = audiosearch.RunQuery{Limit: 10_000}
+		c.Go()
+		*runs = list(*runs, asked)
+		*runs = (*runs)[:min(asked.Limit, len(*runs))]
+	}, "ListRuns")
 }
 
 // selected returns the runs that q selects.

@@ -2,7 +2,6 @@ package audiosearchtest
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"time"
 
@@ -141,7 +140,7 @@ var txCreateRules = []rule{
 			for i := range runs {
 				runs[i] = plainRun(orgA, 0)
 			}
-			cutOffHalf(t, n, func(ctx context.Context, i int) {
+			conformance.CutOff(t, n, func(ctx context.Context, i int) {
 				_ = s.tx().CreateRunAndAdd(ctx, runs[i], manyRuns, runs[i].Job())
 			})
 			added := make(map[string]bool)
@@ -161,31 +160,6 @@ var txCreateRules = []rule{
 				return true
 			})
 		}},
-}
-
-// cutOffHalf makes n calls at once, and ends the contexts of those that are even. Whether
-// such a call took effect is unknown, and it may come late: a backend may still be
-// finishing the transaction of a caller that has gone.
-func cutOffHalf(t *testing.T, n int, call func(ctx context.Context, i int)) {
-	t.Helper()
-	var cutOff sync.WaitGroup
-	cutOff.Add(n / 2)
-	conformance.Together(n+1, func(i int) {
-		// A mutant in Seam waits for this one to end: when all are cancelled.
-		if i == n {
-			cutOff.Wait()
-			return
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		if i%2 == 0 {
-			go func() {
-				defer cutOff.Done()
-				cancel()
-			}()
-		}
-		call(ctx, i)
-	})
 }
 
 // txUpdateRules are the rules of UpdateRunAndRemove.
@@ -267,7 +241,7 @@ var txUpdateRules = []rule{
 				runs[i] = plainRun(orgA, 0)
 				leases[i] = s.addRun(t, runs[i])
 			}
-			cutOffHalf(t, n, func(ctx context.Context, i int) {
+			conformance.CutOff(t, n, func(ctx context.Context, i int) {
 				_ = s.tx().UpdateRunAndRemove(ctx, orgA, runs[i].ID, func(r *audiosearch.Run) error {
 					r.State = audiosearch.StateTerminated
 					return nil

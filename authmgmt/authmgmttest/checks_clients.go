@@ -124,11 +124,7 @@ func sameClient(t *testing.T, want, got authmgmt.Client) {
 
 // clientIDs returns the IDs of clients, in their order.
 func clientIDs(clients []authmgmt.Client) []string {
-	ids := make([]string, 0, len(clients))
-	for i := range clients {
-		ids = append(ids, clients[i].ID)
-	}
-	return ids
+	return conformance.Each(clients, func(x *authmgmt.Client) string { return x.ID })
 }
 
 // spoilClient changes everything in a client that a shallow copy shares.

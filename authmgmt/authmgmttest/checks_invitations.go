@@ -111,9 +111,5 @@ func sameInvitation(t *testing.T, want, got authmgmt.Invitation) {
 
 // invitationIDs returns the IDs of invitations, in their order.
 func invitationIDs(invitations []authmgmt.Invitation) []string {
-	ids := make([]string, 0, len(invitations))
-	for i := range invitations {
-		ids = append(ids, invitations[i].ID)
-	}
-	return ids
+	return conformance.Each(invitations, func(x *authmgmt.Invitation) string { return x.ID })
 }

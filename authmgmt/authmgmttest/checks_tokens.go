@@ -97,9 +97,5 @@ func sameToken(t *testing.T, want, got authmgmt.Token) {
 
 // tokenIDs returns the IDs of tokens, in their order.
 func tokenIDs(tokens []authmgmt.Token) []uuid.UUID {
-	ids := make([]uuid.UUID, 0, len(tokens))
-	for i := range tokens {
-		ids = append(ids, tokens[i].ID)
-	}
-	return ids
+	return conformance.Each(tokens, func(x *authmgmt.Token) uuid.UUID { return x.ID })
 }

@@ -17,20 +17,18 @@ type ask = func(org string, p authmgmt.Paging) (at []authmgmt.Position, next *au
 // ask at least once; the page of the last call is what the caller gets. newest says which
 // end the listing begins at.
 func everyPage(do func(newest bool, org string, p authmgmt.Paging, ask ask)) func(*mutant) {
-	return func(m *mutant) {
-		mutate.Around(&m.On, func(c *mutate.Call) {
-			org, p := mutate.Get[string](c.In), mutate.Get[authmgmt.Paging](c.In)
-			do(c.Method != "ListClients", *org, *p, func(o string, q authmgmt.Paging) (at []authmgmt.Position, next *authmgmt.Position, total *int) {
-				*org, *p = o, q
-				c.Go()
-				page := c.Out[0]
-				for _, item := range page.FieldByName("Items").Seq2() {
-					at = append(at, item.Addr().Interface().(interface{ Position() authmgmt.Position }).Position())
-				}
-				return at, page.FieldByName("Next").Addr().Interface().(*authmgmt.Position), page.FieldByName("Total").Addr().Interface().(*int)
-			})
-		}, listings...)
-	}
+	return around(func(c *mutate.Call) {
+		org, p := mutate.Get[string](c.In), mutate.Get[authmgmt.Paging](c.In)
+		do(c.Method != "ListClients", *org, *p, func(o string, q authmgmt.Paging) (at []authmgmt.Position, next *authmgmt.Position, total *int) {
+			*org, *p = o, q
+			c.Go()
+			page := c.Out[0]
+			for _, item := range page.FieldByName("Items").Seq2() {
+				at = append(at, item.Addr().Interface().(interface{ Position() authmgmt.Position }).Position())
+			}
+			return at, page.FieldByName("Next").Addr().Interface().(*authmgmt.Position), page.FieldByName("Total").Addr().Interface().(*int)
+		})
+	}, listings...)
 }
 
 // firstID and lastID are before and behind every ID of one time.

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"runtime"
 	"slices"
 	"sync"
@@ -183,4 +184,29 @@ func Watch(t *testing.T, watchers int, look func(watcher int) error, steps int, 
 		}
 	}()
 	NoErrors(t, errs)
+}
+
+// CutOff makes n calls at once, n being even, and ends the contexts of every second one
+// meanwhile, of the first to begin with. Whether such a call took effect is unknown, and it
+// may come late: a backend may still be finishing the transaction of a caller that has gone.
+func CutOff(t *testing.T, n int, call func(ctx context.Context, i int)) {
+	t.Helper()
+	var cut sync.WaitGroup
+	cut.Add(n / 2)
+	Together(n+1, func(i int) {
+		// A mutant in Seam waits for this one to end: when all are cancelled.
+		if i == n {
+			cut.Wait()
+			return
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if i%2 == 0 {
+			go func() {
+				defer cut.Done()
+				cancel()
+			}()
+		}
+		call(ctx, i)
+	})
 }

@@ -48,3 +48,12 @@ func OneWins(t *testing.T, errs []error, sentinel error) int {
 	require.Equal(t, 1, winners, "calls that succeeded")
 	return winner
 }
+
+// Each returns what of returns of each item, in their order: their IDs, say.
+func Each[T, R any](items []T, of func(*T) R) []R {
+	all := make([]R, len(items))
+	for i := range items {
+		all[i] = of(&items[i])
+	}
+	return all
+}

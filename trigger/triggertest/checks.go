@@ -110,11 +110,7 @@ func sameEvent(t *testing.T, want, got trigger.Event) {
 
 // ids returns the IDs of events, in their order.
 func ids(events []trigger.Event) []uuid.UUID {
-	list := make([]uuid.UUID, 0, len(events))
-	for i := range events {
-		list = append(list, events[i].ID)
-	}
-	return list
+	return conformance.Each(events, func(x *trigger.Event) uuid.UUID { return x.ID })
 }
 
 // inOrder requires IDs in this order. A failure names each by its place in want.

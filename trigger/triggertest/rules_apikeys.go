@@ -46,11 +46,7 @@ func (s *subject) hasKey(t *testing.T, want trigger.APIKey) {
 
 // keyIDs returns the IDs of keys, in their order.
 func keyIDs(keys []trigger.APIKey) []uuid.UUID {
-	list := make([]uuid.UUID, 0, len(keys))
-	for i := range keys {
-		list = append(list, keys[i].ID)
-	}
-	return list
+	return conformance.Each(keys, func(x *trigger.APIKey) uuid.UUID { return x.ID })
 }
 
 func sameKey(t *testing.T, want, got trigger.APIKey) {

@@ -36,11 +36,7 @@ func (s *subject) setup(t *testing.T, org string, n int) trigger.Organization {
 
 // collectionIDs returns the IDs of collections, in their order.
 func collectionIDs(collections []trigger.Collection) []uuid.UUID {
-	list := make([]uuid.UUID, 0, len(collections))
-	for i := range collections {
-		list = append(list, collections[i].ID)
-	}
-	return list
+	return conformance.Each(collections, func(x *trigger.Collection) uuid.UUID { return x.ID })
 }
 
 // organization reads an organization that must be there.

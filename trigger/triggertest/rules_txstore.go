@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -156,7 +155,7 @@ var txStoreRules = []rule{
 			for i := range events {
 				events[i] = plainEvent(orgA, 0)
 			}
-			cutOff(t, len(events), func(ctx context.Context, i int) {
+			conformance.CutOff(t, len(events), func(ctx context.Context, i int) {
 				// Whether a call that was cut off took effect is unknown; what counts is
 				// that event and job agree.
 				_, _, _ = s.Store.(trigger.TxStore).CreateEventAndAdd(ctx, events[i], window(), events[i].Job())
@@ -180,29 +179,6 @@ var txStoreRules = []rule{
 				return true
 			})
 		}},
-}
-
-// cutOff makes n calls at once. The contexts of every second one end meanwhile.
-func cutOff(t *testing.T, n int, call func(ctx context.Context, i int)) {
-	t.Helper()
-	var cut sync.WaitGroup
-	cut.Add((n + 1) / 2)
-	conformance.Together(n+1, func(i int) {
-		// A mutant in Seam waits for this one to end: when all are cancelled.
-		if i == n {
-			cut.Wait()
-			return
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		if i%2 == 0 {
-			go func() {
-				defer cut.Done()
-				cancel()
-			}()
-		}
-		call(ctx, i)
-	})
 }
 
 // heldEvent is an event whose job is held.
@@ -307,7 +283,7 @@ var txEndRules = []rule{
 			for i := range held {
 				held[i] = s.held(t, orgA)
 			}
-			cutOff(t, len(held), func(ctx context.Context, i int) { _ = s.endBy(ctx, held[i], fail, false) })
+			conformance.CutOff(t, len(held), func(ctx context.Context, i int) { _ = s.endBy(ctx, held[i], fail, false) })
 			conformance.Until(t, "every failed event to be without a job, and every other one with", func() bool {
 				return !slices.ContainsFunc(held, func(h heldEvent) bool {
 					failed := s.get(t, h.event).Status == trigger.StatusFailed
