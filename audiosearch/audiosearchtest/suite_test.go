@@ -39,15 +39,15 @@ func lacking() map[string]audiosearchtest.Harness {
 			*b = audiosearchtest.Backend{
 				Datasets: m, Catalog: m, Scores: struct{ audiosearch.ScoreStore }{m}, Parts: m, Models: m,
 				Runs: struct{ audiosearch.Runs }{m}, Results: m,
-				Leases: struct{ mortise.Leases }{mutantLeases{m}}, Queue: struct{ mortise.Queue }{m.queue},
+				Leases: struct{ mortise.Leases }{mutantLeases{m.jobs, m}}, Queue: struct{ mortise.Queue }{m.queue},
 			}
 		},
 		"jobs": func(m *mutant, b *audiosearchtest.Backend) { b.Runs, b.Results = m, m },
 		"jobs that share": func(m *mutant, b *audiosearchtest.Backend) {
-			b.Runs, b.Results, b.Leases = m, m, struct{ mortise.Leases }{mutantLeases{m}}
+			b.Runs, b.Results, b.Leases = m, m, struct{ mortise.Leases }{mutantLeases{m.jobs, m}}
 		},
 		"a queue that shares": func(m *mutant, b *audiosearchtest.Backend) {
-			b.Runs, b.Results, b.Leases, b.Queue = m, m, mutantLeases{m}, struct{ mortise.Queue }{m.queue}
+			b.Runs, b.Results, b.Leases, b.Queue = m, m, mutantLeases{m.jobs, m}, struct{ mortise.Queue }{m.queue}
 		},
 	} {
 		all[name] = audiosearchtest.Harness{Open: func(t *testing.T) (b audiosearchtest.Backend) {

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -94,10 +95,19 @@ func Prove[H any](t *testing.T, p *Proof[H]) {
 	t.Run("mutants", func(t *testing.T) {
 		texts := p.Suite(p.Faithful).sentences()
 		p.checkMutants(t, texts)
+		// Most of the time mutants wait for what does not come, so there are more of them at
+		// once than -parallel allows: they are started before it counts.
+		slots := make(chan struct{}, 4*runtime.GOMAXPROCS(0))
 		for _, m := range p.mutants {
 			t.Run(m.name, func(t *testing.T) {
+				output := make(chan string, 1)
+				go func() {
+					slots <- struct{}{}
+					defer func() { <-slots }()
+					output <- m.run(t.Context(), top)
+				}()
 				t.Parallel()
-				m.caught(t, top, texts)
+				m.caught(t, top, texts, <-output)
 			})
 		}
 	})
@@ -128,8 +138,8 @@ func (p *Proof[H]) checkMutants(t *testing.T, texts map[string]string) {
 }
 
 // caught fails the test unless the mutant fails the rules that it breaks.
-func (m *mutant[H]) caught(t *testing.T, test string, texts map[string]string) {
-	output := m.run(t, test)
+func (m *mutant[H]) caught(t *testing.T, test string, texts map[string]string, output string) {
+	t.Helper()
 	for _, not := range []string{"DATA RACE", seamMissed} {
 		if strings.Contains(output, not) {
 			t.Fatalf("the mutant is broken in another way than it should be: %s\n%s", not, output)
@@ -146,15 +156,14 @@ func (m *mutant[H]) caught(t *testing.T, test string, texts map[string]string) {
 
 // run runs the rules that the mutant breaks in another process and returns its output. It
 // may run some more rules than those.
-func (m *mutant[H]) run(t *testing.T, test string) (output string) {
-	t.Helper()
+func (m *mutant[H]) run(ctx context.Context, test string) (output string) {
 	var groups, names []string
 	for _, id := range m.breaks {
 		group, name, _ := strings.Cut(id, "/")
 		groups, names = append(groups, group), append(names, name)
 	}
 	pattern := "^" + test + "$/^(" + strings.Join(groups, "|") + ")$/^(" + strings.Join(names, "|") + ")$"
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.count=1", "-test.timeout=30m", "-test.run="+pattern)
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.v", "-test.count=1", "-test.timeout=30m", "-test.run="+pattern)
 	// The race detector sleeps for a second at the end of a process unless it is told not to.
 	cmd.Env = append(os.Environ(), envMutant+"="+m.name, envImpatient+"=1", "GORACE=atexit_sleep_ms=0",
 		fmt.Sprint("GOMAXPROCS=", runtime.GOMAXPROCS(0))) // -test.cpu
