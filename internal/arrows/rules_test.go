@@ -46,10 +46,10 @@ var rows = []row{
 
 	// Conformance suites and fakes: their domain, what the fakes run on, and what all
 	// suites share.
-	{pkg: "trigger/triggertest", code: []string{root, "trigger", "storage/memory", sharedRules, "internal/fake", "internal/fault"}, tests: []string{"internal/effort"}},
-	{pkg: "vault/vaulttest", code: []string{root, "vault", "vault/format", "vault/keyring", "vault/localkeys", "storage/memory", sharedRules, "internal/fake", "internal/fault"}, tests: []string{"internal/effort"}},
+	{pkg: "trigger/triggertest", code: []string{root, "trigger", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
+	{pkg: "vault/vaulttest", code: []string{root, "vault", "vault/format", "vault/keyring", "vault/localkeys", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
 	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt", "authmgmt/access", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
-	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "internal/fake", "internal/fault"}, tests: []string{"internal/effort"}},
+	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
 
 	// Plugs: their domain, or its leaf for them. columnar is what backends keep and
 	// rank scores with.
@@ -70,7 +70,7 @@ var rows = []row{
 	// Backends: the domains whose interfaces they implement. Those in a nested module
 	// stay out of internal/: it is not theirs.
 	{pkg: "storage", tests: backendTests},
-	{pkg: "storage/queuetest", code: []string{root, sharedRules}, tests: []string{"storage/memory", "internal/effort", "internal/fault"}},
+	{pkg: "storage/queuetest", code: []string{root, sharedRules}, tests: []string{"storage/memory", "internal/fault"}},
 	{pkg: "storage/memory", code: slices.Concat(domains, []string{"audiosearch/columnar", "internal/..."}), tests: backendTests},
 	{pkg: "storage/sqlite/...", code: slices.Concat(domains, []string{"audiosearch/columnar", "audiosearch/audioset"}), tests: backendTests, module: true},
 	{pkg: "storage/postgres/...", code: slices.Concat(domains, []string{"audiosearch/columnar"}), tests: backendTests, module: true},
