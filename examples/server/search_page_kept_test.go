@@ -97,6 +97,22 @@ func TestExtractsMadeOnce(t *testing.T) {
 		if string(content) != "x" || err != nil {
 			t.Errorf("%q, %v", content, err)
 		}
+		// One that is there at the moment in which the last of them leaves is kept, or is not.
+		for i := range 100 {
+			ctx, cancel := context.WithCancel(t.Context())
+			end := make(chan struct{})
+			group.Go(func() {
+				_, _ = e.get(ctx, extractKey{at: time.Duration(i)}, func(context.Context) ([]byte, error) { <-end; return nil, nil })
+			})
+			synctest.Wait()
+			go close(end)
+			go cancel()
+			group.Wait()
+			synctest.Wait()
+			if len(e.made) != len(e.kept) {
+				t.Fatalf("%d are there, %d kept", len(e.made), len(e.kept))
+			}
+		}
 		_, err = e.get(t.Context(), extractKey{}, func(context.Context) ([]byte, error) { panic("on the way") })
 		if err == nil || !strings.Contains(err.Error(), "on the way") || !allFree(e.places) {
 			t.Errorf("%v, all places free: %v", err, allFree(e.places))
