@@ -12,16 +12,18 @@ import (
 )
 
 // TestSuite proves the suite.
-func TestSuite(t *testing.T) {
+func TestSuite(t *testing.T) { conformance.Prove(t, proof()) }
+
+func proof() *conformance.Proof[audiosearchtest.Harness] {
 	p := &conformance.Proof[audiosearchtest.Harness]{
 		Suite:    audiosearchtest.Suite,
-		Faithful: harness(func(*mutant) {}),
+		Faithful: faithful.harness(),
 		Lacking:  lacking(),
 	}
 	for _, m := range mutants() {
 		p.Add(m.name, m.harness(), strings.Fields(m.breaks)...)
 	}
-	conformance.Prove(t, p)
+	return p
 }
 
 // lacking are backends that lack what they may.
@@ -72,13 +74,16 @@ func mutants() []broken {
 		runMutants, runListMutants, statsMutants, resultMutants, staleMutants, pruneMutants, txMutants, blindMutants(), deletionMutants, removalMutants, otherMutants)
 }
 
-// harness opens mutants. One that is faithful passes every rule: what Reopen returns is
+// faithful makes no mistake.
+var faithful = broken{mutate: func(*mutant) {}}
+
+// harness opens the mutant. One that is faithful passes every rule: what Reopen returns is
 // the same data, and Break makes it fail.
-func harness(mutate func(*mutant)) audiosearchtest.Harness {
-	return audiosearchtest.Harness{
+func (b *broken) harness() audiosearchtest.Harness {
+	h := audiosearchtest.Harness{
 		Open: func(t *testing.T) audiosearchtest.Backend {
 			m := newMutant(t)
-			mutate(m)
+			b.mutate(m)
 			return m.backend()
 		},
 		Reopen: func(_ *testing.T, b audiosearchtest.Backend) audiosearchtest.Backend { return b },
@@ -88,22 +93,8 @@ func harness(mutate func(*mutant)) audiosearchtest.Harness {
 			return func() { m.broken.Store(false) }
 		},
 	}
-}
-
-// harness opens the mutant.
-func (b *broken) harness() audiosearchtest.Harness {
-	h := harness(b.mutate)
 	if b.reopen != nil {
 		h.Reopen = b.reopen
 	}
 	return h
-}
-
-// harnesses returns the harness of every mutant, by its name.
-func harnesses() map[string]audiosearchtest.Harness {
-	all := make(map[string]audiosearchtest.Harness)
-	for _, m := range mutants() {
-		all[m.name] = m.harness()
-	}
-	return all
 }

@@ -11,16 +11,18 @@ import (
 )
 
 // TestSuite proves the suite.
-func TestSuite(t *testing.T) {
+func TestSuite(t *testing.T) { conformance.Prove(t, proof()) }
+
+func proof() *conformance.Proof[authmgmttest.Harness] {
 	p := &conformance.Proof[authmgmttest.Harness]{
 		Suite:    authmgmttest.Suite,
-		Faithful: harness(func(*mutant) {}),
+		Faithful: faithful.harness(),
 		Lacking:  lacking(),
 	}
 	for _, m := range mutants() {
 		p.Add(m.name, m.harness(), strings.Fields(m.breaks)...)
 	}
-	conformance.Prove(t, p)
+	return p
 }
 
 // lacking are backends that lack what they may.
@@ -50,13 +52,16 @@ func mutants() []broken {
 		listMutants, pageMutants, statsMutants, deletionMutants(), keyCheckMutants, reopenMutants)
 }
 
-// harness opens mutants. One that is faithful passes every rule: what Reopen returns is
+// faithful makes no mistake.
+var faithful = broken{mutate: func(*mutant) {}}
+
+// harness opens the mutant. One that is faithful passes every rule: what Reopen returns is
 // the same data, and Break makes it fail.
-func harness(mutate func(*mutant)) authmgmttest.Harness {
-	return authmgmttest.Harness{
+func (b *broken) harness() authmgmttest.Harness {
+	h := authmgmttest.Harness{
 		Open: func(t *testing.T) authmgmt.Backend {
 			m := newMutant(t)
-			mutate(m)
+			b.mutate(m)
 			return m.backend()
 		},
 		Reopen: func(_ *testing.T, b authmgmt.Backend) authmgmt.Backend { return b },
@@ -66,22 +71,8 @@ func harness(mutate func(*mutant)) authmgmttest.Harness {
 			return func() { m.broken.Store(false) }
 		},
 	}
-}
-
-// harness opens the mutant.
-func (b *broken) harness() authmgmttest.Harness {
-	h := harness(b.mutate)
 	if b.reopen != nil {
 		h.Reopen = b.reopen
 	}
 	return h
-}
-
-// harnesses returns the harness of every mutant, by its name.
-func harnesses() map[string]authmgmttest.Harness {
-	all := make(map[string]authmgmttest.Harness)
-	for _, m := range mutants() {
-		all[m.name] = m.harness()
-	}
-	return all
 }

@@ -11,17 +11,18 @@ import (
 const envModelMutant = "MORTISE_MODEL_MUTANT"
 
 // ProveModel fails the test unless the model finds the named mutants, and says how to come
-// there again. The mutants are given as harnesses. Each is tried in a process of its own,
+// there again. The mutants are those of the suite's proof. Each is tried in a process of its own,
 // which runs the calling test again.
-func ProveModel[H any](t *testing.T, mutants map[string]H, model func(t *testing.T, h H), names ...string) {
+func ProveModel[H any](t *testing.T, p *Proof[H], model func(t *testing.T, h H), names ...string) {
 	if name := os.Getenv(envModelMutant); name != "" {
-		model(t, mutants[name])
+		m, _ := p.mutant(name)
+		model(t, m.harness)
 		return
 	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, ok := mutants[name]; !ok {
+			if _, ok := p.mutant(name); !ok {
 				t.Fatalf("there is no mutant %q", name)
 			}
 			test, _, _ := strings.Cut(t.Name(), "/")

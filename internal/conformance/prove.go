@@ -45,6 +45,15 @@ func (p *Proof[H]) Add(name string, h H, breaks ...string) {
 	p.mutants = append(p.mutants, mutant[H]{name, h, breaks})
 }
 
+// mutant returns the mutant of a name.
+func (p *Proof[H]) mutant(name string) (m mutant[H], ok bool) {
+	i := slices.IndexFunc(p.mutants, func(m mutant[H]) bool { return m.name == name })
+	if i < 0 {
+		return m, false
+	}
+	return p.mutants[i], true
+}
+
 // envMutant names the mutant in a process that runs a suite in order to fail.
 const envMutant = "MORTISE_MUTANT"
 
@@ -61,13 +70,12 @@ const envMutant = "MORTISE_MUTANT"
 // only in a race, [Seam] makes it lose the race always.
 func Prove[H any](t *testing.T, p *Proof[H]) {
 	if name := os.Getenv(envMutant); name != "" {
-		for _, m := range p.mutants {
-			if m.name == name {
-				p.Suite(m.harness).run(t)
-				return
-			}
+		m, ok := p.mutant(name)
+		if !ok {
+			t.Fatalf("no mutant %q", name)
 		}
-		t.Fatalf("no mutant %q", name)
+		p.Suite(m.harness).run(t)
+		return
 	}
 	top := t.Name()
 	var reasons []string

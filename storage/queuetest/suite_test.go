@@ -14,7 +14,7 @@ import (
 func TestSuite(t *testing.T) {
 	p := &conformance.Proof[queuetest.Harness]{
 		Suite:    queuetest.Suite,
-		Faithful: harness(func(*mutant) {}),
+		Faithful: faithful.harness(),
 		Lacking:  lacking(),
 	}
 	for _, m := range mutants() {
@@ -58,13 +58,16 @@ func mutants() []broken {
 		holderMutants, raceMutants, notifierMutants, queueMutants, consumeMutants)
 }
 
-// harness opens mutants. One that is faithful passes every rule: what Reopen returns is the
+// faithful makes no mistake.
+var faithful = broken{mutate: func(*mutant) {}}
+
+// harness opens the mutant. One that is faithful passes every rule: what Reopen returns is the
 // same data, and Break makes it fail.
-func harness(mutate func(*mutant)) queuetest.Harness {
-	return queuetest.Harness{
+func (b *broken) harness() queuetest.Harness {
+	h := queuetest.Harness{
 		Open: func(t *testing.T) queuetest.Backend {
 			m := newMutant(t)
-			mutate(m)
+			b.mutate(m)
 			return m.backend()
 		},
 		Reopen: func(_ *testing.T, b queuetest.Backend) queuetest.Backend { return b },
@@ -74,11 +77,6 @@ func harness(mutate func(*mutant)) queuetest.Harness {
 			return func() { m.broken.Store(false) }
 		},
 	}
-}
-
-// harness opens the mutant.
-func (b *broken) harness() queuetest.Harness {
-	h := harness(b.mutate)
 	if b.reopen != nil {
 		h.Reopen = b.reopen
 	}

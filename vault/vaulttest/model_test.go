@@ -7,7 +7,7 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
 
-func TestModel(t *testing.T) { vaulttest.RunModel(t, harness(func(*mutant) {}), nil) }
+func TestModel(t *testing.T) { vaulttest.RunModel(t, faithful.harness(), nil) }
 
 // TestModelMutants: the model finds backends that are wrong about what a service makes
 // use of. They are those whose own state, if any, is safe for concurrent use, and that are
@@ -16,7 +16,7 @@ func TestModelMutants(t *testing.T) {
 	model := func(t *testing.T, h vaulttest.Harness) {
 		vaulttest.RunModel(t, h, &vaulttest.ModelOptions{Sequences: 300}) // some mistakes show in few of them
 	}
-	conformance.ProveModel(t, harnesses(), model,
+	conformance.ProveModel(t, proof(), model,
 		"adds fingerprints before it refuses", "adds no fingerprints",
 		"asks for fingerprints before it retires", "asks the fingerprints of version 1 for their scopes",
 		"changes the vault and then looks at its scopes", "compares half of a fingerprint", "deletes nothing and says nothing",

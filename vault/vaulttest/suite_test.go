@@ -11,23 +11,25 @@ import (
 )
 
 // TestSuite proves the suite.
-func TestSuite(t *testing.T) {
+func TestSuite(t *testing.T) { conformance.Prove(t, proof()) }
+
+func proof() *conformance.Proof[vaulttest.Harness] {
 	p := &conformance.Proof[vaulttest.Harness]{
 		Suite:    vaulttest.Suite,
-		Faithful: harness(func(*mutant) {}),
+		Faithful: faithful.harness(),
 		Lacking:  lacking(),
 	}
 	for _, m := range mutants() {
 		p.Add(m.name, m.harness(), strings.Fields(m.breaks)...)
 	}
-	conformance.Prove(t, p)
+	return p
 }
 
 // lacking are backends that lack what they may.
 func lacking() map[string]vaulttest.Harness {
 	return map[string]vaulttest.Harness{
 		"all parts":       {Open: func(*testing.T) vault.Backend { return vault.Backend{} }},
-		"all but a store": {Open: harness(func(*mutant) {}).Open},
+		"all but a store": {Open: faithful.harness().Open},
 	}
 }
 
@@ -45,13 +47,16 @@ func mutants() []broken {
 		vaultListMutants, statsMutants, showingMutants, deletionMutants, deletionStepMutants, deletionRaceMutants)
 }
 
-// harness opens mutants. One that is faithful passes every rule: what Reopen returns is
+// faithful makes no mistake.
+var faithful = broken{mutate: func(*mutant) {}}
+
+// harness opens the mutant. One that is faithful passes every rule: what Reopen returns is
 // the same data, and Break makes it fail.
-func harness(mutate func(*mutant)) vaulttest.Harness {
-	return vaulttest.Harness{
+func (b *broken) harness() vaulttest.Harness {
+	h := vaulttest.Harness{
 		Open: func(t *testing.T) vault.Backend {
 			m := newMutant(t)
-			mutate(m)
+			b.mutate(m)
 			return m.backend()
 		},
 		Reopen: func(_ *testing.T, b vault.Backend) vault.Backend { return b },
@@ -61,22 +66,8 @@ func harness(mutate func(*mutant)) vaulttest.Harness {
 			return func() { m.broken.Store(false) }
 		},
 	}
-}
-
-// harness opens the mutant.
-func (b *broken) harness() vaulttest.Harness {
-	h := harness(b.mutate)
 	if b.reopen != nil {
 		h.Reopen = b.reopen
 	}
 	return h
-}
-
-// harnesses returns the harness of every mutant, by its name.
-func harnesses() map[string]vaulttest.Harness {
-	all := make(map[string]vaulttest.Harness)
-	for _, m := range mutants() {
-		all[m.name] = m.harness()
-	}
-	return all
 }
