@@ -34,6 +34,9 @@
 // began with is refused, and so is a process that lacks a version that the others rely
 // on, before it can give a value a second token.
 //
+// Backfill, Rewrap and Retire tell the [Observer], when they begin and about once a
+// second, how many values are done, how many there are, and how long the rest takes.
+//
 // While a rotation is under way, [Service.StatsAll] says cheaply, for metrics, how much
 // Rewrap and Retire have still to do, up to 10,000. [Service.KeyUsage] counts everything
 // that is stored under each version, what Backfill has done too, to the end.
@@ -95,8 +98,8 @@
 // [VersionedFingerprint] holds, and remembers each [PastColumn]. Its errors are
 // [ErrConflict], [TakenError], and those above.
 //
-// A rotation scans by [ScanPosition] and [RowPage], and changes rows by [RowID],
-// [RowFingerprint] and [Resealed].
+// A rotation scans by [ScanPosition] and [RowPage], and changes rows by [RowID] and
+// [RowPlace], [RowFingerprint] and [Resealed].
 //
 // Package vaulttest proves a backend. Authors of keyrings read package keyring, those of
 // tokenizers package format.

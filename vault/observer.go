@@ -30,11 +30,16 @@ const (
 	KindRewrapped     Kind = "rewrapped"
 	KindKeyRetired    Kind = "key_retired"
 
+	// These tell how far a step of a rotation is: when it begins, and about once a second.
+	KindBackfilling Kind = "backfilling"
+	KindRewrapping  Kind = "rewrapping"
+	KindKeyRetiring Kind = "key_retiring"
+
 	// KindOrganizationDeleted is audited when the organization is marked as deleted.
 	KindOrganizationDeleted Kind = "organization_deleted"
 )
 
-// Observation is one call of the service. It never holds a value. Err may name the vault,
+// Observation is one call of the service, or how far it is. It never holds a value. Err may name the vault,
 // and a token whose value is corrupt. Unlike the error that the caller gets, it does not
 // name tables, columns and groups that do not exist: somebody may have written a value in
 // place of a name.
@@ -44,8 +49,14 @@ type Observation struct {
 	Vault        string
 	Actor        Actor         // "" if the call takes none
 	Items        int           // of the batch
-	Duration     time.Duration // of the call
+	Duration     time.Duration // of the call, so far
 	Err          error         // nil if it was done
+
+	// Of the steps of a rotation: values that are done, by earlier calls too, and all; see
+	// [Progress]. Left estimates how long the rest takes, at the mean speed of the call.
+	// It is 0 if that is not known yet, and at the end.
+	Done, Total int
+	Left        time.Duration
 }
 
 func (s *Service) observe(ctx context.Context, start time.Time, o Observation) {

@@ -10,7 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// Service hands out tokens. It is safe for concurrent use and starts no goroutine.
+// Service hands out tokens. It is safe for concurrent use. It starts no goroutine but one
+// in each Backfill and Rewrap, which ends before they return.
 type Service struct {
 	store     Store
 	keyring   *safeKeyring

@@ -212,6 +212,7 @@ type Row struct {
 	Sealed        keyring.Sealed
 	CreatedAt     time.Time
 	Fingerprints  []VersionedFingerprint // none if not Deterministic; of different versions
+	Place         RowPlace               // in a RowPage only
 }
 
 // ID says which row it is.

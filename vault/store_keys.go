@@ -78,20 +78,30 @@ type KeyRotation interface {
 type ScanPosition string
 
 // RowPage is a stretch of a scan. It may hold fewer rows than it could, or none, though
-// the scan goes on: that is how a store bounds the work of one call.
+// the scan goes on: that is how a store bounds the work of one call, and what its rows
+// take in memory.
 type RowPage struct {
 	Rows []Row
 	Next ScanPosition // zero: the scan has ended
 }
 
+// RowPlace is where a store has a row, as a scan of a [KeyRotation] says: a hint, with
+// which [KeyRotation.AddFingerprints] and [KeyRotation.Reseal] need not look for the row
+// by its token. Only the store that made it knows what it says. With a place of another
+// row, or of none, they do the same to the row that Row names, only not as fast. The zero
+// value is no place; a store need not have any.
+type RowPlace int64
+
 // RowFingerprint is a fingerprint for a row that lacks it.
 type RowFingerprint struct {
 	Row         RowID
+	Place       RowPlace
 	Fingerprint keyring.Fingerprint
 }
 
 // Resealed is a new ciphertext for a row.
 type Resealed struct {
 	Row      RowID
+	Place    RowPlace
 	From, To keyring.Sealed
 }

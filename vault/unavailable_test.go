@@ -404,8 +404,10 @@ func TestObserver(t *testing.T) {
 		{Kind: vault.KindExported, Organization: "acme", Vault: "v1", Actor: "ops"},
 		{Kind: vault.KindDeleted, Organization: "acme", Vault: "v1", Actor: "ops", Items: 1},
 		{Kind: vault.KindSchemaChanged, Organization: "acme", Vault: "v1", Actor: "ops", Items: 1},
-		{Kind: vault.KindBackfilled},
-		{Kind: vault.KindRewrapped},
+		{Kind: vault.KindBackfilling, Done: 1, Total: 1},
+		{Kind: vault.KindBackfilled, Done: 1, Total: 1},
+		{Kind: vault.KindRewrapping, Done: 1, Total: 1},
+		{Kind: vault.KindRewrapped, Done: 1, Total: 1},
 		{Kind: vault.KindKeyRetired, Err: inUse},
 	}, r.observed)
 }

@@ -75,6 +75,7 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 			ids:     make(map[string][]string),
 			keys:    make(map[vaultKeyID]*keyring.Key),
 			audit:   make(trails[vault.AuditEvent, *vault.AuditEvent]),
+			swept:   make(map[int]int),
 			deleted: make(map[string]*deletedVaults),
 		},
 		audio: audioTables{

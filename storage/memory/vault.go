@@ -20,6 +20,7 @@ type vaultTables struct {
 	rows   []*vaultRow         // of all vaults, as they came; nil where one was removed
 	keys   map[vaultKeyID]*keyring.Key
 	audit  trails[vault.AuditEvent, *vault.AuditEvent]
+	swept  map[int]int // how many of rows are without fingerprints of a version that is retired
 
 	deleted map[string]*deletedVaults // by organization
 	going   int                       // vaults that were deleted, and have rows in rows

@@ -67,7 +67,7 @@ func (t *vaultTables) admits(r *vault.Row) error {
 // that are retired.
 func (t *vaultTables) row(org, id string, of *vault.Row) *vaultRow {
 	r := &vaultRow{Row: of.Clone()}
-	r.Organization, r.Vault = org, id
+	r.Organization, r.Vault, r.Place = org, id, 0
 	r.Fingerprints = slices.DeleteFunc(r.Fingerprints, func(f vault.VersionedFingerprint) bool {
 		return t.retired(keyring.FingerprintKey, f.Version)
 	})

@@ -13,6 +13,10 @@ import (
 
 var errForeignPosition = errors.New("memory: the position is of no scan of this store; begin the scan again")
 
+// scanBytes is how many bytes of ciphertexts a call of a scan returns, but for the last
+// row's: whoever goes through large values holds a few pages of them at a time.
+const scanBytes = 4 << 20
+
 // scan returns a stretch of a scan: copies of the rows that a condition selects. A
 // position is the number of rows before it. It looks at no more rows than a step of a
 // listing does, see listingStep.
@@ -38,9 +42,13 @@ func (s *Vault) scan(
 	if limit < 1 {
 		return page, nil
 	}
-	for end := min(at+listingStep, len(rows)); at < end && len(page.Rows) < limit; at++ {
+	bytes := 0
+	for end := min(at+listingStep, len(rows)); at < end && len(page.Rows) < limit && bytes < scanBytes; at++ {
 		if r := rows[at]; r != nil && !r.deleted && selects(r) && !s.db.vault.isGoing(r) {
-			page.Rows = append(page.Rows, r.copy())
+			found := r.copy()
+			found.Place = vault.RowPlace(at + 1)
+			bytes += len(found.Sealed.Ciphertext)
+			page.Rows = append(page.Rows, found)
 		}
 	}
 	if at < len(rows) {
@@ -49,14 +57,19 @@ func (s *Vault) scan(
 	return page, nil
 }
 
-// live returns a row that is there and not deleted.
-func (t *vaultTables) live(id vault.RowID) (*vaultEntry, *vaultRow) {
+// live returns a row that is there and not deleted. It need not stand at the place.
+func (t *vaultTables) live(id vault.RowID, place vault.RowPlace) (e *vaultEntry, r *vaultRow) {
 	e, ok := t.vaults[ownedID{id.Organization, id.Vault}]
 	if !ok {
 		return nil, nil
 	}
-	r, ok := e.rows[id.Token]
-	if !ok || r.deleted {
+	if at := place - 1; at >= 0 && at < vault.RowPlace(len(t.rows)) {
+		r = t.rows[at]
+	}
+	if r == nil || r.ID() != id {
+		r = e.rows[id.Token]
+	}
+	if r == nil || r.deleted {
 		return nil, nil
 	}
 	return e, r
@@ -78,7 +91,7 @@ func (s *Vault) AddFingerprints(ctx context.Context, version int, of []vault.Row
 		return nil, keyring.ErrRetired
 	}
 	for _, f := range of {
-		e, r := s.db.vault.live(f.Row)
+		e, r := s.db.vault.live(f.Row, f.Place)
 		if r != nil && !e.addFingerprint(r, vault.VersionedFingerprint{Version: version, Fingerprint: f.Fingerprint}) {
 			refused = append(refused, f.Row)
 		}
@@ -104,7 +117,7 @@ func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (changed int,
 		}
 	}
 	for _, n := range rows {
-		_, r := s.db.vault.live(n.Row)
+		_, r := s.db.vault.live(n.Row, n.Place)
 		if r == nil || r.Sealed.Version != n.From.Version || !bytes.Equal(r.Sealed.Ciphertext, n.From.Ciphertext) {
 			continue
 		}
@@ -116,34 +129,57 @@ func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (changed int,
 
 // RemoveFingerprints implements [vault.KeyRotation].
 func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (removed int, err error) {
-	if err := ctx.Err(); err != nil {
-		return 0, err
-	}
-	s.db.mu.Lock()
-	defer s.db.mu.Unlock()
-	if !s.db.vault.retired(keyring.FingerprintKey, version) {
-		return 0, keyring.ErrInUse
-	}
-	for _, e := range s.db.vault.vaults {
-		for at, index := range e.tokens {
-			if at.version != version {
-				continue
-			}
-			for fingerprint, token := range index {
-				if removed >= limit {
-					return removed, nil
-				}
-				e.rows[token].removeFingerprint(version)
-				delete(index, fingerprint)
-				removed++
-			}
-			delete(e.tokens, at)
+	for more := true; more; {
+		n := 0
+		if n, more, err = s.sweep(ctx, version, limit-removed); err != nil {
+			return removed, err
 		}
+		removed += n
 	}
 	return removed, nil
 }
 
-// removeFingerprint removes the fingerprint of a version.
-func (r *vaultRow) removeFingerprint(version int) {
-	r.Fingerprints = slices.DeleteFunc(r.Fingerprints, func(f vault.VersionedFingerprint) bool { return f.Version == version })
+// sweep looks for fingerprints of a version that is retired, and removes them, as far as
+// a step of a listing goes. It reports whether a call has to go on. It goes through the
+// rows once, however many calls that takes: nothing gets a fingerprint of such a version
+// any more.
+func (s *Vault) sweep(ctx context.Context, version, limit int) (removed int, more bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, false, err
+	}
+	s.db.mu.Lock()
+	defer s.db.mu.Unlock()
+	t := &s.db.vault
+	if !t.retired(keyring.FingerprintKey, version) {
+		return 0, false, keyring.ErrInUse
+	}
+	at := t.swept[version]
+	for end := min(at+listingStep, len(t.rows)); at < end && removed < limit; at++ {
+		if r := t.rows[at]; r != nil && t.removeFingerprint(r, version) {
+			removed++
+		}
+	}
+	t.swept[version] = at
+	return removed, removed < limit && at < len(t.rows), nil
+}
+
+// removeFingerprint removes the fingerprint of a version from a row, and reports whether
+// it had one. Those of a vault that was deleted go with the vault.
+func (t *vaultTables) removeFingerprint(r *vaultRow, version int) bool {
+	for i := range r.Fingerprints {
+		if r.Fingerprints[i].Version != version {
+			continue
+		}
+		e, ok := t.vaults[ownedID{r.Organization, r.Vault}]
+		if !ok {
+			return false
+		}
+		at := vaultIndex{r.Scope, version}
+		if delete(e.tokens[at], r.Fingerprints[i].Fingerprint); len(e.tokens[at]) == 0 {
+			delete(e.tokens, at)
+		}
+		r.Fingerprints = slices.Delete(r.Fingerprints, i, i+1)
+		return true
+	}
+	return false
 }

@@ -22,8 +22,9 @@ const (
 		" ON t.scope = s.seq AND t.deterministic IN (0, 1) AND t.sealed = ? AND s.vault NOT IN (" + goneVaults + ") LIMIT 1"
 	// Everything is counted before the first row, see list: all rows, and less than none
 	// of vaults that were deleted.
+	// The groups are those of the index: SQLite would sort all rows for others.
 	vaultKeyUsage = storedVersions + ", counted AS MATERIALIZED (SELECT sealed, count(*), sum(deterministic), 0 FROM vault_tokens INDEXED BY vault_tokens_sealed" +
-		" WHERE sealed IS NOT NULL GROUP BY sealed" +
+		" WHERE sealed IS NOT NULL GROUP BY scope, deterministic, sealed" +
 		" UNION ALL SELECT version, count(*), NULL, 1 FROM vault_fingerprints INDEXED BY vault_fingerprints_row GROUP BY version" +
 		" UNION ALL SELECT sealed, -count(*), -sum(deterministic), 0 FROM (" + goneScopes + ") g" +
 		" CROSS JOIN vault_tokens t INDEXED BY vault_tokens_sealed ON t.scope = g.seq AND t.sealed IS NOT NULL GROUP BY sealed" +

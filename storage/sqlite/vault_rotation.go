@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -14,29 +15,29 @@ import (
 const (
 	// A stretch of a scan, by the number of the row: so it reads the table once, in its
 	// own order. ?1 is the row that it comes after, ?2 the last one that it looks at. It
-	// ends with a row of NULLs and the last number of all. That is not the first one, or
-	// the context could not end what comes after it.
-	scanned = "WITH page AS MATERIALIZED (SELECT t.seq AS found FROM vault_tokens t WHERE t.seq > ?1 AND t.seq <= ?2 AND t.sealed IS NOT NULL" +
-		" AND t.vault NOT IN (" + goneVaults + ") AND "
-	scan = " ORDER BY t.seq LIMIT 0 + ?4) SELECT " + vaultRowColumns + ", t.seq FROM page CROSS JOIN vault_tokens t ON t.seq = found" +
-		" CROSS JOIN vault_vaults v ON v.seq = t.vault CROSS JOIN vault_scopes s ON s.seq = t.scope" +
-		" UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, max(seq) FROM vault_tokens"
+	// ends with a row of NULLs and the last number of all.
+	scanned = "SELECT t.seq, t.scope, t.token, t.deterministic, t.sealed, t.ciphertext, t.created_at FROM vault_tokens t" +
+		" WHERE t.seq > ?1 AND t.seq <= ?2 AND t.sealed IS NOT NULL AND t.vault NOT IN (" + goneVaults + ") AND "
+	scanEnd     = " UNION ALL SELECT max(seq), NULL, NULL, NULL, NULL, NULL, NULL FROM vault_tokens"
+	nameOfScope = "SELECT v.organization, v.id, s.name FROM vault_scopes s CROSS JOIN vault_vaults v ON v.seq = s.vault" +
+		" WHERE s.seq = ?"
 
 	rowsWithoutFingerprint = scanned +
-		"t.deterministic = 1 AND NOT EXISTS (SELECT 1 FROM vault_fingerprints f WHERE f.version = ?3 AND f.row = t.seq)" + scan
-	rowsNotSealedUnder = scanned + "t.sealed <> ?3" + scan
+		"t.deterministic = 1 AND NOT EXISTS (SELECT 1 FROM vault_fingerprints f WHERE f.version = ?3 AND f.row = t.seq)" + scanEnd
+	rowsNotSealedUnder = scanned + "t.sealed <> ?3" + scanEnd
 
-	// Those of the rows that are there, and lack a fingerprint of the version.
-	rowsToFingerprint = "SELECT key, t.seq, t.scope FROM json_each(?1)" +
-		" CROSS JOIN vault_vaults v ON v.organization = CAST(unhex(value ->> 0) AS TEXT) AND v.id = CAST(unhex(value ->> 1) AS TEXT)" +
-		" AND NOT EXISTS (SELECT 1 FROM vault_deleted_orgs d WHERE d.organization = v.organization)" +
-		" CROSS JOIN vault_tokens t ON t.vault = v.seq AND t.token = CAST(unhex(value ->> 2) AS TEXT) AND t.sealed IS NOT NULL" +
-		" WHERE NOT EXISTS (SELECT 1 FROM vault_fingerprints f WHERE f.version = ?2 AND f.row = t.seq)"
+	// A row is changed where a scan has found it, if that is the row which is asked for:
+	// its tokens are random, so to look for each by its token would read a page of an
+	// index for every row.
+	fingerprintRowAt = "INSERT INTO vault_fingerprints (fingerprint, scope, version, row, token) SELECT ?, scope, ?, seq, token FROM vault_tokens" +
+		" WHERE seq = ? AND vault = ? AND token = ? AND sealed IS NOT NULL ON CONFLICT DO NOTHING"
+	resealRowAt = "UPDATE vault_tokens SET sealed = ?, ciphertext = ? WHERE seq = ? AND vault = ? AND token = ? AND sealed = ? AND ciphertext = ?"
+
+	// placeOfRow is where a row is, and whether it has a fingerprint of a version.
+	placeOfRow = "SELECT seq, EXISTS (SELECT 1 FROM vault_fingerprints f WHERE f.version = ? AND f.row = t.seq)" +
+		" FROM vault_tokens t WHERE vault = ? AND token = ? AND sealed IS NOT NULL"
+
 	insertFingerprint = "INSERT INTO vault_fingerprints (fingerprint, scope, version, row, token) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING"
-
-	resealRow = "UPDATE vault_tokens SET (sealed, ciphertext) = (?,?)" +
-		" WHERE vault = (SELECT seq FROM vault_vaults WHERE organization = ? AND id = ?" + vaultIsThere + ")" +
-		" AND token = ? AND sealed = ? AND ciphertext = ?"
 
 	// Those of vaults that were deleted go with the others, though they do not count: a
 	// step that left them out would pass over all of them each time.
@@ -59,6 +60,10 @@ func (s *Vault) RowsNotSealedUnder(ctx context.Context, version int, after vault
 // milliseconds, however few of the rows it selects.
 const scanStep = 20_000
 
+// scanBytes is how many bytes of ciphertexts a call of a scan returns, but for the last
+// row's: whoever goes through large values holds a few pages of them at a time.
+const scanBytes = 4 << 20
+
 var errForeignPosition = errors.New("sqlite: the position is of no scan of this database; begin the scan again")
 
 // scan returns a stretch of a scan. A position is the number of a row.
@@ -74,100 +79,174 @@ func (s *Vault) scan(ctx context.Context, statement string, version int, after v
 	if limit < 1 {
 		return vault.RowPage{}, ctx.Err()
 	}
-	var rows []vault.Row
-	next, last := at+scanStep, int64(0)
-	err := s.db.list(ctx, noOrg, statement, []any{at, next, version, limit}, func(r *row) error {
-		seq := int64(r.number(8))
-		if r.null(0) {
-			last = seq
+	p := scannedPage{limit: limit, scopes: make(map[int]scopeName)}
+	// It is no list, see there: ctx ends it between rows only, but it looks at few.
+	err := s.db.lister.use(ctx, s.db.busy, noOrg, func(c *conn) error {
+		err := c.query(ctx, statement, []any{at, at + scanStep, version}, func(r *row) error { return p.add(c, r) })
+		if errors.Is(err, errEnough) {
 			return nil
 		}
-		rows = append(rows, scanVaultRow(r))
-		at = max(at, seq)
-		return nil
+		return err
 	})
+	page, last := p.RowPage, p.last
 	if err != nil {
 		return vault.RowPage{}, err
 	}
-	if len(rows) == limit {
-		next = at
+	if page.Next == "" && at+scanStep < last {
+		page.Next = scanPosition(at + scanStep)
 	}
-	if next >= last {
-		return vault.RowPage{Rows: rows}, nil
+	return page, nil
+}
+
+// scannedPage is a page that is being read.
+type scannedPage struct {
+	vault.RowPage
+	limit  int
+	bytes  int               // of ciphertexts
+	scopes map[int]scopeName // by number
+	last   int64             // the last row of all; 0: not known
+}
+
+type scopeName struct{ organization, vault, name string }
+
+// add adds a row to a page, or ends the page.
+func (p *scannedPage) add(c *conn, r *row) error {
+	seq := r.number(0)
+	if r.null(1) {
+		p.last = int64(seq)
+		return nil
 	}
-	return vault.RowPage{Rows: rows, Next: vault.ScanPosition(strconv.FormatInt(next, 10))}, nil
+	if n := len(p.Rows); n == p.limit || p.bytes >= scanBytes {
+		p.Next = scanPosition(int64(p.Rows[n-1].Place))
+		return errEnough
+	}
+	scope, ok := p.scopes[r.number(1)]
+	if !ok {
+		err := c.query(unbounded, nameOfScope, []any{r.number(1)}, func(r *row) error {
+			scope = scopeName{r.text(0), r.text(1), r.text(2)}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		p.scopes[r.number(1)] = scope
+	}
+	found := vault.Row{
+		Organization: scope.organization, Vault: scope.vault, Token: r.text(2), Scope: scope.name, Deterministic: r.number(3) != 0,
+		Sealed: keyring.Sealed{Version: r.number(4), Ciphertext: cell[[]byte](r, 5)}, CreatedAt: r.moment(6), Place: vault.RowPlace(seq),
+	}
+	p.Rows = append(p.Rows, found)
+	p.bytes += len(found.Sealed.Ciphertext)
+	return nil
+}
+
+func scanPosition(seq int64) vault.ScanPosition {
+	return vault.ScanPosition(strconv.FormatInt(seq, 10))
+}
+
+// rotation is a transaction that changes keys under rows.
+type rotation struct {
+	tx     *tx
+	vaults map[vaultID]int // the numbers of those that were looked up
+}
+
+type vaultID struct{ organization, id string }
+
+// vault returns the number of a row's vault, or noVault.
+func (r *rotation) vault(of vault.RowID) (seq int, err error) {
+	id := vaultID{of.Organization, of.Vault}
+	seq, ok := r.vaults[id]
+	if !ok {
+		if seq, _, err = r.tx.vaultRevision(id.organization, id.id); err == nil {
+			r.vaults[id] = seq
+		}
+	}
+	return seq, err
 }
 
 // AddFingerprints implements [vault.KeyRotation].
 func (s *Vault) AddFingerprints(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error) {
 	of = slices.Clone(of)
+	// In the order of the table: so it comes to a page once.
+	slices.SortStableFunc(of, func(a, b vault.RowFingerprint) int { return bytes.Compare(a.Fingerprint[:], b.Fingerprint[:]) })
 	var refused []vault.RowID
-	err := s.db.writer.write(ctx, func(tx *tx) (err error) {
-		refused, err = tx.addFingerprints(version, of)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return refused, nil
-}
-
-func (t *tx) addFingerprints(version int, of []vault.RowFingerprint) (refused []vault.RowID, err error) {
-	keys, err := t.vaultKeys()
-	if err != nil {
-		return nil, err
-	}
-	if keys.retired(keyring.FingerprintKey, version) {
-		return nil, keyring.ErrRetired
-	}
-	type place struct{ row, scope int }
-	places := make(map[int]place, len(of))
-	err = t.query(rowsToFingerprint, []any{rowIDList(of), version}, func(r *row) error {
-		places[r.number(0)] = place{r.number(1), r.number(2)}
+	err := s.db.writer.write(ctx, func(tx *tx) error {
+		keys, err := tx.vaultKeys()
+		if err != nil {
+			return err
+		}
+		if keys.retired(keyring.FingerprintKey, version) {
+			return keyring.ErrRetired
+		}
+		refused = nil
+		rows := rotation{tx, make(map[vaultID]int)}
+		for i := range of {
+			taken, err := rows.addFingerprint(version, &of[i])
+			if err != nil {
+				return err
+			}
+			if taken {
+				refused = append(refused, of[i].Row)
+			}
+		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	done := make(map[int]bool, len(of))
-	for i := range of {
-		p, ok := places[i]
-		if !ok || done[p.row] {
-			continue
-		}
-		added, err := t.exec(insertFingerprint, of[i].Fingerprint[:], p.scope, version, p.row, of[i].Row.Token)
-		if err != nil {
-			return nil, err
-		}
-		if added == 0 {
-			refused = append(refused, of[i].Row)
-		}
-		done[p.row] = added > 0
-	}
 	return refused, nil
 }
 
-// rowIDList writes the IDs of rows as JSON that keeps every byte: [[organization, vault,
-// token], ...], each in hex.
-func rowIDList(of []vault.RowFingerprint) string {
-	b := []byte{'['}
-	for i := range of {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, hexList([]string{of[i].Row.Organization, of[i].Row.Vault, of[i].Row.Token})...)
+// addFingerprint stores a fingerprint for a row that is there and has none of the version.
+// It reports whether it is another row's.
+func (r *rotation) addFingerprint(version int, f *vault.RowFingerprint) (taken bool, err error) {
+	in, err := r.vault(f.Row)
+	if err != nil || in == noVault {
+		return false, err
 	}
-	return string(append(b, ']'))
+	add := func(seq int) (added int64, err error) {
+		return r.tx.exec(fingerprintRowAt, f.Fingerprint[:], version, seq, in, f.Row.Token)
+	}
+	if f.Place != 0 {
+		if added, err := add(int(f.Place)); added > 0 || err != nil {
+			return false, err
+		}
+	}
+	seq, has, err := r.place(version, in, f.Row.Token)
+	if seq == noRow || has || err != nil {
+		return false, err
+	}
+	added, err := add(seq)
+	return added == 0, err
+}
+
+// place returns where a row of a vault is, or noRow, and whether it has a fingerprint of a
+// version.
+func (r *rotation) place(version, in int, token string) (seq int, has bool, err error) {
+	seq = noRow
+	err = r.tx.query(placeOfRow, []any{version, in, token}, func(r *row) error {
+		seq, has = r.number(0), r.number(1) != 0
+		return nil
+	})
+	return seq, has, err
 }
 
 // Reseal implements [vault.KeyRotation].
 func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (int, error) {
-	changes := make([]change, len(rows))
-	versions := make([]int, len(rows))
+	rows = slices.Clone(rows)
+	size := 0
 	for i := range rows {
-		n := &rows[i]
-		versions[i] = n.To.Version
-		changes[i] = change{resealRow, []any{n.To.Version, ciphertext(n.To), n.Row.Organization, n.Row.Vault, n.Row.Token, n.From.Version, ciphertext(n.From)}}
+		size += len(rows[i].From.Ciphertext) + len(rows[i].To.Ciphertext)
+	}
+	all := make([]byte, 0, size) // none of its parts is nil: NULL is a token that was deleted
+	own := func(s *keyring.Sealed) {
+		from := len(all)
+		all = append(all, s.Ciphertext...)
+		s.Ciphertext = all[from:]
+	}
+	for i := range rows {
+		own(&rows[i].From)
+		own(&rows[i].To)
 	}
 	changed := 0
 	err := s.db.writer.write(ctx, func(tx *tx) error {
@@ -175,18 +254,19 @@ func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (int, error) 
 		if err != nil {
 			return err
 		}
-		for _, version := range versions {
-			if keys.retired(keyring.SealKey, version) {
+		for i := range rows {
+			if keys.retired(keyring.SealKey, rows[i].To.Version) {
 				return keyring.ErrRetired
 			}
 		}
 		changed = 0
-		for _, c := range changes {
-			n, err := tx.exec(c.statement, c.args...)
+		in := rotation{tx, make(map[vaultID]int)}
+		for i := range rows {
+			n, err := in.reseal(&rows[i])
 			if err != nil {
 				return err
 			}
-			changed += int(n)
+			changed += n
 		}
 		return nil
 	})
@@ -194,6 +274,28 @@ func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (int, error) 
 		return 0, err
 	}
 	return changed, nil
+}
+
+// reseal stores To for a row that has From, and returns how many rows it has changed.
+func (r *rotation) reseal(n *vault.Resealed) (changed int, err error) {
+	in, err := r.vault(n.Row)
+	if err != nil || in == noVault {
+		return 0, err
+	}
+	store := func(seq int) (int, error) {
+		changed, err := r.tx.exec(resealRowAt, n.To.Version, n.To.Ciphertext, seq, in, n.Row.Token, n.From.Version, n.From.Ciphertext)
+		return int(changed), err
+	}
+	if n.Place != 0 {
+		if changed, err := store(int(n.Place)); changed > 0 || err != nil {
+			return changed, err
+		}
+	}
+	seq, _, err := r.place(0, in, n.Row.Token)
+	if seq == noRow || seq == int(n.Place) || err != nil {
+		return 0, err
+	}
+	return store(seq)
 }
 
 // ciphertext returns a copy that is not nil: NULL is a token that was deleted.

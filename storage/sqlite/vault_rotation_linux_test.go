@@ -17,9 +17,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
-// withKeys returns a service on the bench's rows that has versions of the keys, the first
-// one primary. The rows are sealed under version 1.
-func (v *vaultBench) withKeys(b *testing.B, versions ...int) *vault.Service {
+// benchKeyring has versions of the keys, the first one primary.
+func benchKeyring(b *testing.B, versions ...int) *localkeys.Keyring {
 	var keys []localkeys.Key
 	for _, version := range versions {
 		bytes := []byte("not random, for benchmarks only.")
@@ -30,7 +29,13 @@ func (v *vaultBench) withKeys(b *testing.B, versions ...int) *vault.Service {
 	}
 	keyring, err := localkeys.New(keys[0], keys[1:]...)
 	require.NoError(b, err)
-	s, err := vault.New(v.db.Vault(), keyring, nil)
+	return keyring
+}
+
+// withKeys returns a service on the bench's rows that has versions of the keys, the first
+// one primary. The rows are sealed under version 1.
+func (v *vaultBench) withKeys(b *testing.B, versions ...int) *vault.Service {
+	s, err := vault.New(v.db.Vault(), benchKeyring(b, versions...), nil)
 	require.NoError(b, err)
 	return s
 }

@@ -31,7 +31,7 @@ func (s *subject) scanWithout(version int) *scan {
 		other: func(token, value string) vault.Row { return row(token, email, value, 1, version) },
 		settle: func(t *testing.T, r vault.Row) {
 			t.Helper()
-			s.fill(t, version, nil, vault.RowFingerprint{Row: r.ID(), Fingerprint: fingerprintOf(version, "of "+r.Token)})
+			s.fill(t, version, nil, vault.RowFingerprint{Row: r.ID(), Place: r.Place, Fingerprint: fingerprintOf(version, "of "+r.Token)})
 		},
 	}
 }
@@ -48,7 +48,7 @@ func (s *subject) scanUnder(version int) *scan {
 		other: func(token, value string) vault.Row { return under(version, row(token, email, value)) },
 		settle: func(t *testing.T, r vault.Row) {
 			t.Helper()
-			s.reseals(t, 1, vault.Resealed{Row: r.ID(), From: r.Sealed, To: sealedAnew(r, version)})
+			s.reseals(t, 1, vault.Resealed{Row: r.ID(), Place: r.Place, From: r.Sealed, To: sealedAnew(r, version)})
 		},
 	}
 }
@@ -115,6 +115,15 @@ func (s *subject) withoutFingerprint(t *testing.T, version int) []vault.Row {
 func (s *subject) notSealedUnder(t *testing.T, version int) []vault.Row {
 	t.Helper()
 	return s.scanUnder(version).all(t)
+}
+
+// placesOf returns where the store says that rows are.
+func placesOf(rows []vault.Row) map[vault.RowID]vault.RowPlace {
+	places := make(map[vault.RowID]vault.RowPlace)
+	for i := range rows {
+		places[rows[i].ID()] = rows[i].Place
+	}
+	return places
 }
 
 // byID sorts rows by organization, vault and token.

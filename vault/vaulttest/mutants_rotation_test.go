@@ -18,6 +18,59 @@ func added(do func(m *mutant, of []vault.RowFingerprint, refused *[]vault.RowID)
 	}, "AddFingerprints")
 }
 
+// placeMutants are wrong about the places of rows.
+var placeMutants = []broken{
+	{name: "goes by places", breaks: []string{"rotation/add-whatever-the-place", "rotation/reseal-whatever-the-place"}, mutate: placed(
+		func(row *vault.RowID, at *vault.RowID) bool {
+			if at != nil {
+				*row = *at
+			}
+			return true
+		})},
+	{name: "leaves out rows that are not in their places", breaks: []string{
+		"rotation/add-whatever-the-place", "rotation/reseal-whatever-the-place",
+	}, mutate: placed(func(row *vault.RowID, at *vault.RowID) bool { return at != nil && *row == *at })},
+}
+
+// placed makes keep decide what is done with the rows that have a place, by the row that
+// a scan has found there; nil: none.
+func placed(keep func(row *vault.RowID, at *vault.RowID) bool) func(*mutant) {
+	return func(m *mutant) {
+		var mu sync.Mutex
+		found := make(map[vault.RowPlace]*vault.RowID)
+		out(func(r *vault.Row) {
+			mu.Lock()
+			defer mu.Unlock()
+			if id := r.ID(); r.Place != 0 {
+				found[r.Place] = &id
+			}
+		}, scans...)(m)
+		keeps := func(row *vault.RowID, place vault.RowPlace) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return place == 0 || keep(row, found[place])
+		}
+		in(func(of *[]vault.RowFingerprint) {
+			all := *of
+			*of = nil
+			for _, f := range all {
+				if keeps(&f.Row, f.Place) {
+					*of = append(*of, f)
+				}
+			}
+		}, "AddFingerprints")(m)
+		in(func(of *[]vault.Resealed) {
+			all := *of
+			*of = nil
+			for _, r := range all {
+				if keeps(&r.Row, r.Place) {
+					*of = append(*of, r)
+				}
+			}
+		}, "Reseal")(m)
+	}
+}
+
 // fingerprintMutants are wrong about fingerprints of other versions.
 var fingerprintMutants = []broken{
 	{name: "adds no fingerprints",

@@ -72,6 +72,30 @@ var resealRules = []rule{
 			s.hasRow(t, v, bea)
 		}},
 
+	{Rule{"rotation/reseal-whatever-the-place", "Reseal goes by Row: with the Place of another row, of one that was deleted or of none it does the same."}, 0,
+		func(t *testing.T, s *subject) {
+			s.registers(t, keyring.SealKey, 1, 2)
+			v, foreign := s.customers(t), s.addVault(t, newVault(orgB, "customers"))
+			ann, bea, gone, cleo := row("t1", email, "ann", 1), row("t2", email, "bea"), row("t3", email, "gone"), row("t1", email, "cleo", 1)
+			ann.Sealed.Ciphertext, cleo.Sealed.Ciphertext = []byte("the same"), []byte("the same") // so that only the place tells them apart
+			s.adds(t, v, ann, bea, gone)
+			s.adds(t, foreign, cleo)
+			places := placesOf(s.notSealedUnder(t, 2))
+			s.deletes(t, v, "t3")
+			to := sealedAnew(ann, 2)
+			s.reseals(t, 2, vault.Resealed{Row: id(v, "t1"), Place: places[id(foreign, "t1")], From: ann.Sealed, To: to},
+				vault.Resealed{Row: id(v, "t2"), Place: places[id(v, "t3")], From: bea.Sealed, To: sealedAnew(bea, 2)},
+				vault.Resealed{Row: id(v, "t3"), Place: places[id(foreign, "t1")], From: cleo.Sealed, To: to},
+				vault.Resealed{Row: id(v, "t2"), Place: places[id(v, "t2")], From: ann.Sealed, To: to})
+			s.hasRow(t, foreign, cleo)
+			s.reseals(t, 1, vault.Resealed{Row: id(foreign, "t1"), Place: 1 << 62, From: cleo.Sealed, To: to},
+				vault.Resealed{Row: id(foreign, "t9"), Place: -1, From: cleo.Sealed, To: to})
+			ann.Sealed, bea.Sealed, cleo.Sealed = to, sealedAnew(bea, 2), to
+			s.hasRow(t, v, ann)
+			s.hasRow(t, v, bea)
+			s.hasRow(t, foreign, cleo)
+		}},
+
 	{Rule{"rotation/reseal-under-a-retired-version", "Reseal is ErrRetired if the version of a To is retired; then it changes nothing."}, 0,
 		func(t *testing.T, s *subject) {
 			s.registers(t, keyring.SealKey, 1, 2, 3)

@@ -91,6 +91,28 @@ var fingerprintRotationRules = []rule{
 			require.NotEqual(t, []string{refused[0].Token}, s.find(t, other, email, 2, "twin"))
 		}},
 
+	{Rule{"rotation/add-whatever-the-place", "AddFingerprints goes by Row: with the Place of another row, of one that was deleted or of none it does the same."}, 0,
+		func(t *testing.T, s *subject) {
+			s.registers(t, keyring.FingerprintKey, 1, 2)
+			v, foreign := s.customers(t), s.addVault(t, newVault(orgB, "customers"))
+			s.adds(t, v, row("t1", email, "ann", 1), row("t2", email, "bea", 1), row("t3", email, "cleo", 1))
+			s.adds(t, foreign, row("t1", email, "dora", 1), row("t2", email, "eve", 1), row("t4", email, "fay", 1))
+			places := placesOf(s.withoutFingerprint(t, 2))
+			s.deletes(t, v, "t3")
+			at := func(place vault.RowPlace, f vault.RowFingerprint) vault.RowFingerprint { f.Place = place; return f }
+			s.fill(t, 2, nil,
+				at(places[id(foreign, "t1")], filling(v, "t1", 2, "ann")), at(places[id(v, "t3")], filling(v, "t2", 2, "bea")),
+				at(places[id(v, "t1")], filling(foreign, "t1", 2, "dora")), at(1<<62, filling(foreign, "t2", 2, "eve")),
+				at(places[id(foreign, "t4")], filling(v, "t3", 2, "cleo")), at(-1, filling(v, "t9", 2, "cleo")))
+			s.hasRow(t, v, row("t1", email, "ann", 1, 2))
+			s.hasRow(t, v, row("t2", email, "bea", 1, 2))
+			s.hasRow(t, foreign, row("t1", email, "dora", 1, 2))
+			s.hasRow(t, foreign, row("t2", email, "eve", 1, 2))
+			require.Equal(t, []string{"t4"}, tokensOf(s.withoutFingerprint(t, 2)))
+			s.fill(t, 2, nil, at(places[id(v, "t1")], filling(v, "t1", 2, "changed")))
+			s.fill(t, 2, []vault.RowID{id(foreign, "t4")}, at(places[id(foreign, "t4")], filling(foreign, "t4", 2, "eve")))
+		}},
+
 	{Rule{"rotation/add-of-a-retired-version", "AddFingerprints is ErrRetired if the version is retired, and stores nothing."}, 0,
 		func(t *testing.T, s *subject) {
 			s.registers(t, keyring.FingerprintKey, 1, 2)
