@@ -98,8 +98,8 @@
 // [VersionedFingerprint] holds, and remembers each [PastColumn]. Its errors are
 // [ErrConflict], [TakenError], and those above.
 //
-// A rotation scans by [ScanPosition] and [RowPage], and changes rows by [RowID] and
-// [RowPlace], [RowFingerprint] and [Resealed].
+// A rotation scans by [ScanPosition] and [RowPage], and changes rows by [RowID],
+// [RowFingerprint] and [Resealed].
 //
 // Package vaulttest proves a backend. Authors of keyrings read package keyring, those of
 // tokenizers package format.

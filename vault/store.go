@@ -212,7 +212,12 @@ type Row struct {
 	Sealed        keyring.Sealed
 	CreatedAt     time.Time
 	Fingerprints  []VersionedFingerprint // none if not Deterministic; of different versions
-	Place         RowPlace               // in a RowPage only
+
+	// Place is where the store has the row, in a [RowPage] only: a hint, with which
+	// AddFingerprints and Reseal need not look for the row by its token. Only the store
+	// that made it knows what it says. With a place of another row, or of none, they do
+	// the same to the row that is named, only not as fast. 0: a store need not have any.
+	Place int64
 }
 
 // ID says which row it is.

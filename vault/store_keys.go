@@ -85,23 +85,16 @@ type RowPage struct {
 	Next ScanPosition // zero: the scan has ended
 }
 
-// RowPlace is where a store has a row, as a scan of a [KeyRotation] says: a hint, with
-// which [KeyRotation.AddFingerprints] and [KeyRotation.Reseal] need not look for the row
-// by its token. Only the store that made it knows what it says. With a place of another
-// row, or of none, they do the same to the row that Row names, only not as fast. The zero
-// value is no place; a store need not have any.
-type RowPlace int64
-
 // RowFingerprint is a fingerprint for a row that lacks it.
 type RowFingerprint struct {
 	Row         RowID
-	Place       RowPlace
+	Place       int64 // Row.Place, 0: not known
 	Fingerprint keyring.Fingerprint
 }
 
 // Resealed is a new ciphertext for a row.
 type Resealed struct {
 	Row      RowID
-	Place    RowPlace
+	Place    int64 // Row.Place, 0: not known
 	From, To keyring.Sealed
 }

@@ -46,7 +46,7 @@ func (s *Vault) scan(
 	for end := min(at+listingStep, len(rows)); at < end && len(page.Rows) < limit && bytes < scanBytes; at++ {
 		if r := rows[at]; r != nil && !r.deleted && selects(r) && !s.db.vault.isGoing(r) {
 			found := r.copy()
-			found.Place = vault.RowPlace(at + 1)
+			found.Place = int64(at + 1)
 			bytes += len(found.Sealed.Ciphertext)
 			page.Rows = append(page.Rows, found)
 		}
@@ -58,12 +58,12 @@ func (s *Vault) scan(
 }
 
 // live returns a row that is there and not deleted. It need not stand at the place.
-func (t *vaultTables) live(id vault.RowID, place vault.RowPlace) (e *vaultEntry, r *vaultRow) {
+func (t *vaultTables) live(id vault.RowID, place int64) (e *vaultEntry, r *vaultRow) {
 	e, ok := t.vaults[ownedID{id.Organization, id.Vault}]
 	if !ok {
 		return nil, nil
 	}
-	if at := place - 1; at >= 0 && at < vault.RowPlace(len(t.rows)) {
+	if at := place - 1; at >= 0 && at < int64(len(t.rows)) {
 		r = t.rows[at]
 	}
 	if r == nil || r.ID() != id {

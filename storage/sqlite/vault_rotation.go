@@ -133,7 +133,7 @@ func (p *scannedPage) add(c *conn, r *row) error {
 	}
 	found := vault.Row{
 		Organization: scope.organization, Vault: scope.vault, Token: r.text(2), Scope: scope.name, Deterministic: r.number(3) != 0,
-		Sealed: keyring.Sealed{Version: r.number(4), Ciphertext: cell[[]byte](r, 5)}, CreatedAt: r.moment(6), Place: vault.RowPlace(seq),
+		Sealed: keyring.Sealed{Version: r.number(4), Ciphertext: cell[[]byte](r, 5)}, CreatedAt: r.moment(6), Place: int64(seq),
 	}
 	p.Rows = append(p.Rows, found)
 	p.bytes += len(found.Sealed.Ciphertext)

@@ -118,8 +118,8 @@ func (s *subject) notSealedUnder(t *testing.T, version int) []vault.Row {
 }
 
 // placesOf returns where the store says that rows are.
-func placesOf(rows []vault.Row) map[vault.RowID]vault.RowPlace {
-	places := make(map[vault.RowID]vault.RowPlace)
+func placesOf(rows []vault.Row) map[vault.RowID]int64 {
+	places := make(map[vault.RowID]int64)
 	for i := range rows {
 		places[rows[i].ID()] = rows[i].Place
 	}

@@ -20,16 +20,15 @@ func added(do func(m *mutant, of []vault.RowFingerprint, refused *[]vault.RowID)
 
 // placeMutants are wrong about the places of rows.
 var placeMutants = []broken{
-	{name: "goes by places", breaks: []string{"rotation/add-whatever-the-place", "rotation/reseal-whatever-the-place"}, mutate: placed(
+	{name: "goes by places", breaks: "rotation/add-whatever-the-place rotation/reseal-whatever-the-place", mutate: placed(
 		func(row *vault.RowID, at *vault.RowID) bool {
 			if at != nil {
 				*row = *at
 			}
 			return true
 		})},
-	{name: "leaves out rows that are not in their places", breaks: []string{
-		"rotation/add-whatever-the-place", "rotation/reseal-whatever-the-place",
-	}, mutate: placed(func(row *vault.RowID, at *vault.RowID) bool { return at != nil && *row == *at })},
+	{name: "leaves out rows that are not in their places", breaks: "rotation/add-whatever-the-place rotation/reseal-whatever-the-place",
+		mutate: placed(func(row *vault.RowID, at *vault.RowID) bool { return at != nil && *row == *at })},
 }
 
 // placed makes keep decide what is done with the rows that have a place, by the row that
@@ -37,7 +36,7 @@ var placeMutants = []broken{
 func placed(keep func(row *vault.RowID, at *vault.RowID) bool) func(*mutant) {
 	return func(m *mutant) {
 		var mu sync.Mutex
-		found := make(map[vault.RowPlace]*vault.RowID)
+		found := make(map[int64]*vault.RowID)
 		out(func(r *vault.Row) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -45,7 +44,7 @@ func placed(keep func(row *vault.RowID, at *vault.RowID) bool) func(*mutant) {
 				found[r.Place] = &id
 			}
 		}, scans...)(m)
-		keeps := func(row *vault.RowID, place vault.RowPlace) bool {
+		keeps := func(row *vault.RowID, place int64) bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return place == 0 || keep(row, found[place])

@@ -99,7 +99,7 @@ var fingerprintRotationRules = []rule{
 			s.adds(t, foreign, row("t1", email, "dora", 1), row("t2", email, "eve", 1), row("t4", email, "fay", 1))
 			places := placesOf(s.withoutFingerprint(t, 2))
 			s.deletes(t, v, "t3")
-			at := func(place vault.RowPlace, f vault.RowFingerprint) vault.RowFingerprint { f.Place = place; return f }
+			at := func(place int64, f vault.RowFingerprint) vault.RowFingerprint { f.Place = place; return f }
 			s.fill(t, 2, nil,
 				at(places[id(foreign, "t1")], filling(v, "t1", 2, "ann")), at(places[id(v, "t3")], filling(v, "t2", 2, "bea")),
 				at(places[id(v, "t1")], filling(foreign, "t1", 2, "dora")), at(1<<62, filling(foreign, "t2", 2, "eve")),
