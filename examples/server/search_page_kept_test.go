@@ -61,9 +61,9 @@ func TestExtractsMadeOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newExtracts("sound", nil, nil)
 		key := extractKey{organization: "acme"}
-		made, ended := 0, 0
+		begun, ended := 0, 0
 		hang := func(ctx context.Context) ([]byte, error) {
-			made++
+			begun++
 			<-ctx.Done()
 			ended++
 			return nil, ctx.Err()
@@ -83,35 +83,33 @@ func TestExtractsMadeOnce(t *testing.T) {
 		leave[0]()
 		leave[2]()
 		synctest.Wait()
-		if made != 1 || ended != 0 {
-			t.Fatalf("%d made, %d ended", made, ended)
+		if begun != 1 || ended != 0 {
+			t.Fatalf("%d made, %d ended", begun, ended)
 		}
 		leave[1]()
 		group.Wait()
 		synctest.Wait()
-		if made != 1 || ended != 1 || len(e.made) != 0 || !allFree(e.places) {
-			t.Errorf("%d made, %d ended, %d being made, all places free: %v", made, ended, len(e.made), allFree(e.places))
+		if begun != 1 || ended != 1 || len(e.made) != 0 || !allFree(e.places) {
+			t.Errorf("%d made, %d ended, %d being made, all places free: %v", begun, ended, len(e.made), allFree(e.places))
 		}
 		// What was abandoned is no answer for the next one.
 		content, err := e.get(t.Context(), key, func(context.Context) ([]byte, error) { return []byte("x"), nil })
 		if string(content) != "x" || err != nil {
 			t.Errorf("%q, %v", content, err)
 		}
-		// One that is there at the moment in which the last of them leaves is kept, or is not.
-		for i := range 100 {
-			ctx, cancel := context.WithCancel(t.Context())
-			end := make(chan struct{})
-			group.Go(func() {
-				_, _ = e.get(ctx, extractKey{at: time.Duration(i)}, func(context.Context) ([]byte, error) { <-end; return nil, nil })
-			})
-			synctest.Wait()
-			go close(end)
-			go cancel()
-			group.Wait()
-			synctest.Wait()
-			if len(e.made) != len(e.kept) {
-				t.Fatalf("%d are there, %d kept", len(e.made), len(e.kept))
-			}
+		// One that is there already is kept, though the last who waits for it leaves before
+		// they are told.
+		there := &made{cancel: func() {}, done: make(chan struct{})}
+		key = extractKey{organization: "rival"}
+		e.made[key] = there
+		e.keep(key, there)
+		ctx, cancel := context.WithCancel(t.Context())
+		group.Go(func() { _, _ = e.get(ctx, key, hang) })
+		synctest.Wait()
+		cancel()
+		group.Wait()
+		if len(e.made) != len(e.kept) || e.made[key] != there {
+			t.Errorf("%d are there, %d kept", len(e.made), len(e.kept))
 		}
 		_, err = e.get(t.Context(), extractKey{}, func(context.Context) ([]byte, error) { panic("on the way") })
 		if err == nil || !strings.Contains(err.Error(), "on the way") || !allFree(e.places) {
