@@ -12,18 +12,25 @@ import (
 
 // BenchmarkProcess compares the time from the first submission to the end of the last
 // event, worker and submitters at once, with that of a worker written by hand over the same
-// tables (bareWorker), and with that of the submissions alone. 64 callers, and so many
-// attempts at a time. The processor time is that of the whole process.
+// tables (bareWorker), and with that of the submissions alone: for the default of four
+// attempts at a time, and for 64, with 64 callers. The processor time is that of the whole
+// process.
 func BenchmarkProcess(b *testing.B) {
-	for _, concurrency := range []int{4, 64} {
-		b.Run(fmt.Sprintf("attempts=%d", concurrency), func(b *testing.B) {
-			const callers, total = 64, 2560
+	for _, c := range []struct {
+		attempts, total int
+		work            time.Duration
+	}{
+		{4, 2560, 0}, {4, 256, 10 * time.Millisecond}, {64, 2560, 0}, {64, 2560, 10 * time.Millisecond},
+	} {
+		b.Run(fmt.Sprintf("attempts=%d/work=%v", c.attempts, c.work), func(b *testing.B) {
+			const callers = 64
+			total := c.total
 			alone := benchService(b)
-			p := startProcessing(b, concurrency)
-			bare := newBareWorker(b, concurrency, func() {})
+			p := startProcessing(b, c.attempts, c.work)
+			bare := newBareWorker(b, c.attempts, func() { time.Sleep(c.work) })
 			var aloneTime, oursTime, bareTime, oursCPU, bareCPU time.Duration
 			until := func(done *atomic.Int64, submit submitter) (wall, cpu time.Duration) {
-				target := done.Load() + total
+				target := done.Load() + int64(total)
 				begun, used := time.Now(), processorUse(b)
 				turn(b, callers, total, submit)
 				for done.Load() < target {

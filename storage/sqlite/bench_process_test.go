@@ -14,7 +14,7 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// processed is a service with a worker whose work is nothing.
+// processed is a service with a worker whose work is to wait.
 type processed struct {
 	service *trigger.Service
 	started chan time.Time // of each attempt
@@ -22,7 +22,7 @@ type processed struct {
 }
 
 // startProcessing runs the worker until the benchmark ends.
-func startProcessing(b *testing.B, concurrency int) *processed {
+func startProcessing(b *testing.B, concurrency int, work time.Duration) *processed {
 	db := openAt(b, filepath.Join(b.TempDir(), "processed.db"), nil)
 	benchOrganization(b, db.Trigger().Store.(*sqlite.Trigger))
 	p := &processed{started: make(chan time.Time, 1<<16)}
@@ -37,6 +37,7 @@ func startProcessing(b *testing.B, concurrency int) *processed {
 	require.NoError(b, err)
 	worker, err := trigger.NewWorker(p.service, func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		p.started <- time.Now()
+		time.Sleep(work)
 		return trigger.Outcome{Summary: "Nothing to do."}, nil
 	}, &trigger.WorkerOptions{Concurrency: concurrency})
 	require.NoError(b, err)
@@ -58,7 +59,7 @@ func (p *processed) submit(ctx context.Context) error {
 // BenchmarkIdleStart reports the time from the call of Submit, and from its return, to
 // the start of the work, when the worker has nothing else to do.
 func BenchmarkIdleStart(b *testing.B) {
-	p := startProcessing(b, 4)
+	p := startProcessing(b, 4, 0)
 	var fromCall, fromReturn, worst time.Duration
 	for b.Loop() {
 		called := time.Now()
