@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // secretFrom is where a secret is that does not stand in the document itself.
@@ -15,8 +18,10 @@ type secretFrom struct {
 	File mediaPath `json:"file,omitempty"`
 }
 
-// maxSecretFile bounds what is read of a secret's file, in bytes.
-const maxSecretFile = 4096
+const (
+	maxSecretFile  = 4096 // bounds what is read of a secret's file, in bytes
+	shortestSecret = 32   // bytes; the services refuse what is shorter
+)
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
@@ -35,13 +40,13 @@ func (r *docReader) secret(at place, depth int, into reflect.Value) {
 		r.fail(at, "must have either env or file")
 		return
 	case from.File != "":
-		r.sources[at.path] = "file " + string(from.File) + " "
+		r.sources[at.path] = named("file", string(from.File))
 		text, err = r.readSecret(string(from.File))
 	case !variableName.MatchString(from.Env): // a secret, maybe
 		r.fail(at, "env must be the name of an environment variable")
 		return
 	default:
-		r.sources[at.path] = "environment variable " + from.Env + " "
+		r.sources[at.path] = named("environment variable", from.Env)
 		r.variables = append(r.variables, from.Env)
 		text, there = r.env[from.Env]
 	}
@@ -56,15 +61,57 @@ func (r *docReader) secret(at place, depth int, into reflect.Value) {
 
 // readSecret reads a file in the document's folder, without the end of its last line.
 func (d *document) readSecret(path string) (string, error) {
-	f, err := os.OpenInRoot(filepath.Dir(d.file), filepath.FromSlash(path))
+	folder := filepath.Dir(d.file)
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	f, err := openRegular(root, filepath.FromSlash(path))
 	if err != nil {
 		return "", err
 	}
 	text, exposed, err := readBounded(f, maxSecretFile)
 	if exposed != 0 {
-		d.exposed[filepath.Join(filepath.Dir(d.file), path)] = exposed
+		d.exposed[filepath.Join(folder, path)] = exposed
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r"), err
+}
+
+var errNotRegular = errors.New("it is not a regular file")
+
+// openRegular opens a file to be read. Its errors do not repeat the name.
+func openRegular(root *os.Root, name string) (*os.File, error) {
+	// To open a named pipe would wait for a writer, and to open a device may do something.
+	// The flag is for a pipe that comes into the place of a file after the look.
+	info, err := root.Stat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, errNotRegular
+	}
+	var f *os.File
+	if err == nil {
+		f, err = root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	}
+	if failed := new(fs.PathError); errors.As(err, &failed) {
+		err = failed.Err
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() {
+		_ = f.Close() // nothing was read
+		return nil, errNotRegular
+	}
+	return f, nil
+}
+
+// named is a kind of thing with its name, for the beginning of a message. A name as long
+// as a secret may be one, in the wrong place.
+func named(kind, name string) string {
+	if len(name) >= shortestSecret {
+		return kind + " "
+	}
+	return kind + " " + name + " "
 }
 
 // withoutSecrets returns an environment without the variables that the document has

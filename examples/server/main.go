@@ -100,7 +100,11 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	if err := rehearse(ctx, doc); err != nil {
+	err = rehearse(ctx, doc)
+	if s.checkConfig && ctx.Err() != nil {
+		return errors.New("-check-config: interrupted before all was read") // which is no success, as it is of a server
+	}
+	if err != nil {
 		return err
 	}
 	if s.checkConfig {
