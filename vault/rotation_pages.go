@@ -22,7 +22,10 @@ type portion struct {
 	err    error                                            // the scan cannot go on
 }
 
-var errStands = fmt.Errorf("%w: the store returned a page that goes on where it began", ErrUnavailable)
+var (
+	errStands = fmt.Errorf("%w: the store returned a page that goes on where it began", ErrUnavailable)
+	errExited = fmt.Errorf("%w: the store or the keyring ended the goroutine that reads ahead", ErrUnavailable)
+)
 
 // eachRow goes through the pages of a scan, and stores what prepare makes of their rows.
 // It returns how many were changed, and the rows that could not be.
@@ -41,9 +44,13 @@ func (s *Service) eachRow(
 		for range portions { // until the goroutine has ended
 		}
 	}()
+	var panicked any
+	returned := false
 	go func() {
 		defer close(portions)
+		defer func() { panicked = recover() }()
 		s.prepareRows(ahead, scan, prepare, portions)
+		returned = true
 	}()
 	var broken brokenRows
 	for b := range portions {
@@ -65,8 +72,14 @@ func (s *Service) eachRow(
 		broken.add(refused)
 		t.add(n)
 	}
+	if panicked != nil { // here, where the caller can recover it
+		panic(panicked)
+	}
 	if err := ctx.Err(); err != nil {
 		return done, err
+	}
+	if !returned {
+		return done, errExited
 	}
 	return done, broken.err()
 }
