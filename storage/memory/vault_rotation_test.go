@@ -63,14 +63,14 @@ func TestRotationIsLinear(t *testing.T) {
 		t.Helper()
 		ctx.asked = 0
 		found := 0
-		for after := vault.ScanPosition(""); ; {
+		after := vault.ScanPosition("")
+		for done := false; !done; done = after == "" {
+			require.LessOrEqual(t, ctx.asked, most, "a scan that goes round never ends")
 			page, err := next(after)
 			require.NoError(t, err)
 			found += len(page.Rows)
 			each(page.Rows)
-			if after = page.Next; after == "" {
-				break
-			}
+			after = page.Next
 		}
 		require.Equal(t, rows, found)
 		require.LessOrEqual(t, ctx.asked, most)
@@ -98,6 +98,7 @@ func TestRotationIsLinear(t *testing.T) {
 	ctx.asked = 0
 	removed := 0
 	for n := batch; n == batch; {
+		require.LessOrEqual(t, removed, rows)
 		n, err = tables.RemoveFingerprints(ctx, 1, batch)
 		require.NoError(t, err)
 		removed += n
