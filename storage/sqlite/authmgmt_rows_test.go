@@ -297,7 +297,7 @@ func TestMigrateBeforeAuthMgmt(t *testing.T) {
 	require.Contains(t, strings.Join(before, "\n"), "\ntrigger ")
 	require.NotContains(t, strings.Join(before, "\n"), "authmgmt")
 	e := someEvent()
-	args, err := eventArgs(&e)
+	args, err := eventArgs(&e, 0)
 	require.NoError(t, err)
 	_, err = conn.exec(t.Context(), insertEvent, args...)
 	require.NoError(t, err)

@@ -38,7 +38,7 @@ func planned(t *testing.T) *DB {
 			if i%10 == 0 {
 				e.IdempotencyKey = fmt.Sprint("key", i)
 			}
-			args, err := eventArgs(&e)
+			args, err := eventArgs(&e, 0)
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 
 const (
 	insertEvent = "INSERT INTO trigger_events (" + eventColumns +
-		") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+		") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
 	insertBody = "INSERT INTO trigger_bodies (event, instructions, context) VALUES (?,?,?)"
 
 	versionOfEvent = "SELECT version FROM trigger_events WHERE id = ?"
@@ -56,8 +57,14 @@ type creation struct {
 }
 
 func newCreation(e *trigger.Event, keySince time.Time) (*creation, error) {
-	args, err := eventArgs(e)
-	return &creation{id: string(e.ID[:]), org: e.Organization, key: e.IdempotencyKey, keySince: keySince, args: args, body: bodyArgs(e), new: newVersioned(e, 0)}, err
+	// By chance, or an event that has the ID of one which was removed would pass for that
+	// in another process, which still keeps it.
+	version := rand.IntN(1 << 30)
+	args, err := eventArgs(e, version)
+	return &creation{
+		id: string(e.ID[:]), org: e.Organization, key: e.IdempotencyKey, keySince: keySince,
+		args: args, body: bodyArgs(e), new: newVersioned(e, version),
+	}, err
 }
 
 // result is what Create returns after do.

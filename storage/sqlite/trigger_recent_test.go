@@ -128,6 +128,30 @@ func TestRecentEventOfAnotherProcess(t *testing.T) {
 	}
 }
 
+// TestRecentEventCreatedAgain: an event that another process has removed, and then created
+// again with the same ID, is not taken for the one that is kept.
+func TestRecentEventCreatedAgain(t *testing.T) {
+	path := EmptyFile(t)
+	tables, others := &Trigger{db: openTrigger(t, path)}, &Trigger{db: openTrigger(t, path)}
+	e := someEvent()
+	_, _, err := tables.CreateEvent(t.Context(), e, time.Time{})
+	require.NoError(t, err)
+	attempt(t, others, &e)
+	removed, err := others.Prune(t.Context(), e.SubmittedAt.Add(time.Second), 10)
+	require.NoError(t, err)
+	require.Equal(t, 1, removed)
+	e.Instructions = "Document something else."
+	_, created, err := others.CreateEvent(t.Context(), e, time.Time{})
+	require.NoError(t, err)
+	require.True(t, created)
+	var saw string
+	require.NoError(t, tables.UpdateEvent(t.Context(), "acme", e.ID, func(stored *trigger.Event) error {
+		saw, stored.Attempts = stored.Instructions, 1
+		return nil
+	}))
+	require.Equal(t, e.Instructions, saw)
+}
+
 // TestRecentEventsAreThoseOnTheDisk: what was rolled back is not kept, nor what is
 // finished, nor more than so many.
 func TestRecentEventsAreThoseOnTheDisk(t *testing.T) {

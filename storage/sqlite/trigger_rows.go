@@ -14,7 +14,7 @@ import (
 )
 
 // eventColumns are the columns of a new event, in the order of eventArgs.
-const eventColumns = "id, organization, submitted_at, " + contentColumns + ", " + progressColumns
+const eventColumns = "id, organization, submitted_at, version, " + contentColumns + ", " + progressColumns
 
 // contentColumns hardly ever change; progressColumns change with every attempt.
 const (
@@ -65,9 +65,9 @@ func statusNumber(s trigger.Status) (int, error) {
 
 // eventArgs returns the values of eventColumns, copies where the event's owner could
 // change them.
-func eventArgs(e *trigger.Event) ([]any, error) {
-	args := make([]any, 0, 22)
-	args = append(args, bytes.Clone(e.ID[:]), e.Organization, e.SubmittedAt.UnixMicro())
+func eventArgs(e *trigger.Event, version int) ([]any, error) {
+	args := make([]any, 0, 23)
+	args = append(args, bytes.Clone(e.ID[:]), e.Organization, e.SubmittedAt.UnixMicro(), version)
 	args = appendContent(args, e)
 	return appendProgress(args, e)
 }

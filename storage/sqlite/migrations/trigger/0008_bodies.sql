@@ -14,4 +14,4 @@ CREATE TRIGGER trigger_events_body AFTER DELETE ON trigger_events WHEN old.body 
 	DELETE FROM trigger_bodies WHERE event = old.id;
 END;
 
-ALTER TABLE trigger_events ADD COLUMN version INTEGER NOT NULL DEFAULT 0; -- how often the row was changed
+ALTER TABLE trigger_events ADD COLUMN version INTEGER NOT NULL DEFAULT 0; -- another one after each change of the row; a new row begins with any
