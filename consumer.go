@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/slot"
 )
 
 // consumer is a call of Consume.
@@ -102,13 +104,27 @@ func (c *consumer) consume(ctx context.Context) error {
 					c.held.add(l.Job.Organization, -1)
 					free <- struct{}{}
 				})
-				defer give() // whatever the handler does, runtime.Goexit included
-				v, held := c.handle(ctx, l, until, true)
-				// The next job need not wait until the verdict on this one is written;
-				// but verdicts must not pile up either.
-				settling <- struct{}{}
-				defer func() { <-settling }()
-				give()
+				// The next job need not wait until the end of this one is written, by the
+				// handler or by settle; but ends must not pile up either.
+				ending := false
+				defer func() { // whatever the handler does, runtime.Goexit included
+					if give(); ending {
+						<-settling
+					}
+				}()
+				v, held := c.handle(slot.With(ctx, func() {
+					select {
+					case settling <- struct{}{}:
+						ending = true
+						give()
+					default: // the handler writes its end in its place
+					}
+				}), l, until, true)
+				if !ending {
+					settling <- struct{}{}
+					ending = true
+					give()
+				}
 				if held {
 					_ = c.queue.settle(context.WithoutCancel(ctx), l, v) // logged
 				}

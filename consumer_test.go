@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/slot"
 )
 
 func TestConcurrencyAndOrder(t *testing.T) {
@@ -33,6 +34,33 @@ func TestConcurrencyAndOrder(t *testing.T) {
 		pass(2 * time.Second)
 		assert.Zero(t, tb.jobs(), "a free place takes the next job at once")
 		assert.Equal(t, 3, running.get())
+		c.stop()
+	})
+}
+
+// TestPlaceIsGivenWithTheWork: while a handler writes its end, the next job is worked on;
+// no more of them at a time than there are places, and no more ends.
+func TestPlaceIsGivenWithTheWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb := newTable(t, "a", "b", "c", "d", "e", "f")
+		var working, handling most
+		q := mortise.NewLeaseQueue(tb, quiet())
+		c := consume(t, q, 2, func(ctx context.Context, _ mortise.Delivery) mortise.Verdict {
+			defer handling.enter()()
+			leave := working.enter()
+			time.Sleep(time.Second)
+			leave()
+			slot.Give(ctx)
+			time.Sleep(time.Minute)
+			return done
+		})
+		pass(3 * time.Second)
+		assert.Equal(t, 2, working.get())
+		assert.Equal(t, 4, handling.get(), "two work, two write; the others wait")
+		pass(5 * time.Minute)
+		assert.Equal(t, 2, working.get())
+		assert.Equal(t, 4, handling.get())
+		assert.Zero(t, tb.jobs())
 		c.stop()
 	})
 }

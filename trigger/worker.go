@@ -13,6 +13,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/lostjobs"
+	"github.com/seed-6363c74e/mortise/internal/slot"
 )
 
 // Processor does the work that an event asks for. It must be safe for concurrent use and
@@ -213,6 +214,7 @@ func (w *Worker) handle(held context.Context, d mortise.Delivery, m mode) mortis
 		err = w.checkOutcome(&outcome)
 	}
 	ended(err)
+	slot.Give(held)
 	if held.Err() != nil {
 		if err == nil {
 			// The work is done. If no other attempt has said so yet, this one may.

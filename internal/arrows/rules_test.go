@@ -26,13 +26,13 @@ type row struct {
 // everything. Nobody imports those two.
 var rows = []row{
 	// What all domains share, which stands under everything but the text of a position.
-	{pkg: root, code: []string{"internal/cursor"}, tests: []string{
+	{pkg: root, code: []string{"internal/cursor", "internal/slot"}, tests: []string{
 		// The fakes of two domains share a clock in an Example.
 		"storage/queuetest", "storage/memory", "internal/...", "trigger", "trigger/triggertest", "authmgmt", "authmgmt/access", "authmgmt/authmgmttest",
 	}},
 
 	// Domains: the helpers in internal/, never each other.
-	{pkg: "trigger", code: []string{root, "internal/lostjobs", "internal/..."}, tests: []string{"trigger/triggertest", "storage/memory"}},
+	{pkg: "trigger", code: []string{root, "internal/lostjobs", "internal/slot", "internal/..."}, tests: []string{"trigger/triggertest", "storage/memory"}},
 	{pkg: "vault", code: []string{root, "vault/format", "vault/keyring", "internal/..."}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}},
 	{pkg: "authmgmt", code: []string{root, "authmgmt/access", "internal/cursor", "internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
 	{pkg: "audiosearch", code: []string{root, "audiosearch/metadata", "audiosearch/sound", "internal/lostjobs", "internal/..."}, tests: mediaTests},
@@ -101,6 +101,9 @@ var rows = []row{
 
 	// The text of a position.
 	{pkg: "internal/cursor"},
+
+	// The place of a handler among those of a consumer.
+	{pkg: "internal/slot"},
 
 	// How much of something tests do.
 	{pkg: "internal/effort"},
