@@ -69,6 +69,7 @@ func TestDocumentRefused(t *testing.T) {
 		"no list":          {`{"organizations":{}}`, "line 1, column 18: organizations: must be a list"},
 		"empty key":        {`{"organizations":[{"id":"a","api_keys":[{"":1,"key":"` + long + `"}]}]}`, `line 1, column 42: organizations[0].api_keys[0]: unknown key ""`},
 		"lone surrogate":   {`{"organizations":[{"id":"\ud800"}]}`, "line 1, column 25: not valid JSON: lone surrogate"},
+		"beside its like":  {`{"organizations":[{"id":"\ud800\\ufffd"}]}`, "line 1, column 25: not valid JSON: lone surrogate"},
 		"invalid UTF-8":    {"{\"organizations\":[{\"id\":\"a\xff\"}]}", "line 1, column 27: not valid JSON: invalid UTF-8"},
 		"too deep":         {strings.Repeat("[", 65) + strings.Repeat("]", 65), "line 1, column 65: not valid JSON: nested too deeply"},
 		"extra data":       {"{}\n{}", "line 2, column 1: not valid JSON: unexpected character, after top-level value"},

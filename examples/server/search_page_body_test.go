@@ -169,6 +169,8 @@ func TestFormsAreBounded(t *testing.T) {
 		{"/start", "", "text/plain", "x", http.StatusUnauthorized},
 		{"/start", p.cookie, formType, long(maxForm), http.StatusRequestEntityTooLarge},
 		{"/start", p.cookie, formType, long(maxForm / 2), http.StatusUnprocessableEntity},
+		{"/start", p.cookie, formType, strings.Repeat("key=k&", maxRows), http.StatusUnprocessableEntity},
+		{"/start", p.cookie, formType, strings.Repeat("key=k&", maxRows+1), http.StatusRequestEntityTooLarge},
 		{"/start", p.cookie, "multipart/form-data; boundary=" + boundary, "x", http.StatusUnsupportedMediaType},
 		{"/cancel", "", formType, long(maxForm), http.StatusUnauthorized},
 		{"/cancel", p.cookie, formType, long(maxForm), http.StatusRequestEntityTooLarge},

@@ -41,7 +41,8 @@ type filterRow struct {
 
 // The form.
 const (
-	filterRows     = 3 // empty ones that a new form has
+	filterRows     = 3   // empty ones that a new form has
+	maxRows        = 200 // more than a search may have, so that the service can say how many that are
 	maxListed      = 500
 	maxModelled    = 20 // datasets whose own sounds are listed
 	defaultScore   = 0.5
@@ -114,6 +115,9 @@ func (p *searchPage) start(w http.ResponseWriter, r *http.Request, who httpadapt
 	form, err := readForm(w, r, maxForm)
 	if err != nil {
 		return err
+	}
+	if len(form["key"]) > maxRows { // in the answer a row is many times as long
+		return errTooMuch
 	}
 	v, q := readSearch(form)
 	if len(v.Problems) > 0 {

@@ -30,6 +30,8 @@ const (
 	maxLogin = 8 << 10 // of somebody who is not known yet
 )
 
+var errTooMuch = &refusal{http.StatusRequestEntityTooLarge, "That is too much for this form."}
+
 // readForm reads a form that was sent. What is too long is not read to its end. A body of
 // another type is not read at all: net/http would write the files of a multipart form to
 // the disk.
@@ -47,7 +49,7 @@ func readForm(w http.ResponseWriter, r *http.Request, most int64) (url.Values, e
 	w.Header().Set("Connection", "close")
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
-		return nil, &refusal{http.StatusRequestEntityTooLarge, "That is too much for this form."}
+		return nil, errTooMuch
 	}
 	return nil, &refusal{http.StatusBadRequest, "The form arrived damaged. Send it again."}
 }
