@@ -161,10 +161,10 @@
 // random. A position is the place of the last row that was looked at, by something that
 // no change of a row moves. Look at a bounded number of rows a call, and return a page
 // without rows if it selects none of them: over millions of rows that are done already,
-// that is many short reads in place of a long one. Bound the bytes of a page, too, and
-// say in each row's Place where it stands: AddFingerprints and Reseal then find it there,
-// in the order of the disk, where its token would lead through an index of random texts.
-// Look whether it is still the row that is asked for.
+// that is many short reads in place of a long one. Bound the bytes of a page, too. Say in
+// each row's Place where it stands, if you can. AddFingerprints and Reseal get it back,
+// and need not go through the index of the tokens, whose order is not that of the disk. If
+// another row stands there by now, or none, look for the row by its token.
 //
 // # Listings
 //

@@ -30,6 +30,9 @@
 //  5. [Service.Retire] forgets the old version, for each [keyring.Purpose]. Then no
 //     process needs to load it any more.
 //
+// A Service keeps the keyring that it was made with. To load a version, or to make it the
+// primary one, means to start the process anew with another keyring.
+//
 // The store knows which versions there are. A key that is not the one that the store
 // began with is refused, and so is a process that lacks a version that the others rely
 // on, before it can give a value a second token.

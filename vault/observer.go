@@ -8,8 +8,9 @@ import (
 )
 
 // Observer hears of what the service does: for metrics, alerts or a host's own audit. It
-// is called on the goroutine that did it, after it is done, must be safe for concurrent
-// use, and should return quickly.
+// is called on the goroutine of the caller, after the call's work is done, and by the steps
+// of a rotation also meanwhile. It must be safe for concurrent use, and should return
+// quickly.
 type Observer func(ctx context.Context, o Observation)
 
 // Kind is what was done.
@@ -39,10 +40,10 @@ const (
 	KindOrganizationDeleted Kind = "organization_deleted"
 )
 
-// Observation is one call of the service, or how far it is. It never holds a value. Err may name the vault,
-// and a token whose value is corrupt. Unlike the error that the caller gets, it does not
-// name tables, columns and groups that do not exist: somebody may have written a value in
-// place of a name.
+// Observation is one call of the service, or how far it is. It never holds a value. Err
+// may name the vault, and a token whose value is corrupt. Unlike the error that the caller
+// gets, it does not name tables, columns and groups that do not exist: somebody may have
+// written a value in place of a name.
 type Observation struct {
 	Kind         Kind
 	Organization string // "" for the rotation of keys
@@ -53,8 +54,8 @@ type Observation struct {
 	Err          error         // nil if it was done
 
 	// Of the steps of a rotation: values that are done, by earlier calls too, and all; see
-	// [Progress]. Left estimates how long the rest takes, at the mean speed of the call.
-	// It is 0 if that is not known yet, and at the end.
+	// [Progress]. Left estimates how long the rest takes, at the mean speed of the call, in
+	// whole seconds. It is 0 if that is not known yet, under half a second, and at the end.
 	Done, Total int
 	Left        time.Duration
 }

@@ -183,7 +183,12 @@ type groupUse struct {
 }
 
 func (c *Column) check(p *problems, at mortise.Path, t formatChecker, groups map[string]groupUse) {
+	known := true
 	switch c.Tokenization {
+	default: // with a word that is misspelt, the rest is checked as if it were right
+		p.addAt(at.Field("tokenization"), "must be %q, %q or %q", Deterministic, Random, NoTokenization)
+		known = false
+		fallthrough
 	case Deterministic, Random:
 		if err := t.CheckFormat(c.Format); panicked(err) {
 			p.failed = unavailable("check a format", err)
@@ -199,13 +204,14 @@ func (c *Column) check(p *problems, at mortise.Path, t formatChecker, groups map
 				p.addAt(at.Field(field.name), "must be left out: the column has no tokenization")
 			}
 		}
-	default:
-		p.addAt(at.Field("tokenization"), "must be %q, %q or %q", Deterministic, Random, NoTokenization)
 	}
 	if c.Group == "" {
 		return
 	}
 	p.undottedName(at.Field("column_group"), c.Group)
+	if !known {
+		return
+	}
 	if c.Tokenization != Deterministic {
 		p.addAt(at.Field("column_group"), "must be left out: only deterministic columns have a group")
 		return

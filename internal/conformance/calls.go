@@ -16,8 +16,10 @@ type Call struct {
 	Do   func(ctx context.Context) error
 }
 
-// CallOf calls a method with a context and the arguments, and returns its error. The call
-// panics if the method cannot take them.
+// CallOf calls a method with a context and the arguments, and returns its error. As in a
+// call that is written out, nil stands for a zero pointer, function or slice, and numbers
+// and strings are converted as constants are. The call panics if the method cannot take the
+// arguments.
 func CallOf(name string, method any, args ...any) Call {
 	return Call{name, func(ctx context.Context) error { return Invoke(ctx, method, args...) }}
 }

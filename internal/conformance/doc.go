@@ -11,8 +11,9 @@
 //  2. suite.go: a function that makes the [Suite] of a harness. Run and Rules call it.
 //  3. rules_X.go: for each interface, one rule for each sentence of its doc comment that
 //     can be tested. checks_X.go: what several rules ask of a backend.
-//  4. delegate.go: a function for each method of the store, by package mutate; mutant_test.go:
-//     storage/memory behind it.
+//  4. delegate.go: a store that calls a function for each method, out of a struct that
+//     package mutate fills and changes. The faults of hosts' tests stand there, and so do
+//     mutants; mutant_test.go puts storage/memory behind it.
 //  5. mutants_X_test.go: for each rule, a mutant that breaks it, by what it puts in the
 //     place of a function. Package mutate makes those that lose or change a field.
 //  6. suite_test.go: one test that calls [Prove] with what export_test.go shows of the
@@ -28,4 +29,5 @@ package conformance
 // leave.go has callers that go away while they wait. values.go has values that backends
 // get wrong. deadline.go ends a rule that does not end. model.go runs property tests, and
 // model_mutants.go proves them. Package audittest has the rules of all audit
-// trails, package countertest those of Stats. calls.go calls methods by a table.
+// trails, package countertest those of Stats. calls.go calls methods by a table, for what
+// is asked of every method alike: to fail when its context has ended or the store is away.

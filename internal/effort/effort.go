@@ -24,8 +24,8 @@ func Of(quick, thorough, long int) int {
 	return quick
 }
 
-// Some returns all cases in CI and with MORTISE_SOAK=1, and on somebody's machine every
-// nth of them, the first one included.
+// Some returns all cases in CI and with MORTISE_SOAK=1. On somebody's machine it returns
+// the first one and then one of every so many: with 3 the first, the fourth, the seventh.
 func Some[T any](every int, cases []T) []T {
 	step := Of(every, 1, 1)
 	if step == 1 {

@@ -2,11 +2,11 @@
 // a conformance suite finds it.
 //
 // A mutant holds the methods of a faithful backend in a struct of functions, each with the
-// name of its method, and calls them there. So a mistake can be made in one of them, by a
-// function in its place, or in many of them at once: [Out] changes whatever they return,
-// [In] what they are given, [Errors] how they fail, [Around] everything. What is changed
-// twice has both mistakes. [Kept] makes the mistakes that a store can make with each field
-// of what it keeps.
+// name of its method, and calls them there. [Fill] sets them. So a mistake can be made in
+// one of them, by a function in its place ([Replace]), or in many of them at once: [Out]
+// changes whatever they return, [In] what they are given, [Errors] how they fail, [Around]
+// everything. What is changed twice has both mistakes. [Kept] makes the mistakes that a
+// store can make with each field of what it keeps.
 package mutate
 
 import (
