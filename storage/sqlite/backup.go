@@ -33,6 +33,9 @@ func (db *DB) Backup(ctx context.Context, path string) (err error) {
 	if db.writer.ctx.Err() != nil {
 		return ErrClosed
 	}
+	if err := db.checker.err(); err != nil {
+		return err
+	}
 	// SQLite would take some relative paths for addresses.
 	if path, err = filepath.Abs(path); err != nil {
 		return err

@@ -64,7 +64,7 @@ func (c *checkpointer) run() {
 		}
 		here := err == nil && os.SameFile(now, *opened)
 		w.logGone.Store(!here)
-		if here && now.Size() > c.limit {
+		if here && now.Size() > c.limit && c.db.checker.err() == nil {
 			c.shorten()
 		}
 	}

@@ -17,6 +17,21 @@
 // sentinel: "unavailable" to the services. Nothing that was acknowledged is lost by it,
 // and calls succeed again once the cause is gone, without a restart.
 //
+// A file beside which nothing stands was closed in peace. Of such a file Open checks
+// header, schema and freelist only. Otherwise, after a crash or while another process has
+// the file open, it checks the structure of all of it, for 2 s at most. What is left is
+// checked behind the calls, one table after the other, on a connection of its own. A
+// large table is one long read, as a backup is: the log grows meanwhile, and one
+// processor is busy. Close ends that at once. What damages a row without its page, such
+// as another letter in a text, no check finds.
+//
+// Damage that is found later, by that or by a call that reads it, ends the service of the
+// DB: SQLite's word for damage makes all tables be checked, once a minute at most, and if
+// two connections find the same, every call fails from then on with what Open says of
+// such a file ([ErrUnusable]), [DB.Ping] too. No call writes any more. Close still puts
+// what was acknowledged into the file. After it, and if Close came before everything was
+// checked, an empty log stays beside the file, so that the next Open checks again.
+//
 // Do not open and close the database file by other means within the process, not even to
 // copy it: on most systems that drops the locks that SQLite holds on it
 // (https://www.sqlite.org/howtocorrupt.html, 2.2). [DB.Backup] makes copies.
@@ -29,7 +44,8 @@ package sqlite
 // is what an operation sees, and host the only place where it runs code of the caller's.
 // Reads go by reader.go (find for what an index answers, list for what may take long),
 // where turns.go shares the connections among organizations. conn.go stands on the
-// driver, row.go reads columns. checkpoint.go keeps the log short, busy.go waits for
+// driver, row.go reads columns. check.go looks for damage when the file is opened, and
+// checker.go behind the calls. checkpoint.go keeps the log short, busy.go waits for
 // other processes. jobs.go is the one table of jobs, audit.go what two audit trails
 // share. The files of a domain begin with its name. Most of storage/memory's are called
 // the same, and do the same without SQL. Read migrations/ beside them.

@@ -15,26 +15,27 @@ import (
 
 // inspect looks at the file before anything can change it: a connection that may write
 // changes a file's journal mode, and folds the log of a crash into it when it is closed.
-func inspect(ctx context.Context, path string, o *Options) error {
+//
+// It returns the tables that it had no time to check, or was told to skip. Of a file that
+// was closed in peace it checks header, schema and freelist, and returns none.
+func inspect(ctx context.Context, path string, o *Options, k checks) (left []string, err error) {
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
-		return err
+		return nil, err
 	}
-	settings := url.Values{"mode": {"ro"}}
 	if !inUse(path) {
 		// Without locks, and without files beside it that would stay.
-		settings.Set("immutable", "1")
+		left, err = inspectWith(ctx, path, url.Values{"mode": {"ro"}, "immutable": {"1"}}, o, checks{})
+		if err == nil || !inUse(path) { // by somebody who came meanwhile
+			return left, err
+		}
 	}
-	err := inspectWith(ctx, path, settings, o)
-	if err != nil && settings.Has("immutable") && inUse(path) { // by somebody who came meanwhile
-		settings = url.Values{"mode": {"ro"}}
-		err = inspectWith(ctx, path, settings, o)
-	}
+	left, err = inspectWith(ctx, path, url.Values{"mode": {"ro"}}, o, k)
 	if hasCode(err, codes.SQLITE_READONLY_ROLLBACK) {
 		// A process died while it made the database, before it was in WAL mode. What it
 		// left is no database until it is rolled back, which whoever opens it has to do.
-		err = inspectWith(ctx, path, url.Values{"mode": {"rw"}}, o)
+		left, err = inspectWith(ctx, path, url.Values{"mode": {"rw"}}, o, k)
 	}
-	return err
+	return left, err
 }
 
 // hasCode reports whether the driver gave the error with an extended result code.
@@ -43,7 +44,8 @@ func hasCode(err error, code int) bool {
 	return errors.As(err, &e) && e.Code() == code
 }
 
-// inUse reports whether the file has a log: it is open, or was when a process died.
+// inUse reports whether the file has a log: it is open, or was when a process died, or
+// the one that closed it had found damage or not looked for it to the end.
 func inUse(path string) bool {
 	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
 		if _, err := os.Stat(path + suffix); err == nil {
@@ -53,37 +55,31 @@ func inUse(path string) bool {
 	return false
 }
 
-func inspectWith(ctx context.Context, path string, settings url.Values, o *Options) error {
+func inspectWith(ctx context.Context, path string, settings url.Values, o *Options, k checks) (left []string, err error) {
 	s, err := newSource(path, settings)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return retryBusy(ctx, nil, time.Now().Add(o.BusyTimeout), func() (err error) {
+	err = retryBusy(ctx, nil, time.Now().Add(o.BusyTimeout), func() (err error) {
 		c, err := s.connect()
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, c.close()) }()
-		if !o.SkipCheck {
-			if err := checkIntegrity(ctx, c); err != nil {
-				return err
-			}
+		switch clean := settings.Has("immutable"); {
+		case clean && !o.SkipCheck:
+			err = checkTable(ctx, c, schemaTable)
+		case !clean && !o.SkipCheck:
+			left, err = k.now(ctx, c, s.file.Size())
+		case !clean:
+			left, err = tables(ctx, c)
+		}
+		if err != nil {
+			return err
 		}
 		return checkOwner(ctx, c, migrations)
 	})
-}
-
-// errDamaged goes with ErrUnusable.
-var errDamaged = errors.New("it is damaged")
-
-// checkIntegrity reads the whole file.
-func checkIntegrity(ctx context.Context, c *conn) error {
-	return c.query(ctx, "PRAGMA quick_check(1)", nil, func(r *row) error {
-		if found := r.text(0); found != "ok" {
-			return fmt.Errorf("%w: %s", errDamaged, found)
-		}
-		return nil
-	})
+	return left, err
 }
 
 // checkOwner refuses a file that has tables, and none of ours, or newer ones.
@@ -120,7 +116,7 @@ func explain(err error) error {
 		code = e.Code()
 	}
 	switch {
-	case errors.Is(err, errDamaged), code&0xff == codes.SQLITE_CORRUPT, code&0xff == codes.SQLITE_NOTADB:
+	case isDamage(err):
 		return fmt.Errorf("%w: %w. Restore a backup (remove the files -wal and -shm beside the database first), or recover what is readable"+
 			" with the sqlite3 program's .recover", ErrUnusable, err)
 	case code&0xff == codes.SQLITE_CANTOPEN, code&0xff == codes.SQLITE_READONLY:

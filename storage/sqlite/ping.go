@@ -20,10 +20,13 @@ const (
 // Ping returns nil if writes succeed. It goes by how the last write ended. If that was 5 s
 // ago, or 1 s for a write that failed, it makes a write of its own, which all callers share
 // that come meanwhile: it writes a row of the table of versions as it is. So it notices
-// within seconds that the disk is full or fails, and that it works again. An error of ctx
-// tells nothing about the disk.
+// within seconds that the disk is full or fails, and that it works again. If damage was
+// found, it fails as Open would. An error of ctx tells nothing about the disk.
 func (db *DB) Ping(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := db.checker.err(); err != nil {
 		return err
 	}
 	p, err := db.writer.health.ask(time.Now(), db.probe)

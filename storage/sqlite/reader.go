@@ -12,16 +12,17 @@ import (
 // write acknowledged before is in it. The organizations share the connections fairly, see
 // turns.
 type reader struct {
-	source source
-	turns  *turns
-	conns  chan *conn  // those that are free; nil stands for one that is not connected
-	moved  atomic.Bool // the file was not in its place a moment ago
-	once   sync.Once
-	ended  chan struct{} // closed by close
+	source  source
+	turns   *turns
+	checker *checker
+	conns   chan *conn  // those that are free; nil stands for one that is not connected
+	moved   atomic.Bool // the file was not in its place a moment ago
+	once    sync.Once
+	ended   chan struct{} // closed by close
 }
 
-func newReader(s source, n int) *reader {
-	r := &reader{source: s, turns: newTurns(n), conns: make(chan *conn, n), ended: make(chan struct{})}
+func newReader(s source, n int, k *checker) *reader {
+	r := &reader{source: s, checker: k, turns: newTurns(n), conns: make(chan *conn, n), ended: make(chan struct{})}
 	for range n {
 		r.conns <- nil
 	}
@@ -74,6 +75,9 @@ func (r *reader) use(ctx context.Context, busy time.Duration, org string, do fun
 		return ErrClosed
 	default:
 	}
+	if err := r.checker.err(); err != nil {
+		return err
+	}
 	if err := r.turns.take(ctx, r.ended, org); err != nil {
 		return err
 	}
@@ -83,6 +87,7 @@ func (r *reader) use(ctx context.Context, busy time.Duration, org string, do fun
 	defer func() {
 		// One that found the file broken may not see that it is whole again. After a
 		// panic, nobody knows in what state it is.
+		r.checker.hear(err)
 		if c != nil && (!returned || err != nil && !isBusy(err)) {
 			_ = c.close()
 			c = nil

@@ -20,9 +20,8 @@ type Options struct {
 	// HTTP clients give up.
 	BusyTimeout time.Duration
 
-	// SkipCheck leaves out the integrity check of Open (PRAGMA quick_check), which reads
-	// the whole file: 1 to 2 s a GB if it is in memory, and as long as the disk needs if
-	// it is not.
+	// SkipCheck leaves out every integrity check (PRAGMA quick_check): that of Open, and
+	// what would be checked behind the calls.
 	SkipCheck bool
 
 	// AudioSearchMemory bounds the memory for the metadata of datasets that were
@@ -49,6 +48,7 @@ type DB struct {
 
 	oldResults chan struct{} // one caller at a time, see oldRunResults
 
+	checker      *checker
 	checkpointer *checkpointer
 	closing      sync.Once
 }
@@ -59,8 +59,8 @@ var (
 
 	// ErrUnusable is the error of Open for a file that is damaged or no database, that
 	// belongs to another program or to a newer version of this one, or that cannot be
-	// written: trying again is of no use. Other errors of Open, a lock or a full disk,
-	// may pass.
+	// written, and of every call after damage was found later: trying again is of no use.
+	// Other errors of Open, a lock or a full disk, may pass.
 	ErrUnusable = errors.New("unusable file")
 )
 
@@ -70,7 +70,16 @@ var (
 // A file that it refuses ([ErrUnusable]) is not changed, but for the rollback of a change
 // that a crash has cut off. The error wraps that of the operating system or of the
 // driver, too. ctx bounds the opening only.
+//
+// Of a file that was closed in peace, Open checks header, schema and freelist. After any
+// other end, or while another process has the file open, it checks what it can in 2 s,
+// and what is left is checked behind the calls, table by table. See the package's
+// documentation.
 func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
+	return open(ctx, path, opts, usual)
+}
+
+func open(ctx context.Context, path string, opts *Options, k checks) (*DB, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
@@ -95,9 +104,15 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	if err := create(path); err != nil {
 		return fail(err)
 	}
-	if err := inspect(ctx, path, &o); err != nil {
+	left, err := inspect(ctx, path, &o, k)
+	if err != nil {
 		return fail(err)
 	}
+	checker, err := newChecker(path, left, o.SkipCheck, k)
+	if err != nil {
+		return fail(err)
+	}
+	defer checker.keepLog()() // if the rest fails
 	write, err := newSource(path, url.Values{"_journal": {"WAL"}, "_sync": {"FULL"}, "_fk": {"1"},
 		"_pragma": {
 			"fullfsync(1)", "checkpoint_fullfsync(1)", // on macOS, where fsync does not reach the disk
@@ -119,15 +134,16 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	// Half the processors for the lists of one organization, and one connection for the
 	// others, see turns.
 	lists := conns/2 + 1
-	db := &DB{busy: o.BusyTimeout, views: views{limit: o.AudioSearchMemory}, finder: newReader(read, conns), lister: newReader(read, lists),
-		oldResults: make(chan struct{}, 1), now: o.Now, added: new(jobNotifier)}
+	db := &DB{busy: o.BusyTimeout, views: views{limit: o.AudioSearchMemory}, finder: newReader(read, conns, checker), lister: newReader(read, lists, checker),
+		oldResults: make(chan struct{}, 1), now: o.Now, added: new(jobNotifier), checker: checker}
 	// From here on a reader is connected. With the last connection of all, SQLite would
 	// take down the files beside the database, and the writer drops its own whenever
 	// something fails.
 	if err := db.find(ctx, noOrg, "SELECT domain FROM mortise_versions", nil, func(*row) error { return nil }); err != nil {
 		return fail(errors.Join(err, db.finder.close(), c.close()))
 	}
-	db.writer = startWriter(write, c, o.BusyTimeout, db.added)
+	db.writer = startWriter(write, c, o.BusyTimeout, db.added, checker)
+	checker.start(left)
 	db.checkpointer = startCheckpointer(db, logLimit)
 	return db, nil
 }
@@ -199,8 +215,14 @@ func checkMode(ctx context.Context, c *conn) error {
 
 // Close waits for the writes that are under way and closes the file. Calls that come
 // later fail with [ErrClosed].
-func (db *DB) Close() error {
-	db.closing.Do(db.checkpointer.close) // before the readers, whose connections it may hold
-	db.writer.close()
-	return errors.Join(db.lister.close(), db.finder.close())
+func (db *DB) Close() (err error) {
+	db.closing.Do(func() {
+		db.checker.close()
+		db.checkpointer.close() // before the readers, whose connections it may hold
+		db.writer.close()
+		release := db.checker.keepLog()
+		err = errors.Join(db.lister.close(), db.finder.close())
+		release()
+	})
+	return err
 }

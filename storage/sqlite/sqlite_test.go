@@ -58,8 +58,9 @@ func TestOpenRefuses(t *testing.T) {
 	require.Equal(t, before, after, "a file that is not ours was changed")
 }
 
-// TestOpenFindsDamage: a page of events that is overwritten is found at once, not when it is
-// read one day.
+// TestOpenFindsDamage: a page of events that is overwritten is found at once after a crash.
+// After a file was closed in peace it is found when it is read, see
+// TestDamageInAClosedFile.
 func TestOpenFindsDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, err := sqlite.Open(t.Context(), path, nil)
@@ -85,6 +86,10 @@ func TestOpenFindsDamage(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
 
+	db, err = sqlite.Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	require.NoError(t, os.WriteFile(path+"-wal", nil, 0o600)) // as a crash leaves it
 	_, err = sqlite.Open(t.Context(), path, nil)
 	require.ErrorContains(t, err, "damaged")
 	db, err = sqlite.Open(t.Context(), path, &sqlite.Options{SkipCheck: true})

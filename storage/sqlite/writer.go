@@ -28,6 +28,7 @@ type writer struct {
 	source source
 	busy   time.Duration
 	added  *jobNotifier // told of the jobs that were added
+	check  *checker
 	ops    chan *op
 	tasks  chan func(*conn) // to be done between two transactions
 
@@ -72,8 +73,8 @@ var (
 )
 
 // startWriter returns a writer that begins on c.
-func startWriter(s source, c *conn, busy time.Duration, added *jobNotifier) *writer {
-	w := &writer{source: s, conn: c, busy: busy, added: added, ops: make(chan *op, maxGroup), tasks: make(chan func(*conn)), stopped: make(chan struct{})}
+func startWriter(s source, c *conn, busy time.Duration, added *jobNotifier, k *checker) *writer {
+	w := &writer{source: s, conn: c, busy: busy, added: added, check: k, ops: make(chan *op, maxGroup), tasks: make(chan func(*conn)), stopped: make(chan struct{})}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	go w.run()
 	return w
@@ -274,7 +275,7 @@ func (w *writer) oneByOne() {
 func (w *writer) transact(n int, more func() bool) (started bool, err error) {
 	if err := w.begin(w.group[0].due); err != nil {
 		if !errors.Is(err, ErrClosed) {
-			w.health.note(time.Now(), err)
+			w.fault(err)
 		}
 		return false, err
 	}
@@ -289,14 +290,14 @@ func (w *writer) transact(n int, more func() bool) (started bool, err error) {
 		wrote = wrote || t.wrote
 		if o.err != nil && (t.wrote || t.failed || o.broken) {
 			if isFault(o.err) {
-				w.health.note(time.Now(), o.err)
+				w.fault(o.err)
 			}
 			w.discard()
 			return true, o.err
 		}
 	}
 	if _, err := w.conn.exec(unbounded, "COMMIT"); err != nil {
-		w.health.note(time.Now(), err)
+		w.fault(err)
 		w.discard()
 		return true, err
 	}
@@ -306,8 +307,17 @@ func (w *writer) transact(n int, more func() bool) (started bool, err error) {
 	return true, nil
 }
 
+// fault takes note of an error of the file or the disk.
+func (w *writer) fault(err error) {
+	w.health.note(time.Now(), err)
+	w.check.hear(err)
+}
+
 // begin connects if need be, and begins a transaction.
 func (w *writer) begin(deadline time.Time) error {
+	if err := w.check.err(); err != nil {
+		return err
+	}
 	err := retryBusy(unbounded, w.ctx.Done(), deadline, func() (err error) {
 		if err = w.source.inPlace(); err != nil {
 			return err
