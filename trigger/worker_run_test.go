@@ -107,6 +107,39 @@ func TestRunProcesses(t *testing.T) {
 	})
 }
 
+// TestNextEventBeforeTheEndIsWritten: while what came of an attempt is written, the next
+// event is worked on, and never two at a time where there is one place.
+func TestNextEventBeforeTheEndIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var begun, working atomic.Int64
+		r := run(t, trigger.WorkerOptions{Concurrency: 1}, func(context.Context, trigger.Event) (trigger.Outcome, error) {
+			begun.Add(1)
+			assert.EqualValues(t, 1, working.Add(1), "attempts at a time")
+			defer working.Add(-1)
+			time.Sleep(time.Second)
+			return trigger.Outcome{}, nil
+		})
+		hold := make(chan struct{})
+		var held atomic.Bool
+		hook := func(op string) error {
+			if op == "Store.UpdateEvent" && begun.Load() == 1 && working.Load() == 0 && !held.Swap(true) {
+				<-hold
+			}
+			return nil
+		}
+		r.hook.Store(&hook)
+		events := []trigger.Event{submit(t, r.service, "a"), submit(t, r.service, "b")}
+		time.Sleep(3 * time.Second)
+		assert.EqualValues(t, 2, begun.Load(), "the first one's end is not written yet")
+		close(hold)
+		time.Sleep(3 * time.Second)
+		for _, e := range events {
+			assert.Equal(t, trigger.StatusCompleted, get(t, r.service, e.ID).Status)
+		}
+		r.end(t)
+	})
+}
+
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cause error
