@@ -122,7 +122,7 @@ func TestNextEventBeforeTheEndIsWritten(t *testing.T) {
 		hold := make(chan struct{})
 		var held atomic.Bool
 		hook := func(op string) error {
-			if op == "Store.UpdateEvent" && begun.Load() == 1 && working.Load() == 0 && !held.Swap(true) {
+			if op == "Store.UpdateEventAndRemove" && !held.Swap(true) {
 				<-hold
 			}
 			return nil
