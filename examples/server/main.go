@@ -9,9 +9,10 @@
 // its part of the provisioning document, provisioned_records.go remembers the records
 // that it had, and vault_sandbox.go is a second vault to try things out. The audio search
 // has such files too; model.go brings its model, ingestion.go has its videos scored in the
-// background, and search_page*.go is its page for people. A further service needs its own such files, and lines in wiring.go,
-// storage_*.go, document.go, provision.go and demo.json. A further storage needs one file,
-// as storage_sqlite.go, its flag in flags.go and a line in wiring.go.
+// background, and search_page*.go is its page for people. A further service needs its own
+// such files, and lines in wiring.go, storage_*.go, document.go, provision.go and
+// demo.json. A further storage needs one file, as storage_sqlite.go, its flag in flags.go
+// and a line in wiring.go.
 //
 // It prints "listening on http://HOST:PORT" on standard output once it can serve, and
 // JSON logs on standard error. SIGTERM and SIGINT end it within 10 s with status 0.
