@@ -58,7 +58,7 @@ func TestCommandsOfOneOrganization(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.trigger.run(ctx) }()
-	const places, slow = commandsAtOnce, commandsAtOnce + 2
+	const places, slow = 4, 6
 	for range slow {
 		submit("acme", "slow")
 	}

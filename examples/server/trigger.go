@@ -15,12 +15,10 @@ type triggerService struct {
 	service *trigger.Service
 }
 
-// How many events are worked on at a time. Where the work is nothing, what counts is how
-// many share a transaction. A command is a process of the operator's.
-const (
-	logsAtOnce     = 64
-	commandsAtOnce = 16
-)
+// logsAtOnce is how many events are worked on at a time where the work is nothing: what
+// counts then is how many share a transaction. Of commands, which are processes of the
+// operator's, there are as many as the library's default.
+const logsAtOnce = 64
 
 func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*triggerService, error) {
 	service, err := trigger.New(b, &trigger.Options{Logger: log})
@@ -36,7 +34,7 @@ func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*trigg
 	}
 	processor, attempts := logEvent(log), logsAtOnce
 	if s.command != nil {
-		processor, attempts = (&commandProcessor{argv: s.command, env: s.commandEnv, log: log}).process, commandsAtOnce
+		processor, attempts = (&commandProcessor{argv: s.command, env: s.commandEnv, log: log}).process, 0
 	}
 	worker, err := trigger.NewWorker(service, processor, &trigger.WorkerOptions{Concurrency: attempts, Drain: workDrain, Grace: workGrace})
 	if err != nil {
