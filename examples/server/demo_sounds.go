@@ -67,13 +67,17 @@ func (s *demoSound) write(path string) error {
 	if err := wav.Encode(&b, demoRate, s.samples()); err != nil {
 		return err
 	}
-	part := path + ".part"
-	err := os.WriteFile(part, b.Bytes(), 0o600)
-	if err == nil {
-		err = os.Rename(part, path)
+	// Another server may start on the same folder at the same time.
+	part, err := os.CreateTemp(filepath.Dir(path), s.file+".*.part")
+	if err != nil {
+		return err
+	}
+	_, err = part.Write(b.Bytes())
+	if err = errors.Join(err, part.Close()); err == nil {
+		err = os.Rename(part.Name(), path)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(part))
+		return errors.Join(err, os.Remove(part.Name()))
 	}
 	return nil
 }

@@ -56,3 +56,21 @@ func TestDemoSounds(t *testing.T) {
 		t.Errorf("%v %v", files, err)
 	}
 }
+
+// TestDemoSoundsOfTwoStarts: what another server is about to write is left alone.
+func TestDemoSoundsOfTwoStarts(t *testing.T) {
+	dir := t.TempDir()
+	other := filepath.Join(dir, "night.wav.part")
+	if err := os.Mkdir(other, 0o700); err != nil { // which nobody can write to or rename to a file
+		t.Fatal(err)
+	}
+	if err := makeDemoSounds(dir); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != len(demoSounds())+1 {
+		t.Errorf("%v %v", files, err)
+	}
+}
