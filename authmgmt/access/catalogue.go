@@ -91,8 +91,8 @@ func (c *Catalogue) Check(r Role) (field, problem string) {
 			return "resource", problem
 		}
 		// A role on an unknown type would allow nothing, and nobody would say why.
-		if types := c.Resources(); !slices.Contains(types, r.Resource) {
-			return "resource", "is not one of the types " + quoted(types)
+		if !slices.Contains(knownResources, r.Resource) && !slices.Contains(c.resources, r.Resource) {
+			return "resource", "is not one of the types " + quoted(c.Resources())
 		}
 	}
 	if r.ResourceInstance == "" {

@@ -20,7 +20,7 @@ const (
 		" WHERE k.digest = ? AND c.deleted_at IS NULL" + notDeletedOf + "k.organization) ORDER BY s.position"
 
 	insertClient = "INSERT INTO authmgmt_clients (organization, name, roles, updated_at, id, created_at, deleted_at)" +
-		" SELECT ?,?,?,?,?,?,? WHERE TRUE" + notDeleted + " ON CONFLICT DO NOTHING"
+		" VALUES (?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
 	// An UPDATE renews the indexes of every column that it names, so the usual one names
 	// none of theirs. An older program that has the file open goes by the version.
 	updateClient = "UPDATE authmgmt_clients SET (name, roles, updated_at, version) = (?,?,?, version + 1) WHERE organization = ? AND id = ?"
@@ -47,10 +47,13 @@ func (a *AuthMgmt) CreateClient(ctx context.Context, c authmgmt.Client, e authmg
 	args := append([]any{c.Organization}, clientArgs(&c)...)
 	args = append(args, c.ID, c.CreatedAt.UnixMicro(), micros(c.DeletedAt))
 	return a.db.writer.write(ctx, func(tx *tx) error {
-		if err := tx.checkSecrets(fresh); err != nil {
-			return tx.refused(c.Organization, err)
+		if err := tx.mayCreate(c.Organization); err != nil {
+			return err
 		}
-		if err := tx.create(c.Organization, insertClient, args...); err != nil {
+		if err := tx.checkSecrets(fresh); err != nil {
+			return err
+		}
+		if err := tx.insert(insertClient, args...); err != nil {
 			return err
 		}
 		return tx.apply(changes)

@@ -20,7 +20,7 @@ const (
 	invitationByID = "SELECT " + invitationColumns + " FROM authmgmt_invitations i WHERE i.organization = ? AND i.id = ?" + notDeleted
 
 	insertInvitation = "INSERT INTO authmgmt_invitations (organization, " + changingColumns + ", id, email, email_key, created_at)" +
-		" SELECT ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,? WHERE TRUE" + notDeleted + " ON CONFLICT DO NOTHING"
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
 	updateInvitation = "UPDATE authmgmt_invitations SET (" + changingColumns + ") = (?,?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE organization = ? AND id = ?"
 
 	// The conditions of Invitation.State, as the indexes have them.
@@ -65,19 +65,22 @@ func (a *AuthMgmt) CreateInvitation(ctx context.Context, i authmgmt.Invitation, 
 	args := append([]any{i.Organization}, invitationArgs(&i)...)
 	args = append(args, i.ID, i.Email, key, at)
 	return a.db.writer.write(ctx, func(tx *tx) error {
+		if err := tx.mayCreate(i.Organization); err != nil {
+			return err
+		}
 		if exclusive {
 			if taken, err := tx.exists(invitationID, i.Organization, i.ID); err != nil {
 				return err
 			} else if taken {
-				return tx.refused(i.Organization, authmgmt.ErrExists)
+				return authmgmt.ErrExists
 			}
 			if invited, err := tx.exists(pendingByEmail, i.Organization, key, at); err != nil {
 				return err
 			} else if invited {
-				return tx.refused(i.Organization, authmgmt.ErrPendingInvitation)
+				return authmgmt.ErrPendingInvitation
 			}
 		}
-		if err := tx.create(i.Organization, insertInvitation, args...); err != nil {
+		if err := tx.insert(insertInvitation, args...); err != nil {
 			return err
 		}
 		return tx.apply(event)

@@ -21,8 +21,8 @@ const (
 	tokenByID     = "SELECT " + tokenColumns + " FROM authmgmt_tokens t" + withClient + " WHERE t.organization = ? AND t.id = ?" + notDeleted
 
 	insertToken = "INSERT INTO authmgmt_tokens (organization, digest, id, subject, client, secret, roles, created_at, expires_at, revoked_at)" +
-		" SELECT ?,?,?,?,?,?,?,?,?,? WHERE TRUE" + notDeleted + " ON CONFLICT DO NOTHING"
-	clientSecret = "SELECT 1 FROM authmgmt_secrets WHERE digest = ? AND organization = ? AND client = ?"
+		" VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+	clientSecret = "SELECT 1 FROM authmgmt_secrets WHERE organization = ? AND digest = ? AND client = ?" + notDeleted
 	revokeToken  = "UPDATE authmgmt_tokens SET revoked_at = ? WHERE id = ?"
 )
 
@@ -47,14 +47,20 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt
 		text(rolesText(t.Roles), !isClients), t.CreatedAt.UnixMicro(), micros(t.ExpiresAt), micros(t.RevokedAt),
 	}
 	return a.db.writer.write(ctx, func(tx *tx) error {
+		has, err := false, error(nil)
 		if isClients {
-			if has, err := tx.exists(clientSecret, secret, t.Organization, t.Client); err != nil {
-				return err
-			} else if !has {
-				return tx.refused(t.Organization, authmgmt.ErrNotFound)
-			}
+			has, err = tx.exists(clientSecret, t.Organization, secret, t.Client)
 		}
-		if err := tx.create(t.Organization, insertToken, args...); err != nil {
+		if err == nil && !has {
+			err = tx.mayCreate(t.Organization)
+		}
+		if err == nil && isClients && !has {
+			err = authmgmt.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		if err := tx.insert(insertToken, args...); err != nil {
 			return err
 		}
 		return tx.apply(event)
