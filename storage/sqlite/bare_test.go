@@ -13,18 +13,31 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bare is what a Go service would write by hand: prepared statements over database/sql,
-// no rules, no interfaces.
-type bare struct {
-	conn                      *sql.Conn
-	begin, commit, event, job *sql.Stmt
-	organization              *sql.Stmt
+// bareFile is a file with our tables as a Go service would use it by hand: prepared
+// statements over database/sql, one connection that writes and some that read, no rules, no
+// interfaces.
+type bareFile struct {
+	b             *testing.B
+	conn          *sql.Conn
+	read          *sql.DB
+	begin, commit *sql.Stmt
+
+	ops   chan *bareOp // of the group commit
+	alone sync.Mutex   // without one: held while a call has a transaction of its own
+}
+
+// bareOp is what waits for a transaction.
+type bareOp struct {
+	do   func() error
+	done chan error
 }
 
 const bareSettings = "?_busy_timeout=10000&_journal=WAL&_sync=FULL&_fk=1&_txlock=immediate"
 
-func newBare(b *testing.B) *bare {
-	name := "file:" + emptySchema(b) + bareSettings
+// newBareFile opens a file. If it is grouped, all writes that wait share a transaction, and
+// so do those that come while it goes on, as with ours. Else each has its own.
+func newBareFile(b *testing.B, path string, grouped bool) *bareFile {
+	name := "file:" + path + bareSettings
 	write, err := sql.Open("sqlite", name)
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = write.Close() })
@@ -36,25 +49,126 @@ func newBare(b *testing.B) *bare {
 	conn, err := write.Conn(b.Context())
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = conn.Close() })
-	prepare := func(text string) *sql.Stmt {
-		stmt, err := conn.PrepareContext(b.Context(), text)
-		require.NoError(b, err)
-		return stmt
+	f := &bareFile{b: b, conn: conn, read: read}
+	f.begin, f.commit = f.writing("BEGIN IMMEDIATE"), f.writing("COMMIT")
+	if grouped {
+		f.ops = make(chan *bareOp, 256)
+		var committer sync.WaitGroup
+		committer.Go(f.commitGroups)
+		b.Cleanup(func() {
+			close(f.ops)
+			committer.Wait()
+		})
 	}
-	organization, err := read.PrepareContext(b.Context(), "SELECT o.setup_complete, c.id, c.ready FROM trigger_organizations o"+
-		" LEFT JOIN trigger_collections c ON c.organization = o.id WHERE o.id = ? ORDER BY c.id")
-	require.NoError(b, err)
-	return &bare{
-		conn: conn, begin: prepare("BEGIN IMMEDIATE"), commit: prepare("COMMIT"), organization: organization,
-		event: prepare("INSERT INTO trigger_events (id, organization, submitted_at, source, instructions, context, collection, idempotency_key, body_digest, trace," +
-			" status, started_at, finished_at, attempts, last_error, outcome_summary, outcome_data, generation, unqueued_since, due_at)" +
-			" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"),
-		job: prepare("INSERT INTO mortise_jobs (id, kind, organization, claimable_at, ready, deliveries, dead) VALUES (?,?,?,?,1,0,0)"),
+	return f
+}
+
+// writing prepares a statement of the connection that writes.
+func (f *bareFile) writing(text string) *sql.Stmt {
+	stmt, err := f.conn.PrepareContext(f.b.Context(), text)
+	require.NoError(f.b, err)
+	return stmt
+}
+
+// reading prepares a statement of the connections that read.
+func (f *bareFile) reading(text string) *sql.Stmt {
+	stmt, err := f.read.PrepareContext(f.b.Context(), text)
+	require.NoError(f.b, err)
+	return stmt
+}
+
+// write returns when what do does is on the disk.
+func (f *bareFile) write(do func() error) error {
+	if f.ops == nil {
+		f.alone.Lock()
+		defer f.alone.Unlock()
+		return f.transact(do)
+	}
+	o := &bareOp{do, make(chan error, 1)}
+	f.ops <- o
+	return <-o.done
+}
+
+func (f *bareFile) transact(do func() error) error {
+	_, beginErr := f.begin.ExecContext(context.Background())
+	doErr := do()
+	_, commitErr := f.commit.ExecContext(context.Background())
+	return errors.Join(beginErr, doErr, commitErr)
+}
+
+// commitGroups makes one transaction of all operations that wait.
+func (f *bareFile) commitGroups() {
+	var group []*bareOp
+	take := func() bool {
+		select {
+		case o, open := <-f.ops:
+			if open {
+				group = append(group, o)
+			}
+			return open
+		default:
+			return false
+		}
+	}
+	for first := range f.ops {
+		group = append(group[:0], first)
+		err := f.transact(func() (err error) {
+			for i := 0; i < len(group); i++ {
+				err = errors.Join(err, group[i].do())
+				if i+1 == len(group) && len(group) < 256 && !take() {
+					runtime.Gosched() // as ours does
+					take()
+				}
+			}
+			return err
+		})
+		for _, o := range group {
+			o.done <- err
+		}
 	}
 }
 
+// bareSubmissions writes events.
+type bareSubmissions struct {
+	*bareFile
+	event, job, organization *sql.Stmt
+}
+
+func newBareSubmissions(f *bareFile) *bareSubmissions {
+	return &bareSubmissions{
+		bareFile: f,
+		organization: f.reading("SELECT o.setup_complete, c.id, c.ready FROM trigger_organizations o" +
+			" LEFT JOIN trigger_collections c ON c.organization = o.id WHERE o.id = ? ORDER BY c.id"),
+		event: f.writing("INSERT INTO trigger_events (id, organization, submitted_at, source, instructions, context, collection, idempotency_key, body_digest, trace," +
+			" status, started_at, finished_at, attempts, last_error, outcome_summary, outcome_data, generation, unqueued_since, due_at)" +
+			" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"),
+		job: f.writing("INSERT INTO mortise_jobs (id, kind, organization, claimable_at, ready, deliveries, dead) VALUES (?,?,?,?,1,0,0)"),
+	}
+}
+
+func (s *bareSubmissions) submit(ctx context.Context) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return err
+	}
+	at := time.Now().UnixMicro()
+	return s.write(func() error {
+		ctx := context.Background()
+		_, err := s.event.ExecContext(ctx, id[:], "acme", at, "api", benchInstructions, benchContext, nil, nil, nil, nil,
+			0, nil, nil, 0, "", nil, nil, 0, nil, at)
+		if err != nil {
+			return err
+		}
+		_, err = s.job.ExecContext(ctx, id.String()+"-0", "trigger", "acme", at)
+		return err
+	})
+}
+
 // ready reads the organization.
-func (s *bare) ready(ctx context.Context) error {
+func (s *bareSubmissions) ready(ctx context.Context) error {
 	rows, err := s.organization.QueryContext(ctx, "acme")
 	if err != nil {
 		return err
@@ -73,94 +187,4 @@ func (s *bare) ready(ctx context.Context) error {
 		return errors.New("not ready")
 	}
 	return rows.Err()
-}
-
-// insert stores an event and its job in the transaction that is open.
-func (s *bare) insert(id uuid.UUID, at int64) error {
-	ctx := context.Background()
-	_, err := s.event.ExecContext(ctx, id[:], "acme", at, "api", benchInstructions, benchContext, nil, nil, nil, nil,
-		0, nil, nil, 0, "", nil, nil, 0, nil, at)
-	if err != nil {
-		return err
-	}
-	_, err = s.job.ExecContext(ctx, id.String()+"-0", "trigger", "acme", at)
-	return err
-}
-
-// newBareSingle makes a transaction for each call.
-func newBareSingle(b *testing.B) submitter {
-	s := newBare(b)
-	var mu sync.Mutex
-	return func(ctx context.Context) error {
-		if err := s.ready(ctx); err != nil {
-			return err
-		}
-		id, err := uuid.NewV7()
-		if err != nil {
-			return err
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		_, beginErr := s.begin.ExecContext(context.Background())
-		insertErr := s.insert(id, time.Now().UnixMicro())
-		_, commitErr := s.commit.ExecContext(context.Background())
-		return errors.Join(beginErr, insertErr, commitErr)
-	}
-}
-
-// newBareGroup makes one transaction of all calls that wait.
-func newBareGroup(b *testing.B) submitter {
-	s := newBare(b)
-	type call struct {
-		id   uuid.UUID
-		at   int64
-		done chan error
-	}
-	calls := make(chan call, 256)
-	var committer sync.WaitGroup
-	committer.Go(func() {
-		var group []call
-		for first := range calls {
-			group = append(group[:0], first)
-		more:
-			for len(group) < 256 {
-				select {
-				case c := <-calls:
-					group = append(group, c)
-				default:
-					runtime.Gosched() // as ours does
-					select {
-					case c := <-calls:
-						group = append(group, c)
-					default:
-						break more
-					}
-				}
-			}
-			_, err := s.begin.ExecContext(context.Background())
-			for _, c := range group {
-				err = errors.Join(err, s.insert(c.id, c.at))
-			}
-			_, commitErr := s.commit.ExecContext(context.Background())
-			for _, c := range group {
-				c.done <- errors.Join(err, commitErr)
-			}
-		}
-	})
-	b.Cleanup(func() {
-		close(calls)
-		committer.Wait()
-	})
-	return func(ctx context.Context) error {
-		if err := s.ready(ctx); err != nil {
-			return err
-		}
-		id, err := uuid.NewV7()
-		if err != nil {
-			return err
-		}
-		c := call{id, time.Now().UnixMicro(), make(chan error, 1)}
-		calls <- c
-		return <-c.done
-	}
 }

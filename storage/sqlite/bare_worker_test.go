@@ -4,14 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // bareWorker is a worker as a Go service would write it by hand, with our promises and no
@@ -20,21 +18,14 @@ import (
 // that waits shares a transaction. It knows of one organization, of no retries and of no
 // settings.
 type bareWorker struct {
-	*bare
+	*bareSubmissions
 	due, lease, attempt, done, remove *sql.Stmt
 
-	ops  chan *bareOp
 	free chan struct{} // a token for each attempt that may begin
 	wake chan struct{}
 	work func()
 
 	ended atomic.Int64 // attempts that are written down
-}
-
-// bareOp is what waits for a transaction.
-type bareOp struct {
-	do   func() error
-	done chan error
 }
 
 // bareJob is a job under way.
@@ -48,85 +39,32 @@ type bareJob struct {
 
 func newBareWorker(b *testing.B, concurrency int, work func()) *bareWorker {
 	w := &bareWorker{
-		bare: newBare(b), work: work,
-		ops: make(chan *bareOp, 256), free: make(chan struct{}, concurrency), wake: make(chan struct{}, 1),
+		bareSubmissions: newBareSubmissions(newBareFile(b, emptySchema(b), true)), work: work,
+		free: make(chan struct{}, concurrency), wake: make(chan struct{}, 1),
 	}
-	prepare := func(text string) *sql.Stmt {
-		stmt, err := w.conn.PrepareContext(b.Context(), text)
-		require.NoError(b, err)
-		return stmt
-	}
-	w.due = prepare("SELECT seq, id FROM mortise_jobs WHERE dead = 0 AND ready = 1 AND kind = 'trigger' AND organization = 'acme'" +
+	w.due = w.writing("SELECT seq, id FROM mortise_jobs WHERE dead = 0 AND ready = 1 AND kind = 'trigger' AND organization = 'acme'" +
 		" AND claimable_at <= ? ORDER BY claimable_at, seq LIMIT 64")
-	w.lease = prepare("UPDATE mortise_jobs SET claimable_at = ?, token = ?, deliveries = deliveries + 1, ready = 0 WHERE seq = ?")
-	w.attempt = prepare("UPDATE trigger_events SET status = 1, attempts = attempts + 1, started_at = ?, due_at = ? WHERE id = ? AND status < 2" +
+	w.lease = w.writing("UPDATE mortise_jobs SET claimable_at = ?, token = ?, deliveries = deliveries + 1, ready = 0 WHERE seq = ?")
+	w.attempt = w.writing("UPDATE trigger_events SET status = 1, attempts = attempts + 1, started_at = ?, due_at = ? WHERE id = ? AND status < 2" +
 		" RETURNING attempts, instructions, context")
-	w.done = prepare("UPDATE trigger_events SET status = 2, finished_at = ?, outcome_summary = ? WHERE id = ? AND attempts = ? AND status = 1")
-	w.remove = prepare("DELETE FROM mortise_jobs WHERE seq = ? AND token = ?")
+	w.done = w.writing("UPDATE trigger_events SET status = 2, finished_at = ?, outcome_summary = ? WHERE id = ? AND attempts = ? AND status = 1")
+	w.remove = w.writing("DELETE FROM mortise_jobs WHERE seq = ? AND token = ?")
 	for range concurrency {
 		w.free <- struct{}{}
 	}
-	var committer, claimer, running sync.WaitGroup
+	var claimer, running sync.WaitGroup
 	ctx, stop := context.WithCancel(context.Background())
-	committer.Go(w.commitGroups)
 	claimer.Go(func() { w.claim(ctx, &running) })
 	b.Cleanup(func() {
 		stop()
 		claimer.Wait()
 		running.Wait()
-		close(w.ops)
-		committer.Wait()
 	})
 	return w
 }
 
-// commitGroups makes one transaction of all operations that wait.
-func (w *bareWorker) commitGroups() {
-	var group []*bareOp
-	take := func() bool {
-		select {
-		case o, open := <-w.ops:
-			if open {
-				group = append(group, o)
-			}
-			return open
-		default:
-			return false
-		}
-	}
-	for first := range w.ops {
-		group = append(group[:0], first)
-		_, err := w.begin.ExecContext(context.Background())
-		for i := 0; i < len(group); i++ {
-			err = errors.Join(err, group[i].do())
-			if i+1 == len(group) && len(group) < 256 && !take() {
-				runtime.Gosched() // as ours does
-				take()
-			}
-		}
-		_, commitErr := w.commit.ExecContext(context.Background())
-		for _, o := range group {
-			o.done <- errors.Join(err, commitErr)
-		}
-	}
-}
-
-func (w *bareWorker) write(do func() error) error {
-	o := &bareOp{do, make(chan error, 1)}
-	w.ops <- o
-	return <-o.done
-}
-
 func (w *bareWorker) submit(ctx context.Context) error {
-	if err := w.ready(ctx); err != nil {
-		return err
-	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return err
-	}
-	at := time.Now().UnixMicro()
-	if err := w.write(func() error { return w.insert(id, at) }); err != nil {
+	if err := w.bareSubmissions.submit(ctx); err != nil {
 		return err
 	}
 	select {

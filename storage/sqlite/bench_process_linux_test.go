@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -25,11 +26,11 @@ func BenchmarkProcess(b *testing.B) {
 		b.Run(fmt.Sprintf("attempts=%d/work=%v", c.attempts, c.work), func(b *testing.B) {
 			const callers = 64
 			total := c.total
-			alone := benchService(b)
+			alone := benchService(b, filepath.Join(b.TempDir(), "alone.db"))
 			p := startProcessing(b, c.attempts, c.work)
 			bare := newBareWorker(b, c.attempts, func() { time.Sleep(c.work) })
 			var aloneTime, oursTime, bareTime, oursCPU, bareCPU time.Duration
-			until := func(done *atomic.Int64, submit submitter) (wall, cpu time.Duration) {
+			until := func(done *atomic.Int64, submit call) (wall, cpu time.Duration) {
 				target := done.Load() + int64(total)
 				begun, used := time.Now(), processorUse(b)
 				turn(b, callers, total, submit)

@@ -2,7 +2,6 @@ package sqlite_test
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -15,10 +14,10 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// These benchmarks measure the way from trigger.Service to the disk beside what a Go
-// service would write by hand, on databases of their own in the folder for temporary
-// files. The two take turns within one run, and ratios are reported: what slows the
-// machine for a moment slows both. Run them with
+// These benchmarks measure the way from the services to the disk beside what a Go service
+// would write by hand, on databases of their own in the folder for temporary files. The
+// contenders take turns within one run, and ratios are reported: what slows the machine
+// for a moment slows all. Run them with
 //
 //	go test ./storage/sqlite -run '^$' -bench . -benchtime 20x
 
@@ -27,43 +26,17 @@ const (
 	benchContext      = `{"repo":"acme/shop","commit":"9f0e0c9a4a3f2b11","author":{"name":"Ada","id":17},"labels":["api","docs"],"urgent":false,"ratio":0.25}`
 )
 
-// submitter is one of the contenders.
-type submitter func(ctx context.Context) error
+// call is what one of the contenders does.
+type call func(ctx context.Context) error
 
-// BenchmarkSubmit compares Service.Submit on sqlite, the read of the organization
-// included, with a bare group commit of the same rows with the same read, and with a bare
-// transaction for each call.
-func BenchmarkSubmit(b *testing.B) {
-	for _, callers := range []int{1, 16, 64} {
-		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
-			ours := benchService(b)
-			group := newBareGroup(b)
-			single := newBareSingle(b)
-			var oursTime, groupTime, singleTime time.Duration
-			for b.Loop() {
-				oursTime += turn(b, callers, 20*callers, ours)
-				groupTime += turn(b, callers, 20*callers, group)
-				singleTime += turn(b, callers, 20*callers, single)
-			}
-			rate := func(d time.Duration) float64 { return float64(b.N*20*callers) / d.Seconds() }
-			b.ReportMetric(rate(oursTime), "submits/s")
-			b.ReportMetric(rate(groupTime), "bare-group/s")
-			b.ReportMetric(rate(singleTime), "bare-single/s")
-			b.ReportMetric(rate(oursTime)/rate(groupTime), "of-group")
-			b.ReportMetric(rate(oursTime)/rate(singleTime), "of-single")
-			b.ReportMetric(0, "ns/op")
-		})
-	}
-}
-
-// turn makes total submissions from so many goroutines and returns how long that took.
-func turn(b *testing.B, callers, total int, submit submitter) time.Duration {
+// turn makes total calls from so many goroutines and returns how long that took.
+func turn(b *testing.B, callers, total int, do call) time.Duration {
 	var wg sync.WaitGroup
 	begun := time.Now()
 	for range callers {
 		wg.Go(func() {
 			for range total / callers {
-				if err := submit(b.Context()); err != nil {
+				if err := do(b.Context()); err != nil {
 					b.Error(err)
 					return
 				}
@@ -83,8 +56,9 @@ func benchOrganization(b *testing.B, orgs trigger.Organizations) {
 	}))
 }
 
-func benchService(b *testing.B) submitter {
-	db := openAt(b, filepath.Join(b.TempDir(), "ours.db"), nil)
+// benchService submits to a database at a path.
+func benchService(b *testing.B, path string) call {
+	db := openAt(b, path, nil)
 	benchOrganization(b, db.Trigger().Store.(*sqlite.Trigger))
 	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: db.Trigger().Directory}, nil)
 	require.NoError(b, err)
