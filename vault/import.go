@@ -95,7 +95,7 @@ func (s *Service) checkTokens(ctx context.Context, items []ImportItem, batches [
 	pairs := make([]format.Pair, len(items))
 	for _, b := range batches {
 		for n, i := range b.items {
-			pairs[i] = format.Pair{Field: b.column.Field, Value: b.values[n], Token: items[i].Token}
+			pairs[i] = format.Pair{Field: b.column.Field, Value: b.values[n].Value, Token: items[i].Token}
 		}
 	}
 	problems, err := s.tokenizer.CheckTokens(ctx, pairs)
@@ -144,7 +144,7 @@ func (in *importation) add(
 	byToken, byValue := make(map[string]int, len(items)), make(map[batchValue]int) // the rows
 	var errs itemErrors
 	for i, p := range places {
-		b, token, value := p.batch, items[i].Token, p.batch.values[p.index]
+		b, token, value := p.batch, items[i].Token, p.batch.values[p.index].Value
 		ofToken, tokenKnown := byToken[token]
 		ofValue, valueKnown := byValue[batchValue{b, value.Reveal()}]
 		switch {

@@ -103,19 +103,19 @@ func (in *insertion) add(versions *keyring.Versions, batches []*batch) {
 			}
 			at, known := 0, false
 			if b.column.deterministic {
-				at, known = rows[b.values[i].Reveal()]
+				at, known = rows[b.values[i].Value.Reveal()]
 			}
 			if !known {
 				at = len(in.rows)
 				in.rows = append(in.rows, newRow{
 					Row: Row{Organization: b.scope.Organization, Vault: b.scope.Vault, Scope: b.scope.Name, Deterministic: b.column.deterministic,
 						CreatedAt: in.service.now()},
-					value: b.values[i],
+					value: b.values[i].Value,
 				})
 			}
 			r := &in.rows[at]
 			if b.column.deterministic && !known {
-				rows[b.values[i].Reveal()] = at
+				rows[b.values[i].Value.Reveal()] = at
 				r.Fingerprints = make([]VersionedFingerprint, len(all))
 				for n, version := range all {
 					r.Fingerprints[n] = VersionedFingerprint{version, b.fingerprints[n][i]}

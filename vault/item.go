@@ -95,15 +95,26 @@ type batch struct {
 	column *column // of the first item
 	scope  keyring.Scope
 	items  []int // the index in the call of each value
-	values []Value
-	tokens []string // of the values; "" where none is known
+	values []keyring.FingerprintItem
+	tokens []string // of the values; "" where none is known, nil: of none
 
 	// fingerprints has those of the values, by the place of the version among all and by
 	// value. Values that were found before a version was asked for have none of it.
 	fingerprints [][]keyring.Fingerprint
-	primary      [1][]keyring.Fingerprint // room for fingerprints: as a rule there is one version
 	// How many values have no token, when fingerprints are computed.
 	missing int
+
+	room room
+}
+
+// room is for the slices that a call with one value needs: one allocation in place of many.
+type room struct {
+	batches     [1]*batch
+	items       [1]int
+	values      [1]keyring.FingerprintItem
+	fingerprint [1]keyring.Fingerprint
+	primary     [1][]keyring.Fingerprint // for any number of values: as a rule there is one version
+	lookups     [1]Lookup
 }
 
 // resolveItems finds the columns of items and puts the values of each scope together.
@@ -114,8 +125,8 @@ type batch struct {
 func resolveItems(k *knownVault, org, vault string, items []Item, refuse func(*column) error) ([]*batch, error) {
 	var errs [3]itemErrors
 	var batches []*batch
-	byScope := make(map[string]*batch)
-	var last *batch // of the item before
+	var byScope map[string]*batch // if there are several
+	var last *batch               // of the item before
 	for i := range items {
 		it := &items[i]
 		if last == nil || it.Place != items[i-1].Place {
@@ -128,17 +139,30 @@ func resolveItems(k *knownVault, org, vault string, items []Item, refuse func(*c
 				last = nil
 				continue
 			}
-			if last = byScope[c.scope]; last == nil {
+			switch {
+			case len(batches) == 0: // as a rule there will be no other
 				last = &batch{column: c, scope: keyring.Scope{Organization: org, Vault: vault, Name: c.scope}}
-				if len(batches) == 0 { // as a rule there will be no other
-					last.items, last.values = make([]int, 0, len(items)-i), make([]Value, 0, len(items)-i)
+				last.items, last.values, batches = last.room.items[:0], last.room.values[:0], last.room.batches[:0]
+				if n := len(items) - i; n > 1 {
+					last.items, last.values = make([]int, 0, n), make([]keyring.FingerprintItem, 0, n)
 				}
+				batches = append(batches, last)
+			case c.scope == batches[0].scope.Name:
+				last = batches[0]
+			default:
+				if last = byScope[c.scope]; last != nil {
+					break
+				}
+				if byScope == nil {
+					byScope = make(map[string]*batch)
+				}
+				last = &batch{column: c, scope: keyring.Scope{Organization: org, Vault: vault, Name: c.scope}}
 				byScope[c.scope] = last
 				batches = append(batches, last)
 			}
 		}
 		last.items = append(last.items, i)
-		last.values = append(last.values, it.Value)
+		last.values = append(last.values, keyring.FingerprintItem{Scope: last.scope, Value: it.Value})
 	}
 	for i := range errs {
 		if err := errs[i].err(); err != nil {

@@ -55,7 +55,7 @@ func (s *Service) withKeys(ctx context.Context, do func(*keyring.Versions) error
 		if err == nil {
 			err = do(versions)
 		}
-		if try == tries || !errors.Is(err, keyring.ErrUnknownKey) && !errors.Is(err, keyring.ErrRetired) {
+		if err == nil || try == tries || !errors.Is(err, keyring.ErrUnknownKey) && !errors.Is(err, keyring.ErrRetired) {
 			return err
 		}
 		if after, failed := s.keyring.Versions(ctx); failed != nil || sameVersions(&after, &before) {

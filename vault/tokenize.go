@@ -2,6 +2,7 @@ package vault
 
 import (
 	"context"
+	"slices"
 
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -51,18 +52,63 @@ func (s *Service) tokenize(ctx context.Context, org, vault string, items []Item)
 // not know it asks all versions in one call: between two calls, a rotation could move a
 // value from the one that is still to be asked to the one that was.
 func (s *Service) find(ctx context.Context, k *knownVault, versions *keyring.Versions, batches []*batch) error {
-	for _, b := range batches {
-		b.tokens = make([]string, len(b.values))
-		b.fingerprints = b.primary[:0]
-	}
-	all := fingerprintVersions(versions)
-	if err := s.findUnder(ctx, k, all[:1], batches); err != nil || len(all) == 1 {
+	if err := s.findPrimary(ctx, k, versions.Fingerprint, batches); err != nil || len(versions.Lookup) == 0 {
 		return err
 	}
-	return s.findUnder(ctx, k, all, batches)
+	return s.findUnder(ctx, k, fingerprintVersions(versions), batches)
 }
 
-// findUnder looks the values that have no token yet up under some versions. The first one
+// findPrimary looks all values up under the primary version. None has a token yet.
+func (s *Service) findPrimary(ctx context.Context, k *knownVault, version int, batches []*batch) error {
+	first := batches[0]
+	items, lookups := first.values, first.room.lookups[:0]
+	if len(batches) > 1 {
+		items, lookups = nil, make([]Lookup, 0, len(batches))
+		for _, b := range batches {
+			items = append(items, b.values...)
+		}
+	}
+	of := first.room.fingerprint[:]
+	if len(items) > 1 {
+		of = make([]keyring.Fingerprint, len(items))
+	}
+	if err := s.keyring.Fingerprint(ctx, version, items, of); err != nil {
+		return unavailable("compute fingerprints", err)
+	}
+	for _, b := range batches {
+		n := len(b.values)
+		b.fingerprints = append(b.room.primary[:0], of[:n:n])
+		lookups = append(lookups, Lookup{b.scope.Name, version, of[:n:n]})
+		of = of[n:]
+	}
+	found, err := s.lookUp(ctx, k, first, lookups)
+	if err != nil {
+		return err
+	}
+	for i, b := range batches {
+		b.tokens = found[i]
+	}
+	return nil
+}
+
+// lookUp asks the store, for the vault of a batch.
+func (s *Service) lookUp(ctx context.Context, k *knownVault, of *batch, lookups []Lookup) ([][]string, error) {
+	found, err := s.store.FindTokens(ctx, of.scope.Organization, of.scope.Vault, k.revision, lookups)
+	if err != nil {
+		return nil, unavailable("look values up", ofVault(of.scope.Vault, err))
+	}
+	if err := answered("the store", len(found), len(lookups)); err != nil {
+		return nil, err
+	}
+	for i := range found {
+		if err := answered("the store", len(found[i]), len(lookups[i].Fingerprints)); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// findUnder looks the values that have no token up under some versions. The first one
 // that has a token counts.
 func (s *Service) findUnder(ctx context.Context, k *knownVault, versions []int, batches []*batch) error {
 	type question struct {
@@ -87,17 +133,11 @@ func (s *Service) findUnder(ctx context.Context, k *knownVault, versions []int, 
 	if len(lookups) == 0 {
 		return nil
 	}
-	found, err := s.store.FindTokens(ctx, batches[0].scope.Organization, batches[0].scope.Vault, k.revision, lookups)
+	found, err := s.lookUp(ctx, k, batches[0], lookups)
 	if err != nil {
-		return unavailable("look values up", ofVault(batches[0].scope.Vault, err))
-	}
-	if err := answered("the store", len(found), len(lookups)); err != nil {
 		return err
 	}
 	for i, q := range questions {
-		if err := answered("the store", len(found[i]), len(q.at)); err != nil {
-			return err
-		}
 		for j, at := range q.at {
 			if q.batch.tokens[at] == "" {
 				q.batch.tokens[at] = found[i][j]
@@ -127,7 +167,7 @@ func (s *Service) fingerprint(ctx context.Context, versions []int, batches []*ba
 	for _, b := range batches {
 		for i, token := range b.tokens {
 			if token == "" {
-				items = append(items, keyring.FingerprintItem{Scope: b.scope, Value: b.values[i]})
+				items = append(items, b.values[i])
 			}
 		}
 	}
@@ -146,7 +186,7 @@ func (s *Service) fingerprint(ctx context.Context, versions []int, batches []*ba
 
 // addFingerprints adds those of a version, of the values that have no token.
 func (b *batch) addFingerprints(of []keyring.Fingerprint) {
-	if len(of) != len(b.values) { // else all have none, as it is at first
+	if len(of) != len(b.values) { // else all have none
 		sparse := make([]keyring.Fingerprint, len(b.values))
 		n := 0
 		for i, token := range b.tokens {
@@ -186,15 +226,16 @@ func (b *batch) withoutToken() []int {
 // allTokens returns the tokens of a call's items, or an error that names all that have
 // none.
 func (s *Service) allTokens(ctx context.Context, versions *keyring.Versions, batches []*batch, n int) ([]string, error) {
-	tokens := make([]string, n)
-	complete := true
-	for _, b := range batches {
-		for i, token := range b.tokens {
-			tokens[b.items[i]] = token
-			complete = complete && token != ""
+	tokens := batches[0].tokens // in the order of the items, if there is no other scope
+	if len(batches) > 1 {
+		tokens = make([]string, n)
+		for _, b := range batches {
+			for i, token := range b.tokens {
+				tokens[b.items[i]] = token
+			}
 		}
 	}
-	if complete {
+	if !slices.Contains(tokens, "") {
 		return tokens, nil
 	}
 	if err := s.checkRequired(ctx, versions); err != nil {

@@ -255,6 +255,9 @@ func (s *Service) withVault(ctx context.Context, org, id string, do func(*knownV
 			}
 		}
 		err := do(known)
+		if err == nil {
+			return nil
+		}
 		var refused *BatchError
 		switch {
 		case errors.Is(err, ErrConflict):

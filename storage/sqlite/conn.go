@@ -26,6 +26,7 @@ type conn struct {
 	conn  driver.Conn
 	stmts map[string]stmt // by text; there are few: conditions vary, values are bound
 	open  int             // queries that have not ended
+	known knownScopes
 }
 
 // stmt is what the driver's statements can do.

@@ -10,28 +10,15 @@ import (
 )
 
 const (
-	// Both return the vault's revision, as number -1, and the tokens that were found,
-	// with the number of the fingerprint. The fingerprints stand one behind the other in
-	// a single value. findTokens takes any lookups, as JSON (see lookupsText).
-	// findInScope takes the usual one, and is a tenth faster: it does not read scope and
-	// version again for each fingerprint.
-	findInScope = "SELECT -1, revision FROM vault_vaults WHERE organization = ?1 AND id = ?2" + orgIsThere + " UNION ALL" +
-		" SELECT n, token FROM vault_numbers CROSS JOIN vault_fingerprints ON fingerprint = substr(?5, n * 32 + 1, 32) AND version = ?4 AND scope =" +
-		" (SELECT s.seq FROM vault_vaults v CROSS JOIN vault_scopes s ON s.vault = v.seq AND s.name = ?3" +
-		" WHERE v.organization = ?1 AND v.id = ?2) WHERE n < ?6"
+	// findTokens takes any lookups, as JSON (see lookupsText), and their fingerprints one
+	// behind the other. It returns the vault's revision, as number -1, and the tokens that
+	// were found, with the number of the fingerprint.
 	findTokens = "WITH asked AS MATERIALIZED (SELECT seq, revision FROM vault_vaults WHERE organization = ?1 AND id = ?2" + orgIsThere + ")," +
 		" lookup (scope, version, first, length) AS MATERIALIZED (SELECT s.seq, value ->> 1, value ->> 2, value ->> 3" +
 		" FROM asked CROSS JOIN json_each(?3) CROSS JOIN vault_scopes s ON s.vault = asked.seq AND s.name = CAST(unhex(value ->> 0) AS TEXT))" +
 		" SELECT -1, revision FROM asked UNION ALL" +
 		" SELECT first + n, f.token FROM lookup l CROSS JOIN vault_numbers ON n < length CROSS JOIN vault_fingerprints f" +
 		" ON f.fingerprint = substr(?4, (first + n) * 32 + 1, 32) AND f.scope = l.scope AND f.version = l.version"
-
-	// findToken is findTokens for a single fingerprint, without JSON: one row with the
-	// vault's revision and the token, NULL if there is none.
-	findToken = "SELECT v.revision, f.token FROM vault_vaults v" +
-		" LEFT JOIN vault_scopes s ON s.vault = v.seq AND s.name = ?3" +
-		" LEFT JOIN vault_fingerprints f ON f.fingerprint = ?5 AND f.scope = s.seq AND f.version = ?4" +
-		" WHERE v.organization = ?1 AND v.id = ?2" + orgIsThere
 
 	// vaultRowColumns are the columns of a row, in the order of scanVaultRow.
 	vaultRowColumns = "v.organization, v.id, t.token, s.name, t.deterministic, t.sealed, t.ciphertext, t.created_at"
@@ -56,29 +43,16 @@ const (
 
 // FindTokens implements [vault.Tokens].
 func (s *Vault) FindTokens(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
-	total := 0
+	if len(lookups) == 1 && len(lookups[0].Fingerprints) <= counted {
+		return s.findInScope(ctx, org, id, revision, &lookups[0])
+	}
+	var fingerprints []byte
 	for i := range lookups {
-		total += len(lookups[i].Fingerprints)
+		fingerprints = appendFingerprints(fingerprints, lookups[i].Fingerprints)
 	}
-	tokens := make([]string, total)
-	fingerprints := make([]byte, 0, total*len(keyring.Fingerprint{}))
-	for i := range lookups {
-		for j := range lookups[i].Fingerprints {
-			fingerprints = append(fingerprints, lookups[i].Fingerprints[j][:]...)
-		}
-	}
-	var statement string
-	var args []any
-	if len(lookups) == 1 && total == 1 {
-		return s.findToken(ctx, org, id, revision, &lookups[0])
-	}
-	if len(lookups) == 1 && total <= counted {
-		statement, args = findInScope, []any{org, id, lookups[0].Scope, lookups[0].Version, fingerprints, total}
-	} else {
-		statement, args = findTokens, []any{org, id, lookupsText(lookups), fingerprints}
-	}
+	tokens := make([]string, len(fingerprints)/len(keyring.Fingerprint{}))
 	stored, found := int64(0), false
-	err := s.db.find(ctx, org, statement, args, func(r *row) error {
+	err := s.db.find(ctx, org, findTokens, []any{org, id, lookupsText(lookups), fingerprints}, func(r *row) error {
 		if at := r.number(0); at >= 0 {
 			tokens[at] = r.text(1)
 		} else {
@@ -86,13 +60,8 @@ func (s *Vault) FindTokens(ctx context.Context, org, id string, revision int64, 
 		}
 		return nil
 	})
-	switch {
-	case err != nil:
+	if err := asExpected(err, found, stored, revision); err != nil {
 		return nil, err
-	case !found:
-		return nil, vault.ErrNotFound
-	case stored != revision:
-		return nil, vault.ErrConflict
 	}
 	all := make([][]string, len(lookups))
 	for i := range lookups {
@@ -100,6 +69,27 @@ func (s *Vault) FindTokens(ctx context.Context, org, id string, revision int64, 
 		all[i], tokens = tokens[:n:n], tokens[n:]
 	}
 	return all, nil
+}
+
+// asExpected is the error of a lookup, which found a vault or not, at a revision.
+func asExpected(err error, found bool, stored, revision int64) error {
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return vault.ErrNotFound
+	case stored != revision:
+		return vault.ErrConflict
+	}
+	return nil
+}
+
+// appendFingerprints puts fingerprints one behind the other.
+func appendFingerprints(all []byte, of []keyring.Fingerprint) []byte {
+	for i := range of {
+		all = append(all, of[i][:]...)
+	}
+	return all
 }
 
 // counted is how many rows vault_numbers has.
@@ -138,24 +128,6 @@ func hexList(texts []string) string {
 		b = append(hex.AppendEncode(append(b, '"'), []byte(text)), '"')
 	}
 	return string(append(b, ']'))
-}
-
-// findToken is FindTokens for a single fingerprint.
-func (s *Vault) findToken(ctx context.Context, org, id string, revision int64, l *vault.Lookup) ([][]string, error) {
-	stored, found, token := int64(0), false, ""
-	err := s.db.find(ctx, org, findToken, []any{org, id, l.Scope, l.Version, l.Fingerprints[0][:]}, func(r *row) error {
-		stored, found, token = int64(r.number(0)), true, r.text(1)
-		return nil
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case !found:
-		return nil, vault.ErrNotFound
-	case stored != revision:
-		return nil, vault.ErrConflict
-	}
-	return [][]string{{token}}, nil
 }
 
 // Rows implements [vault.Tokens].

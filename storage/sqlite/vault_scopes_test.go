@@ -1,0 +1,83 @@
+package sqlite
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
+)
+
+// TestRememberedScopes: what a connection has read of a scope counts for nothing once
+// another process has changed the file. Here it is another DB of this one.
+func TestRememberedScopes(t *testing.T) {
+	db, readers := openVault(t)
+	ctx := t.Context()
+	second, err := Open(ctx, db.finder.source.path, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, second.Close()) })
+	changes := &Vault{db: second}
+	// Through all connections, twice: what one remembers, it does not read again.
+	require.Greater(t, cap(db.finder.conns), 1)
+	requireTokens := func(id string, revision int64, fails error, want ...string) {
+		t.Helper()
+		of := make([]keyring.Fingerprint, len(want))
+		for i := range of {
+			of[i] = someFingerprint(i)
+		}
+		for range 2 * cap(db.finder.conns) {
+			found, err := readers.FindTokens(ctx, "acme", id, revision, []vault.Lookup{{Scope: "a", Version: 1, Fingerprints: of}})
+			if fails != nil {
+				require.ErrorIs(t, err, fails)
+				continue
+			}
+			require.NoError(t, err)
+			require.Equal(t, [][]string{want}, found)
+		}
+	}
+	insert := func(id string, revision int64, token string, fingerprint int) {
+		t.Helper()
+		_, err := changes.InsertTokens(ctx, "acme", id, revision, []vault.Row{someRow("a", token, fingerprint)})
+		require.NoError(t, err)
+	}
+	requireTokens("v1", 1, nil, "") // the scope is not there
+	insert("v1", 1, "t0", 0)
+	requireTokens("v1", 1, nil, "t0")
+	requireTokens("v1", 1, nil, "t0", "")
+	insert("v1", 1, "t1", 1)
+	requireTokens("v1", 1, nil, "t0", "t1")
+	requireTokens("v1", 2, vault.ErrConflict, "t0")
+	requireTokens("v1", 1, nil, "t0")
+	require.NoError(t, changes.PutVault(ctx, vault.Vault{Organization: "acme", ID: "v1", Revision: 2}, nil, vault.AuditEvent{}))
+	requireTokens("v1", 1, vault.ErrConflict, "t0")
+	requireTokens("v1", 2, nil, "t0")
+
+	_, err = changes.MarkVaultDeleted(ctx, "acme", "v1", someTime, vault.AuditEvent{})
+	require.NoError(t, err)
+	requireTokens("v1", 2, vault.ErrNotFound, "")
+	for more := true; more; {
+		more, err = changes.RemoveDeletedVault(ctx, "acme", "v1", 100)
+		require.NoError(t, err)
+	}
+	// This one has the numbers of the first, and of its scope.
+	require.NoError(t, changes.PutVault(ctx, vault.Vault{Organization: "acme", ID: "v2", Revision: 1}, nil, vault.AuditEvent{}))
+	insert("v2", 1, "other", 0)
+	requireTokens("v1", 2, vault.ErrNotFound, "")
+	requireTokens("v2", 1, nil, "other", "")
+	_, err = changes.MarkDeleted(ctx, "acme", someTime, vault.AuditEvent{})
+	require.NoError(t, err)
+	requireTokens("v2", 1, vault.ErrNotFound, "")
+}
+
+// TestRememberedScopesAreBounded: more scopes than are remembered read as well.
+func TestRememberedScopesAreBounded(t *testing.T) {
+	var c conn
+	for i := range 3 * maxKnownScopes {
+		c.known.put(1, scopeID{name: string(rune(i))}, knownScope{seq: i})
+		require.LessOrEqual(t, len(c.known.scopes), maxKnownScopes)
+		require.Equal(t, i, c.known.scopes[scopeID{name: string(rune(i))}].seq)
+	}
+	c.known.put(2, scopeID{}, knownScope{})
+	require.Len(t, c.known.scopes, 1)
+}
