@@ -215,15 +215,21 @@ func (c *consumer) claim(ctx context.Context, limit int, except ...string) ([]Le
 func (c *consumer) handle(ctx context.Context, l Lease, until time.Time, heartbeat bool) (v Verdict, held bool) {
 	holding, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer lose(nil)
-	var beating sync.WaitGroup
-	handling, handled := context.WithCancel(holding)
-	defer handled()
 	if heartbeat {
-		beating.Go(func() { c.queue.beat(handling, l, until, lose) })
+		// Most handlers end before the first heartbeat: they need no goroutine for it.
+		var beating sync.WaitGroup
+		beating.Add(1)
+		first := time.AfterFunc(time.Until(c.queue.nextBeat(time.Now(), until)), func() {
+			defer beating.Done()
+			c.queue.beat(holding, l, until, lose)
+		})
+		defer func() {
+			if lose(nil); !first.Stop() {
+				beating.Wait()
+			}
+		}()
 	}
 	v = c.handler(holding, Delivery(l))
-	handled()
-	beating.Wait()
 	return v, holding.Err() == nil
 }
 

@@ -199,25 +199,26 @@ func (q *LeaseQueue) settle(ctx context.Context, l Lease, v Verdict) error {
 	return nil
 }
 
-// beat extends the lease until ctx, which ends with the handler, is over. It calls lose
-// when the lease is lost, or may be.
+// nextBeat returns when to extend a lease again after a time; or, if that comes first, when
+// it is taken for lost, so that the handler hears of it before somebody else can claim the
+// job.
+func (q *LeaseQueue) nextBeat(after, until time.Time) time.Time {
+	beat, end := after.Add(q.opts.Heartbeat), until.Add(-min(q.opts.TTL/10, time.Second))
+	if end.Before(beat) {
+		return end
+	}
+	return beat
+}
+
+// beat extends the lease, at once and then time and again, until ctx ends, with the handler.
+// It calls lose when the lease is lost, or may be.
 func (q *LeaseQueue) beat(ctx context.Context, l Lease, until time.Time, lose context.CancelCauseFunc) {
-	ticker := time.NewTicker(q.opts.Heartbeat)
-	defer ticker.Stop()
-	// So that the handler hears of it before somebody else can claim the job.
-	margin := min(q.opts.TTL/10, time.Second)
-	end := time.NewTimer(time.Until(until) - margin)
-	defer end.Stop()
 	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-end.C:
+		now := time.Now()
+		if !q.nextBeat(now, until).After(now) {
 			lose(ErrLeaseLost)
 			return
-		case <-ticker.C:
 		}
-		now := time.Now()
 		extending, cancel := context.WithTimeout(ctx, min(q.opts.Heartbeat, settleTimeout))
 		err := q.leases.Extend(extending, l, q.opts.TTL)
 		cancel()
@@ -226,10 +227,16 @@ func (q *LeaseQueue) beat(ctx context.Context, l Lease, until time.Time, lose co
 			return
 		case err == nil:
 			until = now.Add(q.opts.TTL)
-			end.Reset(time.Until(until) - margin)
 		case errors.Is(err, ErrLeaseLost):
 			lose(ErrLeaseLost)
 			return
+		}
+		next := time.NewTimer(time.Until(q.nextBeat(now, until)))
+		select {
+		case <-ctx.Done():
+			next.Stop()
+			return
+		case <-next.C:
 		}
 	}
 }
