@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -151,4 +152,32 @@ func TestMigrateBodies(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want.Instructions, got.Instructions)
 	require.Zero(t, db.bodies(t))
+}
+
+// TestProgressIsNamedOnce: an update writes each column of the progress in one part of it,
+// and names no column of an index besides those that have changed. Its statements are few.
+func TestProgressIsNamedOnce(t *testing.T) {
+	db := openTrigger(t, EmptyFile(t))
+	indexed := make(map[string]bool)
+	const columns = "SELECT c.name FROM pragma_index_list('trigger_events') AS i, pragma_index_xinfo(i.name) AS c WHERE c.key AND c.name IS NOT NULL"
+	require.NoError(t, db.find(t.Context(), noOrg, columns, nil, func(r *row) error {
+		indexed[r.text(0)] = true
+		return nil
+	}))
+	require.True(t, indexed["due_at"])
+	var named []int
+	for _, part := range progressParts {
+		named = append(named, part...)
+		require.True(t, len(part) == 1 || !slices.ContainsFunc(part, func(c int) bool { return indexed[progressNames[c]] }), part)
+	}
+	for _, c := range progressAlways {
+		named = append(named, c)
+		require.False(t, indexed[progressNames[c]], progressNames[c])
+	}
+	slices.Sort(named)
+	for i, c := range named {
+		require.Equal(t, i, c)
+	}
+	require.Len(t, named, len(progressNames))
+	require.Len(t, progressStatements, 64)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -302,36 +303,64 @@ func (t *tx) eventVersion(id uuid.UUID) (version int, err error) {
 	return version, err
 }
 
-// progressUpdate writes those of progressColumns that have changed. An UPDATE renews the
-// indexes of every column that it names.
+// progressUpdate writes those of progressParts that have changed, and progressAlways.
 type progressUpdate struct {
 	statement string // behind its arguments are an ID and a version
 	args      []any  // nil: nothing has changed
 }
 
-var progressNames = strings.Split(progressColumns, ", ")
+// An UPDATE renews the indexes of every column that it names. So a column of an index is
+// named only if it has changed, and so are what may be long. The others cost nothing: the
+// row is written anew as a whole.
+var (
+	progressNames  = strings.Split(progressColumns, ", ")
+	progressAlways = []int{1, 3, 7}                                  // started_at, attempts, generation
+	progressParts  = [...][]int{{0}, {2}, {4, 5, 6}, {8}, {9}, {10}} // the places of columns that are named together
+
+	progressStatements = newProgressStatements() // by the set of progressParts that they write
+)
+
+func newProgressStatements() (statements [1 << len(progressParts)]string) {
+	for set := range statements {
+		columns := progressAlways
+		for i, part := range progressParts {
+			if set>>i&1 == 1 {
+				columns = slices.Concat(columns, part)
+			}
+		}
+		var b strings.Builder
+		for _, c := range columns {
+			b.WriteString(progressNames[c] + " = ?, ")
+		}
+		statements[set] = "UPDATE trigger_events SET " + b.String() + "version = version + 1 WHERE id = ? AND version = ?"
+	}
+	return statements
+}
 
 // compare finds what has changed.
 func (u *progressUpdate) compare(kept, changed *trigger.Event) error {
-	before, err := appendProgress(nil, kept)
+	before, err := appendProgress(make([]any, 0, len(progressNames)), kept)
 	if err != nil {
 		return err
 	}
-	after, err := appendProgress(nil, changed)
-	if err != nil {
+	after, err := appendProgress(make([]any, 0, len(progressNames)), changed)
+	if err != nil || slices.Equal(before, after) {
 		return err
 	}
-	var set strings.Builder
-	set.WriteString("UPDATE trigger_events SET ")
-	for i, name := range progressNames {
-		if before[i] != after[i] {
-			set.WriteString(name)
-			set.WriteString(" = ?, ")
-			u.args = append(u.args, after[i])
+	set := 0
+	u.args = make([]any, 0, len(progressNames)+2)
+	for _, c := range progressAlways {
+		u.args = append(u.args, after[c])
+	}
+	for i, part := range progressParts {
+		if slices.ContainsFunc(part, func(c int) bool { return before[c] != after[c] }) {
+			set |= 1 << i
+			for _, c := range part {
+				u.args = append(u.args, after[c])
+			}
 		}
 	}
-	set.WriteString("version = version + 1 WHERE id = ? AND version = ?")
-	u.statement = set.String()
+	u.statement = progressStatements[set]
 	return nil
 }
 
