@@ -234,6 +234,7 @@ func (s *Service) successor(ctx context.Context, version int) (int, error) {
 // complete reports whether every value has a fingerprint of a version.
 func (s *Service) complete(ctx context.Context, version int) (bool, error) {
 	var after ScanPosition
+	var round circle
 	for {
 		page, err := s.store.RowsWithoutFingerprint(ctx, version, after, 1)
 		if err != nil || len(page.Rows) > 0 {
@@ -242,7 +243,7 @@ func (s *Service) complete(ctx context.Context, version int) (bool, error) {
 		if page.Next == "" {
 			return true, nil
 		}
-		if page.Next == after {
+		if round.closes(page.Next) {
 			return false, errStands
 		}
 		after = page.Next

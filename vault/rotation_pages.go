@@ -23,9 +23,30 @@ type portion struct {
 }
 
 var (
-	errStands = fmt.Errorf("%w: the store returned a page that goes on where it began", ErrUnavailable)
+	errStands = fmt.Errorf("%w: the store returned a page that goes on where it, or one before it, began", ErrUnavailable)
 	errExited = fmt.Errorf("%w: the store or the keyring ended the goroutine that reads ahead", ErrUnavailable)
 )
+
+// circle tells whether a scan goes round. A position says nothing of its order, so each is
+// compared with the one before it, and with an earlier one, which is replaced after 1, 2,
+// 4, 8, ... steps: so a circle of any length is found soon after its second turn (Brent).
+type circle struct {
+	last, mark  ScanPosition
+	steps, most int
+}
+
+// closes reports whether the scan has been at a position, which is not that of its end,
+// before.
+func (c *circle) closes(at ScanPosition) bool {
+	if at == c.last || at == c.mark {
+		return true
+	}
+	if c.steps++; c.steps > c.most {
+		c.mark, c.steps, c.most = at, 0, max(1, 2*c.most)
+	}
+	c.last = at
+	return false
+}
 
 // eachRow goes through the pages of a scan, and stores what prepare makes of their rows.
 // It returns how many were changed, and the rows that could not be.
@@ -91,13 +112,14 @@ func (s *Service) prepareRows(
 	prepare func(context.Context, []Row) portion, portions chan<- portion,
 ) {
 	var after ScanPosition
+	var round circle
 	for {
 		var b portion
 		page, err := scan(ctx, after)
 		switch {
 		case err != nil:
 			b.err = unavailable("look for rows to change", err)
-		case page.Next != "" && page.Next == after:
+		case page.Next != "" && round.closes(page.Next):
 			b.err = errStands
 		case len(page.Rows) > 0:
 			b = prepare(ctx, page.Rows)

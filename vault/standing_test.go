@@ -12,8 +12,12 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// standing is a store that begins each page at the start, and says that others follow.
-type standing struct{ vault.Store }
+// standing is a store that begins each page at the start, and says that others follow: those
+// of a scan where next says, by where a page begins.
+type standing struct {
+	vault.Store
+	next map[vault.ScanPosition]vault.ScanPosition
+}
 
 func (s *standing) ListVaults(ctx context.Context, org, _ string, limit int) ([]vault.Vault, error) {
 	return s.Store.ListVaults(ctx, org, "", limit)
@@ -23,15 +27,15 @@ func (s *standing) ListRows(ctx context.Context, org, id, _ string, limit int) (
 	return s.Store.ListRows(ctx, org, id, "", limit)
 }
 
-func (s *standing) RowsWithoutFingerprint(ctx context.Context, version int, _ vault.ScanPosition, limit int) (vault.RowPage, error) {
+func (s *standing) RowsWithoutFingerprint(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
 	page, err := s.Store.RowsWithoutFingerprint(ctx, version, "", limit)
-	page.Next = "1"
+	page.Next = s.next[after]
 	return page, err
 }
 
-func (s *standing) RowsNotSealedUnder(ctx context.Context, version int, _ vault.ScanPosition, limit int) (vault.RowPage, error) {
+func (s *standing) RowsNotSealedUnder(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
 	page, err := s.Store.RowsNotSealedUnder(ctx, version, "", limit)
-	page.Next = "1"
+	page.Next = s.next[after]
 	return page, err
 }
 
@@ -44,11 +48,23 @@ func TestStoreThatStandsStill(t *testing.T) {
 		_, err := r.CreateVault(ctx, "acme", "ops", id, schema)
 		require.NoError(t, err)
 	}
-	s, err := vault.New(vault.Backend{Store: &standing{r.store}}, newKeyring(t, 2, 1), nil)
+	for name, next := range map[string]map[vault.ScanPosition]vault.ScanPosition{
+		"it stands":              {"": "1", "1": "1"},
+		"it stands later":        {"": "1", "1": "2", "2": "3", "3": "4", "4": "4"},
+		"it goes to and fro":     {"": "1", "1": "2", "2": "1"},
+		"it goes round, later":   {"": "1", "1": "2", "2": "3", "3": "4", "4": "5", "5": "3"},
+		"it begins again, later": {"": "1", "1": "2", "2": "3", "3": "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := vault.New(vault.Backend{Store: &standing{r.store, next}}, newKeyring(t, 2, 1), nil)
+			require.NoError(t, err)
+			require.ErrorIs(t, s.Backfill(ctx, 2, nil), vault.ErrUnavailable)
+			require.ErrorIs(t, s.Rewrap(ctx, nil), vault.ErrUnavailable)
+			require.ErrorIs(t, s.Retire(ctx, keyring.FingerprintKey, 1, nil), vault.ErrUnavailable)
+		})
+	}
+	s, err := vault.New(vault.Backend{Store: &standing{Store: r.store}}, newKeyring(t, 2, 1), nil)
 	require.NoError(t, err)
-	require.ErrorIs(t, s.Backfill(ctx, 2, nil), vault.ErrUnavailable)
-	require.ErrorIs(t, s.Rewrap(ctx, nil), vault.ErrUnavailable)
-	require.ErrorIs(t, s.Retire(ctx, keyring.FingerprintKey, 1, nil), vault.ErrUnavailable)
 	items, err := untilError(s.Export(ctx, "acme", "ops", "v1", everything))
 	require.ErrorIs(t, err, vault.ErrUnavailable)
 	require.Equal(t, 2, items)
@@ -90,7 +106,7 @@ func untilError[T any](all iter.Seq2[T, error]) (n int, err error) {
 func TestVaultsOfAStoreThatStandsStill(t *testing.T) {
 	s, store := newAsking(t)
 	addVaults(t, s, "acme", make([]int, 60)...)
-	standing, err := vault.New(vault.Backend{Store: &standing{store.Store}}, newKeyring(t, 1), nil)
+	standing, err := vault.New(vault.Backend{Store: &standing{Store: store.Store}}, newKeyring(t, 1), nil)
 	require.NoError(t, err)
 	_, err = untilError(standing.Vaults(t.Context(), "acme"))
 	require.ErrorIs(t, err, vault.ErrUnavailable)
