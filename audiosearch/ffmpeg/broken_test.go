@@ -119,7 +119,7 @@ func TestCut(t *testing.T) {
 		"a.ts":      {[]string{"-c:v", "mpeg2video", "-c:a", "mp2"}, false},
 		"a.avi":     {[]string{"-c:v", "mpeg4", "-c:a", "mp2"}, false},
 	}
-	for _, name := range effort.Names(2, files) {
+	for _, name := range effort.Names(4, files) {
 		c := files[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

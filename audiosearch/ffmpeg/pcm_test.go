@@ -36,7 +36,7 @@ func TestAgreesWithWAV(t *testing.T) {
 		}
 		return expr
 	}
-	for _, c := range effort.Some(2, []struct {
+	for _, c := range effort.Some(4, []struct {
 		from, to, channels int
 		codec, layout      string
 	}{

@@ -21,7 +21,7 @@ func everyTwoSeconds() (times []time.Duration) {
 
 func TestKeyframes(t *testing.T) {
 	needFFmpeg(t)
-	for _, c := range effort.Some(3, []struct {
+	for _, c := range effort.Some(5, []struct {
 		name, encoder string
 		args          []string
 	}{
@@ -64,7 +64,7 @@ func TestSoundAlone(t *testing.T) {
 		"a.mp3": "libmp3lame", "a.ogg": "libvorbis", "a.opus": "libopus", "a.flac": "flac", "a.m4a": "aac", "a.aac": "aac", "a.aiff": "pcm_s16be", "a.wav": "adpcm_ms",
 		"a.au": "pcm_mulaw", "a.caf": "pcm_s24le", "a.wma": "wmav2", "a.ac3": "ac3", "a.w64": "pcm_s16le",
 	}
-	for _, name := range effort.Names(3, encoders) {
+	for _, name := range effort.Names(5, encoders) {
 		encoder := encoders[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -98,7 +98,7 @@ func TestCoverIsNoVideo(t *testing.T) {
 // those of a player.
 func TestLateSound(t *testing.T) {
 	needFFmpeg(t)
-	for _, name := range effort.Some(2, []string{"late.mkv", "late.mp4", "late.ts"}) {
+	for _, name := range effort.Some(3, []string{"late.mkv", "late.mp4", "late.ts"}) {
 		args := append(append([]string{}, film...), "-itsoffset", "3")
 		args = append(append(args, tone("0.5*sin(2*PI*440*t):s=48000:d=7")...), "-t", "10", "-c:v", "mpeg2video", "-g", "50", "-c:a", "mp2", name)
 		path := record(t, args...)
@@ -121,7 +121,7 @@ func TestVeryLateSound(t *testing.T) {
 	files := map[string][]string{
 		"late.mkv": {"mpeg4", "flac"}, "late.mp4": {"mpeg4", "aac"}, "late.ts": {"mpeg2video", "mp2"}, "late.mpg": {"mpeg2video", "mp2"},
 	}
-	for _, name := range effort.Names(2, files) {
+	for _, name := range effort.Names(4, files) {
 		codecs := files[name]
 		args := append(append([]string{}, film...), "-itsoffset", "12")
 		args = append(args, tone("0.5*sin(2*PI*440*t):s=48000:d=3")...)

@@ -10,5 +10,5 @@ import (
 // TestMediaRules: the contract of a media, by the suite.
 func TestMediaRules(t *testing.T) {
 	needFFmpeg(t)
-	audiosearchtest.RunMedia(t, func(t *testing.T) sound.Media { return newAsking(t, nil) })
+	audiosearchtest.RunMedia(t, func(t *testing.T) sound.Media { return newMedia(t, nil) })
 }

@@ -7,12 +7,12 @@ import (
 )
 
 // TestExamplesCoded puts the examples that are of a class into one file, one after another
-// as in a video, and takes them out again. On somebody's machine each coder gets a part of
-// them, and all coders together get all.
+// as in a video, and takes them out again. On somebody's machine each coder gets another
+// part of them.
 func TestExamplesCoded(t *testing.T) {
 	needFFmpeg(t)
 	s := newScorer(t)
-	parts := effort.Of(4, 1, 1)
+	parts := effort.Of(12, 1, 1)
 	for i, c := range []struct {
 		name, file string
 		args       []string

@@ -92,7 +92,7 @@ var rows = []row{
 	{pkg: "internal/e2e/...", code: []string{anything}, module: true},
 
 	// Helpers of the suites.
-	{pkg: sharedRules, code: []string{root}},
+	{pkg: sharedRules, code: []string{root, "internal/effort"}},
 	{pkg: "internal/fake"},
 	{pkg: "internal/fault", code: []string{root}},
 

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // Proof is what shows that a suite finds what it is for. H is the suite's harness.
@@ -68,6 +70,8 @@ const envMutant = "MORTISE_MUTANT"
 // A mutant has to fail, so it runs in another process, which calls the same test: that has
 // to be a test of its own, and no subtest. A mutant has one try. Where its mistake shows
 // only in a race, [Seam] makes it lose the race always.
+//
+// On somebody's machine a part of many mutants is tried, in CI all: CI=true asks for them.
 func Prove[H any](t *testing.T, p *Proof[H]) {
 	if name := os.Getenv(envMutant); name != "" {
 		m, ok := p.mutant(name)
@@ -106,7 +110,7 @@ func Prove[H any](t *testing.T, p *Proof[H]) {
 		// Most of the time mutants wait for what does not come, so there are more of them at
 		// once than -parallel allows: they are started before it counts.
 		slots := make(chan struct{}, 4*runtime.GOMAXPROCS(0))
-		for _, m := range p.mutants {
+		for _, m := range effort.Some(p.every(), p.mutants) {
 			t.Run(m.name, func(t *testing.T) {
 				output := make(chan string, 1)
 				go func() {
@@ -120,6 +124,9 @@ func Prove[H any](t *testing.T, p *Proof[H]) {
 		}
 	})
 }
+
+// every says that one of so many mutants is tried where time is short: of a few all are.
+func (p *Proof[H]) every() int { return min(1+len(p.mutants)/10, 5) }
 
 // checkMutants fails the test if a mutant cannot be told from another one, if it breaks
 // what is no rule, or if a rule is broken by none.

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // Paths of the credentials service.
@@ -187,7 +189,9 @@ func (p program) refuseIn(t *testing.T, folder string, args ...string) string {
 
 // eachStorage runs a test on each storage that the server can have on one machine.
 func eachStorage(t *testing.T, p program, test func(t *testing.T, start func(args ...string) *server)) {
-	for name, storage := range map[string][]string{"memory": {"-memory"}, "SQLite": nil} {
+	storages := map[string][]string{"SQLite": nil, "memory": {"-memory"}}
+	for _, name := range effort.Names(len(storages), storages) {
+		storage := storages[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, func(args ...string) *server {

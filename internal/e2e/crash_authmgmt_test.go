@@ -25,7 +25,7 @@ import (
 // CI=true kills it more often, MORTISE_SOAK=1 much more. MORTISE_SEED=N kills at the same moments.
 func TestKillUnderCredentials(t *testing.T) {
 	t.Parallel()
-	kills := effort.Of(2, 5, 50)
+	kills := effort.Of(1, 5, 50)
 	moments := rand.New(rand.NewPCG(seeded(t), 1<<33))
 	p := buildServer(t)
 	dir, config := t.TempDir(), writeOrganizations(t, "")

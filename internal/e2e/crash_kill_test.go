@@ -25,7 +25,7 @@ func TestKillUnderLoad(t *testing.T) {
 	// time (WorkerOptions.Concurrency), and claims as many jobs at once. Only those may
 	// be run a second time.
 	const concurrency, batch = 4, 4
-	kills := effort.Of(2, 5, 50)
+	kills := effort.Of(1, 5, 50)
 	seed := seeded(t)
 	moments := rand.New(rand.NewPCG(seed, 1<<32))
 	p := buildServer(t)

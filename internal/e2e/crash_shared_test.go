@@ -42,7 +42,7 @@ func TestTwoServersOneFileLocked(t *testing.T) {
 
 func testTwoServersOneFile(t *testing.T, inTransaction bool) {
 	const clients = 8
-	events := int64(effort.Of(800, 2000, 5000))
+	events := int64(effort.Of(400, 2000, 5000))
 	const lease = 15 * time.Second // LeaseOptions.TTL
 	const concurrency = 4          // WorkerOptions.Concurrency
 	p := buildServer(t)

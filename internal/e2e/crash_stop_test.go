@@ -32,7 +32,7 @@ import (
 func TestGracefulStopLosesNothing(t *testing.T) {
 	t.Parallel()
 	const clients = 8
-	stops := effort.Of(2, 5, 50)
+	stops := effort.Of(1, 5, 50)
 	seed := seeded(t)
 	moments := rand.New(rand.NewPCG(seed, 1<<32))
 	p := buildServer(t)

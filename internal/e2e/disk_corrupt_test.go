@@ -83,7 +83,7 @@ func testCorruptDatabase(t *testing.T, p program) {
 		"cut off":             good[:middle],
 		"only the first page": good[:page],
 	}
-	for _, name := range effort.Names(3, cases) {
+	for _, name := range effort.Names(4, cases) {
 		content := cases[name]
 		folder := t.TempDir()
 		file := filepath.Join(folder, "mortise.db")

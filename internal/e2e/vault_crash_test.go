@@ -27,7 +27,7 @@ import (
 func TestKillUnderInsertions(t *testing.T) {
 	t.Parallel()
 	const clients = 6
-	kills := effort.Of(2, 5, 50)
+	kills := effort.Of(1, 5, 50)
 	seed := seeded(t)
 	moments := rand.New(rand.NewPCG(seed, 1<<35))
 	p := buildServer(t)
