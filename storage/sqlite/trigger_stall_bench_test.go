@@ -31,13 +31,13 @@ func BenchmarkListStall(b *testing.B) {
 	var others latencies
 	var quiet, beside stallTimes
 	for b.Loop() {
-		quiet.measure(b, service)
+		quiet.second(b, service)
 		ctx, stop := context.WithCancel(b.Context())
 		var running sync.WaitGroup
 		for client := range clients {
 			running.Go(func() { others.ask(ctx, b, service, worst, client) })
 		}
-		beside.measure(b, service)
+		beside.second(b, service)
 		stop()
 		running.Wait()
 	}
@@ -78,12 +78,17 @@ func filledStall(b *testing.B, history int) *DB {
 		_, err := tx.exec(fill, 0, history/100, "other")
 		return err
 	}))
+	readyStall(b, db)
+	return db
+}
+
+// readyStall lets other submit.
+func readyStall(b *testing.B, db *DB) {
 	require.NoError(b, (&Trigger{db: db}).UpdateOrganization(b.Context(), "other", func(o *trigger.Organization) error {
 		o.SetupComplete = true
 		o.SetCollection(uuid.UUID{1}, true)
 		return nil
 	}))
-	return db
 }
 
 // worstLists are those that pass over everything, if nothing helps.
@@ -146,9 +151,16 @@ func (l *latencies) ask(ctx context.Context, b *testing.B, service *trigger.Serv
 // stallTimes are what the other organization waits.
 type stallTimes struct{ lists, submits latencies }
 
-// measure lists and submits in turn for a second.
-func (s *stallTimes) measure(b *testing.B, service *trigger.Service) {
-	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+// second lists and submits in turn for a second.
+func (s *stallTimes) second(b *testing.B, service *trigger.Service) {
+	ctx, cancel := context.WithTimeout(b.Context(), time.Second)
+	defer cancel()
+	s.measure(ctx, b, service)
+}
+
+// measure lists and submits in turn until ctx ends.
+func (s *stallTimes) measure(ctx context.Context, b *testing.B, service *trigger.Service) {
+	for ; ctx.Err() == nil; time.Sleep(2 * time.Millisecond) {
 		begun := time.Now()
 		_, err := service.ListEvents(b.Context(), "other", trigger.EventQuery{Source: "api", Status: trigger.StatusCompleted})
 		require.NoError(b, err)

@@ -8,6 +8,7 @@ type tx struct {
 	op     *op
 	alive  *alive // shared by the operations of the transaction
 	recent *recentEvents
+	writer *writer
 	wrote  bool // a statement has changed something
 	failed bool // a statement has failed: the transaction may be gone
 }
@@ -30,6 +31,11 @@ func (t *tx) query(text string, args []any, each func(*row) error) error {
 	err := t.conn.query(unbounded, text, args, each)
 	t.failed = t.failed || err != nil
 	return err
+}
+
+// awaited reports whether another operation waits for this one's end.
+func (t *tx) awaited() bool {
+	return len(t.writer.ops) > 0 || t.writer.group[len(t.writer.group)-1] != t.op
 }
 
 // host runs code of the caller's, unless the caller has left. Only here may an operation

@@ -169,32 +169,59 @@ func (s *Vault) AddFingerprints(ctx context.Context, version int, of []vault.Row
 	of = slices.Clone(of)
 	// In the order of the table: so it comes to a page once.
 	slices.SortStableFunc(of, func(a, b vault.RowFingerprint) int { return bytes.Compare(a.Fingerprint[:], b.Fingerprint[:]) })
+	taken, err := s.rotate(ctx, len(of), func(r *rotation, i int) (bool, error) { return r.addFingerprint(version, &of[i]) },
+		func(keys knownKeys) bool { return keys.retired(keyring.FingerprintKey, version) })
 	var refused []vault.RowID
-	err := s.db.writer.write(ctx, func(tx *tx) error {
-		keys, err := tx.vaultKeys()
-		if err != nil {
-			return err
-		}
-		if keys.retired(keyring.FingerprintKey, version) {
-			return keyring.ErrRetired
-		}
-		refused = nil
-		rows := rotation{tx, make(map[vaultID]int)}
-		for i := range of {
-			taken, err := rows.addFingerprint(version, &of[i])
+	for _, i := range taken {
+		refused = append(refused, of[i].Row)
+	}
+	return refused, err
+}
+
+// rotationTurn is how many rows a rotation changes at least before another write gets its
+// turn.
+const rotationTurn = 50
+
+// rotate calls do for each of n rows, and returns those of which it was true: in a single
+// transaction, unless somebody else comes to write. Then they need not wait for the rest,
+// which goes on in the next transaction. If a key is retired, it is ErrRetired.
+func (s *Vault) rotate(
+	ctx context.Context, n int, do func(r *rotation, i int) (bool, error), retired func(knownKeys) bool,
+) (all []int, err error) {
+	for from := 0; ; {
+		var these []int
+		next := from
+		err := s.db.writer.write(ctx, func(tx *tx) error {
+			keys, err := tx.vaultKeys()
 			if err != nil {
 				return err
 			}
-			if taken {
-				refused = append(refused, of[i].Row)
+			if retired(keys) {
+				return keyring.ErrRetired
 			}
+			these, next = nil, from
+			for r := (rotation{tx, make(map[vaultID]int)}); next < n; next++ {
+				if next-from >= rotationTurn && tx.awaited() {
+					break
+				}
+				is, err := do(&r, next)
+				if err != nil {
+					return err
+				}
+				if is {
+					these = append(these, next)
+				}
+			}
+			return nil
+		})
+		if err != nil { // and it may still be at it
+			return nil, err
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
+		if all = append(all, these...); next == n {
+			return all, nil
+		}
+		from = next
 	}
-	return refused, nil
 }
 
 // addFingerprint stores a fingerprint for a row that is there and has none of the version.
@@ -248,52 +275,31 @@ func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (int, error) 
 		own(&rows[i].From)
 		own(&rows[i].To)
 	}
-	changed := 0
-	err := s.db.writer.write(ctx, func(tx *tx) error {
-		keys, err := tx.vaultKeys()
-		if err != nil {
-			return err
-		}
-		for i := range rows {
-			if keys.retired(keyring.SealKey, rows[i].To.Version) {
-				return keyring.ErrRetired
-			}
-		}
-		changed = 0
-		in := rotation{tx, make(map[vaultID]int)}
-		for i := range rows {
-			n, err := in.reseal(&rows[i])
-			if err != nil {
-				return err
-			}
-			changed += n
-		}
-		return nil
-	})
-	if err != nil {
-		return 0, err
-	}
-	return changed, nil
+	changed, err := s.rotate(ctx, len(rows), func(r *rotation, i int) (bool, error) { return r.reseal(&rows[i]) },
+		func(keys knownKeys) bool {
+			return slices.ContainsFunc(rows, func(r vault.Resealed) bool { return keys.retired(keyring.SealKey, r.To.Version) })
+		})
+	return len(changed), err
 }
 
-// reseal stores To for a row that has From, and returns how many rows it has changed.
-func (r *rotation) reseal(n *vault.Resealed) (changed int, err error) {
+// reseal stores To for a row that has From, and reports whether there was one.
+func (r *rotation) reseal(n *vault.Resealed) (changed bool, err error) {
 	in, err := r.vault(n.Row)
 	if err != nil || in == noVault {
-		return 0, err
+		return false, err
 	}
-	store := func(seq int) (int, error) {
+	store := func(seq int) (bool, error) {
 		changed, err := r.tx.exec(resealRowAt, n.To.Version, n.To.Ciphertext, seq, in, n.Row.Token, n.From.Version, n.From.Ciphertext)
-		return int(changed), err
+		return changed > 0, err
 	}
 	if n.Place != 0 {
-		if changed, err := store(int(n.Place)); changed > 0 || err != nil {
+		if changed, err := store(int(n.Place)); changed || err != nil {
 			return changed, err
 		}
 	}
 	seq, _, err := r.place(0, in, n.Row.Token)
 	if seq == noRow || seq == int(n.Place) || err != nil {
-		return 0, err
+		return false, err
 	}
 	return store(seq)
 }
@@ -301,15 +307,14 @@ func (r *rotation) reseal(n *vault.Resealed) (changed int, err error) {
 // ciphertext returns a copy that is not nil: NULL is a token that was deleted.
 func ciphertext(s keyring.Sealed) []byte { return append([]byte{}, s.Ciphertext...) }
 
-// removeStep is how many fingerprints go at a time: other writes wait for so long.
+// removeStep is how many fingerprints go in a transaction, if no other write waits.
 const removeStep = 500
 
 // RemoveFingerprints implements [vault.KeyRotation].
 func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (removed int, err error) {
 	for {
 		step := max(0, min(removeStep, limit-removed))
-		var n int64
-		gone := 0
+		n, gone, more := 0, 0, true
 		err := s.db.writer.write(ctx, func(tx *tx) error {
 			keys, err := tx.vaultKeys()
 			if err != nil {
@@ -318,16 +323,24 @@ func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (rem
 			if !keys.retired(keyring.FingerprintKey, version) {
 				return keyring.ErrInUse
 			}
-			if gone, err = tx.firstNumber(goneFingerprints, version, step); err != nil {
-				return err
+			for n, gone, more = 0, 0, true; more && n < step && (n == 0 || !tx.awaited()); {
+				part := min(rotationTurn, step-n)
+				uncounted, err := tx.firstNumber(goneFingerprints, version, part)
+				if err != nil {
+					return err
+				}
+				did, err := tx.exec(removeFingerprints, version, part)
+				if err != nil {
+					return err
+				}
+				n, gone, more = n+int(did), gone+uncounted, int(did) == part
 			}
-			n, err = tx.exec(removeFingerprints, version, step)
-			return err
+			return nil
 		})
 		if err != nil {
 			return removed, err
 		}
-		if removed += int(n) - gone; int(n) < step || removed >= limit {
+		if removed += n - gone; !more || removed >= limit {
 			return removed, nil
 		}
 	}

@@ -283,7 +283,7 @@ func (w *writer) transact(n int, more func() bool) (started bool, err error) {
 	w.alive = alive{}
 	for i := 0; i < n || more(); i++ {
 		o := w.group[i]
-		t := &tx{conn: w.conn, op: o, alive: &w.alive, recent: &w.recent}
+		t := &tx{conn: w.conn, op: o, alive: &w.alive, recent: &w.recent, writer: w}
 		w.now = o
 		o.err = o.run(t)
 		w.now = nil
