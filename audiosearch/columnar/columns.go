@@ -50,6 +50,9 @@ func (c *Columns) Set(row uint32, m metadata.Map) {
 	}
 	slices.SortFunc(cells, func(a, b cell) int { return cmp.Compare(a.column, b.column) })
 	c.cells[row] = cells
+	for _, cell := range cells {
+		c.place(row, cell)
+	}
 }
 
 // Remove forgets a row, if there is one.
@@ -60,7 +63,11 @@ func (c *Columns) Remove(row uint32) {
 	c.kept.forget()
 	for _, cell := range c.cells[row] {
 		col := c.columns[cell.column]
-		if col.remove(row, cell.code); col.rows == 0 {
+		if int(row) < len(col.dense) {
+			col.dense[row] = nullCode
+		}
+		col.remove(row, cell.code)
+		if col.thin(); col.rows == 0 {
 			delete(c.byKey, col.key)
 			c.columns[cell.column] = nil
 			c.free = append(c.free, cell.column)
@@ -98,8 +105,49 @@ func (c *Columns) column(key string) uint32 {
 	return id
 }
 
+// A column that a quarter of the rows have is dense: the codes stand by row as well, four
+// bytes for each, which makes it several times as fast to look one up. It stays so until
+// no eighth has it.
+const (
+	denseFrom  = 4
+	sparseFrom = 8
+)
+
+// place writes down what a row has in a column if that is dense.
+func (c *Columns) place(row uint32, cell cell) {
+	col := c.columns[cell.column]
+	if n := len(c.cells); col.dense == nil && col.rows*denseFrom >= n {
+		col.dense = make([]uint32, n)
+		for row := range col.present.all {
+			col.dense[row] = c.cell(row, cell.column)
+		}
+	}
+	if n := len(col.dense); n > 0 && int(row) >= n {
+		col.dense = append(col.dense, make([]uint32, int(row)+1-n)...)
+	}
+	if len(col.dense) > 0 {
+		col.dense[row] = cell.code
+		col.thin()
+	}
+}
+
+// thin forgets the codes by row if few rows have one.
+func (c *column) thin() {
+	if c.rows*sparseFrom < len(c.dense) {
+		c.dense = nil
+	}
+}
+
 // code returns what a row has in a column.
 func (c *Columns) code(row, column uint32) uint32 {
+	if code, dense := c.columns[column].codeOf(row); dense {
+		return code
+	}
+	return c.cell(row, column)
+}
+
+// cell is code for a column that is not dense.
+func (c *Columns) cell(row, column uint32) uint32 {
 	cells := c.cells[row]
 	i := sort.Search(len(cells), func(i int) bool { return cells[i].column >= column })
 	if i == len(cells) || cells[i].column != column {

@@ -232,11 +232,7 @@ func TestColumnsReuseWhatIsFree(t *testing.T) {
 		col := c.columns[c.byKey[name]]
 		require.LessOrEqual(t, len(col.entries), 200)
 		require.LessOrEqual(t, len(col.codes), 200)
-		numbers := 0
-		for _, run := range col.runs {
-			numbers += len(run)
-		}
-		require.LessOrEqual(t, numbers, 200)
+		require.LessOrEqual(t, col.lenNumbered(), 200)
 	}
 	selected, err := c.Select(context.Background(), []metadata.Filter{{Key: "number", Op: metadata.OpGreaterOrEqual, Value: "19990"}})
 	require.NoError(t, err)

@@ -12,13 +12,15 @@ type condition struct {
 	id     uint32
 	column *column
 
-	numbers  []bound    // ranged: all must match
-	codes    [][]uint32 // ranged, listed: of the values that pass
-	passing  []uint64   // listed: a bit for each code, set if the value passes
-	only     uint32     // single: of the value that passes
-	excluded []uint32   // excluding: of the values that do not pass
-	values   int        // how many pass
-	rows     int        // how many pass, about
+	bounds   []bound      // ranged: all must match
+	within   [][]numbered // ranged: what is within them, removed ones included
+	codes    []uint32     // listed: of the values that pass
+	passing  []uint64     // listed: a bit for each code, set if the value passes
+	only     uint32       // of the value that passes, if it is one
+	excluded []uint32     // excluding: of the values that do not pass
+	values   int          // how many pass, at most
+	rows     int          // how many pass, about
+	sets     int          // how many of the values have more rows than one, about
 }
 
 type conditionKind uint8
@@ -44,32 +46,55 @@ func (n *condition) passes(c *Columns, row uint32) bool {
 	case n.kind == listed:
 		return n.passing[code/64]>>(code%64)&1 != 0
 	}
-	e := &n.column.entries[code]
-	if !e.numeric {
+	approx := n.column.approx[code]
+	if approx != approx { // it is none
 		return false
 	}
-	for i := range n.numbers {
-		if !n.numbers[i].passes(e.number) {
+	for i := range n.bounds {
+		if !n.column.passes(approx, code, &n.bounds[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// count finds out how many rows pass, or guesses.
+// count finds out how many rows pass, or guesses by a sample.
 func (n *condition) count() {
-	const sample = 1024
-	for _, codes := range n.codes {
-		n.values += len(codes)
-		rows := 0
-		counted := codes[:min(len(codes), sample)]
-		for _, code := range counted {
-			rows += n.column.holders[code].count()
+	const sample = 128
+	all := len(n.codes)
+	for _, part := range n.within {
+		all += len(part)
+	}
+	looks, values, rows, sets := 0, 0, 0, 0
+	look := func(code, row uint32) {
+		if looks++; row&removedRow != 0 {
+			return
 		}
-		if len(counted) > 0 {
-			n.only = codes[0]
-			n.rows += rows * len(codes) / len(counted)
+		n.only = code
+		values++
+		if row != allHolders {
+			rows++
+			return
 		}
+		holders := n.column.holders[code].count()
+		if rows += holders; holders > 1 {
+			sets++
+		}
+	}
+	step := max(1, all/sample)
+	for i := 0; i < len(n.codes); i += step {
+		look(n.codes[i], allHolders)
+	}
+	from := 0
+	for _, part := range n.within {
+		for ; from < len(part); from += step {
+			look(part[from].code, part[from].row)
+		}
+		from -= len(part)
+	}
+	n.values, n.rows, n.sets = values, rows, sets
+	if step > 1 {
+		n.values, n.rows, n.sets = all, rows*all/looks, sets*all/looks
 	}
 }
 
@@ -104,22 +129,58 @@ func (n *condition) set(t *turns.Turn) (*rowSet, error) {
 		return rows, nil
 	}
 	var u rowUnion
-	for _, codes := range n.codes {
-		for i, code := range codes {
-			switch h := &n.column.holders[code]; {
-			case h.many != nil:
-				u.addSet(h.many)
-			case h.any:
-				u.add(h.one)
+	sets, err := n.parts(t, func(some []numbered) {
+		for i := range some {
+			if row := some[i].row; row < allHolders {
+				u.add(row)
 			}
-			if i%someValues == 0 {
-				if err := t.Step(costOfValue * someValues); err != nil {
-					return nil, err
+		}
+	})
+	for i := 0; i < len(sets) && err == nil; i++ {
+		u.addSet(sets[i])
+		err = t.Step(costOfRow * sets[i].count)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return u.set(), nil
+}
+
+// parts calls rows with what stands in the order of the numbers row by row, among other
+// things, and returns the sets of all other rows that pass.
+func (n *condition) parts(t *turns.Turn, rows func(some []numbered)) (sets []*rowSet, err error) {
+	value := func(code uint32) {
+		switch h := &n.column.holders[code]; {
+		case h.many != nil:
+			sets = append(sets, h.many)
+		case h.any:
+			rows([]numbered{{row: h.one}})
+		}
+	}
+	for from := 0; from < len(n.codes); from += someValues {
+		some := n.codes[from:min(from+someValues, len(n.codes))]
+		for _, code := range some {
+			value(code)
+		}
+		if err := t.Step(costOfValue * len(some)); err != nil {
+			return nil, err
+		}
+	}
+	for _, part := range n.within {
+		for from := 0; from < len(part); from += someValues {
+			some := part[from:min(from+someValues, len(part))]
+			for i := range some {
+				if some[i].row == allHolders {
+					value(some[i].code)
 				}
+			}
+			rows(some)
+			if err := t.Step(costOfRow * len(some)); err != nil {
+				return nil, err
 			}
 		}
 	}
-	return u.set(), nil
+	return sets, nil
 }
 
 // someValues is how many values are looked at between two steps.
@@ -140,28 +201,31 @@ func (n *condition) scan(scan *rowScan) {
 		}
 		return
 	}
-	var sets []*rowSet
 	var singles rowUnion
 	blocks := 1 + len(n.column.present.blocks)
-	few, sparse := n.values < 128*blocks, n.rows < 2048*blocks // so few that a bitmap does not pay
-	for _, codes := range n.codes {
-		for i, code := range codes {
-			if i%someValues == 0 && scan.turn.Step(costOfValue*someValues) != nil {
-				return
-			}
-			switch h := &n.column.holders[code]; {
-			case h.many != nil && sparse:
-				scan.set(h.many)
-			case h.many != nil:
-				sets = append(sets, h.many)
-			case h.any && few:
-				scan.row(h.one)
-			case h.any:
-				singles.add(h.one)
+	sparse := n.rows < 256*blocks // so few that a bitmap does not pay
+	sets, err := n.parts(scan.turn, func(some []numbered) {
+		for i := range some {
+			switch row := some[i].row; {
+			case row >= allHolders:
+			case sparse:
+				scan.one(row)
+			default:
+				singles.add(row)
 			}
 		}
+	})
+	if err != nil {
+		return
 	}
-	scan.union(sets)
+	scan.flush()
+	if sparse {
+		for _, set := range sets {
+			scan.set(set)
+		}
+	} else {
+		scan.union(sets)
+	}
 	for high, bits := range singles.blocks {
 		if bits != nil {
 			scan.block(&rowBlock{high: uint16(high), bits: bits})

@@ -1,8 +1,7 @@
 package columnar
 
 import (
-	"slices"
-	"sort"
+	"math"
 	"strings"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
@@ -20,7 +19,9 @@ type column struct {
 	free    []uint32 // codes that are not in use
 	idle    int      // entries without rows
 	text    int      // bytes of all values
-	runs    [][]uint32
+	order   numberOrder
+	approx  []float64 // by code: the nearest to the number; NaN: it is none
+	dense   []uint32  // by row: the code, nullCode if there is none; nil: few rows have the key
 }
 
 const nullCode = 0
@@ -32,6 +33,7 @@ type entry struct {
 	number  decimal.Decimal
 	numeric bool // there is a number
 	used    bool // not free
+	asOne   bool // it stands once in the order of the numbers, for all rows
 }
 
 // holders are the rows that have a value.
@@ -42,7 +44,7 @@ type holders struct {
 }
 
 func newColumn(key string) *column {
-	return &column{key: key, codes: map[string]uint32{}, entries: make([]entry, 1), holders: make([]holders, 1)}
+	return &column{key: key, codes: map[string]uint32{}, entries: make([]entry, 1), holders: make([]holders, 1), approx: []float64{math.NaN()}}
 }
 
 // add returns the code of the value.
@@ -59,6 +61,9 @@ func (c *column) add(row uint32, value metadata.Scalar) uint32 {
 		c.idle--
 	}
 	c.holders[code].add(row)
+	if c.entries[code].numeric {
+		c.number(code, row)
+	}
 	return code
 }
 
@@ -72,12 +77,14 @@ func (c *column) enter(value metadata.Scalar) (code uint32) {
 		code = uint32(len(c.entries))
 		c.entries = append(c.entries, e)
 		c.holders = append(c.holders, holders{})
+		c.approx = append(c.approx, 0)
+	}
+	c.approx[code] = math.NaN()
+	if e.numeric {
+		c.approx[code] = e.number.Approx()
 	}
 	c.codes[e.text] = code
 	c.text += len(e.text)
-	if e.numeric {
-		c.enterNumber(code)
-	}
 	return code
 }
 
@@ -88,11 +95,14 @@ func (c *column) remove(row, code uint32) {
 	}
 	c.present.remove(row)
 	h := &c.holders[code]
-	if h.remove(row); h.count() > 0 {
+	h.remove(row)
+	if c.entries[code].numeric {
+		c.unnumber(code, row)
+	}
+	if h.count() > 0 {
 		return
 	}
-	// An entry without rows waits for its value to come back, and for as many others, so
-	// that the order of numbers need not be mended for each.
+	// An entry without rows waits for its value to come back, and for many others.
 	if c.idle++; c.idle > 16+len(c.codes)/2 {
 		c.sweep()
 	}
@@ -101,9 +111,7 @@ func (c *column) remove(row, code uint32) {
 // sweep frees the entries without rows.
 func (c *column) sweep() {
 	idle := func(code uint32) bool { return c.holders[code].count() == 0 }
-	for i := range c.runs {
-		c.runs[i] = slices.DeleteFunc(c.runs[i], idle)
-	}
+	c.sweepNumbered() // its order is that of the entries
 	for code := range c.entries {
 		if e := &c.entries[code]; e.used && idle(uint32(code)) {
 			delete(c.codes, e.text)
@@ -115,45 +123,13 @@ func (c *column) sweep() {
 	c.idle = 0
 }
 
-// The codes of numbers stand in runs, each in order, each more than twice as long as the
-// next: a new one costs little, as does a search (O'Neil et al., "The Log-Structured
-// Merge-Tree", 1996; Bentley and Saxe, "Decomposable Searching Problems", 1980).
-
-func (c *column) enterNumber(code uint32) {
-	run := []uint32{code}
-	for n := len(c.runs); n > 0 && len(c.runs[n-1]) <= 2*len(run); n-- {
-		run = c.merge(c.runs[n-1], run)
-		c.runs = c.runs[:n-1]
+// codeOf returns the code that a row of the column has, and false if the column is not
+// dense.
+func (c *column) codeOf(row uint32) (code uint32, dense bool) {
+	if int(row) < len(c.dense) {
+		return c.dense[row], true
 	}
-	c.runs = append(c.runs, run)
-}
-
-func (c *column) merge(a, b []uint32) []uint32 {
-	merged := make([]uint32, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		if c.entries[b[0]].number.Compare(c.entries[a[0]].number) < 0 {
-			merged, b = append(merged, b[0]), b[1:]
-		} else {
-			merged, a = append(merged, a[0]), a[1:]
-		}
-	}
-	return append(append(merged, a...), b...)
-}
-
-// numbers returns the codes of the numbers within all bounds, in parts.
-func (c *column) numbers(bounds []bound) (parts [][]uint32) {
-	for _, run := range c.runs {
-		for _, p := range bounds {
-			at := sort.Search(len(run), func(i int) bool { return p.passes(c.entries[run[i]].number) == p.below })
-			if p.below {
-				run = run[at:]
-			} else {
-				run = run[:at]
-			}
-		}
-		parts = append(parts, run)
-	}
-	return parts
+	return nullCode, c.dense != nil
 }
 
 // effort returns about how many nanoseconds it takes to look at all values.

@@ -24,7 +24,8 @@ package columnar
 //     blocks of 65536 rows, each a list or a bitmap, as Roaring bitmaps are.
 //   - column: the values of one metadata key (columns.go, dictionary.go). code: the
 //     number of a distinct value. cell: the code that a video has under a key. holders:
-//     the rows that have a value.
+//     the rows that have a value. Numbers stand in order, those that few videos share row
+//     by row (number_order.go).
 //   - key filters: the filters of one key, put together, so that each value is looked at
 //     once for all of them (key_filters.go). condition: what they come down to, as codes
 //     (conditions.go). Only filters for a part of a text look at all values, or at those
@@ -50,6 +51,6 @@ package columnar
 //     selected. row scan: it looks up the selected videos, and then their scores
 //     (scan_scores.go; scan_runs.go where they stand side by side). Selection.few says
 //     which. prime: a count of the first windows that raises the floor before a row scan
-//     begins (scan_prime.go).
+//     begins (scan_prime.go). guess: a floor to begin with (scan_guess.go).
 //   - turn: a place among the searches of all organizations; whoever has one for long
 //     gives way to the others (turn.go).

@@ -97,7 +97,7 @@ func (k *keyFilters) conditions(t *turns.Turn, looked func(string)) (list []cond
 		return []condition{n}, possible, err
 	}
 	if len(k.numbers) > 0 {
-		n := condition{kind: ranged, id: k.id, column: k.column, numbers: k.numbers, codes: k.column.numbers(k.numbers)}
+		n := condition{kind: ranged, id: k.id, column: k.column, bounds: k.numbers, within: k.column.within(k.numbers)}
 		n.count()
 		list, possible = append(list, n), n.values > 0
 		if !possible {

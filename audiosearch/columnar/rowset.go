@@ -140,6 +140,18 @@ func (b *rowBlock) rows(buffer []uint16) []uint16 {
 	return b.list
 }
 
+// all goes through all rows in order.
+func (s *rowSet) all(yield func(row uint32) bool) {
+	for i := range s.blocks {
+		b := &s.blocks[i]
+		for _, low := range b.rows(nil) {
+			if !yield(uint32(b.high)<<16 | uint32(low)) {
+				return
+			}
+		}
+	}
+}
+
 // append adds a block behind all others, unless it is empty.
 func (s *rowSet) append(b rowBlock) {
 	if b.count > 0 {
@@ -193,14 +205,16 @@ func (s *rowSet) keep(other *rowSet, in bool) *rowSet {
 
 func (b *rowBlock) keep(other *rowBlock, in bool) rowBlock {
 	switch {
+	case b.bits == nil && other.bits == nil:
+		return b.keepList(other.list, in)
 	case b.bits == nil:
 		return b.keepFunc(func(low uint16) bool { return other.contains(low) == in })
 	case other.bits == nil && in:
 		return other.keepFunc(b.contains)
 	}
 	kept := rowBlock{high: b.high, bits: new(rowBits)}
-	*kept.bits = *b.bits
 	if other.bits == nil {
+		*kept.bits = *b.bits
 		for _, low := range other.list {
 			kept.bits[low>>6] &^= 1 << (low & 63)
 		}
@@ -210,7 +224,7 @@ func (b *rowBlock) keep(other *rowBlock, in bool) rowBlock {
 			invert = ^invert
 		}
 		for i, word := range other.bits {
-			kept.bits[i] &= word ^ invert
+			kept.bits[i] = b.bits[i] & (word ^ invert)
 		}
 	}
 	kept.settle()
@@ -226,6 +240,21 @@ func (b *rowBlock) settle() {
 	if b.count <= maxList/2 {
 		b.list, b.bits = b.bits.list(make([]uint16, 0, b.count)), nil
 	}
+}
+
+// keepList is keep for lists.
+func (b *rowBlock) keepList(other []uint16, in bool) rowBlock {
+	kept := rowBlock{high: b.high}
+	for _, low := range b.list {
+		for len(other) > 0 && other[0] < low {
+			other = other[1:]
+		}
+		if found := len(other) > 0 && other[0] == low; found == in {
+			kept.list = append(kept.list, low)
+		}
+	}
+	kept.count = len(kept.list)
+	return kept
 }
 
 func (b *rowBlock) keepFunc(in func(low uint16) bool) rowBlock {

@@ -24,16 +24,13 @@ func (s *Scores) Rank(ctx context.Context, class sound.Class, selected *Selectio
 			if table == nil {
 				continue
 			}
-			column := slices.Index(table.classes, class)
-			switch {
-			case column < 0:
-			case selected.few(table, s.places.regular(uint32(number)+1), r.holds()):
-				scan := rowScan{places: &s.places, table: table, number: uint32(number) + 1, column: column, Ranking: r, turn: t}
-				selected.scan(&scan)
-			default:
-				table.scan(t, column, selected, r)
+			if column := slices.Index(table.classes, class); column >= 0 {
+				err = s.rank(t, number, column, selected, r)
 			}
-			if err := t.Step(0); err != nil {
+			if err == nil {
+				err = t.Step(0)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -280,6 +277,29 @@ func (s *rowScan) dense(word uint64, row, window, last uint32) {
 func (s *rowScan) offerSingle(row uint32, score uint16) {
 	if s.passes == nil || s.passes(row) {
 		s.take(Hit{Row: row, Score: score})
+	}
+}
+
+// one is row for rows in any order: their scores may be gathered. The end of it is flush.
+func (s *rowScan) one(row uint32) {
+	if int(row/groupRows) >= len(s.places.groups) {
+		return
+	}
+	g, low := &s.places.groups[row/groupRows], row%groupRows
+	if !s.single(g) {
+		s.row(row)
+		return
+	}
+	if low >= g.rows {
+		return
+	}
+	b, at := &s.batch, g.first.start+low
+	c := &s.table.chunks[at/chunkWindows]
+	in := 2 * (s.column*c.size + int(at%chunkWindows))
+	b.rows[b.n] = row
+	copy(b.scores[2*b.n:2*b.n+2], c.scores[in:in+2])
+	if b.n++; b.n == batchSize {
+		s.flush()
 	}
 }
 

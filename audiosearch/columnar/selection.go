@@ -53,14 +53,7 @@ func (s *Selection) Rows() iter.Seq[uint32] {
 		if s == nil {
 			return
 		}
-		for i := range s.set().blocks {
-			b := &s.rows.blocks[i]
-			for _, low := range b.rows(nil) {
-				if !yield(uint32(b.high)<<16 | uint32(low)) {
-					return
-				}
-			}
-		}
+		s.set().all(yield)
 	}
 }
 
@@ -90,7 +83,7 @@ func (s *Selection) put(t *turns.Turn) error {
 		if whole, ok := n.whole(); ok {
 			rows = rows.keep(whole, true)
 			err = t.Step(costOfWords * len(rows.blocks))
-		} else if rows.count > n.rows/4 {
+		} else if n.listing() < n.test()*float64(rows.count) {
 			var others *rowSet
 			if others, err = n.set(t); err == nil {
 				rows = rows.keep(others, true)
@@ -217,7 +210,9 @@ func (c *Columns) selection(t *turns.Turn, filters []metadata.Filter) (*Selectio
 	return s, nil
 }
 
-// sort puts the most selective condition first.
+// sort puts the condition first whose rows take least to look up.
 func (s *Selection) sort() {
-	slices.SortStableFunc(s.conditions, func(a, b condition) int { return cmp.Compare(a.rows, b.rows) })
+	slices.SortStableFunc(s.conditions, func(a, b condition) int {
+		return cmp.Compare(a.listing()+costOfVideo*float64(a.rows), b.listing()+costOfVideo*float64(b.rows))
+	})
 }

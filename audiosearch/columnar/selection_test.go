@@ -144,7 +144,7 @@ func TestContextThatEnds(t *testing.T) {
 			_, err := rank(all)
 			require.NoError(t, err)
 			needed := 1<<40 - all.looks.Load()
-			require.Greater(t, needed, int64(1), "%s, %+v: looks at the context", name, page)
+			require.Positive(t, needed, "%s, %+v: looks at the context", name, page)
 			for looks := int64(0); looks < needed; looks += 1 + needed/10 {
 				_, err := rank(ending(t, looks))
 				require.ErrorIs(t, err, context.Canceled, "%s, %+v, %d of %d", name, page, looks, needed)

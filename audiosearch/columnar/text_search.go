@@ -84,7 +84,7 @@ func (k *keyFilters) searchAll(t *turns.Turn, parts *needles.Set, looked func(st
 			n.passing[code/64] |= 1 << (code % 64)
 		}
 	}
-	n.codes = [][]uint32{codes}
+	n.codes = codes
 	n.count()
 	return n, nil
 }

@@ -98,6 +98,9 @@ func (d Decimal) Compare(other Decimal) int {
 	return order
 }
 
+// Approx returns the nearest float64. That of a greater number is never less.
+func (d Decimal) Approx() float64 { return d.approx }
+
 func (d Decimal) sign() int {
 	switch {
 	case d.digits == "":

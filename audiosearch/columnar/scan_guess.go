@@ -1,0 +1,74 @@
+package columnar
+
+import (
+	"math"
+
+	"github.com/seed-6363c74e/mortise/internal/turns"
+)
+
+// enough is by how much more windows are expected above a guessed floor than are wanted.
+const enough = 2
+
+// expected returns about how many windows must be looked at to find so many that are
+// selected above a floor that is guessed.
+func expected(wanted int, share, windows float64) float64 {
+	return min(enough*float64(wanted)/share, windows)
+}
+
+// rank offers the windows of a table. It begins with a floor that is guessed, so that few
+// windows need a look before the ranking knows a floor of its own. If fewer windows are
+// found than are wanted, it was too high, and all is done again with a lower one.
+func (s *Scores) rank(t *turns.Turn, number, column int, selected *Selection, r *Ranking) error {
+	table, floor, found := s.tables[number], r.floor, len(r.best.hits)
+	_, share := selected.share()
+	for need := expected(r.holds(), share, float64(table.windows)); ; need *= 8 {
+		few := selected.few(table, s.places.regular(uint32(number)+1), r.holds())
+		guess := uint16(0)
+		if r.free && found < r.best.wanted && !(few && selected.primes()) {
+			guess = table.guess(column, need)
+		}
+		r.floor = max(floor, guess)
+		if few {
+			scan := rowScan{places: &s.places, table: table, number: uint32(number) + 1, column: column, Ranking: r, turn: t}
+			selected.scan(&scan)
+		} else {
+			table.scan(t, column, selected, r)
+		}
+		if err := t.Step(0); err != nil || guess <= floor || len(r.best.hits) == r.best.wanted {
+			return err
+		}
+		r.best.hits, r.floor = r.best.hits[:found], floor // in the order in which they came, as they are too few for a heap
+	}
+}
+
+// guess returns a score that about so many windows have at least, or 0 if a guess does not
+// pay. It goes by the maxima of blocks, as if good scores stood anywhere.
+func (t *table) guess(column int, windows float64) uint16 {
+	const (
+		least = 1 << 17 // windows of a table for which it pays
+		most  = 1 << 14 // maxima that are looked at
+		shift = 4
+		rare  = 64 // one of so many windows may be expected above, or most blocks have one
+	)
+	if t.windows < least || windows > float64(t.windows)/rare {
+		return 0
+	}
+	var counts [1 << 16 >> shift]uint16
+	step := 1 + t.windows/blockWindows/most
+	seen := 0
+	for i := range t.chunks {
+		maxima := t.chunks[i].columnMaxima(column)
+		maxima = maxima[:blocksOf(min(t.windows-i*chunkWindows, chunkWindows))]
+		for at := 0; at < len(maxima); at += step {
+			counts[maxima[at]>>shift]++
+			seen++
+		}
+	}
+	left := int(float64(seen) * (1 - math.Pow(1-windows/float64(t.windows), blockWindows)))
+	score := len(counts)
+	for score > 0 && left > 0 {
+		score--
+		left -= int(counts[score])
+	}
+	return uint16(min(score<<shift, math.MaxUint16))
+}
