@@ -2,6 +2,7 @@ package columnar
 
 import (
 	"math"
+	"slices"
 
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
@@ -16,15 +17,20 @@ func expected(wanted int, share, windows float64) float64 {
 }
 
 // rank offers the windows of a table. It begins with a floor that is guessed, so that few
-// windows need a look before the ranking knows a floor of its own. If fewer windows are
-// found than are wanted, it was too high, and all is done again with a lower one.
+// windows need a look before the ranking knows a floor of its own. If fewer windows above
+// it are found than are wanted, it was too high, and all is done again with a lower one.
 func (s *Scores) rank(t *turns.Turn, number, column int, selected *Selection, r *Ranking) error {
-	table, floor, found := s.tables[number], r.floor, len(r.best.hits)
+	table, floor := s.tables[number], r.floor
+	var found []Hit // of other tables, as long as they are too few
+	guesses := r.free && len(r.best.hits) < r.best.wanted
+	if guesses {
+		found = slices.Clone(r.best.hits)
+	}
 	_, share := selected.share()
 	for need := expected(r.holds(), share, float64(table.windows)); ; need *= 8 {
 		few := selected.few(table, s.places.regular(uint32(number)+1), r.holds())
 		guess := uint16(0)
-		if r.free && found < r.best.wanted && !(few && selected.primes()) {
+		if guesses && !(few && selected.primes()) {
 			guess = table.guess(column, need)
 		}
 		r.floor = max(floor, guess)
@@ -34,10 +40,13 @@ func (s *Scores) rank(t *turns.Turn, number, column int, selected *Selection, r 
 		} else {
 			table.scan(t, column, selected, r)
 		}
-		if err := t.Step(0); err != nil || guess <= floor || len(r.best.hits) == r.best.wanted {
+		err, b := t.Step(0), &r.best
+		// If they are as many as are wanted, those of other tables among them may be worse
+		// than the guess.
+		if err != nil || guess <= floor || len(b.hits) == b.wanted && b.hits[0].Score >= guess {
 			return err
 		}
-		r.best.hits, r.floor = r.best.hits[:found], floor // in the order in which they came, as they are too few for a heap
+		b.hits, b.haveRejected, r.floor = append(b.hits[:0], found...), false, floor
 	}
 }
 
@@ -64,7 +73,7 @@ func (t *table) guess(column int, windows float64) uint16 {
 			seen++
 		}
 	}
-	left := int(float64(seen) * (1 - math.Pow(1-windows/float64(t.windows), blockWindows)))
+	left := max(int(float64(seen)*(1-math.Pow(1-windows/float64(t.windows), blockWindows))), 1)
 	score := len(counts)
 	for score > 0 && left > 0 {
 		score--
