@@ -215,11 +215,13 @@ func (q *LeaseQueue) nextBeat(after, until time.Time) time.Time {
 func (q *LeaseQueue) beat(ctx context.Context, l Lease, until time.Time, lose context.CancelCauseFunc) {
 	for {
 		now := time.Now()
-		if !q.nextBeat(now, until).After(now) {
+		next := q.nextBeat(now, until)
+		if !next.After(now) {
 			lose(ErrLeaseLost)
 			return
 		}
-		extending, cancel := context.WithTimeout(ctx, min(q.opts.Heartbeat, settleTimeout))
+		// No longer than until the lease is taken for lost, if the table does not answer.
+		extending, cancel := context.WithTimeout(ctx, min(next.Sub(now), settleTimeout))
 		err := q.leases.Extend(extending, l, q.opts.TTL)
 		cancel()
 		switch {
@@ -231,12 +233,12 @@ func (q *LeaseQueue) beat(ctx context.Context, l Lease, until time.Time, lose co
 			lose(ErrLeaseLost)
 			return
 		}
-		next := time.NewTimer(time.Until(q.nextBeat(now, until)))
+		timer := time.NewTimer(time.Until(q.nextBeat(now, until)))
 		select {
 		case <-ctx.Done():
-			next.Stop()
+			timer.Stop()
 			return
-		case <-next.C:
+		case <-timer.C:
 		}
 	}
 }

@@ -2,6 +2,9 @@ package mortise_test
 
 import (
 	"context"
+	"fmt"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -151,4 +154,67 @@ func TestExtendDoesNotHoldUpTheVerdict(t *testing.T) {
 		assert.LessOrEqual(t, time.Since(at), 10*time.Second, "until Consume returned")
 		assert.Zero(t, tb.jobs())
 	})
+}
+
+// TestLossIsHeardWhileTheTableHangs: a table that does not answer does not keep the handler
+// from hearing of the loss before the lease ends.
+func TestLossIsHeardWhileTheTableHangs(t *testing.T) {
+	for _, heartbeat := range []time.Duration{time.Second, 3 * time.Second, 5 * time.Second, 7 * time.Second, 13 * time.Second} {
+		t.Run(heartbeat.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tb := &slowTable{table: newTable(t, "a")}
+				tb.extend = func(ctx context.Context) error {
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				opts := quiet()
+				opts.TTL, opts.Heartbeat = 15*time.Second, heartbeat
+				heard := make(chan time.Time, 10)
+				q := mortise.NewLeaseQueue(tb, opts)
+				c := consume(t, q, 1, func(ctx context.Context, _ mortise.Delivery) mortise.Verdict {
+					<-ctx.Done()
+					heard <- time.Now()
+					return mortise.Verdict{}
+				})
+				assert.Less(t, (<-heard).Sub(tb.ends.get()[0]), time.Duration(0), "after the lease's end")
+				c.stop()
+			})
+		})
+	}
+}
+
+// TestHeartbeatsEndWithTheHandler: however it ends, also at the moment of a heartbeat, and
+// while the table does not answer one.
+func TestHeartbeatsEndWithTheHandler(t *testing.T) {
+	for name, end := range map[string]func(){"returns": func() {}, "ends the goroutine": runtime.Goexit} {
+		for _, after := range []time.Duration{0, 5*time.Second - 1, 5 * time.Second, 6 * time.Second, 10 * time.Second} {
+			for _, hangs := range []bool{false, true} {
+				t.Run(fmt.Sprint(name, " ", after, " ", hangs), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						tb := &slowTable{table: newTable(t, "a")}
+						var late atomic.Int32
+						start := time.Now()
+						tb.extend = func(ctx context.Context) error {
+							if time.Since(start) > after {
+								late.Add(1)
+							}
+							if hangs {
+								<-ctx.Done()
+							}
+							return ctx.Err()
+						}
+						q := mortise.NewLeaseQueue(tb, quiet())
+						c := consume(t, q, 1, func(context.Context, mortise.Delivery) mortise.Verdict {
+							time.Sleep(after)
+							end()
+							return done
+						})
+						pass(14 * time.Second) // a handler that ended its goroutine has the lease for longer
+						assert.Zero(t, late.Load(), "heartbeats after the end")
+						c.stop()
+					})
+				})
+			}
+		}
+	}
 }

@@ -28,6 +28,9 @@ func (s *Vault) findInScope(ctx context.Context, org, id string, revision int64,
 	tokens := make([]string, len(l.Fingerprints))
 	find := func(c *conn, scope int) error {
 		clear(tokens) // an earlier try may have been of another snapshot
+		if scope == noScope {
+			return nil
+		}
 		if len(tokens) == 1 {
 			return c.query(unbounded, findOneInScope, []any{l.Fingerprints[0][:], scope, l.Version}, func(r *row) error {
 				tokens[0] = r.text(0)
@@ -76,8 +79,8 @@ type knownScope struct {
 // maxKnownScopes bounds what is remembered until the file changes.
 const maxKnownScopes = 1024
 
-// inScope calls find with the number of a scope, perhaps twice: the last time counts. It
-// does not if the vault is not found or has another revision, or if the scope is empty.
+// inScope calls find with the number of a scope, or noScope, perhaps twice: the last time
+// counts. If the vault is not found or has another revision, none does.
 func (c *conn) inScope(id scopeID, revision int64, find func(c *conn, scope int) error) (stored int64, found bool, err error) {
 	known, ok := c.known.scopes[id]
 	if ok && known.revision == revision {
@@ -90,8 +93,11 @@ func (c *conn) inScope(id scopeID, revision int64, find func(c *conn, scope int)
 	}
 	err = c.query(unbounded, scopeOfVault, []any{id.name, id.organization, id.vault}, func(r *row) error {
 		stored, found = int64(r.number(0)), true
-		if r.null(1) || stored != revision {
+		switch {
+		case stored != revision:
 			return nil
+		case r.null(1):
+			return find(c, noScope)
 		}
 		// As long as this query is open, all reads of the connection are of one moment.
 		known := knownScope{r.number(1), revision}

@@ -70,6 +70,30 @@ func TestRememberedScopes(t *testing.T) {
 	requireTokens("v2", 1, vault.ErrNotFound, "")
 }
 
+// TestRememberedScopeIsGone: what was found by a number that is another scope's now does not
+// count if the scope is not there any more. A copy of the file's that is put back page by
+// page, as by the shell's .restore, does that.
+func TestRememberedScopeIsGone(t *testing.T) {
+	db, tables := openVault(t)
+	_, err := tables.InsertTokens(t.Context(), "acme", "v1", 1, []vault.Row{someRow("a", "t0", 0)})
+	require.NoError(t, err)
+	requireToken := func(want string) {
+		t.Helper()
+		for range 2 * cap(db.finder.conns) {
+			found, err := tables.FindTokens(t.Context(), "acme", "v1", 1,
+				[]vault.Lookup{{Scope: "a", Version: 1, Fingerprints: []keyring.Fingerprint{someFingerprint(0)}}})
+			require.NoError(t, err)
+			require.Equal(t, [][]string{{want}}, found)
+		}
+	}
+	requireToken("t0")
+	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
+		_, err := tx.exec("UPDATE vault_scopes SET name = 'b'")
+		return err
+	}))
+	requireToken("")
+}
+
 // TestRememberedScopesAreBounded: more scopes than are remembered read as well.
 func TestRememberedScopesAreBounded(t *testing.T) {
 	var c conn
