@@ -112,8 +112,8 @@ type Deletion interface {
 type Tokens interface {
 	// FindTokens returns the tokens of fingerprints: for each lookup a slice as long as
 	// its Fingerprints, with "" where there is none. What it finds under a retired
-	// version is left open. The error is [ErrNotFound] if there is no such vault, and
-	// [ErrConflict] if its revision is another.
+	// version is left open. The slices are the caller's. The error is [ErrNotFound] if
+	// there is no such vault, and [ErrConflict] if its revision is another.
 	FindTokens(ctx context.Context, org, vault string, revision int64, lookups []Lookup) ([][]string, error)
 
 	// InsertTokens stores rows, all or none, and returns a token for each. A row with
