@@ -7,8 +7,13 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
-// enough is by how much more windows are expected above a guessed floor than are wanted.
-const enough = 2
+const (
+	// enough is by how much more windows are expected above a guessed floor than are
+	// wanted, and further by how much more in the second guess than in the first.
+	enough, further = 2, 8
+	// maxGuesses bounds what is done in vain where the videos that pass have poor scores.
+	maxGuesses = 2
+)
 
 // expected returns about how many windows must be looked at to find so many that are
 // selected above a floor that is guessed.
@@ -18,7 +23,8 @@ func expected(wanted int, share, windows float64) float64 {
 
 // rank offers the windows of a table. It begins with a floor that is guessed, so that few
 // windows need a look before the ranking knows a floor of its own. If fewer windows above
-// it are found than are wanted, it was too high, and all is done again with a lower one.
+// it are found than are wanted, it was too high, and all is done again with a lower one,
+// and at last with none.
 func (s *Scores) rank(t *turns.Turn, number, column int, selected *Selection, r *Ranking) error {
 	table, floor := s.tables[number], r.floor
 	var found []Hit // of other tables, as long as they are too few
@@ -27,11 +33,13 @@ func (s *Scores) rank(t *turns.Turn, number, column int, selected *Selection, r 
 		found = slices.Clone(r.best.hits)
 	}
 	_, share := selected.share()
-	for need := expected(r.holds(), share, float64(table.windows)); ; need *= 8 {
+	need := expected(r.holds(), share, float64(table.windows))
+	for guessed := 0; ; guessed++ {
 		few := selected.few(table, s.places.regular(uint32(number)+1), r.holds())
 		guess := uint16(0)
-		if guesses && !(few && selected.primes()) {
+		if guesses && guessed < maxGuesses && !(few && selected.primes()) {
 			guess = table.guess(column, need)
+			need *= further
 		}
 		r.floor = max(floor, guess)
 		if few {
