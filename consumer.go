@@ -100,10 +100,14 @@ func (c *consumer) consume(ctx context.Context) error {
 		for _, l := range leases {
 			c.held.add(l.Job.Organization, 1)
 			running.Go(func() {
-				give := sync.OnceFunc(func() {
-					c.held.add(l.Job.Organization, -1)
-					free <- struct{}{}
-				})
+				given := false
+				give := func() {
+					if !given {
+						given = true
+						c.held.add(l.Job.Organization, -1)
+						free <- struct{}{}
+					}
+				}
 				// The next job need not wait until the end of this one is written, by the
 				// handler or by settle; but ends must not pile up either.
 				ending := false
@@ -236,7 +240,7 @@ func (c *consumer) handle(ctx context.Context, l Lease, until time.Time, heartbe
 // holders counts how many workers each organization has.
 type holders struct {
 	workers int
-	changed chan struct{} // holds a token if a count has changed
+	full    chan struct{} // holds a token if one organization has got all workers
 
 	mu    sync.Mutex
 	busy  int
@@ -244,7 +248,7 @@ type holders struct {
 }
 
 func newHolders(workers int) *holders {
-	return &holders{workers: workers, changed: make(chan struct{}, 1), byOrg: make(map[string]int)}
+	return &holders{workers: workers, full: make(chan struct{}, 1), byOrg: make(map[string]int)}
 }
 
 func (h *holders) add(org string, n int) {
@@ -253,15 +257,21 @@ func (h *holders) add(org string, n int) {
 	if h.byOrg[org] += n; h.byOrg[org] == 0 {
 		delete(h.byOrg, org)
 	}
+	full := h.all()
 	h.mu.Unlock()
-	signal(h.changed)
+	if full {
+		signal(h.full)
+	}
 }
+
+// all reports whether one organization has all workers. The caller holds the lock.
+func (h *holders) all() bool { return h.busy == h.workers && len(h.byOrg) == 1 }
 
 // only returns the organization that has all workers, if one has.
 func (h *holders) only() (org string, all bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.busy == h.workers && len(h.byOrg) == 1 {
+	if h.all() {
 		for org := range h.byOrg {
 			return org, true
 		}
@@ -273,22 +283,27 @@ func (h *holders) only() (org string, all bool) {
 // organization has all workers. It returns when ctx has ended.
 func (c *consumer) consumeOthers(ctx context.Context) {
 	for ctx.Err() == nil {
-		poll := time.NewTimer(time.Hour)
-		if org, all := c.held.only(); all {
-			leases, until, err := c.claim(ctx, 1, org)
-			if ctx.Err() != nil {
-				c.giveBack(ctx, leases)
-				return
+		org, all := c.held.only()
+		if !all {
+			select {
+			case <-ctx.Done():
+			case <-c.held.full:
 			}
-			if err == nil && len(leases) > 0 {
-				c.handleOther(ctx, leases[0], until)
-				continue
-			}
-			poll.Reset(c.poll())
+			continue
 		}
+		leases, until, err := c.claim(ctx, 1, org)
+		if ctx.Err() != nil {
+			c.giveBack(ctx, leases)
+			return
+		}
+		if err == nil && len(leases) > 0 {
+			c.handleOther(ctx, leases[0], until)
+			continue
+		}
+		poll := time.NewTimer(c.poll())
 		select {
 		case <-ctx.Done():
-		case <-c.held.changed:
+		case <-c.held.full: // of another organization, perhaps
 		case <-c.more:
 		case <-poll.C:
 		}

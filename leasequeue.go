@@ -178,12 +178,13 @@ const settleTimeout = 5 * time.Second
 // settle applies a verdict. If it cannot be written, the lease ends by itself and the job
 // comes again.
 func (q *LeaseQueue) settle(ctx context.Context, l Lease, v Verdict) error {
+	if v.Kind == VerdictEnded {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	var err error
 	switch v.Kind {
-	case VerdictEnded:
-		return nil
 	case VerdictDone, VerdictDead:
 		err = q.leases.Remove(ctx, l, v.Kind == VerdictDead)
 	default:

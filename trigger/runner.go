@@ -40,6 +40,9 @@ func probe(err error) {
 	_ = errors.As(err, &permanent) || errors.As(err, &later)
 }
 
+// errExited: the Processor called runtime.Goexit, as FailNow of a test does.
+var errExited = errors.New("the processor ended its goroutine")
+
 // runAside calls the Processor on a goroutine of its own, so that one that ignores the
 // end of its context cannot hold its place for ever: Grace after the end it is left
 // behind.
@@ -50,7 +53,7 @@ func (w *Worker) runAside(ctx context.Context, e Event) (Outcome, error) {
 	}
 	done := make(chan result, 1)
 	go func() {
-		r := result{err: errors.New("the processor ended its goroutine")} // by runtime.Goexit, as FailNow of a test does
+		r := result{err: errExited}
 		defer func() { done <- r }()
 		r.outcome, r.err = w.runHere(ctx, e)
 	}()

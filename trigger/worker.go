@@ -209,7 +209,7 @@ func (w *Worker) handle(held context.Context, d mortise.Delivery, m mode) mortis
 	if s.opts.Tracer != nil {
 		ctx, ended = hook.Start(ctx, s.opts.Logger, s.opts.Tracer, "trigger.process", e.Trace)
 	}
-	outcome, err := m.run(ctx, e.Clone())
+	outcome, err := m.run(ctx, e)
 	if err == nil {
 		err = w.checkOutcome(&outcome)
 	}

@@ -175,8 +175,10 @@ func (t *Jobs) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, err
 	var leases []mortise.Lease
 	var more bool
 	step := func(tx *tx) (err error) {
-		leases, more, err = tx.claimJobs(&c, t.db.jobTime(), &t.db.jobTurns)
-		return err
+		if leases, more, err = tx.claimJobs(&c, t.db.jobTime(), &t.db.jobTurns); err != nil {
+			return err
+		}
+		return tx.readAhead(leases)
 	}
 	for {
 		if err := t.db.writer.write(ctx, step); err != nil {

@@ -249,7 +249,7 @@ func (t *tx) changeEvent(from *versionedEvent, perhaps bool, update func(*trigge
 		if same = sameContent(&from.event, &changed); !same {
 			content, body = appendContent(nil, &changed), bodyArgs(&changed)
 		} else {
-			next = newVersioned(&changed, from.version+1)
+			next = from.next(&changed)
 		}
 		return progress.compare(&from.event, &changed)
 	})
@@ -339,16 +339,17 @@ func newProgressStatements() (statements [1 << len(progressParts)]string) {
 
 // compare finds what has changed.
 func (u *progressUpdate) compare(kept, changed *trigger.Event) error {
-	before, err := appendProgress(make([]any, 0, len(progressNames)), kept)
+	var old, new [progressCount]any
+	before, err := appendProgress(old[:0], kept)
 	if err != nil {
 		return err
 	}
-	after, err := appendProgress(make([]any, 0, len(progressNames)), changed)
+	after, err := appendProgress(new[:0], changed)
 	if err != nil || slices.Equal(before, after) {
 		return err
 	}
 	set := 0
-	u.args = make([]any, 0, len(progressNames)+2)
+	u.args = make([]any, 0, progressCount+2)
 	for _, c := range progressAlways {
 		u.args = append(u.args, after[c])
 	}

@@ -20,6 +20,7 @@ const eventColumns = "id, organization, submitted_at, version, " + contentColumn
 const (
 	contentColumns  = "source, instructions, context, body, collection, idempotency_key, body_digest, trace"
 	progressColumns = "status, started_at, finished_at, attempts, last_error, outcome_summary, outcome_data, generation, unqueued_since, due_at, checked_at"
+	progressCount   = 11
 )
 
 // eventFields are what scanEvent reads, of the table that has this name in a statement.

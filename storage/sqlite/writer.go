@@ -54,9 +54,10 @@ type op struct {
 	due    time.Time       // when it is refused, if no transaction has begun by then
 	do     func(*tx) error // may run twice
 	err    error
-	added  string          // the kind of a job that was added, to be told of once this is committed
-	event  *versionedEvent // to be kept once this is committed
-	result chan error      // buffered
+	added  string            // the kind of a job that was added, to be told of once this is committed
+	event  *versionedEvent   // to be kept once this is committed
+	events []*versionedEvent // the same
+	result chan error        // buffered
 
 	panicked any  // what do panicked with
 	broken   bool // do panicked or ended the goroutine: it must not run again
@@ -169,12 +170,19 @@ func (w *writer) run() {
 // answer ends the first n operations of the group. Those that were committed wake whom
 // they concern first.
 func (w *writer) answer(n int) {
+	told := ""
 	for _, o := range w.group[:n] {
-		if o.err == nil && o.added != "" {
+		if o.err == nil && o.added != told && o.added != "" {
 			w.added.notify(o.added)
+			told = o.added
 		}
 		if o.err == nil && o.event != nil {
 			w.recent.put(o.event)
+		}
+		if o.err == nil {
+			for _, e := range o.events {
+				w.recent.put(e)
+			}
 		}
 	}
 	for _, o := range w.group[:n] {
@@ -366,7 +374,7 @@ func (o *op) run(t *tx) (err error) {
 	if err := o.ctx.Err(); err != nil {
 		return err
 	}
-	o.added, o.event = "", nil
+	o.added, o.event, o.events = "", nil, nil
 	return o.do(t)
 }
 
