@@ -1,0 +1,42 @@
+// Package postgres keeps a queue in a PostgreSQL database (https://www.postgresql.org), by
+// way of pgx, so that its workers run on any number of machines. The stores of the domains
+// are not written yet: put [DB.Queue] beside those of another backend.
+//
+// [Migrate] makes the tables, in a schema of their own, and [New] takes the host's pool
+// and never changes a table. No superuser and no extension is needed.
+//
+// What a call has written is durable as far as the database's synchronous_commit says when
+// it returns without error. Calls that write little and come often (to add a job, or to end
+// one) wait for each other: those that come while a transaction is under way share the next
+// one.
+//
+// Every operation is right at READ COMMITTED, PostgreSQL's default. Strings and JSON are
+// stored as bytea, so that each byte comes back, U+0000 included, and they are compared as
+// bytes. Times have microseconds. The clock of jobs is the database's.
+//
+// # A slow or absent database
+//
+// A call that cannot be answered within Options.Timeout fails, with an error that is not a
+// sentinel: "unavailable" to the services. That bounds waiting for a connection of the
+// pool, for a lock, and for the answer. Nothing needs a restart once the cause is gone.
+// The server may go on for a while with a statement whose caller is gone. So give the pool
+// a statement_timeout, a lock_timeout and an idle_in_transaction_session_timeout of the
+// same length, as runtime parameters of its connections.
+//
+// # PgBouncer
+//
+// In transaction mode, PgBouncer knows prepared statements from version 1.21 on
+// (max_prepared_statements over 0). With an older one, give the pool pgx's
+// QueryExecModeExec. LISTEN does not work there, so give Options.Listen the address of the
+// database itself; without it, jobs of other processes are found at the next poll.
+// [Migrate] needs a connection to the database itself, too: its lock is one of a session.
+package postgres
+
+// A map for those who work on this package.
+//
+// postgres.go has the settings and New, migrate.go the tables' versions. Statements go by
+// session.go, or by group.go, which puts small writes of many callers into one; within the
+// host's own transaction if there is one (intx.go). Their texts name tables as @.table,
+// which becomes the schema's. places.go shares the connections among organizations. jobs.go
+// is the one table of jobs; listen.go tells of new ones, here and in other processes.
+// errors.go says which failures may be tried again. Read migrations/ beside them.

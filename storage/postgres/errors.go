@@ -1,0 +1,57 @@
+package postgres
+
+import (
+	"errors"
+	"io"
+	"net"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// errTimeout is why a call ends that takes longer than Options.Timeout.
+var errTimeout = errors.New("postgres: no answer within Options.Timeout")
+
+// code returns the SQLSTATE of an error, or "".
+func code(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code
+	}
+	return ""
+}
+
+// isReadOnly reports that the server is a standby, or was the primary until now.
+func isReadOnly(err error) bool { return code(err) == "25006" }
+
+const deadlock = "40P01"
+
+// isRolledBack reports that the server has said itself that nothing was stored.
+func isRolledBack(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.SeverityUnlocalized == "ERROR"
+}
+
+// mayRetry reports whether to try again what failed with err. committing: it may have been
+// committed.
+func mayRetry(err error, committing bool) bool {
+	switch c := code(err); c {
+	case "40001", deadlock: // 40001 is a serialization failure
+		return true
+	case "57P01", "57P02", "57P03", "53300", "25006": // shut down, starting, too many connections, read-only
+		return !committing || c == "25006" || c == "57P03" || c == "53300"
+	case "":
+		var connect *pgconn.ConnectError
+		if errors.As(err, &connect) || pgconn.SafeToRetry(err) {
+			return true
+		}
+		return !committing && isLost(err)
+	}
+	return false
+}
+
+// isLost reports that the connection was lost, or was never made.
+func isLost(err error) bool {
+	var op *net.OpError
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.As(err, &op)
+}

@@ -1,0 +1,268 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	maxGroup      = 256     // operations that share a transaction
+	maxGroupBytes = 4 << 20 // of their arguments, about, unless one alone has more
+
+	groupLockTimeout = "100ms" // then each operation waits by itself
+)
+
+// group makes small writes of many callers in few transactions. What comes while one is
+// under way shares the next one: one round trip, and one sync of the disk (group commit).
+//
+// An operation is a few statements that need nothing of each other's results: those of a
+// group are sent at once, as one pipeline, which is one transaction. If that fails, each
+// operation gets one of its own, so that one caller's failure is not another's.
+type group struct {
+	db *DB
+
+	mu      sync.Mutex
+	waiting []*op
+	running bool
+	closed  bool
+	idle    sync.WaitGroup
+}
+
+// op is an operation of a group.
+type op struct {
+	ctx    context.Context
+	bytes  int
+	queue  func(*batch)
+	result chan error // buffered
+
+	// Of the latest attempt:
+	after []func()
+	err   error // of reading an answer: the transaction is committed in spite of it
+}
+
+// batch is what an operation adds its statements to. All of them run, in a transaction that
+// is committed whatever is made of the answers: what must not be stored, the statements
+// themselves leave out.
+type batch struct {
+	db   *DB
+	op   *op
+	b    *pgx.Batch
+	host bool // the transaction is the host's
+}
+
+// exec adds a statement. each, which may be nil, is told how many rows it changed.
+func (b *batch) exec(each func(changed int64), text string, args ...any) {
+	b.b.Queue(b.db.sql(text), args...).Fn = func(r pgx.BatchResults) error {
+		tag, err := r.Exec()
+		if err == nil && each != nil {
+			each(tag.RowsAffected())
+		}
+		return err
+	}
+}
+
+// query adds a statement, and calls each for every row. What it scans as bytes stays valid.
+func (b *batch) query(each func(pgx.Rows) error, text string, args ...any) {
+	o := b.op
+	b.b.Queue(b.db.sql(text), args...).Fn = func(r pgx.BatchResults) error {
+		rows, err := r.Query()
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for o.err == nil && rows.Next() {
+			o.err = each(rows)
+		}
+		rows.Close()
+		return rows.Err()
+	}
+}
+
+// committed has f called when the operation is committed, and not at all if it is not. In a
+// transaction of the host's, whose end nobody tells of, it is not called either. f does not
+// block.
+func (b *batch) committed(f func()) { b.op.after = append(b.op.after, f) }
+
+func newGroup(db *DB) *group { return &group{db: db} }
+
+// together makes an operation, in a group with others; or at once, within the host's
+// transaction. bytes is about how large its arguments are.
+//
+// queue may run after together has returned, because ctx has ended, and more than once. So
+// it must not touch what belongs to the caller: what it and the functions that it adds
+// read and write is the operation's own. If ctx ends, the change may still happen.
+func (db *DB) together(ctx context.Context, bytes int, queue func(*batch)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	o := &op{ctx: ctx, bytes: bytes, queue: queue, result: make(chan error, 1)}
+	if host := hostTx(ctx); host != nil {
+		return db.within(ctx, host, func(s *session) error { return cmp.Or(db.send(s.ctx, s.q, []*op{o}, true), o.err) })
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, db.opts.Timeout, errTimeout)
+	defer cancel()
+	o.ctx = ctx
+	if err := db.group.add(o); err != nil {
+		return err
+	}
+	select {
+	case err := <-o.result:
+		return err
+	case <-ctx.Done():
+		select {
+		case err := <-o.result:
+			return err
+		default:
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (g *group) add(o *op) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return ErrClosed
+	}
+	g.waiting = append(g.waiting, o)
+	if !g.running {
+		g.running = true
+		g.idle.Go(g.run)
+	}
+	return nil
+}
+
+// close waits for what is under way.
+func (g *group) close() {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	g.idle.Wait()
+}
+
+// run makes groups until nothing waits.
+func (g *group) run() {
+	for {
+		ops := g.next()
+		if ops == nil {
+			return
+		}
+		g.do(ops)
+	}
+}
+
+// next returns the operations of the next group, or nil if none waits.
+func (g *group) next() []*op {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n, bytes := 0, 0
+	for n < min(len(g.waiting), maxGroup) && (n == 0 || bytes+g.waiting[n].bytes <= maxGroupBytes) {
+		bytes += g.waiting[n].bytes
+		n++
+	}
+	if n == 0 {
+		g.running, g.waiting = false, nil
+		return nil
+	}
+	ops := append([]*op(nil), g.waiting[:n]...)
+	left := copy(g.waiting, g.waiting[n:])
+	clear(g.waiting[left:])
+	g.waiting = g.waiting[:left]
+	return ops
+}
+
+// do makes one transaction of a group, or one of each operation if that fails.
+func (g *group) do(ops []*op) {
+	live := ops[:0]
+	for _, o := range ops {
+		if o.ctx.Err() != nil {
+			o.result <- context.Cause(o.ctx)
+			continue
+		}
+		live = append(live, o)
+	}
+	if len(live) == 0 {
+		return
+	}
+	alone := len(live) == 1
+	err := g.transact(live, alone)
+	if err == nil || !isRolledBack(err) || alone && code(err) != deadlock {
+		for _, o := range live {
+			o.answer(err)
+		}
+		return
+	}
+	// Beside the next group: one of them may have to wait for a lock that a host's
+	// transaction holds.
+	for _, o := range live {
+		g.idle.Go(func() { o.answer(g.transact([]*op{o}, true)) })
+	}
+}
+
+// transact sends a group on a connection of its own, within Options.Timeout. An operation
+// that is not alone does not wait for locks for long.
+func (g *group) transact(ops []*op, alone bool) error {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), g.db.opts.Timeout, errTimeout)
+	if alone {
+		cancel()
+		ctx, cancel = later(ops[0].ctx)
+	}
+	defer cancel()
+	for pause := time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+		sent, err := g.once(ctx, ops, alone)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return errors.Join(context.Cause(ctx), err)
+		case !mayRetry(err, sent), isRolledBack(err) && !alone:
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (g *group) once(ctx context.Context, ops []*op, alone bool) (sent bool, err error) {
+	conn, err := g.db.pool.Acquire(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer conn.Release()
+	if err = g.db.send(ctx, conn, ops, alone); isReadOnly(err) {
+		_ = conn.Conn().Close(ctx)
+	}
+	return true, err
+}
+
+// send makes a pipeline of the operations, which is one transaction.
+func (db *DB) send(ctx context.Context, q querier, ops []*op, alone bool) error {
+	b := new(pgx.Batch)
+	if !alone {
+		b.Queue("SELECT set_config('lock_timeout', $1, true)", groupLockTimeout)
+	}
+	for _, o := range ops {
+		o.after, o.err = nil, nil
+		o.queue(&batch{db: db, op: o, b: b, host: hostTx(o.ctx) != nil})
+	}
+	return q.SendBatch(ctx, b).Close()
+}
+
+// answer ends the operation: the transaction was committed if err is nil.
+func (o *op) answer(err error) {
+	if err == nil {
+		for _, f := range o.after {
+			f()
+		}
+		err = o.err
+	}
+	o.result <- err
+}

@@ -1,0 +1,38 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+)
+
+type hostTxKey struct{}
+
+// InTx returns a context under which the calls of a [DB], and of its queues, are part of tx,
+// the host's own transaction of any isolation level: what they write is committed or rolled
+// back with it. Each call is a savepoint, so that its error leaves the host's work alive. A
+// serialization failure is the host's to retry.
+//
+// tx must be one of the DB's database, whose role may use the schema's tables. A pgx.Tx is
+// not safe for concurrent use, and so the context is not either: one call at a time. Give
+// it to Enqueue and Cancel, and not to Consume.
+//
+// Consumers hear of a job that was added after COMMIT, and not at all after ROLLBACK.
+func InTx(ctx context.Context, tx pgx.Tx) context.Context {
+	return context.WithValue(ctx, hostTxKey{}, tx)
+}
+
+// hostTx returns the host's transaction, or nil.
+func hostTx(ctx context.Context) pgx.Tx {
+	tx, _ := ctx.Value(hostTxKey{}).(pgx.Tx)
+	return tx
+}
+
+// within calls do in a savepoint of the host's transaction.
+func (db *DB) within(ctx context.Context, host pgx.Tx, do func(*session) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, db.opts.Timeout, errTimeout)
+	defer cancel()
+	return pgx.BeginFunc(ctx, host, func(t pgx.Tx) error {
+		return do(&session{ctx: ctx, db: db, q: t})
+	})
+}

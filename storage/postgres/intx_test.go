@@ -1,0 +1,133 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/postgres"
+)
+
+// TestInTx: a job that is added in the host's transaction comes after COMMIT, not before,
+// and not at all after ROLLBACK. What fails within it leaves the host's work alive.
+func TestInTx(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	d := newDatabase(t)
+	pool := d.pool(t)
+	_, err := pool.Exec(ctx, "CREATE TABLE orders (id int PRIMARY KEY)")
+	require.NoError(t, err)
+	db := d.open(t, nil)
+	queue := db.Queue(nil)
+	claim := func() []mortise.Lease {
+		leases, err := db.Jobs().Claim(ctx, mortise.Claim{Token: uuid.New(), Kinds: []string{"order"}, Limit: 10, TTL: time.Minute})
+		require.NoError(t, err)
+		return leases
+	}
+	woken := make(chan string, 10)
+	defer db.Jobs().NotifyJobs(func(kind string) { woken <- kind })()
+	for i, level := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable} {
+		order := func(id string, fail error) error {
+			return pgx.BeginTxFunc(ctx, pool, pgx.TxOptions{IsoLevel: level}, func(tx pgx.Tx) error {
+				if _, err := tx.Exec(ctx, "INSERT INTO orders VALUES ($1)", i); err != nil {
+					return err
+				}
+				within := postgres.InTx(ctx, tx)
+				if err := queue.Enqueue(within, mortise.Job{Kind: "order", Organization: "acme", ID: id}); err != nil {
+					return err
+				}
+				require.Empty(t, claim(), "a job came before COMMIT")
+
+				ended, cancel := context.WithCancel(within)
+				cancel()
+				require.ErrorIs(t, queue.Enqueue(ended, mortise.Job{Kind: "order", Organization: "acme", ID: "x"}), context.Canceled)
+				var one int
+				require.NoError(t, tx.QueryRow(ctx, "SELECT 1").Scan(&one), "the host's work ended with a call")
+				return fail
+			})
+		}
+		undone := errors.New("no money")
+		require.ErrorIs(t, order("rolled-back", undone), undone)
+		require.Empty(t, claim(), "a job came after ROLLBACK")
+		require.NoError(t, order("committed", nil))
+		require.Equal(t, "order", <-woken)
+		leases := claim()
+		require.Len(t, leases, 1)
+		require.Equal(t, "committed", leases[0].Job.ID)
+		require.NoError(t, db.Jobs().Remove(ctx, leases[0], false))
+	}
+}
+
+// TestNotify: a job that one process adds wakes the consumers of another one, and so does
+// one that is added after the connection for that was cut off.
+func TestNotify(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	d := newDatabase(t)
+	one, other := d.open(t, nil), d.open(t, nil)
+	woken := make(chan string, 1000)
+	defer other.Jobs().NotifyJobs(func(kind string) {
+		select {
+		case woken <- kind:
+		default:
+		}
+	})()
+	told := func(kind string) {
+		t.Helper()
+		// LISTEN may not have begun yet: then the notice is lost, as promised.
+		require.Eventually(t, func() bool {
+			require.NoError(t, one.Jobs().Add(ctx, mortise.Job{Kind: kind, Organization: "acme", ID: uuid.NewString()}))
+			select {
+			case k := <-woken:
+				return k == kind
+			case <-time.After(100 * time.Millisecond):
+				return false
+			}
+		}, time.Minute, time.Millisecond)
+	}
+	told("first")
+	require.NoError(t, admin(d.server, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND query LIKE 'LISTEN%'", d.name)
+		return err
+	}))
+	told("second")
+}
+
+// TestGroup: of calls that share a transaction, one that waits for a lock of somebody else's
+// holds up no other.
+func TestGroup(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	d := newDatabase(t)
+	db := d.open(t, &postgres.Options{Timeout: 10 * time.Second})
+	pool := d.pool(t)
+	taken := mortise.Job{Kind: "k", Organization: "acme", ID: "taken"}
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	require.NoError(t, db.Queue(nil).Enqueue(postgres.InTx(ctx, tx), taken))
+
+	waiting := make(chan error, 1)
+	go func() { waiting <- db.Jobs().Add(ctx, taken) }() // until the host decides
+	others := make(chan error, 200)
+	for range cap(others) {
+		go func() {
+			others <- db.Jobs().Add(ctx, mortise.Job{Kind: "k", Organization: "other", ID: uuid.NewString()})
+		}()
+	}
+	for range cap(others) {
+		require.NoError(t, <-others)
+	}
+	select {
+	case err := <-waiting:
+		t.Fatalf("the host's job was not waited for: %v", err)
+	default:
+	}
+	require.NoError(t, tx.Rollback(ctx))
+	require.NoError(t, <-waiting)
+}

@@ -1,0 +1,71 @@
+package postgres_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pgserver"
+	"github.com/seed-6363c74e/mortise/storage/postgres"
+)
+
+// BenchmarkAdd adds jobs on a server that syncs to the disk, by 1, 16 and 64 callers at a
+// time, in turns with a bare INSERT of the same row. of-bare is the speed as a part of the
+// bare one's.
+func BenchmarkAdd(b *testing.B) {
+	server := pgserver.Start(b, nil)
+	ctx := b.Context()
+	conn, err := pgx.Connect(ctx, server.DSN("postgres"))
+	require.NoError(b, err)
+	require.NoError(b, postgres.Migrate(ctx, conn, nil))
+	require.NoError(b, conn.Close(ctx))
+	pool, err := pgxpool.New(ctx, server.DSN("postgres")+" pool_max_conns=64")
+	require.NoError(b, err)
+	defer pool.Close()
+	db, err := postgres.New(ctx, pool, nil)
+	require.NoError(b, err)
+	defer func() { _ = db.Close() }()
+	const bare = "INSERT INTO mortise.jobs (id, kind, organization, claimable_at, ready, deliveries, dead)" +
+		" VALUES ($1, $2, $3, now(), true, 0, false) ON CONFLICT DO NOTHING"
+	contenders := []func() error{
+		func() error {
+			return db.Jobs().Add(ctx, mortise.Job{Kind: "k", Organization: "acme", ID: uuid.NewString()})
+		},
+		func() error {
+			_, err := pool.Exec(ctx, bare, []byte(uuid.NewString()), "k", []byte("acme"))
+			return err
+		},
+	}
+	for _, callers := range []int{1, 16, 64} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			var took [2]time.Duration
+			for b.Loop() {
+				for i, add := range contenders {
+					began := time.Now()
+					var all sync.WaitGroup
+					for range callers {
+						all.Go(func() {
+							for range 20 {
+								if err := add(); err != nil {
+									b.Error(err)
+								}
+							}
+						})
+					}
+					all.Wait()
+					took[i] += time.Since(began)
+				}
+			}
+			calls := float64(b.N * callers * 20)
+			b.ReportMetric(calls/took[0].Seconds(), "adds/s")
+			b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "of-bare")
+		})
+	}
+}

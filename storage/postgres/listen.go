@@ -1,0 +1,180 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// jobNotifier tells those who listen of each kind of which a job has come: at once of those
+// that are added here, and by NOTIFY of those that are added elsewhere.
+//
+// NOTIFY in the transaction that adds a job would make all such transactions of the database
+// commit one after the other (PostgreSQL takes a lock for it). So it comes after the commit
+// as a statement of its own, one for what was added since the last one. In a transaction of
+// the host's, it is part of that.
+type jobNotifier struct {
+	db   *DB
+	self string // whose notice it is, so that nobody is woken twice
+
+	mu        sync.Mutex
+	listeners map[*func(kind string)]struct{}
+	stop      func()   // ends listening to the database
+	untold    []string // the kinds that the database is still to be told of
+	telling   bool
+	closed    bool
+	running   sync.WaitGroup
+}
+
+func newJobNotifier(db *DB) *jobNotifier {
+	return &jobNotifier{db: db, self: rand.Text(), listeners: make(map[*func(kind string)]struct{}), stop: func() {}}
+}
+
+// channel is the name that notices are sent under.
+func (n *jobNotifier) channel() string { return n.db.opts.Schema + "_jobs" }
+
+// listen calls wake for each notice, until stop is called.
+func (n *jobNotifier) listen(wake func(kind string)) (stop func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	key := &wake
+	n.listeners[key] = struct{}{}
+	if len(n.listeners) == 1 && !n.closed {
+		ctx, cancel := context.WithCancel(context.Background())
+		n.stop = cancel
+		n.running.Go(func() { n.hear(ctx) })
+	}
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if _, there := n.listeners[key]; !there {
+			return
+		}
+		if delete(n.listeners, key); len(n.listeners) == 0 {
+			n.stop()
+		}
+	}
+}
+
+// wake calls the listeners, which do not block.
+func (n *jobNotifier) wake(kind string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for wake := range n.listeners {
+		(*wake)(kind)
+	}
+}
+
+// added tells of a job that was committed.
+func (n *jobNotifier) added(kind string) {
+	n.wake(kind)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !slices.Contains(n.untold, kind) {
+		n.untold = append(n.untold, kind)
+	}
+	if !n.telling && !n.closed {
+		n.telling = true
+		n.running.Go(n.tell)
+	}
+}
+
+// tellAgain is the shortest time between two notices of one process.
+const tellAgain = 5 * time.Millisecond
+
+// tell sends notices until there is nothing to tell. One that is lost costs others the time
+// until their next poll.
+func (n *jobNotifier) tell() {
+	for {
+		n.mu.Lock()
+		kinds := n.untold
+		n.untold = nil
+		if len(kinds) == 0 || n.closed {
+			n.telling = false
+			n.mu.Unlock()
+			return
+		}
+		n.mu.Unlock()
+		_ = n.db.read(context.Background(), noOrg, func(s *session) error {
+			_, err := s.exec("SELECT pg_notify($1, $2 || ' ' || kind) FROM unnest($3::text[]) AS kind", n.channel(), n.self, kinds)
+			return err
+		})
+		select {
+		case <-time.After(tellAgain):
+		case <-n.db.closed:
+		}
+	}
+}
+
+// hostNotice begins a notice that is part of a transaction of the host's: it wakes those of
+// this process, too.
+const hostNotice = "host "
+
+// hear passes on what other processes tell, until ctx ends.
+func (n *jobNotifier) hear(ctx context.Context) {
+	for pause := 10 * time.Millisecond; ctx.Err() == nil; pause = min(2*pause, 5*time.Second) {
+		began := time.Now()
+		_ = n.hearOnce(ctx)
+		if time.Since(began) > time.Minute {
+			pause = 10 * time.Millisecond
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (n *jobNotifier) hearOnce(ctx context.Context) error {
+	config := n.db.opts.Listen
+	if config == nil {
+		config = n.db.pool.Config().ConnConfig
+	}
+	connecting, cancel := context.WithTimeout(ctx, n.db.opts.Timeout)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(connecting, config.Copy())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if _, err := conn.Exec(connecting, "LISTEN "+pgx.Identifier{n.channel()}.Sanitize()); err != nil {
+		return err
+	}
+	for {
+		// A connection that is cut without a word is found out by asking.
+		waiting, cancel := context.WithTimeout(ctx, time.Minute)
+		notice, err := conn.WaitForNotification(waiting)
+		cancel()
+		switch {
+		case err == nil:
+			if from, kind, ok := strings.Cut(notice.Payload, " "); ok && from != n.self {
+				n.wake(kind)
+			}
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case waiting.Err() != nil && !conn.IsClosed():
+			asking, cancel := context.WithTimeout(ctx, n.db.opts.Timeout)
+			err := conn.Ping(asking)
+			cancel()
+			if err != nil {
+				return err
+			}
+		default:
+			return err
+		}
+	}
+}
+
+// close ends what runs.
+func (n *jobNotifier) close() {
+	n.mu.Lock()
+	n.closed = true
+	n.stop()
+	n.mu.Unlock()
+	n.running.Wait()
+}

@@ -1,0 +1,140 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Options are the settings of New and Migrate. The zero value means the defaults.
+type Options struct {
+	// Schema is the name of the schema that has the tables: "mortise". It is 1 to 63 of
+	// a-z, 0-9 and '_', and does not begin with a digit or with "pg_".
+	Schema string
+
+	// Timeout bounds each call, the waiting for a connection included, unless its context
+	// ends before: 3 s. So there is an answer before the 5 s after which many HTTP clients
+	// give up.
+	Timeout time.Duration
+
+	// Listen says how to connect for LISTEN, by which jobs that other processes add are
+	// heard of at once. Nil: as the pool does. It is one connection, made while a queue
+	// has consumers, and is not one of the pool's.
+	Listen *pgx.ConnConfig
+
+	Logger *slog.Logger // slog.Default()
+}
+
+// withDefaults returns the settings with what is not set, or an error if they are wrong.
+func (o *Options) withDefaults() (Options, error) {
+	var s Options
+	if o != nil {
+		s = *o
+	}
+	if s.Schema == "" {
+		s.Schema = "mortise"
+	}
+	if s.Timeout <= 0 {
+		s.Timeout = 3 * time.Second
+	}
+	if s.Logger == nil {
+		s.Logger = slog.Default()
+	}
+	return s, checkSchema(s.Schema)
+}
+
+// checkSchema keeps a name out that would have to be quoted, or that PostgreSQL keeps for
+// itself.
+func checkSchema(name string) error {
+	ok := len(name) <= 63 && (len(name) < 3 || name[:3] != "pg_")
+	for i := range len(name) {
+		c := name[i]
+		ok = ok && ('a' <= c && c <= 'z' || c == '_' || i > 0 && '0' <= c && c <= '9')
+	}
+	if !ok {
+		return fmt.Errorf("postgres: the name of a schema is 1 to 63 of a-z, 0-9 and '_', "+
+			"and begins with a letter or '_' but not with pg_; not %.80q", name)
+	}
+	return nil
+}
+
+// DB is the tables in a database. It is safe for concurrent use.
+type DB struct {
+	pool *pgxpool.Pool
+	opts Options
+
+	texts  sync.Map // of statements: as they are written here, as they are sent
+	places *places
+	group  *group
+	added  *jobNotifier
+	turns  jobTurns
+	clock  jobClock
+
+	closing sync.Once
+	closed  chan struct{}
+}
+
+// ErrClosed is the error of a call after Close.
+var ErrClosed = errors.New("postgres: the database is closed")
+
+// New returns the tables in the database that pool connects to. The pool stays the host's,
+// who closes it after the DB. Options may be nil, and must name the schema that [Migrate]
+// was given.
+//
+// New changes nothing. If the tables are not those that this program needs, the error is a
+// [*VersionError]. Any other error means that the database could not be asked; ctx and
+// Options.Timeout bound that.
+func New(ctx context.Context, pool *pgxpool.Pool, opts *Options) (*DB, error) {
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if pool == nil {
+		return nil, errors.New("postgres: New needs a pool")
+	}
+	db := &DB{
+		pool: pool, opts: o, closed: make(chan struct{}),
+		places: newPlaces(int(pool.Config().MaxConns)), turns: jobTurns{last: make(map[string][]byte)},
+	}
+	db.group = newGroup(db)
+	db.added = newJobNotifier(db)
+	if err := db.checkVersion(ctx); err != nil {
+		return nil, err
+	}
+	return db, nil
+}
+
+// Close waits for the group of writes that is under way, and ends what runs in the
+// background. Calls that come later fail with [ErrClosed]. It does not close the pool.
+func (db *DB) Close() error {
+	db.closing.Do(func() {
+		close(db.closed)
+		db.group.close()
+		db.added.close()
+	})
+	return nil
+}
+
+// Ping returns an error unless the database answers and can be written, and has the tables
+// that this program needs.
+func (db *DB) Ping(ctx context.Context) error {
+	if err := db.checkVersion(ctx); err != nil {
+		return err
+	}
+	return db.read(ctx, noOrg, func(s *session) error {
+		var standby bool
+		if err := s.row("SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::bool", nil, &standby); err != nil {
+			return err
+		}
+		if standby {
+			return errors.New("postgres: the database is a standby, or read-only: promote it, or point the pool to the primary")
+		}
+		return nil
+	})
+}

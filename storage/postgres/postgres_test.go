@@ -1,0 +1,56 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/seed-6363c74e/mortise/internal/pgserver"
+	"github.com/seed-6363c74e/mortise/storage/postgres"
+)
+
+// TestMigrateAtOnce: of several programs that migrate at the same time, one does the work,
+// and the others find it done.
+func TestMigrateAtOnce(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	opts := &postgres.Options{Schema: "other"}
+	pool := d.pool(t)
+	_, err := postgres.New(t.Context(), pool, opts)
+	var version *postgres.VersionError
+	require.ErrorAs(t, err, &version)
+	require.Zero(t, version.Found)
+	require.ErrorContains(t, err, "run postgres.Migrate")
+
+	var all errgroup.Group
+	for range 4 {
+		all.Go(func() error {
+			ctx := context.Background()
+			conn, err := pgx.Connect(ctx, pgserver.Shared(t).DSN(d.name))
+			if err != nil {
+				return err
+			}
+			defer func() { _ = conn.Close(ctx) }()
+			return postgres.Migrate(ctx, conn, opts)
+		})
+	}
+	require.NoError(t, all.Wait())
+	db, err := postgres.New(t.Context(), pool, opts)
+	require.NoError(t, err)
+	require.NoError(t, db.Ping(t.Context()))
+	require.NoError(t, db.Close())
+	require.ErrorIs(t, db.Ping(t.Context()), postgres.ErrClosed)
+}
+
+// TestSchemaName: what could not be written without quotes is refused.
+func TestSchemaName(t *testing.T) {
+	t.Parallel()
+	pool := newDatabase(t).pool(t)
+	for _, name := range []string{"Mortise", "1a", "a-b", "pg_catalog", "a.b", "a\x00", "\"a"} {
+		_, err := postgres.New(t.Context(), pool, &postgres.Options{Schema: name})
+		require.ErrorContains(t, err, "name of a schema", name)
+	}
+}

@@ -1,0 +1,30 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/storage/queuetest"
+)
+
+// TestQueue is the conformance suite of queues.
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	opened := make(map[any]*database)
+	open := func(t *testing.T, d *database) queuetest.Backend {
+		db := d.open(t, &postgres.Options{Timeout: breakTimeout})
+		jobs := db.Jobs()
+		opened[jobs] = d
+		return queuetest.Backend{Leases: jobs, Queue: db.Queue(nil), SetNow: db.SetNow}
+	}
+	queuetest.Run(t, queuetest.Harness{
+		Open:   func(t *testing.T) queuetest.Backend { return open(t, newDatabase(t)) },
+		Reopen: func(t *testing.T, b queuetest.Backend) queuetest.Backend { return open(t, opened[b.Leases]) },
+		Break:  func(t *testing.T, b queuetest.Backend) (heal func()) { return opened[b.Leases].lock(t) },
+	})
+}
+
+// breakTimeout is how long the calls of a suite take whose database is locked. On a busy
+// machine, others take long, too.
+const breakTimeout = 2 * time.Second

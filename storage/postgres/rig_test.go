@@ -1,0 +1,121 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/pgserver"
+	"github.com/seed-6363c74e/mortise/storage/postgres"
+)
+
+func TestMain(m *testing.M) { pgserver.Main(m) }
+
+// template is a database with the tables, of which the tests have copies.
+var template struct {
+	once sync.Once
+	mu   sync.Mutex // CREATE DATABASE copies one at a time
+	n    atomic.Int64
+	err  error
+}
+
+// database is a database of a test.
+type database struct {
+	server *pgserver.Server
+	name   string
+}
+
+// newDatabase returns an empty database with the tables, on the server that the tests share.
+func newDatabase(t testing.TB) *database {
+	t.Helper()
+	server := pgserver.Shared(t)
+	template.once.Do(func() {
+		template.err = admin(server, func(ctx context.Context, conn *pgx.Conn) error {
+			if _, err := conn.Exec(ctx, "CREATE DATABASE mortise_template"); err != nil {
+				return err
+			}
+			conn, err := pgx.Connect(ctx, server.DSN("mortise_template"))
+			if err != nil {
+				return err
+			}
+			defer func() { _ = conn.Close(ctx) }()
+			return postgres.Migrate(ctx, conn, nil)
+		})
+	})
+	require.NoError(t, template.err)
+	d := &database{server: server, name: fmt.Sprintf("t%d", template.n.Add(1))}
+	template.mu.Lock()
+	defer template.mu.Unlock()
+	require.NoError(t, admin(server, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "CREATE DATABASE "+d.name+" TEMPLATE mortise_template STRATEGY file_copy")
+		return err
+	}))
+	t.Cleanup(func() {
+		template.mu.Lock()
+		defer template.mu.Unlock()
+		require.NoError(t, admin(server, func(ctx context.Context, conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, "DROP DATABASE "+d.name+" WITH (FORCE)")
+			return err
+		}))
+	})
+	return d
+}
+
+func admin(server *pgserver.Server, do func(context.Context, *pgx.Conn) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, server.DSN("postgres"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	return do(ctx, conn)
+}
+
+// pool returns a pool of the database's, which the test's end closes.
+func (d *database) pool(t testing.TB) *pgxpool.Pool {
+	t.Helper()
+	config, err := pgxpool.ParseConfig(d.server.DSN(d.name))
+	require.NoError(t, err)
+	config.MaxConns = 8
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// open returns the tables in the database, which the test's end closes.
+func (d *database) open(t testing.TB, opts *postgres.Options) *postgres.DB {
+	t.Helper()
+	db, err := postgres.New(t.Context(), d.pool(t), opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+// lock keeps the database's tables from being read and written, as somebody does who changes
+// them, until heal is called.
+func (d *database) lock(t testing.TB) (heal func()) {
+	t.Helper()
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, d.server.DSN(d.name))
+	require.NoError(t, err)
+	tx, err := conn.Begin(ctx)
+	require.NoError(t, err)
+	rows, err := tx.Query(ctx, "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = 'mortise' ORDER BY 1")
+	require.NoError(t, err)
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	for _, name := range names {
+		_, err := tx.Exec(ctx, "LOCK TABLE "+name)
+		require.NoError(t, err)
+	}
+	return sync.OnceFunc(func() { require.NoError(t, conn.Close(ctx)) })
+}
