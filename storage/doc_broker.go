@@ -1,10 +1,9 @@
 // # A queue on a broker
 //
 // A broker is a mortise.Queue, and one adapter serves all domains. These sketches show
-// where the contract and the brokers differ. They were written against River 0.43,
-// nats.go and the NATS server of August 2026, and Redis 6.2; none was compiled or tried
-// by queuetest. What an adapter cannot do is named in queuetest.Harness.Skip. Where a
-// sketch names no rule, it is meant to pass.
+// where the contract and the brokers differ. They were written against River 0.43 and
+// Redis 6.2; none was compiled or tried by queuetest. What an adapter cannot do is named in
+// queuetest.Harness.Skip. Where a sketch names no rule, it is meant to pass.
 //
 // River, on PostgreSQL:
 //
@@ -66,55 +65,11 @@
 // for River does not know
 // organizations.
 //
-// NATS JetStream, with one subject for each job:
-//
-//	stream := jetstream.StreamConfig{Name: "MORTISE", Subjects: []string{"mortise.>"},
-//		Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew,
-//		DiscardNewPerSubject: true, MaxMsgsPerSubject: 1}
-//	consumer := jetstream.ConsumerConfig{Durable: "mortise_" + kind,
-//		FilterSubject: "mortise." + kind + ".>", AckPolicy: jetstream.AckExplicitPolicy,
-//		AckWait: 15 * time.Second, MaxAckPending: -1}
-//
-//	func (q *queue) Enqueue(ctx context.Context, j mortise.Job) error { // after j.Check
-//		_, err := q.js.PublishMsg(ctx, messageOf(j)) // mortise.<kind>.<organization in hex>.<ID>
-//		if apiErr := (*jetstream.APIError)(nil); errors.As(err, &apiErr) && isPerSubject(apiErr) {
-//			return nil // the job is there
-//		}
-//		return err
-//	}
-//
-//	func (c *consumer) deliver(ctx context.Context, m jetstream.Msg) error {
-//		if wait := time.Until(atOf(m)); wait > 0 {
-//			return m.NakWithDelay(wait)
-//		}
-//		stop := beat(m, 5*time.Second) // m.InProgress
-//		v := c.handle(ctx, deliveryOf(m)) // Deliveries: NumDelivered, less a wait for At
-//		stop()
-//		switch v.Kind {
-//		case mortise.VerdictRetry:
-//			return m.NakWithDelay(max(v.After, time.Millisecond))
-//		case mortise.VerdictDead:
-//			return errors.Join(c.keepDead(ctx, m), m.TermWithReason("dead"))
-//		}
-//		return m.DoubleAck(ctx)
-//	}
-//
-// The work queue removes a message when it is acknowledged, and its subject is free
-// again. Nats-Msg-Id will not do in its place: it is forgotten after two minutes, and
-// until then it swallows a job that is rightly added anew. A second message is refused
-// with the error code 10077, which others have, too; ask for the text "maximum messages
-// per subject exceeded". A message that waits after NakWithDelay counts for
-// MaxAckPending, 1000 by default: so many failing jobs would stop the queue. A dead
-// letter is a copy in another stream; TermWithReason needs server 2.10.4. For an At far
-// away there are message schedules since server 2.12 (AllowMsgSchedules, Nats-Schedule:
-// "@at ..."), with a target subject that is another one than that of the schedule. Cancel
-// is Purge with WithPurgeSubject, which takes a job that is held, too: skip
-// queue/cancel-held, or return errors.ErrUnsupported. A publish is acknowledged before it
-// is on disk, unless the server has sync_interval: always; the default is two minutes. So
-// be a LossReporter: jobs may be lost when the stream was created anew
-// (StreamInfo.Created) or its last sequence (StreamState.LastSeq, or that of a PubAck)
-// went back. Keep the greatest one outside of NATS, or report a loss at each start, which
-// costs one look at what is not finished. Skipped besides: queue/turns and queue/beside.
+// NATS JetStream has an adapter, module storage/jetstream: read it before you write one
+// for a broker of that kind. What is said there of the server was found in its source, and
+// holds for many brokers. A message that is refused with a delay stays pending and counts
+// for a limit. An acknowledgement may come before the disk has the message. A window of
+// message IDs is no set of jobs. It skips queue/turns and queue/beside.
 //
 // Redis, as a mortise.Leases: each method is one script, and all keys have one hash tag.
 // Claim is

@@ -73,8 +73,8 @@ var rows = []row{
 	{pkg: "storage/queuetest", code: []string{root, sharedRules}, tests: []string{"storage/memory", "internal/fault"}},
 	{pkg: "storage/memory", code: slices.Concat(domains, []string{"audiosearch/columnar", "internal/..."}), tests: backendTests},
 	{pkg: "storage/sqlite/...", code: slices.Concat(domains, []string{"audiosearch/columnar", "audiosearch/audioset"}), tests: backendTests, module: true},
-	{pkg: "storage/postgres/...", code: slices.Concat(domains, []string{"audiosearch/columnar"}), tests: backendTests, module: true},
-	{pkg: "storage/river/...", code: []string{root}, tests: backendTests, module: true},
+	{pkg: "storage/postgres/...", code: slices.Concat(domains, []string{"audiosearch/columnar"}), tests: slices.Concat(backendTests, []string{"internal/pgserver"}), module: true},
+	{pkg: "storage/river/...", code: []string{root}, tests: slices.Concat(backendTests, []string{"internal/pgserver"}), module: true},
 	{pkg: "storage/jetstream/...", code: []string{root}, tests: backendTests, module: true},
 
 	// The HTTP adapter: the domains, never a backend.
@@ -94,6 +94,7 @@ var rows = []row{
 	// Helpers of the suites.
 	{pkg: sharedRules, code: []string{root, "internal/effort"}},
 	{pkg: "internal/fake"},
+	{pkg: "internal/pgserver"},
 	{pkg: "internal/fault", code: []string{root}},
 
 	// What the domains do alike about lost jobs.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -39,7 +40,12 @@ func inShell(t *testing.T, text string) (string, map[string]int) {
 	}
 	sh := tool(t, "sh")
 	curl := "#!" + sh + "\nexec '" + tool(t, "curl") + "' \"$@\" -D '" + answers + "'/$$\n"
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "curl"), []byte(curl), 0o700))
+	// A process that another test starts meanwhile would inherit the open file, and nobody
+	// can run a program that somebody has open for writing (ETXTBSY).
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(filepath.Join(bin, "curl"), []byte(curl), 0o700)
+	syscall.ForkLock.RUnlock()
+	require.NoError(t, err)
 	cmd := exec.Command(sh, "-euc", text)
 	cmd.Env = []string{"PATH=" + bin, "NO_PROXY=*"}
 	out, err := cmd.CombinedOutput()
