@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -22,6 +23,16 @@ func code(err error) string {
 
 // isReadOnly reports that the server is a standby, or was the primary until now.
 func isReadOnly(err error) bool { return code(err) == "25006" }
+
+// isNoRow reports that session.row has found none.
+func isNoRow(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
+
+// isUnique reports that a row was there already, by the constraint or unique index of that
+// name, or by any if it is "". In transact, the transaction is lost with it.
+func isUnique(err error, name string) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "23505" && (name == "" || pg.ConstraintName == name)
+}
 
 const deadlock = "40P01"
 

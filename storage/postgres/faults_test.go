@@ -29,7 +29,7 @@ func TestServerAway(t *testing.T) {
 	require.NoError(t, conn.Close(ctx))
 	pool, err := pgxpool.New(ctx, server.DSN("postgres"))
 	require.NoError(t, err)
-	t.Cleanup(pool.Close)
+	t.Cleanup(func() { closePool(t, pool) })
 	const timeout = 3 * time.Second
 	db, err := postgres.New(ctx, pool, &postgres.Options{Timeout: timeout})
 	require.NoError(t, err)

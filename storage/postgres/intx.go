@@ -33,6 +33,6 @@ func (db *DB) within(ctx context.Context, host pgx.Tx, do func(*session) error) 
 	ctx, cancel := context.WithTimeoutCause(ctx, db.opts.Timeout, errTimeout)
 	defer cancel()
 	return pgx.BeginFunc(ctx, host, func(t pgx.Tx) error {
-		return do(&session{ctx: ctx, db: db, q: t})
+		return do(&session{ctx: ctx, db: db, q: t, host: true})
 	})
 }

@@ -32,6 +32,7 @@ func TestInTx(t *testing.T) {
 	}
 	woken := make(chan string, 10)
 	defer db.Jobs().NotifyJobs(func(kind string) { woken <- kind })()
+	d.awaitListen(t)
 	for i, level := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable} {
 		order := func(id string, fail error) error {
 			return pgx.BeginTxFunc(ctx, pool, pgx.TxOptions{IsoLevel: level}, func(tx pgx.Tx) error {
@@ -56,7 +57,12 @@ func TestInTx(t *testing.T) {
 		require.ErrorIs(t, order("rolled-back", undone), undone)
 		require.Empty(t, claim(), "a job came after ROLLBACK")
 		require.NoError(t, order("committed", nil))
-		require.Equal(t, "order", <-woken)
+		select {
+		case kind := <-woken:
+			require.Equal(t, "order", kind)
+		case <-time.After(time.Minute):
+			t.Fatal("nobody was told of the job")
+		}
 		leases := claim()
 		require.Len(t, leases, 1)
 		require.Equal(t, "committed", leases[0].Job.ID)
@@ -110,6 +116,7 @@ func TestGroup(t *testing.T) {
 	taken := mortise.Job{Kind: "k", Organization: "acme", ID: "taken"}
 	tx, err := pool.Begin(ctx)
 	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
 	require.NoError(t, db.Queue(nil).Enqueue(postgres.InTx(ctx, tx), taken))
 
 	waiting := make(chan error, 1)

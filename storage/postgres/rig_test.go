@@ -87,8 +87,33 @@ func (d *database) pool(t testing.TB) *pgxpool.Pool {
 	config.MaxConns = 8
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
-	t.Cleanup(pool.Close)
+	t.Cleanup(func() { closePool(t, pool) })
 	return pool
+}
+
+// closePool closes a pool. Close waits for connections that a test has not given back, as
+// one does not that failed in the middle.
+func closePool(t testing.TB, pool *pgxpool.Pool) {
+	closed := make(chan struct{})
+	go func() { pool.Close(); close(closed) }()
+	select {
+	case <-closed:
+	case <-time.After(time.Minute):
+		t.Errorf("%d connections were not given back", pool.Stat().AcquiredConns())
+	}
+}
+
+// awaitListen waits until a program listens to the database.
+func (d *database) awaitListen(t testing.TB) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		var n int
+		err := admin(d.server, func(ctx context.Context, conn *pgx.Conn) error {
+			return conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity"+
+				" WHERE datname = $1 AND query LIKE 'LISTEN%' AND state = 'idle'", d.name).Scan(&n)
+		})
+		return err == nil && n > 0
+	}, time.Minute, 10*time.Millisecond)
 }
 
 // open returns the tables in the database, which the test's end closes.

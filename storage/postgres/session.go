@@ -3,17 +3,22 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // querier is a connection or a transaction.
 type querier interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
@@ -21,9 +26,11 @@ type querier interface {
 // session is what a call has of a connection, or of the host's transaction. The ctx of its
 // methods is the call's.
 type session struct {
-	ctx context.Context
-	db  *DB
-	q   querier
+	ctx   context.Context
+	db    *DB
+	q     querier
+	host  bool     // q is the host's transaction
+	after []func() // to be called when transact has committed
 }
 
 // sql returns the text of a statement as it is sent: @.table is a table of the schema.
@@ -47,6 +54,63 @@ func (s *session) row(text string, args []any, to ...any) error {
 	return s.q.QueryRow(s.ctx, s.db.sql(text), args...).Scan(to...)
 }
 
+// query calls each for every row. What it scans as bytes stays valid.
+func (s *session) query(each func(pgx.Rows) error, text string, args ...any) error {
+	rows, err := s.q.Query(s.ctx, s.db.sql(text), args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// addJob adds a job in the transaction of transact, unless it is there.
+func (s *session) addJob(j *mortise.Job) error {
+	n := s.db.newJob(j)
+	if s.host {
+		_, err := s.exec(insertJobNotify, n.notifyArgs(s.db)...)
+		return err
+	}
+	var ready bool
+	err := s.row(insertJob, n.args, &ready)
+	if isNoRow(err) {
+		return nil
+	}
+	if err == nil && ready {
+		s.after = append(s.after, func() { s.db.added.added(n.kind) })
+	}
+	return err
+}
+
+// endJob removes a job in the transaction of transact, or makes it a dead letter, if the
+// lease still holds it.
+func (s *session) endJob(l *mortise.Lease, dead bool) error {
+	_, err := s.exec(endJob(dead), heldArgs(l)...)
+	return err
+}
+
+// lock keeps others out who ask for the same lock until the transaction of transact ends;
+// a shared one keeps only those out who want it alone. Look after it, in a statement of its
+// own: at READ COMMITTED that sees what the last holder has committed.
+func (s *session) lock(of, name string, shared bool) error {
+	text := "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+	if shared {
+		text = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))"
+	}
+	_, err := s.exec(text, lockName(s.db, of, name))
+	return err
+}
+
+// lockName is the argument of lock: a text that has no U+0000.
+func lockName(db *DB, of, name string) string {
+	return fmt.Sprintf("%s %s %x", db.opts.Schema, of, name)
+}
+
 // noOrg stands in place of an organization for maintenance, and for lookups by the digest
 // of a secret.
 const noOrg = ""
@@ -56,6 +120,36 @@ const noOrg = ""
 //
 // What do writes is one statement, or one pipeline, that does no harm if it runs twice.
 func (db *DB) read(ctx context.Context, org string, do func(*session) error) error {
+	return db.call(ctx, org, do, func(s *session) (committing bool, err error) { return false, do(s) })
+}
+
+// transact calls do in a transaction at READ COMMITTED, or in a savepoint of the host's
+// transaction. If do returns an error, or panics, nothing is stored. do runs on the caller's
+// goroutine. It is called again if the transaction was rolled back for a reason that passes:
+// it must begin anew each time. It must not use the DB but by its session.
+func (db *DB) transact(ctx context.Context, org string, do func(*session) error) error {
+	return db.call(ctx, org, do, func(s *session) (committing bool, err error) {
+		tx, err := s.q.(*pgxpool.Conn).BeginTx(s.ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+		if err != nil {
+			return false, err
+		}
+		defer func() { _ = tx.Rollback(s.ctx) }() // of what is not committed, a panic's too
+		s.q = tx
+		if err := do(s); err != nil {
+			return false, err
+		}
+		if err := tx.Commit(s.ctx); err != nil {
+			return true, err
+		}
+		for _, f := range s.after {
+			f()
+		}
+		return false, nil
+	})
+}
+
+// call makes attempts on a connection, or calls do within the host's transaction.
+func (db *DB) call(ctx context.Context, org string, do func(*session) error, attempt func(*session) (committing bool, err error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -76,14 +170,14 @@ func (db *DB) read(ctx context.Context, org string, do func(*session) error) err
 	running, stop := later(ctx)
 	defer stop()
 	for pause := time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
-		err := db.once(ctx, running, do)
+		committing, err := db.once(ctx, running, attempt)
 		if err == nil {
 			return nil
 		}
 		if ctx.Err() != nil {
 			return errors.Join(context.Cause(ctx), err)
 		}
-		if !mayRetry(err, false) {
+		if !mayRetry(err, committing) {
 			return err
 		}
 		select {
@@ -117,10 +211,10 @@ func later(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // once makes one attempt: it waits for a connection until ctx ends, and works until running
 // does.
-func (db *DB) once(ctx, running context.Context, do func(*session) error) (err error) {
+func (db *DB) once(ctx, running context.Context, attempt func(*session) (committing bool, err error)) (committing bool, err error) {
 	conn, err := db.pool.Acquire(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() {
 		if isReadOnly(err) { // so that the pool looks for the primary
@@ -128,5 +222,5 @@ func (db *DB) once(ctx, running context.Context, do func(*session) error) (err e
 		}
 		conn.Release()
 	}()
-	return do(&session{ctx: running, db: db, q: conn})
+	return attempt(&session{ctx: running, db: db, q: conn})
 }
