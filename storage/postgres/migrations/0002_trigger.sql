@@ -1,0 +1,85 @@
+-- What package trigger keeps: events, organizations and API keys.
+--
+-- A time that is NULL is the zero time. Statements know the numbers of the statuses by
+-- heart.
+
+-- +goose Up
+CREATE TABLE trigger_events (
+	id              uuid        NOT NULL PRIMARY KEY,
+	version         bigint      NOT NULL, -- each change of the row counts it up
+	organization    bytea       NOT NULL,
+	submitted_at    timestamptz NOT NULL,
+	started_at      timestamptz,
+	finished_at     timestamptz,
+	due_at          timestamptz,
+	checked_at      timestamptz,
+	unqueued_since  timestamptz,
+	attempts        bigint      NOT NULL,
+	generation      bigint      NOT NULL,
+	status          smallint    NOT NULL, -- 0 received, 1 processing, 2 completed, 3 failed
+	collection      uuid,                 -- NULL: any
+	source          bytea       NOT NULL,
+	instructions    bytea       NOT NULL,
+	context         bytea,                -- JSON as submitted
+	idempotency_key bytea,                -- NULL: none, or released
+	body_digest     bytea,                -- NULL: none
+	trace           bytea,                -- key=value&..., percent-encoded
+	last_error      bytea       NOT NULL,
+	outcome_summary bytea,                -- NULL: no outcome
+	outcome_data    bytea                 -- JSON
+);
+
+-- The listing by status, newest first, and what is counted. A listing without a status
+-- merges those of all statuses, so that an event is in few indexes: an attempt changes its
+-- status, and writes it to each of them anew.
+CREATE INDEX trigger_events_status ON trigger_events (organization, status, submitted_at, id);
+
+-- The same of a source.
+CREATE INDEX trigger_events_source ON trigger_events (organization, source, status, submitted_at, id);
+
+CREATE UNIQUE INDEX trigger_events_key ON trigger_events (organization, idempotency_key) WHERE idempotency_key IS NOT NULL;
+
+CREATE INDEX trigger_events_unqueued ON trigger_events (unqueued_since) WHERE unqueued_since IS NOT NULL;
+
+-- For retention: an event enters it when it ends.
+CREATE INDEX trigger_events_finished ON trigger_events (finished_at) WHERE finished_at IS NOT NULL;
+
+-- Those that have a job elsewhere. Where the jobs stand in this database, nothing is here.
+CREATE INDEX trigger_events_checked ON trigger_events (checked_at) WHERE checked_at IS NOT NULL AND status < 2;
+
+-- Events that are not completed, of all organizations, those first that are due first.
+CREATE INDEX trigger_events_open ON trigger_events (status, due_at, checked_at) WHERE status <> 2;
+
+CREATE TABLE trigger_organizations (
+	id             bytea   NOT NULL PRIMARY KEY,
+	setup_complete boolean NOT NULL
+);
+
+CREATE TABLE trigger_collections (
+	organization bytea   NOT NULL,
+	id           uuid    NOT NULL,
+	ready        boolean NOT NULL,
+	PRIMARY KEY (organization, id)
+);
+
+CREATE TABLE trigger_api_keys (
+	digest       bytea       NOT NULL PRIMARY KEY, -- SHA-256 of the key
+	id           uuid        NOT NULL UNIQUE,
+	organization bytea       NOT NULL,
+	name         bytea       NOT NULL,
+	created_at   timestamptz NOT NULL,
+	revoked_at   timestamptz,
+	last_used_at timestamptz
+);
+
+CREATE INDEX trigger_api_keys_listing ON trigger_api_keys (organization, created_at, id);
+
+-- Organizations that were deleted. From then on nothing of theirs is read, and nothing is
+-- stored; the rows go later, a few at a time. These rows stay: an ID is not given again.
+CREATE TABLE trigger_deleted (
+	organization bytea       NOT NULL PRIMARY KEY,
+	since        timestamptz NOT NULL -- when it was marked
+);
+
+-- +goose Down
+DROP TABLE trigger_deleted, trigger_api_keys, trigger_collections, trigger_organizations, trigger_events;

@@ -1,0 +1,49 @@
+package postgres
+
+import (
+	"time"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// Trigger returns what package trigger stands on: a [Trigger] as Store, Directory and
+// Keys, and the queue of db with its default settings. Put another one in its place for
+// others: [DB.Queue].
+func (db *DB) Trigger() trigger.Backend {
+	t := &Trigger{db: db}
+	return trigger.Backend{Store: t, Queue: db.Queue(nil), Directory: t, Keys: t}
+}
+
+// Trigger implements [trigger.Store], [trigger.TxStore], [trigger.Pruner],
+// [trigger.Organizations] and [trigger.APIKeys].
+type Trigger struct{ db *DB }
+
+var (
+	_ trigger.Store         = (*Trigger)(nil)
+	_ trigger.TxStore       = (*Trigger)(nil)
+	_ trigger.Pruner        = (*Trigger)(nil)
+	_ trigger.Organizations = (*Trigger)(nil)
+	_ trigger.APIKeys       = (*Trigger)(nil)
+)
+
+// database makes the jobs of a DB share its transactions: see [Jobs.Shares].
+func (t *Trigger) database() *DB { return t.db }
+
+// ceil rounds a bound up to microseconds, which selects the same rows.
+func ceil(t time.Time) time.Time {
+	if cut := t.Truncate(time.Microsecond); cut.Before(t) {
+		return cut.Add(time.Microsecond)
+	}
+	return t
+}
+
+// endOfTime is after all that is stored.
+var endOfTime = lastTime.Add(time.Microsecond)
+
+// upper is a time that what is selected comes before.
+func upper(t time.Time) any {
+	if t = ceil(t); t.Before(endOfTime) {
+		return bound(t)
+	}
+	return endOfTime
+}

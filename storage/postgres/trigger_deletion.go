@@ -1,0 +1,113 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+const (
+	markTriggerDeleted  = "INSERT INTO @.trigger_deleted (organization, since) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+	triggerDeletedSince = "SELECT since FROM @.trigger_deleted WHERE organization = $1"
+
+	// These follow a condition, and hold for an organization, and for that of a row.
+	triggerNotDeleted = "NOT EXISTS (SELECT FROM @.trigger_deleted AS d WHERE d.organization = $1)"
+	eventNotDeleted   = "NOT EXISTS (SELECT FROM @.trigger_deleted AS d WHERE d.organization = trigger_events.organization)"
+	apiKeyNotDeleted  = "NOT EXISTS (SELECT FROM @.trigger_deleted AS d WHERE d.organization = trigger_api_keys.organization)"
+)
+
+// triggerRemovals are for an organization and a limit, in this order. Each locks before it
+// removes, and so passes over what others have removed meanwhile: if it removes less than
+// the limit, nothing is left. Of the events that are to go, the last one takes the jobs of
+// all first: no event goes whose jobs are left.
+var triggerRemovals = [...]string{
+	"WITH gone AS (SELECT digest FROM @.trigger_api_keys WHERE organization = $1 ORDER BY created_at, id LIMIT $2 FOR UPDATE)" +
+		" DELETE FROM @.trigger_api_keys AS k USING gone WHERE k.digest = gone.digest",
+	"WITH gone AS (SELECT id FROM @.trigger_collections WHERE organization = $1 ORDER BY id LIMIT $2 FOR UPDATE)" +
+		" DELETE FROM @.trigger_collections AS c USING gone WHERE c.organization = $1 AND c.id = gone.id",
+	"WITH gone AS (SELECT id FROM @.trigger_organizations WHERE id = $1 LIMIT $2 FOR UPDATE)" +
+		" DELETE FROM @.trigger_organizations AS o USING gone WHERE o.id = gone.id",
+	"WITH gone AS (SELECT id FROM @.trigger_events WHERE organization = $1 ORDER BY status, submitted_at, id LIMIT $2 FOR UPDATE)" +
+		", held AS (SELECT j.id FROM gone CROSS JOIN LATERAL (" +
+		"SELECT id FROM @.jobs AS j WHERE " + jobsOfGone + " AND j.organization = $1 ORDER BY j.id LIMIT $2 FOR UPDATE) AS j LIMIT $2)" +
+		", jobs AS (DELETE FROM @.jobs AS j USING held WHERE j.id = held.id AND j.kind = '" + trigger.JobKind + "' AND j.organization = $1 RETURNING 1)" +
+		", bare AS (SELECT id FROM gone LIMIT $2 - (SELECT count(*) FROM held))" +
+		", events AS (DELETE FROM @.trigger_events AS e USING bare WHERE e.id = bare.id RETURNING 1)" +
+		" SELECT FROM jobs UNION ALL SELECT FROM events",
+}
+
+// keepFromDeletion keeps others from marking an organization before the transaction ends.
+// Whether it is marked, the next statement says.
+func (s *session) keepFromDeletion(org string) error { return s.lock("trigger deletion", org, true) }
+
+// MarkDeleted implements [trigger.Deletion].
+func (t *Trigger) MarkDeleted(ctx context.Context, org string, at time.Time) (time.Time, error) {
+	var since pgtype.Timestamptz
+	err := t.db.transact(ctx, org, func(s *session) error {
+		if err := s.lock("trigger deletion", org, false); err != nil {
+			return err
+		}
+		if _, err := s.exec(markTriggerDeleted, bytes(org), bound(at)); err != nil {
+			return err
+		}
+		return s.row(triggerDeletedSince, []any{bytes(org)}, &since)
+	})
+	return timeOf(since), err
+}
+
+// RemoveDeleted implements [trigger.Deletion].
+func (t *Trigger) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+	if limit <= 0 {
+		return true, t.db.read(ctx, org, func(s *session) error { return s.isMarked(org) })
+	}
+	for more = true; more && limit > 0; {
+		step, removed := min(pruneStep, limit), 0
+		err := t.db.transact(ctx, org, func(s *session) (err error) {
+			removed, err = s.removeDeleted(org, step)
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+		limit -= removed
+		more = removed == step
+	}
+	return more, nil
+}
+
+// isMarked returns [trigger.ErrNotFound] if an organization is not marked.
+func (s *session) isMarked(org string) error {
+	deleted, err := s.triggerDeleted(org)
+	if err == nil && !deleted {
+		err = trigger.ErrNotFound
+	}
+	return err
+}
+
+// triggerDeleted reports whether an organization is marked.
+func (s *session) triggerDeleted(org string) (deleted bool, err error) {
+	var since pgtype.Timestamptz
+	err = s.row(triggerDeletedSince, []any{bytes(org)}, &since)
+	if isNoRow(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// removeDeleted removes some of what an organization has. If that is less than the limit,
+// nothing is left.
+func (s *session) removeDeleted(org string, limit int) (removed int, err error) {
+	if err := s.isMarked(org); err != nil {
+		return 0, err
+	}
+	for _, statement := range triggerRemovals {
+		n, err := s.exec(statement, bytes(org), limit-removed)
+		if removed += int(n); err != nil || removed == limit {
+			return removed, err
+		}
+	}
+	return removed, nil
+}

@@ -1,0 +1,141 @@
+package postgres
+
+import (
+	"context"
+	"math"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+const (
+	keyColumns = "digest, id, organization, name, created_at, revoked_at, last_used_at"
+
+	// Its first argument is the organization.
+	insertKey = "INSERT INTO @.trigger_api_keys (organization, digest, id, name, created_at, revoked_at, last_used_at)" +
+		" SELECT $1, $2, $3::uuid, $4, $5::timestamptz, $6::timestamptz, $7::timestamptz WHERE " + triggerNotDeleted + " ON CONFLICT DO NOTHING"
+	keyByDigest = "SELECT " + keyColumns + " FROM @.trigger_api_keys WHERE digest = $1 AND " + apiKeyNotDeleted
+	keyByID     = "SELECT " + keyColumns + " FROM @.trigger_api_keys WHERE organization = $1 AND id = $2 AND " + triggerNotDeleted + " FOR UPDATE"
+	updateKey   = "UPDATE @.trigger_api_keys SET name = $3, revoked_at = $4, last_used_at = $5 WHERE organization = $1 AND id = $2"
+	keysAfter   = "SELECT " + keyColumns + " FROM @.trigger_api_keys WHERE organization = $1 AND (created_at, id) > ($2, $3)" +
+		" AND " + triggerNotDeleted + " ORDER BY created_at, id LIMIT $4"
+)
+
+// CreateKey implements [trigger.APIKeys].
+func (t *Trigger) CreateKey(ctx context.Context, k trigger.APIKey) error {
+	org := bytes(k.Organization)
+	return t.db.transact(ctx, k.Organization, func(s *session) error {
+		if err := s.keepFromDeletion(k.Organization); err != nil {
+			return err
+		}
+		created, err := s.exec(insertKey, org, k.Digest[:], k.ID, bytes(k.Name), bound(k.CreatedAt), stamp(k.RevokedAt), stamp(k.LastUsedAt))
+		if err != nil || created == 1 {
+			return err
+		}
+		deleted, err := s.triggerDeleted(k.Organization)
+		switch {
+		case err != nil:
+			return err
+		case deleted:
+			return trigger.ErrDeleted
+		}
+		return trigger.ErrExists
+	})
+}
+
+// KeyByDigest implements [trigger.APIKeys].
+func (t *Trigger) KeyByDigest(ctx context.Context, digest [32]byte) (k trigger.APIKey, err error) {
+	err = t.db.read(ctx, noOrg, func(s *session) (err error) {
+		k, err = s.apiKey(keyByDigest, digest[:])
+		return err
+	})
+	if err != nil {
+		return trigger.APIKey{}, err
+	}
+	return k, nil
+}
+
+// apiKey reads one key.
+func (s *session) apiKey(statement string, args ...any) (trigger.APIKey, error) {
+	var r keyRow
+	err := s.row(statement, args, r.to()...)
+	if isNoRow(err) {
+		err = trigger.ErrNotFound
+	}
+	if err != nil {
+		return trigger.APIKey{}, err
+	}
+	return r.key(), nil
+}
+
+// UpdateKey implements [trigger.APIKeys].
+func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*trigger.APIKey) error) error {
+	return t.db.transact(ctx, org, func(s *session) error {
+		k, err := s.apiKey(keyByID, bytes(org), id)
+		if err != nil {
+			return err
+		}
+		if err := update(&k); err != nil {
+			return err
+		}
+		_, err = s.exec(updateKey, bytes(org), id, bytes(k.Name), stamp(k.RevokedAt), stamp(k.LastUsedAt))
+		return err
+	})
+}
+
+// ListKeys implements [trigger.APIKeys].
+func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (page mortise.Page[trigger.APIKey], err error) {
+	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+		return page, err
+	}
+	limit := min(q.Limit, math.MaxInt-1) // and one more, which says that there is one
+	after, id := firstTime, uuid.Nil
+	if !q.After.IsZero() {
+		if after, id = ceil(q.After.At), q.After.ID; !after.Equal(q.After.At) {
+			id = uuid.Nil // between two microseconds
+		}
+	}
+	err = t.db.read(ctx, org, func(s *session) error {
+		page = mortise.Page[trigger.APIKey]{}
+		return s.query(func(rows pgx.Rows) error {
+			if len(page.Items) == limit {
+				page.Next = page.Items[limit-1].Position()
+				return nil
+			}
+			var r keyRow
+			if err := rows.Scan(r.to()...); err != nil {
+				return err
+			}
+			page.Items = append(page.Items, r.key())
+			return nil
+		}, keysAfter, bytes(org), bound(after), id, limit+1)
+	})
+	if err != nil {
+		return mortise.Page[trigger.APIKey]{}, err
+	}
+	return page, nil
+}
+
+// keyRow is a row of keyColumns.
+type keyRow struct {
+	digest, org, name      []byte
+	id                     uuid.UUID
+	created, revoked, used pgtype.Timestamptz
+}
+
+func (r *keyRow) to() []any {
+	return []any{&r.digest, &r.id, &r.org, &r.name, &r.created, &r.revoked, &r.used}
+}
+
+func (r *keyRow) key() trigger.APIKey {
+	k := trigger.APIKey{
+		ID: r.id, Organization: string(r.org), Name: string(r.name),
+		CreatedAt: timeOf(r.created), RevokedAt: timeOf(r.revoked), LastUsedAt: timeOf(r.used),
+	}
+	copy(k.Digest[:], r.digest)
+	return k
+}

@@ -1,0 +1,134 @@
+package postgres
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// For an organization, statuses, the place before which events stand, the time from which
+// they do, and a limit; then for the source, or for the key and a source that may be NULL.
+// Each status is a stretch of an index, of which no more is read than the page needs.
+const (
+	listEvents         = listEventsOf + listEventsOrder
+	listEventsOfSource = listEventsOf + " AND source = $7" + listEventsOrder
+	listEventsOf       = "SELECT e.* FROM unnest($2::smallint[]) AS s (status) CROSS JOIN LATERAL (" +
+		"SELECT " + eventColumns + " FROM @.trigger_events" +
+		" WHERE organization = $1 AND status = s.status AND " + listEventsBounds
+	listEventsOrder  = " ORDER BY submitted_at DESC, id DESC LIMIT $6) AS e WHERE " + triggerNotDeleted + listEventsPage
+	listEventsBounds = "(submitted_at, id) < ($3, $4) AND submitted_at >= $5"
+	listEventsPage   = " ORDER BY submitted_at DESC, id DESC LIMIT $6"
+
+	listEventsOfKey = "SELECT " + eventColumns + " FROM @.trigger_events WHERE organization = $1 AND idempotency_key = $7" +
+		" AND status = ANY ($2::smallint[]) AND ($8::bytea IS NULL OR source = $8) AND " + listEventsBounds +
+		" AND " + triggerNotDeleted + listEventsPage
+)
+
+// ListEvents implements [trigger.Store].
+func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
+	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+		return mortise.Page[trigger.Event]{}, err
+	}
+	statement, args := listStatement(org, &q)
+	events, err := t.events(ctx, org, statement, args...)
+	if err != nil {
+		return mortise.Page[trigger.Event]{}, err
+	}
+	if len(events) <= q.Limit {
+		return mortise.Page[trigger.Event]{Items: events}, nil
+	}
+	return mortise.Page[trigger.Event]{Items: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+}
+
+// listStatement returns the query of ListEvents, which looks for one event more than the
+// page holds.
+func listStatement(org string, q *trigger.EventQuery) (statement string, args []any) {
+	numbers := []int16{0, 1, 2, 3}
+	if q.Status != "" {
+		numbers = []int16{int16(slices.Index(statuses[:], q.Status))} // -1, which no event has
+	}
+	before, id := endOfTime, uuid.Nil
+	if !q.After.IsZero() {
+		if before = ceil(q.After.At); before.Equal(q.After.At) {
+			id = q.After.ID
+		}
+	}
+	if to := ceil(q.To); !q.To.IsZero() && !to.After(before) {
+		before, id = to, uuid.Nil
+	}
+	from := firstTime
+	if !q.From.IsZero() {
+		from = ceil(q.From)
+	}
+	args = []any{bytes(org), numbers, upper(before), id, bound(from), min(q.Limit, math.MaxInt-1) + 1}
+	switch {
+	case q.IdempotencyKey != "":
+		return listEventsOfKey, append(args, bytes(q.IdempotencyKey), bytesIf(q.Source, q.Source != ""))
+	case q.Source != "":
+		return listEventsOfSource, append(args, bytes(q.Source))
+	}
+	return listEvents, args
+}
+
+// events lists events.
+func (t *Trigger) events(ctx context.Context, org, statement string, args ...any) (events []trigger.Event, err error) {
+	err = t.db.read(ctx, org, func(s *session) error {
+		events = nil
+		return s.query(func(rows pgx.Rows) error {
+			var r eventRow
+			if err := rows.Scan(r.to()...); err != nil {
+				return err
+			}
+			e, err := r.event()
+			events = append(events, e)
+			return err
+		}, statement, args...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return events, nil
+}
+
+// unqueuedEvents is for a time and a limit.
+const unqueuedEvents = "SELECT " + eventColumns + " FROM @.trigger_events" +
+	" WHERE unqueued_since < $1 AND status = " + received + " AND " + eventNotDeleted +
+	" ORDER BY unqueued_since LIMIT $2"
+
+// Unqueued implements [trigger.Unfinished].
+func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
+	return t.events(ctx, noOrg, unqueuedEvents, upper(before), max(limit, 0))
+}
+
+// staleEvents is for two times and a limit. Of an event that was stored together with its
+// job checked_at is NULL, and it is not in trigger_events_checked: nobody asks for those.
+// But for their sake, a look at what is due must not read rows.
+const (
+	staleEvents = "SELECT " + eventColumns + " FROM (" +
+		"(SELECT " + eventColumns + staleEvent + " AND status IN (" + received + ", " + processing + ") AND checked_at IS NULL AND due_at IS NULL LIMIT $3)" +
+		" UNION ALL" +
+		" (SELECT " + eventColumns + staleEvent + " AND status IN (" + received + ", " + processing + ") AND checked_at IS NULL AND due_at < $2 LIMIT $3)" +
+		" UNION ALL" +
+		" (SELECT " + eventColumns + staleEvent + " AND status < " + completed + " AND checked_at < $1 AND (due_at IS NULL OR due_at < $2)" +
+		" ORDER BY checked_at LIMIT $3)" +
+		") AS e ORDER BY checked_at NULLS FIRST LIMIT $3"
+	staleEvent = " FROM @.trigger_events WHERE unqueued_since IS NULL AND " + eventNotDeleted
+)
+
+// Stale implements [trigger.Unfinished].
+func (t *Trigger) Stale(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
+	if err := ctx.Err(); err != nil || checked.IsZero() {
+		return nil, err
+	}
+	if due.IsZero() {
+		due = endOfTime
+	}
+	return t.events(ctx, noOrg, staleEvents, upper(checked), upper(due), max(limit, 0))
+}

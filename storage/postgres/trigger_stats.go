@@ -1,0 +1,70 @@
+package postgres
+
+import (
+	"context"
+	"math"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// Each number of these is counted by entries of an index that stand side by side, and no
+// further than a limit. A statement has one snapshot for all of its numbers.
+const (
+	// For an organization and a limit.
+	countEvents = "SELECT" +
+		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + received + " LIMIT $2) AS n)," +
+		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + processing + " LIMIT $2) AS n)," +
+		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + completed + " LIMIT $2) AS n)," +
+		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + failed + " LIMIT $2) AS n)," +
+		" (SELECT submitted_at" + eventsOfStatus + received + " ORDER BY submitted_at LIMIT 1)" +
+		" WHERE " + triggerNotDeleted
+
+	// For a limit.
+	countOpenEvents = "SELECT" +
+		" (SELECT count(*) FROM (SELECT 1" + openEvents + received + " LIMIT $1) AS n)," +
+		" (SELECT count(*) FROM (SELECT 1" + openEvents + processing + " LIMIT $1) AS n)," +
+		" (SELECT count(*) FROM (SELECT 1" + openEvents + failed + " LIMIT $1) AS n)," +
+		" (SELECT due_at" + openEvents + received + " AND due_at IS NOT NULL ORDER BY due_at LIMIT 1)"
+
+	eventsOfStatus = " FROM @.trigger_events WHERE organization = $1 AND status = "
+	openEvents     = " FROM @.trigger_events WHERE status <> " + completed + " AND status = "
+)
+
+// Stats implements [trigger.Counter].
+func (t *Trigger) Stats(ctx context.Context, org string, most int) (stats trigger.Stats, err error) {
+	var n [4]int
+	var oldest pgtype.Timestamptz
+	err = t.db.read(ctx, org, func(s *session) error {
+		return s.row(countEvents, []any{bytes(org), min(most, math.MaxInt-1) + 1}, &n[0], &n[1], &n[2], &n[3], &oldest)
+	})
+	if isNoRow(err) {
+		return trigger.Stats{}, nil // it was deleted
+	}
+	if err != nil {
+		return trigger.Stats{}, err
+	}
+	return trigger.Stats{
+		Waiting: mortise.CountUpTo(n[0], most), Running: mortise.CountUpTo(n[1], most),
+		Completed: mortise.CountUpTo(n[2], most), Failed: mortise.CountUpTo(n[3], most),
+		OldestWaiting: timeOf(oldest),
+	}, nil
+}
+
+// StatsAll implements [trigger.Counter].
+func (t *Trigger) StatsAll(ctx context.Context, most int) (trigger.AllStats, error) {
+	var n [3]int
+	var next pgtype.Timestamptz
+	err := t.db.read(ctx, noOrg, func(s *session) error {
+		return s.row(countOpenEvents, []any{min(most, math.MaxInt-1) + 1}, &n[0], &n[1], &n[2], &next)
+	})
+	if err != nil {
+		return trigger.AllStats{}, err
+	}
+	return trigger.AllStats{
+		Waiting: mortise.CountUpTo(n[0], most), Running: mortise.CountUpTo(n[1], most),
+		Failed: mortise.CountUpTo(n[2], most), NextDue: timeOf(next),
+	}, nil
+}

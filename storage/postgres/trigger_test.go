@@ -1,0 +1,37 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/trigger/triggertest"
+)
+
+// TestTrigger is the conformance suite of package trigger.
+func TestTrigger(t *testing.T) {
+	t.Parallel()
+	type opened struct {
+		db *postgres.DB
+		d  *database
+	}
+	bases := make(map[any]opened)
+	open := func(t *testing.T, d *database) trigger.Backend {
+		db := d.open(t, &postgres.Options{Timeout: breakTimeout})
+		b := db.Trigger()
+		bases[b.Store] = opened{db, d}
+		return b
+	}
+	triggertest.Run(t, triggertest.Harness{
+		Open: func(t *testing.T) trigger.Backend { return open(t, newDatabase(t)) },
+		Reopen: func(t *testing.T, b trigger.Backend) trigger.Backend {
+			require.NoError(t, bases[b.Store].db.Close())
+			return open(t, bases[b.Store].d)
+		},
+		Leases: func(b trigger.Backend) mortise.Leases { return bases[b.Store].db.Jobs() },
+		Break:  func(t *testing.T, b trigger.Backend) (heal func()) { return bases[b.Store].d.lock(t) },
+	})
+}
