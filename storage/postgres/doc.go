@@ -1,6 +1,7 @@
-// Package postgres keeps a queue in a PostgreSQL database (https://www.postgresql.org), by
-// way of pgx, so that its workers run on any number of machines. The stores of the domains
-// are not written yet: put [DB.Queue] beside those of another backend.
+// Package postgres keeps a queue, and what package trigger keeps, in a PostgreSQL database
+// (https://www.postgresql.org), by way of pgx, so that workers and servers run on any number
+// of machines. The stores of the other domains are not written yet: put [DB.Queue] beside
+// those of another backend.
 //
 // [Migrate] makes the tables, in a schema of their own, and [New] takes the host's pool
 // and never changes a table. No superuser and no extension is needed.
