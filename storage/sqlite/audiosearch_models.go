@@ -46,7 +46,7 @@ const (
 func (a *AudioSearch) Models(ctx context.Context, org, dataset string) ([]audiosearch.DatasetModel, error) {
 	var models []audiosearch.DatasetModel
 	err := a.within(ctx, org, dataset, func(c *conn, d *audioDataset) (err error) {
-		models, err = a.modelsIn(c, d.seq)
+		models, err = a.modelsIn(ctx, c, d.seq)
 		return err
 	})
 	if err != nil {
@@ -55,7 +55,7 @@ func (a *AudioSearch) Models(ctx context.Context, org, dataset string) ([]audios
 	return models, nil
 }
 
-func (a *AudioSearch) modelsIn(c *conn, dataset int64) ([]audiosearch.DatasetModel, error) {
+func (a *AudioSearch) modelsIn(ctx context.Context, c *conn, dataset int64) ([]audiosearch.DatasetModel, error) {
 	known := make(map[string]*audiosearch.DatasetModel)
 	model := func(id string) *audiosearch.DatasetModel {
 		if known[id] == nil {
@@ -78,7 +78,7 @@ func (a *AudioSearch) modelsIn(c *conn, dataset int64) ([]audiosearch.DatasetMod
 		return nil, err
 	}
 	for id, s := range latest {
-		v, err := a.db.views.vocabularies.get(c, s.vocabulary)
+		v, err := a.db.viewsOf(ctx).vocabularies.get(c, s.vocabulary)
 		if err != nil {
 			return nil, err
 		}

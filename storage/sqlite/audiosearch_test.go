@@ -10,11 +10,14 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
-// sounds is the harness of the domain's suites.
-func sounds() audiosearchtest.Harness {
+// sounds is the harness of the domain's suites, with something done to each database.
+func sounds(each ...func(*sqlite.DB)) audiosearchtest.Harness {
 	files := make(map[any]*opened)
 	open := func(t *testing.T, path string) audiosearchtest.Backend {
 		db := openAt(t, path, &sqlite.Options{BusyTimeout: 50 * time.Millisecond})
+		for _, do := range each {
+			do(db)
+		}
 		tables := db.AudioSearch().Store.(*sqlite.AudioSearch)
 		files[tables] = &opened{db, path}
 		return audiosearchtest.Backend{

@@ -128,7 +128,7 @@ func (l *looking) find(ctx context.Context) error {
 // look is one try. It reports false if the view was not of the state that the connection
 // sees, and brings it there.
 func (l *looking) look(ctx context.Context) (done bool, err error) {
-	v := l.db.views.get(l.at.seq)
+	v := l.db.viewsOf(ctx).get(l.at.seq)
 	if err := v.lock(ctx, false); err != nil {
 		return false, err
 	}
@@ -165,7 +165,7 @@ func (l *looking) look(ctx context.Context) (done bool, err error) {
 // lookOnce brings the view to the state that a connection sees and reads it with the same
 // connection. It reports false if the dataset is another one by now.
 func (l *looking) lookOnce(ctx context.Context) (done bool, err error) {
-	v := l.db.views.get(l.at.seq)
+	v := l.db.viewsOf(ctx).get(l.at.seq)
 	if err := v.lock(ctx, true); err != nil {
 		return false, err
 	}
@@ -230,6 +230,6 @@ func (l *looking) bring(ctx context.Context, c *conn, v *sharedView) error {
 		v.view = newView(v.dataset, v.vocabularies)
 		return err
 	}
-	l.db.views.count(v, v.view.bytes)
+	l.db.viewsOf(ctx).count(v, v.view.bytes)
 	return nil
 }

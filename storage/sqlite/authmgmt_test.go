@@ -11,11 +11,14 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
-// authMgmt is the harness of the domain's suites.
-func authMgmt() authmgmttest.Harness {
+// authMgmt is the harness of the domain's suites, with something done to each database.
+func authMgmt(each ...func(*sqlite.DB)) authmgmttest.Harness {
 	files := make(map[any]*opened)
 	open := func(t *testing.T, path string) authmgmt.Backend {
 		db := openAt(t, path, &sqlite.Options{BusyTimeout: 50 * time.Millisecond})
+		for _, do := range each {
+			do(db)
+		}
 		tables := db.AuthMgmt().Store.(*sqlite.AuthMgmt)
 		files[tables] = &opened{db, path}
 		return authmgmt.Backend{Store: tables, Directory: tables}

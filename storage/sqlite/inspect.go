@@ -77,23 +77,24 @@ func inspectWith(ctx context.Context, path string, settings url.Values, o *Optio
 		if err != nil {
 			return err
 		}
-		return checkOwner(ctx, c, migrations)
+		return checkOwner(ctx, c, migrations, o.Adopt)
 	})
 	return left, err
 }
 
-// checkOwner refuses a file that has tables, and none of ours, or newer ones.
-func checkOwner(ctx context.Context, c *conn, files fs.FS) error {
+// checkOwner refuses a file that has newer tables, or some and none of ours, unless it is
+// to be adopted.
+func checkOwner(ctx context.Context, c *conn, files fs.FS, adopt bool) error {
 	const count = "SELECT count(*), count(*) FILTER (WHERE name = 'mortise_versions') FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-	empty := false
+	none := false
 	err := c.query(ctx, count, nil, func(r *row) error {
-		empty = r.number(0) == 0
-		if !empty && r.number(1) == 0 {
-			return fmt.Errorf("%w: it is a database of another program; give this one a file of its own", ErrUnusable)
+		none = r.number(1) == 0
+		if r.number(0) > 0 && none && !adopt {
+			return fmt.Errorf("%w: it is a database of another program; give this one a file of its own, or set Options.Adopt", ErrUnusable)
 		}
 		return nil
 	})
-	if err != nil || empty {
+	if err != nil || none {
 		return err
 	}
 	steps, err := readSteps(files)

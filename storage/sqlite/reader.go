@@ -19,6 +19,8 @@ type reader struct {
 	moved   atomic.Bool // the file was not in its place a moment ago
 	once    sync.Once
 	ended   chan struct{} // closed by close
+
+	hosted func(context.Context, func(*conn) error) error // nil; or what reads, in a test
 }
 
 func newReader(s source, n int, k *checker) *reader {
@@ -67,6 +69,12 @@ func (r *reader) query(
 // use calls do with a connection when it is the organization's turn, again while the file
 // is locked. It waits as query does. What belongs to no organization gives an empty name.
 func (r *reader) use(ctx context.Context, busy time.Duration, org string, do func(*conn) error) error {
+	if h, _ := ctx.Value(hostTxKey{}).(*hostTx); h != nil && (h.db.finder == r || h.db.lister == r) {
+		return h.read(ctx, do)
+	}
+	if r.hosted != nil {
+		return r.hosted(ctx, do)
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -30,6 +30,14 @@ type Options struct {
 	// whatever its size.
 	AudioSearchMemory int
 
+	// Adopt lets Open put its tables into a file that has tables of the host's, and none of
+	// this package's. Without it such a file is [ErrUnusable]. The file becomes one with a
+	// write-ahead log. See [DB.InTx].
+	Adopt bool
+
+	// TxTime is how long a transaction of [DB.InTx] may be open: 2 s.
+	TxTime time.Duration
+
 	Now func() time.Time // the clock of the jobs: time.Now
 }
 
@@ -45,6 +53,9 @@ type DB struct {
 	jobTurns jobTurns
 
 	views views
+
+	txTime   time.Duration
+	hostConn *hostConn // of InTx, kept for the next one; for whom the writer stands aside
 
 	oldResults chan struct{} // one caller at a time, see oldRunResults
 
@@ -93,6 +104,9 @@ func open(ctx context.Context, path string, opts *Options, k checks) (*DB, error
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.TxTime <= 0 {
+		o.TxTime = 2 * time.Second
+	}
 	if path == "" {
 		return nil, errors.New("sqlite: Open needs the path of a file")
 	}
@@ -135,7 +149,7 @@ func open(ctx context.Context, path string, opts *Options, k checks) (*DB, error
 	// others, see turns.
 	lists := conns/2 + 1
 	db := &DB{busy: o.BusyTimeout, views: views{limit: o.AudioSearchMemory}, finder: newReader(read, conns, checker), lister: newReader(read, lists, checker),
-		oldResults: make(chan struct{}, 1), now: o.Now, added: new(jobNotifier), checker: checker}
+		oldResults: make(chan struct{}, 1), now: o.Now, added: new(jobNotifier), checker: checker, txTime: o.TxTime}
 	// From here on a reader is connected. With the last connection of all, SQLite would
 	// take down the files beside the database, and the writer drops its own whenever
 	// something fails.
@@ -220,6 +234,9 @@ func (db *DB) Close() (err error) {
 		db.checker.close()
 		db.checkpointer.close() // before the readers, whose connections it may hold
 		db.writer.close()
+		if db.hostConn != nil {
+			db.hostConn.close()
+		}
 		release := db.checker.keepLog()
 		err = errors.Join(db.lister.close(), db.finder.close())
 		release()

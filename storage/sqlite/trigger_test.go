@@ -15,14 +15,22 @@ import (
 // TestTrigger is the conformance suite.
 func TestTrigger(t *testing.T) {
 	t.Parallel()
+	triggertest.Run(t, triggers())
+}
+
+// triggers is the harness of the domain's suite, with something done to each database.
+func triggers(each ...func(*sqlite.DB)) triggertest.Harness {
 	files := make(map[any]*opened)
 	open := func(t *testing.T, path string) trigger.Backend {
 		db := openAt(t, path, &sqlite.Options{BusyTimeout: 50 * time.Millisecond})
+		for _, do := range each {
+			do(db)
+		}
 		b := db.Trigger()
 		files[b.Store] = &opened{db, path}
 		return b
 	}
-	triggertest.Run(t, triggertest.Harness{
+	return triggertest.Harness{
 		Open: func(t *testing.T) trigger.Backend { return open(t, sqlite.EmptyFile(t)) },
 		Reopen: func(t *testing.T, b trigger.Backend) trigger.Backend {
 			require.NoError(t, files[b.Store].db.Close())
@@ -30,7 +38,7 @@ func TestTrigger(t *testing.T) {
 		},
 		Leases: func(b trigger.Backend) mortise.Leases { return files[b.Store].db.Jobs() },
 		Break:  func(t *testing.T, b trigger.Backend) (heal func()) { return lockFile(t, files[b.Store].path) },
-	})
+	}
 }
 
 // opened is a database with its file.

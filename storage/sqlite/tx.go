@@ -11,6 +11,7 @@ type tx struct {
 	writer *writer
 	wrote  bool // a statement has changed something
 	failed bool // a statement has failed: the transaction may be gone
+	own    bool // it is not the writer's, but one of InTx
 }
 
 var errFailed = errors.New("sqlite: an earlier statement of the transaction has failed")
@@ -35,6 +36,9 @@ func (t *tx) query(text string, args []any, each func(*row) error) error {
 
 // awaited reports whether another operation waits for this one's end.
 func (t *tx) awaited() bool {
+	if t.own {
+		return false
+	}
 	return len(t.writer.ops) > 0 || t.writer.group[len(t.writer.group)-1] != t.op
 }
 

@@ -11,11 +11,14 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
 
-// vaults is the harness of the domain's suites.
-func vaults() vaulttest.Harness {
+// vaults is the harness of the domain's suites, with something done to each database.
+func vaults(each ...func(*sqlite.DB)) vaulttest.Harness {
 	files := make(map[any]*opened)
 	open := func(t *testing.T, path string) vault.Backend {
 		db := openAt(t, path, &sqlite.Options{BusyTimeout: 50 * time.Millisecond})
+		for _, do := range each {
+			do(db)
+		}
 		tables := db.Vault().Store.(*sqlite.Vault)
 		files[tables] = &opened{db, path}
 		return vault.Backend{Store: tables}

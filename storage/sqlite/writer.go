@@ -32,6 +32,8 @@ type writer struct {
 	ops    chan *op
 	tasks  chan func(*conn) // to be done between two transactions
 
+	hosted func(context.Context, func(*tx) error) error // nil; or what makes an operation, in a test
+
 	ctx     context.Context // ends when close is called
 	cancel  context.CancelFunc
 	stopped chan struct{} // closed when the goroutine has ended
@@ -93,6 +95,12 @@ func (w *writer) close() {
 // do runs on the writer's goroutine, perhaps after write has returned, perhaps twice. So
 // it must not touch what belongs to the caller, but inside tx.host.
 func (w *writer) write(ctx context.Context, do func(*tx) error) error {
+	if h, _ := ctx.Value(hostTxKey{}).(*hostTx); h != nil && h.db.writer == w {
+		return h.write(ctx, do)
+	}
+	if w.hosted != nil {
+		return w.hosted(ctx, do)
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
