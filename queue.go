@@ -175,6 +175,17 @@ type Sharer interface {
 	Shares(store any) bool
 }
 
+// HostTx is an optional ability of a Store: its calls can be part of a transaction of the
+// host's, as by sqlite.DB.InTx and postgres.InTx. Where the queue is elsewhere, nothing is
+// to be queued before that is committed.
+type HostTx interface {
+	// AfterCommit reports whether calls under ctx are part of a transaction of the host's.
+	// If they are, f is called once that is committed, with a context that is not part of
+	// it, and never if it is rolled back. A store that does not learn of the commit does
+	// not call f at all: then a sweeper does its work.
+	AfterCommit(ctx context.Context, f func(ctx context.Context)) bool
+}
+
 // LossReporter is a Queue, or Leases, that may notice that it has lost jobs: its stream
 // was made anew, say, or a backup of it was put back.
 type LossReporter interface {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
@@ -39,17 +40,23 @@ func (s *Service) Start(ctx context.Context, org string, by Actor, q Query) (Run
 		return Run{}, err
 	}
 	if s.tx == nil {
-		// The run stands. Whatever happens to the caller now, a worker will find it: at
-		// the latest when it looks for runs that are not known to be queued.
-		if err := s.enqueue(context.WithoutCancel(ctx), &r); err != nil {
-			s.opts.Logger.WarnContext(ctx, "run stored, but not queued; a worker will queue it",
-				"run", r.ID, "error", err)
+		stored := r
+		if store, ok := s.store.(mortise.HostTx); !ok || !store.AfterCommit(ctx, func(ctx context.Context) { s.queueNew(ctx, &stored) }) {
+			s.queueNew(ctx, &r)
 		}
 	}
 	s.observe(ctx, Observation{
 		Kind: KindSubmitted, Organization: org, Dataset: q.Dataset, RunID: r.ID, Actor: by, Class: q.Class,
 	})
 	return r, nil
+}
+
+// queueNew queues a run that stands. Whatever happens to the caller now, a worker will find
+// it: at the latest when it looks for runs that are not known to be queued.
+func (s *Service) queueNew(ctx context.Context, r *Run) {
+	if err := s.enqueue(context.WithoutCancel(ctx), r); err != nil {
+		s.opts.Logger.WarnContext(ctx, "run stored, but not queued; a worker will queue it", "run", r.ID, "error", err)
+	}
 }
 
 // maxCarrier bounds what a Tracer may store with a run, in bytes.

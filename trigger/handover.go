@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // This file is about the time between "stored" and "queued". Where event and job stand in
@@ -49,7 +51,7 @@ func (s *Service) create(ctx context.Context, e *Event, keySince time.Time) (Eve
 // been marked failed by the one who created it.
 func (s *Service) handOver(ctx context.Context, e *Event, created bool) (err error) {
 	switch {
-	case e.UnqueuedSince.IsZero():
+	case e.UnqueuedSince.IsZero(), s.queueAfterCommit(ctx, e):
 		return nil
 	case created:
 		err = s.enqueueNew(ctx, e)
@@ -60,6 +62,20 @@ func (s *Service) handOver(ctx context.Context, e *Event, created bool) (err err
 		e.UnqueuedSince = time.Time{}
 	}
 	return err
+}
+
+// queueAfterCommit reports whether the event is part of a transaction of the host's. Then
+// its job is queued once that is committed, by this or by the sweeper.
+func (s *Service) queueAfterCommit(ctx context.Context, e *Event) bool {
+	store, ok := s.store.(mortise.HostTx)
+	stored := e.Clone()
+	return ok && store.AfterCommit(ctx, func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, markTimeout)
+		defer cancel()
+		if err := s.enqueue(ctx, &stored); err != nil && !errors.Is(err, errMarked) {
+			s.opts.Logger.WarnContext(ctx, "event stored, but not queued; the sweeper will queue it", "event", stored.ID, "error", err)
+		}
+	})
 }
 
 // enqueueNew queues the job of an event that this call created. If that fails, the event

@@ -38,6 +38,11 @@ func (d *audioDataset) scan(r *row) error {
 	return nil
 }
 
+// AfterCommit implements [mortise.HostTx].
+func (a *AudioSearch) AfterCommit(ctx context.Context, f func(ctx context.Context)) bool {
+	return a.db.afterCommit(ctx, f)
+}
+
 // found returns an error unless the dataset is there.
 func (d *audioDataset) found(err error) error {
 	if err == nil && d.seq == 0 {

@@ -50,7 +50,13 @@ func (db *DB) InTx(ctx context.Context, do func(ctx context.Context, tx *Tx) err
 	if err := do(context.WithValue(ctx, hostTxKey{}, h), &Tx{h}); err != nil {
 		return err
 	}
-	return h.commit(ctx)
+	if err := h.commit(ctx); err != nil {
+		return err
+	}
+	for _, f := range h.after {
+		f()
+	}
+	return nil
 }
 
 // standAside has the writer do nothing until release is called, which it may be more than
@@ -102,6 +108,7 @@ type hostTx struct {
 	timer   *time.Timer
 	inside  atomic.Bool // a call of a store is under way
 	added   []string    // kinds of jobs
+	after   []func()    // to be called when it is committed
 
 	prepared atomic.Bool // the host has made a statement, which may outlive the transaction
 
@@ -249,6 +256,15 @@ func (h *hostTx) commit(ctx context.Context) error {
 	return nil
 }
 
+// afterCommit implements [mortise.HostTx].
+func (db *DB) afterCommit(ctx context.Context, f func(ctx context.Context)) bool {
+	h := hostTxOf(ctx, db)
+	if h != nil {
+		h.after = append(h.after, func() { f(context.WithValue(context.WithoutCancel(ctx), hostTxKey{}, nil)) })
+	}
+	return h != nil
+}
+
 // errTxEnded is the error of a call in a transaction that has ended.
 var errTxEnded = errors.New("sqlite: the transaction of InTx has ended")
 
@@ -358,25 +374,23 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 func (t *Tx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	conn, ctx, err := t.use(ctx, query)
 	if err != nil {
-		return t.h.conn.sql.QueryRowContext(failedContext{ctx, err}, query, args...)
+		return failedRow(err)
 	}
 	return conn.QueryRowContext(ctx, query, args...)
 }
 
-// failedContext is a context that has ended with an error of its own: nobody else can make a
-// [sql.Row] with one.
-type failedContext struct {
-	context.Context
-	err error
+// failedRow returns a row that has an error: nobody but database/sql can make one.
+func failedRow(err error) *sql.Row {
+	nowhere := sql.OpenDB(noConn{err})
+	defer func() { _ = nowhere.Close() }()
+	return nowhere.QueryRowContext(unbounded, "")
 }
 
-func (f failedContext) Err() error { return f.err }
+// noConn is a connector that fails.
+type noConn struct{ err error }
 
-func (f failedContext) Done() <-chan struct{} {
-	done := make(chan struct{})
-	close(done)
-	return done
-}
+func (n noConn) Connect(context.Context) (driver.Conn, error) { return nil, n.err }
+func (n noConn) Driver() driver.Driver                        { return nil }
 
 // use checks a statement, and returns the connection, and a context that ends with the
 // transaction as well.

@@ -30,9 +30,7 @@ func refuse(text string) error {
 		upper := strings.ToUpper(word)
 		switch {
 		case first && trigger: // within its body
-			if upper == "END" {
-				trigger = false
-			}
+			trigger, words = upper != "END", 3
 		case first && refused[upper]:
 			return fmt.Errorf("sqlite: %s is not for a transaction of InTx", upper)
 		case first:

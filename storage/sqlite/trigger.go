@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"context"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -16,7 +18,13 @@ var (
 	_ trigger.Pruner        = (*Trigger)(nil)
 	_ trigger.Organizations = (*Trigger)(nil)
 	_ trigger.APIKeys       = (*Trigger)(nil)
+	_ mortise.HostTx        = (*Trigger)(nil)
 )
+
+// AfterCommit implements [mortise.HostTx].
+func (t *Trigger) AfterCommit(ctx context.Context, f func(ctx context.Context)) bool {
+	return t.db.afterCommit(ctx, f)
+}
 
 // micros is a time as it is stored: NULL for the zero time.
 func micros(t time.Time) any {
