@@ -9,6 +9,8 @@
 // cannot be used anew and grows; so a long one (a backup) costs space. Beyond 64 MB, and
 // once a second, new reads wait for up to 0.2 s, so that the log can begin anew.
 //
+// [DB.InTx] makes the calls of the stores, and the host's own statements, one transaction.
+//
 // Several processes may open one file, on one machine. SQLite's locks keep their
 // transactions apart, and the leases of jobs end by time, so that one process takes over
 // what another one left. Network file systems are not for this.
@@ -42,6 +44,7 @@ package sqlite
 // The file and its connections: sqlite.go opens it, inspect.go and migrate.go look at it
 // first. Every change is an operation that writer.go puts into a group with others; tx.go
 // is what an operation sees, and host the only place where it runs code of the caller's.
+// intx.go has the host's own transactions, for which the writer stands aside.
 // Reads go by reader.go (find for what an index answers, list for what may take long),
 // where turns.go shares the connections among organizations. conn.go stands on the
 // driver, row.go reads columns. check.go looks for damage when the file is opened, and
