@@ -49,10 +49,11 @@ type op struct {
 // is committed whatever is made of the answers: what must not be stored, the statements
 // themselves leave out.
 type batch struct {
-	db   *DB
-	op   *op
-	b    *pgx.Batch
-	host bool // the transaction is the host's
+	db     *DB
+	op     *op
+	b      *pgx.Batch
+	host   bool            // the transaction is the host's
+	locked map[string]bool // by lockShared, in this pipeline
 }
 
 // exec adds a statement. each, which may be nil, is told how many rows it changed.
@@ -80,6 +81,16 @@ func (b *batch) query(each func(pgx.Rows) error, text string, args ...any) {
 		}
 		rows.Close()
 		return rows.Err()
+	}
+}
+
+// lockShared adds the statement of session.lock for a shared lock. What comes behind it sees
+// what the last holder has committed.
+func (b *batch) lockShared(of, name string) {
+	name = lockName(b.db, of, name)
+	if !b.locked[name] {
+		b.locked[name] = true
+		b.exec(nil, lockShared, name)
 	}
 }
 
@@ -249,9 +260,10 @@ func (db *DB) send(ctx context.Context, q querier, ops []*op, alone bool) error 
 	if !alone {
 		b.Queue("SELECT set_config('lock_timeout', $1, true)", groupLockTimeout)
 	}
+	locked := make(map[string]bool)
 	for _, o := range ops {
 		o.after, o.err = nil, nil
-		o.queue(&batch{db: db, op: o, b: b, host: hostTx(o.ctx) != nil})
+		o.queue(&batch{db: db, op: o, b: b, host: hostTx(o.ctx) != nil, locked: locked})
 	}
 	return q.SendBatch(ctx, b).Close()
 }

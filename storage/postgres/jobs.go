@@ -54,9 +54,12 @@ const (
 	jobNow = "coalesce($1::timestamptz, statement_timestamp())"
 
 	// Its arguments are newJob's. It can stand in a WITH, and returns a row if it adds one.
-	insertJob = "INSERT INTO @.jobs (id, kind, organization, claimable_at, ready, deliveries, dead, trace)" +
+	insertJob = insertJobFrom + insertJobEnd
+
+	insertJobFrom = "INSERT INTO @.jobs (id, kind, organization, claimable_at, ready, deliveries, dead, trace)" +
 		" SELECT $2, $3, $4, t.at, t.at <= " + jobNow + ", 0, false, $6" +
-		" FROM (SELECT coalesce($5::timestamptz, " + jobNow + ") AS at) AS t ON CONFLICT DO NOTHING RETURNING ready"
+		" FROM (SELECT coalesce($5::timestamptz, " + jobNow + ") AS at) AS t" // a condition may follow
+	insertJobEnd = " ON CONFLICT DO NOTHING RETURNING ready"
 
 	// The same job in a transaction of the host's, which tells of it when it is committed.
 	insertJobNotify = "WITH job AS (" + insertJob + ") SELECT pg_notify($7, $8) FROM job WHERE ready"

@@ -100,11 +100,13 @@ func (s *session) endJob(l *mortise.Lease, dead bool) error {
 func (s *session) lock(of, name string, shared bool) error {
 	text := "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 	if shared {
-		text = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))"
+		text = lockShared
 	}
 	_, err := s.exec(text, lockName(s.db, of, name))
 	return err
 }
+
+const lockShared = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))"
 
 // lockName is the argument of lock: a text that has no U+0000.
 func lockName(db *DB, of, name string) string {

@@ -41,13 +41,16 @@ var triggerRemovals = [...]string{
 
 // keepFromDeletion keeps others from marking an organization before the transaction ends.
 // Whether it is marked, the next statement says.
-func (s *session) keepFromDeletion(org string) error { return s.lock("trigger deletion", org, true) }
+func (s *session) keepFromDeletion(org string) error { return s.lock(triggerDeletion, org, true) }
+
+// triggerDeletion is of what the locks are.
+const triggerDeletion = "trigger deletion"
 
 // MarkDeleted implements [trigger.Deletion].
 func (t *Trigger) MarkDeleted(ctx context.Context, org string, at time.Time) (time.Time, error) {
 	var since pgtype.Timestamptz
 	err := t.db.transact(ctx, org, func(s *session) error {
-		if err := s.lock("trigger deletion", org, false); err != nil {
+		if err := s.lock(triggerDeletion, org, false); err != nil {
 			return err
 		}
 		if _, err := s.exec(markTriggerDeleted, bytes(org), bound(at)); err != nil {

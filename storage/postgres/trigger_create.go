@@ -1,0 +1,155 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// eventTypes are those of eventColumns.
+var eventTypes = strings.Fields("uuid bytea timestamptz smallint timestamptz timestamptz bigint bytea bytea bytea bigint timestamptz timestamptz timestamptz" +
+	" bytea bytea bytea uuid bytea bytea bytea")
+
+// insertEvent returns the statement that inserts an event, unless its organization was
+// deleted, or another event stands in its way. Its arguments are eventArgs, of which first
+// is the number of the first. The version begins by chance: an event that has the ID of one
+// which was removed is another one.
+func insertEvent(first int) string {
+	values := make([]string, len(eventTypes))
+	for i, is := range eventTypes {
+		values[i] = parameter(first+i) + "::" + is
+	}
+	return "INSERT INTO @.trigger_events (" + eventColumns + ", version) SELECT " + strings.Join(values, ", ") + ", (random() * 1e9)::bigint" +
+		" WHERE NOT EXISTS (SELECT FROM @.trigger_deleted AS d WHERE d.organization = " + values[1] + ") ON CONFLICT DO NOTHING"
+}
+
+func parameter(n int) string { return "$" + strconv.Itoa(n) }
+
+var (
+	insertEventAlone = insertEvent(1)
+
+	// Its arguments are newJob's and eventArgs. It returns a row if it stores the event.
+	insertEventAndJob = "WITH event AS (" + insertEvent(7) + " RETURNING 1)" +
+		", job AS (" + insertJobFrom + " WHERE EXISTS (SELECT FROM event)" + insertJobEnd + ")" +
+		" SELECT coalesce((SELECT ready FROM job), false) FROM event"
+)
+
+// CreateEvent implements [trigger.Store].
+func (t *Trigger) CreateEvent(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
+	return t.create(ctx, &e, keySince, nil)
+}
+
+// CreateEventAndAdd implements [trigger.TxStore].
+func (t *Trigger) CreateEventAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j mortise.Job) (trigger.Event, bool, error) {
+	return t.create(ctx, &e, keySince, &j)
+}
+
+// create stores an event, and its job, if there is one.
+func (t *Trigger) create(ctx context.Context, e *trigger.Event, keySince time.Time, j *mortise.Job) (trigger.Event, bool, error) {
+	args, err := eventArgs(e)
+	if err != nil {
+		return trigger.Event{}, false, err
+	}
+	switch created, err := t.createTogether(ctx, e, args, j); {
+	case err != nil:
+		return trigger.Event{}, false, err
+	case created:
+		return e.Clone(), true, nil
+	}
+	var earlier *trigger.Event
+	err = t.db.transact(ctx, e.Organization, func(s *session) (err error) {
+		if earlier, err = s.createEvent(e, args, keySince); err == nil && earlier == nil && j != nil {
+			err = s.addJob(j)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return trigger.Event{}, false, err
+	case earlier != nil:
+		return *earlier, false, nil
+	}
+	return e.Clone(), true, nil
+}
+
+// createTogether stores an event, and its job, if nothing stands in its way. Which nothing
+// hardly ever does.
+func (t *Trigger) createTogether(ctx context.Context, e *trigger.Event, args []any, j *mortise.Job) (created bool, err error) {
+	if hostTx(ctx) != nil {
+		return false, nil
+	}
+	var job *newJob
+	if j != nil {
+		job = t.db.newJob(j)
+		args = append(slices.Clone(job.args), args...)
+	}
+	org, stored := e.Organization, false
+	err = t.db.together(ctx, 1024+len(e.Instructions)+len(e.Context)+len(e.LastError), func(b *batch) {
+		stored = false
+		b.lockShared(triggerDeletion, org)
+		if job == nil {
+			b.exec(func(changed int64) { stored = changed == 1 }, insertEventAlone, args...)
+			return
+		}
+		b.query(func(r pgx.Rows) error {
+			stored = true
+			return b.jobAdded(job.kind, r)
+		}, insertEventAndJob, args...)
+	})
+	if err != nil { // and the pipeline may still be under way
+		return false, err
+	}
+	return stored, nil
+}
+
+var errIDTaken = errors.New("postgres: another organization has an event with this ID")
+
+// createEvent inserts the event, unless the organization was deleted, or returns the one
+// that stands in its way.
+func (s *session) createEvent(e *trigger.Event, args []any, keySince time.Time) (earlier *trigger.Event, err error) {
+	if err := s.keepFromDeletion(e.Organization); err != nil {
+		return nil, err
+	}
+	for {
+		// What this finds, or has waited for, is committed; what it met may be gone again
+		// when the next statement looks.
+		created, err := s.exec(insertEventAlone, args...)
+		if err != nil || created == 1 {
+			return nil, err
+		}
+		if deleted, err := s.triggerDeleted(e.Organization); err != nil {
+			return nil, err
+		} else if deleted {
+			return nil, trigger.ErrDeleted
+		}
+		found, err := s.event(eventAnyID, e.ID)
+		switch {
+		case err == nil && found.Organization != e.Organization:
+			return nil, errIDTaken
+		case err == nil:
+			return found, nil
+		case !isNoRow(err):
+			return nil, err
+		}
+		found, err = s.event(eventByKey, bytes(e.Organization), bytes(e.IdempotencyKey))
+		switch {
+		case isNoRow(err):
+			continue
+		case err != nil:
+			return nil, err
+		case !found.SubmittedAt.Before(keySince):
+			return found, nil
+		}
+		if _, err := s.exec(releaseKey, found.ID); err != nil {
+			return nil, err
+		}
+	}
+}

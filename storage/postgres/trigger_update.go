@@ -1,0 +1,157 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// UpdateEvent implements [trigger.Store].
+func (t *Trigger) UpdateEvent(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
+	return t.update(ctx, org, id, update, nil, false)
+}
+
+// UpdateEventAndRemove implements [trigger.TxStore].
+func (t *Trigger) UpdateEventAndRemove(
+	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l mortise.Lease, dead bool,
+) error {
+	return t.update(ctx, org, id, update, &l, dead)
+}
+
+// update changes an event, and ends the job that the lease holds, if there is one.
+func (t *Trigger) update(
+	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l *mortise.Lease, dead bool,
+) error {
+	if done, err := t.updateTogether(ctx, org, id, update, l, dead); done || err != nil {
+		return err
+	}
+	return t.db.transact(ctx, org, func(s *session) error {
+		from, err := s.readEvent(eventByID+eventLocking, org, id)
+		if err != nil {
+			return err
+		}
+		to, err := from.change(update)
+		if err != nil {
+			return err
+		}
+		if err := s.writeEvent(&from.event, to); err != nil || l == nil {
+			return err
+		}
+		return s.endJob(l, dead)
+	})
+}
+
+// updateTogether reads an event, and writes what update makes of it if nobody else has
+// changed it meanwhile. So update holds up nobody, and the write is one of many. If done is
+// false, nothing is changed.
+func (t *Trigger) updateTogether(
+	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l *mortise.Lease, dead bool,
+) (done bool, err error) {
+	if hostTx(ctx) != nil {
+		return false, nil
+	}
+	var from versionedEvent
+	err = t.db.read(ctx, org, func(s *session) (err error) {
+		from, err = s.readEvent(eventByID, org, id)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	to, err := from.change(update)
+	if err != nil {
+		return false, err
+	}
+	if !sameContent(&from.event, to) {
+		return false, nil // it is seldom, and a key may be taken: that is the failure of one
+	}
+	statement, args := updateIfSame, []any{}
+	if l != nil {
+		statement, args = updateAndEnd[dead], heldArgs(l)
+	}
+	if args, err = appendProgress(append(args, id, bytes(org), from.version), to); err != nil {
+		return false, err
+	}
+	changed := false
+	err = t.db.together(ctx, 1024+len(to.LastError), func(b *batch) {
+		changed = false
+		b.query(func(pgx.Rows) error {
+			changed = true
+			return nil
+		}, statement, args...)
+	})
+	if err != nil { // and the pipeline may still be under way
+		return false, err
+	}
+	return changed, nil
+}
+
+// These are for an ID, an organization, a version, and the values of progressColumns. They
+// return a row if they have changed the event.
+var (
+	updateIfSame = changeEvent(1) + " RETURNING 1"
+
+	// Before the others stand heldArgs. By whether the job becomes a dead letter.
+	updateAndEnd = map[bool]string{
+		false: "WITH changed AS (" + changeEvent(5) + " RETURNING 1), ended AS (" + removeJob + ifChanged,
+		true:  "WITH changed AS (" + changeEvent(5) + " RETURNING 1), ended AS (" + buryJob + ifChanged,
+	}
+)
+
+const ifChanged = " AND EXISTS (SELECT FROM changed)) SELECT 1 FROM changed"
+
+func changeEvent(first int) string {
+	return "UPDATE @.trigger_events SET version = version + 1, " + assign(progressColumns, first+3) +
+		" WHERE id = " + parameter(first) + " AND organization = " + parameter(first+1) + " AND version = " + parameter(first+2) +
+		" AND " + eventNotDeleted
+}
+
+// change calls update with a copy, and returns what it leaves.
+func (v *versionedEvent) change(update func(*trigger.Event) error) (*trigger.Event, error) {
+	changed := v.event.Clone()
+	if err := update(&changed); err != nil {
+		return nil, err
+	}
+	changed.ID, changed.Organization, changed.SubmittedAt = v.event.ID, v.event.Organization, v.event.SubmittedAt
+	return &changed, nil
+}
+
+// For the values of progressColumns and an ID. Content is written only if it has changed:
+// what is long stands apart (TOAST), and would be written anew.
+var (
+	updateProgress = "UPDATE @.trigger_events SET version = version + 1, " + assign(progressColumns, 2) + " WHERE id = $1"
+	updateContent  = "UPDATE @.trigger_events SET version = version + 1, " + assign(contentColumns, 2) + " WHERE id = $1"
+)
+
+var errKeyTaken = errors.New("postgres: another event has this idempotency key")
+
+// writeEvent writes an event that the transaction has locked.
+func (s *session) writeEvent(from, to *trigger.Event) error {
+	args, err := appendProgress([]any{to.ID}, to)
+	if err != nil {
+		return err
+	}
+	if _, err := s.exec(updateProgress, args...); err != nil || sameContent(from, to) {
+		return err
+	}
+	_, err = s.exec(updateContent, appendContent([]any{to.ID}, to)...)
+	if isUnique(err, "trigger_events_key") {
+		return errKeyTaken
+	}
+	return err
+}
+
+// assign returns the assignments of columns to parameters, of which first is the first.
+func assign(columns string, first int) string {
+	names := strings.Split(columns, ", ")
+	for i, name := range names {
+		names[i] = name + " = " + parameter(first+i)
+	}
+	return strings.Join(names, ", ")
+}
