@@ -13,10 +13,11 @@ const (
 	markTriggerDeleted  = "INSERT INTO @.trigger_deleted (organization, since) VALUES ($1, $2) ON CONFLICT DO NOTHING"
 	triggerDeletedSince = "SELECT since FROM @.trigger_deleted WHERE organization = $1"
 
-	// These follow a condition, and hold for an organization, and for that of a row.
+	// These follow a condition, and hold for an organization, and for that of a row: looked up
+	// row by row, so that what is read in the order of an index stays in order.
 	triggerNotDeleted = "NOT EXISTS (SELECT FROM @.trigger_deleted AS d WHERE d.organization = $1)"
-	eventNotDeleted   = "NOT EXISTS (SELECT FROM @.trigger_deleted AS d WHERE d.organization = trigger_events.organization)"
-	apiKeyNotDeleted  = "NOT EXISTS (SELECT FROM @.trigger_deleted AS d WHERE d.organization = trigger_api_keys.organization)"
+	eventNotDeleted   = "(SELECT d.since FROM @.trigger_deleted AS d WHERE d.organization = trigger_events.organization) IS NULL"
+	apiKeyNotDeleted  = "(SELECT d.since FROM @.trigger_deleted AS d WHERE d.organization = trigger_api_keys.organization) IS NULL"
 )
 
 // triggerRemovals are for an organization and a limit, in this order. Each locks before it
@@ -25,17 +26,16 @@ const (
 // all first: no event goes whose jobs are left.
 var triggerRemovals = [...]string{
 	"WITH gone AS (SELECT digest FROM @.trigger_api_keys WHERE organization = $1 ORDER BY created_at, id LIMIT $2 FOR UPDATE)" +
-		" DELETE FROM @.trigger_api_keys AS k USING gone WHERE k.digest = gone.digest",
+		" DELETE FROM @.trigger_api_keys WHERE digest = ANY (ARRAY(SELECT digest FROM gone))",
 	"WITH gone AS (SELECT id FROM @.trigger_collections WHERE organization = $1 ORDER BY id LIMIT $2 FOR UPDATE)" +
-		" DELETE FROM @.trigger_collections AS c USING gone WHERE c.organization = $1 AND c.id = gone.id",
-	"WITH gone AS (SELECT id FROM @.trigger_organizations WHERE id = $1 LIMIT $2 FOR UPDATE)" +
-		" DELETE FROM @.trigger_organizations AS o USING gone WHERE o.id = gone.id",
+		" DELETE FROM @.trigger_collections WHERE organization = $1 AND id = ANY (ARRAY(SELECT id FROM gone))",
+	"DELETE FROM @.trigger_organizations WHERE id = $1 AND $2 > 0",
 	"WITH gone AS (SELECT id FROM @.trigger_events WHERE organization = $1 ORDER BY status, submitted_at, id LIMIT $2 FOR UPDATE)" +
 		", held AS (SELECT j.id FROM gone CROSS JOIN LATERAL (" +
 		"SELECT id FROM @.jobs AS j WHERE " + jobsOfGone + " AND j.organization = $1 ORDER BY j.id LIMIT $2 FOR UPDATE) AS j LIMIT $2)" +
-		", jobs AS (DELETE FROM @.jobs AS j USING held WHERE j.id = held.id AND j.kind = '" + trigger.JobKind + "' AND j.organization = $1 RETURNING 1)" +
+		", jobs AS (DELETE FROM @.jobs WHERE id = ANY (ARRAY(SELECT id FROM held)) AND kind = '" + trigger.JobKind + "' AND organization = $1 RETURNING 1)" +
 		", bare AS (SELECT id FROM gone LIMIT $2 - (SELECT count(*) FROM held))" +
-		", events AS (DELETE FROM @.trigger_events AS e USING bare WHERE e.id = bare.id RETURNING 1)" +
+		", events AS (DELETE FROM @.trigger_events WHERE id = ANY (ARRAY(SELECT id FROM bare)) RETURNING 1)" +
 		" SELECT FROM jobs UNION ALL SELECT FROM events",
 }
 

@@ -63,11 +63,13 @@ func (t *Trigger) Event(ctx context.Context, org string, id uuid.UUID) (trigger.
 
 // pruneEvents is for a time and a limit. It locks the events before it looks for their
 // jobs. Those of an event stand beside each other: '.' follows '-'.
-const pruneEvents = "WITH old AS (SELECT id FROM @.trigger_events WHERE finished_at < $1 AND status >= " + completed +
+const pruneEvents = "WITH gone AS (SELECT id, organization FROM @.trigger_events WHERE finished_at < $1 AND status >= " + completed +
 	" ORDER BY finished_at LIMIT $2 FOR UPDATE)" +
-	", gone AS (DELETE FROM @.trigger_events AS e USING old WHERE e.id = old.id RETURNING e.id, e.organization)" +
-	", jobs AS (DELETE FROM @.jobs AS j USING gone WHERE " + jobsOfGone + " AND j.organization = gone.organization AND j.dead)" +
-	" SELECT count(*) FROM gone"
+	", buried AS (SELECT j.seq FROM gone CROSS JOIN LATERAL (" +
+	"SELECT seq FROM @.jobs AS j WHERE " + jobsOfGone + " AND j.organization = gone.organization AND j.dead ORDER BY j.id OFFSET 0) AS j)" +
+	", jobs AS (DELETE FROM @.jobs WHERE seq = ANY (ARRAY(SELECT seq FROM buried)) AND dead)" +
+	", events AS (DELETE FROM @.trigger_events WHERE id = ANY (ARRAY(SELECT id FROM gone)) RETURNING 1)" +
+	" SELECT count(*) FROM events"
 
 // jobsOfGone says which jobs are those of an event of "gone".
 const jobsOfGone = "j.id > (gone.id::text || '-')::bytea AND j.id < (gone.id::text || '.')::bytea AND j.kind = '" + trigger.JobKind + "'"

@@ -11,26 +11,27 @@ import (
 )
 
 // Each number of these is counted by entries of an index that stand side by side, and no
-// further than a limit. A statement has one snapshot for all of its numbers.
+// further than a limit: it is for the order that PostgreSQL reads them there, and reads no
+// more. A statement has one snapshot for all of its numbers.
 const (
 	// For an organization and a limit.
 	countEvents = "SELECT" +
-		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + received + " LIMIT $2) AS n)," +
-		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + processing + " LIMIT $2) AS n)," +
-		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + completed + " LIMIT $2) AS n)," +
-		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + failed + " LIMIT $2) AS n)," +
+		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + received + " ORDER BY submitted_at LIMIT $2) AS n)," +
+		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + processing + " ORDER BY submitted_at LIMIT $2) AS n)," +
+		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + completed + " ORDER BY submitted_at LIMIT $2) AS n)," +
+		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + failed + " ORDER BY submitted_at LIMIT $2) AS n)," +
 		" (SELECT submitted_at" + eventsOfStatus + received + " ORDER BY submitted_at LIMIT 1)" +
 		" WHERE " + triggerNotDeleted
 
 	// For a limit.
 	countOpenEvents = "SELECT" +
-		" (SELECT count(*) FROM (SELECT 1" + openEvents + received + " LIMIT $1) AS n)," +
-		" (SELECT count(*) FROM (SELECT 1" + openEvents + processing + " LIMIT $1) AS n)," +
-		" (SELECT count(*) FROM (SELECT 1" + openEvents + failed + " LIMIT $1) AS n)," +
+		" (SELECT count(*) FROM (SELECT 1" + openEvents + received + " ORDER BY due_at LIMIT $1) AS n)," +
+		" (SELECT count(*) FROM (SELECT 1" + openEvents + processing + " ORDER BY due_at LIMIT $1) AS n)," +
+		" (SELECT count(*) FROM (SELECT 1" + openEvents + failed + " ORDER BY due_at LIMIT $1) AS n)," +
 		" (SELECT due_at" + openEvents + received + " AND due_at IS NOT NULL ORDER BY due_at LIMIT 1)"
 
 	eventsOfStatus = " FROM @.trigger_events WHERE organization = $1 AND status = "
-	openEvents     = " FROM @.trigger_events WHERE status <> " + completed + " AND status = "
+	openEvents     = " FROM @.trigger_events WHERE status = "
 )
 
 // Stats implements [trigger.Counter].

@@ -39,7 +39,7 @@ CREATE INDEX trigger_events_source ON trigger_events (organization, source, stat
 
 CREATE UNIQUE INDEX trigger_events_key ON trigger_events (organization, idempotency_key) WHERE idempotency_key IS NOT NULL;
 
-CREATE INDEX trigger_events_unqueued ON trigger_events (unqueued_since) WHERE unqueued_since IS NOT NULL;
+CREATE INDEX trigger_events_unqueued ON trigger_events (unqueued_since) WHERE unqueued_since IS NOT NULL AND status = 0;
 
 -- For retention: an event enters it when it ends.
 CREATE INDEX trigger_events_finished ON trigger_events (finished_at) WHERE finished_at IS NOT NULL;

@@ -1,0 +1,83 @@
+package postgres_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/storage/postgres"
+)
+
+// TestTriggerPlans: with many events, no statement of many reads a table from end to end.
+func TestTriggerPlans(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	d := newDatabase(t)
+	db := d.open(t, nil)
+	pool := d.pool(t)
+	for _, fill := range []string{
+		"INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, finished_at, due_at, checked_at, unqueued_since, attempts," +
+			" generation, status, source, instructions, idempotency_key, last_error)" +
+			" SELECT gen_random_uuid(), 0, CASE WHEN n % 3 = 0 THEN 'other'::bytea ELSE 'acme' END, now() - n * interval '1 second'," +
+			" CASE WHEN n % 20 <> 0 THEN now() - n * interval '1 second' END, now() - n * interval '1 second'," +
+			" CASE WHEN n % 40 = 0 THEN now() - n * interval '1 second' END, CASE WHEN n % 1000 = 0 THEN now() END," +
+			" 1, 0, CASE WHEN n % 20 = 0 THEN 0 WHEN n % 50 = 1 THEN 3 ELSE 2 END, CASE WHEN n % 7 = 0 THEN 'host'::bytea ELSE 'api' END," +
+			" 'Document it.', n::text::bytea, '' FROM generate_series(1, 30000) AS n",
+		"INSERT INTO mortise.jobs (id, kind, organization, claimable_at, ready, deliveries, dead)" +
+			" SELECT (id::text || '-0')::bytea, 'trigger', organization, now(), true, 0, status = 3 FROM mortise.trigger_events WHERE status <> 2",
+		"INSERT INTO mortise.trigger_api_keys (digest, id, organization, name, created_at)" +
+			" SELECT sha256(n::text::bytea), gen_random_uuid(), 'acme', '', now() - n * interval '1 second' FROM generate_series(1, 5000) AS n",
+		"INSERT INTO mortise.trigger_deleted (organization, since) SELECT n::text::bytea, now() FROM generate_series(1, 5000) AS n",
+		"ANALYZE",
+	} {
+		_, err := pool.Exec(ctx, fill)
+		require.NoError(t, err)
+	}
+	now, org, all := time.Now(), []byte("acme"), []int16{0, 1, 2, 3}
+	page := []any{org, all, now, uuid.Nil, now.Add(-time.Hour * 1000), 51}
+	args := map[string][]any{
+		"list": page, "list of a source": append(page[:6:6], []byte("host")), "list of a key": append(page[:6:6], []byte("7"), []byte("api")),
+		"unqueued": {now, 100}, "stale": {now, now, 100}, "prune": {now.Add(-20000 * time.Second), 500},
+		"count": {org, 1001}, "count open": {1001}, "list keys": {org, now.Add(-time.Hour), uuid.Nil, 51}, "remove": {org, 100},
+	}
+	for name, text := range postgres.TriggerStatements {
+		require.Contains(t, args, name)
+		// A connection goes over to plans without regard to the arguments.
+		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+			require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+				if _, err := tx.Exec(ctx, "SET LOCAL plan_cache_mode = "+mode); err != nil {
+					return err
+				}
+				plan := explain(t, tx, db.SQL(text), args[name])
+				require.NotRegexp(t, `Seq Scan on (trigger_|jobs)`, plan, "%s, %s", name, mode)
+				return nil
+			}))
+		}
+	}
+}
+
+// explain returns the plan of a prepared statement.
+func explain(t *testing.T, tx pgx.Tx, text string, args []any) string {
+	t.Helper()
+	ctx := t.Context()
+	_, err := tx.Exec(ctx, "PREPARE explained AS "+text, pgx.QueryExecModeSimpleProtocol)
+	require.NoError(t, err)
+	defer func() {
+		_, err := tx.Exec(ctx, "DEALLOCATE explained")
+		require.NoError(t, err)
+	}()
+	places := make([]string, len(args))
+	for i := range args {
+		places[i] = fmt.Sprintf("$%d", i+1)
+	}
+	rows, err := tx.Query(ctx, "EXPLAIN EXECUTE explained ("+strings.Join(places, ", ")+")", append([]any{pgx.QueryExecModeSimpleProtocol}, args...)...)
+	require.NoError(t, err)
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return strings.Join(lines, "\n")
+}
