@@ -1,0 +1,55 @@
+package postgres
+
+import (
+	"github.com/jackc/pgx/v5"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// AuthMgmt returns what package authmgmt stands on: an [AuthMgmt] as Store and Directory.
+func (db *DB) AuthMgmt() authmgmt.Backend {
+	a := &AuthMgmt{db: db}
+	return authmgmt.Backend{Store: a, Directory: a}
+}
+
+// AuthMgmt implements [authmgmt.Store], [authmgmt.Pruner], [authmgmt.KeyChecker] and
+// [authmgmt.Organizations].
+type AuthMgmt struct{ db *DB }
+
+var (
+	_ authmgmt.Store         = (*AuthMgmt)(nil)
+	_ authmgmt.Pruner        = (*AuthMgmt)(nil)
+	_ authmgmt.KeyChecker    = (*AuthMgmt)(nil)
+	_ authmgmt.Organizations = (*AuthMgmt)(nil)
+)
+
+// insert runs a statement that inserts one row ON CONFLICT DO NOTHING. It is ErrExists if
+// there is such a row.
+func (s *session) insert(statement string, args ...any) error {
+	inserted, err := s.exec(statement, args...)
+	if err == nil && inserted == 0 {
+		err = authmgmt.ErrExists
+	}
+	return err
+}
+
+// exists reports whether a query finds anything.
+func (s *session) exists(query string, args ...any) (found bool, err error) {
+	err = s.query(func(pgx.Rows) error {
+		found = true
+		return nil
+	}, query, args...)
+	return found, err
+}
+
+// one returns the only thing that was looked for, or ErrNotFound.
+func one[T any](found []T, err error) (T, error) {
+	var none T
+	switch {
+	case err != nil:
+		return none, err
+	case len(found) == 0:
+		return none, authmgmt.ErrNotFound
+	}
+	return found[0], nil
+}

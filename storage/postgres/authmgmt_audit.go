@@ -1,0 +1,170 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+const (
+	auditColumns = "id, organization, at, kind, actor, target, before, after"
+	insertAudit  = "INSERT INTO @.authmgmt_audit (" + auditColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING seq"
+
+	eventOfDeleted = "SELECT " + auditColumns + " FROM @.authmgmt_audit WHERE organization = $1" +
+		" AND seq = (SELECT event FROM @.authmgmt_deleted WHERE organization = $1)"
+)
+
+// audit stores an event, unless it has no ID.
+func (s *session) audit(e *authmgmt.AuditEvent) error {
+	_, err := s.auditSeq(e)
+	return err
+}
+
+// auditSeq stores an event, unless it has no ID, and returns its number, or NULL.
+func (s *session) auditSeq(e *authmgmt.AuditEvent) (seq pgtype.Int8, err error) {
+	if e.ID == uuid.Nil {
+		return seq, nil
+	}
+	before, err := snapshotText(e.Before)
+	if err != nil {
+		return seq, err
+	}
+	after, err := snapshotText(e.After)
+	if err != nil {
+		return seq, err
+	}
+	err = s.row(insertAudit, []any{e.ID, bytes(e.Organization), bound(e.At), bytes(e.Kind), bytes(e.Actor), bytes(e.Target), before, after}, &seq)
+	return seq, err
+}
+
+func snapshotText(s *authmgmt.Snapshot) ([]byte, error) {
+	if s == nil {
+		return nil, nil
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: write a snapshot: %w", err)
+	}
+	return b, nil
+}
+
+// ListAuditEvents implements [authmgmt.Audit]. Of an organization that was deleted there is
+// one event at most.
+func (a *AuthMgmt) ListAuditEvents(
+	ctx context.Context, org string, q authmgmt.AuditQuery,
+) (page mortise.Page[authmgmt.AuditEvent], err error) {
+	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+		return page, err
+	}
+	limit := min(q.Limit, math.MaxInt-1)
+	statement, args := auditStatement(org, &q, limit+1)
+	err = a.db.read(ctx, org, func(s *session) error {
+		page = mortise.Page[authmgmt.AuditEvent]{}
+		b := new(pgx.Batch) // which has one snapshot for each statement: what is marked meanwhile is seen by the second
+		each := func(rows pgx.Rows) error {
+			for rows.Next() {
+				e, err := scanAudit(rows)
+				if err != nil {
+					return err
+				}
+				page.Items = append(page.Items, e)
+			}
+			return rows.Err()
+		}
+		b.Queue(s.db.sql(statement), args...).Query(each)
+		b.Queue(s.db.sql(eventOfDeleted), bytes(org)).Query(func(rows pgx.Rows) error {
+			for rows.Next() {
+				e, err := scanAudit(rows)
+				if err != nil {
+					return err
+				}
+				if page.Items = nil; q.Matches(&e) {
+					page.Items = []authmgmt.AuditEvent{e}
+				}
+			}
+			return rows.Err()
+		})
+		return s.q.SendBatch(s.ctx, b).Close()
+	})
+	if err != nil {
+		return mortise.Page[authmgmt.AuditEvent]{}, err
+	}
+	if len(page.Items) > limit {
+		page.Items, page.Next = page.Items[:limit], page.Items[limit-1].Position()
+	}
+	return page, nil
+}
+
+// auditStatement returns the query of ListAuditEvents, with so many events at most.
+func auditStatement(org string, q *authmgmt.AuditQuery, limit int) (statement string, args []any) {
+	args = []any{bytes(org)}
+	where := []string{"organization = $1"}
+	and := func(condition string, values ...any) {
+		var numbers []any
+		for _, v := range values {
+			args = append(args, v)
+			numbers = append(numbers, len(args))
+		}
+		where = append(where, fmt.Sprintf(condition, numbers...))
+	}
+	if q.Kind != "" {
+		and("kind = $%d", bytes(q.Kind))
+	}
+	if q.Actor != "" {
+		and("actor = $%d", bytes(q.Actor))
+	}
+	if q.Target != "" {
+		and("target = $%d", bytes(q.Target))
+	}
+	if !q.From.IsZero() {
+		and("at >= $%d", upper(q.From))
+	}
+	if !q.To.IsZero() {
+		and("at < $%d", upper(q.To))
+	}
+	switch at := ceil(q.After.At); {
+	case q.After.IsZero():
+	case at.Equal(q.After.At):
+		and("(at, id) < ($%d, $%d)", bound(at), q.After.ID)
+	default: // between two microseconds
+		and("at < $%d", upper(at))
+	}
+	and("TRUE"+authNotDeleted+" ORDER BY at DESC, id DESC LIMIT $%d", limit)
+	return "SELECT " + auditColumns + " FROM @.authmgmt_audit WHERE " + strings.Join(where, " AND "), args
+}
+
+// scanAudit reads a row of auditColumns.
+func scanAudit(rows pgx.Rows) (e authmgmt.AuditEvent, err error) {
+	var org, kind, actor, target, before, after []byte
+	var at pgtype.Timestamptz
+	if err := rows.Scan(&e.ID, &org, &at, &kind, &actor, &target, &before, &after); err != nil {
+		return e, err
+	}
+	e.Organization, e.At, e.Target = string(org), timeOf(at), string(target)
+	e.Kind, e.Actor = authmgmt.Kind(kind), authmgmt.Actor(actor)
+	if e.Before, err = scanSnapshot(before); err != nil {
+		return e, err
+	}
+	e.After, err = scanSnapshot(after)
+	return e, err
+}
+
+func scanSnapshot(text []byte) (*authmgmt.Snapshot, error) {
+	if text == nil {
+		return nil, nil
+	}
+	s := new(authmgmt.Snapshot)
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, fmt.Errorf("postgres: a row is damaged: no snapshot: %w", err)
+	}
+	return s, nil
+}

@@ -1,0 +1,190 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+const (
+	// clientColumns are the columns of a client with one of its secrets, in the order of
+	// clientRow.
+	clientColumns = "c.organization, c.id, c.name, c.roles, c.created_at, c.updated_at, s.digest, s.id, s.created_at, s.expires_at"
+	withSecrets   = " LEFT JOIN @.authmgmt_secrets s ON s.organization = c.organization AND s.client = c.id"
+
+	// At READ COMMITTED a statement that waits for a row reads the others as they were
+	// before. So the client is locked first, and then read.
+	lockClient = "SELECT FROM @.authmgmt_clients WHERE organization = $1 AND id = $2 AND deleted_at IS NULL FOR UPDATE"
+	clientByID = "SELECT " + clientColumns + " FROM @.authmgmt_clients c" + withSecrets +
+		" WHERE c.organization = $1 AND c.id = $2 AND c.deleted_at IS NULL" + authNotDeleted + " ORDER BY s.position"
+	clientBySecret = "SELECT " + clientColumns + " FROM @.authmgmt_secrets k" +
+		" JOIN @.authmgmt_clients c ON c.organization = k.organization AND c.id = k.client" + withSecrets +
+		" WHERE k.digest = $1 AND c.deleted_at IS NULL" + authNotDeletedOf + "k.organization) ORDER BY s.position"
+
+	insertClient = "INSERT INTO @.authmgmt_clients (organization, id, name, roles, created_at, updated_at)" +
+		" VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING"
+	updateClient = "UPDATE @.authmgmt_clients SET name = $3, roles = $4, updated_at = $5 WHERE organization = $1 AND id = $2"
+	deleteClient = "UPDATE @.authmgmt_clients SET deleted_at = $3 WHERE organization = $1 AND id = $2"
+)
+
+var clientsOf = placedRows{
+	key:     "organization, id",
+	from:    " FROM @.authmgmt_clients WHERE organization = $1 AND deleted_at IS NULL" + authNotDeleted,
+	columns: clientColumns,
+	join:    " LEFT JOIN @.authmgmt_clients c ON c.organization = p.organization AND c.id = p.id" + withSecrets,
+	alias:   "c", last: ", s.position",
+}
+
+// CreateClient implements [authmgmt.Clients].
+func (a *AuthMgmt) CreateClient(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
+	return a.db.transact(ctx, c.Organization, func(s *session) error {
+		if err := s.mayCreate(c.Organization); err != nil {
+			return err
+		}
+		err := s.insert(insertClient, bytes(c.Organization), bytes(c.ID), bytes(c.Name), bytes(rolesText(c.Roles)),
+			bound(c.CreatedAt), stamp(c.UpdatedAt))
+		if err != nil {
+			return err
+		}
+		if err := s.setSecrets(&authmgmt.Client{Organization: c.Organization, ID: c.ID}, c.Secrets); err != nil {
+			return err
+		}
+		return s.audit(&e)
+	})
+}
+
+// Client implements [authmgmt.Clients].
+func (a *AuthMgmt) Client(ctx context.Context, org, id string) (authmgmt.Client, error) {
+	return a.client(ctx, org, clientByID, bytes(org), bytes(id))
+}
+
+// ClientBySecret implements [authmgmt.Clients].
+func (a *AuthMgmt) ClientBySecret(ctx context.Context, digest [32]byte) (authmgmt.Client, error) {
+	return a.client(ctx, noOrg, clientBySecret, digest[:])
+}
+
+func (a *AuthMgmt) client(ctx context.Context, org, query string, args ...any) (c authmgmt.Client, err error) {
+	err = a.db.read(ctx, org, func(s *session) (err error) {
+		c, err = s.client(query, args...)
+		return err
+	})
+	if err != nil {
+		return authmgmt.Client{}, err
+	}
+	return c, nil
+}
+
+func (s *session) client(query string, args ...any) (authmgmt.Client, error) {
+	var found []authmgmt.Client
+	err := s.query(func(rows pgx.Rows) error {
+		var r clientRow
+		if err := rows.Scan(r.to()...); err != nil {
+			return err
+		}
+		return r.appendTo(&found)
+	}, query, args...)
+	return one(found, err)
+}
+
+// UpdateClient implements [authmgmt.Clients].
+func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func(*authmgmt.Client) (authmgmt.AuditEvent, error)) error {
+	return a.db.transact(ctx, org, func(s *session) error {
+		key := []any{bytes(org), bytes(id)}
+		if err := s.lock(authDeletion, org, true); err != nil {
+			return err
+		}
+		if _, err := s.exec(lockClient, key...); err != nil {
+			return err
+		}
+		kept, err := s.client(clientByID, key...)
+		if err != nil {
+			return err
+		}
+		given := kept.Clone()
+		e, err := update(&given)
+		if err != nil {
+			return err
+		}
+		if !sameClient(&kept, &given) {
+			if _, err := s.exec(updateClient, append(key, bytes(given.Name), bytes(rolesText(given.Roles)), stamp(given.UpdatedAt))...); err != nil {
+				return err
+			}
+		}
+		if !given.DeletedAt.IsZero() {
+			given.Secrets = nil
+			if _, err := s.exec(deleteClient, append(key, stamp(given.DeletedAt))...); err != nil {
+				return err
+			}
+		}
+		if err := s.setSecrets(&kept, given.Secrets); err != nil {
+			return err
+		}
+		e.Organization = org
+		return s.audit(&e)
+	})
+}
+
+// ListClients implements [authmgmt.Clients].
+func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Paging) (page authmgmt.Page[authmgmt.Client], err error) {
+	statement, args := clientsOf.page(p, []any{bytes(org)}, bytes(p.After.ID))
+	err = a.db.read(ctx, org, func(s *session) error {
+		page = authmgmt.Page[authmgmt.Client]{}
+		return s.query(func(rows pgx.Rows) error {
+			var r clientRow
+			if err := rows.Scan(append(r.to(), &page.Total)...); err != nil {
+				return err
+			}
+			return r.appendTo(&page.Items)
+		}, statement, args...)
+	})
+	if err != nil {
+		return authmgmt.Page[authmgmt.Client]{}, err
+	}
+	page.Items, page.Next = cutPage(page.Items, p, (*authmgmt.Client).Position)
+	return page, nil
+}
+
+// sameClient reports whether what updateClient changes is equal.
+func sameClient(a, b *authmgmt.Client) bool {
+	return a.Name == b.Name && slices.Equal(a.Roles, b.Roles) && sameTime(a.UpdatedAt, b.UpdatedAt)
+}
+
+// clientRow is a row of clientColumns: a client with one of its secrets.
+type clientRow struct {
+	org, id, name, roles, digest             []byte
+	created, updated, secretCreated, expires pgtype.Timestamptz
+	secretID                                 *uuid.UUID
+}
+
+func (r *clientRow) to() []any {
+	return []any{&r.org, &r.id, &r.name, &r.roles, &r.created, &r.updated, &r.digest, &r.secretID, &r.secretCreated, &r.expires}
+}
+
+// appendTo appends the next client, or the next secret of the last one, or nothing.
+func (r *clientRow) appendTo(clients *[]authmgmt.Client) (err error) {
+	if r.id == nil {
+		return nil
+	}
+	if n := len(*clients); n == 0 || (*clients)[n-1].ID != string(r.id) { // all rows are of one organization
+		c := authmgmt.Client{
+			Organization: string(r.org), ID: string(r.id), Name: string(r.name), CreatedAt: timeOf(r.created), UpdatedAt: timeOf(r.updated),
+		}
+		if c.Roles, err = parseRoles(string(r.roles)); err != nil {
+			return err
+		}
+		*clients = append(*clients, c)
+	}
+	if r.digest == nil {
+		return nil
+	}
+	s := authmgmt.ClientSecret{ID: *r.secretID, CreatedAt: timeOf(r.secretCreated), ExpiresAt: timeOf(r.expires)}
+	copy(s.Digest[:], r.digest)
+	last := &(*clients)[len(*clients)-1]
+	last.Secrets = append(last.Secrets, s)
+	return nil
+}

@@ -1,0 +1,147 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+const (
+	// authNotDeleted is for statements whose first argument is the organization.
+	authNotDeleted = " AND NOT EXISTS (SELECT FROM @.authmgmt_deleted WHERE organization = $1)"
+
+	// authNotDeletedOf begins a condition on each row: what follows is a column, and ")".
+	authNotDeletedOf = " AND NOT EXISTS (SELECT FROM @.authmgmt_deleted d WHERE d.organization = "
+
+	authDeletedAt   = "SELECT at FROM @.authmgmt_deleted WHERE organization = $1"
+	markAuthDeleted = "INSERT INTO @.authmgmt_deleted (organization, at) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+	noteAuthEvent   = "UPDATE @.authmgmt_deleted SET event = $2 WHERE organization = $1"
+
+	eventsButThat = " FROM @.authmgmt_audit WHERE organization = $1" +
+		" AND seq IS DISTINCT FROM (SELECT event FROM @.authmgmt_deleted WHERE organization = $1)"
+
+	authAnythingLeft = "SELECT WHERE EXISTS (SELECT FROM @.authmgmt_invitations WHERE organization = $1)" +
+		" OR EXISTS (SELECT FROM @.authmgmt_tokens WHERE organization = $1)" +
+		" OR EXISTS (SELECT FROM @.authmgmt_secrets WHERE organization = $1)" +
+		" OR EXISTS (SELECT FROM @.authmgmt_clients WHERE organization = $1)" +
+		" OR EXISTS (SELECT" + eventsButThat + ")" +
+		" OR EXISTS (SELECT FROM @.authmgmt_organizations WHERE id = $1)"
+)
+
+// authRemovals take rows of an organization, at most a limit of them. Tokens go before their
+// secrets, and those before their clients: none drags others with it.
+var authRemovals = []string{
+	"DELETE FROM @.authmgmt_invitations WHERE organization = $1 AND id = ANY (ARRAY" +
+		"(SELECT id FROM @.authmgmt_invitations WHERE organization = $1 ORDER BY id LIMIT $2))",
+	"DELETE FROM @.authmgmt_tokens WHERE digest = ANY (ARRAY(SELECT digest FROM @.authmgmt_tokens WHERE organization = $1 ORDER BY created_at, id LIMIT $2))",
+	"DELETE FROM @.authmgmt_secrets WHERE digest = ANY (ARRAY(SELECT digest FROM @.authmgmt_secrets WHERE organization = $1 ORDER BY client, position LIMIT $2))",
+	"DELETE FROM @.authmgmt_clients WHERE organization = $1 AND id = ANY (ARRAY" +
+		"(SELECT id FROM @.authmgmt_clients WHERE organization = $1 ORDER BY id LIMIT $2))",
+	"DELETE FROM @.authmgmt_audit WHERE seq = ANY (ARRAY(SELECT seq" + eventsButThat + " ORDER BY at, id LIMIT $2))",
+	"DELETE FROM @.authmgmt_organizations WHERE id = $1 AND $2::bigint > 0",
+}
+
+// authDeletion is of what the locks are.
+const authDeletion = "authmgmt deletion"
+
+// MarkDeleted implements [authmgmt.Deletion].
+func (a *AuthMgmt) MarkDeleted(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (since time.Time, err error) {
+	err = a.db.transact(ctx, org, func(s *session) error {
+		if err := s.lock(authDeletion, org, false); err != nil {
+			return err
+		}
+		marked, err := s.exec(markAuthDeleted, bytes(org), bound(at))
+		if err != nil {
+			return err
+		}
+		if marked > 0 {
+			e.Organization = org
+			event, err := s.auditSeq(&e)
+			if err != nil {
+				return err
+			}
+			if _, err := s.exec(noteAuthEvent, bytes(org), event); err != nil {
+				return err
+			}
+		}
+		since, err = s.authDeletedAt(org)
+		return err
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return since, nil
+}
+
+// authDeletedAt returns the time of an organization's mark, or the zero time.
+func (s *session) authDeletedAt(org string) (time.Time, error) {
+	var at pgtype.Timestamptz
+	err := s.row(authDeletedAt, []any{bytes(org)}, &at)
+	if isNoRow(err) {
+		err = nil
+	}
+	return timeOf(at), err
+}
+
+// DeletedAt implements [authmgmt.Deletion].
+func (a *AuthMgmt) DeletedAt(ctx context.Context, org string) (since time.Time, err error) {
+	err = a.db.read(ctx, org, func(s *session) (err error) {
+		since, err = s.authDeletedAt(org)
+		return err
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return since, nil
+}
+
+// RemoveDeleted implements [authmgmt.Deletion].
+func (a *AuthMgmt) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+	for more = true; more && limit > 0; limit -= pruneStep {
+		err := a.db.transact(ctx, org, func(s *session) (err error) {
+			more, err = s.removeAuthDeleted(org, min(pruneStep, limit))
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	return more, nil
+}
+
+// removeAuthDeleted removes at most so many rows of an organization, and reports whether
+// there are more.
+func (s *session) removeAuthDeleted(org string, step int) (more bool, err error) {
+	if deleted, err := s.exists(authDeletedAt, bytes(org)); err != nil || !deleted {
+		if err == nil {
+			err = authmgmt.ErrNotFound
+		}
+		return false, err
+	}
+	for _, removal := range authRemovals {
+		removed, err := s.exec(removal, bytes(org), step)
+		if err != nil {
+			return false, err
+		}
+		if step -= int(removed); step <= 0 {
+			break
+		}
+	}
+	return s.exists(authAnythingLeft, bytes(org))
+}
+
+// mayCreate keeps an organization from being deleted before the transaction ends. It returns
+// ErrDeleted if it was, before everything else that stands in the way of something new.
+func (s *session) mayCreate(org string) error {
+	if err := s.lock(authDeletion, org, true); err != nil {
+		return err
+	}
+	deleted, err := s.exists(authDeletedAt, bytes(org))
+	if err == nil && deleted {
+		err = authmgmt.ErrDeleted
+	}
+	return err
+}

@@ -1,0 +1,215 @@
+package postgres
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+const (
+	// invitationColumns are the columns of an invitation, in the order of invitationRow.
+	invitationColumns = "i.organization, i.id, i.email, i.created_at, i.inviter, i.name, i.roles, i.generation, i.lifetime, i.expires_at," +
+		" i.cancelled_at, i.accepted_at, i.accepted_by, i.granted_at, i.grant_due, i.grant_attempts, i.awaits_person"
+	// changingColumns are those that an update can change, in the order of
+	// invitationArgs.
+	changingColumns = "inviter, name, roles, generation, lifetime, expires_at, cancelled_at, accepted_at, accepted_by, granted_at, grant_due," +
+		" grant_attempts, awaits_person, ended_at"
+
+	invitationByID = "SELECT " + invitationColumns + " FROM @.authmgmt_invitations i WHERE i.organization = $1 AND i.id = $2" + authNotDeleted
+	lockInvitation = invitationByID + " FOR UPDATE OF i"
+
+	insertInvitation = "INSERT INTO @.authmgmt_invitations (organization, id, " + changingColumns + ", email, email_key, created_at)" +
+		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) ON CONFLICT DO NOTHING"
+	updateInvitation = "UPDATE @.authmgmt_invitations SET (" + changingColumns + ") =" +
+		" ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) WHERE organization = $1 AND id = $2"
+
+	// The conditions of Invitation.State, as the indexes have them.
+	invitationID   = "SELECT FROM @.authmgmt_invitations WHERE organization = $1 AND id = $2"
+	pendingByEmail = "SELECT FROM @.authmgmt_invitations WHERE organization = $1 AND email_key = $2" +
+		" AND accepted_at IS NULL AND cancelled_at IS NULL AND expires_at > $3 LIMIT 1"
+
+	invitationsOf    = " FROM @.authmgmt_invitations WHERE organization = $1" + authNotDeleted
+	pendingOfListing = " AND accepted_at IS NULL AND cancelled_at IS NULL AND expires_at > $2"
+
+	dueGrants = "SELECT " + invitationColumns + " FROM @.authmgmt_invitations i" +
+		" WHERE accepted_at IS NOT NULL AND granted_at IS NULL AND NOT awaits_person AND grant_due <= $1" +
+		authNotDeletedOf + "i.organization) ORDER BY grant_due, organization, id LIMIT $2"
+)
+
+// invitations returns the listing of what a condition selects.
+func invitations(from string) placedRows {
+	return placedRows{
+		key:     "organization, id",
+		from:    from,
+		columns: invitationColumns,
+		join:    " LEFT JOIN @.authmgmt_invitations i ON i.organization = p.organization AND i.id = p.id",
+		alias:   "i", desc: true,
+	}
+}
+
+var (
+	allInvitations     = invitations(invitationsOf)
+	pendingInvitations = invitations(invitationsOf + pendingOfListing)
+)
+
+// CreateInvitation implements [authmgmt.Invitations].
+func (a *AuthMgmt) CreateInvitation(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
+	org, id, key := bytes(i.Organization), bytes(i.ID), i.EmailKey()
+	return a.db.transact(ctx, i.Organization, func(s *session) error {
+		if err := s.mayCreate(i.Organization); err != nil {
+			return err
+		}
+		if exclusive {
+			// Of two at one moment one is refused.
+			if err := s.lock("authmgmt invitation", i.Organization+"\x00"+key, false); err != nil {
+				return err
+			}
+			if taken, err := s.exists(invitationID, org, id); err != nil {
+				return err
+			} else if taken {
+				return authmgmt.ErrExists
+			}
+			if invited, err := s.exists(pendingByEmail, org, bytes(key), bound(i.CreatedAt)); err != nil {
+				return err
+			} else if invited {
+				return authmgmt.ErrPendingInvitation
+			}
+		}
+		args := append([]any{org, id}, invitationArgs(&i)...)
+		if err := s.insert(insertInvitation, append(args, bytes(i.Email), bytes(key), bound(i.CreatedAt))...); err != nil {
+			return err
+		}
+		return s.audit(&e)
+	})
+}
+
+// Invitation implements [authmgmt.Invitations].
+func (a *AuthMgmt) Invitation(ctx context.Context, org, id string) (i authmgmt.Invitation, err error) {
+	err = a.db.read(ctx, org, func(s *session) (err error) {
+		i, err = one(s.invitations(invitationByID, bytes(org), bytes(id)))
+		return err
+	})
+	if err != nil {
+		return authmgmt.Invitation{}, err
+	}
+	return i, nil
+}
+
+func (s *session) invitations(query string, args ...any) (found []authmgmt.Invitation, err error) {
+	err = s.query(func(rows pgx.Rows) error {
+		var r invitationRow
+		if err := rows.Scan(r.to()...); err != nil {
+			return err
+		}
+		return r.appendTo(&found)
+	}, query, args...)
+	return found, err
+}
+
+// UpdateInvitation implements [authmgmt.Invitations].
+func (a *AuthMgmt) UpdateInvitation(ctx context.Context, org, id string, update func(*authmgmt.Invitation) (authmgmt.AuditEvent, error)) error {
+	return a.db.transact(ctx, org, func(s *session) error {
+		if err := s.lock(authDeletion, org, true); err != nil {
+			return err
+		}
+		kept, err := one(s.invitations(lockInvitation, bytes(org), bytes(id)))
+		if err != nil {
+			return err
+		}
+		given := kept.Clone()
+		e, err := update(&given)
+		if err != nil {
+			return err
+		}
+		if args := invitationArgs(&given); !reflect.DeepEqual(args, invitationArgs(&kept)) {
+			if _, err := s.exec(updateInvitation, append([]any{bytes(org), bytes(id)}, args...)...); err != nil {
+				return err
+			}
+		}
+		e.Organization = org
+		return s.audit(&e)
+	})
+}
+
+// ListInvitations implements [authmgmt.Invitations].
+func (a *AuthMgmt) ListInvitations(
+	ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging,
+) (page authmgmt.Page[authmgmt.Invitation], err error) {
+	list, which := &allInvitations, []any{bytes(org)}
+	if !pendingAt.IsZero() {
+		list, which = &pendingInvitations, append(which, bound(pendingAt))
+	}
+	statement, args := list.page(p, which, bytes(p.After.ID))
+	err = a.db.read(ctx, org, func(s *session) error {
+		page = authmgmt.Page[authmgmt.Invitation]{}
+		return s.query(func(rows pgx.Rows) error {
+			var r invitationRow
+			if err := rows.Scan(append(r.to(), &page.Total)...); err != nil {
+				return err
+			}
+			return r.appendTo(&page.Items)
+		}, statement, args...)
+	})
+	if err != nil {
+		return authmgmt.Page[authmgmt.Invitation]{}, err
+	}
+	page.Items, page.Next = cutPage(page.Items, p, (*authmgmt.Invitation).Position)
+	return page, nil
+}
+
+// DueGrants implements [authmgmt.Invitations].
+func (a *AuthMgmt) DueGrants(ctx context.Context, now time.Time, limit int) (due []authmgmt.Invitation, err error) {
+	err = a.db.read(ctx, noOrg, func(s *session) (err error) {
+		due, err = s.invitations(dueGrants, bound(now), max(limit, 0))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return due, nil
+}
+
+// invitationArgs returns the values of changingColumns.
+func invitationArgs(i *authmgmt.Invitation) []any {
+	return []any{
+		bytes(i.Inviter), bytes(i.Name), bytes(rolesText(i.Roles)), i.Generation, i.Lifetime.Microseconds(), stamp(i.ExpiresAt),
+		stamp(i.CancelledAt), stamp(i.AcceptedAt), bytes(i.AcceptedBy), stamp(i.GrantedAt), bound(i.GrantDue), i.GrantAttempts,
+		i.AwaitsPerson, stamp(i.EndedAt()),
+	}
+}
+
+// invitationRow is a row of invitationColumns.
+type invitationRow struct {
+	org, id, email, inviter, name, roles, acceptedBy    []byte
+	generation, lifetime, attempts                      *int64
+	created, expires, cancelled, accepted, granted, due pgtype.Timestamptz
+	awaitsPerson                                        *bool
+}
+
+func (r *invitationRow) to() []any {
+	return []any{
+		&r.org, &r.id, &r.email, &r.created, &r.inviter, &r.name, &r.roles, &r.generation, &r.lifetime, &r.expires,
+		&r.cancelled, &r.accepted, &r.acceptedBy, &r.granted, &r.due, &r.attempts, &r.awaitsPerson,
+	}
+}
+
+// appendTo appends the invitation, if the row has one.
+func (r *invitationRow) appendTo(invitations *[]authmgmt.Invitation) (err error) {
+	if r.id == nil {
+		return nil
+	}
+	i := authmgmt.Invitation{
+		Organization: string(r.org), ID: string(r.id), Email: string(r.email), CreatedAt: timeOf(r.created), Inviter: string(r.inviter),
+		Name: string(r.name), Generation: *r.generation, Lifetime: time.Duration(*r.lifetime) * time.Microsecond, ExpiresAt: timeOf(r.expires),
+		CancelledAt: timeOf(r.cancelled), AcceptedAt: timeOf(r.accepted), AcceptedBy: string(r.acceptedBy), GrantedAt: timeOf(r.granted),
+		GrantDue: timeOf(r.due), GrantAttempts: int(*r.attempts), AwaitsPerson: *r.awaitsPerson,
+	}
+	i.Roles, err = parseRoles(string(r.roles))
+	*invitations = append(*invitations, i)
+	return err
+}

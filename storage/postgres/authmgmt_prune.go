@@ -1,0 +1,51 @@
+package postgres
+
+import (
+	"context"
+	"time"
+)
+
+// What somebody else holds is left for the next time.
+const (
+	pruneAudit = "DELETE FROM @.authmgmt_audit WHERE seq = ANY (ARRAY" +
+		"(SELECT seq FROM @.authmgmt_audit WHERE at < $1 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED))"
+	pruneTokens = "DELETE FROM @.authmgmt_tokens WHERE digest = ANY (ARRAY" +
+		"(SELECT digest FROM @.authmgmt_tokens WHERE expires_at < $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))"
+	pruneInvitations = "DELETE FROM @.authmgmt_invitations i USING" +
+		" (SELECT organization, id FROM @.authmgmt_invitations WHERE ended_at < $1 ORDER BY ended_at LIMIT $2 FOR UPDATE SKIP LOCKED) p" +
+		" WHERE i.organization = p.organization AND i.id = p.id"
+)
+
+// PruneAudit implements [authmgmt.Pruner].
+func (a *AuthMgmt) PruneAudit(ctx context.Context, before time.Time, limit int) (removed int, err error) {
+	return a.db.prune(ctx, pruneAudit, before, limit)
+}
+
+// PruneTokens implements [authmgmt.Pruner].
+func (a *AuthMgmt) PruneTokens(ctx context.Context, before time.Time, limit int) (removed int, err error) {
+	return a.db.prune(ctx, pruneTokens, before, limit)
+}
+
+// PruneInvitations implements [authmgmt.Pruner].
+func (a *AuthMgmt) PruneInvitations(ctx context.Context, before time.Time, limit int) (removed int, err error) {
+	return a.db.prune(ctx, pruneInvitations, before, limit)
+}
+
+// prune removes what ended before a time, in steps, each a transaction of its own.
+func (db *DB) prune(ctx context.Context, statement string, before time.Time, limit int) (removed int, err error) {
+	for removed < limit {
+		step := min(pruneStep, limit-removed)
+		var n int64
+		err := db.transact(ctx, noOrg, func(s *session) (err error) {
+			n, err = s.exec(statement, upper(before), step)
+			return err
+		})
+		if err != nil {
+			return removed, err
+		}
+		if removed += int(n); n < int64(step) {
+			break
+		}
+	}
+	return removed, ctx.Err()
+}

@@ -1,0 +1,44 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
+	"github.com/seed-6363c74e/mortise/storage/postgres"
+)
+
+// authMgmt is the harness of the domain's suites.
+func authMgmt() authmgmttest.Harness {
+	type opened struct {
+		db *postgres.DB
+		d  *database
+	}
+	bases := make(map[any]opened)
+	open := func(t *testing.T, d *database) authmgmt.Backend {
+		db := d.open(t, &postgres.Options{Timeout: breakTimeout})
+		b := db.AuthMgmt()
+		bases[b.Store] = opened{db, d}
+		return b
+	}
+	return authmgmttest.Harness{
+		Open: func(t *testing.T) authmgmt.Backend { return open(t, newDatabase(t)) },
+		Reopen: func(t *testing.T, b authmgmt.Backend) authmgmt.Backend {
+			require.NoError(t, bases[b.Store].db.Close())
+			return open(t, bases[b.Store].d)
+		},
+		Break: func(t *testing.T, b authmgmt.Backend) (heal func()) { return bases[b.Store].d.lock(t) },
+	}
+}
+
+func TestAuthMgmt(t *testing.T) {
+	t.Parallel()
+	authmgmttest.Run(t, authMgmt())
+}
+
+func TestAuthMgmtModel(t *testing.T) {
+	t.Parallel()
+	authmgmttest.RunModel(t, authMgmt(), &authmgmttest.ModelOptions{Sequences: 6})
+}

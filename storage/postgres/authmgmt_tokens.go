@@ -1,0 +1,171 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+const (
+	// tokenColumns are the columns of a token with its client, in the order of tokenRow.
+	tokenColumns = "t.digest, t.id, t.organization, t.subject, t.client, t.secret, coalesce(t.roles, c.roles)," +
+		" t.created_at, t.expires_at, t.revoked_at"
+	withClient = " LEFT JOIN @.authmgmt_clients c ON c.organization = t.organization AND c.id = t.client AND c.deleted_at IS NULL"
+
+	tokenByDigest = "SELECT " + tokenColumns + " FROM @.authmgmt_tokens t" + withClient + " WHERE t.digest = $1" + authNotDeletedOf + "t.organization)"
+	tokenByID     = "SELECT " + tokenColumns + " FROM @.authmgmt_tokens t" + withClient + " WHERE t.organization = $1 AND t.id = $2" + authNotDeleted
+	lockToken     = "SELECT FROM @.authmgmt_tokens WHERE organization = $1 AND id = $2 FOR UPDATE"
+
+	insertToken = "INSERT INTO @.authmgmt_tokens (organization, digest, id, subject, client, secret, roles, created_at, expires_at, revoked_at)" +
+		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING"
+	// Nobody takes the secret away before the transaction ends.
+	clientSecret = "SELECT FROM @.authmgmt_secrets WHERE organization = $1 AND digest = $2 AND client = $3 FOR KEY SHARE"
+	revokeToken  = "UPDATE @.authmgmt_tokens SET revoked_at = $3 WHERE organization = $1 AND id = $2"
+)
+
+var tokensOf = placedRows{
+	key:     "digest",
+	from:    " FROM @.authmgmt_tokens WHERE organization = $1" + authNotDeleted,
+	columns: tokenColumns,
+	join:    " LEFT JOIN @.authmgmt_tokens t ON t.digest = p.digest" + withClient,
+	alias:   "t", desc: true,
+}
+
+// CreateToken implements [authmgmt.Tokens].
+func (a *AuthMgmt) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt.AuditEvent) error {
+	isClients := t.Client != ""
+	return a.db.transact(ctx, t.Organization, func(s *session) error {
+		if err := s.mayCreate(t.Organization); err != nil {
+			return err
+		}
+		if isClients {
+			has, err := s.exists(clientSecret, bytes(t.Organization), t.Secret[:], bytes(t.Client))
+			if err == nil && !has {
+				err = authmgmt.ErrNotFound
+			}
+			if err != nil {
+				return err
+			}
+		}
+		err := s.insert(insertToken, bytes(t.Organization), t.Digest[:], t.ID, bytes(t.Subject), bytesIf(t.Client, isClients),
+			bytesIf(t.Secret[:], isClients), bytesIf(rolesText(t.Roles), !isClients), bound(t.CreatedAt), stamp(t.ExpiresAt), stamp(t.RevokedAt))
+		if err != nil {
+			return err
+		}
+		return s.audit(&e)
+	})
+}
+
+// TokenByDigest implements [authmgmt.Tokens].
+func (a *AuthMgmt) TokenByDigest(ctx context.Context, digest [32]byte) (t authmgmt.Token, err error) {
+	err = a.db.read(ctx, noOrg, func(s *session) (err error) {
+		t, err = s.token(tokenByDigest, digest[:])
+		return err
+	})
+	if err != nil {
+		return authmgmt.Token{}, err
+	}
+	return t, nil
+}
+
+func (s *session) token(query string, args ...any) (authmgmt.Token, error) {
+	var r tokenRow
+	err := s.row(query, args, r.to()...)
+	if isNoRow(err) {
+		err = authmgmt.ErrNotFound
+	}
+	if err != nil {
+		return authmgmt.Token{}, err
+	}
+	return r.token()
+}
+
+// UpdateToken implements [authmgmt.Tokens].
+func (a *AuthMgmt) UpdateToken(ctx context.Context, org string, id uuid.UUID, update func(*authmgmt.Token) (authmgmt.AuditEvent, error)) error {
+	return a.db.transact(ctx, org, func(s *session) error {
+		if err := s.lock(authDeletion, org, true); err != nil {
+			return err
+		}
+		if _, err := s.exec(lockToken, bytes(org), id); err != nil {
+			return err
+		}
+		kept, err := s.token(tokenByID, bytes(org), id)
+		if err != nil {
+			return err
+		}
+		given := kept.Clone()
+		e, err := update(&given)
+		if err != nil {
+			return err
+		}
+		if !sameTime(given.RevokedAt, kept.RevokedAt) {
+			if _, err := s.exec(revokeToken, bytes(org), id, stamp(given.RevokedAt)); err != nil {
+				return err
+			}
+		}
+		e.Organization = org
+		return s.audit(&e)
+	})
+}
+
+// ListTokens implements [authmgmt.Tokens].
+func (a *AuthMgmt) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (page authmgmt.Page[authmgmt.Token], err error) {
+	var id uuid.UUID
+	if !p.After.IsZero() {
+		if id, err = uuid.Parse(p.After.ID); err != nil {
+			return page, fmt.Errorf("postgres: Paging.After of a token: %w", err)
+		}
+	}
+	statement, args := tokensOf.page(p, []any{bytes(org)}, id)
+	err = a.db.read(ctx, org, func(s *session) error {
+		page = authmgmt.Page[authmgmt.Token]{}
+		return s.query(func(rows pgx.Rows) error {
+			var r tokenRow
+			if err := rows.Scan(append(r.to(), &page.Total)...); err != nil || r.digest == nil {
+				return err
+			}
+			t, err := r.token()
+			page.Items = append(page.Items, t)
+			return err
+		}, statement, args...)
+	})
+	if err != nil {
+		return authmgmt.Page[authmgmt.Token]{}, err
+	}
+	page.Items, page.Next = cutPage(page.Items, p, (*authmgmt.Token).Position)
+	return page, nil
+}
+
+var errNoClient = errors.New("postgres: a row is damaged: a token's client is not there")
+
+// tokenRow is a row of tokenColumns.
+type tokenRow struct {
+	digest, org, subject, client, secret, roles []byte
+	id                                          *uuid.UUID
+	created, expires, revoked                   pgtype.Timestamptz
+}
+
+func (r *tokenRow) to() []any {
+	return []any{&r.digest, &r.id, &r.org, &r.subject, &r.client, &r.secret, &r.roles, &r.created, &r.expires, &r.revoked}
+}
+
+func (r *tokenRow) token() (authmgmt.Token, error) {
+	if r.roles == nil { // which must not be taken for a client without roles
+		return authmgmt.Token{}, errNoClient
+	}
+	t := authmgmt.Token{
+		ID: *r.id, Organization: string(r.org), Subject: string(r.subject), Client: string(r.client),
+		CreatedAt: timeOf(r.created), ExpiresAt: timeOf(r.expires), RevokedAt: timeOf(r.revoked),
+	}
+	copy(t.Digest[:], r.digest)
+	copy(t.Secret[:], r.secret)
+	var err error
+	t.Roles, err = parseRoles(string(r.roles))
+	return t, err
+}
