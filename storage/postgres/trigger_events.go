@@ -74,8 +74,8 @@ const pruneEvents = "WITH gone AS (SELECT id, organization FROM @.trigger_events
 // jobsOfGone says which jobs are those of an event of "gone".
 const jobsOfGone = "j.id > (gone.id::text || '-')::bytea AND j.id < (gone.id::text || '.')::bytea AND j.kind = '" + trigger.JobKind + "'"
 
-// pruneStep is how many rows a transaction removes.
-const pruneStep = 500
+// pruneStep is how many rows a transaction removes, of which each can have megabytes.
+const pruneStep = 100
 
 // Prune implements [trigger.Pruner].
 func (t *Trigger) Prune(ctx context.Context, before time.Time, limit int) (int, error) {

@@ -19,9 +19,9 @@ const (
 		" SELECT $1, false WHERE " + triggerNotDeleted + " ON CONFLICT DO NOTHING"
 	lockOrganization   = "SELECT FROM @.trigger_organizations WHERE id = $1 AND " + triggerNotDeleted + " FOR UPDATE"
 	updateOrganization = "UPDATE @.trigger_organizations SET setup_complete = $2 WHERE id = $1"
-	dropCollections    = "DELETE FROM @.trigger_collections WHERE organization = $1 AND id <> ALL ($2::uuid[])"
+	dropCollections    = "DELETE FROM @.trigger_collections WHERE organization = $1 AND id <> ALL ($2::text[]::uuid[])"
 	putCollections     = "INSERT INTO @.trigger_collections AS c (organization, id, ready)" +
-		" SELECT $1, n.id, n.ready FROM unnest($2::uuid[], $3::boolean[]) AS n (id, ready)" +
+		" SELECT $1, n.id, n.ready FROM unnest($2::text[]::uuid[], $3::boolean[]) AS n (id, ready)" +
 		" ON CONFLICT (organization, id) DO UPDATE SET ready = excluded.ready WHERE c.ready <> excluded.ready"
 )
 
@@ -94,14 +94,15 @@ func (s *session) writeOrganization(org string, o *trigger.Organization) error {
 		return err
 	}
 	// Of two entries with one ID, either one can make the collection ready.
-	ids, ready, places := make([]uuid.UUID, 0, len(o.Collections)), make([]bool, 0, len(o.Collections)), make(map[uuid.UUID]int)
+	// IDs are texts here: in QueryExecModeExec, pgx does not know what an array of others is.
+	ids, ready, places := make([]string, 0, len(o.Collections)), make([]bool, 0, len(o.Collections)), make(map[uuid.UUID]int)
 	for _, c := range o.Collections {
 		if i, ok := places[c.ID]; ok {
 			ready[i] = ready[i] || c.Ready
 			continue
 		}
 		places[c.ID] = len(ids)
-		ids, ready = append(ids, c.ID), append(ready, c.Ready)
+		ids, ready = append(ids, c.ID.String()), append(ready, c.Ready)
 	}
 	if _, err := s.exec(dropCollections, bytes(org), ids); err != nil {
 		return err

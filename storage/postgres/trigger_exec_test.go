@@ -1,0 +1,92 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// TestTriggerExecMode: every statement works in the modes in which pgx goes by the Go types
+// of the arguments, as behind an old PgBouncer.
+func TestTriggerExecMode(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeExec, pgx.QueryExecModeDescribeExec} {
+		d := newDatabase(t)
+		config, err := pgxpool.ParseConfig(d.server.DSN(d.name))
+		require.NoError(t, err)
+		config.ConnConfig.DefaultQueryExecMode = mode
+		ctx := t.Context()
+		pool, err := pgxpool.NewWithConfig(ctx, config)
+		require.NoError(t, err)
+		t.Cleanup(func() { closePool(t, pool) })
+		db, err := postgres.New(ctx, pool, &postgres.Options{Timeout: time.Minute})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		store, later := triggerStore(db), time.Now().Add(time.Hour)
+
+		e := triggerEvent("acme")
+		e.IdempotencyKey, e.Collection, e.Trace = "key", uuid.New(), map[string]string{"traceparent": "00"}
+		for _, created := range []bool{true, false} {
+			_, is, err := store.CreateEventAndAdd(ctx, *e, time.Time{}, e.Job())
+			require.NoError(t, err)
+			require.Equal(t, created, is)
+		}
+		unqueued := triggerEvent("acme")
+		unqueued.UnqueuedSince = unqueued.SubmittedAt
+		_, _, err = store.CreateEvent(ctx, *unqueued, time.Time{})
+		require.NoError(t, err)
+		found, err := store.Unqueued(ctx, later, 10)
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		found, err = store.Stale(ctx, later, later, 10)
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		for n, q := range map[int]trigger.EventQuery{2: {Limit: 10}, 0: {Limit: 10, Source: "host"}, 1: {Limit: 10, IdempotencyKey: "key", Source: "api"}} {
+			page, err := store.ListEvents(ctx, "acme", q)
+			require.NoError(t, err)
+			require.Len(t, page.Items, n)
+		}
+		stats, err := store.Stats(ctx, "acme", 10)
+		require.NoError(t, err)
+		require.Equal(t, mortise.CountUpTo(2, 10), stats.Waiting)
+		_, err = store.StatsAll(ctx, 10)
+		require.NoError(t, err)
+
+		require.NoError(t, store.UpdateEvent(ctx, "acme", e.ID, func(e *trigger.Event) error { e.IdempotencyKey = "other"; return nil }))
+		end := func(e *trigger.Event) error { e.Status, e.FinishedAt = trigger.StatusFailed, time.Now(); return nil }
+		require.NoError(t, store.UpdateEventAndRemove(ctx, "acme", e.ID, end, claimTrigger(t, db)[0], true))
+		removed, err := store.Prune(ctx, later, 10)
+		require.NoError(t, err)
+		require.Equal(t, 1, removed)
+
+		require.NoError(t, store.UpdateOrganization(ctx, "acme", func(o *trigger.Organization) error { o.SetCollection(uuid.New(), true); return nil }))
+		o, err := store.Setup(ctx, "acme")
+		require.NoError(t, err)
+		require.Len(t, o.Collections, 1)
+		k := trigger.APIKey{ID: uuid.New(), Organization: "acme", Digest: [32]byte{1}, CreatedAt: time.Now()}
+		require.NoError(t, store.CreateKey(ctx, k))
+		require.NoError(t, store.UpdateKey(ctx, "acme", k.ID, func(k *trigger.APIKey) error { k.Name = "name"; return nil }))
+		k, err = store.KeyByDigest(ctx, k.Digest)
+		require.NoError(t, err)
+		require.Equal(t, "name", k.Name)
+		keys, err := store.ListKeys(ctx, "acme", trigger.KeyQuery{Limit: 10})
+		require.NoError(t, err)
+		require.Len(t, keys.Items, 1)
+
+		_, err = store.MarkDeleted(ctx, "acme", time.Now())
+		require.NoError(t, err)
+		more, err := store.RemoveDeleted(ctx, "acme", 100)
+		require.NoError(t, err)
+		require.False(t, more)
+		_, _, err = store.CreateEvent(ctx, *e, time.Time{})
+		require.ErrorIs(t, err, trigger.ErrDeleted)
+	}
+}
