@@ -10,8 +10,12 @@ import (
 )
 
 // Those of an event by its ID and its organization find nothing in a deleted one.
+//
+// What follows the organization in idAndOrg is for the planner, which knows nothing of a new
+// table: it would as soon look for an ID through all that an index has of an organization.
 const (
-	eventByID    = "SELECT version, " + eventColumns + " FROM @.trigger_events WHERE id = $1 AND organization = $2 AND " + eventNotDeleted
+	idAndOrg     = "id = $1 AND organization || '' = $2"
+	eventByID    = "SELECT version, " + eventColumns + " FROM @.trigger_events WHERE " + idAndOrg + " AND " + eventNotDeleted
 	eventAnyID   = "SELECT " + eventColumns + " FROM @.trigger_events WHERE id = $1"
 	eventByKey   = "SELECT " + eventColumns + " FROM @.trigger_events WHERE organization = $1 AND idempotency_key = $2 FOR UPDATE"
 	releaseKey   = "UPDATE @.trigger_events SET idempotency_key = NULL, version = version + 1 WHERE id = $1"

@@ -19,8 +19,8 @@ const (
 	insertKey = "INSERT INTO @.trigger_api_keys (organization, digest, id, name, created_at, revoked_at, last_used_at)" +
 		" SELECT $1, $2, $3::uuid, $4, $5::timestamptz, $6::timestamptz, $7::timestamptz WHERE " + triggerNotDeleted + " ON CONFLICT DO NOTHING"
 	keyByDigest = "SELECT " + keyColumns + " FROM @.trigger_api_keys WHERE digest = $1 AND " + apiKeyNotDeleted
-	keyByID     = "SELECT " + keyColumns + " FROM @.trigger_api_keys WHERE organization = $1 AND id = $2 AND " + triggerNotDeleted + " FOR UPDATE"
-	updateKey   = "UPDATE @.trigger_api_keys SET name = $3, revoked_at = $4, last_used_at = $5 WHERE organization = $1 AND id = $2"
+	keyByID     = "SELECT " + keyColumns + " FROM @.trigger_api_keys WHERE " + idAndOrg + " AND " + apiKeyNotDeleted + " FOR UPDATE"
+	updateKey   = "UPDATE @.trigger_api_keys SET name = $3, revoked_at = $4, last_used_at = $5 WHERE " + idAndOrg
 	keysAfter   = "SELECT " + keyColumns + " FROM @.trigger_api_keys WHERE organization = $1 AND (created_at, id) > ($2, $3)" +
 		" AND " + triggerNotDeleted + " ORDER BY created_at, id LIMIT $4"
 )
@@ -75,14 +75,14 @@ func (s *session) apiKey(statement string, args ...any) (trigger.APIKey, error) 
 // UpdateKey implements [trigger.APIKeys].
 func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*trigger.APIKey) error) error {
 	return t.db.transact(ctx, org, func(s *session) error {
-		k, err := s.apiKey(keyByID, bytes(org), id)
+		k, err := s.apiKey(keyByID, id, bytes(org))
 		if err != nil {
 			return err
 		}
 		if err := update(&k); err != nil {
 			return err
 		}
-		_, err = s.exec(updateKey, bytes(org), id, bytes(k.Name), stamp(k.RevokedAt), stamp(k.LastUsedAt))
+		_, err = s.exec(updateKey, id, bytes(org), bytes(k.Name), stamp(k.RevokedAt), stamp(k.LastUsedAt))
 		return err
 	})
 }

@@ -108,7 +108,7 @@ const ifChanged = " AND EXISTS (SELECT FROM changed)) SELECT 1 FROM changed"
 
 func changeEvent(first int) string {
 	return "UPDATE @.trigger_events SET version = version + 1, " + assign(progressColumns, first+3) +
-		" WHERE id = " + parameter(first) + " AND organization = " + parameter(first+1) + " AND version = " + parameter(first+2) +
+		" WHERE id = " + parameter(first) + " AND organization || '' = " + parameter(first+1) + " AND version = " + parameter(first+2) +
 		" AND " + eventNotDeleted
 }
 
