@@ -19,14 +19,16 @@ const (
 	withClient = " LEFT JOIN @.authmgmt_clients c ON c.organization = t.organization AND c.id = t.client AND c.deleted_at IS NULL"
 
 	tokenByDigest = "SELECT " + tokenColumns + " FROM @.authmgmt_tokens t" + withClient + " WHERE t.digest = $1" + authNotDeletedOf + "t.organization)"
-	tokenByID     = "SELECT " + tokenColumns + " FROM @.authmgmt_tokens t" + withClient + " WHERE t.organization = $1 AND t.id = $2" + authNotDeleted
-	lockToken     = "SELECT FROM @.authmgmt_tokens WHERE organization = $1 AND id = $2 FOR UPDATE"
+	// Of a table without statistics, a plan by the listing's index would read all tokens of
+	// the organization.
+	tokenByID = "SELECT " + tokenColumns + " FROM @.authmgmt_tokens t" + withClient + " WHERE t.organization || '' = $1 AND t.id = $2" + authNotDeleted
+	lockToken = "SELECT FROM @.authmgmt_tokens WHERE organization || '' = $1 AND id = $2 FOR UPDATE"
 
 	insertToken = "INSERT INTO @.authmgmt_tokens (organization, digest, id, subject, client, secret, roles, created_at, expires_at, revoked_at)" +
 		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING"
 	// Nobody takes the secret away before the transaction ends.
 	clientSecret = "SELECT FROM @.authmgmt_secrets WHERE organization = $1 AND digest = $2 AND client = $3 FOR KEY SHARE"
-	revokeToken  = "UPDATE @.authmgmt_tokens SET revoked_at = $3 WHERE organization = $1 AND id = $2"
+	revokeToken  = "UPDATE @.authmgmt_tokens SET revoked_at = $3 WHERE organization || '' = $1 AND id = $2"
 )
 
 var tokensOf = placedRows{

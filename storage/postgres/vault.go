@@ -1,0 +1,203 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// Vault returns what package vault stands on: a [Vault] as Store.
+func (db *DB) Vault() vault.Backend {
+	return vault.Backend{Store: &Vault{db: db}}
+}
+
+// Vault implements [vault.Store].
+type Vault struct{ db *DB }
+
+var _ vault.Store = (*Vault)(nil)
+
+// The locks of the domain. Whoever takes several takes them in this order, and before any
+// lock of a row. Then rows of vault_tokens by their number, new tokens as bytes, new
+// fingerprints as bytes: so no two calls wait for each other.
+const (
+	lockVaultOrg  = "vault organization" // alone: to mark it as deleted
+	lockVault     = "vault"              // alone: to change or delete it
+	lockVaultKeys = "vault keys"         // alone: to change what is known of keys
+)
+
+// lockVaultShared takes the locks of an organization and of a vault of its, shared, and with
+// them those of keys: so neither the schema nor the keys change until the transaction ends.
+const lockVaultShared = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))," +
+	" pg_advisory_xact_lock_shared(hashtextextended($2, 0)), pg_advisory_xact_lock_shared(hashtextextended($3, 0))"
+
+func vaultLockArgs(db *DB, org, id string) []any {
+	return []any{lockName(db, lockVaultOrg, org), lockName(db, lockVault, vaultLock(org, id)), lockName(db, lockVaultKeys, "")}
+}
+
+// vaultLock is the name of a vault's lock.
+func vaultLock(org, id string) string { return fmt.Sprintf("%x %x", org, id) }
+
+const (
+	// vaultIsThere is the condition that a vault v was not deleted, and orgIsThere that an
+	// organization $1 was not.
+	vaultIsThere    = " AND v.deleted_at IS NULL" + vaultOrgIsThere
+	vaultOrgIsThere = " AND NOT EXISTS (SELECT 1 FROM @.vault_deleted_orgs WHERE organization = $1)"
+
+	vaultColumns = "v.revision, v.created_at, v.updated_at, v.schema, v.id"
+	vaultByID    = "SELECT " + vaultColumns + " FROM @.vault_vaults v WHERE v.organization = $1 AND v.id = $2" + vaultIsThere
+	vaultsAfter  = "SELECT " + vaultColumns + " FROM @.vault_vaults v WHERE v.organization = $1 AND v.id > $2" + vaultIsThere +
+		" ORDER BY v.id LIMIT $3"
+
+	// vaultState is for whoever has its lock.
+	vaultState = "SELECT v.seq, v.revision, v.deleted_at FROM @.vault_vaults v WHERE v.organization = $1 AND v.id = $2" + vaultOrgIsThere
+
+	insertVault = "INSERT INTO @.vault_vaults (organization, id, revision, created_at, updated_at, schema)" +
+		" VALUES ($1, $2, $3, $4, $5, $6)"
+	updateVault     = "UPDATE @.vault_vaults SET (revision, updated_at, schema) = ($2, $3, $4) WHERE seq = $1"
+	scopesHaveValue = "SELECT EXISTS (SELECT 1 FROM @.vault_scopes s CROSS JOIN LATERAL (SELECT 1 FROM @.vault_tokens t" +
+		" WHERE t.scope = s.seq AND t.deterministic AND t.sealed IS NOT NULL LIMIT 1) t" +
+		" WHERE s.vault = $1 AND s.name = ANY($2::bytea[]))"
+
+	firstRevision = 1
+)
+
+// Vault implements [vault.Vaults].
+func (s *Vault) Vault(ctx context.Context, org, id string) (vault.Vault, error) {
+	all, err := s.vaults(ctx, org, vaultByID, bytes(org), bytes(id))
+	switch {
+	case err != nil:
+		return vault.Vault{}, err
+	case len(all) == 0:
+		return vault.Vault{}, vault.ErrNotFound
+	}
+	return all[0], nil
+}
+
+// ListVaults implements [vault.Vaults].
+func (s *Vault) ListVaults(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+	return s.vaults(ctx, org, vaultsAfter, bytes(org), bytes(after), max(limit, 0))
+}
+
+// vaults reads rows of vaultColumns.
+func (s *Vault) vaults(ctx context.Context, org, text string, args ...any) (vaults []vault.Vault, err error) {
+	err = s.db.read(ctx, org, func(q *session) error {
+		vaults = nil
+		return q.query(func(r pgx.Rows) error {
+			var created, updated pgtype.Timestamptz
+			var schema, id []byte
+			v := vault.Vault{Organization: org}
+			if err := r.Scan(&v.Revision, &created, &updated, &schema, &id); err != nil {
+				return err
+			}
+			var stored storedSchema
+			if err := json.Unmarshal(schema, &stored); err != nil {
+				return fmt.Errorf("postgres: a row is damaged: its schema is none: %w", err)
+			}
+			v.ID, v.CreatedAt, v.UpdatedAt, v.Schema, v.Past = string(id), timeOf(created), timeOf(updated), stored.Schema, stored.Past
+			vaults = append(vaults, v)
+			return nil
+		}, text, args...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return vaults, nil
+}
+
+// storedSchema is what stands in the column of a vault's schema.
+type storedSchema struct {
+	vault.Schema
+	Past []vault.PastColumn `json:"past,omitempty"`
+}
+
+// PutVault implements [vault.Vaults].
+func (s *Vault) PutVault(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
+	schema, err := json.Marshal(storedSchema{v.Schema, v.Past})
+	if err != nil {
+		return fmt.Errorf("postgres: write a schema: %w", err)
+	}
+	event, err := newVaultEvent(&a)
+	if err != nil {
+		return err
+	}
+	return s.db.transact(ctx, v.Organization, func(q *session) error {
+		if err := q.lock(lockVaultOrg, v.Organization, true); err != nil {
+			return err
+		}
+		if err := q.lock(lockVault, vaultLock(v.Organization, v.ID), false); err != nil {
+			return err
+		}
+		stored, err := q.vaultState(v.Organization, v.ID)
+		if err != nil {
+			return err
+		}
+		if v.Revision == firstRevision {
+			switch gone, err := q.vaultOrgIsDeleted(v.Organization); {
+			case err != nil:
+				return err
+			case gone, stored.known && stored.deleted:
+				return vault.ErrDeleted
+			case stored.known:
+				return vault.ErrExists
+			}
+			if _, err := q.exec(insertVault, bytes(v.Organization), bytes(v.ID), v.Revision, bound(v.CreatedAt), bound(v.UpdatedAt), schema); err != nil {
+				return err
+			}
+			return q.addVaultEvent(event)
+		}
+		switch {
+		case !stored.known, stored.deleted:
+			return vault.ErrNotFound
+		case stored.revision != v.Revision-1:
+			return vault.ErrConflict
+		}
+		if len(left) > 0 {
+			var has bool
+			if err := q.row(scopesHaveValue, []any{stored.seq, byteArray(left)}, &has); err != nil {
+				return err
+			} else if has {
+				return vault.ErrScopeInUse
+			}
+		}
+		if _, err := q.exec(updateVault, stored.seq, v.Revision, bound(v.UpdatedAt), schema); err != nil {
+			return err
+		}
+		return q.addVaultEvent(event)
+	})
+}
+
+// storedVault is what a transaction has to know of a vault.
+type storedVault struct {
+	known    bool // there is a row of it, and its organization was not deleted
+	deleted  bool
+	since    pgtype.Timestamptz // when it was deleted
+	seq      int64
+	revision int64
+}
+
+func (s *session) vaultState(org, id string) (v storedVault, err error) {
+	err = s.row(vaultState, []any{bytes(org), bytes(id)}, &v.seq, &v.revision, &v.since)
+	if isNoRow(err) {
+		return storedVault{}, nil
+	}
+	v.known, v.deleted = err == nil, v.since.Valid
+	return v, err
+}
+
+// byteArray is texts as an argument that is a bytea[].
+func byteArray[S ~string | ~[]byte](texts []S) [][]byte {
+	all := make([][]byte, len(texts))
+	for i := range texts {
+		all[i] = bytes(texts[i])
+	}
+	return all
+}
+
+// limitArg is a limit as a bigint that one can be added to.
+func limitArg(limit int) int64 { return int64(min(max(limit, 0), math.MaxInt32)) }

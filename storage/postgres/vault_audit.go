@@ -1,0 +1,207 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+const (
+	vaultAuditColumns = "id, organization, at, kind, actor, vault, tokens, schema"
+	insertVaultAudit  = "INSERT INTO @.vault_audit (" + vaultAuditColumns + ", mark) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+	addVaultAudit     = "INSERT INTO @.vault_audit (" + vaultAuditColumns + ", mark)" +
+		" SELECT $1, $2, $3::timestamptz, $4, $5, $6, $7, $8, $9::boolean" +
+		" WHERE NOT EXISTS (SELECT 1 FROM @.vault_vaults WHERE organization = $2 AND id = $6 AND deleted_at IS NOT NULL)" +
+		" AND NOT EXISTS (SELECT 1 FROM @.vault_deleted_orgs WHERE organization = $2)"
+	// Each is looked at again when its lock is had: so two calls at once remove others.
+	pruneVaultAudit = "DELETE FROM @.vault_audit WHERE ctid = ANY(ARRAY(SELECT ctid FROM @.vault_audit" +
+		" WHERE at < $1 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED))"
+)
+
+// vaultEvent is an event as it is stored; nil: there is none.
+type vaultEvent []any
+
+// newVaultEvent copies an event. It is nil if it has no ID.
+func newVaultEvent(e *vault.AuditEvent) (vaultEvent, error) {
+	if e.ID == uuid.Nil {
+		return nil, nil
+	}
+	var tokens, schema []byte
+	var err error
+	if e.Tokens != nil {
+		if tokens, err = json.Marshal(e.Tokens); err != nil {
+			return nil, fmt.Errorf("postgres: write the tokens of an event: %w", err)
+		}
+	}
+	if e.Schema != nil {
+		if schema, err = json.Marshal(e.Schema); err != nil {
+			return nil, fmt.Errorf("postgres: write a schema: %w", err)
+		}
+	}
+	return vaultEvent{
+		e.ID, bytes(e.Organization), bound(e.At), bytes(e.Kind), bytes(e.Actor), bytes(e.Vault), tokens, schema, false,
+	}, nil
+}
+
+// asMark makes it the event of the deletion of its organization.
+func (e vaultEvent) asMark() vaultEvent {
+	if e != nil {
+		e[len(e)-1] = true
+	}
+	return e
+}
+
+func (s *session) addVaultEvent(e vaultEvent) error {
+	if e == nil {
+		return nil
+	}
+	_, err := s.exec(insertVaultAudit, e...)
+	return err
+}
+
+// AddAuditEvent implements [vault.Audit].
+func (s *Vault) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
+	event, err := newVaultEvent(&e)
+	if err != nil {
+		return err
+	}
+	if event == nil {
+		return ctx.Err()
+	}
+	size := 0
+	for _, arg := range event {
+		if b, ok := arg.([]byte); ok {
+			size += len(b)
+		}
+	}
+	locks := vaultLockArgs(s.db, e.Organization, e.Vault)
+	added := int64(0)
+	err = s.db.together(ctx, size, func(b *batch) {
+		b.exec(nil, lockVaultShared, locks...)
+		b.exec(func(n int64) { added = n }, addVaultAudit, event...)
+	})
+	if err == nil && added == 0 { // without an error, nobody writes it any more
+		err = vault.ErrNotFound
+	}
+	return err
+}
+
+// ListAuditEvents implements [vault.Audit].
+func (s *Vault) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
+	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+		return mortise.Page[vault.AuditEvent]{}, err
+	}
+	text, args := vaultAuditListing(org, &q)
+	var events []vault.AuditEvent
+	err := s.db.read(ctx, org, func(db *session) error {
+		events = nil
+		return db.query(func(r pgx.Rows) error {
+			e, err := scanVaultAudit(r)
+			if err == nil && q.Matches(&e) { // all do, but for that of a deleted organization
+				events = append(events, e)
+			}
+			return err
+		}, text, args...)
+	})
+	if err != nil {
+		return mortise.Page[vault.AuditEvent]{}, err
+	}
+	slices.SortFunc(events, func(a, b vault.AuditEvent) int { return b.Position().Compare(a.Position()) })
+	if len(events) <= q.Limit {
+		return mortise.Page[vault.AuditEvent]{Items: events}, nil
+	}
+	return mortise.Page[vault.AuditEvent]{Items: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+}
+
+// vaultAuditListing returns a query of events, for one more than the page holds. Of an
+// organization that was deleted, it finds just the event that says so, whatever is selected.
+func vaultAuditListing(org string, q *vault.AuditQuery) (text string, args []any) {
+	where := []string{"organization = $1", "NOT EXISTS (SELECT 1 FROM @.vault_deleted_orgs WHERE organization = $1)"}
+	args = []any{bytes(org)}
+	and := func(condition string, values ...any) {
+		for _, v := range values {
+			args = append(args, v)
+			condition = strings.Replace(condition, "?", "$"+strconv.Itoa(len(args)), 1)
+		}
+		where = append(where, condition)
+	}
+	if q.Kind != "" {
+		and("kind = ?", bytes(q.Kind))
+	}
+	if q.Actor != "" {
+		and("actor = ?", bytes(q.Actor))
+	}
+	if q.Vault != "" {
+		and("vault = ?", bytes(q.Vault))
+	}
+	if !q.From.IsZero() {
+		and("at >= ?", upper(q.From))
+	}
+	if !q.To.IsZero() {
+		and("at < ?", upper(q.To))
+	}
+	if before := ceil(q.After.At); before.Equal(q.After.At) && !q.After.IsZero() {
+		and("(at, id) < (?, ?)", bound(before), q.After.ID)
+	} else if !q.After.IsZero() { // between two microseconds
+		and("at < ?", bound(before))
+	}
+	args = append(args, limitArg(q.Limit)+1)
+	return "(SELECT " + vaultAuditColumns + " FROM @.vault_audit WHERE " + strings.Join(where, " AND ") +
+		" ORDER BY at DESC, id DESC LIMIT $" + strconv.Itoa(len(args)) + ") UNION ALL (SELECT " + vaultAuditColumns +
+		" FROM @.vault_audit WHERE organization = $1 AND mark)", args
+}
+
+// scanVaultAudit reads a row of vaultAuditColumns.
+func scanVaultAudit(r pgx.Rows) (e vault.AuditEvent, err error) {
+	var at pgtype.Timestamptz
+	var org, kind, actor, id, tokens, schema []byte
+	if err := r.Scan(&e.ID, &org, &at, &kind, &actor, &id, &tokens, &schema); err != nil {
+		return e, err
+	}
+	e.Organization, e.At, e.Kind, e.Actor, e.Vault = string(org), timeOf(at), vault.Kind(kind), vault.Actor(actor), string(id)
+	if tokens != nil {
+		if err := json.Unmarshal(tokens, &e.Tokens); err != nil {
+			return e, fmt.Errorf("postgres: a row is damaged: an event's tokens are none: %w", err)
+		}
+	}
+	if schema != nil {
+		e.Schema = new(vault.Schema)
+		if err := json.Unmarshal(schema, e.Schema); err != nil {
+			return e, fmt.Errorf("postgres: a row is damaged: an event's schema is none: %w", err)
+		}
+	}
+	return e, nil
+}
+
+// vaultStep is how many rows one transaction removes at most: each is to be short.
+const vaultStep = 1000
+
+// PruneAudit implements [vault.Audit].
+func (s *Vault) PruneAudit(ctx context.Context, before time.Time, limit int) (removed int, err error) {
+	for removed < limit {
+		step := min(vaultStep, limit-removed)
+		var n int64
+		err := s.db.transact(ctx, noOrg, func(q *session) (err error) {
+			n, err = q.exec(pruneVaultAudit, upper(before), step)
+			return err
+		})
+		if err != nil {
+			return removed, err
+		}
+		if removed += int(n); n < int64(step) {
+			break
+		}
+	}
+	return removed, ctx.Err()
+}

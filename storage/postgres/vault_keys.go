@@ -1,0 +1,187 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/seed-6363c74e/mortise/vault/keyring"
+)
+
+const (
+	vaultKeyColumns = "purpose, version, check_value, required, retired"
+
+	vaultKeys      = "SELECT " + vaultKeyColumns + " FROM @.vault_keys ORDER BY purpose, version"
+	insertVaultKey = "INSERT INTO @.vault_keys (" + vaultKeyColumns + ") SELECT $1, $2::bigint, $3," +
+		" $1::text = 'fingerprint' AND NOT EXISTS (SELECT FROM @.vault_keys WHERE purpose = 'fingerprint'), false ON CONFLICT DO NOTHING"
+	requireVaultKey = "UPDATE @.vault_keys SET required = true WHERE purpose = 'fingerprint' AND version = $1"
+	retireVaultKey  = "UPDATE @.vault_keys SET (required, retired) = (false, true) WHERE purpose = $1 AND version = $2"
+
+	// goneVaults are the numbers of all vaults that were deleted, or whose organization was,
+	// of which something may be left. goneScopes are those of their scopes.
+	goneVaults = "SELECT seq FROM @.vault_vaults WHERE rest UNION ALL SELECT v.seq FROM @.vault_deleted_orgs d" +
+		" JOIN @.vault_vaults v ON v.organization = d.organization WHERE d.rest"
+	goneScopes = "SELECT s.seq FROM @.vault_scopes s WHERE s.vault IN (" + goneVaults + ")"
+
+	// A few looks at an index for each scope that there is.
+	sealedUnder = "SELECT FROM @.vault_scopes s CROSS JOIN (VALUES (false), (true)) AS d (deterministic) CROSS JOIN LATERAL (" +
+		"SELECT FROM @.vault_tokens t WHERE t.scope = s.seq AND t.deterministic = d.deterministic AND t.sealed = $1 LIMIT 1) t" +
+		" WHERE s.vault NOT IN (" + goneVaults + ") LIMIT 1"
+
+	vaultKeyUsage = "SELECT false, sealed, count(*), count(*) FILTER (WHERE deterministic) FROM @.vault_tokens" +
+		" WHERE sealed IS NOT NULL AND scope NOT IN (" + goneScopes + ") GROUP BY sealed" +
+		" UNION ALL SELECT true, version, count(*), 0 FROM @.vault_fingerprints WHERE scope NOT IN (" + goneScopes + ") GROUP BY version"
+)
+
+// Keys implements [vault.Keys].
+func (s *Vault) Keys(ctx context.Context) (keys []keyring.Key, err error) {
+	err = s.db.read(ctx, noOrg, func(q *session) error {
+		keys = nil
+		return q.query(func(r pgx.Rows) error {
+			k, err := scanVaultKey(r)
+			keys = append(keys, k)
+			return err
+		}, vaultKeys)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return keys, nil
+}
+
+// scanVaultKey reads a row of vaultKeyColumns.
+func scanVaultKey(r pgx.Rows) (k keyring.Key, err error) {
+	var check []byte
+	err = r.Scan(&k.Purpose, &k.Version, &check, &k.Required, &k.Retired)
+	copy(k.Check[:], check)
+	return k, err
+}
+
+// changeVaultKeys calls do while no other call uses what is known of the keys.
+func (s *Vault) changeVaultKeys(ctx context.Context, do func(*session, knownKeys) error) error {
+	return s.db.transact(ctx, noOrg, func(q *session) error {
+		if err := q.lock(lockVaultKeys, "", false); err != nil {
+			return err
+		}
+		keys, err := q.vaultKeys()
+		if err != nil {
+			return err
+		}
+		return do(q, keys)
+	})
+}
+
+// RegisterKey implements [vault.Keys].
+func (s *Vault) RegisterKey(ctx context.Context, k keyring.Key) (stored keyring.Key, err error) {
+	// Every start asks, and only the first one of all has to write.
+	all, err := s.Keys(ctx)
+	for _, known := range all {
+		if known.Purpose == k.Purpose && known.Version == k.Version {
+			return known, err
+		}
+	}
+	if err != nil {
+		return keyring.Key{}, err
+	}
+	err = s.changeVaultKeys(ctx, func(q *session, _ knownKeys) error {
+		if _, err := q.exec(insertVaultKey, string(k.Purpose), k.Version, k.Check[:]); err != nil {
+			return err
+		}
+		keys, err := q.vaultKeys()
+		stored = keys[vaultKeyID{k.Purpose, k.Version}]
+		return err
+	})
+	if err != nil {
+		return keyring.Key{}, err
+	}
+	return stored, nil
+}
+
+// RequireKey implements [vault.Keys].
+func (s *Vault) RequireKey(ctx context.Context, version int) error {
+	return s.changeVaultKeys(ctx, func(q *session, keys knownKeys) error {
+		switch k, ok := keys[vaultKeyID{keyring.FingerprintKey, version}]; {
+		case !ok:
+			return keyring.ErrUnknownKey
+		case k.Retired:
+			return keyring.ErrRetired
+		}
+		_, err := q.exec(requireVaultKey, version)
+		return err
+	})
+}
+
+// RetireKey implements [vault.Keys].
+func (s *Vault) RetireKey(ctx context.Context, p keyring.Purpose, version, successor int) error {
+	return s.changeVaultKeys(ctx, func(q *session, keys knownKeys) error {
+		k, ok := keys[vaultKeyID{p, version}]
+		if !ok {
+			return keyring.ErrUnknownKey
+		}
+		if k.Retired {
+			return nil
+		}
+		inUse, err := successor == version || !keys[vaultKeyID{p, successor}].Required, error(nil)
+		if p != keyring.FingerprintKey {
+			inUse, err = q.exists(sealedUnder, version)
+		}
+		if err != nil {
+			return err
+		}
+		if inUse {
+			return keyring.ErrInUse
+		}
+		_, err = q.exec(retireVaultKey, string(p), version)
+		return err
+	})
+}
+
+// vaultKeyID is which key.
+type vaultKeyID struct {
+	purpose keyring.Purpose
+	version int
+}
+
+// knownKeys are the versions of keys that are known. There are few.
+type knownKeys map[vaultKeyID]keyring.Key
+
+func (s *session) vaultKeys() (knownKeys, error) {
+	keys := make(knownKeys)
+	err := s.query(func(r pgx.Rows) error {
+		k, err := scanVaultKey(r)
+		keys[vaultKeyID{k.Purpose, k.Version}] = k
+		return err
+	}, vaultKeys)
+	return keys, err
+}
+
+// retired reports whether nothing may be stored under a version any more.
+func (k knownKeys) retired(p keyring.Purpose, version int) bool {
+	return k[vaultKeyID{p, version}].Retired
+}
+
+// KeyUsage implements [vault.Keys].
+func (s *Vault) KeyUsage(ctx context.Context) (usage keyring.Usage, err error) {
+	err = s.db.read(ctx, noOrg, func(q *session) error {
+		usage = keyring.Usage{Fingerprints: make(map[int]int), Sealed: make(map[int]int)}
+		return q.query(func(r pgx.Rows) error {
+			var fingerprints bool
+			var version, n, deterministic int
+			if err := r.Scan(&fingerprints, &version, &n, &deterministic); err != nil {
+				return err
+			}
+			if fingerprints {
+				usage.Fingerprints[version] = n
+				return nil
+			}
+			usage.Sealed[version] = n
+			usage.Rows += n
+			usage.Deterministic += deterministic
+			return nil
+		}, vaultKeyUsage)
+	})
+	if err != nil {
+		return keyring.Usage{}, err
+	}
+	return usage, nil
+}

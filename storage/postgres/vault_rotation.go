@@ -1,0 +1,293 @@
+package postgres
+
+import (
+	stdbytes "bytes"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
+)
+
+const (
+	// A stretch of a scan, by the number of the row. $1 is the row that it comes after, $2
+	// the last one that it looks at, $4 how many it returns.
+	scanned = "SELECT t.seq, v.organization, v.id, s.name, t.token, t.deterministic, t.sealed, t.ciphertext, t.created_at" +
+		" FROM @.vault_tokens t JOIN @.vault_scopes s ON s.seq = t.scope JOIN @.vault_vaults v ON v.seq = t.vault" +
+		" WHERE t.seq > $1 AND t.seq <= $2 AND t.sealed IS NOT NULL AND t.vault NOT IN (" + goneVaults + ") AND "
+	scanEnd = " ORDER BY t.seq LIMIT $4"
+
+	rowsWithoutFingerprint = scanned +
+		"t.deterministic AND NOT EXISTS (SELECT FROM @.vault_fingerprints f WHERE f.version = $3 AND f.row = t.seq)" + scanEnd
+	rowsNotSealedUnder = scanned + "t.sealed <> $3" + scanEnd
+	lastVaultRow       = "SELECT coalesce(max(seq), 0) FROM @.vault_tokens"
+
+	// The rows that are there of those that are named, with whether they have a fingerprint
+	// of a version. They stay until the transaction ends.
+	namedRows = "SELECT a.n, t.seq, t.scope, EXISTS (SELECT FROM @.vault_fingerprints f WHERE f.version = $4 AND f.row = t.seq)" +
+		namedFrom + " ORDER BY t.seq FOR SHARE OF t"
+	namedFrom = " FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) WITH ORDINALITY AS a (organization, vault, token, n)" +
+		" JOIN @.vault_vaults v ON v.organization = a.organization AND v.id = a.vault AND v.deleted_at IS NULL" +
+		" AND NOT EXISTS (SELECT FROM @.vault_deleted_orgs d WHERE d.organization = a.organization)" +
+		" JOIN @.vault_tokens t ON t.vault = v.seq AND t.token = a.token AND t.sealed IS NOT NULL"
+	rowsWithFingerprint = "SELECT row FROM @.vault_fingerprints WHERE version = $1 AND row = ANY ($2::bigint[])"
+
+	resealRows = "UPDATE @.vault_tokens u SET (sealed, ciphertext) = (a.sealed, a.ciphertext) FROM" +
+		" unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::bigint[], $5::bytea[], $6::bigint[], $7::bytea[])" +
+		" AS a (organization, vault, token, was_sealed, was_ciphertext, sealed, ciphertext)" +
+		" JOIN @.vault_vaults v ON v.organization = a.organization AND v.id = a.vault AND v.deleted_at IS NULL" +
+		" AND NOT EXISTS (SELECT FROM @.vault_deleted_orgs d WHERE d.organization = a.organization)" +
+		" WHERE u.vault = v.seq AND u.token = a.token AND u.sealed = a.was_sealed AND u.ciphertext = a.was_ciphertext"
+
+	// Those of vaults that were deleted go with the others, though they do not count.
+	removeFingerprints = "WITH gone AS (DELETE FROM @.vault_fingerprints WHERE version = $1 AND row = ANY (ARRAY(" +
+		"SELECT row FROM @.vault_fingerprints WHERE version = $1 ORDER BY row LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING scope)" +
+		" SELECT count(*), count(*) FILTER (WHERE scope IN (" + goneScopes + ")) FROM gone"
+)
+
+// RowsWithoutFingerprint implements [vault.KeyRotation].
+func (s *Vault) RowsWithoutFingerprint(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+	return s.scan(ctx, rowsWithoutFingerprint, version, after, limit)
+}
+
+// RowsNotSealedUnder implements [vault.KeyRotation].
+func (s *Vault) RowsNotSealedUnder(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+	return s.scan(ctx, rowsNotSealedUnder, version, after, limit)
+}
+
+const (
+	scanStep  = 20_000  // how many rows a call of a scan looks at
+	scanBytes = 4 << 20 // of ciphertexts that it returns, but for the last row's
+	scanRows  = 1000    // that it returns
+)
+
+var errForeignPosition = errors.New("postgres: the position is of no scan of this database; begin the scan again")
+
+// scan returns a stretch of a scan. A position is the number of a row.
+func (s *Vault) scan(ctx context.Context, statement string, version int, after vault.ScanPosition, limit int) (page vault.RowPage, err error) {
+	at := int64(0)
+	if after != "" {
+		at, err = strconv.ParseInt(string(after), 10, 64)
+		if err != nil || at < 1 || at > math.MaxInt64-scanStep || strconv.FormatInt(at, 10) != string(after) {
+			return vault.RowPage{}, errForeignPosition
+		}
+	}
+	if limit < 1 {
+		return vault.RowPage{}, ctx.Err()
+	}
+	limit = min(limit, scanRows)
+	err = s.db.read(ctx, noOrg, func(q *session) error {
+		page = vault.RowPage{}
+		size, full := 0, false
+		// Before the rows: what comes later need not be found.
+		var last int64
+		if err := q.row(lastVaultRow, nil, &last); err != nil {
+			return err
+		}
+		err := q.query(func(r pgx.Rows) error {
+			if full = full || len(page.Rows) == limit || size >= scanBytes; full {
+				return nil
+			}
+			row, err := scanVaultRow(r)
+			page.Rows = append(page.Rows, row)
+			size += len(row.Sealed.Ciphertext)
+			return err
+		}, statement, at, at+scanStep, version, limit+1)
+		switch {
+		case err != nil:
+			return err
+		case full:
+			page.Next = scanPosition(page.Rows[len(page.Rows)-1].Place)
+		case at+scanStep < last:
+			page.Next = scanPosition(at + scanStep)
+		}
+		return nil
+	})
+	if err != nil {
+		return vault.RowPage{}, err
+	}
+	return page, nil
+}
+
+func scanVaultRow(r pgx.Rows) (row vault.Row, err error) {
+	var org, id, name, token []byte
+	var created pgtype.Timestamptz
+	err = r.Scan(&row.Place, &org, &id, &name, &token, &row.Deterministic, &row.Sealed.Version, &row.Sealed.Ciphertext, &created)
+	row.Organization, row.Vault, row.Scope, row.Token, row.CreatedAt = string(org), string(id), string(name), string(token), timeOf(created)
+	return row, err
+}
+
+func scanPosition(seq int64) vault.ScanPosition {
+	return vault.ScanPosition(strconv.FormatInt(seq, 10))
+}
+
+// rotationStep is how many rows a transaction changes.
+const rotationStep = 500
+
+// rotate calls do for stretches of n rows, each in a transaction of its own. If a key is
+// retired, it is ErrRetired.
+func (s *Vault) rotate(ctx context.Context, n int, retired func(knownKeys) bool, do func(q *session, from, to int) error) error {
+	for from := 0; from == 0 || from < n; from += rotationStep {
+		err := s.db.transact(ctx, noOrg, func(q *session) error {
+			if err := q.lock(lockVaultKeys, "", true); err != nil {
+				return err
+			}
+			keys, err := q.vaultKeys()
+			if err != nil {
+				return err
+			}
+			if retired(keys) {
+				return keyring.ErrRetired
+			}
+			return do(q, from, min(from+rotationStep, n))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddFingerprints implements [vault.KeyRotation].
+func (s *Vault) AddFingerprints(ctx context.Context, version int, of []vault.RowFingerprint) (refused []vault.RowID, err error) {
+	err = s.rotate(ctx, len(of), func(keys knownKeys) bool { return keys.retired(keyring.FingerprintKey, version) },
+		func(q *session, from, to int) error {
+			these, err := q.addFingerprints(version, of[from:to])
+			if err == nil {
+				refused = append(refused, these...)
+			}
+			return err
+		})
+	if err != nil {
+		return nil, err
+	}
+	return refused, nil
+}
+
+// addFingerprints stores fingerprints for rows that are there and have none of the version.
+// It returns the rows whose fingerprint is another row's.
+func (s *session) addFingerprints(version int, of []vault.RowFingerprint) (refused []vault.RowID, err error) {
+	var orgs, vaults, tokens [][]byte
+	for i := range of {
+		id := &of[i].Row
+		orgs, vaults, tokens = append(orgs, []byte(id.Organization)), append(vaults, []byte(id.Vault)), append(tokens, []byte(id.Token))
+	}
+	given := make(map[int64]int) // rows, by number
+	var add fingerprintColumns
+	err = s.query(func(r pgx.Rows) error {
+		var n int
+		var seq, scope int64
+		var has bool
+		if err := r.Scan(&n, &seq, &scope, &has); err != nil {
+			return err
+		}
+		if _, twice := given[seq]; !has && !twice {
+			given[seq] = n - 1
+			add.all = append(add.all, newFingerprint{of[n-1].Fingerprint, scope, int64(version), seq, of[n-1].Row.Token})
+		}
+		return nil
+	}, namedRows, orgs, vaults, tokens, version)
+	if err != nil || len(given) == 0 {
+		return nil, err
+	}
+	// Of two with one fingerprint, the first one of the call gets it.
+	slices.SortFunc(add.all, func(a, b newFingerprint) int { return given[a.row] - given[b.row] })
+	if _, err := add.insert(s); err != nil {
+		return nil, err
+	}
+	var seqs []int64
+	for seq := range given {
+		seqs = append(seqs, seq)
+	}
+	err = s.query(func(r pgx.Rows) error {
+		var seq int64
+		err := r.Scan(&seq)
+		delete(given, seq)
+		return err
+	}, rowsWithFingerprint, version, seqs)
+	var left []int
+	for _, i := range given {
+		left = append(left, i)
+	}
+	slices.Sort(left)
+	for _, i := range left {
+		refused = append(refused, of[i].Row)
+	}
+	return refused, err
+}
+
+// Reseal implements [vault.KeyRotation].
+func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (changed int, err error) {
+	rows = slices.Clone(rows)
+	// In one order in all calls, so that no two wait for each other.
+	slices.SortStableFunc(rows, func(a, b vault.Resealed) int { return stdbytes.Compare([]byte(a.Row.Token), []byte(b.Row.Token)) })
+	retired := func(keys knownKeys) bool {
+		return slices.ContainsFunc(rows, func(r vault.Resealed) bool { return keys.retired(keyring.SealKey, r.To.Version) })
+	}
+	err = s.rotate(ctx, len(rows), retired, func(q *session, from, to int) error {
+		n := 0
+		for left := rows[from:to]; len(left) > 0; {
+			// The same row once for each statement, which would take any of several.
+			named := make(map[vault.RowID]bool)
+			these := left[:0]
+			for len(these) < len(left) && !named[left[len(these)].Row] {
+				named[left[len(these)].Row] = true
+				these = left[:len(these)+1]
+			}
+			did, err := q.reseal(these)
+			if err != nil {
+				return err
+			}
+			n, left = n+did, left[len(these):]
+		}
+		changed += n
+		return nil
+	})
+	return changed, err
+}
+
+// reseal stores To for the rows that have From. No row is named twice.
+func (s *session) reseal(all []vault.Resealed) (changed int, err error) {
+	var orgs, vaults, tokens, was, ciphertexts [][]byte
+	var wasSealed, sealed []int64
+	for i := range all {
+		r := &all[i]
+		orgs, vaults, tokens = append(orgs, []byte(r.Row.Organization)), append(vaults, []byte(r.Row.Vault)), append(tokens, []byte(r.Row.Token))
+		was, ciphertexts = append(was, bytes(r.From.Ciphertext)), append(ciphertexts, bytes(r.To.Ciphertext))
+		wasSealed, sealed = append(wasSealed, int64(r.From.Version)), append(sealed, int64(r.To.Version))
+	}
+	n, err := s.exec(resealRows, orgs, vaults, tokens, wasSealed, was, sealed, ciphertexts)
+	return int(n), err
+}
+
+// RemoveFingerprints implements [vault.KeyRotation].
+func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (removed int, err error) {
+	for {
+		step, n, gone := max(0, min(rotationStep, limit-removed)), 0, 0
+		err := s.db.transact(ctx, noOrg, func(q *session) error {
+			if err := q.lock(lockVaultKeys, "", true); err != nil {
+				return err
+			}
+			keys, err := q.vaultKeys()
+			if err != nil {
+				return err
+			}
+			if !keys.retired(keyring.FingerprintKey, version) {
+				return keyring.ErrInUse
+			}
+			return q.row(removeFingerprints, []any{version, step}, &n, &gone)
+		})
+		if err != nil {
+			return removed, err
+		}
+		if removed += n - gone; n < step || removed >= limit {
+			return removed, nil
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/vaulttest"
+)
+
+// vaults is the harness of the domain's suites.
+func vaults() vaulttest.Harness {
+	type opened struct {
+		db *postgres.DB
+		d  *database
+	}
+	bases := make(map[any]opened)
+	open := func(t *testing.T, d *database) vault.Backend {
+		db := d.open(t, &postgres.Options{Timeout: breakTimeout})
+		b := db.Vault()
+		bases[b.Store] = opened{db, d}
+		return b
+	}
+	return vaulttest.Harness{
+		Open: func(t *testing.T) vault.Backend { return open(t, newDatabase(t)) },
+		Reopen: func(t *testing.T, b vault.Backend) vault.Backend {
+			require.NoError(t, bases[b.Store].db.Close())
+			return open(t, bases[b.Store].d)
+		},
+		Break: func(t *testing.T, b vault.Backend) (heal func()) { return bases[b.Store].d.lock(t) },
+	}
+}
+
+func TestVault(t *testing.T) {
+	t.Parallel()
+	vaulttest.Run(t, vaults())
+}
+
+func TestVaultModel(t *testing.T) {
+	t.Parallel()
+	vaulttest.RunModel(t, vaults(), &vaulttest.ModelOptions{Sequences: 6})
+}
