@@ -50,6 +50,9 @@ func (s *Vault) InsertTokens(ctx context.Context, org, id string, revision int64
 // errRaced is the error of a call that has met somebody else's, who has stored the same.
 var errRaced = errors.New("postgres: the same was stored by somebody else in this moment")
 
+// errTwice is of a caller who does not keep the contract.
+var errTwice = errors.New("postgres: a row has two fingerprints of one version")
+
 // insertRows stores the rows that sift leaves to be stored. If others store the same values
 // or tokens in the same moment, it begins again, and sees what they have stored.
 func (s *Vault) insertRows(
@@ -138,6 +141,13 @@ func (s *session) newVaultInsertion(org, id string, revision int64, rows []vault
 	for i := range in.rows {
 		if err := keys.admit(&in.rows[i]); err != nil {
 			return nil, err
+		}
+		versions := make(map[int]bool)
+		for _, f := range in.rows[i].Fingerprints {
+			if versions[f.Version] {
+				return nil, errTwice
+			}
+			versions[f.Version] = true
 		}
 		in.tokens[i] = in.rows[i].Token
 	}

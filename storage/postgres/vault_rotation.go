@@ -130,9 +130,9 @@ func scanPosition(seq int64) vault.ScanPosition {
 // rotationStep is how many rows a transaction changes.
 const rotationStep = 500
 
-// rotate calls do for stretches of n rows, each in a transaction of its own. If a key is
-// retired, it is ErrRetired.
-func (s *Vault) rotate(ctx context.Context, n int, retired func(knownKeys) bool, do func(q *session, from, to int) error) error {
+// rotate calls do for stretches of n rows, each in a transaction of its own, and then
+// committed. If a key is retired, it is ErrRetired.
+func (s *Vault) rotate(ctx context.Context, n int, retired func(knownKeys) bool, do func(q *session, from, to int) error, committed func()) error {
 	for from := 0; from == 0 || from < n; from += rotationStep {
 		err := s.db.transact(ctx, noOrg, func(q *session) error {
 			if err := q.lock(lockVaultKeys, "", true); err != nil {
@@ -150,20 +150,19 @@ func (s *Vault) rotate(ctx context.Context, n int, retired func(knownKeys) bool,
 		if err != nil {
 			return err
 		}
+		committed()
 	}
 	return nil
 }
 
 // AddFingerprints implements [vault.KeyRotation].
 func (s *Vault) AddFingerprints(ctx context.Context, version int, of []vault.RowFingerprint) (refused []vault.RowID, err error) {
+	var these []vault.RowID
 	err = s.rotate(ctx, len(of), func(keys knownKeys) bool { return keys.retired(keyring.FingerprintKey, version) },
-		func(q *session, from, to int) error {
-			these, err := q.addFingerprints(version, of[from:to])
-			if err == nil {
-				refused = append(refused, these...)
-			}
+		func(q *session, from, to int) (err error) {
+			these, err = q.addFingerprints(version, of[from:to])
 			return err
-		})
+		}, func() { refused = append(refused, these...) })
 	if err != nil {
 		return nil, err
 	}
@@ -230,8 +229,9 @@ func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (changed int,
 	retired := func(keys knownKeys) bool {
 		return slices.ContainsFunc(rows, func(r vault.Resealed) bool { return keys.retired(keyring.SealKey, r.To.Version) })
 	}
+	n := 0
 	err = s.rotate(ctx, len(rows), retired, func(q *session, from, to int) error {
-		n := 0
+		n = 0
 		for left := rows[from:to]; len(left) > 0; {
 			// The same row once for each statement, which would take any of several.
 			named := make(map[vault.RowID]bool)
@@ -246,9 +246,8 @@ func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (changed int,
 			}
 			n, left = n+did, left[len(these):]
 		}
-		changed += n
 		return nil
-	})
+	}, func() { changed += n })
 	return changed, err
 }
 

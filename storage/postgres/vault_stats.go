@@ -39,8 +39,9 @@ const (
 		" (SELECT count(*) FROM (SELECT FROM @.vault_scopes s CROSS JOIN (VALUES (false), (true)) AS d (deterministic) CROSS JOIN LATERAL (" +
 		"(" + sealedBeside + "< $1 LIMIT $2) UNION ALL (" + sealedBeside + "> $1 LIMIT $2)) t" +
 		" WHERE s.vault NOT IN (" + goneVaults + ") LIMIT $2) t)," +
-		" (SELECT count(*) FROM (SELECT FROM @.vault_keys k JOIN @.vault_fingerprints f ON f.version = k.version" +
-		" WHERE k.purpose = 'fingerprint' AND k.retired AND f.scope NOT IN (" + goneScopes + ") LIMIT $2) f)," +
+		" (SELECT count(*) FROM (SELECT FROM @.vault_keys k CROSS JOIN LATERAL (SELECT FROM @.vault_fingerprints" +
+		" WHERE version = k.version AND scope NOT IN (" + goneScopes + ") LIMIT $2) f" +
+		" WHERE k.purpose = 'fingerprint' AND k.retired LIMIT $2) f)," +
 		" ARRAY(SELECT purpose" + keysInOrder + "), ARRAY(SELECT version" + keysInOrder + "), ARRAY(SELECT check_value" + keysInOrder + ")," +
 		" ARRAY(SELECT required" + keysInOrder + "), ARRAY(SELECT retired" + keysInOrder + ")"
 
