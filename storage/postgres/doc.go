@@ -1,7 +1,7 @@
-// Package postgres keeps a queue, and what package trigger keeps, in a PostgreSQL database
-// (https://www.postgresql.org), by way of pgx, so that workers and servers run on any number
-// of machines. The stores of the other domains are not written yet: put [DB.Queue] beside
-// those of another backend.
+// Package postgres keeps a queue, and what the packages trigger, vault and authmgmt keep, in
+// a PostgreSQL database (https://www.postgresql.org), by way of pgx, so that workers and
+// servers run on any number of machines. The store of package audiosearch is not written
+// yet: take that of another backend.
 //
 // [Migrate] makes the tables, in a schema of their own, and [New] takes the host's pool
 // and never changes a table. No superuser and no extension is needed.
@@ -39,5 +39,7 @@ package postgres
 // session.go, or by group.go, which puts small writes of many callers into one; within the
 // host's own transaction if there is one (intx.go). Their texts name tables as @.table,
 // which becomes the schema's. places.go shares the connections among organizations. jobs.go
-// is the one table of jobs; listen.go tells of new ones, here and in other processes.
+// is the one table of jobs; listen.go tells of new ones, here and in other processes. The
+// files of a domain begin with its name, as in storage/sqlite. values.go has what columns
+// are made of.
 // errors.go says which failures may be tried again. Read migrations/ beside them.

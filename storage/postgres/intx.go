@@ -22,6 +22,10 @@ type hostTxKey struct{}
 // it to Enqueue and Cancel, and not to Consume.
 //
 // Consumers hear of a job that was added after COMMIT, and not at all after ROLLBACK.
+//
+// A snapshot that is older than the deletion of an organization does not see that: a
+// transaction of REPEATABLE READ or SERIALIZABLE may still store something for one that was
+// deleted after it began. Nobody sees that, and the next step of the deletion removes it.
 func InTx(ctx context.Context, tx pgx.Tx) context.Context {
 	return context.WithValue(ctx, hostTxKey{}, tx)
 }

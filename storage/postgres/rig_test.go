@@ -24,6 +24,8 @@ var template struct {
 	mu   sync.Mutex // CREATE DATABASE copies one at a time
 	n    atomic.Int64
 	err  error
+
+	idle []*database // that tests are done with, and that are empty again
 }
 
 // database is a database of a test.
@@ -50,22 +52,51 @@ func newDatabase(t testing.TB) *database {
 		})
 	})
 	require.NoError(t, template.err)
-	d := &database{server: server, name: fmt.Sprintf("t%d", template.n.Add(1))}
 	template.mu.Lock()
 	defer template.mu.Unlock()
+	if n := len(template.idle); n > 0 {
+		d := template.idle[n-1]
+		template.idle = template.idle[:n-1]
+		t.Cleanup(func() { d.giveBack(t) })
+		return d
+	}
+	d := &database{server: server, name: fmt.Sprintf("t%d", template.n.Add(1))}
 	require.NoError(t, admin(server, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, "CREATE DATABASE "+d.name+" TEMPLATE mortise_template STRATEGY file_copy")
 		return err
 	}))
-	t.Cleanup(func() {
-		template.mu.Lock()
-		defer template.mu.Unlock()
-		require.NoError(t, admin(server, func(ctx context.Context, conn *pgx.Conn) error {
-			_, err := conn.Exec(ctx, "DROP DATABASE "+d.name+" WITH (FORCE)")
-			return err
-		}))
-	})
+	t.Cleanup(func() { d.giveBack(t) })
 	return d
+}
+
+// empty makes the database what its template is. To make another one takes far longer.
+const empty = `DO $$
+DECLARE tables text;
+BEGIN
+	SELECT string_agg(format('mortise.%I', tablename), ', ') INTO tables
+	FROM pg_tables WHERE schemaname = 'mortise' AND tablename <> 'mortise_versions';
+	EXECUTE 'TRUNCATE ' || tables || ' RESTART IDENTITY';
+END $$;
+ALTER SEQUENCE mortise.vault_token_numbers RESTART;
+DROP SCHEMA IF EXISTS public, other CASCADE;
+CREATE SCHEMA public`
+
+// giveBack empties the database for the next test.
+func (d *database) giveBack(t testing.TB) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	require.NoError(t, admin(d.server, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = $1", d.name)
+		return err
+	}))
+	conn, err := pgx.Connect(ctx, d.server.DSN(d.name))
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(ctx) }()
+	_, err = conn.Exec(ctx, empty)
+	require.NoError(t, err)
+	template.mu.Lock()
+	defer template.mu.Unlock()
+	template.idle = append(template.idle, d)
 }
 
 func admin(server *pgserver.Server, do func(context.Context, *pgx.Conn) error) error {
@@ -123,6 +154,23 @@ func (d *database) open(t testing.TB, opts *postgres.Options) *postgres.DB {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return db
+}
+
+// refuse ends the connections to the database and lets nobody in, until heal is called. So
+// calls fail at once, where they wait for a lock of [database.lock] for all of their time.
+func (d *database) refuse(t testing.TB) (heal func()) {
+	t.Helper()
+	allow := func(allowed bool) {
+		require.NoError(t, admin(d.server, func(ctx context.Context, conn *pgx.Conn) error {
+			if _, err := conn.Exec(ctx, fmt.Sprintf("ALTER DATABASE %s ALLOW_CONNECTIONS %v", d.name, allowed)); err != nil {
+				return err
+			}
+			_, err := conn.Exec(ctx, "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = $1", d.name)
+			return err
+		}))
+	}
+	allow(false)
+	return sync.OnceFunc(func() { allow(true) })
 }
 
 // lock keeps the database's tables from being read and written, as somebody does who changes

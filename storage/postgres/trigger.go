@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"context"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -24,7 +26,14 @@ var (
 	_ trigger.Pruner        = (*Trigger)(nil)
 	_ trigger.Organizations = (*Trigger)(nil)
 	_ trigger.APIKeys       = (*Trigger)(nil)
+	_ mortise.HostTx        = (*Trigger)(nil)
 )
+
+// AfterCommit implements [mortise.HostTx]. Nobody tells of the end of the host's transaction:
+// what is to come after it is left to the sweeper.
+func (t *Trigger) AfterCommit(ctx context.Context, _ func(ctx context.Context)) bool {
+	return hostTx(ctx) != nil
+}
 
 // database makes the jobs of a DB share its transactions: see [Jobs.Shares].
 func (t *Trigger) database() *DB { return t.db }

@@ -20,7 +20,7 @@ func TestTrigger(t *testing.T) {
 	}
 	bases := make(map[any]opened)
 	open := func(t *testing.T, d *database) trigger.Backend {
-		db := d.open(t, &postgres.Options{Timeout: breakTimeout})
+		db := d.open(t, nil)
 		b := db.Trigger()
 		bases[b.Store] = opened{db, d}
 		return b
@@ -32,6 +32,6 @@ func TestTrigger(t *testing.T) {
 			return open(t, bases[b.Store].d)
 		},
 		Leases: func(b trigger.Backend) mortise.Leases { return bases[b.Store].db.Jobs() },
-		Break:  func(t *testing.T, b trigger.Backend) (heal func()) { return bases[b.Store].d.lock(t) },
+		Break:  func(t *testing.T, b trigger.Backend) (heal func()) { return bases[b.Store].d.refuse(t) },
 	})
 }

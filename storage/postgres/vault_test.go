@@ -18,7 +18,7 @@ func vaults() vaulttest.Harness {
 	}
 	bases := make(map[any]opened)
 	open := func(t *testing.T, d *database) vault.Backend {
-		db := d.open(t, &postgres.Options{Timeout: breakTimeout})
+		db := d.open(t, nil)
 		b := db.Vault()
 		bases[b.Store] = opened{db, d}
 		return b
@@ -29,7 +29,7 @@ func vaults() vaulttest.Harness {
 			require.NoError(t, bases[b.Store].db.Close())
 			return open(t, bases[b.Store].d)
 		},
-		Break: func(t *testing.T, b vault.Backend) (heal func()) { return bases[b.Store].d.lock(t) },
+		Break: func(t *testing.T, b vault.Backend) (heal func()) { return bases[b.Store].d.refuse(t) },
 	}
 }
 
