@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -125,9 +124,7 @@ func openMedia(s *settings) (*mediaFolder, error) {
 		m.dir, err = os.MkdirTemp("", "mortise-demo-")
 	default:
 		m.dir = filepath.Join(s.data, demoMedia)
-		if err = os.Mkdir(m.dir, 0o700); errors.Is(err, fs.ErrExist) {
-			err = nil
-		}
+		err = os.MkdirAll(m.dir, 0o700) // of -postgres, no data folder is there yet
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the demo's sounds: %w", err)

@@ -20,6 +20,9 @@ type settings struct {
 	commandEnv []string // the environment of command
 	data       string   // folder of the database
 	memory     bool     // instead of data
+	postgres   string   // URL of the database, instead of data; "" for none
+	queue      string   // "", queueInPostgres, or URLs of NATS servers
+	migrate    bool     // make the tables of postgres, and end
 	vaultKey   string   // path of the root key's file, "" for the one in the data folder
 	docs       bool
 
@@ -32,16 +35,6 @@ type settings struct {
 	model       string // path or https URL of an ONNX file, "" for none
 	onnxruntime string // path of ONNX Runtime's library, "" for the usual places
 	oip         string // URL of a model on an inference server, "" for none
-
-	ignoredEnv []string // names of variables that are set and not available yet
-}
-
-// later are the flags of what this build does not have yet, each with its environment
-// variable, "" for none. Whoever passes one is told so: a server that silently kept its
-// data elsewhere would be worse.
-var later = []struct{ flag, env, why string }{
-	{"postgres", "MORTISE_POSTGRES", "this version keeps its data in SQLite or in memory"},
-	{"nats", "MORTISE_NATS", "this version keeps its queues with its data"},
 }
 
 const usage = `Usage: server [flags]
@@ -51,7 +44,12 @@ const usage = `Usage: server [flags]
   -check-config         read the provisioning document, say what is wrong with it, and end; what it contradicts in the data
                         is found at a start [off]
   -data FOLDER          folder of the SQLite database, made if it is missing [MORTISE_DATA, ./mortise-data]
-  -memory               keep everything in memory instead; refused together with -data
+  -postgres URL         keep the data in a PostgreSQL database, which several servers may share; but for the audio search, which
+                        stays in -data. Needs -vault-key. Tables that are missing are made at the start. [MORTISE_POSTGRES]
+  -queue postgres|URL   with -postgres: where the jobs wait. postgres: in a table beside the data. nats://HOST:4222: in NATS
+                        JetStream. All servers must have the same. [MORTISE_QUEUE, postgres]
+  -migrate              make the tables of -postgres, or bring them up to date, and end [off]
+  -memory               keep everything in memory instead; refused together with -data, -postgres and -queue
   -public-url URL       address in the links of invitations and in the OpenAPI document [MORTISE_PUBLIC_URL, the listen address]
   -vault-key FILE       file with the root key, from which the keys of the vault and of the invitations are derived: 32 bytes
                         as hex or base64. openssl rand -hex 32 makes one. Whoever has it and the data can read every value
@@ -96,28 +94,20 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	fs.StringVar(&s.model, "model", fallback("MORTISE_MODEL", ""), "")
 	fs.StringVar(&s.oip, "oip", fallback("MORTISE_OIP", ""), "")
 	fs.StringVar(&s.onnxruntime, "onnxruntime", fallback("MORTISE_ONNXRUNTIME", ""), "")
+	fs.StringVar(&s.postgres, "postgres", fallback("MORTISE_POSTGRES", ""), "")
+	fs.StringVar(&s.queue, "queue", fallback("MORTISE_QUEUE", ""), "")
+	fs.BoolVar(&s.migrate, "migrate", false, "")
 	fs.BoolVar(&s.memory, "memory", false, "")
 	fs.BoolVar(&s.docs, "docs", true, "")
 	fs.BoolVar(&s.version, "version", false, "")
 	fs.BoolVar(&s.checkConfig, "check-config", false, "")
 	fs.BoolVar(&s.demoCommands, "demo-commands", false, "")
-	for _, f := range later {
-		fs.Func(f.flag, "", func(string) error { return nil }) // its value may be a secret, which an error would repeat
-		if variables[f.env] != "" {
-			s.ignoredEnv = append(s.ignoredEnv, f.env)
-		}
-	}
 
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, usage)
 		return nil, err
 	} else if err != nil {
 		return nil, usagef("%w (-h lists the flags)", err)
-	}
-	for _, f := range later {
-		if wasGiven(fs, f.flag) {
-			return nil, usagef("-%s: not available yet in this build: %s", f.flag, f.why)
-		}
 	}
 	if fs.NArg() > 0 {
 		return nil, usagef("%q: not a flag, and nothing else is expected (a command with arguments is quoted as one)", fs.Arg(0))
@@ -133,6 +123,9 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 			return nil, usagef("-memory: cannot go together with %s, which keeps data elsewhere", other)
 		}
 	}
+	if err := s.checkPostgres(wasGiven(fs, "postgres")); err != nil {
+		return nil, err
+	}
 	return s, s.check(command, env)
 }
 
@@ -145,7 +138,7 @@ func wasGiven(fs *flag.FlagSet, name string) (given bool) {
 // than memory, "" if there is none. A variable counts as its flag does: the server cannot
 // know which of the two the operator forgot about, and to choose memory would lose data.
 func otherStorage(fs *flag.FlagSet, variables map[string]string) (other string) {
-	for _, name := range []string{"data", "postgres", "nats"} {
+	for _, name := range []string{"data", "postgres", "queue"} {
 		if wasGiven(fs, name) {
 			return "-" + name
 		}

@@ -8,6 +8,8 @@ import (
 )
 
 func TestStorageFlags(t *testing.T) {
+	const password = "a-password"
+	const database = "postgres://user:" + password + "@host/name"
 	for name, test := range map[string]struct {
 		args   []string
 		env    []string
@@ -21,7 +23,7 @@ func TestStorageFlags(t *testing.T) {
 		"both":                          {args: []string{"-data=x"}, env: []string{"MORTISE_DATA=y"}, data: "x"},
 		"empty data":                    {args: []string{"-data="}, refuse: "-data: names no folder"},
 		"memory":                        {args: []string{"-memory"}},
-		"memory, and empty variables":   {args: []string{"-memory"}, env: []string{"MORTISE_DATA=", "MORTISE_NATS="}},
+		"memory, and empty variables":   {args: []string{"-memory"}, env: []string{"MORTISE_DATA=", "MORTISE_QUEUE="}},
 		"no memory":                     {args: []string{"-memory=false"}, data: "./mortise-data"},
 		"no memory, data":               {args: []string{"-memory=false", "-data", "x"}, data: "x"},
 		"memory, data":                  {args: []string{"-memory", "-data", "x"}, refuse: "-memory: cannot go together with -data,"},
@@ -30,10 +32,21 @@ func TestStorageFlags(t *testing.T) {
 		"memory, data as it is anyway":  {args: []string{"-memory", "-data", "./mortise-data"}, refuse: "-memory: cannot go together with -data,"},
 		"memory, data in environment":   {args: []string{"-memory"}, env: []string{"MORTISE_DATA=x"}, refuse: "-memory: cannot go together with MORTISE_DATA,"},
 		"memory, PostgreSQL there":      {args: []string{"-memory"}, env: []string{"MORTISE_POSTGRES=x"}, refuse: "-memory: cannot go together with MORTISE_POSTGRES,"},
-		"memory, NATS there":            {args: []string{"-memory"}, env: []string{"MORTISE_NATS=x"}, refuse: "-memory: cannot go together with MORTISE_NATS,"},
-		"memory, PostgreSQL":            {args: []string{"-memory", "-postgres", "x"}, refuse: "-postgres: not available yet"},
-		"memory, NATS":                  {args: []string{"-nats", "x", "-memory"}, refuse: "-nats: not available yet"},
-		"NATS in the environment alone": {env: []string{"MORTISE_NATS=x"}, data: "./mortise-data"},
+		"memory, queue there":           {args: []string{"-memory"}, env: []string{"MORTISE_QUEUE=x"}, refuse: "-memory: cannot go together with MORTISE_QUEUE,"},
+		"memory, PostgreSQL":            {args: []string{"-memory", "-postgres", database}, refuse: "-memory: cannot go together with -postgres,"},
+		"memory, queue":                 {args: []string{"-queue", "nats://x", "-memory"}, refuse: "-memory: cannot go together with -queue,"},
+		"PostgreSQL":                    {args: []string{"-postgres", database, "-vault-key", "k"}, data: "./mortise-data"},
+		"PostgreSQL in the environment": {env: []string{"MORTISE_POSTGRES=" + database, "MORTISE_VAULT_KEY_FILE=k", "MORTISE_QUEUE=postgres"}, data: "./mortise-data"},
+		"PostgreSQL and NATS":           {args: []string{"-postgres", database, "-vault-key", "k", "-queue", "nats://a:4222,tls://b"}, data: "./mortise-data"},
+		"PostgreSQL, no key":            {args: []string{"-postgres", database}, refuse: "-vault-key: needed with -postgres"},
+		"PostgreSQL, other queue":       {args: []string{"-postgres", database, "-vault-key", "k", "-queue", "redis://" + password + "@x"}, refuse: "-queue: must be postgres, or"},
+		"PostgreSQL, no queue":          {args: []string{"-postgres", database, "-vault-key", "k", "-queue", "nats://a,"}, refuse: "-queue: must be postgres, or"},
+		"not PostgreSQL":                {args: []string{"-postgres", "mysql://" + password + "@x", "-vault-key", "k"}, refuse: "-postgres: must be the URL of a database"},
+		"no database":                   {args: []string{"-postgres="}, env: []string{"MORTISE_POSTGRES=" + database}, refuse: "-postgres: names no database"},
+		"queue alone":                   {args: []string{"-queue", "nats://a"}, refuse: "-queue: needs -postgres"},
+		"queue alone in environment":    {env: []string{"MORTISE_QUEUE=postgres"}, refuse: "-queue: needs -postgres"},
+		"migrate":                       {args: []string{"-migrate", "-postgres", database}, data: "./mortise-data"},
+		"migrate alone":                 {args: []string{"-migrate"}, refuse: "-migrate: needs -postgres"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := readSettings(test.args, test.env, io.Discard)
@@ -41,6 +54,9 @@ func TestStorageFlags(t *testing.T) {
 				var usage *usageError
 				if !errors.As(err, &usage) || !strings.HasPrefix(err.Error(), test.refuse) {
 					t.Errorf("got %v, want %s", err, test.refuse)
+				}
+				if strings.Contains(err.Error(), password) {
+					t.Errorf("%v tells a password", err)
 				}
 				return
 			}

@@ -3,6 +3,7 @@
 //
 //	go run ./examples/server                    # demo data, SQLite file
 //	go run ./examples/server -config acme.json -data /var/lib/mortise
+//	go run ./examples/server -config acme.json -vault-key root.key -postgres postgres://...
 //
 // It serves the documentation triggers, the credentials, the vault and the audio search.
 // A service is a few files: for the vault, vault.go makes it, provision_vault.go applies
@@ -97,6 +98,13 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 		fmt.Fprintln(stdout, version())
 		return nil
 	}
+	if s.migrate {
+		if err := migrate(ctx, s, log); err != nil {
+			return err
+		}
+		fmt.Fprintln(stdout, "the tables are up to date")
+		return nil
+	}
 	doc, err := readProvisioning(s.config, env)
 	if err != nil {
 		return err
@@ -167,7 +175,6 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	if err := provision(ctx, services, doc, log); err != nil {
 		return err
 	}
-	warn(s, log)
 	log.Info("storage opened", "kept", back.kept)
 	return serve(ctx, listener, handler, services, log, func() error {
 		fmt.Fprintln(stdout, "listening on "+address)
@@ -208,13 +215,6 @@ func localAddress(addr net.Addr) string {
 		return fmt.Sprintf("http://127.0.0.1:%d", tcp.Port)
 	}
 	return "http://" + strings.ReplaceAll(addr.String(), "%", "%25") // the zone of an IPv6 address (RFC 6874)
-}
-
-// warn says what was asked for and is not done by this build.
-func warn(s *settings, log *slog.Logger) {
-	for _, name := range s.ignoredEnv {
-		log.Warn("environment variable ignored: not available yet in this build", "name", name)
-	}
 }
 
 // oneLine makes a message fit for one line of a terminal.

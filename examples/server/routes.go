@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -98,8 +99,9 @@ func healthz(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// readyz answers 200 only while the stores of all services answer, writes succeed, and
-// ctx, which ends with the first signal, has not ended.
+// readyz answers 200 only while the stores of all services answer, writes succeed, the
+// queue answers, and ctx, which ends with the first signal, has not ended. Otherwise it
+// names the parts that are away.
 func readyz(ctx context.Context, members []member, log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -109,38 +111,39 @@ func readyz(ctx context.Context, members []member, log *slog.Logger) http.Handle
 		}
 		limited, cancel := context.WithTimeout(r.Context(), pingLimit)
 		defer cancel()
-		if !pingAll(limited, members, log) {
-			writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "unavailable"})
+		if away := pingAll(limited, members, log); len(away) > 0 {
+			writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "unavailable", "away": strings.Join(away, ", ")})
 			return
 		}
 		writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 	})
 }
 
-// pingAll reports whether all stores answer before ctx ends. It does not wait for one
-// that ignores the end of ctx: a hanging disk can hold a read up for as long as it likes.
-func pingAll(ctx context.Context, members []member, log *slog.Logger) bool {
-	answers := make(chan bool, len(members))
+// pingAll returns the names of those that have not answered well when ctx ends. It does
+// not wait for one that ignores the end of ctx: a hanging disk can hold a read up for as
+// long as it likes.
+func pingAll(ctx context.Context, members []member, log *slog.Logger) (away []string) {
+	answers := make(chan string, len(members))
 	for _, m := range members {
+		away = append(away, m.name)
 		go func() {
-			err := m.ping(ctx)
-			if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+			if err := m.ping(ctx); err == nil {
+				answers <- m.name
+			} else if !errors.Is(ctx.Err(), context.Canceled) {
 				log.WarnContext(ctx, "not ready", "service", m.name, "error", err)
+				answers <- ""
 			}
-			answers <- err == nil
 		}()
 	}
 	for range members {
 		select {
-		case ok := <-answers:
-			if !ok {
-				return false
-			}
+		case name := <-answers:
+			away = slices.DeleteFunc(away, func(n string) bool { return n == name })
 		case <-ctx.Done():
-			return false
+			return away
 		}
 	}
-	return true
+	return away
 }
 
 // bodyless returns the request for a handler that needs no body, and gets none, whatever

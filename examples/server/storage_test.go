@@ -14,11 +14,15 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/pgserver"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -28,6 +32,29 @@ var storages = map[string]func(t *testing.T) *backends{
 		return openStorageFor(t, &settings{data: filepath.Join(t.TempDir(), "data")})
 	},
 	"memory": func(t *testing.T) *backends { return openStorageFor(t, &settings{memory: true}) },
+	"PostgreSQL": func(t *testing.T) *backends {
+		return openStorageFor(t, &settings{data: filepath.Join(t.TempDir(), "data"), postgres: newDatabase(t)})
+	},
+}
+
+func TestMain(m *testing.M) { pgserver.Main(m) }
+
+var databases atomic.Int64
+
+// newDatabase returns the URL of an empty database.
+func newDatabase(t *testing.T) string {
+	t.Helper()
+	server := pgserver.Shared(t)
+	conn, err := pgx.Connect(t.Context(), server.DSN("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	name := fmt.Sprintf("server%d", databases.Add(1))
+	if _, err := conn.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
+		t.Fatal(err)
+	}
+	return server.URL(name)
 }
 
 func openStorageFor(t *testing.T, s *settings) *backends {

@@ -14,7 +14,7 @@ import (
 )
 
 // backends is what the services stand on. Each storage has a file that opens one:
-// storage_sqlite.go, storage_memory.go.
+// storage_sqlite.go, storage_postgres.go, storage_memory.go.
 type backends struct {
 	trigger  trigger.Backend
 	authmgmt authmgmt.Backend
@@ -22,6 +22,7 @@ type backends struct {
 	audio    audioBackend
 	kept     string                          // where the data is, as in "in the folder x"
 	writes   func(ctx context.Context) error // whether writes succeed; nil if they always do
+	queue    func(ctx context.Context) error // whether the queue answers; nil if it is in the storage
 	close    func() error
 }
 
@@ -57,9 +58,12 @@ type audioBackend struct {
 // openStorage opens the storage that the operator asked for, and the folder of the
 // videos.
 func openStorage(ctx context.Context, s *settings, log *slog.Logger) (b *backends, err error) {
-	if s.memory {
+	switch {
+	case s.memory:
 		b, err = openMemory(ctx, log)
-	} else {
+	case s.postgres != "":
+		b, err = openPostgres(ctx, s, log)
+	default:
 		b, err = openSQLite(ctx, s.data, log)
 	}
 	if err != nil {
@@ -82,7 +86,9 @@ type services struct {
 	authmgmt *authmgmtService
 	vault    *vaultService
 	audio    *audioService
-	writes   func(ctx context.Context) error // as of backends: the services ask whether reads succeed
+
+	// As of backends. The services ask whether reads succeed.
+	writes, queue func(ctx context.Context) error
 }
 
 // member is what every service must have to be mounted, watched and run.
@@ -105,6 +111,9 @@ func (s *services) needed() []member {
 	if s.writes != nil {
 		all = append(all, member{name: "storage", ping: s.writes})
 	}
+	if s.queue != nil {
+		all = append(all, member{name: "queue", ping: s.queue})
+	}
 	return all
 }
 
@@ -126,5 +135,5 @@ func wire(s *settings, b *backends, key *rootKey, log *slog.Logger) (*services, 
 	if err != nil {
 		return nil, err
 	}
-	return &services{trigger: triggers, authmgmt: credentials, vault: vaults, audio: search, writes: b.writes}, nil
+	return &services{trigger: triggers, authmgmt: credentials, vault: vaults, audio: search, writes: b.writes, queue: b.queue}, nil
 }

@@ -87,7 +87,7 @@ var rows = []row{
 	{pkg: "httpadapter/...", code: slices.Concat(domains, []string{"audiosearch/audioset", "internal/..."}), tests: slices.Concat(backendTests, mediaTests, []string{"internal/effort"})},
 
 	// Above all others.
-	{pkg: "examples/server/...", code: []string{public}, module: true},
+	{pkg: "examples/server/...", code: []string{public}, tests: []string{"internal/pgserver"}, module: true},
 	{pkg: "examples/...", code: []string{public}, module: true},
 	{pkg: "internal/e2e/...", code: []string{anything}, module: true},
 

@@ -206,7 +206,8 @@ func (l *load) share(urls []string, n int64) (wait func()) {
 					if err == nil {
 						break
 					}
-					if !assert.True(l.t, retryable(status, err), "%v", err) || l.t.Context().Err() != nil {
+					lost := l.lostConnections && status == 0
+					if !assert.True(l.t, lost || retryable(status, err), "%v", err) || l.t.Context().Err() != nil {
 						return
 					}
 					failed = true

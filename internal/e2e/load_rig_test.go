@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -46,6 +47,9 @@ type load struct {
 	key     string // API key
 	http    *http.Client
 	clients []*client
+
+	lostConnections bool   // share sends again what got no answer since a server died
+	refused         string // the last error of events whose request was refused after they were stored; "": there are none
 
 	acknowledged atomic.Int64  // how many requests got a 202
 	accepted     func(n int64) // nil, or called by the client whose request was the n-th of these
@@ -231,6 +235,9 @@ func (l *load) awaitIdle(s *server) {
 func (l *load) check(s *server) (history map[string]entry, unanswered int) {
 	l.t.Helper()
 	history = l.history(s, "")
+	maps.DeleteFunc(history, func(_ string, e entry) bool {
+		return l.refused != "" && e.Status == "failed" && e.LastError != nil && strings.HasPrefix(*e.LastError, l.refused)
+	})
 	seen := make(map[string]string) // IDs by instructions
 	for id, e := range history {
 		r := l.sent[e.Instructions]

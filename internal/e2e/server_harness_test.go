@@ -152,6 +152,13 @@ func (p program) start(t *testing.T, env []string, args ...string) *server {
 func (p program) startIn(t *testing.T, dir string, env []string, args ...string) *server {
 	t.Helper()
 	s := p.run(t, dir, env, args...)
+	s.awaitListening()
+	return s
+}
+
+// awaitListening waits until a server listens, and reads where.
+func (s *server) awaitListening() {
+	s.t.Helper()
 	s.await("the first line", func() bool {
 		select {
 		case <-s.exited:
@@ -164,9 +171,8 @@ func (p program) startIn(t *testing.T, dir string, env []string, args ...string)
 	})
 	line, _, _ := strings.Cut(s.stdout.String(), "\n")
 	address, ok := strings.CutPrefix(line, "listening on ")
-	require.True(t, ok, "the first line is %q; stderr: %s", line, &s.stderr)
+	require.True(s.t, ok, "the first line is %q; stderr: %s", line, &s.stderr)
 	s.url = address
-	return s
 }
 
 // run is startIn without the wait.

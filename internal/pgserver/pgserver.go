@@ -139,6 +139,13 @@ func attributes(dir string) (*syscall.SysProcAttr, error) {
 }
 
 func start(settings Settings) (s *Server, err error) {
+	return startOn(settings, func(s *Server) *exec.Cmd {
+		return s.command("initdb", "-D", s.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
+	})
+}
+
+// startOn starts a server on the data folder that a command makes.
+func startOn(settings Settings, makeData func(*Server) *exec.Cmd) (s *Server, err error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
@@ -160,17 +167,44 @@ func start(settings Settings) (s *Server, err error) {
 	if s.attr, err = attributes(dir); err != nil {
 		return nil, err
 	}
-	for _, set := range settings {
-		s.args = append(s.args, "-c", set)
-	}
-	init := s.command("initdb", "-D", s.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
-	if out, err := init.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("initdb: %w: %s", err, out)
+	s.Set(settings)
+	cmd := makeData(s)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", cmd.Path, err, out)
 	}
 	if s.log, err = os.Create(filepath.Join(dir, "log")); err != nil {
 		return nil, err
 	}
 	return s, s.Up()
+}
+
+// Standby returns a server that follows this one, for the test. To this one, what it has
+// not confirmed is not committed from then on.
+func (s *Server) Standby(t testing.TB) *Server {
+	t.Helper()
+	standby, err := startOn(nil, func(standby *Server) *exec.Cmd {
+		return s.command("pg_basebackup", "-D", standby.data(), "-h", s.Dir, "-p", strconv.Itoa(s.port), "-U", "postgres",
+			"-R", "-X", "stream", "-c", "fast", "--no-sync")
+	})
+	need(t, err)
+	t.Cleanup(func() { _ = standby.Close() })
+	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
+		out, err := s.command("psql", "-h", s.Dir, "-p", strconv.Itoa(s.port), "-U", "postgres", "-c", statement).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", statement, err, out)
+		}
+	}
+	return standby
+}
+
+// Promote makes a standby a server of its own.
+func (s *Server) Promote() error {
+	// It waits for none of its own.
+	out, err := s.command("psql", "-h", s.Dir, "-p", strconv.Itoa(s.port), "-U", "postgres", "-c", "SELECT pg_promote()").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("promote: %w: %s", err, out)
+	}
+	return nil
 }
 
 func (s *Server) data() string { return filepath.Join(s.Dir, "data") }

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/postgres"
+)
+
+// poolSize is how many connections a server has to the database, unless the URL says
+// otherwise by pool_max_conns.
+const poolSize = 16
+
+// sessionLimits end on the database's side what a server has begun and cannot end, such as
+// one whose machine is gone. The URL may have others.
+var sessionLimits = map[string]string{
+	"application_name":                    "mortise",
+	"statement_timeout":                   "10s",
+	"lock_timeout":                        "5s",
+	"idle_in_transaction_session_timeout": "10s",
+}
+
+// parsePostgres reads the value of -postgres. Its errors do not repeat it: it may hold a
+// password.
+func parsePostgres(text string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(text)
+	if err != nil || text == "" {
+		return nil, usagef("-postgres: must be the URL of a database, such as postgres://user@host:5432/name?sslmode=require")
+	}
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = 5 * time.Second
+	}
+	if !strings.Contains(text, "pool_max_conns") {
+		config.MaxConns = poolSize
+	}
+	return config, nil
+}
+
+// bounded is the configuration of the connections that serve: one for migrations has no
+// such limits.
+func bounded(config *pgxpool.Config) *pgxpool.Config {
+	config = config.Copy()
+	for name, value := range sessionLimits {
+		if _, given := config.ConnConfig.RuntimeParams[name]; !given {
+			config.ConnConfig.RuntimeParams[name] = value
+		}
+	}
+	// A call that ends early cancels its statement, and the connection stays.
+	config.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: time.Second}
+	}
+	return config
+}
+
+// migrate makes the tables of -postgres, or brings them up to date. Several servers may do
+// it at once.
+func migrate(ctx context.Context, s *settings, log *slog.Logger) error {
+	config, err := parsePostgres(s.postgres)
+	if err != nil {
+		return err
+	}
+	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
+	if err != nil {
+		return fmt.Errorf("-postgres: %w", err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if err := postgres.Migrate(ctx, conn, &postgres.Options{Logger: log}); err != nil {
+		return fmt.Errorf("-postgres: %w", err)
+	}
+	return nil
+}
+
+// openPostgres is the storage of -postgres, which any number of servers share, but for the
+// audio search. The jobs are in a table beside the data, or in the streams of -queue.
+func openPostgres(ctx context.Context, s *settings, log *slog.Logger) (_ *backends, err error) {
+	config, err := parsePostgres(s.postgres)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, bounded(config))
+	if err != nil {
+		return nil, fmt.Errorf("-postgres: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			pool.Close()
+		}
+	}()
+	db, err := postgres.New(ctx, pool, &postgres.Options{Logger: log})
+	if old := (*postgres.VersionError)(nil); errors.As(err, &old) {
+		if err = migrate(ctx, s, log); err != nil {
+			return nil, err
+		}
+		db, err = postgres.New(ctx, pool, &postgres.Options{Logger: log})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("-postgres: %w", err)
+	}
+	// The audio search has no tables in PostgreSQL yet.
+	back, err := openSQLite(ctx, s.data, log)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	at := config.ConnConfig
+	back.kept = fmt.Sprintf("in the PostgreSQL database %s at %s; the datasets of the audio search %s, for this server alone", at.Database, at.Host, back.kept)
+	back.trigger, back.authmgmt, back.vault = db.Trigger(), db.AuthMgmt(), db.Vault()
+	back.trigger.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
+	inFile := *back
+	back.writes = func(ctx context.Context) error { return errors.Join(db.Ping(ctx), inFile.writes(ctx)) }
+	back.close = func() error {
+		err := errors.Join(inFile.close(), db.Close())
+		pool.Close()
+		return err
+	}
+	if s.queueURL() == "" {
+		return back, nil
+	}
+	queue, err := openJetStream(ctx, s.queueURL(), log)
+	if err != nil {
+		return nil, errors.Join(err, inFile.close(), db.Close())
+	}
+	back.trigger.Queue, back.queue = queue, queue.ping
+	closeTables := back.close
+	back.close = func() error {
+		err := closeTables()
+		queue.conn.Close()
+		return err
+	}
+	return back, nil
+}
+
+// queueURL is the address of the queue, "" if it is a table of the database's.
+func (s *settings) queueURL() string {
+	if s.queue == queueInPostgres {
+		return ""
+	}
+	return s.queue
+}
+
+const queueInPostgres = "postgres"
+
+// checkPostgres refuses what does not go with -postgres, or does not go without it.
+func (s *settings) checkPostgres(given bool) error {
+	switch {
+	case given && s.postgres == "":
+		return usagef("-postgres: names no database")
+	case s.postgres == "" && s.migrate:
+		return usagef("-migrate: needs -postgres, which names the database")
+	case s.postgres == "" && s.queue != "":
+		return usagef("-queue: needs -postgres: without it the queue is in the data folder")
+	case s.postgres == "":
+		return nil
+	}
+	if _, err := parsePostgres(s.postgres); err != nil {
+		return err
+	}
+	for address := range strings.SplitSeq(s.queueURL(), ",") {
+		u, err := url.Parse(strings.TrimSpace(address))
+		if s.queueURL() != "" && (err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls") {
+			return usagef("-queue: must be %s, or the URL of a NATS server, such as nats://host:4222", queueInPostgres)
+		}
+	}
+	if s.vaultKey == "" && !s.migrate && !s.checkConfig {
+		return usagef("-vault-key: needed with -postgres, as all servers of one database must have the same key: openssl rand -hex 32 makes one")
+	}
+	return nil
+}

@@ -1,0 +1,307 @@
+package e2e
+
+import (
+	"context"
+	"encoding/hex"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2"
+	"github.com/jackc/pgx/v5"
+	natsserver "github.com/nats-io/nats-server/v2/server"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/pgserver"
+)
+
+// fleet is some servers on one database, each at an address that it keeps.
+type fleet struct {
+	t       *testing.T
+	program program
+	args    []string
+	dirs    []string
+	ports   []string
+	servers []*server
+	urls    []string
+	ended   []*server // killed or stopped
+}
+
+// newFleet prepares n servers on a database. None is started.
+func newFleet(t *testing.T, n int, database string, args ...string) *fleet {
+	t.Helper()
+	key := writeKey(t, hex.EncodeToString(randomKey()))
+	f := &fleet{
+		t: t, program: buildServer(t), servers: make([]*server, n),
+		args: append([]string{"-postgres", database, "-vault-key", key}, args...),
+	}
+	for range n {
+		port := freeAddress(t, "127.0.0.1")
+		f.ports, f.urls = append(f.ports, port), append(f.urls, "http://"+port)
+		f.dirs = append(f.dirs, t.TempDir())
+	}
+	return f
+}
+
+// begin starts a server without waiting for it.
+func (f *fleet) begin(i int) {
+	f.t.Helper()
+	s := f.program.run(f.t, f.dirs[i], nil, append([]string{"-addr", f.ports[i]}, f.args...)...)
+	s.secrets, s.url = secrets(), f.urls[i]
+	f.servers[i] = s
+}
+
+// start starts a server.
+func (f *fleet) start(i int) *server {
+	f.t.Helper()
+	f.begin(i)
+	f.servers[i].awaitListening()
+	return f.servers[i]
+}
+
+// kill ends a server as a crash would.
+func (f *fleet) kill(i int) {
+	f.t.Helper()
+	f.servers[i].kill()
+	f.ended = append(f.ended, f.servers[i])
+}
+
+// stop ends all servers in peace, and counts how often each event was processed, by the
+// servers and in all.
+func (f *fleet) stop() (runs map[string]int, each []int) {
+	f.t.Helper()
+	runs = make(map[string]int)
+	for _, s := range f.ended {
+		s.countRuns(runs)
+	}
+	for _, s := range f.servers {
+		s.stop()
+		before := total(runs)
+		s.countRuns(runs)
+		each = append(each, total(runs)-before)
+	}
+	return runs, each
+}
+
+func total(runs map[string]int) (n int) {
+	for _, k := range runs {
+		n += k
+	}
+	return n
+}
+
+// startPostgres returns a database server that syncs to the disk, as an operator's does, with
+// an empty database of a role that may do nothing special.
+func startPostgres(t *testing.T) *pgserver.Server {
+	t.Helper()
+	db := pgserver.Start(t, pgserver.Settings{"max_connections=60"})
+	asAdmin(t, db, "CREATE ROLE mortise LOGIN")
+	asAdmin(t, db, "CREATE DATABASE mortise OWNER mortise")
+	return db
+}
+
+// databaseURL is the value of -postgres for the database of startPostgres.
+func databaseURL(db *pgserver.Server) string {
+	return strings.Replace(db.URL("mortise"), "postgres@", "mortise@", 1)
+}
+
+// asAdmin runs a statement as a superuser.
+func asAdmin(t *testing.T, db *pgserver.Server, statement string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, db.DSN("postgres"))
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(ctx) }()
+	_, err = conn.Exec(ctx, statement)
+	require.NoError(t, err)
+}
+
+// startBouncer returns the value of -postgres for a PgBouncer before the database, of any
+// version: those before 1.21 know no prepared statements.
+func startBouncer(t *testing.T, db *pgserver.Server) (url string) {
+	t.Helper()
+	program := tool(t, "pgbouncer")
+	address := freeAddress(t, "127.0.0.1")
+	_, port, _ := strings.Cut(address, ":")
+	dir, err := os.MkdirTemp("", "bouncer") // which its user can read
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o755))
+	config, users := filepath.Join(dir, "pgbouncer.ini"), filepath.Join(dir, "users.txt")
+	require.NoError(t, os.WriteFile(users, []byte(`"mortise" ""`+"\n"), 0o644))
+	require.NoError(t, os.WriteFile(config, []byte("[databases]\nmortise = host="+db.Dir+" port=5432\n"+
+		"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = "+port+"\nunix_socket_dir =\nauth_type = trust\nauth_file = "+users+
+		"\npool_mode = transaction\nmax_client_conn = 200\ndefault_pool_size = 10\n"+
+		"ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction_session_timeout\n"), 0o644))
+	args := []string{config}
+	if os.Getuid() == 0 { // which it refuses to be
+		args = []string{"-u", "postgres", config}
+	}
+	var log processOutput
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = &log, &log
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	require.True(t, eventually(func() bool {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	}), "%s", &log)
+	return "postgres://mortise@" + address + "/mortise?sslmode=disable&default_query_exec_mode=exec"
+}
+
+// network is a way to a server that can be made worse.
+type network struct {
+	*toxiproxy.Proxy
+	t *testing.T
+}
+
+func startNetwork(t *testing.T, upstream string) *network {
+	t.Helper()
+	n := &network{toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()),
+		"network", freeAddress(t, "127.0.0.1"), upstream), t}
+	require.NoError(t, n.Start())
+	t.Cleanup(n.Stop)
+	return n
+}
+
+// spoiled is a network with something wrong in it, in both directions.
+type spoiled struct {
+	n     *network
+	names []string
+}
+
+// spoil adds one of toxiproxy's toxics.
+func (n *network) spoil(toxic, attributes string) *spoiled {
+	n.t.Helper()
+	s := &spoiled{n: n}
+	for _, direction := range []string{"upstream", "downstream"} {
+		name := toxic + " " + direction
+		_, err := n.Toxics.AddToxicJson(strings.NewReader(`{"name":"` + name + `","type":"` + toxic + `","stream":"` + direction + `","attributes":` + attributes + `}`))
+		require.NoError(n.t, err)
+		s.names = append(s.names, name)
+	}
+	return s
+}
+
+func (s *spoiled) heal() {
+	s.n.t.Helper()
+	for _, name := range s.names {
+		require.NoError(s.n.t, s.n.Toxics.RemoveToxic(s.n.t.Context(), name))
+	}
+}
+
+// natsServer is a NATS server in this process, at an address that it keeps.
+type natsServer struct {
+	t    *testing.T
+	url  string
+	opts *natsserver.Options
+	srv  *natsserver.Server
+}
+
+// startNATS returns one that syncs each write to the disk.
+func startNATS(t *testing.T) *natsServer {
+	t.Helper()
+	host, port, err := net.SplitHostPort(freeAddress(t, "127.0.0.1"))
+	require.NoError(t, err)
+	number, err := strconv.Atoi(port)
+	require.NoError(t, err)
+	n := &natsServer{t: t, url: "nats://" + net.JoinHostPort(host, port), opts: &natsserver.Options{
+		ServerName: "e2e", Host: host, Port: number, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true,
+	}}
+	n.start()
+	t.Cleanup(n.stop)
+	return n
+}
+
+func (n *natsServer) start() {
+	n.t.Helper()
+	srv, err := natsserver.NewServer(n.opts.Clone())
+	require.NoError(n.t, err)
+	srv.Start()
+	require.True(n.t, srv.ReadyForConnections(patience), "the NATS server does not start")
+	n.srv = srv
+}
+
+func (n *natsServer) stop() {
+	if n.srv != nil {
+		n.srv.Shutdown()
+		n.srv.WaitForShutdown()
+		n.srv = nil
+	}
+}
+
+// trial is two servers on one database, under load, while things go wrong.
+type trial struct {
+	t      *testing.T
+	fleet  *fleet
+	load   *load
+	faults int
+}
+
+// newTrial starts the servers at once, on an empty database: one of them makes the tables.
+func newTrial(t *testing.T, db *pgserver.Server, args ...string) *trial {
+	t.Helper()
+	return newTrialAt(t, databaseURL(db), args...)
+}
+
+func newTrialAt(t *testing.T, database string, args ...string) *trial {
+	t.Helper()
+	tr := &trial{t: t, fleet: newFleet(t, 2, database, append(args, "-config", writeConfig(t))...)}
+	for i := range tr.fleet.servers {
+		tr.fleet.begin(i)
+	}
+	for _, s := range tr.fleet.servers {
+		s.awaitListening()
+	}
+	tr.load = newLoad(t, seeded(t), 8)
+	tr.load.lostConnections = true
+	return tr
+}
+
+// during has events submitted, and a fault come and go in the middle of that. Then it waits
+// until all are processed.
+func (tr *trial) during(name string, fault func()) {
+	tr.t.Helper()
+	events := int64(effort.Of(100, 200, 2000))
+	wait := tr.load.share(tr.fleet.urls, events)
+	before := tr.load.acknowledged.Load()
+	tr.fleet.servers[0].await("the first requests before "+name, func() bool { return tr.load.acknowledged.Load() >= before+events/10 })
+	fault()
+	tr.faults++
+	began := time.Now()
+	wait()
+	tr.load.awaitIdle(tr.fleet.servers[0])
+	tr.t.Logf("%s: idle again after %v", name, time.Since(began).Round(10*time.Millisecond))
+}
+
+// end compares what the clients know with what is there.
+func (tr *trial) end() {
+	tr.t.Helper()
+	const concurrency, batch = 4, 4
+	for _, s := range tr.fleet.servers {
+		s.await("readiness", func() bool { return s.do("GET", "/readyz", "", "").status == http.StatusOK })
+		tr.load.checkEach(s)
+	}
+	history, unanswered := tr.load.check(tr.fleet.servers[0])
+	runs, _ := tr.fleet.stop()
+	assert.Zero(tr.t, unanswered, "every request was sent until it got a 202")
+	duplicates := tr.load.checkRuns(history, runs)
+	assert.LessOrEqual(tr.t, duplicates, tr.faults*len(tr.fleet.servers)*(concurrency+batch))
+	tr.t.Logf("%d faults; %d events; processed twice: %d", tr.faults, len(history), duplicates)
+}

@@ -1,0 +1,287 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/pgserver"
+)
+
+// TestPostgres: servers on one database share the work, whatever becomes of one of them or
+// of the database for a while. What was answered with 202 is there and is processed, and
+// nothing of ours needs a restart.
+func TestPostgres(t *testing.T) {
+	t.Parallel()
+	db := startPostgres(t)
+	tr := newTrial(t, db)
+	for kill := range effort.Of(1, 3, 50) {
+		tr.during("a kill", func() {
+			tr.fleet.kill(kill % 2)
+			tr.fleet.start(kill % 2)
+		})
+	}
+	tr.during("terminated sessions", func() {
+		for range 5 {
+			terminateSessions(t, db)
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
+	tr.during("no connection left", func() {
+		free := occupy(t, db)
+		tr.fleet.servers[0].await("the servers to have none", func() bool {
+			terminateSessions(t, db) // what is free then, guests take too
+			return tr.fleet.servers[0].do("GET", "/readyz", "", "").status == http.StatusServiceUnavailable
+		})
+		free()
+	})
+	tr.during("a crash", func() {
+		require.NoError(t, db.Down(pgserver.Crash))
+		awaitAway(tr.fleet.servers[1])
+		require.NoError(t, db.Up())
+	})
+	tr.during("a restart", func() {
+		require.NoError(t, db.Down(pgserver.Terminate))
+		require.NoError(t, db.Up())
+	})
+	tr.during("a pause", func() {
+		require.NoError(t, db.Signal(syscall.SIGSTOP))
+		awaitAway(tr.fleet.servers[0])
+		require.NoError(t, db.Signal(syscall.SIGCONT))
+	})
+	tr.end()
+}
+
+// TestPostgresBouncer: between the servers and the database stands PgBouncer, which gives a
+// connection to each transaction.
+func TestPostgresBouncer(t *testing.T) {
+	t.Parallel()
+	db := startPostgres(t)
+	migration := buildServer(t).run(t, t.TempDir(), nil, "-migrate", "-postgres", databaseURL(db))
+	migration.awaitExit()
+	tr := newTrialAt(t, startBouncer(t, db))
+	tr.during("a kill", func() {
+		tr.fleet.kill(0)
+		tr.fleet.start(0)
+	})
+	tr.during("terminated sessions", func() { terminateSessions(t, db) })
+	tr.end()
+}
+
+// TestPostgresNetwork: the network to the database is slow, loses what is on its way, and is
+// cut off.
+func TestPostgresNetwork(t *testing.T) {
+	t.Parallel()
+	db := startPostgres(t)
+	address, err := db.Listen()
+	require.NoError(t, err)
+	require.NoError(t, db.Down(pgserver.Terminate))
+	require.NoError(t, db.Up())
+	network := startNetwork(t, address)
+	tr := newTrialAt(t, "postgres://mortise@"+network.Listen+"/mortise?sslmode=disable")
+	tr.during("latency", func() {
+		slow := network.spoil("latency", `{"latency":50,"jitter":50}`)
+		time.Sleep(2 * time.Second)
+		slow.heal()
+	})
+	tr.during("lost packets", func() {
+		lost := network.spoil("timeout", `{"timeout":0}`)
+		awaitAway(tr.fleet.servers[0])
+		lost.heal()
+	})
+	tr.during("cuts", func() {
+		for range 5 {
+			network.Stop()
+			time.Sleep(50 * time.Millisecond)
+			require.NoError(t, network.Start())
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+	tr.end()
+}
+
+// TestPostgresFailover: the database's machine is gone, and its standby takes over. The
+// servers find it by themselves.
+func TestPostgresFailover(t *testing.T) {
+	t.Parallel()
+	primary := startPostgres(t)
+	standby := primary.Standby(t)
+	tr := newTrialAt(t, fmt.Sprintf("postgres://mortise@/mortise?host=%s,%s&port=5432,5432&sslmode=disable&target_session_attrs=read-write", primary.Dir, standby.Dir))
+	tr.during("a failover", func() {
+		require.NoError(t, primary.Down(pgserver.Crash))
+		awaitAway(tr.fleet.servers[0])
+		require.NoError(t, standby.Promote())
+	})
+	tr.end()
+}
+
+// TestPostgresJetStream is the same with the queue on NATS.
+func TestPostgresJetStream(t *testing.T) {
+	t.Parallel()
+	db, queue := startPostgres(t), startNATS(t)
+	tr := newTrial(t, db, "-queue", queue.url)
+	tr.load.refused = "could not be queued"
+	tr.during("a kill", func() {
+		tr.fleet.kill(0)
+		tr.fleet.start(0)
+	})
+	tr.during("no queue", func() {
+		queue.stop()
+		tr.fleet.servers[0].await("the queue to be missed", func() bool {
+			a := tr.fleet.servers[0].do("GET", "/readyz", "", "")
+			return a.status == http.StatusServiceUnavailable && strings.Contains(a.body, `"away":"queue"`)
+		})
+		queue.start()
+	})
+	tr.during("a crash", func() {
+		require.NoError(t, db.Down(pgserver.Crash))
+		require.NoError(t, db.Up())
+	})
+	tr.end()
+}
+
+// awaitAway waits until a server says that the database is away.
+func awaitAway(s *server) {
+	s.t.Helper()
+	s.await("the database to be missed", func() bool {
+		a := s.do("GET", "/readyz", "", "")
+		if a.status != http.StatusOK {
+			assert.Contains(s.t, a.body, `"away":"`)
+			assert.Contains(s.t, a.body, "storage")
+		}
+		return a.status == http.StatusServiceUnavailable
+	})
+}
+
+// terminateSessions ends all sessions of a database but this one and those of guests.
+func terminateSessions(t *testing.T, db *pgserver.Server) {
+	t.Helper()
+	asAdmin(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"+
+		" WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND usename <> 'guest'")
+}
+
+// occupy takes all connections of a database that are free, or become free, until it is told
+// to let go.
+func occupy(t *testing.T, db *pgserver.Server) (free func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	asAdmin(t, db, "CREATE ROLE guest LOGIN")
+	var taking sync.WaitGroup
+	for range 8 {
+		taking.Go(func() {
+			var conns []*pgx.Conn
+			for ctx.Err() == nil {
+				config, err := pgx.ParseConfig(db.DSN("postgres"))
+				if !assert.NoError(t, err) {
+					break
+				}
+				config.User = "guest" // whom none is kept for
+				if conn, err := pgx.ConnectConfig(ctx, config); err == nil {
+					conns = append(conns, conn)
+				} else {
+					time.Sleep(5 * time.Millisecond)
+				}
+			}
+			for _, conn := range conns {
+				_ = conn.Close(context.WithoutCancel(ctx))
+			}
+		})
+	}
+	return func() {
+		cancel()
+		taking.Wait()
+	}
+}
+
+// TestPostgresShare: of work that is enough for all, no server gets less than half of its
+// share, and each event is processed once.
+func TestPostgresShare(t *testing.T) {
+	t.Parallel()
+	const clients = 16
+	n := 2 + effort.Of(0, 2, 2)
+	db := startPostgres(t)
+	f := newFleet(t, n, databaseURL(db), "-config", writeConfig(t))
+	for i := range f.servers {
+		f.start(i)
+	}
+	l := newLoad(t, seeded(t), clients)
+	l.share(f.urls, int64(effort.Of(400, 1000, 20000)))()
+	l.awaitIdle(f.servers[0])
+	history, _ := l.check(f.servers[n-1])
+	runs, each := f.stop()
+	assert.Zero(t, l.checkRuns(history, runs), "processed twice")
+	for i, k := range each {
+		assert.GreaterOrEqual(t, k, len(history)/n/2, "server %d", i)
+	}
+	t.Logf("%d events, by server: %v", len(history), each)
+}
+
+// TestPostgresVault: of two servers on one database, what one of them knows of the vault the
+// other one does, too: a value has one token, and what is deleted is gone.
+func TestPostgresVault(t *testing.T) {
+	t.Parallel()
+	const values, clients = 200, 4
+	f := newFleet(t, 2, databaseURL(startPostgres(t)), "-config", writeVaults(t, personsTable, ""))
+	for i := range f.servers {
+		f.start(i)
+	}
+	c := newVaultCaller(t, 2*clients)
+	all := make([]string, values)
+	for i := range all {
+		all[i] = fmt.Sprintf("value %d", i)
+	}
+	given := insertAtOnce(t, c, f.servers, clients, all)
+	for _, s := range f.servers {
+		tokens, _, err := c.tokenize(t, s.url, all)
+		require.NoError(t, err)
+		for i, token := range tokens {
+			assert.Equal(t, map[string]bool{token: true}, given[all[i]], "the tokens of %s", all[i])
+		}
+	}
+	deleted := c.mustInsert(t, f.servers[0].url, "new")
+	require.Equal(t, http.StatusOK, f.servers[1].status("DELETE", tokensPath+deleted, rootToken))
+	_, status, _ := c.tokenize(t, f.servers[0].url, []string{"new"})
+	assert.Equal(t, http.StatusNotFound, status)
+}
+
+// TestPostgresStart: the server refuses what cannot work, makes the tables when it is asked
+// to, and does not tell the password of the database.
+func TestPostgresStart(t *testing.T) {
+	t.Parallel()
+	p, db := buildServer(t), startPostgres(t)
+	url := databaseURL(db)
+	told := p.refusal(t, 2, nil, "-postgres", url)
+	assert.Contains(t, told, "-vault-key: needed with -postgres")
+	const password = "a-password-that-nobody-must-see"
+	key := writeKey(t, "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff")
+	for url, status := range map[string]int{
+		"postgres://user:" + password + "@127.0.0.1:1/x":            1,
+		"postgres://user:" + password + "@127.0.0.1:1/x?sslmode=no": 2,
+		"postgres://user:" + password + "@127.0.0.1:port/x":         2,
+	} {
+		told := p.refusal(t, status, nil, "-postgres", url, "-vault-key", key)
+		assert.NotContains(t, told, password)
+		assert.Contains(t, told, "-postgres: ")
+	}
+	for range 2 {
+		s := p.run(t, t.TempDir(), nil, "-migrate", "-postgres", url)
+		s.awaitExit()
+		assert.Equal(t, "the tables are up to date\n", s.stdout.String())
+	}
+	s := p.start(t, nil, "-postgres", url, "-vault-key", key, "-config", writeConfig(t))
+	s.stop()
+	told = p.refusal(t, 2, nil, "-postgres", url, "-vault-key", writeKey(t, "ff112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"))
+	assert.Contains(t, told, "key")
+	told = p.refusal(t, 1, nil, "-postgres", url, "-queue", "nats://127.0.0.1:1", "-vault-key", key)
+	assert.Contains(t, told, "-queue: ")
+}
