@@ -3,7 +3,6 @@ package postgres_test
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -32,14 +31,8 @@ func TestAuthMgmtProcesses(t *testing.T) {
 	for round := range 20 {
 		var created, accepted atomic.Int32
 		id := fmt.Sprint("i", round)
-		atOnce := func(do func(store authmgmt.Store, n int)) {
-			var all sync.WaitGroup
-			for n := range 6 {
-				all.Go(func() { do(stores[n%2], n) })
-			}
-			all.Wait()
-		}
-		atOnce(func(store authmgmt.Store, n int) {
+		atOnce(6, func(n int) {
+			store := stores[n%2]
 			i := authmgmt.Invitation{
 				Organization: "acme", ID: fmt.Sprint(id, "-", n), Email: fmt.Sprint(round, "@example.com"), CreatedAt: now, ExpiresAt: now.Add(time.Hour),
 			}
@@ -56,7 +49,8 @@ func TestAuthMgmtProcesses(t *testing.T) {
 		require.EqualValues(t, 1, created.Load())
 		page, err := stores[0].ListInvitations(ctx, "acme", now, authmgmt.Paging{Limit: 1})
 		require.NoError(t, err)
-		atOnce(func(store authmgmt.Store, n int) {
+		atOnce(6, func(n int) {
+			store := stores[n%2]
 			err := store.UpdateInvitation(ctx, "acme", page.Items[0].ID, func(i *authmgmt.Invitation) (authmgmt.AuditEvent, error) {
 				if !i.AcceptedAt.IsZero() {
 					return authmgmt.AuditEvent{}, taken

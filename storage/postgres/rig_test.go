@@ -192,3 +192,12 @@ func (d *database) lock(t testing.TB) (heal func()) {
 	}
 	return sync.OnceFunc(func() { require.NoError(t, conn.Close(ctx)) })
 }
+
+// atOnce calls do n times at once, and waits for all.
+func atOnce(n int, do func(i int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { do(i) })
+	}
+	all.Wait()
+}

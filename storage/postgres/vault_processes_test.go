@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -53,7 +52,7 @@ func TestVaultProcesses(t *testing.T) {
 	for round := range rounds {
 		var tokens [callers]map[int]string
 		var errs [callers]error
-		conformance.Together(callers, func(i int) {
+		atOnce(callers, func(i int) {
 			// Half of them are everybody's, and half are shared with some.
 			order := rand.Perm(values)
 			rows := make([]vault.Row, 0, values)
@@ -75,7 +74,7 @@ func TestVaultProcesses(t *testing.T) {
 				tokens[i][value] = got[k]
 			}
 		})
-		conformance.NoErrors(t, errs[:])
+		require.NoError(t, errors.Join(errs[:]...))
 		first := make(map[int]string)
 		for i := range tokens {
 			require.Len(t, tokens[i], values)
