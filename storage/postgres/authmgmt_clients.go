@@ -17,26 +17,29 @@ const (
 	clientColumns = "c.organization, c.id, c.name, c.roles, c.created_at, c.updated_at, s.digest, s.id, s.created_at, s.expires_at"
 	withSecrets   = " LEFT JOIN @.authmgmt_secrets s ON s.organization = c.organization AND s.client = c.id"
 
+	// Written as deleted_at IS NULL, it would have PostgreSQL take the index of the listing.
+	clientIsThere = " AND coalesce(c.deleted_at, '-infinity') = '-infinity'"
+
 	// At READ COMMITTED a statement that waits for a row reads the others as they were
 	// before. So the client is locked first, and then read.
-	lockClient = "SELECT FROM @.authmgmt_clients WHERE organization = $1 AND id = $2 AND deleted_at IS NULL FOR UPDATE"
+	lockClient = "SELECT FROM @.authmgmt_clients WHERE organization || '' = $1 AND id = $2 FOR UPDATE"
 	clientByID = "SELECT " + clientColumns + " FROM @.authmgmt_clients c" + withSecrets +
-		" WHERE c.organization = $1 AND c.id = $2 AND c.deleted_at IS NULL" + authNotDeleted + " ORDER BY s.position"
+		" WHERE c.organization || '' = $1 AND c.id = $2" + clientIsThere + authNotDeleted + " ORDER BY s.position"
 	clientBySecret = "SELECT " + clientColumns + " FROM @.authmgmt_secrets k" +
-		" JOIN @.authmgmt_clients c ON c.organization = k.organization AND c.id = k.client" + withSecrets +
-		" WHERE k.digest = $1 AND c.deleted_at IS NULL" + authNotDeletedOf + "k.organization) ORDER BY s.position"
+		" JOIN @.authmgmt_clients c ON c.organization || '' = k.organization AND c.id = k.client" + withSecrets +
+		" WHERE k.digest = $1" + clientIsThere + authNotDeletedOf + "k.organization) ORDER BY s.position"
 
 	insertClient = "INSERT INTO @.authmgmt_clients (organization, id, name, roles, created_at, updated_at)" +
 		" VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING"
-	updateClient = "UPDATE @.authmgmt_clients SET name = $3, roles = $4, updated_at = $5 WHERE organization = $1 AND id = $2"
-	deleteClient = "UPDATE @.authmgmt_clients SET deleted_at = $3 WHERE organization = $1 AND id = $2"
+	updateClient = "UPDATE @.authmgmt_clients SET name = $3, roles = $4, updated_at = $5 WHERE organization || '' = $1 AND id = $2"
+	deleteClient = "UPDATE @.authmgmt_clients SET deleted_at = $3 WHERE organization || '' = $1 AND id = $2"
 )
 
 var clientsOf = placedRows{
 	key:     "organization, id",
 	from:    " FROM @.authmgmt_clients WHERE organization = $1 AND deleted_at IS NULL" + authNotDeleted,
 	columns: clientColumns,
-	join:    " LEFT JOIN @.authmgmt_clients c ON c.organization = p.organization AND c.id = p.id" + withSecrets,
+	join:    " LEFT JOIN @.authmgmt_clients c ON c.organization || '' = p.organization AND c.id = p.id" + withSecrets,
 	alias:   "c", last: ", s.position",
 }
 

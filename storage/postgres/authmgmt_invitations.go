@@ -20,16 +20,16 @@ const (
 	changingColumns = "inviter, name, roles, generation, lifetime, expires_at, cancelled_at, accepted_at, accepted_by, granted_at, grant_due," +
 		" grant_attempts, awaits_person, ended_at"
 
-	invitationByID = "SELECT " + invitationColumns + " FROM @.authmgmt_invitations i WHERE i.organization = $1 AND i.id = $2" + authNotDeleted
+	invitationByID = "SELECT " + invitationColumns + " FROM @.authmgmt_invitations i WHERE i.organization || '' = $1 AND i.id = $2" + authNotDeleted
 	lockInvitation = invitationByID + " FOR UPDATE OF i"
 
 	insertInvitation = "INSERT INTO @.authmgmt_invitations (organization, id, " + changingColumns + ", email, email_key, created_at)" +
 		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) ON CONFLICT DO NOTHING"
 	updateInvitation = "UPDATE @.authmgmt_invitations SET (" + changingColumns + ") =" +
-		" ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) WHERE organization = $1 AND id = $2"
+		" ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) WHERE organization || '' = $1 AND id = $2"
 
 	// The conditions of Invitation.State, as the indexes have them.
-	invitationID   = "SELECT FROM @.authmgmt_invitations WHERE organization = $1 AND id = $2"
+	invitationID   = "SELECT FROM @.authmgmt_invitations WHERE organization || '' = $1 AND id = $2"
 	pendingByEmail = "SELECT FROM @.authmgmt_invitations WHERE organization = $1 AND email_key = $2" +
 		" AND accepted_at IS NULL AND cancelled_at IS NULL AND expires_at > $3 LIMIT 1"
 
@@ -47,7 +47,7 @@ func invitations(from string) placedRows {
 		key:     "organization, id",
 		from:    from,
 		columns: invitationColumns,
-		join:    " LEFT JOIN @.authmgmt_invitations i ON i.organization = p.organization AND i.id = p.id",
+		join:    " LEFT JOIN @.authmgmt_invitations i ON i.organization || '' = p.organization AND i.id = p.id",
 		alias:   "i", desc: true,
 	}
 }

@@ -16,13 +16,11 @@ const (
 	// tokenColumns are the columns of a token with its client, in the order of tokenRow.
 	tokenColumns = "t.digest, t.id, t.organization, t.subject, t.client, t.secret, coalesce(t.roles, c.roles)," +
 		" t.created_at, t.expires_at, t.revoked_at"
-	withClient = " LEFT JOIN @.authmgmt_clients c ON c.organization = t.organization AND c.id = t.client AND c.deleted_at IS NULL"
+	withClient = " LEFT JOIN @.authmgmt_clients c ON c.organization || '' = t.organization AND c.id = t.client" + clientIsThere
 
 	tokenByDigest = "SELECT " + tokenColumns + " FROM @.authmgmt_tokens t" + withClient + " WHERE t.digest = $1" + authNotDeletedOf + "t.organization)"
-	// Of a table without statistics, a plan by the listing's index would read all tokens of
-	// the organization.
-	tokenByID = "SELECT " + tokenColumns + " FROM @.authmgmt_tokens t" + withClient + " WHERE t.organization || '' = $1 AND t.id = $2" + authNotDeleted
-	lockToken = "SELECT FROM @.authmgmt_tokens WHERE organization || '' = $1 AND id = $2 FOR UPDATE"
+	tokenByID     = "SELECT " + tokenColumns + " FROM @.authmgmt_tokens t" + withClient + " WHERE t.organization || '' = $1 AND t.id = $2" + authNotDeleted
+	lockToken     = "SELECT FROM @.authmgmt_tokens WHERE organization || '' = $1 AND id = $2 FOR UPDATE"
 
 	insertToken = "INSERT INTO @.authmgmt_tokens (organization, digest, id, subject, client, secret, roles, created_at, expires_at, revoked_at)" +
 		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING"

@@ -59,7 +59,8 @@ func (s *Vault) insertRows(
 	ctx context.Context, org, id string, revision int64, rows []vault.Row, sift func(*vaultInsertion) error, event vaultEvent,
 ) error {
 	locks := vaultLockArgs(s.db, org, id)
-	for {
+	const tries = 50 // each of them sees what the others have stored before
+	for try := 1; ; try++ {
 		err := s.db.transact(ctx, org, func(q *session) error {
 			if _, err := q.exec(lockVaultShared, locks...); err != nil {
 				return err
@@ -79,7 +80,7 @@ func (s *Vault) insertRows(
 			}
 			return q.addVaultEvent(event)
 		})
-		if !errors.Is(err, errRaced) {
+		if !errors.Is(err, errRaced) || try == tries {
 			return err
 		}
 	}

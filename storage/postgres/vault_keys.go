@@ -28,9 +28,11 @@ const (
 		"SELECT FROM @.vault_tokens t WHERE t.scope = s.seq AND t.deterministic = d.deterministic AND t.sealed = $1 LIMIT 1) t" +
 		" WHERE s.vault NOT IN (" + goneVaults + ") LIMIT 1"
 
+	// A stretch of the rows, by their numbers.
 	vaultKeyUsage = "SELECT false, sealed, count(*), count(*) FILTER (WHERE deterministic) FROM @.vault_tokens" +
-		" WHERE sealed IS NOT NULL AND scope NOT IN (" + goneScopes + ") GROUP BY sealed" +
-		" UNION ALL SELECT true, version, count(*), 0 FROM @.vault_fingerprints WHERE scope NOT IN (" + goneScopes + ") GROUP BY version"
+		" WHERE seq > $1 AND seq <= $2 AND sealed IS NOT NULL AND scope NOT IN (" + goneScopes + ") GROUP BY sealed" +
+		" UNION ALL (" + storedVersions + " SELECT true, f.version, count(*), 0 FROM stored JOIN @.vault_fingerprints f ON f.version = stored.version" +
+		" WHERE f.row > $1 AND f.row <= $2 AND f.scope NOT IN (" + goneScopes + ") GROUP BY f.version)"
 )
 
 // Keys implements [vault.Keys].
@@ -160,28 +162,48 @@ func (k knownKeys) retired(p keyring.Purpose, version int) bool {
 	return k[vaultKeyID{p, version}].Retired
 }
 
-// KeyUsage implements [vault.Keys].
-func (s *Vault) KeyUsage(ctx context.Context) (usage keyring.Usage, err error) {
-	err = s.db.read(ctx, noOrg, func(q *session) error {
-		usage = keyring.Usage{Fingerprints: make(map[int]int), Sealed: make(map[int]int)}
-		return q.query(func(r pgx.Rows) error {
-			var fingerprints bool
-			var version, n, deterministic int
-			if err := r.Scan(&fingerprints, &version, &n, &deterministic); err != nil {
-				return err
-			}
-			if fingerprints {
-				usage.Fingerprints[version] = n
-				return nil
-			}
-			usage.Sealed[version] = n
-			usage.Rows += n
-			usage.Deterministic += deterministic
-			return nil
-		}, vaultKeyUsage)
-	})
+// usageStep is how many rows a statement of KeyUsage counts: each of them has to end within
+// Options.Timeout.
+const usageStep = 200_000
+
+// KeyUsage implements [vault.Keys]. It counts stretch by stretch.
+func (s *Vault) KeyUsage(ctx context.Context) (keyring.Usage, error) {
+	usage := keyring.Usage{Fingerprints: make(map[int]int), Sealed: make(map[int]int)}
+	var last int64
+	err := s.db.read(ctx, noOrg, func(q *session) error { return q.row(lastVaultRow, nil, &last) })
+	for from := int64(0); err == nil && from < last; from += usageStep {
+		err = s.countUsage(ctx, &usage, from)
+	}
 	if err != nil {
 		return keyring.Usage{}, err
 	}
 	return usage, nil
+}
+
+// countUsage adds what is stored under the versions of keys in a stretch of the rows.
+func (s *Vault) countUsage(ctx context.Context, usage *keyring.Usage, from int64) error {
+	type count struct {
+		fingerprints              bool
+		version, n, deterministic int
+	}
+	var counts []count
+	err := s.db.read(ctx, noOrg, func(q *session) error {
+		counts = nil
+		return q.query(func(r pgx.Rows) error {
+			var c count
+			err := r.Scan(&c.fingerprints, &c.version, &c.n, &c.deterministic)
+			counts = append(counts, c)
+			return err
+		}, vaultKeyUsage, from, from+usageStep)
+	})
+	for _, c := range counts {
+		if c.fingerprints {
+			usage.Fingerprints[c.version] += c.n
+			continue
+		}
+		usage.Sealed[c.version] += c.n
+		usage.Rows += c.n
+		usage.Deterministic += c.deterministic
+	}
+	return err
 }

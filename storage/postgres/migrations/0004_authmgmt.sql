@@ -4,6 +4,10 @@
 -- A time that is NULL is the zero time. Digests are SHA-256. Roles are written
 -- role/resource/instance,... with each part percent-encoded; an empty text is no role at
 -- all, which means full access.
+--
+-- Of a table that it does not know yet, PostgreSQL would look for an organization's row by
+-- any index that begins with the organization, and read all that it has. So such statements
+-- say organization || '' = ..., and the primary keys begin with the ID.
 
 -- +goose Up
 CREATE TABLE authmgmt_clients (
@@ -14,7 +18,7 @@ CREATE TABLE authmgmt_clients (
 	created_at   timestamptz NOT NULL,
 	updated_at   timestamptz,
 	deleted_at   timestamptz, -- set: a tombstone, which keeps the ID from being given again
-	PRIMARY KEY (organization, id)
+	PRIMARY KEY (id, organization)
 );
 
 CREATE INDEX authmgmt_clients_listing ON authmgmt_clients (organization, created_at, id) WHERE deleted_at IS NULL;
@@ -77,7 +81,7 @@ CREATE TABLE authmgmt_invitations (
 	grant_attempts bigint      NOT NULL,
 	awaits_person  boolean     NOT NULL,
 	ended_at       timestamptz,          -- when it was granted or cancelled, or expires; NULL: accepted, and not granted yet
-	PRIMARY KEY (organization, id)
+	PRIMARY KEY (id, organization)
 );
 
 CREATE INDEX authmgmt_invitations_listing ON authmgmt_invitations (organization, created_at, id);

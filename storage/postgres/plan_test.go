@@ -101,3 +101,58 @@ func explain(t *testing.T, tx pgx.Tx, text string, args []any) string {
 	require.NoError(t, err)
 	return strings.Join(lines, "\n")
 }
+
+// TestLookupPlans: what the packages authmgmt and vault look for is found by its index, with
+// many rows and before PostgreSQL knows the tables.
+func TestLookupPlans(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	d := newDatabase(t)
+	db, pool := d.open(t, nil), d.pool(t)
+	org, id, digest, list := []byte("acme"), []byte("7"), make([]byte, 32), [][]byte{[]byte("7"), []byte("8")}
+	args := map[string][]any{
+		"client": {org, id}, "lock a client": {org, id}, "client by secret": {digest},
+		"token": {digest}, "token by ID": {org, uuid.New()}, "lock a token": {org, uuid.New()},
+		"invitation": {org, id}, "lock an invitation": {org, id}, "pending": {org, id, time.Now()},
+		"vault": {org, id}, "tokens of a scope": {org, id, id, 1, list}, "tokens of scopes": {org, id, list, []int64{1, 1}, []int64{1, 2}, list},
+		"rows": {org, id, list}, "rows by token": {1, list}, "rows by fingerprint": {[]int64{1, 1}, []int64{1, 1}, list},
+		"delete a token": {org, id, id}, "its fingerprints": {[]int64{1, 2}},
+	}
+	look := func(when string) {
+		for name, text := range postgres.LookupStatements {
+			for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+				require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+					if _, err := tx.Exec(ctx, "SET LOCAL plan_cache_mode = "+mode); err != nil {
+						return err
+					}
+					plan := explain(t, tx, db.SQL(text), args[name])
+					assert.Regexp(t, `\b(`+postgres.LookupIndexes[name]+`)\b`, plan, "%s, %s, %s", name, mode, when)
+					return nil
+				}))
+			}
+		}
+	}
+	look("while nothing is stored")
+	for _, fill := range []string{
+		"INSERT INTO mortise.authmgmt_clients (organization, id, name, roles, created_at) SELECT 'acme', n::text::bytea, '', '', now() FROM generate_series(1, 20000) n",
+		"INSERT INTO mortise.authmgmt_secrets (digest, id, organization, client, position, created_at)" +
+			" SELECT sha256(n::text::bytea), gen_random_uuid(), 'acme', n::text::bytea, 0, now() FROM generate_series(1, 20000) n",
+		"INSERT INTO mortise.authmgmt_tokens (digest, id, organization, subject, roles, created_at)" +
+			" SELECT sha256(n::text::bytea), gen_random_uuid(), 'acme', '', '', now() FROM generate_series(1, 20000) n",
+		"INSERT INTO mortise.authmgmt_invitations (organization, id, inviter, email, email_key, name, roles, generation, created_at, lifetime, expires_at," +
+			" accepted_by, grant_due, grant_attempts, awaits_person)" +
+			" SELECT 'acme', n::text::bytea, '', '', n::text::bytea, '', '', 0, now(), 1, now(), '', now(), 0, false FROM generate_series(1, 20000) n",
+		"INSERT INTO mortise.vault_vaults (organization, id, revision, created_at, updated_at, schema)" +
+			" SELECT 'acme', n::text::bytea, 1, now(), now(), '{}' FROM generate_series(1, 1000) n",
+		"INSERT INTO mortise.vault_scopes (vault, name) SELECT seq, '7' FROM mortise.vault_vaults",
+		"INSERT INTO mortise.vault_tokens (seq, vault, scope, created_at, sealed, deterministic, token, ciphertext)" +
+			" SELECT n, 1 + n % 3, 1 + n % 3, now(), 1, true, n::text::bytea, '' FROM generate_series(1, 20000) n",
+		"INSERT INTO mortise.vault_fingerprints (scope, version, row, fingerprint, token)" +
+			" SELECT 1 + n % 3, 1, n, sha256(n::text::bytea), n::text::bytea FROM generate_series(1, 20000) n",
+		"ANALYZE",
+	} {
+		_, err := pool.Exec(ctx, fill)
+		require.NoError(t, err)
+	}
+	look("with many rows")
+}
