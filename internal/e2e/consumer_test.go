@@ -48,16 +48,32 @@ var compiled = []string{
 	"golang.org/x/sync",
 }
 
-// serverCompiled is what ends in an operator's binary besides: the storage, the model and
-// the splitting of a command. No router of other people's is among it.
+// serverCompiled is what ends in an operator's binary besides: the storages, the queue, the model
+// and the splitting of a command. No router of other people's is among it.
 var serverCompiled = slices.Concat(compiled, []string{
 	corePath + "/audiosearch/onnx",
 	corePath + "/examples/server",
+	corePath + "/storage/jetstream",
+	corePath + "/storage/postgres",
 	corePath + "/storage/sqlite",
 	"github.com/dustin/go-humanize",
+	"github.com/jackc/pgpassfile",
+	"github.com/jackc/pgservicefile",
+	"github.com/jackc/pgx/v5",
+	"github.com/jackc/puddle/v2",
+	"github.com/klauspost/compress",
+	"github.com/mfridman/interpolate",
+	"github.com/nats-io/nats.go",
+	"github.com/nats-io/nkeys",
+	"github.com/nats-io/nuid",
+	"github.com/pressly/goose/v3",
 	"github.com/remyoudompheng/bigfft",
+	"github.com/sethvargo/go-retry",
 	"github.com/yalue/onnxruntime_go",
+	"go.uber.org/multierr",
+	"golang.org/x/crypto",
 	"golang.org/x/sys",
+	"golang.org/x/text",
 	"modernc.org/libc",
 	"modernc.org/mathutil",
 	"modernc.org/memory",
