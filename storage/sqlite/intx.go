@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	modernc "modernc.org/sqlite"
 )
 
 // ErrTxTime is the error of InTx, and of every call in it, once the transaction has been
@@ -118,11 +120,19 @@ type hostTx struct {
 
 // hostConn is the connection of these transactions: the host has it by database/sql, and
 // the stores have the same by the driver. It is kept for the next one.
+//
+// SQLite itself ends a transaction when a disk is full, say, or a statement says INSERT OR
+// ROLLBACK. What the host does after that would be committed statement by statement. So
+// nothing is committed but by commit: a hook makes everything else roll back.
 type hostConn struct {
-	pool *sql.DB
-	sql  *sql.Conn
-	conn *conn
+	pool       *sql.DB
+	sql        *sql.Conn
+	conn       *conn
+	committing atomic.Bool
 }
+
+// committer is what the driver's connections can do.
+type committer interface{ RegisterCommitHook(modernc.CommitHookFn) }
 
 // oneConn is a connector that gives away one connection.
 type oneConn struct {
@@ -143,23 +153,38 @@ func (s source) connectHost() (*hostConn, error) {
 	if err != nil {
 		return nil, err
 	}
+	hooks, ok := c.conn.(committer)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("sqlite: the driver's connection is a %T", c.conn), c.close())
+	}
 	h := &hostConn{conn: c, pool: sql.OpenDB(&oneConn{s.connector, c.conn})}
+	hooks.RegisterCommitHook(func() int32 {
+		if h.committing.Load() {
+			return 0
+		}
+		return 1
+	})
 	if h.sql, err = h.pool.Conn(unbounded); err != nil {
+		hooks.RegisterCommitHook(nil)
 		return nil, errors.Join(err, h.pool.Close(), c.close())
 	}
 	return h, nil
 }
 
-// finalize ends the statements of the stores.
+// finalize ends the statements of the stores, and the hook, before the connection is closed.
 func (h *hostConn) finalize() {
 	for _, s := range h.conn.stmts {
 		_ = s.Close()
 	}
 	clear(h.conn.stmts)
+	if hooks, ok := h.conn.conn.(committer); ok {
+		hooks.RegisterCommitHook(nil)
+	}
 }
 
+// close waits for a statement of the host's that is under way, whose context has ended.
 func (h *hostConn) close() {
-	h.finalize()
+	_ = h.sql.Raw(func(any) error { h.finalize(); return nil }) // or it was done when the connection was given up
 	_ = h.sql.Close()
 	_ = h.pool.Close() // and the connection with it: a transaction that is open is rolled back
 }
@@ -235,10 +260,12 @@ func (h *hostTx) commit(ctx context.Context) error {
 	h.timer.Stop()
 	h.cancel(errTxEnded) // rows that the host has left open
 	// A statement that writes, and whose rows are just being closed, is in the way.
+	h.conn.committing.Store(true)
 	err := retryBusy(unbounded, nil, time.Now().Add(h.db.busy), func() error {
 		_, err := h.conn.sql.ExecContext(unbounded, "COMMIT")
 		return err
 	})
+	h.conn.committing.Store(false) // before the next transaction has the connection
 	if err != nil {
 		w.fault(err)
 		return fmt.Errorf("sqlite: commit: %w", err)

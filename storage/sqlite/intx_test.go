@@ -247,6 +247,53 @@ func TestInTxTime(t *testing.T) {
 	require.Equal(t, []int{0, 1}, []int{orders, events})
 }
 
+// TestInTxEndedBySQLite: once SQLite itself has ended the transaction, nothing of what follows
+// is stored.
+func TestInTxEndedBySQLite(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nil)
+	for _, swallow := range []bool{true, false} {
+		err := s.db.InTx(t.Context(), func(ctx context.Context, tx *sqlite.Tx) error {
+			_, err := s.order(ctx, tx, 1)
+			require.NoError(t, err)
+			_, err = tx.ExecContext(ctx, "INSERT OR ROLLBACK INTO orders (id) VALUES (1)")
+			require.ErrorContains(t, err, "UNIQUE")
+			_, err = tx.ExecContext(ctx, "INSERT INTO orders (id) VALUES (2)")
+			require.Error(t, err)
+			_, err = s.order(ctx, tx, 3)
+			require.Error(t, err)
+			if swallow {
+				return nil
+			}
+			return err
+		})
+		require.Error(t, err)
+	}
+	orders, events := s.stored(t)
+	require.Zero(t, orders+events)
+	require.NoError(t, s.db.InTx(t.Context(), func(ctx context.Context, tx *sqlite.Tx) error {
+		_, err := s.order(ctx, tx, 1)
+		return err
+	}))
+}
+
+// TestInTxLongStatement: a statement of the host's that does not end is cut off.
+func TestInTxLongStatement(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, &sqlite.Options{TxTime: 50 * time.Millisecond})
+	for range 3 {
+		require.ErrorIs(t, s.db.InTx(t.Context(), func(ctx context.Context, tx *sqlite.Tx) error {
+			_, err := s.order(ctx, tx, 1)
+			require.NoError(t, err)
+			_, err = tx.ExecContext(ctx, "UPDATE orders SET note = (WITH RECURSIVE c (x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c)")
+			require.Error(t, err)
+			return nil
+		}), sqlite.ErrTxTime)
+	}
+	orders, events := s.stored(t)
+	require.Zero(t, orders+events)
+}
+
 // TestTxRefuses: what would end the transaction does not reach the database, wherever in a
 // text it stands.
 func TestTxRefuses(t *testing.T) {
