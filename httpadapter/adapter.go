@@ -299,6 +299,12 @@ func (h *Handler) authorize(c *call, id string) *response {
 
 // failHook answers an error of a host's hook. The domain's errors mean nothing there.
 func (h *Handler) failHook(r *http.Request, err error) *response {
+	var limit *RateLimitError
+	if errors.As(err, &limit) {
+		resp := h.reply(h.errors, problem{kind: tooManyRequests})
+		resp.header = limit.header()
+		return &resp
+	}
 	p, known := commonFailures.classify(err)
 	h.log(r, err, known)
 	resp := h.reply(h.errors, p)

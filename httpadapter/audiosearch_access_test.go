@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -252,7 +253,8 @@ func TestSearchAuthorize(t *testing.T) {
 		require.Equal(t, []string{"client:full getSearchRunStatus dataset "}, asked)
 	}
 	for err, status := range map[error]int{
-		httpadapter.ErrForbidden: 403, httpadapter.ErrUnauthenticated: 401, errors.New("policy server down"): 503,
+		&httpadapter.RateLimitError{RetryAfter: time.Second}: 429,
+		httpadapter.ErrForbidden:                             403, httpadapter.ErrUnauthenticated: 401, errors.New("policy server down"): 503,
 		audiosearch.ErrDatasetNotFound: 503, audiosearch.ErrFinished: 503, // the domain's errors mean nothing in a host's hook
 	} {
 		answer = err

@@ -38,6 +38,14 @@ type AuthMgmtOptions struct {
 	AcceptPage  bool // adds the page at AcceptPath where a person accepts an invitation
 	Login       bool // adds the token endpoint, POST /api/v0/login
 
+	// FailedLogins is how many logins with a wrong secret are answered within a minute,
+	// for one client ID and one address: 30; none are counted if it is negative. Further
+	// ones are refused with 429 and Retry-After, right ones too, or else somebody could go
+	// on to guess. The address is that of http.Request.RemoteAddr, of IPv6 its first 64
+	// bits. Behind a proxy that is the proxy's, unless a middleware of the host sets it
+	// to what the proxy says. Each process counts for itself.
+	FailedLogins int
+
 	// PublicOnly leaves out the three operations of the document, for a host that manages
 	// clients and invitations by calls of the service alone: what Login and AcceptPage
 	// add is all that there is. It takes one of them at least, and none of the others.
@@ -63,7 +71,7 @@ func NewAuthMgmt(s *authmgmt.Service, auth Authenticator, opts *AuthMgmtOptions)
 	if s.AcceptURL() == "" && (o.Invitations || o.AcceptPage) {
 		return nil, errors.New("httpadapter: invitations need authmgmt.Options.AcceptURL, the address that their links begin with")
 	}
-	a := &authMgmtAdapter{service: s}
+	a := &authMgmtAdapter{service: s, logins: newFailedLogins(o.FailedLogins)}
 	var ops []*operation
 	switch {
 	case !o.PublicOnly:
@@ -122,6 +130,7 @@ func NewAuthMgmt(s *authmgmt.Service, auth Authenticator, opts *AuthMgmtOptions)
 type authMgmtAdapter struct {
 	h       *Handler
 	service *authmgmt.Service
+	logins  *failedLogins
 }
 
 func clientOperation(action access.Action, method, pattern string, handle func(*call) response) *operation {

@@ -2,6 +2,7 @@ package httpadapter
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -36,9 +37,20 @@ func (a *authMgmtAdapter) login(c *call) response {
 	if wrong != nil {
 		return *c.refuse(*wrong)
 	}
+	failed, err := a.logins.enter(c.r.Context(), given[0].id, c.r.RemoteAddr)
+	var limit *RateLimitError
+	if errors.As(err, &limit) {
+		resp := c.refuse(problem{kind: tooManyRequests})
+		resp.header = maps.Clone(tokenHeader)
+		maps.Copy(resp.header, limit.header())
+		return *resp
+	}
+	if err != nil {
+		return a.h.fail(c, err)
+	}
 	var text mortise.Secret
 	var token authmgmt.Token
-	var err error
+	defer func() { failed(errors.Is(err, authmgmt.ErrInvalidCredentials)) }()
 	for _, one := range given {
 		if token, text, err = a.service.Login(c.r.Context(), one.id, one.secret); !errors.Is(err, authmgmt.ErrInvalidCredentials) {
 			break
@@ -196,6 +208,7 @@ var tokenTexts = map[kind]string{
 	unsupportedMediaType: "Send the body as application/x-www-form-urlencoded or application/json, in UTF-8, not compressed.",
 	tooLarge:             "The body is larger than the token endpoint accepts.",
 	requestTimeout:       "The body did not arrive in time.",
+	tooManyRequests:      "Too many logins of this client have failed. Try again later: the Retry-After header says when.",
 	invalid:              "The body did not arrive to its end.",
 }
 
@@ -223,6 +236,8 @@ func replyToken(p problem) response {
 		resp.status = http.StatusBadRequest
 	case unavailable:
 		body.Error = "temporarily_unavailable"
+	case tooManyRequests:
+		body.Error = "slow_down" // RFC 8628 section 3.5 registered it for token endpoints
 	}
 	resp.body = mustJSON(body)
 	return resp

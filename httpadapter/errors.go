@@ -17,6 +17,7 @@ const (
 	unsupportedMediaType
 	tooLarge
 	requestTimeout
+	tooManyRequests
 	invalid // details say what
 	domain  // of one service: code and message are the problem's own
 )
@@ -130,6 +131,7 @@ var commonStatus = map[kind]int{
 	unsupportedMediaType: http.StatusUnsupportedMediaType,
 	tooLarge:             http.StatusRequestEntityTooLarge,
 	requestTimeout:       http.StatusRequestTimeout,
+	tooManyRequests:      http.StatusTooManyRequests,
 	invalid:              http.StatusUnprocessableEntity,
 }
 

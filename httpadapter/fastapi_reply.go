@@ -22,6 +22,7 @@ var detailTexts = map[kind]string{
 	methodNotAllowed:     "This address does not answer to this method. The Allow header names those it does.",
 	unsupportedMediaType: "Send the body as application/json in UTF-8, not compressed.",
 	requestTimeout:       "The body did not arrive in time.",
+	tooManyRequests:      "There are too many requests. Send this one again later: the Retry-After header says when.",
 }
 
 // replyDetail gives a problem the shape {"detail": ...}.

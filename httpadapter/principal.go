@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
@@ -19,12 +21,29 @@ type Principal struct {
 	Access       access.Access // what it may do; its zero value allows nothing
 }
 
-// Errors of an Authenticator or an Authorize function. Any other error is logged and
-// answered with 503.
+// Errors of an Authenticator or an Authorize function, beside [RateLimitError]. Any other
+// error is logged and answered with 503.
 var (
 	ErrUnauthenticated = errors.New("httpadapter: unauthenticated") // 401
 	ErrForbidden       = errors.New("httpadapter: forbidden")       // 403
 )
+
+// RateLimitError is an error of an Authenticator or an Authorize function: the caller has
+// asked too often. It is answered with 429 (RFC 6585 section 4), in the shape of the
+// service.
+type RateLimitError struct {
+	RetryAfter time.Duration // how long to wait; the header has whole seconds, rounded up, 1 at least
+}
+
+func (e *RateLimitError) Error() string {
+	return "httpadapter: too many requests, again in " + e.RetryAfter.String()
+}
+
+// header says when to come again.
+func (e *RateLimitError) header() http.Header {
+	seconds := max(1, int64((e.RetryAfter+time.Second-1)/time.Second))
+	return http.Header{"Retry-After": {strconv.FormatInt(seconds, 10)}}
+}
 
 // Authenticator finds out who is asking: from a token, a session, a client certificate,
 // or a value that the host's own middleware put into the request's context. It must not

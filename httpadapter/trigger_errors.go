@@ -49,6 +49,7 @@ var triggerCodes = map[kind]triggerErrorBody{
 	unsupportedMediaType: {"unsupported_media_type", "Send the body as application/json in UTF-8, not compressed."},
 	tooLarge:             {"payload_too_large", ""},
 	requestTimeout:       {"request_timeout", "The body did not arrive in time."},
+	tooManyRequests:      {"too_many_requests", "There are too many requests. Send this one again later: the Retry-After header says when."},
 }
 
 type triggerErrorBody struct {

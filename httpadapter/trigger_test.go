@@ -6,11 +6,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -320,6 +322,10 @@ func TestAuthorize(t *testing.T) {
 	requireError(t, r.get("/triggers"), http.StatusForbidden, "forbidden")
 	requireError(t, r.get("/triggers/"+id.String()), http.StatusForbidden, "forbidden")
 	requireDetails(t, r.post(`{}`), detail{"body.instructions", "missing", "Field required"})
+	answer = fmt.Errorf("slowly: %w", &httpadapter.RateLimitError{RetryAfter: 1001 * time.Millisecond})
+	w := r.post(`{"instructions":"x"}`)
+	requireError(t, w, http.StatusTooManyRequests, "too_many_requests")
+	require.Equal(t, "2", w.Header().Get("Retry-After"))
 	answer = errors.New("policy server down")
 	requireError(t, r.post(`{"instructions":"x"}`), http.StatusServiceUnavailable, "runtime_store_unavailable")
 }

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -238,7 +239,8 @@ func TestVaultAuthorize(t *testing.T) {
 	require.Equal(t, []string{who + "tokenize vault v1", who + "insertRecords vault v1", who + "detokenize vault v1", who + "detokenizePlain vault v1",
 		who + "detokenize vault v1", who + "detokenizePlain vault v1", who + "deleteToken vault v1"}, asked)
 	for err, status := range map[error]int{
-		httpadapter.ErrForbidden: 403, httpadapter.ErrUnauthenticated: 401, errors.New("policy server down"): 503,
+		&httpadapter.RateLimitError{RetryAfter: time.Second}: 429,
+		httpadapter.ErrForbidden:                             403, httpadapter.ErrUnauthenticated: 401, errors.New("policy server down"): 503,
 		vault.ErrNotFound: 503, vault.ErrForbidden: 503, // the domain's errors mean nothing in a host's hook
 	} {
 		answer = err

@@ -131,6 +131,7 @@ var grpcCodes = map[int]int{
 	http.StatusRequestEntityTooLarge: 8,  // RESOURCE_EXHAUSTED
 	http.StatusUnsupportedMediaType:  3,  // INVALID_ARGUMENT
 	http.StatusUnprocessableEntity:   9,  // FAILED_PRECONDITION
+	http.StatusTooManyRequests:       8,  // RESOURCE_EXHAUSTED
 	http.StatusInternalServerError:   13, // INTERNAL
 	http.StatusServiceUnavailable:    14, // UNAVAILABLE
 }

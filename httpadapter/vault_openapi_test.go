@@ -257,13 +257,14 @@ func TestOpenAPIOfVaultSharedErrorsAreTheTable(t *testing.T) {
 	for name, kind := range map[string]kind{
 		"VaultUnauthorized": unauthenticated, "VaultForbidden": forbidden, "VaultTimeout": requestTimeout,
 		"VaultUnsupportedMediaType": unsupportedMediaType, "VaultUnavailable": unavailable,
+		"VaultTooManyRequests": tooManyRequests,
 	} {
 		r := at(root, "components", "responses", name)
 		require.JSONEq(t, string(replyVault(problem{kind: kind}).body), string(at(r, "content", "application/json", "example").Raw()), name)
 	}
 	large := at(root, "components", "responses", "VaultTooLarge", "content", "application/json", "example")
 	require.JSONEq(t, string(replyVault(bodyTooLarge(vaultMaxBody)).body), string(large.Raw()))
-	require.Len(t, keys(at(root, "components", "responses")), 7)
+	require.Len(t, keys(at(root, "components", "responses")), 8)
 	var outside []string
 	for _, e := range at(root, "components", "schemas", "VaultErrorBody", "examples").Elements() {
 		outside = append(outside, compactJSON(t, e))

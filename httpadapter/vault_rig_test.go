@@ -253,7 +253,7 @@ type vaultAnswer struct {
 	Details    []map[string]any `json:"details"`
 }
 
-var grpcOf = map[int]int{400: 3, 401: 16, 403: 7, 404: 5, 405: 12, 408: 4, 413: 8, 415: 3, 422: 9, 500: 13, 503: 14}
+var grpcOf = map[int]int{400: 3, 401: 16, 403: 7, 404: 5, 405: 12, 408: 4, 413: 8, 415: 3, 422: 9, 429: 8, 500: 13, 503: 14}
 
 // requireProblems checks an error body: its fields, its codes, and just these details in
 // this order. It returns the message.

@@ -67,7 +67,7 @@ func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service
 		Media:    sound.FirstMedia(sounds, programs),
 		Files:    b.files,
 		Grace:    mediaGrace,
-		Observer: in.observe,
+		Observer: s.meters.audio(in.observe),
 		Logger:   log,
 	})
 	if err != nil {
@@ -82,7 +82,7 @@ func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service
 	}
 	verify := s.demo.orTokens(credentials)
 	routes, err := httpadapter.NewAudioSearch(service, httpadapter.Bearer(verify), &httpadapter.AudioSearchOptions{
-		Options: httpadapter.Options{Logger: log},
+		Options: httpadapter.Options{Observer: s.meters.request, Logger: log},
 		Cancel:  true,
 		Classes: b.model.searchable(),
 	})

@@ -39,7 +39,7 @@ func newAuthMgmtService(s *settings, b authmgmt.Backend, root *rootKey, log *slo
 		AcceptURL:     s.publicURL + httpadapter.AcceptPath,
 		InvitationKey: key,
 		Grant:         grants.grant,
-		Observer:      logRefused(log, time.Now),
+		Observer:      s.meters.authmgmt(logRefused(log, time.Now)),
 		Logger:        log,
 	})
 	if err != nil {
@@ -47,7 +47,7 @@ func newAuthMgmtService(s *settings, b authmgmt.Backend, root *rootKey, log *slo
 	}
 	grants.service = service
 	routes, err := httpadapter.NewAuthMgmt(service, httpadapter.Bearer(s.demo.orTokens(service)), &httpadapter.AuthMgmtOptions{
-		Options:     httpadapter.Options{Logger: log},
+		Options:     httpadapter.Options{Observer: s.meters.request, Logger: log},
 		Clients:     true,
 		Invitations: true,
 		Tokens:      true,

@@ -25,12 +25,16 @@ type settings struct {
 	migrate    bool     // make the tables of postgres, and end
 	vaultKey   string   // path of the root key's file, "" for the one in the data folder
 	docs       bool
+	metrics    bool
+
+	tokenizeRate float64 // requests a second of one caller; 0 for no limit
 
 	version     bool // print it, and end
 	checkConfig bool // read the provisioning document, and end
 
 	demoCommands bool             // the demo prints a command for each operation
 	demo         *demoCredentials // nil: there is no demo
+	meters       *meters          // nil: nothing is counted
 
 	model       string // path or https URL of an ONNX file, "" for none
 	onnxruntime string // path of ONNX Runtime's library, "" for the usual places
@@ -66,6 +70,8 @@ const usage = `Usage: server [flags]
   -oip URL              model on an inference server that speaks the Open Inference Protocol v2, such as
                         http://localhost:8000/v2/models/ast, in place of -model [MORTISE_OIP]
   -docs                 serve the OpenAPI document at /openapi.json and the API reference at /docs [on]
+  -metrics              serve /metrics, in the text format of Prometheus, to whoever asks; it names no organization [on]
+  -tokenize-rate N      tokenize requests a second for one caller; over it they are answered with 429 [0, no limit]
   -demo-commands        print a command for each operation of the built-in demo, not just three [off]
   -version              print the version, and end
 `
@@ -99,6 +105,8 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	fs.BoolVar(&s.migrate, "migrate", false, "")
 	fs.BoolVar(&s.memory, "memory", false, "")
 	fs.BoolVar(&s.docs, "docs", true, "")
+	fs.BoolVar(&s.metrics, "metrics", true, "")
+	fs.Float64Var(&s.tokenizeRate, "tokenize-rate", 0, "")
 	fs.BoolVar(&s.version, "version", false, "")
 	fs.BoolVar(&s.checkConfig, "check-config", false, "")
 	fs.BoolVar(&s.demoCommands, "demo-commands", false, "")
@@ -159,6 +167,9 @@ func (s *settings) check(command string, env []string) error {
 	}
 	if err := s.checkModelFlags(); err != nil {
 		return err
+	}
+	if !(s.tokenizeRate >= 0 && s.tokenizeRate <= 1e6) { // NaN is neither
+		return usagef("-tokenize-rate: must be a number from 0, which is no limit, to 1000000")
 	}
 	if s.publicURL != "" {
 		if err := checkPublicURL(s.publicURL); err != nil {

@@ -159,6 +159,9 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 		s.demo = newDemoCredentials()
 	}
 	back.audio.model = model
+	if s.metrics {
+		s.meters = newMeters()
+	}
 	services, err := wire(s, back, &key.key, log)
 	if err != nil {
 		return err

@@ -29,6 +29,11 @@ func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (
 		"/healthz": http.HandlerFunc(healthz),
 		"/readyz":  readyz(ctx, all.needed(), log),
 	}
+	if s.meters != nil {
+		if pages["/metrics"], err = s.meters.handler(all, log); err != nil {
+			return nil, err
+		}
+	}
 	if s.docs {
 		if err := addDocs(pages, s.publicURL, handlers); err != nil {
 			return nil, err

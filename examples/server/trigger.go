@@ -21,12 +21,12 @@ type triggerService struct {
 const logsAtOnce = 64
 
 func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*triggerService, error) {
-	service, err := trigger.New(b, &trigger.Options{Logger: log})
+	service, err := trigger.New(b, &trigger.Options{Observer: s.meters.trigger, Logger: log})
 	if err != nil {
 		return nil, fmt.Errorf("make the trigger service: %w", err)
 	}
 	routes, err := httpadapter.NewTrigger(service, httpadapter.Bearer(s.demo.orKeys(service)), &httpadapter.TriggerOptions{
-		Options: httpadapter.Options{Logger: log},
+		Options: httpadapter.Options{Observer: s.meters.request, Logger: log},
 		History: true,
 	})
 	if err != nil {

@@ -29,19 +29,19 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 	if err != nil {
 		return nil, err
 	}
-	service, err := vault.New(b, keyring, &vault.Options{MaxValue: maxVaultValue, Logger: log})
+	service, err := vault.New(b, keyring, &vault.Options{MaxValue: maxVaultValue, Observer: s.meters.vault, Logger: log})
 	if err != nil {
 		return nil, fmt.Errorf("make the vault: %w", err)
 	}
-	auth := httpadapter.Bearer(s.demo.orTokens(credentials))
 	opts := &httpadapter.VaultOptions{
-		Options:       httpadapter.Options{Logger: log},
+		Options:       httpadapter.Options{Observer: s.meters.request, Logger: log},
 		Insert:        true,
 		Detokenize:    true,
 		Delete:        true,
 		ProductionURL: s.publicURL,
 		SandboxURL:    s.publicURL + sandboxPrefix,
 	}
+	auth := limitTokenize(s.tokenizeRate, httpadapter.Bearer(s.demo.orTokens(credentials)), opts)
 	routes, err := httpadapter.NewVault(service, auth, opts)
 	if err != nil {
 		return nil, fmt.Errorf("mount the vault: %w", err)
