@@ -1,0 +1,245 @@
+package river
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	riverqueue "github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/seed-6363c74e/mortise"
+)
+
+// Options are the settings of a queue, and of a worker. The zero value means the defaults.
+type Options struct {
+	// Schema is where River's tables are, which all clients in it share: "mortise_river",
+	// or that of the host's client. 1 to 46 of A-Z, a-z, 0-9 and '_'.
+	Schema string
+
+	// RescueAfter is how long a job may be handled: 1 h, as is River's default. A handler
+	// that takes longer loses the job shortly before. A job whose worker died comes again
+	// after that time, and not before. All programs of a schema must agree on it.
+	RescueAfter time.Duration
+
+	// Timeout bounds Enqueue and Cancel, unless their context ends before: 3 s.
+	Timeout time.Duration
+
+	DoneAge time.Duration // how long a job that is done is kept, for River's UI: 24 h
+	DeadAge time.Duration // how long a dead one is: 30 days
+
+	Logger *slog.Logger // slog.Default()
+}
+
+func (o *Options) withDefaults() Options {
+	var s Options
+	if o != nil {
+		s = *o
+	}
+	if s.Schema == "" {
+		s.Schema = "mortise_river"
+	}
+	if s.RescueAfter <= 0 {
+		s.RescueAfter = time.Hour
+	}
+	if s.Timeout <= 0 {
+		s.Timeout = 3 * time.Second
+	}
+	if s.DoneAge <= 0 {
+		s.DoneAge = 24 * time.Hour
+	}
+	if s.DeadAge <= 0 {
+		s.DeadAge = 30 * 24 * time.Hour
+	}
+	if s.Logger == nil {
+		s.Logger = slog.Default()
+	}
+	return s
+}
+
+// Queue is a [mortise.Queue] on River. It is safe for concurrent use. It has nothing to
+// close: the pool is the host's.
+type Queue struct {
+	pool   *pgxpool.Pool              // nil: the client is the host's
+	client *riverqueue.Client[pgx.Tx] // adds jobs, and works none
+	opts   Options
+}
+
+var _ mortise.Queue = (*Queue)(nil)
+
+// Migrate makes or updates River's tables in the schema of opts, which it makes, too, or
+// changes nothing. River's own program does the same with "river migrate-up --schema". The
+// pool must have two connections or more. Options may be nil.
+func Migrate(ctx context.Context, pool *pgxpool.Pool, opts *Options) error {
+	o := opts.withDefaults()
+	driver := riverpgxv5.New(pool)
+	m, err := rivermigrate.New(driver, &rivermigrate.Config{Schema: o.Schema, Logger: o.Logger})
+	if err != nil {
+		return fmt.Errorf("river: %w", err)
+	}
+	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		// Programs that start at the same time take turns.
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", "mortise river "+o.Schema); err != nil {
+			return fmt.Errorf("river: migrate: %w", err)
+		}
+		if _, err := pool.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+pgx.Identifier{o.Schema}.Sanitize()); err != nil {
+			return fmt.Errorf("river: make the schema %s: %w", o.Schema, err)
+		}
+		// Beside this transaction, for each version needs what the last one has committed.
+		if _, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+			return fmt.Errorf("river: migrate: %w", err)
+		}
+		return nil
+	})
+}
+
+// New returns a queue over River's tables in a schema of its own, which [Migrate] has made.
+// Each call of Consume runs a client of River's until it ends. Options may be nil.
+func New(pool *pgxpool.Pool, opts *Options) (*Queue, error) {
+	if pool == nil {
+		return nil, errors.New("river: New needs a pool")
+	}
+	q := &Queue{pool: pool, opts: opts.withDefaults()}
+	client, err := riverqueue.NewClient(riverpgxv5.New(pool), q.config())
+	if err != nil {
+		return nil, fmt.Errorf("river: %w", err)
+	}
+	q.client = client
+	return q, nil
+}
+
+// NewOver returns a queue that adds its jobs by the host's own client, into its schema, and
+// takes them out. The host's client works them too: it has the worker of [NewWorker], and
+// the queues of [QueueName]. So Consume is not for this queue: its error is
+// errors.ErrUnsupported. Of Options, which may be nil, Timeout counts.
+func NewOver(client *riverqueue.Client[pgx.Tx], opts *Options) (*Queue, error) {
+	if client == nil {
+		return nil, errors.New("river: NewOver needs a client")
+	}
+	return &Queue{client: client, opts: opts.withDefaults()}, nil
+}
+
+// config is what all clients of a queue have in common.
+func (q *Queue) config() *riverqueue.Config {
+	return &riverqueue.Config{
+		Schema: q.opts.Schema,
+		Logger: q.opts.Logger,
+		// A consumer looks for jobs at most this often. River's default, 100 ms, would let
+		// one worker handle ten jobs a second.
+		FetchCooldown: 5 * time.Millisecond,
+	}
+}
+
+const (
+	maxQueueName = 64
+	queueEscaped = "kind-"
+)
+
+var queueName = regexp.MustCompile(`^[a-z0-9]+([_-]?[a-z0-9]+)*$`)
+
+// QueueName returns the name of River's queue that has the jobs of a kind: the kind, or, if
+// River does not allow that as a name, "kind-" and a digest.
+func QueueName(kind string) string {
+	if len(kind) <= maxQueueName && queueName.MatchString(kind) && !strings.HasPrefix(kind, queueEscaped) {
+		return kind
+	}
+	sum := sha256.Sum256([]byte(kind))
+	return queueEscaped + hex.EncodeToString(sum[:16])
+}
+
+// unfinished are the states in which a job is in the queue. River's default has completed,
+// too: then a job that was done could not be added anew for as long as it is kept.
+var (
+	waiting = []rivertype.JobState{rivertype.JobStateAvailable, rivertype.JobStatePending,
+		rivertype.JobStateRetryable, rivertype.JobStateScheduled}
+	unfinished = append(slices.Clone(waiting), rivertype.JobStateRunning)
+)
+
+func insertOpts(j *mortise.Job) *riverqueue.InsertOpts {
+	at := j.At
+	if !at.After(time.Now()) {
+		at = time.Time{} // a time that has passed would wait for River's scheduler, too
+	}
+	return &riverqueue.InsertOpts{
+		Queue:       QueueName(j.Kind),
+		ScheduledAt: at,
+		// Attempts are the domain's business. Here they count what was rescued, and panics.
+		MaxAttempts: math.MaxInt16,
+		UniqueOpts:  riverqueue.UniqueOpts{ByArgs: true, ByState: unfinished},
+	}
+}
+
+// Enqueue implements [mortise.Queue].
+func (q *Queue) Enqueue(ctx context.Context, j mortise.Job) error {
+	if err := j.Check(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, q.opts.Timeout)
+	defer cancel()
+	if _, err := q.client.Insert(ctx, argsOf(&j), insertOpts(&j)); err != nil {
+		return fmt.Errorf("river: add %s: %w", j, err)
+	}
+	return nil
+}
+
+// EnqueueTx does Enqueue in a transaction: the job is there once that is committed, and never
+// if it is rolled back. An error leaves the transaction as it was. tx must be one of the
+// database that has River's tables. storage/postgres calls it in its own transactions, if
+// the queue is in its Options; a host calls it in one of its own.
+func (q *Queue) EnqueueTx(ctx context.Context, tx pgx.Tx, j mortise.Job) error {
+	if err := j.Check(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, q.opts.Timeout)
+	defer cancel()
+	err := pgx.BeginFunc(ctx, tx, func(savepoint pgx.Tx) error {
+		_, err := q.client.InsertTx(ctx, savepoint, argsOf(&j), insertOpts(&j))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("river: add %s: %w", j, err)
+	}
+	return nil
+}
+
+// Cancel implements [mortise.Queue].
+func (q *Queue) Cancel(ctx context.Context, j mortise.Job) error {
+	if err := j.Check(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, q.opts.Timeout)
+	defer cancel()
+	args := argsOf(&j)
+	args.Trace = "" // whatever it was added with
+	// The index of River's on arguments answers this.
+	is, err := json.Marshal(args)
+	if err != nil {
+		return err
+	}
+	params := riverqueue.NewJobListParams().Kinds(args.Kind()).States(waiting...).
+		Where("args @> @job::jsonb", riverqueue.NamedArgs{"job": string(is)})
+	found, err := q.client.JobList(ctx, params)
+	if err != nil {
+		return fmt.Errorf("river: cancel %s: %w", j, err)
+	}
+	for _, job := range found.Jobs {
+		_, err := q.client.JobDelete(ctx, job.ID)
+		if err != nil && !errors.Is(err, rivertype.ErrJobRunning) && !errors.Is(err, rivertype.ErrNotFound) {
+			return fmt.Errorf("river: cancel %s: %w", j, err)
+		}
+	}
+	return nil
+}
