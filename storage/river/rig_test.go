@@ -117,3 +117,18 @@ var jobID atomic.Int64
 func job(kind string) mortise.Job {
 	return mortise.Job{Kind: kind, Organization: "acme", ID: fmt.Sprintf("%012d", jobID.Add(1))}
 }
+
+// databaseURL returns how an example connects to an empty database, which it cannot skip.
+func databaseURL() string {
+	server := pgserver.Shared(example{})
+	name := fmt.Sprintf("t%d", template.n.Add(1))
+	check(exec(server, "postgres", "CREATE DATABASE "+name))
+	return server.DSN(name)
+}
+
+// example stands in for the test that an example has not got.
+type example struct{ testing.TB }
+
+func (example) Helper()                        {}
+func (example) Skip(args ...any)               { panic(fmt.Sprint(args...)) }
+func (example) Fatalf(format string, a ...any) { panic(fmt.Sprintf(format, a...)) }
