@@ -38,7 +38,7 @@ var (
 // Shares implements [mortise.Sharer].
 func (t *Jobs) Shares(store any) bool {
 	s, ok := store.(interface{ database() *DB })
-	return ok && s.database() == t.db
+	return ok && s.database() == t.db && t.db.opts.Queue == nil
 }
 
 // NotifyJobs implements [mortise.JobNotifier].

@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // Options are the settings of New and Migrate. The zero value means the defaults.
@@ -17,6 +19,11 @@ type Options struct {
 	// Schema is the name of the schema that has the tables: "mortise". It is 1 to 63 of
 	// a-z, 0-9 and '_', and does not begin with a digit or with "pg_".
 	Schema string
+
+	// Queue is where stores add jobs, in their own transactions: a queue on the same
+	// database that is not of this package, such as that of storage/river. It is then the
+	// one in [DB.Trigger], too. Nil: the jobs of this package.
+	Queue TxQueue
 
 	// Timeout bounds each call, the waiting for a connection included, unless its context
 	// ends before: 3 s. So there is an answer before the 5 s after which many HTTP clients
@@ -29,6 +36,16 @@ type Options struct {
 	Listen *pgx.ConnConfig
 
 	Logger *slog.Logger // slog.Default()
+}
+
+// TxQueue is a queue that can add a job in a transaction on the database of the stores. Its
+// Shares, as a [mortise.Sharer], asks the store: see [Trigger.SharesWith].
+type TxQueue interface {
+	mortise.Queue
+
+	// EnqueueTx does Enqueue in tx: the job is there once that is committed, and never if
+	// it is rolled back.
+	EnqueueTx(ctx context.Context, tx pgx.Tx, j mortise.Job) error
 }
 
 // withDefaults returns the settings with what is not set, or an error if they are wrong.

@@ -71,6 +71,9 @@ func (s *session) query(each func(pgx.Rows) error, text string, args ...any) err
 
 // addJob adds a job in the transaction of transact, unless it is there.
 func (s *session) addJob(j *mortise.Job) error {
+	if q := s.db.opts.Queue; q != nil {
+		return q.EnqueueTx(s.ctx, s.q.(pgx.Tx), *j)
+	}
 	n := s.db.newJob(j)
 	if s.host {
 		_, err := s.exec(insertJobNotify, n.notifyArgs(s.db)...)

@@ -10,10 +10,14 @@ import (
 
 // Trigger returns what package trigger stands on: a [Trigger] as Store, Directory and
 // Keys, and the queue of db with its default settings. Put another one in its place for
-// others: [DB.Queue].
+// others: [DB.Queue]. If Options.Queue is set, it is that one.
 func (db *DB) Trigger() trigger.Backend {
 	t := &Trigger{db: db}
-	return trigger.Backend{Store: t, Queue: db.Queue(nil), Directory: t, Keys: t}
+	b := trigger.Backend{Store: t, Queue: db.opts.Queue, Directory: t, Keys: t}
+	if b.Queue == nil {
+		b.Queue = db.Queue(nil)
+	}
+	return b
 }
 
 // Trigger implements [trigger.Store], [trigger.TxStore], [trigger.Pruner],
@@ -37,6 +41,11 @@ func (t *Trigger) AfterCommit(ctx context.Context, _ func(ctx context.Context)) 
 
 // database makes the jobs of a DB share its transactions: see [Jobs.Shares].
 func (t *Trigger) database() *DB { return t.db }
+
+// SharesWith reports whether the store adds its jobs to q: whether that is Options.Queue.
+func (t *Trigger) SharesWith(q mortise.Queue) bool {
+	return t.db.opts.Queue != nil && mortise.Queue(t.db.opts.Queue) == q
+}
 
 // ceil rounds a bound up to microseconds, which selects the same rows.
 func ceil(t time.Time) time.Time {

@@ -83,7 +83,7 @@ func (t *Trigger) create(ctx context.Context, e *trigger.Event, keySince time.Ti
 // createTogether stores an event, and its job, if nothing stands in its way. Which nothing
 // hardly ever does.
 func (t *Trigger) createTogether(ctx context.Context, e *trigger.Event, args []any, j *mortise.Job) (created bool, err error) {
-	if hostTx(ctx) != nil {
+	if hostTx(ctx) != nil || j != nil && t.db.opts.Queue != nil {
 		return false, nil
 	}
 	var job *newJob

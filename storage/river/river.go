@@ -78,7 +78,10 @@ type Queue struct {
 	opts   Options
 }
 
-var _ mortise.Queue = (*Queue)(nil)
+var (
+	_ mortise.Queue  = (*Queue)(nil)
+	_ mortise.Sharer = (*Queue)(nil)
+)
 
 // Migrate makes or updates River's tables in the schema of opts, which it makes, too, or
 // changes nothing. River's own program does the same with "river migrate-up --schema". The
@@ -196,23 +199,26 @@ func (q *Queue) Enqueue(ctx context.Context, j mortise.Job) error {
 }
 
 // EnqueueTx does Enqueue in a transaction: the job is there once that is committed, and never
-// if it is rolled back. An error leaves the transaction as it was. tx must be one of the
-// database that has River's tables. storage/postgres calls it in its own transactions, if
-// the queue is in its Options; a host calls it in one of its own.
+// if it is rolled back, as it is to be after an error. tx must be one of the database that
+// has River's tables. The stores of storage/postgres call it in their own transactions, if
+// the queue is their Options.Queue, and a host calls it in one of its own.
 func (q *Queue) EnqueueTx(ctx context.Context, tx pgx.Tx, j mortise.Job) error {
 	if err := j.Check(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, q.opts.Timeout)
 	defer cancel()
-	err := pgx.BeginFunc(ctx, tx, func(savepoint pgx.Tx) error {
-		_, err := q.client.InsertTx(ctx, savepoint, argsOf(&j), insertOpts(&j))
-		return err
-	})
-	if err != nil {
+	if _, err := q.client.InsertTx(ctx, tx, argsOf(&j), insertOpts(&j)); err != nil {
 		return fmt.Errorf("river: add %s: %w", j, err)
 	}
 	return nil
+}
+
+// Shares implements [mortise.Sharer], for a store that adds its jobs by [Queue.EnqueueTx]:
+// one of storage/postgres whose Options.Queue this is.
+func (q *Queue) Shares(store any) bool {
+	s, ok := store.(interface{ SharesWith(q mortise.Queue) bool })
+	return ok && s.SharesWith(q)
 }
 
 // Cancel implements [mortise.Queue].

@@ -1,0 +1,108 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/pgserver"
+	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/storage/river"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// A store on PostgreSQL and a queue on River share transactions: an event has its job in
+// River's tables or there is no event, in the store's transaction and in the host's. The
+// worker of triggers runs on it, and what people see there is no instruction.
+func TestRiverSharesTransactions(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	server := pgserver.Start(t, pgserver.Fast)
+	pool, err := pgxpool.New(ctx, server.DSN("postgres"))
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	conn, err := pgx.Connect(ctx, server.DSN("postgres"))
+	require.NoError(t, err)
+	require.NoError(t, postgres.Migrate(ctx, conn, nil))
+	require.NoError(t, conn.Close(ctx))
+	require.NoError(t, river.Migrate(ctx, pool, nil))
+	queue, err := river.New(pool, &river.Options{Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	db, err := postgres.New(ctx, pool, &postgres.Options{Queue: queue})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	backend := db.Trigger()
+	backend.Directory = nil // every organization is set up
+	require.True(t, queue.Shares(backend.Store))
+	require.False(t, db.Jobs().Shares(backend.Store), "the store adds its jobs elsewhere")
+	service, err := trigger.New(backend, nil)
+	require.NoError(t, err)
+
+	count := func(table string) (n int) {
+		require.NoError(t, pool.QueryRow(ctx, "SELECT count(*) FROM "+table).Scan(&n))
+		return n
+	}
+	same := func(n int, why string) {
+		t.Helper()
+		require.Equal(t, n, count("mortise.trigger_events"), why)
+		require.Equal(t, n, count("mortise_river.river_job"), why)
+		require.Zero(t, count("mortise.jobs"), why)
+	}
+	submit := func(ctx context.Context, key string) error {
+		_, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "the instruction", IdempotencyKey: key})
+		return err
+	}
+	require.NoError(t, submit(ctx, "one"))
+	require.NoError(t, submit(ctx, "one"))
+	same(1, "the store's own transaction")
+
+	undone := errors.New("no money")
+	within := func(key string, fail error) error {
+		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+			return errors.Join(submit(postgres.InTx(ctx, tx), key), fail)
+		})
+	}
+	require.ErrorIs(t, within("two", undone), undone)
+	same(1, "a host's transaction that was rolled back")
+	require.NoError(t, within("two", nil))
+	same(2, "a host's transaction")
+
+	// River refuses: there is no event either.
+	_, err = pool.Exec(ctx, "ALTER TABLE mortise_river.river_job ADD CONSTRAINT refused CHECK (false) NOT VALID")
+	require.NoError(t, err)
+	require.Error(t, submit(ctx, "three"))
+	_, err = pool.Exec(ctx, "ALTER TABLE mortise_river.river_job DROP CONSTRAINT refused")
+	require.NoError(t, err)
+	same(2, "a job that River's tables refuse")
+	var shown string
+	require.NoError(t, pool.QueryRow(ctx, "SELECT string_agg(j::text, ' ') FROM mortise_river.river_job j").Scan(&shown))
+	require.NotContains(t, shown, "the instruction")
+
+	processed := make(chan string, 10)
+	worker, err := trigger.NewWorker(service, func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
+		processed <- e.IdempotencyKey
+		return trigger.Outcome{}, nil
+	}, nil)
+	require.NoError(t, err)
+	running, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- worker.Run(running) }()
+	for range 2 {
+		select {
+		case <-processed:
+		case <-time.After(time.Minute):
+			t.Fatal("an event is not processed")
+		}
+	}
+	cancel()
+	require.NoError(t, <-ended)
+	var completed int
+	require.NoError(t, pool.QueryRow(ctx, "SELECT count(*) FROM mortise_river.river_job WHERE state = 'completed'").Scan(&completed))
+	require.Equal(t, 2, completed)
+}
