@@ -1,69 +1,18 @@
 // # A queue on a broker
 //
-// A broker is a mortise.Queue, and one adapter serves all domains. These sketches show
-// where the contract and the brokers differ. They were written against River 0.43 and
-// Redis 6.2; none was compiled or tried by queuetest. What an adapter cannot do is named in
-// queuetest.Harness.Skip. Where a sketch names no rule, it is meant to pass.
+// A broker is a mortise.Queue, and one adapter serves all domains. What it cannot do is
+// named in queuetest.Harness.Skip. Two are there to be read before you write one, and a
+// sketch shows where the contract and a third one differ. It was written against Redis 6.2
+// and neither compiled nor tried by queuetest. Where it names no rule, it is meant to pass.
 //
-// River, on PostgreSQL:
-//
-//	type args struct {
-//		Job   string            `json:"job" river:"unique"` // kind/organization in hex/ID
-//		Trace map[string]string `json:"trace,omitempty"`
-//	}
-//
-//	func (q *queue) Enqueue(ctx context.Context, j mortise.Job) error { // after j.Check
-//		_, err := q.client.Insert(ctx, argsOf(j), &river.InsertOpts{
-//			Queue: queueOf(j.Kind), ScheduledAt: j.At, MaxAttempts: math.MaxInt16,
-//			UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: unfinished},
-//		})
-//		return err
-//	}
-//
-//	func (q *queue) Consume(ctx context.Context, o mortise.ConsumeOptions, h mortise.Handler) error {
-//		c, err := river.NewClient(q.driver, &river.Config{Schema: "mortise_river",
-//			Queues: queuesOf(o), Workers: workers(h), JobTimeout: -1,
-//			RescueStuckJobsAfter: max(time.Hour, o.MaxHandle+time.Minute)})
-//		if err == nil {
-//			err = c.Start(context.WithoutCancel(ctx)) // whose end would cut off the handlers
-//		}
-//		if err != nil {
-//			return err
-//		}
-//		<-ctx.Done()
-//		return c.Stop(context.WithoutCancel(ctx))
-//	}
-//
-//	func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
-//		switch v := w.handle(ctx, deliveryOf(job)); v.Kind { // Deliveries: attempts and snoozes
-//		case mortise.VerdictRetry:
-//			return river.JobSnooze(max(v.After, 0))
-//		case mortise.VerdictDead:
-//			_ = river.MetadataSet(ctx, "mortise", "dead")
-//			return river.JobCancel(errDead)
-//		}
-//		return nil
-//	}
-//
-// The states in unfinished are available, pending, retryable, running and scheduled.
-// River's default has completed, too: then a job that was done could not be added anew
-// until it is cleaned out. A retry is a snooze and never an error, or River's attempts
-// and backoff compete with those of the domain. Since River 0.16 a snooze takes the
-// attempt back and counts snoozes in the job's metadata, so Deliveries is the sum of
-// both. JobTimeout is a minute by default, and would cut attempts off. River knows no
-// heartbeat: a job whose worker died is rescued by its age alone, an hour by default, and
-// never before MaxHandle is over. The leader rescues for the whole schema, so take the
-// greatest MaxHandle of all consumers. Two clients in one schema elect one leader, and a
-// leader that does not know a kind of job throws stuck ones away (riverqueue/river#342,
-// #742, #1105): take a schema of your own, or let the host's client work the jobs and
-// call trigger.Worker.Handle. MaxWorkers counts for one River queue: a consumer of
-// several kinds needs a semaphore over all. Cancel finds the job by its arguments
-// (JobList) and calls JobDelete, which leaves a running one alone, with
-// rivertype.ErrJobRunning; JobCancel would not. With InsertTx, the Store can be a TxStore
-// and the queue a Sharer: only CreateEventAndAdd is called then, for deliveries have no
-// token. MetadataSet is there since River 0.39. Skipped: queue/turns and queue/beside,
-// for River does not know
-// organizations.
+// River, on PostgreSQL, has an adapter, module storage/river: read it before you write one
+// for a queue of rows. A retry there is a snooze and never an error, or the broker's attempts
+// and backoff compete with those of the domain. What finds stuck jobs may go by their age
+// alone, pass over workers that have no timeout, and throw away kinds that it does not know.
+// A window of uniqueness that has finished jobs in it refuses a job that is rightly added
+// anew. Since it has a method that adds a job in a given transaction, a store on the same
+// database is a TxStore with it and it is a Sharer, though its deliveries have no token. It
+// skips queue/turns and queue/beside, for River does not know organizations.
 //
 // NATS JetStream has an adapter, module storage/jetstream: read it before you write one
 // for a broker of that kind. What is said there of the server was found in its source, and
