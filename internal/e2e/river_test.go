@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/pgserver"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 	"github.com/seed-6363c74e/mortise/storage/river"
@@ -32,7 +33,7 @@ func TestRiverSharesTransactions(t *testing.T) {
 	require.NoError(t, postgres.Migrate(ctx, conn, nil))
 	require.NoError(t, conn.Close(ctx))
 	require.NoError(t, river.Migrate(ctx, pool, nil))
-	queue, err := river.New(pool, &river.Options{Logger: slog.New(slog.DiscardHandler)})
+	queue, err := river.New(pool, &river.Options{Tx: postgres.HostTx, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	db, err := postgres.New(ctx, pool, &postgres.Options{Queue: queue})
 	require.NoError(t, err)
@@ -40,6 +41,9 @@ func TestRiverSharesTransactions(t *testing.T) {
 	backend := db.Trigger()
 	backend.Directory = nil // every organization is set up
 	require.True(t, queue.Shares(backend.Store))
+	plain, err := river.New(pool, nil)
+	require.NoError(t, err)
+	require.False(t, plain.Shares(backend.Store), "the store adds its jobs to another queue")
 	require.False(t, db.Jobs().Shares(backend.Store), "the store adds its jobs elsewhere")
 	service, err := trigger.New(backend, nil)
 	require.NoError(t, err)
@@ -72,6 +76,24 @@ func TestRiverSharesTransactions(t *testing.T) {
 	same(1, "a host's transaction that was rolled back")
 	require.NoError(t, within("two", nil))
 	same(2, "a host's transaction")
+
+	// The queue's own calls are part of the host's transaction, too.
+	job := mortise.Job{Kind: "order", Organization: "acme", ID: "42"}
+	orders := func() (n int) {
+		require.NoError(t, pool.QueryRow(ctx, "SELECT count(*) FROM mortise_river.river_job WHERE queue = 'order'").Scan(&n))
+		return n
+	}
+	for i, step := range []struct {
+		do   func(context.Context, mortise.Job) error
+		fail error
+		left int
+	}{{queue.Enqueue, undone, 0}, {queue.Enqueue, nil, 1}, {queue.Cancel, undone, 1}, {queue.Cancel, nil, 0}} {
+		require.ErrorIs(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+			require.NoError(t, step.do(postgres.InTx(ctx, tx), job), "step %d", i)
+			return step.fail
+		}), step.fail)
+		require.Equal(t, step.left, orders(), "step %d", i)
+	}
 
 	// River refuses: there is no event either.
 	_, err = pool.Exec(ctx, "ALTER TABLE mortise_river.river_job ADD CONSTRAINT refused CHECK (false) NOT VALID")

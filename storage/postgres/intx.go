@@ -30,6 +30,13 @@ func InTx(ctx context.Context, tx pgx.Tx) context.Context {
 	return context.WithValue(ctx, hostTxKey{}, tx)
 }
 
+// HostTx returns the transaction that [InTx] has put into ctx. It is for a queue elsewhere in
+// the database whose calls are to be part of it, too: river.Options.Tx of storage/river.
+func HostTx(ctx context.Context) (tx pgx.Tx, ok bool) {
+	tx = hostTx(ctx)
+	return tx, tx != nil
+}
+
 // hostTx returns the host's transaction, or nil.
 func hostTx(ctx context.Context) pgx.Tx {
 	tx, _ := ctx.Value(hostTxKey{}).(pgx.Tx)

@@ -26,7 +26,8 @@
 // A job that is to be retried is snoozed, for the attempts and the backoff are the domain's.
 // River counts that in the job's metadata and takes the attempt back, so a Delivery's number
 // is the sum of both. Attempts which remain, and errors, are of jobs that were rescued, and of
-// handlers that panicked: their text is in the log and not in the tables. A dead job is
+// handlers that panicked, whose text is in the log and not in the tables: such a job comes
+// again with River's own backoff, the fourth power of the attempt in seconds. A dead job is
 // "cancelled", and can be added anew; one that is done is "completed".
 //
 // Leave it to the domain to cancel, delete or retry work. A job that somebody has cancelled or
@@ -60,9 +61,16 @@
 //
 // # Transactions
 //
-// [Queue.EnqueueTx] adds a job in a transaction of the host's. Given to storage/postgres as
-// Options.Queue, the queue shares the transactions of its stores: event and job are stored
-// together or not at all, under postgres.InTx together with the host's own rows.
+// [Queue.EnqueueTx] adds a job in a transaction of the host's. With the stores of
+// storage/postgres on the same database, event and job are stored together or not at all, and
+// under postgres.InTx together with the host's own rows:
+//
+//	queue, err := river.New(pool, &river.Options{Tx: postgres.HostTx})
+//	db, err := postgres.New(ctx, pool, &postgres.Options{Queue: queue})
+//	service, err := trigger.New(db.Trigger(), nil)
+//
+// A job is done in a transaction of its own, after that of the event: River may hand out once
+// more what has been done, and the service sees that there is nothing left to do.
 //
 // # What it does not do
 //

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,6 +36,11 @@ type Options struct {
 
 	// Timeout bounds Enqueue and Cancel, unless their context ends before: 3 s.
 	Timeout time.Duration
+
+	// Tx returns the host's transaction that calls under ctx are part of, if there is one:
+	// postgres.HostTx of storage/postgres, or a function of the host's. Then the job of
+	// Enqueue is there, and that of Cancel gone, once it is committed. Nil: there is none.
+	Tx func(ctx context.Context) (tx pgx.Tx, ok bool)
 
 	DoneAge time.Duration // how long a job that is done is kept, for River's UI: 24 h
 	DeadAge time.Duration // how long a dead one is: 30 days
@@ -187,15 +191,10 @@ func insertOpts(j *mortise.Job) *riverqueue.InsertOpts {
 
 // Enqueue implements [mortise.Queue].
 func (q *Queue) Enqueue(ctx context.Context, j mortise.Job) error {
-	if err := j.Check(); err != nil {
-		return err
+	if tx, ok := q.hostTx(ctx); ok {
+		return pgx.BeginFunc(ctx, tx, func(savepoint pgx.Tx) error { return q.EnqueueTx(ctx, savepoint, j) })
 	}
-	ctx, cancel := context.WithTimeout(ctx, q.opts.Timeout)
-	defer cancel()
-	if _, err := q.client.Insert(ctx, argsOf(&j), insertOpts(&j)); err != nil {
-		return fmt.Errorf("river: add %s: %w", j, err)
-	}
-	return nil
+	return q.insert(ctx, &j, q.client.Insert)
 }
 
 // EnqueueTx does Enqueue in a transaction: the job is there once that is committed, and never
@@ -203,49 +202,38 @@ func (q *Queue) Enqueue(ctx context.Context, j mortise.Job) error {
 // has River's tables. The stores of storage/postgres call it in their own transactions, if
 // the queue is their Options.Queue, and a host calls it in one of its own.
 func (q *Queue) EnqueueTx(ctx context.Context, tx pgx.Tx, j mortise.Job) error {
+	return q.insert(ctx, &j, func(ctx context.Context, args riverqueue.JobArgs, opts *riverqueue.InsertOpts) (*rivertype.JobInsertResult, error) {
+		return q.client.InsertTx(ctx, tx, args, opts)
+	})
+}
+
+func (q *Queue) insert(
+	ctx context.Context, j *mortise.Job,
+	insert func(context.Context, riverqueue.JobArgs, *riverqueue.InsertOpts) (*rivertype.JobInsertResult, error),
+) error {
 	if err := j.Check(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, q.opts.Timeout)
 	defer cancel()
-	if _, err := q.client.InsertTx(ctx, tx, argsOf(&j), insertOpts(&j)); err != nil {
+	if _, err := insert(ctx, argsOf(j), insertOpts(j)); err != nil {
 		return fmt.Errorf("river: add %s: %w", j, err)
 	}
 	return nil
 }
 
-// Shares implements [mortise.Sharer], for a store that adds its jobs by [Queue.EnqueueTx]:
-// one of storage/postgres whose Options.Queue this is.
-func (q *Queue) Shares(store any) bool {
-	s, ok := store.(interface{ SharesWith(q mortise.Queue) bool })
-	return ok && s.SharesWith(q)
+func (q *Queue) hostTx(ctx context.Context) (pgx.Tx, bool) {
+	if q.opts.Tx == nil {
+		return nil, false
+	}
+	return q.opts.Tx(ctx)
 }
 
-// Cancel implements [mortise.Queue].
-func (q *Queue) Cancel(ctx context.Context, j mortise.Job) error {
-	if err := j.Check(); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, q.opts.Timeout)
-	defer cancel()
-	args := argsOf(&j)
-	args.Trace = "" // whatever it was added with
-	// The index of River's on arguments answers this.
-	is, err := json.Marshal(args)
-	if err != nil {
-		return err
-	}
-	params := riverqueue.NewJobListParams().Kinds(args.Kind()).States(waiting...).
-		Where("args @> @job::jsonb", riverqueue.NamedArgs{"job": string(is)})
-	found, err := q.client.JobList(ctx, params)
-	if err != nil {
-		return fmt.Errorf("river: cancel %s: %w", j, err)
-	}
-	for _, job := range found.Jobs {
-		_, err := q.client.JobDelete(ctx, job.ID)
-		if err != nil && !errors.Is(err, rivertype.ErrJobRunning) && !errors.Is(err, rivertype.ErrNotFound) {
-			return fmt.Errorf("river: cancel %s: %w", j, err)
-		}
-	}
-	return nil
+// Shares implements [mortise.Sharer], for a store that adds its jobs by [Queue.EnqueueTx]:
+// one of storage/postgres whose Options.Queue this is. It is false without Options.Tx: then
+// a job could be cancelled in a transaction of the host's that is rolled back, and its work
+// would wait for ever.
+func (q *Queue) Shares(store any) bool {
+	s, ok := store.(interface{ SharesWith(q mortise.Queue) bool })
+	return ok && q.opts.Tx != nil && s.SharesWith(q)
 }
