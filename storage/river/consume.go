@@ -7,10 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	riverqueue "github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/seed-6363c74e/mortise"
 )
