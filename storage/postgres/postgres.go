@@ -93,6 +93,9 @@ type DB struct {
 	turns  jobTurns
 	clock  jobClock
 
+	names    audioNames
+	catalogs audioCatalogs
+
 	closing sync.Once
 	closed  chan struct{}
 }

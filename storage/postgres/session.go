@@ -153,6 +153,20 @@ func (db *DB) transact(ctx context.Context, org string, do func(*session) error)
 	})
 }
 
+// snapshot is read for several statements that must all see the same. In a host's
+// transaction they see what its isolation level lets them see.
+func (db *DB) snapshot(ctx context.Context, org string, do func(*session) error) error {
+	return db.call(ctx, org, do, func(s *session) (committing bool, err error) {
+		tx, err := s.q.(*pgxpool.Conn).BeginTx(s.ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+		if err != nil {
+			return false, err
+		}
+		defer func() { _ = tx.Rollback(s.ctx) }()
+		s.q = tx
+		return false, do(s)
+	})
+}
+
 // call makes attempts on a connection, or calls do within the host's transaction.
 func (db *DB) call(ctx context.Context, org string, do func(*session) error, attempt func(*session) (committing bool, err error)) error {
 	if err := ctx.Err(); err != nil {

@@ -1,0 +1,237 @@
+package postgres
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+const (
+	markAudioDeleted  = "INSERT INTO @.audiosearch_deleted (organization, since) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+	audioDeletedSince = "SELECT since FROM @.audiosearch_deleted WHERE organization = $1"
+	audioDeletion     = "audiosearch deletion"
+)
+
+// keepAudio returns [audiosearch.ErrDeleted] if an organization is marked, and keeps others
+// from marking it before the transaction ends.
+func (s *session) keepAudio(org string) error {
+	if err := s.lock(audioDeletion, org, true); err != nil {
+		return err
+	}
+	marked, err := s.audioDeleted(org)
+	if err == nil && marked {
+		err = audiosearch.ErrDeleted
+	}
+	return err
+}
+
+func (s *session) audioDeleted(org string) (marked bool, err error) {
+	err = s.row("SELECT EXISTS (SELECT FROM @.audiosearch_deleted WHERE organization = $1)", []any{bytes(org)}, &marked)
+	return marked, err
+}
+
+// MarkDeleted implements [audiosearch.Deletion].
+func (a *AudioSearch) MarkDeleted(ctx context.Context, org string, at time.Time) (time.Time, error) {
+	var since pgtype.Timestamptz
+	err := a.db.transact(ctx, org, func(s *session) error {
+		if err := s.lock(audioDeletion, org, false); err != nil {
+			return err
+		}
+		if _, err := s.exec(markAudioDeleted, bytes(org), bound(at)); err != nil {
+			return err
+		}
+		return s.row(audioDeletedSince, []any{bytes(org)}, &since)
+	})
+	return timeOf(since), err
+}
+
+// datasetRemovals are for a dataset that is out of sight, and a limit.
+var datasetRemovals = [...]string{
+	removal("audiosearch_scores", "dataset, video, model, class, first"),
+	removal("audiosearch_part_scores", "dataset, video, model, first, class"),
+	removal("audiosearch_parts", "dataset, video, model"),
+	removal("audiosearch_scorings", "dataset, model, video"),
+	removal("audiosearch_videos", "dataset, id"),
+	removal("audiosearch_models", "dataset, model"),
+	removal("audiosearch_current", "dataset, family"),
+}
+
+// removal returns the statement that removes some of a dataset's rows, by their key.
+func removal(table, key string) string {
+	return "DELETE FROM @." + table + " WHERE dataset = $1 AND (" + key + ") IN (SELECT " + key + " FROM @." + table + " WHERE dataset = $1 LIMIT $2)"
+}
+
+// removeDataset removes rows of a dataset that is in the trash. If they are fewer than the
+// limit, nothing is left.
+func (s *session) removeDataset(seq int64, limit int) (removed int, err error) {
+	for _, statement := range datasetRemovals {
+		n, err := s.exec(statement, seq, limit-removed)
+		if removed += int(n); err != nil || removed >= limit {
+			return removed, err
+		}
+	}
+	n, err := s.exec("DELETE FROM @.audiosearch_trash WHERE seq = $1", seq)
+	return removed + int(n), err
+}
+
+const (
+	throwAwaySome = "WITH gone AS (DELETE FROM @.audiosearch_datasets WHERE (organization, id) IN" +
+		" (SELECT organization, id FROM @.audiosearch_datasets WHERE organization = $1 LIMIT $2) RETURNING organization, seq)" +
+		" INSERT INTO @.audiosearch_trash (organization, seq) SELECT organization, seq FROM gone"
+	trashOf   = "SELECT seq FROM @.audiosearch_trash WHERE organization = $1 ORDER BY seq LIMIT 1 FOR UPDATE"
+	runsToGo  = "SELECT id FROM @.audiosearch_runs WHERE organization = $1 ORDER BY id LIMIT $2 FOR UPDATE"
+	jobsOfRun = "DELETE FROM @.jobs WHERE organization = $1 AND kind = '" + audiosearch.JobKind + "' AND id = ANY ($2::bytea[])"
+	dropRuns  = "DELETE FROM @.audiosearch_runs WHERE organization = $1 AND id = ANY ($2::bigint[])"
+)
+
+// RemoveDeleted implements [audiosearch.Deletion].
+func (a *AudioSearch) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+	removed := 0
+	err = a.db.transact(ctx, org, func(s *session) (err error) {
+		removed, err = s.removeAudio(org, limit)
+		return err
+	})
+	return err == nil && removed >= limit, err
+}
+
+// removeAudio removes rows of a deleted organization. If they are fewer than the limit,
+// nothing is left.
+func (s *session) removeAudio(org string, limit int) (removed int, err error) {
+	marked, err := s.audioDeleted(org)
+	if err == nil && !marked {
+		err = audiosearch.ErrNotFound
+	}
+	if err != nil || limit <= 0 {
+		return 0, err
+	}
+	n, err := s.exec(throwAwaySome, bytes(org), limit)
+	if removed = int(n); err != nil || removed >= limit {
+		return removed, err
+	}
+	for removed < limit {
+		var seq int64
+		err := s.row(trashOf, []any{bytes(org)}, &seq)
+		if isNoRow(err) {
+			break
+		}
+		if err != nil {
+			return removed, err
+		}
+		n, err := s.removeDataset(seq, limit-removed)
+		if removed += n; err != nil {
+			return removed, err
+		}
+	}
+	if removed >= limit {
+		return removed, nil
+	}
+	var ids []int64
+	var jobs [][]byte
+	err = s.query(func(rows pgx.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		ids, jobs = append(ids, id), append(jobs, []byte(strconv.FormatInt(id, 10)))
+		return err
+	}, runsToGo, bytes(org), limit-removed)
+	if err != nil || len(ids) == 0 {
+		return removed, err
+	}
+	if _, err := s.exec(jobsOfRun, bytes(org), jobs); err != nil {
+		return removed, err
+	}
+	n, err = s.exec(dropRuns, bytes(org), ids)
+	return removed + int(n), err
+}
+
+// compactRows is how many rows a step of Compact removes.
+const compactRows = 2000
+
+const (
+	// For a time.
+	oldParts = "SELECT dataset, video, model FROM @.audiosearch_parts WHERE used_at < $1 ORDER BY used_at LIMIT 1 FOR UPDATE SKIP LOCKED"
+
+	replacedModel = "SELECT m.dataset, m.model FROM @.audiosearch_models AS m WHERE m.replaced < $1" +
+		" AND EXISTS (SELECT FROM @.audiosearch_scorings AS g WHERE g.dataset = m.dataset AND g.model = m.model) LIMIT 1"
+	// For a dataset and a model, once the dataset is locked.
+	stillReplaced = "SELECT EXISTS (SELECT FROM @.audiosearch_models WHERE dataset = $1 AND model = $2 AND replaced < $3)"
+	lockDataset   = "SELECT FROM @.audiosearch_datasets WHERE seq = $1 FOR UPDATE"
+	scoringsOfOld = "SELECT video FROM @.audiosearch_scorings WHERE dataset = $1 AND model = $2 ORDER BY video LIMIT 4"
+)
+
+// Compact implements [audiosearch.Pruner]. A step removes some rows of a dataset that was
+// deleted, the parts of one scoring, or a few scorings by a model that was replaced.
+func (a *AudioSearch) Compact(ctx context.Context, opts audiosearch.CompactOptions) (more bool, err error) {
+	err = a.db.transact(ctx, noOrg, func(s *session) error {
+		more = true
+		var seq int64
+		err := s.row("SELECT seq FROM @.audiosearch_trash ORDER BY seq LIMIT 1 FOR UPDATE SKIP LOCKED", nil, &seq)
+		if err == nil {
+			_, err = s.removeDataset(seq, compactRows)
+			return err
+		}
+		if !isNoRow(err) {
+			return err
+		}
+		var video []byte
+		var model int32
+		err = s.row(oldParts, []any{bound(opts.PartsBefore)}, &seq, &video, &model)
+		if err == nil {
+			for _, statement := range []string{dropPartScores, dropParts} {
+				if _, err := s.exec(statement, seq, video, model); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		if !isNoRow(err) || opts.ReplacedBefore.IsZero() {
+			more = false
+			return ignoreNoRow(err)
+		}
+		err = s.row(replacedModel, []any{bound(opts.ReplacedBefore)}, &seq, &model)
+		if err != nil {
+			more = false
+			return ignoreNoRow(err)
+		}
+		return s.dropReplaced(seq, model, opts.ReplacedBefore)
+	})
+	return more && err == nil, err
+}
+
+func ignoreNoRow(err error) error {
+	if isNoRow(err) {
+		return nil
+	}
+	return err
+}
+
+// dropReplaced removes some scorings by a model, unless it has become current again.
+func (s *session) dropReplaced(dataset int64, model int32, before time.Time) error {
+	if _, err := s.exec(lockDataset, dataset); err != nil {
+		return err
+	}
+	var still bool
+	if err := s.row(stillReplaced, []any{dataset, model, bound(before)}, &still); err != nil || !still {
+		return err
+	}
+	var videos [][]byte
+	err := s.query(func(rows pgx.Rows) error {
+		var video []byte
+		err := rows.Scan(&video)
+		videos = append(videos, video)
+		return err
+	}, scoringsOfOld, dataset, model)
+	if err != nil {
+		return err
+	}
+	for _, table := range []string{"audiosearch_scores", "audiosearch_scorings"} {
+		if _, err := s.exec("DELETE FROM @."+table+" WHERE dataset = $1 AND model = $2 AND video = ANY ($3::bytea[])", dataset, model, videos); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+)
+
+// audioNames remembers the numbers of models and classes, and the vocabularies, which are
+// the host's and never change.
+type audioNames struct {
+	mu           sync.Mutex
+	numbers      map[string]int32
+	vocabularies map[int32]*audioVocabulary
+	bytes        int
+}
+
+// audioVocabulary is the list of a scoring's classes.
+type audioVocabulary struct {
+	id      int32
+	classes []sound.Class
+	numbers []int32
+}
+
+// namesKept bounds what a process remembers, in bytes.
+const namesKept = 16 << 20
+
+// room makes room for more. The lock is held.
+func (n *audioNames) room(bytes int) {
+	if n.bytes += bytes + 64; n.numbers == nil || n.bytes > namesKept {
+		n.numbers, n.vocabularies, n.bytes = make(map[string]int32), make(map[int32]*audioVocabulary), bytes
+	}
+}
+
+// numbersOf returns the numbers of names, by name; those of new ones if add is true. In a
+// host's transaction it remembers nothing: that may be rolled back.
+func (a *AudioSearch) numbersOf(ctx context.Context, org string, add bool, names ...string) (map[string]int32, error) {
+	found := make(map[string]int32, len(names))
+	missing := a.db.names.known(names, found)
+	if len(missing) == 0 {
+		return found, nil
+	}
+	read := func(s *session) error {
+		return s.query(func(rows pgx.Rows) error {
+			var id int32
+			var name []byte
+			if err := rows.Scan(&id, &name); err != nil {
+				return err
+			}
+			found[string(name)] = id
+			return nil
+		}, "SELECT id, name FROM @.audiosearch_names WHERE name = ANY ($1::bytea[])", byteses(missing))
+	}
+	err := a.db.read(ctx, org, read)
+	if err == nil && add && len(found) < len(names) {
+		if err = a.db.read(ctx, org, func(s *session) error {
+			_, err := s.exec("INSERT INTO @.audiosearch_names (name) SELECT name FROM unnest($1::bytea[]) AS name ORDER BY name ON CONFLICT DO NOTHING", byteses(missing))
+			return err
+		}); err == nil {
+			err = a.db.read(ctx, org, read)
+		}
+	}
+	if err == nil && hostTx(ctx) == nil {
+		a.db.names.keep(found)
+	}
+	return found, err
+}
+
+// known adds the numbers of names that are known, and returns the others.
+func (n *audioNames) known(names []string, found map[string]int32) (missing []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, name := range names {
+		if id, ok := n.numbers[name]; ok {
+			found[name] = id
+		} else {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}
+
+func (n *audioNames) keep(numbers map[string]int32) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for name, id := range numbers {
+		n.room(len(name))
+		n.numbers[name] = id
+	}
+}
+
+// model returns the number of a model; 0, which none has, if add is false and it has none.
+func (a *AudioSearch) model(ctx context.Context, org, id string, add bool) (int32, error) {
+	numbers, err := a.numbersOf(ctx, org, add, id)
+	return numbers[id], err
+}
+
+// For numbers, and for a digest and numbers.
+const (
+	vocabularyOf     = "SELECT id FROM @.audiosearch_vocabularies WHERE digest = $1"
+	insertVocabulary = "INSERT INTO @.audiosearch_vocabularies (digest, classes) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+	vocabularyNames  = "SELECT c.id, n.name FROM @.audiosearch_vocabularies AS v" +
+		" CROSS JOIN LATERAL unnest(v.classes) WITH ORDINALITY AS c (id, place) JOIN @.audiosearch_names AS n ON n.id = c.id" +
+		" WHERE v.id = $1 ORDER BY c.place"
+)
+
+// vocabulary returns the one of classes, a new one if need be.
+func (a *AudioSearch) vocabulary(ctx context.Context, org string, classes []sound.Class) (*audioVocabulary, error) {
+	names := make([]string, len(classes))
+	digest := sha256.New()
+	for i, c := range classes {
+		names[i] = string(c)
+		fmt.Fprintf(digest, "%d:%s", len(c), c)
+	}
+	numbers, err := a.numbersOf(ctx, org, true, names...)
+	if err != nil {
+		return nil, err
+	}
+	v := &audioVocabulary{classes: append([]sound.Class{}, classes...), numbers: make([]int32, len(classes))}
+	for i, name := range names {
+		v.numbers[i] = numbers[name]
+	}
+	sum := digest.Sum(nil)
+	err = a.db.read(ctx, org, func(s *session) error {
+		err := s.row(vocabularyOf, []any{sum}, &v.id)
+		if !isNoRow(err) {
+			return err
+		}
+		if _, err := s.exec(insertVocabulary, sum, v.numbers); err != nil {
+			return err
+		}
+		return s.row(vocabularyOf, []any{sum}, &v.id)
+	})
+	return v, err
+}
+
+// vocabulary reads the one of an ID.
+func (s *session) vocabulary(id int32) (*audioVocabulary, error) {
+	n := &s.db.names
+	n.mu.Lock()
+	v := n.vocabularies[id]
+	n.mu.Unlock()
+	if v != nil {
+		return v, nil
+	}
+	v = &audioVocabulary{id: id, classes: []sound.Class{}}
+	size := 0
+	err := s.query(func(rows pgx.Rows) error {
+		var number int32
+		var name []byte
+		if err := rows.Scan(&number, &name); err != nil {
+			return err
+		}
+		v.classes, v.numbers = append(v.classes, sound.Class(name)), append(v.numbers, number)
+		size += len(name) + 32
+		return nil
+	}, vocabularyNames, id)
+	if err == nil && !s.host {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.room(size)
+		n.vocabularies[id] = v
+	}
+	return v, err
+}

@@ -1,0 +1,102 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// For a dataset, a video and a model.
+const (
+	partsLike = "SELECT windows FROM @.audiosearch_parts WHERE dataset = $1 AND video = $2 AND model = $3" +
+		" AND digest = $4 AND window_ = $5 AND hop = $6 AND vocabulary = $7"
+	putParts = "INSERT INTO @.audiosearch_parts (dataset, video, model, digest, window_, hop, vocabulary, windows, used_at)" +
+		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (dataset, video, model) DO UPDATE SET (digest, window_, hop, vocabulary, windows, used_at) =" +
+		" ROW (excluded.digest, excluded.window_, excluded.hop, excluded.vocabulary, excluded.windows, excluded.used_at)"
+	useParts         = "UPDATE @.audiosearch_parts SET used_at = $4 WHERE dataset = $1 AND video = $2 AND model = $3"
+	insertPartScores = "INSERT INTO @.audiosearch_part_scores (dataset, video, model, first, class, scores)" +
+		" SELECT $1, $2, $3, $4, c.* FROM unnest($5::integer[], $6::bytea[]) AS c"
+)
+
+// partWindows returns how many segments stand in parts like one; 0 if there are none.
+// place is a dataset, a video and a model.
+func (s *session) partWindows(place []any, like *audiosearch.Part, vocabulary int32) (windows int64, err error) {
+	err = s.row(partsLike, append(place[:3:3], like.Digest[:], int64(like.Window), int64(like.Hop), vocabulary), &windows)
+	if isNoRow(err) {
+		return 0, nil
+	}
+	return windows, err
+}
+
+// PutPart implements [audiosearch.PartStore].
+func (a *AudioSearch) PutPart(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (stored int, err error) {
+	packed := pack(columns)
+	return a.parted(ctx, org, dataset, &p, func(s *session, place []any, vocabulary *audioVocabulary) (int, error) {
+		windows, err := s.partWindows(place, &p, vocabulary.id)
+		if err != nil {
+			return 0, err
+		}
+		first := int64(p.First)
+		switch {
+		case first > windows:
+			return 0, audiosearch.ErrConflict
+		case first < windows:
+			_, err := s.exec(useParts, append(place[:3:3], bound(p.At))...)
+			return int(windows), err
+		case first == 0: // of what is like none of it
+			if _, err := s.exec(dropPartScores, place...); err != nil {
+				return 0, err
+			}
+		}
+		count := int64(0)
+		if len(columns) > 0 {
+			count = int64(len(columns[0]))
+		}
+		if count > 0 {
+			if _, err := s.exec(insertPartScores, append(place[:3:3], first, vocabulary.numbers, packed)...); err != nil {
+				return 0, err
+			}
+		}
+		_, err = s.exec(putParts, append(place[:3:3], p.Digest[:], int64(p.Window), int64(p.Hop), vocabulary.id, windows+count, bound(p.At))...)
+		return int(windows + count), err
+	})
+}
+
+// Parts implements [audiosearch.PartStore].
+func (a *AudioSearch) Parts(ctx context.Context, org, dataset string, p audiosearch.Part) (stored int, err error) {
+	return a.parted(ctx, org, dataset, &p, func(s *session, place []any, vocabulary *audioVocabulary) (int, error) {
+		windows, err := s.partWindows(place, &p, vocabulary.id)
+		if err == nil && windows > 0 {
+			_, err = s.exec(useParts, append(place[:3:3], bound(p.At))...)
+		}
+		return int(windows), err
+	})
+}
+
+// parted calls do for the video of a part: with a dataset, a video and a model.
+func (a *AudioSearch) parted(
+	ctx context.Context, org, dataset string, p *audiosearch.Part, do func(s *session, place []any, vocabulary *audioVocabulary) (int, error),
+) (stored int, err error) {
+	if _, err := a.Dataset(ctx, org, dataset); err != nil { // before new names are stored
+		return 0, err
+	}
+	model, err := a.model(ctx, org, p.Model, true)
+	if err != nil {
+		return 0, err
+	}
+	vocabulary, err := a.vocabulary(ctx, org, p.Classes)
+	if err != nil {
+		return 0, err
+	}
+	err = a.write(ctx, org, dataset, func(s *session, d audioDataset) (err error) {
+		if err := s.hasPath(d.seq, p.Video, p.Path); err != nil {
+			return err
+		}
+		stored, err = do(s, []any{d.seq, bytes(p.Video), model}, vocabulary)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return stored, nil
+}

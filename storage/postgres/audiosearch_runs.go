@@ -1,0 +1,314 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// runChanges are what an update of a run changes. It may change runRequest as well, which
+// nobody does.
+const (
+	runChanges = "state, termination, message, done, total, attempts, updated_at, started_at, finished_at, trace, due_at, checked_at," +
+		" sound_done, sound_total, sound_speed, result_set"
+	runRequest = "actor, query, dataset"
+	runColumns = "id, organization, created_at, " + runRequest + ", " + runChanges
+	runsFrom   = "SELECT " + runColumns + " FROM @.audiosearch_runs AS r"
+	runByID    = runsFrom + " WHERE r.organization || '' = $1 AND r.id = $2 AND " + runNotDeleted
+)
+
+var (
+	insertRun = "INSERT INTO @.audiosearch_runs (" + runColumns + ") VALUES (" + parameters(22) + ")"
+	updateRun = "UPDATE @.audiosearch_runs SET " + assign(runRequest+", "+runChanges, 2) + " WHERE id = $1"
+)
+
+// parameters returns $1 to $n.
+func parameters(n int) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = parameter(i + 1)
+	}
+	return strings.Join(all, ", ")
+}
+
+var errNoResultSet = errors.New("postgres: a run names a set of results into which nothing was put")
+
+// CreateRun implements [audiosearch.Runs].
+func (a *AudioSearch) CreateRun(ctx context.Context, r audiosearch.Run, maxWaiting int) error {
+	return a.createRun(ctx, &r, maxWaiting, nil)
+}
+
+// CreateRunAndAdd implements [audiosearch.TxStore].
+func (a *AudioSearch) CreateRunAndAdd(ctx context.Context, r audiosearch.Run, maxWaiting int, j mortise.Job) error {
+	return a.createRun(ctx, &r, maxWaiting, &j)
+}
+
+// For an organization and a limit.
+const waitingRuns = "SELECT count(*) FROM (SELECT 1 FROM @.audiosearch_runs WHERE organization = $1 AND state <> 'TERMINATED' LIMIT $2) AS n"
+
+// createRun adds a job, if there is one, to the run that it makes.
+func (a *AudioSearch) createRun(ctx context.Context, r *audiosearch.Run, maxWaiting int, j *mortise.Job) error {
+	args, err := runArgs(r)
+	if err != nil {
+		return err
+	}
+	if r.ResultSet != uuid.Nil {
+		return errNoResultSet
+	}
+	org := r.Organization
+	full := func(s *session) error {
+		var waiting int
+		err := s.row(waitingRuns, []any{bytes(org), max(maxWaiting, 0)}, &waiting)
+		if err == nil && waiting >= maxWaiting {
+			err = audiosearch.ErrTooManyRuns
+		}
+		return err
+	}
+	return a.db.transact(ctx, org, func(s *session) error {
+		if err := s.keepAudio(org); err != nil {
+			return err
+		}
+		var taken bool
+		if err := s.row("SELECT EXISTS (SELECT FROM @.audiosearch_runs WHERE id = $1)", []any{r.ID}, &taken); err != nil {
+			return err
+		}
+		if taken {
+			return audiosearch.ErrExists
+		}
+		// Once before the lock, so that whoever has too many holds up nobody.
+		if err := full(s); err != nil {
+			return err
+		}
+		if err := s.lock("audiosearch runs", org, false); err != nil {
+			return err
+		}
+		if err := full(s); err != nil {
+			return err
+		}
+		changed, err := s.exec(insertRun+" ON CONFLICT DO NOTHING", append([]any{r.ID, bytes(org), stamp(r.CreatedAt)}, args...)...)
+		if err == nil && changed == 0 {
+			err = audiosearch.ErrExists
+		}
+		if err != nil || j == nil {
+			return err
+		}
+		return s.addJob(j)
+	})
+}
+
+// Run implements [audiosearch.Runs].
+func (a *AudioSearch) Run(ctx context.Context, org string, id int64) (audiosearch.Run, error) {
+	found, err := a.runs(ctx, org, runByID, bytes(org), id)
+	if err == nil && len(found) == 0 {
+		err = audiosearch.ErrRunNotFound
+	}
+	if err != nil {
+		return audiosearch.Run{}, err
+	}
+	return found[0], nil
+}
+
+func (a *AudioSearch) runs(ctx context.Context, org, statement string, args ...any) (found []audiosearch.Run, err error) {
+	err = a.db.read(ctx, org, func(s *session) (err error) {
+		found, err = s.runs(statement, args...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+func (s *session) runs(statement string, args ...any) (found []audiosearch.Run, err error) {
+	err = s.query(func(rows pgx.Rows) error {
+		r, err := scanRun(rows)
+		found = append(found, r)
+		return err
+	}, statement, args...)
+	return found, err
+}
+
+// UpdateRun implements [audiosearch.Runs].
+func (a *AudioSearch) UpdateRun(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+	return a.db.transact(ctx, org, func(s *session) error { return s.updateRun(org, id, update) })
+}
+
+// UpdateRunAndRemove implements [audiosearch.TxStore].
+func (a *AudioSearch) UpdateRunAndRemove(
+	ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
+) error {
+	return a.db.transact(ctx, org, func(s *session) error {
+		if err := s.updateRun(org, id, update); err != nil {
+			return err
+		}
+		return s.endJob(&l, false)
+	})
+}
+
+// For a run and a set, which may be NULL.
+const dropOtherSets = "DELETE FROM @.audiosearch_result_sets WHERE run = $1 AND token IS DISTINCT FROM $2"
+
+func (s *session) updateRun(org string, id int64, update func(*audiosearch.Run) error) error {
+	found, err := s.runs(runByID+" FOR UPDATE OF r", bytes(org), id)
+	if err == nil && len(found) == 0 {
+		err = audiosearch.ErrRunNotFound
+	}
+	if err != nil {
+		return err
+	}
+	r := found[0]
+	if err := update(&r); err != nil {
+		return err
+	}
+	if r.ResultSet != uuid.Nil {
+		var there bool
+		if err := s.row("SELECT EXISTS (SELECT FROM @.audiosearch_result_sets WHERE run = $1 AND token = $2)", []any{id, r.ResultSet}, &there); err != nil {
+			return err
+		}
+		if !there {
+			return errNoResultSet
+		}
+	}
+	args, err := runArgs(&r)
+	if err != nil {
+		return err
+	}
+	if _, err := s.exec(updateRun, append([]any{id}, args...)...); err != nil {
+		return err
+	}
+	if r.State == audiosearch.StateTerminated {
+		_, err = s.exec(dropOtherSets, id, uuidIf(r.ResultSet))
+	}
+	return err
+}
+
+func uuidIf(id uuid.UUID) any {
+	if id == uuid.Nil {
+		return nil
+	}
+	return id
+}
+
+// runArgs returns the values of runRequest and runChanges.
+func runArgs(r *audiosearch.Run) ([]any, error) {
+	query, err := json.Marshal(r.Query)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: write the query of a run: %w", err)
+	}
+	return []any{
+		bytes(r.Actor), query, bytes(r.Query.Dataset),
+		string(r.State), string(r.Termination), bytes(r.Message), r.Done, r.Total, r.Attempts,
+		stamp(r.UpdatedAt), stamp(r.StartedAt), stamp(r.FinishedAt), traceText(r.Trace), stamp(r.DueAt), stamp(r.CheckedAt),
+		int64(r.Sound.Done), int64(r.Sound.Total), r.Sound.Speed, uuidIf(r.ResultSet),
+	}, nil
+}
+
+// scanRun reads runColumns.
+func scanRun(rows pgx.Rows) (r audiosearch.Run, err error) {
+	var org, actor, query, dataset, message, trace []byte
+	var created, updated, started, finished, due, checked pgtype.Timestamptz
+	var set uuid.NullUUID
+	err = rows.Scan(&r.ID, &org, &created, &actor, &query, &dataset, &r.State, &r.Termination, &message, &r.Done, &r.Total, &r.Attempts,
+		&updated, &started, &finished, &trace, &due, &checked, &r.Sound.Done, &r.Sound.Total, &r.Sound.Speed, &set)
+	if err != nil {
+		return r, err
+	}
+	r.Organization, r.Actor, r.Message, r.ResultSet = string(org), audiosearch.Actor(actor), string(message), set.UUID
+	r.CreatedAt, r.UpdatedAt, r.StartedAt, r.FinishedAt = timeOf(created), timeOf(updated), timeOf(started), timeOf(finished)
+	r.DueAt, r.CheckedAt = timeOf(due), timeOf(checked)
+	if r.Trace, err = traceMap(trace); err != nil {
+		return r, fmt.Errorf("postgres: a row is damaged: the trace of a run: %w", err)
+	}
+	if err := json.Unmarshal(query, &r.Query); err != nil {
+		return r, fmt.Errorf("postgres: a row is damaged: the query of a run: %w", err)
+	}
+	return r, nil
+}
+
+// ListRuns implements [audiosearch.Runs].
+func (a *AudioSearch) ListRuns(ctx context.Context, org string, q audiosearch.RunQuery) ([]audiosearch.Run, error) {
+	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+		return nil, err
+	}
+	before, id := endOfTime, int64(math.MaxInt64)
+	if !q.After.IsZero() {
+		if before = ceil(q.After.At); before.Equal(q.After.At) {
+			id = q.AfterID()
+		}
+	}
+	from := firstTime
+	if !q.From.IsZero() {
+		from = ceil(q.From)
+	}
+	args := []any{bytes(org), upper(before), id, bound(from), q.Limit}
+	statement := runsFrom + " WHERE r.organization = $1 AND " + audioNotDeleted + " AND (r.created_at, r.id) < ($2, $3) AND r.created_at >= $4"
+	add := func(condition string, value any) {
+		args = append(args, value)
+		statement += " AND " + condition + parameter(len(args))
+	}
+	if q.Dataset != "" {
+		add("r.dataset = ", bytes(q.Dataset))
+	}
+	if q.Actor != "" {
+		add("r.actor = ", bytes(q.Actor))
+	}
+	if q.State != "" {
+		add("r.state = ", string(q.State))
+	}
+	if q.Open {
+		statement += " AND r.state <> 'TERMINATED'"
+	}
+	return a.runs(ctx, org, statement+" ORDER BY r.created_at DESC, r.id DESC LIMIT $5", args...)
+}
+
+// For a limit, a time of checks, and one of being due.
+const staleRuns = runsFrom + " WHERE r.state <> 'TERMINATED' AND (r.checked_at IS NULL OR r.checked_at < $2) AND (r.due_at IS NULL OR r.due_at < $3)" +
+	" AND " + runNotDeleted + " ORDER BY r.checked_at NULLS FIRST, r.id LIMIT $1"
+
+// StaleRuns implements [audiosearch.Runs].
+func (a *AudioSearch) StaleRuns(ctx context.Context, checked, due time.Time, limit int) ([]audiosearch.Run, error) {
+	if due.IsZero() {
+		due = endOfTime
+	}
+	return a.runs(ctx, noOrg, staleRuns, max(limit, 0), upper(checked), upper(due))
+}
+
+const (
+	pruneRuns = "WITH gone AS (SELECT id FROM @.audiosearch_runs WHERE state = 'TERMINATED' AND (finished_at < $1 OR finished_at IS NULL)" +
+		" ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED) DELETE FROM @.audiosearch_runs WHERE id = ANY (ARRAY(SELECT id FROM gone))"
+
+	// For how many are kept, and a limit.
+	trimRuns = "WITH gone AS (SELECT o.id FROM (SELECT id, row_number() OVER (PARTITION BY organization ORDER BY finished_at DESC NULLS LAST, id DESC) AS place" +
+		" FROM @.audiosearch_runs WHERE state = 'TERMINATED') AS o WHERE o.place > $1 LIMIT $2)" +
+		" DELETE FROM @.audiosearch_runs WHERE id = ANY (ARRAY(SELECT id FROM gone))"
+)
+
+// PruneRuns implements [audiosearch.Pruner].
+func (a *AudioSearch) PruneRuns(ctx context.Context, before time.Time, limit int) (int, error) {
+	return a.removeRuns(ctx, pruneRuns, upper(before), max(limit, 0))
+}
+
+// TrimRuns implements [audiosearch.Pruner].
+func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (int, error) {
+	return a.removeRuns(ctx, trimRuns, max(keep, 0), max(limit, 0))
+}
+
+func (a *AudioSearch) removeRuns(ctx context.Context, statement string, args ...any) (n int, err error) {
+	err = a.db.transact(ctx, noOrg, func(s *session) error {
+		removed, err := s.exec(statement, args...)
+		n = int(removed)
+		return err
+	})
+	return n, err
+}

@@ -1,0 +1,130 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/columnar"
+)
+
+// fewVideos is how many selected videos are looked up one by one.
+const fewVideos = 1000
+
+// For a dataset, a model and a class, of all videos, or of some.
+const (
+	scoresOfClass  = "SELECT video, first, scores FROM @.audiosearch_scores WHERE dataset = $1 AND model = $2 AND class = $3"
+	scoresOfVideos = scoresOfClass + " AND video = ANY ($4::bytea[])"
+)
+
+// Search implements [audiosearch.ScoreStore].
+func (a *AudioSearch) Search(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) (hits []audiosearch.Hit, err error) {
+	numbers, err := a.numbersOf(ctx, org, false, q.Model, string(q.Class))
+	if err != nil {
+		return nil, err
+	}
+	model, class := numbers[q.Model], numbers[string(q.Class)]
+	err = a.readCatalog(ctx, org, dataset, func(s *session, d audioDataset, c *audioCatalog) error {
+		hits = nil
+		var selected *columnar.Selection
+		statement, args := scoresOfClass, []any{d.seq, model, class}
+		if len(q.Filters) > 0 {
+			if selected, err = c.columns.Select(ctx, q.Filters); err != nil {
+				return err
+			}
+			if selected.Len() <= fewVideos {
+				var videos [][]byte
+				for row := range selected.Rows() {
+					videos = append(videos, bytes(c.ids[row]))
+				}
+				statement, args = scoresOfVideos, append(args, videos)
+			}
+		}
+		ranking := columnar.NewRanking(columnar.Page{Offset: q.Offset, Limit: q.Limit, MinScore: q.MinScore}, c.order)
+		for ranking.Next() {
+			err := s.query(func(rows pgx.Rows) error {
+				var first uint32
+				raw := rows.RawValues()
+				if row, ok := c.rows[string(raw[0])]; ok && (selected == nil || selected.Contains(row)) {
+					if err := rows.Scan(nil, &first, nil); err != nil {
+						return err
+					}
+					ranking.OfferScores(row, first, raw[2])
+				}
+				return nil
+			}, statement, append([]any{pgx.QueryResultFormats{pgx.BinaryFormatCode}}, args...)...)
+			if err != nil {
+				return err
+			}
+		}
+		for _, h := range ranking.Hits() {
+			hits = append(hits, audiosearch.Hit{Video: c.ids[h.Row], Window: int(h.Window), Score: h.Score})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return hits, nil
+}
+
+// For a dataset and a model: which videos have scores, and whether all of theirs.
+const triedVideos = "SELECT video, problem = '', problem = '' OR windows > 0 FROM @.audiosearch_scorings WHERE dataset = $1 AND model = $2"
+
+// Unscored implements [audiosearch.ScoreStore].
+func (a *AudioSearch) Unscored(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (u audiosearch.Unscored, err error) {
+	model, err := a.model(ctx, org, q.Model, false)
+	if err != nil {
+		return u, err
+	}
+	err = a.readCatalog(ctx, org, dataset, func(s *session, d audioDataset, c *audioCatalog) error {
+		u = audiosearch.Unscored{}
+		whole, scored := make([]bool, len(c.ids)), make([]bool, len(c.ids))
+		err := s.query(func(rows pgx.Rows) error {
+			var video []byte
+			var all, some bool
+			if err := rows.Scan(&video, &all, &some); err != nil {
+				return err
+			}
+			if row, ok := c.rows[string(video)]; ok {
+				whole[row], scored[row] = all, some
+			}
+			return nil
+		}, triedVideos, d.seq, model)
+		if err != nil {
+			return err
+		}
+		selected, err := c.columns.Select(ctx, q.Filters)
+		if err != nil {
+			return err
+		}
+		u.Matched = selected.Len()
+		var ids []string
+		for row := range selected.Rows() {
+			if !scored[row] {
+				u.Without++
+			}
+			if id := c.ids[row]; !whole[row] && id > q.After {
+				if ids = append(ids, id); len(ids)/2 >= max(q.Limit, 1000) {
+					slices.Sort(ids)
+					ids = ids[:q.Limit]
+				}
+			}
+		}
+		slices.Sort(ids)
+		ids = ids[:min(q.Limit, len(ids))]
+		return s.query(func(rows pgx.Rows) error {
+			v, err := scanVideo(rows)
+			u.Videos = append(u.Videos, v)
+			return err
+		}, videosByID, d.seq, byteses(ids))
+	})
+	if err != nil {
+		return audiosearch.Unscored{}, err
+	}
+	return u, nil
+}
+
+const videosByID = "SELECT id, path, metadata FROM @.audiosearch_videos WHERE dataset = $1 AND id = ANY ($2::bytea[]) ORDER BY id"

@@ -1,0 +1,47 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/storage/postgres"
+)
+
+// sounds is the harness of the suites of package audiosearch.
+func sounds() audiosearchtest.Harness {
+	type opened struct {
+		db *postgres.DB
+		d  *database
+	}
+	bases := make(map[any]opened)
+	open := func(t *testing.T, d *database) audiosearchtest.Backend {
+		db := d.open(t, nil)
+		tables := db.AudioSearch().Store.(*postgres.AudioSearch)
+		bases[tables] = opened{db, d}
+		return audiosearchtest.Backend{
+			Datasets: tables, Catalog: tables, Scores: tables, Parts: tables, Models: tables,
+			Runs: tables, Results: tables, Counter: tables, Deletion: tables,
+			Leases: db.Jobs(), Queue: db.Queue(nil),
+		}
+	}
+	return audiosearchtest.Harness{
+		Open: func(t *testing.T) audiosearchtest.Backend { return open(t, newDatabase(t)) },
+		Reopen: func(t *testing.T, b audiosearchtest.Backend) audiosearchtest.Backend {
+			require.NoError(t, bases[b.Datasets].db.Close())
+			return open(t, bases[b.Datasets].d)
+		},
+		Break: func(t *testing.T, b audiosearchtest.Backend) (heal func()) { return bases[b.Datasets].d.refuse(t) },
+	}
+}
+
+func TestAudioSearch(t *testing.T) {
+	t.Parallel()
+	audiosearchtest.Run(t, sounds())
+}
+
+func TestAudioSearchModel(t *testing.T) {
+	t.Parallel()
+	audiosearchtest.RunModel(t, sounds(), nil)
+}
