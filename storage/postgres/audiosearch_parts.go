@@ -15,7 +15,7 @@ const (
 		" ROW (excluded.digest, excluded.window_, excluded.hop, excluded.vocabulary, excluded.windows, excluded.used_at)"
 	useParts         = "UPDATE @.audiosearch_parts SET used_at = $4 WHERE dataset = $1 AND video = $2 AND model = $3"
 	insertPartScores = "INSERT INTO @.audiosearch_part_scores (dataset, video, model, first, class, scores)" +
-		" SELECT $1, $2, $3, $4, c.* FROM unnest($5::integer[], $6::bytea[]) AS c"
+		" SELECT $1, $2, $3, $4, c.* FROM unnest($5::integer[], $6::bytea[]) AS c ON CONFLICT DO NOTHING"
 )
 
 // partWindows returns how many segments stand in parts like one; 0 if there are none.

@@ -289,8 +289,8 @@ const (
 		" ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED) DELETE FROM @.audiosearch_runs WHERE id = ANY (ARRAY(SELECT id FROM gone))"
 
 	// For how many are kept, and a limit.
-	trimRuns = "WITH gone AS (SELECT o.id FROM (SELECT id, row_number() OVER (PARTITION BY organization ORDER BY finished_at DESC NULLS LAST, id DESC) AS place" +
-		" FROM @.audiosearch_runs WHERE state = 'TERMINATED') AS o WHERE o.place > $1 LIMIT $2)" +
+	trimRuns = "WITH gone AS (SELECT o.id FROM (SELECT id, finished_at, row_number() OVER (PARTITION BY organization ORDER BY finished_at DESC NULLS LAST, id DESC) AS place" +
+		" FROM @.audiosearch_runs WHERE state = 'TERMINATED') AS o WHERE o.place > $1 ORDER BY o.finished_at NULLS FIRST, o.id LIMIT $2)" +
 		" DELETE FROM @.audiosearch_runs WHERE id = ANY (ARRAY(SELECT id FROM gone))"
 )
 

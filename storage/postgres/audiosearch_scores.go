@@ -18,7 +18,7 @@ const (
 	pathOf       = "SELECT path FROM @.audiosearch_videos WHERE dataset = $1 AND id = $2"
 	dropScores   = "DELETE FROM @.audiosearch_scores WHERE dataset = $1 AND video = $2 AND model = $3"
 	insertScores = "INSERT INTO @.audiosearch_scores (dataset, video, model, first, class, scores)" +
-		" SELECT $1, $2, $3, $4, c.* FROM unnest($5::integer[], $6::bytea[]) AS c"
+		" SELECT $1, $2, $3, $4, c.* FROM unnest($5::integer[], $6::bytea[]) AS c ON CONFLICT DO NOTHING"
 
 	// For what comes before a window.
 	partsToScores = "INSERT INTO @.audiosearch_scores (dataset, video, model, first, class, scores)" +

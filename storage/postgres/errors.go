@@ -52,12 +52,22 @@ func mayRetry(err error, committing bool) bool {
 		return !committing || c == "25006" || c == "57P03" || c == "53300"
 	case "":
 		var connect *pgconn.ConnectError
-		if errors.As(err, &connect) || pgconn.SafeToRetry(err) {
+		switch {
+		case errors.As(err, &connect):
 			return true
+		case !committing:
+			return pgconn.SafeToRetry(err) || isLost(err)
 		}
-		return !committing && isLost(err)
+		// pgx 5.12 says "conn closed" of a COMMIT that a crashing server has carried out.
+		return pgconn.SafeToRetry(err) && isUnsent(err)
 	}
 	return false
+}
+
+// isUnsent reports that a write failed.
+func isUnsent(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "write"
 }
 
 // isLost reports that the connection was lost, or was never made.
