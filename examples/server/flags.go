@@ -48,8 +48,8 @@ const usage = `Usage: server [flags]
   -check-config         read the provisioning document, say what is wrong with it, and end; what it contradicts in the data
                         is found at a start [off]
   -data FOLDER          folder of the SQLite database, made if it is missing [MORTISE_DATA, ./mortise-data]
-  -postgres URL         keep the data in a PostgreSQL database, which several servers may share; but for the audio search, which
-                        stays in -data. Needs -vault-key. Tables that are missing are made at the start. [MORTISE_POSTGRES]
+  -postgres URL         keep the data in a PostgreSQL database, which several servers may share. Needs -vault-key. Tables that are
+                        missing are made at the start. In -data there are only models that were fetched. [MORTISE_POSTGRES]
   -queue postgres|URL   with -postgres: where the jobs wait. postgres: in a table beside the data. nats://HOST:4222: in NATS
                         JetStream. All servers must have the same. [MORTISE_QUEUE, postgres]
   -migrate              make the tables of -postgres, or bring them up to date, and end [off]

@@ -14,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
 
@@ -81,8 +80,8 @@ func migrate(ctx context.Context, s *settings, log *slog.Logger) error {
 	return nil
 }
 
-// openPostgres is the storage of -postgres, which any number of servers share, but for the
-// audio search. The jobs are in a table beside the data, or in the streams of -queue.
+// openPostgres is the storage of -postgres, which any number of servers share. The jobs are
+// in a table beside the data, or in the streams of -queue.
 func openPostgres(ctx context.Context, s *settings, log *slog.Logger) (_ *backends, err error) {
 	config, err := parsePostgres(s.postgres)
 	if err != nil {
@@ -107,19 +106,11 @@ func openPostgres(ctx context.Context, s *settings, log *slog.Logger) (_ *backen
 	if err != nil {
 		return nil, fmt.Errorf("-postgres: %w", err)
 	}
-	// The audio search has no tables in PostgreSQL yet.
-	back, err := openSQLite(ctx, s.data, log)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
 	at := config.ConnConfig
-	back.kept = fmt.Sprintf("in the PostgreSQL database %s at %s; the datasets of the audio search %s, for this server alone", at.Database, at.Host, back.kept)
-	back.trigger, back.authmgmt, back.vault = db.Trigger(), db.AuthMgmt(), db.Vault()
-	back.trigger.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
-	inFile := *back
-	back.writes = func(ctx context.Context) error { return errors.Join(db.Ping(ctx), inFile.writes(ctx)) }
+	back := backendsOf(db, fmt.Sprintf("in the PostgreSQL database %s at %s", at.Database, at.Host), log)
+	back.writes = db.Ping
 	back.close = func() error {
-		err := errors.Join(inFile.close(), db.Close())
+		err := db.Close()
 		pool.Close()
 		return err
 	}
@@ -128,9 +119,9 @@ func openPostgres(ctx context.Context, s *settings, log *slog.Logger) (_ *backen
 	}
 	queue, err := openJetStream(ctx, s.queueURL(), log)
 	if err != nil {
-		return nil, errors.Join(err, inFile.close(), db.Close())
+		return nil, errors.Join(err, db.Close())
 	}
-	back.trigger.Queue, back.queue = queue, queue.ping
+	back.trigger.Queue, back.audio.Queue, back.queue = queue, queue, queue.ping
 	closeTables := back.close
 	back.close = func() error {
 		err := closeTables()

@@ -13,9 +13,13 @@ import (
 
 // AudioSearch returns what package audiosearch stands on: an [AudioSearch] as Store, and
 // the queue of db with its default settings. Put another one in its place for others:
-// [DB.Queue].
+// [DB.Queue]. If Options.Queue is set, it is that one.
 func (db *DB) AudioSearch() audiosearch.Backend {
-	return audiosearch.Backend{Store: &AudioSearch{db: db}, Queue: db.Queue(nil)}
+	b := audiosearch.Backend{Store: &AudioSearch{db: db}, Queue: db.opts.Queue}
+	if b.Queue == nil {
+		b.Queue = db.Queue(nil)
+	}
+	return b
 }
 
 // AudioSearch implements [audiosearch.Store], [audiosearch.TxStore] and
@@ -39,6 +43,11 @@ func (a *AudioSearch) AfterCommit(ctx context.Context, _ func(ctx context.Contex
 
 // database makes the jobs of a DB share its transactions: see [Jobs.Shares].
 func (a *AudioSearch) database() *DB { return a.db }
+
+// SharesWith is [Trigger.SharesWith].
+func (a *AudioSearch) SharesWith(q mortise.Queue) bool {
+	return a.db.opts.Queue != nil && mortise.Queue(a.db.opts.Queue) == q
+}
 
 // For an organization, and for that of a row.
 const (

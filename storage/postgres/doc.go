@@ -1,7 +1,6 @@
-// Package postgres keeps a queue, and what the packages trigger, vault and authmgmt keep, in
-// a PostgreSQL database (https://www.postgresql.org), by way of pgx, so that workers and
-// servers run on any number of machines. The store of package audiosearch is not written
-// yet: take that of another backend.
+// Package postgres keeps a queue, and what the packages trigger, vault, authmgmt and
+// audiosearch keep, in a PostgreSQL database (https://www.postgresql.org), by way of pgx, so
+// that workers and servers run on any number of machines.
 //
 // [Migrate] makes the tables, in a schema of their own, and [New] takes the host's pool
 // and never changes a table. No superuser and no extension is needed.

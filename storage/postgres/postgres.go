@@ -22,7 +22,7 @@ type Options struct {
 
 	// Queue is where stores add jobs, in their own transactions: a queue on the same
 	// database that is not of this package, such as that of storage/river. It is then the
-	// one in [DB.Trigger], too. Nil: the jobs of this package.
+	// one in [DB.Trigger] and [DB.AudioSearch], too. Nil: the jobs of this package.
 	Queue TxQueue
 
 	// Timeout bounds each call, the waiting for a connection included, unless its context
