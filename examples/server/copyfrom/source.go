@@ -1,0 +1,201 @@
+package copyfrom
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	modernc "modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
+)
+
+// source is a SQLite file that nobody else has open.
+type source struct {
+	db      *sql.DB
+	conn    *sql.Conn
+	columns map[string][]string // of each table
+}
+
+// openSource opens a file for this process alone, until it is closed.
+func openSource(ctx context.Context, path string) (_ *source, err error) {
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
+	if filepath.VolumeName(path) != "" {
+		name.Path = "/" + name.Path // file:///C:/...
+	}
+	// With a write-ahead log each connection has a shared lock on the file as long as it is
+	// open. An exclusive one is refused while there is any, and keeps others out.
+	name.RawQuery = url.Values{"mode": {"rw"}, "_pragma": {"locking_mode(EXCLUSIVE)", "busy_timeout(2000)"}}.Encode()
+	s := new(source)
+	if s.db, err = sql.Open("sqlite", name.String()); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if s.conn, err = s.db.Conn(ctx); err != nil {
+		return nil, busy(err)
+	}
+	for _, statement := range []string{"BEGIN EXCLUSIVE", "COMMIT", "PRAGMA query_only(1)"} {
+		if _, err := s.conn.ExecContext(ctx, statement); err != nil {
+			return nil, busy(err)
+		}
+	}
+	s.columns, err = s.tables(ctx)
+	return s, err
+}
+
+// busy says what to do about a file that is open elsewhere.
+func busy(err error) error {
+	var e *modernc.Error
+	if errors.As(err, &e) && (e.Code()&0xff == codes.SQLITE_BUSY || e.Code()&0xff == codes.SQLITE_LOCKED) {
+		return fmt.Errorf("%w: a server uses it; stop that first", ErrSource)
+	}
+	return err
+}
+
+func (s *source) close() error {
+	if s.conn == nil {
+		return s.db.Close()
+	}
+	return errors.Join(s.conn.Close(), s.db.Close())
+}
+
+// tables returns the columns of each table.
+func (s *source) tables(ctx context.Context) (map[string][]string, error) {
+	rows, err := s.conn.QueryContext(ctx, "SELECT t.name, c.name FROM sqlite_schema AS t CROSS JOIN pragma_table_info(t.name) AS c"+
+		" WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	found := make(map[string][]string)
+	for rows.Next() {
+		var table, column string
+		if err := rows.Scan(&table, &column); err != nil {
+			return nil, err
+		}
+		found[table] = append(found[table], column)
+	}
+	return found, rows.Err()
+}
+
+// rows returns what is to be copied into a table, as values of PostgreSQL's types.
+func (s *source) rows(ctx context.Context, t *table, to []column) (*sourceRows, error) {
+	var fields []string
+	for _, c := range to {
+		field, given := t.given[c.name]
+		if !given {
+			field = t.sourceName() + "." + c.name
+		}
+		fields = append(fields, field)
+	}
+	from := t.from
+	if from == "" {
+		from = t.sourceName()
+	}
+	rows, err := s.conn.QueryContext(ctx, "SELECT "+strings.Join(fields, ", ")+" FROM "+from)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", t.sourceName(), err)
+	}
+	r := &sourceRows{rows: rows, table: t, columns: to, values: make([]any, len(to)), to: make([]any, len(to))}
+	for i := range r.values {
+		r.to[i] = &r.values[i]
+	}
+	return r, nil
+}
+
+// sourceRows reads rows of a table.
+type sourceRows struct {
+	rows    *sql.Rows
+	table   *table
+	columns []column
+	values  []any
+	to      []any
+}
+
+// next returns the next row, nil at the end. It is good until the next call.
+func (r *sourceRows) next() ([]any, error) {
+	if !r.rows.Next() {
+		return nil, r.rows.Err()
+	}
+	if err := r.rows.Scan(r.to...); err != nil {
+		return nil, err
+	}
+	for i, c := range r.columns {
+		value, ok := c.value(r.values[i])
+		if !ok {
+			return nil, fmt.Errorf("%w: a row of %s is damaged: %s is no %s", ErrSource, r.table.sourceName(), c.name, c.is)
+		}
+		r.values[i] = value
+	}
+	return r.values, nil
+}
+
+func (r *sourceRows) close() { _ = r.rows.Close() }
+
+func (t *table) sourceName() string {
+	if t.source == "" {
+		return t.name
+	}
+	return t.source
+}
+
+// check compares the tables of both sides with what this package knows.
+func check(from map[string][]string, to map[string][]column, counters []string) error {
+	var wrong []error
+	bad := func(side, table, column string) {
+		wrong = append(wrong, fmt.Errorf("this program does not know how to copy %s of %s's table %s", column, side, table))
+	}
+	known, made, counted := make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	for i := range tables {
+		t := &tables[i]
+		known[t.sourceName()], made[t.name], counted[t.counter] = true, true, true
+		source := from[t.sourceName()]
+		has := func(name string) bool {
+			return slices.ContainsFunc(to[t.name], func(c column) bool { return c.name == name })
+		}
+		for _, name := range source {
+			if has(name) == slices.Contains(t.left, name) {
+				bad("SQLite", t.sourceName(), "the column "+name)
+			}
+		}
+		for _, c := range to[t.name] {
+			if _, given := t.given[c.name]; !given && !slices.Contains(source, c.name) {
+				bad("PostgreSQL", t.name, "the column "+c.name)
+			}
+		}
+		if len(source) == 0 || len(to[t.name]) == 0 {
+			bad("both", t.name, "what is missing")
+		}
+	}
+	for name, columns := range from {
+		if other, ok := others[name]; ok && slices.Equal(other, columns) {
+			continue
+		}
+		if !known[name] && !strings.HasPrefix(name, stays) {
+			bad("SQLite", name, "the columns")
+		}
+	}
+	for name := range to {
+		if !made[name] && !strings.HasPrefix(name, stays) && !slices.Contains(notes, name) {
+			bad("PostgreSQL", name, "the columns")
+		}
+	}
+	for _, name := range counters {
+		if !counted[name] && !strings.HasPrefix(name, stays) {
+			bad("PostgreSQL", name, "the sequence")
+		}
+	}
+	return errors.Join(wrong...)
+}
