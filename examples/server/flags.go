@@ -23,6 +23,7 @@ type settings struct {
 	postgres   string   // URL of the database, instead of data; "" for none
 	queue      string   // "", queueInPostgres, or URLs of NATS servers
 	migrate    bool     // make the tables of postgres, and end
+	copyFrom   string   // data folder to copy into postgres, and end; "" for none
 	vaultKey   string   // path of the root key's file, "" for the one in the data folder
 	docs       bool
 	metrics    bool
@@ -53,6 +54,9 @@ const usage = `Usage: server [flags]
   -queue postgres|URL   with -postgres: where the jobs wait. postgres: in a table beside the data. nats://HOST:4222: in NATS
                         JetStream. All servers must have the same. [MORTISE_QUEUE, postgres]
   -migrate              make the tables of -postgres, or bring them up to date, and end [off]
+  -copy-from FOLDER     copy all that the data folder of a stopped server has into the empty database of -postgres, and end;
+                        but for the audio search. Needs the key that the folder's server had. A copy that was cut off goes on
+                        when it is started again. [off]
   -memory               keep everything in memory instead; refused together with -data, -postgres and -queue
   -public-url URL       address in the links of invitations and in the OpenAPI document [MORTISE_PUBLIC_URL, the listen address]
   -vault-key FILE       file with the root key, from which the keys of the vault and of the invitations are derived: 32 bytes
@@ -103,6 +107,7 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	fs.StringVar(&s.postgres, "postgres", fallback("MORTISE_POSTGRES", ""), "")
 	fs.StringVar(&s.queue, "queue", fallback("MORTISE_QUEUE", ""), "")
 	fs.BoolVar(&s.migrate, "migrate", false, "")
+	fs.StringVar(&s.copyFrom, "copy-from", "", "")
 	fs.BoolVar(&s.memory, "memory", false, "")
 	fs.BoolVar(&s.docs, "docs", true, "")
 	fs.BoolVar(&s.metrics, "metrics", true, "")
@@ -130,6 +135,9 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 		if other := otherStorage(fs, variables); other != "" {
 			return nil, usagef("-memory: cannot go together with %s, which keeps data elsewhere", other)
 		}
+	}
+	if s.copyFrom == "" && wasGiven(fs, "copy-from") {
+		return nil, usagef("-copy-from: names no folder")
 	}
 	if err := s.checkPostgres(wasGiven(fs, "postgres")); err != nil {
 		return nil, err

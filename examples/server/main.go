@@ -105,6 +105,9 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 		fmt.Fprintln(stdout, "the tables are up to date")
 		return nil
 	}
+	if s.copyFrom != "" {
+		return copyData(ctx, s, stdout, log)
+	}
 	doc, err := readProvisioning(s.config, env)
 	if err != nil {
 		return err

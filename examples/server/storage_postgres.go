@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/seed-6363c74e/mortise/examples/server/copyfrom"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
 
@@ -106,6 +107,11 @@ func openPostgres(ctx context.Context, s *settings, log *slog.Logger) (_ *backen
 	if err != nil {
 		return nil, fmt.Errorf("-postgres: %w", err)
 	}
+	if unfinished, err := copyfrom.Unfinished(ctx, pool); err != nil {
+		return nil, errors.Join(fmt.Errorf("-postgres: %w", err), db.Close())
+	} else if unfinished {
+		return nil, errors.Join(usagef("-postgres: the database has a part of a copy: start the same -copy-from again, which goes on with it"), db.Close())
+	}
 	at := config.ConnConfig
 	back := backendsOf(db, fmt.Sprintf("in the PostgreSQL database %s at %s", at.Database, at.Host), log)
 	back.writes = db.Ping
@@ -148,6 +154,12 @@ func (s *settings) checkPostgres(given bool) error {
 		return usagef("-postgres: names no database")
 	case s.postgres == "" && s.migrate:
 		return usagef("-migrate: needs -postgres, which names the database")
+	case s.postgres == "" && s.copyFrom != "":
+		return usagef("-copy-from: needs -postgres, which names the database to copy into")
+	case s.migrate && s.copyFrom != "":
+		return usagef("-copy-from: makes the tables itself; leave -migrate out")
+	case s.copyFrom != "" && s.queueURL() != "":
+		return usagef("-copy-from: copies the jobs into the database; leave -queue out, and change it once they are done")
 	case s.postgres == "" && s.queue != "":
 		return usagef("-queue: needs -postgres: without it the queue is in the data folder")
 	case s.postgres == "":

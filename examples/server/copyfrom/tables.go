@@ -52,7 +52,7 @@ var tables = []table{
 		left: []string{"body"},
 	},
 
-	// The audio search stays in its file, and so do its jobs.
+	// Those of the audio search stay with its runs.
 	{name: "jobs", source: "mortise_jobs", from: "mortise_jobs WHERE kind <> '" + audiosearch.JobKind + "'"},
 }
 
@@ -79,9 +79,9 @@ var others = map[string][]string{
 	"mortise_versions":     {"domain", "version"},
 }
 
-// stays is how the names of tables begin that are not copied, on both sides: the server
-// keeps the audio search in the SQLite file of its data folder, with -postgres, too. Once
-// it has it in PostgreSQL, this goes, and those tables come above.
+// stays is how the names of tables begin that are not copied yet, on both sides: those of
+// the audio search. Its scores can be made anew from the videos; its runs and their results
+// are not taken along. To copy them, too, those tables come above, and this goes.
 const stays = "audiosearch_"
 
 // notes are the tables of PostgreSQL's that say how far something is.
