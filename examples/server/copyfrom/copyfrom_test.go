@@ -1,0 +1,178 @@
+package copyfrom
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/pgserver"
+	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/storage/sqlite"
+)
+
+func TestMain(m *testing.M) { pgserver.Main(m) }
+
+// newFile returns a SQLite file with all tables.
+func newFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "mortise.db")
+	db, err := sqlite.Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	return path
+}
+
+// newTarget returns a connection to an empty database that has all tables.
+func newTarget(t *testing.T) *pgx.Conn {
+	t.Helper()
+	server := pgserver.Shared(t)
+	admin := connect(t, server.DSN("postgres"))
+	name := "copy_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	_, err := admin.Exec(t.Context(), "CREATE DATABASE "+name)
+	require.NoError(t, err)
+	conn := connect(t, server.DSN(name))
+	require.NoError(t, postgres.Migrate(t.Context(), conn, nil))
+	return conn
+}
+
+func connect(t *testing.T, dsn string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
+		defer cancel()
+		_ = conn.Close(ctx)
+	})
+	return conn
+}
+
+// change runs statements on a SQLite file.
+func change(t *testing.T, path string, statements ...string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	for _, s := range statements {
+		_, err := db.Exec(s)
+		require.NoError(t, err, s)
+	}
+}
+
+// TestEverything: there is nothing in the tables of either side that is not copied or left
+// out on purpose. Whoever adds a column or a table finds tables.go by this.
+func TestEverything(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, Run(t.Context(), newFile(t), newTarget(t), new(bytes.Buffer)))
+
+	for _, statement := range []string{
+		"ALTER TABLE trigger_events ADD COLUMN more INTEGER",
+		"ALTER TABLE trigger_bodies ADD COLUMN more INTEGER",
+		"CREATE TABLE trigger_more (id INTEGER)",
+	} {
+		path, conn := newFile(t), newTarget(t)
+		change(t, path, statement)
+		assert.ErrorContains(t, Run(t.Context(), path, conn, new(bytes.Buffer)), "does not know how to copy", statement)
+	}
+	for _, statement := range []string{
+		"ALTER TABLE mortise.vault_tokens ADD COLUMN more bigint",
+		"CREATE TABLE mortise.vault_more (id bigint)",
+		"CREATE SEQUENCE mortise.more_numbers",
+	} {
+		conn := newTarget(t)
+		_, err := conn.Exec(t.Context(), statement)
+		require.NoError(t, err)
+		assert.ErrorContains(t, Run(t.Context(), newFile(t), conn, new(bytes.Buffer)), "does not know how to copy", statement)
+	}
+}
+
+// TestRefused: a file that is open, a database that has rows, and a part of another copy are
+// refused, and nothing is copied.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	path, conn := newFile(t), newTarget(t)
+	change(t, path, "INSERT INTO trigger_organizations VALUES ('acme', 1)")
+	run := func() error { return Run(t.Context(), path, conn, new(bytes.Buffer)) }
+	count := func() (n int) {
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM mortise.trigger_organizations").Scan(&n))
+		return n
+	}
+
+	db, err := sqlite.Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	err = run()
+	require.ErrorIs(t, err, ErrSource)
+	require.ErrorContains(t, err, "stop that first")
+	require.NoError(t, db.Close())
+	assert.Zero(t, count())
+
+	// A part of a copy, of rows that have changed since.
+	other := newFile(t)
+	from, err := openSource(t.Context(), other)
+	require.NoError(t, err)
+	to := &target{conn: conn}
+	require.NoError(t, to.look(t.Context()))
+	plan, err := from.plan(t.Context(), to.columns)
+	require.NoError(t, err)
+	require.NoError(t, to.begin(t.Context(), plan))
+	require.NoError(t, from.close())
+	unfinished, err := Unfinished(t.Context(), conn)
+	require.NoError(t, err)
+	assert.True(t, unfinished)
+	err = run()
+	require.ErrorIs(t, err, ErrTarget)
+	require.ErrorContains(t, err, "another database")
+	assert.Zero(t, count())
+
+	_, err = conn.Exec(t.Context(), "DROP TABLE mortise.copy_from")
+	require.NoError(t, err)
+	require.NoError(t, run())
+	assert.Equal(t, 1, count())
+	err = run()
+	require.ErrorIs(t, err, ErrTarget)
+	require.ErrorContains(t, err, "not empty")
+}
+
+// TestValues: what the two have in different forms.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	path, conn := newFile(t), newTarget(t)
+	const id = "x'0102030405060708090a0b0c0d0e0f10'"
+	change(t, path,
+		// Long ones stand apart.
+		"INSERT INTO trigger_events (id, organization, status, source, instructions, submitted_at, attempts, last_error, generation, body)"+
+			" VALUES ("+id+", 'a', 0, 's', '', 1, 3, CAST(x'00ff41' AS TEXT), 2, 1)",
+		"INSERT INTO trigger_bodies VALUES ("+id+", 'long', '{}')",
+		// A vault that is there, one that is being removed, one that is gone.
+		"INSERT INTO vault_vaults VALUES (1, 'a', 'there', 1, 5, 6, '{}'), (7, CAST('a' AS BLOB), CAST('hidden' AS BLOB), 1, 5, 6, '')",
+		"INSERT INTO vault_deleted_vaults VALUES ('a', 'hidden', 8), ('a', 'gone', 9)",
+		// The event that says that an organization was deleted.
+		"INSERT INTO vault_audit VALUES (4, "+id+", 'b', 1, 'k', '', '', NULL, NULL), (5, "+id+", 'b', 2, 'k', '', '', NULL, NULL)",
+		"INSERT INTO vault_deleted_orgs VALUES ('b', 1, 5, 0)",
+		"INSERT INTO mortise_jobs VALUES (3, 'j', 'trigger', 'a', -62135596800000000, 0, "+id+", 1, 0, NULL), (4, 'j', 'audiosearch', 'a', 1, 1, NULL, 0, 0, NULL)",
+	)
+	require.NoError(t, Run(t.Context(), path, conn, new(bytes.Buffer)))
+	want := func(query, want string) {
+		t.Helper()
+		var got string
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT coalesce(string_agg(x::text, ' ' ORDER BY x::text), '') FROM ("+query+") AS x").Scan(&got))
+		assert.Equal(t, want, got)
+	}
+	_, err := conn.Exec(t.Context(), "SET search_path = mortise")
+	require.NoError(t, err)
+	want("SELECT id, attempts, last_error, convert_from(instructions, 'UTF8'), convert_from(context, 'UTF8') FROM trigger_events",
+		`(01020304-0506-0708-090a-0b0c0d0e0f10,3,"\\x00ff41",long,{})`)
+	want("SELECT seq, convert_from(id, 'UTF8'), deleted_at IS NOT NULL, rest FROM vault_vaults", "(1,there,f,f) (7,hidden,t,t) (8,gone,t,f)")
+	want("SELECT extract(second FROM at) > 0.0000015, mark FROM vault_audit", "(f,f) (t,t)")
+	want("SELECT seq, kind, token IS NOT NULL, extract(year FROM claimable_at AT TIME ZONE 'UTC') FROM jobs", "(3,trigger,t,1)")
+	want("SELECT nextval('vault_vaults_seq_seq'), nextval('jobs_seq_seq')", "(9,4)")
+}
