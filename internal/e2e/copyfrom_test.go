@@ -56,7 +56,7 @@ echo done
 			}
 			a := s.do("GET", path, of, "")
 			require.Equal(t, http.StatusOK, a.status, a.body)
-			all = append(all, a.body)
+			all = append(all, strings.ReplaceAll(a.body, s.url, ""))
 		}
 		return all
 	}
