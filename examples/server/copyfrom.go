@@ -8,10 +8,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/seed-6363c74e/mortise/examples/server/copyfrom"
+	"github.com/seed-6363c74e/mortise/storage/postgres"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
@@ -43,7 +46,9 @@ func copyData(ctx context.Context, s *settings, stdout io.Writer, log *slog.Logg
 		return fmt.Errorf("-postgres: %w", err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	err = copyfrom.Run(ctx, path, conn, stdout)
+	err = copyfrom.Run(ctx, path, conn, stdout, func(ctx context.Context, a *copyfrom.Audio) error {
+		return copyAudio(ctx, path, config, a, stdout, log)
+	})
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("-copy-from: interrupted; the same command goes on with it") // which is no success, as it is of a server
@@ -52,9 +57,29 @@ func copyData(ctx context.Context, s *settings, stdout io.Writer, log *slog.Logg
 	case err != nil:
 		return fmt.Errorf("-copy-from: %w; the same command goes on with it", err)
 	}
-	fmt.Fprintln(stdout, "all of it is copied, but for the audio search: the datasets of the provisioning document are made and scored anew "+
-		"at the first start, and its runs and their results stay in the folder. Start no server on the folder again: it would do the same work once more")
+	fmt.Fprintln(stdout, "all of it is copied. Start no server on the folder again: it would do the same work once more")
 	return nil
+}
+
+// copyAudio copies the audio search, by the stores of both sides.
+func copyAudio(ctx context.Context, path string, config *pgxpool.Config, a *copyfrom.Audio, stdout io.Writer, log *slog.Logger) (err error) {
+	from, err := sqlite.Open(ctx, path, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	// Scores of hours of sound are one call.
+	to, err := postgres.New(ctx, pool, &postgres.Options{Timeout: 10 * time.Minute, Logger: log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	return copyfrom.CopyAudio(ctx, from.AudioSearch().Store, to.AudioSearch().Store, a, stdout)
 }
 
 // checkCopied opens the file as a server does, which brings its tables up to date and

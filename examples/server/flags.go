@@ -54,9 +54,8 @@ const usage = `Usage: server [flags]
   -queue postgres|URL   with -postgres: where the jobs wait. postgres: in a table beside the data. nats://HOST:4222: in NATS
                         JetStream. All servers must have the same. [MORTISE_QUEUE, postgres]
   -migrate              make the tables of -postgres, or bring them up to date, and end [off]
-  -copy-from FOLDER     copy all that the data folder of a stopped server has into the empty database of -postgres, and end;
-                        but for the audio search, which is scored anew. Needs the key that the folder's server had.
-                        A copy that was cut off goes on when it is started again. [off]
+  -copy-from FOLDER     copy all that the data folder of a stopped server has into the empty database of -postgres, and end.
+                        Needs the key that the folder's server had. A copy that was cut off goes on when it is started again. [off]
   -memory               keep everything in memory instead; refused together with -data, -postgres and -queue
   -public-url URL       address in the links of invitations and in the OpenAPI document [MORTISE_PUBLIC_URL, the listen address]
   -vault-key FILE       file with the root key, from which the keys of the vault and of the invitations are derived: 32 bytes

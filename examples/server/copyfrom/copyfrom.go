@@ -29,8 +29,9 @@ var (
 )
 
 // Run copies the file at path, which nobody may have open, and whose tables are up to
-// date, as are those of the database. It writes a line on each table to out.
-func Run(ctx context.Context, path string, conn *pgx.Conn, out io.Writer) (err error) {
+// date, as are those of the database. It writes a line on each table to out. At last, when
+// it has let go of the file, it calls rest, which copies the audio search: see [CopyAudio].
+func Run(ctx context.Context, path string, conn *pgx.Conn, out io.Writer, rest func(ctx context.Context, a *Audio) error) (err error) {
 	from, err := openSource(ctx, path)
 	if err != nil {
 		return err
@@ -85,6 +86,16 @@ func Run(ctx context.Context, path string, conn *pgx.Conn, out io.Writer) (err e
 				ErrTarget, name, found.rows, found.hex(), want.rows, want.hex(), schema)
 		}
 		fmt.Fprintf(out, "%s: rows %d, digest %s, the same in both\n", name, found.rows, found.hex())
+	}
+	audio, err := from.audio(ctx)
+	if err != nil {
+		return err
+	}
+	if err := from.close(); err != nil {
+		return err
+	}
+	if err := rest(ctx, audio); err != nil {
+		return fmt.Errorf("copy the audio search: %w", err)
 	}
 	return to.end(ctx)
 }

@@ -4,16 +4,22 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/pgserver"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
@@ -56,6 +62,9 @@ func connect(t *testing.T, dsn string) *pgx.Conn {
 	return conn
 }
 
+// noAudio leaves out the audio search.
+func noAudio(context.Context, *Audio) error { return nil }
+
 // change runs statements on a SQLite file.
 func change(t *testing.T, path string, statements ...string) {
 	t.Helper()
@@ -72,7 +81,7 @@ func change(t *testing.T, path string, statements ...string) {
 // out on purpose. Whoever adds a column or a table finds tables.go by this.
 func TestEverything(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, Run(t.Context(), newFile(t), newTarget(t), new(bytes.Buffer)))
+	require.NoError(t, Run(t.Context(), newFile(t), newTarget(t), new(bytes.Buffer), noAudio))
 
 	for _, statement := range []string{
 		"ALTER TABLE trigger_events ADD COLUMN more INTEGER",
@@ -81,7 +90,7 @@ func TestEverything(t *testing.T) {
 	} {
 		path, conn := newFile(t), newTarget(t)
 		change(t, path, statement)
-		assert.ErrorContains(t, Run(t.Context(), path, conn, new(bytes.Buffer)), "does not know how to copy", statement)
+		assert.ErrorContains(t, Run(t.Context(), path, conn, new(bytes.Buffer), noAudio), "does not know how to copy", statement)
 	}
 	for _, statement := range []string{
 		"ALTER TABLE mortise.vault_tokens ADD COLUMN more bigint",
@@ -91,7 +100,7 @@ func TestEverything(t *testing.T) {
 		conn := newTarget(t)
 		_, err := conn.Exec(t.Context(), statement)
 		require.NoError(t, err)
-		assert.ErrorContains(t, Run(t.Context(), newFile(t), conn, new(bytes.Buffer)), "does not know how to copy", statement)
+		assert.ErrorContains(t, Run(t.Context(), newFile(t), conn, new(bytes.Buffer), noAudio), "does not know how to copy", statement)
 	}
 }
 
@@ -101,7 +110,7 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	path, conn := newFile(t), newTarget(t)
 	change(t, path, "INSERT INTO trigger_organizations VALUES ('acme', 1)")
-	run := func() error { return Run(t.Context(), path, conn, new(bytes.Buffer)) }
+	run := func() error { return Run(t.Context(), path, conn, new(bytes.Buffer), noAudio) }
 	count := func() (n int) {
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM mortise.trigger_organizations").Scan(&n))
 		return n
@@ -160,7 +169,7 @@ func TestValues(t *testing.T) {
 		"INSERT INTO vault_deleted_orgs VALUES ('b', 1, 5, 0)",
 		"INSERT INTO mortise_jobs VALUES (3, 'j', 'trigger', 'a', -62135596800000000, 0, "+id+", 1, 0, NULL), (4, 'j', 'audiosearch', 'a', 1, 1, NULL, 0, 0, NULL)",
 	)
-	require.NoError(t, Run(t.Context(), path, conn, new(bytes.Buffer)))
+	require.NoError(t, Run(t.Context(), path, conn, new(bytes.Buffer), noAudio))
 	want := func(query, want string) {
 		t.Helper()
 		var got string
@@ -173,6 +182,90 @@ func TestValues(t *testing.T) {
 		`(01020304-0506-0708-090a-0b0c0d0e0f10,3,"\\x00ff41",long,{})`)
 	want("SELECT seq, convert_from(id, 'UTF8'), deleted_at IS NOT NULL, rest FROM vault_vaults", "(1,there,f,f) (7,hidden,t,t) (8,gone,t,f)")
 	want("SELECT extract(second FROM at) > 0.0000015, mark FROM vault_audit", "(f,f) (t,t)")
-	want("SELECT seq, kind, token IS NOT NULL, extract(year FROM claimable_at AT TIME ZONE 'UTC') FROM jobs", "(3,trigger,t,1)")
-	want("SELECT nextval('vault_vaults_seq_seq'), nextval('jobs_seq_seq')", "(9,4)")
+	want("SELECT seq, kind, token IS NOT NULL, extract(year FROM claimable_at AT TIME ZONE 'UTC') FROM jobs", "(3,trigger,t,1) (4,audiosearch,f,1970)")
+	want("SELECT nextval('vault_vaults_seq_seq'), nextval('jobs_seq_seq')", "(9,5)")
+}
+
+// TestAudio: models that were replaced, scores, problems, runs in each state and what they
+// found are the same in both, also after a copy that was cut off.
+func TestAudio(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	path, conn := newFile(t), newTarget(t)
+	from, err := sqlite.Open(ctx, path, nil)
+	require.NoError(t, err)
+	a := from.AudioSearch().Store
+	at := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 1000, time.UTC) }
+	for _, org := range []string{"acme", "other", "gone"} {
+		require.NoError(t, a.CreateDataset(ctx, audiosearch.Dataset{Organization: org, ID: "d", CreatedAt: at(1)}))
+	}
+	videos := []audiosearch.Video{{ID: "a", Path: "a.wav", Metadata: metadata.Map{"n": metadata.Int(1)}}, {ID: "b", Path: "b.wav"}}
+	require.NoError(t, a.PutVideos(ctx, "acme", "d", videos))
+	for i, model := range []string{"old", "newer", "newest"} {
+		_, err := a.ModelOrder(ctx, "f", model)
+		require.NoError(t, err)
+		scoring := audiosearch.Scoring{Model: model, FileTime: at(2), At: at(3), Duration: 2 * time.Second, Window: time.Second, Hop: time.Second,
+			Windows: 2, Keyframes: []time.Duration{0, time.Second}, Classes: []sound.Class{"Bark", "Meow"}}
+		require.NoError(t, a.PutScoring(ctx, "acme", "d", "a", "a.wav", scoring, [][]uint16{{1, uint16(i)}, {3, 4}}))
+		require.NoError(t, a.PutScoring(ctx, "acme", "d", "b", "b.wav", audiosearch.Scoring{Model: model, At: at(3), Problem: "no sound"}, nil))
+		before := []string{"", "old", "newer"}[i]
+		require.NoError(t, a.SetModel(ctx, "acme", "d", audiosearch.ModelChange{Family: "f", From: before, To: model, At: at(4 + i)}))
+	}
+	for i, state := range []audiosearch.State{audiosearch.StateTerminated, audiosearch.StateQueued} {
+		r := audiosearch.Run{Organization: "acme", ID: int64(i) + 7, Actor: "ada", Query: audiosearch.Query{Dataset: "d", Class: "Bark"},
+			State: audiosearch.StateQueued, CreatedAt: at(7), UpdatedAt: at(7), DueAt: at(7)}
+		require.NoError(t, a.CreateRun(ctx, r, 10))
+		set := uuid.New()
+		require.NoError(t, a.PutResultVideos(ctx, "acme", r.ID, set, videos))
+		require.NoError(t, a.PutResults(ctx, "acme", r.ID, set, slices.Repeat([]audiosearch.Result{{VideoID: "a", End: time.Second, Score: 0.5}}, 120)))
+		if state == audiosearch.StateTerminated {
+			require.NoError(t, a.UpdateRun(ctx, "acme", r.ID, func(r *audiosearch.Run) error {
+				r.State, r.Termination, r.FinishedAt, r.ResultSet = state, audiosearch.Success, at(8), set
+				return nil
+			}))
+		}
+	}
+	_, err = a.MarkDeleted(ctx, "gone", at(9))
+	require.NoError(t, err)
+	require.NoError(t, from.Close())
+
+	pool, err := pgxpool.New(ctx, conn.Config().ConnString())
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	to, err := postgres.New(ctx, pool, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = to.Close() })
+	b := to.AudioSearch().Store
+	var out bytes.Buffer
+	rest := func(ctx context.Context, list *Audio) error {
+		from, err := sqlite.Open(ctx, path, nil)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, from.Close()) }()
+		return CopyAudio(ctx, from.AudioSearch().Store, b, list, &out)
+	}
+	cut := errors.New("cut off")
+	require.ErrorIs(t, Run(ctx, path, conn, &out, func(ctx context.Context, list *Audio) error {
+		require.NoError(t, rest(ctx, list))
+		return cut
+	}), cut)
+	require.NoError(t, b.DeleteVideo(ctx, "acme", "d", "b")) // as if it had not come as far
+	require.NoError(t, Run(ctx, path, conn, &out, rest))
+	assert.Contains(t, out.String(), "audiosearch: datasets 2, videos 2, scorings 6, runs 2, digest ")
+
+	models, err := b.Models(ctx, "acme", "d")
+	require.NoError(t, err)
+	require.Len(t, models, 3)
+	assert.Equal(t, []time.Time{at(6), {}, at(5)}, []time.Time{models[0].ReplacedAt, models[1].ReplacedAt, models[2].ReplacedAt}, "newer, newest, old")
+	place, err := b.ModelOrder(ctx, "f", "newest")
+	require.NoError(t, err)
+	assert.EqualValues(t, 3, place)
+	found, err := b.RunResults(ctx, "acme", 7, 100)
+	require.NoError(t, err)
+	assert.Len(t, found, 20)
+	waiting, err := b.Run(ctx, "acme", 8)
+	require.NoError(t, err)
+	assert.Equal(t, audiosearch.StateQueued, waiting.State)
+	since, err := b.MarkDeleted(ctx, "gone", at(20))
+	require.NoError(t, err)
+	assert.Equal(t, at(9), since)
 }

@@ -64,11 +64,14 @@ func busy(err error) error {
 	return err
 }
 
+// close may be called again.
 func (s *source) close() error {
-	if s.conn == nil {
-		return s.db.Close()
+	var err error
+	if s.conn != nil {
+		err = s.conn.Close()
+		s.conn = nil
 	}
-	return errors.Join(s.conn.Close(), s.db.Close())
+	return errors.Join(err, s.db.Close())
 }
 
 // tables returns the columns of each table.

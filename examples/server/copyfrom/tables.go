@@ -1,7 +1,5 @@
 package copyfrom
 
-import "github.com/seed-6363c74e/mortise/audiosearch"
-
 // table is a table of PostgreSQL's, and where its rows come from. A column comes from the
 // column of the same name, unless another expression is given. check refuses whatever
 // this leaves open, on both sides: so a column that is added to one of them only, or a
@@ -52,8 +50,7 @@ var tables = []table{
 		left: []string{"body"},
 	},
 
-	// Those of the audio search stay with its runs.
-	{name: "jobs", source: "mortise_jobs", from: "mortise_jobs WHERE kind <> '" + audiosearch.JobKind + "'"},
+	{name: "jobs", source: "mortise_jobs"},
 }
 
 // vaults are the rows of vault_vaults. In SQLite a vault that was deleted stands there
@@ -79,9 +76,8 @@ var others = map[string][]string{
 	"mortise_versions":     {"domain", "version"},
 }
 
-// stays is how the names of tables begin that are not copied yet, on both sides: those of
-// the audio search. Its scores can be made anew from the videos; its runs and their results
-// are not taken along. To copy them, too, those tables come above, and this goes.
+// stays is how the names of tables begin that are not copied row by row: those of the audio
+// search, which audiosearch.go copies.
 const stays = "audiosearch_"
 
 // notes are the tables of PostgreSQL's that say how far something is.
