@@ -34,6 +34,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 
 	"github.com/google/uuid"
@@ -182,7 +183,11 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 		return err
 	}
 	log.Info("storage opened", "kept", back.kept)
-	return serve(ctx, listener, handler, services, log, func() error {
+	notice := time.Duration(0)
+	if s.postgres != "" { // it is one of several, most likely
+		notice = proxyNotice
+	}
+	return serve(ctx, listener, handler, services, notice, log, func() error {
 		fmt.Fprintln(stdout, "listening on "+address)
 		if doc == nil {
 			page := &demoPage{

@@ -20,15 +20,24 @@ const (
 	workGrace    = time.Second     // for an attempt that was cut off to return
 
 	leaveAfter = 9500 * time.Millisecond // for all of it together
+
+	// proxyNotice is for a proxy to find out that nothing is accepted any more, and to leave
+	// the connections alone that it keeps open: a request that it sends just when one of
+	// them is closed is lost, and it cannot know whether it was carried out. The proxy that
+	// haproxy.cfg sets up looks every 500 ms.
+	proxyNotice = 750 * time.Millisecond
 )
 
 // serve answers requests and runs the workers until ctx ends, then finishes what is in
-// flight. ready is called once connections are accepted.
-func serve(ctx context.Context, listener net.Listener, handler http.Handler, s *services, log *slog.Logger, ready func() error) error {
-	server := newServer(handler, log)
+// flight, and for notice what comes on connections that are open. ready is called once
+// connections are accepted.
+func serve(
+	ctx context.Context, listener net.Listener, handler http.Handler, s *services, notice time.Duration, log *slog.Logger, ready func() error,
+) error {
 	g, running := errgroup.WithContext(ctx)
+	server := newServer(leaving(running, handler), log)
 	g.Go(func() error {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) && (running.Err() == nil || !errors.Is(err, net.ErrClosed)) {
 			return fmt.Errorf("serve: %w", err)
 		}
 		return nil
@@ -46,6 +55,10 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, s *
 		log.Info("shutting down")
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestDrain)
 		defer cancel()
+		if notice > 0 {
+			_ = listener.Close() // it is closed again by Shutdown
+			time.Sleep(notice)
+		}
 		if err := server.Shutdown(limit); err != nil {
 			log.Warn("requests cut off at shutdown", "error", err)
 			return server.Close()
@@ -54,6 +67,16 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, s *
 	})
 	g.Go(ready)
 	return g.Wait()
+}
+
+// leaving ends each connection with the next answer once ctx has ended.
+func leaving(ctx context.Context, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if ctx.Err() != nil {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // newServer bounds what a client may take, in time and in bytes.
