@@ -14,7 +14,8 @@ import (
 // audioCatalog is the metadata of a dataset's videos, as of a version.
 type audioCatalog struct {
 	mu      sync.RWMutex
-	version int64 // 0: nothing is read yet
+	version int64 // all changes up to it are there
+	partly  bool  // and some later ones, too: it is not to be used
 	ids     []string
 	rows    map[string]uint32
 	columns columnar.Columns
@@ -72,7 +73,7 @@ func (a *AudioSearch) readCatalog(ctx context.Context, org, dataset string, do f
 			}
 			c.mu.RLock()
 			defer c.mu.RUnlock()
-			if c.version != d.version {
+			if c.version != d.version || c.partly {
 				return errRetrySnapshot
 			}
 			return do(s, d, c)
@@ -86,35 +87,37 @@ func (a *AudioSearch) readCatalog(ctx context.Context, org, dataset string, do f
 // bring brings the catalog up to a version, if it is older.
 func (c *audioCatalog) bring(s *session, d audioDataset) error {
 	c.mu.RLock()
-	old := c.version < d.version
+	old := c.version < d.version || c.partly
 	c.mu.RUnlock()
 	if !old {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.version >= d.version {
+	if c.version > d.version || c.version == d.version && !c.partly {
 		return nil
 	}
 	return c.load(s, d)
 }
 
-const changedVideos = "SELECT id, path, metadata FROM @.audiosearch_videos WHERE dataset = $1 AND changed > $2"
+const changedVideos = "SELECT changed, id, path, metadata FROM @.audiosearch_videos WHERE dataset = $1 AND changed > $2 ORDER BY changed"
 
-// load reads what was changed.
-func (c *audioCatalog) load(s *session, d audioDataset) (err error) {
+// load reads what was changed. What it has read when the time is over is kept, or else a
+// large catalog would never be read.
+func (c *audioCatalog) load(s *session, d audioDataset) error {
 	if d.removed > c.version || c.rows == nil {
 		c.version, c.ids, c.rows, c.columns = 0, nil, make(map[string]uint32), columnar.Columns{}
 	}
-	defer func() {
-		if err != nil { // some rows are of the new version
-			c.version, c.rows = 0, nil
-		}
-	}()
-	err = s.query(func(rows pgx.Rows) error {
-		v, err := scanVideo(rows)
+	c.partly = true
+	last := c.version
+	err := s.query(func(rows pgx.Rows) error {
+		var changed int64
+		v, err := scanVideo(rows, &changed)
 		if err != nil {
 			return err
+		}
+		if changed > last {
+			c.version, last = last, changed
 		}
 		row, ok := c.rows[v.ID]
 		if !ok {
@@ -125,7 +128,7 @@ func (c *audioCatalog) load(s *session, d audioDataset) (err error) {
 		return nil
 	}, changedVideos, d.seq, c.version)
 	if err == nil {
-		c.version = d.version
+		c.version, c.partly = d.version, false
 	}
 	return err
 }

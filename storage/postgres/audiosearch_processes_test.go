@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -144,4 +145,31 @@ func TestAudioSearchInTx(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []sound.Class{sound.Class(id)}, scorings[id].Classes)
 	}
+}
+
+// TestAudioSearchLargeCatalog: what does not fit into Options.Timeout is read in several calls.
+func TestAudioSearchLargeCatalog(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	d := newDatabase(t)
+	soundStores(t, d)
+	pool := d.pool(t)
+	// As if there had been 400 calls of 100 videos each, with 3 KB of metadata.
+	for _, statement := range []string{
+		"INSERT INTO mortise.audiosearch_videos (dataset, id, changed, path, metadata) SELECT d.seq, convert_to('v' || n, 'UTF8'), 2 + n / 100, 'x.wav'::bytea," +
+			" convert_to('{\"text\":\"' || repeat('a', 3000) || '\",\"batch ' || n / 100 || '\":1}', 'UTF8')" +
+			" FROM mortise.audiosearch_datasets AS d, generate_series(0, 39999) AS n",
+		"UPDATE mortise.audiosearch_datasets SET version = 401",
+	} {
+		_, err := pool.Exec(ctx, statement)
+		require.NoError(t, err)
+	}
+	hurried := d.open(t, &postgres.Options{Timeout: 100 * time.Millisecond}).AudioSearch().Store
+	calls := 0
+	require.Eventually(t, func() bool {
+		calls++
+		missing, err := hurried.MissingKeys(ctx, "acme", "d", []string{"batch 0", "batch 399", "batch 400"})
+		return err == nil && assert.Equal(t, []string{"batch 400"}, missing)
+	}, 2*time.Minute, time.Millisecond)
+	t.Logf("%d calls", calls)
 }
