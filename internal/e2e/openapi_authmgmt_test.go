@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -262,6 +263,13 @@ func (r *authMgmtRig) logins() []exchange {
 			body: grant, header: map[string]string{"Authorization": "", "Content-Type": "text/plain"}, status: 415, code: "invalid_request", undocumented: true},
 		{name: "store down", body: grant, header: fine, broken: "ClientBySecret", status: 503, code: "temporarily_unavailable"},
 	}
+	guess := exchange{body: grant, header: map[string]string{"Authorization": basic("guessed", "wrong"), "Content-Type": form}, status: 401, code: "invalid_client"}
+	for i := range 30 {
+		guess.name = fmt.Sprint("guess ", i)
+		list = append(list, guess)
+	}
+	guess.name, guess.status, guess.code = "too many guesses", 429, "slow_down"
+	list = append(list, guess)
 	for i := range list {
 		x := &list[i]
 		x.operation, x.method, x.challenge = "login", "POST", `Basic realm="token endpoint", charset="UTF-8"`

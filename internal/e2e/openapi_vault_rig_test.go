@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -90,6 +91,8 @@ func callerByRole(_ context.Context, token string) (httpadapter.Principal, error
 	case "full":
 		p.Access = access.Full()
 	case "viewer", "editor", "nobody":
+	case "hasty":
+		return httpadapter.Principal{}, &httpadapter.RateLimitError{RetryAfter: time.Second}
 	default:
 		return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 	}

@@ -94,6 +94,7 @@ func (r *vaultAPI) tokenizations() []exchange {
 	const operation, fine = "tokenize", `{"tokenizationParameters":[{"value":"ada@example.com","columnGroup":"emails"}]}`
 	items := func(list string) string { return `{"tokenizationParameters":[` + list + `]}` }
 	list := commonVault(operation, "POST", tokenizeAt, fine, "FindTokens")
+	list = append(list, exchange{operation: operation, name: "too often", method: "POST", path: tokenizeAt, header: bearer("hasty"), body: fine, status: 429})
 	list = append(list, posted(operation, tokenizeAt, 200, false, map[string]string{
 		"group":   fine,
 		"columns": items(`{"value":"ada@example.com","table":"persons","column":"email"},{"value":"ada@example.com","columnGroup":"emails"}`),
