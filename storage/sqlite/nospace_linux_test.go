@@ -43,6 +43,12 @@ func TestNoSpace(t *testing.T) {
 	}
 	first := create(t, db, newEvent())
 	acknowledged := []trigger.Event{first}
+	// Nobody writes: it is found out by asking.
+	found := func(full bool) {
+		require.Eventually(t, func() bool { return (db.Ping(t.Context()) != nil) == full }, time.Minute, 10*time.Millisecond)
+	}
+	limit(1) // no room at all, not for the smallest write
+	found(true)
 	for round := range 6 {
 		full := round%2 == 0
 		limit(math.MaxUint64)
@@ -87,10 +93,9 @@ func TestNoSpace(t *testing.T) {
 		t.Logf("full: %v, failed: %d", full, failed)
 		require.Equal(t, full, failed > 0)
 		if full {
-			limit(1) // no room at all, not for the smallest write
+			limit(1)
 		}
-		// Nobody writes any more: it is found out by asking.
-		require.Eventually(t, func() bool { return (db.Ping(t.Context()) != nil) == full }, time.Minute, 10*time.Millisecond)
+		found(full)
 	}
 	limit(math.MaxUint64)
 	require.NoError(t, db.Close())

@@ -41,10 +41,14 @@ func (db *DB) Ping(ctx context.Context) error {
 	}
 }
 
-// probe makes a small write. It changes nothing, but reaches the disk all the same.
+// probe makes a small write. It leaves nothing behind, but reaches the disk all the same:
+// an UPDATE to what is there already would not, since SQLite then writes no page.
 func (db *DB) probe() error {
 	return db.writer.write(context.Background(), func(t *tx) error {
-		_, err := t.exec("UPDATE mortise_versions SET version = version WHERE domain = (SELECT min(domain) FROM mortise_versions)")
+		if _, err := t.exec("INSERT INTO mortise_versions (domain, version) VALUES ('probe', 0)"); err != nil {
+			return err
+		}
+		_, err := t.exec("DELETE FROM mortise_versions WHERE domain = 'probe'")
 		return err
 	})
 }
