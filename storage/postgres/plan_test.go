@@ -19,7 +19,7 @@ import (
 func TestTriggerPlans(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	d := newDatabase(t)
+	d := takeDatabase(t, true)
 	db := d.open(t, nil)
 	pool := d.pool(t)
 	now, org, all := time.Now(), []byte("acme"), []int16{0, 1, 2, 3}
@@ -107,7 +107,7 @@ func explain(t *testing.T, tx pgx.Tx, text string, args []any) string {
 func TestLookupPlans(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	d := newDatabase(t)
+	d := takeDatabase(t, true)
 	db, pool := d.open(t, nil), d.pool(t)
 	org, id, digest, list := []byte("acme"), []byte("7"), make([]byte, 32), [][]byte{[]byte("7"), []byte("8")}
 	args := map[string][]any{

@@ -37,6 +37,13 @@ type database struct {
 // newDatabase returns an empty database with the tables, on the server that the tests share.
 func newDatabase(t testing.TB) *database {
 	t.Helper()
+	return takeDatabase(t, false)
+}
+
+// takeDatabase returns a database, for the test. PostgreSQL keeps what it learned of the
+// columns of a table that is emptied: one that is unused it knows nothing of.
+func takeDatabase(t testing.TB, unused bool) *database {
+	t.Helper()
 	server := pgserver.Shared(t)
 	template.once.Do(func() {
 		template.err = admin(server, func(ctx context.Context, conn *pgx.Conn) error {
@@ -54,7 +61,7 @@ func newDatabase(t testing.TB) *database {
 	require.NoError(t, template.err)
 	template.mu.Lock()
 	defer template.mu.Unlock()
-	if n := len(template.idle); n > 0 {
+	if n := len(template.idle); n > 0 && !unused {
 		d := template.idle[n-1]
 		template.idle = template.idle[:n-1]
 		t.Cleanup(func() { d.giveBack(t) })
