@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/columnar"
 )
 
@@ -19,40 +20,98 @@ type audioCatalog struct {
 	ids     []string
 	rows    map[string]uint32
 	columns columnar.Columns
+	sizes   []uint32 // by row
+	bytes   int      // the sum of sizes
+}
+
+// videoBytes is how much memory a video takes in a catalog, about.
+func videoBytes(v *audiosearch.Video) uint32 {
+	n := 100 + 2*len(v.ID)
+	for _, value := range v.Metadata {
+		n += 24 + len(value.Text())
+	}
+	return uint32(n)
 }
 
 // order compares videos by their rows.
 func (c *audioCatalog) order(x, y uint32) int { return strings.Compare(c.ids[x], c.ids[y]) }
 
-// audioCatalogs are those that this process has, by dataset.
+// audioCatalogs are those that this process has, by dataset. If they take too much memory,
+// the organization that has most of it loses the one that it used longest ago. So nobody
+// pushes out the few of another one by having many.
 type audioCatalogs struct {
-	mu    sync.Mutex
-	all   map[int64]*audioCatalog
-	order []int64 // the one that was asked for longest ago first
+	limit int // bytes of all
+
+	mu  sync.Mutex
+	all map[int64]*keptCatalog
+	use int64 // counts the calls of get
 }
 
-// catalogsKept bounds how many catalogs a process keeps.
-const catalogsKept = 64
+// keptCatalog is a catalog as it is counted.
+type keptCatalog struct {
+	*audioCatalog
+	org   string
+	used  int64
+	bytes int
+}
 
-func (cs *audioCatalogs) get(dataset int64) *audioCatalog {
+func (cs *audioCatalogs) get(org string, dataset int64) *audioCatalog {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	for i, seq := range cs.order {
-		if seq == dataset {
-			cs.order = append(append(cs.order[:i:i], cs.order[i+1:]...), dataset)
-			return cs.all[dataset]
+	k := cs.all[dataset]
+	if k == nil {
+		if cs.all == nil {
+			cs.all = make(map[int64]*keptCatalog)
 		}
+		k = &keptCatalog{audioCatalog: new(audioCatalog), org: org, bytes: emptyCatalog}
+		cs.all[dataset] = k
+		cs.forgetBut(dataset)
 	}
-	if cs.all == nil {
-		cs.all = make(map[int64]*audioCatalog)
+	cs.use++
+	k.used = cs.use
+	return k.audioCatalog
+}
+
+// emptyCatalog is what a catalog without videos takes, about.
+const emptyCatalog = 1000
+
+// count takes down how large a catalog is.
+func (cs *audioCatalogs) count(dataset int64, c *audioCatalog, bytes int) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	k := cs.all[dataset]
+	if k == nil || k.audioCatalog != c {
+		return // it has been forgotten meanwhile
 	}
-	if len(cs.order) == catalogsKept {
-		delete(cs.all, cs.order[0])
-		cs.order = cs.order[1:]
+	// One that is larger than half of it would push out all the others, or never stay.
+	k.bytes = min(emptyCatalog+bytes, cs.limit/2)
+	cs.forgetBut(dataset)
+}
+
+// forgetBut forgets others than one while all are too large together. Who reads what is
+// forgotten goes on.
+func (cs *audioCatalogs) forgetBut(dataset int64) {
+	for len(cs.all) > 1 {
+		total, of := 0, make(map[string]int)
+		for _, each := range cs.all {
+			total += each.bytes
+			of[each.org] += each.bytes
+		}
+		if total <= cs.limit {
+			return
+		}
+		victim := int64(-1)
+		for seq, each := range cs.all {
+			if seq == dataset {
+				continue
+			}
+			v := cs.all[victim]
+			if v == nil || of[each.org] > of[v.org] || of[each.org] == of[v.org] && each.used < v.used {
+				victim = seq
+			}
+		}
+		delete(cs.all, victim)
 	}
-	c := new(audioCatalog)
-	cs.all[dataset], cs.order = c, append(cs.order, dataset)
-	return c
 }
 
 // readCatalog calls do with a dataset and its catalog, both as of one snapshot. do does not
@@ -67,7 +126,7 @@ func (a *AudioSearch) readCatalog(ctx context.Context, org, dataset string, do f
 				}
 				return do(s, d, own)
 			}
-			c := a.db.catalogs.get(d.seq)
+			c := a.db.catalogs.get(org, d.seq)
 			if err := c.bring(s, d); err != nil {
 				return err
 			}
@@ -97,6 +156,7 @@ func (c *audioCatalog) bring(s *session, d audioDataset) error {
 	if c.version > d.version || c.version == d.version && !c.partly {
 		return nil
 	}
+	defer func() { s.db.catalogs.count(d.seq, c, c.bytes) }()
 	return c.load(s, d)
 }
 
@@ -107,6 +167,7 @@ const changedVideos = "SELECT changed, id, path, metadata FROM @.audiosearch_vid
 func (c *audioCatalog) load(s *session, d audioDataset) error {
 	if d.removed > c.version || c.rows == nil {
 		c.version, c.ids, c.rows, c.columns = 0, nil, make(map[string]uint32), columnar.Columns{}
+		c.sizes, c.bytes = nil, 0
 	}
 	c.partly = true
 	last := c.version
@@ -122,8 +183,11 @@ func (c *audioCatalog) load(s *session, d audioDataset) error {
 		row, ok := c.rows[v.ID]
 		if !ok {
 			row = uint32(len(c.ids))
-			c.ids, c.rows[v.ID] = append(c.ids, v.ID), row
+			c.ids, c.rows[v.ID], c.sizes = append(c.ids, v.ID), row, append(c.sizes, 0)
 		}
+		size := videoBytes(&v)
+		c.bytes += int(size) - int(c.sizes[row])
+		c.sizes[row] = size
 		c.columns.Set(row, v.Metadata)
 		return nil
 	}, changedVideos, d.seq, c.version)

@@ -30,6 +30,12 @@ type Options struct {
 	// give up.
 	Timeout time.Duration
 
+	// AudioSearchMemory bounds the memory in bytes, about, for the metadata of datasets that
+	// were searched before: 256 MiB. If it is too little, the organization with most of it
+	// waits while those of its dataset are read again. A dataset that takes more than half
+	// of it counts as half.
+	AudioSearchMemory int
+
 	// Listen says how to connect for LISTEN, by which jobs that other processes add are
 	// heard of at once. Nil: as the pool does. It is one connection, made while a queue
 	// has consumers, and is not one of the pool's.
@@ -59,6 +65,9 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	if s.Timeout <= 0 {
 		s.Timeout = 3 * time.Second
+	}
+	if s.AudioSearchMemory <= 0 {
+		s.AudioSearchMemory = 256 << 20
 	}
 	if s.Logger == nil {
 		s.Logger = slog.Default()
@@ -120,7 +129,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, opts *Options) (*DB, error) {
 	}
 	db := &DB{
 		pool: pool, opts: o, closed: make(chan struct{}),
-		places: newPlaces(int(pool.Config().MaxConns)), turns: jobTurns{last: make(map[string][]byte)},
+		places: newPlaces(int(pool.Config().MaxConns)), catalogs: audioCatalogs{limit: o.AudioSearchMemory}, turns: jobTurns{last: make(map[string][]byte)},
 	}
 	db.group = newGroup(db)
 	db.added = newJobNotifier(db)
