@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -112,6 +113,18 @@ func startPostgres(t *testing.T) *pgserver.Server {
 // databaseURL is the value of -postgres for the database of startPostgres.
 func databaseURL(db *pgserver.Server) string {
 	return strings.Replace(db.URL("mortise"), "postgres@", "mortise@", 1)
+}
+
+// tablespace returns a folder on a disk, of the user as whom the database runs.
+func tablespace(t *testing.T, db *pgserver.Server, disk string) (dir string) {
+	t.Helper()
+	info, err := os.Stat(filepath.Join(db.Dir, "data"))
+	require.NoError(t, err)
+	user := info.Sys().(*syscall.Stat_t)
+	dir = filepath.Join(disk, "tables")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.NoError(t, os.Chown(dir, int(user.Uid), int(user.Gid)))
+	return dir
 }
 
 // asAdmin runs a statement as a superuser.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -121,6 +123,36 @@ func TestPostgresFailover(t *testing.T) {
 		require.NoError(t, primary.Down(pgserver.Crash))
 		awaitAway(tr.fleet.servers[0])
 		require.NoError(t, standby.Promote())
+	})
+	tr.end()
+}
+
+// TestPostgresFullDisk: there is no room for the tables of the database. Who submits something
+// is told so, what is there can be read, and once there is room again the servers go on.
+func TestPostgresFullDisk(t *testing.T) {
+	t.Parallel()
+	disk := mountMemory(t, "size=64m,mode=777")
+	require.NoError(t, os.Chmod(filepath.Dir(disk), 0o711))
+	db := startPostgres(t)
+	asAdmin(t, db, "CREATE TABLESPACE small LOCATION '"+tablespace(t, db, disk)+"'")
+	asAdmin(t, db, "ALTER DATABASE mortise SET TABLESPACE small")
+	tr := newTrial(t, db)
+	tr.during("a full disk", func() {
+		ballast := filepath.Join(disk, "ballast")
+		fill(t, ballast)
+		s, c := tr.fleet.servers[0], tr.load.client("who fills the rest", seeded(t))
+		c.allKeys = true
+		submit := func() int {
+			status, err := c.send(t.Context(), s.url, c.take())
+			assert.Contains(t, []int{http.StatusAccepted, http.StatusServiceUnavailable}, status, err)
+			return status
+		}
+		s.await("no room for an event", func() bool { return submit() == http.StatusServiceUnavailable })
+		for _, s := range tr.fleet.servers {
+			assert.Equal(t, http.StatusOK, s.do("GET", "/triggers?limit=1", goodKey, "").status, "what is there can be read")
+		}
+		require.NoError(t, os.Remove(ballast))
+		s.await("room for the event", func() bool { return submit() == http.StatusAccepted })
 	})
 	tr.end()
 }

@@ -34,16 +34,25 @@ func (s *session) auditSeq(e *authmgmt.AuditEvent) (seq pgtype.Int8, err error) 
 	if e.ID == uuid.Nil {
 		return seq, nil
 	}
-	before, err := snapshotText(e.Before)
+	args, err := auditArgs(e)
 	if err != nil {
 		return seq, err
+	}
+	err = s.row(insertAudit, args, &seq)
+	return seq, err
+}
+
+// auditArgs are those of insertAudit.
+func auditArgs(e *authmgmt.AuditEvent) ([]any, error) {
+	before, err := snapshotText(e.Before)
+	if err != nil {
+		return nil, err
 	}
 	after, err := snapshotText(e.After)
 	if err != nil {
-		return seq, err
+		return nil, err
 	}
-	err = s.row(insertAudit, []any{e.ID, bytes(e.Organization), bound(e.At), bytes(e.Kind), bytes(e.Actor), bytes(e.Target), before, after}, &seq)
-	return seq, err
+	return []any{e.ID, bytes(e.Organization), bound(e.At), bytes(e.Kind), bytes(e.Actor), bytes(e.Target), before, after}, nil
 }
 
 func snapshotText(s *authmgmt.Snapshot) ([]byte, error) {

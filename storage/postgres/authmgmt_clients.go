@@ -84,27 +84,39 @@ func (a *AuthMgmt) client(ctx context.Context, org, query string, args ...any) (
 
 func (s *session) client(query string, args ...any) (authmgmt.Client, error) {
 	var found []authmgmt.Client
-	err := s.query(func(rows pgx.Rows) error {
+	rows, err := s.q.Query(s.ctx, s.db.sql(query), args...)
+	if err == nil {
+		err = appendClients(rows, &found)
+	}
+	return one(found, err)
+}
+
+// appendClients reads rows of clientColumns, all of one organization.
+func appendClients(rows pgx.Rows, to *[]authmgmt.Client) error {
+	defer rows.Close()
+	for rows.Next() {
 		var r clientRow
 		if err := rows.Scan(r.to()...); err != nil {
 			return err
 		}
-		return r.appendTo(&found)
-	}, query, args...)
-	return one(found, err)
+		if err := r.appendTo(to); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // UpdateClient implements [authmgmt.Clients].
 func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func(*authmgmt.Client) (authmgmt.AuditEvent, error)) error {
 	return a.db.transact(ctx, org, func(s *session) error {
 		key := []any{bytes(org), bytes(id)}
-		if err := s.lock(authDeletion, org, true); err != nil {
-			return err
-		}
-		if _, err := s.exec(lockClient, key...); err != nil {
-			return err
-		}
-		kept, err := s.client(clientByID, key...)
+		reads := queued{s: s}
+		reads.add(lockShared, lockName(s.db, authDeletion, org))
+		reads.add(lockClient, key...)
+		var found []authmgmt.Client
+		reads.add(clientByID, key...).Query(func(rows pgx.Rows) error { return appendClients(rows, &found) })
+		err := reads.send()
+		kept, err := one(found, err)
 		if err != nil {
 			return err
 		}
@@ -113,22 +125,28 @@ func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func
 		if err != nil {
 			return err
 		}
-		if !sameClient(&kept, &given) {
-			if _, err := s.exec(updateClient, append(key, bytes(given.Name), bytes(rolesText(given.Roles)), stamp(given.UpdatedAt))...); err != nil {
-				return err
-			}
-		}
 		if !given.DeletedAt.IsZero() {
 			given.Secrets = nil
-			if _, err := s.exec(deleteClient, append(key, stamp(given.DeletedAt))...); err != nil {
-				return err
-			}
 		}
 		if err := s.setSecrets(&kept, given.Secrets); err != nil {
 			return err
 		}
+		writes := queued{s: s}
+		if !sameClient(&kept, &given) {
+			writes.add(updateClient, append(key, bytes(given.Name), bytes(rolesText(given.Roles)), stamp(given.UpdatedAt))...)
+		}
+		if !given.DeletedAt.IsZero() {
+			writes.add(deleteClient, append(key, stamp(given.DeletedAt))...)
+		}
 		e.Organization = org
-		return s.audit(&e)
+		if e.ID != uuid.Nil {
+			event, err := auditArgs(&e)
+			if err != nil {
+				return err
+			}
+			writes.add(insertAudit, event...)
+		}
+		return writes.send()
 	})
 }
 

@@ -69,6 +69,19 @@ func (s *session) query(each func(pgx.Rows) error, text string, args ...any) err
 	return rows.Err()
 }
 
+// queued are statements that are sent together, and carried out one after the other.
+type queued struct {
+	pgx.Batch
+	s *session
+}
+
+func (q *queued) add(text string, args ...any) *pgx.QueuedQuery {
+	return q.Queue(q.s.db.sql(text), args...)
+}
+
+// send returns the first error of the statements, or of what reads their rows.
+func (q *queued) send() error { return q.s.q.SendBatch(q.s.ctx, &q.Batch).Close() }
+
 // addJob adds a job in the transaction of transact, unless it is there.
 func (s *session) addJob(j *mortise.Job) error {
 	if q := s.db.opts.Queue; q != nil {

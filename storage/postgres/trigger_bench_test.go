@@ -106,6 +106,13 @@ type measured struct {
 
 // openToMeasure returns a store on a server of its own, and the pool.
 func openToMeasure(b *testing.B) (measured, *pgxpool.Pool) {
+	db, pool := databaseToMeasure(b)
+	return measured{db.Trigger().Store.(*postgres.Trigger), db.Jobs()}, pool
+}
+
+// databaseToMeasure returns a database on a server of its own, which syncs to the disk, and
+// the pool.
+func databaseToMeasure(b *testing.B) (*postgres.DB, *pgxpool.Pool) {
 	server := pgserver.Start(b, nil)
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, server.DSN("postgres"))
@@ -118,7 +125,7 @@ func openToMeasure(b *testing.B) (measured, *pgxpool.Pool) {
 	db, err := postgres.New(ctx, pool, nil)
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, db.Close()) })
-	return measured{db.Trigger().Store.(*postgres.Trigger), db.Jobs()}, pool
+	return db, pool
 }
 
 // measuredEvent returns a new event as a service makes it.
