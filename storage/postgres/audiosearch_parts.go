@@ -13,9 +13,7 @@ const (
 	putParts = "INSERT INTO @.audiosearch_parts (dataset, video, model, digest, window_, hop, vocabulary, windows, used_at)" +
 		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (dataset, video, model) DO UPDATE SET (digest, window_, hop, vocabulary, windows, used_at) =" +
 		" ROW (excluded.digest, excluded.window_, excluded.hop, excluded.vocabulary, excluded.windows, excluded.used_at)"
-	useParts         = "UPDATE @.audiosearch_parts SET used_at = $4 WHERE dataset = $1 AND video = $2 AND model = $3"
-	insertPartScores = "INSERT INTO @.audiosearch_part_scores (dataset, video, model, first, class, scores)" +
-		" SELECT $1, $2, $3, $4, c.* FROM unnest($5::integer[], $6::bytea[]) AS c ON CONFLICT DO NOTHING"
+	useParts = "UPDATE @.audiosearch_parts SET used_at = $4 WHERE dataset = $1 AND video = $2 AND model = $3"
 )
 
 // partWindows returns how many segments stand in parts like one; 0 if there are none.
@@ -53,7 +51,7 @@ func (a *AudioSearch) PutPart(ctx context.Context, org, dataset string, p audios
 			count = int64(len(columns[0]))
 		}
 		if count > 0 {
-			if _, err := s.exec(insertPartScores, append(place[:3:3], first, vocabulary.numbers, packed)...); err != nil {
+			if err := s.copyScores("audiosearch_part_scores", place, first, vocabulary.numbers, packed); err != nil {
 				return 0, err
 			}
 		}

@@ -15,10 +15,8 @@ import (
 var errTooManyScores = errors.New("postgres: there are more scores than the scoring has segments")
 
 const (
-	pathOf       = "SELECT path FROM @.audiosearch_videos WHERE dataset = $1 AND id = $2"
-	dropScores   = "DELETE FROM @.audiosearch_scores WHERE dataset = $1 AND video = $2 AND model = $3"
-	insertScores = "INSERT INTO @.audiosearch_scores (dataset, video, model, first, class, scores)" +
-		" SELECT $1, $2, $3, $4, c.* FROM unnest($5::integer[], $6::bytea[]) AS c ON CONFLICT DO NOTHING"
+	pathOf     = "SELECT path FROM @.audiosearch_videos WHERE dataset = $1 AND id = $2"
+	dropScores = "DELETE FROM @.audiosearch_scores WHERE dataset = $1 AND video = $2 AND model = $3"
 
 	// For what comes before a window.
 	partsToScores = "INSERT INTO @.audiosearch_scores (dataset, video, model, first, class, scores)" +
@@ -110,7 +108,7 @@ func (a *AudioSearch) PutScoring(ctx context.Context, org, dataset, video, path 
 			}
 		}
 		if last > 0 {
-			if _, err := s.exec(insertScores, append(place[:3:3], before, v.numbers, packed)...); err != nil {
+			if err := s.copyScores("audiosearch_scores", place, before, v.numbers, packed); err != nil {
 				return err
 			}
 		}
@@ -133,6 +131,25 @@ func nanoseconds(times []time.Duration) []int64 {
 		all[i] = int64(t)
 	}
 	return all
+}
+
+// copyScores stores scores of consecutive windows from one on, by class. place is a
+// dataset, a video and a model. Of a class that is there twice it stores the first.
+func (s *session) copyScores(table string, place []any, first int64, classes []int32, packed [][]byte) error {
+	stored := make(map[int32]bool, len(classes))
+	next := 0
+	rows := pgx.CopyFromFunc(func() (row []any, err error) {
+		for ; next < len(classes); next++ {
+			if class := classes[next]; !stored[class] {
+				stored[class] = true
+				next++
+				return append(place[:3:3], first, class, packed[next-1]), nil
+			}
+		}
+		return nil, nil
+	})
+	_, err := s.q.CopyFrom(s.ctx, pgx.Identifier{s.db.opts.Schema, table}, []string{"dataset", "video", "model", "first", "class", "scores"}, rows)
+	return err
 }
 
 // pack returns columns of scores as they are stored.
