@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/columnar"
@@ -45,16 +46,16 @@ func (a *AudioSearch) Search(ctx context.Context, org, dataset string, q audiose
 		ranking := columnar.NewRanking(columnar.Page{Offset: q.Offset, Limit: q.Limit, MinScore: q.MinScore}, c.order)
 		for ranking.Next() {
 			err := s.query(func(rows pgx.Rows) error {
+				var video, scores pgtype.DriverBytes // valid until the next row
 				var first uint32
-				raw := rows.RawValues()
-				if row, ok := c.rows[string(raw[0])]; ok && (selected == nil || selected.Contains(row)) {
-					if err := rows.Scan(nil, &first, nil); err != nil {
-						return err
-					}
-					ranking.OfferScores(row, first, raw[2])
+				if err := rows.Scan(&video, &first, &scores); err != nil {
+					return err
+				}
+				if row, ok := c.rows[string(video)]; ok && (selected == nil || selected.Contains(row)) {
+					ranking.OfferScores(row, first, scores)
 				}
 				return nil
-			}, statement, append([]any{pgx.QueryResultFormats{pgx.BinaryFormatCode}}, args...)...)
+			}, statement, args...)
 			if err != nil {
 				return err
 			}

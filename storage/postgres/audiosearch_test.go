@@ -10,7 +10,7 @@ import (
 )
 
 // sounds is the harness of the suites of package audiosearch.
-func sounds() audiosearchtest.Harness {
+func sounds(from func(testing.TB) *database) audiosearchtest.Harness {
 	type opened struct {
 		db *postgres.DB
 		d  *database
@@ -27,7 +27,7 @@ func sounds() audiosearchtest.Harness {
 		}
 	}
 	return audiosearchtest.Harness{
-		Open: func(t *testing.T) audiosearchtest.Backend { return open(t, newDatabase(t)) },
+		Open: func(t *testing.T) audiosearchtest.Backend { return open(t, from(t)) },
 		Reopen: func(t *testing.T, b audiosearchtest.Backend) audiosearchtest.Backend {
 			require.NoError(t, bases[b.Datasets].db.Close())
 			return open(t, bases[b.Datasets].d)
@@ -38,10 +38,15 @@ func sounds() audiosearchtest.Harness {
 
 func TestAudioSearch(t *testing.T) {
 	t.Parallel()
-	audiosearchtest.Run(t, sounds())
+	audiosearchtest.Run(t, sounds(newDatabase))
 }
 
 func TestAudioSearchModel(t *testing.T) {
 	t.Parallel()
-	audiosearchtest.RunModel(t, sounds(), nil)
+	audiosearchtest.RunModel(t, sounds(newDatabase), nil)
+}
+
+func TestAudioSearchModelExecMode(t *testing.T) {
+	t.Parallel()
+	audiosearchtest.RunModel(t, sounds(execDatabase), &audiosearchtest.ModelOptions{Sequences: 6})
 }

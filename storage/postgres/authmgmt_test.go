@@ -11,7 +11,7 @@ import (
 )
 
 // authMgmt is the harness of the domain's suites.
-func authMgmt() authmgmttest.Harness {
+func authMgmt(from func(testing.TB) *database) authmgmttest.Harness {
 	type opened struct {
 		db *postgres.DB
 		d  *database
@@ -24,7 +24,7 @@ func authMgmt() authmgmttest.Harness {
 		return b
 	}
 	return authmgmttest.Harness{
-		Open: func(t *testing.T) authmgmt.Backend { return open(t, newDatabase(t)) },
+		Open: func(t *testing.T) authmgmt.Backend { return open(t, from(t)) },
 		Reopen: func(t *testing.T, b authmgmt.Backend) authmgmt.Backend {
 			require.NoError(t, bases[b.Store].db.Close())
 			return open(t, bases[b.Store].d)
@@ -35,10 +35,15 @@ func authMgmt() authmgmttest.Harness {
 
 func TestAuthMgmt(t *testing.T) {
 	t.Parallel()
-	authmgmttest.Run(t, authMgmt())
+	authmgmttest.Run(t, authMgmt(newDatabase))
 }
 
 func TestAuthMgmtModel(t *testing.T) {
 	t.Parallel()
-	authmgmttest.RunModel(t, authMgmt(), &authmgmttest.ModelOptions{Sequences: 6})
+	authmgmttest.RunModel(t, authMgmt(newDatabase), &authmgmttest.ModelOptions{Sequences: 6})
+}
+
+func TestAuthMgmtModelExecMode(t *testing.T) {
+	t.Parallel()
+	authmgmttest.RunModel(t, authMgmt(execDatabase), &authmgmttest.ModelOptions{Sequences: 6})
 }

@@ -32,12 +32,22 @@ var template struct {
 type database struct {
 	server *pgserver.Server
 	name   string
+	mode   pgx.QueryExecMode // of its pools; 0: pgx's default
 }
 
 // newDatabase returns an empty database with the tables, on the server that the tests share.
 func newDatabase(t testing.TB) *database {
 	t.Helper()
 	return takeDatabase(t, false)
+}
+
+// execDatabase is newDatabase with pools that prepare nothing, as behind a PgBouncer before
+// 1.21: pgx goes by the Go types of the arguments, and results are texts.
+func execDatabase(t testing.TB) *database {
+	t.Helper()
+	d := newDatabase(t)
+	d.mode = pgx.QueryExecModeExec
+	return d
 }
 
 // takeDatabase returns a database, for the test. PostgreSQL keeps what it learned of the
@@ -101,6 +111,7 @@ func (d *database) giveBack(t testing.TB) {
 	defer func() { _ = conn.Close(ctx) }()
 	_, err = conn.Exec(ctx, empty)
 	require.NoError(t, err)
+	d.mode = 0
 	template.mu.Lock()
 	defer template.mu.Unlock()
 	template.idle = append(template.idle, d)
@@ -123,6 +134,9 @@ func (d *database) pool(t testing.TB) *pgxpool.Pool {
 	config, err := pgxpool.ParseConfig(d.server.DSN(d.name))
 	require.NoError(t, err)
 	config.MaxConns = 8
+	if d.mode != 0 {
+		config.ConnConfig.DefaultQueryExecMode = d.mode
+	}
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(func() { closePool(t, pool) })

@@ -11,7 +11,7 @@ import (
 )
 
 // vaults is the harness of the domain's suites.
-func vaults() vaulttest.Harness {
+func vaults(from func(testing.TB) *database) vaulttest.Harness {
 	type opened struct {
 		db *postgres.DB
 		d  *database
@@ -24,7 +24,7 @@ func vaults() vaulttest.Harness {
 		return b
 	}
 	return vaulttest.Harness{
-		Open: func(t *testing.T) vault.Backend { return open(t, newDatabase(t)) },
+		Open: func(t *testing.T) vault.Backend { return open(t, from(t)) },
 		Reopen: func(t *testing.T, b vault.Backend) vault.Backend {
 			require.NoError(t, bases[b.Store].db.Close())
 			return open(t, bases[b.Store].d)
@@ -35,10 +35,15 @@ func vaults() vaulttest.Harness {
 
 func TestVault(t *testing.T) {
 	t.Parallel()
-	vaulttest.Run(t, vaults())
+	vaulttest.Run(t, vaults(newDatabase))
 }
 
 func TestVaultModel(t *testing.T) {
 	t.Parallel()
-	vaulttest.RunModel(t, vaults(), &vaulttest.ModelOptions{Sequences: 6})
+	vaulttest.RunModel(t, vaults(newDatabase), &vaulttest.ModelOptions{Sequences: 6})
+}
+
+func TestVaultModelExecMode(t *testing.T) {
+	t.Parallel()
+	vaulttest.RunModel(t, vaults(execDatabase), &vaulttest.ModelOptions{Sequences: 6})
 }
