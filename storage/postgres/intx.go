@@ -13,9 +13,9 @@ type hostTxKey struct{}
 // they write is committed or rolled back with it. Each call is a savepoint, so that its error
 // leaves the host's work alive. A serialization failure is the host's to retry.
 //
-// What a call has written is locked until tx ends, and so is the idempotency key that it has
-// used, and the organization in which it has created something from being deleted. Others
-// who want that wait, and fail after Options.Timeout: so commit soon.
+// What a call has written is locked until tx ends. Its idempotency key is locked, too. An
+// organization in which it has created something cannot be deleted until then. Others wait
+// for that, and fail after Options.Timeout: so commit soon.
 //
 // tx must be one of the DB's database, whose role may use the schema's tables. A pgx.Tx is
 // not safe for concurrent use, and so the context is not either: one call at a time. Give
