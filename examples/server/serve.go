@@ -21,23 +21,22 @@ const (
 
 	leaveAfter = 9500 * time.Millisecond // for all of it together
 
-	// proxyNotice is for a proxy to find out that nothing is accepted any more, and to leave
-	// the connections alone that it keeps open: a request that it sends just when one of
-	// them is closed is lost, and it cannot know whether it was carried out. The proxy that
-	// haproxy.cfg sets up looks every 500 ms.
-	proxyNotice = 750 * time.Millisecond
+	// proxyNotice is for a proxy to find out, by /readyz, that the server leaves. What it
+	// sends until then is answered. A request on a connection that is closed in that moment,
+	// or that nobody has accepted yet, is lost, and the proxy cannot know whether it was
+	// carried out. The proxy that haproxy.cfg sets up looks every 500 ms.
+	proxyNotice = 1500 * time.Millisecond
 )
 
-// serve answers requests and runs the workers until ctx ends, then finishes what is in
-// flight, and for notice what comes on connections that are open. ready is called once
-// connections are accepted.
+// serve answers requests and runs the workers until ctx ends. Then it goes on answering for
+// notice, and finishes what is in flight. ready is called once connections are accepted.
 func serve(
 	ctx context.Context, listener net.Listener, handler http.Handler, s *services, notice time.Duration, log *slog.Logger, ready func() error,
 ) error {
 	g, running := errgroup.WithContext(ctx)
 	server := newServer(leaving(running, handler), log)
 	g.Go(func() error {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) && (running.Err() == nil || !errors.Is(err, net.ErrClosed)) {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serve: %w", err)
 		}
 		return nil
@@ -55,10 +54,7 @@ func serve(
 		log.Info("shutting down")
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestDrain)
 		defer cancel()
-		if notice > 0 {
-			_ = listener.Close() // it is closed again by Shutdown
-			time.Sleep(notice)
-		}
+		time.Sleep(notice)
 		if err := server.Shutdown(limit); err != nil {
 			log.Warn("requests cut off at shutdown", "error", err)
 			return server.Close()
