@@ -37,8 +37,8 @@ var (
 )
 
 // AfterCommit implements [mortise.HostTx], as [Trigger.AfterCommit] does.
-func (a *AudioSearch) AfterCommit(ctx context.Context, _ func(ctx context.Context)) bool {
-	return hostTx(ctx) != nil
+func (a *AudioSearch) AfterCommit(ctx context.Context, f func(ctx context.Context)) bool {
+	return a.db.afterCommit(ctx, f)
 }
 
 // database makes the jobs of a DB share its transactions: see [Jobs.Shares].

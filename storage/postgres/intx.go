@@ -21,7 +21,9 @@ type hostTxKey struct{}
 // not safe for concurrent use, and so the context is not either: one call at a time. Give
 // it to Enqueue and Cancel, and not to Consume.
 //
-// Consumers hear of a job that was added after COMMIT, and not at all after ROLLBACK.
+// Consumers hear of a job that was added after COMMIT, and not at all after ROLLBACK. Where
+// the queue is not in the database, a job is queued once this process hears of the COMMIT, by
+// Options.Listen. If it dies before, or is not connected then, a sweeper queues the job.
 //
 // A snapshot that is older than the deletion of an organization does not see that: a
 // transaction of REPEATABLE READ or SERIALIZABLE may still store something for one that was

@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // TestInTx: a job that is added in the host's transaction comes after COMMIT, not before,
@@ -68,6 +70,67 @@ func TestInTx(t *testing.T) {
 		require.Equal(t, "committed", leases[0].Job.ID)
 		require.NoError(t, db.Jobs().Remove(ctx, leases[0], false))
 	}
+}
+
+// TestInTxOtherQueue: with a queue elsewhere, the job of an event that was stored in the host's
+// transaction is queued once that is committed, without a sweeper.
+func TestInTxOtherQueue(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	d := newDatabase(t)
+	pool, db := d.pool(t), d.open(t, nil)
+	elsewhere, err := memory.Open(ctx, nil)
+	require.NoError(t, err)
+	backend := db.Trigger()
+	backend.Directory, backend.Queue = nil, elsewhere.Queue(nil)
+	events, err := trigger.New(backend, nil)
+	require.NoError(t, err)
+	added := make(chan string, 100)
+	defer elsewhere.Jobs().NotifyJobs(func(kind string) { added <- kind })()
+	var queued []string
+	claim := func() []string {
+		leases, err := elsewhere.Jobs().Claim(ctx, mortise.Claim{Token: uuid.New(), Kinds: []string{trigger.JobKind}, Limit: 10, TTL: time.Minute})
+		require.NoError(t, err)
+		for _, l := range leases {
+			queued = append(queued, l.Job.ID)
+		}
+		return queued
+	}
+	order := func(end error) (e trigger.Event) {
+		require.ErrorIs(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) (err error) {
+			e, err = events.Submit(postgres.InTx(ctx, tx), "acme", "ann", trigger.Submission{Instructions: "Describe it."})
+			require.NoError(t, err)
+			require.False(t, e.UnqueuedSince.IsZero())
+			require.NotContains(t, claim(), e.Job().ID, "it is queued before COMMIT")
+			return end
+		}), end)
+		return e
+	}
+	order(errors.New("no money"))
+	var committed []string
+	var last time.Time
+	for range 2 {
+		e := order(nil)
+		committed = append(committed, e.Job().ID)
+		last = time.Now()
+	}
+	for range committed {
+		select {
+		case kind := <-added:
+			require.Equal(t, trigger.JobKind, kind)
+		case <-time.After(time.Minute):
+			t.Fatal("an event was committed and is not queued")
+		}
+	}
+	t.Logf("queued %v after the last commit", time.Since(last))
+	require.ElementsMatch(t, committed, claim())
+	require.Eventually(t, func() bool {
+		page, err := events.ListEvents(ctx, "acme", trigger.EventQuery{Limit: 10})
+		require.NoError(t, err)
+		require.Len(t, page.Items, 2)
+		return page.Items[0].UnqueuedSince.IsZero() && page.Items[1].UnqueuedSince.IsZero()
+	}, time.Minute, time.Millisecond)
+	require.Len(t, claim(), 2, "an event was queued that was rolled back, or one twice")
 }
 
 // TestNotify: a job that one process adds wakes the consumers of another one, and so does

@@ -47,7 +47,7 @@ func (n *jobNotifier) listen(wake func(kind string)) (stop func()) {
 	if len(n.listeners) == 1 && !n.closed {
 		ctx, cancel := context.WithCancel(context.Background())
 		n.stop = cancel
-		n.running.Go(func() { n.hear(ctx) })
+		n.running.Go(func() { n.db.hear(ctx, n.channel(), func() {}, n.heard) })
 	}
 	return func() {
 		n.mu.Lock()
@@ -115,11 +115,19 @@ func (n *jobNotifier) tell() {
 // this process, too.
 const hostNotice = "host "
 
-// hear passes on what other processes tell, until ctx ends.
-func (n *jobNotifier) hear(ctx context.Context) {
+// heard wakes the listeners for a job that another process, or a host, has added.
+func (n *jobNotifier) heard(payload string) {
+	if from, kind, ok := strings.Cut(payload, " "); ok && from != n.self {
+		n.wake(kind)
+	}
+}
+
+// hear calls got for each notice of a channel, until ctx ends, and listening whenever it
+// has begun to listen. A notice that comes while there is no connection is lost.
+func (db *DB) hear(ctx context.Context, channel string, listening func(), got func(payload string)) {
 	for pause := 10 * time.Millisecond; ctx.Err() == nil; pause = min(2*pause, 5*time.Second) {
 		began := time.Now()
-		_ = n.hearOnce(ctx)
+		_ = db.hearOnce(ctx, channel, listening, got)
 		if time.Since(began) > time.Minute {
 			pause = 10 * time.Millisecond
 		}
@@ -130,21 +138,22 @@ func (n *jobNotifier) hear(ctx context.Context) {
 	}
 }
 
-func (n *jobNotifier) hearOnce(ctx context.Context) error {
-	config := n.db.opts.Listen
+func (db *DB) hearOnce(ctx context.Context, channel string, listening func(), got func(payload string)) error {
+	config := db.opts.Listen
 	if config == nil {
-		config = n.db.pool.Config().ConnConfig
+		config = db.pool.Config().ConnConfig
 	}
-	connecting, cancel := context.WithTimeout(ctx, n.db.opts.Timeout)
+	connecting, cancel := context.WithTimeout(ctx, db.opts.Timeout)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(connecting, config.Copy())
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	if _, err := conn.Exec(connecting, "LISTEN "+pgx.Identifier{n.channel()}.Sanitize()); err != nil {
+	if _, err := conn.Exec(connecting, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
 		return err
 	}
+	listening()
 	for {
 		// A connection that is cut without a word is found out by asking.
 		waiting, cancel := context.WithTimeout(ctx, time.Minute)
@@ -152,13 +161,11 @@ func (n *jobNotifier) hearOnce(ctx context.Context) error {
 		cancel()
 		switch {
 		case err == nil:
-			if from, kind, ok := strings.Cut(notice.Payload, " "); ok && from != n.self {
-				n.wake(kind)
-			}
+			got(notice.Payload)
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case waiting.Err() != nil && !conn.IsClosed():
-			asking, cancel := context.WithTimeout(ctx, n.db.opts.Timeout)
+			asking, cancel := context.WithTimeout(ctx, db.opts.Timeout)
 			err := conn.Ping(asking)
 			cancel()
 			if err != nil {

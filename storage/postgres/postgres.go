@@ -37,8 +37,9 @@ type Options struct {
 	AudioSearchMemory int
 
 	// Listen says how to connect for LISTEN, by which jobs that other processes add are
-	// heard of at once. Nil: as the pool does. It is one connection, made while a queue
-	// has consumers, and is not one of the pool's.
+	// heard of at once, and the commits of a host's transactions where the queue is
+	// elsewhere ([InTx]). Nil: as the pool does. It is one connection while a queue has
+	// consumers, and one from the first such transaction on. Neither is the pool's.
 	Listen *pgx.ConnConfig
 
 	Logger *slog.Logger // slog.Default()
@@ -95,12 +96,13 @@ type DB struct {
 	pool *pgxpool.Pool
 	opts Options
 
-	texts  sync.Map // of statements: as they are written here, as they are sent
-	places *places
-	group  *group
-	added  *jobNotifier
-	turns  jobTurns
-	clock  jobClock
+	texts   sync.Map // of statements: as they are written here, as they are sent
+	places  *places
+	group   *group
+	added   *jobNotifier
+	commits *commits
+	turns   jobTurns
+	clock   jobClock
 
 	names    audioNames
 	catalogs audioCatalogs
@@ -133,6 +135,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, opts *Options) (*DB, error) {
 	}
 	db.group = newGroup(db)
 	db.added = newJobNotifier(db)
+	db.commits = newCommits(db)
 	if err := db.checkVersion(ctx); err != nil {
 		return nil, err
 	}
@@ -146,6 +149,7 @@ func (db *DB) Close() error {
 		close(db.closed)
 		db.group.close()
 		db.added.close()
+		db.commits.close()
 	})
 	return nil
 }

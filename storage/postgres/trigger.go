@@ -33,10 +33,10 @@ var (
 	_ mortise.HostTx        = (*Trigger)(nil)
 )
 
-// AfterCommit implements [mortise.HostTx]. Nobody tells of the end of the host's transaction:
-// what is to come after it is left to the sweeper.
-func (t *Trigger) AfterCommit(ctx context.Context, _ func(ctx context.Context)) bool {
-	return hostTx(ctx) != nil
+// AfterCommit implements [mortise.HostTx]. PostgreSQL tells of the commit by NOTIFY. If the
+// connection that listens is lost meanwhile, what is to come after it is left to the sweeper.
+func (t *Trigger) AfterCommit(ctx context.Context, f func(ctx context.Context)) bool {
+	return t.db.afterCommit(ctx, f)
 }
 
 // database makes the jobs of a DB share its transactions: see [Jobs.Shares].
