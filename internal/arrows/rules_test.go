@@ -73,7 +73,7 @@ var rows = []row{
 	{pkg: "storage/queuetest", code: []string{root, sharedRules}, tests: []string{"storage/memory", "internal/fault"}},
 	{pkg: "storage/memory", code: slices.Concat(domains, []string{"audiosearch/columnar", "internal/..."}), tests: backendTests},
 	{pkg: "storage/sqlite/...", code: slices.Concat(domains, []string{"audiosearch/columnar", "audiosearch/audioset"}), tests: backendTests, module: true},
-	{pkg: "storage/postgres/...", code: slices.Concat(domains, []string{"audiosearch/columnar"}), tests: slices.Concat(backendTests, []string{"internal/pgserver"}), module: true},
+	{pkg: "storage/postgres/...", code: slices.Concat(domains, []string{"audiosearch/columnar"}), tests: slices.Concat(backendTests, []string{"internal/effort", "internal/pgserver"}), module: true},
 	{pkg: "storage/river/...", code: []string{root}, tests: slices.Concat(backendTests, []string{"internal/pgserver"}), module: true},
 	{pkg: "storage/jetstream/...", code: []string{root}, tests: backendTests, module: true},
 

@@ -2,18 +2,20 @@ package postgres_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
-// An order and the job to send it are stored together or not at all. (It needs a database,
-// so it is compiled and not run; TestInTx does the same.)
+// A customer's card gets its token first: that takes keys and time. Then the customer's row
+// and the request to document the account are stored together, or not at all. (It needs a
+// database, so it is compiled and not run; TestInTx and TestInTxKilled do the same.)
 func ExampleInTx() {
 	ctx := context.Background()
 	url := os.Getenv("DATABASE_URL")
@@ -28,17 +30,27 @@ func ExampleInTx() {
 	db, err := postgres.New(ctx, pool, nil)
 	check(err)
 	defer func() { check(db.Close()) }()
-	queue := db.Queue(nil)
+	backend := db.Trigger()
+	backend.Directory = nil // every organization is set up
+	requests, err := trigger.New(backend, nil)
+	check(err)
+	root, err := localkeys.NewRoot([]byte("not random, for examples only 01"))
+	check(err)
+	keyring, err := localkeys.New(localkeys.Key{Version: 1, Root: root})
+	check(err)
+	cards, err := vault.New(db.Vault(), keyring, nil)
+	check(err)
 
+	tokens, err := cards.Insert(ctx, "acme", "shop", "v1", []vault.Item{
+		{Place: vault.InColumn("customers", "card"), Value: vault.NewValue("4111111111111111")},
+	})
+	check(err)
 	check(pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "INSERT INTO orders (id) VALUES ($1)", 42); err != nil {
+		if _, err := tx.Exec(ctx, "INSERT INTO customers (name, card) VALUES ($1, $2)", "Ada", tokens[0]); err != nil {
 			return err
 		}
-		return queue.Enqueue(postgres.InTx(ctx, tx), mortise.Job{Kind: "order", Organization: "acme", ID: "42"})
-	}))
-	check(queue.Consume(ctx, mortise.ConsumeOptions{Kinds: []string{"order"}}, func(_ context.Context, d mortise.Delivery) mortise.Verdict {
-		fmt.Println("send", d.Job.ID)
-		return mortise.Verdict{Kind: mortise.VerdictDone}
+		_, err := requests.Submit(postgres.InTx(ctx, tx), "acme", "shop", trigger.Submission{Instructions: "Document Ada's account."})
+		return err
 	}))
 }
 
