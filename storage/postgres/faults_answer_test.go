@@ -1,0 +1,82 @@
+package postgres_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// cutConn is a connection that ends with the first answer which has a text in it: the server
+// has done what it was asked for, and nobody hears of it.
+type cutConn struct {
+	net.Conn
+	at *atomic.Pointer[string] // nil: go on
+}
+
+func (c *cutConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if text := c.at.Load(); text != nil && bytes.Contains(p[:n], []byte(*text)) && c.at.CompareAndSwap(text, nil) {
+		_ = c.Conn.Close()
+		return 0, io.EOF
+	}
+	return n, err
+}
+
+// TestLostAnswerToACommit: whether a change was stored whose answer is lost the caller has to
+// find out. It is not made once more: update would be called for an event that has the change
+// already, and a worker would take its own attempt for another one's.
+func TestLostAnswerToACommit(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	var cut atomic.Pointer[string]
+	config, err := pgxpool.ParseConfig(d.server.DSN(d.name))
+	require.NoError(t, err)
+	config.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		return &cutConn{conn, &cut}, err
+	}
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(func() { closePool(t, pool) })
+	db, err := postgres.New(t.Context(), pool, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	store := db.Trigger().Store
+
+	for name, c := range map[string]struct {
+		answer string // a command tag, as the protocol has it
+		source string // of the event then; it is content, which is not written with others' changes
+	}{
+		"a change among others": {"UPDATE 1\x00", "api"},
+		"a transaction":         {"COMMIT\x00", "other"},
+	} {
+		e := triggerEvent("acme")
+		_, _, err := store.CreateEvent(t.Context(), *e, time.Time{})
+		require.NoError(t, err, name)
+		cut.Store(&c.answer)
+		calls, own := 0, 0
+		err = store.UpdateEvent(t.Context(), e.Organization, e.ID, func(e *trigger.Event) error {
+			calls++
+			own += e.Attempts
+			e.Attempts++
+			e.Source = c.source
+			return nil
+		})
+		require.Nil(t, cut.Load(), "%s: no answer was lost", name)
+		require.Error(t, err, name)
+		require.Zero(t, own, "%s: update was called for its own change; calls: %d", name, calls)
+		stored, err := store.Event(t.Context(), e.Organization, e.ID)
+		require.NoError(t, err, name)
+		require.Equal(t, 1, stored.Attempts, name)
+	}
+}
