@@ -49,13 +49,18 @@ func (q *handQueue) ConsumeOne(
 type brittle struct {
 	audiosearch.Store
 	failures, late atomic.Int64
+	unsure         atomic.Bool // each change that was made is made once more, as if that were not known
 }
 
 func (b *brittle) UpdateRun(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
 	if b.failures.Add(-1) >= 0 {
 		return errBroken
 	}
-	if err := b.Store.UpdateRun(ctx, org, id, update); err != nil || b.late.Add(-1) < 0 {
+	err := b.Store.UpdateRun(ctx, org, id, update)
+	if err == nil && b.unsure.Load() {
+		err = b.Store.UpdateRun(ctx, org, id, update)
+	}
+	if err != nil || b.late.Add(-1) < 0 {
 		return err
 	}
 	return errBroken
@@ -89,6 +94,7 @@ func TestVerdicts(t *testing.T) {
 		state    audiosearch.State
 		how      audiosearch.Termination
 		attempts int
+		told     bool // the end is observed, once
 	}{
 		"done": {verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED",
 			how: "SUCCESS", attempts: 1},
@@ -102,6 +108,22 @@ func TestVerdicts(t *testing.T) {
 			verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "QUEUED"},
 		"cannot begin": {before: func(b *bench) { b.store.failures.Store(1) },
 			verdict: mortise.Verdict{After: time.Second}, state: "QUEUED"},
+		"begins, and does not hear of it": {before: func(b *bench) { b.store.late.Store(1) },
+			verdict: mortise.Verdict{After: time.Second}, state: "RUNNING", attempts: 1},
+		"comes again, after it had begun": {before: func(b *bench) {
+			b.queue.deliveries = 2
+			change(b, func(run *audiosearch.Run) {
+				run.State, run.Attempts, run.DueAt = "RUNNING", 1, time.Now().Add(aMinute)
+			})
+		}, verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED", how: "SUCCESS", attempts: 2},
+		"changes are made twice": {watch: time.Hour, before: func(b *bench) { b.store.unsure.Store(true) },
+			verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED", how: "SUCCESS", attempts: 1, told: true},
+		"a run is given up twice": {before: func(b *bench) {
+			b.store.unsure.Store(true)
+			change(b, func(run *audiosearch.Run) { run.Attempts = 8 })
+		}, verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED", how: "INTERNAL_ERROR", attempts: 8, told: true},
+		"ends, and does not hear of it": {watch: time.Hour, during: func(b *bench, _ context.Context) error { b.store.late.Store(1); return nil },
+			verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED", how: "SUCCESS", attempts: 1, told: true},
 		"cannot end for a moment": {watch: time.Hour, during: func(b *bench, _ context.Context) error { b.store.failures.Store(1); return nil },
 			verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED", how: "SUCCESS",
 			attempts: 1},
@@ -153,7 +175,7 @@ func TestVerdicts(t *testing.T) {
 			b := &bench{queue: new(handQueue), store: &brittle{Store: newMemory(t).AudioSearch().Store}}
 			b.rig = newRig(t, nil)
 			b.store.Store = b.db.AudioSearch().Store
-			s, err := audiosearch.New(audiosearch.Backend{Store: b.store, Queue: b.queue}, &audiosearch.Options{Scorers: []sound.Scorer{classLoser{b.scorer}}, Media: b.media, Files: mustFolder(t, b.dir)})
+			s, err := audiosearch.New(audiosearch.Backend{Store: b.store, Queue: b.queue}, &audiosearch.Options{Scorers: []sound.Scorer{classLoser{b.scorer}}, Media: b.media, Files: mustFolder(t, b.dir), Observer: b.observe})
 			require.NoError(t, err)
 			b.Service = s
 			if test.watch == 0 {
@@ -177,8 +199,23 @@ func TestVerdicts(t *testing.T) {
 			run := b.results(b.id)
 			assert.Equal(t, []any{test.state, test.how, test.attempts}, []any{run.State, run.Termination, run.Attempts}, run.Message)
 			assert.Equal(t, test.verdict, b.queue.verdict)
+			if test.told {
+				assert.Equal(t, 1, b.ends())
+			}
 		})
 	}
+}
+
+// ends returns how many ends of runs were observed.
+func (r *rig) ends() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, o := range r.events {
+		if o.Kind == audiosearch.KindTerminated {
+			n++
+		}
+	}
+	return n
 }
 
 // classLoser knows no class but one when its ID says so.

@@ -158,7 +158,9 @@ func (w *Worker) handle(held, draining context.Context, d mortise.Delivery) mort
 	case errors.Is(err, ErrRunNotFound):
 		return lostjobs.Unknown(d)
 	case errors.Is(err, errRunning):
-		return mortise.Verdict{After: max(r.DueAt.Sub(s.now()), writePause)}
+		after := max(r.DueAt.Sub(s.now()), writePause)
+		s.opts.Logger.InfoContext(held, "a second job of a run waits for an attempt that may be running", "run", id, "for", after.String())
+		return mortise.Verdict{After: after}
 	case err != nil:
 		s.opts.Logger.WarnContext(held, "cannot begin a run; trying again", "run", id, "error", err)
 		return mortise.Verdict{After: writePause}
@@ -187,11 +189,14 @@ func (w *Worker) begin(
 	ctx, cancel := context.WithTimeout(ctx, markTimeout)
 	defer cancel()
 	org := d.Job.Organization
+	var left Run
 	change := func(ending bool) func(*Run) error {
 		return func(stored *Run) error {
 			now := latest(s.now(), stored.UpdatedAt)
 			r = *stored
 			switch {
+			case isStored(&left, stored):
+				return nil
 			case stored.State == StateTerminated:
 				return errDrop
 			case stored.State == StateRunning && d.Deliveries == 1 && stored.DueAt.After(now):
@@ -212,7 +217,7 @@ func (w *Worker) begin(
 			case ending && !ends:
 				return errRunning // others have changed it meanwhile
 			}
-			r = *stored
+			r, left = *stored, *stored
 			return nil
 		}
 	}
@@ -220,6 +225,14 @@ func (w *Worker) begin(
 		verdict, err = w.ending(ctx, d, org, id, change(true))
 	}
 	return r, verdict, err
+}
+
+// isStored reports whether a stored run is as an earlier call of the same update has left it.
+// A change is made once more where nobody knows whether it was committed, which a connection
+// that is lost at a COMMIT leaves open.
+func isStored(left, stored *Run) bool {
+	return left.ID == stored.ID && left.Attempts == stored.Attempts && left.State == stored.State &&
+		left.StartedAt.Equal(stored.StartedAt) && left.FinishedAt.Equal(stored.FinishedAt)
 }
 
 const messageGivenUp = "The search was given up: its worker died, or did not finish, " +

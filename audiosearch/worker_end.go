@@ -52,12 +52,14 @@ func (w *Worker) end(
 		s.opts.Logger.WarnContext(ctx, "an attempt at a search failed", "run", r.ID, "attempt", r.Attempts, "termination", string(how), "error", failure)
 	}
 
-	var after Run
+	var after, left Run
 	err := w.try(ctx, func(ctx context.Context) (err error) {
 		ending := how != ""
 		write := func(stored *Run) error {
 			after = *stored
 			switch {
+			case isStored(&left, stored):
+				return nil
 			case stored.State == StateTerminated:
 				return errDrop
 			case stored.Attempts != r.Attempts:
@@ -87,7 +89,7 @@ func (w *Worker) end(
 					stored.Attempts--
 				}
 			}
-			after = *stored
+			after, left = *stored, *stored
 			return nil
 		}
 		if !ending {

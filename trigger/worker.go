@@ -189,7 +189,9 @@ func (w *Worker) handle(held context.Context, d mortise.Delivery, m mode) mortis
 	case errors.Is(err, errUnknown), errors.Is(err, ErrNotFound):
 		return w.unknown(held, d)
 	case errors.Is(err, errRunning):
-		return mortise.Verdict{After: max(e.DueAt.Sub(s.now()), writePause)}
+		after := max(e.DueAt.Sub(s.now()), writePause)
+		s.opts.Logger.InfoContext(held, "a second job of an event waits for an attempt that may be running", "event", id, "for", after.String())
+		return mortise.Verdict{After: after}
 	case err != nil:
 		s.opts.Logger.WarnContext(held, "cannot begin an attempt; trying again", "event", id, "error", err)
 		return mortise.Verdict{After: writePause}
@@ -251,6 +253,10 @@ func (w *Worker) begin(
 	}
 	change := func(ending bool) func(*Event) error {
 		return func(stored *Event) error {
+			if isStored(&e, stored) {
+				e = stored.Clone()
+				return nil
+			}
 			e.DueAt = stored.DueAt
 			switch {
 			case stored.Generation < generation:
@@ -290,6 +296,14 @@ func (w *Worker) begin(
 	return e, mortise.Verdict{Kind: mortise.VerdictDead}, s.update(ctx, org, id, change(true))
 }
 
+// isStored reports whether a stored event is as an earlier call of the same update has left
+// it. A change is made once more where nobody knows whether it was committed, which a
+// connection that is lost at a COMMIT leaves open.
+func isStored(left, stored *Event) bool {
+	return left.ID == stored.ID && left.Generation == stored.Generation && left.Attempts == stored.Attempts &&
+		left.Status == stored.Status && left.StartedAt.Equal(stored.StartedAt) && left.FinishedAt.Equal(stored.FinishedAt)
+}
+
 // end writes down what came of an attempt and says what becomes of the job. A write that
 // fails is tried again while the lease holds, so that finished work is not done twice
 // because the store was away for a moment.
@@ -316,7 +330,11 @@ func (w *Worker) end(
 		// Here, and not in write: it is the host's code and may do anything.
 		text = s.publicError(ctx, failure)
 	}
+	var left Event
 	write := func(stored *Event) error {
+		if isStored(&left, stored) {
+			return nil
+		}
 		if stored.Status.Finished() || stored.Generation != e.Generation {
 			return errDrop
 		}
@@ -345,6 +363,7 @@ func (w *Worker) end(
 				stored.LastError = text
 			}
 		}
+		left = *stored
 		return nil
 	}
 	var lease *mortise.Lease // to be ended in the same transaction
