@@ -332,10 +332,10 @@ func (w *Worker) end(
 	}
 	var left Event
 	write := func(stored *Event) error {
-		if isStored(&left, stored) {
+		switch {
+		case stored.Status.Finished() && isStored(&left, stored):
 			return nil
-		}
-		if stored.Status.Finished() || stored.Generation != e.Generation {
+		case stored.Status.Finished() || stored.Generation != e.Generation:
 			return errDrop
 		}
 		// An attempt that outlived its lease may still report success; of a failure, the

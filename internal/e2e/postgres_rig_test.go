@@ -227,7 +227,7 @@ type natsServer struct {
 	srv  *natsserver.Server
 }
 
-// startNATS returns one that syncs each write to the disk.
+// startNATS returns one that syncs as NATS does by default: every two minutes.
 func startNATS(t *testing.T) *natsServer {
 	t.Helper()
 	host, port, err := net.SplitHostPort(freeAddress(t, "127.0.0.1"))
@@ -235,7 +235,7 @@ func startNATS(t *testing.T) *natsServer {
 	number, err := strconv.Atoi(port)
 	require.NoError(t, err)
 	n := &natsServer{t: t, url: "nats://" + net.JoinHostPort(host, port), opts: &natsserver.Options{
-		ServerName: "e2e", Host: host, Port: number, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true,
+		ServerName: "e2e", Host: host, Port: number, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(),
 	}}
 	n.start()
 	t.Cleanup(n.stop)
@@ -265,6 +265,7 @@ type trial struct {
 	fleet  *fleet
 	load   *load
 	faults int
+	before int64 // acknowledged before the present fault
 }
 
 // newTrial starts the servers at once, on an empty database: one of them makes the tables.
@@ -291,16 +292,26 @@ func newTrialAt(t *testing.T, database string, args ...string) *trial {
 // until all are processed.
 func (tr *trial) during(name string, fault func()) {
 	tr.t.Helper()
-	events := int64(effort.Of(100, 200, 2000))
-	wait := tr.load.share(tr.fleet.urls, events)
-	before := tr.load.acknowledged.Load()
-	tr.fleet.servers[0].await("the first requests before "+name, func() bool { return tr.load.acknowledged.Load() >= before+events/10 })
+	tr.before = tr.load.acknowledged.Load()
+	wait := tr.load.share(tr.fleet.urls, tr.events())
+	tr.acknowledged(10)
 	fault()
 	tr.faults++
 	began := time.Now()
 	wait()
 	tr.load.awaitIdle(tr.fleet.servers[0])
 	tr.t.Logf("%s: idle again after %v", name, time.Since(began).Round(10*time.Millisecond))
+}
+
+// events is how many are submitted around a fault.
+func (tr *trial) events() int64 { return int64(effort.Of(100, 200, 2000)) }
+
+// acknowledged waits until so much of the load around the present fault is, in percent.
+func (tr *trial) acknowledged(percent int64) {
+	tr.t.Helper()
+	tr.fleet.servers[0].await("requests to be acknowledged", func() bool {
+		return tr.load.acknowledged.Load() >= tr.before+tr.events()*percent/100
+	})
 }
 
 // end compares what the clients know with what is there.

@@ -157,7 +157,9 @@ func TestPostgresFullDisk(t *testing.T) {
 	tr.end()
 }
 
-// TestPostgresJetStream is the same with the queue on NATS.
+// TestPostgresJetStream is the same with the queue on NATS, which also loses jobs: those that
+// were not on the disk of a server that syncs by default, and those of a stream that somebody
+// deletes. Their events are queued again at the next sweep.
 func TestPostgresJetStream(t *testing.T) {
 	t.Parallel()
 	db, queue := startPostgres(t), startNATS(t)
@@ -179,6 +181,27 @@ func TestPostgresJetStream(t *testing.T) {
 		tr.during("a crash", func() {
 			require.NoError(t, db.Down(pgserver.Crash))
 			require.NoError(t, db.Up())
+		})
+	}
+	for _, fault := range effort.Some(2, []struct {
+		name string
+		lose func()
+	}{
+		{"a crash of the queue's machine", func() {
+			tr.acknowledged(40)
+			image := queue.onDisk()
+			tr.acknowledged(90)
+			queue.crash(image)
+			queue.release()
+		}},
+		{"the loss of the stream", func() {
+			tr.acknowledged(90)
+			queue.lose()
+		}},
+	}) {
+		tr.during(fault.name, func() {
+			queue.hold()
+			fault.lose()
 		})
 	}
 	tr.end()
