@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -76,9 +78,39 @@ func (f *fleet) kill(i int) {
 	f.ended = append(f.ended, f.servers[i])
 }
 
-// stop ends all servers in peace, and counts how often each event was processed, by the
-// servers and in all.
-func (f *fleet) stop() (runs map[string]int, each []int) {
+// restartEach restarts the servers in peace, one after the other, while clients submit, and
+// waits until all is processed.
+func (f *fleet) restartEach(l *load) {
+	f.t.Helper()
+	l.lostConnections = true // as who connects in the moment when a server closes its listener
+	defer func() { l.lostConnections = false }()
+	var over atomic.Bool
+	var loading sync.WaitGroup
+	loading.Go(func() {
+		for !over.Load() && !f.t.Failed() {
+			l.share(f.urls, int64(8*len(l.clients)))()
+			time.Sleep(100 * time.Millisecond) // not to fill a history that nobody looks at
+		}
+	})
+	for i, s := range f.servers {
+		s.stop()
+		f.ended = append(f.ended, s)
+		f.start(i)
+	}
+	over.Store(true)
+	loading.Wait()
+	l.awaitIdle(f.servers[0])
+	lost := 0
+	for _, r := range l.sent {
+		lost += r.lost
+		assert.NotEmpty(f.t, r.id, "%q was never accepted", r.instructions)
+	}
+	f.t.Logf("%d servers restarted: %d events, %d times no connection or no answer", len(f.servers), len(l.sent), lost)
+}
+
+// stop ends all servers in peace, and counts how often each event was processed, in all and
+// by those that ran then.
+func (f *fleet) stop() (runs map[string]int, each []map[string]int) {
 	f.t.Helper()
 	runs = make(map[string]int)
 	for _, s := range f.ended {
@@ -86,18 +118,14 @@ func (f *fleet) stop() (runs map[string]int, each []int) {
 	}
 	for _, s := range f.servers {
 		s.stop()
-		before := total(runs)
-		s.countRuns(runs)
-		each = append(each, total(runs)-before)
+		own := make(map[string]int)
+		s.countRuns(own)
+		for id, k := range own {
+			runs[id] += k
+		}
+		each = append(each, own)
 	}
 	return runs, each
-}
-
-func total(runs map[string]int) (n int) {
-	for _, k := range runs {
-		n += k
-	}
-	return n
 }
 
 // startPostgres returns a database server that syncs to the disk, as an operator's does, with
