@@ -316,6 +316,20 @@ func newTrialAt(t *testing.T, database string, args ...string) *trial {
 	return tr
 }
 
+// stage is a fault that comes and goes.
+type stage struct {
+	name  string
+	fault func()
+}
+
+// through is during for one fault after the other.
+func (tr *trial) through(stages []stage) {
+	tr.t.Helper()
+	for _, s := range stages {
+		tr.during(s.name, s.fault)
+	}
+}
+
 // during has events submitted, and a fault come and go in the middle of that. Then it waits
 // until all are processed.
 func (tr *trial) during(name string, fault func()) {
@@ -332,7 +346,7 @@ func (tr *trial) during(name string, fault func()) {
 }
 
 // events is how many are submitted around a fault.
-func (tr *trial) events() int64 { return int64(effort.Of(100, 200, 2000)) }
+func (tr *trial) events() int64 { return int64(effort.Of(60, 200, 2000)) }
 
 // acknowledged waits until so much of the load around the present fault is, in percent.
 func (tr *trial) acknowledged(percent int64) {

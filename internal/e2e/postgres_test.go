@@ -165,45 +165,35 @@ func TestPostgresJetStream(t *testing.T) {
 	db, queue := startPostgres(t), startNATS(t)
 	tr := newTrial(t, db, "-queue", queue.url)
 	tr.load.refused = "could not be queued"
-	tr.during("a kill", func() {
-		tr.fleet.kill(0)
-		tr.fleet.start(0)
-	})
-	tr.during("no queue", func() {
+	stages := []stage{{"no queue", func() {
 		queue.stop()
 		tr.fleet.servers[0].await("the queue to be missed", func() bool {
 			a := tr.fleet.servers[0].do("GET", "/readyz", "", "")
 			return a.status == http.StatusServiceUnavailable && strings.Contains(a.body, `"away":"queue"`)
 		})
 		queue.start()
-	})
+	}}, {"a kill", func() {
+		tr.fleet.kill(0)
+		tr.fleet.start(0)
+	}}, {"a loss of the stream", func() {
+		queue.hold()
+		tr.acknowledged(90)
+		queue.lose()
+	}}, {"a crash of the queue's machine", func() {
+		queue.hold()
+		tr.acknowledged(40)
+		image := queue.onDisk()
+		tr.acknowledged(90)
+		queue.crash(image)
+		queue.release()
+	}}}
 	for range effort.Of(1, 2, 25) {
-		tr.during("a crash", func() {
+		stages = append(stages, stage{"a crash", func() {
 			require.NoError(t, db.Down(pgserver.Crash))
 			require.NoError(t, db.Up())
-		})
+		}})
 	}
-	for _, fault := range effort.Some(2, []struct {
-		name string
-		lose func()
-	}{
-		{"a crash of the queue's machine", func() {
-			tr.acknowledged(40)
-			image := queue.onDisk()
-			tr.acknowledged(90)
-			queue.crash(image)
-			queue.release()
-		}},
-		{"the loss of the stream", func() {
-			tr.acknowledged(90)
-			queue.lose()
-		}},
-	}) {
-		tr.during(fault.name, func() {
-			queue.hold()
-			fault.lose()
-		})
-	}
+	tr.through(effort.Some(3, stages))
 	tr.end()
 }
 
@@ -320,7 +310,7 @@ func testShare(t *testing.T, n int) {
 		f.restartEach(l)
 	}
 	before := l.history(f.servers[0], "")
-	l.share(f.urls, int64(effort.Of(400, 1000, 20000)))()
+	l.share(f.urls, int64(effort.Of(200, 1000, 20000)))()
 	l.awaitIdle(f.servers[0])
 	history, _ := l.check(f.servers[n-1])
 	runs, each := f.stop()
