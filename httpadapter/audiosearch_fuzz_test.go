@@ -3,6 +3,7 @@ package httpadapter
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -77,8 +78,8 @@ func expectedQuery(t *testing.T, a *audioSearchAdapter, body []byte) (q audiosea
 		if !given {
 			return 0
 		}
-		n, err := strconv.ParseInt(string(v.Raw()), 10, 64)
-		fine = fine && err == nil && float64(n) >= least && float64(n) <= most
+		n, err := strconv.ParseInt(string(v.Raw()), 10, 64) // the nearest there is, if it is out of range
+		fine = fine && (err == nil || errors.Is(err, strconv.ErrRange)) && float64(n) >= least && float64(n) <= most
 		return int(min(n, math.MaxInt32))
 	}
 	fine = true

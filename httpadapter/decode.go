@@ -2,6 +2,7 @@ package httpadapter
 
 import (
 	"encoding/json"
+	"math"
 
 	"github.com/google/uuid"
 
@@ -190,7 +191,8 @@ func (o *object) enum(name string, p presence, fallback string, values []string)
 }
 
 // integer returns an integer field within bounds, fallback if it is not there, and
-// whether it was there and valid.
+// whether it was there and valid. If most is math.MaxInt64, it is no bound: a number
+// beyond it reads as it.
 func (o *object) integer(name string, p presence, fallback, least, most int64) (int64, bool) {
 	v, ok := o.field(name, p)
 	if !ok {
@@ -205,6 +207,8 @@ func (o *object) integer(name string, p presence, fallback, least, most int64) (
 	switch {
 	case inRange && n < least, !inRange && negative:
 		o.refuse(name, "greater_than_equal", atLeast(least))
+	case !inRange && most == math.MaxInt64:
+		return most, true
 	case inRange && n > most, !inRange:
 		o.refuse(name, "less_than_equal", atMost(most))
 	default:
