@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -124,6 +126,37 @@ func refuseWhole(t *testing.T, what, bad string) {
 		t.Errorf("%s: there is a data folder: %v", what, err)
 	}
 }
+
+// TestRefusedOnOneLine: what the data contradicts is told on one line, also if others can
+// read the document, which is worth a warning otherwise.
+func TestRefusedOnOneLine(t *testing.T) {
+	dir := t.TempDir()
+	args := func(org string) []string {
+		config := filepath.Join(dir, org+".json")
+		if err := os.WriteFile(config, []byte(`{"organizations":[{"id":"`+org+`","api_keys":[{"key":"`+docKey+`"}]}]}`), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return []string{"-config", config, "-data", filepath.Join(dir, "data"), "-addr", "127.0.0.1:0"}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	listening := writerFunc(func(text []byte) (int, error) {
+		cancel()
+		return len(text), nil
+	})
+	if err := start(ctx, args("acme"), nil, listening, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	status := run(args("thief"), nil, io.Discard, &stderr)
+	if said := stderr.String(); status != exitUsage || strings.Count(said, "\n") != 1 || !strings.Contains(said, "belongs to another organization") {
+		t.Errorf("status %d: %s", status, said)
+	}
+}
+
+// writerFunc is an [io.Writer].
+type writerFunc func(text []byte) (int, error)
+
+func (f writerFunc) Write(text []byte) (int, error) { return f(text) }
 
 // TestRehearsal: what is right is applied in a rehearsal without a word, and changes nothing.
 func TestRehearsal(t *testing.T) {

@@ -178,10 +178,10 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	if err := checkKey(ctx, services, key, log); err != nil {
 		return err
 	}
-	doc.warnOfExposed(log)
 	if err := provision(ctx, services, doc, log); err != nil {
 		return err
 	}
+	doc.warnOfExposed(log) // not before: what is refused is told on one line
 	log.Info("storage opened", "kept", back.kept)
 	notice := time.Duration(0)
 	if s.postgres != "" { // it is one of several, most likely

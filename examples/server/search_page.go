@@ -57,6 +57,14 @@ type searchRoute struct {
 	form   bool                                                                          // it reads a body; see readForm for how much of it
 }
 
+// allow is the Allow header of an answer to another method.
+func (route searchRoute) allow() string {
+	if route.method == http.MethodGet {
+		return "GET, HEAD"
+	}
+	return route.method
+}
+
 func newSearchPage(s *settings, service *audiosearch.Service, files sound.Files, programs *ffmpeg.Media, verify verifier, log *slog.Logger) (*searchPage, error) {
 	t, err := template.New("search").Funcs(template.FuncMap{"clock": clockFine, "percent": percent}).Parse(searchPageText)
 	if err != nil {
@@ -136,7 +144,7 @@ func (p *searchPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 		err = &refusal{http.StatusNotFound, "There is no such page."}
 	case r.Method != route.method && (r.Method != http.MethodHead || route.method != http.MethodGet):
-		h.Set("Allow", route.method)
+		h.Set("Allow", route.allow())
 		err = &refusal{http.StatusMethodNotAllowed, "This address does not answer to that kind of request."}
 	case p.origins.Check(r) != nil:
 		err = &refusal{http.StatusForbidden, "This form was sent from another site. Open the search page and start there."}
@@ -213,8 +221,11 @@ func (p *searchPage) fail(w http.ResponseWriter, r *http.Request, err error) {
 		}
 		why = &refusal{http.StatusServiceUnavailable, "The service is temporarily unavailable. Try again in a moment."}
 	}
-	if why.status == http.StatusTooManyRequests || why.status == http.StatusServiceUnavailable {
+	switch why.status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", "5")
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	p.show(w, r, why.status, searchView{Title: "This does not work", Text: why.text})
 }

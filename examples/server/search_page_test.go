@@ -110,3 +110,30 @@ func TestSearchPageLeavesTheRestAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestSearchPageHeaders: a refusal says what else to do, as HTTP has it.
+func TestSearchPageHeaders(t *testing.T) {
+	s, _ := open(t)
+	handler, err := routes(t.Context(), testSettings(), s, discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, allow := range map[string]string{"/search": "GET, HEAD", "/search/search.css": "GET, HEAD", "/search/login": "POST"} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodDelete, path, nil))
+		if got := w.Header().Get("Allow"); w.Code != http.StatusMethodNotAllowed || got != allow {
+			t.Errorf("%s: %d, Allow: %s, want %s", path, w.Code, got, allow)
+		}
+	}
+	for _, path := range []string{"/search", "/search/search.css"} {
+		w := httptest.NewRecorder()
+		if handler.ServeHTTP(w, httptest.NewRequest(http.MethodHead, path, nil)); w.Code != http.StatusOK {
+			t.Errorf("HEAD %s: %d", path, w.Code)
+		}
+	}
+	w := httptest.NewRecorder()
+	s.audio.page.fail(w, httptest.NewRequest(http.MethodGet, "/search/run", nil), audiosearch.ErrDeleted)
+	if w.Code != http.StatusUnauthorized || w.Header().Get("WWW-Authenticate") != "Bearer" {
+		t.Errorf("of a deleted organization: %d %v", w.Code, w.Header())
+	}
+}
