@@ -24,6 +24,7 @@ type settings struct {
 	queue      string   // "", queueInPostgres, or URLs of NATS servers
 	migrate    bool     // make the tables of postgres, and end
 	copyFrom   string   // data folder to copy into postgres, and end; "" for none
+	backup     string   // file to copy the database of data to, and end; "" for none
 	vaultKey   string   // path of the root key's file, "" for the one in the data folder
 	docs       bool
 	metrics    bool
@@ -49,6 +50,7 @@ const usage = `Usage: server [flags]
   -check-config         read the provisioning document, say what is wrong with it, and end; what it contradicts in the data
                         is found at a start [off]
   -data FOLDER          folder of the SQLite database, made if it is missing [MORTISE_DATA, ./mortise-data]
+  -backup FILE          copy the database of -data to a new file, also while a server uses it, and end [off]
   -postgres URL         keep the data in a PostgreSQL database, which several servers may share. Needs -vault-key. Tables that are
                         missing are made at the start. In -data there are only models that were fetched. [MORTISE_POSTGRES]
   -queue postgres|URL   with -postgres: where the jobs wait. postgres: in a table beside the data. nats://HOST:4222: in NATS
@@ -107,6 +109,7 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	fs.StringVar(&s.queue, "queue", fallback("MORTISE_QUEUE", ""), "")
 	fs.BoolVar(&s.migrate, "migrate", false, "")
 	fs.StringVar(&s.copyFrom, "copy-from", "", "")
+	fs.StringVar(&s.backup, "backup", "", "")
 	fs.BoolVar(&s.memory, "memory", false, "")
 	fs.BoolVar(&s.docs, "docs", true, "")
 	fs.BoolVar(&s.metrics, "metrics", true, "")
@@ -137,6 +140,9 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	}
 	if s.copyFrom == "" && wasGiven(fs, "copy-from") {
 		return nil, usagef("-copy-from: names no folder")
+	}
+	if err := s.checkBackup(wasGiven(fs, "backup")); err != nil {
+		return nil, err
 	}
 	if err := s.checkPostgres(wasGiven(fs, "postgres")); err != nil {
 		return nil, err

@@ -109,6 +109,9 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	if s.copyFrom != "" {
 		return copyData(ctx, s, stdout, log)
 	}
+	if s.backup != "" {
+		return backUp(ctx, s, stdout)
+	}
 	doc, err := readProvisioning(s.config, env)
 	if err != nil {
 		return err
