@@ -2,19 +2,19 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
-	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/seed-6363c74e/mortise/examples/server/copyfrom"
-	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/storage/postgres/fromsqlite"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
@@ -41,18 +41,20 @@ func copyData(ctx context.Context, s *settings, stdout io.Writer, log *slog.Logg
 	if err != nil {
 		return err
 	}
-	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
+	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return fmt.Errorf("-postgres: %w", err)
 	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	err = copyfrom.Run(ctx, path, conn, stdout, func(ctx context.Context, a *copyfrom.Audio) error {
-		return copyAudio(ctx, path, config, a, stdout, log)
-	})
+	defer pool.Close()
+	source, err := openCopied(path)
+	if err != nil {
+		return fmt.Errorf("-copy-from: %w", err)
+	}
+	err = fromsqlite.Copy(ctx, source, pool, &fromsqlite.Options{Out: stdout, Logger: log})
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("-copy-from: interrupted; the same command goes on with it") // which is no success, as it is of a server
-	case errors.Is(err, copyfrom.ErrSource), errors.Is(err, copyfrom.ErrTarget):
+	case errors.Is(err, fromsqlite.ErrSource), errors.Is(err, fromsqlite.ErrTarget):
 		return usagef("-copy-from: %w", err)
 	case err != nil:
 		return fmt.Errorf("-copy-from: %w; the same command goes on with it", err)
@@ -61,25 +63,24 @@ func copyData(ctx context.Context, s *settings, stdout io.Writer, log *slog.Logg
 	return nil
 }
 
-// copyAudio copies the audio search, by the stores of both sides.
-func copyAudio(ctx context.Context, path string, config *pgxpool.Config, a *copyfrom.Audio, stdout io.Writer, log *slog.Logger) (err error) {
-	from, err := sqlite.Open(ctx, path, nil)
+// openCopied opens the file for the copy. The driver is that of storage/sqlite.
+func openCopied(path string) (fromsqlite.Source, error) {
+	full, err := filepath.Abs(path)
 	if err != nil {
-		return err
+		return fromsqlite.Source{}, err
 	}
-	defer func() { err = errors.Join(err, from.Close()) }()
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return err
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(full), RawQuery: "mode=rw"}
+	if filepath.VolumeName(full) != "" {
+		name.Path = "/" + name.Path // file:///C:/...
 	}
-	defer pool.Close()
-	// Scores of hours of sound are one call.
-	to, err := postgres.New(ctx, pool, &postgres.Options{Timeout: 10 * time.Minute, Logger: log})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, to.Close()) }()
-	return copyfrom.CopyAudio(ctx, from.AudioSearch().Store, to.AudioSearch().Store, a, stdout)
+	db, err := sql.Open("sqlite", name.String())
+	return fromsqlite.Source{DB: db, AudioSearch: func(ctx context.Context) (audiosearch.Store, func() error, error) {
+		from, err := sqlite.Open(ctx, path, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		return from.AudioSearch().Store, from.Close, nil
+	}}, err
 }
 
 // checkCopied opens the file as a server does, which brings its tables up to date and

@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/seed-6363c74e/mortise/examples/server/copyfrom"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/storage/postgres/fromsqlite"
 )
 
 // poolSize is how many connections a server has to the database, unless the URL says
@@ -107,7 +107,7 @@ func openPostgres(ctx context.Context, s *settings, log *slog.Logger) (_ *backen
 	if err != nil {
 		return nil, fmt.Errorf("-postgres: %w", err)
 	}
-	if unfinished, err := copyfrom.Unfinished(ctx, pool); err != nil {
+	if unfinished, err := fromsqlite.Unfinished(ctx, pool, nil); err != nil {
 		return nil, errors.Join(fmt.Errorf("-postgres: %w", err), db.Close())
 	} else if unfinished {
 		return nil, errors.Join(usagef("-postgres: the database has a part of a copy: start the same -copy-from again, which goes on with it"), db.Close())

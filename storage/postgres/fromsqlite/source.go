@@ -1,17 +1,12 @@
-package copyfrom
+package fromsqlite
 
 import (
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
-
-	modernc "modernc.org/sqlite"
-	codes "modernc.org/sqlite/lib"
 )
 
 // source is a SQLite file that nobody else has open.
@@ -21,23 +16,11 @@ type source struct {
 	columns map[string][]string // of each table
 }
 
-// openSource opens a file for this process alone, until it is closed.
-func openSource(ctx context.Context, path string) (_ *source, err error) {
-	path, err = filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
-	if filepath.VolumeName(path) != "" {
-		name.Path = "/" + name.Path // file:///C:/...
-	}
-	// With a write-ahead log each connection has a shared lock on the file as long as it is
-	// open. An exclusive one is refused while there is any, and keeps others out.
-	name.RawQuery = url.Values{"mode": {"rw"}, "_pragma": {"locking_mode(EXCLUSIVE)", "busy_timeout(2000)"}}.Encode()
-	s := new(source)
-	if s.db, err = sql.Open("sqlite", name.String()); err != nil {
-		return nil, err
-	}
+// openSource gets a file for this process alone, until it is closed. With a write-ahead log
+// each connection has a shared lock on the file as long as it is open. An exclusive one is
+// refused while there is any, and keeps others out.
+func openSource(ctx context.Context, db *sql.DB) (_ *source, err error) {
+	s := &source{db: db}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -46,7 +29,10 @@ func openSource(ctx context.Context, path string) (_ *source, err error) {
 	if s.conn, err = s.db.Conn(ctx); err != nil {
 		return nil, busy(err)
 	}
-	for _, statement := range []string{"BEGIN EXCLUSIVE", "COMMIT", "PRAGMA query_only(1)"} {
+	for _, statement := range []string{
+		"PRAGMA locking_mode = EXCLUSIVE", "PRAGMA busy_timeout = 2000",
+		"BEGIN EXCLUSIVE", "COMMIT", "PRAGMA query_only = 1",
+	} {
 		if _, err := s.conn.ExecContext(ctx, statement); err != nil {
 			return nil, busy(err)
 		}
@@ -55,10 +41,10 @@ func openSource(ctx context.Context, path string) (_ *source, err error) {
 	return s, err
 }
 
-// busy says what to do about a file that is open elsewhere.
+// busy says what to do about a file that is open elsewhere. The drivers have types of their
+// own for errors, and SQLite's text in them.
 func busy(err error) error {
-	var e *modernc.Error
-	if errors.As(err, &e) && (e.Code()&0xff == codes.SQLITE_BUSY || e.Code()&0xff == codes.SQLITE_LOCKED) {
+	if strings.Contains(err.Error(), "is locked") {
 		return fmt.Errorf("%w: a server uses it; stop that first", ErrSource)
 	}
 	return err
@@ -76,7 +62,8 @@ func (s *source) close() error {
 
 // tables returns the columns of each table.
 func (s *source) tables(ctx context.Context) (map[string][]string, error) {
-	rows, err := s.conn.QueryContext(ctx, "SELECT t.name, c.name FROM sqlite_schema AS t CROSS JOIN pragma_table_info(t.name) AS c"+
+	rows, err := s.conn.QueryContext(ctx, "SELECT t.name, c.name"+
+		" FROM sqlite_schema AS t CROSS JOIN pragma_table_info(t.name) AS c"+
 		" WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
 	if err != nil {
 		return nil, err
@@ -154,6 +141,13 @@ func (t *table) sourceName() string {
 	return t.source
 }
 
+// isOurs reports whether a table of a SQLite file is one of storage/sqlite's. The file may
+// have others of the host's, which stay where they are.
+func isOurs(name string) bool {
+	first, _, _ := strings.Cut(name, "_")
+	return slices.Contains([]string{"mortise", "trigger", "authmgmt", "vault", "audiosearch"}, first)
+}
+
 // check compares the tables of both sides with what this package knows.
 func check(from map[string][]string, to map[string][]column, counters []string) error {
 	var wrong []error
@@ -186,7 +180,7 @@ func check(from map[string][]string, to map[string][]column, counters []string) 
 		if other, ok := others[name]; ok && slices.Equal(other, columns) {
 			continue
 		}
-		if !known[name] && !strings.HasPrefix(name, stays) {
+		if !known[name] && isOurs(name) && !strings.HasPrefix(name, stays) {
 			bad("SQLite", name, "the columns")
 		}
 	}

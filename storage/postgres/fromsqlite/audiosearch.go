@@ -1,4 +1,4 @@
-package copyfrom
+package fromsqlite
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"io"
 	"math"
 	"time"
 
@@ -17,9 +16,9 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// Audio is what the stores of the audio search do not list. What they do, [CopyAudio] takes
+// audio is what the stores of the audio search do not list. What they do, copyAudio takes
 // from one to the other: their tables are too different to be copied.
-type Audio struct {
+type audio struct {
 	organizations []string
 	deleted       []deletion
 	order         []modelPlace
@@ -41,9 +40,13 @@ type modelChange struct {
 	audiosearch.ModelChange
 }
 
+func (c *modelChange) sameFamily(other *modelChange) bool {
+	return c.organization == other.organization && c.dataset == other.dataset && c.Family == other.Family
+}
+
 // audio reads what the stores do not list.
-func (s *source) audio(ctx context.Context) (*Audio, error) {
-	a := new(Audio)
+func (s *source) audio(ctx context.Context) (*audio, error) {
+	a := new(audio)
 	var text [4]string
 	var micros int64
 	for _, q := range []struct {
@@ -51,22 +54,23 @@ func (s *source) audio(ctx context.Context) (*Audio, error) {
 		to   []any
 		each func()
 	}{
-		{"SELECT organization FROM audiosearch_datasets UNION SELECT organization FROM audiosearch_runs ORDER BY 1", []any{&text[0]},
-			func() { a.organizations = append(a.organizations, text[0]) }},
+		{"SELECT organization FROM audiosearch_datasets UNION SELECT organization FROM audiosearch_runs ORDER BY 1",
+			[]any{&text[0]}, func() { a.organizations = append(a.organizations, text[0]) }},
 		{"SELECT organization, at FROM audiosearch_deleted ORDER BY 1", []any{&text[0], &micros},
 			func() { a.deleted = append(a.deleted, deletion{text[0], time.UnixMicro(micros).UTC()}) }},
 		{"SELECT family, model FROM audiosearch_model_order ORDER BY seq", []any{&text[0], &text[1]},
 			func() { a.order = append(a.order, modelPlace{text[0], text[1]}) }},
 		// The models of a family that were replaced, by time, and then the one that is current.
-		{"SELECT d.organization, d.id, m.family, m.model, m.at FROM (SELECT dataset, family, model, at FROM audiosearch_replaced" +
+		{"SELECT d.organization, d.id, m.family, m.model, m.at" +
+			" FROM (SELECT dataset, family, model, at FROM audiosearch_replaced" +
 			" UNION ALL SELECT dataset, family, model, 9223372036854775807 FROM audiosearch_current) AS m" +
 			" JOIN audiosearch_datasets AS d ON d.seq = m.dataset ORDER BY d.seq, m.family, m.at, m.model",
 			[]any{&text[0], &text[1], &text[2], &text[3], &micros}, func() {
-				c := modelChange{text[0], text[1], audiosearch.ModelChange{Family: text[2], To: text[3], At: time.UnixMicro(micros).UTC(), Incomplete: true}}
-				if n := len(a.changes); n > 0 {
-					if last := a.changes[n-1]; last.organization == c.organization && last.dataset == c.dataset && last.Family == c.Family {
-						c.From = last.To
-					}
+				c := modelChange{text[0], text[1], audiosearch.ModelChange{
+					Family: text[2], To: text[3], At: time.UnixMicro(micros).UTC(), Incomplete: true,
+				}}
+				if n := len(a.changes); n > 0 && a.changes[n-1].sameFamily(&c) {
+					c.From = a.changes[n-1].To
 				}
 				a.changes = append(a.changes, c)
 			}},
@@ -99,9 +103,14 @@ func (s *source) each(ctx context.Context, text string, to []any, each func()) e
 	return rows.Err()
 }
 
-// CopyAudio copies the audio search, but for scorings that are being made, from one store to
+// copyAudio copies the audio search, but for scorings that are being made, from one store to
 // another one. What is there already is left as it is. At last both are read and compared.
-func CopyAudio(ctx context.Context, from, to audiosearch.Store, a *Audio, out io.Writer) error {
+func copyAudio(ctx context.Context, source Source, to audiosearch.Store, a *audio, o *Options) (err error) {
+	from, closeIt, err := source.AudioSearch(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeIt()) }()
 	for _, p := range a.order {
 		if _, err := to.ModelOrder(ctx, p.family, p.model); err != nil {
 			return err
@@ -130,10 +139,10 @@ func CopyAudio(ctx context.Context, from, to audiosearch.Store, a *Audio, out io
 		return err
 	}
 	if want != found {
-		return fmt.Errorf("%w: its audio search is not that of the SQLite database (%s, not %s): something else wrote to it. "+
-			"Drop its schema %s and copy again", ErrTarget, found, want, schema)
+		return fmt.Errorf("%w: its audio search is not that of the SQLite database (%s, not %s): "+
+			"something else wrote to it. Drop its schema %s and copy again", ErrTarget, found, want, o.Schema)
 	}
-	fmt.Fprintf(out, "audiosearch: %s, the same in both\n", want)
+	fmt.Fprintf(o.Out, "audiosearch: %s, the same in both\n", want)
 	return nil
 }
 
@@ -241,11 +250,7 @@ func results(ctx context.Context, store audiosearch.Store, r *audiosearch.Run) (
 type copier struct{ from, to audiosearch.Store }
 
 func (c *copier) dataset(ctx context.Context, d audiosearch.Dataset, _ []audiosearch.DatasetModel) error {
-	err := c.to.CreateDataset(ctx, d)
-	if errors.Is(err, audiosearch.ErrExists) { // an earlier copy was cut off
-		err = nil
-	}
-	return err
+	return except(c.to.CreateDataset(ctx, d), audiosearch.ErrExists) // an earlier copy was cut off
 }
 
 func (c *copier) videos(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
@@ -268,7 +273,9 @@ func (c *copier) scoring(ctx context.Context, org, dataset string, v audiosearch
 }
 
 // columnsOf reads the scores of a scoring, class by class.
-func columnsOf(ctx context.Context, store audiosearch.Store, org, dataset, video string, s *audiosearch.Scoring) ([][]uint16, error) {
+func columnsOf(
+	ctx context.Context, store audiosearch.Store, org, dataset, video string, s *audiosearch.Scoring,
+) ([][]uint16, error) {
 	if s.Windows == 0 {
 		return nil, nil
 	}
@@ -286,13 +293,19 @@ func columnsOf(ctx context.Context, store audiosearch.Store, org, dataset, video
 	return columns, nil
 }
 
+// except returns an error, unless it is one that is expected.
+func except(err, expected error) error {
+	if errors.Is(err, expected) {
+		return nil
+	}
+	return err
+}
+
 // model makes a change that was made. One that an earlier copy has made finds another model.
 func (c *copier) model(ctx context.Context, change modelChange) error {
 	err := c.to.SetModel(ctx, change.organization, change.dataset, change.ModelChange)
-	if errors.Is(err, audiosearch.ErrConflict) || errors.Is(err, audiosearch.ErrDatasetNotFound) { // or its organization was deleted
-		err = nil
-	}
-	return err
+	err = except(err, audiosearch.ErrConflict)
+	return except(err, audiosearch.ErrDatasetNotFound) // its organization was deleted
 }
 
 // run copies a run as one that has not ended, then what it found, and then how it is.
@@ -341,7 +354,8 @@ type audioSum struct {
 }
 
 func (s audioSum) String() string {
-	return fmt.Sprintf("datasets %d, videos %d, scorings %d, runs %d, digest %x", s.datasets, s.videos, s.scorings, s.runs, s.digest[:8])
+	return fmt.Sprintf("datasets %d, videos %d, scorings %d, runs %d, digest %x",
+		s.datasets, s.videos, s.scorings, s.runs, s.digest[:8])
 }
 
 func sumAudio(ctx context.Context, store audiosearch.Store, organizations []string) (s audioSum, err error) {

@@ -1,4 +1,4 @@
-package copyfrom
+package fromsqlite
 
 import (
 	"crypto/sha256"

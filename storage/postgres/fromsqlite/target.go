@@ -1,4 +1,4 @@
-package copyfrom
+package fromsqlite
 
 import (
 	"context"
@@ -13,11 +13,12 @@ import (
 // target is the tables of PostgreSQL, on one connection.
 type target struct {
 	conn     *pgx.Conn
+	schema   string
 	columns  map[string][]column
 	counters []string // sequences that are no column's
 }
 
-func inSchema(name string) string { return pgx.Identifier{schema, name}.Sanitize() }
+func (t *target) name(table string) string { return pgx.Identifier{t.schema, table}.Sanitize() }
 
 // patience is how long another copy may take to end: the session of one that was killed
 // ends when the database finds that out.
@@ -27,7 +28,8 @@ const patience = 30 * time.Second
 func (t *target) lock(ctx context.Context) error {
 	for until := time.Now().Add(patience); ; {
 		var got bool
-		err := t.conn.QueryRow(ctx, "SELECT pg_try_advisory_lock(hashtextextended($1, 0))", "mortise copy "+schema).Scan(&got)
+		name := "mortise copy " + t.schema
+		err := t.conn.QueryRow(ctx, "SELECT pg_try_advisory_lock(hashtextextended($1, 0))", name).Scan(&got)
 		switch {
 		case err != nil || got:
 			return err
@@ -47,7 +49,7 @@ func (t *target) look(ctx context.Context) error {
 	t.columns = make(map[string][]column)
 	rows, err := t.conn.Query(ctx, "SELECT c.relname, a.attname, format_type(a.atttypid, NULL), a.attidentity <> ''"+
 		" FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"+
-		" WHERE c.relnamespace = to_regnamespace($1) AND c.relkind IN ('r', 'p') ORDER BY c.relname, a.attnum", schema)
+		" WHERE c.relnamespace = to_regnamespace($1) AND c.relkind IN ('r', 'p') ORDER BY c.relname, a.attnum", t.schema)
 	if err != nil {
 		return err
 	}
@@ -60,8 +62,9 @@ func (t *target) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows, err = t.conn.Query(ctx, "SELECT c.relname FROM pg_class AS c WHERE c.relnamespace = to_regnamespace($1) AND c.relkind = 'S'"+
-		" AND NOT EXISTS (SELECT FROM pg_depend AS d WHERE d.objid = c.oid AND d.deptype IN ('a', 'i') AND d.refobjsubid > 0)", schema)
+	rows, err = t.conn.Query(ctx, "SELECT c.relname FROM pg_class AS c"+
+		" WHERE c.relnamespace = to_regnamespace($1) AND c.relkind = 'S' AND NOT EXISTS ("+
+		"SELECT FROM pg_depend AS d WHERE d.objid = c.oid AND d.deptype IN ('a', 'i') AND d.refobjsubid > 0)", t.schema)
 	if err != nil {
 		return err
 	}
@@ -75,7 +78,7 @@ func (t *target) begun(ctx context.Context) (plan map[string]sum, done map[strin
 	if _, there := t.columns[progress]; !there {
 		return nil, nil, nil
 	}
-	rows, err := t.conn.Query(ctx, "SELECT name, rows, digest, done FROM "+inSchema(progress))
+	rows, err := t.conn.Query(ctx, "SELECT name, rows, digest, done FROM "+t.name(progress))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -99,19 +102,19 @@ func (t *target) begin(ctx context.Context, plan map[string]sum) error {
 	return pgx.BeginFunc(ctx, t.conn, func(tx pgx.Tx) error {
 		for i := range tables {
 			var some bool
-			if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+inSchema(tables[i].name)+")").Scan(&some); err != nil {
+			if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+t.name(tables[i].name)+")").Scan(&some); err != nil {
 				return err
 			}
 			if some {
 				return fmt.Errorf("%w: it is not empty (%s has rows): a server has been started on it, or it was copied into. "+
-					"Name an empty database, or drop the schema %s of this one", ErrTarget, tables[i].name, schema)
+					"Name an empty database, or drop the schema %s of this one", ErrTarget, tables[i].name, t.schema)
 			}
 		}
-		_, err := tx.Exec(ctx, "CREATE TABLE "+inSchema(progress)+
+		_, err := tx.Exec(ctx, "CREATE TABLE "+t.name(progress)+
 			" (name text PRIMARY KEY, rows bigint NOT NULL, digest bytea NOT NULL, done boolean NOT NULL)")
 		for name, s := range plan {
 			if err == nil {
-				_, err = tx.Exec(ctx, "INSERT INTO "+inSchema(progress)+" VALUES ($1, $2, $3, false)", name, s.rows, s.digest[:])
+				_, err = tx.Exec(ctx, "INSERT INTO "+t.name(progress)+" VALUES ($1, $2, $3, false)", name, s.rows, s.digest[:])
 			}
 		}
 		return err
@@ -131,7 +134,7 @@ func (t *target) copy(ctx context.Context, from *source, what *table) error {
 		names = append(names, c.name)
 	}
 	return pgx.BeginFunc(ctx, t.conn, func(tx pgx.Tx) error {
-		if _, err := tx.CopyFrom(ctx, pgx.Identifier{schema, what.name}, names, pgx.CopyFromFunc(rows.next)); err != nil {
+		if _, err := tx.CopyFrom(ctx, pgx.Identifier{t.schema, what.name}, names, pgx.CopyFromFunc(rows.next)); err != nil {
 			return err
 		}
 		for _, c := range columns {
@@ -141,16 +144,17 @@ func (t *target) copy(ctx context.Context, from *source, what *table) error {
 			} else if counter == "" || c.name != "seq" {
 				continue
 			}
-			of := "pg_get_serial_sequence('" + inSchema(what.name) + "', '" + c.name + "')"
+			of := "pg_get_serial_sequence('" + t.name(what.name) + "', '" + c.name + "')"
 			if counter != "" {
-				of = "'" + inSchema(counter) + "'"
+				of = "'" + t.name(counter) + "'"
 			}
 			name := pgx.Identifier{c.name}.Sanitize()
-			if _, err := tx.Exec(ctx, "SELECT setval("+of+", max("+name+")) FROM "+inSchema(what.name)+" HAVING max("+name+") > 0"); err != nil {
+			set := "SELECT setval(" + of + ", max(" + name + ")) FROM " + t.name(what.name) + " HAVING max(" + name + ") > 0"
+			if _, err := tx.Exec(ctx, set); err != nil {
 				return err
 			}
 		}
-		_, err := tx.Exec(ctx, "UPDATE "+inSchema(progress)+" SET done = true WHERE name = $1", what.name)
+		_, err := tx.Exec(ctx, "UPDATE "+t.name(progress)+" SET done = true WHERE name = $1", what.name)
 		return err
 	})
 }
@@ -161,7 +165,7 @@ func (t *target) sum(ctx context.Context, what *table) (s sum, err error) {
 	for _, c := range t.columns[what.name] {
 		names = append(names, pgx.Identifier{c.name}.Sanitize())
 	}
-	rows, err := t.conn.Query(ctx, "SELECT "+strings.Join(names, ", ")+" FROM "+inSchema(what.name))
+	rows, err := t.conn.Query(ctx, "SELECT "+strings.Join(names, ", ")+" FROM "+t.name(what.name))
 	if err != nil {
 		return s, err
 	}
@@ -179,10 +183,10 @@ func (t *target) sum(ctx context.Context, what *table) (s sum, err error) {
 // end has servers start on the database.
 func (t *target) end(ctx context.Context) error {
 	for i := range tables {
-		if _, err := t.conn.Exec(ctx, "ANALYZE "+inSchema(tables[i].name)); err != nil {
+		if _, err := t.conn.Exec(ctx, "ANALYZE "+t.name(tables[i].name)); err != nil {
 			return err
 		}
 	}
-	_, err := t.conn.Exec(ctx, "DROP TABLE "+inSchema(progress))
+	_, err := t.conn.Exec(ctx, "DROP TABLE "+t.name(progress))
 	return err
 }

@@ -1,4 +1,4 @@
-package copyfrom
+package e2e
 
 import (
 	"bytes"
@@ -22,37 +22,79 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/pgserver"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/storage/postgres/fromsqlite"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
-func TestMain(m *testing.M) { pgserver.Main(m) }
+// TestFromSQLite copies files of storage/sqlite into databases of one server.
+func TestFromSQLite(t *testing.T) {
+	t.Parallel()
+	server := pgserver.Start(t, pgserver.Fast)
+	for name, test := range map[string]func(t *testing.T, c *sqliteCopy){
+		"everything": testCopiesEverything, "refused": testCopyRefused, "values": testCopiedValues, "audio": testCopiedAudio,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, newSQLiteCopy(t, server))
+		})
+	}
+}
 
-// newFile returns a SQLite file with all tables.
-func newFile(t *testing.T) string {
+// sqliteCopy is a file of storage/sqlite and an empty database, both with all tables.
+type sqliteCopy struct {
+	server *pgserver.Server
+	path   string
+	pool   *pgxpool.Pool
+	conn   *pgx.Conn // to the same database
+	out    bytes.Buffer
+	// What the copy ends with before it has reached the audio search, and behind it.
+	cut, cutAtEnd error
+}
+
+func newSQLiteCopy(t *testing.T, server *pgserver.Server) *sqliteCopy {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "mortise.db")
-	db, err := sqlite.Open(t.Context(), path, nil)
+	c := &sqliteCopy{server: server, path: filepath.Join(t.TempDir(), "mortise.db")}
+	db, err := sqlite.Open(t.Context(), c.path, nil)
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
-	return path
-}
-
-// newTarget returns a connection to an empty database that has all tables.
-func newTarget(t *testing.T) *pgx.Conn {
-	t.Helper()
-	server := pgserver.Shared(t)
-	admin := connect(t, server.DSN("postgres"))
+	admin := connectTo(t, server.URL("postgres"))
 	name := "copy_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	_, err := admin.Exec(t.Context(), "CREATE DATABASE "+name)
+	_, err = admin.Exec(t.Context(), "CREATE DATABASE "+name)
 	require.NoError(t, err)
-	conn := connect(t, server.DSN(name))
-	require.NoError(t, postgres.Migrate(t.Context(), conn, nil))
-	return conn
+	c.conn = connectTo(t, server.URL(name))
+	require.NoError(t, postgres.Migrate(t.Context(), c.conn, nil))
+	c.pool, err = pgxpool.New(t.Context(), server.URL(name))
+	require.NoError(t, err)
+	t.Cleanup(c.pool.Close)
+	return c
 }
 
-func connect(t *testing.T, dsn string) *pgx.Conn {
+// another is a copy from and to what is new.
+func (c *sqliteCopy) another(t *testing.T) *sqliteCopy {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), dsn)
+	return newSQLiteCopy(t, c.server)
+}
+
+func (c *sqliteCopy) run(t *testing.T) error {
+	t.Helper()
+	source, err := sql.Open("sqlite", "file:"+c.path+"?mode=rw")
+	require.NoError(t, err)
+	audio := func(ctx context.Context) (audiosearch.Store, func() error, error) {
+		if c.cut != nil {
+			return nil, nil, c.cut
+		}
+		from, err := sqlite.Open(ctx, c.path, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		return from.AudioSearch().Store, func() error { return errors.Join(from.Close(), c.cutAtEnd) }, nil
+	}
+	return fromsqlite.Copy(t.Context(), fromsqlite.Source{DB: source, AudioSearch: audio}, c.pool, &fromsqlite.Options{Out: &c.out})
+}
+
+func connectTo(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
@@ -62,101 +104,93 @@ func connect(t *testing.T, dsn string) *pgx.Conn {
 	return conn
 }
 
-// noAudio leaves out the audio search.
-func noAudio(context.Context, *Audio) error { return nil }
-
-// change runs statements on a SQLite file.
-func change(t *testing.T, path string, statements ...string) {
+// change runs statements on the file.
+func (c *sqliteCopy) change(t *testing.T, statements ...string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
+	db, err := sql.Open("sqlite", c.path)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
 	for _, s := range statements {
-		_, err := db.Exec(s)
+		_, err := db.ExecContext(t.Context(), s)
 		require.NoError(t, err, s)
 	}
 }
 
-// TestEverything: there is nothing in the tables of either side that is not copied or left
-// out on purpose. Whoever adds a column or a table finds tables.go by this.
-func TestEverything(t *testing.T) {
-	t.Parallel()
-	require.NoError(t, Run(t.Context(), newFile(t), newTarget(t), new(bytes.Buffer), noAudio))
+// testCopiesEverything: there is nothing in the tables of either side that is not copied or
+// left out on purpose. Whoever adds a column or a table finds tables.go by this. A table of
+// the host's is not ours to copy.
+func testCopiesEverything(t *testing.T, c *sqliteCopy) {
+	c.change(t, "CREATE TABLE orders (id INTEGER)")
+	require.NoError(t, c.run(t))
 
 	for _, statement := range []string{
 		"ALTER TABLE trigger_events ADD COLUMN more INTEGER",
 		"ALTER TABLE trigger_bodies ADD COLUMN more INTEGER",
 		"CREATE TABLE trigger_more (id INTEGER)",
 	} {
-		path, conn := newFile(t), newTarget(t)
-		change(t, path, statement)
-		assert.ErrorContains(t, Run(t.Context(), path, conn, new(bytes.Buffer), noAudio), "does not know how to copy", statement)
+		c := c.another(t)
+		c.change(t, statement)
+		assert.ErrorContains(t, c.run(t), "does not know how to copy", statement)
 	}
 	for _, statement := range []string{
 		"ALTER TABLE mortise.vault_tokens ADD COLUMN more bigint",
 		"CREATE TABLE mortise.vault_more (id bigint)",
 		"CREATE SEQUENCE mortise.more_numbers",
 	} {
-		conn := newTarget(t)
-		_, err := conn.Exec(t.Context(), statement)
+		c := c.another(t)
+		_, err := c.conn.Exec(t.Context(), statement)
 		require.NoError(t, err)
-		assert.ErrorContains(t, Run(t.Context(), newFile(t), conn, new(bytes.Buffer), noAudio), "does not know how to copy", statement)
+		assert.ErrorContains(t, c.run(t), "does not know how to copy", statement)
 	}
 }
 
-// TestRefused: a file that is open, a database that has rows, and a part of another copy are
-// refused, and nothing is copied.
-func TestRefused(t *testing.T) {
-	t.Parallel()
-	path, conn := newFile(t), newTarget(t)
-	change(t, path, "INSERT INTO trigger_organizations VALUES ('acme', 1)")
-	run := func() error { return Run(t.Context(), path, conn, new(bytes.Buffer), noAudio) }
+// testCopyRefused: a file that is open, a database that has rows, and a part of another copy are refused, and nothing is copied.
+func testCopyRefused(t *testing.T, c *sqliteCopy) {
+	c.change(t, "INSERT INTO trigger_organizations VALUES ('acme', 1)")
 	count := func() (n int) {
-		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM mortise.trigger_organizations").Scan(&n))
+		require.NoError(t, c.conn.QueryRow(t.Context(), "SELECT count(*) FROM mortise.trigger_organizations").Scan(&n))
 		return n
 	}
+	unfinished := func() bool {
+		is, err := fromsqlite.Unfinished(t.Context(), c.pool, nil)
+		require.NoError(t, err)
+		return is
+	}
 
-	db, err := sqlite.Open(t.Context(), path, nil)
+	db, err := sqlite.Open(t.Context(), c.path, nil)
 	require.NoError(t, err)
-	err = run()
-	require.ErrorIs(t, err, ErrSource)
+	err = c.run(t)
+	require.ErrorIs(t, err, fromsqlite.ErrSource)
 	require.ErrorContains(t, err, "stop that first")
 	require.NoError(t, db.Close())
+
 	assert.Zero(t, count())
+	assert.False(t, unfinished())
 
 	// A part of a copy, of rows that have changed since.
-	other := newFile(t)
-	from, err := openSource(t.Context(), other)
-	require.NoError(t, err)
-	to := &target{conn: conn}
-	require.NoError(t, to.look(t.Context()))
-	plan, err := from.plan(t.Context(), to.columns)
-	require.NoError(t, err)
-	require.NoError(t, to.begin(t.Context(), plan))
-	require.NoError(t, from.close())
-	unfinished, err := Unfinished(t.Context(), conn)
-	require.NoError(t, err)
-	assert.True(t, unfinished)
-	err = run()
-	require.ErrorIs(t, err, ErrTarget)
+	c.cut = errors.New("cut off")
+	require.ErrorIs(t, c.run(t), c.cut)
+	c.cut = nil
+	assert.True(t, unfinished())
+	c.change(t, "INSERT INTO trigger_organizations VALUES ('other', 1)")
+	err = c.run(t)
+	require.ErrorIs(t, err, fromsqlite.ErrTarget)
 	require.ErrorContains(t, err, "another database")
-	assert.Zero(t, count())
-
-	_, err = conn.Exec(t.Context(), "DROP TABLE mortise.copy_from")
-	require.NoError(t, err)
-	require.NoError(t, run())
 	assert.Equal(t, 1, count())
-	err = run()
-	require.ErrorIs(t, err, ErrTarget)
+
+	c.change(t, "DELETE FROM trigger_organizations WHERE id = 'other'")
+	require.NoError(t, c.run(t))
+	assert.False(t, unfinished())
+	assert.Equal(t, 1, count())
+	err = c.run(t)
+	require.ErrorIs(t, err, fromsqlite.ErrTarget)
 	require.ErrorContains(t, err, "not empty")
 }
 
-// TestValues: what the two have in different forms.
-func TestValues(t *testing.T) {
-	t.Parallel()
-	path, conn := newFile(t), newTarget(t)
+// testCopiedValues: what the two have in different forms.
+func testCopiedValues(t *testing.T, c *sqliteCopy) {
 	const id = "x'0102030405060708090a0b0c0d0e0f10'"
-	change(t, path,
+	c.change(t,
 		// Long ones stand apart.
 		"INSERT INTO trigger_events (id, organization, status, source, instructions, submitted_at, attempts, last_error, generation, body)"+
 			" VALUES ("+id+", 'a', 0, 's', '', 1, 3, CAST(x'00ff41' AS TEXT), 2, 1)",
@@ -169,14 +203,14 @@ func TestValues(t *testing.T) {
 		"INSERT INTO vault_deleted_orgs VALUES ('b', 1, 5, 0)",
 		"INSERT INTO mortise_jobs VALUES (3, 'j', 'trigger', 'a', -62135596800000000, 0, "+id+", 1, 0, NULL), (4, 'j', 'audiosearch', 'a', 1, 1, NULL, 0, 0, NULL)",
 	)
-	require.NoError(t, Run(t.Context(), path, conn, new(bytes.Buffer), noAudio))
+	require.NoError(t, c.run(t))
 	want := func(query, want string) {
 		t.Helper()
 		var got string
-		require.NoError(t, conn.QueryRow(t.Context(), "SELECT coalesce(string_agg(x::text, ' ' ORDER BY x::text), '') FROM ("+query+") AS x").Scan(&got))
+		require.NoError(t, c.conn.QueryRow(t.Context(), "SELECT coalesce(string_agg(x::text, ' ' ORDER BY x::text), '') FROM ("+query+") AS x").Scan(&got))
 		assert.Equal(t, want, got)
 	}
-	_, err := conn.Exec(t.Context(), "SET search_path = mortise")
+	_, err := c.conn.Exec(t.Context(), "SET search_path = mortise")
 	require.NoError(t, err)
 	want("SELECT id, attempts, last_error, convert_from(instructions, 'UTF8'), convert_from(context, 'UTF8') FROM trigger_events",
 		`(01020304-0506-0708-090a-0b0c0d0e0f10,3,"\\x00ff41",long,{})`)
@@ -186,13 +220,11 @@ func TestValues(t *testing.T) {
 	want("SELECT nextval('vault_vaults_seq_seq'), nextval('jobs_seq_seq')", "(9,5)")
 }
 
-// TestAudio: models that were replaced, scores, problems, runs in each state and what they
+// testCopiedAudio: models that were replaced, scores, problems, runs in each state and what they
 // found are the same in both, also after a copy that was cut off.
-func TestAudio(t *testing.T) {
-	t.Parallel()
+func testCopiedAudio(t *testing.T, c *sqliteCopy) {
 	ctx := t.Context()
-	path, conn := newFile(t), newTarget(t)
-	from, err := sqlite.Open(ctx, path, nil)
+	from, err := sqlite.Open(ctx, c.path, nil)
 	require.NoError(t, err)
 	a := from.AudioSearch().Store
 	at := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 1000, time.UTC) }
@@ -229,28 +261,17 @@ func TestAudio(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, from.Close())
 
-	pool, err := pgxpool.New(ctx, conn.Config().ConnString())
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
-	to, err := postgres.New(ctx, pool, nil)
+	to, err := postgres.New(ctx, c.pool, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = to.Close() })
 	b := to.AudioSearch().Store
-	var out bytes.Buffer
-	rest := func(ctx context.Context, list *Audio) error {
-		from, err := sqlite.Open(ctx, path, nil)
-		require.NoError(t, err)
-		defer func() { require.NoError(t, from.Close()) }()
-		return CopyAudio(ctx, from.AudioSearch().Store, b, list, &out)
-	}
-	cut := errors.New("cut off")
-	require.ErrorIs(t, Run(ctx, path, conn, &out, func(ctx context.Context, list *Audio) error {
-		require.NoError(t, rest(ctx, list))
-		return cut
-	}), cut)
+	// Cut off when all of the audio search was copied, by a store whose closing fails.
+	c.cutAtEnd = errors.New("cut off")
+	require.ErrorIs(t, c.run(t), c.cutAtEnd)
+	c.cutAtEnd = nil
 	require.NoError(t, b.DeleteVideo(ctx, "acme", "d", "b")) // as if it had not come as far
-	require.NoError(t, Run(ctx, path, conn, &out, rest))
-	assert.Contains(t, out.String(), "audiosearch: datasets 2, videos 2, scorings 6, runs 2, digest ")
+	require.NoError(t, c.run(t))
+	assert.Contains(t, c.out.String(), "audiosearch: datasets 2, videos 2, scorings 6, runs 2, digest ")
 
 	models, err := b.Models(ctx, "acme", "d")
 	require.NoError(t, err)

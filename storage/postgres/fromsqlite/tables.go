@@ -1,4 +1,4 @@
-package copyfrom
+package fromsqlite
 
 // table is a table of PostgreSQL's, and where its rows come from. A column comes from the
 // column of the same name, unless another expression is given. check refuses whatever
@@ -42,7 +42,8 @@ var tables = []table{
 	{name: "trigger_collections"},
 	{name: "trigger_api_keys"},
 	{
-		name: "trigger_events", from: "trigger_events LEFT JOIN trigger_bodies AS b ON trigger_events.body AND b.event = trigger_events.id",
+		name: "trigger_events",
+		from: "trigger_events LEFT JOIN trigger_bodies AS b ON trigger_events.body AND b.event = trigger_events.id",
 		given: map[string]string{
 			"instructions": "iif(trigger_events.body, b.instructions, trigger_events.instructions)",
 			"context":      "iif(trigger_events.body, b.context, trigger_events.context)",
@@ -85,7 +86,3 @@ var notes = []string{"mortise_versions", progress}
 
 // progress is the table of a copy that has not ended: what is to be copied, and what was.
 const progress = "copy_from"
-
-// schema is where storage/postgres has its tables unless it is told otherwise, which the
-// server does not.
-const schema = "mortise"
