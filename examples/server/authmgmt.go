@@ -15,6 +15,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
 // authmgmtService is the credentials service.
@@ -25,8 +26,8 @@ type authmgmtService struct {
 	log     *slog.Logger
 }
 
-func newAuthMgmtService(s *settings, b authmgmt.Backend, root *rootKey, log *slog.Logger) (*authmgmtService, error) {
-	derived, err := root.derive(purposeInvitations)
+func newAuthMgmtService(s *settings, b authmgmt.Backend, root localkeys.Root, log *slog.Logger) (*authmgmtService, error) {
+	derived, err := root.Derive(purposeInvitations)
 	if err != nil {
 		return nil, err
 	}

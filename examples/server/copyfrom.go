@@ -96,11 +96,11 @@ func checkCopied(ctx context.Context, s *settings, path string, key *foundKey, l
 	defer func() { err = errors.Join(err, db.Close()) }()
 	back, forKeys := backendsOf(db, "", log), *s
 	forKeys.publicURL = "http://localhost" // of no link that anybody gets
-	credentials, err := newAuthMgmtService(&forKeys, back.authmgmt, &key.key, log)
+	credentials, err := newAuthMgmtService(&forKeys, back.authmgmt, key.key, log)
 	if err != nil {
 		return err
 	}
-	vaults, err := newVaultService(&forKeys, back.vault, credentials.service, &key.key, log)
+	vaults, err := newVaultService(&forKeys, back.vault, credentials.service, key.key, log)
 	if err != nil {
 		return err
 	}

@@ -169,7 +169,7 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	if s.metrics {
 		s.meters = newMeters()
 	}
-	services, err := wire(s, back, &key.key, log)
+	services, err := wire(s, back, key.key, log)
 	if err != nil {
 		return err
 	}

@@ -153,8 +153,8 @@ func inMemory(ctx context.Context, doc *document, do func(*services) error) erro
 		return err
 	}
 	back.audio.files = new(mediaFolder) // no file is opened
-	key := newRootKey()
-	s, err := wire(&settings{memory: true, publicURL: "http://127.0.0.1"}, back, &key, log)
+	key, _ := newRootKey()
+	s, err := wire(&settings{memory: true, publicURL: "http://127.0.0.1"}, back, key, log)
 	if err == nil {
 		doc.rehearsing = true
 		err = do(s)

@@ -1,91 +1,32 @@
 package main
 
 import (
-	"crypto/hkdf"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"os"
 	"runtime"
-	"strings"
-	"unicode"
+
+	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
-// rootKey is what all other keys of the program are derived from. It prints as
-// [redacted].
-type rootKey [32]byte
-
-// The purposes of derived keys. Each must be given out once: two keys of the same purpose
-// are the same key.
+// The purposes of what is derived from the root key. Each must be given out once: two keys
+// of the same purpose are the same key.
 const (
 	purposeInvitations = "mortise invitation key v1"
 	purposeVault       = "mortise vault key v1"
 )
 
-// derive returns the key for a purpose: HKDF-SHA-256 (RFC 5869) of the root key, without
-// salt.
-func (k *rootKey) derive(purpose string) ([32]byte, error) {
-	key, err := hkdf.Key(sha256.New, k[:], nil, purpose, 32)
-	if err != nil {
-		return [32]byte{}, fmt.Errorf("derive a key: %w", err)
-	}
-	return [32]byte(key), nil
-}
-
-// Format and LogValue keep the key out of messages and logs, through every verb.
-func (rootKey) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[redacted]") }
-func (rootKey) LogValue() slog.Value       { return slog.StringValue("[redacted]") }
-
-// newRootKey returns a random key.
-func newRootKey() (k rootKey) {
-	_, _ = rand.Read(k[:]) // never fails
-	return k
-}
-
-var (
-	errKeyText = errors.New("must hold 32 bytes as hex (64 digits) or base64, as openssl rand -hex 32 prints them")
-	errKeyZero = errors.New("holds a key of zeros only")
-)
-
-// parseRootKey reads a key as hex or base64, with white space around it. Its errors say
-// how long it is at most.
-func parseRootKey(text string) (rootKey, error) {
-	text = strings.TrimSpace(text)
-	raw, err := hex.DecodeString(text)
-	if err != nil {
-		raw, err = decodeBase64(text)
-	}
-	switch {
-	case err != nil:
-		return rootKey{}, errKeyText
-	case len(raw) != len(rootKey{}):
-		return rootKey{}, fmt.Errorf("holds %d bytes: %w", len(raw), errKeyText)
-	case rootKey(raw) == rootKey{}:
-		return rootKey{}, errKeyZero
-	}
-	return rootKey(raw), nil
-}
-
-// decodeBase64 reads both alphabets of base64, padded or not. Package base64 skips line
-// breaks, which are no part of a key.
-func decodeBase64(text string) ([]byte, error) {
-	if strings.ContainsFunc(text, unicode.IsSpace) {
-		return nil, errKeyText
-	}
-	encoding := base64.StdEncoding
-	if strings.ContainsAny(text, "-_") {
-		encoding = base64.URLEncoding
-	}
-	if !strings.HasSuffix(text, "=") {
-		encoding = encoding.WithPadding(base64.NoPadding)
-	}
-	return encoding.Strict().DecodeString(text)
+// newRootKey returns a random key, also as it is written.
+func newRootKey() (key localkeys.Root, text string) {
+	var random [localkeys.RootSize]byte
+	_, _ = rand.Read(random[:]) // never fails
+	text = hex.EncodeToString(random[:])
+	key, _ = localkeys.ParseRoot(text) // it is one
+	return key, text
 }
 
 // maxKeyFile bounds what is read of a key file, in bytes. Whoever names another file by
@@ -94,16 +35,16 @@ const maxKeyFile = 4096
 
 // readKeyFile reads a root key from a file. It returns the file's mode if others than its
 // owner can read it, else 0.
-func readKeyFile(path string) (key rootKey, exposed fs.FileMode, err error) {
+func readKeyFile(path string) (key localkeys.Root, exposed fs.FileMode, err error) {
 	text, exposed, err := readFile(path, maxKeyFile)
 	if errors.Is(err, errTooLarge) {
-		err = fmt.Errorf("%s: %w", path, errKeyText)
+		text, err = nil, nil // which is told as any other text that is no key
 	}
 	if err != nil {
-		return rootKey{}, 0, err
+		return key, 0, err
 	}
-	if key, err = parseRootKey(string(text)); err != nil {
-		return rootKey{}, 0, fmt.Errorf("%s: %w", path, err)
+	if key, err = localkeys.ParseRoot(string(text)); err != nil {
+		return key, 0, fmt.Errorf("%s: %w", path, err)
 	}
 	return key, exposed, nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
+	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
 // keyFile is the name of the root key's file in the data folder, where it is made unless
@@ -20,7 +20,7 @@ const keyFile = "vault.key"
 
 // foundKey is a root key and where it came from.
 type foundKey struct {
-	key     rootKey
+	key     localkeys.Root
 	path    string      // "" if it is in RAM only
 	exposed fs.FileMode // of the file, if others can read it; else 0
 	made    os.FileInfo // of the file, if it was made just now; else nil
@@ -42,7 +42,8 @@ func namedKey(s *settings) (*foundKey, error) {
 // which is made if it is missing, or a random one for what ends with the process anyway.
 func findKey(s *settings, log *slog.Logger) (*foundKey, error) {
 	if s.memory {
-		return &foundKey{key: newRootKey()}, nil
+		key, _ := newRootKey()
+		return &foundKey{key: key}, nil
 	}
 	found, err := readOrMakeKey(filepath.Join(s.data, keyFile))
 	if err != nil {
@@ -67,8 +68,9 @@ func readOrMakeKey(path string) (found *foundKey, err error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		found.key = newRootKey()
-		if found.made, err = makeKeyFile(path, &found.key); err == nil {
+		var text string
+		found.key, text = newRootKey()
+		if found.made, err = makeKeyFile(path, text); err == nil {
 			return found, removeLeftovers(path)
 		}
 		if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
@@ -80,13 +82,13 @@ func readOrMakeKey(path string) (found *foundKey, err error) {
 
 // makeKeyFile puts a new key into a file, which is there as a whole or not at all, and
 // never in the place of another.
-func makeKeyFile(path string, key *rootKey) (os.FileInfo, error) {
+func makeKeyFile(path, key string) (os.FileInfo, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+leftover) // with mode 0600
 	if err != nil {
 		return nil, err
 	}
 	defer os.Remove(f.Name())
-	_, err = f.WriteString(hex.EncodeToString(key[:]) + "\n")
+	_, err = f.WriteString(key + "\n")
 	made, statErr := f.Stat()
 	if err := errors.Join(err, statErr, f.Sync(), f.Close()); err != nil {
 		return nil, err

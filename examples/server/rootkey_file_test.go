@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
 // keyFolder returns settings whose data folder is there.
@@ -35,10 +36,41 @@ func names(t *testing.T, folder string) (all []string) {
 	return all
 }
 
+// same reports whether two keys are one, or both none.
+func same(t *testing.T, a, b localkeys.Root) bool {
+	t.Helper()
+	one, err := a.Derive("x")
+	other, otherErr := b.Derive("x")
+	return one == other && (err == nil) == (otherErr == nil)
+}
+
+// TestDerivedKeys: what is derived depends on the root key alone. Another result at another
+// version would end every invitation, and leave every value of the vault unreadable. The
+// vectors are by openssl kdf -keylen 32 -kdfopt digest:SHA256 -kdfopt hexkey:... -kdfopt
+// info:'mortise invitation key v1' HKDF.
+func TestDerivedKeys(t *testing.T) {
+	var root [32]byte
+	for i := range root {
+		root[i] = byte(0xf8 + 3*i)
+	}
+	key, err := localkeys.NewRoot(root[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for purpose, want := range map[string]string{
+		purposeInvitations: "94dda651e59c9e5a1138fe03e09b870d978486d11f72c5067752609cb636bf97",
+		purposeVault:       "51ca2ba0c94afeec9875c5bfb6bce3d2af3d8c5dbf8b2c14395469b4c4e9e14a",
+	} {
+		if got, err := key.Derive(purpose); err != nil || hex.EncodeToString(got[:]) != want {
+			t.Errorf("%s: %x, %v", purpose, got, err)
+		}
+	}
+}
+
 func TestKeyFileIsMadeOnce(t *testing.T) {
 	s := keyFolder(t)
 	first, err := findKey(s, discard())
-	if err != nil || first.made == nil || first.key == (rootKey{}) {
+	if err != nil || first.made == nil || same(t, first.key, localkeys.Root{}) {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	info, err := os.Stat(filepath.Join(s.data, keyFile))
@@ -46,17 +78,17 @@ func TestKeyFileIsMadeOnce(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	second, err := findKey(s, discard())
-	if err != nil || second.made != nil || second.key != first.key {
+	if err != nil || second.made != nil || !same(t, second.key, first.key) {
 		t.Errorf("%+v, %v", second, err)
 	}
 	if left := names(t, s.data); len(left) != 1 || left[0] != keyFile {
 		t.Errorf("in the folder: %q", left)
 	}
 	s.vaultKey = filepath.Join(s.data, keyFile)
-	if named, err := namedKey(s); err != nil || named.key != first.key {
+	if named, err := namedKey(s); err != nil || !same(t, named.key, first.key) {
 		t.Errorf("%+v, %v", named, err)
 	}
-	if other, err := findKey(keyFolder(t), discard()); err != nil || other.key == first.key {
+	if other, err := findKey(keyFolder(t), discard()); err != nil || same(t, other.key, first.key) {
 		t.Errorf("another folder has the same key: %v", err)
 	}
 }
@@ -81,7 +113,7 @@ func TestKeyFileAtOnce(t *testing.T) {
 		}
 		made := 0
 		for _, k := range found {
-			if k.key != found[0].key {
+			if !same(t, k.key, found[0].key) {
 				t.Fatal("two keys")
 			}
 			if k.made != nil {
@@ -112,13 +144,13 @@ func TestKeyFileLeftovers(t *testing.T) {
 	if err := errors.Join(os.Link(path, path+".new-123"), os.WriteFile(filepath.Join(s.data, "other"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := findKey(s, discard()); err != nil || found.key != first.key {
+	if found, err := findKey(s, discard()); err != nil || !same(t, found.key, first.key) {
 		t.Errorf("%+v, %v", found, err)
 	}
 	if left := names(t, s.data); len(left) != 2 {
 		t.Errorf("in the folder: %q", left)
 	}
-	if made, err := makeKeyFile(path, &rootKey{1}); !errors.Is(err, fs.ErrExist) {
+	if made, err := makeKeyFile(path, "1"); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("another file was replaced: %v, %v", made, err)
 	}
 }
@@ -159,7 +191,7 @@ func TestKeyFileRefused(t *testing.T) {
 // checkOn runs checkKey as a start on the storage would, and returns what it logged.
 func checkOn(t *testing.T, b *backends, k *foundKey) (log string, err error) {
 	t.Helper()
-	s, err := wire(testSettings(), b, &k.key, discard())
+	s, err := wire(testSettings(), b, k.key, discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,8 +204,7 @@ func checkOn(t *testing.T, b *backends, k *foundKey) (log string, err error) {
 // one is told on one line.
 func TestKeyFileOfOthers(t *testing.T) {
 	b := storages["memory"](t)
-	key := someKey()
-	digits := hex.EncodeToString(key[:])
+	_, digits := newRootKey()
 	for mode, warned := range map[fs.FileMode]bool{0o600: false, 0o400: false, 0o640: true, 0o604: true, 0o601: true} {
 		path := filepath.Join(t.TempDir(), "key")
 		if err := errors.Join(os.WriteFile(path, []byte(digits), 0o600), os.Chmod(path, mode)); err != nil {
@@ -188,17 +219,17 @@ func TestKeyFileOfOthers(t *testing.T) {
 			t.Errorf("%o: %v; logged %s", mode, err, log)
 		}
 	}
-	if log, err := checkOn(t, b, &foundKey{key: rootKey{2}, exposed: 0o644}); err == nil || log != "" {
+	if log, err := checkOn(t, b, &foundKey{key: testKey(), exposed: 0o644}); err == nil || log != "" {
 		t.Errorf("another key: %v; logged %s", err, log)
 	}
 }
 
 func TestKeyInMemory(t *testing.T) {
 	one, err := findKey(&settings{memory: true, data: "/nonexistent"}, discard())
-	if err != nil || one.made != nil || one.key == (rootKey{}) {
+	if err != nil || one.made != nil || same(t, one.key, localkeys.Root{}) {
 		t.Errorf("%+v, %v", one, err)
 	}
-	if two, err := findKey(&settings{memory: true}, discard()); err != nil || two.key == one.key {
+	if two, err := findKey(&settings{memory: true}, discard()); err != nil || same(t, two.key, one.key) {
 		t.Errorf("the same key twice: %v", err)
 	}
 }
@@ -240,7 +271,7 @@ func TestWrongKey(t *testing.T) {
 			if left := names(t, s.data); len(left) != 0 {
 				t.Errorf("left behind: %q", left)
 			}
-			if _, err := checkOn(t, b, &foundKey{key: someKey(), path: "named"}); !errors.As(err, &usage) || !strings.Contains(err.Error(), "named") {
+			if _, err := checkOn(t, b, &foundKey{key: testKey(), path: "named"}); !errors.As(err, &usage) || !strings.Contains(err.Error(), "named") {
 				t.Errorf("got %v", err)
 			}
 			named, err := namedKey(&settings{vaultKey: moved})

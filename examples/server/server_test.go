@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
 // failing is a store that can be made to fail.
@@ -34,7 +35,13 @@ func (f *failing) Event(ctx context.Context, org string, id uuid.UUID) (trigger.
 // testSettings are those of a server whose address is known.
 func testSettings() *settings { return &settings{publicURL: "http://127.0.0.1:8080"} }
 
-func testKey() *rootKey { return &rootKey{1} }
+func testKey() localkeys.Root {
+	key, err := localkeys.NewRoot(append([]byte{1}, make([]byte, 31)...))
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
 
 func discard() *slog.Logger { return slog.New(slog.NewJSONHandler(io.Discard, nil)) }
 

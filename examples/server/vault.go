@@ -24,7 +24,7 @@ const maxVaultValue = 64 << 10
 
 // newVaultService makes the vault. Its callers show access tokens of the credentials
 // service.
-func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service, root *rootKey, log *slog.Logger) (*vaultService, error) {
+func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service, root localkeys.Root, log *slog.Logger) (*vaultService, error) {
 	keyring, err := vaultKeyring(root)
 	if err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 
 // vaultKeyring returns the keys of the vault. There is one version of them: a rotation
 // needs a second root key, and a host that keeps both.
-func vaultKeyring(root *rootKey) (*localkeys.Keyring, error) {
-	derived, err := root.derive(purposeVault)
+func vaultKeyring(root localkeys.Root) (*localkeys.Keyring, error) {
+	derived, err := root.Derive(purposeVault)
 	if err != nil {
 		return nil, err
 	}

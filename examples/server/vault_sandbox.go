@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -29,9 +28,8 @@ func newVaultSandbox(auth httpadapter.Authenticator, opts *httpadapter.VaultOpti
 	if err != nil {
 		return nil, err
 	}
-	var root rootKey
-	_, _ = rand.Read(root[:]) // never fails
-	keyring, err := vaultKeyring(&root)
+	root, _ := newRootKey()
+	keyring, err := vaultKeyring(root)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -18,7 +17,8 @@ import (
 func TestWrongKeyOfTheVault(t *testing.T) {
 	for name, open := range storages {
 		t.Run(name, func(t *testing.T) {
-			b, key := open(t), someKey()
+			b := open(t)
+			key, digits := newRootKey()
 			keyring, err := vaultKeyring(testKey())
 			if err != nil {
 				t.Fatal(err)
@@ -33,7 +33,7 @@ func TestWrongKeyOfTheVault(t *testing.T) {
 			var usage *usageError
 			if log, err := checkOn(t, b, &foundKey{key: key, path: "named", exposed: 0o644}); !errors.As(err, &usage) || !strings.Contains(err.Error(), "named holds another key") || log != "" {
 				t.Errorf("got %v; logged %s", err, log)
-			} else if digits := hex.EncodeToString(key[:]); strings.Contains(fmt.Sprint(err), digits) {
+			} else if strings.Contains(fmt.Sprint(err), digits) {
 				t.Errorf("the error repeats the key: %v", err)
 			}
 		})
@@ -46,7 +46,7 @@ func TestRotatedVault(t *testing.T) {
 	for name, open := range storages {
 		t.Run(name, func(t *testing.T) {
 			b := open(t)
-			k := &foundKey{key: *testKey()}
+			k := &foundKey{key: testKey()}
 			if _, err := checkOn(t, b, k); err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
 // backends is what the services stand on. Each storage has a file that opens one:
@@ -118,7 +119,7 @@ func (s *services) needed() []member {
 }
 
 // wire makes the services.
-func wire(s *settings, b *backends, key *rootKey, log *slog.Logger) (*services, error) {
+func wire(s *settings, b *backends, key localkeys.Root, log *slog.Logger) (*services, error) {
 	triggers, err := newTriggerService(s, b.trigger, log)
 	if err != nil {
 		return nil, err

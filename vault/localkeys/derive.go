@@ -7,6 +7,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash"
 	"sync"
@@ -19,6 +20,26 @@ const (
 	purposeFingerprint = "mortise vault fingerprint v1"
 	purposeSeal        = "mortise vault seal v1"
 )
+
+// Derive returns a key of another purpose, such as that of authmgmt.NewInvitationKey, so that
+// a host with one secret need not keep two: HKDF-SHA-256 (RFC 5869) of the root key, without
+// salt, and with the purpose as info. A purpose is a text of the host's that begins with no
+// U+0000. It is given to one use only, because two keys of the same purpose are the same key,
+// and not changed, because what the old key has sealed or signed needs that.
+func (r Root) Derive(purpose string) ([RootSize]byte, error) {
+	if r.bytes == nil {
+		return [RootSize]byte{}, errors.New("localkeys: a zero Root is no root key")
+	}
+	// A keyring's own infos begin with the length of a short text, in eight bytes.
+	if purpose == "" || purpose[0] == 0 {
+		return [RootSize]byte{}, errors.New("localkeys: the purpose of a key is a text, and begins with no U+0000")
+	}
+	key, err := hkdf.Key(sha256.New, r.bytes()[:], nil, purpose, RootSize)
+	if err != nil {
+		return [RootSize]byte{}, fmt.Errorf("localkeys: derive a key: %w", err)
+	}
+	return [RootSize]byte(key), nil
+}
 
 // derive returns the key for a purpose and what else it is bound to.
 func (r Root) derive(purpose string, version int, parts ...string) ([]byte, error) {

@@ -43,10 +43,13 @@ func TestParseRoot(t *testing.T) {
 }
 
 func TestRootsThatAreNone(t *testing.T) {
-	good := hex.EncodeToString(rootBytes)
+	good, base := hex.EncodeToString(rootBytes), base64.StdEncoding.EncodeToString(rootBytes)
 	for name, text := range map[string]string{
 		"empty": "", "short": good[:62], "odd": good[:63], "long": good + "00", "zeros": strings.Repeat("0", 64),
 		"no hex": strings.Repeat("g", 64), "within": good[:32] + "\n" + good[32:], "raw": string(rootBytes),
+		"two": good + "\n" + good, "0x": "0x" + good, "zeros, not as many": strings.Repeat("0", 62), "zeros in base64": strings.Repeat("A", 43) + "=",
+		"long base64": base64.StdEncoding.EncodeToString(append(rootBytes[:32:32], 1)), "both alphabets": "+-" + base[2:],
+		"padding in the way": "=" + base, "within base64": base[:20] + "\r" + base[20:],
 		"base64 with bits left": base64.RawStdEncoding.EncodeToString(rootBytes)[:42] + "/", "short base64": base64.StdEncoding.EncodeToString(rootBytes[:16]),
 	} {
 		_, err := ParseRoot(text)
@@ -190,4 +193,29 @@ func openOne(t *testing.T, k *Keyring, s keyring.Scope, token string, sealed key
 	results, err := k.Open(t.Context(), []keyring.OpenItem{{Scope: s, Token: token, Sealed: sealed}})
 	require.NoError(t, err)
 	return results[0].Value.Reveal(), results[0].Err
+}
+
+// The vectors are by openssl kdf -keylen 32 -kdfopt digest:SHA256 -kdfopt hexkey:... -kdfopt
+// info:... HKDF. With another result, whatever hosts have sealed or signed would be lost.
+func TestDerive(t *testing.T) {
+	key := make([]byte, RootSize)
+	for i := range key {
+		key[i] = byte(0xf8 + 3*i)
+	}
+	root, err := NewRoot(key)
+	require.NoError(t, err)
+	for purpose, want := range map[string]string{
+		"mortise invitation key v1": "94dda651e59c9e5a1138fe03e09b870d978486d11f72c5067752609cb636bf97",
+		"mortise vault key v1":      "51ca2ba0c94afeec9875c5bfb6bce3d2af3d8c5dbf8b2c14395469b4c4e9e14a",
+	} {
+		derived, err := root.Derive(purpose)
+		require.NoError(t, err)
+		require.Equal(t, want, hex.EncodeToString(derived[:]), purpose)
+	}
+	for _, purpose := range []string{"", "\x00", "\x00\x00\x00\x00\x00\x00\x00\x17mortise vault seal v1"} {
+		_, err := root.Derive(purpose)
+		require.Error(t, err, "%q", purpose)
+	}
+	_, err = Root{}.Derive("x")
+	require.Error(t, err)
 }
