@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"image/png"
 	"math"
 	"mime"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/audiosearch/spectrogram"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -258,6 +260,29 @@ func (p *searchPage) cutSound(ctx context.Context, file string, at, _ time.Durat
 	}
 	var b bytes.Buffer
 	err = wav.Encode(&b, soundRate, part)
+	return b.Bytes(), err
+}
+
+// What the picture of a sound shows.
+const (
+	drawnMost   = 60 * time.Second // of a segment
+	drawnAround = 5 * time.Second  // before and after it, at most
+)
+
+// drawSpectrogram returns the picture of a segment as PNG, with a little of what is before and
+// after it.
+func (p *searchPage) drawSpectrogram(ctx context.Context, file string, at, to time.Duration) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, soundLimit)
+	defer cancel()
+	to = min(to, at+drawnMost)
+	around := min(max((to-at)/4, time.Second/2), drawnAround)
+	first := max(at-around, 0)
+	samples, err := p.samples(ctx, file, spectrogram.Rate, first, to+around)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = png.Encode(&b, spectrogram.Draw(samples, at-first, to-first))
 	return b.Bytes(), err
 }
 

@@ -58,6 +58,7 @@ var rows = []row{
 	{pkg: "audiosearch/astfeatures", code: []string{"internal/fft"}},
 	{pkg: "audiosearch/audioset", code: []string{"audiosearch/sound"}},
 	{pkg: "audiosearch/modelfile"},
+	{pkg: "audiosearch/spectrogram", code: []string{"internal/fft"}},
 	{pkg: "audiosearch/wav", code: []string{"audiosearch/sound", "internal/fft"}},
 	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/..."}, tests: []string{"audiosearch/audioset"}},
 	{pkg: "audiosearch/folder", code: []string{root, "audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/..."}, tests: mediaTests},
@@ -82,7 +83,7 @@ var rows = []row{
 	// Beside it: a client of its operations, which needs no domain; pages for people, which
 	// are mounted as it is; and what tells OpenTelemetry of all observers.
 	{pkg: "httpadapter/client", code: []string{root}, tests: anyTests},
-	{pkg: "httpadapter/console", code: []string{root, "httpadapter", "audiosearch/audioset", "internal/..."}, tests: anyTests},
+	{pkg: "httpadapter/console", code: []string{root, "httpadapter", "audiosearch/audioset", "audiosearch/spectrogram", "internal/..."}, tests: anyTests},
 	{pkg: "httpadapter/otel/...", code: slices.Concat(domains, []string{"httpadapter"}), tests: anyTests, module: true},
 	{pkg: "httpadapter/...", code: slices.Concat(domains, []string{"audiosearch/audioset", "internal/..."}), tests: slices.Concat(backendTests, mediaTests, []string{"internal/effort"})},
 
