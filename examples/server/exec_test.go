@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -48,23 +47,5 @@ func TestWithoutOwn(t *testing.T) {
 	got := withoutOwn([]string{"PATH=/bin", "MORTISE_ADDR=x", "mortise_data=y", "MORTISER=z", "X=MORTISE_"})
 	if want := []string{"PATH=/bin", "MORTISER=z", "X=MORTISE_"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-func TestTail(t *testing.T) {
-	var o tail
-	o.Write([]byte("first\n"))
-	for range 300 {
-		o.Write([]byte(strings.Repeat("ü", 40) + "\n"))
-	}
-	o.Write([]byte(strings.Repeat("é", 3000) + " \n\n"))
-	if line := o.lastLine(); len(line) > maxOutput || strings.Trim(line, "é") != "" {
-		t.Errorf("last line: %d bytes, %q", len(line), line)
-	}
-	if len(o.kept) > 2*maxOutput {
-		t.Errorf("%d bytes are kept", len(o.kept))
-	}
-	if line := new(tail).lastLine(); line != "" {
-		t.Errorf("last line of nothing: %q", line)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"os/exec"
 	"strconv"
 	"strings"
 )
@@ -197,7 +198,8 @@ func (s *settings) check(command string, env []string) error {
 	if err != nil {
 		return usagef("-trigger-exec: %w", err)
 	}
-	if words[0], err = findProgram(words[0]); err != nil {
+	// As the shell would, so that a missing one is known at the start.
+	if words[0], err = exec.LookPath(words[0]); err != nil {
 		return usagef("-trigger-exec: %w", err)
 	}
 	s.command, s.commandEnv = words, withoutOwn(env)

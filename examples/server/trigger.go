@@ -34,7 +34,10 @@ func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*trigg
 	}
 	processor, attempts := logEvent(log), logsAtOnce
 	if s.command != nil {
-		processor, attempts = (&commandProcessor{argv: s.command, env: s.commandEnv, log: log}).process, 0
+		if processor, err = newCommand(s, log); err != nil {
+			return nil, err
+		}
+		attempts = 0
 	}
 	worker, err := trigger.NewWorker(service, processor, &trigger.WorkerOptions{Concurrency: attempts, Drain: workDrain, Grace: workGrace})
 	if err != nil {

@@ -53,6 +53,7 @@ var rows = []row{
 
 	// Plugs: their domain, or its leaf for them. columnar is what backends keep and
 	// rank scores with.
+	{pkg: "trigger/command", code: []string{"trigger"}},
 	{pkg: "vault/localkeys", code: []string{"vault/keyring", "internal/..."}, tests: []string{"vault", "vault/vaulttest", "storage/memory"}},
 	{pkg: "vault/tink/...", code: []string{"vault/keyring"}, tests: []string{"vault", "vault/vaulttest", "vault/localkeys", "storage/memory"}, module: true},
 	{pkg: "audiosearch/astfeatures", code: []string{"internal/fft"}},
