@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -103,118 +105,96 @@ func (m *meters) audio(next audiosearch.Observer) audiosearch.Observer {
 }
 
 // handler serves what was counted, and what the stores have and which of them are away.
-func (m *meters) handler(all *services, log *slog.Logger) (http.Handler, error) {
-	if err := m.registry.Register(&stateCollector{services: all, log: log}); err != nil {
-		return nil, err
-	}
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+func (m *meters) handler(all *services, log *slog.Logger) http.Handler {
+	state := &storeState{services: all, log: log}
+	return promhttp.HandlerFor(prometheus.Gatherers{m.registry, state}, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), MaxRequestsInFlight: 4,
-	}), nil
+	})
 }
 
 // stateFor is how long an answer of the stores is told again: anybody may ask for it, as
 // often as they like.
 const stateFor = 5 * time.Second
 
-// stateCollector asks the stores when somebody asks for the metrics. A number that a store
-// does not tell is left out.
-type stateCollector struct {
+// storeState asks the stores when somebody asks for the metrics.
+type storeState struct {
 	services *services
 	log      *slog.Logger
 
 	mu    sync.Mutex
 	asked time.Time
-	told  []prometheus.Metric
+	told  *prometheus.Registry
 }
 
-func gauge(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(name, help, labels, nil)
+// Gather implements [prometheus.Gatherer].
+func (s *storeState) Gather() ([]*dto.MetricFamily, error) {
+	s.mu.Lock()
+	if time.Since(s.asked) >= stateFor {
+		s.told = s.ask()
+		s.asked = time.Now()
+	}
+	told := s.told
+	s.mu.Unlock()
+	return told.Gather()
 }
 
-var (
-	partUp = gauge("mortise_up", "Whether a part answers (1) or is away (0), as /readyz tells.", "part")
-
-	triggerEvents = gauge("mortise_trigger_events",
-		"Trigger events of all organizations that are not completed, by what they do. It is exact up to "+maxCount+".", "state")
-	audioRuns   = gauge("mortise_audiosearch_runs", "Searches of all organizations that have not ended. It is exact up to "+maxCount+".", "state")
-	workLate    = gauge("mortise_late_seconds", "For how long the work that has waited longest has been due.", "service")
-	vaultTokens = gauge("mortise_vault_tokens", "Tokens of all organizations. It is exact up to "+maxCount+".", "state")
-	vaults      = gauge("mortise_vaults", "Vaults of all organizations. It is exact up to "+maxCount+".")
-)
-
-var maxCount = strconv.Itoa(mortise.MaxCount)
-
-// Describe implements [prometheus.Collector].
-func (c *stateCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{partUp, triggerEvents, audioRuns, workLate, vaultTokens, vaults} {
-		to <- d
+// ask returns what the stores tell. A number that a store does not tell is left out.
+func (s *storeState) ask() *prometheus.Registry {
+	told := prometheus.NewRegistry()
+	gauge := func(name, help string, labels ...string) func(value float64, of ...string) {
+		v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+		told.MustRegister(v)
+		return func(value float64, of ...string) { v.WithLabelValues(of...).Set(value) }
 	}
-}
-
-// Collect implements [prometheus.Collector].
-func (c *stateCollector) Collect(to chan<- prometheus.Metric) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.told == nil || time.Since(c.asked) >= stateFor {
-		c.told = c.ask()
-		c.asked = time.Now()
-	}
-	for _, m := range c.told {
-		to <- m
-	}
-}
-
-func (c *stateCollector) ask() (told []prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), pingLimit)
-	defer cancel()
-	var mu sync.Mutex
-	tell := func(d *prometheus.Desc, value float64, labels ...string) {
-		mu.Lock()
-		defer mu.Unlock()
-		told = append(told, prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...))
-	}
-	count := func(d *prometheus.Desc, n mortise.Count, labels ...string) { tell(d, float64(n.N), labels...) }
+	exact := " It is exact up to " + strconv.Itoa(mortise.MaxCount) + "."
+	up := gauge("mortise_up", "Whether a part answers (1) or is away (0), as /readyz tells.", "part")
+	events := gauge("mortise_trigger_events",
+		"Trigger events of all organizations that are not completed, by what they do."+exact, "state")
+	runs := gauge("mortise_audiosearch_runs", "Searches of all organizations that have not ended."+exact, "state")
+	late := gauge("mortise_late_seconds", "For how long the work that has waited longest has been due.", "service")
+	tokens := gauge("mortise_vault_tokens", "Tokens of all organizations."+exact, "state")
+	vaults := gauge("mortise_vaults", "Vaults of all organizations."+exact)
 	since := func(service string, due time.Time) {
 		behind := 0.
 		if !due.IsZero() {
 			behind = max(0, time.Since(due).Seconds())
 		}
-		tell(workLate, behind, service)
+		late(behind, service)
 	}
+
+	ctx, cancel := context.WithTimeout(context.Background(), pingLimit)
+	defer cancel()
 	var asking sync.WaitGroup
 	asking.Go(func() {
-		needed := c.services.needed()
-		up := make(map[string]float64, len(needed))
+		needed := s.services.needed()
+		away := pingAll(ctx, needed, s.log)
 		for _, m := range needed {
-			up[m.name] = 1
-		}
-		for _, name := range pingAll(ctx, needed, c.log) {
-			up[name] = 0
-		}
-		for name, value := range up {
-			tell(partUp, value, name)
+			up(1, m.name)
+			if slices.Contains(away, m.name) {
+				up(0, m.name)
+			}
 		}
 	})
 	asking.Go(func() {
-		if s, err := c.services.trigger.service.StatsAll(ctx); err == nil {
-			count(triggerEvents, s.Waiting, "waiting")
-			count(triggerEvents, s.Running, "running")
-			count(triggerEvents, s.Failed, "failed")
-			since("trigger", s.NextDue)
+		if has, err := s.services.trigger.service.StatsAll(ctx); err == nil {
+			events(float64(has.Waiting.N), "waiting")
+			events(float64(has.Running.N), "running")
+			events(float64(has.Failed.N), "failed")
+			since("trigger", has.NextDue)
 		}
 	})
 	asking.Go(func() {
-		if s, err := c.services.audio.service.StatsAll(ctx); err == nil {
-			count(audioRuns, s.Waiting, "waiting")
-			count(audioRuns, s.Running, "running")
-			since("audiosearch", s.NextDue)
+		if has, err := s.services.audio.service.StatsAll(ctx); err == nil {
+			runs(float64(has.Waiting.N), "waiting")
+			runs(float64(has.Running.N), "running")
+			since("audiosearch", has.NextDue)
 		}
 	})
 	asking.Go(func() {
-		if s, err := c.services.vault.service.StatsAll(ctx); err == nil {
-			count(vaults, s.Vaults)
-			count(vaultTokens, s.Tokens, "kept")
-			count(vaultTokens, s.Deleted, "deleted")
+		if has, err := s.services.vault.service.StatsAll(ctx); err == nil {
+			vaults(float64(has.Vaults.N))
+			tokens(float64(has.Tokens.N), "kept")
+			tokens(float64(has.Deleted.N), "deleted")
 		}
 	})
 	asking.Wait()

@@ -30,9 +30,7 @@ func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (
 		"/readyz":  readyz(ctx, all.needed(), log),
 	}
 	if s.meters != nil {
-		if pages["/metrics"], err = s.meters.handler(all, log); err != nil {
-			return nil, err
-		}
+		pages["/metrics"] = s.meters.handler(all, log)
 	}
 	if s.docs {
 		if err := addDocs(pages, s.publicURL, handlers); err != nil {
