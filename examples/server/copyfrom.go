@@ -96,13 +96,10 @@ func checkCopied(ctx context.Context, s *settings, path string, key *foundKey, l
 	defer func() { err = errors.Join(err, db.Close()) }()
 	back, forKeys := backendsOf(db, "", log), *s
 	forKeys.publicURL = "http://localhost" // of no link that anybody gets
-	credentials, err := newAuthMgmtService(&forKeys, back.authmgmt, key.key, log)
+	back.audio.files = new(mediaFolder)    // no file is opened
+	services, err := wire(&forKeys, back, key.key, log)
 	if err != nil {
 		return err
 	}
-	vaults, err := newVaultService(&forKeys, back.vault, credentials.service, key.key, log)
-	if err != nil {
-		return err
-	}
-	return checkKey(ctx, &services{authmgmt: credentials, vault: vaults}, key, log)
+	return checkKey(ctx, services, key, log)
 }

@@ -104,10 +104,8 @@ func readModel(ctx context.Context, s *settings, screen *console, log *slog.Logg
 			return nil, fmt.Errorf("make a folder for the model: %w", err)
 		}
 		defer os.RemoveAll(folder)
-	} else if err := makeFolder(folder, log); passes(err) {
-		return nil, fmt.Errorf("-data: %w", err)
-	} else if err != nil {
-		return nil, usagef("-data: %w", err)
+	} else if err := makeFolder(folder, log); err != nil {
+		return nil, blame("-data", err)
 	}
 	defer screen.show("")
 	file, err := modelfile.Fetch(ctx, folder, s.model, &modelfile.Options{Progress: fetchMeter(screen, log)})
@@ -123,10 +121,10 @@ func unusable(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case ctx.Err() != nil || passes(err) || errors.Is(err, modelfile.ErrUnavailable):
+	case ctx.Err() != nil || errors.Is(err, modelfile.ErrUnavailable):
 		return fmt.Errorf("-model: %w", err)
 	}
-	return usagef("-model: %w", err)
+	return blame("-model", err)
 }
 
 // searchable returns the values of audio_class: AudioSet's, and those of a model of its own

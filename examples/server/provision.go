@@ -204,21 +204,25 @@ func problemsOf(err error) (all []problem) {
 	var s *audiosearch.ValidationError
 	switch {
 	case errors.As(err, &t):
-		for _, p := range t.Problems {
-			all = append(all, problem(p))
-		}
+		return listed(t.Problems)
 	case errors.As(err, &a):
-		for _, p := range a.Problems {
-			all = append(all, problem(p))
-		}
+		return listed(a.Problems)
 	case errors.As(err, &v):
-		for _, p := range v.Problems {
-			all = append(all, problem(p))
-		}
-	case errors.As(err, &s):
+		return listed(v.Problems)
+	case errors.As(err, &s): // they have a kind, too
 		for _, p := range s.Problems {
 			all = append(all, problem{p.Path, p.Message})
 		}
+	}
+	return all
+}
+
+func listed[P ~struct {
+	Path    mortise.Path
+	Message string
+}](problems []P) (all []problem) {
+	for _, p := range problems {
+		all = append(all, problem(p))
 	}
 	return all
 }

@@ -33,7 +33,7 @@ func namedKey(s *settings) (*foundKey, error) {
 	}
 	key, exposed, err := readKeyFile(s.vaultKey)
 	if err != nil {
-		return nil, keyError(err)
+		return nil, blame("-vault-key", err)
 	}
 	return &foundKey{key: key, path: s.vaultKey, exposed: exposed}, nil
 }
@@ -47,7 +47,7 @@ func findKey(s *settings, log *slog.Logger) (*foundKey, error) {
 	}
 	found, err := readOrMakeKey(filepath.Join(s.data, keyFile))
 	if err != nil {
-		return nil, keyError(err)
+		return nil, blame("-vault-key", err)
 	}
 	// What the key opens is stored soon. So its file has to be there after a power cut,
 	// whichever server made it.
@@ -157,12 +157,4 @@ func (k *foundKey) discard() error {
 		return nil
 	}
 	return err
-}
-
-// keyError is an error of the operator's, unless it may pass.
-func keyError(err error) error {
-	if passes(err) {
-		return fmt.Errorf("-vault-key: %w", err)
-	}
-	return usagef("-vault-key: %w", err)
 }

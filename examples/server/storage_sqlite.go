@@ -20,10 +20,8 @@ const databaseFile = "mortise.db"
 // openSQLite is the storage of -data: one file in a folder, which is made if it is
 // missing. Several servers on one machine may share it.
 func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends, error) {
-	if err := makeFolder(filepath.Clean(folder), log); passes(err) {
-		return nil, fmt.Errorf("-data: %w", err)
-	} else if err != nil {
-		return nil, usagef("-data: %w", err)
+	if err := makeFolder(filepath.Clean(folder), log); err != nil {
+		return nil, blame("-data", err)
 	}
 	db, err := sqlite.Open(ctx, filepath.Join(folder, databaseFile), nil)
 	if errors.Is(err, sqlite.ErrUnusable) {
@@ -35,6 +33,14 @@ func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends
 	back := backendsOf(db, "in the folder "+folder, log)
 	back.writes = db.Ping
 	return back, nil
+}
+
+// blame says which flag an error is about. It is the operator's, unless it may pass.
+func blame(flag string, err error) error {
+	if passes(err) {
+		return fmt.Errorf("%s: %w", flag, err)
+	}
+	return usagef("%s: %w", flag, err)
 }
 
 // passes says whether an error of the file system may be gone at another time.
