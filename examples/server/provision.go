@@ -204,25 +204,21 @@ func problemsOf(err error) (all []problem) {
 	var s *audiosearch.ValidationError
 	switch {
 	case errors.As(err, &t):
-		return listed(t.Problems)
+		for _, p := range t.Problems {
+			all = append(all, problem(p))
+		}
 	case errors.As(err, &a):
-		return listed(a.Problems)
+		for _, p := range a.Problems {
+			all = append(all, problem(p))
+		}
 	case errors.As(err, &v):
-		return listed(v.Problems)
-	case errors.As(err, &s): // they have a kind, too
+		for _, p := range v.Problems {
+			all = append(all, problem(p))
+		}
+	case errors.As(err, &s):
 		for _, p := range s.Problems {
 			all = append(all, problem{p.Path, p.Message})
 		}
-	}
-	return all
-}
-
-func listed[P ~struct {
-	Path    mortise.Path
-	Message string
-}](problems []P) (all []problem) {
-	for _, p := range problems {
-		all = append(all, problem(p))
 	}
 	return all
 }

@@ -3,7 +3,8 @@
 // that workers and servers run on any number of machines.
 //
 // [Migrate] makes the tables, in a schema of their own, and [New] takes the host's pool
-// and never changes a table. No superuser and no extension is needed.
+// and never changes a table. No superuser and no extension is needed. Package fromsqlite
+// fills them from a file of storage/sqlite.
 //
 // What a call has written is durable as far as the database's synchronous_commit says when
 // it returns without error. Calls that write little and come often (to add a job, or to end
