@@ -30,8 +30,8 @@ import (
 
 // Options are the settings of New. The zero value means the defaults.
 type Options struct {
-	// Env is the environment of the program. Nil: that of this process, with all secrets
-	// that are in it.
+	// Env is the environment of the program, as os.Environ returns one. Nil is an empty
+	// one: that of this process may have secrets in it.
 	Env []string
 
 	Logger *slog.Logger // slog.Default(); is told how a program ended, not what it wrote
@@ -44,16 +44,17 @@ const (
 
 // New returns a Processor that runs a program, argv[0], with arguments and no shell. It
 // gets what input makes of the event, and a line feed, on its standard input; an event of
-// which that makes an error fails at once. For one line of JSON with the fields of the history over HTTP, that is
+// which that makes an error fails at once. For one line of JSON with the fields of the
+// history over HTTP, that is
 //
 //	func(e trigger.Event) ([]byte, error) { return httpadapter.NewTriggerEvent(e).JSON() }
 func New(argv []string, input func(trigger.Event) ([]byte, error), opts *Options) (trigger.Processor, error) {
 	if len(argv) == 0 || argv[0] == "" || input == nil {
 		return nil, errors.New("command: New needs a program, and what it reads")
 	}
-	p := &processor{argv: slices.Clone(argv), input: input, log: slog.Default()}
-	if opts != nil && opts.Env != nil {
-		p.env = slices.Clone(opts.Env)
+	p := &processor{argv: slices.Clone(argv), input: input, env: []string{}, log: slog.Default()}
+	if opts != nil {
+		p.env = append(p.env, opts.Env...)
 	}
 	if opts != nil && opts.Logger != nil {
 		p.log = opts.Logger
