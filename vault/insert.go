@@ -33,7 +33,14 @@ func (s *Service) insert(ctx context.Context, org, vault string, items []Item) (
 			if err != nil {
 				return err
 			}
-			tokens, err = s.insertBatches(ctx, k, versions, batches, len(items))
+			var failed error
+			if tokens, failed = s.insertBatches(ctx, k, versions, batches, len(items), nil); !withoutLook(batches, failed) {
+				return failed
+			}
+			if batches, err = resolveItems(k, org, vault, items, (*column).insertable); err != nil {
+				return err
+			}
+			tokens, err = s.insertBatches(ctx, k, versions, batches, len(items), failed)
 			return err
 		})
 	})
@@ -43,24 +50,42 @@ func (s *Service) insert(ctx context.Context, org, vault string, items []Item) (
 	return tokens, nil
 }
 
+// insertBatches inserts the n values of a call. failed is the error of a first try: if that
+// was for want of the store or of a key service, what is new has it, too, without another
+// wait.
 func (s *Service) insertBatches(
-	ctx context.Context, k *knownVault, versions *keyring.Versions, batches []*batch, n int,
+	ctx context.Context, k *knownVault, versions *keyring.Versions, batches []*batch, n int, failed error,
 ) ([]string, error) {
-	var deterministic []*batch
+	var unknown, assumed []*batch // of deterministic columns
 	for _, b := range batches {
-		if b.column.deterministic {
-			deterministic = append(deterministic, b)
-		} else {
-			b.tokens = make([]string, len(b.values))
+		switch {
+		case b.column.deterministic && !b.column.novelty.assumed():
+			unknown = append(unknown, b)
+			continue
+		case b.column.deterministic:
+			b.assumed = true
+			assumed = append(assumed, b)
 		}
+		b.tokens = make([]string, len(b.values))
 	}
-	if len(deterministic) > 0 {
-		if err := s.find(ctx, k, versions, deterministic); err != nil {
+	if len(unknown) > 0 {
+		if err := s.find(ctx, k, versions, unknown); err != nil {
 			return nil, err
 		}
 	}
+	if len(assumed) > 0 {
+		if err := s.fingerprint(ctx, fingerprintVersions(versions), assumed); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range unknown {
+		b.known = slices.ContainsFunc(b.tokens, func(token string) bool { return token != "" })
+	}
 	in := insertion{service: s}
 	in.add(versions, batches)
+	if len(in.rows) > 0 && errors.Is(failed, ErrUnavailable) {
+		return nil, failed
+	}
 	if err := in.store(ctx, k); err != nil {
 		return nil, s.missing(ctx, versions, err)
 	}
@@ -69,8 +94,28 @@ func (s *Service) insertBatches(
 		for i, token := range b.tokens {
 			tokens[b.items[i]] = token
 		}
+		if b.column.deterministic {
+			b.column.novelty.note(!b.known)
+		}
 	}
 	return tokens, nil
+}
+
+// withoutLook reports whether an insertion failed that took values for new ones, and has
+// it look from now on. What is there is found though it has no token in the shape of
+// today, or though a key is not loaded, or the disk is full.
+func withoutLook(batches []*batch, err error) bool {
+	if err == nil || errors.Is(err, ErrConflict) {
+		return false
+	}
+	assumed := false
+	for _, b := range batches {
+		if b.assumed {
+			assumed = true
+			b.column.novelty.note(false)
+		}
+	}
+	return assumed
 }
 
 // insertion is the new values of a call on their way into the store.
@@ -160,8 +205,10 @@ func (in *insertion) store(ctx context.Context, k *knownVault) error {
 				return err
 			}
 			for i := range in.rows {
-				for _, p := range in.rows[i].places {
+				r := &in.rows[i]
+				for _, p := range r.places {
 					p.batch.tokens[p.index] = tokens[i]
+					p.batch.known = p.batch.known || tokens[i] != r.Token
 				}
 			}
 			return nil

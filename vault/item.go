@@ -104,6 +104,10 @@ type batch struct {
 	// How many values have no token, when fingerprints are computed.
 	missing int
 
+	// Of an insertion: whether the values were taken for new ones, without a look, and
+	// whether one of them was there.
+	assumed, known bool
+
 	room room
 }
 

@@ -148,6 +148,7 @@ type column struct {
 	scope         string // see scopeName
 	tokenized     bool
 	deterministic bool
+	novelty       *novelty // the scope's, see newKnownVault
 }
 
 // fields iterates over the columns of a vault.
@@ -171,7 +172,7 @@ func (v *Vault) fields(yield func(*column) bool) {
 }
 
 // knownVault is a vault as it was at some revision, with its columns in a form to look
-// things up in. It does not change.
+// things up in. It does not change, but for the novelty of its scopes.
 type knownVault struct {
 	revision int64
 	tables   map[string]map[string]*column
@@ -188,6 +189,11 @@ func newKnownVault(v *Vault) *knownVault {
 	}
 	for c := range v.fields {
 		k.tables[c.Table][c.Column] = c
+		if same := k.scopes[c.scope]; len(same) > 0 {
+			c.novelty = same[0].novelty
+		} else {
+			c.novelty = new(novelty)
+		}
 		k.scopes[c.scope] = append(k.scopes[c.scope], c)
 		if c.Group != "" && k.groups[c.Group] == nil {
 			k.groups[c.Group] = c
