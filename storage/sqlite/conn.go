@@ -24,10 +24,18 @@ import (
 // costs a third less of this process's time.
 type conn struct {
 	conn  driver.Conn
-	stmts map[string]stmt     // by text; there are few: conditions vary, values are bound
+	stmts map[string]prepared // by text; there are few: conditions vary, values are bound
 	open  int                 // queries that have not ended
 	bound []driver.NamedValue // of one call of the driver, which does not keep them
 	known knownScopes
+
+	memory *vaultMemory // the writer's; nil: nothing
+}
+
+// prepared is a statement.
+type prepared struct {
+	stmt
+	forgets bool // see forgets
 }
 
 // stmt is what the driver's statements can do.
@@ -91,7 +99,7 @@ func (s source) connect() (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{conn: c, stmts: make(map[string]stmt)}, nil
+	return &conn{conn: c, stmts: make(map[string]prepared)}, nil
 }
 
 // unbounded is the context of what nobody can end: the statements of the writer, whose
@@ -99,20 +107,21 @@ func (s source) connect() (*conn, error) {
 // context would cost more than the statement.
 var unbounded = context.Background()
 
-func (c *conn) stmt(text string) (stmt, error) {
+func (c *conn) stmt(text string) (prepared, error) {
 	if s, ok := c.stmts[text]; ok {
 		return s, nil
 	}
-	prepared, err := c.conn.Prepare(text)
+	made, err := c.conn.Prepare(text)
 	if err != nil {
-		return nil, err
+		return prepared{}, err
 	}
-	s, ok := prepared.(stmt)
+	s, ok := made.(stmt)
 	if !ok {
-		return nil, errors.Join(fmt.Errorf("sqlite: the driver's statement is a %T", prepared), prepared.Close())
+		return prepared{}, errors.Join(fmt.Errorf("sqlite: the driver's statement is a %T", made), made.Close())
 	}
-	c.stmts[text] = s
-	return s, nil
+	p := prepared{s, forgets(text)}
+	c.stmts[text] = p
+	return p, nil
 }
 
 // exec runs a statement and returns how many rows it changed.
@@ -120,6 +129,9 @@ func (c *conn) exec(ctx context.Context, text string, args ...any) (changed int6
 	s, err := c.stmt(text)
 	if err != nil {
 		return 0, err
+	}
+	if s.forgets {
+		c.memory = nil
 	}
 	result, err := s.ExecContext(ctx, c.values(args))
 	clear(c.bound)

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	lastVaultRow     = "SELECT max(seq) FROM vault_tokens"
-	insertVaultRow   = "INSERT INTO vault_tokens (seq, vault, token, scope, deterministic, created_at, sealed, ciphertext) VALUES (?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
-	undoFingerprints = "DELETE FROM vault_fingerprints WHERE version = ? AND row > ?"
-	undoVaultRows    = "DELETE FROM vault_tokens WHERE seq > ?"
+	lastVaultRow    = "SELECT max(seq) FROM vault_tokens"
+	insertVaultRow  = "INSERT INTO vault_tokens (seq, vault, token, scope, deterministic, created_at, sealed, ciphertext) VALUES (?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+	undoFingerprint = "DELETE FROM vault_fingerprints WHERE fingerprint = ? AND scope = ? AND version = ? AND row = ?"
+	undoVaultRow    = "DELETE FROM vault_tokens WHERE seq = ? AND vault = ? AND token = ?"
 
 	rowByFingerprint = "SELECT token, row FROM vault_fingerprints WHERE fingerprint = ? AND scope = ? AND version = ?"
 	tokenIsTaken     = "SELECT 1 FROM vault_tokens WHERE vault = ? AND token = ?"
@@ -78,6 +78,7 @@ var errTwice = errors.New("sqlite: a row has two fingerprints of one version")
 // vaultInsertion is a call of InsertTokens or ImportTokens, within the transaction.
 type vaultInsertion struct {
 	tx     *tx
+	memory *vaultMemory
 	vault  int
 	rows   []vault.Row // without fingerprints of versions that are retired
 	order  []int       // the rows by token
@@ -85,8 +86,10 @@ type vaultInsertion struct {
 	known  []bool      // which rows are not stored, because their values have tokens
 	tokens []string    // what the call returns
 	scopes map[string]int
-	last   int // the row that came before
 	more   []newFingerprints
+
+	addedFingerprints []newFingerprint // what undo takes back
+	addedRows         []int
 }
 
 // newFingerprints are a row's, for the token that it has.
@@ -104,20 +107,24 @@ type storedToken struct {
 // newVaultInsertion returns an error if the call is to be refused whatever is stored in
 // the vault.
 func (t *tx) newVaultInsertion(org, id string, revision int64, rows []vault.Row) (*vaultInsertion, error) {
-	seq, stored, err := t.vaultRevision(org, id)
-	switch {
-	case err != nil:
-		return nil, err
-	case seq == noVault:
-		return nil, vault.ErrNotFound
-	case stored != revision:
-		return nil, vault.ErrConflict
-	}
-	keys, err := t.vaultKeys()
+	memory, err := t.memory()
 	if err != nil {
 		return nil, err
 	}
-	in := &vaultInsertion{tx: t, vault: seq, rows: slices.Clone(rows), order: make([]int, len(rows)), seqs: make([]int, len(rows)),
+	stored, err := t.rememberedVault(memory, org, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case stored.seq == noVault:
+		return nil, vault.ErrNotFound
+	case stored.revision != revision:
+		return nil, vault.ErrConflict
+	}
+	keys, err := t.rememberedKeys(memory)
+	if err != nil {
+		return nil, err
+	}
+	in := &vaultInsertion{tx: t, memory: memory, vault: stored.seq, rows: slices.Clone(rows), order: make([]int, len(rows)), seqs: make([]int, len(rows)),
 		known: make([]bool, len(rows)), tokens: make([]string, len(rows)), scopes: make(map[string]int)}
 	for i := range in.rows {
 		if err := keys.admit(&in.rows[i]); err != nil {
@@ -125,13 +132,10 @@ func (t *tx) newVaultInsertion(org, id string, revision int64, rows []vault.Row)
 		}
 		in.order[i], in.tokens[i] = i, in.rows[i].Token
 	}
-	err = t.query(lastVaultRow, nil, func(r *row) error {
-		in.last = r.number(0)
-		return nil
-	})
+	last, err := t.newVaultRows(memory, len(rows))
 	slices.SortFunc(in.order, func(a, b int) int { return strings.Compare(in.tokens[a], in.tokens[b]) })
 	for n, i := range in.order {
-		in.seqs[i] = in.last + 1 + n
+		in.seqs[i] = last + 1 + n
 	}
 	return in, err
 }
@@ -165,7 +169,7 @@ func (in *vaultInsertion) findScopes() error {
 		if _, ok := in.scopes[name]; ok {
 			continue
 		}
-		seq, err := in.tx.vaultScope(in.vault, name)
+		seq, err := in.tx.rememberedScope(in.memory, in.vault, name)
 		if err == nil && seq == noScope {
 			if _, err = in.tx.exec(insertScope, in.vault, name); err == nil {
 				seq, err = in.tx.vaultScope(in.vault, name)
@@ -179,12 +183,26 @@ func (in *vaultInsertion) findScopes() error {
 	return nil
 }
 
-// write stores the rows that are not known, and then more fingerprints. It returns false
-// where it met something that is stored already. It goes through each table in the order
+// write stores the rows that are not known, and more fingerprints of others. It returns
+// false where it met something that is stored already. It goes through each table in the order
 // of its key: so it comes to a page once.
 func (in *vaultInsertion) write() (done bool, err error) {
-	var fingerprints []newFingerprint
+	// Fingerprints first: of a call with one value, that value's is what may be there, and
+	// then nothing has been written that would have to be taken back and synced.
+	fingerprints := make([]newFingerprint, 0, len(in.rows))
 	for _, i := range in.order {
+		if !in.known[i] {
+			fingerprints = in.appendFingerprints(fingerprints, newFingerprints{i, storedToken{in.rows[i].Token, in.seqs[i]}})
+		}
+	}
+	sortFingerprints(fingerprints)
+	for i := range fingerprints {
+		if added, err := in.addFingerprint(&fingerprints[i]); err != nil || added == 0 {
+			return false, err
+		}
+		in.addedFingerprints = fingerprints[:i+1]
+	}
+	for n, i := range in.order {
 		if in.known[i] {
 			continue
 		}
@@ -194,14 +212,15 @@ func (in *vaultInsertion) write() (done bool, err error) {
 		if err != nil || added == 0 {
 			return false, err
 		}
-		fingerprints = in.appendFingerprints(fingerprints, newFingerprints{i, storedToken{r.Token, in.seqs[i]}})
-	}
-	if added, err := in.addFingerprints(fingerprints); err != nil || added < len(fingerprints) {
-		return false, err
+		in.addedRows = in.order[:n+1]
 	}
 	for _, more := range in.more { // in the order of the call: the first one counts
-		if _, err := in.addFingerprints(in.appendFingerprints(nil, more)); err != nil {
-			return false, err
+		fingerprints := in.appendFingerprints(nil, more)
+		sortFingerprints(fingerprints)
+		for i := range fingerprints {
+			if _, err := in.addFingerprint(&fingerprints[i]); err != nil {
+				return false, err
+			}
 		}
 	}
 	return true, nil
@@ -222,35 +241,29 @@ func (in *vaultInsertion) appendFingerprints(fingerprints []newFingerprint, of n
 	return fingerprints
 }
 
-// addFingerprints stores those that are of versions which their rows have none of, and
-// are no other row's.
-func (in *vaultInsertion) addFingerprints(fingerprints []newFingerprint) (added int, err error) {
-	slices.SortFunc(fingerprints, func(a, b newFingerprint) int { return bytes.Compare(a.Fingerprint[:], b.Fingerprint[:]) })
-	for _, f := range fingerprints {
-		n, err := in.tx.exec(insertFingerprint, f.Fingerprint[:], f.scope, f.Version, f.seq, f.token)
-		if err != nil {
-			return added, err
-		}
-		added += int(n)
-	}
-	return added, nil
+func sortFingerprints(of []newFingerprint) {
+	slices.SortFunc(of, func(a, b newFingerprint) int { return bytes.Compare(a.Fingerprint[:], b.Fingerprint[:]) })
 }
 
-// undo removes what write has stored.
+// addFingerprint stores a fingerprint that is of a version which its row has none of, and
+// is no other row's.
+func (in *vaultInsertion) addFingerprint(f *newFingerprint) (added int64, err error) {
+	return in.tx.exec(insertFingerprint, f.Fingerprint[:], f.scope, f.Version, f.seq, f.token)
+}
+
+// undo removes what write has stored, and nothing else.
 func (in *vaultInsertion) undo() error {
-	versions := make(map[int]bool)
-	for i := range in.rows {
-		for _, f := range in.rows[i].Fingerprints {
-			versions[f.Version] = true
-		}
-	}
-	for version := range versions {
-		if _, err := in.tx.exec(undoFingerprints, version, in.last); err != nil {
+	for _, f := range in.addedFingerprints {
+		if _, err := in.tx.exec(undoFingerprint, f.Fingerprint[:], f.scope, f.Version, f.seq); err != nil {
 			return err
 		}
 	}
-	_, err := in.tx.exec(undoVaultRows, in.last)
-	return err
+	for _, i := range in.addedRows {
+		if _, err := in.tx.exec(undoVaultRow, in.seqs[i], in.vault, in.rows[i].Token); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sift finds out which rows are known. It is a TakenError if the tokens of others are

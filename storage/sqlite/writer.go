@@ -312,7 +312,7 @@ func (w *writer) transact(n int, more func() bool) (started bool, err error) {
 			return true, o.err
 		}
 	}
-	if _, err := w.conn.exec(unbounded, "COMMIT"); err != nil {
+	if err := w.conn.commit(); err != nil {
 		w.fault(err)
 		w.discard()
 		return true, err

@@ -1,0 +1,139 @@
+package sqlite
+
+import "strings"
+
+// vaultMemory is what the writer's connection has read of vaults, scopes and keys. With
+// it, an insertion writes its rows and reads nothing.
+//
+// It is as of the number that knownScopes is about, too. That changes when a transaction
+// begins and others have written since the last one, and when this connection commits,
+// which commit makes up for. What the connection writes itself is another matter: every
+// statement that names one of forgetting, and may write, drops all that is remembered. What
+// was read in a transaction that is rolled back goes with the connection.
+type vaultMemory struct {
+	version uint32
+	vaults  map[vaultID]vaultNumber
+	scopes  map[scopeOf]int
+	keys    knownKeys // nil: not read
+	last    int       // no row has a higher number; noRow: not read
+}
+
+type vaultNumber struct {
+	seq      int
+	revision int64
+}
+
+type scopeOf struct {
+	vault int
+	name  string
+}
+
+// maxVaultMemory bounds the vaults and the scopes that are remembered.
+const maxVaultMemory = 1024
+
+// forgetting are the tables that vaultMemory is about. Of vault_tokens it has a number
+// that deletions leave too high, which does no harm.
+var forgetting = []string{"vault_vaults", "vault_scopes", "vault_keys", "vault_deleted_orgs"}
+
+// forgets reports whether a statement, if it writes, may change what is remembered.
+func forgets(text string) bool {
+	for _, table := range forgetting {
+		if strings.Contains(text, table) {
+			return true
+		}
+	}
+	return false
+}
+
+// memory returns what the connection remembers. A transaction of the host's remembers
+// nothing: its calls can be rolled back one by one.
+func (t *tx) memory() (*vaultMemory, error) {
+	if t.own {
+		return newVaultMemory(0), nil
+	}
+	version, err := t.conn.dataVersion()
+	if err != nil {
+		return nil, err
+	}
+	m := t.conn.memory
+	if m == nil || m.version != version || len(m.vaults) > maxVaultMemory || len(m.scopes) > maxVaultMemory {
+		m = newVaultMemory(version)
+		t.conn.memory = m
+	}
+	return m, nil
+}
+
+func newVaultMemory(version uint32) *vaultMemory {
+	return &vaultMemory{version: version, vaults: make(map[vaultID]vaultNumber), scopes: make(map[scopeOf]int), last: noRow}
+}
+
+// commit commits. What is remembered, and was not written by others before, stays good.
+func (c *conn) commit() error {
+	if c.memory != nil {
+		if version, err := c.dataVersion(); err != nil || version != c.memory.version {
+			c.memory = nil
+		}
+	}
+	if _, err := c.exec(unbounded, "COMMIT"); err != nil {
+		return err
+	}
+	if c.memory != nil {
+		version, err := c.dataVersion()
+		if err != nil {
+			c.memory = nil
+			return nil // which is about the memory only
+		}
+		c.memory.version = version
+	}
+	return nil
+}
+
+// rememberedVault is vaultRevision of a vault that may be remembered.
+func (t *tx) rememberedVault(m *vaultMemory, org, id string) (vaultNumber, error) {
+	if v, ok := m.vaults[vaultID{org, id}]; ok {
+		return v, nil
+	}
+	var v vaultNumber
+	var err error
+	if v.seq, v.revision, err = t.vaultRevision(org, id); err == nil && v.seq != noVault {
+		m.vaults[vaultID{strings.Clone(org), strings.Clone(id)}] = v
+	}
+	return v, err
+}
+
+// rememberedKeys are vaultKeys that may be remembered, to be read only.
+func (t *tx) rememberedKeys(m *vaultMemory) (keys knownKeys, err error) {
+	if m.keys == nil {
+		m.keys, err = t.vaultKeys()
+	}
+	return m.keys, err
+}
+
+// rememberedScope is vaultScope of a scope that may be remembered.
+func (t *tx) rememberedScope(m *vaultMemory, vault int, name string) (seq int, err error) {
+	if seq, ok := m.scopes[scopeOf{vault, name}]; ok {
+		return seq, nil
+	}
+	if seq, err = t.vaultScope(vault, name); err == nil && seq != noScope {
+		m.scopes[scopeOf{vault, strings.Clone(name)}] = seq
+	}
+	return seq, err
+}
+
+// newVaultRows returns the number before those of n rows that are to be stored.
+func (t *tx) newVaultRows(m *vaultMemory, n int) (last int, err error) {
+	if m.last == noRow {
+		m.last = 0 // of an empty table
+		err = t.query(lastVaultRow, nil, func(r *row) error {
+			m.last = r.number(0)
+			return nil
+		})
+		if err != nil {
+			m.last = noRow
+			return 0, err
+		}
+	}
+	last = m.last
+	m.last += n
+	return last, nil
+}
