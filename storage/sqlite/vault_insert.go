@@ -184,8 +184,8 @@ func (in *vaultInsertion) findScopes() error {
 }
 
 // write stores the rows that are not known, and more fingerprints of others. It returns
-// false where it met something that is stored already. It goes through each table in the order
-// of its key: so it comes to a page once.
+// false where it met something that is stored already. It goes through each table in the
+// order of its key: so it comes to a page once.
 func (in *vaultInsertion) write() (done bool, err error) {
 	// Fingerprints first: of a call with one value, that value's is what may be there, and
 	// then nothing has been written that would have to be taken back and synced.
