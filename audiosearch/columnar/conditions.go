@@ -1,6 +1,7 @@
 package columnar
 
 import (
+	"math"
 	"slices"
 
 	"github.com/seed-6363c74e/mortise/internal/turns"
@@ -21,6 +22,8 @@ type condition struct {
 	values   int          // how many pass, at most
 	rows     int          // how many pass, about
 	sets     int          // how many of the values have more rows than one, about
+	found    *rowSet      // given
+	texts    *lateTexts   // late
 }
 
 type conditionKind uint8
@@ -30,11 +33,16 @@ const (
 	excluding                      // all values but some
 	ranged                         // numbers
 	listed                         // the values that were found to pass
+	given                          // rows that were found to pass all there was before
+	late                           // texts that are searched when the row is asked for
 )
 
 // passes reports whether a row passes.
 func (n *condition) passes(c *Columns, row uint32) bool {
-	if n.values == 1 && n.kind != excluding {
+	switch {
+	case n.kind == given:
+		return n.found.contains(row)
+	case n.kind != excluding && n.values == 1:
 		return n.column.holders[n.only].contains(row)
 	}
 	code := c.code(row, n.id)
@@ -45,11 +53,67 @@ func (n *condition) passes(c *Columns, row uint32) bool {
 		return !slices.Contains(n.excluded, code)
 	case n.kind == listed:
 		return n.passing[code/64]>>(code%64)&1 != 0
+	case n.kind == late:
+		return n.texts.pass(code)
 	}
 	approx := n.column.approx[code]
 	if approx != approx { // it is none
 		return false
 	}
+	return n.inBounds(code)
+}
+
+// filter returns those of a few windows whose videos pass, in the place of all. Step by
+// step for all of them it takes a fraction of the time that passes takes for each.
+func (n *condition) filter(c *Columns, hits []Hit) []Hit {
+	if rows, whole := n.whole(); whole {
+		return rows.filter(hits)
+	}
+	kept := 0
+	if dense := n.column.dense; n.kind == ranged && dense != nil && len(hits) <= testBatch {
+		var codes [testBatch]uint32
+		for i := range hits {
+			if row := hits[i].Row; int(row) < len(dense) {
+				codes[i] = dense[row]
+			}
+		}
+		low, high := n.limits()
+		approx := n.column.approx
+		for i := range hits {
+			code := codes[i]
+			a := approx[code]
+			hits[kept] = hits[i]
+			if a > low && a < high || (a == low || a == high) && n.inBounds(code) {
+				kept++
+			}
+		}
+		return hits[:kept]
+	}
+	for _, h := range hits {
+		if n.passes(c, h.Row) {
+			hits[kept] = h
+			kept++
+		}
+	}
+	return hits[:kept]
+}
+
+// limits returns what the bounds are about.
+func (n *condition) limits() (low, high float64) {
+	low, high = math.Inf(-1), math.Inf(1)
+	for i := range n.bounds {
+		if b := &n.bounds[i]; b.below {
+			low = b.number.Approx()
+		} else {
+			high = b.number.Approx()
+		}
+	}
+	return low, high
+}
+
+// inBounds reports whether the number of a code is within the bounds.
+func (n *condition) inBounds(code uint32) bool {
+	approx := n.column.approx[code]
 	for i := range n.bounds {
 		if !n.column.passes(approx, code, &n.bounds[i]) {
 			return false
@@ -105,6 +169,9 @@ func (n *condition) whole() (*rowSet, bool) {
 		if len(n.excluded) == 0 {
 			return &n.column.present, true
 		}
+	case n.kind == given:
+		return n.found, true
+	case n.kind == late:
 	case n.values == 0:
 		return &rowSet{}, true
 	case n.values == 1:
@@ -127,6 +194,9 @@ func (n *condition) set(t *turns.Turn) (*rowSet, error) {
 			}
 		}
 		return rows, nil
+	}
+	if n.kind == late {
+		return n.texts.set(t)
 	}
 	var u rowUnion
 	sets, err := n.parts(t, func(some []numbered) {
@@ -203,14 +273,14 @@ func (n *condition) scan(scan *rowScan) {
 	}
 	var singles rowUnion
 	blocks := 1 + len(n.column.present.blocks)
-	sparse := n.rows < 256*blocks // so few that a bitmap does not pay
+	sparse := n.rows < 1024*blocks // so few that a bitmap does not pay
 	sets, err := n.parts(scan.turn, func(some []numbered) {
+		if sparse {
+			scan.some(some)
+			return
+		}
 		for i := range some {
-			switch row := some[i].row; {
-			case row >= allHolders:
-			case sparse:
-				scan.one(row)
-			default:
+			if row := some[i].row; row < allHolders {
 				singles.add(row)
 			}
 		}
@@ -218,12 +288,11 @@ func (n *condition) scan(scan *rowScan) {
 	if err != nil {
 		return
 	}
-	scan.flush()
 	if sparse {
-		for _, set := range sets {
-			scan.set(set)
-		}
+		scan.sets(sets)
+		scan.flush()
 	} else {
+		scan.flush()
 		scan.union(sets)
 	}
 	for high, bits := range singles.blocks {

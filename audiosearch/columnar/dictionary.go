@@ -135,6 +135,9 @@ func (c *column) codeOf(row uint32) (code uint32, dense bool) {
 // effort returns about how many nanoseconds it takes to look at all values.
 func (c *column) effort() int { return costOfByte*c.text + costOfValue*len(c.codes) }
 
+// each returns about how many nanoseconds it takes to look at one of the values.
+func (c *column) each() float64 { return float64(c.effort()) / float64(max(len(c.codes), 1)) }
+
 func (h *holders) count() int {
 	switch {
 	case h.many != nil:

@@ -29,7 +29,8 @@ package columnar
 //   - key filters: the filters of one key, put together, so that each value is looked at
 //     once for all of them (key_filters.go). condition: what they come down to, as codes
 //     (conditions.go). Only filters for a part of a text look at all values, or at those
-//     of the rows that are left (text_search.go).
+//     of the rows that are left (text_search.go); or, to rank, at those of videos with
+//     good scores (text_late.go).
 //   - Selection: the rows that pass, as conditions, the most selective first, or as a set
 //     once one is needed (selection.go). What takes less is reckoned in nanoseconds
 //     (selection_costs.go). kept sets: those of filters that come again (kept_sets.go).
@@ -48,9 +49,9 @@ package columnar
 //     their videos have equally many windows in the order of the rows: then one place
 //     says all (places.go).
 //   - table scan: it looks at the scores first, and asks of good ones whether they are
-//     selected. row scan: it looks up the selected videos, and then their scores
-//     (scan_scores.go; scan_runs.go where they stand side by side). Selection.few says
-//     which. prime: a count of the first windows that raises the floor before a row scan
+//     selected (scan_table.go). row scan: it looks up the selected videos, and then their
+//     scores (scan_scores.go; scan_runs.go where they stand side by side). Selection.few
+//     says which. prime: a count of the first windows that raises the floor before a row scan
 //     begins (scan_prime.go). guess: a floor to begin with (scan_guess.go).
 //   - turn: a place among the searches of all organizations; whoever has one for long
 //     gives way to the others (turn.go).

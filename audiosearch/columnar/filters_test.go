@@ -29,6 +29,7 @@ func TestNewFiltersEqualTheOracle(t *testing.T) {
 			if r.IntN(20) > 0 {
 				m["own"] = metadata.String(fmt.Sprintf("%d.%d", r.IntN(1000), r.IntN(1000)))
 			}
+			m["text"] = metadata.String(fmt.Sprintf("take %d of %d at %d", row, r.IntN(1000), r.IntN(1e9)))
 			score := r.IntN(1 << 16)
 			if seed%2 == 1 && m["ten"].Text() == "3" {
 				score /= 2 // none of the best
@@ -44,12 +45,19 @@ func TestNewFiltersEqualTheOracle(t *testing.T) {
 			for range 200 {
 				put(r.IntN(videos))
 			}
+			if r.IntN(2) == 0 {
+				s.Compact() // the rows of the videos are where their windows stand
+			}
 			var filters []metadata.Filter
 			for range 1 + r.IntN(3) {
 				key := []string{"ten", "some", "few", "own"}[r.IntN(4)]
 				most := map[string]int{"ten": 10, "some": 1000, "few": videos / 8, "own": 1000}[key]
 				op := []metadata.Op{"=", "!=", "<", ">=", "<", ">="}[r.IntN(6)]
 				filters = append(filters, metadata.Filter{Key: key, Op: op, Value: fmt.Sprint(r.IntN(most))})
+			}
+			if r.IntN(2) == 0 {
+				part := []string{"", "take ", "1", "7 of", "of 77", fmt.Sprint("e ", r.IntN(videos), " o"), "TAKE", "take 1234567", " at 5"}[r.IntN(9)]
+				filters = append(filters[r.IntN(len(filters)+1):], contains("text", part))
 			}
 			passes := oracle(t, filters)
 			var want []Hit
@@ -59,12 +67,24 @@ func TestNewFiltersEqualTheOracle(t *testing.T) {
 				}
 			}
 			slices.SortFunc(want, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Row, b.Row)) })
-			want = want[:min(len(want), 10)]
-			selected, err := c.Select(t.Context(), filters)
-			require.NoError(t, err)
-			got, err := s.Rank(t.Context(), "0", selected, NewRanking(Page{Limit: 10}, cmp.Compare[uint32]))
-			require.NoError(t, err)
-			require.True(t, slices.Equal(want, got), "seed %d, %v: %v, not %v", seed, filters, got, want)
+			passing := len(want)
+			page := Page{Offset: []int{0, 0, 0, 100, maxSkip + 1}[r.IntN(5)], Limit: 10}
+			want = want[min(len(want), page.Offset):]
+			want = want[:min(len(want), page.Limit)]
+			for range 1 + r.IntN(2) { // the second time it may be kept
+				choose := c.Select
+				if r.IntN(3) > 0 {
+					choose = c.SelectToRank
+				}
+				selected, err := choose(t.Context(), filters)
+				require.NoError(t, err)
+				got, err := s.Rank(t.Context(), "0", selected, NewRanking(page, cmp.Compare[uint32]))
+				require.NoError(t, err)
+				require.True(t, slices.Equal(want, got), "seed %d, %v, %+v: %v, not %v", seed, filters, page, got, want)
+				if r.IntN(4) == 0 {
+					require.Equal(t, passing, selected.Len(), "seed %d, %v", seed, filters)
+				}
+			}
 		}
 	}
 }

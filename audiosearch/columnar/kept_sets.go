@@ -19,7 +19,8 @@ type keptSets struct {
 // keptSet is what passes filters.
 type keptSet struct {
 	filters []metadata.Filter
-	rows    *rowSet // nil: they came once
+	rows    *rowSet // nil: none was kept yet
+	times   int     // that they came
 	bytes   int
 }
 
@@ -29,20 +30,21 @@ const (
 	minKeptBytes = 64 << 10 // all sets together may take a byte for each video, or this
 )
 
-// find returns the set of filters, or nil, and whether they came before. It notes that
+// find returns the set of filters, or nil, and how often they came before. It notes that
 // they came.
-func (k *keptSets) find(filters []metadata.Filter) (rows *rowSet, again bool) {
+func (k *keptSets) find(filters []metadata.Filter) (rows *rowSet, times int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	at := slices.IndexFunc(k.sets, func(s keptSet) bool { return slices.Equal(s.filters, filters) })
 	if at < 0 {
 		k.note(filters)
-		return nil, false
+		return nil, 0
 	}
 	found := k.sets[at]
+	found.times++
 	copy(k.sets[1:], k.sets[:at])
 	k.sets[0] = found
-	return found.rows, true
+	return found.rows, found.times
 }
 
 func (k *keptSets) note(filters []metadata.Filter) {

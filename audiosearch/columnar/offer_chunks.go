@@ -77,13 +77,15 @@ func (r *Ranking) offer(row, window uint32, scores []byte) {
 	}
 }
 
+// Four scores side by side: the lowest bit of each, and the highest one.
+const (
+	ones = 0x0001_0001_0001_0001
+	tops = 0x8000_8000_8000_8000
+)
+
 // next returns the index of the first window from one on that has a score of floor or
 // more; or one that is behind the last one.
 func next(scores []byte, from int, floor uint16) int {
-	const (
-		ones = 0x0001_0001_0001_0001
-		tops = 0x8000_8000_8000_8000
-	)
 	i := 2 * from
 	if floor > 0 {
 		// Four scores at a time: with the top bits set and cleared nothing is borrowed

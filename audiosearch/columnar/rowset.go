@@ -48,6 +48,18 @@ func (b *rowBlock) contains(low uint16) bool {
 	return found
 }
 
+// filter returns those of a few windows whose rows are in the set, in the place of all.
+func (s *rowSet) filter(hits []Hit) []Hit {
+	kept := 0
+	for _, h := range hits {
+		hits[kept] = h
+		if s.contains(h.Row) {
+			kept++
+		}
+	}
+	return hits[:kept]
+}
+
 // add reports whether the row was not there.
 func (s *rowSet) add(row uint32) bool {
 	high, low := uint16(row>>16), uint16(row)
@@ -212,23 +224,56 @@ func (b *rowBlock) keep(other *rowBlock, in bool) rowBlock {
 	case other.bits == nil && in:
 		return other.keepFunc(b.contains)
 	}
-	kept := rowBlock{high: b.high, bits: new(rowBits)}
+	kept := rowBlock{high: b.high}
 	if other.bits == nil {
+		kept.bits = new(rowBits)
 		*kept.bits = *b.bits
 		for _, low := range other.list {
 			kept.bits[low>>6] &^= 1 << (low & 63)
 		}
-	} else {
-		invert := uint64(0)
-		if !in {
-			invert = ^invert
+		kept.settle()
+		return kept
+	}
+	invert := uint64(0)
+	if !in {
+		invert = ^invert
+	}
+	for i, word := range other.bits {
+		kept.count += bits.OnesCount64(b.bits[i] & (word ^ invert))
+	}
+	if kept.count <= maxList/2 {
+		kept.list = b.bits.common(other.bits, invert, kept.count)
+		return kept
+	}
+	kept.bits = new(rowBits)
+	for i, word := range other.bits {
+		kept.bits[i] = b.bits[i] & (word ^ invert)
+	}
+	return kept
+}
+
+// common returns the rows of both bitmaps, or those that the other one lacks if invert is
+// all ones, as a list of so many. Where most words have two at most, as in a list, the
+// first two of each are written down whether they are there or not: a branch would be
+// taken at random.
+func (b *rowBits) common(other *rowBits, invert uint64, count int) []uint16 {
+	list := make([]uint16, count+2)
+	n := 0
+	for i, word := range other {
+		rest := b[i] & (word ^ invert)
+		for range 2 {
+			list[n] = uint16(i<<6 | bits.TrailingZeros64(rest)&63)
+			if rest != 0 {
+				n++
+			}
+			rest &= rest - 1
 		}
-		for i, word := range other.bits {
-			kept.bits[i] = b.bits[i] & (word ^ invert)
+		for ; rest != 0; rest &= rest - 1 {
+			list[n] = uint16(i<<6 | bits.TrailingZeros64(rest)&63)
+			n++
 		}
 	}
-	kept.settle()
-	return kept
+	return list[:n]
 }
 
 // settle counts the rows of a new bitmap, and makes a list of it if they are few.
@@ -245,6 +290,22 @@ func (b *rowBlock) settle() {
 // keepList is keep for lists.
 func (b *rowBlock) keepList(other []uint16, in bool) rowBlock {
 	kept := rowBlock{high: b.high}
+	const long = 256
+	if len(b.list) > long && len(other) > long { // steps from one list to the other cannot be foreseen
+		var marks rowBits
+		for _, low := range other {
+			marks[low>>6] |= 1 << (low & 63)
+		}
+		kept.list = make([]uint16, len(b.list))
+		for _, low := range b.list {
+			kept.list[kept.count] = low
+			if marks[low>>6]>>(low&63)&1 != 0 == in {
+				kept.count++
+			}
+		}
+		kept.list = kept.list[:kept.count]
+		return kept
+	}
 	for _, low := range b.list {
 		for len(other) > 0 && other[0] < low {
 			other = other[1:]

@@ -8,17 +8,22 @@ import (
 )
 
 const (
-	// enough is by how much more windows are expected above a guessed floor than are
-	// wanted, and further by how much more in the second guess than in the first.
-	enough, further = 2, 8
+	// further is by how much more windows are expected above a guessed floor in the second
+	// guess than in the first.
+	further = 8
 	// maxGuesses bounds what is done in vain where the videos that pass have poor scores.
 	maxGuesses = 2
+	// One of so many windows may be expected above a guess, or most blocks have one.
+	rare = 64
 )
 
 // expected returns about how many windows must be looked at to find so many that are
 // selected above a floor that is guessed.
 func expected(wanted int, share, windows float64) float64 {
-	return min(enough*float64(wanted)/share, windows)
+	// As many more as make it unlikely that fewer than are wanted are above it: how many
+	// are there varies by the square root, if good scores stand anywhere.
+	enough := float64(wanted) + 3*math.Sqrt(float64(wanted))
+	return min(enough/share, windows)
 }
 
 // rank offers the windows of a table. It begins with a floor that is guessed, so that few
@@ -29,11 +34,19 @@ func (s *Scores) rank(t *turns.Turn, number, column int, selected *Selection, r 
 	table, floor := s.tables[number], r.floor
 	var found []Hit // of other tables, as long as they are too few
 	guesses := r.free && len(r.best.hits) < r.best.wanted
-	if guesses {
+	if selected.late() != nil && !r.free { // it will be asked for all of them, more than once
+		if err := selected.put(t); err != nil {
+			return err
+		}
+	}
+	if guesses || selected.late() != nil {
 		found = slices.Clone(r.best.hits)
 	}
 	_, share := selected.share()
 	need := expected(r.holds(), share, float64(table.windows))
+	if selected.late() != nil { // any guess pays that shows how many texts pass
+		need = min(need, float64(table.windows)/rare)
+	}
 	for guessed := 0; ; guessed++ {
 		few := selected.few(table, s.places.regular(uint32(number)+1), r.holds())
 		guess := uint16(0)
@@ -46,15 +59,23 @@ func (s *Scores) rank(t *turns.Turn, number, column int, selected *Selection, r 
 			scan := rowScan{places: &s.places, table: table, number: uint32(number) + 1, column: column, Ranking: r, turn: t}
 			selected.scan(&scan)
 		} else {
-			table.scan(t, column, selected, r)
+			scan := tableScan{places: &s.places, table: table, number: uint32(number) + 1, column: column, selected: selected, Ranking: r, turn: t}
+			scan.run()
 		}
 		err, b := t.Step(0), &r.best
+		if err == nil && selected.gaveUp() {
+			if err = selected.put(t); err == nil {
+				b.hits, b.haveRejected, r.floor = append(b.hits[:0], found...), false, floor
+				continue
+			}
+		}
 		// If they are as many as are wanted, those of other tables among them may be worse
 		// than the guess.
 		if err != nil || guess <= floor || len(b.hits) == b.wanted && b.hits[0].Score >= guess {
 			return err
 		}
 		b.hits, b.haveRejected, r.floor = append(b.hits[:0], found...), false, floor
+		selected.learn()
 	}
 }
 
@@ -65,7 +86,6 @@ func (t *table) guess(column int, windows float64) uint16 {
 		least = 1 << 17 // windows of a table for which it pays
 		most  = 1 << 14 // maxima that are looked at
 		shift = 4
-		rare  = 64 // one of so many windows may be expected above, or most blocks have one
 	)
 	if t.windows < least || windows > float64(t.windows)/rare {
 		return 0

@@ -38,39 +38,6 @@ func (s *Scores) Rank(ctx context.Context, class sound.Class, selected *Selectio
 	return r.result(), nil
 }
 
-// scan looks at the scores first, and then whether the videos of good ones are selected.
-// Once the context has ended, it returns early.
-func (t *table) scan(turn *turns.Turn, column int, selected *Selection, r *Ranking) {
-	for i := range t.chunks {
-		if turn.Step(costOfChunk) != nil {
-			return
-		}
-		c, first := &t.chunks[i], i*chunkWindows
-		scores := c.column(column)
-		n := min(t.windows-first, chunkWindows)
-		for block, best := range c.columnMaxima(column)[:blocksOf(n)] {
-			if best < r.floor {
-				continue
-			}
-			if turn.Step(costOfScores) != nil {
-				return
-			}
-			end := min((block+1)*blockWindows, n)
-			for at := block * blockWindows; ; {
-				if at = next(scores[:2*end], at, r.floor); at >= end {
-					break
-				}
-				video := t.videoAt(first + at)
-				v, stop := t.videos[video], min(t.end(video)-first, end)
-				if v.row != deadRow && selected.contains(turn, v.row) {
-					r.offer(v.row, uint32(first+at)-v.start, scores[2*at:2*stop])
-				}
-				at = stop
-			}
-		}
-	}
-}
-
 // rowScan looks up videos, and then at their scores.
 type rowScan struct {
 	*Ranking
@@ -280,26 +247,57 @@ func (s *rowScan) offerSingle(row uint32, score uint16) {
 	}
 }
 
-// one is row for rows in any order: their scores may be gathered. The end of it is flush.
-func (s *rowScan) one(row uint32) {
-	if int(row/groupRows) >= len(s.places.groups) {
-		return
+// some offers the videos of rows in any order, whose scores may be gathered. The end of it
+// is flush.
+func (s *rowScan) some(some []numbered) {
+	groups, chunks, b := s.places.groups, s.table.chunks, &s.batch
+	for i := range some {
+		row := some[i].row
+		high, low := int(row/groupRows), row%groupRows
+		if high >= len(groups) { // as that of allHolders, and of what was removed
+			continue
+		}
+		g := &groups[high]
+		if !s.single(g) {
+			s.row(row)
+			continue
+		}
+		if low >= g.rows {
+			continue
+		}
+		at := g.first.start + low
+		c := &chunks[at/chunkWindows]
+		in := 2 * (s.column*c.size + int(at%chunkWindows))
+		to := 2 * b.n
+		b.rows[b.n] = row
+		binary.LittleEndian.PutUint16(b.scores[to:to+2:to+2], binary.LittleEndian.Uint16(c.scores[in:in+2:in+2]))
+		if b.n++; b.n == batchSize {
+			s.flush()
+		}
 	}
-	g, low := &s.places.groups[row/groupRows], row%groupRows
-	if !s.single(g) {
-		s.row(row)
-		return
-	}
-	if low >= g.rows {
-		return
-	}
-	b, at := &s.batch, g.first.start+low
-	c := &s.table.chunks[at/chunkWindows]
-	in := 2 * (s.column*c.size + int(at%chunkWindows))
-	b.rows[b.n] = row
-	copy(b.scores[2*b.n:2*b.n+2], c.scores[in:in+2])
-	if b.n++; b.n == batchSize {
-		s.flush()
+}
+
+// sets offers the videos of sets that are small. The end of it is flush.
+func (s *rowScan) sets(sets []*rowSet) {
+	const small = 128 // rows, of which few stand in the same block
+	var rows [small]numbered
+	for _, set := range sets {
+		if set.count > small {
+			s.set(set)
+			continue
+		}
+		n := 0
+		for i := range set.blocks {
+			b := &set.blocks[i]
+			for _, low := range b.list {
+				rows[n%small].row = uint32(b.high)<<16 | uint32(low)
+				n++
+			}
+		}
+		s.some(rows[:n])
+		if s.turn.Step(costOfRow*n) != nil {
+			return
+		}
 	}
 }
 

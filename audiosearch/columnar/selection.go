@@ -19,7 +19,12 @@ type Selection struct {
 }
 
 // Contains reports whether a row is selected.
-func (s *Selection) Contains(row uint32) bool { return s.contains(nil, row) }
+func (s *Selection) Contains(row uint32) bool {
+	if s.late() != nil { // it is exact as long as the effort lasts
+		return s.set().contains(row)
+	}
+	return s.contains(nil, row)
+}
 
 // contains is Contains that gives way. Once the context has ended, it reports false.
 func (s *Selection) contains(t *turns.Turn, row uint32) bool {
@@ -31,12 +36,51 @@ func (s *Selection) contains(t *turns.Turn, row uint32) bool {
 	case t.Step(costOfTest*len(s.conditions)) != nil:
 		return false
 	}
-	for i := range s.conditions {
-		if !s.conditions[i].passes(s.columns, row) {
+	return s.passes(t, 0, row)
+}
+
+// passes reports whether a row passes the conditions from one on.
+func (s *Selection) passes(t *turns.Turn, from int, row uint32) bool {
+	for i := range s.conditions[from:] {
+		n := &s.conditions[from+i]
+		if passes := n.passes(s.columns, row); n.texts.owes(t) != nil || !passes {
 			return false
 		}
 	}
 	return true
+}
+
+// keep returns those of a few windows whose videos are selected, in the place of all. It
+// gives way as contains does.
+func (s *Selection) keep(t *turns.Turn, hits []Hit) []Hit {
+	switch {
+	case s == nil:
+		return hits
+	case s.rows != nil:
+		return s.rows.filter(hits)
+	}
+	for i := range s.conditions {
+		if t.Step(costOfTest*len(hits)) != nil {
+			return nil
+		}
+		n := &s.conditions[i]
+		if n.kind != late {
+			hits = n.filter(s.columns, hits)
+			continue
+		}
+		kept := hits[:0]
+		for _, h := range hits {
+			passes := n.passes(s.columns, h.Row)
+			if n.texts.owes(t) != nil { // a text may take as long as all else
+				return nil
+			}
+			if passes {
+				kept = append(kept, h)
+			}
+		}
+		hits = kept
+	}
+	return hits
 }
 
 // Len returns how many rows are selected, and 0 for nil.
@@ -88,6 +132,8 @@ func (s *Selection) put(t *turns.Turn) error {
 			if others, err = n.set(t); err == nil {
 				rows = rows.keep(others, true)
 			}
+		} else if n.kind == late {
+			rows, err = s.columns.searchRows(t, rows, &n.texts.keyFilters, n.texts.parts)
 		} else {
 			rows = rows.keepFunc(func(row uint32) bool {
 				if err == nil {
@@ -105,7 +151,7 @@ func (s *Selection) put(t *turns.Turn) error {
 
 // scan goes through the selected rows.
 func (s *Selection) scan(scan *rowScan) {
-	if s.rows == nil && len(s.conditions) > 1 && s.combines(scan.holds()) && s.put(scan.turn) != nil {
+	if s.rows == nil && s.combines(scan.table, scan.places.regular(scan.number), scan.holds()) && s.put(scan.turn) != nil {
 		return
 	}
 	if s.rows != nil {
@@ -116,15 +162,7 @@ func (s *Selection) scan(scan *rowScan) {
 	if len(s.conditions) > 1 {
 		turn := scan.turn // scan itself is to stay on the stack
 		scan.passes = func(row uint32) bool {
-			if turn.Step(costOfTest*len(s.conditions)) != nil {
-				return false
-			}
-			for i := range s.conditions[1:] {
-				if !s.conditions[i+1].passes(s.columns, row) {
-					return false
-				}
-			}
-			return true
+			return turn.Step(costOfTest*len(s.conditions)) == nil && s.passes(turn, 1, row)
 		}
 	}
 	s.conditions[0].scan(scan)
@@ -140,9 +178,23 @@ func (s *Selection) scan(scan *rowScan) {
 // all values of the key if those are fewer: each value once for all filters of the key.
 func (c *Columns) Select(ctx context.Context, filters []metadata.Filter) (*Selection, error) {
 	if len(filters) == 0 || len(filters) == 1 && (filters[0].Op == metadata.OpEqual || filters[0].Op == "") {
-		return c.selection(nil, filters) // there is a set already
+		return c.selection(nil, filters, false) // there is a set already
 	}
-	rows, again := c.kept.find(filters)
+	return c.selected(ctx, filters, false)
+}
+
+// SelectToRank is Select for [Scores.Rank]. Where it takes long to search all texts, they
+// are searched only in videos with good scores, unless that turns out to take longer.
+// Other methods of the selection search them all at once, and do not give way.
+func (c *Columns) SelectToRank(ctx context.Context, filters []metadata.Filter) (*Selection, error) {
+	if len(filters) == 0 || len(filters) == 1 && (filters[0].Op == metadata.OpEqual || filters[0].Op == "") {
+		return c.selection(nil, filters, false)
+	}
+	return c.selected(ctx, filters, true)
+}
+
+func (c *Columns) selected(ctx context.Context, filters []metadata.Filter, rank bool) (*Selection, error) {
+	rows, times := c.kept.find(filters)
 	if rows != nil {
 		return &Selection{columns: c, rows: rows}, nil
 	}
@@ -151,8 +203,9 @@ func (c *Columns) Select(ctx context.Context, filters []metadata.Filter) (*Selec
 		return nil, err
 	}
 	defer t.End()
-	s, err := c.selection(t, filters)
-	if err == nil && (again || s.heavy()) {
+	s, err := c.selection(t, filters, rank)
+	again := times > 0 && s.pays(times)
+	if err == nil && (again || !rank && s.heavy()) {
 		err = s.put(t)
 	}
 	if err != nil {
@@ -164,7 +217,8 @@ func (c *Columns) Select(ctx context.Context, filters []metadata.Filter) (*Selec
 	return s, nil
 }
 
-func (c *Columns) selection(t *turns.Turn, filters []metadata.Filter) (*Selection, error) {
+// selection puts conditions together. To rank it may put off the search of texts.
+func (c *Columns) selection(t *turns.Turn, filters []metadata.Filter, rank bool) (*Selection, error) {
 	s := &Selection{columns: c}
 	s.conditions = s.first[:0] // mostly there is one
 	if len(filters) == 0 {
@@ -203,6 +257,12 @@ func (c *Columns) selection(t *turns.Turn, filters []metadata.Filter) (*Selectio
 	s.sort()
 	slices.SortStableFunc(texts, func(a, b *keyFilters) int { return cmp.Compare(a.column.effort(), b.column.effort()) })
 	for _, k := range texts {
+		if rank && s.putsOff(k) {
+			if err := s.putOff(t, k); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if err := s.search(t, k); err != nil || s.rows != nil && s.rows.count == 0 {
 			return s, err
 		}

@@ -1,18 +1,26 @@
 package columnar
 
-// The costs below are in nanoseconds, as measured. What counts is how they compare.
+import "math"
+
+// The costs below are in nanoseconds, as profiles of BenchmarkNewFilters showed on an Intel
+// Xeon (Sapphire Rapids) with 2 MB of second-level cache and a million videos, rounded.
+// They differ from one machine to the next, and what counts is how they compare: they
+// decide which of two ways a search goes, and where the two take about as long, either is
+// good. No result depends on them. Constants in other files that were found in the same
+// way say so by a name that begins with costOf.
 const (
-	costOfBlock  = 1                                         // to look at the maximum of 64 windows
-	costOfVideo  = 4                                         // to look up a video whose row is known
-	costOfValue  = 20                                        // to look up the rows of a value
-	costOfRow    = 2                                         // to put a row into a set
-	costOfTest   = 25                                        // to find out whether a row passes a condition, if its column is dense
-	costOfSearch = 100                                       // the same if it is not
-	costOfSet    = 30                                        // to add a part of a set to another one, besides its rows
+	costOfBlock  = 2                                         // to look at the maximum of 64 windows, and count it for a guess
+	costOfScores = 20                                        // to look at 64 scores
 	costOfChunk  = chunkWindows / blockWindows * costOfBlock // to look at all maxima of a chunk
-	costOfScores = 50                                        // to look at 64 scores
+	costOfVideo  = 4                                         // to look up a video of one window whose row is known
+	costOfPlace  = 30                                        // the same if its windows are more
+	costOfTest   = 12                                        // to find out whether a row passes a condition, if its column is dense
+	costOfSearch = 100                                       // the same if it is not
+	costOfValue  = 20                                        // to look up the rows of a value
+	costOfByte   = 5                                         // to search a byte of a value for texts, if they are many
+	costOfRow    = 2                                         // to put a row into a set
+	costOfSet    = 30                                        // to add a part of a set to another one, besides its rows
 	costOfWords  = 1000                                      // to join two bitmaps
-	costOfByte   = 5                                         // to search a byte of a value for texts
 )
 
 // few reports whether it takes less to look up the selected videos than to look at all
@@ -25,23 +33,51 @@ func (s *Selection) few(t *table, regular bool, wanted int) bool {
 	if driving == 0 {
 		return true
 	}
-	windows, each := float64(t.windows), float64(t.windows)/float64(len(t.videos))
-	blocks := windows / blockWindows
+	windows := float64(t.windows)
 	looks := expected(wanted, share, windows)
-	all := costOfBlock*blocks + costOfScores*min(blocks, looks) + (costOfVideo+s.test(0))*looks
-	tests := 0.0
-	if s.rows == nil && len(s.conditions) > 1 {
-		passing := share * float64(s.columns.rows.count) / driving
-		tests = min(s.test(1)*expected(wanted, passing, driving*each), s.effort(driving)-s.conditions[0].listing())
+	if looks > windows/rare && s.late() != nil {
+		// No floor is guessed. Until the end there are some above the best found so far.
+		looks = min(looks*(1+math.Log(max(share*windows/float64(wanted), 1))), windows)
 	}
-	lookups := driving * (costOfVideo + 8*each/blockWindows)
-	if regular && s.whole() { // as rowScan.singleBits does it
-		lookups = min(lookups, 2*costOfBlock*blocks+costOfVideo*expected(wanted, 1, driving)+tests)
+	blocks, good := t.good(looks)
+	all := costOfBlock*blocks + costOfScores*good + (costOfVideo+s.test(0))*looks
+	tested, combined := s.rowCosts(t, regular, wanted)
+	return min(tested, combined) < all
+}
+
+// good returns how many blocks there are, and about how many of them have one of so many
+// windows, as if they stood anywhere.
+func (t *table) good(windows float64) (blocks, good float64) {
+	blocks = float64(t.windows) / blockWindows
+	return blocks, blocks * (1 - math.Exp(-windows/blocks))
+}
+
+// rowCosts returns about how many nanoseconds it takes to look up the selected videos in a
+// table: if those that pass the first condition are looked up, and the good ones of them
+// tested; and if the set is put together first.
+func (s *Selection) rowCosts(t *table, regular bool, wanted int) (tested, combined float64) {
+	driving, share := s.share()
+	passing := share * float64(s.columns.rows.count)
+	blocks, good := t.good(expected(wanted, share, float64(t.windows)))
+	each := float64(t.windows) / float64(len(t.videos))
+	lookups := func(videos float64, whole bool) float64 {
+		if !regular {
+			return videos * (costOfPlace + each/8)
+		}
+		cost := videos * costOfVideo
+		if whole { // as rowScan.singleBits does it: blocks without a good score are left out
+			cost = min(cost, 2*costOfBlock*blocks+costOfScores*good+videos*good/blocks*costOfVideo)
+		}
+		return cost
 	}
-	if s.rows == nil {
-		lookups += s.conditions[0].listing()
+	tested = lookups(driving, s.whole())
+	if s.rows != nil {
+		return tested, tested
 	}
-	return lookups+tests < all
+	if tested += s.conditions[0].listing(); len(s.conditions) == 1 {
+		return tested, tested
+	}
+	return tested + s.test(1)*expected(wanted, passing/driving, driving*each), s.effort(driving) + lookups(passing, true)
 }
 
 // primes reports whether a row scan of the selection raises the floor by itself.
@@ -67,6 +103,9 @@ func (n *condition) test() float64 {
 	if _, whole := n.whole(); whole {
 		return costOfVideo
 	}
+	if n.kind == late {
+		return n.texts.test()
+	}
 	if n.column.dense == nil {
 		return costOfSearch
 	}
@@ -77,6 +116,9 @@ func (n *condition) test() float64 {
 func (n *condition) listing() float64 {
 	if _, whole := n.whole(); whole {
 		return 0
+	}
+	if n.kind == late {
+		return float64(n.column.effort())
 	}
 	blocks := float64(1 + len(n.column.present.blocks))
 	if n.kind == excluding {
@@ -96,6 +138,9 @@ func (s *Selection) share() (driving, share float64) {
 	if s.rows != nil {
 		return float64(s.rows.count), float64(s.rows.count) / all
 	}
+	if len(s.conditions) == 0 {
+		return all, 1
+	}
 	share = 1
 	for i := range s.conditions {
 		share *= float64(s.conditions[i].rows) / all
@@ -114,22 +159,23 @@ func (s *Selection) whole() bool {
 
 // combines reports whether it takes less to put the set together than to test the good
 // ones of the videos that pass the first condition.
-func (s *Selection) combines(wanted int) bool {
-	driving, share := s.share()
-	if driving == 0 {
-		return false
+func (s *Selection) combines(t *table, regular bool, wanted int) bool {
+	if len(s.conditions) == 1 {
+		return s.conditions[0].kind == late // so that no text is searched again
 	}
-	passing := share * float64(s.columns.rows.count) / driving
-	return s.effort(driving) < s.conditions[0].listing()+s.test(1)*expected(wanted, passing, driving)
+	tested, combined := s.rowCosts(t, regular, wanted)
+	return combined < tested
 }
 
 // effort returns about how many nanoseconds it takes to put the set together.
 func (s *Selection) effort(driving float64) float64 {
-	effort, left := costOfRow*driving+s.conditions[0].listing(), driving
+	effort, left := s.conditions[0].listing(), driving
+	words := costOfWords * float64(1+len(s.columns.rows.blocks))
 	for i := range s.conditions[1:] {
 		n := &s.conditions[i+1]
-		effort += min(n.listing()+costOfWords*float64(1+len(n.column.present.blocks)), n.test()*left)
+		effort += min(n.listing()+words, n.test()*left)
 		left *= float64(n.rows) / float64(max(s.columns.rows.count, 1))
+		effort += costOfRow * left
 	}
 	return effort
 }

@@ -1,6 +1,8 @@
 package columnar
 
 import (
+	"math"
+
 	"github.com/seed-6363c74e/mortise/internal/needles"
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
@@ -11,14 +13,17 @@ func (s *Selection) search(t *turns.Turn, k *keyFilters) error {
 	if err != nil {
 		return err
 	}
-	all := float64(k.column.effort())
-	if s.rows != nil || len(s.conditions) > 0 && s.effort(float64(s.conditions[0].rows)) < all {
+	if s.rows == nil && s.left(k) < float64(k.column.effort()) {
 		if err := s.put(t); err != nil || s.rows.count == 0 {
 			return err
 		}
-		if s.rows.count <= len(k.column.codes) {
-			return s.searchRows(t, k, parts)
+	}
+	if s.rows != nil && s.rows.count <= len(k.column.codes) {
+		rows, err := s.columns.searchRows(t, s.rows, k, parts)
+		if err == nil {
+			s.rows = rows
 		}
+		return err
 	}
 	n, err := k.searchAll(t, parts, s.columns.looked)
 	if err != nil {
@@ -40,11 +45,25 @@ func (s *Selection) search(t *turns.Turn, k *keyFilters) error {
 	return nil
 }
 
-// searchRows looks at the values of the rows that are left, at each once.
-func (s *Selection) searchRows(t *turns.Turn, k *keyFilters, parts *needles.Set) (err error) {
+// left returns about how many nanoseconds it takes to put the set together, and to look at
+// the texts of its rows.
+func (s *Selection) left(k *keyFilters) float64 {
+	driving, share := s.share()
+	switch {
+	case s.rows != nil:
+		return driving * k.column.each()
+	case len(s.conditions) == 0:
+		return math.Inf(1)
+	}
+	return s.effort(driving) + share*float64(s.columns.rows.count)*k.column.each()
+}
+
+// searchRows returns those of some rows whose values contain all parts. It looks at each
+// value once.
+func (c *Columns) searchRows(t *turns.Turn, rows *rowSet, k *keyFilters, parts *needles.Set) (kept *rowSet, err error) {
 	known, passing := newBits(k), newBits(k)
-	kept := s.rows.keepFunc(func(row uint32) bool {
-		code := s.columns.code(row, k.id)
+	kept = rows.keepFunc(func(row uint32) bool {
+		code := c.code(row, k.id)
 		if err != nil || code == nullCode {
 			return false
 		}
@@ -52,7 +71,7 @@ func (s *Selection) searchRows(t *turns.Turn, k *keyFilters, parts *needles.Set)
 		if known[word]&bit == 0 {
 			known[word] |= bit
 			var found bool
-			if found, err = k.look(t, parts, code, s.columns.looked); found {
+			if found, err = k.look(t, parts, code, c.looked); found {
 				passing[word] |= bit
 			}
 		} else if err = t.Step(costOfTest); err != nil {
@@ -60,10 +79,7 @@ func (s *Selection) searchRows(t *turns.Turn, k *keyFilters, parts *needles.Set)
 		}
 		return passing[word]&bit != 0
 	})
-	if err == nil {
-		s.rows = kept
-	}
-	return err
+	return kept, err
 }
 
 // searchAll looks at all values.

@@ -12,7 +12,7 @@ func (a *AudioSearch) Search(ctx context.Context, org, dataset string, q audiose
 	err = a.read(ctx, org, dataset, func(d *audioDataset) error {
 		var selected *columnar.Selection
 		if len(q.Filters) > 0 {
-			if selected, err = d.rows.columns.Select(ctx, q.Filters); err != nil {
+			if selected, err = d.rows.columns.SelectToRank(ctx, q.Filters); err != nil {
 				return err
 			}
 		}
