@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestNewFiltersEqualTheOracle asks for the best windows of so many videos that floors are
@@ -41,7 +42,7 @@ func TestNewFiltersEqualTheOracle(t *testing.T) {
 		for row := range videos {
 			put(row)
 		}
-		for range 12 {
+		for range effort.Of(6, 12, 40) {
 			for range 200 {
 				put(r.IntN(videos))
 			}

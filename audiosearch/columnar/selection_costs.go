@@ -3,7 +3,7 @@ package columnar
 import "math"
 
 // The costs below are in nanoseconds, as profiles of BenchmarkNewFilters showed on an Intel
-// Xeon (Sapphire Rapids) with 2 MB of second-level cache and a million videos, rounded.
+// Xeon (Emerald Rapids) with 2 MB of second-level cache and a million videos, rounded.
 // They differ from one machine to the next, and what counts is how they compare: they
 // decide which of two ways a search goes, and where the two take about as long, either is
 // good. No result depends on them. Constants in other files that were found in the same
