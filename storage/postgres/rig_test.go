@@ -32,7 +32,9 @@ var template struct {
 type database struct {
 	server *pgserver.Server
 	name   string
-	mode   pgx.QueryExecMode // of its pools; 0: pgx's default
+	mode   pgx.QueryExecMode                     // of its pools; 0: pgx's default
+	keeper *pgx.Conn                             // of giveBack
+	pools  map[pgx.QueryExecMode][]*pgxpool.Pool // that nobody uses
 }
 
 // newDatabase returns an empty database with the tables, on the server that the tests share.
@@ -77,7 +79,7 @@ func takeDatabase(t testing.TB, unused bool) *database {
 		t.Cleanup(func() { d.giveBack(t) })
 		return d
 	}
-	d := &database{server: server, name: fmt.Sprintf("t%d", template.n.Add(1))}
+	d := &database{server: server, name: fmt.Sprintf("t%d", template.n.Add(1)), pools: make(map[pgx.QueryExecMode][]*pgxpool.Pool)}
 	require.NoError(t, admin(server, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, "CREATE DATABASE "+d.name+" TEMPLATE mortise_template STRATEGY file_copy")
 		return err
@@ -86,30 +88,56 @@ func takeDatabase(t testing.TB, unused bool) *database {
 	return d
 }
 
-// empty makes the database what its template is. To make another one takes far longer.
+// empty makes the database what its template is. To make another one takes far longer, and
+// so does it to truncate tables that were not used: each is new files.
 const empty = `DO $$
-DECLARE tables text;
+DECLARE used text;
 BEGIN
-	SELECT string_agg(format('mortise.%I', tablename), ', ') INTO tables
-	FROM pg_tables WHERE schemaname = 'mortise' AND tablename <> 'mortise_versions';
-	EXECUTE 'TRUNCATE ' || tables || ' RESTART IDENTITY';
-END $$;
-ALTER SEQUENCE mortise.vault_token_numbers RESTART;
-DROP SCHEMA IF EXISTS public, other CASCADE;
-CREATE SCHEMA public`
+	SELECT string_agg(oid::regclass::text, ', ') INTO used FROM pg_class
+	WHERE relnamespace = 'mortise'::regnamespace AND relkind = 'r' AND relname <> 'mortise_versions' AND pg_relation_size(oid) > 0;
+	IF used IS NOT NULL THEN
+		EXECUTE 'TRUNCATE ' || used || ' CASCADE';
+	END IF;
+	PERFORM setval(format('%I.%I', schemaname, sequencename), start_value, false) FROM pg_sequences
+	WHERE schemaname = 'mortise' AND last_value IS NOT NULL;
+	IF to_regnamespace('other') IS NOT NULL OR EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace('public')) THEN
+		DROP SCHEMA IF EXISTS public, other CASCADE;
+		CREATE SCHEMA public;
+	END IF;
+END $$`
+
+// leaveAlone ends the connections to the database but for the caller's and those given.
+const leaveAlone = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> ALL($1)"
 
 // giveBack empties the database for the next test.
 func (d *database) giveBack(t testing.TB) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	require.NoError(t, admin(d.server, func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = $1", d.name)
-		return err
-	}))
-	conn, err := pgx.Connect(ctx, d.server.DSN(d.name))
-	require.NoError(t, err)
-	defer func() { _ = conn.Close(ctx) }()
-	_, err = conn.Exec(ctx, empty)
+	if d.keeper == nil || d.keeper.Ping(ctx) != nil { // a test may have ended its session
+		var err error
+		d.keeper, err = pgx.Connect(ctx, d.server.DSN(d.name))
+		require.NoError(t, err)
+	}
+	stay := []uint32{d.keeper.PgConn().PID()}
+	for _, pools := range d.pools {
+		for _, pool := range pools {
+			for _, conn := range pool.AcquireAllIdle(ctx) {
+				if conn.Ping(ctx) == nil { // else it is dropped
+					stay = append(stay, conn.Conn().PgConn().PID())
+				}
+				conn.Release()
+			}
+		}
+	}
+	for others := int64(1); others > 0; { // PostgreSQL itself looks every 100 ms
+		tag, err := d.keeper.Exec(ctx, leaveAlone, stay)
+		require.NoError(t, err)
+		others = tag.RowsAffected()
+		if others > 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	_, err := d.keeper.Exec(ctx, empty)
 	require.NoError(t, err)
 	d.mode = 0
 	template.mu.Lock()
@@ -128,19 +156,36 @@ func admin(server *pgserver.Server, do func(context.Context, *pgx.Conn) error) e
 	return do(ctx, conn)
 }
 
-// pool returns a pool of the database's, which the test's end closes.
+// pool returns a pool of the database's, for the test. Its connections may have been those
+// of a test before.
 func (d *database) pool(t testing.TB) *pgxpool.Pool {
 	t.Helper()
+	mode := d.mode
+	if n := len(d.pools[mode]); n > 0 {
+		pool := d.pools[mode][n-1]
+		d.pools[mode] = d.pools[mode][:n-1]
+		t.Cleanup(func() { d.keepPool(t, mode, pool) })
+		return pool
+	}
 	config, err := pgxpool.ParseConfig(d.server.DSN(d.name))
 	require.NoError(t, err)
 	config.MaxConns = 8
-	if d.mode != 0 {
-		config.ConnConfig.DefaultQueryExecMode = d.mode
+	if mode != 0 {
+		config.ConnConfig.DefaultQueryExecMode = mode
 	}
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(t.Context()), config)
 	require.NoError(t, err)
-	t.Cleanup(func() { closePool(t, pool) })
+	t.Cleanup(func() { d.keepPool(t, mode, pool) })
 	return pool
+}
+
+// keepPool keeps a pool for the next test, unless something is still at work with it.
+func (d *database) keepPool(t testing.TB, mode pgx.QueryExecMode, pool *pgxpool.Pool) {
+	if pool.Stat().AcquiredConns() > 0 {
+		closePool(t, pool)
+		return
+	}
+	d.pools[mode] = append(d.pools[mode], pool)
 }
 
 // closePool closes a pool. Close waits for connections that a test has not given back, as
