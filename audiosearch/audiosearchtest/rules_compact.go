@@ -101,14 +101,14 @@ var compactRules = []rule{
 	{Rule{"compactor/concurrent", "While Compact runs, in several goroutines too, scores are stored, replaced and found as ever."}, needScores | needCompactor,
 		func(t *testing.T, s *subject) {
 			var ids []string
-			for i := range 40 {
+			for i := range conformance.Rounds(40) {
 				ids = append(ids, fmt.Sprint("v", 10+i))
 			}
 			videos := s.withVideos(t, ids...)
 			for _, v := range videos {
 				s.score(t, orgA, setA, v, modelX, "7", 9, 9)
 			}
-			want := 80
+			want := 2 * len(videos)
 			conformance.Watch(t, 3, func(i int) error {
 				if i < 2 {
 					_, err := s.Scores.(audiosearch.Pruner).Compact(t.Context(), audiosearch.CompactOptions{})

@@ -161,7 +161,7 @@ var runUpdateRules = []rule{
 				}
 				return err
 			}
-			conformance.Watch(t, 6, look, 100, func(n int) {
+			conformance.Watch(t, 6, look, conformance.Rounds(100), func(n int) {
 				s.updateRun(t, r, set(n))
 				require.NoError(t, errors.Join(look(0), look(1), look(2)))
 			})

@@ -27,40 +27,38 @@ func TestPostgres(t *testing.T) {
 	t.Parallel()
 	db := startPostgres(t)
 	tr := newTrial(t, db)
+	var stages []stage
 	for kill := range effort.Of(1, 3, 50) {
-		tr.during("a kill", func() {
+		stages = append(stages, stage{"a kill", func() {
 			tr.fleet.kill(kill % 2)
 			tr.fleet.start(kill % 2)
-		})
+		}})
 	}
-	tr.during("terminated sessions", func() {
+	stages = append(stages, stage{"terminated sessions", func() {
 		for range 5 {
 			terminateSessions(t, db)
 			time.Sleep(50 * time.Millisecond)
 		}
-	})
-	tr.during("no connection left", func() {
+	}}, stage{"no connection left", func() {
 		free := occupy(t, db)
 		tr.fleet.servers[0].await("the servers to have none", func() bool {
 			terminateSessions(t, db) // what is free then, guests take too
 			return tr.fleet.servers[0].do("GET", "/readyz", "", "").status == http.StatusServiceUnavailable
 		})
 		free()
-	})
-	tr.during("a crash", func() {
+	}}, stage{"a crash", func() {
 		require.NoError(t, db.Down(pgserver.Crash))
 		awaitAway(tr.fleet.servers[1])
 		require.NoError(t, db.Up())
-	})
-	tr.during("a restart", func() {
+	}}, stage{"a restart", func() {
 		require.NoError(t, db.Down(pgserver.Terminate))
 		require.NoError(t, db.Up())
-	})
-	tr.during("a pause", func() {
+	}}, stage{"a pause", func() {
 		require.NoError(t, db.Signal(syscall.SIGSTOP))
 		awaitAway(tr.fleet.servers[0])
 		require.NoError(t, db.Signal(syscall.SIGCONT))
-	})
+	}})
+	tr.through(effort.Some(3, stages))
 	tr.end()
 }
 
@@ -72,11 +70,10 @@ func TestPostgresBouncer(t *testing.T) {
 	migration := buildServer(t).run(t, t.TempDir(), nil, "-migrate", "-postgres", databaseURL(db))
 	migration.awaitExit()
 	tr := newTrialAt(t, startBouncer(t, db))
-	tr.during("a kill", func() {
+	tr.through(effort.Some(2, []stage{{"terminated sessions", func() { terminateSessions(t, db) }}, {"a kill", func() {
 		tr.fleet.kill(0)
 		tr.fleet.start(0)
-	})
-	tr.during("terminated sessions", func() { terminateSessions(t, db) })
+	}}}))
 	tr.end()
 }
 
@@ -91,24 +88,22 @@ func TestPostgresNetwork(t *testing.T) {
 	require.NoError(t, db.Up())
 	network := startNetwork(t, address)
 	tr := newTrialAt(t, "postgres://mortise@"+network.Listen+"/mortise?sslmode=disable")
-	tr.during("latency", func() {
-		slow := network.spoil("latency", `{"latency":50,"jitter":50}`)
-		time.Sleep(2 * time.Second)
-		slow.heal()
-	})
-	tr.during("lost packets", func() {
-		lost := network.spoil("timeout", `{"timeout":0}`)
-		awaitAway(tr.fleet.servers[0])
-		lost.heal()
-	})
-	tr.during("cuts", func() {
+	tr.through(effort.Some(3, []stage{{"cuts", func() {
 		for range 5 {
 			network.Stop()
 			time.Sleep(50 * time.Millisecond)
 			require.NoError(t, network.Start())
 			time.Sleep(100 * time.Millisecond)
 		}
-	})
+	}}, {"latency", func() {
+		slow := network.spoil("latency", `{"latency":50,"jitter":50}`)
+		time.Sleep(2 * time.Second)
+		slow.heal()
+	}}, {"lost packets", func() {
+		lost := network.spoil("timeout", `{"timeout":0}`)
+		awaitAway(tr.fleet.servers[0])
+		lost.heal()
+	}}}))
 	tr.end()
 }
 
@@ -274,7 +269,7 @@ func occupy(t *testing.T, db *pgserver.Server) (free func()) {
 				if conn, err := pgx.ConnectConfig(ctx, config); err == nil {
 					conns = append(conns, conn)
 				} else {
-					time.Sleep(5 * time.Millisecond)
+					time.Sleep(25 * time.Millisecond) // each try is a process
 				}
 			}
 			for _, conn := range conns {

@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 }
 
 func runTests(m *testing.M) int {
-	effort.Waiting(2)                                 // for the disk, for leases, for processes to end
+	effort.Waiting(effort.Of(4, 2, 2))                // for the disk, for leases, for processes to end
 	defer func() { _ = os.RemoveAll(built.folder) }() // what is left is in the folder for temporary files
 	return m.Run()
 }
@@ -77,7 +77,8 @@ func buildServer(t *testing.T) program {
 		if built.folder, built.err = os.MkdirTemp("", "mortise-e2e-"); built.err != nil {
 			return
 		}
-		args := append([]string{"build", "-o", built.folder}, strings.Fields(os.Getenv("E2E_BUILD_FLAGS"))...)
+		// What a debugger needs takes half of the linker's time.
+		args := append([]string{"build", "-o", built.folder, "-ldflags=-w"}, strings.Fields(os.Getenv("E2E_BUILD_FLAGS"))...)
 		build := exec.Command("go", append(args, ".")...)
 		build.Dir = filepath.Join("..", "..", "examples", "server")
 		built.out, built.err = build.CombinedOutput()

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
 
@@ -43,10 +44,10 @@ func TestAudioSearch(t *testing.T) {
 
 func TestAudioSearchModel(t *testing.T) {
 	t.Parallel()
-	audiosearchtest.RunModel(t, sounds(newDatabase), nil)
+	audiosearchtest.RunModel(t, sounds(newDatabase), &audiosearchtest.ModelOptions{Sequences: effort.Of(5, 0, 0)})
 }
 
 func TestAudioSearchModelExecMode(t *testing.T) {
 	t.Parallel()
-	audiosearchtest.RunModel(t, sounds(execDatabase), &audiosearchtest.ModelOptions{Sequences: 6})
+	audiosearchtest.RunModel(t, sounds(execDatabase), &audiosearchtest.ModelOptions{Sequences: effort.Of(2, 6, 6)})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
+	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
 
@@ -40,10 +41,10 @@ func TestAuthMgmt(t *testing.T) {
 
 func TestAuthMgmtModel(t *testing.T) {
 	t.Parallel()
-	authmgmttest.RunModel(t, authMgmt(newDatabase), &authmgmttest.ModelOptions{Sequences: 6})
+	authmgmttest.RunModel(t, authMgmt(newDatabase), &authmgmttest.ModelOptions{Sequences: effort.Of(2, 6, 6)})
 }
 
 func TestAuthMgmtModelExecMode(t *testing.T) {
 	t.Parallel()
-	authmgmttest.RunModel(t, authMgmt(execDatabase), &authmgmttest.ModelOptions{Sequences: 6})
+	authmgmttest.RunModel(t, authMgmt(execDatabase), &authmgmttest.ModelOptions{Sequences: effort.Of(2, 6, 6)})
 }

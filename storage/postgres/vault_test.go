@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
@@ -40,10 +41,10 @@ func TestVault(t *testing.T) {
 
 func TestVaultModel(t *testing.T) {
 	t.Parallel()
-	vaulttest.RunModel(t, vaults(newDatabase), &vaulttest.ModelOptions{Sequences: 6})
+	vaulttest.RunModel(t, vaults(newDatabase), &vaulttest.ModelOptions{Sequences: effort.Of(2, 6, 6)})
 }
 
 func TestVaultModelExecMode(t *testing.T) {
 	t.Parallel()
-	vaulttest.RunModel(t, vaults(execDatabase), &vaulttest.ModelOptions{Sequences: 6})
+	vaulttest.RunModel(t, vaults(execDatabase), &vaulttest.ModelOptions{Sequences: effort.Of(2, 6, 6)})
 }

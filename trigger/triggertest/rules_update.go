@@ -240,7 +240,7 @@ var updateRules = []rule{
 					return fmt.Errorf("ListEvents returned %d events: %w", len(page.Items), err)
 				}
 				return whole(page.Items[0])
-			}, 100, func(int) {
+			}, conformance.Rounds(100), func(int) {
 				s.update(t, e, func(e *trigger.Event) {
 					e.Attempts++
 					e.LastError = strconv.Itoa(e.Attempts)

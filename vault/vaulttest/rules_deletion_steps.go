@@ -274,7 +274,7 @@ var deletionRaceRules = []rule{
 		"A caller sees a mark and its event, or neither.",
 	}, 0,
 		func(t *testing.T, s *subject) {
-			const rounds = 30
+			rounds := conformance.Rounds(30)
 			for i := range rounds {
 				s.addVault(t, newVault(orgB, fmt.Sprint("v", i)))
 			}

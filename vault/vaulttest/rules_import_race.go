@@ -147,7 +147,7 @@ var importRaceRules = []rule{
 				}
 				return nil
 			}
-			conformance.Watch(t, 3, look, 30, func(batch int) {
+			conformance.Watch(t, 3, look, conformance.Rounds(30), func(batch int) {
 				rows := make([]vault.Row, wholeBatch)
 				for i := range rows {
 					rows[i] = row(fmt.Sprintf("t%03d-%d", batch, i), email, fmt.Sprint(batch, "-", i), 1)
