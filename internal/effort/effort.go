@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"testing"
 )
 
 // Of returns one of three numbers, by how much time there is: quick on somebody's machine,
@@ -41,6 +42,15 @@ func Some[T any](every int, cases []T) []T {
 // Names returns the names of the cases of a table, in order, as Some does.
 func Names[T any](every int, cases map[string]T) []string {
 	return Some(every, slices.Sorted(maps.Keys(cases)))
+}
+
+// InCI skips a test that would try the same thing in another way, for long, unless this is
+// CI or a soak. It names what tries that thing on somebody's machine.
+func InCI(t testing.TB, instead string) {
+	t.Helper()
+	if Of(0, 1, 1) == 0 {
+		t.Skip("only with CI=true; elsewhere there is " + instead)
+	}
 }
 
 // Waiting lets so many tests for each processor run side by side, for a package whose

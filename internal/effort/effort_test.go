@@ -26,5 +26,11 @@ func TestEffort(t *testing.T) {
 		require.Equal(t, c.some, effort.Some(3, []string{"a", "b", "c", "d", "e"}))
 		require.Equal(t, c.some, effort.Names(3, map[string]int{"c": 0, "b": 0, "a": 0, "e": 0, "d": 0}))
 		require.Empty(t, effort.Some(3, []string(nil)))
+		var skipped bool
+		t.Run("a variant", func(t *testing.T) {
+			defer func() { skipped = t.Skipped() }()
+			effort.InCI(t, "the usual one")
+		})
+		require.Equal(t, c.want == 1, skipped, "CI=%s MORTISE_SOAK=%s", c.ci, c.soak)
 	}
 }

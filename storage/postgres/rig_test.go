@@ -12,11 +12,15 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/internal/pgserver"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
 
-func TestMain(m *testing.M) { pgserver.Main(m) }
+func TestMain(m *testing.M) {
+	effort.Waiting(2) // for the database, which may be away
+	pgserver.Main(m)
+}
 
 // template is a database with the tables, of which the tests have copies.
 var template struct {
@@ -179,9 +183,10 @@ func (d *database) pool(t testing.TB) *pgxpool.Pool {
 	return pool
 }
 
-// keepPool keeps a pool for the next test, unless something is still at work with it.
+// keepPool keeps a pool for the next test, unless something is still at work with it. A few
+// are enough, and the server has so many connections.
 func (d *database) keepPool(t testing.TB, mode pgx.QueryExecMode, pool *pgxpool.Pool) {
-	if pool.Stat().AcquiredConns() > 0 {
+	if pool.Stat().AcquiredConns() > 0 || len(d.pools[mode]) == 2 {
 		closePool(t, pool)
 		return
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
+	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -44,14 +45,17 @@ func TestSuitesInTx(t *testing.T) {
 		triggertest.Run(t, triggers(sqlite.CallsInTx))
 	})
 	t.Run("vault", func(t *testing.T) {
+		effort.InCI(t, "TestSuitesInTx/trigger")
 		t.Parallel()
 		vaulttest.Run(t, vaults(sqlite.CallsInTx))
 	})
 	t.Run("authmgmt", func(t *testing.T) {
+		effort.InCI(t, "TestSuitesInTx/trigger")
 		t.Parallel()
 		authmgmttest.Run(t, authMgmt(sqlite.CallsInTx))
 	})
 	t.Run("audiosearch", func(t *testing.T) {
+		effort.InCI(t, "TestSuitesInTx/trigger")
 		t.Parallel()
 		audiosearchtest.Run(t, sounds(sqlite.CallsInTx))
 	})
