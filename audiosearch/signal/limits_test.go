@@ -262,11 +262,11 @@ func TestNoiseSlopes(t *testing.T) {
 		low(t, s, classPinkNoise, sloped(10, 0.1, slope, uint64(i)), "%.1f dB per octave", slope)
 	}
 	low(t, s, classWhiteNoise, mix(white(10, 0.03, 1), note(10, 60, 0.3, 0)), "a low tone 20 dB above the noise")
-	for from := range 6 {
+	for from := 0; from < 6; from += effort.Of(3, 1, 1) {
 		high(t, s, classWhiteNoise, join(quiet(float64(from)), white(4.2, 0.1, 1), quiet(5.8-float64(from))), "4 s from %d s on", from)
 		high(t, s, classPinkNoise, join(quiet(float64(from)), sloped(4.2, 0.1, -3.01, 1), quiet(5.8-float64(from))), "4 s from %d s on", from)
 	}
-	for i := range 9 {
+	for i := 0; i < 9; i += effort.Of(4, 1, 1) {
 		at := 0.83 * float64(i)
 		high(t, s, classWhiteNoise, join(quiet(at), white(3, 0.02, 1), quiet(7-at)), "3 s from %.2f s on", at)
 		high(t, s, classPinkNoise, join(quiet(at), sloped(3, 0.02, -3.01, 1), quiet(7-at)), "3 s from %.2f s on", at)

@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 }
 
 func runTests(m *testing.M) int {
-	effort.Waiting(effort.Of(4, 2, 2))                // for the disk, for leases, for processes to end
+	effort.Waiting(effort.Of(3, 2, 2))                // for the disk, for leases, for processes to end
 	defer func() { _ = os.RemoveAll(built.folder) }() // what is left is in the folder for temporary files
 	return m.Run()
 }
