@@ -1,6 +1,7 @@
 // Package effort says how much of something a test does. A newcomer's go test work is to
-// end within minutes, so it proves each promise with few rounds; CI and the soak take more
-// of them. It is for tests alone.
+// end within minutes, so it proves each promise with few rounds, and where one thing is
+// tried in several ways, it takes some of them; CI and the soak take them all. No promise
+// is left out: what [InCI] skips, another test tries. It is for tests alone.
 package effort
 
 import (
