@@ -180,8 +180,8 @@ func TestConsumer(t *testing.T) {
 	t.Parallel()
 	packed := pack(t)
 
-	// One after the other: the second one finds in the cache what the first has compiled.
 	t.Run("types", func(t *testing.T) {
+		t.Parallel()
 		c := packed.consumer(t, typesProgram, corePath)
 		require.Equal(t, "true true httpadapter: forbidden\n", c.run())
 
@@ -199,6 +199,7 @@ func TestConsumer(t *testing.T) {
 	})
 
 	t.Run("memory", func(t *testing.T) {
+		t.Parallel()
 		c := packed.consumer(t, memoryProgram, corePath)
 		require.Equal(t, "completed\n", c.run())
 		c.requireCompiled(compiled, "./...")
