@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	effort.Waiting(2) // for the database, which may be away
+	effort.Waiting(effort.Of(2, 1, 1)) // for the database, which may be away
 	pgserver.Main(m)
 }
 
