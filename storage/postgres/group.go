@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 	"time"
 
@@ -14,7 +15,7 @@ const (
 	maxGroup      = 256     // operations that share a transaction
 	maxGroupBytes = 4 << 20 // of their arguments, about, unless one alone has more
 
-	groupLockTimeout = "100ms" // then each operation waits by itself
+	groupLockTimeout = 100 * time.Millisecond // then each operation waits by itself
 )
 
 // group makes small writes of many callers in few transactions. What comes while one is
@@ -200,9 +201,12 @@ func (g *group) do(ops []*op) {
 	if len(live) == 0 {
 		return
 	}
-	alone := len(live) == 1
-	err := g.transact(live, alone)
-	if err == nil || !isRolledBack(err) || alone && code(err) != deadlock {
+	if len(live) == 1 {
+		g.alone(live[0])
+		return
+	}
+	err := g.transact(live, false)
+	if err == nil || !isRolledBack(err) {
 		for _, o := range live {
 			o.answer(err)
 		}
@@ -212,6 +216,22 @@ func (g *group) do(ops []*op) {
 	// transaction holds.
 	for _, o := range live {
 		g.idle.Go(func() { o.answer(g.transact([]*op{o}, true)) })
+	}
+}
+
+// alone makes a transaction of an operation that has met no other. If it has to wait for a
+// lock, the next group does not wait for it.
+func (g *group) alone(o *op) {
+	done := make(chan struct{})
+	g.idle.Go(func() {
+		defer close(done)
+		o.answer(g.transact([]*op{o}, true))
+	})
+	late := time.NewTimer(groupLockTimeout)
+	defer late.Stop()
+	select {
+	case <-done:
+	case <-late.C:
 	}
 }
 
@@ -258,7 +278,7 @@ func (g *group) once(ctx context.Context, ops []*op, alone bool) (sent bool, err
 func (db *DB) send(ctx context.Context, q querier, ops []*op, alone bool) error {
 	b := new(pgx.Batch)
 	if !alone {
-		b.Queue("SELECT set_config('lock_timeout', $1, true)", groupLockTimeout)
+		b.Queue("SELECT set_config('lock_timeout', $1, true)", strconv.FormatInt(groupLockTimeout.Milliseconds(), 10))
 	}
 	locked := make(map[string]bool)
 	for _, o := range ops {

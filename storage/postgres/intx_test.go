@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -169,35 +170,42 @@ func TestNotify(t *testing.T) {
 }
 
 // TestGroup: of calls that share a transaction, one that waits for a lock of somebody else's
-// holds up no other.
+// holds up no other; nor does one that shares its transaction with none.
 func TestGroup(t *testing.T) {
 	t.Parallel()
-	ctx := t.Context()
-	d := newDatabase(t)
-	db := d.open(t, &postgres.Options{Timeout: 10 * time.Second})
-	pool := d.pool(t)
-	taken := mortise.Job{Kind: "k", Organization: "acme", ID: "taken"}
-	tx, err := pool.Begin(ctx)
-	require.NoError(t, err)
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	require.NoError(t, db.Queue(nil).Enqueue(postgres.InTx(ctx, tx), taken))
+	for _, alone := range []bool{false, true} {
+		t.Run(fmt.Sprint("alone=", alone), func(t *testing.T) {
+			t.Parallel()
+			ctx, d := t.Context(), newDatabase(t)
+			db := d.open(t, &postgres.Options{Timeout: time.Minute})
+			pool := d.pool(t)
+			taken := mortise.Job{Kind: "k", Organization: "acme", ID: "taken"}
+			tx, err := pool.Begin(ctx)
+			require.NoError(t, err)
+			defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+			require.NoError(t, db.Queue(nil).Enqueue(postgres.InTx(ctx, tx), taken))
 
-	waiting := make(chan error, 1)
-	go func() { waiting <- db.Jobs().Add(ctx, taken) }() // until the host decides
-	others := make(chan error, 200)
-	for range cap(others) {
-		go func() {
-			others <- db.Jobs().Add(ctx, mortise.Job{Kind: "k", Organization: "other", ID: uuid.NewString()})
-		}()
+			waiting := make(chan error, 1)
+			go func() { waiting <- db.Jobs().Add(ctx, taken) }() // until the host decides
+			if alone {
+				d.awaitLock(t)
+			}
+			others := make(chan error, 200)
+			for range cap(others) {
+				go func() {
+					others <- db.Jobs().Add(ctx, mortise.Job{Kind: "k", Organization: "other", ID: uuid.NewString()})
+				}()
+			}
+			for range cap(others) {
+				require.NoError(t, <-others)
+			}
+			select {
+			case err := <-waiting:
+				t.Fatalf("the host's job was not waited for: %v", err)
+			default:
+			}
+			require.NoError(t, tx.Rollback(ctx))
+			require.NoError(t, <-waiting)
+		})
 	}
-	for range cap(others) {
-		require.NoError(t, <-others)
-	}
-	select {
-	case err := <-waiting:
-		t.Fatalf("the host's job was not waited for: %v", err)
-	default:
-	}
-	require.NoError(t, tx.Rollback(ctx))
-	require.NoError(t, <-waiting)
 }
