@@ -25,6 +25,9 @@ const (
 	lockClient = "SELECT FROM @.authmgmt_clients WHERE organization || '' = $1 AND id = $2 FOR UPDATE"
 	clientByID = "SELECT " + clientColumns + " FROM @.authmgmt_clients c" + withSecrets +
 		" WHERE c.organization || '' = $1 AND c.id = $2" + clientIsThere + authNotDeleted + " ORDER BY s.position"
+	// The version of a row that PostgreSQL keeps itself: each change of the row has another.
+	versionedClient = "SELECT " + clientColumns + ", c.xmin::text FROM @.authmgmt_clients c" + withSecrets +
+		" WHERE c.organization || '' = $1 AND c.id = $2" + clientIsThere + authNotDeleted + " ORDER BY s.position"
 	clientBySecret = "SELECT " + clientColumns + " FROM @.authmgmt_secrets k" +
 		" JOIN @.authmgmt_clients c ON c.organization || '' = k.organization AND c.id = k.client" + withSecrets +
 		" WHERE k.digest = $1" + clientIsThere + authNotDeletedOf + "k.organization) ORDER BY s.position"
@@ -33,6 +36,15 @@ const (
 		" VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING"
 	updateClient = "UPDATE @.authmgmt_clients SET name = $3, roles = $4, updated_at = $5 WHERE organization || '' = $1 AND id = $2"
 	deleteClient = "UPDATE @.authmgmt_clients SET deleted_at = $3 WHERE organization || '' = $1 AND id = $2"
+)
+
+// These are for an organization, an ID, a version, and the values of updateClient, and of
+// insertAudit. They return a row if they have changed the client.
+var (
+	updateIfSameClient = "UPDATE @.authmgmt_clients SET name = $4, roles = $5, updated_at = $6" +
+		" WHERE organization || '' = $1 AND id = $2 AND xmin = $3::text::xid" + authNotDeleted + " RETURNING 1"
+	updateAndAudit = "WITH changed AS (" + updateIfSameClient + "), event AS (INSERT INTO @.authmgmt_audit (" + auditColumns + ")" +
+		" SELECT $7::uuid, $8::bytea, $9::timestamptz, $10::bytea, $11::bytea, $12::bytea, $13::bytea, $14::bytea FROM changed) SELECT 1 FROM changed"
 )
 
 var clientsOf = placedRows{
@@ -108,6 +120,9 @@ func appendClients(rows pgx.Rows, to *[]authmgmt.Client) error {
 
 // UpdateClient implements [authmgmt.Clients].
 func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func(*authmgmt.Client) (authmgmt.AuditEvent, error)) error {
+	if done, err := a.updateClientTogether(ctx, org, id, update); done || err != nil {
+		return err
+	}
 	return a.db.transact(ctx, org, func(s *session) error {
 		key := []any{bytes(org), bytes(id)}
 		reads := queued{s: s}
@@ -132,7 +147,8 @@ func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func
 			return err
 		}
 		writes := queued{s: s}
-		if !sameClient(&kept, &given) {
+		// With its secrets the row changes, too: updateClientTogether goes by that.
+		if !sameClient(&kept, &given) || !sameSecrets(kept.Secrets, given.Secrets) {
 			writes.add(updateClient, append(key, bytes(given.Name), bytes(rolesText(given.Roles)), stamp(given.UpdatedAt))...)
 		}
 		if !given.DeletedAt.IsZero() {
@@ -148,6 +164,66 @@ func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func
 		}
 		return writes.send()
 	})
+}
+
+// updateClientTogether reads a client, and writes what update makes of it if nobody else has
+// changed it meanwhile. So update holds up nobody, and the write is one of many. If done is
+// false, nothing is changed.
+func (a *AuthMgmt) updateClientTogether(
+	ctx context.Context, org, id string, update func(*authmgmt.Client) (authmgmt.AuditEvent, error),
+) (done bool, err error) {
+	if hostTx(ctx) != nil {
+		return false, nil
+	}
+	var found []authmgmt.Client
+	var version string
+	err = a.db.read(ctx, org, func(s *session) error {
+		found = nil
+		return s.query(func(rows pgx.Rows) error {
+			var r clientRow
+			if err := rows.Scan(append(r.to(), &version)...); err != nil {
+				return err
+			}
+			return r.appendTo(&found)
+		}, versionedClient, bytes(org), bytes(id))
+	})
+	kept, err := one(found, err)
+	if err != nil {
+		return false, err
+	}
+	given := kept.Clone()
+	e, err := update(&given)
+	if err != nil {
+		return false, err
+	}
+	if !given.DeletedAt.IsZero() || !sameSecrets(kept.Secrets, given.Secrets) {
+		return false, nil // it is seldom, and a digest may be taken: that is the failure of one
+	}
+	statement, args := updateIfSameClient, []any{
+		bytes(org), bytes(id), version, bytes(given.Name), bytes(rolesText(given.Roles)), stamp(given.UpdatedAt),
+	}
+	size := 1024 + len(given.Name)
+	if e.Organization = org; e.ID != uuid.Nil {
+		event, err := auditArgs(&e)
+		if err != nil {
+			return false, err
+		}
+		statement, args = updateAndAudit, append(args, event...)
+		size += len(event[6].([]byte)) + len(event[7].([]byte)) // the snapshots
+	}
+	changed := false
+	err = a.db.inOrder(ctx, org+" "+id, size, func(b *batch) {
+		changed = false
+		b.lockShared(authDeletion, org)
+		b.query(func(pgx.Rows) error {
+			changed = true
+			return nil
+		}, statement, args...)
+	})
+	if err != nil { // and the pipeline may still be under way
+		return false, err
+	}
+	return changed, nil
 }
 
 // ListClients implements [authmgmt.Clients].

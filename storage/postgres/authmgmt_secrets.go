@@ -69,6 +69,11 @@ func sameSecret(a, b *authmgmt.ClientSecret) bool {
 	return a.ID == b.ID && sameTime(a.CreatedAt, b.CreatedAt) && sameTime(a.ExpiresAt, b.ExpiresAt)
 }
 
+// sameSecrets reports whether two lists of secrets are stored as the same.
+func sameSecrets(a, b []authmgmt.ClientSecret) bool {
+	return slices.EqualFunc(a, b, func(a, b authmgmt.ClientSecret) bool { return a.Digest == b.Digest && sameSecret(&a, &b) })
+}
+
 // sameTime reports whether two times are stored as the same.
 func sameTime(a, b time.Time) bool {
 	return a.IsZero() == b.IsZero() && a.Truncate(time.Microsecond).Equal(b.Truncate(time.Microsecond))

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,6 +39,7 @@ type group struct {
 // op is an operation of a group.
 type op struct {
 	ctx    context.Context
+	order  string // place in its group; "" before all others
 	bytes  int
 	queue  func(*batch)
 	result chan error // buffered
@@ -109,10 +112,17 @@ func newGroup(db *DB) *group { return &group{db: db} }
 // it must not touch what belongs to the caller: what it and the functions that it adds
 // read and write is the operation's own. If ctx ends, the change may still happen.
 func (db *DB) together(ctx context.Context, bytes int, queue func(*batch)) error {
+	return db.inOrder(ctx, "", bytes, queue)
+}
+
+// inOrder is together for an operation that locks a row which others may want, too. It says
+// which row, and the operations of a group go by that: so two groups of two processes never
+// wait for each other.
+func (db *DB) inOrder(ctx context.Context, order string, bytes int, queue func(*batch)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	o := &op{ctx: ctx, bytes: bytes, queue: queue, result: make(chan error, 1)}
+	o := &op{ctx: ctx, order: order, bytes: bytes, queue: queue, result: make(chan error, 1)}
 	if host := hostTx(ctx); host != nil {
 		return db.within(ctx, host, func(s *session) error { return cmp.Or(db.send(s.ctx, s.q, []*op{o}, true), o.err) })
 	}
@@ -280,6 +290,7 @@ func (db *DB) send(ctx context.Context, q querier, ops []*op, alone bool) error 
 	if !alone {
 		b.Queue("SELECT set_config('lock_timeout', $1, true)", strconv.FormatInt(groupLockTimeout.Milliseconds(), 10))
 	}
+	slices.SortStableFunc(ops, func(x, y *op) int { return strings.Compare(x.order, y.order) })
 	locked := make(map[string]bool)
 	for _, o := range ops {
 		o.after, o.err = nil, nil
