@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -38,13 +39,25 @@ const (
 	deleteClient = "UPDATE @.authmgmt_clients SET deleted_at = $3 WHERE organization || '' = $1 AND id = $2"
 )
 
-// These are for an organization, an ID, a version, and the values of updateClient, and of
-// insertAudit. They return a row if they have changed the client.
+// These are for an organization, an ID, a version, and the values of updateClient. They
+// return a row if they have changed the client.
 var (
 	updateIfSameClient = "UPDATE @.authmgmt_clients SET name = $4, roles = $5, updated_at = $6" +
-		" WHERE organization || '' = $1 AND id = $2 AND xmin = $3::text::xid" + authNotDeleted + " RETURNING 1"
-	updateAndAudit = "WITH changed AS (" + updateIfSameClient + "), event AS (INSERT INTO @.authmgmt_audit (" + auditColumns + ")" +
-		" SELECT $7::uuid, $8::bytea, $9::timestamptz, $10::bytea, $11::bytea, $12::bytea, $13::bytea, $14::bytea FROM changed) SELECT 1 FROM changed"
+		" WHERE organization || '' = $1 AND id = $2 AND xmin = $3::text::xid" + authNotDeleted + " RETURNING 1::bigint, true"
+
+	// Behind the others stand those of insertAudit.
+	updateAndAudit = &shared{
+		one: "WITH changed AS (" + updateIfSameClient + "), event AS (INSERT INTO @.authmgmt_audit (" + auditColumns + ")" +
+			" SELECT $7::uuid, $8::bytea, $9::timestamptz, $10::bytea, $11::bytea, $12::bytea, $13::bytea, $14::bytea FROM changed)" +
+			" SELECT 1::bigint, true FROM changed",
+		many: rowsOf(updateAndAuditTypes, "org, client, version, name, roles, updated_at, "+auditColumns) +
+			", changed AS (UPDATE @.authmgmt_clients AS c SET name = r.name, roles = r.roles, updated_at = r.updated_at FROM r" +
+			" WHERE c.organization || '' = r.org AND c.id = r.client AND c.xmin = r.version::xid" + authNotDeletedOf + "r.org) RETURNING r.n)" +
+			", event AS (INSERT INTO @.authmgmt_audit (" + auditColumns + ") SELECT " + auditColumns + " FROM r WHERE " + isIn("n", "changed") + " ORDER BY n)" +
+			" SELECT n, true FROM changed",
+		types: updateAndAuditTypes,
+	}
+	updateAndAuditTypes = strings.Fields("bytea bytea text bytea bytea timestamptz uuid bytea timestamptz bytea bytea bytea bytea bytea")
 )
 
 var clientsOf = placedRows{
@@ -199,26 +212,23 @@ func (a *AuthMgmt) updateClientTogether(
 	if !given.DeletedAt.IsZero() || !sameSecrets(kept.Secrets, given.Secrets) {
 		return false, nil // it is seldom, and a digest may be taken: that is the failure of one
 	}
-	statement, args := updateIfSameClient, []any{
+	e.Organization = org
+	if e.ID == uuid.Nil {
+		return false, nil // the service has none only if nothing is changed
+	}
+	event, err := auditArgs(&e)
+	if err != nil {
+		return false, err
+	}
+	args := append([]any{
 		bytes(org), bytes(id), version, bytes(given.Name), bytes(rolesText(given.Roles)), stamp(given.UpdatedAt),
-	}
-	size := 1024 + len(given.Name)
-	if e.Organization = org; e.ID != uuid.Nil {
-		event, err := auditArgs(&e)
-		if err != nil {
-			return false, err
-		}
-		statement, args = updateAndAudit, append(args, event...)
-		size += len(event[6].([]byte)) + len(event[7].([]byte)) // the snapshots
-	}
+	}, event...)
 	changed := false
+	size := 1024 + len(given.Name) + len(event[6].([]byte)) + len(event[7].([]byte)) // the snapshots
 	err = a.db.inOrder(ctx, org+" "+id, size, func(b *batch) {
 		changed = false
 		b.lockShared(authDeletion, org)
-		b.query(func(pgx.Rows) error {
-			changed = true
-			return nil
-		}, statement, args...)
+		b.share(updateAndAudit, func(bool) { changed = true }, args...)
 	})
 	if err != nil { // and the pipeline may still be under way
 		return false, err

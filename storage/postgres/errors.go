@@ -36,10 +36,11 @@ func isUnique(err error, name string) bool {
 
 const deadlock = "40P01"
 
-// isRolledBack reports that the server has said itself that nothing was stored.
+// isRolledBack reports that the server has said itself that nothing was stored, or that it
+// was not told to.
 func isRolledBack(err error) bool {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg) && pg.SeverityUnlocalized == "ERROR"
+	return errors.As(err, &pg) && pg.SeverityUnlocalized == "ERROR" || errors.Is(err, errRefused)
 }
 
 // mayRetry reports whether to try again what failed with err. committing: it may have been

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 const (
@@ -20,6 +24,11 @@ const (
 	groupLockTimeout = 100 * time.Millisecond // then each operation waits by itself
 )
 
+// groupSettings hold until a group ends: how long it waits for a lock, and that statements
+// go by indexes. Else a plan that is made while a table is small would read it from end to
+// end, and be kept while it grows.
+const groupSettings = "SELECT set_config('lock_timeout', $1, true), set_config('enable_seqscan', 'off', true)"
+
 // group makes small writes of many callers in few transactions. What comes while one is
 // under way shares the next one: one round trip, and one sync of the disk (group commit).
 //
@@ -27,7 +36,8 @@ const (
 // group are sent at once, as one pipeline, which is one transaction. If that fails, each
 // operation gets one of its own, so that one caller's failure is not another's.
 type group struct {
-	db *DB
+	db   *DB
+	send func(ctx context.Context, conn *pgxpool.Conn, ops []*op, alone bool) (committing bool, err error)
 
 	mu      sync.Mutex
 	waiting []*op
@@ -46,7 +56,8 @@ type op struct {
 
 	// Of the latest attempt:
 	after []func()
-	err   error // of reading an answer: the transaction is committed in spite of it
+	jobs  []mortise.Job // for Options.Queue
+	err   error         // of reading an answer: the transaction is committed in spite of it
 }
 
 // batch is what an operation adds its statements to. All of them run, in a transaction that
@@ -58,6 +69,7 @@ type batch struct {
 	b      *pgx.Batch
 	host   bool            // the transaction is the host's
 	locked map[string]bool // by lockShared, in this pipeline
+	shared *[]*sharing     // what runs at the end of it
 }
 
 // exec adds a statement. each, which may be nil, is told how many rows it changed.
@@ -103,7 +115,9 @@ func (b *batch) lockShared(of, name string) {
 // block.
 func (b *batch) committed(f func()) { b.op.after = append(b.op.after, f) }
 
-func newGroup(db *DB) *group { return &group{db: db} }
+// job adds a job to Options.Queue, in the transaction: in a group of DB.withJobs, and from
+// what is told of a row or of changes.
+func (b *batch) job(j mortise.Job) { b.op.jobs = append(b.op.jobs, j) }
 
 // together makes an operation, in a group with others; or at once, within the host's
 // transaction. bytes is about how large its arguments are.
@@ -112,13 +126,18 @@ func newGroup(db *DB) *group { return &group{db: db} }
 // it must not touch what belongs to the caller: what it and the functions that it adds
 // read and write is the operation's own. If ctx ends, the change may still happen.
 func (db *DB) together(ctx context.Context, bytes int, queue func(*batch)) error {
-	return db.inOrder(ctx, "", bytes, queue)
+	return db.group.together(ctx, "", bytes, queue)
 }
 
 // inOrder is together for an operation that locks a row which others may want, too. It says
 // which row, and the operations of a group go by that: so two groups of two processes never
 // wait for each other.
 func (db *DB) inOrder(ctx context.Context, order string, bytes int, queue func(*batch)) error {
+	return db.group.together(ctx, order, bytes, queue)
+}
+
+func (g *group) together(ctx context.Context, order string, bytes int, queue func(*batch)) error {
+	db := g.db
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -129,7 +148,7 @@ func (db *DB) inOrder(ctx context.Context, order string, bytes int, queue func(*
 	ctx, cancel := context.WithTimeoutCause(ctx, db.opts.Timeout, errTimeout)
 	defer cancel()
 	o.ctx = ctx
-	if err := db.group.add(o); err != nil {
+	if err := g.add(o); err != nil {
 		return err
 	}
 	select {
@@ -278,23 +297,57 @@ func (g *group) once(ctx context.Context, ops []*op, alone bool) (sent bool, err
 		return false, err
 	}
 	defer conn.Release()
-	if err = g.db.send(ctx, conn, ops, alone); isReadOnly(err) {
+	if sent, err = g.send(ctx, conn, ops, alone); isReadOnly(err) {
 		_ = conn.Conn().Close(ctx)
 	}
-	return true, err
+	return sent, err
 }
 
-// send makes a pipeline of the operations, which is one transaction.
+// sendPipeline makes one pipeline of a group.
+func (db *DB) sendPipeline(ctx context.Context, conn *pgxpool.Conn, ops []*op, alone bool) (committing bool, err error) {
+	return true, db.send(ctx, conn, ops, alone)
+}
+
+// errRefused is of a queue that has not taken the jobs of a group.
+var errRefused = errors.New("postgres: the queue has refused a job")
+
+// sendWithJobs makes a transaction of a group, with its jobs for Options.Queue.
+func (db *DB) sendWithJobs(ctx context.Context, conn *pgxpool.Conn, ops []*op, alone bool) (committing bool, err error) {
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = tx.Rollback(ctx) }()
+	if err := db.send(ctx, tx, ops, alone); err != nil {
+		return false, err
+	}
+	var jobs []mortise.Job
+	for _, o := range ops {
+		jobs = append(jobs, o.jobs...)
+	}
+	if len(jobs) > 0 {
+		if err := db.opts.Queue.(manyTxQueue).EnqueueManyTx(ctx, tx, jobs); err != nil {
+			return false, fmt.Errorf("%w: %w", errRefused, err)
+		}
+	}
+	return true, tx.Commit(ctx)
+}
+
+// send sends a pipeline of the operations: one transaction, unless there is one already.
 func (db *DB) send(ctx context.Context, q querier, ops []*op, alone bool) error {
 	b := new(pgx.Batch)
 	if !alone {
-		b.Queue("SELECT set_config('lock_timeout', $1, true)", strconv.FormatInt(groupLockTimeout.Milliseconds(), 10))
+		b.Queue(groupSettings, strconv.FormatInt(groupLockTimeout.Milliseconds(), 10))
 	}
 	slices.SortStableFunc(ops, func(x, y *op) int { return strings.Compare(x.order, y.order) })
 	locked := make(map[string]bool)
+	var shared []*sharing
 	for _, o := range ops {
-		o.after, o.err = nil, nil
-		o.queue(&batch{db: db, op: o, b: b, host: hostTx(o.ctx) != nil, locked: locked})
+		o.after, o.jobs, o.err = nil, nil, nil
+		o.queue(&batch{db: db, op: o, b: b, host: hostTx(o.ctx) != nil, locked: locked, shared: &shared})
+	}
+	for _, s := range shared {
+		s.add(db, b)
 	}
 	return q.SendBatch(ctx, b).Close()
 }

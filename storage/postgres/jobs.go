@@ -76,9 +76,10 @@ const (
 	releaseJob = laterJob + ", token = NULL, ready = false, seq = DEFAULT" + jobHeld
 
 	// heldArgs are their arguments, $1 to $4. They can stand in a WITH.
-	removeJob = "DELETE FROM @.jobs WHERE " + jobIsHeld
-	buryJob   = "UPDATE @.jobs SET dead = true, token = NULL WHERE " + jobIsHeld
-	jobIsHeld = "id = $1 AND kind = $2 AND organization = $3 AND token = $4 AND NOT dead"
+	removeJob              = deleteJob + " WHERE " + jobIsHeld
+	buryJob                = makeJobDead + " WHERE " + jobIsHeld
+	deleteJob, makeJobDead = "DELETE FROM @.jobs", "UPDATE @.jobs SET dead = true, token = NULL"
+	jobIsHeld              = "id = $1 AND kind = $2 AND organization = $3 AND token = $4 AND NOT dead"
 )
 
 // claimJobs takes jobs of organizations in turn. It picks without locks, and then locks what

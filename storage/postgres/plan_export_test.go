@@ -5,11 +5,27 @@ var TriggerStatements = map[string]string{
 	"list": listEvents, "list of a source": listEventsOfSource, "list of a key": listEventsOfKey,
 	"unqueued": unqueuedEvents, "stale": staleEvents, "prune": pruneEvents,
 	"count": countEvents, "count open": countOpenEvents, "list keys": keysAfter, "remove": triggerRemovals[3],
-	"get": eventByID, "get by key": eventByKey, "end": updateAndEnd[false], "key": keyByID,
+	"get": eventByID, "get by key": eventByKey, "end": updateAndEnd[false].one, "key": keyByID,
 }
 
 // SQL returns a statement as it is sent.
 func (db *DB) SQL(text string) string { return db.sql(text) }
+
+// SharedStatements are those that the operations of a group share, with what must be in
+// their plans, and GroupSettings what is set before them.
+var (
+	SharedStatements = map[*shared]string{
+		createEventAndJob:   "trigger_deleted_pkey",
+		updateIfSame:        `trigger_events_pkey[^\n]*\n *Index Cond: \(id = r(_\d+)?.id\)`,
+		updateAndEnd[false]: `jobs_id[^\n]*\n *Index Cond: \(\(id = r(_\d+)?.job\)`,
+		updateAndEnd[true]:  `jobs_id[^\n]*\n *Index Cond: \(\(id = r(_\d+)?.job\)`,
+		updateAndAudit:      `authmgmt_clients_pkey[^\n]*\n *Index Cond: \(id = r(_\d+)?.client\)`,
+	}
+	GroupSettings = groupSettings
+)
+
+// Many returns the text for several operations, and how many arguments it has.
+func (s *shared) Many() (text string, args int) { return s.many, len(s.types) }
 
 // LookupStatements are those of the packages authmgmt and vault that find a few rows among
 // many, and LookupIndexes what each of them must go by.

@@ -81,6 +81,56 @@ func TestTriggerPlans(t *testing.T) {
 	look("with many events")
 }
 
+// TestSharedPlans: what a group shares goes by indexes, from one row of arguments to the
+// next, with many rows, with few, and before PostgreSQL knows the tables.
+func TestSharedPlans(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	d := takeDatabase(t, true)
+	db, pool := d.open(t, nil), d.pool(t)
+	look := func(when string) {
+		for s, want := range postgres.SharedStatements {
+			text, n := s.Many()
+			args := make([]any, n)
+			for i := range args {
+				args[i] = "{}"
+			}
+			for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+				require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+					if _, err := tx.Exec(ctx, "SET LOCAL plan_cache_mode = "+mode); err != nil {
+						return err
+					}
+					if _, err := tx.Exec(ctx, postgres.GroupSettings, "100"); err != nil {
+						return err
+					}
+					plan := explain(t, tx, db.SQL(text), args)
+					assert.Regexp(t, want, plan, "%s, %s", mode, when)
+					assert.NotRegexp(t, `Seq Scan on (trigger_|jobs|authmgmt_)`, plan, "%s, %s", mode, when)
+					return nil
+				}))
+			}
+		}
+	}
+	look("while nothing is stored")
+	for _, rows := range []int{50, 20000} { // autovacuum analyzes from 50 on
+		for _, fill := range []string{
+			"TRUNCATE mortise.trigger_events, mortise.jobs, mortise.authmgmt_clients, mortise.trigger_deleted, mortise.authmgmt_deleted CASCADE",
+			"INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, attempts, generation, status, source, instructions, last_error)" +
+				" SELECT gen_random_uuid(), 0, 'acme', now(), 1, 0, 0, 'api', 'Document it.', '' FROM generate_series(1, $1)",
+			"INSERT INTO mortise.jobs (id, kind, organization, claimable_at, ready, deliveries, dead)" +
+				" SELECT (id::text || '-0')::bytea, 'trigger', organization, now(), true, 0, false FROM mortise.trigger_events",
+			"INSERT INTO mortise.authmgmt_clients (organization, id, name, roles, created_at) SELECT 'acme', n::text::bytea, '', '', now() FROM generate_series(1, $1) n",
+			"INSERT INTO mortise.trigger_deleted (organization, since) SELECT n::text::bytea, now() FROM generate_series(1, $1) AS n",
+			"INSERT INTO mortise.authmgmt_deleted (organization, at) SELECT n::text::bytea, now() FROM generate_series(1, $1) AS n",
+			"ANALYZE",
+		} {
+			_, err := pool.Exec(ctx, strings.ReplaceAll(fill, "$1", fmt.Sprint(rows)))
+			require.NoError(t, err)
+		}
+		look(fmt.Sprint("with rows: ", rows))
+	}
+}
+
 // explain returns the plan of a prepared statement.
 func explain(t *testing.T, tx pgx.Tx, text string, args []any) string {
 	t.Helper()

@@ -46,13 +46,23 @@ type Options struct {
 }
 
 // TxQueue is a queue that can add a job in a transaction on the database of the stores. Its
-// Shares, as a [mortise.Sharer], asks the store: see [Trigger.SharesWith].
+// Shares, as a [mortise.Sharer], asks the store: see [Trigger.SharesWith]. If it has also
+//
+//	EnqueueManyTx(ctx context.Context, tx pgx.Tx, jobs []mortise.Job) error
+//
+// then events that many callers submit at a time, and their jobs, share a transaction. ctx is
+// then none of the callers'; after an error each job comes once more by itself.
 type TxQueue interface {
 	mortise.Queue
 
 	// EnqueueTx does Enqueue in tx: the job is there once that is committed, and never if
 	// it is rolled back.
 	EnqueueTx(ctx context.Context, tx pgx.Tx, j mortise.Job) error
+}
+
+// manyTxQueue is a TxQueue that can add many jobs at once.
+type manyTxQueue interface {
+	EnqueueManyTx(ctx context.Context, tx pgx.Tx, jobs []mortise.Job) error
 }
 
 // withDefaults returns the settings with what is not set, or an error if they are wrong.
@@ -96,9 +106,12 @@ type DB struct {
 	pool *pgxpool.Pool
 	opts Options
 
-	texts   sync.Map // of statements: as they are written here, as they are sent
-	places  *places
-	group   *group
+	texts  sync.Map // of statements: as they are written here, as they are sent
+	places *places
+	group  *group
+
+	withJobs *group // of operations with jobs for Options.Queue
+
 	added   *jobNotifier
 	commits *commits
 	turns   jobTurns
@@ -133,7 +146,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, opts *Options) (*DB, error) {
 		pool: pool, opts: o, closed: make(chan struct{}),
 		places: newPlaces(int(pool.Config().MaxConns)), catalogs: audioCatalogs{limit: o.AudioSearchMemory}, turns: jobTurns{last: make(map[string][]byte)},
 	}
-	db.group = newGroup(db)
+	db.group, db.withJobs = &group{db: db, send: db.sendPipeline}, &group{db: db, send: db.sendWithJobs}
 	db.added = newJobNotifier(db)
 	db.commits = newCommits(db)
 	if err := db.checkVersion(ctx); err != nil {
@@ -148,6 +161,7 @@ func (db *DB) Close() error {
 	db.closing.Do(func() {
 		close(db.closed)
 		db.group.close()
+		db.withJobs.close()
 		db.added.close()
 		db.commits.close()
 	})

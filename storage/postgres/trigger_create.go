@@ -3,12 +3,11 @@ package postgres
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -36,10 +35,38 @@ func parameter(n int) string { return "$" + strconv.Itoa(n) }
 var (
 	insertEventAlone = insertEvent(1)
 
-	// Its arguments are newJob's and eventArgs. It returns a row if it stores the event.
-	insertEventAndJob = "WITH event AS (" + insertEvent(7) + " RETURNING 1)" +
-		", job AS (" + insertJobFrom + " WHERE EXISTS (SELECT FROM event)" + insertJobEnd + ")" +
-		" SELECT coalesce((SELECT ready FROM job), false) FROM event"
+	// Its arguments are eventArgs. It returns a row if it stores the event.
+	createEvent = &shared{
+		one: insertEventAlone + " RETURNING 1::bigint, true",
+		many: rowsOf(eventTypes, eventColumns) + firstOfEach + ", event AS (" + insertFirst + ")" +
+			" SELECT n, true FROM one WHERE " + isIn("id", "event"),
+		types: eventTypes,
+	}
+
+	// Its arguments are newJob's and eventArgs. It returns a row if it stores the event, and
+	// whether its job is ready.
+	createEventAndJob = &shared{
+		one: "WITH event AS (" + insertEvent(7) + " RETURNING 1)" +
+			", job AS (" + insertJobFrom + " WHERE EXISTS (SELECT FROM event)" + insertJobEnd + ")" +
+			" SELECT 1::bigint, coalesce((SELECT ready FROM job), false) FROM event",
+		many: rowsOf(eventAndJobTypes, "now, job, job_kind, job_organization, job_at, job_trace, "+eventColumns) +
+			firstOfEach + ", event AS (" + insertFirst + ")" +
+			", job AS (INSERT INTO @.jobs (id, kind, organization, claimable_at, ready, deliveries, dead, trace)" +
+			" SELECT job, job_kind, job_organization, at, at <= coalesce(now, statement_timestamp()), 0, false, job_trace" +
+			" FROM (SELECT *, coalesce(job_at, now, statement_timestamp()) AS at FROM one WHERE " + isIn("id", "event") + ") AS new" +
+			" ORDER BY n ON CONFLICT DO NOTHING RETURNING id, kind, organization, ready)" +
+			" SELECT n, (job, job_kind, job_organization) IN (SELECT id, kind, organization FROM job WHERE ready) FROM one WHERE " + isIn("id", "event"),
+		types: eventAndJobTypes,
+	}
+	eventAndJobTypes = append(strings.Fields("timestamptz bytea text bytea timestamptz bytea"), eventTypes...)
+)
+
+// firstOfEach are the rows with an ID of their own, and of others the first; insertFirst
+// inserts their events as insertEvent does.
+const (
+	firstOfEach = ", one AS MATERIALIZED (SELECT DISTINCT ON (id) * FROM r ORDER BY id, n)"
+	insertFirst = "INSERT INTO @.trigger_events (" + eventColumns + ", version) SELECT " + eventColumns + ", (random() * 1e9)::bigint FROM one" +
+		" WHERE (SELECT d.since FROM @.trigger_deleted AS d WHERE d.organization = one.organization) IS NULL ON CONFLICT DO NOTHING RETURNING id"
 )
 
 // CreateEvent implements [trigger.Store].
@@ -83,26 +110,40 @@ func (t *Trigger) create(ctx context.Context, e *trigger.Event, keySince time.Ti
 // createTogether stores an event, and its job, if nothing stands in its way. Which nothing
 // hardly ever does.
 func (t *Trigger) createTogether(ctx context.Context, e *trigger.Event, args []any, j *mortise.Job) (created bool, err error) {
-	if hostTx(ctx) != nil || j != nil && t.db.opts.Queue != nil {
+	g, elsewhere := t.db.group, j != nil && t.db.opts.Queue != nil
+	if _, takesMany := t.db.opts.Queue.(manyTxQueue); hostTx(ctx) != nil || elsewhere && !takesMany {
 		return false, nil
 	}
+	if elsewhere {
+		g = t.db.withJobs
+	}
 	var job *newJob
-	if j != nil {
+	var added mortise.Job
+	switch {
+	case elsewhere:
+		added = *j
+		added.Trace = maps.Clone(j.Trace)
+	case j != nil:
 		job = t.db.newJob(j)
 		args = append(slices.Clone(job.args), args...)
 	}
 	org, stored := e.Organization, false
-	err = t.db.together(ctx, 1024+len(e.Instructions)+len(e.Context)+len(e.LastError), func(b *batch) {
+	err = g.together(ctx, "", 1024+len(e.Instructions)+len(e.Context)+len(e.LastError), func(b *batch) {
 		stored = false
 		b.lockShared(triggerDeletion, org)
 		if job == nil {
-			b.exec(func(changed int64) { stored = changed == 1 }, insertEventAlone, args...)
+			b.share(createEvent, func(bool) {
+				if stored = true; elsewhere {
+					b.job(added)
+				}
+			}, args...)
 			return
 		}
-		b.query(func(r pgx.Rows) error {
-			stored = true
-			return b.jobAdded(job.kind, r)
-		}, insertEventAndJob, args...)
+		b.share(createEventAndJob, func(ready bool) {
+			if stored = true; ready {
+				b.committed(func() { t.db.added.added(job.kind) })
+			}
+		}, args...)
 	})
 	if err != nil { // and the pipeline may still be under way
 		return false, err

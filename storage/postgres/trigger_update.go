@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -79,12 +78,9 @@ func (t *Trigger) updateTogether(
 		return false, err
 	}
 	changed := false
-	err = t.db.together(ctx, 1024+len(to.LastError), func(b *batch) {
+	err = t.db.inOrder(ctx, id.String(), 1024+len(to.LastError), func(b *batch) {
 		changed = false
-		b.query(func(pgx.Rows) error {
-			changed = true
-			return nil
-		}, statement, args...)
+		b.share(statement, func(bool) { changed = true }, args...)
 	})
 	if err != nil { // and the pipeline may still be under way
 		return false, err
@@ -95,16 +91,38 @@ func (t *Trigger) updateTogether(
 // These are for an ID, an organization, a version, and the values of progressColumns. They
 // return a row if they have changed the event.
 var (
-	updateIfSame = changeEvent(1) + " RETURNING 1"
+	updateIfSame = &shared{
+		one:   changeEvent(1) + " RETURNING 1::bigint, true",
+		many:  rowsOf(changeTypes, changeColumns) + " " + changeEvents + ", true",
+		types: changeTypes,
+	}
 
 	// Before the others stand heldArgs. By whether the job becomes a dead letter.
-	updateAndEnd = map[bool]string{
-		false: "WITH changed AS (" + changeEvent(5) + " RETURNING 1), ended AS (" + removeJob + ifChanged,
-		true:  "WITH changed AS (" + changeEvent(5) + " RETURNING 1), ended AS (" + buryJob + ifChanged,
-	}
+	updateAndEnd = map[bool]*shared{false: changeAndEnd(deleteJob, " USING"), true: changeAndEnd(makeJobDead, " FROM")}
 )
 
-const ifChanged = " AND EXISTS (SELECT FROM changed)) SELECT 1 FROM changed"
+var (
+	changeTypes   = strings.Fields("uuid bytea bigint smallint timestamptz timestamptz bigint bytea bytea bytea bigint timestamptz timestamptz timestamptz")
+	changeColumns = "id, organization, version, " + progressColumns
+
+	changeEvents = "UPDATE @.trigger_events SET version = trigger_events.version + 1, " + assignFrom("r", progressColumns) + " FROM r" +
+		" WHERE trigger_events.id = r.id AND trigger_events.organization || '' = r.organization AND trigger_events.version = r.version" +
+		" AND " + eventNotDeleted + " RETURNING r.n"
+)
+
+// changeAndEnd changes an event, and then does something with its job if the lease still
+// holds it. from is what begins a further table.
+func changeAndEnd(end, from string) *shared {
+	types := append([]string{"bytea", "text", "bytea", "uuid"}, changeTypes...)
+	return &shared{
+		one: "WITH changed AS (" + changeEvent(5) + " RETURNING 1), ended AS (" + end + " WHERE " + jobIsHeld +
+			" AND EXISTS (SELECT FROM changed)) SELECT 1::bigint, true FROM changed",
+		many: rowsOf(types, "job, job_kind, job_organization, job_token, "+changeColumns) + ", changed AS (" + changeEvents + "), ended AS (" + end + from +
+			" r WHERE jobs.id = r.job AND jobs.kind = r.job_kind AND jobs.organization = r.job_organization AND jobs.token = r.job_token AND NOT jobs.dead" +
+			" AND " + isIn("n", "changed") + ") SELECT n, true FROM changed",
+		types: types,
+	}
+}
 
 func changeEvent(first int) string {
 	return "UPDATE @.trigger_events SET version = version + 1, " + assign(progressColumns, first+3) +
@@ -152,6 +170,15 @@ func assign(columns string, first int) string {
 	names := strings.Split(columns, ", ")
 	for i, name := range names {
 		names[i] = name + " = " + parameter(first+i)
+	}
+	return strings.Join(names, ", ")
+}
+
+// assignFrom returns the assignments of columns to those of another table.
+func assignFrom(table, columns string) string {
+	names := strings.Split(columns, ", ")
+	for i, name := range names {
+		names[i] = name + " = " + table + "." + name
 	}
 	return strings.Join(names, ", ")
 }
