@@ -3,12 +3,15 @@ package e2e
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
@@ -102,6 +105,30 @@ func TestRiverSharesTransactions(t *testing.T) {
 	_, err = pool.Exec(ctx, "ALTER TABLE mortise_river.river_job DROP CONSTRAINT refused")
 	require.NoError(t, err)
 	same(2, "a job that River's tables refuse")
+
+	// Of many that share a transaction, it refuses some: those alone are not there.
+	_, err = pool.Exec(ctx, "ALTER TABLE mortise_river.river_job ADD CONSTRAINT refused CHECK (args->>'organization' <> 'refused') NOT VALID")
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	for i := range 60 {
+		all.Go(func() {
+			org, key := "other", fmt.Sprint(i/2) // each twice
+			if i%5 == 0 {
+				org = "refused"
+			}
+			_, err := service.Submit(ctx, org, "ann", trigger.Submission{Instructions: "the instruction", IdempotencyKey: key})
+			assert.Equal(t, org == "refused", err != nil, "%s: %v", org, err)
+		})
+	}
+	all.Wait()
+	const kept = 30 // of each key one at least is not refused
+	same(2+kept, "jobs of many callers")
+	for _, table := range []string{"mortise.trigger_events WHERE organization = 'other'", "mortise_river.river_job WHERE args->>'organization' = 'other'"} {
+		require.Equal(t, kept, count(table))
+		_, err = pool.Exec(ctx, "DELETE FROM "+table)
+		require.NoError(t, err)
+	}
+	same(2, "what is left")
 	var shown string
 	require.NoError(t, pool.QueryRow(ctx, "SELECT string_agg(j::text, ' ') FROM mortise_river.river_job j").Scan(&shown))
 	require.NotContains(t, shown, "the instruction")

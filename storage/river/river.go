@@ -207,6 +207,35 @@ func (q *Queue) EnqueueTx(ctx context.Context, tx pgx.Tx, j mortise.Job) error {
 	})
 }
 
+// EnqueueManyTx does EnqueueTx for many jobs by one statement of River's. After an error none
+// of them is there once tx is rolled back. The stores of storage/postgres call it for what
+// many callers submit at a time.
+func (q *Queue) EnqueueManyTx(ctx context.Context, tx pgx.Tx, jobs []mortise.Job) error {
+	var many []riverqueue.InsertManyParams
+	type key struct{ kind, org, id string }
+	is := make(map[key]bool)
+	for i := range jobs {
+		j := &jobs[i]
+		if err := j.Check(); err != nil {
+			return err
+		}
+		k := key{j.Kind, j.Organization, j.ID}
+		if !is[k] { // River refuses two that are the same
+			many = append(many, riverqueue.InsertManyParams{Args: argsOf(j), InsertOpts: insertOpts(j)})
+		}
+		is[k] = true
+	}
+	if len(many) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, q.opts.Timeout)
+	defer cancel()
+	if _, err := q.client.InsertManyTx(ctx, tx, many); err != nil {
+		return fmt.Errorf("river: add %d jobs: %w", len(many), err)
+	}
+	return nil
+}
+
 func (q *Queue) insert(
 	ctx context.Context, j *mortise.Job,
 	insert func(context.Context, riverqueue.JobArgs, *riverqueue.InsertOpts) (*rivertype.JobInsertResult, error),

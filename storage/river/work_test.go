@@ -201,7 +201,7 @@ func TestEnqueueTx(t *testing.T) {
 		came <- d.Job
 		return done
 	})
-	kept, undone := job("order"), job("order")
+	kept, second, undone := job("order"), job("order"), job("order")
 	rollback := errors.New("rollback")
 	require.ErrorIs(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 		require.NoError(t, q.EnqueueTx(t.Context(), tx, undone))
@@ -210,10 +210,13 @@ func TestEnqueueTx(t *testing.T) {
 	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 		require.Error(t, q.EnqueueTx(t.Context(), tx, mortise.Job{}))
 		require.NoError(t, q.EnqueueTx(t.Context(), tx, kept))
-		return q.EnqueueTx(t.Context(), tx, kept) // is there
+		require.NoError(t, q.EnqueueManyTx(t.Context(), tx, nil))
+		require.Error(t, q.EnqueueManyTx(t.Context(), tx, []mortise.Job{{}}))
+		require.NoError(t, q.EnqueueManyTx(t.Context(), tx, []mortise.Job{second, kept, second})) // one is there, one comes twice
+		return q.EnqueueTx(t.Context(), tx, kept)                                                 // is there
 	}))
-	require.Equal(t, kept.String(), await(t, came).String())
-	require.Len(t, d.rows(t), 1)
+	require.ElementsMatch(t, []string{kept.String(), second.String()}, []string{await(t, came).String(), await(t, came).String()})
+	require.Len(t, d.rows(t), 2)
 }
 
 func TestNewOverDoesNotConsume(t *testing.T) {
