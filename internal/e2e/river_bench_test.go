@@ -42,13 +42,14 @@ func (w *riverWorker) Work(context.Context, *riverqueue.Job[riverJob]) error {
 // besideRiver is a service and a plain client of River's on one database, which syncs to the
 // disk.
 type besideRiver struct {
+	server       *pgserver.Server
 	pool         *pgxpool.Pool
 	own, onRiver *trigger.Service // with the queue of package postgres, and with River
 	client       *riverqueue.Client[pgx.Tx]
 	worker       *riverWorker
 }
 
-func newBesideRiver(b *testing.B) *besideRiver {
+func newBesideRiver(b *testing.B, cooldown time.Duration) *besideRiver {
 	ctx := context.Background()
 	server := pgserver.Start(b, nil)
 	pool, err := pgxpool.New(ctx, server.DSN("postgres")+" pool_max_conns=64")
@@ -72,11 +73,11 @@ func newBesideRiver(b *testing.B) *besideRiver {
 		require.NoError(b, err)
 		return s
 	}
-	r := &besideRiver{pool: pool, own: service(nil), onRiver: service(&postgres.Options{Queue: queue}), worker: &riverWorker{begun: make(chan time.Time, 1)}}
+	r := &besideRiver{server: server, pool: pool, own: service(nil), onRiver: service(&postgres.Options{Queue: queue}), worker: &riverWorker{begun: make(chan time.Time, 2000)}}
 	workers := riverqueue.NewWorkers()
 	riverqueue.AddWorker(workers, r.worker)
 	r.client, err = riverqueue.NewClient(riverpgxv5.New(pool), &riverqueue.Config{
-		Schema: "mortise_river", Logger: quiet, Workers: workers, Queues: map[string]riverqueue.QueueConfig{"bare": {MaxWorkers: 4}},
+		Schema: "mortise_river", Logger: quiet, Workers: workers, FetchCooldown: cooldown, Queues: map[string]riverqueue.QueueConfig{"bare": {MaxWorkers: 64}},
 	})
 	require.NoError(b, err)
 	return r
@@ -94,7 +95,7 @@ func submitTo(ctx context.Context, s *trigger.Service) error {
 // alone. The metrics are the speed of Submit as a part of theirs, and that of Submit with
 // the queue on River.
 func BenchmarkSubmitBesideRiver(b *testing.B) {
-	r, ctx := newBesideRiver(b), context.Background()
+	r, ctx := newBesideRiver(b, 0), context.Background()
 	const bare = "INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, due_at, attempts, generation, status, source, instructions, last_error)" +
 		" VALUES ($1, 0, $2, $3, $3, 0, 0, 0, $4, $5, '')"
 	contenders := [4]func() error{
@@ -117,37 +118,98 @@ func BenchmarkSubmitBesideRiver(b *testing.B) {
 	}
 	for _, callers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
-			var took [len(contenders)]time.Duration
-			for b.Loop() {
-				for i, do := range contenders {
-					began := time.Now()
-					var all sync.WaitGroup
-					for range callers {
-						all.Go(func() {
-							for range 20 {
-								if err := do(); err != nil {
-									b.Error(err)
-								}
-							}
-						})
-					}
-					all.Wait()
-					took[i] += time.Since(began)
+			var took [len(contenders)]pgserver.Spent
+			for n := 0; b.Loop(); n++ {
+				for k := range contenders {
+					i := (n + k) % len(contenders)
+					took[i].Add(r.server.Measure(func() { r.byMany(b, callers, 20, contenders[i]) }))
 				}
 			}
-			b.ReportMetric(float64(b.N*callers*20)/took[0].Seconds(), "events/s")
-			b.ReportMetric(took[2].Seconds()/took[0].Seconds(), "of-event+InsertTx")
-			b.ReportMetric(took[3].Seconds()/took[0].Seconds(), "of-Insert")
-			b.ReportMetric(took[2].Seconds()/took[1].Seconds(), "on-river-of-event+InsertTx")
+			calls := float64(b.N * callers * 20)
+			cpu := func(i int) float64 { return (took[i].Client + took[i].Server).Seconds() }
+			b.ReportMetric(calls/took[0].Wall.Seconds(), "events/s")
+			b.ReportMetric(took[2].Wall.Seconds()/took[0].Wall.Seconds(), "of-event+InsertTx")
+			b.ReportMetric(took[3].Wall.Seconds()/took[0].Wall.Seconds(), "of-Insert")
+			b.ReportMetric(took[2].Wall.Seconds()/took[1].Wall.Seconds(), "on-river-of-event+InsertTx")
+			b.ReportMetric(cpu(2)/cpu(0), "cpu-of-event+InsertTx")
+			b.ReportMetric(cpu(2)/cpu(1), "cpu-on-river-of-event+InsertTx")
+			b.ReportMetric(float64(took[0].Client.Microseconds())/calls, "client-us")
+			b.ReportMetric(float64(took[0].Server.Microseconds())/calls, "server-us")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
 }
 
+// byMany has callers do something, each so many times.
+func (r *besideRiver) byMany(b *testing.B, callers, times int, do func() error) {
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			for range times {
+				if err := do(); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// BenchmarkProcessBesideRiver submits 1280 events by 64 callers, and measures until 64 workers
+// have begun with all of them, whose work is nothing; in turns with jobs and workers of
+// River's, each added by itself; its client looks for jobs every 5 ms, which its default of
+// 100 ms would hold to 640 a second. of-river is the speed as a part of River's, and
+// of-river-cpu the same by the processor time of both sides.
+func BenchmarkProcessBesideRiver(b *testing.B) {
+	const callers, times = 64, 20
+	r := newBesideRiver(b, 5*time.Millisecond)
+	ctx, cancel := context.WithCancel(context.Background())
+	begun := make(chan time.Time, callers*times)
+	worker, err := trigger.NewWorker(r.own, func(context.Context, trigger.Event) (trigger.Outcome, error) {
+		begun <- time.Now()
+		return trigger.Outcome{}, nil
+	}, &trigger.WorkerOptions{Concurrency: 64})
+	require.NoError(b, err)
+	ended := make(chan error, 1)
+	go func() { ended <- worker.Run(ctx) }()
+	require.NoError(b, r.client.Start(ctx))
+	contenders := [2]struct {
+		submit func() error
+		begun  chan time.Time
+	}{
+		{func() error { return submitTo(ctx, r.own) }, begun},
+		{func() error { _, err := r.client.Insert(ctx, riverJob{uuid.New()}, toBare); return err }, r.worker.begun},
+	}
+	var took [2]pgserver.Spent
+	for n := 0; b.Loop(); n++ {
+		for k := range contenders {
+			i := (n + k) % len(contenders)
+			took[i].Add(r.server.Measure(func() {
+				r.byMany(b, callers, times, contenders[i].submit)
+				for range callers * times {
+					<-contenders[i].begun
+				}
+			}))
+			time.Sleep(150 * time.Millisecond) // what ends behind is not the other's
+		}
+	}
+	calls := float64(b.N * callers * times)
+	cpu := func(i int) float64 { return (took[i].Client + took[i].Server).Seconds() }
+	b.ReportMetric(calls/took[0].Wall.Seconds(), "events/s")
+	b.ReportMetric(took[1].Wall.Seconds()/took[0].Wall.Seconds(), "of-river")
+	b.ReportMetric(cpu(1)/cpu(0), "of-river-cpu")
+	b.ReportMetric(float64(took[0].Client.Microseconds())/calls, "client-us")
+	b.ReportMetric(float64(took[0].Server.Microseconds())/calls, "server-us")
+	b.ReportMetric(0, "ns/op")
+	cancel()
+	require.NoError(b, <-ended)
+	<-r.client.Stopped()
+}
+
 // BenchmarkIdleBesideRiver submits an event to a worker that has nothing to do, and measures
 // until it begins; in turns with a job and a worker of River's.
 func BenchmarkIdleBesideRiver(b *testing.B) {
-	r := newBesideRiver(b)
+	r := newBesideRiver(b, 0)
 	ctx, cancel := context.WithCancel(context.Background())
 	begun := make(chan time.Time, 1)
 	worker, err := trigger.NewWorker(r.own, func(context.Context, trigger.Event) (trigger.Outcome, error) {
