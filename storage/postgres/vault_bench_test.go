@@ -17,8 +17,8 @@ import (
 func BenchmarkVaultFind(b *testing.B) {
 	const stored, size = 100_000, 1000
 	ctx := b.Context()
-	d := newDatabase(b)
-	store := d.open(b, nil).Vault().Store
+	m := openToMeasure(b)
+	store, pool := m.Vault().Store, m.pool
 	newVault(b, store)
 	for from := 0; from < stored; from += size {
 		rows := make([]vault.Row, size)
@@ -28,7 +28,6 @@ func BenchmarkVaultFind(b *testing.B) {
 		_, err := store.InsertTokens(ctx, "acme", "v1", 1, rows)
 		require.NoError(b, err)
 	}
-	pool := d.pool(b)
 	_, err := pool.Exec(ctx, "ANALYZE mortise.vault_fingerprints, mortise.vault_scopes, mortise.vault_vaults")
 	require.NoError(b, err)
 	const bare = "SELECT token FROM mortise.vault_fingerprints WHERE fingerprint = ANY($1::bytea[]) AND scope = 1 AND version = 1"
