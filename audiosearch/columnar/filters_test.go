@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestNewFiltersEqualTheOracle asks for the best windows of so many videos that floors are
