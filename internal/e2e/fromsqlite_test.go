@@ -144,7 +144,8 @@ func testCopiesEverything(t *testing.T, c *sqliteCopy) {
 	}
 }
 
-// testCopyRefused: a file that is open, a database that has rows, and a part of another copy are refused, and nothing is copied.
+// testCopyRefused: a file that is open, a database that has rows, and a part of another copy
+// are refused, and nothing is copied.
 func testCopyRefused(t *testing.T, c *sqliteCopy) {
 	c.change(t, "INSERT INTO trigger_organizations VALUES ('acme', 1)")
 	count := func() (n int) {
