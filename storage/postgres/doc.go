@@ -7,9 +7,10 @@
 // fills them from a file of storage/sqlite.
 //
 // What a call has written is durable as far as the database's synchronous_commit says when
-// it returns without error. Calls that write little and come often (to add a job, or to end
-// one) wait for each other: those that come while a transaction is under way share the next
-// one.
+// it returns without error. A claim of jobs alone does not wait for the disk: if it is lost
+// in a crash of the database, the job runs elsewhere. Calls that write little and come often
+// (to add a job, or to end one) wait for each other: those that come while a transaction is
+// under way share the next one.
 //
 // Every operation is right at READ COMMITTED, PostgreSQL's default. Strings and JSON are
 // stored as bytea, so that each byte comes back, U+0000 included, and they are compared as

@@ -101,8 +101,10 @@ func (n *jobNotifier) tell() {
 		}
 		n.mu.Unlock()
 		_ = n.db.read(context.Background(), noOrg, func(s *session) error {
-			_, err := s.exec("SELECT pg_notify($1, $2 || ' ' || kind) FROM unnest($3::text[]) AS kind", n.channel(), n.self, kinds)
-			return err
+			q := queued{s: s}
+			q.add(unsynced)
+			q.add("SELECT pg_notify($1, $2 || ' ' || kind) FROM unnest($3::text[]) AS kind", n.channel(), n.self, kinds)
+			return q.send()
 		})
 		select {
 		case <-time.After(tellAgain):

@@ -24,6 +24,13 @@ var (
 	GroupSettings = groupSettings
 )
 
+// What a claim consists of.
+const (
+	ReadyJobs     = readyJobs
+	ClaimJobs     = claimJobs
+	ClaimSettings = claimSettings
+)
+
 // Many returns the text for several operations, and how many arguments it has.
 func (s *shared) Many() (text string, args int) { return s.many, len(s.types) }
 

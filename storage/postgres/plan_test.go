@@ -2,7 +2,9 @@ package postgres_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -131,7 +133,64 @@ func TestSharedPlans(t *testing.T) {
 	}
 }
 
-// explain returns the plan of a prepared statement.
+// TestClaimPlans: a claim looks at as many jobs as it takes, however many there are, by the
+// plan that a connection keeps, also if it was made before PostgreSQL knew the table.
+func TestClaimPlans(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	d := takeDatabase(t, true)
+	db, pool := d.open(t, nil), d.pool(t)
+	const limit, organizations = 20, 10
+	args := map[string][]any{
+		postgres.ReadyJobs: {nil}, postgres.ClaimJobs: {nil, []string{"trigger", "audiosearch"}, []byte{}, [][]byte{[]byte("5")}, limit, int64(1e6), uuid.New()},
+	}
+	conn, err := pool.Acquire(ctx)
+	require.NoError(t, err)
+	defer conn.Release()
+	for name, text := range map[string]string{"ready": postgres.ReadyJobs, "claim": postgres.ClaimJobs} {
+		_, err := conn.Exec(ctx, "PREPARE "+name+" AS "+db.SQL(text), pgx.QueryExecModeSimpleProtocol)
+		require.NoError(t, err)
+	}
+	// look does both, and looks at what each scan of the table has read.
+	look := func(when string, taken int) {
+		tx, err := conn.Begin(ctx)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, tx.Rollback(ctx)) }()
+		_, err = tx.Exec(ctx, postgres.ClaimSettings)
+		require.NoError(t, err)
+		for name, text := range map[string]string{"ready": postgres.ReadyJobs, "claim": postgres.ClaimJobs} {
+			plan := explainPrepared(t, tx, "EXPLAIN (ANALYZE, TIMING OFF)", name, args[text])
+			assert.NotContains(t, plan, "Seq Scan on jobs", "%s, %s", name, when)
+			for _, scan := range scansOfJobs.FindAllStringSubmatch(plan, -1) {
+				rows, err := strconv.Atoi(scan[1])
+				require.NoError(t, err)
+				loops, err := strconv.Atoi(scan[2])
+				require.NoError(t, err)
+				assert.LessOrEqual(t, rows*loops, 2*limit*organizations, "%s, %s: %s", name, when, plan)
+			}
+			if name == "claim" {
+				assert.Regexp(t, fmt.Sprintf(`^Update on jobs j .*\(actual rows=%d `, taken), plan, when)
+			}
+		}
+	}
+	look("while nothing is stored", 0)
+	const fill = "INSERT INTO mortise.jobs (id, kind, organization, claimable_at, ready, deliveries, dead)" +
+		" SELECT n::text::bytea, 'trigger', (n %% %d)::text::bytea, now() - n * interval '1 second', n %% 50 <> 0, 0, false FROM generate_series(1, %d) AS n"
+	for _, n := range []int{50, 20000} {
+		_, err := pool.Exec(ctx, "TRUNCATE mortise.jobs")
+		require.NoError(t, err)
+		_, err = pool.Exec(ctx, fmt.Sprintf(fill, organizations, n))
+		require.NoError(t, err)
+		look(fmt.Sprintf("not analyzed, jobs: %d", n), limit)
+		_, err = pool.Exec(ctx, "ANALYZE mortise.jobs")
+		require.NoError(t, err)
+		look(fmt.Sprintf("jobs: %d", n), limit)
+	}
+}
+
+var scansOfJobs = regexp.MustCompile(`Scan (?:using \w+ )?on (?:jobs|jobs_\w+)\b[^\n]*\(actual rows=(\d+)[^ ]* loops=(\d+)\)`)
+
+// explain returns the plan of a statement.
 func explain(t *testing.T, tx pgx.Tx, text string, args []any) string {
 	t.Helper()
 	ctx := t.Context()
@@ -141,11 +200,17 @@ func explain(t *testing.T, tx pgx.Tx, text string, args []any) string {
 		_, err := tx.Exec(ctx, "DEALLOCATE explained")
 		require.NoError(t, err)
 	}()
+	return explainPrepared(t, tx, "EXPLAIN", "explained", args)
+}
+
+// explainPrepared returns the plan of a prepared statement, as a kind of EXPLAIN tells it.
+func explainPrepared(t *testing.T, tx pgx.Tx, how, name string, args []any) string {
+	t.Helper()
 	places := make([]string, len(args))
 	for i := range args {
 		places[i] = fmt.Sprintf("$%d", i+1)
 	}
-	rows, err := tx.Query(ctx, "EXPLAIN EXECUTE explained ("+strings.Join(places, ", ")+")", append([]any{pgx.QueryExecModeSimpleProtocol}, args...)...)
+	rows, err := tx.Query(t.Context(), how+" EXECUTE "+name+" ("+strings.Join(places, ", ")+")", append([]any{pgx.QueryExecModeSimpleProtocol}, args...)...)
 	require.NoError(t, err)
 	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
