@@ -31,6 +31,7 @@ import (
 type fleet struct {
 	t       *testing.T
 	program program
+	env     []string
 	args    []string
 	dirs    []string
 	ports   []string
@@ -58,7 +59,7 @@ func newFleet(t *testing.T, n int, database string, args ...string) *fleet {
 // begin starts a server without waiting for it.
 func (f *fleet) begin(i int) {
 	f.t.Helper()
-	s := f.program.run(f.t, f.dirs[i], nil, append([]string{"-addr", f.ports[i]}, f.args...)...)
+	s := f.program.run(f.t, f.dirs[i], f.env, append([]string{"-addr", f.ports[i]}, f.args...)...)
 	s.secrets, s.url = secrets(), f.urls[i]
 	f.servers[i] = s
 }
@@ -304,7 +305,12 @@ func newTrial(t *testing.T, db *pgserver.Server, args ...string) *trial {
 
 func newTrialAt(t *testing.T, database string, args ...string) *trial {
 	t.Helper()
-	tr := &trial{t: t, fleet: newFleet(t, 2, database, append(args, "-config", writeConfig(t))...)}
+	return newTrialOf(t, newFleet(t, 2, database, append(args, "-config", writeConfig(t))...))
+}
+
+func newTrialOf(t *testing.T, f *fleet) *trial {
+	t.Helper()
+	tr := &trial{t: t, fleet: f}
 	for i := range tr.fleet.servers {
 		tr.fleet.begin(i)
 	}

@@ -27,39 +27,43 @@ func TestPostgres(t *testing.T) {
 	t.Parallel()
 	db := startPostgres(t)
 	tr := newTrial(t, db)
+	tr.through(effort.Some(3, faultsOf(tr, db, effort.Of(1, 3, 50))))
+	tr.end()
+}
+
+// faultsOf are kills of the servers, and what befalls their database.
+func faultsOf(tr *trial, db *pgserver.Server, kills int) []stage {
 	var stages []stage
-	for kill := range effort.Of(1, 3, 50) {
+	for kill := range kills {
 		stages = append(stages, stage{"a kill", func() {
 			tr.fleet.kill(kill % 2)
 			tr.fleet.start(kill % 2)
 		}})
 	}
-	stages = append(stages, stage{"terminated sessions", func() {
+	return append(stages, stage{"terminated sessions", func() {
 		for range 5 {
-			terminateSessions(t, db)
+			terminateSessions(tr.t, db)
 			time.Sleep(50 * time.Millisecond)
 		}
 	}}, stage{"no connection left", func() {
-		free := occupy(t, db)
+		free := occupy(tr.t, db)
 		tr.fleet.servers[0].await("the servers to have none", func() bool {
-			terminateSessions(t, db) // what is free then, guests take too
+			terminateSessions(tr.t, db) // what is free then, guests take too
 			return tr.fleet.servers[0].do("GET", "/readyz", "", "").status == http.StatusServiceUnavailable
 		})
 		free()
 	}}, stage{"a crash", func() {
-		require.NoError(t, db.Down(pgserver.Crash))
+		require.NoError(tr.t, db.Down(pgserver.Crash))
 		awaitAway(tr.fleet.servers[1])
-		require.NoError(t, db.Up())
+		require.NoError(tr.t, db.Up())
 	}}, stage{"a restart", func() {
-		require.NoError(t, db.Down(pgserver.Terminate))
-		require.NoError(t, db.Up())
+		require.NoError(tr.t, db.Down(pgserver.Terminate))
+		require.NoError(tr.t, db.Up())
 	}}, stage{"a pause", func() {
-		require.NoError(t, db.Signal(syscall.SIGSTOP))
+		require.NoError(tr.t, db.Signal(syscall.SIGSTOP))
 		awaitAway(tr.fleet.servers[0])
-		require.NoError(t, db.Signal(syscall.SIGCONT))
+		require.NoError(tr.t, db.Signal(syscall.SIGCONT))
 	}})
-	tr.through(effort.Some(3, stages))
-	tr.end()
 }
 
 // TestPostgresBouncer: between the servers and the database stands PgBouncer, which gives a

@@ -52,6 +52,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if os.Getenv("E2E_RIVER") != "" {
+		if err := hostOnRiver(os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(runTests(m))
 }
 

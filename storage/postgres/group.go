@@ -22,6 +22,7 @@ const (
 	maxGroupBytes = 4 << 20 // of their arguments, about, unless one alone has more
 
 	groupLockTimeout = 100 * time.Millisecond // then each operation waits by itself
+	maxGather        = 5 * time.Millisecond   // how long a group waits for callers that come again
 )
 
 // groupSettings hold until a group ends: how long it waits for a lock, and that statements
@@ -44,6 +45,16 @@ type group struct {
 	running bool
 	closed  bool
 	idle    sync.WaitGroup
+
+	// How many operations the latest group had, and until when the next one waits for as
+	// many. gathered is told when they are there.
+	latest   int
+	until    time.Time
+	gathered chan struct{} // buffered
+}
+
+func newGroup(db *DB, send func(ctx context.Context, conn *pgxpool.Conn, ops []*op, alone bool) (committing bool, err error)) *group {
+	return &group{db: db, send: send, gathered: make(chan struct{}, 1)}
 }
 
 // op is an operation of a group.
@@ -171,6 +182,12 @@ func (g *group) add(o *op) error {
 		return ErrClosed
 	}
 	g.waiting = append(g.waiting, o)
+	if len(g.waiting) == g.latest {
+		select {
+		case g.gathered <- struct{}{}:
+		default:
+		}
+	}
 	if !g.running {
 		g.running = true
 		g.idle.Go(g.run)
@@ -189,11 +206,40 @@ func (g *group) close() {
 // run makes groups until nothing waits.
 func (g *group) run() {
 	for {
+		g.gather()
 		ops := g.next()
 		if ops == nil {
 			return
 		}
+		began := time.Now()
 		g.do(ops)
+		ended := time.Now()
+		g.mu.Lock()
+		g.latest, g.until = len(ops), ended.Add(min(ended.Sub(began), maxGather))
+		g.mu.Unlock()
+	}
+}
+
+// gather waits for as many operations as the latest group had, if that has just ended: its
+// callers come again one by one, and the first of them would otherwise have a transaction
+// of its own, for which the others wait. That is what the wait may cost at most.
+func (g *group) gather() {
+	g.mu.Lock()
+	select {
+	case <-g.gathered: // what an earlier group was told
+	default:
+	}
+	waiting, wait := len(g.waiting), time.Until(g.until)
+	enough := waiting == 0 || waiting >= g.latest || g.closed
+	g.mu.Unlock()
+	if enough || wait <= 0 {
+		return
+	}
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	select {
+	case <-g.gathered:
+	case <-late.C:
 	}
 }
 

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
@@ -167,6 +169,36 @@ func TestNotify(t *testing.T) {
 		return err
 	}))
 	told("second")
+}
+
+// TestGather: a group waits for callers of the latest one that come again, until a time.
+func TestGather(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	db := newDatabase(t).open(t, nil)
+	// made returns the sizes of the groups that so many calls become.
+	made := func(calls, expected int, until time.Time) (sizes []int) {
+		var mu sync.Mutex
+		db.ExpectGroup(expected, until, func(size int) {
+			mu.Lock()
+			defer mu.Unlock()
+			sizes = append(sizes, size)
+		})
+		var all sync.WaitGroup
+		for range calls {
+			all.Go(func() {
+				assert.NoError(t, db.Jobs().Add(ctx, mortise.Job{Kind: "k", Organization: "acme", ID: uuid.NewString()}))
+			})
+		}
+		all.Wait()
+		return sizes
+	}
+	for range 10 {
+		assert.Equal(t, []int{3}, made(3, 3, time.Now().Add(time.Hour)), "as many as before")
+	}
+	assert.Equal(t, []int{1}, made(1, 3, time.Now()), "none comes again")
+	assert.Equal(t, []int{1}, made(1, 3, time.Now().Add(50*time.Millisecond)), "none comes again in time")
+	assert.Equal(t, []int{1}, made(1, 1, time.Now().Add(time.Hour)), "one caller")
 }
 
 // TestGroup: of calls that share a transaction, one that waits for a lock of somebody else's

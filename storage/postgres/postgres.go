@@ -146,7 +146,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, opts *Options) (*DB, error) {
 		pool: pool, opts: o, closed: make(chan struct{}),
 		places: newPlaces(int(pool.Config().MaxConns)), catalogs: audioCatalogs{limit: o.AudioSearchMemory}, turns: jobTurns{last: make(map[string][]byte)},
 	}
-	db.group, db.withJobs = &group{db: db, send: db.sendPipeline}, &group{db: db, send: db.sendWithJobs}
+	db.group, db.withJobs = newGroup(db, db.sendPipeline), newGroup(db, db.sendWithJobs)
 	db.added = newJobNotifier(db)
 	db.commits = newCommits(db)
 	if err := db.checkVersion(ctx); err != nil {
