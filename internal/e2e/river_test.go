@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/internal/pgserver"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 	"github.com/seed-6363c74e/mortise/storage/river"
@@ -156,18 +154,4 @@ func TestRiverSharesTransactions(t *testing.T) {
 	var completed int
 	require.NoError(t, pool.QueryRow(ctx, "SELECT count(*) FROM mortise_river.river_job WHERE state = 'completed'").Scan(&completed))
 	require.Equal(t, 2, completed)
-}
-
-// TestRiverFaults: hosts whose queue is River share the work, whatever becomes of one of them
-// or of the database for a while.
-func TestRiverFaults(t *testing.T) {
-	t.Parallel()
-	db := startPostgres(t)
-	f := newFleet(t, 2, databaseURL(db), "-config", writeConfig(t))
-	self, err := os.Executable()
-	require.NoError(t, err)
-	f.program, f.env = program(self), []string{"E2E_RIVER=1"}
-	tr := newTrialOf(t, f)
-	tr.through(effort.Some(6, faultsOf(tr, db, effort.Of(0, 1, 10))))
-	tr.end()
 }

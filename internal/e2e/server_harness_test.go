@@ -52,8 +52,8 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if os.Getenv("E2E_RIVER") != "" {
-		if err := hostOnRiver(os.Args[1:]); err != nil {
+	if queue := os.Getenv("E2E_HOST"); queue != "" {
+		if err := hostOnPostgres(queue == "river", os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

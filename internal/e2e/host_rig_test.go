@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,14 +25,17 @@ import (
 )
 
 // rescueAfter is when River takes a job from a worker that died. It knows no heartbeat, so
-// the attempts of hostOnRiver are short.
+// the attempts of hostOnPostgres may not take long.
 const rescueAfter = 40 * time.Second
 
-// hostOnRiver is a program such as hosts have: the trigger service with its store on
-// PostgreSQL and its queue on River. It is started as the example server is, and says the
-// same, so that the rig of that can be used.
-func hostOnRiver(args []string) error {
-	flags := flag.NewFlagSet("host on River", flag.ContinueOnError)
+// work is how long an attempt of hostOnPostgres takes.
+const work = 5 * time.Millisecond
+
+// hostOnPostgres is a program such as hosts have: the trigger service with its store on
+// PostgreSQL, and its queue on River or beside the events. It is started as the example
+// server is, and says the same, so that the rig of that can be used.
+func hostOnPostgres(onRiver bool, args []string) error {
+	flags := flag.NewFlagSet("host", flag.ContinueOnError)
 	address, database, config := flags.String("addr", "", ""), flags.String("postgres", "", ""), flags.String("config", "", "")
 	_ = flags.String("vault-key", "", "") // which this host has no use for
 	if err := flags.Parse(args); err != nil {
@@ -42,6 +44,7 @@ func hostOnRiver(args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	slog.SetDefault(log)
 	keys, err := keysOf(*config)
 	if err != nil {
 		return err
@@ -51,11 +54,15 @@ func hostOnRiver(args []string) error {
 		return err
 	}
 	defer pool.Close()
-	queue, err := riverQueue(ctx, pool, log)
+	opts := &postgres.Options{Logger: log}
+	err = pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error { return postgres.Migrate(ctx, conn.Conn(), opts) })
+	if err == nil && onRiver {
+		opts.Queue, err = riverQueue(ctx, pool, log)
+	}
 	if err != nil {
 		return err
 	}
-	db, err := postgres.New(ctx, pool, &postgres.Options{Queue: queue, Logger: log})
+	db, err := postgres.New(ctx, pool, opts)
 	if err != nil {
 		return err
 	}
@@ -75,6 +82,7 @@ func hostOnRiver(args []string) error {
 	}
 	worker, err := trigger.NewWorker(service, func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
 		log.InfoContext(ctx, "trigger event", "event", e.ID)
+		time.Sleep(work)
 		return trigger.Outcome{Summary: "Logged."}, nil
 	}, &trigger.WorkerOptions{Timeout: 2 * time.Second, Grace: time.Second, Drain: time.Second})
 	if err != nil {
@@ -110,13 +118,10 @@ func hostOnRiver(args []string) error {
 	return g.Wait()
 }
 
-// riverQueue makes the tables of both, and returns the queue. Several hosts may do it at once.
+// riverQueue makes River's tables, and returns the queue. Several hosts may do it at once.
 func riverQueue(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) (*river.Queue, error) {
 	opts := &river.Options{RescueAfter: rescueAfter, Tx: postgres.HostTx, Logger: log}
-	migrated := pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
-		return postgres.Migrate(ctx, conn.Conn(), &postgres.Options{Logger: log})
-	})
-	if err := cmp.Or(migrated, river.Migrate(ctx, pool, opts)); err != nil {
+	if err := river.Migrate(ctx, pool, opts); err != nil {
 		return nil, err
 	}
 	return river.New(pool, opts)
