@@ -61,10 +61,11 @@ func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service
 	if b.model != nil {
 		scorers = []sound.Scorer{b.model.scorer, defined}
 	}
+	media := sound.FirstMedia(sounds, programs)
 	in := newIngestion(log)
 	service, err := audiosearch.New(b.Backend, &audiosearch.Options{
 		Scorers:  scorers,
-		Media:    sound.FirstMedia(sounds, programs),
+		Media:    media,
 		Files:    b.files,
 		Grace:    mediaGrace,
 		Observer: s.meters.audio(in.observe),
@@ -89,7 +90,7 @@ func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service
 	if err != nil {
 		return nil, fmt.Errorf("mount the audio search: %w", err)
 	}
-	page, err := newSearchPage(s, service, b.files, programs, verify, log)
+	page, err := newSearchPage(s, service, b.files, media, programs, verify, log)
 	if err != nil {
 		return nil, err
 	}

@@ -11,12 +11,11 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/excerpt"
 	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
@@ -38,8 +37,7 @@ const searchPath = "/search"
 type searchPage struct {
 	service   *audiosearch.Service
 	files     sound.Files
-	decoder   sound.Media // of sounds: WAV files need no program
-	listening *places     // for what else is heard
+	listening *excerpt.Places // for what else is heard
 	verify    verifier
 	origins   *http.CrossOriginProtection
 	secure    bool // the cookie is for https alone
@@ -53,9 +51,11 @@ type searchPage struct {
 type searchRoute struct {
 	method string
 	open   func(w http.ResponseWriter, r *http.Request) error
-	known  func(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) error // instead, for visitors who are known
-	form   bool                                                                          // it reads a body; see readForm for how much of it
+	known  knownHandler // instead, for visitors who are known
+	form   bool         // it reads a body; see readForm for how much of it
 }
+
+type knownHandler = func(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) error
 
 // allow is the Allow header of an answer to another method.
 func (route searchRoute) allow() string {
@@ -65,7 +65,9 @@ func (route searchRoute) allow() string {
 	return route.method
 }
 
-func newSearchPage(s *settings, service *audiosearch.Service, files sound.Files, programs *ffmpeg.Media, verify verifier, log *slog.Logger) (*searchPage, error) {
+func newSearchPage(
+	s *settings, service *audiosearch.Service, files sound.Files, media sound.Media, programs *ffmpeg.Media, verify verifier, log *slog.Logger,
+) (*searchPage, error) {
 	t, err := template.New("search").Funcs(template.FuncMap{"clock": clockFine, "percent": percent}).Parse(searchPageText)
 	if err != nil {
 		return nil, fmt.Errorf("parse the search page: %w", err)
@@ -74,38 +76,46 @@ func newSearchPage(s *settings, service *audiosearch.Service, files sound.Files,
 	if err != nil {
 		return nil, fmt.Errorf("-public-url: %w", err)
 	}
-	wavs, err := wav.New(nil)
-	if err != nil {
-		return nil, fmt.Errorf("make the decoder of WAV files: %w", err)
+	p := &searchPage{
+		service: service, files: files, listening: excerpt.NewPlaces(), verify: verify, origins: http.NewCrossOriginProtection(),
+		secure: public.Scheme == "https", template: t, stopping: context.Background(), log: log,
 	}
-	p := &searchPage{service: service, files: files, decoder: sound.FirstMedia(wavs, programs), listening: newPlaces(), verify: verify,
-		origins: http.NewCrossOriginProtection(), secure: public.Scheme == "https", template: t, stopping: context.Background(), log: log}
 	// A proxy may send another Host header than the browser did.
 	if err := p.origins.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
 		return nil, fmt.Errorf("-public-url: %w", err)
 	}
-	picture := func(ctx context.Context, file string, at, _ time.Duration) ([]byte, error) {
-		return programs.Picture(ctx, file, at, pictureWidth)
-	}
 	p.routes = map[string]searchRoute{
-		"":             {method: http.MethodGet, known: p.showForm},
-		"/":            {method: http.MethodGet, open: goHome},
-		"/login":       {method: http.MethodPost, open: p.login, form: true},
-		"/logout":      {method: http.MethodPost, open: p.logout},
-		"/start":       {method: http.MethodPost, known: p.start, form: true},
-		"/run":         {method: http.MethodGet, known: p.showRun},
-		"/status":      {method: http.MethodGet, known: p.runStatus},
-		"/cancel":      {method: http.MethodPost, known: p.cancel, form: true},
-		"/media":       {method: http.MethodGet, known: p.media},
-		"/picture":     {method: http.MethodGet, known: p.extract(newExtracts("picture", hasPicture, picture))},
-		"/sound":       {method: http.MethodGet, known: p.extract(newExtracts("sound", isSegment, p.cutSound))},
-		"/spectrogram": {method: http.MethodGet, known: p.extract(newExtracts("picture", isWholeSegment, p.drawSpectrogram))},
-		"/search.css":  {method: http.MethodGet, open: asset("text/css; charset=utf-8", "search.css")},
-		"/search.js":   {method: http.MethodGet, open: asset("text/javascript; charset=utf-8", "search.js")},
-		"/search.svg":  {method: http.MethodGet, open: asset("image/svg+xml", "search.svg")},
+		"":            {method: http.MethodGet, known: p.showForm},
+		"/":           {method: http.MethodGet, open: goHome},
+		"/login":      {method: http.MethodPost, open: p.login, form: true},
+		"/logout":     {method: http.MethodPost, open: p.logout},
+		"/start":      {method: http.MethodPost, known: p.start, form: true},
+		"/run":        {method: http.MethodGet, known: p.showRun},
+		"/status":     {method: http.MethodGet, known: p.runStatus},
+		"/cancel":     {method: http.MethodPost, known: p.cancel, form: true},
+		"/media":      {method: http.MethodGet, known: p.media},
+		"/search.css": {method: http.MethodGet, open: asset("text/css; charset=utf-8", "search.css")},
+		"/search.js":  {method: http.MethodGet, open: asset("text/javascript; charset=utf-8", "search.js")},
+		"/search.svg": {method: http.MethodGet, open: asset("image/svg+xml", "search.svg")},
+	}
+	for path, kind := range map[string]struct {
+		what string
+		excerpt.Kind
+	}{
+		"/picture":     {"picture", excerpt.Pictures(programs.Picture, pictureWidth)},
+		"/sound":       {"sound", excerpt.Sounds(media)},
+		"/spectrogram": {"picture", excerpt.Spectrograms(media)},
+	} {
+		maker, err := excerpt.New(service, files, kind.Kind, nil)
+		if err != nil {
+			return nil, fmt.Errorf("make the excerpts of the search page: %w", err)
+		}
+		p.routes[path] = searchRoute{method: http.MethodGet, known: p.excerpt(kind.what, maker)}
 	}
 	return p, nil
 }
+
+const pictureWidth = 320 // pixels
 
 // asset serves a file of the page itself.
 func asset(mediaType, name string) func(http.ResponseWriter, *http.Request) error {

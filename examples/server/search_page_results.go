@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,49 +11,13 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/excerpt"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
-// stretch is a part of a video in which a search found something: segments that overlap, or
-// follow each other without a gap.
-type stretch struct {
-	Best       audiosearch.Result // the segment that comes first in the ranking
-	Start, End time.Duration      // from the start of the video: of all segments
-	rank       int                // of Best
-}
-
-// merge puts the results of a search together where they overlap or touch, for people, who
-// want to hear each place once. The results come in the order in which a search returns
-// them, the stretches in the order of their best segments. What the search left out,
-// because of a limit say, is in none.
-func merge(results []audiosearch.Result) []stretch {
-	each := make([]stretch, len(results))
-	for i, r := range results {
-		each[i] = stretch{r, r.Start, r.End, i}
-	}
-	slices.SortFunc(each, func(a, b stretch) int {
-		return cmp.Or(cmp.Compare(a.Best.VideoID, b.Best.VideoID), cmp.Compare(a.Start, b.Start))
-	})
-	found := each[:0]
-	for _, s := range each {
-		n := len(found) - 1
-		if n < 0 || found[n].Best.VideoID != s.Best.VideoID || s.Start > found[n].End {
-			found = append(found, s)
-			continue
-		}
-		last := &found[n]
-		last.End = max(last.End, s.End)
-		if s.rank < last.rank {
-			last.rank, last.Best = s.rank, s.Best
-		}
-	}
-	slices.SortFunc(found, func(a, b stretch) int { return cmp.Compare(a.rank, b.rank) })
-	return found
-}
-
 // placeView is where something was found. Links are relative.
 type placeView struct {
-	stretch
+	excerpt.Stretch
 	Metadata []metadataView
 	Heard    []audiosearch.TopClass // what else, where the score is best; the surest first
 	HasVideo bool
@@ -88,7 +51,7 @@ func (p *searchPage) results(ctx context.Context, org string, run *audiosearch.R
 		result.Metadata = nil // that of all can be 64 MB
 		all = append(all, result)
 	}
-	places := merge(all)
+	places := excerpt.Merge(all)
 	heard := p.heard(ctx, org, dataset, places)
 	scorings := make(map[string]audiosearch.Scoring) // by video
 	for i, at := range places {
@@ -110,13 +73,13 @@ func (p *searchPage) results(ctx context.Context, org string, run *audiosearch.R
 }
 
 // viewOf links to what there is of a stretch: to where it is heard best, as in the picture.
-func viewOf(at stretch, dataset string, scoring *audiosearch.Scoring) placeView {
+func viewOf(at excerpt.Stretch, dataset string, scoring *audiosearch.Scoring) placeView {
 	best := &at.Best
 	to := func(what string, times ...string) string {
 		return link(what, append([]string{"dataset", dataset, "video", best.VideoID}, times...)...)
 	}
 	milliseconds := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
-	v := placeView{stretch: at, HasVideo: scoring.HasVideo, File: to("media")}
+	v := placeView{Stretch: at, HasVideo: scoring.HasVideo, File: to("media")}
 	v.Player = v.File + "#t=" + seconds(best.Start) + "," + seconds(at.End)
 	v.Sound = to("sound", "at", milliseconds(best.Start)) + "#t=0," + seconds(at.End-best.Start)
 	if isUnplayed(best.Path) {
@@ -152,11 +115,11 @@ const (
 // heard returns what is heard at the best places, by their position. Where it cannot be said
 // in time, or at all, there is nothing. An organization reads for two pages at a time, so that
 // none holds up the others.
-func (p *searchPage) heard(ctx context.Context, org, dataset string, found []stretch) [][]audiosearch.TopClass {
+func (p *searchPage) heard(ctx context.Context, org, dataset string, found []excerpt.Stretch) [][]audiosearch.TopClass {
 	heard := make([][]audiosearch.TopClass, len(found))
 	ctx, cancel := context.WithTimeout(ctx, heardLimit)
 	defer cancel()
-	giveBack, err := p.listening.take(ctx, org)
+	giveBack, err := p.listening.Take(ctx, org)
 	if err != nil {
 		return heard
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/excerpt"
 )
 
 // TestRunInWords: what a run that scores says of itself. Nothing is said that nobody knows.
@@ -46,9 +47,9 @@ func TestRunInWords(t *testing.T) {
 // TestHeard: what is heard at a place stands beside it, for so many places and no more, and
 // nobody waits for an organization that asks for many pages.
 func TestHeard(t *testing.T) {
-	r := newExtractRig(t)
+	r := newExcerptRig(t)
 	page := r.s.audio.page
-	places := make([]stretch, heardPlaces+5)
+	places := make([]excerpt.Stretch, heardPlaces+5)
 	for i := range places {
 		places[i].Best = audiosearch.Result{VideoID: "v", End: 10 * time.Second}
 	}
@@ -66,15 +67,15 @@ func TestHeard(t *testing.T) {
 			t.Errorf("place %d: %v", i, views)
 		}
 	}
-	for range ownPlaces {
-		if _, err := page.listening.take(t.Context(), "acme"); err != nil {
+	for range 2 { // as many places as one organization has
+		if _, err := page.listening.Take(t.Context(), "acme"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	if heard = page.heard(ctx, "acme", "d", places); len(heard[0]) > 0 || len(heard) != len(places) {
-		t.Errorf("an organization reads for more than %d pages at a time", ownPlaces)
+		t.Errorf("an organization reads for more than two pages at a time")
 	}
 	if heard = page.heard(t.Context(), "rival", "d", places[:1]); len(heard[0]) == 0 {
 		t.Error("and holds up others by that")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"image"
 	"image/color"
 	"image/png"
@@ -10,14 +11,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/excerpt"
 	"github.com/seed-6363c74e/mortise/audiosearch/spectrogram"
+	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
 // TestSpectrogram: there is a picture of each segment, and of nothing else.
 func TestSpectrogram(t *testing.T) {
-	r := newExtractRig(t)
-	spectra := newExtracts("picture", isWholeSegment, r.s.audio.page.drawSpectrogram)
+	r := newExcerptRig(t)
+	media, err := wav.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := 0
+	kind := excerpt.Spectrograms(media)
+	draw := kind.Make
+	kind.Make = func(ctx context.Context, file string, at, to time.Duration) ([]byte, error) {
+		made++
+		return draw(ctx, file, at, to)
+	}
+	spectra := r.maker(kind)
 	ask := func(query string) *httptest.ResponseRecorder { return r.ask("acme", spectra, query) }
 	var tags []string
 	for _, query := range []string{"at=0&to=10000", "at=2000&to=12000"} {
@@ -48,20 +61,7 @@ func TestSpectrogram(t *testing.T) {
 			t.Errorf("%q: %d", query, w.Code)
 		}
 	}
-	if made := len(spectra.kept); made != 2 {
+	if made != 2 {
 		t.Errorf("%d were made", made)
-	}
-}
-
-// TestSegmentsEnd: the last segment may be shorter than a window.
-func TestSegmentsEnd(t *testing.T) {
-	s := audiosearch.Scoring{Windows: 2, Window: 10 * time.Second, Hop: 2 * time.Second, Duration: 11 * time.Second}
-	for _, test := range []struct {
-		at, to time.Duration
-		want   bool
-	}{{0, 10, true}, {2, 11, true}, {2, 12, false}, {0, 11, false}, {0, 0, false}, {4, 11, false}} {
-		if got := isWholeSegment(&s, test.at*time.Second, test.to*time.Second); got != test.want {
-			t.Errorf("%v to %v: %v", test.at, test.to, got)
-		}
 	}
 }

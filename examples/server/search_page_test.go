@@ -53,20 +53,6 @@ func (e *endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestSegmentStarts: a sound can be had from the start of each segment on, and from
-// nowhere else.
-func TestSegmentStarts(t *testing.T) {
-	s := audiosearch.Scoring{Windows: 4, Window: time.Second, Hop: time.Second / 3, Duration: 2 * time.Second}
-	for ms, want := range map[int]bool{0: true, 333: true, 667: true, 1000: true, -333: false, 1: false, 334: false, 666: false, 1333: false, 99_000: false} {
-		if got := isSegment(&s, time.Duration(ms)*time.Millisecond, 0); got != want {
-			t.Errorf("%d: %v", ms, got)
-		}
-	}
-	if isSegment(new(audiosearch.Scoring), 0, 0) {
-		t.Error("a video without scores has a segment")
-	}
-}
-
 // TestMediaTypes: what a file is served as depends on its name alone, and what is not
 // named is no page.
 func TestMediaTypes(t *testing.T) {

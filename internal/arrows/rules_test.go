@@ -62,6 +62,7 @@ var rows = []row{
 	{pkg: "audiosearch/spectrogram", code: []string{"internal/fft"}},
 	{pkg: "audiosearch/wav", code: []string{"audiosearch/sound", "internal/fft"}},
 	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/..."}, tests: []string{"audiosearch/audioset", "internal/effort"}},
+	{pkg: "audiosearch/excerpt", code: []string{"audiosearch", "audiosearch/sound", "audiosearch/spectrogram", "audiosearch/wav"}, tests: mediaTests},
 	{pkg: "audiosearch/folder", code: []string{root, "audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/..."}, tests: mediaTests},
 	{pkg: "audiosearch/signal", code: []string{"audiosearch/sound", "internal/fft"}, tests: slices.Concat(mediaTests, []string{"internal/effort"})},
 	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch/sound"}, tests: slices.Concat(mediaTests, []string{"internal/effort"})},
@@ -84,7 +85,7 @@ var rows = []row{
 	// Beside it: a client of its operations, which needs no domain; pages for people, which
 	// are mounted as it is; and what tells OpenTelemetry of all observers.
 	{pkg: "httpadapter/client", code: []string{root}, tests: anyTests},
-	{pkg: "httpadapter/console", code: []string{root, "httpadapter", "audiosearch/audioset", "audiosearch/spectrogram", "internal/..."}, tests: anyTests},
+	{pkg: "httpadapter/console", code: []string{root, "httpadapter", "audiosearch/audioset", "audiosearch/excerpt", "audiosearch/spectrogram", "internal/..."}, tests: anyTests},
 	{pkg: "httpadapter/otel/...", code: slices.Concat(domains, []string{"httpadapter"}), tests: anyTests, module: true},
 	{pkg: "httpadapter/...", code: slices.Concat(domains, []string{"audiosearch/audioset", "internal/..."}), tests: slices.Concat(backendTests, mediaTests, []string{"internal/effort"})},
 

@@ -1,4 +1,4 @@
-package main
+package excerpt
 
 import (
 	"context"
@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// TestExtractsKept: the latest are kept, in bounded memory, and each is made once.
-func TestExtractsKept(t *testing.T) {
-	p := newExtracts("sound", nil, nil)
+// TestExcerptsKept: the latest are kept, in bounded memory, and each is made once.
+func TestExcerptsKept(t *testing.T) {
+	p := newKept(defaultKept, NewPlaces())
 	made := 0
 	image := func(i int, size int) []byte {
 		t.Helper()
-		image, err := p.get(t.Context(), extractKey{at: time.Duration(i)}, func(context.Context) ([]byte, error) {
+		image, err := p.get(t.Context(), name{from: time.Duration(i)}, func(context.Context) ([]byte, error) {
 			made++
 			return make([]byte, size), nil
 		})
@@ -25,7 +25,7 @@ func TestExtractsKept(t *testing.T) {
 		}
 		return image
 	}
-	const size = extractsBytes / 4
+	const size = defaultKept / 4
 	for range 3 {
 		for i := range 4 {
 			image(i, size)
@@ -39,13 +39,13 @@ func TestExtractsKept(t *testing.T) {
 	if image(0, size); made != 6 {
 		t.Errorf("%d made, want 6", made)
 	}
-	image(5, 2*extractsBytes) // too large to be kept
-	if p.bytes > extractsBytes || len(p.kept) != len(p.made) {
-		t.Errorf("%d bytes, %d of %d kept", p.bytes, len(p.kept), len(p.made))
+	image(5, 2*defaultKept) // too large to be kept
+	if p.bytes > defaultKept || len(p.order) != len(p.made) {
+		t.Errorf("%d bytes, %d of %d kept", p.bytes, len(p.order), len(p.made))
 	}
 	failure := errors.New("no")
 	for range 2 {
-		_, err := p.get(t.Context(), extractKey{at: -1}, func(context.Context) ([]byte, error) { made++; return nil, failure })
+		_, err := p.get(t.Context(), name{from: -1}, func(context.Context) ([]byte, error) { made++; return nil, failure })
 		if !errors.Is(err, failure) {
 			t.Errorf("got %v", err)
 		}
@@ -55,12 +55,12 @@ func TestExtractsKept(t *testing.T) {
 	}
 }
 
-// TestExtractsMadeOnce: all who want the same one share its making, which ends when the
+// TestExcerptsMadeOnce: all who want the same one share its making, which ends when the
 // last of them leaves.
-func TestExtractsMadeOnce(t *testing.T) {
+func TestExcerptsMadeOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newExtracts("sound", nil, nil)
-		key := extractKey{organization: "acme"}
+		e := newKept(defaultKept, NewPlaces())
+		key := name{organization: "acme"}
 		begun, ended := 0, 0
 		hang := func(ctx context.Context) ([]byte, error) {
 			begun++
@@ -100,7 +100,7 @@ func TestExtractsMadeOnce(t *testing.T) {
 		// One that is there already is kept, though the last who waits for it leaves before
 		// they are told.
 		there := &made{cancel: func() {}, done: make(chan struct{})}
-		key = extractKey{organization: "rival"}
+		key = name{organization: "rival"}
 		e.made[key] = there
 		e.keep(key, there)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -108,10 +108,10 @@ func TestExtractsMadeOnce(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		group.Wait()
-		if len(e.made) != len(e.kept) || e.made[key] != there {
-			t.Errorf("%d are there, %d kept", len(e.made), len(e.kept))
+		if len(e.made) != len(e.order) || e.made[key] != there {
+			t.Errorf("%d are there, %d kept", len(e.made), len(e.order))
 		}
-		_, err = e.get(t.Context(), extractKey{}, func(context.Context) ([]byte, error) { panic("on the way") })
+		_, err = e.get(t.Context(), name{}, func(context.Context) ([]byte, error) { panic("on the way") })
 		if err == nil || !strings.Contains(err.Error(), "on the way") || !allFree(e.places) {
 			t.Errorf("%v, all places free: %v", err, allFree(e.places))
 		}

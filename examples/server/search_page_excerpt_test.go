@@ -14,36 +14,37 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/excerpt"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
-// extractRig has two organizations with a video each, whose files were the same once.
-type extractRig struct {
+// excerptRig has two organizations with a video each, whose files were the same once.
+type excerptRig struct {
 	t    *testing.T
 	s    *services
 	dir  string
-	kept *extracts // the whole of a file
+	kept *excerpt.Maker // the whole of a file
 	cuts int
 }
 
 var organizations = []string{"acme", "rival"}
 
-func newExtractRig(t *testing.T) *extractRig {
+func newExcerptRig(t *testing.T) *excerptRig {
 	t.Helper()
-	r := &extractRig{t: t, dir: t.TempDir()}
-	always := func(*audiosearch.Scoring, time.Duration, time.Duration) bool { return true }
-	r.kept = newExtracts("sound", always, func(_ context.Context, file string, _, _ time.Duration) ([]byte, error) {
-		r.cuts++
-		return os.ReadFile(file)
-	})
+	r := &excerptRig{t: t, dir: t.TempDir()}
 	b := openStorageFor(t, &settings{memory: true, config: filepath.Join(r.dir, "two.json")})
 	var err error
 	if r.s, err = wire(testSettings(), b, testKey(), discard()); err != nil {
 		t.Fatal(err)
 	}
+	always := func(*audiosearch.Scoring, time.Duration, time.Duration) bool { return true }
+	r.kept = r.maker(excerpt.Kind{Has: always, Make: func(_ context.Context, file string, _, _ time.Duration) ([]byte, error) {
+		r.cuts++
+		return os.ReadFile(file)
+	}})
 	then := time.Now().Add(-time.Hour)
 	var documents []string
 	for _, org := range organizations {
@@ -57,8 +58,17 @@ func newExtractRig(t *testing.T) *extractRig {
 	return r
 }
 
+func (r *excerptRig) maker(kind excerpt.Kind) *excerpt.Maker {
+	r.t.Helper()
+	m, err := excerpt.New(r.s.audio.service, r.s.audio.files, kind, nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return m
+}
+
 // record writes the file of an organization.
-func (r *extractRig) record(org string, frequency float64, at time.Time) {
+func (r *excerptRig) record(org string, frequency float64, at time.Time) {
 	r.t.Helper()
 	samples := make([]float32, 12*16000)
 	for i := range samples {
@@ -77,7 +87,7 @@ func (r *extractRig) record(org string, frequency float64, at time.Time) {
 	}
 }
 
-func (r *extractRig) score() {
+func (r *excerptRig) score() {
 	r.t.Helper()
 	for _, org := range organizations {
 		got, err := r.s.audio.service.Ingest(r.t.Context(), org, "", "d")
@@ -88,7 +98,7 @@ func (r *extractRig) score() {
 }
 
 // ask is the request of an organization for what is cut out of its file.
-func (r *extractRig) ask(org string, e *extracts, query string) *httptest.ResponseRecorder {
+func (r *excerptRig) ask(org string, e *excerpt.Maker, query string) *httptest.ResponseRecorder {
 	r.t.Helper()
 	w := httptest.NewRecorder()
 	request := httptest.NewRequest(http.MethodGet, "/search/x?dataset=d&video=v&"+query, nil).WithContext(r.t.Context())
@@ -96,15 +106,15 @@ func (r *extractRig) ask(org string, e *extracts, query string) *httptest.Respon
 	return w
 }
 
-func (r *extractRig) send(w http.ResponseWriter, request *http.Request, org string, e *extracts) {
+func (r *excerptRig) send(w http.ResponseWriter, request *http.Request, org string, e *excerpt.Maker) {
 	page := r.s.audio.page
-	if err := page.extract(e)(w, request, httpadapter.Principal{Organization: org, Access: access.Full()}); err != nil {
+	if err := page.excerpt("sound", e)(w, request, httpadapter.Principal{Organization: org, Access: access.Full()}); err != nil {
 		page.fail(w, request, err)
 	}
 }
 
 // own asks, and checks that the answer is what is in the organization's file.
-func (r *extractRig) own(org string) {
+func (r *excerptRig) own(org string) {
 	r.t.Helper()
 	want, err := os.ReadFile(filepath.Join(r.dir, org+".wav"))
 	if err != nil {
@@ -115,13 +125,13 @@ func (r *extractRig) own(org string) {
 	}
 }
 
-// TestExtractsOfOthers: two organizations had the same file once, and one is replaced in
+// TestExcerptsOfOthers: two organizations had the same file once, and one is replaced in
 // place. Each gets what is cut out of its own, in whatever order they ask, and nothing is
 // cut out of a file that was not scored.
-func TestExtractsOfOthers(t *testing.T) {
+func TestExcerptsOfOthers(t *testing.T) {
 	for name, first := range map[string][]string{"owner first": {"acme", "rival"}, "other first": {"rival", "acme"}} {
 		t.Run(name, func(t *testing.T) {
-			r := newExtractRig(t)
+			r := newExcerptRig(t)
 			r.record("rival", 880, time.Now())
 			for _, org := range first {
 				if org == "acme" {
@@ -147,7 +157,7 @@ func TestExtractsOfOthers(t *testing.T) {
 		})
 	}
 	t.Run("kept", func(t *testing.T) { // from before the file was replaced
-		r := newExtractRig(t)
+		r := newExcerptRig(t)
 		r.own("acme")
 		r.own("rival")
 		if r.cuts != 2 {
@@ -159,25 +169,32 @@ func TestExtractsOfOthers(t *testing.T) {
 		r.own("acme")
 	})
 	t.Run("meanwhile", func(t *testing.T) { // written to while it is read
-		r := newExtractRig(t)
-		e := newExtracts("sound", isSegment, func(context.Context, string, time.Duration, time.Duration) ([]byte, error) {
+		r := newExcerptRig(t)
+		cuts := 0
+		e := r.maker(excerpt.Kind{Has: excerpt.Sounds(nil).Has, Make: func(context.Context, string, time.Duration, time.Duration) ([]byte, error) {
+			cuts++
 			r.record("acme", 880, time.Now())
 			return []byte("half of each"), nil
-		})
-		if w := r.ask("acme", e, "at=0"); w.Code != http.StatusConflict || len(e.kept) > 0 {
-			t.Errorf("%d, %d kept", w.Code, len(e.kept))
+		}})
+		for range 2 { // the second time, it is seen before
+			if w := r.ask("acme", e, "at=0"); w.Code != http.StatusConflict || cuts != 1 {
+				t.Errorf("%d, made %d times", w.Code, cuts)
+			}
 		}
 	})
 }
 
-// TestExtractsRefusedForNow: who comes to a long line is told when to ask again.
-func TestExtractsRefusedForNow(t *testing.T) {
-	r := newExtractRig(t)
-	for err, want := range map[error]int{errCrowded: http.StatusTooManyRequests, errWaited: http.StatusServiceUnavailable, errOtherFile: http.StatusConflict,
-		os.ErrInvalid: http.StatusNotFound} {
+// TestExcerptsRefusedForNow: who comes to a long line is told when to ask again.
+func TestExcerptsRefusedForNow(t *testing.T) {
+	r := newExcerptRig(t)
+	for err, want := range map[error]int{
+		excerpt.ErrCrowded: http.StatusTooManyRequests, excerpt.ErrWaited: http.StatusServiceUnavailable, excerpt.ErrChanged: http.StatusConflict,
+		excerpt.ErrNotMade: http.StatusNotFound, excerpt.ErrNone: http.StatusNotFound, audiosearch.ErrUnavailable: http.StatusServiceUnavailable,
+	} {
 		w := httptest.NewRecorder()
 		page := r.s.audio.page
-		page.fail(w, httptest.NewRequest(http.MethodGet, "/search/sound", nil), page.noExtract(t.Context(), extractKey{}, "sound", fmt.Errorf("wrapped: %w", err)))
+		request := httptest.NewRequest(http.MethodGet, "/search/sound", nil)
+		page.fail(w, request, page.noExcerpt(request, httpadapter.Principal{}, "sound", fmt.Errorf("wrapped: %w", err)))
 		if later := w.Header().Get("Retry-After") != ""; w.Code != want || later != (want == 429 || want == 503) {
 			t.Errorf("%v: %d, %v", err, w.Code, w.Header())
 		}
@@ -186,7 +203,7 @@ func TestExtractsRefusedForNow(t *testing.T) {
 
 // TestFailuresOfThePage: what may work a little later says when to ask again.
 func TestFailuresOfThePage(t *testing.T) {
-	page := newExtractRig(t).s.audio.page
+	page := newExcerptRig(t).s.audio.page
 	for err, want := range map[error]int{
 		audiosearch.ErrRunNotFound: http.StatusNotFound, sound.ErrBadMedia: http.StatusNotFound,
 		audiosearch.ErrDeleted:     http.StatusUnauthorized,
@@ -200,17 +217,17 @@ func TestFailuresOfThePage(t *testing.T) {
 	}
 }
 
-// TestAbandonedExtractEnds: the program of a request ends when its caller has left, be it
+// TestAbandonedExcerptEnds: the program of a request ends when its caller has left, be it
 // a request for a range as players send them.
-func TestAbandonedExtractEnds(t *testing.T) {
-	r := newExtractRig(t)
+func TestAbandonedExcerptEnds(t *testing.T) {
+	r := newExcerptRig(t)
 	begun, ended := make(chan struct{}), make(chan struct{})
-	e := newExtracts("sound", isSegment, func(ctx context.Context, _ string, _, _ time.Duration) ([]byte, error) {
+	e := r.maker(excerpt.Kind{Has: excerpt.Sounds(nil).Has, Make: func(ctx context.Context, _ string, _, _ time.Duration) ([]byte, error) {
 		close(begun)
 		<-ctx.Done()
 		close(ended)
 		return nil, ctx.Err()
-	})
+	}})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { r.send(w, req, "acme", e) }))
 	defer server.Close()
 	ctx, leave := context.WithCancel(t.Context())

@@ -1,4 +1,4 @@
-package main
+package excerpt
 
 import (
 	"fmt"
@@ -38,12 +38,12 @@ func TestMerge(t *testing.T) {
 		"other videos":     {[]audiosearch.Result{at("b", 0, 10), at("a", 10, 20), at("c", 5, 15)}, []place{{0, 0, 10}, {1, 10, 20}, {2, 5, 15}}},
 		"of no length":     {[]audiosearch.Result{at("a", 10, 10), at("a", 0, 10)}, []place{{0, 0, 10}}},
 	} {
-		want := []stretch{}
+		want := []Stretch{}
 		for _, p := range test.want {
-			want = append(want, stretch{test.results[p.best], p.start, p.end, p.best})
+			want = append(want, Stretch{test.results[p.best], p.start, p.end, p.best})
 		}
 		given := slices.Clone(test.results)
-		assert.Equal(t, want, merge(test.results), name)
+		assert.Equal(t, want, Merge(test.results), name)
 		assert.Equal(t, given, test.results, "%s: they were changed", name)
 	}
 }
@@ -58,7 +58,7 @@ func TestMergeCoversAll(t *testing.T) {
 			start := time.Duration(rand.IntN(60))
 			results[i] = audiosearch.Result{VideoID: fmt.Sprint(rand.IntN(3)), Start: start, End: start + time.Duration(rand.IntN(6)), Score: 1 - float64(i)/100}
 		}
-		places := merge(results)
+		places := Merge(results)
 		best := 2.0
 		for i, p := range places {
 			assert.Less(t, p.Best.Score, best, seed)

@@ -1,4 +1,4 @@
-package main
+package excerpt
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 // worker takes places for organizations, and notes in which order they get them.
 type worker struct {
 	t      *testing.T
-	places *places
+	places *Places
 
 	mu   sync.Mutex
 	got  []string
@@ -22,11 +22,11 @@ type worker struct {
 }
 
 func newWorker(t *testing.T) *worker {
-	return &worker{t: t, places: newPlaces(), held: make(map[string][]func())}
+	return &worker{t: t, places: NewPlaces(), held: make(map[string][]func())}
 }
 
 // allFree reports whether nobody has or wants a place.
-func allFree(p *places) bool {
+func allFree(p *Places) bool {
 	free := p.all.TryAcquire(allPlaces)
 	if free {
 		p.all.Release(allPlaces)
@@ -39,7 +39,7 @@ func (w *worker) begin(ctx context.Context, organization string, n int) {
 	w.t.Helper()
 	for range n {
 		go func() {
-			giveBack, err := w.places.take(ctx, organization)
+			giveBack, err := w.places.Take(ctx, organization)
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if err != nil {
@@ -105,7 +105,7 @@ func TestPlacesAreNotWaitedForWithoutEnd(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		w.begin(ctx, "a", ownWaiting)
 		w.begin(t.Context(), "a", 1)
-		if len(w.left) != 1 || !errors.Is(w.left[0], errCrowded) {
+		if len(w.left) != 1 || !errors.Is(w.left[0], ErrCrowded) {
 			t.Fatalf("%v", w.left)
 		}
 		w.begin(t.Context(), "b", 1) // that line is not theirs
@@ -121,7 +121,7 @@ func TestPlacesAreNotWaitedForWithoutEnd(t *testing.T) {
 		w.begin(t.Context(), "a", 1)
 		time.Sleep(placeWait)
 		synctest.Wait()
-		if last := w.left[len(w.left)-1]; !errors.Is(last, errWaited) || time.Since(begun) != placeWait {
+		if last := w.left[len(w.left)-1]; !errors.Is(last, ErrWaited) || time.Since(begun) != placeWait {
 			t.Errorf("%v after %v", last, time.Since(begun))
 		}
 		for _, organization := range []string{"a", "a", "b"} {
@@ -138,7 +138,7 @@ func TestPlacesAreNotWaitedForWithoutEnd(t *testing.T) {
 			w.begin(t.Context(), "a", ownPlaces)
 			done := make(chan error, 1)
 			go func() {
-				giveBack, err := w.places.take(ctx, "a")
+				giveBack, err := w.places.Take(ctx, "a")
 				if err == nil {
 					giveBack()
 				}
