@@ -16,6 +16,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/storage/postgres/fromsqlite"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
 // copyData copies the database of a data folder, whose server is stopped, into that of
@@ -85,7 +86,7 @@ func openCopied(path string) (fromsqlite.Source, error) {
 
 // checkCopied opens the file as a server does, which brings its tables up to date and
 // looks for damage, and asks it for the key that it began with.
-func checkCopied(ctx context.Context, s *settings, path string, key *foundKey, log *slog.Logger) (err error) {
+func checkCopied(ctx context.Context, s *settings, path string, key *localkeys.RootFile, log *slog.Logger) (err error) {
 	db, err := sqlite.Open(ctx, path, nil)
 	if errors.Is(err, sqlite.ErrUnusable) {
 		return usagef("-copy-from: %w", err)
@@ -97,7 +98,7 @@ func checkCopied(ctx context.Context, s *settings, path string, key *foundKey, l
 	back, forKeys := backendsOf(db, "", log), *s
 	forKeys.publicURL = "http://localhost" // of no link that anybody gets
 	back.audio.files = new(mediaFolder)    // no file is opened
-	services, err := wire(&forKeys, back, key.key, log)
+	services, err := wire(&forKeys, back, key.Root, log)
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,14 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -135,4 +138,37 @@ func variablesOf(env []string) map[string]string {
 		}
 	}
 	return variables
+}
+
+// readFile is readBounded of a file by its name.
+func readFile(path string, most int64) (data []byte, exposed fs.FileMode, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	return readBounded(f, most)
+}
+
+// readBounded reads a whole file, of so many bytes at most, and closes it. It returns the
+// file's mode if others than its owner can read it, else 0.
+func readBounded(f *os.File, most int64) (data []byte, exposed fs.FileMode, err error) {
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	data, err = io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("the file is too large: it may have %d bytes", most)
+	}
+	return data, exposedMode(info), err
+}
+
+// exposedMode is the mode of a file that others than its owner can read or write, else 0.
+// A pipe's says nothing.
+func exposedMode(info fs.FileInfo) fs.FileMode {
+	if mode := info.Mode(); mode.IsRegular() && runtime.GOOS != "windows" && mode.Perm()&0o077 != 0 {
+		return mode.Perm()
+	}
+	return 0
 }

@@ -7,13 +7,12 @@
 //
 // It serves the documentation triggers, the credentials, the vault and the audio search.
 // A service is a few files: for the vault, vault.go makes it, provision_vault.go applies
-// its part of the provisioning document, provisioned_records.go remembers the records
-// that it had, and vault_sandbox.go is a second vault to try things out. The audio search
-// has such files too; model.go brings its model, ingestion.go has its videos scored in the
-// background, and search_page*.go is its page for people. A further service needs its own
-// such files, and lines in wiring.go, storage_*.go, document.go, provision.go and
-// demo.json. A further storage needs one file, as storage_sqlite.go, its flag in flags.go
-// and a line in wiring.go.
+// its part of the provisioning document, and provisioned_records.go remembers the records
+// that it had. The audio search has such files too; model.go brings its model,
+// ingestion.go has its videos scored in the background, and search_page*.go is its page
+// for people. A further service needs its own such files, and lines in wiring.go,
+// storage_*.go, document.go, provision.go and demo.json. A further storage needs one file,
+// as storage_sqlite.go, its flag in flags.go and a line in wiring.go.
 //
 // It prints "listening on http://HOST:PORT" on standard output once it can serve, and
 // JSON logs on standard error. SIGTERM and SIGINT end it within 10 s with status 0.
@@ -169,7 +168,7 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	if s.metrics {
 		s.meters = newMeters()
 	}
-	services, err := wire(s, back, key.key, log)
+	services, err := wire(s, back, key.Root, log)
 	if err != nil {
 		return err
 	}

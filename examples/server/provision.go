@@ -13,6 +13,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
 // provisioning is who provisions, in the audit trails and for the observers.
@@ -153,8 +154,7 @@ func inMemory(ctx context.Context, doc *document, do func(*services) error) erro
 		return err
 	}
 	back.audio.files = new(mediaFolder) // no file is opened
-	key, _ := newRootKey()
-	s, err := wire(&settings{memory: true, publicURL: "http://127.0.0.1"}, back, key, log)
+	s, err := wire(&settings{memory: true, publicURL: "http://127.0.0.1"}, back, localkeys.RandomRoot(), log)
 	if err == nil {
 		doc.rehearsing = true
 		err = do(s)

@@ -109,7 +109,8 @@ func (v *vaultService) apply(ctx context.Context, doc *document, org *organizati
 		schema, err := v.applySchema(ctx, doc, org.ID, d)
 		if err == nil {
 			v.warnOfOthers(doc, schema, d)
-			err = v.sandbox.provision(ctx, org.ID, d.ID, schema)
+			_, err = v.sandbox.CreateVault(ctx, org.ID, provisioning, d.ID, schema)
+			err = except(err, vault.ErrExists)
 		}
 		if err == nil {
 			err = v.insertRecords(ctx, doc, org.ID, d, schema)

@@ -1,15 +1,14 @@
 package main
 
 import (
-	"crypto/rand"
-	"encoding/hex"
+	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"runtime"
+	"log/slog"
+	"path/filepath"
 
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
@@ -20,67 +19,67 @@ const (
 	purposeVault       = "mortise vault key v1"
 )
 
-// newRootKey returns a random key, also as it is written.
-func newRootKey() (key localkeys.Root, text string) {
-	var random [localkeys.RootSize]byte
-	_, _ = rand.Read(random[:]) // never fails
-	text = hex.EncodeToString(random[:])
-	key, _ = localkeys.ParseRoot(text) // it is one
-	return key, text
-}
+// keyFile is the name of the root key's file in the data folder, where it is made unless
+// the operator names another.
+const keyFile = "vault.key"
 
-// maxKeyFile bounds what is read of a key file, in bytes. Whoever names another file by
-// mistake need not wait for all of it.
-const maxKeyFile = 4096
-
-// readKeyFile reads a root key from a file. It returns the file's mode if others than its
-// owner can read it, else 0.
-func readKeyFile(path string) (key localkeys.Root, exposed fs.FileMode, err error) {
-	text, exposed, err := readFile(path, maxKeyFile)
-	if errors.Is(err, errTooLarge) {
-		text, err = nil, nil // which is told as any other text that is no key
+// namedKey reads the file that the operator named. It returns nil if they named none.
+func namedKey(s *settings) (*localkeys.RootFile, error) {
+	if s.vaultKey == "" {
+		return nil, nil
 	}
+	key, err := localkeys.OpenRootFile(s.vaultKey)
 	if err != nil {
-		return key, 0, err
+		return nil, blame("-vault-key", err)
 	}
-	if key, err = localkeys.ParseRoot(string(text)); err != nil {
-		return key, 0, fmt.Errorf("%s: %w", path, err)
-	}
-	return key, exposed, nil
+	return key, nil
 }
 
-// errTooLarge is what readBounded says of a file that has more than it may.
-var errTooLarge = errors.New("the file is too large")
-
-// readFile is readBounded of a file by its name.
-func readFile(path string, most int64) (data []byte, exposed fs.FileMode, err error) {
-	f, err := os.Open(path)
+// findKey returns the key of a storage for which none was named: that of the data folder,
+// which is made if it is missing, or a random one for what ends with the process anyway.
+func findKey(s *settings, log *slog.Logger) (*localkeys.RootFile, error) {
+	if s.memory {
+		return &localkeys.RootFile{Root: localkeys.RandomRoot()}, nil
+	}
+	found, err := localkeys.EnsureRootFile(filepath.Join(s.data, keyFile))
 	if err != nil {
-		return nil, 0, err
+		return nil, blame("-vault-key", err)
 	}
-	return readBounded(f, most)
+	// What the key opens is stored soon. So its file has to be there after a power cut,
+	// whichever server made it.
+	if err := syncFolder(s.data); err != nil {
+		log.Warn("a power cut in the next seconds may take the root key with it", "file", found.Path, "error", err)
+	}
+	return found, nil
 }
 
-// readBounded reads a whole file, of so many bytes at most, and closes it. It returns the
-// file's mode if others than its owner can read it, else 0.
-func readBounded(f *os.File, most int64) (data []byte, exposed fs.FileMode, err error) {
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, 0, err
+// checkKey refuses a key that is not the one with which the storage began. A file that
+// was made for nothing does not stay: the right one may have been moved away. If that
+// cannot be found out, it stays, since the storage may have begun with it.
+func checkKey(ctx context.Context, s *services, k *localkeys.RootFile, log *slog.Logger) error {
+	err := s.authmgmt.service.CheckKey(ctx)
+	if err == nil {
+		err = s.vault.service.CheckKeys(ctx)
 	}
-	data, err = io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%w: it may have %d bytes", errTooLarge, most)
+	wrong := errors.Is(err, authmgmt.ErrWrongKey) || errors.Is(err, keyring.ErrWrongKey)
+	switch {
+	case wrong && k.Made():
+		if err := k.Discard(); err != nil {
+			return usagef("-vault-key: %s was made for data that needs another key, and cannot be removed: %w", k.Path, err)
+		}
+		return usagef("-vault-key: %s is missing, and the data needs it; put it back, or name the file that you moved it to", k.Path)
+	case wrong:
+		return usagef("-vault-key: %s holds another key than the one that the data began with", k.Path)
+	case errors.Is(err, keyring.ErrUnknownKey), errors.Is(err, keyring.ErrRetired):
+		return usagef("-vault-key: the keys of the vault were rotated by another program, and this one has their first version only: %w", err)
+	case err != nil:
+		return fmt.Errorf("check the root key: %w", err)
 	}
-	return data, exposedMode(info), err
-}
-
-// exposedMode is the mode of a file that others than its owner can read or write, else 0.
-// A pipe's says nothing.
-func exposedMode(info fs.FileInfo) fs.FileMode {
-	if mode := info.Mode(); mode.IsRegular() && runtime.GOOS != "windows" && mode.Perm()&0o077 != 0 {
-		return mode.Perm()
+	if k.Exposed != 0 {
+		log.Warn("others can read the file of the root key; chmod 600 it", "file", k.Path, "mode", k.Exposed.String())
 	}
-	return 0
+	if k.Made() {
+		log.Warn("a root key was made beside the data that it protects; move it to a safe place and name it with -vault-key", "file", k.Path)
+	}
+	return nil
 }

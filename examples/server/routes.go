@@ -39,7 +39,7 @@ func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (
 	}
 	search := all.audio.page
 	search.stopping = ctx
-	sandbox := http.StripPrefix(sandboxPrefix, all.vault.sandbox.handler)
+	sandbox := http.StripPrefix(sandboxPrefix, all.vault.trial)
 	// Not a ServeMux: it would redirect unclean paths, which the services refuse.
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 1 && r.ProtoMinor == 0 {

@@ -9,13 +9,19 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
+	"github.com/seed-6363c74e/mortise/vault/sandbox"
 )
+
+// sandboxPrefix is where the sandbox of the vault is, before the paths of the vault. It takes
+// the same access tokens.
+const sandboxPrefix = "/sandbox"
 
 // vaultService is the vault, and its sandbox.
 type vaultService struct {
 	member
 	service *vault.Service
-	sandbox *vaultSandbox
+	sandbox *vault.Service       // to try things out, with the same vaults, without their records
+	trial   *httpadapter.Handler // of the sandbox
 	log     *slog.Logger
 }
 
@@ -46,16 +52,20 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 	if err != nil {
 		return nil, fmt.Errorf("mount the vault: %w", err)
 	}
-	sandbox, err := newVaultSandbox(auth, opts)
+	trials, err := sandbox.New(&sandbox.Options{Options: vault.Options{MaxValue: maxVaultValue, Logger: log}})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make the vault's sandbox: %w", err)
+	}
+	trial, err := httpadapter.NewVault(trials, auth, opts)
+	if err != nil {
+		return nil, fmt.Errorf("mount the vault's sandbox: %w", err)
 	}
 	// It does nothing in the background.
 	idle := func(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	return &vaultService{member{"vault", routes, service.Ping, idle}, service, sandbox, log}, nil
+	return &vaultService{member{"vault", routes, service.Ping, idle}, service, trials, trial, log}, nil
 }
 
 // vaultKeyring returns the keys of the vault. There is one version of them: a rotation

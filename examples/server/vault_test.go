@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
+	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
 // TestWrongKeyOfTheVault: a key that the invitations take, and the vault does not, is as
@@ -18,7 +19,11 @@ func TestWrongKeyOfTheVault(t *testing.T) {
 	for name, open := range storages {
 		t.Run(name, func(t *testing.T) {
 			b := open(t)
-			key, digits := newRootKey()
+			digits := randomKey()
+			key, err := localkeys.ParseRoot(digits)
+			if err != nil {
+				t.Fatal(err)
+			}
 			keyring, err := vaultKeyring(testKey())
 			if err != nil {
 				t.Fatal(err)
@@ -31,7 +36,7 @@ func TestWrongKeyOfTheVault(t *testing.T) {
 				t.Fatal(err)
 			}
 			var usage *usageError
-			if log, err := checkOn(t, b, &foundKey{key: key, path: "named", exposed: 0o644}); !errors.As(err, &usage) || !strings.Contains(err.Error(), "named holds another key") || log != "" {
+			if log, err := checkOn(t, b, &localkeys.RootFile{Root: key, Path: "named", Exposed: 0o644}); !errors.As(err, &usage) || !strings.Contains(err.Error(), "named holds another key") || log != "" {
 				t.Errorf("got %v; logged %s", err, log)
 			} else if strings.Contains(fmt.Sprint(err), digits) {
 				t.Errorf("the error repeats the key: %v", err)
@@ -46,7 +51,7 @@ func TestRotatedVault(t *testing.T) {
 	for name, open := range storages {
 		t.Run(name, func(t *testing.T) {
 			b := open(t)
-			k := &foundKey{key: testKey()}
+			k := &localkeys.RootFile{Root: testKey()}
 			if _, err := checkOn(t, b, k); err != nil {
 				t.Fatal(err)
 			}

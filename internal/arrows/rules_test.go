@@ -55,6 +55,7 @@ var rows = []row{
 	// rank scores with.
 	{pkg: "trigger/command", code: []string{"trigger"}},
 	{pkg: "vault/localkeys", code: []string{"vault/keyring", "internal/..."}, tests: []string{"vault", "vault/vaulttest", "storage/memory"}},
+	{pkg: "vault/sandbox", code: []string{"vault", "vault/localkeys", "storage/memory"}, tests: []string{"vault/keyring"}},
 	{pkg: "vault/tink/...", code: []string{"vault/keyring"}, tests: []string{"vault", "vault/vaulttest", "vault/localkeys", "storage/memory"}, module: true},
 	{pkg: "audiosearch/astfeatures", code: []string{"internal/fft"}},
 	{pkg: "audiosearch/audioset", code: []string{"audiosearch/sound"}},

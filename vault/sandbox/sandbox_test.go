@@ -1,4 +1,4 @@
-package main
+package sandbox
 
 import (
 	"errors"
@@ -9,42 +9,71 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// sandboxRig is a sandbox with the same vault for two organizations.
-type sandboxRig struct {
-	t *testing.T
-	*vaultSandbox
+const maxValue = 64 << 10
+
+// rig is a sandbox with the same vault for two organizations.
+type rig struct {
+	t       *testing.T
+	service *vault.Service
+	store   *store
 }
 
-func newSandboxRig(t *testing.T) *sandboxRig {
+func newRig(t *testing.T) *rig {
 	t.Helper()
-	s, err := wire(testSettings(), storages["memory"](t), testKey(), discard())
+	store, err := newStore(defaultBytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := newService(store, &vault.Options{MaxValue: maxValue})
 	if err != nil {
 		t.Fatal(err)
 	}
 	schema := vault.Schema{Tables: []vault.Table{{Name: "t", Columns: []vault.Column{{Name: "c", Tokenization: vault.Deterministic}}}}}
-	for range 2 {
-		for _, org := range organizations {
-			if err := s.vault.sandbox.provision(t.Context(), org, "v1", schema); err != nil {
-				t.Fatal(err)
-			}
+	for _, org := range []string{"acme", "rival"} {
+		if _, err := service.CreateVault(t.Context(), org, "ops", "v1", schema); err != nil {
+			t.Fatal(err)
 		}
 	}
-	return &sandboxRig{t, s.vault.sandbox}
+	return &rig{t, service, store}
+}
+
+// TestOptions: the settings are those of the service, and a bound of its own.
+func TestOptions(t *testing.T) {
+	if _, err := New(&Options{MaxBytes: -1}); err == nil {
+		t.Error("a bound below 0")
+	}
+	if _, err := New(&Options{Options: vault.Options{MaxItems: -1}}); err == nil {
+		t.Error("a setting of the service below 0")
+	}
+	service, err := New(&Options{MaxBytes: rowBytes + 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := vault.Schema{Tables: []vault.Table{{Name: "t", Columns: []vault.Column{{Name: "c", Tokenization: vault.Deterministic}}}}}
+	if _, err := service.EnsureVault(t.Context(), "acme", "ops", "v1", schema); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []error{nil, vault.ErrFull} {
+		item := vault.Item{Place: vault.InColumn("t", "c"), Value: vault.NewValue(fmt.Sprint(i))}
+		if _, err := service.Insert(t.Context(), "acme", "ops", "v1", []vault.Item{item}); !errors.Is(err, want) {
+			t.Errorf("value %d: %v", i, err)
+		}
+	}
 }
 
 // long is a value that few of fill the sandbox.
 func long(i int) []vault.Item {
-	return []vault.Item{{Place: vault.InColumn("t", "c"), Value: vault.NewValue(fmt.Sprintf("%0*d", maxVaultValue, i))}}
+	return []vault.Item{{Place: vault.InColumn("t", "c"), Value: vault.NewValue(fmt.Sprintf("%0*d", maxValue, i))}}
 }
 
-func (r *sandboxRig) insert(org string, items []vault.Item) ([]string, error) {
+func (r *rig) insert(org string, items []vault.Item) ([]string, error) {
 	return r.service.Insert(r.t.Context(), org, "ops", "v1", items)
 }
 
 // fill inserts values until there is no room, and returns their tokens.
-func (r *sandboxRig) fill(org string, from int) (tokens []string) {
+func (r *rig) fill(org string, from int) (tokens []string) {
 	r.t.Helper()
-	const most = maxSandbox / maxVaultValue
+	const most = defaultBytes / maxValue
 	for i := range most + 1 {
 		token, err := r.insert(org, long(from+i))
 		if err == nil {
@@ -60,13 +89,13 @@ func (r *sandboxRig) fill(org string, from int) (tokens []string) {
 	return nil
 }
 
-// TestSandboxIsBounded: the sandbox takes values of an organization until they are too
+// TestIsBounded: the sandbox takes values of an organization until they are too
 // many, and then goes on to answer for those that it has. What is shown of them leaves no
 // trail in memory.
-func TestSandboxIsBounded(t *testing.T) {
-	r := newSandboxRig(t)
+func TestIsBounded(t *testing.T) {
+	r := newRig(t)
 	tokens := r.fill("acme", 0)
-	const most = maxSandbox / maxVaultValue
+	const most = defaultBytes / maxValue
 	if len(tokens) < most*9/10 {
 		t.Errorf("full after %d values", len(tokens))
 	}
@@ -92,10 +121,10 @@ func TestSandboxIsBounded(t *testing.T) {
 	}
 }
 
-// TestSandboxGivesBack: what is deleted makes room, once, and so does what was not stored
+// TestGivesBack: what is deleted makes room, once, and so does what was not stored
 // in the end. But a token is never given again, so something stays of it.
-func TestSandboxGivesBack(t *testing.T) {
-	r := newSandboxRig(t)
+func TestGivesBack(t *testing.T) {
+	r := newRig(t)
 	tokens := r.fill("acme", 0)
 	for range 2 {
 		err := r.service.Delete(t.Context(), "acme", "ops", "v1", tokens[0])
@@ -140,7 +169,7 @@ func TestSandboxGivesBack(t *testing.T) {
 		if err != nil && !errors.As(err, &taken) {
 			t.Fatal(err)
 		}
-		if got := store.kept["rival"]; got != step.kept*(100+sandboxRow) {
+		if got := store.kept["rival"]; got != step.kept*(100+rowBytes) {
 			t.Errorf("%d bytes, want those of %d rows", got, step.kept)
 		}
 	}
@@ -152,7 +181,7 @@ func TestSandboxGivesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := store.kept["rival"]; got != 3*sandboxGone {
+	if got := store.kept["rival"]; got != 3*goneBytes {
 		t.Errorf("%d bytes after all was deleted", got)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"io/fs"
@@ -10,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
@@ -34,6 +34,13 @@ func names(t *testing.T, folder string) (all []string) {
 		all = append(all, entry.Name())
 	}
 	return all
+}
+
+// randomKey returns a key as it is written.
+func randomKey() string {
+	var random [localkeys.RootSize]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return hex.EncodeToString(random[:])
 }
 
 // same reports whether two keys are one, or both none.
@@ -70,7 +77,7 @@ func TestDerivedKeys(t *testing.T) {
 func TestKeyFileIsMadeOnce(t *testing.T) {
 	s := keyFolder(t)
 	first, err := findKey(s, discard())
-	if err != nil || first.made == nil || same(t, first.key, localkeys.Root{}) {
+	if err != nil || !first.Made() || same(t, first.Root, localkeys.Root{}) {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	info, err := os.Stat(filepath.Join(s.data, keyFile))
@@ -78,87 +85,25 @@ func TestKeyFileIsMadeOnce(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	second, err := findKey(s, discard())
-	if err != nil || second.made != nil || !same(t, second.key, first.key) {
+	if err != nil || second.Made() || !same(t, second.Root, first.Root) {
 		t.Errorf("%+v, %v", second, err)
 	}
 	if left := names(t, s.data); len(left) != 1 || left[0] != keyFile {
 		t.Errorf("in the folder: %q", left)
 	}
 	s.vaultKey = filepath.Join(s.data, keyFile)
-	if named, err := namedKey(s); err != nil || !same(t, named.key, first.key) {
+	if named, err := namedKey(s); err != nil || !same(t, named.Root, first.Root) {
 		t.Errorf("%+v, %v", named, err)
 	}
-	if other, err := findKey(keyFolder(t), discard()); err != nil || same(t, other.key, first.key) {
+	if other, err := findKey(keyFolder(t), discard()); err != nil || same(t, other.Root, first.Root) {
 		t.Errorf("another folder has the same key: %v", err)
-	}
-}
-
-// TestKeyFileAtOnce: servers that start at once on one folder agree on one key.
-func TestKeyFileAtOnce(t *testing.T) {
-	for range 20 {
-		s := keyFolder(t)
-		var found [8]*foundKey
-		var group sync.WaitGroup
-		for i := range found {
-			group.Go(func() {
-				var err error
-				if found[i], err = findKey(s, discard()); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		group.Wait()
-		if t.Failed() {
-			return
-		}
-		made := 0
-		for _, k := range found {
-			if !same(t, k.key, found[0].key) {
-				t.Fatal("two keys")
-			}
-			if k.made != nil {
-				made++
-			}
-		}
-		if left := names(t, s.data); made != 1 || len(left) != 1 {
-			t.Errorf("made %d times; in the folder: %q", made, left)
-		}
-	}
-}
-
-// TestKeyFileLeftovers: what a server left that died while it made the file is removed,
-// for it may be a second copy of the key.
-func TestKeyFileLeftovers(t *testing.T) {
-	s := keyFolder(t)
-	path := filepath.Join(s.data, keyFile)
-	if err := os.WriteFile(path+".new-456", nil, 0o600); err != nil { // by one that died before it had made the file
-		t.Fatal(err)
-	}
-	first, err := findKey(s, discard())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if left := names(t, s.data); len(left) != 1 {
-		t.Errorf("in the folder: %q", left)
-	}
-	if err := errors.Join(os.Link(path, path+".new-123"), os.WriteFile(filepath.Join(s.data, "other"), nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	if found, err := findKey(s, discard()); err != nil || !same(t, found.key, first.key) {
-		t.Errorf("%+v, %v", found, err)
-	}
-	if left := names(t, s.data); len(left) != 2 {
-		t.Errorf("in the folder: %q", left)
-	}
-	if made, err := makeKeyFile(path, "1"); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("another file was replaced: %v, %v", made, err)
 	}
 }
 
 func TestKeyFileRefused(t *testing.T) {
 	dir := t.TempDir()
 	const content = "ffeeddccbbaa99887766554433221100"
-	for name, text := range map[string]string{"empty": "", "short": content, "long": strings.Repeat(content, 1000), "far": content + content + strings.Repeat(" ", maxKeyFile) + "x"} {
+	for name, text := range map[string]string{"empty": "", "short": content, "long": strings.Repeat(content, 1000), "far": content + content + strings.Repeat(" ", 4096) + "x"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -189,9 +134,9 @@ func TestKeyFileRefused(t *testing.T) {
 }
 
 // checkOn runs checkKey as a start on the storage would, and returns what it logged.
-func checkOn(t *testing.T, b *backends, k *foundKey) (log string, err error) {
+func checkOn(t *testing.T, b *backends, k *localkeys.RootFile) (log string, err error) {
 	t.Helper()
-	s, err := wire(testSettings(), b, k.key, discard())
+	s, err := wire(testSettings(), b, k.Root, discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +149,7 @@ func checkOn(t *testing.T, b *backends, k *foundKey) (log string, err error) {
 // one is told on one line.
 func TestKeyFileOfOthers(t *testing.T) {
 	b := storages["memory"](t)
-	_, digits := newRootKey()
+	digits := randomKey()
 	for mode, warned := range map[fs.FileMode]bool{0o600: false, 0o400: false, 0o640: true, 0o604: true, 0o601: true} {
 		path := filepath.Join(t.TempDir(), "key")
 		if err := errors.Join(os.WriteFile(path, []byte(digits), 0o600), os.Chmod(path, mode)); err != nil {
@@ -219,17 +164,17 @@ func TestKeyFileOfOthers(t *testing.T) {
 			t.Errorf("%o: %v; logged %s", mode, err, log)
 		}
 	}
-	if log, err := checkOn(t, b, &foundKey{key: testKey(), exposed: 0o644}); err == nil || log != "" {
+	if log, err := checkOn(t, b, &localkeys.RootFile{Root: testKey(), Exposed: 0o644}); err == nil || log != "" {
 		t.Errorf("another key: %v; logged %s", err, log)
 	}
 }
 
 func TestKeyInMemory(t *testing.T) {
 	one, err := findKey(&settings{memory: true, data: "/nonexistent"}, discard())
-	if err != nil || one.made != nil || same(t, one.key, localkeys.Root{}) {
+	if err != nil || one.Made() || same(t, one.Root, localkeys.Root{}) {
 		t.Errorf("%+v, %v", one, err)
 	}
-	if two, err := findKey(&settings{memory: true}, discard()); err != nil || same(t, two.key, one.key) {
+	if two, err := findKey(&settings{memory: true}, discard()); err != nil || same(t, two.Root, one.Root) {
 		t.Errorf("the same key twice: %v", err)
 	}
 }
@@ -245,7 +190,7 @@ func TestWrongKey(t *testing.T) {
 				t.Fatal(err)
 			}
 			log, err := checkOn(t, b, first)
-			if err != nil || !strings.Contains(log, `"level":"WARN"`) || !strings.Contains(log, "-vault-key") || !strings.Contains(log, first.path) {
+			if err != nil || !strings.Contains(log, `"level":"WARN"`) || !strings.Contains(log, "-vault-key") || !strings.Contains(log, first.Path) {
 				t.Errorf("%v; logged %s", err, log)
 			}
 			again, err := findKey(s, discard())
@@ -257,11 +202,11 @@ func TestWrongKey(t *testing.T) {
 			}
 
 			moved := filepath.Join(t.TempDir(), "moved")
-			if err := os.Rename(first.path, moved); err != nil {
+			if err := os.Rename(first.Path, moved); err != nil {
 				t.Fatal(err)
 			}
 			fresh, err := findKey(s, discard())
-			if err != nil || fresh.made == nil {
+			if err != nil || !fresh.Made() {
 				t.Fatalf("%+v, %v", fresh, err)
 			}
 			var usage *usageError
@@ -271,7 +216,7 @@ func TestWrongKey(t *testing.T) {
 			if left := names(t, s.data); len(left) != 0 {
 				t.Errorf("left behind: %q", left)
 			}
-			if _, err := checkOn(t, b, &foundKey{key: testKey(), path: "named"}); !errors.As(err, &usage) || !strings.Contains(err.Error(), "named") {
+			if _, err := checkOn(t, b, &localkeys.RootFile{Root: testKey(), Path: "named"}); !errors.As(err, &usage) || !strings.Contains(err.Error(), "named") {
 				t.Errorf("got %v", err)
 			}
 			named, err := namedKey(&settings{vaultKey: moved})
@@ -282,26 +227,6 @@ func TestWrongKey(t *testing.T) {
 				t.Errorf("the key that was moved: %v", err)
 			}
 		})
-	}
-}
-
-// TestDiscardedKey: only the file that was made is removed, not one that an operator puts
-// in its place at that moment.
-func TestDiscardedKey(t *testing.T) {
-	s := keyFolder(t)
-	made, err := findKey(s, discard())
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := filepath.Join(s.data, "other")
-	if err := errors.Join(os.WriteFile(other, []byte("x"), 0o600), os.Rename(other, made.path), made.discard()); err != nil {
-		t.Error(err)
-	}
-	if text, err := os.ReadFile(made.path); err != nil || string(text) != "x" {
-		t.Errorf("%q, %v", text, err)
-	}
-	if err := errors.Join(os.Remove(made.path), made.discard()); err != nil {
-		t.Errorf("one that is gone already: %v", err)
 	}
 }
 
