@@ -41,14 +41,3 @@ func backUp(ctx context.Context, s *settings, stdout io.Writer) (err error) {
 	_, err = fmt.Fprintln(stdout, "the copy is complete: "+oneLine(s.backup)+". Keep the root key as well, in another place")
 	return err
 }
-
-// checkBackup refuses what -backup cannot go together with.
-func (s *settings) checkBackup(given bool) error {
-	switch {
-	case given && s.backup == "":
-		return usagef("-backup: names no file")
-	case s.backup != "" && (s.memory || s.postgres != ""):
-		return usagef("-backup: copies the database of -data, and there is none; pg_dump copies one of PostgreSQL")
-	}
-	return nil
-}

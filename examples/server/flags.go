@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,73 +46,37 @@ type settings struct {
 	oip         string // URL of a model on an inference server, "" for none
 }
 
-const usage = `Usage: server [flags]
+//go:embed usage.txt
+var usage string
 
-  -addr HOST:PORT       listen address; port 0 picks a free one [MORTISE_ADDR, 127.0.0.1:8080]
-  -config FILE          provisioning document, applied at every start [MORTISE_CONFIG, a built-in demo]
-  -check-config         read the provisioning document, say what is wrong with it, and end; what it contradicts in the data
-                        is found at a start [off]
-  -data FOLDER          folder of the SQLite database, made if it is missing [MORTISE_DATA, ./mortise-data]
-  -backup FILE          copy the database of -data to a new file, also while a server uses it, and end [off]
-  -postgres URL         keep the data in a PostgreSQL database, which several servers may share. Needs -vault-key. Tables that are
-                        missing are made at the start. In -data there are only models that were fetched. [MORTISE_POSTGRES]
-  -queue postgres|URL   with -postgres: where the jobs wait. postgres: in a table beside the data. nats://HOST:4222: in NATS
-                        JetStream. All servers must have the same. [MORTISE_QUEUE, postgres]
-  -migrate              make the tables of -postgres, or bring them up to date, and end [off]
-  -copy-from FOLDER     copy all that the data folder of a stopped server has into the empty database of -postgres, and end.
-                        Needs the key that the folder's server had. A copy that was cut off goes on when it is started again. [off]
-  -memory               keep everything in memory instead; refused together with -data, -postgres and -queue
-  -public-url URL       address in the links of invitations and in the OpenAPI document [MORTISE_PUBLIC_URL, the listen address]
-  -vault-key FILE       file with the root key, from which the keys of the vault and of the invitations are derived: 32 bytes
-                        as hex or base64. openssl rand -hex 32 makes one. Whoever has it and the data can read every value
-                        of the vault and accept every pending invitation, so keep it elsewhere; without it the data cannot
-                        be opened. [MORTISE_VAULT_KEY_FILE, vault.key in the data folder, made if it is missing; in memory
-                        with -memory]
-  -trigger-exec COMMAND run for each trigger event, with the event's JSON on standard input. Quoted as for a shell, run without
-                        one. Exit 0 completes the event, and the last line of its output is the summary; anything else
-                        tries again later. One run may take 10 minutes. [MORTISE_TRIGGER_EXEC, log the event's id]
-  -model FILE           ONNX model that scores sounds, or an https URL, which is fetched once into the data folder; with
-                        #sha256=DIGEST at its end nothing else is taken for it. It comes before the signal processing,
-                        which keeps the sounds that the model does not know. See docs/models.md. [MORTISE_MODEL]
-  -onnxruntime FILE     ONNX Runtime's shared library, 1.24 or newer, for -model [MORTISE_ONNXRUNTIME, the usual places]
-  -oip URL              model on an inference server that speaks the Open Inference Protocol v2, such as
-                        http://localhost:8000/v2/models/ast, in place of -model [MORTISE_OIP]
-  -docs                 serve the OpenAPI document at /openapi.json and the API reference at /docs [on]
-  -metrics              serve /metrics, in the text format of Prometheus, to whoever asks; it names no organization [on]
-  -tokenize-rate N      tokenize requests a second for one caller; over it they are answered with 429 [0, no limit]
-  -demo-commands        print a command for each operation of the built-in demo, not just three [off]
-  -version              print the version, and end
-`
+// variables stand in for flags that are not given, unless they are empty.
+var variables = map[string]string{
+	"addr": "MORTISE_ADDR", "config": "MORTISE_CONFIG", "public-url": "MORTISE_PUBLIC_URL", "trigger-exec": "MORTISE_TRIGGER_EXEC",
+	"data": "MORTISE_DATA", "vault-key": "MORTISE_VAULT_KEY_FILE", "postgres": "MORTISE_POSTGRES", "queue": "MORTISE_QUEUE",
+	"model": "MORTISE_MODEL", "oip": "MORTISE_OIP", "onnxruntime": "MORTISE_ONNXRUNTIME",
+}
 
 // readSettings reads the flags, and the environment for those that are not given. Help
 // goes to stdout.
 func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
-	variables := variablesOf(env)
-	fallback := func(name, otherwise string) string {
-		if value := variables[name]; value != "" {
-			return value
-		}
-		return otherwise
-	}
-
 	s := new(settings)
 	var command string
 	fs := flag.NewFlagSet("server", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	fs.StringVar(&s.addr, "addr", fallback("MORTISE_ADDR", "127.0.0.1:8080"), "")
-	fs.StringVar(&s.config, "config", fallback("MORTISE_CONFIG", ""), "")
-	fs.StringVar(&s.publicURL, "public-url", fallback("MORTISE_PUBLIC_URL", ""), "")
-	fs.StringVar(&command, "trigger-exec", fallback("MORTISE_TRIGGER_EXEC", ""), "")
-	fs.StringVar(&s.data, "data", fallback("MORTISE_DATA", "./mortise-data"), "")
-	fs.StringVar(&s.vaultKey, "vault-key", fallback("MORTISE_VAULT_KEY_FILE", ""), "")
-	fs.StringVar(&s.model, "model", fallback("MORTISE_MODEL", ""), "")
-	fs.StringVar(&s.oip, "oip", fallback("MORTISE_OIP", ""), "")
-	fs.StringVar(&s.onnxruntime, "onnxruntime", fallback("MORTISE_ONNXRUNTIME", ""), "")
-	fs.StringVar(&s.postgres, "postgres", fallback("MORTISE_POSTGRES", ""), "")
-	fs.StringVar(&s.queue, "queue", fallback("MORTISE_QUEUE", ""), "")
-	fs.BoolVar(&s.migrate, "migrate", false, "")
+	fs.StringVar(&s.addr, "addr", "127.0.0.1:8080", "")
+	fs.StringVar(&s.config, "config", "", "")
+	fs.StringVar(&s.publicURL, "public-url", "", "")
+	fs.StringVar(&command, "trigger-exec", "", "")
+	fs.StringVar(&s.data, "data", "./mortise-data", "")
+	fs.StringVar(&s.vaultKey, "vault-key", "", "")
+	fs.StringVar(&s.model, "model", "", "")
+	fs.StringVar(&s.oip, "oip", "", "")
+	fs.StringVar(&s.onnxruntime, "onnxruntime", "", "")
+	fs.StringVar(&s.postgres, "postgres", "", "")
+	fs.StringVar(&s.queue, "queue", "", "")
 	fs.StringVar(&s.copyFrom, "copy-from", "", "")
 	fs.StringVar(&s.backup, "backup", "", "")
+	fs.BoolVar(&s.migrate, "migrate", false, "")
 	fs.BoolVar(&s.memory, "memory", false, "")
 	fs.BoolVar(&s.docs, "docs", true, "")
 	fs.BoolVar(&s.metrics, "metrics", true, "")
@@ -119,6 +85,12 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	fs.BoolVar(&s.checkConfig, "check-config", false, "")
 	fs.BoolVar(&s.demoCommands, "demo-commands", false, "")
 
+	inEnv := variablesOf(env)
+	for name, variable := range variables {
+		if value := inEnv[variable]; value != "" {
+			_ = fs.Lookup(name).Value.Set(value) // any text is one; unlike with fs.Set, the flag is not given by that
+		}
+	}
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, usage)
 		return nil, err
@@ -128,47 +100,53 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	if fs.NArg() > 0 {
 		return nil, usagef("%q: not a flag, and nothing else is expected (a command with arguments is quoted as one)", fs.Arg(0))
 	}
-	if s.checkConfig && s.config == "" {
-		return nil, usagef("-check-config: needs -config, which names the document")
-	}
-	if s.vaultKey == "" && wasGiven(fs, "vault-key") {
-		return nil, usagef("-vault-key: names no file")
-	}
-	if s.memory {
-		if other := otherStorage(fs, variables); other != "" {
-			return nil, usagef("-memory: cannot go together with %s, which keeps data elsewhere", other)
-		}
-	}
-	if s.copyFrom == "" && wasGiven(fs, "copy-from") {
-		return nil, usagef("-copy-from: names no folder")
-	}
-	if err := s.checkBackup(wasGiven(fs, "backup")); err != nil {
-		return nil, err
-	}
-	if err := s.checkPostgres(wasGiven(fs, "postgres")); err != nil {
+	given := make(map[string]bool)
+	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if err := s.contradiction(given, inEnv); err != nil {
 		return nil, err
 	}
 	return s, s.check(command, env)
 }
 
-func wasGiven(fs *flag.FlagSet, name string) (given bool) {
-	fs.Visit(func(f *flag.Flag) { given = given || f.Name == name })
-	return given
-}
-
-// otherStorage returns the flag or environment variable that asks for another storage
-// than memory, "" if there is none. A variable counts as its flag does: the server cannot
-// know which of the two the operator forgot about, and to choose memory would lose data.
-func otherStorage(fs *flag.FlagSet, variables map[string]string) (other string) {
-	for _, name := range []string{"data", "postgres", "queue"} {
-		if wasGiven(fs, name) {
-			return "-" + name
-		}
-		if env := "MORTISE_" + strings.ToUpper(name); variables[env] != "" {
-			other = env
+// contradiction refuses flags that do not go together, and those that name nothing.
+func (s *settings) contradiction(given map[string]bool, inEnv map[string]string) error {
+	// A variable counts as its flag does: the server cannot know which of the two the
+	// operator forgot about, and to choose memory would lose data.
+	elsewhere, stores := "", []string{"queue", "postgres", "data"}
+	for _, name := range slices.Backward(stores) {
+		if s.memory && inEnv[variables[name]] != "" {
+			elsewhere = variables[name]
 		}
 	}
-	return other
+	for _, name := range stores {
+		if s.memory && given[name] {
+			elsewhere = "-" + name
+		}
+	}
+	for _, refused := range []struct {
+		when bool
+		why  string
+	}{
+		{s.checkConfig && s.config == "", "-check-config: needs -config, which names the document"},
+		{given["vault-key"] && s.vaultKey == "", "-vault-key: names no file"},
+		{elsewhere != "", "-memory: cannot go together with " + elsewhere + ", which keeps data elsewhere"},
+		{given["copy-from"] && s.copyFrom == "", "-copy-from: names no folder"},
+		{given["backup"] && s.backup == "", "-backup: names no file"},
+		{s.backup != "" && (s.memory || s.postgres != ""),
+			"-backup: copies the database of -data, and there is none; pg_dump copies one of PostgreSQL"},
+		{given["postgres"] && s.postgres == "", "-postgres: names no database"},
+		{s.migrate && s.postgres == "", "-migrate: needs -postgres, which names the database"},
+		{s.copyFrom != "" && s.postgres == "", "-copy-from: needs -postgres, which names the database to copy into"},
+		{s.copyFrom != "" && s.migrate, "-copy-from: makes the tables itself; leave -migrate out"},
+		{s.copyFrom != "" && s.queueURL() != "",
+			"-copy-from: copies the jobs into the database; leave -queue out, and change it once they are done"},
+		{s.queue != "" && s.postgres == "", "-queue: needs -postgres: without it the queue is in the data folder"},
+	} {
+		if refused.when {
+			return usagef("%s", refused.why)
+		}
+	}
+	return s.checkPostgres()
 }
 
 // check refuses what cannot work, before anything is begun.
@@ -179,8 +157,11 @@ func (s *settings) check(command string, env []string) error {
 	if s.data == "" {
 		return usagef("-data: names no folder")
 	}
-	if err := s.checkModelFlags(); err != nil {
-		return err
+	if s.model != "" && s.oip != "" {
+		return usagef("-model and -oip: two models; choose one of them")
+	}
+	if scheme, _, ok := strings.Cut(s.model, "://"); ok && !strings.EqualFold(scheme, "https") {
+		return usagef("-model: must be a file or an https URL") // it may hold a secret, and is not repeated
 	}
 	if !(s.tokenizeRate >= 0 && s.tokenizeRate <= 1e6) { // NaN is neither
 		return usagef("-tokenize-rate: must be a number from 0, which is no limit, to 1000000")

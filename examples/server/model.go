@@ -25,18 +25,6 @@ type soundModel struct {
 	close   func() error
 }
 
-// checkModelFlags refuses what contradicts itself. The values may hold secrets, so no error
-// repeats them.
-func (s *settings) checkModelFlags() error {
-	if s.model != "" && s.oip != "" {
-		return usagef("-model and -oip: two models; choose one of them")
-	}
-	if scheme, _, ok := strings.Cut(s.model, "://"); ok && !strings.EqualFold(scheme, "https") {
-		return usagef("-model: must be a file or an https URL")
-	}
-	return nil
-}
-
 // modelFolder is the name of the folder of fetched models, in the data folder.
 const modelFolder = "models"
 

@@ -147,22 +147,9 @@ func (s *settings) queueURL() string {
 
 const queueInPostgres = "postgres"
 
-// checkPostgres refuses what does not go with -postgres, or does not go without it.
-func (s *settings) checkPostgres(given bool) error {
-	switch {
-	case given && s.postgres == "":
-		return usagef("-postgres: names no database")
-	case s.postgres == "" && s.migrate:
-		return usagef("-migrate: needs -postgres, which names the database")
-	case s.postgres == "" && s.copyFrom != "":
-		return usagef("-copy-from: needs -postgres, which names the database to copy into")
-	case s.migrate && s.copyFrom != "":
-		return usagef("-copy-from: makes the tables itself; leave -migrate out")
-	case s.copyFrom != "" && s.queueURL() != "":
-		return usagef("-copy-from: copies the jobs into the database; leave -queue out, and change it once they are done")
-	case s.postgres == "" && s.queue != "":
-		return usagef("-queue: needs -postgres: without it the queue is in the data folder")
-	case s.postgres == "":
+// checkPostgres refuses what -postgres and -queue cannot be, and a server that lacks the key.
+func (s *settings) checkPostgres() error {
+	if s.postgres == "" {
 		return nil
 	}
 	if _, err := parsePostgres(s.postgres); err != nil {

@@ -171,7 +171,7 @@ func TestDocsNameRealThings(t *testing.T) {
 // TestDocsNameRealFlags: the flags of the example server that the pages name are there.
 func TestDocsNameRealFlags(t *testing.T) {
 	t.Parallel()
-	usage := document(t, "examples/server/flags.go")
+	usage := document(t, "examples/server/usage.txt")
 	for _, name := range []string{"README.md", "examples/server/README.md", "docs/models.md"} {
 		flags := regexp.MustCompile("`(-[a-z-]+)`").FindAllStringSubmatch(document(t, name), -1)
 		require.NotEmpty(t, flags, name)
