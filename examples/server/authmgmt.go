@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/time/rate"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
@@ -40,7 +41,7 @@ func newAuthMgmtService(s *settings, b authmgmt.Backend, root localkeys.Root, lo
 		AcceptURL:     s.publicURL + httpadapter.AcceptPath,
 		InvitationKey: key,
 		Grant:         grants.grant,
-		Observer:      s.meters.authmgmt(logRefused(log, time.Now)),
+		Observer:      s.meters.authmgmt(logRefused(log)),
 		Logger:        log,
 	})
 	if err != nil {
@@ -104,42 +105,18 @@ func grantedToken(i *authmgmt.Invitation, attempt int) uuid.UUID {
 
 // logRefused logs what somebody tried in vain and an operator may want to know. What
 // fails in the background the service logs itself.
-func logRefused(log *slog.Logger, now func() time.Time) func(ctx context.Context, o authmgmt.Observation) {
-	logins := &seldom{now: now}
+func logRefused(log *slog.Logger) authmgmt.Observer {
+	var logins atomic.Int64 // that were refused since the last line said so
+	seldom := rate.Sometimes{Interval: time.Second}
 	return func(ctx context.Context, o authmgmt.Observation) {
 		switch {
 		case o.Kind == authmgmt.KindLoginRefused && errors.Is(o.Err, authmgmt.ErrInvalidCredentials):
 			// Anybody can cause these, without end.
-			if count, due := logins.add(); due {
-				log.WarnContext(ctx, "login refused", "count", count)
-			}
+			logins.Add(1)
+			seldom.Do(func() { log.WarnContext(ctx, "login refused", "count", logins.Swap(0)) })
 		case errors.Is(o.Err, authmgmt.ErrForbidden):
 			log.WarnContext(ctx, "change refused: it gives or takes more than the caller holds", "kind", string(o.Kind),
 				"organization", o.Organization, "actor", o.Actor, "target", o.Target)
 		}
 	}
-}
-
-// seldom says when something that happens may be logged: at most once a second. What it
-// held back counts at the next time.
-type seldom struct {
-	now func() time.Time
-
-	mu    sync.Mutex
-	said  time.Time
-	count int // since said
-}
-
-// add notes that it happened. If that is due to be logged, count is how often it happened
-// since it last was, this time included.
-func (s *seldom) add() (count int, due bool) {
-	now := s.now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.count++
-	if now.Sub(s.said) < time.Second {
-		return 0, false
-	}
-	count, s.said, s.count = s.count, now, 0
-	return count, true
 }
