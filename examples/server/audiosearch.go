@@ -29,7 +29,6 @@ type audioService struct {
 	page      *searchPage
 	ingestion *ingestion
 	files     *mediaFolder
-	log       *slog.Logger
 }
 
 // searchRetention is how long a finished run can be asked for.
@@ -100,7 +99,7 @@ func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service
 		g.Go(func() error { return in.run(running) })
 		return g.Wait()
 	}
-	return &audioService{member{"audiosearch", routes, service.Ping, run}, service, page, in, b.files, log}, nil
+	return &audioService{member{"audiosearch", routes, service.Ping, run}, service, page, in, b.files}, nil
 }
 
 // mediaFolder is the folder that the paths of videos are relative to.

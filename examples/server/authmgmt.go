@@ -24,7 +24,6 @@ type authmgmtService struct {
 	member
 	service *authmgmt.Service
 	store   authmgmt.Store // for what a provisioning document is compared with
-	log     *slog.Logger
 }
 
 func newAuthMgmtService(s *settings, b authmgmt.Backend, root localkeys.Root, log *slog.Logger) (*authmgmtService, error) {
@@ -59,7 +58,7 @@ func newAuthMgmtService(s *settings, b authmgmt.Backend, root localkeys.Root, lo
 	if err != nil {
 		return nil, fmt.Errorf("mount the credentials service: %w", err)
 	}
-	return &authmgmtService{member{"authmgmt", routes, service.Ping, service.Run}, service, b.Store, log}, nil
+	return &authmgmtService{member{"authmgmt", routes, service.Ping, service.Run}, service, b.Store}, nil
 }
 
 // tokenLifetime is how long a token works that is issued to a person, unless it is

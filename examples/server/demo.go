@@ -14,6 +14,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/provision"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -86,12 +87,12 @@ func (p *demoPage) write(w io.Writer) error {
 // startDemo provisions the demo, and prints commands with its credentials. It is the only
 // time that these are shown.
 func startDemo(ctx context.Context, stdout io.Writer, s *services, page *demoPage, log *slog.Logger) error {
-	doc, err := parseDocument("the built-in demo", demoDocument, nil)
+	doc, err := provision.Parse("the built-in demo", demoDocument, nil)
 	if err == nil {
 		err = makeDemoSounds(s.audio.files.dir)
 	}
 	if err == nil {
-		err = provision(ctx, s, doc, log)
+		err = applyDocument(ctx, s, doc, log)
 	}
 	if err != nil {
 		return fmt.Errorf("provision the demo: %w", err)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/provision"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -80,11 +81,11 @@ func TestExposedDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 		var log bytes.Buffer
-		doc.warnOfExposed(slog.New(slog.NewJSONHandler(&log, nil)))
+		warnOfExposed(doc, slog.New(slog.NewJSONHandler(&log, nil)))
 		if strings.Contains(log.String(), "others can read the provisioning document") != told || told && !strings.Contains(log.String(), path) {
 			t.Errorf("%v: %s", mode, &log)
 		}
 	}
-	var none *document
-	none.warnOfExposed(slog.New(slog.DiscardHandler))
+	var none *provision.Document
+	warnOfExposed(none, slog.New(slog.DiscardHandler))
 }

@@ -34,7 +34,7 @@ func writeDocument(t *testing.T, text string, files map[string]string) (path str
 func TestSecretsFromElsewhere(t *testing.T) {
 	const weak = "hush-hush"
 	env := []string{"ACME_KEY=" + docKey, "WEAK=" + weak, "EMPTY=", "SPACED=" + docKey + " x"}
-	files := map[string]string{"key.txt": docToken + "\r\n", "sub/long": docSecret + strings.Repeat("x", maxSecretFile)}
+	files := map[string]string{"key.txt": docToken + "\r\n", "sub/long": docSecret + strings.Repeat("x", 4096)}
 	key := func(from string) string { return `{"organizations":[{"id":"a","api_keys":[{"key":` + from + `}]}]}` }
 	const at = "line 1, column 48: organizations[0].api_keys[0].key: "
 	for from, want := range map[string]string{
@@ -84,14 +84,14 @@ func TestSecretsFromElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(doc.exposed) != 1 && runtime.GOOS != "windows" {
-		t.Errorf("others can read %v", doc.exposed)
+	if len(doc.Exposed()) != 1 && runtime.GOOS != "windows" {
+		t.Errorf("others can read %v", doc.Exposed())
 	}
 	s, err := wire(testSettings(), storages["memory"](t), testKey(), discard())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := provision(t.Context(), s, doc, discard()); err != nil {
+	if err := applyDocument(t.Context(), s, doc, discard()); err != nil {
 		t.Fatal(err)
 	}
 	_, keyErr := s.trigger.service.VerifyKey(t.Context(), docKey)

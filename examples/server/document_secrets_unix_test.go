@@ -23,7 +23,7 @@ func TestSecretFileIsAPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := f.WriteString(strings.Repeat("x", maxSecretFile+1)); err != nil {
+	if _, err := f.WriteString(strings.Repeat("x", 4096+1)); err != nil {
 		t.Fatal(err)
 	}
 	doc, err := readProvisioning(path, nil)

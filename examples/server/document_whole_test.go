@@ -157,12 +157,3 @@ func TestRefusedOnOneLine(t *testing.T) {
 type writerFunc func(text []byte) (int, error)
 
 func (f writerFunc) Write(text []byte) (int, error) { return f(text) }
-
-// TestRehearsal: what is right is applied in a rehearsal without a word, and changes nothing.
-func TestRehearsal(t *testing.T) {
-	doc := documentOfContract(t)
-	before := fmt.Sprintf("%+v", doc)
-	if err := rehearse(t.Context(), doc); err != nil || fmt.Sprintf("%+v", doc) != before {
-		t.Errorf("%v; from %s to %+v", err, before, doc)
-	}
-}

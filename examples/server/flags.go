@@ -85,7 +85,12 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	fs.BoolVar(&s.checkConfig, "check-config", false, "")
 	fs.BoolVar(&s.demoCommands, "demo-commands", false, "")
 
-	inEnv := variablesOf(env)
+	inEnv := make(map[string]string)
+	for _, entry := range env {
+		if name, value, ok := strings.Cut(entry, "="); ok {
+			inEnv[name] = value
+		}
+	}
 	for name, variable := range variables {
 		if value := inEnv[variable]; value != "" {
 			_ = fs.Lookup(name).Value.Set(value) // any text is one; unlike with fs.Set, the flag is not given by that

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/provision"
 )
 
 // ingestion has the videos of provisioned datasets scored in the background, once the
@@ -19,9 +20,9 @@ import (
 type ingestion struct {
 	service   *audiosearch.Service
 	log       *slog.Logger
-	screen    *console      // where the bar is; nil: nowhere. It is set before anything runs.
-	listening chan struct{} // closed when run may begin
-	datasets  []datasetName // to look at; complete when listening is closed
+	screen    *console            // where the bar is; nil: nowhere. It is set before anything runs.
+	listening chan struct{}       // closed when run may begin
+	datasets  []provision.Dataset // to look at; complete when listening is closed
 
 	mu     sync.Mutex
 	far    progress
@@ -30,8 +31,6 @@ type ingestion struct {
 	logged time.Time            // when it was logged last how far it is
 	warned map[[3]string]string // what was logged of a video, so that each search does not log it again
 }
-
-type datasetName struct{ organization, id string }
 
 func newIngestion(log *slog.Logger) *ingestion {
 	return &ingestion{log: log, listening: make(chan struct{}), warned: make(map[[3]string]string), models: make(map[string]bool)}
@@ -56,7 +55,7 @@ func (in *ingestion) run(ctx context.Context) error {
 
 func (in *ingestion) scoreAll(ctx context.Context) {
 	begun := time.Now()
-	total, counts := 0, make(map[datasetName]int)
+	total, counts := 0, make(map[provision.Dataset]int)
 	for _, d := range in.datasets {
 		counts[d] = in.count(ctx, d)
 		total += counts[d]
@@ -87,8 +86,8 @@ func loggedSeconds(d time.Duration) float64 {
 
 // count returns how many videos there are. That is for show only, so an error does not
 // matter: scoring meets it again.
-func (in *ingestion) count(ctx context.Context, d datasetName) (n int) {
-	for _, err := range in.service.Videos(ctx, d.organization, d.id) {
+func (in *ingestion) count(ctx context.Context, d provision.Dataset) (n int) {
+	for _, err := range in.service.Videos(ctx, d.Organization, d.ID) {
 		if err != nil {
 			break
 		}
@@ -105,13 +104,13 @@ const (
 
 // score looks at a dataset until that has succeeded. What is scored already is not scored
 // again.
-func (in *ingestion) score(ctx context.Context, d datasetName) audiosearch.Ingested {
+func (in *ingestion) score(ctx context.Context, d provision.Dataset) audiosearch.Ingested {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		ingested, err := in.service.Ingest(ctx, d.organization, provisioning, d.id)
+		ingested, err := in.service.Ingest(ctx, d.Organization, provision.Actor, d.ID)
 		if err == nil || ctx.Err() != nil || errors.Is(err, audiosearch.ErrDatasetNotFound) {
 			return ingested
 		}
-		in.log.ErrorContext(ctx, "cannot score videos; trying again", "organization", d.organization, "dataset", d.id, "in", pause.String(), "error", err)
+		in.log.ErrorContext(ctx, "cannot score videos; trying again", "organization", d.Organization, "dataset", d.ID, "in", pause.String(), "error", err)
 		select {
 		case <-ctx.Done():
 			return ingested

@@ -6,13 +6,12 @@
 //	go run ./examples/server -config acme.json -vault-key root.key -postgres postgres://...
 //
 // It serves the documentation triggers, the credentials, the vault and the audio search.
-// A service is a few files: for the vault, vault.go makes it, provision_vault.go applies
-// its part of the provisioning document, and provisioned_records.go remembers the records
-// that it had. The audio search has such files too; model.go brings its model,
-// ingestion.go has its videos scored in the background, and search_page*.go is its page
-// for people. A further service needs its own such files, and lines in wiring.go,
-// storage_*.go, document.go, provision.go and demo.json. A further storage needs one file,
-// as storage_sqlite.go, its flag in flags.go and a line in wiring.go.
+// A service is a few files: for the audio search, audiosearch.go makes it, model.go brings
+// its model, ingestion.go has its videos scored in the background, and search_page*.go is
+// its page for people. A further service needs its own such files, and lines in wiring.go,
+// storage_*.go, provision.go and demo.json; package provision has what the provisioning
+// document may say of it. A further storage needs one file, as storage_sqlite.go, its flag
+// in flags.go and a line in wiring.go.
 //
 // It prints "listening on http://HOST:PORT" on standard output once it can serve, and
 // JSON logs on standard error. SIGTERM and SIGINT end it within 10 s with status 0.
@@ -126,7 +125,7 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 		fmt.Fprintln(stdout, "nothing is wrong with "+oneLine(s.config))
 		return nil
 	}
-	s.commandEnv = doc.withoutSecrets(s.commandEnv)
+	s.commandEnv = withoutSecrets(s.commandEnv, doc)
 	key, err := namedKey(s)
 	if err != nil {
 		return err
@@ -180,10 +179,10 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	if err := checkKey(ctx, services, key, log); err != nil {
 		return err
 	}
-	if err := provision(ctx, services, doc, log); err != nil {
+	if err := applyDocument(ctx, services, doc, log); err != nil {
 		return err
 	}
-	doc.warnOfExposed(log) // not before: what is refused is told on one line
+	warnOfExposed(doc, log) // not before: what is refused is told on one line
 	log.Info("storage opened", "kept", back.kept)
 	notice := time.Duration(0)
 	if s.postgres != "" { // it is one of several, most likely

@@ -31,7 +31,7 @@ func TestDatasetsOfADeletedOrganization(t *testing.T) {
 				t.Fatal(err)
 			}
 			var log bytes.Buffer
-			if err := provision(t.Context(), s, doc, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))); err != nil {
+			if err := applyDocument(t.Context(), s, doc, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))); err != nil {
 				t.Fatal(err)
 			}
 			if told := log.String(); strings.Count(told, "\n") != 1 || !strings.Contains(told, "organization=acme") {

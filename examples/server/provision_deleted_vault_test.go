@@ -36,7 +36,7 @@ func TestProvisioningDeletedVaults(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out bytes.Buffer
-			if err := provision(ctx, s, doc, slog.New(slog.NewTextHandler(&out, nil))); err != nil {
+			if err := applyDocument(ctx, s, doc, slog.New(slog.NewTextHandler(&out, nil))); err != nil {
 				t.Fatal(err)
 			}
 			if strings.Count(out.String(), "that was deleted") != 2 || !strings.Contains(out.String(), "organization=acme vault=v1\n") ||

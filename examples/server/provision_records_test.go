@@ -26,27 +26,6 @@ func TestProvisioningManyRecords(t *testing.T) {
 			records = append(records, record(fields))
 		}
 		text := vaultWith(allColumns, strings.Join(records, ","))
-		doc, err := readText(t, text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all := doc.Organizations[0].Vaults[0].Records
-		for _, most := range []int{5, 10, 1000} { // five fields in a row of three records
-			var left []recordDoc
-			for _, batch := range batches(all, most) {
-				fields := 0
-				for _, r := range batch {
-					fields += len(r.Fields)
-				}
-				if fields != most && len(left)+len(batch) < count {
-					t.Errorf("a batch of %d fields, and %d are the most", fields, most)
-				}
-				left = append(left, batch...)
-			}
-			if !reflect.DeepEqual(left, all) {
-				t.Error("the batches are not the records")
-			}
-		}
 		if err := apply(t, s, text); err != nil {
 			t.Fatal(err)
 		}
@@ -61,20 +40,6 @@ func TestProvisioningManyRecords(t *testing.T) {
 			t.Error("the second start changed something")
 		}
 	})
-}
-
-// TestPlacesOfADocument: lines end at LF, and columns count bytes, both from 1.
-func TestPlacesOfADocument(t *testing.T) {
-	d := &document{data: []byte("{\n\n \"ä\": 1,\r\n\"b\":\n2}\n")}
-	line, column := 1, 1
-	for offset, c := range d.data {
-		if want := fmt.Sprintf("line %d, column %d", line, column); d.position(offset) != want {
-			t.Errorf("byte %d: %s, want %s", offset, d.position(offset), want)
-		}
-		if column++; c == '\n' {
-			line, column = line+1, 1
-		}
-	}
 }
 
 // brokenVault is a store that fails when it is asked for a vault, or for tokens.

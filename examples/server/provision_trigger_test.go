@@ -63,7 +63,7 @@ func TestProvisioningDeletedOrganization(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if err := provision(t.Context(), s, doc, slog.New(slog.NewTextHandler(&out, nil))); err != nil {
+		if err := applyDocument(t.Context(), s, doc, slog.New(slog.NewTextHandler(&out, nil))); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Count(out.String(), "gone") != 1 || strings.Count(out.String(), "level=WARN") != 1 {

@@ -15,6 +15,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
+	"github.com/seed-6363c74e/mortise/provision"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
@@ -114,14 +117,19 @@ func TestLocalAddress(t *testing.T) {
 	}
 }
 
+// Who provisions, in the audit trails.
+const provisioning = provision.Actor
+
+var provisioner = authmgmt.Caller{Actor: provisioning, Access: access.Full()}
+
 const docKey = "sk-acme-0123456789abcdef0123456789abcdef"
 
 // readText reads a document and rehearses it, as the start of the program does.
-func readText(t *testing.T, text string) (*document, error) {
+func readText(t *testing.T, text string) (*provision.Document, error) {
 	t.Helper()
-	doc, err := parseDocument("acme.json", []byte(text), nil)
+	doc, err := provision.Parse("acme.json", []byte(text), nil)
 	if err != nil {
-		return nil, err
+		return nil, ofConfig(err)
 	}
 	return doc, rehearse(t.Context(), doc)
 }
@@ -132,8 +140,13 @@ func apply(t *testing.T, s *services, text string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return provision(t.Context(), s, doc, discard())
+	return applyDocument(t.Context(), s, doc, slog.New(warnings{s.audio.page.log.Handler()}))
 }
+
+// warnings is a handler that is told of those alone.
+type warnings struct{ slog.Handler }
+
+func (warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
 
 func TestProvisioningFollowsTheDocument(t *testing.T) {
 	onEach(t, func(t *testing.T, s *services, _ *backends) { followsTheDocument(t, s) })

@@ -22,7 +22,6 @@ type vaultService struct {
 	service *vault.Service
 	sandbox *vault.Service       // to try things out, with the same vaults, without their records
 	trial   *httpadapter.Handler // of the sandbox
-	log     *slog.Logger
 }
 
 // maxVaultValue bounds a value, in bytes.
@@ -65,7 +64,7 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 		<-ctx.Done()
 		return nil
 	}
-	return &vaultService{member{"vault", routes, service.Ping, idle}, service, trials, trial, log}, nil
+	return &vaultService{member{"vault", routes, service.Ping, idle}, service, trials, trial}, nil
 }
 
 // vaultKeyring returns the keys of the vault. There is one version of them: a rotation

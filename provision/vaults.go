@@ -1,4 +1,4 @@
-package main
+package provision
 
 import (
 	"cmp"
@@ -13,13 +13,13 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// copyTo makes the vaults of an organization in a rehearsal as they are stored.
-func (v *vaultService) copyTo(rehearsal *vaultService) provisioningStep {
-	return func(ctx context.Context, doc *document, org *organizationDoc) error {
+// copyVaults makes the vaults of an organization in a rehearsal as they are stored.
+func (s *Services) copyVaults(rehearsal *Services) step {
+	return func(ctx context.Context, doc *Document, org *organizationDoc) error {
 		return eachOf(doc, "vault", org.Vaults, func(d *vaultDoc) error {
-			stored, err := v.service.Vault(ctx, org.ID, d.ID)
+			stored, err := s.Vault.Vault(ctx, org.ID, d.ID)
 			if err == nil {
-				_, err = rehearsal.service.CreateVault(ctx, org.ID, provisioning, d.ID, stored.Schema)
+				_, err = rehearsal.Vault.CreateVault(ctx, org.ID, Actor, d.ID, stored.Schema)
 			}
 			return except(err, vault.ErrNotFound)
 		})
@@ -28,14 +28,14 @@ func (v *vaultService) copyTo(rehearsal *vaultService) provisioningStep {
 
 // whyNot says why a column does not take a value. It holds no name: a secret may stand in
 // the wrong place.
-func whyNot(err error) string {
+func (s *Services) whyNot(err error) string {
 	switch {
 	case errors.Is(err, vault.ErrColumnNotFound):
 		return "the table has no such column"
 	case errors.Is(err, vault.ErrNotTokenized):
 		return "the column has no tokenization, so the vault keeps nothing of it: leave the value out"
 	case errors.Is(err, vault.ErrInvalid):
-		return fmt.Sprintf("must be at most %d bytes long", maxVaultValue)
+		return fmt.Sprintf("must be at most %d bytes long", s.Vault.Limits().Value)
 	}
 	return strings.TrimPrefix(err.Error(), "vault: ")
 }
@@ -56,7 +56,7 @@ func columnsOf(s vault.Schema) map[columnName]vault.Column {
 
 // placeOf returns where the document has the column that a path in a schema leads to, or
 // else the vault.
-func (d *vaultDoc) placeOf(doc *document, s vault.Schema, at mortise.Path) place {
+func (d *vaultDoc) placeOf(doc *Document, s vault.Schema, at mortise.Path) place {
 	if len(at) < 4 { // tables[i].columns[j]
 		return d.place
 	}
@@ -71,7 +71,7 @@ func (d *vaultDoc) placeOf(doc *document, s vault.Schema, at mortise.Path) place
 }
 
 // column returns where a column of the document is.
-func (d *vaultDoc) column(doc *document, table, column int) place {
+func (d *vaultDoc) column(doc *Document, table, column int) place {
 	return doc.nearest(d.in(fmt.Sprintf("tables[%d].columns[%d]", table, column)))
 }
 
@@ -96,7 +96,7 @@ func (d *vaultDoc) addTo(stored vault.Schema) (merged vault.Schema, lacks bool) 
 	return merged, lacks
 }
 
-// apply provisions vaults. What is missing of a vault's schema is added, and a column that
+// applyVaults provisions vaults. What is missing of a vault's schema is added, and a column that
 // exists stays as it is.
 //
 // A record is inserted once: values that were deleted since are not revived, unless the
@@ -104,20 +104,22 @@ func (d *vaultDoc) addTo(stored vault.Schema) (merged vault.Schema, lacks bool) 
 // keeps its token. If a start is cut off in the middle of the records, or two servers
 // apply the same new document at the same moment, values of random columns may get two
 // tokens.
-func (v *vaultService) apply(ctx context.Context, doc *document, org *organizationDoc) error {
+func (s *Services) applyVaults(ctx context.Context, doc *Document, org *organizationDoc) error {
 	return eachOf(doc, "vault", org.Vaults, func(d *vaultDoc) error {
-		schema, err := v.applySchema(ctx, doc, org.ID, d)
+		schema, err := s.applySchema(ctx, doc, org.ID, d)
 		if err == nil {
-			v.warnOfOthers(doc, schema, d)
-			_, err = v.sandbox.CreateVault(ctx, org.ID, provisioning, d.ID, schema)
+			d.warnOfOthers(doc, schema)
+		}
+		if err == nil && s.Sandbox != nil {
+			_, err = s.Sandbox.CreateVault(ctx, org.ID, Actor, d.ID, schema)
 			err = except(err, vault.ErrExists)
 		}
 		if err == nil {
-			err = v.insertRecords(ctx, doc, org.ID, d, schema)
+			err = s.insertRecords(ctx, doc, org.ID, d, schema)
 		}
 		switch {
 		case errors.Is(err, vault.ErrDeleted), errors.Is(err, vault.ErrNotFound): // maybe since a moment ago
-			return v.noteDeleted(ctx, doc, org.ID, d)
+			return s.noteDeletedVault(ctx, doc, org.ID, d)
 		case errors.Is(err, vault.ErrScopeInUse):
 			return contradiction("a column that had tokens without its column group would come back into the group")
 		}
@@ -125,9 +127,9 @@ func (v *vaultService) apply(ctx context.Context, doc *document, org *organizati
 	}, "id", "tables")
 }
 
-// noteDeleted notes a vault that was deleted, or its organization if that was.
-func (v *vaultService) noteDeleted(ctx context.Context, doc *document, org string, d *vaultDoc) error {
-	page, err := v.service.ListAuditEvents(ctx, org, vault.AuditQuery{Kind: vault.KindOrganizationDeleted, Limit: 1})
+// noteDeletedVault notes a vault that was deleted, or its organization if that was.
+func (s *Services) noteDeletedVault(ctx context.Context, doc *Document, org string, d *vaultDoc) error {
+	page, err := s.Vault.ListAuditEvents(ctx, org, vault.AuditQuery{Kind: vault.KindOrganizationDeleted, Limit: 1})
 	if err != nil {
 		return err
 	}
@@ -140,15 +142,15 @@ func (v *vaultService) noteDeleted(ctx context.Context, doc *document, org strin
 }
 
 // applySchema makes a vault, or adds to its schema, and returns that.
-func (v *vaultService) applySchema(ctx context.Context, doc *document, org string, d *vaultDoc) (vault.Schema, error) {
-	stored, err := v.service.CreateVault(ctx, org, provisioning, d.ID, vault.Schema{Tables: d.Tables})
+func (s *Services) applySchema(ctx context.Context, doc *Document, org string, d *vaultDoc) (vault.Schema, error) {
+	stored, err := s.Vault.CreateVault(ctx, org, Actor, d.ID, vault.Schema{Tables: d.Tables})
 	if !errors.Is(err, vault.ErrExists) {
 		return stored.Schema, err
 	}
-	stored, err = v.service.Vault(ctx, org, d.ID)
+	stored, err = s.Vault.Vault(ctx, org, d.ID)
 	merged, lacks := d.addTo(stored.Schema)
 	if err == nil && lacks {
-		stored, err = v.service.ChangeSchema(ctx, org, provisioning, d.ID, func(s *vault.Schema) error {
+		stored, err = s.Vault.ChangeSchema(ctx, org, Actor, d.ID, func(s *vault.Schema) error {
 			merged, _ = d.addTo(*s)
 			*s = merged.Clone()
 			return nil
@@ -163,23 +165,23 @@ func (v *vaultService) applySchema(ctx context.Context, doc *document, org strin
 
 // warnOfOthers warns of columns that are stored with something else than the document
 // has. "" means none for a tokenization, and a UUID for a format.
-func (v *vaultService) warnOfOthers(doc *document, schema vault.Schema, d *vaultDoc) {
+func (d *vaultDoc) warnOfOthers(doc *Document, schema vault.Schema) {
 	stored := columnsOf(schema)
 	for i, t := range d.Tables {
 		for j, c := range t.Columns {
-			s := stored[columnName{t.Name, c.Name}]
-			doc.warnOfOther(v.log, "a column", d.column(doc, i, j),
-				"another tokenization", cmp.Or(s.Tokenization, vault.NoTokenization) != cmp.Or(c.Tokenization, vault.NoTokenization),
-				"another column group", s.Group != c.Group,
-				"another format", cmp.Or(s.Format, "uuid") != cmp.Or(c.Format, "uuid"),
-				"another mask", s.Mask != c.Mask)
+			is := stored[columnName{t.Name, c.Name}]
+			doc.warnOfOther("a column", d.column(doc, i, j),
+				"another tokenization", cmp.Or(is.Tokenization, vault.NoTokenization) != cmp.Or(c.Tokenization, vault.NoTokenization),
+				"another column group", is.Group != c.Group,
+				"another format", cmp.Or(is.Format, "uuid") != cmp.Or(c.Format, "uuid"),
+				"another mask", is.Mask != c.Mask)
 		}
 	}
 }
 
 // insertRecords stores the records that no earlier start has stored. A rehearsal tries all
 // of them.
-func (v *vaultService) insertRecords(ctx context.Context, doc *document, org string, d *vaultDoc, schema vault.Schema) error {
+func (s *Services) insertRecords(ctx context.Context, doc *Document, org string, d *vaultDoc, schema vault.Schema) error {
 	var records []recordDoc
 	err := eachOf(doc, "record", d.Records, func(r *recordDoc) error {
 		if !slices.ContainsFunc(schema.Tables, func(t vault.Table) bool { return t.Name == r.Table && len(t.Columns) > 0 }) {
@@ -188,15 +190,15 @@ func (v *vaultService) insertRecords(ctx context.Context, doc *document, org str
 		records = append(records, *r)
 		return nil
 	})
-	for _, some := range batches(records, v.service.Limits().Items) {
+	for _, some := range batches(records, s.Vault.Limits().Items) {
 		if err == nil && !doc.rehearsing {
-			some, err = v.missingRecords(ctx, org, d.ID, some)
+			some, err = s.missingRecords(ctx, org, d.ID, some)
 		}
 		if fields, items := itemsOf(some); err == nil && len(items) > 0 {
-			err = v.insert(ctx, doc, org, d.ID, fields, items)
+			err = s.insert(ctx, doc, org, d.ID, fields, items)
 		}
 		if err == nil && !doc.rehearsing && len(some) > 0 {
-			err = v.rememberRecords(ctx, org, d.ID, some)
+			err = s.rememberRecords(ctx, org, d.ID, some)
 		}
 	}
 	return err
@@ -204,13 +206,13 @@ func (v *vaultService) insertRecords(ctx context.Context, doc *document, org str
 
 // insert stores the values of fields, and notes those that are refused. A rehearsal goes
 // on with the others: a call tells what is wrong with the items of one kind only.
-func (v *vaultService) insert(ctx context.Context, doc *document, org, id string, fields []fieldDoc, items []vault.Item) error {
-	_, err := v.service.Insert(ctx, org, provisioning, id, items)
+func (s *Services) insert(ctx context.Context, doc *Document, org, id string, fields []fieldDoc, items []vault.Item) error {
+	_, err := s.Vault.Insert(ctx, org, Actor, id, items)
 	refused := new(vault.BatchError)
 	switch {
 	case err != nil && doc.rehearsing && len(items) > 1:
 		for i := range items {
-			if err := v.insert(ctx, doc, org, id, fields[i:i+1], items[i:i+1]); err != nil {
+			if err := s.insert(ctx, doc, org, id, fields[i:i+1], items[i:i+1]); err != nil {
 				return err
 			}
 		}
@@ -219,7 +221,7 @@ func (v *vaultService) insert(ctx context.Context, doc *document, org, id string
 		return err
 	}
 	for _, item := range refused.Items {
-		doc.fail(fields[item.Index].place, "%s", doc.against+whyNot(item.Err))
+		doc.fail(fields[item.Index].place, "%s", doc.against+s.whyNot(item.Err))
 	}
 	if doc.rehearsing {
 		return nil

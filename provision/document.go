@@ -1,9 +1,10 @@
-package main
+package provision
 
 import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -18,9 +19,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// document is the provisioning document. A json tag is a key; document_reader.go says what
-// the types mean, and the services whether the values make sense.
-type document struct {
+// Document is a provisioning document. It is for one goroutine at a time.
+type Document struct {
 	file     string // as the operator named it
 	data     []byte
 	places   map[string]int  // by path: where what stands under a key of ours begins, in bytes
@@ -36,9 +36,53 @@ type document struct {
 	against    string // begins what is wrong with the vaults
 	log        *slog.Logger
 	deleted    map[[2]string]bool // organizations and vaults that were deleted, and noted
+	datasets   []Dataset          // that were applied
 
+	contents contents
+}
+
+// contents are all that a document says. A json tag is a key; reader.go says what the types
+// mean, and the services whether the values make sense.
+type contents struct {
 	Organizations []organizationDoc `json:"organizations"`
 }
+
+// Error is what is wrong with a document.
+type Error struct{ err error }
+
+func (e *Error) Error() string { return e.err.Error() }
+func (e *Error) Unwrap() error { return e.err }
+
+func errorf(format string, args ...any) error { return &Error{fmt.Errorf(format, args...)} }
+
+// Open reads the document of a file, as far as it is JSON of the right shape that all
+// readers take for the same. What else is wrong with it Rehearse and Apply say. Secrets may be
+// in env, which is as os.Environ returns it. The error is an [*Error].
+func Open(file string, env []string) (*Document, error) {
+	data, exposed, err := readFile(file, maxDocument)
+	if err != nil {
+		return nil, &Error{err}
+	}
+	d, err := Parse(file, data, env)
+	if err == nil && exposed != 0 {
+		d.exposed[file] = exposed
+	}
+	return d, err
+}
+
+// Format prints the name of the document's file through every verb, and no secret.
+func (d *Document) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "the document "+d.file) }
+
+// Variables are the names of the environment variables that the document has secrets from.
+func (d *Document) Variables() []string { return slices.Clone(d.variables) }
+
+// Exposed are the files that others than their owner can read or write, with their modes:
+// the document, which holds secrets and the values of vaults, and those that it has secrets
+// from.
+func (d *Document) Exposed() map[string]fs.FileMode { return maps.Clone(d.exposed) }
+
+// Len is how many organizations the document has.
+func (d *Document) Len() int { return len(d.contents.Organizations) }
 
 type organizationDoc struct {
 	place
@@ -154,7 +198,7 @@ const (
 )
 
 // fail notes that something is wrong with a value.
-func (d *document) fail(at place, format string, args ...any) {
+func (d *Document) fail(at place, format string, args ...any) {
 	text := cmp.Or(at.path, "the document") + ": " + d.sources[at.path] + fmt.Sprintf(format, args...)
 	if len(d.problems) < maxKept {
 		d.problems = append(d.problems, docProblem{at.offset, text})
@@ -166,7 +210,7 @@ func (d *document) fail(at place, format string, args ...any) {
 
 // lacks reports whether one of these parts of an item is bad or missing, of no parts
 // whether anything is wrong with the item.
-func (d *document) lacks(item place, parts []string) bool {
+func (d *Document) lacks(item place, parts []string) bool {
 	if len(parts) == 0 {
 		return d.bad[item.path]
 	}
@@ -174,14 +218,14 @@ func (d *document) lacks(item place, parts []string) bool {
 }
 
 // spoil marks a value, and what it is in, as not to be applied.
-func (d *document) spoil(path string) {
+func (d *Document) spoil(path string) {
 	for ; path != "" && !d.bad[path]; path = parent(path) {
 		d.bad[path] = true
 	}
 }
 
 // nearest returns where a path leads to, or what comes closest to it.
-func (d *document) nearest(path string) place {
+func (d *Document) nearest(path string) place {
 	for known := path; known != ""; known = parent(known) {
 		if offset, ok := d.places[known]; ok {
 			return place{offset, path}
@@ -190,9 +234,9 @@ func (d *document) nearest(path string) place {
 	return place{0, path}
 }
 
-// err puts all problems on one line, in the order of the document. They are the
-// operator's.
-func (d *document) err() error {
+// err puts all problems on one line, in the order of the document. The error is an
+// [*Error].
+func (d *Document) err() error {
 	if len(d.problems) == 0 {
 		return nil
 	}
@@ -204,45 +248,17 @@ func (d *document) err() error {
 	if more := len(d.problems) - len(texts) + d.unkept; more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
-	return usagef("-config: %s: %s", d.file, strings.Join(texts, "; "))
+	return errorf("%s: %s", d.file, strings.Join(texts, "; "))
 }
 
 // position says where a byte of the document is. Columns count bytes.
-func (d *document) position(offset int) string {
+func (d *Document) position(offset int) string {
 	before := d.data[:offset]
 	return fmt.Sprintf("line %d, column %d", bytes.Count(before, []byte("\n"))+1, offset-bytes.LastIndexByte(before, '\n'))
 }
 
 // where says where a value is, for logs and errors that are not about it.
-func (d *document) where(at place) string { return d.position(at.offset) + ": " + at.path }
+func (d *Document) where(at place) string { return d.position(at.offset) + ": " + at.path }
 
 // maxDocument bounds a document, in bytes.
 const maxDocument = 64 << 20
-
-// readProvisioning reads a document, as far as it is JSON. Without a path it returns nil.
-func readProvisioning(path string, env []string) (*document, error) {
-	if path == "" {
-		return nil, nil
-	}
-	data, exposed, err := readFile(path, maxDocument)
-	if err != nil {
-		return nil, usagef("-config: %w", err)
-	}
-	doc, err := parseDocument(path, data, env)
-	if err == nil && exposed != 0 {
-		doc.exposed[path] = exposed
-	}
-	return doc, err
-}
-
-// warnOfExposed tells an operator which files others can read: the document holds
-// credentials and the values of vaults in clear.
-func (d *document) warnOfExposed(log *slog.Logger) {
-	if d == nil {
-		return
-	}
-	for _, file := range slices.Sorted(maps.Keys(d.exposed)) {
-		log.Warn("others can read the provisioning document, or a file of it, which holds secrets; chmod 600 it",
-			"file", file, "mode", d.exposed[file].String())
-	}
-}

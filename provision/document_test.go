@@ -1,4 +1,4 @@
-package main
+package provision
 
 import (
 	"maps"
@@ -13,13 +13,13 @@ import (
 )
 
 // documentOfContract reads the document that the server's contract shows.
-func documentOfContract(t *testing.T) *document {
+func documentOfContract(t *testing.T) *Document {
 	t.Helper()
 	data, err := os.ReadFile("testdata/acme.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := parseDocument("acme.json", data, nil)
+	doc, err := Parse("acme.json", data, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,10 +29,10 @@ func documentOfContract(t *testing.T) *document {
 // TestDocumentOfContract: all that the document says is read.
 func TestDocumentOfContract(t *testing.T) {
 	doc := documentOfContract(t)
-	if len(doc.Organizations) != 1 {
-		t.Fatalf("%d organizations", len(doc.Organizations))
+	if len(doc.contents.Organizations) != 1 {
+		t.Fatalf("%d organizations", len(doc.contents.Organizations))
 	}
-	org := doc.Organizations[0]
+	org := doc.contents.Organizations[0]
 	if org.ID != "acme" || !org.SetupComplete || len(org.APIKeys) != 1 || org.APIKeys[0].Revoked || len(org.Collections) != 1 || !org.Collections[0].Ready {
 		t.Errorf("read as %+v", org)
 	}

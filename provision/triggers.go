@@ -1,4 +1,4 @@
-package main
+package provision
 
 import (
 	"context"
@@ -9,17 +9,17 @@ import (
 )
 
 // triggerProvisioner is who provisions, as the trigger service's Observer is told.
-const triggerProvisioner trigger.Actor = provisioning
+const triggerProvisioner trigger.Actor = Actor
 
 // checkName tries the ID of an organization, in a rehearsal. One that will not do is
 // replaced, so that what else is wrong with the organization is found.
-func (t *triggerService) checkName(ctx context.Context, doc *document, org *organizationDoc) error {
+func (s *Services) checkName(ctx context.Context, doc *Document, org *organizationDoc) error {
 	if org.ID == recordsOrganization {
 		doc.fail(doc.nearest(org.in("id")), "is kept for this program")
 	}
 	if !doc.bad[org.in("id")] {
 		asItIs := func(*trigger.Organization) error { return nil }
-		err := t.service.UpdateOrganization(ctx, org.ID, triggerProvisioner, asItIs)
+		err := s.Trigger.UpdateOrganization(ctx, org.ID, triggerProvisioner, asItIs)
 		if !doc.refuse(org.place, "organization", err) {
 			return err
 		}
@@ -30,25 +30,25 @@ func (t *triggerService) checkName(ctx context.Context, doc *document, org *orga
 
 // findKey returns what is stored of an API key, or a contradiction if another organization
 // has it.
-func (t *triggerService) findKey(ctx context.Context, org string, k *apiKeyDoc) (trigger.APIKey, error) {
-	stored, err := t.service.FindKey(ctx, string(k.Key))
+func (s *Services) findKey(ctx context.Context, org string, k *apiKeyDoc) (trigger.APIKey, error) {
+	stored, err := s.Trigger.FindKey(ctx, string(k.Key))
 	if err == nil && stored.Organization != org {
 		err = contradiction("this API key belongs to another organization")
 	}
 	return stored, err
 }
 
-// check refuses API keys that belong to other organizations here.
-func (t *triggerService) check(ctx context.Context, doc *document, org *organizationDoc) error {
+// checkTriggers refuses API keys that belong to other organizations here.
+func (s *Services) checkTriggers(ctx context.Context, doc *Document, org *organizationDoc) error {
 	return eachOf(doc, "API key", org.APIKeys, func(k *apiKeyDoc) error {
-		_, err := t.findKey(ctx, org.ID, k)
+		_, err := s.findKey(ctx, org.ID, k)
 		return except(err, trigger.ErrNotFound)
 	})
 }
 
-// apply provisions an organization, doc collections and API keys.
-func (t *triggerService) apply(ctx context.Context, doc *document, org *organizationDoc) error {
-	err := t.service.UpdateOrganization(ctx, org.ID, triggerProvisioner, func(o *trigger.Organization) error {
+// applyTriggers provisions an organization, doc collections and API keys.
+func (s *Services) applyTriggers(ctx context.Context, doc *Document, org *organizationDoc) error {
+	err := s.Trigger.UpdateOrganization(ctx, org.ID, triggerProvisioner, func(o *trigger.Organization) error {
 		o.SetupComplete = org.SetupComplete
 		for _, c := range org.Collections {
 			o.SetCollection(c.ID, c.Ready)
@@ -59,18 +59,18 @@ func (t *triggerService) apply(ctx context.Context, doc *document, org *organiza
 		return fmt.Errorf("provision an organization: %w", err)
 	}
 	return eachOf(doc, "API key", org.APIKeys, func(k *apiKeyDoc) error {
-		stored, err := t.findKey(ctx, org.ID, k)
+		stored, err := s.findKey(ctx, org.ID, k)
 		if errors.Is(err, trigger.ErrNotFound) {
-			stored, err = t.service.ImportKey(ctx, org.ID, triggerProvisioner, "", string(k.Key))
+			stored, err = s.Trigger.ImportKey(ctx, org.ID, triggerProvisioner, "", string(k.Key))
 		}
 		if errors.Is(err, trigger.ErrExists) { // another server on the same data applies its document at this moment
-			stored, err = t.findKey(ctx, org.ID, k)
+			stored, err = s.findKey(ctx, org.ID, k)
 		}
 		switch {
 		case k.Revoked && len(problemsOf(err)) > 0: // nobody can bring it back, not even one that an earlier version took
 			return nil
 		case err == nil && k.Revoked && stored.RevokedAt.IsZero():
-			return t.service.RevokeKey(ctx, org.ID, triggerProvisioner, stored.ID)
+			return s.Trigger.RevokeKey(ctx, org.ID, triggerProvisioner, stored.ID)
 		}
 		return err
 	})

@@ -1,4 +1,4 @@
-package main
+package provision
 
 import (
 	"context"
@@ -8,16 +8,16 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// apply provisions datasets. A video that is there stays as it is. What the videos sound
-// like is found out by ingestion, once the server listens.
-func (a *audioService) apply(ctx context.Context, doc *document, org *organizationDoc) error {
+// applyDatasets provisions datasets. A video that is there stays as it is. What the videos sound
+// like is not looked at.
+func (s *Services) applyDatasets(ctx context.Context, doc *Document, org *organizationDoc) error {
 	return eachOf(doc, "dataset", org.Datasets, func(d *datasetDoc) error {
-		_, err := a.service.EnsureDataset(ctx, org.ID, provisioning, d.ID)
+		_, err := s.AudioSearch.EnsureDataset(ctx, org.ID, Actor, d.ID)
 		if err == nil {
-			err = a.addVideos(ctx, doc, org.ID, d)
+			err = s.addVideos(ctx, doc, org.ID, d)
 		}
-		if err == nil {
-			a.ingestion.datasets = append(a.ingestion.datasets, datasetName{org.ID, d.ID})
+		if err == nil && !doc.rehearsing {
+			doc.datasets = append(doc.datasets, Dataset{org.ID, d.ID})
 		}
 		return err
 	}, "id")
@@ -25,9 +25,9 @@ func (a *audioService) apply(ctx context.Context, doc *document, org *organizati
 
 // addVideos stores the videos that are missing, and warns of those that are something
 // else than the document says.
-func (a *audioService) addVideos(ctx context.Context, doc *document, org string, d *datasetDoc) error {
+func (s *Services) addVideos(ctx context.Context, doc *Document, org string, d *datasetDoc) error {
 	stored := make(map[string]audiosearch.Video)
-	for v, err := range a.service.Videos(ctx, org, d.ID) {
+	for v, err := range s.AudioSearch.Videos(ctx, org, d.ID) {
 		if err != nil {
 			return err
 		}
@@ -35,8 +35,8 @@ func (a *audioService) addVideos(ctx context.Context, doc *document, org string,
 	}
 	var missing []*videoDoc
 	err := eachOf(doc, "video", d.Videos, func(v *videoDoc) error {
-		if s, ok := stored[v.ID]; ok {
-			doc.warnOfOther(a.log, "a video", v.place, "another path", s.Path != string(v.Path), "other metadata", !maps.Equal(s.Metadata, v.Metadata))
+		if is, ok := stored[v.ID]; ok {
+			doc.warnOfOther("a video", v.place, "another path", is.Path != string(v.Path), "other metadata", !maps.Equal(is.Metadata, v.Metadata))
 		} else {
 			missing = append(missing, v)
 		}
@@ -48,7 +48,7 @@ func (a *audioService) addVideos(ctx context.Context, doc *document, org string,
 			videos[i] = audiosearch.Video{ID: v.ID, Path: string(v.Path), Metadata: v.Metadata}
 		}
 		if err == nil {
-			err = a.service.PutVideos(ctx, org, provisioning, d.ID, videos...)
+			err = s.AudioSearch.PutVideos(ctx, org, Actor, d.ID, videos...)
 		}
 		for _, p := range problemsOf(err) { // videos[i].path
 			doc.fail(doc.nearest(some[p.Path[1].Index].in(p.Path[2:].String())), "%s", p.Message)

@@ -1,4 +1,4 @@
-package main
+package provision
 
 import (
 	"cmp"
@@ -13,15 +13,15 @@ import (
 )
 
 // provisioner is who provisions credentials.
-var provisioner = authmgmt.Caller{Actor: provisioning, Access: access.Full()}
+var provisioner = authmgmt.Caller{Actor: Actor, Access: access.Full()}
 
 // findToken returns the token as it is stored, or a contradiction if it is something else
 // here: it would not do what the document says.
-func (a *authmgmtService) findToken(ctx context.Context, org string, t *accessTokenDoc) (authmgmt.Token, error) {
+func (s *Services) findToken(ctx context.Context, org string, t *accessTokenDoc) (authmgmt.Token, error) {
 	digest := sha256.Sum256([]byte(t.Token))
-	stored, err := a.store.TokenByDigest(ctx, digest)
+	stored, err := s.Credentials.TokenByDigest(ctx, digest)
 	if errors.Is(err, authmgmt.ErrNotFound) {
-		if _, err := a.store.ClientBySecret(ctx, digest); !errors.Is(err, authmgmt.ErrNotFound) {
+		if _, err := s.Credentials.ClientBySecret(ctx, digest); !errors.Is(err, authmgmt.ErrNotFound) {
 			return stored, cmp.Or(err, error(contradiction("this access token is the secret of a client")))
 		}
 	}
@@ -37,12 +37,12 @@ func (a *authmgmtService) findToken(ctx context.Context, org string, t *accessTo
 
 // checkClient refuses a client whose secret is something else here. It lets pass what may
 // have become of a client: that its secret was rotated, or that it was deleted.
-func (a *authmgmtService) checkClient(ctx context.Context, org string, c *clientDoc) error {
+func (s *Services) checkClient(ctx context.Context, org string, c *clientDoc) error {
 	digest := sha256.Sum256([]byte(c.Secret))
-	if _, err := a.store.TokenByDigest(ctx, digest); !errors.Is(err, authmgmt.ErrNotFound) {
+	if _, err := s.Credentials.TokenByDigest(ctx, digest); !errors.Is(err, authmgmt.ErrNotFound) {
 		return cmp.Or(err, error(contradiction("the secret of this client is an access token")))
 	}
-	stored, err := a.store.ClientBySecret(ctx, digest)
+	stored, err := s.Credentials.ClientBySecret(ctx, digest)
 	switch {
 	case err != nil:
 		return except(err, authmgmt.ErrNotFound)
@@ -54,35 +54,35 @@ func (a *authmgmtService) checkClient(ctx context.Context, org string, c *client
 	return nil
 }
 
-// check refuses credentials that are something else here.
-func (a *authmgmtService) check(ctx context.Context, doc *document, org *organizationDoc) error {
+// checkCredentials refuses credentials that are something else here.
+func (s *Services) checkCredentials(ctx context.Context, doc *Document, org *organizationDoc) error {
 	err := eachOf(doc, "access token", org.AccessTokens, func(t *accessTokenDoc) error {
-		_, err := a.findToken(ctx, org.ID, t)
+		_, err := s.findToken(ctx, org.ID, t)
 		return except(err, authmgmt.ErrNotFound)
 	})
 	if err != nil {
 		return err
 	}
-	return eachOf(doc, "client", org.Clients, func(c *clientDoc) error { return a.checkClient(ctx, org.ID, c) })
+	return eachOf(doc, "client", org.Clients, func(c *clientDoc) error { return s.checkClient(ctx, org.ID, c) })
 }
 
-// apply provisions access control, access tokens, clients and invitations. What exists
+// applyCredentials provisions access control, access tokens, clients and invitations. What exists
 // stays as it is, but for tokens that the document revokes, and what has ended is not
 // revived.
-func (a *authmgmtService) apply(ctx context.Context, doc *document, org *organizationDoc) error {
-	if err := a.service.SetRBAC(ctx, org.ID, provisioner, org.RBAC); err != nil {
+func (s *Services) applyCredentials(ctx context.Context, doc *Document, org *organizationDoc) error {
+	if err := s.AuthMgmt.SetRBAC(ctx, org.ID, provisioner, org.RBAC); err != nil {
 		return fmt.Errorf("provision an organization: %w", err)
 	}
-	err := eachOf(doc, "access token", org.AccessTokens, func(t *accessTokenDoc) error { return a.applyToken(ctx, doc, org.ID, t) })
+	err := eachOf(doc, "access token", org.AccessTokens, func(t *accessTokenDoc) error { return s.applyToken(ctx, doc, org.ID, t) })
 	if err != nil {
 		return err
 	}
 	err = eachOf(doc, "client", org.Clients, func(c *clientDoc) error {
-		_, err := a.service.ImportClient(ctx, org.ID, provisioner, authmgmt.NewClient{
+		_, err := s.AuthMgmt.ImportClient(ctx, org.ID, provisioner, authmgmt.NewClient{
 			ID: c.ID, Name: c.Name, Roles: c.Roles, FullAccess: len(c.Roles) == 0,
 		}, string(c.Secret))
 		if errors.Is(err, authmgmt.ErrExists) {
-			return a.checkClient(ctx, org.ID, c)
+			return s.checkClient(ctx, org.ID, c)
 		}
 		return err
 	})
@@ -90,7 +90,7 @@ func (a *authmgmtService) apply(ctx context.Context, doc *document, org *organiz
 		return err
 	}
 	return eachOf(doc, "invitation", org.Invitations, func(i *invitationDoc) error {
-		_, err := a.service.ImportInvitation(ctx, org.ID, provisioner, authmgmt.NewInvitation{
+		_, err := s.AuthMgmt.ImportInvitation(ctx, org.ID, provisioner, authmgmt.NewInvitation{
 			ID: i.ID, Inviter: i.Inviter.Name, Email: i.Invitee.Email, Name: i.Invitee.Name,
 			Roles: i.Invitee.Roles, FullAccess: len(i.Invitee.Roles) == 0, Lifetime: i.Expires,
 		})
@@ -101,15 +101,15 @@ func (a *authmgmtService) apply(ctx context.Context, doc *document, org *organiz
 // applyToken imports a token, or warns if it is there and does not mean what the document
 // says. One to be revoked is stored all the same: so no document can bring it back. One
 // that nobody could import any more, because it is too weak, is ended if it is there.
-func (a *authmgmtService) applyToken(ctx context.Context, doc *document, org string, t *accessTokenDoc) error {
-	token, err := a.findToken(ctx, org, t)
+func (s *Services) applyToken(ctx context.Context, doc *Document, org string, t *accessTokenDoc) error {
+	token, err := s.findToken(ctx, org, t)
 	if errors.Is(err, authmgmt.ErrNotFound) {
-		token, err = a.service.ImportToken(ctx, org, provisioner, authmgmt.NewToken{
+		token, err = s.AuthMgmt.ImportToken(ctx, org, provisioner, authmgmt.NewToken{
 			Subject: t.Subject, Roles: t.Roles, FullAccess: len(t.Roles) == 0, Lifetime: authmgmt.NoExpiry, Revoked: t.Revoked,
 		}, string(t.Token))
 	}
 	if errors.Is(err, authmgmt.ErrExists) { // another server on the same data applies its document at this moment
-		token, err = a.findToken(ctx, org, t)
+		token, err = s.findToken(ctx, org, t)
 	}
 	if problems := problemsOf(err); t.Revoked && len(problems) > 0 && problems[0].Path[0].Field == "token" {
 		return nil
@@ -117,10 +117,10 @@ func (a *authmgmtService) applyToken(ctx context.Context, doc *document, org str
 	if err != nil {
 		return err
 	}
-	doc.warnOfOther(a.log, "an access token", t.place, "another subject", token.Subject != t.Subject,
+	doc.warnOfOther("an access token", t.place, "another subject", token.Subject != t.Subject,
 		"other roles", !within(token.Roles, t.Roles) || !within(t.Roles, token.Roles))
 	if t.Revoked {
-		return a.service.RevokeToken(ctx, org, provisioner, token.ID)
+		return s.AuthMgmt.RevokeToken(ctx, org, provisioner, token.ID)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package provision
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 // TestDeletedIsNotedOnce: a line for each organization and each vault, at each start.
 func TestDeletedIsNotedOnce(t *testing.T) {
 	var out bytes.Buffer
-	doc := &document{}
+	doc := &Document{}
 	for start := 1; start <= 2; start++ {
 		out.Reset()
 		doc.log, doc.deleted = slog.New(slog.NewTextHandler(&out, nil)), make(map[[2]string]bool)

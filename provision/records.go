@@ -1,4 +1,4 @@
-package main
+package provision
 
 import (
 	"context"
@@ -29,11 +29,11 @@ const (
 
 // missingRecords returns those of a vault's records that were not inserted by a
 // provisioning document yet.
-func (v *vaultService) missingRecords(ctx context.Context, org, id string, records []recordDoc) ([]recordDoc, error) {
+func (s *Services) missingRecords(ctx context.Context, org, id string, records []recordDoc) ([]recordDoc, error) {
 	if len(records) == 0 {
 		return nil, nil
 	}
-	_, err := v.service.Tokenize(ctx, recordsOrganization, recordsVault, digests(org, id, records))
+	_, err := s.Vault.Tokenize(ctx, recordsOrganization, recordsVault, digests(org, id, records))
 	var unknown *vault.BatchError
 	switch {
 	case errors.Is(err, vault.ErrValueNotFound) && errors.As(err, &unknown):
@@ -50,12 +50,12 @@ func (v *vaultService) missingRecords(ctx context.Context, org, id string, recor
 }
 
 // rememberRecords remembers records that were inserted.
-func (v *vaultService) rememberRecords(ctx context.Context, org, id string, records []recordDoc) error {
-	_, err := v.service.EnsureVault(ctx, recordsOrganization, provisioning, recordsVault, vault.Schema{Tables: []vault.Table{{
+func (s *Services) rememberRecords(ctx context.Context, org, id string, records []recordDoc) error {
+	_, err := s.Vault.EnsureVault(ctx, recordsOrganization, Actor, recordsVault, vault.Schema{Tables: []vault.Table{{
 		Name: recordsTable, Columns: []vault.Column{{Name: recordsColumn, Tokenization: vault.Deterministic}},
 	}}})
 	if err == nil {
-		_, err = v.service.Insert(ctx, recordsOrganization, provisioning, recordsVault, digests(org, id, records))
+		_, err = s.Vault.Insert(ctx, recordsOrganization, Actor, recordsVault, digests(org, id, records))
 	}
 	return err
 }

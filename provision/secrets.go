@@ -1,4 +1,4 @@
-package main
+package provision
 
 import (
 	"errors"
@@ -10,9 +10,10 @@ import (
 	"reflect"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/seed-6363c74e/mortise/internal/strictjson"
 )
 
 // secretFrom is where a secret is that does not stand in the document itself.
@@ -30,9 +31,9 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // secret reads a credential from where an object says that it is. What is wrong with it is
 // said of the variable or the file, and never has its value.
-func (r *docReader) secret(at place, depth int, into reflect.Value) {
+func (r *reader) secret(at place, v strictjson.Value, into reflect.Value) {
 	var from secretFrom
-	r.object(at, depth, reflect.ValueOf(&from).Elem())
+	r.object(at, v, reflect.ValueOf(&from).Elem())
 	var text string
 	var err error
 	there := true
@@ -57,13 +58,13 @@ func (r *docReader) secret(at place, depth int, into reflect.Value) {
 		r.fail(at, "cannot be read: %v", err)
 	} else if !there {
 		r.fail(at, "is not set")
-	} else if problem := r.set(into, text, at); problem != "" {
+	} else if problem := r.set(into, text, nil, at); problem != "" {
 		r.fail(at, "%s", problem)
 	}
 }
 
 // readSecret reads a file in the document's folder, without the end of its last line.
-func (d *document) readSecret(path string) (string, error) {
+func (d *Document) readSecret(path string) (string, error) {
 	folder := filepath.Dir(d.file)
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -115,18 +116,6 @@ func named(kind, name string) string {
 		return kind + " "
 	}
 	return kind + " " + name + " "
-}
-
-// withoutSecrets returns an environment without the variables that the document has
-// secrets from.
-func (d *document) withoutSecrets(env []string) []string {
-	if d == nil {
-		return env
-	}
-	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains(d.variables, name)
-	})
 }
 
 // variablesOf returns an environment by name.
