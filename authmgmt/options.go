@@ -73,6 +73,12 @@ type Options struct {
 	Grant        func(ctx context.Context, a Acceptance) (reply mortise.Secret, err error)
 	GrantTimeout time.Duration // of one attempt: 30 s; at most 1 h
 
+	// GrantToken, in place of Grant, gives whoever accepts an invitation an access token of
+	// that lifetime, for their email address and with the invitation's roles. It is the
+	// reply, and made while the person waits. If an attempt is repeated, the token of the one
+	// before is revoked, so that one works at the end.
+	GrantToken time.Duration
+
 	// GrantRetry is the wait after a first failure, doubled with each further one, up to
 	// an hour: 5 s.
 	GrantRetry time.Duration
@@ -121,6 +127,9 @@ func (o *Options) validate() error {
 	if o.GrantTimeout > maxGrantTimeout {
 		return fmt.Errorf("authmgmt: Options.GrantTimeout is over %v", maxGrantTimeout)
 	}
+	if o.Grant != nil && o.GrantToken > 0 {
+		return errors.New("authmgmt: Options.Grant and Options.GrantToken: an invitation gives one or the other")
+	}
 	if o.TokenCache > maxTokenCache {
 		return fmt.Errorf("authmgmt: Options.TokenCache is over %v", maxTokenCache)
 	}
@@ -147,7 +156,7 @@ func (o *Options) validate() error {
 	}
 	return setting.Check("authmgmt: Options",
 		setting.Of("InvitationLifetime", o.InvitationLifetime), setting.Of("GrantTimeout", o.GrantTimeout),
-		setting.Of("GrantRetry", o.GrantRetry), setting.Of("TokenLifetime", o.TokenLifetime), setting.Of("TokenCache", o.TokenCache),
+		setting.Of("GrantToken", o.GrantToken), setting.Of("GrantRetry", o.GrantRetry), setting.Of("TokenLifetime", o.TokenLifetime), setting.Of("TokenCache", o.TokenCache),
 		setting.Of("RunEvery", o.RunEvery))
 }
 

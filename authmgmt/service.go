@@ -47,6 +47,9 @@ func New(b Backend, opts *Options) (*Service, error) {
 	}
 	s := &Service{store: b.Store, directory: b.Directory, opts: opts.withDefaults()}
 	s.catalogue = s.opts.Catalogue
+	if s.opts.GrantToken > 0 {
+		s.opts.Grant = s.grantToken
+	}
 	s.verified.keep = s.opts.TokenCache
 	s.keys, _ = s.opts.linkKeys() // validate has found no fault in them
 	return s, nil
