@@ -258,6 +258,9 @@ func (h *Handler) answer(w http.ResponseWriter, c *call) response {
 			return *failed
 		}
 		c.principal = p
+		if wait := c.op.limit.take(p, time.Now()); wait > 0 {
+			return *h.failHook(c.r, &RateLimitError{RetryAfter: wait})
+		}
 	}
 	if c.op.body {
 		body, failed := h.readBody(w, c)

@@ -18,6 +18,7 @@ type operation struct {
 	form     bool                   // the body may also be a form
 	maxBody  int64                  // if less than Options.MaxBody
 	errors   errorTable             // if not the service's
+	limit    *CallerLimit           // nil: none
 	handle   func(c *call) response // after authentication and body; asks for authorization itself
 }
 

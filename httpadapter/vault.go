@@ -31,6 +31,10 @@ type VaultOptions struct {
 	Detokenize bool // adds POST /v1/vaults/{vaultID}/detokenize
 	Delete     bool // adds DELETE /v1/vaults/{vaultID}/tokens/{token}
 
+	// TokenizeLimit bounds how often each caller may tokenize: where values can be guessed,
+	// they can be tried. Nil does not.
+	TokenizeLimit *CallerLimit
+
 	// Redaction bounds how much of a field's values a caller sees, below what they are
 	// authorized to. Nil does not. The answer "" shows nothing; another one that is no
 	// redaction is logged and answered with 503.
@@ -69,6 +73,7 @@ func NewVault(s *vault.Service, auth Authenticator, opts *VaultOptions) (*Handle
 	a := &vaultAdapter{service: s, redaction: o.Redaction}
 	const vaults = access.Vault
 	ops := []*operation{governed(access.Tokenize, vaults, http.MethodPost, tokenizePath, a.tokenize)}
+	ops[0].limit = o.TokenizeLimit
 	if o.Insert {
 		ops = append(ops, governed(access.InsertRecords, vaults, http.MethodPost, recordsPath, a.insertRecords))
 	}

@@ -46,7 +46,12 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 		ProductionURL: s.publicURL,
 		SandboxURL:    s.publicURL + sandboxPrefix,
 	}
-	auth := limitTokenize(s.tokenizeRate, httpadapter.Bearer(s.demo.orTokens(credentials)), opts)
+	if s.tokenizeRate > 0 {
+		if opts.TokenizeLimit, err = httpadapter.NewCallerLimit(s.tokenizeRate); err != nil {
+			return nil, err
+		}
+	}
+	auth := httpadapter.Bearer(s.demo.orTokens(credentials))
 	routes, err := httpadapter.NewVault(service, auth, opts)
 	if err != nil {
 		return nil, fmt.Errorf("mount the vault: %w", err)

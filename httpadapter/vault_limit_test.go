@@ -1,4 +1,4 @@
-package main
+package httpadapter_test
 
 import (
 	"encoding/json"
@@ -15,12 +15,13 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
-// TestTokenizeRate: callers have their own rates, with whatever they show.
-func TestTokenizeRate(t *testing.T) {
+// TestTokenizeLimit: callers have their own rates, with whatever they show.
+func TestTokenizeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		keys, err := vaultKeyring(testKey())
+		keys, err := localkeys.New(localkeys.Key{Version: 1, Root: localkeys.RandomRoot()})
 		require.NoError(t, err)
 		db, err := memory.Open(t.Context(), nil)
 		require.NoError(t, err)
@@ -33,8 +34,9 @@ func TestTokenizeRate(t *testing.T) {
 			}
 			return httpadapter.Principal{Organization: "acme", Subject: who, Access: access.Full()}, nil
 		})
-		opts := &httpadapter.VaultOptions{Detokenize: true}
-		handler, err := httpadapter.NewVault(service, limitTokenize(2.5, callers, opts), opts)
+		limit, err := httpadapter.NewCallerLimit(2.5)
+		require.NoError(t, err)
+		handler, err := httpadapter.NewVault(service, callers, &httpadapter.VaultOptions{Detokenize: true, TokenizeLimit: limit})
 		require.NoError(t, err)
 		ask := func(who, operation string) *httptest.ResponseRecorder {
 			r := httptest.NewRequest("POST", "/v1/vaults/v1/"+operation, strings.NewReader(`{"tokenizationParameters":[{"value":"a","columnGroup":"b"}]}`))

@@ -1,0 +1,67 @@
+package httpadapter
+
+import (
+	"errors"
+	"math"
+	"sync"
+	"time"
+)
+
+// CallerLimit bounds how many requests a second each caller may make. A caller is a subject
+// of an organization, with whatever credentials they have. Over it they get 429, and what is
+// refused does not count. It is of one process: each server counts for itself. It is safe
+// for concurrent use, and several services may share one.
+type CallerLimit struct {
+	pace   time.Duration // between requests in the long run
+	ahead  time.Duration // by which a request may come before its time
+	mu     sync.Mutex
+	next   map[[2]string]time.Time // when a caller's next request would be at that pace
+	forgot time.Time
+}
+
+// maxRate is what a limit may be: more is as good as none.
+const maxRate = 1e6
+
+// NewCallerLimit returns a limit of perSecond requests a second, above 0 and at most a
+// million. As many may come at once, one at least, from a caller who has not asked for a
+// while.
+func NewCallerLimit(perSecond float64) (*CallerLimit, error) {
+	if !(perSecond > 0 && perSecond <= maxRate) { // NaN is neither
+		return nil, errors.New("httpadapter: the limit of a caller must be above 0, and at most 1000000 requests a second")
+	}
+	pace := time.Duration(min(float64(time.Second)/perSecond, math.MaxInt64/4))
+	atOnce := time.Duration(max(1, math.Ceil(perSecond)))
+	return &CallerLimit{pace: pace, ahead: (atOnce - 1) * pace, next: make(map[[2]string]time.Time)}, nil
+}
+
+// callersKept is how many callers are remembered before those are forgotten who have not
+// asked for a while.
+const callersKept = 1000
+
+// take returns how long a caller has to wait, 0 if their request counts. That is the generic
+// cell rate algorithm (ITU-T I.371). A nil limit is none.
+func (l *CallerLimit) take(p Principal, now time.Time) time.Duration {
+	if l == nil {
+		return 0
+	}
+	who := [2]string{p.Organization, p.Subject}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.next) > callersKept && now.Sub(l.forgot) > time.Second {
+		l.forgot = now
+		for other, next := range l.next {
+			if !next.After(now) { // as a new one
+				delete(l.next, other)
+			}
+		}
+	}
+	next := l.next[who]
+	if next.Before(now) {
+		next = now
+	}
+	if wait := next.Sub(now) - l.ahead; wait > 0 {
+		return wait
+	}
+	l.next[who] = next.Add(l.pace)
+	return 0
+}
