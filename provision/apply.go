@@ -104,7 +104,8 @@ func (d *Document) each(ctx context.Context, steps ...step) error {
 		for i := range d.contents.Organizations {
 			org := &d.contents.Organizations[i]
 			err := step(ctx, d, org)
-			if errors.Is(err, trigger.ErrDeleted) || errors.Is(err, authmgmt.ErrDeleted) || errors.Is(err, audiosearch.ErrDeleted) {
+			gone := errors.Is(err, trigger.ErrDeleted) || errors.Is(err, authmgmt.ErrDeleted) || errors.Is(err, audiosearch.ErrDeleted)
+			if gone {
 				d.noteDeleted(org.ID, "")
 			} else if err != nil {
 				return err
@@ -165,7 +166,8 @@ func (d *Document) warnOfOther(what string, at place, others ...any) {
 		}
 	}
 	if len(names) > 0 && !d.rehearsing {
-		d.log.Warn("provisioning document: "+what+" is stored with "+strings.Join(names, " and ")+"; what exists is never changed", "place", d.where(at))
+		d.log.Warn("provisioning document: "+what+" is stored with "+strings.Join(names, " and ")+
+			"; what exists is never changed", "place", d.where(at))
 	}
 }
 
@@ -239,6 +241,7 @@ func (d *Document) noteDeleted(organization, vault string) {
 	}
 	if noted := [2]string{organization, vault}; !d.rehearsing && !d.deleted[noted] {
 		d.deleted[noted] = true
-		d.log.Warn("provisioning document: it names "+what+" that was deleted, which it does not bring back; take it out, or give it another ID", names...)
+		d.log.Warn("provisioning document: it names "+what+" that was deleted, which it does not bring back; "+
+			"take it out, or give it another ID", names...)
 	}
 }

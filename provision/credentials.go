@@ -73,7 +73,9 @@ func (s *Services) applyCredentials(ctx context.Context, doc *Document, org *org
 	if err := s.AuthMgmt.SetRBAC(ctx, org.ID, provisioner, org.RBAC); err != nil {
 		return fmt.Errorf("provision an organization: %w", err)
 	}
-	err := eachOf(doc, "access token", org.AccessTokens, func(t *accessTokenDoc) error { return s.applyToken(ctx, doc, org.ID, t) })
+	err := eachOf(doc, "access token", org.AccessTokens, func(t *accessTokenDoc) error {
+		return s.applyToken(ctx, doc, org.ID, t)
+	})
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,8 @@ func (s *Services) addVideos(ctx context.Context, doc *Document, org string, d *
 	var missing []*videoDoc
 	err := eachOf(doc, "video", d.Videos, func(v *videoDoc) error {
 		if is, ok := stored[v.ID]; ok {
-			doc.warnOfOther("a video", v.place, "another path", is.Path != string(v.Path), "other metadata", !maps.Equal(is.Metadata, v.Metadata))
+			doc.warnOfOther("a video", v.place,
+				"another path", is.Path != string(v.Path), "other metadata", !maps.Equal(is.Metadata, v.Metadata))
 		} else {
 			missing = append(missing, v)
 		}

@@ -72,7 +72,8 @@ func digests(org, id string, records []recordDoc) []vault.Item {
 		text, _ := json.Marshal(parts) // strings always can be, and a document holds UTF-8 only
 		digest := sha256.Sum256(text)
 		items[i] = vault.Item{
-			Place: vault.InColumn(recordsTable, recordsColumn), Value: vault.NewValue(base64.StdEncoding.EncodeToString(digest[:])),
+			Place: vault.InColumn(recordsTable, recordsColumn),
+			Value: vault.NewValue(base64.StdEncoding.EncodeToString(digest[:])),
 		}
 	}
 	return items

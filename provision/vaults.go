@@ -181,7 +181,9 @@ func (d *vaultDoc) warnOfOthers(doc *Document, schema vault.Schema) {
 
 // insertRecords stores the records that no earlier start has stored. A rehearsal tries all
 // of them.
-func (s *Services) insertRecords(ctx context.Context, doc *Document, org string, d *vaultDoc, schema vault.Schema) error {
+func (s *Services) insertRecords(
+	ctx context.Context, doc *Document, org string, d *vaultDoc, schema vault.Schema,
+) error {
 	var records []recordDoc
 	err := eachOf(doc, "record", d.Records, func(r *recordDoc) error {
 		if !slices.ContainsFunc(schema.Tables, func(t vault.Table) bool { return t.Name == r.Table && len(t.Columns) > 0 }) {
@@ -206,7 +208,9 @@ func (s *Services) insertRecords(ctx context.Context, doc *Document, org string,
 
 // insert stores the values of fields, and notes those that are refused. A rehearsal goes
 // on with the others: a call tells what is wrong with the items of one kind only.
-func (s *Services) insert(ctx context.Context, doc *Document, org, id string, fields []fieldDoc, items []vault.Item) error {
+func (s *Services) insert(
+	ctx context.Context, doc *Document, org, id string, fields []fieldDoc, items []vault.Item,
+) error {
 	_, err := s.Vault.Insert(ctx, org, Actor, id, items)
 	refused := new(vault.BatchError)
 	switch {
