@@ -130,3 +130,17 @@ func TestPlaceOfInvalidUTF8(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestDocumentOfManyValues: values count wherever they are, and how many there may be is
+// bounded.
+func TestDocumentOfManyValues(t *testing.T) {
+	document := func(values int) string { return `{"x":[` + strings.Repeat("0,", values-3) + `0]}` }
+	for values, want := range map[int]string{
+		maxValues:     `acme.json: line 1, column 2: the document: unknown key "x"`,
+		maxValues + 1: "acme.json: line 1, column 2000003: not valid JSON: more than 1000000 values",
+	} {
+		if _, err := readText(t, document(values)); err == nil || err.Error() != want {
+			t.Errorf("%d values: %v", values, err)
+		}
+	}
+}

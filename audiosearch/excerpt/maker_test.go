@@ -138,6 +138,29 @@ func TestMakeOfAnotherFile(t *testing.T) {
 	require.NotEqual(t, before.Content, after.Content)
 }
 
+// TestMakeKnowsTheFile: its size and its time tell one file from another, each by itself.
+func TestMakeKnowsTheFile(t *testing.T) {
+	r := newRig(t)
+	m := r.maker(excerpt.Sounds(r.media))
+	path := filepath.Join(r.dir, "v.wav")
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	for _, hz := range []float64{440, 880} { // of the same size, and of another
+		r.record(hz)
+		at := info.ModTime()
+		if hz == 440 {
+			at = at.Add(time.Second)
+		}
+		require.NoError(t, os.Chtimes(path, at, at))
+		_, err = m.Make(t.Context(), "acme", "d", "v", 0, 0)
+		require.ErrorIs(t, err, excerpt.ErrChanged, hz)
+	}
+	r.record(440)
+	require.NoError(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
+	_, err = m.Make(t.Context(), "acme", "d", "v", 0, 0)
+	require.NoError(t, err)
+}
+
 func TestMakeFails(t *testing.T) {
 	r := newRig(t)
 	failure := errors.New("no program")
