@@ -15,8 +15,8 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
-// TestGrantToken: of the tokens that the attempts at one invitation make, the last one works,
-// with the invitation's roles.
+// TestGrantToken: of the tokens that the attempts at one invitation make, the last one
+// works, with the invitation's roles.
 func TestGrantToken(t *testing.T) {
 	ctx := t.Context()
 	db, err := memory.Open(ctx, nil)

@@ -73,10 +73,10 @@ type Options struct {
 	Grant        func(ctx context.Context, a Acceptance) (reply mortise.Secret, err error)
 	GrantTimeout time.Duration // of one attempt: 30 s; at most 1 h
 
-	// GrantToken, in place of Grant, gives whoever accepts an invitation an access token of
-	// that lifetime, for their email address and with the invitation's roles. It is the
-	// reply, and made while the person waits. If an attempt is repeated, the token of the one
-	// before is revoked, so that one works at the end.
+	// GrantToken, in place of Grant, gives whoever accepts an invitation an access token
+	// of that lifetime, for their email address and with the invitation's roles. It is the
+	// reply, and made while the person waits. If an attempt is repeated, the token of the
+	// one before is revoked, so that one works at the end.
 	GrantToken time.Duration
 
 	// GrantRetry is the wait after a first failure, doubled with each further one, up to

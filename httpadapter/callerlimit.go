@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// CallerLimit bounds how many requests a second each caller may make. A caller is a subject
-// of an organization, with whatever credentials they have. Over it they get 429, and what is
-// refused does not count. It is of one process: each server counts for itself. It is safe
-// for concurrent use, and several services may share one.
+// CallerLimit bounds how many requests a second each caller may make. A caller is a
+// subject of an organization, with whatever credentials they have. Over it they get
+// 429, and what is refused does not count. It is of one process: each server counts for
+// itself. It is safe for concurrent use, and several services may share one.
 type CallerLimit struct {
 	pace   time.Duration // between requests in the long run
 	ahead  time.Duration // by which a request may come before its time
@@ -38,8 +38,8 @@ func NewCallerLimit(perSecond float64) (*CallerLimit, error) {
 // asked for a while.
 const callersKept = 1000
 
-// take returns how long a caller has to wait, 0 if their request counts. That is the generic
-// cell rate algorithm (ITU-T I.371). A nil limit is none.
+// take returns how long a caller has to wait, 0 if their request counts. That is the
+// generic cell rate algorithm (ITU-T I.371). A nil limit is none.
 func (l *CallerLimit) take(p Principal, now time.Time) time.Duration {
 	if l == nil {
 		return 0

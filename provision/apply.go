@@ -32,8 +32,8 @@ type Services struct {
 	Logger *slog.Logger // slog.Default(); is told what is stored otherwise than a document says
 }
 
-// Credentials says whose a secret is, by its SHA-256. Every authmgmt.Store does. Both errors
-// are authmgmt.ErrNotFound for one that is nobody's.
+// Credentials says whose a secret is, by its SHA-256. Every authmgmt.Store does. Both
+// errors are authmgmt.ErrNotFound for one that is nobody's.
 type Credentials interface {
 	TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt.Token, error)
 	ClientBySecret(ctx context.Context, digest [32]byte) (authmgmt.Client, error)
@@ -49,9 +49,10 @@ type Dataset struct{ Organization, ID string }
 // Datasets are those of the document that Apply has found or made.
 func (d *Document) Datasets() []Dataset { return slices.Clone(d.datasets) }
 
-// Apply makes what the services hold follow the document, which should have been rehearsed.
-// The error is an [*Error] if the document contradicts what is stored; then nothing was
-// changed, but for what the package says. After any other error it is to be applied again.
+// Apply makes what the services hold follow the document, which should have been
+// rehearsed. The error is an [*Error] if the document contradicts what is stored; then
+// nothing was changed, but for what the package says. After any other error it is to be
+// applied again.
 func (d *Document) Apply(ctx context.Context, s *Services, empty Empty) error {
 	err := d.inEmpty(ctx, empty, func(rehearsal *Services) error {
 		d.against = againstStored
@@ -70,9 +71,9 @@ func (d *Document) Apply(ctx context.Context, s *Services, empty Empty) error {
 	return err
 }
 
-// Rehearse applies the document to services that hold nothing. So whatever a service refuses
-// is told before anything is stored, with what else is wrong with the document. The error is
-// an [*Error], or that of ctx.
+// Rehearse applies the document to services that hold nothing. So whatever a service
+// refuses is told before anything is stored, with what else is wrong with the document.
+// The error is an [*Error], or that of ctx.
 func (d *Document) Rehearse(ctx context.Context, empty Empty) error {
 	return d.inEmpty(ctx, empty, func(s *Services) error {
 		err := d.each(ctx, s.checkName, s.applyTriggers, s.applyCredentials, s.applyVaults, s.applyDatasets)
@@ -93,8 +94,8 @@ func (d *Document) inEmpty(ctx context.Context, empty Empty, do func(*Services) 
 	})
 }
 
-// step checks or applies a part of an organization. What is wrong with the document it notes
-// there.
+// step checks or applies a part of an organization. What is wrong with the document it
+// notes there.
 type step func(ctx context.Context, doc *Document, org *organizationDoc) error
 
 // each does steps for all organizations, one step after another. The error is what is

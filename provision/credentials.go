@@ -66,9 +66,9 @@ func (s *Services) checkCredentials(ctx context.Context, doc *Document, org *org
 	return eachOf(doc, "client", org.Clients, func(c *clientDoc) error { return s.checkClient(ctx, org.ID, c) })
 }
 
-// applyCredentials provisions access control, access tokens, clients and invitations. What exists
-// stays as it is, but for tokens that the document revokes, and what has ended is not
-// revived.
+// applyCredentials provisions access control, access tokens, clients and invitations.
+// What exists stays as it is, but for tokens that the document revokes, and what has
+// ended is not revived.
 func (s *Services) applyCredentials(ctx context.Context, doc *Document, org *organizationDoc) error {
 	if err := s.AuthMgmt.SetRBAC(ctx, org.ID, provisioner, org.RBAC); err != nil {
 		return fmt.Errorf("provision an organization: %w", err)

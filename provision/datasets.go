@@ -8,8 +8,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// applyDatasets provisions datasets. A video that is there stays as it is. What the videos sound
-// like is not looked at.
+// applyDatasets provisions datasets. A video that is there stays as it is. What the
+// videos sound like is not looked at.
 func (s *Services) applyDatasets(ctx context.Context, doc *Document, org *organizationDoc) error {
 	return eachOf(doc, "dataset", org.Datasets, func(d *datasetDoc) error {
 		_, err := s.AudioSearch.EnsureDataset(ctx, org.ID, Actor, d.ID)

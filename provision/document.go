@@ -41,8 +41,8 @@ type Document struct {
 	contents contents
 }
 
-// contents are all that a document says. A json tag is a key; reader.go says what the types
-// mean, and the services whether the values make sense.
+// contents are all that a document says. A json tag is a key; reader.go says what the
+// types mean, and the services whether the values make sense.
 type contents struct {
 	Organizations []organizationDoc `json:"organizations"`
 }
@@ -56,8 +56,8 @@ func (e *Error) Unwrap() error { return e.err }
 func errorf(format string, args ...any) error { return &Error{fmt.Errorf(format, args...)} }
 
 // Open reads the document of a file, as far as it is JSON of the right shape that all
-// readers take for the same. What else is wrong with it Rehearse and Apply say. Secrets may be
-// in env, which is as os.Environ returns it. The error is an [*Error].
+// readers take for the same. What else is wrong with it Rehearse and Apply say. Secrets
+// may be in env, which is as os.Environ returns it. The error is an [*Error].
 func Open(file string, env []string) (*Document, error) {
 	data, exposed, err := readFile(file, maxDocument)
 	if err != nil {
@@ -73,12 +73,13 @@ func Open(file string, env []string) (*Document, error) {
 // Format prints the name of the document's file through every verb, and no secret.
 func (d *Document) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "the document "+d.file) }
 
-// Variables are the names of the environment variables that the document has secrets from.
+// Variables are the names of the environment variables that the document has secrets
+// from.
 func (d *Document) Variables() []string { return slices.Clone(d.variables) }
 
-// Exposed are the files that others than their owner can read or write, with their modes:
-// the document, which holds secrets and the values of vaults, and those that it has secrets
-// from.
+// Exposed are the files that others than their owner can read or write, with their
+// modes: the document, which holds secrets and the values of vaults, and those that it
+// has secrets from.
 func (d *Document) Exposed() map[string]fs.FileMode { return maps.Clone(d.exposed) }
 
 // Len is how many organizations the document has.

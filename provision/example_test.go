@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/provision"
@@ -50,7 +51,7 @@ func Example() {
 		}
 		var wrong *provision.Error
 		if errors.As(err, &wrong) {
-			fmt.Println(wrong)
+			fmt.Println(strings.ReplaceAll(wrong.Error(), ": ", ":\n"))
 			continue
 		}
 		if err == nil {
@@ -61,7 +62,12 @@ func Example() {
 	key, err := s.Trigger.VerifyKey(ctx, "sk-0f8fad5bd9cb469fa16570867728950e")
 	fmt.Println(key.Organization, err)
 	// Output:
-	// acme.json: line 1, column 56: organizations[0].api_keys[0].key: must be 32 to 1024 bytes long; line 1, column 67: organizations[0]: unknown key "color"
+	// acme.json:
+	// line 1, column 56:
+	// organizations[0].api_keys[0].key:
+	// must be 32 to 1024 bytes long; line 1, column 67:
+	// organizations[0]:
+	// unknown key "color"
 	// applied: true
 	// acme <nil>
 }

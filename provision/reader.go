@@ -28,8 +28,8 @@ const (
 	maxValues  = 1_000_000
 )
 
-// Parse reads a document, as Open does. file is its name, whose folder is that of paths and of
-// files with secrets.
+// Parse reads a document, as Open does. file is its name, whose folder is that of paths
+// and of files with secrets.
 func Parse(file string, data []byte, env []string) (*Document, error) {
 	d := &Document{
 		file: file, data: data, places: make(map[string]int), bad: make(map[string]bool),
@@ -49,11 +49,12 @@ func Parse(file string, data []byte, env []string) (*Document, error) {
 	return d, nil
 }
 
-// invalidCharacter is what package encoding/json begins with. No error repeats any content.
+// invalidCharacter is what package encoding/json begins with. No error repeats any
+// content.
 var invalidCharacter = regexp.MustCompile(`^invalid character '.+?' `)
 
-// parse says where a document is malformed, as package encoding/json sees it, or such that
-// two readers could understand it differently, or too large.
+// parse says where a document is malformed, as package encoding/json sees it, or such
+// that two readers could understand it differently, or too large.
 func parse(data []byte) (root strictjson.Value, invalid *docProblem) {
 	root, err := strictjson.Parse(data, maxNesting)
 	var syntax *json.SyntaxError
@@ -120,8 +121,8 @@ type reader struct {
 	env    map[string]string // the environment
 }
 
-// value reads a value into what it is meant for: a string, a bool, a list, an object by its
-// json tags, or what set knows.
+// value reads a value into what it is meant for: a string, a bool, a list, an object by
+// its json tags, or what set knows.
 func (r *reader) value(path string, v strictjson.Value, into reflect.Value, mayBeNull bool) {
 	at := place{v.Offset(), path}
 	if into.Type() != reflect.TypeFor[fieldDoc]() { // which has its own
@@ -291,8 +292,8 @@ type (
 	mediaPath  string // within the document's folder
 )
 
-// set gives a scalar, a text or another one as it is written, to what it is meant for, and says
-// what is wrong with it.
+// set gives a scalar, a text or another one as it is written, to what it is meant for,
+// and says what is wrong with it.
 func (r *reader) set(into reflect.Value, text string, written []byte, at place) (problem string) {
 	switch v := into.Addr().Interface().(type) {
 	case *bool:

@@ -12,14 +12,14 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// A vault remembers which records of provisioning documents were inserted, so that no later
-// start inserts them again: values that were deleted since stay deleted, and values of
-// random columns get no second token.
+// A vault remembers which records of provisioning documents were inserted, so that no
+// later start inserts them again: values that were deleted since stay deleted, and
+// values of random columns get no second token.
 //
-// It belongs to an organization of its own, which no document can have: nobody's credentials
-// reach it. In a vault of the organization itself, whoever may tokenize could try what the
-// values are. It holds digests of the records, which say nothing to anybody without the root
-// key.
+// It belongs to an organization of its own, which no document can have: nobody's
+// credentials reach it. In a vault of the organization itself, whoever may tokenize
+// could try what the values are. It holds digests of the records, which say nothing to
+// anybody without the root key.
 const (
 	recordsOrganization = "\x01mortise"
 	recordsVault        = "provisioned records"

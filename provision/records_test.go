@@ -94,7 +94,8 @@ func TestRecordsAreApart(t *testing.T) {
 	}
 }
 
-// TestRehearsal: what is right is applied in a rehearsal without a word, and changes nothing.
+// TestRehearsal: what is right is applied in a rehearsal without a word, and changes
+// nothing.
 func TestRehearsal(t *testing.T) {
 	doc := documentOfContract(t)
 	before := fmt.Sprintf("%+v", doc.contents)

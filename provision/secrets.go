@@ -29,8 +29,8 @@ const (
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// secret reads a credential from where an object says that it is. What is wrong with it is
-// said of the variable or the file, and never has its value.
+// secret reads a credential from where an object says that it is. What is wrong with it
+// is said of the variable or the file, and never has its value.
 func (r *reader) secret(at place, v strictjson.Value, into reflect.Value) {
 	var from secretFrom
 	r.object(at, v, reflect.ValueOf(&from).Elem())

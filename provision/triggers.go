@@ -28,8 +28,8 @@ func (s *Services) checkName(ctx context.Context, doc *Document, org *organizati
 	return nil
 }
 
-// findKey returns what is stored of an API key, or a contradiction if another organization
-// has it.
+// findKey returns what is stored of an API key, or a contradiction if another
+// organization has it.
 func (s *Services) findKey(ctx context.Context, org string, k *apiKeyDoc) (trigger.APIKey, error) {
 	stored, err := s.Trigger.FindKey(ctx, string(k.Key))
 	if err == nil && stored.Organization != org {

@@ -96,8 +96,8 @@ func (d *vaultDoc) addTo(stored vault.Schema) (merged vault.Schema, lacks bool) 
 	return merged, lacks
 }
 
-// applyVaults provisions vaults. What is missing of a vault's schema is added, and a column that
-// exists stays as it is.
+// applyVaults provisions vaults. What is missing of a vault's schema is added, and a
+// column that exists stays as it is.
 //
 // A record is inserted once: values that were deleted since are not revived, unless the
 // record is changed in the document. A value of a deterministic column that is there
@@ -179,8 +179,8 @@ func (d *vaultDoc) warnOfOthers(doc *Document, schema vault.Schema) {
 	}
 }
 
-// insertRecords stores the records that no earlier start has stored. A rehearsal tries all
-// of them.
+// insertRecords stores the records that no earlier start has stored. A rehearsal tries
+// all of them.
 func (s *Services) insertRecords(
 	ctx context.Context, doc *Document, org string, d *vaultDoc, schema vault.Schema,
 ) error {

@@ -19,9 +19,9 @@ type kept struct {
 	bytes int            // of those
 }
 
-// name names an excerpt: whose it is, and of what file. So nobody gets what was cut out of
-// the file of another organization, even if the two were the same once, and a file that
-// changes has other excerpts.
+// name names an excerpt: whose it is, and of what file. So nobody gets what was cut out
+// of the file of another organization, even if the two were the same once, and a file
+// that changes has other excerpts.
 type name struct {
 	organization, dataset, video string
 	digest                       [32]byte // of the file as it was scored
@@ -98,8 +98,8 @@ func (k *kept) inPlace(
 	return cut(ctx)
 }
 
-// keep keeps what was made, in the place of the oldest if there is no room. After a failure
-// the next one who asks begins anew.
+// keep keeps what was made, in the place of the oldest if there is no room. After a
+// failure the next one who asks begins anew.
 func (k *kept) keep(key name, m *made) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

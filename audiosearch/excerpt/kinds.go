@@ -14,8 +14,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
-// Pictures are of keyframes of videos, of so many pixels in width. There is one for the time
-// of each keyframe, and the second time means nothing. of makes it of a file, as
+// Pictures are of keyframes of videos, of so many pixels in width. There is one for the
+// time of each keyframe, and the second time means nothing. of makes it of a file, as
 // ffmpeg.Media.Picture does.
 func Pictures(of func(ctx context.Context, file string, at time.Duration, width int) ([]byte, error), width int) Kind {
 	return Kind{Has: hasKeyframe, Make: func(ctx context.Context, file string, at, _ time.Duration) ([]byte, error) {
@@ -31,9 +31,9 @@ const (
 	soundLimit  = 30 * time.Second // for the decoding of all that is before the place
 )
 
-// Sounds are WAV files of one channel at 24 kHz, of 30 seconds at most. There is one from the
-// start of each segment on, and the second time means nothing. Media may read all before
-// the segment, for which it has 30 seconds.
+// Sounds are WAV files of one channel at 24 kHz, of 30 seconds at most. There is one
+// from the start of each segment on, and the second time means nothing. Media may read
+// all before the segment, for which it has 30 seconds.
 func Sounds(media sound.Media) Kind {
 	return Kind{Has: beginsSegment, Make: func(ctx context.Context, file string, at, _ time.Duration) ([]byte, error) {
 		part, err := samples(ctx, media, file, soundRate, at, at+soundLength)
@@ -52,9 +52,9 @@ const (
 	drawnAround = 5 * time.Second  // before and after it, at most
 )
 
-// Spectrograms are pictures of segments, as PNG, with a little of what is before and after
-// them. See package spectrogram. There is one from the start to the end of each segment,
-// which shows its first minute.
+// Spectrograms are pictures of segments, as PNG, with a little of what is before and
+// after them. See package spectrogram. There is one from the start to the end of each
+// segment, which shows its first minute.
 func Spectrograms(media sound.Media) Kind {
 	return Kind{Has: isSegment, Make: func(ctx context.Context, file string, at, to time.Duration) ([]byte, error) {
 		to = min(to, at+drawnMost)

@@ -44,8 +44,8 @@ type Excerpt struct {
 	Tag     string // another one for other content of this kind and video: letters, digits and hyphens
 }
 
-// Maker makes excerpts of one kind, a few at a time, and keeps the latest. Whoever asks for
-// one that is being made waits for that one. It is safe for concurrent use.
+// Maker makes excerpts of one kind, a few at a time, and keeps the latest. Whoever asks
+// for one that is being made waits for that one. It is safe for concurrent use.
 type Maker struct {
 	service *audiosearch.Service
 	files   sound.Files
@@ -79,8 +79,8 @@ func New(service *audiosearch.Service, files sound.Files, kind Kind, opts *Optio
 // when nobody waits any more, so does the making.
 //
 // The error is one of the service, such as [audiosearch.ErrVideoNotFound], [ErrNone],
-// [ErrChanged] if the file is not the one that was scored, as far as its size and its time
-// tell, [ErrCrowded] or [ErrWaited] if no place is free, or else [ErrNotMade].
+// [ErrChanged] if the file is not the one that was scored, as far as its size and its
+// time tell, [ErrCrowded] or [ErrWaited] if no place is free, or else [ErrNotMade].
 func (m *Maker) Make(ctx context.Context, org, dataset, video string, from, to time.Duration) (Excerpt, error) {
 	v, err := m.service.Video(ctx, org, dataset, video)
 	if err != nil {
@@ -107,8 +107,8 @@ func (m *Maker) Make(ctx context.Context, org, dataset, video string, from, to t
 	return Excerpt{}, fmt.Errorf("%w: %w", ErrNotMade, err)
 }
 
-// cut makes an excerpt of the file at a path if that is the one that was scored. Otherwise
-// the excerpt would show something else than what was found.
+// cut makes an excerpt of the file at a path if that is the one that was scored.
+// Otherwise the excerpt would show something else than what was found.
 func (m *Maker) cut(ctx context.Context, key name, path string) ([]byte, error) {
 	file, release, err := m.files.Local(ctx, key.organization, path)
 	if err != nil {

@@ -106,8 +106,8 @@ func TestMake(t *testing.T) {
 	require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
 }
 
-// TestMakeOfAnotherFile: nothing is made of a file that was not scored, not even if it comes
-// while it is being made. What was made before stays.
+// TestMakeOfAnotherFile: nothing is made of a file that was not scored, not even if it
+// comes while it is being made. What was made before stays.
 func TestMakeOfAnotherFile(t *testing.T) {
 	r := newRig(t)
 	has := excerpt.Sounds(r.media).Has

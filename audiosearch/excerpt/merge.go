@@ -8,18 +8,18 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// Stretch is a part of a video in which a search found something: segments that overlap, or
-// follow each other without a gap.
+// Stretch is a part of a video in which a search found something: segments that
+// overlap, or follow each other without a gap.
 type Stretch struct {
 	Best       audiosearch.Result // the segment that comes first in the ranking
 	Start, End time.Duration      // from the start of the video: of all segments
 	rank       int                // of Best
 }
 
-// Merge puts the results of a search together where they overlap or touch, for people, who
-// want to hear each place once. The results come in the order in which a search returns
-// them, and are not changed. The stretches come in the order of their best segments. What
-// the search left out, because of a limit say, is in none.
+// Merge puts the results of a search together where they overlap or touch, for people,
+// who want to hear each place once. The results come in the order in which a search
+// returns them, and are not changed. The stretches come in the order of their best
+// segments. What the search left out, because of a limit say, is in none.
 func Merge(results []audiosearch.Result) []Stretch {
 	each := make([]Stretch, len(results))
 	for i, r := range results {

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// TestMerge: segments of one video that overlap or touch are one place, in the order of the
-// best of each.
+// TestMerge: segments of one video that overlap or touch are one place, in the order of
+// the best of each.
 func TestMerge(t *testing.T) {
 	at := func(video string, start, end time.Duration) audiosearch.Result {
 		return audiosearch.Result{VideoID: video, Start: start, End: end}
@@ -48,8 +48,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMergeCoversAll: whatever is merged, every segment lies in just one place of its video,
-// no two places touch, and none comes before a better one.
+// TestMergeCoversAll: whatever is merged, every segment lies in just one place of its
+// video, no two places touch, and none comes before a better one.
 func TestMergeCoversAll(t *testing.T) {
 	for seed := range uint64(300) {
 		rand := rand.New(rand.NewPCG(seed, 1))

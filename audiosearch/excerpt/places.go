@@ -23,9 +23,9 @@ var (
 	ErrWaited  = errors.New("excerpt: no place became free in time")
 )
 
-// Places lets three work at a time, and shares that out between organizations: none has more
-// than two places, and no more than two of each stand in the line for them, so that a long
-// line of one does not hold up the others. It is safe for concurrent use.
+// Places lets three work at a time, and shares that out between organizations: none has
+// more than two places, and no more than two of each stand in the line for them, so
+// that a long line of one does not hold up the others. It is safe for concurrent use.
 type Places struct {
 	all *semaphore.Weighted
 
@@ -33,20 +33,22 @@ type Places struct {
 	own map[string]*ownLine // by organization, as long as it has or wants a place
 }
 
-// ownLine is where those of one organization wait until they may stand in the line of all.
+// ownLine is where those of one organization wait until they may stand in the line of
+// all.
 type ownLine struct {
 	*semaphore.Weighted
 	length int // with those who are served
 }
 
-// NewPlaces returns places that are free. Several Makers may share them, and whatever else
-// of a host must not be done too often at a time.
+// NewPlaces returns places that are free. Several Makers may share them, and whatever
+// else of a host must not be done too often at a time.
 func NewPlaces() *Places {
 	return &Places{all: semaphore.NewWeighted(allPlaces), own: make(map[string]*ownLine)}
 }
 
-// Take returns once an organization has a place, which is to be given back, once. The error
-// is [ErrCrowded] if 32 of the organization wait, [ErrWaited] after 20 s, or that of ctx.
+// Take returns once an organization has a place, which is to be given back, once. The
+// error is [ErrCrowded] if 32 of the organization wait, [ErrWaited] after 20 s, or that
+// of ctx.
 func (p *Places) Take(ctx context.Context, organization string) (giveBack func(), err error) {
 	p.mu.Lock()
 	own := p.own[organization]

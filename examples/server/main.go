@@ -5,13 +5,13 @@
 //	go run ./examples/server -config acme.json -data /var/lib/mortise
 //	go run ./examples/server -config acme.json -vault-key root.key -postgres postgres://...
 //
-// It serves the documentation triggers, the credentials, the vault and the audio search.
-// A service is a few files: for the audio search, audiosearch.go makes it, model.go brings
-// its model, ingestion.go has its videos scored in the background, and search_page*.go is
-// its page for people. A further service needs its own such files, and lines in wiring.go,
-// storage_*.go, provision.go and demo.json; package provision has what the provisioning
-// document may say of it. A further storage needs one file, as storage_sqlite.go, its flag
-// in flags.go and a line in wiring.go.
+// It serves the documentation triggers, the credentials, the vault and the audio
+// search. A service is a few files: for the audio search, audiosearch.go makes it,
+// model.go brings its model, ingestion.go has its videos scored in the background, and
+// search_page*.go is its page for people. A further service needs its own such files,
+// and lines in wiring.go, storage_*.go, provision.go and demo.json; package provision
+// has what the provisioning document may say of it. A further storage needs one file,
+// as storage_sqlite.go, its flag in flags.go and a line in wiring.go.
 //
 // It prints "listening on http://HOST:PORT" on standard output once it can serve, and
 // JSON logs on standard error. SIGTERM and SIGINT end it within 10 s with status 0.

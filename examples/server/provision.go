@@ -37,8 +37,9 @@ func rehearse(ctx context.Context, doc *provision.Document) error {
 	return ofConfig(doc.Rehearse(ctx, inMemory))
 }
 
-// applyDocument makes what is stored follow a document, which was rehearsed. It can be called
-// at every start. The datasets of the document are looked at once the server listens.
+// applyDocument makes what is stored follow a document, which was rehearsed. It can be
+// called at every start. The datasets of the document are looked at once the server
+// listens.
 func applyDocument(ctx context.Context, s *services, doc *provision.Document, log *slog.Logger) error {
 	if doc == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
-// The purposes of what is derived from the root key. Each must be given out once: two keys
-// of the same purpose are the same key.
+// The purposes of what is derived from the root key. Each must be given out once: two
+// keys of the same purpose are the same key.
 const (
 	purposeInvitations = "mortise invitation key v1"
 	purposeVault       = "mortise vault key v1"

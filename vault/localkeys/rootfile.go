@@ -37,12 +37,12 @@ func randomRoot() (Root, string) {
 	return newRoot(random), hex.EncodeToString(random[:])
 }
 
-// maxRootFile bounds what is read of a file, in bytes. Whoever names another file by mistake
-// need not wait for all of it.
+// maxRootFile bounds what is read of a file, in bytes. Whoever names another file by
+// mistake need not wait for all of it.
 const maxRootFile = 4096
 
-// OpenRootFile reads a root key from a file, as [ParseRoot] does. The error of one that is
-// not there is [fs.ErrNotExist]. No error repeats what is in the file.
+// OpenRootFile reads a root key from a file, as [ParseRoot] does. The error of one that
+// is not there is [fs.ErrNotExist]. No error repeats what is in the file.
 func OpenRootFile(path string) (*RootFile, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -71,13 +71,14 @@ func OpenRootFile(path string) (*RootFile, error) {
 	return f, nil
 }
 
-// EnsureRootFile reads a root key from a file, which is made with a random one if there is
-// none, for its owner alone. Processes that do so at once get one key. The file is there as
-// a whole or not at all, and never takes the place of another; one that is there and has no
-// key is an error. Copies that a process left which died while it made the file are removed.
+// EnsureRootFile reads a root key from a file, which is made with a random one if there
+// is none, for its owner alone. Processes that do so at once get one key. The file is
+// there as a whole or not at all, and never takes the place of another; one that is
+// there and has no key is an error. Copies that a process left which died while it made
+// the file are removed.
 //
-// The file's content is on the disk when EnsureRootFile returns. Its name may not be, before
-// its folder is synced.
+// The file's content is on the disk when EnsureRootFile returns. Its name may not be,
+// before its folder is synced.
 func EnsureRootFile(path string) (f *RootFile, err error) {
 	// Whoever finds no file, and then another process's in its place, looks again. That one
 	// may be gone by then: see Discard.
@@ -118,9 +119,9 @@ func makeRootFile(path, key string) (os.FileInfo, error) {
 // leftover is the end of the names that a key's file has while it is made.
 const leftover = ".new-*"
 
-// removeLeftovers removes what processes left that died while they made the file: each is a
-// copy of a key that somebody may have moved to a safe place. One that is still at it finds
-// its own file gone, and looks again.
+// removeLeftovers removes what processes left that died while they made the file: each
+// is a copy of a key that somebody may have moved to a safe place. One that is still at
+// it finds its own file gone, and looks again.
 func removeLeftovers(path string) error {
 	folder := filepath.Dir(path)
 	left, err := fs.Glob(os.DirFS(folder), filepath.Base(path)+leftover)
@@ -135,9 +136,9 @@ func removeLeftovers(path string) error {
 	return nil
 }
 
-// Discard removes a file that was made for nothing, such as one beside data that turn out to
-// need another key: the right one may have been moved away. It removes no other file that
-// has come into its place, and none that was found.
+// Discard removes a file that was made for nothing, such as one beside data that turn
+// out to need another key: the right one may have been moved away. It removes no other
+// file that has come into its place, and none that was found.
 func (f *RootFile) Discard() error {
 	if f.made == nil {
 		return nil

@@ -138,8 +138,8 @@ func TestRootFileLeftovers(t *testing.T) {
 	}
 }
 
-// TestDiscardedRootFile: only the file that was made is removed, not one that an operator puts
-// in its place at that moment.
+// TestDiscardedRootFile: only the file that was made is removed, not one that an
+// operator puts in its place at that moment.
 func TestDiscardedRootFile(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "key")

@@ -4,8 +4,8 @@
 //	trial, err := sandbox.New(nil)
 //
 // It is mounted as another vault service is, under another prefix, which
-// httpadapter.VaultOptions.SandboxURL of the one in production names. The host gives it the
-// vaults that shall be there, by [vault.Service.EnsureVault].
+// httpadapter.VaultOptions.SandboxURL of the one in production names. The host gives it
+// the vaults that shall be there, by [vault.Service.EnsureVault].
 package sandbox
 
 import (
@@ -33,9 +33,9 @@ const (
 	goneBytes    = 384 // of a deleted row: its token stays, for it is never given again
 )
 
-// New returns a vault service in RAM under a random key. It takes values of an organization
-// until that has MaxBytes of them, and is then [vault.ErrFull] until something is deleted.
-// It keeps no audit trail of what is shown, and imports nothing.
+// New returns a vault service in RAM under a random key. It takes values of an
+// organization until that has MaxBytes of them, and is then [vault.ErrFull] until
+// something is deleted. It keeps no audit trail of what is shown, and imports nothing.
 func New(opts *Options) (*vault.Service, error) {
 	var o Options
 	if opts != nil {
