@@ -16,7 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
-	"github.com/seed-6363c74e/mortise/provision"
+	"github.com/seed-6363c74e/mortise/storage/provision"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
-	"github.com/seed-6363c74e/mortise/provision"
+	"github.com/seed-6363c74e/mortise/storage/provision"
 )
 
 // ingestion has the videos of provisioned datasets scored in the background, once the

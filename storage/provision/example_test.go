@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
-	"github.com/seed-6363c74e/mortise/provision"
 	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/storage/provision"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
