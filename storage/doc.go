@@ -1,5 +1,6 @@
 // Package storage is documentation: how to write a backend. The backends are the packages
-// below it.
+// below it, but for queuetest, which tests them, and provision, which fills them from a
+// document.
 //
 // A backend is what a domain keeps its data in: a database, a file, a broker. The domain
 // packages declare small interfaces, and a backend implements those of the domains that
