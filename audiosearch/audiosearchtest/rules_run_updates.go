@@ -103,7 +103,8 @@ var runUpdateRules = []rule{
 
 	{Rule{"runs/update-concurrent", "UpdateRun is atomic: of concurrent updates none is lost."}, needRuns,
 		func(t *testing.T, s *subject) {
-			const workers, each = 8, 40
+			const workers = 8
+			each := conformance.Rounds(40)
 			r := s.createRun(t, plainRun(orgA, 0))
 			var errs [workers]error
 			conformance.Together(workers, func(i int) {

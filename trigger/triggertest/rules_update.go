@@ -198,7 +198,8 @@ var updateRules = []rule{
 
 	{Rule{"store/update-concurrent", "UpdateEvent is atomic: of concurrent updates none is lost."}, needStore,
 		func(t *testing.T, s *subject) {
-			const workers, each = 8, 50
+			const workers = 8
+			each := conformance.Rounds(50)
 			e := s.create(t, plainEvent(orgA, 0))
 			more := func(e *trigger.Event) error {
 				runtime.Gosched() // gives others the chance to come between

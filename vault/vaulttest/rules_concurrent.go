@@ -56,7 +56,7 @@ var concurrentRules = []rule{
 
 	{Rule{"vaults/left-scope-while-inserting", "A change that leaves a scope and insertions into it at the old revision do not both succeed."}, 0,
 		func(t *testing.T, s *subject) {
-			for round := range 16 {
+			for round := range conformance.Rounds(16) {
 				v := s.addVault(t, newVault(orgA, fmt.Sprint("v", round)))
 				errs := s.inserting(t, v, round, func() error {
 					return s.Store.PutVault(t.Context(), changed(v), []string{email}, vault.AuditEvent{})
@@ -74,7 +74,7 @@ var concurrentRules = []rule{
 	{Rule{"tokens/one-token-of-a-value", "Many insertions of one value at once give it one token."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			for round := range 10 {
+			for round := range conformance.Rounds(10) {
 				var tokens [16][]string
 				var errs [16]error
 				conformance.Together(len(errs), func(i int) {
@@ -118,7 +118,7 @@ var concurrentRules = []rule{
 	{Rule{"tokens/one-token-during-a-rotation", "Many insertions of one value at once, by callers with different versions that have one in common, give it one token, which has the fingerprints of all."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			for round := range 10 {
+			for round := range conformance.Rounds(10) {
 				value := fmt.Sprint("value ", round)
 				var tokens [16][]string
 				var errs [16]error
@@ -139,7 +139,7 @@ var concurrentRules = []rule{
 	{Rule{"tokens/given-once", "Of many insertions of different values with one token at once one gets it, and the others are TakenErrors."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			for round := range 10 {
+			for round := range conformance.Rounds(10) {
 				token := fmt.Sprint("t", round)
 				var errs [16]error
 				conformance.Together(len(errs), func(i int) {
@@ -163,13 +163,13 @@ var concurrentRules = []rule{
 				}
 				require.Equal(t, 1, winners)
 			}
-			require.Len(t, s.dump(t, v), 10)
+			require.Len(t, s.dump(t, v), conformance.Rounds(10))
 		}},
 
 	{Rule{"tokens/deleted-once", "Of many that delete one token at once one does, with its event, and the others are ErrTokenNotFound."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			for round := range 10 {
+			for round := range conformance.Rounds(10) {
 				token := fmt.Sprint("t", round)
 				s.adds(t, v, row(token, email, token, 1))
 				before := len(s.Trail(t, orgA))
