@@ -37,7 +37,7 @@ func TestIncomplete(t *testing.T) {
 		"a.ogg":     {audio, []string{"-c:a", "libvorbis"}, "libvorbis", false},
 		"a.ts":      {pictures, []string{"-c:v", "mpeg2video", "-c:a", "mp2"}, "mp2", false},
 	}
-	for _, name := range effort.Names(4, files) {
+	for _, name := range effort.Names(5, files) {
 		c := files[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
