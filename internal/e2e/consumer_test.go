@@ -183,7 +183,9 @@ func TestConsumer(t *testing.T) {
 	t.Run("types", func(t *testing.T) {
 		t.Parallel()
 		c := packed.consumer(t, typesProgram, corePath)
-		require.Equal(t, "true true httpadapter: forbidden\n", c.run())
+		if effort.Of(0, 1, 1) == 1 { // else TestReadmeProgram builds a program outside of the workspace
+			require.Equal(t, "true true httpadapter: forbidden\n", c.run())
+		}
 
 		// Nothing comes with the core but its four requirements and what those require.
 		needs := packed.reachable(t, coreNeeds)
@@ -201,7 +203,9 @@ func TestConsumer(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
 		c := packed.consumer(t, memoryProgram, corePath)
-		require.Equal(t, "completed\n", c.run())
+		if effort.Of(0, 1, 1) == 1 { // as above
+			require.Equal(t, "completed\n", c.run())
+		}
 		c.requireCompiled(compiled, "./...")
 	})
 
