@@ -263,6 +263,7 @@ func runAsNobody(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	needFFmpeg(t)
 	sound := flac(t) // not with these settings
+	resamplerHere()
 	t.Setenv("FFREPORT", "file=report.log")
 	t.Setenv("http_proxy", "http://127.0.0.1:1")
 	folder := t.TempDir()
