@@ -188,9 +188,10 @@ func Watch(t *testing.T, watchers int, look func(watcher int) error, steps int, 
 	NoErrors(t, errs)
 }
 
-// Rounds returns how many steps of [Watch], or rounds like those, a rule takes that has n of
-// them where there is time: in CI and with MORTISE_SOAK=1, and against a mutant, which may
-// need them all. On somebody's machine it takes a quarter.
+// Rounds returns how many steps of [Watch], or rounds like those, such as races and random
+// queries, a rule takes that has n of them where there is time: in CI and with
+// MORTISE_SOAK=1, and against a mutant, which may need them all. On somebody's machine it
+// takes a quarter.
 func Rounds(n int) int {
 	if impatient() {
 		return n
