@@ -7,6 +7,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
+// ErrTimeout is why a call ends that takes longer than Options.Timeout.
+var ErrTimeout = errTimeout
+
 // SetNow makes now the clock of the jobs, or the database's again if now is nil.
 func (db *DB) SetNow(now func() time.Time) { db.clock.now = now }
 

@@ -44,12 +44,3 @@ func hostTx(ctx context.Context) pgx.Tx {
 	tx, _ := ctx.Value(hostTxKey{}).(pgx.Tx)
 	return tx
 }
-
-// within calls do in a savepoint of the host's transaction.
-func (db *DB) within(ctx context.Context, host pgx.Tx, do func(*session) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, db.opts.Timeout, errTimeout)
-	defer cancel()
-	return pgx.BeginFunc(ctx, host, func(t pgx.Tx) error {
-		return do(&session{ctx: ctx, db: db, q: t, host: true})
-	})
-}
