@@ -225,7 +225,7 @@ func (a *AuthMgmt) updateClientTogether(
 	}, event...)
 	changed := false
 	size := 1024 + len(given.Name) + len(event[6].([]byte)) + len(event[7].([]byte)) // the snapshots
-	err = a.db.inOrder(ctx, org+" "+id, size, func(b *batch) {
+	err = a.db.inOrder(ctx, org, org+" "+id, size, func(b *batch) {
 		changed = false
 		b.lockShared(authDeletion, org)
 		b.share(updateAndAudit, func(bool) { changed = true }, args...)

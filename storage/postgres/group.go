@@ -60,6 +60,7 @@ func newGroup(db *DB, send func(ctx context.Context, conn *pgxpool.Conn, ops []*
 // op is an operation of a group.
 type op struct {
 	ctx    context.Context
+	org    string // whose places it takes if it runs alone
 	order  string // place in its group; "" before all others
 	bytes  int
 	queue  func(*batch)
@@ -136,23 +137,23 @@ func (b *batch) job(j mortise.Job) { b.op.jobs = append(b.op.jobs, j) }
 // queue may run after together has returned, because ctx has ended, and more than once. So
 // it must not touch what belongs to the caller: what it and the functions that it adds
 // read and write is the operation's own. If ctx ends, the change may still happen.
-func (db *DB) together(ctx context.Context, bytes int, queue func(*batch)) error {
-	return db.group.together(ctx, "", bytes, queue)
+func (db *DB) together(ctx context.Context, org string, bytes int, queue func(*batch)) error {
+	return db.group.together(ctx, org, "", bytes, queue)
 }
 
 // inOrder is together for an operation that locks a row which others may want, too. It says
 // which row, and the operations of a group go by that: so two groups of two processes never
 // wait for each other.
-func (db *DB) inOrder(ctx context.Context, order string, bytes int, queue func(*batch)) error {
-	return db.group.together(ctx, order, bytes, queue)
+func (db *DB) inOrder(ctx context.Context, org, order string, bytes int, queue func(*batch)) error {
+	return db.group.together(ctx, org, order, bytes, queue)
 }
 
-func (g *group) together(ctx context.Context, order string, bytes int, queue func(*batch)) error {
+func (g *group) together(ctx context.Context, org, order string, bytes int, queue func(*batch)) error {
 	db := g.db
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	o := &op{ctx: ctx, order: order, bytes: bytes, queue: queue, result: make(chan error, 1)}
+	o := &op{ctx: ctx, org: org, order: order, bytes: bytes, queue: queue, result: make(chan error, 1)}
 	if host := hostTx(ctx); host != nil {
 		return db.within(ctx, host, func(s *session) error { return cmp.Or(db.send(s.ctx, s.q, []*op{o}, true), o.err) })
 	}
@@ -316,6 +317,13 @@ func (g *group) transact(ops []*op, alone bool) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), g.db.opts.Timeout, errTimeout)
 	if alone {
 		cancel()
+		// A lock of one organization's can keep many of its operations waiting, each with a
+		// connection.
+		org := ops[0].org
+		if err := g.db.places.take(ops[0].ctx, nil, org); err != nil {
+			return err
+		}
+		defer g.db.places.give(org)
 		ctx, cancel = later(ops[0].ctx)
 	}
 	defer cancel()

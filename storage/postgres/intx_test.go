@@ -201,6 +201,39 @@ func TestGather(t *testing.T) {
 	assert.Equal(t, []int{1}, made(1, 1, time.Now().Add(time.Hour)), "one caller")
 }
 
+// TestGroupPlaces: calls of one organization that wait for a lock leave connections to others,
+// however many they are.
+func TestGroupPlaces(t *testing.T) {
+	t.Parallel()
+	ctx, d := t.Context(), newDatabase(t)
+	pool := d.pool(t)
+	db, err := postgres.New(ctx, pool, &postgres.Options{Timeout: time.Minute})
+	require.NoError(t, err)
+	taken := mortise.Job{Kind: "k", Organization: "acme", ID: "taken"}
+	host, err := pgx.Connect(ctx, d.server.DSN(d.name))
+	require.NoError(t, err)
+	defer func() { _ = host.Close(context.WithoutCancel(ctx)) }()
+	tx, err := host.Begin(ctx)
+	require.NoError(t, err)
+	require.NoError(t, db.Jobs().Add(postgres.InTx(ctx, tx), taken))
+
+	size := int(pool.Config().MaxConns)
+	waiting := make(chan error, 2*size)
+	for range cap(waiting) {
+		go func() { waiting <- db.Jobs().Add(ctx, taken) }()
+	}
+	d.awaitLocks(t, size/2)
+	for range 100 { // meanwhile those that wait could have all connections
+		require.NoError(t, db.Jobs().Add(ctx, mortise.Job{Kind: "k", Organization: "other", ID: uuid.NewString()}))
+	}
+	require.Empty(t, waiting, "the host's job was not waited for")
+	require.NoError(t, tx.Rollback(ctx))
+	for range cap(waiting) {
+		require.NoError(t, <-waiting)
+	}
+	require.NoError(t, db.Close())
+}
+
 // TestGroup: of calls that share a transaction, one that waits for a lock of somebody else's
 // holds up no other; nor does one that shares its transaction with none.
 func TestGroup(t *testing.T) {

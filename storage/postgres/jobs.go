@@ -200,23 +200,23 @@ func heldArgs(l *mortise.Lease) []any {
 // Add implements [mortise.Leases].
 func (t *Jobs) Add(ctx context.Context, j mortise.Job) error {
 	n := t.db.newJob(&j)
-	return t.db.together(ctx, 512, func(b *batch) { b.addJob(n) })
+	return t.db.together(ctx, j.Organization, 512, func(b *batch) { b.addJob(n) })
 }
 
 // Cancel implements [mortise.Leases].
 func (t *Jobs) Cancel(ctx context.Context, j mortise.Job) error {
 	args := []any{[]byte(j.ID), j.Kind, []byte(j.Organization)}
-	return t.db.together(ctx, 256, func(b *batch) { b.exec(nil, cancelJob, args...) })
+	return t.db.together(ctx, j.Organization, 256, func(b *batch) { b.exec(nil, cancelJob, args...) })
 }
 
 // Extend implements [mortise.Holder].
 func (t *Jobs) Extend(ctx context.Context, l mortise.Lease, ttl time.Duration) error {
-	return t.held(ctx, extendJob, t.laterArgs(&l, ttl))
+	return t.held(ctx, &l, extendJob, t.laterArgs(&l, ttl))
 }
 
 // Release implements [mortise.Holder].
 func (t *Jobs) Release(ctx context.Context, l mortise.Lease, after time.Duration) error {
-	return t.held(ctx, releaseJob, t.laterArgs(&l, after))
+	return t.held(ctx, &l, releaseJob, t.laterArgs(&l, after))
 }
 
 func (t *Jobs) laterArgs(l *mortise.Lease, after time.Duration) []any {
@@ -225,13 +225,13 @@ func (t *Jobs) laterArgs(l *mortise.Lease, after time.Duration) []any {
 
 // Remove implements [mortise.Holder].
 func (t *Jobs) Remove(ctx context.Context, l mortise.Lease, dead bool) error {
-	return t.held(ctx, endJob(dead), heldArgs(&l))
+	return t.held(ctx, &l, endJob(dead), heldArgs(&l))
 }
 
 // held runs a statement that changes the job if the lease still holds it.
-func (t *Jobs) held(ctx context.Context, statement string, args []any) error {
+func (t *Jobs) held(ctx context.Context, l *mortise.Lease, statement string, args []any) error {
 	var changed atomic.Int64
-	err := t.db.together(ctx, 512, func(b *batch) { b.exec(changed.Store, statement, args...) })
+	err := t.db.together(ctx, l.Job.Organization, 512, func(b *batch) { b.exec(changed.Store, statement, args...) })
 	if err == nil && changed.Load() == 0 {
 		err = mortise.ErrLeaseLost
 	}

@@ -128,7 +128,7 @@ func (t *Trigger) createTogether(ctx context.Context, e *trigger.Event, args []a
 		args = append(slices.Clone(job.args), args...)
 	}
 	org, stored := e.Organization, false
-	err = g.together(ctx, "", 1024+len(e.Instructions)+len(e.Context)+len(e.LastError), func(b *batch) {
+	err = g.together(ctx, org, "", 1024+len(e.Instructions)+len(e.Context)+len(e.LastError), func(b *batch) {
 		stored = false
 		b.lockShared(triggerDeletion, org)
 		if job == nil {

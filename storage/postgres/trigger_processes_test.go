@@ -41,12 +41,18 @@ func claimTrigger(t *testing.T, db *postgres.DB) []mortise.Lease {
 // awaitLock waits until somebody waits for a lock in the database.
 func (d *database) awaitLock(t *testing.T) {
 	t.Helper()
+	d.awaitLocks(t, 1)
+}
+
+// awaitLocks waits until so many do.
+func (d *database) awaitLocks(t *testing.T, many int) {
+	t.Helper()
 	require.Eventually(t, func() bool {
 		var n int
 		err := admin(d.server, func(ctx context.Context, conn *pgx.Conn) error {
 			return conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = $1 AND wait_event_type = 'Lock'", d.name).Scan(&n)
 		})
-		return err == nil && n > 0
+		return err == nil && n >= many
 	}, time.Minute, 10*time.Millisecond)
 }
 

@@ -78,7 +78,7 @@ func (t *Trigger) updateTogether(
 		return false, err
 	}
 	changed := false
-	err = t.db.inOrder(ctx, id.String(), 1024+len(to.LastError), func(b *batch) {
+	err = t.db.inOrder(ctx, org, id.String(), 1024+len(to.LastError), func(b *batch) {
 		changed = false
 		b.share(statement, func(bool) { changed = true }, args...)
 	})

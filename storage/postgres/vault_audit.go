@@ -87,7 +87,7 @@ func (s *Vault) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
 	}
 	locks := vaultLockArgs(s.db, e.Organization, e.Vault)
 	added := int64(0)
-	err = s.db.together(ctx, size, func(b *batch) {
+	err = s.db.together(ctx, e.Organization, size, func(b *batch) {
 		b.exec(nil, lockVaultShared, locks...)
 		b.exec(func(n int64) { added = n }, addVaultAudit, event...)
 	})
