@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -36,7 +38,16 @@ func newJobNotifier(db *DB) *jobNotifier {
 }
 
 // channel is the name that notices are sent under.
-func (n *jobNotifier) channel() string { return n.db.opts.Schema + "_jobs" }
+func (n *jobNotifier) channel() string { return jobChannel(n.db.opts.Schema) }
+
+// jobChannel returns a name of 63 bytes at most: pg_notify refuses a longer one.
+func jobChannel(schema string) string {
+	if name := schema + "_jobs"; len(name) <= 63 {
+		return name
+	}
+	digest := sha256.Sum256([]byte(schema))
+	return fmt.Sprintf("mortise_jobs_%x", digest[:16])
+}
 
 // listen calls wake for each notice, until stop is called.
 func (n *jobNotifier) listen(wake func(kind string)) (stop func()) {
@@ -140,14 +151,27 @@ func (db *DB) hear(ctx context.Context, channel string, listening func(), got fu
 	}
 }
 
-func (db *DB) hearOnce(ctx context.Context, channel string, listening func(), got func(payload string)) error {
-	config := db.opts.Listen
-	if config == nil {
-		config = db.pool.Config().ConnConfig
+// listenConfig returns Options.Listen, or how the pool connects: with the password that its
+// BeforeConnect gets, where that changes.
+func (db *DB) listenConfig(ctx context.Context) (*pgx.ConnConfig, error) {
+	if config := db.opts.Listen; config != nil {
+		return config.Copy(), nil
 	}
+	pool := db.pool.Config()
+	if pool.BeforeConnect == nil {
+		return pool.ConnConfig, nil
+	}
+	return pool.ConnConfig, pool.BeforeConnect(ctx, pool.ConnConfig)
+}
+
+func (db *DB) hearOnce(ctx context.Context, channel string, listening func(), got func(payload string)) error {
 	connecting, cancel := context.WithTimeout(ctx, db.opts.Timeout)
 	defer cancel()
-	conn, err := pgx.ConnectConfig(connecting, config.Copy())
+	config, err := db.listenConfig(connecting)
+	if err != nil {
+		return err
+	}
+	conn, err := pgx.ConnectConfig(connecting, config)
 	if err != nil {
 		return err
 	}

@@ -120,13 +120,14 @@ func Migrate(ctx context.Context, conn *pgx.Conn, opts *Options) (err error) {
 	return nil
 }
 
-// up runs the migrations that are missing, on a connection whose search_path is the schema.
+// up runs the migrations that are missing, on a connection whose search_path is the schema:
+// goose would not quote the schema's name.
 func up(ctx context.Context, config *pgx.ConnConfig, o *Options) error {
 	config.RuntimeParams["search_path"] = o.Schema
 	pool := stdlib.OpenDB(*config)
 	defer func(pool *sql.DB) { _ = pool.Close() }(pool)
 	provider, err := goose.NewProvider(goose.DialectPostgres, pool, Migrations(),
-		goose.WithTableName(o.Schema+"."+versionTable), goose.WithDisableGlobalRegistry(true))
+		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return err
 	}

@@ -2,12 +2,15 @@ package postgres_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/pgserver"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
@@ -52,5 +55,27 @@ func TestSchemaName(t *testing.T) {
 	for _, name := range []string{"Mortise", "1a", "a-b", "pg_catalog", "a.b", "a\x00", "\"a"} {
 		_, err := postgres.New(t.Context(), pool, &postgres.Options{Schema: name})
 		require.ErrorContains(t, err, "name of a schema", name)
+	}
+}
+
+// TestOddSchemas: a name that is a word of SQL's, or the longest one, is one as any other.
+func TestOddSchemas(t *testing.T) {
+	t.Parallel()
+	ctx, pool := t.Context(), newDatabase(t).pool(t)
+	for _, schema := range []string{"user", strings.Repeat("s", 63)} {
+		opts := &postgres.Options{Schema: schema}
+		require.NoError(t, pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+			defer func() {
+				_, _ = conn.Exec(context.WithoutCancel(ctx), "DROP SCHEMA "+pgx.Identifier{schema}.Sanitize()+" CASCADE")
+			}()
+			require.NoError(t, postgres.Migrate(ctx, conn.Conn(), opts))
+			require.NoError(t, postgres.Migrate(ctx, conn.Conn(), opts), "again")
+			db, err := postgres.New(ctx, pool, opts)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, db.Close()) }()
+			return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { // which tells of the job
+				return db.Jobs().Add(postgres.InTx(ctx, tx), mortise.Job{Kind: "k", Organization: "acme", ID: "1"})
+			})
+		}))
 	}
 }
