@@ -253,7 +253,7 @@ func (s *Service) changeClient(ctx context.Context, org string, kind Kind, by Ca
 		changed = c.Clone()
 		return stored, nil
 	})
-	s.verified.empty(s.opts.Now(), err)
+	s.tokensChanged(ctx, err)
 	if err = refused.of("update client", err); err != nil {
 		return Client{}, AuditEvent{}, err
 	}

@@ -87,8 +87,11 @@ func (s *Service) markDeleted(ctx context.Context, org string, by Caller) (since
 	since, err = s.store.MarkDeleted(ctx, org, e.At, e)
 	s.rbac.forget(org)
 	if err != nil {
-		s.verified.empty(s.opts.Now(), err)
+		s.tokensChanged(ctx, err)
 		return time.Time{}, AuditEvent{}, unavailable("mark an organization as deleted", err)
+	}
+	if s.hosted(ctx) {
+		s.tokensChanged(ctx, nil)
 	}
 	s.verified.forget(org)
 	return since, e, nil

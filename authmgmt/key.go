@@ -160,7 +160,9 @@ func (s *Service) CheckKey(ctx context.Context) error {
 	if err = refused.of("check the key", err); err != nil {
 		return err
 	}
-	s.keyFits.Store(true)
+	if !s.hosted(ctx) {
+		s.keyFits.Store(true)
+	}
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/uuid7"
 )
@@ -61,6 +62,13 @@ func (s *Service) Catalogue() *access.Catalogue { return s.catalogue }
 // AcceptURL returns what an invitation's link begins with, "" if there are no
 // invitations.
 func (s *Service) AcceptURL() string { return s.opts.AcceptURL }
+
+// hosted reports whether calls under ctx are part of a transaction of the host's. What they
+// see is not to be remembered: it may be rolled back.
+func (s *Service) hosted(ctx context.Context) bool {
+	store, ok := s.store.(mortise.HostTx)
+	return ok && store.AfterCommit(ctx, nil)
+}
 
 // now returns the time with the precision that stores keep.
 func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }

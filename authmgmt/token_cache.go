@@ -1,6 +1,8 @@
 package authmgmt
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"sync"
 	"time"
@@ -67,8 +69,8 @@ func (c *tokenCache) forget(org string) {
 	maps.DeleteFunc(c.tokens, func(_ [32]byte, kept cachedToken) bool { return kept.token.Organization == org })
 }
 
-// uncertain is for how long a change that failed may still be made: its caller may have
-// left while the store was at it.
+// uncertain is for how long a change that failed, or that the host has not committed, may
+// still be made: its caller may have left while the store was at it.
 const uncertain = time.Minute
 
 // empty forgets everything. It is called after every change that could end a token, or
@@ -84,4 +86,16 @@ func (c *tokenCache) empty(now time.Time, err error) {
 	if err != nil {
 		c.shut = now.Add(uncertain)
 	}
+}
+
+// errUncommitted stands for what may still be rolled back.
+var errUncommitted = errors.New("authmgmt: the host has not committed it yet")
+
+// tokensChanged forgets all tokens. A change in a transaction of the host's is one that may
+// still be made: until its commit, others read the tokens as they were.
+func (s *Service) tokensChanged(ctx context.Context, err error) {
+	if err == nil && s.hosted(ctx) {
+		err = errUncommitted
+	}
+	s.verified.empty(s.opts.Now(), err)
 }

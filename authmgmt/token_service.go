@@ -192,7 +192,7 @@ func (s *Service) VerifyToken(ctx context.Context, text string) (Identity, error
 }
 
 func (s *Service) cachedToken(ctx context.Context, text string) (Token, error) {
-	if s.opts.TokenCache <= 0 || len(text) > secret.MaxLength {
+	if s.opts.TokenCache <= 0 || s.hosted(ctx) || len(text) > secret.MaxLength {
 		return s.findToken(ctx, text)
 	}
 	now := s.opts.Now()
@@ -247,7 +247,7 @@ func (s *Service) RevokeToken(ctx context.Context, org string, by Caller, id uui
 		stored.After = t.snapshot()
 		return stored, nil
 	})
-	s.verified.empty(s.opts.Now(), err)
+	s.tokensChanged(ctx, err)
 	err = refused.of("revoke token", err)
 	s.observeChange(ctx, start, org, KindTokenRevoked, by, id.String(), &stored, err)
 	return ofAccessToken(id, err)

@@ -37,7 +37,9 @@ func (s *Service) checked(ctx context.Context, v *keyring.Versions) (*keyring.Ve
 	if err := s.checkKeys(ctx, &own); err != nil {
 		return nil, err
 	}
-	s.keys.checked.Store(&own)
+	if !s.hosted(ctx) {
+		s.keys.checked.Store(&own)
+	}
 	return &own, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/uuid7"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -49,6 +50,13 @@ type Limits struct {
 
 // Limits returns the most that the service takes at once, see [Options].
 func (s *Service) Limits() Limits { return Limits{Items: s.opts.MaxItems, Value: s.opts.MaxValue} }
+
+// hosted reports whether calls under ctx are part of a transaction of the host's. What they
+// see is not to be remembered: it may be rolled back.
+func (s *Service) hosted(ctx context.Context) bool {
+	store, ok := s.store.(mortise.HostTx)
+	return ok && store.AfterCommit(ctx, nil)
+}
 
 // now returns the time with the precision that stores keep.
 func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }

@@ -223,7 +223,8 @@ func (k *knownVault) column(table, name string) (*column, error) {
 }
 
 // vaultCache remembers schemas. It needs no end: the store refuses a revision that is not
-// the vault's any more.
+// the vault's any more. One that was never committed does not belong here: its revision may
+// become another schema's.
 type vaultCache struct {
 	mu     sync.RWMutex
 	vaults map[[2]string]*knownVault
@@ -291,6 +292,8 @@ func (s *Service) rememberVault(ctx context.Context, org, id string) (*knownVaul
 		return nil, err
 	}
 	known := newKnownVault(&v)
-	s.vaults.put(org, id, known)
+	if !s.hosted(ctx) {
+		s.vaults.put(org, id, known)
+	}
 	return known, nil
 }

@@ -1,8 +1,11 @@
 package postgres
 
 import (
+	"context"
+
 	"github.com/jackc/pgx/v5"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -21,7 +24,13 @@ var (
 	_ authmgmt.Pruner        = (*AuthMgmt)(nil)
 	_ authmgmt.KeyChecker    = (*AuthMgmt)(nil)
 	_ authmgmt.Organizations = (*AuthMgmt)(nil)
+	_ mortise.HostTx         = (*AuthMgmt)(nil)
 )
+
+// AfterCommit implements [mortise.HostTx].
+func (a *AuthMgmt) AfterCommit(ctx context.Context, f func(ctx context.Context)) bool {
+	return a.db.afterCommit(ctx, f)
+}
 
 // insert runs a statement that inserts one row ON CONFLICT DO NOTHING. It is ErrExists if
 // there is such a row.

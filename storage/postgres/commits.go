@@ -167,6 +167,8 @@ func (db *DB) afterCommit(ctx context.Context, f func(ctx context.Context)) bool
 	if host == nil {
 		return false
 	}
-	db.commits.after(ctx, host, f)
+	if f != nil {
+		db.commits.after(ctx, host, f)
+	}
 	return true
 }

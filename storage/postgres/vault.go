@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -20,7 +21,15 @@ func (db *DB) Vault() vault.Backend {
 // Vault implements [vault.Store].
 type Vault struct{ db *DB }
 
-var _ vault.Store = (*Vault)(nil)
+var (
+	_ vault.Store    = (*Vault)(nil)
+	_ mortise.HostTx = (*Vault)(nil)
+)
+
+// AfterCommit implements [mortise.HostTx].
+func (s *Vault) AfterCommit(ctx context.Context, f func(ctx context.Context)) bool {
+	return s.db.afterCommit(ctx, f)
+}
 
 // The locks of the domain. Whoever takes several takes them in this order, and before any
 // lock of a row. Then rows of vault_tokens by their number, new tokens as bytes, new

@@ -1,6 +1,11 @@
 package sqlite
 
-import "github.com/seed-6363c74e/mortise/authmgmt"
+import (
+	"context"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
 
 // AuthMgmt implements [authmgmt.Store], [authmgmt.Pruner], [authmgmt.KeyChecker] and
 // [authmgmt.Organizations].
@@ -11,7 +16,13 @@ var (
 	_ authmgmt.Pruner        = (*AuthMgmt)(nil)
 	_ authmgmt.KeyChecker    = (*AuthMgmt)(nil)
 	_ authmgmt.Organizations = (*AuthMgmt)(nil)
+	_ mortise.HostTx         = (*AuthMgmt)(nil)
 )
+
+// AfterCommit implements [mortise.HostTx].
+func (a *AuthMgmt) AfterCommit(ctx context.Context, f func(ctx context.Context)) bool {
+	return a.db.afterCommit(ctx, f)
+}
 
 // change is a statement with its values, to be run later: they hold nothing that the
 // caller could change meanwhile.

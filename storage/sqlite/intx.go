@@ -286,7 +286,7 @@ func (h *hostTx) commit(ctx context.Context) error {
 // afterCommit implements [mortise.HostTx].
 func (db *DB) afterCommit(ctx context.Context, f func(ctx context.Context)) bool {
 	h := hostTxOf(ctx, db)
-	if h != nil {
+	if h != nil && f != nil {
 		h.after = append(h.after, func() { f(context.WithValue(context.WithoutCancel(ctx), hostTxKey{}, nil)) })
 	}
 	return h != nil

@@ -5,13 +5,22 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
 // Vault implements [vault.Store].
 type Vault struct{ db *DB }
 
-var _ vault.Store = (*Vault)(nil)
+var (
+	_ vault.Store    = (*Vault)(nil)
+	_ mortise.HostTx = (*Vault)(nil)
+)
+
+// AfterCommit implements [mortise.HostTx].
+func (s *Vault) AfterCommit(ctx context.Context, f func(ctx context.Context)) bool {
+	return s.db.afterCommit(ctx, f)
+}
 
 const (
 	// vaultColumns are the columns of a vault, in the order of scanVault.
