@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
 	riverqueue "github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
@@ -18,19 +17,19 @@ func (q *Queue) Cancel(ctx context.Context, j mortise.Job) error {
 	if err := j.Check(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, q.opts.Timeout)
-	defer cancel()
 	var err error
 	if tx, ok := q.hostTx(ctx); ok {
-		err = pgx.BeginFunc(ctx, tx, func(savepoint pgx.Tx) error {
+		err = q.within(ctx, tx, func(ctx context.Context) error {
 			return q.cancel(&j, func(p *riverqueue.JobListParams) (*riverqueue.JobListResult, error) {
-				return q.client.JobListTx(ctx, savepoint, p)
+				return q.client.JobListTx(ctx, tx, p)
 			}, func(id int64) error {
-				_, err := q.client.JobDeleteTx(ctx, savepoint, id)
+				_, err := q.client.JobDeleteTx(ctx, tx, id)
 				return err
 			})
 		})
 	} else {
+		ctx, cancel := context.WithTimeout(ctx, q.opts.Timeout)
+		defer cancel()
 		err = q.cancel(&j, func(p *riverqueue.JobListParams) (*riverqueue.JobListResult, error) {
 			return q.client.JobList(ctx, p)
 		}, func(id int64) error {

@@ -192,8 +192,10 @@ func insertOpts(j *mortise.Job) *riverqueue.InsertOpts {
 // Enqueue implements [mortise.Queue].
 func (q *Queue) Enqueue(ctx context.Context, j mortise.Job) error {
 	if tx, ok := q.hostTx(ctx); ok {
-		return pgx.BeginFunc(ctx, tx, func(savepoint pgx.Tx) error { return q.EnqueueTx(ctx, savepoint, j) })
+		return q.within(ctx, tx, func(ctx context.Context) error { return q.insertTx(ctx, tx, &j) })
 	}
+	ctx, cancel := context.WithTimeout(ctx, q.opts.Timeout)
+	defer cancel()
 	return q.insert(ctx, &j, q.client.Insert)
 }
 
@@ -202,7 +204,13 @@ func (q *Queue) Enqueue(ctx context.Context, j mortise.Job) error {
 // has River's tables. The stores of storage/postgres call it in their own transactions, if
 // the queue is their Options.Queue, and a host calls it in one of its own.
 func (q *Queue) EnqueueTx(ctx context.Context, tx pgx.Tx, j mortise.Job) error {
-	return q.insert(ctx, &j, func(ctx context.Context, args riverqueue.JobArgs, opts *riverqueue.InsertOpts) (*rivertype.JobInsertResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, q.opts.Timeout)
+	defer cancel()
+	return q.insertTx(ctx, tx, &j)
+}
+
+func (q *Queue) insertTx(ctx context.Context, tx pgx.Tx, j *mortise.Job) error {
+	return q.insert(ctx, j, func(ctx context.Context, args riverqueue.JobArgs, opts *riverqueue.InsertOpts) (*rivertype.JobInsertResult, error) {
 		return q.client.InsertTx(ctx, tx, args, opts)
 	})
 }
@@ -243,8 +251,6 @@ func (q *Queue) insert(
 	if err := j.Check(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, q.opts.Timeout)
-	defer cancel()
 	if _, err := insert(ctx, argsOf(j), insertOpts(j)); err != nil {
 		return fmt.Errorf("river: add %s: %w", j, err)
 	}
