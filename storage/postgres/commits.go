@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,11 +20,12 @@ type commits struct {
 	db      *DB
 	channel string // of this DB alone
 
-	begin     sync.Once
-	listening chan struct{} // closed once somebody does
-	stop      context.CancelFunc
-	places    chan struct{} // of the functions that run
-	running   sync.WaitGroup
+	begin   sync.Once
+	tried   chan struct{} // closed once it was tried to listen
+	listens atomic.Bool   // it has worked once
+	stop    context.CancelFunc
+	places  chan struct{} // of the functions that run
+	running sync.WaitGroup
 
 	mu      sync.Mutex
 	closed  bool
@@ -50,7 +52,7 @@ const (
 
 func newCommits(db *DB) *commits {
 	return &commits{
-		db: db, channel: commitChannel(db.opts.Schema), listening: make(chan struct{}), stop: func() {},
+		db: db, channel: commitChannel(db.opts.Schema), tried: make(chan struct{}), stop: func() {},
 		places: make(chan struct{}, atOnceCommits), waiting: make(map[uint64]afterCommit),
 	}
 }
@@ -80,7 +82,8 @@ func (c *commits) after(ctx context.Context, host pgx.Tx, f func(ctx context.Con
 	}
 }
 
-// listen reports whether this process listens, for which it waits.
+// listen reports whether this process listens, which it waits for once: a host's transaction
+// must not be held up, each time, by a connection that cannot be made.
 func (c *commits) listen(ctx context.Context) bool {
 	c.begin.Do(func() {
 		c.mu.Lock()
@@ -90,14 +93,21 @@ func (c *commits) listen(ctx context.Context) bool {
 		}
 		var hearing context.Context
 		hearing, c.stop = context.WithCancel(context.Background())
-		first := sync.OnceFunc(func() { close(c.listening) })
-		c.running.Go(func() { c.db.hear(hearing, c.channel, first, c.committed) })
+		first := sync.OnceFunc(func() { close(c.tried) })
+		c.running.Go(func() {
+			c.db.hear(hearing, c.channel, func(listens bool) {
+				if listens {
+					c.listens.Store(true)
+				}
+				first()
+			}, c.committed)
+		})
 	})
 	ctx, cancel := context.WithTimeout(ctx, c.db.opts.Timeout)
 	defer cancel()
 	select {
-	case <-c.listening:
-		return true
+	case <-c.tried:
+		return c.listens.Load()
 	case <-c.db.closed:
 	case <-ctx.Done():
 	}

@@ -136,6 +136,32 @@ func TestInTxOtherQueue(t *testing.T) {
 	require.Len(t, claim(), 2, "an event was queued that was rolled back, or one twice")
 }
 
+// TestInTxCannotListen: where LISTEN cannot connect, a transaction of the host's is not held up:
+// the event is left to the sweeper.
+func TestInTxCannotListen(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	d := newDatabase(t)
+	pool := d.pool(t)
+	nowhere := pool.Config().ConnConfig
+	nowhere.Database = "nowhere"
+	db := d.open(t, &postgres.Options{Listen: nowhere, Timeout: time.Hour})
+	elsewhere, err := memory.Open(ctx, nil)
+	require.NoError(t, err)
+	backend := db.Trigger()
+	backend.Directory, backend.Queue = nil, elsewhere.Queue(nil)
+	events, err := trigger.New(backend, nil)
+	require.NoError(t, err)
+	for range 2 {
+		require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+			e, err := events.Submit(postgres.InTx(ctx, tx), "acme", "ann", trigger.Submission{Instructions: "Describe it."})
+			require.False(t, e.UnqueuedSince.IsZero())
+			return err
+		}))
+	}
+}
+
 // TestNotify: a job that one process adds wakes the consumers of another one, and so does
 // one that is added after the connection for that was cut off.
 func TestNotify(t *testing.T) {

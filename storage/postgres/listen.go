@@ -58,7 +58,7 @@ func (n *jobNotifier) listen(wake func(kind string)) (stop func()) {
 	if len(n.listeners) == 1 && !n.closed {
 		ctx, cancel := context.WithCancel(context.Background())
 		n.stop = cancel
-		n.running.Go(func() { n.db.hear(ctx, n.channel(), func() {}, n.heard) })
+		n.running.Go(func() { n.db.hear(ctx, n.channel(), func(bool) {}, n.heard) })
 	}
 	return func() {
 		n.mu.Lock()
@@ -135,12 +135,12 @@ func (n *jobNotifier) heard(payload string) {
 	}
 }
 
-// hear calls got for each notice of a channel, until ctx ends, and listening whenever it
-// has begun to listen. A notice that comes while there is no connection is lost.
-func (db *DB) hear(ctx context.Context, channel string, listening func(), got func(payload string)) {
+// hear calls got for each notice of a channel, until ctx ends, and tried whenever it has begun
+// to listen, or could not. A notice that comes while there is no connection is lost.
+func (db *DB) hear(ctx context.Context, channel string, tried func(listens bool), got func(payload string)) {
 	for pause := 10 * time.Millisecond; ctx.Err() == nil; pause = min(2*pause, 5*time.Second) {
 		began := time.Now()
-		_ = db.hearOnce(ctx, channel, listening, got)
+		_ = db.hearOnce(ctx, channel, tried, got)
 		if time.Since(began) > time.Minute {
 			pause = 10 * time.Millisecond
 		}
@@ -164,7 +164,13 @@ func (db *DB) listenConfig(ctx context.Context) (*pgx.ConnConfig, error) {
 	return pool.ConnConfig, pool.BeforeConnect(ctx, pool.ConnConfig)
 }
 
-func (db *DB) hearOnce(ctx context.Context, channel string, listening func(), got func(payload string)) error {
+func (db *DB) hearOnce(ctx context.Context, channel string, tried func(listens bool), got func(payload string)) error {
+	listens := false
+	defer func() {
+		if !listens {
+			tried(false)
+		}
+	}()
 	connecting, cancel := context.WithTimeout(ctx, db.opts.Timeout)
 	defer cancel()
 	config, err := db.listenConfig(connecting)
@@ -179,7 +185,8 @@ func (db *DB) hearOnce(ctx context.Context, channel string, listening func(), go
 	if _, err := conn.Exec(connecting, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
 		return err
 	}
-	listening()
+	listens = true
+	tried(true)
 	for {
 		// A connection that is cut without a word is found out by asking.
 		waiting, cancel := context.WithTimeout(ctx, time.Minute)
