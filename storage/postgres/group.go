@@ -28,7 +28,10 @@ const (
 // groupSettings hold until a group ends: how long it waits for a lock, and that statements
 // go by indexes. Else a plan that is made while a table is small would read it from end to
 // end, and be kept while it grows.
-const groupSettings = "SELECT set_config('lock_timeout', $1, true), set_config('enable_seqscan', 'off', true)"
+const (
+	groupSettings = "SELECT set_config('lock_timeout', $1, true), set_config('enable_seqscan', 'off', true)"
+	byIndexes     = "SELECT set_config('enable_seqscan', 'off', true)"
+)
 
 // group makes small writes of many callers in few transactions. What comes while one is
 // under way shares the next one: one round trip, and one sync of the disk (group commit).
@@ -80,8 +83,17 @@ type batch struct {
 	op     *op
 	b      *pgx.Batch
 	host   bool            // the transaction is the host's
+	alone  bool            // the operation has no group, and so not groupSettings
 	locked map[string]bool // by lockShared, in this pipeline
 	shared *[]*sharing     // what runs at the end of it
+}
+
+// seek has the statements that come behind it go by indexes: those that look for a row. What
+// inserts one does so anyway.
+func (b *batch) seek() {
+	if b.alone && !b.host {
+		b.b.Queue(byIndexes)
+	}
 }
 
 // exec adds a statement. each, which may be nil, is told how many rows it changed.
@@ -398,7 +410,7 @@ func (db *DB) send(ctx context.Context, q querier, ops []*op, alone bool) error 
 	var shared []*sharing
 	for _, o := range ops {
 		o.after, o.jobs, o.err = nil, nil, nil
-		o.queue(&batch{db: db, op: o, b: b, host: hostTx(o.ctx) != nil, locked: locked, shared: &shared})
+		o.queue(&batch{db: db, op: o, b: b, host: hostTx(o.ctx) != nil, alone: alone, locked: locked, shared: &shared})
 	}
 	for _, s := range shared {
 		s.add(db, b)

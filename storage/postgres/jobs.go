@@ -206,7 +206,10 @@ func (t *Jobs) Add(ctx context.Context, j mortise.Job) error {
 // Cancel implements [mortise.Leases].
 func (t *Jobs) Cancel(ctx context.Context, j mortise.Job) error {
 	args := []any{[]byte(j.ID), j.Kind, []byte(j.Organization)}
-	return t.db.together(ctx, j.Organization, 256, func(b *batch) { b.exec(nil, cancelJob, args...) })
+	return t.db.together(ctx, j.Organization, 256, func(b *batch) {
+		b.seek()
+		b.exec(nil, cancelJob, args...)
+	})
 }
 
 // Extend implements [mortise.Holder].
@@ -231,7 +234,10 @@ func (t *Jobs) Remove(ctx context.Context, l mortise.Lease, dead bool) error {
 // held runs a statement that changes the job if the lease still holds it.
 func (t *Jobs) held(ctx context.Context, l *mortise.Lease, statement string, args []any) error {
 	var changed atomic.Int64
-	err := t.db.together(ctx, l.Job.Organization, 512, func(b *batch) { b.exec(changed.Store, statement, args...) })
+	err := t.db.together(ctx, l.Job.Organization, 512, func(b *batch) {
+		b.seek()
+		b.exec(changed.Store, statement, args...)
+	})
 	if err == nil && changed.Load() == 0 {
 		err = mortise.ErrLeaseLost
 	}

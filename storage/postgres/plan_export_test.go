@@ -29,6 +29,7 @@ const (
 	ReadyJobs     = readyJobs
 	ClaimJobs     = claimJobs
 	ClaimSettings = claimSettings
+	RemoveJob     = removeJob
 )
 
 // Many returns the text for several operations, and how many arguments it has.

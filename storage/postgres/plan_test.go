@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -11,9 +12,11 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
 
@@ -189,6 +192,38 @@ func TestClaimPlans(t *testing.T) {
 }
 
 var scansOfJobs = regexp.MustCompile(`Scan (?:using \w+ )?on (?:jobs|jobs_\w+)\b[^\n]*\(actual rows=(\d+)[^ ]* loops=(\d+)\)`)
+
+// TestLonePlans: a plan that a connection has made of a table that is known to be empty, for
+// calls that met no others, does for a full one.
+func TestLonePlans(t *testing.T) {
+	t.Parallel()
+	ctx, d := t.Context(), takeDatabase(t, true)
+	config := d.pool(t).Config()
+	config.MaxConns = 1
+	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
+	require.NoError(t, err)
+	defer closePool(t, pool)
+	db, err := postgres.New(ctx, pool, nil)
+	require.NoError(t, err)
+	_, err = pool.Exec(ctx, "VACUUM ANALYZE mortise.jobs")
+	require.NoError(t, err)
+	lease := mortise.Lease{Job: mortise.Job{Kind: "k", Organization: "acme", ID: "1"}, Token: uuid.New()}
+	for range 10 { // then the plan is kept
+		require.ErrorIs(t, db.Jobs().Remove(ctx, lease, false), mortise.ErrLeaseLost)
+	}
+	require.NoError(t, db.Close())
+	require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		var name string
+		var kept int
+		if err := tx.QueryRow(ctx, "SELECT name, generic_plans FROM pg_prepared_statements WHERE statement = $1", db.SQL(postgres.RemoveJob)).Scan(&name, &kept); err != nil {
+			return err
+		}
+		require.Positive(t, kept)
+		plan := explainPrepared(t, tx, "EXPLAIN", name, []any{[]byte("1"), "k", []byte("acme"), uuid.New()})
+		require.Contains(t, plan, "Index Scan using jobs_id")
+		return nil
+	}))
+}
 
 // explain returns the plan of a statement.
 func explain(t *testing.T, tx pgx.Tx, text string, args []any) string {

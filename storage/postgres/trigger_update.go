@@ -80,6 +80,7 @@ func (t *Trigger) updateTogether(
 	changed := false
 	err = t.db.inOrder(ctx, org, id.String(), 1024+len(to.LastError), func(b *batch) {
 		changed = false
+		b.seek()
 		b.share(statement, func(bool) { changed = true }, args...)
 	})
 	if err != nil { // and the pipeline may still be under way
