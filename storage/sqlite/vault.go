@@ -30,7 +30,7 @@ const (
 	vaultRevision  = "SELECT seq, revision FROM vault_vaults WHERE organization = ? AND id = ?" + vaultIsThere
 	insertVault    = "INSERT INTO vault_vaults (organization, id, revision, created_at, updated_at, schema) VALUES (?,?,?,?,?,?)"
 	updateVault    = "UPDATE vault_vaults SET (revision, updated_at, schema) = (?,?,?) WHERE seq = ?"
-	scopeHasValues = "SELECT 1 FROM vault_tokens WHERE scope = ? AND deterministic = 1 AND sealed IS NOT NULL LIMIT 1"
+	scopeHasValues = "SELECT 1 FROM vault_counts WHERE scope = ? AND deterministic = 1 LIMIT 1"
 	scopeByName    = "SELECT seq FROM vault_scopes WHERE vault = ? AND name = ?"
 	insertScope    = "INSERT INTO vault_scopes (vault, name) VALUES (?, ?)"
 	firstRevision  = 1

@@ -41,12 +41,12 @@ const (
 		" UNION ALL SELECT seq FROM vault_vaults WHERE organization = CAST(?1 AS BLOB) LIMIT 1"
 
 	// What can be removed, with its size: for a length, SQLite reads no further than the
-	// row's head. Tokens go in the order in which they were stored, scope by scope: in
-	// any other one each would stand on a page of its own.
-	tokensToRemove = "SELECT t.seq, octet_length(ciphertext) FROM vault_scopes s" +
-		" CROSS JOIN vault_tokens t INDEXED BY vault_tokens_sealed ON t.scope = s.seq AND t.sealed IS NOT NULL" +
-		" WHERE s.vault = ?1 UNION ALL SELECT seq, 0 FROM vault_tokens INDEXED BY vault_tokens_deleted" +
-		" WHERE vault = ?1 AND sealed IS NULL LIMIT 0 + ?2"
+	// row's head. Tokens go by stretches of their numbers, from one that has any on: what
+	// was stored together stands together, and in any other order each token would stand
+	// on a page of its own.
+	tokenToRemove  = "SELECT seq FROM vault_tokens WHERE vault = ? LIMIT 1"
+	tokensToRemove = "SELECT seq, octet_length(ciphertext), scope, deterministic, sealed FROM vault_tokens NOT INDEXED" +
+		" WHERE seq >= ? AND seq < ? AND vault = ? LIMIT 0 + ?"
 	scopesToRemove = "SELECT seq, 0 FROM vault_scopes WHERE vault = ? LIMIT 0 + ?"
 	eventsToRemove = "SELECT seq, ifnull(octet_length(tokens), 0) + ifnull(octet_length(schema), 0)" +
 		" FROM vault_audit INDEXED BY vault_audit_listing WHERE organization = ?1" +
@@ -242,7 +242,7 @@ func (m *vaultRemoval) organization(org string) (done bool, err error) {
 			return false, err
 		}
 	}
-	if done, err := m.rows(eventsToRemove, org, removeEvents); err != nil || !done {
+	if done, err := m.rows(eventsToRemove, []any{org}, nil, removeEvents); err != nil || !done {
 		return false, err
 	}
 	if m.full() {
@@ -258,10 +258,10 @@ func (m *vaultRemoval) organization(org string) (done bool, err error) {
 func (m *vaultRemoval) vault(seq int) (done bool, err error) {
 	// The number of a row is given again once it is free, and so is a scope's: what
 	// refers to them goes first.
-	if done, err := m.rows(tokensToRemove, seq, removeFingerprintsOf, removeTokens); err != nil || !done {
+	if done, err := m.tokens(seq); err != nil || !done {
 		return false, err
 	}
-	if done, err := m.rows(scopesToRemove, seq, removeScopes); err != nil || !done {
+	if done, err := m.rows(scopesToRemove, []any{seq}, nil, removeScopes); err != nil || !done {
 		return false, err
 	}
 	if m.full() {
@@ -272,18 +272,46 @@ func (m *vaultRemoval) vault(seq int) (done bool, err error) {
 	return true, err
 }
 
-// rows removes rows that a query finds, and reports whether there are no others.
-func (m *vaultRemoval) rows(find string, of any, remove ...string) (done bool, err error) {
+// tokens reports whether a vault has no tokens any more.
+func (m *vaultRemoval) tokens(vault int) (done bool, err error) {
+	for {
+		seq, err := m.tx.firstNumber(tokenToRemove, vault)
+		if err != nil || seq == noVault {
+			return err == nil, err
+		}
+		first, counts := seq-seq%removalRows, make(sealCounts)
+		count := func(r *row) {
+			if !r.null(4) {
+				counts[sealCount{r.number(2), r.number(3) != 0, r.number(4)}]--
+			}
+		}
+		done, err := m.rows(tokensToRemove, []any{first, first + removalRows, vault}, count, removeFingerprintsOf, removeTokens)
+		if err == nil {
+			err = m.tx.countSealed(counts)
+		}
+		if err != nil || !done {
+			return false, err
+		}
+	}
+}
+
+// rows removes rows that a query finds, and reports whether there are no others. Each of
+// them is shown to each, which may be nil.
+func (m *vaultRemoval) rows(find string, args []any, each func(*row), remove ...string) (done bool, err error) {
 	if m.full() {
 		return false, nil
 	}
 	var found []int
 	left := false
-	err = m.tx.query(find, []any{of, m.limit + 1}, func(r *row) error {
-		if left = left || m.full(); !left {
-			found = append(found, r.number(0))
-			m.limit--
-			m.bytes += r.number(1)
+	err = m.tx.query(find, append(args, m.limit+1), func(r *row) error {
+		if left = left || m.full(); left {
+			return nil
+		}
+		found = append(found, r.number(0))
+		m.limit--
+		m.bytes += r.number(1)
+		if each != nil {
+			each(r)
 		}
 		return nil
 	})

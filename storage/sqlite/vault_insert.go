@@ -202,6 +202,7 @@ func (in *vaultInsertion) write() (done bool, err error) {
 		}
 		in.addedFingerprints = fingerprints[:i+1]
 	}
+	counts := make(sealCounts)
 	for n, i := range in.order {
 		if in.known[i] {
 			continue
@@ -213,6 +214,10 @@ func (in *vaultInsertion) write() (done bool, err error) {
 			return false, err
 		}
 		in.addedRows = in.order[:n+1]
+		counts[sealCount{in.scopes[r.Scope], r.Deterministic, r.Sealed.Version}]++
+	}
+	if err := in.tx.countSealed(counts); err != nil {
+		return false, err
 	}
 	for _, more := range in.more { // in the order of the call: the first one counts
 		fingerprints := in.appendFingerprints(nil, more)

@@ -18,16 +18,12 @@ const (
 	requireVaultKey = "UPDATE vault_keys SET required = 1 WHERE purpose = 'fingerprint' AND version = ?"
 	retireVaultKey  = "UPDATE vault_keys SET (required, retired) = (0, 1) WHERE purpose = ? AND version = ?"
 
-	sealedUnder = "SELECT 1 FROM vault_scopes s CROSS JOIN vault_tokens t INDEXED BY vault_tokens_sealed" +
-		" ON t.scope = s.seq AND t.deterministic IN (0, 1) AND t.sealed = ? AND s.vault NOT IN (" + goneVaults + ") LIMIT 1"
-	// Everything is counted before the first row, see list: all rows, and less than none
-	// of vaults that were deleted.
-	// The groups are those of the index: SQLite would sort all rows for others.
-	vaultKeyUsage = storedVersions + ", counted AS MATERIALIZED (SELECT sealed, count(*), sum(deterministic), 0 FROM vault_tokens INDEXED BY vault_tokens_sealed" +
-		" WHERE sealed IS NOT NULL GROUP BY scope, deterministic, sealed" +
+	sealedUnder = "SELECT 1 FROM vault_counts WHERE sealed = ? AND scope NOT IN (" + goneScopes + ") LIMIT 1"
+	// Everything is counted before the first row, see list: all fingerprints, and less than
+	// none of vaults that were deleted.
+	vaultKeyUsage = storedVersions + ", counted AS MATERIALIZED (SELECT sealed, n, n * deterministic, 0 FROM vault_counts" +
+		" WHERE scope NOT IN (" + goneScopes + ")" +
 		" UNION ALL SELECT version, count(*), NULL, 1 FROM vault_fingerprints INDEXED BY vault_fingerprints_row GROUP BY version" +
-		" UNION ALL SELECT sealed, -count(*), -sum(deterministic), 0 FROM (" + goneScopes + ") g" +
-		" CROSS JOIN vault_tokens t INDEXED BY vault_tokens_sealed ON t.scope = g.seq AND t.sealed IS NOT NULL GROUP BY sealed" +
 		" UNION ALL SELECT f.version, -count(*), NULL, 1 FROM (" + goneVaults + ") g CROSS JOIN vault_tokens t ON t.vault = g.seq" +
 		" CROSS JOIN stored CROSS JOIN vault_fingerprints f INDEXED BY vault_fingerprints_row" +
 		" ON f.version = stored.version AND f.row = t.seq GROUP BY f.version)" +

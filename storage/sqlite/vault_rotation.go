@@ -31,7 +31,8 @@ const (
 	// index for every row.
 	fingerprintRowAt = "INSERT INTO vault_fingerprints (fingerprint, scope, version, row, token) SELECT ?, scope, ?, seq, token FROM vault_tokens" +
 		" WHERE seq = ? AND vault = ? AND token = ? AND sealed IS NOT NULL ON CONFLICT DO NOTHING"
-	resealRowAt = "UPDATE vault_tokens SET sealed = ?, ciphertext = ? WHERE seq = ? AND vault = ? AND token = ? AND sealed = ? AND ciphertext = ?"
+	resealRowAt = "UPDATE vault_tokens SET sealed = ?, ciphertext = ? WHERE seq = ? AND vault = ? AND token = ? AND sealed = ? AND ciphertext = ?" +
+		" RETURNING scope, deterministic"
 
 	// placeOfRow is where a row is, and whether it has a fingerprint of a version.
 	placeOfRow = "SELECT seq, EXISTS (SELECT 1 FROM vault_fingerprints f WHERE f.version = ? AND f.row = t.seq)" +
@@ -148,6 +149,7 @@ func scanPosition(seq int64) vault.ScanPosition {
 type rotation struct {
 	tx     *tx
 	vaults map[vaultID]int // the numbers of those that were looked up
+	counts sealCounts      // what has changed
 }
 
 type vaultID struct{ organization, id string }
@@ -200,7 +202,8 @@ func (s *Vault) rotate(
 				return keyring.ErrRetired
 			}
 			these, next = nil, from
-			for r := (rotation{tx, make(map[vaultID]int)}); next < n; next++ {
+			r := rotation{tx, make(map[vaultID]int), make(sealCounts)}
+			for ; next < n; next++ {
 				if next-from >= rotationTurn && tx.awaited() {
 					break
 				}
@@ -212,7 +215,7 @@ func (s *Vault) rotate(
 					these = append(these, next)
 				}
 			}
-			return nil
+			return tx.countSealed(r.counts)
 		})
 		if err != nil { // and it may still be at it
 			return nil, err
@@ -288,9 +291,16 @@ func (r *rotation) reseal(n *vault.Resealed) (changed bool, err error) {
 	if err != nil || in == noVault {
 		return false, err
 	}
-	store := func(seq int) (bool, error) {
-		changed, err := r.tx.exec(resealRowAt, n.To.Version, n.To.Ciphertext, seq, in, n.Row.Token, n.From.Version, n.From.Ciphertext)
-		return changed > 0, err
+	store := func(seq int) (changed bool, err error) {
+		args := []any{n.To.Version, n.To.Ciphertext, seq, in, n.Row.Token, n.From.Version, n.From.Ciphertext}
+		err = r.tx.query(resealRowAt, args, func(found *row) error {
+			changed, r.tx.wrote = true, true
+			scope, deterministic := found.number(0), found.number(1) != 0
+			r.counts[sealCount{scope, deterministic, n.From.Version}]--
+			r.counts[sealCount{scope, deterministic, n.To.Version}]++
+			return nil
+		})
+		return changed, err
 	}
 	if n.Place != 0 {
 		if changed, err := store(int(n.Place)); changed || err != nil {

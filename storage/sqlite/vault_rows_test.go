@@ -16,12 +16,16 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// openVault opens a database with the vault "v1" of "acme" that the test's end closes.
+// openVault opens a database with the vault "v1" of "acme" that the test's end closes, if
+// its counts are right.
 func openVault(t *testing.T) (*DB, *Vault) {
 	t.Helper()
 	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	t.Cleanup(func() {
+		RequireCounts(t, db)
+		require.NoError(t, db.Close())
+	})
 	require.NoError(t, db.Vault().Store.PutVault(t.Context(), vault.Vault{Organization: "acme", ID: "v1", Revision: 1}, nil, vault.AuditEvent{}))
 	return db, &Vault{db: db}
 }

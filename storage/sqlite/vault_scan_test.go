@@ -37,7 +37,7 @@ func TestScanIsBounded(t *testing.T) {
 		" INSERT INTO vault_tokens SELECT i, 1, 't' || i, 1, 1, i, iif(i = ", stored, ", 1, 2), x'00' FROM n")
 	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
 		for _, statement := range []string{
-			"INSERT INTO vault_scopes VALUES (1, 1, 'a')", insert,
+			"INSERT INTO vault_scopes VALUES (1, 1, 'a')", insert, "INSERT INTO vault_counts " + recount,
 			"INSERT INTO vault_fingerprints SELECT CAST(seq AS BLOB), 1, 2, seq, token FROM vault_tokens WHERE sealed = 2",
 		} {
 			if _, err := tx.exec(statement); err != nil {

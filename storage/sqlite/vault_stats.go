@@ -11,13 +11,14 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// Each number of these is counted by entries of an index, and no further than a limit. A
-// statement has one snapshot for all of its numbers.
+// Each number of these is counted by entries of an index, or is the sum of counts, each of
+// which is one at least: so it needs no more of them than its limit says. A statement has
+// one snapshot for all of its numbers.
 const (
 	// For an organization and a limit: vaults, scopes, tokens, and deleted ones.
 	countVaults = "SELECT (SELECT count(*) FROM (" + someVaults + "))," +
 		" (SELECT count(*) FROM (" + someScopes + "))," +
-		" (SELECT count(*) FROM (SELECT 1 FROM (" + someScopes + ") s" + tokensOfScope + " LIMIT 0 + ?2))," +
+		" (SELECT ifnull(sum(n), 0) FROM (SELECT n FROM (" + someScopes + ") s" + tokensOfScope + " LIMIT 0 + ?2))," +
 		" (SELECT count(*) FROM (SELECT 1 FROM (" + someVaults + ") v CROSS JOIN vault_tokens t" +
 		" INDEXED BY vault_tokens_deleted ON t.vault = v.seq AND t.sealed IS NULL LIMIT 0 + ?2))"
 
@@ -28,30 +29,26 @@ const (
 	// row if there is no such vault.
 	countVault = "SELECT 1," +
 		" (SELECT count(*) FROM (" + scopesOfVault + "))," +
-		" (SELECT count(*) FROM (SELECT 1 FROM (" + scopesOfVault + ") s" + tokensOfScope + " LIMIT 0 + ?2))," +
+		" (SELECT ifnull(sum(n), 0) FROM (SELECT n FROM (" + scopesOfVault + ") s" + tokensOfScope + " LIMIT 0 + ?2))," +
 		" (SELECT count(*) FROM (SELECT 1 FROM vault_tokens INDEXED BY vault_tokens_deleted" +
 		" WHERE vault = " + oneVault + " AND sealed IS NULL LIMIT 0 + ?2))" +
 		" FROM vault_vaults WHERE organization = ?1 AND id = ?3" + orgIsThere
 
 	oneVault      = "(SELECT seq FROM vault_vaults WHERE organization = ?1 AND id = ?3)"
 	scopesOfVault = "SELECT seq FROM vault_scopes WHERE vault = " + oneVault + " LIMIT 0 + ?2"
-	tokensOfScope = " CROSS JOIN vault_tokens t INDEXED BY vault_tokens_sealed ON t.scope = s.seq AND t.sealed IS NOT NULL"
+	tokensOfScope = " CROSS JOIN vault_counts c ON c.scope = s.seq"
 
 	// For a version that seals and a limit: vaults, tokens, deleted ones, those that are
 	// sealed under another version, fingerprints of retired versions, and 0; then the
-	// keys, and 1. To find what is sealed otherwise takes four looks at each scope.
+	// keys, and 1. What is sealed otherwise is found by a look at all counts.
 	countAll = "SELECT (SELECT count(*) FROM (SELECT 1 FROM vault_vaults WHERE seq NOT IN (" + goneVaults + ") LIMIT 0 + ?2))," +
-		" (SELECT count(*) FROM (SELECT 1 FROM vault_tokens INDEXED BY vault_tokens_sealed" +
-		" WHERE sealed IS NOT NULL AND scope NOT IN (" + goneScopes + ") LIMIT 0 + ?2))," +
+		" (SELECT ifnull(sum(n), 0) FROM (SELECT n FROM vault_counts WHERE scope NOT IN (" + goneScopes + ") LIMIT 0 + ?2))," +
 		" (SELECT count(*) FROM (SELECT 1 FROM vault_tokens INDEXED BY vault_tokens_deleted" +
 		" WHERE sealed IS NULL AND vault NOT IN (" + goneVaults + ") LIMIT 0 + ?2))," +
-		" (SELECT count(*) FROM (" + sealedBeside + "< ?1 UNION ALL " + sealedBeside + "> ?1 LIMIT 0 + ?2))," +
+		" (SELECT ifnull(sum(n), 0) FROM (SELECT n FROM vault_counts WHERE sealed <> ?1 AND scope NOT IN (" + goneScopes + ") LIMIT 0 + ?2))," +
 		" (SELECT count(*) FROM (SELECT 1 FROM vault_keys k CROSS JOIN vault_fingerprints f INDEXED BY vault_fingerprints_row" +
 		" ON f.version = k.version WHERE k.purpose = 'fingerprint' AND k.retired = 1 AND f.scope NOT IN (" + goneScopes + ") LIMIT 0 + ?2)), 0" +
 		" UNION ALL SELECT " + vaultKeyColumns + ", 1 FROM vault_keys"
-
-	sealedBeside = "SELECT 1 FROM vault_scopes s CROSS JOIN vault_tokens t INDEXED BY vault_tokens_sealed" +
-		" ON t.scope = s.seq AND t.deterministic IN (0, 1) AND s.vault NOT IN (" + goneVaults + ") AND t.sealed "
 )
 
 // Stats implements [vault.Counter].

@@ -11,7 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
 
-// vaults is the harness of the domain's suites, with something done to each database.
+// vaults is the harness of the domain's suites, with something done to each database. At
+// its end each must have counted right.
 func vaults(each ...func(*sqlite.DB)) vaulttest.Harness {
 	files := make(map[any]*opened)
 	open := func(t *testing.T, path string) vault.Backend {
@@ -19,6 +20,7 @@ func vaults(each ...func(*sqlite.DB)) vaulttest.Harness {
 		for _, do := range each {
 			do(db)
 		}
+		t.Cleanup(func() { sqlite.RequireCounts(t, db) })
 		tables := db.Vault().Store.(*sqlite.Vault)
 		files[tables] = &opened{db, path}
 		return vault.Backend{Store: tables}
@@ -26,6 +28,7 @@ func vaults(each ...func(*sqlite.DB)) vaulttest.Harness {
 	return vaulttest.Harness{
 		Open: func(t *testing.T) vault.Backend { return open(t, sqlite.EmptyFile(t)) },
 		Reopen: func(t *testing.T, b vault.Backend) vault.Backend {
+			sqlite.RequireCounts(t, files[b.Store].db)
 			require.NoError(t, files[b.Store].db.Close())
 			return open(t, files[b.Store].path)
 		},

@@ -32,7 +32,7 @@ const (
 		" CROSS JOIN vault_tokens t ON t.vault = v.seq AND t.token > ?3 CROSS JOIN vault_scopes s ON s.seq = t.scope" +
 		" WHERE v.organization = ?1 AND v.id = ?2 AND t.sealed IS NOT NULL ORDER BY t.token LIMIT 0 + ?4)"
 
-	liveToken = "SELECT t.seq FROM vault_vaults JOIN vault_tokens t ON t.vault = vault_vaults.seq AND t.token = ?" +
+	liveToken = "SELECT t.seq, t.scope, t.deterministic, t.sealed FROM vault_vaults JOIN vault_tokens t ON t.vault = vault_vaults.seq AND t.token = ?" +
 		" WHERE organization = ? AND id = ? AND t.sealed IS NOT NULL" + vaultIsThere
 	buryToken = "UPDATE vault_tokens SET (sealed, ciphertext) = (NULL, NULL) WHERE seq = ?"
 	// A seek for each version there is, in place of an index by rows alone.
@@ -186,15 +186,18 @@ func (s *Vault) DeleteToken(ctx context.Context, org, id, token string, a vault.
 		return err
 	}
 	return s.db.writer.write(ctx, func(tx *tx) error {
-		seq, found := 0, false
+		seq, of, found := 0, sealCount{}, false
 		err := tx.query(liveToken, []any{token, org, id}, func(r *row) error {
-			seq, found = r.number(0), true
+			seq, of, found = r.number(0), sealCount{r.number(1), r.number(2) != 0, r.number(3)}, true
 			return nil
 		})
 		if err == nil && !found {
 			err = vault.ErrTokenNotFound
 		}
 		if err != nil {
+			return err
+		}
+		if err := tx.countSealed(sealCounts{of: -1}); err != nil {
 			return err
 		}
 		return tx.apply(append([]change{{buryToken, []any{seq}}, {deleteFingerprints, []any{seq}}}, event...))

@@ -71,8 +71,9 @@ const vaults = `(
 // others are the tables of SQLite's that others take their rows from, or that hold nothing
 // to copy, with the columns that were known when this was written.
 var others = map[string][]string{
-	"trigger_bodies":       {"event", "instructions", "context"}, // of trigger_events
-	"vault_deleted_vaults": {"organization", "id", "at"},         // of vault_vaults
+	"trigger_bodies":       {"event", "instructions", "context"},      // of trigger_events
+	"vault_deleted_vaults": {"organization", "id", "at"},              // of vault_vaults
+	"vault_counts":         {"scope", "deterministic", "sealed", "n"}, // which PostgreSQL finds in an index
 	"vault_numbers":        {"n"},
 	"mortise_versions":     {"domain", "version"},
 }

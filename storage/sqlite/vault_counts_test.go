@@ -1,0 +1,164 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
+)
+
+// recount is what vault_counts has, by the tokens.
+const recount = "SELECT scope, deterministic, sealed, count(*) FROM vault_tokens WHERE sealed IS NOT NULL GROUP BY scope, deterministic, sealed"
+
+// RequireCounts compares the counts of a database with its tokens, unless it is closed.
+func RequireCounts(t testing.TB, db *DB) {
+	t.Helper()
+	const differ = "SELECT * FROM (SELECT 'counted', * FROM vault_counts EXCEPT SELECT 'counted', * FROM (" + recount + "))" +
+		" UNION ALL SELECT * FROM (SELECT 'there', * FROM (" + recount + ") EXCEPT SELECT 'there', * FROM vault_counts)"
+	var wrong []string
+	err := db.find(unbounded, noOrg, differ, nil, func(r *row) error {
+		wrong = append(wrong, fmt.Sprint(r.values))
+		return nil
+	})
+	if !errors.Is(err, ErrClosed) {
+		require.NoError(t, err)
+		require.Empty(t, wrong)
+	}
+}
+
+// TestVaultCounts: whatever changes tokens changes the counts with them, and what changes
+// nothing does not.
+func TestVaultCounts(t *testing.T) {
+	db, s := openVault(t)
+	ctx := t.Context()
+	event := func() vault.AuditEvent { return vault.AuditEvent{ID: uuid.New(), Organization: "acme", At: someTime} }
+	counts := func(want ...int) {
+		t.Helper()
+		RequireCounts(t, db)
+		require.Equal(t, want, numbers(t, db, "SELECT n FROM vault_counts ORDER BY scope, deterministic, sealed"))
+	}
+	opaque := someRow("a", "opaque", 0)
+	opaque.Deterministic, opaque.Fingerprints = false, nil
+	_, err := s.InsertTokens(ctx, "acme", "v1", 1, []vault.Row{someRow("a", "m", 1), someRow("b", "k", 2), opaque, someRow("a", "n", 3)})
+	require.NoError(t, err)
+	counts(1, 2, 1)
+	_, err = s.InsertTokens(ctx, "acme", "v1", 1, []vault.Row{someRow("a", "l", 4), someRow("a", "k", 5)})
+	require.Equal(t, &vault.TakenError{Rows: []int{1}}, err)
+	counts(1, 2, 1)
+	_, err = s.InsertTokens(ctx, "acme", "v1", 1, []vault.Row{someRow("a", "l", 1), someRow("a", "x", 5), someRow("b", "y", 2)})
+	require.NoError(t, err)
+	counts(1, 3, 1)
+	require.NoError(t, s.ImportTokens(ctx, "acme", "v1", 1, []vault.Row{someRow("a", "m", 1), someRow("b", "z", 6)}, event()))
+	counts(1, 3, 2)
+
+	anew := func(token string, from int) vault.Resealed {
+		return vault.Resealed{
+			Row:  vault.RowID{Organization: "acme", Vault: "v1", Token: token},
+			From: keyring.Sealed{Version: from, Ciphertext: []byte("sealed")}, To: keyring.Sealed{Version: 2, Ciphertext: []byte("sealed")},
+		}
+	}
+	changed, err := s.Reseal(ctx, []vault.Resealed{anew("m", 1), anew("k", 1), anew("n", 7), anew("opaque", 1), anew("none", 1)})
+	require.NoError(t, err)
+	require.Equal(t, 3, changed)
+	counts(1, 2, 1, 1, 1)
+	require.Equal(t, []int{2}, numbers(t, db, "SELECT sealed FROM vault_counts WHERE NOT deterministic"), "there is no count of none")
+
+	require.NoError(t, s.DeleteToken(ctx, "acme", "v1", "opaque", event()))
+	require.ErrorIs(t, s.DeleteToken(ctx, "acme", "v1", "opaque", event()), vault.ErrTokenNotFound)
+	counts(2, 1, 1, 1)
+	_, err = s.MarkVaultDeleted(ctx, "acme", "v1", someTime, event())
+	require.NoError(t, err)
+	counts(2, 1, 1, 1)
+	more := true
+	for left := 5; more; {
+		more, err = s.RemoveDeletedVault(ctx, "acme", "v1", 1)
+		require.NoError(t, err)
+		RequireCounts(t, db)
+		now := numbers(t, db, "SELECT ifnull(sum(n), 0) FROM vault_counts")[0]
+		require.LessOrEqual(t, now, left)
+		left = now
+	}
+	counts()
+}
+
+// oldVault makes a file as version 3 left it, with so many tokens: in ten scopes, of
+// which the last belongs to a vault that was deleted, and every hundredth deleted.
+func oldVault(t *testing.T, path string, tokens int) *conn {
+	t.Helper()
+	conn := migrationConn(t, path)
+	require.NoError(t, migrate(t.Context(), conn, released(t, 3, "vault")))
+	const rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) INSERT INTO "
+	for _, statement := range []string{
+		rows + "vault_vaults SELECT i, 'acme', 'v' || i, 1, i, i, '{}' FROM n WHERE i <= 2",
+		rows + "vault_scopes SELECT i, 1 + i / 10, 'scope' || i FROM n WHERE i <= 10",
+		rows + "vault_tokens SELECT i, 1 + (i % 10 = 9), 'token' || i, i % 10 + 1, i % 3 > 0, i, iif(i % 100, 1 + i % 2, NULL), iif(i % 100, zeroblob(60), NULL) FROM n",
+		"INSERT INTO vault_fingerprints SELECT randomblob(32), scope, 1, seq, token FROM vault_tokens WHERE sealed IS NOT NULL AND deterministic AND ?1",
+		"UPDATE vault_vaults SET (organization, id) = (CAST(organization AS BLOB), CAST(id AS BLOB)) WHERE seq = 2 AND ?1",
+		"INSERT INTO vault_deleted_vaults SELECT 'acme', 'v2', 1 WHERE ?1",
+	} {
+		_, err := conn.exec(t.Context(), statement, tokens)
+		require.NoError(t, err)
+	}
+	return conn
+}
+
+// TestMigrateVaultCounts: the tokens of before are counted, also if the first attempt was
+// killed: then all is as it was, and is made anew.
+func TestMigrateVaultCounts(t *testing.T) {
+	folder := t.TempDir()
+	path, killed := filepath.Join(folder, "test.db"), filepath.Join(folder, "killed.db")
+	conn := oldVault(t, path, 20_000)
+	before := schema(t, conn)
+	steps, err := readSteps(released(t, 4, "vault"))
+	require.NoError(t, err)
+	// The last one makes the cache too small for what the step has written.
+	for _, statement := range []string{"PRAGMA wal_checkpoint(TRUNCATE)", "PRAGMA cache_size = 10", "BEGIN IMMEDIATE", steps[3].script, "UPDATE vault_tokens SET vault = 7"} {
+		_, err := conn.exec(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	log, err := os.ReadFile(path + "-wal")
+	require.NoError(t, err)
+	require.Greater(t, len(log), 100<<10, "the log has a part of what is not committed")
+	require.NoError(t, os.WriteFile(killed+"-wal", log, 0o600))
+	file, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(killed, file, 0o600))
+	_, err = conn.exec(t.Context(), "ROLLBACK")
+	require.NoError(t, err)
+	require.NoError(t, conn.close())
+
+	left := connectTo(t, killed, url.Values{})
+	require.Equal(t, before, schema(t, left))
+	require.NoError(t, left.close())
+	for _, path := range []string{path, killed} {
+		db, err := Open(t.Context(), path, nil)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		RequireCounts(t, db)
+		require.Equal(t, []int{20_000 - 200}, numbers(t, db, "SELECT sum(n) FROM vault_counts"))
+		require.Empty(t, numbers(t, db, "SELECT 1 FROM sqlite_schema WHERE name = 'vault_tokens_sealed'"))
+		s := &Vault{db: db}
+		stats, err := s.VaultStats(t.Context(), "acme", "v1", 100_000)
+		require.NoError(t, err)
+		require.Equal(t, vault.Stats{Tokens: mortise.Count{N: 17_800}, Deleted: mortise.Count{N: 200}}, stats)
+		usage, err := s.KeyUsage(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, map[int]int{1: 9_800, 2: 8_000}, usage.Sealed)
+		require.Equal(t, 17_800, usage.Rows)
+		require.NoError(t, s.DeleteToken(t.Context(), "acme", "v1", "token1", vault.AuditEvent{}))
+		for more := true; more; {
+			more, err = s.RemoveDeletedVault(t.Context(), "acme", "v2", 1000)
+			require.NoError(t, err)
+		}
+		RequireCounts(t, db)
+	}
+}
