@@ -178,6 +178,7 @@ func bareAccept(f *bareFile, w writing) call {
 func bareInsert(f *bareFile, _ writing) call {
 	row := f.writing("INSERT INTO vault_tokens (vault, token, scope, deterministic, created_at, sealed, ciphertext) VALUES (?,?,?,?,?,?,?)")
 	print := f.writing("INSERT INTO vault_fingerprints (fingerprint, scope, version, row, token) VALUES (?,?,?,?,?)")
+	count := f.writing("UPDATE vault_counts SET n = n + 1 WHERE scope = ? AND deterministic = ? AND sealed = ?")
 	keys := benchKeys(f.b)
 	scope := keyring.Scope{Organization: "acme", Vault: "v1", Name: "persons.email"}
 	var calls atomic.Int64
@@ -205,7 +206,10 @@ func bareInsert(f *bareFile, _ writing) call {
 			if err != nil {
 				return err
 			}
-			_, err = print.ExecContext(ctx, of[0][:], 1, 1, seq, token)
+			if _, err := print.ExecContext(ctx, of[0][:], 1, 1, seq, token); err != nil {
+				return err
+			}
+			_, err = count.ExecContext(ctx, 1, 1, s.Version)
 			return err
 		})
 	}

@@ -337,6 +337,9 @@ func (h *hostTx) write(ctx context.Context, do func(*tx) error) error {
 		c.known = knownScopes{}
 		t := &tx{conn: c, op: o, alive: new(alive), recent: new(recentEvents), writer: h.db.writer, own: true}
 		err := o.run(t)
+		if err == nil {
+			err = c.countSealed(t.counts)
+		}
 		if err != nil {
 			_, undo := c.exec(unbounded, "ROLLBACK TO mortise")
 			err = errors.Join(err, undo)

@@ -9,9 +9,11 @@ type tx struct {
 	alive  *alive // shared by the operations of the transaction
 	recent *recentEvents
 	writer *writer
-	wrote  bool // a statement has changed something
-	failed bool // a statement has failed: the transaction may be gone
-	own    bool // it is not the writer's, but one of InTx
+	before sealCounts // what they have changed
+	counts sealCounts // what this one has changed
+	wrote  bool       // a statement has changed something
+	failed bool       // a statement has failed: the transaction may be gone
+	own    bool       // it is not the writer's, but one of InTx
 }
 
 var errFailed = errors.New("sqlite: an earlier statement of the transaction has failed")

@@ -124,6 +124,9 @@ func (t *tx) scopeHasValues(vault int, name string) (bool, error) {
 	if err != nil || scope == noScope {
 		return false, err
 	}
+	if err := t.settleCounts(); err != nil {
+		return false, err
+	}
 	return t.exists(scopeHasValues, scope)
 }
 

@@ -19,21 +19,46 @@ type sealCount struct {
 	version       int
 }
 
-// countSealed changes the counts.
-func (t *tx) countSealed(changes sealCounts) error {
+func (c sealCounts) add(more sealCounts) {
+	for of, n := range more {
+		c[of] += n
+	}
+}
+
+// countSealed changes the counts by the end of the transaction, if the operation succeeds.
+// Insertions of single values come by the hundred into a transaction: so all of them
+// change a count once.
+func (t *tx) countSealed(of sealCount, n int) {
+	if t.counts == nil {
+		t.counts = make(sealCounts)
+	}
+	t.counts[of] += n
+}
+
+// settleCounts makes the counts what the operations before this one in the transaction
+// have left. Whoever reads them there calls it before. It is those operations that write.
+func (t *tx) settleCounts() error {
+	err := t.conn.countSealed(t.before)
+	t.failed = t.failed || err != nil
+	return err
+}
+
+// countSealed stores changes, and clears them.
+func (c *conn) countSealed(changes sealCounts) error {
 	for of, n := range changes {
 		if n == 0 {
 			continue
 		}
-		if _, err := t.exec(countSealed, of.scope, of.deterministic, of.version, n); err != nil {
+		if _, err := c.exec(unbounded, countSealed, of.scope, of.deterministic, of.version, n); err != nil {
 			return err
 		}
 		if n > 0 {
 			continue
 		}
-		if _, err := t.exec(dropCount, of.scope, of.deterministic, of.version); err != nil {
+		if _, err := c.exec(unbounded, dropCount, of.scope, of.deterministic, of.version); err != nil {
 			return err
 		}
 	}
+	clear(changes)
 	return nil
 }

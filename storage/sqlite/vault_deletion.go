@@ -279,16 +279,13 @@ func (m *vaultRemoval) tokens(vault int) (done bool, err error) {
 		if err != nil || seq == noVault {
 			return err == nil, err
 		}
-		first, counts := seq-seq%removalRows, make(sealCounts)
+		first := seq - seq%removalRows
 		count := func(r *row) {
 			if !r.null(4) {
-				counts[sealCount{r.number(2), r.number(3) != 0, r.number(4)}]--
+				m.tx.countSealed(sealCount{r.number(2), r.number(3) != 0, r.number(4)}, -1)
 			}
 		}
 		done, err := m.rows(tokensToRemove, []any{first, first + removalRows, vault}, count, removeFingerprintsOf, removeTokens)
-		if err == nil {
-			err = m.tx.countSealed(counts)
-		}
 		if err != nil || !done {
 			return false, err
 		}

@@ -56,6 +56,7 @@ func (in *vaultInsertion) store(sift func() error) error {
 		return err
 	}
 	if done, err := in.write(); done || err != nil {
+		in.count()
 		return err
 	}
 	if err := in.undo(); err != nil {
@@ -69,7 +70,17 @@ func (in *vaultInsertion) store(sift func() error) error {
 	if err == nil && !done {
 		err = errTwice
 	}
+	in.count()
 	return err
+}
+
+// count counts the rows that were stored.
+func (in *vaultInsertion) count() {
+	for i := range in.rows {
+		if r := &in.rows[i]; !in.known[i] {
+			in.tx.countSealed(sealCount{in.scopes[r.Scope], r.Deterministic, r.Sealed.Version}, 1)
+		}
+	}
 }
 
 // errTwice is of a caller who does not keep the contract.
@@ -202,7 +213,6 @@ func (in *vaultInsertion) write() (done bool, err error) {
 		}
 		in.addedFingerprints = fingerprints[:i+1]
 	}
-	counts := make(sealCounts)
 	for n, i := range in.order {
 		if in.known[i] {
 			continue
@@ -214,10 +224,6 @@ func (in *vaultInsertion) write() (done bool, err error) {
 			return false, err
 		}
 		in.addedRows = in.order[:n+1]
-		counts[sealCount{in.scopes[r.Scope], r.Deterministic, r.Sealed.Version}]++
-	}
-	if err := in.tx.countSealed(counts); err != nil {
-		return false, err
 	}
 	for _, more := range in.more { // in the order of the call: the first one counts
 		fingerprints := in.appendFingerprints(nil, more)

@@ -105,6 +105,9 @@ func (s *bareInsertion) insert(rows []vault.Row) error {
 			return err
 		}
 	}
+	if _, err := s.conn.exec(unbounded, countSealed, 1, 1, 1, len(rows)); err != nil {
+		return err
+	}
 	_, err := s.conn.exec(unbounded, "COMMIT")
 	return err
 }

@@ -110,7 +110,9 @@ func (s *Vault) RetireKey(ctx context.Context, p keyring.Purpose, version, succe
 		}
 		inUse := successor == version || !keys[vaultKeyID{p, successor}].Required
 		if p != keyring.FingerprintKey {
-			inUse, err = tx.exists(sealedUnder, version)
+			if err = tx.settleCounts(); err == nil {
+				inUse, err = tx.exists(sealedUnder, version)
+			}
 		}
 		if err != nil {
 			return err

@@ -149,7 +149,6 @@ func scanPosition(seq int64) vault.ScanPosition {
 type rotation struct {
 	tx     *tx
 	vaults map[vaultID]int // the numbers of those that were looked up
-	counts sealCounts      // what has changed
 }
 
 type vaultID struct{ organization, id string }
@@ -202,7 +201,7 @@ func (s *Vault) rotate(
 				return keyring.ErrRetired
 			}
 			these, next = nil, from
-			r := rotation{tx, make(map[vaultID]int), make(sealCounts)}
+			r := rotation{tx, make(map[vaultID]int)}
 			for ; next < n; next++ {
 				if next-from >= rotationTurn && tx.awaited() {
 					break
@@ -215,7 +214,7 @@ func (s *Vault) rotate(
 					these = append(these, next)
 				}
 			}
-			return tx.countSealed(r.counts)
+			return nil
 		})
 		if err != nil { // and it may still be at it
 			return nil, err
@@ -296,8 +295,8 @@ func (r *rotation) reseal(n *vault.Resealed) (changed bool, err error) {
 		err = r.tx.query(resealRowAt, args, func(found *row) error {
 			changed, r.tx.wrote = true, true
 			scope, deterministic := found.number(0), found.number(1) != 0
-			r.counts[sealCount{scope, deterministic, n.From.Version}]--
-			r.counts[sealCount{scope, deterministic, n.To.Version}]++
+			r.tx.countSealed(sealCount{scope, deterministic, n.From.Version}, -1)
+			r.tx.countSealed(sealCount{scope, deterministic, n.To.Version}, 1)
 			return nil
 		})
 		return changed, err

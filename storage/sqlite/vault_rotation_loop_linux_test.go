@@ -135,7 +135,7 @@ const (
 
 // each reads rows by their numbers and opens them. compute returns what writes one of them.
 func (s *bareRotation) each(
-	keys keyring.Keyring, statement string, version int, compute func([]bareRow, []keyring.OpenResult) (write func(i int) error, err error),
+	keys keyring.Keyring, statement string, version int, resealed bool, compute func([]bareRow, []keyring.OpenResult) (write func(i int) error, err error),
 ) error {
 	last := 0
 	for {
@@ -168,6 +168,12 @@ func (s *bareRotation) each(
 				return err
 			}
 		}
+		if resealed {
+			changes := sealCounts{{1, true, rows[0].sealed.Version}: -len(rows), {1, true, version}: len(rows)}
+			if err := s.conn.countSealed(changes); err != nil {
+				return err
+			}
+		}
 		if _, err := s.conn.exec(unbounded, "COMMIT"); err != nil {
 			return err
 		}
@@ -175,7 +181,7 @@ func (s *bareRotation) each(
 }
 
 func (s *bareRotation) rewrap(keys keyring.Keyring, version int) error {
-	return s.each(keys, bareUnsealed, version, func(rows []bareRow, opened []keyring.OpenResult) (func(i int) error, error) {
+	return s.each(keys, bareUnsealed, version, true, func(rows []bareRow, opened []keyring.OpenResult) (func(i int) error, error) {
 		items := make([]keyring.SealItem, len(rows))
 		for i := range rows {
 			items[i] = keyring.SealItem{Scope: benchScope, Token: rows[i].token, Value: opened[i].Value}
@@ -190,7 +196,7 @@ func (s *bareRotation) rewrap(keys keyring.Keyring, version int) error {
 }
 
 func (s *bareRotation) backfill(keys keyring.Keyring, version int) error {
-	return s.each(keys, bareLacking, version, func(rows []bareRow, opened []keyring.OpenResult) (func(i int) error, error) {
+	return s.each(keys, bareLacking, version, false, func(rows []bareRow, opened []keyring.OpenResult) (func(i int) error, error) {
 		items := make([]keyring.FingerprintItem, len(rows))
 		for i := range rows {
 			items[i] = keyring.FingerprintItem{Scope: benchScope, Value: opened[i].Value}

@@ -40,10 +40,11 @@ type writer struct {
 	health  health
 
 	// The rest belongs to the goroutine.
-	conn   *conn // nil: the last one failed
-	group  []*op // under way
-	now    *op   // whose code runs
-	alive  alive // of the transaction under way
+	conn   *conn      // nil: the last one failed
+	group  []*op      // under way
+	now    *op        // whose code runs
+	alive  alive      // of the transaction under way
+	counts sealCounts // likewise
 	recent recentEvents
 
 	log     atomic.Pointer[fs.FileInfo] // the log that conn writes to; nil: not known yet
@@ -77,7 +78,7 @@ var (
 
 // startWriter returns a writer that begins on c.
 func startWriter(s source, c *conn, busy time.Duration, added *jobNotifier, k *checker) *writer {
-	w := &writer{source: s, conn: c, busy: busy, added: added, check: k, ops: make(chan *op, maxGroup), tasks: make(chan func(*conn)), stopped: make(chan struct{})}
+	w := &writer{source: s, conn: c, busy: busy, added: added, check: k, counts: make(sealCounts), ops: make(chan *op, maxGroup), tasks: make(chan func(*conn)), stopped: make(chan struct{})}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	go w.run()
 	return w
@@ -297,9 +298,10 @@ func (w *writer) transact(n int, more func() bool) (started bool, err error) {
 	}
 	wrote := false
 	w.alive = alive{}
+	clear(w.counts)
 	for i := 0; i < n || more(); i++ {
 		o := w.group[i]
-		t := &tx{conn: w.conn, op: o, alive: &w.alive, recent: &w.recent, writer: w}
+		t := &tx{conn: w.conn, op: o, alive: &w.alive, recent: &w.recent, before: w.counts, writer: w}
 		w.now = o
 		o.err = o.run(t)
 		w.now = nil
@@ -311,8 +313,15 @@ func (w *writer) transact(n int, more func() bool) (started bool, err error) {
 			w.discard()
 			return true, o.err
 		}
+		if o.err == nil {
+			w.counts.add(t.counts)
+		}
 	}
-	if err := w.conn.commit(); err != nil {
+	err = w.conn.countSealed(w.counts)
+	if err == nil {
+		err = w.conn.commit()
+	}
+	if err != nil {
 		w.fault(err)
 		w.discard()
 		return true, err
