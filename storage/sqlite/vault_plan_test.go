@@ -91,6 +91,7 @@ func TestPlansOfVault(t *testing.T) {
 		{nameOfScope, "INTEGER PRIMARY KEY"},
 		{fingerprintRowAt, "vault_tokens USING INTEGER PRIMARY KEY (rowid=?)"},
 		{resealRowAt, "vault_tokens USING INTEGER PRIMARY KEY (rowid=?)"},
+		{scopesOfRows, "vault_tokens USING INTEGER PRIMARY KEY (rowid=?)"},
 		{placeOfRow, "t " + tokens},
 		{placeOfRow, "f " + ofRow},
 		{removeFingerprints, "vault_fingerprints " + key},
@@ -124,7 +125,9 @@ func TestPlansOfVault(t *testing.T) {
 		plan := db.plan(t, c.statement)
 		t.Log(c.statement, "\n    ", strings.Join(plan, "\n     "))
 		requireNoScan(t, c.statement, slices.DeleteFunc(slices.Clone(plan), smallScan))
-		requireNoSort(t, c.statement, plan)
+		if c.statement != scopesOfRows { // it groups the list of the call
+			requireNoSort(t, c.statement, plan)
+		}
 		assert.Contains(t, strings.Join(plan, "\n"), c.uses, c.statement)
 	}
 }

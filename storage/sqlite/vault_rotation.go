@@ -3,7 +3,9 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -31,8 +33,11 @@ const (
 	// index for every row.
 	fingerprintRowAt = "INSERT INTO vault_fingerprints (fingerprint, scope, version, row, token) SELECT ?, scope, ?, seq, token FROM vault_tokens" +
 		" WHERE seq = ? AND vault = ? AND token = ? AND sealed IS NOT NULL ON CONFLICT DO NOTHING"
-	resealRowAt = "UPDATE vault_tokens SET sealed = ?, ciphertext = ? WHERE seq = ? AND vault = ? AND token = ? AND sealed = ? AND ciphertext = ?" +
-		" RETURNING scope, deterministic"
+	resealRowAt = "UPDATE vault_tokens SET sealed = ?, ciphertext = ? WHERE seq = ? AND vault = ? AND token = ? AND sealed = ? AND ciphertext = ?"
+
+	// scopesOfRows counts rows by what vault_counts tells apart. To ask for that row by row,
+	// by RETURNING, takes as long as the half of resealRowAt.
+	scopesOfRows = "SELECT scope, deterministic, count(*) FROM json_each(?) CROSS JOIN vault_tokens ON seq = value GROUP BY scope, deterministic"
 
 	// placeOfRow is where a row is, and whether it has a fingerprint of a version.
 	placeOfRow = "SELECT seq, EXISTS (SELECT 1 FROM vault_fingerprints f WHERE f.version = ? AND f.row = t.seq)" +
@@ -147,8 +152,9 @@ func scanPosition(seq int64) vault.ScanPosition {
 
 // rotation is a transaction that changes keys under rows.
 type rotation struct {
-	tx     *tx
-	vaults map[vaultID]int // the numbers of those that were looked up
+	tx       *tx
+	vaults   map[vaultID]int  // the numbers of those that were looked up
+	resealed map[[2]int][]int // the numbers of rows, by the versions from which and to which
 }
 
 type vaultID struct{ organization, id string }
@@ -201,7 +207,7 @@ func (s *Vault) rotate(
 				return keyring.ErrRetired
 			}
 			these, next = nil, from
-			r := rotation{tx, make(map[vaultID]int)}
+			r := rotation{tx, make(map[vaultID]int), make(map[[2]int][]int)}
 			for ; next < n; next++ {
 				if next-from >= rotationTurn && tx.awaited() {
 					break
@@ -214,7 +220,7 @@ func (s *Vault) rotate(
 					these = append(these, next)
 				}
 			}
-			return nil
+			return r.count()
 		})
 		if err != nil { // and it may still be at it
 			return nil, err
@@ -290,16 +296,13 @@ func (r *rotation) reseal(n *vault.Resealed) (changed bool, err error) {
 	if err != nil || in == noVault {
 		return false, err
 	}
-	store := func(seq int) (changed bool, err error) {
-		args := []any{n.To.Version, n.To.Ciphertext, seq, in, n.Row.Token, n.From.Version, n.From.Ciphertext}
-		err = r.tx.query(resealRowAt, args, func(found *row) error {
-			changed, r.tx.wrote = true, true
-			scope, deterministic := found.number(0), found.number(1) != 0
-			r.tx.countSealed(sealCount{scope, deterministic, n.From.Version}, -1)
-			r.tx.countSealed(sealCount{scope, deterministic, n.To.Version}, 1)
-			return nil
-		})
-		return changed, err
+	store := func(seq int) (bool, error) {
+		changed, err := r.tx.exec(resealRowAt, n.To.Version, n.To.Ciphertext, seq, in, n.Row.Token, n.From.Version, n.From.Ciphertext)
+		if changed > 0 {
+			versions := [2]int{n.From.Version, n.To.Version}
+			r.resealed[versions] = append(r.resealed[versions], seq)
+		}
+		return changed > 0, err
 	}
 	if n.Place != 0 {
 		if changed, err := store(int(n.Place)); changed || err != nil {
@@ -311,6 +314,27 @@ func (r *rotation) reseal(n *vault.Resealed) (changed bool, err error) {
 		return false, err
 	}
 	return store(seq)
+}
+
+// count counts the rows that were sealed anew.
+func (r *rotation) count() error {
+	for versions, seqs := range r.resealed {
+		list, err := json.Marshal(seqs)
+		if err != nil {
+			return fmt.Errorf("sqlite: list what was sealed: %w", err)
+		}
+		err = r.tx.query(scopesOfRows, []any{string(list)}, func(found *row) error {
+			of, n := sealCount{found.number(0), found.number(1) != 0, versions[0]}, found.number(2)
+			r.tx.countSealed(of, -n)
+			of.version = versions[1]
+			r.tx.countSealed(of, n)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ciphertext returns a copy that is not nil: NULL is a token that was deleted.
