@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -160,5 +161,63 @@ func TestMigrateVaultCounts(t *testing.T) {
 			require.NoError(t, err)
 		}
 		RequireCounts(t, db)
+	}
+}
+
+// TestVaultCountsWithinATransaction: whoever asks for a count sees what the operations
+// before have done in the same transaction, and not what one that was refused began.
+func TestVaultCountsWithinATransaction(t *testing.T) {
+	db, s := openVault(t)
+	ctx := t.Context()
+	for version := 1; version <= 2; version++ {
+		_, err := s.RegisterKey(ctx, keyring.Key{Purpose: keyring.SealKey, Version: version})
+		require.NoError(t, err)
+	}
+	_, err := s.InsertTokens(ctx, "acme", "v1", 1, []vault.Row{someRow("b", "first", 1)})
+	require.NoError(t, err)
+	second := someRow("a", "second", 2)
+	second.Sealed.Version = 2
+	begun, release := make(chan struct{}), make(chan struct{})
+	answers := []chan error{make(chan error, 1)}
+	go func() {
+		answers[0] <- db.writer.write(ctx, func(*tx) error {
+			close(begun)
+			<-release
+			return nil
+		})
+	}()
+	<-begun
+	for i, do := range []func() error{
+		func() error {
+			_, err := s.InsertTokens(ctx, "acme", "v1", 1, []vault.Row{second, someRow("c", "first", 3)})
+			return err
+		},
+		func() error { return s.RetireKey(ctx, keyring.SealKey, 2, 0) },
+		func() error {
+			return s.PutVault(ctx, vault.Vault{Organization: "acme", ID: "v1", Revision: 2}, []string{"c"}, vault.AuditEvent{})
+		},
+		func() error {
+			_, err := s.InsertTokens(ctx, "acme", "v1", 2, []vault.Row{someRow("a", "second", 2)})
+			return err
+		},
+		func() error {
+			return s.PutVault(ctx, vault.Vault{Organization: "acme", ID: "v1", Revision: 3}, []string{"a"}, vault.AuditEvent{})
+		},
+		func() error { return s.RetireKey(ctx, keyring.SealKey, 1, 0) },
+		func() error { return s.DeleteToken(ctx, "acme", "v1", "second", vault.AuditEvent{}) },
+		func() error {
+			return s.PutVault(ctx, vault.Vault{Organization: "acme", ID: "v1", Revision: 3}, []string{"a"}, vault.AuditEvent{})
+		},
+	} {
+		answer := make(chan error, 1)
+		answers = append(answers, answer)
+		go func() { answer <- do() }()
+		require.Eventually(t, func() bool { return len(db.writer.ops) == i+1 }, 30*time.Second, 50*time.Microsecond)
+	}
+	close(release)
+	for i, want := range []error{
+		nil, &vault.TakenError{Rows: []int{1}}, nil, nil, nil, vault.ErrScopeInUse, keyring.ErrInUse, nil, nil,
+	} {
+		require.Equal(t, want, <-answers[i], i)
 	}
 }
