@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -220,4 +221,23 @@ func TestVaultCountsWithinATransaction(t *testing.T) {
 	} {
 		require.Equal(t, want, <-answers[i], i)
 	}
+}
+
+// TestVaultCountsInTx: a call in a transaction of the host's counts at once, and its
+// rollback takes the count back.
+func TestVaultCountsInTx(t *testing.T) {
+	db, s := openVault(t)
+	undone := errors.New("the host's")
+	for _, want := range []error{undone, nil} {
+		err := db.InTx(t.Context(), func(ctx context.Context, _ *Tx) error {
+			_, err := s.InsertTokens(ctx, "acme", "v1", 1, []vault.Row{someRow("a", "t", 1)})
+			require.NoError(t, err)
+			err = s.PutVault(ctx, vault.Vault{Organization: "acme", ID: "v1", Revision: 2}, []string{"a"}, vault.AuditEvent{})
+			require.ErrorIs(t, err, vault.ErrScopeInUse)
+			return want
+		})
+		require.ErrorIs(t, err, want)
+		RequireCounts(t, db)
+	}
+	require.Equal(t, []int{1}, numbers(t, db, "SELECT n FROM vault_counts"))
 }

@@ -313,9 +313,7 @@ func (w *writer) transact(n int, more func() bool) (started bool, err error) {
 			w.discard()
 			return true, o.err
 		}
-		if o.err == nil {
-			w.counts.add(t.counts)
-		}
+		w.counts.add(t.counts)
 	}
 	err = w.conn.countSealed(w.counts)
 	if err == nil {
