@@ -18,9 +18,9 @@ import (
 //
 //	go test ./storage/sqlite -run '^$' -bench VaultInsertGrown -benchtime 20x
 //
-// Of the b-trees that an insertion writes, the table of tokens and its indexes by scope
-// and by row grow at their ends. Two are met at random places: the tokens of a vault, and
-// the fingerprints. They are the two unique keys of the table by hand.
+// Of the b-trees that an insertion writes, the table of tokens and the index of the
+// fingerprints by row grow at their ends. Two are met at random places: the tokens of a
+// vault, and the fingerprints. They are the two unique keys of the table by hand.
 func BenchmarkVaultInsertGrown(b *testing.B) {
 	sizes := []int{100_000}
 	if os.Getenv("MORTISE_SOAK") == "1" {
