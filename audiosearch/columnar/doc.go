@@ -44,14 +44,16 @@ package columnar
 //
 //   - table: the scores of videos that were scored with the same classes, window by
 //     window. chunk: 65536 windows of a table, class by class, and the maxima of each 64,
-//     which are a block. span: a video in a table (table.go).
+//     which are a block. span: a video in a table (table.go). peak: which window of a block
+//     has the maximum, and how much less the others have (peaks.go).
 //   - place: where a video's windows are, by row. A group of 65536 rows is regular if
 //     their videos have equally many windows in the order of the rows: then one place
 //     says all (places.go).
 //   - table scan: it looks at the scores first, and asks of good ones whether they are
-//     selected (scan_table.go). row scan: it looks up the selected videos, and then their
-//     scores (scan_scores.go; scan_runs.go where they stand side by side). Selection.few
-//     says which. prime: a count of the first windows that raises the floor before a row scan
-//     begins (scan_prime.go). guess: a floor to begin with (scan_guess.go).
+//     selected (scan_table.go). Where a block has one good window, its peak says all. row
+//     scan: it looks up the selected videos, and then their scores (scan_scores.go;
+//     scan_runs.go where they stand side by side). Selection.few says which. prime: a count
+//     of the first windows that raises the floor before a row scan begins (scan_prime.go).
+//     guess: a floor to begin with (scan_guess.go).
 //   - turn: a place among the searches of all organizations; whoever has one for long
 //     gives way to the others (turn.go).

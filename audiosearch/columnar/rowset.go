@@ -48,12 +48,19 @@ func (b *rowBlock) contains(low uint16) bool {
 	return found
 }
 
+// wide reports whether most rows stand in bitmaps, as far as a look at the first block
+// tells: then it takes little to look one up.
+func (s *rowSet) wide() bool { return len(s.blocks) == 0 || s.blocks[0].bits != nil }
+
 // filter returns those of a few windows whose rows are in the set, in the place of all.
 func (s *rowSet) filter(hits []Hit) []Hit {
 	kept := 0
 	for _, h := range hits {
 		hits[kept] = h
-		if s.contains(h.Row) {
+		high, low := int(h.Row>>16), uint16(h.Row)
+		if high < len(s.blocks) && int(s.blocks[high].high) == high && s.blocks[high].bits != nil {
+			kept += int(s.blocks[high].bits[low>>6] >> (low & 63) & 1) // whether it is in cannot be foreseen
+		} else if s.contains(h.Row) {
 			kept++
 		}
 	}

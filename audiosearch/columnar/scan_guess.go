@@ -48,6 +48,7 @@ func (s *Scores) rank(t *turns.Turn, number, column int, selected *Selection, r 
 		need = min(need, float64(table.windows)/rare)
 	}
 	for guessed := 0; ; guessed++ {
+		selected.sort()
 		few := selected.few(table, s.places.regular(uint32(number)+1), r.holds())
 		guess := uint16(0)
 		if guesses && guessed < maxGuesses && !(few && selected.primes()) {
@@ -59,6 +60,7 @@ func (s *Scores) rank(t *turns.Turn, number, column int, selected *Selection, r 
 			scan := rowScan{places: &s.places, table: table, number: uint32(number) + 1, column: column, Ranking: r, turn: t}
 			selected.scan(&scan)
 		} else {
+			selected.sortToTest()
 			scan := tableScan{places: &s.places, table: table, number: uint32(number) + 1, column: column, selected: selected, Ranking: r, turn: t}
 			scan.run()
 		}
@@ -85,13 +87,16 @@ func (t *table) guess(column int, windows float64) uint16 {
 	const (
 		least = 1 << 17 // windows of a table for which it pays
 		most  = 1 << 14 // maxima that are looked at
+		sure  = 512     // of these reach the guess, if there are so many: it is as good as with more
 		shift = 4
 	)
 	if t.windows < least || windows > float64(t.windows)/rare {
 		return 0
 	}
 	var counts [1 << 16 >> shift]uint16
-	step := 1 + t.windows/blockWindows/most
+	blocks := t.windows / blockWindows
+	share := 1 - math.Pow(1-windows/float64(t.windows), blockWindows)
+	step := max(1+blocks/most, int(share*float64(blocks))/sure|1)
 	seen := 0
 	for i := range t.chunks {
 		maxima := t.chunks[i].columnMaxima(column)
@@ -101,7 +106,7 @@ func (t *table) guess(column int, windows float64) uint16 {
 			seen++
 		}
 	}
-	left := max(int(float64(seen)*(1-math.Pow(1-windows/float64(t.windows), blockWindows))), 1)
+	left := max(int(float64(seen)*share), 1)
 	score := len(counts)
 	for score > 0 && left > 0 {
 		score--

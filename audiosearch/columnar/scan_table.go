@@ -19,12 +19,12 @@ type tableScan struct {
 	turn     *turns.Turn
 
 	good  [chunkWindows / blockWindows]uint16
-	batch [testBatch]Hit // whose videos are not looked up yet
-	n     int            // how many
+	batch [2 * testBatch]Hit // whose videos are not looked up yet
+	n     int                // how many
 }
 
-// testBatch is how many windows are tested side by side, so that the memory need not be
-// waited for one by one.
+// testBatch is how many blocks are looked at side by side, and how many windows are tested
+// so, or twice as many, so that the memory need not be waited for one by one.
 const testBatch = 64
 
 // run looks at all scores. Once the context has ended, it returns early.
@@ -33,42 +33,92 @@ func (s *tableScan) run() {
 		if s.turn.Step(costOfChunk) != nil {
 			return
 		}
-		c, first := &s.table.chunks[i], i*chunkWindows
-		n := min(s.table.windows-first, chunkWindows)
-		scores, maxima := c.column(s.column)[:2*n], c.columnMaxima(s.column)[:blocksOf(n)]
-		for blocks := above(maxima, s.floor, &s.good); len(blocks) > 0; {
+		c := s.chunk(i)
+		for blocks := above(c.maxima, s.floor, &s.good); len(blocks) > 0; {
 			some := blocks[:min(len(blocks), testBatch)]
 			blocks = blocks[len(some):]
 			if s.turn.Step(costOfScores*len(some)) != nil {
 				return
 			}
-			s.blocks(first, n, some, scores, maxima)
+			s.blocks(c, s.peaks(c, some))
 		}
 	}
 	s.flush()
 }
 
+// scanned is a chunk of a table that is looked at.
+type scanned struct {
+	first, n int    // its first window in the table, and how many there are
+	scores   []byte // of the class
+	maxima   []uint16
+	peaks    []peak // of the blocks that are complete
+	inOrder  bool   // the rows of the videos are the numbers of their windows
+}
+
+func (s *tableScan) chunk(i int) scanned {
+	c, first := &s.table.chunks[i], i*chunkWindows
+	n := min(s.table.windows-first, chunkWindows)
+	inOrder := false
+	if i < len(s.places.groups) { // one that is not regular has no first place
+		g := &s.places.groups[i]
+		inOrder = g.first == place{start: uint32(first), count: 1, table: s.number} && int(g.rows) >= n
+	}
+	return scanned{
+		first: first, n: n, scores: c.column(s.column)[:2*n], maxima: c.columnMaxima(s.column)[:blocksOf(n)],
+		peaks: c.columnPeaks(s.column)[:n/blockWindows], inOrder: inOrder,
+	}
+}
+
+// peaks puts windows into the batch that are the only good ones of their blocks, and
+// returns the blocks that need a look at their scores, in the place of all.
+func (s *tableScan) peaks(c scanned, some []uint16) (rest []uint16) {
+	left, floor := 0, s.floor
+	if s.n > testBatch {
+		s.flush()
+	}
+	for _, block := range some {
+		best := c.maxima[block]
+		if best < floor { // it has risen since the block was found good
+			continue
+		}
+		if int(block) >= len(c.peaks) || !c.peaks[block].alone(floor) {
+			some[left] = block
+			left++
+			continue
+		}
+		window := uint32(c.first + int(block)*blockWindows + c.peaks[block].window())
+		h := Hit{Row: window, Score: best}
+		if !c.inOrder {
+			row, start, live := s.videoOf(window)
+			if !live {
+				continue
+			}
+			h.Row, h.Window = row, window-start
+		}
+		s.batch[s.n] = h
+		s.n++
+	}
+	return some[:left]
+}
+
 // blocks offers the windows of some blocks of a chunk, at most testBatch.
-func (s *tableScan) blocks(first, n int, some []uint16, scores []byte, maxima []uint16) {
+func (s *tableScan) blocks(c scanned, some []uint16) {
 	var masks [testBatch]uint64
 	floor := s.floor
 	for i, block := range some {
-		if from := 2 * blockWindows * int(block); from+2*blockWindows <= len(scores) {
-			masks[i%testBatch] = atLeast((*[2 * blockWindows]byte)(scores[from:]), floor)
+		if from := 2 * blockWindows * int(block); from+2*blockWindows <= len(c.scores) {
+			masks[i%testBatch] = atLeast((*[2 * blockWindows]byte)(c.scores[from:]), floor)
 		} else {
 			masks[i%testBatch] = 1<<64 - 1
 		}
 	}
 	for i, block := range some {
-		if s.floor > floor && maxima[block] < s.floor {
-			continue
-		}
 		const many = 16
 		from := int(block) * blockWindows
 		if good := masks[i%testBatch]; bits.OnesCount64(good) <= many {
-			s.few(first+from, good, scores[2*from:2*(from+blockWindows)])
+			s.few(c.first+from, good, c.scores[2*from:2*(from+blockWindows)])
 		} else {
-			s.block(first, from, min(from+blockWindows, n), scores)
+			s.block(c.first, from, min(from+blockWindows, c.n), c.scores)
 		}
 	}
 }
@@ -76,9 +126,9 @@ func (s *tableScan) blocks(first, n int, some []uint16, scores []byte, maxima []
 // above returns the numbers of the blocks whose maxima are not below the floor. Which ones
 // these are cannot be foreseen, so there is no branch for the processor to guess.
 func above(maxima []uint16, floor uint16, good *[chunkWindows / blockWindows]uint16) []uint16 {
-	n := 0
+	n := uint(0)
 	for block, best := range maxima {
-		good[n%len(good)] = uint16(block)
+		good[n%uint(len(good))] = uint16(block)
 		if best >= floor {
 			n++
 		}
@@ -90,13 +140,17 @@ func above(maxima []uint16, floor uint16, good *[chunkWindows / blockWindows]uin
 func (s *tableScan) few(first int, good uint64, scores []byte) {
 	for ; good != 0; good &= good - 1 {
 		at := windowOf(bits.TrailingZeros64(good))
+		score := binary.LittleEndian.Uint16(scores[2*at:])
+		if score < s.floor { // it has risen since
+			continue
+		}
 		window := uint32(first + at)
 		row, start, live := s.videoOf(window)
 		if !live {
 			continue
 		}
-		s.batch[s.n] = Hit{Row: row, Window: window - start, Score: binary.LittleEndian.Uint16(scores[2*at:])}
-		if s.n++; s.n == testBatch {
+		s.batch[s.n] = Hit{Row: row, Window: window - start, Score: score}
+		if s.n++; s.n == len(s.batch) {
 			s.flush()
 		}
 	}

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/internal/needles"
 )
 
 func TestAtLeast(t *testing.T) {
@@ -41,6 +44,13 @@ func TestFilterIsPasses(t *testing.T) {
 			for i := 0; possible && i < len(keys); i++ {
 				list, possible, err := keys[i].conditions(nil, nil)
 				require.NoError(t, err)
+				if len(keys[i].parts) > 0 && len(keys[i].equal) == 0 {
+					parts, err := needles.New(keys[i].parts, func(int) error { return nil })
+					require.NoError(t, err)
+					n, err := keys[i].searchAll(nil, parts, nil)
+					require.NoError(t, err)
+					list = append(list, n)
+				}
 				for j := 0; possible && j < len(list); j++ {
 					var hits, want []Hit
 					for range r.IntN(testBatch + 1) {
@@ -52,6 +62,38 @@ func TestFilterIsPasses(t *testing.T) {
 					require.ElementsMatch(t, want, list[j].filter(&c, hits[:len(hits):len(hits)]))
 				}
 			}
+		}
+	}
+}
+
+// TestFilterBySets: sets whose rows are looked up side by side, as lists and as bitmaps, with
+// groups of rows that are missing.
+func TestFilterBySets(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 31))
+	for range 60 {
+		var set rowSet
+		for high := range uint32(4) {
+			for range []int{0, 3, 20_000}[r.IntN(3)] {
+				set.add(high<<16 | uint32(r.IntN(1<<16)))
+			}
+		}
+		var c Columns
+		for row := range uint32(100) {
+			c.Set(row, metadata.Map{"key": metadata.Int(int64(row % 2))})
+		}
+		keys, _, err := c.keyFilters([]metadata.Filter{{Key: "key", Op: metadata.OpNotEqual, Value: "7"}})
+		require.NoError(t, err)
+		list, _, err := keys[0].conditions(nil, nil)
+		require.NoError(t, err)
+		for _, n := range append(list, condition{kind: given, found: &set}) {
+			var hits, want []Hit
+			for range 2 * testBatch {
+				h := Hit{Row: uint32(r.IntN(5))<<16 | uint32(r.IntN(200)), Window: r.Uint32()}
+				if hits = append(hits, h); n.passes(&c, h.Row) {
+					want = append(want, h)
+				}
+			}
+			require.Equal(t, want, append([]Hit(nil), n.filter(&c, hits)...))
 		}
 	}
 }

@@ -175,7 +175,7 @@ func TestScoresOfAllClassesAreSmall(t *testing.T) {
 			require.LessOrEqual(t, s.Bytes()/c.windows, c.most)
 			if c.windows > 1000 { // else it is lost in what the test itself needs
 				require.LessOrEqual(t, held/c.windows, c.most)
-				require.InDelta(t, held, s.Bytes(), 0.05*float64(held), "Bytes says what is held")
+				require.InDelta(t, held, s.Bytes(), 0.01*float64(held), "Bytes says what is held")
 			}
 			runtime.KeepAlive(s)
 			runtime.KeepAlive(long)

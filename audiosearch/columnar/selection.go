@@ -121,6 +121,7 @@ func (s *Selection) put(t *turns.Turn) error {
 	if s.rows != nil {
 		return nil
 	}
+	s.sort()
 	rows, err := s.conditions[0].set(t)
 	for i := 1; i < len(s.conditions) && err == nil && rows.count > 0; i++ {
 		n := &s.conditions[i]
@@ -272,6 +273,9 @@ func (c *Columns) selection(t *turns.Turn, filters []metadata.Filter, rank bool)
 
 // sort puts the condition first whose rows take least to look up.
 func (s *Selection) sort() {
+	if s == nil || len(s.conditions) < 2 {
+		return
+	}
 	slices.SortStableFunc(s.conditions, func(a, b condition) int {
 		return cmp.Compare(a.listing()+costOfVideo*float64(a.rows), b.listing()+costOfVideo*float64(b.rows))
 	})

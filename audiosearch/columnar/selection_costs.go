@@ -1,6 +1,10 @@
 package columnar
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // The costs below are in nanoseconds, as profiles of BenchmarkNewFilters showed on an Intel
 // Xeon (Emerald Rapids) with 2 MB of second-level cache and a million videos, rounded.
@@ -10,18 +14,25 @@ import "math"
 // way say so by a name that begins with costOf.
 const (
 	costOfBlock  = 2                                         // to look at the maximum of 64 windows, and count it for a guess
+	costOfPeak   = 4                                         // to take the only good window of a block
 	costOfScores = 20                                        // to look at 64 scores
 	costOfChunk  = chunkWindows / blockWindows * costOfBlock // to look at all maxima of a chunk
 	costOfVideo  = 4                                         // to look up a video of one window whose row is known
 	costOfPlace  = 30                                        // the same if its windows are more
 	costOfTest   = 12                                        // to find out whether a row passes a condition, if its column is dense
 	costOfSearch = 100                                       // the same if it is not
+	costOfMiss   = 8                                         // besides costOfTest, if its numbers are so many that they are not in the caches
 	costOfValue  = 20                                        // to look up the rows of a value
 	costOfByte   = 5                                         // to search a byte of a value for texts, if they are many
 	costOfRow    = 2                                         // to put a row into a set
-	costOfSet    = 30                                        // to add a part of a set to another one, besides its rows
+	costOfSet    = 100                                       // to look up a part of a set that few others are near to, besides its rows
 	costOfWords  = 1000                                      // to join two bitmaps
+	costOfCommon = 4000                                      // the same if few rows are in both
 )
+
+// sideBySide is the share of its time that a test takes in a table scan, where the memory
+// need not be waited for one by one.
+const sideBySide = 2. / 3
 
 // few reports whether it takes less to look up the selected videos than to look at all
 // scores of a table, for so many windows that are wanted.
@@ -40,7 +51,8 @@ func (s *Selection) few(t *table, regular bool, wanted int) bool {
 		looks = min(looks*(1+math.Log(max(share*windows/float64(wanted), 1))), windows)
 	}
 	blocks, good := t.good(looks)
-	all := costOfBlock*blocks + costOfScores*good + (costOfVideo+s.test(0))*looks
+	alone := looks * math.Exp(-looks/blocks) // good blocks with one good window
+	all := costOfBlock*blocks + costOfPeak*alone + costOfScores*(good-alone) + (costOfVideo+sideBySide*s.test(0))*looks
 	tested, combined := s.rowCosts(t, regular, wanted)
 	return min(tested, combined) < all
 }
@@ -64,9 +76,9 @@ func (s *Selection) rowCosts(t *table, regular bool, wanted int) (tested, combin
 		if !regular {
 			return videos * (costOfPlace + each/8)
 		}
-		cost := videos * costOfVideo
-		if whole { // as rowScan.singleBits does it: blocks without a good score are left out
-			cost = min(cost, 2*costOfBlock*blocks+costOfScores*good+videos*good/blocks*costOfVideo)
+		cost := 2 * videos * costOfVideo // the rows stand in any order
+		if whole {                       // as rowScan.singleBits does it: blocks without a good score are left out
+			cost = min(cost/2, 2*costOfBlock*blocks+costOfScores*good+videos*good/blocks*costOfVideo)
 		}
 		return cost
 	}
@@ -100,16 +112,28 @@ func (s *Selection) test(from int) float64 {
 
 // test returns about how many nanoseconds it takes to find out whether a row passes.
 func (n *condition) test() float64 {
-	if _, whole := n.whole(); whole {
+	rows, whole := n.whole()
+	const many = 1 << 15
+	switch {
+	case whole && rows.wide():
 		return costOfVideo
-	}
-	if n.kind == late {
+	case n.kind == late:
 		return n.texts.test()
-	}
-	if n.column.dense == nil {
+	case n.kind == given || n.column.dense == nil:
 		return costOfSearch
+	case n.kind == ranged && len(n.column.entries) > many:
+		return costOfTest + costOfMiss
 	}
 	return costOfTest
+}
+
+// sortToTest puts the condition first that leaves fewest rows for what it takes to test it.
+func (s *Selection) sortToTest() {
+	if s == nil || len(s.conditions) < 2 {
+		return
+	}
+	rest := func(n *condition) float64 { return float64(max(s.columns.rows.count-n.rows, 1)) }
+	slices.SortStableFunc(s.conditions, func(a, b condition) int { return cmp.Compare(a.test()*rest(&b), b.test()*rest(&a)) })
 }
 
 // listing returns about how many nanoseconds it takes to put together the rows that pass.
@@ -170,12 +194,16 @@ func (s *Selection) combines(t *table, regular bool, wanted int) bool {
 // effort returns about how many nanoseconds it takes to put the set together.
 func (s *Selection) effort(driving float64) float64 {
 	effort, left := s.conditions[0].listing(), driving
-	words := costOfWords * float64(1+len(s.columns.rows.blocks))
+	blocks := float64(1 + len(s.columns.rows.blocks))
 	for i := range s.conditions[1:] {
 		n := &s.conditions[i+1]
-		effort += min(n.listing()+words, n.test()*left)
-		left *= float64(n.rows) / float64(max(s.columns.rows.count, 1))
-		effort += costOfRow * left
+		kept := left * float64(n.rows) / float64(max(s.columns.rows.count, 1))
+		words := costOfWords * blocks
+		if kept < maxList/2*blocks {
+			words = costOfCommon * blocks
+		}
+		effort += min(n.listing()+words, n.test()*left) + costOfRow*kept
+		left = kept
 	}
 	return effort
 }

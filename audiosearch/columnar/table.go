@@ -33,21 +33,25 @@ const (
 )
 
 // chunk has the scores of up to 65536 windows: class by class, room for size windows
-// each, in the form of [Pack]; and then, for each class, the maxima of each 64 windows.
+// each, in the form of [Pack]; and then, for each class, the maxima of each 64 windows,
+// and their peaks if they are all there.
 type chunk struct {
 	size   int
 	scores []byte
 	maxima []uint16
+	peaks  []peak
 }
 
 func blocksOf(windows int) int { return (windows + blockWindows - 1) / blockWindows }
 
 // grow makes room for so many windows.
 func (c *chunk) grow(classes, size int) {
-	grown := chunk{size: size, scores: make([]byte, classes*size*2), maxima: make([]uint16, classes*blocksOf(size))}
+	grown := chunk{size: size, scores: make([]byte, classes*size*2)}
+	grown.maxima, grown.peaks = make([]uint16, classes*blocksOf(size)), make([]peak, classes*blocksOf(size))
 	for i := range classes {
 		copy(grown.column(i), c.column(i))
 		copy(grown.columnMaxima(i), c.columnMaxima(i))
+		copy(grown.columnPeaks(i), c.columnPeaks(i))
 	}
 	*c = grown
 }
@@ -69,6 +73,11 @@ func (c *chunk) column(class int) []byte {
 func (c *chunk) columnMaxima(class int) []uint16 {
 	n := blocksOf(c.size)
 	return c.maxima[class*n : (class+1)*n]
+}
+
+func (c *chunk) columnPeaks(class int) []peak {
+	n := blocksOf(c.size)
+	return c.peaks[class*n : (class+1)*n]
 }
 
 // reserve makes room for the windows of a video, knowing that so many are to come, these
@@ -108,18 +117,27 @@ func (t *table) put(row uint32, columns [][]uint16) (start uint32) {
 			c, in := &t.chunks[at/chunkWindows], at%chunkWindows
 			part := column[done:min(n, len(column), done+chunkWindows-in)]
 			scores, maxima := c.column(class), c.columnMaxima(class)
-			for i, score := range part {
-				binary.LittleEndian.PutUint16(scores[2*(in+i):], score)
-				maxima[(in+i)/blockWindows] = max(maxima[(in+i)/blockWindows], score)
-			}
 			done += len(part)
+			for len(part) > 0 {
+				some := part[:min(len(part), blockWindows-in%blockWindows)]
+				to, best := scores[2*in:2*(in+len(some))], maxima[in/blockWindows]
+				for i, score := range some {
+					binary.LittleEndian.PutUint16(to[2*i:2*i+2:2*i+2], score)
+					best = max(best, score)
+				}
+				maxima[in/blockWindows] = best
+				part, in = part[len(some):], in+len(some)
+			}
 		}
 	}
+	t.findPeaks(int(start))
 	return start
 }
 
-// copyFrom copies windows from another table of the same classes.
+// copyFrom copies windows from another table of the same classes, to where the last ones
+// are to stand.
 func (t *table) copyFrom(old *table, from, to, count int) {
+	start := to
 	for count > 0 {
 		source, target := &old.chunks[from/chunkWindows], &t.chunks[to/chunkWindows]
 		i, j := from%chunkWindows, to%chunkWindows
@@ -134,6 +152,7 @@ func (t *table) copyFrom(old *table, from, to, count int) {
 		}
 		from, to, count = from+n, to+n, count-n
 	}
+	t.findPeaks(start)
 }
 
 func (t *table) remove(p place) {
@@ -198,9 +217,9 @@ func (t *table) clip() {
 }
 
 func (t *table) bytes() int {
-	n := 120 + 8*cap(t.videos) + 4*cap(t.firsts) + 56*cap(t.chunks)
+	n := 120 + 8*cap(t.videos) + 4*cap(t.firsts) + 80*cap(t.chunks)
 	for i := range t.chunks {
-		n += cap(t.chunks[i].scores) + 2*cap(t.chunks[i].maxima)
+		n += cap(t.chunks[i].scores) + 2*cap(t.chunks[i].maxima) + 2*cap(t.chunks[i].peaks)
 	}
 	return n
 }
