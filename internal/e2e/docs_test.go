@@ -47,6 +47,9 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+	riverqueue "github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/seed-6363c74e/mortise"
@@ -61,6 +64,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/storage/river"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
@@ -77,6 +82,9 @@ var (
 	signedIn func(*http.Request) (who struct{ Tenant, ID, Role string }, ok bool)
 	grant    func(context.Context, authmgmt.Acceptance) (mortise.Secret, error)
 	schema   vault.Schema
+
+	pool    *pgxpool.Pool
+	process trigger.Processor
 
 	service     *trigger.Service
 	credentials *authmgmt.Service

@@ -29,7 +29,8 @@ func (q *Queue) Consume(ctx context.Context, opts mortise.ConsumeOptions, handle
 	}
 	switch {
 	case q.pool == nil:
-		return fmt.Errorf("river: the host's client works the jobs, by NewWorker: %w", errors.ErrUnsupported)
+		return fmt.Errorf("river: the host's client works the jobs: give NewWorker the worker's Handle, start the client, "+
+			"and run a Sweeper in place of the Worker: %w", errors.ErrUnsupported)
 	case opts.MaxHandle > q.opts.longest():
 		return fmt.Errorf("river: a handler that takes up to %v needs Options.RescueAfter to be more than a tenth, or a minute, above that, and not %v",
 			opts.MaxHandle, q.opts.RescueAfter)
@@ -44,7 +45,7 @@ func (q *Queue) Consume(ctx context.Context, opts mortise.ConsumeOptions, handle
 			return nil
 		}
 		if pause == leastPause {
-			q.opts.Logger.WarnContext(ctx, "cannot take jobs; trying on", "kinds", kinds, "error", err)
+			q.opts.Logger.WarnContext(ctx, "cannot take jobs; trying on", "kinds", kinds, "error", advised(err))
 		}
 		select {
 		case <-ctx.Done():

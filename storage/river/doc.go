@@ -10,7 +10,11 @@
 //     own. Each call of Consume runs a client of River's in it.
 //   - [NewOver] adds jobs by the host's own client, to its schema. That client works them: it
 //     gets the worker of [NewWorker], with the Handle of a trigger.Worker in it, and a queue
-//     named by [QueueName] for each kind of jobs. A trigger.Sweeper runs beside it.
+//     named by [QueueName] for each kind of jobs. A trigger.Sweeper runs beside it, and the
+//     Worker's Run is not called. docs/embedding.md has it as code: client, queue, stores,
+//     service and worker need each other in this order, and so the function that NewWorker
+//     gets calls a worker that is made last. A program that only submits makes a client
+//     without workers, and does not start it.
 //
 // # What is in River's tables
 //

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	riverqueue "github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -92,6 +93,9 @@ var (
 // pool must have two connections or more. Options may be nil.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, opts *Options) error {
 	o := opts.withDefaults()
+	if pool == nil || pool.Config().MaxConns < 2 {
+		return errors.New("river: Migrate needs a pool of two connections or more")
+	}
 	driver := riverpgxv5.New(pool)
 	m, err := rivermigrate.New(driver, &rivermigrate.Config{Schema: o.Schema, Logger: o.Logger})
 	if err != nil {
@@ -131,7 +135,8 @@ func New(pool *pgxpool.Pool, opts *Options) (*Queue, error) {
 // NewOver returns a queue that adds its jobs by the host's own client, into its schema, and
 // takes them out. The host's client works them too: it has the worker of [NewWorker], and
 // the queues of [QueueName]. So Consume is not for this queue: its error is
-// errors.ErrUnsupported. Of Options, which may be nil, Timeout counts.
+// errors.ErrUnsupported. Of Options, which may be nil, Tx and Timeout count. With the stores
+// of storage/postgres, Tx is postgres.HostTx: without it event and job are two steps.
 func NewOver(client *riverqueue.Client[pgx.Tx], opts *Options) (*Queue, error) {
 	if client == nil {
 		return nil, errors.New("river: NewOver needs a client")
@@ -239,7 +244,7 @@ func (q *Queue) EnqueueManyTx(ctx context.Context, tx pgx.Tx, jobs []mortise.Job
 	ctx, cancel := context.WithTimeout(ctx, q.opts.Timeout)
 	defer cancel()
 	if _, err := q.client.InsertManyTx(ctx, tx, many); err != nil {
-		return fmt.Errorf("river: add %d jobs: %w", len(many), err)
+		return fmt.Errorf("river: add %d jobs: %w", len(many), advised(err))
 	}
 	return nil
 }
@@ -252,9 +257,22 @@ func (q *Queue) insert(
 		return err
 	}
 	if _, err := insert(ctx, argsOf(j), insertOpts(j)); err != nil {
-		return fmt.Errorf("river: add %s: %w", j, err)
+		return fmt.Errorf("river: add %s: %w", j, advised(err))
 	}
 	return nil
+}
+
+// advised adds to an error what to do about it, where that is known.
+func advised(err error) error {
+	var pg *pgconn.PgError
+	var kind *riverqueue.UnknownJobKindError
+	switch {
+	case errors.As(err, &pg) && (pg.Code == "42P01" || pg.Code == "3F000"): // undefined_table, invalid_schema_name
+		return fmt.Errorf("%w: make River's tables by river.Migrate, or name their schema", err)
+	case errors.As(err, &kind):
+		return fmt.Errorf("%w: add that of river.NewWorker, as the client has workers", err)
+	}
+	return err
 }
 
 func (q *Queue) hostTx(ctx context.Context) (pgx.Tx, bool) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	riverqueue "github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
@@ -225,5 +226,33 @@ func TestNewOverDoesNotConsume(t *testing.T) {
 	require.NoError(t, err)
 	q, err := river.NewOver(client, nil)
 	require.NoError(t, err)
-	require.ErrorIs(t, q.Consume(t.Context(), mortise.ConsumeOptions{Kinds: []string{"order"}}, nil), errors.ErrUnsupported)
+	err = q.Consume(t.Context(), mortise.ConsumeOptions{Kinds: []string{"order"}}, nil)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.ErrorContains(t, err, "run a Sweeper in place of the Worker")
+}
+
+// TestAdvice: the errors of what was forgotten say what to do.
+func TestAdvice(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	pool := d.pool(t)
+	q, err := river.New(pool, &river.Options{Schema: "forgotten"})
+	require.NoError(t, err)
+	require.ErrorContains(t, q.Enqueue(t.Context(), job("order")), "by river.Migrate")
+	require.ErrorContains(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+		return q.EnqueueManyTx(t.Context(), tx, []mortise.Job{job("order")})
+	}), "by river.Migrate")
+
+	client, err := riverqueue.NewClient(riverpgxv5.New(pool), &riverqueue.Config{Workers: riverqueue.NewWorkers()})
+	require.NoError(t, err)
+	over, err := river.NewOver(client, nil)
+	require.NoError(t, err)
+	require.ErrorContains(t, over.Enqueue(t.Context(), job("order")), "add that of river.NewWorker")
+
+	config := pool.Config()
+	config.MaxConns = 1
+	one, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(one.Close)
+	require.ErrorContains(t, river.Migrate(t.Context(), one, nil), "two connections or more")
 }
