@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -94,6 +96,23 @@ func TestSettingsStay(t *testing.T) {
 	consumer, err := conn.Consumer(t.Context(), "MORTISE", "docs")
 	require.NoError(t, err)
 	assert.Equal(t, time.Hour, consumer.CachedInfo().Config.AckWait)
+}
+
+// TestNoJetStream: the error of a server without it says how it is turned on.
+func TestNoJetStream(t *testing.T) {
+	t.Parallel()
+	srv, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, NoLog: true})
+	require.NoError(t, err)
+	srv.Start()
+	t.Cleanup(srv.Shutdown)
+	require.True(t, srv.ReadyForConnections(20*time.Second))
+	conn, err := nats.Connect("", nats.InProcessServer(srv))
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	stream, err := js.New(conn)
+	require.NoError(t, err)
+	_, err = jetstream.New(t.Context(), stream, nil)
+	require.ErrorContains(t, err, "turn it on, by -js or by a jetstream block")
 }
 
 // TestNewRefuses: options that make no sense, and streams of others.

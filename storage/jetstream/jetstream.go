@@ -168,6 +168,10 @@ func (q *Queue) ensureStream(ctx context.Context, want *jetstream.StreamConfig) 
 	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // with another configuration
 		stream, err = q.js.Stream(ctx, want.Name)
 	}
+	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
+		return fmt.Errorf("jetstream: create the stream %s: the server has no JetStream, or not for this account: "+
+			"turn it on, by -js or by a jetstream block in its configuration: %w", want.Name, err)
+	}
 	if err != nil {
 		return fmt.Errorf("jetstream: create the stream %s: %w", want.Name, err)
 	}
