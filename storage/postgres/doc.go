@@ -3,8 +3,10 @@
 // that workers and servers run on any number of machines.
 //
 // [Migrate] makes the tables, in a schema of their own, and [New] takes the host's pool
-// and never changes a table. No superuser and no extension is needed. Package fromsqlite
-// fills them from a file of storage/sqlite.
+// and never changes a table. No superuser and no extension is needed, and the programs may
+// have a role with fewer rights than that of Migrate, which says which. Package fromsqlite
+// fills the tables from a file of storage/sqlite. Any number of programs share them: some
+// that only call the services, and some that also run workers.
 //
 // What a call has written is durable as far as the database's synchronous_commit says when
 // it returns without error. A claim of jobs alone does not wait for the disk: if it is lost
@@ -23,7 +25,12 @@
 // pool, for a lock, and for the answer. Nothing needs a restart once the cause is gone.
 // The server may go on for a while with a statement whose caller is gone. So give the pool
 // a statement_timeout, a lock_timeout and an idle_in_transaction_session_timeout of the
-// same length, as runtime parameters of its connections.
+// same length or somewhat more, as runtime parameters of its connections. They can stand in
+// the URL:
+//
+//	postgres://user@host/name?statement_timeout=5s&lock_timeout=5s&idle_in_transaction_session_timeout=5s
+//
+// That is for the pool, and not for Migrate, which may take longer.
 //
 // # PgBouncer
 //

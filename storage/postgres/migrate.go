@@ -33,7 +33,7 @@ func Migrations() fs.FS {
 // versionTable is goose's.
 const versionTable = "mortise_versions"
 
-// VersionError says that the tables are not those that this program needs.
+// VersionError says that there are no tables, or older ones than this program needs.
 type VersionError struct {
 	Schema      string
 	Found, Want int64 // Found is 0 if there are no tables
@@ -41,12 +41,11 @@ type VersionError struct {
 
 // Error says what to do.
 func (e *VersionError) Error() string {
-	advice := "run postgres.Migrate"
-	if e.Found > e.Want {
-		advice = "use a newer program"
+	if e.Found == 0 {
+		return fmt.Sprintf("postgres: there are no tables in schema %q: run postgres.Migrate", e.Schema)
 	}
-	return fmt.Sprintf("postgres: the tables in schema %q have version %d, and this program needs version %d: %s",
-		e.Schema, e.Found, e.Want, advice)
+	return fmt.Sprintf("postgres: the tables in schema %q have version %d, and this program needs version %d: run postgres.Migrate",
+		e.Schema, e.Found, e.Want)
 }
 
 // latest is the version of the last file.
@@ -74,6 +73,9 @@ func (db *DB) checkVersion(ctx context.Context) error {
 	switch {
 	case errors.As(err, &pg) && (pg.Code == "42P01" || pg.Code == "3F000"): // undefined_table, invalid_schema_name
 		return e
+	case errors.As(err, &pg) && pg.Code == "42501": // insufficient_privilege
+		return fmt.Errorf("postgres: the role may not use the tables in schema %q: grant it what the documentation of Migrate says: %w",
+			e.Schema, err)
 	case err != nil:
 		return err
 	case e.Found < e.Want:
@@ -88,7 +90,20 @@ func (db *DB) checkVersion(ctx context.Context) error {
 // returns, and must not be one of PgBouncer's in transaction mode.
 //
 // The role needs the right to create a schema in the database, or to create tables in the
-// schema that is there.
+// schema that is there. The programs may have another role, with fewer rights. With
+// the schema's default name, and the tables made by the role "owner", they need:
+//
+//	GRANT USAGE ON SCHEMA mortise TO program;
+//	GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA mortise TO program;
+//	GRANT USAGE ON ALL SEQUENCES IN SCHEMA mortise TO program;
+//	-- and what later migrations make:
+//	ALTER DEFAULT PRIVILEGES FOR ROLE owner IN SCHEMA mortise
+//		GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO program;
+//	ALTER DEFAULT PRIVILEGES FOR ROLE owner IN SCHEMA mortise
+//		GRANT USAGE ON SEQUENCES TO program;
+//
+// From the first release on a migration only adds, so programs of the version before may go on
+// beside those of the new one: migrate first, and then restart one after the other.
 func Migrate(ctx context.Context, conn *pgx.Conn, opts *Options) (err error) {
 	o, err := opts.withDefaults()
 	if err != nil {

@@ -132,8 +132,8 @@ var ErrClosed = errors.New("postgres: the database is closed")
 // was given.
 //
 // New changes nothing. If the tables are not those that this program needs, the error is a
-// [*VersionError]. Any other error means that the database could not be asked; ctx and
-// Options.Timeout bound that.
+// [*VersionError]; those of a newer program will do. Any other error means that the database
+// could not be asked, or that it refuses the role; ctx and Options.Timeout bound that.
 func New(ctx context.Context, pool *pgxpool.Pool, opts *Options) (*DB, error) {
 	o, err := opts.withDefaults()
 	if err != nil {

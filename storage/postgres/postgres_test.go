@@ -26,7 +26,7 @@ func TestMigrateAtOnce(t *testing.T) {
 	var version *postgres.VersionError
 	require.ErrorAs(t, err, &version)
 	require.Zero(t, version.Found)
-	require.ErrorContains(t, err, "run postgres.Migrate")
+	require.ErrorContains(t, err, `there are no tables in schema "other": run postgres.Migrate`)
 
 	var all errgroup.Group
 	for range 4 {

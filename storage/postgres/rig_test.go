@@ -37,6 +37,7 @@ type database struct {
 	server *pgserver.Server
 	name   string
 	mode   pgx.QueryExecMode                     // of its pools; 0: pgx's default
+	role   string                                // of its pools, which are not kept then; "": the tables' owner
 	keeper *pgx.Conn                             // of giveBack
 	pools  map[pgx.QueryExecMode][]*pgxpool.Pool // that nobody uses
 }
@@ -144,7 +145,7 @@ func (d *database) giveBack(t testing.TB) {
 	}
 	_, err := d.keeper.Exec(ctx, empty)
 	require.NoError(t, err)
-	d.mode = 0
+	d.mode, d.role = 0, ""
 	template.mu.Lock()
 	defer template.mu.Unlock()
 	template.idle = append(template.idle, d)
@@ -166,7 +167,7 @@ func admin(server *pgserver.Server, do func(context.Context, *pgx.Conn) error) e
 func (d *database) pool(t testing.TB) *pgxpool.Pool {
 	t.Helper()
 	mode := d.mode
-	if n := len(d.pools[mode]); n > 0 {
+	if n := len(d.pools[mode]); n > 0 && d.role == "" {
 		pool := d.pools[mode][n-1]
 		d.pools[mode] = d.pools[mode][:n-1]
 		t.Cleanup(func() { d.keepPool(t, mode, pool) })
@@ -178,6 +179,9 @@ func (d *database) pool(t testing.TB) *pgxpool.Pool {
 	if mode != 0 {
 		config.ConnConfig.DefaultQueryExecMode = mode
 	}
+	if d.role != "" {
+		config.ConnConfig.RuntimeParams["role"] = d.role
+	}
 	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(t.Context()), config)
 	require.NoError(t, err)
 	t.Cleanup(func() { d.keepPool(t, mode, pool) })
@@ -187,7 +191,7 @@ func (d *database) pool(t testing.TB) *pgxpool.Pool {
 // keepPool keeps a pool for the next test, unless something is still at work with it. A few
 // are enough, and the server has so many connections.
 func (d *database) keepPool(t testing.TB, mode pgx.QueryExecMode, pool *pgxpool.Pool) {
-	if pool.Stat().AcquiredConns() > 0 || len(d.pools[mode]) == 2 {
+	if pool.Stat().AcquiredConns() > 0 || len(d.pools[mode]) == 2 || pool.Config().ConnConfig.RuntimeParams["role"] != "" {
 		closePool(t, pool)
 		return
 	}

@@ -11,9 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
-// TestTrigger is the conformance suite of package trigger.
-func TestTrigger(t *testing.T) {
-	t.Parallel()
+// events is the harness of the suite of package trigger.
+func events(from func(testing.TB) *database) triggertest.Harness {
 	type opened struct {
 		db *postgres.DB
 		d  *database
@@ -25,13 +24,18 @@ func TestTrigger(t *testing.T) {
 		bases[b.Store] = opened{db, d}
 		return b
 	}
-	triggertest.Run(t, triggertest.Harness{
-		Open: func(t *testing.T) trigger.Backend { return open(t, newDatabase(t)) },
+	return triggertest.Harness{
+		Open: func(t *testing.T) trigger.Backend { return open(t, from(t)) },
 		Reopen: func(t *testing.T, b trigger.Backend) trigger.Backend {
 			require.NoError(t, bases[b.Store].db.Close())
 			return open(t, bases[b.Store].d)
 		},
 		Leases: func(b trigger.Backend) mortise.Leases { return bases[b.Store].db.Jobs() },
 		Break:  func(t *testing.T, b trigger.Backend) (heal func()) { return bases[b.Store].d.refuse(t) },
-	})
+	}
+}
+
+func TestTrigger(t *testing.T) {
+	t.Parallel()
+	triggertest.Run(t, events(newDatabase))
 }
