@@ -63,7 +63,7 @@ echo done
 	before, repeated := lists(), again().body
 
 	into := []string{"-postgres", databaseURL(db), "-copy-from", filepath.Join(dir, "mortise-data"), "-vault-key"}
-	assert.Contains(t, p.refusal(t, 2, nil, append(into, key)...), "a server uses it; stop that first")
+	assert.Contains(t, p.refusal(t, 2, nil, append(into, key)...), "a program uses it; stop that first")
 	s.stop()
 	wrong := writeKey(t, hex.EncodeToString(randomKey()))
 	assert.Contains(t, p.refusal(t, 2, nil, append(into, wrong)...), "another key")

@@ -79,17 +79,18 @@ func (c *sqliteCopy) run(t *testing.T) error {
 	t.Helper()
 	source, err := sql.Open("sqlite", "file:"+c.path+"?mode=rw")
 	require.NoError(t, err)
-	audio := func(ctx context.Context) (audiosearch.Store, func() error, error) {
-		if c.cut != nil {
-			return nil, nil, c.cut
-		}
-		from, err := sqlite.Open(ctx, c.path, nil)
-		if err != nil {
-			return nil, nil, err
-		}
-		return from.AudioSearch().Store, func() error { return errors.Join(from.Close(), c.cutAtEnd) }, nil
+	return fromsqlite.Copy(t.Context(), fromsqlite.Source{DB: source, AudioSearch: c.audio}, c.pool, &fromsqlite.Options{Out: &c.out})
+}
+
+func (c *sqliteCopy) audio(ctx context.Context) (audiosearch.Store, func() error, error) {
+	if c.cut != nil {
+		return nil, nil, c.cut
 	}
-	return fromsqlite.Copy(t.Context(), fromsqlite.Source{DB: source, AudioSearch: audio}, c.pool, &fromsqlite.Options{Out: &c.out})
+	from, err := sqlite.Open(ctx, c.path, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	return from.AudioSearch().Store, func() error { return errors.Join(from.Close(), c.cutAtEnd) }, nil
 }
 
 func connectTo(t *testing.T, url string) *pgx.Conn {
@@ -162,8 +163,14 @@ func testCopyRefused(t *testing.T, c *sqliteCopy) {
 	require.NoError(t, err)
 	err = c.run(t)
 	require.ErrorIs(t, err, fromsqlite.ErrSource)
-	require.ErrorContains(t, err, "stop that first")
+	require.ErrorContains(t, err, "a program uses it; stop that first")
 	require.NoError(t, db.Close())
+
+	nowhere, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "nowhere.db")+"?mode=rw")
+	require.NoError(t, err)
+	require.ErrorContains(t, fromsqlite.Copy(t.Context(), fromsqlite.Source{DB: nowhere}, c.pool, nil), "both fields of Source")
+	err = fromsqlite.Copy(t.Context(), fromsqlite.Source{DB: nowhere, AudioSearch: c.audio}, c.pool, nil)
+	require.ErrorContains(t, err, "open the SQLite database")
 
 	assert.Zero(t, count())
 	assert.False(t, unfinished())

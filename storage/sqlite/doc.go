@@ -36,7 +36,11 @@
 //
 // Do not open and close the database file by other means within the process, not even to
 // copy it: on most systems that drops the locks that SQLite holds on it
-// (https://www.sqlite.org/howtocorrupt.html, 2.2). [DB.Backup] makes copies.
+// (https://www.sqlite.org/howtocorrupt.html, 2.2). [DB.Backup] makes copies. Connections of
+// the host's own by the driver that this package uses are safe: sql.Open("sqlite", path), of
+// modernc.org/sqlite. They need a busy_timeout, and their writes and those of this package
+// wait for each other. Another build of SQLite in the process, such as a driver with cgo,
+// is not safe.
 package sqlite
 
 // A map for those who work on this package.

@@ -15,7 +15,8 @@ import (
 
 // ErrTxTime is the error of InTx, and of every call in it, once the transaction has been
 // open for longer than Options.TxTime. It has been rolled back.
-var ErrTxTime = errors.New("sqlite: a transaction of InTx was open for too long, and has been rolled back: do less in it, or set Options.TxTime")
+var ErrTxTime = errors.New("sqlite: a transaction of InTx was open for too long, and has been rolled back: " +
+	"do less in it, give its context to all calls in it, or set Options.TxTime")
 
 // InTx calls do with a transaction of its own, which it commits if do returns nil, and rolls
 // back if do returns an error or panics. do can read and write the host's own tables by tx.
@@ -26,7 +27,8 @@ var ErrTxTime = errors.New("sqlite: a transaction of InTx was open for too long,
 // do runs once, on the caller's goroutine, one call at a time. A function that a store calls,
 // such as the update function of trigger.Store.UpdateEvent, must not use tx. Calls under
 // another ctx are not part of the transaction. They read what was committed before, and
-// writes among them wait for the transaction's end.
+// writes among them wait for the transaction's end. So do must not wait for such a write: it
+// would wait until the transaction has been rolled back (TxTime), and be carried out then.
 //
 // All other writes to the file wait meanwhile, those of other processes too. So do should
 // take milliseconds, and wait for nothing from outside: tokenize values and hash secrets

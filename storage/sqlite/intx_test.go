@@ -247,6 +247,7 @@ func TestInTxTime(t *testing.T) {
 		return nil
 	})
 	require.ErrorIs(t, err, sqlite.ErrTxTime)
+	require.ErrorContains(t, err, "give its context to all calls in it")
 	orders, events := s.stored(t)
 	require.Equal(t, []int{0, 1}, []int{orders, events})
 }

@@ -32,7 +32,8 @@ type Options struct {
 
 	// Adopt lets Open put its tables into a file that has tables of the host's, and none of
 	// this package's. Without it such a file is [ErrUnusable]. The file becomes one with a
-	// write-ahead log. See [DB.InTx].
+	// write-ahead log. See [DB.InTx], and the package's documentation for connections of
+	// the host's own.
 	Adopt bool
 
 	// TxTime is how long a transaction of [DB.InTx] may be open: 2 s.

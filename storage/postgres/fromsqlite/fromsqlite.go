@@ -9,9 +9,18 @@
 // the right ones before you copy, by authmgmt.Service.CheckKey and vault.Service.CheckKeys
 // over the file.
 //
-//	source, err := sql.Open("sqlite", "file:mortise.db?mode=rw")
+//	file, err := sql.Open("sqlite", "file:mortise.db?mode=rw") // the driver of storage/sqlite
 //	...
-//	err = fromsqlite.Copy(ctx, fromsqlite.Source{DB: source, AudioSearch: open}, pool, nil)
+//	err = fromsqlite.Copy(ctx, fromsqlite.Source{DB: file, AudioSearch: func(ctx context.Context) (audiosearch.Store, func() error, error) {
+//		db, err := sqlite.Open(ctx, "mortise.db", nil)
+//		if err != nil {
+//			return nil, nil, err
+//		}
+//		return db.AudioSearch().Store, db.Close, nil
+//	}}, pool, nil)
+//
+// Tables of the host's own in the file (sqlite.Options.Adopt) are not copied: they are the
+// host's to copy.
 //
 // It reads and writes the tables of both themselves: an interface of the domains would give
 // new IDs, times and digests. All rows are read twice. The first time they are counted and
@@ -58,7 +67,8 @@ type Source struct {
 
 	// AudioSearch opens the file by storage/sqlite, when Copy has let go of it, and returns
 	// the store of its AudioSearch and what closes it again. The tables of the audio search
-	// are too different to be copied, so this goes from store to store.
+	// are too different to be copied, so this goes from store to store. It is needed even
+	// where nobody searches for sounds.
 	AudioSearch func(ctx context.Context) (store audiosearch.Store, closeIt func() error, err error)
 }
 
@@ -90,6 +100,9 @@ func (o *Options) withDefaults() (s Options, of *postgres.Options) {
 // same file, and goes on.
 func Copy(ctx context.Context, source Source, pool *pgxpool.Pool, opts *Options) (err error) {
 	o, storeOptions := opts.withDefaults()
+	if source.DB == nil || source.AudioSearch == nil {
+		return errors.New("fromsqlite: Copy needs both fields of Source")
+	}
 	from, err := openSource(ctx, source.DB)
 	if err != nil {
 		return err

@@ -106,7 +106,7 @@ func (t *target) begin(ctx context.Context, plan map[string]sum) error {
 				return err
 			}
 			if some {
-				return fmt.Errorf("%w: it is not empty (%s has rows): a server has been started on it, or it was copied into. "+
+				return fmt.Errorf("%w: it is not empty (%s has rows): a program has been started on it, or it was copied into. "+
 					"Name an empty database, or drop the schema %s of this one", ErrTarget, tables[i].name, t.schema)
 			}
 		}
