@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -39,6 +40,8 @@ func TestStorageFlags(t *testing.T) {
 		"PostgreSQL in the environment": {env: []string{"MORTISE_POSTGRES=" + database, "MORTISE_VAULT_KEY_FILE=k", "MORTISE_QUEUE=postgres"}, data: "./mortise-data"},
 		"PostgreSQL and NATS":           {args: []string{"-postgres", database, "-vault-key", "k", "-queue", "nats://a:4222,tls://b"}, data: "./mortise-data"},
 		"PostgreSQL, no key":            {args: []string{"-postgres", database}, refuse: "-vault-key: needed with -postgres"},
+		"copy, no key": {args: []string{"-postgres", database, "-copy-from", "old"},
+			refuse: "-vault-key: needed with -copy-from: the key that the folder's server had, which is " + filepath.Join("old", "vault.key")},
 		"PostgreSQL, other queue":       {args: []string{"-postgres", database, "-vault-key", "k", "-queue", "redis://" + password + "@x"}, refuse: "-queue: must be postgres, or"},
 		"PostgreSQL, no queue":          {args: []string{"-postgres", database, "-vault-key", "k", "-queue", "nats://a,"}, refuse: "-queue: must be postgres, or"},
 		"not PostgreSQL":                {args: []string{"-postgres", "mysql://" + password + "@x", "-vault-key", "k"}, refuse: "-postgres: must be the URL of a database"},

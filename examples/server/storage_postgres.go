@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -160,6 +161,10 @@ func (s *settings) checkPostgres() error {
 		if s.queueURL() != "" && (err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls") {
 			return usagef("-queue: must be %s, or the URL of a NATS server, such as nats://host:4222", queueInPostgres)
 		}
+	}
+	if s.vaultKey == "" && s.copyFrom != "" {
+		return usagef("-vault-key: needed with -copy-from: the key that the folder's server had, which is %s unless it was given another one",
+			filepath.Join(s.copyFrom, keyFile))
 	}
 	if s.vaultKey == "" && !s.migrate && !s.checkConfig {
 		return usagef("-vault-key: needed with -postgres, as all servers of one database must have the same key: openssl rand -hex 32 makes one")

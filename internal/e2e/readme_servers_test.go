@@ -33,7 +33,7 @@ func TestReadmeServers(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(section, -1) {
 		blocks = append(blocks, m[1])
 	}
-	require.Len(t, blocks, 4)
+	require.Len(t, blocks, 5)
 
 	// The test's own server of PostgreSQL in the place of the machine's, other ports, and what
 	// the commands write in a folder of the test's.
@@ -62,9 +62,13 @@ func TestReadmeServers(t *testing.T) {
 			}
 		}
 	})
-	require.Contains(t, output(t, cmd), `{"status":"ok"}`)
+	said := output(t, cmd)
+	require.Contains(t, said, `{"status":"ok"}`)
+	asked := regexp.MustCompile(`"trigger_event_id":"(.*?)".*"instructions":"(.*?)"`).FindStringSubmatch(strings.ReplaceAll(said, "\n", ""))
+	require.NotNil(t, asked, said)
 
 	l := newLoad(t, seeded(t), 8)
+	l.sent[asked[2]] = &request{id: asked[1], instructions: asked[2], context: "null"}
 	proxy := "http://127.0.0.1:" + ports[1]
 	wait := l.share([]string{proxy}, int64(effort.Of(300, 1000, 20000)))
 	for _, port := range []string{ports[3], ports[5], ports[7]} {
