@@ -28,7 +28,7 @@
 // same length or somewhat more, as runtime parameters of its connections. They can stand in
 // the URL:
 //
-//	postgres://user@host/name?statement_timeout=5s&lock_timeout=5s&idle_in_transaction_session_timeout=5s
+//	postgres://user@host/name?statement_timeout=5s&lock_timeout=5s&...
 //
 // That is for the pool, and not for Migrate, which may take longer.
 //

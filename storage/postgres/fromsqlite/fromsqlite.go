@@ -11,13 +11,14 @@
 //
 //	file, err := sql.Open("sqlite", "file:mortise.db?mode=rw") // the driver of storage/sqlite
 //	...
-//	err = fromsqlite.Copy(ctx, fromsqlite.Source{DB: file, AudioSearch: func(ctx context.Context) (audiosearch.Store, func() error, error) {
+//	open := func(ctx context.Context) (audiosearch.Store, func() error, error) {
 //		db, err := sqlite.Open(ctx, "mortise.db", nil)
 //		if err != nil {
 //			return nil, nil, err
 //		}
 //		return db.AudioSearch().Store, db.Close, nil
-//	}}, pool, nil)
+//	}
+//	err = fromsqlite.Copy(ctx, fromsqlite.Source{DB: file, AudioSearch: open}, pool, nil)
 //
 // Tables of the host's own in the file (sqlite.Options.Adopt) are not copied: they are the
 // host's to copy.

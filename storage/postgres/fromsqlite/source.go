@@ -41,8 +41,8 @@ func openSource(ctx context.Context, db *sql.DB) (_ *source, err error) {
 	return s, err
 }
 
-// busy says what to do about a file that is open elsewhere, and what other errors are of. The drivers have types of their
-// own for errors, and SQLite's text in them.
+// busy says what to do about a file that is open elsewhere, and what other errors are of. The
+// drivers have types of their own for errors, and SQLite's text in them.
 func busy(err error) error {
 	if strings.Contains(err.Error(), "is locked") {
 		return fmt.Errorf("%w: a program uses it; stop that first", ErrSource)
