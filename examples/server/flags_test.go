@@ -42,14 +42,14 @@ func TestStorageFlags(t *testing.T) {
 		"PostgreSQL, no key":            {args: []string{"-postgres", database}, refuse: "-vault-key: needed with -postgres"},
 		"copy, no key": {args: []string{"-postgres", database, "-copy-from", "old"},
 			refuse: "-vault-key: needed with -copy-from: the key that the folder's server had, which is " + filepath.Join("old", "vault.key")},
-		"PostgreSQL, other queue":       {args: []string{"-postgres", database, "-vault-key", "k", "-queue", "redis://" + password + "@x"}, refuse: "-queue: must be postgres, or"},
-		"PostgreSQL, no queue":          {args: []string{"-postgres", database, "-vault-key", "k", "-queue", "nats://a,"}, refuse: "-queue: must be postgres, or"},
-		"not PostgreSQL":                {args: []string{"-postgres", "mysql://" + password + "@x", "-vault-key", "k"}, refuse: "-postgres: must be the URL of a database"},
-		"no database":                   {args: []string{"-postgres="}, env: []string{"MORTISE_POSTGRES=" + database}, refuse: "-postgres: names no database"},
-		"queue alone":                   {args: []string{"-queue", "nats://a"}, refuse: "-queue: needs -postgres"},
-		"queue alone in environment":    {env: []string{"MORTISE_QUEUE=postgres"}, refuse: "-queue: needs -postgres"},
-		"migrate":                       {args: []string{"-migrate", "-postgres", database}, data: "./mortise-data"},
-		"migrate alone":                 {args: []string{"-migrate"}, refuse: "-migrate: needs -postgres"},
+		"PostgreSQL, other queue":    {args: []string{"-postgres", database, "-vault-key", "k", "-queue", "redis://" + password + "@x"}, refuse: "-queue: must be postgres, or"},
+		"PostgreSQL, no queue":       {args: []string{"-postgres", database, "-vault-key", "k", "-queue", "nats://a,"}, refuse: "-queue: must be postgres, or"},
+		"not PostgreSQL":             {args: []string{"-postgres", "mysql://" + password + "@x", "-vault-key", "k"}, refuse: "-postgres: must be the URL of a database"},
+		"no database":                {args: []string{"-postgres="}, env: []string{"MORTISE_POSTGRES=" + database}, refuse: "-postgres: names no database"},
+		"queue alone":                {args: []string{"-queue", "nats://a"}, refuse: "-queue: needs -postgres"},
+		"queue alone in environment": {env: []string{"MORTISE_QUEUE=postgres"}, refuse: "-queue: needs -postgres"},
+		"migrate":                    {args: []string{"-migrate", "-postgres", database}, data: "./mortise-data"},
+		"migrate alone":              {args: []string{"-migrate"}, refuse: "-migrate: needs -postgres"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := readSettings(test.args, test.env, io.Discard)

@@ -46,8 +46,7 @@ package postgres
 // postgres.go has the settings and New, migrate.go the tables' versions. Statements go by
 // session.go, or by group.go, which puts small writes of many callers into one; within the
 // host's own transaction if there is one (intx.go, savepoint.go). Their texts name tables as
-// @.table, which becomes the schema's. places.go shares the connections among organizations. jobs.go
-// is the one table of jobs; listen.go tells of new ones, here and in other processes. The
-// files of a domain begin with its name, as in storage/sqlite. values.go has what columns
-// are made of.
-// errors.go says which failures may be tried again. Read migrations/ beside them.
+// @.table, which becomes the schema's. places.go shares the connections among organizations.
+// jobs.go is the one table of jobs; listen.go tells of new ones, here and in other processes.
+// The files of a domain begin with its name, as in storage/sqlite. values.go has what columns
+// are made of, errors.go says which failures may be tried again. Read migrations/ beside them.
