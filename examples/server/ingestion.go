@@ -36,6 +36,13 @@ func newIngestion(log *slog.Logger) *ingestion {
 	return &ingestion{log: log, listening: make(chan struct{}), warned: make(map[[3]string]string), models: make(map[string]bool)}
 }
 
+// add adds datasets to look at, before begin.
+func (in *ingestion) add(datasets []provision.Dataset) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.datasets = append(in.datasets, datasets...)
+}
+
 // begin lets run do its work.
 func (in *ingestion) begin() { close(in.listening) }
 

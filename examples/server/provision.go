@@ -50,7 +50,7 @@ func applyDocument(ctx context.Context, s *services, doc *provision.Document, lo
 	if err != nil {
 		return ofConfig(err)
 	}
-	s.audio.ingestion.datasets = append(s.audio.ingestion.datasets, doc.Datasets()...)
+	s.audio.ingestion.add(doc.Datasets())
 	log.Info("provisioning document applied", "organizations", doc.Len())
 	return nil
 }

@@ -23,7 +23,7 @@ type jetStream struct {
 // openJetStream connects to a NATS server, and goes on to look for it whenever it is away.
 // The errors do not repeat the URL: it may hold a password.
 func openJetStream(ctx context.Context, url string, log *slog.Logger) (*jetStream, error) {
-	conn, err := nats.Connect(url, nats.Name("mortise"), nats.Timeout(5*time.Second), nats.MaxReconnects(-1),
+	conn, err := nats.Connect(url, nats.Name("mortise"), nats.Timeout(5*time.Second), nats.MaxReconnects(-1), nats.NoCallbacksAfterClientClose(),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { log.Warn("the queue is away", "error", err) }),
 		nats.ReconnectHandler(func(*nats.Conn) { log.Info("the queue is back") }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {

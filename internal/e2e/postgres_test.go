@@ -194,6 +194,11 @@ func TestPostgresJetStream(t *testing.T) {
 	}
 	tr.through(effort.Some(3, stages))
 	tr.end()
+	for _, s := range tr.fleet.servers {
+		_, end, found := strings.Cut(s.stderr.String(), `"msg":"shutting down"`)
+		assert.True(t, found)
+		assert.NotContains(t, end, "the queue is away", "the server has left it")
+	}
 }
 
 // TestPostgresSearch: two servers score the videos of one folder, each video once. What was

@@ -148,7 +148,7 @@ func up(ctx context.Context, config *pgx.ConnConfig, o *Options) error {
 	}
 	done, err := provider.Up(ctx)
 	for _, r := range done {
-		o.Logger.InfoContext(ctx, "migrated the tables", "schema", o.Schema, "file", r.Source.Path, "took", r.Duration)
+		o.Logger.InfoContext(ctx, "migrated the tables", "schema", o.Schema, "file", r.Source.Path, "seconds", r.Duration.Seconds())
 	}
 	return err
 }
