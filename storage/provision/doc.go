@@ -22,7 +22,8 @@
 //	  "doc_collections": [{"id": "7f1f3c1e-5a0e-4a52-9f0e-0c9a4a3f2b11", "ready": true}],
 //	  "vaults": [{"id": "v1",
 //	    "tables": [{"name": "persons", "columns": [
-//	      {"name": "email", "tokenization": "deterministic", "column_group": "emails", "format": "uuid"}]}],
+//	      {"name": "email", "tokenization": "deterministic",
+//	       "column_group": "emails", "format": "uuid"}]}],
 //	    "records": [{"table": "persons", "fields": {"email": "ada@example.com"}}]}],
 //	  "clients": [{"client_id": "c1", "client_secret": SECRET, "name": "ci", "roles": [ROLE]}],
 //	  "invitations": [{"invitation_id": "inv1", "inviter": {"name": "Grace"}, "expires_in": "168h",
