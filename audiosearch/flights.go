@@ -16,7 +16,11 @@ type flights struct {
 	all map[flightKey]*flight
 }
 
-type flightKey struct{ org, dataset, video, path, model string }
+type flightKey struct {
+	org, dataset, video, path, model string
+
+	alone *ingestion // which nobody joins; nil: whoever comes
+}
 
 type flight struct {
 	waiting int

@@ -159,11 +159,17 @@ func (in *Ingested) count(videos []Video, came []outcome) {
 
 // ensureAll has videos scored by a model, unless their scores are those of their files,
 // so many at a time, and waits for them. done is called after each, on any goroutine. An
-// error is one of the service; then videos that were not looked at count as moved.
+// error is one of the service; then videos that were not looked at count as moved. In a
+// transaction of the host's it is one at a time, which nobody else waits for: what they would
+// wait for is stored in a transaction that is not theirs.
 func (s *Service) ensureAll(
 	ctx context.Context, org, dataset string, videos []Video, p *plug, m sound.Model, atOnce int, h *hearing, done func(),
 ) ([]outcome, error) {
 	came := make([]outcome, len(videos))
+	hosted := s.hosted(ctx)
+	if hosted {
+		atOnce = 1
+	}
 	g, together := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
 	for i, v := range videos {
@@ -172,8 +178,12 @@ func (s *Service) ensureAll(
 			continue
 		}
 		in := &ingestion{service: s, org: org, dataset: dataset, video: v, scorer: p, model: m, gauge: new(gauge)}
+		key := flightKey{org: org, dataset: dataset, video: v.ID, path: v.Path, model: m.ID}
+		if hosted {
+			key.alone = in
+		}
 		g.Go(func() error {
-			o, err := s.flights.do(together, flightKey{org, dataset, v.ID, v.Path, m.ID}, h, in.gauge, in.work)
+			o, err := s.flights.do(together, key, h, in.gauge, in.work)
 			if err == nil {
 				came[i] = *o
 				done()

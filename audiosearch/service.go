@@ -72,6 +72,12 @@ func (s *Service) Limits() Limits {
 	return Limits{Results: s.opts.MaxLimit, Filters: s.opts.MaxFilters}
 }
 
+// hosted reports whether calls under ctx are part of a transaction of the host's.
+func (s *Service) hosted(ctx context.Context) bool {
+	store, ok := s.store.(mortise.HostTx)
+	return ok && store.AfterCommit(ctx, nil)
+}
+
 // now returns the time with the precision that stores keep.
 func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }
 

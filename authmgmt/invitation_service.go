@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/name"
@@ -217,12 +218,29 @@ func (s *Service) ResendInvitation(ctx context.Context, org string, by Caller, i
 	return i, ofInvitation(id, err)
 }
 
-// deliver hands an invitation to the host's Deliver. A failure is reported and changes
-// nothing.
+// deliverTimeout bounds a delivery whose caller is gone.
+const deliverTimeout = 30 * time.Second
+
+// deliver hands an invitation to the host's Deliver, in a transaction of the host's once
+// that is committed.
 func (s *Service) deliver(ctx context.Context, by Caller, i *Invitation) {
 	if s.opts.Deliver == nil {
 		return
 	}
+	stored := i.Clone()
+	store, ok := s.store.(mortise.HostTx)
+	if ok && store.AfterCommit(ctx, func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, deliverTimeout)
+		defer cancel()
+		s.deliverNow(ctx, by, &stored)
+	}) {
+		return
+	}
+	s.deliverNow(ctx, by, i)
+}
+
+// deliverNow calls the host's Deliver. A failure is reported and changes nothing.
+func (s *Service) deliverNow(ctx context.Context, by Caller, i *Invitation) {
 	start := s.opts.Now()
 	err := s.guard(ctx, "Deliver", i, func() error { return s.opts.Deliver(ctx, i.Clone(), s.url(i)) })
 	if err == nil {

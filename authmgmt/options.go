@@ -60,8 +60,9 @@ type Options struct {
 	Admit func(ctx context.Context, i Invitation, person Actor) error
 
 	// Deliver sends an invitation's link, after it was made or resent. The invitation
-	// stands even if that fails; then resend it. Nil sends nothing: pass on the link that
-	// [Service.URL] returns.
+	// stands even if that fails; then resend it. In a transaction of the host's
+	// ([mortise.HostTx]) it is called once that is committed, for 30 s at most. Nil sends
+	// nothing: pass on the link that [Service.URL] returns.
 	Deliver func(ctx context.Context, i Invitation, url mortise.Secret) error
 
 	// Grant hands out what an accepted invitation gives: a membership, an account, a

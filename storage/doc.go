@@ -25,8 +25,8 @@
 //   - mortise.Sharer, mortise.JobNotifier and mortise.LossReporter are optional abilities
 //     of a Leases; Sharer and LossReporter are those of a Queue, too. See Transactions,
 //     Leases and Lost jobs below.
-//   - mortise.HostTx is an optional ability of a Store of package trigger or audiosearch,
-//     if its calls can be part of a transaction of the host's.
+//   - mortise.HostTx is an optional ability of a Store of any package, if its calls can be
+//     part of a transaction of the host's.
 //   - mortise.StepQueue is a Queue that tests drive by hand. A LeaseQueue is one.
 //
 // For package [github.com/seed-6363c74e/mortise/trigger]:

@@ -1,6 +1,7 @@
 package authmgmttest_test
 
 import (
+	"context"
 	"errors"
 	"sync/atomic"
 	"testing"
@@ -26,6 +27,9 @@ type mutant struct {
 	authmgmttest.Delegate
 	broken  atomic.Bool // makes every method fail
 	failure error       // what broken methods return
+
+	mutate.Hosted
+	after func(ctx context.Context, f func(context.Context)) bool // in place of AfterCommit
 }
 
 var errBroken = errors.New("disk on fire")
@@ -35,8 +39,21 @@ func newMutant(t *testing.T) *mutant {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	m := &mutant{AuthMgmt: db.AuthMgmt().Store.(*memory.AuthMgmt), failure: errBroken}
+	m.after = m.Hosted.AfterCommit
 	mutate.Fill(&m.On, m.AuthMgmt)
 	return m
+}
+
+// AfterCommit implements [mortise.HostTx].
+func (m *mutant) AfterCommit(ctx context.Context, f func(context.Context)) bool {
+	return m.after(ctx, f)
+}
+
+// inTx calls do in a transaction.
+func (m *mutant) inTx(t *testing.T, do func(ctx context.Context) error) error {
+	empty, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	return m.InTx(t.Context(), m.AuthMgmt, empty.AuthMgmt().Store, do)
 }
 
 // backend returns the mutant as what the suite takes.
@@ -46,7 +63,7 @@ func (m *mutant) backend() authmgmt.Backend {
 			*c.Err() = m.failure
 			return
 		}
-		c.Go()
+		m.Hosted.Go(c)
 	})
 	return authmgmt.Backend{Store: m, Directory: m}
 }

@@ -1,6 +1,7 @@
 package authmgmttest
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -22,6 +23,11 @@ type Harness struct {
 
 	// Break makes the backend fail until heal is called. It is optional.
 	Break func(t *testing.T, b authmgmt.Backend) (heal func())
+
+	// InTx calls do with a context under which the calls of b are part of a transaction of
+	// the host's, which it commits if do returns nil, and rolls back otherwise. It returns
+	// do's error. Nil if b has no such thing: the Store is no [mortise.HostTx].
+	InTx func(t *testing.T, b authmgmt.Backend, do func(ctx context.Context) error) error
 
 	// Skip holds the ids of rules that the backend is known to break, each with a reason.
 	// An unknown id or an empty reason fails the suite.
@@ -55,12 +61,14 @@ const (
 	needOrganizationsDeletion
 	needReopen
 	needBreak
+	needInTx
 )
 
 // parts tells which of that the backend has.
 func (s *subject) parts(has conformance.Has) {
 	has(needReopen, s.h.Reopen != nil, "the harness has no Reopen")
 	has(needBreak, s.h.Break != nil, "the harness has no Break")
+	has(needInTx, s.h.InTx != nil, "the harness has no InTx")
 	has(needStore, s.Store != nil, "the backend has no Store")
 	has(needPruner, conformance.Is[authmgmt.Pruner](s.Store), "its Store is no Pruner")
 	has(needKeyChecker, conformance.Is[authmgmt.KeyChecker](s.Store), "its Store is no KeyChecker")
@@ -82,7 +90,7 @@ func suite(h *Harness) *conformance.Suite[*subject] {
 	for _, r := range slices.Concat(clientRules, clientUpdateRules, secretRules, clientListRules, tokenRules,
 		tokenLifeRules, tokenListRules, invitationRules, exclusiveRules, invitationListRules, pageRules(),
 		grantRules, updateRules(), createRules(), concurrentRules, auditRules, statsRules,
-		deletionRules, pruneRules, keyCheckRules, organizationRules, contextRules, breakRules, reopenRules) {
+		deletionRules, pruneRules, keyCheckRules, organizationRules, contextRules, hostTxRules, breakRules, reopenRules) {
 		s.Add(r.ID, r.Text, r.needs, r.check)
 	}
 	return s

@@ -1,6 +1,7 @@
 package authmgmttest_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -49,7 +50,7 @@ type broken struct {
 
 func mutants() []broken {
 	return slices.Concat(keptMutants(), fieldMutants, nameMutants, updateMutants, clientMutants, tokenMutants, prunerMutants, invitationMutants, ctxMutants,
-		listMutants, pageMutants, statsMutants, deletionMutants(), keyCheckMutants, reopenMutants)
+		listMutants, pageMutants, statsMutants, deletionMutants(), keyCheckMutants, hostTxMutants, reopenMutants)
 }
 
 // faithful makes no mistake.
@@ -69,6 +70,9 @@ func (b *broken) harness() authmgmttest.Harness {
 			m := b.Store.(*mutant)
 			m.broken.Store(true)
 			return func() { m.broken.Store(false) }
+		},
+		InTx: func(t *testing.T, b authmgmt.Backend, do func(context.Context) error) error {
+			return b.Store.(*mutant).inTx(t, do)
 		},
 	}
 	if b.reopen != nil {

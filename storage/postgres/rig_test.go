@@ -232,6 +232,11 @@ func (d *database) open(t testing.TB, opts *postgres.Options) *postgres.DB {
 	return db
 }
 
+// inTx calls do in a transaction of the host's, which it commits if do returns nil.
+func inTx(t testing.TB, pool *pgxpool.Pool, do func(ctx context.Context) error) error {
+	return pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return do(postgres.InTx(t.Context(), tx)) })
+}
+
 // refuse ends the connections to the database and lets nobody in, until heal is called. So
 // calls fail at once, where they wait for a lock of [database.lock] for all of their time.
 func (d *database) refuse(t testing.TB) (heal func()) {

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,6 +30,9 @@ func vaults(from func(testing.TB) *database) vaulttest.Harness {
 		Reopen: func(t *testing.T, b vault.Backend) vault.Backend {
 			require.NoError(t, bases[b.Store].db.Close())
 			return open(t, bases[b.Store].d)
+		},
+		InTx: func(t *testing.T, b vault.Backend, do func(context.Context) error) error {
+			return inTx(t, bases[b.Store].d.pool(t), do)
 		},
 		Break: func(t *testing.T, b vault.Backend) (heal func()) { return bases[b.Store].d.refuse(t) },
 	}

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -30,6 +31,9 @@ func authMgmt(each ...func(*sqlite.DB)) authmgmttest.Harness {
 		Reopen: func(t *testing.T, b authmgmt.Backend) authmgmt.Backend {
 			require.NoError(t, files[b.Store].db.Close())
 			return open(t, files[b.Store].path)
+		},
+		InTx: func(t *testing.T, b authmgmt.Backend, do func(context.Context) error) error {
+			return files[b.Store].db.InTx(t.Context(), func(ctx context.Context, _ *sqlite.Tx) error { return do(ctx) })
 		},
 		Break: func(t *testing.T, b authmgmt.Backend) (heal func()) { return lockFile(t, files[b.Store].path) },
 	}

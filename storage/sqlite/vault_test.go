@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -31,6 +32,9 @@ func vaults(each ...func(*sqlite.DB)) vaulttest.Harness {
 			sqlite.RequireCounts(t, files[b.Store].db)
 			require.NoError(t, files[b.Store].db.Close())
 			return open(t, files[b.Store].path)
+		},
+		InTx: func(t *testing.T, b vault.Backend, do func(context.Context) error) error {
+			return files[b.Store].db.InTx(t.Context(), func(ctx context.Context, _ *sqlite.Tx) error { return do(ctx) })
 		},
 		Break: func(t *testing.T, b vault.Backend) (heal func()) { return lockFile(t, files[b.Store].path) },
 	}

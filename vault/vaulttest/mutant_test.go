@@ -1,6 +1,7 @@
 package vaulttest_test
 
 import (
+	"context"
 	"errors"
 	"sync/atomic"
 	"testing"
@@ -19,6 +20,9 @@ type mutant struct {
 	vaulttest.Delegate
 	broken  atomic.Bool // makes every method fail
 	failure error       // what broken methods return
+
+	mutate.Hosted
+	after func(ctx context.Context, f func(context.Context)) bool // in place of AfterCommit
 }
 
 var errBroken = errors.New("disk on fire")
@@ -28,8 +32,21 @@ func newMutant(t *testing.T) *mutant {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	m := &mutant{db: db.Vault().Store.(*memory.Vault), failure: errBroken}
+	m.after = m.Hosted.AfterCommit
 	mutate.Fill(&m.On, m.db)
 	return m
+}
+
+// AfterCommit implements [mortise.HostTx].
+func (m *mutant) AfterCommit(ctx context.Context, f func(context.Context)) bool {
+	return m.after(ctx, f)
+}
+
+// inTx calls do in a transaction.
+func (m *mutant) inTx(t *testing.T, do func(ctx context.Context) error) error {
+	empty, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	return m.InTx(t.Context(), m.db, empty.Vault().Store, do)
 }
 
 // backend returns the mutant as what the suite takes.
@@ -39,7 +56,7 @@ func (m *mutant) backend() vault.Backend {
 			*c.Err() = m.failure
 			return
 		}
-		c.Go()
+		m.Hosted.Go(c)
 	})
 	return vault.Backend{Store: m}
 }

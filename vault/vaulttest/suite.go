@@ -1,6 +1,7 @@
 package vaulttest
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -19,6 +20,11 @@ type Harness struct {
 
 	// Break makes the backend fail until heal is called. It is optional.
 	Break func(t *testing.T, b vault.Backend) (heal func())
+
+	// InTx calls do with a context under which the calls of b are part of a transaction of
+	// the host's, which it commits if do returns nil, and rolls back otherwise. It returns
+	// do's error. Nil if b has no such thing: the Store is no [mortise.HostTx].
+	InTx func(t *testing.T, b vault.Backend, do func(ctx context.Context) error) error
 
 	// Skip holds the ids of rules that the backend is known to break, each with a reason.
 	// An unknown id or an empty reason fails the suite.
@@ -47,6 +53,7 @@ func Run(t *testing.T, h Harness) {
 const (
 	needReopen conformance.Need = 1 << iota
 	needBreak
+	needInTx
 	needStore // as all do
 )
 
@@ -54,6 +61,7 @@ const (
 func (s *subject) parts(has conformance.Has) {
 	has(needReopen, s.h.Reopen != nil, "the harness has no Reopen")
 	has(needBreak, s.h.Break != nil, "the harness has no Break")
+	has(needInTx, s.h.InTx != nil, "the harness has no InTx")
 	has(needStore, s.Store != nil, "the backend has no Store")
 }
 
@@ -70,7 +78,7 @@ func suite(h *Harness) *conformance.Suite[*subject] {
 	for _, r := range slices.Concat(vaultRules, vaultChangeRules, scopeRules, insertRules, uniqueRules,
 		takenRules, keyedInsertRules, importRules, importRaceRules, findRules, rowRules, listRules, deleteRules,
 		keyRules, retireRules, usageRules, fingerprintRotationRules, resealRules, scanRules(), concurrentRules,
-		rotationRaceRules, auditRules, pruneRules(), contextRules, breakRules, reopenRules,
+		rotationRaceRules, auditRules, pruneRules(), contextRules, hostTxRules, breakRules, reopenRules,
 		vaultListRules, statsRules, statsAllRules,
 		deletionRules, deletionStepRules, deletionRotationRules, deletionRaceRules) {
 		s.Add(r.ID, r.Text, r.needs|needStore, r.check)

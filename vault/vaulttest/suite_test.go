@@ -1,6 +1,7 @@
 package vaulttest_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -43,7 +44,7 @@ type broken struct {
 
 func mutants() []broken {
 	return slices.Concat(keptMutants(), fieldMutants, nameMutants, vaultMutants, scopeMutants, insertMutants, tokenMutants, importMutants, importRaceMutants, listMutants, keyMutants, retireMutants,
-		placeMutants, fingerprintMutants, resealMutants, scanMutants, raceMutants, sharedAuditMutants(), auditMutants, ctxMutants, reopenMutants,
+		placeMutants, fingerprintMutants, resealMutants, scanMutants, raceMutants, sharedAuditMutants(), auditMutants, ctxMutants, hostTxMutants, reopenMutants,
 		vaultListMutants, statsMutants, showingMutants, deletionMutants, deletionStepMutants, deletionRaceMutants)
 }
 
@@ -64,6 +65,9 @@ func (b *broken) harness() vaulttest.Harness {
 			m := b.Store.(*mutant)
 			m.broken.Store(true)
 			return func() { m.broken.Store(false) }
+		},
+		InTx: func(t *testing.T, b vault.Backend, do func(context.Context) error) error {
+			return b.Store.(*mutant).inTx(t, do)
 		},
 	}
 	if b.reopen != nil {

@@ -6,7 +6,8 @@
 // one of them, by a function in its place ([Replace]), or in many of them at once: [Out]
 // changes whatever they return, [In] what they are given, [Errors] how they fail, [Around]
 // everything. What is changed twice has both mistakes. [Kept] makes the mistakes that a
-// store can make with each field of what it keeps.
+// store can make with each field of what it keeps. [Hosted] gives mutants transactions of a
+// host's.
 package mutate
 
 import (
