@@ -49,6 +49,8 @@ func mayRetry(err error, committing bool) bool {
 	switch c := code(err); c {
 	case "40001", deadlock: // 40001 is a serialization failure
 		return true
+	case "57P05": // idle for too long, which a session is only before it has begun with a statement
+		return true
 	case "57P01", "57P02", "57P03", "53300", "25006": // shut down, starting, too many connections, read-only
 		return !committing || c == "25006" || c == "57P03" || c == "53300"
 	case "":

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"sync/atomic"
@@ -30,6 +31,74 @@ func (c *cutConn) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	return n, err
+}
+
+// TestIdleSession: a connection of the pool that the server has ended because it was idle, or
+// that somebody has ended there, costs no call: neither one that reads, nor one that writes.
+func TestIdleSession(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	config, err := pgxpool.ParseConfig(d.server.DSN(d.name))
+	require.NoError(t, err)
+	config.ConnConfig.RuntimeParams["application_name"] = "idle"
+	config.MaxConns = 1
+	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(func() { closePool(t, pool) })
+	db, err := postgres.New(t.Context(), pool, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	store := db.Trigger().Store
+	stored := triggerEvent("acme")
+	_, _, err = store.CreateEvent(t.Context(), *stored, time.Time{})
+	require.NoError(t, err)
+
+	admin := d.pool(t)
+	sessions := func() (n int) {
+		const count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'idle' AND datname = current_database()"
+		require.NoError(t, admin.QueryRow(t.Context(), count).Scan(&n))
+		return n
+	}
+	ends := map[string]func(){
+		"idle_session_timeout": func() {
+			require.NoError(t, pool.AcquireFunc(t.Context(), func(c *pgxpool.Conn) error {
+				_, err := c.Exec(t.Context(), "SET idle_session_timeout = 10")
+				return err
+			}))
+		},
+		"pg_terminate_backend": func() {
+			const end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'idle' AND datname = current_database()"
+			_, err := admin.Exec(t.Context(), end)
+			require.NoError(t, err)
+		},
+	}
+	attempts := 0
+	for name, call := range map[string]func() error{
+		"a read": func() error {
+			_, err := store.Event(t.Context(), "acme", stored.ID)
+			return err
+		},
+		"a write among others": func() error {
+			_, created, err := store.CreateEvent(t.Context(), *triggerEvent("acme"), time.Time{})
+			require.True(t, created || err != nil)
+			return err
+		},
+		"a transaction": func() error {
+			return store.UpdateEvent(t.Context(), "acme", stored.ID, func(e *trigger.Event) error {
+				attempts++
+				e.Attempts, e.Source = attempts, fmt.Sprint(attempts) // content: by itself
+				return nil
+			})
+		},
+	} {
+		for by, end := range ends {
+			require.NoError(t, call(), name) // its statements are prepared
+			end()
+			require.Eventually(t, func() bool { return sessions() == 0 }, time.Minute, 5*time.Millisecond, by)
+			require.NoError(t, call(), "%s, after %s", name, by)
+		}
+	}
 }
 
 // TestLostAnswerToACommit: whether a change was stored whose answer is lost the caller has to

@@ -167,7 +167,10 @@ func (g *group) together(ctx context.Context, org, order string, bytes int, queu
 	}
 	o := &op{ctx: ctx, org: org, order: order, bytes: bytes, queue: queue, result: make(chan error, 1)}
 	if host := hostTx(ctx); host != nil {
-		return db.within(ctx, host, func(s *session) error { return cmp.Or(db.send(s.ctx, s.q, []*op{o}, true), o.err) })
+		return db.within(ctx, host, func(s *session) error {
+			_, err := db.send(s.ctx, s.q, []*op{o}, true)
+			return cmp.Or(err, o.err)
+		})
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, db.opts.Timeout, errTimeout)
 	defer cancel()
@@ -371,7 +374,9 @@ func (g *group) once(ctx context.Context, ops []*op, alone bool) (sent bool, err
 
 // sendPipeline makes one pipeline of a group.
 func (db *DB) sendPipeline(ctx context.Context, conn *pgxpool.Conn, ops []*op, alone bool) (committing bool, err error) {
-	return true, db.send(ctx, conn, ops, alone)
+	answered, err := db.send(ctx, conn, ops, alone)
+	// What the server says instead of an answer, it says before it comes to the commit.
+	return answered || code(err) == "", err
 }
 
 // errRefused is of a queue that has not taken the jobs of a group.
@@ -384,7 +389,7 @@ func (db *DB) sendWithJobs(ctx context.Context, conn *pgxpool.Conn, ops []*op, a
 		return false, err
 	}
 	defer func() { _ = tx.Rollback(ctx) }()
-	if err := db.send(ctx, tx, ops, alone); err != nil {
+	if _, err := db.send(ctx, tx, ops, alone); err != nil {
 		return false, err
 	}
 	var jobs []mortise.Job
@@ -400,7 +405,8 @@ func (db *DB) sendWithJobs(ctx context.Context, conn *pgxpool.Conn, ops []*op, a
 }
 
 // send sends a pipeline of the operations: one transaction, unless there is one already.
-func (db *DB) send(ctx context.Context, q querier, ops []*op, alone bool) error {
+// answered: the last statement has been.
+func (db *DB) send(ctx context.Context, q querier, ops []*op, alone bool) (answered bool, err error) {
 	b := new(pgx.Batch)
 	if !alone {
 		b.Queue(groupSettings, strconv.FormatInt(groupLockTimeout.Milliseconds(), 10))
@@ -415,7 +421,23 @@ func (db *DB) send(ctx context.Context, q querier, ops []*op, alone bool) error 
 	for _, s := range shared {
 		s.add(db, b)
 	}
-	return q.SendBatch(ctx, b).Close()
+	if n := len(b.QueuedQueries); n > 0 {
+		last := b.QueuedQueries[n-1]
+		read := last.Fn
+		if read == nil {
+			read = func(r pgx.BatchResults) error {
+				_, err := r.Exec()
+				return err
+			}
+		}
+		last.Fn = func(r pgx.BatchResults) error {
+			err := read(r)
+			answered = err == nil
+			return err
+		}
+	}
+	err = q.SendBatch(ctx, b).Close()
+	return answered, err
 }
 
 // answer ends the operation: the transaction was committed if err is nil.

@@ -197,6 +197,31 @@ func TestNotify(t *testing.T) {
 	told("second")
 }
 
+// TestNotifyAtClose: what was added shortly before Close is told of, too: else nobody would
+// begin with it before the next poll.
+func TestNotifyAtClose(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	d := newDatabase(t)
+	one, other := d.open(t, nil), d.open(t, nil)
+	woken := make(chan string, 10)
+	defer other.Jobs().NotifyJobs(func(kind string) { woken <- kind })()
+	d.awaitListen(t)
+	kinds := []string{"a", "b", "c", "d"} // a is told of at once, and the others wait a little
+	for _, kind := range kinds {
+		require.NoError(t, one.Jobs().Add(ctx, mortise.Job{Kind: kind, Organization: "acme", ID: uuid.NewString()}))
+	}
+	require.NoError(t, one.Close())
+	for _, kind := range kinds {
+		select {
+		case k := <-woken:
+			require.Equal(t, kind, k)
+		case <-time.After(time.Minute):
+			t.Fatalf("nobody was told of a job of kind %s", kind)
+		}
+	}
+}
+
 // TestGather: a group waits for callers of the latest one that come again, until a time.
 func TestGather(t *testing.T) {
 	t.Parallel()

@@ -98,30 +98,37 @@ func (n *jobNotifier) added(kind string) {
 // tellAgain is the shortest time between two notices of one process.
 const tellAgain = 5 * time.Millisecond
 
-// tell sends notices until there is nothing to tell. One that is lost costs others the time
-// until their next poll.
+// tell sends notices until there is nothing to tell, after Close, too. One that is lost costs
+// others the time until their next poll.
 func (n *jobNotifier) tell() {
 	for {
 		n.mu.Lock()
 		kinds := n.untold
 		n.untold = nil
-		if len(kinds) == 0 || n.closed {
+		if len(kinds) == 0 {
 			n.telling = false
 			n.mu.Unlock()
 			return
 		}
 		n.mu.Unlock()
-		_ = n.db.read(context.Background(), noOrg, func(s *session) error {
-			q := queued{s: s}
-			q.add(unsynced)
-			q.add("SELECT pg_notify($1, $2 || ' ' || kind) FROM unnest($3::text[]) AS kind", n.channel(), n.self, kinds)
-			return q.send()
-		})
+		n.send(kinds)
 		select {
 		case <-time.After(tellAgain):
 		case <-n.db.closed:
 		}
 	}
+}
+
+// send sends the notices of these kinds.
+func (n *jobNotifier) send(kinds []string) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), n.db.opts.Timeout, errTimeout)
+	defer cancel()
+	_ = n.db.try(ctx, func(s *session) (committing bool, err error) {
+		q := queued{s: s}
+		q.add(unsynced)
+		q.add("SELECT pg_notify($1, $2 || ' ' || kind) FROM unnest($3::text[]) AS kind", n.channel(), n.self, kinds)
+		return false, q.send()
+	})
 }
 
 // hostNotice begins a notice that is part of a transaction of the host's: it wakes those of
@@ -210,7 +217,7 @@ func (db *DB) hearOnce(ctx context.Context, channel string, tried func(listens b
 	}
 }
 
-// close ends what runs.
+// close ends what runs, once all that was added has been told.
 func (n *jobNotifier) close() {
 	n.mu.Lock()
 	n.closed = true

@@ -200,6 +200,11 @@ func (db *DB) call(ctx context.Context, org string, do func(*session) error, att
 		return err
 	}
 	defer db.places.give(org)
+	return db.try(ctx, attempt)
+}
+
+// try makes attempts until one succeeds, or fails for good, or ctx ends.
+func (db *DB) try(ctx context.Context, attempt func(*session) (committing bool, err error)) error {
 	running, stop := later(ctx)
 	defer stop()
 	for pause := time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {

@@ -98,3 +98,30 @@ func TestInTxTimeout(t *testing.T) {
 	}))
 	require.Len(t, d.rows(t), 1)
 }
+
+// TestEnqueueTxTimeout: so does a transaction that EnqueueTx is given, behind a savepoint, as
+// the stores of storage/postgres give it one of the host's.
+func TestEnqueueTxTimeout(t *testing.T) {
+	t.Parallel()
+	ctx, d := t.Context(), newDatabase(t)
+	q, pool := d.queue(t, &river.Options{Timeout: 200 * time.Millisecond}), d.pool(t)
+	taken, other := job("order"), job("order")
+	holder, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer func() { _ = holder.Rollback(context.WithoutCancel(ctx)) }()
+	require.NoError(t, d.queue(t, nil).EnqueueTx(ctx, holder, taken))
+	for _, add := range []func(context.Context, pgx.Tx, mortise.Job) error{
+		q.EnqueueTx,
+		func(ctx context.Context, tx pgx.Tx, j mortise.Job) error {
+			return q.EnqueueManyTx(ctx, tx, []mortise.Job{j})
+		},
+	} {
+		require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+			err := pgx.BeginFunc(ctx, tx, func(inner pgx.Tx) error { return add(ctx, inner, taken) })
+			require.ErrorContains(t, err, "no answer within Options.Timeout")
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			return add(ctx, tx, other)
+		}))
+	}
+	require.Len(t, d.rows(t), 1)
+}

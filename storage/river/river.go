@@ -205,13 +205,11 @@ func (q *Queue) Enqueue(ctx context.Context, j mortise.Job) error {
 }
 
 // EnqueueTx does Enqueue in a transaction: the job is there once that is committed, and never
-// if it is rolled back, as it is to be after an error. tx must be one of the database that
+// if it is rolled back, as it is to be after an error, to a savepoint at least. tx must be one of the database that
 // has River's tables. The stores of storage/postgres call it in their own transactions, if
 // the queue is their Options.Queue, and a host calls it in one of its own.
 func (q *Queue) EnqueueTx(ctx context.Context, tx pgx.Tx, j mortise.Job) error {
-	ctx, cancel := context.WithTimeout(ctx, q.opts.Timeout)
-	defer cancel()
-	return q.insertTx(ctx, tx, &j)
+	return q.bounded(ctx, tx, func(ctx context.Context) error { return q.insertTx(ctx, tx, &j) })
 }
 
 func (q *Queue) insertTx(ctx context.Context, tx pgx.Tx, j *mortise.Job) error {
@@ -241,12 +239,12 @@ func (q *Queue) EnqueueManyTx(ctx context.Context, tx pgx.Tx, jobs []mortise.Job
 	if len(many) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, q.opts.Timeout)
-	defer cancel()
-	if _, err := q.client.InsertManyTx(ctx, tx, many); err != nil {
-		return fmt.Errorf("river: add %d jobs: %w", len(many), advised(err))
-	}
-	return nil
+	return q.bounded(ctx, tx, func(ctx context.Context) error {
+		if _, err := q.client.InsertManyTx(ctx, tx, many); err != nil {
+			return fmt.Errorf("river: add %d jobs: %w", len(many), advised(err))
+		}
+		return nil
+	})
 }
 
 func (q *Queue) insert(

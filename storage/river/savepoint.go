@@ -3,6 +3,7 @@ package river
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,25 +19,20 @@ const (
 	giveUp = time.Second
 )
 
-// within calls do in a savepoint of the host's transaction, as storage/postgres does: when
-// ctx ends, what is under way is cancelled and rolled back. The end of a context of pgx's would
-// close the host's connection, or leave there what the call has done.
+// within is bounded in a savepoint of the host's transaction, as storage/postgres does it: what
+// fails is rolled back. The end of a context of pgx's would close the host's connection, or
+// leave there what the call has done.
 func (q *Queue) within(ctx context.Context, host pgx.Tx, do func(context.Context) error) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, q.opts.Timeout)
-	defer cancel()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	running, cut := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer cut(context.Canceled)
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(giveUp, func() { cut(context.Cause(ctx)) }) })()
-	if _, err := host.Exec(running, setSavepoint); err != nil {
+	beginning, stop := context.WithTimeout(context.WithoutCancel(ctx), q.opts.Timeout+giveUp)
+	defer stop()
+	if _, err := host.Exec(beginning, setSavepoint); err != nil {
 		return err
 	}
-	left := onceEnded(ctx, func(stopped <-chan struct{}) { cancelStatements(running, host, stopped) })
 	done := false
 	defer func() { // after a panic, too
-		left()
 		ending, stop := context.WithTimeout(context.WithoutCancel(ctx), q.opts.Timeout)
 		defer stop()
 		if done && err == nil {
@@ -50,13 +46,33 @@ func (q *Queue) within(ctx context.Context, host pgx.Tx, do func(context.Context
 				break
 			}
 		}
+	}()
+	err = q.bounded(ctx, host, do)
+	done = true
+	return err
+}
+
+// errTimeout is why a call ends that takes longer than Options.Timeout.
+var errTimeout = fmt.Errorf("river: no answer within Options.Timeout: %w", context.DeadlineExceeded)
+
+// bounded calls do, within Options.Timeout, in a transaction that others go on with.
+func (q *Queue) bounded(ctx context.Context, tx pgx.Tx, do func(context.Context) error) (err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, q.opts.Timeout, errTimeout)
+	defer cancel()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	running, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cut(context.Canceled)
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(giveUp, func() { cut(context.Cause(ctx)) }) })()
+	left := onceEnded(ctx, func(stopped <-chan struct{}) { cancelStatements(running, tx, stopped) })
+	defer func() { // after a panic, too
+		left()
 		if ctx.Err() != nil {
 			err = errors.Join(context.Cause(ctx), err)
 		}
 	}()
-	err = do(running)
-	done = true
-	return err
+	return do(running)
 }
 
 // onceEnded has do run when ctx ends. stop tells it to end, and waits for it.
