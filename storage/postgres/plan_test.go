@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
 
@@ -193,8 +194,8 @@ func TestClaimPlans(t *testing.T) {
 
 var scansOfJobs = regexp.MustCompile(`Scan (?:using \w+ )?on (?:jobs|jobs_\w+)\b[^\n]*\(actual rows=(\d+)[^ ]* loops=(\d+)\)`)
 
-// TestLonePlans: a plan that a connection has made of a table that is known to be empty, for
-// calls that met no others, does for a full one.
+// TestLonePlans: a plan that a connection has made of a table that is known to be empty, or to
+// have a few rows, for calls that met no others or that write by themselves, does for a full one.
 func TestLonePlans(t *testing.T) {
 	t.Parallel()
 	ctx, d := t.Context(), takeDatabase(t, true)
@@ -205,24 +206,41 @@ func TestLonePlans(t *testing.T) {
 	defer closePool(t, pool)
 	db, err := postgres.New(ctx, pool, nil)
 	require.NoError(t, err)
-	_, err = pool.Exec(ctx, "VACUUM ANALYZE mortise.jobs")
-	require.NoError(t, err)
+	for _, statement := range []string{
+		"INSERT INTO mortise.authmgmt_tokens (digest, id, organization, subject, roles, created_at)" +
+			" SELECT sha256(n::text::bytea), gen_random_uuid(), 'acme', '', '', now() FROM generate_series(1, 20) n",
+		"VACUUM ANALYZE mortise.jobs, mortise.authmgmt_tokens",
+	} {
+		_, err = pool.Exec(ctx, statement)
+		require.NoError(t, err)
+	}
 	lease := mortise.Lease{Job: mortise.Job{Kind: "k", Organization: "acme", ID: "1"}, Token: uuid.New()}
+	tokens := db.AuthMgmt().Store
 	for range 10 { // then the plan is kept
 		require.ErrorIs(t, db.Jobs().Remove(ctx, lease, false), mortise.ErrLeaseLost)
+		require.ErrorIs(t, tokens.UpdateToken(ctx, "acme", uuid.New(), nil), authmgmt.ErrNotFound)
 	}
 	require.NoError(t, db.Close())
-	require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		var name string
-		var kept int
-		if err := tx.QueryRow(ctx, "SELECT name, generic_plans FROM pg_prepared_statements WHERE statement = $1", db.SQL(postgres.RemoveJob)).Scan(&name, &kept); err != nil {
-			return err
-		}
-		require.Positive(t, kept)
-		plan := explainPrepared(t, tx, "EXPLAIN", name, []any{[]byte("1"), "k", []byte("acme"), uuid.New()})
-		require.Contains(t, plan, "Index Scan using jobs_id")
-		return nil
-	}))
+	for _, s := range []struct {
+		text  string
+		args  []any
+		index string
+	}{
+		{postgres.RemoveJob, []any{[]byte("1"), "k", []byte("acme"), uuid.New()}, "jobs_id"},
+		{postgres.LookupStatements["lock a token"], []any{[]byte("acme"), uuid.New()}, postgres.LookupIndexes["lock a token"]},
+	} {
+		require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+			var name string
+			var kept int
+			const find = "SELECT name, generic_plans FROM pg_prepared_statements WHERE statement = $1"
+			if err := tx.QueryRow(ctx, find, db.SQL(s.text)).Scan(&name, &kept); err != nil {
+				return err
+			}
+			require.Positive(t, kept, s.text)
+			require.Contains(t, explainPrepared(t, tx, "EXPLAIN", name, s.args), "Index Scan using "+s.index)
+			return nil
+		}))
+	}
 }
 
 // explain returns the plan of a statement.

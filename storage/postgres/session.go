@@ -148,7 +148,7 @@ func (db *DB) read(ctx context.Context, org string, do func(*session) error) err
 // it must begin anew each time. It must not use the DB but by its session.
 func (db *DB) transact(ctx context.Context, org string, do func(*session) error) error {
 	return db.call(ctx, org, do, func(s *session) (committing bool, err error) {
-		tx, err := s.q.(*pgxpool.Conn).BeginTx(s.ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+		tx, err := s.q.(*pgxpool.Conn).BeginTx(s.ctx, pgx.TxOptions{BeginQuery: beginByIndexes})
 		if err != nil {
 			return false, err
 		}
@@ -167,11 +167,17 @@ func (db *DB) transact(ctx context.Context, org string, do func(*session) error)
 	})
 }
 
+// In a transaction statements go by indexes, as those of a group do: it costs nothing there.
+const (
+	beginByIndexes    = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL enable_seqscan = off"
+	snapshotByIndexes = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL enable_seqscan = off"
+)
+
 // snapshot is read for several statements that must all see the same. In a host's
 // transaction they see what its isolation level lets them see.
 func (db *DB) snapshot(ctx context.Context, org string, do func(*session) error) error {
 	return db.call(ctx, org, do, func(s *session) (committing bool, err error) {
-		tx, err := s.q.(*pgxpool.Conn).BeginTx(s.ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+		tx, err := s.q.(*pgxpool.Conn).BeginTx(s.ctx, pgx.TxOptions{BeginQuery: snapshotByIndexes})
 		if err != nil {
 			return false, err
 		}
