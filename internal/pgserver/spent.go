@@ -21,11 +21,14 @@ func (s *Spent) Add(more Spent) {
 	s.Server += more.Server
 }
 
-// Measure returns what do takes. All that this process and the server do meanwhile counts.
+// Measure returns what do takes. All that this process and the server do meanwhile counts, but
+// for the measuring itself: that reads /proc, which takes this process as long as many calls.
 func (s *Server) Measure(do func()) Spent {
-	began, client, server := time.Now(), ownTime(), s.processorTime()
+	server := s.processorTime()
+	client, began := ownTime(), time.Now()
 	do()
-	return Spent{time.Since(began), ownTime() - client, s.processorTime() - server}
+	wall, own := time.Since(began), ownTime()-client
+	return Spent{wall, own, s.processorTime() - server}
 }
 
 // ownTime is how long processors have worked for this process.
