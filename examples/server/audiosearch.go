@@ -1,15 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
@@ -43,7 +40,7 @@ const (
 
 // newAudioService makes the audio search. Its callers show access tokens of the
 // credentials service.
-func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service, log *slog.Logger) (*audioService, error) {
+func newAudioService(s *settings, b *backends, credentials *authmgmt.Service, log *slog.Logger) (*audioService, error) {
 	defined, err := signal.New(nil)
 	if err != nil {
 		return nil, fmt.Errorf("make the scorer: %w", err)
@@ -62,7 +59,7 @@ func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service
 	}
 	media := sound.FirstMedia(sounds, programs)
 	in := newIngestion(log)
-	service, err := audiosearch.New(b.Backend, &audiosearch.Options{
+	service, err := audiosearch.New(b.audio, &audiosearch.Options{
 		Scorers:  scorers,
 		Media:    media,
 		Files:    b.files,
@@ -93,13 +90,7 @@ func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service
 	if err != nil {
 		return nil, err
 	}
-	run := func(ctx context.Context) error {
-		g, running := errgroup.WithContext(ctx)
-		g.Go(func() error { return worker.Run(running) })
-		g.Go(func() error { return in.run(running) })
-		return g.Wait()
-	}
-	return &audioService{member{"audiosearch", routes, service.Ping, run}, service, page, in, b.files}, nil
+	return &audioService{member{"audiosearch", routes, service.Ping, worker.Run}, service, page, in, b.files}, nil
 }
 
 // mediaFolder is the folder that the paths of videos are relative to.

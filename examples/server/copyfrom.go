@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
-	"os"
 	"path/filepath"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -26,30 +25,20 @@ func copyData(ctx context.Context, s *settings, stdout io.Writer, log *slog.Logg
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(s.copyFrom, databaseFile)
-	if info, err := os.Stat(path); err != nil {
-		return usagef("-copy-from: %w", err)
-	} else if !info.Mode().IsRegular() || info.Size() == 0 {
-		return usagef("-copy-from: %s is no database", path)
-	}
-	if err := checkCopied(ctx, s, path, key, log); err != nil {
+	if err := checkCopied(ctx, s, key, log); err != nil {
 		return err
 	}
 	if err := migrate(ctx, s, log); err != nil {
 		return err
 	}
-	config, err := parsePostgres(s.postgres)
+	pool, err := pgxpool.NewWithConfig(ctx, s.database)
 	if err != nil {
-		return err
-	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return fmt.Errorf("-postgres: %w", err)
+		return about("-postgres", err)
 	}
 	defer pool.Close()
-	source, err := openCopied(path)
+	source, err := openCopied(filepath.Join(s.copyFrom, databaseFile))
 	if err != nil {
-		return fmt.Errorf("-copy-from: %w", err)
+		return about("-copy-from", err)
 	}
 	err = fromsqlite.Copy(ctx, source, pool, &fromsqlite.Options{Out: stdout, Logger: log})
 	switch {
@@ -86,18 +75,15 @@ func openCopied(path string) (fromsqlite.Source, error) {
 
 // checkCopied opens the file as a server does, which brings its tables up to date and
 // looks for damage, and asks it for the key that it began with.
-func checkCopied(ctx context.Context, s *settings, path string, key *localkeys.RootFile, log *slog.Logger) (err error) {
-	db, err := sqlite.Open(ctx, path, nil)
-	if errors.Is(err, sqlite.ErrUnusable) {
-		return usagef("-copy-from: %w", err)
-	}
+func checkCopied(ctx context.Context, s *settings, key *localkeys.RootFile, log *slog.Logger) (err error) {
+	db, err := openExisting(ctx, "-copy-from", s.copyFrom)
 	if err != nil {
-		return fmt.Errorf("-copy-from: %w", err)
+		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	back, forKeys := backendsOf(db, "", log), *s
 	forKeys.publicURL = "http://localhost" // of no link that anybody gets
-	back.audio.files = new(mediaFolder)    // no file is opened
+	back.files = new(mediaFolder)          // no file is opened
 	services, err := wire(&forKeys, back, key.Root, log)
 	if err != nil {
 		return err

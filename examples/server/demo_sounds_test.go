@@ -42,7 +42,7 @@ func TestDemoSounds(t *testing.T) {
 	}
 
 	// A second start makes nothing anew, and leaves nothing else behind.
-	path := filepath.Join(b.audio.files.dir, "night.wav")
+	path := filepath.Join(b.files.dir, "night.wav")
 	if err := os.WriteFile(path, []byte("somebody's own"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestDemoSounds(t *testing.T) {
 	if text, err := os.ReadFile(path); err != nil || string(text) != "somebody's own" {
 		t.Errorf("%v, %d bytes", err, len(text))
 	}
-	if files, err := os.ReadDir(b.audio.files.dir); err != nil || len(files) != len(demoSounds()) {
+	if files, err := os.ReadDir(b.files.dir); err != nil || len(files) != len(demoSounds()) {
 		t.Errorf("%v %v", files, err)
 	}
 }

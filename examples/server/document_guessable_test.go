@@ -16,7 +16,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
-	"github.com/seed-6363c74e/mortise/storage/provision"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -76,7 +75,7 @@ func TestExposedDocument(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		doc, err := readProvisioning(path, nil)
+		doc, err := readProvisioning(t.Context(), path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,6 +85,4 @@ func TestExposedDocument(t *testing.T) {
 			t.Errorf("%v: %s", mode, &log)
 		}
 	}
-	var none *provision.Document
-	warnOfExposed(none, slog.New(slog.DiscardHandler))
 }

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/storage/provision"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/command"
 )
@@ -92,14 +94,16 @@ func unescape(b *strings.Builder, text, only string) {
 	}
 }
 
-// withoutOwn returns the environment without this program's own variables, which hold
-// addresses and paths of secrets.
-func withoutOwn(env []string) []string {
-	kept := make([]string, 0, len(env))
-	for _, entry := range env {
-		if !strings.HasPrefix(strings.ToUpper(entry), "MORTISE_") {
-			kept = append(kept, entry)
-		}
+// withoutSecrets returns the environment of the command: without this program's own
+// variables, which hold addresses and paths of secrets, and those that the document, if
+// there is one, has secrets from.
+func withoutSecrets(env []string, doc *provision.Document) []string {
+	var secret []string
+	if doc != nil {
+		secret = doc.Variables()
 	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return strings.HasPrefix(strings.ToUpper(name), "MORTISE_") || slices.Contains(secret, name)
+	})
 }

@@ -43,8 +43,8 @@ func TestSplitCommandRefuses(t *testing.T) {
 	}
 }
 
-func TestWithoutOwn(t *testing.T) {
-	got := withoutOwn([]string{"PATH=/bin", "MORTISE_ADDR=x", "mortise_data=y", "MORTISER=z", "X=MORTISE_"})
+func TestWithoutSecrets(t *testing.T) {
+	got := withoutSecrets([]string{"PATH=/bin", "MORTISE_ADDR=x", "mortise_data=y", "MORTISER=z", "X=MORTISE_"}, nil)
 	if want := []string{"PATH=/bin", "MORTISER=z", "X=MORTISE_"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"flag"
@@ -9,9 +10,10 @@ import (
 	"net"
 	"net/url"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // settings is what the operator asked for, checked.
@@ -20,15 +22,16 @@ type settings struct {
 	config     string // path of the provisioning document, "" for the demo
 	publicURL  string // without a slash at the end; "" for the listen address
 	command    []string
-	commandEnv []string // the environment of command
-	data       string   // folder of the database
-	memory     bool     // instead of data
-	postgres   string   // URL of the database, instead of data; "" for none
-	queue      string   // "", queueInPostgres, or URLs of NATS servers
-	migrate    bool     // make the tables of postgres, and end
-	copyFrom   string   // data folder to copy into postgres, and end; "" for none
-	backup     string   // file to copy the database of data to, and end; "" for none
-	vaultKey   string   // path of the root key's file, "" for the one in the data folder
+	commandEnv []string        // the environment of command
+	data       string          // folder of the database
+	memory     bool            // instead of data
+	postgres   string          // URL of the database, instead of data; "" for none
+	database   *pgxpool.Config // of postgres
+	queue      string          // "", queueInPostgres, or URLs of NATS servers
+	migrate    bool            // make the tables of postgres, and end
+	copyFrom   string          // data folder to copy into postgres, and end; "" for none
+	backup     string          // file to copy the database of data to, and end; "" for none
+	vaultKey   string          // path of the root key's file, "" for the one in the data folder
 	docs       bool
 	metrics    bool
 
@@ -49,31 +52,32 @@ type settings struct {
 //go:embed usage.txt
 var usage string
 
-// variables stand in for flags that are not given, unless they are empty.
-var variables = map[string]string{
-	"addr": "MORTISE_ADDR", "config": "MORTISE_CONFIG", "public-url": "MORTISE_PUBLIC_URL", "trigger-exec": "MORTISE_TRIGGER_EXEC",
-	"data": "MORTISE_DATA", "vault-key": "MORTISE_VAULT_KEY_FILE", "postgres": "MORTISE_POSTGRES", "queue": "MORTISE_QUEUE",
-	"model": "MORTISE_MODEL", "oip": "MORTISE_OIP", "onnxruntime": "MORTISE_ONNXRUNTIME",
-}
-
 // readSettings reads the flags, and the environment for those that are not given. Help
 // goes to stdout.
 func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
+	inEnv, given := make(map[string]string), make(map[string]bool) // given: flags, and variables that are not empty
+	for _, entry := range env {
+		name, value, _ := strings.Cut(entry, "=")
+		inEnv[name], given[name] = value, value != ""
+	}
 	s := new(settings)
 	var command string
 	fs := flag.NewFlagSet("server", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	fs.StringVar(&s.addr, "addr", "127.0.0.1:8080", "")
-	fs.StringVar(&s.config, "config", "", "")
-	fs.StringVar(&s.publicURL, "public-url", "", "")
-	fs.StringVar(&command, "trigger-exec", "", "")
-	fs.StringVar(&s.data, "data", "./mortise-data", "")
-	fs.StringVar(&s.vaultKey, "vault-key", "", "")
-	fs.StringVar(&s.model, "model", "", "")
-	fs.StringVar(&s.oip, "oip", "", "")
-	fs.StringVar(&s.onnxruntime, "onnxruntime", "", "")
-	fs.StringVar(&s.postgres, "postgres", "", "")
-	fs.StringVar(&s.queue, "queue", "", "")
+	text := func(to *string, name, variable, otherwise string) {
+		fs.StringVar(to, name, cmp.Or(inEnv[variable], otherwise), "")
+	}
+	text(&s.addr, "addr", "MORTISE_ADDR", "127.0.0.1:8080")
+	text(&s.config, "config", "MORTISE_CONFIG", "")
+	text(&s.publicURL, "public-url", "MORTISE_PUBLIC_URL", "")
+	text(&command, "trigger-exec", "MORTISE_TRIGGER_EXEC", "")
+	text(&s.data, "data", "MORTISE_DATA", "./mortise-data")
+	text(&s.vaultKey, "vault-key", "MORTISE_VAULT_KEY_FILE", "")
+	text(&s.model, "model", "MORTISE_MODEL", "")
+	text(&s.oip, "oip", "MORTISE_OIP", "")
+	text(&s.onnxruntime, "onnxruntime", "MORTISE_ONNXRUNTIME", "")
+	text(&s.postgres, "postgres", "MORTISE_POSTGRES", "")
+	text(&s.queue, "queue", "MORTISE_QUEUE", "")
 	fs.StringVar(&s.copyFrom, "copy-from", "", "")
 	fs.StringVar(&s.backup, "backup", "", "")
 	fs.BoolVar(&s.migrate, "migrate", false, "")
@@ -85,17 +89,6 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	fs.BoolVar(&s.checkConfig, "check-config", false, "")
 	fs.BoolVar(&s.demoCommands, "demo-commands", false, "")
 
-	inEnv := make(map[string]string)
-	for _, entry := range env {
-		if name, value, ok := strings.Cut(entry, "="); ok {
-			inEnv[name] = value
-		}
-	}
-	for name, variable := range variables {
-		if value := inEnv[variable]; value != "" {
-			_ = fs.Lookup(name).Value.Set(value) // any text is one; unlike with fs.Set, the flag is not given by that
-		}
-	}
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, usage)
 		return nil, err
@@ -105,90 +98,94 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	if fs.NArg() > 0 {
 		return nil, usagef("%q: not a flag, and nothing else is expected (a command with arguments is quoted as one)", fs.Arg(0))
 	}
-	given := make(map[string]bool)
-	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	if err := s.contradiction(given, inEnv); err != nil {
+	fs.Visit(func(f *flag.Flag) { given["-"+f.Name] = true })
+	if err := s.contradiction(given); err != nil {
 		return nil, err
 	}
-	return s, s.check(command, env)
+	return s, s.check(command)
+}
+
+// mistake is what may be wrong with the settings.
+type mistake struct {
+	made bool
+	what string
+}
+
+// refuse returns the first mistake that was made.
+func refuse(mistakes []mistake) error {
+	for _, m := range mistakes {
+		if m.made {
+			return usagef("%s", m.what)
+		}
+	}
+	return nil
 }
 
 // contradiction refuses flags that do not go together, and those that name nothing.
-func (s *settings) contradiction(given map[string]bool, inEnv map[string]string) error {
+func (s *settings) contradiction(given map[string]bool) error {
 	// A variable counts as its flag does: the server cannot know which of the two the
 	// operator forgot about, and to choose memory would lose data.
-	elsewhere, stores := "", []string{"queue", "postgres", "data"}
-	for _, name := range slices.Backward(stores) {
-		if s.memory && inEnv[variables[name]] != "" {
-			elsewhere = variables[name]
+	elsewhere := ""
+	for _, name := range []string{"MORTISE_DATA", "MORTISE_POSTGRES", "MORTISE_QUEUE", "-queue", "-postgres", "-data"} {
+		if given[name] {
+			elsewhere = name
 		}
 	}
-	for _, name := range stores {
-		if s.memory && given[name] {
-			elsewhere = "-" + name
-		}
-	}
-	for _, refused := range []struct {
-		when bool
-		why  string
-	}{
+	err := refuse([]mistake{
 		{s.checkConfig && s.config == "", "-check-config: needs -config, which names the document"},
-		{given["vault-key"] && s.vaultKey == "", "-vault-key: names no file"},
-		{elsewhere != "", "-memory: cannot go together with " + elsewhere + ", which keeps data elsewhere"},
-		{given["copy-from"] && s.copyFrom == "", "-copy-from: names no folder"},
-		{given["backup"] && s.backup == "", "-backup: names no file"},
+		{given["-vault-key"] && s.vaultKey == "", "-vault-key: names no file"},
+		{s.memory && elsewhere != "", "-memory: cannot go together with " + elsewhere + ", which keeps data elsewhere"},
+		{given["-copy-from"] && s.copyFrom == "", "-copy-from: names no folder"},
+		{given["-backup"] && s.backup == "", "-backup: names no file"},
 		{s.backup != "" && (s.memory || s.postgres != ""),
 			"-backup: copies the database of -data, and there is none; pg_dump copies one of PostgreSQL"},
-		{given["postgres"] && s.postgres == "", "-postgres: names no database"},
+		{given["-postgres"] && s.postgres == "", "-postgres: names no database"},
 		{s.migrate && s.postgres == "", "-migrate: needs -postgres, which names the database"},
 		{s.copyFrom != "" && s.postgres == "", "-copy-from: needs -postgres, which names the database to copy into"},
 		{s.copyFrom != "" && s.migrate, "-copy-from: makes the tables itself; leave -migrate out"},
 		{s.copyFrom != "" && s.queueURL() != "",
 			"-copy-from: copies the jobs into the database; leave -queue out, and change it once they are done"},
 		{s.queue != "" && s.postgres == "", "-queue: needs -postgres: without it the queue is in the data folder"},
-	} {
-		if refused.when {
-			return usagef("%s", refused.why)
-		}
+	})
+	if err != nil {
+		return err
 	}
 	return s.checkPostgres()
 }
 
-// check refuses what cannot work, before anything is begun.
-func (s *settings) check(command string, env []string) error {
+// check refuses what cannot work, before anything is begun. It does not repeat URLs: they
+// may hold a secret.
+func (s *settings) check(command string) error {
 	if err := checkAddr(s.addr); err != nil {
 		return err
 	}
-	if s.data == "" {
-		return usagef("-data: names no folder")
+	scheme, _, isURL := strings.Cut(s.model, "://")
+	public, err := url.Parse(s.publicURL)
+	if err != nil {
+		public = new(url.URL)
 	}
-	if s.model != "" && s.oip != "" {
-		return usagef("-model and -oip: two models; choose one of them")
+	err = refuse([]mistake{
+		{s.data == "", "-data: names no folder"},
+		{s.model != "" && s.oip != "", "-model and -oip: two models; choose one of them"},
+		{isURL && !strings.EqualFold(scheme, "https"), "-model: must be a file or an https URL"},
+		{!(s.tokenizeRate >= 0 && s.tokenizeRate <= 1e6), // NaN is neither
+			"-tokenize-rate: must be a number from 0, which is no limit, to 1000000"},
+		{s.publicURL != "" && (public.Scheme != "http" && public.Scheme != "https" || public.Hostname() == ""),
+			"-public-url: must be an absolute http or https URL"},
+		{public.User != nil || public.RawQuery != "" || public.ForceQuery || public.Fragment != "",
+			"-public-url: must have no user, query or fragment"},
+	})
+	s.publicURL = strings.TrimRight(s.publicURL, "/")
+	if err != nil || command == "" {
+		return err
 	}
-	if scheme, _, ok := strings.Cut(s.model, "://"); ok && !strings.EqualFold(scheme, "https") {
-		return usagef("-model: must be a file or an https URL") // it may hold a secret, and is not repeated
+	if s.command, err = splitCommand(command); err == nil {
+		// As the shell would, so that a missing one is known at the start.
+		s.command[0], err = exec.LookPath(s.command[0])
 	}
-	if !(s.tokenizeRate >= 0 && s.tokenizeRate <= 1e6) { // NaN is neither
-		return usagef("-tokenize-rate: must be a number from 0, which is no limit, to 1000000")
-	}
-	if s.publicURL != "" {
-		if err := checkPublicURL(s.publicURL); err != nil {
-			return err
-		}
-		s.publicURL = strings.TrimRight(s.publicURL, "/")
-	}
-	if command == "" {
-		return nil
-	}
-	words, err := splitCommand(command)
 	if err != nil {
 		return usagef("-trigger-exec: %w", err)
 	}
-	// As the shell would, so that a missing one is known at the start.
-	if words[0], err = exec.LookPath(words[0]); err != nil {
-		return usagef("-trigger-exec: %w", err)
-	}
-	s.command, s.commandEnv = words, withoutOwn(env)
 	return nil
 }
 
@@ -199,18 +196,6 @@ func checkAddr(addr string) error {
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return usagef("-addr: %q is no port: it must be a number from 0 to 65535", port)
-	}
-	return nil
-}
-
-// checkPublicURL does not repeat the URL: it may hold a password.
-func checkPublicURL(text string) error {
-	u, err := url.Parse(text)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
-		return usagef("-public-url: must be an absolute http or https URL")
-	}
-	if u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		return usagef("-public-url: must have no user, query or fragment")
 	}
 	return nil
 }

@@ -18,11 +18,10 @@ import (
 // included, and tells how far it is: by a progress bar on a terminal, by log lines
 // elsewhere.
 type ingestion struct {
-	service   *audiosearch.Service
-	log       *slog.Logger
-	screen    *console            // where the bar is; nil: nowhere. It is set before anything runs.
-	listening chan struct{}       // closed when run may begin
-	datasets  []provision.Dataset // to look at; complete when listening is closed
+	service  *audiosearch.Service
+	log      *slog.Logger
+	screen   *console            // where the bar is; nil: nowhere. It is set before anything runs.
+	datasets []provision.Dataset // to look at; complete before run begins
 
 	mu     sync.Mutex
 	far    progress
@@ -33,34 +32,14 @@ type ingestion struct {
 }
 
 func newIngestion(log *slog.Logger) *ingestion {
-	return &ingestion{log: log, listening: make(chan struct{}), warned: make(map[[3]string]string), models: make(map[string]bool)}
+	return &ingestion{log: log, warned: make(map[[3]string]string), models: make(map[string]bool)}
 }
 
-// add adds datasets to look at, before begin.
-func (in *ingestion) add(datasets []provision.Dataset) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.datasets = append(in.datasets, datasets...)
-}
-
-// begin lets run do its work.
-func (in *ingestion) begin() { close(in.listening) }
-
-// run looks at all datasets, and returns when ctx ends.
-func (in *ingestion) run(ctx context.Context) error {
-	select {
-	case <-in.listening:
-	case <-ctx.Done():
-		return nil
+// run looks at all datasets. It returns when ctx ends, if not before.
+func (in *ingestion) run(ctx context.Context) {
+	if len(in.datasets) == 0 {
+		return
 	}
-	if len(in.datasets) > 0 {
-		in.scoreAll(ctx)
-	}
-	<-ctx.Done()
-	return nil
-}
-
-func (in *ingestion) scoreAll(ctx context.Context) {
 	begun := time.Now()
 	total, counts := 0, make(map[provision.Dataset]int)
 	for _, d := range in.datasets {

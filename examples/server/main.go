@@ -59,6 +59,19 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
+// about says which flag an error is about. It is the operator's if it is one of theirs.
+func about(flag string, err error, theirs ...error) error {
+	for _, one := range theirs {
+		if errors.Is(err, one) {
+			return usagef("%s: %w", flag, err)
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", flag, err)
+	}
+	return err
+}
+
 // run is the program without its process: it returns the exit status.
 func run(args, env []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
@@ -66,20 +79,22 @@ func run(args, env []string, stdout, stderr io.Writer) int {
 	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
 
-	err := inTime(ctx, stderr, func() error { return start(ctx, args, env, stdout, stderr) })
+	err := inTime(ctx, func() error { return start(ctx, args, env, stdout, stderr) })
 	var usage *usageError
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitOK
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return exitOK // the signal came before the server was up
-	case errors.As(err, &usage):
-		fmt.Fprintln(stderr, oneLine(err.Error()))
-		return exitUsage
-	default:
-		fmt.Fprintln(stderr, oneLine(err.Error()))
-		return exitFailed
+	case errors.Is(err, errHangs): // no reason for another exit status
+		slog.New(slog.NewJSONHandler(stderr, nil)).Error("not everything has ended in time; what was not finished comes again at the next start")
+		return exitOK
 	}
+	fmt.Fprintln(stderr, oneLine(err.Error()))
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitFailed
 }
 
 // start does what run says, until ctx ends. Nothing is listened on or stored before
@@ -93,28 +108,22 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	}
 	screen := newConsole(stderr)
 	log := slog.New(slog.NewJSONHandler(screen, nil))
-	if s.version {
-		fmt.Fprintln(stdout, version())
-		return nil
-	}
-	if s.migrate {
+	switch {
+	case s.version:
+		_, err := fmt.Fprintln(stdout, version())
+		return err
+	case s.migrate:
 		if err := migrate(ctx, s, log); err != nil {
 			return err
 		}
-		fmt.Fprintln(stdout, "the tables are up to date")
-		return nil
-	}
-	if s.copyFrom != "" {
+		_, err := fmt.Fprintln(stdout, "the tables are up to date")
+		return err
+	case s.copyFrom != "":
 		return copyData(ctx, s, stdout, log)
-	}
-	if s.backup != "" {
+	case s.backup != "":
 		return backUp(ctx, s, stdout)
 	}
-	doc, err := readProvisioning(s.config, env)
-	if err != nil {
-		return err
-	}
-	err = rehearse(ctx, doc)
+	doc, err := readProvisioning(ctx, s.config, env)
 	if s.checkConfig && ctx.Err() != nil {
 		return errors.New("-check-config: interrupted before all was read") // which is no success, as it is of a server
 	}
@@ -122,10 +131,10 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 		return err
 	}
 	if s.checkConfig {
-		fmt.Fprintln(stdout, "nothing is wrong with "+oneLine(s.config))
-		return nil
+		_, err := fmt.Fprintln(stdout, "nothing is wrong with "+oneLine(s.config))
+		return err
 	}
-	s.commandEnv = withoutSecrets(s.commandEnv, doc)
+	s.commandEnv = withoutSecrets(env, doc)
 	key, err := namedKey(s)
 	if err != nil {
 		return err
@@ -137,11 +146,9 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	defer closeModel(model, log)
 
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.addr)
-	var unknown *net.DNSError
-	if errors.As(err, &unknown) {
+	if unknown := (*net.DNSError)(nil); errors.As(err, &unknown) {
 		return usagef("-addr: %w", err)
-	}
-	if err != nil {
+	} else if err != nil {
 		return fmt.Errorf("-addr: %w", err)
 	}
 	defer listener.Close()
@@ -163,7 +170,7 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	if doc == nil {
 		s.demo = newDemoCredentials()
 	}
-	back.audio.model = model
+	back.model = model
 	if s.metrics {
 		s.meters = newMeters()
 	}
@@ -179,16 +186,18 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	if err := checkKey(ctx, services, key, log); err != nil {
 		return err
 	}
-	if err := applyDocument(ctx, services, doc, log); err != nil {
-		return err
+	if doc != nil {
+		if err := applyDocument(ctx, services, doc, log); err != nil {
+			return err
+		}
+		warnOfExposed(doc, log) // not before: what is refused is told on one line
 	}
-	warnOfExposed(doc, log) // not before: what is refused is told on one line
 	log.Info("storage opened", "kept", back.kept)
 	notice := time.Duration(0)
 	if s.postgres != "" { // it is one of several, most likely
 		notice = proxyNotice
 	}
-	return serve(ctx, listener, handler, services, notice, log, func() error {
+	return serve(ctx, listener, handler, services, notice, log, func(ctx context.Context) error {
 		fmt.Fprintln(stdout, "listening on "+address)
 		if doc == nil {
 			page := &demoPage{
@@ -199,7 +208,7 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 				return err
 			}
 		}
-		services.audio.ingestion.begin()
+		services.audio.ingestion.run(ctx)
 		return nil
 	})
 }

@@ -6,18 +6,21 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/seed-6363c74e/mortise/storage/provision"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
-// readProvisioning reads a document, as far as it is JSON. Without a path it returns nil.
-func readProvisioning(path string, env []string) (*provision.Document, error) {
+// readProvisioning reads a document, and tells whatever a service refuses of it, before
+// anything is stored. Without a path it returns nil.
+func readProvisioning(ctx context.Context, path string, env []string) (*provision.Document, error) {
 	if path == "" {
 		return nil, nil
 	}
 	doc, err := provision.Open(path, env)
+	if err == nil {
+		err = doc.Rehearse(ctx, inMemory)
+	}
 	return doc, ofConfig(err)
 }
 
@@ -29,28 +32,16 @@ func ofConfig(err error) error {
 	return err
 }
 
-// rehearse tells whatever a service refuses of a document, before anything is stored.
-func rehearse(ctx context.Context, doc *provision.Document) error {
-	if doc == nil {
-		return nil
-	}
-	return ofConfig(doc.Rehearse(ctx, inMemory))
-}
-
 // applyDocument makes what is stored follow a document, which was rehearsed. It can be
 // called at every start. The datasets of the document are looked at once the server
 // listens.
 func applyDocument(ctx context.Context, s *services, doc *provision.Document, log *slog.Logger) error {
-	if doc == nil {
-		return nil
-	}
 	to := s.provisioned()
 	to.Logger = log
-	err := doc.Apply(ctx, to, inMemory)
-	if err != nil {
+	if err := doc.Apply(ctx, to, inMemory); err != nil {
 		return ofConfig(err)
 	}
-	s.audio.ingestion.add(doc.Datasets())
+	s.audio.ingestion.datasets = append(s.audio.ingestion.datasets, doc.Datasets()...)
 	log.Info("provisioning document applied", "organizations", doc.Len())
 	return nil
 }
@@ -70,7 +61,7 @@ func inMemory(ctx context.Context, do func(*provision.Services) error) error {
 	if err != nil {
 		return err
 	}
-	back.audio.files = new(mediaFolder) // no file is opened
+	back.files = new(mediaFolder) // no file is opened
 	s, err := wire(&settings{memory: true, publicURL: "http://127.0.0.1"}, back, localkeys.RandomRoot(), log)
 	if err == nil {
 		err = do(s.provisioned())
@@ -81,25 +72,9 @@ func inMemory(ctx context.Context, do func(*provision.Services) error) error {
 // warnOfExposed tells an operator which files others can read: the document holds
 // credentials and the values of vaults in clear.
 func warnOfExposed(doc *provision.Document, log *slog.Logger) {
-	if doc == nil {
-		return
-	}
 	exposed := doc.Exposed()
 	for _, file := range slices.Sorted(maps.Keys(exposed)) {
 		log.Warn("others can read the provisioning document, or a file of it, which holds secrets; chmod 600 it",
 			"file", file, "mode", exposed[file].String())
 	}
-}
-
-// withoutSecrets returns an environment without the variables that the document has
-// secrets from.
-func withoutSecrets(env []string, doc *provision.Document) []string {
-	if doc == nil {
-		return env
-	}
-	variables := doc.Variables()
-	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains(variables, name)
-	})
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -13,16 +12,9 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/jetstream"
 )
 
-// jetStream is the queue of -queue nats://...
-type jetStream struct {
-	*jetstream.Queue
-	conn *nats.Conn
-	js   natsjs.JetStream
-}
-
-// openJetStream connects to a NATS server, and goes on to look for it whenever it is away.
-// The errors do not repeat the URL: it may hold a password.
-func openJetStream(ctx context.Context, url string, log *slog.Logger) (*jetStream, error) {
+// useJetStream has the jobs queued by a NATS server, which it goes on to look for whenever
+// it is away. The errors do not repeat the URL: it may hold a password.
+func (b *backends) useJetStream(ctx context.Context, url string, log *slog.Logger) error {
 	conn, err := nats.Connect(url, nats.Name("mortise"), nats.Timeout(5*time.Second), nats.MaxReconnects(-1), nats.NoCallbacksAfterClientClose(),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { log.Warn("the queue is away", "error", err) }),
 		nats.ReconnectHandler(func(*nats.Conn) { log.Info("the queue is back") }),
@@ -30,24 +22,28 @@ func openJetStream(ctx context.Context, url string, log *slog.Logger) (*jetStrea
 			log.Warn("the queue reports an error", "error", err)
 		}))
 	if err != nil {
-		return nil, fmt.Errorf("-queue: %w", err)
+		return about("-queue", err)
 	}
-	q := &jetStream{conn: conn}
-	if q.js, err = natsjs.New(conn); err == nil {
-		q.Queue, err = jetstream.New(ctx, q.js, &jetstream.Options{Logger: log})
+	closeTables := b.close
+	b.close = func() error {
+		defer conn.Close()
+		return closeTables()
 	}
+	js, err := natsjs.New(conn)
 	if err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("-queue: %w", err)
+		return about("-queue", err)
 	}
-	return q, nil
-}
-
-// ping returns an error unless the server's JetStream answers.
-func (q *jetStream) ping(ctx context.Context) error {
-	if !q.conn.IsConnected() {
-		return errors.New("not connected to the NATS server")
+	queue, err := jetstream.New(ctx, js, &jetstream.Options{Logger: log})
+	if err != nil {
+		return about("-queue", err)
 	}
-	_, err := q.js.AccountInfo(ctx)
-	return err
+	b.trigger.Queue, b.audio.Queue = queue, queue
+	b.others = append(b.others, member{name: "queue", ping: func(ctx context.Context) error {
+		if !conn.IsConnected() {
+			return errors.New("not connected to the NATS server")
+		}
+		_, err := js.AccountInfo(ctx)
+		return err
+	}})
+	return nil
 }

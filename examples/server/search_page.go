@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -22,6 +23,9 @@ import (
 
 //go:embed search.html
 var searchPageText string
+
+var searchTemplate = template.Must(
+	template.New("search").Funcs(template.FuncMap{"clock": clockFine, "percent": percent}).Parse(searchPageText))
 
 //go:embed search.css search.js search.svg
 var searchPageAssets embed.FS
@@ -40,63 +44,64 @@ type searchPage struct {
 	listening *excerpt.Places // for what else is heard
 	verify    verifier
 	origins   *http.CrossOriginProtection
-	secure    bool // the cookie is for https alone
-	template  *template.Template
+	secure    bool                   // the cookie is for https alone
 	routes    map[string]searchRoute // by path below searchPath
 	stopping  context.Context        // ends when the server is told to end
 	log       *slog.Logger
 }
 
-// searchRoute is what answers at one path. What it has not answered ends in an error.
+// searchRoute is what answers at one path.
 type searchRoute struct {
-	method string
-	open   func(w http.ResponseWriter, r *http.Request) error
-	known  knownHandler // instead, for visitors who are known
-	form   bool         // it reads a body; see readForm for how much of it
+	methods string          // toRead or toPost
+	open    bool            // to everybody; else to visitors who are known
+	form    int64           // how many bytes of a form it reads; 0: it reads no body
+	needs   []access.Action // what a visitor must be allowed to do with the dataset that is named
+	answer  searchHandler
 }
 
-type knownHandler = func(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) error
+// searchHandler answers a visit. What it has not answered ends in an error.
+type searchHandler = func(w http.ResponseWriter, r *http.Request, v *visit) error
 
-// allow is the Allow header of an answer to another method.
-func (route searchRoute) allow() string {
-	if route.method == http.MethodGet {
-		return "GET, HEAD"
-	}
-	return route.method
+// visit is a request of somebody.
+type visit struct {
+	httpadapter.Principal            // nobody where a route is open
+	values                url.Values // of the form, or of the link where there is none
 }
+
+// What routes answer to, as the Allow header of an answer to anything else has it.
+const (
+	toRead = "GET, HEAD"
+	toPost = "POST"
+)
 
 func newSearchPage(
 	s *settings, service *audiosearch.Service, files sound.Files, media sound.Media, programs *ffmpeg.Media, verify verifier, log *slog.Logger,
 ) (*searchPage, error) {
-	t, err := template.New("search").Funcs(template.FuncMap{"clock": clockFine, "percent": percent}).Parse(searchPageText)
-	if err != nil {
-		return nil, fmt.Errorf("parse the search page: %w", err)
-	}
 	public, err := url.Parse(s.publicURL)
 	if err != nil {
 		return nil, fmt.Errorf("-public-url: %w", err)
 	}
 	p := &searchPage{
 		service: service, files: files, listening: excerpt.NewPlaces(), verify: verify, origins: http.NewCrossOriginProtection(),
-		secure: public.Scheme == "https", template: t, stopping: context.Background(), log: log,
+		secure: public.Scheme == "https", stopping: context.Background(), log: log,
 	}
 	// A proxy may send another Host header than the browser did.
 	if err := p.origins.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
 		return nil, fmt.Errorf("-public-url: %w", err)
 	}
 	p.routes = map[string]searchRoute{
-		"":            {method: http.MethodGet, known: p.showForm},
-		"/":           {method: http.MethodGet, open: goHome},
-		"/login":      {method: http.MethodPost, open: p.login, form: true},
-		"/logout":     {method: http.MethodPost, open: p.logout},
-		"/start":      {method: http.MethodPost, known: p.start, form: true},
-		"/run":        {method: http.MethodGet, known: p.showRun},
-		"/status":     {method: http.MethodGet, known: p.runStatus},
-		"/cancel":     {method: http.MethodPost, known: p.cancel, form: true},
-		"/media":      {method: http.MethodGet, known: p.media},
-		"/search.css": {method: http.MethodGet, open: asset("text/css; charset=utf-8", "search.css")},
-		"/search.js":  {method: http.MethodGet, open: asset("text/javascript; charset=utf-8", "search.js")},
-		"/search.svg": {method: http.MethodGet, open: asset("image/svg+xml", "search.svg")},
+		"":            {methods: toRead, answer: p.showForm},
+		"/":           {methods: toRead, open: true, answer: goHome},
+		"/login":      {methods: toPost, open: true, form: maxLogin, answer: p.login},
+		"/logout":     {methods: toPost, open: true, answer: p.logout},
+		"/start":      {methods: toPost, form: maxForm, answer: p.start},
+		"/run":        {methods: toRead, needs: []access.Action{access.GetRun, access.GetResults}, answer: p.showRun},
+		"/status":     {methods: toRead, needs: []access.Action{access.GetRun}, answer: p.runStatus},
+		"/cancel":     {methods: toPost, form: maxForm, needs: []access.Action{access.CancelRun}, answer: p.cancel},
+		"/media":      {methods: toRead, needs: []access.Action{access.GetResults}, answer: p.media},
+		"/search.css": {methods: toRead, open: true, answer: asset("text/css; charset=utf-8", "search.css")},
+		"/search.js":  {methods: toRead, open: true, answer: asset("text/javascript; charset=utf-8", "search.js")},
+		"/search.svg": {methods: toRead, open: true, answer: asset("image/svg+xml", "search.svg")},
 	}
 	for path, kind := range map[string]struct {
 		what string
@@ -110,7 +115,7 @@ func newSearchPage(
 		if err != nil {
 			return nil, fmt.Errorf("make the excerpts of the search page: %w", err)
 		}
-		p.routes[path] = searchRoute{method: http.MethodGet, known: p.excerpt(kind.what, maker)}
+		p.routes[path] = searchRoute{methods: toRead, needs: []access.Action{access.GetResults}, answer: p.excerpt(kind.what, maker)}
 	}
 	return p, nil
 }
@@ -118,9 +123,9 @@ func newSearchPage(
 const pictureWidth = 320 // pixels
 
 // asset serves a file of the page itself.
-func asset(mediaType, name string) func(http.ResponseWriter, *http.Request) error {
+func asset(mediaType, name string) searchHandler {
 	content, err := searchPageAssets.ReadFile(name)
-	return func(w http.ResponseWriter, _ *http.Request) error {
+	return func(w http.ResponseWriter, _ *http.Request, _ *visit) error {
 		w.Header().Set("Content-Type", mediaType)
 		w.Header().Set("Cache-Control", "no-cache")
 		_, _ = w.Write(content) // the caller is gone if this fails
@@ -146,29 +151,57 @@ func (p *searchPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 
 	route, ok := p.routes[strings.TrimPrefix(r.URL.Path, searchPath)]
-	if !route.form {
+	if route.form == 0 {
 		r = bodyless(r)
 	}
 	var err error
 	switch {
 	case !ok:
 		err = &refusal{http.StatusNotFound, "There is no such page."}
-	case r.Method != route.method && (r.Method != http.MethodHead || route.method != http.MethodGet):
-		h.Set("Allow", route.allow())
+	case !slices.Contains(strings.Split(route.methods, ", "), r.Method):
+		h.Set("Allow", route.methods)
 		err = &refusal{http.StatusMethodNotAllowed, "This address does not answer to that kind of request."}
 	case p.origins.Check(r) != nil:
 		err = &refusal{http.StatusForbidden, "This form was sent from another site. Open the search page and start there."}
-	case route.open != nil:
-		err = route.open(w, r)
 	default:
-		var who httpadapter.Principal
-		if who, err = p.visitor(r); err == nil {
-			err = route.known(w, r, who)
-		}
+		err = p.receive(w, r, &route)
 	}
 	if err != nil {
 		p.fail(w, r, err)
 	}
+}
+
+// receive finds out who is asking, before it reads what they ask for.
+func (p *searchPage) receive(w http.ResponseWriter, r *http.Request, route *searchRoute) (err error) {
+	v := &visit{values: r.URL.Query()}
+	if !route.open {
+		if v.Principal, err = p.visitor(r); err != nil {
+			return err
+		}
+	}
+	if route.form > 0 {
+		if v.values, err = readForm(w, r, route.form); err != nil {
+			return err
+		}
+	}
+	for _, action := range route.needs {
+		if err := v.may(action, v.values.Get("dataset")); err != nil {
+			return err
+		}
+	}
+	return route.answer(w, r, v)
+}
+
+// may returns an error unless the visitor may do something with a dataset.
+func (v *visit) may(action access.Action, dataset string) error {
+	if v.allows(action, dataset) {
+		return nil
+	}
+	return &refusal{http.StatusForbidden, "Your access token does not allow this. Ask whoever gave it to you."}
+}
+
+func (v *visit) allows(action access.Action, dataset string) bool {
+	return v.Access.Allows(action, access.Resource{Type: access.Dataset, ID: dataset})
 }
 
 // searchView is what the template shows.
@@ -177,7 +210,7 @@ type searchView struct {
 	Text  string
 	Base  string // of links to what is below searchPath
 	Home  string // link to the page at searchPath
-	Who   *httpadapter.Principal
+	Who   *visit
 	Login *loginView
 	Form  *formView
 	Run   *runView
@@ -190,7 +223,7 @@ func (p *searchPage) show(w http.ResponseWriter, r *http.Request, status int, v 
 		v.Base, v.Home = "search/", "search"
 	}
 	var b bytes.Buffer
-	if err := p.template.Execute(&b, v); err != nil { // a mistake in the template
+	if err := searchTemplate.Execute(&b, v); err != nil { // a mistake in the template
 		p.log.ErrorContext(r.Context(), "the search page cannot be made", "error", err)
 		w.WriteHeader(http.StatusInternalServerError)
 		return
@@ -240,18 +273,6 @@ func (p *searchPage) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p.show(w, r, why.status, searchView{Title: "This does not work", Text: why.text})
 }
 
-// may returns an error unless the visitor may do something with a dataset.
-func may(who httpadapter.Principal, action access.Action, dataset string) error {
-	if allows(who, action, dataset) {
-		return nil
-	}
-	return &refusal{http.StatusForbidden, "Your access token does not allow this. Ask whoever gave it to you."}
-}
-
-func allows(who httpadapter.Principal, action access.Action, dataset string) bool {
-	return who.Access.Allows(action, access.Resource{Type: access.Dataset, ID: dataset})
-}
-
 // redirect sends the visitor to a link relative to the address of the request.
 // [http.Redirect] would make it absolute.
 func redirect(w http.ResponseWriter, to string) error {
@@ -260,4 +281,4 @@ func redirect(w http.ResponseWriter, to string) error {
 	return nil
 }
 
-func goHome(w http.ResponseWriter, _ *http.Request) error { return redirect(w, "../search") }
+func goHome(w http.ResponseWriter, _ *http.Request, _ *visit) error { return redirect(w, "../search") }

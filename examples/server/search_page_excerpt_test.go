@@ -108,7 +108,8 @@ func (r *excerptRig) ask(org string, e *excerpt.Maker, query string) *httptest.R
 
 func (r *excerptRig) send(w http.ResponseWriter, request *http.Request, org string, e *excerpt.Maker) {
 	page := r.s.audio.page
-	if err := page.excerpt("sound", e)(w, request, httpadapter.Principal{Organization: org, Access: access.Full()}); err != nil {
+	v := &visit{httpadapter.Principal{Organization: org, Access: access.Full()}, request.URL.Query()}
+	if err := page.excerpt("sound", e)(w, request, v); err != nil {
 		page.fail(w, request, err)
 	}
 }
@@ -194,7 +195,7 @@ func TestExcerptsRefusedForNow(t *testing.T) {
 		w := httptest.NewRecorder()
 		page := r.s.audio.page
 		request := httptest.NewRequest(http.MethodGet, "/search/sound", nil)
-		page.fail(w, request, page.noExcerpt(request, httpadapter.Principal{}, "sound", fmt.Errorf("wrapped: %w", err)))
+		page.fail(w, request, page.noExcerpt(request, new(visit), "sound", fmt.Errorf("wrapped: %w", err)))
 		if later := w.Header().Get("Retry-After") != ""; w.Code != want || later != (want == 429 || want == 503) {
 			t.Errorf("%v: %d, %v", err, w.Code, w.Header())
 		}

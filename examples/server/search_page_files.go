@@ -16,8 +16,6 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/excerpt"
-	"github.com/seed-6363c74e/mortise/authmgmt/access"
-	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
 // mediaTypes are what files are served as. Nothing else is named: a page of somebody's
@@ -43,16 +41,12 @@ var unplayed = []string{".aif", ".aiff", ".asf", ".avi", ".flv", ".m2ts", ".mpeg
 func isUnplayed(file string) bool { return slices.Contains(unplayed, strings.ToLower(path.Ext(file))) }
 
 // media sends the file of a video, or a range of it.
-func (p *searchPage) media(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) error {
-	query := r.URL.Query()
-	if err := may(who, access.GetResults, query.Get("dataset")); err != nil {
-		return err
-	}
-	v, err := p.service.Video(r.Context(), who.Organization, query.Get("dataset"), query.Get("video"))
+func (p *searchPage) media(w http.ResponseWriter, r *http.Request, v *visit) error {
+	video, err := p.service.Video(r.Context(), v.Organization, v.values.Get("dataset"), v.values.Get("video"))
 	if err != nil {
 		return err
 	}
-	name, release, err := p.files.Local(r.Context(), who.Organization, v.Path)
+	name, release, err := p.files.Local(r.Context(), v.Organization, video.Path)
 	if err != nil {
 		return err
 	}
@@ -68,9 +62,9 @@ func (p *searchPage) media(w http.ResponseWriter, r *http.Request, who httpadapt
 	}
 	// Whoever saves it gets a file that is named after the video, which says nothing of
 	// its path.
-	saved := strings.TrimSuffix(v.ID, path.Ext(v.Path)) + path.Ext(v.Path)
+	saved := strings.TrimSuffix(video.ID, path.Ext(video.Path)) + path.Ext(video.Path)
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("inline", map[string]string{"filename": saved}))
-	setMedia(w, mediaType(v.Path))
+	setMedia(w, mediaType(video.Path))
 	slow := newSlowWriter(w, p.stopping)
 	defer slow.done()
 	http.ServeContent(slow, r, "", info.ModTime(), file)
@@ -115,17 +109,12 @@ func (s *slowWriter) Write(b []byte) (int, error) {
 }
 
 // excerpt answers requests for excerpts of one kind, which what names in messages.
-func (p *searchPage) excerpt(what string, maker *excerpt.Maker) knownHandler {
-	return func(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) error {
-		query := r.URL.Query()
-		dataset, video := query.Get("dataset"), query.Get("video")
-		if err := may(who, access.GetResults, dataset); err != nil {
-			return err
-		}
-		at, to := milliseconds(query.Get("at")), milliseconds(cmp.Or(query.Get("to"), "0"))
-		e, err := maker.Make(r.Context(), who.Organization, dataset, video, at, to)
+func (p *searchPage) excerpt(what string, maker *excerpt.Maker) searchHandler {
+	return func(w http.ResponseWriter, r *http.Request, v *visit) error {
+		at, to := milliseconds(v.values.Get("at")), milliseconds(cmp.Or(v.values.Get("to"), "0"))
+		e, err := maker.Make(r.Context(), v.Organization, v.values.Get("dataset"), v.values.Get("video"), at, to)
 		if err != nil {
-			return p.noExcerpt(r, who, what, err)
+			return p.noExcerpt(r, v, what, err)
 		}
 		setMedia(w, http.DetectContentType(e.Content))
 		w.Header().Set("ETag", strconv.Quote(e.Tag))
@@ -144,7 +133,7 @@ func milliseconds(text string) time.Duration {
 }
 
 // noExcerpt says why there is none.
-func (p *searchPage) noExcerpt(r *http.Request, who httpadapter.Principal, what string, err error) error {
+func (p *searchPage) noExcerpt(r *http.Request, v *visit, what string, err error) error {
 	switch {
 	case errors.Is(err, excerpt.ErrNone):
 		return &refusal{http.StatusNotFound, "There is no such " + what + "."}
@@ -158,9 +147,9 @@ func (p *searchPage) noExcerpt(r *http.Request, who httpadapter.Principal, what 
 	case !errors.Is(err, excerpt.ErrNotMade):
 		return err
 	}
-	if query := r.URL.Query(); r.Context().Err() == nil {
-		p.log.WarnContext(r.Context(), "search page: no "+what, "organization", who.Organization,
-			"dataset", query.Get("dataset"), "video", query.Get("video"), "error", err)
+	if r.Context().Err() == nil {
+		p.log.WarnContext(r.Context(), "search page: no "+what, "organization", v.Organization,
+			"dataset", v.values.Get("dataset"), "video", v.values.Get("video"), "error", err)
 	}
 	return &refusal{http.StatusNotFound, "This " + what + " cannot be made at the moment."}
 }

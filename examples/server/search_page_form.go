@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,7 +16,6 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
-	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
 // formView is the form of a search, with what was entered and what is wrong with it.
@@ -45,43 +43,43 @@ const (
 	maxRows        = 200 // more than a search may have, so that the service can say how many that are
 	maxListed      = 500
 	maxModelled    = 20 // datasets whose own sounds are listed
-	defaultScore   = 0.5
-	defaultResults = 40
+	defaultScore   = "0.5"
+	defaultResults = "40"
 )
 
-func (p *searchPage) showForm(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) error {
-	query := r.URL.Query()
-	v := &formView{Limit: strconv.Itoa(defaultResults), Score: fmt.Sprint(defaultScore), Dataset: query.Get("dataset"), Class: query.Get("class")}
-	return p.answerForm(w, r, who, v)
+func (p *searchPage) showForm(w http.ResponseWriter, r *http.Request, v *visit) error {
+	return p.answerForm(w, r, v, &formView{
+		Limit: defaultResults, Score: defaultScore, Dataset: v.values.Get("dataset"), Class: v.values.Get("class"),
+	})
 }
 
 // answerForm shows a form with the choices that there are.
-func (p *searchPage) answerForm(w http.ResponseWriter, r *http.Request, who httpadapter.Principal, v *formView) error {
-	for d, err := range p.service.Datasets(r.Context(), who.Organization) {
+func (p *searchPage) answerForm(w http.ResponseWriter, r *http.Request, v *visit, form *formView) error {
+	for d, err := range p.service.Datasets(r.Context(), v.Organization) {
 		if err != nil {
 			return err
 		}
-		if !allows(who, access.SearchSound, d.ID) {
+		if !v.allows(access.SearchSound, d.ID) {
 			continue
 		}
-		if v.More = len(v.Datasets) == maxListed; v.More {
+		if form.More = len(form.Datasets) == maxListed; form.More {
 			break
 		}
-		v.Datasets = append(v.Datasets, d.ID)
+		form.Datasets = append(form.Datasets, d.ID)
 	}
 	var err error
-	if v.Classes, err = p.classes(r.Context(), who.Organization, v.Datasets); err != nil {
+	if form.Classes, err = p.classes(r.Context(), v.Organization, form.Datasets); err != nil {
 		return err
 	}
-	v.Ops = metadata.Ops()
-	for len(v.Filters) < filterRows {
-		v.Filters = append(v.Filters, filterRow{})
+	form.Ops = metadata.Ops()
+	for len(form.Filters) < filterRows {
+		form.Filters = append(form.Filters, filterRow{})
 	}
 	status := http.StatusOK
-	if len(v.Problems) > 0 {
+	if len(form.Problems) > 0 {
 		status = http.StatusUnprocessableEntity
 	}
-	p.show(w, r, status, searchView{Title: "Search for sounds", Who: &who, Form: v})
+	p.show(w, r, status, searchView{Title: "Search for sounds", Who: v, Form: form})
 	return nil
 }
 
@@ -111,35 +109,31 @@ func (p *searchPage) classes(ctx context.Context, org string, datasets []string)
 }
 
 // start begins the search of a form, and goes on to its run.
-func (p *searchPage) start(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) error {
-	form, err := readForm(w, r, maxForm)
-	if err != nil {
-		return err
-	}
-	if len(form["key"]) > maxRows { // in the answer a row is many times as long
+func (p *searchPage) start(w http.ResponseWriter, r *http.Request, v *visit) error {
+	if len(v.values["key"]) > maxRows { // in the answer a row is many times as long
 		return errTooMuch
 	}
-	v, q := readSearch(form)
-	if len(v.Problems) > 0 {
-		return p.answerForm(w, r, who, v)
+	form, q := readSearch(v.values)
+	if len(form.Problems) > 0 {
+		return p.answerForm(w, r, v, form)
 	}
-	if err := may(who, access.SearchSound, q.Dataset); err != nil {
+	if err := v.may(access.SearchSound, q.Dataset); err != nil {
 		return err
 	}
-	run, err := p.service.Start(r.Context(), who.Organization, audiosearch.Actor(who.Subject), q)
+	run, err := p.service.Start(r.Context(), v.Organization, audiosearch.Actor(v.Subject), q)
 	var invalid *audiosearch.ValidationError
 	switch {
 	case err == nil:
 		return redirect(w, runLink("run", &run))
 	case errors.As(err, &invalid):
-		v.explain(invalid)
-		p.suggest(r.Context(), who.Organization, v, invalid)
+		form.explain(invalid)
+		p.suggest(r.Context(), v.Organization, form, invalid)
 	case errors.Is(err, audiosearch.ErrDatasetNotFound):
-		v.Problems["dataset"] = "There is no such dataset."
+		form.Problems["dataset"] = "There is no such dataset."
 	default:
 		return err
 	}
-	return p.answerForm(w, r, who, v)
+	return p.answerForm(w, r, v, form)
 }
 
 // readSearch reads a form that was sent. What no query can say is a problem; the service

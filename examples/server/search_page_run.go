@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
-	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
 // runView is a search: how far it is, and what it found.
@@ -45,37 +45,30 @@ func runLink(to string, run *audiosearch.Run) string {
 	return link(to, "dataset", run.Query.Dataset, "run", strconv.FormatInt(run.ID, 10))
 }
 
-// run finds the run that the values of a link or a form name, if the visitor may do all
-// of the actions.
-func (p *searchPage) run(r *http.Request, who httpadapter.Principal, values url.Values, actions ...access.Action) (run audiosearch.Run, err error) {
-	dataset := values.Get("dataset")
-	for _, action := range actions {
-		if err := may(who, action, dataset); err != nil {
-			return run, err
-		}
-	}
-	id, err := strconv.ParseInt(values.Get("run"), 10, 64)
+// run finds the run that the values of a link or a form name.
+func (p *searchPage) run(ctx context.Context, v *visit) (audiosearch.Run, error) {
+	id, err := strconv.ParseInt(v.values.Get("run"), 10, 64)
 	if err != nil {
-		return run, audiosearch.ErrRunNotFound
+		return audiosearch.Run{}, audiosearch.ErrRunNotFound
 	}
-	return p.service.Run(r.Context(), who.Organization, dataset, id)
+	return p.service.Run(ctx, v.Organization, v.values.Get("dataset"), id)
 }
 
-func (p *searchPage) showRun(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) error {
-	run, err := p.run(r, who, r.URL.Query(), access.GetRun, access.GetResults)
+func (p *searchPage) showRun(w http.ResponseWriter, r *http.Request, v *visit) error {
+	run, err := p.run(r.Context(), v)
 	if err != nil {
 		return err
 	}
 	dataset, class := run.Query.Dataset, string(run.Query.Class)
-	v := &runView{
+	view := &runView{
 		Run: run, Far: farOf(&run), Status: runLink("status", &run), Again: link("../search", "dataset", dataset, "class", class),
 		Failed: run.Termination == audiosearch.ClientError || run.Termination == audiosearch.InternalError,
 	}
-	v.Cancel = !v.Far.Ended && run.State != audiosearch.StateTerminating && allows(who, access.CancelRun, dataset)
-	if v.Found, v.Places, err = p.results(r.Context(), who.Organization, &run); err != nil {
+	view.Cancel = !view.Far.Ended && run.State != audiosearch.StateTerminating && v.allows(access.CancelRun, dataset)
+	if view.Found, view.Places, err = p.results(r.Context(), v.Organization, &run); err != nil {
 		return err
 	}
-	p.show(w, r, http.StatusOK, searchView{Title: class + " in " + dataset, Who: &who, Run: v})
+	p.show(w, r, http.StatusOK, searchView{Title: class + " in " + dataset, Who: v, Run: view})
 	return nil
 }
 
@@ -105,8 +98,8 @@ func farOf(run *audiosearch.Run) farView {
 }
 
 // runStatus is what the script of the page asks for while a search runs.
-func (p *searchPage) runStatus(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) error {
-	run, err := p.run(r, who, r.URL.Query(), access.GetRun)
+func (p *searchPage) runStatus(w http.ResponseWriter, r *http.Request, v *visit) error {
+	run, err := p.run(r.Context(), v)
 	if err != nil {
 		return err
 	}
@@ -116,16 +109,12 @@ func (p *searchPage) runStatus(w http.ResponseWriter, r *http.Request, who httpa
 }
 
 // cancel ends a search, and shows what became of it.
-func (p *searchPage) cancel(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) error {
-	form, err := readForm(w, r, maxForm)
+func (p *searchPage) cancel(w http.ResponseWriter, r *http.Request, v *visit) error {
+	run, err := p.run(r.Context(), v)
 	if err != nil {
 		return err
 	}
-	run, err := p.run(r, who, form, access.CancelRun)
-	if err != nil {
-		return err
-	}
-	_, err = p.service.Cancel(r.Context(), who.Organization, audiosearch.Actor(who.Subject), run.Query.Dataset, run.ID)
+	_, err = p.service.Cancel(r.Context(), v.Organization, audiosearch.Actor(v.Subject), run.Query.Dataset, run.ID)
 	if err != nil && !errors.Is(err, audiosearch.ErrFinished) {
 		return err
 	}

@@ -75,14 +75,10 @@ func (p *searchPage) showLogin(w http.ResponseWriter, r *http.Request, v loginVi
 }
 
 // login verifies an access token and keeps it in the cookie.
-func (p *searchPage) login(w http.ResponseWriter, r *http.Request) error {
-	form, err := readForm(w, r, maxLogin)
-	if err != nil {
-		return err
-	}
-	token := strings.TrimSpace(form.Get("token"))
-	view := loginView{Dataset: form.Get("dataset"), Run: form.Get("run")}
-	_, err = p.verify(r.Context(), token)
+func (p *searchPage) login(w http.ResponseWriter, r *http.Request, v *visit) error {
+	token := strings.TrimSpace(v.values.Get("token"))
+	view := loginView{Dataset: v.values.Get("dataset"), Run: v.values.Get("run")}
+	_, err := p.verify(r.Context(), token)
 	if errors.Is(err, httpadapter.ErrUnauthenticated) {
 		view.Problem = "This is no access token that is valid now. Look whether it is complete, or ask for a new one."
 		p.showLogin(w, r, view)
@@ -99,9 +95,9 @@ func (p *searchPage) login(w http.ResponseWriter, r *http.Request) error {
 }
 
 // logout forgets the access token. It stays valid.
-func (p *searchPage) logout(w http.ResponseWriter, r *http.Request) error {
+func (p *searchPage) logout(w http.ResponseWriter, r *http.Request, v *visit) error {
 	p.setSession(w, &http.Cookie{MaxAge: -1})
-	return goHome(w, r)
+	return goHome(w, r, v)
 }
 
 func (p *searchPage) setSession(w http.ResponseWriter, c *http.Cookie) {

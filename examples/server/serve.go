@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -29,9 +28,11 @@ const (
 )
 
 // serve answers requests and runs the workers until ctx ends. Then it goes on answering for
-// notice, and finishes what is in flight. ready is called once connections are accepted.
+// notice, and finishes what is in flight. ready is called once connections are accepted,
+// and returns when its context ends.
 func serve(
-	ctx context.Context, listener net.Listener, handler http.Handler, s *services, notice time.Duration, log *slog.Logger, ready func() error,
+	ctx context.Context, listener net.Listener, handler http.Handler, s *services, notice time.Duration, log *slog.Logger,
+	ready func(context.Context) error,
 ) error {
 	g, running := errgroup.WithContext(ctx)
 	server := newServer(leaving(running, handler), log)
@@ -42,6 +43,9 @@ func serve(
 		return nil
 	})
 	for _, m := range s.all() {
+		if m.run == nil {
+			continue
+		}
 		g.Go(func() error {
 			if err := m.run(running); err != nil {
 				return fmt.Errorf("%s worker: %w", m.name, err)
@@ -61,7 +65,7 @@ func serve(
 		}
 		return nil
 	})
-	g.Go(ready)
+	g.Go(func() error { return ready(running) })
 	return g.Wait()
 }
 
@@ -90,12 +94,15 @@ func newServer(handler http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// inTime returns what start returns. Once ctx has ended, start has leaveAfter left. What
-// hangs then, a disk most likely, is left behind: the process has to end, and a storage
-// must be able to take that at any time. It is no reason for another exit status.
-func inTime(ctx context.Context, stderr io.Writer, start func() error) error {
+// errHangs is of what has not ended in time.
+var errHangs = errors.New("left behind")
+
+// inTime returns what do returns. Once ctx has ended, do has leaveAfter left. What hangs
+// then, a disk most likely, is left behind: the process has to end, and a storage must be
+// able to take that at any time.
+func inTime(ctx context.Context, do func() error) error {
 	done := make(chan error, 1)
-	go func() { done <- start() }()
+	go func() { done <- do() }()
 	select {
 	case err := <-done:
 		return err
@@ -105,22 +112,18 @@ func inTime(ctx context.Context, stderr io.Writer, start func() error) error {
 	case err := <-done:
 		return err
 	case <-time.After(leaveAfter):
-		slog.New(slog.NewJSONHandler(stderr, nil)).Error("not everything has ended in time; what was not finished comes again at the next start")
-		return nil
+		return errHangs
 	}
 }
 
-// closeStorage closes the storage once nothing uses it any more. One that hangs is left
-// behind.
+// closeStorage closes the storage once nothing uses it any more.
 func closeStorage(b *backends, log *slog.Logger) {
-	closed := make(chan error, 1)
-	go func() { closed <- b.close() }()
-	select {
-	case err := <-closed:
-		if err != nil {
-			log.Error("the storage was not closed properly", "error", err)
-		}
-	case <-time.After(leaveAfter):
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	switch err := inTime(now, b.close); {
+	case errors.Is(err, errHangs):
 		log.Error("the storage does not close, and is left as it is")
+	case err != nil:
+		log.Error("the storage was not closed properly", "error", err)
 	}
 }

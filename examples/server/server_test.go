@@ -62,11 +62,11 @@ func open(t *testing.T) (*services, *failing) {
 
 func TestReadyOnlyWhileTheStoreAnswers(t *testing.T) {
 	s, store := open(t)
-	if s.writes == nil {
-		t.Error("nobody asks SQLite whether writes succeed")
+	if len(s.others) != 1 {
+		t.Fatal("nobody asks SQLite whether writes succeed")
 	}
 	var full atomic.Bool // asked by goroutines that an answer does not wait for
-	s.writes = func(context.Context) error {
+	s.others[0].ping = func(context.Context) error {
 		if full.Load() {
 			return errors.New("disk full, host=db")
 		}
@@ -128,10 +128,10 @@ const docKey = "sk-acme-0123456789abcdef0123456789abcdef"
 func readText(t *testing.T, text string) (*provision.Document, error) {
 	t.Helper()
 	doc, err := provision.Parse("acme.json", []byte(text), nil)
-	if err != nil {
-		return nil, ofConfig(err)
+	if err == nil {
+		err = doc.Rehearse(t.Context(), inMemory)
 	}
-	return doc, rehearse(t.Context(), doc)
+	return doc, ofConfig(err)
 }
 
 func apply(t *testing.T, s *services, text string) error {

@@ -67,73 +67,50 @@ func bounded(config *pgxpool.Config) *pgxpool.Config {
 // migrate makes the tables of -postgres, or brings them up to date. Several servers may do
 // it at once.
 func migrate(ctx context.Context, s *settings, log *slog.Logger) error {
-	config, err := parsePostgres(s.postgres)
+	conn, err := pgx.ConnectConfig(ctx, s.database.ConnConfig)
 	if err != nil {
-		return err
-	}
-	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
-	if err != nil {
-		return fmt.Errorf("-postgres: %w", err)
+		return about("-postgres", err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	if err := postgres.Migrate(ctx, conn, &postgres.Options{Logger: log}); err != nil {
-		return fmt.Errorf("-postgres: %w", err)
-	}
-	return nil
+	return about("-postgres", postgres.Migrate(ctx, conn, &postgres.Options{Logger: log}))
 }
 
 // openPostgres is the storage of -postgres, which any number of servers share. The jobs are
 // in a table beside the data, or in the streams of -queue.
-func openPostgres(ctx context.Context, s *settings, log *slog.Logger) (_ *backends, err error) {
-	config, err := parsePostgres(s.postgres)
+func openPostgres(ctx context.Context, s *settings, log *slog.Logger) (*backends, error) {
+	pool, err := pgxpool.NewWithConfig(ctx, bounded(s.database))
 	if err != nil {
-		return nil, err
+		return nil, about("-postgres", err)
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, bounded(config))
-	if err != nil {
-		return nil, fmt.Errorf("-postgres: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			pool.Close()
-		}
-	}()
 	db, err := postgres.New(ctx, pool, &postgres.Options{Logger: log})
 	if old := (*postgres.VersionError)(nil); errors.As(err, &old) {
-		if err = migrate(ctx, s, log); err != nil {
+		if err := migrate(ctx, s, log); err != nil {
+			pool.Close()
 			return nil, err
 		}
 		db, err = postgres.New(ctx, pool, &postgres.Options{Logger: log})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("-postgres: %w", err)
-	}
-	if unfinished, err := fromsqlite.Unfinished(ctx, pool, nil); err != nil {
-		return nil, errors.Join(fmt.Errorf("-postgres: %w", err), db.Close())
-	} else if unfinished {
-		return nil, errors.Join(usagef("-postgres: the database has a part of a copy: start the same -copy-from again, which goes on with it"), db.Close())
-	}
-	at := config.ConnConfig
-	back := backendsOf(db, fmt.Sprintf("in the PostgreSQL database %s at %s", at.Database, at.Host), log)
-	back.writes = db.Ping
-	back.close = func() error {
-		err := db.Close()
 		pool.Close()
-		return err
+		return nil, about("-postgres", err)
 	}
-	if s.queueURL() == "" {
-		return back, nil
-	}
-	queue, err := openJetStream(ctx, s.queueURL(), log)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	back.trigger.Queue, back.audio.Queue, back.queue = queue, queue, queue.ping
-	closeTables := back.close
+	at := s.database.ConnConfig
+	back := backendsOf(db, fmt.Sprintf("in the PostgreSQL database %s at %s", at.Database, at.Host), log)
+	back.others = []member{{name: "storage", ping: db.Ping}} // whether writes succeed; the services ask whether reads do
 	back.close = func() error {
-		err := closeTables()
-		queue.conn.Close()
-		return err
+		defer pool.Close()
+		return db.Close()
+	}
+	unfinished, err := fromsqlite.Unfinished(ctx, pool, nil)
+	err = about("-postgres", err)
+	if unfinished {
+		err = usagef("-postgres: the database has a part of a copy: start the same -copy-from again, which goes on with it")
+	}
+	if err == nil && s.queueURL() != "" {
+		err = back.useJetStream(ctx, s.queueURL(), log)
+	}
+	if err != nil {
+		return nil, errors.Join(err, back.close())
 	}
 	return back, nil
 }
@@ -153,7 +130,8 @@ func (s *settings) checkPostgres() error {
 	if s.postgres == "" {
 		return nil
 	}
-	if _, err := parsePostgres(s.postgres); err != nil {
+	var err error
+	if s.database, err = parsePostgres(s.postgres); err != nil {
 		return err
 	}
 	for address := range strings.SplitSeq(s.queueURL(), ",") {

@@ -24,28 +24,33 @@ func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends
 		return nil, blame("-data", err)
 	}
 	db, err := sqlite.Open(ctx, filepath.Join(folder, databaseFile), nil)
-	if errors.Is(err, sqlite.ErrUnusable) {
-		return nil, usagef("-data: %w", err)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("-data: %w", err)
+		return nil, about("-data", err, sqlite.ErrUnusable)
 	}
 	back := backendsOf(db, "in the folder "+folder, log)
-	back.writes = db.Ping
+	back.others = []member{{name: "storage", ping: db.Ping}} // whether writes succeed; the services ask whether reads do
 	return back, nil
 }
 
-// blame says which flag an error is about. It is the operator's, unless it may pass.
+// openExisting opens the database in a folder that a flag names. It makes none.
+func openExisting(ctx context.Context, flag, folder string) (*sqlite.DB, error) {
+	path := filepath.Join(folder, databaseFile)
+	if info, err := os.Stat(path); err != nil {
+		return nil, usagef("%s: %w", flag, err)
+	} else if !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil, usagef("%s: %s is no database", flag, path)
+	}
+	db, err := sqlite.Open(ctx, path, nil)
+	return db, about(flag, err, sqlite.ErrUnusable)
+}
+
+// blame says which flag an error of the file system is about. It is the operator's, unless
+// it may be gone at another time.
 func blame(flag string, err error) error {
-	if passes(err) {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EIO) {
 		return fmt.Errorf("%s: %w", flag, err)
 	}
 	return usagef("%s: %w", flag, err)
-}
-
-// passes says whether an error of the file system may be gone at another time.
-func passes(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EIO)
 }
 
 // makeFolder makes a folder, and those above it, for this user alone. One that is there

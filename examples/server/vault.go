@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 
@@ -64,12 +63,7 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 	if err != nil {
 		return nil, fmt.Errorf("mount the vault's sandbox: %w", err)
 	}
-	// It does nothing in the background.
-	idle := func(ctx context.Context) error {
-		<-ctx.Done()
-		return nil
-	}
-	return &vaultService{member{"vault", routes, service.Ping, idle}, service, trials, trial}, nil
+	return &vaultService{member{"vault", routes, service.Ping, nil}, service, trials, trial}, nil
 }
 
 // vaultKeyring returns the keys of the vault. There is one version of them: a rotation

@@ -20,10 +20,11 @@ type backends struct {
 	trigger  trigger.Backend
 	authmgmt authmgmt.Backend
 	vault    vault.Backend
-	audio    audioBackend
-	kept     string                          // where the data is, as in "in the folder x"
-	writes   func(ctx context.Context) error // whether writes succeed; nil if they always do
-	queue    func(ctx context.Context) error // whether the queue answers; nil if it is in the storage
+	audio    audiosearch.Backend
+	files    *mediaFolder // the videos
+	model    *soundModel  // nil: none
+	kept     string       // where the data is, as in "in the folder x"
+	others   []member     // what must answer besides the services
 	close    func() error
 }
 
@@ -43,17 +44,7 @@ func backendsOf(db database, kept string, log *slog.Logger) *backends {
 	triggers, audio := db.Trigger(), db.AudioSearch()
 	triggers.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
 	audio.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
-	return &backends{
-		trigger: triggers, authmgmt: db.AuthMgmt(), vault: db.Vault(), audio: audioBackend{Backend: audio}, kept: kept, close: db.Close,
-	}
-}
-
-// audioBackend is what the audio search stands on: what a storage has for it, where the
-// files are, and the model.
-type audioBackend struct {
-	audiosearch.Backend
-	files *mediaFolder
-	model *soundModel // nil: none
+	return &backends{trigger: triggers, authmgmt: db.AuthMgmt(), vault: db.Vault(), audio: audio, kept: kept, close: db.Close}
 }
 
 // openStorage opens the storage that the operator asked for, and the folder of the
@@ -62,7 +53,7 @@ func openStorage(ctx context.Context, s *settings, log *slog.Logger) (b *backend
 	switch {
 	case s.memory:
 		b, err = openMemory(ctx, log)
-	case s.postgres != "":
+	case s.database != nil:
 		b, err = openPostgres(ctx, s, log)
 	default:
 		b, err = openSQLite(ctx, s.data, log)
@@ -70,13 +61,11 @@ func openStorage(ctx context.Context, s *settings, log *slog.Logger) (b *backend
 	if err != nil {
 		return nil, err
 	}
-	files, err := openMedia(s)
-	if err != nil {
+	if b.files, err = openMedia(s); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
-	b.audio.files = files
 	closeTables := b.close
-	b.close = func() error { return errors.Join(files.close(), closeTables()) }
+	b.close = func() error { return errors.Join(b.files.close(), closeTables()) }
 	return b, nil
 }
 
@@ -87,9 +76,7 @@ type services struct {
 	authmgmt *authmgmtService
 	vault    *vaultService
 	audio    *audioService
-
-	// As of backends. The services ask whether reads succeed.
-	writes, queue func(ctx context.Context) error
+	others   []member // as of backends
 }
 
 // member is what every service must have to be mounted, watched and run.
@@ -97,7 +84,8 @@ type member struct {
 	name    string
 	handler *httpadapter.Handler
 	ping    func(ctx context.Context) error
-	// run is its worker: until ctx ends, and then for as long as its attempts have left.
+	// run is its worker: until ctx ends, and then for as long as its attempts have left. Nil:
+	// it does nothing in the background.
 	run func(ctx context.Context) error
 }
 
@@ -107,16 +95,7 @@ func (s *services) all() []member {
 }
 
 // needed lists what must answer a ping for the program to be ready.
-func (s *services) needed() []member {
-	all := s.all()
-	if s.writes != nil {
-		all = append(all, member{name: "storage", ping: s.writes})
-	}
-	if s.queue != nil {
-		all = append(all, member{name: "queue", ping: s.queue})
-	}
-	return all
-}
+func (s *services) needed() []member { return append(s.all(), s.others...) }
 
 // wire makes the services.
 func wire(s *settings, b *backends, key localkeys.Root, log *slog.Logger) (*services, error) {
@@ -132,9 +111,9 @@ func wire(s *settings, b *backends, key localkeys.Root, log *slog.Logger) (*serv
 	if err != nil {
 		return nil, err
 	}
-	search, err := newAudioService(s, &b.audio, credentials.service, log)
+	search, err := newAudioService(s, b, credentials.service, log)
 	if err != nil {
 		return nil, err
 	}
-	return &services{trigger: triggers, authmgmt: credentials, vault: vaults, audio: search, writes: b.writes, queue: b.queue}, nil
+	return &services{trigger: triggers, authmgmt: credentials, vault: vaults, audio: search, others: b.others}, nil
 }

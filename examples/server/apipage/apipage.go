@@ -40,15 +40,12 @@ func New(document []byte) (http.Handler, error) {
 	if err := root.read(d, root); err != nil {
 		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
 	}
-	t, err := template.New("page").Funcs(template.FuncMap{
-		"anchor": anchor, "prose": prose, "groups": groups, "schemes": schemes, "servers": servers,
+	t := template.Must(template.New("page").Funcs(template.FuncMap{
+		"anchor": anchor, "prose": prose, "operations": operations, "schemes": schemes, "servers": servers,
 		"reason": reason,
 		"style":  func() template.CSS { return template.CSS(style) }, //nolint:gosec // of this package
 		"script": func() template.JS { return template.JS(script) },  //nolint:gosec // likewise
-	}).Parse(pageText)
-	if err != nil {
-		return nil, fmt.Errorf("parse the API page: %w", err)
-	}
+	}).Parse(pageText))
 	var b bytes.Buffer
 	if err := t.Execute(&b, root); err != nil {
 		return nil, fmt.Errorf("write the API page: %w", err)
@@ -74,33 +71,18 @@ func sourceHash(text string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(digest[:])
 }
 
-// group holds the operations of a tag.
-type group struct {
-	Name        string
-	Description *node
-	Operations  []*operation
-}
-
-func groups(root *node) (all []*group) {
-	byName := make(map[string]*group)
-	for _, tag := range root.At("tags").Each() {
-		g := &group{Name: tag.At("name").String(), Description: tag.At("description")}
-		byName[g.Name], all = g, append(all, g)
-	}
-	for path, item := range root.At("paths").Each() {
+// operations lists those of a tag.
+func operations(tag *node) (list []*operation) {
+	for path, item := range tag.root.At("paths").Each() {
 		for method, op := range item.Each() {
-			if op.At("operationId") == nil {
-				continue // it holds for all operations of the path
-			}
-			o := &operation{op, strings.ToUpper(method), path, servers(item)}
-			for _, tag := range op.At("tags").Each() {
-				if g := byName[tag.text]; g != nil {
-					g.Operations = append(g.Operations, o)
+			for _, name := range op.At("tags").Each() {
+				if name.text == tag.At("name").String() {
+					list = append(list, &operation{op, strings.ToUpper(method), path, servers(item)})
 				}
 			}
 		}
 	}
-	return all
+	return list
 }
 
 // server is a base address, with its variables set to their defaults.

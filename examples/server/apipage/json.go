@@ -101,26 +101,23 @@ func (n *node) String() string {
 	return n.text
 }
 
-// maxReferences is how many references may lead to each other: more of them are a circle.
-const maxReferences = 10
-
 // At goes from object to object by keys, and follows references. What stands beside a
 // reference counts before what the reference leads to.
 func (n *node) At(keys ...string) *node {
 	for _, key := range keys {
-		n = n.at(key, maxReferences)
+		n = n.at(key)
 	}
 	return n
 }
 
-func (n *node) at(key string, references int) *node {
-	if n == nil || references == 0 {
+func (n *node) at(key string) *node {
+	if n == nil {
 		return nil
 	}
 	if i := slices.Index(n.keys, key); i >= 0 {
 		return n.list[i]
 	}
-	return n.target().at(key, references-1)
+	return n.target().at(key)
 }
 
 // target is what a reference leads to, nil if this is none.

@@ -52,8 +52,6 @@ func (o *operation) Command() string {
 			path = strings.ReplaceAll(path, "{"+p.Last+"}", url.PathEscape(value))
 		case p.Required && p.In == "query":
 			query.Set(p.Last, value)
-		case p.Required:
-			options = append(options, "-H "+quote(p.Last+": "+value))
 		}
 	}
 	if len(query) > 0 {

@@ -2,16 +2,13 @@ package apipage
 
 import (
 	"cmp"
-	"fmt"
 	"html/template"
 	"path"
-	"slices"
 	"strings"
 )
 
-// field is a row of a table. One with a heading has nothing else.
+// field is a row of a table.
 type field struct {
-	Heading      string
 	Parent, Last string // the name, such as "detail[]." and "loc"
 	In           string // of a parameter: path, query or header
 	Type         string
@@ -66,27 +63,22 @@ func rulesOf(v *node) []string {
 	return rules
 }
 
-// typesOf names the types of a schema, such as "string (uuid)" and "null".
-func typesOf(v *node, depth int) (names []string) {
-	if depth > maxReferences {
-		return nil
-	}
+// typeOf names the types of a schema, such as "string (uuid) or null".
+func typeOf(v *node) string {
 	types := v.At("type")
 	if types == nil {
-		for _, variant := range variantsOf(v) {
-			names = append(names, typesOf(variant, depth+1)...)
-		}
-		return names
+		return "any"
 	}
 	list := types.list
 	if list == nil {
 		list = []*node{types}
 	}
+	var names []string
 	for _, t := range list {
-		name := t.String()
+		name := t.text
 		switch format, items := v.At("format"), v.At("items"); {
 		case name == "array" && items != nil:
-			inner := strings.Join(typesOf(items, depth+1), " or ")
+			inner := typeOf(items)
 			if strings.Contains(inner, " or ") {
 				inner = "(" + inner + ")"
 			}
@@ -96,28 +88,7 @@ func typesOf(v *node, depth int) (names []string) {
 		}
 		names = append(names, name)
 	}
-	return names
-}
-
-// typeOf is typesOf in words.
-func typeOf(v *node) string {
-	var once []string
-	for _, name := range typesOf(v, 0) {
-		if !slices.Contains(once, name) {
-			once = append(once, name)
-		}
-	}
-	return cmp.Or(strings.Join(once, " or "), "any")
-}
-
-// variantsOf lists the forms that a value can have.
-func variantsOf(v *node) (list []*node) {
-	for _, key := range []string{"anyOf", "oneOf"} {
-		for _, form := range v.At(key).Each() {
-			list = append(list, form)
-		}
-	}
-	return list
+	return strings.Join(names, " or ")
 }
 
 // fieldOf describes one value, without what is within it.
@@ -125,7 +96,7 @@ func fieldOf(name string, v *node, required bool) field {
 	f := field{Last: name, Type: typeOf(v), Required: required, Description: prose(v.At("description"))}
 	enum, rules := v.At("enum"), rulesOf(v)
 	// What holds for the items of a list of scalars stands in the list's row: they have none.
-	for item, depth := v.At("items"), 0; item != nil && depth < maxReferences; item, depth = item.At("items"), depth+1 {
+	for item := v.At("items"); item != nil; item = item.At("items") {
 		enum = cmp.Or(enum, item.At("enum"))
 		for _, rule := range boundsOf(item) {
 			rules = append(rules, "each: "+rule)
@@ -149,13 +120,10 @@ func headOf(name string, v *node) field {
 }
 
 // fieldsOf lists what is within a value, and within that, under names such as
-// "detail[].loc". The outer names are those of the schemas that are being listed.
-func fieldsOf(prefix string, v *node, outer ...string) (list []field) {
-	if name := nameOf(v); slices.Contains(outer, name) {
-		where := cmp.Or(prefix, "this value")
-		return []field{{Heading: "The fields of " + where + " are those of " + name + ", as above."}}
-	} else if name != "" {
-		outer = append(slices.Clone(outer), name)
+// "detail[].loc".
+func fieldsOf(prefix string, v *node) (list []field) {
+	if v == nil {
+		return nil
 	}
 	parent := prefix
 	if parent != "" {
@@ -164,7 +132,7 @@ func fieldsOf(prefix string, v *node, outer ...string) (list []field) {
 	add := func(name string, v *node, required bool) {
 		f := fieldOf(name, v, required)
 		f.Parent = parent
-		list = append(append(list, f), fieldsOf(parent+name, v, outer...)...)
+		list = append(append(list, f), fieldsOf(parent+name, v)...)
 	}
 	required := make(map[string]bool)
 	for _, name := range v.At("required").Each() {
@@ -173,31 +141,9 @@ func fieldsOf(prefix string, v *node, outer ...string) (list []field) {
 	for name, property := range v.At("properties").Each() {
 		add(name, property, required[name])
 	}
-	if items := v.At("items"); items != nil {
-		list = append(list, fieldsOf(prefix+"[]", items, outer...)...)
-	}
+	list = append(list, fieldsOf(prefix+"[]", v.At("items"))...)
 	if more := v.At("additionalProperties"); more != nil && more.list != nil {
 		add("*", more, false)
-	}
-	return append(list, formsOf(prefix, variantsOf(v), outer)...)
-}
-
-// formsOf lists the fields of each form of a value, under a heading if there are several.
-func formsOf(prefix string, variants []*node, outer []string) (list []field) {
-	var forms [][]field
-	var titles []string
-	for _, v := range variants {
-		if fields := fieldsOf(prefix, v, outer...); fields != nil {
-			forms = append(forms, fields)
-			titles = append(titles, cmp.Or(v.At("title").String(), nameOf(v)))
-		}
-	}
-	for i, fields := range forms {
-		if len(forms) > 1 {
-			heading := fmt.Sprintf("Form %d of %d of %s: %s", i+1, len(forms), cmp.Or(prefix, "the body"), titles[i])
-			list = append(list, field{Heading: strings.TrimSuffix(heading, ": ")})
-		}
-		list = append(list, fields...)
 	}
 	return list
 }
