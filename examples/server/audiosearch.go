@@ -41,30 +41,24 @@ const (
 // newAudioService makes the audio search. Its callers show access tokens of the
 // credentials service.
 func newAudioService(s *settings, b *backends, credentials *authmgmt.Service, log *slog.Logger) (*audioService, error) {
-	defined, err := signal.New(nil)
-	if err != nil {
-		return nil, fmt.Errorf("make the scorer: %w", err)
-	}
-	sounds, err := wav.New(nil)
-	if err != nil {
-		return nil, fmt.Errorf("make the decoder of WAV files: %w", err)
-	}
-	programs, err := ffmpeg.New(nil)
-	if err != nil {
-		return nil, fmt.Errorf("make the decoder of other files: %w", err)
+	defined, scorerErr := signal.New(nil)
+	sounds, wavErr := wav.New(nil)
+	programs, ffmpegErr := ffmpeg.New(nil)
+	if err := errors.Join(scorerErr, wavErr, ffmpegErr); err != nil {
+		return nil, fmt.Errorf("make the scorer and the decoders: %w", err)
 	}
 	scorers := []sound.Scorer{defined}
 	if b.model != nil {
 		scorers = []sound.Scorer{b.model.scorer, defined}
 	}
 	media := sound.FirstMedia(sounds, programs)
-	in := newIngestion(log)
+	in := newIngestion(s.meters, log)
 	service, err := audiosearch.New(b.audio, &audiosearch.Options{
 		Scorers:  scorers,
 		Media:    media,
 		Files:    b.files,
 		Grace:    mediaGrace,
-		Observer: s.meters.audio(in.observe),
+		Observer: in.observe,
 		Logger:   log,
 	})
 	if err != nil {
@@ -77,7 +71,7 @@ func newAudioService(s *settings, b *backends, credentials *authmgmt.Service, lo
 	if err != nil {
 		return nil, fmt.Errorf("make the search worker: %w", err)
 	}
-	verify := s.demo.orTokens(credentials)
+	verify := withDemo(s.demo.token, httpadapter.AccessTokens(credentials))
 	routes, err := httpadapter.NewAudioSearch(service, httpadapter.Bearer(verify), &httpadapter.AudioSearchOptions{
 		Options: httpadapter.Options{Observer: s.meters.request, Logger: log},
 		Cancel:  true,

@@ -35,13 +35,13 @@ func newAuthMgmtService(s *settings, b authmgmt.Backend, root localkeys.Root, lo
 		AcceptURL:     s.publicURL + httpadapter.AcceptPath,
 		InvitationKey: key,
 		GrantToken:    tokenLifetime,
-		Observer:      s.meters.authmgmt(logRefused(log)),
+		Observer:      observeRefused(s.meters, log),
 		Logger:        log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the credentials service: %w", err)
 	}
-	routes, err := httpadapter.NewAuthMgmt(service, httpadapter.Bearer(s.demo.orTokens(service)), &httpadapter.AuthMgmtOptions{
+	routes, err := httpadapter.NewAuthMgmt(service, httpadapter.Bearer(withDemo(s.demo.token, httpadapter.AccessTokens(service))), &httpadapter.AuthMgmtOptions{
 		Options:     httpadapter.Options{Observer: s.meters.request, Logger: log},
 		Clients:     true,
 		Invitations: true,
@@ -59,12 +59,13 @@ func newAuthMgmtService(s *settings, b authmgmt.Backend, root localkeys.Root, lo
 // revoked before. Those of clients end sooner.
 const tokenLifetime = 90 * 24 * time.Hour
 
-// logRefused logs what somebody tried in vain and an operator may want to know. What
-// fails in the background the service logs itself.
-func logRefused(log *slog.Logger) authmgmt.Observer {
+// observeRefused counts everything, and logs what somebody tried in vain and an operator
+// may want to know. What fails in the background the service logs itself.
+func observeRefused(m *meters, log *slog.Logger) authmgmt.Observer {
 	var logins atomic.Int64 // that were refused since the last line said so
 	seldom := rate.Sometimes{Interval: time.Second}
 	return func(ctx context.Context, o authmgmt.Observation) {
+		m.event("authmgmt", string(o.Kind))
 		switch {
 		case o.Kind == authmgmt.KindLoginRefused && errors.Is(o.Err, authmgmt.ErrInvalidCredentials):
 			// Anybody can cause these, without end.

@@ -91,7 +91,7 @@ func TestRefusedLoginsFillNoLog(t *testing.T) {
 func testRefusedLogins(t *testing.T) {
 	var log bytes.Buffer
 	begin := time.Now()
-	observe := logRefused(slog.New(slog.NewJSONHandler(&log, nil)))
+	observe := observeRefused(nil, slog.New(slog.NewJSONHandler(&log, nil)))
 	for _, step := range []struct {
 		at    time.Duration
 		times int
@@ -131,7 +131,7 @@ func testRefusedLogins(t *testing.T) {
 func TestRefusedLoginsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer // one line is written at a time
-		observe := logRefused(slog.New(slog.NewJSONHandler(&log, nil)))
+		observe := observeRefused(nil, slog.New(slog.NewJSONHandler(&log, nil)))
 		refused := authmgmt.Observation{Kind: authmgmt.KindLoginRefused, Err: authmgmt.ErrInvalidCredentials}
 		const each = 100
 		var group sync.WaitGroup

@@ -55,15 +55,8 @@ func copyData(ctx context.Context, s *settings, stdout io.Writer, log *slog.Logg
 
 // openCopied opens the file for the copy. The driver is that of storage/sqlite.
 func openCopied(path string) (fromsqlite.Source, error) {
-	full, err := filepath.Abs(path)
-	if err != nil {
-		return fromsqlite.Source{}, err
-	}
-	name := url.URL{Scheme: "file", Path: filepath.ToSlash(full), RawQuery: "mode=rw"}
-	if filepath.VolumeName(full) != "" {
-		name.Path = "/" + name.Path // file:///C:/...
-	}
-	db, err := sql.Open("sqlite", name.String())
+	name := url.URL{Path: filepath.ToSlash(path)}
+	db, err := sql.Open("sqlite", "file:"+name.EscapedPath()+"?mode=rw")
 	return fromsqlite.Source{DB: db, AudioSearch: func(ctx context.Context) (audiosearch.Store, func() error, error) {
 		from, err := sqlite.Open(ctx, path, nil)
 		if err != nil {

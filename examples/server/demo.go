@@ -11,11 +11,9 @@ import (
 	"log/slog"
 	"text/template"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/provision"
-	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // demoOrganization is the one of the demo's document.
@@ -26,37 +24,28 @@ var demoDocument []byte
 
 // demoCredentials are an API key and an access token that are nowhere but in memory. So
 // they end with the process, however that ends, and of two demos on the same data neither
-// ends the other's. A nil one is no demo.
+// ends the other's. Empty ones are no demo.
 type demoCredentials struct{ key, token string }
 
-func newDemoCredentials() *demoCredentials {
+func newDemoCredentials() demoCredentials {
 	secret := func(prefix string) string {
 		random := make([]byte, 32)
 		_, _ = rand.Read(random) // never fails
 		return prefix + base64.RawURLEncoding.EncodeToString(random)
 	}
-	return &demoCredentials{key: secret("sk-"), token: secret("at-")}
+	return demoCredentials{key: secret("sk-"), token: secret("at-")}
 }
 
 // verifier says whose credentials a request has, for [httpadapter.Bearer].
 type verifier = func(ctx context.Context, credentials string) (httpadapter.Principal, error)
 
-// orKeys takes the demo's API key, and those of the service.
-func (d *demoCredentials) orKeys(service *trigger.Service) verifier {
-	return d.or(func() string { return d.key }, httpadapter.TriggerKeys(service))
-}
-
-// orTokens takes the demo's access token, and those of the service.
-func (d *demoCredentials) orTokens(service *authmgmt.Service) verifier {
-	return d.or(func() string { return d.token }, httpadapter.AccessTokens(service))
-}
-
-func (d *demoCredentials) or(own func() string, stored verifier) verifier {
-	if d == nil {
+// withDemo takes a key or token of the demo's besides those that are stored.
+func withDemo(own string, stored verifier) verifier {
+	if own == "" {
 		return stored
 	}
 	return func(ctx context.Context, credentials string) (httpadapter.Principal, error) {
-		if subtle.ConstantTimeCompare([]byte(own()), []byte(credentials)) == 1 {
+		if subtle.ConstantTimeCompare([]byte(own), []byte(credentials)) == 1 {
 			return httpadapter.Principal{Organization: demoOrganization, Subject: "demo", Access: access.Full()}, nil
 		}
 		return stored(ctx, credentials)
@@ -77,11 +66,7 @@ var demoText string
 
 // write prints lines to paste into a POSIX shell. They need nothing but that and curl.
 func (p *demoPage) write(w io.Writer) error {
-	t, err := template.New("demo").Parse(demoText)
-	if err != nil {
-		return fmt.Errorf("parse the demo's text: %w", err)
-	}
-	return t.Execute(w, p)
+	return template.Must(template.New("demo").Parse(demoText)).Execute(w, p)
 }
 
 // startDemo provisions the demo, and prints commands with its credentials. It is the only

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -63,17 +62,12 @@ func makeDemoSounds(dir string) error {
 }
 
 func (s *demoSound) write(path string) error {
-	var b bytes.Buffer
-	if err := wav.Encode(&b, demoRate, s.samples()); err != nil {
-		return err
-	}
 	// Another server may start on the same folder at the same time.
 	part, err := os.CreateTemp(filepath.Dir(path), s.file+".*.part")
 	if err != nil {
 		return err
 	}
-	_, err = part.Write(b.Bytes())
-	if err = errors.Join(err, part.Close()); err == nil {
+	if err = errors.Join(wav.Encode(part, demoRate, s.samples()), part.Close()); err == nil {
 		err = os.Rename(part.Name(), path)
 	}
 	if err != nil {

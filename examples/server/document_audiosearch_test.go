@@ -12,43 +12,9 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
-// maxMediaPath bounds the path of a video, in bytes, as package audiosearch does.
-const maxMediaPath = 4096
-
 // videoDocument returns a document with one dataset of these videos.
 func videoDocument(videos ...string) string {
 	return `{"organizations":[{"id":"acme","datasets":[{"id":"d","videos":[` + strings.Join(videos, ",") + `]}]}]}`
-}
-
-// numbers returns an object of that many bytes, whose values are long numbers: what a key
-// and its number cost, beyond what is written, counts.
-func numbers(bytes int) string {
-	const keys = 100
-	var b strings.Builder
-	for i := range keys {
-		fmt.Fprintf(&b, `,"%02d":1%s`, i, strings.Repeat("0", 500))
-	}
-	return "{" + b.String()[1:] + strings.Repeat("0", bytes-b.Len()-1) + "}"
-}
-
-// TestDatasetsAtTheLimits: what the document may say, the service takes.
-func TestDatasetsAtTheLimits(t *testing.T) {
-	var many strings.Builder
-	for i := range metadata.MaxKeys {
-		fmt.Fprintf(&many, `,"%d":0`, i)
-	}
-	whole := metadata.MaxBytes - len(`{"a":""}`) - 2
-	long := strings.Repeat(strings.Repeat("x", 200)+"/", maxMediaPath/201) + "v.wav"
-	onEach(t, func(t *testing.T, s *services, _ *backends) {
-		err := apply(t, s, videoDocument(
-			`{"id":"keys","path":"`+long+`","metadata":{`+many.String()[1:]+`}}`,
-			`{"id":"bytes","path":"v.wav","metadata":{"a":"`+strings.Repeat("x", whole)+`"}}`,
-			`{"id":"numbers","path":"v.wav","metadata":`+numbers(metadata.MaxBytes-2*100+1)+`}`,
-			`{"id":"nothing","path":"v.wav","metadata":{}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-	})
 }
 
 // TestProvisioningOfDatasets: what is missing is created, and what exists stays as it is.

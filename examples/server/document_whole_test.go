@@ -97,7 +97,7 @@ func TestDocumentAppliedAsAWhole(t *testing.T) {
 		"record, no tokens":  ofVault("v", column(``), `{"table":"persons","fields":{"c":"1"}}`),
 		"dataset, ID":        dataset(name, ""),
 		"video, ID":          dataset("d", `{"id":"`+name+`","path":"a.wav"}`),
-		"video, path":        dataset("d", `{"id":"v","path":"`+strings.Repeat("p", maxMediaPath+1)+`"}`),
+		"video, path":        dataset("d", `{"id":"v","path":"`+strings.Repeat("p", 4096+1)+`"}`),
 		"video, metadata":    dataset("d", `{"id":"v","path":"a.wav","metadata":{"a":"`+strings.Repeat("m", metadata.MaxBytes)+`"}}`),
 	} {
 		refuseWhole(t, what, `{"id":"bad",`+bad+`}`)

@@ -3,24 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/provision"
-	"github.com/seed-6363c74e/mortise/trigger"
-	"github.com/seed-6363c74e/mortise/trigger/command"
 )
-
-// newCommand returns the Processor of -trigger-exec. Its program gets the event as one line of
-// JSON, in the fields of the history.
-func newCommand(s *settings, log *slog.Logger) (trigger.Processor, error) {
-	encode := func(e trigger.Event) ([]byte, error) { return httpadapter.NewTriggerEvent(e).JSON() }
-	return command.New(s.command, encode, &command.Options{Env: s.commandEnv, Logger: log})
-}
 
 // errNotWords is what a command is answered that needs a shell.
 var errNotWords = errors.New("runs without a shell, so it takes words and quotes only; for pipes, redirections, variables or several commands run it through sh -c '...'")
@@ -29,11 +18,9 @@ var errNotWords = errors.New("runs without a shell, so it takes words and quotes
 // *, ? and ~ stay as they are.
 func splitCommand(command string) ([]string, error) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(command), "")
-	if err != nil {
-		var parse syntax.ParseError
-		if errors.As(err, &parse) {
-			return nil, fmt.Errorf("cannot be split into words: %s", parse.Text)
-		}
+	if parse := (syntax.ParseError{}); errors.As(err, &parse) {
+		return nil, fmt.Errorf("cannot be split into words: %s", parse.Text)
+	} else if err != nil {
 		return nil, fmt.Errorf("cannot be split into words: %w", err)
 	}
 	if len(file.Stmts) == 0 {

@@ -27,7 +27,7 @@ type settings struct {
 	memory     bool            // instead of data
 	postgres   string          // URL of the database, instead of data; "" for none
 	database   *pgxpool.Config // of postgres
-	queue      string          // "", queueInPostgres, or URLs of NATS servers
+	queue      string          // URLs of NATS servers; "" for a table in postgres, or in data
 	migrate    bool            // make the tables of postgres, and end
 	copyFrom   string          // data folder to copy into postgres, and end; "" for none
 	backup     string          // file to copy the database of data to, and end; "" for none
@@ -40,9 +40,9 @@ type settings struct {
 	version     bool // print it, and end
 	checkConfig bool // read the provisioning document, and end
 
-	demoCommands bool             // the demo prints a command for each operation
-	demo         *demoCredentials // nil: there is no demo
-	meters       *meters          // nil: nothing is counted
+	demoCommands bool            // the demo prints a command for each operation
+	demo         demoCredentials // empty: there is no demo
+	meters       *meters         // nil: nothing is counted
 
 	model       string // path or https URL of an ONNX file, "" for none
 	onnxruntime string // path of ONNX Runtime's library, "" for the usual places
@@ -143,7 +143,7 @@ func (s *settings) contradiction(given map[string]bool) error {
 		{s.migrate && s.postgres == "", "-migrate: needs -postgres, which names the database"},
 		{s.copyFrom != "" && s.postgres == "", "-copy-from: needs -postgres, which names the database to copy into"},
 		{s.copyFrom != "" && s.migrate, "-copy-from: makes the tables itself; leave -migrate out"},
-		{s.copyFrom != "" && s.queueURL() != "",
+		{s.copyFrom != "" && s.queue != "" && s.queue != queueInPostgres,
 			"-copy-from: copies the jobs into the database; leave -queue out, and change it once they are done"},
 		{s.queue != "" && s.postgres == "", "-queue: needs -postgres: without it the queue is in the data folder"},
 	})

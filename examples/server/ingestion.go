@@ -19,6 +19,7 @@ import (
 // elsewhere.
 type ingestion struct {
 	service  *audiosearch.Service
+	meters   *meters
 	log      *slog.Logger
 	screen   *console            // where the bar is; nil: nowhere. It is set before anything runs.
 	datasets []provision.Dataset // to look at; complete before run begins
@@ -31,8 +32,8 @@ type ingestion struct {
 	warned map[[3]string]string // what was logged of a video, so that each search does not log it again
 }
 
-func newIngestion(log *slog.Logger) *ingestion {
-	return &ingestion{log: log, warned: make(map[[3]string]string), models: make(map[string]bool)}
+func newIngestion(m *meters, log *slog.Logger) *ingestion {
+	return &ingestion{meters: m, log: log, warned: make(map[[3]string]string), models: make(map[string]bool)}
 }
 
 // run looks at all datasets. It returns when ctx ends, if not before.
@@ -107,6 +108,7 @@ func (in *ingestion) score(ctx context.Context, d provision.Dataset) audiosearch
 
 // observe is the [audiosearch.Observer].
 func (in *ingestion) observe(ctx context.Context, o audiosearch.Observation) {
+	in.meters.event("audiosearch", string(o.Kind))
 	switch o.Kind {
 	case audiosearch.KindIngesting:
 		in.note(func(p *progress) { p.video, p.position, p.length = o.Video, o.Position, o.Length })

@@ -78,7 +78,7 @@ func TestIngestionTriesAgain(t *testing.T) {
 func TestIngestionIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer
-		in := newIngestion(slog.New(slog.NewJSONHandler(&text, nil)))
+		in := newIngestion(nil, slog.New(slog.NewJSONHandler(&text, nil)))
 		told := audiosearch.Observation{Kind: audiosearch.KindScoring, Organization: "acme", Dataset: "d", Model: "ast/1", Done: 2, Total: 9,
 			Sound: audiosearch.SoundProgress{Done: time.Hour, Total: 10 * time.Hour, Speed: 12}}
 		in.observe(t.Context(), told)

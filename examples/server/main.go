@@ -110,14 +110,14 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	log := slog.New(slog.NewJSONHandler(screen, nil))
 	switch {
 	case s.version:
-		_, err := fmt.Fprintln(stdout, version())
-		return err
+		fmt.Fprintln(stdout, version())
+		return nil
 	case s.migrate:
 		if err := migrate(ctx, s, log); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintln(stdout, "the tables are up to date")
-		return err
+		fmt.Fprintln(stdout, "the tables are up to date")
+		return nil
 	case s.copyFrom != "":
 		return copyData(ctx, s, stdout, log)
 	case s.backup != "":
@@ -131,8 +131,8 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 		return err
 	}
 	if s.checkConfig {
-		_, err := fmt.Fprintln(stdout, "nothing is wrong with "+oneLine(s.config))
-		return err
+		fmt.Fprintln(stdout, "nothing is wrong with "+oneLine(s.config))
+		return nil
 	}
 	s.commandEnv = withoutSecrets(env, doc)
 	key, err := namedKey(s)
@@ -194,7 +194,7 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	}
 	log.Info("storage opened", "kept", back.kept)
 	notice := time.Duration(0)
-	if s.postgres != "" { // it is one of several, most likely
+	if s.database != nil { // it is one of several, most likely
 		notice = proxyNotice
 	}
 	return serve(ctx, listener, handler, services, notice, log, func(ctx context.Context) error {

@@ -15,11 +15,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/audiosearch"
-	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
-	"github.com/seed-6363c74e/mortise/vault"
 )
 
 // meters is what /metrics tells. No label names an organization, a client or an event: each
@@ -67,6 +64,7 @@ func (m *meters) request(_ context.Context, r httpadapter.RequestObservation) {
 	}
 }
 
+// event counts what one of the other observers is told.
 func (m *meters) event(service, kind string) {
 	if m != nil {
 		m.events.WithLabelValues(service, kind).Inc()
@@ -82,25 +80,6 @@ func (m *meters) trigger(_ context.Context, o trigger.Observation) {
 		m.waits.Observe(o.Duration.Seconds())
 	case o.Kind == trigger.KindCompleted, o.Kind == trigger.KindRetrying, o.Kind == trigger.KindFailed:
 		m.attempts.Observe(o.Duration.Seconds())
-	}
-}
-
-// vault is a vault.Observer.
-func (m *meters) vault(_ context.Context, o vault.Observation) { m.event("vault", string(o.Kind)) }
-
-// authmgmt returns an authmgmt.Observer that asks next, too.
-func (m *meters) authmgmt(next authmgmt.Observer) authmgmt.Observer {
-	return func(ctx context.Context, o authmgmt.Observation) {
-		m.event("authmgmt", string(o.Kind))
-		next(ctx, o)
-	}
-}
-
-// audio returns an audiosearch.Observer that asks next, too.
-func (m *meters) audio(next audiosearch.Observer) audiosearch.Observer {
-	return func(ctx context.Context, o audiosearch.Observation) {
-		m.event("audiosearch", string(o.Kind))
-		next(ctx, o)
 	}
 }
 

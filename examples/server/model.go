@@ -22,7 +22,7 @@ import (
 type soundModel struct {
 	scorer  sound.Scorer
 	classes []sound.Class // that AudioSet does not have
-	close   func() error
+	close   func() error  // nil: there is nothing to close
 }
 
 // modelFolder is the name of the folder of fetched models, in the data folder.
@@ -39,7 +39,7 @@ func openModel(ctx context.Context, s *settings, screen *console, log *slog.Logg
 		if err != nil {
 			return nil, usagef("-oip: %w", err)
 		}
-		return &soundModel{scorer: remote, close: func() error { return nil }}, nil
+		return &soundModel{scorer: remote}, nil
 	}
 	return nil, nil
 }
@@ -60,8 +60,7 @@ func openONNX(ctx context.Context, s *settings, screen *console, log *slog.Logge
 	local, err := onnx.New(file.Data, &onnx.Options{Library: s.onnxruntime, Description: file.Sidecar})
 	if err != nil && file.Path != s.model {
 		return nil, usagef("-model: %w; to have it fetched anew, delete %s", err, file.Path)
-	}
-	if err != nil {
+	} else if err != nil {
 		return nil, usagef("-model: %w", err)
 	}
 	described, err := local.Model(ctx)
@@ -127,7 +126,7 @@ func (m *soundModel) searchable() []sound.Class {
 
 // closeModel ends what openModel began.
 func closeModel(m *soundModel, log *slog.Logger) {
-	if m == nil {
+	if m == nil || m.close == nil {
 		return
 	}
 	if err := m.close(); err != nil {

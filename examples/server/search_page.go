@@ -24,8 +24,9 @@ import (
 //go:embed search.html
 var searchPageText string
 
-var searchTemplate = template.Must(
-	template.New("search").Funcs(template.FuncMap{"clock": clockFine, "percent": percent}).Parse(searchPageText))
+var searchTemplate = template.Must(template.New("search").Funcs(template.FuncMap{
+	"clock": clockFine, "link": link, "milliseconds": milliseconds, "percent": percent, "seconds": seconds,
+}).Parse(searchPageText))
 
 //go:embed search.css search.js search.svg
 var searchPageAssets embed.FS

@@ -111,7 +111,7 @@ func (s *slowWriter) Write(b []byte) (int, error) {
 // excerpt answers requests for excerpts of one kind, which what names in messages.
 func (p *searchPage) excerpt(what string, maker *excerpt.Maker) searchHandler {
 	return func(w http.ResponseWriter, r *http.Request, v *visit) error {
-		at, to := milliseconds(v.values.Get("at")), milliseconds(cmp.Or(v.values.Get("to"), "0"))
+		at, to := readTime(v.values.Get("at")), readTime(cmp.Or(v.values.Get("to"), "0"))
 		e, err := maker.Make(r.Context(), v.Organization, v.values.Get("dataset"), v.values.Get("video"), at, to)
 		if err != nil {
 			return p.noExcerpt(r, v, what, err)
@@ -123,8 +123,8 @@ func (p *searchPage) excerpt(what string, maker *excerpt.Maker) searchHandler {
 	}
 }
 
-// milliseconds reads a time in a link. What is none, or overflows, is -1.
-func milliseconds(text string) time.Duration {
+// readTime reads what milliseconds wrote. What is no time, or overflows, is -1.
+func readTime(text string) time.Duration {
 	ms, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || ms < 0 || ms > math.MaxInt64/int64(time.Millisecond) {
 		return -1

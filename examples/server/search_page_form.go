@@ -124,10 +124,9 @@ func (p *searchPage) start(w http.ResponseWriter, r *http.Request, v *visit) err
 	var invalid *audiosearch.ValidationError
 	switch {
 	case err == nil:
-		return redirect(w, runLink("run", &run))
+		return showTheRun(w, &run)
 	case errors.As(err, &invalid):
-		form.explain(invalid)
-		p.suggest(r.Context(), v.Organization, form, invalid)
+		p.explain(r.Context(), v.Organization, form, invalid.Problems)
 	case errors.Is(err, audiosearch.ErrDatasetNotFound):
 		form.Problems["dataset"] = "There is no such dataset."
 	default:
@@ -181,8 +180,8 @@ func readSearch(form url.Values) (v *formView, q audiosearch.Query) {
 }
 
 // explain puts the problems that the service found next to their fields.
-func (v *formView) explain(invalid *audiosearch.ValidationError) {
-	for _, problem := range invalid.Problems {
+func (p *searchPage) explain(ctx context.Context, org string, v *formView, problems []audiosearch.Problem) {
+	for _, problem := range problems {
 		if at := problem.Path; len(at) == 3 { // metadata_filters[i].key, .op or .value
 			v.Filters[at[1].Index].Problem = sentence("The "+at[2].Field, problem.Message)
 			v.Problems["filters"] = "Some conditions cannot be met."
@@ -191,6 +190,7 @@ func (v *formView) explain(invalid *audiosearch.ValidationError) {
 		switch problem.Path.String() {
 		case "audio_class":
 			v.Problems["class"] = sentence("This sound", problem.Message)
+			p.suggest(ctx, org, v, problem.Kind)
 		case "limit":
 			v.Problems["limit"] = sentence("The number of results", problem.Message)
 		case "min_score":
@@ -203,20 +203,15 @@ func (v *formView) explain(invalid *audiosearch.ValidationError) {
 
 // suggest says, of a sound that there is not, which one may be meant. 527 names are no
 // answer.
-func (p *searchPage) suggest(ctx context.Context, org string, v *formView, invalid *audiosearch.ValidationError) {
-	for _, problem := range invalid.Problems {
-		if problem.Path.String() != "audio_class" {
-			continue
-		}
-		classes, err := p.classes(ctx, org, []string{v.Dataset})
-		if err != nil || problem.Kind == audiosearch.ProblemUnsupportedClass && slices.Contains(classes, sound.Class(v.Class)) {
-			return // what the service said has to do
-		}
-		v.Problems["class"] = "No sound has this name. Choose one from the list: type a part of its name to see those that have it."
-		if near := sound.Nearest(v.Class, classes); near != "" {
-			v.Problems["class"] = "No sound has this name. Did you mean:"
-			v.Meant = string(near)
-		}
+func (p *searchPage) suggest(ctx context.Context, org string, v *formView, problem audiosearch.ProblemKind) {
+	classes, err := p.classes(ctx, org, []string{v.Dataset})
+	if err != nil || problem == audiosearch.ProblemUnsupportedClass && slices.Contains(classes, sound.Class(v.Class)) {
+		return // what the service said has to do
+	}
+	v.Problems["class"] = "No sound has this name. Choose one from the list: type a part of its name to see those that have it."
+	if near := sound.Nearest(v.Class, classes); near != "" {
+		v.Problems["class"] = "No sound has this name. Did you mean:"
+		v.Meant = string(near)
 	}
 }
 

@@ -15,22 +15,19 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
-// placeView is where something was found. Links are relative.
+// placeView is where something was found.
 type placeView struct {
 	excerpt.Stretch
 	Metadata []metadataView
 	Heard    []audiosearch.TopClass // what else, where the score is best; the surest first
 	HasVideo bool
-	Picture  string // link: of the video, or of its sound
-	Player   string // link to what is played
-	// Link to what is played if the browser cannot play the file; "" if that is known
-	// from the start.
-	Sound string
-	// Of the sound, in seconds, as far as that tells where it begins in the file; see
-	// search.js.
-	Length string
-	File   string // link
+	Unplayed bool // no browser plays the file; the page has its sound instead
+	// Of the sound, as far as that tells where it begins in the file; see search.js.
+	Length time.Duration
 }
+
+// Rest is from where it is heard best, as in the picture, to its end.
+func (v *placeView) Rest() time.Duration { return v.End - v.Best.Start }
 
 // results reads what a run found: how many segments, and where.
 func (p *searchPage) results(ctx context.Context, org string, run *audiosearch.Run) (found int, views []placeView, err error) {
@@ -66,39 +63,22 @@ func (p *searchPage) results(ctx context.Context, org string, run *audiosearch.R
 			}
 			scorings[video] = scoring
 		}
-		views = append(views, viewOf(at, dataset, &scoring))
-		views[i].Metadata, views[i].Heard = metadata[video], heard[i]
+		v := placeView{Stretch: at, Metadata: metadata[video], Heard: heard[i], HasVideo: scoring.HasVideo, Unplayed: isUnplayed(at.Best.Path)}
+		if !v.HasVideo && mediaType(at.Best.Path) == oggSound {
+			v.Length = scoring.Duration
+		}
+		views = append(views, v)
 	}
 	return len(all), views, nil
-}
-
-// viewOf links to what there is of a stretch: to where it is heard best, as in the picture.
-func viewOf(at excerpt.Stretch, dataset string, scoring *audiosearch.Scoring) placeView {
-	best := &at.Best
-	to := func(what string, times ...string) string {
-		return link(what, append([]string{"dataset", dataset, "video", best.VideoID}, times...)...)
-	}
-	milliseconds := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
-	v := placeView{Stretch: at, HasVideo: scoring.HasVideo, File: to("media")}
-	v.Player = v.File + "#t=" + seconds(best.Start) + "," + seconds(at.End)
-	v.Sound = to("sound", "at", milliseconds(best.Start)) + "#t=0," + seconds(at.End-best.Start)
-	if isUnplayed(best.Path) {
-		v.Player, v.Sound = v.Sound, ""
-	}
-	v.Picture = to("picture", "at", milliseconds(best.Keyframe.At))
-	if !scoring.HasVideo {
-		v.Picture = to("spectrogram", "at", milliseconds(best.Start), "to", milliseconds(best.End))
-		if mediaType(best.Path) == oggSound {
-			v.Length = seconds(scoring.Duration)
-		}
-	}
-	return v
 }
 
 // seconds writes a time as media fragments do (Media Fragments URI 1.0, 4.2.1).
 func seconds(d time.Duration) string {
 	return strconv.FormatFloat(float64(d.Milliseconds())/1000, 'f', -1, 64)
 }
+
+// milliseconds writes a time for the link to an excerpt.
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // percent is a score for people.
 func percent(score float64) int { return int(100*score + 0.5) }

@@ -18,8 +18,7 @@ type runView struct {
 	audiosearch.Run
 	Far            farView
 	Failed, Cancel bool
-	Found          int    // segments; Places has those together that overlap
-	Status, Again  string // links
+	Found          int // segments; Places has those together that overlap
 	Places         []placeView
 }
 
@@ -40,9 +39,9 @@ func link(to string, parameters ...string) string {
 	return to + "?" + query.Encode()
 }
 
-// runLink returns the link to a run, or to something of it, from an address below searchPath.
-func runLink(to string, run *audiosearch.Run) string {
-	return link(to, "dataset", run.Query.Dataset, "run", strconv.FormatInt(run.ID, 10))
+// showTheRun sends the visitor to a run.
+func showTheRun(w http.ResponseWriter, run *audiosearch.Run) error {
+	return redirect(w, link("run", "dataset", run.Query.Dataset, "run", strconv.FormatInt(run.ID, 10)))
 }
 
 // run finds the run that the values of a link or a form name.
@@ -59,16 +58,13 @@ func (p *searchPage) showRun(w http.ResponseWriter, r *http.Request, v *visit) e
 	if err != nil {
 		return err
 	}
-	dataset, class := run.Query.Dataset, string(run.Query.Class)
-	view := &runView{
-		Run: run, Far: farOf(&run), Status: runLink("status", &run), Again: link("../search", "dataset", dataset, "class", class),
-		Failed: run.Termination == audiosearch.ClientError || run.Termination == audiosearch.InternalError,
-	}
+	dataset := run.Query.Dataset
+	view := &runView{Run: run, Far: farOf(&run), Failed: run.Termination == audiosearch.ClientError || run.Termination == audiosearch.InternalError}
 	view.Cancel = !view.Far.Ended && run.State != audiosearch.StateTerminating && v.allows(access.CancelRun, dataset)
 	if view.Found, view.Places, err = p.results(r.Context(), v.Organization, &run); err != nil {
 		return err
 	}
-	p.show(w, r, http.StatusOK, searchView{Title: class + " in " + dataset, Who: v, Run: view})
+	p.show(w, r, http.StatusOK, searchView{Title: string(run.Query.Class) + " in " + dataset, Who: v, Run: view})
 	return nil
 }
 
@@ -118,5 +114,5 @@ func (p *searchPage) cancel(w http.ResponseWriter, r *http.Request, v *visit) er
 	if err != nil && !errors.Is(err, audiosearch.ErrFinished) {
 		return err
 	}
-	return redirect(w, runLink("run", &run))
+	return showTheRun(w, &run)
 }

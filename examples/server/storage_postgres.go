@@ -106,8 +106,8 @@ func openPostgres(ctx context.Context, s *settings, log *slog.Logger) (*backends
 	if unfinished {
 		err = usagef("-postgres: the database has a part of a copy: start the same -copy-from again, which goes on with it")
 	}
-	if err == nil && s.queueURL() != "" {
-		err = back.useJetStream(ctx, s.queueURL(), log)
+	if err == nil && s.queue != "" {
+		err = back.useJetStream(ctx, s.queue, log)
 	}
 	if err != nil {
 		return nil, errors.Join(err, back.close())
@@ -115,14 +115,7 @@ func openPostgres(ctx context.Context, s *settings, log *slog.Logger) (*backends
 	return back, nil
 }
 
-// queueURL is the address of the queue, "" if it is a table of the database's.
-func (s *settings) queueURL() string {
-	if s.queue == queueInPostgres {
-		return ""
-	}
-	return s.queue
-}
-
+// queueInPostgres is the value of -queue that is no URL.
 const queueInPostgres = "postgres"
 
 // checkPostgres refuses what -postgres and -queue cannot be, and a server that lacks the key.
@@ -134,9 +127,12 @@ func (s *settings) checkPostgres() error {
 	if s.database, err = parsePostgres(s.postgres); err != nil {
 		return err
 	}
-	for address := range strings.SplitSeq(s.queueURL(), ",") {
+	if s.queue == queueInPostgres {
+		s.queue = ""
+	}
+	for address := range strings.SplitSeq(s.queue, ",") {
 		u, err := url.Parse(strings.TrimSpace(address))
-		if s.queueURL() != "" && (err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls") {
+		if s.queue != "" && (err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls") {
 			return usagef("-queue: must be %s, or the URL of a NATS server, such as nats://host:4222", queueInPostgres)
 		}
 	}

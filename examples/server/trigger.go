@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/trigger/command"
 )
 
 // triggerService is the documentation trigger service.
@@ -25,7 +26,7 @@ func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*trigg
 	if err != nil {
 		return nil, fmt.Errorf("make the trigger service: %w", err)
 	}
-	routes, err := httpadapter.NewTrigger(service, httpadapter.Bearer(s.demo.orKeys(service)), &httpadapter.TriggerOptions{
+	routes, err := httpadapter.NewTrigger(service, httpadapter.Bearer(withDemo(s.demo.key, httpadapter.TriggerKeys(service))), &httpadapter.TriggerOptions{
 		Options: httpadapter.Options{Observer: s.meters.request, Logger: log},
 		History: true,
 	})
@@ -34,7 +35,9 @@ func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*trigg
 	}
 	processor, attempts := logEvent(log), logsAtOnce
 	if s.command != nil {
-		if processor, err = newCommand(s, log); err != nil {
+		// Its program gets the event as one line of JSON, in the fields of the history.
+		encode := func(e trigger.Event) ([]byte, error) { return httpadapter.NewTriggerEvent(e).JSON() }
+		if processor, err = command.New(s.command, encode, &command.Options{Env: s.commandEnv, Logger: log}); err != nil {
 			return nil, err
 		}
 		attempts = 0

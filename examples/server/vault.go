@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 
@@ -33,7 +34,8 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 	if err != nil {
 		return nil, err
 	}
-	service, err := vault.New(b, keyring, &vault.Options{MaxValue: maxVaultValue, Observer: s.meters.vault, Logger: log})
+	count := func(_ context.Context, o vault.Observation) { s.meters.event("vault", string(o.Kind)) }
+	service, err := vault.New(b, keyring, &vault.Options{MaxValue: maxVaultValue, Observer: count, Logger: log})
 	if err != nil {
 		return nil, fmt.Errorf("make the vault: %w", err)
 	}
@@ -50,7 +52,7 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 			return nil, err
 		}
 	}
-	auth := httpadapter.Bearer(s.demo.orTokens(credentials))
+	auth := httpadapter.Bearer(withDemo(s.demo.token, httpadapter.AccessTokens(credentials)))
 	routes, err := httpadapter.NewVault(service, auth, opts)
 	if err != nil {
 		return nil, fmt.Errorf("mount the vault: %w", err)

@@ -55,6 +55,16 @@ func writeConfig(t *testing.T) string {
 	return path
 }
 
+// TestContractDocument: the document that the server's page tells people to copy is the one
+// that package provision is tested with. Each is in the module that needs it.
+func TestContractDocument(t *testing.T) {
+	shown, err := os.ReadFile(filepath.Join(root, "examples/server/testdata/acme.json"))
+	require.NoError(t, err)
+	tested, err := os.ReadFile(filepath.Join(root, "storage/provision/testdata/acme.json"))
+	require.NoError(t, err)
+	require.Equal(t, string(tested), string(shown))
+}
+
 const validBody = `{"instructions":"Describe the sign-in page."}`
 
 func testProvisioning(t *testing.T, p program) {

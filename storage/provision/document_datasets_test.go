@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
@@ -57,4 +59,21 @@ func TestDatasetsRefused(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", name, err, test.want)
 		}
 	}
+}
+
+// TestDatasetsAtTheLimits: what the document may say, the service takes.
+func TestDatasetsAtTheLimits(t *testing.T) {
+	var many strings.Builder
+	for i := range metadata.MaxKeys {
+		fmt.Fprintf(&many, `,"%d":0`, i)
+	}
+	whole := metadata.MaxBytes - len(`{"a":""}`) - 2
+	long := strings.Repeat(strings.Repeat("x", 200)+"/", maxMediaPath/201) + "v.wav"
+	services, err := inMemory(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, apply(t, services, videoDocument(
+		`{"id":"keys","path":"`+long+`","metadata":{`+many.String()[1:]+`}}`,
+		`{"id":"bytes","path":"v.wav","metadata":{"a":"`+strings.Repeat("x", whole)+`"}}`,
+		`{"id":"numbers","path":"v.wav","metadata":`+numbers(metadata.MaxBytes-2*100+1)+`}`,
+		`{"id":"nothing","path":"v.wav","metadata":{}}`)))
 }

@@ -2,7 +2,8 @@
 //
 // The page is one HTML file that loads nothing. It can be read without scripts, in light
 // and dark, on a phone and with a screen reader. It shows what the documents of
-// httpadapter use of OpenAPI 3.1, and trusts in their being valid.
+// httpadapter use of OpenAPI 3.1, and trusts in their being valid. None of their schemas
+// contains itself, or has several forms with fields of their own.
 package apipage
 
 import (
@@ -41,8 +42,8 @@ func New(document []byte) (http.Handler, error) {
 		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
 	}
 	t := template.Must(template.New("page").Funcs(template.FuncMap{
-		"anchor": anchor, "prose": prose, "operations": operations, "schemes": schemes, "servers": servers,
-		"reason": reason,
+		"anchor": anchor, "prose": prose, "operations": operations, "servers": servers, "reason": reason,
+		"type": typeOf, "name": nameOf, "rules": rulesOf, "fields": fieldsOf,
 		"style":  func() template.CSS { return template.CSS(style) }, //nolint:gosec // of this package
 		"script": func() template.JS { return template.JS(script) },  //nolint:gosec // likewise
 	}).Parse(pageText))
@@ -99,22 +100,6 @@ func servers(v *node) (all []server) {
 			address = strings.ReplaceAll(address, "{"+name+"}", variable.At("default").String())
 		}
 		all = append(all, server{address, s.At("description")})
-	}
-	return all
-}
-
-// scheme is a way to authenticate.
-type scheme struct {
-	Name string
-	*node
-}
-
-// Basic reports whether there is a password; if not, there is a token.
-func (s scheme) Basic() bool { return s.At("scheme").String() == "basic" }
-
-func schemes(root *node) (all []scheme) {
-	for name, v := range root.At("components", "securitySchemes").Each() {
-		all = append(all, scheme{name, v})
 	}
 	return all
 }

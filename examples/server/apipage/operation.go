@@ -13,24 +13,20 @@ type operation struct {
 	Servers      []server // of its path, if it has its own
 }
 
-// Schemes are the ways to authenticate.
-func (o *operation) Schemes() (list []scheme) {
-	for _, s := range schemes(o.root) {
-		for _, alternative := range o.At("security").Each() {
-			if alternative.At(s.Name) != nil {
-				list = append(list, s)
-			}
-		}
-	}
-	return list
+// scheme is a way to authenticate.
+type scheme struct {
+	Name string
+	*node
 }
 
-// Parameters are rows of a table.
-func (o *operation) Parameters() (list []field) {
-	for _, p := range o.At("parameters").Each() {
-		f := headOf(p.At("name").String(), p)
-		f.Example = p.At("example").String()
-		list = append(list, f)
+// Schemes are the ways to authenticate.
+func (o *operation) Schemes() (list []scheme) {
+	for name, s := range o.root.At("components", "securitySchemes").Each() {
+		for _, alternative := range o.At("security").Each() {
+			if alternative.At(name) != nil {
+				list = append(list, scheme{name, s})
+			}
+		}
 	}
 	return list
 }
@@ -40,12 +36,12 @@ func (o *operation) Parameters() (list []field) {
 func (o *operation) Command() string {
 	path, query := o.Path, url.Values{}
 	var options []string
-	if s := o.Schemes(); s != nil && s[0].Basic() {
+	if s := o.Schemes(); s != nil && s[0].At("scheme").String() == "basic" {
 		options = append(options, `-u "$MORTISE_USER:$MORTISE_PASSWORD"`)
 	} else if s != nil {
 		options = append(options, `-H "Authorization: Bearer $MORTISE_KEY"`)
 	}
-	for _, p := range o.Parameters() {
+	for _, p := range o.At("parameters").Rows() {
 		value := cmp.Or(p.Example, strings.ToUpper(p.Last))
 		switch {
 		case p.In == "path":
@@ -74,20 +70,10 @@ func quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// Headers are rows of a table, of a response.
-func (n *node) Headers() (list []field) {
-	for name, h := range n.At("headers").Each() {
-		list = append(list, headOf(name, h))
-	}
-	return list
-}
-
 // body is that of a request or a response, in its first media type.
 type body struct {
 	MediaType, Others string
-	Type, Name        string
-	Rules             []string
-	Fields            []field
+	Schema            *node
 	Examples          []example
 }
 
@@ -111,11 +97,7 @@ func (n *node) Body() *body {
 		return nil
 	}
 	form := content.list[0]
-	schema := form.At("schema")
-	b := &body{
-		MediaType: content.keys[0], Others: strings.Join(content.keys[1:], ", "), Type: typeOf(schema), Name: nameOf(schema),
-		Rules: rulesOf(schema), Fields: fieldsOf("", schema),
-	}
+	b := &body{MediaType: content.keys[0], Others: strings.Join(content.keys[1:], ", "), Schema: form.At("schema")}
 	for name, e := range form.At("examples").Each() {
 		b.Examples = append(b.Examples, example{cmp.Or(e.At("summary").String(), name), e.At("value")})
 	}

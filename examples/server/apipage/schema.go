@@ -10,12 +10,12 @@ import (
 // field is a row of a table.
 type field struct {
 	Parent, Last string // the name, such as "detail[]." and "loc"
-	In           string // of a parameter: path, query or header
+	In           string // of a parameter: path or query
 	Type         string
 	Required     bool
 	Rules        []template.HTML
 	Enum         []string
-	Example      string // of a parameter
+	Example      string // of a parameter or a header
 	Description  template.HTML
 }
 
@@ -111,12 +111,15 @@ func fieldOf(name string, v *node, required bool) field {
 	return f
 }
 
-// headOf is a row of a parameter or a header.
-func headOf(name string, v *node) field {
-	f := fieldOf(name, v.At("schema"), v.At("required").String() == "true")
-	f.Description = cmp.Or(prose(v.At("description")), f.Description)
-	f.In = v.At("in").String()
-	return f
+// Rows are the rows of parameters, which have their names in them, or of headers.
+func (n *node) Rows() (list []field) {
+	for name, v := range n.Each() {
+		f := fieldOf(cmp.Or(v.At("name").String(), name), v.At("schema"), v.At("required").String() == "true")
+		f.Description = cmp.Or(prose(v.At("description")), f.Description)
+		f.In, f.Example = v.At("in").String(), v.At("example").String()
+		list = append(list, f)
+	}
+	return list
 }
 
 // fieldsOf lists what is within a value, and within that, under names such as
