@@ -31,20 +31,16 @@ const modelFolder = "models"
 // openModel brings the model into memory, and returns nil if none was asked for. It is fetched
 // first if -model is a URL, which can take minutes.
 func openModel(ctx context.Context, s *settings, screen *console, log *slog.Logger) (*soundModel, error) {
-	switch {
-	case s.model != "":
-		return openONNX(ctx, s, screen, log)
-	case s.oip != "":
+	if s.oip != "" {
 		remote, err := oip.New(s.oip, nil)
 		if err != nil {
 			return nil, usagef("-oip: %w", err)
 		}
 		return &soundModel{scorer: remote}, nil
 	}
-	return nil, nil
-}
-
-func openONNX(ctx context.Context, s *settings, screen *console, log *slog.Logger) (*soundModel, error) {
+	if s.model == "" {
+		return nil, nil
+	}
 	// Before a download that would be for nothing.
 	library, err := onnx.Find(s.onnxruntime)
 	switch {

@@ -43,7 +43,7 @@ func New(document []byte) (http.Handler, error) {
 	}
 	t := template.Must(template.New("page").Funcs(template.FuncMap{
 		"anchor": anchor, "prose": prose, "operations": operations, "servers": servers, "reason": reason,
-		"type": typeOf, "name": nameOf, "rules": rulesOf, "fields": fieldsOf,
+		"type": typeOf, "name": nameOf, "rules": rulesOf, "inline": inline, "enum": enumOf, "fields": fieldsOf,
 		"style":  func() template.CSS { return template.CSS(style) }, //nolint:gosec // of this package
 		"script": func() template.JS { return template.JS(script) },  //nolint:gosec // likewise
 	}).Parse(pageText))

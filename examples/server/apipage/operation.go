@@ -42,7 +42,7 @@ func (o *operation) Command() string {
 		options = append(options, `-H "Authorization: Bearer $MORTISE_KEY"`)
 	}
 	for _, p := range o.At("parameters").Rows() {
-		value := cmp.Or(p.Example, strings.ToUpper(p.Last))
+		value := cmp.Or(p.Example.String(), strings.ToUpper(p.Last))
 		switch {
 		case p.In == "path":
 			path = strings.ReplaceAll(path, "{"+p.Last+"}", url.PathEscape(value))

@@ -2,7 +2,6 @@ package apipage
 
 import (
 	"cmp"
-	"html/template"
 	"path"
 	"strings"
 )
@@ -11,12 +10,10 @@ import (
 type field struct {
 	Parent, Last string // the name, such as "detail[]." and "loc"
 	In           string // of a parameter: path or query
-	Type         string
 	Required     bool
-	Rules        []template.HTML
-	Enum         []string
-	Example      string // of a parameter or a header
-	Description  template.HTML
+	Schema       *node
+	Description  *node
+	Example      *node // of a parameter or a header
 }
 
 // bounds are the rules that concern one value. The s is for all numbers but 1.
@@ -60,7 +57,23 @@ func rulesOf(v *node) []string {
 	case v.At("properties") == nil:
 		rules = append(rules, "any keys, any values")
 	}
+	// What holds for the items of a list of scalars stands in the list's row: they have none.
+	for item := v.At("items"); item != nil; item = item.At("items") {
+		for _, rule := range boundsOf(item) {
+			rules = append(rules, "each: "+rule)
+		}
+	}
 	return rules
+}
+
+// enumOf lists the values that there are, of a schema or of its items.
+func enumOf(v *node) (values []string) {
+	for ; v != nil && values == nil; v = v.At("items") {
+		for _, value := range v.At("enum").Each() {
+			values = append(values, value.json)
+		}
+	}
+	return values
 }
 
 // typeOf names the types of a schema, such as "string (uuid) or null".
@@ -91,33 +104,13 @@ func typeOf(v *node) string {
 	return strings.Join(names, " or ")
 }
 
-// fieldOf describes one value, without what is within it.
-func fieldOf(name string, v *node, required bool) field {
-	f := field{Last: name, Type: typeOf(v), Required: required, Description: prose(v.At("description"))}
-	enum, rules := v.At("enum"), rulesOf(v)
-	// What holds for the items of a list of scalars stands in the list's row: they have none.
-	for item := v.At("items"); item != nil; item = item.At("items") {
-		enum = cmp.Or(enum, item.At("enum"))
-		for _, rule := range boundsOf(item) {
-			rules = append(rules, "each: "+rule)
-		}
-	}
-	for _, rule := range rules {
-		f.Rules = append(f.Rules, inline(rule))
-	}
-	for _, value := range enum.Each() {
-		f.Enum = append(f.Enum, value.json)
-	}
-	return f
-}
-
 // Rows are the rows of parameters, which have their names in them, or of headers.
 func (n *node) Rows() (list []field) {
 	for name, v := range n.Each() {
-		f := fieldOf(cmp.Or(v.At("name").String(), name), v.At("schema"), v.At("required").String() == "true")
-		f.Description = cmp.Or(prose(v.At("description")), f.Description)
-		f.In, f.Example = v.At("in").String(), v.At("example").String()
-		list = append(list, f)
+		list = append(list, field{
+			Last: cmp.Or(v.At("name").String(), name), In: v.At("in").String(), Required: v.At("required").String() == "true",
+			Schema: v.At("schema"), Description: cmp.Or(v.At("description"), v.At("schema", "description")), Example: v.At("example"),
+		})
 	}
 	return list
 }
@@ -133,9 +126,8 @@ func fieldsOf(prefix string, v *node) (list []field) {
 		parent += "."
 	}
 	add := func(name string, v *node, required bool) {
-		f := fieldOf(name, v, required)
-		f.Parent = parent
-		list = append(append(list, f), fieldsOf(parent+name, v)...)
+		list = append(list, field{Parent: parent, Last: name, Required: required, Schema: v, Description: v.At("description")})
+		list = append(list, fieldsOf(parent+name, v)...)
 	}
 	required := make(map[string]bool)
 	for _, name := range v.At("required").Each() {
