@@ -55,11 +55,7 @@ const mediaRate = 16000
 func (m *media) wav(name string, sounds ...[]float32) {
 	m.t.Helper()
 	var b bytes.Buffer
-	var all []float32
-	for _, s := range sounds {
-		all = append(all, s...)
-	}
-	require.NoError(m.t, wav.Encode(&b, mediaRate, all))
+	require.NoError(m.t, wav.Encode(&b, mediaRate, slices.Concat(sounds...)))
 	m.write(name, b.Bytes())
 }
 

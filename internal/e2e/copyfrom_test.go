@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestCopyFrom: a server moves from SQLite to PostgreSQL by -copy-from, which is killed in
@@ -19,8 +21,9 @@ import (
 // before, the history is the same, and an event that was not finished is finished once.
 func TestCopyFrom(t *testing.T) {
 	t.Parallel()
+	effort.InCI(t, "TestFromSQLite")
 	p := buildServer(t)
-	db := startPostgres(t)
+	database := sharedDatabase(t)
 	key := writeKey(t, hex.EncodeToString(randomKey()))
 	scriptDir, command := script(t, `
 IFS= read -r event
@@ -62,18 +65,18 @@ echo done
 	}
 	before, repeated := lists(), again().body
 
-	into := []string{"-postgres", databaseURL(db), "-copy-from", filepath.Join(dir, "mortise-data"), "-vault-key"}
+	into := []string{"-postgres", database, "-copy-from", filepath.Join(dir, "mortise-data"), "-vault-key"}
 	assert.Contains(t, p.refusal(t, 2, nil, append(into, key)...), "a program uses it; stop that first")
 	s.stop()
 	wrong := writeKey(t, hex.EncodeToString(randomKey()))
 	assert.Contains(t, p.refusal(t, 2, nil, append(into, wrong)...), "another key")
 
-	p.run(t, t.TempDir(), nil, "-migrate", "-postgres", databaseURL(db)).awaitExit()
+	p.run(t, t.TempDir(), nil, "-migrate", "-postgres", database).awaitExit()
 
 	// Killed where it waits for one of the tables.
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, strings.Replace(databaseURL(db), "mortise@", "postgres@", 1))
+	conn, err := pgx.Connect(ctx, strings.Replace(database, "mortise@", "postgres@", 1))
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(ctx) }()
 	tx, err := conn.Begin(ctx)
@@ -88,7 +91,7 @@ echo done
 		return waits
 	})
 	cut.kill()
-	serve := []string{"-postgres", databaseURL(db), "-config", config, "-trigger-exec", command, "-vault-key", key}
+	serve := []string{"-postgres", database, "-config", config, "-trigger-exec", command, "-vault-key", key}
 	assert.Contains(t, p.refusalIn(t, dir, 2, nil, serve...), "a part of a copy")
 	require.NoError(t, tx.Rollback(ctx))
 	rest := p.run(t, t.TempDir(), nil, append(into, key)...)

@@ -215,7 +215,7 @@ func (l *load) history(s *server, status string) map[string]entry {
 // awaitIdle waits until no event is received or processing.
 func (l *load) awaitIdle(s *server) {
 	l.t.Helper()
-	for deadline := time.Now().Add(endurance); ; time.Sleep(50 * time.Millisecond) {
+	for begun := time.Now(); ; pause(begun) {
 		left := 0
 		for _, status := range []string{"received", "processing"} {
 			a := s.do("GET", "/triggers?limit=1&status="+status, l.key, "")
@@ -225,7 +225,7 @@ func (l *load) awaitIdle(s *server) {
 		if left == 0 {
 			return
 		}
-		require.True(l.t, time.Now().Before(deadline), "events are still to be processed; stderr: %s", &s.stderr)
+		require.Less(l.t, time.Since(begun), endurance, "events are still to be processed; stderr: %s", &s.stderr)
 	}
 }
 

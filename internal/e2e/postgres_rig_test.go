@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -137,6 +138,24 @@ func startPostgres(t *testing.T) *pgserver.Server {
 	asAdmin(t, db, "CREATE ROLE mortise LOGIN")
 	asAdmin(t, db, "CREATE DATABASE mortise OWNER mortise")
 	return db
+}
+
+// sharedRole makes the role of sharedDatabase, once.
+var sharedRole sync.Once
+
+// databases counts those of sharedDatabase.
+var databases atomic.Int64
+
+// sharedDatabase returns the value of -postgres for an empty database of a role that may do
+// nothing special, on a server that the tests share. It is for tests that do nothing to the
+// server itself: it does not sync to the disk.
+func sharedDatabase(t *testing.T) (url string) {
+	t.Helper()
+	db := pgserver.Shared(t)
+	sharedRole.Do(func() { asAdmin(t, db, "CREATE ROLE mortise LOGIN") })
+	name := fmt.Sprintf("mortise_%d", databases.Add(1))
+	asAdmin(t, db, "CREATE DATABASE "+name+" OWNER mortise")
+	return strings.Replace(db.URL(name), "postgres@", "mortise@", 1)
 }
 
 // databaseURL is the value of -postgres for the database of startPostgres.

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/pgserver"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 	"github.com/seed-6363c74e/mortise/storage/river"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -27,11 +26,11 @@ import (
 func TestRiverSharesTransactions(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	server := pgserver.Start(t, pgserver.Fast)
-	pool, err := pgxpool.New(ctx, server.DSN("postgres"))
+	database := sharedDatabase(t)
+	pool, err := pgxpool.New(ctx, database)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	conn, err := pgx.Connect(ctx, server.DSN("postgres"))
+	conn, err := pgx.Connect(ctx, database)
 	require.NoError(t, err)
 	require.NoError(t, postgres.Migrate(ctx, conn, nil))
 	require.NoError(t, conn.Close(ctx))

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/pgserver"
 )
 
 // patience bounds every wait of these tests. It is for machines that are busy, not for
@@ -59,13 +60,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(runTests(m))
+	runTests(m)
 }
 
-func runTests(m *testing.M) int {
-	effort.Waiting(effort.Of(3, 2, 2))                // for the disk, for leases, for processes to end
+func runTests(m *testing.M) {
+	effort.Waiting(effort.Of(4, 2, 2))                // for the disk, for leases, for processes to end
 	defer func() { _ = os.RemoveAll(built.folder) }() // what is left is in the folder for temporary files
-	return m.Run()
+	pgserver.Main(m)
 }
 
 // built is the server that the tests share.
@@ -210,19 +211,22 @@ func (s *server) await(what string, done func() bool) {
 	}
 }
 
-// eventually polls until something has come true, and reports whether it has. What takes
-// long is asked for less often, or asking would keep a processor busy that the answer
-// waits for.
+// eventually polls until something has come true, and reports whether it has.
 func eventually(done func() bool) bool {
 	begun := time.Now()
 	for !done() {
-		waited := time.Since(begun)
-		if waited > patience {
+		if time.Since(begun) > patience {
 			return false
 		}
-		time.Sleep(min(max(waited/16, 2*time.Millisecond), 100*time.Millisecond))
+		pause(begun)
 	}
 	return true
+}
+
+// pause waits between two looks at what has been awaited since then. What takes long is
+// asked for less often, or asking would keep a processor busy that the answer waits for.
+func pause(begun time.Time) {
+	time.Sleep(min(max(time.Since(begun)/16, 2*time.Millisecond), 250*time.Millisecond))
 }
 
 func (s *server) signal(sig os.Signal) {
