@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestSearchPage uses the search page as a browser does.
@@ -44,7 +46,10 @@ func TestSearchPage(t *testing.T) {
 			test(sub, s, m)
 		})
 	}
-	t.Run("cancel", func(t *testing.T) { testPageCancel(t, p) })
+	t.Run("cancel", func(t *testing.T) {
+		effort.InCI(t, "TestAudioSearch/cancel")
+		testPageCancel(t, p)
+	})
 	t.Run("https", func(t *testing.T) { testPageSecure(t, p, m) })
 }
 

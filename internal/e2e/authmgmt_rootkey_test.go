@@ -138,7 +138,7 @@ func testRootKeyRefused(t *testing.T, p program) {
 func testRootKeyOfTwoServers(t *testing.T, p program) {
 	const servers = 3
 	config := writeOrganizations(t, "")
-	for range effort.Of(4, 4, 20) {
+	for range effort.Of(2, 4, 20) {
 		dir := t.TempDir()
 		var all [servers]*server
 		for i := range all {
@@ -171,7 +171,7 @@ func testRootKeyOfTwoServers(t *testing.T, p program) {
 func testRootKeyAfterCrash(t *testing.T, p program) {
 	moments := mathrand.New(mathrand.NewPCG(seeded(t), 1<<34))
 	files := make(map[int]int)
-	for range effort.Of(10, 10, 200) {
+	for range effort.Of(4, 10, 200) {
 		dir := t.TempDir()
 		config := writeOrganizations(t, "")
 		folder := filepath.Join(dir, "mortise-data")

@@ -232,7 +232,7 @@ func testCorruptLog(t *testing.T, p program) {
 		"header overwritten": {log: overwrite(log, 0, noise(32)), none: true},
 		"empty":              {log: nil, none: true},
 	}
-	for _, name := range effort.Names(2, cases) {
+	for _, name := range effort.Names(4, cases) {
 		test := cases[name]
 		folder := t.TempDir()
 		file := filepath.Join(folder, "mortise.db")

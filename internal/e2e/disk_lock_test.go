@@ -170,7 +170,7 @@ func testLockedByReader(t *testing.T, p program) {
 	}
 	release := hold(t, holdRead, s.database())
 	const each = 100_000
-	offers := effort.Of(60, 100, 100)
+	offers := effort.Of(40, 100, 100)
 	require.Equal(t, offers, l.offerAll(s, 4, offers/4, each))
 	s.checkUp("a reader")
 	l.checkCompleted(s)

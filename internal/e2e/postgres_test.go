@@ -70,14 +70,15 @@ func faultsOf(tr *trial, db *pgserver.Server, kills int) []stage {
 // connection to each transaction.
 func TestPostgresBouncer(t *testing.T) {
 	t.Parallel()
+	effort.InCI(t, "TestPostgres, of one that is asked directly")
 	db := startPostgres(t)
 	migration := buildServer(t).run(t, t.TempDir(), nil, "-migrate", "-postgres", databaseURL(db))
 	migration.awaitExit()
 	tr := newTrialAt(t, startBouncer(t, db))
-	tr.through(effort.Some(2, []stage{{"terminated sessions", func() { terminateSessions(t, db) }}, {"a kill", func() {
+	tr.through([]stage{{"terminated sessions", func() { terminateSessions(t, db) }}, {"a kill", func() {
 		tr.fleet.kill(0)
 		tr.fleet.start(0)
-	}}}))
+	}}})
 	tr.end()
 }
 
@@ -85,6 +86,7 @@ func TestPostgresBouncer(t *testing.T) {
 // cut off.
 func TestPostgresNetwork(t *testing.T) {
 	t.Parallel()
+	effort.InCI(t, "TestPostgres, of a database that is away")
 	db := startPostgres(t)
 	address, err := db.Listen()
 	require.NoError(t, err)
@@ -92,7 +94,7 @@ func TestPostgresNetwork(t *testing.T) {
 	require.NoError(t, db.Up())
 	network := startNetwork(t, address)
 	tr := newTrialAt(t, "postgres://mortise@"+network.Listen+"/mortise?sslmode=disable")
-	tr.through(effort.Some(3, []stage{{"cuts", func() {
+	tr.through([]stage{{"cuts", func() {
 		for range 5 {
 			network.Stop()
 			time.Sleep(50 * time.Millisecond)
@@ -107,7 +109,7 @@ func TestPostgresNetwork(t *testing.T) {
 		lost := network.spoil("timeout", `{"timeout":0}`)
 		awaitAway(tr.fleet.servers[0])
 		lost.heal()
-	}}}))
+	}}})
 	tr.end()
 }
 
@@ -115,6 +117,7 @@ func TestPostgresNetwork(t *testing.T) {
 // servers find it by themselves.
 func TestPostgresFailover(t *testing.T) {
 	t.Parallel()
+	effort.InCI(t, "TestPostgres, of a database that comes back")
 	primary := startPostgres(t)
 	standby := primary.Standby(t)
 	tr := newTrialAt(t, fmt.Sprintf("postgres://mortise@/mortise?host=%s,%s&port=5432,5432&sslmode=disable&target_session_attrs=read-write", primary.Dir, standby.Dir))
@@ -130,6 +133,7 @@ func TestPostgresFailover(t *testing.T) {
 // is told so, what is there can be read, and once there is room again the servers go on.
 func TestPostgresFullDisk(t *testing.T) {
 	t.Parallel()
+	effort.InCI(t, "TestDiskFull, of SQLite")
 	disk := mountMemory(t, "size=64m,mode=777")
 	require.NoError(t, os.Chmod(filepath.Dir(disk), 0o711))
 	db := startPostgres(t)
@@ -161,6 +165,7 @@ func TestPostgresFullDisk(t *testing.T) {
 // deletes. Their events are queued again at the next sweep.
 func TestPostgresJetStream(t *testing.T) {
 	t.Parallel()
+	effort.InCI(t, "TestPostgres, of the queue in the database, and the tests of storage/jetstream")
 	db, queue := startPostgres(t), startNATS(t)
 	tr := newTrial(t, db, "-queue", queue.url)
 	tr.load.refused = "could not be queued"
@@ -186,13 +191,13 @@ func TestPostgresJetStream(t *testing.T) {
 		queue.crash(image)
 		queue.release()
 	}}}
-	for range effort.Of(1, 2, 25) {
+	for range effort.Of(2, 2, 25) {
 		stages = append(stages, stage{"a crash", func() {
 			require.NoError(t, db.Down(pgserver.Crash))
 			require.NoError(t, db.Up())
 		}})
 	}
-	tr.through(effort.Some(3, stages))
+	tr.through(stages)
 	tr.end()
 	for _, s := range tr.fleet.servers {
 		_, end, found := strings.Cut(s.stderr.String(), `"msg":"shutting down"`)
@@ -212,7 +217,7 @@ func TestPostgresSearch(t *testing.T) {
 		m.wav(name+".wav", whiteNoise(2, uint64(i)))
 		clips = append(clips, clip{ID: name, Path: name + ".wav", Metadata: object{"half": i % 2}})
 	}
-	f := newFleet(t, 2, databaseURL(startPostgres(t)), "-config", m.document(clips...))
+	f := newFleet(t, 2, sharedDatabase(t), "-config", m.document(clips...))
 	for i := range f.servers {
 		f.begin(i)
 	}
@@ -297,7 +302,8 @@ func occupy(t *testing.T, db *pgserver.Server) (free func()) {
 // one after the other, to clients that send again what was refused or got no answer.
 func TestPostgresShare(t *testing.T) {
 	t.Parallel()
-	for _, n := range [][]int{{2}, {4}, {2, 4}}[effort.Of(0, 1, 2)] {
+	effort.InCI(t, "TestReadmeServers")
+	for _, n := range [][]int{{4}, {2, 4}}[effort.Of(0, 0, 1)] {
 		testShare(t, n)
 	}
 }
@@ -310,11 +316,9 @@ func testShare(t *testing.T, n int) {
 		f.start(i)
 	}
 	l := newLoad(t, seeded(t), clients)
-	if effort.Of(0, 1, 1) == 1 { // else TestReadmeServers does as much
-		f.restartEach(l)
-	}
+	f.restartEach(l)
 	before := l.history(f.servers[0], "")
-	l.share(f.urls, int64(effort.Of(200, 1000, 20000)))()
+	l.share(f.urls, int64(effort.Of(1000, 1000, 20000)))()
 	l.awaitIdle(f.servers[0])
 	history, _ := l.check(f.servers[n-1])
 	runs, each := f.stop()
@@ -336,7 +340,7 @@ func testShare(t *testing.T, n int) {
 func TestPostgresVault(t *testing.T) {
 	t.Parallel()
 	const values, clients = 200, 4
-	f := newFleet(t, 2, databaseURL(startPostgres(t)), "-config", writeVaults(t, personsTable, ""))
+	f := newFleet(t, 2, sharedDatabase(t), "-config", writeVaults(t, personsTable, ""))
 	for i := range f.servers {
 		f.start(i)
 	}
@@ -363,8 +367,7 @@ func TestPostgresVault(t *testing.T) {
 // to, and does not tell the password of the database.
 func TestPostgresStart(t *testing.T) {
 	t.Parallel()
-	p, db := buildServer(t), startPostgres(t)
-	url := databaseURL(db)
+	p, url := buildServer(t), sharedDatabase(t)
 	told := p.refusal(t, 2, nil, "-postgres", url)
 	assert.Contains(t, told, "-vault-key: needed with -postgres")
 	const password = "a-password-that-nobody-must-see"

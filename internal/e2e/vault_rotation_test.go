@@ -20,7 +20,7 @@ import (
 )
 
 // TestRotationOfTwoProcesses: two processes insert the same new values at the same time,
-// and ask for the tokens of old ones, while a third one rotates the keys three times. The
+// and ask for the tokens of old ones, while a third one rotates the keys several times. The
 // two come to each step of a rotation one after the other. Every value keeps its one
 // token throughout.
 func TestRotationOfTwoProcesses(t *testing.T) {
@@ -39,7 +39,7 @@ func TestRotationOfTwoProcesses(t *testing.T) {
 			begun[i] = p.tell(rotationOrder{Do: "work", Base: base, Lagging: lagging}).Calls
 		}
 		for i, p := range []*rotationProcess{one, two} {
-			for deadline := time.Now().Add(endurance); p.tell(rotationOrder{Do: "calls"}).Calls < begun[i]+effort.Of(20, 20, 200); time.Sleep(5 * time.Millisecond) {
+			for deadline := time.Now().Add(endurance); p.tell(rotationOrder{Do: "calls"}).Calls < begun[i]+effort.Of(5, 20, 200); time.Sleep(5 * time.Millisecond) {
 				require.True(t, time.Now().Before(deadline), "the processes get nowhere")
 			}
 		}
@@ -47,7 +47,8 @@ func TestRotationOfTwoProcesses(t *testing.T) {
 	one.load(1)
 	two.load(1)
 	work(false)
-	for old := 1; old <= 3; old++ {
+	rotations := effort.Of(2, 3, 3)
+	for old := 1; old <= rotations; old++ {
 		next := old + 1
 		// The processes load the new version. In the second rotation one of them does so
 		// too late: what it could have stored nobody would find, so it can store nothing.
@@ -96,7 +97,7 @@ func TestRotationOfTwoProcesses(t *testing.T) {
 	for i, value := range values {
 		tokens[i] = told[value]
 	}
-	checkRotated(t, file, 4, values, tokens)
+	checkRotated(t, file, rotations+1, values, tokens)
 	t.Logf("%d values, of which both processes inserted %d", len(values), both)
 }
 
@@ -125,7 +126,7 @@ func TestRotationGoesOn(t *testing.T) {
 		{[]int{2, 1}, rotationOrder{Do: "retire", Purpose: keyring.FingerprintKey, Version: 1}, func(u keyring.Usage) int { return u.Fingerprints[1] }},
 	} {
 		left := count
-		for range 4 {
+		for range effort.Of(2, 4, 4) {
 			p := startRotation(t, file)
 			p.load(step.keys...)
 			order := step.order
