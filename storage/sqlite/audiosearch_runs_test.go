@@ -52,7 +52,8 @@ func TestTooManyRunsCostNothing(t *testing.T) {
 		})
 	}()
 	<-busy
-	for range cap(file.finder.conns) { // each of them is connected
+	connectAll(t, file.finder)
+	for range cap(file.finder.conns) {
 		_, err := db.Run(t.Context(), "acme", 1)
 		require.ErrorIs(t, err, audiosearch.ErrRunNotFound)
 	}

@@ -15,7 +15,7 @@ type reader struct {
 	source  source
 	turns   *turns
 	checker *checker
-	conns   chan *conn  // those that are free; nil stands for one that is not connected
+	conns   chan *conn  // those that are free. Another one is made when there is none, see turns
 	moved   atomic.Bool // the file was not in its place a moment ago
 	once    sync.Once
 	ended   chan struct{} // closed by close
@@ -24,11 +24,7 @@ type reader struct {
 }
 
 func newReader(s source, n int, k *checker) *reader {
-	r := &reader{source: s, checker: k, turns: newTurns(n), conns: make(chan *conn, n), ended: make(chan struct{})}
-	for range n {
-		r.conns <- nil
-	}
-	return r
+	return &reader{source: s, checker: k, turns: newTurns(n), conns: make(chan *conn, n), ended: make(chan struct{})}
 }
 
 // close waits for the reads that are under way.
@@ -36,10 +32,8 @@ func (r *reader) close() (err error) {
 	r.once.Do(func() {
 		close(r.ended)
 		r.turns.pause(nil, nil)
-		for range cap(r.conns) {
-			if c := <-r.conns; c != nil {
-				err = errors.Join(err, c.close())
-			}
+		for len(r.conns) > 0 { // nobody has one
+			err = errors.Join(err, (<-r.conns).close())
 		}
 	})
 	return err
@@ -89,7 +83,11 @@ func (r *reader) use(ctx context.Context, busy time.Duration, org string, do fun
 	if err := r.turns.take(ctx, r.ended, org); err != nil {
 		return err
 	}
-	c := <-r.conns // one for each place
+	var c *conn
+	select {
+	case c = <-r.conns:
+	default: // To connect takes longer than most queries: SQLite reads the whole schema.
+	}
 	var err error
 	returned := false
 	defer func() {
@@ -100,7 +98,9 @@ func (r *reader) use(ctx context.Context, busy time.Duration, org string, do fun
 			_ = c.close()
 			c = nil
 		}
-		r.conns <- c
+		if c != nil {
+			r.conns <- c // as many as there are places
+		}
 		r.turns.give(org)
 	}()
 	err = retryBusy(ctx, r.ended, time.Now().Add(busy), func() (err error) {

@@ -14,12 +14,41 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
+// connectAll connects as often as there are places. Queries then take the connections in
+// turn.
+func connectAll(t testing.TB, r *reader) {
+	t.Helper()
+	for len(r.conns) < cap(r.conns) {
+		c, err := r.source.connect()
+		require.NoError(t, err)
+		r.conns <- c
+	}
+}
+
+// TestConnectsWhenNeeded: a query takes a connection that is free, and does not make another.
+func TestConnectsWhenNeeded(t *testing.T) {
+	db, err := Open(t.Context(), EmptyFile(t), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	const domains = "SELECT domain FROM mortise_versions"
+	nothing := func(*row) error { return nil }
+	for range 2 * cap(db.lister.conns) {
+		require.NoError(t, db.list(t.Context(), noOrg, domains, nil, nothing))
+	}
+	require.Len(t, db.lister.conns, 1)
+	require.NoError(t, db.list(t.Context(), noOrg, domains, nil, func(*row) error {
+		return db.list(t.Context(), "acme", domains, nil, nothing)
+	}))
+	require.Len(t, db.lister.conns, 2)
+}
+
 // TestListEndsWithContext: also in the middle of a query.
 func TestListEndsWithContext(t *testing.T) {
 	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	const endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+	connectAll(t, db.lister)
 	for range cap(db.lister.conns) + 1 { // a connection is given up by it, not the pool
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		err = db.list(ctx, noOrg, endless, nil, func(*row) error { return nil })
@@ -128,6 +157,7 @@ func TestPanicInARead(t *testing.T) {
 	}
 	before := count()
 	require.Greater(t, before, 1)
+	connectAll(t, db.finder)
 	for range cap(db.finder.conns) {
 		require.PanicsWithValue(t, "no", func() {
 			_ = db.find(t.Context(), noOrg, domains, nil, func(*row) error { panic("no") })
@@ -137,6 +167,7 @@ func TestPanicInARead(t *testing.T) {
 		_, err := tx.exec("INSERT INTO mortise_versions (domain, version) VALUES ('chat', 1)")
 		return err
 	}))
+	connectAll(t, db.finder)
 	for range 2 * cap(db.finder.conns) {
 		require.Equal(t, before+1, count())
 	}

@@ -19,6 +19,7 @@ func TestLookupsBesideChanges(t *testing.T) {
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			db, readers := openVault(t)
+			connectAll(t, db.finder)
 			ctx, random := t.Context(), rand.New(rand.NewPCG(seed, 1))
 			model, err := memory.Open(ctx, nil)
 			require.NoError(t, err)

@@ -20,6 +20,7 @@ func TestRememberedScopes(t *testing.T) {
 	changes := &Vault{db: second}
 	// Through all connections, twice: what one remembers, it does not read again.
 	require.Greater(t, cap(db.finder.conns), 1)
+	connectAll(t, db.finder)
 	requireTokens := func(id string, revision int64, fails error, want ...string) {
 		t.Helper()
 		of := make([]keyring.Fingerprint, len(want))
@@ -77,6 +78,7 @@ func TestRememberedScopeIsGone(t *testing.T) {
 	db, tables := openVault(t)
 	_, err := tables.InsertTokens(t.Context(), "acme", "v1", 1, []vault.Row{someRow("a", "t0", 0)})
 	require.NoError(t, err)
+	connectAll(t, db.finder)
 	requireToken := func(want string) {
 		t.Helper()
 		for range 2 * cap(db.finder.conns) {
