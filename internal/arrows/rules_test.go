@@ -105,7 +105,7 @@ var rows = []row{
 	// Helpers of the suites.
 	{pkg: sharedRules, code: []string{root, "internal/effort"}},
 	{pkg: "internal/fake"},
-	{pkg: "internal/pgserver"},
+	{pkg: "internal/pgserver", code: []string{"internal/effort"}},
 	{pkg: "internal/fault", code: []string{root}},
 
 	// What the domains do alike about lost jobs.

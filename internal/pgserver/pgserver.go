@@ -25,6 +25,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // Server is a PostgreSQL server with a folder of its own. Its methods are not safe for
@@ -64,11 +66,16 @@ func Main(m *testing.M) {
 	m.Run()
 }
 
-// Shared returns the server of the test binary, which does not sync to the disk. Without
-// the binaries it skips the test, or fails it in CI.
+// Shared returns the server of the test binary, which does not sync to the disk, and has its
+// data in memory where there is room. Without the binaries it skips the test, or fails it in CI.
 func Shared(t testing.TB) *Server {
 	t.Helper()
-	shared.once.Do(func() { shared.server, shared.err = start(Fast) })
+	shared.once.Do(func() {
+		dir, _, err := effort.Memory() // Close removes it
+		if shared.err = err; err == nil {
+			shared.server, shared.err = startIn(dir, Fast)
+		}
+	})
 	need(t, shared.err)
 	return shared.server
 }
@@ -138,25 +145,35 @@ func attributes(dir string) (*syscall.SysProcAttr, error) {
 	return nil, errors.New("root cannot run PostgreSQL, and there is no user postgres or nobody")
 }
 
-func start(settings Settings) (s *Server, err error) {
-	return startOn(settings, func(s *Server) *exec.Cmd {
-		return s.command("initdb", "-D", s.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
-	})
-}
-
-// startOn starts a server on the data folder that a command makes.
-func startOn(settings Settings, makeData func(*Server) *exec.Cmd) (s *Server, err error) {
-	bin, err := binaries()
+func start(settings Settings) (*Server, error) {
+	dir, err := newDir()
 	if err != nil {
 		return nil, err
 	}
+	return startIn(dir, settings)
+}
+
+// newDir returns a folder for a server.
+func newDir() (string, error) {
 	base := os.TempDir()
 	if len(base) > 40 { // the path of a socket has 107 bytes at most
 		base = "/tmp"
 	}
-	dir, err := os.MkdirTemp(base, "pg")
+	return os.MkdirTemp(base, "pg")
+}
+
+// startIn starts a server with a new data folder in dir, which the server's end removes.
+func startIn(dir string, settings Settings) (*Server, error) {
+	return startOn(dir, settings, func(s *Server) *exec.Cmd {
+		return s.command("initdb", "-D", s.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
+	})
+}
+
+// startOn starts a server on the data folder in dir that a command makes.
+func startOn(dir string, settings Settings, makeData func(*Server) *exec.Cmd) (s *Server, err error) {
+	bin, err := binaries()
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, os.Remove(dir))
 	}
 	s = &Server{Dir: dir, bin: bin, port: 5432, args: []string{"-c", "listen_addresses=", "-c", "unix_socket_directories=" + dir}}
 	defer func() {
@@ -182,7 +199,9 @@ func startOn(settings Settings, makeData func(*Server) *exec.Cmd) (s *Server, er
 // not confirmed is not committed from then on.
 func (s *Server) Standby(t testing.TB) *Server {
 	t.Helper()
-	standby, err := startOn(nil, func(standby *Server) *exec.Cmd {
+	dir, err := newDir()
+	need(t, err)
+	standby, err := startOn(dir, nil, func(standby *Server) *exec.Cmd {
 		return s.command("pg_basebackup", "-D", standby.data(), "-h", s.Dir, "-p", strconv.Itoa(s.port), "-U", "postgres",
 			"-R", "-X", "stream", "-c", "fast", "--no-sync")
 	})

@@ -8,6 +8,7 @@ import (
 
 func TestMain(m *testing.M) {
 	effort.Waiting(2) // for the disk, and for locks
+	defer effort.TempInMemory()()
 	m.Run()
 }
 

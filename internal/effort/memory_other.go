@@ -1,0 +1,7 @@
+//go:build !linux
+
+package effort
+
+func inMemory() string { return "" }
+
+func gone(int) bool { return false }

@@ -1,0 +1,53 @@
+package effort_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
+)
+
+// TestMemory: each caller has a folder, and what a process left behind goes.
+func TestMemory(t *testing.T) {
+	if os.Getenv("MORTISE_LEAVE") != "" {
+		dir, _, err := effort.Memory()
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), []byte("x"), 0o600))
+		_, _ = os.Stdout.WriteString("left " + dir + "\n")
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestMemory$", "-test.v")
+	cmd.Env = append(os.Environ(), "MORTISE_LEAVE=1")
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	_, left, _ := strings.Cut(string(out), "left ")
+	left, _, _ = strings.Cut(left, "\n")
+	require.FileExists(t, filepath.Join(left, "file"))
+
+	one, removeOne, err := effort.Memory()
+	require.NoError(t, err)
+	defer removeOne()
+	if runtime.GOOS == "linux" {
+		require.NoDirExists(t, left)
+	}
+	two, removeTwo, err := effort.Memory()
+	require.NoError(t, err)
+	require.NotEqual(t, one, two)
+	require.DirExists(t, one, "its process is there")
+	removeTwo()
+	require.NoDirExists(t, two)
+
+	done := effort.TempInMemory()
+	within := t.TempDir()
+	inside := os.TempDir()
+	require.True(t, strings.HasPrefix(within, inside), within)
+	done()
+	require.NoDirExists(t, inside)
+	require.NotEqual(t, inside, os.TempDir())
+}
