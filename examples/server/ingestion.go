@@ -36,6 +36,13 @@ func newIngestion(m *meters, log *slog.Logger) *ingestion {
 	return &ingestion{meters: m, log: log, warned: make(map[[3]string]string), models: make(map[string]bool)}
 }
 
+// add adds datasets to look at, before run.
+func (in *ingestion) add(datasets []provision.Dataset) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.datasets = append(in.datasets, datasets...)
+}
+
 // run looks at all datasets. It returns when ctx ends, if not before.
 func (in *ingestion) run(ctx context.Context) {
 	if len(in.datasets) == 0 {

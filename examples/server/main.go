@@ -80,6 +80,11 @@ func run(args, env []string, stdout, stderr io.Writer) int {
 	context.AfterFunc(ctx, stop)
 
 	err := inTime(ctx, func() error { return start(ctx, args, env, stdout, stderr) })
+	return status(ctx, err, stderr)
+}
+
+// status says how start has ended.
+func status(ctx context.Context, err error, stderr io.Writer) int {
 	var usage *usageError
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):

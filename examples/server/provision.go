@@ -41,7 +41,7 @@ func applyDocument(ctx context.Context, s *services, doc *provision.Document, lo
 	if err := doc.Apply(ctx, to, inMemory); err != nil {
 		return ofConfig(err)
 	}
-	s.audio.ingestion.datasets = append(s.audio.ingestion.datasets, doc.Datasets()...)
+	s.audio.ingestion.add(doc.Datasets())
 	log.Info("provisioning document applied", "organizations", doc.Len())
 	return nil
 }

@@ -222,6 +222,11 @@ func TestInTime(t *testing.T) {
 				if took != test.took || !errors.Is(err, test.err) {
 					t.Errorf("took %v, want %v; error %v", took, test.took, err)
 				}
+				var log bytes.Buffer
+				ended := status(ctx, err, &log)
+				if hung := err == errHangs; (ended == exitOK) != hung || strings.Contains(log.String(), "not everything has ended") != hung {
+					t.Errorf("ended with %d: %s", ended, &log)
+				}
 			})
 		})
 	}
