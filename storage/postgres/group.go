@@ -31,6 +31,8 @@ const (
 const (
 	groupSettings = "SELECT set_config('lock_timeout', $1, true), set_config('enable_seqscan', 'off', true)"
 	byIndexes     = "SELECT set_config('enable_seqscan', 'off', true)"
+
+	lockSharedAndSeek = lockShared + ", set_config('enable_seqscan', 'off', true)"
 )
 
 // group makes small writes of many callers in few transactions. What comes while one is
@@ -125,11 +127,16 @@ func (b *batch) query(each func(pgx.Rows) error, text string, args ...any) {
 }
 
 // lockShared adds the statement of session.lock for a shared lock. What comes behind it sees
-// what the last holder has committed.
+// what the last holder has committed, and goes by indexes, as behind seek.
 func (b *batch) lockShared(of, name string) {
 	name = lockName(b.db, of, name)
-	if !b.locked[name] {
-		b.locked[name] = true
+	if b.locked[name] {
+		return
+	}
+	b.locked[name] = true
+	if b.alone && !b.host {
+		b.exec(nil, lockSharedAndSeek, name)
+	} else {
 		b.exec(nil, lockShared, name)
 	}
 }
@@ -175,8 +182,13 @@ func (g *group) together(ctx context.Context, org, order string, bytes int, queu
 	ctx, cancel := context.WithTimeoutCause(ctx, db.opts.Timeout, errTimeout)
 	defer cancel()
 	o.ctx = ctx
-	if err := g.add(o); err != nil {
+	lead, err := g.add(o)
+	if err != nil {
 		return err
+	}
+	if lead {
+		g.lead(o)
+		return <-o.result
 	}
 	select {
 	case err := <-o.result:
@@ -191,11 +203,17 @@ func (g *group) together(ctx context.Context, org, order string, bytes int, queu
 	}
 }
 
-func (g *group) add(o *op) error {
+// add has an operation wait for its group, unless it is to lead.
+func (g *group) add(o *op) (lead bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
-		return ErrClosed
+		return false, ErrClosed
+	}
+	if !g.running && (g.latest <= 1 || !time.Now().Before(g.until)) {
+		g.running = true
+		g.idle.Add(1) // until lead has ended
+		return true, nil
 	}
 	g.waiting = append(g.waiting, o)
 	if len(g.waiting) == g.latest {
@@ -208,7 +226,32 @@ func (g *group) add(o *op) error {
 		g.running = true
 		g.idle.Go(g.run)
 	}
-	return nil
+	return false, nil
+}
+
+// lead makes a transaction of an operation that has met no other, on the goroutine of its
+// caller: to hand it to another one takes as long as a statement. If it has to wait for a
+// lock, the next group does not wait for it.
+func (g *group) lead(o *op) {
+	defer g.idle.Done()
+	began := time.Now()
+	pass := sync.OnceFunc(func() {
+		ended := time.Now()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.latest, g.until = 1, ended.Add(min(ended.Sub(began), maxGather))
+		if len(g.waiting) == 0 {
+			g.running = false
+			return
+		}
+		g.idle.Go(g.run)
+	})
+	late := time.AfterFunc(groupLockTimeout, pass)
+	defer func() { // after a panic, too
+		late.Stop()
+		pass()
+	}()
+	o.answer(g.transact([]*op{o}, true))
 }
 
 // close waits for what is under way.
@@ -310,8 +353,7 @@ func (g *group) do(ops []*op) {
 	}
 }
 
-// alone makes a transaction of an operation that has met no other. If it has to wait for a
-// lock, the next group does not wait for it.
+// alone makes a transaction of an operation that waited without others, as lead does.
 func (g *group) alone(o *op) {
 	done := make(chan struct{})
 	g.idle.Go(func() {
@@ -330,6 +372,7 @@ func (g *group) alone(o *op) {
 // that is not alone does not wait for locks for long.
 func (g *group) transact(ops []*op, alone bool) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), g.db.opts.Timeout, errTimeout)
+	connecting := ctx
 	if alone {
 		cancel()
 		// A lock of one organization's can keep many of its operations waiting, each with a
@@ -339,29 +382,30 @@ func (g *group) transact(ops []*op, alone bool) error {
 			return err
 		}
 		defer g.db.places.give(org)
-		ctx, cancel = later(ops[0].ctx)
+		connecting = ops[0].ctx
+		ctx, cancel = later(connecting)
 	}
 	defer cancel()
 	for pause := time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
-		sent, err := g.once(ctx, ops, alone)
+		sent, err := g.once(connecting, ctx, ops, alone)
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil:
-			return errors.Join(context.Cause(ctx), err)
+		case connecting.Err() != nil:
+			return errors.Join(context.Cause(connecting), err)
 		case !mayRetry(err, sent), isRolledBack(err) && !alone:
 			return err
 		}
 		select {
-		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), err)
+		case <-connecting.Done():
+			return errors.Join(context.Cause(connecting), err)
 		case <-time.After(pause):
 		}
 	}
 }
 
-func (g *group) once(ctx context.Context, ops []*op, alone bool) (sent bool, err error) {
-	conn, err := g.db.pool.Acquire(ctx)
+func (g *group) once(connecting, ctx context.Context, ops []*op, alone bool) (sent bool, err error) {
+	conn, err := g.db.pool.Acquire(connecting)
 	if err != nil {
 		return false, err
 	}

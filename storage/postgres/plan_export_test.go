@@ -22,6 +22,8 @@ var (
 		updateAndAudit:      `authmgmt_clients_pkey[^\n]*\n *Index Cond: \(id = r(_\d+)?.client\)`,
 	}
 	GroupSettings = groupSettings
+
+	UpdateClientAlone = updateAndAudit.one
 )
 
 // What a claim consists of.

@@ -209,16 +209,21 @@ func TestLonePlans(t *testing.T) {
 	for _, statement := range []string{
 		"INSERT INTO mortise.authmgmt_tokens (digest, id, organization, subject, roles, created_at)" +
 			" SELECT sha256(n::text::bytea), gen_random_uuid(), 'acme', '', '', now() FROM generate_series(1, 20) n",
-		"VACUUM ANALYZE mortise.jobs, mortise.authmgmt_tokens",
+		"INSERT INTO mortise.authmgmt_clients (organization, id, name, roles, created_at) SELECT 'acme', n::text::bytea, '', '', now() FROM generate_series(1, 20) n",
+		"VACUUM ANALYZE mortise.jobs, mortise.authmgmt_tokens, mortise.authmgmt_clients",
 	} {
 		_, err = pool.Exec(ctx, statement)
 		require.NoError(t, err)
 	}
 	lease := mortise.Lease{Job: mortise.Job{Kind: "k", Organization: "acme", ID: "1"}, Token: uuid.New()}
-	tokens := db.AuthMgmt().Store
-	for range 10 { // then the plan is kept
+	store := db.AuthMgmt().Store
+	for i := range 10 { // then the plan is kept
 		require.ErrorIs(t, db.Jobs().Remove(ctx, lease, false), mortise.ErrLeaseLost)
-		require.ErrorIs(t, tokens.UpdateToken(ctx, "acme", uuid.New(), nil), authmgmt.ErrNotFound)
+		require.ErrorIs(t, store.UpdateToken(ctx, "acme", uuid.New(), nil), authmgmt.ErrNotFound)
+		require.NoError(t, store.UpdateClient(ctx, "acme", "7", func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
+			c.Name = fmt.Sprint("name ", i)
+			return authmgmt.AuditEvent{ID: uuid.New(), At: time.Now(), Kind: "client_updated", Actor: "ada", Target: "7"}, nil
+		}))
 	}
 	require.NoError(t, db.Close())
 	for _, s := range []struct {
@@ -227,6 +232,8 @@ func TestLonePlans(t *testing.T) {
 		index string
 	}{
 		{postgres.RemoveJob, []any{[]byte("1"), "k", []byte("acme"), uuid.New()}, "jobs_id"},
+		{postgres.UpdateClientAlone, slices.Concat([]any{[]byte("acme"), []byte("7"), "1", []byte(""), []byte(""), time.Now(), uuid.New(), []byte("acme"), time.Now()},
+			[]any{[]byte(""), []byte(""), []byte(""), []byte(""), []byte("")}), "authmgmt_clients_pkey"},
 		{postgres.LookupStatements["lock a token"], []any{[]byte("acme"), uuid.New()}, postgres.LookupIndexes["lock a token"]},
 	} {
 		require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
