@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // exactClasses are names of classes that are not the same, though a collation may think so.
@@ -181,19 +182,19 @@ var classRules = []rule{
 	{Rule{"classes/change-by-and-by", "A model whose classes differ from video to video has all of them, however many there are in the end."}, needScores,
 		func(t *testing.T, s *subject) {
 			var ids []string
-			for i := range 40 {
+			for i := range conformance.Rounds(40) {
 				ids = append(ids, fmt.Sprint("v", 10+i))
 			}
 			videos := s.withVideos(t, ids...)
-			all := vocabulary(400)
-			of := func(i int) audiosearch.Scoring { return scoring(modelX, 1, all[5*i:5*i+200]...) }
+			all, more := vocabulary(400), 200/len(videos)
+			of := func(i int) audiosearch.Scoring { return scoring(modelX, 1, all[more*i:more*i+200]...) }
 			for i, v := range videos {
 				s.putVocabulary(t, v, of(i), 1000*i)
 			}
 			for i, v := range videos {
 				s.hasVocabulary(t, v.ID, of(i), 1000*i)
 			}
-			require.Len(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: all[199]}), 40)
+			require.Len(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: all[199]}), len(videos))
 			require.Len(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: all[0]}), 1)
 		}},
 

@@ -50,12 +50,12 @@ var compactRules = []rule{
 		func(t *testing.T, s *subject) {
 			random := rand.New(rand.NewPCG(5, 6))
 			var ids []string
-			for i := range 60 {
+			for i := range conformance.Rounds(60) {
 				ids = append(ids, fmt.Sprint("v", i))
 			}
 			videos := s.withVideos(t, ids...)
 			for range 3 {
-				for range 60 {
+				for range videos {
 					v := videos[random.IntN(len(videos))]
 					model, n := []string{modelX, modelY}[random.IntN(2)], 1+random.IntN(30)
 					switch random.IntN(10) {

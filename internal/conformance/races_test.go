@@ -123,6 +123,8 @@ func TestRounds(t *testing.T) {
 	t.Setenv("CI", "")
 	require.Equal(t, 3, Rounds(10))
 	require.Equal(t, 1, Rounds(1))
+	require.Equal(t, 3, Rounds(16))
+	require.Equal(t, 10, Rounds(100))
 	mutantProcess(t)
 	require.Equal(t, 10, Rounds(10))
 }

@@ -44,10 +44,10 @@ func TestAudioSearch(t *testing.T) {
 
 func TestAudioSearchModel(t *testing.T) {
 	t.Parallel()
-	audiosearchtest.RunModel(t, sounds(newDatabase), &audiosearchtest.ModelOptions{Sequences: effort.Of(5, 0, 0)})
+	audiosearchtest.RunModel(t, sounds(newDatabase), &audiosearchtest.ModelOptions{Sequences: effort.Of(2, 0, 0)})
 }
 
 func TestAudioSearchModelExecMode(t *testing.T) {
 	t.Parallel()
-	audiosearchtest.RunModel(t, sounds(execDatabase), &audiosearchtest.ModelOptions{Sequences: effort.Of(2, 6, 6)})
+	audiosearchtest.RunModel(t, sounds(execDatabase), &audiosearchtest.ModelOptions{Sequences: effort.Of(1, 6, 6)})
 }

@@ -45,10 +45,10 @@ func TestAuthMgmt(t *testing.T) {
 
 func TestAuthMgmtModel(t *testing.T) {
 	t.Parallel()
-	authmgmttest.RunModel(t, authMgmt(newDatabase), &authmgmttest.ModelOptions{Sequences: effort.Of(2, 6, 6)})
+	authmgmttest.RunModel(t, authMgmt(newDatabase), &authmgmttest.ModelOptions{Sequences: effort.Of(1, 6, 6)})
 }
 
 func TestAuthMgmtModelExecMode(t *testing.T) {
 	t.Parallel()
-	authmgmttest.RunModel(t, authMgmt(execDatabase), &authmgmttest.ModelOptions{Sequences: effort.Of(2, 6, 6)})
+	authmgmttest.RunModel(t, authMgmt(execDatabase), &authmgmttest.ModelOptions{Sequences: effort.Of(1, 6, 6)})
 }

@@ -94,24 +94,15 @@ func takeDatabase(t testing.TB, unused bool) *database {
 }
 
 // empty makes the database what its template is. To make another one takes far longer, and
-// so does it to truncate tables: each is new files, and so is each index. A table of some
-// pages is emptied row by row, without the triggers that watch foreign keys.
+// so does it to truncate tables that were not used: each is new files.
 const empty = `DO $$
-DECLARE
-	used record;
-	large text;
+DECLARE used text;
 BEGIN
-	SELECT string_agg(oid::regclass::text, ', ') INTO large FROM pg_class
-	WHERE relnamespace = 'mortise'::regnamespace AND relkind = 'r' AND relname <> 'mortise_versions' AND pg_table_size(oid) > 131072;
-	IF large IS NOT NULL THEN
-		EXECUTE 'TRUNCATE ' || large || ' CASCADE';
+	SELECT string_agg(oid::regclass::text, ', ') INTO used FROM pg_class
+	WHERE relnamespace = 'mortise'::regnamespace AND relkind = 'r' AND relname <> 'mortise_versions' AND pg_relation_size(oid) > 0;
+	IF used IS NOT NULL THEN
+		EXECUTE 'TRUNCATE ' || used || ' CASCADE';
 	END IF;
-	SET LOCAL session_replication_role = replica;
-	FOR used IN SELECT oid::regclass::text AS name FROM pg_class
-		WHERE relnamespace = 'mortise'::regnamespace AND relkind = 'r' AND relname <> 'mortise_versions' AND pg_relation_size(oid) > 0
-	LOOP
-		EXECUTE 'DELETE FROM ' || used.name;
-	END LOOP;
 	PERFORM setval(format('%I.%I', schemaname, sequencename), start_value, false) FROM pg_sequences
 	WHERE schemaname = 'mortise' AND last_value IS NOT NULL;
 	IF to_regnamespace('other') IS NOT NULL OR EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace('public')) THEN

@@ -45,10 +45,10 @@ func TestVault(t *testing.T) {
 
 func TestVaultModel(t *testing.T) {
 	t.Parallel()
-	vaulttest.RunModel(t, vaults(newDatabase), &vaulttest.ModelOptions{Sequences: effort.Of(2, 6, 6)})
+	vaulttest.RunModel(t, vaults(newDatabase), &vaulttest.ModelOptions{Sequences: effort.Of(1, 6, 6)})
 }
 
 func TestVaultModelExecMode(t *testing.T) {
 	t.Parallel()
-	vaulttest.RunModel(t, vaults(execDatabase), &vaulttest.ModelOptions{Sequences: effort.Of(2, 6, 6)})
+	vaulttest.RunModel(t, vaults(execDatabase), &vaulttest.ModelOptions{Sequences: effort.Of(1, 6, 6)})
 }
