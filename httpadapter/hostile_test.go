@@ -242,6 +242,7 @@ func TestRefusedLargeBodyGetsItsAnswer(t *testing.T) {
 // TestDeadlineEndsWithTheBody: the limit on a body's arrival must not cut off the handler
 // that works on it.
 func TestDeadlineEndsWithTheBody(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, nil)
 	h, err := httpadapter.NewTrigger(r.service, httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
 		return httpadapter.Principal{Organization: "acme", Access: access.Full()}, nil

@@ -281,6 +281,7 @@ func TestOldRequestsEndTheConnection(t *testing.T) {
 // TestEndWithoutTheBody: a client that asks whether it may send the body is told no, and
 // one that sends more than is taken in still learns why.
 func TestEndWithoutTheBody(t *testing.T) {
+	t.Parallel()
 	for _, s := range everyService(t, httpadapter.Options{}) {
 		address := serveBehind(t, hosts["with Unwrap"], s.handler)
 		for _, e := range s.early {

@@ -292,7 +292,7 @@ func TestRankUnderFiltersEqualsTheOracle(t *testing.T) {
 			// It has no scores.
 			c.Set(uint32(d.skipped+d.videos+200_000), metadata.Map{"rare": metadata.Bool(true), "time": metadata.Int(1)})
 			compare := func(a, b uint32) int { return cmp.Compare(a^0x5555, b^0x5555) }
-			for _, filters := range effort.Some(2, [][]metadata.Filter{
+			for _, filters := range effort.Some(3, [][]metadata.Filter{
 				{{Key: "tenth", Value: "camera 3"}},
 				{{Key: "tenth", Value: "none"}},
 				{{Key: "mille", Value: "77"}},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,6 +24,9 @@ type lateBench struct {
 	best    []Hit
 	looks   int
 }
+
+// theLateBench is for tests that do not run side by side. It takes a second to make.
+var theLateBench = sync.OnceValue(newLateBench)
 
 func newLateBench() *lateBench {
 	const videos = 1<<17 + 70_000
@@ -69,7 +73,8 @@ func (d *lateBench) rank(ctx context.Context, selected *Selection, page Page) ([
 
 // TestTextsAreSearchedLate counts the texts that are looked at.
 func TestTextsAreSearchedLate(t *testing.T) {
-	d := newLateBench()
+	d := theLateBench()
+	d.columns.kept.forget()
 	videos, titles := len(d.all), len(d.all)-(len(d.all)+6)/7
 	below := func(key string, most int) metadata.Filter {
 		return metadata.Filter{Key: key, Op: metadata.OpLess, Value: fmt.Sprint(most)}
@@ -128,7 +133,8 @@ func TestTextsAreSearchedLate(t *testing.T) {
 
 // TestLateTextsThatComeAgain: they are kept when that pays, and not before.
 func TestLateTextsThatComeAgain(t *testing.T) {
-	d := newLateBench()
+	d := theLateBench()
+	d.columns.kept.forget()
 	filters := []metadata.Filter{contains("title", "shelf4 ")}
 	want := d.want(t, filters)[:40]
 	titles := d.columns.columns[d.columns.byKey["title"]]

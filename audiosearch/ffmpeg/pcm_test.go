@@ -27,6 +27,7 @@ func level(s []float32) float64 {
 // same time, as loud.
 func TestAgreesWithWAV(t *testing.T) {
 	needFFmpeg(t)
+	t.Parallel()
 	channels := func(n int) (expr string) {
 		for i := range n {
 			if i > 0 {
@@ -80,6 +81,7 @@ func TestAgreesWithWAV(t *testing.T) {
 // Eight channels without a name for where they stand, and one of many that is heard.
 func TestUnknownLayout(t *testing.T) {
 	needFFmpeg(t)
+	t.Parallel()
 	for _, n := range []int{5, 12} {
 		expr := "0.8*sin(2*PI*440*t)"
 		for range n - 1 {
@@ -95,6 +97,7 @@ func TestUnknownLayout(t *testing.T) {
 // A broadcast goes from 5.1 to stereo.
 func TestChangeOfChannels(t *testing.T) {
 	needFFmpeg(t)
+	t.Parallel()
 	needEncoder(t, "ac3")
 	var all string
 	for _, expr := range []string{"0|0|0.5*sin(2*PI*440*t)|0|0|0:c=5.1", "0.5*sin(2*PI*440*t)|0.5*sin(2*PI*440*t):c=stereo"} {
@@ -109,6 +112,7 @@ func TestChangeOfChannels(t *testing.T) {
 
 func TestSoundFromTheMiddleOfADamagedFile(t *testing.T) {
 	needFFmpeg(t)
+	t.Parallel()
 	needEncoder(t, "libmp3lame")
 	b := readFile(t, record(t, append(tone("0.5*sin(2*PI*440*t):s=44100:d=10"), "-c:a", "libmp3lame", "a.mp3")...))
 	for i := len(b) / 3; i < len(b)/2; i++ {
@@ -121,6 +125,7 @@ func TestSoundFromTheMiddleOfADamagedFile(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	needFFmpeg(t)
+	t.Parallel()
 	path := record(t, append(tone("0.5*sin(2*PI*440*t):s=16000:d=4"), "-c:a", "flac", "a.flac")...)
 	m := newMedia(t, &Options{MaxDuration: 3 * time.Second})
 	_, err := m.Probe(t.Context(), path)
@@ -150,6 +155,7 @@ func TestLimits(t *testing.T) {
 
 func TestOneSample(t *testing.T) {
 	needFFmpeg(t)
+	t.Parallel()
 	for _, rate := range []int{8000, 16000, 44100} {
 		path := record(t, append(tone(fmt.Sprintf("0.5:s=%d:d=1", rate)), "-af", "atrim=end_sample=1", "-c:a", "pcm_s16le", "a.mov")...)
 		got, err := collect(t, t.Context(), newMedia(t, nil), path, 16000)
@@ -165,6 +171,7 @@ func TestOneSample(t *testing.T) {
 
 func TestClipping(t *testing.T) {
 	needFFmpeg(t)
+	t.Parallel()
 	path := record(t, append(tone("3*sin(2*PI*440*t):s=16000:d=1"), "-c:a", "pcm_f32le", "a.mov")...)
 	got, err := collect(t, t.Context(), newMedia(t, nil), path, 16000) // looks at the range
 	require.NoError(t, err)

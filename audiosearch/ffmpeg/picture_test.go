@@ -15,6 +15,7 @@ import (
 
 func TestPicture(t *testing.T) {
 	needFFmpeg(t)
+	t.Parallel()
 	for _, name := range effort.Some(2, []string{"a.ts", "a.mp4"}) { // the time stamps of the first one do not begin at 0
 		args := append([]string{"-f", "lavfi", "-i", "color=red:s=160x90:r=25:d=2[a];color=blue:s=160x90:r=25:d=2[b];[a][b]concat"}, tone("0:s=16000:d=4")...)
 		path := record(t, append(args, "-c:v", "mpeg2video", "-c:a", "mp2", name)...)
@@ -36,6 +37,7 @@ func TestPicture(t *testing.T) {
 
 func TestPictureOfWhat(t *testing.T) {
 	needFFmpeg(t)
+	t.Parallel()
 	m := newMedia(t, nil)
 	audio := record(t, append(tone("0:s=16000:d=1"), "a.flac")...)
 	_, err := m.Picture(t.Context(), audio, 0, 320)
@@ -52,6 +54,7 @@ func TestPictureOfWhat(t *testing.T) {
 // A tall picture must fit too.
 func TestPictureThatIsTall(t *testing.T) {
 	needFFmpeg(t)
+	t.Parallel()
 	args := append([]string{"-f", "lavfi", "-i", "color=red:s=32x1024:r=5:d=1"}, tone("0:s=16000:d=1")...)
 	b, err := newMedia(t, nil).Picture(t.Context(), record(t, append(args, "-c:v", "mpeg4", "a.mkv")...), 0, 320)
 	require.NoError(t, err)

@@ -21,6 +21,7 @@ func everyTwoSeconds() (times []time.Duration) {
 
 func TestKeyframes(t *testing.T) {
 	needFFmpeg(t)
+	t.Parallel()
 	for _, c := range effort.Some(5, []struct {
 		name, encoder string
 		args          []string
@@ -60,6 +61,7 @@ func TestKeyframes(t *testing.T) {
 
 func TestSoundAlone(t *testing.T) {
 	needFFmpeg(t)
+	t.Parallel()
 	encoders := map[string]string{
 		"a.mp3": "libmp3lame", "a.ogg": "libvorbis", "a.opus": "libopus", "a.flac": "flac", "a.m4a": "aac", "a.aac": "aac", "a.aiff": "pcm_s16be", "a.wav": "adpcm_ms",
 		"a.au": "pcm_mulaw", "a.caf": "pcm_s24le", "a.wma": "wmav2", "a.ac3": "ac3", "a.w64": "pcm_s16le",
@@ -85,6 +87,7 @@ func TestSoundAlone(t *testing.T) {
 
 func TestCoverIsNoVideo(t *testing.T) {
 	needFFmpeg(t)
+	t.Parallel()
 	needEncoder(t, "libmp3lame")
 	cover := record(t, append(film, "-frames:v", "1", "cover.jpg")...)
 	args := append(tone("0.5*sin(2*PI*440*t):s=48000:d=3"), "-i", cover, "-map", "0", "-map", "1", "-c:a", "libmp3lame", "-c:v", "copy", "-id3v2_version", "3", "-disposition:v", "attached_pic")
@@ -98,6 +101,7 @@ func TestCoverIsNoVideo(t *testing.T) {
 // those of a player.
 func TestLateSound(t *testing.T) {
 	needFFmpeg(t)
+	t.Parallel()
 	for _, name := range effort.Some(3, []string{"late.mkv", "late.mp4", "late.ts"}) {
 		args := append(append([]string{}, film...), "-itsoffset", "3")
 		args = append(append(args, tone("0.5*sin(2*PI*440*t):s=48000:d=7")...), "-t", "10", "-c:v", "mpeg2video", "-g", "50", "-c:a", "mp2", name)
@@ -118,6 +122,7 @@ func TestLateSound(t *testing.T) {
 // A sound that begins later than ffprobe looks.
 func TestVeryLateSound(t *testing.T) {
 	needFFmpeg(t)
+	t.Parallel()
 	files := map[string][]string{
 		"late.mkv": {"mpeg4", "flac"}, "late.mp4": {"mpeg4", "aac"}, "late.ts": {"mpeg2video", "mp2"}, "late.mpg": {"mpeg2video", "mp2"},
 	}
@@ -138,6 +143,7 @@ func TestVeryLateSound(t *testing.T) {
 // Recorders leave out what they did not get in time.
 func TestGap(t *testing.T) {
 	needFFmpeg(t)
+	t.Parallel()
 	path := record(t, append(tone("0.5*sin(2*PI*440*t):s=44100:d=8"), "-af", `aselect=not(between(t\,3\,5))`, "-c:a", "flac", "gap.mkv")...)
 	got, err := collect(t, t.Context(), newMedia(t, nil), path, 16000)
 	require.NoError(t, err)
@@ -194,6 +200,7 @@ func TestThinned(t *testing.T) {
 
 func TestMaxKeyframes(t *testing.T) {
 	needFFmpeg(t)
+	t.Parallel()
 	path := video(t, "many.avi", "-c:v", "mjpeg", "-c:a", "mp2") // each picture is a keyframe: 250
 	info, err := newMedia(t, &Options{MaxKeyframes: 20}).Probe(t.Context(), path)
 	require.NoError(t, err)

@@ -10,5 +10,6 @@ import (
 // TestMediaRules: the contract of a media, by the suite.
 func TestMediaRules(t *testing.T) {
 	needFFmpeg(t)
+	t.Parallel()
 	audiosearchtest.RunMedia(t, func(t *testing.T) sound.Media { return newMedia(t, nil) })
 }

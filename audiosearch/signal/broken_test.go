@@ -47,7 +47,7 @@ func TestBrokenSamplesAreZero(t *testing.T) {
 func TestClipped(t *testing.T) {
 	s := newScorer(t)
 	for i, e := range examples() {
-		if e.tonal && i%effort.Of(12, 2, 2) == 0 {
+		if e.tonal && i%effort.Of(24, 2, 2) == 0 {
 			var top float32
 			for _, x := range e.sound {
 				top = max(top, x)

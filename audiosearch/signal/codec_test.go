@@ -12,7 +12,7 @@ import (
 func TestExamplesCoded(t *testing.T) {
 	needFFmpeg(t)
 	s := newScorer(t)
-	parts := effort.Of(12, 1, 1)
+	parts := effort.Of(24, 1, 1)
 	for i, c := range []struct {
 		name, file string
 		args       []string

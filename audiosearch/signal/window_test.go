@@ -74,7 +74,7 @@ func TestShortClips(t *testing.T) {
 	s := newScorer(t)
 	for _, e := range examples() {
 		if e.name == "dial tone" || e.name == "white noise" || e.name == "hum, 50 Hz" || e.name == "sine 1 kHz" {
-			for _, seconds := range []float64{2.1, 2.7, 3.3, 5, 9.9} {
+			for _, seconds := range effort.Some(3, []float64{2.1, 2.7, 3.3, 5, 9.9}) {
 				check(t, s, e, e.sound[:int(seconds*sampleRate)], true)
 			}
 		}

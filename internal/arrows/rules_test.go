@@ -78,8 +78,8 @@ var rows = []row{
 	{pkg: "storage/memory", code: slices.Concat(domains, []string{"audiosearch/columnar", "internal/..."}), tests: backendTests},
 	{pkg: "storage/sqlite/...", code: slices.Concat(domains, []string{"audiosearch/columnar", "audiosearch/audioset"}), tests: slices.Concat(backendTests, []string{"internal/effort"}), module: true},
 	{pkg: "storage/postgres/...", code: slices.Concat(domains, []string{"audiosearch/columnar"}), tests: slices.Concat(backendTests, []string{"internal/effort", "internal/pgserver"}), module: true},
-	{pkg: "storage/river/...", code: []string{root}, tests: slices.Concat(backendTests, []string{"internal/pgserver"}), module: true},
-	{pkg: "storage/jetstream/...", code: []string{root}, tests: backendTests, module: true},
+	{pkg: "storage/river/...", code: []string{root}, tests: slices.Concat(backendTests, []string{"internal/effort", "internal/pgserver"}), module: true},
+	{pkg: "storage/jetstream/...", code: []string{root}, tests: slices.Concat(backendTests, []string{"internal/effort"}), module: true},
 
 	// The HTTP adapter: the domains, never a backend.
 	//

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/jetstream"
 )
 
@@ -62,8 +63,8 @@ func TestBackupPutBack(t *testing.T) {
 	require.True(t, lost.After(before) && !lost.Before(added), "told: %v, before that %v, added at %v", lost, before, added)
 }
 
-// TestRestarts: jobs are added and handled while the server is stopped and started ten
-// times. Each whose Enqueue had succeeded is handled.
+// TestRestarts: jobs are added and handled while the server is stopped and started again and
+// again. Each whose Enqueue had succeeded is handled.
 func TestRestarts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -102,7 +103,7 @@ func TestRestarts(t *testing.T) {
 		}
 		return len(accepted), left
 	}
-	for range 10 {
+	for range effort.Of(3, 10, 10) {
 		before, _ := counts()
 		require.Eventually(t, func() bool { n, _ := counts(); return n > before+20 }, time.Minute, time.Millisecond)
 		r.stop()

@@ -15,8 +15,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/jetstream"
 )
+
+func TestMain(m *testing.M) {
+	effort.Waiting(4)             // for leases, and for servers to start again
+	defer effort.TempInMemory()() // a server that is stopped has lost nothing that it wrote
+	m.Run()
+}
 
 // rig is a NATS server in this process, which can be stopped and started again on the same
 // folder.

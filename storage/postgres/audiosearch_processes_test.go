@@ -15,6 +15,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
 
@@ -154,12 +155,13 @@ func TestAudioSearchLargeCatalog(t *testing.T) {
 	d := newDatabase(t)
 	soundStores(t, d)
 	pool := d.pool(t)
-	// As if there had been 400 calls of 100 videos each, with 3 KB of metadata.
+	// As if there had been so many calls, of 100 videos each, with 3 KB of metadata.
+	puts := effort.Of(100, 400, 400)
 	for _, statement := range []string{
 		"INSERT INTO mortise.audiosearch_videos (dataset, id, changed, path, metadata) SELECT d.seq, convert_to('v' || n, 'UTF8'), 2 + n / 100, 'x.wav'::bytea," +
 			" convert_to('{\"text\":\"' || repeat('a', 3000) || '\",\"batch ' || n / 100 || '\":1}', 'UTF8')" +
-			" FROM mortise.audiosearch_datasets AS d, generate_series(0, 39999) AS n",
-		"UPDATE mortise.audiosearch_datasets SET version = 401",
+			fmt.Sprintf(" FROM mortise.audiosearch_datasets AS d, generate_series(0, %d) AS n", 100*puts-1),
+		fmt.Sprintf("UPDATE mortise.audiosearch_datasets SET version = %d", puts+1),
 	} {
 		_, err := pool.Exec(ctx, statement)
 		require.NoError(t, err)
@@ -168,8 +170,9 @@ func TestAudioSearchLargeCatalog(t *testing.T) {
 	calls := 0
 	require.Eventually(t, func() bool {
 		calls++
-		missing, err := hurried.MissingKeys(ctx, "acme", "d", []string{"batch 0", "batch 399", "batch 400"})
-		return err == nil && assert.Equal(t, []string{"batch 400"}, missing)
+		none := fmt.Sprint("batch ", puts)
+		missing, err := hurried.MissingKeys(ctx, "acme", "d", []string{"batch 0", fmt.Sprint("batch ", puts-1), none})
+		return err == nil && assert.Equal(t, []string{none}, missing)
 	}, 2*time.Minute, time.Millisecond)
 	t.Logf("%d calls", calls)
 }

@@ -14,11 +14,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/internal/pgserver"
 	"github.com/seed-6363c74e/mortise/storage/river"
 )
 
-func TestMain(m *testing.M) { pgserver.Main(m) }
+func TestMain(m *testing.M) {
+	effort.Waiting(4) // for what River does at intervals
+	pgserver.Main(m)
+}
 
 // template is a database with River's tables, of which the tests have copies.
 var template struct {
