@@ -14,4 +14,4 @@ func TestMain(m *testing.M) {
 
 // sequences is how many random sequences a model plays: few on somebody's machine, the
 // suite's own number, which 0 stands for, in CI and with MORTISE_SOAK=1.
-func sequences() int { return effort.Of(3, 0, 0) }
+func sequences() int { return effort.Of(2, 0, 0) }
