@@ -4,16 +4,17 @@ import "errors"
 
 // tx is an operation's view of the writer's transaction.
 type tx struct {
-	conn   *conn
-	op     *op
-	alive  *alive // shared by the operations of the transaction
-	recent *recentEvents
-	writer *writer
-	before sealCounts // what they have changed
-	counts sealCounts // what this one has changed
-	wrote  bool       // a statement has changed something
-	failed bool       // a statement has failed: the transaction may be gone
-	own    bool       // it is not the writer's, but one of InTx
+	conn      *conn
+	op        *op
+	alive     *alive // shared by the operations of the transaction
+	recent    *recentEvents
+	writer    *writer
+	before    sealCounts // what they have changed
+	counts    sealCounts // what this one has changed
+	wrote     bool       // a statement has changed something
+	scattered int        // see scatter
+	failed    bool       // a statement has failed: the transaction may be gone
+	own       bool       // it is not the writer's, but one of InTx
 }
 
 var errFailed = errors.New("sqlite: an earlier statement of the transaction has failed")

@@ -51,6 +51,7 @@ func (t *tx) insertTokens(org, id string, revision int64, rows []vault.Row) ([]s
 
 // store writes the rows, those that sift leaves to be written.
 func (in *vaultInsertion) store(sift func() error) error {
+	in.tx.scatter(len(in.rows))
 	wrote := in.tx.wrote
 	if err := in.findScopes(); err != nil {
 		return err

@@ -3,9 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -33,14 +31,11 @@ const (
 	// index for every row.
 	fingerprintRowAt = "INSERT INTO vault_fingerprints (fingerprint, scope, version, row, token) SELECT ?, scope, ?, seq, token FROM vault_tokens" +
 		" WHERE seq = ? AND vault = ? AND token = ? AND sealed IS NOT NULL ON CONFLICT DO NOTHING"
-	resealRowAt = "UPDATE vault_tokens SET sealed = ?, ciphertext = ? WHERE seq = ? AND vault = ? AND token = ? AND sealed = ? AND ciphertext = ?"
-
-	// scopesOfRows counts rows by what vault_counts tells apart. To ask for that row by row,
-	// by RETURNING, takes as long as the half of resealRowAt.
-	scopesOfRows = "SELECT scope, deterministic, count(*) FROM json_each(?) CROSS JOIN vault_tokens ON seq = value GROUP BY scope, deterministic"
+	resealRowAt = "UPDATE vault_tokens SET sealed = ?, ciphertext = ? WHERE seq = ? AND vault = ? AND token = ?" +
+		" AND scope = ? AND deterministic = ? AND sealed = ? AND ciphertext = ?"
 
 	// placeOfRow is where a row is, and whether it has a fingerprint of a version.
-	placeOfRow = "SELECT seq, EXISTS (SELECT 1 FROM vault_fingerprints f WHERE f.version = ? AND f.row = t.seq)" +
+	placeOfRow = "SELECT seq, scope, deterministic, EXISTS (SELECT 1 FROM vault_fingerprints f WHERE f.version = ? AND f.row = t.seq)" +
 		" FROM vault_tokens t WHERE vault = ? AND token = ? AND sealed IS NOT NULL"
 
 	insertFingerprint = "INSERT INTO vault_fingerprints (fingerprint, scope, version, row, token) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING"
@@ -109,6 +104,7 @@ type scannedPage struct {
 	vault.RowPage
 	limit  int
 	bytes  int               // of ciphertexts
+	at     int64             // the number of the last row of the page
 	scopes map[int]scopeName // by number
 	last   int64             // the last row of all; 0: not known
 }
@@ -122,8 +118,8 @@ func (p *scannedPage) add(c *conn, r *row) error {
 		p.last = int64(seq)
 		return nil
 	}
-	if n := len(p.Rows); n == p.limit || p.bytes >= scanBytes {
-		p.Next = scanPosition(int64(p.Rows[n-1].Place))
+	if len(p.Rows) == p.limit || p.bytes >= scanBytes {
+		p.Next = scanPosition(p.at)
 		return errEnough
 	}
 	scope, ok := p.scopes[r.number(1)]
@@ -139,8 +135,10 @@ func (p *scannedPage) add(c *conn, r *row) error {
 	}
 	found := vault.Row{
 		Organization: scope.organization, Vault: scope.vault, Token: r.text(2), Scope: scope.name, Deterministic: r.number(3) != 0,
-		Sealed: keyring.Sealed{Version: r.number(4), Ciphertext: cell[[]byte](r, 5)}, CreatedAt: r.moment(6), Place: int64(seq),
+		Sealed: keyring.Sealed{Version: r.number(4), Ciphertext: cell[[]byte](r, 5)}, CreatedAt: r.moment(6),
+		Place: rowPlace{seq, r.number(1), r.number(3) != 0}.hint(),
 	}
+	p.at = int64(seq)
 	p.Rows = append(p.Rows, found)
 	p.bytes += len(found.Sealed.Ciphertext)
 	return nil
@@ -150,11 +148,46 @@ func scanPosition(seq int64) vault.ScanPosition {
 	return vault.ScanPosition(strconv.FormatInt(seq, 10))
 }
 
+// rowPlace is where a row is, and what it is counted by. With that, one statement changes
+// a row and finds out nothing: RETURNING takes as long as the half of resealRowAt.
+type rowPlace struct {
+	seq           int // noRow: there is none
+	scope         int
+	deterministic bool
+}
+
+// A hint has the number of a row, that of its scope and whether it is deterministic, from
+// the lowest bit on.
+const (
+	seqBits   = 40
+	scopeBits = 22
+)
+
+// hint is the [vault.Row.Place] of a row, 0 if its numbers are too large for one.
+func (p rowPlace) hint() int64 {
+	if p.seq < 0 || p.scope < 0 || p.seq>>seqBits != 0 || p.scope>>scopeBits != 0 {
+		return 0
+	}
+	hint := int64(p.scope)<<seqBits | int64(p.seq)
+	if p.deterministic {
+		hint |= 1 << (seqBits + scopeBits)
+	}
+	return hint
+}
+
+// hinted reads a hint. It is the caller's, so it may be any number.
+func hinted(hint int64) rowPlace {
+	return rowPlace{
+		seq: int(hint & (1<<seqBits - 1)), scope: int(hint >> seqBits & (1<<scopeBits - 1)), deterministic: hint>>(seqBits+scopeBits)&1 != 0,
+	}
+}
+
 // rotation is a transaction that changes keys under rows.
 type rotation struct {
-	tx       *tx
-	vaults   map[vaultID]int  // the numbers of those that were looked up
-	resealed map[[2]int][]int // the numbers of rows, by the versions from which and to which
+	tx     *tx
+	vaults map[vaultID]int // the numbers of those that were looked up
+	last   vaultID         // the one that was asked for last; the zero value: none
+	number int             // its number
 }
 
 type vaultID struct{ organization, id string }
@@ -162,13 +195,18 @@ type vaultID struct{ organization, id string }
 // vault returns the number of a row's vault, or noVault.
 func (r *rotation) vault(of vault.RowID) (seq int, err error) {
 	id := vaultID{of.Organization, of.Vault}
+	if id == r.last && len(r.vaults) > 0 {
+		return r.number, nil
+	}
 	seq, ok := r.vaults[id]
 	if !ok {
-		if seq, _, err = r.tx.vaultRevision(id.organization, id.id); err == nil {
-			r.vaults[id] = seq
+		if seq, _, err = r.tx.vaultRevision(id.organization, id.id); err != nil {
+			return seq, err
 		}
+		r.vaults[id] = seq
 	}
-	return seq, err
+	r.last, r.number = id, seq
+	return seq, nil
 }
 
 // AddFingerprints implements [vault.KeyRotation].
@@ -176,7 +214,10 @@ func (s *Vault) AddFingerprints(ctx context.Context, version int, of []vault.Row
 	of = slices.Clone(of)
 	// In the order of the table: so it comes to a page once.
 	slices.SortStableFunc(of, func(a, b vault.RowFingerprint) int { return bytes.Compare(a.Fingerprint[:], b.Fingerprint[:]) })
-	taken, err := s.rotate(ctx, len(of), func(r *rotation, i int) (bool, error) { return r.addFingerprint(version, &of[i]) },
+	taken, err := s.rotate(ctx, len(of), func(r *rotation, i int) (bool, error) {
+		r.tx.scatter(1)
+		return r.addFingerprint(version, &of[i])
+	},
 		func(keys knownKeys) bool { return keys.retired(keyring.FingerprintKey, version) })
 	var refused []vault.RowID
 	for _, i := range taken {
@@ -207,7 +248,7 @@ func (s *Vault) rotate(
 				return keyring.ErrRetired
 			}
 			these, next = nil, from
-			r := rotation{tx, make(map[vaultID]int), make(map[[2]int][]int)}
+			r := rotation{tx: tx, vaults: make(map[vaultID]int)}
 			for ; next < n; next++ {
 				if next-from >= rotationTurn && tx.awaited() {
 					break
@@ -220,7 +261,7 @@ func (s *Vault) rotate(
 					these = append(these, next)
 				}
 			}
-			return r.count()
+			return nil
 		})
 		if err != nil { // and it may still be at it
 			return nil, err
@@ -243,27 +284,26 @@ func (r *rotation) addFingerprint(version int, f *vault.RowFingerprint) (taken b
 		return r.tx.exec(fingerprintRowAt, f.Fingerprint[:], version, seq, in, f.Row.Token)
 	}
 	if f.Place != 0 {
-		if added, err := add(int(f.Place)); added > 0 || err != nil {
+		if added, err := add(hinted(f.Place).seq); added > 0 || err != nil {
 			return false, err
 		}
 	}
-	seq, has, err := r.place(version, in, f.Row.Token)
-	if seq == noRow || has || err != nil {
+	at, has, err := r.place(version, in, f.Row.Token)
+	if at.seq == noRow || has || err != nil {
 		return false, err
 	}
-	added, err := add(seq)
+	added, err := add(at.seq)
 	return added == 0, err
 }
 
-// place returns where a row of a vault is, or noRow, and whether it has a fingerprint of a
-// version.
-func (r *rotation) place(version, in int, token string) (seq int, has bool, err error) {
-	seq = noRow
+// place returns where a row of a vault is, and whether it has a fingerprint of a version.
+func (r *rotation) place(version, in int, token string) (at rowPlace, has bool, err error) {
+	at.seq = noRow
 	err = r.tx.query(placeOfRow, []any{version, in, token}, func(r *row) error {
-		seq, has = r.number(0), r.number(1) != 0
+		at, has = rowPlace{r.number(0), r.number(1), r.number(2) != 0}, r.number(3) != 0
 		return nil
 	})
-	return seq, has, err
+	return at, has, err
 }
 
 // Reseal implements [vault.KeyRotation].
@@ -296,45 +336,28 @@ func (r *rotation) reseal(n *vault.Resealed) (changed bool, err error) {
 	if err != nil || in == noVault {
 		return false, err
 	}
-	store := func(seq int) (bool, error) {
-		changed, err := r.tx.exec(resealRowAt, n.To.Version, n.To.Ciphertext, seq, in, n.Row.Token, n.From.Version, n.From.Ciphertext)
-		if changed > 0 {
-			versions := [2]int{n.From.Version, n.To.Version}
-			r.resealed[versions] = append(r.resealed[versions], seq)
-		}
-		return changed > 0, err
-	}
+	hint := hinted(n.Place)
 	if n.Place != 0 {
-		if changed, err := store(int(n.Place)); changed || err != nil {
+		if changed, err := r.resealAt(hint, in, n); changed || err != nil {
 			return changed, err
 		}
 	}
-	seq, _, err := r.place(0, in, n.Row.Token)
-	if seq == noRow || seq == int(n.Place) || err != nil {
+	at, _, err := r.place(0, in, n.Row.Token)
+	if at.seq == noRow || at == hint || err != nil {
 		return false, err
 	}
-	return store(seq)
+	return r.resealAt(at, in, n)
 }
 
-// count counts the rows that were sealed anew.
-func (r *rotation) count() error {
-	for versions, seqs := range r.resealed {
-		list, err := json.Marshal(seqs)
-		if err != nil {
-			return fmt.Errorf("sqlite: list what was sealed: %w", err)
-		}
-		err = r.tx.query(scopesOfRows, []any{string(list)}, func(found *row) error {
-			of, n := sealCount{found.number(0), found.number(1) != 0, versions[0]}, found.number(2)
-			r.tx.countSealed(of, -n)
-			of.version = versions[1]
-			r.tx.countSealed(of, n)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
+// resealAt does it for the row at a place, if that is the row which is asked for.
+func (r *rotation) resealAt(at rowPlace, in int, n *vault.Resealed) (changed bool, err error) {
+	did, err := r.tx.exec(resealRowAt, n.To.Version, n.To.Ciphertext, at.seq, in, n.Row.Token, at.scope, at.deterministic,
+		n.From.Version, n.From.Ciphertext)
+	if did > 0 {
+		r.tx.countSealed(sealCount{at.scope, at.deterministic, n.From.Version}, -1)
+		r.tx.countSealed(sealCount{at.scope, at.deterministic, n.To.Version}, 1)
 	}
-	return nil
+	return did > 0, err
 }
 
 // ciphertext returns a copy that is not nil: NULL is a token that was deleted.

@@ -86,7 +86,7 @@ func processorTime(b *testing.B) time.Duration {
 }
 
 // readsSoFar returns how often this process has read from any file.
-func readsSoFar(b *testing.B) int {
+func readsSoFar(b testing.TB) int {
 	text, err := os.ReadFile("/proc/self/io")
 	require.NoError(b, err)
 	_, after, _ := strings.Cut(string(text), "syscr: ")

@@ -296,7 +296,7 @@ func (w *writer) transact(n int, more func() bool) (started bool, err error) {
 		}
 		return false, err
 	}
-	wrote := false
+	wrote, scattered := false, 0
 	w.alive = alive{}
 	clear(w.counts)
 	for i := 0; i < n || more(); i++ {
@@ -314,6 +314,7 @@ func (w *writer) transact(n int, more func() bool) (started bool, err error) {
 			return true, o.err
 		}
 		w.counts.add(t.counts)
+		scattered += t.scattered
 	}
 	err = w.conn.countSealed(w.counts)
 	if err == nil {
@@ -326,6 +327,9 @@ func (w *writer) transact(n int, more func() bool) (started bool, err error) {
 	}
 	if wrote { // or the disk was not asked
 		w.health.note(time.Now(), nil)
+	}
+	if scattered >= manyPages {
+		_, _ = w.conn.exec(unbounded, giveBack) // which is about memory only
 	}
 	return true, nil
 }
