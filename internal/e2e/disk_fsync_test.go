@@ -16,18 +16,6 @@ import (
 func TestFsyncFails(t *testing.T) {
 	t.Parallel()
 	p := buildServer(t)
-	t.Run("of every file", func(t *testing.T) {
-		t.Parallel()
-		testCommitNotSynced(t, p)
-	})
-	t.Run("of the database", func(t *testing.T) {
-		t.Parallel()
-		effort.InCI(t, "TestFsyncFails/of_every_file")
-		testCheckpointNotSynced(t, p)
-	})
-}
-
-func testCommitNotSynced(t *testing.T, p program) {
 	args := []string{"-config", writeConfig(t)}
 	s := p.start(t, nil, args...)
 	s.secrets = secrets()
@@ -55,9 +43,12 @@ func testCommitNotSynced(t *testing.T, p program) {
 	l.checkAfterRestarts(p, s, args...)
 }
 
-// testCheckpointNotSynced: when the database file cannot be synced, the write-ahead log
+// TestFsyncOfDatabaseFails: when the database file cannot be synced, the write-ahead log
 // has to stay as it is and take all that comes.
-func testCheckpointNotSynced(t *testing.T, p program) {
+func TestFsyncOfDatabaseFails(t *testing.T) {
+	t.Parallel()
+	effort.InCI(t, "TestFsyncFails")
+	p := buildServer(t)
 	args := []string{"-config", writeConfig(t)}
 	s := p.start(t, nil, args...)
 	s.secrets = secrets()

@@ -26,6 +26,7 @@ const (
 )
 
 func TestOpenAPIOfAudioSearchHoldsForRealRequests(t *testing.T) {
+	t.Parallel() // it waits for bodies that do not arrive
 	r := newSearchAPI(t)
 	var list []exchange
 	list = append(list, r.searches()...)

@@ -30,6 +30,7 @@ const (
 )
 
 func TestOpenAPIOfAuthMgmtHoldsForRealRequests(t *testing.T) {
+	t.Parallel() // it waits for bodies that do not arrive
 	r := newAuthMgmtRig(t)
 	for _, id := range []string{"c1", "c2", "c3"} {
 		r.client(id, "")

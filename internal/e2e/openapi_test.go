@@ -26,6 +26,7 @@ func TestOpenAPIDocumentIsValid(t *testing.T) {
 // answer is one that the document describes. In the end, every status that the document
 // describes has been seen.
 func TestOpenAPIHoldsForRealRequests(t *testing.T) {
+	t.Parallel() // it waits for bodies that do not arrive
 	r := newTriggerRig(t)
 	for _, x := range r.submissions() {
 		t.Run("submit/"+x.name, func(t *testing.T) {

@@ -118,8 +118,11 @@ func (f *fleet) stop() (runs map[string]int, each []map[string]int) {
 	for _, s := range f.ended {
 		s.countRuns(runs)
 	}
+	for _, s := range f.servers { // at once: each waits for a proxy to notice
+		s.signal(syscall.SIGTERM)
+	}
 	for _, s := range f.servers {
-		s.stop()
+		s.awaitExit()
 		own := make(map[string]int)
 		s.countRuns(own)
 		for id, k := range own {

@@ -27,7 +27,7 @@ func TestPostgres(t *testing.T) {
 	t.Parallel()
 	db := startPostgres(t)
 	tr := newTrial(t, db)
-	tr.through(effort.Some(3, faultsOf(tr, db, effort.Of(1, 3, 50))))
+	tr.through(effort.Some(6, faultsOf(tr, db, effort.Of(1, 3, 50))))
 	tr.end()
 }
 
@@ -361,6 +361,7 @@ func TestPostgresVault(t *testing.T) {
 	require.Equal(t, http.StatusOK, f.servers[1].status("DELETE", tokensPath+deleted, rootToken))
 	_, status, _ := c.tokenize(t, f.servers[0].url, []string{"new"})
 	assert.Equal(t, http.StatusNotFound, status)
+	f.stop()
 }
 
 // TestPostgresStart: the server refuses what cannot work, makes the tables when it is asked

@@ -64,7 +64,7 @@ func TestMain(m *testing.M) {
 }
 
 func runTests(m *testing.M) {
-	effort.Waiting(effort.Of(4, 2, 2))                // for the disk, for leases, for processes to end
+	effort.Waiting(effort.Of(6, 2, 2))                // for the disk, for leases, for processes to end
 	defer func() { _ = os.RemoveAll(built.folder) }() // what is left is in the folder for temporary files
 	pgserver.Main(m)
 }
