@@ -167,17 +167,15 @@ func (db *DB) transact(ctx context.Context, org string, do func(*session) error)
 	})
 }
 
-// In a transaction statements go by indexes, as those of a group do: it costs nothing there.
-const (
-	beginByIndexes    = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL enable_seqscan = off"
-	snapshotByIndexes = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL enable_seqscan = off"
-)
+// beginByIndexes has the statements of a transaction go by indexes, as those of a group do: it
+// costs nothing there. Those of a snapshot may be best off with all of a table.
+const beginByIndexes = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL enable_seqscan = off"
 
 // snapshot is read for several statements that must all see the same. In a host's
 // transaction they see what its isolation level lets them see.
 func (db *DB) snapshot(ctx context.Context, org string, do func(*session) error) error {
 	return db.call(ctx, org, do, func(s *session) (committing bool, err error) {
-		tx, err := s.q.(*pgxpool.Conn).BeginTx(s.ctx, pgx.TxOptions{BeginQuery: snapshotByIndexes})
+		tx, err := s.q.(*pgxpool.Conn).BeginTx(s.ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 		if err != nil {
 			return false, err
 		}
