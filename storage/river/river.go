@@ -205,9 +205,9 @@ func (q *Queue) Enqueue(ctx context.Context, j mortise.Job) error {
 }
 
 // EnqueueTx does Enqueue in a transaction: the job is there once that is committed, and never
-// if it is rolled back, as it is to be after an error, to a savepoint at least. tx must be one of the database that
-// has River's tables. The stores of storage/postgres call it in their own transactions, if
-// the queue is their Options.Queue, and a host calls it in one of its own.
+// if it is rolled back. After an error, roll back, to a savepoint at least. tx must be one of
+// the database that has River's tables. The stores of storage/postgres call it in their own
+// transactions, if the queue is their Options.Queue, and a host calls it in one of its own.
 func (q *Queue) EnqueueTx(ctx context.Context, tx pgx.Tx, j mortise.Job) error {
 	return q.bounded(ctx, tx, func(ctx context.Context) error { return q.insertTx(ctx, tx, &j) })
 }
