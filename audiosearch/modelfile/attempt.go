@@ -64,6 +64,10 @@ func (f *fetcher) get(ctx context.Context, p *part) (*http.Response, error) {
 			req.Header.Set("If-Range", p.at.validator())
 		}
 		resp, err := f.transport.RoundTrip(req)
+		if err == nil && ctx.Err() != nil { // what came as it was given up may be what the server ends with
+			_ = resp.Body.Close()
+			err = ctx.Err()
+		}
 		if err != nil {
 			return nil, networkError(ctx, err)
 		}

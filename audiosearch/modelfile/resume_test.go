@@ -224,6 +224,33 @@ func TestStalled(t *testing.T) {
 	require.Contains(t, s.asked(), "bytes=5000-")
 }
 
+// lateAnswers answers the first two requests as they are given up, with nothing.
+type lateAnswers struct {
+	http.RoundTripper
+	asked int
+}
+
+func (l *lateAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
+	if l.asked++; l.asked > 2 {
+		return l.RoundTripper.RoundTrip(r)
+	}
+	<-r.Context().Done()
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody}, nil
+}
+
+// An answer that comes as its request is given up is none: a server whose handler ends then
+// says that the file is empty.
+func TestAnswerToWhatWasGivenUp(t *testing.T) {
+	s := newSite(t, randomModel(15, 1<<20))
+	o := s.options()
+	o.Stall = 100 * time.Millisecond
+	o.Retries = 20
+	late := &lateAnswers{RoundTripper: o.Client.Transport}
+	o.Client = &http.Client{Transport: late}
+	mustFetch(t, t.TempDir(), s.URL+"/model.onnx", o, s.data)
+	require.Greater(t, late.asked, 2)
+}
+
 // Who ends the context gets its error, and the part stays.
 func TestCancelled(t *testing.T) {
 	s := newSite(t, randomModel(16, 1<<20))
