@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	effort.Waiting(4) // for what River does at intervals
+	effort.Waiting(effort.Of(4, 2, 2)) // for what River does at intervals
 	pgserver.Main(m)
 }
 
