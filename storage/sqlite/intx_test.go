@@ -52,7 +52,9 @@ func TestSuitesInTx(t *testing.T) {
 	t.Run("authmgmt", func(t *testing.T) {
 		effort.InCI(t, "TestSuitesInTx/trigger")
 		t.Parallel()
-		authmgmttest.Run(t, authMgmt(sqlite.CallsInTx))
+		h := authMgmt(sqlite.CallsInTx)
+		h.Skip = map[string]string{"hosttx/tokens": "it looks from outside of an open transaction, and waits here for a second one until the first is rolled back"}
+		authmgmttest.Run(t, h)
 	})
 	t.Run("audiosearch", func(t *testing.T) {
 		effort.InCI(t, "TestSuitesInTx/trigger")
