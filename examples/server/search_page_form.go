@@ -49,7 +49,8 @@ const (
 
 func (p *searchPage) showForm(w http.ResponseWriter, r *http.Request, v *visit) error {
 	return p.answerForm(w, r, v, &formView{
-		Limit: defaultResults, Score: defaultScore, Dataset: v.values.Get("dataset"), Class: v.values.Get("class"),
+		Limit: defaultResults, Score: defaultScore,
+		Dataset: v.values.Get("dataset"), Class: v.values.Get("class"),
 	})
 }
 

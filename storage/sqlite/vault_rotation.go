@@ -135,8 +135,9 @@ func (p *scannedPage) add(c *conn, r *row) error {
 	}
 	found := vault.Row{
 		Organization: scope.organization, Vault: scope.vault, Token: r.text(2), Scope: scope.name, Deterministic: r.number(3) != 0,
-		Sealed: keyring.Sealed{Version: r.number(4), Ciphertext: cell[[]byte](r, 5)}, CreatedAt: r.moment(6),
-		Place: rowPlace{seq, r.number(1), r.number(3) != 0}.hint(),
+		Sealed:    keyring.Sealed{Version: r.number(4), Ciphertext: cell[[]byte](r, 5)},
+		CreatedAt: r.moment(6),
+		Place:     rowPlace{seq, r.number(1), r.number(3) != 0}.hint(),
 	}
 	p.at = int64(seq)
 	p.Rows = append(p.Rows, found)

@@ -36,8 +36,9 @@ func TestResealCountsWhatIsStored(t *testing.T) {
 	version := 1
 	for _, place := range []int64{page.Rows[0].Place, wrong.hint(), opaque.hint(), page.Rows[1].Place, 0, -1, math.MaxInt64, math.MinInt64} {
 		changed, err := s.Reseal(t.Context(), []vault.Resealed{{
-			Row: page.Rows[0].ID(), Place: place, From: keyring.Sealed{Version: version, Ciphertext: []byte("sealed")},
-			To: keyring.Sealed{Version: version + 1, Ciphertext: []byte("sealed")},
+			Row: page.Rows[0].ID(), Place: place,
+			From: keyring.Sealed{Version: version, Ciphertext: []byte("sealed")},
+			To:   keyring.Sealed{Version: version + 1, Ciphertext: []byte("sealed")},
 		}})
 		require.NoError(t, err)
 		require.Equal(t, 1, changed, place)

@@ -108,8 +108,10 @@ func typeOf(v *node) string {
 func (n *node) Rows() (list []field) {
 	for name, v := range n.Each() {
 		list = append(list, field{
-			Last: cmp.Or(v.At("name").String(), name), In: v.At("in").String(), Required: v.At("required").String() == "true",
-			Schema: v.At("schema"), Description: cmp.Or(v.At("description"), v.At("schema", "description")), Example: v.At("example"),
+			Last: cmp.Or(v.At("name").String(), name), In: v.At("in").String(),
+			Required: v.At("required").String() == "true",
+			Schema:   v.At("schema"), Example: v.At("example"),
+			Description: cmp.Or(v.At("description"), v.At("schema", "description")),
 		})
 	}
 	return list
