@@ -19,7 +19,7 @@ type triggerService struct {
 // logsAtOnce is how many events are worked on at a time where the work is nothing: what
 // counts then is how many share a transaction. Of commands, which are processes of the
 // operator's, there are as many as the library's default.
-const logsAtOnce = 64
+const logsAtOnce = 256
 
 func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*triggerService, error) {
 	service, err := trigger.New(b, &trigger.Options{Observer: s.meters.trigger, Logger: log})

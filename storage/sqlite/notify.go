@@ -24,6 +24,13 @@ func (n *jobNotifier) listen(wake func(kind string)) (stop func()) {
 	}
 }
 
+// heard reports whether somebody listens.
+func (n *jobNotifier) heard() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.listeners) > 0
+}
+
 // notify calls the listeners, which do not block.
 func (n *jobNotifier) notify(kind string) {
 	n.mu.Lock()

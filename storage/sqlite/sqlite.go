@@ -48,6 +48,7 @@ type DB struct {
 	finder *reader // for what an index answers at once
 	lister *reader // for what may take long, so that it does not keep the others waiting
 	writer *writer
+	intake *turns // see bring
 
 	now      func() time.Time // the clock of the jobs
 	added    *jobNotifier     // of jobs that were added
@@ -150,7 +151,7 @@ func open(ctx context.Context, path string, opts *Options, k checks) (*DB, error
 	// others, see turns.
 	lists := conns/2 + 1
 	db := &DB{busy: o.BusyTimeout, views: views{limit: o.AudioSearchMemory}, finder: newReader(read, conns, checker), lister: newReader(read, lists, checker),
-		oldResults: make(chan struct{}, 1), now: o.Now, added: new(jobNotifier), checker: checker, txTime: o.TxTime}
+		intake: newTurns(maxIntake), oldResults: make(chan struct{}, 1), now: o.Now, added: new(jobNotifier), checker: checker, txTime: o.TxTime}
 	// From here on a reader is connected. With the last connection of all, SQLite would
 	// take down the files beside the database, and the writer drops its own whenever
 	// something fails.

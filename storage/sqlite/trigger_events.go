@@ -177,7 +177,7 @@ func (t *Trigger) CreateEventAndAdd(ctx context.Context, e trigger.Event, keySin
 		return trigger.Event{}, false, err
 	}
 	n := newJobOf(&j)
-	err = t.db.writer.write(ctx, func(tx *tx) error {
+	err = t.db.bring(ctx, e.Organization, func(tx *tx) error {
 		if err := c.do(tx); err != nil || !c.created {
 			return err
 		}

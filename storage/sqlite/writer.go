@@ -99,13 +99,18 @@ func (w *writer) write(ctx context.Context, do func(*tx) error) error {
 	if h, _ := ctx.Value(hostTxKey{}).(*hostTx); h != nil && h.db.writer == w {
 		return h.write(ctx, do)
 	}
+	return w.writeBy(ctx, time.Now().Add(w.busy), do)
+}
+
+// writeBy is write in a transaction of the writer's own, which has to begin by a time.
+func (w *writer) writeBy(ctx context.Context, due time.Time, do func(*tx) error) error {
 	if w.hosted != nil {
 		return w.hosted(ctx, do)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	o := &op{ctx: ctx, due: time.Now().Add(w.busy), do: do, result: make(chan error, 1)}
+	o := &op{ctx: ctx, due: due, do: do, result: make(chan error, 1)}
 	select {
 	case w.ops <- o:
 	case <-ctx.Done():
