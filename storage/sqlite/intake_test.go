@@ -1,0 +1,134 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// intakeOf returns a database without a file, whose operations wait to be gathered.
+func intakeOf(t *testing.T) *DB {
+	w := &writer{ops: make(chan *op, 2*maxGroup), busy: time.Minute, stopped: make(chan struct{})}
+	w.ctx, w.cancel = context.WithCancel(t.Context())
+	return &DB{writer: w, busy: w.busy, added: new(jobNotifier), intake: newTurns(maxIntake)}
+}
+
+func nothing(*tx) error { return nil }
+
+// TestIntake: however many callers bring work, what a worker of the process does comes
+// behind a few of them, and in the same transaction.
+func TestIntake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := intakeOf(t)
+		defer db.added.listen(func(string) {})()
+		var calls sync.WaitGroup
+		bring := func(org string) {
+			calls.Go(func() { assert.NoError(t, db.bring(t.Context(), org, nothing)) })
+		}
+		const many = 3 * maxIntake
+		for range many {
+			bring("acme")
+		}
+		synctest.Wait()
+		require.Len(t, db.writer.ops, maxIntake-1)
+		bring("globex")
+		synctest.Wait()
+		require.Len(t, db.writer.ops, maxIntake, "another organization waits for none of them")
+		for range many {
+			calls.Go(func() { assert.NoError(t, db.writer.write(t.Context(), nothing)) })
+		}
+		synctest.Wait()
+		require.Len(t, db.writer.ops, maxIntake+many, "a worker waits for nobody")
+
+		called := time.Now()
+		time.Sleep(time.Second)
+		for range 2*many + 1 {
+			o := <-db.writer.ops
+			require.Equal(t, called.Add(db.busy), o.due, "the time of waiting for a turn counts")
+			o.result <- nil
+			synctest.Wait() // who has waited comes now
+		}
+		require.Empty(t, db.writer.ops)
+		calls.Wait()
+		require.Equal(t, db.intake.places, db.intake.free)
+	})
+}
+
+// TestIntakeAlone: where no worker takes up what callers bring, they share transactions as
+// they come.
+func TestIntakeAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := intakeOf(t)
+		db.added.listen(func(string) {})() // one that has gone
+		var calls sync.WaitGroup
+		for range maxGroup {
+			calls.Go(func() { assert.NoError(t, db.bring(t.Context(), "acme", nothing)) })
+		}
+		synctest.Wait()
+		require.True(t, db.writer.gather())
+		require.Len(t, db.writer.group, maxGroup)
+		db.writer.answer(maxGroup)
+		calls.Wait()
+	})
+}
+
+// TestIntakeLeft: a caller who waits for a turn leaves with the context, or at the end of
+// the database.
+func TestIntakeLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := intakeOf(t)
+		defer db.added.listen(func(string) {})()
+		for i := range maxIntake {
+			require.NoError(t, db.intake.take(t.Context(), nil, fmt.Sprint(i)))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		left, closed := make(chan error), make(chan error)
+		go func() { left <- db.bring(ctx, "acme", nothing) }()
+		go func() { closed <- db.bring(t.Context(), "acme", nothing) }()
+		synctest.Wait()
+		cancel()
+		require.ErrorIs(t, <-left, context.Canceled)
+		db.writer.cancel()
+		require.ErrorIs(t, <-closed, ErrClosed)
+		require.Empty(t, db.writer.ops)
+	})
+}
+
+// TestIntakeInTx: those who have a place may wait for the end of a transaction of the
+// host's. So a submission in it needs none.
+func TestIntakeInTx(t *testing.T) {
+	db, err := Open(t.Context(), EmptyFile(t), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	defer db.Jobs().NotifyJobs(func(string) {})()
+	for i := range maxIntake {
+		require.NoError(t, db.intake.take(t.Context(), nil, fmt.Sprint(i)))
+	}
+	tables, e := db.Trigger().Store.(*Trigger), someEvent()
+	require.NoError(t, db.InTx(t.Context(), func(ctx context.Context, _ *Tx) error {
+		_, created, err := tables.CreateEventAndAdd(ctx, e, time.Time{}, e.Job())
+		require.True(t, created)
+		return err
+	}))
+
+	waiting, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		other := someEvent()
+		_, _, err := tables.CreateEventAndAdd(waiting, other, time.Time{}, other.Job())
+		ended <- err
+	}()
+	require.Eventually(t, func() bool {
+		db.intake.mu.Lock()
+		defer db.intake.mu.Unlock()
+		return len(db.intake.queue) == 1
+	}, time.Minute, time.Millisecond, "one outside of it waits for its turn")
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+}
