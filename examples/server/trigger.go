@@ -16,10 +16,14 @@ type triggerService struct {
 	service *trigger.Service
 }
 
-// logsAtOnce is how many events are worked on at a time where the work is nothing: what
-// counts then is how many share a transaction. Of commands, which are processes of the
-// operator's, there are as many as the library's default.
-const logsAtOnce = 256
+// How many events are worked on at a time where the work is nothing: what counts then is how
+// many share a transaction. On SQLite so many keep up with what comes at the same time. On
+// PostgreSQL they share a pool of connections with the requests. Of commands, which are
+// processes of the operator's, there are as many as the library's default.
+const (
+	logsAtOnce         = 256
+	logsAtOncePostgres = 64
+)
 
 func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*triggerService, error) {
 	service, err := trigger.New(b, &trigger.Options{Observer: s.meters.trigger, Logger: log})
@@ -34,6 +38,9 @@ func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*trigg
 		return nil, fmt.Errorf("mount the trigger service: %w", err)
 	}
 	processor, attempts := logEvent(log), logsAtOnce
+	if s.database != nil {
+		attempts = logsAtOncePostgres
+	}
 	if s.command != nil {
 		// Its program gets the event as one line of JSON, in the fields of the history.
 		encode := func(e trigger.Event) ([]byte, error) { return httpadapter.NewTriggerEvent(e).JSON() }
