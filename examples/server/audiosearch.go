@@ -64,7 +64,6 @@ func newAudioService(s *settings, b *backends, credentials *authmgmt.Service, lo
 	if err != nil {
 		return nil, fmt.Errorf("make the audio search: %w", err)
 	}
-	in.service = service
 	worker, err := audiosearch.NewWorker(service, &audiosearch.WorkerOptions{
 		Drain: searchDrain, Sweep: audiosearch.SweeperOptions{Retention: searchRetention},
 	})

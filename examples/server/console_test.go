@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/ingest"
 )
 
 // TestConsole: the last line stays below what is written.
@@ -56,23 +57,23 @@ func TestProgressBar(t *testing.T) {
 	const third = "Scoring videos [########................] 1 of 3"
 	for _, test := range []struct {
 		want string
-		p    progress
+		p    ingest.Progress
 	}{
-		{"", progress{}},
-		{"Scoring videos [........................] 0 of 3", progress{total: 3}},
-		{third, progress{done: 1, total: 3}},
-		{third + "  a 0:07", progress{done: 1, total: 3, video: "a", position: 7 * time.Second}},
-		{third + "  a b 1:00:00 of 2:03:04", progress{done: 1, total: 3, video: "a\nb", position: time.Hour, length: 2*time.Hour + 3*time.Minute + 4*time.Second}},
-		{third + "  xxxxxxxxxxxxxxxxxxx… 0:00", progress{done: 1, total: 3, video: strings.Repeat("x", 255)}},
-		{third + "  0:07", progress{done: 1, total: 3, video: "a", sound: audiosearch.SoundProgress{Done: 7 * time.Second}}},
-		{"Scoring videos [############............] 1 of 3  1:00:00 of about 2:00:00, 14.2x, about 4:14 left", progress{
-			done: 1, total: 3, sound: audiosearch.SoundProgress{Done: time.Hour, Total: 2 * time.Hour, Speed: 14.17}}},
-		{"Scoring videos by ast [........................] 1 of 3  0:00 of about 2:00:00", progress{
-			done: 1, total: 3, model: "ast", sound: audiosearch.SoundProgress{Total: 2 * time.Hour}}},
-		{"Scoring videos [########################] 3 of 3  2:00:00 of about 1:00:00", progress{
-			done: 3, total: 3, sound: audiosearch.SoundProgress{Done: 2 * time.Hour, Total: time.Hour}}},
+		{"", ingest.Progress{}},
+		{"Scoring videos [........................] 0 of 3", ingest.Progress{Total: 3}},
+		{third, ingest.Progress{Done: 1, Total: 3}},
+		{third + "  a 0:07", ingest.Progress{Done: 1, Total: 3, Video: "a", Position: 7 * time.Second}},
+		{third + "  a b 1:00:00 of 2:03:04", ingest.Progress{Done: 1, Total: 3, Video: "a\nb", Position: time.Hour, Length: 2*time.Hour + 3*time.Minute + 4*time.Second}},
+		{third + "  xxxxxxxxxxxxxxxxxxx… 0:00", ingest.Progress{Done: 1, Total: 3, Video: strings.Repeat("x", 255)}},
+		{third + "  0:07", ingest.Progress{Done: 1, Total: 3, Video: "a", Sound: audiosearch.SoundProgress{Done: 7 * time.Second}}},
+		{"Scoring videos [############............] 1 of 3  1:00:00 of about 2:00:00, 14.2x, about 4:14 left", ingest.Progress{
+			Done: 1, Total: 3, Sound: audiosearch.SoundProgress{Done: time.Hour, Total: 2 * time.Hour, Speed: 14.17}}},
+		{"Scoring videos by ast [........................] 1 of 3  0:00 of about 2:00:00", ingest.Progress{
+			Done: 1, Total: 3, Model: "ast", Sound: audiosearch.SoundProgress{Total: 2 * time.Hour}}},
+		{"Scoring videos [########################] 3 of 3  2:00:00 of about 1:00:00", ingest.Progress{
+			Done: 3, Total: 3, Sound: audiosearch.SoundProgress{Done: 2 * time.Hour, Total: time.Hour}}},
 	} {
-		if got := test.p.bar(); got != test.want {
+		if got := bar(&test.p); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
 	}

@@ -213,7 +213,7 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 				return err
 			}
 		}
-		services.audio.ingestion.run(ctx)
+		services.audio.ingestion.run(ctx, services.audio.service)
 		return nil
 	})
 }

@@ -64,6 +64,8 @@ var rows = []row{
 	{pkg: "audiosearch/wav", code: []string{"audiosearch/sound", "internal/fft"}},
 	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/..."}, tests: []string{"audiosearch/audioset", "internal/effort"}},
 	{pkg: "audiosearch/excerpt", code: []string{"audiosearch", "audiosearch/sound", "audiosearch/spectrogram", "audiosearch/wav"}, tests: mediaTests},
+	{pkg: "audiosearch/ingest", code: []string{"audiosearch"}, tests: mediaTests},
+	{pkg: "audiosearch/synth", tests: []string{"audiosearch/signal", "audiosearch/sound"}},
 	{pkg: "audiosearch/folder", code: []string{root, "audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/..."}, tests: mediaTests},
 	{pkg: "audiosearch/signal", code: []string{"audiosearch/sound", "internal/fft"}, tests: slices.Concat(mediaTests, []string{"internal/effort"})},
 	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch/sound"}, tests: slices.Concat(mediaTests, []string{"internal/effort"})},
@@ -131,7 +133,7 @@ var (
 	domains      = []string{root, "trigger", "vault", "vault/format", "vault/keyring", "authmgmt", "authmgmt/access", "audiosearch", "audiosearch/metadata", "audiosearch/sound"}
 	suites       = []string{"storage/queuetest", "trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
 	backendTests = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys", "audiosearch/columnar", "audiosearch/audioset"})
-	mediaTests   = []string{"audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/folder", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "storage/memory"}
+	mediaTests   = []string{"audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/folder", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "audiosearch/synth", "storage/memory"}
 	anyTests     = slices.Concat(backendTests, mediaTests, []string{"httpadapter/..."})
 	networkCode  = []string{"audiosearch/sound", "audiosearch/astfeatures", "audiosearch/audioset", "audiosearch/inference"}
 	nobody       = []string{"examples/server/...", "examples/...", "internal/e2e/..."} // who imports these

@@ -1,0 +1,11 @@
+// Package ingest has the videos of datasets scored in the background, so that they are
+// ready before anybody searches them.
+//
+//	scoring := ingest.New(nil)
+//	service, err := audiosearch.New(backend, &audiosearch.Options{Observer: scoring.Observe, ...})
+//	...
+//	go scoring.Run(ctx, service, "startup", []ingest.Dataset{{Organization: "acme", ID: "calls"}})
+//
+// It tries again as long as the storage or a scorer is away, logs each video that cannot
+// be searched, once, and tells how far it is.
+package ingest

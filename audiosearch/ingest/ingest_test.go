@@ -1,0 +1,187 @@
+package ingest_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
+	"github.com/seed-6363c74e/mortise/audiosearch/ingest"
+	"github.com/seed-6363c74e/mortise/audiosearch/signal"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/audiosearch/synth"
+	"github.com/seed-6363c74e/mortise/audiosearch/wav"
+	"github.com/seed-6363c74e/mortise/storage/memory"
+)
+
+// missing is a store that is away a few times when videos are listed.
+type missing struct {
+	audiosearch.Store
+
+	mu    sync.Mutex
+	times int
+}
+
+func (m *missing) ListVideos(ctx context.Context, org, dataset, after string, limit int) ([]audiosearch.Video, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.times > 0 {
+		m.times--
+		return nil, errors.New("connection refused, host=db")
+	}
+	return m.Store.ListVideos(ctx, org, dataset, after, limit)
+}
+
+// rig is a service with the videos a, which is there, and b and c, which are not.
+type rig struct {
+	service *audiosearch.Service
+	store   *missing
+	in      *ingest.Ingestion
+	log     *bytes.Buffer
+	told    []ingest.Progress
+}
+
+var datasets = []ingest.Dataset{{Organization: "acme", ID: "first"}, {Organization: "acme", ID: "second"}}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, wav.WriteFile(filepath.Join(dir, "a.wav"), 8000, synth.Samples(8000, 1, synth.Tones(0.2, 350, 440).For(10))))
+	files, err := folder.Open(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = files.Close() })
+	db, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	scorer, err := signal.New(nil)
+	require.NoError(t, err)
+	media, err := wav.New(nil)
+	require.NoError(t, err)
+	r := &rig{log: new(bytes.Buffer)}
+	r.in = ingest.New(&ingest.Options{
+		Logger: slog.New(slog.NewJSONHandler(r.log, nil)), Progress: func(p ingest.Progress) { r.told = append(r.told, p) },
+	})
+	backend := db.AudioSearch()
+	r.store = &missing{Store: backend.Store}
+	backend.Store = r.store
+	r.service, err = audiosearch.New(backend, &audiosearch.Options{
+		Scorers: []sound.Scorer{scorer}, Media: media, Files: files, Observer: r.in.Observe, Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	for _, d := range datasets {
+		_, err := r.service.CreateDataset(t.Context(), d.Organization, "", d.ID)
+		require.NoError(t, err)
+	}
+	for dataset, videos := range map[string][]audiosearch.Video{
+		"first": {{ID: "b", Path: "b.wav"}, {ID: "c", Path: "c.wav"}}, "second": {{ID: "a", Path: "a.wav"}},
+	} {
+		require.NoError(t, r.service.PutVideos(t.Context(), "acme", "", dataset, videos...))
+	}
+	return r
+}
+
+// TestRunTriesAgain: a storage that is away for a while is waited for, and what is wrong
+// with a video is said once.
+func TestRunTriesAgain(t *testing.T) {
+	r := newRig(t)
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		r.store.times = 5 // the first two are those that count
+		begun := time.Now()
+		r.in.Run(ctx, r.service, "", datasets)
+		require.GreaterOrEqual(t, time.Since(begun), (1+2+4)*time.Second)
+		for range 2 { // each is told once, however often it is looked at
+			_, err := r.service.Ingest(ctx, "acme", "", "first")
+			require.NoError(t, err)
+		}
+		for what, want := range map[string]int{
+			`"cannot score videos; trying again","organization":"acme","dataset":"first","in":"1s"`: 1, "trying again": 3, `"in":"4s"`: 1,
+			`"a video cannot be searched","organization":"acme","dataset":"first","video":"b"`: 1, "there is no such file": 2,
+			`"all videos have been looked at","scored":1,"unchanged":0,"problems":2,"seconds":7`: 1,
+		} {
+			require.Equal(t, want, strings.Count(r.log.String(), what), "%s in %s", what, r.log)
+		}
+	})
+}
+
+// TestRunEnds: neither a pause nor a dataset that is gone holds it up.
+func TestRunEnds(t *testing.T) {
+	r := newRig(t)
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		r.in.Run(t.Context(), r.service, "", nil)
+		require.Empty(t, r.log.String())
+		r.in.Run(t.Context(), r.service, "", []ingest.Dataset{{Organization: "acme", ID: "gone"}})
+		require.Zero(t, time.Since(begun))
+
+		r.store.times = 100
+		r.log.Reset()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		r.in.Run(ctx, r.service, "", datasets)
+		require.Equal(t, 10*time.Second, time.Since(begun))
+		require.NotContains(t, r.log.String(), "all videos")
+	})
+}
+
+// TestProgress: it is told how far all datasets are together.
+func TestProgress(t *testing.T) {
+	r := newRig(t)
+	r.in.Run(t.Context(), r.service, "", datasets)
+	require.Equal(t, ingest.Progress{Total: 3}, r.told[0])
+	require.Zero(t, r.told[len(r.told)-1], "there is nothing to do any more")
+	last := r.told[len(r.told)-2]
+	require.Equal(t, 3, last.Total)
+
+	scoring := audiosearch.Observation{Kind: audiosearch.KindScoring, Organization: "acme", Dataset: "d", Model: "ast/1", Done: 2, Total: 9}
+	r.in.Observe(t.Context(), scoring)
+	require.Zero(t, r.told[len(r.told)-1], "what somebody else scores is not shown")
+	for _, p := range r.told {
+		require.LessOrEqual(t, p.Done, p.Total)
+	}
+}
+
+// TestProgressOfModels: with two models it says which is at work, and there may be more
+// videos than at the beginning.
+func TestProgressOfModels(t *testing.T) {
+	r := newRig(t)
+	observed := false
+	in := ingest.New(&ingest.Options{Logger: slog.New(slog.DiscardHandler), Progress: func(p ingest.Progress) { r.told = append(r.told, p) }})
+	observe := func(model string, done int) ingest.Progress {
+		in.Observe(t.Context(), audiosearch.Observation{Kind: audiosearch.KindScoring, Model: model, Done: done,
+			Sound: audiosearch.SoundProgress{Done: time.Duration(done) * time.Minute}})
+		return r.told[len(r.told)-1]
+	}
+	r.store.Store = &during{Store: r.store.Store, do: func() {
+		observed = true
+		require.Equal(t, ingest.Progress{Done: 2, Total: 2, Sound: audiosearch.SoundProgress{Done: 2 * time.Minute}}, observe("ast/1", 2))
+		require.Equal(t, ingest.Progress{Done: 7, Total: 7, Model: "signal/1", Sound: audiosearch.SoundProgress{Done: 7 * time.Minute}}, observe("signal/1", 7))
+		in.Observe(t.Context(), audiosearch.Observation{Kind: audiosearch.KindIngesting, Video: "a", Position: time.Second, Length: time.Minute})
+		require.Equal(t, "a", r.told[len(r.told)-1].Video)
+	}}
+	in.Run(t.Context(), r.service, "", datasets[:1])
+	require.True(t, observed)
+}
+
+// during does something each time that videos are scored.
+type during struct {
+	audiosearch.Store
+	lists int
+	do    func()
+}
+
+func (d *during) ListVideos(ctx context.Context, org, dataset, after string, limit int) ([]audiosearch.Video, error) {
+	if d.lists++; d.lists == 2 { // the first time they are counted
+		d.do()
+	}
+	return d.Store.ListVideos(ctx, org, dataset, after, limit)
+}
