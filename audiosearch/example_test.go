@@ -16,6 +16,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/audiosearch/synth"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -28,16 +29,9 @@ func check(err error) {
 
 // writeTone writes a WAV file of silence with a dial tone (350 and 440 Hz) between two seconds.
 func writeTone(path string, length, from, to int) {
-	const rate = 16000
-	samples := make([]float32, length*rate)
-	for i := from * rate; i < to*rate; i++ {
-		at := float64(i) / rate
-		samples[i] = float32(0.2*math.Sin(2*math.Pi*350*at) + 0.2*math.Sin(2*math.Pi*440*at))
-	}
-	f, err := os.Create(path)
-	check(err)
-	check(wav.Encode(f, rate, samples))
-	check(f.Close())
+	silent := func(seconds int) synth.Part { return synth.Tones(0).For(float64(seconds)) }
+	tone := synth.Tones(0.2, 350, 440).For(float64(to - from))
+	check(wav.WriteFile(path, 16000, synth.Samples(16000, 1, silent(from), tone, silent(length-to))))
 }
 
 // A folder with two recordings is searched for a dial tone: in memory, in Go, without a model file.

@@ -32,10 +32,7 @@ func ExampleNewAudioSearch() {
 	dir, err := os.MkdirTemp("", "mortise")
 	check(err)
 	defer os.RemoveAll(dir)
-	f, err := os.Create(filepath.Join(dir, "nobody.wav"))
-	check(err)
-	check(wav.Encode(f, 16000, make([]float32, 10*16000))) // ten seconds of nothing
-	check(f.Close())
+	check(wav.WriteFile(filepath.Join(dir, "nobody.wav"), 16000, make([]float32, 10*16000))) // ten seconds of nothing
 
 	videos, err := folder.Open(dir)
 	check(err)

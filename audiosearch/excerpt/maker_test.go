@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"image/png"
-	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/spectrogram"
+	"github.com/seed-6363c74e/mortise/audiosearch/synth"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -62,13 +62,8 @@ func newRig(t *testing.T) *rig {
 // record writes the file. Each time it has another size.
 func (r *rig) record(hz float64) {
 	r.t.Helper()
-	samples := make([]float32, 12*16000+int(hz))
-	for i := range samples {
-		samples[i] = float32(0.5 * math.Sin(2*math.Pi*hz*float64(i)/16000))
-	}
-	var b bytes.Buffer
-	require.NoError(r.t, wav.Encode(&b, 16000, samples))
-	require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, "v.wav"), b.Bytes(), 0o600))
+	samples := synth.Samples(16000, 1, synth.Tones(0.5, hz).For(12+hz/16000))
+	require.NoError(r.t, wav.WriteFile(filepath.Join(r.dir, "v.wav"), 16000, samples))
 }
 
 func (r *rig) maker(kind excerpt.Kind) *excerpt.Maker {

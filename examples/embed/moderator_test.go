@@ -2,13 +2,13 @@ package embed
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/audiosearch/synth"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
@@ -17,7 +17,10 @@ import (
 func TestModerator(t *testing.T) {
 	dir := t.TempDir()
 	recordDialTone(filepath.Join(dir, "waiting.wav"))
-	recordKeys(t, filepath.Join(dir, "dialing.wav"))
+	keys := synth.Samples(8000, 1, synth.Keys(0.2, "159#").For(10))
+	if err := wav.WriteFile(filepath.Join(dir, "dialing.wav"), 8000, keys); err != nil {
+		t.Fatal(err)
+	}
 	videos, err := folder.Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -60,32 +63,5 @@ func TestModerator(t *testing.T) {
 	}
 	if scores, err := judge.moderate(t.Context(), "umbrella", found.Results); err == nil {
 		t.Errorf("%v for a tenant without recordings", scores)
-	}
-}
-
-// recordKeys writes ten seconds of keys of a telephone: 0.1 s of two tones, and as long a
-// pause (ITU-T Q.23, Q.24).
-func recordKeys(t *testing.T, path string) {
-	t.Helper()
-	const rate = 8000
-	low, high := []float64{697, 770, 852, 941}, []float64{1209, 1336, 1477}
-	samples := make([]float32, 10*rate)
-	for i := range samples {
-		key := i / (rate / 5)
-		if i%(rate/5) >= rate/10 {
-			continue
-		}
-		at := 2 * math.Pi * float64(i) / rate
-		samples[i] = float32(0.2*math.Sin(low[key%4]*at) + 0.2*math.Sin(high[key%3]*at))
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := wav.Encode(file, rate, samples); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
 	}
 }

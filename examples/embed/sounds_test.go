@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"math"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/audiosearch/synth"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
@@ -66,20 +66,7 @@ func Example_sounds() {
 
 // recordDialTone writes ten seconds of the tone that telephones in America have: 350 and 440 Hz.
 func recordDialTone(path string) {
-	const rate = 8000
-	samples := make([]float32, 10*rate)
-	for i := range samples {
-		at := 2 * math.Pi * float64(i) / rate
-		samples[i] = float32(0.2*math.Sin(350*at) + 0.2*math.Sin(440*at))
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := wav.Encode(file, rate, samples); err != nil {
-		log.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
+	if err := wav.WriteFile(path, 8000, synth.Samples(8000, 1, synth.Tones(0.2, 350, 440).For(10))); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -83,7 +83,7 @@ func newAudioService(s *settings, b *backends, credentials *authmgmt.Service, lo
 	if err != nil {
 		return nil, err
 	}
-	return &audioService{member{"audiosearch", routes, service.Ping, worker.Run}, service, page, in, b.files}, nil
+	return &audioService{member{httpadapter.Part{Name: "audiosearch", Ping: service.Ping}, routes, worker.Run}, service, page, in, b.files}, nil
 }
 
 // mediaFolder is the folder that the paths of videos are relative to.

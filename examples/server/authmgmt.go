@@ -52,7 +52,7 @@ func newAuthMgmtService(s *settings, b authmgmt.Backend, root localkeys.Root, lo
 	if err != nil {
 		return nil, fmt.Errorf("mount the credentials service: %w", err)
 	}
-	return &authmgmtService{member{"authmgmt", routes, service.Ping, service.Run}, service, b.Store}, nil
+	return &authmgmtService{member{httpadapter.Part{Name: "authmgmt", Ping: service.Ping}, routes, service.Run}, service, b.Store}, nil
 }
 
 // tokenLifetime is how long a token works that is issued to a person, unless it is

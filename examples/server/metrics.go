@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -84,8 +83,8 @@ func (m *meters) trigger(_ context.Context, o trigger.Observation) {
 }
 
 // handler serves what was counted, and what the stores have and which of them are away.
-func (m *meters) handler(all *services, log *slog.Logger) http.Handler {
-	state := &storeState{services: all, log: log}
+func (m *meters) handler(all *services, ready *httpadapter.Readiness, log *slog.Logger) http.Handler {
+	state := &storeState{services: all, ready: ready}
 	return promhttp.HandlerFor(prometheus.Gatherers{m.registry, state}, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), MaxRequestsInFlight: 4,
 	})
@@ -95,10 +94,13 @@ func (m *meters) handler(all *services, log *slog.Logger) http.Handler {
 // often as they like.
 const stateFor = 5 * time.Second
 
+// askLimit bounds how long the stores may take to answer.
+const askLimit = 2 * time.Second
+
 // storeState asks the stores when somebody asks for the metrics.
 type storeState struct {
 	services *services
-	log      *slog.Logger
+	ready    *httpadapter.Readiness
 
 	mu    sync.Mutex
 	asked time.Time
@@ -141,17 +143,15 @@ func (s *storeState) ask() *prometheus.Registry {
 		late(behind, service)
 	}
 
-	ctx, cancel := context.WithTimeout(context.Background(), pingLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
 	defer cancel()
 	var asking sync.WaitGroup
 	asking.Go(func() {
-		needed := s.services.needed()
-		away := pingAll(ctx, needed, s.log)
-		for _, m := range needed {
-			up(1, m.name)
-			if slices.Contains(away, m.name) {
-				up(0, m.name)
-			}
+		for _, part := range s.ready.Parts() {
+			up(1, part)
+		}
+		for _, part := range s.ready.Away(ctx) {
+			up(0, part)
 		}
 	})
 	asking.Go(func() {

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	natsjs "github.com/nats-io/nats.go/jetstream"
 
+	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/jetstream"
 )
 
@@ -38,7 +39,7 @@ func (b *backends) useJetStream(ctx context.Context, url string, log *slog.Logge
 		return about("-queue", err)
 	}
 	b.trigger.Queue, b.audio.Queue = queue, queue
-	b.others = append(b.others, member{name: "queue", ping: func(ctx context.Context) error {
+	b.others = append(b.others, httpadapter.Part{Name: "queue", Ping: func(ctx context.Context) error {
 		if !conn.IsConnected() {
 			return errors.New("not connected to the NATS server")
 		}

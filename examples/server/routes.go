@@ -3,13 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/seed-6363c74e/mortise/examples/server/apipage"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -25,12 +22,11 @@ func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (
 	if err != nil {
 		return nil, err
 	}
-	pages := map[string]http.Handler{
-		"/healthz": http.HandlerFunc(healthz),
-		"/readyz":  readyz(ctx, all.needed(), log),
-	}
+	// Not ready any more with the first signal, which ends ctx.
+	ready := httpadapter.NewReadiness(all.needed(), &httpadapter.ReadinessOptions{Leaving: func() bool { return ctx.Err() != nil }, Logger: log})
+	pages := map[string]http.Handler{"/healthz": http.HandlerFunc(healthz), "/readyz": ready}
 	if s.meters != nil {
-		pages["/metrics"] = s.meters.handler(all, log)
+		pages["/metrics"] = s.meters.handler(all, ready, log)
 	}
 	if s.docs {
 		if err := addDocs(pages, s.publicURL, handlers); err != nil {
@@ -93,60 +89,10 @@ func addDocs(pages map[string]http.Handler, publicURL string, handlers []*httpad
 	return nil
 }
 
-// pingLimit bounds how long a store may take to say that it is there.
-const pingLimit = 2 * time.Second
-
 // healthz answers while the process lives.
 func healthz(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
-}
-
-// readyz answers 200 only while the stores of all services answer, writes succeed, the
-// queue answers, and ctx, which ends with the first signal, has not ended. Otherwise it
-// names the parts that are away.
-func readyz(ctx context.Context, members []member, log *slog.Logger) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-store")
-		if ctx.Err() != nil {
-			writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "shutting down"})
-			return
-		}
-		limited, cancel := context.WithTimeout(r.Context(), pingLimit)
-		defer cancel()
-		if away := pingAll(limited, members, log); len(away) > 0 {
-			writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "unavailable", "away": strings.Join(away, ", ")})
-			return
-		}
-		writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
-	})
-}
-
-// pingAll returns the names of those that have not answered well when ctx ends. It does
-// not wait for one that ignores the end of ctx: a hanging disk can hold a read up for as
-// long as it likes.
-func pingAll(ctx context.Context, members []member, log *slog.Logger) (away []string) {
-	answers := make(chan string, len(members))
-	for _, m := range members {
-		away = append(away, m.name)
-		go func() {
-			if err := m.ping(ctx); err == nil {
-				answers <- m.name
-			} else if !errors.Is(ctx.Err(), context.Canceled) {
-				log.WarnContext(ctx, "not ready", "service", m.name, "error", err)
-				answers <- ""
-			}
-		}()
-	}
-	for range members {
-		select {
-		case name := <-answers:
-			away = slices.DeleteFunc(away, func(n string) bool { return n == name })
-		case <-ctx.Done():
-			return away
-		}
-	}
-	return away
 }
 
 // bodyless returns the request for a handler that needs no body, and gets none, whatever

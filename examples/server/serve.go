@@ -48,7 +48,7 @@ func serve(
 		}
 		g.Go(func() error {
 			if err := m.run(running); err != nil {
-				return fmt.Errorf("%s worker: %w", m.name, err)
+				return fmt.Errorf("%s worker: %w", m.Name, err)
 			}
 			return nil
 		})

@@ -66,7 +66,7 @@ func TestReadyOnlyWhileTheStoreAnswers(t *testing.T) {
 		t.Fatal("nobody asks SQLite whether writes succeed")
 	}
 	var full atomic.Bool // asked by goroutines that an answer does not wait for
-	s.others[0].ping = func(context.Context) error {
+	s.others[0].Ping = func(context.Context) error {
 		if full.Load() {
 			return errors.New("disk full, host=db")
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 	"github.com/seed-6363c74e/mortise/storage/postgres/fromsqlite"
 )
@@ -96,7 +97,7 @@ func openPostgres(ctx context.Context, s *settings, log *slog.Logger) (*backends
 	}
 	at := s.database.ConnConfig
 	back := backendsOf(db, fmt.Sprintf("in the PostgreSQL database %s at %s", at.Database, at.Host), log)
-	back.others = []member{{name: "storage", ping: db.Ping}} // whether writes succeed; the services ask whether reads do
+	back.others = []httpadapter.Part{{Name: "storage", Ping: db.Ping}} // whether writes succeed; the services ask whether reads do
 	back.close = func() error {
 		defer pool.Close()
 		return db.Close()

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
@@ -28,7 +29,7 @@ func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends
 		return nil, about("-data", err, sqlite.ErrUnusable)
 	}
 	back := backendsOf(db, "in the folder "+folder, log)
-	back.others = []member{{name: "storage", ping: db.Ping}} // whether writes succeed; the services ask whether reads do
+	back.others = []httpadapter.Part{{Name: "storage", Ping: db.Ping}} // whether writes succeed; the services ask whether reads do
 	return back, nil
 }
 

@@ -53,7 +53,7 @@ func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*trigg
 	if err != nil {
 		return nil, fmt.Errorf("make the trigger worker: %w", err)
 	}
-	return &triggerService{member{"trigger", routes, service.Ping, worker.Run}, service}, nil
+	return &triggerService{member{httpadapter.Part{Name: "trigger", Ping: service.Ping}, routes, worker.Run}, service}, nil
 }
 
 // logEvent is the Processor without -trigger-exec.

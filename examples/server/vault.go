@@ -65,7 +65,7 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 	if err != nil {
 		return nil, fmt.Errorf("mount the vault's sandbox: %w", err)
 	}
-	return &vaultService{member{"vault", routes, service.Ping, nil}, service, trials, trial}, nil
+	return &vaultService{member{httpadapter.Part{Name: "vault", Ping: service.Ping}, routes, nil}, service, trials, trial}, nil
 }
 
 // vaultKeyring returns the keys of the vault. There is one version of them: a rotation

@@ -3,28 +3,30 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
 // backends is what the services stand on. Each storage has a file that opens one:
-// storage_sqlite.go, storage_postgres.go, storage_memory.go.
+// storage_sqlite.go, storage_postgres.go; openMemory needs none.
 type backends struct {
 	trigger  trigger.Backend
 	authmgmt authmgmt.Backend
 	vault    vault.Backend
 	audio    audiosearch.Backend
-	files    *mediaFolder // the videos
-	model    *soundModel  // nil: none
-	kept     string       // where the data is, as in "in the folder x"
-	others   []member     // what must answer besides the services
+	files    *mediaFolder       // the videos
+	model    *soundModel        // nil: none
+	kept     string             // where the data is, as in "in the folder x"
+	others   []httpadapter.Part // what must answer besides the services
 	close    func() error
 }
 
@@ -45,6 +47,15 @@ func backendsOf(db database, kept string, log *slog.Logger) *backends {
 	triggers.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
 	audio.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
 	return &backends{trigger: triggers, authmgmt: db.AuthMgmt(), vault: db.Vault(), audio: audio, kept: kept, close: db.Close}
+}
+
+// openMemory is the storage of -memory: everything ends with the process.
+func openMemory(ctx context.Context, log *slog.Logger) (*backends, error) {
+	db, err := memory.Open(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("open memory: %w", err)
+	}
+	return backendsOf(db, "in memory, and ends with the process", log), nil
 }
 
 // openStorage opens the storage that the operator asked for, and the folder of the
@@ -76,14 +87,13 @@ type services struct {
 	authmgmt *authmgmtService
 	vault    *vaultService
 	audio    *audioService
-	others   []member // as of backends
+	others   []httpadapter.Part // as of backends
 }
 
 // member is what every service must have to be mounted, watched and run.
 type member struct {
-	name    string
+	httpadapter.Part
 	handler *httpadapter.Handler
-	ping    func(ctx context.Context) error
 	// run is its worker: until ctx ends, and then for as long as its attempts have left. Nil:
 	// it does nothing in the background.
 	run func(ctx context.Context) error
@@ -95,7 +105,12 @@ func (s *services) all() []member {
 }
 
 // needed lists what must answer a ping for the program to be ready.
-func (s *services) needed() []member { return append(s.all(), s.others...) }
+func (s *services) needed() (parts []httpadapter.Part) {
+	for _, m := range s.all() {
+		parts = append(parts, m.Part)
+	}
+	return append(parts, s.others...)
+}
 
 // wire makes the services.
 func wire(s *settings, b *backends, key localkeys.Root, log *slog.Logger) (*services, error) {

@@ -3,8 +3,6 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
-	"math"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/audiosearch/synth"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
@@ -61,12 +60,7 @@ func (m *media) wav(name string, sounds ...[]float32) {
 
 // whiteNoise is white noise, another one for each seed.
 func whiteNoise(seconds float64, seed uint64) []float32 {
-	r := rand.New(rand.NewPCG(seed, 6))
-	samples := make([]float32, int(seconds*mediaRate))
-	for i := range samples {
-		samples[i] = float32(0.03 * r.NormFloat64())
-	}
-	return samples
+	return synth.Samples(mediaRate, seed, synth.White(0.03).For(seconds))
 }
 
 // halfAnHour is noise that takes a while to be scored.
@@ -74,13 +68,7 @@ func halfAnHour() [][]float32 { return slices.Repeat([][]float32{whiteNoise(60, 
 
 // tones are sines, each as loud as the others: 350 and 440 Hz are a dial tone.
 func tones(seconds float64, hz ...float64) []float32 {
-	samples := make([]float32, int(seconds*mediaRate))
-	for i := range samples {
-		for _, f := range hz {
-			samples[i] += float32(0.2 * math.Sin(2*math.Pi*f*float64(i)/mediaRate))
-		}
-	}
-	return samples
+	return synth.Samples(mediaRate, 1, synth.Tones(0.2, hz...).For(seconds))
 }
 
 func dialTone(seconds float64) []float32 { return tones(seconds, 350, 440) }

@@ -1,0 +1,90 @@
+package httpadapter_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/httpadapter"
+)
+
+// ready asks whether a program is ready, and returns the answer's status and body.
+func ready(t *testing.T, r *httpadapter.Readiness) (int, string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	r.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", nil))
+	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+	require.Equal(t, "application/json", w.Header().Get("Content-Type"))
+	return w.Code, w.Body.String()
+}
+
+// TestReadiness: a part that fails, panics or hangs is away, and the answer comes in time.
+func TestReadiness(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		failing, leaving := errors.New("disk full, host=db"), false
+		hangs, end := make(chan struct{}), make(chan struct{})
+		defer close(end)
+		fine := func(context.Context) error { return nil }
+		parts := []httpadapter.Part{
+			{Name: "a", Ping: fine}, {Name: "b", Ping: func(context.Context) error { return failing }}, {Name: "c", Ping: fine},
+		}
+		opts := &httpadapter.ReadinessOptions{Leaving: func() bool { return leaving }, Logger: slog.New(slog.NewJSONHandler(&log, nil))}
+		r := httpadapter.NewReadiness(parts, opts)
+		require.Equal(t, []string{"a", "b", "c"}, r.Parts())
+
+		status, body := ready(t, r)
+		require.Equal(t, http.StatusServiceUnavailable, status)
+		require.JSONEq(t, `{"status":"unavailable","away":"b"}`, body)
+		require.Contains(t, log.String(), `"msg":"not ready","service":"b","error":"disk full, host=db"`)
+
+		failing = nil
+		status, body = ready(t, r)
+		require.Equal(t, http.StatusOK, status)
+		require.JSONEq(t, `{"status":"ok"}`, body)
+
+		parts[2].Ping = func(context.Context) error { panic("a mistake") }
+		parts = append(parts, httpadapter.Part{Name: "d", Ping: func(context.Context) error {
+			close(hangs)
+			<-end // whatever its context says
+			return nil
+		}})
+		require.Empty(t, r.Away(t.Context()), "the parts are those that there were")
+		opts.Limit = time.Second
+		r = httpadapter.NewReadiness(parts, opts)
+		begun := time.Now()
+		_, body = ready(t, r)
+		require.JSONEq(t, `{"status":"unavailable","away":"c, d"}`, body)
+		require.Equal(t, time.Second, time.Since(begun))
+		<-hangs
+
+		leaving = true
+		status, body = ready(t, r)
+		require.Equal(t, http.StatusServiceUnavailable, status)
+		require.JSONEq(t, `{"status":"shutting down"}`, body)
+	})
+}
+
+func ExampleNewReadiness() {
+	r := httpadapter.NewReadiness([]httpadapter.Part{
+		{Name: "trigger", Ping: func(context.Context) error { return nil }}, // service.Ping
+		{Name: "disk", Ping: func(context.Context) error { return errors.New("read-only") }},
+	}, &httpadapter.ReadinessOptions{Logger: slog.New(slog.DiscardHandler)})
+	mux := http.NewServeMux()
+	mux.Handle("GET /readyz", r)
+
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+	fmt.Print(w.Code, " ", w.Body)
+	// Output:
+	// 503 {"away":"disk","status":"unavailable"}
+}
