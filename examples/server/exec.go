@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -52,7 +53,7 @@ func literal(word *syntax.Word) (string, error) {
 	for _, part := range word.Parts {
 		switch part := part.(type) {
 		case *syntax.Lit:
-			unescape(&b, part.Value, "")
+			b.WriteString(quoted.ReplaceAllString(part.Value, "$1"))
 		case *syntax.SglQuoted:
 			b.WriteString(part.Value)
 		case *syntax.DblQuoted:
@@ -61,7 +62,7 @@ func literal(word *syntax.Word) (string, error) {
 				if !ok {
 					return "", errNotWords
 				}
-				unescape(&b, lit.Value, "$`\"\\")
+				b.WriteString(quotedWithin.ReplaceAllString(lit.Value, "$1"))
 			}
 		default:
 			return "", errNotWords
@@ -70,16 +71,12 @@ func literal(word *syntax.Word) (string, error) {
 	return b.String(), nil
 }
 
-// unescape removes the backslashes that quote a character: any if only is empty, else
-// those of only (POSIX.1-2024, 2.2.1 and 2.2.3).
-func unescape(b *strings.Builder, text, only string) {
-	for i := 0; i < len(text); i++ {
-		if text[i] == '\\' && i+1 < len(text) && (only == "" || strings.IndexByte(only, text[i+1]) >= 0) {
-			i++
-		}
-		b.WriteByte(text[i])
-	}
-}
+// The characters that a backslash quotes: any, and those within double quotes
+// (POSIX.1-2024, 2.2.1 and 2.2.3).
+var (
+	quoted       = regexp.MustCompile(`(?s)\\(.)`)
+	quotedWithin = regexp.MustCompile("\\\\([$`\"\\\\])")
+)
 
 // withoutSecrets returns the environment of the command: without this program's own
 // variables, which hold addresses and paths of secrets, and those that the document, if

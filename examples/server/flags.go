@@ -156,15 +156,16 @@ func (s *settings) contradiction(given map[string]bool) error {
 // check refuses what cannot work, before anything is begun. It does not repeat URLs: they
 // may hold a secret.
 func (s *settings) check(command string) error {
-	if err := checkAddr(s.addr); err != nil {
-		return err
-	}
+	_, port, addrErr := net.SplitHostPort(s.addr)
+	_, portErr := strconv.ParseUint(port, 10, 16)
 	scheme, _, isURL := strings.Cut(s.model, "://")
 	public, err := url.Parse(s.publicURL)
 	if err != nil {
 		public = new(url.URL)
 	}
 	err = refuse([]mistake{
+		{addrErr != nil, fmt.Sprint("-addr: ", addrErr)},
+		{portErr != nil, fmt.Sprintf("-addr: %q is no port: it must be a number from 0 to 65535", port)},
 		{s.data == "", "-data: names no folder"},
 		{s.model != "" && s.oip != "", "-model and -oip: two models; choose one of them"},
 		{isURL && !strings.EqualFold(scheme, "https"), "-model: must be a file or an https URL"},
@@ -185,17 +186,6 @@ func (s *settings) check(command string) error {
 	}
 	if err != nil {
 		return usagef("-trigger-exec: %w", err)
-	}
-	return nil
-}
-
-func checkAddr(addr string) error {
-	_, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return usagef("-addr: %w", err)
-	}
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return usagef("-addr: %q is no port: it must be a number from 0 to 65535", port)
 	}
 	return nil
 }

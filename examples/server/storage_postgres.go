@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +12,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -23,15 +22,6 @@ import (
 // poolSize is how many connections a server has to the database, unless the URL says
 // otherwise by pool_max_conns.
 const poolSize = 16
-
-// sessionLimits end on the database's side what a server has begun and cannot end, such as
-// one whose machine is gone. The URL may have others.
-var sessionLimits = map[string]string{
-	"application_name":                    "mortise",
-	"statement_timeout":                   "10s",
-	"lock_timeout":                        "5s",
-	"idle_in_transaction_session_timeout": "10s",
-}
 
 // parsePostgres reads the value of -postgres. Its errors do not repeat it: it may hold a
 // password.
@@ -49,22 +39,6 @@ func parsePostgres(text string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// bounded is the configuration of the connections that serve: one for migrations has no
-// such limits.
-func bounded(config *pgxpool.Config) *pgxpool.Config {
-	config = config.Copy()
-	for name, value := range sessionLimits {
-		if _, given := config.ConnConfig.RuntimeParams[name]; !given {
-			config.ConnConfig.RuntimeParams[name] = value
-		}
-	}
-	// A call that ends early cancels its statement, and the connection stays.
-	config.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: time.Second}
-	}
-	return config
-}
-
 // migrate makes the tables of -postgres, or brings them up to date. Several servers may do
 // it at once.
 func migrate(ctx context.Context, s *settings, log *slog.Logger) error {
@@ -79,7 +53,9 @@ func migrate(ctx context.Context, s *settings, log *slog.Logger) error {
 // openPostgres is the storage of -postgres, which any number of servers share. The jobs are
 // in a table beside the data, or in the streams of -queue.
 func openPostgres(ctx context.Context, s *settings, log *slog.Logger) (*backends, error) {
-	pool, err := pgxpool.NewWithConfig(ctx, bounded(s.database))
+	config := postgres.Bounded(s.database)
+	config.ConnConfig.RuntimeParams["application_name"] = cmp.Or(config.ConnConfig.RuntimeParams["application_name"], "mortise")
+	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, about("-postgres", err)
 	}

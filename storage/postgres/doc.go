@@ -25,8 +25,8 @@
 // pool, for a lock, and for the answer. Nothing needs a restart once the cause is gone.
 // The server may go on for a while with a statement whose caller is gone. So give the pool
 // a statement_timeout, a lock_timeout and an idle_in_transaction_session_timeout of the
-// same length or somewhat more, as runtime parameters of its connections. They can stand in
-// the URL:
+// same length or somewhat more, as runtime parameters of its connections. [Bounded] does,
+// or they can stand in the URL:
 //
 //	postgres://user@host/name?statement_timeout=5s&lock_timeout=5s&...
 //

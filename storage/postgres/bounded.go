@@ -1,0 +1,34 @@
+package postgres
+
+import (
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// sessionLimits end on the database's side what a program has begun and cannot end, such as
+// one whose machine is gone.
+var sessionLimits = map[string]string{
+	"statement_timeout":                   "10s",
+	"lock_timeout":                        "5s",
+	"idle_in_transaction_session_timeout": "10s",
+}
+
+// Bounded returns a copy of a pool's configuration for a program that serves others: with a
+// statement_timeout and an idle_in_transaction_session_timeout of 10 s and a lock_timeout
+// of 5 s, unless it has others, and with connections that stay when the context of a
+// statement ends, which is cancelled. By itself pgx closes them. It is not for [Migrate].
+func Bounded(config *pgxpool.Config) *pgxpool.Config {
+	config = config.Copy()
+	for name, value := range sessionLimits {
+		if _, given := config.ConnConfig.RuntimeParams[name]; !given {
+			config.ConnConfig.RuntimeParams[name] = value
+		}
+	}
+	config.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: time.Second}
+	}
+	return config
+}
