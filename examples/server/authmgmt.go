@@ -24,11 +24,8 @@ type authmgmtService struct {
 
 func newAuthMgmtService(s *settings, b authmgmt.Backend, root localkeys.Root, log *slog.Logger) (*authmgmtService, error) {
 	derived, err := root.Derive(purposeInvitations)
-	if err != nil {
-		return nil, err
-	}
-	key, err := authmgmt.NewInvitationKey(derived[:])
-	if err != nil {
+	key, keyErr := authmgmt.NewInvitationKey(derived[:])
+	if err := errors.Join(err, keyErr); err != nil {
 		return nil, err
 	}
 	service, err := authmgmt.New(b, &authmgmt.Options{

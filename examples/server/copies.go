@@ -30,7 +30,7 @@ func copyData(ctx context.Context, s *settings, stdout io.Writer, log *slog.Logg
 		return err
 	}
 	if err := migrate(ctx, s, log); err != nil {
-		return err
+		return about("-postgres", err)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, s.database)
 	if err != nil {
@@ -77,7 +77,6 @@ func checkCopied(ctx context.Context, s *settings, key *localkeys.RootFile, log 
 	defer func() { err = errors.Join(err, db.Close()) }()
 	back, forKeys := backendsOf(db, "", log), *s
 	forKeys.publicURL = "http://localhost" // of no link that anybody gets
-	back.files = new(mediaFolder)          // no file is opened
 	services, err := wire(&forKeys, back, key.Root, log)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -82,10 +83,7 @@ var (
 // variables, which hold addresses and paths of secrets, and those that the document, if
 // there is one, has secrets from.
 func withoutSecrets(env []string, doc *provision.Document) []string {
-	var secret []string
-	if doc != nil {
-		secret = doc.Variables()
-	}
+	secret := cmp.Or(doc, new(provision.Document)).Variables()
 	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return strings.HasPrefix(strings.ToUpper(name), "MORTISE_") || slices.Contains(secret, name)

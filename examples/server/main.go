@@ -52,10 +52,9 @@ const (
 )
 
 // usageError is a mistake in how the program was started.
-type usageError struct{ err error }
+type usageError struct{ error }
 
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
+func (e *usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
@@ -119,7 +118,7 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 		return nil
 	case s.migrate:
 		if err := migrate(ctx, s, log); err != nil {
-			return err
+			return about("-postgres", err)
 		}
 		fmt.Fprintln(stdout, "the tables are up to date")
 		return nil

@@ -94,9 +94,6 @@ func (m *meters) handler(all *services, ready *httpadapter.Readiness, log *slog.
 // often as they like.
 const stateFor = 5 * time.Second
 
-// askLimit bounds how long the stores may take to answer.
-const askLimit = 2 * time.Second
-
 // storeState asks the stores when somebody asks for the metrics.
 type storeState struct {
 	services *services
@@ -143,7 +140,7 @@ func (s *storeState) ask() *prometheus.Registry {
 		late(behind, service)
 	}
 
-	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	var asking sync.WaitGroup
 	asking.Go(func() {

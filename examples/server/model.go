@@ -16,6 +16,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/oip"
 	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
 // soundModel is the model of -model or -oip. It comes before the signal scorer.
@@ -87,7 +88,7 @@ func readModel(ctx context.Context, s *settings, screen *console, log *slog.Logg
 			return nil, fmt.Errorf("make a folder for the model: %w", err)
 		}
 		defer os.RemoveAll(folder)
-	} else if err := makeFolder(folder, log); err != nil {
+	} else if err := sqlite.MakeFolder(folder, log); err != nil {
 		return nil, blame("-data", err)
 	}
 	defer screen.show("")
@@ -101,13 +102,10 @@ func readModel(ctx context.Context, s *settings, screen *console, log *slog.Logg
 
 // unusable is what is wrong with -model, for the operator unless it may pass.
 func unusable(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil || errors.Is(err, modelfile.ErrUnavailable):
-		return fmt.Errorf("-model: %w", err)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, modelfile.ErrUnavailable) {
+		return blame("-model", err)
 	}
-	return blame("-model", err)
+	return about("-model", err)
 }
 
 // searchable returns the values of audio_class: AudioSet's, and those of a model of its own

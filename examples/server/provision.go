@@ -61,7 +61,6 @@ func inMemory(ctx context.Context, do func(*provision.Services) error) error {
 	if err != nil {
 		return err
 	}
-	back.files = new(mediaFolder) // no file is opened
 	s, err := wire(&settings{memory: true, publicURL: "http://127.0.0.1"}, back, localkeys.RandomRoot(), log)
 	if err == nil {
 		err = do(s.provisioned())

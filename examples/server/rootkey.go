@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
@@ -47,7 +48,7 @@ func findKey(s *settings, log *slog.Logger) (*localkeys.RootFile, error) {
 	}
 	// What the key opens is stored soon. So its file has to be there after a power cut,
 	// whichever server made it.
-	if err := syncFolder(s.data); err != nil {
+	if err := sqlite.SyncFolder(s.data); err != nil {
 		log.Warn("a power cut in the next seconds may take the root key with it", "file", found.Path, "error", err)
 	}
 	return found, nil

@@ -47,7 +47,7 @@ func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (
 		switch {
 		case !ok && strings.HasPrefix(r.URL.Path, sandboxPrefix+"/"):
 			sandbox.ServeHTTP(w, r)
-		case !ok && search.serves(r.URL.Path):
+		case !ok && strings.HasPrefix(r.URL.Path+"/", searchPath+"/"):
 			search.ServeHTTP(w, r)
 		case !ok:
 			joined.ServeHTTP(w, r)

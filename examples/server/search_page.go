@@ -25,7 +25,7 @@ import (
 var searchPageText string
 
 var searchTemplate = template.Must(template.New("search").Funcs(template.FuncMap{
-	"clock": clockFine, "link": link, "milliseconds": milliseconds, "percent": percent, "seconds": seconds,
+	"clock": clockFine, "link": link, "percent": percent, "seconds": seconds,
 }).Parse(searchPageText))
 
 //go:embed search.css search.js search.svg
@@ -78,17 +78,17 @@ const (
 func newSearchPage(
 	s *settings, service *audiosearch.Service, files sound.Files, media sound.Media, programs *ffmpeg.Media, verify verifier, log *slog.Logger,
 ) (*searchPage, error) {
+	origins := http.NewCrossOriginProtection()
 	public, err := url.Parse(s.publicURL)
+	if err == nil { // a proxy may send another Host header than the browser did
+		err = origins.AddTrustedOrigin(public.Scheme + "://" + public.Host)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("-public-url: %w", err)
 	}
 	p := &searchPage{
-		service: service, files: files, listening: excerpt.NewPlaces(), verify: verify, origins: http.NewCrossOriginProtection(),
+		service: service, files: files, listening: excerpt.NewPlaces(), verify: verify, origins: origins,
 		secure: public.Scheme == "https", stopping: context.Background(), log: log,
-	}
-	// A proxy may send another Host header than the browser did.
-	if err := p.origins.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
-		return nil, fmt.Errorf("-public-url: %w", err)
 	}
 	p.routes = map[string]searchRoute{
 		"":            {methods: toRead, answer: p.showForm},
@@ -132,11 +132,6 @@ func asset(mediaType, name string) searchHandler {
 		_, _ = w.Write(content) // the caller is gone if this fails
 		return err
 	}
-}
-
-// serves reports whether a path is one of the page's.
-func (p *searchPage) serves(path string) bool {
-	return path == searchPath || strings.HasPrefix(path, searchPath+"/")
 }
 
 // ServeHTTP implements [http.Handler].

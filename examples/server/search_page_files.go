@@ -10,35 +10,12 @@ import (
 	"net/http"
 	"os"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/excerpt"
 )
-
-// mediaTypes are what files are served as. Nothing else is named: a page of somebody's
-// that ends in .html must not become one of ours.
-var mediaTypes = map[string]string{
-	".aac": "audio/aac", ".aif": "audio/aiff", ".aiff": "audio/aiff", ".flac": "audio/flac", ".m4a": "audio/mp4", ".mp3": "audio/mpeg",
-	".oga": oggSound, ".ogg": oggSound, ".opus": oggSound, ".wav": "audio/wav", ".weba": "audio/webm",
-	".avi": "video/x-msvideo", ".m4v": "video/mp4", ".mkv": "video/x-matroska", ".mov": "video/quicktime", ".mp4": "video/mp4",
-	".mpeg": "video/mpeg", ".mpg": "video/mpeg", ".ogv": "video/ogg", ".ts": "video/mp2t", ".webm": "video/webm",
-}
-
-const oggSound = "audio/ogg"
-
-// mediaType is what a file is served as, by its name.
-func mediaType(file string) string {
-	return cmp.Or(mediaTypes[strings.ToLower(path.Ext(file))], "application/octet-stream")
-}
-
-// unplayed are the kinds of files that no usual browser plays. If another one is not
-// played, the script of the page notices.
-var unplayed = []string{".aif", ".aiff", ".asf", ".avi", ".flv", ".m2ts", ".mpeg", ".mpg", ".mts", ".mxf", ".ts", ".wma", ".wmv"}
-
-func isUnplayed(file string) bool { return slices.Contains(unplayed, strings.ToLower(path.Ext(file))) }
 
 // media sends the file of a video, or a range of it.
 func (p *searchPage) media(w http.ResponseWriter, r *http.Request, v *visit) error {
@@ -64,7 +41,7 @@ func (p *searchPage) media(w http.ResponseWriter, r *http.Request, v *visit) err
 	// its path.
 	saved := strings.TrimSuffix(video.ID, path.Ext(video.Path)) + path.Ext(video.Path)
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("inline", map[string]string{"filename": saved}))
-	setMedia(w, mediaType(video.Path))
+	setMedia(w, excerpt.MediaType(video.Path))
 	slow := newSlowWriter(w, p.stopping)
 	defer slow.done()
 	http.ServeContent(slow, r, "", info.ModTime(), file)

@@ -63,8 +63,8 @@ func (p *searchPage) results(ctx context.Context, org string, run *audiosearch.R
 			}
 			scorings[video] = scoring
 		}
-		v := placeView{Stretch: at, Metadata: metadata[video], Heard: heard[i], HasVideo: scoring.HasVideo, Unplayed: isUnplayed(at.Best.Path)}
-		if !v.HasVideo && mediaType(at.Best.Path) == oggSound {
+		v := placeView{Stretch: at, Metadata: metadata[video], Heard: heard[i], HasVideo: scoring.HasVideo, Unplayed: excerpt.Unplayed(at.Best.Path)}
+		if !v.HasVideo && excerpt.MediaType(at.Best.Path) == excerpt.OggSound {
 			v.Length = scoring.Duration
 		}
 		views = append(views, v)
@@ -76,9 +76,6 @@ func (p *searchPage) results(ctx context.Context, org string, run *audiosearch.R
 func seconds(d time.Duration) string {
 	return strconv.FormatFloat(float64(d.Milliseconds())/1000, 'f', -1, 64)
 }
-
-// milliseconds writes a time for the link to an excerpt.
-func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // percent is a score for people.
 func percent(score float64) int { return int(100*score + 0.5) }

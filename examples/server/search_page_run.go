@@ -31,17 +31,17 @@ type farView struct {
 }
 
 // link returns a relative link with parameters.
-func link(to string, parameters ...string) string {
+func link(to string, parameters ...any) string {
 	query := make(url.Values)
 	for i := 0; i < len(parameters); i += 2 {
-		query.Set(parameters[i], parameters[i+1])
+		query.Set(fmt.Sprint(parameters[i]), fmt.Sprint(parameters[i+1]))
 	}
 	return to + "?" + query.Encode()
 }
 
 // showTheRun sends the visitor to a run.
 func showTheRun(w http.ResponseWriter, run *audiosearch.Run) error {
-	return redirect(w, link("run", "dataset", run.Query.Dataset, "run", strconv.FormatInt(run.ID, 10)))
+	return redirect(w, link("run", "dataset", run.Query.Dataset, "run", run.ID))
 }
 
 // run finds the run that the values of a link or a form name.

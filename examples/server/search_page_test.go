@@ -53,21 +53,6 @@ func (e *endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestMediaTypes: what a file is served as depends on its name alone, and what is not
-// named is no page.
-func TestMediaTypes(t *testing.T) {
-	for file, want := range map[string]string{"a/b.MP4": "video/mp4", "x.ogg": oggSound, "x.html": "application/octet-stream", "mp4": "application/octet-stream"} {
-		if got := mediaType(file); got != want {
-			t.Errorf("%s: %s", file, got)
-		}
-	}
-	for file, want := range map[string]bool{"a.AVI": true, "b.ts": true, "c.mp4": false, "avi": false} {
-		if isUnplayed(file) != want {
-			t.Error(file)
-		}
-	}
-}
-
 func TestSentence(t *testing.T) {
 	for _, test := range [][3]string{
 		{"The limit", "must be 1 to 1000", "The limit must be 1 to 1000."},

@@ -43,9 +43,6 @@ func serve(
 		return nil
 	})
 	for _, m := range s.all() {
-		if m.run == nil {
-			continue
-		}
 		g.Go(func() error {
 			if err := m.run(running); err != nil {
 				return fmt.Errorf("%s worker: %w", m.Name, err)

@@ -44,10 +44,10 @@ func parsePostgres(text string) (*pgxpool.Config, error) {
 func migrate(ctx context.Context, s *settings, log *slog.Logger) error {
 	conn, err := pgx.ConnectConfig(ctx, s.database.ConnConfig)
 	if err != nil {
-		return about("-postgres", err)
+		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	return about("-postgres", postgres.Migrate(ctx, conn, &postgres.Options{Logger: log}))
+	return postgres.Migrate(ctx, conn, &postgres.Options{Logger: log})
 }
 
 // openPostgres is the storage of -postgres, which any number of servers share. The jobs are
@@ -61,11 +61,9 @@ func openPostgres(ctx context.Context, s *settings, log *slog.Logger) (*backends
 	}
 	db, err := postgres.New(ctx, pool, &postgres.Options{Logger: log})
 	if old := (*postgres.VersionError)(nil); errors.As(err, &old) {
-		if err := migrate(ctx, s, log); err != nil {
-			pool.Close()
-			return nil, err
+		if err = migrate(ctx, s, log); err == nil {
+			db, err = postgres.New(ctx, pool, &postgres.Options{Logger: log})
 		}
-		db, err = postgres.New(ctx, pool, &postgres.Options{Logger: log})
 	}
 	if err != nil {
 		pool.Close()

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"syscall"
 
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -21,7 +19,7 @@ const databaseFile = "mortise.db"
 // openSQLite is the storage of -data: one file in a folder, which is made if it is
 // missing. Several servers on one machine may share it.
 func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends, error) {
-	if err := makeFolder(filepath.Clean(folder), log); err != nil {
+	if err := sqlite.MakeFolder(folder, log); err != nil {
 		return nil, blame("-data", err)
 	}
 	db, err := sqlite.Open(ctx, filepath.Join(folder, databaseFile), nil)
@@ -52,48 +50,4 @@ func blame(flag string, err error) error {
 		return fmt.Errorf("%s: %w", flag, err)
 	}
 	return usagef("%s: %w", flag, err)
-}
-
-// makeFolder makes a folder, and those above it, for this user alone. One that is there
-// stays as it is.
-func makeFolder(path string, log *slog.Logger) error {
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && info.IsDir():
-		return nil
-	case err == nil:
-		return fmt.Errorf("%s is not a folder", path)
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
-	}
-	parent := filepath.Dir(path)
-	if parent == path { // a drive that is not there
-		return err
-	}
-	if err := makeFolder(parent, log); err != nil {
-		return err
-	}
-	if err := os.Mkdir(path, 0o700); err != nil {
-		if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
-			return nil // another server was faster
-		}
-		return err
-	}
-	if err := syncFolder(parent); err != nil {
-		log.Warn("a power cut in the next seconds may take the data folder with it", "folder", path, "error", err)
-	}
-	return nil
-}
-
-// syncFolder puts what was made in a folder on the disk. The database does that for its
-// own files, not for the folder they are in.
-func syncFolder(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil // has no such thing
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

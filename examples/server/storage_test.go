@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -131,45 +130,6 @@ func onEach(t *testing.T, test func(t *testing.T, s *services, b *backends)) {
 			test(t, s, b)
 		})
 	}
-}
-
-func TestMakeFolder(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "file")
-	dangling := filepath.Join(dir, "dangling")
-	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Symlink("nowhere", dangling)); err != nil {
-		t.Fatal(err)
-	}
-	deep := filepath.Join(dir, "a", "b", "c")
-	for range 2 {
-		if err := makeFolder(deep, discard()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for path := deep; path != dir; path = filepath.Dir(path) {
-		if info, err := os.Stat(path); err != nil || info.Mode() != fs.ModeDir|0o700 {
-			t.Errorf("%s: %v %v", path, info.Mode(), err)
-		}
-	}
-	for _, path := range []string{file, filepath.Join(file, "x"), dangling, filepath.Join(dir, "n\x00l")} {
-		if err := makeFolder(path, discard()); err == nil {
-			t.Errorf("%q was made", path)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(dir, "nowhere")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("made by way of a link that leads nowhere: %v", err)
-	}
-
-	// Several at once all succeed.
-	var group sync.WaitGroup
-	for range 20 {
-		group.Go(func() {
-			if err := makeFolder(filepath.Join(dir, "x", "y"), discard()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
 }
 
 func TestCloseStorage(t *testing.T) {

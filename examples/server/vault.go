@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -65,19 +66,17 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 	if err != nil {
 		return nil, fmt.Errorf("mount the vault's sandbox: %w", err)
 	}
-	return &vaultService{member{httpadapter.Part{Name: "vault", Ping: service.Ping}, routes, nil}, service, trials, trial}, nil
+	noWork := func(context.Context) error { return nil }
+	return &vaultService{member{httpadapter.Part{Name: "vault", Ping: service.Ping}, routes, noWork}, service, trials, trial}, nil
 }
 
 // vaultKeyring returns the keys of the vault. There is one version of them: a rotation
 // needs a second root key, and a host that keeps both.
 func vaultKeyring(root localkeys.Root) (*localkeys.Keyring, error) {
 	derived, err := root.Derive(purposeVault)
-	if err != nil {
+	key, keyErr := localkeys.NewRoot(derived[:])
+	if err := errors.Join(err, keyErr); err != nil {
 		return nil, err
-	}
-	key, err := localkeys.NewRoot(derived[:])
-	if err != nil {
-		return nil, fmt.Errorf("derive the vault's key: %w", err)
 	}
 	return localkeys.New(localkeys.Key{Version: 1, Root: key})
 }

@@ -23,7 +23,7 @@ type backends struct {
 	authmgmt authmgmt.Backend
 	vault    vault.Backend
 	audio    audiosearch.Backend
-	files    *mediaFolder       // the videos
+	files    *mediaFolder       // the videos; as of backendsOf, none can be opened
 	model    *soundModel        // nil: none
 	kept     string             // where the data is, as in "in the folder x"
 	others   []httpadapter.Part // what must answer besides the services
@@ -46,7 +46,9 @@ func backendsOf(db database, kept string, log *slog.Logger) *backends {
 	triggers, audio := db.Trigger(), db.AudioSearch()
 	triggers.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
 	audio.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
-	return &backends{trigger: triggers, authmgmt: db.AuthMgmt(), vault: db.Vault(), audio: audio, kept: kept, close: db.Close}
+	return &backends{
+		trigger: triggers, authmgmt: db.AuthMgmt(), vault: db.Vault(), audio: audio, files: new(mediaFolder), kept: kept, close: db.Close,
+	}
 }
 
 // openMemory is the storage of -memory: everything ends with the process.
@@ -94,8 +96,7 @@ type services struct {
 type member struct {
 	httpadapter.Part
 	handler *httpadapter.Handler
-	// run is its worker: until ctx ends, and then for as long as its attempts have left. Nil:
-	// it does nothing in the background.
+	// run is its worker: until ctx ends, and then for as long as its attempts have left.
 	run func(ctx context.Context) error
 }
 
@@ -114,21 +115,19 @@ func (s *services) needed() (parts []httpadapter.Part) {
 
 // wire makes the services.
 func wire(s *settings, b *backends, key localkeys.Root, log *slog.Logger) (*services, error) {
-	triggers, err := newTriggerService(s, b.trigger, log)
-	if err != nil {
+	all := &services{others: b.others}
+	var err error
+	if all.trigger, err = newTriggerService(s, b.trigger, log); err != nil {
 		return nil, err
 	}
-	credentials, err := newAuthMgmtService(s, b.authmgmt, key, log)
-	if err != nil {
+	if all.authmgmt, err = newAuthMgmtService(s, b.authmgmt, key, log); err != nil {
 		return nil, err
 	}
-	vaults, err := newVaultService(s, b.vault, credentials.service, key, log)
-	if err != nil {
+	if all.vault, err = newVaultService(s, b.vault, all.authmgmt.service, key, log); err != nil {
 		return nil, err
 	}
-	search, err := newAudioService(s, b, credentials.service, log)
-	if err != nil {
+	if all.audio, err = newAudioService(s, b, all.authmgmt.service, log); err != nil {
 		return nil, err
 	}
-	return &services{trigger: triggers, authmgmt: credentials, vault: vaults, audio: search, others: b.others}, nil
+	return all, nil
 }

@@ -42,11 +42,11 @@ func (o *operation) Command() string {
 		options = append(options, `-H "Authorization: Bearer $MORTISE_KEY"`)
 	}
 	for _, p := range o.At("parameters").Rows() {
-		value := cmp.Or(p.Example.String(), strings.ToUpper(p.Last))
-		switch {
-		case p.In == "path":
+		value := cmp.Or(p.At("example").String(), strings.ToUpper(p.Last))
+		switch in := p.At("in").String(); {
+		case in == "path":
 			path = strings.ReplaceAll(path, "{"+p.Last+"}", url.PathEscape(value))
-		case p.Required && p.In == "query":
+		case p.Required && in == "query":
 			query.Set(p.Last, value)
 		}
 	}

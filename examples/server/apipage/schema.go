@@ -9,11 +9,13 @@ import (
 // field is a row of a table.
 type field struct {
 	Parent, Last string // the name, such as "detail[]." and "loc"
-	In           string // of a parameter: path or query
 	Required     bool
 	Schema       *node
-	Description  *node
-	Example      *node // of a parameter or a header
+	*node        // a parameter or a header, which have a schema, or a part of one
+}
+
+func (f field) Description() *node {
+	return cmp.Or(f.At("description"), f.Schema.At("description"))
 }
 
 // bounds are the rules that concern one value. The s is for all numbers but 1.
@@ -107,12 +109,7 @@ func typeOf(v *node) string {
 // Rows are the rows of parameters, which have their names in them, or of headers.
 func (n *node) Rows() (list []field) {
 	for name, v := range n.Each() {
-		list = append(list, field{
-			Last: cmp.Or(v.At("name").String(), name), In: v.At("in").String(),
-			Required: v.At("required").String() == "true",
-			Schema:   v.At("schema"), Example: v.At("example"),
-			Description: cmp.Or(v.At("description"), v.At("schema", "description")),
-		})
+		list = append(list, field{"", cmp.Or(v.At("name").String(), name), v.At("required").String() == "true", v.At("schema"), v})
 	}
 	return list
 }
@@ -128,7 +125,7 @@ func fieldsOf(prefix string, v *node) (list []field) {
 		parent += "."
 	}
 	add := func(name string, v *node, required bool) {
-		list = append(list, field{Parent: parent, Last: name, Required: required, Schema: v, Description: v.At("description")})
+		list = append(list, field{parent, name, required, v, v})
 		list = append(list, fieldsOf(parent+name, v)...)
 	}
 	required := make(map[string]bool)
