@@ -15,7 +15,7 @@
 //
 // Under a prefix a Handler is mounted with http.StripPrefix. [Join] puts several services
 // under one prefix. A host that registers "GET /" on its own mux registers the routes one
-// by one, from [Handler.Routes].
+// by one, from [Handler.Routes]. [NewReadiness] tells a proxy whether all services answer.
 //
 // # Who is asking
 //

@@ -78,7 +78,8 @@ var (
 )
 
 // Open opens the database file at path, creating it if it is not there (mode 0600; its
-// folder must exist), and brings its tables up to date. Options may be nil.
+// folder must exist, see [MakeFolder]), and brings its tables up to date. Options may be
+// nil.
 //
 // A file that it refuses ([ErrUnusable]) is not changed, but for the rollback of a change
 // that a crash has cut off. The error wraps that of the operating system or of the
