@@ -59,11 +59,12 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// record writes the file. Each time it has another size.
+// record writes the file, in its place. Each time it has another size.
 func (r *rig) record(hz float64) {
 	r.t.Helper()
-	samples := synth.Samples(16000, 1, synth.Tones(0.5, hz).For(12+hz/16000))
-	require.NoError(r.t, wav.WriteFile(filepath.Join(r.dir, "v.wav"), 16000, samples))
+	var b bytes.Buffer
+	require.NoError(r.t, wav.Encode(&b, 16000, synth.Samples(16000, 1, synth.Tones(0.5, hz).For(12+hz/16000))))
+	require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, "v.wav"), b.Bytes(), 0o600))
 }
 
 func (r *rig) maker(kind excerpt.Kind) *excerpt.Maker {

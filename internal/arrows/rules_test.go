@@ -64,7 +64,7 @@ var rows = []row{
 	{pkg: "audiosearch/wav", code: []string{"audiosearch/sound", "internal/fft"}},
 	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/..."}, tests: []string{"audiosearch/audioset", "internal/effort"}},
 	{pkg: "audiosearch/excerpt", code: []string{"audiosearch", "audiosearch/sound", "audiosearch/spectrogram", "audiosearch/wav"}, tests: mediaTests},
-	{pkg: "audiosearch/ingest", code: []string{"audiosearch"}, tests: mediaTests},
+	{pkg: "audiosearch/ingest", code: []string{"audiosearch"}, tests: slices.Concat(mediaTests, []string{"audiosearch/sound"})},
 	{pkg: "audiosearch/synth", tests: []string{"audiosearch/signal", "audiosearch/sound"}},
 	{pkg: "audiosearch/folder", code: []string{root, "audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/..."}, tests: mediaTests},
 	{pkg: "audiosearch/signal", code: []string{"audiosearch/sound", "internal/fft"}, tests: slices.Concat(mediaTests, []string{"internal/effort"})},
