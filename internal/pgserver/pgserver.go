@@ -46,9 +46,10 @@ type Server struct {
 // Settings are of postgresql.conf, as name=value.
 type Settings = []string
 
-// Fast are the settings of a server whose data need not outlive it.
+// Fast are the settings of a server whose data need not outlive it. It compiles no queries:
+// each connection would do so anew, and the tables of a test are small.
 var Fast = Settings{"fsync=off", "full_page_writes=off", "synchronous_commit=off", "shared_buffers=256MB", "max_connections=300",
-	"autovacuum_naptime=10s", "max_wal_size=512MB"}
+	"autovacuum_naptime=10s", "max_wal_size=512MB", "jit=off"}
 
 var shared struct {
 	once   sync.Once
