@@ -54,6 +54,19 @@ func InCI(t testing.TB, instead string) {
 	}
 }
 
+// Leave returns what a suite leaves out on somebody's machine, by id and with a reason: all
+// rules but the first one and then one of every so many. In CI and with MORTISE_SOAK=1 it
+// leaves out none. instead names the test that tries them everywhere, on another backend.
+func Leave[R ~struct{ ID, Text string }](every int, rules []R, instead string) map[string]string {
+	leave := make(map[string]string)
+	for i, r := range rules {
+		if i%Of(every, 1, 1) != 0 {
+			leave[struct{ ID, Text string }(r).ID] = "only with CI=true; elsewhere there is " + instead
+		}
+	}
+	return leave
+}
+
 // Waiting lets so many tests for each processor run side by side, for a package whose
 // tests mostly wait: for the disk, for time, for processes to end. Who gives -parallel
 // decides. It is for TestMain.

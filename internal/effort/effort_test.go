@@ -1,6 +1,8 @@
 package effort_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,6 +28,12 @@ func TestEffort(t *testing.T) {
 		require.Equal(t, c.some, effort.Some(3, []string{"a", "b", "c", "d", "e"}))
 		require.Equal(t, c.some, effort.Names(3, map[string]int{"c": 0, "b": 0, "a": 0, "e": 0, "d": 0}))
 		require.Empty(t, effort.Some(3, []string(nil)))
+		left := slices.Sorted(maps.Keys(effort.Leave(2, []struct{ ID, Text string }{{ID: "a"}, {ID: "b"}, {ID: "c"}, {ID: "d"}}, "another")))
+		if c.want == 1 {
+			require.Equal(t, []string{"b", "d"}, left)
+		} else {
+			require.Empty(t, left)
+		}
 		var skipped bool
 		t.Run("a variant", func(t *testing.T) {
 			defer func() { skipped = t.Skipped() }()

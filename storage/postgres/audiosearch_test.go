@@ -39,15 +39,18 @@ func sounds(from func(testing.TB) *database) audiosearchtest.Harness {
 
 func TestAudioSearch(t *testing.T) {
 	t.Parallel()
-	audiosearchtest.Run(t, sounds(newDatabase))
+	h := sounds(newDatabase)
+	h.Skip = effort.Leave(2, audiosearchtest.Rules(), "TestAudioSearch of storage/sqlite")
+	audiosearchtest.Run(t, h)
 }
 
 func TestAudioSearchModel(t *testing.T) {
 	t.Parallel()
-	audiosearchtest.RunModel(t, sounds(newDatabase), &audiosearchtest.ModelOptions{Sequences: effort.Of(2, 0, 0)})
+	audiosearchtest.RunModel(t, sounds(newDatabase), &audiosearchtest.ModelOptions{Sequences: effort.Of(1, 0, 0)})
 }
 
 func TestAudioSearchModelExecMode(t *testing.T) {
+	effort.InCI(t, "TestAudioSearchModel")
 	t.Parallel()
-	audiosearchtest.RunModel(t, sounds(execDatabase), &audiosearchtest.ModelOptions{Sequences: effort.Of(1, 6, 6)})
+	audiosearchtest.RunModel(t, sounds(execDatabase), &audiosearchtest.ModelOptions{Sequences: 6})
 }

@@ -40,7 +40,9 @@ func authMgmt(from func(testing.TB) *database) authmgmttest.Harness {
 
 func TestAuthMgmt(t *testing.T) {
 	t.Parallel()
-	authmgmttest.Run(t, authMgmt(newDatabase))
+	h := authMgmt(newDatabase)
+	h.Skip = effort.Leave(2, authmgmttest.Rules(), "TestAuthMgmt of storage/sqlite")
+	authmgmttest.Run(t, h)
 }
 
 func TestAuthMgmtModel(t *testing.T) {
@@ -49,6 +51,7 @@ func TestAuthMgmtModel(t *testing.T) {
 }
 
 func TestAuthMgmtModelExecMode(t *testing.T) {
+	effort.InCI(t, "TestAuthMgmtModel")
 	t.Parallel()
-	authmgmttest.RunModel(t, authMgmt(execDatabase), &authmgmttest.ModelOptions{Sequences: effort.Of(1, 6, 6)})
+	authmgmttest.RunModel(t, authMgmt(execDatabase), &authmgmttest.ModelOptions{Sequences: 6})
 }
