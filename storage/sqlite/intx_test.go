@@ -421,14 +421,7 @@ func TestInTxKilled(t *testing.T) {
 	}
 	t.Parallel()
 	s := newShop(t, nil)
-	kills := 3
-	if sequences() == 0 {
-		kills = 20
-	}
-	if os.Getenv("MORTISE_SOAK") == "1" {
-		kills = 100
-	}
-	for range kills {
+	for range effort.Of(3, 20, 100) {
 		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestInTxKilled$", "-test.count=1")
 		child.Env = append(os.Environ(), orderFile+"="+s.path)
 		output, err := child.StdoutPipe()

@@ -13,5 +13,11 @@ func TestMain(m *testing.M) {
 }
 
 // sequences is how many random sequences a model plays: few on somebody's machine, the
-// suite's own number, which 0 stands for, in CI and with MORTISE_SOAK=1.
-func sequences() int { return effort.Of(2, 0, 0) }
+// suite's own number, which 0 stands for, in CI and with MORTISE_SOAK=1. A sequence makes one
+// call at a time, so with the race detector few do. The gate plays all of them without.
+func sequences() int {
+	if raceDetector {
+		return effort.Of(2, 2, 0)
+	}
+	return effort.Of(2, 0, 0)
+}
