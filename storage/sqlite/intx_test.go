@@ -36,7 +36,7 @@ import (
 // race detector it would take two minutes and find what the other tests do, so the gate runs
 // it without.
 func TestSuitesInTx(t *testing.T) {
-	if raceDetector {
+	if sqlite.RaceDetector {
 		t.Skip("run without -race")
 	}
 	t.Parallel()

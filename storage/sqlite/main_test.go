@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
 func TestMain(m *testing.M) {
@@ -16,7 +17,7 @@ func TestMain(m *testing.M) {
 // suite's own number, which 0 stands for, in CI and with MORTISE_SOAK=1. A sequence makes one
 // call at a time, so with the race detector few do. The gate plays all of them without.
 func sequences() int {
-	if raceDetector {
+	if sqlite.RaceDetector {
 		return effort.Of(2, 2, 0)
 	}
 	return effort.Of(2, 0, 0)

@@ -1,5 +1,6 @@
 //go:build race
 
-package sqlite_test
+package sqlite
 
-const raceDetector = true
+// RaceDetector reports whether the tests run with -race.
+const RaceDetector = true
