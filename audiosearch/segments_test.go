@@ -111,8 +111,10 @@ func TestQuantize(t *testing.T) {
 	}
 	assert.Zero(t, quantize(nan))
 	for q := range scoreUnit + 1 {
-		require.EqualValues(t, q, quantize(float32(float64(q)/scoreUnit)))
-		require.EqualValues(t, q, ceilScore(float64(q)/scoreUnit), "a score is not below itself")
+		score := float64(q) / scoreUnit
+		if quantize(float32(score)) != uint16(q) || ceilScore(score) != uint16(q) { // a score is not below itself
+			require.Fail(t, "another score", "%d: %d, %d", q, quantize(float32(score)), ceilScore(score))
+		}
 	}
 	assert.EqualValues(t, 2, ceilScore(1.0001/scoreUnit))
 }

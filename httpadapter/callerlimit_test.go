@@ -22,7 +22,9 @@ func TestCallerLimit(t *testing.T) {
 		l, err := NewCallerLimit(rate)
 		require.NoError(t, err)
 		for range atOnce {
-			require.Zero(t, l.take(ada, begin), rate)
+			if l.take(ada, begin) != 0 { // a million times
+				require.Fail(t, "too soon", "%v", rate)
+			}
 		}
 		wait := l.take(ada, begin)
 		pace := min(1/rate, math.MaxInt64/4/1e9)
