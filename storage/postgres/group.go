@@ -72,9 +72,10 @@ type op struct {
 	result chan error // buffered
 
 	// Of the latest attempt:
-	after []func()
-	jobs  []mortise.Job // for Options.Queue
-	err   error         // of reading an answer: the transaction is committed in spite of it
+	after  []func()
+	job    *mortise.Job // for Options.Queue
+	stored bool         // what the job is of
+	err    error        // of reading an answer: the transaction is committed in spite of it
 }
 
 // batch is what an operation adds its statements to. All of them run, in a transaction that
@@ -146,9 +147,11 @@ func (b *batch) lockShared(of, name string) {
 // block.
 func (b *batch) committed(f func()) { b.op.after = append(b.op.after, f) }
 
-// job adds a job to Options.Queue, in the transaction: in a group of DB.withJobs, and from
-// what is told of a row or of changes.
-func (b *batch) job(j mortise.Job) { b.op.jobs = append(b.op.jobs, j) }
+// job says that the operation, which is one of DB.withJobs, has a job for Options.Queue. It is
+// added in the transaction if what is told of a row or of changes calls stored.
+func (b *batch) job(j *mortise.Job) { b.op.job = j }
+
+func (b *batch) stored() { b.op.stored = true }
 
 // together makes an operation, in a group with others; or at once, within the host's
 // transaction. bytes is about how large its arguments are.
@@ -426,24 +429,42 @@ func (db *DB) sendPipeline(ctx context.Context, conn *pgxpool.Conn, ops []*op, a
 // errRefused is of a queue that has not taken the jobs of a group.
 var errRefused = errors.New("postgres: the queue has refused a job")
 
+// errNothingStored is of an operation that has left nothing to add its job for.
+var errNothingStored = errors.New("postgres: nothing is stored")
+
 // sendWithJobs makes a transaction of a group, with its jobs for Options.Queue.
+//
+// An operation that is alone goes to the server together with what the queue asks there first.
+// If it stores nothing, which is seldom, all of that is rolled back.
 func (db *DB) sendWithJobs(ctx context.Context, conn *pgxpool.Conn, ops []*op, alone bool) (committing bool, err error) {
-	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
-	if err != nil {
-		return false, err
-	}
+	first, _ := db.pipeline(ops, alone, true)
+	tx := beginLate(conn, first, func() error {
+		if alone && ops[0].job != nil && !ops[0].stored {
+			return errNothingStored
+		}
+		return nil
+	})
 	defer func() { _ = tx.Rollback(ctx) }()
-	if _, err := db.send(ctx, tx, ops, alone); err != nil {
-		return false, err
+	if !alone && tx.flush(ctx) != nil {
+		return false, tx.err
 	}
 	var jobs []mortise.Job
 	for _, o := range ops {
-		jobs = append(jobs, o.jobs...)
-	}
-	if len(jobs) > 0 {
-		if err := db.opts.Queue.(manyTxQueue).EnqueueManyTx(ctx, tx, jobs); err != nil {
-			return false, fmt.Errorf("%w: %w", errRefused, err)
+		if o.job != nil && (alone || o.stored) {
+			jobs = append(jobs, *o.job)
 		}
+	}
+	var refused error
+	if len(jobs) > 0 {
+		refused = db.opts.Queue.(manyTxQueue).EnqueueManyTx(ctx, tx, jobs)
+	}
+	switch err := tx.flush(ctx); {
+	case errors.Is(err, errNothingStored):
+		return false, nil
+	case err != nil && !errors.Is(refused, err):
+		return false, err
+	case refused != nil:
+		return false, fmt.Errorf("%w: %w", errRefused, refused)
 	}
 	return true, tx.Commit(ctx)
 }
@@ -451,22 +472,8 @@ func (db *DB) sendWithJobs(ctx context.Context, conn *pgxpool.Conn, ops []*op, a
 // send sends a pipeline of the operations: one transaction, unless there is one already.
 // answered: the last statement has been.
 func (db *DB) send(ctx context.Context, q querier, ops []*op, alone bool) (answered bool, err error) {
-	b := new(pgx.Batch)
-	if !alone {
-		b.Queue(groupSettings, strconv.FormatInt(groupLockTimeout.Milliseconds(), 10))
-	}
-	slices.SortStableFunc(ops, func(x, y *op) int { return strings.Compare(x.order, y.order) })
-	locked := make(map[string]bool)
-	var shared []*sharing
-	for _, o := range ops {
-		o.after, o.jobs, o.err = nil, nil, nil
-		o.queue(&batch{db: db, op: o, b: b, host: hostTx(o.ctx) != nil, alone: alone, locked: locked, shared: &shared})
-	}
-	for _, s := range shared {
-		s.add(db, b)
-	}
-	if n := len(b.QueuedQueries); n > 0 {
-		last := b.QueuedQueries[n-1]
+	b, last := db.pipeline(ops, alone, false)
+	if last != nil {
 		read := last.Fn
 		if read == nil {
 			read = func(r pgx.BatchResults) error {
@@ -482,6 +489,32 @@ func (db *DB) send(ctx context.Context, q querier, ops []*op, alone bool) (answe
 	}
 	err = q.SendBatch(ctx, b).Close()
 	return answered, err
+}
+
+// pipeline returns the statements of the operations, behind a BEGIN if they need one, and the
+// last of them.
+func (db *DB) pipeline(ops []*op, alone, begin bool) (b *pgx.Batch, last *pgx.QueuedQuery) {
+	b = new(pgx.Batch)
+	if begin {
+		b.BeginTx(pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	}
+	if !alone {
+		b.Queue(groupSettings, strconv.FormatInt(groupLockTimeout.Milliseconds(), 10))
+	}
+	slices.SortStableFunc(ops, func(x, y *op) int { return strings.Compare(x.order, y.order) })
+	locked := make(map[string]bool)
+	var shared []*sharing
+	for _, o := range ops {
+		o.after, o.job, o.stored, o.err = nil, nil, false, nil
+		o.queue(&batch{db: db, op: o, b: b, host: hostTx(o.ctx) != nil, alone: alone, locked: locked, shared: &shared})
+	}
+	for _, s := range shared {
+		s.add(db, b)
+	}
+	if n := len(b.QueuedQueries); n > 0 {
+		last = b.QueuedQueries[n-1]
+	}
+	return b, last
 }
 
 // answer ends the operation: the transaction was committed if err is nil.

@@ -131,11 +131,13 @@ func (t *Trigger) createTogether(ctx context.Context, e *trigger.Event, args []a
 	err = g.together(ctx, org, "", 1024+len(e.Instructions)+len(e.Context)+len(e.LastError), func(b *batch) {
 		stored = false
 		b.lockShared(triggerDeletion, org)
+		if elsewhere {
+			b.job(&added)
+		}
 		if job == nil {
 			b.share(createEvent, func(bool) {
-				if stored = true; elsewhere {
-					b.job(added)
-				}
+				stored = true
+				b.stored()
 			}, args...)
 			return
 		}

@@ -1,0 +1,303 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// txQueue is a queue in a table of the database, to which a test adds jobs as it likes.
+type txQueue struct {
+	mortise.Queue
+	add   func(ctx context.Context, tx pgx.Tx, id string) error
+	calls int
+}
+
+const (
+	jobTable = "CREATE TABLE public.host_jobs (id text)"
+	addJob   = "INSERT INTO public.host_jobs VALUES ($1) RETURNING id"
+)
+
+func (q *txQueue) EnqueueTx(ctx context.Context, tx pgx.Tx, j mortise.Job) error {
+	return q.EnqueueManyTx(ctx, tx, []mortise.Job{j})
+}
+
+func (q *txQueue) EnqueueManyTx(ctx context.Context, tx pgx.Tx, jobs []mortise.Job) error {
+	q.calls++
+	for _, j := range jobs {
+		if err := q.add(ctx, tx, j.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byQuery adds a job as River does.
+func byQuery(ctx context.Context, tx pgx.Tx, id string) error {
+	rows, err := tx.Query(ctx, addJob, id)
+	if err != nil {
+		return err
+	}
+	_, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	return err
+}
+
+// withQueue is a store whose jobs go to a queue of the test's.
+type withQueue struct {
+	*txQueue
+	store *postgres.Trigger
+	pool  *pgxpool.Pool
+	sends atomic.Int64           // writes to the server
+	cut   atomic.Pointer[string] // see cutConn
+}
+
+// countConn counts the writes.
+type countConn struct {
+	net.Conn
+	writes *atomic.Int64
+}
+
+func (c *countConn) Write(p []byte) (int, error) {
+	c.writes.Add(1)
+	return c.Conn.Write(p)
+}
+
+func newWithQueue(t *testing.T, d *database) *withQueue {
+	w := &withQueue{txQueue: &txQueue{add: byQuery}}
+	config := d.pool(t).Config()
+	config.MaxConns = 1
+	config.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		return &countConn{&cutConn{conn, &w.cut}, &w.sends}, err
+	}
+	var err error
+	w.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(t.Context()), config)
+	require.NoError(t, err)
+	t.Cleanup(func() { closePool(t, w.pool) })
+	_, err = w.pool.Exec(t.Context(), jobTable)
+	require.NoError(t, err)
+	db, err := postgres.New(t.Context(), w.pool, &postgres.Options{Queue: w.txQueue})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	w.store = triggerStore(db)
+	return w
+}
+
+func (w *withQueue) create(ctx context.Context, e *trigger.Event) (created bool, err error) {
+	_, created, err = w.store.CreateEventAndAdd(ctx, *e, time.Time{}, e.Job())
+	return created, err
+}
+
+// stored requires so many events and jobs to be there.
+func (w *withQueue) stored(t *testing.T, events, jobs int, about ...any) {
+	t.Helper()
+	var e, j int
+	const count = "SELECT (SELECT count(*) FROM mortise.trigger_events), (SELECT count(*) FROM public.host_jobs)"
+	require.NoError(t, w.pool.QueryRow(t.Context(), count).Scan(&e, &j))
+	require.Equal(t, [2]int{events, jobs}, [2]int{e, j}, about...)
+}
+
+// TestLateTx: whatever a queue does with the transaction that it is given, event and job are
+// there, or, where the event is there before, no job comes. One query is one round trip with all
+// that stands before it, and COMMIT is one.
+func TestLateTx(t *testing.T) {
+	t.Parallel()
+	uses := map[string]func(ctx context.Context, tx pgx.Tx, id string) error{
+		"Query": byQuery,
+		"Query with an option": func(ctx context.Context, tx pgx.Tx, id string) error {
+			rows, err := tx.Query(ctx, addJob, pgx.QueryExecModeExec, id)
+			if err != nil {
+				return err
+			}
+			rows.Close()
+			return rows.Err()
+		},
+		"Query, of which one row is read": func(ctx context.Context, tx pgx.Tx, id string) error {
+			rows, err := tx.Query(ctx, addJob+", 1", id)
+			if err != nil {
+				return err
+			}
+			defer rows.Close()
+			rows.Next()
+			return rows.Err()
+		},
+		"QueryRow": func(ctx context.Context, tx pgx.Tx, id string) error { return tx.QueryRow(ctx, addJob, id).Scan(&id) },
+		"Exec": func(ctx context.Context, tx pgx.Tx, id string) error {
+			_, err := tx.Exec(ctx, addJob, id)
+			return err
+		},
+		"Exec behind a Query": func(ctx context.Context, tx pgx.Tx, id string) error {
+			rows, err := tx.Query(ctx, "SELECT 1")
+			if err != nil {
+				return err
+			}
+			if _, err := pgx.CollectRows(rows, pgx.RowTo[int]); err != nil {
+				return err
+			}
+			_, err = tx.Exec(ctx, addJob, id)
+			return err
+		},
+		"SendBatch": func(ctx context.Context, tx pgx.Tx, id string) error {
+			b := new(pgx.Batch)
+			b.Queue(addJob, id)
+			return tx.SendBatch(ctx, b).Close()
+		},
+		"CopyFrom": func(ctx context.Context, tx pgx.Tx, id string) error {
+			_, err := tx.CopyFrom(ctx, pgx.Identifier{"public", "host_jobs"}, []string{"id"}, pgx.CopyFromRows([][]any{{id}}))
+			return err
+		},
+		"Begin": func(ctx context.Context, tx pgx.Tx, id string) error {
+			return pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error { return byQuery(ctx, tx, id) })
+		},
+		"Prepare": func(ctx context.Context, tx pgx.Tx, id string) error {
+			if _, err := tx.Prepare(ctx, id, addJob); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, id, id)
+			return err
+		},
+	}
+	for mode, d := range map[string]*database{"prepared": newDatabase(t), "not prepared": execDatabase(t)} {
+		w, ctx, n := newWithQueue(t, d), t.Context(), 0
+		for name, use := range uses {
+			w.add = use
+			e := triggerEvent("acme")
+			for _, want := range []bool{true, false} {
+				created, err := w.create(ctx, e)
+				require.NoError(t, err, "%s, %s", name, mode)
+				require.Equal(t, want, created, "%s, %s", name, mode)
+			}
+			n++
+			w.stored(t, n, n, name, mode)
+		}
+		w.add = func(context.Context, pgx.Tx, string) error { return nil }
+		_, err := w.create(ctx, triggerEvent("acme"))
+		require.NoError(t, err)
+		w.stored(t, n+1, n, "a queue that does nothing with it, %s", mode)
+
+		w.add = byQuery
+		before := w.sends.Load()
+		_, err = w.create(ctx, triggerEvent("acme"))
+		require.NoError(t, err)
+		if mode == "prepared" {
+			require.Equal(t, int64(2), w.sends.Load()-before, "round trips")
+		}
+	}
+}
+
+// TestLateTxFails: of an event and a job of which one fails nothing is stored, and the
+// connection goes on.
+func TestLateTxFails(t *testing.T) {
+	t.Parallel()
+	w, ctx := newWithQueue(t, newDatabase(t)), t.Context()
+	e := triggerEvent("acme")
+	_, err := w.create(ctx, e)
+	require.NoError(t, err)
+
+	refusal := errors.New("no more jobs")
+	for name, refuse := range map[string]func(ctx context.Context, tx pgx.Tx, id string) error{
+		"at once":        func(context.Context, pgx.Tx, string) error { return refusal },
+		"behind a query": func(ctx context.Context, tx pgx.Tx, id string) error { return errors.Join(byQuery(ctx, tx, id), refusal) },
+	} {
+		w.add = refuse
+		_, err := w.create(ctx, triggerEvent("acme"))
+		require.ErrorIs(t, err, refusal, name)
+		created, err := w.create(ctx, e)
+		require.NoError(t, err, "%s, of an event that is there", name)
+		require.False(t, created)
+		w.stored(t, 1, 1, name)
+	}
+	w.add = func(ctx context.Context, tx pgx.Tx, id string) error {
+		rows, _ := tx.Query(ctx, "SELECT 1 / ($1 || '0')::int", "")
+		rows.Close()
+		require.Error(t, rows.Err())
+		return nil // and has not looked
+	}
+	_, err = w.create(ctx, triggerEvent("acme"))
+	require.ErrorIs(t, err, pgx.ErrTxCommitRollback)
+	w.add = func(ctx context.Context, tx pgx.Tx, id string) error {
+		_, err := tx.Query(ctx, "SELECT FROM nowhere")
+		return errors.Join(refusal, err)
+	}
+	_, err = w.create(ctx, triggerEvent("acme"))
+	require.ErrorIs(t, err, refusal, "what the queue says of a query that cannot be prepared")
+	w.stored(t, 1, 1, "a query that fails")
+
+	w.add = byQuery
+	for _, statement := range []string{
+		"CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not here'; END $$",
+		"CREATE TRIGGER refuse BEFORE INSERT ON mortise.trigger_events EXECUTE FUNCTION public.refuse()",
+	} {
+		_, err := w.pool.Exec(ctx, statement)
+		require.NoError(t, err)
+	}
+	_, err = w.create(ctx, triggerEvent("acme"))
+	require.ErrorContains(t, err, "not here")
+	_, err = w.pool.Exec(ctx, "DROP FUNCTION public.refuse() CASCADE")
+	require.NoError(t, err)
+	w.stored(t, 1, 1, "an event that fails")
+
+	created, err := w.create(ctx, triggerEvent("acme"))
+	require.NoError(t, err)
+	require.True(t, created)
+	w.stored(t, 2, 2)
+}
+
+// TestLateTxEnds: while an event waits for a lock, its caller leaves.
+func TestLateTxEnds(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	w := newWithQueue(t, d)
+	_, err := w.create(t.Context(), triggerEvent("acme"))
+	require.NoError(t, err)
+	heal := d.lock(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := w.create(ctx, triggerEvent("acme"))
+		ended <- err
+	}()
+	d.awaitLock(t)
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	heal()
+	require.Equal(t, 2, w.calls)
+	w.stored(t, 1, 1)
+}
+
+// TestLateTxLost: an event whose connection is lost before COMMIT is sent is stored by another
+// one. If it is lost behind that, only the caller can find out, and nothing is tried again.
+func TestLateTxLost(t *testing.T) {
+	t.Parallel()
+	w, ctx := newWithQueue(t, newDatabase(t)), t.Context()
+	_, err := w.create(ctx, triggerEvent("acme"))
+	require.NoError(t, err)
+	w.calls = 0
+	answer := "INSERT 0 1\x00"
+	w.cut.Store(&answer)
+	created, err := w.create(ctx, triggerEvent("acme"))
+	require.NoError(t, err)
+	require.Nil(t, w.cut.Load(), "no answer was lost")
+	require.True(t, created)
+	require.Equal(t, 2, w.calls)
+	w.stored(t, 2, 2)
+
+	answer = "COMMIT\x00"
+	w.cut.Store(&answer)
+	_, err = w.create(ctx, triggerEvent("acme"))
+	require.Error(t, err)
+	require.Nil(t, w.cut.Load(), "no answer was lost")
+	require.Equal(t, 3, w.calls)
+	w.stored(t, 3, 3)
+}
