@@ -31,7 +31,7 @@ const (
 		" WHERE c.organization || '' = $1 AND c.id = $2" + clientIsThere + authNotDeleted + " ORDER BY s.position"
 	clientBySecret = "SELECT " + clientColumns + " FROM @.authmgmt_secrets k" +
 		" JOIN @.authmgmt_clients c ON c.organization || '' = k.organization AND c.id = k.client" + withSecrets +
-		" WHERE k.digest = $1" + clientIsThere + authNotDeletedOf + "k.organization) ORDER BY s.position"
+		" WHERE k.digest = $1" + clientIsThere + oneNotDeletedOf + "k.organization) IS NULL ORDER BY s.position"
 
 	insertClient = "INSERT INTO @.authmgmt_clients (organization, id, name, roles, created_at, updated_at)" +
 		" VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING"

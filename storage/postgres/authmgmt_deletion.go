@@ -10,8 +10,13 @@ import (
 )
 
 const (
-	// authNotDeleted is for statements whose first argument is the organization.
-	authNotDeleted = " AND NOT EXISTS (SELECT FROM @.authmgmt_deleted WHERE organization = $1)"
+	// authNotDeleted is for statements whose first argument is the organization. NOT EXISTS
+	// would take twice as long as all the rest of a statement that looks for one row.
+	authNotDeleted = " AND (SELECT at FROM @.authmgmt_deleted WHERE organization = $1) IS NULL"
+
+	// oneNotDeletedOf begins the same on the one row that is looked for: what follows is a
+	// column, and ") IS NULL".
+	oneNotDeletedOf = " AND (SELECT d.at FROM @.authmgmt_deleted d WHERE d.organization = "
 
 	// authNotDeletedOf begins a condition on each row: what follows is a column, and ")".
 	authNotDeletedOf = " AND NOT EXISTS (SELECT FROM @.authmgmt_deleted d WHERE d.organization = "

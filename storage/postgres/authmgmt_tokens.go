@@ -18,7 +18,7 @@ const (
 		" t.created_at, t.expires_at, t.revoked_at"
 	withClient = " LEFT JOIN @.authmgmt_clients c ON c.organization || '' = t.organization AND c.id = t.client" + clientIsThere
 
-	tokenByDigest = "SELECT " + tokenColumns + " FROM @.authmgmt_tokens t" + withClient + " WHERE t.digest = $1" + authNotDeletedOf + "t.organization)"
+	tokenByDigest = "SELECT " + tokenColumns + " FROM @.authmgmt_tokens t" + withClient + " WHERE t.digest = $1" + oneNotDeletedOf + "t.organization) IS NULL"
 	tokenByID     = "SELECT " + tokenColumns + " FROM @.authmgmt_tokens t" + withClient + " WHERE t.organization || '' = $1 AND t.id = $2" + authNotDeleted
 	lockToken     = "SELECT FROM @.authmgmt_tokens WHERE organization || '' = $1 AND id = $2 FOR UPDATE"
 

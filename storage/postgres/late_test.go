@@ -207,8 +207,10 @@ func TestLateTxFails(t *testing.T) {
 
 	refusal := errors.New("no more jobs")
 	for name, refuse := range map[string]func(ctx context.Context, tx pgx.Tx, id string) error{
-		"at once":        func(context.Context, pgx.Tx, string) error { return refusal },
-		"behind a query": func(ctx context.Context, tx pgx.Tx, id string) error { return errors.Join(byQuery(ctx, tx, id), refusal) },
+		"at once": func(context.Context, pgx.Tx, string) error { return refusal },
+		"behind a query": func(ctx context.Context, tx pgx.Tx, id string) error {
+			return errors.Join(byQuery(ctx, tx, id), refusal)
+		},
 	} {
 		w.add = refuse
 		_, err := w.create(ctx, triggerEvent("acme"))

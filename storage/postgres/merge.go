@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -55,7 +56,12 @@ func (b *batch) share(by *shared, each func(is bool), args ...any) {
 
 // add adds the statement to a pipeline.
 func (s *sharing) add(db *DB, b *pgx.Batch) {
-	text, args := s.by.one, s.rows[0]
+	text, args := s.by.one, slices.Clone(s.rows[0])
+	for i, arg := range args {
+		if id, is := arg.(uuid.UUID); is { // of which pgx would make a text first
+			args[i] = pgtype.UUID{Bytes: id, Valid: true}
+		}
+	}
 	if len(s.rows) > 1 {
 		text, args = s.by.many, make([]any, len(s.by.types))
 		for i, is := range s.by.types {

@@ -27,7 +27,7 @@ func insertEvent(first int) string {
 		values[i] = parameter(first+i) + "::" + is
 	}
 	return "INSERT INTO @.trigger_events (" + eventColumns + ", version) SELECT " + strings.Join(values, ", ") + ", (random() * 1e9)::bigint" +
-		" WHERE NOT EXISTS (SELECT FROM @.trigger_deleted AS d WHERE d.organization = " + values[1] + ") ON CONFLICT DO NOTHING"
+		" WHERE (SELECT d.since FROM @.trigger_deleted AS d WHERE d.organization = " + values[1] + ") IS NULL ON CONFLICT DO NOTHING"
 }
 
 func parameter(n int) string { return "$" + strconv.Itoa(n) }
