@@ -161,7 +161,7 @@ func TestProgressOfModels(t *testing.T) {
 			Sound: audiosearch.SoundProgress{Done: time.Duration(done) * time.Minute}})
 		return r.told[len(r.told)-1]
 	}
-	r.store.Store = &during{Store: r.store.Store, do: func() {
+	r.store.Store = &during{Store: r.store.Store, dataset: "first", do: func() {
 		observed = true
 		require.Equal(t, ingest.Progress{Done: 2, Total: 2, Sound: audiosearch.SoundProgress{Done: 2 * time.Minute}}, observe("ast/1", 2))
 		require.Equal(t, ingest.Progress{Done: 7, Total: 7, Model: "signal/1", Sound: audiosearch.SoundProgress{Done: 7 * time.Minute}}, observe("signal/1", 7))
@@ -172,16 +172,32 @@ func TestProgressOfModels(t *testing.T) {
 	require.True(t, observed)
 }
 
-// during does something each time that videos are scored.
+// TestProgressOfDatasets: what was looked at before the present dataset counts.
+func TestProgressOfDatasets(t *testing.T) {
+	r := newRig(t)
+	observed := false
+	r.store.Store = &during{Store: r.store.Store, dataset: "second", do: func() {
+		observed = true
+		r.in.Observe(t.Context(), audiosearch.Observation{Kind: audiosearch.KindScoring, Model: "signal/1", Done: 1, Total: 1})
+		require.Equal(t, 3, r.told[len(r.told)-1].Done)
+	}}
+	r.in.Run(t.Context(), r.service, "", datasets)
+	require.True(t, observed)
+}
+
+// during does something when the videos of a dataset are about to be scored.
 type during struct {
 	audiosearch.Store
-	lists int
-	do    func()
+	dataset string
+	lists   int
+	do      func()
 }
 
 func (d *during) ListVideos(ctx context.Context, org, dataset, after string, limit int) ([]audiosearch.Video, error) {
-	if d.lists++; d.lists == 2 { // the first time they are counted
-		d.do()
+	if dataset == d.dataset {
+		if d.lists++; d.lists == 2 { // the first time they are counted
+			d.do()
+		}
 	}
 	return d.Store.ListVideos(ctx, org, dataset, after, limit)
 }
