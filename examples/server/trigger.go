@@ -16,15 +16,6 @@ type triggerService struct {
 	service *trigger.Service
 }
 
-// How many events are worked on at a time where the work is nothing: what counts then is how
-// many share a transaction. On SQLite so many keep up with what comes at the same time. On
-// PostgreSQL they share a pool of connections with the requests. Of commands, which are
-// processes of the operator's, there are as many as the library's default.
-const (
-	logsAtOnce         = 256
-	logsAtOncePostgres = 64
-)
-
 func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*triggerService, error) {
 	service, err := trigger.New(b, &trigger.Options{Observer: s.meters.trigger, Logger: log})
 	if err != nil {
@@ -37,9 +28,11 @@ func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*trigg
 	if err != nil {
 		return nil, fmt.Errorf("mount the trigger service: %w", err)
 	}
-	processor, attempts := logEvent(log), logsAtOnce
+	// Where the work is nothing, what counts is how many attempts share a transaction. On SQLite so
+	// many keep up with what comes meanwhile. On PostgreSQL they share a pool with the requests.
+	processor, attempts := logEvent(log), 256
 	if s.database != nil {
-		attempts = logsAtOncePostgres
+		attempts = 64
 	}
 	if s.command != nil {
 		// Its program gets the event as one line of JSON, in the fields of the history.
@@ -47,7 +40,7 @@ func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*trigg
 		if processor, err = command.New(s.command, encode, &command.Options{Env: s.commandEnv, Logger: log}); err != nil {
 			return nil, err
 		}
-		attempts = 0
+		attempts = 0 // processes of the operator's: the library's default
 	}
 	worker, err := trigger.NewWorker(service, processor, &trigger.WorkerOptions{Concurrency: attempts, Drain: workDrain, Grace: workGrace})
 	if err != nil {
