@@ -6,6 +6,6 @@
 //	...
 //	go scoring.Run(ctx, service, "startup", []ingest.Dataset{{Organization: "acme", ID: "calls"}})
 //
-// It tries again as long as the storage or a scorer is away, logs each video that cannot
-// be searched, once, and tells how far it is.
+// It tries again while the storage or a scorer is away. It logs each video that cannot be
+// searched, once, and tells how far it is.
 package ingest

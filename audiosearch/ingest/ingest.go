@@ -20,14 +20,16 @@ type Options struct {
 	Progress func(Progress)
 }
 
-// Progress is how far Run is, with the videos of all its datasets. The zero value is told
-// when there is nothing to do.
+// Progress is how far Run is. What is scored meanwhile in other datasets does not count. The
+// zero value is told when Run has ended.
 type Progress struct {
-	Done, Total int    // videos; with several models, by the one that is at work
-	Model       string // that is at work; "" if there is but one
-	Sound       audiosearch.SoundProgress
+	// Videos of all datasets of Run: those that were looked at, and all. If there are
+	// several models, those that Model has looked at.
+	Done, Total int
+	Model       string                    // the ID of the one that is at work; "" if there is but one
+	Sound       audiosearch.SoundProgress // of the present dataset
 
-	Video            string        // that was heard of last; "" if none was
+	Video            string        // the ID of the one that is scored, or was scored last; "" if none was
 	Position, Length time.Duration // of its sound: what is scored, and all; 0: not known
 }
 
@@ -42,13 +44,14 @@ type Ingestion struct {
 
 	mu     sync.Mutex
 	far    Progress
-	before int                  // videos of the datasets that were looked at before the present one
+	now    Dataset              // the one that Run looks at; zero: none
+	before int                  // videos of the datasets that were looked at before that
 	models map[string]bool      // that have scored
 	warned map[[3]string]string // what was logged of a video, so that each search does not log it again
 }
 
-// New returns an Ingestion, whose Observe is to be the Observer of the service, or called
-// by that.
+// New returns an Ingestion. Its Observe is to be the Observer of the service, or to be called
+// by that one.
 func New(opts *Options) *Ingestion {
 	if opts == nil {
 		opts = new(Options)
@@ -60,9 +63,12 @@ func New(opts *Options) *Ingestion {
 	return in
 }
 
-// Run looks at the datasets, one after another, each until that has succeeded, and has
-// scored what has no scores or other ones (see [audiosearch.Service.Ingest]). It returns
-// when ctx ends, if not before. What is missing then is scored by the next Run.
+// Run has the videos of the datasets scored, one dataset after another: those that have no
+// scores, and those whose file or model has changed since (see [audiosearch.Service.Ingest]).
+// While the storage or a scorer is away it tries again, after 1 s, then 2 s and so on, after
+// 5 minutes at most. A dataset that is not there is logged and left out. Run returns when all
+// have been looked at, or ctx ends; then the next Run scores what is missing. Until it has
+// returned, the service and its database are in use.
 func (in *Ingestion) Run(ctx context.Context, service *audiosearch.Service, by audiosearch.Actor, datasets []Dataset) {
 	if len(datasets) == 0 {
 		return
@@ -78,13 +84,18 @@ func (in *Ingestion) Run(ctx context.Context, service *audiosearch.Service, by a
 
 	var sum audiosearch.Ingested
 	for i, d := range datasets {
+		in.note(func(*Progress) { in.now = d })
 		ingested := in.score(ctx, service, by, d)
-		in.note(func(*Progress) { in.before += counts[i] })
+		in.note(func(p *Progress) {
+			if in.before += counts[i]; ctx.Err() == nil {
+				p.Done = max(p.Done, in.before)
+			}
+		})
 		sum.Scored += ingested.Scored
 		sum.Unchanged += ingested.Unchanged
 		sum.Problems = append(sum.Problems, ingested.Problems...)
 	}
-	in.note(func(p *Progress) { *p = Progress{} })
+	in.note(func(p *Progress) { *p, in.now = Progress{}, Dataset{} })
 	if ctx.Err() != nil {
 		return
 	}
@@ -120,7 +131,11 @@ const (
 func (in *Ingestion) score(ctx context.Context, service *audiosearch.Service, by audiosearch.Actor, d Dataset) audiosearch.Ingested {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		ingested, err := service.Ingest(ctx, d.Organization, by, d.ID)
-		if err == nil || ctx.Err() != nil || errors.Is(err, audiosearch.ErrDatasetNotFound) {
+		if err == nil || ctx.Err() != nil {
+			return ingested
+		}
+		if errors.Is(err, audiosearch.ErrDatasetNotFound) {
+			in.log.WarnContext(ctx, "there is no such dataset", "organization", d.Organization, "dataset", d.ID)
 			return ingested
 		}
 		in.log.ErrorContext(ctx, "cannot score videos; trying again", "organization", d.Organization, "dataset", d.ID, "in", pause.String(), "error", err)
@@ -132,14 +147,14 @@ func (in *Ingestion) score(ctx context.Context, service *audiosearch.Service, by
 	}
 }
 
-// Observe is the [audiosearch.Observer] of the service. So it hears of all videos that are
-// scored, those that searches need included.
+// Observe is an [audiosearch.Observer]. It hears of all videos that are scored, also those
+// that a search needs, and logs the ones of which all or a part cannot be searched.
 func (in *Ingestion) Observe(ctx context.Context, o audiosearch.Observation) {
 	switch o.Kind {
 	case audiosearch.KindIngesting:
-		in.note(func(p *Progress) { p.Video, p.Position, p.Length = o.Video, o.Position, o.Length })
+		in.noteOf(&o, func(p *Progress) { p.Video, p.Position, p.Length = o.Video, o.Position, o.Length })
 	case audiosearch.KindScoring:
-		in.note(func(p *Progress) { in.scoring(p, &o) })
+		in.noteOf(&o, func(p *Progress) { in.scoring(p, &o) })
 	case audiosearch.KindUnchanged, audiosearch.KindIngested:
 		in.warn(ctx, o, "only a part of a video can be searched")
 	case audiosearch.KindNotIngested:
@@ -151,12 +166,9 @@ func (in *Ingestion) Observe(ctx context.Context, o audiosearch.Observation) {
 
 // scoring takes down how far the present dataset is.
 func (in *Ingestion) scoring(p *Progress, o *audiosearch.Observation) {
-	if p.Total == 0 {
-		return // somebody else looks at a dataset
-	}
 	in.models[o.Model] = true
 	p.Done, p.Sound = in.before+o.Done, o.Sound
-	p.Total = max(p.Total, p.Done) // there may be more videos by now
+	p.Total = max(p.Total, p.Done, in.before+o.Total) // there may be more videos by now
 	if p.Model = ""; len(in.models) > 1 {
 		p.Model = o.Model
 	}
@@ -185,10 +197,22 @@ func (in *Ingestion) warn(ctx context.Context, o audiosearch.Observation, messag
 	in.log.WarnContext(ctx, message, "organization", o.Organization, "dataset", o.Dataset, "video", o.Video, "problem", problem)
 }
 
-// note changes the progress and tells it.
+// note changes the progress, and tells it if it is another one.
 func (in *Ingestion) note(change func(*Progress)) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	change(&in.far)
-	in.show(in.far)
+	was := in.far
+	if change(&in.far); in.far != was {
+		in.show(in.far)
+	}
+}
+
+// noteOf is note of what was observed, unless that is of a dataset that Run does not look
+// at.
+func (in *Ingestion) noteOf(o *audiosearch.Observation, change func(*Progress)) {
+	in.note(func(p *Progress) {
+		if in.now == (Dataset{o.Organization, o.Dataset}) {
+			change(p)
+		}
+	})
 }

@@ -113,7 +113,7 @@ func TestRunTriesAgain(t *testing.T) {
 	})
 }
 
-// TestRunEnds: neither a pause nor a dataset that is gone holds it up.
+// TestRunEnds: neither a pause nor a dataset that is gone holds it up, and the latter is told.
 func TestRunEnds(t *testing.T) {
 	r := newRig(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -122,6 +122,7 @@ func TestRunEnds(t *testing.T) {
 		require.Empty(t, r.log.String())
 		r.in.Run(t.Context(), r.service, "", []ingest.Dataset{{Organization: "acme", ID: "gone"}})
 		require.Zero(t, time.Since(begun))
+		require.Contains(t, r.log.String(), `"level":"WARN","msg":"there is no such dataset","organization":"acme","dataset":"gone"`)
 
 		r.store.times = 100
 		r.log.Reset()
@@ -140,14 +141,36 @@ func TestProgress(t *testing.T) {
 	require.Equal(t, ingest.Progress{Total: 3}, r.told[0])
 	require.Zero(t, r.told[len(r.told)-1], "there is nothing to do any more")
 	last := r.told[len(r.told)-2]
+	require.Equal(t, 3, last.Done)
 	require.Equal(t, 3, last.Total)
-
-	scoring := audiosearch.Observation{Kind: audiosearch.KindScoring, Organization: "acme", Dataset: "d", Model: "ast/1", Done: 2, Total: 9}
-	r.in.Observe(t.Context(), scoring)
-	require.Zero(t, r.told[len(r.told)-1], "what somebody else scores is not shown")
-	for _, p := range r.told {
+	for i, p := range r.told {
 		require.LessOrEqual(t, p.Done, p.Total)
+		require.True(t, i == 0 || p != r.told[i-1], "the same is told twice")
 	}
+
+	told := len(r.told)
+	r.in.Observe(t.Context(), audiosearch.Observation{Kind: audiosearch.KindScoring, Organization: "acme", Dataset: "first", Model: "ast/1", Done: 2, Total: 9})
+	require.Len(t, r.told, told, "Run has ended")
+}
+
+// TestProgressOfOthers: what is scored meanwhile in another dataset does not count, and a
+// storage that is away when the videos are counted does not hide how far it is.
+func TestProgressOfOthers(t *testing.T) {
+	r := newRig(t)
+	r.store.times = 1
+	observed := false
+	r.store.Store = &during{Store: r.store.Store, dataset: "first", at: 1, do: func() {
+		observed = true
+		told := len(r.told)
+		for _, kind := range []audiosearch.Kind{audiosearch.KindScoring, audiosearch.KindIngesting} {
+			r.in.Observe(t.Context(), audiosearch.Observation{Kind: kind, Organization: "acme", Dataset: "second", Video: "a", Model: "ast/1", Done: 1, Total: 1})
+		}
+		require.Len(t, r.told, told)
+		r.in.Observe(t.Context(), audiosearch.Observation{Kind: audiosearch.KindScoring, Organization: "acme", Dataset: "first", Model: "ast/1", Done: 1, Total: 2})
+		require.Equal(t, ingest.Progress{Done: 1, Total: 2}, r.told[len(r.told)-1])
+	}}
+	r.in.Run(t.Context(), r.service, "", datasets[:1])
+	require.True(t, observed)
 }
 
 // TestProgressOfModels: with two models it says which is at work, and there may be more
@@ -157,15 +180,15 @@ func TestProgressOfModels(t *testing.T) {
 	observed := false
 	in := ingest.New(&ingest.Options{Logger: slog.New(slog.DiscardHandler), Progress: func(p ingest.Progress) { r.told = append(r.told, p) }})
 	observe := func(model string, done int) ingest.Progress {
-		in.Observe(t.Context(), audiosearch.Observation{Kind: audiosearch.KindScoring, Model: model, Done: done,
+		in.Observe(t.Context(), audiosearch.Observation{Kind: audiosearch.KindScoring, Organization: "acme", Dataset: "first", Model: model, Done: done,
 			Sound: audiosearch.SoundProgress{Done: time.Duration(done) * time.Minute}})
 		return r.told[len(r.told)-1]
 	}
-	r.store.Store = &during{Store: r.store.Store, dataset: "first", do: func() {
+	r.store.Store = &during{Store: r.store.Store, dataset: "first", at: 2, do: func() {
 		observed = true
 		require.Equal(t, ingest.Progress{Done: 2, Total: 2, Sound: audiosearch.SoundProgress{Done: 2 * time.Minute}}, observe("ast/1", 2))
 		require.Equal(t, ingest.Progress{Done: 7, Total: 7, Model: "signal/1", Sound: audiosearch.SoundProgress{Done: 7 * time.Minute}}, observe("signal/1", 7))
-		in.Observe(t.Context(), audiosearch.Observation{Kind: audiosearch.KindIngesting, Video: "a", Position: time.Second, Length: time.Minute})
+		in.Observe(t.Context(), audiosearch.Observation{Kind: audiosearch.KindIngesting, Organization: "acme", Dataset: "first", Video: "a", Position: time.Second, Length: time.Minute})
 		require.Equal(t, "a", r.told[len(r.told)-1].Video)
 	}}
 	in.Run(t.Context(), r.service, "", datasets[:1])
@@ -176,26 +199,28 @@ func TestProgressOfModels(t *testing.T) {
 func TestProgressOfDatasets(t *testing.T) {
 	r := newRig(t)
 	observed := false
-	r.store.Store = &during{Store: r.store.Store, dataset: "second", do: func() {
+	r.store.Store = &during{Store: r.store.Store, dataset: "second", at: 2, do: func() {
 		observed = true
-		r.in.Observe(t.Context(), audiosearch.Observation{Kind: audiosearch.KindScoring, Model: "signal/1", Done: 1, Total: 1})
+		r.in.Observe(t.Context(), audiosearch.Observation{Kind: audiosearch.KindScoring, Organization: "acme", Dataset: "second", Model: "signal/1", Done: 1, Total: 1})
 		require.Equal(t, 3, r.told[len(r.told)-1].Done)
 	}}
 	r.in.Run(t.Context(), r.service, "", datasets)
 	require.True(t, observed)
 }
 
-// during does something when the videos of a dataset are about to be scored.
+// during does something when the videos of a dataset are listed: the first time to count
+// them, the second time to score them.
 type during struct {
 	audiosearch.Store
 	dataset string
+	at      int // which time
 	lists   int
 	do      func()
 }
 
 func (d *during) ListVideos(ctx context.Context, org, dataset, after string, limit int) ([]audiosearch.Video, error) {
 	if dataset == d.dataset {
-		if d.lists++; d.lists == 2 { // the first time they are counted
+		if d.lists++; d.lists == d.at {
 			d.do()
 		}
 	}
