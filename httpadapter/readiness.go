@@ -22,9 +22,9 @@ type Part struct {
 
 // ReadinessOptions are the settings of NewReadiness. The zero value means the defaults.
 type ReadinessOptions struct {
-	Limit   time.Duration // for all parts to answer: 2 s
+	Limit   time.Duration // in which all parts must have answered: 2 s
 	Leaving func() bool   // reports whether the program is about to end; nil: it never is
-	Logger  *slog.Logger  // slog.Default(); is told what a part has answered
+	Logger  *slog.Logger  // is told the error of each ping that fails; slog.Default()
 }
 
 // Readiness says whether all parts of a program answer, as a proxy asks before it sends
@@ -51,46 +51,47 @@ func NewReadiness(parts []Part, opts *ReadinessOptions) *Readiness {
 	return r
 }
 
-// Parts returns the names of all parts.
-func (r *Readiness) Parts() (names []string) {
-	for _, p := range r.parts {
-		names = append(names, p.Name)
-	}
-	return names
-}
-
-// Away asks all parts, and returns the names of those that have not answered well in time.
-// It does not wait for one that ignores the end of its context: a hanging disk can hold a
-// read up for as long as it likes.
-func (r *Readiness) Away(ctx context.Context) []string {
+// Away pings all parts at once, and returns the names of those whose ping has failed, or has
+// not returned in time. It does not wait for one that ignores the end of its context: a
+// hanging disk can hold a read up for as long as it likes.
+func (r *Readiness) Away(ctx context.Context) (names []string) {
 	ctx, cancel := context.WithTimeout(ctx, r.limit)
 	defer cancel()
-	away, answers := r.Parts(), make(chan string, len(r.parts))
-	for _, p := range r.parts {
+	type answer struct {
+		part int
+		well bool
+	}
+	answers, well := make(chan answer, len(r.parts)), make([]bool, len(r.parts))
+	for i, p := range r.parts {
 		go func() {
-			answer := ""
-			defer func() { answers <- answer }()
+			a := answer{part: i}
+			defer func() { answers <- a }()
 			defer hook.Recover(ctx, r.log, "a ping", nil)
-			if err := p.Ping(ctx); err == nil {
-				answer = p.Name
-			} else if !errors.Is(ctx.Err(), context.Canceled) {
+			err := p.Ping(ctx)
+			if a.well = err == nil; !a.well && !errors.Is(ctx.Err(), context.Canceled) {
 				r.log.WarnContext(ctx, "not ready", "service", p.Name, "error", err)
 			}
 		}()
 	}
-	for range r.parts {
+	for left := len(r.parts); left > 0; left-- {
 		select {
-		case name := <-answers:
-			away = slices.DeleteFunc(away, func(n string) bool { return n == name })
+		case a := <-answers:
+			well[a.part] = a.well
 		case <-ctx.Done():
-			return away
+			left = 0
 		}
 	}
-	return away
+	for i, p := range r.parts {
+		if !well[i] {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }
 
-// ServeHTTP answers 200 if no part is away, else 503 with the names of those that are. It
-// is 503 once the program is about to end, too.
+// ServeHTTP answers 200 with {"status": "ok"} if no part is away. Otherwise it answers 503
+// with {"status": "unavailable", "away": "vault, disk"}, the names of those that are. Once the
+// program is about to end it is 503 with {"status": "shutting down"}, and nobody is pinged.
 func (r *Readiness) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	status, answer := http.StatusOK, map[string]string{"status": "ok"}
 	if r.leaving() {

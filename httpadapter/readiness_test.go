@@ -40,7 +40,6 @@ func TestReadiness(t *testing.T) {
 		}
 		opts := &httpadapter.ReadinessOptions{Leaving: func() bool { return leaving }, Logger: slog.New(slog.NewJSONHandler(&log, nil))}
 		r := httpadapter.NewReadiness(parts, opts)
-		require.Equal(t, []string{"a", "b", "c"}, r.Parts())
 
 		status, body := ready(t, r)
 		require.Equal(t, http.StatusServiceUnavailable, status)
@@ -72,6 +71,17 @@ func TestReadiness(t *testing.T) {
 		require.Equal(t, http.StatusServiceUnavailable, status)
 		require.JSONEq(t, `{"status":"shutting down"}`, body)
 	})
+}
+
+// TestReadinessOfNamesakes: a part that answers does not answer for one of the same name, nor
+// one that panics for one without a name.
+func TestReadinessOfNamesakes(t *testing.T) {
+	r := httpadapter.NewReadiness([]httpadapter.Part{
+		{Name: "db", Ping: func(context.Context) error { return nil }},
+		{Name: "db", Ping: func(context.Context) error { return errors.New("away") }},
+		{Ping: func(context.Context) error { panic("a mistake") }},
+	}, &httpadapter.ReadinessOptions{Logger: slog.New(slog.DiscardHandler)})
+	require.Equal(t, []string{"db", ""}, r.Away(t.Context()))
 }
 
 func ExampleNewReadiness() {

@@ -144,8 +144,8 @@ func (s *storeState) ask() *prometheus.Registry {
 	defer cancel()
 	var asking sync.WaitGroup
 	asking.Go(func() {
-		for _, part := range s.ready.Parts() {
-			up(1, part)
+		for _, part := range s.services.needed() {
+			up(1, part.Name)
 		}
 		for _, part := range s.ready.Away(ctx) {
 			up(0, part)
