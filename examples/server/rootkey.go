@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
-	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
@@ -46,10 +45,8 @@ func findKey(s *settings, log *slog.Logger) (*localkeys.RootFile, error) {
 	if err != nil {
 		return nil, blame("-vault-key", err)
 	}
-	// What the key opens is stored soon. So its file has to be there after a power cut,
-	// whichever server made it.
-	if err := sqlite.SyncFolder(s.data); err != nil {
-		log.Warn("a power cut in the next seconds may take the root key with it", "file", found.Path, "error", err)
+	if found.Unsynced != nil {
+		log.Warn("a power cut in the next seconds may take the root key with it", "file", found.Path, "error", found.Unsynced)
 	}
 	return found, nil
 }

@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 )
 
-// MakeFolder makes a folder for a database, and those above it, for this user alone. One
-// that is there stays as it is. What it made is on the disk when it returns; where that
-// cannot be had, log is told (nil: slog.Default()).
+// MakeFolder makes the folder of a database, and those above it that are missing, with mode
+// 0700. One that is there stays as it is. What it made is on the disk when it returns, so
+// that a power cut does not take it away, and the database with it. If the system does not
+// sync folders, that is no error, and log is told (nil: slog.Default()).
 func MakeFolder(path string, log *slog.Logger) error {
 	path = filepath.Clean(path)
 	info, err := os.Stat(path)
@@ -37,24 +37,11 @@ func MakeFolder(path string, log *slog.Logger) error {
 		}
 		return err
 	}
-	if err := SyncFolder(parent); err != nil {
+	if err := syncFolder(parent); err != nil {
 		if log == nil {
 			log = slog.Default()
 		}
 		log.Warn("a power cut in the next seconds may take the data folder with it", "folder", path, "error", err)
 	}
 	return nil
-}
-
-// SyncFolder puts what was made in a folder on the disk, such as the file of a key. The
-// database does that for its own files, not for the folder they are in.
-func SyncFolder(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil // has no such thing
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

@@ -48,12 +48,6 @@ func TestMakeFolder(t *testing.T) {
 	if err := sqlite.MakeFolder(file, nil); err == nil || err.Error() != file+" is not a folder" {
 		t.Error(err)
 	}
-	if err := sqlite.SyncFolder(deep); err != nil {
-		t.Error(err)
-	}
-	if err := sqlite.SyncFolder(dangling); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
-	}
 
 	// Several at once all succeed.
 	var group sync.WaitGroup

@@ -18,6 +18,11 @@ type RootFile struct {
 	Path    string
 	Exposed fs.FileMode // of the file, if others than its owner can read or write it; else 0
 
+	// Unsynced says why a power cut in the next seconds may take the file away: the folder
+	// that has its name could not be synced. Nil after [EnsureRootFile] has done so, and of
+	// any other RootFile.
+	Unsynced error
+
 	made os.FileInfo // of the file, if it was made just now; else nil
 }
 
@@ -77,14 +82,37 @@ func OpenRootFile(path string) (*RootFile, error) {
 // there and has no key is an error. Copies that a process left which died while it made
 // the file are removed.
 //
-// The file's content is on the disk when EnsureRootFile returns. Its name may not be,
-// before its folder is synced.
-func EnsureRootFile(path string) (f *RootFile, err error) {
+// The file is on the disk when EnsureRootFile returns, whoever made it, unless
+// [RootFile.Unsynced] says why its name may not be.
+func EnsureRootFile(path string) (*RootFile, error) {
+	f, err := findRootFile(path)
+	if err != nil {
+		return nil, err
+	}
+	err = removeLeftovers(path)
+	f.Unsynced = syncFolder(filepath.Dir(path))
+	return f, err
+}
+
+// syncFolder puts the names in a folder on the disk.
+func syncFolder(path string) error {
+	if runtime.GOOS == "windows" { // has no such call
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// findRootFile reads a root key from a file, or makes it.
+func findRootFile(path string) (f *RootFile, err error) {
 	// Whoever finds no file, and then another process's in its place, looks again. That one
 	// may be gone by then: see Discard.
 	for range 100 {
 		if f, err = OpenRootFile(path); err == nil {
-			return f, removeLeftovers(path)
+			return f, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
@@ -92,7 +120,7 @@ func EnsureRootFile(path string) (f *RootFile, err error) {
 		root, text := randomRoot()
 		f = &RootFile{Root: root, Path: path}
 		if f.made, err = makeRootFile(path, text); err == nil {
-			return f, removeLeftovers(path)
+			return f, nil
 		}
 		if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err

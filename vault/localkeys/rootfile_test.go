@@ -53,6 +53,23 @@ func TestRootFile(t *testing.T) {
 	}
 }
 
+// TestRootFileUnsynced: a folder that cannot be synced is told, and the key is there all the
+// same. (testRootKeyIsSynced of internal/e2e sees the folder of a file synced.)
+func TestRootFileUnsynced(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.Chmod(folder, 0o300); err != nil {
+		t.Fatal(err)
+	}
+	_, readable := os.ReadDir(folder) // root may do so
+	f, err := EnsureRootFile(filepath.Join(folder, "key"))
+	if err != nil || !f.Made() || (f.Unsynced == nil) != (readable == nil) {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if err := syncFolder(filepath.Join(folder, "nowhere")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
 // TestRootFileRefused: what is no key is neither repeated nor replaced.
 func TestRootFileRefused(t *testing.T) {
 	const content = "ffeeddccbbaa99887766554433221100"
