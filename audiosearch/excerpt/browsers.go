@@ -7,26 +7,23 @@ import (
 	"strings"
 )
 
-// OggSound is the media type of sounds in Ogg files.
-const OggSound = "audio/ogg"
-
 // mediaTypes are what files are served as, by the ends of their names.
 var mediaTypes = map[string]string{
 	".aac": "audio/aac", ".aif": "audio/aiff", ".aiff": "audio/aiff", ".flac": "audio/flac", ".m4a": "audio/mp4", ".mp3": "audio/mpeg",
-	".oga": OggSound, ".ogg": OggSound, ".opus": OggSound, ".wav": "audio/wav", ".weba": "audio/webm",
+	".oga": "audio/ogg", ".ogg": "audio/ogg", ".opus": "audio/ogg", ".wav": "audio/wav", ".weba": "audio/webm",
 	".avi": "video/x-msvideo", ".m4v": "video/mp4", ".mkv": "video/x-matroska", ".mov": "video/quicktime", ".mp4": "video/mp4",
 	".mpeg": "video/mpeg", ".mpg": "video/mpeg", ".ogv": "video/ogg", ".ts": "video/mp2t", ".webm": "video/webm",
 }
 
-// MediaType returns what a file is to be served as, by its name: a type of sounds or of
-// videos, else application/octet-stream. So a page of somebody's that ends in .html does
-// not become one of the host's.
+// MediaType returns the media type that a host may serve a file as, by the end of its name:
+// audio/... or video/..., and for all others application/octet-stream. So a browser does not
+// show somebody's .html file as a page of the host's.
 func MediaType(file string) string {
 	return cmp.Or(mediaTypes[strings.ToLower(path.Ext(file))], "application/octet-stream")
 }
 
 var unplayed = []string{".aif", ".aiff", ".asf", ".avi", ".flv", ".m2ts", ".mpeg", ".mpg", ".mts", ".mxf", ".ts", ".wma", ".wmv"}
 
-// Unplayed reports whether no usual browser plays a file, by its name. Others may not be
-// played either. A page can have [Sounds] in their places.
+// Unplayed reports whether the end of a file's name says that no usual browser plays it. If
+// not, a browser may still not play it. A page can offer [Sounds] in its place.
 func Unplayed(file string) bool { return slices.Contains(unplayed, strings.ToLower(path.Ext(file))) }

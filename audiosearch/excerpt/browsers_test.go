@@ -11,7 +11,7 @@ import (
 // TestMediaType: nothing but sounds and videos is served as what its name says.
 func TestMediaType(t *testing.T) {
 	for file, want := range map[string]string{
-		"a/b.MP4": "video/mp4", "a.opus": excerpt.OggSound, "a.wav": "audio/wav", "page.html": "application/octet-stream",
+		"a/b.MP4": "video/mp4", "a.opus": "audio/ogg", "a.wav": "audio/wav", "page.html": "application/octet-stream",
 		"image.svg": "application/octet-stream", "none": "application/octet-stream",
 	} {
 		require.Equal(t, want, excerpt.MediaType(file), file)

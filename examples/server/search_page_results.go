@@ -64,7 +64,7 @@ func (p *searchPage) results(ctx context.Context, org string, run *audiosearch.R
 			scorings[video] = scoring
 		}
 		v := placeView{Stretch: at, Metadata: metadata[video], Heard: heard[i], HasVideo: scoring.HasVideo, Unplayed: excerpt.Unplayed(at.Best.Path)}
-		if !v.HasVideo && excerpt.MediaType(at.Best.Path) == excerpt.OggSound {
+		if !v.HasVideo && excerpt.MediaType(at.Best.Path) == "audio/ogg" {
 			v.Length = scoring.Duration
 		}
 		views = append(views, v)
