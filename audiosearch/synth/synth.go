@@ -1,5 +1,5 @@
-// Package synth makes sounds of which it is known what is in them: for tests of scorers
-// and media, and for demos.
+// Package synth makes sounds of which it is known what is in them, for tests of scorers and
+// media, and for demos. They are mono.
 //
 //	call := synth.Samples(16000, 1,
 //		synth.Brown(0.01).For(4), // a quiet room
@@ -7,7 +7,8 @@
 //		synth.Keys(0.2, "5551234").For(1.4))
 //	err := wav.WriteFile("call.wav", 16000, call)
 //
-// Levels are amplitudes, of which 1 is full scale; those of noise are about its RMS.
+// The level of a tone is its amplitude, and that of noise about its RMS; 1 is full scale.
+// Nothing is clipped: wav.WriteFile does that. Times are in seconds, frequencies in Hz.
 package synth
 
 import (
@@ -16,9 +17,9 @@ import (
 	"strings"
 )
 
-// Signal gives the values of a sound, for one time after another, in seconds from 0 on.
-// Noise takes its randomness from random. A Signal may remember what it gave before, so
-// each sound needs its own.
+// Signal gives the values of a sound, for one time t after another, from 0 on. Noise takes
+// its randomness from random. A Signal may remember what it gave before, so each part of a
+// sound needs its own.
 type Signal func(t float64, random *rand.Rand) float64
 
 // Part is a sound of a length.
@@ -30,8 +31,8 @@ type Part struct {
 // For returns so many seconds of a signal.
 func (s Signal) For(seconds float64) Part { return Part{seconds, s} }
 
-// Samples returns parts one after another, at a rate in Hz. It is the same sound whenever
-// the seed is the same.
+// Samples returns the samples of parts, one part after another, of which rate are a second.
+// They are the same whenever rate, seed and parts are the same.
 func Samples(rate int, seed uint64, parts ...Part) (all []float32) {
 	random := rand.New(rand.NewPCG(1, seed))
 	for _, p := range parts {
@@ -42,8 +43,8 @@ func Samples(rate int, seed uint64, parts ...Part) (all []float32) {
 	return all
 }
 
-// Tones are sines of the given frequencies in Hz, each of the level. No frequencies are
-// silence.
+// Tones are sine waves of the given frequencies, each of the level. Without a frequency it
+// is silence.
 func Tones(level float64, hz ...float64) Signal {
 	return func(t float64, _ *rand.Rand) (x float64) {
 		for _, f := range hz {
@@ -53,9 +54,12 @@ func Tones(level float64, hz ...float64) Signal {
 	}
 }
 
-// Sweep is a tone that rises or falls from one frequency to another, the same number of
-// octaves each second.
+// Sweep is a tone that rises or falls from one frequency to another in so many seconds, by
+// the same number of octaves each second, and then goes on like that.
 func Sweep(level, from, to, seconds float64) Signal {
+	if from == to {
+		return Tones(level, from)
+	}
 	rate := math.Log(to/from) / seconds
 	return func(t float64, _ *rand.Rand) float64 {
 		return level * math.Sin(2*math.Pi*from*(math.Exp(rate*t)-1)/rate)
@@ -89,7 +93,7 @@ func Brown(level float64) Signal {
 	}
 }
 
-// Gated is a signal that is on and off in turn, for so many seconds each.
+// Gated is a signal that is on and off in turn: on for so many seconds, then off for so many.
 func Gated(on, off float64, signal Signal) Signal {
 	return func(t float64, random *rand.Rand) float64 {
 		if math.Mod(t, on+off) >= on {
@@ -102,8 +106,8 @@ func Gated(on, off float64, signal Signal) Signal {
 // keypad has the keys of a telephone in the order of their rows (ITU-T Q.23).
 const keypad = "123A456B789C*0#D"
 
-// Keys are the tones of telephone keys, 0.1 s each and 0.1 s apart, from the first one on
-// again when all are through. A key is one of 0 to 9, A to D, * and #; it panics at
+// Keys are the tones of telephone keys, each for 0.1 s, with 0.1 s of silence behind it. After
+// the last key they begin again. A key is one of 0 to 9, A to D, * and #. Keys panics at
 // another one, and if there is none.
 func Keys(level float64, keys string) Signal {
 	rows, columns := [...]float64{697, 770, 852, 941}, [...]float64{1209, 1336, 1477, 1633}

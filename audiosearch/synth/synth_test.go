@@ -26,6 +26,7 @@ func TestSounds(t *testing.T) {
 		{synth.Tones(0.2, 350, 440), "Dial tone"},
 		{synth.Sweep(0.3, 200, 4000, 10), "Chirp tone"},
 		{synth.Sweep(0.3, 4000, 200, 10), "Chirp tone"},
+		{synth.Sweep(0.3, 1000, 1000, 10), "Sine wave"},
 		{synth.White(0.1), "White noise"},
 		{synth.Pink(0.1), "Pink noise"},
 		{synth.Brown(0.05), ""},

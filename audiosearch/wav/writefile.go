@@ -6,9 +6,10 @@ import (
 	"path/filepath"
 )
 
-// WriteFile writes what Encode does to a file, for its owner alone. The file appears under
-// its name in one step, with all that belongs into it, in the place of one that is there.
-// A process that dies while it writes leaves one whose name ends with .part.
+// WriteFile writes what [Encode] writes to a file of mode 0600. The file appears under its
+// name in one step, as a whole, and replaces one that is there. A process that dies while it
+// writes leaves a file whose name ends in .part. Nothing is synced, so a power cut may leave
+// less.
 func WriteFile(path string, rate int, samples []float32) error {
 	part, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
 	if err != nil {

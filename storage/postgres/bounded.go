@@ -16,10 +16,12 @@ var sessionLimits = map[string]string{
 	"idle_in_transaction_session_timeout": "10s",
 }
 
-// Bounded returns a copy of a pool's configuration for a program that serves others: with a
-// statement_timeout and an idle_in_transaction_session_timeout of 10 s and a lock_timeout
-// of 5 s, unless it has others, and with connections that stay when the context of a
-// statement ends, which is cancelled. By itself pgx closes them. It is not for [Migrate].
+// Bounded returns a copy of a pool's configuration for a program that answers requests. It
+// sets a statement_timeout and an idle_in_transaction_session_timeout of 10 s, and a
+// lock_timeout of 5 s; those that the configuration has already stay. When the context of a
+// statement ends, the statement is cancelled on the server, and its connection stays open. By
+// itself pgx closes that. The connection of [Migrate] needs no such limits: a migration may
+// take longer.
 func Bounded(config *pgxpool.Config) *pgxpool.Config {
 	config = config.Copy()
 	for name, value := range sessionLimits {

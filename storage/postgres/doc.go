@@ -34,6 +34,10 @@
 //
 // # PgBouncer
 //
+// PgBouncer refuses connections with the time limits above, unless its setting
+// ignore_startup_parameters names them. Then it leaves them out: set them for the role
+// (ALTER ROLE name SET statement_timeout = '10s').
+//
 // In transaction mode, PgBouncer knows prepared statements from version 1.21 on
 // (max_prepared_statements over 0). With an older one, give the pool pgx's
 // QueryExecModeExec. LISTEN does not work there, so give Options.Listen the address of the
