@@ -12,4 +12,7 @@
 // of its file. A [Maker] has a few made at a time, whoever asks, and keeps the latest
 // in memory. It knows nobody's rights: whoever asks it on behalf of somebody looks
 // first whether they may see results of the dataset.
+//
+// A page that also offers the whole file asks [MediaType] what to serve it as, and
+// [Unplayed] whether a browser can play it at all.
 package excerpt
