@@ -57,7 +57,8 @@
 // Package folder has the videos of a dataset in a folder. Package audioset names the
 // classes of AudioSet. Package signal has a scorer that needs no model, package wav reads
 // sound files in Go, and package ffmpeg everything else. Who writes one of their own reads
-// package sound.
+// package sound. Package ingest has videos scored in the background, and package excerpt
+// makes what people see and hear of a result. Package synth makes sounds for tests.
 //
 // # For applications
 //
