@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/internal/hook"
@@ -30,10 +30,23 @@ type ReadinessOptions struct {
 // Readiness says whether all parts of a program answer, as a proxy asks before it sends
 // requests there. It is safe for concurrent use.
 type Readiness struct {
-	parts   []Part
+	parts   []*pinged
 	limit   time.Duration
 	leaving func() bool
 	log     *slog.Logger
+}
+
+// pinged is a part, and the ping that is under way.
+type pinged struct {
+	Part
+
+	mu  sync.Mutex
+	now *ping // nil: none
+}
+
+type ping struct {
+	well atomic.Bool
+	done chan struct{}
 }
 
 // NewReadiness returns the Readiness of a program of these parts.
@@ -41,7 +54,10 @@ func NewReadiness(parts []Part, opts *ReadinessOptions) *Readiness {
 	if opts == nil {
 		opts = new(ReadinessOptions)
 	}
-	r := &Readiness{slices.Clone(parts), 2 * time.Second, opts.Leaving, cmp.Or(opts.Logger, slog.Default())}
+	r := &Readiness{nil, 2 * time.Second, opts.Leaving, cmp.Or(opts.Logger, slog.Default())}
+	for _, p := range parts {
+		r.parts = append(r.parts, &pinged{Part: p})
+	}
 	if opts.Limit > 0 {
 		r.limit = opts.Limit
 	}
@@ -53,40 +69,54 @@ func NewReadiness(parts []Part, opts *ReadinessOptions) *Readiness {
 
 // Away pings all parts at once, and returns the names of those whose ping has failed, or has
 // not returned in time. It does not wait for one that ignores the end of its context: a
-// hanging disk can hold a read up for as long as it likes.
+// hanging disk can hold a read up for as long as it likes. Each part has one ping under way at
+// a time, which all share who ask meanwhile.
 func (r *Readiness) Away(ctx context.Context) (names []string) {
 	ctx, cancel := context.WithTimeout(ctx, r.limit)
 	defer cancel()
-	type answer struct {
-		part int
-		well bool
-	}
-	answers, well := make(chan answer, len(r.parts)), make([]bool, len(r.parts))
+	asked := make([]*ping, len(r.parts))
 	for i, p := range r.parts {
-		go func() {
-			a := answer{part: i}
-			defer func() { answers <- a }()
-			defer hook.Recover(ctx, r.log, "a ping", nil)
-			err := p.Ping(ctx)
-			if a.well = err == nil; !a.well && !errors.Is(ctx.Err(), context.Canceled) {
-				r.log.WarnContext(ctx, "not ready", "service", p.Name, "error", err)
-			}
-		}()
+		asked[i] = r.ask(ctx, p)
 	}
-	for left := len(r.parts); left > 0; left-- {
+	for i, p := range asked {
 		select {
-		case a := <-answers:
-			well[a.part] = a.well
+		case <-p.done:
 		case <-ctx.Done():
-			left = 0
 		}
-	}
-	for i, p := range r.parts {
-		if !well[i] {
-			names = append(names, p.Name)
+		if !p.well.Load() {
+			names = append(names, r.parts[i].Name)
 		}
 	}
 	return names
+}
+
+// ask returns the ping of a part that is under way. It begins one if there is none, which goes
+// on if the caller leaves: others may wait for it.
+func (r *Readiness) ask(ctx context.Context, p *pinged) *ping {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.now != nil {
+		return p.now
+	}
+	now := &ping{done: make(chan struct{})}
+	p.now = now
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.limit)
+	go func() {
+		defer cancel()
+		defer func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.now = nil
+			close(now.done)
+		}()
+		defer hook.Recover(ctx, r.log, "a ping", nil)
+		err := p.Ping(ctx)
+		if err != nil {
+			r.log.WarnContext(ctx, "not ready", "service", p.Name, "error", err)
+		}
+		now.well.Store(err == nil)
+	}()
+	return now
 }
 
 // ServeHTTP answers 200 with {"status": "ok"} if no part is away. Otherwise it answers 503

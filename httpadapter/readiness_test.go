@@ -8,10 +8,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -82,6 +84,45 @@ func TestReadinessOfNamesakes(t *testing.T) {
 		{Ping: func(context.Context) error { panic("a mistake") }},
 	}, &httpadapter.ReadinessOptions{Logger: slog.New(slog.DiscardHandler)})
 	require.Equal(t, []string{"db", ""}, r.Away(t.Context()))
+}
+
+// TestReadinessShared: however many ask, also of a part that hangs for ever, one ping of a part
+// is under way. Who leaves does not end it for the others, and the next one is made afresh.
+func TestReadinessShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end, pings := make(chan error), 0
+		r := httpadapter.NewReadiness([]httpadapter.Part{{Name: "disk", Ping: func(context.Context) error {
+			pings++
+			return <-end
+		}}}, &httpadapter.ReadinessOptions{Logger: slog.New(slog.DiscardHandler)})
+		first, leave := context.WithCancel(t.Context())
+		var callers sync.WaitGroup
+		for i := range 1000 {
+			ctx := t.Context()
+			if i == 0 {
+				ctx = first
+			}
+			callers.Go(func() { assert.Equal(t, []string{"disk"}, r.Away(ctx)) })
+			synctest.Wait()
+		}
+		leave()
+		callers.Wait()
+		require.Equal(t, []string{"disk"}, r.Away(t.Context()))
+		require.Equal(t, 1, pings)
+
+		for range 2 {
+			callers.Go(func() { assert.Empty(t, r.Away(t.Context())) })
+		}
+		synctest.Wait()
+		end <- nil
+		callers.Wait()
+		require.Equal(t, 1, pings)
+		callers.Go(func() { assert.Equal(t, []string{"disk"}, r.Away(t.Context())) })
+		synctest.Wait()
+		end <- errors.New("read-only")
+		callers.Wait()
+		require.Equal(t, 2, pings)
+	})
 }
 
 func ExampleNewReadiness() {
