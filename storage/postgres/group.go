@@ -438,7 +438,7 @@ var errNothingStored = errors.New("postgres: nothing is stored")
 // If it stores nothing, which is seldom, all of that is rolled back.
 func (db *DB) sendWithJobs(ctx context.Context, conn *pgxpool.Conn, ops []*op, alone bool) (committing bool, err error) {
 	first, _ := db.pipeline(ops, alone, true)
-	tx := beginLate(conn, first, func() error {
+	tx := beginLate(ctx, conn, first, func() error {
 		if alone && ops[0].job != nil && !ops[0].stored {
 			return errNothingStored
 		}

@@ -13,6 +13,7 @@ import (
 // the query that comes next: all are one round trip.
 type lateTx struct {
 	pgx.Tx // a closed one until first is sent
+	ctx    context.Context
 	conn   *pgxpool.Conn
 	first  *pgx.Batch   // nil: it is sent
 	look   func() error // at what first has done
@@ -20,8 +21,8 @@ type lateTx struct {
 }
 
 // beginLate makes a transaction of a batch that begins with Batch.BeginTx.
-func beginLate(conn *pgxpool.Conn, first *pgx.Batch, look func() error) *lateTx {
-	return &lateTx{Tx: pgx.FailedBatchResults(first, pgx.ErrTxClosed).Tx(), conn: conn, first: first, look: look}
+func beginLate(ctx context.Context, conn *pgxpool.Conn, first *pgx.Batch, look func() error) *lateTx {
+	return &lateTx{Tx: pgx.FailedBatchResults(first, pgx.ErrTxClosed).Tx(), ctx: ctx, conn: conn, first: first, look: look}
 }
 
 // send sends first, and more, and reads the answers of first.
@@ -111,6 +112,15 @@ func (r *lastRows) Close() {
 	r.err = r.sent.Close()
 }
 
+// Scan closes the rows if it fails.
+func (r *lastRows) Scan(to ...any) error {
+	err := r.Rows.Scan(to...)
+	if err != nil {
+		r.Close()
+	}
+	return err
+}
+
 func (r *lastRows) Err() error { return cmp.Or(r.Rows.Err(), r.err) }
 
 // QueryRow implements [pgx.Tx].
@@ -159,6 +169,29 @@ func (t *lateTx) Begin(ctx context.Context) (pgx.Tx, error) {
 		return nil, t.err
 	}
 	return t.Tx.Begin(ctx)
+}
+
+// LargeObjects implements [pgx.Tx].
+func (t *lateTx) LargeObjects() pgx.LargeObjects {
+	_ = t.flush(t.ctx) // if it fails, so does what is done with them
+	return t.Tx.LargeObjects()
+}
+
+// Commit implements [pgx.Tx].
+func (t *lateTx) Commit(ctx context.Context) error {
+	if t.flush(ctx) != nil {
+		return t.err
+	}
+	return t.Tx.Commit(ctx)
+}
+
+// Rollback implements [pgx.Tx]. What was not sent never is.
+func (t *lateTx) Rollback(ctx context.Context) error {
+	if t.first != nil {
+		t.first, t.err = nil, pgx.ErrTxClosed
+		return nil
+	}
+	return t.Tx.Rollback(ctx)
 }
 
 // Conn implements [pgx.Tx]. It sends nothing: a queue asks for it also from another goroutine,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
@@ -132,6 +133,16 @@ func TestLateTx(t *testing.T) {
 			rows.Next()
 			return rows.Err()
 		},
+		"Query, whose row is not what was thought": func(ctx context.Context, tx pgx.Tx, id string) error {
+			rows, err := tx.Query(ctx, addJob, id)
+			if err != nil {
+				return err
+			}
+			rows.Next()
+			var n int
+			require.Error(t, rows.Scan(&n)) // and so the rows are closed
+			return nil
+		},
 		"QueryRow": func(ctx context.Context, tx pgx.Tx, id string) error { return tx.QueryRow(ctx, addJob, id).Scan(&id) },
 		"Exec": func(ctx context.Context, tx pgx.Tx, id string) error {
 			_, err := tx.Exec(ctx, addJob, id)
@@ -160,6 +171,14 @@ func TestLateTx(t *testing.T) {
 		"Begin": func(ctx context.Context, tx pgx.Tx, id string) error {
 			return pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error { return byQuery(ctx, tx, id) })
 		},
+		"LargeObjects": func(ctx context.Context, tx pgx.Tx, id string) error {
+			objects := tx.LargeObjects()
+			made, err := objects.Create(ctx, 0)
+			if err != nil {
+				return err
+			}
+			return errors.Join(objects.Unlink(ctx, made), byQuery(ctx, tx, id))
+		},
 		"Prepare": func(ctx context.Context, tx pgx.Tx, id string) error {
 			if _, err := tx.Prepare(ctx, id, addJob); err != nil {
 				return err
@@ -168,7 +187,12 @@ func TestLateTx(t *testing.T) {
 			return err
 		},
 	}
-	for mode, d := range map[string]*database{"prepared": newDatabase(t), "not prepared": execDatabase(t)} {
+	for _, exec := range []pgx.QueryExecMode{
+		pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec, pgx.QueryExecModeExec,
+		pgx.QueryExecModeSimpleProtocol,
+	} {
+		d, mode := newDatabase(t), exec.String()
+		d.mode = exec
 		w, ctx, n := newWithQueue(t, d), t.Context(), 0
 		for name, use := range uses {
 			w.add = use
@@ -190,7 +214,7 @@ func TestLateTx(t *testing.T) {
 		before := w.sends.Load()
 		_, err = w.create(ctx, triggerEvent("acme"))
 		require.NoError(t, err)
-		if mode == "prepared" {
+		if exec == pgx.QueryExecModeCacheStatement {
 			require.Equal(t, int64(2), w.sends.Load()-before, "round trips")
 		}
 	}
@@ -254,6 +278,36 @@ func TestLateTxFails(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, created)
 	w.stored(t, 2, 2)
+}
+
+// TestLateTxEnded: what a queue commits is there, and what it rolls back is not. That it has ended
+// the transaction, which is not its own, is an error.
+func TestLateTxEnded(t *testing.T) {
+	t.Parallel()
+	w, ctx := newWithQueue(t, newDatabase(t)), t.Context()
+	commit, rollback := pgx.Tx.Commit, pgx.Tx.Rollback
+	events, jobs := 0, 0
+	for name, c := range map[string]struct {
+		before func(context.Context, pgx.Tx, string) error // nil: nothing
+		end    func(pgx.Tx, context.Context) error
+		events int
+		jobs   int
+	}{
+		"commit at once": {end: commit, events: 1}, "commit behind a query": {before: byQuery, end: commit, events: 1, jobs: 1},
+		"roll back at once": {end: rollback}, "roll back behind a query": {before: byQuery, end: rollback},
+	} {
+		w.add = func(ctx context.Context, tx pgx.Tx, id string) error {
+			if c.before != nil {
+				assert.NoError(t, c.before(ctx, tx, id), name)
+			}
+			assert.NoError(t, c.end(tx, ctx), name)
+			return nil
+		}
+		_, err := w.create(ctx, triggerEvent("acme"))
+		require.ErrorIs(t, err, pgx.ErrTxClosed, name)
+		events, jobs = events+c.events, jobs+c.jobs
+		w.stored(t, events, jobs, name)
+	}
 }
 
 // TestLateTxEnds: while an event waits for a lock, its caller leaves.
