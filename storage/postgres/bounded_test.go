@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,29 @@ func TestBounded(t *testing.T) {
 	}, bounded.ConnConfig.RuntimeParams)
 	require.IsType(t, new(pgconn.CancelRequestContextWatcherHandler), bounded.ConnConfig.BuildContextWatcherHandler(nil))
 	require.Equal(t, map[string]string{"lock_timeout": "1s", "application_name": "host"}, config.ConnConfig.RuntimeParams)
+}
+
+// TestBoundedOptions: what PGOPTIONS says stands, too.
+func TestBoundedOptions(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	for options, want := range map[string][3]string{
+		"-c statement_timeout=1min -clock_timeout=2s":                              {"1min", "2s", "10s"},
+		"--idle-in-transaction-session-timeout=3s -c  STATEMENT_TIMEOUT=0":         {"0", "5s", "3s"},
+		"-c deadlock_timeout=4s -c search_path=public -c application_name=a-c-b=c": {"10s", "5s", "10s"},
+	} {
+		config, err := pgxpool.ParseConfig(d.server.DSN(d.name))
+		require.NoError(t, err)
+		config.ConnConfig.RuntimeParams["options"] = options
+		conn, err := pgx.ConnectConfig(t.Context(), postgres.Bounded(config).ConnConfig)
+		require.NoError(t, err)
+		var limits [3]string
+		const show = "SELECT current_setting('statement_timeout'), current_setting('lock_timeout')," +
+			" current_setting('idle_in_transaction_session_timeout')"
+		require.NoError(t, conn.QueryRow(t.Context(), show).Scan(&limits[0], &limits[1], &limits[2]))
+		require.Equal(t, want, limits, options)
+		require.NoError(t, conn.Close(t.Context()))
+	}
 }
 
 func ExampleBounded() {
