@@ -120,8 +120,9 @@ func (r *Readiness) ask(ctx context.Context, p *pinged) *ping {
 }
 
 // ServeHTTP answers 200 with {"status": "ok"} if no part is away. Otherwise it answers 503
-// with {"status": "unavailable", "away": "vault, disk"}, the names of those that are. Once the
-// program is about to end it is 503 with {"status": "shutting down"}, and nobody is pinged.
+// with {"status": "unavailable", "away": "vault, disk"}, the names of those that are. Once
+// the program is about to end it is 503 with {"status": "shutting down"}, and nobody is
+// pinged.
 func (r *Readiness) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	status, answer := http.StatusOK, map[string]string{"status": "ok"}
 	if r.leaving() {

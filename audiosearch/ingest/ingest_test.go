@@ -113,7 +113,7 @@ func TestRunTriesAgain(t *testing.T) {
 	})
 }
 
-// TestRunEnds: neither a pause nor a dataset that is gone holds it up, and the latter is told.
+// TestRunEnds: neither a pause nor a dataset that is gone holds it up. The latter is told.
 func TestRunEnds(t *testing.T) {
 	r := newRig(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestRunEnds(t *testing.T) {
 		require.Empty(t, r.log.String())
 		r.in.Run(t.Context(), r.service, "", []ingest.Dataset{{Organization: "acme", ID: "gone"}})
 		require.Zero(t, time.Since(begun))
-		require.Contains(t, r.log.String(), `"level":"WARN","msg":"there is no such dataset","organization":"acme","dataset":"gone"`)
+		require.Contains(t, r.log.String(), `"msg":"there is no such dataset","organization":"acme","dataset":"gone"`)
 
 		r.store.times = 100
 		r.log.Reset()
@@ -149,7 +149,7 @@ func TestProgress(t *testing.T) {
 	}
 
 	told := len(r.told)
-	r.in.Observe(t.Context(), audiosearch.Observation{Kind: audiosearch.KindScoring, Organization: "acme", Dataset: "first", Model: "ast/1", Done: 2, Total: 9})
+	r.in.Observe(t.Context(), scoring("first", 2, 9))
 	require.Len(t, r.told, told, "Run has ended")
 }
 
@@ -162,11 +162,12 @@ func TestProgressOfOthers(t *testing.T) {
 	r.store.Store = &during{Store: r.store.Store, dataset: "first", at: 1, do: func() {
 		observed = true
 		told := len(r.told)
-		for _, kind := range []audiosearch.Kind{audiosearch.KindScoring, audiosearch.KindIngesting} {
-			r.in.Observe(t.Context(), audiosearch.Observation{Kind: kind, Organization: "acme", Dataset: "second", Video: "a", Model: "ast/1", Done: 1, Total: 1})
-		}
+		other := scoring("second", 1, 1)
+		r.in.Observe(t.Context(), other)
+		other.Kind, other.Video = audiosearch.KindIngesting, "a"
+		r.in.Observe(t.Context(), other)
 		require.Len(t, r.told, told)
-		r.in.Observe(t.Context(), audiosearch.Observation{Kind: audiosearch.KindScoring, Organization: "acme", Dataset: "first", Model: "ast/1", Done: 1, Total: 2})
+		r.in.Observe(t.Context(), scoring("first", 1, 2))
 		require.Equal(t, ingest.Progress{Done: 1, Total: 2}, r.told[len(r.told)-1])
 	}}
 	r.in.Run(t.Context(), r.service, "", datasets[:1])
@@ -180,15 +181,18 @@ func TestProgressOfModels(t *testing.T) {
 	observed := false
 	in := ingest.New(&ingest.Options{Logger: slog.New(slog.DiscardHandler), Progress: func(p ingest.Progress) { r.told = append(r.told, p) }})
 	observe := func(model string, done int) ingest.Progress {
-		in.Observe(t.Context(), audiosearch.Observation{Kind: audiosearch.KindScoring, Organization: "acme", Dataset: "first", Model: model, Done: done,
-			Sound: audiosearch.SoundProgress{Done: time.Duration(done) * time.Minute}})
+		o := scoring("first", done, 0)
+		o.Model, o.Sound.Done = model, time.Duration(done)*time.Minute
+		in.Observe(t.Context(), o)
 		return r.told[len(r.told)-1]
 	}
 	r.store.Store = &during{Store: r.store.Store, dataset: "first", at: 2, do: func() {
 		observed = true
 		require.Equal(t, ingest.Progress{Done: 2, Total: 2, Sound: audiosearch.SoundProgress{Done: 2 * time.Minute}}, observe("ast/1", 2))
 		require.Equal(t, ingest.Progress{Done: 7, Total: 7, Model: "signal/1", Sound: audiosearch.SoundProgress{Done: 7 * time.Minute}}, observe("signal/1", 7))
-		in.Observe(t.Context(), audiosearch.Observation{Kind: audiosearch.KindIngesting, Organization: "acme", Dataset: "first", Video: "a", Position: time.Second, Length: time.Minute})
+		in.Observe(t.Context(), audiosearch.Observation{
+			Kind: audiosearch.KindIngesting, Organization: "acme", Dataset: "first", Video: "a", Position: time.Second, Length: time.Minute,
+		})
 		require.Equal(t, "a", r.told[len(r.told)-1].Video)
 	}}
 	in.Run(t.Context(), r.service, "", datasets[:1])
@@ -201,11 +205,18 @@ func TestProgressOfDatasets(t *testing.T) {
 	observed := false
 	r.store.Store = &during{Store: r.store.Store, dataset: "second", at: 2, do: func() {
 		observed = true
-		r.in.Observe(t.Context(), audiosearch.Observation{Kind: audiosearch.KindScoring, Organization: "acme", Dataset: "second", Model: "signal/1", Done: 1, Total: 1})
+		r.in.Observe(t.Context(), scoring("second", 1, 1))
 		require.Equal(t, 3, r.told[len(r.told)-1].Done)
 	}}
 	r.in.Run(t.Context(), r.service, "", datasets)
 	require.True(t, observed)
+}
+
+// scoring is the observation that so many videos of a dataset were looked at.
+func scoring(dataset string, done, total int) audiosearch.Observation {
+	return audiosearch.Observation{
+		Kind: audiosearch.KindScoring, Organization: "acme", Dataset: dataset, Model: "ast/1", Done: done, Total: total,
+	}
 }
 
 // during does something when the videos of a dataset are listed: the first time to count

@@ -106,9 +106,9 @@ func Gated(on, off float64, signal Signal) Signal {
 // keypad has the keys of a telephone in the order of their rows (ITU-T Q.23).
 const keypad = "123A456B789C*0#D"
 
-// Keys are the tones of telephone keys, each for 0.1 s, with 0.1 s of silence behind it. After
-// the last key they begin again. A key is one of 0 to 9, A to D, * and #. Keys panics at
-// another one, and if there is none.
+// Keys are the tones of telephone keys, each for 0.1 s, with 0.1 s of silence behind it.
+// After the last key they begin again. A key is one of 0 to 9, A to D, * and #. Keys panics
+// at another one, and if there is none.
 func Keys(level float64, keys string) Signal {
 	rows, columns := [...]float64{697, 770, 852, 941}, [...]float64{1209, 1336, 1477, 1633}
 	if keys == "" || strings.Trim(keys, keypad) != "" {
