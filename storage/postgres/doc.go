@@ -43,8 +43,6 @@
 // QueryExecModeExec. LISTEN does not work there, so give Options.Listen the address of the
 // database itself; without it, jobs of other processes are found at the next poll.
 // [Migrate] needs a connection to the database itself, too: its lock is one of a session.
-// PgBouncer refuses connections that have the parameters of [Bounded], unless its
-// ignore_startup_parameters names them. Then they do not count: ALTER ROLE sets them.
 package postgres
 
 // A map for those who work on this package.

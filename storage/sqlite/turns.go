@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"container/list"
 	"context"
 	"slices"
 	"sync"
@@ -37,7 +38,7 @@ const noOrg = ""
 type share struct {
 	org     string
 	has     int
-	waiting []chan struct{} // in the order of arrival; each is closed when the caller has a place
+	waiting list.List // of chan struct{}, in the order of arrival; each is closed when the caller has a place
 }
 
 func newTurns(places int) *turns {
@@ -65,7 +66,8 @@ func (t *turns) take(ctx context.Context, ended <-chan struct{}, org string) err
 		return nil
 	}
 	granted := make(chan struct{})
-	if s.waiting = append(s.waiting, granted); len(s.waiting) == 1 {
+	place := s.waiting.PushBack(granted)
+	if s.waiting.Len() == 1 {
 		t.queue = append(t.queue, s)
 	}
 	t.mu.Unlock()
@@ -77,22 +79,23 @@ func (t *turns) take(ctx context.Context, ended <-chan struct{}, org string) err
 		err = ctx.Err()
 	case <-ended:
 	}
-	t.leave(s, granted)
+	t.leave(s, place)
 	return err
 }
 
 // leave ends the waiting of a caller, and gives back the place if it came at the same
 // moment.
-func (t *turns) leave(s *share, granted chan struct{}) {
+func (t *turns) leave(s *share, place *list.Element) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	i := slices.Index(s.waiting, granted)
-	if i < 0 {
+	select {
+	case <-place.Value.(chan struct{}):
 		t.release(s)
 		return
+	default:
 	}
-	if s.waiting = slices.Delete(s.waiting, i, i+1); len(s.waiting) == 0 {
-		i = slices.Index(t.queue, s)
+	if s.waiting.Remove(place); s.waiting.Len() == 0 {
+		i := slices.Index(t.queue, s)
 		t.queue = slices.Delete(t.queue, i, i+1)
 	}
 	t.drop(s)
@@ -117,7 +120,7 @@ func (t *turns) release(s *share) {
 
 // drop forgets an organization that has nothing and waits for nothing.
 func (t *turns) drop(s *share) {
-	if s.has == 0 && len(s.waiting) == 0 {
+	if s.has == 0 && s.waiting.Len() == 0 {
 		delete(t.shares, s.org)
 	}
 }
@@ -140,8 +143,8 @@ func (t *turns) grant() {
 		t.queue = slices.Delete(t.queue, next, next+1)
 		t.free--
 		s.has++
-		close(s.waiting[0])
-		if s.waiting = slices.Delete(s.waiting, 0, 1); len(s.waiting) > 0 {
+		close(s.waiting.Remove(s.waiting.Front()).(chan struct{}))
+		if s.waiting.Len() > 0 {
 			t.queue = append(t.queue, s)
 		}
 	}

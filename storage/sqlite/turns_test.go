@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"container/list"
 	"context"
 	"math/rand/v2"
 	"strings"
@@ -93,7 +94,9 @@ func TestTurnsLeave(t *testing.T) {
 		// One who got the place while their context ended, as another one waits.
 		go func() { errs <- turns.take(t.Context(), nil, "c") }()
 		synctest.Wait()
-		turns.leave(turns.shares["a"], make(chan struct{}))
+		granted := make(chan struct{})
+		close(granted)
+		turns.leave(turns.shares["a"], &list.Element{Value: granted})
 		require.NoError(t, <-errs)
 		turns.give("c")
 		require.Equal(t, 1, turns.free)
