@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
@@ -178,12 +180,20 @@ func tablespace(t *testing.T, db *pgserver.Server, disk string) (dir string) {
 	return dir
 }
 
+// tooManyConnections is a SQLSTATE (PostgreSQL, appendix A).
+const tooManyConnections = "53300"
+
 // asAdmin runs a statement as a superuser.
 func asAdmin(t *testing.T, db *pgserver.Server, statement string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, db.DSN("postgres"))
+	// Those whom the server is about to refuse have all places for a moment, too.
+	for code := (*pgconn.PgError)(nil); errors.As(err, &code) && code.Code == tooManyConnections; {
+		time.Sleep(25 * time.Millisecond)
+		conn, err = pgx.Connect(ctx, db.DSN("postgres"))
+	}
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(ctx) }()
 	_, err = conn.Exec(ctx, statement)
