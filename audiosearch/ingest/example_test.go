@@ -30,7 +30,8 @@ func Example() {
 	dir, err := os.MkdirTemp("", "mortise")
 	check(err)
 	defer os.RemoveAll(dir)
-	check(wav.WriteFile(filepath.Join(dir, "call.wav"), 16000, synth.Samples(16000, 1, synth.Tones(0.2, 350, 440).For(10))))
+	tone := synth.Samples(16000, 1, synth.Tones(0.2, 350, 440).For(10))
+	check(wav.WriteFile(filepath.Join(dir, "call.wav"), 16000, tone))
 
 	db, err := memory.Open(ctx, nil)
 	check(err)
@@ -48,9 +49,11 @@ func Example() {
 	check(err)
 	_, err = service.CreateDataset(ctx, "acme", "startup", "calls")
 	check(err)
-	check(service.PutVideos(ctx, "acme", "startup", "calls", audiosearch.Video{ID: "1", Path: "call.wav"}))
+	video := audiosearch.Video{ID: "1", Path: "call.wav"}
+	check(service.PutVideos(ctx, "acme", "startup", "calls", video))
 
-	scoring.Run(ctx, service, "startup", []ingest.Dataset{{Organization: "acme", ID: "calls"}}) // a host runs it beside its server
+	// A host runs it beside its server.
+	scoring.Run(ctx, service, "startup", []ingest.Dataset{{Organization: "acme", ID: "calls"}})
 	scored, err := service.Scoring(ctx, "acme", "calls", "1")
 	check(err)
 	fmt.Println(scored.Duration)

@@ -29,7 +29,8 @@ type Progress struct {
 	Model       string                    // the ID of the one that is at work; "" if there is but one
 	Sound       audiosearch.SoundProgress // of the present dataset
 
-	Video            string        // the ID of the one that is scored, or was scored last; "" if none was
+	// The ID of the video that is scored, or was scored last; "" if none was.
+	Video            string
 	Position, Length time.Duration // of its sound: what is scored, and all; 0: not known
 }
 
@@ -47,7 +48,7 @@ type Ingestion struct {
 	now    Dataset              // the one that Run looks at; zero: none
 	before int                  // videos of the datasets that were looked at before that
 	models map[string]bool      // that have scored
-	warned map[[3]string]string // what was logged of a video, so that each search does not log it again
+	warned map[[3]string]string // what was logged of a video, so that it is not logged again
 }
 
 // New returns an Ingestion. Its Observe is to be the Observer of the service, or to be called
@@ -56,7 +57,10 @@ func New(opts *Options) *Ingestion {
 	if opts == nil {
 		opts = new(Options)
 	}
-	in := &Ingestion{log: cmp.Or(opts.Logger, slog.Default()), show: opts.Progress, models: make(map[string]bool), warned: make(map[[3]string]string)}
+	in := &Ingestion{
+		log: cmp.Or(opts.Logger, slog.Default()), show: opts.Progress,
+		models: make(map[string]bool), warned: make(map[[3]string]string),
+	}
 	if in.show == nil {
 		in.show = func(Progress) {}
 	}

@@ -56,7 +56,8 @@ var datasets = []ingest.Dataset{{Organization: "acme", ID: "first"}, {Organizati
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	dir := t.TempDir()
-	require.NoError(t, wav.WriteFile(filepath.Join(dir, "a.wav"), 8000, synth.Samples(8000, 1, synth.Tones(0.2, 350, 440).For(10))))
+	tone := synth.Samples(8000, 1, synth.Tones(0.2, 350, 440).For(10))
+	require.NoError(t, wav.WriteFile(filepath.Join(dir, "a.wav"), 8000, tone))
 	files, err := folder.Open(dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = files.Close() })
@@ -68,13 +69,15 @@ func newRig(t *testing.T) *rig {
 	require.NoError(t, err)
 	r := &rig{log: new(bytes.Buffer)}
 	r.in = ingest.New(&ingest.Options{
-		Logger: slog.New(slog.NewJSONHandler(r.log, nil)), Progress: func(p ingest.Progress) { r.told = append(r.told, p) },
+		Logger:   slog.New(slog.NewJSONHandler(r.log, nil)),
+		Progress: func(p ingest.Progress) { r.told = append(r.told, p) },
 	})
 	backend := db.AudioSearch()
 	r.store = &missing{Store: backend.Store}
 	backend.Store = r.store
 	r.service, err = audiosearch.New(backend, &audiosearch.Options{
-		Scorers: []sound.Scorer{scorer}, Media: media, Files: files, Observer: r.in.Observe, Logger: slog.New(slog.DiscardHandler),
+		Scorers: []sound.Scorer{scorer}, Media: media, Files: files,
+		Observer: r.in.Observe, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	for _, d := range datasets {
@@ -179,7 +182,13 @@ func TestProgressOfOthers(t *testing.T) {
 func TestProgressOfModels(t *testing.T) {
 	r := newRig(t)
 	observed := false
-	in := ingest.New(&ingest.Options{Logger: slog.New(slog.DiscardHandler), Progress: func(p ingest.Progress) { r.told = append(r.told, p) }})
+	in := ingest.New(&ingest.Options{
+		Logger:   slog.New(slog.DiscardHandler),
+		Progress: func(p ingest.Progress) { r.told = append(r.told, p) },
+	})
+	sound := func(minutes time.Duration) audiosearch.SoundProgress {
+		return audiosearch.SoundProgress{Done: minutes * time.Minute}
+	}
 	observe := func(model string, done int) ingest.Progress {
 		o := scoring("first", done, 0)
 		o.Model, o.Sound.Done = model, time.Duration(done)*time.Minute
@@ -188,10 +197,11 @@ func TestProgressOfModels(t *testing.T) {
 	}
 	r.store.Store = &during{Store: r.store.Store, dataset: "first", at: 2, do: func() {
 		observed = true
-		require.Equal(t, ingest.Progress{Done: 2, Total: 2, Sound: audiosearch.SoundProgress{Done: 2 * time.Minute}}, observe("ast/1", 2))
-		require.Equal(t, ingest.Progress{Done: 7, Total: 7, Model: "signal/1", Sound: audiosearch.SoundProgress{Done: 7 * time.Minute}}, observe("signal/1", 7))
+		require.Equal(t, ingest.Progress{Done: 2, Total: 2, Sound: sound(2)}, observe("ast/1", 2))
+		require.Equal(t, ingest.Progress{Done: 7, Total: 7, Model: "signal/1", Sound: sound(7)}, observe("signal/1", 7))
 		in.Observe(t.Context(), audiosearch.Observation{
-			Kind: audiosearch.KindIngesting, Organization: "acme", Dataset: "first", Video: "a", Position: time.Second, Length: time.Minute,
+			Kind: audiosearch.KindIngesting, Organization: "acme", Dataset: "first", Video: "a",
+			Position: time.Second, Length: time.Minute,
 		})
 		require.Equal(t, "a", r.told[len(r.told)-1].Video)
 	}}
@@ -215,7 +225,8 @@ func TestProgressOfDatasets(t *testing.T) {
 // scoring is the observation that so many videos of a dataset were looked at.
 func scoring(dataset string, done, total int) audiosearch.Observation {
 	return audiosearch.Observation{
-		Kind: audiosearch.KindScoring, Organization: "acme", Dataset: dataset, Model: "ast/1", Done: done, Total: total,
+		Kind: audiosearch.KindScoring, Organization: "acme", Dataset: dataset, Model: "ast/1",
+		Done: done, Total: total,
 	}
 }
 

@@ -7,9 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/durable"
 )
 
 // record says what a kept file is. It stands beside it.
@@ -50,14 +51,7 @@ func writeJSON(path string, v any, synced bool) error {
 
 // syncDir makes what was renamed in a folder outlive a loss of power.
 func syncDir(dir string) error {
-	if runtime.GOOS == "windows" { // has no such call
-		return nil
-	}
-	folder, err := os.Open(dir)
-	if err != nil {
-		return diskError(dir, err)
-	}
-	if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
+	if err := durable.Names(dir); err != nil {
 		return diskError(dir, err)
 	}
 	return nil

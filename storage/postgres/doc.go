@@ -48,8 +48,9 @@ package postgres
 // A map for those who work on this package.
 //
 // postgres.go has the settings and New, migrate.go the tables' versions. Statements go by
-// session.go, or by group.go, which puts small writes of many callers into one; within the
-// host's own transaction if there is one (intx.go, savepoint.go). Their texts name tables as
+// session.go, or by group.go, which puts small writes of many callers into one. group_send.go
+// sends it, late.go together with what the host's queue asks first. If there is a transaction
+// of the host's own, they go within that (intx.go, savepoint.go). Their texts name tables as
 // @.table, which becomes the schema's. places.go shares the connections among organizations.
 // jobs.go is the one table of jobs; listen.go tells of new ones, here and in other processes.
 // The files of a domain begin with its name, as in storage/sqlite. values.go has what columns

@@ -104,7 +104,7 @@ func TestSearchOfSelections(t *testing.T) {
 // gate runs it without.
 func TestSearchOfPieces(t *testing.T) {
 	if RaceDetector {
-		t.Skip("run without -race")
+		t.Skip("the gate runs it without the race detector, which has nothing to see in it")
 	}
 	t.Parallel()
 	db, err := Open(t.Context(), EmptyFile(t), nil)

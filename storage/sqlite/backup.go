@@ -8,8 +8,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/durable"
 )
 
 // Backup writes a copy of the database to a new file at path (mode 0600), while reads and
@@ -56,7 +57,7 @@ func (db *DB) Backup(ctx context.Context, path string) (err error) {
 	if err := publish(f.Name(), path); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
+	return durable.Names(filepath.Dir(path))
 }
 
 // publish gives a file its name. It replaces nothing, as far as the file system has hard
@@ -88,16 +89,4 @@ func (db *DB) copyTo(ctx context.Context, file string) error {
 		_, err = c.exec(ctx, "VACUUM INTO ?", file)
 		return err
 	})
-}
-
-// syncFolder makes the names in a folder durable.
-func syncFolder(path string) error {
-	if runtime.GOOS == "windows" { // has no such call
-		return nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

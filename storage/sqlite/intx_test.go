@@ -37,7 +37,7 @@ import (
 // it without.
 func TestSuitesInTx(t *testing.T) {
 	if sqlite.RaceDetector {
-		t.Skip("run without -race")
+		t.Skip("the gate runs it without the race detector, under which it takes two minutes")
 	}
 	t.Parallel()
 	t.Run("trigger", func(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/seed-6363c74e/mortise/internal/durable"
 )
 
 // RootFile is a root key and the file that it is from.
@@ -90,20 +92,8 @@ func EnsureRootFile(path string) (*RootFile, error) {
 		return nil, err
 	}
 	err = removeLeftovers(path)
-	f.Unsynced = syncFolder(filepath.Dir(path))
+	f.Unsynced = durable.Names(filepath.Dir(path))
 	return f, err
-}
-
-// syncFolder puts the names in a folder on the disk.
-func syncFolder(path string) error {
-	if runtime.GOOS == "windows" { // has no such call
-		return nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // findRootFile reads a root key from a file, or makes it.

@@ -65,9 +65,6 @@ func TestRootFileUnsynced(t *testing.T) {
 	if err != nil || !f.Made() || (f.Unsynced == nil) != (readable == nil) {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if err := syncFolder(filepath.Join(folder, "nowhere")); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
-	}
 }
 
 // TestRootFileRefused: what is no key is neither repeated nor replaced.
