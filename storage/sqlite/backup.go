@@ -8,9 +8,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
-
-	"github.com/seed-6363c74e/mortise/internal/durable"
 )
 
 // Backup writes a copy of the database to a new file at path (mode 0600), while reads and
@@ -57,7 +56,7 @@ func (db *DB) Backup(ctx context.Context, path string) (err error) {
 	if err := publish(f.Name(), path); err != nil {
 		return err
 	}
-	return durable.Names(filepath.Dir(path))
+	return syncFolder(filepath.Dir(path))
 }
 
 // publish gives a file its name. It replaces nothing, as far as the file system has hard
@@ -89,4 +88,17 @@ func (db *DB) copyTo(ctx context.Context, file string) error {
 		_, err = c.exec(ctx, "VACUUM INTO ?", file)
 		return err
 	})
+}
+
+// syncFolder makes the names in a folder durable. It is internal/durable of the core, which a
+// backend does not import: backends are written as those of others are.
+func syncFolder(path string) error {
+	if runtime.GOOS == "windows" { // has no such call
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
