@@ -59,7 +59,7 @@ var rows = []row{
 	{pkg: "vault/tink/...", code: []string{"vault/keyring"}, tests: []string{"vault", "vault/vaulttest", "vault/localkeys", "storage/memory"}, module: true},
 	{pkg: "audiosearch/astfeatures", code: []string{"internal/fft"}},
 	{pkg: "audiosearch/audioset", code: []string{"audiosearch/sound"}},
-	{pkg: "audiosearch/modelfile", code: []string{"internal/durable"}},
+	{pkg: "audiosearch/modelfile", code: []string{"internal/..."}},
 	{pkg: "audiosearch/spectrogram", code: []string{"internal/fft"}},
 	{pkg: "audiosearch/wav", code: []string{"audiosearch/sound", "internal/fft"}},
 	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/..."}, tests: []string{"audiosearch/audioset", "internal/effort"}},
