@@ -150,7 +150,7 @@ func (s *session) vocabulary(id int32) (*audioVocabulary, error) {
 	}
 	v = &audioVocabulary{id: id, classes: []sound.Class{}}
 	size := 0
-	err := s.query(func(rows pgx.Rows) error {
+	err := s.seek(func(rows pgx.Rows) error {
 		var number int32
 		var name []byte
 		if err := rows.Scan(&number, &name); err != nil {

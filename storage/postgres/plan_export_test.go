@@ -24,6 +24,7 @@ var (
 	GroupSettings = groupSettings
 
 	UpdateClientAlone = updateAndAudit.one
+	VocabularyNames   = vocabularyNames
 )
 
 // What a claim consists of.

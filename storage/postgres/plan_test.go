@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
@@ -226,6 +228,19 @@ func TestLonePlans(t *testing.T) {
 			return authmgmt.AuditEvent{ID: uuid.New(), At: time.Now(), Kind: "client_updated", Actor: "ada", Target: "7"}, nil
 		}))
 	}
+	sounds, tone := db.AudioSearch().Store, [][]uint16{{1}}
+	require.NoError(t, sounds.CreateDataset(ctx, audiosearch.Dataset{Organization: "acme", ID: "d"}))
+	require.NoError(t, sounds.PutVideos(ctx, "acme", "d", []audiosearch.Video{{ID: "v", Path: "v.wav"}}))
+	scoring := audiosearch.Scoring{Model: "m", Windows: 1, Classes: []sound.Class{"Bark"}}
+	require.NoError(t, sounds.PutScoring(ctx, "acme", "d", "v", "v.wav", scoring, tone))
+	for range 10 { // each of a program that remembers no name
+		other, err := postgres.New(ctx, pool, nil)
+		require.NoError(t, err)
+		found, err := other.AudioSearch().Store.Scorings(ctx, "acme", "d", "m", []string{"v"})
+		require.NoError(t, err)
+		require.Equal(t, scoring.Classes, found["v"].Classes)
+		require.NoError(t, other.Close())
+	}
 	require.NoError(t, db.Close())
 	for _, s := range []struct {
 		text  string
@@ -236,6 +251,7 @@ func TestLonePlans(t *testing.T) {
 		{postgres.UpdateClientAlone, slices.Concat([]any{[]byte("acme"), []byte("7"), "1", []byte(""), []byte(""), time.Now(), uuid.New(), []byte("acme"), time.Now()},
 			[]any{[]byte(""), []byte(""), []byte(""), []byte(""), []byte("")}), "authmgmt_clients_pkey"},
 		{postgres.LookupStatements["lock a token"], []any{[]byte("acme"), uuid.New()}, postgres.LookupIndexes["lock a token"]},
+		{postgres.VocabularyNames, []any{1}, "audiosearch_names_pkey"},
 	} {
 		require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			var name string

@@ -70,6 +70,26 @@ func (s *session) query(each func(pgx.Rows) error, text string, args ...any) err
 	return rows.Err()
 }
 
+// seek is query for a statement that looks for so many rows that it would take seconds by a
+// plan that was made while a table was small: it goes by indexes. In the host's transaction
+// the setting would outlive it.
+func (s *session) seek(each func(pgx.Rows) error, text string, args ...any) error {
+	if s.host {
+		return s.query(each, text, args...)
+	}
+	q := &queued{s: s}
+	q.add(byIndexes)
+	q.add(text, args...).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			if err := each(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+	return q.send()
+}
+
 // queued are statements that are sent together, and carried out one after the other.
 type queued struct {
 	pgx.Batch
