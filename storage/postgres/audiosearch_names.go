@@ -104,9 +104,10 @@ func (a *AudioSearch) model(ctx context.Context, org, id string, add bool) (int3
 const (
 	vocabularyOf     = "SELECT id FROM @.audiosearch_vocabularies WHERE digest = $1"
 	insertVocabulary = "INSERT INTO @.audiosearch_vocabularies (digest, classes) VALUES ($1, $2) ON CONFLICT DO NOTHING"
-	vocabularyNames  = "SELECT c.id, n.name FROM @.audiosearch_vocabularies AS v" +
-		" CROSS JOIN LATERAL unnest(v.classes) WITH ORDINALITY AS c (id, place) JOIN @.audiosearch_names AS n ON n.id = c.id" +
-		" WHERE v.id = $1 ORDER BY c.place"
+
+	// A join may compare each class with each name, by a plan that was made while there was one.
+	vocabularyNames = "SELECT c.id, (SELECT n.name FROM @.audiosearch_names AS n WHERE n.id = c.id) FROM @.audiosearch_vocabularies AS v" +
+		" CROSS JOIN LATERAL unnest(v.classes) WITH ORDINALITY AS c (id, place) WHERE v.id = $1 ORDER BY c.place"
 )
 
 // vocabulary returns the one of classes, a new one if need be.

@@ -233,6 +233,8 @@ func TestLonePlans(t *testing.T) {
 	require.NoError(t, sounds.PutVideos(ctx, "acme", "d", []audiosearch.Video{{ID: "v", Path: "v.wav"}}))
 	scoring := audiosearch.Scoring{Model: "m", Windows: 1, Classes: []sound.Class{"Bark"}}
 	require.NoError(t, sounds.PutScoring(ctx, "acme", "d", "v", "v.wav", scoring, tone))
+	_, err = pool.Exec(ctx, "VACUUM ANALYZE mortise.audiosearch_names, mortise.audiosearch_vocabularies")
+	require.NoError(t, err)
 	for range 10 { // each of a program that remembers no name
 		other, err := postgres.New(ctx, pool, nil)
 		require.NoError(t, err)
@@ -261,7 +263,7 @@ func TestLonePlans(t *testing.T) {
 				return err
 			}
 			require.Positive(t, kept, s.text)
-			require.Contains(t, explainPrepared(t, tx, "EXPLAIN", name, s.args), "Index Scan using "+s.index)
+			require.Regexp(t, "Index Scan using "+s.index+`\b[^\n]*\n +Index Cond`, explainPrepared(t, tx, "EXPLAIN", name, s.args))
 			return nil
 		}))
 	}
