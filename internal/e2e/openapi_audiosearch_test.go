@@ -13,8 +13,7 @@ import (
 )
 
 func TestOpenAPIOfAudioSearchIsValid(t *testing.T) {
-	ok, errs := newSearchAPI(t).validator.ValidateDocument()
-	require.True(t, ok, openapiErrors(errs))
+	require.NoError(t, newSearchAPI(t).described.Valid())
 }
 
 const (
