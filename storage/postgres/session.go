@@ -71,8 +71,8 @@ func (s *session) query(each func(pgx.Rows) error, text string, args ...any) err
 }
 
 // seek is query for a statement that looks for so many rows that it would take seconds by a
-// plan that was made while a table was small: it goes by indexes. In the host's transaction
-// the setting would outlive it.
+// plan that was made while a table was small: it goes by indexes, and so does what follows
+// in a transaction or snapshot of ours. The host's is left as it is.
 func (s *session) seek(each func(pgx.Rows) error, text string, args ...any) error {
 	if s.host {
 		return s.query(each, text, args...)

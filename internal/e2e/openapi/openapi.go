@@ -40,7 +40,10 @@ func New(text []byte, anything ...string) (Document, error) {
 		return nil, err
 	}
 	v, errs := validator.NewValidator(parsed, append(strictly(anything), config.WithURLEncodedBodyValidation())...)
-	return document{v}, errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return document{v}, nil
 }
 
 func strictly(anything []string) []config.Option {
