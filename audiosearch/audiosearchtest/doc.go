@@ -48,7 +48,7 @@ package audiosearchtest
 //	media.go           RunMedia; its rules are in rules_media.go
 //	fake.go            New: the fake; fake_break.go breaks parts of it
 //	faults.go          Faults; faults_hooks.go has the hooks that say when
-//	delegate.go        a store of functions, in which faults and mutants stand
+//	internal/delegate  a store of functions, in which faults and mutants stand
 //	fake_sounds.go     Sounds: what the fake hears
 //	suite_test.go      the proof of the suite, and the backends that lack something
 //	mutant_test.go     the backend whose methods mutants replace

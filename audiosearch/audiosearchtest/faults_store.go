@@ -2,6 +2,7 @@ package audiosearchtest
 
 import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest/internal/delegate"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/internal/fault"
 )
@@ -9,7 +10,7 @@ import (
 // Store wraps a store. The ops are "Store." and the name of the method, as in
 // "Store.PutScoring", "Store.Compact" or "Store.PruneRuns".
 func (f *Faults) Store(s audiosearch.Store) audiosearch.Store {
-	d, behind := new(delegate), fault.Wrapped{Store: s}
+	d, behind := new(delegate.Backend), fault.Wrapped{Store: s}
 	mutate.Stand(&d.On, s, func(method string, do func() error) error { return f.call("Store."+method, do) })
 	_, prunes := s.(audiosearch.Pruner)
 	_, adds := s.(audiosearch.TxStore)

@@ -229,7 +229,7 @@ var mediaMutants = []mediaMutant{
 
 // TestMediaSuite proves the suite of media, and with it package wav.
 func TestMediaSuite(t *testing.T) {
-	p := &conformance.Proof[func(*testing.T) sound.Media]{Suite: audiosearchtest.MediaSuite, Faithful: openMedia}
+	p := &conformance.Proof[func(*testing.T) sound.Media]{Run: audiosearchtest.RunMedia, Faithful: openMedia}
 	for _, m := range mediaMutants {
 		p.Add(m.name, func(t *testing.T) sound.Media {
 			b := m.make()

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest/internal/delegate"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -18,7 +19,7 @@ import (
 // mutant is the memory backend, whose methods can be replaced: each calls the one in on.
 type mutant struct {
 	db plainStore // which stays faithful
-	audiosearchtest.Delegate
+	delegate.Backend
 	broken  atomic.Bool // makes every method fail
 	failure error       // what broken methods return
 

@@ -174,7 +174,7 @@ var scorerMutants = []scorerMutant{
 // TestScorerSuite proves the suite of scorers.
 func TestScorerSuite(t *testing.T) {
 	p := &conformance.Proof[func(*testing.T) sound.Scorer]{
-		Suite:    audiosearchtest.ScorerSuite,
+		Run:      audiosearchtest.RunScorer,
 		Faithful: func(*testing.T) sound.Scorer { return meter{} },
 	}
 	for _, m := range scorerMutants {

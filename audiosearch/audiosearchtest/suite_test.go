@@ -16,7 +16,7 @@ func TestSuite(t *testing.T) { conformance.Prove(t, proof()) }
 
 func proof() *conformance.Proof[audiosearchtest.Harness] {
 	p := &conformance.Proof[audiosearchtest.Harness]{
-		Suite:    audiosearchtest.Suite,
+		Run:      audiosearchtest.Run,
 		Faithful: faithful.harness(),
 		Lacking:  lacking(),
 	}

@@ -36,7 +36,7 @@ package authmgmttest
 //	                   compared with
 //	fake.go            New: the fake; fake_break.go breaks parts of it
 //	faults.go          Faults; faults_hooks.go has the hooks that say when
-//	delegate.go        a store of functions, in which faults and mutants stand
+//	internal/delegate  a store of functions, in which faults and mutants stand
 //	suite_test.go      the proof of the suite, and the backends that lack something
 //	mutant_test.go     the backend whose methods mutants replace
 //	mutate_test.go     mistakes in many methods at once

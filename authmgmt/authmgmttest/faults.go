@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest/internal/delegate"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/internal/fault"
 )
@@ -33,8 +34,8 @@ type Faults struct {
 }
 
 // between returns a backend that has the methods of another one. op names the op of each.
-func (f *Faults) between(inner any, op func(method string) string) *delegate {
-	d := new(delegate)
+func (f *Faults) between(inner any, op func(method string) string) *delegate.Backend {
+	d := new(delegate.Backend)
 	mutate.Stand(&d.On, inner, func(method string, do func() error) error {
 		return fault.HooksAt(&f.Before, &f.After).Call(op(method), do)
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
-	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
+	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest/internal/delegate"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -24,7 +24,7 @@ type (
 // mutant is the memory backend, whose methods can be replaced: each calls the one in on.
 type mutant struct {
 	AuthMgmt *memory.AuthMgmt // which stays faithful
-	authmgmttest.Delegate
+	delegate.Backend
 	broken  atomic.Bool // makes every method fail
 	failure error       // what broken methods return
 

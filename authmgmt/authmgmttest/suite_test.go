@@ -16,7 +16,7 @@ func TestSuite(t *testing.T) { conformance.Prove(t, proof()) }
 
 func proof() *conformance.Proof[authmgmttest.Harness] {
 	p := &conformance.Proof[authmgmttest.Harness]{
-		Suite:    authmgmttest.Suite,
+		Run:      authmgmttest.Run,
 		Faithful: faithful.harness(),
 		Lacking:  lacking(),
 	}

@@ -46,10 +46,16 @@ var rows = []row{
 
 	// Conformance suites and fakes: their domain, what the fakes run on, and what all
 	// suites share.
-	{pkg: "trigger/triggertest", code: []string{root, "trigger", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
-	{pkg: "vault/vaulttest", code: []string{root, "vault", "vault/format", "vault/keyring", "vault/localkeys", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
-	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt", "authmgmt/access", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
-	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
+	{pkg: "trigger/triggertest", code: []string{root, "trigger/triggertest/internal/delegate", "trigger", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
+	{pkg: "vault/vaulttest", code: []string{root, "vault/vaulttest/internal/delegate", "vault", "vault/format", "vault/keyring", "vault/localkeys", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
+	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt/authmgmttest/internal/delegate", "authmgmt", "authmgmt/access", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
+	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch/audiosearchtest/internal/delegate", "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
+
+	// What stands between a backend and a suite's faults and mutants.
+	{pkg: "vault/vaulttest/internal/delegate", code: []string{root, "vault", "vault/keyring"}},
+	{pkg: "authmgmt/authmgmttest/internal/delegate", code: []string{root, "authmgmt"}},
+	{pkg: "trigger/triggertest/internal/delegate", code: []string{root, "trigger"}},
+	{pkg: "audiosearch/audiosearchtest/internal/delegate", code: []string{root, "audiosearch"}},
 
 	// Plugs: their domain, or its leaf for them. columnar is what backends keep and
 	// rank scores with.

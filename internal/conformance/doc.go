@@ -11,13 +11,12 @@
 //  2. suite.go: a function that makes the [Suite] of a harness. Run and Rules call it.
 //  3. rules_X.go: for each interface, one rule for each sentence of its doc comment that
 //     can be tested. checks_X.go: what several rules ask of a backend.
-//  4. delegate.go: a store that calls a function for each method, out of a struct that
-//     package mutate fills and changes. The faults of hosts' tests stand there, and so do
-//     mutants; mutant_test.go puts storage/memory behind it.
+//  4. internal/delegate: a store that calls a function for each method, out of a struct
+//     that package mutate fills and changes. The faults of hosts' tests stand there, and so
+//     do mutants; mutant_test.go puts storage/memory behind it.
 //  5. mutants_X_test.go: for each rule, a mutant that breaks it, by what it puts in the
 //     place of a function. Package mutate makes those that lose or change a field.
-//  6. suite_test.go: one test that calls [Prove] with what export_test.go shows of the
-//     suite. It lists the rules that no mutant breaks.
+//  6. suite_test.go: one test that calls [Prove]. It lists the rules that no mutant breaks.
 //
 // A new backend writes a Harness and calls Run.
 package conformance

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/internal/effort"
@@ -17,8 +18,8 @@ import (
 
 // Proof is what shows that a suite finds what it is for. H is the suite's harness.
 type Proof[H any] struct {
-	Suite    func(h H) Provable // the suite of a harness
-	Faithful H                  // opens backends without a mistake, which have all parts
+	Run      func(t *testing.T, h H) // runs the suite with a harness, as a backend's tests do
+	Faithful H                       // opens backends without a mistake, which have all parts
 
 	// Lacking are harnesses of backends without a mistake that lack parts: all of them
 	// together lack every part.
@@ -27,11 +28,33 @@ type Proof[H any] struct {
 	mutants []mutant[H]
 }
 
-// Provable is a [Suite].
-type Provable interface {
+// provable is a [Suite].
+type provable interface {
 	run(t *testing.T) (skipped map[string][]string)
 	sentences() map[string]string
 	checkRules(t *testing.T) (reasons []string)
+}
+
+// asked holds the tests that [Proof.suite] made, each with where the suite goes that is
+// run with it.
+var asked sync.Map // of *testing.T to *provable
+
+// suite returns what Run would run.
+func (p *Proof[H]) suite(h H) (s provable) {
+	t := new(testing.T)
+	asked.Store(t, &s)
+	defer asked.Delete(t)
+	p.Run(t, h)
+	return s
+}
+
+// wanted reports whether a suite is run only to be shown, and shows it.
+func wanted(t *testing.T, s provable) bool {
+	to, ok := asked.Load(t)
+	if ok {
+		*to.(*provable) = s
+	}
+	return ok
 }
 
 // mutant is a backend with a mistake.
@@ -78,14 +101,14 @@ func Prove[H any](t *testing.T, p *Proof[H]) {
 		if !ok {
 			t.Fatalf("no mutant %q", name)
 		}
-		p.Suite(m.harness).run(t)
+		p.suite(m.harness).run(t)
 		return
 	}
 	top := t.Name()
 	var reasons []string
-	t.Run("rules", func(t *testing.T) { reasons = p.Suite(p.Faithful).checkRules(t) })
+	t.Run("rules", func(t *testing.T) { reasons = p.suite(p.Faithful).checkRules(t) })
 	t.Run("faithful", func(t *testing.T) {
-		if skipped := p.Suite(p.Faithful).run(t); len(skipped) > 0 {
+		if skipped := p.suite(p.Faithful).run(t); len(skipped) > 0 {
 			t.Errorf("the faithful backend lacks what rules need: %v", skipped)
 		}
 	})
@@ -93,7 +116,7 @@ func Prove[H any](t *testing.T, p *Proof[H]) {
 		given := make(map[string]bool)
 		for _, name := range slices.Sorted(maps.Keys(p.Lacking)) {
 			t.Run(name, func(t *testing.T) {
-				for reason := range p.Suite(p.Lacking[name]).run(t) {
+				for reason := range p.suite(p.Lacking[name]).run(t) {
 					given[reason] = true
 				}
 			})
@@ -105,7 +128,7 @@ func Prove[H any](t *testing.T, p *Proof[H]) {
 		}
 	})
 	t.Run("mutants", func(t *testing.T) {
-		texts := p.Suite(p.Faithful).sentences()
+		texts := p.suite(p.Faithful).sentences()
 		p.checkMutants(t, texts)
 		// Most of the time mutants wait for what does not come, so there are more of them at
 		// once than -parallel allows: they are started before it counts.

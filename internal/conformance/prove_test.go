@@ -29,7 +29,7 @@ func suiteOfSum(h sum) *Suite[sum] {
 // proofOfSum is right.
 func proofOfSum() *Proof[sum] {
 	p := &Proof[sum]{
-		Suite:    func(h sum) Provable { return suiteOfSum(h) },
+		Run:      func(t *testing.T, h sum) { suiteOfSum(h).Run(t) },
 		Faithful: sum{2, true},
 		Lacking:  map[string]sum{"that": {2, false}},
 	}
@@ -80,12 +80,12 @@ var wrongProofs = map[string]struct {
 	},
 	"rules that are not well formed": {
 		func(p *Proof[sum]) {
-			p.Suite = func(h sum) Provable {
+			p.Run = func(t *testing.T, h sum) {
 				s := suiteOfSum(h)
 				s.Add("sum/even", "There twice.", 0, func(*testing.T, sum) {})
 				s.Add("sum/Odd", "no sentence", 0, func(*testing.T, sum) {})
 				s.Add("sum/unknown", "What it needs is unknown.", needThis, func(*testing.T, sum) {})
-				return s
+				s.Run(t)
 			}
 		},
 		[]string{

@@ -13,7 +13,7 @@ import (
 // TestSuite proves the suite.
 func TestSuite(t *testing.T) {
 	p := &conformance.Proof[queuetest.Harness]{
-		Suite:    queuetest.Suite,
+		Run:      queuetest.Run,
 		Faithful: faithful.harness(),
 		Lacking:  lacking(),
 	}

@@ -5,6 +5,7 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/internal/fault"
 	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/trigger/triggertest/internal/delegate"
 )
 
 // Faults makes the backends that it wraps fail as its hooks say, so that you can see what
@@ -47,8 +48,8 @@ func (f *Faults) Queue(q mortise.Queue) mortise.Queue { return f.hooks().Queue(q
 func (f *Faults) Leases(l mortise.Leases) mortise.Leases { return f.hooks().Leases(l) }
 
 // between returns a backend that has the methods of another one, each an op of the part.
-func (f *Faults) between(part string, inner any) *delegate {
-	d := new(delegate)
+func (f *Faults) between(part string, inner any) *delegate.Backend {
+	d := new(delegate.Backend)
 	mutate.Stand(&d.On, inner, func(method string, do func() error) error {
 		return f.hooks().Call(part+"."+method, do)
 	})

@@ -13,13 +13,13 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
-	"github.com/seed-6363c74e/mortise/trigger/triggertest"
+	"github.com/seed-6363c74e/mortise/trigger/triggertest/internal/delegate"
 )
 
 // mutant is the memory backend, whose methods can be replaced: each calls the one in on.
 type mutant struct {
 	Trigger *memory.Trigger // which stays faithful
-	triggertest.Delegate
+	delegate.Backend
 	broken  atomic.Bool // makes every method fail
 	failure error       // what broken methods return
 

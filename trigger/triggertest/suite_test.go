@@ -13,7 +13,7 @@ import (
 // TestSuite proves the suite.
 func TestSuite(t *testing.T) {
 	p := &conformance.Proof[triggertest.Harness]{
-		Suite:    triggertest.Suite,
+		Run:      triggertest.Run,
 		Faithful: faithful.harness(),
 		Lacking:  lacking(),
 	}

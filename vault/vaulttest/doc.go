@@ -36,7 +36,7 @@ package vaulttest
 //	                   rules
 //	fake.go            New: the fake; fake_break.go breaks parts of it
 //	faults.go          Faults; faults_hooks.go has the hooks that say when
-//	delegate.go        a store of functions, in which faults and mutants stand
+//	internal/delegate  a store of functions, in which faults and mutants stand
 //	fake_keys.go       the keys of the fake, which rotate
 //	suite_test.go      the proof of the suite, and the backends that lack something
 //	mutant_test.go     the backend whose methods mutants replace

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/fault"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
+	"github.com/seed-6363c74e/mortise/vault/vaulttest/internal/delegate"
 )
 
 // Faults makes the backends that it wraps fail as its hooks say, so that you can see what
@@ -48,7 +49,7 @@ func (f *Faults) Store(s vault.Store) vault.Store {
 		reflect.TypeFor[vault.Vaults](), reflect.TypeFor[vault.Deletion](), reflect.TypeFor[vault.Tokens](),
 		reflect.TypeFor[vault.Imports](), reflect.TypeFor[vault.Keys](), reflect.TypeFor[vault.KeyRotation](),
 		reflect.TypeFor[vault.Audit](), reflect.TypeFor[vault.Counter]())
-	d := new(delegate)
+	d := new(delegate.Backend)
 	mutate.Stand(&d.On, s, func(method string, do func() error) error { return f.call(op(method), do) })
 	return d
 }

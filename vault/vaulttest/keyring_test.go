@@ -206,7 +206,7 @@ func TestFrugalKeyring(t *testing.T) {
 func TestKeyringSuite(t *testing.T) {
 	faithful := keyringHarness(func(*keyringMutant) {})
 	p := &conformance.Proof[vaulttest.KeyringHarness]{
-		Suite:    vaulttest.KeyringSuite,
+		Run:      vaulttest.RunKeyring,
 		Faithful: faithful,
 		Lacking:  map[string]vaulttest.KeyringHarness{"Foreign": {Open: faithful.Open}},
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
-	"github.com/seed-6363c74e/mortise/vault/vaulttest"
+	"github.com/seed-6363c74e/mortise/vault/vaulttest/internal/delegate"
 )
 
 // mutant is the memory backend, whose methods can be replaced: each calls the one in on.
 type mutant struct {
 	db *memory.Vault // which stays faithful
-	vaulttest.Delegate
+	delegate.Backend
 	broken  atomic.Bool // makes every method fail
 	failure error       // what broken methods return
 

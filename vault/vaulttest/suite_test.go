@@ -16,7 +16,7 @@ func TestSuite(t *testing.T) { conformance.Prove(t, proof()) }
 
 func proof() *conformance.Proof[vaulttest.Harness] {
 	p := &conformance.Proof[vaulttest.Harness]{
-		Suite:    vaulttest.Suite,
+		Run:      vaulttest.Run,
 		Faithful: faithful.harness(),
 		Lacking:  lacking(),
 	}

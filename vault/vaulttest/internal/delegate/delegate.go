@@ -1,4 +1,7 @@
-package vaulttest
+// Package delegate has a backend of functions, for what stands between a backend and those
+// who call it: the faults of hosts' tests, and the mistakes of the mutants that prove the
+// suite.
+package delegate
 
 import (
 	"context"
@@ -9,8 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// methods are those of a backend.
-type methods struct {
+// Methods are what the methods of a [Backend] call.
+type Methods struct {
 	Vault                  func(ctx context.Context, org, id string) (vault.Vault, error)
 	ListVaults             func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error)
 	PutVault               func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error
@@ -42,132 +45,131 @@ type methods struct {
 	RemoveDeletedVault     func(ctx context.Context, org, id string, limit int) (bool, error)
 }
 
-// delegate is a backend of functions: each method calls the one with its name. [Faults]
-// stands in between there, and so do the mistakes of the mutants that prove the suite.
-type delegate struct{ On methods }
+// Backend has all methods of the backends of vault. Each calls the function with its name.
+type Backend struct{ On Methods }
 
-func (w *delegate) Vault(ctx context.Context, org, id string) (vault.Vault, error) {
+func (w *Backend) Vault(ctx context.Context, org, id string) (vault.Vault, error) {
 	return w.On.Vault(ctx, org, id)
 }
 
-func (w *delegate) ListVaults(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+func (w *Backend) ListVaults(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
 	return w.On.ListVaults(ctx, org, after, limit)
 }
 
-func (w *delegate) PutVault(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
+func (w *Backend) PutVault(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
 	return w.On.PutVault(ctx, v, left, a)
 }
 
-func (w *delegate) FindTokens(
+func (w *Backend) FindTokens(
 	ctx context.Context, org, id string, revision int64, lookups []vault.Lookup,
 ) ([][]string, error) {
 	return w.On.FindTokens(ctx, org, id, revision, lookups)
 }
 
-func (w *delegate) InsertTokens(
+func (w *Backend) InsertTokens(
 	ctx context.Context, org, id string, revision int64, rows []vault.Row,
 ) ([]string, error) {
 	return w.On.InsertTokens(ctx, org, id, revision, rows)
 }
 
-func (w *delegate) Rows(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
+func (w *Backend) Rows(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
 	return w.On.Rows(ctx, org, id, tokens)
 }
 
-func (w *delegate) ListRows(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error) {
+func (w *Backend) ListRows(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error) {
 	return w.On.ListRows(ctx, org, id, after, limit)
 }
 
-func (w *delegate) DeleteToken(ctx context.Context, org, id, token string, a vault.AuditEvent) error {
+func (w *Backend) DeleteToken(ctx context.Context, org, id, token string, a vault.AuditEvent) error {
 	return w.On.DeleteToken(ctx, org, id, token, a)
 }
 
-func (w *delegate) ImportTokens(
+func (w *Backend) ImportTokens(
 	ctx context.Context, org, id string, revision int64, rows []vault.Row, a vault.AuditEvent,
 ) error {
 	return w.On.ImportTokens(ctx, org, id, revision, rows, a)
 }
 
-func (w *delegate) Keys(ctx context.Context) ([]keyring.Key, error) { return w.On.Keys(ctx) }
+func (w *Backend) Keys(ctx context.Context) ([]keyring.Key, error) { return w.On.Keys(ctx) }
 
-func (w *delegate) RegisterKey(ctx context.Context, k keyring.Key) (keyring.Key, error) {
+func (w *Backend) RegisterKey(ctx context.Context, k keyring.Key) (keyring.Key, error) {
 	return w.On.RegisterKey(ctx, k)
 }
 
-func (w *delegate) RequireKey(ctx context.Context, version int) error {
+func (w *Backend) RequireKey(ctx context.Context, version int) error {
 	return w.On.RequireKey(ctx, version)
 }
 
-func (w *delegate) RetireKey(ctx context.Context, p keyring.Purpose, version, successor int) error {
+func (w *Backend) RetireKey(ctx context.Context, p keyring.Purpose, version, successor int) error {
 	return w.On.RetireKey(ctx, p, version, successor)
 }
 
-func (w *delegate) KeyUsage(ctx context.Context) (keyring.Usage, error) { return w.On.KeyUsage(ctx) }
+func (w *Backend) KeyUsage(ctx context.Context) (keyring.Usage, error) { return w.On.KeyUsage(ctx) }
 
-func (w *delegate) RowsWithoutFingerprint(
+func (w *Backend) RowsWithoutFingerprint(
 	ctx context.Context, version int, after vault.ScanPosition, limit int,
 ) (vault.RowPage, error) {
 	return w.On.RowsWithoutFingerprint(ctx, version, after, limit)
 }
 
-func (w *delegate) AddFingerprints(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error) {
+func (w *Backend) AddFingerprints(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error) {
 	return w.On.AddFingerprints(ctx, version, of)
 }
 
-func (w *delegate) RowsNotSealedUnder(
+func (w *Backend) RowsNotSealedUnder(
 	ctx context.Context, version int, after vault.ScanPosition, limit int,
 ) (vault.RowPage, error) {
 	return w.On.RowsNotSealedUnder(ctx, version, after, limit)
 }
 
-func (w *delegate) Reseal(ctx context.Context, rows []vault.Resealed) (int, error) {
+func (w *Backend) Reseal(ctx context.Context, rows []vault.Resealed) (int, error) {
 	return w.On.Reseal(ctx, rows)
 }
 
-func (w *delegate) RemoveFingerprints(ctx context.Context, version, limit int) (int, error) {
+func (w *Backend) RemoveFingerprints(ctx context.Context, version, limit int) (int, error) {
 	return w.On.RemoveFingerprints(ctx, version, limit)
 }
 
-func (w *delegate) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
+func (w *Backend) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
 	return w.On.AddAuditEvent(ctx, e)
 }
 
-func (w *delegate) ListAuditEvents(
+func (w *Backend) ListAuditEvents(
 	ctx context.Context, org string, q vault.AuditQuery,
 ) (mortise.Page[vault.AuditEvent], error) {
 	return w.On.ListAuditEvents(ctx, org, q)
 }
 
-func (w *delegate) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
+func (w *Backend) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
 	return w.On.PruneAudit(ctx, before, limit)
 }
 
-func (w *delegate) Stats(ctx context.Context, org string, most int) (vault.Stats, error) {
+func (w *Backend) Stats(ctx context.Context, org string, most int) (vault.Stats, error) {
 	return w.On.Stats(ctx, org, most)
 }
 
-func (w *delegate) VaultStats(ctx context.Context, org, id string, most int) (vault.Stats, error) {
+func (w *Backend) VaultStats(ctx context.Context, org, id string, most int) (vault.Stats, error) {
 	return w.On.VaultStats(ctx, org, id, most)
 }
 
-func (w *delegate) StatsAll(ctx context.Context, seal, most int) (vault.AllStats, error) {
+func (w *Backend) StatsAll(ctx context.Context, seal, most int) (vault.AllStats, error) {
 	return w.On.StatsAll(ctx, seal, most)
 }
 
-func (w *delegate) MarkDeleted(ctx context.Context, org string, at time.Time, a vault.AuditEvent) (time.Time, error) {
+func (w *Backend) MarkDeleted(ctx context.Context, org string, at time.Time, a vault.AuditEvent) (time.Time, error) {
 	return w.On.MarkDeleted(ctx, org, at, a)
 }
 
-func (w *delegate) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
+func (w *Backend) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
 	return w.On.RemoveDeleted(ctx, org, limit)
 }
 
-func (w *delegate) MarkVaultDeleted(
+func (w *Backend) MarkVaultDeleted(
 	ctx context.Context, org, id string, at time.Time, a vault.AuditEvent,
 ) (time.Time, error) {
 	return w.On.MarkVaultDeleted(ctx, org, id, at, a)
 }
 
-func (w *delegate) RemoveDeletedVault(ctx context.Context, org, id string, limit int) (bool, error) {
+func (w *Backend) RemoveDeletedVault(ctx context.Context, org, id string, limit int) (bool, error) {
 	return w.On.RemoveDeletedVault(ctx, org, id, limit)
 }

@@ -1,4 +1,7 @@
-package authmgmttest
+// Package delegate has a backend of functions, for what stands between a backend and those
+// who call it: the faults of hosts' tests, and the mistakes of the mutants that prove the
+// suite.
+package delegate
 
 import (
 	"context"
@@ -10,8 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// methods are those of a backend.
-type methods struct {
+// Methods are what the methods of a [Backend] call.
+type Methods struct {
 	CreateClient       func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error
 	Client             func(ctx context.Context, org, id string) (authmgmt.Client, error)
 	ClientBySecret     func(ctx context.Context, digest [32]byte) (authmgmt.Client, error)
@@ -40,129 +43,128 @@ type methods struct {
 	UpdateOrganization func(ctx context.Context, org string, update func(*authmgmt.Organization) (authmgmt.AuditEvent, error)) error
 }
 
-// delegate is a backend of functions: each method calls the one with its name. [Faults]
-// stands in between there, and so do the mistakes of the mutants that prove the suite.
-type delegate struct{ On methods }
+// Backend has all methods of the backends of authmgmt. Each calls the function with its name.
+type Backend struct{ On Methods }
 
-func (w *delegate) CreateClient(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
+func (w *Backend) CreateClient(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
 	return w.On.CreateClient(ctx, c, e)
 }
 
-func (w *delegate) Client(ctx context.Context, org, id string) (authmgmt.Client, error) {
+func (w *Backend) Client(ctx context.Context, org, id string) (authmgmt.Client, error) {
 	return w.On.Client(ctx, org, id)
 }
 
-func (w *delegate) ClientBySecret(ctx context.Context, digest [32]byte) (authmgmt.Client, error) {
+func (w *Backend) ClientBySecret(ctx context.Context, digest [32]byte) (authmgmt.Client, error) {
 	return w.On.ClientBySecret(ctx, digest)
 }
 
-func (w *delegate) UpdateClient(
+func (w *Backend) UpdateClient(
 	ctx context.Context, org, id string, update func(*authmgmt.Client) (authmgmt.AuditEvent, error),
 ) error {
 	return w.On.UpdateClient(ctx, org, id, update)
 }
 
-func (w *delegate) ListClients(
+func (w *Backend) ListClients(
 	ctx context.Context, org string, p authmgmt.Paging,
 ) (authmgmt.Page[authmgmt.Client], error) {
 	return w.On.ListClients(ctx, org, p)
 }
 
-func (w *delegate) CreateToken(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
+func (w *Backend) CreateToken(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
 	return w.On.CreateToken(ctx, k, e)
 }
 
-func (w *delegate) TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt.Token, error) {
+func (w *Backend) TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt.Token, error) {
 	return w.On.TokenByDigest(ctx, digest)
 }
 
-func (w *delegate) UpdateToken(
+func (w *Backend) UpdateToken(
 	ctx context.Context, org string, id uuid.UUID, update func(*authmgmt.Token) (authmgmt.AuditEvent, error),
 ) error {
 	return w.On.UpdateToken(ctx, org, id, update)
 }
 
-func (w *delegate) ListTokens(
+func (w *Backend) ListTokens(
 	ctx context.Context, org string, p authmgmt.Paging,
 ) (authmgmt.Page[authmgmt.Token], error) {
 	return w.On.ListTokens(ctx, org, p)
 }
 
-func (w *delegate) CreateInvitation(
+func (w *Backend) CreateInvitation(
 	ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent,
 ) error {
 	return w.On.CreateInvitation(ctx, i, exclusive, e)
 }
 
-func (w *delegate) Invitation(ctx context.Context, org, id string) (authmgmt.Invitation, error) {
+func (w *Backend) Invitation(ctx context.Context, org, id string) (authmgmt.Invitation, error) {
 	return w.On.Invitation(ctx, org, id)
 }
 
-func (w *delegate) UpdateInvitation(
+func (w *Backend) UpdateInvitation(
 	ctx context.Context, org, id string, update func(*authmgmt.Invitation) (authmgmt.AuditEvent, error),
 ) error {
 	return w.On.UpdateInvitation(ctx, org, id, update)
 }
 
-func (w *delegate) ListInvitations(
+func (w *Backend) ListInvitations(
 	ctx context.Context, org string, at time.Time, p authmgmt.Paging,
 ) (authmgmt.Page[authmgmt.Invitation], error) {
 	return w.On.ListInvitations(ctx, org, at, p)
 }
 
-func (w *delegate) DueGrants(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
+func (w *Backend) DueGrants(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
 	return w.On.DueGrants(ctx, now, limit)
 }
 
-func (w *delegate) ListAuditEvents(
+func (w *Backend) ListAuditEvents(
 	ctx context.Context, org string, q authmgmt.AuditQuery,
 ) (mortise.Page[authmgmt.AuditEvent], error) {
 	return w.On.ListAuditEvents(ctx, org, q)
 }
 
-func (w *delegate) Stats(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error) {
+func (w *Backend) Stats(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error) {
 	return w.On.Stats(ctx, org, now, most)
 }
 
-func (w *delegate) StatsAll(ctx context.Context, most int) (authmgmt.AllStats, error) {
+func (w *Backend) StatsAll(ctx context.Context, most int) (authmgmt.AllStats, error) {
 	return w.On.StatsAll(ctx, most)
 }
 
-func (w *delegate) MarkDeleted(
+func (w *Backend) MarkDeleted(
 	ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent,
 ) (time.Time, error) {
 	return w.On.MarkDeleted(ctx, org, at, e)
 }
 
-func (w *delegate) DeletedAt(ctx context.Context, org string) (time.Time, error) {
+func (w *Backend) DeletedAt(ctx context.Context, org string) (time.Time, error) {
 	return w.On.DeletedAt(ctx, org)
 }
 
-func (w *delegate) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
+func (w *Backend) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
 	return w.On.RemoveDeleted(ctx, org, limit)
 }
 
-func (w *delegate) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
+func (w *Backend) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
 	return w.On.PruneAudit(ctx, before, limit)
 }
 
-func (w *delegate) PruneTokens(ctx context.Context, before time.Time, limit int) (int, error) {
+func (w *Backend) PruneTokens(ctx context.Context, before time.Time, limit int) (int, error) {
 	return w.On.PruneTokens(ctx, before, limit)
 }
 
-func (w *delegate) PruneInvitations(ctx context.Context, before time.Time, limit int) (int, error) {
+func (w *Backend) PruneInvitations(ctx context.Context, before time.Time, limit int) (int, error) {
 	return w.On.PruneInvitations(ctx, before, limit)
 }
 
-func (w *delegate) UpdateKeyChecks(ctx context.Context, update func([][32]byte) ([][32]byte, error)) error {
+func (w *Backend) UpdateKeyChecks(ctx context.Context, update func([][32]byte) ([][32]byte, error)) error {
 	return w.On.UpdateKeyChecks(ctx, update)
 }
 
-func (w *delegate) AccessControl(ctx context.Context, org string) (authmgmt.Organization, error) {
+func (w *Backend) AccessControl(ctx context.Context, org string) (authmgmt.Organization, error) {
 	return w.On.AccessControl(ctx, org)
 }
 
-func (w *delegate) UpdateOrganization(
+func (w *Backend) UpdateOrganization(
 	ctx context.Context, org string, update func(*authmgmt.Organization) (authmgmt.AuditEvent, error),
 ) error {
 	return w.On.UpdateOrganization(ctx, org, update)

@@ -1,4 +1,7 @@
-package audiosearchtest
+// Package delegate has a backend of functions, for what stands between a backend and those
+// who call it: the faults of hosts' tests, and the mistakes of the mutants that prove the
+// suite.
+package delegate
 
 import (
 	"context"
@@ -10,8 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// methods are those of a backend.
-type methods struct {
+// Methods are what the methods of a [Backend] call.
+type Methods struct {
 	CreateDataset      func(ctx context.Context, d audiosearch.Dataset) error
 	Dataset            func(ctx context.Context, org, id string) (audiosearch.Dataset, error)
 	ListDatasets       func(ctx context.Context, org, after string, limit int) ([]audiosearch.Dataset, error)
@@ -50,166 +53,165 @@ type methods struct {
 	UpdateRunAndRemove func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease) error
 }
 
-// delegate is a backend of functions: each method calls the one with its name. [Faults]
-// stands in between there, and so do the mistakes of the mutants that prove the suite.
-type delegate struct{ On methods }
+// Backend has all methods of the backends of audiosearch. Each calls the function with its name.
+type Backend struct{ On Methods }
 
-func (w *delegate) CreateDataset(ctx context.Context, d audiosearch.Dataset) error {
+func (w *Backend) CreateDataset(ctx context.Context, d audiosearch.Dataset) error {
 	return w.On.CreateDataset(ctx, d)
 }
 
-func (w *delegate) Dataset(ctx context.Context, org, id string) (audiosearch.Dataset, error) {
+func (w *Backend) Dataset(ctx context.Context, org, id string) (audiosearch.Dataset, error) {
 	return w.On.Dataset(ctx, org, id)
 }
 
-func (w *delegate) ListDatasets(ctx context.Context, org, after string, limit int) ([]audiosearch.Dataset, error) {
+func (w *Backend) ListDatasets(ctx context.Context, org, after string, limit int) ([]audiosearch.Dataset, error) {
 	return w.On.ListDatasets(ctx, org, after, limit)
 }
 
-func (w *delegate) DeleteDataset(ctx context.Context, org, id string) error {
+func (w *Backend) DeleteDataset(ctx context.Context, org, id string) error {
 	return w.On.DeleteDataset(ctx, org, id)
 }
 
-func (w *delegate) PutVideos(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
+func (w *Backend) PutVideos(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
 	return w.On.PutVideos(ctx, org, dataset, videos)
 }
 
-func (w *delegate) ListVideos(ctx context.Context, org, dataset, after string, limit int) ([]audiosearch.Video, error) {
+func (w *Backend) ListVideos(ctx context.Context, org, dataset, after string, limit int) ([]audiosearch.Video, error) {
 	return w.On.ListVideos(ctx, org, dataset, after, limit)
 }
 
-func (w *delegate) DeleteVideo(ctx context.Context, org, dataset, id string) error {
+func (w *Backend) DeleteVideo(ctx context.Context, org, dataset, id string) error {
 	return w.On.DeleteVideo(ctx, org, dataset, id)
 }
 
-func (w *delegate) MissingKeys(ctx context.Context, org, dataset string, keys []string) ([]string, error) {
+func (w *Backend) MissingKeys(ctx context.Context, org, dataset string, keys []string) ([]string, error) {
 	return w.On.MissingKeys(ctx, org, dataset, keys)
 }
 
-func (w *delegate) PutScoring(
+func (w *Backend) PutScoring(
 	ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16,
 ) error {
 	return w.On.PutScoring(ctx, org, dataset, video, path, s, columns)
 }
 
-func (w *delegate) Search(
+func (w *Backend) Search(
 	ctx context.Context, org, dataset string, q audiosearch.ScoreQuery,
 ) ([]audiosearch.Hit, error) {
 	return w.On.Search(ctx, org, dataset, q)
 }
 
-func (w *delegate) Unscored(
+func (w *Backend) Unscored(
 	ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery,
 ) (audiosearch.Unscored, error) {
 	return w.On.Unscored(ctx, org, dataset, q)
 }
 
-func (w *delegate) WindowScores(
+func (w *Backend) WindowScores(
 	ctx context.Context, org, dataset, video, model string, from, to int,
 ) ([][]uint16, error) {
 	return w.On.WindowScores(ctx, org, dataset, video, model, from, to)
 }
 
-func (w *delegate) CreateRun(ctx context.Context, r audiosearch.Run, most int) error {
+func (w *Backend) CreateRun(ctx context.Context, r audiosearch.Run, most int) error {
 	return w.On.CreateRun(ctx, r, most)
 }
 
-func (w *delegate) Run(ctx context.Context, org string, id int64) (audiosearch.Run, error) {
+func (w *Backend) Run(ctx context.Context, org string, id int64) (audiosearch.Run, error) {
 	return w.On.Run(ctx, org, id)
 }
 
-func (w *delegate) UpdateRun(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+func (w *Backend) UpdateRun(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
 	return w.On.UpdateRun(ctx, org, id, update)
 }
 
-func (w *delegate) PutResultVideos(
+func (w *Backend) PutResultVideos(
 	ctx context.Context, org string, run int64, set uuid.UUID, videos []audiosearch.Video,
 ) error {
 	return w.On.PutResultVideos(ctx, org, run, set, videos)
 }
 
-func (w *delegate) PutResults(
+func (w *Backend) PutResults(
 	ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result,
 ) error {
 	return w.On.PutResults(ctx, org, run, set, results)
 }
 
-func (w *delegate) RunResults(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+func (w *Backend) RunResults(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
 	return w.On.RunResults(ctx, org, run, from)
 }
 
-func (w *delegate) ListRuns(ctx context.Context, org string, q audiosearch.RunQuery) ([]audiosearch.Run, error) {
+func (w *Backend) ListRuns(ctx context.Context, org string, q audiosearch.RunQuery) ([]audiosearch.Run, error) {
 	return w.On.ListRuns(ctx, org, q)
 }
 
-func (w *delegate) Stats(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
+func (w *Backend) Stats(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
 	return w.On.Stats(ctx, org, most)
 }
 
-func (w *delegate) StatsAll(ctx context.Context, most int) (audiosearch.AllStats, error) {
+func (w *Backend) StatsAll(ctx context.Context, most int) (audiosearch.AllStats, error) {
 	return w.On.StatsAll(ctx, most)
 }
 
-func (w *delegate) StaleRuns(ctx context.Context, checked, due time.Time, limit int) ([]audiosearch.Run, error) {
+func (w *Backend) StaleRuns(ctx context.Context, checked, due time.Time, limit int) ([]audiosearch.Run, error) {
 	return w.On.StaleRuns(ctx, checked, due, limit)
 }
 
-func (w *delegate) MarkDeleted(ctx context.Context, org string, at time.Time) (time.Time, error) {
+func (w *Backend) MarkDeleted(ctx context.Context, org string, at time.Time) (time.Time, error) {
 	return w.On.MarkDeleted(ctx, org, at)
 }
 
-func (w *delegate) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
+func (w *Backend) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
 	return w.On.RemoveDeleted(ctx, org, limit)
 }
 
-func (w *delegate) PruneRuns(ctx context.Context, before time.Time, limit int) (int, error) {
+func (w *Backend) PruneRuns(ctx context.Context, before time.Time, limit int) (int, error) {
 	return w.On.PruneRuns(ctx, before, limit)
 }
 
-func (w *delegate) TrimRuns(ctx context.Context, keep, limit int) (int, error) {
+func (w *Backend) TrimRuns(ctx context.Context, keep, limit int) (int, error) {
 	return w.On.TrimRuns(ctx, keep, limit)
 }
 
-func (w *delegate) Compact(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
+func (w *Backend) Compact(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
 	return w.On.Compact(ctx, opts)
 }
 
-func (w *delegate) PutPart(
+func (w *Backend) PutPart(
 	ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16,
 ) (int, error) {
 	return w.On.PutPart(ctx, org, dataset, p, columns)
 }
 
-func (w *delegate) Parts(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
+func (w *Backend) Parts(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
 	return w.On.Parts(ctx, org, dataset, p)
 }
 
-func (w *delegate) Models(ctx context.Context, org, dataset string) ([]audiosearch.DatasetModel, error) {
+func (w *Backend) Models(ctx context.Context, org, dataset string) ([]audiosearch.DatasetModel, error) {
 	return w.On.Models(ctx, org, dataset)
 }
 
-func (w *delegate) SetModel(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+func (w *Backend) SetModel(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
 	return w.On.SetModel(ctx, org, dataset, c)
 }
 
-func (w *delegate) ModelOrder(ctx context.Context, family, model string) (int64, error) {
+func (w *Backend) ModelOrder(ctx context.Context, family, model string) (int64, error) {
 	return w.On.ModelOrder(ctx, family, model)
 }
 
-func (w *delegate) CreateRunAndAdd(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
+func (w *Backend) CreateRunAndAdd(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
 	return w.On.CreateRunAndAdd(ctx, r, most, j)
 }
 
-func (w *delegate) UpdateRunAndRemove(
+func (w *Backend) UpdateRunAndRemove(
 	ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
 ) error {
 	return w.On.UpdateRunAndRemove(ctx, org, id, update, l)
 }
-func (w *delegate) Videos(ctx context.Context, org, dataset string, ids []string) ([]audiosearch.Video, int, error) {
+func (w *Backend) Videos(ctx context.Context, org, dataset string, ids []string) ([]audiosearch.Video, int, error) {
 	return w.On.Videos(ctx, org, dataset, ids)
 }
 
-func (w *delegate) Scorings(
+func (w *Backend) Scorings(
 	ctx context.Context, org, dataset, model string, videos []string,
 ) (map[string]audiosearch.Scoring, error) {
 	return w.On.Scorings(ctx, org, dataset, model, videos)
