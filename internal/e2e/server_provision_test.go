@@ -198,22 +198,23 @@ func testDataFolder(t *testing.T, p program) {
 	// A folder that is there is the operator's own business.
 	folder = filepath.Join(t.TempDir(), "data")
 	require.NoError(t, os.Mkdir(folder, 0o755))
-	p.start(t, []string{"MORTISE_DATA=" + folder})
+	p.start(t, []string{"MORTISE_DATA=" + folder}, "-config", writeConfig(t))
 	assert.Equal(t, os.FileMode(0o755), mode(t, folder))
 	assert.Equal(t, os.FileMode(0o600), mode(t, filepath.Join(folder, "mortise.db")))
 }
 
 func testOddFolders(t *testing.T, p program) {
+	config := writeConfig(t)
 	for _, name := range effort.Some(3, []string{"a/b/c", "it's a folder", "x?mode=memory&cache=shared", "100%25 #1", "ü;:memory:", "file:x", "-memory", "x/../y/"}) {
 		dir := t.TempDir()
-		s := p.startIn(t, dir, nil, "-data", name)
+		s := p.startIn(t, dir, nil, "-config", config, "-data", name)
 		assert.True(t, exists(filepath.Join(dir, name, "mortise.db")), name)
 		assert.Equal(t, os.FileMode(0o700), mode(t, filepath.Join(dir, name)), name)
 		s.stop()
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(t.TempDir(), link))
-	p.start(t, nil, "-data", link)
+	p.start(t, nil, "-config", config, "-data", link)
 	assert.True(t, exists(filepath.Join(link, "mortise.db")))
 }
 

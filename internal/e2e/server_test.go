@@ -99,7 +99,7 @@ func testRefusals(t *testing.T, p program) {
 	}
 
 	// A port in use may be free at another time.
-	s := p.start(t, nil)
+	s := p.start(t, nil, "-config", writeConfig(t))
 	assert.Contains(t, p.refuse(t, 1, nil, "-addr", strings.TrimPrefix(s.url, "http://")), "-addr")
 }
 
@@ -124,7 +124,7 @@ func (p program) refuse(t *testing.T, status int, env []string, args ...string) 
 }
 
 func testFlagsFirst(t *testing.T, p program) {
-	s := p.start(t, []string{"MORTISE_ADDR=nowhere"})
+	s := p.start(t, []string{"MORTISE_ADDR=nowhere"}, "-config", writeConfig(t))
 	assert.Equal(t, http.StatusOK, s.do("GET", "/healthz", "", "").status, "the flag must win over MORTISE_ADDR")
 }
 
