@@ -17,6 +17,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 const (
@@ -161,7 +162,7 @@ func TestKilledWhilePacking(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 	openHeard(t, path, nil)
-	for range 5 {
+	for range effort.Of(2, 5, 5) {
 		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledWhilePacking$", "-test.count=1")
 		child.Env = append(os.Environ(), childFile+"="+path)
 		require.NoError(t, child.Start())
