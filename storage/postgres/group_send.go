@@ -30,7 +30,9 @@ var errNothingStored = errors.New("postgres: nothing is stored")
 // sendWithJobs makes a transaction of a group, with its jobs for Options.Queue.
 //
 // An operation that is alone goes to the server together with what the queue asks there first.
-// If it stores nothing, which is seldom, all of that is rolled back.
+// If it stores nothing, which is seldom, all of that is rolled back. So it is if pgx
+// cannot encode a statement, or the server not prepare it: it may be the queue's own, who
+// is told in the transaction in which the caller looks again.
 func (db *DB) sendWithJobs(ctx context.Context, conn *pgxpool.Conn, ops []*op, alone bool) (committing bool, err error) {
 	first, _ := db.pipeline(ops, alone, true)
 	tx := beginLate(ctx, conn, first, func() error {
@@ -54,7 +56,7 @@ func (db *DB) sendWithJobs(ctx context.Context, conn *pgxpool.Conn, ops []*op, a
 		refused = db.opts.Queue.(manyTxQueue).EnqueueManyTx(ctx, tx, jobs)
 	}
 	switch err := tx.flush(ctx); {
-	case errors.Is(err, errNothingStored):
+	case errors.Is(err, errNothingStored), alone && err != nil && !tx.begun && !mayRetry(err, false):
 		return false, nil
 	case err != nil && !errors.Is(refused, err):
 		return false, err

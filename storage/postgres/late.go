@@ -16,6 +16,7 @@ type lateTx struct {
 	ctx    context.Context
 	conn   *pgxpool.Conn
 	first  *pgx.Batch   // nil: it is sent
+	begun  bool         // the server has answered BEGIN
 	look   func() error // at what first has done
 	err    error        // of first, or of look: then nothing comes behind
 }
@@ -41,6 +42,7 @@ func (t *lateTx) send(ctx context.Context, more ...*pgx.QueuedQuery) pgx.BatchRe
 		if t.err != nil {
 			return sent
 		}
+		t.begun = true
 	}
 	t.err = t.look()
 	return sent

@@ -357,3 +357,67 @@ func TestLateTxLost(t *testing.T) {
 	require.Equal(t, 3, w.calls)
 	w.stored(t, 3, 3)
 }
+
+// TestLateTxNotSent: a queue whose first query pgx cannot send is told so as in a
+// transaction of pgx's, and goes on as there.
+func TestLateTxNotSent(t *testing.T) {
+	t.Parallel()
+	queries := map[string]func(ctx context.Context, tx pgx.Tx) (pgx.Rows, error){
+		"a value that no parameter takes": func(ctx context.Context, tx pgx.Tx) (pgx.Rows, error) {
+			return tx.Query(ctx, addJob, struct{}{})
+		},
+		"too many values": func(ctx context.Context, tx pgx.Tx) (pgx.Rows, error) {
+			return tx.Query(ctx, addJob, "a", "b")
+		},
+		"a name without a value": func(ctx context.Context, tx pgx.Tx) (pgx.Rows, error) {
+			return tx.Query(ctx, "SELECT @id::text", pgx.StrictNamedArgs{})
+		},
+	}
+	for _, exec := range []pgx.QueryExecMode{
+		pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec, pgx.QueryExecModeExec,
+		pgx.QueryExecModeSimpleProtocol,
+	} {
+		d := newDatabase(t)
+		d.mode = exec
+		w, ctx, n := newWithQueue(t, d), t.Context(), 0
+		for name, query := range queries {
+			about := name + ", " + exec.String()
+			var told error
+			w.add = func(ctx context.Context, tx pgx.Tx, id string) error {
+				var rows pgx.Rows
+				if rows, told = query(ctx, tx); told == nil {
+					rows.Close()
+					told = rows.Err()
+				}
+				return byQuery(ctx, tx, id)
+			}
+			plain, err := w.pool.Begin(ctx)
+			require.NoError(t, err)
+			want := w.add(ctx, plain, "job")
+			require.NoError(t, plain.Rollback(ctx))
+			require.Error(t, told, about)
+			wantTold := told.Error()
+
+			created, err := w.create(ctx, triggerEvent("acme"))
+			require.EqualError(t, told, wantTold, about)
+			if want != nil { // the server has refused it
+				require.ErrorContains(t, err, want.Error(), about)
+			} else {
+				require.NoError(t, err, about)
+				require.True(t, created, about)
+				n++
+			}
+			w.stored(t, n, n, about)
+
+			goOn := w.add
+			w.add = func(ctx context.Context, tx pgx.Tx, id string) error {
+				_ = goOn(ctx, tx, id)
+				return told
+			}
+			_, err = w.create(ctx, triggerEvent("acme"))
+			require.ErrorContains(t, err, wantTold, about)
+			w.stored(t, n, n, about)
+		}
+		require.GreaterOrEqual(t, n, len(queries)-1, exec.String())
+	}
+}

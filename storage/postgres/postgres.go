@@ -52,9 +52,10 @@ type Options struct {
 //
 // then events that many callers submit at a time, and their jobs, share a transaction. ctx is
 // then none of the callers'; after an error each job comes once more by itself. The job of a
-// caller who meets no others comes before its event is known to be new: the first statement of
-// tx takes the event to the server with it, and fails if there is nothing to add a job for. So
-// such a queue must go by the methods of tx, and leave tx.Conn() alone.
+// caller who meets no others comes before its event is known to be new: the first
+// statement of tx takes the event to the server with it, and fails if there is nothing to
+// add a job for. If it cannot be sent at all, the job comes once more. So such a queue
+// must go by the methods of tx, and leave tx.Conn() alone.
 type TxQueue interface {
 	mortise.Queue
 
