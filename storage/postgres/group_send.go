@@ -58,7 +58,7 @@ func (db *DB) sendWithJobs(ctx context.Context, conn *pgxpool.Conn, ops []*op, a
 	switch err := tx.flush(ctx); {
 	case errors.Is(err, errNothingStored), alone && err != nil && !tx.begun && !mayRetry(err, false):
 		return false, nil
-	case err != nil && !errors.Is(refused, err):
+	case err != nil: // it is not the queue's, whatever that makes of it
 		return false, err
 	case refused != nil:
 		return false, fmt.Errorf("%w: %w", errRefused, refused)

@@ -19,6 +19,7 @@ type lateTx struct {
 	begun  bool         // the server has answered BEGIN
 	look   func() error // at what first has done
 	err    error        // of first, or of look: then nothing comes behind
+	ready  func()       // of WhenReady; or nil
 }
 
 // beginLate makes a transaction of a batch that begins with Batch.BeginTx.
@@ -44,8 +45,20 @@ func (t *lateTx) send(ctx context.Context, more ...*pgx.QueuedQuery) pgx.BatchRe
 		}
 		t.begun = true
 	}
-	t.err = t.look()
+	if t.err = t.look(); t.err == nil && t.ready != nil {
+		t.ready()
+	}
 	return sent
+}
+
+// WhenReady has f called once first is done, which may wait for other transactions. The
+// call that sends first calls it. If first is sent already, it is called at once.
+func (t *lateTx) WhenReady(f func()) {
+	if t.first == nil {
+		f()
+		return
+	}
+	t.ready = f
 }
 
 // flush sends first, if that is not done.

@@ -270,6 +270,7 @@ func TestLateTxFails(t *testing.T) {
 	}
 	_, err = w.create(ctx, triggerEvent("acme"))
 	require.ErrorContains(t, err, "not here")
+	require.NotContains(t, err.Error(), "the queue", "which has not been asked")
 	_, err = w.pool.Exec(ctx, "DROP FUNCTION public.refuse() CASCADE")
 	require.NoError(t, err)
 	w.stored(t, 1, 1, "an event that fails")
@@ -330,6 +331,46 @@ func TestLateTxEnds(t *testing.T) {
 	heal()
 	require.Equal(t, 2, w.calls)
 	w.stored(t, 1, 1)
+}
+
+// TestLateTxReady: a queue hears when the time of its own statement begins: behind what
+// the event waits for, once, and not at all if the event is there before.
+func TestLateTxReady(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	w, ctx := newWithQueue(t, d), t.Context()
+	var ready atomic.Int64
+	w.add = func(ctx context.Context, tx pgx.Tx, id string) error {
+		if late, is := tx.(interface{ WhenReady(func()) }); is {
+			late.WhenReady(func() { ready.Add(1) })
+		}
+		return byQuery(ctx, tx, id)
+	}
+	e := triggerEvent("acme")
+	heal := d.lock(t)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := w.create(ctx, e)
+		ended <- err
+	}()
+	d.awaitLock(t)
+	require.Zero(t, ready.Load(), "it waits for a lock")
+	heal()
+	require.NoError(t, <-ended)
+	require.Equal(t, int64(1), ready.Load())
+	created, err := w.create(ctx, e)
+	require.NoError(t, err)
+	require.False(t, created)
+	require.Equal(t, int64(1), ready.Load())
+
+	w.add = func(ctx context.Context, tx pgx.Tx, id string) error {
+		require.NoError(t, byQuery(ctx, tx, id))
+		tx.(interface{ WhenReady(func()) }).WhenReady(func() { ready.Add(1) })
+		require.Equal(t, int64(2), ready.Load(), "it is ready")
+		return nil
+	}
+	_, err = w.create(ctx, triggerEvent("acme"))
+	require.NoError(t, err)
 }
 
 // TestLateTxLost: an event whose connection is lost before COMMIT is sent is stored by another

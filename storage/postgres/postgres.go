@@ -55,7 +55,9 @@ type Options struct {
 // caller who meets no others comes before its event is known to be new: the first
 // statement of tx takes the event to the server with it, and fails if there is nothing to
 // add a job for. If it cannot be sent at all, the job comes once more. So such a queue
-// must go by the methods of tx, and leave tx.Conn() alone.
+// must go by the methods of tx, and leave tx.Conn() alone. The event may wait for other
+// transactions: if tx has a method WhenReady(func()), that calls the function when the
+// time of the queue's own statement begins, and never if it does not come to that.
 type TxQueue interface {
 	mortise.Queue
 

@@ -35,7 +35,8 @@ type Options struct {
 	// after that time, and not before. All programs of a schema must agree on it.
 	RescueAfter time.Duration
 
-	// Timeout bounds Enqueue and Cancel, unless their context ends before: 3 s.
+	// Timeout bounds Enqueue and Cancel, unless their context ends before: 3 s. What an
+	// event waits for in a transaction of storage/postgres does not count.
 	Timeout time.Duration
 
 	// Tx returns the host's transaction that calls under ctx are part of, if there is one:

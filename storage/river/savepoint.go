@@ -57,11 +57,23 @@ var errTimeout = fmt.Errorf("river: no answer within Options.Timeout: %w", conte
 
 // bounded calls do, within Options.Timeout, in a transaction that others go on with.
 func (q *Queue) bounded(ctx context.Context, tx pgx.Tx, do func(context.Context) error) (err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, q.opts.Timeout, errTimeout)
-	defer cancel()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(context.Canceled)
+	var timer *time.Timer
+	begin := func() { timer = time.AfterFunc(q.opts.Timeout, func() { end(errTimeout) }) }
+	if late, ok := tx.(interface{ WhenReady(func()) }); ok { // an event that may wait for others
+		late.WhenReady(begin)
+	} else {
+		begin()
+	}
+	defer func() {
+		if timer != nil {
+			timer.Stop()
+		}
+	}()
 	running, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(context.Canceled)
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(giveUp, func() { cut(context.Cause(ctx)) }) })()
