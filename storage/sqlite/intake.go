@@ -18,10 +18,10 @@ func (db *DB) bring(ctx context.Context, org string, do func(*tx) error) error {
 	if !db.added.heard() || hostTxOf(ctx, db) != nil {
 		return db.writer.write(ctx, do)
 	}
-	due := time.Now().Add(db.busy)
+	called := time.Now()
 	if err := db.intake.take(ctx, db.writer.ctx.Done(), org); err != nil {
 		return err
 	}
 	defer db.intake.give(org)
-	return db.writer.writeBy(ctx, due, do)
+	return db.writer.writeSince(ctx, called, do)
 }

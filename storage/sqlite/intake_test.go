@@ -14,9 +14,9 @@ import (
 
 // intakeOf returns a database without a file, whose operations wait to be gathered.
 func intakeOf(t *testing.T) *DB {
-	w := &writer{ops: make(chan *op, 2*maxGroup), busy: time.Minute, stopped: make(chan struct{})}
+	w := &writer{ops: make(chan *op, 2*maxGroup), stopped: make(chan struct{})}
 	w.ctx, w.cancel = context.WithCancel(t.Context())
-	return &DB{writer: w, busy: w.busy, added: new(jobNotifier), intake: newTurns(maxIntake)}
+	return &DB{writer: w, added: new(jobNotifier), intake: newTurns(maxIntake)}
 }
 
 func nothing(*tx) error { return nil }
@@ -50,13 +50,71 @@ func TestIntake(t *testing.T) {
 		time.Sleep(time.Second)
 		for range 2*many + 1 {
 			o := <-db.writer.ops
-			require.Equal(t, called.Add(db.busy), o.due, "the time of waiting for a turn counts")
+			require.Equal(t, called, o.called, "who waits for a turn has called before that")
 			o.result <- nil
 			synctest.Wait() // who has waited comes now
 		}
 		require.Empty(t, db.writer.ops)
 		calls.Wait()
 		require.Equal(t, db.intake.places, db.intake.free)
+	})
+}
+
+// TestIntakeLocked: who has waited for a turn, however long, waits for another process as
+// long as anybody: for the busy timeout from when that has the file, and no longer.
+func TestIntakeLocked(t *testing.T) {
+	path := EmptyFile(t)
+	synctest.Test(t, func(t *testing.T) {
+		const busy = 100 * time.Millisecond // SQLite itself sleeps by another clock, for longer
+		db, err := Open(t.Context(), path, &Options{BusyTimeout: busy})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, db.Close()) }()
+		defer db.added.listen(func(string) {})()
+		other, err := db.writer.source.connect()
+		require.NoError(t, err)
+		defer func() { require.NoError(t, other.close()) }()
+		exec := func(text string) {
+			_, err := other.exec(t.Context(), text)
+			require.NoError(t, err)
+		}
+		take := func() {
+			for i := range maxIntake {
+				require.NoError(t, db.intake.take(t.Context(), nil, fmt.Sprint(i)))
+			}
+		}
+		give := func() {
+			for i := range maxIntake {
+				db.intake.give(fmt.Sprint(i))
+			}
+		}
+		for _, held := range []time.Duration{busy / 2, 3 * busy} {
+			take()
+			ended := make(chan error, maxGroup)
+			bring := func() { ended <- db.bring(t.Context(), "acme", nothing) }
+			go bring()
+			time.Sleep(10 * busy)
+			exec("BEGIN IMMEDIATE")
+			began := time.Now()
+			give()
+			time.Sleep(held)
+			if held < busy {
+				require.Empty(t, ended)
+				exec("COMMIT")
+				require.NoError(t, <-ended)
+				continue
+			}
+			require.True(t, isBusy(<-ended))
+
+			take()
+			go bring() // while it is held
+			time.Sleep(busy)
+			give()
+			asked := time.Now()
+			require.True(t, isBusy(<-ended))
+			require.Less(t, time.Since(asked), busy/2, "the time of waiting for a turn counts while the file is held")
+			require.Greater(t, time.Since(began), held)
+			exec("COMMIT")
+		}
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 type Options struct {
 	// BusyTimeout is how long a call waits for a lock that another process holds, unless
 	// its context ends before: 3 s. So there is an answer before the 5 s after which many
-	// HTTP clients give up.
+	// HTTP clients give up. What it waits for within this process does not count.
 	BusyTimeout time.Duration
 
 	// SkipCheck leaves out every integrity check (PRAGMA quick_check): that of Open, and

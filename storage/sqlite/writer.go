@@ -46,6 +46,7 @@ type writer struct {
 	alive  alive      // of the transaction under way
 	counts sealCounts // likewise
 	recent recentEvents
+	held   time.Time // since when another process keeps transactions from beginning; zero: none does
 
 	log     atomic.Pointer[fs.FileInfo] // the log that conn writes to; nil: not known yet
 	logGone atomic.Bool                 // the checkpointer has not found it where it was
@@ -54,7 +55,7 @@ type writer struct {
 // op is one change.
 type op struct {
 	ctx    context.Context
-	due    time.Time       // when it is refused, if no transaction has begun by then
+	called time.Time
 	do     func(*tx) error // may run twice
 	err    error
 	added  string            // the kind of a job that was added, to be told of once this is committed
@@ -99,18 +100,18 @@ func (w *writer) write(ctx context.Context, do func(*tx) error) error {
 	if h, _ := ctx.Value(hostTxKey{}).(*hostTx); h != nil && h.db.writer == w {
 		return h.write(ctx, do)
 	}
-	return w.writeBy(ctx, time.Now().Add(w.busy), do)
+	return w.writeSince(ctx, time.Now(), do)
 }
 
-// writeBy is write in a transaction of the writer's own, which has to begin by a time.
-func (w *writer) writeBy(ctx context.Context, due time.Time, do func(*tx) error) error {
+// writeSince is write in a transaction of the writer's own, for who called a while ago.
+func (w *writer) writeSince(ctx context.Context, called time.Time, do func(*tx) error) error {
 	if w.hosted != nil {
 		return w.hosted(ctx, do)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	o := &op{ctx: ctx, due: due, do: do, result: make(chan error, 1)}
+	o := &op{ctx: ctx, called: called, do: do, result: make(chan error, 1)}
 	select {
 	case w.ops <- o:
 	case <-ctx.Done():
@@ -213,7 +214,7 @@ func (w *writer) refuse(err error) {
 	n := len(w.group)
 	if isBusy(err) {
 		now := time.Now()
-		for n = 0; n < len(w.group) && (n == 0 || !w.group[n].due.After(now)); n++ {
+		for n = 0; n < len(w.group) && (n == 0 || !w.due(w.group[n]).After(now)); n++ {
 		}
 	}
 	for _, o := range w.group[:n] {
@@ -295,7 +296,7 @@ func (w *writer) oneByOne() {
 // that more adds while it goes on: who comes in time need not wait for another fsync. On
 // an error nothing of it is stored; started tells whether the transaction began.
 func (w *writer) transact(n int, more func() bool) (started bool, err error) {
-	if err := w.begin(w.group[0].due); err != nil {
+	if err := w.begin(w.group[0]); err != nil {
 		if !errors.Is(err, ErrClosed) {
 			w.fault(err)
 		}
@@ -345,12 +346,24 @@ func (w *writer) fault(err error) {
 	w.check.hear(err)
 }
 
-// begin connects if need be, and begins a transaction.
-func (w *writer) begin(deadline time.Time) error {
+// due is when an operation has waited for another process for as long as it may. Only
+// that counts, but all of it, wherever the operation waited meanwhile.
+func (w *writer) due(o *op) time.Time {
+	if o.called.After(w.held) {
+		return o.called.Add(w.busy)
+	}
+	return w.held.Add(w.busy)
+}
+
+// begin connects if need be, and begins a transaction, of which o is the first operation.
+func (w *writer) begin(o *op) error {
 	if err := w.check.err(); err != nil {
 		return err
 	}
-	err := retryBusy(unbounded, w.ctx.Done(), deadline, func() (err error) {
+	if w.held.IsZero() {
+		w.held = time.Now() // or it begins at once
+	}
+	err := retryBusy(unbounded, w.ctx.Done(), w.due(o), func() (err error) {
 		if err = w.source.inPlace(); err != nil {
 			return err
 		}
@@ -365,6 +378,9 @@ func (w *writer) begin(deadline time.Time) error {
 		_, err = w.conn.exec(unbounded, "BEGIN IMMEDIATE")
 		return err
 	})
+	if !isBusy(err) {
+		w.held = time.Time{}
+	}
 	switch {
 	case err == nil && w.log.Load() == nil:
 		if log, err := os.Stat(w.source.path + "-wal"); err == nil { // the transaction has opened it
