@@ -94,7 +94,7 @@ func (a *AudioSearch) createRun(
 	if err != nil {
 		return err
 	}
-	return a.db.writer.write(ctx, func(tx *tx) error {
+	return a.db.bring(ctx, org, func(tx *tx) error {
 		if err := tx.orgThere(org); err != nil {
 			return err
 		}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
 // intakeOf returns a database without a file, whose operations wait to be gathered.
@@ -156,6 +158,43 @@ func TestIntakeLeft(t *testing.T) {
 		require.ErrorIs(t, <-closed, ErrClosed)
 		require.Empty(t, db.writer.ops)
 	})
+}
+
+// TestIntakeOf: all that brings work takes turns.
+func TestIntakeOf(t *testing.T) {
+	db, err := Open(t.Context(), EmptyFile(t), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	defer db.Jobs().NotifyJobs(func(string) {})()
+	for i := range maxIntake {
+		require.NoError(t, db.intake.take(t.Context(), nil, fmt.Sprint(i)))
+	}
+	events, runs := &Trigger{db: db}, &AudioSearch{db: db}
+	e, r := someEvent(), audiosearch.Run{Organization: "acme", ID: 1, State: audiosearch.StateQueued}
+	for name, bring := range map[string]func(context.Context) error{
+		"CreateEvent": func(ctx context.Context) error {
+			_, _, err := events.CreateEvent(ctx, e, time.Time{})
+			return err
+		},
+		"CreateEventAndAdd": func(ctx context.Context) error {
+			_, _, err := events.CreateEventAndAdd(ctx, e, time.Time{}, e.Job())
+			return err
+		},
+		"CreateRun":       func(ctx context.Context) error { return runs.CreateRun(ctx, r, 10) },
+		"CreateRunAndAdd": func(ctx context.Context) error { return runs.CreateRunAndAdd(ctx, r, 10, r.Job()) },
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- bring(ctx) }()
+		require.Eventually(t, func() bool {
+			db.intake.mu.Lock()
+			defer db.intake.mu.Unlock()
+			return len(db.intake.queue) == 1 || len(ended) > 0
+		}, time.Minute, time.Millisecond)
+		require.Empty(t, ended, "%s took no turn", name)
+		cancel()
+		require.ErrorIs(t, <-ended, context.Canceled, name)
+	}
 }
 
 // TestIntakeInTx: those who have a place may wait for the end of a transaction of the

@@ -39,7 +39,7 @@ func (t *Trigger) CreateEvent(ctx context.Context, e trigger.Event, keySince tim
 	if err != nil {
 		return trigger.Event{}, false, err
 	}
-	if err := t.db.writer.write(ctx, c.do); err != nil {
+	if err := t.db.bring(ctx, e.Organization, c.do); err != nil {
 		return trigger.Event{}, false, err
 	}
 	return c.result(&e)
