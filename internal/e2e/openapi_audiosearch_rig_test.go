@@ -94,7 +94,7 @@ func newSearchAPI(t *testing.T) *searchAPI {
 	}, [][]uint16{{65535, 1}}))
 	h, err := httpadapter.NewAudioSearch(r.service, httpadapter.Bearer(callerByRole), &httpadapter.AudioSearchOptions{Options: r.options(), Cancel: true})
 	require.NoError(t, err)
-	r.serve(h, "$.body.results[*].video.metadata.**") // named by the owner of the videos
+	r.serve(h)
 	return r
 }
 

@@ -14,16 +14,15 @@ import (
 func TestOpenAPIExamplesFollowTheirSchemas(t *testing.T) {
 	for name, c := range map[string]struct {
 		document []byte
-		anything []string // fields whose names somebody chose
 		least    int
 	}{
-		"trigger":     {newTriggerRig(t).document, []string{"$.body.context.**", "$.body.triggers[*].context.**", "$.body.outcome.data.**", "$.body.triggers[*].outcome.data.**"}, 25},
-		"authmgmt":    {newAuthMgmtRig(t).document, nil, 60},
-		"vault":       {newVaultAPI(t).document, []string{"$.body.records[*].fields.**", "$.body.records[*].tokens.**"}, 50},
-		"audiosearch": {newSearchAPI(t).document, []string{"$.body.results[*].video.metadata.**"}, 30},
+		"trigger":     {newTriggerRig(t).document, 25},
+		"authmgmt":    {newAuthMgmtRig(t).document, 60},
+		"vault":       {newVaultAPI(t).document, 50},
+		"audiosearch": {newSearchAPI(t).document, 30},
 	} {
 		t.Run(name, func(t *testing.T) {
-			seen, err := openapi.Examples(c.document, c.anything...)
+			seen, err := openapi.Examples(c.document)
 			require.NoError(t, err)
 			require.GreaterOrEqual(t, seen, c.least)
 		})

@@ -80,7 +80,7 @@ func newVaultAPI(t *testing.T) *vaultAPI {
 		Options: r.options(), Insert: true, Detokenize: true, Delete: true,
 	})
 	require.NoError(t, err)
-	r.serve(h, "$.body.records[*].fields.**", "$.body.records[*].tokens.**") // named as columns
+	r.serve(h)
 	return r
 }
 
