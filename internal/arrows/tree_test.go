@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,24 +39,36 @@ func (f *sourceFile) imports() []string {
 	return paths
 }
 
-// readTree reads the tree that this package stands in. It reads every folder and file in
-// this process, so that go test's cache of results knows what the tests depend on.
+// readTree returns the tree that this package stands in, which nobody changes. It is read
+// once, every folder and file in this process, so that go test's cache of results knows what
+// the tests depend on.
 func readTree(t *testing.T) *tree {
 	t.Helper()
-	root, err := filepath.Abs(filepath.Join("..", ".."))
+	tr, err := treeHere()
 	require.NoError(t, err)
-	if _, err := os.Stat(filepath.Join(root, "examples", "go.mod")); err != nil {
+	if tr == nil {
 		t.Skip("this is the packed core module, not the repository: its nested modules are not here")
 	}
-	tr := &tree{root: root, fset: token.NewFileSet(), packages: make(map[string][]*sourceFile)}
-	tr.readDir(t, ".")
 	return tr
 }
 
-func (tr *tree) readDir(t *testing.T, dir string) {
-	t.Helper()
+var treeHere = sync.OnceValues(func() (*tree, error) {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(root, "examples", "go.mod")); err != nil {
+		return nil, nil
+	}
+	tr := &tree{root: root, fset: token.NewFileSet(), packages: make(map[string][]*sourceFile)}
+	return tr, tr.readDir(".")
+})
+
+func (tr *tree) readDir(dir string) error {
 	entries, err := os.ReadDir(filepath.Join(tr.root, dir))
-	require.NoError(t, err)
+	if err != nil {
+		return err
+	}
 	for _, entry := range entries {
 		name := entry.Name()
 		path := filepath.ToSlash(filepath.Join(dir, name))
@@ -63,15 +76,28 @@ func (tr *tree) readDir(t *testing.T, dir string) {
 		case strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata":
 			// Neither is for the go command.
 		case entry.IsDir():
-			tr.readDir(t, path)
+			err = tr.readDir(path)
 		case name == "go.mod":
 			tr.modules = append(tr.modules, dir)
 		case strings.HasSuffix(name, ".go"):
-			source, err := os.ReadFile(filepath.Join(tr.root, path))
-			require.NoError(t, err)
-			syntax, err := parser.ParseFile(tr.fset, path, source, parser.ParseComments|parser.SkipObjectResolution)
-			require.NoError(t, err)
-			tr.packages[dir] = append(tr.packages[dir], &sourceFile{path: path, test: strings.HasSuffix(name, "_test.go"), syntax: syntax})
+			err = tr.readSource(dir, path)
+		}
+		if err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+func (tr *tree) readSource(dir, path string) error {
+	source, err := os.ReadFile(filepath.Join(tr.root, path))
+	if err != nil {
+		return err
+	}
+	syntax, err := parser.ParseFile(tr.fset, path, source, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	tr.packages[dir] = append(tr.packages[dir], &sourceFile{path: path, test: strings.HasSuffix(path, "_test.go"), syntax: syntax})
+	return nil
 }
