@@ -110,7 +110,7 @@ func TestChirpSpread(t *testing.T) {
 			low(t, s, classChirp, noisy(join(quiet(1), soft(glide), quiet(1)), 20, uint64(i)), "a glide from %.0f Hz on, %.2f s", from, length)
 		}
 	}
-	for _, seconds := range []float64{1, 2, 5, 10} {
+	for _, seconds := range effort.Some(2, []float64{1, 2, 5, 10}) {
 		for _, ends := range [][2]float64{{200, 400}, {4000, 200}, {300, 3000}, {7500, 100}, {1000, 2000}} {
 			high(t, s, classChirp, rising(seconds, ends[0], ends[1], 0.3), "%.0f to %.0f Hz in %.0f s", ends[0], ends[1], seconds)
 			high(t, s, classChirp, straight(seconds, ends[0], ends[1], 0.3), "straight from %.0f to %.0f Hz in %.0f s", ends[0], ends[1], seconds)
@@ -123,7 +123,7 @@ func TestChirpSpread(t *testing.T) {
 func TestDTMFLimits(t *testing.T) {
 	s := newScorer(t)
 	const keys = "123A456B789C*0#D"
-	for i := range 4 * len(keys) {
+	for i := range effort.Of(2, 4, 4) * len(keys) {
 		k := keys[i%len(keys)]
 		press := func(length, lowOff, highOff float64) []float32 {
 			row, column := i%16/4, i%16%4
@@ -148,7 +148,7 @@ func TestDTMFLimits(t *testing.T) {
 func TestBusyCadence(t *testing.T) {
 	s := newScorer(t)
 	for _, tones := range []func(float64) []float32{tone(425), tone(400), tones(480, 620)} {
-		for from := 0.0; from < 0.6; from += 0.19 {
+		for from := 0.0; from < 0.6; from += 0.19 * float64(effort.Of(3, 1, 1)) {
 			for _, beat := range []float64{0.12, 0.35, 0.65} {
 				x := onOff(10, from, beat, beat, tones)
 				high(t, s, classBusy, x, "%.2f s on and off, from %.2f s", beat, from)
@@ -164,7 +164,7 @@ func TestBusyCadence(t *testing.T) {
 
 func TestSmokeAlarmPattern(t *testing.T) {
 	s := newScorer(t)
-	for from := 0.0; from < 4; from += 0.37 {
+	for from := 0.0; from < 4; from += 0.37 * float64(effort.Of(4, 1, 1)) {
 		high(t, s, classSmoke, noisy(alarm(10, from, 3100, 0.2), 20, 1), "from %.2f s of the pattern on", from)
 		low(t, s, classPulse, alarm(10, from, 3100, 0.2), "from %.2f s of the pattern on", from)
 		low(t, s, classSmoke, repeated(10, from, join(dots(4, 0.5, 0.5, 3100), quiet(1))), "four beeps")
@@ -183,7 +183,7 @@ func TestPulseRate(t *testing.T) {
 		if c.high {
 			expect = high
 		}
-		for from := 0.0; from < 1; from += 0.27 {
+		for from := 0.0; from < 1; from += 0.27 * float64(effort.Of(2, 1, 1)) {
 			expect(t, s, classPulse, repeated(10, from, join(bang(0.05, 0.3, 3), quiet(1/c.hz-0.05))), "%.2f Hz", c.hz)
 		}
 	}
@@ -240,7 +240,7 @@ func TestHumMains(t *testing.T) {
 		expect(t, s, classHum, noisy(humming(10, c.hz, 0.2, 1, 0.5, 0.3, 0.3, 0.2, 0.2, 0.1), 20, 1), "%.1f Hz", c.hz)
 	}
 	high(t, s, classHum, mix(humming(10, 50, 0.05, 1, 0.5, 0.5, 0.3), sloped(10, 0.02, -3.01, 5)), "hum in pink noise")
-	for from := 3.0; from < 4; from += 0.17 {
+	for from := 3.0; from < 4; from += 0.17 * float64(effort.Of(3, 1, 1)) {
 		hum := func(seconds float64) []float32 {
 			return mix(white(10, 0.005, 3), join(quiet(from), humming(seconds, 60, 0.1, 1, 0.5, 0.5, 0.3)))
 		}

@@ -217,24 +217,26 @@ func spoken(seconds, pitch, amplitude float64, seed uint64) []float32 {
 	r := rand.New(rand.NewPCG(seed, 3))
 	out := quiet(seconds)
 	phase, hz, glide := 0.0, pitch, 0.0
-	formants := [...]float64{500, 1500, 2500}
+	var gains [30]float64 // of the harmonics
 	for i := range out {
 		at := i % (sampleRate / 4)
 		if at == 0 {
 			hz, glide = pitch*(0.85+0.4*r.Float64()), pitch*(r.Float64()-0.5)*2
-			formants = [...]float64{250 + 600*r.Float64(), 900 + 1300*r.Float64(), 2200 + 800*r.Float64()}
+			formants := [...]float64{250 + 600*r.Float64(), 900 + 1300*r.Float64(), 2200 + 800*r.Float64()}
+			for n := range gains {
+				f := float64(n+1) * hz
+				gains[n] = 0
+				for k, formant := range formants {
+					gains[n] += math.Exp(-math.Pow((f-formant)/(60+40*float64(k)), 2)/2) / float64(k+1)
+				}
+			}
 		}
 		t := float64(at) / sampleRate
 		phase += 2 * math.Pi * (hz + glide*t) / sampleRate
 		loud := math.Sin(math.Pi * math.Min(1, t/0.18))
 		var sum float64
-		for n := 1; n <= 30; n++ {
-			f := float64(n) * hz
-			gain := 0.0
-			for k, formant := range formants {
-				gain += math.Exp(-math.Pow((f-formant)/(60+40*float64(k)), 2)/2) / float64(k+1)
-			}
-			sum += (gain + 0.02) * math.Sin(float64(n)*phase)
+		for n, gain := range gains {
+			sum += (gain + 0.02) * math.Sin(float64(n+1)*phase)
 		}
 		if t > 0.18 {
 			sum = r.NormFloat64() * 0.3 * math.Sin(math.Pi*(t-0.18)/0.07)

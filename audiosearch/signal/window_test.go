@@ -26,15 +26,17 @@ func windows(t *testing.T, s *Scorer, x []float32, class sound.Class) (scores []
 // A dial tone between 30 and 42 s of a long file is found there, and nowhere else.
 func TestDialToneIsFound(t *testing.T) {
 	s := newScorer(t)
-	speech := spoken(10, 120, 0.1, 3)
-	noises := map[string][]float32{
-		"white noise": white(60, 0.02, 1),
-		"pink noise":  sloped(60, 0.02, -3.01, 2),
-		"speech":      join(speech, speech, speech, quiet(12), speech, speech),
-		"silence":     quiet(60),
+	noises := map[string]func() []float32{
+		"white noise": func() []float32 { return white(60, 0.02, 1) },
+		"pink noise":  func() []float32 { return sloped(60, 0.02, -3.01, 2) },
+		"speech": func() []float32 {
+			speech := spoken(10, 120, 0.1, 3)
+			return join(speech, speech, speech, quiet(12), speech, speech)
+		},
+		"silence": func() []float32 { return quiet(60) },
 	}
 	for _, name := range effort.Names(2, noises) {
-		scores := windows(t, s, mix(noises[name], join(quiet(30), pair(12, 350, 440, 0.1))), classDialTone)
+		scores := windows(t, s, mix(noises[name](), join(quiet(30), pair(12, 350, 440, 0.1))), classDialTone)
 		best := 0
 		for i, score := range scores {
 			if score > scores[best] {
