@@ -71,7 +71,7 @@ func randomScored(r *rand.Rand, spread, windows int) scored {
 }
 
 func TestScoresEqualTheOracle(t *testing.T) {
-	for seed := range uint64(16) {
+	for seed := range uint64(effort.Of(8, 16, 16)) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		var s Scores
 		videos := map[uint32]scored{}
