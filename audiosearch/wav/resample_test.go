@@ -8,17 +8,19 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // pairs are the rates that the tests go between: usual ones, equal ones, and some without
-// a common divisor.
+// a common divisor. One of three has some of each kind.
 var pairs = [][2]int{
 	{44100, 16000}, {48000, 16000}, {32000, 16000}, {22050, 16000}, {192000, 16000}, {768000, 16000}, {16001, 16000}, {44101, 16000}, {47999, 32000},
 	{8000, 16000}, {11025, 16000}, {12000, 16000}, {15999, 16000}, {7999, 16000}, {100, 16000}, {16000, 44100}, {16000, 16000},
 }
 
 func TestResampleBands(t *testing.T) {
-	for _, pair := range pairs {
+	for _, pair := range effort.Some(3, pairs) {
 		t.Run(fmt.Sprint(pair[0], " to ", pair[1]), func(t *testing.T) {
 			t.Parallel()
 			from, to := pair[0], pair[1]
@@ -61,7 +63,7 @@ func TestResampleNoise(t *testing.T) {
 }
 
 func TestResampleBlocks(t *testing.T) {
-	for _, pair := range pairs {
+	for _, pair := range effort.Some(3, pairs) {
 		in := sine(pair[0], float64(min(pair[0], pair[1]))/7, 1500*max(pair[0]/pair[1], 3))
 		whole := resampled(pair[0], pair[1], in, len(in))
 		require.Len(t, whole, (len(in)*pair[1]+pair[0]-1)/pair[0], "%v", pair)
@@ -85,17 +87,21 @@ func TestResampleTime(t *testing.T) {
 			got := resampled(from, to, in, 512)
 			peak := int(at * float64(to))
 			for i, v := range got {
-				require.LessOrEqual(t, v, got[peak], "%v: sample %d", pair, i)
+				if !(v <= got[peak]) { // require takes its time, for each sample
+					require.LessOrEqual(t, v, got[peak], "%v: sample %d", pair, i)
+				}
 			}
 			for d := 1; d <= min(peak, len(got)-1-peak); d++ {
-				require.InDelta(t, got[peak-d], got[peak+d], 1e-6, "%v: %d samples from the peak", pair, d)
+				if !(math.Abs(float64(got[peak-d])-float64(got[peak+d])) <= 1e-6) {
+					require.InDelta(t, got[peak-d], got[peak+d], 1e-6, "%v: %d samples from the peak", pair, d)
+				}
 			}
 		}
 	}
 }
 
 func TestResampleShort(t *testing.T) {
-	for _, pair := range pairs {
+	for _, pair := range effort.Some(3, pairs) {
 		for _, n := range []int{0, 1, 2, 3, 10, 40} {
 			in := make([]float32, n)
 			for i := range in {

@@ -67,7 +67,7 @@ var rows = []row{
 	{pkg: "audiosearch/audioset", code: []string{"audiosearch/sound"}},
 	{pkg: "audiosearch/modelfile", code: []string{"internal/..."}},
 	{pkg: "audiosearch/spectrogram", code: []string{"internal/fft"}},
-	{pkg: "audiosearch/wav", code: []string{"audiosearch/sound", "internal/fft"}},
+	{pkg: "audiosearch/wav", code: []string{"audiosearch/sound", "internal/fft"}, tests: []string{"internal/effort"}},
 	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/..."}, tests: []string{"audiosearch/audioset", "internal/effort"}},
 	{pkg: "audiosearch/excerpt", code: []string{"audiosearch", "audiosearch/sound", "audiosearch/spectrogram", "audiosearch/wav"}, tests: mediaTests},
 	{pkg: "audiosearch/ingest", code: []string{"audiosearch"}, tests: slices.Concat(mediaTests, []string{"audiosearch/sound"})},
@@ -75,7 +75,7 @@ var rows = []row{
 	{pkg: "audiosearch/folder", code: []string{root, "audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/..."}, tests: mediaTests},
 	{pkg: "audiosearch/signal", code: []string{"audiosearch/sound", "internal/fft"}, tests: slices.Concat(mediaTests, []string{"internal/effort"})},
 	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch/sound"}, tests: slices.Concat(mediaTests, []string{"internal/effort"})},
-	{pkg: "audiosearch/inference", code: []string{"audiosearch/sound", "audiosearch/astfeatures", "audiosearch/audioset"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
+	{pkg: "audiosearch/inference", code: []string{"audiosearch/sound", "audiosearch/astfeatures", "audiosearch/audioset"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory", "internal/effort"}},
 	{pkg: "audiosearch/oip", code: slices.Concat(networkCode, []string{"internal/..."}), tests: []string{sharedRules, "audiosearch", "audiosearch/audiosearchtest", "audiosearch/folder", "storage/memory"}},
 	{pkg: "audiosearch/onnx/...", code: networkCode, tests: []string{"audiosearch/audiosearchtest", "audiosearch/wav", "audiosearch/ffmpeg", "storage/memory"}, module: true},
 
