@@ -107,11 +107,44 @@ func Prove[H any](t *testing.T, p *Proof[H]) {
 	top := t.Name()
 	var reasons []string
 	t.Run("rules", func(t *testing.T) { reasons = p.suite(p.Faithful).checkRules(t) })
+	// Most mutants wait for what does not come. In the meantime others are tried.
+	var others sync.WaitGroup
+	defer others.Wait()
+	others.Go(func() {
+		p.tryFaithful(t)
+		p.tryLacking(t, reasons)
+	})
+	t.Run("mutants", func(t *testing.T) {
+		texts := p.suite(p.Faithful).sentences()
+		p.checkMutants(t, texts)
+		// So there are more of them at once than -parallel allows: they are started before it
+		// counts.
+		slots := make(chan struct{}, 4*runtime.GOMAXPROCS(0))
+		for _, m := range effort.Some(p.every(), p.mutants) {
+			t.Run(m.name, func(t *testing.T) {
+				output := make(chan string, 1)
+				go func() {
+					slots <- struct{}{}
+					defer func() { <-slots }()
+					output <- m.run(t.Context(), top)
+				}()
+				t.Parallel()
+				m.caught(t, top, texts, <-output)
+			})
+		}
+	})
+}
+
+func (p *Proof[H]) tryFaithful(t *testing.T) {
 	t.Run("faithful", func(t *testing.T) {
 		if skipped := p.suite(p.Faithful).run(t); len(skipped) > 0 {
 			t.Errorf("the faithful backend lacks what rules need: %v", skipped)
 		}
 	})
+}
+
+// tryLacking fails the test unless each of the reasons is given.
+func (p *Proof[H]) tryLacking(t *testing.T, reasons []string) {
 	t.Run("lacking", func(t *testing.T) {
 		given := make(map[string]bool)
 		for _, name := range slices.Sorted(maps.Keys(p.Lacking)) {
@@ -125,25 +158,6 @@ func Prove[H any](t *testing.T, p *Proof[H]) {
 			if !given[reason] {
 				t.Errorf("no rule was skipped because %s", reason)
 			}
-		}
-	})
-	t.Run("mutants", func(t *testing.T) {
-		texts := p.suite(p.Faithful).sentences()
-		p.checkMutants(t, texts)
-		// Most of the time mutants wait for what does not come, so there are more of them at
-		// once than -parallel allows: they are started before it counts.
-		slots := make(chan struct{}, 4*runtime.GOMAXPROCS(0))
-		for _, m := range effort.Some(p.every(), p.mutants) {
-			t.Run(m.name, func(t *testing.T) {
-				output := make(chan string, 1)
-				go func() {
-					slots <- struct{}{}
-					defer func() { <-slots }()
-					output <- m.run(t.Context(), top)
-				}()
-				t.Parallel()
-				m.caught(t, top, texts, <-output)
-			})
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // envSuite names a suite in the processes that run one in order to fail.
@@ -153,7 +156,8 @@ func TestSuite(t *testing.T) {
 		})
 	}
 	t.Run("the timeout of go test", func(t *testing.T) {
-		output := runSuite(t, "the timeout of go test", "-test.timeout=5s")
+		// A tenth of it is left to say so.
+		output := runSuite(t, "the timeout of go test", fmt.Sprintf("-test.timeout=%ds", effort.Of(3, 5, 5)))
 		inOrder(t, output, "--- FAIL: TestSuiteProcess/store/hangs ", "rule store/hangs: This ends.",
 			"has not ended after")
 		require.NotContains(t, output, "panic: ")
