@@ -46,32 +46,35 @@ func TestReverseProxyKeepsCallersApart(t *testing.T) {
 	t.Parallel()
 	for _, s := range everyService(t, httpadapter.Options{BodyTimeout: 20 * time.Millisecond}) {
 		for _, host := range effort.Names(2, hosts) {
-			wrap := hosts[host]
-			backend, err := url.Parse("http://" + serveBehind(t, wrap, named(s.handler)))
-			require.NoError(t, err)
-			proxy := httputil.NewSingleHostReverseProxy(backend)
-			transport := &http.Transport{MaxConnsPerHost: 1}
-			t.Cleanup(transport.CloseIdleConnections)
-			proxy.Transport, proxy.ErrorLog = transport, log.New(io.Discard, "", 0)
-			front := httptest.NewServer(proxy)
-			t.Cleanup(front.Close)
-			victim := dial(t, strings.TrimPrefix(front.URL, "http://"))
-			for _, e := range s.early {
-				for name, attack := range s.attacks() {
-					msg := s.name + ", " + host + ", " + e.start + ", " + name
-					attacker := dial(t, strings.TrimPrefix(front.URL, "http://"))
-					attacker.send(e.head(askedHeader + ": attacker\r\n" + attack.length))
-					victim.requireOwn(s, msg)
-					attacker.send(attack.body)
-					_, err := http.ReadResponse(attacker.r, nil) // or the end
-					if err != nil {
-						require.ErrorIs(t, err, io.ErrUnexpectedEOF, msg)
+			t.Run(s.name+" "+host, func(t *testing.T) {
+				t.Parallel() // they wait most of the time
+				wrap := hosts[host]
+				backend, err := url.Parse("http://" + serveBehind(t, wrap, named(s.handler)))
+				require.NoError(t, err)
+				proxy := httputil.NewSingleHostReverseProxy(backend)
+				transport := &http.Transport{MaxConnsPerHost: 1}
+				t.Cleanup(transport.CloseIdleConnections)
+				proxy.Transport, proxy.ErrorLog = transport, log.New(io.Discard, "", 0)
+				front := httptest.NewServer(proxy)
+				t.Cleanup(front.Close)
+				victim := dial(t, strings.TrimPrefix(front.URL, "http://"))
+				for _, e := range s.early {
+					for name, attack := range s.attacks() {
+						msg := s.name + ", " + host + ", " + e.start + ", " + name
+						attacker := dial(t, strings.TrimPrefix(front.URL, "http://"))
+						attacker.send(e.head(askedHeader + ": attacker\r\n" + attack.length))
+						victim.requireOwn(s, msg)
+						attacker.send(attack.body)
+						_, err := http.ReadResponse(attacker.r, nil) // or the end
+						if err != nil {
+							require.ErrorIs(t, err, io.ErrUnexpectedEOF, msg)
+						}
+						victim.requireOwn(s, msg)
+						require.NoError(t, attacker.conn.Close())
 					}
-					victim.requireOwn(s, msg)
-					require.NoError(t, attacker.conn.Close())
 				}
-			}
-			require.False(t, s.changed())
+				require.False(t, s.changed())
+			})
 		}
 	}
 }
@@ -94,33 +97,36 @@ func TestPoolingProxyKeepsCallersApart(t *testing.T) {
 			if host == "without Unwrap" {
 				continue // there the answer says that the connection ends, or the body was read
 			}
-			address := serveBehind(t, wrap, named(s.handler))
-			for _, e := range s.early {
-				for name, attack := range s.attacks() {
-					msg := s.name + ", " + host + ", " + e.start + ", " + name
-					pooled := dial(t, address)
-					pooled.send(e.head(askedHeader + ": attacker\r\n" + attack.length))
-					resp := pooled.answer(msg)
-					require.Equal(t, "attacker", resp.Header.Get(askedHeader), msg)
-					if !resp.Close && strings.HasSuffix(name, "broken") {
-						pooled.send(attack.body)
+			t.Run(s.name+" "+host, func(t *testing.T) {
+				t.Parallel() // they wait most of the time
+				address := serveBehind(t, wrap, named(s.handler))
+				for _, e := range s.early {
+					for name, attack := range s.attacks() {
+						msg := s.name + ", " + host + ", " + e.start + ", " + name
+						pooled := dial(t, address)
+						pooled.send(e.head(askedHeader + ": attacker\r\n" + attack.length))
+						resp := pooled.answer(msg)
+						require.Equal(t, "attacker", resp.Header.Get(askedHeader), msg)
+						if !resp.Close && strings.HasSuffix(name, "broken") {
+							pooled.send(attack.body)
+						}
+						ended := resp.Close
+						if !ended {
+							_, err := pooled.r.Peek(1)
+							ended = err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
+						}
+						if ended {
+							pooled = dial(t, address)
+						} else if !strings.HasSuffix(name, "broken") {
+							// It comes late, and is taken to have been the body.
+							pooled.send(attack.body)
+						}
+						pooled.requireOwn(s, msg)
+						require.NoError(t, pooled.conn.Close())
 					}
-					ended := resp.Close
-					if !ended {
-						_, err := pooled.r.Peek(1)
-						ended = err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
-					}
-					if ended {
-						pooled = dial(t, address)
-					} else if !strings.HasSuffix(name, "broken") {
-						// It comes late, and is taken to have been the body.
-						pooled.send(attack.body)
-					}
-					pooled.requireOwn(s, msg)
-					require.NoError(t, pooled.conn.Close())
 				}
-			}
-			require.False(t, s.changed())
+				require.False(t, s.changed())
+			})
 		}
 	}
 }

@@ -283,20 +283,23 @@ func TestOldRequestsEndTheConnection(t *testing.T) {
 func TestEndWithoutTheBody(t *testing.T) {
 	t.Parallel()
 	for _, s := range everyService(t, httpadapter.Options{}) {
-		address := serveBehind(t, hosts["with Unwrap"], s.handler)
-		for _, e := range s.early {
-			msg := s.name + ", " + e.start
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel() // they wait most of the time
+			address := serveBehind(t, hosts["with Unwrap"], s.handler)
+			for _, e := range s.early {
+				msg := s.name + ", " + e.start
+				c := dial(t, address)
+				c.send(e.head("Expect: 100-continue\r\n"+chunked) + "ZZ\r\n" + s.smuggled())
+				require.Equal(t, e.status, c.answer(msg).StatusCode, msg)
+				c.requireEnd(msg)
+			}
 			c := dial(t, address)
-			c.send(e.head("Expect: 100-continue\r\n"+chunked) + "ZZ\r\n" + s.smuggled())
-			require.Equal(t, e.status, c.answer(msg).StatusCode, msg)
-			c.requireEnd(msg)
-		}
-		c := dial(t, address)
-		const more = 16<<20 + 1
-		c.send(s.early[0].head("Content-Length: " + strconv.Itoa(more)))
-		require.Equal(t, s.early[0].status, c.answer(s.name).StatusCode)
-		c.send(strings.Repeat("x", more) + s.smuggled())
-		c.requireEnd(s.name)
-		require.False(t, s.changed())
+			const more = 16<<20 + 1
+			c.send(s.early[0].head("Content-Length: " + strconv.Itoa(more)))
+			require.Equal(t, s.early[0].status, c.answer(s.name).StatusCode)
+			c.send(strings.Repeat("x", more) + s.smuggled())
+			c.requireEnd(s.name)
+			require.False(t, s.changed())
+		})
 	}
 }
