@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
@@ -24,7 +25,7 @@ import (
 // package's promise holds. Every schedule is single-threaded: races are explored by
 // running a step of one actor in the middle of a backend call of another.
 //
-// MORTISE_SOAK=1 runs more schedules. MORTISE_SEED=N runs only schedule N and prints its
+// CI=true runs more schedules, and MORTISE_SOAK=1 many. MORTISE_SEED=N runs only schedule N and prints its
 // trace.
 func TestSimulation(t *testing.T) {
 	if text := os.Getenv("MORTISE_SEED"); text != "" {
@@ -35,10 +36,7 @@ func TestSimulation(t *testing.T) {
 		require.NoError(t, violation)
 		return
 	}
-	schedules := 2000
-	if os.Getenv("MORTISE_SOAK") == "1" {
-		schedules = 100000
-	}
+	schedules := effort.Of(800, 2000, 100_000)
 	start := time.Now()
 	var next, failed atomic.Uint64
 	var wg sync.WaitGroup

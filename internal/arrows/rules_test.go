@@ -32,7 +32,7 @@ var rows = []row{
 	}},
 
 	// Domains: the helpers in internal/, never each other.
-	{pkg: "trigger", code: []string{root, "internal/lostjobs", "internal/slot", "internal/..."}, tests: []string{"trigger/triggertest", "storage/memory"}},
+	{pkg: "trigger", code: []string{root, "internal/lostjobs", "internal/slot", "internal/..."}, tests: []string{"trigger/triggertest", "storage/memory", "internal/effort"}},
 	{pkg: "vault", code: []string{root, "vault/format", "vault/keyring", "internal/..."}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}},
 	{pkg: "authmgmt", code: []string{root, "authmgmt/access", "internal/cursor", "internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
 	{pkg: "audiosearch", code: []string{root, "audiosearch/metadata", "audiosearch/sound", "internal/lostjobs", "internal/..."}, tests: mediaTests},
