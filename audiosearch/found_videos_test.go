@@ -97,6 +97,7 @@ func TestResultsComeInPieces(t *testing.T) {
 // TestStoreIsAwayWhilePutting: for a moment; the search is not made again. For longer, it
 // is, with a set of its own, and nothing of the first attempt is seen.
 func TestStoreIsAwayWhilePutting(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	for failures, attempts := range map[int]int{0: 1, 4: 1, 5: 2} {
 		r, store := newPutRig(t, nil)
 		r.video("a", 3000, nil, nil)

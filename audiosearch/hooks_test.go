@@ -173,6 +173,7 @@ func TestPanicsOfHooks(t *testing.T) {
 // A worker that runs outlives the panics of what is plugged into it: each run ends, and
 // one that is given up is logged at WARN.
 func TestWorkerOutlivesPanics(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	for _, broken := range []string{"Observe", "Start", "end", "Moderate", "Score", "Backoff"} {
 		t.Run(broken, func(t *testing.T) {
 			r, h, logged := hookedRig(t, "")

@@ -68,6 +68,7 @@ func (b *brittle) UpdateRun(ctx context.Context, org string, id int64, update fu
 
 // TestVerdicts: what a worker answers, and what becomes of the run.
 func TestVerdicts(t *testing.T) {
+	t.Parallel()                // it waits most of the time
 	const aMinute = time.Minute // for which an attempt is taken to run after a sign of life
 	type bench struct {
 		*rig

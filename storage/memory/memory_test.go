@@ -14,6 +14,7 @@ import (
 )
 
 func TestTrigger(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	jobs := make(map[trigger.Store]*memory.Jobs)
 	triggertest.Run(t, triggertest.Harness{
 		Open: func(t *testing.T) trigger.Backend {

@@ -15,6 +15,7 @@ import (
 )
 
 func TestQueue(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	queuetest.Run(t, queuetest.Harness{Open: func(t *testing.T) queuetest.Backend {
 		var now atomic.Pointer[func() time.Time]
 		setNow := func(f func() time.Time) {
