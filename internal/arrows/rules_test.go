@@ -47,7 +47,7 @@ var rows = []row{
 	// Conformance suites and fakes: their domain, what the fakes run on, and what all
 	// suites share.
 	{pkg: "trigger/triggertest", code: []string{root, "trigger/triggertest/internal/delegate", "trigger", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
-	{pkg: "vault/vaulttest", code: []string{root, "vault/vaulttest/internal/delegate", "vault", "vault/format", "vault/keyring", "vault/localkeys", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
+	{pkg: "vault/vaulttest", code: []string{root, "vault/vaulttest/internal/delegate", "vault", "vault/format", "vault/keyring", "vault/localkeys", "storage/memory", sharedRules, "internal/fake", "internal/fault"}, tests: []string{"internal/effort"}},
 	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt/authmgmttest/internal/delegate", "authmgmt", "authmgmt/access", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
 	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch/audiosearchtest/internal/delegate", "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
 

@@ -14,14 +14,14 @@ const envModelMutant = "MORTISE_MODEL_MUTANT"
 
 // ProveModel fails the test unless the model finds the named mutants, and says how to come
 // there again. The mutants are those of the suite's proof. Each is tried in a process of its
-// own, which runs the calling test again. On somebody's machine one of five is tried.
+// own, which runs the calling test again. On somebody's machine one of ten is tried.
 func ProveModel[H any](t *testing.T, p *Proof[H], model func(t *testing.T, h H), names ...string) {
 	if name := os.Getenv(envModelMutant); name != "" {
 		m, _ := p.mutant(name)
 		model(t, m.harness)
 		return
 	}
-	for _, name := range effort.Some(5, names) {
+	for _, name := range effort.Some(10, names) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if _, ok := p.mutant(name); !ok {
