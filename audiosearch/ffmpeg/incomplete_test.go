@@ -66,7 +66,7 @@ func TestShortSound(t *testing.T) {
 	needFFmpeg(t)
 	t.Parallel()
 	input := append(append([]string{}, film...), append(tone("0.5*sin(2*PI*440*t):s=44100:d=4"), "-map", "0:v", "-map", "1:a", "-t", "10", "-c:v", "mpeg4")...)
-	for _, name := range effort.Some(2, []string{"a.mp4", "a.mkv", "a.avi"}) {
+	for _, name := range effort.Some(3, []string{"a.mp4", "a.mkv", "a.avi"}) {
 		got, err := collect(t, t.Context(), newMedia(t, nil), record(t, append(append([]string{}, input...), name)...), 16000)
 		require.NoError(t, err, name)
 		assert.InDelta(t, 4, float64(len(got))/16000, 0.2, name)

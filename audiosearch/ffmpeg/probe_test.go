@@ -22,7 +22,7 @@ func everyTwoSeconds() (times []time.Duration) {
 func TestKeyframes(t *testing.T) {
 	needFFmpeg(t)
 	t.Parallel()
-	for _, c := range effort.Some(5, []struct {
+	for _, c := range effort.Some(10, []struct {
 		name, encoder string
 		args          []string
 	}{
@@ -66,7 +66,7 @@ func TestSoundAlone(t *testing.T) {
 		"a.mp3": "libmp3lame", "a.ogg": "libvorbis", "a.opus": "libopus", "a.flac": "flac", "a.m4a": "aac", "a.aac": "aac", "a.aiff": "pcm_s16be", "a.wav": "adpcm_ms",
 		"a.au": "pcm_mulaw", "a.caf": "pcm_s24le", "a.wma": "wmav2", "a.ac3": "ac3", "a.w64": "pcm_s16le",
 	}
-	for _, name := range effort.Names(5, encoders) {
+	for _, name := range effort.Names(13, encoders) {
 		encoder := encoders[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

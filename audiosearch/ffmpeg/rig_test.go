@@ -45,14 +45,31 @@ func needEncoder(t testing.TB, name string) {
 	}
 }
 
-// record makes a file with ffmpeg. The last argument is its name.
+// record returns a file that ffmpeg made: see encoders. The last argument is its name.
 func record(t testing.TB, args ...string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), args[len(args)-1])
+	made, _ := recorded.LoadOrStore(strings.Join(args, "\x00"), sync.OnceValues(func() (string, error) { return recordOnce(args) }))
+	content, err := made.(func() (string, error))()
+	require.NoError(t, err, content)
+	return write(t, args[len(args)-1], content)
+}
+
+var recorded sync.Map // what makes the content of files, by the arguments
+
+// recordOnce returns the content of a file, or what ffmpeg said.
+func recordOnce(args []string) (string, error) {
+	folder, err := os.MkdirTemp("", "recorded-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, args[len(args)-1])
 	args = append([]string{"-nostdin", "-v", "error", "-y"}, append(args[:len(args)-1:len(args)-1], path)...)
-	out, err := exec.Command("ffmpeg", args...).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return path
+	if out, err := exec.Command("ffmpeg", args...).CombinedOutput(); err != nil {
+		return string(out), err
+	}
+	content, err := os.ReadFile(path)
+	return string(content), err
 }
 
 // Inputs of ffmpeg.
@@ -66,6 +83,12 @@ func video(t testing.TB, name string, args ...string) string {
 	all := append(append([]string{}, film...), tone("0.5*sin(2*PI*440*t):s=44100")...)
 	all = append(append(all, "-t", "10", "-g", "50", "-force_key_frames", "expr:gte(t,n_forced*2)"), args...)
 	return record(t, append(all, name)...)
+}
+
+// flac is a file of a second.
+func flac(t testing.TB) string {
+	t.Helper()
+	return record(t, append(tone("0.5*sin(2*PI*440*t):s=16000:d=1"), "a.flac")...)
 }
 
 // resamplerHere is what each Media would find out: see encoders.
