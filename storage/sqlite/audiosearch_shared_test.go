@@ -157,6 +157,7 @@ func TestKilledWhilePacking(t *testing.T) {
 			}
 		}
 	}
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, err := Open(t.Context(), path, nil)
 	require.NoError(t, err)

@@ -71,6 +71,7 @@ func TestLogStaysShort(t *testing.T) {
 // TestLogRemoved: what cannot be found again is not acknowledged, and a clean end saves
 // what was.
 func TestLogRemoved(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, err := Open(t.Context(), path, nil)
 	require.NoError(t, err)

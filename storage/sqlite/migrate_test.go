@@ -338,6 +338,7 @@ func TestMigrateDomains(t *testing.T) {
 // TestMigrateTogether: several that open an old file, or a new one, at once all succeed,
 // and each step is done once.
 func TestMigrateTogether(t *testing.T) {
+	t.Parallel()
 	for name, prepare := range map[string]func(t *testing.T, path string){
 		"an old file": writeOld,
 		"no file":     func(*testing.T, string) {},

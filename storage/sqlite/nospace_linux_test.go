@@ -29,6 +29,7 @@ const noSpace = "MORTISE_SQLITE_NO_SPACE"
 // space.
 func TestNoSpace(t *testing.T) {
 	if os.Getenv(noSpace) == "" {
+		t.Parallel()
 		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestNoSpace$", "-test.count=1", "-test.v")
 		child.Env = append(os.Environ(), noSpace+"=1")
 		output, err := child.CombinedOutput()

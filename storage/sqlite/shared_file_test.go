@@ -214,6 +214,7 @@ func TestTwoProcesses(t *testing.T) {
 // next poll (500 ms), and one that its own process has added through another queue at
 // once.
 func TestJobsOfOthers(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	here, elsewhere := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}), openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute})
 	got := make(chan mortise.Job, 1)

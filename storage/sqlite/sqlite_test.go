@@ -196,6 +196,7 @@ func TestBackup(t *testing.T) {
 
 // TestRemovedFile: SQLite would go on writing to a file that nobody can find any more.
 func TestRemovedFile(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	db := openAt(t, path, nil)
 	before := create(t, db, newEvent())
@@ -222,6 +223,7 @@ func TestRemovedFile(t *testing.T) {
 
 // TestMovedFolder: everything goes on when the whole folder is back.
 func TestMovedFolder(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("a folder with open files cannot be moved")
 	}

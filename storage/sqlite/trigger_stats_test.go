@@ -75,6 +75,7 @@ func manyEvents(t testing.TB, n int) *DB {
 // TestTriggerStatsOfMany: a number that is just the limit is exact, and beyond it there
 // is "at least".
 func TestTriggerStatsOfMany(t *testing.T) {
+	t.Parallel()
 	db := manyEvents(t, 100_000)
 	for most, want := range map[int]trigger.Stats{
 		5000: {Waiting: mortise.Count{N: 2000}, Running: mortise.Count{N: 1000},

@@ -116,6 +116,7 @@ func oldVault(t *testing.T, path string, tokens int) *conn {
 // TestMigrateVaultCounts: the tokens of before are counted, also if the first attempt was
 // killed: then all is as it was, and is made anew.
 func TestMigrateVaultCounts(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	path, killed := filepath.Join(folder, "test.db"), filepath.Join(folder, "killed.db")
 	conn := oldVault(t, path, 20_000)
