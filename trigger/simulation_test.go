@@ -25,8 +25,8 @@ import (
 // package's promise holds. Every schedule is single-threaded: races are explored by
 // running a step of one actor in the middle of a backend call of another.
 //
-// CI=true runs more schedules, and MORTISE_SOAK=1 many. MORTISE_SEED=N runs only schedule N and prints its
-// trace.
+// CI=true runs more schedules, and MORTISE_SOAK=1 many. MORTISE_SEED=N runs only schedule N
+// and prints its trace.
 func TestSimulation(t *testing.T) {
 	if text := os.Getenv("MORTISE_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
