@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -9,8 +8,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // envSuite names a suite in the processes that run one in order to fail.
@@ -156,8 +153,7 @@ func TestSuite(t *testing.T) {
 		})
 	}
 	t.Run("the timeout of go test", func(t *testing.T) {
-		// A tenth of it is left to say so.
-		output := runSuite(t, "the timeout of go test", fmt.Sprintf("-test.timeout=%ds", effort.Of(3, 5, 5)))
+		output := runSuite(t, "the timeout of go test", "-test.timeout=5s")
 		inOrder(t, output, "--- FAIL: TestSuiteProcess/store/hangs ", "rule store/hangs: This ends.",
 			"has not ended after")
 		require.NotContains(t, output, "panic: ")

@@ -20,13 +20,10 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// A store on PostgreSQL and a queue on River share transactions: an event has its job in
-// River's tables or there is no event, in the store's transaction and in the host's. The
-// worker of triggers runs on it, and what people see there is no instruction.
-func TestRiverSharesTransactions(t *testing.T) {
-	t.Parallel()
-	ctx := t.Context()
-	database := sharedDatabase(t)
+// sharedWithRiver returns a pool of a database that has our tables and those of River.
+func sharedWithRiver(t *testing.T) *pgxpool.Pool {
+	t.Helper()
+	ctx, database := t.Context(), sharedDatabase(t)
 	pool, err := pgxpool.New(ctx, database)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
@@ -35,6 +32,16 @@ func TestRiverSharesTransactions(t *testing.T) {
 	require.NoError(t, postgres.Migrate(ctx, conn, nil))
 	require.NoError(t, conn.Close(ctx))
 	require.NoError(t, river.Migrate(ctx, pool, nil))
+	return pool
+}
+
+// A store on PostgreSQL and a queue on River share transactions: an event has its job in
+// River's tables or there is no event, in the store's transaction and in the host's. The
+// worker of triggers runs on it, and what people see there is no instruction.
+func TestRiverSharesTransactions(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	pool := sharedWithRiver(t)
 	queue, err := river.New(pool, &river.Options{Tx: postgres.HostTx, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	db, err := postgres.New(ctx, pool, &postgres.Options{Queue: queue})

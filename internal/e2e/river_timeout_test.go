@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/storage/postgres"
@@ -20,15 +18,7 @@ import (
 func TestRiverTimeoutAlone(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	database := sharedDatabase(t)
-	pool, err := pgxpool.New(ctx, database)
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
-	conn, err := pgx.Connect(ctx, database)
-	require.NoError(t, err)
-	require.NoError(t, postgres.Migrate(ctx, conn, nil))
-	require.NoError(t, conn.Close(ctx))
-	require.NoError(t, river.Migrate(ctx, pool, nil))
+	pool := sharedWithRiver(t)
 	service := func(opts river.Options) *trigger.Service {
 		opts.Tx, opts.Logger = postgres.HostTx, slog.New(slog.DiscardHandler)
 		queue, err := river.New(pool, &opts)

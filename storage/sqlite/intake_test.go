@@ -160,15 +160,22 @@ func TestIntakeLeft(t *testing.T) {
 	})
 }
 
-// TestIntakeOf: all that brings work takes turns.
-func TestIntakeOf(t *testing.T) {
+// fullIntake returns a database with a worker beside it, all of whose places are taken.
+func fullIntake(t *testing.T) *DB {
+	t.Helper()
 	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	defer db.Jobs().NotifyJobs(func(string) {})()
+	t.Cleanup(db.Jobs().NotifyJobs(func(string) {}))
 	for i := range maxIntake {
 		require.NoError(t, db.intake.take(t.Context(), nil, fmt.Sprint(i)))
 	}
+	return db
+}
+
+// TestIntakeOf: all that brings work takes turns.
+func TestIntakeOf(t *testing.T) {
+	db := fullIntake(t)
 	events, runs := &Trigger{db: db}, &AudioSearch{db: db}
 	e, r := someEvent(), audiosearch.Run{Organization: "acme", ID: 1, State: audiosearch.StateQueued}
 	for name, bring := range map[string]func(context.Context) error{
@@ -200,13 +207,7 @@ func TestIntakeOf(t *testing.T) {
 // TestIntakeInTx: those who have a place may wait for the end of a transaction of the
 // host's. So a submission in it needs none.
 func TestIntakeInTx(t *testing.T) {
-	db, err := Open(t.Context(), EmptyFile(t), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	defer db.Jobs().NotifyJobs(func(string) {})()
-	for i := range maxIntake {
-		require.NoError(t, db.intake.take(t.Context(), nil, fmt.Sprint(i)))
-	}
+	db := fullIntake(t)
 	tables, e := db.Trigger().Store.(*Trigger), someEvent()
 	require.NoError(t, db.InTx(t.Context(), func(ctx context.Context, _ *Tx) error {
 		_, created, err := tables.CreateEventAndAdd(ctx, e, time.Time{}, e.Job())
