@@ -5,9 +5,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/watch"
 )
 
 // errChanged: the file was written to while it was read.
@@ -47,19 +48,13 @@ func digestFile(ctx context.Context, path string, beat func()) (digest [32]byte,
 	}
 	defer f.Close()
 	h := sha256.New()
-	for {
-		if err := ctx.Err(); err != nil {
-			return digest, nil, err
-		}
-		const step = 4 << 20
-		_, err := io.CopyN(h, f, step)
-		beat()
-		if errors.Is(err, io.EOF) {
-			return [32]byte(h.Sum(nil)), nil, nil
-		}
-		if err != nil {
-			return digest, unreadable(err), nil
-		}
+	switch err := watch.Copy(ctx, h, f, beat); {
+	case err == nil:
+		return [32]byte(h.Sum(nil)), nil, nil
+	case ctx.Err() != nil:
+		return digest, nil, ctx.Err()
+	default:
+		return digest, unreadable(err), nil
 	}
 }
 

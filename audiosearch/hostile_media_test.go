@@ -2,6 +2,7 @@ package audiosearch_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -308,4 +309,32 @@ func TestMediaNamesFolders(t *testing.T) {
 	r.video("a", 1000, nil, nil)
 	run := r.search(audiosearch.Query{Class: loud})
 	assert.NotContains(t, run.Message, "secret")
+}
+
+// TestVideoMessage: a message says nothing of the package, wherever a Media broke its
+// line.
+func TestVideoMessage(t *testing.T) {
+	for _, text := range []string{"it is cut", "audiosearch: it is cut", "\naudiosearch:\n\tit is cut\n"} {
+		r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
+			o.Media = &fakeMedia{probe: func() error { return errors.New(text) }}
+		})
+		r.video("a", 1000, nil, nil)
+		assert.Equal(t, []audiosearch.VideoProblem{{Video: "a", Message: "it is cut"}}, r.ingest().Problems, "%q", text)
+	}
+}
+
+// TestFileThatCannotBeRead: its problem names no folder, and may be over the next time.
+func TestFileThatCannotBeRead(t *testing.T) {
+	folder := t.TempDir() // of which nobody has a digest
+	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
+		o.Files = fakeFiles(folder)
+		o.Media = &fakeMedia{pcm: func(yield func([]float32, error) bool) { yield(make([]float32, 10), nil) }}
+	})
+	r.video("a", 1000, nil, nil)
+	in := r.ingest()
+	require.Len(t, in.Problems, 1)
+	assert.Contains(t, in.Problems[0].Message, "the file cannot be read")
+	assert.NotContains(t, in.Problems[0].Message, folder)
+	_, err := r.Scoring(t.Context(), org, "d", "a")
+	assert.ErrorIs(t, err, audiosearch.ErrNotScored, "nothing is kept of it")
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/seed-6363c74e/mortise/audiosearch/internal/flights"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
@@ -105,7 +106,8 @@ func (s *Service) inPass(
 		if err != nil {
 			return make([]outcome, len(videos)), unavailable("look for videos without scores", err)
 		}
-		p = &pass{total: u.Matched, sound: hearing{expected: u.Without, fewer: true}}
+		p = &pass{total: u.Matched, sound: hearing{fewer: true}}
+		p.sound.Expect(u.Without)
 		passes[r.scorer] = p
 	}
 	o := Observation{Kind: KindScoring, Organization: org, Dataset: dataset, Actor: by, Model: r.m.ID}
@@ -121,7 +123,7 @@ func (s *Service) telling(ctx context.Context, o Observation, p *pass) (stop fun
 	ended := make(chan struct{})
 	var teller sync.WaitGroup
 	teller.Go(func() {
-		p.sound.pause()
+		p.sound.Pause()
 		ticker := time.NewTicker(time.Second)
 		defer ticker.Stop()
 		for {
@@ -130,7 +132,7 @@ func (s *Service) telling(ctx context.Context, o Observation, p *pass) (stop fun
 				return
 			case <-ticker.C:
 			}
-			o.Done, o.Sound = int(p.done.Load()), p.sound.progress(time.Now())
+			o.Done, o.Sound = int(p.done.Load()), SoundProgress(p.sound.Progress(time.Now()))
 			o.Total = max(p.total, o.Done) // there may be more videos by now
 			s.observe(ctx, o)
 		}
@@ -177,13 +179,13 @@ func (s *Service) ensureAll(
 		if together.Err() != nil {
 			continue
 		}
-		in := &ingestion{service: s, org: org, dataset: dataset, video: v, scorer: p, model: m, gauge: new(gauge)}
+		in := &ingestion{service: s, org: org, dataset: dataset, video: v, scorer: p, model: m, gauge: new(flights.Gauge)}
 		key := flightKey{org: org, dataset: dataset, video: v.ID, path: v.Path, model: m.ID}
 		if hosted {
 			key.alone = in
 		}
 		g.Go(func() error {
-			o, err := s.flights.do(together, key, h, in.gauge, in.work)
+			o, err := s.flights.Do(together, key, in.gauge, h.join, in.work)
 			if err == nil {
 				came[i] = *o
 				done()

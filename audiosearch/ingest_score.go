@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-6363c74e/mortise/audiosearch/internal/clips"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
@@ -22,8 +23,8 @@ type reader struct {
 	*ingestion
 	file     string
 	beat     func(time.Duration)
-	segments *segmenter
-	scores   *collector
+	segments *clips.Cutter
+	scores   *clips.Collector
 	part     Part // that is being scored
 }
 
@@ -41,25 +42,25 @@ func (in *ingestion) score(ctx context.Context, file string, beat func(time.Dura
 	if err != nil {
 		return scored{}, nil, err
 	}
-	r := &reader{in, file, beat, newSegmenter(&in.model), newCollector(len(in.model.Classes)), part}
-	r.segments.skip(part.First)
-	in.gauge.length.Store(int64(in.info.Duration))
+	r := &reader{in, file, beat, clips.NewCutter(&in.model), clips.NewCollector(len(in.model.Classes)), part}
+	r.segments.Skip(part.First)
+	in.gauge.Length.Store(int64(in.info.Duration))
 	r.got(false)
 	decoding := in.decodeAhead(ctx, file)
 	defer decoding.stop(ctx, in, beat)
 	for {
-		whole, more := decoding.next(r.segments)
+		whole, more := decoding.Next(decoding.done, r.segments)
 		if !more {
 			break
 		}
 		beat(s.opts.Stall)
-		if r.segments.full() {
-			if o, err := r.flush(ctx, r.segments.clips()); o != nil || err != nil {
+		if r.segments.Full() {
+			if o, err := r.flush(ctx, r.segments.Clips()); o != nil || err != nil {
 				return scored{}, o, err
 			}
 		}
 		if whole {
-			in.samples.Store(r.segments.total)
+			in.samples.Store(r.segments.Total)
 			in.progress(ctx)
 		}
 		if ctx.Err() != nil {
@@ -72,7 +73,7 @@ func (in *ingestion) score(ctx context.Context, file string, beat func(time.Dura
 		return scored{}, nil, end.lost
 	case end.bad != nil:
 		return scored{}, end.bad, nil
-	case errors.Is(end.said, sound.ErrIncomplete) && r.segments.total > 0:
+	case errors.Is(end.said, sound.ErrIncomplete) && r.segments.Total > 0:
 		bad = &outcome{kind: newlyScored, problem: videoMessage(end.said), lasting: true, cause: end.said}
 	case end.said != nil:
 		o, err := in.unread(ctx, end.said)
@@ -81,23 +82,23 @@ func (in *ingestion) score(ctx context.Context, file string, beat func(time.Dura
 	if ctx.Err() != nil { // a Media may end without a word then
 		return scored{}, nil, context.Cause(ctx)
 	}
-	if o, err := r.flush(ctx, r.segments.clips()); o != nil || err != nil {
+	if o, err := r.flush(ctx, r.segments.Clips()); o != nil || err != nil {
 		return scored{}, o, err
 	}
-	if last := r.segments.last(); last != nil {
+	if last := r.segments.Last(); last != nil {
 		if o, err := r.flush(ctx, [][]float32{last}); o != nil || err != nil {
 			return scored{}, o, err
 		}
 	}
-	if r.segments.dropping > 0 { // it was longer when its parts were stored, or its decoder was another one
+	if r.segments.Skipping() { // it was longer when its parts were stored, or its decoder was another one
 		in.partless = true
 		return scored{}, &outcome{kind: rewritten}, nil
 	}
-	if r.segments.taken == 0 {
+	if r.segments.Taken == 0 {
 		return scored{}, broken(errors.New("the file has no sound: leave it out, or give it a sound track")), nil
 	}
-	in.gauge.got(lasting(&in.model, r.segments.total), true)
-	return scored{in.describe(r.segments), r.scores.columns}, bad, nil
+	in.gauge.Got(lasting(&in.model, r.segments.Total), true)
+	return scored{in.describe(r.segments), r.scores.Columns}, bad, nil
 }
 
 // flush has clips scored, and stores a part if there is one.
@@ -108,16 +109,16 @@ func (r *reader) flush(ctx context.Context, clips [][]float32) (*outcome, error)
 	r.stage.Store(scoring)
 	rows, err := r.scorer.scorer.Score(ctx, clips)
 	if err == nil {
-		err = r.scores.add(rows, len(clips))
+		err = r.scores.Add(rows, len(clips))
 	}
 	if err != nil {
 		return nil, &scorerError{err}
 	}
 	r.stage.Store(reading)
 	r.beat(r.service.opts.Stall)
-	r.segments.take(len(clips))
+	r.segments.Take(len(clips))
 	r.got(true)
-	if !r.partless && r.scores.windows() >= r.partWindows() {
+	if !r.partless && r.scores.Windows() >= r.partWindows() {
 		if o, err := r.putPart(ctx); o != nil || err != nil {
 			return o, err
 		}
@@ -130,8 +131,8 @@ func (r *reader) flush(ctx context.Context, clips [][]float32) (*outcome, error)
 // got notes how far it is: all before the next segment is scored, here or, if that is not
 // fresh, by others.
 func (r *reader) got(fresh bool) {
-	next := int64(r.segments.taken) * int64(r.segments.hop)
-	r.gauge.got(lasting(&r.model, next), fresh)
+	next := int64(r.segments.Taken) * int64(r.segments.Hop)
+	r.gauge.Got(lasting(&r.model, next), fresh)
 }
 
 // areNumbers reports whether no sample is NaN or infinite.
@@ -189,7 +190,7 @@ func (r *reader) putPart(ctx context.Context) (*outcome, error) {
 	}
 	r.stage.Store(storing)
 	r.part.At = r.service.now()
-	stored, err := r.service.store.PutPart(ctx, r.org, r.dataset, r.part, r.scores.columns)
+	stored, err := r.service.store.PutPart(ctx, r.org, r.dataset, r.part, r.scores.Columns)
 	if errors.Is(err, ErrConflict) {
 		return r.overtaken(ctx, r.part.Digest)
 	}
@@ -198,21 +199,21 @@ func (r *reader) putPart(ctx context.Context) (*outcome, error) {
 	}
 	r.stage.Store(reading)
 	r.beat(r.service.opts.Stall)
-	r.scores.reset()
+	r.scores.Reset()
 	r.part.First = stored
-	r.segments.skip(stored)
+	r.segments.Skip(stored)
 	r.got(false) // unless others have stored more, it is so far already
 	return nil, nil
 }
 
 // describe describes what was scored, but for what put adds.
-func (in *ingestion) describe(g *segmenter) Scoring {
+func (in *ingestion) describe(g *clips.Cutter) Scoring {
 	// Spans are told from whole samples, so that they cannot drift from what was scored.
 	scoring := Scoring{
-		Duration: max(lasting(&in.model, g.total).Round(time.Millisecond), time.Millisecond),
-		Window:   lasting(&in.model, int64(g.window)),
-		Hop:      lasting(&in.model, int64(g.hop)),
-		Windows:  g.taken,
+		Duration: max(lasting(&in.model, g.Total).Round(time.Millisecond), time.Millisecond),
+		Window:   lasting(&in.model, int64(g.Window)),
+		Hop:      lasting(&in.model, int64(g.Hop)),
+		Windows:  g.Taken,
 		HasVideo: in.info.HasVideo && len(in.info.Keyframes) > 0,
 		Classes:  slices.Clone(in.model.Classes),
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-6363c74e/mortise/audiosearch/internal/flights"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/mark"
@@ -22,10 +23,10 @@ type ingestion struct {
 	scorer       *plug
 	model        sound.Model
 
-	stage   atomic.Int32 // what takes long, or panics, now; what is decoded ahead does not count
-	samples atomic.Int64 // decoded, and taken for scoring
-	gauge   *gauge       // scored
-	place   *turns.Place // among the videos that are being scored
+	stage   atomic.Int32   // what takes long, or panics, now; what is decoded ahead does not count
+	samples atomic.Int64   // decoded, and taken for scoring
+	gauge   *flights.Gauge // scored
+	place   *turns.Place   // among the videos that are being scored
 
 	info     sound.Info
 	state    fileState // of the file, when its reading began
@@ -273,7 +274,7 @@ func (in *ingestion) progress(ctx context.Context) {
 	}
 	in.reported = time.Now()
 	in.service.observe(ctx, Observation{Kind: KindIngesting, Organization: in.org, Dataset: in.dataset, Video: in.video.ID,
-		Model: in.model.ID, Position: time.Duration(in.gauge.heard.Load()), Length: in.info.Duration})
+		Model: in.model.ID, Position: time.Duration(in.gauge.Heard.Load()), Length: in.info.Duration})
 }
 
 // errNoFormat is what is said of a file that nothing reads, if nothing says more.
@@ -296,7 +297,7 @@ func (in *ingestion) unread(ctx context.Context, err error) (*outcome, error) {
 
 // observe tells what came of it.
 func (in *ingestion) observe(ctx context.Context, o *outcome, err error, took time.Duration) {
-	if errors.Is(err, errAbandoned) {
+	if errors.Is(err, flights.ErrAbandoned) {
 		return
 	}
 	seen := Observation{Kind: KindNotIngested, Organization: in.org, Dataset: in.dataset, Video: in.video.ID, Model: in.model.ID,

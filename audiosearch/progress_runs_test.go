@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -157,6 +158,26 @@ func TestSoundOfTwoRuns(t *testing.T) {
 	})
 }
 
+// TestSoundOfAMovedVideo: what was scored of a video that gets another file meanwhile is
+// not done, and it is still expected.
+func TestSoundOfAMovedVideo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, oneAtATime)
+		for _, id := range []string{"0", "1", "2"} {
+			r.video(id, 90_000, nil, nil)
+		}
+		r.slowly()
+		id, ended := r.begin(audiosearch.Query{Class: loud})
+		time.Sleep(15 * time.Second)
+		about(t, r.results(id).Sound, 40*time.Second, 270*time.Second, 3)
+		require.NoError(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "0", Path: "1"}))
+		time.Sleep(20 * time.Second)
+		about(t, r.results(id).Sound, 45*time.Second, 270*time.Second, 3)
+		require.NoError(t, <-ended)
+		assert.Equal(t, 270*time.Second, r.results(id).Sound.Done)
+	})
+}
+
 // writes counts the updates of runs.
 type writes struct {
 	audiosearch.Store
@@ -220,4 +241,25 @@ func TestSoundIsWrittenSeldom(t *testing.T) {
 		assert.Equal(t, audiosearch.Success, r.results(id).Termination)
 		assert.LessOrEqual(t, store.n-before, 40, "in 100 seconds")
 	})
+}
+
+// TestLeft: no time is said that nobody knows.
+func TestLeft(t *testing.T) {
+	for _, test := range []struct {
+		p    audiosearch.SoundProgress
+		left time.Duration
+		ok   bool
+	}{
+		{audiosearch.SoundProgress{}, 0, false},
+		{audiosearch.SoundProgress{Done: time.Minute, Speed: 2}, 0, false},
+		{audiosearch.SoundProgress{Total: time.Minute}, 0, false},
+		{audiosearch.SoundProgress{Total: time.Minute, Speed: 1e-300}, 0, false},
+		{audiosearch.SoundProgress{Total: time.Minute, Speed: -1}, 0, false},
+		{audiosearch.SoundProgress{Done: time.Minute, Total: 10 * time.Minute, Speed: 2}, 4*time.Minute + 30*time.Second, true},
+		{audiosearch.SoundProgress{Total: math.MaxInt64, Speed: 1e6}, time.Duration(math.MaxInt64 / 1_000_000).Round(time.Second), true},
+		{audiosearch.SoundProgress{Done: 2 * time.Minute, Total: time.Minute, Speed: 2}, 0, true},
+	} {
+		left, ok := test.p.Left()
+		assert.Equal(t, []any{test.left, test.ok}, []any{left, ok}, "%+v", test.p)
+	}
 }

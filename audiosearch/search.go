@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise/audiosearch/internal/clips"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/turns"
 	"github.com/seed-6363c74e/mortise/internal/watch"
@@ -123,7 +124,7 @@ func (s *Service) complete(ctx context.Context, org string, q *Query, src *sourc
 		}
 		done := found.matched - len(videos)
 		far.set(done, found.matched)
-		far.sound.expect(len(videos))
+		far.sound.Expect(len(videos))
 		var more atomic.Int64
 		came, err := s.ensureAll(ctx, org, q.Dataset, videos, src.scorer, src.m, s.opts.Ingesting, &far.sound, func() {
 			far.set(done+int(more.Add(1)), found.matched)
@@ -134,7 +135,7 @@ func (s *Service) complete(ctx context.Context, org string, q *Query, src *sourc
 		if !slices.ContainsFunc(came, func(o outcome) bool { return o.kind == moved }) || try == tries {
 			var sum Ingested
 			sum.count(videos, came)
-			found.Problems, found.sound = sum.Problems, far.sound.over()
+			found.Problems, found.sound = sum.Problems, SoundProgress(far.sound.Over())
 			break
 		}
 	}
@@ -165,7 +166,7 @@ func (s *Service) unscored(ctx context.Context, org string, q *Query, model stri
 
 // rank asks the store for the best segments and describes them.
 func (s *Service) rank(ctx context.Context, org string, q *Query, model string, keep *foundVideos) ([]Result, error) {
-	ask := ScoreQuery{Model: model, Class: q.Class, Filters: q.Filters, MinScore: ceilScore(q.MinScore), Offset: q.Offset, Limit: q.Limit}
+	ask := ScoreQuery{Model: model, Class: q.Class, Filters: q.Filters, MinScore: clips.Ceil(q.MinScore), Offset: q.Offset, Limit: q.Limit}
 	check, err := newFilterCheck(q.Filters)
 	if err != nil {
 		return nil, err
@@ -187,16 +188,6 @@ func (s *Service) rank(ctx context.Context, org string, q *Query, model string, 
 			return results, err
 		}
 	}
-}
-
-// ceilScore returns the least stored score that is not below min.
-func ceilScore(min float64) uint16 {
-	for q := int(min * scoreUnit); q < scoreUnit; q++ {
-		if float64(q)/scoreUnit >= min {
-			return uint16(q)
-		}
-	}
-	return scoreUnit
 }
 
 // describing makes results of hits.
@@ -230,7 +221,7 @@ func (d *describing) describe(ctx context.Context, hits []Hit) (results []Result
 		start, end := k.scoring.Span(hit.Window)
 		results = append(results, Result{
 			VideoID: hit.Video, Path: k.path, Metadata: d.keep.metadata[hit.Video], Start: start, End: end,
-			Keyframe: k.scoring.keyframe(hit.Video, start), Score: float64(hit.Score) / scoreUnit,
+			Keyframe: k.scoring.keyframe(hit.Video, start), Score: float64(hit.Score) / clips.Unit,
 		})
 	}
 	return results, complete, d.keep.flush(ctx)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/audiosearch/internal/flights"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
@@ -23,13 +24,13 @@ type Service struct {
 	tx    TxStore // store, if the queue's jobs can be part of its transactions; else nil
 	opts  Options
 
-	flights  flights      // videos that are being scored
-	plugs    []*plug      // the scorers
-	slots    *turns.Turns // one for each video that may be
-	orders   sync.Map     // the places of models, by family and ID
-	outdated outdated     // datasets whose current models have newer ones
-	turns    *turns.Turns // the processors, for what searches compute
-	reading  *turns.Turns // half of them, for reading the videos that searches found
+	flights  flights.Group[flightKey, *outcome] // videos that are being scored
+	plugs    []*plug                            // the scorers
+	slots    *turns.Turns                       // one for each video that may be
+	orders   sync.Map                           // the places of models, by family and ID
+	outdated outdated                           // datasets whose current models have newer ones
+	turns    *turns.Turns                       // the processors, for what searches compute
+	reading  *turns.Turns                       // half of them, for reading the videos that searches found
 
 	mu      sync.Mutex
 	running map[int64]*attempt // runs that workers of this service have

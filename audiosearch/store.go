@@ -57,21 +57,6 @@ type Catalog interface {
 	MissingKeys(ctx context.Context, org, dataset string, keys []string) ([]string, error)
 }
 
-// scoreUnit is what 1 is in stored scores: they have 16 bits.
-const scoreUnit = 65535
-
-// quantize returns the stored form of a score: the nearest multiple of 1/65535. What is
-// no number is 0.
-func quantize(score float32) uint16 {
-	switch {
-	case !(score > 0): // NaN too
-		return 0
-	case score >= 1:
-		return scoreUnit
-	}
-	return uint16(float64(score)*scoreUnit + 0.5)
-}
-
 // ScoreQuery asks for the best segments of a dataset.
 type ScoreQuery struct {
 	Model    string            // its ID

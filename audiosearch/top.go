@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-6363c74e/mortise/audiosearch/internal/clips"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
@@ -48,7 +49,7 @@ func (s *Service) Top(ctx context.Context, org, dataset, video string, from, to 
 		for c, score := range best {
 			if class := scoring.Classes[c]; !seen[class] {
 				seen[class] = true
-				heard = append(heard, TopClass{class, float64(score) / scoreUnit})
+				heard = append(heard, TopClass{class, float64(score) / clips.Unit})
 			}
 		}
 	}

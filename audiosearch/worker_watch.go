@@ -64,7 +64,7 @@ func (w *Worker) watch(ctx context.Context, r *Run, far *progress, cancel contex
 			cancel(errCancelled)
 			return
 		}
-		sound := far.sound.progress(time.Now())
+		sound := SoundProgress(far.sound.Progress(time.Now()))
 		if err != nil {
 			continue
 		}

@@ -120,7 +120,8 @@ func (a audience) tooMany(packages map[string][]*sourceFile, lists map[string][]
 	return faults
 }
 
-// undeclared returns the packages under a domain that it imports and the table does not know.
+// undeclared returns the packages under a domain that it imports and the table does not
+// know. Its internal ones are for nobody else.
 func (a audience) undeclared(files []*sourceFile) []string {
 	var faults []string
 	known := slices.Concat(a.leaves, a.authors)
@@ -129,7 +130,9 @@ func (a audience) undeclared(files []*sourceFile) []string {
 			continue
 		}
 		for _, imported := range file.imports() {
-			if pkg, isOurs := ours(imported); isOurs && strings.HasPrefix(pkg, a.pkg+"/") && !slices.Contains(known, pkg) {
+			pkg, isOurs := ours(imported)
+			below, isBelow := strings.CutPrefix(pkg, a.pkg+"/")
+			if isOurs && isBelow && !strings.HasPrefix(below, "internal/") && !slices.Contains(known, pkg) {
 				faults = append(faults, fmt.Sprintf(
 					"%s imports %s, which the table does not know: say in audiences_test.go whom it is for",
 					file.path, pkg))

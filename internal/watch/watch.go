@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/internal/hook"
@@ -58,6 +59,25 @@ func Run(ctx context.Context, first, grace time.Duration, panicked func(p any) e
 		return Because(ctx, err)
 	case <-late.C:
 		return fmt.Errorf("%w, and it did not stop within %v of being told so", context.Cause(ctx), grace)
+	}
+}
+
+// Copy copies all of src to dst, or until ctx ends. It calls beat after each few
+// megabytes.
+func Copy(ctx context.Context, dst io.Writer, src io.Reader, beat func()) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		const step = 4 << 20
+		_, err := io.CopyN(dst, src, step)
+		beat()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
 	}
 }
 

@@ -1,11 +1,14 @@
 package watch_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -80,4 +83,19 @@ func TestBecause(t *testing.T) {
 	require.NoError(t, watch.Because(ctx, nil))
 	require.ErrorIs(t, watch.Because(ctx, broken), watch.ErrStalled)
 	require.ErrorIs(t, watch.Because(ctx, broken), broken)
+}
+
+// TestCopy: it gets on by parts, and ends with its context or with what it reads.
+func TestCopy(t *testing.T) {
+	var copied bytes.Buffer
+	content, beats := bytes.Repeat([]byte("abc"), 3<<20), 0
+	require.NoError(t, watch.Copy(t.Context(), &copied, bytes.NewReader(content), func() { beats++ }))
+	assert.True(t, bytes.Equal(content, copied.Bytes()))
+	assert.Equal(t, 3, beats)
+	ended, cancel := context.WithCancel(t.Context())
+	during := func() { cancel(); beats++ }
+	require.ErrorIs(t, watch.Copy(ended, io.Discard, bytes.NewReader(content), during), context.Canceled)
+	assert.Equal(t, 4, beats)
+	broken := errors.New("broken")
+	assert.ErrorIs(t, watch.Copy(t.Context(), io.Discard, iotest.ErrReader(broken), func() {}), broken)
 }

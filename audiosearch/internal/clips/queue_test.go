@@ -1,4 +1,4 @@
-package audiosearch
+package clips
 
 import (
 	"math/rand/v2"
@@ -11,8 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// TestAheadBound: it is a batch, and at most maxAhead samples.
-func TestAheadBound(t *testing.T) {
+// TestQueueBound: it is a batch, and at most maxAhead samples.
+func TestQueueBound(t *testing.T) {
 	for most, m := range map[int]sound.Model{
 		16000:      {SampleRate: 16000, Window: time.Second, Hop: time.Second, Batch: 1},
 		4 * 16000:  {SampleRate: 16000, Window: 3 * time.Second, Hop: time.Second / 2, Batch: 3},
@@ -21,17 +21,17 @@ func TestAheadBound(t *testing.T) {
 		maxAhead:     {SampleRate: 100_000, Window: time.Minute, Hop: time.Minute, Batch: 11},
 		maxAhead - 1: {SampleRate: maxAhead - 1, Window: time.Second, Hop: time.Second, Batch: 1},
 	} {
-		assert.Equal(t, most, newAhead(&m, nil).most)
+		assert.Equal(t, most, NewQueue(&m).most)
 	}
 }
 
-// TestAheadKeepsOrder: whatever is put in comes out once, in order and by its blocks, and the
+// TestQueueKeepsOrder: whatever is put in comes out once, in order and by its blocks, and the
 // memory is that of the bound, however long it goes on.
-func TestAheadKeepsOrder(t *testing.T) {
+func TestQueueKeepsOrder(t *testing.T) {
 	for seed := range uint64(5) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		m := sound.Model{SampleRate: 1000, Window: time.Duration(1+random.IntN(100)) * time.Second, Hop: time.Second, Batch: 1}
-		a, g := newAhead(&m, nil), newSegmenter(&m)
+		a, g := NewQueue(&m), NewCutter(&m)
 		var put, took float32 // which count exactly so far
 		var ends []int64
 		var block []float32
@@ -66,10 +66,10 @@ func TestAheadKeepsOrder(t *testing.T) {
 	}
 }
 
-// TestAheadOfTinyBlocks: their ends are bounded too.
-func TestAheadOfTinyBlocks(t *testing.T) {
+// TestQueueOfTinyBlocks: their ends are bounded too.
+func TestQueueOfTinyBlocks(t *testing.T) {
 	m := sound.Model{SampleRate: 1000, Window: 10 * time.Second, Hop: time.Second, Batch: 1}
-	a, g := newAhead(&m, nil), newSegmenter(&m)
+	a, g := NewQueue(&m), NewCutter(&m)
 	for range a.most {
 		require.Equal(t, 1, a.add([]float32{1}))
 	}

@@ -1,4 +1,4 @@
-package audiosearch
+package flights
 
 import (
 	"testing"
@@ -51,120 +51,94 @@ func TestMeter(t *testing.T) {
 
 // TestHearing: what is counted, what is estimated, and what is not known.
 func TestHearing(t *testing.T) {
-	var h hearing
+	var h Hearing
 	now := time.Now()
 	is := func(done, total time.Duration, why string) {
 		t.Helper()
-		p := h.progress(now)
+		p := h.Progress(now)
 		assert.Equal(t, []time.Duration{done, total}, []time.Duration{p.Done, p.Total}, why)
 	}
 	const minute = time.Minute
 	is(0, 0, "nothing to do")
-	h.expect(4)
+	h.Expect(4)
 	is(0, 0, "no length is known")
-	var a, b, c gauge
-	leaveA := h.join(&a)
+	var a, b, c Gauge
+	leaveA := h.Join(&a)
 	is(0, 0, "it was not opened yet")
-	a.length.Store(int64(10 * minute))
+	a.Length.Store(int64(10 * minute))
 	is(0, 40*minute, "four like the one that is known")
-	a.got(4*minute, false)
-	a.got(5*minute, true)
+	a.Got(4*minute, false)
+	a.Got(5*minute, true)
 	is(5*minute, 40*minute, "what was taken over is done")
 	assert.Equal(t, minute, time.Duration(a.fresh.Load()))
-	a.got(12*minute, true)
+	a.Got(12*minute, true)
 	is(12*minute, 48*minute, "longer than its file said")
-	a.got(6*minute, true)
-	leaveA(&outcome{kind: newlyScored}, nil)
+	a.Got(6*minute, true)
+	leaveA(true, nil)
 	is(6*minute, 24*minute, "shorter than its file said")
 
-	leaveB := h.join(&b)
-	b.got(2*minute, true)
+	leaveB := h.Join(&b)
+	b.Got(2*minute, true)
 	is(8*minute, 24*minute, "a file that does not say how long it is")
-	b.got(9*minute, true)
+	b.Got(9*minute, true)
 	is(15*minute, 27*minute, "but it is longer than others")
-	leaveB(&outcome{kind: newlyScored}, nil)
+	leaveB(true, nil)
 	is(15*minute, 30*minute, "7.5 minutes each")
-	leaveC := h.join(&c)
-	leaveC(&outcome{}, nil)
+	leaveC := h.Join(&c)
+	leaveC(true, nil)
 	is(15*minute, 22*minute+30*time.Second, "one that cannot be searched has no length")
 
-	var mine, twice gauge
-	mine.got(minute, true)
-	leave, again := h.join(&mine), h.join(&twice)
-	mine.got(3*minute, true)
+	var mine, twice Gauge
+	mine.Got(minute, true)
+	leave, again := h.Join(&mine), h.Join(&twice)
+	mine.Got(3*minute, true)
 	assert.Equal(t, (8+9+2)*minute, h.fresh+time.Duration(mine.fresh.Load())-h.working[&mine], "what others have had scored before is no speed here")
-	leave(&outcome{kind: moved}, nil)
-	again(nil, nil)
+	leave(false, nil)
+	again(false, nil)
 	is(15*minute, 22*minute+30*time.Second, "what was left is not done")
-	h.expect(0)
+	h.Expect(0)
 	is(15*minute, 15*minute, "nothing is left")
-	assert.Equal(t, 15*minute, h.over().Total)
+	assert.Equal(t, 15*minute, h.Over().Total)
 
-	var none *hearing
-	none.join(&a)(&outcome{}, nil)
-
-	h.expect(2)
-	var cut gauge
-	cut.got(5*minute, true)
-	leave = h.join(&cut)
+	h.Expect(2)
+	var cut Gauge
+	cut.Got(5*minute, true)
+	leave = h.Join(&cut)
 	is(20*minute, 30*minute, "another one")
-	leave(nil, watch.ErrStalled)
+	leave(false, watch.ErrStalled)
 	is(20*minute, 30*minute, "an attempt that fails was as far as it was")
-}
-
-// TestLeft: no time is said that nobody knows.
-func TestLeft(t *testing.T) {
-	for _, test := range []struct {
-		p    SoundProgress
-		left time.Duration
-		ok   bool
-	}{
-		{SoundProgress{}, 0, false},
-		{SoundProgress{Done: time.Minute, Speed: 2}, 0, false},
-		{SoundProgress{Total: time.Minute}, 0, false},
-		{SoundProgress{Total: time.Minute, Speed: 1e-300}, 0, false},
-		{SoundProgress{Total: time.Minute, Speed: -1}, 0, false},
-		{SoundProgress{Done: time.Minute, Total: 10 * time.Minute, Speed: 2}, 4*time.Minute + 30*time.Second, true},
-		{SoundProgress{Done: 2 * time.Minute, Total: time.Minute, Speed: 2}, 0, true},
-	} {
-		left, ok := test.p.Left()
-		assert.Equal(t, []any{test.left, test.ok}, []any{left, ok}, "%+v", test.p)
-	}
 }
 
 // TestHearingOfMoreThanTheClockHolds: a duration holds 292 years. A million videos of three
 // hours have more, and so have fewer of which one says that it is a day long.
 func TestHearingOfMoreThanTheClockHolds(t *testing.T) {
-	h := hearing{expected: 1_000_000}
-	g := new(gauge)
-	h.join(g)
+	h := Hearing{expected: 1_000_000}
+	g := new(Gauge)
+	h.Join(g)
 	for _, length := range []time.Duration{3 * time.Hour, 5 * time.Hour, 24 * time.Hour} {
-		g.length.Store(int64(length))
-		p := h.progress(time.Now())
+		g.Length.Store(int64(length))
+		p := h.Progress(time.Now())
 		assert.GreaterOrEqual(t, p.Total, 2_000_000*time.Hour, "%v each", length)
-		p.Speed = 1e6
-		_, known := p.Left()
-		assert.True(t, known)
 	}
 }
 
 // TestSpeedOfWhatOthersBegan: what a video has of before somebody waits for it was not scored
 // in the time that they see.
 func TestSpeedOfWhatOthersBegan(t *testing.T) {
-	h, g := hearing{expected: 2}, new(gauge)
-	g.got(10*time.Minute, true)
-	leave := h.join(g)
+	h, g := Hearing{expected: 2}, new(Gauge)
+	g.Got(10*time.Minute, true)
+	leave := h.Join(g)
 	now := time.Now()
 	batch := func(to time.Duration) float64 {
 		now = now.Add(10 * time.Second)
-		g.got(to, true)
-		return h.progress(now).Speed
+		g.Got(to, true)
+		return h.Progress(now).Speed
 	}
-	assert.Zero(t, h.progress(now).Speed)
+	assert.Zero(t, h.Progress(now).Speed)
 	assert.Zero(t, batch(11*time.Minute), "nobody knows how long the first batch took")
 	assert.InDelta(t, 6, batch(12*time.Minute), 1e-9)
-	leave(&outcome{kind: newlyScored}, nil)
-	g = new(gauge)
-	h.join(g)
+	leave(true, nil)
+	g = new(Gauge)
+	h.Join(g)
 	assert.InDelta(t, 6, batch(time.Minute), 1e-9)
 }
