@@ -18,6 +18,7 @@ import (
 
 // testSearchRestart: what is scored stays so; what has changed is scored again.
 func testSearchRestart(t *testing.T, p program) {
+	effort.InCI(t, "TestKillUnderScoring")
 	m := newMedia(t)
 	m.wav("tone.wav", dialTone(20))
 	m.wav("noise.wav", whiteNoise(20, 1))
@@ -138,6 +139,7 @@ func children(parent int, name string) (pids []int) {
 // testSearchStopped ends the server in the middle of its work, in peace and by force. No
 // program stays behind, and what was scored stays so.
 func testSearchStopped(t *testing.T, p program) {
+	effort.InCI(t, "TestKillUnderScoring")
 	if !exists("/proc/self/stat") {
 		t.Skip("looks for processes in /proc")
 	}
@@ -147,7 +149,7 @@ func testSearchStopped(t *testing.T, p program) {
 	m.ffmpeg("-stream_loop", "59", "-i", "part.flac", "-c", "copy", "long.mkv")
 	config, dir := m.document(clip{"a-short", "short.wav", nil}, clip{"long", "long.mkv", nil}), t.TempDir()
 	// One that ends in peace goes on for a while.
-	for i, end := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGTERM}[:effort.Of(1, 3, 3)] {
+	for i, end := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGTERM} {
 		s := p.startIn(t, dir, nil, "-config", config).guardMedia(m)
 		run := s.search(viewerToken, "Dial tone", nil)
 		var programs []int

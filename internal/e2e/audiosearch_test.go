@@ -135,6 +135,7 @@ func testSearchRoles(t *testing.T, p program) {
 
 // testSearchBroken: what is wrong with a file is said, and holds up nothing else.
 func testSearchBroken(t *testing.T, p program) {
+	effort.InCI(t, "TestAudioSearch/without_ffmpeg, and the tests of audiosearch/ffmpeg")
 	tool(t, "ffmpeg")
 	m := newMedia(t)
 	m.wav("good.wav", dialTone(5))

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // Secrets of provisioned clients: one that nothing happens to, and those of clients that
@@ -139,6 +141,7 @@ func testProvisioningRevokes(t *testing.T, p program) {
 // testProvisioningContradicted: a credential that would not work as written is refused,
 // and nothing of its document is applied.
 func testProvisioningContradicted(t *testing.T, p program) {
+	effort.InCI(t, "TestCredentials/provisioning_refused")
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "mortise-data")
 	s := p.startIn(t, dir, nil, "-config", writeOrganizations(t, provisioned))
@@ -194,6 +197,7 @@ func testProvisioningRefused(t *testing.T, p program) {
 // testCredentialsOfTwoServers: what one server on a folder changes counts on the other
 // one at once.
 func testCredentialsOfTwoServers(t *testing.T, p program) {
+	effort.InCI(t, "TestCredentials/tokens_of_two_servers")
 	dir, config := t.TempDir(), writeOrganizations(t, "")
 	one, two := p.startIn(t, dir, nil, "-config", config), p.startIn(t, dir, nil, "-config", config)
 	c := one.newClient(rootToken, "made on one", "viewer")

@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestCopyFrom: a server moves from SQLite to PostgreSQL by -copy-from, which is killed in
@@ -19,6 +21,7 @@ import (
 // before, the history is the same, and an event that was not finished is finished once.
 func TestCopyFrom(t *testing.T) {
 	t.Parallel()
+	effort.InCI(t, "TestFromSQLite")
 	p := buildServer(t)
 	database := sharedDatabase(t)
 	key := writeKey(t, hex.EncodeToString(randomKey()))

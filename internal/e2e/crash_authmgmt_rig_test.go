@@ -27,15 +27,6 @@ type credentialsLoad struct {
 	changers  []*changer
 	logins    []*loginLoop
 	accepters []*accepter
-	accepting sync.RWMutex // see whole
-}
-
-// whole does something while no invitation is being accepted: one that is cut off can be
-// accepted again 40 s later.
-func (l *credentialsLoad) whole(do func()) {
-	l.accepting.Lock()
-	defer l.accepting.Unlock()
-	do()
 }
 
 // changer renames one client, and gives it another role together with each name.
@@ -181,9 +172,7 @@ func (a *accepter) step(address string) error {
 	}
 	a.invitations[email] = acceptLost
 	_, link, _ := strings.Cut(i.URL, acceptPath)
-	a.load.accepting.RLock()
 	text, err = a.load.send(http.StatusOK, "POST", address+acceptPath+link, "", "application/x-www-form-urlencoded", "")
-	a.load.accepting.RUnlock()
 	if err != nil {
 		a.unsure = append(a.unsure, link)
 		return err

@@ -25,7 +25,8 @@ import (
 // CI=true kills it more often, MORTISE_SOAK=1 much more. MORTISE_SEED=N kills at the same moments.
 func TestKillUnderCredentials(t *testing.T) {
 	t.Parallel()
-	kills := effort.Of(1, 5, 50)
+	effort.InCI(t, "TestKillUnderLoad, and TestKilledWhileDeletingCredentials of storage/sqlite")
+	kills := effort.Of(5, 5, 50)
 	moments := rand.New(rand.NewPCG(seeded(t), 1<<33))
 	p := buildServer(t)
 	dir, config := t.TempDir(), writeOrganizations(t, "")
@@ -42,10 +43,6 @@ func TestKillUnderCredentials(t *testing.T) {
 		end := func() {
 			killed.Store(true)
 			_ = process.Kill()
-		}
-		if effort.Of(0, 1, 1) == 0 { // CI cuts acceptances off, and waits
-			atOnce := end
-			end = func() { go l.whole(atOnce) }
 		}
 		// As in TestKillUnderLoad: most come as soon as an answer is there, some at any
 		// time.

@@ -26,6 +26,7 @@ import (
 // that when it goes on changes nothing.
 func TestTwoServersOneFile(t *testing.T) {
 	t.Parallel()
+	effort.InCI(t, "TestServer/two_servers,_one_folder")
 	testTwoServersOneFile(t, false)
 }
 
@@ -42,7 +43,7 @@ func TestTwoServersOneFileLocked(t *testing.T) {
 
 func testTwoServersOneFile(t *testing.T, inTransaction bool) {
 	const clients = 8
-	events := int64(effort.Of(400, 2000, 5000))
+	events := int64(effort.Of(2000, 2000, 5000))
 	const lease = 15 * time.Second // LeaseOptions.TTL
 	const concurrency = 4          // WorkerOptions.Concurrency
 	p := buildServer(t)

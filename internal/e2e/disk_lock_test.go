@@ -85,6 +85,7 @@ func hold(t *testing.T, how, file string) (release func()) {
 // TestLockedFile: another process may hold the database.
 func TestLockedFile(t *testing.T) {
 	t.Parallel()
+	effort.InCI(t, "TestLockedFileIsAnsweredInTime")
 	p := buildServer(t)
 	for name, test := range map[string]func(*testing.T, program){
 		"writer":            testLockedByWriter,
@@ -170,7 +171,7 @@ func testLockedByReader(t *testing.T, p program) {
 	}
 	release := hold(t, holdRead, s.database())
 	const each = 100_000
-	offers := effort.Of(40, 100, 100)
+	const offers = 100
 	require.Equal(t, offers, l.offerAll(s, 4, offers/4, each))
 	s.checkUp("a reader")
 	l.checkCompleted(s)

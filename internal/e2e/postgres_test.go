@@ -210,6 +210,7 @@ func TestPostgresJetStream(t *testing.T) {
 // begun at one of them is told by the other one, which sees new metadata at once.
 func TestPostgresSearch(t *testing.T) {
 	t.Parallel()
+	effort.InCI(t, "TestPostgres, and the suite of audiosearch on storage/postgres")
 	m := newMedia(t)
 	var clips []clip
 	for i := range 8 {
@@ -302,7 +303,7 @@ func occupy(t *testing.T, db *pgserver.Server) (free func()) {
 // one after the other, to clients that send again what was refused or got no answer.
 func TestPostgresShare(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestReadmeServers")
+	effort.InCI(t, "TestPostgres")
 	for _, n := range [][]int{{4}, {2, 4}}[effort.Of(0, 0, 1)] {
 		testShare(t, n)
 	}
@@ -339,6 +340,7 @@ func testShare(t *testing.T, n int) {
 // other one does, too: a value has one token, and what is deleted is gone.
 func TestPostgresVault(t *testing.T) {
 	t.Parallel()
+	effort.InCI(t, "TestPostgres, and the suite of the vault on storage/postgres")
 	const values, clients = 200, 4
 	f := newFleet(t, 2, sharedDatabase(t), "-config", writeVaults(t, personsTable, ""))
 	for i := range f.servers {

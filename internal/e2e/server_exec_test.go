@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // script writes a shell script into a folder whose name needs quoting, and returns the
@@ -107,6 +109,7 @@ exit 1
 // testCommandKilled ends the server while a command runs that would go on for ever, with
 // a child of its own.
 func testCommandKilled(t *testing.T, p program) {
+	effort.InCI(t, "TestServer/command_retried")
 	dir, command := script(t, `
 sleep 1000 &
 echo "$$ $!" >pids
@@ -218,6 +221,7 @@ const (
 // testShutdownWhileLocked ends the server while the database can take no write, with one
 // waiting.
 func testShutdownWhileLocked(t *testing.T, p program) {
+	effort.InCI(t, "TestServer/shutdown")
 	s := p.start(t, nil, "-config", writeConfig(t))
 	s.secrets = secrets()
 	conn, _ := s.beginRequest()
