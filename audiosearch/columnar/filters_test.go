@@ -43,7 +43,7 @@ func TestNewFiltersEqualTheOracle(t *testing.T) {
 		for row := range videos {
 			put(row)
 		}
-		for range effort.Of(3, 8, 8) {
+		for range effort.Of(2, 8, 8) {
 			for range 200 {
 				put(r.IntN(videos))
 			}

@@ -55,6 +55,7 @@ func TestPictureOfWhat(t *testing.T) {
 // A tall picture must fit too.
 func TestPictureThatIsTall(t *testing.T) {
 	needFFmpeg(t)
+	effort.InCI(t, "TestPicture")
 	t.Parallel()
 	args := append([]string{"-f", "lavfi", "-i", "color=red:s=32x1024:r=5:d=1"}, tone("0:s=16000:d=1")...)
 	b, err := newMedia(t, nil).Picture(t.Context(), record(t, append(args, "-c:v", "mpeg4", "a.mkv")...), 0, 320)

@@ -122,12 +122,12 @@ func TestLateSound(t *testing.T) {
 // A sound that begins later than ffprobe looks.
 func TestVeryLateSound(t *testing.T) {
 	needFFmpeg(t)
+	effort.InCI(t, "TestLateSound")
 	t.Parallel()
 	files := map[string][]string{
 		"late.mkv": {"mpeg4", "flac"}, "late.mp4": {"mpeg4", "aac"}, "late.ts": {"mpeg2video", "mp2"}, "late.mpg": {"mpeg2video", "mp2"},
 	}
-	for _, name := range effort.Names(4, files) {
-		codecs := files[name]
+	for name, codecs := range files {
 		args := append(append([]string{}, film...), "-itsoffset", "12")
 		args = append(args, tone("0.5*sin(2*PI*440*t):s=48000:d=3")...)
 		path := record(t, append(args, "-t", "15", "-c:v", codecs[0], "-c:a", codecs[1], name)...)
@@ -200,6 +200,7 @@ func TestThinned(t *testing.T) {
 
 func TestMaxKeyframes(t *testing.T) {
 	needFFmpeg(t)
+	effort.InCI(t, "TestKeyframes")
 	t.Parallel()
 	path := video(t, "many.avi", "-c:v", "mjpeg", "-c:a", "mp2") // each picture is a keyframe: 250
 	info, err := newMedia(t, &Options{MaxKeyframes: 20}).Probe(t.Context(), path)

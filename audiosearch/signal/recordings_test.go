@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // heardInRecordings are the scores of 0.5 or more that the recordings deserve, and why.
@@ -38,9 +39,12 @@ func TestRecordings(t *testing.T) {
 	require.NotEmpty(t, files)
 	s := newScorer(t)
 	recordings := map[string]bool{}
+	nameOf := func(file string) string { return strings.TrimSuffix(filepath.Base(file), ".ogg") }
 	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".ogg")
-		recordings[name] = true
+		recordings[nameOf(file)] = true
+	}
+	for _, file := range effort.Some(4, files) {
+		name := nameOf(file)
 		for class, score := range scoresOf(t, s, decode(t, file)) {
 			why, expected := heardInRecordings[name][class]
 			switch {

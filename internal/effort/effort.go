@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -65,6 +66,16 @@ func Leave[R ~struct{ ID, Text string }](every int, rules []R, instead string) m
 		}
 	}
 	return leave
+}
+
+// LeaveToMemory is Leave for a backend beside storage/memory, whose test of the same suite
+// instead names. It leaves out no rule that memory cannot be tried by: of what outlives a
+// process or a failure, and of a host's transaction.
+func LeaveToMemory[R ~struct{ ID, Text string }](every int, rules []R, instead string) map[string]string {
+	return Leave(every, slices.DeleteFunc(slices.Clone(rules), func(r R) bool {
+		id := struct{ ID, Text string }(r).ID
+		return strings.Contains(id, "durable") || strings.Contains(id, "failure") || strings.HasPrefix(id, "hosttx/")
+	}), instead+" of storage/memory")
 }
 
 // Waiting lets so many tests for each processor run side by side, for a package whose

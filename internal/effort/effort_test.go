@@ -29,6 +29,9 @@ func TestEffort(t *testing.T) {
 		require.Equal(t, c.some, effort.Names(3, map[string]int{"c": 0, "b": 0, "a": 0, "e": 0, "d": 0}))
 		require.Empty(t, effort.Some(3, []string(nil)))
 		left := slices.Sorted(maps.Keys(effort.Leave(2, []struct{ ID, Text string }{{ID: "a"}, {ID: "b"}, {ID: "c"}, {ID: "d"}}, "another")))
+		fromMemory := slices.Sorted(maps.Keys(effort.LeaveToMemory(2, []struct{ ID, Text string }{
+			{ID: "a"}, {ID: "x/durable"}, {ID: "b"}, {ID: "x/failure"}, {ID: "c"}, {ID: "hosttx/x"}, {ID: "d"}}, "another")))
+		require.Equal(t, left, fromMemory)
 		if c.want == 1 {
 			require.Equal(t, []string{"b", "d"}, left)
 		} else {

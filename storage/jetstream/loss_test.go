@@ -37,6 +37,7 @@ func TestStreamDeleted(t *testing.T) {
 
 // TestBackupPutBack: what was added after a backup is told as lost when that is put back.
 func TestBackupPutBack(t *testing.T) {
+	effort.InCI(t, "TestStreamDeleted")
 	t.Parallel()
 	r := newRig(t)
 	q := r.queue(t, &jetstream.Options{Synced: true})

@@ -41,7 +41,7 @@ func vaults(from func(testing.TB) *database) vaulttest.Harness {
 func TestVault(t *testing.T) {
 	t.Parallel()
 	h := vaults(newDatabase)
-	h.Skip = effort.Leave(4, vaulttest.Rules(), "TestVault of storage/sqlite")
+	h.Skip = effort.LeaveToMemory(6, vaulttest.Rules(), "TestVault")
 	vaulttest.Run(t, h)
 }
 

@@ -42,7 +42,9 @@ func TestSuitesInTx(t *testing.T) {
 	t.Parallel()
 	t.Run("trigger", func(t *testing.T) {
 		t.Parallel()
-		triggertest.Run(t, triggers(sqlite.CallsInTx))
+		h := triggers(sqlite.CallsInTx)
+		h.Skip = effort.Leave(4, triggertest.Rules(), "TestTrigger")
+		triggertest.Run(t, h)
 	})
 	t.Run("vault", func(t *testing.T) {
 		effort.InCI(t, "TestSuitesInTx/trigger")

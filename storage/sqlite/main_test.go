@@ -8,7 +8,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	effort.Waiting(2) // for the disk, and for locks
+	effort.Waiting(effort.Of(4, 2, 2)) // for the disk, and for locks
 	defer effort.TempInMemory()()
 	m.Run()
 }
