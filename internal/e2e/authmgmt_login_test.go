@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // testLogin gets access tokens as a stranger's program would, and ends them in every way.
@@ -89,6 +91,7 @@ func testLogin(t *testing.T, start func(args ...string) *server) {
 // was wrong, and their times should not either; on a machine that does other things that
 // cannot be asserted.
 func testLoginTimes(t *testing.T, start func(args ...string) *server) {
+	effort.InCI(t, "TestCredentials/login, and the suite of authmgmt")
 	s := start("-config", writeOrganizations(t, ""))
 	there := s.newClient(rootToken, "there")
 	rotated := s.newClient(rootToken, "rotated")
@@ -119,6 +122,7 @@ func testLoginTimes(t *testing.T, start func(args ...string) *server) {
 
 // testTokenTimes is testLoginTimes for access tokens.
 func testTokenTimes(t *testing.T, start func(args ...string) *server) {
+	effort.InCI(t, "TestCredentials/tokens, and the suite of authmgmt")
 	revoked := "at-" + strings.Repeat("0123456789abcdef", 4)
 	s := start("-config", writeOrganizations(t, `"clients": []}, {"id": "ended", "access_tokens": [{"token": "`+revoked+`", "subject": "s", "revoked": true}]`))
 	there, deleted := s.newClient(rootToken, "there"), s.newClient(rootToken, "deleted")

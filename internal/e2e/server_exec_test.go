@@ -89,6 +89,7 @@ exit 3
 
 // testCommandOutput runs a command that reads nothing and writes much.
 func testCommandOutput(t *testing.T, p program) {
+	effort.InCI(t, "TestServer/command, and the tests of commands in examples/server")
 	_, command := script(t, `
 i=0
 while [ $i -lt 20000 ]; do echo "line $i of much output"; echo "error $i" >&2; i=$((i+1)); done

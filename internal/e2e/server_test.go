@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestServer runs the example server as a process.
@@ -177,6 +179,7 @@ func testPages(t *testing.T, p program) {
 }
 
 func testWithoutDocs(t *testing.T, p program) {
+	effort.InCI(t, "TestServer/pages")
 	s := p.start(t, nil, "-docs=false")
 	for _, path := range []string{"/docs", "/openapi.json", "/"} {
 		a := s.do("GET", path, "", "")
