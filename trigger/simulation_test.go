@@ -36,7 +36,7 @@ func TestSimulation(t *testing.T) {
 		require.NoError(t, violation)
 		return
 	}
-	schedules := effort.Of(800, 2000, 100_000)
+	schedules := effort.Of(400, 2000, 100_000)
 	start := time.Now()
 	var next, failed atomic.Uint64
 	var wg sync.WaitGroup

@@ -163,7 +163,7 @@ func (p *Proof[H]) tryLacking(t *testing.T, reasons []string) {
 }
 
 // every says that one of so many mutants is tried where time is short: of a few all are.
-func (p *Proof[H]) every() int { return min(1+len(p.mutants)/10, 5) }
+func (p *Proof[H]) every() int { return min(1+len(p.mutants)/10, 10) }
 
 // checkMutants fails the test if a mutant cannot be told from another one, if it breaks
 // what is no rule, or if a rule is broken by none.
