@@ -17,6 +17,11 @@ import (
 // SQLite's own busy handler would do, but it sleeps through the end of a context, and for
 // so long at a time that a process which commits without a pause would rarely let it in.
 func retryBusy(ctx context.Context, stop <-chan struct{}, deadline time.Time, try func() error) error {
+	return retryBusyUntil(ctx, stop, func() bool { return time.Now().After(deadline) }, try)
+}
+
+// retryBusyUntil is retryBusy until it is too late.
+func retryBusyUntil(ctx context.Context, stop <-chan struct{}, late func() bool, try func() error) error {
 	err := try()
 	if !isBusy(err) {
 		return err
@@ -32,7 +37,7 @@ func retryBusy(ctx context.Context, stop <-chan struct{}, deadline time.Time, tr
 			return ErrClosed
 		case <-timer.C:
 		}
-		if err = try(); !isBusy(err) || time.Now().After(deadline) {
+		if err = try(); !isBusy(err) || late() {
 			return err
 		}
 	}

@@ -120,6 +120,57 @@ func TestIntakeLocked(t *testing.T) {
 	})
 }
 
+// TestIntakeLockedByTurns: while another process has the file, many of one organization
+// wait for turns beside another one that comes again and again. None of them waits for
+// those who have called later and stand before them: all are answered at the same moment.
+func TestIntakeLockedByTurns(t *testing.T) {
+	path := EmptyFile(t)
+	synctest.Test(t, func(t *testing.T) {
+		const busy = 100 * time.Millisecond
+		db, err := Open(t.Context(), path, &Options{BusyTimeout: busy})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, db.Close()) }()
+		defer db.added.listen(func(string) {})()
+		other, err := db.writer.source.connect()
+		require.NoError(t, err)
+		defer func() { require.NoError(t, other.close()) }()
+		_, err = other.exec(t.Context(), "BEGIN IMMEDIATE") // until it is closed
+		require.NoError(t, err)
+		began := time.Now()
+		var many, again sync.WaitGroup
+		bring := func() { assert.True(t, isBusy(db.bring(t.Context(), "acme", nothing))) }
+		for range 3 * maxIntake {
+			many.Go(bring)
+		}
+		time.Sleep(busy * 8 / 10)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer again.Wait()
+		defer cancel()
+		for range 2 {
+			again.Go(func() {
+				for ctx.Err() == nil {
+					_ = db.bring(ctx, "globex", nothing)
+				}
+			})
+		}
+		many.Wait()
+		require.Less(t, time.Since(began), busy+busy/2)
+
+		for i := range 4 { // so that there is always one in the group
+			again.Go(func() {
+				time.Sleep(time.Duration(i) * busy / 4)
+				for ctx.Err() == nil {
+					_ = db.writer.write(ctx, nothing)
+				}
+			})
+		}
+		time.Sleep(busy)
+		began = time.Now()
+		require.True(t, isBusy(db.InTx(t.Context(), func(context.Context, *Tx) error { return nil })))
+		require.Less(t, time.Since(began), 3*busy)
+	})
+}
+
 // TestIntakeAlone: where no worker takes up what callers bring, they share transactions as
 // they come.
 func TestIntakeAlone(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -166,7 +167,7 @@ func (w *writer) run() {
 	w.oneByOne() // what a predecessor left
 	for w.gather() {
 		for len(w.group) > 0 {
-			started, err := w.transact(len(w.group), w.more)
+			started, err := w.transact(true)
 			switch {
 			case err == nil:
 				w.answer(len(w.group))
@@ -214,13 +215,26 @@ func (w *writer) refuse(err error) {
 	n := len(w.group)
 	if isBusy(err) {
 		now := time.Now()
-		for n = 0; n < len(w.group) && (n == 0 || !w.due(w.group[n]).After(now)); n++ {
+		var due, left []*op // they have not called in the order in which they came
+		for _, o := range w.group {
+			if w.due(o.called).After(now) {
+				left = append(left, o)
+			} else {
+				due = append(due, o)
+			}
 		}
+		n = max(len(due), 1)
+		w.group = append(due, left...)
 	}
 	for _, o := range w.group[:n] {
 		o.err = err
 	}
 	w.answer(n)
+	select {
+	case task := <-w.tasks: // it would wait for as long as operations come
+		w.perform(task)
+	default:
+	}
 }
 
 // gather fills the group with what waits, or does a task. It returns false when the
@@ -230,10 +244,7 @@ func (w *writer) gather() bool {
 	case o := <-w.ops:
 		w.group = append(w.group, o)
 	case task := <-w.tasks:
-		if w.conn == nil {
-			w.conn, _ = w.source.connect()
-		}
-		task(w.conn)
+		w.perform(task)
 		return true
 	case <-w.ctx.Done():
 		select {
@@ -246,6 +257,13 @@ func (w *writer) gather() bool {
 	for w.take() {
 	}
 	return true
+}
+
+func (w *writer) perform(task func(*conn)) {
+	if w.conn == nil {
+		w.conn, _ = w.source.connect()
+	}
+	task(w.conn)
 }
 
 // take adds an operation to the group if one waits and there is room.
@@ -280,7 +298,7 @@ func (w *writer) oneByOne() {
 			w.answer(1)
 			continue
 		}
-		started, err := w.transact(1, func() bool { return false })
+		started, err := w.transact(false)
 		if !started {
 			w.refuse(err)
 			continue
@@ -292,20 +310,24 @@ func (w *writer) oneByOne() {
 	}
 }
 
-// transact runs the first n operations of the group in one transaction, and then those
-// that more adds while it goes on: who comes in time need not wait for another fsync. On
-// an error nothing of it is stored; started tells whether the transaction began.
-func (w *writer) transact(n int, more func() bool) (started bool, err error) {
-	if err := w.begin(w.group[0]); err != nil {
+// transact runs the first operation of the group in a transaction, or all of them, and
+// then those that come while it goes on: who comes in time need not wait for another
+// fsync. On an error nothing of it is stored; started tells whether the transaction began.
+func (w *writer) transact(all bool) (started bool, err error) {
+	if err := w.begin(); err != nil {
 		if !errors.Is(err, ErrClosed) {
 			w.fault(err)
 		}
 		return false, err
 	}
+	n := 1
+	if all {
+		n = len(w.group) // which may have grown meanwhile
+	}
 	wrote, scattered := false, 0
 	w.alive = alive{}
 	clear(w.counts)
-	for i := 0; i < n || more(); i++ {
+	for i := 0; i < n || all && w.more(); i++ {
 		o := w.group[i]
 		t := &tx{conn: w.conn, op: o, alive: &w.alive, recent: &w.recent, before: w.counts, writer: w}
 		w.now = o
@@ -346,24 +368,34 @@ func (w *writer) fault(err error) {
 	w.check.hear(err)
 }
 
-// due is when an operation has waited for another process for as long as it may. Only
-// that counts, but all of it, wherever the operation waited meanwhile.
-func (w *writer) due(o *op) time.Time {
-	if o.called.After(w.held) {
-		return o.called.Add(w.busy)
+// due is when who has called at a time has waited for another process for as long as they
+// may. Only that counts, but all of it, wherever they waited meanwhile.
+func (w *writer) due(called time.Time) time.Time {
+	if called.After(w.held) {
+		return called.Add(w.busy)
 	}
 	return w.held.Add(w.busy)
 }
 
-// begin connects if need be, and begins a transaction, of which o is the first operation.
-func (w *writer) begin(o *op) error {
+// anyDue reports whether an operation of the group is to be refused, or one that has come
+// meanwhile.
+func (w *writer) anyDue() bool {
+	for w.take() {
+	}
+	now := time.Now()
+	return slices.ContainsFunc(w.group, func(o *op) bool { return now.After(w.due(o.called)) })
+}
+
+// begin connects if need be, and begins a transaction. While another process has the file,
+// the group grows. Who has waited longest may come last, from behind the intake.
+func (w *writer) begin() error {
 	if err := w.check.err(); err != nil {
 		return err
 	}
 	if w.held.IsZero() {
 		w.held = time.Now() // or it begins at once
 	}
-	err := retryBusy(unbounded, w.ctx.Done(), w.due(o), func() (err error) {
+	err := retryBusyUntil(unbounded, w.ctx.Done(), w.anyDue, func() (err error) {
 		if err = w.source.inPlace(); err != nil {
 			return err
 		}
