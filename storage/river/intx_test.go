@@ -2,6 +2,7 @@ package river_test
 
 import (
 	"context"
+	"math"
 	"testing"
 	"time"
 
@@ -96,6 +97,18 @@ func TestInTxTimeout(t *testing.T) {
 		within := context.WithValue(ctx, txKey{}, tx)
 		require.ErrorIs(t, q.Enqueue(within, taken), context.DeadlineExceeded)
 		return patient.Enqueue(within, other)
+	}))
+	require.Len(t, d.rows(t), 1)
+}
+
+// TestInTxWithoutTimeout: the longest Timeout that there is means that a call may wait for
+// ever.
+func TestInTxWithoutTimeout(t *testing.T) {
+	t.Parallel()
+	ctx, d := t.Context(), newDatabase(t)
+	q, pool := d.queue(t, &river.Options{Tx: txOf, Timeout: math.MaxInt64}), d.pool(t)
+	require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		return q.Enqueue(context.WithValue(ctx, txKey{}, tx), job("order"))
 	}))
 	require.Len(t, d.rows(t), 1)
 }

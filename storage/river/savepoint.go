@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,7 +27,9 @@ func (q *Queue) within(ctx context.Context, host pgx.Tx, do func(context.Context
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	beginning, stop := context.WithTimeout(context.WithoutCancel(ctx), q.opts.Timeout+giveUp)
+	// A Timeout that says "never" must not overflow to a time that has passed.
+	most := min(q.opts.Timeout, math.MaxInt64-giveUp) + giveUp
+	beginning, stop := context.WithTimeout(context.WithoutCancel(ctx), most)
 	defer stop()
 	if _, err := host.Exec(beginning, setSavepoint); err != nil {
 		return err
