@@ -42,13 +42,14 @@ func (db *DB) InTx(ctx context.Context, do func(ctx context.Context, tx *Tx) err
 	if hostTxOf(ctx, db) != nil {
 		return errors.New("sqlite: InTx within InTx: use the transaction that is there")
 	}
+	called := time.Now()
 	release, err := db.writer.standAside(ctx)
 	if err != nil {
 		return err
 	}
 	h := &hostTx{db: db, release: release, views: &views{limit: db.views.limit}}
 	defer func() { h.end() }() // a panic's, too
-	if err := h.begin(ctx); err != nil {
+	if err := h.begin(ctx, called); err != nil {
 		return err
 	}
 	if err := do(context.WithValue(ctx, hostTxKey{}, h), &Tx{h}); err != nil {
@@ -191,14 +192,18 @@ func (h *hostConn) close() {
 	_ = h.pool.Close() // and the connection with it: a transaction that is open is rolled back
 }
 
-// begin begins the transaction.
-func (h *hostTx) begin(ctx context.Context) (err error) {
+// begin begins the transaction. The writer stands aside, so what it knows of another
+// process is read and noted here: operations wait behind this.
+func (h *hostTx) begin(ctx context.Context, called time.Time) (err error) {
 	w := h.db.writer
 	if err := w.check.err(); err != nil {
 		return err
 	}
 	h.conn, h.db.hostConn = h.db.hostConn, nil
-	err = retryBusy(ctx, w.ctx.Done(), time.Now().Add(h.db.busy), func() (err error) {
+	if w.held.IsZero() {
+		w.held = time.Now()
+	}
+	err = retryBusy(ctx, w.ctx.Done(), w.due(called), func() (err error) {
 		if err = w.source.inPlace(); err != nil {
 			return err
 		}
@@ -213,6 +218,9 @@ func (h *hostTx) begin(ctx context.Context) (err error) {
 		_, err = h.conn.sql.ExecContext(unbounded, "BEGIN IMMEDIATE")
 		return err
 	})
+	if !isBusy(err) && ctx.Err() == nil { // who leaves while they wait has not had the file
+		w.held = time.Time{}
+	}
 	if err != nil {
 		return err
 	}
