@@ -56,8 +56,10 @@ func (db *DB) sendWithJobs(ctx context.Context, conn *pgxpool.Conn, ops []*op, a
 		refused = db.opts.Queue.(manyTxQueue).EnqueueManyTx(ctx, tx, jobs)
 	}
 	switch err := tx.flush(ctx); {
-	case errors.Is(err, errNothingStored), alone && err != nil && !tx.begun && !mayRetry(err, false):
+	case errors.Is(err, errNothingStored):
 		return false, nil
+	case alone && err != nil && !tx.begun && !mayRetry(err, false) && ops[0].ctx.Err() == nil:
+		return false, nil // and not of a server that is silent: nobody has time to ask it again
 	case err != nil: // it is not the queue's, whatever that makes of it
 		return false, err
 	case refused != nil:

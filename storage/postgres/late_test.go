@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -279,6 +280,63 @@ func TestLateTxFails(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, created)
 	w.stored(t, 2, 2)
+}
+
+// deafConn is a connection whose server hears nothing any more.
+type deafConn struct {
+	net.Conn
+	deaf *atomic.Bool
+}
+
+func (c *deafConn) Write(p []byte) (int, error) {
+	if c.deaf.Load() {
+		return len(p), nil
+	}
+	return c.Conn.Write(p)
+}
+
+// TestLateTxUnanswered: where the server is silent, a caller has an answer within
+// Options.Timeout, and the time that a statement may go on.
+func TestLateTxUnanswered(t *testing.T) {
+	t.Parallel()
+	w := newWithQueue(t, newDatabase(t))
+	config := w.pool.Config()
+	var deaf atomic.Bool
+	var mu sync.Mutex
+	var conns []net.Conn
+	config.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		conns = append(conns, conn)
+		return &deafConn{conn, &deaf}, nil
+	}
+	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(t.Context()), config)
+	require.NoError(t, err)
+	t.Cleanup(func() { closePool(t, pool) })
+	const timeout = time.Second
+	db, err := postgres.New(t.Context(), pool, &postgres.Options{Queue: w.txQueue, Timeout: timeout})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	w.store = triggerStore(db)
+	_, err = w.create(t.Context(), triggerEvent("acme"))
+	require.NoError(t, err)
+
+	deaf.Store(true)
+	began := time.Now()
+	_, err = w.create(t.Context(), triggerEvent("acme"))
+	took := time.Since(began)
+	mu.Lock()
+	for _, c := range conns { // for which pgx would wait
+		_ = c.Close()
+	}
+	mu.Unlock()
+	deaf.Store(false)
+	require.ErrorContains(t, err, "no answer within Options.Timeout")
+	require.Less(t, took, 2*timeout)
 }
 
 // TestLateTxEnded: what a queue commits is there, and what it rolls back is not. That it has ended
