@@ -51,8 +51,8 @@ func digestFile(ctx context.Context, path string, beat func()) (digest [32]byte,
 	switch err := watch.Copy(ctx, h, f, beat); {
 	case err == nil:
 		return [32]byte(h.Sum(nil)), nil, nil
-	case ctx.Err() != nil:
-		return digest, nil, ctx.Err()
+	case errors.Is(err, ctx.Err()): // and not the file's, though ctx may have ended meanwhile
+		return digest, nil, err
 	default:
 		return digest, unreadable(err), nil
 	}
