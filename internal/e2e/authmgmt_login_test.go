@@ -91,7 +91,7 @@ func testLogin(t *testing.T, start func(args ...string) *server) {
 // was wrong, and their times should not either; on a machine that does other things that
 // cannot be asserted.
 func testLoginTimes(t *testing.T, start func(args ...string) *server) {
-	effort.InCI(t, "TestCredentials/login, and the suite of authmgmt")
+	effort.InCI(t, "TestLoginSaysNotWhatIsWrong of httpadapter")
 	s := start("-config", writeOrganizations(t, ""))
 	there := s.newClient(rootToken, "there")
 	rotated := s.newClient(rootToken, "rotated")

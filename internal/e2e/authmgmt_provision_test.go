@@ -141,7 +141,7 @@ func testProvisioningRevokes(t *testing.T, p program) {
 // testProvisioningContradicted: a credential that would not work as written is refused,
 // and nothing of its document is applied.
 func testProvisioningContradicted(t *testing.T, p program) {
-	effort.InCI(t, "TestCredentials/provisioning_refused")
+	effort.InCI(t, "TestProvisioningRefusesForeignCredentials of examples/server")
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "mortise-data")
 	s := p.startIn(t, dir, nil, "-config", writeOrganizations(t, provisioned))

@@ -169,7 +169,7 @@ func testRootKeyOfTwoServers(t *testing.T, p program) {
 // with no key yet. The next one finds the key that it has begun with since, or makes one,
 // and leaves no copy of it.
 func testRootKeyAfterCrash(t *testing.T, p program) {
-	effort.InCI(t, "TestCredentials/root_key")
+	effort.InCI(t, "TestCredentials/root_key, and TestKeyStaysIfInDoubt of examples/server")
 	moments := mathrand.New(mathrand.NewPCG(seeded(t), 1<<34))
 	files := make(map[int]int)
 	for range effort.Of(10, 10, 200) {

@@ -26,7 +26,7 @@ import (
 // that when it goes on changes nothing.
 func TestTwoServersOneFile(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestServer/two_servers,_one_folder")
+	effort.InCI(t, "TestServer/two_servers,_one_folder, and TestQueue of storage/sqlite")
 	testTwoServersOneFile(t, false)
 }
 

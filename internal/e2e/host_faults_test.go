@@ -13,7 +13,7 @@ import (
 // database for a while. Their work takes a little, so that much of it is waiting then.
 func TestHostFaults(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestPostgres, and of River TestRiverSharesTransactions")
+	effort.InCI(t, "TestServerAway of storage/postgres, and of River TestRiverSharesTransactions")
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for _, queue := range []string{"river", "postgres"}[:effort.Of(1, 1, 2)] { // the server has the other one

@@ -86,7 +86,7 @@ func TestPostgresBouncer(t *testing.T) {
 // cut off.
 func TestPostgresNetwork(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestPostgres, of a database that is away")
+	effort.InCI(t, "TestServerAway of storage/postgres")
 	db := startPostgres(t)
 	address, err := db.Listen()
 	require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestPostgresNetwork(t *testing.T) {
 // servers find it by themselves.
 func TestPostgresFailover(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestPostgres, of a database that comes back")
+	effort.InCI(t, "TestServerAway of storage/postgres")
 	primary := startPostgres(t)
 	standby := primary.Standby(t)
 	tr := newTrialAt(t, fmt.Sprintf("postgres://mortise@/mortise?host=%s,%s&port=5432,5432&sslmode=disable&target_session_attrs=read-write", primary.Dir, standby.Dir))

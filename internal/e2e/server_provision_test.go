@@ -204,7 +204,7 @@ func testDataFolder(t *testing.T, p program) {
 }
 
 func testOddFolders(t *testing.T, p program) {
-	effort.InCI(t, "TestServer/data_folder")
+	effort.InCI(t, "TestServer/data_folder, and TestOpenPaths of storage/sqlite")
 	config := writeConfig(t)
 	for _, name := range []string{"a/b/c", "it's a folder", "x?mode=memory&cache=shared", "100%25 #1", "ü;:memory:", "file:x", "-memory", "x/../y/"} {
 		dir := t.TempDir()
@@ -327,7 +327,6 @@ func testCrash(t *testing.T, p program) {
 // testDemoKeys: the demo's history stays, and its key ends with the process, even if that
 // is killed.
 func testDemoKeys(t *testing.T, p program) {
-	effort.InCI(t, "TestServer/restart")
 	dir := t.TempDir()
 	s := p.startIn(t, dir, nil)
 	key := s.demoKey()

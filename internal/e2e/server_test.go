@@ -15,8 +15,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestServer runs the example server as a process.
@@ -179,7 +177,6 @@ func testPages(t *testing.T, p program) {
 }
 
 func testWithoutDocs(t *testing.T, p program) {
-	effort.InCI(t, "TestServer/pages")
 	s := p.start(t, nil, "-docs=false")
 	for _, path := range []string{"/docs", "/openapi.json", "/"} {
 		a := s.do("GET", path, "", "")
