@@ -1,7 +1,7 @@
 // Package effort says how much of something a test does. A newcomer's go test work is to
-// end within minutes, so it proves each promise with few rounds, and where one thing is
-// tried in several ways, it takes some of them; CI and the soak take them all. No promise
-// is left out: what [InCI] skips, another test tries. It is for tests alone.
+// end within minutes, so it proves a promise with few rounds, and where one thing is tried
+// in several ways, it takes some of them. CI and the soak take them all. What [InCI] skips,
+// another test tries, or comes near to. It is for tests alone.
 package effort
 
 import (
@@ -47,7 +47,8 @@ func Names[T any](every int, cases map[string]T) []string {
 }
 
 // InCI skips a test that would try the same thing in another way, for long, unless this is
-// CI or a soak. It names what tries that thing on somebody's machine.
+// CI or a soak. instead names the test that tries that thing on somebody's machine, or what
+// is nearest to it: "TestServer/data_folder, and TestOpenPaths of storage/sqlite".
 func InCI(t testing.TB, instead string) {
 	t.Helper()
 	if Of(0, 1, 1) == 0 {
