@@ -62,8 +62,8 @@ func Run(ctx context.Context, first, grace time.Duration, panicked func(p any) e
 	}
 }
 
-// Copy copies all of src to dst, or until ctx ends. It calls beat after each few
-// megabytes.
+// Copy copies src to dst, for work that is watched: it calls beat after each few
+// megabytes. It looks at ctx only between these.
 func Copy(ctx context.Context, dst io.Writer, src io.Reader, beat func()) error {
 	for {
 		if err := ctx.Err(); err != nil {

@@ -21,7 +21,7 @@ func Quantize(score float32) uint16 {
 	return uint16(float64(score)*Unit + 0.5)
 }
 
-// Ceil returns the least stored score that is not below min.
+// Ceil returns the least stored score that is not below min, or Unit if all are.
 func Ceil(min float64) uint16 {
 	for q := int(min * Unit); q < Unit; q++ {
 		if float64(q)/Unit >= min {
@@ -31,9 +31,9 @@ func Ceil(min float64) uint16 {
 	return Unit
 }
 
-// Collector keeps scores as columns, 16 bits for each.
+// Collector keeps scores as they are stored, in columns.
 type Collector struct {
-	Columns [][]uint16 // one for each class
+	Columns [][]uint16 // one for each class, with a score for each window
 
 	classes int
 }
@@ -58,7 +58,8 @@ func (c *Collector) Reset() {
 	}
 }
 
-// Add takes the scores of clips, after a look at whether the scorer kept its contract.
+// Add takes the scores of so many clips, a row for each. Its error says how the scorer
+// broke its contract. The Collector is of no use after that.
 func (c *Collector) Add(rows []sound.Scores, clips int) error {
 	if len(rows) != clips {
 		return sound.Permanent(fmt.Errorf("the scorer returned %d rows of scores for %d clips", len(rows), clips))

@@ -1,6 +1,6 @@
-// Package clips has the way of a file's sound from its decoder to the scorer, and back as
-// scores: samples wait in a [Queue], a [Cutter] makes clips of them, and a [Collector]
-// keeps what the scorer says of these.
+// Package clips carries the sound of a file from its decoder to the scorer: samples wait
+// in a [Queue], a [Cutter] makes clips of them, and a [Collector] keeps the scores that the
+// scorer gives these.
 package clips
 
 import (
@@ -8,10 +8,10 @@ import (
 )
 
 // Cutter cuts a stream of samples into the windows of a model, a batch at a time. It
-// holds the samples of one batch.
+// holds the samples of one batch. A clip is the samples of one window.
 type Cutter struct {
-	Window, Hop int   // samples
-	Total       int64 // samples seen
+	Window, Hop int   // of the model, in samples
+	Total       int64 // samples seen, skipped ones included
 	Taken       int   // windows, skipped ones included
 
 	buffer   []float32 // samples from the start of the first window that is not taken yet
@@ -41,7 +41,7 @@ func (g *Cutter) Add(samples []float32) (rest []float32) {
 // Full reports whether there is a batch.
 func (g *Cutter) Full() bool { return len(g.buffer) == cap(g.buffer) }
 
-// Clips returns the whole windows that there are.
+// Clips returns the whole windows that there are. They are of the Cutter, until Take.
 func (g *Cutter) Clips() [][]float32 {
 	var clips [][]float32
 	for start := 0; start+g.Window <= len(g.buffer); start += g.Hop {
@@ -56,8 +56,8 @@ func (g *Cutter) Take(windows int) {
 	g.buffer = g.buffer[:copy(g.buffer, g.buffer[min(windows*g.Hop, len(g.buffer)):])]
 }
 
-// Last returns the last window when all samples have come and all whole windows were
-// taken. It ends where the sound ends, and may be shorter; nil: there is none.
+// Last returns the last window, when all samples have come and all whole windows were
+// taken. It ends where the sound ends, and may be shorter. It is nil if there is none.
 func (g *Cutter) Last() []float32 {
 	// The samples up to the end of the window before are in the buffer too, unless it is
 	// the first one.
@@ -71,7 +71,7 @@ func (g *Cutter) Last() []float32 {
 	return g.buffer
 }
 
-// Skip goes on with a window that is still to come.
+// Skip drops the samples before window to, and counts the windows before it as taken.
 func (g *Cutter) Skip(to int) {
 	if to <= g.Taken {
 		return
@@ -83,5 +83,5 @@ func (g *Cutter) Skip(to int) {
 	g.Taken = to
 }
 
-// Skipping reports whether the window that it goes on with has not begun yet.
+// Skipping reports whether samples are still to be dropped.
 func (g *Cutter) Skipping() bool { return g.dropping > 0 }

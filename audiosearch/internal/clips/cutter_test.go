@@ -12,9 +12,9 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// TestSegmenter: whatever the blocks, windows are cut as the definition says: at
+// TestCutter: whatever the blocks, windows are cut as the definition says: at
 // multiples of the hop, up to the first one that reaches the end.
-func TestSegmenter(t *testing.T) {
+func TestCutter(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		m := sound.Model{SampleRate: 1000, Batch: 1 + random.IntN(4)}

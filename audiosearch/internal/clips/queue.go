@@ -46,8 +46,8 @@ func NewQueue(m *sound.Model) *Queue {
 	return &Queue{most: min(batch, maxAhead), more: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 }
 
-// Give waits until all samples of a block have found room. It reports whether more are
-// wanted.
+// Give waits until all samples of a block have found room. It returns false if ctx ended
+// before that.
 func (q *Queue) Give(ctx context.Context, block []float32) bool {
 	for ctx.Err() == nil {
 		if block = block[q.add(block):]; len(block) == 0 {

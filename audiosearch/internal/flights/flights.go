@@ -1,5 +1,5 @@
-// Package flights has each video scored once for all who wait for it ([Group]), and tells
-// them how far that is ([Hearing]).
+// Package flights has a video scored once for all who wait for it ([Group]), and tells them
+// how far the scoring is ([Hearing]).
 package flights
 
 import (
@@ -10,9 +10,9 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/watch"
 )
 
-// Group lets everybody who wants the same work done wait for one and the same. Unlike in
-// a singleflight.Group, the work does not depend on who came first: it goes on as long as
-// anybody waits, and ends when nobody does.
+// Group does a piece of work once for all who wait for it. Unlike in a singleflight.Group,
+// the work does not depend on who came first: it goes on as long as anybody waits, and
+// ends when nobody does.
 type Group[K comparable, V any] struct {
 	mu  sync.Mutex
 	all map[K]*flight[V]
@@ -27,12 +27,13 @@ type flight[V any] struct {
 	err     error // the same
 }
 
-// ErrAbandoned is why a flight ends that nobody waits for.
+// ErrAbandoned is why work is cut off that nobody waits for any more.
 var ErrAbandoned = errors.New("audiosearch: nobody waits for it any more")
 
-// Do returns what work returns. work runs once at a time for each key; its context has
-// the values of the first caller. join is given the gauge of the first caller, which work
-// keeps, and the function that it returns is told what this caller gets.
+// Do returns what work returns, or why ctx ended. work runs once at a time for each key,
+// with the values of the first caller's context. When nobody waits any more, its own
+// context ends with ErrAbandoned. join is called with the first caller's gauge, which that
+// work sets. leave is told what this caller gets.
 func (f *Group[K, V]) Do(
 	ctx context.Context, key K, g *Gauge, join func(*Gauge) (leave func(V, error)),
 	work func(ctx context.Context) (V, error),

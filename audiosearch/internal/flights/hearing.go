@@ -7,16 +7,17 @@ import (
 	"time"
 )
 
-// Gauge is how far the scoring of one video is. Times are nanoseconds of sound.
+// Gauge is how far the scoring of one video is, in nanoseconds of sound.
 type Gauge struct {
 	Length atomic.Int64 // as the file says; 0: it does not, or was not looked at yet
 	Heard  atomic.Int64 // scored, from the start of the video on
-	// Scored here; more than heard if a part was scored twice, less if one was taken
+	// Scored here; more than Heard if a part was scored twice, less if one was taken
 	// over.
 	fresh atomic.Int64
 }
 
-// Got notes that all up to a time of the video is scored. fresh: it was scored here.
+// Got notes that all up to a time of the video is scored. fresh says that it was scored
+// here, and not taken over.
 func (g *Gauge) Got(to time.Duration, fresh bool) {
 	was := g.Heard.Swap(int64(to))
 	if fresh {
@@ -43,16 +44,16 @@ type Progress struct {
 	Speed       float64       // seconds of sound in a second
 }
 
-// Expect says how many videos are to be scored from now on.
+// Expect sets how many videos are still to be scored.
 func (h *Hearing) Expect(n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.expected = n
 }
 
-// Join follows the scoring of a video until the function is called that it returns, with
-// whether the video counts as one of those expected, and what failed. After an error the
-// progress stays: nobody goes on.
+// Join follows the scoring of a video until leave is called: with whether the video counts
+// as one of those expected, and with what failed. After an error the progress stays as it
+// is, since nobody goes on.
 func (h *Hearing) Join(g *Gauge) (leave func(counts bool, err error)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -130,7 +131,7 @@ func (h *Hearing) Pause() {
 	h.meter.marks = nil
 }
 
-// Over is progress once all is done, when nothing is left to be estimated.
+// Over is the progress when all is done, and nothing is left to be estimated.
 func (h *Hearing) Over() Progress {
 	h.mu.Lock()
 	defer h.mu.Unlock()
