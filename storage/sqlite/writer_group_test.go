@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -113,66 +112,4 @@ func TestFailedTransaction(t *testing.T) {
 	}
 	_, err = tables.Setup(t.Context(), "half")
 	require.ErrorIs(t, err, trigger.ErrNotFound)
-}
-
-// TestBusyBehindInTx: an operation that has waited for a transaction of the host's waits
-// for another process as long as anybody, though that has had the file before.
-func TestBusyBehindInTx(t *testing.T) {
-	path := EmptyFile(t)
-	synctest.Test(t, func(t *testing.T) {
-		const busy = 100 * time.Millisecond
-		db, err := Open(t.Context(), path, &Options{BusyTimeout: busy})
-		require.NoError(t, err)
-		defer func() { require.NoError(t, db.Close()) }()
-		other, err := db.writer.source.connect()
-		require.NoError(t, err)
-		defer func() { require.NoError(t, other.close()) }()
-		exec := func(text string) {
-			_, err := other.exec(t.Context(), text)
-			require.NoError(t, err)
-		}
-		exec("BEGIN IMMEDIATE")
-		require.True(t, isBusy(db.writer.write(t.Context(), nothing)))
-		exec("COMMIT")
-		db.added.listen(func(string) { exec("BEGIN IMMEDIATE") }) // before the writer goes on
-		ended := make(chan error, 1)
-		require.NoError(t, db.InTx(t.Context(), func(ctx context.Context, _ *Tx) error {
-			hostTxOf(ctx, db).added = []string{"a kind"}
-			go func() { ended <- db.writer.write(t.Context(), nothing) }()
-			time.Sleep(10 * busy)
-			return nil
-		}))
-		time.Sleep(busy / 2)
-		require.Empty(t, ended, "what it waited for in this process does not count")
-		exec("COMMIT")
-		require.NoError(t, <-ended)
-	})
-}
-
-// TestBusyInTx: an operation that waits behind a transaction of the host's, and that for
-// another process, is answered when that is.
-func TestBusyInTx(t *testing.T) {
-	path := EmptyFile(t)
-	synctest.Test(t, func(t *testing.T) {
-		const busy = 100 * time.Millisecond
-		db, err := Open(t.Context(), path, &Options{BusyTimeout: busy})
-		require.NoError(t, err)
-		defer func() { require.NoError(t, db.Close()) }()
-		other, err := db.writer.source.connect()
-		require.NoError(t, err)
-		defer func() { require.NoError(t, other.close()) }()
-		exec := func(text string) {
-			_, err := other.exec(t.Context(), text)
-			require.NoError(t, err)
-		}
-		exec("BEGIN IMMEDIATE")
-		began := time.Now()
-		inTx := make(chan error, 1)
-		go func() { inTx <- db.InTx(t.Context(), func(context.Context, *Tx) error { return nil }) }()
-		time.Sleep(busy / 10)
-		require.True(t, isBusy(db.writer.write(t.Context(), nothing)))
-		require.Less(t, time.Since(began), busy+busy/2)
-		require.True(t, isBusy(<-inTx))
-		exec("COMMIT")
-	})
 }
