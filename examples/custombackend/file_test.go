@@ -35,6 +35,7 @@ func open(t *testing.T, path string) *File {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	backend := func(f *File) trigger.Backend {
 		return trigger.Backend{Store: f, Queue: mortise.NewLeaseQueue(f, nil)}
 	}
@@ -50,6 +51,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestQueue(t *testing.T) {
+	t.Parallel()
 	backend := func(f *File) queuetest.Backend {
 		setNow := func(now func() time.Time) {
 			f.mu.Lock()

@@ -16,7 +16,7 @@ var (
 	function = regexp.MustCompile(`(?ms)^func (\w+)\((?:[^\n]*\}$|.*?^\})`)
 	inCI     = regexp.MustCompile(`(?m)^\teffort\.InCI\(`) // first of all, for the whole function
 	anyText  = regexp.MustCompile(`"([^"\n]+)"(?:[:,]\s+(\w+)(?:\(t \*testing\.T\) \{\n(?:\t+t\.Parallel\(\)\n)?\t+(effort\.InCI)?)?)?`)
-	asks     = regexp.MustCompile(`effort\.(InCI|Leave|LeaveToMemory)\(`)
+	asks     = regexp.MustCompile(`effort\.(InCI|Leave|LeaveToMemory|LeaveOut)\(`)
 	texts    = regexp.MustCompile(`"Test[A-Z][^"]*"`)
 	named    = regexp.MustCompile(`(Test[A-Z]\w*(?:/[\w,.'-]*\w)?)(?: of ([a-z]+(?:/[a-z]+)*))?`)
 )

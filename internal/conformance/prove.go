@@ -110,10 +110,8 @@ func Prove[H any](t *testing.T, p *Proof[H]) {
 	// Most mutants wait for what does not come. In the meantime others are tried.
 	var others sync.WaitGroup
 	defer others.Wait()
-	others.Go(func() {
-		p.tryFaithful(t)
-		p.tryLacking(t, reasons)
-	})
+	others.Go(func() { p.tryFaithful(t) })
+	others.Go(func() { p.tryLacking(t, reasons) })
 	t.Run("mutants", func(t *testing.T) {
 		texts := p.suite(p.Faithful).sentences()
 		p.checkMutants(t, texts)

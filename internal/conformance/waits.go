@@ -5,6 +5,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // Moment returns a time of the suites' own calendar, well in the past. It has
@@ -32,10 +34,11 @@ func Glimpse() time.Duration {
 }
 
 // patience is how long a rule waits for what must happen. It only ends a test that has
-// failed already. A mutant has to fail, and gets less of it.
+// failed already. A mutant has to fail, and gets less of it. On somebody's machine it gets so
+// little that a slow one may catch a mutant for want of time alone, which CI would not.
 func patience() time.Duration {
 	if impatient() {
-		return 2 * time.Second
+		return time.Duration(effort.Of(500, 2000, 2000)) * time.Millisecond
 	}
 	return 2 * time.Minute
 }

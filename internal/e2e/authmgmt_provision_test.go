@@ -105,6 +105,7 @@ func testProvisioningAgain(t *testing.T, p program) {
 // testProvisioningRevokes: a token ends at the start whose document revokes it, and no
 // later document brings it back.
 func testProvisioningRevokes(t *testing.T, p program) {
+	effort.InCI(t, "TestProvisioningRevokesTokens of examples/server")
 	const there, missing = "at-there-00112233445566778899aabbccddeeff", "at-missing-00112233445566778899aabbccddee"
 	dir := t.TempDir()
 	start := func(tokens ...string) *server {
@@ -174,6 +175,7 @@ func testProvisioningContradicted(t *testing.T, p program) {
 // testProvisioningRefused: what the service would refuse is found before anything is
 // stored, and told with its place.
 func testProvisioningRefused(t *testing.T, p program) {
+	effort.InCI(t, "TestDocumentOfAuthMgmtRefused of storage/provision")
 	client := func(roles string) string {
 		return "\"clients\": [\n{\"client_id\": \"c\", \"name\": \"n\", \"client_secret\": \"" + clientSecret + "\", \"roles\": [" + roles + "]}]"
 	}

@@ -101,6 +101,7 @@ func testRootKey(t *testing.T, p program) {
 // testRootKeyRefused: a file that holds no key is refused before anything is made, and
 // nothing of it is told.
 func testRootKeyRefused(t *testing.T, p program) {
+	effort.InCI(t, "TestKeyFileRefused of examples/server")
 	key := randomKey()
 	digits, base := hex.EncodeToString(key), base64.StdEncoding.EncodeToString(key)
 	for name, text := range map[string]string{

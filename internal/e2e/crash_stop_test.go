@@ -30,6 +30,7 @@ import (
 // race against the next request (RFC 9112, 9.5), so such a request may be lost too, and
 // its event may even be there: that is what the Idempotency-Key is for.
 func TestGracefulStopLosesNothing(t *testing.T) {
+	effort.InCI(t, "TestServer/shutdown, and TestKillUnderLoad")
 	t.Parallel()
 	const clients = 8
 	stops := effort.Of(1, 5, 50)

@@ -236,7 +236,7 @@ func testShutdownWhileLocked(t *testing.T, p program) {
 // testShutdownWhileOpening ends the server before it could open its database.
 func testShutdownWhileOpening(t *testing.T, p program) {
 	dir := t.TempDir()
-	p.startIn(t, dir, nil).stop()
+	p.startIn(t, dir, nil, "-config", writeConfig(t)).stop()
 	lockBytes(t, filepath.Join(dir, "mortise-data", "mortise.db"), lockPage, lockPageSize)
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

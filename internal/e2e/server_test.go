@@ -129,7 +129,7 @@ func testFlagsFirst(t *testing.T, p program) {
 }
 
 func testPages(t *testing.T, p program) {
-	s := p.start(t, nil, "-public-url", "https://docs.example.com/api/")
+	s := p.start(t, nil, "-config", writeConfig(t), "-public-url", "https://docs.example.com/api/")
 	for _, path := range []string{"/healthz", "/readyz"} {
 		a := s.do("GET", path, "", "")
 		assert.Equal(t, http.StatusOK, a.status, path)

@@ -25,6 +25,7 @@ import (
 // CI=true kills it more often, MORTISE_SOAK=1 much more. MORTISE_SEED=N kills at the same
 // moments.
 func TestKillUnderInsertions(t *testing.T) {
+	effort.InCI(t, "TestKillUnderLoad, and TestVaultProcesses of storage/sqlite")
 	t.Parallel()
 	const clients = 6
 	kills := effort.Of(1, 5, 50)

@@ -60,10 +60,21 @@ func InCI(t testing.TB, instead string) {
 // rules but the first one and then one of every so many. In CI and with MORTISE_SOAK=1 it
 // leaves out none. instead names the test that tries them everywhere, on another backend.
 func Leave[R ~struct{ ID, Text string }](every int, rules []R, instead string) map[string]string {
-	leave := make(map[string]string)
+	var ids []string
 	for i, r := range rules {
-		if i%Of(every, 1, 1) != 0 {
-			leave[struct{ ID, Text string }(r).ID] = "only with CI=true; elsewhere there is " + instead
+		if i%every != 0 {
+			ids = append(ids, struct{ ID, Text string }(r).ID)
+		}
+	}
+	return LeaveOut(instead, ids...)
+}
+
+// LeaveOut is Leave for a few rules by their ids: for those that take long on one backend.
+func LeaveOut(instead string, ids ...string) map[string]string {
+	leave := make(map[string]string)
+	if Of(0, 1, 1) == 0 {
+		for _, id := range ids {
+			leave[id] = "only with CI=true; elsewhere there is " + instead
 		}
 	}
 	return leave

@@ -65,13 +65,14 @@ func TestBackupPutBack(t *testing.T) {
 }
 
 // TestRestarts: jobs are added and handled while the server is stopped and started again and
-// again. Each whose Enqueue had succeeded is handled.
+// again. Each whose Enqueue had succeeded is handled; while the server is away, it fails.
 func TestRestarts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	q := r.queue(t, &jetstream.Options{Synced: true, AckWait: 2 * time.Second})
 	var mu sync.Mutex
 	handled, accepted := make(map[string]bool), make(map[string]bool)
+	refused := make(chan error, 1)
 	consume(t, q, 8, func(_ context.Context, d mortise.Delivery) mortise.Verdict {
 		mu.Lock()
 		defer mu.Unlock()
@@ -85,10 +86,15 @@ func TestRestarts(t *testing.T) {
 			for ctx.Err() == nil {
 				j := job("docs")
 				one, cancel := context.WithTimeout(ctx, time.Second)
-				if q.Enqueue(one, j) == nil {
+				if err := q.Enqueue(one, j); err == nil {
 					mu.Lock()
 					accepted[j.ID] = true
 					mu.Unlock()
+				} else {
+					select {
+					case refused <- err:
+					default:
+					}
 				}
 				cancel()
 			}
@@ -104,10 +110,13 @@ func TestRestarts(t *testing.T) {
 		}
 		return len(accepted), left
 	}
-	for range effort.Of(3, 10, 10) {
+	for round := range effort.Of(3, 10, 10) {
 		before, _ := counts()
 		require.Eventually(t, func() bool { n, _ := counts(); return n > before+20 }, time.Minute, time.Millisecond)
 		r.stop()
+		if round == 0 {
+			<-refused
+		}
 		require.NoError(t, r.start())
 	}
 	stop()

@@ -40,7 +40,7 @@ func sounds(from func(testing.TB) *database) audiosearchtest.Harness {
 func TestAudioSearch(t *testing.T) {
 	t.Parallel()
 	h := sounds(newDatabase)
-	h.Skip = effort.LeaveToMemory(6, audiosearchtest.Rules(), "TestAudioSearch")
+	h.Skip = effort.LeaveToMemory(10, audiosearchtest.Rules(), "TestAudioSearch")
 	audiosearchtest.Run(t, h)
 }
 

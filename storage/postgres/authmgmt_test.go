@@ -41,7 +41,7 @@ func authMgmt(from func(testing.TB) *database) authmgmttest.Harness {
 func TestAuthMgmt(t *testing.T) {
 	t.Parallel()
 	h := authMgmt(newDatabase)
-	h.Skip = effort.LeaveToMemory(4, authmgmttest.Rules(), "TestAuthMgmt")
+	h.Skip = effort.LeaveToMemory(8, authmgmttest.Rules(), "TestAuthMgmt")
 	authmgmttest.Run(t, h)
 }
 

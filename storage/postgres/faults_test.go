@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/internal/pgserver"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
@@ -30,7 +31,7 @@ func TestServerAway(t *testing.T) {
 	pool, err := pgxpool.New(ctx, server.DSN("postgres"))
 	require.NoError(t, err)
 	t.Cleanup(func() { closePool(t, pool) })
-	const timeout = 3 * time.Second
+	timeout := time.Duration(effort.Of(2, 3, 3)) * time.Second
 	db, err := postgres.New(ctx, pool, &postgres.Options{Timeout: timeout})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })

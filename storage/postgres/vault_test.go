@@ -41,7 +41,7 @@ func vaults(from func(testing.TB) *database) vaulttest.Harness {
 func TestVault(t *testing.T) {
 	t.Parallel()
 	h := vaults(newDatabase)
-	h.Skip = effort.LeaveToMemory(6, vaulttest.Rules(), "TestVault")
+	h.Skip = effort.LeaveToMemory(10, vaulttest.Rules(), "TestVault")
 	vaulttest.Run(t, h)
 }
 

@@ -42,7 +42,7 @@ func sounds(each ...func(*sqlite.DB)) audiosearchtest.Harness {
 func TestAudioSearch(t *testing.T) {
 	t.Parallel()
 	h := sounds()
-	h.Skip = effort.LeaveToMemory(2, audiosearchtest.Rules(), "TestAudioSearch")
+	h.Skip = effort.LeaveToMemory(4, audiosearchtest.Rules(), "TestAudioSearch")
 	audiosearchtest.Run(t, h)
 }
 

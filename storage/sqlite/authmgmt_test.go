@@ -43,7 +43,7 @@ func authMgmt(each ...func(*sqlite.DB)) authmgmttest.Harness {
 func TestAuthMgmt(t *testing.T) {
 	t.Parallel()
 	h := authMgmt()
-	h.Skip = effort.LeaveToMemory(2, authmgmttest.Rules(), "TestAuthMgmt")
+	h.Skip = effort.LeaveToMemory(4, authmgmttest.Rules(), "TestAuthMgmt")
 	authmgmttest.Run(t, h)
 }
 

@@ -19,6 +19,7 @@ const busyTimeout = 100 * time.Millisecond
 // besideAnother opens a database whose file another process may hold, by the statements
 // that exec is given. Time is that of the test.
 func besideAnother(t *testing.T, do func(t *testing.T, db *DB, exec func(text string))) {
+	t.Parallel()
 	path := EmptyFile(t)
 	synctest.Test(t, func(t *testing.T) {
 		db, err := Open(t.Context(), path, &Options{BusyTimeout: busyTimeout})

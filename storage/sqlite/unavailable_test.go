@@ -115,6 +115,7 @@ func TestBusyTimeout(t *testing.T) {
 // TestHeal: after the file could not be read or written, everything works again without a
 // restart.
 func TestHeal(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	db := openAt(t, path, &sqlite.Options{BusyTimeout: 50 * time.Millisecond})
 	tables := db.Trigger().Store.(*sqlite.Trigger)

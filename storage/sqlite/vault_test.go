@@ -44,7 +44,7 @@ func vaults(each ...func(*sqlite.DB)) vaulttest.Harness {
 func TestVault(t *testing.T) {
 	t.Parallel()
 	h := vaults()
-	h.Skip = effort.LeaveToMemory(2, vaulttest.Rules(), "TestVault")
+	h.Skip = effort.LeaveToMemory(4, vaulttest.Rules(), "TestVault")
 	vaulttest.Run(t, h)
 }
 
