@@ -22,6 +22,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // TestTriggerPlans: with many events, no statement of many reads a table from end to end.
@@ -88,6 +89,45 @@ func TestTriggerPlans(t *testing.T) {
 		require.NoError(t, err)
 	}
 	look("with many events")
+}
+
+// TestListPlans: the plan that a connection keeps of a list reads no more events than the page
+// holds, whatever PostgreSQL knew of the table when it was made: with few or many rows, of
+// one organization among others, of one source, of which others are not known.
+func TestListPlans(t *testing.T) {
+	t.Parallel()
+	ctx, d := t.Context(), takeDatabase(t, true)
+	db, pool := d.open(t, nil), d.pool(t)
+	const fill = "INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, attempts, generation, status, source, instructions, last_error)" +
+		" SELECT gen_random_uuid(), 0, %s, now() - n * interval '1 second', 1, 0, %s, %s, 'x', '' FROM generate_series(1, %d) AS n"
+	const one, alone, many = "'acme'::bytea", "2", "CASE WHEN n % 2 = 0 THEN 'acme'::bytea ELSE (n % 300)::text::bytea END"
+	args := []any{[]byte("acme"), []int16{0, 1, 2, 3}, time.Now(), uuid.Nil, time.Now().Add(-time.Hour), 51}
+	for when, statement := range map[string]string{
+		"no event":                        "SELECT",
+		"one event":                       fmt.Sprintf(fill, one, alone, "'api'::bytea", 1),
+		"300 events of one source":        fmt.Sprintf(fill, one, alone, "'api'::bytea", 300),
+		"300 events of 300 organizations": fmt.Sprintf(fill, "n::text::bytea", "n % 4", "n::text::bytea", 300),
+		"many events of one source":       fmt.Sprintf(fill, one, "CASE WHEN n % 20 = 0 THEN 0 ELSE 2 END", "'api'::bytea", 30000),
+		"an organization beside 300":      fmt.Sprintf(fill, many, "CASE WHEN n % 20 = 0 THEN 0 ELSE 2 END", "CASE WHEN n % 50 = 0 THEN 'host'::bytea ELSE 'api' END", 30000),
+	} {
+		require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+			for _, text := range []string{"TRUNCATE mortise.trigger_events", statement, "ANALYZE mortise.trigger_events", postgres.ByKeptPlans} {
+				if _, err := tx.Exec(ctx, text); err != nil {
+					return err
+				}
+			}
+			for name, more := range map[string][]any{"list": nil, "list of a source": {[]byte("host")}} {
+				index := map[string]string{"list": "trigger_events_status", "list of a source": "trigger_events_source"}[name]
+				for _, limit := range []string{"LIMIT 51", "LIMIT 1001"} {
+					text := strings.Replace(postgres.TriggerStatements[name], "LIMIT 51", limit, 1)
+					plan := explain(t, tx, db.SQL(text), slices.Concat(args, more))
+					assert.Regexp(t, `->  Limit [^\n]*\n *->  Index Scan Backward using `+index+` on trigger_events [^\n]*\n *Index Cond: [^\n]*status`, plan, "%s, %s, %s", name, limit, when)
+					assert.NotContains(t, plan, "  Filter:", "%s, %s, %s", name, limit, when)
+				}
+			}
+			return nil
+		}))
+	}
 }
 
 // TestSharedPlans: what a group shares goes by indexes, from one row of arguments to the
@@ -227,6 +267,15 @@ func TestLonePlans(t *testing.T) {
 			c.Name = fmt.Sprint("name ", i)
 			return authmgmt.AuditEvent{ID: uuid.New(), At: time.Now(), Kind: "client_updated", Actor: "ada", Target: "7"}, nil
 		}))
+	}
+	lists := []string{postgres.TriggerStatements["list"], postgres.TriggerStatements["list of a source"]}
+	for i, text := range lists {
+		_, err := db.Trigger().Store.ListEvents(ctx, "acme", trigger.EventQuery{Limit: 45, Source: []string{"", "host"}[i]})
+		require.NoError(t, err)
+		var kept, own int
+		const find = "SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE statement = $1"
+		require.NoError(t, pool.QueryRow(ctx, find, db.SQL(text)).Scan(&kept, &own))
+		require.Equal(t, []int{1, 0}, []int{kept, own}, "%s: it is planned for its arguments", text)
 	}
 	sounds, tone := db.AudioSearch().Store, [][]uint16{{1}}
 	require.NoError(t, sounds.CreateDataset(ctx, audiosearch.Dataset{Organization: "acme", ID: "d"}))

@@ -74,11 +74,26 @@ func (s *session) query(each func(pgx.Rows) error, text string, args ...any) err
 // plan that was made while a table was small: it goes by indexes, and so does what follows
 // in a transaction or snapshot of ours. The host's is left as it is.
 func (s *session) seek(each func(pgx.Rows) error, text string, args ...any) error {
+	return s.queryBy(byIndexes, each, text, args)
+}
+
+// keep is seek for a statement that is planned in no less time than it runs: a connection
+// plans it once, for any arguments. What PostgreSQL takes them for is true of few, and the
+// tables grow, so the statement must leave it one way only: along an index that has the order.
+func (s *session) keep(each func(pgx.Rows) error, text string, args ...any) error {
+	return s.queryBy(byKeptPlans, each, text, args)
+}
+
+// byKeptPlans has a connection keep the plan for any arguments, and read nothing that is to be
+// sorted. Else PostgreSQL plans each call for its own arguments, if that seems better to it.
+const byKeptPlans = byIndexes + ", set_config('enable_bitmapscan', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)"
+
+func (s *session) queryBy(settings string, each func(pgx.Rows) error, text string, args []any) error {
 	if s.host {
 		return s.query(each, text, args...)
 	}
 	q := &queued{s: s}
-	q.add(byIndexes)
+	q.add(settings)
 	q.add(text, args...).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			if err := each(rows); err != nil {

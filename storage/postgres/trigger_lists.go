@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,29 +16,43 @@ import (
 
 // For an organization, statuses, the place before which events stand, the time from which
 // they do, and a limit; then for the source, or for the key and a source that may be NULL.
-// Each status is a stretch of an index, of which no more is read than the page needs.
+//
+// Each status is a stretch of an index, of which no more is read than the page needs. That
+// must hold for any plan of session.keep, so only that index may have the order. For a
+// source the order begins with it, and the bounds take the place of a condition on it: with
+// one, the index without the source would do, and all others would be read and left out. A
+// limit stands in the text, where listEventsOrder ends: PostgreSQL takes an argument of LIMIT
+// for a tenth of all rows, and a plan for these would read them all.
 const (
-	listEvents         = listEventsOf + listEventsOrder
-	listEventsOfSource = listEventsOf + " AND source = $7" + listEventsOrder
-	listEventsOf       = "SELECT e.* FROM unnest($2::smallint[]) AS s (status) CROSS JOIN LATERAL (" +
-		"SELECT " + eventColumns + " FROM @.trigger_events" +
-		" WHERE organization = $1 AND status = s.status AND " + listEventsBounds
-	listEventsOrder  = " ORDER BY submitted_at DESC, id DESC LIMIT $6) AS e WHERE " + triggerNotDeleted + listEventsPage
+	listEvents = listEventsFrom + " AND status = s.status AND " + listEventsBounds + listEventsOrder
+
+	listEventsOfSource = listEventsFrom + " AND (source, status, submitted_at, id) < ($7, s.status, $3, $4)" +
+		" AND (source, status, submitted_at) >= ($7, s.status, $5)" +
+		" ORDER BY source DESC, status DESC, submitted_at DESC, id DESC LIMIT "
+
+	listEventsFrom = "SELECT e.* FROM unnest($2::smallint[]) AS s (status) CROSS JOIN LATERAL (" +
+		"SELECT " + eventColumns + " FROM @.trigger_events WHERE organization = $1"
+	listEventsOrder  = " ORDER BY submitted_at DESC, id DESC LIMIT "
+	listEventsThen   = ") AS e WHERE " + triggerNotDeleted + listEventsPage
 	listEventsBounds = "(submitted_at, id) < ($3, $4) AND submitted_at >= $5"
-	listEventsPage   = " ORDER BY submitted_at DESC, id DESC LIMIT $6"
+	listEventsPage   = listEventsOrder + "$6"
 
 	listEventsOfKey = "SELECT " + eventColumns + " FROM @.trigger_events WHERE organization = $1 AND idempotency_key = $7" +
 		" AND status = ANY ($2::smallint[]) AND ($8::bytea IS NULL OR source = $8) AND " + listEventsBounds +
 		" AND " + triggerNotDeleted + listEventsPage
 )
 
+// listSteps are the limits that may stand in a text: the sizes of the usual pages, and one more
+// for the event behind them. A connection prepares the texts that it comes to need.
+var listSteps = []int{11, 21, 51, 101, 201, 501, 1001}
+
 // ListEvents implements [trigger.Store].
 func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
 		return mortise.Page[trigger.Event]{}, err
 	}
-	statement, args := listStatement(org, &q)
-	events, err := t.events(ctx, org, statement, args...)
+	statement, args, keep := listStatement(org, &q)
+	events, err := t.events(ctx, org, keep, statement, args...)
 	if err != nil {
 		return mortise.Page[trigger.Event]{}, err
 	}
@@ -48,8 +63,8 @@ func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQue
 }
 
 // listStatement returns the query of ListEvents, which looks for one event more than the
-// page holds.
-func listStatement(org string, q *trigger.EventQuery) (statement string, args []any) {
+// page holds. keep: the limit stands in its text, so its plan can be kept.
+func listStatement(org string, q *trigger.EventQuery) (statement string, args []any, keep bool) {
 	numbers := []int16{0, 1, 2, 3}
 	if q.Status != "" {
 		numbers = []int16{int16(slices.Index(statuses[:], q.Status))} // -1, which no event has
@@ -67,21 +82,29 @@ func listStatement(org string, q *trigger.EventQuery) (statement string, args []
 	if !q.From.IsZero() {
 		from = ceil(q.From)
 	}
-	args = []any{bytes(org), numbers, upper(before), id, bound(from), min(q.Limit, math.MaxInt-1) + 1}
-	switch {
-	case q.IdempotencyKey != "":
-		return listEventsOfKey, append(args, bytes(q.IdempotencyKey), bytesIf(q.Source, q.Source != ""))
-	case q.Source != "":
-		return listEventsOfSource, append(args, bytes(q.Source))
+	limit, most := min(q.Limit, math.MaxInt-1)+1, "$6"
+	args = []any{bytes(org), numbers, upper(before), id, bound(from), limit}
+	if q.IdempotencyKey != "" {
+		return listEventsOfKey, append(args, bytes(q.IdempotencyKey), bytesIf(q.Source, q.Source != "")), false
 	}
-	return listEvents, args
+	if i, _ := slices.BinarySearch(listSteps, limit); i < len(listSteps) {
+		most, keep = strconv.Itoa(listSteps[i]), true
+	}
+	if q.Source != "" {
+		return listEventsOfSource + most + listEventsThen, append(args, bytes(q.Source)), keep
+	}
+	return listEvents + most + listEventsThen, args, keep
 }
 
-// events lists events.
-func (t *Trigger) events(ctx context.Context, org, statement string, args ...any) (events []trigger.Event, err error) {
+// events lists events, by a plan that the connection keeps if keep is true.
+func (t *Trigger) events(ctx context.Context, org string, keep bool, statement string, args ...any) (events []trigger.Event, err error) {
 	err = t.db.read(ctx, org, func(s *session) error {
 		events = nil
-		return s.query(func(rows pgx.Rows) error {
+		query := s.query
+		if keep {
+			query = s.keep
+		}
+		return query(func(rows pgx.Rows) error {
 			var r eventRow
 			if err := rows.Scan(r.to()...); err != nil {
 				return err
@@ -104,7 +127,7 @@ const unqueuedEvents = "SELECT " + eventColumns + " FROM @.trigger_events" +
 
 // Unqueued implements [trigger.Unfinished].
 func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
-	return t.events(ctx, noOrg, unqueuedEvents, upper(before), max(limit, 0))
+	return t.events(ctx, noOrg, false, unqueuedEvents, upper(before), max(limit, 0))
 }
 
 // staleEvents is for two times and a limit. Of an event that was stored together with its
@@ -130,5 +153,5 @@ func (t *Trigger) Stale(ctx context.Context, checked, due time.Time, limit int) 
 	if due.IsZero() {
 		due = endOfTime
 	}
-	return t.events(ctx, noOrg, staleEvents, upper(checked), upper(due), max(limit, 0))
+	return t.events(ctx, noOrg, false, staleEvents, upper(checked), upper(due), max(limit, 0))
 }

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,4 +42,30 @@ func TestTrigger(t *testing.T) {
 	h := events(newDatabase)
 	h.Skip = effort.LeaveToMemory(4, triggertest.Rules(), "TestTrigger")
 	triggertest.Run(t, h)
+}
+
+// TestListLimits: a page holds as many events as it may, whatever limit stands in its text.
+func TestListLimits(t *testing.T) {
+	t.Parallel()
+	ctx, d := t.Context(), newDatabase(t)
+	_, err := d.pool(t).Exec(ctx, "INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, attempts, generation, status, source, instructions, last_error)"+
+		" SELECT gen_random_uuid(), 0, 'acme', now() - n / 3 * interval '1 second', 1, 0, n % 4, 'api', 'x', '' FROM generate_series(1, 1100) AS n")
+	require.NoError(t, err)
+	store := d.open(t, nil).Trigger().Store
+	for _, q := range []trigger.EventQuery{{}, {Source: "api"}, {Status: trigger.StatusFailed}} {
+		q.Limit = 5000
+		all, err := store.ListEvents(ctx, "acme", q)
+		require.NoError(t, err)
+		require.True(t, all.Next.IsZero())
+		for _, limit := range []int{1, 10, 11, 12, 50, 51, 100, 101, 200, 500, 501, 1000, 1001, len(all.Items), len(all.Items) + 1} {
+			q.After, q.Limit = mortise.Position{}, limit
+			for left := all.Items[:min(3*limit, len(all.Items))]; len(left) > 0; {
+				page, err := store.ListEvents(ctx, "acme", q)
+				require.NoError(t, err)
+				n := min(limit, len(left))
+				require.True(t, slices.EqualFunc(left[:n], page.Items, func(a, b trigger.Event) bool { return a.ID == b.ID }), "%+v", q)
+				left, q.After = left[n:], page.Next
+			}
+		}
+	}
 }
