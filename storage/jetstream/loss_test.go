@@ -115,7 +115,11 @@ func TestRestarts(t *testing.T) {
 		require.Eventually(t, func() bool { n, _ := counts(); return n > before+20 }, time.Minute, time.Millisecond)
 		r.stop()
 		if round == 0 {
-			<-refused
+			select {
+			case <-refused:
+			case <-time.After(time.Minute):
+				t.Fatal("no Enqueue has failed while the server is away")
+			}
 		}
 		require.NoError(t, r.start())
 	}
