@@ -117,6 +117,41 @@ func TestUpdateClientMeanwhile(t *testing.T) {
 	require.Empty(t, trail.Items)
 }
 
+// TestUpdateClientBetween: an update function that refuses a client because its secrets were
+// changed between the reading of its name and of them is called again with what is there.
+func TestUpdateClientBetween(t *testing.T) {
+	t.Parallel()
+	ctx, d := t.Context(), newDatabase(t)
+	store, pool := d.open(t, nil).AuthMgmt().Store, d.pool(t)
+	other := d.open(t, nil).AuthMgmt().Store
+	addClients(t, store, 1)
+	require.NoError(t, store.UpdateClient(ctx, "acme", "0", letter), "its connection has prepared what it sends")
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(ctx) }()
+	_, err = tx.Exec(ctx, "LOCK TABLE mortise.authmgmt_secrets")
+	require.NoError(t, err)
+	var seen []string
+	updated := make(chan error, 1)
+	go func() {
+		updated <- store.UpdateClient(ctx, "acme", "0", func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
+			seen = append(seen, fmt.Sprint(c.Name, len(c.Secrets)))
+			if len(c.Name) != len(c.Secrets)+1 {
+				return authmgmt.AuditEvent{}, errors.New("never stored")
+			}
+			return letter(c)
+		})
+	}()
+	d.awaitLock(t)
+	require.NoError(t, other.UpdateClient(postgres.InTx(ctx, tx), "acme", "0", func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
+		c.Secrets = append(c.Secrets, authmgmt.ClientSecret{ID: uuid.New(), Digest: [32]byte{1}})
+		return letter(c)
+	}))
+	require.NoError(t, tx.Commit(ctx))
+	require.NoError(t, <-updated)
+	require.Equal(t, []string{".1", "..1"}, seen)
+}
+
 // TestUpdateClientOrder: a transaction of many updates locks the clients in one order, so
 // that two of two processes never wait for each other.
 func TestUpdateClientOrder(t *testing.T) {

@@ -94,14 +94,7 @@ func (s *session) queryBy(settings string, each func(pgx.Rows) error, text strin
 	}
 	q := &queued{s: s}
 	q.add(settings)
-	q.add(text, args...).Query(func(rows pgx.Rows) error {
-		for rows.Next() {
-			if err := each(rows); err != nil {
-				return err
-			}
-		}
-		return rows.Err()
-	})
+	q.query(each, text, args...)
 	return q.send()
 }
 
@@ -113,6 +106,18 @@ type queued struct {
 
 func (q *queued) add(text string, args ...any) *pgx.QueuedQuery {
 	return q.Queue(q.s.db.sql(text), args...)
+}
+
+// query adds a statement, and calls each for every row. What it scans as bytes stays valid.
+func (q *queued) query(each func(pgx.Rows) error, text string, args ...any) {
+	q.add(text, args...).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			if err := each(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
 }
 
 // send returns the first error of the statements, or of what reads their rows.
