@@ -1,6 +1,7 @@
 package effort
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,8 +35,14 @@ func Memory() (dir string, remove func(), err error) {
 const memoryPrefix = "mortise"
 
 // TempInMemory makes t.TempDir, and os.TempDir, a folder of [Memory] until done is called.
-// It is for TestMain.
+// It is for TestMain. Benchmarks, whose subject is the disk, are left where they are.
 func TempInMemory() (done func()) {
+	if !flag.Parsed() {
+		flag.Parse()
+	}
+	if bench := flag.Lookup("test.bench"); bench != nil && bench.Value.String() != "" {
+		return func() {}
+	}
 	dir, remove, err := Memory()
 	if err != nil {
 		return func() {}

@@ -1,6 +1,7 @@
 package effort_test
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,7 +43,15 @@ func TestMemory(t *testing.T) {
 	require.DirExists(t, one, "its process is there")
 	removeTwo()
 	require.NoDirExists(t, two)
+}
 
+// TestTempInMemory: what tests write goes into memory until they are done, and what
+// benchmarks write to the usual temporary folder, which is a disk's.
+func TestTempInMemory(t *testing.T) {
+	bench := flag.Lookup("test.bench")
+	defer func(was string) { _ = bench.Value.Set(was) }(bench.Value.String())
+	require.NoError(t, bench.Value.Set(""))
+	usual := os.TempDir()
 	done := effort.TempInMemory()
 	within := t.TempDir()
 	inside := os.TempDir()
@@ -50,4 +59,11 @@ func TestMemory(t *testing.T) {
 	done()
 	require.NoDirExists(t, inside)
 	require.NotEqual(t, inside, os.TempDir())
+
+	require.NoError(t, bench.Value.Set("."))
+	done = effort.TempInMemory()
+	during := os.TempDir()
+	done()
+	require.Equal(t, usual, during)
+	require.Equal(t, usual, os.TempDir())
 }
