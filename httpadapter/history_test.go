@@ -150,20 +150,22 @@ func TestListFilters(t *testing.T) {
 func TestListValidation(t *testing.T) {
 	r := newRig(t, nil)
 	for query, want := range map[string][]detail{
-		"limit=0":                     {{"query.limit", "greater_than_equal", "Input should be greater than or equal to 1"}},
-		"limit=1001":                  {{"query.limit", "less_than_equal", "Input should be less than or equal to 1000"}},
-		"limit=":                      {{"query.limit", "int_parsing", "Input should be a valid integer, unable to parse string as an integer"}},
-		"limit=1.5":                   {{"query.limit", "int_parsing", "Input should be a valid integer, unable to parse string as an integer"}},
-		"limit=99999999999999999999":  {{"query.limit", "less_than_equal", "Input should be less than or equal to 1000"}},
-		"limit=-99999999999999999999": {{"query.limit", "greater_than_equal", "Input should be greater than or equal to 1"}},
-		"limit=5;x":                   {{"query.limit", "int_parsing", "Input should be a valid integer, unable to parse string as an integer"}},
-		"limit=%zz":                   {{"query.limit", "int_parsing", "Input should be a valid integer, unable to parse string as an integer"}},
-		"status=failed;":              {{"query.status", "enum", "Input should be 'received', 'processing', 'completed' or 'failed'"}},
-		"status=fail%zzed":            {{"query.status", "enum", "Input should be 'received', 'processing', 'completed' or 'failed'"}},
-		"status=done":                 {{"query.status", "enum", "Input should be 'received', 'processing', 'completed' or 'failed'"}},
-		"cursor=abc":                  {{"query.cursor", "value_error", "Value error, not a cursor that this service gave out"}},
-		"from=monday":                 {{"query.from", "datetime_parsing", "Input should be a valid datetime, in the form 2006-01-02T15:04:05Z of RFC 3339"}},
-		"to=&limit=-1":                {{"query.limit", "greater_than_equal", "Input should be greater than or equal to 1"}, {"query.to", "datetime_parsing", "Input should be a valid datetime, in the form 2006-01-02T15:04:05Z of RFC 3339"}},
+		"limit=0":                        {{"query.limit", "greater_than_equal", "Input should be greater than or equal to 1"}},
+		"limit=1001":                     {{"query.limit", "less_than_equal", "Input should be less than or equal to 1000"}},
+		"limit=":                         {{"query.limit", "int_parsing", "Input should be a valid integer, unable to parse string as an integer"}},
+		"limit=1.5":                      {{"query.limit", "int_parsing", "Input should be a valid integer, unable to parse string as an integer"}},
+		"limit=99999999999999999999":     {{"query.limit", "less_than_equal", "Input should be less than or equal to 1000"}},
+		"limit=-99999999999999999999":    {{"query.limit", "greater_than_equal", "Input should be greater than or equal to 1"}},
+		"limit=5;x":                      {{"query.limit", "int_parsing", "Input should be a valid integer, unable to parse string as an integer"}},
+		"limit=%zz":                      {{"query.limit", "int_parsing", "Input should be a valid integer, unable to parse string as an integer"}},
+		"status=failed;":                 {{"query.status", "enum", "Input should be 'received', 'processing', 'completed' or 'failed'"}},
+		"status=fail%zzed":               {{"query.status", "enum", "Input should be 'received', 'processing', 'completed' or 'failed'"}},
+		"status=done":                    {{"query.status", "enum", "Input should be 'received', 'processing', 'completed' or 'failed'"}},
+		"cursor=abc":                     {{"query.cursor", "value_error", "Value error, not a cursor that this service gave out"}},
+		"from=monday":                    {{"query.from", "datetime_parsing", "Input should be a valid datetime, in the form 2006-01-02T15:04:05Z of RFC 3339"}},
+		"from=2026-01-01T00:00:00-24:00": {{"query.from", "datetime_parsing", "Input should be a valid datetime, in the form 2006-01-02T15:04:05Z of RFC 3339"}},
+		"to=2026-01-01T0:00:00,5Z":       {{"query.to", "datetime_parsing", "Input should be a valid datetime, in the form 2006-01-02T15:04:05Z of RFC 3339"}},
+		"to=&limit=-1":                   {{"query.limit", "greater_than_equal", "Input should be greater than or equal to 1"}, {"query.to", "datetime_parsing", "Input should be a valid datetime, in the form 2006-01-02T15:04:05Z of RFC 3339"}},
 	} {
 		requireDetails(t, r.get("/triggers?"+query), want...)
 	}

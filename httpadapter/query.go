@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -92,6 +93,10 @@ func (p params) integer(name string, fallback, least, most int64) int64 {
 	return fallback
 }
 
+// rfc3339 is what a time must look like besides: time.Parse also takes a comma, an hour of one
+// digit, and an offset of 24 hours (go.dev/issue/54580).
+var rfc3339 = regexp.MustCompile(`T..:..:..(\.[0-9]+)?(Z|[+-]([01].|2[0-3]):[0-5].)$`)
+
 // instant reads a time in RFC 3339. A plus that the URL's encoding turned into a space is
 // taken for what it was.
 func (p params) instant(name string) time.Time {
@@ -99,8 +104,9 @@ func (p params) instant(name string) time.Time {
 	if !ok {
 		return time.Time{}
 	}
-	at, err := time.Parse(time.RFC3339Nano, strings.ToUpper(strings.Replace(text, " ", "+", 1)))
-	if err != nil {
+	text = strings.ToUpper(strings.Replace(text, " ", "+", 1))
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil || !rfc3339.MatchString(text) {
 		p.refuse(name, "datetime_parsing", "Input should be a valid datetime, in the form 2006-01-02T15:04:05Z of RFC 3339")
 		return time.Time{}
 	}

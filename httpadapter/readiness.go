@@ -122,7 +122,7 @@ func (r *Readiness) ask(ctx context.Context, p *pinged) *ping {
 // ServeHTTP answers 200 with {"status": "ok"} if no part is away. Otherwise it answers 503
 // with {"status": "unavailable", "away": "vault, disk"}, the names of those that are. Once
 // the program is about to end it is 503 with {"status": "shutting down"}, and nobody is
-// pinged.
+// pinged. A 503 has Retry-After.
 func (r *Readiness) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	status, answer := http.StatusOK, map[string]string{"status": "ok"}
 	if r.leaving() {
@@ -133,6 +133,9 @@ func (r *Readiness) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Type", "application/json")
+	if status == http.StatusServiceUnavailable && w.Header()["Retry-After"] == nil {
+		w.Header()["Retry-After"] = retryAfter
+	}
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(answer) // the caller is gone if this fails
 }

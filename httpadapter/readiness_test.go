@@ -26,6 +26,8 @@ func ready(t *testing.T, r *httpadapter.Readiness) (int, string) {
 	r.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", nil))
 	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 	require.Equal(t, "application/json", w.Header().Get("Content-Type"))
+	later := map[int]string{http.StatusServiceUnavailable: "5"}
+	require.Equal(t, later[w.Code], w.Header().Get("Retry-After"))
 	return w.Code, w.Body.String()
 }
 
