@@ -45,7 +45,7 @@ func (w *Sweeper) Run(ctx context.Context) error {
 	for {
 		if _, err := w.sweep(ctx, lostjobs.Many); err != nil && ctx.Err() == nil {
 			w.service.opts.Logger.WarnContext(ctx, "sweep failed; trying again",
-				"in", w.opts.Every, "error", err)
+				"in", w.opts.Every.String(), "error", err)
 		}
 		select {
 		case <-ctx.Done():

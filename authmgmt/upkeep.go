@@ -36,7 +36,7 @@ func (s *Service) Run(ctx context.Context) error {
 			return err
 		}
 		if err != nil && ctx.Err() == nil {
-			s.opts.Logger.WarnContext(ctx, "authmgmt: background work failed; trying again", "in", s.opts.RunEvery, "error", err)
+			s.opts.Logger.WarnContext(ctx, "authmgmt: background work failed; trying again", "in", s.opts.RunEvery.String(), "error", err)
 		}
 		select {
 		case <-ctx.Done():

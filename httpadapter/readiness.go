@@ -24,7 +24,7 @@ type Part struct {
 type ReadinessOptions struct {
 	Limit   time.Duration // in which all parts must have answered: 2 s
 	Leaving func() bool   // reports whether the program is about to end; nil: it never is
-	Logger  *slog.Logger  // is told the error of each ping that fails; slog.Default()
+	Logger  *slog.Logger  // is told why a part is away, then once a minute; slog.Default()
 }
 
 // Readiness says whether all parts of a program answer, as a proxy asks before it sends
@@ -42,7 +42,12 @@ type pinged struct {
 
 	mu  sync.Mutex
 	now *ping // nil: none
+
+	told time.Time // when the log was told that it is away; zero: it is not
 }
+
+// repeat is how long the log is not told again that a part is away: a proxy asks all the time.
+const repeat = time.Minute
 
 type ping struct {
 	well atomic.Bool
@@ -111,8 +116,13 @@ func (r *Readiness) ask(ctx context.Context, p *pinged) *ping {
 		}()
 		defer hook.Recover(ctx, r.log, "a ping", nil)
 		err := p.Ping(ctx)
-		if err != nil {
+		switch at := time.Now(); {
+		case err != nil && at.Sub(p.told) >= repeat:
+			p.told = at
 			r.log.WarnContext(ctx, "not ready", "service", p.Name, "error", err)
+		case err == nil && !p.told.IsZero():
+			p.told = time.Time{}
+			r.log.InfoContext(ctx, "ready again", "service", p.Name)
 		}
 		now.well.Store(err == nil)
 	}()

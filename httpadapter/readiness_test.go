@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -50,10 +51,19 @@ func TestReadiness(t *testing.T) {
 		require.JSONEq(t, `{"status":"unavailable","away":"b"}`, body)
 		require.Contains(t, log.String(), `"msg":"not ready","service":"b","error":"disk full, host=db"`)
 
+		for range 120 { // as a proxy asks
+			time.Sleep(time.Second)
+			_, _ = ready(t, r)
+		}
+		require.Equal(t, 3, strings.Count(log.String(), "not ready"), "one a minute:\n%s", &log)
+
 		failing = nil
-		status, body = ready(t, r)
-		require.Equal(t, http.StatusOK, status)
-		require.JSONEq(t, `{"status":"ok"}`, body)
+		for range 2 {
+			status, body = ready(t, r)
+			require.Equal(t, http.StatusOK, status)
+			require.JSONEq(t, `{"status":"ok"}`, body)
+		}
+		require.Equal(t, 1, strings.Count(log.String(), `"msg":"ready again","service":"b"`), "%s", &log)
 
 		parts[2].Ping = func(context.Context) error { panic("a mistake") }
 		parts = append(parts, httpadapter.Part{Name: "d", Ping: func(context.Context) error {

@@ -36,7 +36,7 @@
 //   - trigger.TxStore and trigger.Pruner are optional abilities of a Store: to add and
 //     remove jobs in its own transactions, and to forget old events.
 //   - trigger.Organizations and trigger.APIKeys are for hosts that have no place of their
-//     own for these.
+//     own for these. A backend may be one of them alone: the suite skips the rest then.
 //
 // Store and Queue need not come from one backend. Where they do, see Transactions below.
 //

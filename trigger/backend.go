@@ -20,7 +20,8 @@ type Backend struct {
 	Queue Queue
 
 	// Directory knows the organizations. Nil: each of them is set up, and has each doc
-	// collection that is asked for. [Service.UpdateOrganization] needs [Organizations].
+	// collection that is asked for. [Service.UpdateOrganization] needs [Organizations]. With
+	// that of a database, an organization that it has not set up is [ErrNotConfigured].
 	Directory Directory
 
 	// Keys keeps the API keys. Nil: the service holds none.

@@ -16,8 +16,9 @@ var (
 	// ErrNotFound: no such event, key or organization, or it belongs to another
 	// organization.
 	ErrNotFound = errors.New("trigger: not found")
-	// ErrNotConfigured: the organization has not finished its setup. Finish it, then
-	// submit again.
+	// ErrNotConfigured: the organization has not finished its setup. Finish it, by
+	// [Service.UpdateOrganization], then submit again. Where organizations need no setup,
+	// leave [Backend].Directory nil.
 	ErrNotConfigured = errors.New("trigger: the organization has not finished setup")
 	// ErrNoEligibleCollection: the doc collection asked for is not configured or not
 	// ready, or none of them is.

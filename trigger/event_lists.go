@@ -19,8 +19,8 @@ type EventQuery struct {
 	// After is a place in the listing: only events that follow it; zero: from its start.
 	After mortise.Position
 
-	// Limit is how many events a page may hold, at most MaxPageSize. To a Store, 0 is 0:
-	// the page is empty, and its Next is zero. Service.ListEvents takes 0 for 50.
+	// Limit is how many events a page may hold, at most MaxPageSize. To a Store, 0 and
+	// less is 0: the page is empty, and its Next is zero. Service.ListEvents takes 0 for 50.
 	Limit int
 }
 

@@ -14,8 +14,8 @@ import (
 type KeyQuery struct {
 	After mortise.Position // only keys that follow this place; zero: from the start
 
-	// Limit is how many keys a page may hold, at most MaxPageSize. To a store, 0 is 0:
-	// the page is empty, and its Next is zero. Service.ListKeys takes 0 for 50.
+	// Limit is how many keys a page may hold, at most MaxPageSize. To a store, 0 and
+	// less is 0: the page is empty, and its Next is zero. Service.ListKeys takes 0 for 50.
 	Limit int
 }
 

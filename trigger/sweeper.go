@@ -39,7 +39,7 @@ func (w *Sweeper) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if _, err := w.sweep(ctx, lostjobs.Many); err != nil && ctx.Err() == nil {
-			w.service.opts.Logger.WarnContext(ctx, "sweep failed; trying again", "in", w.opts.Every, "error", err)
+			w.service.opts.Logger.WarnContext(ctx, "sweep failed; trying again", "in", w.opts.Every.String(), "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -22,7 +22,8 @@ import (
 //
 // It should return soon after ctx ends; context.Cause says why it ended: [ErrTimeout],
 // [ErrShutdown] or [mortise.ErrLeaseLost]. An error means another attempt later, unless
-// it is wrapped by [Permanent]; [RetryAfter] says when. A panic counts as an error, and
+// it is wrapped by [Permanent]; [RetryAfter] says when. [Options].Observer hears of each attempt
+// that fails; the log has only events that are given up. A panic counts as an error, and
 // is logged with its stack.
 //
 // Who may read the organization's history sees the text of the last error:

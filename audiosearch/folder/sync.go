@@ -92,6 +92,8 @@ type FileProblem struct {
 // A link to a file is a file; one to a folder is skipped, so there are no loops. No video
 // of what was skipped, or of anything under it, is gone.
 //
+// The dataset must be there ([audiosearch.ErrDatasetNotFound]): see
+// [audiosearch.Service.EnsureDataset].
 // Nothing is changed if the folder itself cannot be read ([audiosearch.ErrUnavailable]), if
 // it has no file that matches ([ErrNoFiles]), or if Delete would remove everything
 // ([ErrAllGone]).

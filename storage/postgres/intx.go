@@ -17,7 +17,8 @@ type hostTxKey struct{}
 // organization in which it has created something cannot be deleted until then. Others wait
 // for that, and fail after Options.Timeout: so commit soon.
 //
-// tx must be one of the DB's database, whose role may use the schema's tables. A pgx.Tx is
+// tx must be one of the DB's database, whose role may use the schema's tables. That of a host on
+// database/sql cannot take part, though pgx is its driver: sql.Tx does not show it. A pgx.Tx is
 // not safe for concurrent use, and so the context is not either: one call at a time. Give
 // it to Enqueue and Cancel, and not to Consume.
 //

@@ -37,7 +37,7 @@ var ErrTxTime = errors.New("sqlite: a transaction of InTx was open for too long,
 // do without it.
 //
 // Consumers hear of a job that was added once it is committed, and not at all after a
-// rollback.
+// rollback. Foreign keys are enforced (PRAGMA foreign_keys), those of the host's tables, too.
 func (db *DB) InTx(ctx context.Context, do func(ctx context.Context, tx *Tx) error) (err error) {
 	if hostTxOf(ctx, db) != nil {
 		return errors.New("sqlite: InTx within InTx: use the transaction that is there")
@@ -371,7 +371,8 @@ func (h *hostTx) read(ctx context.Context, do func(*conn) error) error {
 }
 
 // Tx is the transaction of InTx, for the host's own tables. Its methods are those of
-// [database/sql.Tx], so it is what sqlc and its like call a DBTX. COMMIT and what else ends
+// [database/sql.Tx], so it is what sqlc and its like call a DBTX (for sqlc's New, as its WithTx
+// takes a *sql.Tx). COMMIT and what else ends
 // or begins a transaction, ATTACH, and PRAGMA are refused. It is of no use after InTx.
 type Tx struct{ h *hostTx }
 

@@ -126,7 +126,7 @@ var apiKeyListRules = []rule{
 			}
 		}},
 
-	{Rule{"keys/list-limit-zero", "Limit 0 selects no key: the page is empty and its Next is zero."}, needKeys,
+	{Rule{"keys/list-limit-zero", "Limit 0, or less, selects no key: the page is empty and its Next is zero."}, needKeys,
 		func(t *testing.T, s *subject) {
 			keys := s.someKeys(t)
 			for _, q := range []trigger.KeyQuery{{}, {Limit: -1}, {After: keys[4].Position()}} {
