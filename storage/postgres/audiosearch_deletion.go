@@ -102,6 +102,9 @@ func (a *AudioSearch) RemoveDeleted(ctx context.Context, org string, limit int) 
 // removeAudio removes rows of a deleted organization. If they are fewer than the limit,
 // nothing is left.
 func (s *session) removeAudio(org string, limit int) (removed int, err error) {
+	if err := s.needsLatest(); err != nil {
+		return 0, err
+	}
 	marked, err := s.audioDeleted(org)
 	if err == nil && !marked {
 		err = audiosearch.ErrNotFound

@@ -138,7 +138,11 @@ func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func
 	return a.db.transact(ctx, org, func(s *session) error {
 		key := []any{bytes(org), bytes(id)}
 		reads := queued{s: s}
-		reads.add(lockShared, lockName(s.db, authDeletion, org))
+		lock := lockName(s.db, authDeletion, org)
+		reads.add(lockShared, lock)
+		if s.host {
+			s.db.noticeOthers(&reads.Batch, lock)
+		}
 		reads.add(lockClient, key...)
 		var found []authmgmt.Client
 		reads.query(clientsTo(&found), clientByID, key...)

@@ -120,6 +120,9 @@ func (a *AuthMgmt) RemoveDeleted(ctx context.Context, org string, limit int) (mo
 // removeAuthDeleted removes at most so many rows of an organization, and reports whether
 // there are more.
 func (s *session) removeAuthDeleted(org string, step int) (more bool, err error) {
+	if err := s.needsLatest(); err != nil {
+		return false, err
+	}
 	if deleted, err := s.exists(authDeletedAt, bytes(org)); err != nil || !deleted {
 		if err == nil {
 			err = authmgmt.ErrNotFound

@@ -134,7 +134,15 @@ func (b *batch) lockShared(of, name string) {
 	if b.alone && !b.host {
 		b.exec(nil, lockSharedAndSeek, name)
 	} else {
-		b.exec(nil, lockShared, name)
+		b.lockAll(lockShared, name)
+	}
+}
+
+// lockAll adds the statement of session.lockShared.
+func (b *batch) lockAll(text string, names ...any) {
+	b.exec(nil, text, names...)
+	if b.host {
+		b.db.noticeOthers(b.b, names...)
 	}
 }
 

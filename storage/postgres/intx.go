@@ -26,9 +26,11 @@ type hostTxKey struct{}
 // the queue is not in the database, a job is queued once this process hears of the COMMIT, by
 // Options.Listen. If it dies before, or is not connected then, a sweeper queues the job.
 //
-// A snapshot that is older than the deletion of an organization does not see that: a
-// transaction of REPEATABLE READ or SERIALIZABLE may still store something for one that was
-// deleted after it began. Nobody sees that, and the next step of the deletion removes it.
+// A snapshot of REPEATABLE READ or SERIALIZABLE that is older than what somebody else has
+// committed does not see that. Where it would forbid the call (the organization or vault was
+// deleted, a key retired, an address invited), PostgreSQL answers with a serialization failure.
+// What goes by all that is stored is refused at these levels: RemoveDeleted, RequireKey and
+// RetireKey, and a PutVault by which columns leave a vault.
 func InTx(ctx context.Context, tx pgx.Tx) context.Context {
 	return context.WithValue(ctx, hostTxKey{}, tx)
 }

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -149,25 +148,6 @@ func (s *session) addJob(j *mortise.Job) error {
 func (s *session) endJob(l *mortise.Lease, dead bool) error {
 	_, err := s.exec(endJob(dead), heldArgs(l)...)
 	return err
-}
-
-// lock keeps others out who ask for the same lock until the transaction of transact ends;
-// a shared one keeps only those out who want it alone. Look after it, in a statement of its
-// own: at READ COMMITTED that sees what the last holder has committed.
-func (s *session) lock(of, name string, shared bool) error {
-	text := "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
-	if shared {
-		text = lockShared
-	}
-	_, err := s.exec(text, lockName(s.db, of, name))
-	return err
-}
-
-const lockShared = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))"
-
-// lockName is the argument of lock: a text that has no U+0000.
-func lockName(db *DB, of, name string) string {
-	return fmt.Sprintf("%s %s %x", db.opts.Schema, of, name)
 }
 
 // noOrg stands in place of an organization for maintenance, and for lookups by the digest

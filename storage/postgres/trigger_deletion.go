@@ -103,6 +103,9 @@ func (s *session) triggerDeleted(org string) (deleted bool, err error) {
 // removeDeleted removes some of what an organization has. If that is less than the limit,
 // nothing is left.
 func (s *session) removeDeleted(org string, limit int) (removed int, err error) {
+	if err := s.needsLatest(); err != nil {
+		return 0, err
+	}
 	if err := s.isMarked(org); err != nil {
 		return 0, err
 	}

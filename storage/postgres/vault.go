@@ -167,6 +167,9 @@ func (s *Vault) PutVault(ctx context.Context, v vault.Vault, left []string, a va
 			return vault.ErrConflict
 		}
 		if len(left) > 0 {
+			if err := q.needsLatest(); err != nil {
+				return err
+			}
 			var has bool
 			if err := q.row(scopesHaveValue, []any{stored.seq, byteArray(left)}, &has); err != nil {
 				return err

@@ -88,7 +88,7 @@ func (s *Vault) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
 	locks := vaultLockArgs(s.db, e.Organization, e.Vault)
 	added := int64(0)
 	err = s.db.together(ctx, e.Organization, size, func(b *batch) {
-		b.exec(nil, lockVaultShared, locks...)
+		b.lockAll(lockVaultShared, locks...)
 		b.exec(func(n int64) { added = n }, addVaultAudit, event...)
 	})
 	if err == nil && added == 0 { // without an error, nobody writes it any more

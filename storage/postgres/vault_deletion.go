@@ -102,6 +102,9 @@ const removalStep = 500
 // RemoveDeleted implements [vault.Deletion].
 func (s *Vault) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
 	err = s.db.transact(ctx, org, func(q *session) error {
+		if err := q.needsLatest(); err != nil {
+			return err
+		}
 		var since pgtype.Timestamptz
 		err := q.row(deletedVaultOrg, []any{bytes(org)}, &since, &more)
 		if isNoRow(err) {
@@ -127,6 +130,9 @@ func (s *Vault) RemoveDeleted(ctx context.Context, org string, limit int) (more 
 // RemoveDeletedVault implements [vault.Deletion].
 func (s *Vault) RemoveDeletedVault(ctx context.Context, org, id string, limit int) (more bool, err error) {
 	err = s.db.transact(ctx, org, func(q *session) error {
+		if err := q.needsLatest(); err != nil {
+			return err
+		}
 		v, err := q.vaultState(org, id)
 		if err == nil && !v.deleted {
 			err = vault.ErrNotFound

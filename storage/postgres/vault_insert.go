@@ -62,7 +62,7 @@ func (s *Vault) insertRows(
 	const tries = 50 // each of them sees what the others have stored before
 	for try := 1; ; try++ {
 		err := s.db.transact(ctx, org, func(q *session) error {
-			if _, err := q.exec(lockVaultShared, locks...); err != nil {
+			if err := q.lockShared(lockVaultShared, locks...); err != nil {
 				return err
 			}
 			in, err := q.newVaultInsertion(org, id, revision, rows)

@@ -102,6 +102,9 @@ func (s *Vault) RegisterKey(ctx context.Context, k keyring.Key) (stored keyring.
 // RequireKey implements [vault.Keys].
 func (s *Vault) RequireKey(ctx context.Context, version int) error {
 	return s.changeVaultKeys(ctx, func(q *session, keys knownKeys) error {
+		if err := q.needsLatest(); err != nil {
+			return err
+		}
 		switch k, ok := keys[vaultKeyID{keyring.FingerprintKey, version}]; {
 		case !ok:
 			return keyring.ErrUnknownKey
@@ -116,6 +119,9 @@ func (s *Vault) RequireKey(ctx context.Context, version int) error {
 // RetireKey implements [vault.Keys].
 func (s *Vault) RetireKey(ctx context.Context, p keyring.Purpose, version, successor int) error {
 	return s.changeVaultKeys(ctx, func(q *session, keys knownKeys) error {
+		if err := q.needsLatest(); err != nil {
+			return err
+		}
 		k, ok := keys[vaultKeyID{p, version}]
 		if !ok {
 			return keyring.ErrUnknownKey

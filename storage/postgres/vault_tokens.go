@@ -207,7 +207,7 @@ func (s *Vault) DeleteToken(ctx context.Context, org, id, token string, a vault.
 	}
 	locks := vaultLockArgs(s.db, org, id)
 	return s.db.transact(ctx, org, func(q *session) error {
-		if _, err := q.exec(lockVaultShared, locks...); err != nil {
+		if err := q.lockShared(lockVaultShared, locks...); err != nil {
 			return err
 		}
 		var seq int64
