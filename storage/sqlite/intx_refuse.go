@@ -54,7 +54,7 @@ func refuse(text string) error {
 // and comments, and what is behind it. At the end the token is "".
 func nextWord(text string) (token, rest string) {
 	for {
-		text = strings.TrimLeft(text, " \t\r\n\f\ufeff")
+		text = strings.TrimLeft(text, " \t\r\n\f\v\ufeff")
 		switch {
 		case strings.HasPrefix(text, "--"):
 			_, text, _ = strings.Cut(text, "\n")

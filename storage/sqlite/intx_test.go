@@ -312,7 +312,7 @@ func TestTxRefuses(t *testing.T) {
 	var stmt *sql.Stmt
 	require.NoError(t, s.db.InTx(t.Context(), func(ctx context.Context, tx *sqlite.Tx) (err error) {
 		for _, text := range []string{
-			"COMMIT", " commit;", "\ufeffEND", "-- x\nROLLBACK", "/* ; */ ROLLBACK TO mortise", "SELECT 1; RELEASE mortise", "SELECT ';'; PRAGMA user_version",
+			"COMMIT", " commit;", " \vCOMMIT", "\n\vATTACH 'x' AS y", "\ufeffEND", "-- x\nROLLBACK", "/* ; */ ROLLBACK TO mortise", "SELECT 1; RELEASE mortise", "SELECT ';'; PRAGMA user_version",
 			"BEGIN", "SAVEPOINT x", "ATTACH 'x' AS y", "DETACH y", "VACUUM", "SELECT \"a;b\" ;;COMMIT", "SELECT [a;b];\nCOMMIT",
 			"CREATE TRIGGER x AFTER INSERT ON orders BEGIN SELECT 1; END; COMMIT", "/* a */;PRAGMA query_only=1", "SELECT 'it''s; ' ; COMMIT",
 		} {
