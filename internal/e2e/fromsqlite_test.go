@@ -214,6 +214,14 @@ func testCopyRefused(t *testing.T, c *sqliteCopy) {
 	err = c.run(t)
 	require.ErrorIs(t, err, fromsqlite.ErrTarget)
 	require.ErrorContains(t, err, "not empty")
+
+	// The audio search's, which are not copied row by row.
+	sounds := c.another(t)
+	_, err = sounds.conn.Exec(t.Context(), "INSERT INTO mortise.audiosearch_deleted (organization, since) VALUES ('acme', now())")
+	require.NoError(t, err)
+	err = sounds.run(t)
+	require.ErrorIs(t, err, fromsqlite.ErrTarget)
+	require.ErrorContains(t, err, "not empty (audiosearch_deleted has rows)")
 }
 
 // testCopiedValues: what the two have in different forms.

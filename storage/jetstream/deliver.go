@@ -28,6 +28,25 @@ type held struct {
 	seq   uint64 // of its message
 	reply string // where acknowledgements go
 	again bool   // the message was handed out before
+
+	// Of the moment in which it was handed out.
+	at         time.Time
+	reconnects uint64     // of the connection
+	lost       *time.Time // what the queue knew of a loss
+}
+
+// sure is for how long a message is taken for the one that was handed out, if nothing is
+// known of a restart: the server has not ended and begun again with an older stream.
+const sure = time.Second
+
+// holds reports whether the stream has the message that was handed out. In a stream that is
+// another one, or an older one, its sequence may be that of another job.
+func (q *Queue) holds(ctx context.Context, h *held) (bool, error) {
+	if time.Since(h.at) < sure && h.reconnects == q.conn.Stats().Reconnects && h.lost == q.lost.Load() {
+		return true, nil
+	}
+	is, err := q.message(ctx, q.subject(ready, &h.Job))
+	return is != nil && is.Sequence == h.seq, err
 }
 
 // holding reads a message.
@@ -49,6 +68,7 @@ func (q *Queue) holding(m *nats.Msg) (h held, err error) {
 	}
 	h.Deliveries += int(meta.NumDelivered)
 	h.seq, h.reply, h.again = meta.Sequence.Stream, m.Reply, meta.NumDelivered > 1
+	h.at, h.reconnects, h.lost = time.Now(), q.conn.Stats().Reconnects, q.lost.Load()
 	return h, nil
 }
 
@@ -136,9 +156,13 @@ func (b *beating) run(ctx context.Context) {
 			return
 		}
 		asking, cancel := context.WithTimeout(ctx, next.Sub(now))
-		err := b.queue.tell(asking, b.held.reply, ackProgress)
+		err := b.queue.tell(asking, b.held, ackProgress)
 		cancel()
 		if ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, errOther) {
+			b.lose(mortise.ErrLeaseLost)
 			return
 		}
 		if err == nil {
@@ -151,9 +175,16 @@ func (b *beating) run(ctx context.Context) {
 	}
 }
 
-// tell sends an acknowledgement and waits until the server has taken it.
-func (q *Queue) tell(ctx context.Context, reply, what string) error {
-	_, err := q.conn.RequestWithContext(ctx, reply, []byte(what))
+// tell sends an acknowledgement and waits until the server has taken it. It is errOther if the
+// message is gone: the acknowledgement would be of another job.
+func (q *Queue) tell(ctx context.Context, h *held, what string) error {
+	holds, err := q.holds(ctx, h)
+	if err == nil && !holds {
+		err = errOther
+	}
+	if err == nil {
+		_, err = q.conn.RequestWithContext(ctx, h.reply, []byte(what))
+	}
 	return err
 }
 
@@ -178,13 +209,13 @@ func (q *Queue) settle(ctx context.Context, h *held, v mortise.Verdict) {
 	}
 }
 
-// end removes the message of a job. The server may be away for a moment.
+// end removes the message of a job, if it is there. The server may be away for a moment.
 func (q *Queue) end(ctx context.Context, h *held) error {
 	for {
 		trying, cancel := context.WithTimeout(ctx, settleTimeout/4)
-		err := q.tell(trying, h.reply, ackDone)
+		err := q.tell(trying, h, ackDone)
 		cancel()
-		if err == nil {
+		if err == nil || errors.Is(err, errOther) {
 			return nil
 		}
 		sleep(ctx, leastPause)
@@ -202,9 +233,10 @@ func (q *Queue) retry(ctx context.Context, h *held, after time.Duration) error {
 		j.At = time.Now().Add(after)
 	}
 	err := q.put(ctx, &j, state{seq: h.seq, deliveries: h.Deliveries})
-	if errors.Is(err, errOther) {
+	other := errors.Is(err, errOther)
+	if other {
 		// Somebody has cancelled the job just when it was handed out, or this is the second
-		// try to put what is there already.
+		// try to put what is there already, or the stream has lost the job.
 		is, lookErr := q.message(ctx, q.subject(anyLane, &j))
 		if err = lookErr; err == nil && is == nil {
 			err = q.put(ctx, &j, state{deliveries: h.Deliveries})
@@ -213,7 +245,7 @@ func (q *Queue) retry(ctx context.Context, h *held, after time.Duration) error {
 	if err != nil && !errors.Is(err, errOther) {
 		return err
 	}
-	if after > 0 {
+	if after > 0 || other {
 		return q.end(ctx, h)
 	}
 	// The stream keeps one message of a subject, so the old one is gone, and only the

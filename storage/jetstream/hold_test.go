@@ -100,6 +100,48 @@ func TestLostLease(t *testing.T) {
 	assert.Greater(t, again.Deliveries, 1)
 }
 
+// TestVerdictOfLostJob: a verdict on a job that the stream has lost is not one on another job
+// whose message has the same sequence in the new stream, be it done or to be retried.
+func TestVerdictOfLostJob(t *testing.T) {
+	t.Parallel()
+	for name, verdict := range map[string]mortise.Verdict{
+		"done": done, "later": {Kind: mortise.VerdictRetry, After: time.Hour}, "at once": {Kind: mortise.VerdictRetry},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := newRig(t).connect(t)
+			q := queueOn(t, conn, &jetstream.Options{Synced: true})
+			first, free := enqueue(t, q, job("docs")), make(chan struct{})
+			var second mortise.Job
+			c := consume(t, q, 2, func(ctx context.Context, d mortise.Delivery) mortise.Verdict {
+				switch d.Job.ID {
+				case first.ID:
+					<-free
+					return verdict
+				case second.ID:
+					<-t.Context().Done()
+				}
+				return done
+			})
+			require.Equal(t, first, c.next().Job)
+			require.NoError(t, conn.DeleteStream(t.Context(), "MORTISE"))
+			_, err := q.LostJobs(t.Context()) // which makes it anew
+			require.NoError(t, err)
+			second = job("docs")
+			enqueue(t, q, second)
+			require.Equal(t, second, c.next().Job)
+			third := enqueue(t, q, job("docs"))
+			close(free)
+			require.Equal(t, third, c.next().Job, "the worker is free, so the verdict was applied")
+			stream, err := conn.Stream(t.Context(), "MORTISE")
+			require.NoError(t, err)
+			m, err := stream.GetLastMsgForSubject(t.Context(), "MORTISE.ready.docs.acme."+second.ID)
+			require.NoError(t, err, "the job that another worker holds")
+			require.Equal(t, uint64(1), m.Sequence, "as the first one had")
+		})
+	}
+}
+
 // TestHalfRetry: a consumer that dies between the two steps of a retry leaves the job to
 // come when it is due, once, with all deliveries.
 func TestHalfRetry(t *testing.T) {

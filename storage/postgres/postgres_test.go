@@ -46,6 +46,9 @@ func TestMigrateAtOnce(t *testing.T) {
 	require.NoError(t, db.Ping(t.Context()))
 	require.NoError(t, db.Close())
 	require.ErrorIs(t, db.Ping(t.Context()), postgres.ErrClosed)
+	require.ErrorIs(t, inTx(t, pool, func(ctx context.Context) error {
+		return db.Jobs().Add(ctx, mortise.Job{Kind: "k", Organization: "acme", ID: "1"})
+	}), postgres.ErrClosed)
 }
 
 // TestSchemaName: what could not be written without quotes is refused.

@@ -25,6 +25,11 @@ const giveUp = time.Second
 // is under way is cancelled, and what do has written is rolled back. It does not end by the
 // context of pgx, which would close the host's connection, or not roll back at all.
 func (db *DB) within(ctx context.Context, host pgx.Tx, do func(*session) error) (err error) {
+	select {
+	case <-db.closed:
+		return ErrClosed
+	default:
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, db.opts.Timeout, errTimeout)
 	defer cancel()
 	if err := ctx.Err(); err != nil {

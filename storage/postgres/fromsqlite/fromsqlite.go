@@ -98,7 +98,8 @@ func (o *Options) withDefaults() (s Options, of *postgres.Options) {
 
 // Copy copies a file into the database of a pool, whose connections have no time limits of
 // their own; one of them is not given back. A call that was cut off is made again, from the
-// same file, and goes on.
+// same file, and goes on. Parts of a scoring that has not ended are left out: they are scored
+// again.
 func Copy(ctx context.Context, source Source, pool *pgxpool.Pool, opts *Options) (err error) {
 	o, storeOptions := opts.withDefaults()
 	if source.DB == nil || source.AudioSearch == nil {

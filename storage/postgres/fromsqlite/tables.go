@@ -82,8 +82,8 @@ var others = map[string][]string{
 // search, which audiosearch.go copies.
 const stays = "audiosearch_"
 
-// notes are the tables of PostgreSQL's that say how far something is.
-var notes = []string{"mortise_versions", progress}
+// notes are the tables of PostgreSQL's that say how far something is, or who had a lock.
+var notes = []string{"mortise_versions", "locks", progress}
 
 // progress is the table of a copy that has not ended: what is to be copied, and what was.
 const progress = "copy_from"

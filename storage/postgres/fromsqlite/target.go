@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,14 +102,17 @@ func (t *target) begun(ctx context.Context) (plan map[string]sum, done map[strin
 // begin notes what is to be copied, if there is nothing yet.
 func (t *target) begin(ctx context.Context, plan map[string]sum) error {
 	return pgx.BeginFunc(ctx, t.conn, func(tx pgx.Tx) error {
-		for i := range tables {
+		for _, name := range slices.Sorted(maps.Keys(t.columns)) {
+			if slices.Contains(notes, name) {
+				continue
+			}
 			var some bool
-			if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+t.name(tables[i].name)+")").Scan(&some); err != nil {
+			if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+t.name(name)+")").Scan(&some); err != nil {
 				return err
 			}
 			if some {
 				return fmt.Errorf("%w: it is not empty (%s has rows): a program has been started on it, or it was copied into. "+
-					"Name an empty database, or drop the schema %s of this one", ErrTarget, tables[i].name, t.schema)
+					"Name an empty database, or drop the schema %s of this one", ErrTarget, name, t.schema)
 			}
 		}
 		_, err := tx.Exec(ctx, "CREATE TABLE "+t.name(progress)+
