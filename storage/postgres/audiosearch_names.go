@@ -65,7 +65,7 @@ func (a *AudioSearch) numbersOf(ctx context.Context, org string, add bool, names
 			err = a.db.read(ctx, org, read)
 		}
 	}
-	if err == nil && hostTx(ctx) == nil {
+	if err == nil && !a.db.isHosted(ctx) {
 		a.db.names.keep(found)
 	}
 	return found, err

@@ -188,7 +188,7 @@ func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func
 func (a *AuthMgmt) updateClientTogether(
 	ctx context.Context, org, id string, update func(*authmgmt.Client) (authmgmt.AuditEvent, error),
 ) (done bool, err error) {
-	if hostTx(ctx) != nil {
+	if a.db.isHosted(ctx) {
 		return false, nil
 	}
 	kept, version, err := a.versionedClient(ctx, org, id)

@@ -2,10 +2,33 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
+
+// CallsInTx has each call of the stores and queues made in a transaction of the host's, which
+// commits it whatever its error is: a call is a savepoint. So the suites find out what does
+// not work there.
+func CallsInTx(db *DB) {
+	db.hosted = func(ctx context.Context, do func(context.Context) error) error {
+		for tries := 1; ; tries++ {
+			var failed error
+			begun := false
+			err := pgx.BeginFunc(context.WithoutCancel(ctx), db.pool, func(tx pgx.Tx) error {
+				begun = true
+				failed = do(InTx(ctx, tx))
+				return nil
+			})
+			// A pool may have connections that ended while the database was away.
+			if err == nil || begun || tries > int(db.pool.Config().MaxConns) {
+				return errors.Join(failed, err)
+			}
+		}
+	}
+}
 
 // ErrTimeout is why a call ends that takes longer than Options.Timeout.
 var ErrTimeout = errTimeout

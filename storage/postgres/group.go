@@ -186,6 +186,9 @@ func (g *group) together(ctx context.Context, org, order string, bytes int, queu
 			return cmp.Or(err, o.err)
 		})
 	}
+	if db.hosted != nil {
+		return db.hosted(ctx, func(ctx context.Context) error { return g.together(ctx, org, order, bytes, queue) })
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, db.opts.Timeout, errTimeout)
 	defer cancel()
 	o.ctx = ctx

@@ -26,6 +26,9 @@ type hostTxKey struct{}
 // the queue is not in the database, a job is queued once this process hears of the COMMIT, by
 // Options.Listen. If it dies before, or is not connected then, a sweeper queues the job.
 //
+// At READ COMMITTED a read that is several statements, such as that of a video's scores, may see
+// half of what somebody else commits meanwhile, as the host's own reads do.
+//
 // A snapshot of REPEATABLE READ or SERIALIZABLE that is older than what somebody else has
 // committed does not see that. Where it would forbid the call (the organization or vault was
 // deleted, a key retired, an address invited), PostgreSQL answers with a serialization failure.
@@ -41,6 +44,9 @@ func HostTx(ctx context.Context) (tx pgx.Tx, ok bool) {
 	tx = hostTx(ctx)
 	return tx, tx != nil
 }
+
+// isHosted reports whether a call is, or is to be, part of a transaction of the host's.
+func (db *DB) isHosted(ctx context.Context) bool { return hostTx(ctx) != nil || db.hosted != nil }
 
 // hostTx returns the host's transaction, or nil.
 func hostTx(ctx context.Context) pgx.Tx {

@@ -14,9 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
+	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/trigger/triggertest"
+	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
 
 // TestInTx: a job that is added in the host's transaction comes after COMMIT, not before,
@@ -283,6 +288,38 @@ func TestGroupPlaces(t *testing.T) {
 		require.NoError(t, <-waiting)
 	}
 	require.NoError(t, db.Close())
+}
+
+// TestSuitesInTx runs the conformance suites with each call in a transaction of the host's.
+func TestSuitesInTx(t *testing.T) {
+	t.Parallel()
+	t.Run("trigger", func(t *testing.T) {
+		t.Parallel()
+		h := events(inTxDatabase)
+		h.Skip = effort.Leave(8, triggertest.Rules(), "TestTrigger")
+		h.Skip["txstore/create-and-add-wakes"] = "a commit is told of once somebody listens to the database, which takes a moment"
+		triggertest.Run(t, h)
+	})
+	t.Run("vault", func(t *testing.T) {
+		effort.InCI(t, "TestSuitesInTx/trigger")
+		t.Parallel()
+		vaulttest.Run(t, vaults(inTxDatabase))
+	})
+	t.Run("authmgmt", func(t *testing.T) {
+		effort.InCI(t, "TestSuitesInTx/trigger")
+		t.Parallel()
+		authmgmttest.Run(t, authMgmt(inTxDatabase))
+	})
+	t.Run("audiosearch", func(t *testing.T) {
+		effort.InCI(t, "TestSuitesInTx/trigger")
+		t.Parallel()
+		h := sounds(inTxDatabase)
+		h.Skip = map[string]string{
+			"txstore/notifies":       "as txstore/create-and-add-wakes",
+			"scores/reads-are-whole": "it is several statements, which see what was committed in between, as the host's own at READ COMMITTED",
+		}
+		audiosearchtest.Run(t, h)
+	})
 }
 
 // TestGroup: of calls that share a transaction, one that waits for a lock of somebody else's

@@ -126,6 +126,8 @@ type DB struct {
 	names    audioNames
 	catalogs audioCatalogs
 
+	hosted func(ctx context.Context, do func(context.Context) error) error // nil; or what makes a call, in a test
+
 	closing sync.Once
 	closed  chan struct{}
 }

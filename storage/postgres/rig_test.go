@@ -38,6 +38,7 @@ type database struct {
 	name   string
 	mode   pgx.QueryExecMode                     // of its pools; 0: pgx's default
 	role   string                                // of its pools, which are not kept then; "": the tables' owner
+	inTx   bool                                  // each call is made in a transaction of the host's
 	keeper *pgx.Conn                             // of giveBack
 	pools  map[pgx.QueryExecMode][]*pgxpool.Pool // that nobody uses
 }
@@ -54,6 +55,14 @@ func execDatabase(t testing.TB) *database {
 	t.Helper()
 	d := newDatabase(t)
 	d.mode = pgx.QueryExecModeExec
+	return d
+}
+
+// inTxDatabase is newDatabase for stores whose calls are each made in a transaction of the host's.
+func inTxDatabase(t testing.TB) *database {
+	t.Helper()
+	d := newDatabase(t)
+	d.inTx = true
 	return d
 }
 
@@ -145,7 +154,7 @@ func (d *database) giveBack(t testing.TB) {
 	}
 	_, err := d.keeper.Exec(ctx, empty)
 	require.NoError(t, err)
-	d.mode, d.role = 0, ""
+	d.mode, d.role, d.inTx = 0, "", false
 	template.mu.Lock()
 	defer template.mu.Unlock()
 	template.idle = append(template.idle, d)
@@ -228,6 +237,9 @@ func (d *database) open(t testing.TB, opts *postgres.Options) *postgres.DB {
 	t.Helper()
 	db, err := postgres.New(t.Context(), d.pool(t), opts)
 	require.NoError(t, err)
+	if d.inTx {
+		postgres.CallsInTx(db)
+	}
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return db
 }

@@ -213,6 +213,9 @@ func (db *DB) call(ctx context.Context, org string, do func(*session) error, att
 	if host := hostTx(ctx); host != nil {
 		return db.within(ctx, host, do)
 	}
+	if db.hosted != nil {
+		return db.hosted(ctx, func(ctx context.Context) error { return db.within(ctx, hostTx(ctx), do) })
+	}
 	select {
 	case <-db.closed:
 		return ErrClosed

@@ -111,7 +111,7 @@ func (t *Trigger) create(ctx context.Context, e *trigger.Event, keySince time.Ti
 // hardly ever does.
 func (t *Trigger) createTogether(ctx context.Context, e *trigger.Event, args []any, j *mortise.Job) (created bool, err error) {
 	g, elsewhere := t.db.group, j != nil && t.db.opts.Queue != nil
-	if _, takesMany := t.db.opts.Queue.(manyTxQueue); hostTx(ctx) != nil || elsewhere && !takesMany {
+	if _, takesMany := t.db.opts.Queue.(manyTxQueue); t.db.isHosted(ctx) || elsewhere && !takesMany {
 		return false, nil
 	}
 	if elsewhere {

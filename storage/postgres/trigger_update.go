@@ -52,7 +52,7 @@ func (t *Trigger) update(
 func (t *Trigger) updateTogether(
 	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l *mortise.Lease, dead bool,
 ) (done bool, err error) {
-	if hostTx(ctx) != nil {
+	if t.db.isHosted(ctx) {
 		return false, nil
 	}
 	var from versionedEvent
