@@ -98,6 +98,18 @@ func TestSettingsStay(t *testing.T) {
 	assert.Equal(t, time.Hour, consumer.CachedInfo().Config.AckWait)
 }
 
+// TestLittleRoom: a server that has room for the streams once goes on when they are there.
+func TestLittleRoom(t *testing.T) {
+	t.Parallel()
+	r := &rig{dir: t.TempDir(), room: 100 << 20} // dead letters take 64 MiB of it
+	require.NoError(t, r.start())
+	t.Cleanup(r.stop)
+	r.queue(t, nil)
+	q := r.queue(t, nil) // another program
+	j := enqueue(t, q, job("docs"))
+	require.Equal(t, j, consume(t, q, 1, nil).next().Job)
+}
+
 // TestNoJetStream: the error of a server without it says how it is turned on.
 func TestNoJetStream(t *testing.T) {
 	t.Parallel()

@@ -164,8 +164,12 @@ func (q *Queue) deadName() string { return q.opts.Name + "_DEAD" }
 
 // ensureStream creates a stream, or looks whether the one that is there will do.
 func (q *Queue) ensureStream(ctx context.Context, want *jetstream.StreamConfig) error {
-	stream, err := q.js.CreateStream(ctx, *want)
-	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // with another configuration
+	// To create one that is there asks for its room once more, which the server may not have.
+	stream, err := q.js.Stream(ctx, want.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		stream, err = q.js.CreateStream(ctx, *want)
+	}
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody else was faster
 		stream, err = q.js.Stream(ctx, want.Name)
 	}
 	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {

@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 // folder.
 type rig struct {
 	dir   string
-	hasty bool // it does not sync
+	hasty bool  // it does not sync
+	room  int64 // bytes that it may store; 0: all that there are
 
 	mu  sync.Mutex
 	srv *server.Server
@@ -55,7 +56,7 @@ func startRig(t testing.TB, hasty bool) *rig {
 func (r *rig) start() error {
 	srv, err := server.NewServer(&server.Options{
 		ServerName: "rig", DontListen: true, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: r.dir, SyncAlways: !r.hasty,
+		JetStream: true, StoreDir: r.dir, SyncAlways: !r.hasty, JetStreamMaxStore: r.room,
 	})
 	if err != nil {
 		return err

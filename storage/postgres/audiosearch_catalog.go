@@ -72,6 +72,13 @@ func (cs *audioCatalogs) get(org string, dataset int64) *audioCatalog {
 	return k.audioCatalog
 }
 
+// forget forgets the catalog of a dataset.
+func (cs *audioCatalogs) forget(dataset int64) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	delete(cs.all, dataset)
+}
+
 // emptyCatalog is what a catalog without videos takes, about.
 const emptyCatalog = 1000
 
@@ -117,6 +124,7 @@ func (cs *audioCatalogs) forgetBut(dataset int64) {
 // readCatalog calls do with a dataset and its catalog, both as of one snapshot. do does not
 // change the catalog.
 func (a *AudioSearch) readCatalog(ctx context.Context, org, dataset string, do func(*session, audioDataset, *audioCatalog) error) error {
+	var ahead int64 // the version of the catalog, if it was newer than the snapshot
 	for {
 		err := a.read(ctx, org, dataset, func(s *session, d audioDataset) error {
 			if s.host { // what it sees may never be committed
@@ -126,6 +134,9 @@ func (a *AudioSearch) readCatalog(ctx context.Context, org, dataset string, do f
 				}
 				return do(s, d, own)
 			}
+			if d.version < ahead { // though this snapshot is younger: after a failover, say
+				a.db.catalogs.forget(d.seq)
+			}
 			c := a.db.catalogs.get(org, d.seq)
 			if err := c.bring(s, d); err != nil {
 				return err
@@ -133,6 +144,7 @@ func (a *AudioSearch) readCatalog(ctx context.Context, org, dataset string, do f
 			c.mu.RLock()
 			defer c.mu.RUnlock()
 			if c.version != d.version || c.partly {
+				ahead = c.version
 				return errRetrySnapshot
 			}
 			return do(s, d, c)

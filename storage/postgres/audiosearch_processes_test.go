@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -73,6 +74,33 @@ func TestAudioSearchProcesses(t *testing.T) {
 	missing, err = two.MissingKeys(ctx, "acme", "d", []string{"show"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"show"}, missing)
+}
+
+// TestCatalogGoesBack: a database that knows less than a program remembers, after a failover
+// to a standby that was behind, is searched as it is.
+func TestCatalogGoesBack(t *testing.T) {
+	t.Parallel()
+	ctx, d := t.Context(), newDatabase(t)
+	one, _ := soundStores(t, d)
+	putVideo(t, one, "lost", "1")
+	search := func() int {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		hits, err := one.Search(ctx, "acme", "d", barks("1"))
+		require.NoError(t, err)
+		return len(hits)
+	}
+	require.Equal(t, 2, search())
+	_, err := d.pool(t).Exec(ctx, "DELETE FROM mortise.audiosearch_videos WHERE id = 'lost'")
+	require.NoError(t, err)
+	_, err = d.pool(t).Exec(ctx, "UPDATE mortise.audiosearch_datasets SET version = version - 1, videos = 1")
+	require.NoError(t, err)
+	for range 2 {
+		require.Equal(t, 2, search())
+	}
+	missing, err := one.MissingKeys(ctx, "acme", "d", []string{"show"})
+	require.NoError(t, err)
+	require.Empty(t, missing)
 }
 
 // TestAudioSearchRoom: however many processes create runs, no more pass than there is room

@@ -40,7 +40,8 @@
 //
 // In transaction mode, PgBouncer knows prepared statements from version 1.21 on
 // (max_prepared_statements over 0). With an older one, give the pool pgx's
-// QueryExecModeExec. LISTEN does not work there, so give Options.Listen the address of the
+// QueryExecModeExec, and leave the database's bytea_output and DateStyle as they are by default.
+// LISTEN does not work there, so give Options.Listen the address of the
 // database itself; without it, jobs of other processes are found at the next poll.
 // [Migrate] needs a connection to the database itself, too: its lock is one of a session.
 package postgres

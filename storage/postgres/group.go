@@ -400,7 +400,7 @@ func (g *group) transact(ops []*op, alone bool) error {
 		sent, err := g.once(connecting, ctx, ops, alone)
 		switch {
 		case err == nil:
-			return nil
+			return unsure(ctx)
 		case connecting.Err() != nil:
 			return errors.Join(context.Cause(connecting), err)
 		case !mayRetry(err, sent), isRolledBack(err) && !alone:

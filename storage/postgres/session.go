@@ -237,7 +237,7 @@ func (db *DB) try(ctx context.Context, attempt func(*session) (committing bool, 
 	for pause := time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		committing, err := db.once(ctx, running, attempt)
 		if err == nil {
-			return nil
+			return unsure(running)
 		}
 		if ctx.Err() != nil {
 			return errors.Join(context.Cause(ctx), err)
@@ -257,6 +257,10 @@ func (db *DB) try(ctx context.Context, attempt func(*session) (committing bool, 
 // of a statement that is cut off, and callers who leave all the time would cost a new
 // connection each.
 const leaving = 250 * time.Millisecond
+
+// unsure returns the reason if a statement that has succeeded was to be cancelled meanwhile. A
+// COMMIT that waits for a standby succeeds then, on this server alone.
+func unsure(running context.Context) error { return context.Cause(running) }
 
 // later returns a context that ends a while after ctx.
 func later(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -10,8 +10,8 @@
 // A document is applied at every start. What is missing is created. What exists is
 // neither changed nor revived, but for setup_complete, rbac_enabled, the readiness of
 // collections and "revoked": true, which always follow the document. What is taken out
-// of the document stays, and what was deleted stays so. Several processes may apply the
-// same document at once.
+// of the document stays, and what was deleted stays so, but for datasets and their videos.
+// Several processes may apply the same document at once.
 //
 // # The document
 //
