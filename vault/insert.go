@@ -103,7 +103,8 @@ func (s *Service) insertBatches(
 
 // withoutLook reports whether an insertion failed that took values for new ones, and has
 // it look from now on. What is there is found though it has no token in the shape of
-// today, or though a key is not loaded, or the disk is full.
+// today, or though a key is not loaded, or the disk is full. After a store that gave no
+// answer in time there is no second try: a look may find what that is about to lose.
 func withoutLook(batches []*batch, err error) bool {
 	if err == nil || errors.Is(err, ErrConflict) {
 		return false
@@ -115,7 +116,7 @@ func withoutLook(batches []*batch, err error) bool {
 			b.column.novelty.note(false)
 		}
 	}
-	return assumed
+	return assumed && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // insertion is the new values of a call on their way into the store.

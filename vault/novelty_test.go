@@ -165,6 +165,24 @@ func TestKnownValuesWithoutALook(t *testing.T) {
 	}
 }
 
+// A store that gives no answer in time is not asked again: what it has stored, it may not have
+// for good, and it was time enough.
+func TestKnownValuesAfterATimeout(t *testing.T) {
+	r := newRig(t, vault.Options{})
+	known := insert(t, r.Service, of("persons", "name", "Ada"))
+	store := &watched{Store: r.store}
+	s, err := vault.New(vault.Backend{Store: store}, newKeyring(t, 1), nil)
+	require.NoError(t, err)
+	load(t, s, store, "load")
+	store.fails = fmt.Errorf("no answer: %w", context.DeadlineExceeded)
+	_, err = s.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", "Ada"))
+	require.ErrorIs(t, err, vault.ErrUnavailable)
+	require.Zero(t, store.looks())
+	store.fails = nil
+	require.Equal(t, known, insert(t, s, of("persons", "name", "Ada")))
+	require.Equal(t, 1, store.looks())
+}
+
 // A store that is away is not asked twice for new values: each may have waited for a lock.
 func TestNewValuesFailOnce(t *testing.T) {
 	r := newRig(t, vault.Options{})

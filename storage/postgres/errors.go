@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 
@@ -10,7 +12,7 @@ import (
 )
 
 // errTimeout is why a call ends that takes longer than Options.Timeout.
-var errTimeout = errors.New("postgres: no answer within Options.Timeout")
+var errTimeout = fmt.Errorf("postgres: no answer within Options.Timeout: %w", context.DeadlineExceeded)
 
 // code returns the SQLSTATE of an error, or "".
 func code(err error) string {
