@@ -58,8 +58,8 @@ func (db *DB) sendWithJobs(ctx context.Context, conn *pgxpool.Conn, ops []*op, a
 	switch err := tx.flush(ctx); {
 	case errors.Is(err, errNothingStored):
 		return false, nil
-	case alone && err != nil && !tx.begun && !mayRetry(err, false) && ops[0].ctx.Err() == nil:
-		return false, nil // and not of a server that is silent: nobody has time to ask it again
+	case alone && err != nil && !tx.begun && !mayRetry(err, false):
+		return false, nil // of a server that is silent it is an error in transact
 	case err != nil: // it is not the queue's, whatever that makes of it
 		return false, err
 	case refused != nil:

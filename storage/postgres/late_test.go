@@ -195,6 +195,7 @@ func TestLateTxUnanswered(t *testing.T) {
 	t.Parallel()
 	w := newWithQueue(t, newDatabase(t))
 	config := w.pool.Config()
+	config.MaxConns = 2
 	var deaf atomic.Bool
 	var mu sync.Mutex
 	var conns []net.Conn
