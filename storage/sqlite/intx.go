@@ -261,8 +261,9 @@ func (h *hostTx) commit(ctx context.Context) error {
 	w := h.db.writer
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.ended {
-		return context.Cause(h.running)
+	// Its time may be over, and who rolls it back still be waiting for the mutex.
+	if err := context.Cause(h.running); h.ended || errors.Is(err, ErrTxTime) {
+		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err
