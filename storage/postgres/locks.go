@@ -31,8 +31,8 @@ func lockName(db *DB, of, name string) string {
 
 // lock keeps others out who ask for the same lock until the transaction of transact ends;
 // a shared one keeps only those out who want it alone. Look after it, in a statement of its
-// own. One that is had alone must not be asked for what those who share it have stored, unless
-// behind needsLatest.
+// own. Who has it alone, and looks for what those who shared it have stored, calls needsLatest
+// first.
 func (s *session) lock(of, name string, shared bool) error {
 	name = lockName(s.db, of, name)
 	if shared {

@@ -78,7 +78,8 @@ func invite(id string) step {
 	return func(ctx context.Context, db *postgres.DB) error {
 		now := time.Now()
 		return db.AuthMgmt().Store.CreateInvitation(ctx, authmgmt.Invitation{
-			Organization: "acme", ID: id, Email: "a@example.com", CreatedAt: now, ExpiresAt: now.Add(time.Hour), Lifetime: time.Hour,
+			Organization: "acme", ID: id, Email: "a@example.com",
+			CreatedAt: now, ExpiresAt: now.Add(time.Hour), Lifetime: time.Hour,
 		}, true, authmgmt.AuditEvent{ID: uuid.New(), Organization: "acme", At: now})
 	}
 }
@@ -87,8 +88,8 @@ func oneRun(id int64) step {
 	return func(ctx context.Context, db *postgres.DB) error {
 		now := time.Now()
 		return db.AudioSearch().Store.CreateRun(ctx, audiosearch.Run{
-			Organization: "acme", ID: id, Query: audiosearch.Query{Dataset: "d", Class: "Rain"}, State: audiosearch.StateQueued,
-			CreatedAt: now, UpdatedAt: now, DueAt: now,
+			Organization: "acme", ID: id, Query: audiosearch.Query{Dataset: "d", Class: "Rain"},
+			State: audiosearch.StateQueued, CreatedAt: now, UpdatedAt: now, DueAt: now,
 		}, 1)
 	}
 }
