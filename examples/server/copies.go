@@ -75,7 +75,7 @@ func checkCopied(ctx context.Context, s *settings, key *localkeys.RootFile, log 
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	back, forKeys := backendsOf(db, "", log), *s
+	back, forKeys := backendsOf(db, "", s.lease, log), *s
 	forKeys.publicURL = "http://localhost" // of no link that anybody gets
 	services, err := wire(&forKeys, back, key.Root, log)
 	if err != nil {

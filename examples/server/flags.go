@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -37,6 +38,8 @@ type settings struct {
 
 	tokenizeRate float64 // requests a second of one caller; 0 for no limit
 
+	lease time.Duration // how long a job of a killed server waits
+
 	version     bool // print it, and end
 	checkConfig bool // read the provisioning document, and end
 
@@ -61,7 +64,7 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 		inEnv[name], given[name] = value, value != ""
 	}
 	s := new(settings)
-	var command string
+	var command, lease string
 	fs := flag.NewFlagSet("server", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	text := func(to *string, name, variable, otherwise string) {
@@ -78,6 +81,7 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	text(&s.onnxruntime, "onnxruntime", "MORTISE_ONNXRUNTIME", "")
 	text(&s.postgres, "postgres", "MORTISE_POSTGRES", "")
 	text(&s.queue, "queue", "MORTISE_QUEUE", "")
+	text(&lease, "lease", "MORTISE_LEASE", "15s")
 	fs.StringVar(&s.copyFrom, "copy-from", "", "")
 	fs.StringVar(&s.backup, "backup", "", "")
 	fs.BoolVar(&s.migrate, "migrate", false, "")
@@ -102,7 +106,7 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	if err := s.contradiction(given); err != nil {
 		return nil, err
 	}
-	return s, s.check(command)
+	return s, s.check(command, lease)
 }
 
 // mistake is what may be wrong with the settings.
@@ -155,7 +159,7 @@ func (s *settings) contradiction(given map[string]bool) error {
 
 // check refuses what cannot work, before anything is begun. It does not repeat URLs: they
 // may hold a secret.
-func (s *settings) check(command string) error {
+func (s *settings) check(command, lease string) error {
 	_, port, addrErr := net.SplitHostPort(s.addr)
 	_, portErr := strconv.ParseUint(port, 10, 16)
 	scheme, _, isURL := strings.Cut(s.model, "://")
@@ -163,6 +167,8 @@ func (s *settings) check(command string) error {
 	if err != nil {
 		public = new(url.URL)
 	}
+	var leaseErr error
+	s.lease, leaseErr = time.ParseDuration(lease)
 	err = refuse([]mistake{
 		{addrErr != nil, fmt.Sprint("-addr: ", addrErr)},
 		{portErr != nil, fmt.Sprintf("-addr: %q is no port: it must be a number from 0 to 65535", port)},
@@ -171,6 +177,7 @@ func (s *settings) check(command string) error {
 		{isURL && !strings.EqualFold(scheme, "https"), "-model: must be a file or an https URL"},
 		{!(s.tokenizeRate >= 0 && s.tokenizeRate <= 1e6), // NaN is neither
 			"-tokenize-rate: must be a number from 0, which is no limit, to 1000000"},
+		{leaseErr != nil || s.lease < time.Second || s.lease > 10*time.Minute, "-lease: must be a duration from 1s to 10m, such as 15s"},
 		{s.publicURL != "" && (public.Scheme != "http" && public.Scheme != "https" || public.Hostname() == ""),
 			"-public-url: must be an absolute http or https URL"},
 		{public.User != nil || public.RawQuery != "" || public.ForceQuery || public.Fragment != "",

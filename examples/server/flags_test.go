@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestStorageFlags(t *testing.T) {
@@ -98,6 +99,34 @@ func TestVaultKeyFlag(t *testing.T) {
 				return
 			}
 			if err != nil || s.vaultKey != test.want {
+				t.Errorf("got %+v, %v", s, err)
+			}
+		})
+	}
+}
+
+func TestLeaseFlag(t *testing.T) {
+	for name, test := range map[string]struct {
+		args, env []string
+		want      time.Duration // 0: refused
+	}{
+		"default":           {want: 15 * time.Second},
+		"shortest":          {args: []string{"-lease", "1s"}, want: time.Second},
+		"longest":           {args: []string{"-lease", "10m"}, want: 10 * time.Minute},
+		"environment":       {env: []string{"MORTISE_LEASE=2s"}, want: 2 * time.Second},
+		"flag, environment": {args: []string{"-lease=3s"}, env: []string{"MORTISE_LEASE=x"}, want: 3 * time.Second},
+		"too short":         {args: []string{"-lease", "999ms"}},
+		"too long":          {args: []string{"-lease", "601s"}},
+		"no unit":           {args: []string{"-lease", "15"}},
+		"empty":             {args: []string{"-lease="}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := readSettings(test.args, test.env, io.Discard)
+			if test.want == 0 {
+				if err == nil || !strings.HasPrefix(err.Error(), "-lease: must be a duration from 1s to 10m") {
+					t.Errorf("got %v", err)
+				}
+			} else if err != nil || s.lease != test.want {
 				t.Errorf("got %+v, %v", s, err)
 			}
 		})

@@ -57,7 +57,7 @@ func (s *services) provisioned() *provision.Services {
 // inMemory is the [provision.Empty] of this program.
 func inMemory(ctx context.Context, do func(*provision.Services) error) error {
 	log := slog.New(slog.DiscardHandler)
-	back, err := openMemory(ctx, log)
+	back, err := openMemory(ctx, 0, log)
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 
 // useJetStream has the jobs queued by a NATS server, which it goes on to look for whenever
 // it is away. The errors do not repeat the URL: it may hold a password.
-func (b *backends) useJetStream(ctx context.Context, url string, log *slog.Logger) error {
-	conn, err := nats.Connect(url, nats.Name("mortise"), nats.Timeout(5*time.Second), nats.MaxReconnects(-1), nats.NoCallbacksAfterClientClose(),
+func (b *backends) useJetStream(ctx context.Context, s *settings, log *slog.Logger) error {
+	conn, err := nats.Connect(s.queue, nats.Name("mortise"), nats.Timeout(5*time.Second), nats.MaxReconnects(-1), nats.NoCallbacksAfterClientClose(),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { log.Warn("the queue is away", "error", err) }),
 		nats.ReconnectHandler(func(*nats.Conn) { log.Info("the queue is back") }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
@@ -34,7 +34,7 @@ func (b *backends) useJetStream(ctx context.Context, url string, log *slog.Logge
 	if err != nil {
 		return about("-queue", err)
 	}
-	queue, err := jetstream.New(ctx, js, &jetstream.Options{Logger: log})
+	queue, err := jetstream.New(ctx, js, &jetstream.Options{AckWait: s.lease, Logger: log})
 	if err != nil {
 		return about("-queue", err)
 	}

@@ -70,7 +70,7 @@ func openPostgres(ctx context.Context, s *settings, log *slog.Logger) (*backends
 		return nil, about("-postgres", err)
 	}
 	at := s.database.ConnConfig
-	back := backendsOf(db, fmt.Sprintf("in the PostgreSQL database %s at %s", at.Database, at.Host), log)
+	back := backendsOf(db, fmt.Sprintf("in the PostgreSQL database %s at %s", at.Database, at.Host), s.lease, log)
 	back.others = []httpadapter.Part{{Name: "storage", Ping: db.Ping}} // whether writes succeed; the services ask whether reads do
 	back.close = func() error {
 		defer pool.Close()
@@ -82,7 +82,7 @@ func openPostgres(ctx context.Context, s *settings, log *slog.Logger) (*backends
 		err = usagef("-postgres: the database has a part of a copy: start the same -copy-from again, which goes on with it")
 	}
 	if err == nil && s.queue != "" {
-		err = back.useJetStream(ctx, s.queue, log)
+		err = back.useJetStream(ctx, s, log)
 	}
 	if err != nil {
 		return nil, errors.Join(err, back.close())

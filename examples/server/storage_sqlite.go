@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
@@ -18,7 +19,7 @@ const databaseFile = "mortise.db"
 
 // openSQLite is the storage of -data: one file in a folder, which is made if it is
 // missing. Several servers on one machine may share it.
-func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends, error) {
+func openSQLite(ctx context.Context, folder string, lease time.Duration, log *slog.Logger) (*backends, error) {
 	if err := sqlite.MakeFolder(folder, log); err != nil {
 		return nil, blame("-data", err)
 	}
@@ -26,7 +27,7 @@ func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends
 	if err != nil {
 		return nil, about("-data", err, sqlite.ErrUnusable)
 	}
-	back := backendsOf(db, "in the folder "+folder, log)
+	back := backendsOf(db, "in the folder "+folder, lease, log)
 	back.others = []httpadapter.Part{{Name: "storage", Ping: db.Ping}} // whether writes succeed; the services ask whether reads do
 	return back, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -41,23 +42,23 @@ type database interface {
 }
 
 // backendsOf takes a database apart. Both services that have jobs take them from one
-// table. What befalls it is told in the server's log.
-func backendsOf(db database, kept string, log *slog.Logger) *backends {
+// table. The queues log failures of the table.
+func backendsOf(db database, kept string, lease time.Duration, log *slog.Logger) *backends {
 	triggers, audio := db.Trigger(), db.AudioSearch()
-	triggers.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
-	audio.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
+	triggers.Queue = db.Queue(&mortise.LeaseOptions{TTL: lease, Logger: log})
+	audio.Queue = db.Queue(&mortise.LeaseOptions{TTL: lease, Logger: log})
 	return &backends{
 		trigger: triggers, authmgmt: db.AuthMgmt(), vault: db.Vault(), audio: audio, files: new(mediaFolder), kept: kept, close: db.Close,
 	}
 }
 
 // openMemory is the storage of -memory: everything ends with the process.
-func openMemory(ctx context.Context, log *slog.Logger) (*backends, error) {
+func openMemory(ctx context.Context, lease time.Duration, log *slog.Logger) (*backends, error) {
 	db, err := memory.Open(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
-	return backendsOf(db, "in memory, and ends with the process", log), nil
+	return backendsOf(db, "in memory, and ends with the process", lease, log), nil
 }
 
 // openStorage opens the storage that the operator asked for, and the folder of the
@@ -65,11 +66,11 @@ func openMemory(ctx context.Context, log *slog.Logger) (*backends, error) {
 func openStorage(ctx context.Context, s *settings, log *slog.Logger) (b *backends, err error) {
 	switch {
 	case s.memory:
-		b, err = openMemory(ctx, log)
+		b, err = openMemory(ctx, s.lease, log)
 	case s.database != nil:
 		b, err = openPostgres(ctx, s, log)
 	default:
-		b, err = openSQLite(ctx, s.data, log)
+		b, err = openSQLite(ctx, s.data, s.lease, log)
 	}
 	if err != nil {
 		return nil, err
