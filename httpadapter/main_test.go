@@ -3,10 +3,10 @@ package httpadapter_test
 import (
 	"testing"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/testmain"
 )
 
 func TestMain(m *testing.M) {
-	effort.Waiting(4) // for bodies that do not come
+	testmain.Parallel(4) // for bodies that do not come
 	m.Run()
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // level is the RMS, in dB of full scale.
@@ -37,14 +37,14 @@ func TestAgreesWithWAV(t *testing.T) {
 		}
 		return expr
 	}
-	for _, c := range effort.Some(5, []struct {
+	for _, c := range []struct {
 		from, to, channels int
 		codec, layout      string
 	}{
 		{44100, 16000, 1, "pcm_s16le", "mono"}, {44100, 16000, 2, "pcm_s16le", "stereo"}, {48000, 16000, 6, "pcm_s24le", "5.1"},
 		{48000, 16000, 6, "pcm_f32le", "5.1(side)"}, {192000, 16000, 8, "pcm_s32le", "7.1"}, {22050, 16000, 3, "pcm_s16le", "2.1"}, {16000, 16000, 2, "pcm_f64le", "stereo"},
 		{11025, 16000, 1, "pcm_s16le", "mono"}, {8000, 16000, 2, "pcm_s16le", "stereo"}, {44101, 16000, 2, "pcm_s16le", "stereo"}, {48000, 32000, 4, "pcm_s16le", "quad"},
-	}) {
+	} {
 		for _, resampler := range []string{soxr, swr} {
 			if resampler == swr && c.channels > 2 {
 				continue // the channels are done with by then
@@ -81,7 +81,7 @@ func TestAgreesWithWAV(t *testing.T) {
 // Eight channels without a name for where they stand, and one of many that is heard.
 func TestUnknownLayout(t *testing.T) {
 	needFFmpeg(t)
-	effort.InCI(t, "TestAgreesWithWAV")
+	nightly.Only(t)
 	t.Parallel()
 	for _, n := range []int{12, 5} {
 		expr := "0.8*sin(2*PI*440*t)"
@@ -98,7 +98,7 @@ func TestUnknownLayout(t *testing.T) {
 // A broadcast goes from 5.1 to stereo.
 func TestChangeOfChannels(t *testing.T) {
 	needFFmpeg(t)
-	effort.InCI(t, "TestAgreesWithWAV")
+	nightly.Only(t)
 	t.Parallel()
 	needEncoder(t, "ac3")
 	var all string
@@ -114,7 +114,7 @@ func TestChangeOfChannels(t *testing.T) {
 
 func TestSoundFromTheMiddleOfADamagedFile(t *testing.T) {
 	needFFmpeg(t)
-	effort.InCI(t, "TestIncomplete")
+	nightly.Only(t)
 	t.Parallel()
 	needEncoder(t, "libmp3lame")
 	b := readFile(t, record(t, append(tone("0.5*sin(2*PI*440*t):s=44100:d=10"), "-c:a", "libmp3lame", "a.mp3")...))
@@ -159,7 +159,7 @@ func TestLimits(t *testing.T) {
 func TestOneSample(t *testing.T) {
 	needFFmpeg(t)
 	t.Parallel()
-	for _, rate := range effort.Some(3, []int{8000, 16000, 44100}) {
+	for _, rate := range []int{8000, 16000, 44100} {
 		path := record(t, append(tone(fmt.Sprintf("0.5:s=%d:d=1", rate)), "-af", "atrim=end_sample=1", "-c:a", "pcm_s16le", "a.mov")...)
 		got, err := collect(t, t.Context(), newMedia(t, nil), path, 16000)
 		if rate > 16000 && err != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 func TestPicture(t *testing.T) {
 	needFFmpeg(t)
 	t.Parallel()
-	for _, name := range effort.Some(2, []string{"a.ts", "a.mp4"}) { // the time stamps of the first one do not begin at 0
+	for _, name := range []string{"a.ts", "a.mp4"} { // the time stamps of the first one do not begin at 0
 		args := append([]string{"-f", "lavfi", "-i", "color=red:s=160x90:r=25:d=2[a];color=blue:s=160x90:r=25:d=2[b];[a][b]concat"}, tone("0:s=16000:d=4")...)
 		path := record(t, append(args, "-c:v", "mpeg2video", "-c:a", "mp2", name)...)
 		m := newMedia(t, nil)
-		for _, at := range effort.Some(2, []time.Duration{0, time.Second, 2100 * time.Millisecond, 3500 * time.Millisecond}) {
+		for _, at := range []time.Duration{0, time.Second, 2100 * time.Millisecond, 3500 * time.Millisecond} {
 			red := at < 2*time.Second
 			b, err := m.Picture(t.Context(), path, at, 320)
 			require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestPictureOfWhat(t *testing.T) {
 // A tall picture must fit too.
 func TestPictureThatIsTall(t *testing.T) {
 	needFFmpeg(t)
-	effort.InCI(t, "TestPicture")
+	nightly.Only(t)
 	t.Parallel()
 	args := append([]string{"-f", "lavfi", "-i", "color=red:s=32x1024:r=5:d=1"}, tone("0:s=16000:d=1")...)
 	b, err := newMedia(t, nil).Picture(t.Context(), record(t, append(args, "-c:v", "mpeg4", "a.mkv")...), 0, 320)

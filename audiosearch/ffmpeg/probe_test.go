@@ -1,6 +1,7 @@
 package ffmpeg
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -9,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 func everyTwoSeconds() (times []time.Duration) {
@@ -22,7 +23,7 @@ func everyTwoSeconds() (times []time.Duration) {
 func TestKeyframes(t *testing.T) {
 	needFFmpeg(t)
 	t.Parallel()
-	for _, c := range effort.Some(10, []struct {
+	for _, c := range []struct {
 		name, encoder string
 		args          []string
 	}{
@@ -36,7 +37,7 @@ func TestKeyframes(t *testing.T) {
 		{"avi.avi", "mpeg4", []string{"-c:v", "mpeg4", "-c:a", "mp2"}},
 		{"ts.ts", "mpeg2video", []string{"-c:v", "mpeg2video", "-c:a", "mp2"}},
 		{"flv.flv", "flv", []string{"-c:v", "flv", "-c:a", "aac"}},
-	}) {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			needEncoder(t, c.encoder)
@@ -66,7 +67,7 @@ func TestSoundAlone(t *testing.T) {
 		"a.mp3": "libmp3lame", "a.ogg": "libvorbis", "a.opus": "libopus", "a.flac": "flac", "a.m4a": "aac", "a.aac": "aac", "a.aiff": "pcm_s16be", "a.wav": "adpcm_ms",
 		"a.au": "pcm_mulaw", "a.caf": "pcm_s24le", "a.wma": "wmav2", "a.ac3": "ac3", "a.w64": "pcm_s16le",
 	}
-	for _, name := range effort.Names(13, encoders) {
+	for _, name := range slices.Sorted(maps.Keys(encoders)) {
 		encoder := encoders[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -102,7 +103,7 @@ func TestCoverIsNoVideo(t *testing.T) {
 func TestLateSound(t *testing.T) {
 	needFFmpeg(t)
 	t.Parallel()
-	for _, name := range effort.Some(3, []string{"late.mkv", "late.mp4", "late.ts"}) {
+	for _, name := range []string{"late.mkv", "late.mp4", "late.ts"} {
 		args := append(append([]string{}, film...), "-itsoffset", "3")
 		args = append(append(args, tone("0.5*sin(2*PI*440*t):s=48000:d=7")...), "-t", "10", "-c:v", "mpeg2video", "-g", "50", "-c:a", "mp2", name)
 		path := record(t, args...)
@@ -122,7 +123,7 @@ func TestLateSound(t *testing.T) {
 // A sound that begins later than ffprobe looks.
 func TestVeryLateSound(t *testing.T) {
 	needFFmpeg(t)
-	effort.InCI(t, "TestLateSound")
+	nightly.Only(t)
 	t.Parallel()
 	files := map[string][]string{
 		"late.mkv": {"mpeg4", "flac"}, "late.mp4": {"mpeg4", "aac"}, "late.ts": {"mpeg2video", "mp2"}, "late.mpg": {"mpeg2video", "mp2"},
@@ -200,7 +201,7 @@ func TestThinned(t *testing.T) {
 
 func TestMaxKeyframes(t *testing.T) {
 	needFFmpeg(t)
-	effort.InCI(t, "TestKeyframes")
+	nightly.Only(t)
 	t.Parallel()
 	path := video(t, "many.avi", "-c:v", "mjpeg", "-c:a", "mp2") // each picture is a keyframe: 250
 	info, err := newMedia(t, &Options{MaxKeyframes: 20}).Probe(t.Context(), path)

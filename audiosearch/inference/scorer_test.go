@@ -17,7 +17,6 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/inference"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // runner is a network: output c of a clip is the mean of its input, plus c. It notes how many
@@ -94,9 +93,6 @@ func TestScorerSuite(t *testing.T) {
 		"waveforms, 3 each": recognized(t, []int64{-1, 4000}, []int64{3, 2}, birds()),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name == "four at a time" { // of long clips
-				effort.InCI(t, "TestScorerSuite/three_at_a_time")
-			}
 			audiosearchtest.RunScorer(t, func(t *testing.T) sound.Scorer {
 				s, _ := newScorer(t, n, nil)
 				return s

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // heardInRecordings are the scores of 0.5 or more that the recordings deserve, and why.
@@ -43,7 +42,7 @@ func TestRecordings(t *testing.T) {
 	for _, file := range files {
 		recordings[nameOf(file)] = true
 	}
-	for _, file := range effort.Some(4, files) {
+	for _, file := range files {
 		name := nameOf(file)
 		for class, score := range scoresOf(t, s, decode(t, file)) {
 			why, expected := heardInRecordings[name][class]

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 func newScorer(tb testing.TB) *Scorer {
@@ -60,7 +59,7 @@ func TestExamples(t *testing.T) {
 func TestExamplesInNoise(t *testing.T) {
 	s := newScorer(t)
 	for i, e := range examples() {
-		if e.tonal && i%effort.Of(4, 1, 1) == 0 {
+		if e.tonal {
 			e.maybe = append(slices.Clone(e.maybe), classWhiteNoise) // it is there
 			check(t, s, e, noisy(e.sound, 20, uint64(i)), true)
 		}

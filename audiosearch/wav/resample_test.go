@@ -8,8 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // pairs are the rates that the tests go between: usual ones, equal ones, and some without
@@ -20,7 +18,7 @@ var pairs = [][2]int{
 }
 
 func TestResampleBands(t *testing.T) {
-	for _, pair := range effort.Some(3, pairs) {
+	for _, pair := range pairs {
 		t.Run(fmt.Sprint(pair[0], " to ", pair[1]), func(t *testing.T) {
 			t.Parallel()
 			from, to := pair[0], pair[1]
@@ -63,7 +61,7 @@ func TestResampleNoise(t *testing.T) {
 }
 
 func TestResampleBlocks(t *testing.T) {
-	for _, pair := range effort.Some(3, pairs) {
+	for _, pair := range pairs {
 		in := sine(pair[0], float64(min(pair[0], pair[1]))/7, 1500*max(pair[0]/pair[1], 3))
 		whole := resampled(pair[0], pair[1], in, len(in))
 		require.Len(t, whole, (len(in)*pair[1]+pair[0]-1)/pair[0], "%v", pair)
@@ -101,7 +99,7 @@ func TestResampleTime(t *testing.T) {
 }
 
 func TestResampleShort(t *testing.T) {
-	for _, pair := range effort.Some(3, pairs) {
+	for _, pair := range pairs {
 		for _, n := range []int{0, 1, 2, 3, 10, 40} {
 			in := make([]float32, n)
 			for i := range in {

@@ -2,5 +2,5 @@
 // rules_test.go says it in a form to read. Beside it stand the other rules of the house that
 // a compiler does not know: whom each exported name of a domain is for, no internal type in
 // an exported signature, no func init, no global registry, nothing at the top level but what
-// belongs there, and of tests that are left out which others try the same.
+// belongs there.
 package arrows

@@ -32,7 +32,7 @@ var rows = []row{
 	}},
 
 	// Domains: the helpers in internal/, never each other.
-	{pkg: "trigger", code: []string{root, "internal/lostjobs", "internal/slot", "internal/..."}, tests: []string{"trigger/triggertest", "storage/memory", "internal/effort"}},
+	{pkg: "trigger", code: []string{root, "internal/lostjobs", "internal/slot", "internal/..."}, tests: []string{"trigger/triggertest", "storage/memory"}},
 	{pkg: "vault", code: []string{root, "vault/format", "vault/keyring", "internal/..."}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}},
 	{pkg: "authmgmt", code: []string{root, "authmgmt/access", "internal/cursor", "internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
 	{pkg: "audiosearch", code: []string{root, "audiosearch/internal/...", "audiosearch/metadata", "audiosearch/sound", "internal/lostjobs", "internal/..."}, tests: mediaTests},
@@ -48,7 +48,7 @@ var rows = []row{
 	// Conformance suites and fakes: their domain, what the fakes run on, and what all
 	// suites share.
 	{pkg: "trigger/triggertest", code: []string{root, "trigger/triggertest/internal/delegate", "trigger", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
-	{pkg: "vault/vaulttest", code: []string{root, "vault/vaulttest/internal/delegate", "vault", "vault/format", "vault/keyring", "vault/localkeys", "storage/memory", sharedRules, "internal/fake", "internal/fault"}, tests: []string{"internal/effort"}},
+	{pkg: "vault/vaulttest", code: []string{root, "vault/vaulttest/internal/delegate", "vault", "vault/format", "vault/keyring", "vault/localkeys", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
 	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt/authmgmttest/internal/delegate", "authmgmt", "authmgmt/access", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
 	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch/audiosearchtest/internal/delegate", "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
 
@@ -68,15 +68,15 @@ var rows = []row{
 	{pkg: "audiosearch/audioset", code: []string{"audiosearch/sound"}},
 	{pkg: "audiosearch/modelfile", code: []string{"internal/..."}},
 	{pkg: "audiosearch/spectrogram", code: []string{"internal/fft"}},
-	{pkg: "audiosearch/wav", code: []string{"audiosearch/sound", "internal/fft"}, tests: []string{"internal/effort"}},
-	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/..."}, tests: []string{"audiosearch/audioset", "internal/effort"}},
+	{pkg: "audiosearch/wav", code: []string{"audiosearch/sound", "internal/fft"}},
+	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/..."}, tests: []string{"audiosearch/audioset"}},
 	{pkg: "audiosearch/excerpt", code: []string{"audiosearch", "audiosearch/sound", "audiosearch/spectrogram", "audiosearch/wav"}, tests: mediaTests},
 	{pkg: "audiosearch/ingest", code: []string{"audiosearch"}, tests: slices.Concat(mediaTests, []string{"audiosearch/sound"})},
 	{pkg: "audiosearch/synth", tests: []string{"audiosearch/signal", "audiosearch/sound"}},
 	{pkg: "audiosearch/folder", code: []string{root, "audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/..."}, tests: mediaTests},
-	{pkg: "audiosearch/signal", code: []string{"audiosearch/sound", "internal/fft"}, tests: slices.Concat(mediaTests, []string{"internal/effort"})},
-	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch/sound"}, tests: slices.Concat(mediaTests, []string{"internal/effort"})},
-	{pkg: "audiosearch/inference", code: []string{"audiosearch/sound", "audiosearch/astfeatures", "audiosearch/audioset"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory", "internal/effort"}},
+	{pkg: "audiosearch/signal", code: []string{"audiosearch/sound", "internal/fft"}, tests: mediaTests},
+	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch/sound"}, tests: mediaTests},
+	{pkg: "audiosearch/inference", code: []string{"audiosearch/sound", "audiosearch/astfeatures", "audiosearch/audioset"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
 	{pkg: "audiosearch/oip", code: slices.Concat(networkCode, []string{"internal/..."}), tests: []string{sharedRules, "audiosearch", "audiosearch/audiosearchtest", "audiosearch/folder", "storage/memory"}},
 	{pkg: "audiosearch/onnx/...", code: networkCode, tests: []string{"audiosearch/audiosearchtest", "audiosearch/wav", "audiosearch/ffmpeg", "storage/memory"}, module: true},
 
@@ -85,10 +85,10 @@ var rows = []row{
 	{pkg: "storage", tests: backendTests},
 	{pkg: "storage/queuetest", code: []string{root, sharedRules}, tests: []string{"storage/memory", "internal/fault"}},
 	{pkg: "storage/memory", code: slices.Concat(domains, []string{"audiosearch/columnar", "internal/..."}), tests: backendTests},
-	{pkg: "storage/sqlite/...", code: slices.Concat(domains, []string{"audiosearch/columnar", "audiosearch/audioset"}), tests: slices.Concat(backendTests, []string{"internal/effort"}), module: true},
-	{pkg: "storage/postgres/...", code: slices.Concat(domains, []string{"audiosearch/columnar"}), tests: slices.Concat(backendTests, []string{"internal/effort", "internal/pgserver"}), module: true},
-	{pkg: "storage/river/...", code: []string{root}, tests: slices.Concat(backendTests, []string{"internal/effort", "internal/pgserver"}), module: true},
-	{pkg: "storage/jetstream/...", code: []string{root}, tests: slices.Concat(backendTests, []string{"internal/effort"}), module: true},
+	{pkg: "storage/sqlite/...", code: slices.Concat(domains, []string{"audiosearch/columnar", "audiosearch/audioset"}), tests: slices.Concat(backendTests, []string{"internal/testmain"}), module: true},
+	{pkg: "storage/postgres/...", code: slices.Concat(domains, []string{"audiosearch/columnar"}), tests: slices.Concat(backendTests, []string{"internal/testmain", "internal/pgserver"}), module: true},
+	{pkg: "storage/river/...", code: []string{root}, tests: slices.Concat(backendTests, []string{"internal/testmain", "internal/pgserver"}), module: true},
+	{pkg: "storage/jetstream/...", code: []string{root}, tests: slices.Concat(backendTests, []string{"internal/testmain"}), module: true},
 
 	// The HTTP adapter: the domains, never a backend.
 	//
@@ -97,7 +97,7 @@ var rows = []row{
 	{pkg: "httpadapter/client", code: []string{root}, tests: anyTests},
 	{pkg: "httpadapter/console", code: []string{root, "httpadapter", "audiosearch/audioset", "audiosearch/excerpt", "audiosearch/spectrogram", "internal/..."}, tests: anyTests},
 	{pkg: "httpadapter/otel/...", code: slices.Concat(domains, []string{"httpadapter"}), tests: anyTests, module: true},
-	{pkg: "httpadapter/...", code: slices.Concat(domains, []string{"audiosearch/audioset", "internal/..."}), tests: slices.Concat(backendTests, mediaTests, []string{"internal/effort"})},
+	{pkg: "httpadapter/...", code: slices.Concat(domains, []string{"audiosearch/audioset", "internal/..."}), tests: slices.Concat(backendTests, mediaTests, []string{"internal/testmain"})},
 
 	// What an operator's document is applied to: the services, whatever their backends are.
 	{
@@ -112,9 +112,9 @@ var rows = []row{
 	{pkg: "internal/e2e/...", code: []string{anything}, module: true},
 
 	// Helpers of the suites.
-	{pkg: sharedRules, code: []string{root, "internal/effort"}},
+	{pkg: sharedRules, code: []string{root}},
 	{pkg: "internal/fake"},
-	{pkg: "internal/pgserver", code: []string{"internal/effort"}},
+	{pkg: "internal/pgserver", code: []string{"internal/testmain"}},
 	{pkg: "internal/fault", code: []string{root}},
 
 	// What the domains do alike about lost jobs.
@@ -126,8 +126,8 @@ var rows = []row{
 	// The place of a handler among those of a consumer.
 	{pkg: "internal/slot"},
 
-	// How much of something tests do.
-	{pkg: "internal/effort"},
+	// For functions TestMain.
+	{pkg: "internal/testmain"},
 
 	// The switch of long tests, which every test may import.
 	{pkg: nightly},

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestKillUnderIngestion kills the server with SIGKILL, again and again, while it scores
@@ -18,14 +18,13 @@ import (
 // ends, and it and a new one find exactly what they find on a server that was never
 // disturbed.
 //
-// CI=true kills it more often, MORTISE_SOAK=1 much more. MORTISE_SEED=N kills at the same
-// moments.
+// MORTISE_SEED=N kills at the same moments.
 func TestKillUnderIngestion(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestKillUnderScoring")
+	nightly.Only(t)
 	const videos = 6
 	const kills = 4 // of a search that meets them all: with a fifth it would be given up
-	rounds := effort.Of(1, 1, 10)
+	const rounds = 10
 	moments := rand.New(rand.NewPCG(seeded(t), 1<<36))
 	p := buildServer(t)
 	m := newMedia(t)

@@ -12,8 +12,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestSearchPage uses the search page as a browser does.
@@ -47,7 +45,6 @@ func TestSearchPage(t *testing.T) {
 		})
 	}
 	t.Run("cancel", func(t *testing.T) {
-		effort.InCI(t, "TestAudioSearch/cancel")
 		testPageCancel(t, p)
 	})
 	t.Run("https", func(t *testing.T) { testPageSecure(t, p, m) })

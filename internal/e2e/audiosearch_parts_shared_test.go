@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
-	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
@@ -37,7 +36,7 @@ func TestScoringByTwoProcesses(t *testing.T) {
 
 	t.Run("one overtakes", func(t *testing.T) {
 		t.Parallel()
-		for _, late := range effort.Some(4, []struct {
+		for _, late := range []struct {
 			at      string // where it is while the other one does all
 			batches int    // that it scores in all
 			end     string
@@ -46,7 +45,7 @@ func TestScoringByTwoProcesses(t *testing.T) {
 			{"put 16 16", 4, unchangedEnd},
 			{"put 0 16", 6, scoredEnd}, // it begins anew
 			{"asked 0", 6, scoredEnd},
-		}) {
+		} {
 			f := newScoredFile(t, m, "sound.wav")
 			p, other := f.begin(false), f.begin(false)
 			other.until("asked 0")
@@ -74,7 +73,6 @@ func TestScoringByTwoProcesses(t *testing.T) {
 
 	t.Run("one behind", func(t *testing.T) {
 		t.Parallel()
-		effort.InCI(t, "TestScoringByTwoProcesses/by_turns")
 		f := newScoredFile(t, m, "sound.wav")
 		p, other := f.begin(false), f.begin(false)
 		other.until("put 0 16")
@@ -88,7 +86,6 @@ func TestScoringByTwoProcesses(t *testing.T) {
 
 	t.Run("one dies in a transaction", func(t *testing.T) {
 		t.Parallel()
-		effort.InCI(t, "TestKillUnderScoring")
 		f := newScoredFile(t, m, "sound.wav")
 		f.stopWithin(inPart)
 		p, other := f.begin(false), f.begin(false)
@@ -103,7 +100,6 @@ func TestScoringByTwoProcesses(t *testing.T) {
 
 	t.Run("at the same time", func(t *testing.T) {
 		t.Parallel()
-		effort.InCI(t, "TestScoringByTwoProcesses/by_turns")
 		f := newScoredFile(t, m, "sound.wav")
 		p, other := f.begin(true), f.begin(true)
 		p.goOn()

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
@@ -172,93 +172,111 @@ const (
 	inEnd   = "DELETE ON audiosearch_unfinished"
 )
 
+// Four parts, half a batch, and the last segment.
+const (
+	scoredSeconds  = 145.3
+	scoredSegments = 69
+)
+
+// scoringKill is a stage of the work of a process, at which it is killed.
+type scoringKill struct {
+	at     string
+	nth    int // of the process
+	stored int // then
+}
+
+var scoringKills = []scoringKill{
+	{"ask", 1, 0},
+	{"score ", 1, 0},
+	{"scored", 1, 0},
+	{"put 0 16", 1, 0},
+	{inBegin, 1, 0},
+	{inPart, 1, 0},
+	{inCount, 1, 0},
+	{"put 0:", 1, signalPart},
+	{inCount, 1, signalPart},
+	{"score ", 2, signalPart},
+	{inPart, 1, signalPart},
+	{inCount, 2, signalPart},
+	{"put 16: 32", 1, 2 * signalPart},
+	{"put 48: 64", 1, 4 * signalPart},
+	{"scored", 1, 4 * signalPart},
+	{"score ", 2, 4 * signalPart},
+	{"flip ", 1, 4 * signalPart},
+	{inFlip, 1, 4 * signalPart},
+	{inTake, 1, 4 * signalPart},
+	{inEnd, 1, 4 * signalPart},
+	{"flipped", 1, scoredSegments},
+}
+
 // TestKillUnderScoring: a process that scores a long video is killed with SIGKILL, and
 // the next one, and so on, each at another stage of its work. Each decodes the sound from
 // its start again, and scores the batches that are not stored yet, of the very same
-// samples. In the end the scores are those of a process that nobody disturbs, bit for
-// bit.
+// samples. In the end the scores equal those of an undisturbed process, bit for bit.
 func TestKillUnderScoring(t *testing.T) {
 	t.Parallel()
-	const seconds, segments = 145.3, 69 // four parts, half a batch, and the last segment
-	kills := []struct {
-		at     string
-		nth    int // of the process
-		stored int // then
-	}{
-		{"ask", 1, 0},
-		{"score ", 1, 0},
-		{"scored", 1, 0},
-		{"put 0 16", 1, 0},
-		{inBegin, 1, 0},
-		{inPart, 1, 0},
-		{inCount, 1, 0},
-		{"put 0:", 1, signalPart},
-		{inCount, 1, signalPart},
-		{"score ", 2, signalPart},
-		{inPart, 1, signalPart},
-		{inCount, 2, signalPart},
-		{"put 16: 32", 1, 2 * signalPart},
-		{"put 48: 64", 1, 4 * signalPart},
-		{"scored", 1, 4 * signalPart},
-		{"score ", 2, 4 * signalPart},
-		{"flip ", 1, 4 * signalPart},
-		{inFlip, 1, 4 * signalPart},
-		{inTake, 1, 4 * signalPart},
-		{inEnd, 1, 4 * signalPart},
-		{"flipped", 1, segments},
+	var few []scoringKill // each finds more in the store than the one before
+	for _, kill := range scoringKills {
+		if slices.Contains([]string{inPart, "put 0:", "put 48: 64", "flipped"}, kill.at) {
+			few = append(few, kill)
+		}
 	}
-	fewKills := []string{inPart, "put 0:", "put 48: 64", "flipped"} // more is stored with each
+	killUnderScoring(t, "sound.wav", few)
+}
+
+// TestKillUnderScoringAtEachStage is TestKillUnderScoring with a kill at each stage that
+// there is, and of a file that ffmpeg decodes.
+func TestKillUnderScoringAtEachStage(t *testing.T) {
+	nightly.Only(t)
 	for _, name := range []string{"sound.wav", "sound.m4a"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name != "sound.wav" {
-				effort.InCI(t, "TestKillUnderScoring/sound.wav")
-			}
-			m := newMedia(t)
-			m.wav("sound.wav", varied(seconds, 1)...)
-			if name != "sound.wav" {
-				tool(t, "ffprobe")
-				m.ffmpeg("-i", "sound.wav", "-ar", "44100", "-ac", "2", "-c:a", "aac", "-b:a", "96k", name)
-			}
-			want := undisturbed(t, m, name, 30*time.Second)
-			require.Len(t, want.scores, segments)
-			if name == "sound.wav" && effort.Of(0, 1, 1) == 1 {
-				whole := undisturbed(t, m, name, time.Hour) // without parts
-				require.Equal(t, want.scores, whole.scores)
-				require.Equal(t, want.batches, whole.batches)
-			}
-
-			f := newScoredFile(t, m, name)
-			f.stopWithin(inBegin, inPart, inCount, inFlip, inTake, inEnd)
-			before, total := 0, 0
-			for _, kill := range kills {
-				within := strings.Contains(kill.at, " ON ") && kill.at != inFlip
-				if within && name != "sound.wav" {
-					continue // the store does not know the kind of file, and ffmpeg starts slowly
-				}
-				if effort.Of(1, 0, 0) == 1 && !slices.Contains(fewKills, kill.at) {
-					continue
-				}
-				p := f.begin(false)
-				require.Equal(t, "begin, and see 0", p.log[0], "nobody sees parts")
-				for range kill.nth {
-					p.until(kill.at)
-				}
-				p.kill()
-				want.requireFrom(t, before, p)
-				for _, line := range p.said("asked") {
-					require.Equal(t, fmt.Sprintf("asked %d <nil>", before), line)
-				}
-				for _, line := range p.said("flip ") {
-					require.Equal(t, want.flip, line, "all of the sound was decoded")
-				}
-				before, total = kill.stored, total+len(p.batches())
-			}
-			p := f.begin(false)
-			require.Equal(t, fmt.Sprintf("begin, and see %d", segments), p.log[0])
-			require.Equal(t, unchangedEnd, p.finish())
-			want.require(t, f)
-			t.Logf("%d batches scored, undisturbed %d", total, len(want.batches))
+			killUnderScoring(t, name, scoringKills)
 		})
 	}
+}
+
+func killUnderScoring(t *testing.T, name string, kills []scoringKill) {
+	m := newMedia(t)
+	m.wav("sound.wav", varied(scoredSeconds, 1)...)
+	if name != "sound.wav" {
+		tool(t, "ffprobe")
+		m.ffmpeg("-i", "sound.wav", "-ar", "44100", "-ac", "2", "-c:a", "aac", "-b:a", "96k", name)
+	}
+	want := undisturbed(t, m, name, 30*time.Second)
+	require.Len(t, want.scores, scoredSegments)
+	if name == "sound.wav" {
+		whole := undisturbed(t, m, name, time.Hour) // without parts
+		require.Equal(t, want.scores, whole.scores)
+		require.Equal(t, want.batches, whole.batches)
+	}
+
+	f := newScoredFile(t, m, name)
+	f.stopWithin(inBegin, inPart, inCount, inFlip, inTake, inEnd)
+	before, total := 0, 0
+	for _, kill := range kills {
+		within := strings.Contains(kill.at, " ON ") && kill.at != inFlip
+		if within && name != "sound.wav" {
+			continue // the store does not know the kind of file, and ffmpeg starts slowly
+		}
+		p := f.begin(false)
+		require.Equal(t, "begin, and see 0", p.log[0], "nobody sees parts")
+		for range kill.nth {
+			p.until(kill.at)
+		}
+		p.kill()
+		want.requireFrom(t, before, p)
+		for _, line := range p.said("asked") {
+			require.Equal(t, fmt.Sprintf("asked %d <nil>", before), line)
+		}
+		for _, line := range p.said("flip ") {
+			require.Equal(t, want.flip, line, "all of the sound was decoded")
+		}
+		before, total = kill.stored, total+len(p.batches())
+	}
+	p := f.begin(false)
+	require.Equal(t, fmt.Sprintf("begin, and see %d", scoredSegments), p.log[0])
+	require.Equal(t, unchangedEnd, p.finish())
+	want.require(t, f)
+	t.Logf("%d batches scored, undisturbed %d", total, len(want.batches))
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // testSearchRestart: what is scored stays so; what has changed is scored again.
 func testSearchRestart(t *testing.T, p program) {
-	effort.InCI(t, "TestKillUnderScoring")
+	nightly.Only(t)
 	m := newMedia(t)
 	m.wav("tone.wav", dialTone(20))
 	m.wav("noise.wav", whiteNoise(20, 1))
@@ -87,7 +87,7 @@ func testSearchRestart(t *testing.T, p program) {
 
 // testSearchShared: two servers on one data folder that begin at the same time.
 func testSearchShared(t *testing.T, p program) {
-	effort.InCI(t, "TestScoringByTwoProcesses")
+	nightly.Only(t)
 	m := newMedia(t)
 	for i := range 4 {
 		m.wav(strconv.Itoa(i)+".wav", whiteNoise(30, uint64(i)), dialTone(float64(4+2*i)))
@@ -139,7 +139,7 @@ func children(parent int, name string) (pids []int) {
 // testSearchStopped ends the server in the middle of its work, in peace and by force. No
 // program stays behind, and what was scored stays so.
 func testSearchStopped(t *testing.T, p program) {
-	effort.InCI(t, "TestKillUnderScoring")
+	nightly.Only(t)
 	if !exists("/proc/self/stat") {
 		t.Skip("looks for processes in /proc")
 	}

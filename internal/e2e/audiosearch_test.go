@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestAudioSearch searches on the server as clients do.
@@ -78,7 +78,7 @@ func testSearchContract(t *testing.T, p program) {
 // testSearchLong: a dial tone between 30 and 42 s of three minutes of noise is
 // found there, among other files.
 func testSearchLong(t *testing.T, p program) {
-	effort.InCI(t, "TestAudioSearch/document_of_the_contract")
+	nightly.Only(t)
 	m := newMedia(t)
 	m.wav("long.wav", whiteNoise(30, 1), dialTone(12), whiteNoise(138, 2))
 	m.wav("noise.wav", whiteNoise(30, 3))
@@ -136,7 +136,7 @@ func testSearchRoles(t *testing.T, p program) {
 
 // testSearchBroken: what is wrong with a file is said, and holds up nothing else.
 func testSearchBroken(t *testing.T, p program) {
-	effort.InCI(t, "TestAudioSearch/without_ffmpeg, and the tests of audiosearch/ffmpeg")
+	nightly.Only(t)
 	tool(t, "ffmpeg")
 	m := newMedia(t)
 	m.wav("good.wav", dialTone(5))

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // testLogin gets access tokens as a stranger's program would, and ends them in every way.
@@ -91,7 +91,7 @@ func testLogin(t *testing.T, start func(args ...string) *server) {
 // was wrong, and their times should not either; on a machine that does other things that
 // cannot be asserted.
 func testLoginTimes(t *testing.T, start func(args ...string) *server) {
-	effort.InCI(t, "TestLoginSaysNotWhatIsWrong of httpadapter")
+	nightly.Only(t)
 	s := start("-config", writeOrganizations(t, ""))
 	there := s.newClient(rootToken, "there")
 	rotated := s.newClient(rootToken, "rotated")
@@ -122,7 +122,7 @@ func testLoginTimes(t *testing.T, start func(args ...string) *server) {
 
 // testTokenTimes is testLoginTimes for access tokens.
 func testTokenTimes(t *testing.T, start func(args ...string) *server) {
-	effort.InCI(t, "TestCredentials/tokens, and the suite of authmgmt")
+	nightly.Only(t)
 	revoked := "at-" + strings.Repeat("0123456789abcdef", 4)
 	s := start("-config", writeOrganizations(t, `"clients": []}, {"id": "ended", "access_tokens": [{"token": "`+revoked+`", "subject": "s", "revoked": true}]`))
 	there, deleted := s.newClient(rootToken, "there"), s.newClient(rootToken, "deleted")

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // Secrets of provisioned clients: one that nothing happens to, and those of clients that
@@ -105,7 +105,7 @@ func testProvisioningAgain(t *testing.T, p program) {
 // testProvisioningRevokes: a token ends at the start whose document revokes it, and no
 // later document brings it back.
 func testProvisioningRevokes(t *testing.T, p program) {
-	effort.InCI(t, "TestProvisioningRevokesTokens of examples/server")
+	nightly.Only(t)
 	const there, missing = "at-there-00112233445566778899aabbccddeeff", "at-missing-00112233445566778899aabbccddee"
 	dir := t.TempDir()
 	start := func(tokens ...string) *server {
@@ -142,7 +142,7 @@ func testProvisioningRevokes(t *testing.T, p program) {
 // testProvisioningContradicted: a credential that would not work as written is refused,
 // and nothing of its document is applied.
 func testProvisioningContradicted(t *testing.T, p program) {
-	effort.InCI(t, "TestProvisioningRefusesForeignCredentials of examples/server")
+	nightly.Only(t)
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "mortise-data")
 	s := p.startIn(t, dir, nil, "-config", writeOrganizations(t, provisioned))
@@ -175,7 +175,7 @@ func testProvisioningContradicted(t *testing.T, p program) {
 // testProvisioningRefused: what the service would refuse is found before anything is
 // stored, and told with its place.
 func testProvisioningRefused(t *testing.T, p program) {
-	effort.InCI(t, "TestDocumentOfAuthMgmtRefused of storage/provision")
+	nightly.Only(t)
 	client := func(roles string) string {
 		return "\"clients\": [\n{\"client_id\": \"c\", \"name\": \"n\", \"client_secret\": \"" + clientSecret + "\", \"roles\": [" + roles + "]}]"
 	}
@@ -199,7 +199,7 @@ func testProvisioningRefused(t *testing.T, p program) {
 // testCredentialsOfTwoServers: what one server on a folder changes counts on the other
 // one at once.
 func testCredentialsOfTwoServers(t *testing.T, p program) {
-	effort.InCI(t, "TestCredentials/tokens_of_two_servers")
+	nightly.Only(t)
 	dir, config := t.TempDir(), writeOrganizations(t, "")
 	one, two := p.startIn(t, dir, nil, "-config", config), p.startIn(t, dir, nil, "-config", config)
 	c := one.newClient(rootToken, "made on one", "viewer")

@@ -3,19 +3,19 @@ package e2e
 import (
 	"encoding/json"
 	"html"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // Paths of the credentials service.
@@ -190,7 +190,7 @@ func (p program) refuseIn(t *testing.T, folder string, args ...string) string {
 // eachStorage runs a test on each storage that the server can have on one machine.
 func eachStorage(t *testing.T, p program, test func(t *testing.T, start func(args ...string) *server)) {
 	storages := map[string][]string{"SQLite": nil, "memory": {"-memory"}}
-	for _, name := range effort.Names(len(storages), storages) {
+	for _, name := range slices.Sorted(maps.Keys(storages)) {
 		storage := storages[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
@@ -101,7 +101,7 @@ func testRootKey(t *testing.T, p program) {
 // testRootKeyRefused: a file that holds no key is refused before anything is made, and
 // nothing of it is told.
 func testRootKeyRefused(t *testing.T, p program) {
-	effort.InCI(t, "TestKeyFileRefused of examples/server")
+	nightly.Only(t)
 	key := randomKey()
 	digits, base := hex.EncodeToString(key), base64.StdEncoding.EncodeToString(key)
 	for name, text := range map[string]string{
@@ -139,7 +139,7 @@ func testRootKeyRefused(t *testing.T, p program) {
 func testRootKeyOfTwoServers(t *testing.T, p program) {
 	const servers = 3
 	config := writeOrganizations(t, "")
-	for range effort.Of(2, 4, 20) {
+	for range 4 {
 		dir := t.TempDir()
 		var all [servers]*server
 		for i := range all {
@@ -170,10 +170,10 @@ func testRootKeyOfTwoServers(t *testing.T, p program) {
 // with no key yet. The next one finds the key that it has begun with since, or makes one,
 // and leaves no copy of it.
 func testRootKeyAfterCrash(t *testing.T, p program) {
-	effort.InCI(t, "TestCredentials/root_key, and TestKeyStaysIfInDoubt of examples/server")
+	nightly.Only(t)
 	moments := mathrand.New(mathrand.NewPCG(seeded(t), 1<<34))
 	files := make(map[int]int)
-	for range effort.Of(10, 10, 200) {
+	for range 10 {
 		dir := t.TempDir()
 		config := writeOrganizations(t, "")
 		folder := filepath.Join(dir, "mortise-data")

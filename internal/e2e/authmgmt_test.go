@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestCredentials drives the credentials service of the example server.
@@ -223,7 +223,7 @@ func swapCase(text string) string {
 // testAcceptanceRace presses the button many times while the invitation is cancelled many
 // times: one call wins.
 func testAcceptanceRace(t *testing.T, start func(args ...string) *server) {
-	effort.InCI(t, "TestCredentials/acceptance, and the suite of authmgmt")
+	nightly.Only(t)
 	s := start("-config", writeOrganizations(t, ""))
 	won := map[string]int{}
 	for round := range 6 {

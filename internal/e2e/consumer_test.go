@@ -16,7 +16,7 @@ import (
 	// runs the tests again after a change.
 	_ "github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/internal/e2e/release"
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	_ "github.com/seed-6363c74e/mortise/storage/memory"
 	_ "github.com/seed-6363c74e/mortise/trigger"
 )
@@ -178,7 +178,7 @@ func check(err error) {
 
 func TestConsumer(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestReadmeProgram")
+	nightly.Only(t)
 	packed := pack(t)
 
 	t.Run("types", func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestCopyFrom: a server moves from SQLite to PostgreSQL by -copy-from, which is killed in
@@ -21,7 +21,7 @@ import (
 // before, the history is the same, and an event that was not finished is finished once.
 func TestCopyFrom(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestFromSQLite")
+	nightly.Only(t)
 	p := buildServer(t)
 	database := sharedDatabase(t)
 	key := writeKey(t, hex.EncodeToString(randomKey()))

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
@@ -22,11 +22,11 @@ import (
 // are changed, log in, and invitations are made and accepted. What was answered is there
 // afterwards, nothing is there by half, and the audit trail tells the same story.
 //
-// CI=true kills it more often, MORTISE_SOAK=1 much more. MORTISE_SEED=N kills at the same moments.
+// MORTISE_SEED=N kills at the same moments.
 func TestKillUnderCredentials(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestKillUnderLoad, and TestKilledWhileDeletingCredentials of storage/sqlite")
-	kills := effort.Of(5, 5, 50)
+	nightly.Only(t)
+	const kills = 50
 	moments := rand.New(rand.NewPCG(seeded(t), 1<<33))
 	p := buildServer(t)
 	dir, config := t.TempDir(), writeOrganizations(t, "")

@@ -9,23 +9,32 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestKillUnderLoad kills the server with SIGKILL, again and again, while clients submit.
 // What was answered with 202 is there afterwards as it was sent, and is processed; a
 // request that is sent again with its Idempotency-Key is no second event.
 //
-// CI=true kills it more often, MORTISE_SOAK=1 much more. MORTISE_SEED=N sends the same
-// and kills at the same moments.
+// MORTISE_SEED=N sends the same and kills at the same moments.
 func TestKillUnderLoad(t *testing.T) {
 	t.Parallel()
+	killUnderLoad(t, 3)
+}
+
+// TestManyKillsUnderLoad is TestKillUnderLoad with more kills.
+func TestManyKillsUnderLoad(t *testing.T) {
+	nightly.Only(t)
+	t.Parallel()
+	killUnderLoad(t, 50)
+}
+
+func killUnderLoad(t *testing.T, kills int) {
 	const clients = 8
 	// What a server may have begun, and not ended, when it dies: it runs 4 attempts at a
 	// time (WorkerOptions.Concurrency), and claims as many jobs at once. Only those may
 	// be run a second time.
 	const concurrency, batch = 4, 4
-	kills := effort.Of(1, 5, 50)
 	seed := seeded(t)
 	moments := rand.New(rand.NewPCG(seed, 1<<32))
 	p := buildServer(t)

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestDataHoldsNoKey looks for secrets in the raw bytes of every file of the data folder,
@@ -29,7 +29,7 @@ import (
 // of invitations, the root key and what is derived from it. The database keeps digests;
 // the logs do not even show those.
 func TestDataHoldsNoKey(t *testing.T) {
-	effort.InCI(t, "TestVaultAtRest, TestSecretsAtRest of storage/sqlite, and TestNoSecretInLogsObservationsOrErrors of httpadapter")
+	nightly.Only(t)
 	t.Parallel()
 	p := buildServer(t)
 	dir, config := t.TempDir(), writeConfig(t)

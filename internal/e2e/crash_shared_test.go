@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestTwoServersOneFile runs two servers on one data folder, and stops one of them by
@@ -26,26 +26,23 @@ import (
 // that when it goes on changes nothing.
 func TestTwoServersOneFile(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestServer/two_servers,_one_folder, and TestQueue of storage/sqlite")
+	nightly.Only(t)
 	testTwoServersOneFile(t, false)
 }
 
 // TestTwoServersOneFileLocked stops the server in the middle of a transaction, where it
 // keeps the lock of the file: nobody can write until it goes on, and clients get 503 or
-// no answer. To hit such a moment can take long, so only MORTISE_SOAK=1 runs it.
+// no answer. To hit such a moment can take long.
 func TestTwoServersOneFileLocked(t *testing.T) {
-	if effort.Of(0, 0, 1) == 0 {
-		t.Skip("MORTISE_SOAK=1 runs it")
-	}
+	nightly.Only(t)
 	t.Parallel()
 	testTwoServersOneFile(t, true)
 }
 
 func testTwoServersOneFile(t *testing.T, inTransaction bool) {
 	const clients = 8
-	events := int64(effort.Of(2000, 2000, 5000))
-	const lease = 15 * time.Second // LeaseOptions.TTL
-	const concurrency = 4          // WorkerOptions.Concurrency
+	const events = int64(2000)
+	const concurrency = 4 // WorkerOptions.Concurrency
 	p := buildServer(t)
 	folder, config := filepath.Join(t.TempDir(), "data"), writeConfig(t)
 	// The command of the first server notes the event and goes on for as long as the file

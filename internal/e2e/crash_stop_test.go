@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestGracefulStopLosesNothing ends the server with SIGTERM, again and again, while
@@ -30,10 +30,10 @@ import (
 // race against the next request (RFC 9112, 9.5), so such a request may be lost too, and
 // its event may even be there: that is what the Idempotency-Key is for.
 func TestGracefulStopLosesNothing(t *testing.T) {
-	effort.InCI(t, "TestServer/shutdown, and TestKillUnderLoad")
+	nightly.Only(t)
 	t.Parallel()
 	const clients = 8
-	stops := effort.Of(1, 5, 50)
+	const stops = 50
 	seed := seeded(t)
 	moments := rand.New(rand.NewPCG(seed, 1<<32))
 	p := buildServer(t)

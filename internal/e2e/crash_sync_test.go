@@ -15,8 +15,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestSerialClientIsSynced watches the server's system calls while one client submits,
@@ -32,7 +30,7 @@ import (
 func TestSerialClientIsSynced(t *testing.T) {
 	t.Parallel()
 	const concurrency = 4
-	requests := effort.Of(100, 100, 2000)
+	const requests = 100
 	strace, sleep := tool(t, "strace"), tool(t, "sleep")
 	p := buildServer(t)
 

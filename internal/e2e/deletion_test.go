@@ -22,7 +22,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -222,7 +222,7 @@ func tablesWith(t *testing.T, path, org string) map[string]int {
 // which logs one line for each. At the end the file has marks and events of them, and no
 // more.
 func TestDeletedOrganization(t *testing.T) {
-	effort.InCI(t, "TestDeletedForWarmServer, and TestDatasetsOfADeletedOrganization of examples/server")
+	nightly.Only(t)
 	t.Parallel()
 	p := buildServer(t)
 	scriptDir, command := script(t, `

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestFsyncFails: what the disk has not confirmed is not acknowledged.
@@ -47,7 +47,7 @@ func TestFsyncFails(t *testing.T) {
 // has to stay as it is and take all that comes.
 func TestFsyncOfDatabaseFails(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestFsyncFails")
+	nightly.Only(t)
 	p := buildServer(t)
 	args := []string{"-config", writeConfig(t)}
 	s := p.start(t, nil, args...)

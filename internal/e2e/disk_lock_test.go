@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // the driver
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // The ways to hold a database.
@@ -85,7 +85,7 @@ func hold(t *testing.T, how, file string) (release func()) {
 // TestLockedFile: another process may hold the database.
 func TestLockedFile(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestLockedFileIsAnsweredInTime")
+	nightly.Only(t)
 	p := buildServer(t)
 	for name, test := range map[string]func(*testing.T, program){
 		"writer":            testLockedByWriter,

@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestReadOnlyFile: files that cannot be changed any more, as on a file system that the
 // kernel has made read-only after an error.
 func TestReadOnlyFile(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestDiskFull, of a file that cannot grow")
+	nightly.Only(t)
 	p := buildServer(t)
 	t.Run("while it runs", func(t *testing.T) {
 		t.Parallel()

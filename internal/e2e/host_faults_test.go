@@ -6,24 +6,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestHostFaults: hosts share the work of a queue, whatever becomes of one of them or of the
 // database for a while. Their work takes a little, so that much of it is waiting then.
 func TestHostFaults(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestServerAway of storage/postgres, and of River TestRiverSharesTransactions")
+	nightly.Only(t)
 	self, err := os.Executable()
 	require.NoError(t, err)
-	for _, queue := range []string{"river", "postgres"}[:effort.Of(1, 1, 2)] { // the server has the other one
+	for _, queue := range []string{"river", "postgres"} {
 		t.Run(queue, func(t *testing.T) {
 			t.Parallel()
 			db := startPostgres(t)
 			f := newFleet(t, 2, databaseURL(db), "-config", writeConfig(t))
 			f.program, f.env = program(self), []string{"E2E_HOST=" + queue}
 			tr := newTrialOf(t, f)
-			tr.through(faultsOf(tr, db, effort.Of(1, 1, 3)))
+			tr.through(faultsOf(tr, db, 3))
 			tr.end()
 		})
 	}

@@ -21,9 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// endurance bounds the waits of these tests for the work of thousands of events, and for
-// the 15 s after which the lease of a server that died ends. Like patience, it is for
-// machines that are busy: no promise is measured by it.
+// endurance bounds the waits of these tests for the work of thousands of events. Like
+// patience, it is for machines that are busy: no promise is measured by it.
 const endurance = 3 * time.Minute
 
 // seeded returns a number that MORTISE_SEED sets, and says which it is. It decides what

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/internal/oipserver"
 )
 
@@ -180,7 +180,7 @@ func (a *asked) twice() (all, twice int) {
 // middle of a long video, and when the inference server itself is away.
 func TestOIPServerKilled(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestOIPServerAway")
+	nightly.Only(t)
 	p := buildServer(t)
 	m, config := longVideo(t)
 	a := &asked{clips: map[[32]byte]int{}}

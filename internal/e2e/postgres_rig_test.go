@@ -26,7 +26,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/internal/pgserver"
 )
 
@@ -384,7 +383,7 @@ func (tr *trial) during(name string, fault func()) {
 }
 
 // events is how many are submitted around a fault.
-func (tr *trial) events() int64 { return int64(effort.Of(60, 200, 2000)) }
+func (tr *trial) events() int64 { return 100 }
 
 // acknowledged waits until so much of the load around the present fault is, in percent.
 func (tr *trial) acknowledged(percent int64) {

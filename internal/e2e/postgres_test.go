@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/internal/pgserver"
 )
 
@@ -27,8 +27,17 @@ func TestPostgres(t *testing.T) {
 	t.Parallel()
 	db := startPostgres(t)
 	tr := newTrial(t, db)
-	// After a kill, jobs wait for the end of their leases, so CI alone kills.
-	tr.through(effort.Some(6, faultsOf(tr, db, effort.Of(0, 3, 50))))
+	tr.through(faultsOf(tr, db, 1))
+	tr.end()
+}
+
+// TestPostgresManyKills is TestPostgres with more kills.
+func TestPostgresManyKills(t *testing.T) {
+	nightly.Only(t)
+	t.Parallel()
+	db := startPostgres(t)
+	tr := newTrial(t, db)
+	tr.through(faultsOf(tr, db, 50))
 	tr.end()
 }
 
@@ -71,7 +80,7 @@ func faultsOf(tr *trial, db *pgserver.Server, kills int) []stage {
 // connection to each transaction.
 func TestPostgresBouncer(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestPostgres, of one that is asked directly")
+	nightly.Only(t)
 	db := startPostgres(t)
 	migration := buildServer(t).run(t, t.TempDir(), nil, "-migrate", "-postgres", databaseURL(db))
 	migration.awaitExit()
@@ -87,7 +96,7 @@ func TestPostgresBouncer(t *testing.T) {
 // cut off.
 func TestPostgresNetwork(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestServerAway of storage/postgres")
+	nightly.Only(t)
 	db := startPostgres(t)
 	address, err := db.Listen()
 	require.NoError(t, err)
@@ -118,7 +127,7 @@ func TestPostgresNetwork(t *testing.T) {
 // servers find it by themselves.
 func TestPostgresFailover(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestServerAway of storage/postgres")
+	nightly.Only(t)
 	primary := startPostgres(t)
 	standby := primary.Standby(t)
 	tr := newTrialAt(t, fmt.Sprintf("postgres://mortise@/mortise?host=%s,%s&port=5432,5432&sslmode=disable&target_session_attrs=read-write", primary.Dir, standby.Dir))
@@ -134,7 +143,7 @@ func TestPostgresFailover(t *testing.T) {
 // is told so, what is there can be read, and once there is room again the servers go on.
 func TestPostgresFullDisk(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestDiskFull, of SQLite")
+	nightly.Only(t)
 	disk := mountMemory(t, "size=64m,mode=777")
 	require.NoError(t, os.Chmod(filepath.Dir(disk), 0o711))
 	db := startPostgres(t)
@@ -166,7 +175,7 @@ func TestPostgresFullDisk(t *testing.T) {
 // deletes. Their events are queued again at the next sweep.
 func TestPostgresJetStream(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestPostgres, of the queue in the database, and the tests of storage/jetstream")
+	nightly.Only(t)
 	db, queue := startPostgres(t), startNATS(t)
 	tr := newTrial(t, db, "-queue", queue.url)
 	tr.load.refused = "could not be queued"
@@ -192,7 +201,7 @@ func TestPostgresJetStream(t *testing.T) {
 		queue.crash(image)
 		queue.release()
 	}}}
-	for range effort.Of(2, 2, 25) {
+	for range 5 {
 		stages = append(stages, stage{"a crash", func() {
 			require.NoError(t, db.Down(pgserver.Crash))
 			require.NoError(t, db.Up())
@@ -211,7 +220,7 @@ func TestPostgresJetStream(t *testing.T) {
 // begun at one of them is told by the other one, which sees new metadata at once.
 func TestPostgresSearch(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestPostgres, and the suite of audiosearch on storage/postgres")
+	nightly.Only(t)
 	m := newMedia(t)
 	var clips []clip
 	for i := range 8 {
@@ -304,10 +313,8 @@ func occupy(t *testing.T, db *pgserver.Server) (free func()) {
 // one after the other, to clients that send again what was refused or got no answer.
 func TestPostgresShare(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestPostgres")
-	for _, n := range [][]int{{4}, {2, 4}}[effort.Of(0, 0, 1)] {
-		testShare(t, n)
-	}
+	nightly.Only(t)
+	testShare(t, 4)
 }
 
 func testShare(t *testing.T, n int) {
@@ -320,7 +327,7 @@ func testShare(t *testing.T, n int) {
 	l := newLoad(t, seeded(t), clients)
 	f.restartEach(l)
 	before := l.history(f.servers[0], "")
-	l.share(f.urls, int64(effort.Of(1000, 1000, 20000)))()
+	l.share(f.urls, 1000)()
 	l.awaitIdle(f.servers[0])
 	history, _ := l.check(f.servers[n-1])
 	runs, each := f.stop()
@@ -341,7 +348,7 @@ func testShare(t *testing.T, n int) {
 // other one does, too: a value has one token, and what is deleted is gone.
 func TestPostgresVault(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestPostgres, and the suite of the vault on storage/postgres")
+	nightly.Only(t)
 	const values, clients = 200, 4
 	f := newFleet(t, 2, sharedDatabase(t), "-config", writeVaults(t, personsTable, ""))
 	for i := range f.servers {
@@ -370,7 +377,7 @@ func TestPostgresVault(t *testing.T) {
 // TestPostgresStart: the server refuses what cannot work, makes the tables when it is asked
 // to, and does not tell the password of the database.
 func TestPostgresStart(t *testing.T) {
-	effort.InCI(t, "TestPostgres, TestStorageFlags of examples/server, and TestMigrateAtOnce of storage/postgres")
+	nightly.Only(t)
 	t.Parallel()
 	p, url := buildServer(t), sharedDatabase(t)
 	told := p.refusal(t, 2, nil, "-postgres", url)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestPostgresVersions: the server of the last version goes on while one of this version makes
@@ -19,7 +19,7 @@ import (
 // is the last version.
 func TestPostgresVersions(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestPostgres, of this version alone")
+	nightly.Only(t)
 	older := buildVersion(t, lastVersion(t))
 	db := startPostgres(t)
 	f := newFleet(t, 2, databaseURL(db), "-config", writeConfig(t))
@@ -27,7 +27,7 @@ func TestPostgresVersions(t *testing.T) {
 	l := newLoad(t, seeded(t), 8)
 	l.lostConnections = true
 	work := func() {
-		l.share(f.urls, int64(effort.Of(100, 200, 2000)))()
+		l.share(f.urls, 200)()
 		l.awaitIdle(f.servers[0])
 		l.awaitIdle(f.servers[1])
 	}

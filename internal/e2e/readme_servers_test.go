@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestReadmeServers runs the commands by which the page of the example server starts three
@@ -23,7 +23,7 @@ import (
 // clients submit by way of the proxy. They see no refusal, and nothing is lost.
 func TestReadmeServers(t *testing.T) {
 	t.Parallel()
-	effort.InCI(t, "TestPostgres")
+	nightly.Only(t)
 	tool(t, "haproxy")
 	tool(t, "openssl")
 	sh := tool(t, "sh")
@@ -72,7 +72,7 @@ func TestReadmeServers(t *testing.T) {
 	l := newLoad(t, seeded(t), 8)
 	l.sent[asked[2]] = &request{id: asked[1], instructions: asked[2], context: "null"}
 	proxy := "http://127.0.0.1:" + ports[1]
-	wait := l.share([]string{proxy}, int64(effort.Of(1000, 1000, 20000)))
+	wait := l.share([]string{proxy}, 1000)
 	for _, port := range []string{ports[3], ports[5], ports[7]} {
 		pid := strings.TrimSpace(string(read(t, filepath.Join(dir, port+".pid"))))
 		signalPID(t, pid, syscall.SIGTERM)

@@ -13,8 +13,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // demoKey returns the API key that a demo has printed.
@@ -117,7 +115,7 @@ func testDemoCommands(t *testing.T, p program) {
 	s := p.start(t, nil, "-demo-commands")
 	s.demoToken()
 	_, text, _ := strings.Cut(s.stdout.String(), "\n")
-	for range effort.Of(1, 2, 2) {
+	for range 2 {
 		pasteAll(s, text)
 	}
 }

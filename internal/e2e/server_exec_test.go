@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // script writes a shell script into a folder whose name needs quoting, and returns the
@@ -89,7 +89,7 @@ exit 3
 
 // testCommandOutput runs a command that reads nothing and writes much.
 func testCommandOutput(t *testing.T, p program) {
-	effort.InCI(t, "TestServer/command, and TestTail of trigger/command")
+	nightly.Only(t)
 	_, command := script(t, `
 i=0
 while [ $i -lt 20000 ]; do echo "line $i of much output"; echo "error $i" >&2; i=$((i+1)); done
@@ -110,7 +110,7 @@ exit 1
 // testCommandKilled ends the server while a command runs that would go on for ever, with
 // a child of its own.
 func testCommandKilled(t *testing.T, p program) {
-	effort.InCI(t, "TestServer/command_retried, and TestKilled of trigger/command")
+	nightly.Only(t)
 	dir, command := script(t, `
 sleep 1000 &
 echo "$$ $!" >pids
@@ -222,7 +222,7 @@ const (
 // testShutdownWhileLocked ends the server while the database can take no write, with one
 // waiting.
 func testShutdownWhileLocked(t *testing.T, p program) {
-	effort.InCI(t, "TestServer/shutdown_while_opening")
+	nightly.Only(t)
 	s := p.start(t, nil, "-config", writeConfig(t))
 	s.secrets = secrets()
 	conn, _ := s.beginRequest()

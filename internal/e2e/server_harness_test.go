@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/internal/pgserver"
+	"github.com/seed-6363c74e/mortise/internal/testmain"
 )
 
 // patience bounds every wait of these tests. It is for machines that are busy, not for
@@ -33,6 +33,9 @@ const patience = 2 * time.Minute
 // stopLimit is how long a server may take to end: it gives itself 10 s, and a busy
 // machine may take as much again.
 const stopLimit = 20 * time.Second
+
+// lease is how long a job of a server that was killed waits until another server takes it.
+const lease = 2 * time.Second
 
 // program is the example server, built.
 type program string
@@ -64,7 +67,7 @@ func TestMain(m *testing.M) {
 }
 
 func runTests(m *testing.M) {
-	effort.Waiting(effort.Of(6, 2, 2))                // for the disk, for leases, for processes to end
+	testmain.Parallel(6)                              // for the disk, for leases, for processes to end
 	defer func() { _ = os.RemoveAll(built.folder) }() // what is left is in the folder for temporary files
 	pgserver.Main(m)
 }
@@ -188,7 +191,7 @@ func (s *server) awaitListening() {
 func (p program) run(t *testing.T, dir string, env []string, args ...string) *server {
 	t.Helper()
 	s := &server{t: t, dir: dir, exited: make(chan struct{})}
-	s.cmd = exec.Command(string(p), append([]string{"-addr", "127.0.0.1:0"}, args...)...)
+	s.cmd = exec.Command(string(p), append([]string{"-addr", "127.0.0.1:0", "-lease", lease.String()}, args...)...)
 	s.cmd.Dir, s.cmd.Env = dir, environment(env...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.stdout, &s.stderr
 	require.NoError(t, s.cmd.Start())

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // The API keys of the provisioning document.
@@ -204,7 +204,7 @@ func testDataFolder(t *testing.T, p program) {
 }
 
 func testOddFolders(t *testing.T, p program) {
-	effort.InCI(t, "TestServer/data_folder, and TestOpenPaths of storage/sqlite")
+	nightly.Only(t)
 	config := writeConfig(t)
 	for _, name := range []string{"a/b/c", "it's a folder", "x?mode=memory&cache=shared", "100%25 #1", "ü;:memory:", "file:x", "-memory", "x/../y/"} {
 		dir := t.TempDir()
@@ -222,7 +222,7 @@ func testOddFolders(t *testing.T, p program) {
 // testUnusableData starts the server on what is no database of its own, or cannot be
 // opened.
 func testUnusableData(t *testing.T, p program) {
-	effort.InCI(t, "TestServer/refusals, and TestCorruptFile")
+	nightly.Only(t)
 	source := p.start(t, nil, "-config", writeConfig(t))
 	for range 40 {
 		source.submit(goodKey, `{"instructions":"`+strings.Repeat("x", 2000)+`"}`)
@@ -306,7 +306,7 @@ func testRestart(t *testing.T, p program) {
 // testCrash: what was answered with 202 is processed, though the server was killed right
 // after, with some of it in its hands.
 func testCrash(t *testing.T, p program) {
-	effort.InCI(t, "TestKillUnderLoad")
+	nightly.Only(t)
 	dir, config := t.TempDir(), writeConfig(t)
 	var ids []string
 	for range 3 {

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestKillUnderInsertions kills the server with SIGKILL, again and again, while clients
@@ -22,13 +22,12 @@ import (
 // the same moment. Every token that was answered is there afterwards, it is the only one
 // of its value, and of a batch that got no answer everything is there or nothing.
 //
-// CI=true kills it more often, MORTISE_SOAK=1 much more. MORTISE_SEED=N kills at the same
-// moments.
+// MORTISE_SEED=N kills at the same moments.
 func TestKillUnderInsertions(t *testing.T) {
-	effort.InCI(t, "TestKillUnderLoad, and TestVaultProcesses of storage/sqlite")
+	nightly.Only(t)
 	t.Parallel()
 	const clients = 6
-	kills := effort.Of(1, 5, 50)
+	const kills = 50
 	seed := seeded(t)
 	moments := rand.New(rand.NewPCG(seed, 1<<35))
 	p := buildServer(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // testVaultKey: the key can be moved away, and another one opens nothing.
@@ -45,7 +45,7 @@ func testVaultKey(t *testing.T, p program) {
 // testVaultProvisioningChanged: a document that has changed adds what is missing, and no
 // value loses its token.
 func testVaultProvisioningChanged(t *testing.T, p program) {
-	effort.InCI(t, "TestProvisioningOfOtherColumns of examples/server, and TestProvisioningDeletedVaults of examples/server")
+	nightly.Only(t)
 	dir := t.TempDir()
 	const email = "ada@example.com"
 	start := func(tables, records string) *server {
@@ -116,7 +116,7 @@ func testVaultProvisioningChanged(t *testing.T, p program) {
 // testVaultProvisioningRefused: a schema or a record that is wrong is told with its
 // place, and nothing is stored.
 func testVaultProvisioningRefused(t *testing.T, p program) {
-	effort.InCI(t, "TestDocumentOfVaultsRefused of storage/provision")
+	nightly.Only(t)
 	const value = "ada@example.com"
 	records := func(fields string) string { return "\n" + `{"table": "persons", "fields": {` + fields + `}}` }
 	for name, test := range map[string]struct{ tables, records, want string }{

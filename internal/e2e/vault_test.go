@@ -11,8 +11,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestVault drives the vault of the example server.
@@ -248,7 +246,7 @@ func testVaultValues(t *testing.T, start func(args ...string) *server) {
 // testSameToken asks for the token of one value ten thousand times.
 func testSameToken(t *testing.T, start func(args ...string) *server) {
 	const callers = 16
-	each := effort.Of(100, 625, 625)
+	each := 625
 	s := start("-config", writeVaults(t, personsTable, ""))
 	c := newVaultCaller(t, callers)
 	first, _, err := c.insert(t, s.url, []string{"Ada"})

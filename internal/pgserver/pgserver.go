@@ -26,7 +26,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/testmain"
 )
 
 // Server is a PostgreSQL server with a folder of its own. Its methods are not safe for
@@ -72,7 +72,7 @@ func Main(m *testing.M) {
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	shared.once.Do(func() {
-		dir, _, err := effort.Memory() // Close removes it
+		dir, _, err := testmain.Memory() // Close removes it
 		if shared.err = err; err == nil {
 			shared.server, shared.err = startIn(dir, Fast)
 		}

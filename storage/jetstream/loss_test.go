@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/storage/jetstream"
 )
 
@@ -37,7 +37,7 @@ func TestStreamDeleted(t *testing.T) {
 
 // TestBackupPutBack: what was added after a backup is told as lost when that is put back.
 func TestBackupPutBack(t *testing.T) {
-	effort.InCI(t, "TestStreamDeleted")
+	nightly.Only(t)
 	t.Parallel()
 	r := newRig(t)
 	q := r.queue(t, &jetstream.Options{Synced: true})
@@ -110,7 +110,7 @@ func TestRestarts(t *testing.T) {
 		}
 		return len(accepted), left
 	}
-	for round := range effort.Of(3, 10, 10) {
+	for round := range 10 {
 		before, _ := counts()
 		require.Eventually(t, func() bool { n, _ := counts(); return n > before+20 }, time.Minute, time.Millisecond)
 		r.stop()

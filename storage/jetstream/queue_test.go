@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/queuetest"
 )
 
@@ -20,10 +19,6 @@ func TestQueue(t *testing.T) {
 		rigs[q] = r
 		return queuetest.Backend{Queue: q}
 	}
-	// What fails there waits for an answer as long as it may.
-	skip := effort.LeaveOut("TestRestarts", "queue/failure")
-	skip["queue/turns"] = "JetStream hands out the messages of a subject filter in the order of the stream"
-	skip["queue/beside"] = "a consumer cannot be told to leave out the subjects of one organization"
 	queuetest.Run(t, queuetest.Harness{
 		Open: func(t *testing.T) queuetest.Backend { return open(t, newRig(t)) },
 		Reopen: func(t *testing.T, b queuetest.Backend) queuetest.Backend {
@@ -37,6 +32,9 @@ func TestQueue(t *testing.T) {
 			r.stop()
 			return func() { require.NoError(t, r.start()) }
 		},
-		Skip: skip,
+		Skip: map[string]string{
+			"queue/turns":  "JetStream hands out the messages of a subject filter in the order of the stream",
+			"queue/beside": "a consumer cannot be told to leave out the subjects of one organization",
+		},
 	})
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/testmain"
 	"github.com/seed-6363c74e/mortise/storage/jetstream"
 )
 
 func TestMain(m *testing.M) {
-	effort.Waiting(4)             // for leases, and for servers to start again
-	defer effort.TempInMemory()() // a server that is stopped has lost nothing that it wrote
+	testmain.Parallel(4)            // for leases, and for servers to start again
+	defer testmain.TempInMemory()() // a server that is stopped has lost nothing that it wrote
 	m.Run()
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
 
@@ -184,7 +183,7 @@ func TestAudioSearchLargeCatalog(t *testing.T) {
 	soundStores(t, d)
 	pool := d.pool(t)
 	// As if there had been so many calls, of 100 videos each, with 3 KB of metadata.
-	puts := effort.Of(100, 400, 400)
+	puts := 400
 	for _, statement := range []string{
 		"INSERT INTO mortise.audiosearch_videos (dataset, id, changed, path, metadata) SELECT d.seq, convert_to('v' || n, 'UTF8'), 2 + n / 100, 'x.wav'::bytea," +
 			" convert_to('{\"text\":\"' || repeat('a', 3000) || '\",\"batch ' || n / 100 || '\":1}', 'UTF8')" +

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
 
@@ -39,18 +39,16 @@ func sounds(from func(testing.TB) *database) audiosearchtest.Harness {
 
 func TestAudioSearch(t *testing.T) {
 	t.Parallel()
-	h := sounds(newDatabase)
-	h.Skip = effort.LeaveToMemory(10, audiosearchtest.Rules(), "TestAudioSearch")
-	audiosearchtest.Run(t, h)
+	audiosearchtest.Run(t, sounds(newDatabase))
 }
 
 func TestAudioSearchModel(t *testing.T) {
 	t.Parallel()
-	audiosearchtest.RunModel(t, sounds(newDatabase), &audiosearchtest.ModelOptions{Sequences: effort.Of(1, 0, 0)})
+	audiosearchtest.RunModel(t, sounds(newDatabase), &audiosearchtest.ModelOptions{Sequences: 0})
 }
 
 func TestAudioSearchModelExecMode(t *testing.T) {
-	effort.InCI(t, "TestAudioSearchModel")
+	nightly.Only(t)
 	t.Parallel()
 	audiosearchtest.RunModel(t, sounds(execDatabase), &audiosearchtest.ModelOptions{Sequences: 6})
 }

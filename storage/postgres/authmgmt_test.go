@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
 
@@ -40,18 +40,16 @@ func authMgmt(from func(testing.TB) *database) authmgmttest.Harness {
 
 func TestAuthMgmt(t *testing.T) {
 	t.Parallel()
-	h := authMgmt(newDatabase)
-	h.Skip = effort.LeaveToMemory(8, authmgmttest.Rules(), "TestAuthMgmt")
-	authmgmttest.Run(t, h)
+	authmgmttest.Run(t, authMgmt(newDatabase))
 }
 
 func TestAuthMgmtModel(t *testing.T) {
 	t.Parallel()
-	authmgmttest.RunModel(t, authMgmt(newDatabase), &authmgmttest.ModelOptions{Sequences: effort.Of(1, 6, 6)})
+	authmgmttest.RunModel(t, authMgmt(newDatabase), &authmgmttest.ModelOptions{Sequences: 6})
 }
 
 func TestAuthMgmtModelExecMode(t *testing.T) {
-	effort.InCI(t, "TestAuthMgmtModel")
+	nightly.Only(t)
 	t.Parallel()
 	authmgmttest.RunModel(t, authMgmt(execDatabase), &authmgmttest.ModelOptions{Sequences: 6})
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
-	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/internal/pgserver"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
@@ -34,7 +33,7 @@ func TestServerAway(t *testing.T) {
 	pool, err := pgxpool.New(ctx, server.DSN("postgres"))
 	require.NoError(t, err)
 	t.Cleanup(func() { closePool(t, pool) })
-	timeout := time.Duration(effort.Of(2, 3, 3)) * time.Second
+	timeout := 3 * time.Second
 	db, err := postgres.New(ctx, pool, &postgres.Options{Timeout: timeout})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })

@@ -12,7 +12,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
-	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
@@ -76,12 +75,10 @@ func TestGrants(t *testing.T) {
 		require.ErrorContains(t, err, "the role may not use the tables")
 		require.ErrorContains(t, err, "documentation of Migrate")
 	})
-	if effort.Of(0, 1, 1) > 0 { // it takes longer than the rest
-		t.Run("trigger", func(t *testing.T) {
-			t.Parallel()
-			triggertest.Run(t, events(grantedDatabase))
-		})
-	}
+	t.Run("trigger", func(t *testing.T) {
+		t.Parallel()
+		triggertest.Run(t, events(grantedDatabase))
+	})
 	t.Run("authmgmt", func(t *testing.T) {
 		t.Parallel()
 		authmgmttest.RunModel(t, authMgmt(grantedDatabase), &authmgmttest.ModelOptions{Sequences: 1})

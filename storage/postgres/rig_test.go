@@ -12,13 +12,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/internal/pgserver"
+	"github.com/seed-6363c74e/mortise/internal/testmain"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
 
 func TestMain(m *testing.M) {
-	effort.Waiting(effort.Of(2, 1, 1)) // for the database, which may be away
+	testmain.Parallel(1) // for the database, which may be away
 	pgserver.Main(m)
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
@@ -39,9 +38,7 @@ func events(from func(testing.TB) *database) triggertest.Harness {
 
 func TestTrigger(t *testing.T) {
 	t.Parallel()
-	h := events(newDatabase)
-	h.Skip = effort.LeaveToMemory(4, triggertest.Rules(), "TestTrigger")
-	triggertest.Run(t, h)
+	triggertest.Run(t, events(newDatabase))
 }
 
 // TestListLimits: a page holds as many events as it may, whatever limit stands in its text.

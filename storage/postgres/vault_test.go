@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
@@ -40,18 +40,16 @@ func vaults(from func(testing.TB) *database) vaulttest.Harness {
 
 func TestVault(t *testing.T) {
 	t.Parallel()
-	h := vaults(newDatabase)
-	h.Skip = effort.LeaveToMemory(10, vaulttest.Rules(), "TestVault")
-	vaulttest.Run(t, h)
+	vaulttest.Run(t, vaults(newDatabase))
 }
 
 func TestVaultModel(t *testing.T) {
 	t.Parallel()
-	vaulttest.RunModel(t, vaults(newDatabase), &vaulttest.ModelOptions{Sequences: effort.Of(1, 6, 6)})
+	vaulttest.RunModel(t, vaults(newDatabase), &vaulttest.ModelOptions{Sequences: 6})
 }
 
 func TestVaultModelExecMode(t *testing.T) {
-	effort.InCI(t, "TestVaultModel")
+	nightly.Only(t)
 	t.Parallel()
 	vaulttest.RunModel(t, vaults(execDatabase), &vaulttest.ModelOptions{Sequences: 6})
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/internal/pgserver"
+	"github.com/seed-6363c74e/mortise/internal/testmain"
 	"github.com/seed-6363c74e/mortise/storage/river"
 )
 
 func TestMain(m *testing.M) {
-	effort.Waiting(effort.Of(4, 2, 2)) // for what River does at intervals
+	testmain.Parallel(2) // for what River does at intervals
 	pgserver.Main(m)
 }
 

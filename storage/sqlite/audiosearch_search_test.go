@@ -15,7 +15,6 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestSearchOfSelections: whether few videos are selected or many, in some blocks or all,
@@ -140,10 +139,10 @@ func TestSearchOfPieces(t *testing.T) {
 	compare := func() {
 		t.Helper()
 		filters := []metadata.Filter{{Key: "number", Op: metadata.OpGreaterOrEqual, Value: "0"}}
-		for _, i := range random.Perm(videos)[:effort.Of(videos/10, videos/3, videos/3)] {
+		for _, i := range random.Perm(videos)[:videos/3] {
 			filters = append(filters, metadata.Filter{Key: "number", Value: strconv.Itoa(i)})
 		}
-		for i := range effort.Of(4, 10, 10) {
+		for i := range 10 {
 			filters = append(filters, metadata.Filter{Key: "mod", Value: strconv.Itoa(i)})
 			filters = append(filters, metadata.Filter{Key: "mod", Op: metadata.OpLess, Value: strconv.Itoa(i)})
 		}
@@ -173,7 +172,7 @@ func TestSearchOfPieces(t *testing.T) {
 			}
 		}
 	}
-	for range effort.Of(2, 3, 3) {
+	for range 3 {
 		for _, i := range random.Perm(videos)[:videos/2] { // some of them again
 			score(i)
 		}

@@ -17,7 +17,6 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 const (
@@ -125,7 +124,7 @@ func TestSearchesSeeOneState(t *testing.T) {
 	var searches sync.WaitGroup
 	for i := range 4 {
 		searches.Go(func() {
-			for range effort.Of(8, 25, 25) {
+			for range 25 {
 				if scores := heard(t, dbs[i%2]); !assert.Len(t, scores, heardVideos) {
 					return
 				}
@@ -163,7 +162,7 @@ func TestKilledWhilePacking(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 	openHeard(t, path, nil)
-	for range effort.Of(1, 5, 5) {
+	for range 5 {
 		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledWhilePacking$", "-test.count=1")
 		child.Env = append(os.Environ(), childFile+"="+path)
 		require.NoError(t, child.Start())

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
-	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
@@ -41,9 +40,7 @@ func sounds(each ...func(*sqlite.DB)) audiosearchtest.Harness {
 
 func TestAudioSearch(t *testing.T) {
 	t.Parallel()
-	h := sounds()
-	h.Skip = effort.LeaveToMemory(4, audiosearchtest.Rules(), "TestAudioSearch")
-	audiosearchtest.Run(t, h)
+	audiosearchtest.Run(t, sounds())
 }
 
 func TestAudioSearchModel(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
-	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
@@ -42,9 +41,7 @@ func authMgmt(each ...func(*sqlite.DB)) authmgmttest.Harness {
 
 func TestAuthMgmt(t *testing.T) {
 	t.Parallel()
-	h := authMgmt()
-	h.Skip = effort.LeaveToMemory(4, authmgmttest.Rules(), "TestAuthMgmt")
-	authmgmttest.Run(t, h)
+	authmgmttest.Run(t, authMgmt())
 }
 
 func TestAuthMgmtModel(t *testing.T) {

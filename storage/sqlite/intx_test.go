@@ -24,7 +24,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -32,34 +32,28 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
 
-// TestSuitesInTx runs the conformance suites with each call in a transaction of InTx. With the
-// race detector it would take two minutes and find what the other tests do, so the gate runs
-// it without.
-func TestSuitesInTx(t *testing.T) {
-	if sqlite.RaceDetector {
-		t.Skip("the gate runs it without the race detector, under which it takes two minutes")
-	}
+// TestTriggerSuiteInTx runs the conformance suite of triggers with each call in a transaction of
+// InTx.
+func TestTriggerSuiteInTx(t *testing.T) {
 	t.Parallel()
-	t.Run("trigger", func(t *testing.T) {
-		t.Parallel()
-		h := triggers(sqlite.CallsInTx)
-		h.Skip = effort.Leave(4, triggertest.Rules(), "TestTrigger")
-		triggertest.Run(t, h)
-	})
+	triggertest.Run(t, triggers(sqlite.CallsInTx))
+}
+
+// TestSuitesInTx does the same with the other suites.
+func TestSuitesInTx(t *testing.T) {
+	nightly.Only(t)
+	t.Parallel()
 	t.Run("vault", func(t *testing.T) {
-		effort.InCI(t, "TestSuitesInTx/trigger")
 		t.Parallel()
 		vaulttest.Run(t, vaults(sqlite.CallsInTx))
 	})
 	t.Run("authmgmt", func(t *testing.T) {
-		effort.InCI(t, "TestSuitesInTx/trigger")
 		t.Parallel()
 		h := authMgmt(sqlite.CallsInTx)
 		h.Skip = map[string]string{"hosttx/tokens": "it looks from outside of an open transaction, and waits here for a second one until the first is rolled back"}
 		authmgmttest.Run(t, h)
 	})
 	t.Run("audiosearch", func(t *testing.T) {
-		effort.InCI(t, "TestSuitesInTx/trigger")
 		t.Parallel()
 		audiosearchtest.Run(t, sounds(sqlite.CallsInTx))
 	})
@@ -423,7 +417,7 @@ func TestInTxKilled(t *testing.T) {
 	}
 	t.Parallel()
 	s := newShop(t, nil)
-	for range effort.Of(3, 20, 100) {
+	for range 20 {
 		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestInTxKilled$", "-test.count=1")
 		child.Env = append(os.Environ(), orderFile+"="+s.path)
 		output, err := child.StdoutPipe()

@@ -3,13 +3,13 @@ package sqlite_test
 import (
 	"testing"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/testmain"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
 func TestMain(m *testing.M) {
-	effort.Waiting(effort.Of(4, 2, 2)) // for the disk, and for locks
-	defer effort.TempInMemory()()
+	testmain.Parallel(2) // for the disk, and for locks
+	defer testmain.TempInMemory()()
 	m.Run()
 }
 
@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 // call at a time, so with the race detector few do. The gate plays all of them without.
 func sequences() int {
 	if sqlite.RaceDetector {
-		return effort.Of(2, 2, 0)
+		return 2
 	}
-	return effort.Of(2, 0, 0)
+	return 0
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -345,7 +344,7 @@ func TestMigrateTogether(t *testing.T) {
 		"no file":     func(*testing.T, string) {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range effort.Of(2, 5, 5) {
+			for range 5 {
 				path := filepath.Join(t.TempDir(), "test.db")
 				prepare(t, path)
 				var opened [8]*DB

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -51,7 +50,7 @@ func TestNoSpace(t *testing.T) {
 	}
 	limit(1) // no room at all, not for the smallest write
 	found(true)
-	for round := range effort.Of(2, 6, 6) {
+	for round := range 6 {
 		full := round%2 == 0
 		limit(math.MaxUint64)
 		if full {

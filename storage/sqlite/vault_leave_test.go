@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -22,7 +21,7 @@ import (
 func TestVaultLeave(t *testing.T) {
 	_, tables := openVault(t)
 	left := 0
-	for round := range effort.Of(15, 60, 60) {
+	for round := range 60 {
 		var rows []vault.Row
 		var added []vault.RowFingerprint
 		var resealed []vault.Resealed

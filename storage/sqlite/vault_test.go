@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
@@ -43,9 +42,7 @@ func vaults(each ...func(*sqlite.DB)) vaulttest.Harness {
 
 func TestVault(t *testing.T) {
 	t.Parallel()
-	h := vaults()
-	h.Skip = effort.LeaveToMemory(4, vaulttest.Rules(), "TestVault")
-	vaulttest.Run(t, h)
+	vaulttest.Run(t, vaults())
 }
 
 func TestVaultModel(t *testing.T) {

@@ -1,4 +1,4 @@
-package effort_test
+package testmain_test
 
 import (
 	"flag"
@@ -11,13 +11,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/testmain"
 )
 
 // TestMemory: each caller has a folder, and what a process left behind goes.
 func TestMemory(t *testing.T) {
 	if os.Getenv("MORTISE_LEAVE") != "" {
-		dir, _, err := effort.Memory()
+		dir, _, err := testmain.Memory()
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), []byte("x"), 0o600))
 		_, _ = os.Stdout.WriteString("left " + dir + "\n")
@@ -31,13 +31,13 @@ func TestMemory(t *testing.T) {
 	left, _, _ = strings.Cut(left, "\n")
 	require.FileExists(t, filepath.Join(left, "file"))
 
-	one, removeOne, err := effort.Memory()
+	one, removeOne, err := testmain.Memory()
 	require.NoError(t, err)
 	defer removeOne()
 	if runtime.GOOS == "linux" {
 		require.NoDirExists(t, left)
 	}
-	two, removeTwo, err := effort.Memory()
+	two, removeTwo, err := testmain.Memory()
 	require.NoError(t, err)
 	require.NotEqual(t, one, two)
 	require.DirExists(t, one, "its process is there")
@@ -52,7 +52,7 @@ func TestTempInMemory(t *testing.T) {
 	defer func(was string) { _ = bench.Value.Set(was) }(bench.Value.String())
 	require.NoError(t, bench.Value.Set(""))
 	usual := os.TempDir()
-	done := effort.TempInMemory()
+	done := testmain.TempInMemory()
 	within := t.TempDir()
 	inside := os.TempDir()
 	require.True(t, strings.HasPrefix(within, inside), within)
@@ -61,7 +61,7 @@ func TestTempInMemory(t *testing.T) {
 	require.NotEqual(t, inside, os.TempDir())
 
 	require.NoError(t, bench.Value.Set("."))
-	done = effort.TempInMemory()
+	done = testmain.TempInMemory()
 	during := os.TempDir()
 	done()
 	require.Equal(t, usual, during)

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package effort
+package testmain
 
 func inMemory() string { return "" }
 

@@ -1,4 +1,4 @@
-package effort
+package testmain
 
 import (
 	"errors"
