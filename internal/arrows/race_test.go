@@ -1,0 +1,96 @@
+package arrows
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// unwatched holds packages whose tests start goroutines, and which the gate leaves to
+// .ci/nightly's race detector, each with a reason.
+var unwatched = map[string]string{
+	"audiosearch/astfeatures": "it computes",
+	"audiosearch/columnar":    "it computes",
+	"audiosearch/ffmpeg":      "its goroutines wait for other programs",
+	"audiosearch/inference":   "it computes",
+	"audiosearch/onnx":        "it computes, in C",
+	"audiosearch/signal":      "it computes",
+	"internal/e2e":            "it tries other processes; the detector would see the clients alone",
+	"internal/fft":            "it computes",
+}
+
+// TestRaceDetectorSeesGoroutines: .ci/race lists each package whose tests start goroutines,
+// but for those that are unwatched.
+func TestRaceDetectorSeesGoroutines(t *testing.T) {
+	tr := readTree(t)
+	text, err := os.ReadFile(filepath.Join(tr.root, ".ci", "race"))
+	require.NoError(t, err)
+	var listed []string
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "#") {
+			listed = append(listed, filepath.Clean(line))
+		}
+	}
+	var found []string
+	for pkg, files := range tr.packages {
+		if slices.ContainsFunc(files, startsGoroutines) {
+			found = append(found, pkg)
+		}
+	}
+	slices.Sort(listed)
+	slices.Sort(found)
+	want := slices.DeleteFunc(slices.Clone(found), func(pkg string) bool { return unwatched[pkg] != "" })
+	assert.Equal(t, want, listed, ".ci/race")
+	for pkg := range maps.Keys(unwatched) {
+		assert.Contains(t, found, pkg, "it needs no exception")
+	}
+}
+
+// startsGoroutines reports whether a test file has a go statement, calls a method Go or
+// starts an HTTP server, or runs a conformance suite, which does so.
+func startsGoroutines(file *sourceFile) (starts bool) {
+	if !file.test {
+		return false
+	}
+	ast.Inspect(file.syntax, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			starts = true
+		case *ast.CallExpr:
+			f, ok := n.Fun.(*ast.SelectorExpr)
+			if !ok {
+				break
+			}
+			from, _ := f.X.(*ast.Ident)
+			starts = starts || f.Sel.Name == "Go" ||
+				from != nil && from.Name == "httptest" && strings.HasSuffix(f.Sel.Name, "Server") ||
+				from != nil && strings.HasSuffix(from.Name, "test") && strings.HasPrefix(f.Sel.Name, "Run")
+		}
+		return !starts
+	})
+	return starts
+}
+
+func TestStartsGoroutinesHasTeeth(t *testing.T) {
+	for body, want := range map[string]bool{
+		"go f()":                            true,
+		"var all sync.WaitGroup; all.Go(f)": true,
+		"httptest.NewServer(h)":             true,
+		"triggertest.Run(t, h)":             true,
+		"httptest.NewRecorder()":            false,
+		"t.Run(\"x\", f)":                   false,
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\nfunc TestX(t *testing.T) {"+body+"}", parser.SkipObjectResolution)
+		require.NoError(t, err)
+		assert.Equal(t, want, startsGoroutines(&sourceFile{test: true, syntax: file}), body)
+	}
+}
