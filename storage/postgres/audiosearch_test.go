@@ -44,11 +44,11 @@ func TestAudioSearch(t *testing.T) {
 
 func TestAudioSearchModel(t *testing.T) {
 	t.Parallel()
-	audiosearchtest.RunModel(t, sounds(newDatabase), &audiosearchtest.ModelOptions{Sequences: 0})
+	audiosearchtest.RunModel(t, sounds(newDatabase), &audiosearchtest.ModelOptions{Sequences: 2})
 }
 
 func TestAudioSearchModelExecMode(t *testing.T) {
 	nightly.Only(t)
 	t.Parallel()
-	audiosearchtest.RunModel(t, sounds(execDatabase), &audiosearchtest.ModelOptions{Sequences: 6})
+	audiosearchtest.RunModel(t, sounds(execDatabase), &audiosearchtest.ModelOptions{Sequences: 2})
 }

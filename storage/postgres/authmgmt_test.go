@@ -45,11 +45,11 @@ func TestAuthMgmt(t *testing.T) {
 
 func TestAuthMgmtModel(t *testing.T) {
 	t.Parallel()
-	authmgmttest.RunModel(t, authMgmt(newDatabase), &authmgmttest.ModelOptions{Sequences: 6})
+	authmgmttest.RunModel(t, authMgmt(newDatabase), &authmgmttest.ModelOptions{Sequences: 2})
 }
 
 func TestAuthMgmtModelExecMode(t *testing.T) {
 	nightly.Only(t)
 	t.Parallel()
-	authmgmttest.RunModel(t, authMgmt(execDatabase), &authmgmttest.ModelOptions{Sequences: 6})
+	authmgmttest.RunModel(t, authMgmt(execDatabase), &authmgmttest.ModelOptions{Sequences: 2})
 }

@@ -45,11 +45,11 @@ func TestVault(t *testing.T) {
 
 func TestVaultModel(t *testing.T) {
 	t.Parallel()
-	vaulttest.RunModel(t, vaults(newDatabase), &vaulttest.ModelOptions{Sequences: 6})
+	vaulttest.RunModel(t, vaults(newDatabase), &vaulttest.ModelOptions{Sequences: 2})
 }
 
 func TestVaultModelExecMode(t *testing.T) {
 	nightly.Only(t)
 	t.Parallel()
-	vaulttest.RunModel(t, vaults(execDatabase), &vaulttest.ModelOptions{Sequences: 6})
+	vaulttest.RunModel(t, vaults(execDatabase), &vaulttest.ModelOptions{Sequences: 2})
 }

@@ -45,5 +45,5 @@ func TestAudioSearch(t *testing.T) {
 
 func TestAudioSearchModel(t *testing.T) {
 	t.Parallel()
-	audiosearchtest.RunModel(t, sounds(), &audiosearchtest.ModelOptions{Sequences: sequences()})
+	audiosearchtest.RunModel(t, sounds(), &audiosearchtest.ModelOptions{Sequences: 5})
 }

@@ -46,5 +46,5 @@ func TestAuthMgmt(t *testing.T) {
 
 func TestAuthMgmtModel(t *testing.T) {
 	t.Parallel()
-	authmgmttest.RunModel(t, authMgmt(), &authmgmttest.ModelOptions{Sequences: sequences()})
+	authmgmttest.RunModel(t, authMgmt(), &authmgmttest.ModelOptions{Sequences: 5})
 }

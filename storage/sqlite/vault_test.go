@@ -47,5 +47,5 @@ func TestVault(t *testing.T) {
 
 func TestVaultModel(t *testing.T) {
 	t.Parallel()
-	vaulttest.RunModel(t, vaults(), &vaulttest.ModelOptions{Sequences: sequences()})
+	vaulttest.RunModel(t, vaults(), &vaulttest.ModelOptions{Sequences: 5})
 }
