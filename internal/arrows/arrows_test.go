@@ -160,6 +160,8 @@ func TestCheckArrowHasTeeth(t *testing.T) {
 		{"httpadapter", test, "github.com/go-chi/chi/v5"},
 		{"internal/cursor", test, "pgregory.net/rapid"},
 		{"internal/cursor", code, core},
+		{"trigger", code, core + "/internal/nightly"},
+		{"storage/sqlite", code, core + "/internal/nightly"},
 	} {
 		require.Error(t, checkArrow(arrow.pkg, arrow.test, arrow.path), "%v", arrow)
 	}
@@ -192,6 +194,8 @@ func TestCheckArrowHasTeeth(t *testing.T) {
 		{"examples/server", code, core + "/storage/sqlite"},
 		{"examples/server", test, core + "/vault/keyring"},
 		{"examples/custombackend", test, core + "/trigger/triggertest"},
+		{"vault/tink", test, core + "/internal/nightly"},
+		{"internal/cursor", test, core + "/internal/nightly"},
 
 		{"trigger", code, "net/http"},
 		{"trigger", code, "golang.org/x/sync/errgroup"},
