@@ -16,7 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
@@ -25,8 +25,7 @@ import (
 // package's promise holds. Every schedule is single-threaded: races are explored by
 // running a step of one actor in the middle of a backend call of another.
 //
-// CI=true runs more schedules, and MORTISE_SOAK=1 many. MORTISE_SEED=N runs only schedule N
-// and prints its trace.
+// MORTISE_SEED=N runs only schedule N and prints its trace.
 func TestSimulation(t *testing.T) {
 	if text := os.Getenv("MORTISE_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
@@ -36,7 +35,17 @@ func TestSimulation(t *testing.T) {
 		require.NoError(t, violation)
 		return
 	}
-	schedules := effort.Of(400, 2000, 100_000)
+	runSchedules(t, 400)
+}
+
+// TestManySimulations is TestSimulation for longer.
+func TestManySimulations(t *testing.T) {
+	nightly.Only(t)
+	runSchedules(t, 20_000)
+}
+
+func runSchedules(t *testing.T, schedules uint64) {
+	t.Helper()
 	start := time.Now()
 	var next, failed atomic.Uint64
 	var wg sync.WaitGroup
@@ -44,7 +53,7 @@ func TestSimulation(t *testing.T) {
 		wg.Go(func() {
 			for {
 				seed := next.Add(1)
-				if seed > uint64(schedules) || failed.Load() != 0 {
+				if seed > schedules || failed.Load() != 0 {
 					return
 				}
 				if _, violation := simulate(seed, false); violation != nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // exactClasses are names of classes that are not the same, though a collation may think so.
@@ -182,7 +181,7 @@ var classRules = []rule{
 	{Rule{"classes/change-by-and-by", "A model whose classes differ from video to video has all of them, however many there are in the end."}, needScores,
 		func(t *testing.T, s *subject) {
 			var ids []string
-			for i := range conformance.Rounds(40) {
+			for i := range 40 {
 				ids = append(ids, fmt.Sprint("v", 10+i))
 			}
 			videos := s.withVideos(t, ids...)

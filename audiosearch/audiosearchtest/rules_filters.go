@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
-	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // filterCase says whether a video passes that has a value under the key "k".
@@ -90,12 +89,8 @@ var filterRules = []rule{
 		func(t *testing.T, s *subject) {
 			var cases []filterCase
 			texts := append(slices.Clone(exactNames), "%", "_", `\`, `'`, `"`, "*", "?", "[a-z]", "a\x00b", "a", "\x00", "' OR 1=1 --", "\u0130", "i", "\u00df", "ss")
-			every := len(texts) / conformance.Rounds(len(texts))
-			for i, text := range texts {
-				for j, with := range texts {
-					if (i-j)%every != 0 {
-						continue
-					}
+			for _, text := range texts {
+				for _, with := range texts {
 					value, _ := metadata.String(text).MarshalJSON()
 					cases = append(cases, filterCase{string(value), eq, with, text == with}, filterCase{string(value), ne, with, text != with},
 						filterCase{string(value), contains, with, strings.Contains(text, with)})

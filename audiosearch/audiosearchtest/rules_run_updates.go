@@ -103,8 +103,7 @@ var runUpdateRules = []rule{
 
 	{Rule{"runs/update-concurrent", "UpdateRun is atomic: of concurrent updates none is lost."}, needRuns,
 		func(t *testing.T, s *subject) {
-			const workers = 8
-			each := conformance.Rounds(40)
+			const workers, each = 8, 40
 			r := s.createRun(t, plainRun(orgA, 0))
 			var errs [workers]error
 			conformance.Together(workers, func(i int) {
@@ -162,7 +161,7 @@ var runUpdateRules = []rule{
 				}
 				return err
 			}
-			conformance.Watch(t, 6, look, conformance.Rounds(100), func(n int) {
+			conformance.Watch(t, 6, look, 100, func(n int) {
 				s.updateRun(t, r, set(n))
 				require.NoError(t, errors.Join(look(0), look(1), look(2)))
 			})

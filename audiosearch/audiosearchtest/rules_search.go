@@ -12,7 +12,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // searchRules are the rules of Search, but for filters.
@@ -145,7 +144,7 @@ func searchMany(t *testing.T, s *subject) {
 	for i, v := range videos {
 		put(v, 1+random.IntN(5)+max(0, 9000-i*3000))
 	}
-	for range conformance.Rounds(60) {
+	for range 60 {
 		put(videos[random.IntN(len(videos))], 1+random.IntN(20))
 		v := videos[random.IntN(len(videos))]
 		delete(all, v.ID)
@@ -167,7 +166,7 @@ func searchMany(t *testing.T, s *subject) {
 		}
 		return a.Window - b.Window
 	})
-	for range conformance.Rounds(30) {
+	for range 30 {
 		q := audiosearch.ScoreQuery{Class: "7", Offset: random.IntN(1 << random.IntN(14)), Limit: 1 + random.IntN(1000)}
 		got := s.search(t, orgA, setA, q)
 		require.Equal(t, want[min(q.Offset, len(want)):min(q.Offset+q.Limit, len(want))], got, "offset %d, limit %d", q.Offset, q.Limit)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // texts are values that tempt: metacharacters of SQL, LIKE, JSON and patterns, and
@@ -141,9 +141,9 @@ func TestColumnsEqualTheOracle(t *testing.T) {
 }
 
 // TestLargeColumnsEqualTheOracle has values with so many rows that sets become bitmaps,
-// and columns in which each video has another number.
+// and columns in which each video has another number, as TestNewFiltersEqualTheOracle has.
 func TestLargeColumnsEqualTheOracle(t *testing.T) {
-	effort.InCI(t, "TestNewFiltersEqualTheOracle")
+	nightly.Only(t)
 	const videos = 100_000
 	r := rand.New(rand.NewPCG(3, 3))
 	var c Columns

@@ -11,14 +11,22 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/internal/effort"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestNewFiltersEqualTheOracle asks for the best windows of so many videos that floors are
 // guessed, with filters of numbers that few or many videos share, in between changes, and
 // compares them with a look at all. Where scores go with the metadata, guesses fail.
-func TestNewFiltersEqualTheOracle(t *testing.T) {
-	for seed := uint64(effort.Of(1, 0, 0)); seed < uint64(effort.Of(2, 4, 4)); seed++ {
+func TestNewFiltersEqualTheOracle(t *testing.T) { newFiltersEqualTheOracle(t, 2, 1) }
+
+// TestManyNewFiltersEqualTheOracle is TestNewFiltersEqualTheOracle for longer.
+func TestManyNewFiltersEqualTheOracle(t *testing.T) {
+	nightly.Only(t)
+	newFiltersEqualTheOracle(t, 8, 0, 1, 2, 3)
+}
+
+func newFiltersEqualTheOracle(t *testing.T, rounds int, seeds ...uint64) {
+	for _, seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 21))
 		const videos = 1<<17 + 5000
 		var c Columns
@@ -43,7 +51,7 @@ func TestNewFiltersEqualTheOracle(t *testing.T) {
 		for row := range videos {
 			put(row)
 		}
-		for range effort.Of(2, 8, 8) {
+		for range rounds {
 			for range 200 {
 				put(r.IntN(videos))
 			}

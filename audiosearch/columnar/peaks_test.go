@@ -11,7 +11,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // TestPeakOf: a peak names a window with the maximum, and says that it is alone only if it
@@ -90,7 +89,7 @@ func randomWindows(r *rand.Rand, n int) []uint16 {
 // many that they are looked at in another way, in any mixture: of videos whose rows are
 // the numbers of their windows, and of others, some of them removed.
 func TestTableScanByPeaks(t *testing.T) {
-	for seed := range uint64(effort.Of(8, 24, 24)) {
+	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 29))
 		const videos = chunkWindows + 10_000 // in two chunks, the last block incomplete
 		count := []int{1, 1, 1, 3}[r.IntN(4)]

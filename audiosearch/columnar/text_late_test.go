@@ -13,7 +13,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // lateBench has videos with texts that all differ. The poor ones have poor scores.
@@ -101,7 +100,7 @@ func TestTextsAreSearchedLate(t *testing.T) {
 		{"after a text of few", []metadata.Filter{below("time", 20_000), contains("note", "1"), contains("title", "shelf")}, Page{Limit: 40}, videos / 60, videos / 40, true},
 		{"of few", []metadata.Filter{below("time", 2000), contains("title", "shelf")}, Page{Limit: 40}, videos / 700, videos / 400, false},
 	}
-	for _, test := range effort.Some(3, tests) {
+	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			want := d.want(t, test.filters)
 			first := want[min(len(want), test.page.Offset):]

@@ -132,6 +132,9 @@ var rows = []row{
 	// The switch of long tests, which every test may import.
 	{pkg: nightly},
 
+	// The switch of long tests, which every test may import.
+	{pkg: nightly},
+
 	// The one FFT.
 	{pkg: "internal/fft"},
 

@@ -10,15 +10,9 @@ import (
 	"time"
 )
 
-// deadline is how long a rule may take: well over what a slow machine needs, and over what
-// a rule waits for by itself. In the process of a mutant it is shorter, but longer than a
-// [Glimpse].
-func deadline() time.Duration {
-	if impatient() {
-		return 2 * time.Minute
-	}
-	return 5 * time.Minute
-}
+// deadline is how long a rule may take: well over what a slow machine needs, over what a
+// rule waits for by itself, and over a [Glimpse].
+const deadline = 2 * time.Minute
 
 // watchman knows which rules of a suite have failed, and ends the process when one does not
 // end. A call that hangs or loops cannot be ended by itself, and the timeout of go test

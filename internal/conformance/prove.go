@@ -1,19 +1,14 @@
 package conformance
 
 import (
-	"context"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // Proof is what shows that a suite finds what it is for. H is the suite's harness.
@@ -30,7 +25,7 @@ type Proof[H any] struct {
 
 // provable is a [Suite].
 type provable interface {
-	run(t *testing.T) (skipped map[string][]string)
+	run(t *testing.T, only ...string) (o outcome)
 	sentences() map[string]string
 	checkRules(t *testing.T) (reasons []string)
 }
@@ -79,9 +74,6 @@ func (p *Proof[H]) mutant(name string) (m mutant[H], ok bool) {
 	return p.mutants[i], true
 }
 
-// envMutant names the mutant in a process that runs a suite in order to fail.
-const envMutant = "MORTISE_MUTANT"
-
 // Prove fails the test unless
 //
 //   - the ids of the rules are well formed, and their texts are sentences;
@@ -93,15 +85,8 @@ const envMutant = "MORTISE_MUTANT"
 // A mutant has to fail, so it runs in another process, which calls the same test: that has
 // to be a test of its own, and no subtest. A mutant has one try. Where its mistake shows
 // only in a race, [Seam] makes it lose the race always.
-//
-// On somebody's machine a part of many mutants is tried, in CI all: CI=true asks for them.
 func Prove[H any](t *testing.T, p *Proof[H]) {
-	if name := os.Getenv(envMutant); name != "" {
-		m, ok := p.mutant(name)
-		if !ok {
-			t.Fatalf("no mutant %q", name)
-		}
-		p.suite(m.harness).run(t)
+	if serveTrials(t, p.try) {
 		return
 	}
 	top := t.Name()
@@ -115,27 +100,35 @@ func Prove[H any](t *testing.T, p *Proof[H]) {
 	t.Run("mutants", func(t *testing.T) {
 		texts := p.suite(p.Faithful).sentences()
 		p.checkMutants(t, texts)
-		// So there are more of them at once than -parallel allows: they are started before it
-		// counts.
-		slots := make(chan struct{}, 4*runtime.GOMAXPROCS(0))
-		for _, m := range effort.Some(p.every(), p.mutants) {
+		others := startTrials(t, top, 4*runtime.GOMAXPROCS(0), envImpatient+"=1")
+		for _, m := range p.mutants {
 			t.Run(m.name, func(t *testing.T) {
 				output := make(chan string, 1)
-				go func() {
-					slots <- struct{}{}
-					defer func() { <-slots }()
-					output <- m.run(t.Context(), top)
-				}()
+				// So there are more of them at once than -parallel allows: they are started before it
+				// counts.
+				go func() { output <- others.try(m.name) }()
 				t.Parallel()
-				m.caught(t, top, texts, <-output)
+				m.caught(t, texts, <-output)
 			})
 		}
 	})
 }
 
+// try runs the rules that a mutant breaks, and prints those that failed. If it ends the
+// process, this or the test prints them.
+func (p *Proof[H]) try(t *testing.T, mutant string) {
+	m, ok := p.mutant(mutant)
+	if !ok {
+		t.Fatalf("no mutant %q", mutant)
+	}
+	for _, id := range p.suite(m.harness).run(t, m.breaks...).failed {
+		fmt.Printf("--- FAIL: %s/%s (as it has to)\n", t.Name(), id)
+	}
+}
+
 func (p *Proof[H]) tryFaithful(t *testing.T) {
 	t.Run("faithful", func(t *testing.T) {
-		if skipped := p.suite(p.Faithful).run(t); len(skipped) > 0 {
+		if skipped := p.suite(p.Faithful).run(t).skipped; len(skipped) > 0 {
 			t.Errorf("the faithful backend lacks what rules need: %v", skipped)
 		}
 	})
@@ -147,7 +140,7 @@ func (p *Proof[H]) tryLacking(t *testing.T, reasons []string) {
 		given := make(map[string]bool)
 		for _, name := range slices.Sorted(maps.Keys(p.Lacking)) {
 			t.Run(name, func(t *testing.T) {
-				for reason := range p.suite(p.Lacking[name]).run(t) {
+				for reason := range p.suite(p.Lacking[name]).run(t).skipped {
 					given[reason] = true
 				}
 			})
@@ -159,9 +152,6 @@ func (p *Proof[H]) tryLacking(t *testing.T, reasons []string) {
 		}
 	})
 }
-
-// every says that one of so many mutants is tried where time is short: of a few all are.
-func (p *Proof[H]) every() int { return min(1+len(p.mutants)/10, 10) }
 
 // checkMutants fails the test if a mutant cannot be told from another one, if it breaks
 // what is no rule, or if a rule is broken by none.
@@ -188,7 +178,7 @@ func (p *Proof[H]) checkMutants(t *testing.T, texts map[string]string) {
 }
 
 // caught fails the test unless the mutant fails the rules that it breaks.
-func (m *mutant[H]) caught(t *testing.T, test string, texts map[string]string, output string) {
+func (m *mutant[H]) caught(t *testing.T, texts map[string]string, output string) {
 	t.Helper()
 	for _, not := range []string{"DATA RACE", seamMissed} {
 		if strings.Contains(output, not) {
@@ -197,28 +187,11 @@ func (m *mutant[H]) caught(t *testing.T, test string, texts map[string]string, o
 	}
 	passed := slices.DeleteFunc(slices.Clone(m.breaks), func(id string) bool {
 		r := Rule{id, texts[id]}
-		return strings.Contains(output, "--- FAIL: "+test+"/"+id+" ") && strings.Contains(output, r.sentence())
+		return regexp.MustCompile(`--- FAIL: \S*/`+id+` \(`).MatchString(output) && strings.Contains(output, r.sentence())
 	})
 	if len(passed) > 0 {
 		t.Fatalf("it passes %v:\n%s", passed, output)
 	}
-}
-
-// run runs the rules that the mutant breaks in another process and returns its output. It
-// may run some more rules than those.
-func (m *mutant[H]) run(ctx context.Context, test string) (output string) {
-	var groups, names []string
-	for _, id := range m.breaks {
-		group, name, _ := strings.Cut(id, "/")
-		groups, names = append(groups, group), append(names, name)
-	}
-	pattern := "^" + test + "$/^(" + strings.Join(groups, "|") + ")$/^(" + strings.Join(names, "|") + ")$"
-	cmd := exec.CommandContext(ctx, os.Args[0], "-test.v", "-test.count=1", "-test.timeout=30m", "-test.run="+pattern)
-	// The race detector sleeps for a second at the end of a process unless it is told not to.
-	cmd.Env = append(os.Environ(), envMutant+"="+m.name, envImpatient+"=1", "GORACE=atexit_sleep_ms=0",
-		fmt.Sprint("GOMAXPROCS=", runtime.GOMAXPROCS(0))) // -test.cpu
-	out, _ := cmd.CombinedOutput() // it has to fail; caught looks for how
-	return string(out)
 }
 
 // sentences returns the texts of the rules, by their ids.

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-
-	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // race is what goroutines do at once. Each of them takes steps, one after the other.
@@ -186,17 +184,6 @@ func Watch(t *testing.T, watchers int, look func(watcher int) error, steps int, 
 		}
 	}()
 	NoErrors(t, errs)
-}
-
-// Rounds returns how many steps of [Watch], or rounds like those, such as races and random
-// queries, a rule takes that has n of them where there is time: in CI and with
-// MORTISE_SOAK=1, and against a mutant, which may need them all. On somebody's machine it
-// takes a tenth, or a quarter of a few.
-func Rounds(n int) int {
-	if impatient() {
-		return n
-	}
-	return effort.Of(min((n+3)/4, max(3, (n+9)/10)), n, n)
 }
 
 // CutOff makes n calls at once, n being even, and ends the contexts of every second one

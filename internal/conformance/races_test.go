@@ -114,17 +114,3 @@ func TestWatch(t *testing.T) {
 	}
 	Seam()
 }
-
-// TestRounds: a mutant has all rounds, also where there is little time.
-func TestRounds(t *testing.T) {
-	t.Setenv("MORTISE_SOAK", "")
-	t.Setenv("CI", "true")
-	require.Equal(t, 10, Rounds(10))
-	t.Setenv("CI", "")
-	require.Equal(t, 3, Rounds(10))
-	require.Equal(t, 1, Rounds(1))
-	require.Equal(t, 3, Rounds(16))
-	require.Equal(t, 10, Rounds(100))
-	mutantProcess(t)
-	require.Equal(t, 10, Rounds(10))
-}

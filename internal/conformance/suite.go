@@ -28,7 +28,7 @@ type Suite[S any] struct {
 	Parts func(s S, has Has)
 
 	rules []rule[S]
-	limit time.Duration // of a rule; 0: deadline()
+	limit time.Duration // of a rule; 0: deadline
 }
 
 // Need is what a rule cannot do without: a set of parts, each a bit that the suite declares.
@@ -85,7 +85,7 @@ func RulesOf[R ~struct{ ID, Text string }, S any](s *Suite[S]) []R {
 // Run tries every rule as a subtest named by its id, on a subject of its own. A rule that
 // is broken prints its text, above what its check has to say. (With -v, every rule does.) A
 // rule that does not end ends the process, and prints its text and those of the rules that
-// failed before. At the end, Run logs which rules were skipped and why.
+// failed before. At the end, Run logs how many ran, and which were skipped and why.
 func (s *Suite[S]) Run(t *testing.T) {
 	t.Helper()
 	if !wanted(t, s) {
@@ -93,17 +93,33 @@ func (s *Suite[S]) Run(t *testing.T) {
 	}
 }
 
-// run is Run. It returns the ids of the rules that were skipped, by their reasons.
-func (s *Suite[S]) run(t *testing.T) (skipped map[string][]string) {
+// outcome says how many rules ran, which of them failed, and which were skipped for which
+// reason.
+type outcome struct {
+	ran     int
+	failed  []string
+	skipped map[string][]string
+}
+
+// run is Run of some rules, or of all.
+func (s *Suite[S]) run(t *testing.T, only ...string) (o outcome) {
 	t.Helper()
 	for _, complaint := range s.checkSkip() {
 		t.Error(complaint)
 	}
-	skipped = make(map[string][]string)
-	watch := watchman{limit: cmp.Or(s.limit, deadline())}
+	o.skipped = make(map[string][]string)
+	watch := watchman{limit: cmp.Or(s.limit, deadline)}
 	for i := range s.rules {
 		r := &s.rules[i]
-		t.Run(r.ID, func(t *testing.T) {
+		if len(only) > 0 && !slices.Contains(only, r.ID) {
+			continue
+		}
+		ok := t.Run(r.ID, func(t *testing.T) {
+			defer func() {
+				if !t.Skipped() {
+					o.ran++
+				}
+			}()
 			forgetRest()
 			watch.over(t, r.sentence())
 			t.Log(r.sentence()) // before everything else; go test drops it if nothing fails
@@ -112,13 +128,16 @@ func (s *Suite[S]) run(t *testing.T) (skipped map[string][]string) {
 				reason = s.try(t, r)
 			}
 			if reason != "" {
-				skipped[reason] = append(skipped[reason], r.ID)
+				o.skipped[reason] = append(o.skipped[reason], r.ID)
 				t.Skip(reason)
 			}
 		})
+		if !ok {
+			o.failed = append(o.failed, r.ID)
+		}
 	}
-	t.Log(s.summary(skipped))
-	return skipped
+	t.Log(s.summary(o))
+	return o
 }
 
 // try checks a rule, or returns why it cannot.
@@ -167,14 +186,15 @@ func (s *Suite[S]) checkSkip() []string {
 	return complaints
 }
 
-// summary says how many rules were skipped, and which ones for which reason.
-func (s *Suite[S]) summary(skipped map[string][]string) string {
+// summary says how many rules ran, and which were skipped for which reason. The rest are
+// those that -run did not choose.
+func (s *Suite[S]) summary(o outcome) string {
 	total := 0
 	var lines strings.Builder
-	for _, reason := range slices.Sorted(maps.Keys(skipped)) {
-		ids := skipped[reason]
+	for _, reason := range slices.Sorted(maps.Keys(o.skipped)) {
+		ids := o.skipped[reason]
 		total += len(ids)
 		fmt.Fprintf(&lines, "\n%d because %s: %s", len(ids), reason, strings.Join(ids, ", "))
 	}
-	return fmt.Sprintf("%s: %d of %d rules skipped%s", s.Name, total, len(s.rules), lines.String())
+	return fmt.Sprintf("%s: %d of %d rules ran, %d skipped%s", s.Name, o.ran, len(s.rules), total, lines.String())
 }

@@ -5,8 +5,6 @@ import (
 	"os"
 	"testing"
 	"time"
-
-	"github.com/seed-6363c74e/mortise/internal/effort"
 )
 
 // Moment returns a time of the suites' own calendar, well in the past. It has
@@ -33,56 +31,69 @@ func Glimpse() time.Duration {
 	return moment
 }
 
-// patience is how long a rule waits for what must happen. It only ends a test that has
-// failed already. A mutant has to fail, and gets less of it. On somebody's machine it gets so
-// little that a slow one may catch a mutant for want of time alone, which CI would not.
-func patience() time.Duration {
-	if impatient() {
-		return time.Duration(effort.Of(500, 2000, 2000)) * time.Millisecond
+// patience is for how many moments a rule waits for what must happen: for ten seconds, and
+// longer where the process gets little time to run. It only ends a test that has failed
+// already. A mutant has to fail, and gets less of it, as does the cleanup of a failed test.
+func patience(t *testing.T) (moments int) {
+	if impatient() || t.Failed() {
+		return 5
 	}
-	return 2 * time.Minute
+	return 100
+}
+
+// wait calls look until that says that the wait is over. Each call lasts for a tick at most.
+func wait(t *testing.T, what string, look func(tick <-chan time.Time) (over bool)) {
+	t.Helper()
+	ticker := time.NewTicker(moment)
+	defer ticker.Stop()
+	for range patience(t) {
+		if look(ticker.C) {
+			return
+		}
+	}
+	t.Fatalf("waited in vain for %s", what)
 }
 
 // Await returns the next value of a channel.
-func Await[T any](t *testing.T, from <-chan T, what string) T {
+func Await[T any](t *testing.T, from <-chan T, what string) (v T) {
 	t.Helper()
-	timer := time.NewTimer(patience())
-	defer timer.Stop()
-	select {
-	case v := <-from:
-		return v
-	case <-timer.C:
-		t.Fatalf("waited in vain for %s", what)
-		panic("unreachable")
-	}
+	wait(t, what, func(tick <-chan time.Time) bool {
+		select {
+		case v = <-from:
+			return true
+		case <-tick:
+			return false
+		}
+	})
+	return v
 }
 
 // Send gives a channel a value as soon as somebody takes it.
 func Send[T any](t *testing.T, to chan<- T, v T, what string) {
 	t.Helper()
-	timer := time.NewTimer(patience())
-	defer timer.Stop()
-	select {
-	case to <- v:
-	case <-timer.C:
-		t.Fatalf("waited in vain for %s", what)
-	}
+	wait(t, what, func(tick <-chan time.Time) bool {
+		select {
+		case to <- v:
+			return true
+		case <-tick:
+			return false
+		}
+	})
 }
 
 // Until asks again and again until the answer is yes.
 func Until(t *testing.T, what string, yes func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience())
-	defer cancel()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for !yes() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("waited in vain for %s", what)
-		case <-ticker.C:
+	wait(t, what, func(tick <-chan time.Time) bool {
+		for !yes() {
+			select {
+			case <-tick:
+				return false
+			case <-time.After(5 * time.Millisecond):
+			}
 		}
-	}
+		return true
+	})
 }
 
 // Nothing requires that a channel stays silent for a glimpse.

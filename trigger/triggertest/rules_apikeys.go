@@ -196,8 +196,7 @@ var apiKeyRules = []rule{
 
 	{Rule{"keys/update-concurrent", "UpdateKey is atomic: of concurrent updates none is lost."}, needKeys,
 		func(t *testing.T, s *subject) {
-			const workers = 8
-			each := conformance.Rounds(20)
+			const workers, each = 8, 20
 			k := newKey(orgA, 0)
 			k.Name = ""
 			s.addKey(t, k)

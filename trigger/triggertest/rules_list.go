@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -171,11 +170,11 @@ var listRules = []rule{
 	{Rule{"store/list-matches-query", "ListEvents returns exactly the events that EventQuery.Matches selects, whatever is combined."}, needStore,
 		func(t *testing.T, s *subject) {
 			random := rand.New(rand.NewPCG(7, 11))
-			events := randomEvents(random, conformance.Rounds(200))
+			events := randomEvents(random, 200)
 			for _, e := range events {
 				s.create(t, e)
 			}
-			for range conformance.Rounds(300) {
+			for range 300 {
 				org, q := randomQuery(random, events)
 				inOrder(t, ids(selected(events, org, q)), ids(s.pages(t, org, q)),
 					"events of %s by %+v", org, q)

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
-	"github.com/seed-6363c74e/mortise/internal/effort"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
@@ -91,7 +90,7 @@ func sparse(most int, end func(*vault.RowPage)) func(*mutant) {
 
 // TestSparsePages: a store may end a page early, and return empty ones.
 func TestSparsePages(t *testing.T) {
-	for _, most := range effort.Some(3, []int{1, 2, 100}) {
+	for _, most := range []int{1, 2, 100} {
 		t.Run(fmt.Sprint(most), func(t *testing.T) {
 			empty := 0
 			h := (&broken{mutate: sparse(most, func(page *vault.RowPage) {

@@ -56,7 +56,7 @@ var concurrentRules = []rule{
 
 	{Rule{"vaults/left-scope-while-inserting", "A change that leaves a scope and insertions into it at the old revision do not both succeed."}, 0,
 		func(t *testing.T, s *subject) {
-			for round := range conformance.Rounds(16) {
+			for round := range 16 {
 				v := s.addVault(t, newVault(orgA, fmt.Sprint("v", round)))
 				errs := s.inserting(t, v, round, func() error {
 					return s.Store.PutVault(t.Context(), changed(v), []string{email}, vault.AuditEvent{})
@@ -74,7 +74,7 @@ var concurrentRules = []rule{
 	{Rule{"tokens/one-token-of-a-value", "Many insertions of one value at once give it one token."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			for round := range conformance.Rounds(10) {
+			for round := range 10 {
 				var tokens [16][]string
 				var errs [16]error
 				conformance.Together(len(errs), func(i int) {
@@ -118,7 +118,7 @@ var concurrentRules = []rule{
 	{Rule{"tokens/one-token-during-a-rotation", "Many insertions of one value at once, by callers with different versions that have one in common, give it one token, which has the fingerprints of all."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			for round := range conformance.Rounds(10) {
+			for round := range 10 {
 				value := fmt.Sprint("value ", round)
 				var tokens [16][]string
 				var errs [16]error
@@ -138,8 +138,9 @@ var concurrentRules = []rule{
 
 	{Rule{"tokens/given-once", "Of many insertions of different values with one token at once one gets it, and the others are TakenErrors."}, 0,
 		func(t *testing.T, s *subject) {
+			const rounds = 10
 			v := s.customers(t)
-			for round := range conformance.Rounds(10) {
+			for round := range rounds {
 				token := fmt.Sprint("t", round)
 				var errs [16]error
 				conformance.Together(len(errs), func(i int) {
@@ -163,13 +164,13 @@ var concurrentRules = []rule{
 				}
 				require.Equal(t, 1, winners)
 			}
-			require.Len(t, s.dump(t, v), conformance.Rounds(10))
+			require.Len(t, s.dump(t, v), rounds)
 		}},
 
 	{Rule{"tokens/deleted-once", "Of many that delete one token at once one does, with its event, and the others are ErrTokenNotFound."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			for round := range conformance.Rounds(10) {
+			for round := range 10 {
 				token := fmt.Sprint("t", round)
 				s.adds(t, v, row(token, email, token, 1))
 				before := len(s.Trail(t, orgA))
@@ -186,7 +187,7 @@ var concurrentRules = []rule{
 	{Rule{"store/reads-are-whole", "A caller sees all effects of another's call or none: batches, deleted tokens, and changes of a vault with their events."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			conformance.Watch(t, 4, func(i int) error { return s.whole(t, i) }, conformance.Rounds(40), func(batch int) {
+			conformance.Watch(t, 4, func(i int) error { return s.whole(t, i) }, 40, func(batch int) {
 				rows := make([]vault.Row, wholeBatch)
 				for i := range rows {
 					rows[i] = row(fmt.Sprintf("t%03d-%d", batch, i), email, fmt.Sprint(batch, "-", i), 1)
