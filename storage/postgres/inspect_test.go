@@ -114,7 +114,8 @@ func TestMigrateMissing(t *testing.T) {
 	conn := d.connect(t)
 	require.NoError(t, postgres.Migrate(t.Context(), conn, other))
 	_, err := conn.Exec(t.Context(), "DROP TABLE other.trigger_events, other.trigger_organizations,"+
-		" other.trigger_collections, other.trigger_api_keys, other.trigger_deleted; DELETE FROM other.mortise_scripts WHERE domain = 'trigger'")
+		" other.trigger_collections, other.trigger_api_keys, other.trigger_deleted;"+
+		" DELETE FROM other.mortise_scripts WHERE domain = 'trigger'")
 	require.NoError(t, err)
 	_, err = postgres.New(t.Context(), d.pool(t), other)
 	require.ErrorIs(t, err, postgres.ErrNoTables)
@@ -200,8 +201,9 @@ var planted = []struct{ change, told string }{
 		`the table locks is not as Mortise made it: it lacks "PRIMARY KEY (id)"`,
 	},
 	{
-		"ALTER TABLE audiosearch_results DROP CONSTRAINT audiosearch_results_result_set_fkey",
-		`the table audiosearch_results is not as Mortise made it: it lacks "FOREIGN KEY (result_set) REFERENCES audiosearch_result_sets(seq) ON DELETE CASCADE"`,
+		"ALTER TABLE authmgmt_secrets DROP CONSTRAINT authmgmt_secrets_organization_client_fkey",
+		`the table authmgmt_secrets is not as Mortise made it: it lacks` +
+			` "FOREIGN KEY (organization, client) REFERENCES authmgmt_clients(organization, id)"`,
 	},
 	{
 		"ALTER TABLE locks ADD FOREIGN KEY (id) REFERENCES vault_tokens",
@@ -266,7 +268,8 @@ func TestPlanted(t *testing.T) {
 		inChanged(t, conn, functions+p.change, func(ctx context.Context) {
 			_, err := postgres.New(ctx, pool, other)
 			require.ErrorIs(t, err, postgres.ErrUnusable, p.change)
-			require.EqualError(t, err, `postgres: unusable schema "other": `+p.told+"; undo that change, or restore a backup", p.change)
+			told := p.told + "; undo that change, or restore a backup"
+			require.EqualError(t, err, `postgres: unusable schema "other": `+told, p.change)
 		})
 	}
 	_, err := conn.Exec(t.Context(), strings.ReplaceAll(functions+planted[0].change, "LOCAL", "SESSION"))
@@ -285,7 +288,7 @@ func TestHostsOwn(t *testing.T) {
 		"CREATE TABLE mine (id uuid); CREATE TRIGGER t BEFORE INSERT ON mine EXECUTE FUNCTION f()",
 		"CREATE VIEW jobs_now AS SELECT * FROM jobs; CREATE MATERIALIZED VIEW counts AS SELECT count(*) FROM trigger_events",
 		"CREATE INDEX mine ON trigger_events (submitted_at); CREATE STATISTICS s ON organization, status FROM trigger_events",
-		"ALTER INDEX jobs_ready SET (fillfactor = 70); ALTER TABLE jobs SET (autovacuum_enabled = off); CLUSTER jobs USING jobs_id",
+		"ALTER INDEX jobs_ready SET (fillfactor = 70); ALTER TABLE jobs SET (fillfactor = 70); CLUSTER jobs USING jobs_id",
 		"CREATE SCHEMA third; SET LOCAL search_path = third; CREATE TABLE jobs (a int); CREATE VIEW locks AS SELECT 1",
 	} {
 		inChanged(t, conn, functions+change, func(ctx context.Context) {

@@ -90,7 +90,8 @@ func Migrate(ctx context.Context, conn *pgx.Conn, opts *Options) error {
 	var missing []script
 	// At READ COMMITTED a program that waited for the lock sees what another one has made.
 	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) (err error) {
-		if _, err = tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", "mortise migrate "+o.Schema); err != nil {
+		const lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+		if _, err = tx.Exec(ctx, lock, "mortise migrate "+o.Schema); err != nil {
 			return err
 		}
 		if missing, err = inspect(ctx, tx, o.Schema); err != nil || len(missing) == 0 {

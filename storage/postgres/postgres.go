@@ -139,12 +139,12 @@ var ErrClosed = errors.New("postgres: the database is closed")
 // who closes it after the DB. Options may be nil, and must name the schema that [Migrate]
 // was given.
 //
-// New changes nothing. Where tables are missing the error is [ErrNoTables]. It is [ErrUnusable]
-// where another version has made them, where a table, an index or a sequence is not as Migrate
-// made it, and where a table has a trigger, a rule, a policy or a child: code of others would
-// run with the program's rights. Any other name in the schema, and indexes of other names, are
-// the host's. Any other error means that the database could not be asked, or that it refuses
-// the role; ctx and Options.Timeout bound that.
+// New changes nothing. The error is [ErrNoTables] if tables are missing. It is [ErrUnusable] if
+// another version made the tables, if a table, an index or a sequence of Mortise is not as
+// Migrate made it, and if one of its tables has a trigger, a rule or a policy, which would run
+// unseen with the program's statements. Other tables, views and indexes in the schema are the
+// host's, and so are triggers on its own tables. Any other error means that the database could
+// not be asked, or that it refuses the role; ctx and Options.Timeout bound that.
 func New(ctx context.Context, pool *pgxpool.Pool, opts *Options) (*DB, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
