@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -300,7 +301,7 @@ func TestHostsOwn(t *testing.T) {
 	}
 }
 
-// TestPingTables: Ping fails while any table lacks a column or is not there.
+// TestPingTables: Ping fails while any table is not there, is a view, or lacks a column.
 func TestPingTables(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
@@ -308,13 +309,20 @@ func TestPingTables(t *testing.T) {
 	require.NoError(t, postgres.Migrate(t.Context(), conn, other))
 	db := d.open(t, other)
 	require.NoError(t, db.Ping(t.Context()))
-	rows, err := conn.Query(t.Context(), "SELECT tablename::text FROM pg_tables"+
-		" WHERE schemaname = 'other' AND tablename NOT LIKE 'audiosearch\\_scores\\_%'")
+	rows, err := conn.Query(t.Context(), "SELECT table_name::text, ARRAY[min(column_name::text), max(column_name::text)]"+
+		" FROM information_schema.columns"+
+		" WHERE table_schema = 'other' AND table_name NOT LIKE 'audiosearch\\_scores\\_%' GROUP BY table_name")
 	require.NoError(t, err)
-	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	tables := make(map[string][]string)
+	var table string
+	var columns []string
+	_, err = pgx.ForEachRow(rows, []any{&table, &columns}, func() error {
+		tables[table] = columns
+		return nil
+	})
 	require.NoError(t, err)
 	require.Contains(t, tables, "trigger_api_keys")
-	for _, name := range tables {
+	for name, columns := range tables {
 		gone := "ALTER TABLE other." + name + " RENAME TO gone;"
 		inChanged(t, conn, gone, func(ctx context.Context) {
 			require.ErrorContains(t, db.Ping(ctx), name)
@@ -322,6 +330,12 @@ func TestPingTables(t *testing.T) {
 		inChanged(t, conn, gone+"CREATE VIEW other."+name+" AS SELECT 1 AS one", func(ctx context.Context) {
 			require.ErrorContains(t, db.Ping(ctx), "does not exist", name)
 		})
+		for _, column := range columns {
+			rename := fmt.Sprintf("ALTER TABLE other.%s RENAME %q TO gone", name, column)
+			inChanged(t, conn, rename, func(ctx context.Context) {
+				require.ErrorContains(t, db.Ping(ctx), "does not exist", rename)
+			})
+		}
 	}
 	require.NoError(t, db.Ping(t.Context()))
 }
