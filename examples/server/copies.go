@@ -30,7 +30,7 @@ func copyData(ctx context.Context, s *settings, stdout io.Writer, log *slog.Logg
 		return err
 	}
 	if err := migrate(ctx, s, log); err != nil {
-		return about("-postgres", err)
+		return aboutPostgres(err)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, s.database)
 	if err != nil {

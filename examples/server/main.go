@@ -118,7 +118,7 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 		return nil
 	case s.migrate:
 		if err := migrate(ctx, s, log); err != nil {
-			return about("-postgres", err)
+			return aboutPostgres(err)
 		}
 		fmt.Fprintln(stdout, "the tables are up to date")
 		return nil

@@ -39,8 +39,7 @@ func parsePostgres(text string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// migrate makes the tables of -postgres, or brings them up to date. Several servers may do
-// it at once.
+// migrate makes the tables of -postgres that are missing. Several servers may do it at once.
 func migrate(ctx context.Context, s *settings, log *slog.Logger) error {
 	conn, err := pgx.ConnectConfig(ctx, s.database.ConnConfig)
 	if err != nil {
@@ -49,6 +48,9 @@ func migrate(ctx context.Context, s *settings, log *slog.Logger) error {
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	return postgres.Migrate(ctx, conn, &postgres.Options{Logger: log})
 }
+
+// aboutPostgres is about for -postgres: the operator has to replace a schema that is unusable.
+func aboutPostgres(err error) error { return about("-postgres", err, postgres.ErrUnusable) }
 
 // openPostgres is the storage of -postgres, which any number of servers share. The jobs are
 // in a table beside the data, or in the streams of -queue.
@@ -60,14 +62,14 @@ func openPostgres(ctx context.Context, s *settings, log *slog.Logger) (*backends
 		return nil, about("-postgres", err)
 	}
 	db, err := postgres.New(ctx, pool, &postgres.Options{Logger: log})
-	if old := (*postgres.VersionError)(nil); errors.As(err, &old) {
+	if errors.Is(err, postgres.ErrNoTables) {
 		if err = migrate(ctx, s, log); err == nil {
 			db, err = postgres.New(ctx, pool, &postgres.Options{Logger: log})
 		}
 	}
 	if err != nil {
 		pool.Close()
-		return nil, about("-postgres", err)
+		return nil, aboutPostgres(err)
 	}
 	at := s.database.ConnConfig
 	back := backendsOf(db, fmt.Sprintf("in the PostgreSQL database %s at %s", at.Database, at.Host), s.lease, log)

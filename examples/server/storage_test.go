@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -73,7 +74,7 @@ const empty = `DO $$
 DECLARE used text;
 BEGIN
 	SELECT string_agg(oid::regclass::text, ', ') INTO used FROM pg_class
-	WHERE relnamespace = to_regnamespace('mortise') AND relkind = 'r' AND relname <> 'mortise_versions' AND pg_relation_size(oid) > 0;
+	WHERE relnamespace = to_regnamespace('mortise') AND relkind = 'r' AND relname <> 'mortise_scripts' AND pg_relation_size(oid) > 0;
 	IF used IS NOT NULL THEN
 		EXECUTE 'TRUNCATE ' || used || ' RESTART IDENTITY CASCADE';
 	END IF;
@@ -305,4 +306,30 @@ func TestDemoCredentials(t *testing.T) {
 			t.Errorf("stored: %+v, %+v, %v", keys, tokens, err)
 		}
 	})
+}
+
+// TestUnusableSchema: tables that the program has not made are refused on one line, and with the
+// status that says that starting it again is of no use.
+func TestUnusableSchema(t *testing.T) {
+	server := pgserver.Shared(t)
+	execSQL(t, server.DSN("postgres"), "CREATE DATABASE unusable")
+	execSQL(t, server.DSN("unusable"), "CREATE SCHEMA mortise", "CREATE TABLE mortise.trigger_events ()")
+	key := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, []byte(strings.Repeat("ab", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const want = `-postgres: postgres: %sunusable schema "mortise": made by another development version of Mortise` +
+		" (the tables of trigger): remove it, or open it with the program that made it\n"
+	for _, migrate := range []bool{false, true} {
+		prefix := ""
+		if migrate {
+			prefix = "migrate: "
+		}
+		var stderr strings.Builder
+		args := []string{"-postgres", server.URL("unusable"), "-vault-key", key, fmt.Sprint("-migrate=", migrate)}
+		status := run(args, nil, io.Discard, &stderr)
+		if said := stderr.String(); status != exitUsage || said != fmt.Sprintf(want, prefix) {
+			t.Errorf("-migrate=%v: status %d, %s", migrate, status, said)
+		}
+	}
 }

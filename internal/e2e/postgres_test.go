@@ -77,13 +77,11 @@ func faultsOf(tr *trial, db *pgserver.Server, kills int) []stage {
 }
 
 // TestPostgresBouncer: between the servers and the database stands PgBouncer, which gives a
-// connection to each transaction.
+// connection to each transaction. The servers make the tables through it, too.
 func TestPostgresBouncer(t *testing.T) {
 	t.Parallel()
 	nightly.Only(t)
 	db := startPostgres(t)
-	migration := buildServer(t).run(t, t.TempDir(), nil, "-migrate", "-postgres", databaseURL(db))
-	migration.awaitExit()
 	tr := newTrialAt(t, startBouncer(t, db))
 	tr.through([]stage{{"terminated sessions", func() { terminateSessions(t, db) }}, {"a kill", func() {
 		tr.fleet.kill(0)

@@ -26,8 +26,8 @@ var option = regexp.MustCompile(`(?i)(?:^|\s)(?:-c\s*|--)([a-z_-]+)=`)
 // sets a statement_timeout and an idle_in_transaction_session_timeout of 10 s, and a
 // lock_timeout of 5 s; those that the configuration has already stay. When the context of a
 // statement ends, the statement is cancelled on the server, and its connection stays open. By
-// itself pgx closes that. The connection of [Migrate] needs no such limits: a migration may
-// take longer.
+// itself pgx closes that. The connection of [Migrate] needs no such limits: it may wait for
+// another program's.
 func Bounded(config *pgxpool.Config) *pgxpool.Config {
 	config = config.Copy()
 	params, others := config.ConnConfig.RuntimeParams, make(map[string]bool)

@@ -30,7 +30,7 @@
 //
 //	postgres://user@host/name?statement_timeout=5s&lock_timeout=5s&...
 //
-// That is for the pool, and not for Migrate, which may take longer.
+// That is for the pool, and not for Migrate, which may wait for another program's.
 //
 // # PgBouncer
 //
@@ -43,12 +43,12 @@
 // QueryExecModeExec, and leave the database's bytea_output and DateStyle as they are by default.
 // LISTEN does not work there, so give Options.Listen the address of the
 // database itself; without it, jobs of other processes are found at the next poll.
-// [Migrate] needs a connection to the database itself, too: its lock is one of a session.
 package postgres
 
 // A map for those who work on this package.
 //
-// postgres.go has the settings and New, migrate.go the tables' versions. Statements go by
+// postgres.go has the settings and New. migrate.go makes the tables, and inspect.go compares
+// them with migrations/tables.txt, which a test writes. Statements go by
 // session.go, or by group.go, which puts small writes of many callers into one. group_send.go
 // sends it, late.go together with what the host's queue asks first. If there is a transaction
 // of the host's own, they go within that (intx.go, savepoint.go). Their texts name tables as

@@ -52,3 +52,8 @@ func (db *DB) ExpectGroup(operations int, until time.Time, each func(size int)) 
 		return db.sendPipeline(ctx, conn, ops, alone)
 	}
 }
+
+// Describe returns the lines of expected for a schema.
+func Describe(ctx context.Context, conn *pgx.Conn, schema string) ([]string, error) {
+	return describe(ctx, conn, schema, nil)
+}

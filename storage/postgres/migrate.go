@@ -1,93 +1,74 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
+	"runtime/debug"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/pressly/goose/v3"
 )
 
-//go:embed migrations/*.sql
+var (
+	// ErrNoTables is the error of New for a schema that lacks tables: run [Migrate].
+	ErrNoTables = errors.New("no tables")
+
+	// ErrUnusable is the error of New and Migrate for a schema whose tables another version
+	// has made, or that somebody has changed. Trying again is of no use.
+	ErrUnusable = errors.New("unusable schema")
+)
+
+//go:embed migrations
 var files embed.FS
 
-// Migrations returns the files that [Migrate] runs, for teams with tools of their own: in
-// the format of goose (https://github.com/pressly/goose), to be run in the order of their
-// names, each in a transaction, with the schema as the search_path. They make no schema.
-// New looks for goose's table of versions, mortise_versions, in the schema: a tool that
-// keeps its own notes adds a row to that one, too (version_id, is_applied).
-func Migrations() fs.FS {
-	sub, err := fs.Sub(files, "migrations")
-	if err != nil {
-		panic(err) // the folder is in the program
-	}
-	return sub
+// script makes the tables of a domain, or those that all domains share.
+type script struct {
+	domain, text string
+	digest       string // SHA-256 of the text, in hex
 }
 
-// versionTable is goose's.
-const versionTable = "mortise_versions"
-
-// VersionError says that there are no tables, or older ones than this program needs.
-type VersionError struct {
-	Schema      string
-	Found, Want int64 // Found is 0 if there are no tables
-}
-
-// Error says what to do.
-func (e *VersionError) Error() string {
-	if e.Found == 0 {
-		return fmt.Sprintf("postgres: there are no tables in schema %q: run postgres.Migrate", e.Schema)
-	}
-	return fmt.Sprintf("postgres: the tables in schema %q have version %d, and this program needs version %d: run postgres.Migrate",
-		e.Schema, e.Found, e.Want)
-}
-
-// latest is the version of the last file.
-func latest() (version int64) {
-	names, err := fs.Glob(files, "migrations/*.sql")
-	if err != nil || len(names) == 0 {
-		return 0
-	}
-	for _, name := range names {
-		if v, err := goose.NumericComponent(name); err == nil {
-			version = max(version, v)
+// scripts are in the order in which they run.
+var scripts = func() (all []script) {
+	for _, domain := range []string{"trigger", "vault", "authmgmt", "audiosearch", "jobs"} {
+		text, err := files.ReadFile("migrations/" + domain + ".sql")
+		if err != nil {
+			panic(err) // the file is in the program
 		}
+		digest := sha256.Sum256(text)
+		all = append(all, script{domain: domain, text: string(text), digest: hex.EncodeToString(digest[:])})
 	}
-	return version
+	return all
+}()
+
+// scriptsTable says which script made a domain's tables, and which program ran it and when.
+const scriptsTable = `CREATE TABLE IF NOT EXISTS mortise_scripts (
+	domain  text        NOT NULL PRIMARY KEY,
+	digest  text        NOT NULL,
+	program text        NOT NULL,
+	made_at timestamptz NOT NULL
+)`
+
+// program is the path and version of the main module, as its build information has them: the
+// host's, which says what to open the schema with. A tree without a version is "(devel)".
+func program() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "an unknown version"
+	}
+	return cmp.Or(info.Main.Path, info.Path) + " " + cmp.Or(info.Main.Version, "(devel)")
 }
 
-// checkVersion returns a [*VersionError] unless the tables are what this program needs. Newer
-// ones are: from the first release on a migration only adds.
-func (db *DB) checkVersion(ctx context.Context) error {
-	e := &VersionError{Schema: db.opts.Schema, Want: latest()}
-	err := db.read(ctx, noOrg, func(s *session) error {
-		return s.row("SELECT coalesce(max(version_id), 0) FROM @."+versionTable+" WHERE is_applied", nil, &e.Found)
-	})
-	var pg *pgconn.PgError
-	switch {
-	case errors.As(err, &pg) && (pg.Code == "42P01" || pg.Code == "3F000"): // undefined_table, invalid_schema_name
-		return e
-	case errors.As(err, &pg) && pg.Code == "42501": // insufficient_privilege
-		return fmt.Errorf("postgres: the role may not use the tables in schema %q: grant it what the documentation of Migrate says: %w",
-			e.Schema, err)
-	case err != nil:
-		return err
-	case e.Found < e.Want:
-		return e
-	}
-	return nil
-}
-
-// Migrate makes the schema if it is not there, and brings its tables up to date. Options may
-// be nil. Where several programs do it at once, one does the work and the others wait for
-// it, until ctx ends. It connects once more as conn did; conn is the caller's again when it
-// returns, and must not be one of PgBouncer's in transaction mode.
+// Migrate makes the schema if it is not there, and the tables that it lacks, all in one
+// transaction. Options may be nil. Where several programs do it at once, one does the work
+// and the others wait for it, until ctx ends.
+//
+// Until the first release a table is never brought up to date: a schema that another version
+// has made is refused ([ErrUnusable]) before anything is written, and so is one that is not as
+// Migrate makes it, as [New] says.
 //
 // The role needs the right to create a schema in the database, or to create tables in the
 // schema that is there. The programs may have another role, with fewer rights. With
@@ -96,59 +77,59 @@ func (db *DB) checkVersion(ctx context.Context) error {
 //	GRANT USAGE ON SCHEMA mortise TO program;
 //	GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA mortise TO program;
 //	GRANT USAGE ON ALL SEQUENCES IN SCHEMA mortise TO program;
-//	-- and what later migrations make:
+//	-- and what later versions make:
 //	ALTER DEFAULT PRIVILEGES FOR ROLE owner IN SCHEMA mortise
 //		GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO program;
 //	ALTER DEFAULT PRIVILEGES FOR ROLE owner IN SCHEMA mortise
 //		GRANT USAGE ON SEQUENCES TO program;
-//
-// From the first release on a migration only adds, so programs of the version before may go on
-// beside those of the new one: migrate first, and then restart one after the other.
-func Migrate(ctx context.Context, conn *pgx.Conn, opts *Options) (err error) {
+func Migrate(ctx context.Context, conn *pgx.Conn, opts *Options) error {
 	o, err := opts.withDefaults()
 	if err != nil {
 		return err
 	}
-	fail := func(err error) error { return fmt.Errorf("postgres: migrate schema %q: %w", o.Schema, err) }
-	const lock, unlock = "SELECT pg_advisory_lock(hashtextextended($1, 0))", "SELECT pg_advisory_unlock(hashtextextended($1, 0))"
-	name := "mortise migrate " + o.Schema
-	if _, err := conn.Exec(ctx, lock, name); err != nil {
-		return fail(err)
-	}
-	defer func() {
-		if _, e := conn.Exec(context.WithoutCancel(ctx), unlock, name); e != nil && err == nil {
-			err = fail(e)
+	var missing []script
+	// At READ COMMITTED a program that waited for the lock sees what another one has made.
+	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) (err error) {
+		const lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+		if _, err = tx.Exec(ctx, lock, "mortise migrate "+o.Schema); err != nil {
+			return err
 		}
-	}()
-	var there bool
-	if err := conn.QueryRow(ctx, "SELECT to_regnamespace($1) IS NOT NULL", o.Schema).Scan(&there); err != nil {
-		return fail(err)
-	}
-	if !there { // IF NOT EXISTS asks for the right to create schemas, even where it does nothing
-		if _, err := conn.Exec(ctx, "CREATE SCHEMA "+pgx.Identifier{o.Schema}.Sanitize()); err != nil {
-			return fail(err)
+		if missing, err = inspect(ctx, tx, o.Schema); err != nil || len(missing) == 0 {
+			return err
 		}
+		return run(ctx, tx, o.Schema, missing)
+	})
+	if err != nil {
+		return fmt.Errorf("postgres: migrate: %w", err)
 	}
-	if err := up(ctx, conn.Config(), &o); err != nil {
-		return fail(err)
+	for _, s := range missing {
+		o.Logger.InfoContext(ctx, "made the tables", "schema", o.Schema, "domain", s.domain)
 	}
 	return nil
 }
 
-// up runs the migrations that are missing, on a connection whose search_path is the schema:
-// goose would not quote the schema's name.
-func up(ctx context.Context, config *pgx.ConnConfig, o *Options) error {
-	config.RuntimeParams["search_path"] = o.Schema
-	pool := stdlib.OpenDB(*config)
-	defer func(pool *sql.DB) { _ = pool.Close() }(pool)
-	provider, err := goose.NewProvider(goose.DialectPostgres, pool, Migrations(),
-		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
-	if err != nil {
+// run makes the schema if it is not there, and runs scripts in it.
+func run(ctx context.Context, tx pgx.Tx, schema string, missing []script) error {
+	name := pgx.Identifier{schema}.Sanitize()
+	var there bool
+	if err := tx.QueryRow(ctx, "SELECT to_regnamespace($1) IS NOT NULL", schema).Scan(&there); err != nil {
 		return err
 	}
-	done, err := provider.Up(ctx)
-	for _, r := range done {
-		o.Logger.InfoContext(ctx, "migrated the tables", "schema", o.Schema, "file", r.Source.Path, "seconds", r.Duration.Seconds())
+	begin := "SET LOCAL search_path = " + name + "; " + scriptsTable
+	if !there { // IF NOT EXISTS asks for the right to create schemas, even where it does nothing
+		begin = "CREATE SCHEMA " + name + "; " + begin
 	}
-	return err
+	if _, err := tx.Exec(ctx, begin); err != nil {
+		return err
+	}
+	for _, s := range missing {
+		if _, err := tx.Exec(ctx, s.text); err != nil {
+			return fmt.Errorf("make the tables of %s: %w", s.domain, err)
+		}
+		const note = "INSERT INTO mortise_scripts (domain, digest, program, made_at) VALUES ($1, $2, $3, now())"
+		if _, err := tx.Exec(ctx, note, s.domain, s.digest, program()); err != nil {
+			return err
+		}
+	}
+	return nil
 }

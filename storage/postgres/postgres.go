@@ -139,9 +139,12 @@ var ErrClosed = errors.New("postgres: the database is closed")
 // who closes it after the DB. Options may be nil, and must name the schema that [Migrate]
 // was given.
 //
-// New changes nothing. If the tables are not those that this program needs, the error is a
-// [*VersionError]; those of a newer program will do. Any other error means that the database
-// could not be asked, or that it refuses the role; ctx and Options.Timeout bound that.
+// New changes nothing. The error is [ErrNoTables] if tables are missing. It is [ErrUnusable] if
+// another version made the tables, if a table, an index or a sequence of Mortise is not as
+// Migrate made it, and if one of its tables has a trigger, a rule or a policy, which would run
+// unseen with the program's statements. Other tables, views and indexes in the schema are the
+// host's, and so are triggers on its own tables. Any other error means that the database could
+// not be asked, or that it refuses the role; ctx and Options.Timeout bound that.
 func New(ctx context.Context, pool *pgxpool.Pool, opts *Options) (*DB, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -157,8 +160,15 @@ func New(ctx context.Context, pool *pgxpool.Pool, opts *Options) (*DB, error) {
 	db.group, db.withJobs = newGroup(db, db.sendPipeline), newGroup(db, db.sendWithJobs)
 	db.added = newJobNotifier(db)
 	db.commits = newCommits(db)
-	if err := db.checkVersion(ctx); err != nil {
-		return nil, err
+	err = db.read(ctx, noOrg, func(s *session) error {
+		missing, err := inspect(s.ctx, s.q, o.Schema)
+		if err == nil && len(missing) > 0 {
+			err = fmt.Errorf("%w of %s in schema %q: run postgres.Migrate", ErrNoTables, missing[0].domain, o.Schema)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	return db, nil
 }
@@ -177,14 +187,12 @@ func (db *DB) Close() error {
 }
 
 // Ping returns an error unless the database answers and can be written, and has the tables
-// that this program needs.
+// with their columns.
 func (db *DB) Ping(ctx context.Context) error {
-	if err := db.checkVersion(ctx); err != nil {
-		return err
-	}
 	return db.read(ctx, noOrg, func(s *session) error {
 		var standby bool
-		if err := s.row("SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::bool", nil, &standby); err != nil {
+		var rows []bool
+		if err := s.row(ping, nil, &standby, &rows); err != nil {
 			return err
 		}
 		if standby {

@@ -108,7 +108,7 @@ const empty = `DO $$
 DECLARE used text;
 BEGIN
 	SELECT string_agg(oid::regclass::text, ', ') INTO used FROM pg_class
-	WHERE relnamespace = 'mortise'::regnamespace AND relkind = 'r' AND relname <> 'mortise_versions' AND pg_relation_size(oid) > 0;
+	WHERE relnamespace = 'mortise'::regnamespace AND relkind = 'r' AND relname <> 'mortise_scripts' AND pg_relation_size(oid) > 0;
 	IF used IS NOT NULL THEN
 		EXECUTE 'TRUNCATE ' || used || ' CASCADE';
 	END IF;

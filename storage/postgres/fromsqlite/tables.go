@@ -83,7 +83,7 @@ var others = map[string][]string{
 const stays = "audiosearch_"
 
 // notes are the tables of PostgreSQL's that say how far something is, or who had a lock.
-var notes = []string{"mortise_versions", "locks", progress}
+var notes = []string{"mortise_scripts", "locks", progress}
 
 // progress is the table of a copy that has not ended: what is to be copied, and what was.
 const progress = "copy_from"

@@ -4,7 +4,6 @@
 -- have of it is found by that, and is out of sight at once when the dataset is deleted.
 -- A time that is NULL is the zero time. Durations are nanoseconds.
 
--- +goose Up
 CREATE TABLE audiosearch_datasets (
 	organization bytea       NOT NULL,
 	id           bytea       NOT NULL,
@@ -80,7 +79,6 @@ CREATE TABLE audiosearch_scores (
 	PRIMARY KEY (dataset, model, class, video, first)
 ) PARTITION BY HASH (dataset);
 
--- +goose StatementBegin
 DO $$
 BEGIN
 	FOR i IN 0..15 LOOP
@@ -89,7 +87,6 @@ BEGIN
 	END LOOP;
 END
 $$;
--- +goose StatementEnd
 
 CREATE INDEX audiosearch_scores_video ON audiosearch_scores (dataset, video, model);
 
@@ -205,8 +202,3 @@ CREATE TABLE audiosearch_deleted (
 	organization bytea       NOT NULL PRIMARY KEY,
 	since        timestamptz NOT NULL
 );
-
--- +goose Down
-DROP TABLE audiosearch_deleted, audiosearch_results, audiosearch_result_videos, audiosearch_result_sets, audiosearch_runs,
-	audiosearch_model_order, audiosearch_current, audiosearch_models, audiosearch_part_scores, audiosearch_parts, audiosearch_scores,
-	audiosearch_scorings, audiosearch_vocabularies, audiosearch_names, audiosearch_videos, audiosearch_trash, audiosearch_datasets;

@@ -3,7 +3,6 @@
 -- A time that is NULL is the zero time. Statements know the numbers of the statuses by
 -- heart.
 
--- +goose Up
 CREATE TABLE trigger_events (
 	id              uuid        NOT NULL PRIMARY KEY,
 	version         bigint      NOT NULL, -- each change of the row counts it up
@@ -80,6 +79,3 @@ CREATE TABLE trigger_deleted (
 	organization bytea       NOT NULL PRIMARY KEY,
 	since        timestamptz NOT NULL -- when it was marked
 );
-
--- +goose Down
-DROP TABLE trigger_deleted, trigger_api_keys, trigger_collections, trigger_organizations, trigger_events;

@@ -9,7 +9,6 @@
 -- any index that begins with the organization, and read all that it has. So such statements
 -- say organization || '' = ..., and the primary keys begin with the ID.
 
--- +goose Up
 CREATE TABLE authmgmt_clients (
 	organization bytea       NOT NULL,
 	id           bytea       NOT NULL,
@@ -145,7 +144,3 @@ CREATE TABLE authmgmt_deleted (
 	at           timestamptz NOT NULL, -- when it was first deleted
 	event        bigint                -- seq of the event in the trail that says by whom; NULL: there is none
 );
-
--- +goose Down
-DROP TABLE authmgmt_deleted, authmgmt_key_check, authmgmt_organizations, authmgmt_audit, authmgmt_invitations,
-	authmgmt_tokens, authmgmt_secrets, authmgmt_clients;
