@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"io"
 	"log/slog"
@@ -9,11 +10,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
@@ -100,6 +103,32 @@ func TestReadyOnlyWhileTheStoreAnswers(t *testing.T) {
 	cancel()
 	check("/readyz", http.StatusServiceUnavailable)
 	check("/healthz", http.StatusOK)
+}
+
+// TestReadyOnlyWhileTheTablesAreThere: every domain's, not only the ones that a service reads
+// to say that it is there.
+func TestReadyOnlyWhileTheTablesAreThere(t *testing.T) {
+	for _, table := range []string{"authmgmt_tokens", "vault_fingerprints", "audiosearch_chunks", "trigger_bodies", "mortise_jobs"} {
+		folder := t.TempDir()
+		back, err := openSQLite(t.Context(), folder, discard())
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, back.close()) })
+		s, err := wire(testSettings(), back, testKey(), discard())
+		require.NoError(t, err)
+		handler, err := routes(t.Context(), new(settings), s, discard())
+		require.NoError(t, err)
+		ready := func() int {
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+			return w.Code
+		}
+		require.Equal(t, http.StatusOK, ready())
+		db, err := sql.Open("sqlite", filepath.Join(folder, databaseFile))
+		require.NoError(t, err)
+		_, err = db.ExecContext(t.Context(), "ALTER TABLE "+table+" RENAME TO x; CREATE VIEW "+table+" AS SELECT * FROM x")
+		require.NoError(t, errors.Join(err, db.Close()))
+		require.Equal(t, http.StatusServiceUnavailable, ready(), table)
+	}
 }
 
 func TestLocalAddress(t *testing.T) {

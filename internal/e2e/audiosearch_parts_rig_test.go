@@ -61,7 +61,7 @@ func (s *stages) at(format string, args ...any) {
 // scoreVideos looks at the dataset "d" of the organization "o" in a file, once.
 func scoreVideos(file string) (err error) {
 	s := &stages{in: bufio.NewReader(os.Stdin)}
-	// Triggers of the file, see stopWithin, stop this process within a transaction.
+	// Triggers of the writer's connection, see stopWithin, stop this process within a transaction.
 	stop := func(_ *modernc.FunctionContext, args []driver.Value) (driver.Value, error) {
 		s.at("%v", args[0])
 		return nil, nil
@@ -69,6 +69,19 @@ func scoreVideos(file string) (err error) {
 	if err := modernc.RegisterScalarFunction("e2e_at", 1, stop); err != nil {
 		return err
 	}
+	stops := os.Getenv("E2E_SCORE_STOPS")
+	modernc.RegisterConnectionHook(func(c modernc.ExecQuerierContext, dsn string) error {
+		if stops == "" || !strings.Contains(dsn, "_journal=WAL") {
+			return nil
+		}
+		for s := range strings.SplitSeq(stops, ";") {
+			trigger := fmt.Sprintf("CREATE TEMP TRIGGER \"e2e %s\" AFTER %[1]s BEGIN SELECT e2e_at('%[1]s'); END", s)
+			if _, err := c.ExecContext(context.Background(), trigger, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	ctx := context.Background()
 	db, err := sqlite.Open(ctx, file, &sqlite.Options{BusyTimeout: patience})
 	if err != nil {
@@ -228,7 +241,7 @@ func (f *scoredFile) begin(free bool) *scoringProcess {
 	require.NoError(f.t, err)
 	p := &scoringProcess{t: f.t, cmd: exec.Command(self), free: free}
 	p.cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "E2E_SCORE="+f.path,
-		"E2E_SCORE_FOLDER="+f.media.dir, "E2E_SCORE_PART="+f.part.String())
+		"E2E_SCORE_FOLDER="+f.media.dir, "E2E_SCORE_PART="+f.part.String(), "E2E_SCORE_STOPS="+strings.Join(f.stops, ";"))
 	if free {
 		p.cmd.Env = append(p.cmd.Env, "E2E_SCORE_FREE=1")
 	}

@@ -23,11 +23,12 @@ type scoredFile struct {
 	path  string
 	media *media
 	part  time.Duration
+	stops []string // see stopWithin
 }
 
 func newScoredFile(t *testing.T, m *media, name string) *scoredFile {
 	t.Helper()
-	f := &scoredFile{t, filepath.Join(t.TempDir(), "scores.db"), m, 30 * time.Second}
+	f := &scoredFile{t: t, path: filepath.Join(t.TempDir(), "scores.db"), media: m, part: 30 * time.Second}
 	f.open(func(db *sqlite.DB) {
 		store := db.AudioSearch().Store.(*sqlite.AudioSearch)
 		d, videos := audiosearch.Dataset{Organization: "o", ID: "d"}, []audiosearch.Video{{ID: "v", Path: name}}
@@ -55,18 +56,9 @@ func (f *scoredFile) plain(look func(*sql.DB)) {
 	look(db)
 }
 
-// stopWithin makes stages of statements: whoever carries one out stops behind it, within
-// the transaction.
-func (f *scoredFile) stopWithin(statements ...string) {
-	f.t.Helper()
-	f.plain(func(db *sql.DB) {
-		for _, s := range statements {
-			trigger := fmt.Sprintf("CREATE TRIGGER \"e2e %s\" AFTER %[1]s BEGIN SELECT e2e_at('%[1]s'); END", s)
-			_, err := db.ExecContext(f.t.Context(), trigger)
-			require.NoError(f.t, err)
-		}
-	})
-}
+// stopWithin makes stages of statements: a process that carries one out stops behind it,
+// within the transaction.
+func (f *scoredFile) stopWithin(statements ...string) { f.stops = statements }
 
 // rows returns how many rows there are of scorings that are being made, of their parts,
 // and of all scores.

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"compress/gzip"
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -236,7 +238,7 @@ func testUnusableData(t *testing.T, p program) {
 	}
 	for name, content := range map[string][]byte{
 		"text": []byte("This is my diary.\n"), "text of a page": []byte(strings.Repeat("dear diary\n", 1000)),
-		"damaged": damaged, "cut off": good[:len(good)/2],
+		"damaged": damaged, "cut off": good[:len(good)/2], "of another version": fileOf54962722(t),
 	} {
 		folder := t.TempDir()
 		file := filepath.Join(folder, "mortise.db")
@@ -244,6 +246,9 @@ func testUnusableData(t *testing.T, p program) {
 		told := p.refuse(t, 2, nil, "-data", folder)
 		assert.True(t, strings.HasPrefix(told, "-data: "), "%s: %s", name, told)
 		assert.Contains(t, told, file, name)
+		if name == "of another version" {
+			assert.Contains(t, told, "made by another development version of Mortise (the tables of trigger): remove it, or open it with")
+		}
 		left, err := os.ReadFile(file)
 		require.NoError(t, err)
 		assert.Equal(t, content, left, "%s: the file was changed", name)
@@ -255,6 +260,19 @@ func testUnusableData(t *testing.T, p program) {
 	// Another program's lock may be gone at another time.
 	lockBytes(t, filepath.Join(source.dir, "mortise-data", "mortise.db"), lockPage, lockPageSize)
 	assert.Contains(t, p.refuse(t, 1, nil, "-data", filepath.Join(source.dir, "mortise-data")), "locked")
+}
+
+// fileOf54962722 is a database that the program of that commit made.
+func fileOf54962722(t *testing.T) []byte {
+	t.Helper()
+	packed, err := os.Open(filepath.Join("..", "..", "storage", "sqlite", "testdata", "of_54962722.db.gz"))
+	require.NoError(t, err)
+	defer packed.Close()
+	unpacked, err := gzip.NewReader(packed)
+	require.NoError(t, err)
+	file, err := io.ReadAll(unpacked)
+	require.NoError(t, err)
+	return file
 }
 
 func testMemory(t *testing.T, p program) {

@@ -29,7 +29,6 @@ const (
 
 	firstRun     = "SELECT id FROM audiosearch_runs WHERE organization = ? LIMIT 1"
 	firstSet     = "SELECT seq FROM audiosearch_result_sets WHERE run = ? LIMIT 1"
-	removeOldRun = "DELETE FROM audiosearch_results WHERE run = ?"
 	removeRun    = "DELETE FROM audiosearch_runs WHERE id = ?"
 	removeRunJob = "DELETE FROM mortise_jobs WHERE id = ? AND kind = ? AND organization = ?"
 	firstDataset = "SELECT seq, revision, forgotten, created_at FROM audiosearch_datasets WHERE organization = ? LIMIT 1"
@@ -143,13 +142,7 @@ func (r *removal) removeRun() (done bool, err error) {
 	if set != 0 {
 		return false, r.dropSet(set, &r.left)
 	}
-	old, err := r.exec(removeOldRun, run)
-	if err != nil {
-		return false, err
-	}
-	if r.left.rows--; old > 0 { // it can be large
-		r.left.texts -= freedAtOnce / pruneStepOfOld
-	}
+	r.left.rows--
 	return false, r.apply([]change{
 		{removeRun, []any{run}},
 		{removeRunJob, []any{strconv.FormatInt(run, 10), audiosearch.JobKind, r.org}},

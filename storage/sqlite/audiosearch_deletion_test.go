@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -80,10 +79,6 @@ func furnishOrg(t *testing.T, db *DB, org string, first int64, videos int) {
 	require.NoError(t, tables.CreateRunAndAdd(t.Context(), r, 10, r.Job()))
 	_, err = tables.PruneRuns(t.Context(), time.UnixMicro(first+1), 10) // what it found is left
 	require.NoError(t, err)
-	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error { // of an older program
-		_, err := tx.exec("INSERT INTO audiosearch_results (run, results) VALUES (?, '{}')", first+1)
-		return err
-	}))
 }
 
 // TestDeletedOrganizationLeavesNoRow: in no table, in steps that are bounded, also if the
@@ -97,7 +92,7 @@ func TestDeletedOrganizationLeavesNoRow(t *testing.T) {
 			require.NoError(t, err)
 			furnishOrg(t, db, "acme", 100, 40)
 			for _, table := range []string{"datasets", "changes", "videos", "models", "vocabularies", "scorings", "blocks", "segments", "current",
-				"replaced", "unfinished", "parts", "runs", "results", "result_sets", "found_results", "found_videos", "found_metadata", "found_texts"} {
+				"replaced", "unfinished", "parts", "runs", "result_sets", "found_results", "found_videos", "found_metadata", "found_texts"} {
 				require.NotZero(t, db.audioRows(t)["audiosearch_"+table], table)
 			}
 			require.Equal(t, 1, db.audioRows(t)["mortise_jobs"])
@@ -224,47 +219,4 @@ func TestDeletionLeavesOtherJobs(t *testing.T) {
 		return nil
 	}))
 	require.Equal(t, []string{"trigger acme", "audiosearch other"}, left)
-}
-
-// TestMigrateAudioSearchDeletion: what a file of before has is there, until it is
-// deleted.
-func TestMigrateAudioSearchDeletion(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.db")
-	require.NoError(t, create(path))
-	before := connectTo(t, path, url.Values{"_journal": {"WAL"}})
-	require.NoError(t, migrate(t.Context(), before, released(t, 9)))
-	require.Contains(t, schema(t, before), "audiosearch 9")
-	for _, statement := range []string{
-		"INSERT INTO audiosearch_datasets (organization, id, created_at, revision, forgotten) VALUES ('acme', 'd', 1, 2, 0), ('other', 'd', 1, 1, 0)",
-		"INSERT INTO audiosearch_videos (dataset, id, path) VALUES (1, 'v', 'p'), (1, 'w', 'p'), (2, 'v', 'p')",
-		"INSERT INTO audiosearch_changes VALUES (1, 1, 0, 1, 1), (1, 2, 0, 2, 2), (2, 1, 0, 3, 3)",
-		`INSERT INTO audiosearch_runs (id, organization, created_at, actor, query, dataset, state, termination, message, done, total, attempts, updated_at)
-			VALUES (7, 'acme', 1, 'ada', '{"Dataset":"d","Limit":40}', 'd', 'QUEUED', '', '', 0, 0, 0, 1)`,
-		"INSERT INTO mortise_jobs (id, kind, organization, claimable_at, ready, deliveries, dead) VALUES ('7', 'audiosearch', 'acme', 1, 1, 0, 0)",
-	} {
-		_, err := before.exec(t.Context(), statement)
-		require.NoError(t, err)
-	}
-	db, err := Open(t.Context(), path, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	tables := &AudioSearch{db}
-	_, _, err = tables.Videos(t.Context(), "acme", "d", []string{"v"})
-	require.NoError(t, err)
-	_, err = tables.Run(t.Context(), "acme", 7)
-	require.NoError(t, err)
-	_, err = tables.RemoveDeleted(t.Context(), "acme", 10)
-	require.ErrorIs(t, err, audiosearch.ErrNotFound)
-
-	_, err = tables.MarkDeleted(t.Context(), "acme", time.UnixMicro(5))
-	require.NoError(t, err)
-	_, err = tables.Run(t.Context(), "acme", 7)
-	require.ErrorIs(t, err, audiosearch.ErrRunNotFound)
-	for more := true; more; {
-		more, err = tables.RemoveDeleted(t.Context(), "acme", 10)
-		require.NoError(t, err)
-	}
-	require.Equal(t, map[string]int{"audiosearch_deleted": 1, "audiosearch_datasets": 1, "audiosearch_videos": 1, "audiosearch_changes": 1},
-		db.audioRows(t))
-	require.ErrorIs(t, migrate(t.Context(), before, released(t, 9)), ErrUnusable)
 }

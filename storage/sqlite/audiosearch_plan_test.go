@@ -42,7 +42,6 @@ func plannedAudioSearch(t *testing.T) *DB {
 			"audiosearch_found_videos SELECT i, 'video' || i, 'path' || i, i FROM n",
 			"audiosearch_found_metadata SELECT i, 'org' || (i % 3), CAST(i AS BLOB), 1 FROM n",
 			"audiosearch_found_texts SELECT i, '{}' FROM n",
-			"audiosearch_results SELECT i, '[]' FROM n",
 		} {
 			if _, err := tx.exec(rows + statement); err != nil {
 				return err
@@ -188,11 +187,8 @@ func TestPlansOfAudioSearch(t *testing.T) {
 		{nextOfEnded, "audiosearch_runs_ended (organization>?)", false},
 		{firstTooMany, "audiosearch_runs_ended (organization=?)", false},
 		{tooMany, "audiosearch_runs_ended (organization=?)", false},
-		{anyOld, "", false},
 		{removeRuns, rowid, false},
-		{removeOld, rowid, false},
 		{leaveSets, "audiosearch_result_sets_1 (run=?)", false},
-		{oldResultsOf, rowid, false},
 		{setOfRun, "s USING COVERING INDEX sqlite_autoindex_audiosearch_result_sets_1 (run=? AND token=?)", false},
 		{setByName, "audiosearch_result_sets_1 (run=? AND token=?)", false},
 		{insertSet, "", false},
@@ -230,7 +226,6 @@ func TestPlansOfAudioSearch(t *testing.T) {
 		{checkedRuns, gone, false},
 		{firstRun, "(organization=?)", false},
 		{firstSet, "audiosearch_result_sets_1 (run=?)", false},
-		{removeOldRun, rowid, false},
 		{removeRun, rowid, false},
 		{removeRunJob, "mortise_jobs_id (id=? AND kind=? AND organization=?)", false},
 		{firstDataset, "audiosearch_datasets_1 (organization=?)", false},
@@ -255,7 +250,7 @@ func smallAudioScan(line string) bool {
 	}
 	// The second one is for the first row. The third one is asked for lost jobs only, and
 	// the others pass on what that finds.
-	return line == "SCAN json_each VIRTUAL TABLE INDEX 1:" || line == "SCAN CONSTANT ROW" || line == "SCAN audiosearch_results" ||
+	return line == "SCAN json_each VIRTUAL TABLE INDEX 1:" || line == "SCAN CONSTANT ROW" ||
 		line == "SCAN audiosearch_runs USING INDEX audiosearch_runs_waiting" ||
 		strings.HasPrefix(line, "SCAN (subquery-")
 }
@@ -270,7 +265,7 @@ func TestNumbersInTables(t *testing.T) {
 		}))
 		return text
 	}
-	due := fmt.Sprintf(" WHERE loose_live >= %d OR loose_dead >= %[1]d OR segments >= %d", chunkWindows, manySegments)
+	due := fmt.Sprintf("WHERE loose_live >= %d OR loose_dead >= %[1]d OR segments >= %d", chunkWindows, manySegments)
 	require.Contains(t, modelDue, due)
 	require.Contains(t, definition("audiosearch_models_due"), due)
 	long := fmt.Sprintf(" WHERE revision - forgotten > %d", 2*keptChanges)

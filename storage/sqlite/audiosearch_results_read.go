@@ -46,10 +46,10 @@ func (a *AudioSearch) RunResults(ctx context.Context, org string, run int64, fro
 		return nil, err
 	case !found:
 		return nil, audiosearch.ErrRunNotFound
-	case set == 0:
-		return a.oldRunResults(ctx, org, run, from)
+	case set == 0: // it has found nothing yet
+		return nil, nil
 	}
-	p := page{most: resultsAPage}
+	p := page{}
 	videos := make(map[string]audiosearch.Result)
 	for _, s := range stored {
 		r, known := videos[s.Video]
@@ -90,7 +90,6 @@ func (a *AudioSearch) foundVideo(ctx context.Context, org string, run, set int64
 
 // page takes results until there are enough.
 type page struct {
-	most    int
 	bytes   int // of metadata
 	results []audiosearch.Result
 }
@@ -98,7 +97,7 @@ type page struct {
 // add takes a result with so many more bytes of metadata, unless the page is full.
 func (p *page) add(r audiosearch.Result, size int) bool {
 	p.bytes += size
-	if len(p.results) > 0 && (len(p.results) == p.most || p.bytes > bytesOfAPage) {
+	if len(p.results) > 0 && (len(p.results) == resultsAPage || p.bytes > bytesOfAPage) {
 		return false
 	}
 	p.results = append(p.results, r)

@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"net/url"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -117,39 +115,4 @@ func TestListRunsBesideManyOthers(t *testing.T) {
 		}
 		require.Equal(t, want, got)
 	}
-}
-
-// TestMigrateRunLists: runs that are there already are listed by their dataset.
-func TestMigrateRunLists(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.db")
-	require.NoError(t, create(path))
-	conn := connectTo(t, path, url.Values{"_journal": {"WAL"}})
-	require.NoError(t, migrate(t.Context(), conn, released(t, 5, "audiosearch", "jobs")))
-	want := map[string][]int64{"d": {2}, "caf\u00e9 <&> \"\\'": {1}}
-	for id, query := range map[int64]string{
-		1: `{"Dataset":"caf\u00e9 \u003c\u0026\u003e \"\\'","Limit":40}`, 2: `{"Limit":40,"Dataset":"d"}`, 3: `{}`,
-	} {
-		_, err := conn.exec(t.Context(), `INSERT INTO audiosearch_runs (id, organization, actor, query,
-			state, termination, message, done, total, attempts, created_at, updated_at)
-			VALUES (?, 'acme', 'ada', ?, 'TERMINATED', '', '', 0, 0, 0, ?, 1)`, id, query, id)
-		require.NoError(t, err)
-	}
-	require.NoError(t, conn.close())
-
-	db, err := Open(t.Context(), path, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	list := func(dataset string) (ids []int64) {
-		q := audiosearch.RunQuery{Dataset: dataset, Limit: 9}
-		runs, err := db.AudioSearch().Store.ListRuns(t.Context(), "acme", q)
-		require.NoError(t, err)
-		for _, r := range runs {
-			ids = append(ids, r.ID)
-		}
-		return ids
-	}
-	for dataset, ids := range want {
-		require.Equal(t, ids, list(dataset), dataset)
-	}
-	require.Equal(t, []int64{3, 2, 1}, list(""))
 }

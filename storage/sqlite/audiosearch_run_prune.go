@@ -7,14 +7,9 @@ import (
 )
 
 const (
-	// What the runs of a list have found goes later, see dropResults. What older programs
-	// have stored goes at once. It can be large, so few runs go at a time while there is
-	// any.
-	removeRuns     = "DELETE FROM audiosearch_runs WHERE id IN (SELECT value FROM json_each(?))"
-	removeOld      = "DELETE FROM audiosearch_results WHERE run IN (SELECT value FROM json_each(?))"
-	leaveSets      = "UPDATE audiosearch_result_sets SET run = NULL WHERE run IN (SELECT value FROM json_each(?))"
-	anyOld         = "SELECT 1 FROM audiosearch_results LIMIT 1"
-	pruneStepOfOld = 4
+	// The results of the runs of a list go later, see dropResults.
+	removeRuns = "DELETE FROM audiosearch_runs WHERE id IN (SELECT value FROM json_each(?))"
+	leaveSets  = "UPDATE audiosearch_result_sets SET run = NULL WHERE run IN (SELECT value FROM json_each(?))"
 
 	finishedRuns = "SELECT id FROM audiosearch_runs WHERE finished_at < ? ORDER BY finished_at LIMIT 0 + ?"
 	endedRuns    = "FROM audiosearch_runs WHERE state = 'TERMINATED' AND organization "
@@ -67,15 +62,8 @@ func (a *AudioSearch) removeRuns(ctx context.Context, query string, limit int, a
 		var n, step int
 		err := a.db.writer.write(ctx, func(tx *tx) error {
 			step = min(pruneStep, limit-removed)
-			old, err := tx.number(anyOld)
-			if err != nil {
-				return err
-			}
-			if old != 0 {
-				step = min(step, pruneStepOfOld)
-			}
 			var ids []int64
-			err = tx.query(query, append(args[:len(args):len(args)], step), func(r *row) error {
+			err := tx.query(query, append(args[:len(args):len(args)], step), func(r *row) error {
 				ids = append(ids, cell[int64](r, 0))
 				return nil
 			})
@@ -86,9 +74,7 @@ func (a *AudioSearch) removeRuns(ctx context.Context, query string, limit int, a
 			if err != nil {
 				return err
 			}
-			return tx.apply([]change{
-				{leaveSets, []any{string(list)}}, {removeOld, []any{string(list)}}, {removeRuns, []any{string(list)}},
-			})
+			return tx.apply([]change{{leaveSets, []any{string(list)}}, {removeRuns, []any{string(list)}}})
 		})
 		if err != nil {
 			return removed, err

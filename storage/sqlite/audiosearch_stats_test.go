@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"fmt"
-	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -106,36 +104,6 @@ func TestStatsOfMany(t *testing.T) {
 	require.NoError(t, err)
 	more.N--
 	want := audiosearch.AllStats{Waiting: more, Running: more, NextDue: time.UnixMicro(16).UTC()}
-	require.Equal(t, want, open)
-}
-
-// TestMigrateStats: runs that are there already are counted.
-func TestMigrateStats(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.db")
-	require.NoError(t, create(path))
-	conn := connectTo(t, path, url.Values{"_journal": {"WAL"}})
-	require.NoError(t, migrate(t.Context(), conn, released(t, 7, "audiosearch", "jobs")))
-	for id, state := range []string{"PENDING", "QUEUED", "RUNNING", "TERMINATED"} {
-		_, err := conn.exec(t.Context(), `INSERT INTO audiosearch_runs (id, organization, actor, query,
-			state, termination, message, done, total, attempts, created_at, updated_at, due_at)
-			VALUES (?1, 'acme', 'ada', '{}', ?2, iif(?2 = 'TERMINATED', 'SUCCESS', ''), '', 0, 0, 0, ?1, 1, 7 - ?1)`,
-			id+1, state)
-		require.NoError(t, err)
-	}
-	require.NoError(t, conn.close())
-
-	db, err := Open(t.Context(), path, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	stats, err := db.AudioSearch().Store.Stats(t.Context(), "acme", 10)
-	require.NoError(t, err)
-	two, one := mortise.Count{N: 2}, mortise.Count{N: 1}
-	require.Equal(t, audiosearch.Stats{
-		Waiting: two, Running: one, Succeeded: one, OldestWaiting: time.UnixMicro(1).UTC(),
-	}, stats)
-	open, err := db.AudioSearch().Store.StatsAll(t.Context(), 10)
-	require.NoError(t, err)
-	want := audiosearch.AllStats{Waiting: two, Running: one, NextDue: time.UnixMicro(5).UTC()}
 	require.Equal(t, want, open)
 }
 

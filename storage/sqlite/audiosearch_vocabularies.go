@@ -2,16 +2,11 @@ package sqlite
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strconv"
 	"sync"
 
-	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
@@ -101,38 +96,4 @@ func namesText(classes []sound.Class) (string, error) {
 		return "", fmt.Errorf("sqlite: write the names of classes: %w", err)
 	}
 	return string(bytes.TrimSpace(b.Bytes())), nil
-}
-
-// nameClasses is a step of a migration: vocabularies whose digest is a list of AudioSet
-// indexes, of two bytes each, get the names.
-func nameClasses(ctx context.Context, conn *conn) error {
-	var lists [][]any // seq, indexes
-	const read = "SELECT seq, digest FROM audiosearch_vocabularies WHERE names = ''"
-	err := conn.query(ctx, read, nil, func(r *row) error {
-		lists = append(lists, slices.Clone([]any{cell[int64](r, 0), cell[[]byte](r, 1)}))
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	all := audioset.Classes()
-	for _, list := range lists {
-		var classes []sound.Class
-		for b, _ := list[1].([]byte); len(b) >= 2; b = b[2:] {
-			if i := int(binary.LittleEndian.Uint16(b)); i < len(all) {
-				classes = append(classes, all[i])
-			} else { // which no released program has stored
-				classes = append(classes, sound.Class(strconv.Itoa(i)))
-			}
-		}
-		names, err := namesText(classes)
-		if err != nil {
-			return err
-		}
-		const write = "UPDATE audiosearch_vocabularies SET (digest, names) = (?, ?) WHERE seq = ?"
-		if _, err := conn.exec(ctx, write, digestOf(classes), names, list[0]); err != nil {
-			return err
-		}
-	}
-	return nil
 }

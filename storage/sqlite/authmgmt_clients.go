@@ -22,10 +22,9 @@ const (
 	insertClient = "INSERT INTO authmgmt_clients (organization, name, roles, updated_at, id, created_at, deleted_at)" +
 		" VALUES (?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
 	// An UPDATE renews the indexes of every column that it names, so the usual one names
-	// none of theirs. An older program that has the file open goes by the version.
-	updateClient = "UPDATE authmgmt_clients SET (name, roles, updated_at, version) = (?,?,?, version + 1) WHERE organization = ? AND id = ?"
-	deleteClient = "UPDATE authmgmt_clients SET (deleted_at, version) = (?, version + 1) WHERE organization = ? AND id = ?"
-	raiseVersion = "UPDATE authmgmt_clients SET version = version + 1 WHERE organization = ? AND id = ?"
+	// none of theirs.
+	updateClient = "UPDATE authmgmt_clients SET (name, roles, updated_at) = (?,?,?) WHERE organization = ? AND id = ?"
+	deleteClient = "UPDATE authmgmt_clients SET deleted_at = ? WHERE organization = ? AND id = ?"
 )
 
 var clientsOf = (&placedRows{
@@ -120,9 +119,6 @@ func clientChanges(kept, given *authmgmt.Client) (fresh [][]byte, changes []chan
 		changes = append(changes, change{deleteClient, []any{given.DeletedAt.UnixMicro(), kept.Organization, kept.ID}})
 	}
 	fresh, changed := secretChanges(kept, secrets)
-	if len(changes) == 0 && len(changed) > 0 {
-		changes = append(changes, change{raiseVersion, []any{kept.Organization, kept.ID}})
-	}
 	return fresh, append(changes, changed...)
 }
 

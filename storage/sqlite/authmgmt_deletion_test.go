@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -199,7 +198,7 @@ func TestTablesOfDeleted(t *testing.T) {
 func TestRemoveDeletedInSteps(t *testing.T) {
 	db, tables := openAuthMgmt(t)
 	const n = 3*pruneStep + 1
-	script(t, db, fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO authmgmt_tokens"+
+	runScript(t, db, fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO authmgmt_tokens"+
 		" SELECT randomblob(32), randomblob(16), 'acme', 'x', NULL, NULL, '', i, i, NULL FROM n", n))
 	_, err := tables.MarkDeleted(t.Context(), "acme", someTime, noEvent)
 	require.NoError(t, err)
@@ -213,36 +212,4 @@ func TestRemoveDeletedInSteps(t *testing.T) {
 		require.False(t, more)
 		return err
 	}))
-}
-
-// TestMigrateAuthMgmtDeletion: what an older program has stored can be deleted.
-func TestMigrateAuthMgmtDeletion(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.db")
-	require.NoError(t, create(path))
-	conn := connectTo(t, path, url.Values{"_journal": {"WAL"}})
-	require.NoError(t, migrate(t.Context(), conn, released(t, 2, "authmgmt")))
-	for _, statement := range []string{
-		"authmgmt_clients VALUES ('acme', 'build', 'x', '', 1, 1, NULL, 1)",
-		"authmgmt_secrets VALUES (CAST('0123456789abcdef0123456789abcdef' AS BLOB), randomblob(16), 'acme', 'build', 0, 1, NULL)",
-		"authmgmt_organizations VALUES ('acme', 1)",
-	} {
-		_, err := conn.exec(t.Context(), "INSERT INTO "+statement)
-		require.NoError(t, err, statement)
-	}
-	require.NoError(t, conn.close())
-
-	db, err := Open(t.Context(), path, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	digest := [32]byte([]byte("0123456789abcdef0123456789abcdef"))
-	_, err = db.AuthMgmt().Store.ClientBySecret(t.Context(), digest)
-	require.NoError(t, err)
-	_, err = db.AuthMgmt().Store.MarkDeleted(t.Context(), "acme", someTime, noEvent)
-	require.NoError(t, err)
-	_, err = db.AuthMgmt().Store.ClientBySecret(t.Context(), digest)
-	require.ErrorIs(t, err, authmgmt.ErrNotFound)
-	more, err := db.AuthMgmt().Store.RemoveDeleted(t.Context(), "acme", 10)
-	require.NoError(t, err)
-	require.False(t, more)
-	require.Equal(t, []string{"authmgmt_deleted"}, rowsOf(t, db, "acme"))
 }

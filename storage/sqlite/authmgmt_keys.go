@@ -6,8 +6,7 @@ import (
 )
 
 const (
-	// The values stand one behind the other. Of one key, which is what older programs
-	// have written, that is its value.
+	// The values are one behind the other.
 	keyChecks    = "SELECT value FROM authmgmt_key_check WHERE only = 1"
 	putKeyChecks = "INSERT INTO authmgmt_key_check (only, value) VALUES (1, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
 )

@@ -17,7 +17,7 @@ func plannedAuthMgmt(t *testing.T) *DB {
 	const rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000) INSERT INTO "
 	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
 		for _, statement := range []string{
-			"authmgmt_clients SELECT 'org' || (i % 3), 'client' || i, 'x', '', i, i, iif(i % 10 = 0, i, NULL), 1 FROM n",
+			"authmgmt_clients SELECT 'org' || (i % 3), 'client' || i, 'x', '', i, i, iif(i % 10 = 0, i, NULL) FROM n",
 			"authmgmt_secrets SELECT sha(i), randomblob(16), 'org' || (i % 3), 'client' || i, 0, i, NULL FROM n",
 			"authmgmt_tokens SELECT randomblob(32), randomblob(16), 'org' || (i % 3), 'x', 'client' || i, sha(i), NULL, i, i, NULL FROM n",
 			"authmgmt_invitations SELECT 'org' || (i % 3), 'i' || i, 'x', 'x', i, 'x', '', 0, i, 0, i, NULL, iif(i % 2, i, NULL), 'x'," +
@@ -46,7 +46,6 @@ func TestPlansOfAuthMgmt(t *testing.T) {
 		{clientBySecret, "s USING INDEX authmgmt_secrets_client (organization=? AND client=?)"},
 		{insertClient, ""},
 		{updateClient, "PRIMARY KEY (organization=? AND id=?)"},
-		{raiseVersion, "PRIMARY KEY (organization=? AND id=?)"},
 		{deleteClient, "PRIMARY KEY (organization=? AND id=?)"},
 		{secretByDigest, "PRIMARY KEY (digest=?)"},
 		{insertSecret, ""},

@@ -100,7 +100,7 @@ func TestClientDeletedByOthers(t *testing.T) {
 // program's database, is not undone.
 func TestClientChangedByHand(t *testing.T) {
 	first, _, db := twoOnOneFile(t)
-	script(t, db, "UPDATE authmgmt_clients SET roles = 'viewer//'")
+	runScript(t, db, "UPDATE authmgmt_clients SET roles = 'viewer//'")
 	rename(t, first, "ours")
 	got, err := first.Client(t.Context(), "acme", "robot")
 	require.NoError(t, err)

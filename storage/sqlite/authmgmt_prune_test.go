@@ -15,7 +15,7 @@ func TestPruneAuthMgmtSteps(t *testing.T) {
 	db, tables := openAuthMgmt(t)
 	const n = 2*pruneStep + 50
 	rows := fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO ", n)
-	script(t, db,
+	runScript(t, db,
 		rows+"authmgmt_audit SELECT NULL, randomblob(16), 'acme', i, 'x', 'x', 'x', NULL, NULL FROM n",
 		rows+"authmgmt_tokens SELECT randomblob(32), randomblob(16), 'acme', 'x', NULL, NULL, '', 0, i, NULL FROM n",
 		rows+"authmgmt_tokens SELECT randomblob(32), randomblob(16), 'acme', 'x', NULL, NULL, '', 0, NULL, i FROM n",

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -26,8 +25,8 @@ func openAuthMgmt(t *testing.T) (*DB, *AuthMgmt) {
 	return db, &AuthMgmt{db: db}
 }
 
-// script runs statements on the writer's connection.
-func script(t *testing.T, db *DB, statements ...string) {
+// runScript runs statements on the writer's connection.
+func runScript(t *testing.T, db *DB, statements ...string) {
 	t.Helper()
 	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
 		for _, s := range statements {
@@ -100,13 +99,13 @@ func TestDamagedCredentials(t *testing.T) {
 		_, err = tables.ListTokens(t.Context(), "acme", authmgmt.Paging{Limit: 10})
 		require.ErrorContains(t, err, "damaged")
 	}
-	script(t, db, "UPDATE authmgmt_clients SET roles = 'viewer'")
+	runScript(t, db, "UPDATE authmgmt_clients SET roles = 'viewer'")
 	requireDamaged()
 	_, err := tables.Client(t.Context(), "acme", "robot")
 	require.ErrorContains(t, err, "damaged")
-	script(t, db, "UPDATE authmgmt_clients SET roles = x'00'")
+	runScript(t, db, "UPDATE authmgmt_clients SET roles = x'00'")
 	requireDamaged()
-	script(t, db, "UPDATE authmgmt_clients SET roles = '', deleted_at = 1")
+	runScript(t, db, "UPDATE authmgmt_clients SET roles = '', deleted_at = 1")
 	requireDamaged()
 	_, err = tables.ClientBySecret(t.Context(), [32]byte{1})
 	require.ErrorIs(t, err, authmgmt.ErrNotFound, "a deleted client that still has a secret")
@@ -128,10 +127,10 @@ func TestDamagedCredentials(t *testing.T) {
 // TestUnchangedRows: only rows that are different afterwards are written.
 func TestUnchangedRows(t *testing.T) {
 	db, tables := openAuthMgmt(t)
-	script(t, db, "CREATE TABLE written (what TEXT)")
+	runScript(t, db, "CREATE TABLE written (what TEXT)")
 	for _, table := range []string{"clients", "secrets", "tokens", "invitations", "organizations", "audit"} {
 		for _, verb := range []string{"INSERT", "UPDATE", "DELETE"} {
-			script(t, db, fmt.Sprintf("CREATE TRIGGER %s_%s AFTER %s ON authmgmt_%s BEGIN INSERT INTO written VALUES ('%s %s'); END",
+			runScript(t, db, fmt.Sprintf("CREATE TRIGGER %s_%s AFTER %s ON authmgmt_%s BEGIN INSERT INTO written VALUES ('%s %s'); END",
 				table, verb, verb, table, verb, table))
 		}
 	}
@@ -142,7 +141,7 @@ func TestUnchangedRows(t *testing.T) {
 			all = append(all, r.text(0))
 			return nil
 		}))
-		script(t, db, "DELETE FROM written")
+		runScript(t, db, "DELETE FROM written")
 		return strings.Join(all, ", ")
 	}
 	require.NoError(t, tables.CreateClient(t.Context(), someClient("robot", 1, 2), auditEvent()))
@@ -159,12 +158,12 @@ func TestUnchangedRows(t *testing.T) {
 		{func(c *authmgmt.Client) { c.Roles = nil }, noEvent, "UPDATE clients"},
 		{func(c *authmgmt.Client) { c.UpdatedAt = someTime.Add(time.Second) }, noEvent, "UPDATE clients"},
 		{func(c *authmgmt.Client) { c.UpdatedAt = c.UpdatedAt.Add(999) }, noEvent, ""}, // less than what is kept
-		{func(c *authmgmt.Client) { c.Secrets[1].ExpiresAt = someTime }, noEvent, "UPDATE clients, UPDATE secrets"},
-		{func(c *authmgmt.Client) { c.Secrets[0].CreatedAt = time.Time{} }, noEvent, "UPDATE clients, UPDATE secrets"},
-		{func(c *authmgmt.Client) { c.Secrets[0].ID = uuid.UUID{77} }, noEvent, "UPDATE clients, UPDATE secrets"},
-		{func(c *authmgmt.Client) { c.Secrets[0], c.Secrets[1] = c.Secrets[1], c.Secrets[0] }, noEvent, "UPDATE clients, UPDATE secrets, UPDATE secrets"},
-		{func(c *authmgmt.Client) { c.Secrets = append(c.Secrets, someClient("", 3).Secrets...) }, noEvent, "UPDATE clients, INSERT secrets"},
-		{func(c *authmgmt.Client) { c.Secrets = c.Secrets[:2] }, noEvent, "UPDATE clients, DELETE secrets"},
+		{func(c *authmgmt.Client) { c.Secrets[1].ExpiresAt = someTime }, noEvent, "UPDATE secrets"},
+		{func(c *authmgmt.Client) { c.Secrets[0].CreatedAt = time.Time{} }, noEvent, "UPDATE secrets"},
+		{func(c *authmgmt.Client) { c.Secrets[0].ID = uuid.UUID{77} }, noEvent, "UPDATE secrets"},
+		{func(c *authmgmt.Client) { c.Secrets[0], c.Secrets[1] = c.Secrets[1], c.Secrets[0] }, noEvent, "UPDATE secrets, UPDATE secrets"},
+		{func(c *authmgmt.Client) { c.Secrets = append(c.Secrets, someClient("", 3).Secrets...) }, noEvent, "INSERT secrets"},
+		{func(c *authmgmt.Client) { c.Secrets = c.Secrets[:2] }, noEvent, "DELETE secrets"},
 		{func(c *authmgmt.Client) { c.DeletedAt = someTime }, auditEvent(), "UPDATE clients, DELETE secrets, DELETE secrets, INSERT audit"},
 	} {
 		require.NoError(t, tables.UpdateClient(t.Context(), "acme", "robot", func(client *authmgmt.Client) (authmgmt.AuditEvent, error) {
@@ -285,37 +284,4 @@ func TestRefusalsShareAGroup(t *testing.T) {
 	page, err := tables.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, page.Items, "an event of a change that was refused")
-}
-
-// TestMigrateBeforeAuthMgmt: a file that has the tables of package trigger only gets the
-// others, and keeps its rows.
-func TestMigrateBeforeAuthMgmt(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.db")
-	conn := migrationConn(t, path)
-	require.NoError(t, migrate(t.Context(), conn, released(t, 1000, "jobs", "trigger")))
-	before := schema(t, conn)
-	require.Contains(t, strings.Join(before, "\n"), "\ntrigger ")
-	require.NotContains(t, strings.Join(before, "\n"), "authmgmt")
-	e := someEvent()
-	args, err := eventArgs(&e, 0)
-	require.NoError(t, err)
-	_, err = conn.exec(t.Context(), insertEvent, args...)
-	require.NoError(t, err)
-
-	for range 2 {
-		db, err := Open(t.Context(), path, nil)
-		require.NoError(t, err)
-		got, err := db.Trigger().Store.Event(t.Context(), "acme", e.ID)
-		require.NoError(t, err)
-		require.Equal(t, e, got)
-		c := someClient("robot", 1)
-		if err := db.AuthMgmt().Store.CreateClient(t.Context(), c, auditEvent()); err != nil {
-			require.ErrorIs(t, err, authmgmt.ErrExists, "the second time")
-		}
-		stored, err := db.AuthMgmt().Store.Client(t.Context(), "acme", "robot")
-		require.NoError(t, err)
-		require.Equal(t, c, stored)
-		require.NoError(t, db.Close())
-	}
-	require.Subset(t, schema(t, conn), before)
 }

@@ -65,6 +65,7 @@ type source struct {
 func newSource(path string, settings url.Values) (source, error) {
 	settings.Set("_busy_timeout", strconv.FormatInt(tick.Milliseconds(), 10))
 	settings.Set("_error_rc", "1")
+	settings.Add("_pragma", "trusted_schema(0)") // views, triggers and indexes call no function that has effects
 	if !settings.Has("mode") {
 		settings.Set("mode", "rw") // a file that has been taken away must not be replaced by an empty one
 	}

@@ -11,6 +11,11 @@
 //
 // [DB.InTx] makes the calls of the stores, and the host's own statements, one transaction.
 //
+// A host may have tables, views, indexes and triggers of its own in the file
+// ([Options.Adopt]), but no trigger on a table of this package: Open refuses a file with one,
+// because it would run unseen. For the same reason views and triggers call no function with
+// effects here (PRAGMA trusted_schema=OFF).
+//
 // Several processes may open one file, on one machine. SQLite's locks keep their
 // transactions apart, and the leases of jobs end by time, so that one process takes over
 // what another one left. Network file systems are not for this.
@@ -45,11 +50,11 @@ package sqlite
 
 // A map for those who work on this package.
 //
-// The file and its connections: sqlite.go opens it, inspect.go and migrate.go look at it
-// first. Every change is an operation that writer.go puts into a group with others; tx.go
-// is what an operation sees, and host the only place where it runs code of the caller's.
-// intx.go has the host's own transactions, for which the writer stands aside.
-// Reads go by reader.go (find for what an index answers, list for what may take long),
+// The file and its connections: sqlite.go opens it, inspect.go looks at it first, scripts.go
+// makes its tables, and schema.go compares them. Every change is an operation that
+// writer.go puts into a group with others; tx.go is what an operation sees, and host the
+// only place where it runs code of the caller's. intx.go has the host's own transactions,
+// for which the writer stands aside. Reads go by reader.go (find for what an index answers, list for what may take long),
 // where turns.go shares the connections among organizations. conn.go stands on the
 // driver, row.go reads columns. check.go looks for damage when the file is opened, and
 // checker.go behind the calls. checkpoint.go keeps the log short, busy.go waits for

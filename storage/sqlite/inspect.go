@@ -77,35 +77,10 @@ func inspectWith(ctx context.Context, path string, settings url.Values, o *Optio
 		if err != nil {
 			return err
 		}
-		return checkOwner(ctx, c, migrations, o.Adopt)
+		_, err = ours.check(ctx, c, o.Adopt)
+		return err
 	})
 	return left, err
-}
-
-// checkOwner refuses a file that has newer tables, or some and none of ours, unless it is
-// to be adopted.
-func checkOwner(ctx context.Context, c *conn, files fs.FS, adopt bool) error {
-	const count = "SELECT count(*), count(*) FILTER (WHERE name = 'mortise_versions') FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-	none := false
-	err := c.query(ctx, count, nil, func(r *row) error {
-		none = r.number(1) == 0
-		if r.number(0) > 0 && none && !adopt {
-			return fmt.Errorf("%w: it is a database of another program; give this one a file of its own, or set Options.Adopt", ErrUnusable)
-		}
-		return nil
-	})
-	if err != nil || none {
-		return err
-	}
-	steps, err := readSteps(files)
-	if err != nil {
-		return err
-	}
-	found, err := versions(ctx, c)
-	if err != nil {
-		return err
-	}
-	return checkVersions(found, steps)
 }
 
 // explain adds to an error of Open what to do about it, and ErrUnusable if trying again

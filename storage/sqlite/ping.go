@@ -19,15 +19,19 @@ const (
 
 // Ping returns nil if writes succeed. It goes by how the last write ended. If that was 5 s
 // ago, or 1 s for a write that failed, it makes a write of its own, which all callers share
-// that come meanwhile: it writes a row of the table of versions as it is. So it notices
-// within seconds that the disk is full or fails, and that it works again. If damage was
-// found, it fails as Open would. An error of ctx tells nothing about the disk.
+// that come meanwhile: it adds a row to the table of scripts, and removes it again. So it
+// notices within seconds that the disk is full or fails, and that it works again. Each call
+// looks whether the tables of all domains are as Open made them. If they are not, or if
+// damage was found, it fails as Open would. An error of ctx tells nothing about the disk.
 func (db *DB) Ping(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if err := db.checker.err(); err != nil {
 		return err
+	}
+	if err := db.checkTables(ctx); err != nil {
+		return fmt.Errorf("sqlite: %w", err)
 	}
 	p, err := db.writer.health.ask(time.Now(), db.probe)
 	if p == nil {
@@ -41,14 +45,30 @@ func (db *DB) Ping(ctx context.Context) error {
 	}
 }
 
+// checkTables looks whether the tables are as the scripts made them. Another process may have
+// dropped one, or put a view in its place.
+func (db *DB) checkTables(ctx context.Context) error {
+	want, err := ours.objects()
+	if err != nil {
+		return err
+	}
+	return db.finder.use(ctx, db.busy, noOrg, func(c *conn) error {
+		found, err := objects(ctx, c)
+		if err == nil {
+			err = compare(found, want)
+		}
+		return err
+	})
+}
+
 // probe makes a small write. It leaves nothing behind, but reaches the disk all the same:
 // an UPDATE to what is there already would not, since SQLite then writes no page.
 func (db *DB) probe() error {
 	return db.writer.write(context.Background(), func(t *tx) error {
-		if _, err := t.exec("INSERT INTO mortise_versions (domain, version) VALUES ('probe', 0)"); err != nil {
+		if _, err := t.exec(noteScript, "probe", "", "", ""); err != nil {
 			return err
 		}
-		_, err := t.exec("DELETE FROM mortise_versions WHERE domain = 'probe'")
+		_, err := t.exec("DELETE FROM " + scriptsTable + " WHERE domain = 'probe'")
 		return err
 	})
 }

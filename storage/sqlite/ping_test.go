@@ -86,7 +86,7 @@ func TestPing(t *testing.T) {
 
 	// A statement that the database refuses is no fault of the disk.
 	require.Error(t, db.writer.write(t.Context(), func(tx *tx) error {
-		_, err := tx.exec("INSERT INTO mortise_versions (domain) VALUES (NULL)")
+		_, err := tx.exec("INSERT INTO mortise_scripts (domain) VALUES (NULL)")
 		return err
 	}))
 	require.NoError(t, db.Ping(t.Context()))

@@ -30,7 +30,7 @@ func TestConnectsWhenNeeded(t *testing.T) {
 	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	const domains = "SELECT domain FROM mortise_versions"
+	const domains = "SELECT domain FROM mortise_scripts"
 	nothing := func(*row) error { return nil }
 	for range 2 * cap(db.lister.conns) {
 		require.NoError(t, db.list(t.Context(), noOrg, domains, nil, nothing))
@@ -147,7 +147,7 @@ func TestPanicInARead(t *testing.T) {
 	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	const domains = "SELECT domain FROM mortise_versions"
+	const domains = "SELECT domain FROM mortise_scripts"
 	count := func() (n int) {
 		require.NoError(t, db.find(t.Context(), noOrg, domains, nil, func(*row) error {
 			n++
@@ -164,7 +164,7 @@ func TestPanicInARead(t *testing.T) {
 		})
 	}
 	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
-		_, err := tx.exec("INSERT INTO mortise_versions (domain, version) VALUES ('chat', 1)")
+		_, err := tx.exec("INSERT INTO mortise_scripts VALUES ('chat', '', '', '')")
 		return err
 	}))
 	connectAll(t, db.finder)

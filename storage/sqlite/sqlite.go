@@ -59,8 +59,6 @@ type DB struct {
 	txTime   time.Duration
 	hostConn *hostConn // of InTx, kept for the next one; for whom the writer stands aside
 
-	oldResults chan struct{} // one caller at a time, see oldRunResults
-
 	checker      *checker
 	checkpointer *checkpointer
 	closing      sync.Once
@@ -71,15 +69,20 @@ var (
 	ErrClosed = errors.New("sqlite: the database is closed")
 
 	// ErrUnusable is the error of Open for a file that is damaged or no database, that
-	// belongs to another program or to a newer version of this one, or that cannot be
-	// written, and of every call after damage was found later: trying again is of no use.
-	// Other errors of Open, a lock or a full disk, may pass.
+	// belongs to another program or was made by another development version of this one,
+	// whose tables another program has changed, or that cannot be written; and of every call
+	// after damage was found later. Trying again is of no use. Other errors of Open, a lock
+	// or a full disk, may pass.
 	ErrUnusable = errors.New("unusable file")
 )
 
 // Open opens the database file at path, creating it if it is not there (mode 0600; its
-// folder must exist, see [MakeFolder]), and brings its tables up to date. Options may be
-// nil.
+// folder must exist, see [MakeFolder]). Options may be nil.
+//
+// Until the first release no file is brought up to date: Open refuses one whose tables were
+// made by other scripts than those of this program. It refuses, too, a thing that has the name
+// of a table or index of this package and is not as this package made it, one that is missing,
+// and any trigger of another program on its tables.
 //
 // A file that it refuses ([ErrUnusable]) is not changed, but for the rollback of a change
 // that a crash has cut off. The error wraps that of the operating system or of the
@@ -152,11 +155,11 @@ func open(ctx context.Context, path string, opts *Options, k checks) (*DB, error
 	// others, see turns.
 	lists := conns/2 + 1
 	db := &DB{busy: o.BusyTimeout, views: views{limit: o.AudioSearchMemory}, finder: newReader(read, conns, checker), lister: newReader(read, lists, checker),
-		intake: newTurns(maxIntake), oldResults: make(chan struct{}, 1), now: o.Now, added: new(jobNotifier), checker: checker, txTime: o.TxTime}
+		intake: newTurns(maxIntake), now: o.Now, added: new(jobNotifier), checker: checker, txTime: o.TxTime}
 	// From here on a reader is connected. With the last connection of all, SQLite would
 	// take down the files beside the database, and the writer drops its own whenever
 	// something fails.
-	if err := db.find(ctx, noOrg, "SELECT domain FROM mortise_versions", nil, func(*row) error { return nil }); err != nil {
+	if err := db.find(ctx, noOrg, notedScripts, nil, func(*row) error { return nil }); err != nil {
 		return fail(errors.Join(err, db.finder.close(), c.close()))
 	}
 	db.writer = startWriter(write, c, o.BusyTimeout, db.added, checker)
@@ -199,7 +202,7 @@ func create(path string) error {
 	return f.Close()
 }
 
-// prepare migrates the file, and returns a connection for the writer.
+// prepare makes the tables of a new file, and returns a connection for the writer.
 func prepare(ctx context.Context, write source, o *Options) (*conn, error) {
 	var c *conn
 	err := retryBusy(ctx, nil, time.Now().Add(o.BusyTimeout), func() (err error) {
@@ -211,7 +214,7 @@ func prepare(ctx context.Context, write source, o *Options) (*conn, error) {
 		if err := checkMode(ctx, c); err != nil {
 			return err
 		}
-		return migrate(ctx, c, migrations)
+		return ours.prepare(ctx, c, o.Adopt)
 	})
 	if err != nil && c != nil {
 		return nil, errors.Join(err, c.close())

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -128,29 +127,6 @@ func TestBodiesGoWithTheirEvents(t *testing.T) {
 		more, err = tables.RemoveDeleted(t.Context(), "acme", 1000)
 		require.NoError(t, err)
 	}
-	require.Zero(t, db.bodies(t))
-}
-
-// TestMigrateBodies: large submissions that stand in their events stay there, and are read
-// and changed as before.
-func TestMigrateBodies(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "old.db")
-	conn := migrationConn(t, path)
-	require.NoError(t, migrate(t.Context(), conn, released(t, 7, "jobs", "trigger")))
-	want := largeEvent()
-	_, err := conn.exec(t.Context(), "INSERT INTO trigger_events (id, organization, status, source, instructions, context, submitted_at, attempts, last_error, generation)"+
-		" VALUES (?,?,?,?,?,?,?,?,?,?)", want.ID[:], "acme", 0, "api", want.Instructions, string(want.Context), want.SubmittedAt.UnixMicro(), 0, "", 0)
-	require.NoError(t, err)
-
-	db := openTrigger(t, path)
-	tables := &Trigger{db: db}
-	got, err := tables.Event(t.Context(), "acme", want.ID)
-	require.NoError(t, err)
-	require.Equal(t, want, got)
-	attempt(t, tables, &want)
-	got, err = tables.Event(t.Context(), "acme", want.ID)
-	require.NoError(t, err)
-	require.Equal(t, want.Instructions, got.Instructions)
 	require.Zero(t, db.bodies(t))
 }
 

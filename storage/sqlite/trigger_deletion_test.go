@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -170,46 +169,4 @@ func TestTriggerDeletedElsewhere(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, more)
 	require.Equal(t, map[string]int{"trigger_deleted": 1}, triggerRowsOf(t, handles[0], "acme"))
-}
-
-// TestMigrateTriggerDeletion: what an older program has stored can be deleted.
-func TestMigrateTriggerDeletion(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.db")
-	require.NoError(t, create(path))
-	conn := connectTo(t, path, url.Values{"_journal": {"WAL"}})
-	require.NoError(t, migrate(t.Context(), conn, released(t, 6, "trigger", "jobs")))
-	const event = "00000000-0000-7000-8000-00000000000"
-	for _, org := range []string{"acme", "globex"} {
-		n := len(org) // one digit
-		for _, statement := range []string{
-			fmt.Sprintf("trigger_events (id, organization, status, source, instructions, submitted_at, attempts, last_error, generation, due_at)"+
-				" VALUES (unhex('%s%d', '-'), '%s', 0, 'api', 'x', 1, 0, '', 0, 1)", event, n, org),
-			fmt.Sprintf("mortise_jobs (id, kind, organization, claimable_at, ready, deliveries, dead) VALUES ('%s%d-0', 'trigger', '%s', 1, 1, 0, 0)", event, n, org),
-			fmt.Sprintf("trigger_organizations VALUES ('%s', 1)", org),
-			fmt.Sprintf("trigger_collections VALUES ('%s', randomblob(16), 1)", org),
-			fmt.Sprintf("trigger_api_keys VALUES (CAST('0123456789abcdef0123456789abcde%d' AS BLOB), randomblob(16), '%s', 'x', 1, NULL, NULL)", n, org),
-		} {
-			_, err := conn.exec(t.Context(), "INSERT INTO "+statement)
-			require.NoError(t, err, statement)
-		}
-	}
-	require.NoError(t, conn.close())
-
-	db := openTrigger(t, path)
-	tables, rows := &Trigger{db: db}, triggerRowsOf(t, db, "globex")
-	require.Len(t, rows, 5)
-	require.Equal(t, rows, triggerRowsOf(t, db, "acme"))
-	digest := [32]byte([]byte("0123456789abcdef0123456789abcde4"))
-	k, err := tables.KeyByDigest(t.Context(), digest)
-	require.NoError(t, err)
-	require.Equal(t, "acme", k.Organization)
-	_, err = tables.MarkDeleted(t.Context(), "acme", time.Now())
-	require.NoError(t, err)
-	_, err = tables.KeyByDigest(t.Context(), digest)
-	require.ErrorIs(t, err, trigger.ErrNotFound)
-	more, err := tables.RemoveDeleted(t.Context(), "acme", 10)
-	require.NoError(t, err)
-	require.False(t, more)
-	require.Equal(t, map[string]int{"trigger_deleted": 1}, triggerRowsOf(t, db, "acme"))
-	require.Equal(t, rows, triggerRowsOf(t, db, "globex"))
 }

@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"fmt"
-	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -96,36 +94,6 @@ func TestTriggerStatsOfMany(t *testing.T) {
 		Waiting: mortise.Count{N: mortise.MaxCount, More: true}, Running: mortise.Count{N: 10_000},
 		Failed: mortise.Count{N: mortise.MaxCount, More: true}, NextDue: time.UnixMicro(20).UTC(),
 	}, open)
-}
-
-// TestMigrateTriggerStats: events that are there already are counted.
-func TestMigrateTriggerStats(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.db")
-	require.NoError(t, create(path))
-	conn := connectTo(t, path, url.Values{"_journal": {"WAL"}})
-	require.NoError(t, migrate(t.Context(), conn, released(t, 5, "trigger", "jobs")))
-	for i, status := range []int{0, 0, 1, 2, 3} {
-		_, err := conn.exec(t.Context(), "INSERT INTO trigger_events (id, organization, status, source,"+
-			" instructions, submitted_at, attempts, last_error, generation, due_at)"+
-			" VALUES (?1, 'acme', ?2, 'api', 'x', ?3, 0, '', 0, 9 - ?3)",
-			[]byte(fmt.Sprintf("%016d", i)), status, i+1)
-		require.NoError(t, err)
-	}
-	require.NoError(t, conn.close())
-
-	db, err := Open(t.Context(), path, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	stats, err := db.Trigger().Store.Stats(t.Context(), "acme", 10)
-	require.NoError(t, err)
-	two, one := mortise.Count{N: 2}, mortise.Count{N: 1}
-	require.Equal(t, trigger.Stats{
-		Waiting: two, Running: one, Completed: one, Failed: one, OldestWaiting: time.UnixMicro(1).UTC(),
-	}, stats)
-	open, err := db.Trigger().Store.StatsAll(t.Context(), 10)
-	require.NoError(t, err)
-	want := trigger.AllStats{Waiting: two, Running: one, Failed: one, NextDue: time.UnixMicro(7).UTC()}
-	require.Equal(t, want, open)
 }
 
 // BenchmarkTriggerStats: what a service asks, where ten organizations have so many

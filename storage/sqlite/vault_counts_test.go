@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -90,80 +86,6 @@ func TestVaultCounts(t *testing.T) {
 		left = now
 	}
 	counts()
-}
-
-// oldVault makes a file as version 3 left it, with so many tokens: in ten scopes, of
-// which the last belongs to a vault that was deleted, and every hundredth deleted.
-func oldVault(t *testing.T, path string, tokens int) *conn {
-	t.Helper()
-	conn := migrationConn(t, path)
-	require.NoError(t, migrate(t.Context(), conn, released(t, 3, "vault")))
-	const rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) INSERT INTO "
-	for _, statement := range []string{
-		rows + "vault_vaults SELECT i, 'acme', 'v' || i, 1, i, i, '{}' FROM n WHERE i <= 2",
-		rows + "vault_scopes SELECT i, 1 + i / 10, 'scope' || i FROM n WHERE i <= 10",
-		rows + "vault_tokens SELECT i, 1 + (i % 10 = 9), 'token' || i, i % 10 + 1, i % 3 > 0, i, iif(i % 100, 1 + i % 2, NULL), iif(i % 100, zeroblob(60), NULL) FROM n",
-		"INSERT INTO vault_fingerprints SELECT randomblob(32), scope, 1, seq, token FROM vault_tokens WHERE sealed IS NOT NULL AND deterministic AND ?1",
-		"UPDATE vault_vaults SET (organization, id) = (CAST(organization AS BLOB), CAST(id AS BLOB)) WHERE seq = 2 AND ?1",
-		"INSERT INTO vault_deleted_vaults SELECT 'acme', 'v2', 1 WHERE ?1",
-	} {
-		_, err := conn.exec(t.Context(), statement, tokens)
-		require.NoError(t, err)
-	}
-	return conn
-}
-
-// TestMigrateVaultCounts: the tokens of before are counted, also if the first attempt was
-// killed: then all is as it was, and is made anew.
-func TestMigrateVaultCounts(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	path, killed := filepath.Join(folder, "test.db"), filepath.Join(folder, "killed.db")
-	conn := oldVault(t, path, 20_000)
-	before := schema(t, conn)
-	steps, err := readSteps(released(t, 4, "vault"))
-	require.NoError(t, err)
-	// The last one makes the cache too small for what the step has written.
-	for _, statement := range []string{"PRAGMA wal_checkpoint(TRUNCATE)", "PRAGMA cache_size = 10", "BEGIN IMMEDIATE", steps[3].script, "UPDATE vault_tokens SET vault = 7"} {
-		_, err := conn.exec(t.Context(), statement)
-		require.NoError(t, err)
-	}
-	log, err := os.ReadFile(path + "-wal")
-	require.NoError(t, err)
-	require.Greater(t, len(log), 100<<10, "the log has a part of what is not committed")
-	require.NoError(t, os.WriteFile(killed+"-wal", log, 0o600))
-	file, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(killed, file, 0o600))
-	_, err = conn.exec(t.Context(), "ROLLBACK")
-	require.NoError(t, err)
-	require.NoError(t, conn.close())
-
-	left := connectTo(t, killed, url.Values{})
-	require.Equal(t, before, schema(t, left))
-	require.NoError(t, left.close())
-	for _, path := range []string{path, killed} {
-		db, err := Open(t.Context(), path, nil)
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		RequireCounts(t, db)
-		require.Equal(t, []int{20_000 - 200}, numbers(t, db, "SELECT sum(n) FROM vault_counts"))
-		require.Empty(t, numbers(t, db, "SELECT 1 FROM sqlite_schema WHERE name = 'vault_tokens_sealed'"))
-		s := &Vault{db: db}
-		stats, err := s.VaultStats(t.Context(), "acme", "v1", 100_000)
-		require.NoError(t, err)
-		require.Equal(t, vault.Stats{Tokens: mortise.Count{N: 17_800}, Deleted: mortise.Count{N: 200}}, stats)
-		usage, err := s.KeyUsage(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, map[int]int{1: 9_800, 2: 8_000}, usage.Sealed)
-		require.Equal(t, 17_800, usage.Rows)
-		require.NoError(t, s.DeleteToken(t.Context(), "acme", "v1", "token1", vault.AuditEvent{}))
-		for more := true; more; {
-			more, err = s.RemoveDeletedVault(t.Context(), "acme", "v2", 1000)
-			require.NoError(t, err)
-		}
-		RequireCounts(t, db)
-	}
 }
 
 // TestVaultCountsWithinATransaction: whoever asks for a count sees what the operations

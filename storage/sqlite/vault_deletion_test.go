@@ -3,7 +3,6 @@ package sqlite
 import (
 	"bytes"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -249,44 +248,6 @@ func TestDeletionBesideAnotherHandle(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, more)
 	}
-}
-
-// TestMigrateDeletion: what a file of before has can be deleted.
-func TestMigrateDeletion(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.db")
-	require.NoError(t, create(path))
-	conn := connectTo(t, path, url.Values{"_journal": {"WAL"}})
-	require.NoError(t, migrate(t.Context(), conn, released(t, 2, "vault")))
-	for _, statement := range []string{
-		"INSERT INTO vault_vaults VALUES (1, 'acme', 'v1', 1, 1, 1, '{}'), (2, 'acme', 'v2', 1, 1, 1, '{}')",
-		"INSERT INTO vault_scopes VALUES (1, 1, 'persons.email'), (2, 2, 'persons.email')",
-		"INSERT INTO vault_tokens VALUES (1, 1, 'a', 1, 1, 1, 1, x'00'), (2, 1, 'b', 1, 1, 1, NULL, NULL), (3, 2, 'c', 2, 0, 1, 1, x'00')",
-		"INSERT INTO vault_fingerprints VALUES (x'00', 1, 1, 1, 'a')",
-		"INSERT INTO vault_audit VALUES (1, x'00112233445566778899aabbccddeeff', 'acme', 1, 'x', 'x', 'v1', NULL, NULL)",
-	} {
-		_, err := conn.exec(t.Context(), statement)
-		require.NoError(t, err)
-	}
-	require.NoError(t, conn.close())
-
-	db, err := Open(t.Context(), path, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	s := &Vault{db: db}
-	_, err = s.Vault(t.Context(), "acme", "v1")
-	require.NoError(t, err)
-	_, err = s.MarkVaultDeleted(t.Context(), "acme", "v1", someTime, vault.AuditEvent{})
-	require.NoError(t, err)
-	more, err := s.RemoveDeletedVault(t.Context(), "acme", "v1", 100)
-	require.NoError(t, err)
-	require.False(t, more)
-	require.Equal(t, map[string]int{"vaults": 1, "scopes": 1, "tokens": 1, "audit": 1, "deleted_vaults": 1}, counts(content(t, db)))
-	_, err = s.MarkDeleted(t.Context(), "acme", someTime, vault.AuditEvent{})
-	require.NoError(t, err)
-	more, err = s.RemoveDeleted(t.Context(), "acme", 100)
-	require.NoError(t, err)
-	require.False(t, more)
-	require.Equal(t, map[string]int{"deleted_orgs": 1}, counts(content(t, db)))
 }
 
 // TestFingerprintsOfDeletedVaults: those of a retired version are removed with the

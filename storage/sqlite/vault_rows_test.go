@@ -3,7 +3,6 @@ package sqlite
 import (
 	"encoding/binary"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -233,28 +232,4 @@ func TestVaultRefusalsShareAGroup(t *testing.T) {
 	page, err := tables.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, page.Items, "an event of a change that was refused")
-}
-
-// TestMigrateBeforeVault: a file that has no tables of package vault gets them, and keeps
-// its rows.
-func TestMigrateBeforeVault(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.db")
-	conn := migrationConn(t, path)
-	require.NoError(t, migrate(t.Context(), conn, released(t, 1000, "jobs", "trigger", "authmgmt")))
-	before := schema(t, conn)
-	require.NotContains(t, before, "vault 1")
-	for range 2 {
-		db, err := Open(t.Context(), path, nil)
-		require.NoError(t, err)
-		v := vault.Vault{Organization: "acme", ID: "v1", Revision: 1, CreatedAt: someTime, UpdatedAt: someTime}
-		if err := db.Vault().Store.PutVault(t.Context(), v, nil, vault.AuditEvent{}); err != nil {
-			require.ErrorIs(t, err, vault.ErrExists, "the second time")
-		}
-		got, err := db.Vault().Store.Vault(t.Context(), "acme", "v1")
-		require.NoError(t, err)
-		require.Equal(t, v, got)
-		require.Equal(t, []int{counted}, numbers(t, db, "SELECT count(*) FROM vault_numbers WHERE n BETWEEN 0 AND 1023"))
-		require.NoError(t, db.Close())
-	}
-	require.Subset(t, schema(t, conn), before)
 }

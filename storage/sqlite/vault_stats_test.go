@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"fmt"
-	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -144,30 +142,6 @@ func TestVaultStatsOfManyScopes(t *testing.T) {
 	one, err = db.VaultStats(t.Context(), "acme", "v7", 1)
 	require.NoError(t, err)
 	require.Zero(t, one)
-}
-
-// TestMigrateVaultStats: tokens that were deleted before are counted.
-func TestMigrateVaultStats(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.db")
-	require.NoError(t, create(path))
-	conn := connectTo(t, path, url.Values{"_journal": {"WAL"}})
-	require.NoError(t, migrate(t.Context(), conn, released(t, 1, "vault")))
-	for _, statement := range []string{
-		"INSERT INTO vault_vaults VALUES (1, 'acme', 'v1', 1, 1, 1, '{}')",
-		"INSERT INTO vault_scopes VALUES (1, 1, 'persons.email')",
-		"INSERT INTO vault_tokens VALUES (1, 1, 'a', 1, 1, 1, 1, x'00'), (2, 1, 'b', 1, 1, 1, NULL, NULL), (3, 1, 'c', 1, 0, 1, 1, x'00')",
-	} {
-		_, err := conn.exec(t.Context(), statement)
-		require.NoError(t, err)
-	}
-	require.NoError(t, conn.close())
-
-	db, err := Open(t.Context(), path, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	stats, err := db.Vault().Store.Stats(t.Context(), "acme", 10)
-	require.NoError(t, err)
-	require.Equal(t, vault.Stats{Vaults: mortise.Count{N: 1}, Tokens: mortise.Count{N: 2}, Deleted: mortise.Count{N: 1}}, stats)
 }
 
 // BenchmarkVaultStats: what a service asks, of an organization with so many tokens, and

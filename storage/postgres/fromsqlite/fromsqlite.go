@@ -3,11 +3,10 @@
 // given out stays what it is: tokens, links of invitations, API keys, IDs.
 //
 // The program that uses the file is stopped, or the file is a backup of its own. storage/sqlite
-// has opened it once, in the version of this package, so that its tables are up to date, and
-// [postgres.Migrate] has made those of the database, which are empty. The keys of the program
-// stay the same: what is kept is sealed, digested and signed by them. Look whether you have
-// the right ones before you copy, by authmgmt.Service.CheckKey and vault.Service.CheckKeys
-// over the file.
+// can open it in the version of this package, and [postgres.Migrate] has made the tables of the
+// database, which are empty. The keys of the program stay the same: what is kept is sealed,
+// digested and signed by them. Look whether you have the right ones before you copy, by
+// authmgmt.Service.CheckKey and vault.Service.CheckKeys over the file.
 //
 //	file, err := sql.Open("sqlite", "file:mortise.db?mode=rw") // the driver of storage/sqlite
 //	...

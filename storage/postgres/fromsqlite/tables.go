@@ -21,7 +21,7 @@ var tables = []table{
 
 	{name: "authmgmt_organizations"},
 	{name: "authmgmt_deleted"},
-	{name: "authmgmt_clients", left: []string{"version"}}, // a change of a client locks its row there
+	{name: "authmgmt_clients"},
 	{name: "authmgmt_secrets"},
 	{name: "authmgmt_tokens"},
 	{name: "authmgmt_invitations"},
@@ -75,7 +75,7 @@ var others = map[string][]string{
 	"vault_deleted_vaults": {"organization", "id", "at"},              // of vault_vaults
 	"vault_counts":         {"scope", "deterministic", "sealed", "n"}, // which PostgreSQL finds in an index
 	"vault_numbers":        {"n"},
-	"mortise_versions":     {"domain", "version"},
+	"mortise_scripts":      {"domain", "digest", "program", "made_at"},
 }
 
 // stays is how the names of tables begin that are not copied row by row: those of the audio

@@ -1,4 +1,4 @@
--- The jobs of all kinds: what waits for a worker, and who holds it.
+-- The jobs of all kinds: which job waits for a worker, and who holds it.
 --
 -- Times are microseconds since 1970, UTC.
 
@@ -9,18 +9,19 @@ CREATE TABLE mortise_jobs (
 	organization TEXT    NOT NULL,
 	claimable_at INTEGER NOT NULL,    -- when it may be claimed: its due time, or the end of its lease
 	ready        INTEGER NOT NULL,    -- 0: held, or to be claimable later
-	token        BLOB,                -- of the claim that holds it; NULL: nobody does
+	token        BLOB,                -- of the claim that holds it; NULL: no claim does
 	deliveries   INTEGER NOT NULL,
 	dead         INTEGER NOT NULL,    -- 1: a dead letter, never claimed
 	trace        TEXT                 -- key=value&..., percent-encoded; NULL: none
 );
 
--- The ID first: those of new jobs are the greatest of all, mostly.
+-- The ID first: the IDs of new jobs are the greatest of all, mostly.
 CREATE UNIQUE INDEX mortise_jobs_id ON mortise_jobs (id, kind, organization);
 
 -- Claims take organizations in turn. They step from one organization to the next in this
--- index of the jobs that are ready: those that have become claimable and are not held.
-CREATE INDEX mortise_jobs_ready ON mortise_jobs (kind, organization, claimable_at, seq) WHERE dead = 0 AND ready = 1;
+-- index of the jobs that are ready: claimable by now, and not held.
+CREATE INDEX mortise_jobs_ready ON mortise_jobs (kind, organization, claimable_at, seq)
+	WHERE dead = 0 AND ready = 1;
 
--- The others stand here, until a claim makes them ready.
+-- The other jobs, until a claim makes them ready.
 CREATE INDEX mortise_jobs_later ON mortise_jobs (claimable_at) WHERE dead = 0 AND ready = 0;

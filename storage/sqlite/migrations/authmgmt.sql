@@ -1,7 +1,9 @@
--- What package authmgmt keeps: clients and their secrets, access tokens, invitations, the audit trail, organizations.
+-- The tables of package authmgmt: clients and their secrets, access tokens, invitations, the
+-- audit trail, organizations.
 --
--- Times are microseconds since 1970, UTC; NULL is the zero time. IDs of type BLOB are their 16 bytes, digests are SHA-256. Text is UTF-8
--- as it came, and is compared as bytes (the default collation). Roles are written role/resource/instance,... with each part
+-- Times are microseconds since 1970, UTC; NULL is the zero time. IDs of type BLOB are their
+-- 16 bytes, digests are SHA-256. Text is UTF-8 as it came, and is compared as bytes (the
+-- default collation). Roles are written role/resource/instance,... with each part
 -- percent-encoded; an empty text is no role at all, which means full access.
 
 CREATE TABLE authmgmt_clients (
@@ -12,12 +14,13 @@ CREATE TABLE authmgmt_clients (
 	created_at   INTEGER NOT NULL,
 	updated_at   INTEGER,
 	deleted_at   INTEGER,          -- set: a tombstone, which keeps the ID from being given again
-	version      INTEGER NOT NULL DEFAULT 0, -- raised by every change of the client or its secrets
 	PRIMARY KEY (organization, id)
 ) WITHOUT ROWID;
 
--- The listing. SQLite counts by an index alone only if it has all columns of the query, those of its own condition included.
-CREATE INDEX authmgmt_clients_listing ON authmgmt_clients (organization, created_at, id, deleted_at) WHERE deleted_at IS NULL;
+-- The listing. SQLite counts by an index alone only if it has all columns of the query, those
+-- of its own condition included.
+CREATE INDEX authmgmt_clients_listing ON authmgmt_clients (organization, created_at, id, deleted_at)
+	WHERE deleted_at IS NULL;
 
 CREATE TABLE authmgmt_secrets (
 	digest       BLOB    NOT NULL PRIMARY KEY,
@@ -37,8 +40,9 @@ CREATE TABLE authmgmt_tokens (
 	id           BLOB    NOT NULL UNIQUE,
 	organization TEXT    NOT NULL,
 	subject      TEXT    NOT NULL,
-	client       TEXT,             -- NULL: it stands for itself
-	secret       BLOB REFERENCES authmgmt_secrets (digest) ON DELETE CASCADE, -- that it was got with; NULL: it is no client's
+	client       TEXT,             -- NULL: the subject is no client
+	-- The secret that it was got with; NULL: it is no client's.
+	secret       BLOB REFERENCES authmgmt_secrets (digest) ON DELETE CASCADE,
 	roles        TEXT,             -- NULL: the client's
 	created_at   INTEGER NOT NULL,
 	expires_at   INTEGER,          -- NULL: never
@@ -50,6 +54,10 @@ CREATE INDEX authmgmt_tokens_listing ON authmgmt_tokens (organization, created_a
 
 -- For the tokens that end with a secret.
 CREATE INDEX authmgmt_tokens_secret ON authmgmt_tokens (secret) WHERE secret IS NOT NULL;
+
+-- For counts of the tokens that work: those that never expire, and those that expire later.
+CREATE INDEX authmgmt_tokens_live ON authmgmt_tokens (organization, expires_at, revoked_at)
+	WHERE revoked_at IS NULL;
 
 -- For retention only.
 CREATE INDEX authmgmt_tokens_expiry ON authmgmt_tokens (expires_at) WHERE expires_at IS NOT NULL;
@@ -73,21 +81,31 @@ CREATE TABLE authmgmt_invitations (
 	grant_due      INTEGER NOT NULL, -- here the zero time is the smallest one
 	grant_attempts INTEGER NOT NULL,
 	awaits_person  INTEGER NOT NULL,
-	ended_at       INTEGER,          -- when it was granted or cancelled, or expires; NULL: accepted, and not granted yet
+	ended_at       INTEGER,          -- granted, cancelled, or when it expires; NULL: accepted, not granted yet
 	PRIMARY KEY (organization, id)
 ) WITHOUT ROWID;
 
 CREATE INDEX authmgmt_invitations_listing ON authmgmt_invitations (organization, created_at, id);
 
--- The listing of those that are pending.
-CREATE INDEX authmgmt_invitations_pending ON authmgmt_invitations (organization, created_at, id, expires_at, accepted_at, cancelled_at)
+-- The listing of pending invitations.
+CREATE INDEX authmgmt_invitations_pending
+	ON authmgmt_invitations (organization, created_at, id, expires_at, accepted_at, cancelled_at)
 	WHERE accepted_at IS NULL AND cancelled_at IS NULL;
 
--- Whether an address has one that is pending.
+-- For counts of pending invitations: those that expire later.
+CREATE INDEX authmgmt_invitations_open
+	ON authmgmt_invitations (organization, expires_at, accepted_at, cancelled_at)
+	WHERE accepted_at IS NULL AND cancelled_at IS NULL;
+
+-- Whether an address has a pending one.
 CREATE INDEX authmgmt_invitations_email ON authmgmt_invitations (organization, email_key, expires_at)
 	WHERE accepted_at IS NULL AND cancelled_at IS NULL;
 
--- Those that are to be granted: few, and not for long.
+-- For counts of invitations that are accepted and not granted yet, oldest first.
+CREATE INDEX authmgmt_invitations_waiting ON authmgmt_invitations (organization, accepted_at, granted_at)
+	WHERE accepted_at IS NOT NULL AND granted_at IS NULL;
+
+-- The grants to be made: few, and not for long.
 CREATE INDEX authmgmt_invitations_due ON authmgmt_invitations (grant_due, organization, id)
 	WHERE accepted_at IS NOT NULL AND granted_at IS NULL AND awaits_person = 0;
 
@@ -109,19 +127,28 @@ CREATE TABLE authmgmt_audit (
 -- The trail, newest first.
 CREATE INDEX authmgmt_audit_listing ON authmgmt_audit (organization, at, id);
 
--- What happened to one thing, however much happened to all others.
+-- The events of one target, however many all others have.
 CREATE INDEX authmgmt_audit_target ON authmgmt_audit (organization, target, at, id);
 
 -- For retention only.
 CREATE INDEX authmgmt_audit_time ON authmgmt_audit (at);
 
+-- Which organizations there are, for the default Directory.
 CREATE TABLE authmgmt_organizations (
 	id   TEXT    NOT NULL PRIMARY KEY,
 	rbac INTEGER NOT NULL -- has role-based access control
 ) WITHOUT ROWID;
 
--- Which key the invitations' links are computed from, as a value that says nothing else about it.
+-- Which key the invitations' links are computed from, as a value that says nothing else
+-- about it.
 CREATE TABLE authmgmt_key_check (
 	only  INTEGER NOT NULL PRIMARY KEY CHECK (only = 1),
 	value BLOB    NOT NULL
 );
+
+-- Organizations that were deleted. A row stays for good: the ID is never reused.
+CREATE TABLE authmgmt_deleted (
+	organization TEXT    NOT NULL PRIMARY KEY,
+	at           INTEGER NOT NULL, -- when it was first deleted
+	event        INTEGER           -- seq of the event in the trail that says by whom; NULL: there is none
+) WITHOUT ROWID;

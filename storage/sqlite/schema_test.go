@@ -1,0 +1,137 @@
+package sqlite
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestPlanted: a file in which another program has changed something of this package's is
+// refused, and the error names it. A process that has the file open is not ready from then on.
+func TestPlanted(t *testing.T) {
+	const undo = "; undo that change, or restore a backup"
+	for name, c := range map[string]struct{ change, want string }{
+		"a trigger that copies instructions": {
+			"CREATE TABLE copied (x); CREATE TRIGGER copies AFTER INSERT ON trigger_events BEGIN INSERT INTO copied VALUES (new.instructions); END",
+			"the trigger copies on the table trigger_events is not Mortise's",
+		},
+		"a trigger that gives full access": {
+			"CREATE TRIGGER Gives AFTER INSERT ON AUTHMGMT_CLIENTS BEGIN UPDATE authmgmt_clients SET roles = '' WHERE id = new.id; END",
+			"the trigger gives on the table authmgmt_clients is not Mortise's",
+		},
+		"a trigger of ours that does more": {
+			"DROP TRIGGER trigger_events_body; CREATE TRIGGER trigger_events_body AFTER DELETE ON trigger_events BEGIN DELETE FROM trigger_bodies; END",
+			"the trigger trigger_events_body is not as Mortise made it",
+		},
+		"a trigger of ours elsewhere": {
+			"DROP TRIGGER trigger_events_body; CREATE TRIGGER trigger_events_body AFTER DELETE ON trigger_bodies BEGIN SELECT 1; END",
+			"the trigger trigger_events_body is not as Mortise made it",
+		},
+		"a table replaced by a view": {
+			"ALTER TABLE authmgmt_tokens RENAME TO x; CREATE VIEW Authmgmt_Tokens AS SELECT * FROM x",
+			"the view authmgmt_tokens is not as Mortise made it",
+		},
+		"a changed table": {"ALTER TABLE vault_keys ADD COLUMN x", "the table vault_keys is not as Mortise made it"},
+		"a check that is gone": {
+			"DROP TABLE authmgmt_key_check; CREATE TABLE authmgmt_key_check (only INTEGER NOT NULL PRIMARY KEY, value BLOB NOT NULL)",
+			"the table authmgmt_key_check is not as Mortise made it",
+		},
+		"no table": {"DROP TABLE vault_numbers", "the table vault_numbers is missing"},
+		"no index": {"DROP INDEX trigger_events_key", "the index trigger_events_key is missing"},
+		"an index of other columns": {
+			"DROP INDEX mortise_jobs_id; CREATE UNIQUE INDEX mortise_jobs_id ON mortise_jobs (id)",
+			"the index mortise_jobs_id is not as Mortise made it",
+		},
+		"an index of our name elsewhere": {
+			"DROP INDEX mortise_jobs_later; CREATE TABLE x (y); CREATE INDEX mortise_jobs_later ON x (y)",
+			"the index mortise_jobs_later is not as Mortise made it",
+		},
+		"a view in place of the digests": {
+			"ALTER TABLE mortise_scripts RENAME TO x; CREATE VIEW mortise_scripts AS SELECT * FROM x",
+			"the view mortise_scripts is not as Mortise made it",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := EmptyFile(t)
+			db, err := Open(t.Context(), path, nil)
+			require.NoError(t, err)
+			require.NoError(t, db.Ping(t.Context()))
+			changeFile(t, path, c.change)
+			err = db.Ping(t.Context())
+			require.ErrorIs(t, err, ErrUnusable)
+			require.EqualError(t, err, "sqlite: unusable file: "+c.want+undo)
+			require.NoError(t, db.Close())
+			for _, adopt := range []bool{false, true} {
+				err := requireRefused(t, path, &Options{Adopt: adopt})
+				require.EqualError(t, err, "sqlite: open "+path+": unusable file: "+c.want+undo)
+			}
+		})
+	}
+}
+
+// TestHostsObjects: other tables, views and indexes are the host's, and triggers on its own
+// tables. They stay, and work.
+func TestHostsObjects(t *testing.T) {
+	path := EmptyFile(t)
+	changeFile(t, path,
+		"CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, note TEXT)", "CREATE INDEX orders_note ON orders (note)",
+		"CREATE VIEW waiting AS SELECT id FROM trigger_events WHERE status = 0", "CREATE INDEX by_summary ON trigger_events (outcome_summary)",
+		"CREATE TRIGGER orders_known AFTER INSERT ON orders BEGIN INSERT INTO authmgmt_organizations (id, rbac) VALUES (new.note, 1); END",
+		"CREATE TRIGGER waiting_gone INSTEAD OF DELETE ON waiting BEGIN SELECT 1; END",
+		"CREATE TABLE mine (event BLOB REFERENCES trigger_events (id))", "ANALYZE")
+	db, err := Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	require.NoError(t, db.Ping(t.Context()))
+	require.NoError(t, db.InTx(t.Context(), func(ctx context.Context, tx *Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO orders (note) VALUES ('acme')")
+		return err
+	}))
+	require.Equal(t, []int{1}, numbers(t, db, "SELECT rbac FROM authmgmt_organizations WHERE id = 'acme'"))
+	require.NoError(t, db.Close())
+	db, err = Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+}
+
+// TestAdopt: a file of the host's gets the tables of this package if the host says so, unless
+// one of its own has a name of ours.
+func TestAdopt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	require.NoError(t, create(path))
+	changeFile(t, path, "CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT)", "INSERT INTO orders DEFAULT VALUES",
+		"CREATE VIEW trigger_events AS SELECT * FROM orders")
+	require.ErrorContains(t, requireRefused(t, path, &Options{Adopt: true}), "the view trigger_events is not as Mortise made it")
+	changeFile(t, path, "DROP VIEW trigger_events")
+	require.ErrorContains(t, requireRefused(t, path, nil), "another program")
+	for _, adopt := range []bool{true, false} { // which it needs once
+		db, err := Open(t.Context(), path, &Options{Adopt: adopt})
+		require.NoError(t, err)
+		require.NoError(t, db.Ping(t.Context()))
+		require.Equal(t, []int{1}, numbers(t, db, "SELECT count(*) FROM orders"))
+		require.NoError(t, db.Close())
+	}
+}
+
+// TestTrustedSchema: no connection lets a view or a trigger call a function that has effects.
+func TestTrustedSchema(t *testing.T) {
+	db, err := Open(t.Context(), EmptyFile(t), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	off := func(r *row) error {
+		require.Equal(t, 0, r.number(0))
+		return nil
+	}
+	const trusted = "PRAGMA trusted_schema"
+	require.NoError(t, db.find(t.Context(), noOrg, trusted, nil, off))
+	require.NoError(t, db.list(t.Context(), noOrg, trusted, nil, off))
+	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error { return tx.query(trusted, nil, off) }))
+	c, err := db.checker.source.connect()
+	require.NoError(t, err)
+	require.NoError(t, c.query(t.Context(), trusted, nil, off))
+	require.NoError(t, c.close())
+	require.NoError(t, db.InTx(t.Context(), func(ctx context.Context, tx *Tx) error {
+		return hostTxOf(ctx, db).read(ctx, func(c *conn) error { return c.query(unbounded, trusted, nil, off) })
+	}))
+}
