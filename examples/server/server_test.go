@@ -110,7 +110,7 @@ func TestReadyOnlyWhileTheStoreAnswers(t *testing.T) {
 func TestReadyOnlyWhileTheTablesAreThere(t *testing.T) {
 	for _, table := range []string{"authmgmt_tokens", "vault_fingerprints", "audiosearch_chunks", "trigger_bodies", "mortise_jobs"} {
 		folder := t.TempDir()
-		back, err := openSQLite(t.Context(), folder, discard())
+		back, err := openSQLite(t.Context(), folder, 0, discard())
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, back.close()) })
 		s, err := wire(testSettings(), back, testKey(), discard())
