@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -50,5 +51,15 @@ func (db *DB) ExpectGroup(operations int, until time.Time, each func(size int)) 
 	db.group.send = func(ctx context.Context, conn *pgxpool.Conn, ops []*op, alone bool) (bool, error) {
 		each(len(ops))
 		return db.sendPipeline(ctx, conn, ops, alone)
+	}
+}
+
+// Statements are those that DBs were told to note, as they are written in the package.
+var Statements sync.Map
+
+// Note adds the statements that a DB has sent.
+func Note(db *DB) {
+	for text := range db.texts.Range {
+		Statements.Store(text, true)
 	}
 }

@@ -1,6 +1,8 @@
 package sqlite_test
 
 import (
+	"fmt"
+	"os"
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/internal/effort"
@@ -8,9 +10,17 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	var plans error
+	defer func() {
+		if plans != nil {
+			fmt.Println(plans)
+			os.Exit(1)
+		}
+	}()
 	effort.Waiting(effort.Of(4, 2, 2)) // for the disk, and for locks
 	defer effort.TempInMemory()()
 	m.Run()
+	plans = sqlite.CheckPlans()
 }
 
 // sequences is how many random sequences a model plays: few on somebody's machine, the
