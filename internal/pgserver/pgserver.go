@@ -57,14 +57,27 @@ var shared struct {
 	err    error
 }
 
-// Main runs the tests of a binary, and ends the server that they shared.
-func Main(m *testing.M) {
+// Main runs the tests of a binary, and ends the server that they shared. If they had one, it
+// calls each function before that; an error of one fails the binary.
+func Main(m *testing.M, then ...func(*Server) error) {
+	var err error
+	defer func() {
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}()
 	defer func() {
 		if shared.server != nil {
 			_ = shared.server.Close()
 		}
 	}()
 	m.Run()
+	for _, f := range then {
+		if shared.server != nil {
+			err = errors.Join(err, f(shared.server))
+		}
+	}
 }
 
 // Shared returns the server of the test binary, which does not sync to the disk, and has its

@@ -84,7 +84,7 @@ const (
 		" (SELECT organization, id FROM @.audiosearch_datasets WHERE organization = $1 LIMIT $2) RETURNING organization, seq)" +
 		" INSERT INTO @.audiosearch_trash (organization, seq) SELECT organization, seq FROM gone"
 	trashOf   = "SELECT seq FROM @.audiosearch_trash WHERE organization = $1 ORDER BY seq LIMIT 1 FOR UPDATE"
-	runsToGo  = "SELECT id FROM @.audiosearch_runs WHERE organization = $1 ORDER BY id LIMIT $2 FOR UPDATE"
+	runsToGo  = "SELECT id FROM @.audiosearch_runs WHERE organization = $1 ORDER BY created_at, id LIMIT $2 FOR UPDATE"
 	jobsOfRun = "DELETE FROM @.jobs WHERE organization = $1 AND kind = '" + audiosearch.JobKind + "' AND id = ANY ($2::bytea[])"
 	dropRuns  = "DELETE FROM @.audiosearch_runs WHERE organization = $1 AND id = ANY ($2::bigint[])"
 )

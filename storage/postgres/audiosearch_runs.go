@@ -285,8 +285,10 @@ func (a *AudioSearch) StaleRuns(ctx context.Context, checked, due time.Time, lim
 }
 
 const (
-	pruneRuns = "WITH gone AS (SELECT id FROM @.audiosearch_runs WHERE state = 'TERMINATED' AND (finished_at < $1 OR finished_at IS NULL)" +
-		" ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED) DELETE FROM @.audiosearch_runs WHERE id = ANY (ARRAY(SELECT id FROM gone))"
+	// For a time, and a limit. In one condition the two would read all runs that have ended.
+	pruneRuns = "WITH endless AS (SELECT id FROM @.audiosearch_runs WHERE state = 'TERMINATED' AND finished_at IS NULL LIMIT $2 FOR UPDATE SKIP LOCKED)," +
+		" gone AS (SELECT id FROM @.audiosearch_runs WHERE state = 'TERMINATED' AND finished_at < $1 ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED)" +
+		" DELETE FROM @.audiosearch_runs WHERE id = ANY (ARRAY(SELECT id FROM endless UNION ALL SELECT id FROM gone LIMIT $2))"
 
 	// For how many are kept, and a limit.
 	trimRuns = "WITH gone AS (SELECT o.id FROM (SELECT id, finished_at, row_number() OVER (PARTITION BY organization ORDER BY finished_at DESC NULLS LAST, id DESC) AS place" +

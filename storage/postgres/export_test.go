@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -56,4 +57,14 @@ func (db *DB) ExpectGroup(operations int, until time.Time, each func(size int)) 
 // Describe returns the lines of expected for a schema.
 func Describe(ctx context.Context, conn *pgx.Conn, schema string) ([]string, error) {
 	return describe(ctx, conn, schema, nil)
+}
+
+// Statements are those that DBs were told to note, as they are written in the package.
+var Statements sync.Map
+
+// Note adds the statements that a DB has sent.
+func Note(db *DB) {
+	for text := range db.texts.Range {
+		Statements.Store(text, true)
+	}
 }

@@ -27,6 +27,7 @@ var (
 	GroupSettings = groupSettings
 
 	UpdateClientAlone = updateAndAudit.one
+	LockToken         = lockToken
 	VocabularyNames   = vocabularyNames
 )
 
@@ -40,23 +41,3 @@ const (
 
 // Many returns the text for several operations, and how many arguments it has.
 func (s *shared) Many() (text string, args int) { return s.many, len(s.types) }
-
-// LookupStatements are those of the packages authmgmt and vault that find a few rows among
-// many, and LookupIndexes what each of them must go by.
-var (
-	LookupStatements = map[string]string{
-		"client": clientByID, "lock a client": lockClient, "client by secret": clientBySecret,
-		"token": tokenByDigest, "token by ID": tokenByID, "lock a token": lockToken,
-		"invitation": invitationByID, "lock an invitation": lockInvitation, "pending": pendingByEmail,
-		"vault": vaultByID, "tokens of a scope": findInScope, "tokens of scopes": findInScopes, "rows": rowsOfTokens,
-		"rows by token": rowsByToken, "rows by fingerprint": rowsByFingerprints, "delete a token": buryToken, "its fingerprints": deleteFingerprints,
-	}
-	LookupIndexes = map[string]string{
-		"client": "authmgmt_clients_pkey", "lock a client": "authmgmt_clients_pkey", "client by secret": "authmgmt_secrets_pkey",
-		"token": "authmgmt_tokens_pkey", "token by ID": "authmgmt_tokens_id_key", "lock a token": "authmgmt_tokens_id_key",
-		"invitation": "authmgmt_invitations_pkey", "lock an invitation": "authmgmt_invitations_pkey", "pending": "authmgmt_invitations_email",
-		"vault": "vault_vaults_(id|there)", "tokens of a scope": "vault_fingerprints_pkey", "tokens of scopes": "vault_fingerprints_pkey", "rows": "vault_tokens_token",
-		"rows by token": "vault_tokens_token", "rows by fingerprint": "vault_fingerprints_pkey", "delete a token": "vault_tokens_token",
-		"its fingerprints": "vault_fingerprints_row",
-	}
-)

@@ -59,7 +59,7 @@ func TestTriggerPlans(t *testing.T) {
 					if _, err := tx.Exec(ctx, "SET LOCAL plan_cache_mode = "+mode); err != nil {
 						return err
 					}
-					plan := explain(t, tx, db.SQL(text), args[name])
+					plan := planOf(t, tx, db.SQL(text), args[name])
 					assert.NotRegexp(t, `Seq Scan on (trigger_|jobs)`, plan, "%s, %s, %s", name, mode, when)
 					assert.Contains(t, plan, " "+indexes[name]+" on ", "%s, %s, %s", name, mode, when)
 					return nil
@@ -119,7 +119,7 @@ func TestListPlans(t *testing.T) {
 				index := map[string]string{"list": "trigger_events_status", "list of a source": "trigger_events_source"}[name]
 				for _, limit := range []string{"LIMIT 51", "LIMIT 1001"} {
 					text := strings.Replace(postgres.TriggerStatements[name], "LIMIT 51", limit, 1)
-					plan := explain(t, tx, db.SQL(text), slices.Concat(args, more))
+					plan := planOf(t, tx, db.SQL(text), slices.Concat(args, more))
 					assert.Regexp(t, `->  Limit [^\n]*\n *->  Index Scan Backward using `+index+` on trigger_events [^\n]*\n *Index Cond: [^\n]*status`, plan, "%s, %s, %s", name, limit, when)
 					assert.NotContains(t, plan, "  Filter:", "%s, %s, %s", name, limit, when)
 				}
@@ -151,7 +151,7 @@ func TestSharedPlans(t *testing.T) {
 					if _, err := tx.Exec(ctx, postgres.GroupSettings, "100"); err != nil {
 						return err
 					}
-					plan := explain(t, tx, db.SQL(text), args)
+					plan := planOf(t, tx, db.SQL(text), args)
 					assert.Regexp(t, want, plan, "%s, %s", mode, when)
 					assert.NotRegexp(t, `Seq Scan on (trigger_|jobs|authmgmt_)`, plan, "%s, %s", mode, when)
 					return nil
@@ -300,7 +300,7 @@ func TestLonePlans(t *testing.T) {
 		{postgres.RemoveJob, []any{[]byte("1"), "k", []byte("acme"), uuid.New()}, "jobs_id"},
 		{postgres.UpdateClientAlone, slices.Concat([]any{[]byte("acme"), []byte("7"), "1", []byte(""), []byte(""), time.Now(), uuid.New(), []byte("acme"), time.Now()},
 			[]any{[]byte(""), []byte(""), []byte(""), []byte(""), []byte("")}), "authmgmt_clients_pkey"},
-		{postgres.LookupStatements["lock a token"], []any{[]byte("acme"), uuid.New()}, postgres.LookupIndexes["lock a token"]},
+		{postgres.LockToken, []any{[]byte("acme"), uuid.New()}, "authmgmt_tokens_id_key"},
 		{postgres.VocabularyNames, []any{1}, "audiosearch_names_pkey"},
 	} {
 		require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
@@ -317,8 +317,8 @@ func TestLonePlans(t *testing.T) {
 	}
 }
 
-// explain returns the plan of a statement.
-func explain(t *testing.T, tx pgx.Tx, text string, args []any) string {
+// planOf returns the plan of a statement.
+func planOf(t *testing.T, tx pgx.Tx, text string, args []any) string {
 	t.Helper()
 	ctx := t.Context()
 	_, err := tx.Exec(ctx, "PREPARE explained AS "+text, pgx.QueryExecModeSimpleProtocol)
@@ -342,59 +342,4 @@ func explainPrepared(t *testing.T, tx pgx.Tx, how, name string, args []any) stri
 	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	return strings.Join(lines, "\n")
-}
-
-// TestLookupPlans: what the packages authmgmt and vault look for is found by its index, with
-// many rows and before PostgreSQL knows the tables.
-func TestLookupPlans(t *testing.T) {
-	t.Parallel()
-	ctx := t.Context()
-	d := takeDatabase(t, true)
-	db, pool := d.open(t, nil), d.pool(t)
-	org, id, digest, list := []byte("acme"), []byte("7"), make([]byte, 32), [][]byte{[]byte("7"), []byte("8")}
-	args := map[string][]any{
-		"client": {org, id}, "lock a client": {org, id}, "client by secret": {digest},
-		"token": {digest}, "token by ID": {org, uuid.New()}, "lock a token": {org, uuid.New()},
-		"invitation": {org, id}, "lock an invitation": {org, id}, "pending": {org, id, time.Now()},
-		"vault": {org, id}, "tokens of a scope": {org, id, id, 1, list}, "tokens of scopes": {org, id, list, []int64{1, 1}, []int64{1, 2}, list},
-		"rows": {org, id, list}, "rows by token": {1, list}, "rows by fingerprint": {[]int64{1, 1}, []int64{1, 1}, list},
-		"delete a token": {org, id, id}, "its fingerprints": {[]int64{1, 2}},
-	}
-	look := func(when string) {
-		for name, text := range postgres.LookupStatements {
-			for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
-				require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-					if _, err := tx.Exec(ctx, "SET LOCAL plan_cache_mode = "+mode); err != nil {
-						return err
-					}
-					plan := explain(t, tx, db.SQL(text), args[name])
-					assert.Regexp(t, `\b(`+postgres.LookupIndexes[name]+`)\b`, plan, "%s, %s, %s", name, mode, when)
-					return nil
-				}))
-			}
-		}
-	}
-	look("while nothing is stored")
-	for _, fill := range []string{
-		"INSERT INTO mortise.authmgmt_clients (organization, id, name, roles, created_at) SELECT 'acme', n::text::bytea, '', '', now() FROM generate_series(1, 20000) n",
-		"INSERT INTO mortise.authmgmt_secrets (digest, id, organization, client, position, created_at)" +
-			" SELECT sha256(n::text::bytea), gen_random_uuid(), 'acme', n::text::bytea, 0, now() FROM generate_series(1, 20000) n",
-		"INSERT INTO mortise.authmgmt_tokens (digest, id, organization, subject, roles, created_at)" +
-			" SELECT sha256(n::text::bytea), gen_random_uuid(), 'acme', '', '', now() FROM generate_series(1, 20000) n",
-		"INSERT INTO mortise.authmgmt_invitations (organization, id, inviter, email, email_key, name, roles, generation, created_at, lifetime, expires_at," +
-			" accepted_by, grant_due, grant_attempts, awaits_person)" +
-			" SELECT 'acme', n::text::bytea, '', '', n::text::bytea, '', '', 0, now(), 1, now(), '', now(), 0, false FROM generate_series(1, 20000) n",
-		"INSERT INTO mortise.vault_vaults (organization, id, revision, created_at, updated_at, schema)" +
-			" SELECT 'acme', n::text::bytea, 1, now(), now(), '{}' FROM generate_series(1, 1000) n",
-		"INSERT INTO mortise.vault_scopes (vault, name) SELECT seq, '7' FROM mortise.vault_vaults",
-		"INSERT INTO mortise.vault_tokens (seq, vault, scope, created_at, sealed, deterministic, token, ciphertext)" +
-			" SELECT n, 1 + n % 3, 1 + n % 3, now(), 1, true, n::text::bytea, '' FROM generate_series(1, 20000) n",
-		"INSERT INTO mortise.vault_fingerprints (scope, version, row, fingerprint, token)" +
-			" SELECT 1 + n % 3, 1, n, sha256(n::text::bytea), n::text::bytea FROM generate_series(1, 20000) n",
-		"ANALYZE",
-	} {
-		_, err := pool.Exec(ctx, fill)
-		require.NoError(t, err)
-	}
-	look("with many rows")
 }

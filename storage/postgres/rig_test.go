@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testmain.Parallel(1) // for the database, which may be away
-	pgserver.Main(m)
+	pgserver.Main(m, checkPlans)
 }
 
 // template is a database with the tables, of which the tests have copies.
@@ -240,7 +240,10 @@ func (d *database) open(t testing.TB, opts *postgres.Options) *postgres.DB {
 	if d.inTx {
 		postgres.CallsInTx(db)
 	}
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	t.Cleanup(func() {
+		postgres.Note(db)
+		require.NoError(t, db.Close())
+	})
 	return db
 }
 

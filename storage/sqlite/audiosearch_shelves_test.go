@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
@@ -160,4 +161,26 @@ func TestVocabularies(t *testing.T) {
 	require.Equal(t, []sound.Class{"z"}, classesOf(other, "c"))
 	require.Empty(t, classesOf(other, "b"))
 	checkAudioTables(t, db)
+}
+
+// TestNumbersInTables: what statements and the tables' definitions know by heart.
+func TestNumbersInTables(t *testing.T) {
+	db, err := Open(t.Context(), EmptyFile(t), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	definition := func(index string) (text string) {
+		require.NoError(t, db.find(t.Context(), noOrg, "SELECT sql FROM sqlite_schema WHERE name = ?", []any{index}, func(r *row) error {
+			text = r.text(0)
+			return nil
+		}))
+		return text
+	}
+	due := fmt.Sprintf(" WHERE loose_live >= %d OR loose_dead >= %[1]d OR segments >= %d", chunkWindows, manySegments)
+	require.Contains(t, modelDue, due)
+	require.Contains(t, definition("audiosearch_models_due"), due)
+	long := fmt.Sprintf(" WHERE revision - forgotten > %d", 2*keptChanges)
+	require.Contains(t, longChanges, long)
+	require.Contains(t, definition("audiosearch_datasets_long"), long)
+	require.Equal(t, 1024, blockRoom)
+	require.Less(t, audioset.NumClasses, blockRoom, "today's files have one shelf")
 }

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -11,56 +10,6 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
-
-// TestPlansOfStats: each number is counted in an index that has all that is asked for,
-// within its bounds, and no further than the limit.
-func TestPlansOfStats(t *testing.T) {
-	db := plannedAudioSearch(t)
-	for _, c := range []struct {
-		statement string
-		args      int
-		counts    int
-		covering  []string
-		first     string // of which one row is read
-	}{
-		{countStats, 2, 7, []string{
-			"audiosearch_datasets USING COVERING INDEX sqlite_autoindex_audiosearch_datasets_1 (organization=?)",
-			"v USING COVERING INDEX sqlite_autoindex_audiosearch_videos_1 (dataset=?)",
-			"audiosearch_runs USING COVERING INDEX audiosearch_runs_states (state=? AND organization=?)",
-			"audiosearch_runs USING COVERING INDEX audiosearch_runs_terminations (organization=? AND termination=?)",
-			"audiosearch_deleted USING PRIMARY KEY (organization=?)",
-		}, ""},
-		{countOpenRuns, 1, 4, []string{
-			"audiosearch_runs USING COVERING INDEX audiosearch_runs_states (state=?)",
-			"gone USING PRIMARY KEY (organization=?)",
-		}, "audiosearch_runs USING INDEX audiosearch_runs_due (due_at>?)"},
-	} {
-		plan := db.planOf(t, c.statement, make([]any, c.args))
-		t.Log(strings.Join(plan, "\n"))
-		requireNoSort(t, c.statement, plan)
-		seen := make(map[string]int)
-		for _, line := range plan {
-			table, search := strings.CutPrefix(line, "SEARCH ")
-			if strings.HasSuffix(line, "INDEX audiosearch_deleted_left") {
-				continue // for its first row
-			}
-			if !search {
-				require.NotContains(t, line, "audiosearch", "only what was found is gone through")
-				continue
-			}
-			seen[table]++
-		}
-		if c.first != "" {
-			require.Equal(t, strings.Count(c.statement, "min(due_at)"), seen[c.first], plan)
-			delete(seen, c.first)
-		}
-		require.Len(t, seen, len(c.covering))
-		for _, table := range c.covering {
-			require.NotZero(t, seen[table], table)
-		}
-		require.Equal(t, c.counts, strings.Count(c.statement, "count(*)"))
-	}
-}
 
 // manyCounted opens a file in which an organization has as many videos as are asked for,
 // and runs in every state and of every end.

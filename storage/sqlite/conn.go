@@ -108,10 +108,14 @@ func (s source) connect() (*conn, error) {
 // context would cost more than the statement.
 var unbounded = context.Background()
 
+// noted is told of each statement that is prepared, in tests.
+var noted = func(text string) {}
+
 func (c *conn) stmt(text string) (prepared, error) {
 	if s, ok := c.stmts[text]; ok {
 		return s, nil
 	}
+	noted(text)
 	made, err := c.conn.Prepare(text)
 	if err != nil {
 		return prepared{}, err

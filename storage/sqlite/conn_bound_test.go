@@ -3,6 +3,8 @@ package sqlite
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -48,4 +50,19 @@ func TestBoundArguments(t *testing.T) {
 		}
 		return err
 	}))
+}
+
+// TestNoBareLimits: see stmt.
+func TestNoBareLimits(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	require.Greater(t, len(files), 100)
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.NotRegexp(t, "LIMIT (\\?|\" \\+ bind)", string(text), "%s: SQLite compiles such a statement for each call", file)
+	}
 }

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -39,29 +38,4 @@ func TestManyJobsBecomeClaimable(t *testing.T) {
 		ids = append(ids, l.Job.ID)
 	}
 	require.ElementsMatch(t, []string{"1", "2", "2500"}, ids)
-}
-
-// TestPlansOfJobs: as TestPlans.
-func TestPlansOfJobs(t *testing.T) {
-	db := withJobs(t, 2500)
-	for _, c := range []struct{ statement, uses string }{
-		{insertJob, ""},
-		{readyJobs, "mortise_jobs_later (claimable_at<?)"},
-		{nextOrg, "mortise_jobs_ready (kind=? AND organization>?)"},
-		{firstOrg, "mortise_jobs_ready (kind=? AND organization>?)"},
-		{firstJobs, "mortise_jobs_ready (kind=? AND organization=? AND claimable_at<?)"},
-		{takeJob, "USING INTEGER PRIMARY KEY (rowid=?)"},
-		{cancelJob, "mortise_jobs_id (id=? AND kind=? AND organization=?)"},
-		{extendJob, "mortise_jobs_id (id=? AND kind=? AND organization=?)"},
-		{releaseJob, "mortise_jobs_id (id=? AND kind=? AND organization=?)"},
-		{removeJob, "mortise_jobs_id (id=? AND kind=? AND organization=?)"},
-		{buryJob, "mortise_jobs_id (id=? AND kind=? AND organization=?)"},
-	} {
-		plan := db.plan(t, c.statement)
-		t.Log(c.statement, "\n    ", strings.Join(plan, "\n     "))
-		// max(seq) of release is the last row; SQLite calls it a search.
-		requireNoScan(t, c.statement, plan)
-		requireNoSort(t, c.statement, plan)
-		require.Contains(t, strings.Join(plan, "\n"), c.uses, c.statement)
-	}
 }

@@ -113,10 +113,3 @@ func TestClaimReadsSoManyEvents(t *testing.T) {
 	require.Len(t, take(t, db), maxReadAhead+50)
 	require.Equal(t, maxReadAhead, db.recently(t))
 }
-
-// TestPlanOfReadAhead: the events of a claim are found one by one.
-func TestPlanOfReadAhead(t *testing.T) {
-	plan := strings.Join(planned(t).plan(t, claimedEvents), "\n")
-	require.NotContains(t, plan, "SCAN trigger")
-	require.Contains(t, plan, "sqlite_autoindex_trigger_events_1 (id=?)")
-}

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -11,44 +10,6 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
-
-// TestPlansOfTriggerStats: each number is counted in an index that has all that is asked
-// for, within its bounds, and no further than the limit.
-func TestPlansOfTriggerStats(t *testing.T) {
-	db := manyEvents(t, 1000) // plans go by the indexes, not by the rows
-	for _, c := range []struct {
-		statement string
-		args      int
-		counts    int
-		counted   string // each of them
-		first     string // of which one row is read
-	}{
-		{countEvents, 2, 4, "trigger_events_status (organization=? AND status=?)",
-			"trigger_events_status (organization=? AND status=?)"},
-		{countOpenEvents, 1, 3, "trigger_events_open (status=?)",
-			"trigger_events_open (status=? AND due_at>?)"},
-	} {
-		plan := db.planOf(t, c.statement, make([]any, c.args))
-		t.Log(strings.Join(plan, "\n"))
-		requireNoSort(t, c.statement, plan)
-		var searches []string
-		for _, line := range plan {
-			table, search := strings.CutPrefix(line, "SEARCH trigger_events USING COVERING INDEX ")
-			if !search {
-				require.NotContains(t, line, "trigger", "only what was found is gone through")
-				continue
-			}
-			searches = append(searches, table)
-		}
-		want := make([]string, c.counts, c.counts+1)
-		for i := range want {
-			want[i] = c.counted
-		}
-		require.Equal(t, append(want, c.first), searches)
-		require.Equal(t, c.counts, strings.Count(c.statement, "count(*)"))
-		require.Equal(t, c.counts, strings.Count(c.statement, "LIMIT 0 + ?"))
-	}
-}
 
 // manyEvents opens a file in which ten organizations have as many events together as are
 // asked for. Of ten of each, two wait, of which one is due at no time, one is running,

@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,67 +9,6 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
-
-// TestPlansOfVaultStats: each number is counted in an index that has all that is asked
-// for, and no further than the limit.
-func TestPlansOfVaultStats(t *testing.T) {
-	const (
-		orgVaults = "vault_vaults USING COVERING INDEX sqlite_autoindex_vault_vaults_1 (organization=?)"
-		oneVault  = "vault_vaults USING COVERING INDEX sqlite_autoindex_vault_vaults_1 (organization=? AND id=?)"
-		scopes    = "vault_scopes USING COVERING INDEX sqlite_autoindex_vault_scopes_1 (vault=?)"
-		live      = "c USING PRIMARY KEY (scope=?)"
-		isThere   = "vault_deleted_orgs USING PRIMARY KEY (organization=?)"
-	)
-	db := plannedVault(t)
-	for _, c := range []struct {
-		statement string
-		args      int
-		counts    int
-		searches  []string
-		scans     []string // as far as the limit goes, but for the scopes and the keys
-	}{
-		{countVaults, 2, 4, []string{
-			orgVaults, isThere, "s USING COVERING INDEX sqlite_autoindex_vault_scopes_1 (vault=?)", live,
-			"t USING COVERING INDEX vault_tokens_deleted (vault=? AND sealed=?)",
-		}, nil},
-		{countVault, 3, 3, []string{
-			oneVault, isThere, scopes, live, "vault_tokens USING COVERING INDEX vault_tokens_deleted (vault=? AND sealed=?)",
-		}, nil},
-		{countAll, 2, 5, []string{
-			"f USING COVERING INDEX vault_fingerprints_row (version=?)",
-			"k USING PRIMARY KEY (purpose=?)",
-			// What was deleted, and is not removed yet.
-			"vault_vaults USING COVERING INDEX sqlite_autoindex_vault_vaults_1 (organization>?)",
-			"d USING COVERING INDEX vault_deleted_orgs_rest (rest=?)", "v USING COVERING INDEX sqlite_autoindex_vault_vaults_1 (organization=?)",
-			"s USING COVERING INDEX sqlite_autoindex_vault_scopes_1 (vault=?)",
-		}, []string{
-			"vault_vaults USING COVERING INDEX sqlite_autoindex_vault_vaults_1", "vault_counts",
-			"vault_tokens USING COVERING INDEX vault_tokens_deleted", "vault_keys",
-		}},
-	} {
-		plan := db.planOf(t, c.statement, make([]any, c.args))
-		t.Log(strings.Join(plan, "\n"))
-		requireNoSort(t, c.statement, plan)
-		var searches, scans []string
-		for _, line := range plan {
-			if table, ok := strings.CutPrefix(line, "SEARCH "); ok {
-				searches = append(searches, table)
-			}
-			if table, ok := strings.CutPrefix(line, "SCAN "); ok && !strings.HasPrefix(table, "(subquery") && table != "CONSTANT ROW" {
-				scans = append(scans, table)
-			}
-		}
-		if c.scans == nil { // what was found by the statement itself
-			scans = slices.DeleteFunc(scans, func(line string) bool { return line == "v" || line == "s" })
-		}
-		unique := func(lines []string) []string { slices.Sort(lines); return slices.Compact(lines) }
-		require.ElementsMatch(t, c.searches, unique(searches), c.statement)
-		require.ElementsMatch(t, c.scans, unique(scans), c.statement)
-		require.Equal(t, c.counts, strings.Count(c.statement, "count(*)")+strings.Count(c.statement, "sum(n)"))
-		// One for each number, and one for each list of vaults or scopes within it.
-		require.GreaterOrEqual(t, strings.Count(c.statement, "LIMIT 0 + ?2"), c.counts)
-	}
-}
 
 // manyTokens opens a file in which an organization has so many tokens in ten scopes, of
 // which every hundredth was deleted, and as many vaults and scopes without tokens.

@@ -1,0 +1,207 @@
+package sqlite
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// ran holds the statements of this package that tests have had prepared, by their text.
+var ran sync.Map
+
+func init() {
+	noted = func(text string) {
+		if _, again := ran.Load(text); !again && !ofTest() {
+			ran.Store(text, true)
+		}
+	}
+}
+
+// ofTest reports whether a test of this package prepares a statement, which may be its own.
+func ofTest() bool {
+	const here = "github.com/seed-6363c74e/mortise/storage/sqlite."
+	var callers [64]uintptr
+	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers[:])])
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		name, own := strings.CutPrefix(f.Function, here)
+		if own && strings.HasSuffix(f.File, "_test.go") && !strings.HasPrefix(name, "CallsInTx.") {
+			return true
+		}
+	}
+	return false
+}
+
+// planExceptions are what plans may do all the same, with a part of the statement, and why.
+var planExceptions = []struct{ fault, statement, why string }{
+	{"SCAN mortise_versions", "", "it has a row for each domain"},
+	{"SCAN sqlite_sequence", "", "it has a row for each table that numbers its rows"},
+	{"SCAN vault_keys", "", "it has a row for each key of the program"},
+	{"SCAN audiosearch_results", "LIMIT 1", "for its first row"},
+	{"SCAN audiosearch_datasets USING INDEX audiosearch_datasets_long", "", "the index holds only what is to be forgotten"},
+	{"SCAN audiosearch_models USING INDEX audiosearch_models_due", "", "the index holds only what is to be packed"},
+	{"SCAN audiosearch_deleted USING COVERING INDEX audiosearch_deleted_left", "", "the index holds only what is to be removed"},
+	{"SCAN audiosearch_runs USING INDEX audiosearch_runs_waiting", "due_at <", "for lost runs, among those that have not ended"},
+	{"SCAN authmgmt_invitations USING COVERING INDEX authmgmt_invitations_waiting", "count(*)", "the grants that wait are counted, up to a limit"},
+	{"SCAN j", "FROM mortise_jobs AS j", "for lost events, among those whose jobs were stored with them"},
+	{"SCAN vault_counts", "", "it has a row or two for each scope; for operators, and when a key is retired"},
+	{"SCAN vault_vaults USING COVERING INDEX sqlite_autoindex_vault_vaults_1", "count(*)", "for operators: the vaults are counted, up to a limit"},
+	{"SCAN vault_tokens USING COVERING INDEX vault_tokens_deleted", "count(*)", "for operators: the deleted tokens are counted, up to a limit"},
+	{"SCAN vault_fingerprints USING COVERING INDEX vault_fingerprints_row", "count(*)", "for operators: the use of each key is counted"},
+	{"USE TEMP B-TREE FOR GROUP BY", "vault_fingerprints", "for operators: there is a row for each key"},
+	{"USE TEMP B-TREE FOR LAST 2 TERMS OF ORDER BY", "unqueued_since <", "only events that wait since the same moment"},
+	{"USE TEMP B-TREE FOR LAST TERM OF ORDER BY", "finished_at <", "only events that ended at the same moment"},
+	{"no statement uses the index authmgmt_tokens_secret", "", "ON DELETE CASCADE does"},
+	{"no bound (submitted_at,id)<(?,?)", "idempotency_key =", "one event has the key, at most"},
+}
+
+// CheckPlans explains each statement of this package that tests have had prepared, in a
+// database without rows. Its error has each plan that reads a table or an index from end to
+// end, sorts, or begins a page before its position, unless that is excepted. If all tests
+// have run, it has the exceptions and indexes that no statement needs, too.
+func CheckPlans() (err error) {
+	folder, err := os.MkdirTemp("", "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	db, err := Open(unbounded, filepath.Join(folder, "plans.db"), nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	tables, err := db.names("type = 'table'")
+	if err != nil {
+		return err
+	}
+	var errs []error
+	excepted := make(map[string]bool)
+	judge := func(fault, text, plan string) {
+		for _, e := range planExceptions {
+			if e.fault == fault && strings.Contains(text, e.statement) {
+				excepted[fault] = true
+				return
+			}
+		}
+		errs = append(errs, fmt.Errorf("%s\n%s\n%s", fault, text, plan))
+	}
+	var plans strings.Builder
+	for text := range ran.Range {
+		text := text.(string)
+		if !planned.MatchString(text) {
+			continue
+		}
+		plan, err := db.plan(text)
+		if err != nil {
+			return fmt.Errorf("%w, of %s", err, text)
+		}
+		plans.WriteString(plan)
+		for _, fault := range faults(text, plan, tables) {
+			judge(fault, text, plan)
+		}
+	}
+	if !allTests() {
+		return errors.Join(errs...)
+	}
+	indexes, err := db.names("type = 'index' AND sql IS NOT NULL")
+	for _, index := range indexes {
+		if !regexp.MustCompile(`INDEX ` + index + `\b`).MatchString(plans.String()) {
+			judge("no statement uses the index "+index, "", "")
+		}
+	}
+	for _, e := range planExceptions {
+		if !excepted[e.fault] {
+			judge("no statement needs the exception of "+e.fault, "", "")
+		}
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+// allTests reports whether go test was told to run all of them.
+func allTests() bool {
+	for _, name := range []string{"test.run", "test.skip", "test.list"} {
+		if flag.Lookup(name).Value.String() != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// names returns the names of tables or indexes.
+func (db *DB) names(which string) (names []string, err error) {
+	err = db.find(unbounded, noOrg, "SELECT name FROM sqlite_schema WHERE "+which, nil, func(r *row) error {
+		names = append(names, r.text(0))
+		return nil
+	})
+	return names, err
+}
+
+var (
+	planned   = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b`)
+	parameter = regexp.MustCompile(`\?(\d*)`)
+	position  = regexp.MustCompile(`\((\w+), (\w+)\) ([<>]) \(\?\d*, \?\d*\)`)
+)
+
+// plan returns the plan of a statement, a line for each node.
+func (db *DB) plan(text string) (string, error) {
+	args := 0
+	for _, p := range parameter.FindAllStringSubmatch(text, -1) {
+		if n, err := strconv.Atoi(p[1]); err == nil {
+			args = max(args, n)
+		} else {
+			args++
+		}
+	}
+	depths := make(map[int]int)
+	var lines []string
+	err := db.find(unbounded, noOrg, "EXPLAIN QUERY PLAN "+text, make([]any, args), func(r *row) error {
+		depths[r.number(0)] = depths[r.number(1)] + 1
+		lines = append(lines, strings.Repeat("\t", depths[r.number(0)])+r.text(3))
+		return nil
+	})
+	return strings.Join(lines, "\n") + "\n", err
+}
+
+// faults returns the lines of a plan that are about a table or an index that is read from end
+// to end, or about a sort but of the rows of one page; and where a page begins in no index.
+func faults(text, plan string, tables []string) (faults []string) {
+	for line := range strings.Lines(plan) {
+		what := strings.TrimSpace(line)
+		sorts := strings.HasPrefix(what, "USE TEMP B-TREE")
+		if sorts && strings.HasPrefix(text, "WITH page AS MATERIALIZED") && !strings.HasPrefix(line, "\t\t") {
+			continue
+		}
+		if sorts || strings.HasPrefix(what, "SCAN ") && ofTable(text, plan, strings.Fields(what)[1], tables) {
+			faults = append(faults, what)
+		}
+	}
+	for _, p := range position.FindAllStringSubmatch(text, -1) {
+		bound := fmt.Sprintf("(%s,%s)%s(?,?)", p[1], p[2], p[3])
+		// Of two bounds on the same side SQLite takes the first column's.
+		if !strings.Contains(plan, bound) && !strings.Contains(plan, " "+p[1]+p[3]+"?") {
+			faults = append(faults, "no bound "+bound)
+		}
+	}
+	return faults
+}
+
+// ofTable reports whether a name that is scanned is that of a table, or its alias. Others are
+// names of what the statement has made, or was given.
+func ofTable(text, plan, name string, tables []string) bool {
+	if strings.Contains(plan, "CO-ROUTINE "+name+"\n") || strings.Contains(plan, "MATERIALIZE "+name+"\n") {
+		return false
+	}
+	return slices.ContainsFunc(tables, func(table string) bool {
+		alias, err := regexp.MatchString(`\b`+table+` (AS )?`+regexp.QuoteMeta(name)+`\b`, text)
+		return name == table || alias || err != nil
+	})
+}
