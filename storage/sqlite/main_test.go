@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/internal/testmain"
+	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
 func TestMain(m *testing.M) {
