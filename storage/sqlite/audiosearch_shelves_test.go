@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -173,7 +174,7 @@ func TestNumbersInTables(t *testing.T) {
 			text = r.text(0)
 			return nil
 		}))
-		return text
+		return strings.Join(strings.Fields(text), " ")
 	}
 	due := fmt.Sprintf(" WHERE loose_live >= %d OR loose_dead >= %[1]d OR segments >= %d", chunkWindows, manySegments)
 	require.Contains(t, modelDue, due)
