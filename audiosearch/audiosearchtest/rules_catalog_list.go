@@ -86,7 +86,7 @@ var catalogListRules = []rule{
 					}
 				}
 				return nil
-			}, 60, func(n int) {
+			}, 30, func(n int) {
 				s.put(t, orgA, setA, generation(n)...)
 			})
 		}},

@@ -181,7 +181,7 @@ var classRules = []rule{
 	{Rule{"classes/change-by-and-by", "A model whose classes differ from video to video has all of them, however many there are in the end."}, needScores,
 		func(t *testing.T, s *subject) {
 			var ids []string
-			for i := range 40 {
+			for i := range 20 {
 				ids = append(ids, fmt.Sprint("v", 10+i))
 			}
 			videos := s.withVideos(t, ids...)

@@ -50,7 +50,7 @@ var compactRules = []rule{
 		func(t *testing.T, s *subject) {
 			random := rand.New(rand.NewPCG(5, 6))
 			var ids []string
-			for i := range 60 {
+			for i := range 30 {
 				ids = append(ids, fmt.Sprint("v", i))
 			}
 			videos := s.withVideos(t, ids...)
@@ -101,7 +101,7 @@ var compactRules = []rule{
 	{Rule{"compactor/concurrent", "While Compact runs, in several goroutines too, scores are stored, replaced and found as ever."}, needScores | needCompactor,
 		func(t *testing.T, s *subject) {
 			var ids []string
-			for i := range 40 {
+			for i := range 12 {
 				ids = append(ids, fmt.Sprint("v", 10+i))
 			}
 			videos := s.withVideos(t, ids...)

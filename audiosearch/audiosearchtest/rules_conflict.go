@@ -119,7 +119,7 @@ var conflictRules = []rule{
 					return nil
 				}
 				return err
-			}, 60, func(step int) {
+			}, 30, func(step int) {
 				now := step % 2
 				if step > 0 {
 					none(now) // the path is the other one yet, and both have tried to store since it is

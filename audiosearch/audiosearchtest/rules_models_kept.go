@@ -34,7 +34,7 @@ var modelOtherRules = []rule{
 					err = fmt.Errorf("during a change, there are %d current models", current)
 				}
 				return err
-			}, 60, func(n int) {
+			}, 30, func(n int) {
 				at := []string{modelX, modelY}
 				s.setModel(t, at[n%2], at[1-n%2], time.Duration(n)*time.Second)
 			})
@@ -56,7 +56,7 @@ var modelOtherRules = []rule{
 					return nil
 				}
 				return err
-			}, 60, func(n int) {
+			}, 30, func(n int) {
 				if n%2 == 1 {
 					require.False(t, refused && current(modelY), "it has changed to a model that lacks a video")
 					s.score(t, orgA, setA, v, modelY, "7", 20)

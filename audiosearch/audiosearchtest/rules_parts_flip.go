@@ -226,7 +226,7 @@ var flipRules = []rule{
 					return fmt.Errorf("a search during a replacement found nothing")
 				}
 				return nil
-			}, 100, func(n int) {
+			}, 40, func(n int) {
 				sc, scores := generation(n)
 				from := min(n%3, 1+n%2)
 				if from > 0 {

@@ -24,7 +24,7 @@ var partOtherRules = []rule{
 					return nil
 				}
 				return err
-			}, 60, func(step int) {
+			}, 30, func(step int) {
 				now := step % 2
 				if step > 0 {
 					s.inParts(t, 0, partOf(at[1-now], of[now], 0)) // it has the other path yet

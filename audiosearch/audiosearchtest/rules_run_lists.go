@@ -254,7 +254,7 @@ var runListRules = []rule{
 		func(t *testing.T, s *subject) {
 			random := rand.New(rand.NewPCG(7, 11))
 			var runs []audiosearch.Run
-			for range 200 {
+			for range 100 {
 				r := plainRun(orgA, time.Duration(random.IntN(60))*time.Microsecond)
 				r.Organization = []string{orgA, orgB}[random.IntN(2)]
 				r.Actor = []audiosearch.Actor{"alice", "bob", "eve"}[random.IntN(3)]
@@ -263,7 +263,7 @@ var runListRules = []rule{
 				runs = append(runs, s.createRun(t, r))
 			}
 			slices.SortFunc(runs, byRunPosition)
-			for range 200 {
+			for range 100 {
 				org, q := randomRunQuery(random, runs)
 				var want []audiosearch.Run
 				for i := range runs {

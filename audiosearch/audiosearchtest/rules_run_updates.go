@@ -103,7 +103,7 @@ var runUpdateRules = []rule{
 
 	{Rule{"runs/update-concurrent", "UpdateRun is atomic: of concurrent updates none is lost."}, needRuns,
 		func(t *testing.T, s *subject) {
-			const workers, each = 8, 40
+			const workers, each = 8, 20
 			r := s.createRun(t, plainRun(orgA, 0))
 			var errs [workers]error
 			conformance.Together(workers, func(i int) {
@@ -161,7 +161,7 @@ var runUpdateRules = []rule{
 				}
 				return err
 			}
-			conformance.Watch(t, 6, look, 100, func(n int) {
+			conformance.Watch(t, 6, look, 50, func(n int) {
 				s.updateRun(t, r, set(n))
 				require.NoError(t, errors.Join(look(0), look(1), look(2)))
 			})

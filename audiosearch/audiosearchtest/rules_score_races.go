@@ -50,7 +50,7 @@ var scoreRaceRules = []rule{
 					}
 				}
 				return nil
-			}, 150, func(n int) {
+			}, 50, func(n int) {
 				sc, scores := generation(n)
 				s.putScoring(t, orgA, setA, v, sc, scores)
 			})
@@ -83,7 +83,7 @@ var scoreRaceRules = []rule{
 					err = fmt.Errorf("during a replacement, %d videos seem not scored, of %d", len(page.Videos), page.Matched)
 				}
 				return err
-			}, 150, func(n int) {
+			}, 50, func(n int) {
 				sc, scores := generation(n)
 				s.putScoring(t, orgA, setA, v, sc, scores)
 			})
@@ -132,7 +132,7 @@ var scoreRaceRules = []rule{
 					}
 				}
 				return err
-			}, 100, func(n int) {
+			}, 50, func(n int) {
 				s.score(t, orgA, setA, s.put(t, orgA, setA, version(n%2)), modelX, "7", uint16(n%2))
 			})
 		}},
@@ -146,7 +146,7 @@ var scoreRaceRules = []rule{
 					return nil
 				}
 				return err
-			}, 40, func(int) {
+			}, 20, func(int) {
 				require.NoError(t, s.Datasets.DeleteDataset(t.Context(), orgA, setA))
 				s.makeDataset(t, orgA, setA)
 				require.Empty(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7"}))

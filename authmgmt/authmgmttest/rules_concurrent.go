@@ -118,7 +118,7 @@ var concurrentRules = []rule{
 			c := newClient(orgA, "build", 0)
 			c.Name = "1"
 			s.addClient(t, c)
-			conformance.Watch(t, 4, func(i int) error { return s.whole(t, i) }, 59, func(step int) {
+			conformance.Watch(t, 4, func(i int) error { return s.whole(t, i) }, 30, func(step int) {
 				n := step + 2
 				s.updateClient(t, c, func(c *authmgmt.Client) {
 					c.Name = strconv.Itoa(n)

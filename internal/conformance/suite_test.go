@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -70,6 +71,15 @@ func suites() map[string]*Suite[struct{}] {
 	for _, s := range all {
 		s.limit = 100 * time.Millisecond
 	}
+	all["a wait in vain"] = suiteOf(hangs(func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			t.Cleanup(func() { t.Log("in all", time.Since(began)) })
+			t.Cleanup(func() { Until(t, "a cleanup", func() bool { return false }) })
+			t.Cleanup(func() { t.Log("at first", time.Since(began)) })
+			Await(t, make(chan int), "a number")
+		})
+	}))
 	all["a broken rule"] = suiteOf(kept, broken, skipped)
 	all["the timeout of go test"] = suiteOf(hangs(func(*testing.T) { waitForever() }))
 	all["a bad skip"] = suiteOf(kept, broken)
@@ -156,6 +166,10 @@ func TestSuite(t *testing.T) {
 			require.NotContains(t, output, "failed before")
 		})
 	}
+	t.Run("a wait in vain", func(t *testing.T) {
+		inOrder(t, runSuite(t, "a wait in vain"), "rule store/hangs: This ends.", "waited in vain for a number", "at first 10s",
+			"waited in vain for a cleanup", "in all 10.5s")
+	})
 	t.Run("the timeout of go test", func(t *testing.T) {
 		output := runSuite(t, "the timeout of go test", "-test.timeout=5s")
 		inOrder(t, output, "--- FAIL: TestSuiteProcess/store/hangs ", "rule store/hangs: This ends.",

@@ -170,11 +170,11 @@ var listRules = []rule{
 	{Rule{"store/list-matches-query", "ListEvents returns exactly the events that EventQuery.Matches selects, whatever is combined."}, needStore,
 		func(t *testing.T, s *subject) {
 			random := rand.New(rand.NewPCG(7, 11))
-			events := randomEvents(random, 200)
+			events := randomEvents(random, 100)
 			for _, e := range events {
 				s.create(t, e)
 			}
-			for range 300 {
+			for range 150 {
 				org, q := randomQuery(random, events)
 				inOrder(t, ids(selected(events, org, q)), ids(s.pages(t, org, q)),
 					"events of %s by %+v", org, q)

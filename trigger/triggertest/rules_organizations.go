@@ -247,7 +247,7 @@ var organizationRules = []rule{
 					err = errors.New("setup state and collections are of different times")
 				}
 				return err
-			}, 100, func(int) {
+			}, 50, func(int) {
 				require.NoError(t, s.Organizations.UpdateOrganization(t.Context(), orgA, flip))
 			})
 		}},

@@ -198,7 +198,7 @@ var updateRules = []rule{
 
 	{Rule{"store/update-concurrent", "UpdateEvent is atomic: of concurrent updates none is lost."}, needStore,
 		func(t *testing.T, s *subject) {
-			const workers, each = 8, 50
+			const workers, each = 8, 25
 			e := s.create(t, plainEvent(orgA, 0))
 			more := func(e *trigger.Event) error {
 				runtime.Gosched() // gives others the chance to come between
@@ -240,7 +240,7 @@ var updateRules = []rule{
 					return fmt.Errorf("ListEvents returned %d events: %w", len(page.Items), err)
 				}
 				return whole(page.Items[0])
-			}, 100, func(int) {
+			}, 50, func(int) {
 				s.update(t, e, func(e *trigger.Event) {
 					e.Attempts++
 					e.LastError = strconv.Itoa(e.Attempts)

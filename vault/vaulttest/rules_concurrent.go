@@ -187,7 +187,7 @@ var concurrentRules = []rule{
 	{Rule{"store/reads-are-whole", "A caller sees all effects of another's call or none: batches, deleted tokens, and changes of a vault with their events."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			conformance.Watch(t, 4, func(i int) error { return s.whole(t, i) }, 40, func(batch int) {
+			conformance.Watch(t, 4, func(i int) error { return s.whole(t, i) }, 20, func(batch int) {
 				rows := make([]vault.Row, wholeBatch)
 				for i := range rows {
 					rows[i] = row(fmt.Sprintf("t%03d-%d", batch, i), email, fmt.Sprint(batch, "-", i), 1)

@@ -245,7 +245,7 @@ var deletionRaceRules = []rule{
 		"A vault that is made beside the mark of its organization either comes before it, and is hidden, or is ErrDeleted.",
 	}, 0,
 		func(t *testing.T, s *subject) {
-			for round := range 16 {
+			for round := range 10 {
 				d := &deleted{s: s, name: "the organization", org: fmt.Sprint("org ", round)}
 				var errs [5]error
 				conformance.Together(len(errs), func(i int) {
@@ -274,7 +274,7 @@ var deletionRaceRules = []rule{
 		"A caller sees a mark and its event, or neither.",
 	}, 0,
 		func(t *testing.T, s *subject) {
-			const rounds = 30
+			const rounds = 15
 			for i := range rounds {
 				s.addVault(t, newVault(orgB, fmt.Sprint("v", i)))
 			}

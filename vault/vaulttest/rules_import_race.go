@@ -47,7 +47,7 @@ var importRaceRules = []rule{
 	{Rule{"imports/beside-insertions", "Imports and insertions of one value at once give it one token: if an import succeeds, it is the import's."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			for round := range 16 {
+			for round := range 10 {
 				value, imported := fmt.Sprint("value ", round), fmt.Sprint("t", round)
 				var tokens [8]string
 				var errs [8]error
@@ -80,7 +80,7 @@ var importRaceRules = []rule{
 	{Rule{"imports/beside-deletion", "An import of a token that is there, and of others, is not done once the token was deleted: not the others either."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			for round := range 16 {
+			for round := range 10 {
 				there, more := row(fmt.Sprint("t", round), email, fmt.Sprint(round), 1), row(fmt.Sprint("u", round), email, fmt.Sprint("more ", round), 1)
 				s.adds(t, v, there)
 				e := importEvent(v)
@@ -109,7 +109,7 @@ var importRaceRules = []rule{
 
 	{Rule{"imports/left-scope-meanwhile", "A change that leaves a scope and imports into it at the old revision do not both succeed."}, 0,
 		func(t *testing.T, s *subject) {
-			for round := range 16 {
+			for round := range 10 {
 				v := s.addVault(t, newVault(orgA, fmt.Sprint("v", round)))
 				var errs [8]error
 				conformance.Together(len(errs), func(i int) {
@@ -147,7 +147,7 @@ var importRaceRules = []rule{
 				}
 				return nil
 			}
-			conformance.Watch(t, 3, look, 30, func(batch int) {
+			conformance.Watch(t, 3, look, 15, func(batch int) {
 				rows := make([]vault.Row, wholeBatch)
 				for i := range rows {
 					rows[i] = row(fmt.Sprintf("t%03d-%d", batch, i), email, fmt.Sprint(batch, "-", i), 1)

@@ -136,7 +136,7 @@ func Rules[E any](byState string, w Words) []Rule[E] {
 				}
 				return nil
 			}
-			conformance.Watch(t, 4, look, 100, func(n int) { c.put(t, e, &open[(n+1)%len(open)]) })
+			conformance.Watch(t, 4, look, 50, func(n int) { c.put(t, e, &open[(n+1)%len(open)]) })
 		}},
 	}
 }
