@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -24,7 +23,6 @@ func TestServer(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, program){
 		"demo":                     testDemo,
 		"demo commands":            testDemoCommands,
-		"refusals":                 testRefusals,
 		"ignored environment":      testFlagsFirst,
 		"pages":                    testPages,
 		"without docs":             testWithoutDocs,
@@ -52,55 +50,6 @@ func TestServer(t *testing.T) {
 			test(t, p)
 		})
 	}
-}
-
-// testRefusals starts the server wrongly.
-func testRefusals(t *testing.T, p program) {
-	const short = "sk-short-secret-value"
-	config := filepath.Join(t.TempDir(), "acme.json")
-	require.NoError(t, os.WriteFile(config, []byte("{\"organizations\": [\n  {\"id\": \"acme\", \"api_keys\": [{\"key\": \""+short+"\"}],\n  \"color\": 1}]}"), 0o600))
-	file := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	tests := map[string]struct {
-		args []string
-		env  []string
-		want []string
-	}{
-		"unknown flag":     {args: []string{"-nonsense"}, want: []string{"-nonsense"}},
-		"argument":         {args: []string{"nonsense"}, want: []string{`"nonsense"`}},
-		"no database":      {args: []string{"-postgres=mysql://" + short}, want: []string{"-postgres: must be the URL of a database"}},
-		"no key":           {env: []string{"MORTISE_POSTGRES=postgres://u:" + short + "@x/y"}, want: []string{"-vault-key: needed with -postgres"}},
-		"bad boolean":      {args: []string{"-docs=perhaps"}, want: []string{"docs"}},
-		"memory, data":     {args: []string{"-memory", "-data", file}, want: []string{"-memory: cannot go together with -data"}},
-		"memory, data set": {args: []string{"-memory"}, env: []string{"MORTISE_DATA=" + file}, want: []string{"-memory: cannot go together with MORTISE_DATA"}},
-		"data is a file":   {args: []string{"-data", file}, want: []string{"-data: " + file + " is not a folder"}},
-		"data in a file":   {env: []string{"MORTISE_DATA=" + filepath.Join(file, "x")}, want: []string{"-data", file}},
-		"data is nowhere":  {args: []string{"-data", ""}, want: []string{"-data: names no folder"}},
-		"data, no right":   {args: []string{"-data", "/proc/x"}, want: []string{"-data", "/proc/x"}},
-		"bad address":      {args: []string{"-addr", "nowhere"}, want: []string{"-addr"}},
-		"bad port":         {args: []string{"-addr", "127.0.0.1:http2000"}, want: []string{"-addr"}},
-		"bad address, env": {env: []string{"MORTISE_ADDR=nowhere"}, want: []string{"-addr"}},
-		"bad public URL":   {args: []string{"-public-url", "ftp://u:" + short + "@x"}, want: []string{"-public-url"}},
-		"missing config":   {args: []string{"-config", "/nonexistent.json"}, want: []string{"-config", "/nonexistent.json"}},
-		"bad config":       {args: []string{"-config", config}, want: []string{"line 2, column 39: organizations[0].api_keys[0].key", `line 3, column 3: organizations[0]: unknown key "color"`}},
-		"missing program":  {args: []string{"-trigger-exec", "no-such-program --now"}, want: []string{"-trigger-exec", "no-such-program"}},
-		"pipe":             {args: []string{"-trigger-exec", "cat | wc"}, want: []string{"sh -c '...'"}},
-		"variable":         {args: []string{"-trigger-exec", `cat "$HOME"`}, want: []string{"sh -c '...'"}},
-		"open quote":       {args: []string{"-trigger-exec", "cat 'x"}, want: []string{"-trigger-exec", "quote"}},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			told := p.refuse(t, 2, test.env, test.args...)
-			for _, want := range test.want {
-				assert.Contains(t, told, want)
-			}
-			assertUntold(t, short, told)
-		})
-	}
-
-	// A port in use may be free at another time.
-	s := p.start(t, nil, "-config", writeConfig(t))
-	assert.Contains(t, p.refuse(t, 1, nil, "-addr", strings.TrimPrefix(s.url, "http://")), "-addr")
 }
 
 // refuse runs a server that cannot start, and returns the one line that it says before it
