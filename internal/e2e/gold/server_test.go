@@ -136,11 +136,11 @@ func TestServer(t *testing.T) {
 			others := differences(read(t, "openapi/full.json"), string(document)+"\n", math.MaxInt, math.MaxInt)
 			compare(t, "server/openapi.txt", lineNumber.ReplaceAllString(others, "@@"), n == 0)
 			_, metrics := r.send("GET", "/metrics", http.Header{}, "")
-			compare(t, "server/metrics "+storage.name+".txt", labels(string(metrics)), true)
+			compare(t, "server/metrics_"+storage.name+".txt", labels(string(metrics)), true)
 
 			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 			require.NoError(t, <-ended, "%s", &stderr)
-			compare(t, "server/log "+storage.name+".txt", logLines(t, stderr.String()), true)
+			compare(t, "server/log_"+storage.name+".txt", logLines(t, stderr.String()), true)
 		})
 	}
 }
