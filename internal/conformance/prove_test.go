@@ -3,6 +3,7 @@ package conformance
 import (
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -10,7 +11,10 @@ import (
 // sum is a harness whose subject says what one and one is.
 type sum struct {
 	says int
-	that bool // it has that
+	that bool   // it has that
+	does func() // before it says so
+
+	limit time.Duration // of a rule
 }
 
 // suiteOfSum has a rule that needs nothing and one that needs that.
@@ -19,8 +23,14 @@ func suiteOfSum(h sum) *Suite[sum] {
 		Name:  "sumtest",
 		Open:  func(*testing.T) sum { return h },
 		Parts: func(s sum, has Has) { has(needThat, s.that, "there is no that") },
+		limit: h.limit,
 	}
-	check := func(t *testing.T, s sum) { require.Equal(t, 2, s.says) }
+	check := func(t *testing.T, s sum) {
+		if s.does != nil {
+			s.does()
+		}
+		require.Equal(t, 2, s.says)
+	}
 	s.Add("sum/even", "One and one is two.", 0, check)
 	s.Add("sum/needy", "With that, too, one and one is two.", needThat, check)
 	return s
@@ -30,10 +40,12 @@ func suiteOfSum(h sum) *Suite[sum] {
 func proofOfSum() *Proof[sum] {
 	p := &Proof[sum]{
 		Run:      func(t *testing.T, h sum) { suiteOfSum(h).Run(t) },
-		Faithful: sum{2, true},
-		Lacking:  map[string]sum{"that": {2, false}},
+		Faithful: sum{says: 2, that: true},
+		Lacking:  map[string]sum{"that": {says: 2, that: false}},
 	}
-	p.Add("says three", sum{3, true}, "sum/even", "sum/needy")
+	p.Add("says three", sum{says: 3, that: true}, "sum/even", "sum/needy")
+	p.Add("panics", sum{says: 2, does: func() { panic("it is empty") }}, "sum/even")
+	p.Add("hangs", sum{says: 2, does: waitForever, limit: 100 * time.Millisecond}, "sum/even")
 	return p
 }
 
@@ -43,23 +55,27 @@ var wrongProofs = map[string]struct {
 	says   []string
 }{
 	"a mutant without a mistake": {
-		func(p *Proof[sum]) { p.Add("says two", sum{2, true}, "sum/even") },
+		func(p *Proof[sum]) { p.Add("says two", sum{says: 2, that: true}, "sum/even") },
 		[]string{"--- FAIL: TestProofProcess/mutants/says_two", "it passes [sum/even]"},
 	},
 	"a mutant with one mistake of two": {
-		func(p *Proof[sum]) { p.Add("lacks that", sum{3, false}, "sum/even", "sum/needy") },
+		func(p *Proof[sum]) { p.Add("lacks that", sum{says: 3, that: false}, "sum/even", "sum/needy") },
 		[]string{"--- FAIL: TestProofProcess/mutants/lacks_that", "it passes [sum/needy]"},
+	},
+	"a mutant that ends the process": {
+		func(p *Proof[sum]) { p.Add("exits", sum{does: func() { os.Exit(1) }}, "sum/even") },
+		[]string{"--- FAIL: TestProofProcess/mutants/exits", "it passes [sum/even]"},
 	},
 	"a rule without a mutant": {
 		func(p *Proof[sum]) { p.mutants[0].breaks = []string{"sum/even"} },
 		[]string{"no mutant breaks sum/needy"},
 	},
 	"a mutant of no rule": {
-		func(p *Proof[sum]) { p.Add("is odd", sum{3, true}, "sum/odd") },
+		func(p *Proof[sum]) { p.Add("is odd", sum{says: 3, that: true}, "sum/odd") },
 		[]string{`the mutant "is odd" breaks "sum/odd", which is no rule`},
 	},
 	"two mutants of one name": {
-		func(p *Proof[sum]) { p.Add("says three", sum{3, true}, "sum/even") },
+		func(p *Proof[sum]) { p.Add("says three", sum{says: 3, that: true}, "sum/even") },
 		[]string{`the mutant "says three" is there twice`},
 	},
 	"a faithful backend with a mistake": {
@@ -71,7 +87,7 @@ var wrongProofs = map[string]struct {
 		[]string{"the faithful backend lacks what rules need: map[there is no that:[sum/needy]]"},
 	},
 	"a lacking backend with a mistake": {
-		func(p *Proof[sum]) { p.Lacking["that"] = sum{3, false} },
+		func(p *Proof[sum]) { p.Lacking["that"] = sum{says: 3, that: false} },
 		[]string{"--- FAIL: TestProofProcess/lacking/that/sum/even"},
 	},
 	"nobody lacks something": {

@@ -90,18 +90,14 @@ func sparse(most int, end func(*vault.RowPage)) func(*mutant) {
 
 // TestSparsePages: a store may end a page early, and return empty ones.
 func TestSparsePages(t *testing.T) {
-	for _, most := range []int{1, 2, 100} {
-		t.Run(fmt.Sprint(most), func(t *testing.T) {
-			empty := 0
-			h := (&broken{mutate: sparse(most, func(page *vault.RowPage) {
-				if page.Next != "" {
-					empty++
-				}
-			})}).harness()
-			vaulttest.Run(t, h)
-			require.NotZero(t, empty, "pages that are empty and have a Next")
-		})
-	}
+	empty := 0
+	h := (&broken{mutate: sparse(2, func(page *vault.RowPage) {
+		if page.Next != "" {
+			empty++
+		}
+	})}).harness()
+	vaulttest.Run(t, h)
+	require.NotZero(t, empty, "pages that are empty and have a Next")
 }
 
 // scanMutants are wrong about the scans of a rotation.
