@@ -34,7 +34,7 @@ func (b *blueprint) check(ctx context.Context, c *conn, adopt bool) (fresh bool,
 	if err != nil {
 		return false, err
 	}
-	named := func(o object) bool { return want[o.name].name != "" || o.name == versionsTable }
+	named := func(o object) bool { return want[o.name].name != "" }
 	if !slices.ContainsFunc(found, named) {
 		if len(found) > 0 && !adopt {
 			return false, fmt.Errorf("%w: it is a database of another program; give this one a file of its own, or set Options.Adopt", ErrUnusable)
