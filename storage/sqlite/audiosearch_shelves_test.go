@@ -171,7 +171,7 @@ func TestNumbersInTables(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	definition := func(index string) (text string) {
 		require.NoError(t, db.find(t.Context(), noOrg, "SELECT sql FROM sqlite_schema WHERE name = ?", []any{index}, func(r *row) error {
-			text = r.text(0)
+			text = strings.Join(strings.Fields(r.text(0)), " ")
 			return nil
 		}))
 		return strings.Join(strings.Fields(text), " ")

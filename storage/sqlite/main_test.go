@@ -17,6 +17,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}()
+	sqlite.NoteStatements()
 	testmain.Parallel(2) // for the disk, and for locks
 	defer testmain.TempInMemory()()
 	m.Run()
