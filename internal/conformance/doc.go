@@ -22,7 +22,7 @@
 package conformance
 
 // A map for those who work on this package. Begin with suite.go (rules, needs,
-// [Suite.Run]), then prove.go ([Prove] and the processes of mutants), then waits.go
+// [Suite.Run]), then prove.go ([Prove]), trial.go (the processes of mutants) and waits.go
 // ([Await], [Until], [Nothing]: no rule sleeps and hopes). races.go has [Together] and
 // [Watch], in which a mutant that calls [Seam] between two steps always loses its race;
 // leave.go has callers that go away while they wait. values.go has values that backends

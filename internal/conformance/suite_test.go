@@ -141,7 +141,8 @@ func TestSuite(t *testing.T) {
 		require.NotContains(t, output, "This is not tried.")
 	})
 	t.Run("a part", func(t *testing.T) {
-		inOrder(t, runSuite(t, "a broken rule", "-test.run=^TestSuiteProcess$/^store$/^(broken|skipped)$"), "--- FAIL: TestSuiteProcess/store/broken ",
+		output := runSuite(t, "a broken rule", "-test.run=^TestSuiteProcess$/^store$/^(broken|skipped)$")
+		inOrder(t, output, "--- FAIL: TestSuiteProcess/store/broken ",
 			"somethingtest: 1 of 3 rules ran, 1 skipped", "store/skipped")
 	})
 	t.Run("a bad skip", func(t *testing.T) {
@@ -167,8 +168,8 @@ func TestSuite(t *testing.T) {
 		})
 	}
 	t.Run("a wait in vain", func(t *testing.T) {
-		inOrder(t, runSuite(t, "a wait in vain"), "rule store/hangs: This ends.", "waited in vain for a number", "at first 10s",
-			"waited in vain for a cleanup", "in all 10.5s")
+		inOrder(t, runSuite(t, "a wait in vain"), "rule store/hangs: This ends.",
+			"waited in vain for a number", "at first 10s", "waited in vain for a cleanup", "in all 10.5s")
 	})
 	t.Run("the timeout of go test", func(t *testing.T) {
 		output := runSuite(t, "the timeout of go test", "-test.timeout=5s")

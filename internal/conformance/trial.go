@@ -94,10 +94,11 @@ func (tr *trials) try(mutant string) (output string) {
 }
 
 func (tr *trials) start() (*trier, error) {
-	cmd := exec.CommandContext(tr.ctx, os.Args[0], "-test.v", "-test.count=1", "-test.timeout=30m", "-test.run=^"+tr.test+"$")
+	cmd := exec.CommandContext(tr.ctx, os.Args[0], "-test.v", "-test.count=1", "-test.timeout=30m",
+		"-test.run=^"+tr.test+"$")
+	cmd.Env = append(os.Environ(), tr.env...)
 	// The race detector sleeps for a second at the end of a process unless it is told not to.
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", fmt.Sprint("GOMAXPROCS=", runtime.GOMAXPROCS(0))) // -test.cpu
-	cmd.Env = append(cmd.Env, tr.env...)
+	cmd.Env = append(cmd.Env, "GORACE=atexit_sleep_ms=0", fmt.Sprint("GOMAXPROCS=", runtime.GOMAXPROCS(0))) // -test.cpu
 	names, err := cmd.StdinPipe()
 	output, err2 := cmd.StdoutPipe()
 	cmd.Stderr = cmd.Stdout
