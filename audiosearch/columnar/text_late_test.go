@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // lateBench has videos with texts that all differ. The poor ones have poor scores.
@@ -72,6 +73,7 @@ func (d *lateBench) rank(ctx context.Context, selected *Selection, page Page) ([
 
 // TestTextsAreSearchedLate counts the texts that are looked at.
 func TestTextsAreSearchedLate(t *testing.T) {
+	nightly.Only(t)
 	d := theLateBench()
 	d.columns.kept.forget()
 	videos, titles := len(d.all), len(d.all)-(len(d.all)+6)/7

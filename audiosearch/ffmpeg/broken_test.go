@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // refused says that both methods give an error of the file, which says what to do and
@@ -63,6 +64,7 @@ func TestUnknownCodec(t *testing.T) {
 
 // What is in a file decides, not its name.
 func TestWrongExtension(t *testing.T) {
+	nightly.Only(t)
 	needFFmpeg(t)
 	t.Parallel()
 	sound := record(t, append(tone("0.5*sin(2*PI*440*t):s=16000:d=2"), "-c:a", "flac", "a.flac")...)

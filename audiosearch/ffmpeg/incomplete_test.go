@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestIncomplete: half of a file that says how long it is gives its sound and a sentence.
@@ -64,6 +65,7 @@ func TestIncomplete(t *testing.T) {
 
 // TestShortSound: a track that ends before the pictures do is no cut file.
 func TestShortSound(t *testing.T) {
+	nightly.Only(t)
 	needFFmpeg(t)
 	t.Parallel()
 	input := append(append([]string{}, film...), append(tone("0.5*sin(2*PI*440*t):s=44100:d=4"), "-map", "0:v", "-map", "1:a", "-t", "10", "-c:v", "mpeg4")...)

@@ -157,6 +157,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestOneSample(t *testing.T) {
+	nightly.Only(t)
 	needFFmpeg(t)
 	t.Parallel()
 	for _, rate := range []int{8000, 16000, 44100} {

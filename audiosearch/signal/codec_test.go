@@ -5,12 +5,11 @@ import (
 )
 
 // TestExamplesCoded puts the examples that are of a class into one file, one after another
-// as in a video, and takes them out again. On somebody's machine each coder gets another
-// part of them.
+// as in a video, and takes them out again. Each coder gets another part of them.
 func TestExamplesCoded(t *testing.T) {
 	needFFmpeg(t)
 	s := newScorer(t)
-	parts := 1
+	const parts = 4
 	for i, c := range []struct {
 		name, file string
 		args       []string

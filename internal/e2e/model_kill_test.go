@@ -64,6 +64,7 @@ var allOfLong = object{"limit": 1000}
 // though the file of the model is cut, exchanged and removed meanwhile. The one after that
 // takes another model, and searches what there is until that has scored everything.
 func TestModelServerKilled(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	env := withONNXRuntime(t)
 	p := buildServer(t)
@@ -212,6 +213,7 @@ func TestOIPServerKilled(t *testing.T) {
 // TestOIPServerAway: the inference server goes away in the second part of a video, until it
 // was asked in vain more often than one attempt does, and comes back.
 func TestOIPServerAway(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	p := buildServer(t)
 	m := newMedia(t)

@@ -38,7 +38,7 @@ func TestRotationOfTwoProcesses(t *testing.T) {
 			begun[i] = p.tell(rotationOrder{Do: "work", Base: base, Lagging: lagging}).Calls
 		}
 		for i, p := range []*rotationProcess{one, two} {
-			for deadline := time.Now().Add(endurance); p.tell(rotationOrder{Do: "calls"}).Calls < begun[i]+20; time.Sleep(5 * time.Millisecond) {
+			for deadline := time.Now().Add(endurance); p.tell(rotationOrder{Do: "calls"}).Calls < begun[i]+5; time.Sleep(5 * time.Millisecond) {
 				require.True(t, time.Now().Before(deadline), "the processes get nowhere")
 			}
 		}
@@ -46,7 +46,7 @@ func TestRotationOfTwoProcesses(t *testing.T) {
 	one.load(1)
 	two.load(1)
 	work(false)
-	rotations := 3
+	const rotations = 2
 	for old := 1; old <= rotations; old++ {
 		next := old + 1
 		// The processes load the new version. In the second rotation one of them does so
@@ -106,7 +106,7 @@ func TestRotationOfTwoProcesses(t *testing.T) {
 // MORTISE_SEED=N kills at the same moments.
 func TestRotationGoesOn(t *testing.T) {
 	t.Parallel()
-	count := 4000
+	const count = 2000
 	moments := rand.New(rand.NewPCG(seeded(t), 1<<36))
 	file := filepath.Join(t.TempDir(), "vault.db")
 	values := make([]string, count)
@@ -125,7 +125,7 @@ func TestRotationGoesOn(t *testing.T) {
 		{[]int{2, 1}, rotationOrder{Do: "retire", Purpose: keyring.FingerprintKey, Version: 1}, func(u keyring.Usage) int { return u.Fingerprints[1] }},
 	} {
 		left := count
-		for range 4 {
+		for range 2 {
 			p := startRotation(t, file)
 			p.load(step.keys...)
 			order := step.order
