@@ -53,8 +53,8 @@ func changeFile(t *testing.T, path string, statements ...string) {
 	}
 }
 
-// requireRefused returns the error of Open for a file that must be the same afterwards, byte for byte,
-// with nothing beside it.
+// requireRefused returns the error of Open for a file that must be the same afterwards, byte
+// for byte, with nothing beside it.
 func requireRefused(t *testing.T, path string, opts *Options) error {
 	t.Helper()
 	before, err := os.ReadFile(path)
