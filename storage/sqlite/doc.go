@@ -50,17 +50,18 @@ package sqlite
 
 // A map for those who work on this package.
 //
-// The file and its connections: sqlite.go opens it, inspect.go looks at it first, scripts.go
-// makes its tables, and schema.go compares them. Every change is an operation that
-// writer.go puts into a group with others; tx.go is what an operation sees, and host the
-// only place where it runs code of the caller's. intx.go has the host's own transactions,
-// for which the writer stands aside. Reads go by reader.go (find for what an index answers,
-// list for what may take long), where turns.go shares the connections among organizations.
-// conn.go calls the driver, row.go reads columns. check.go looks for damage when the file is opened, and
-// checker.go behind the calls. checkpoint.go keeps the log short, busy.go waits for
-// other processes. jobs.go is the one table of jobs, audit.go what two audit trails
-// share. The files of a domain begin with its name. Most of storage/memory's are called
-// the same, and do the same without SQL. Read migrations/ beside them.
+// The file and its connections: sqlite.go opens it, inspect.go looks at it first,
+// scripts.go makes its tables, and schema.go compares them. Every change is an operation
+// that writer.go puts into a group with others; tx.go is what an operation sees, and
+// host the only place where it runs code of the caller's. intx.go has the host's own
+// transactions, for which the writer stands aside. Reads go by reader.go (find for what
+// an index answers, list for what may take long), where turns.go shares the connections
+// among organizations. conn.go calls the driver, row.go reads columns. check.go looks
+// for damage when the file is opened, and checker.go behind the calls. checkpoint.go
+// keeps the log short, busy.go waits for other processes. jobs.go is the one table of
+// jobs, audit.go what two audit trails share. The files of a domain begin with its name.
+// Most of storage/memory's are called the same, and do the same without SQL. Read
+// migrations/ beside them.
 //
 // # Where the scores of audiosearch are
 //
