@@ -47,7 +47,7 @@ func TestGracefulStopLosesNothing(t *testing.T) {
 	var took []time.Duration
 
 	for range stops {
-		s := p.startIn(t, dir, nil, "-config", config)
+		s := p.startIn(t, dir, nil, "-config", config, "-lease", "15s") // which no busy machine outlasts
 		s.secrets = secrets()
 		stopping := make(chan struct{})
 		var mu sync.Mutex

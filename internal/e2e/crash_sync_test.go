@@ -24,7 +24,7 @@ import (
 //
 // The server's worker would commit, and so sync, all the time. So it gets a command that
 // does not end, for as many events as it runs at a time: with these it is busy, and
-// claims no more. What remains is the extension of four leases every 5 s and a look at
+// claims no more. There remain the extension of four leases every 200 s and a look at
 // forgotten events every 15 s. A server that did not sync for a 202 could pass for a
 // request that coincides with one of those, not for all of them.
 func TestSerialClientIsSynced(t *testing.T) {
@@ -40,7 +40,7 @@ func TestSerialClientIsSynced(t *testing.T) {
 	traced := filepath.Join(t.TempDir(), "traced.sh")
 	text := fmt.Sprintf("#!/bin/sh\nexec '%s' -D -f -y -s 2000 -e trace=fsync,fdatasync,read,write -e signal=none -o '%s' '%s' \"$@\"\n", strace, trace, p)
 	require.NoError(t, os.WriteFile(traced, []byte(text), 0o700))
-	s := program(traced).start(t, nil, "-config", writeConfig(t), "-trigger-exec", sleep+" 1000")
+	s := program(traced).start(t, nil, "-config", writeConfig(t), "-lease", "10m", "-trigger-exec", sleep+" 1000")
 	s.secrets = secrets()
 	for range concurrency {
 		s.awaitStatus(goodKey, s.submit(goodKey, `{"instructions":"Keep a worker busy."}`), "processing")

@@ -318,7 +318,7 @@ func TestPostgresShare(t *testing.T) {
 func testShare(t *testing.T, n int) {
 	const clients = 16
 	db := startPostgres(t)
-	f := newFleet(t, n, databaseURL(db), "-config", writeConfig(t))
+	f := newFleet(t, n, databaseURL(db), "-config", writeConfig(t), "-lease", "15s") // which no busy machine outlasts
 	for i := range f.servers {
 		f.start(i)
 	}

@@ -67,7 +67,7 @@ func TestMain(m *testing.M) {
 }
 
 func runTests(m *testing.M) {
-	testmain.Parallel(6)                              // for the disk, for leases, for processes to end
+	testmain.Parallel(4)                              // for the disk, for leases, for processes to end
 	defer func() { _ = os.RemoveAll(built.folder) }() // what is left is in the folder for temporary files
 	pgserver.Main(m)
 }

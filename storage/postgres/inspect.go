@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,13 +70,22 @@ UNION ALL SELECT head || ': the part ' || o.relname
 	FROM ours JOIN pg_inherits ON inhparent = ours.oid JOIN pg_class AS o ON o.oid = inhrelid
 	WHERE ours.relkind <> 'I'`
 
-// describe returns the lines of described.
+// describe returns the lines of described, sorted: relations first, then their parts.
 func describe(ctx context.Context, q querier, schema string, names []string) ([]string, error) {
 	rows, err := q.Query(ctx, described, schema, names)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	// Of several differences the same one is reported always, first a relation of another kind.
+	detail := func(line string) int {
+		if strings.HasSuffix(line, ": is there") {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(lines, func(a, b string) int { return cmp.Or(detail(a)-detail(b), strings.Compare(a, b)) })
+	return lines, err
 }
 
 // headOf is the kind and name that a line begins with, and nameOf the name alone.
