@@ -7,7 +7,7 @@ import (
 )
 
 // ProveModel fails the test unless the model finds the named mutants, and says how to come
-// there again. The mutants are those of the suite's proof. They are tried in other processes,
+// there again. The suite's proof has the mutants. They are tried in other processes,
 // which run the calling test again.
 func ProveModel[H any](t *testing.T, p *Proof[H], model func(t *testing.T, h H), names ...string) {
 	if serveTrials(t, func(t *testing.T, mutant string) {

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 
 func path(file string) string { return filepath.Join("testdata", filepath.FromSlash(file)) }
 
-// read returns a golden file, "" if there is none yet.
+// read returns a golden file, or "" if the file does not exist yet.
 func read(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(path(file))

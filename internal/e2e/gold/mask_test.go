@@ -40,8 +40,8 @@ func newMasks(script string) *masks {
 	return m
 }
 
-// changing finds values that differ from run to run, and says what they are called. What
-// is found by an earlier row is none of a later one's.
+// changing finds values that differ from run to run, and gives their masks. The first row
+// that matches a value counts.
 var changing = []struct {
 	kind    string
 	pattern *regexp.Regexp
@@ -55,7 +55,7 @@ var changing = []struct {
 	{"id", regexp.MustCompile(`\b([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b`)},
 }
 
-// tokensOfRecord are those of an insertion, by column.
+// tokensOfRecord are the tokens of an insertion, by column.
 var tokensOfRecord = regexp.MustCompile(`"tokens":\{([^}]*)\}`)
 var tokenOfRecord = regexp.MustCompile(`:"([^"]+)"`)
 
@@ -150,7 +150,7 @@ var (
 	longWait = regexp.MustCompile(`^\d{2,}$`)
 )
 
-// lines returns those of an answer.
+// lines returns the lines of an answer.
 func (m *masks) lines(resp *http.Response, body []byte, request http.Header, names []string) string {
 	length := resp.Header.Get("Content-Length")
 	ordinary := map[string]bool{

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// matrixRig has callers of all kinds. What is asked for belongs to the organization acme.
+// matrixRig has callers of all kinds. The objects of its requests belong to the organization acme.
 type matrixRig struct {
 	*rig
 	tokens map[string]string // by caller
