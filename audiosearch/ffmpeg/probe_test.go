@@ -20,24 +20,37 @@ func everyTwoSeconds() (times []time.Duration) {
 	return times
 }
 
+// A filmFormat is a kind of video file.
+type filmFormat struct {
+	name, encoder string
+	args          []string
+}
+
 func TestKeyframes(t *testing.T) {
-	needFFmpeg(t)
-	t.Parallel()
-	for _, c := range []struct {
-		name, encoder string
-		args          []string
-	}{
+	keyframes(t, []filmFormat{
 		{"h264.mp4", "libx264", []string{"-c:v", "libx264", "-c:a", "aac"}},
+		{"mkv.mkv", "mpeg4", []string{"-c:v", "mpeg4", "-c:a", "flac"}},
+		{"webm.webm", "libvpx", []string{"-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-c:a", "libvorbis"}},
+	})
+}
+
+func TestKeyframesOtherFormats(t *testing.T) {
+	nightly.Only(t)
+	keyframes(t, []filmFormat{
 		{"b-frames.mp4", "libx264", []string{"-c:v", "libx264", "-bf", "3", "-c:a", "aac"}},
 		{"fragments.mp4", "libx264", []string{"-c:v", "libx264", "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov"}},
 		{"mpeg4.mp4", "mpeg4", []string{"-c:v", "mpeg4", "-c:a", "aac"}},
 		{"mov.mov", "mpeg4", []string{"-c:v", "mpeg4", "-c:a", "pcm_s16le"}},
-		{"mkv.mkv", "mpeg4", []string{"-c:v", "mpeg4", "-c:a", "flac"}},
-		{"webm.webm", "libvpx", []string{"-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-c:a", "libvorbis"}},
 		{"avi.avi", "mpeg4", []string{"-c:v", "mpeg4", "-c:a", "mp2"}},
 		{"ts.ts", "mpeg2video", []string{"-c:v", "mpeg2video", "-c:a", "mp2"}},
 		{"flv.flv", "flv", []string{"-c:v", "flv", "-c:a", "aac"}},
-	} {
+	})
+}
+
+func keyframes(t *testing.T, formats []filmFormat) {
+	needFFmpeg(t)
+	t.Parallel()
+	for _, c := range formats {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			needEncoder(t, c.encoder)
@@ -61,12 +74,21 @@ func TestKeyframes(t *testing.T) {
 }
 
 func TestSoundAlone(t *testing.T) {
+	soundAlone(t, map[string]string{"a.mp3": "libmp3lame", "a.opus": "libopus", "a.m4a": "aac"})
+}
+
+func TestSoundAloneOtherFormats(t *testing.T) {
+	nightly.Only(t)
+	soundAlone(t, map[string]string{
+		"a.ogg": "libvorbis", "a.flac": "flac", "a.aac": "aac", "a.aiff": "pcm_s16be", "a.wav": "adpcm_ms",
+		"a.au": "pcm_mulaw", "a.caf": "pcm_s24le", "a.wma": "wmav2", "a.ac3": "ac3", "a.w64": "pcm_s16le",
+	})
+}
+
+// soundAlone tries a file of each name, by its encoder.
+func soundAlone(t *testing.T, encoders map[string]string) {
 	needFFmpeg(t)
 	t.Parallel()
-	encoders := map[string]string{
-		"a.mp3": "libmp3lame", "a.ogg": "libvorbis", "a.opus": "libopus", "a.flac": "flac", "a.m4a": "aac", "a.aac": "aac", "a.aiff": "pcm_s16be", "a.wav": "adpcm_ms",
-		"a.au": "pcm_mulaw", "a.caf": "pcm_s24le", "a.wma": "wmav2", "a.ac3": "ac3", "a.w64": "pcm_s16le",
-	}
 	for _, name := range slices.Sorted(maps.Keys(encoders)) {
 		encoder := encoders[name]
 		t.Run(name, func(t *testing.T) {

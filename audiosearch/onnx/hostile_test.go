@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/inference"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // hostilePatience is for machines that are busy, and for no model: those that never end are
@@ -51,6 +52,7 @@ func requireRefusedOrScored(t *testing.T, models files) (scored int) {
 
 // A folder of 200 files that were cut, changed or are of another format.
 func TestFolderOfBrokenFiles(t *testing.T) {
+	nightly.Only(t)
 	models := files{}
 	foreign(t, models)
 	random := rand.New(rand.NewPCG(17, 200))

@@ -20,12 +20,20 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/audiosearch/inference"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
-func TestScorers(t *testing.T) {
+func TestScorers(t *testing.T) { scorers(t, "transformer", "waveform") }
+
+func TestScorersOfOtherModels(t *testing.T) {
+	nightly.Only(t)
+	scorers(t, "YAMNet", "waveform, four", "features", "described in file")
+}
+
+func scorers(t *testing.T, names ...string) {
 	needLibrary(t)
 	features := `{"family":"test","features":"ast","gives":"logits","classes":["Owl","Crow","Wren","Rook","Kite"]}`
-	for name, m := range map[string]struct {
+	models := map[string]struct {
 		model func(*testing.T) []byte
 		opts  Options
 	}{
@@ -39,7 +47,9 @@ func TestScorers(t *testing.T) {
 		"waveform, four":    {func(*testing.T) []byte { return waveform(4).model() }, Options{Description: []byte(described)}},
 		"features":          {func(*testing.T) []byte { return featuresModel().model() }, Options{Description: []byte(features), Parallel: 2}},
 		"described in file": {func(*testing.T) []byte { return waveform(1).model(inference.MetadataKey, described) }, Options{}},
-	} {
+	}
+	for _, name := range names {
+		m := models[name]
 		t.Run(name, func(t *testing.T) {
 			s := open(t, m.model(t), &m.opts)
 			audiosearchtest.RunScorer(t, func(*testing.T) sound.Scorer { return s })

@@ -2,11 +2,14 @@ package signal
 
 import (
 	"testing"
+
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestExamplesCoded puts the examples that are of a class into one file, one after another
 // as in a video, and takes them out again. Each coder gets another part of them.
 func TestExamplesCoded(t *testing.T) {
+	nightly.Only(t)
 	needFFmpeg(t)
 	s := newScorer(t)
 	const parts = 4

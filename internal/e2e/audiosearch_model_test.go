@@ -18,6 +18,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -159,6 +160,7 @@ func TestModelHearsAsTheReference(t *testing.T) {
 
 // TestModelHearsAllClasses: the same of all classes, in process, as they are stored.
 func TestModelHearsAllClasses(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	own := newOwnModel(t)
 	golden := goldenLogits(t)

@@ -23,7 +23,7 @@ func TestHostFaults(t *testing.T) {
 			f := newFleet(t, 2, databaseURL(db), "-config", writeConfig(t))
 			f.program, f.env = program(self), []string{"E2E_HOST=" + queue}
 			tr := newTrialOf(t, f)
-			tr.through(faultsOf(tr, db, 3))
+			tr.through(append(killsOf(tr, 3), faultsOf(tr, db)...))
 			tr.end()
 		})
 	}

@@ -21,6 +21,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // modelSite serves a model over TLS.
@@ -141,6 +143,7 @@ func TestModelFetched(t *testing.T) {
 
 // TestModelFetchKilled: a server that is killed in the middle of a download goes on there.
 func TestModelFetchKilled(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	site := newModelSite(t)
 	p := buildServer(t)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestModelFlagsRefused: what is no model, no library or no choice ends the server with a
@@ -84,6 +86,7 @@ func floatWAV(rate uint32, channels uint16, samples ...float32) []byte {
 // TestModelHearsAnything: sounds of samples that are none, of lengths and rates that nobody
 // has, are scored or reported, and the others are searched.
 func TestModelHearsAnything(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	env := withONNXRuntime(t)
 	p := buildServer(t)

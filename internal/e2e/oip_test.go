@@ -25,6 +25,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/internal/oipserver"
 )
 
@@ -88,6 +89,7 @@ func TestOIPLogits(t *testing.T) {
 
 // TestOIPRules: the contract of a scorer, on a network that something else runs.
 func TestOIPRules(t *testing.T) {
+	nightly.Only(t)
 	server := &oipserver.Server{Extensions: []string{oipserver.Binary}}
 	remote, err := oip.New(astServer(t, server, "1"), nil)
 	require.NoError(t, err)

@@ -21,59 +21,70 @@ import (
 )
 
 // TestPostgres: servers on one database share the work, whatever becomes of one of them or
-// of the database for a while. What was answered with 202 is there and is processed, and
-// nothing of ours needs a restart.
+// of the database for a while. Events that were answered with 202 are there and are
+// processed, and no server needs a restart.
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	db := startPostgres(t)
 	tr := newTrial(t, db)
-	tr.through(faultsOf(tr, db, 1))
+	tr.through(append(killsOf(tr, 1), crashOf(tr, db)))
 	tr.end()
 }
 
-// TestPostgresManyKills is TestPostgres with more kills.
-func TestPostgresManyKills(t *testing.T) {
+// TestPostgresFaults is TestPostgres with many kills, and with all that may happen to a
+// database.
+func TestPostgresFaults(t *testing.T) {
 	nightly.Only(t)
 	t.Parallel()
 	db := startPostgres(t)
 	tr := newTrial(t, db)
-	tr.through(faultsOf(tr, db, 50))
+	tr.through(append(killsOf(tr, 50), faultsOf(tr, db)...))
 	tr.end()
 }
 
-// faultsOf are kills of the servers, and what befalls their database.
-func faultsOf(tr *trial, db *pgserver.Server, kills int) []stage {
+// killsOf kills the servers by turns, and starts each again.
+func killsOf(tr *trial, n int) []stage {
 	var stages []stage
-	for kill := range kills {
+	for kill := range n {
 		stages = append(stages, stage{"a kill", func() {
 			tr.fleet.kill(kill % 2)
 			tr.fleet.start(kill % 2)
 		}})
 	}
-	return append(stages, stage{"terminated sessions", func() {
+	return stages
+}
+
+// crashOf ends the database as a crash does, and starts it again.
+func crashOf(tr *trial, db *pgserver.Server) stage {
+	return stage{"a crash", func() {
+		require.NoError(tr.t, db.Down(pgserver.Crash))
+		awaitAway(tr.fleet.servers[1])
+		require.NoError(tr.t, db.Up())
+	}}
+}
+
+// faultsOf are the faults of a database.
+func faultsOf(tr *trial, db *pgserver.Server) []stage {
+	return []stage{{"terminated sessions", func() {
 		for range 5 {
 			terminateSessions(tr.t, db)
 			time.Sleep(50 * time.Millisecond)
 		}
-	}}, stage{"no connection left", func() {
+	}}, {"no connection left", func() {
 		free := occupy(tr.t, db)
 		tr.fleet.servers[0].await("the servers to have none", func() bool {
 			terminateSessions(tr.t, db) // what is free then, guests take too
 			return tr.fleet.servers[0].do("GET", "/readyz", "", "").status == http.StatusServiceUnavailable
 		})
 		free()
-	}}, stage{"a crash", func() {
-		require.NoError(tr.t, db.Down(pgserver.Crash))
-		awaitAway(tr.fleet.servers[1])
-		require.NoError(tr.t, db.Up())
-	}}, stage{"a restart", func() {
+	}}, crashOf(tr, db), {"a restart", func() {
 		require.NoError(tr.t, db.Down(pgserver.Terminate))
 		require.NoError(tr.t, db.Up())
-	}}, stage{"a pause", func() {
+	}}, {"a pause", func() {
 		require.NoError(tr.t, db.Signal(syscall.SIGSTOP))
 		awaitAway(tr.fleet.servers[0])
 		require.NoError(tr.t, db.Signal(syscall.SIGCONT))
-	}})
+	}}}
 }
 
 // TestPostgresBouncer: between the servers and the database stands PgBouncer, which gives a

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/internal/pgserver"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
@@ -160,6 +161,7 @@ func TestStandby(t *testing.T) {
 // stored. Its wait is cancelled when a call's time is over, and PostgreSQL then answers that
 // the transaction is committed, with a warning.
 func TestSynchronousStandby(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	server := pgserver.Start(t, nil)
 	ctx := t.Context()

@@ -290,21 +290,18 @@ func TestGroupPlaces(t *testing.T) {
 	require.NoError(t, db.Close())
 }
 
-// TestTriggerSuiteInTx runs the conformance suite of triggers with each call in a transaction of
-// the host's.
-func TestTriggerSuiteInTx(t *testing.T) {
-	t.Parallel()
-	h := events(inTxDatabase)
-	h.Skip = map[string]string{
-		"txstore/create-and-add-wakes": "a notification of a commit needs a listener, and to begin to listen takes a moment",
-	}
-	triggertest.Run(t, h)
-}
-
-// TestSuitesInTx does the same with the other suites.
+// TestSuitesInTx runs the conformance suites with each call in a transaction of the host's.
 func TestSuitesInTx(t *testing.T) {
 	nightly.Only(t)
 	t.Parallel()
+	t.Run("trigger", func(t *testing.T) {
+		t.Parallel()
+		h := events(inTxDatabase)
+		h.Skip = map[string]string{
+			"txstore/create-and-add-wakes": "a notification of a commit needs a listener, and to begin to listen takes a moment",
+		}
+		triggertest.Run(t, h)
+	})
 	t.Run("vault", func(t *testing.T) {
 		t.Parallel()
 		vaulttest.Run(t, vaults(inTxDatabase))

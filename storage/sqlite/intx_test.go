@@ -32,17 +32,14 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
 
-// TestTriggerSuiteInTx runs the conformance suite of triggers with each call in a transaction of
-// InTx.
-func TestTriggerSuiteInTx(t *testing.T) {
-	t.Parallel()
-	triggertest.Run(t, triggers(sqlite.CallsInTx))
-}
-
-// TestSuitesInTx does the same with the other suites.
+// TestSuitesInTx runs the conformance suites with each call in a transaction of InTx.
 func TestSuitesInTx(t *testing.T) {
 	nightly.Only(t)
 	t.Parallel()
+	t.Run("trigger", func(t *testing.T) {
+		t.Parallel()
+		triggertest.Run(t, triggers(sqlite.CallsInTx))
+	})
 	t.Run("vault", func(t *testing.T) {
 		t.Parallel()
 		vaulttest.Run(t, vaults(sqlite.CallsInTx))

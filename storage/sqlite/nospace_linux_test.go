@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -27,6 +28,7 @@ const noSpace = "MORTISE_SQLITE_NO_SPACE"
 // is there, what failed is not half there, and writes succeed again as soon as there is
 // space.
 func TestNoSpace(t *testing.T) {
+	nightly.Only(t)
 	if os.Getenv(noSpace) == "" {
 		t.Parallel()
 		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestNoSpace$", "-test.count=1", "-test.v")
