@@ -206,6 +206,7 @@ var scoringKills = []scoringKill{
 // its start again, and scores the batches that are not stored yet, of the very same
 // samples. In the end the scores equal those of an undisturbed process, bit for bit.
 func TestKillUnderScoring(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	var few []scoringKill // each finds more in the store than the one before
 	for _, kill := range scoringKills {

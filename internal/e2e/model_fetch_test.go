@@ -188,6 +188,7 @@ func TestModelFetchKilled(t *testing.T) {
 
 // TestModelFetchRefused: what comes in place of a model.
 func TestModelFetchRefused(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	site := newModelSite(t)
 	p := buildServer(t)

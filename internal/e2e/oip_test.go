@@ -41,6 +41,7 @@ func oipWays() map[string]*oipserver.Server {
 // TestOIPLogits: the scores of the small transformer on an inference server are those of
 // the reference, and those of package onnx.
 func TestOIPLogits(t *testing.T) {
+	nightly.Only(t)
 	runtimeLibrary(t)
 	var golden map[string][]float64
 	require.NoError(t, json.Unmarshal(onnxData(t, "ast_tiny_random.logits.json"), &golden))

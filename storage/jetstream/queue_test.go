@@ -2,10 +2,12 @@ package jetstream_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/jetstream"
 	"github.com/seed-6363c74e/mortise/storage/queuetest"
 )
 
@@ -15,7 +17,7 @@ func TestQueue(t *testing.T) {
 	t.Parallel()
 	rigs := make(map[mortise.Queue]*rig)
 	open := func(t *testing.T, r *rig) queuetest.Backend {
-		q := r.queue(t, nil)
+		q := r.queue(t, &jetstream.Options{AckWait: 5 * time.Second}) // rules wait for ten
 		rigs[q] = r
 		return queuetest.Backend{Queue: q}
 	}

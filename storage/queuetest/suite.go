@@ -26,7 +26,8 @@ type Backend struct {
 // Harness tells the suite how to come by a backend.
 type Harness struct {
 	// Open returns a fresh, empty backend that shares nothing with earlier ones. It cleans
-	// up with t.Cleanup.
+	// up with t.Cleanup. A rule waits ten seconds for a job to come again, so a queue that
+	// does not learn at once of a lost consumer needs leases of less.
 	Open func(t *testing.T) Backend
 
 	// Reopen closes b and opens the same data again. Nil if the backend is volatile.
