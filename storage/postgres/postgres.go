@@ -146,6 +146,25 @@ var ErrClosed = errors.New("postgres: the database is closed")
 // host's, and so are triggers on its own tables. Any other error means that the database could
 // not be asked, or that it refuses the role; ctx and Options.Timeout bound that.
 func New(ctx context.Context, pool *pgxpool.Pool, opts *Options) (*DB, error) {
+	db, err := open(pool, opts)
+	if err != nil {
+		return nil, err
+	}
+	err = db.read(ctx, noOrg, func(s *session) error {
+		missing, err := inspect(s.ctx, s.q, db.opts.Schema)
+		if err == nil && len(missing) > 0 {
+			err = fmt.Errorf("%w of %s in schema %q: run postgres.Migrate", ErrNoTables, missing[0].domain, db.opts.Schema)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	return db, nil
+}
+
+// open returns a DB that has not looked at the database.
+func open(pool *pgxpool.Pool, opts *Options) (*DB, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
 		return nil, err
@@ -160,16 +179,6 @@ func New(ctx context.Context, pool *pgxpool.Pool, opts *Options) (*DB, error) {
 	db.group, db.withJobs = newGroup(db, db.sendPipeline), newGroup(db, db.sendWithJobs)
 	db.added = newJobNotifier(db)
 	db.commits = newCommits(db)
-	err = db.read(ctx, noOrg, func(s *session) error {
-		missing, err := inspect(s.ctx, s.q, o.Schema)
-		if err == nil && len(missing) > 0 {
-			err = fmt.Errorf("%w of %s in schema %q: run postgres.Migrate", ErrNoTables, missing[0].domain, o.Schema)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: %w", err)
-	}
 	return db, nil
 }
 

@@ -235,7 +235,7 @@ func (d *database) awaitListen(t testing.TB) {
 // open returns the tables in the database, which the test's end closes.
 func (d *database) open(t testing.TB, opts *postgres.Options) *postgres.DB {
 	t.Helper()
-	db, err := postgres.New(t.Context(), d.pool(t), opts)
+	db, err := postgres.Open(d.pool(t), opts)
 	require.NoError(t, err)
 	if d.inTx {
 		postgres.CallsInTx(db)
