@@ -151,7 +151,7 @@ func (h *Handler) Routes() []Route { return append([]Route(nil), h.routes...) }
 // begins at the service's root.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = identify(w, r)
-	endOld(w, r)
+	endUncertain(w, r)
 	if !cleanPath(r.URL.EscapedPath()) { // http.ServeMux would redirect, to an address that lacks the host's prefix
 		h.writeUnread(w, r, h.errorsAt(urlpath.Clean(r.URL.Path)).reply(problem{kind: notFound}))
 		return

@@ -21,8 +21,8 @@ import (
 )
 
 // TestAnyRequest sends requests of every kind, fine ones and such as nobody should send,
-// to all operations of all services, several at a time. None is answered with 5xx, and
-// neither an error nor the log repeats credentials or a value. MORTISE_SOAK makes it
+// to all operations of all services, several at a time. None is answered with 5xx, neither an
+// error nor the log repeats credentials or a value, and no answer is cached or sniffed. MORTISE_SOAK makes it
 // 100,000.
 func TestAnyRequest(t *testing.T) {
 	requests := 4000
@@ -45,6 +45,9 @@ func TestAnyRequest(t *testing.T) {
 				target := req.Method + " " + req.URL.String()
 				w := httptest.NewRecorder()
 				s.handler.ServeHTTP(w, req)
+				if h := w.Header(); h.Get("Cache-Control") != "no-store" || h.Get("X-Content-Type-Options") != "nosniff" {
+					t.Errorf("%s: %s %v: %v", s.name, target, req.Header, h)
+				}
 				if w.Code < 400 {
 					fine.Add(1)
 					continue

@@ -208,11 +208,3 @@ type listMeta struct {
 	Limit  int `json:"limit"`
 	Total  int `json:"total"`
 }
-
-// secretHeader is that of answers that hold a secret or an invitation's link.
-var secretHeader = http.Header{"Cache-Control": {"no-store"}}
-
-// secretJSON is an answer that holds a secret or an invitation's link.
-func secretJSON(status int, v any) response {
-	return response{status: status, body: mustJSON(v), header: secretHeader}
-}

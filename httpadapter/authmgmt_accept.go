@@ -46,10 +46,8 @@ func newAcceptPage(a *authMgmtAdapter) (*acceptPage, error) {
 	digest := sha256.Sum256([]byte(acceptPageStyle))
 	style := "sha256-" + base64.StdEncoding.EncodeToString(digest[:])
 	return &acceptPage{a: a, template: t, header: http.Header{
-		"Referrer-Policy":        {"no-referrer"},
-		"Cache-Control":          {"no-store"},
-		"X-Content-Type-Options": {"nosniff"},
-		"X-Robots-Tag":           {"noindex"},
+		"Referrer-Policy": {"no-referrer"},
+		"X-Robots-Tag":    {"noindex"},
 		"Content-Security-Policy": {"default-src 'none'; style-src '" + style +
 			"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
 	}}, nil

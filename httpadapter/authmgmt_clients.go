@@ -56,7 +56,7 @@ func (a *authMgmtAdapter) createClient(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	return secretJSON(http.StatusCreated, newClientCredentials(created, secret))
+	return response{status: http.StatusCreated, body: mustJSON(newClientCredentials(created, secret))}
 }
 
 func (a *authMgmtAdapter) listClients(c *call) response {
@@ -125,5 +125,5 @@ func (a *authMgmtAdapter) rotateSecret(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	return secretJSON(http.StatusOK, newClientCredentials(client, secret))
+	return response{status: http.StatusOK, body: mustJSON(newClientCredentials(client, secret))}
 }

@@ -31,7 +31,7 @@ func (a *authMgmtAdapter) showInvitation(c *call, status int, i *authmgmt.Invita
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	return secretJSON(status, shown)
+	return response{status: status, body: mustJSON(shown)}
 }
 
 // invitation is the wire form that the caller may see: whoever has the link can take the
@@ -151,7 +151,7 @@ func (a *authMgmtAdapter) listInvitations(c *call) response {
 			return a.h.fail(c, err)
 		}
 	}
-	return secretJSON(http.StatusOK, list)
+	return response{status: http.StatusOK, body: mustJSON(list)}
 }
 
 // resendInvitation serves the operation resendUserInvitation.

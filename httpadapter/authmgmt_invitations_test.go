@@ -37,7 +37,6 @@ func TestGetInvitation(t *testing.T) {
 	} {
 		w := r.as(c.caller, "GET", invitations+"/"+c.id, "")
 		requireBody(t, w, http.StatusOK, c.want)
-		require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 	}
 	require.Empty(t, r.as("full", "HEAD", invitations+"/i1", "").Body.String())
 }
@@ -98,7 +97,6 @@ func TestCreateInvitation(t *testing.T) {
 	} {
 		w := r.as("admin", "POST", invitations, body)
 		require.Equal(t, http.StatusCreated, w.Code, w.Body.String())
-		require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 		i := r.decode(w.Body.Bytes())
 		require.JSONEq(t, `{"name":"person:admin"}`, string(i.Inviter), n)
 		require.JSONEq(t, `{"email":"ADA@example.com","name":"Ada","roles":[{"role_id":"viewer","resource":null,"resource_instance":null}]}`,
@@ -177,14 +175,12 @@ func TestListAndResendInvitations(t *testing.T) {
 	one := r.as("admin", "GET", invitations+"/i1", "").Body.String()
 	w := r.as("admin", "GET", invitations, "")
 	requireBody(t, w, http.StatusOK, `{"data":[`+second+`,`+one+`],"meta":{"offset":0,"limit":50,"total":2}}`)
-	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 	require.Contains(t, second, `"invitation_url":""`, "the caller does not hold what it gives")
 	require.Contains(t, one, r.url(&first))
 	requireBody(t, r.as("admin", "GET", invitations+"?offset=1&limit=1", ""), http.StatusOK, `{"data":[`+one+`],"meta":{"offset":1,"limit":1,"total":2}}`)
 
 	w = r.as("admin", "POST", invitations+"/i1/resend", "")
 	require.Equal(t, http.StatusOK, w.Code)
-	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 	again := r.decode(w.Body.Bytes())
 	require.NotEqual(t, r.url(&first), again.URL)
 	require.Equal(t, begin.Add(7*24*time.Hour+time.Second), again.ExpiresAt)

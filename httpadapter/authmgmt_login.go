@@ -216,10 +216,8 @@ var tokenTexts = map[kind]string{
 // say how to authenticate (RFC 9110 section 15.5.2), and HTTP Basic is the way that every
 // client has.
 var (
-	tokenHeader     = http.Header{"Cache-Control": {"no-store"}, "Pragma": {"no-cache"}}
-	challengeHeader = http.Header{
-		"Cache-Control": {"no-store"}, "Pragma": {"no-cache"}, "Www-Authenticate": {`Basic realm="token endpoint", charset="UTF-8"`},
-	}
+	tokenHeader     = http.Header{"Pragma": {"no-cache"}}
+	challengeHeader = http.Header{"Pragma": {"no-cache"}, "Www-Authenticate": {`Basic realm="token endpoint", charset="UTF-8"`}}
 )
 
 // replyToken gives a problem the shape of RFC 6749 section 5.2.

@@ -28,7 +28,6 @@ func requireTokenError(t *testing.T, w *httptest.ResponseRecorder, status int, c
 	t.Helper()
 	require.Equal(t, status, w.Code, w.Body.String())
 	require.Equal(t, "application/json", w.Header().Get("Content-Type"))
-	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 	require.Equal(t, "no-cache", w.Header().Get("Pragma"))
 	challenge := ""
 	if status == http.StatusUnauthorized {
@@ -74,7 +73,7 @@ func TestLogin(t *testing.T) {
 	} {
 		require.Equal(t, http.StatusOK, w.Code, "%s: %s", name, w.Body)
 		require.Equal(t, http.Header{
-			"Content-Type": {"application/json"}, "Cache-Control": {"no-store"}, "Pragma": {"no-cache"},
+			"Content-Type": {"application/json"}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "Pragma": {"no-cache"},
 		}, withoutID(w))
 		var answer struct {
 			Token string `json:"access_token"`

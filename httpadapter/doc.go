@@ -42,7 +42,9 @@
 // +json. Every answer has a header x-request-id: the caller's own, if it is 1 to 128
 // letters, digits, dots, dashes and underscores, else a new UUID. [RequestID] finds it in
 // the context of hooks and observers, and it stands in the log. An answer 503 has
-// Retry-After, 5 seconds unless the host's own middleware has set another value.
+// Retry-After, 5 seconds unless the host's own middleware has set another value. Every
+// answer has Cache-Control: no-store and X-Content-Type-Options: nosniff. Its connection
+// ends after a request in chunks: a proxy in front may have seen another end of the body.
 //
 // # Hooks that panic
 //

@@ -87,7 +87,7 @@ func (j *joined) nearest(path string) *Handler {
 
 func (j *joined) notFound(w http.ResponseWriter, r *http.Request) {
 	first := j.handlers[0]
-	endOld(w, r)
+	endUncertain(w, r)
 	first.writeUnread(w, identify(w, r), first.errors.reply(problem{kind: notFound}))
 }
 

@@ -29,6 +29,8 @@ var (
 	jsonType        = []string{"application/json"}
 	bearerScheme    = []string{"Bearer"}
 	closeConnection = []string{"close"}
+	noStore         = []string{"no-store"}
+	noSniff         = []string{"nosniff"}
 
 	// In seconds: longer than a lock is waited for, and short for a person.
 	retryAfter = []string{"5"}
@@ -36,6 +38,8 @@ var (
 
 func (resp response) write(w http.ResponseWriter) {
 	header := w.Header()
+	// An answer belongs to its caller: no cache keeps it, and no browser takes it for a page.
+	header["Cache-Control"], header["X-Content-Type-Options"] = noStore, noSniff
 	for name, values := range resp.header {
 		header[name] = values
 	}

@@ -230,8 +230,8 @@ func TestCompleteBodyKeepsTheConnection(t *testing.T) {
 	}
 }
 
-// TestChunksEndTheConnection, complete ones too: nobody has said beforehand where they
-// end, and a host's reader may hide the rest.
+// TestChunksEndTheConnection, complete ones too, whether the body is read or not: a host's
+// reader may hide the rest, and a proxy in front may go by a Content-Length.
 func TestChunksEndTheConnection(t *testing.T) {
 	limited := func(h http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -245,12 +245,14 @@ func TestChunksEndTheConnection(t *testing.T) {
 				"complete": "2\r\n[1\r\n3;x=y\r\n,2]\r\n0\r\nA: b\r\n\r\n",
 				"hidden":   "5dc\r\n" + strings.Repeat("x", 1500) + "\r\nZZ\r\n",
 			} {
-				for _, e := range s.early {
-					msg := s.name + ", " + host + ", " + e.start + ", " + name
-					c := dial(t, serveBehind(t, wrap, limited(s.handler)))
-					c.send(e.head(chunked) + body + s.smuggled())
-					require.Equal(t, e.status, c.answer(msg).StatusCode, msg)
-					c.requireEnd(msg)
+				for _, e := range s.unread() {
+					for _, length := range []string{chunked, "Content-Length: 5\r\n" + chunked} {
+						msg := s.name + ", " + host + ", " + e.start + ", " + name + ", " + length
+						c := dial(t, serveBehind(t, wrap, limited(s.handler)))
+						c.send(e.head(length) + body + s.smuggled())
+						require.Equal(t, e.status, c.answer(msg).StatusCode, msg)
+						c.requireEnd(msg)
+					}
 				}
 			}
 		}

@@ -175,11 +175,13 @@ func enableFullDuplex(w http.ResponseWriter) bool {
 	}
 }
 
-// endOld makes the answer to an HTTP/1.0 request the last one. net/http passes over a
-// Transfer-Encoding there, and would take the body for the next request (RFC 9112 section
-// 6.1).
-func endOld(w http.ResponseWriter, r *http.Request) {
-	if r.ProtoMajor == 1 && r.ProtoMinor == 0 {
+// endUncertain makes the answer the last one on its connection where a proxy in front may
+// see another end of the body than net/http does. To an HTTP/1.0 request net/http passes
+// over a Transfer-Encoding, and would take the body for the next request. Of a request in
+// chunks it forgets whether there was a Content-Length, too; after one with both the
+// connection must end (RFC 9112 section 6.1), so it ends after each body in chunks.
+func endUncertain(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 1 && (r.ProtoMinor == 0 || r.ContentLength < 0) {
 		w.Header()["Connection"] = closeConnection
 	}
 }

@@ -41,7 +41,7 @@ func (a *vaultAdapter) detokenize(c *call) response {
 	if p := notText(values); p != nil {
 		return *c.refuse(*p)
 	}
-	return response{status: http.StatusOK, body: revealedRecords(values), header: secretHeader}
+	return response{status: http.StatusOK, body: revealedRecords(values)}
 }
 
 // readTokens reads a body of detokenization parameters.

@@ -38,9 +38,10 @@ func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (
 	sandbox := http.StripPrefix(sandboxPrefix, all.vault.trial)
 	// Not a ServeMux: it would redirect unclean paths, which the services refuse.
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor == 1 && r.ProtoMinor == 0 {
-			// net/http knows nothing of its Transfer-Encoding, and would take the body for the
-			// next request (RFC 9112 section 6.1).
+		if r.ProtoMajor == 1 && (r.ProtoMinor == 0 || r.ContentLength < 0) {
+			// net/http passes over a Transfer-Encoding in HTTP/1.0, and over a Content-Length
+			// beside it in HTTP/1.1: a proxy in front may see another end of the body (RFC 9112
+			// section 6.1).
 			w.Header().Set("Connection", "close")
 		}
 		page, ok := pages[r.URL.Path]

@@ -185,15 +185,15 @@ func TestFormsAreBounded(t *testing.T) {
 	}
 }
 
-// TestBrokenFormsEndTheConnection: what comes after a body that cannot be read to its end
-// is no request, whatever page it was sent to.
+// TestBrokenFormsEndTheConnection: the bytes after a body in chunks are no request, whatever
+// page the body was sent to, and whether it can be read to its end or not.
 func TestBrokenFormsEndTheConnection(t *testing.T) {
 	p := servePages(t)
 	for _, path := range p.pages {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			for _, cookie := range []string{"", p.cookie} {
 				for name, body := range map[string]string{
-					"no length": "ZZ\r\n", "cut off": "5\r\nclass\r\n1x\r\n",
+					"whole": "5\r\nclass\r\n0\r\n\r\n", "no length": "ZZ\r\n", "cut off": "5\r\nclass\r\n1x\r\n",
 					"bad trailer": "0\r\nfoo bar\r\n\r\n", "bad trailer after": "5\r\nclass\r\n0\r\nfoo bar\r\n\r\n",
 				} {
 					answers := p.sendRaw(t, method+" "+path+" HTTP/1.1\r\nHost: x\r\nCookie: "+cookie+"\r\nContent-Type: "+formType+

@@ -101,6 +101,22 @@ var (
 func main() {}
 `
 
+// TestServersInDocsHaveTimeouts: a server that people copy from a page ends connections of
+// clients that send or read too slowly.
+func TestServersInDocsHaveTimeouts(t *testing.T) {
+	server := regexp.MustCompile(`(?s)http\.Server\{.*?\}`)
+	found := 0
+	for name, text := range documents(t) {
+		for _, literal := range server.FindAllString(text, -1) {
+			found++
+			for _, field := range []string{"ReadHeaderTimeout:", "WriteTimeout:", "IdleTimeout:"} {
+				assert.Contains(t, literal, field, name)
+			}
+		}
+	}
+	assert.NotZero(t, found)
+}
+
 // TestDocsCompile builds each piece of Go in the pages as it stands there. Whole programs
 // have a test of their own.
 func TestDocsCompile(t *testing.T) {

@@ -159,6 +159,9 @@ func (m *masks) lines(resp *http.Response, body []byte, request http.Header, nam
 		"Content-Type":   true, // beside the status
 		"X-Request-Id":   newUUID.MatchString(resp.Header.Get("X-Request-Id")) && request["X-Request-Id"] == nil,
 		"Connection":     true, // as below
+
+		"Cache-Control":          resp.Header.Get("Cache-Control") == "no-store",
+		"X-Content-Type-Options": resp.Header.Get("X-Content-Type-Options") == "nosniff",
 	}
 	first := strconv.Itoa(resp.StatusCode) + " " + strings.Join(resp.Header["Content-Type"], ", ")
 	list := []string{strings.TrimSpace(first)}

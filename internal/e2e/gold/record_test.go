@@ -40,9 +40,9 @@ import (
 // none the body. {{x*3}} is xxx, and {{0x00}} a byte. A line with = names the first
 // values of the answer that are not the same in each run. Other ones are numbered. A name
 // is the same value everywhere, in later requests, too. Lines with < are the answer, and
-// the only ones that -update writes: status, headers and body. Three headers are not
-// shown if they are as they should be: Date, Content-Length, and X-Request-Id if it is a
-// new UUID. Bodies of JSON are broken into lines, and changed in nothing else; what is
+// the only ones that -update writes: status, headers and body. Five headers are not shown
+// if they are as they should be: Date, Content-Length, X-Request-Id if it is a new UUID,
+// Cache-Control: no-store, and X-Content-Type-Options: nosniff. Bodies of JSON are broken into lines, and changed in nothing else; what is
 // neither printed nor UTF-8 is shown as in requests.
 //
 // The clock of the services is moved by a second before each request, so times can stand
