@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
@@ -37,6 +38,7 @@ const work = 5 * time.Millisecond
 func hostOnPostgres(onRiver bool, args []string) error {
 	flags := flag.NewFlagSet("host", flag.ContinueOnError)
 	address, database, config := flags.String("addr", "", ""), flags.String("postgres", "", ""), flags.String("config", "", "")
+	lease := flags.Duration("lease", 0, "")
 	_ = flags.String("vault-key", "", "") // which this host has no use for
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -70,6 +72,9 @@ func hostOnPostgres(onRiver bool, args []string) error {
 	log.Info("storage opened")
 	backend := db.Trigger()
 	backend.Directory = nil // every organization is set up
+	if !onRiver {
+		backend.Queue = db.Queue(&mortise.LeaseOptions{TTL: *lease, Logger: log})
+	}
 	service, err := trigger.New(backend, &trigger.Options{Logger: log})
 	if err != nil {
 		return err

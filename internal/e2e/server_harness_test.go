@@ -22,13 +22,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/internal/pgserver"
 	"github.com/seed-6363c74e/mortise/internal/testmain"
 )
 
-// patience bounds every wait of these tests. It is for machines that are busy, not for
-// what is being waited for.
-const patience = 2 * time.Minute
+// patience bounds every wait of these tests. It is for machines that are busy, as all are at
+// night: the race detector takes most of their time.
+var patience = map[bool]time.Duration{false: 2 * time.Minute, true: 10 * time.Minute}[nightly.On()]
 
 // stopLimit is how long a server may take to end: it gives itself 10 s, and a busy
 // machine may take as much again.

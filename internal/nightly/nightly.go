@@ -7,10 +7,13 @@ import (
 	"testing"
 )
 
+// On reports whether the environment has MORTISE_NIGHTLY=1.
+func On() bool { return os.Getenv("MORTISE_NIGHTLY") == "1" }
+
 // Only skips a test unless the environment has MORTISE_NIGHTLY=1.
 func Only(t testing.TB) {
 	t.Helper()
-	if os.Getenv("MORTISE_NIGHTLY") != "1" {
+	if !On() {
 		t.Skip("MORTISE_NIGHTLY=1 runs it (.ci/nightly does)")
 	}
 }
