@@ -67,7 +67,7 @@ func openCopied(path string) (fromsqlite.Source, error) {
 	}}, err
 }
 
-// checkCopied opens the file as a server does, which brings its tables up to date and
+// checkCopied opens the file as a server does, which refuses a copy of another version and
 // looks for damage, and asks it for the key that it began with.
 func checkCopied(ctx context.Context, s *settings, key *localkeys.RootFile, log *slog.Logger) (err error) {
 	db, err := openExisting(ctx, "-copy-from", s.copyFrom)

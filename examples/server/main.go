@@ -120,7 +120,7 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 		if err := migrate(ctx, s, log); err != nil {
 			return aboutPostgres(err)
 		}
-		fmt.Fprintln(stdout, "the tables are up to date")
+		fmt.Fprintln(stdout, "the tables are there")
 		return nil
 	case s.copyFrom != "":
 		return copyData(ctx, s, stdout, log)

@@ -405,7 +405,7 @@ func TestPostgresStart(t *testing.T) {
 	for range 2 {
 		s := p.run(t, t.TempDir(), nil, "-migrate", "-postgres", url)
 		s.awaitExit()
-		assert.Equal(t, "the tables are up to date\n", s.stdout.String())
+		assert.Equal(t, "the tables are there\n", s.stdout.String())
 	}
 	s := p.start(t, nil, "-postgres", url, "-vault-key", key, "-config", writeConfig(t))
 	s.stop()

@@ -31,7 +31,7 @@ func CallsInTx(db *DB) {
 	}
 }
 
-// Open is New without the comparison of the tables, for those that the tests have made.
+// Open is New without the comparison of the tables, for schemas that the tests have made.
 func Open(pool *pgxpool.Pool, opts *Options) (*DB, error) { return open(pool, opts) }
 
 // ErrTimeout is why a call ends that takes longer than Options.Timeout.

@@ -33,7 +33,7 @@ var expected = func() []string {
 // and settings that change no result, such as a tablespace or a fill factor.
 const described = `WITH ours AS MATERIALIZED (
 	SELECT c.*, CASE relkind WHEN 'r' THEN 'table ' WHEN 'p' THEN 'partitioned table ' WHEN 'i' THEN 'index '
-			WHEN 'I' THEN 'index ' WHEN 'S' THEN 'sequence ' WHEN 'v' THEN 'view ' ELSE 'relation ' END || relname AS head
+			WHEN 'I' THEN 'index ' WHEN 'S' THEN 'sequence ' WHEN 'v' THEN 'view ' ELSE 'relation ' END || relname::text AS head
 	FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 	WHERE n.nspname = $1 AND ($2::text[] IS NULL OR c.relname = ANY ($2))
 		AND NOT (c.relkind IN ('i', 'I') AND (c.relispartition
@@ -42,7 +42,7 @@ const described = `WITH ours AS MATERIALIZED (
 			AND EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = c.oid AND deptype = 'i'))
 )
 SELECT head || ': is there' FROM ours
-UNION ALL SELECT head || ': is not logged' FROM ours WHERE relpersistence <> 'p' AND relkind = 'r'
+UNION ALL SELECT head || ': is not logged' FROM ours WHERE relpersistence <> 'p' AND relkind IN ('r', 'S')
 UNION ALL SELECT head || ': row security' FROM ours WHERE relrowsecurity
 UNION ALL SELECT head || ': column ' || attname || ' ' || format_type(atttypid, atttypmod)
 	|| CASE WHEN attcollation = typcollation THEN '' ELSE ' COLLATE ' || attcollation::regcollation END
@@ -56,10 +56,20 @@ UNION ALL SELECT head || ': column ' || attname || ' ' || format_type(atttypid, 
 UNION ALL SELECT head || ': ' || regexp_replace(pg_get_constraintdef(c.oid), 'REFERENCES (\S+\.)?', 'REFERENCES ')
 	|| CASE WHEN contype = 'f' AND confrelid NOT IN (SELECT oid FROM ours) THEN ' of another schema' ELSE '' END
 	FROM ours JOIN pg_constraint AS c ON conrelid = ours.oid AND contype IN ('p', 'u', 'x', 'c', 'f')
-UNION ALL SELECT head || ': ' || CASE WHEN indisunique THEN 'unique ' ELSE '' END || 'on ' || o.relname || ' '
+UNION ALL SELECT head || ': counts by ' || seqincrement || ' from ' || seqstart || ', ' || seqmin || ' to ' || seqmax
+	|| CASE WHEN seqcycle THEN ', and again' ELSE '' END
+	FROM ours JOIN pg_sequence ON seqrelid = ours.oid OR relkind IN ('r', 'p') AND EXISTS (SELECT FROM pg_depend
+		WHERE classid = 'pg_class'::regclass AND objid = seqrelid AND refobjid = ours.oid AND deptype = 'i')
+UNION ALL SELECT head || ': ' || CASE WHEN indisvalid THEN '' ELSE 'invalid ' END || CASE WHEN indisunique THEN 'unique ' ELSE '' END || 'on ' || o.relname || ' '
 	|| regexp_replace(pg_get_indexdef(indexrelid), '^.* USING | WITH \([^)]*\)', '', 'g')
 	FROM ours JOIN pg_index ON indexrelid = ours.oid JOIN pg_class AS o ON o.oid = indrelid
 UNION ALL SELECT head || ': trigger ' || tgname FROM ours JOIN pg_trigger ON tgrelid = ours.oid AND NOT tgisinternal
+UNION ALL SELECT DISTINCT head || ': disabled foreign key' FROM ours
+	JOIN pg_trigger ON tgrelid = ours.oid AND tgisinternal AND tgenabled <> 'O'
+UNION ALL SELECT DISTINCT head || ': function in the index ' || i.relname FROM ours
+	JOIN pg_index ON indrelid = ours.oid JOIN pg_class AS i ON i.oid = indexrelid
+	JOIN pg_depend ON classid = 'pg_class'::regclass AND objid = i.oid
+		AND refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass) -- PostgreSQL's own are not noted
 UNION ALL SELECT head || ': rule ' || rulename FROM ours JOIN pg_rewrite ON ev_class = ours.oid
 UNION ALL SELECT head || ': policy ' || polname FROM ours JOIN pg_policy ON polrelid = ours.oid
 UNION ALL SELECT head || ': part of ' || o.relname
@@ -77,6 +87,9 @@ func describe(ctx context.Context, q querier, schema string, names []string) ([]
 		return nil, err
 	}
 	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	for i := range lines {
+		lines[i] = strings.ReplaceAll(lines[i], `"`, "") // which quote_all_identifiers puts round names
+	}
 	// Of several differences the same one is reported always, first a relation of another kind.
 	detail := func(line string) int {
 		if strings.HasSuffix(line, ": is there") {
@@ -137,12 +150,16 @@ func inspect(ctx context.Context, q querier, schema string) (missing []script, e
 			return nil, err
 		}
 	}
+	hosts := slices.ContainsFunc(scripts, func(s script) bool { return len(ofDomain(found, s.domain)) == 0 })
 	for _, s := range scripts {
 		there := ofDomain(found, s.domain)
 		m, noted := notes[s.domain]
 		if !noted && len(there) == 0 {
 			missing = append(missing, s)
 			continue
+		}
+		if len(ofDomain(found, "mortise")) == 0 && hosts { // no version makes a part of the tables without a note
+			return nil, unusable(fmt.Errorf("the %s has a name of Mortise's: rename it, or choose another Options.Schema", headOf(there[0])))
 		}
 		if m.Digest != s.digest {
 			return nil, unusable(otherVersion(s.domain, m))

@@ -95,6 +95,13 @@ func TestOtherVersion(t *testing.T) {
 		d.requireRefused(t, "made by another development version of Mortise (the tables of trigger): "+
 			"remove it, or open it with the program that made it (it was made by example.com/host v1.2.3 on 2026-11-27)")
 	})
+	t.Run("a table of the host's", func(t *testing.T) {
+		t.Parallel()
+		d := newDatabase(t)
+		_, err := d.connect(t).Exec(t.Context(), "CREATE SCHEMA other; CREATE TABLE other.jobs (title text)")
+		require.NoError(t, err)
+		d.requireRefused(t, "the table jobs has a name of Mortise's: rename it, or choose another Options.Schema")
+	})
 	t.Run("no digest", func(t *testing.T) {
 		t.Parallel()
 		d := newDatabase(t)
@@ -240,6 +247,30 @@ var planted = []struct{ change, told string }{
 		`the partitioned table audiosearch_scores is not as Mortise made it: it lacks "the part audiosearch_scores_7"`,
 	},
 	{"ALTER TABLE jobs SET UNLOGGED", `the table jobs is not as Mortise made it: "is not logged" was added`},
+	{
+		"ALTER SEQUENCE vault_token_numbers SET UNLOGGED",
+		`the sequence vault_token_numbers is not as Mortise made it: "is not logged" was added`,
+	},
+	{
+		"ALTER SEQUENCE vault_token_numbers MAXVALUE 10 CYCLE",
+		`the sequence vault_token_numbers is not as Mortise made it: "counts by 1 from 1, 1 to 10, and again" was added`,
+	},
+	{
+		"ALTER TABLE jobs ALTER seq SET INCREMENT BY 2",
+		`the table jobs is not as Mortise made it: "counts by 2 from 1, 1 to 9223372036854775807" was added`,
+	},
+	{
+		"UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'trigger_events_source'::regclass",
+		`the index trigger_events_source is not as Mortise made it: "invalid on trigger_events btree (organization, source, status, submitted_at, id)" was added`,
+	},
+	{
+		"ALTER TABLE authmgmt_secrets DISABLE TRIGGER ALL",
+		`the table authmgmt_secrets is not as Mortise made it: "disabled foreign key" was added`,
+	},
+	{
+		"CREATE INDEX mine ON jobs ((g() IS NULL))",
+		`the table jobs is not as Mortise made it: "function in the index mine" was added`,
+	},
 }
 
 // functions are what a trigger and a default may call.

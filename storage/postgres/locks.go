@@ -13,15 +13,15 @@ import (
 // a lock alone also changes a row, which a host's transaction looks for as one that it adds: if
 // it was changed after the snapshot, PostgreSQL answers with a serialization failure.
 const (
-	lockShared = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))"
+	lockShared = "SELECT pg_advisory_xact_lock_shared(pg_catalog.hashtextextended($1, 0::bigint))"
 	lockAlone  = "INSERT INTO @.locks AS l (id, taken)" +
-		" SELECT hashtextextended($1, 0), 1 FROM pg_advisory_xact_lock(hashtextextended($1, 0))" +
+		" SELECT pg_catalog.hashtextextended($1, 0::bigint), 1 FROM pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 0::bigint))" +
 		" ON CONFLICT (id) DO UPDATE SET taken = l.taken + 1"
 
 	snapshotStays = "current_setting('transaction_isolation') IN ('repeatable read', 'serializable')"
 
 	// For who has the lock shared. It fails if the row was added or changed after the snapshot.
-	noticeAlone = "INSERT INTO @.locks (id, taken) SELECT hashtextextended($1, 0), 0 WHERE " + snapshotStays + " ON CONFLICT DO NOTHING"
+	noticeAlone = "INSERT INTO @.locks (id, taken) SELECT pg_catalog.hashtextextended($1, 0::bigint), 0 WHERE " + snapshotStays + " ON CONFLICT DO NOTHING"
 )
 
 // lockName is the argument of a lock's statements: a text that has no U+0000.

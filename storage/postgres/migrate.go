@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 var (
@@ -90,7 +91,7 @@ func Migrate(ctx context.Context, conn *pgx.Conn, opts *Options) error {
 	var missing []script
 	// At READ COMMITTED a program that waited for the lock sees what another one has made.
 	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) (err error) {
-		const lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+		const lock = "SELECT pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 0::bigint))"
 		if _, err = tx.Exec(ctx, lock, "mortise migrate "+o.Schema); err != nil {
 			return err
 		}
@@ -120,6 +121,9 @@ func run(ctx context.Context, tx pgx.Tx, schema string, missing []script) error 
 		begin = "CREATE SCHEMA " + name + "; " + begin
 	}
 	if _, err := tx.Exec(ctx, begin); err != nil {
+		if pg := (*pgconn.PgError)(nil); errors.As(err, &pg) && pg.Code == "3F000" { // invalid_schema_name
+			err = fmt.Errorf("the role may not use the schema %q: grant it USAGE and CREATE: %w", schema, err)
+		}
 		return err
 	}
 	for _, s := range missing {

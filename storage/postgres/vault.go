@@ -42,8 +42,8 @@ const (
 
 // lockVaultShared takes the locks of an organization and of a vault of its, shared, and with
 // them those of keys: so neither the schema nor the keys change until the transaction ends.
-const lockVaultShared = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))," +
-	" pg_advisory_xact_lock_shared(hashtextextended($2, 0)), pg_advisory_xact_lock_shared(hashtextextended($3, 0))"
+const lockVaultShared = "SELECT pg_advisory_xact_lock_shared(pg_catalog.hashtextextended($1, 0::bigint))," +
+	" pg_advisory_xact_lock_shared(pg_catalog.hashtextextended($2, 0::bigint)), pg_advisory_xact_lock_shared(pg_catalog.hashtextextended($3, 0::bigint))"
 
 func vaultLockArgs(db *DB, org, id string) []any {
 	return []any{lockName(db, lockVaultOrg, org), lockName(db, lockVault, vaultLock(org, id)), lockName(db, lockVaultKeys, "")}

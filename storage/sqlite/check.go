@@ -65,7 +65,13 @@ func isDamage(err error) bool {
 		return true
 	}
 	var e *modernc.Error
-	return errors.As(err, &e) && (e.Code()&0xff == codes.SQLITE_CORRUPT || e.Code()&0xff == codes.SQLITE_NOTADB)
+	return errors.As(err, &e) && !isUntrusted(err) && (e.Code()&0xff == codes.SQLITE_CORRUPT || e.Code()&0xff == codes.SQLITE_NOTADB)
+}
+
+// isUntrusted reports whether SQLite refused a schema for a function of the program in it,
+// because of trusted_schema. The code is that of a damaged file.
+func isUntrusted(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "unsafe use of ")
 }
 
 // tables returns the names of all tables, the one of the schema first.

@@ -92,6 +92,9 @@ func explain(err error) error {
 		code = e.Code()
 	}
 	switch {
+	case isUntrusted(err):
+		return fmt.Errorf("%w: %w. No connection of Mortise lets a schema call a function that the program registered:"+
+			" take it out of the CHECK, index, view or trigger", ErrUnusable, err)
 	case isDamage(err):
 		return fmt.Errorf("%w: %w. Restore a backup (remove the files -wal and -shm beside the database first), or recover what is readable"+
 			" with the sqlite3 program's .recover", ErrUnusable, err)

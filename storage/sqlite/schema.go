@@ -4,26 +4,36 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// object is a row of sqlite_schema: a table, an index, a view or a trigger. The names are in
-// lower case, since SQLite does not tell the cases apart.
+// object is a row of sqlite_schema: a table, an index, a view or a trigger. Its kind and names
+// are as SQLite reads them: it does not tell the cases apart, and stops at U+0000. Its text has
+// no quotes round names, which SQLite adds when a table is renamed, and renamed back.
 type object struct{ kind, name, table, sql string }
 
-// objects returns what a file is made of, without SQLite's own.
+// objects returns the tables, indexes, views and triggers of a file, without the tables and
+// indexes that SQLite makes by itself. It makes no trigger.
 func objects(ctx context.Context, c *conn) (found []object, err error) {
-	const all = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
+	const all = "SELECT type, name, tbl_name, sql FROM sqlite_schema" +
+		" WHERE NOT (type IN ('table', 'index') AND name LIKE 'sqlite\\_%' ESCAPE '\\') ORDER BY name"
+	read := func(name string) string {
+		name, _, _ = strings.Cut(name, "\x00")
+		return strings.ToLower(name)
+	}
 	err = c.query(ctx, all, nil, func(r *row) error {
-		found = append(found, object{r.text(0), strings.ToLower(r.text(1)), strings.ToLower(r.text(2)), r.text(3)})
+		found = append(found, object{read(r.text(0)), read(r.text(1)), read(r.text(2)), quoted.ReplaceAllString(r.text(3), "$1")})
 		return nil
 	})
 	return found, err
 }
 
+var quoted = regexp.MustCompile(`"([a-z_]+)"`)
+
 // check refuses a file that has tables of another version or of another program, or in which
-// a thing has a name of the blueprint's without being as that makes it. fresh reports that it
+// an object has a name from the blueprint and differs from the blueprint's object. fresh reports that it
 // has nothing of the blueprint's: it is empty, or the host's and to be adopted.
 func (b *blueprint) check(ctx context.Context, c *conn, adopt bool) (fresh bool, err error) {
 	want, err := b.objects()
@@ -45,8 +55,8 @@ func (b *blueprint) check(ctx context.Context, c *conn, adopt bool) (fresh bool,
 	isNote := func(o object) bool { return o.kind == "table" && (o.name == scriptsTable || o.name == versionsTable) }
 	if slices.Contains(found, want[scriptsTable]) {
 		notes, err = readNotes(ctx, c)
-	} else if !slices.ContainsFunc(found, isNote) { // the host's, which has a name that is in the way
-		err = compareNamed(found, want)
+	} else if !slices.ContainsFunc(found, isNote) {
+		err = inTheWay(found, want)
 	}
 	if err == nil {
 		err = b.checkNotes(notes)
@@ -57,14 +67,27 @@ func (b *blueprint) check(ctx context.Context, c *conn, adopt bool) (fresh bool,
 	return false, err
 }
 
-// compareNamed refuses an object that has the name of a wanted one and differs from it.
-func compareNamed(found []object, want map[string]object) error {
+// inTheWay refuses a file without notes in which something has a wanted name and is not as
+// wanted: another program has changed it, if the file has a wanted object, and else made it.
+func inTheWay(found []object, want map[string]object) error {
+	var first object
+	ours := false
 	for _, o := range found {
-		if w, named := want[o.name]; named && o != w {
-			return changed("the %s %s is not as Mortise made it", o.kind, o.name)
+		switch w, named := want[o.name]; {
+		case named && o == w:
+			ours = true
+		case named && first.name == "":
+			first = o
 		}
 	}
-	return nil
+	switch {
+	case first.name == "":
+		return nil
+	case ours:
+		return changed("the %s %s is not as Mortise made it", first.kind, first.name)
+	}
+	return fmt.Errorf("%w: the %s %s has a name of Mortise's: rename it, or give Mortise a file of its own",
+		ErrUnusable, first.kind, first.name)
 }
 
 // compare refuses a file that lacks a wanted object, or has another one of its name, or a
@@ -72,12 +95,12 @@ func compareNamed(found []object, want map[string]object) error {
 // this package. Other tables, views and indexes are the host's, and so are triggers on its
 // own tables.
 func compare(found []object, want map[string]object) error {
-	if err := compareNamed(found, want); err != nil {
-		return err
-	}
 	there := make(map[string]bool, len(found))
 	for _, o := range found {
 		there[o.name] = true
+		if w, named := want[o.name]; named && o != w {
+			return changed("the %s %s is not as Mortise made it", o.kind, o.name)
+		}
 		if o.kind == "trigger" && want[o.table].name != "" && want[o.name].name == "" {
 			return changed("the trigger %s on the table %s is not Mortise's", o.name, o.table)
 		}

@@ -2,10 +2,14 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	modernc "modernc.org/sqlite"
 )
 
 // TestPlanted: a file in which another program has changed something of this package's is
@@ -20,6 +24,20 @@ func TestPlanted(t *testing.T) {
 		"a trigger that gives full access": {
 			"CREATE TRIGGER Gives AFTER INSERT ON AUTHMGMT_CLIENTS BEGIN UPDATE authmgmt_clients SET roles = '' WHERE id = new.id; END",
 			"the trigger gives on the table authmgmt_clients is not Mortise's",
+		},
+		"a trigger with a name of SQLite's": {
+			"PRAGMA writable_schema = ON; CREATE TRIGGER sqlite_x AFTER INSERT ON mortise_jobs BEGIN DELETE FROM locks; END",
+			"the trigger sqlite_x on the table mortise_jobs is not Mortise's",
+		},
+		"a trigger in capitals": {
+			"CREATE TRIGGER x AFTER INSERT ON mortise_jobs BEGIN SELECT 1; END; PRAGMA writable_schema = ON;" +
+				" UPDATE sqlite_schema SET type = 'TRIGGER' WHERE name = 'x'",
+			"the trigger x on the table mortise_jobs is not Mortise's",
+		},
+		"a trigger on a name with U+0000": {
+			"CREATE TRIGGER x AFTER INSERT ON mortise_jobs BEGIN SELECT 1; END; PRAGMA writable_schema = ON;" +
+				" UPDATE sqlite_schema SET tbl_name = tbl_name || char(0) || 'x' WHERE name = 'x'",
+			"the trigger x on the table mortise_jobs is not Mortise's",
 		},
 		"a trigger of ours that does more": {
 			"DROP TRIGGER trigger_events_body; CREATE TRIGGER trigger_events_body AFTER DELETE ON trigger_events BEGIN DELETE FROM trigger_bodies; END",
@@ -95,6 +113,55 @@ func TestHostsObjects(t *testing.T) {
 	require.NoError(t, db.Close())
 }
 
+// TestRenameUndone: a table that has its name again is as Mortise made it, though SQLite has
+// put quotes round the name.
+func TestRenameUndone(t *testing.T) {
+	path := EmptyFile(t)
+	db, err := Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	changeFile(t, path, "ALTER TABLE authmgmt_clients RENAME TO away")
+	require.Error(t, db.Ping(t.Context()))
+	changeFile(t, path, "ALTER TABLE away RENAME TO authmgmt_clients")
+	require.NoError(t, db.Ping(t.Context()))
+	require.NoError(t, db.Close())
+	db, err = Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+}
+
+var registerDouble = sync.OnceFunc(func() {
+	double := func(_ *modernc.FunctionContext, args []driver.Value) (driver.Value, error) {
+		return args[0].(int64) * 2, nil
+	}
+	modernc.MustRegisterDeterministicScalarFunction("hosts_double", 1, double)
+})
+
+// TestFunctionInTheSchema: a function that the program has registered stops all work while a
+// table of the host's calls it, and the error says why. It is no damage: the work goes on when
+// the table is gone.
+func TestFunctionInTheSchema(t *testing.T) {
+	registerDouble()
+	path := EmptyFile(t)
+	change := func(statement string) {
+		host, err := sql.Open("sqlite", path) // its connections trust the schema
+		require.NoError(t, err)
+		_, err = host.ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+		require.NoError(t, host.Close())
+	}
+	const table = "CREATE TABLE orders (n CHECK (hosts_double(n) > 1))"
+	change(table)
+	require.ErrorContains(t, requireRefused(t, path, nil), "take it out of the CHECK, index, view or trigger")
+	change("DROP TABLE orders")
+	db, err := Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	change(table)
+	require.ErrorContains(t, db.Ping(t.Context()), "unsafe use of hosts_double()")
+	change("DROP TABLE orders")
+	require.NoError(t, db.Ping(t.Context()))
+	require.NoError(t, db.Close())
+}
+
 // TestAdopt: a file of the host's gets the tables of this package if the host says so, unless
 // one of its own has a name of ours.
 func TestAdopt(t *testing.T) {
@@ -102,7 +169,8 @@ func TestAdopt(t *testing.T) {
 	require.NoError(t, create(path))
 	changeFile(t, path, "CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT)", "INSERT INTO orders DEFAULT VALUES",
 		"CREATE VIEW trigger_events AS SELECT * FROM orders")
-	require.ErrorContains(t, requireRefused(t, path, &Options{Adopt: true}), "the view trigger_events is not as Mortise made it")
+	require.ErrorContains(t, requireRefused(t, path, &Options{Adopt: true}),
+		"the view trigger_events has a name of Mortise's: rename it, or give Mortise a file of its own")
 	changeFile(t, path, "DROP VIEW trigger_events")
 	require.ErrorContains(t, requireRefused(t, path, nil), "another program")
 	for _, adopt := range []bool{true, false} { // which it needs once
