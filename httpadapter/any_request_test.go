@@ -21,9 +21,9 @@ import (
 )
 
 // TestAnyRequest sends requests of every kind, fine ones and such as nobody should send,
-// to all operations of all services, several at a time. None is answered with 5xx, neither an
-// error nor the log repeats credentials or a value, and no answer is cached or sniffed. MORTISE_SOAK makes it
-// 100,000.
+// to all operations of all services, several at a time. None is answered with 5xx, neither
+// an error nor the log repeats credentials or a value, and no answer may be cached or
+// sniffed. MORTISE_SOAK makes it 100,000.
 func TestAnyRequest(t *testing.T) {
 	requests := 4000
 	if os.Getenv("MORTISE_SOAK") != "" {

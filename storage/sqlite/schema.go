@@ -33,8 +33,9 @@ func objects(ctx context.Context, c *conn) (found []object, err error) {
 var quoted = regexp.MustCompile(`"([a-z_]+)"`)
 
 // check refuses a file that has tables of another version or of another program, or in which
-// an object has a name from the blueprint and differs from the blueprint's object. fresh reports that it
-// has nothing of the blueprint's: it is empty, or the host's and to be adopted.
+// an object has a name from the blueprint and differs from the blueprint's object. fresh
+// reports that the file has nothing of the blueprint's: it is empty, or the host's and to be
+// adopted.
 func (b *blueprint) check(ctx context.Context, c *conn, adopt bool) (fresh bool, err error) {
 	want, err := b.objects()
 	if err != nil {

@@ -42,8 +42,9 @@ import (
 // is the same value everywhere, in later requests, too. Lines with < are the answer, and
 // the only ones that -update writes: status, headers and body. Five headers are not shown
 // if they are as they should be: Date, Content-Length, X-Request-Id if it is a new UUID,
-// Cache-Control: no-store, and X-Content-Type-Options: nosniff. Bodies of JSON are broken into lines, and changed in nothing else; what is
-// neither printed nor UTF-8 is shown as in requests.
+// Cache-Control: no-store, and X-Content-Type-Options: nosniff. Bodies of JSON are broken
+// into lines, and changed in nothing else; a byte that is neither printed nor UTF-8 is
+// shown as in requests.
 //
 // The clock of the services is moved by a second before each request, so times can stand
 // as they are.
