@@ -318,8 +318,8 @@ func TestUnusableSchema(t *testing.T) {
 	if err := os.WriteFile(key, []byte(strings.Repeat("ab", 32)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const want = `-postgres: postgres: %sunusable schema "mortise": made by another development version of Mortise` +
-		" (the tables of trigger): remove it, or open it with the program that made it\n"
+	const want = `-postgres: postgres: %sunusable schema "mortise": the table trigger_events has a name of Mortise's:` +
+		" rename it, or choose another schema\n"
 	for _, migrate := range []bool{false, true} {
 		prefix := ""
 		if migrate {

@@ -159,7 +159,7 @@ func inspect(ctx context.Context, q querier, schema string) (missing []script, e
 			continue
 		}
 		if len(ofDomain(found, "mortise")) == 0 && hosts { // no version makes a part of the tables without a note
-			return nil, unusable(fmt.Errorf("the %s has a name of Mortise's: rename it, or choose another Options.Schema", headOf(there[0])))
+			return nil, unusable(fmt.Errorf("the %s has a name of Mortise's: rename it, or choose another schema", headOf(there[0])))
 		}
 		if m.Digest != s.digest {
 			return nil, unusable(otherVersion(s.domain, m))

@@ -100,7 +100,7 @@ func TestOtherVersion(t *testing.T) {
 		d := newDatabase(t)
 		_, err := d.connect(t).Exec(t.Context(), "CREATE SCHEMA other; CREATE TABLE other.jobs (title text)")
 		require.NoError(t, err)
-		d.requireRefused(t, "the table jobs has a name of Mortise's: rename it, or choose another Options.Schema")
+		d.requireRefused(t, "the table jobs has a name of Mortise's: rename it, or choose another schema")
 	})
 	t.Run("no digest", func(t *testing.T) {
 		t.Parallel()

@@ -131,7 +131,7 @@ var ofHTTP = []string{
 	"Connection", "Content-Length", "Content-Type", "Cookie", "Date", "Etag", "Expires",
 	"Host", "If-Match", "If-Modified-Since", "If-None-Match", "Last-Modified", "Origin",
 	"Pragma", "Referer", "Transfer-Encoding", "User-Agent", "Vary", "X-Forwarded-For",
-	"X-Forwarded-Proto", "X-Real-Ip", "X-Request-Id",
+	"X-Content-Type-Options", "X-Forwarded-Proto", "X-Real-Ip", "X-Request-Id",
 }
 
 // undeclared returns an error if a request has a parameter that the document does not
