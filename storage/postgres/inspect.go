@@ -42,7 +42,8 @@ const described = `WITH ours AS MATERIALIZED (
 			AND EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = c.oid AND deptype = 'i'))
 )
 SELECT head || ': is there' FROM ours
-UNION ALL SELECT head || ': is not logged' FROM ours WHERE relpersistence <> 'p' AND relkind IN ('r', 'S')
+UNION ALL SELECT head || ': is not logged' FROM ours
+	WHERE relpersistence <> 'p' AND relkind IN ('r', 'S')
 UNION ALL SELECT head || ': row security' FROM ours WHERE relrowsecurity
 UNION ALL SELECT head || ': column ' || attname || ' ' || format_type(atttypid, atttypmod)
 	|| CASE WHEN attcollation = typcollation THEN '' ELSE ' COLLATE ' || attcollation::regcollation END
@@ -56,16 +57,17 @@ UNION ALL SELECT head || ': column ' || attname || ' ' || format_type(atttypid, 
 UNION ALL SELECT head || ': ' || regexp_replace(pg_get_constraintdef(c.oid), 'REFERENCES (\S+\.)?', 'REFERENCES ')
 	|| CASE WHEN contype = 'f' AND confrelid NOT IN (SELECT oid FROM ours) THEN ' of another schema' ELSE '' END
 	FROM ours JOIN pg_constraint AS c ON conrelid = ours.oid AND contype IN ('p', 'u', 'x', 'c', 'f')
-UNION ALL SELECT head || ': counts by ' || seqincrement || ' from ' || seqstart || ', ' || seqmin || ' to ' || seqmax
-	|| CASE WHEN seqcycle THEN ', and again' ELSE '' END
+UNION ALL SELECT head || ': counts by ' || seqincrement || ' from ' || seqstart
+	|| ', ' || seqmin || ' to ' || seqmax || CASE WHEN seqcycle THEN ', and again' ELSE '' END
 	FROM ours JOIN pg_sequence ON seqrelid = ours.oid OR relkind IN ('r', 'p') AND EXISTS (SELECT FROM pg_depend
 		WHERE classid = 'pg_class'::regclass AND objid = seqrelid AND refobjid = ours.oid AND deptype = 'i')
-UNION ALL SELECT head || ': ' || CASE WHEN indisvalid THEN '' ELSE 'invalid ' END || CASE WHEN indisunique THEN 'unique ' ELSE '' END || 'on ' || o.relname || ' '
+UNION ALL SELECT head || ': ' || CASE WHEN indisvalid THEN '' ELSE 'invalid ' END
+	|| CASE WHEN indisunique THEN 'unique ' ELSE '' END || 'on ' || o.relname || ' '
 	|| regexp_replace(pg_get_indexdef(indexrelid), '^.* USING | WITH \([^)]*\)', '', 'g')
 	FROM ours JOIN pg_index ON indexrelid = ours.oid JOIN pg_class AS o ON o.oid = indrelid
 UNION ALL SELECT head || ': trigger ' || tgname FROM ours JOIN pg_trigger ON tgrelid = ours.oid AND NOT tgisinternal
 UNION ALL SELECT DISTINCT head || ': disabled foreign key' FROM ours
-	JOIN pg_trigger ON tgrelid = ours.oid AND tgisinternal AND tgenabled <> 'O'
+	JOIN pg_trigger ON tgrelid = ours.oid AND tgisinternal AND tgenabled IN ('D', 'R')
 UNION ALL SELECT DISTINCT head || ': function in the index ' || i.relname FROM ours
 	JOIN pg_index ON indrelid = ours.oid JOIN pg_class AS i ON i.oid = indexrelid
 	JOIN pg_depend ON classid = 'pg_class'::regclass AND objid = i.oid

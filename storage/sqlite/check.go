@@ -69,7 +69,7 @@ func isDamage(err error) bool {
 }
 
 // isUntrusted reports whether SQLite refused a schema for a function of the program in it,
-// because of trusted_schema. The code is that of a damaged file.
+// because of trusted_schema. The error has the same code as one of a damaged file.
 func isUntrusted(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "unsafe use of ")
 }

@@ -54,8 +54,8 @@ package sqlite
 // scripts.go makes its tables, and schema.go compares them. Every change is an operation
 // that writer.go puts into a group with others; tx.go is what an operation sees, and
 // host the only place where it runs code of the caller's. intx.go has the host's own
-// transactions, for which the writer stands aside. Reads go by reader.go (find for what
-// an index answers, list for what may take long), where turns.go shares the connections
+// transactions, for which the writer stands aside. Reads go by reader.go (find for rows
+// that an index has, list for reads that may take long), where turns.go shares the connections
 // among organizations. conn.go calls the driver, row.go reads columns. check.go looks
 // for damage when the file is opened, and checker.go behind the calls. checkpoint.go
 // keeps the log short, busy.go waits for other processes. jobs.go is the one table of
