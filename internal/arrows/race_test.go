@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -41,13 +42,9 @@ const suitesElsewhere = "the tests of the backends run the suites with the detec
 // but for those that are unwatched.
 func TestRaceDetectorSeesGoroutines(t *testing.T) {
 	tr := readTree(t)
-	text, err := os.ReadFile(filepath.Join(tr.root, ".ci", "race"))
-	require.NoError(t, err)
-	var listed []string
-	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "#") {
-			listed = append(listed, filepath.Clean(line))
-		}
+	listed := tr.lines(t, ".ci/race")
+	for i := range listed {
+		listed[i] = filepath.Clean(listed[i])
 	}
 	var found []string
 	for pkg, files := range tr.packages {
@@ -61,6 +58,37 @@ func TestRaceDetectorSeesGoroutines(t *testing.T) {
 	assert.Equal(t, want, listed, ".ci/race: give each package whose tests start goroutines a line there, or a reason in unwatched")
 	for pkg := range maps.Keys(unwatched) {
 		assert.Contains(t, found, pkg, "it needs no exception")
+	}
+}
+
+// lines returns the lines of a file but for comments.
+func (tr *tree) lines(t *testing.T, name string) (lines []string) {
+	text, err := os.ReadFile(filepath.Join(tr.root, name))
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// TestLeftOutTestsAreThere: each line of .ci/alone matches a test, so that none stays when its
+// test is gone, or has another name.
+func TestLeftOutTestsAreThere(t *testing.T) {
+	tr := readTree(t)
+	var tests []string
+	for _, files := range tr.packages {
+		for _, file := range files {
+			for _, d := range file.syntax.Decls {
+				if f, ok := d.(*ast.FuncDecl); ok && file.test && f.Recv == nil {
+					tests = append(tests, f.Name.Name)
+				}
+			}
+		}
+	}
+	for _, line := range tr.lines(t, ".ci/alone") {
+		assert.True(t, slices.ContainsFunc(tests, regexp.MustCompile("^("+line+")$").MatchString), "no test is called %s", line)
 	}
 }
 
