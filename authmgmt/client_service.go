@@ -69,6 +69,13 @@ func (s *Service) createClient(ctx context.Context, org string, by Caller, n New
 	if !by.Access.Covers(n.Roles) {
 		return Client{}, AuditEvent{}, ErrForbidden
 	}
+	err := s.room("clients", func(q Paging) (int, error) {
+		page, err := s.store.ListClients(ctx, org, q)
+		return page.Total, err
+	})
+	if err != nil {
+		return Client{}, AuditEvent{}, err
+	}
 	if n.ID == "" {
 		id, err := uuid.NewRandomFromReader(s.opts.Rand)
 		if err != nil {
@@ -93,6 +100,23 @@ func (s *Service) createClient(ctx context.Context, org string, by Caller, n New
 		return Client{}, AuditEvent{}, unavailable("store client", err)
 	}
 	return c, e, nil
+}
+
+// maxKept is how many clients an organization has at most, and how many pending
+// invitations. Those that are made at the same moment may be a few more.
+const maxKept = 10_000
+
+// room returns a [*ValidationError] if there are as many of these as there may be.
+func (s *Service) room(of string, count func(Paging) (total int, err error)) error {
+	total, err := count(Paging{Total: true})
+	if err != nil {
+		return unavailable("count "+of, err)
+	}
+	var p problems
+	if total >= maxKept {
+		p.add(of, "are %d already, and can be no more", total)
+	}
+	return p.err()
 }
 
 // Client returns one client, or [ErrNotFound].

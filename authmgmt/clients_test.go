@@ -316,3 +316,49 @@ func TestListClients(t *testing.T) {
 	_, err = r.ListClients(t.Context(), "acme", authmgmt.Paging{Offset: -1, Limit: 1001})
 	assert.Equal(t, []string{"limit", "offset"}, fieldsOf(t, err))
 }
+
+// crowded is a store whose organizations have so many clients and pending invitations.
+type crowded struct {
+	authmgmt.Store
+	n int
+}
+
+func (s *crowded) ListClients(ctx context.Context, org string, q authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
+	page, err := s.Store.ListClients(ctx, org, q)
+	page.Total = s.n
+	return page, err
+}
+
+func (s *crowded) ListInvitations(ctx context.Context, org string, at time.Time, q authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
+	page, err := s.Store.ListInvitations(ctx, org, at, q)
+	if page.Total = s.n; at.IsZero() {
+		page.Total *= 2 // those that have ended, too
+	}
+	return page, err
+}
+
+// TestAnOrganizationHasTenThousand clients, and as many pending invitations.
+func TestAnOrganizationHasTenThousand(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	store := &crowded{r.store, 9_999}
+	s, err := authmgmt.New(authmgmt.Backend{Store: store, Directory: r.store}, &authmgmt.Options{AcceptURL: "https://example.com/", InvitationKey: testKey})
+	require.NoError(t, err)
+	client := authmgmt.NewClient{Name: "n", FullAccess: true}
+	invitation := authmgmt.NewInvitation{Email: "a@example.com", Name: "n", FullAccess: true}
+	_, _, err = s.CreateClient(t.Context(), "acme", full, client)
+	require.NoError(t, err)
+	_, err = s.Invite(t.Context(), "acme", full, invitation)
+	require.NoError(t, err)
+
+	store.n++
+	var refused *authmgmt.ValidationError
+	_, _, err = s.CreateClient(t.Context(), "acme", full, client)
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, "authmgmt: invalid request: clients: are 10000 already, and can be no more", err.Error())
+	_, err = s.ImportClient(t.Context(), "acme", full, client, "cs-0123456789abcdef0123456789abcdef")
+	require.ErrorAs(t, err, &refused)
+	invitation.Email = "b@example.com"
+	_, err = s.Invite(t.Context(), "acme", full, invitation)
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, "authmgmt: invalid request: invitations: are 10000 already, and can be no more", err.Error())
+}

@@ -70,13 +70,18 @@ type Clients interface {
 	ListClients(ctx context.Context, org string, p Paging) (Page[Client], error)
 }
 
+// MaxClientTokens is how many tokens a client has at most, those that have ended included:
+// with one more the oldest one is gone.
+const MaxClientTokens = 100
+
 // Tokens is the part of a [Store] that keeps access tokens. A token's ID and its digest
 // are each unique across organizations.
 type Tokens interface {
 	// CreateToken stores t and the audit event. It returns [ErrNotFound] if t is a
 	// client's and that client does not have the secret, else [ErrExists] if the ID or
 	// the digest is stored already. Of a client's token, Roles are not kept; of another
-	// one, Secret is not.
+	// one, Secret is not. Of the tokens of the client the newest MaxClientTokens stay, by
+	// CreatedAt, then by ID (as bytes), t among them; the others are gone.
 	CreateToken(ctx context.Context, t Token, a AuditEvent) error
 
 	// TokenByDigest returns a token, revoked or expired or not. Roles of a client's token

@@ -236,13 +236,12 @@ func (h *Handler) operation(pattern string) *operation {
 // gives.
 func (h *Handler) serve(op *operation, w http.ResponseWriter, r *http.Request) {
 	c := call{r: r, op: op}
-	if h.opts.Observer == nil {
-		resp := h.answer(w, &c)
-		h.write(w, r, resp, c.left)
-		return
-	}
+	defer func() {
+		c.held.release()
+		c.page.release()
+	}()
 	start := time.Now()
-	resp := h.answer(w, &c)
+	resp := c.holdAnswer(h.answer(w, &c))
 	defer func() { // also if the answer is cut off
 		h.observe(r.Context(), RequestObservation{
 			Operation: op.Operation, Organization: c.principal.Organization, Status: resp.status, Duration: time.Since(start),

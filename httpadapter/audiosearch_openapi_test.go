@@ -230,12 +230,12 @@ func TestOpenAPIOfAudioSearchSharedErrorsAreTheTable(t *testing.T) {
 	root := parsedAuthMgmt(t, describedAudioSearch(t, everySearchOption))
 	for name, kind := range map[string]kind{
 		"DetailUnauthorized": unauthenticated, "DetailForbidden": forbidden, "DetailTimeout": requestTimeout,
-		"DetailUnsupportedMediaType": unsupportedMediaType, "DetailUnavailable": unavailable,
+		"DetailUnsupportedMediaType": unsupportedMediaType, "DetailUnavailable": unavailable, "DetailTooManyRequests": tooManyRequests,
 	} {
 		r := at(root, "components", "responses", name)
 		require.JSONEq(t, string(replyDetail(problem{kind: kind}).body), string(at(r, "content", "application/json", "example").Raw()), name)
 	}
 	large := at(root, "components", "responses", "DetailTooLarge", "content", "application/json", "example")
 	require.JSONEq(t, string(replyDetail(bodyTooLarge(1<<20)).body), string(large.Raw()))
-	require.Len(t, keys(at(root, "components", "responses")), 7)
+	require.Len(t, keys(at(root, "components", "responses")), 8)
 }

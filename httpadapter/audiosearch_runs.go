@@ -31,7 +31,7 @@ func (a *audioSearchAdapter) runResult(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	return response{status: http.StatusOK, stream: func(w io.Writer) error {
+	return response{status: http.StatusOK, held: stepBytes, stream: func(w io.Writer) error {
 		err := writeRunResult(w, &run, found)
 		if err != nil {
 			a.h.log(c.r, err, false)

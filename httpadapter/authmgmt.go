@@ -1,6 +1,7 @@
 package httpadapter
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -38,12 +39,12 @@ type AuthMgmtOptions struct {
 	AcceptPage  bool // adds the page at AcceptPath where a person accepts an invitation
 	Login       bool // adds the token endpoint, POST /api/v0/login
 
-	// FailedLogins is how many logins with a wrong secret are answered within a minute,
-	// for one client ID and one address: 30; none are counted if it is negative. Further
-	// ones are refused with 429 and Retry-After, right ones too, or else somebody could go
-	// on to guess. The address is that of http.Request.RemoteAddr, of IPv6 its first 64
-	// bits. Behind a proxy that is the proxy's, unless a middleware of the host sets it
-	// to what the proxy says. Each process counts for itself.
+	// FailedLogins is how many logins with a wrong secret are answered with 401 within a
+	// minute, for one client ID and one address: 30; all are if it is negative. Further
+	// ones are answered with 429 and Retry-After. The right secret is never refused. The
+	// address is http.Request.RemoteAddr, of IPv6 its first 64 bits. Behind a proxy that is
+	// the proxy's address, unless a middleware of the host sets it to what the proxy says.
+	// Each process counts for itself.
 	FailedLogins int
 
 	// PublicOnly leaves out the three operations of the document, for a host that manages
@@ -197,14 +198,46 @@ func paging(d *decoder, r *http.Request) authmgmt.Paging {
 // maxOffset is far beyond any listing, and an int on every machine.
 const maxOffset = 1<<31 - 1
 
-// listBody is a page of a listing.
-type listBody[T any] struct {
-	Data []T      `json:"data"`
-	Meta listMeta `json:"meta"`
-}
-
+// listMeta is what stands behind the items of a listing.
 type listMeta struct {
 	Offset int `json:"offset"`
 	Limit  int `json:"limit"`
 	Total  int `json:"total"`
+}
+
+// listing answers with a page of what list returns, each item as wire has it.
+func listing[T, W any](
+	a *authMgmtAdapter, c *call,
+	list func(ctx context.Context, org string, q authmgmt.Paging) (authmgmt.Page[T], error), wire func(*T) (W, error),
+) response {
+	var d decoder
+	q := paging(&d, c.r)
+	if failed := a.checked(c, &d, ""); failed != nil {
+		return *failed
+	}
+	meta := listMeta{Offset: q.Offset, Limit: q.Limit}
+	left := q.Limit
+	return a.h.list(c, `{"data":[`, func(b *listStep) error {
+		q.Limit = min(left, stepItems)
+		page, err := list(c.r.Context(), c.principal.Organization, q)
+		if err != nil {
+			return err
+		}
+		if q.Total { // of the first step
+			meta.Total = page.Total
+		}
+		for i := range page.Items {
+			item, err := wire(&page.Items[i])
+			if err != nil {
+				return err
+			}
+			b.item(mustJSON(item))
+		}
+		left -= len(page.Items)
+		q = authmgmt.Paging{After: page.Next}
+		if left <= 0 || page.Next.IsZero() {
+			b.end(`],"meta":` + string(mustJSON(meta)) + `}`)
+		}
+		return nil
+	})
 }

@@ -60,20 +60,9 @@ func (a *authMgmtAdapter) createClient(c *call) response {
 }
 
 func (a *authMgmtAdapter) listClients(c *call) response {
-	var d decoder
-	q := paging(&d, c.r)
-	if failed := a.checked(c, &d, ""); failed != nil {
-		return *failed
-	}
-	page, err := a.service.ListClients(c.r.Context(), c.principal.Organization, q)
-	if err != nil {
-		return a.h.fail(c, err)
-	}
-	list := listBody[clientCredentials]{Data: make([]clientCredentials, len(page.Items)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
-	for i, client := range page.Items {
-		list.Data[i] = newClientCredentials(client, mortise.Secret{})
-	}
-	return response{status: http.StatusOK, body: mustJSON(list)}
+	return listing(a, c, a.service.ListClients, func(client *authmgmt.Client) (clientCredentials, error) {
+		return newClientCredentials(*client, mortise.Secret{}), nil
+	})
 }
 
 func (a *authMgmtAdapter) getClient(c *call) response {

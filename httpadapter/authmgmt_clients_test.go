@@ -1,8 +1,10 @@
 package httpadapter_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strconv"
 	"strings"
@@ -11,7 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
+	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
 func viewerOf(dataset string) access.Role {
@@ -294,5 +299,40 @@ func TestEscapedIDs(t *testing.T) {
 		require.Equal(t, http.StatusOK, r.as("full", "GET", path, "").Code, "%q", id)
 		require.Equal(t, http.StatusOK, r.as("full", "POST", path+"/rotate-secret", "").Code, "%q", id)
 		require.Equal(t, http.StatusOK, r.as("full", "DELETE", path, "").Code, "%q", id)
+	}
+}
+
+// crowded is a store that has as many clients and pending invitations as there may be.
+type crowded struct{ authmgmt.Store }
+
+func (s crowded) ListClients(ctx context.Context, org string, q authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
+	return authmgmt.Page[authmgmt.Client]{Total: 10_000}, nil
+}
+
+func (s crowded) ListInvitations(context.Context, string, time.Time, authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
+	return authmgmt.Page[authmgmt.Invitation]{Total: 10_000}, nil
+}
+
+// TestTooManyOfAnOrganization: one more client, or invitation, is a problem of the body.
+func TestTooManyOfAnOrganization(t *testing.T) {
+	db, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	backend := db.AuthMgmt()
+	backend.Store = crowded{backend.Store}
+	key, err := authmgmt.NewInvitationKey([]byte("not random, and nobody's key !?>"))
+	require.NoError(t, err)
+	service, err := authmgmt.New(backend, &authmgmt.Options{AcceptURL: "https://example.com/", InvitationKey: key})
+	require.NoError(t, err)
+	handler, err := httpadapter.NewAuthMgmt(service, httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
+		return httpadapter.Principal{Organization: "acme", Access: access.Full()}, nil
+	}), &httpadapter.AuthMgmtOptions{Clients: true, Invitations: true})
+	require.NoError(t, err)
+	for path, body := range map[string]string{"clients": `{"name":"n"}`, "user-invitations": `{"name":"n","email":"a@example.com"}`} {
+		request := httptest.NewRequest("POST", "/api/v1/auth-management/"+path, strings.NewReader(body))
+		request.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, request)
+		requireDetails(t, w, detail{"body", "value_error",
+			"Value error, the organization's " + strings.TrimPrefix(path, "user-") + " are 10000 already, and can be no more"})
 	}
 }

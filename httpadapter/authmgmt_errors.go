@@ -35,14 +35,19 @@ var authMgmtFailures = append(failures{
 }, commonFailures...)
 
 // refusedAuthMgmt answers what only the service can know to be wrong: that a client would
-// have too many roles, those of other contexts included.
+// have too many roles, those of other contexts included, or that an organization would have
+// too many clients or pending invitations.
 var refusedAuthMgmt = refusals(
 	func(e *authmgmt.ValidationError) []authmgmt.Problem { return e.Problems },
 	func(one authmgmt.Problem) (loc []any, typ, msg string) {
-		if one.Path.String() == "roles" {
+		message := one.Message
+		switch path := one.Path.String(); path {
+		case "roles":
 			loc = locOf("body", one.Path)
+		case "clients", "invitations":
+			loc, message = []any{"body"}, "the organization's "+path+" "+message
 		}
-		return loc, "value_error", msgValue + one.Message
+		return loc, "value_error", msgValue + message
 	})
 
 // acceptFailures are those of the acceptance page. What wraps an error of the host's,

@@ -136,22 +136,7 @@ func (a *authMgmtAdapter) besideInvitee(body *object, roles []access.Role) {
 }
 
 func (a *authMgmtAdapter) listInvitations(c *call) response {
-	var d decoder
-	q := paging(&d, c.r)
-	if failed := a.checked(c, &d, ""); failed != nil {
-		return *failed
-	}
-	page, err := a.service.ListInvitations(c.r.Context(), c.principal.Organization, q)
-	if err != nil {
-		return a.h.fail(c, err)
-	}
-	list := listBody[userInvitation]{Data: make([]userInvitation, len(page.Items)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
-	for n := range page.Items {
-		if list.Data[n], err = a.invitation(c, &page.Items[n]); err != nil {
-			return a.h.fail(c, err)
-		}
-	}
-	return response{status: http.StatusOK, body: mustJSON(list)}
+	return listing(a, c, a.service.ListInvitations, func(i *authmgmt.Invitation) (userInvitation, error) { return a.invitation(c, i) })
 }
 
 // resendInvitation serves the operation resendUserInvitation.

@@ -1,8 +1,8 @@
 package httpadapter
 
 import (
+	"cmp"
 	"errors"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -37,30 +37,38 @@ func (a *authMgmtAdapter) login(c *call) response {
 	if wrong != nil {
 		return *c.refuse(*wrong)
 	}
-	failed, err := a.logins.enter(c.r.Context(), given[0].id, c.r.RemoteAddr)
-	var limit *RateLimitError
-	if errors.As(err, &limit) {
-		resp := c.refuse(problem{kind: tooManyRequests})
-		resp.header = maps.Clone(tokenHeader)
-		maps.Copy(resp.header, limit.header())
-		return *resp
-	}
-	if err != nil {
-		return a.h.fail(c, err)
-	}
 	var text mortise.Secret
 	var token authmgmt.Token
-	defer func() { failed(errors.Is(err, authmgmt.ErrInvalidCredentials)) }()
+	var err error
 	for _, one := range given {
 		if token, text, err = a.service.Login(c.r.Context(), one.id, one.secret); !errors.Is(err, authmgmt.ErrInvalidCredentials) {
 			break
 		}
+	}
+	if errors.Is(err, authmgmt.ErrInvalidCredentials) {
+		err = a.loginFailed(c.r, given[0].id, token.Client, err)
+	}
+	var limit *RateLimitError
+	if errors.As(err, &limit) {
+		return *c.refuseNow(limit)
 	}
 	if err != nil {
 		return a.h.fail(c, err)
 	}
 	body := tokenBody{AccessToken: text.Reveal(), TokenType: "Bearer", ExpiresIn: int64(token.ExpiresAt.Sub(token.CreatedAt) / time.Second)}
 	return response{status: http.StatusOK, body: mustJSON(body), header: tokenHeader}
+}
+
+// loginFailed returns the error of a login that failed, or a [RateLimitError] if there are
+// too many of the client ID. It logs one of a second, since anybody can cause them without
+// end. shown is the client ID as the log may have it.
+func (a *authMgmtAdapter) loginFailed(r *http.Request, id, shown string, err error) error {
+	count, tooMany := a.logins.add(id, r.RemoteAddr)
+	if count > 0 {
+		a.h.opts.Logger.WarnContext(r.Context(), "login refused", "client_id", shown, "address", r.RemoteAddr,
+			"count", count, "request_id", RequestID(r.Context()))
+	}
+	return cmp.Or(tooMany, err)
 }
 
 // tokenParameters are those that the endpoint looks at. Others are ignored, as RFC 6749
@@ -208,7 +216,7 @@ var tokenTexts = map[kind]string{
 	unsupportedMediaType: "Send the body as application/x-www-form-urlencoded or application/json, in UTF-8, not compressed.",
 	tooLarge:             "The body is larger than the token endpoint accepts.",
 	requestTimeout:       "The body did not arrive in time.",
-	tooManyRequests:      "Too many logins of this client have failed. Try again later: the Retry-After header says when.",
+	tooManyRequests:      "There are too many logins. Try again later: the Retry-After header says when.",
 	invalid:              "The body did not arrive to its end.",
 }
 

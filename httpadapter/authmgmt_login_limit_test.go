@@ -1,7 +1,9 @@
 package httpadapter_test
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -24,6 +26,7 @@ type loginRig struct {
 	t       *testing.T
 	handler http.Handler
 	secret  string
+	log     bytes.Buffer // one line is written at a time
 }
 
 func newLoginRig(t *testing.T, most int) *loginRig {
@@ -34,9 +37,13 @@ func newLoginRig(t *testing.T, most int) *loginRig {
 	by := authmgmt.Caller{Actor: "test", Access: access.Full()}
 	_, secret, err := service.CreateClient(t.Context(), "acme", by, authmgmt.NewClient{ID: "c1", Name: "ci", FullAccess: true})
 	require.NoError(t, err)
-	handler, err := httpadapter.NewAuthMgmt(service, nil, &httpadapter.AuthMgmtOptions{PublicOnly: true, Login: true, FailedLogins: most})
+	r := &loginRig{t: t, secret: secret.Reveal()}
+	log := slog.New(slog.NewTextHandler(&r.log, nil))
+	r.handler, err = httpadapter.NewAuthMgmt(service, nil, &httpadapter.AuthMgmtOptions{
+		Options: httpadapter.Options{Logger: log}, PublicOnly: true, Login: true, FailedLogins: most,
+	})
 	require.NoError(t, err)
-	return &loginRig{t, handler, secret.Reveal()}
+	return r
 }
 
 func (r *loginRig) login(id, secret, address string) *httptest.ResponseRecorder {
@@ -63,15 +70,13 @@ func TestFailedLogins(t *testing.T) {
 		w := r.login("c1", "wrong", here)
 		requireTokenError(t, w, http.StatusTooManyRequests, "slow_down")
 		require.Equal(t, "30", w.Header().Get("Retry-After"))
-		require.Equal(t, http.StatusTooManyRequests, r.login("c1", r.secret, here).Code, "the right secret, among guesses")
-		require.Equal(t, http.StatusOK, r.login("c1", r.secret, "192.0.2.2:1").Code, "from elsewhere")
+		require.Equal(t, http.StatusOK, r.login("c1", r.secret, here).Code, "nobody can keep a client out")
+		require.Equal(t, http.StatusTooManyRequests, r.login("c1", "wrong", here).Code, "nor does the right one end the limit")
 		require.Equal(t, http.StatusUnauthorized, r.login("c2", "wrong", here).Code, "another client ID")
 
 		time.Sleep(30 * time.Second)
 		require.Equal(t, http.StatusUnauthorized, r.login("c1", "wrong", here).Code, "the first failure is a minute old")
 		require.Equal(t, http.StatusTooManyRequests, r.login("c1", "wrong", here).Code)
-		time.Sleep(time.Minute)
-		require.Equal(t, http.StatusOK, r.login("c1", r.secret, here).Code)
 	})
 }
 
@@ -98,6 +103,7 @@ func TestFailedLoginsAtOnce(t *testing.T) {
 		require.Equal(t, map[int]int{http.StatusOK: 200}, codes(r.secret))
 		require.Equal(t, map[int]int{http.StatusUnauthorized: 30, http.StatusTooManyRequests: 170}, codes("wrong"))
 		require.Equal(t, http.StatusTooManyRequests, r.login("c1", "wrong", "[2001:db8::2]:1").Code, "the same 64 bits")
+		require.Equal(t, http.StatusTooManyRequests, r.login("c1", "wrong", "2001:db8::3").Code, "as some middleware has it")
 		require.Equal(t, http.StatusUnauthorized, r.login("c1", "wrong", "[2001:db8:0:1::2]:1").Code, "other ones")
 	})
 }
@@ -117,6 +123,32 @@ func TestFailedLoginsOfMany(t *testing.T) {
 		r = newLoginRig(t, -1)
 		for range 100 {
 			require.Equal(t, http.StatusUnauthorized, r.login("c1", "wrong", "a socket").Code, "no limit")
+		}
+	})
+}
+
+// TestRefusedLoginsAreLogged: once a second, with the number of those since the last line,
+// the client ID and the address, but no secret.
+func TestRefusedLoginsAreLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newLoginRig(t, 0)
+		logged := func(id, secret string) string {
+			r.log.Reset()
+			r.login(id, secret, "192.0.2.1:7")
+			return r.log.String()
+		}
+		require.Empty(t, logged("c1", r.secret))
+		line := logged("c1", "wrong")
+		require.Contains(t, line, `level=WARN msg="login refused" client_id=c1 address=192.0.2.1:7 count=1 request_id=`)
+		require.Equal(t, 1, strings.Count(line, "\n"))
+		for range 40 { // those with 429 among them
+			require.Empty(t, logged("c1", "wrong"))
+		}
+		time.Sleep(time.Second)
+		require.Contains(t, logged("c2", "wrong"), "client_id=c2 address=192.0.2.1:7 count=41 ")
+		for _, id := range []string{r.secret, strings.Repeat("x", 256), "\xff"} {
+			time.Sleep(time.Second)
+			require.Contains(t, logged(id, "c1"), `client_id="" address=192.0.2.1:7 count=1 `)
 		}
 	})
 }

@@ -131,9 +131,6 @@ func TestOpenAPIOfAuthMgmtErrorExamplesAreTheTables(t *testing.T) {
 	root := parsedAuthMgmt(t, describedAuthMgmt(t, everyAuthMgmtOption))
 	outside := func(p problem) bool { return p.kind == methodNotAllowed || p.kind == notFound && p.message == "" }
 	for kind := range detailTexts {
-		if kind == tooManyRequests { // only a host's hook says so
-			continue
-		}
 		resp := replyDetail(problem{kind: kind})
 		if outside(problem{kind: kind}) {
 			resp.status = 0

@@ -31,20 +31,7 @@ func newIssuedToken(t *authmgmt.Token) issuedToken {
 // as they are stored: who looks for one that should not be there wants to see that it has
 // ended.
 func (a *authMgmtAdapter) listTokens(c *call) response {
-	var d decoder
-	q := paging(&d, c.r)
-	if failed := a.checked(c, &d, ""); failed != nil {
-		return *failed
-	}
-	page, err := a.service.ListTokens(c.r.Context(), c.principal.Organization, q)
-	if err != nil {
-		return a.h.fail(c, err)
-	}
-	list := listBody[issuedToken]{Data: make([]issuedToken, len(page.Items)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
-	for i := range page.Items {
-		list.Data[i] = newIssuedToken(&page.Items[i])
-	}
-	return response{status: http.StatusOK, body: mustJSON(list)}
+	return listing(a, c, a.service.ListTokens, func(t *authmgmt.Token) (issuedToken, error) { return newIssuedToken(t), nil })
 }
 
 // revokeToken serves the operation of that name. One that has ended already is not an

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"os"
@@ -34,12 +35,13 @@ func (h *Handler) readBody(w http.ResponseWriter, c *call) ([]byte, *response) {
 		// Without a writer, which would end the connection: writeUnread sees to the rest.
 		body = http.MaxBytesReader(nil, r.Body, limit)
 	}
+	c.holdBody()
 	var data []byte
 	var err error
 	if h.limitBody(w, r) {
-		data, err = readAll(body, r.ContentLength, limit)
+		data, err = readAll(body, r.ContentLength, limit, c.held)
 	} else {
-		data, err = readAllWithin(h.opts.BodyTimeout, body, r.ContentLength, limit)
+		data, err = c.readAllWithin(h.opts.BodyTimeout, body, limit)
 	}
 	var tooLong *http.MaxBytesError
 	switch {
@@ -50,7 +52,10 @@ func (h *Handler) readBody(w http.ResponseWriter, c *call) ([]byte, *response) {
 		return nil, c.refuse(bodyTooLarge(limit))
 	}
 	c.left = broken
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	switch {
+	case errors.Is(err, errNoRoom):
+		return nil, c.noRoom()
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, c.refuse(problem{kind: requestTimeout})
 	}
 	// cut off, or broken chunks: a document that ends too early
@@ -68,20 +73,48 @@ func (c *call) refuse(p problem) *response {
 	return &resp
 }
 
-// firstRead bounds what is allocated on the word of a Content-Length alone.
-const firstRead = 64 << 10
+// refuseNow answers that there are too many requests.
+func (c *call) refuseNow(limit *RateLimitError) *response {
+	resp := c.refuse(problem{kind: tooManyRequests})
+	header := maps.Clone(limit.header())
+	maps.Copy(header, resp.header)
+	resp.header = header
+	return resp
+}
 
-// readAll is io.ReadAll with a first buffer of the announced size. A body of unknown
-// length is bounded by its reader.
-func readAll(body io.Reader, announced, limit int64) ([]byte, error) {
+// noRoom answers that the caller's requests hold too many bytes already. The connection
+// ends.
+func (c *call) noRoom() *response {
+	c.left = broken
+	return c.refuseNow(&RateLimitError{RetryAfter: time.Second})
+}
+
+// holdBody makes a body count for the caller's organization, or for the address of a
+// caller who is not known.
+func (c *call) holdBody() {
+	if c.op.public {
+		c.held = heldByStrangers.account(subscriber(c.r.RemoteAddr), strangersOfOne)
+		return
+	}
+	c.held = heldByCallers.account(c.principal.Organization, bodiesOfOne)
+}
+
+var errNoRoom = errors.New("httpadapter: no room for more of the body")
+
+// readAll is io.ReadAll for a body of an announced length, -1 for an unknown one, which is
+// bounded by its reader. What it allocates depends on what has arrived, and is held.
+func readAll(body io.Reader, announced, limit int64, held *hold) ([]byte, error) {
 	if announced == 0 {
 		return nil, nil
 	}
-	size := int64(512)
-	if announced > 0 {
-		size = min(announced, firstRead)
+	most := announced
+	if announced < 0 {
+		most = limit + 1 // one more byte tells the end from the limit
 	}
-	data := make([]byte, 0, size)
+	if !held.grow(heldAtLeast) {
+		return nil, errNoRoom
+	}
+	data := make([]byte, 0, min(most, heldAtLeast))
 	for {
 		n, err := body.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
@@ -92,27 +125,33 @@ func readAll(body io.Reader, announced, limit int64) ([]byte, error) {
 			return data, err
 		}
 		if len(data) == cap(data) {
-			grown := announced // by now there is reason to believe it
-			if announced < 0 {
-				grown = min(2*int64(cap(data)), limit+1) // one more byte tells the end from the limit
+			grown := min(4*int64(cap(data)), most)
+			if !held.grow(max(grown, heldAtLeast)) {
+				return nil, errNoRoom
 			}
 			data = append(make([]byte, 0, grown), data...)
 		}
 	}
 }
 
-// readAllWithin is readAll in a goroutine of its own, which keeps the buffer if the time
-// is over first.
-func readAllWithin(d time.Duration, body io.Reader, announced, limit int64) ([]byte, error) {
+// readAllWithin is readAll in a goroutine of its own, which keeps the buffer, and holds it,
+// if the time is over first.
+func (c *call) readAllWithin(d time.Duration, body io.Reader, limit int64) ([]byte, error) {
 	type outcome struct {
 		data []byte
 		err  error
 	}
-	got, inTime, _ := within(d, func() outcome {
-		data, err := readAll(body, announced, limit)
+	held := c.held
+	got, inTime, over := within(d, func() outcome {
+		data, err := readAll(body, c.r.ContentLength, limit, held)
 		return outcome{data, err}
 	})
 	if !inTime {
+		c.held = nil
+		go func() {
+			<-over
+			held.release()
+		}()
 		return nil, os.ErrDeadlineExceeded
 	}
 	return got.data, got.err

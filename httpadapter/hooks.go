@@ -41,8 +41,11 @@ func (h *Handler) askPolicy(c *call, action access.Action, resource access.Resou
 	return err
 }
 
-// observe tells the host's Observer.
+// observe tells the host's Observer, if there is one.
 func (h *Handler) observe(ctx context.Context, o RequestObservation) {
+	if h.opts.Observer == nil {
+		return
+	}
 	defer h.recoverHook(ctx, "the observer", nil)
 	h.opts.Observer(ctx, o)
 }

@@ -66,17 +66,17 @@ func TestOpenAPIDescribesWhatIsMounted(t *testing.T) {
 	all := []string{"submitApiTrigger", "listTriggers", "getTrigger"}
 	fewSchemas := []string{"TriggerRequest", "TriggerAccepted", "Error", "HTTPValidationError", "ValidationError"}
 	allSchemas := []string{"TriggerRequest", "TriggerAccepted", "TriggerStatus", "TriggerEvent", "TriggerPage", "Error", "HTTPValidationError", "ValidationError"}
-	statuses := []string{"202", "401", "403", "408", "409", "413", "415", "422", "500", "503"}
+	statuses := []string{"202", "401", "403", "408", "409", "413", "415", "422", "429", "500", "503"}
 	fields := []string{"instructions", "context"}
 	for name, c := range map[string]struct {
 		opts                                     TriggerOptions
 		operations, schemas, responses, statuses []string
 		fields                                   []string
 	}{
-		"as the spec has it": {TriggerOptions{}, submitOnly, fewSchemas, []string{"Unauthorized", "Forbidden"}, statuses, fields},
-		"history":            {TriggerOptions{History: true}, all, allSchemas, []string{"Unauthorized", "Forbidden", "Unavailable"}, statuses, fields},
-		"collection field":   {TriggerOptions{CollectionField: true}, submitOnly, fewSchemas, []string{"Unauthorized", "Forbidden"}, statuses, append(fields, "doc_collection_id")},
-		"everything":         {everyOption, all, allSchemas, []string{"Unauthorized", "Forbidden", "Unavailable"}, statuses, append(fields, "doc_collection_id")},
+		"as the spec has it": {TriggerOptions{}, submitOnly, fewSchemas, []string{"Unauthorized", "Forbidden", "TooManyRequests"}, statuses, fields},
+		"history":            {TriggerOptions{History: true}, all, allSchemas, []string{"Unauthorized", "Forbidden", "TooManyRequests", "Unavailable"}, statuses, fields},
+		"collection field":   {TriggerOptions{CollectionField: true}, submitOnly, fewSchemas, []string{"Unauthorized", "Forbidden", "TooManyRequests"}, statuses, append(fields, "doc_collection_id")},
+		"everything":         {everyOption, all, allSchemas, []string{"Unauthorized", "Forbidden", "TooManyRequests", "Unavailable"}, statuses, append(fields, "doc_collection_id")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := parsedOpenAPI(t, c.opts)
@@ -203,9 +203,6 @@ func TestOpenAPIErrorExamplesAreTheTables(t *testing.T) {
 		want = append(want, answer{resp.status, string(resp.body)})
 	}
 	for kind := range triggerCodes {
-		if kind == tooManyRequests { // only a host's hook says so
-			continue
-		}
 		if kind == tooLarge {
 			table(bodyTooLarge(1 << 20))
 			continue

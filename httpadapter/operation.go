@@ -22,6 +22,11 @@ type operation struct {
 	handle   func(c *call) response // after authentication and body; asks for authorization itself
 }
 
+// reads reports whether an answer may be dropped for another request to get it.
+func (op *operation) reads() bool {
+	return op.Method == http.MethodGet || op.action == access.Detokenize
+}
+
 // fixedPart is the path as far as it is the same for all requests.
 func (op *operation) fixedPart() string {
 	fixed, _, _ := strings.Cut(op.Pattern, "{")
@@ -35,6 +40,8 @@ type call struct {
 	principal Principal
 	body      []byte
 	left      remainder // of the body
+	held      *hold     // of the body
+	page      *hold     // of the answer, if it is long
 }
 
 // governed declares an operation that roles govern: an action on resources of a type,

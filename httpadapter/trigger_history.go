@@ -73,10 +73,8 @@ func (t *triggerAdapter) get(c *call) response {
 	return response{status: http.StatusOK, body: body}
 }
 
-const (
-	listChunk = 50      // events read at a time, which bounds what one request holds in memory
-	listBytes = 4 << 20 // a page ends early once it is this long
-)
+// listBytes ends a page early, once it is this long.
+const listBytes = 4 << 20
 
 // list is listTriggers.
 func (t *triggerAdapter) list(c *call) response {
@@ -87,39 +85,31 @@ func (t *triggerAdapter) list(c *call) response {
 	if failed := t.h.authorize(c, ""); failed != nil {
 		return *failed
 	}
-	body := []byte(`{"triggers":[`)
-	for left := q.Limit; ; {
-		q.Limit = min(left, listChunk)
+	left, written := q.Limit, 0
+	return t.h.list(c, `{"triggers":[`, func(b *listStep) error {
+		q.Limit, q.Bytes = min(left, stepItems), stepBytes
 		page, err := t.service.ListEvents(c.r.Context(), c.principal.Organization, q)
 		if err != nil {
-			return t.h.fail(c, err)
+			return err
 		}
 		for i := range page.Items {
 			event, err := NewTriggerEvent(page.Items[i]).JSON()
 			if err != nil {
-				return t.h.fail(c, err)
+				return err
 			}
-			if body[len(body)-1] == '}' {
-				body = append(body, ',')
-			}
-			body = append(body, event...)
-			if len(body) > listBytes && i < len(page.Items)-1 {
-				page.Next = page.Items[i].Position()
-				left = 0
-				break
-			}
+			b.item(event)
+			written += len(event)
 		}
 		left -= len(page.Items)
-		if page.Next.IsZero() {
-			return response{status: http.StatusOK, body: append(body, `],"next_cursor":null}`...)}
-		}
-		if left <= 0 || len(body) > listBytes {
-			body = append(body, `],"next_cursor":"`...)
-			body = append(body, page.Next.String()...)
-			return response{status: http.StatusOK, body: append(body, `"}`...)}
-		}
 		q.After = page.Next
-	}
+		switch {
+		case page.Next.IsZero():
+			b.end(`],"next_cursor":null}`)
+		case left <= 0, written > listBytes, b.noRoom:
+			b.end(`],"next_cursor":"` + page.Next.String() + `"}`)
+		}
+		return nil
+	})
 }
 
 // listQuery reads the parameters of listTriggers, in the order in which the document

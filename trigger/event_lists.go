@@ -22,6 +22,10 @@ type EventQuery struct {
 	// Limit is how many events a page may hold, at most MaxPageSize. To a Store, 0 and
 	// less is 0: the page is empty, and its Next is zero. Service.ListEvents takes 0 for 50.
 	Limit int
+
+	// Bytes ends a page before Limit, with the event by which the Size of its events comes
+	// to so many bytes. 0 and less: no such end.
+	Bytes int
 }
 
 // MaxPageSize bounds EventQuery.Limit and KeyQuery.Limit.
@@ -30,7 +34,17 @@ const MaxPageSize = 1000
 // Position returns the event's place in a listing.
 func (e *Event) Position() mortise.Position { return mortise.Position{At: e.SubmittedAt, ID: e.ID} }
 
-// Matches reports whether e is selected by q, its Limit left aside. It defines what
+// Size is how many bytes of text the event has: what it was submitted with, and what it
+// came to.
+func (e *Event) Size() int {
+	n := len(e.Instructions) + len(e.Context) + len(e.LastError)
+	if e.Outcome != nil {
+		n += len(e.Outcome.Summary) + len(e.Outcome.Data)
+	}
+	return n
+}
+
+// Matches reports whether e is selected by q, its Limit and Bytes left aside. It defines what
 // Store.ListEvents must return; backends without a query language may call it.
 func (q *EventQuery) Matches(e *Event) bool {
 	return (q.Status == "" || e.Status == q.Status) &&

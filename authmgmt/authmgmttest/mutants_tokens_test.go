@@ -41,6 +41,8 @@ func keepsTokens(stay func(*mutant, authmgmt.Token) bool) func(*mutant) {
 
 // tokenMutants are wrong about what a token stands on.
 var tokenMutants = []broken{
+	{name: "keeps a client's token that is too old", breaks: "tokens/newest-of-client",
+		mutate: keepsTokens(func(_ *mutant, k authmgmt.Token) bool { return k.Client == "build" })},
 	{name: "stores tokens of whatever secret", breaks: "tokens/create-needs-the-secret tokens/create-refused-stores-no-event",
 		mutate: accepting(authmgmt.ErrNotFound, "CreateToken")},
 	{name: "keeps a secret that is no client's", breaks: "tokens/create-keeps-no-secret-of-others", mutate: func(m *mutant) {

@@ -2,6 +2,7 @@ package authmgmttest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,6 +28,35 @@ var tokenRules = []rule{
 				require.Len(t, page.Items, 1)
 				sameToken(t, k, page.Items[0])
 			}
+		}},
+
+	{Rule{"tokens/newest-of-client", "Of the tokens of a client the newest MaxClientTokens stay, and the others are gone."}, needStore,
+		func(t *testing.T, s *subject) {
+			c, other := s.addClient(t, filledClient(orgA, "build")), s.addClient(t, newClient(orgA, "other", 0))
+			alone := s.addToken(t, newToken(orgA, 0))
+			others := s.addToken(t, clientToken(other, 0, 0))
+			var made []authmgmt.Token
+			for i := range authmgmt.MaxClientTokens {
+				k := clientToken(c, i%len(c.Secrets), time.Duration(i/2)*time.Second)
+				if i%3 == 0 {
+					k.RevokedAt = k.CreatedAt
+				}
+				made = append(made, s.addToken(t, k))
+			}
+			slices.SortFunc(made, func(a, b authmgmt.Token) int { return a.Position().Compare(b.Position()) })
+			for _, k := range made {
+				s.hasToken(t, k)
+			}
+			late := s.addToken(t, clientToken(c, 1, time.Hour))
+			old := s.addToken(t, clientToken(c, 0, -time.Hour)) // by a clock that is behind
+			for _, gone := range []authmgmt.Token{made[0], old} {
+				_, err := s.Store.TokenByDigest(t.Context(), gone.Digest)
+				require.Equal(t, authmgmt.ErrNotFound, err)
+			}
+			for _, k := range append(made[1:], late, alone, others) {
+				s.hasToken(t, k)
+			}
+			require.Equal(t, authmgmt.MaxClientTokens+2, s.listTokens(t, orgA, everything).Total)
 		}},
 
 	{Rule{"tokens/unset-stays-unset", "No roles come back as none, and zero times as zero: a token that never expires and is not revoked."}, needStore,

@@ -155,9 +155,13 @@ func (f *File) ListEvents(ctx context.Context, org string, q trigger.EventQuery)
 		}
 	}
 	slices.SortFunc(page.Items, func(a, b trigger.Event) int { return b.Position().Compare(a.Position()) })
-	if len(page.Items) > q.Limit {
-		page.Items = page.Items[:q.Limit]
-		page.Next = page.Items[q.Limit-1].Position()
+	size := 0
+	for i := range page.Items {
+		size += page.Items[i].Size()
+		if full := i+1 == q.Limit || q.Bytes > 0 && size >= q.Bytes; full && i+1 < len(page.Items) {
+			page.Items, page.Next = page.Items[:i+1], page.Items[i].Position()
+			break
+		}
 	}
 	return page, nil
 }

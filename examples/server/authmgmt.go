@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
-
-	"golang.org/x/time/rate"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -59,16 +56,9 @@ const tokenLifetime = 90 * 24 * time.Hour
 // observeRefused counts everything, and logs what somebody tried in vain and an operator
 // may want to know. What fails in the background the service logs itself.
 func observeRefused(m *meters, log *slog.Logger) authmgmt.Observer {
-	var logins atomic.Int64 // that were refused since the last line said so
-	seldom := rate.Sometimes{Interval: time.Second}
 	return func(ctx context.Context, o authmgmt.Observation) {
 		m.event("authmgmt", string(o.Kind))
-		switch {
-		case o.Kind == authmgmt.KindLoginRefused && errors.Is(o.Err, authmgmt.ErrInvalidCredentials):
-			// Anybody can cause these, without end.
-			logins.Add(1)
-			seldom.Do(func() { log.WarnContext(ctx, "login refused", "count", logins.Swap(0)) })
-		case errors.Is(o.Err, authmgmt.ErrForbidden):
+		if errors.Is(o.Err, authmgmt.ErrForbidden) {
 			log.WarnContext(ctx, "change refused: it gives or takes more than the caller holds", "kind", string(o.Kind),
 				"organization", o.Organization, "actor", o.Actor, "target", o.Target)
 		}

@@ -36,6 +36,8 @@ type settings struct {
 	docs       bool
 	metrics    bool
 
+	proxies *proxies // nil: none is believed
+
 	tokenizeRate float64 // requests a second of one caller; 0 for no limit
 
 	lease time.Duration // how long a job of a killed server waits
@@ -64,7 +66,7 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 		inEnv[name], given[name] = value, value != ""
 	}
 	s := new(settings)
-	var command, lease string
+	var command, lease, trusted string
 	fs := flag.NewFlagSet("server", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	text := func(to *string, name, variable, otherwise string) {
@@ -82,6 +84,7 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	text(&s.postgres, "postgres", "MORTISE_POSTGRES", "")
 	text(&s.queue, "queue", "MORTISE_QUEUE", "")
 	text(&lease, "lease", "MORTISE_LEASE", "15s")
+	text(&trusted, "trusted-proxies", "MORTISE_TRUSTED_PROXIES", "")
 	fs.StringVar(&s.copyFrom, "copy-from", "", "")
 	fs.StringVar(&s.backup, "backup", "", "")
 	fs.BoolVar(&s.migrate, "migrate", false, "")
@@ -105,6 +108,10 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	fs.Visit(func(f *flag.Flag) { given["-"+f.Name] = true })
 	if err := s.contradiction(given); err != nil {
 		return nil, err
+	}
+	var err error
+	if s.proxies, err = newProxies(trusted); err != nil {
+		return nil, usagef("-trusted-proxies: must be addresses or networks such as 10.0.0.0/8, with commas between them: %w", err)
 	}
 	return s, s.check(command, lease)
 }

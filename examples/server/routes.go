@@ -37,7 +37,7 @@ func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (
 	search.stopping = ctx
 	sandbox := http.StripPrefix(sandboxPrefix, all.vault.trial)
 	// Not a ServeMux: it would redirect unclean paths, which the services refuse.
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.proxies.in(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 1 && (r.ProtoMinor == 0 || r.ContentLength < 0) {
 			// net/http passes over a Transfer-Encoding in HTTP/1.0, and over a Content-Length
 			// beside it in HTTP/1.1: a proxy in front may see another end of the body (RFC 9112
@@ -60,7 +60,7 @@ func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (
 		default:
 			page.ServeHTTP(w, bodyless(r))
 		}
-	}), nil
+	})), nil
 }
 
 // addDocs adds the OpenAPI document and the API reference, and a way there from the root.

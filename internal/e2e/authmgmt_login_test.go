@@ -17,7 +17,7 @@ import (
 
 // testLogin gets access tokens as a stranger's program would, and ends them in every way.
 func testLogin(t *testing.T, start func(args ...string) *server) {
-	s := start("-config", writeOrganizations(t, ""))
+	s := start("-config", writeOrganizations(t, ""), "-trusted-proxies", "127.0.0.1")
 	c := s.newClient(rootToken, "nightly", "admin client")
 	s.guard(c.Secret)
 	library := func(style oauth2.AuthStyle, id, secret string) (*oauth2.Token, error) {
@@ -47,7 +47,15 @@ func testLogin(t *testing.T, start func(args ...string) *server) {
 			assert.Equal(t, "invalid_client", refused.ErrorCode)
 		}
 	}
-	assert.Contains(t, s.stderr.String(), "login refused")
+	guess := func(address string) int {
+		return s.do("POST", loginPath, "", "grant_type=client_credentials&client_secret=wrong&client_id="+c.ID,
+			"Content-Type", "application/x-www-form-urlencoded", "X-Forwarded-For", address).status
+	}
+	s.await("a log line with the client's ID and the address that the proxy says, one of a second", func() bool {
+		tooMany := guess("192.0.2.1, 203.0.113.7") == http.StatusTooManyRequests
+		return tooMany && strings.Contains(s.stderr.String(), `"msg":"login refused","client_id":"`+c.ID+`","address":"203.0.113.7:0","count":`)
+	})
+	assert.Equal(t, http.StatusUnauthorized, guess("203.0.113.8"), "the first of another address")
 
 	// A change of the roles counts for a token that was issued before.
 	token := s.token(c.ID, c.Secret)

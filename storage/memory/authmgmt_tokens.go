@@ -39,8 +39,28 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, token authmgmt.Token, e auth
 	}
 	t.tokens[kept.Digest], t.tokenIDs[kept.ID] = &kept, kept.Digest
 	t.tokenList.add(kept.Organization, &kept)
+	t.forgetOld(kept.Organization, kept.Client)
 	t.addEvent(e)
 	return nil
+}
+
+// forgetOld removes a client's tokens but for the newest ones.
+func (t *authmgmtTables) forgetOld(org, client string) {
+	if client == "" {
+		return
+	}
+	list, newer := t.tokenList[org], 0
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].Client != client {
+			continue
+		}
+		if newer++; newer > authmgmt.MaxClientTokens {
+			delete(t.tokens, list[i].Digest)
+			delete(t.tokenIDs, list[i].ID)
+			list = slices.Delete(list, i, i+1)
+		}
+	}
+	t.tokenList[org] = list
 }
 
 // forgetTokens removes the tokens that a condition selects.

@@ -26,6 +26,7 @@ func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQue
 		return nil
 	}
 	var page mortise.Page[trigger.Event]
+	size, full := 0, false
 	err := newestFirst(ctx, t.db, after, events, func(e **trigger.Event) mortise.Position { return (*e).Position() },
 		func(e **trigger.Event) (more bool) {
 			switch {
@@ -33,11 +34,13 @@ func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQue
 				return false
 			case !q.Matches(*e):
 				return true
-			case len(page.Items) == q.Limit:
-				page.Next = page.Items[q.Limit-1].Position()
+			case full:
+				page.Next = page.Items[len(page.Items)-1].Position()
 				return false
 			}
 			page.Items = append(page.Items, (*e).Clone())
+			size += (*e).Size()
+			full = len(page.Items) == q.Limit || q.Bytes > 0 && size >= q.Bytes
 			return true
 		})
 	if err != nil {

@@ -24,6 +24,9 @@ const (
 
 	insertToken = "INSERT INTO @.authmgmt_tokens (organization, digest, id, subject, client, secret, roles, created_at, expires_at, revoked_at)" +
 		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING"
+	// For an organization, a client and a number: its tokens but for so many of the newest.
+	forgetOldTokens = "DELETE FROM @.authmgmt_tokens WHERE digest IN (SELECT t.digest FROM @.authmgmt_secrets s JOIN @.authmgmt_tokens t ON t.secret = s.digest" +
+		" WHERE s.organization = $1 AND s.client = $2 ORDER BY t.created_at DESC, t.id DESC OFFSET $3)"
 	// Nobody takes the secret away before the transaction ends.
 	clientSecret = "SELECT FROM @.authmgmt_secrets WHERE organization = $1 AND digest = $2 AND client = $3 FOR KEY SHARE"
 	revokeToken  = "UPDATE @.authmgmt_tokens SET revoked_at = $3 WHERE organization || '' = $1 AND id = $2"
@@ -55,6 +58,9 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt
 		}
 		err := s.insert(insertToken, bytes(t.Organization), t.Digest[:], t.ID, bytes(t.Subject), bytesIf(t.Client, isClients),
 			bytesIf(t.Secret[:], isClients), bytesIf(rolesText(t.Roles), !isClients), bound(t.CreatedAt), stamp(t.ExpiresAt), stamp(t.RevokedAt))
+		if err == nil && isClients {
+			_, err = s.exec(forgetOldTokens, bytes(t.Organization), bytes(t.Client), authmgmt.MaxClientTokens)
+		}
 		if err != nil {
 			return err
 		}

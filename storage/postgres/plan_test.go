@@ -32,9 +32,9 @@ func TestTriggerPlans(t *testing.T) {
 	db := d.open(t, nil)
 	pool := d.pool(t)
 	now, org, all := time.Now(), []byte("acme"), []int16{0, 1, 2, 3}
-	page := []any{org, all, now, uuid.Nil, now.Add(-time.Hour * 1000), 51}
+	page := []any{org, all, now, uuid.Nil, now.Add(-time.Hour * 1000), 51, 1 << 20}
 	args := map[string][]any{
-		"list": page, "list of a source": append(page[:6:6], []byte("host")), "list of a key": append(page[:6:6], []byte("7"), []byte("api")),
+		"list": page, "list of a source": append(page[:7:7], []byte("host")), "list of a key": append(page[:7:7], []byte("7"), []byte("api")),
 		"unqueued": {now, 100}, "stale": {now, now, 100}, "prune": {now.Add(-20000 * time.Second), 500},
 		"count": {org, 1001}, "count open": {1001}, "list keys": {org, now.Add(-time.Hour), uuid.Nil, 51}, "remove": {org, 100},
 		"get": {uuid.New(), org}, "get by key": {org, []byte("7")}, "key": {uuid.New(), org},
@@ -100,7 +100,7 @@ func TestListPlans(t *testing.T) {
 	const fill = "INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, attempts, generation, status, source, instructions, last_error)" +
 		" SELECT gen_random_uuid(), 0, %s, now() - n * interval '1 second', 1, 0, %s, %s, 'x', '' FROM generate_series(1, %d) AS n"
 	const one, alone, many = "'acme'::bytea", "2", "CASE WHEN n % 2 = 0 THEN 'acme'::bytea ELSE (n % 300)::text::bytea END"
-	args := []any{[]byte("acme"), []int16{0, 1, 2, 3}, time.Now(), uuid.Nil, time.Now().Add(-time.Hour), 51}
+	args := []any{[]byte("acme"), []int16{0, 1, 2, 3}, time.Now(), uuid.Nil, time.Now().Add(-time.Hour), 51, 1 << 20}
 	for when, statement := range map[string]string{
 		"no event":                        "SELECT",
 		"one event":                       fmt.Sprintf(fill, one, alone, "'api'::bytea", 1),
@@ -121,6 +121,7 @@ func TestListPlans(t *testing.T) {
 					text := strings.Replace(postgres.TriggerStatements[name], "LIMIT 51", limit, 1)
 					plan := planOf(t, tx, db.SQL(text), slices.Concat(args, more))
 					assert.Regexp(t, `->  Limit [^\n]*\n *->  Index Scan Backward using `+index+` on trigger_events [^\n]*\n *Index Cond: [^\n]*status`, plan, "%s, %s, %s", name, limit, when)
+					plan = strings.Replace(plan, "Filter: (COALESCE(", "", 1) // the bytes before an event of the page
 					assert.NotContains(t, plan, "  Filter:", "%s, %s, %s", name, limit, when)
 				}
 			}

@@ -15,7 +15,9 @@ import (
 )
 
 // For an organization, statuses, the place before which events stand, the time from which
-// they do, and a limit; then for the source, or for the key and a source that may be NULL.
+// they do, a limit, and bytes; then for the source, or for the key and a source that may be
+// NULL. The events of a page come as far as those before them have less than the bytes, and
+// with each the number of the page's events.
 //
 // Each status is a stretch of an index, of which no more is read than the page needs. That
 // must hold for any plan of session.keep, so only that index may have the order. For a
@@ -24,10 +26,10 @@ import (
 // limit stands in the text, where listEventsOrder ends: PostgreSQL takes an argument of LIMIT
 // for a tenth of all rows, and a plan for these would read them all.
 const (
-	listEvents = listEventsFrom + " AND status = s.status AND " + listEventsBounds + listEventsOrder
+	listEvents = listEventsSized + listEventsFrom + " AND status = s.status AND " + listEventsBounds + listEventsOrder
 
-	listEventsOfSource = listEventsFrom + " AND (source, status, submitted_at, id) < ($7, s.status, $3, $4)" +
-		" AND (source, status, submitted_at) >= ($7, s.status, $5)" +
+	listEventsOfSource = listEventsSized + listEventsFrom + " AND (source, status, submitted_at, id) < ($8, s.status, $3, $4)" +
+		" AND (source, status, submitted_at) >= ($8, s.status, $5)" +
 		" ORDER BY source DESC, status DESC, submitted_at DESC, id DESC LIMIT "
 
 	listEventsFrom = "SELECT e.* FROM unnest($2::smallint[]) AS s (status) CROSS JOIN LATERAL (" +
@@ -35,10 +37,17 @@ const (
 	listEventsOrder  = " ORDER BY submitted_at DESC, id DESC LIMIT "
 	listEventsThen   = ") AS e WHERE " + triggerNotDeleted + listEventsPage
 	listEventsBounds = "(submitted_at, id) < ($3, $4) AND submitted_at >= $5"
-	listEventsPage   = listEventsOrder + "$6"
+	listEventsPage   = listEventsOrder + "$6" + ") AS page) AS sized WHERE coalesce(before, 0) < $7::bigint ORDER BY submitted_at DESC, id DESC"
 
-	listEventsOfKey = "SELECT " + eventColumns + " FROM @.trigger_events WHERE organization = $1 AND idempotency_key = $7" +
-		" AND status = ANY ($2::smallint[]) AND ($8::bytea IS NULL OR source = $8) AND " + listEventsBounds +
+	listEventsSized = "SELECT " + eventColumns + ", n FROM (SELECT *, count(*) OVER () AS n, sum(" + eventSize + ") OVER (" +
+		"ORDER BY submitted_at DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM ("
+
+	// eventSize is trigger.Event.Size, which does not read the text.
+	eventSize = "octet_length(instructions) + coalesce(octet_length(context), 0) + octet_length(last_error)" +
+		" + coalesce(octet_length(outcome_summary), 0) + coalesce(octet_length(outcome_data), 0)"
+
+	listEventsOfKey = listEventsSized + "SELECT " + eventColumns + " FROM @.trigger_events WHERE organization = $1 AND idempotency_key = $8" +
+		" AND status = ANY ($2::smallint[]) AND ($9::bytea IS NULL OR source = $9) AND " + listEventsBounds +
 		" AND " + triggerNotDeleted + listEventsPage
 )
 
@@ -52,14 +61,32 @@ func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQue
 		return mortise.Page[trigger.Event]{}, err
 	}
 	statement, args, keep := listStatement(org, &q)
-	events, err := t.events(ctx, org, keep, statement, args...)
+	var events []trigger.Event
+	found := 0
+	err := t.db.read(ctx, org, func(s *session) error {
+		events, found = nil, 0
+		query := s.query
+		if keep {
+			query = s.keep
+		}
+		return query(func(rows pgx.Rows) error {
+			var r eventRow
+			if err := rows.Scan(append(r.to(), &found)...); err != nil {
+				return err
+			}
+			e, err := r.event()
+			events = append(events, e)
+			return err
+		}, statement, args...)
+	})
 	if err != nil {
 		return mortise.Page[trigger.Event]{}, err
 	}
-	if len(events) <= q.Limit {
-		return mortise.Page[trigger.Event]{Items: events}, nil
+	page := mortise.Page[trigger.Event]{Items: events[:min(q.Limit, len(events))]}
+	if n := len(page.Items); n < found {
+		page.Next = page.Items[n-1].Position()
 	}
-	return mortise.Page[trigger.Event]{Items: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+	return page, nil
 }
 
 // listStatement returns the query of ListEvents, which looks for one event more than the
@@ -83,7 +110,11 @@ func listStatement(org string, q *trigger.EventQuery) (statement string, args []
 		from = ceil(q.From)
 	}
 	limit, most := min(q.Limit, math.MaxInt-1)+1, "$6"
-	args = []any{bytes(org), numbers, upper(before), id, bound(from), limit}
+	size := q.Bytes
+	if size <= 0 {
+		size = math.MaxInt
+	}
+	args = []any{bytes(org), numbers, upper(before), id, bound(from), limit, size}
 	if q.IdempotencyKey != "" {
 		return listEventsOfKey, append(args, bytes(q.IdempotencyKey), bytesIf(q.Source, q.Source != "")), false
 	}
@@ -96,15 +127,11 @@ func listStatement(org string, q *trigger.EventQuery) (statement string, args []
 	return listEvents + most + listEventsThen, args, keep
 }
 
-// events lists events, by a plan that the connection keeps if keep is true.
-func (t *Trigger) events(ctx context.Context, org string, keep bool, statement string, args ...any) (events []trigger.Event, err error) {
+// events lists events.
+func (t *Trigger) events(ctx context.Context, org, statement string, args ...any) (events []trigger.Event, err error) {
 	err = t.db.read(ctx, org, func(s *session) error {
 		events = nil
-		query := s.query
-		if keep {
-			query = s.keep
-		}
-		return query(func(rows pgx.Rows) error {
+		return s.query(func(rows pgx.Rows) error {
 			var r eventRow
 			if err := rows.Scan(r.to()...); err != nil {
 				return err
@@ -127,7 +154,7 @@ const unqueuedEvents = "SELECT " + eventColumns + " FROM @.trigger_events" +
 
 // Unqueued implements [trigger.Unfinished].
 func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
-	return t.events(ctx, noOrg, false, unqueuedEvents, upper(before), max(limit, 0))
+	return t.events(ctx, noOrg, unqueuedEvents, upper(before), max(limit, 0))
 }
 
 // staleEvents is for two times and a limit. Of an event that was stored together with its
@@ -153,5 +180,5 @@ func (t *Trigger) Stale(ctx context.Context, checked, due time.Time, limit int) 
 	if due.IsZero() {
 		due = endOfTime
 	}
-	return t.events(ctx, noOrg, false, staleEvents, upper(checked), upper(due), max(limit, 0))
+	return t.events(ctx, noOrg, staleEvents, upper(checked), upper(due), max(limit, 0))
 }

@@ -22,6 +22,9 @@ const (
 
 	insertToken = "INSERT INTO authmgmt_tokens (organization, digest, id, subject, client, secret, roles, created_at, expires_at, revoked_at)" +
 		" VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+	// For an organization and a client: its tokens but for the newest ones.
+	forgetOldTokens = "DELETE FROM authmgmt_tokens WHERE digest IN (SELECT t.digest FROM authmgmt_secrets s CROSS JOIN authmgmt_tokens t ON t.secret = s.digest" +
+		" WHERE s.organization = ? AND s.client = ? ORDER BY t.created_at DESC, t.id DESC LIMIT -1 OFFSET ?)"
 	clientSecret = "SELECT 1 FROM authmgmt_secrets WHERE organization = ? AND digest = ? AND client = ?" + notDeleted
 	revokeToken  = "UPDATE authmgmt_tokens SET revoked_at = ? WHERE id = ?"
 )
@@ -62,6 +65,11 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt
 		}
 		if err := tx.insert(insertToken, args...); err != nil {
 			return err
+		}
+		if isClients {
+			if _, err := tx.exec(forgetOldTokens, t.Organization, t.Client, authmgmt.MaxClientTokens); err != nil {
+				return err
+			}
 		}
 		return tx.apply(event)
 	})

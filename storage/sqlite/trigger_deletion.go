@@ -28,10 +28,8 @@ const (
 		" AND id IN (SELECT id FROM trigger_collections WHERE organization = ?1 LIMIT 0 + ?2)"
 	removeTriggerOrg = "DELETE FROM trigger_organizations WHERE id = ?"
 
-	// Events of an organization, with their sizes: octet_length does not read the text.
-	triggerEventsToRemove = "SELECT rowid, id, octet_length(instructions) + ifnull(octet_length(context), 0)" +
-		" + ifnull(octet_length(outcome_summary), 0) + ifnull(octet_length(outcome_data), 0)" +
-		" + iif(body, (SELECT octet_length(b.instructions) + ifnull(octet_length(b.context), 0) FROM trigger_bodies AS b WHERE b.event = id), 0)" +
+	// Events of an organization, with their sizes.
+	triggerEventsToRemove = "SELECT rowid, id, " + eventSize +
 		" FROM trigger_events INDEXED BY trigger_events_status WHERE organization = ?1 LIMIT 0 + ?2"
 	removeEvent     = "DELETE FROM trigger_events WHERE rowid = ?"
 	removeEventJobs = "DELETE FROM mortise_jobs WHERE seq IN (SELECT seq FROM mortise_jobs INDEXED BY mortise_jobs_id" +

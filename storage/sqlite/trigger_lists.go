@@ -17,19 +17,27 @@ func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQue
 		return mortise.Page[trigger.Event]{}, err
 	}
 	statement, args := listStatement(org, &q)
-	events, err := t.events(ctx, org, statement, args...)
+	var events []trigger.Event
+	found := 0
+	err := t.db.list(ctx, org, statement, args, func(r *row) error {
+		var e trigger.Event
+		err := scanEvent(r, &e)
+		events, found = append(events, e), r.number(foundField)
+		return err
+	})
 	if err != nil {
 		return mortise.Page[trigger.Event]{}, err
 	}
 	slices.SortFunc(events, func(a, b trigger.Event) int { return b.Position().Compare(a.Position()) })
-	if len(events) <= q.Limit {
-		return mortise.Page[trigger.Event]{Items: events}, nil
+	page := mortise.Page[trigger.Event]{Items: events[:min(q.Limit, len(events))]}
+	if n := len(page.Items); n < found {
+		page.Next = page.Items[n-1].Position()
 	}
-	return mortise.Page[trigger.Event]{Items: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+	return page, nil
 }
 
-// listStatement returns the query of List, which looks for one event more than the page
-// holds. It finds all of them before it returns the first, in no order: the driver ends a
+// listStatement returns the query of ListEvents, which looks for one event more than the
+// page holds. It finds all of them before it returns the first, in no order: the driver ends a
 // query with its context only until the first row.
 //
 // It reads an index, and no more of it than it returns. There are two indexes: one begins
@@ -75,9 +83,20 @@ func listStatement(org string, q *trigger.EventQuery) (statement string, args []
 		}
 	}
 	page := strings.Join(listings, " UNION ALL ") + " ORDER BY submitted_at DESC, id DESC LIMIT 0 + " + bind(min(q.Limit, math.MaxInt-1)+1)
-	return "WITH page AS MATERIALIZED (" + page + ")" + eventsOfPage, args
+	most := q.Bytes
+	if most <= 0 {
+		most = math.MaxInt
+	}
+	return "WITH page AS MATERIALIZED (" + page + ")" + eventsOfPage + bind(most), args
 }
 
-// eventsOfPage reads the events of a table "page" of rowids.
-var eventsOfPage = " SELECT " + eventFields("e") +
-	" FROM page CROSS JOIN trigger_events e ON e.rowid = found WHERE " + triggerNotDeleted
+// eventsOfPage reads the events of a table "page" of rowids, and how many those are, as far
+// as the events before one have less than the bytes that follow.
+var eventsOfPage = ", sized AS MATERIALIZED (SELECT found, count(*) OVER () AS n," +
+	" sum(" + eventSize + ") OVER (ORDER BY p.submitted_at DESC, p.id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before" +
+	" FROM page p CROSS JOIN trigger_events ON trigger_events.rowid = found)" +
+	" SELECT " + eventFields("e") + ", n" +
+	" FROM sized CROSS JOIN trigger_events e ON e.rowid = found WHERE " + triggerNotDeleted + " AND ifnull(before, 0) < "
+
+// foundField is the column behind eventFields there.
+const foundField = 21

@@ -35,6 +35,12 @@ func eventFields(of string) string {
 	return strings.Join(columns, ", ")
 }
 
+// eventSize is trigger.Event.Size of a row of trigger_events. octet_length does not read
+// the text.
+const eventSize = "octet_length(instructions) + ifnull(octet_length(context), 0) + octet_length(last_error)" +
+	" + ifnull(octet_length(outcome_summary), 0) + ifnull(octet_length(outcome_data), 0)" +
+	" + iif(body, (SELECT octet_length(b.instructions) + ifnull(octet_length(b.context), 0) FROM trigger_bodies AS b WHERE b.event = trigger_events.id), 0)"
+
 // versionField is the column behind eventFields in eventAnyID.
 const versionField = 21
 

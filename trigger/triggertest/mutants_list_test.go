@@ -53,6 +53,8 @@ var listMutants = []broken{
 			page.Next = page.Items[n-1].Position()
 		}
 	}, "ListEvents")},
+	{name: "looks at no bytes", breaks: "store/list-bytes", mutate: arg(func(q *trigger.EventQuery) { q.Bytes = 0 })},
+	{name: "ends a page too early", breaks: "store/list-bytes", mutate: arg(func(q *trigger.EventQuery) { q.Bytes /= 2 })},
 	{name: "exceeds the limit", breaks: "store/list-pages", mutate: arg(func(q *trigger.EventQuery) { q.Limit++ })},
 	{name: "pages by number", breaks: "store/list-pages-while-events-arrive store/list-pages-while-events-change",
 		mutate: replace("ListEvents", func(m *mutant, ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {

@@ -2,6 +2,7 @@ package triggertest
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,6 +45,47 @@ var pageRules = []rule{
 			for _, limit := range []int{1, 2, 3, 4, 5, 7, n - 1, n, n + 1, trigger.MaxPageSize} {
 				inOrder(t, want, ids(s.pages(t, orgA, trigger.EventQuery{Limit: limit})),
 					"events in pages of %d", limit)
+			}
+		}},
+
+	{Rule{
+		"store/list-bytes",
+		"A page ends with the event by which the Size of its events comes to Bytes, and each has one event at least.",
+	}, needStore,
+		func(t *testing.T, s *subject) {
+			for i, part := range []func(*trigger.Event, string){
+				func(e *trigger.Event, text string) { e.Instructions = text },
+				func(e *trigger.Event, text string) { e.Context = []byte(`"` + text[2:] + `"`) },
+				func(e *trigger.Event, text string) { e.LastError = text },
+				func(e *trigger.Event, text string) { e.Outcome = &trigger.Outcome{Summary: text} },
+				func(e *trigger.Event, text string) { e.Outcome = &trigger.Outcome{Data: []byte(`"` + text[2:] + `"`)} },
+			} {
+				for _, size := range []int{40, 4000} { // characters of two bytes
+					e := plainEvent(orgA, time.Duration(i)*time.Hour)
+					part(&e, strings.Repeat("é", size))
+					s.create(t, e)
+				}
+			}
+			all := s.list(t, orgA, trigger.EventQuery{})
+			for _, q := range []trigger.EventQuery{
+				{Bytes: 1}, {Bytes: 100}, {Bytes: 8000}, {Bytes: 9000, Limit: 2}, {Bytes: 20_000}, {Bytes: 1 << 20}, {Bytes: -1},
+			} {
+				if q.Limit == 0 {
+					q.Limit = trigger.MaxPageSize
+				}
+				left := all
+				for len(left) > 0 {
+					page, err := s.Store.ListEvents(t.Context(), orgA, q)
+					require.NoError(t, err)
+					n := 0
+					for size := 0; n < min(q.Limit, len(left)) && (q.Bytes <= 0 || size < q.Bytes); n++ {
+						size += left[n].Size()
+					}
+					inOrder(t, ids(left[:n]), ids(page.Items), "events of a page with %+v", q)
+					left = left[n:]
+					require.Equal(t, len(left) == 0, page.Next.IsZero(), "whether it is the last page with %+v", q)
+					q.After = page.Next
+				}
 			}
 		}},
 

@@ -1,0 +1,124 @@
+package httpadapter
+
+import "sync"
+
+// Bytes that requests may hold at one time: bodies that arrive, and pages of lists that are
+// read. Who sends or reads slowly holds them for long. Nobody waits for bytes: over a bound
+// a request gets 429.
+const (
+	bodiesOfOne = 32 << 20 // of an organization
+	pagesOfOne  = 16 << 20 // of an organization
+	inAll       = 128 << 20
+
+	// Of callers who are not known yet.
+	strangersOfOne = 256 << 10 // of an address
+	strangers      = 4 << 20
+
+	shortAnswer = 16 << 10 // is not counted
+
+	// heldAtLeast is what a body counts, however short: the connection takes as much.
+	heldAtLeast = 4 << 10
+)
+
+// The memory is the process's, and so are these: all services count together.
+var (
+	heldByCallers   = newInFlight(inAll, true)
+	heldByStrangers = newInFlight(strangers, false)
+)
+
+// inFlight counts the bytes that requests hold.
+type inFlight struct {
+	most  int64 // in all
+	spare bool  // who holds nothing may go over the bounds, with one request
+
+	mu   sync.Mutex
+	all  int64
+	held map[account]int64
+}
+
+func newInFlight(most int64, spare bool) *inFlight {
+	return &inFlight{most: most, spare: spare, held: make(map[account]int64)}
+}
+
+// account is whose requests are counted together, and how many bytes they may hold.
+type account struct {
+	who  string
+	most int64
+}
+
+// hold is what one request holds on an account. Its zero value, and nil, hold nothing and
+// may hold any number. It is safe for concurrent use.
+type hold struct {
+	of      *inFlight
+	account account
+	bytes   int64
+	over    bool // it takes no more
+}
+
+// account returns a hold of nothing.
+func (f *inFlight) account(who string, most int64) *hold {
+	return &hold{of: f, account: account{who, most}}
+}
+
+// grow makes it a hold of so many bytes, or reports that there is no room for more.
+func (h *hold) grow(bytes int64) bool {
+	if h == nil || h.of == nil {
+		return true
+	}
+	f := h.of
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	more, all := bytes-h.bytes, f.held[h.account]
+	first := f.spare && all == h.bytes
+	if h.over || more > 0 && !first && (all+more > h.account.most || f.all+more > f.most) {
+		return false
+	}
+	h.set(bytes)
+	return true
+}
+
+// count is grow over all bounds.
+func (h *hold) count(bytes int64) {
+	h.of.mu.Lock()
+	defer h.of.mu.Unlock()
+	h.set(bytes)
+}
+
+// release gives everything back, for good.
+func (h *hold) release() {
+	if h == nil || h.of == nil {
+		return
+	}
+	h.of.mu.Lock()
+	defer h.of.mu.Unlock()
+	h.set(0)
+	h.over = true
+}
+
+// set is called with the lock.
+func (h *hold) set(bytes int64) {
+	f := h.of
+	f.all += bytes - h.bytes
+	if left := f.held[h.account] + bytes - h.bytes; left > 0 {
+		f.held[h.account] = left
+	} else {
+		delete(f.held, h.account)
+	}
+	h.bytes = bytes
+}
+
+// holdAnswer makes a long answer count for the caller's organization until it is read. In
+// place of one that can be asked for again, the caller may get 429.
+func (c *call) holdAnswer(resp response) response {
+	bytes := int64(max(cap(resp.body), resp.held))
+	if c.op.public || bytes < shortAnswer && resp.stream == nil {
+		return resp
+	}
+	c.page = heldByCallers.account(c.principal.Organization, pagesOfOne)
+	if !c.op.reads() {
+		c.page.count(bytes)
+	} else if !c.page.grow(bytes) {
+		return *c.noRoom()
+	}
+	return resp
+}
