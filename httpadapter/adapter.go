@@ -267,6 +267,9 @@ func (h *Handler) answer(w http.ResponseWriter, c *call) response {
 			return *failed
 		}
 		c.body = body
+		if c.op.public { // what counts is a stranger's body that arrives slowly
+			c.held.release()
+		}
 	}
 	return c.op.handle(c)
 }

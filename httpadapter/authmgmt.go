@@ -231,7 +231,9 @@ func listing[T, W any](
 			if err != nil {
 				return err
 			}
-			b.item(mustJSON(item))
+			if err := b.item(item); err != nil {
+				return err
+			}
 		}
 		left -= len(page.Items)
 		q = authmgmt.Paging{After: page.Next}

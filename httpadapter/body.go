@@ -99,7 +99,7 @@ func (c *call) holdBody() {
 	c.held = heldByCallers.account(c.principal.Organization, bodiesOfOne)
 }
 
-var errNoRoom = errors.New("httpadapter: no room for more of the body")
+var errNoRoom = errors.New("httpadapter: the caller's requests hold too many bytes")
 
 // readAll is io.ReadAll for a body of an announced length, -1 for an unknown one, which is
 // bounded by its reader. What it allocates depends on what has arrived, and is held.

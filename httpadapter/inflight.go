@@ -77,6 +77,15 @@ func (h *hold) grow(bytes int64) bool {
 	return true
 }
 
+// full reports whether the account's requests hold all that they may: then it is no use to
+// make one more answer.
+func (h *hold) full() bool {
+	h.of.mu.Lock()
+	defer h.of.mu.Unlock()
+	all := h.of.held[h.account]
+	return all > 0 && all+shortAnswer > h.account.most
+}
+
 // count is grow over all bounds.
 func (h *hold) count(bytes int64) {
 	h.of.mu.Lock()

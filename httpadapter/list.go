@@ -1,6 +1,8 @@
 package httpadapter
 
 import (
+	"bytes"
+	"errors"
 	"io"
 	"net/http"
 )
@@ -16,23 +18,26 @@ const (
 type listStep struct {
 	noRoom bool // the caller's requests hold too many bytes: the list should end, if it can
 
-	body  []byte
+	of    *hold // of the caller's organization
+	body  bytes.Buffer
 	begun bool // there was an item
 	ended bool
 }
 
 // item appends an item, as JSON.
-func (s *listStep) item(encoded []byte) {
+func (s *listStep) item(v any) error {
 	if s.begun {
-		s.body = append(s.body, ',')
+		s.body.WriteByte(',')
+	} else if s.of.full() { // since the list was asked for
+		return errNoRoom
 	}
 	s.begun = true
-	s.body = append(s.body, encoded...)
+	return writeJSON(&s.body, v)
 }
 
 // end appends the end of the list.
 func (s *listStep) end(text string) {
-	s.body = append(s.body, text...)
+	s.body.WriteString(text)
 	s.ended = true
 }
 
@@ -40,24 +45,31 @@ func (s *listStep) end(text string) {
 // it. One that ends with its first step is sent whole; a longer one is streamed, and cut off
 // if it fails. Its bytes count for the caller's organization while they wait for the reader.
 func (h *Handler) list(c *call, head string, step func(*listStep) error) response {
-	s := &listStep{body: []byte(head)}
-	if err := step(s); err != nil {
+	s := &listStep{of: heldByCallers.account(c.principal.Organization, pagesOfOne)}
+	if s.of.full() {
+		return *c.noRoom()
+	}
+	s.body.WriteString(head)
+	switch err := step(s); {
+	case errors.Is(err, errNoRoom):
+		return *c.noRoom()
+	case err != nil:
 		return h.fail(c, err)
 	}
 	if s.ended {
-		return response{status: http.StatusOK, body: s.body}
+		return response{status: http.StatusOK, body: s.body.Bytes()}
 	}
-	return response{status: http.StatusOK, held: cap(s.body), stream: func(w io.Writer) error {
+	return response{status: http.StatusOK, held: s.body.Cap(), stream: func(w io.Writer) error {
 		for {
-			if _, err := w.Write(s.body); err != nil || s.ended {
+			if _, err := w.Write(s.body.Bytes()); err != nil || s.ended {
 				return nil // the caller is gone
 			}
-			s.body = s.body[:0]
+			s.body.Reset()
 			if err := step(s); err != nil {
 				h.log(c.r, err, false)
 				return err
 			}
-			s.noRoom = !c.page.grow(int64(cap(s.body)))
+			s.noRoom = !c.page.grow(int64(s.body.Cap()))
 		}
 	}}
 }

@@ -76,12 +76,19 @@ func (resp response) write(w http.ResponseWriter) {
 // jsonBody encodes v without escaping <, > and &, which are harmless in application/json.
 func jsonBody(v any) ([]byte, error) {
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+	err := writeJSON(&b, v)
+	return b.Bytes(), err
+}
+
+// writeJSON is jsonBody behind what b has.
+func writeJSON(b *bytes.Buffer, v any) error {
+	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("encode answer: %w", err)
+		return fmt.Errorf("encode answer: %w", err)
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	b.Truncate(b.Len() - 1) // the line's end
+	return nil
 }
 
 // mustJSON encodes one of our own wire types, of strings and numbers only.

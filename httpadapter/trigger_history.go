@@ -93,13 +93,11 @@ func (t *triggerAdapter) list(c *call) response {
 			return err
 		}
 		for i := range page.Items {
-			event, err := NewTriggerEvent(page.Items[i]).JSON()
-			if err != nil {
+			if err := b.item(NewTriggerEvent(page.Items[i])); err != nil {
 				return err
 			}
-			b.item(event)
-			written += len(event)
 		}
+		written += b.body.Len()
 		left -= len(page.Items)
 		q.After = page.Next
 		switch {
