@@ -53,7 +53,7 @@ func newAuthMgmtRig(t *testing.T) *authMgmtRig {
 		r.tokens[name], r.issued[name] = text.Reveal(), token.ID
 	}
 	r.key = r.tokens["full"]
-	h, err := httpadapter.NewAuthMgmt(r.service, httpadapter.Bearer(httpadapter.AccessTokens(r.service)), &httpadapter.AuthMgmtOptions{
+	h, err := httpadapter.NewAuthMgmt(r.service, unlessHasty(httpadapter.Bearer(httpadapter.AccessTokens(r.service))), &httpadapter.AuthMgmtOptions{
 		Options: r.options(), Clients: true, Invitations: true, Tokens: true, AcceptPage: true, Login: true,
 	})
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -91,11 +92,38 @@ func (r *openapiRig) requireEveryStatus() {
 		}
 	}
 	require.NoError(r.t, json.Unmarshal(r.document, &doc))
-	for _, methods := range doc.Paths {
-		for _, op := range methods {
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			if op.Responses["429"] != nil && !r.answered[op.OperationID]["429"] {
+				r.tooOften(op.OperationID, strings.ToUpper(method), path)
+			}
 			require.Equal(r.t, slices.Sorted(maps.Keys(op.Responses)), slices.Sorted(maps.Keys(r.answered[op.OperationID])), op.OperationID)
 		}
 	}
+}
+
+// tooOften asks as a caller who has asked too often.
+func (r *openapiRig) tooOften(operation, method, path string) {
+	r.t.Helper()
+	path = regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, "1")
+	x := exchange{operation: operation, method: method, path: path, header: bearer("hasty"), status: http.StatusTooManyRequests}
+	resp, err := r.server.Client().Do(r.request(x))
+	require.NoError(r.t, err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(r.t, err)
+	require.Equal(r.t, x.status, resp.StatusCode, operation)
+	r.checkAnswer(x, r.request(x), resp, body)
+}
+
+// unlessHasty refuses the token "hasty" for the time being.
+func unlessHasty(auth httpadapter.Authenticator) httpadapter.Authenticator {
+	return httpadapter.AuthenticatorFunc(func(r *http.Request) (httpadapter.Principal, error) {
+		if r.Header.Get("Authorization") == "Bearer hasty" {
+			return httpadapter.Principal{}, &httpadapter.RateLimitError{RetryAfter: time.Second}
+		}
+		return auth.Authenticate(r)
+	})
 }
 
 // triggerRig is the trigger service.
@@ -126,7 +154,7 @@ func newTriggerRig(t *testing.T) *triggerRig {
 
 	opts := r.options()
 	opts.Authorize = r.authorize
-	h, err := httpadapter.NewTrigger(r.service, httpadapter.Bearer(httpadapter.TriggerKeys(r.service)), &httpadapter.TriggerOptions{
+	h, err := httpadapter.NewTrigger(r.service, unlessHasty(httpadapter.Bearer(httpadapter.TriggerKeys(r.service))), &httpadapter.TriggerOptions{
 		Options: opts, History: true, CollectionField: true,
 	})
 	require.NoError(t, err)
