@@ -32,8 +32,9 @@
 //
 // # Requests and answers
 //
-// A request is checked in this order: authentication, method, media type, size, JSON,
-// fields, authorization and existence, state, storage, queue. Problems of fields are
+// A request is checked in this order: authentication, a caller's rate, method, media type,
+// size and what the caller's requests hold, JSON, fields, authorization and existence,
+// state, storage, queue. Problems of fields are
 // answered as FastAPI with pydantic v2 does, all of them at once, at most 100. The vault
 // has an error body of its own, with the same rules: its problems name the item and a
 // reason.
@@ -45,6 +46,16 @@
 // Retry-After, 5 seconds unless the host's own middleware has set another value. Every
 // answer has Cache-Control: no-store and X-Content-Type-Options: nosniff. Its connection
 // ends after a request in chunks: a proxy in front may have seen another end of the body.
+//
+// # Slow clients
+//
+// Bodies that arrive, and answers that wait for their reader, are counted in bytes. The
+// requests of an organization hold at most 32 MiB of bodies and 16 MiB of long answers,
+// those of a process 128 MiB; but who holds nothing always gets one of each. Over it a
+// request gets 429 with Retry-After, also in the middle of its body, and its connection
+// ends. Logins have 256 KiB of an address, and 4 MiB in all. Lists are read and sent in
+// steps of 50 items and 256 KiB. How long a client may take is the http.Server's to say:
+// ReadHeaderTimeout, WriteTimeout and IdleTimeout.
 //
 // # Hooks that panic
 //

@@ -2,19 +2,25 @@ package httpadapter_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -333,4 +339,26 @@ type failingLater struct {
 func (w *failingLater) Write(p []byte) (int, error) {
 	w.r.store.err = errors.New("disk full")
 	return w.ResponseWriter.Write(p)
+}
+
+// standing is a store whose lists do not go on.
+type standing struct{ trigger.Store }
+
+func (s standing) ListEvents(context.Context, string, trigger.EventQuery) (mortise.Page[trigger.Event], error) {
+	return mortise.Page[trigger.Event]{Next: mortise.Position{At: time.Unix(1, 0)}}, nil
+}
+
+// TestListThatDoesNotGoOn ends all the same.
+func TestListThatDoesNotGoOn(t *testing.T) {
+	db, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	service, err := trigger.New(trigger.Backend{Store: standing{db.Trigger().Store}, Queue: db.Queue(nil)}, nil)
+	require.NoError(t, err)
+	handler, err := httpadapter.NewTrigger(service, httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
+		return httpadapter.Principal{Organization: "acme", Access: access.Full()}, nil
+	}), &httpadapter.TriggerOptions{History: true, Options: httpadapter.Options{Logger: slog.New(slog.DiscardHandler)}})
+	require.NoError(t, err)
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest("GET", "/triggers", nil))
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
 }

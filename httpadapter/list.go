@@ -41,6 +41,18 @@ func (s *listStep) end(text string) {
 	s.ended = true
 }
 
+// take takes a step of a list, which must go on.
+func (s *listStep) take(step func(*listStep) error) error {
+	before := s.body.Len()
+	if err := step(s); err != nil {
+		return err
+	}
+	if s.body.Len() == before {
+		return errors.New("a page of the store is empty and not the last one")
+	}
+	return nil
+}
+
 // list answers with a list that begins with head, and that step goes on with until it ends
 // it. One that ends with its first step is sent whole; a longer one is streamed, and cut off
 // if it fails. Its bytes count for the caller's organization while they wait for the reader.
@@ -50,7 +62,7 @@ func (h *Handler) list(c *call, head string, step func(*listStep) error) respons
 		return *c.noRoom()
 	}
 	s.body.WriteString(head)
-	switch err := step(s); {
+	switch err := s.take(step); {
 	case errors.Is(err, errNoRoom):
 		return *c.noRoom()
 	case err != nil:
@@ -65,7 +77,7 @@ func (h *Handler) list(c *call, head string, step func(*listStep) error) respons
 				return nil // the caller is gone
 			}
 			s.body.Reset()
-			if err := step(s); err != nil {
+			if err := s.take(step); err != nil {
 				h.log(c.r, err, false)
 				return err
 			}
