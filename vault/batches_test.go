@@ -265,7 +265,9 @@ func TestOpensNoMoreThanCanBeShown(t *testing.T) {
 	}
 	tokens := insert(t, r.Service, of("persons", "name", values...))
 	keys := newCounted(t, newKeyring(t, 1), keyring.Limits{})
-	s, err := vault.New(vault.Backend{Store: r.store}, keys, &vault.Options{MaxShown: max})
+	_, err := vault.New(vault.Backend{Store: r.store}, keys, &vault.Options{MaxValue: 1<<20 + 1})
+	require.EqualError(t, err, "vault: Options.MaxValue is 1048577; it can be 1048576 at most")
+	s, err := vault.New(vault.Backend{Store: r.store}, keys, &vault.Options{MaxShown: max, MaxValue: 1 << 20})
 	require.NoError(t, err)
 	detokenize := func(n int, allow vault.RedactionPolicy) ([]int, error) {
 		keys.taken()

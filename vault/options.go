@@ -2,6 +2,7 @@ package vault
 
 import (
 	"crypto/rand"
+	"fmt"
 	"io"
 	"log/slog"
 	"time"
@@ -20,7 +21,7 @@ import (
 type Options struct {
 	Tokenizer format.Tokenizer // &format.Standard{}
 	MaxItems  int              // of one batch: 1000
-	MaxValue  int              // bytes of one value: 64 KiB
+	MaxValue  int              // bytes of one value: 64 KiB, at most 1 MiB
 	MaxShown  int              // bytes of all values that one detokenization shows: 4 MiB
 
 	Now      func() time.Time // time.Now
@@ -29,10 +30,16 @@ type Options struct {
 	Logger   *slog.Logger     // slog.Default()
 }
 
+// maxMaxValue is half of what a sealed value can have.
+const maxMaxValue = MaxCiphertext / 2
+
 // validate says which settings make no sense.
 func (o *Options) validate() error {
 	if o == nil {
 		return nil
+	}
+	if o.MaxValue > maxMaxValue {
+		return fmt.Errorf("vault: Options.MaxValue is %d; it can be %d at most", o.MaxValue, maxMaxValue)
 	}
 	return setting.Check("vault: Options",
 		setting.Of("MaxItems", o.MaxItems), setting.Of("MaxValue", o.MaxValue), setting.Of("MaxShown", o.MaxShown))

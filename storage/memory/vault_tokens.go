@@ -35,6 +35,9 @@ func (s *Vault) FindTokens(ctx context.Context, org, id string, revision int64, 
 func (r *vaultRow) copy() vault.Row {
 	c := r.Clone()
 	c.Fingerprints = nil
+	if len(c.Sealed.Ciphertext) > vault.MaxCiphertext {
+		c.Sealed.Ciphertext = nil
+	}
 	return c
 }
 

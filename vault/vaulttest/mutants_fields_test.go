@@ -106,6 +106,12 @@ var fieldMutants = []broken{
 		func(s *keyring.Sealed) { s.Ciphertext = bytes.ToValidUTF8(s.Ciphertext, []byte("?")) }, rowLists...)},
 	{name: "cuts ciphertexts", breaks: "tokens/ciphertexts-keep-every-byte tokens/insert-many", mutate: out(
 		func(s *keyring.Sealed) { s.Ciphertext = s.Ciphertext[:min(64<<10, len(s.Ciphertext))] }, rowLists...)},
+	{name: "returns ciphertexts of any length", breaks: "tokens/ciphertexts-are-bounded", mutate: out(
+		func(s *keyring.Sealed) {
+			if s.Version != 0 && len(s.Ciphertext) == 0 {
+				s.Ciphertext = make([]byte, vault.MaxCiphertext+1)
+			}
+		}, rowLists...)},
 	{name: "compares half of a fingerprint", breaks: "tokens/fingerprints-keep-every-byte", mutate: in(
 		func(f *keyring.Fingerprint) { clear(f[16:]) }, "FindTokens", "InsertTokens", "ImportTokens")},
 	{name: "knows at most 999 parameters",

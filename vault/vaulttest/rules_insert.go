@@ -78,6 +78,20 @@ var insertRules = []rule{
 			}
 		}},
 
+	{Rule{"tokens/ciphertexts-are-bounded", "A ciphertext over MaxCiphertext comes as an empty one, others come whole."}, 0,
+		func(t *testing.T, s *subject) {
+			v := s.customers(t)
+			fits, planted := row("t1", email, "1", 1), row("t2", email, "2", 1)
+			fits.Sealed.Ciphertext = bytes.Repeat([]byte("x"), vault.MaxCiphertext)
+			planted.Sealed.Ciphertext = bytes.Repeat([]byte("x"), vault.MaxCiphertext+1)
+			s.adds(t, v, fits, planted)
+			s.hasRow(t, v, fits)
+			rows, err := s.Store.Rows(t.Context(), v.Organization, v.ID, []string{"t2"})
+			require.NoError(t, err)
+			require.Empty(t, rows[0].Sealed.Ciphertext)
+			require.Equal(t, "t2", rows[0].Token)
+		}},
+
 	{Rule{"tokens/fingerprints-keep-every-byte", "Fingerprints are compared as 32 bytes: what differs in one bit is another."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
