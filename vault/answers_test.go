@@ -128,7 +128,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 	for name, sealed := range map[string]keyring.Sealed{
 		"no ciphertext": {Version: 2}, "no version": {Ciphertext: []byte("x")},
 		"a version below 0":   {Version: -1, Ciphertext: []byte("x")},
-		"too long to be read": {Version: 2, Ciphertext: make([]byte, vault.MaxCiphertext+1)},
+		"too long to be read": {Version: 2, Ciphertext: make([]byte, keyring.MaxCiphertext+1)},
 	} {
 		change := func(r []keyring.SealResult) ([]keyring.SealResult, error) { r[1].Sealed = sealed; return r, nil }
 		try("Rewrap/"+name, &odd{seals: change}, rewrapping)

@@ -65,7 +65,7 @@ func pairSize(p *format.Pair) int                     { return len(p.Value.Revea
 var errNoAnswer = errors.New("the keyring left an item without an answer")
 
 // errLongSealed is for a keyring that makes far more of a value than it has.
-var errLongSealed = fmt.Errorf("the keyring has sealed a value into more than %d bytes", MaxCiphertext)
+var errLongSealed = fmt.Errorf("the keyring has sealed a value into more than %d bytes", keyring.MaxCiphertext)
 
 // answered returns an error if a dependency has not answered for everything that it was
 // asked.

@@ -98,9 +98,8 @@
 //
 // A [Store] is made of [Vaults], [Deletion], [Tokens], [Imports], [Keys], [KeyRotation],
 // [Audit] and [Counter]. It keeps each [Row], finds it by a [Lookup] of what a
-// [VersionedFingerprint] holds, and remembers each [PastColumn]. It returns no more of a
-// sealed value than [MaxCiphertext]. Its errors are [ErrConflict], [TakenError], and those
-// above.
+// [VersionedFingerprint] holds, and remembers each [PastColumn]. Its errors are
+// [ErrConflict], [TakenError], and those above.
 //
 // A rotation scans by [ScanPosition] and [RowPage], and changes rows by [RowID],
 // [RowFingerprint] and [Resealed].

@@ -70,7 +70,7 @@ func (k *safeKeyring) Seal(ctx context.Context, items []keyring.SealItem) (resul
 			return nil, fromHook(r.Err, keyring.ErrUnknownKey)
 		case r.Sealed.Version <= 0 || len(r.Sealed.Ciphertext) == 0:
 			return nil, errNoAnswer // what would be stored could never be opened
-		case len(r.Sealed.Ciphertext) > MaxCiphertext:
+		case len(r.Sealed.Ciphertext) > keyring.MaxCiphertext:
 			return nil, errLongSealed // likewise
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/setting"
 	"github.com/seed-6363c74e/mortise/vault/format"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // Options are the optional parts and settings of a Service. The zero value means the
@@ -31,7 +32,7 @@ type Options struct {
 }
 
 // maxMaxValue is half of what a sealed value can have.
-const maxMaxValue = MaxCiphertext / 2
+const maxMaxValue = keyring.MaxCiphertext / 2
 
 // validate says which settings make no sense.
 func (o *Options) validate() error {

@@ -107,9 +107,6 @@ type Deletion interface {
 	RemoveDeletedVault(ctx context.Context, org, vault string, limit int) (more bool, err error)
 }
 
-// MaxCiphertext is how many bytes of a sealed value a [Store] returns.
-const MaxCiphertext = 2 << 20
-
 // Tokens is the part of a [Store] that keeps tokens. A token is unique within its vault,
 // and is never given again, not even after it was deleted.
 type Tokens interface {
@@ -138,7 +135,7 @@ type Tokens interface {
 	InsertTokens(ctx context.Context, org, vault string, revision int64, rows []Row) ([]string, error)
 
 	// Rows returns the rows of tokens, in their order, without Fingerprints. Where there
-	// is none, or it was deleted, the Row is zero. A ciphertext over MaxCiphertext, which
+	// is none, or it was deleted, the Row is zero. A ciphertext over keyring.MaxCiphertext, which
 	// somebody else has stored, comes as an empty one. It is [ErrNotFound] if there is no
 	// such vault.
 	Rows(ctx context.Context, org, vault string, tokens []string) ([]Row, error)

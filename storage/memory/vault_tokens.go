@@ -35,7 +35,7 @@ func (s *Vault) FindTokens(ctx context.Context, org, id string, revision int64, 
 func (r *vaultRow) copy() vault.Row {
 	c := r.Clone()
 	c.Fingerprints = nil
-	if len(c.Sealed.Ciphertext) > vault.MaxCiphertext {
+	if len(c.Sealed.Ciphertext) > keyring.MaxCiphertext {
 		c.Sealed.Ciphertext = nil
 	}
 	return c

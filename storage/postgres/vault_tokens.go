@@ -34,8 +34,8 @@ const (
 	// vaultRowColumns are the columns of a row. Before them stands its number in the answer;
 	// rowOfVault is a row of NULLs for the vault itself.
 	vaultRowColumns = "t.token, s.name, t.deterministic, t.sealed," +
-		" CASE WHEN octet_length(t.ciphertext) <= 2097152 THEN t.ciphertext ELSE '' END, t.created_at" // vault.MaxCiphertext
-	rowOfVault      = "SELECT NULL::bigint, NULL::bytea, NULL::bytea, NULL::boolean, NULL::bigint, NULL::bytea, NULL::timestamptz" +
+		" CASE WHEN octet_length(t.ciphertext) <= 2097152 THEN t.ciphertext ELSE '' END, t.created_at" // keyring.MaxCiphertext
+	rowOfVault = "SELECT NULL::bigint, NULL::bytea, NULL::bytea, NULL::boolean, NULL::bigint, NULL::bytea, NULL::timestamptz" +
 		" FROM @.vault_vaults v WHERE v.organization = $1 AND v.id = $2" + vaultIsThere + " UNION ALL "
 	rowsOfTokens = rowOfVault + "(SELECT a.n, " + vaultRowColumns + " FROM @.vault_vaults v" +
 		" CROSS JOIN unnest($3::bytea[]) WITH ORDINALITY AS a (token, n)" +

@@ -22,7 +22,7 @@ const (
 
 	// vaultRowColumns are the columns of a row, in the order of scanVaultRow.
 	vaultRowColumns = "v.organization, v.id, t.token, s.name, t.deterministic, t.sealed," +
-		" iif(octet_length(t.ciphertext) > 2097152, x'', t.ciphertext), t.created_at" // vault.MaxCiphertext
+		" iif(octet_length(t.ciphertext) > 2097152, x'', t.ciphertext), t.created_at" // keyring.MaxCiphertext
 	// Both return a row of NULLs, with the number -1, for the vault itself.
 	rowOfVault = "SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, -1 FROM vault_vaults WHERE organization = ?1 AND id = ?2" +
 		orgIsThere + " UNION ALL "

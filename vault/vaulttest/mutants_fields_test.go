@@ -109,7 +109,7 @@ var fieldMutants = []broken{
 	{name: "returns ciphertexts of any length", breaks: "tokens/ciphertexts-are-bounded", mutate: out(
 		func(s *keyring.Sealed) {
 			if s.Version != 0 && len(s.Ciphertext) == 0 {
-				s.Ciphertext = make([]byte, vault.MaxCiphertext+1)
+				s.Ciphertext = make([]byte, keyring.MaxCiphertext+1)
 			}
 		}, rowLists...)},
 	{name: "compares half of a fingerprint", breaks: "tokens/fingerprints-keep-every-byte", mutate: in(

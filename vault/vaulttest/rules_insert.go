@@ -78,12 +78,12 @@ var insertRules = []rule{
 			}
 		}},
 
-	{Rule{"tokens/ciphertexts-are-bounded", "A ciphertext over MaxCiphertext comes as an empty one, others come whole."}, 0,
+	{Rule{"tokens/ciphertexts-are-bounded", "A ciphertext over keyring.MaxCiphertext comes as an empty one, others come whole."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
 			fits, planted := row("t1", email, "1", 1), row("t2", email, "2", 1)
-			fits.Sealed.Ciphertext = bytes.Repeat([]byte("x"), vault.MaxCiphertext)
-			planted.Sealed.Ciphertext = bytes.Repeat([]byte("x"), vault.MaxCiphertext+1)
+			fits.Sealed.Ciphertext = bytes.Repeat([]byte("x"), keyring.MaxCiphertext)
+			planted.Sealed.Ciphertext = bytes.Repeat([]byte("x"), keyring.MaxCiphertext+1)
 			s.adds(t, v, fits, planted)
 			s.hasRow(t, v, fits)
 			rows, err := s.Store.Rows(t.Context(), v.Organization, v.ID, []string{"t2"})
