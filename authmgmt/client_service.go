@@ -31,7 +31,7 @@ func (s *Service) CreateClient(
 	var e AuditEvent
 	text, err := s.issue(s.opts.SecretPrefix)
 	if err == nil {
-		c, e, err = s.createClient(ctx, org, by, n, text, s.checkRBAC)
+		c, e, err = s.createClient(ctx, org, by, n, text, true, s.checkRBAC)
 	}
 	s.observeChange(ctx, start, org, KindClientCreated, by, c.ID, &e, err)
 	if err != nil {
@@ -46,12 +46,13 @@ func (s *Service) CreateClient(
 // [ErrExists], too.
 func (s *Service) ImportClient(ctx context.Context, org string, by Caller, n NewClient, text string) (Client, error) {
 	start := s.opts.Now()
-	c, e, err := s.createClient(ctx, org, by, n, text, anyRoles)
+	c, e, err := s.createClient(ctx, org, by, n, text, false, anyRoles)
 	s.observeChange(ctx, start, org, KindClientCreated, by, c.ID, &e, err)
 	return c, ofNew(n.ID, err)
 }
 
-func (s *Service) createClient(ctx context.Context, org string, by Caller, n NewClient, text string, may roleCheck) (Client, AuditEvent, error) {
+// createClient makes a client, within bounds or not.
+func (s *Service) createClient(ctx context.Context, org string, by Caller, n NewClient, text string, bounded bool, may roleCheck) (Client, AuditEvent, error) {
 	var p problems
 	p.name("organization", org)
 	if n.ID != "" {
@@ -69,12 +70,14 @@ func (s *Service) createClient(ctx context.Context, org string, by Caller, n New
 	if !by.Access.Covers(n.Roles) {
 		return Client{}, AuditEvent{}, ErrForbidden
 	}
-	err := s.room("clients", func(q Paging) (int, error) {
-		page, err := s.store.ListClients(ctx, org, q)
-		return page.Total, err
-	})
-	if err != nil {
-		return Client{}, AuditEvent{}, err
+	if bounded {
+		err := s.room("clients", func(q Paging) (int, error) {
+			page, err := s.store.ListClients(ctx, org, q)
+			return page.Total, err
+		})
+		if err != nil {
+			return Client{}, AuditEvent{}, err
+		}
 	}
 	if n.ID == "" {
 		id, err := uuid.NewRandomFromReader(s.opts.Rand)
@@ -103,7 +106,8 @@ func (s *Service) createClient(ctx context.Context, org string, by Caller, n New
 }
 
 // maxKept is how many clients an organization has at most, and how many pending
-// invitations. Those that are made at the same moment may be a few more.
+// invitations. Those that are made at the same moment may be a few more, and those that are
+// imported are not counted: what stood in a document once must be there at the next start.
 const maxKept = 10_000
 
 // room returns a [*ValidationError] if there are as many of these as there may be.

@@ -80,8 +80,8 @@ type Tokens interface {
 	// CreateToken stores t and the audit event. It returns [ErrNotFound] if t is a
 	// client's and that client does not have the secret, else [ErrExists] if the ID or
 	// the digest is stored already. Of a client's token, Roles are not kept; of another
-	// one, Secret is not. Of the tokens of the client the newest MaxClientTokens stay, by
-	// CreatedAt, then by ID (as bytes), t among them; the others are gone.
+	// one, Secret is not. Beside t the newest tokens of the client stay, by CreatedAt, then
+	// by ID (as bytes), up to MaxClientTokens in all; the others are gone.
 	CreateToken(ctx context.Context, t Token, a AuditEvent) error
 
 	// TokenByDigest returns a token, revoked or expired or not. Roles of a client's token

@@ -17,28 +17,26 @@ import (
 // Login exchanges a client's ID and secret for an access token (RFC 6749 section 4.4). It
 // returns the token's record and the token itself, which cannot be had again. Wrong,
 // ended and unknown credentials are all [ErrInvalidCredentials]. The Client of the record
-// is then the ID that was given, for the operator's log, or "" where it is not to be
-// shown: a client's secret that was sent in its place, or a text that can be no ID.
+// is then the ID that was given, for the operator's log, or "" where a secret may stand in
+// its place: in texts of 32 bytes and more, but for UUIDs.
 func (s *Service) Login(ctx context.Context, clientID, clientSecret string) (t Token, text mortise.Secret, err error) {
 	start := s.opts.Now()
 	t, made, e, err := s.login(ctx, clientID, clientSecret)
 	kind := KindTokenIssued
 	target := idText(t.ID)
 	if errors.Is(err, ErrInvalidCredentials) {
-		kind, target = KindLoginRefused, s.shownID(ctx, clientID)
+		kind, target = KindLoginRefused, shownID(clientID)
 		t = Token{Client: target}
 	}
 	s.observeChange(ctx, start, t.Organization, kind, Caller{Actor: Actor(t.Subject)}, target, &e, err)
 	return t, mortise.NewSecret(made), err
 }
 
-// shownID returns the client ID of a login that was refused, if it can be one and is no
-// secret.
-func (s *Service) shownID(ctx context.Context, id string) string {
-	if name.Problem(id) != "" {
-		return ""
-	}
-	if _, err := s.store.ClientBySecret(ctx, secret.Sum(id)); !errors.Is(err, ErrNotFound) {
+// shownID returns the client ID of a login that was refused, unless a secret or a token may
+// stand in its place, whole or with something round it: those are longer than most IDs.
+func shownID(id string) string {
+	_, notUUID := uuid.Parse(id)
+	if name.Problem(id) != "" || len(id) >= secret.MinImported && (notUUID != nil || len(id) != len(uuid.UUID{}.String())) {
 		return ""
 	}
 	return id

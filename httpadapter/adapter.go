@@ -267,8 +267,11 @@ func (h *Handler) answer(w http.ResponseWriter, c *call) response {
 			return *failed
 		}
 		c.body = body
-		if c.op.public { // what counts is a stranger's body that arrives slowly
+		switch {
+		case c.op.public: // what counts is a stranger's body that arrives slowly
 			c.held.release()
+		case !c.mayAnswer():
+			return *c.noRoom()
 		}
 	}
 	return c.op.handle(c)

@@ -132,7 +132,7 @@ func FuzzRunResult(f *testing.F) {
 		var body bytes.Buffer
 		err = writeRunResult(&body, &run, func(yield func(audiosearch.Result, error) bool) {
 			_ = yield(r, nil) && yield(audiosearch.Result{}, nil)
-		})
+		}, nil)
 		require.NoError(t, err)
 		written := body.Bytes()
 		_, err = strictjson.Parse(written, 0)

@@ -1,6 +1,7 @@
 package httpadapter
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -31,9 +32,13 @@ func (a *audioSearchAdapter) runResult(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	return response{status: http.StatusOK, held: stepBytes, stream: func(w io.Writer) error {
-		err := writeRunResult(w, &run, found)
-		if err != nil {
+	c.page = heldByCallers.account(c.principal.Organization, pagesOfOne)
+	if c.page.full() {
+		return *c.noRoom()
+	}
+	return response{status: http.StatusOK, stream: func(w io.Writer) error {
+		err := writeRunResult(w, &run, found, c.page)
+		if err != nil && !errors.Is(err, errNoRoom) {
 			a.h.log(c.r, err, false)
 		}
 		return err

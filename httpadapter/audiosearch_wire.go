@@ -65,8 +65,10 @@ const writeAtOnce = 16 << 10
 
 // writeRunResult writes what a run found: its state alone before the end. It writes piece
 // by piece, for a run may have found a thousand segments of videos with much metadata,
-// which each of them repeats; and without reflection. The error is that of found.
-func writeRunResult(w io.Writer, r *audiosearch.Run, found iter.Seq2[audiosearch.Result, error]) error {
+// which each of them repeats; and without reflection. The error is that of found, or
+// errNoRoom if held does not take what the results hold: about a page of them as large as
+// the largest one.
+func writeRunResult(w io.Writer, r *audiosearch.Run, found iter.Seq2[audiosearch.Result, error], held *hold) error {
 	b := []byte(`{"status":`)
 	if r.State != audiosearch.StateTerminated {
 		_, _ = w.Write(append(appendString(b, string(r.State)), '}'))
@@ -74,7 +76,7 @@ func writeRunResult(w io.Writer, r *audiosearch.Run, found iter.Seq2[audiosearch
 	}
 	b = appendString(b, string(r.Termination))
 	b = append(b, `,"search_target":"sound","results":[`...)
-	first := true
+	first, largest := true, 0
 	for result, err := range found {
 		if err != nil {
 			return err
@@ -83,7 +85,15 @@ func writeRunResult(w io.Writer, r *audiosearch.Run, found iter.Seq2[audiosearch
 			b = append(b, ',')
 		}
 		first = false
-		if b = appendResult(b, &result); len(b) < writeAtOnce {
+		before := len(b)
+		b = appendResult(b, &result)
+		if one := len(b) - before; one > largest {
+			largest = one
+			if !held.grow(int64(cap(b) + max(one, min(stepItems*one, stepBytes)))) {
+				return errNoRoom
+			}
+		}
+		if len(b) < writeAtOnce {
 			continue
 		}
 		if _, err := w.Write(b); err != nil {

@@ -41,7 +41,7 @@ type AuthMgmtOptions struct {
 
 	// FailedLogins is how many logins with a wrong secret are answered with 401 within a
 	// minute, for one client ID and one address: 30; all are if it is negative. Further
-	// ones are answered with 429 and Retry-After. The right secret is never refused. The
+	// ones are answered with 429 and Retry-After. The right secret passes all the same. The
 	// address is http.Request.RemoteAddr, of IPv6 its first 64 bits. Behind a proxy that is
 	// the proxy's address, unless a middleware of the host sets it to what the proxy says.
 	// Each process counts for itself.

@@ -146,7 +146,9 @@ func TestRefusedLoginsAreLogged(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		require.Contains(t, logged("c2", "wrong"), "client_id=c2 address=192.0.2.1:7 count=41 ")
-		for _, id := range []string{r.secret, strings.Repeat("x", 256), "\xff"} {
+		for _, id := range []string{
+			r.secret, r.secret + "\n", "c1:" + r.secret, url.QueryEscape(r.secret + "+"), "at-" + strings.Repeat("0", 64), strings.Repeat("x", 256), "\xff",
+		} {
 			time.Sleep(time.Second)
 			require.Contains(t, logged(id, "c1"), `client_id="" address=192.0.2.1:7 count=1 `)
 		}

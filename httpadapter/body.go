@@ -51,11 +51,11 @@ func (h *Handler) readBody(w http.ResponseWriter, c *call) ([]byte, *response) {
 	case errors.As(err, &tooLong):
 		return nil, c.refuse(bodyTooLarge(limit))
 	}
-	c.left = broken
-	switch {
-	case errors.Is(err, errNoRoom):
+	if errors.Is(err, errNoRoom) {
 		return nil, c.noRoom()
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	}
+	c.left = broken
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, c.refuse(problem{kind: requestTimeout})
 	}
 	// cut off, or broken chunks: a document that ends too early
@@ -82,11 +82,15 @@ func (c *call) refuseNow(limit *RateLimitError) *response {
 	return resp
 }
 
-// noRoom answers that the caller's requests hold too many bytes already. The connection
-// ends.
+// noRoom answers that the caller's requests hold too many bytes already. The connection ends,
+// once the rest of the body has been dropped: many clients read no answer before they have sent
+// it.
 func (c *call) noRoom() *response {
-	c.left = broken
-	return c.refuseNow(&RateLimitError{RetryAfter: time.Second})
+	resp := c.refuseNow(&RateLimitError{RetryAfter: time.Second})
+	if c.r.ProtoMajor == 1 {
+		resp.header["Connection"] = closeConnection
+	}
+	return resp
 }
 
 // holdBody makes a body count for the caller's organization, or for the address of a
@@ -109,7 +113,7 @@ func readAll(body io.Reader, announced, limit int64, held *hold) ([]byte, error)
 	}
 	most := announced
 	if announced < 0 {
-		most = limit + 1 // one more byte tells the end from the limit
+		most = max(limit, limit+1) // one more byte tells the end from the limit
 	}
 	if !held.grow(heldAtLeast) {
 		return nil, errNoRoom

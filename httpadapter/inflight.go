@@ -16,8 +16,7 @@ const (
 
 	shortAnswer = 16 << 10 // is not counted
 
-	// heldAtLeast is what a body counts, however short: the connection takes as much.
-	heldAtLeast = 4 << 10
+	heldAtLeast = 1 << 10 // a body counts as much, however short
 )
 
 // The memory is the process's, and so are these: all services count together.
@@ -82,15 +81,8 @@ func (h *hold) grow(bytes int64) bool {
 func (h *hold) full() bool {
 	h.of.mu.Lock()
 	defer h.of.mu.Unlock()
-	all := h.of.held[h.account]
+	all := h.of.held[h.account] - h.bytes
 	return all > 0 && all+shortAnswer > h.account.most
-}
-
-// count is grow over all bounds.
-func (h *hold) count(bytes int64) {
-	h.of.mu.Lock()
-	defer h.of.mu.Unlock()
-	h.set(bytes)
 }
 
 // release gives everything back, for good.
@@ -116,17 +108,21 @@ func (h *hold) set(bytes int64) {
 	h.bytes = bytes
 }
 
+// mayAnswer reports whether there is room for the answer to a long body, which is about as
+// long: what is to change something is refused before it has.
+func (c *call) mayAnswer() bool {
+	return len(c.body) < shortAnswer || !heldByCallers.account(c.principal.Organization, pagesOfOne).full()
+}
+
 // holdAnswer makes a long answer count for the caller's organization until it is read. In
 // place of one that can be asked for again, the caller may get 429.
 func (c *call) holdAnswer(resp response) response {
-	bytes := int64(max(cap(resp.body), resp.held))
-	if c.op.public || bytes < shortAnswer && resp.stream == nil {
+	bytes := int64(cap(resp.body))
+	if c.op.public || c.page != nil || bytes < shortAnswer {
 		return resp
 	}
 	c.page = heldByCallers.account(c.principal.Organization, pagesOfOne)
-	if !c.op.reads() {
-		c.page.count(bytes)
-	} else if !c.page.grow(bytes) {
+	if !c.page.grow(bytes) && c.op.reads() {
 		return *c.noRoom()
 	}
 	return resp

@@ -16,23 +16,30 @@ const (
 
 // listStep takes the items of a step.
 type listStep struct {
-	noRoom bool // the caller's requests hold too many bytes: the list should end, if it can
-
-	of    *hold // of the caller's organization
+	page  *hold // of the caller's organization
 	body  bytes.Buffer
 	begun bool // there was an item
 	ended bool
 }
 
-// item appends an item, as JSON.
+// item appends an item, as JSON. It is errNoRoom if the caller's requests hold too many bytes
+// for it: then it is left out, and the list must end.
 func (s *listStep) item(v any) error {
+	before := s.body.Len()
 	if s.begun {
 		s.body.WriteByte(',')
-	} else if s.of.full() { // since the list was asked for
+	} else if s.page.full() { // since the list was asked for
+		return errNoRoom
+	}
+	if err := writeJSON(&s.body, v); err != nil {
+		return err
+	}
+	if !s.page.grow(int64(s.body.Cap())) {
+		s.body = *bytes.NewBuffer(bytes.Clone(s.body.Bytes()[:before]))
 		return errNoRoom
 	}
 	s.begun = true
-	return writeJSON(&s.body, v)
+	return nil
 }
 
 // end appends the end of the list.
@@ -57,10 +64,11 @@ func (s *listStep) take(step func(*listStep) error) error {
 // it. One that ends with its first step is sent whole; a longer one is streamed, and cut off
 // if it fails. Its bytes count for the caller's organization while they wait for the reader.
 func (h *Handler) list(c *call, head string, step func(*listStep) error) response {
-	s := &listStep{of: heldByCallers.account(c.principal.Organization, pagesOfOne)}
-	if s.of.full() {
+	c.page = heldByCallers.account(c.principal.Organization, pagesOfOne)
+	if c.page.full() {
 		return *c.noRoom()
 	}
+	s := &listStep{page: c.page}
 	s.body.WriteString(head)
 	switch err := s.take(step); {
 	case errors.Is(err, errNoRoom):
@@ -71,17 +79,18 @@ func (h *Handler) list(c *call, head string, step func(*listStep) error) respons
 	if s.ended {
 		return response{status: http.StatusOK, body: s.body.Bytes()}
 	}
-	return response{status: http.StatusOK, held: s.body.Cap(), stream: func(w io.Writer) error {
+	return response{status: http.StatusOK, stream: func(w io.Writer) error {
 		for {
 			if _, err := w.Write(s.body.Bytes()); err != nil || s.ended {
 				return nil // the caller is gone
 			}
 			s.body.Reset()
 			if err := s.take(step); err != nil {
-				h.log(c.r, err, false)
+				if !errors.Is(err, errNoRoom) {
+					h.log(c.r, err, false)
+				}
 				return err
 			}
-			s.noRoom = !c.page.grow(int64(s.body.Cap()))
 		}
 	}}
 }

@@ -13,7 +13,6 @@ type response struct {
 	status       int
 	body         []byte      // nil for none
 	stream       stream      // writes the body piece by piece instead; JSON
-	held         int         // bytes that stream holds at its beginning
 	mediaType    []string    // of the body, if it is not JSON
 	header       http.Header // further ones, shared by answers
 	allow        string      // the Allow header of a 405

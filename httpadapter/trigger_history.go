@@ -2,6 +2,7 @@ package httpadapter
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	"github.com/google/uuid"
@@ -85,7 +86,7 @@ func (t *triggerAdapter) list(c *call) response {
 	if failed := t.h.authorize(c, ""); failed != nil {
 		return *failed
 	}
-	left, written := q.Limit, 0
+	left, written, begun := q.Limit, 0, false
 	return t.h.list(c, `{"triggers":[`, func(b *listStep) error {
 		q.Limit, q.Bytes = min(left, stepItems), stepBytes
 		page, err := t.service.ListEvents(c.r.Context(), c.principal.Organization, q)
@@ -93,17 +94,23 @@ func (t *triggerAdapter) list(c *call) response {
 			return err
 		}
 		for i := range page.Items {
-			if err := b.item(NewTriggerEvent(page.Items[i])); err != nil {
+			err := b.item(NewTriggerEvent(page.Items[i]))
+			if errors.Is(err, errNoRoom) && begun { // it goes on behind the event before
+				b.end(`],"next_cursor":"` + q.After.String() + `"}`)
+				return nil
+			}
+			if err != nil {
 				return err
 			}
+			q.After = page.Items[i].Position()
 		}
-		written += b.body.Len()
+		written, begun = written+b.body.Len(), true
 		left -= len(page.Items)
 		q.After = page.Next
 		switch {
 		case page.Next.IsZero():
 			b.end(`],"next_cursor":null}`)
-		case left <= 0, written > listBytes, b.noRoom:
+		case left <= 0, written > listBytes:
 			b.end(`],"next_cursor":"` + page.Next.String() + `"}`)
 		}
 		return nil

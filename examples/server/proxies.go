@@ -58,11 +58,12 @@ func (p *proxies) client(r *http.Request) string {
 	if err != nil || !slices.ContainsFunc(p.trusted, func(n net.IPNet) bool { return n.Contains(peer.Addr().Unmap().AsSlice()) }) {
 		return ""
 	}
-	x, forwarded := p.x.ClientIP(r.Header, ""), p.forwardedChain.ClientIP(r.Header, "")
+	x, _, _ := strings.Cut(p.x.ClientIP(r.Header, ""), "%") // without a zone, which says nothing elsewhere
+	forwarded, _, _ := strings.Cut(p.forwardedChain.ClientIP(r.Header, ""), "%")
 	switch {
-	case len(r.Header["Forwarded"]) == 0:
+	case strings.Join(r.Header["Forwarded"], "") == "":
 		return x
-	case len(r.Header["X-Forwarded-For"]) == 0 || x == forwarded:
+	case strings.Join(r.Header["X-Forwarded-For"], "") == "" || x == forwarded:
 		return forwarded
 	}
 	return ""

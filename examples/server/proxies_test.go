@@ -37,6 +37,8 @@ func TestTrustedProxies(t *testing.T) {
 		{"RFC 7239", "192.0.2.1:1", forwarded(`for=10.0.0.1, for="203.0.113.7:4711";proto=https`), "203.0.113.7:0"},
 		{"RFC 7239, IPv6", "[2001:db8::1]:1", forwarded(`for="[2001:db9::7]:4711"`), "[2001:db9::7]:0"},
 		{"one of two headers is the client's", "192.0.2.1:1", both, "192.0.2.1:1"},
+		{"one of two headers is the client's, and empty", "192.0.2.1:1", http.Header{"X-Forwarded-For": {"203.0.113.7"}, "Forwarded": {""}}, "203.0.113.7:0"},
+		{"a zone", "192.0.2.1:1", x("2001:db9::1%zone"), "[2001:db9::1]:0"},
 		{"both say the same", "192.0.2.1:1", same, "203.0.113.7:0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -77,6 +77,7 @@ var serverCompiled = slices.Concat(compiled, []string{
 	"golang.org/x/crypto",
 	"golang.org/x/sys",
 	"golang.org/x/text",
+	"github.com/realclientip/realclientip-go",
 	"golang.org/x/time",
 	"google.golang.org/protobuf",
 	"modernc.org/libc",

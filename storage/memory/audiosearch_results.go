@@ -20,7 +20,7 @@ type audioResults struct {
 // What a page of results has at most.
 const (
 	pageResults  = 100
-	pageMetadata = 1 << 20 // bytes
+	pageMetadata = 256 << 10 // bytes
 )
 
 // PutResultVideos implements [audiosearch.ResultStore].

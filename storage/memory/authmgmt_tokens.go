@@ -38,13 +38,13 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, token authmgmt.Token, e auth
 		kept.Secret = [32]byte{}
 	}
 	t.tokens[kept.Digest], t.tokenIDs[kept.ID] = &kept, kept.Digest
-	t.tokenList.add(kept.Organization, &kept)
 	t.forgetOld(kept.Organization, kept.Client)
+	t.tokenList.add(kept.Organization, &kept)
 	t.addEvent(e)
 	return nil
 }
 
-// forgetOld removes a client's tokens but for the newest ones.
+// forgetOld removes a client's tokens but for the newest ones, beside which one more may be.
 func (t *authmgmtTables) forgetOld(org, client string) {
 	if client == "" {
 		return
@@ -54,7 +54,7 @@ func (t *authmgmtTables) forgetOld(org, client string) {
 		if list[i].Client != client {
 			continue
 		}
-		if newer++; newer > authmgmt.MaxClientTokens {
+		if newer++; newer >= authmgmt.MaxClientTokens {
 			delete(t.tokens, list[i].Digest)
 			delete(t.tokenIDs, list[i].ID)
 			list = slices.Delete(list, i, i+1)

@@ -16,7 +16,7 @@ import (
 // What a row has of results, and a page of them at most.
 const (
 	resultsInRow = 100
-	pageMetadata = 1 << 20 // bytes, beside that of one video
+	pageMetadata = 256 << 10 // bytes, beside that of one video
 )
 
 // storedResult is a result within a row.

@@ -52,15 +52,15 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt
 			if err == nil && !has {
 				err = authmgmt.ErrNotFound
 			}
+			if err == nil {
+				_, err = s.exec(forgetOldTokens, bytes(t.Organization), bytes(t.Client), authmgmt.MaxClientTokens-1)
+			}
 			if err != nil {
 				return err
 			}
 		}
 		err := s.insert(insertToken, bytes(t.Organization), t.Digest[:], t.ID, bytes(t.Subject), bytesIf(t.Client, isClients),
 			bytesIf(t.Secret[:], isClients), bytesIf(rolesText(t.Roles), !isClients), bound(t.CreatedAt), stamp(t.ExpiresAt), stamp(t.RevokedAt))
-		if err == nil && isClients {
-			_, err = s.exec(forgetOldTokens, bytes(t.Organization), bytes(t.Client), authmgmt.MaxClientTokens)
-		}
 		if err != nil {
 			return err
 		}

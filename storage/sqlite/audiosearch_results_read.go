@@ -11,7 +11,7 @@ import (
 
 // What RunResults returns at a time.
 const (
-	bytesOfAPage = 1 << 20 // of metadata
+	bytesOfAPage = 256 << 10 // of metadata
 	resultsAPage = resultsInRow
 )
 

@@ -63,13 +63,13 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt
 		if err != nil {
 			return err
 		}
-		if err := tx.insert(insertToken, args...); err != nil {
-			return err
-		}
 		if isClients {
-			if _, err := tx.exec(forgetOldTokens, t.Organization, t.Client, authmgmt.MaxClientTokens); err != nil {
+			if _, err := tx.exec(forgetOldTokens, t.Organization, t.Client, authmgmt.MaxClientTokens-1); err != nil {
 				return err
 			}
+		}
+		if err := tx.insert(insertToken, args...); err != nil {
+			return err
 		}
 		return tx.apply(event)
 	})
