@@ -172,54 +172,50 @@ func TestLaterStepsHoldLittle(t *testing.T) {
 	for i := range 50 {
 		r.put(100+i, nil)
 	}
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	held, ended, firstSteps := 0, 0, make(chan struct{})
-	goOn := make(chan struct{})
 	const readers = 60
+	first, second := make(chan int), make(chan int)
+	goOn, last := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
 	for range readers {
 		all.Go(func() {
-			w := &stepReader{ResponseRecorder: *httptest.NewRecorder(), first: firstSteps, goOn: goOn}
-			w.later = func(n int) {
-				mu.Lock()
-				defer mu.Unlock()
-				if held += n; n < 1000 {
-					ended++
-				}
-			}
+			w := &stepReader{ResponseRecorder: *httptest.NewRecorder(), waits: []chan<- int{first, second}, goOn: []<-chan struct{}{goOn, last}}
 			request := httptest.NewRequest("GET", "/triggers?limit=51", nil)
 			request.Header.Set("Authorization", "Bearer "+r.key)
 			r.handler.ServeHTTP(w, request)
 		})
 	}
 	for range readers {
-		<-firstSteps
+		<-first
 	}
 	close(goOn)
-	all.Wait()
+	held, ended := 0, 0
+	for range readers {
+		n := <-second
+		if held += n; n < 1000 {
+			ended++
+		}
+	}
 	require.LessOrEqual(t, held, 16<<20)
 	require.Greater(t, held, 1<<20, "some of them get the item")
 	require.Greater(t, ended, readers/2, "the others end, with a cursor")
+	close(last)
+	all.Wait()
 }
 
-// stepReader reads the first step when all have theirs, and never more.
+// stepReader tells how much waits for it, one step after the other, and reads it when it may go
+// on.
 type stepReader struct {
 	httptest.ResponseRecorder
-	first chan<- struct{}
-	goOn  <-chan struct{}
-	later func(n int)
-	begun bool
+	waits []chan<- int
+	goOn  []<-chan struct{}
 }
 
 func (w *stepReader) Write(p []byte) (int, error) {
-	if !w.begun {
-		w.begun = true
-		w.first <- struct{}{}
-		<-w.goOn
-		return len(p), nil
+	if len(w.waits) > 0 {
+		w.waits[0] <- len(p)
+		<-w.goOn[0]
+		w.waits, w.goOn = w.waits[1:], w.goOn[1:]
 	}
-	w.later(len(p))
-	time.Sleep(200 * time.Millisecond) // so that all wait together
 	return len(p), nil
 }
 
