@@ -66,14 +66,6 @@ func (s *Service) EachResult(ctx context.Context, org, dataset string, id int64)
 	}
 	return r, func(yield func(Result, error) bool) {
 		page, from := first, 0
-		first = nil      // a slow reader holds one page at a time
-		if page == nil { // it goes through them once more
-			var err error
-			if page, err = read(0); err != nil {
-				yield(Result{}, err)
-				return
-			}
-		}
 		for len(page) > 0 {
 			for _, result := range page {
 				if !yield(result, nil) {

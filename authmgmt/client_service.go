@@ -51,7 +51,7 @@ func (s *Service) ImportClient(ctx context.Context, org string, by Caller, n New
 	return c, ofNew(n.ID, err)
 }
 
-// createClient makes a client, within bounds or not.
+// createClient makes a client. bounded: the organization must have room for it.
 func (s *Service) createClient(ctx context.Context, org string, by Caller, n NewClient, text string, bounded bool, may roleCheck) (Client, AuditEvent, error) {
 	var p problems
 	p.name("organization", org)
@@ -71,11 +71,7 @@ func (s *Service) createClient(ctx context.Context, org string, by Caller, n New
 		return Client{}, AuditEvent{}, ErrForbidden
 	}
 	if bounded {
-		err := s.room("clients", func(q Paging) (int, error) {
-			page, err := s.store.ListClients(ctx, org, q)
-			return page.Total, err
-		})
-		if err != nil {
+		if err := s.room(ctx, org, "clients", func(n *Stats) mortise.Count { return n.Clients }); err != nil {
 			return Client{}, AuditEvent{}, err
 		}
 	}
@@ -105,20 +101,20 @@ func (s *Service) createClient(ctx context.Context, org string, by Caller, n New
 	return c, e, nil
 }
 
-// maxKept is how many clients an organization has at most, and how many pending
-// invitations. Those that are made at the same moment may be a few more, and those that are
-// imported are not counted: what stood in a document once must be there at the next start.
+// maxKept bounds the clients of an organization, and its pending invitations. Requests that
+// run at the same moment may pass it by a few. Imports may pass it by any number: a document
+// that was applied once must be valid at the next start of its program.
 const maxKept = 10_000
 
-// room returns a [*ValidationError] if there are as many of these as there may be.
-func (s *Service) room(of string, count func(Paging) (total int, err error)) error {
-	total, err := count(Paging{Total: true})
+// room returns a [*ValidationError] if the organization has maxKept of these.
+func (s *Service) room(ctx context.Context, org, of string, count func(*Stats) mortise.Count) error {
+	stats, err := s.store.Stats(ctx, org, s.now(), maxKept)
 	if err != nil {
 		return unavailable("count "+of, err)
 	}
 	var p problems
-	if total >= maxKept {
-		p.add(of, "are %d already, and can be no more", total)
+	if count(&stats).N >= maxKept {
+		p.add(of, "are %d already, and can be no more", maxKept)
 	}
 	return p.err()
 }

@@ -44,7 +44,7 @@ type Observation struct {
 	Kind         Kind
 	Organization string // "" if it is not known
 	Actor        Actor
-	Target       string        // its ID; of a refused login the client ID that was given, as Login says
+	Target       string        // an ID; of a refused login the client ID, as Login returns it
 	Duration     time.Duration // of the call
 	Err          error         // why it did not happen; nil if it did
 	Event        *AuditEvent   // what is stored of it; nil if it did not happen, or is not a change

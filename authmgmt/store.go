@@ -70,8 +70,8 @@ type Clients interface {
 	ListClients(ctx context.Context, org string, p Paging) (Page[Client], error)
 }
 
-// MaxClientTokens is how many tokens a client has at most, those that have ended included:
-// with one more the oldest one is gone.
+// MaxClientTokens bounds the tokens of a client, ended tokens included. A further token takes
+// the place of the oldest one.
 const MaxClientTokens = 100
 
 // Tokens is the part of a [Store] that keeps access tokens. A token's ID and its digest
@@ -80,8 +80,8 @@ type Tokens interface {
 	// CreateToken stores t and the audit event. It returns [ErrNotFound] if t is a
 	// client's and that client does not have the secret, else [ErrExists] if the ID or
 	// the digest is stored already. Of a client's token, Roles are not kept; of another
-	// one, Secret is not. Beside t the newest tokens of the client stay, by CreatedAt, then
-	// by ID (as bytes), up to MaxClientTokens in all; the others are gone.
+	// one, Secret is not. If the client has MaxClientTokens already, CreateToken removes the
+	// oldest of these tokens, by CreatedAt, then by ID (as bytes). It never removes t.
 	CreateToken(ctx context.Context, t Token, a AuditEvent) error
 
 	// TokenByDigest returns a token, revoked or expired or not. Roles of a client's token

@@ -16,9 +16,9 @@ import (
 
 // Login exchanges a client's ID and secret for an access token (RFC 6749 section 4.4). It
 // returns the token's record and the token itself, which cannot be had again. Wrong,
-// ended and unknown credentials are all [ErrInvalidCredentials]. The Client of the record
-// is then the ID that was given, for the operator's log, or "" where a secret may stand in
-// its place: in texts of 32 bytes and more, but for UUIDs.
+// ended and unknown credentials are all [ErrInvalidCredentials]. With that error, t.Client is
+// clientID, for the operator's log; but it is "" for a text that may be a secret, of 32 bytes
+// and more and not a UUID.
 func (s *Service) Login(ctx context.Context, clientID, clientSecret string) (t Token, text mortise.Secret, err error) {
 	start := s.opts.Now()
 	t, made, e, err := s.login(ctx, clientID, clientSecret)
@@ -32,11 +32,12 @@ func (s *Service) Login(ctx context.Context, clientID, clientSecret string) (t T
 	return t, mortise.NewSecret(made), err
 }
 
-// shownID returns the client ID of a login that was refused, unless a secret or a token may
-// stand in its place, whole or with something round it: those are longer than most IDs.
+// shownID returns the client ID of a refused login for a log, and "" for a text that may hold
+// a secret or a token: secrets have at least MinImported bytes.
 func shownID(id string) string {
-	_, notUUID := uuid.Parse(id)
-	if name.Problem(id) != "" || len(id) >= secret.MinImported && (notUUID != nil || len(id) != len(uuid.UUID{}.String())) {
+	parsed, err := uuid.Parse(id)
+	isUUID := err == nil && parsed.String() == id
+	if name.Problem(id) != "" || len(id) >= secret.MinImported && !isUUID {
 		return ""
 	}
 	return id

@@ -237,8 +237,8 @@ func (h *Handler) operation(pattern string) *operation {
 func (h *Handler) serve(op *operation, w http.ResponseWriter, r *http.Request) {
 	c := call{r: r, op: op}
 	defer func() {
-		c.held.release()
-		c.page.release()
+		c.held.end()
+		c.page.end()
 	}()
 	start := time.Now()
 	resp := c.holdAnswer(h.answer(w, &c))
@@ -268,8 +268,8 @@ func (h *Handler) answer(w http.ResponseWriter, c *call) response {
 		}
 		c.body = body
 		switch {
-		case c.op.public: // what counts is a stranger's body that arrives slowly
-			c.held.release()
+		case c.op.public: // the body has arrived, and is short
+			c.held.end()
 		case !c.mayAnswer():
 			return *c.noRoom()
 		}

@@ -32,9 +32,12 @@ func (a *audioSearchAdapter) runResult(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	c.page = heldByCallers.account(c.principal.Organization, pagesOfOne)
-	if c.page.full() {
-		return *c.noRoom()
+	c.page = c.pageHold()
+	for result := range found { // the first one, which is in memory
+		if !c.page.grow(resultsHold(len(appendResult(nil, &result)))) {
+			return *c.noRoom()
+		}
+		break
 	}
 	return response{status: http.StatusOK, stream: func(w io.Writer) error {
 		err := writeRunResult(w, &run, found, c.page)

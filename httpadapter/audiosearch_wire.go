@@ -63,11 +63,10 @@ func newRunProgress(r *audiosearch.Run) runProgress {
 // writeAtOnce is how many bytes of a result gather before they are written.
 const writeAtOnce = 16 << 10
 
-// writeRunResult writes what a run found: its state alone before the end. It writes piece
-// by piece, for a run may have found a thousand segments of videos with much metadata,
-// which each of them repeats; and without reflection. The error is that of found, or
-// errNoRoom if held does not take what the results hold: about a page of them as large as
-// the largest one.
+// writeRunResult writes the results of a run, or its state alone before the end. It writes
+// piece by piece, because each of a thousand results may repeat the long metadata of a
+// video; and without reflection. It returns the error that found yields, and errNoRoom if
+// held has no room for the results in memory.
 func writeRunResult(w io.Writer, r *audiosearch.Run, found iter.Seq2[audiosearch.Result, error], held *hold) error {
 	b := []byte(`{"status":`)
 	if r.State != audiosearch.StateTerminated {
@@ -89,7 +88,7 @@ func writeRunResult(w io.Writer, r *audiosearch.Run, found iter.Seq2[audiosearch
 		b = appendResult(b, &result)
 		if one := len(b) - before; one > largest {
 			largest = one
-			if !held.grow(int64(cap(b) + max(one, min(stepItems*one, stepBytes)))) {
+			if !held.grow(resultsHold(one)) {
 				return errNoRoom
 			}
 		}
@@ -103,6 +102,13 @@ func writeRunResult(w io.Writer, r *audiosearch.Run, found iter.Seq2[audiosearch
 	}
 	_, _ = w.Write(append(b, `]}`...))
 	return nil
+}
+
+// resultsHold is the memory of results of which the largest one has so many bytes of JSON:
+// the first page of the store, the current page, and the bytes that are written at once.
+func resultsHold(largest int) int64 {
+	page := max(largest, min(stepItems*largest, stepBytes))
+	return int64(2*page + writeAtOnce + largest)
 }
 
 func appendResult(b []byte, r *audiosearch.Result) []byte {

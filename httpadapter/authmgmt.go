@@ -39,12 +39,12 @@ type AuthMgmtOptions struct {
 	AcceptPage  bool // adds the page at AcceptPath where a person accepts an invitation
 	Login       bool // adds the token endpoint, POST /api/v0/login
 
-	// FailedLogins is how many logins with a wrong secret are answered with 401 within a
-	// minute, for one client ID and one address: 30; all are if it is negative. Further
-	// ones are answered with 429 and Retry-After. The right secret passes all the same. The
-	// address is http.Request.RemoteAddr, of IPv6 its first 64 bits. Behind a proxy that is
-	// the proxy's address, unless a middleware of the host sets it to what the proxy says.
-	// Each process counts for itself.
+	// FailedLogins bounds the logins with a wrong secret that are answered with 401 within a
+	// minute, for one client ID and one address: 30. Below 0 there is no bound. Further
+	// failures are answered with 429 and Retry-After. The right secret passes all the same.
+	// The address is http.Request.RemoteAddr, of IPv6 its first 64 bits. Behind a proxy it
+	// is the proxy's address, unless a middleware of the host sets the client's. Each process
+	// counts for itself.
 	FailedLogins int
 
 	// PublicOnly leaves out the three operations of the document, for a host that manages
@@ -198,14 +198,14 @@ func paging(d *decoder, r *http.Request) authmgmt.Paging {
 // maxOffset is far beyond any listing, and an int on every machine.
 const maxOffset = 1<<31 - 1
 
-// listMeta is what stands behind the items of a listing.
+// listMeta follows the items of a listing.
 type listMeta struct {
 	Offset int `json:"offset"`
 	Limit  int `json:"limit"`
 	Total  int `json:"total"`
 }
 
-// listing answers with a page of what list returns, each item as wire has it.
+// listing answers with a page of list. wire makes the JSON of an item.
 func listing[T, W any](
 	a *authMgmtAdapter, c *call,
 	list func(ctx context.Context, org string, q authmgmt.Paging) (authmgmt.Page[T], error), wire func(*T) (W, error),
@@ -223,7 +223,7 @@ func listing[T, W any](
 		if err != nil {
 			return err
 		}
-		if q.Total { // of the first step
+		if q.Total { // in the first step alone
 			meta.Total = page.Total
 		}
 		for i := range page.Items {

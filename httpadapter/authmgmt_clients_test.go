@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -302,15 +303,12 @@ func TestEscapedIDs(t *testing.T) {
 	}
 }
 
-// crowded is a store that has as many clients and pending invitations as there may be.
+// crowded is a store that counts more clients and pending invitations than there may be.
 type crowded struct{ authmgmt.Store }
 
-func (s crowded) ListClients(ctx context.Context, org string, q authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
-	return authmgmt.Page[authmgmt.Client]{Total: 10_000}, nil
-}
-
-func (s crowded) ListInvitations(context.Context, string, time.Time, authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
-	return authmgmt.Page[authmgmt.Invitation]{Total: 10_000}, nil
+func (crowded) Stats(_ context.Context, _ string, _ time.Time, most int) (authmgmt.Stats, error) {
+	n := mortise.CountUpTo(1_000_000, most)
+	return authmgmt.Stats{Clients: n, Pending: n}, nil
 }
 
 // TestTooManyOfAnOrganization: one more client, or invitation, is a problem of the body.

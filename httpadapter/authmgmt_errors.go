@@ -34,9 +34,9 @@ var authMgmtFailures = append(failures{
 		message: "The email address has a pending invitation. Resend or cancel that one."}},
 }, commonFailures...)
 
-// refusedAuthMgmt answers what only the service can know to be wrong: that a client would
-// have too many roles, those of other contexts included, or that an organization would have
-// too many clients or pending invitations.
+// refusedAuthMgmt answers problems that only the service can find: too many roles of a
+// client, its roles in other contexts included, and too many clients or pending invitations
+// of an organization.
 var refusedAuthMgmt = refusals(
 	func(e *authmgmt.ValidationError) []authmgmt.Problem { return e.Problems },
 	func(one authmgmt.Problem) (loc []any, typ, msg string) {

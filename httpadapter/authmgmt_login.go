@@ -50,7 +50,7 @@ func (a *authMgmtAdapter) login(c *call) response {
 	}
 	var limit *RateLimitError
 	if errors.As(err, &limit) {
-		return *c.refuseNow(limit)
+		return *c.tooMany(limit)
 	}
 	if err != nil {
 		return a.h.fail(c, err)
@@ -59,9 +59,9 @@ func (a *authMgmtAdapter) login(c *call) response {
 	return response{status: http.StatusOK, body: mustJSON(body), header: tokenHeader}
 }
 
-// loginFailed returns the error of a login that failed, or a [RateLimitError] if there are
-// too many of the client ID. It logs one of a second, since anybody can cause them without
-// end. shown is the client ID as the log may have it.
+// loginFailed counts a failed login, and returns its error, or a [RateLimitError] if too many
+// logins of the client ID have failed. It logs one line a second at most, because a stranger
+// can cause any number of failures. shown is the client ID for the log.
 func (a *authMgmtAdapter) loginFailed(r *http.Request, id, shown string, err error) error {
 	count, tooMany := a.logins.add(id, r.RemoteAddr)
 	if count > 0 {

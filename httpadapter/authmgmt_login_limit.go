@@ -15,17 +15,17 @@ const (
 )
 
 // failedLogins counts the logins that fail within loginWindow, for one client ID and
-// address. It keeps the ones that it heard of last. A login with the right secret is never
-// refused: by wrong ones anybody could keep a client out. A secret that a Service made
-// cannot be guessed, so the limit has to spare no more than the log and the storage.
+// address. It forgets the oldest keys. It never refuses the right secret, or else wrong
+// secrets from one address would keep a client out. A secret of 32 bytes cannot be guessed,
+// so the limit protects the storage alone.
 type failedLogins struct {
-	most int // negative: all are answered
+	most int // below 0: no limit
 
 	mu       sync.Mutex
 	new, old map[[32]byte][]time.Time // within the window, the oldest first; at most most
 	newSince time.Time
 	logged   time.Time // when refused logins were logged last
-	unlogged int       // those since
+	unlogged int       // refused logins since then
 }
 
 func newFailedLogins(most int) *failedLogins {
@@ -35,8 +35,8 @@ func newFailedLogins(most int) *failedLogins {
 	return &failedLogins{most: most, new: make(map[[32]byte][]time.Time)}
 }
 
-// add counts a login that failed. err is a [RateLimitError] if there were too many before
-// it. log is how many the log should tell of now: 0 within a second of the last line.
+// add counts a login that failed. err is a [RateLimitError] if too many failed before it. log
+// is the count for a log line: 0 within a second of the last line.
 func (f *failedLogins) add(id, remote string) (log int, err error) {
 	now := time.Now()
 	f.mu.Lock()
@@ -82,8 +82,8 @@ func loginKey(id, remote string) [32]byte {
 	return sha256.Sum256([]byte(subscriber(remote) + "\x00" + id))
 }
 
-// subscriber is the address of http.Request.RemoteAddr without its port, if it has one; of
-// IPv6 the first 64 bits, which are one subscriber's.
+// subscriber is the address of http.Request.RemoteAddr, with or without a port. Of IPv6 it is
+// the first 64 bits, which belong to one subscriber.
 func subscriber(remote string) string {
 	ip, err := netip.ParseAddr(remote) // as some middleware sets it
 	if at, ofServer := netip.ParseAddrPort(remote); ofServer == nil {

@@ -70,7 +70,7 @@ func TestFailedLogins(t *testing.T) {
 		w := r.login("c1", "wrong", here)
 		requireTokenError(t, w, http.StatusTooManyRequests, "slow_down")
 		require.Equal(t, "30", w.Header().Get("Retry-After"))
-		require.Equal(t, http.StatusOK, r.login("c1", r.secret, here).Code, "nobody can keep a client out")
+		require.Equal(t, http.StatusOK, r.login("c1", r.secret, here).Code, "the right secret")
 		require.Equal(t, http.StatusTooManyRequests, r.login("c1", "wrong", here).Code, "nor does the right one end the limit")
 		require.Equal(t, http.StatusUnauthorized, r.login("c2", "wrong", here).Code, "another client ID")
 
@@ -127,7 +127,7 @@ func TestFailedLoginsOfMany(t *testing.T) {
 	})
 }
 
-// TestRefusedLoginsAreLogged: once a second, with the number of those since the last line,
+// TestRefusedLoginsAreLogged: once a second, with the number of failures since the last line,
 // the client ID and the address, but no secret.
 func TestRefusedLoginsAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestRefusedLoginsAreLogged(t *testing.T) {
 		line := logged("c1", "wrong")
 		require.Contains(t, line, `level=WARN msg="login refused" client_id=c1 address=192.0.2.1:7 count=1 request_id=`)
 		require.Equal(t, 1, strings.Count(line, "\n"))
-		for range 40 { // those with 429 among them
+		for range 40 { // from the 30th on with 429
 			require.Empty(t, logged("c1", "wrong"))
 		}
 		time.Sleep(time.Second)

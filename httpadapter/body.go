@@ -35,7 +35,7 @@ func (h *Handler) readBody(w http.ResponseWriter, c *call) ([]byte, *response) {
 		// Without a writer, which would end the connection: writeUnread sees to the rest.
 		body = http.MaxBytesReader(nil, r.Body, limit)
 	}
-	c.holdBody()
+	c.held = c.bodyHold()
 	var data []byte
 	var err error
 	if h.limitBody(w, r) {
@@ -50,8 +50,7 @@ func (h *Handler) readBody(w http.ResponseWriter, c *call) ([]byte, *response) {
 		return data, nil
 	case errors.As(err, &tooLong):
 		return nil, c.refuse(bodyTooLarge(limit))
-	}
-	if errors.Is(err, errNoRoom) {
+	case errors.Is(err, errNoRoom):
 		return nil, c.noRoom()
 	}
 	c.left = broken
@@ -73,40 +72,18 @@ func (c *call) refuse(p problem) *response {
 	return &resp
 }
 
-// refuseNow answers that there are too many requests.
-func (c *call) refuseNow(limit *RateLimitError) *response {
+// tooMany answers 429 in the operation's shape.
+func (c *call) tooMany(limit *RateLimitError) *response {
 	resp := c.refuse(problem{kind: tooManyRequests})
-	header := maps.Clone(limit.header())
+	header := limit.header()
 	maps.Copy(header, resp.header)
 	resp.header = header
 	return resp
 }
 
-// noRoom answers that the caller's requests hold too many bytes already. The connection ends,
-// once the rest of the body has been dropped: many clients read no answer before they have sent
-// it.
-func (c *call) noRoom() *response {
-	resp := c.refuseNow(&RateLimitError{RetryAfter: time.Second})
-	if c.r.ProtoMajor == 1 {
-		resp.header["Connection"] = closeConnection
-	}
-	return resp
-}
-
-// holdBody makes a body count for the caller's organization, or for the address of a
-// caller who is not known.
-func (c *call) holdBody() {
-	if c.op.public {
-		c.held = heldByStrangers.account(subscriber(c.r.RemoteAddr), strangersOfOne)
-		return
-	}
-	c.held = heldByCallers.account(c.principal.Organization, bodiesOfOne)
-}
-
-var errNoRoom = errors.New("httpadapter: the caller's requests hold too many bytes")
-
-// readAll is io.ReadAll for a body of an announced length, -1 for an unknown one, which is
-// bounded by its reader. What it allocates depends on what has arrived, and is held.
+// readAll is io.ReadAll for a body of an announced length, or of -1 if the length is unknown;
+// then the reader ends at the limit. The buffer grows with the bytes that arrive, not with
+// the announced length, and held counts it.
 func readAll(body io.Reader, announced, limit int64, held *hold) ([]byte, error) {
 	if announced == 0 {
 		return nil, nil
@@ -115,10 +92,10 @@ func readAll(body io.Reader, announced, limit int64, held *hold) ([]byte, error)
 	if announced < 0 {
 		most = max(limit, limit+1) // one more byte tells the end from the limit
 	}
-	if !held.grow(heldAtLeast) {
+	if !held.grow(minBody) {
 		return nil, errNoRoom
 	}
-	data := make([]byte, 0, min(most, heldAtLeast))
+	data := make([]byte, 0, min(most, minBody))
 	for {
 		n, err := body.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
@@ -130,7 +107,7 @@ func readAll(body io.Reader, announced, limit int64, held *hold) ([]byte, error)
 		}
 		if len(data) == cap(data) {
 			grown := min(4*int64(cap(data)), most)
-			if !held.grow(max(grown, heldAtLeast)) {
+			if !held.grow(max(grown, minBody)) {
 				return nil, errNoRoom
 			}
 			data = append(make([]byte, 0, grown), data...)
@@ -138,8 +115,8 @@ func readAll(body io.Reader, announced, limit int64, held *hold) ([]byte, error)
 	}
 }
 
-// readAllWithin is readAll in a goroutine of its own, which keeps the buffer, and holds it,
-// if the time is over first.
+// readAllWithin is readAll in a goroutine of its own. If the time is over first, the goroutine
+// keeps the buffer and its hold until the read ends.
 func (c *call) readAllWithin(d time.Duration, body io.Reader, limit int64) ([]byte, error) {
 	type outcome struct {
 		data []byte
@@ -154,7 +131,7 @@ func (c *call) readAllWithin(d time.Duration, body io.Reader, limit int64) ([]by
 		c.held = nil
 		go func() {
 			<-over
-			held.release()
+			held.end()
 		}()
 		return nil, os.ErrDeadlineExceeded
 	}

@@ -32,12 +32,11 @@
 //
 // # Requests and answers
 //
-// A request is checked in this order: authentication, a caller's rate, method, media type,
-// size and what the caller's requests hold, JSON, fields, authorization and existence,
-// state, storage, queue. Problems of fields are
-// answered as FastAPI with pydantic v2 does, all of them at once, at most 100. The vault
-// has an error body of its own, with the same rules: its problems name the item and a
-// reason.
+// A request is checked in this order: authentication, the caller's rate, method, media
+// type, size, the memory of the caller's requests, JSON, fields, authorization and
+// existence, state, storage, queue. Problems of fields are answered as FastAPI with pydantic
+// v2 does, all of them at once, at most 100. The vault has an error body of its own, with
+// the same rules: its problems name the item and a reason.
 //
 // A body is declared as application/json, or as another type of application/ that ends in
 // +json. Every answer has a header x-request-id: the caller's own, if it is 1 to 128
@@ -49,13 +48,13 @@
 //
 // # Slow clients
 //
-// Bodies that arrive, and answers that wait for their reader, are counted in bytes. The
-// requests of an organization hold at most 32 MiB of bodies and 16 MiB of long answers,
-// those of a process 128 MiB; but who holds nothing always gets one of each. Over it a
-// request gets 429 with Retry-After, also in the middle of its body, and its connection
-// ends. Logins have 256 KiB of an address, and 4 MiB in all. Lists are read and sent in
-// steps of 50 items and 256 KiB. How long a client may take is the http.Server's to say:
-// ReadHeaderTimeout, WriteTimeout and IdleTimeout.
+// The bytes of bodies, and of answers over 16 KiB, count until the client has read the
+// answer. The requests of an organization may hold 32 MiB of bodies and 16 MiB of answers,
+// the requests of all organizations 128 MiB. One body and one answer of an organization
+// pass in any case. A further request gets 429 with Retry-After, also in the middle of its
+// body, and its connection ends. Bodies of logins have 256 KiB of an address, and 4 MiB in
+// all. Lists are read and sent in steps of 50 items and 256 KiB. The http.Server bounds the
+// time of a slow client, by ReadHeaderTimeout, WriteTimeout and IdleTimeout.
 //
 // # Hooks that panic
 //

@@ -1,27 +1,20 @@
 package httpadapter_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
-	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/vault"
 )
 
 // slowReader is a ResponseWriter whose client reads nothing until it is let go on.
@@ -85,9 +78,9 @@ func requireNoRoom(t *testing.T, w *httptest.ResponseRecorder) {
 	require.Equal(t, "close", w.Header().Get("Connection"))
 }
 
-// TestSlowReadersHoldLittle: of lists of large items, as many bytes wait for an
-// organization's clients as it may hold, and one more client gets 429. Another organization
-// gets its list, and the first one does once its clients have read.
+// TestSlowReadersHoldLittle: the answers that wait for the clients of an organization come to
+// its bound, and a further request gets 429. Another organization gets its list meanwhile, and
+// the first one does after its clients have read.
 func TestSlowReadersHoldLittle(t *testing.T) {
 	r := newRig(t, nil)
 	for i := range 6 {
@@ -128,40 +121,67 @@ func TestSlowReadersHoldLittle(t *testing.T) {
 	}
 }
 
-// TestListThatFindsNoRoomEndsEarly: one that has begun, with the cursor of where to go on.
-func TestListThatFindsNoRoomEndsEarly(t *testing.T) {
-	r := newRig(t, nil)
-	large := func(e *trigger.Event) { e.Instructions = strings.Repeat("x", 3<<20) }
-	for i := range 4 {
-		r.put(i, large)
+// TestSlowReadersOfChangesHoldLittle: an insertion is refused before it stores anything, once
+// the answers to others wait for their clients.
+func TestSlowReadersOfChangesHoldLittle(t *testing.T) {
+	r := newVaultRig(t, nil, nil)
+	var columns []vault.Column
+	var fields []string
+	for i := range 200 {
+		columns = append(columns, vault.Column{Name: fmt.Sprintf("%x", i), Tokenization: vault.Random})
+		fields = append(fields, fmt.Sprintf(`"%x":"1"`, i))
 	}
-	for i := range 50 { // the first step of the list
-		r.put(100+i, nil)
+	_, err := r.service.CreateVault(t.Context(), "acme", "operator", "wide", vault.Schema{Tables: []vault.Table{{Name: "t", Columns: columns}}})
+	require.NoError(t, err)
+	record := `{"fields":{` + strings.Join(fields, ",") + `}}`
+	body := `{"tokenization":true,"records":[` + strings.Repeat(record+",", 4) + record + `]}`
+	c := newCrowd(t, r.handler)
+	held, longest, answered := 0, 0, 0
+	var refused *slowReader
+	for refused == nil {
+		request := httptest.NewRequest("POST", "/v1/vaults/wide/t", strings.NewReader(body))
+		request.Header.Set("Authorization", "Bearer full")
+		request.Header.Set("Content-Type", "application/json")
+		var n int
+		n, refused = c.read(request)
+		held, longest = held+n, max(longest, n)
+		if refused == nil {
+			answered++
+		}
+		require.LessOrEqual(t, held, 16<<20)
 	}
-	request := func(path string) *http.Request {
-		request := httptest.NewRequest("GET", path, nil)
-		request.Header.Set("Authorization", "Bearer "+r.key)
-		return request
+	requireNoRoom(t, &refused.ResponseRecorder)
+	require.Greater(t, held, 8<<20)
+	require.Greater(t, longest, 16<<10)
+	c.release()
+	stats, err := r.service.Stats(t.Context(), "acme")
+	require.NoError(t, err)
+	require.Equal(t, min(1000*answered, stats.Tokens.N), stats.Tokens.N)
+}
+
+// TestSlowReadersOfResultsHoldLittle: with the pages of the store that wait with an answer.
+func TestSlowReadersOfResultsHoldLittle(t *testing.T) {
+	r := newSoundRig(t, nil, nil)
+	var texts []string
+	for i := range 900 {
+		texts = append(texts, fmt.Sprintf(`"k%03d":"%s"`, i, strings.Repeat("x", 50)))
 	}
-	list := newCrowd(t, r.handler)
-	n, _ := list.read(request("/triggers?limit=60"))
-	require.NotZero(t, n)
-	others := newCrowd(t, r.handler)
-	for refused := (*slowReader)(nil); refused == nil; {
-		_, refused = others.read(request("/triggers?to=2026-11-01T00:00:10Z&limit=2"))
+	for i := range 40 {
+		r.video(fmt.Sprint("large", i), "large.mp4", "{"+strings.Join(texts, ",")+"}", 1, 1, 1)
 	}
-	list.release()
-	var p page
-	require.NoError(t, json.Unmarshal(list.readers[0].Body.Bytes(), &p))
-	require.Len(t, p.Triggers, 50, "the first step")
-	require.NotNil(t, p.NextCursor)
-	others.release()
-	got := len(p.Triggers)
-	for p.NextCursor != nil {
-		p = r.page("limit=60&cursor=" + *p.NextCursor)
-		got += len(p.Triggers)
+	run := r.start(aSearch(`"limit":300`))
+	r.work()
+	c := newCrowd(t, r.handler)
+	readers := 0
+	var refused *slowReader
+	for ; refused == nil; readers++ {
+		request := httptest.NewRequest("GET", jobResult+run+of("calls"), nil)
+		request.Header.Set("Authorization", "Bearer full")
+		_, refused = c.read(request)
 	}
-	require.Equal(t, 54, got)
+	require.LessOrEqual(t, readers, 32, "of 512 KiB each")
+	require.Greater(t, readers, 8)
+	c.release()
 }
 
 // TestLaterStepsHoldLittle: a crowd of readers whose lists begin with small items gets no more
@@ -242,37 +262,55 @@ func (b *stalledBody) Read(p []byte) (int, error) {
 
 func (b *stalledBody) Close() error { return nil }
 
-// TestSlowSendersHoldLittle: bodies count as they grow, whatever they are announced to be,
-// and over the organization's share a request gets 429 in the middle of its body.
+// slowSenders are requests whose bodies do not end.
+type slowSenders struct {
+	handler http.Handler
+	goOn    chan struct{}
+	all     sync.WaitGroup
+}
+
+// send begins a request that sends so many bytes of its body. It returns the answer if one
+// comes before, and else nil.
+func (s *slowSenders) send(request *http.Request, length int64, bytes int) *httptest.ResponseRecorder {
+	body := &stalledBody{left: bytes, stalled: make(chan struct{}), goOn: s.goOn}
+	request.Body, request.ContentLength = body, length
+	w, done := httptest.NewRecorder(), make(chan struct{})
+	s.all.Go(func() {
+		s.handler.ServeHTTP(w, request)
+		close(done)
+	})
+	select {
+	case <-body.stalled:
+		return nil
+	case <-done:
+		return w
+	}
+}
+
+// end cuts all bodies off.
+func (s *slowSenders) end() {
+	close(s.goOn)
+	s.all.Wait()
+}
+
+// TestSlowSendersHoldLittle: a body counts with the bytes that have come, whatever length it
+// announces. Over the bound of the organization a request gets 429 in the middle of its body.
 func TestSlowSendersHoldLittle(t *testing.T) {
 	r := newRig(t, &httpadapter.TriggerOptions{Options: httpadapter.Options{MaxBody: 8 << 20}})
 	r.organize("globex", true, true)
 	_, key, err := r.service.IssueKey(t.Context(), "globex", "", "")
 	require.NoError(t, err)
-	goOn := make(chan struct{})
-	var all sync.WaitGroup
-	send := func(key string, length int64, given int) (refused *httptest.ResponseRecorder) {
-		b := &stalledBody{left: given, stalled: make(chan struct{}), goOn: goOn}
-		request := httptest.NewRequest("POST", "/triggers", b)
-		request.ContentLength = length
+	senders := &slowSenders{handler: r.handler, goOn: make(chan struct{})}
+	send := func(key string, length int64, bytes int) *httptest.ResponseRecorder {
+		request := httptest.NewRequest("POST", "/triggers", nil)
 		request.Header.Set("Authorization", "Bearer "+key)
 		request.Header.Set("Content-Type", "application/json")
-		w, done := httptest.NewRecorder(), make(chan struct{})
-		all.Go(func() {
-			r.handler.ServeHTTP(w, request)
-			close(done)
-		})
-		select {
-		case <-b.stalled:
-			return nil
-		case <-done:
-			return w
-		}
+		return senders.send(request, length, bytes)
 	}
-	for range 500 { // what they announce does not count
+	for range 500 {
 		require.Nil(t, send(r.key, 8<<20, 1000))
 	}
-	for i := range 7 { // what has come does, and the next step: 4 MiB
+	for i := range 7 { // buffers of 4 MiB
 		require.Nil(t, send(r.key, []int64{8 << 20, -1}[i%2], 1<<20+1))
 	}
 	refused := send(r.key, 8<<20, 1<<20+1)
@@ -281,13 +319,12 @@ func TestSlowSendersHoldLittle(t *testing.T) {
 	requireError(t, refused, http.StatusTooManyRequests, "too_many_requests")
 	require.Nil(t, send(key.Reveal(), 8<<20, 1<<20+1), "another organization's")
 	require.Equal(t, http.StatusAccepted, r.post(`{"instructions":"Short."}`).Code)
-	close(goOn)
-	all.Wait()
+	senders.end()
 	require.Equal(t, http.StatusUnprocessableEntity, r.post(strings.Repeat(" ", 8<<20)).Code, "it is read to its end")
 }
 
-// TestOneLargeBodyAlways: who holds nothing may send one body of any size that the service
-// takes.
+// TestOneLargeBodyAlways: an organization without other requests may send one body of any size
+// that the service takes.
 func TestOneLargeBodyAlways(t *testing.T) {
 	r := newRig(t, &httpadapter.TriggerOptions{Options: httpadapter.Options{MaxBody: 64 << 20}})
 	body := `{"instructions":"x","context":{"a":"` + strings.Repeat("x", 40<<20) + `"}}`
@@ -298,124 +335,25 @@ func TestOneLargeBodyAlways(t *testing.T) {
 // TestSlowLoginsHoldLittle: of an address, and of all addresses together.
 func TestSlowLoginsHoldLittle(t *testing.T) {
 	r := newLoginRig(t, 0)
-	goOn := make(chan struct{})
-	var all sync.WaitGroup
-	send := func(address string) (refused *httptest.ResponseRecorder) {
-		b := &stalledBody{left: 10, stalled: make(chan struct{}), goOn: goOn}
-		request := httptest.NewRequest("POST", login, b)
-		request.ContentLength = 64 << 10
+	senders := &slowSenders{handler: r.handler, goOn: make(chan struct{})}
+	send := func(address string) *httptest.ResponseRecorder {
+		request := httptest.NewRequest("POST", login, nil)
 		request.RemoteAddr = address
 		request.Header.Set("Content-Type", asForm)
-		w, done := httptest.NewRecorder(), make(chan struct{})
-		all.Go(func() {
-			r.handler.ServeHTTP(w, request)
-			close(done)
-		})
-		select {
-		case <-b.stalled:
-			return nil
-		case <-done:
-			return w
-		}
+		return senders.send(request, 64<<10, 10)
 	}
-	taken := 0
-	for ; send(fmt.Sprintf("203.0.113.1:%d", taken)) == nil; taken++ {
-		require.Less(t, taken, 256<<10/(1<<10))
+	for i := range 256 {
+		require.Nil(t, send(fmt.Sprintf("203.0.113.1:%d", i)))
 	}
 	refused := send("203.0.113.1:7")
+	require.NotNil(t, refused)
 	requireNoRoom(t, refused)
 	requireTokenError(t, refused, http.StatusTooManyRequests, "slow_down")
 	require.Equal(t, http.StatusOK, r.login("c1", r.secret, "203.0.113.2:1").Code, "from elsewhere")
-	for i := 0; send(fmt.Sprintf("[2001:db8:0:%x::1]:7", i)) == nil; i++ {
-		require.Less(t, taken+i, 4<<20/(1<<10))
+	for i := range 4096 - 256 {
+		require.Nil(t, send(fmt.Sprintf("[2001:db8:0:%x::1]:7", i)))
 	}
 	requireTokenError(t, r.login("c1", r.secret, "203.0.113.2:1"), http.StatusTooManyRequests, "slow_down")
-	close(goOn)
-	all.Wait()
+	senders.end()
 	require.Equal(t, http.StatusOK, r.login("c1", r.secret, "203.0.113.1:1").Code)
-}
-
-// TestLongListsAreStreamed: in steps, and to the last item.
-func TestLongListsAreStreamed(t *testing.T) {
-	r := newRig(t, nil)
-	for i := range 120 {
-		r.put(i, nil)
-	}
-	for limit, steps := range map[int]int{1: 1, 50: 1, 51: 2, 120: 3, 1000: 3} {
-		w := &countedWriter{ResponseRecorder: *httptest.NewRecorder()}
-		request := httptest.NewRequest("GET", fmt.Sprintf("/triggers?limit=%d", limit), nil)
-		request.Header.Set("Authorization", "Bearer "+r.key)
-		r.handler.ServeHTTP(w, request)
-		require.Equal(t, steps, w.writes, "limit %d", limit)
-		var p page
-		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &p))
-		require.Len(t, p.Triggers, min(limit, 120))
-		require.Equal(t, limit < 120, p.NextCursor != nil)
-	}
-}
-
-type countedWriter struct {
-	httptest.ResponseRecorder
-	writes int
-}
-
-func (w *countedWriter) Write(p []byte) (int, error) {
-	w.writes++
-	return w.ResponseRecorder.Write(p)
-}
-
-// TestListThatFailsLaterIsCutOff: it is never a shorter valid document.
-func TestListThatFailsLaterIsCutOff(t *testing.T) {
-	r := newRig(t, nil)
-	for i := range 120 {
-		r.put(i, nil)
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		r.handler.ServeHTTP(&failingLater{w, r}, request)
-	}))
-	defer server.Close()
-	request, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/triggers?limit=100", nil)
-	require.NoError(t, err)
-	request.Header.Set("Authorization", "Bearer "+r.key)
-	resp, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	defer func() { _ = resp.Body.Close() }()
-	require.Equal(t, http.StatusOK, resp.StatusCode)
-	got, err := io.ReadAll(resp.Body)
-	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-	require.True(t, bytes.HasPrefix(got, []byte(`{"triggers":[{`)), "%.40s", got)
-	require.Contains(t, r.log.String(), "request failed")
-}
-
-// failingLater takes the store away with the first step of an answer.
-type failingLater struct {
-	http.ResponseWriter
-	r *rig
-}
-
-func (w *failingLater) Write(p []byte) (int, error) {
-	w.r.store.err = errors.New("disk full")
-	return w.ResponseWriter.Write(p)
-}
-
-// standing is a store whose lists do not go on.
-type standing struct{ trigger.Store }
-
-func (s standing) ListEvents(context.Context, string, trigger.EventQuery) (mortise.Page[trigger.Event], error) {
-	return mortise.Page[trigger.Event]{Next: mortise.Position{At: time.Unix(1, 0)}}, nil
-}
-
-// TestListThatDoesNotGoOn ends all the same.
-func TestListThatDoesNotGoOn(t *testing.T) {
-	db, err := memory.Open(t.Context(), nil)
-	require.NoError(t, err)
-	service, err := trigger.New(trigger.Backend{Store: standing{db.Trigger().Store}, Queue: db.Queue(nil)}, nil)
-	require.NoError(t, err)
-	handler, err := httpadapter.NewTrigger(service, httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
-		return httpadapter.Principal{Organization: "acme", Access: access.Full()}, nil
-	}), &httpadapter.TriggerOptions{History: true, Options: httpadapter.Options{Logger: slog.New(slog.DiscardHandler)}})
-	require.NoError(t, err)
-	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, httptest.NewRequest("GET", "/triggers", nil))
-	require.Equal(t, http.StatusServiceUnavailable, w.Code)
 }

@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// A list is read from the storage and written step by step, so that a slow reader holds no
-// more than a step of it. A step is what comes to one of these, or one item.
+// A list is read from the storage and written in steps, so that a slow reader holds one step
+// in memory. A step ends with the item that reaches one of these bounds.
 const (
 	stepItems = 50
 	stepBytes = 256 << 10
@@ -16,14 +16,14 @@ const (
 
 // listStep takes the items of a step.
 type listStep struct {
-	page  *hold // of the caller's organization
+	page  *hold
 	body  bytes.Buffer
 	begun bool // there was an item
 	ended bool
 }
 
-// item appends an item, as JSON. It is errNoRoom if the caller's requests hold too many bytes
-// for it: then it is left out, and the list must end.
+// item appends an item, as JSON. If there is no room for the item, it returns errNoRoom and
+// leaves the item out; the list must end then.
 func (s *listStep) item(v any) error {
 	before := s.body.Len()
 	if s.begun {
@@ -48,7 +48,7 @@ func (s *listStep) end(text string) {
 	s.ended = true
 }
 
-// take takes a step of a list, which must go on.
+// take carries out a step, which must append something.
 func (s *listStep) take(step func(*listStep) error) error {
 	before := s.body.Len()
 	if err := step(s); err != nil {
@@ -60,11 +60,11 @@ func (s *listStep) take(step func(*listStep) error) error {
 	return nil
 }
 
-// list answers with a list that begins with head, and that step goes on with until it ends
-// it. One that ends with its first step is sent whole; a longer one is streamed, and cut off
-// if it fails. Its bytes count for the caller's organization while they wait for the reader.
+// list answers with head and the items of each step, until a step ends the list. A list of one
+// step is sent whole, with Content-Length. A longer list is streamed, and cut off if a later
+// step fails. Each step counts for the caller's organization until the client has read it.
 func (h *Handler) list(c *call, head string, step func(*listStep) error) response {
-	c.page = heldByCallers.account(c.principal.Organization, pagesOfOne)
+	c.page = c.pageHold()
 	if c.page.full() {
 		return *c.noRoom()
 	}

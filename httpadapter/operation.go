@@ -22,11 +22,6 @@ type operation struct {
 	handle   func(c *call) response // after authentication and body; asks for authorization itself
 }
 
-// reads reports whether an answer may be dropped for another request to get it.
-func (op *operation) reads() bool {
-	return op.Method == http.MethodGet || op.action == access.Detokenize
-}
-
 // fixedPart is the path as far as it is the same for all requests.
 func (op *operation) fixedPart() string {
 	fixed, _, _ := strings.Cut(op.Pattern, "{")

@@ -79,7 +79,7 @@ func jsonBody(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// writeJSON is jsonBody behind what b has.
+// writeJSON appends v to b, as jsonBody encodes it.
 func writeJSON(b *bytes.Buffer, v any) error {
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)

@@ -74,7 +74,7 @@ func (t *triggerAdapter) get(c *call) response {
 	return response{status: http.StatusOK, body: body}
 }
 
-// listBytes ends a page early, once it is this long.
+// listBytes is the length of a page, in bytes, after which it ends early.
 const listBytes = 4 << 20
 
 // list is listTriggers.
@@ -95,7 +95,7 @@ func (t *triggerAdapter) list(c *call) response {
 		}
 		for i := range page.Items {
 			err := b.item(NewTriggerEvent(page.Items[i]))
-			if errors.Is(err, errNoRoom) && begun { // it goes on behind the event before
+			if errors.Is(err, errNoRoom) && begun { // the next page begins with this event
 				b.end(`],"next_cursor":"` + q.After.String() + `"}`)
 				return nil
 			}

@@ -23,8 +23,8 @@ type EventQuery struct {
 	// less is 0: the page is empty, and its Next is zero. Service.ListEvents takes 0 for 50.
 	Limit int
 
-	// Bytes ends a page before Limit, with the event by which the Size of its events comes
-	// to so many bytes. 0 and less: no such end.
+	// Bytes ends a page before Limit, with the event that brings the sum of Event.Size to
+	// Bytes. A page has one event at least. 0 and less: no bound.
 	Bytes int
 }
 
@@ -34,8 +34,8 @@ const MaxPageSize = 1000
 // Position returns the event's place in a listing.
 func (e *Event) Position() mortise.Position { return mortise.Position{At: e.SubmittedAt, ID: e.ID} }
 
-// Size is how many bytes of text the event has: what it was submitted with, and what it
-// came to.
+// Size returns the length of the long fields together, in bytes: Instructions, Context,
+// LastError and Outcome.
 func (e *Event) Size() int {
 	n := len(e.Instructions) + len(e.Context) + len(e.LastError)
 	if e.Outcome != nil {

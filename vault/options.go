@@ -31,7 +31,7 @@ type Options struct {
 	Logger   *slog.Logger     // slog.Default()
 }
 
-// maxMaxValue is half of what a sealed value can have.
+// maxMaxValue leaves a keyring room for a ciphertext of twice the length of the value.
 const maxMaxValue = keyring.MaxCiphertext / 2
 
 // validate says which settings make no sense.

@@ -135,9 +135,9 @@ type Tokens interface {
 	InsertTokens(ctx context.Context, org, vault string, revision int64, rows []Row) ([]string, error)
 
 	// Rows returns the rows of tokens, in their order, without Fingerprints. Where there
-	// is none, or it was deleted, the Row is zero. A ciphertext over keyring.MaxCiphertext, which
-	// somebody else has stored, comes as an empty one. It is [ErrNotFound] if there is no
-	// such vault.
+	// is none, or it was deleted, the Row is zero. In place of a ciphertext over
+	// keyring.MaxCiphertext, which another program has stored, the Row has an empty one. The
+	// error is [ErrNotFound] if there is no such vault.
 	Rows(ctx context.Context, org, vault string, tokens []string) ([]Row, error)
 
 	// ListRows returns at most limit rows of a vault whose token comes after the given

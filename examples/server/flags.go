@@ -36,7 +36,7 @@ type settings struct {
 	docs       bool
 	metrics    bool
 
-	proxies *proxies // nil: none is believed
+	proxies *proxies // nil: no headers of proxies count
 
 	tokenizeRate float64 // requests a second of one caller; 0 for no limit
 

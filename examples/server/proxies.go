@@ -10,10 +10,10 @@ import (
 	"github.com/realclientip/realclientip-go"
 )
 
-// proxies finds the client's address in what a proxy in front of the server says.
+// proxies takes the client's address from the headers of trusted proxies.
 type proxies struct {
-	trusted           []net.IPNet
-	x, forwardedChain realclientip.Strategy // of X-Forwarded-For, and of Forwarded (RFC 7239)
+	trusted                  []net.IPNet
+	xForwardedFor, forwarded realclientip.Strategy // the second one reads Forwarded (RFC 7239)
 }
 
 // newProxies takes addresses and networks with commas between them. For "" it returns nil.
@@ -37,9 +37,9 @@ func newProxies(list string) (*proxies, error) {
 	return &proxies{trusted, x, forwarded}, err
 }
 
-// in returns a handler whose requests have the client's address as their RemoteAddr, with
-// port 0, if a trusted proxy says it. Of a proxy that sets one of the two headers, a client
-// can have sent the other: where both come and differ, none is believed.
+// in returns a handler that sees the client's address as the RemoteAddr of a request, with
+// port 0, if the request came from a trusted proxy. If both headers are there and differ, the
+// RemoteAddr stays, because the proxy sets one of them and the client may have sent the other.
 func (p *proxies) in(next http.Handler) http.Handler {
 	if p == nil {
 		return next
@@ -52,14 +52,14 @@ func (p *proxies) in(next http.Handler) http.Handler {
 	})
 }
 
-// client returns "" if no trusted proxy says which address asks.
+// client returns the address in the headers, or "" if they have none that counts.
 func (p *proxies) client(r *http.Request) string {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !slices.ContainsFunc(p.trusted, func(n net.IPNet) bool { return n.Contains(peer.Addr().Unmap().AsSlice()) }) {
 		return ""
 	}
-	x, _, _ := strings.Cut(p.x.ClientIP(r.Header, ""), "%") // without a zone, which says nothing elsewhere
-	forwarded, _, _ := strings.Cut(p.forwardedChain.ClientIP(r.Header, ""), "%")
+	x, _, _ := strings.Cut(p.xForwardedFor.ClientIP(r.Header, ""), "%") // without the zone of another machine
+	forwarded, _, _ := strings.Cut(p.forwarded.ClientIP(r.Header, ""), "%")
 	switch {
 	case strings.Join(r.Header["Forwarded"], "") == "":
 		return x

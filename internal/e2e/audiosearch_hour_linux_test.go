@@ -121,7 +121,7 @@ func inferAlone(t *testing.T, model string, sound time.Duration) (windows int, t
 }
 
 // resident returns how much memory the server has, in MB.
-func (s *server) resident(t *testing.T) int {
+func (s *server) resident(t testing.TB) int {
 	t.Helper()
 	_, rest, ok := strings.Cut(string(read(t, fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))), "VmRSS:")
 	require.True(t, ok)

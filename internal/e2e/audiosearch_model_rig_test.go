@@ -34,7 +34,7 @@ func runtimeLibrary(t testing.TB) string {
 
 // referenceData returns a file of the folder that MORTISE_REFERENCE_DATA names, which has what
 // may not be in this repository, so that CI does not have it either.
-func referenceData(t *testing.T, name ...string) string {
+func referenceData(t testing.TB, name ...string) string {
 	t.Helper()
 	folder := os.Getenv("MORTISE_REFERENCE_DATA")
 	if folder == "" {

@@ -52,7 +52,7 @@ func TestSearchPage(t *testing.T) {
 
 // browser keeps cookies as a browser does, and follows no redirect by itself.
 type browser struct {
-	t    *testing.T
+	t    testing.TB
 	s    *server
 	jar  http.CookieJar
 	last string // the address of what was shown last

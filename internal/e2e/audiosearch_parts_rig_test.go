@@ -221,7 +221,7 @@ func (s *stagedStore) PutScoring(
 
 // scoring is a process that scores a video, as this one tells it to.
 type scoringProcess struct {
-	t    *testing.T
+	t    testing.TB
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	out  *bufio.Reader

@@ -19,7 +19,7 @@ import (
 
 // scoredFile is a database with one video, "v", that processes of its own score.
 type scoredFile struct {
-	t     *testing.T
+	t     testing.TB
 	path  string
 	media *media
 	part  time.Duration

@@ -27,7 +27,7 @@ const (
 
 // media is a folder with a provisioning document and the files that it names.
 type media struct {
-	t    *testing.T
+	t    testing.TB
 	dir  string
 	more string // members that the document gives the organization acme
 }

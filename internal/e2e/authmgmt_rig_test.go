@@ -172,7 +172,7 @@ func (s *server) accept(linkToken string) answer {
 var shownToken = regexp.MustCompile(`at-[0-9a-f]{64}`)
 
 // accepted returns the access token that the page shows after the button was pressed.
-func (a answer) accepted(t *testing.T) string {
+func (a answer) accepted(t testing.TB) string {
 	t.Helper()
 	require.Equal(t, http.StatusOK, a.status, a.body)
 	shown := shownToken.FindAllString(html.UnescapeString(a.body), -1)

@@ -23,7 +23,7 @@ import (
 )
 
 // writeKey writes a file that only its owner can read.
-func writeKey(t *testing.T, text string) (path string) {
+func writeKey(t testing.TB, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "root.key")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))

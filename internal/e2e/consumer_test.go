@@ -315,7 +315,7 @@ func (p *packed) reachable(t *testing.T, from []string) []string {
 
 // consumer is a stranger's module, of one program.
 type consumer struct {
-	t   *testing.T
+	t   testing.TB
 	dir string
 	env []string
 }
@@ -369,7 +369,7 @@ func (c *consumer) goRun(args ...string) string {
 }
 
 // output runs a program and returns its standard output.
-func output(t *testing.T, cmd *exec.Cmd) string {
+func output(t testing.TB, cmd *exec.Cmd) string {
 	t.Helper()
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -378,7 +378,7 @@ func output(t *testing.T, cmd *exec.Cmd) string {
 	return string(out)
 }
 
-func read(t *testing.T, file string) []byte {
+func read(t testing.TB, file string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(file)
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ import (
 // credentialsLoad works on credentials from several sides at once, and keeps what it was
 // told.
 type credentialsLoad struct {
-	t         *testing.T
+	t         testing.TB
 	http      *http.Client
 	answered  atomic.Int64  // requests that succeeded
 	after     func(n int64) // called by whoever got the n-th of these
@@ -202,7 +202,7 @@ func (l *credentialsLoad) check(s *server) {
 		assert.Equal(l.t, roles(roleOf(n)), stored.Roles, "half of a change")
 	}
 	for i := range l.logins {
-		got := l.logins[i].tokens // of which the client keeps the newest, those that were lost on the way among them
+		got := l.logins[i].tokens // the client keeps the newest tokens, and had others whose answers were lost
 		for _, token := range append(got[max(0, len(got)-authmgmt.MaxClientTokens/2):], l.accepters[i].tokens...) {
 			require.True(l.t, s.works(token), "a token that was answered does not work")
 		}

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,18 +29,18 @@ import (
 // pagesThenNone is a store whose lists fail after so many pages.
 type pagesThenNone struct {
 	trigger.Store
-	left int
+	left atomic.Int64
 }
 
 func (s *pagesThenNone) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
-	if s.left--; s.left < 0 {
+	if s.left.Add(-1) < 0 {
 		return mortise.Page[trigger.Event]{}, errors.New("away")
 	}
 	return s.Store.ListEvents(ctx, org, q)
 }
 
-// TestCutListThroughHAProxy: what arrives of a list that fails after its first byte is no
-// valid document, wherever it is cut.
+// TestCutListThroughHAProxy: a list that fails after its first byte arrives with an error, and
+// not as a valid document, wherever it is cut.
 func TestCutListThroughHAProxy(t *testing.T) {
 	t.Parallel()
 	haproxy := tool(t, "haproxy")
@@ -78,7 +79,7 @@ backend back
 		_ = proxy.Wait()
 	}()
 	list := func(pages int) (status int, body []byte, err error) {
-		store.left = pages
+		store.left.Store(int64(pages))
 		resp, err := http.Get("http://" + front + "/triggers?limit=200")
 		if err != nil {
 			return 0, nil, err

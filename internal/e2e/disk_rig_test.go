@@ -27,7 +27,7 @@ import (
 const busyLimit = 30 * time.Second
 
 // cannot ends a test that this machine does not allow. In CI it has to run.
-func cannot(t *testing.T, what string, err error, out []byte) {
+func cannot(t testing.TB, what string, err error, out []byte) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
 		t.Fatalf("%s: %v: %s", what, err, out)

@@ -42,7 +42,7 @@ func seeded(t *testing.T) uint64 {
 
 // load sends triggers from several clients, and keeps what they were told.
 type load struct {
-	t       *testing.T
+	t       testing.TB
 	key     string // API key
 	http    *http.Client
 	clients []*client

@@ -28,7 +28,7 @@ import (
 // modelSite serves a model over TLS.
 type modelSite struct {
 	*httptest.Server
-	t     *testing.T
+	t     testing.TB
 	env   []string // in which a server trusts it
 	model []byte
 

@@ -33,7 +33,7 @@ import (
 // openapiRig is a service that can be made to fail, behind a real server, and the
 // document that describes it.
 type openapiRig struct {
-	t         *testing.T
+	t         testing.TB
 	server    *httptest.Server
 	base      string
 	key       string
@@ -102,7 +102,7 @@ func (r *openapiRig) requireEveryStatus() {
 	}
 }
 
-// tooOften asks as a caller who has asked too often.
+// tooOften sends a request that the authenticator refuses for the time being.
 func (r *openapiRig) tooOften(operation, method, path string) {
 	r.t.Helper()
 	path = regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, "1")

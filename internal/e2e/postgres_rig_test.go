@@ -31,7 +31,7 @@ import (
 
 // fleet is some servers on one database, each at an address that it keeps.
 type fleet struct {
-	t       *testing.T
+	t       testing.TB
 	program program
 	env     []string
 	args    []string
@@ -153,7 +153,7 @@ var databases atomic.Int64
 // sharedDatabase returns the value of -postgres for an empty database of a role that may do
 // nothing special, on a server that the tests share. It is for tests that do nothing to the
 // server itself: it does not sync to the disk.
-func sharedDatabase(t *testing.T) (url string) {
+func sharedDatabase(t testing.TB) (url string) {
 	t.Helper()
 	db := pgserver.Shared(t)
 	sharedRole.Do(func() { asAdmin(t, db, "CREATE ROLE mortise LOGIN") })
@@ -183,7 +183,7 @@ func tablespace(t *testing.T, db *pgserver.Server, disk string) (dir string) {
 const tooManyConnections = "53300"
 
 // asAdmin runs a statement as a superuser.
-func asAdmin(t *testing.T, db *pgserver.Server, statement string) {
+func asAdmin(t testing.TB, db *pgserver.Server, statement string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -241,7 +241,7 @@ func startBouncer(t *testing.T, db *pgserver.Server) (url string) {
 // network is a way to a server that can be made worse.
 type network struct {
 	*toxiproxy.Proxy
-	t *testing.T
+	t testing.TB
 }
 
 func startNetwork(t *testing.T, upstream string) *network {
@@ -281,7 +281,7 @@ func (s *spoiled) heal() {
 
 // natsServer is a NATS server in this process, at an address that it keeps.
 type natsServer struct {
-	t    *testing.T
+	t    testing.TB
 	url  string
 	opts *natsserver.Options
 	srv  *natsserver.Server
@@ -321,7 +321,7 @@ func (n *natsServer) stop() {
 
 // trial is two servers on one database, under load, while things go wrong.
 type trial struct {
-	t      *testing.T
+	t      testing.TB
 	fleet  *fleet
 	load   *load
 	faults int

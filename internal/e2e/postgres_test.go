@@ -278,7 +278,7 @@ func awaitAway(s *server) {
 }
 
 // terminateSessions ends all sessions of a database but this one and those of guests.
-func terminateSessions(t *testing.T, db *pgserver.Server) {
+func terminateSessions(t testing.TB, db *pgserver.Server) {
 	t.Helper()
 	asAdmin(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"+
 		" WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND usename <> 'guest'")
@@ -286,7 +286,7 @@ func terminateSessions(t *testing.T, db *pgserver.Server) {
 
 // occupy takes all connections of a database that are free, or become free, until it is told
 // to let go.
-func occupy(t *testing.T, db *pgserver.Server) (free func()) {
+func occupy(t testing.TB, db *pgserver.Server) (free func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	asAdmin(t, db, "CREATE ROLE guest LOGIN")

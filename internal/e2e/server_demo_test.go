@@ -32,7 +32,7 @@ func (s *server) demoSecret(prefix string) string {
 // inShell runs a text that a demo has printed. Nothing but the shell, curl and the least
 // of what POSIX has may be needed. It returns what is put out, and how often each status
 // was answered.
-func inShell(t *testing.T, text string) (string, map[string]int) {
+func inShell(t testing.TB, text string) (string, map[string]int) {
 	t.Helper()
 	bin, answers := t.TempDir(), t.TempDir()
 	for _, name := range []string{"grep", "sed", "sleep"} {

@@ -83,7 +83,7 @@ var built struct {
 
 // buildServer builds examples/server, once. E2E_BUILD_FLAGS may hold flags for it, such
 // as -race.
-func buildServer(t *testing.T) program {
+func buildServer(t testing.TB) program {
 	t.Helper()
 	built.once.Do(func() {
 		if built.folder, built.err = os.MkdirTemp("", "mortise-e2e-"); built.err != nil {
@@ -100,7 +100,7 @@ func buildServer(t *testing.T) program {
 }
 
 // tool returns the path of a program that the test cannot do without.
-func tool(t *testing.T, name string) string {
+func tool(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil && os.Getenv("CI") == "true" {
@@ -114,7 +114,7 @@ func tool(t *testing.T, name string) string {
 
 // server is a running example server.
 type server struct {
-	t       *testing.T
+	t       testing.TB
 	cmd     *exec.Cmd
 	dir     string // where it runs, and by default keeps its data
 	url     string
@@ -156,13 +156,13 @@ func environment(more ...string) []string {
 // start runs the server on a free port in a folder of its own, and waits until it
 // listens. When the test ends, the server must end in peace, and must not have told a
 // secret.
-func (p program) start(t *testing.T, env []string, args ...string) *server {
+func (p program) start(t testing.TB, env []string, args ...string) *server {
 	t.Helper()
 	return p.startIn(t, t.TempDir(), env, args...)
 }
 
 // startIn is start in a folder where a server may have run before.
-func (p program) startIn(t *testing.T, dir string, env []string, args ...string) *server {
+func (p program) startIn(t testing.TB, dir string, env []string, args ...string) *server {
 	t.Helper()
 	s := p.run(t, dir, env, args...)
 	s.awaitListening()
@@ -189,7 +189,7 @@ func (s *server) awaitListening() {
 }
 
 // run is startIn without the wait.
-func (p program) run(t *testing.T, dir string, env []string, args ...string) *server {
+func (p program) run(t testing.TB, dir string, env []string, args ...string) *server {
 	t.Helper()
 	s := &server{t: t, dir: dir, exited: make(chan struct{})}
 	s.cmd = exec.Command(string(p), append([]string{"-addr", "127.0.0.1:0", "-lease", lease.String()}, args...)...)
@@ -287,7 +287,7 @@ func (s *server) checkOutput() {
 
 // assertUntold fails if text holds the secret in a form from which it, or its digest,
 // could be read.
-func assertUntold(t *testing.T, secret, text string) {
+func assertUntold(t testing.TB, secret, text string) {
 	t.Helper()
 	sum := sha256.Sum256([]byte(secret))
 	for _, raw := range [][]byte{[]byte(secret), sum[:]} {

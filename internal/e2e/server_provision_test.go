@@ -104,7 +104,7 @@ func testProvisioning(t *testing.T, p program) {
 }
 
 // assertError checks the shape of an error: these two fields and no other.
-func assertError(t *testing.T, a answer, code string) {
+func assertError(t testing.TB, a answer, code string) {
 	t.Helper()
 	var body map[string]string
 	if assert.NoError(t, json.Unmarshal([]byte(a.body), &body), a.body) {

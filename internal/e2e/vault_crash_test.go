@@ -75,7 +75,7 @@ func TestKillUnderInsertions(t *testing.T) {
 
 // insertions are clients that insert values, and know what they were told.
 type insertions struct {
-	t        *testing.T
+	t        testing.TB
 	caller   *vaultCaller
 	answered atomic.Int64
 	after    func(n int64) // called by whoever got the n-th answer

@@ -173,7 +173,7 @@ func newVaultCaller(t *testing.T, clients int) *vaultCaller {
 
 // post sends a body and reads a 200's answer into v. A status of 0 means that no answer
 // came.
-func (c *vaultCaller) post(t *testing.T, address string, body object, v any) (status int, err error) {
+func (c *vaultCaller) post(t testing.TB, address string, body object, v any) (status int, err error) {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return 0, err
@@ -200,7 +200,7 @@ func (c *vaultCaller) post(t *testing.T, address string, body object, v any) (st
 }
 
 // insert puts values into the column name of the table persons, and returns their tokens.
-func (c *vaultCaller) insert(t *testing.T, url string, values []string) (tokens []string, status int, err error) {
+func (c *vaultCaller) insert(t testing.TB, url string, values []string) (tokens []string, status int, err error) {
 	var records []object
 	for _, value := range values {
 		records = append(records, object{"fields": object{"name": value}})
@@ -220,7 +220,7 @@ func (c *vaultCaller) insert(t *testing.T, url string, values []string) (tokens 
 }
 
 // tokenize asks for the tokens of values of the column name.
-func (c *vaultCaller) tokenize(t *testing.T, url string, values []string) (tokens []string, status int, err error) {
+func (c *vaultCaller) tokenize(t testing.TB, url string, values []string) (tokens []string, status int, err error) {
 	var items []object
 	for _, value := range values {
 		items = append(items, inColumn("name", value))

@@ -228,7 +228,7 @@ func (p *rotationWorker) note(values, tokens []string, err error) {
 
 // rotationProcess is such a process, as the test sees it.
 type rotationProcess struct {
-	t       *testing.T
+	t       testing.TB
 	cmd     *exec.Cmd
 	orders  *json.Encoder
 	reports *json.Decoder

@@ -24,7 +24,8 @@ type authmgmtTables struct {
 	clientList    placedLists[*authmgmt.Client] // those that are not deleted
 	tokens        map[[32]byte]*authmgmt.Token  // by digest
 	tokenList     placedLists[*authmgmt.Token]
-	tokenIDs      map[uuid.UUID][32]byte // the digests of tokens
+	clientTokens  map[ownedID][]*authmgmt.Token // the oldest first
+	tokenIDs      map[uuid.UUID][32]byte        // the digests of tokens
 	invitations   map[ownedID]*authmgmt.Invitation
 	inviteList    placedLists[*authmgmt.Invitation]
 	audit         trails[authmgmt.AuditEvent, *authmgmt.AuditEvent]

@@ -88,8 +88,7 @@ func (a *AuthMgmt) RemoveDeleted(ctx context.Context, org string, limit int) (mo
 	t.tokenList.remove(org, func(k *authmgmt.Token) bool {
 		gone := goes(true)
 		if gone {
-			delete(t.tokens, k.Digest)
-			delete(t.tokenIDs, k.ID)
+			t.forget(k)
 		}
 		return gone
 	})

@@ -37,42 +37,50 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, token authmgmt.Token, e auth
 	} else {
 		kept.Secret = [32]byte{}
 	}
+	if kept.Client != "" {
+		t.addClientToken(&kept)
+	}
 	t.tokens[kept.Digest], t.tokenIDs[kept.ID] = &kept, kept.Digest
-	t.forgetOld(kept.Organization, kept.Client)
 	t.tokenList.add(kept.Organization, &kept)
 	t.addEvent(e)
 	return nil
 }
 
-// forgetOld removes a client's tokens but for the newest ones, beside which one more may be.
-func (t *authmgmtTables) forgetOld(org, client string) {
-	if client == "" {
-		return
+// addClientToken enters a new token of a client, and removes the oldest other ones that are
+// too many.
+func (t *authmgmtTables) addClientToken(token *authmgmt.Token) {
+	client := ownedID{token.Organization, token.Client}
+	for len(t.clientTokens[client]) >= authmgmt.MaxClientTokens {
+		oldest := t.clientTokens[client][0]
+		list := t.tokenList[client.org]
+		at := place(list, oldest.Position())
+		t.tokenList[client.org] = slices.Delete(list, at, at+1)
+		t.forget(oldest)
 	}
-	list, newer := t.tokenList[org], 0
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].Client != client {
-			continue
-		}
-		if newer++; newer >= authmgmt.MaxClientTokens {
-			delete(t.tokens, list[i].Digest)
-			delete(t.tokenIDs, list[i].ID)
-			list = slices.Delete(list, i, i+1)
-		}
+	list := t.clientTokens[client]
+	t.clientTokens[client] = slices.Insert(list, place(list, token.Position()), token)
+}
+
+// forget removes a token that tokenList has no more.
+func (t *authmgmtTables) forget(token *authmgmt.Token) {
+	delete(t.tokens, token.Digest)
+	delete(t.tokenIDs, token.ID)
+	client := ownedID{token.Organization, token.Client}
+	left := slices.DeleteFunc(t.clientTokens[client], func(other *authmgmt.Token) bool { return other == token })
+	if t.clientTokens[client] = left; len(left) == 0 {
+		delete(t.clientTokens, client)
 	}
-	t.tokenList[org] = list
 }
 
 // forgetTokens removes the tokens that a condition selects.
 func (t *authmgmtTables) forgetTokens(selects func(*authmgmt.Token) bool) {
 	for org := range t.tokenList {
 		t.tokenList.remove(org, func(token *authmgmt.Token) bool {
-			if !selects(token) {
-				return false
+			gone := selects(token)
+			if gone {
+				t.forget(token)
 			}
-			delete(t.tokens, token.Digest)
-			delete(t.tokenIDs, token.ID)
-			return true
+			return gone
 		})
 	}
 }

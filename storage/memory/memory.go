@@ -63,6 +63,7 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 			clientList:    make(placedLists[*authmgmt.Client]),
 			tokens:        make(map[[32]byte]*authmgmt.Token),
 			tokenList:     make(placedLists[*authmgmt.Token]),
+			clientTokens:  make(map[ownedID][]*authmgmt.Token),
 			tokenIDs:      make(map[uuid.UUID][32]byte),
 			invitations:   make(map[ownedID]*authmgmt.Invitation),
 			inviteList:    make(placedLists[*authmgmt.Invitation]),

@@ -263,7 +263,7 @@ func lonePlans(t *testing.T) (wrong string) {
 	defer closePool(t, pool)
 	db, err := postgres.New(ctx, pool, nil)
 	require.NoError(t, err)
-	// What autovacuum learns makes a session plan anew, the explaining one here.
+	// Autovacuum would have the explaining session plan anew.
 	for _, table := range []string{"jobs", "authmgmt_tokens", "authmgmt_clients", "audiosearch_names", "audiosearch_vocabularies"} {
 		_, err = pool.Exec(ctx, "ALTER TABLE mortise."+table+" SET (autovacuum_enabled = false)")
 		require.NoError(t, err)

@@ -16,8 +16,8 @@ import (
 
 // For an organization, statuses, the place before which events stand, the time from which
 // they do, a limit, and bytes; then for the source, or for the key and a source that may be
-// NULL. The events of a page come as far as those before them have less than the bytes, and
-// with each the number of the page's events.
+// NULL. A statement returns the events of a page until their sizes reach the bytes. Each row
+// has the number of events within the limit, too.
 //
 // Each status is a stretch of an index, of which no more is read than the page needs. That
 // must hold for any plan of session.keep, so only that index may have the order. For a

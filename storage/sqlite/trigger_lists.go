@@ -90,8 +90,8 @@ func listStatement(org string, q *trigger.EventQuery) (statement string, args []
 	return "WITH page AS MATERIALIZED (" + page + ")" + eventsOfPage + bind(most), args
 }
 
-// eventsOfPage reads the events of a table "page" of rowids, and how many those are, as far
-// as the events before one have less than the bytes that follow.
+// eventsOfPage reads the events of a table "page" of rowids, until their sizes reach the bytes
+// that follow. Each row has the number of rowids, too.
 var eventsOfPage = ", sized AS MATERIALIZED (SELECT found, count(*) OVER () AS n," +
 	" sum(" + eventSize + ") OVER (ORDER BY p.submitted_at DESC, p.id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before" +
 	" FROM page p CROSS JOIN trigger_events ON trigger_events.rowid = found)" +

@@ -169,7 +169,8 @@ func (Fingerprint) Format(f fmt.State, _ rune)   { _, _ = io.WriteString(f, reda
 func (Fingerprint) MarshalText() ([]byte, error) { return []byte(redactedText), nil }
 func (Fingerprint) LogValue() slog.Value         { return slog.StringValue(redactedText) }
 
-// MaxCiphertext is how many bytes a ciphertext may have: twice as many as the longest value.
+// MaxCiphertext bounds a ciphertext, in bytes: twice the longest value that vault.Options
+// allows.
 const MaxCiphertext = 2 << 20
 
 // Sealed is an encrypted value, and which version of the key opens it.
