@@ -105,10 +105,12 @@ func writeRunResult(w io.Writer, r *audiosearch.Run, found iter.Seq2[audiosearch
 }
 
 // resultsHold is the memory of results of which the largest one has so many bytes of JSON:
-// the first page of the store, the current page, and the bytes that are written at once.
+// the first page of the store, the current page, and the bytes that are written at once. It is
+// a multiple of 64 KiB, so that a slightly larger result does not end a stream.
 func resultsHold(largest int) int64 {
+	const unit = 64 << 10
 	page := max(largest, min(stepItems*largest, stepBytes))
-	return int64(2*page + writeAtOnce + largest)
+	return int64((2*page + writeAtOnce + largest + unit - 1) / unit * unit)
 }
 
 func appendResult(b []byte, r *audiosearch.Result) []byte {

@@ -83,6 +83,13 @@ func (h *hold) grow(bytes int64) bool {
 	return true
 }
 
+// force sets the bytes of a hold, even if that passes a bound.
+func (h *hold) force(bytes int64) {
+	h.of.mu.Lock()
+	defer h.of.mu.Unlock()
+	h.set(bytes)
+}
+
 // full reports whether other requests leave no room for a long answer in the account. Then
 // it saves the work of making one.
 func (h *hold) full() bool {
@@ -142,15 +149,17 @@ func (c *call) pageHold() *hold { return callers.account(c.principal.Organizatio
 func (c *call) mayAnswer() bool { return c.op.action != access.InsertRecords || !c.pageHold().full() }
 
 // holdAnswer counts a long answer until the client has read it. If there is no room, the
-// answer of an operation that only reads becomes a 429. The answer to a change is sent
-// uncounted, because the caller cannot ask for it again.
+// answer of an operation that only reads becomes a 429. The answer to a change passes the
+// bound, because the caller cannot ask for it again.
 func (c *call) holdAnswer(resp response) response {
 	bytes := int64(cap(resp.body))
 	if c.op.public || c.page != nil || bytes < longAnswer {
 		return resp
 	}
 	c.page = c.pageHold()
-	if !c.page.grow(bytes) && c.op.reads() {
+	if !c.op.reads() {
+		c.page.force(bytes)
+	} else if !c.page.grow(bytes) {
 		return *c.noRoom()
 	}
 	return resp

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -42,10 +43,13 @@ type crowd struct {
 	goOn    chan struct{}
 	all     sync.WaitGroup
 	readers []*slowReader
+	ended   sync.Once
 }
 
 func newCrowd(t *testing.T, handler http.Handler) *crowd {
-	return &crowd{t: t, handler: handler, goOn: make(chan struct{})}
+	c := &crowd{t: t, handler: handler, goOn: make(chan struct{})}
+	t.Cleanup(c.release) // the bytes count for the tests that follow, too
+	return c
 }
 
 // read begins a request, and returns the bytes that wait for its client, or the answer.
@@ -53,8 +57,13 @@ func (c *crowd) read(r *http.Request) (waiting int, answer *slowReader) {
 	w := &slowReader{ResponseRecorder: *httptest.NewRecorder(), waits: make(chan int), goOn: c.goOn}
 	done := make(chan struct{})
 	c.all.Go(func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil && p != http.ErrAbortHandler { // by which a stream is cut off
+				panic(p)
+			}
+		}()
 		c.handler.ServeHTTP(w, r)
-		close(done)
 	})
 	select {
 	case waiting = <-w.waits:
@@ -67,7 +76,7 @@ func (c *crowd) read(r *http.Request) (waiting int, answer *slowReader) {
 
 // release lets all clients read, and waits for the ends.
 func (c *crowd) release() {
-	close(c.goOn)
+	c.ended.Do(func() { close(c.goOn) })
 	c.all.Wait()
 }
 
@@ -148,7 +157,7 @@ func TestSlowReadersOfChangesHoldLittle(t *testing.T) {
 		if refused == nil {
 			answered++
 		}
-		require.LessOrEqual(t, held, 16<<20)
+		require.LessOrEqual(t, held, 16<<20+longest)
 	}
 	requireNoRoom(t, &refused.ResponseRecorder)
 	require.Greater(t, held, 8<<20)
@@ -156,7 +165,7 @@ func TestSlowReadersOfChangesHoldLittle(t *testing.T) {
 	c.release()
 	stats, err := r.service.Stats(t.Context(), "acme")
 	require.NoError(t, err)
-	require.Equal(t, min(1000*answered, stats.Tokens.N), stats.Tokens.N)
+	require.Equal(t, mortise.CountUpTo(1000*answered, stats.Tokens.N), stats.Tokens)
 }
 
 // TestSlowReadersOfResultsHoldLittle: with the pages of the store that wait with an answer.
@@ -202,6 +211,9 @@ func TestLaterStepsHoldLittle(t *testing.T) {
 			request := httptest.NewRequest("GET", "/triggers?limit=51", nil)
 			request.Header.Set("Authorization", "Bearer "+r.key)
 			r.handler.ServeHTTP(w, request)
+			for _, wait := range w.waits { // of an answer with fewer steps
+				wait <- 0
+			}
 		})
 	}
 	for range readers {
@@ -267,6 +279,13 @@ type slowSenders struct {
 	handler http.Handler
 	goOn    chan struct{}
 	all     sync.WaitGroup
+	ended   sync.Once
+}
+
+func newSlowSenders(t *testing.T, handler http.Handler) *slowSenders {
+	s := &slowSenders{handler: handler, goOn: make(chan struct{})}
+	t.Cleanup(s.end) // the bytes count for the tests that follow, too
+	return s
 }
 
 // send begins a request that sends so many bytes of its body. It returns the answer if one
@@ -289,7 +308,7 @@ func (s *slowSenders) send(request *http.Request, length int64, bytes int) *http
 
 // end cuts all bodies off.
 func (s *slowSenders) end() {
-	close(s.goOn)
+	s.ended.Do(func() { close(s.goOn) })
 	s.all.Wait()
 }
 
@@ -300,7 +319,7 @@ func TestSlowSendersHoldLittle(t *testing.T) {
 	r.organize("globex", true, true)
 	_, key, err := r.service.IssueKey(t.Context(), "globex", "", "")
 	require.NoError(t, err)
-	senders := &slowSenders{handler: r.handler, goOn: make(chan struct{})}
+	senders := newSlowSenders(t, r.handler)
 	send := func(key string, length int64, bytes int) *httptest.ResponseRecorder {
 		request := httptest.NewRequest("POST", "/triggers", nil)
 		request.Header.Set("Authorization", "Bearer "+key)
@@ -335,7 +354,7 @@ func TestOneLargeBodyAlways(t *testing.T) {
 // TestSlowLoginsHoldLittle: of an address, and of all addresses together.
 func TestSlowLoginsHoldLittle(t *testing.T) {
 	r := newLoginRig(t, 0)
-	senders := &slowSenders{handler: r.handler, goOn: make(chan struct{})}
+	senders := newSlowSenders(t, r.handler)
 	send := func(address string) *httptest.ResponseRecorder {
 		request := httptest.NewRequest("POST", login, nil)
 		request.RemoteAddr = address
