@@ -44,8 +44,8 @@ func (e *Event) Size() int {
 	return n
 }
 
-// Matches reports whether e is selected by q, its Limit and Bytes left aside. It defines what
-// Store.ListEvents must return; backends without a query language may call it.
+// Matches reports whether q selects e; q.Limit and q.Bytes do not count. Store.ListEvents must
+// return these events. A backend without a query language may call it.
 func (q *EventQuery) Matches(e *Event) bool {
 	return (q.Status == "" || e.Status == q.Status) &&
 		(q.Source == "" || e.Source == q.Source) &&
