@@ -124,9 +124,11 @@ func (h *hold) set(bytes int64) {
 var errNoRoom = errors.New("httpadapter: the caller's requests hold too many bytes")
 
 // noRoom answers 429. The connection ends after the answer. The rest of the body is read and
-// dropped before, since many clients read no answer until they have sent all of it.
+// dropped before, since many clients read no answer until they have sent all of it. The
+// connection of a slow stranger ends soon, since even idle connections need memory.
 func (c *call) noRoom() *response {
 	resp := c.tooMany(&RateLimitError{RetryAfter: time.Second})
+	resp.brief = c.op.public
 	if c.r.ProtoMajor == 1 {
 		resp.header["Connection"] = closeConnection
 	}

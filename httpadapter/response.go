@@ -18,6 +18,7 @@ type response struct {
 	allow        string      // the Allow header of a 405
 	authenticate bool        // sends WWW-Authenticate
 	challenge    []string    // what it says, if it is not bearerScheme
+	brief        bool        // waits only briefly for the rest of the request's body
 }
 
 // stream writes a body to w. It returns an error if it cannot get hold of the rest of it,

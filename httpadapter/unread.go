@@ -21,6 +21,7 @@ import (
 const (
 	drainBytes = 16 << 20
 	drainTime  = 2 * time.Second
+	briefDrain = 50 * time.Millisecond // of a stranger for whom there is no room
 
 	guardBytes = 256 << 10 // what net/http itself reads of a body before it answers
 
@@ -57,7 +58,7 @@ func (h *Handler) writeUnread(w http.ResponseWriter, r *http.Request, resp respo
 	}
 	// "100 Continue" was not sent. net/http ends the connection once the body is there.
 	if r.Header.Get("Expect") != "" {
-		setReadDeadline(w, time.Now().Add(h.drainTime()))
+		setReadDeadline(w, time.Now().Add(h.drainTime(&resp)))
 		resp.write(w)
 		return
 	}
@@ -71,12 +72,12 @@ func (h *Handler) writeUnread(w http.ResponseWriter, r *http.Request, resp respo
 	// In full duplex net/http goes on reading requests wherever the last body was left.
 	defer func() {
 		if !complete {
-			hangUp(hijacker)
+			hangUp(hijacker, min(lingerTime, h.drainTime(&resp)))
 		}
 	}()
 	w.Header().Set("Content-Length", strconv.Itoa(len(resp.body)))
 	resp.write(w)
-	if http.NewResponseController(w).Flush() != nil || !setReadDeadline(w, time.Now().Add(h.drainTime())) {
+	if http.NewResponseController(w).Flush() != nil || !setReadDeadline(w, time.Now().Add(h.drainTime(&resp))) {
 		return
 	}
 	if complete = readToEnd(r, drainBytes); complete {
@@ -93,7 +94,7 @@ func (h *Handler) writeGuarded(w http.ResponseWriter, r *http.Request, resp resp
 		resp.write(w)
 		return
 	}
-	complete, inTime, over := within(h.drainTime(), func() bool { return readToEnd(r, guardBytes) })
+	complete, inTime, over := within(h.drainTime(&resp), func() bool { return readToEnd(r, guardBytes) })
 	if complete && inTime {
 		resp.write(w)
 		return
@@ -116,7 +117,12 @@ func (resp response) writeLast(w http.ResponseWriter, r *http.Request) {
 
 // drainTime is how long the rest of a body is waited for. No body is waited for longer
 // than Options.BodyTimeout.
-func (h *Handler) drainTime() time.Duration { return min(drainTime, h.opts.BodyTimeout) }
+func (h *Handler) drainTime(resp *response) time.Duration {
+	if resp.brief {
+		return min(briefDrain, h.opts.BodyTimeout)
+	}
+	return min(drainTime, h.opts.BodyTimeout)
+}
 
 // readToEnd reads what is left of a body, and reports whether it came to the end that was
 // announced. For a body in chunks none was: what ended may be a host's reader that hides
@@ -128,22 +134,22 @@ func readToEnd(r *http.Request, limit int64) bool {
 
 // hangUp ends the connection of a request that has been answered. It takes the connection
 // away from net/http: to panic with http.ErrAbortHandler does nothing if a host recovers.
-func hangUp(hijacker http.Hijacker) {
+func hangUp(hijacker http.Hijacker, wait time.Duration) {
 	conn, _, err := hijacker.Hijack()
 	switch {
 	case err == nil:
-		linger(conn)
+		linger(conn, wait)
 	case !errors.Is(err, http.ErrHijacked):
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// linger closes a connection so that its last answer arrives: to close it while the
-// client still sends would reset it, and the answer could be lost.
-func linger(conn net.Conn) {
+// linger closes a connection so that its last answer arrives: to close it while the client
+// still sends would reset it, and the answer could be lost. So the client's end is waited for.
+func linger(conn net.Conn, wait time.Duration) {
 	defer conn.Close()
 	half, ok := conn.(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil || conn.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+	if !ok || half.CloseWrite() != nil || conn.SetReadDeadline(time.Now().Add(wait)) != nil {
 		return
 	}
 	_, _ = io.CopyN(io.Discard, conn, lingerBytes)
