@@ -31,11 +31,11 @@ type NewInvitation struct {
 // errNoInvitations: the service was made without an address for links.
 var errNoInvitations = fmt.Errorf("authmgmt: the service was made without Options.AcceptURL: %w", errors.ErrUnsupported)
 
-// Invite makes an invitation and delivers it. An address has at most one that is pending.
-// It gives roles or full access, never both nor neither. Roles need role-based access
-// control, and the caller must cover what is given. The errors are [*ValidationError],
-// [ErrForbidden], [ErrRBACDisabled], [ErrExists], [ErrPendingInvitation] and
-// [ErrUnavailable].
+// Invite makes an invitation and delivers it. An address has at most one that is pending, an
+// organization 10,000. It gives roles or full access, never both nor neither. Roles need
+// role-based access control, and the caller must cover what is given. The errors are
+// [*ValidationError], also for one pending invitation too many, [ErrForbidden],
+// [ErrRBACDisabled], [ErrExists], [ErrPendingInvitation] and [ErrUnavailable].
 func (s *Service) Invite(ctx context.Context, org string, by Caller, n NewInvitation) (Invitation, error) {
 	start := s.opts.Now()
 	i, e, err := s.invite(ctx, org, by, n, true, s.checkRBAC)

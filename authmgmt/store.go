@@ -80,8 +80,9 @@ type Tokens interface {
 	// CreateToken stores t and the audit event. It returns [ErrNotFound] if t is a
 	// client's and that client does not have the secret, else [ErrExists] if the ID or
 	// the digest is stored already. Of a client's token, Roles are not kept; of another
-	// one, Secret is not. If the client has MaxClientTokens already, CreateToken removes the
-	// oldest of these tokens, by CreatedAt, then by ID (as bytes). It never removes t.
+	// one, Secret is not. If the client then has more than MaxClientTokens, ended ones
+	// included, CreateToken removes the oldest ones, by CreatedAt, then by ID (as bytes), down
+	// to that number. It never removes t.
 	CreateToken(ctx context.Context, t Token, a AuditEvent) error
 
 	// TokenByDigest returns a token, revoked or expired or not. Roles of a client's token
@@ -139,7 +140,8 @@ type Audit interface {
 // moment.
 type Counter interface {
 	// Stats counts what an organization has: tokens that work at the time now, and
-	// invitations that are pending then ([Invitation.State]).
+	// invitations that are pending then ([Invitation.State]). By its counts a Service refuses
+	// a client or an invitation too many.
 	Stats(ctx context.Context, org string, now time.Time, most int) (Stats, error)
 
 	// StatsAll counts the grants of all organizations. A GrantDue that is zero does not

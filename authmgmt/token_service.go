@@ -18,7 +18,8 @@ import (
 // returns the token's record and the token itself, which cannot be had again. Wrong,
 // ended and unknown credentials are all [ErrInvalidCredentials]. With that error, t.Client is
 // clientID, for the operator's log; but it is "" for a text that may be a secret, of 32 bytes
-// and more and not a UUID.
+// and more and not a UUID. A client has at most [MaxClientTokens]: a further login ends its
+// oldest token.
 func (s *Service) Login(ctx context.Context, clientID, clientSecret string) (t Token, text mortise.Secret, err error) {
 	start := s.opts.Now()
 	t, made, e, err := s.login(ctx, clientID, clientSecret)

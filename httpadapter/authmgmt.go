@@ -37,14 +37,15 @@ type AuthMgmtOptions struct {
 	Invitations bool // adds POST and GET .../user-invitations, POST .../user-invitations/{invitation_id}/resend
 	Tokens      bool // adds GET .../tokens, DELETE .../tokens/{token_id}
 	AcceptPage  bool // adds the page at AcceptPath where a person accepts an invitation
-	Login       bool // adds the token endpoint, POST /api/v0/login
+	Login       bool // adds the token endpoint, POST /api/v0/login; its body has at most 64 KiB
 
-	// FailedLogins bounds the logins with a wrong secret that are answered with 401 within a
-	// minute, for one client ID and one address: 30. Below 0 there is no bound. Further
+	// FailedLogins bounds the logins with a wrong ID or secret that are answered with 401 within
+	// a minute, for one client ID and one address: 30. Below 0 there is no bound. Further
 	// failures are answered with 429 and Retry-After. The right secret passes all the same.
 	// The address is http.Request.RemoteAddr, of IPv6 its first 64 bits. Behind a proxy it
 	// is the proxy's address, unless a middleware of the host sets the client's. Each process
-	// counts for itself.
+	// counts for itself. Failed logins are logged, in one line a second at most: with the client
+	// ID and address of the last one, and as count the failures of all since the line before.
 	FailedLogins int
 
 	// PublicOnly leaves out the three operations of the document, for a host that manages

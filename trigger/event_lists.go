@@ -23,8 +23,9 @@ type EventQuery struct {
 	// less is 0: the page is empty, and its Next is zero. Service.ListEvents takes 0 for 50.
 	Limit int
 
-	// Bytes ends a page before Limit, with the event that brings the sum of Event.Size to
-	// Bytes. A page has one event at least. 0 and less: no bound.
+	// Bytes ends a page with the event that brings the sum of Event.Size to Bytes, if that
+	// comes before Limit. Next then leads on. So an event that is longer than Bytes is a page
+	// of its own. 0 and less: no bound.
 	Bytes int
 }
 

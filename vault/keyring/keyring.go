@@ -170,7 +170,7 @@ func (Fingerprint) MarshalText() ([]byte, error) { return []byte(redactedText), 
 func (Fingerprint) LogValue() slog.Value         { return slog.StringValue(redactedText) }
 
 // MaxCiphertext bounds a ciphertext, in bytes: twice the longest value that vault.Options
-// allows.
+// allows. A [Keyring] must not make a longer one, because stores do not return it.
 const MaxCiphertext = 2 << 20
 
 // Sealed is an encrypted value, and which version of the key opens it.
