@@ -83,7 +83,7 @@ func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvita
 	if err := s.needKey(ctx); err != nil { // never invitations of two keys in one store
 		return fail(err)
 	}
-	if exclusive { // it is no import
+	if exclusive { // and so not an import
 		if err := s.room(ctx, org, "invitations", func(n *Stats) mortise.Count { return n.Pending }); err != nil {
 			return fail(err)
 		}

@@ -40,7 +40,7 @@ type AuthMgmtOptions struct {
 	Login       bool // adds the token endpoint, POST /api/v0/login; its body has at most 64 KiB
 
 	// FailedLogins bounds the logins with a wrong ID or secret that are answered with 401 within
-	// a minute, for one client ID and one address: 30. Below 0 there is no bound. Further
+	// a minute, for one client ID and one address: 30. Below 0 nothing is bounded. Further
 	// failures are answered with 429 and Retry-After. The right secret passes all the same.
 	// The address is http.Request.RemoteAddr, of IPv6 its first 64 bits. Behind a proxy it
 	// is the proxy's address, unless a middleware of the host sets the client's. Each process

@@ -150,7 +150,7 @@ func (c *call) pageHold() *hold { return callers.account(c.principal.Organizatio
 // made. Only the answer to an insertion may be long: it has a token for each value.
 func (c *call) mayAnswer() bool { return c.op.action != access.InsertRecords || !c.pageHold().full() }
 
-// holdAnswer counts a long answer until the client has read it. If there is no room, the
+// holdAnswer counts a long answer until the client has read it. Without room for it, the
 // answer of an operation that only reads becomes a 429. The answer to a change passes the
 // bound, because the caller cannot ask for it again.
 func (c *call) holdAnswer(resp response) response {

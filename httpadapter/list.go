@@ -22,8 +22,8 @@ type listStep struct {
 	ended bool
 }
 
-// item appends an item, as JSON. If there is no room for the item, it returns errNoRoom and
-// leaves the item out; the list must end then.
+// item appends an item, as JSON. Without room for the item, it returns errNoRoom and leaves
+// the item out; the list must end then.
 func (s *listStep) item(v any) error {
 	before := s.body.Len()
 	if s.begun {

@@ -21,7 +21,7 @@ import (
 const (
 	drainBytes = 16 << 20
 	drainTime  = 2 * time.Second
-	briefDrain = 50 * time.Millisecond // of a stranger for whom there is no room
+	briefDrain = 50 * time.Millisecond // of a login that finds no room
 
 	guardBytes = 256 << 10 // what net/http itself reads of a body before it answers
 
@@ -118,10 +118,11 @@ func (resp response) writeLast(w http.ResponseWriter, r *http.Request) {
 // drainTime is how long the rest of a body is waited for. No body is waited for longer
 // than Options.BodyTimeout.
 func (h *Handler) drainTime(resp *response) time.Duration {
+	wait := drainTime
 	if resp.brief {
-		return min(briefDrain, h.opts.BodyTimeout)
+		wait = briefDrain
 	}
-	return min(drainTime, h.opts.BodyTimeout)
+	return min(wait, h.opts.BodyTimeout)
 }
 
 // readToEnd reads what is left of a body, and reports whether it came to the end that was
@@ -145,7 +146,7 @@ func hangUp(hijacker http.Hijacker, wait time.Duration) {
 }
 
 // linger closes a connection so that its last answer arrives: to close it while the client
-// still sends would reset it, and the answer could be lost. So the client's end is waited for.
+// still sends would reset it, and the answer could be lost. So it waits for the client's end.
 func linger(conn net.Conn, wait time.Duration) {
 	defer conn.Close()
 	half, ok := conn.(interface{ CloseWrite() error })

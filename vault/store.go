@@ -134,10 +134,10 @@ type Tokens interface {
 	// is any one of them.
 	InsertTokens(ctx context.Context, org, vault string, revision int64, rows []Row) ([]string, error)
 
-	// Rows returns the rows of tokens, in their order, without Fingerprints. Where there
-	// is none, or it was deleted, the Row is zero. In place of a ciphertext over
-	// keyring.MaxCiphertext, which another program has stored, the Row has an empty one. The
-	// error is [ErrNotFound] if there is no such vault.
+	// Rows returns the rows of tokens, in their order, without Fingerprints. For a token that
+	// does not exist, or was deleted, the Row is zero. If a ciphertext is longer than
+	// keyring.MaxCiphertext, because another program has stored it, the Row's ciphertext is
+	// empty. The error is [ErrNotFound] if the vault does not exist.
 	Rows(ctx context.Context, org, vault string, tokens []string) ([]Row, error)
 
 	// ListRows returns at most limit rows of a vault whose token comes after the given

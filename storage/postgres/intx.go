@@ -27,7 +27,7 @@ type hostTxKey struct{}
 // Options.Listen. If it dies before, or is not connected then, a sweeper queues the job.
 //
 // At READ COMMITTED a read that is several statements, such as a search, or the read of a video's
-// scores, may see half of what another session commits meanwhile, as the host's own reads do.
+// scores, may see half of another session's commit, as the host's own reads do.
 //
 // A snapshot of REPEATABLE READ or SERIALIZABLE that is older than what somebody else has
 // committed does not see that. Where it would forbid the call (the organization or vault was
