@@ -125,7 +125,8 @@ func (s *Service) prune(ctx context.Context) error {
 
 // Prune forgets what ended longer ago than keep says, of all organizations, and returns
 // how much that is. Run does it by Options.Retention. Without Prune and Run only the oldest
-// tokens of a client go, over [MaxClientTokens]. Forgotten objects can be imported again. If the store is not a [Pruner], the error is errors.ErrUnsupported.
+// tokens of a client go, over [MaxClientTokens]. Forgotten objects can be imported again.
+// If the store is not a [Pruner], the error is errors.ErrUnsupported.
 func (s *Service) Prune(ctx context.Context, keep Retention) (removed int, err error) {
 	pruner, ok := s.store.(Pruner)
 	if !ok {
