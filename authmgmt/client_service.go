@@ -21,9 +21,9 @@ type NewClient struct {
 
 // CreateClient makes a client and its first secret, and returns both. The secret cannot
 // be had again. The client has roles or full access, never both nor neither. Roles need
-// role-based access control, and the caller must cover what is given. An organization has at
-// most 10,000 clients. The errors are [*ValidationError], also for one client too many,
-// [ErrForbidden], [ErrRBACDisabled], [ErrExists] and [ErrUnavailable].
+// role-based access control, and the caller's access must cover the client's. An
+// organization has at most 10,000 clients. The errors are [*ValidationError], also for one
+// client too many, [ErrForbidden], [ErrRBACDisabled], [ErrExists] and [ErrUnavailable].
 func (s *Service) CreateClient(
 	ctx context.Context, org string, by Caller, n NewClient,
 ) (c Client, secret mortise.Secret, err error) {

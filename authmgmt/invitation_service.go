@@ -33,8 +33,8 @@ var errNoInvitations = fmt.Errorf("authmgmt: the service was made without Option
 
 // Invite makes an invitation and delivers it. An address has at most one that is pending, an
 // organization 10,000. It gives roles or full access, never both nor neither. Roles need
-// role-based access control, and the caller must cover what is given. The errors are
-// [*ValidationError], also for one pending invitation too many, [ErrForbidden],
+// role-based access control, and the caller's access must cover the invitation's. The errors
+// are [*ValidationError], also for one pending invitation too many, [ErrForbidden],
 // [ErrRBACDisabled], [ErrExists], [ErrPendingInvitation] and [ErrUnavailable].
 func (s *Service) Invite(ctx context.Context, org string, by Caller, n NewInvitation) (Invitation, error) {
 	start := s.opts.Now()

@@ -75,16 +75,16 @@ func TestKilled(t *testing.T) {
 	cmd := child(t, dir, s.URL+"/model.onnx", envCert+"="+s.certificate(t), envStall+"=1h")
 	require.NoError(t, cmd.Start())
 	<-reached
-	// What was sent is not yet what was written. Of that, less than saveBytes is not noted.
-	for ; ; time.Sleep(time.Millisecond) {
+	// The process may still have to write the last bytes that were sent. It notes its offset
+	// once a second, and at the latest when it has written saveBytes since the last note.
+	require.Eventually(t, func() bool {
 		found := names(t, dir, ".resume")
-		if len(found) == 1 {
-			r, ok := readResume(t.Context(), filepath.Join(dir, strings.TrimSuffix(found[0], ".resume")))
-			if ok && r.Offset > before-saveBytes {
-				break
-			}
+		if len(found) != 1 {
+			return false
 		}
-	}
+		r, ok := readResume(t.Context(), filepath.Join(dir, strings.TrimSuffix(found[0], ".resume")))
+		return ok && r.Offset > before-saveBytes
+	}, time.Minute, time.Millisecond, "the process notes nothing")
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
 	require.Empty(t, names(t, dir, ".onnx", ".fetch"), "a part is taken for a file")
