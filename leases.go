@@ -44,7 +44,8 @@ type Leases interface {
 	Cancel(ctx context.Context, j Job) error
 
 	// Claim takes at most c.Limit jobs that are claimable now, and holds them for c.TTL.
-	// No job is in two claims at once. The At of a job that it returns is zero.
+	// No job is in two claims at once, and a claim beside others takes jobs that they leave.
+	// The At of a job that it returns is zero.
 	//
 	// Organizations take turns, one job each, and the turns go on from one claim to the
 	// next of the same kinds; claims of other kinds take none of them away. So an

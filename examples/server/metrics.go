@@ -132,6 +132,8 @@ func (s *storeState) ask() *prometheus.Registry {
 	late := gauge("mortise_late_seconds", "For how long the work that has waited longest has been due.", "service")
 	tokens := gauge("mortise_vault_tokens", "Tokens of all organizations."+exact, "state")
 	vaults := gauge("mortise_vaults", "Vaults of all organizations."+exact)
+	dead := gauge("mortise_postgres_dead_rows", "About how many rows PostgreSQL keeps that are gone.")
+	snapshot := gauge("mortise_postgres_oldest_snapshot_seconds", "For how long the oldest transaction has run that may see them.")
 	since := func(service string, due time.Time) {
 		behind := 0.
 		if !due.IsZero() {
@@ -173,6 +175,14 @@ func (s *storeState) ask() *prometheus.Registry {
 			tokens(float64(has.Deleted.N), "deleted")
 		}
 	})
+	if s.services.dead != nil {
+		asking.Go(func() {
+			if rows, oldest, err := s.services.dead(ctx); err == nil {
+				dead(float64(rows))
+				snapshot(oldest.Seconds())
+			}
+		})
+	}
 	asking.Wait()
 	return told
 }

@@ -74,6 +74,7 @@ func openPostgres(ctx context.Context, s *settings, log *slog.Logger) (*backends
 	at := s.database.ConnConfig
 	back := backendsOf(db, fmt.Sprintf("in the PostgreSQL database %s at %s", at.Database, at.Host), s.lease, log)
 	back.others = []httpadapter.Part{{Name: "storage", Ping: db.Ping}} // whether writes succeed; the services ask whether reads do
+	back.dead = db.DeadRows
 	back.close = func() error {
 		defer pool.Close()
 		return db.Close()

@@ -24,10 +24,11 @@ type backends struct {
 	authmgmt authmgmt.Backend
 	vault    vault.Backend
 	audio    audiosearch.Backend
-	files    *mediaFolder       // the videos; as of backendsOf, none can be opened
-	model    *soundModel        // nil: none
-	kept     string             // where the data is, as in "in the folder x"
-	others   []httpadapter.Part // what must answer besides the services
+	files    *mediaFolder                                                        // the videos; as of backendsOf, none can be opened
+	model    *soundModel                                                         // nil: none
+	kept     string                                                              // where the data is, as in "in the folder x"
+	others   []httpadapter.Part                                                  // what must answer besides the services
+	dead     func(context.Context) (rows int64, oldest time.Duration, err error) // nil; or of PostgreSQL
 	close    func() error
 }
 
@@ -91,6 +92,7 @@ type services struct {
 	vault    *vaultService
 	audio    *audioService
 	others   []httpadapter.Part // as of backends
+	dead     func(context.Context) (rows int64, oldest time.Duration, err error)
 }
 
 // member is what every service must have to be mounted, watched and run.
@@ -116,7 +118,7 @@ func (s *services) needed() (parts []httpadapter.Part) {
 
 // wire makes the services.
 func wire(s *settings, b *backends, key localkeys.Root, log *slog.Logger) (*services, error) {
-	all := &services{others: b.others}
+	all := &services{others: b.others, dead: b.dead}
 	var err error
 	if all.trigger, err = newTriggerService(s, b.trigger, log); err != nil {
 		return nil, err

@@ -53,6 +53,8 @@ package postgres
 // sends it, late.go together with what the host's queue asks first. If there is a transaction
 // of the host's own, they go within that (intx.go, savepoint.go). Their texts name tables as
 // @.table, which becomes the schema's. places.go shares the connections among organizations.
-// jobs.go is the one table of jobs; listen.go tells of new ones, here and in other processes.
+// jobs.go is the one table of jobs, jobs_claim.go takes jobs from it, and jobs_turns.go knows
+// whose turn it is; listen.go tells of new ones, here and in other processes. dead.go tells of
+// rows that are gone.
 // The files of a domain begin with its name, as in storage/sqlite. values.go has what columns
 // are made of, errors.go says which failures may be tried again. Read migrations/ beside them.

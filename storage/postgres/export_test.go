@@ -40,6 +40,14 @@ var ErrTimeout = errTimeout
 // SetNow makes now the clock of the jobs, or the database's again if now is nil.
 func (db *DB) SetNow(now func() time.Time) { db.clock.now = now }
 
+// LookedAtAll returns when a claim of a kind has looked at all jobs.
+func (db *DB) LookedAtAll(kind string) time.Time {
+	of := db.turns.turns([]string{kind})
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	return of.all
+}
+
 // ExpectGroup has the next group wait for so many operations until a time, and tells of the
 // size of each group. It waits for the end of those before.
 func (db *DB) ExpectGroup(operations int, until time.Time, each func(size int)) {

@@ -223,12 +223,12 @@ var planted = []struct{ change, told string }{
 	},
 	{"DROP INDEX trigger_events_key", "the index trigger_events_key is missing"},
 	{
-		"DROP INDEX jobs_id; CREATE INDEX jobs_id ON jobs (id, kind, organization)",
-		`the index jobs_id is not as Mortise made it: "on jobs btree (id, kind, organization)" was added`,
+		"DROP INDEX trigger_events_key; CREATE INDEX trigger_events_key ON trigger_events (organization, idempotency_key)",
+		`the index trigger_events_key is not as Mortise made it: "on trigger_events btree (organization, idempotency_key)" was added`,
 	},
 	{
-		"DROP INDEX jobs_later; CREATE INDEX jobs_later ON locks (taken)",
-		`the index jobs_later is not as Mortise made it: "on locks btree (taken)" was added`,
+		"DROP INDEX jobs_claimable; CREATE INDEX jobs_claimable ON locks (taken)",
+		`the index jobs_claimable is not as Mortise made it: "on locks btree (taken)" was added`,
 	},
 	{
 		"DROP SEQUENCE vault_token_numbers; CREATE TABLE vault_token_numbers ()",
@@ -320,7 +320,7 @@ func TestHostsOwn(t *testing.T) {
 		"CREATE TABLE mine (id uuid); CREATE TRIGGER t BEFORE INSERT ON mine EXECUTE FUNCTION f()",
 		"CREATE VIEW jobs_now AS SELECT * FROM jobs; CREATE MATERIALIZED VIEW counts AS SELECT count(*) FROM trigger_events",
 		"CREATE INDEX mine ON trigger_events (submitted_at); CREATE STATISTICS s ON organization, status FROM trigger_events",
-		"ALTER INDEX jobs_ready SET (fillfactor = 70); ALTER TABLE jobs SET (fillfactor = 70); CLUSTER jobs USING jobs_id",
+		"ALTER INDEX jobs_order SET (fillfactor = 70); ALTER TABLE jobs SET (fillfactor = 70); CLUSTER jobs USING jobs_pkey",
 		"CREATE SCHEMA third; SET LOCAL search_path = third; CREATE TABLE jobs (a int); CREATE VIEW locks AS SELECT 1",
 	} {
 		inChanged(t, conn, functions+change, func(ctx context.Context) {

@@ -5,7 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -26,15 +26,15 @@ type jobNotifier struct {
 
 	mu        sync.Mutex
 	listeners map[*func(kind string)]struct{}
-	stop      func()   // ends listening to the database
-	untold    []string // the kinds that the database is still to be told of
+	stop      func()             // ends listening to the database
+	untold    map[string]arrival // by the kinds that the database is still to be told of
 	telling   bool
 	closed    bool
 	running   sync.WaitGroup
 }
 
 func newJobNotifier(db *DB) *jobNotifier {
-	return &jobNotifier{db: db, self: rand.Text(), listeners: make(map[*func(kind string)]struct{}), stop: func() {}}
+	return &jobNotifier{db: db, self: rand.Text(), listeners: make(map[*func(kind string)]struct{}), stop: func() {}, untold: make(map[string]arrival)}
 }
 
 // channel is the name that notices are sent under.
@@ -82,13 +82,12 @@ func (n *jobNotifier) wake(kind string) {
 }
 
 // added tells of a job that was committed.
-func (n *jobNotifier) added(kind string) {
-	n.wake(kind)
+func (n *jobNotifier) added(j *newJob) {
+	n.db.turns.came(j.kind, j.came)
+	n.wake(j.kind)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !slices.Contains(n.untold, kind) {
-		n.untold = append(n.untold, kind)
-	}
+	n.untold[j.kind] = n.untold[j.kind].or(j.came)
 	if !n.telling && !n.closed {
 		n.telling = true
 		n.running.Go(n.tell)
@@ -103,15 +102,15 @@ const tellAgain = 5 * time.Millisecond
 func (n *jobNotifier) tell() {
 	for {
 		n.mu.Lock()
-		kinds := n.untold
-		n.untold = nil
-		if len(kinds) == 0 {
+		if len(n.untold) == 0 {
 			n.telling = false
 			n.mu.Unlock()
 			return
 		}
+		came := n.untold
+		n.untold = make(map[string]arrival)
 		n.mu.Unlock()
-		n.send(kinds)
+		n.send(came)
 		select {
 		case <-time.After(tellAgain):
 		case <-n.db.closed:
@@ -119,14 +118,26 @@ func (n *jobNotifier) tell() {
 	}
 }
 
+// notice says since when jobs of kinds may have been there, which came at a time, if one is
+// given, or whose insertion began so long ago.
+const notice = "SELECT pg_notify($1, $2 || ' ' || kind || ' ' || (extract(epoch FROM" +
+	" least(at, statement_timestamp() - age * interval '1 microsecond')) * 1000000)::bigint)" +
+	" FROM unnest($3::text[], $4::timestamptz[], $5::bigint[]) AS n (kind, at, age)"
+
 // send sends the notices of these kinds.
-func (n *jobNotifier) send(kinds []string) {
+func (n *jobNotifier) send(came map[string]arrival) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), n.db.opts.Timeout, errTimeout)
 	defer cancel()
 	_ = n.db.try(ctx, func(s *session) (committing bool, err error) {
+		var kinds []string
+		var ats []any
+		var ages []int64
+		for kind, a := range came {
+			kinds, ats, ages = append(kinds, kind), append(ats, a.time()), append(ages, a.age().Microseconds())
+		}
 		q := queued{s: s}
 		q.add(unsynced)
-		q.add("SELECT pg_notify($1, $2 || ' ' || kind) FROM unnest($3::text[]) AS kind", n.channel(), n.self, kinds)
+		q.add(notice, n.channel(), n.self, kinds, ats, ages)
 		return false, q.send()
 	})
 }
@@ -137,9 +148,15 @@ const hostNotice = "host "
 
 // heard wakes the listeners for a job that another process, or a host, has added.
 func (n *jobNotifier) heard(payload string) {
-	if from, kind, ok := strings.Cut(payload, " "); ok && from != n.self {
-		n.wake(kind)
+	from, rest, ok := strings.Cut(payload, " ")
+	if !ok || from == n.self {
+		return
 	}
+	kind, since, _ := strings.Cut(rest, " ")
+	if at, err := strconv.ParseInt(since, 10, 64); err == nil {
+		n.db.turns.came(kind, arrival{at: time.UnixMicro(at), began: time.Now()})
+	}
+	n.wake(kind)
 }
 
 // hear calls got for each notice of a channel, until ctx ends, and tried whenever it has begun

@@ -20,8 +20,8 @@ var (
 	SharedStatements = map[*shared]string{
 		createEventAndJob:   "trigger_deleted_pkey",
 		updateIfSame:        `trigger_events_pkey[^\n]*\n *Index Cond: \(id = r(_\d+)?.id\)`,
-		updateAndEnd[false]: `jobs_id[^\n]*\n *Index Cond: \(\(id = r(_\d+)?.job\)`,
-		updateAndEnd[true]:  `jobs_id[^\n]*\n *Index Cond: \(\(id = r(_\d+)?.job\)`,
+		updateAndEnd[false]: `jobs_pkey[^\n]*\n *Index Cond: \(\(id = r(_\d+)?.job\)`,
+		updateAndEnd[true]:  `jobs_pkey[^\n]*\n *Index Cond: \(\(id = r(_\d+)?.job\)`,
 		updateAndAudit:      `authmgmt_clients_pkey[^\n]*\n *Index Cond: \(id = r(_\d+)?.client\)`,
 	}
 	GroupSettings = groupSettings
@@ -33,8 +33,9 @@ var (
 
 // What a claim consists of.
 const (
-	ReadyJobs     = readyJobs
-	ClaimJobs     = claimJobs
+	NewJobs       = newJobs
+	AllJobs       = allJobs
+	TakeJobs      = takeJobs
 	ClaimSettings = claimSettings
 	RemoveJob     = removeJob
 )

@@ -77,8 +77,8 @@ func TestTriggerPlans(t *testing.T) {
 			" CASE WHEN n % 40 = 0 THEN now() - n * interval '1 second' END, CASE WHEN n % 1000 = 0 THEN now() END," +
 			" 1, 0, CASE WHEN n % 20 = 0 THEN 0 WHEN n % 50 = 1 THEN 3 ELSE 2 END, CASE WHEN n % 7 = 0 THEN 'host'::bytea ELSE 'api' END," +
 			" 'Document it.', n::text::bytea, '' FROM generate_series(1, 30000) AS n",
-		"INSERT INTO mortise.jobs (id, kind, organization, claimable_at, ready, deliveries, dead)" +
-			" SELECT (id::text || '-0')::bytea, 'trigger', organization, now(), true, 0, status = 3 FROM mortise.trigger_events WHERE status <> 2",
+		"INSERT INTO mortise.jobs (id, kind, organization, claimable_at, deliveries, dead)" +
+			" SELECT (id::text || '-0')::bytea, 'trigger', organization, now(), 0, status = 3 FROM mortise.trigger_events WHERE status <> 2",
 		"INSERT INTO mortise.trigger_api_keys (digest, id, organization, name, created_at)" +
 			" SELECT sha256(n::text::bytea), gen_random_uuid(), 'acme', '', now() - n * interval '1 second' FROM generate_series(1, 5000) AS n",
 		"INSERT INTO mortise.trigger_deleted (organization, since) SELECT n::text::bytea, now() FROM generate_series(1, 5000) AS n",
@@ -166,8 +166,8 @@ func TestSharedPlans(t *testing.T) {
 			"TRUNCATE mortise.trigger_events, mortise.jobs, mortise.authmgmt_clients, mortise.trigger_deleted, mortise.authmgmt_deleted CASCADE",
 			"INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, attempts, generation, status, source, instructions, last_error)" +
 				" SELECT gen_random_uuid(), 0, 'acme', now(), 1, 0, 0, 'api', 'Document it.', '' FROM generate_series(1, $1)",
-			"INSERT INTO mortise.jobs (id, kind, organization, claimable_at, ready, deliveries, dead)" +
-				" SELECT (id::text || '-0')::bytea, 'trigger', organization, now(), true, 0, false FROM mortise.trigger_events",
+			"INSERT INTO mortise.jobs (id, kind, organization, claimable_at, deliveries, dead)" +
+				" SELECT (id::text || '-0')::bytea, 'trigger', organization, now(), 0, false FROM mortise.trigger_events",
 			"INSERT INTO mortise.authmgmt_clients (organization, id, name, roles, created_at) SELECT 'acme', n::text::bytea, '', '', now() FROM generate_series(1, $1) n",
 			"INSERT INTO mortise.trigger_deleted (organization, since) SELECT n::text::bytea, now() FROM generate_series(1, $1) AS n",
 			"INSERT INTO mortise.authmgmt_deleted (organization, at) SELECT n::text::bytea, now() FROM generate_series(1, $1) AS n",
@@ -188,25 +188,34 @@ func TestClaimPlans(t *testing.T) {
 	d := takeDatabase(t, true)
 	db, pool := d.open(t, nil), d.pool(t)
 	const limit, organizations = 20, 10
-	args := map[string][]any{
-		postgres.ReadyJobs: {nil}, postgres.ClaimJobs: {nil, []string{"trigger", "audiosearch"}, []byte{}, [][]byte{[]byte("5")}, limit, int64(1e6), uuid.New()},
+	kinds, orgs, since := []string{"trigger", "audiosearch"}, [][]byte{}, []time.Time{}
+	for i := range organizations {
+		orgs, since = append(orgs, []byte(strconv.Itoa(i))), append(since, time.Time{})
+	}
+	statements := map[string]struct {
+		text string
+		args []any
+	}{
+		"new":  {postgres.NewJobs, []any{nil, kinds, time.Now().Add(-time.Minute), time.Now().Add(-time.Minute), nil, 10}},
+		"all":  {postgres.AllJobs, []any{nil, kinds, []byte{}, 10000}},
+		"take": {postgres.TakeJobs, []any{nil, kinds, orgs, since, limit, int64(1e6), uuid.New(), limit}},
 	}
 	conn, err := pool.Acquire(ctx)
 	require.NoError(t, err)
 	defer conn.Release()
-	for name, text := range map[string]string{"ready": postgres.ReadyJobs, "claim": postgres.ClaimJobs} {
-		_, err := conn.Exec(ctx, "PREPARE "+name+" AS "+db.SQL(text), pgx.QueryExecModeSimpleProtocol)
+	for name, s := range statements {
+		_, err := conn.Exec(ctx, "PREPARE jobs_"+name+" AS "+db.SQL(s.text), pgx.QueryExecModeSimpleProtocol)
 		require.NoError(t, err)
 	}
-	// look does both, and looks at what each scan of the table has read.
+	// look does them, and looks at what each scan of the table has read.
 	look := func(when string, taken int) {
 		tx, err := conn.Begin(ctx)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, tx.Rollback(ctx)) }()
 		_, err = tx.Exec(ctx, postgres.ClaimSettings)
 		require.NoError(t, err)
-		for name, text := range map[string]string{"ready": postgres.ReadyJobs, "claim": postgres.ClaimJobs} {
-			plan := explainPrepared(t, tx, "EXPLAIN (ANALYZE, TIMING OFF)", name, args[text])
+		for name, s := range statements {
+			plan := explainPrepared(t, tx, "EXPLAIN (ANALYZE, TIMING OFF)", "jobs_"+name, s.args)
 			assert.NotContains(t, plan, "Seq Scan on jobs", "%s, %s", name, when)
 			for _, scan := range scansOfJobs.FindAllStringSubmatch(plan, -1) {
 				rows, err := strconv.Atoi(scan[1])
@@ -215,14 +224,14 @@ func TestClaimPlans(t *testing.T) {
 				require.NoError(t, err)
 				assert.LessOrEqual(t, rows*loops, 2*limit*organizations, "%s, %s: %s", name, when, plan)
 			}
-			if name == "claim" {
-				assert.Regexp(t, fmt.Sprintf(`^Update on jobs j .*\(actual rows=%d `, taken), plan, when)
+			if name == "take" {
+				assert.Regexp(t, fmt.Sprintf(`(?m)Update on jobs[^\n]*\(actual rows=%d `, taken), plan, when)
 			}
 		}
 	}
 	look("while nothing is stored", 0)
-	const fill = "INSERT INTO mortise.jobs (id, kind, organization, claimable_at, ready, deliveries, dead)" +
-		" SELECT n::text::bytea, 'trigger', (n %% %d)::text::bytea, now() - n * interval '1 second', n %% 50 <> 0, 0, false FROM generate_series(1, %d) AS n"
+	const fill = "INSERT INTO mortise.jobs (id, kind, organization, claimable_at, deliveries, dead)" +
+		" SELECT n::text::bytea, 'trigger', (n %% %d)::text::bytea, now() - n * interval '1 second', 0, false FROM generate_series(1, %d) AS n"
 	for _, n := range []int{50, 20000} {
 		_, err := pool.Exec(ctx, "TRUNCATE mortise.jobs")
 		require.NoError(t, err)
@@ -317,7 +326,7 @@ func lonePlans(t *testing.T) (wrong string) {
 		args  []any
 		index string
 	}{
-		{postgres.RemoveJob, []any{[]byte("1"), "k", []byte("acme"), uuid.New()}, "jobs_id"},
+		{postgres.RemoveJob, []any{[]byte("1"), "k", []byte("acme"), uuid.New()}, "jobs_pkey"},
 		{postgres.UpdateClientAlone, slices.Concat([]any{[]byte("acme"), []byte("7"), "1", []byte(""), []byte(""), time.Now(), uuid.New(), []byte("acme"), time.Now()},
 			[]any{[]byte(""), []byte(""), []byte(""), []byte(""), []byte("")}), "authmgmt_clients_pkey"},
 		{postgres.LockToken, []any{[]byte("acme"), uuid.New()}, "authmgmt_tokens_id_key"},

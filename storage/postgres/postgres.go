@@ -174,7 +174,7 @@ func open(pool *pgxpool.Pool, opts *Options) (*DB, error) {
 	}
 	db := &DB{
 		pool: pool, opts: o, closed: make(chan struct{}),
-		places: newPlaces(int(pool.Config().MaxConns)), catalogs: audioCatalogs{limit: o.AudioSearchMemory}, turns: jobTurns{last: make(map[string][]byte)},
+		places: newPlaces(int(pool.Config().MaxConns)), catalogs: audioCatalogs{limit: o.AudioSearchMemory}, turns: jobTurns{of: make(map[string]*turns)},
 	}
 	db.group, db.withJobs = newGroup(db, db.sendPipeline), newGroup(db, db.sendWithJobs)
 	db.added = newJobNotifier(db)

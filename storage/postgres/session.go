@@ -138,7 +138,7 @@ func (s *session) addJob(j *mortise.Job) error {
 		return nil
 	}
 	if err == nil && ready {
-		s.after = append(s.after, func() { s.db.added.added(n.kind) })
+		s.after = append(s.after, func() { s.db.added.added(n) })
 	}
 	return err
 }

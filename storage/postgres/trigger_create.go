@@ -51,11 +51,11 @@ var (
 			" SELECT 1::bigint, coalesce((SELECT ready FROM job), false) FROM event",
 		many: rowsOf(eventAndJobTypes, "now, job, job_kind, job_organization, job_at, job_trace, "+eventColumns) +
 			firstOfEach + ", event AS (" + insertFirst + ")" +
-			", job AS (INSERT INTO @.jobs (id, kind, organization, claimable_at, ready, deliveries, dead, trace)" +
-			" SELECT job, job_kind, job_organization, at, at <= coalesce(now, statement_timestamp()), 0, false, job_trace" +
-			" FROM (SELECT *, coalesce(job_at, now, statement_timestamp()) AS at FROM one WHERE " + isIn("id", "event") + ") AS new" +
-			" ORDER BY n ON CONFLICT DO NOTHING RETURNING id, kind, organization, ready)" +
-			" SELECT n, (job, job_kind, job_organization) IN (SELECT id, kind, organization FROM job WHERE ready) FROM one WHERE " + isIn("id", "event"),
+			", job AS (INSERT INTO @.jobs (id, kind, organization, claimable_at, deliveries, dead, trace)" +
+			" SELECT job, job_kind, job_organization, coalesce(job_at, now, statement_timestamp()), 0, false, job_trace" +
+			" FROM one WHERE " + isIn("id", "event") + " ORDER BY n ON CONFLICT DO NOTHING RETURNING id, kind, organization, claimable_at)" +
+			" SELECT n, (job, job_kind, job_organization) IN (SELECT id, kind, organization FROM job WHERE claimable_at <= coalesce(now, statement_timestamp()))" +
+			" FROM one WHERE " + isIn("id", "event"),
 		types: eventAndJobTypes,
 	}
 	eventAndJobTypes = append(strings.Fields("timestamptz bytea text bytea timestamptz bytea"), eventTypes...)
@@ -143,7 +143,7 @@ func (t *Trigger) createTogether(ctx context.Context, e *trigger.Event, args []a
 		}
 		b.share(createEventAndJob, func(ready bool) {
 			if stored = true; ready {
-				b.committed(func() { t.db.added.added(job.kind) })
+				b.committed(func() { t.db.added.added(job) })
 			}
 		}, args...)
 	})

@@ -69,9 +69,9 @@ func (t *Trigger) Event(ctx context.Context, org string, id uuid.UUID) (trigger.
 // jobs. Those of an event stand beside each other: '.' follows '-'.
 const pruneEvents = "WITH gone AS (SELECT id, organization FROM @.trigger_events WHERE finished_at < $1 AND status >= " + completed +
 	" ORDER BY finished_at LIMIT $2 FOR UPDATE)" +
-	", buried AS (SELECT j.seq FROM gone CROSS JOIN LATERAL (" +
-	"SELECT seq FROM @.jobs AS j WHERE " + jobsOfGone + " AND j.organization = gone.organization AND j.dead ORDER BY j.id OFFSET 0) AS j)" +
-	", jobs AS (DELETE FROM @.jobs WHERE seq = ANY (ARRAY(SELECT seq FROM buried)) AND dead)" +
+	", buried AS (SELECT j.ctid FROM gone CROSS JOIN LATERAL (" +
+	"SELECT ctid FROM @.jobs AS j WHERE " + jobsOfGone + " AND j.organization = gone.organization AND j.dead ORDER BY j.id OFFSET 0) AS j)" +
+	", jobs AS (DELETE FROM @.jobs WHERE ctid = ANY (ARRAY(SELECT ctid FROM buried)) AND dead)" +
 	", events AS (DELETE FROM @.trigger_events WHERE id = ANY (ARRAY(SELECT id FROM gone)) RETURNING 1)" +
 	" SELECT count(*) FROM events"
 

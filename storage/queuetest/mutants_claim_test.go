@@ -77,6 +77,17 @@ var claimMutants = []broken{
 			return leases, err
 		}
 	}},
+	{name: "takes nothing beside another claim", breaks: "leases/claim-beside-claims", mutate: func(m *mutant) {
+		var claiming atomic.Bool
+		m.On.Claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+			if !claiming.CompareAndSwap(false, true) {
+				return nil, nil
+			}
+			defer claiming.Store(false)
+			time.Sleep(time.Millisecond)
+			return m.inner.Claim(ctx, c)
+		}
+	}},
 	{name: "remembers that there was nothing", breaks: "queue/enqueued-by-others leases/add-time", mutate: func(m *mutant) {
 		var nothing atomic.Bool
 		m.On.Claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {

@@ -51,6 +51,25 @@ var claimRaceRules = []rule{
 			require.ElementsMatch(t, want, all)
 		}},
 
+	{Rule{"leases/claim-beside-claims", "While there are enough claimable jobs, each of many claims at " +
+		"once takes some."},
+		needTable, func(t *testing.T, s *subject) {
+			const claims, each = 16, 3
+			for range claims * each {
+				s.add(t, newJob(), 0)
+			}
+			var got [claims][]mortise.Lease
+			var errs [claims]error
+			conformance.Together(claims, func(i int) {
+				got[i], errs[i] = s.Leases.Claim(t.Context(),
+					mortise.Claim{Token: uuid.New(), Kinds: []string{kindA}, Limit: each, TTL: time.Hour})
+			})
+			conformance.NoErrors(t, errs[:])
+			for i := range got {
+				require.NotEmpty(t, got[i], "claim %d of %d", i, claims)
+			}
+		}},
+
 	{Rule{"leases/claim-concurrent-left", "Of many claims at once for a job that its holder " +
 		"left, one gets it."},
 		needTable, func(t *testing.T, s *subject) {

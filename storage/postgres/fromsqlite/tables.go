@@ -51,7 +51,7 @@ var tables = []table{
 		left: []string{"body"},
 	},
 
-	{name: "jobs", source: "mortise_jobs"},
+	{name: "jobs", source: "mortise_jobs", left: []string{"ready"}},
 }
 
 // vaults are the rows of vault_vaults. In SQLite a vault that was deleted stands there
