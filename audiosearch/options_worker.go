@@ -22,7 +22,8 @@ type WorkerOptions struct {
 	Watch time.Duration
 
 	// Backoff is the wait after attempt n (1, 2, ...) failed. The default is 1 s, doubled
-	// with each attempt, at most 1 min, less a random part of up to a half.
+	// with each attempt, at most 1 min, less a random part of up to a half. Less than 0 is
+	// the default, and more than a day is a day.
 	Backoff func(attempt int) time.Duration
 
 	Sweep SweeperOptions // of the sweeper that runs beside the worker

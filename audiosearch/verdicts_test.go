@@ -1,6 +1,7 @@
 package audiosearch_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -89,6 +90,7 @@ func TestVerdicts(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		watch    time.Duration // 10 ms
+		backoff  time.Duration // 0: 7 s
 		before   func(b *bench)
 		during   func(b *bench, ctx context.Context) error // in the scorer
 		verdict  mortise.Verdict
@@ -132,6 +134,8 @@ func TestVerdicts(t *testing.T) {
 			verdict: mortise.Verdict{After: time.Second}, state: "RUNNING", attempts: 1},
 		"failed": {during: func(*bench, context.Context) error { return errBroken },
 			verdict: mortise.Verdict{After: 7 * time.Second}, state: "QUEUED", attempts: 1},
+		"failed, and is to wait for years": {backoff: 1000 * 24 * time.Hour, during: func(*bench, context.Context) error { return errBroken },
+			verdict: mortise.Verdict{After: 24 * time.Hour}, state: "QUEUED", attempts: 1},
 		"lost": {during: func(b *bench, ctx context.Context) error {
 			b.queue.lose(mortise.ErrLeaseLost)
 			return untilCut(b, ctx)
@@ -183,7 +187,7 @@ func TestVerdicts(t *testing.T) {
 				test.watch = 10 * time.Millisecond
 			}
 			w, err := audiosearch.NewWorker(s, &audiosearch.WorkerOptions{Watch: test.watch,
-				Backoff: func(int) time.Duration { return 7 * time.Second }})
+				Backoff: func(int) time.Duration { return cmp.Or(test.backoff, 7*time.Second) }})
 			require.NoError(t, err)
 			b.video("a", 1000, nil, nil)
 			b.id = b.start(audiosearch.Query{Class: loud})

@@ -139,14 +139,18 @@ func (w *Worker) wait(failure error, attempt int) time.Duration {
 	if wait, said := mark.Wait(failure); said {
 		return wait
 	}
-	return max(w.backoff(attempt), 0)
+	return w.backoff(attempt)
 }
 
-// backoff asks Backoff. If it panics, the default one says how long to wait.
+// backoff asks Backoff. If it panics, or says less than 0, as a number does that has grown
+// too large, the default one says how long to wait.
 func (w *Worker) backoff(attempt int) (wait time.Duration) {
 	wait = defaultBackoff(attempt)
 	defer hook.Recover(context.Background(), w.service.opts.Logger, "Backoff", nil)
-	return w.opts.Backoff(attempt)
+	if asked := w.opts.Backoff(attempt); asked >= 0 {
+		wait = min(asked, mark.MaxWait)
+	}
+	return wait
 }
 
 // maxWrites is how often the end of an attempt is tried to be written.

@@ -58,7 +58,7 @@ func (s *Service) createClient(ctx context.Context, org string, by Caller, n New
 	if n.ID != "" {
 		p.name("client_id", n.ID)
 	}
-	p.name("name", n.Name)
+	p.display("name", n.Name)
 	p.access(s.catalogue, n.Roles, n.FullAccess)
 	p.secret("client_secret", text)
 	if err := p.err(); err != nil {
@@ -153,7 +153,7 @@ type ClientUpdate struct {
 // check says what is wrong with an update, whatever the client is like.
 func (s *Service) check(p *problems, u *ClientUpdate) {
 	if u.Name != nil {
-		p.name("name", *u.Name)
+		p.display("name", *u.Name)
 	}
 	if u.Roles == nil {
 		if u.FullAccess {
@@ -179,10 +179,10 @@ func (s *Service) check(p *problems, u *ClientUpdate) {
 	}
 }
 
-// UpdateClient changes a client and returns it as it is then. Roles need role-based
-// access control. The caller must cover every role that is new, and every one that goes.
-// To leave a client without roles, which is full access, takes FullAccess in the update.
-// That, and to give roles to one that has full access, takes a caller who has full
+// UpdateClient changes a client and returns it as it is then. Other roles than it has need
+// role-based access control. The caller must cover every role that is new, and every one
+// that goes. To leave a client without roles, which is full access, takes FullAccess in the
+// update. That, and to give roles to one that has full access, takes a caller who has full
 // access. The errors are [*ValidationError], [ErrNotFound], [ErrForbidden],
 // [ErrRBACDisabled] and [ErrUnavailable].
 func (s *Service) UpdateClient(ctx context.Context, org string, by Caller, id string, u ClientUpdate) (Client, error) {
@@ -190,23 +190,30 @@ func (s *Service) UpdateClient(ctx context.Context, org string, by Caller, id st
 	var p problems
 	s.check(&p, &u)
 	err := p.err()
+	var disabled error
 	if err == nil && u.Roles != nil {
-		err = s.checkRBAC(ctx, org, *u.Roles)
-		if errors.Is(err, ErrDeleted) {
+		switch err = s.checkRBAC(ctx, org, *u.Roles); {
+		case errors.Is(err, ErrDeleted):
 			err = ErrNotFound // as the client
+		case errors.Is(err, ErrRBACDisabled):
+			disabled, err = err, nil
 		}
 	}
 	var c Client
 	var e AuditEvent
 	if err == nil {
-		c, e, err = s.changeClient(ctx, org, KindClientUpdated, by, id, func(c *Client) error { return u.apply(c, by.Access) })
+		c, e, err = s.changeClient(ctx, org, KindClientUpdated, by, id, func(c *Client) error { return u.apply(c, by.Access, disabled) })
+		if disabled != nil && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnavailable)) {
+			err = disabled // as if it had not been looked whether the roles are others
+		}
 	}
 	s.observeChange(ctx, start, org, KindClientUpdated, by, id, &e, err)
 	return c, ofClient(id, err)
 }
 
-// apply makes the change, unless it gives or takes more than the caller holds.
-func (u *ClientUpdate) apply(c *Client, caller access.Access) error {
+// apply makes the change, unless it gives or takes more than the caller holds. If disabled is
+// not nil, it is the error of other roles than the client's.
+func (u *ClientUpdate) apply(c *Client, caller access.Access, disabled error) error {
 	if u.Name != nil {
 		c.Name = *u.Name
 	}
@@ -226,6 +233,9 @@ func (u *ClientUpdate) apply(c *Client, caller access.Access) error {
 		p.neither()
 		return p.err()
 	}
+	if disabled != nil && !sameRoles(c.Roles, roles) {
+		return disabled
+	}
 	if !mayReplace(caller, c.Roles, roles) {
 		return ErrForbidden
 	}
@@ -239,7 +249,7 @@ func (u *ClientUpdate) apply(c *Client, caller access.Access) error {
 func (s *Service) DeleteClient(ctx context.Context, org string, by Caller, id string) error {
 	start := s.opts.Now()
 	_, e, err := s.changeClient(ctx, org, KindClientDeleted, by, id, func(c *Client) error {
-		if !by.Access.Covers(c.Roles) {
+		if !by.Access.MayEnd(c.Roles) {
 			return ErrForbidden
 		}
 		c.DeletedAt = s.now()

@@ -105,6 +105,13 @@ func (p *problems) name(field, text string) {
 	}
 }
 
+// display checks a name that people read.
+func (p *problems) display(field, text string) {
+	if problem := name.DisplayProblem(text); problem != "" {
+		p.add(field, "%s", problem)
+	}
+}
+
 // roles checks assignments against the catalogue.
 func (p *problems) roles(c *access.Catalogue, roles []access.Role) {
 	if p.size(roles, ""); len(roles) > maxRoles {

@@ -61,15 +61,17 @@ func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvita
 	if s.opts.AcceptURL == "" {
 		return fail(errNoInvitations)
 	}
+	var p problems
+	p.name("organization", org)
 	if n.Inviter == "" {
-		n.Inviter = cutName(string(by.Actor))
+		n.Inviter = cutName(string(by.Actor)) // as the host knows them
+		p.name("inviter", n.Inviter)
+	} else {
+		p.display("inviter", n.Inviter)
 	}
 	if n.Lifetime == 0 {
 		n.Lifetime = s.opts.InvitationLifetime
 	}
-	var p problems
-	p.name("organization", org)
-	p.name("inviter", n.Inviter)
 	s.checkInvitation(&p, &n)
 	if err := p.err(); err != nil {
 		return fail(err)
@@ -119,7 +121,7 @@ func (s *Service) checkInvitation(p *problems, n *NewInvitation) {
 	if n.ID != "" {
 		p.name("invitation_id", n.ID)
 	}
-	p.name("name", n.Name)
+	p.display("name", n.Name)
 	if problem := name.EmailProblem(n.Email); problem != "" {
 		p.add("email", "%s", problem)
 	}

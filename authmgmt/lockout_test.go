@@ -43,7 +43,8 @@ func TestNobodyLocksOutSuperiors(t *testing.T) {
 		{"admin of clients", []access.Role{adminOfClients}, []bool{true, true, true, false, false}},
 		{"viewer of clients", []access.Role{viewerOfClients}, []bool{true, true, true, true, false}},
 		{"viewer and admin of clients", append(roles("viewer"), adminOfClients), []bool{true, true, false, false, false}},
-		{"a role that the catalogue has no more", roles("gone"), []bool{true, false, false, false, false}},
+		{"a role that the catalogue has no more", roles("gone"), []bool{true, true, true, true, false}},
+		{"viewer, and a role that is gone", roles("viewer", "gone"), []bool{true, true, false, true, false}},
 	} {
 		for i, by := range callers {
 			for _, way := range lockouts {

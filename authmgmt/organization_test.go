@@ -43,6 +43,13 @@ func TestRBAC(t *testing.T) {
 	for what, err := range assign() {
 		assert.ErrorIs(t, err, authmgmt.ErrRBACDisabled, what)
 	}
+	same, renamed := roles("viewer", "viewer"), "other"
+	c, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Name: &renamed, Roles: &same})
+	require.NoError(t, err, "roles that stay as they are need no access control")
+	require.Equal(t, []any{renamed, roles("viewer")}, []any{c.Name, c.Roles})
+	same = roles("viewer", "editor")
+	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &same})
+	require.ErrorIs(t, err, authmgmt.ErrRBACDisabled)
 	dir.err = authmgmt.ErrNotFound
 	for what, err := range assign() {
 		assert.ErrorIs(t, err, authmgmt.ErrRBACDisabled, what)

@@ -29,14 +29,23 @@ func unique(roles []access.Role) []access.Role {
 	return kept
 }
 
+// sameRoles reports whether two lists have the same roles, in any order.
+func sameRoles(a, b []access.Role) bool {
+	within := func(a, b []access.Role) bool {
+		return !slices.ContainsFunc(a, func(r access.Role) bool { return !slices.Contains(b, r) })
+	}
+	return within(a, b) && within(b, a)
+}
+
 // mayReplace reports whether a caller with a may replace some roles by others: a must
-// cover what comes and what goes. What stays need not be covered.
+// cover what comes, and what goes if the catalogue has it. What stays need not be covered.
 func mayReplace(a access.Access, before, after []access.Role) bool {
 	if len(before) == 0 || len(after) == 0 {
 		return a.Full()
 	}
-	changed := slices.DeleteFunc(slices.Concat(before, after), func(r access.Role) bool {
-		return slices.Contains(before, r) && slices.Contains(after, r)
-	})
-	return len(changed) == 0 || a.Covers(changed)
+	without := func(roles, others []access.Role) []access.Role {
+		return slices.DeleteFunc(slices.Clone(roles), func(r access.Role) bool { return slices.Contains(others, r) })
+	}
+	come, gone := without(after, before), without(before, after)
+	return (len(come) == 0 || a.Covers(come)) && (len(gone) == 0 || a.MayEnd(gone))
 }

@@ -16,8 +16,9 @@ import (
 // it ends by itself; 0 means Options.SecretOverlap, less than 0 ends it now, and 90 days
 // are the most. All others end at once, and the tokens that were got with them. A token
 // that was got before with the one that goes on lives out its own time. The caller must
-// cover the client's roles: who has the secret has what the client has. The errors are
-// [*ValidationError], [ErrNotFound], [ErrForbidden] and [ErrUnavailable].
+// cover the client's roles, for the secret gives them, but for those that the catalogue has
+// no more. The errors are [*ValidationError], [ErrNotFound], [ErrForbidden] and
+// [ErrUnavailable].
 func (s *Service) RotateSecret(
 	ctx context.Context, org string, by Caller, id string, overlap time.Duration,
 ) (c Client, secret mortise.Secret, err error) {
@@ -47,7 +48,7 @@ func (s *Service) rotate(ctx context.Context, org string, by Caller, id string, 
 		return Client{}, "", AuditEvent{}, err
 	}
 	c, e, err = s.changeClient(ctx, org, KindSecretRotated, by, id, func(c *Client) error {
-		if !by.Access.Covers(c.Roles) {
+		if !by.Access.MayEnd(c.Roles) {
 			return ErrForbidden
 		}
 		var kept []ClientSecret
@@ -66,7 +67,7 @@ func (s *Service) rotate(ctx context.Context, org string, by Caller, id string, 
 
 // RevokeSecret ends one secret of a client now, and the tokens that were got with it. A
 // client without a secret is useless until one is rotated in. The caller must cover its
-// roles. The errors are [ErrNotFound], [ErrForbidden] and [ErrUnavailable].
+// roles, as with RotateSecret. The errors are [ErrNotFound], [ErrForbidden] and [ErrUnavailable].
 func (s *Service) RevokeSecret(ctx context.Context, org string, by Caller, id string, secretID uuid.UUID) error {
 	start := s.opts.Now()
 	gone := false
@@ -76,7 +77,7 @@ func (s *Service) RevokeSecret(ctx context.Context, org string, by Caller, id st
 			gone = true
 			return ErrNotFound
 		}
-		if !by.Access.Covers(c.Roles) {
+		if !by.Access.MayEnd(c.Roles) {
 			return ErrForbidden
 		}
 		c.Secrets = slices.Concat(c.Secrets[:at], c.Secrets[at+1:])

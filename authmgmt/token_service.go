@@ -249,7 +249,7 @@ func (s *Service) RevokeToken(ctx context.Context, org string, by Caller, id uui
 	var refused refusal
 	err := s.store.UpdateToken(ctx, org, id, func(t *Token) (AuditEvent, error) {
 		stored = AuditEvent{}
-		if !by.Access.Covers(t.Roles) {
+		if !by.Access.MayEnd(t.Roles) {
 			refused.err = ErrForbidden
 			return AuditEvent{}, refused.err
 		}

@@ -207,6 +207,7 @@ func TestSearchValidation(t *testing.T) {
 		// Before the end of the fields nobody looks into the dataset.
 		aSearch(`"limit":0,"metadata_filters":[{"key":"none","value":"x"}]`): limit("greater_than_equal", "Input should be greater than or equal to 1"),
 
+		"\ufeff{}":                      {{"body.0", "json_invalid", "JSON decode error: byte order mark"}},
 		`{`:                             {{"body.1", "json_invalid", "JSON decode error"}},
 		`{"dataset_id": calls}`:         {{"body.15", "json_invalid", "JSON decode error"}},
 		`{"limit":NaN}`:                 {{"body.9", "json_invalid", "JSON decode error"}},

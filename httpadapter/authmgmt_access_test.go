@@ -211,7 +211,7 @@ func rbac(r *authRig, enabled bool) {
 
 func TestRolesNeedRBAC(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
-	r.client("acme", "c1", access.Role{ID: "viewer"})
+	r.client("acme", "c1", access.Role{ID: "editor"})
 	rbac(r, false)
 	const text = "The organization has no role-based access control, so no roles can be assigned."
 	for _, m := range managementRequests {
@@ -221,7 +221,8 @@ func TestRolesNeedRBAC(t *testing.T) {
 		require.Equal(t, text, requireDetail(t, m.send(r, "full", "c1"), http.StatusForbidden))
 		require.Equal(t, text, requireDetail(t, m.send(r, "full", "unknown"), http.StatusForbidden))
 	}
-	require.Equal(t, []access.Role{{ID: "viewer"}}, r.roles("acme", "c1"))
+	require.Equal(t, http.StatusOK, r.as("full", "PUT", clients+"/c1", `{"name":"x","roles":[{"role_id":"editor"}]}`).Code, "the roles stay")
+	require.Equal(t, []access.Role{{ID: "editor"}}, r.roles("acme", "c1"))
 	require.Equal(t, http.StatusOK, r.as("full", "PUT", clients+"/c1", `{"name":"x"}`).Code, "no roles need none")
 	require.Equal(t, http.StatusCreated, r.as("full", "POST", clients, `{"name":"x","roles":[]}`).Code)
 	r.faults("AccessControl")

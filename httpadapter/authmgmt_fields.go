@@ -57,14 +57,14 @@ func plainRoles(given []givenRole) []access.Role {
 	return roles
 }
 
-// name reads a field that holds a name: 1 to 255 code points, and what package authmgmt
-// demands of names.
+// name reads a field that holds a name that people read: 1 to 255 code points, and what package
+// authmgmt demands of it.
 func (a *authMgmtAdapter) name(o *object, field string, p presence) (string, bool) {
 	text, ok := o.text(field, p, textRule{min: 1, max: 255})
 	if !ok {
 		return "", false
 	}
-	if problem := name.Problem(text); problem != "" {
+	if problem := name.DisplayProblem(text); problem != "" {
 		o.refuseValue(field, problem)
 		return "", false
 	}

@@ -107,7 +107,7 @@ func (a *authMgmtAdapter) invitee(o *object, n *authmgmt.NewInvitation) {
 
 // email reads the field of that name.
 func (a *authMgmtAdapter) email(o *object) string {
-	email, ok := a.name(o, "email", required)
+	email, ok := o.text("email", required, textRule{min: 1, max: 255})
 	if !ok {
 		return ""
 	}

@@ -55,8 +55,14 @@ func (a *authMgmtAdapter) login(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	body := tokenBody{AccessToken: text.Reveal(), TokenType: "Bearer", ExpiresIn: int64(token.ExpiresAt.Sub(token.CreatedAt) / time.Second)}
+	body := tokenBody{AccessToken: text.Reveal(), TokenType: "Bearer", ExpiresIn: expiresIn(&token)}
 	return response{status: http.StatusOK, body: mustJSON(body), header: tokenHeader}
+}
+
+// expiresIn is for how many seconds a token is good. Of a secret that is about to end that is
+// less than one; 0 means for ever to golang.org/x/oauth2, so it is at least 1.
+func expiresIn(t *authmgmt.Token) int64 {
+	return max(1, int64(t.ExpiresAt.Sub(t.CreatedAt)/time.Second))
 }
 
 // loginFailed counts a failed login, and returns its error, or a [RateLimitError] if too many
@@ -97,10 +103,17 @@ func tokenRequest(c *call) ([]credentials, *problem) {
 		known = []credentials{{id, secret}}
 	}
 	switch headers := c.r.Header["Authorization"]; {
-	case len(headers) > 1, len(headers) == 1 && given["client_id"]+given["client_secret"] != "":
+	case len(headers) > 1, len(headers) == 1 && given["client_secret"] != "":
 		return nil, tokenProblem("invalid_request", "Send the client credentials once: by HTTP Basic, or in the body.")
 	case len(headers) == 1:
 		known = basicCredentials(c.r)
+		// RFC 6749 section 3.2.1 has clients name themselves in the body as well.
+		if id := given["client_id"]; id != "" && known != nil {
+			known = slices.DeleteFunc(known, func(one credentials) bool { return one.id != id })
+			if len(known) == 0 {
+				return nil, tokenProblem("invalid_request", "The client_id in the body is not the one of HTTP Basic.")
+			}
+		}
 	}
 	switch given["grant_type"] {
 	case "client_credentials":

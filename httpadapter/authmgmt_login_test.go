@@ -68,6 +68,7 @@ func TestLogin(t *testing.T) {
 		"JSON":           r.as("", "POST", login, string(text)),
 		"Basic":          r.form(grant, basic(id, secret)),
 		"Basic, JSON":    r.as("", "POST", login, `{"grant_type":"client_credentials"}`, basic(id, secret)),
+		"Basic, its ID":  r.form(grant+"&client_id="+url.QueryEscape(id), basic(id, secret)),
 		"Basic, empties": r.form(grant+"&client_id=&client_secret=", basic(id, secret)),
 		"query ignored":  r.as("", "POST", login+"?grant_type=x&client_secret=&a=%zz", form.Encode(), header("Content-Type", asForm)),
 	} {
@@ -145,7 +146,8 @@ func TestLoginRefuses(t *testing.T) {
 		"Authorization, empty":     {r.form(grant, header("Authorization", "")), wrong},
 		"Digest":                   {r.form(grant, header("Authorization", "Digest username=c1")), wrong},
 		"Basic and body":           {r.form(body+secret, basic("c1", secret)), malformed},
-		"Basic and client_id":      {r.form(grant+"&client_id=c1", basic("c1", secret)), malformed},
+		"Basic and another ID":     {r.form(grant+"&client_id=c2", basic("c1", secret)), malformed},
+		"Basic and a secret":       {r.form(grant+"&client_secret="+secret, basic("c1", secret)), malformed},
 		"Bearer and body":          {r.as("full", "POST", login, body+secret, header("Content-Type", asForm)), malformed},
 		"two headers":              {r.form(grant, func(req *http.Request) { req.Header["Authorization"] = []string{"Basic YTpi", "Basic YTpi"} }), malformed},
 		"no grant":                 {r.form("client_id=c1&client_secret=" + secret), malformed},
@@ -333,4 +335,16 @@ func TestPublicOnly(t *testing.T) {
 	}
 	_, err := httpadapter.NewAuthMgmt(r.service, nil, &httpadapter.AuthMgmtOptions{Login: true})
 	require.ErrorContains(t, err, "an authenticator is needed")
+}
+
+// TestLoginOfASecretThatEnds: a token that is good for less than a second is not one for ever.
+func TestLoginOfASecretThatEnds(t *testing.T) {
+	r := newAuthRig(t, nil, nil)
+	secret := r.client("acme", "c1")
+	_, _, err := r.service.RotateSecret(t.Context(), "acme", authmgmt.Caller{Actor: "root", Access: access.Full()}, "c1", time.Hour)
+	require.NoError(t, err)
+	r.advance(time.Hour - 400*time.Millisecond)
+	w := r.form("grant_type=client_credentials", basic("c1", secret))
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	require.Contains(t, w.Body.String(), `"expires_in":1}`)
 }

@@ -163,10 +163,10 @@ func TestOpenAPIOfAuthMgmtErrorExamplesAreTheTables(t *testing.T) {
 	add(&want, p.status, replyToken(p).body)
 	for _, c := range []struct{ target, body string }{ // the problems that a request can have
 		{"?client_secret=x", ""}, {"", ""}, {"", "%"}, {"", "grant_type=x"}, {"", "grant_type=client_credentials&scope=x"}, {"", "grant_type=client_credentials"},
-		{"", "grant_type=client_credentials&client_id=x"},
+		{"", "grant_type=client_credentials&client_secret=x"}, {"", "grant_type=client_credentials&client_id=z"},
 	} {
 		r := httptest.NewRequest("POST", loginPath+c.target, nil)
-		if strings.HasSuffix(c.body, "client_id=x") {
+		if strings.Contains(c.body, "&client_") {
 			r.SetBasicAuth("x", "y")
 		}
 		_, wrong := tokenRequest(&call{r: r, body: []byte(c.body)})

@@ -228,7 +228,7 @@ func (r *authRig) as(caller, method, target, body string, edits ...func(*http.Re
 func (r *authRig) client(org, id string, roles ...access.Role) (secret string) {
 	r.t.Helper()
 	secret = "cs-" + org + "-" + id + "-" + strings.Repeat("0123456789", 4)
-	_, err := r.service.ImportClient(r.t.Context(), org, root, authmgmt.NewClient{ID: id, Name: "Client " + id, Roles: roles, FullAccess: len(roles) == 0}, secret)
+	_, err := r.service.ImportClient(r.t.Context(), org, root, authmgmt.NewClient{ID: id, Name: "Client " + strings.ReplaceAll(id, "\u202e", ""), Roles: roles, FullAccess: len(roles) == 0}, secret)
 	require.NoError(r.t, err)
 	return secret
 }

@@ -77,9 +77,9 @@ func jsonOffset(err error) int {
 }
 
 // jsonMessage is FastAPI's for a document that is not JSON. What Python's parser would
-// let through, and this one does not, is named.
+// let through, and this one does not, is named, and so is a mark that no editor shows.
 func jsonMessage(err error) string {
-	if e, ok := err.(*strictjson.Error); ok && !e.Syntax {
+	if e, ok := err.(*strictjson.Error); ok && (!e.Syntax || e.Reason == strictjson.ByteOrderMark) {
 		return msgJSON + ": " + e.Reason
 	}
 	return msgJSON

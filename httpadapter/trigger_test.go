@@ -115,7 +115,7 @@ func TestSubmitValidation(t *testing.T) {
 		{`{"instructions":"x"} x`, []detail{malformed(21)}},
 		{`{"instructions":"x`, []detail{malformed(16)}},
 		{`{"instructions":NaN}`, []detail{malformed(16)}},
-		{"\ufeff{}", []detail{malformed(0)}},
+		{"\ufeff{}", []detail{refused(0, "byte order mark")}},
 		{`{'instructions':'x'}`, []detail{malformed(1)}},
 		{"{\"instructions\":\"\xff\"}", []detail{malformed(17)}},
 		{`{"instructions":"x","instructions":"y"}`, []detail{refused(20, "duplicate key")}},

@@ -38,14 +38,14 @@ func (a *vaultAdapter) readBatch(body []byte) (*batchReader, *problem) {
 }
 
 // jsonReason says at which byte a body stops to be JSON that everybody reads alike, and
-// why if it is JSON.
+// why if it is JSON, or its fault cannot be seen.
 func jsonReason(err error) string {
 	e, ok := err.(*strictjson.Error)
 	if !ok {
 		return ""
 	}
 	text := ", at byte " + strconv.Itoa(e.Offset)
-	if !e.Syntax {
+	if !e.Syntax || e.Reason == strictjson.ByteOrderMark {
 		text += ": " + e.Reason
 	}
 	return text

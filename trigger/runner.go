@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-6363c74e/mortise/internal/hook"
+	"github.com/seed-6363c74e/mortise/internal/mark"
 )
 
 // runner calls the Processor and turns every way in which that can end into an outcome or
@@ -36,8 +37,9 @@ func (w *Worker) runHere(ctx context.Context, e Event) (o Outcome, err error) {
 // still be caught.
 func probe(err error) {
 	var permanent *permanentError
-	var later *retryAfterError
-	_ = errors.As(err, &permanent) || errors.As(err, &later)
+	if !errors.As(err, &permanent) {
+		_, _ = mark.Wait(err)
+	}
 }
 
 // errExited: the Processor called runtime.Goexit, as FailNow of a test does.

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/lostjobs"
+	"github.com/seed-6363c74e/mortise/internal/mark"
 	"github.com/seed-6363c74e/mortise/internal/slot"
 )
 
@@ -435,18 +436,21 @@ func latest(a, b time.Time) time.Time {
 }
 
 func (w *Worker) wait(failure error, attempt int) time.Duration {
-	var after *retryAfterError
-	if errors.As(failure, &after) {
-		return max(after.after, 0)
+	if wait, said := mark.Wait(failure); said {
+		return wait
 	}
-	return max(w.backoff(attempt), 0)
+	return w.backoff(attempt)
 }
 
-// backoff asks Backoff. If it panics, the default one says how long to wait.
+// backoff asks Backoff. If it panics, or says less than 0, as a number does that has grown
+// too large, the default one says how long to wait.
 func (w *Worker) backoff(attempt int) (wait time.Duration) {
 	wait = defaultBackoff(attempt)
 	defer hook.Recover(context.Background(), w.service.opts.Logger, "Backoff", nil)
-	return w.opts.Backoff(attempt)
+	if asked := w.opts.Backoff(attempt); asked >= 0 {
+		wait = min(asked, mark.MaxWait)
+	}
+	return wait
 }
 
 func (w *Worker) checkOutcome(o *Outcome) error {

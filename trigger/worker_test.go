@@ -99,6 +99,29 @@ func TestRetryAfter(t *testing.T) {
 	assert.Equal(t, 3, get(t, f.Service, e.ID).Attempts)
 }
 
+// TestWaitsAreBounded: no error and no Backoff puts off the next attempt by more than a day, and
+// a Backoff below 0, as of a number that has grown too large, is the default one.
+func TestWaitsAreBounded(t *testing.T) {
+	years := 290 * 365 * 24 * time.Hour
+	for name, test := range map[string]struct {
+		failure     error
+		backoff     time.Duration
+		least, most time.Duration
+	}{
+		"an error":              {trigger.RetryAfter(errWork, years), 0, 24 * time.Hour, 24 * time.Hour},
+		"a backoff":             {errWork, years, 24 * time.Hour, 24 * time.Hour},
+		"a backoff without end": {errWork, -years, time.Second / 2, time.Second},
+	} {
+		f := triggertest.New(t, &triggertest.Options{Processor: returning(test.failure),
+			Worker: trigger.WorkerOptions{Backoff: func(int) time.Duration { return test.backoff }, MaxAttempts: 2}})
+		e := submit(t, f.Service, "a")
+		require.Equal(t, 1, f.Drain(t.Context()), name)
+		wait := get(t, f.Service, e.ID).DueAt.Sub(f.Now())
+		assert.GreaterOrEqual(t, wait, test.least, name)
+		assert.LessOrEqual(t, wait, test.most, name)
+	}
+}
+
 func TestPanicIsAnError(t *testing.T) {
 	n := 0
 	f := triggertest.New(t, &triggertest.Options{Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) {

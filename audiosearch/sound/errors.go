@@ -59,8 +59,5 @@ func RetryAfter(err error, after time.Duration) error {
 	if err == nil {
 		return nil
 	}
-	return mark.After(err, min(max(after, 0), maxRetryAfter))
+	return mark.After(err, after)
 }
-
-// maxRetryAfter bounds how long others may put off a run.
-const maxRetryAfter = 24 * time.Hour

@@ -42,28 +42,34 @@ func (a Access) Allows(action Action, resource Resource) bool {
 }
 
 // Covers reports whether a holds everything that a stored credential with these roles
-// allows, so that a caller with a may give it away, or end it: of each role all actions,
-// on all that it is bound to. No roles at all mean full access, which only full access
-// covers.
-func (a Access) Covers(roles []Role) bool {
+// allows, so that a caller with a may give it away: of each role all actions, on all that it
+// is bound to. No roles at all mean full access, which only full access covers.
+func (a Access) Covers(roles []Role) bool { return a.covers(roles, false) }
+
+// MayEnd reports whether a caller with a may take these roles away, or end a credential that
+// has them. That is [Access.Covers], but a role that the catalogue does not have, which
+// allows nothing, may be taken away.
+func (a Access) MayEnd(roles []Role) bool { return a.covers(roles, true) }
+
+func (a Access) covers(roles []Role, unknown bool) bool {
 	if a.full {
 		return true
 	}
 	for _, r := range roles {
-		if !a.covers(r) {
+		if !a.coversOne(r, unknown) {
 			return false
 		}
 	}
 	return len(roles) > 0
 }
 
-func (a Access) covers(r Role) bool {
+func (a Access) coversOne(r Role, unknown bool) bool {
 	if a.catalogue == nil {
 		return false
 	}
 	actions, known := a.catalogue.roles[r.ID]
 	if !known {
-		return false
+		return unknown
 	}
 	for _, action := range actions {
 		// AnyAction is asked for like an action: only a role that has it allows it.

@@ -137,6 +137,11 @@ func TestCoversIsWhatAllowsSays(t *testing.T) {
 	assert.False(t, root.Covers([]access.Role{{ID: "unknown"}}))
 	assert.True(t, access.Full().Covers(nil))
 	assert.False(t, root.Covers([]access.Role{{ID: "reader"}, {ID: "unknown"}}), "each of them must be covered")
+	assert.True(t, root.MayEnd([]access.Role{{ID: "unknown"}}), "it allows nothing")
+	assert.True(t, root.MayEnd([]access.Role{{ID: "reader"}, {ID: "unknown"}}))
+	assert.False(t, root.MayEnd(nil))
+	assert.False(t, catalogue.Access(access.Role{ID: "reader"}).MayEnd([]access.Role{{ID: "unknown"}, {ID: "root"}}))
+	assert.False(t, access.Access{}.MayEnd([]access.Role{{ID: "unknown"}}))
 }
 
 func TestCatalogue(t *testing.T) {

@@ -198,12 +198,13 @@ func (m *model) updateClient(org string, by *caller, id string, u authmgmt.Clien
 				return errInvalid
 			}
 		}
-		if !m.rbac[org] {
-			return authmgmt.ErrRBACDisabled
-		}
 	}
+	assigns := u.Roles != nil && len(*u.Roles) > 0 && !m.rbac[org]
 	c := m.client(org, id)
-	if c == nil {
+	switch {
+	case c == nil && assigns:
+		return authmgmt.ErrRBACDisabled
+	case c == nil:
 		return authmgmt.ErrNotFound
 	}
 	name, roles := c.name, c.roles
@@ -231,6 +232,10 @@ func (m *model) updateClient(org string, by *caller, id string, u authmgmt.Clien
 			roles = append(roles, r)
 		}
 		roles = withoutRepeats(roles)
+		same := len(roles) == len(c.roles) && !slices.ContainsFunc(roles, func(r access.Role) bool { return !slices.Contains(c.roles, r) })
+		if assigns && !same {
+			return authmgmt.ErrRBACDisabled
+		}
 		if len(roles) == 0 && !u.FullAccess {
 			return errInvalid
 		}

@@ -15,8 +15,13 @@ type marked struct{ err, mark error }
 func (e *marked) Error() string   { return e.err.Error() }
 func (e *marked) Unwrap() []error { return []error{e.err, e.mark} }
 
-// After returns an error with the text of err that says to try again after a while.
-func After(err error, wait time.Duration) error { return &after{err, wait} }
+// MaxWait bounds how long a host's code may put off the next attempt: beyond that, no request
+// brings it back.
+const MaxWait = 24 * time.Hour
+
+// After returns an error with the text of err that says to try again after a while, which is
+// 0 to [MaxWait].
+func After(err error, wait time.Duration) error { return &after{err, min(max(wait, 0), MaxWait)} }
 
 // Wait returns what the outermost After says, and false if there is none.
 func Wait(err error) (wait time.Duration, said bool) {

@@ -44,6 +44,9 @@ const (
 	reasonLong         = "document too long"
 )
 
+// ByteOrderMark is the reason of a document that begins with U+FEFF, which no editor shows.
+const ByteOrderMark = "byte order mark"
+
 // LineColumn turns a byte offset into a line and a column for a human reader.
 // Both count from 1. Lines end at LF; the column is in bytes. An offset outside
 // data counts as the nearest one inside.

@@ -156,7 +156,7 @@ var malformedHere = []struct {
 	{`[1, NaN]`, 4, reasonValue},
 	{`{"a":Infinity}`, 5, reasonValue},
 	{`[-Infinity]`, 1, reasonValue},
-	{"\ufeff1", 0, reasonValue},
+	{"\ufeff1", 0, ByteOrderMark},
 	{"\u00a01", 0, reasonValue},
 	{"1\u2028", 1, reasonExtra},
 	{`"é`, 0, reasonUnterminated},

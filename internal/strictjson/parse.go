@@ -1,6 +1,9 @@
 package strictjson
 
-import "math"
+import (
+	"bytes"
+	"math"
+)
 
 // DefaultDepth is the nesting that Parse allows when it is given no bound.
 const DefaultDepth = 512
@@ -19,6 +22,9 @@ const maxLength = math.MaxInt32
 func Parse(data []byte, maxDepth int) (Value, error) {
 	if len(data) > maxLength {
 		return Value{}, &Error{Offset: maxLength, Reason: reasonLong}
+	}
+	if bytes.HasPrefix(data, []byte("\ufeff")) {
+		return Value{}, &Error{Reason: ByteOrderMark, Syntax: true}
 	}
 	if maxDepth <= 0 {
 		maxDepth = DefaultDepth

@@ -1,0 +1,27 @@
+package name
+
+import (
+	"strings"
+	"unicode"
+)
+
+// DisplayProblem says what is wrong with a name that people read, "" if nothing is. Hosts put
+// such names into the headers of mail and into their pages: so it has no control character and
+// none that turns the direction of a text, or cannot be seen. Those that join letters may
+// stand: names in Persian and in emoji have them.
+func DisplayProblem(text string) string {
+	if problem := Problem(text); problem != "" {
+		return problem
+	}
+	hidden := func(r rune) bool {
+		return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
+	}
+	joins := func(r rune) bool { return r == '\u200c' || r == '\u200d' }
+	switch {
+	case strings.ContainsFunc(text, func(r rune) bool { return hidden(r) && !joins(r) }):
+		return "must not contain control characters, or others that cannot be seen"
+	case !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsSpace(r) && !hidden(r) }):
+		return "must not be blank"
+	}
+	return ""
+}
