@@ -58,7 +58,7 @@ var (
 			" SELECT 1::bigint, true FROM changed",
 		many: rowsOf(updateAndAuditTypes, "org, client, version, name, roles, updated_at, "+auditColumns) +
 			", changed AS (UPDATE @.authmgmt_clients AS c SET name = r.name, roles = r.roles, updated_at = r.updated_at FROM r" +
-			" WHERE c.organization || '' = r.org AND c.id = r.client AND c.xmin = r.version::xid" + authNotDeletedOf + "r.org) RETURNING r.n)" +
+			" WHERE c.organization || '' = r.org AND " + isOne("c.id", "client") + " AND c.xmin = r.version::xid" + authNotDeletedOf + "r.org) RETURNING r.n)" +
 			", event AS (INSERT INTO @.authmgmt_audit (" + auditColumns + ") SELECT " + auditColumns + " FROM r WHERE " + isIn("n", "changed") + " ORDER BY n)" +
 			" SELECT n, true FROM changed",
 		types: updateAndAuditTypes,

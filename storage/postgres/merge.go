@@ -35,6 +35,11 @@ func isIn(column, of string) string {
 	return "(" + column + " IN (SELECT " + column + " FROM " + of + ")) IS TRUE"
 }
 
+// isOne is a condition, that a column is equal to one of r. It is looked up by an index from
+// one row of r to the next: with a bare = the planner would, where it believes a table empty
+// whose index is full of rows that are gone, merge the whole index with r.
+func isOne(column, of string) string { return column + " = ANY (ARRAY[r." + of + "])" }
+
 // sharing are the operations of a group that share a statement.
 type sharing struct {
 	by   *shared

@@ -19,10 +19,10 @@ func (db *DB) SQL(text string) string { return db.sql(text) }
 var (
 	SharedStatements = map[*shared]string{
 		createEventAndJob:   "trigger_deleted_pkey",
-		updateIfSame:        `trigger_events_pkey[^\n]*\n *Index Cond: \(id = r(_\d+)?.id\)`,
-		updateAndEnd[false]: `jobs_pkey[^\n]*\n *Index Cond: \(\(id = r(_\d+)?.job\)`,
-		updateAndEnd[true]:  `jobs_pkey[^\n]*\n *Index Cond: \(\(id = r(_\d+)?.job\)`,
-		updateAndAudit:      `authmgmt_clients_pkey[^\n]*\n *Index Cond: \(id = r(_\d+)?.client\)`,
+		updateIfSame:        `trigger_events_pkey[^\n]*\n *Index Cond: \(id = ANY \(ARRAY\[r(_\d+)?.id\]\)\)`,
+		updateAndEnd[false]: `jobs_pkey[^\n]*\n *Index Cond: \(\(id = ANY \(ARRAY\[r(_\d+)?.job\]\)\) AND \(kind = `,
+		updateAndEnd[true]:  `jobs_pkey[^\n]*\n *Index Cond: \(\(id = ANY \(ARRAY\[r(_\d+)?.job\]\)\) AND \(kind = `,
+		updateAndAudit:      `authmgmt_clients_pkey[^\n]*\n *Index Cond: \(id = ANY \(ARRAY\[r(_\d+)?.client\]\)\)`,
 	}
 	GroupSettings = groupSettings
 

@@ -131,7 +131,8 @@ func TestListPlans(t *testing.T) {
 }
 
 // TestSharedPlans: what a group shares goes by indexes, from one row of arguments to the
-// next, with many rows, with few, and before PostgreSQL knows the tables.
+// next, with many rows, with few, before PostgreSQL knows the tables, and when it knows that
+// all rows of an index are dead.
 func TestSharedPlans(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -177,6 +178,9 @@ func TestSharedPlans(t *testing.T) {
 			require.NoError(t, err)
 		}
 		look(fmt.Sprint("with rows: ", rows))
+		_, err := pool.Exec(ctx, "DELETE FROM mortise.jobs; DELETE FROM mortise.authmgmt_clients; ANALYZE")
+		require.NoError(t, err)
+		look(fmt.Sprint("all jobs and clients are gone: ", rows))
 	}
 }
 
@@ -241,6 +245,12 @@ func TestClaimPlans(t *testing.T) {
 		_, err = pool.Exec(ctx, "ANALYZE mortise.jobs")
 		require.NoError(t, err)
 		look(fmt.Sprintf("jobs: %d", n), limit)
+		_, err = pool.Exec(ctx, "DELETE FROM mortise.jobs; ANALYZE mortise.jobs")
+		require.NoError(t, err)
+		look(fmt.Sprintf("none is left of %d jobs", n), 0)
+		_, err = pool.Exec(ctx, fmt.Sprintf(fill, organizations, n))
+		require.NoError(t, err)
+		look(fmt.Sprintf("as many again: %d", n), limit)
 	}
 }
 

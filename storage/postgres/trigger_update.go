@@ -107,7 +107,7 @@ var (
 	changeColumns = "id, organization, version, " + progressColumns
 
 	changeEvents = "UPDATE @.trigger_events SET version = trigger_events.version + 1, " + assignFrom("r", progressColumns) + " FROM r" +
-		" WHERE trigger_events.id = r.id AND trigger_events.organization || '' = r.organization AND trigger_events.version = r.version" +
+		" WHERE " + isOne("trigger_events.id", "id") + " AND trigger_events.organization || '' = r.organization AND trigger_events.version = r.version" +
 		" AND " + eventNotDeleted + " RETURNING r.n"
 )
 
@@ -119,7 +119,7 @@ func changeAndEnd(end, from string) *shared {
 		one: "WITH changed AS (" + changeEvent(5) + " RETURNING 1), ended AS (" + end + " WHERE " + jobIsHeld +
 			" AND EXISTS (SELECT FROM changed)) SELECT 1::bigint, true FROM changed",
 		many: rowsOf(types, "job, job_kind, job_organization, job_token, "+changeColumns) + ", changed AS (" + changeEvents + "), ended AS (" + end + from +
-			" r WHERE jobs.id = r.job AND jobs.kind = r.job_kind AND jobs.organization = r.job_organization AND jobs.token = r.job_token" +
+			" r WHERE " + isOne("jobs.id", "job") + " AND jobs.kind = r.job_kind AND jobs.organization = r.job_organization AND jobs.token = r.job_token" +
 			" AND " + isIn("n", "changed") + ") SELECT n, true FROM changed",
 		types: types,
 	}
