@@ -309,13 +309,13 @@ func (h *Handler) authorize(c *call, id string) *response {
 func (h *Handler) failHook(r *http.Request, err error) *response {
 	var limit *RateLimitError
 	if errors.As(err, &limit) {
-		resp := h.reply(h.errors, problem{kind: tooManyRequests})
+		resp := h.reply(r, h.errors, problem{kind: tooManyRequests})
 		resp.header = limit.header()
 		return &resp
 	}
 	p, known := commonFailures.classify(err)
 	h.log(r, err, known)
-	resp := h.reply(h.errors, p)
+	resp := h.reply(r, h.errors, p)
 	return &resp
 }
 
@@ -323,11 +323,15 @@ func (h *Handler) failHook(r *http.Request, err error) *response {
 // and answered as unavailable.
 func (h *Handler) fail(c *call, err error) response { return h.failAs(c.op.errors, c, err) }
 
-// failAs is fail by another table.
+// failAs is fail by another table. A credential of this module has ended with its
+// organization, and gets the 401 that it gets from then on.
 func (h *Handler) failAs(table errorTable, c *call, err error) response {
 	p, known := table.classify(err)
 	h.log(c.r, err, known)
-	return h.reply(table, p)
+	if p.kind == deleted && c.principal.endsWithOrganization {
+		p.kind = unauthenticated
+	}
+	return h.reply(c.r, table, p)
 }
 
 // log tells the operator of an error that is not the caller's. It names the path's

@@ -13,7 +13,7 @@ var audioSearchErrors = errorTable{classify: audioSearchFailures.or(refusedSearc
 var audioSearchFailures = append(failures{
 	{audiosearch.ErrDatasetNotFound, problem{kind: notFound, message: "Dataset not found"}},
 	{audiosearch.ErrRunNotFound, problem{kind: notFound, message: "Run not found"}},
-	{audiosearch.ErrDeleted, problem{kind: unauthenticated}},
+	{audiosearch.ErrDeleted, problem{kind: deleted}},
 	{audiosearch.ErrFinished, problem{kind: domain, status: http.StatusConflict,
 		message: "The run has ended, so there is nothing to cancel."}},
 	{audiosearch.ErrTooManyRuns, problem{kind: domain, status: http.StatusTooManyRequests, header: afterSomeRuns,

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -56,31 +57,53 @@ func TestDeletedOrganization(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, r.as("", "POST", link, "").Code)
 }
 
-// TestDeletedDuringTheRequest: what would be made after the mark is refused like a
-// credential that does not exist, whatever the host's authenticator says.
+// TestDeletedDuringTheRequest: in a deleted organization nothing is made. A caller that the
+// host vouches for gets 403, for another login would not help. An access token, which a cache
+// still knows, gets the 401 that it gets from then on.
 func TestDeletedDuringTheRequest(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
-	unknown := r.as("", "POST", clients, "{}")
+	r.tokens["unknown"] = "at-0123456789abcdef0123456789abcdef"
+	unknown := r.as("unknown", "POST", clients, "{}")
 	requireDetail(t, unknown, http.StatusUnauthorized)
-	_, err := r.service.DeleteOrganization(t.Context(), "acme", root)
+	caching, err := authmgmt.New(authmgmt.Backend{Store: r.store}, &authmgmt.Options{TokenCache: time.Minute})
 	require.NoError(t, err)
-	all := everyAuthOption
-	h, err := httpadapter.NewAuthMgmt(r.service, httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
-		return httpadapter.Principal{Organization: "acme", Subject: "session", Access: access.Full()}, nil
-	}), &all)
+	_, err = caching.VerifyToken(t.Context(), r.tokens["full"])
+	require.NoError(t, err)
+	_, err = r.service.DeleteOrganization(t.Context(), "acme", root)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		authenticate httpadapter.Authenticator
+		status       int
+		body         string
+	}{
+		{httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
+			return httpadapter.Principal{Organization: "acme", Subject: "session", Access: access.Full()}, nil
+		}), http.StatusForbidden, `{"detail":"The organization was deleted, and its ID is never reused. Use another organization."}`},
+		{httpadapter.Bearer(httpadapter.AccessTokens(caching)), http.StatusUnauthorized, unknown.Body.String()},
+	} {
+		r.makesNothing(c.authenticate, c.status, c.body)
+	}
+}
+
+func (r *authRig) makesNothing(by httpadapter.Authenticator, status int, body string) {
+	r.t.Helper()
+	t, all := r.t, everyAuthOption
+	h, err := httpadapter.NewAuthMgmt(r.service, by, &all)
 	require.NoError(t, err)
 	for _, roles := range []string{`[]`, `[{"role_id":"viewer"}]`} {
-		for path, body := range map[string]string{
+		for path, request := range map[string]string{
 			clients:     `{"name":"x","roles":` + roles + `}`,
 			invitations: `{"inviter":{"name":"x"},"invitee":{"name":"x","email":"x@example.com","roles":` + roles + `}}`,
 		} {
 			w := httptest.NewRecorder()
-			req := httptest.NewRequest("POST", path, strings.NewReader(body))
+			req := httptest.NewRequest("POST", path, strings.NewReader(request))
 			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Authorization", "Bearer "+r.tokens["full"])
 			h.ServeHTTP(w, req)
-			require.Equal(t, unknown.Code, w.Code, w.Body.String())
-			require.Equal(t, unknown.Body.String(), w.Body.String())
-			require.Equal(t, withoutID(unknown).Get("WWW-Authenticate"), w.Header().Get("WWW-Authenticate"))
+			require.Equal(t, status, w.Code, w.Body.String())
+			require.Equal(t, body, w.Body.String())
+			challenge := map[int]string{http.StatusUnauthorized: `Bearer error="invalid_token"`}[status]
+			require.Equal(t, challenge, w.Header().Get("WWW-Authenticate"))
 		}
 	}
 }

@@ -23,8 +23,7 @@ func authMgmtErrors(missing string) errorTable {
 }
 
 var authMgmtFailures = append(failures{
-	// Since the credential was checked, which ended with it.
-	{authmgmt.ErrDeleted, problem{kind: unauthenticated}},
+	{authmgmt.ErrDeleted, problem{kind: deleted}},
 	{authmgmt.ErrForbidden, problem{kind: forbidden,
 		message: "These credentials do not hold what the change would give or take away; " +
 			"no roles mean full access. Ask somebody who holds it."}},

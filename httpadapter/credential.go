@@ -2,6 +2,8 @@ package httpadapter
 
 import (
 	"errors"
+	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -26,17 +28,36 @@ func refusalOf(credential string) string {
 	return "The " + credential + " is missing, invalid, expired or revoked."
 }
 
-// challengeOf is the WWW-Authenticate of a 401 (RFC 6750 section 3). What else it may say
-// there is for requests that had a credential.
-func challengeOf(credential string) string { return `Bearer realm="` + credential + `"` }
+// challengeOf is the WWW-Authenticate of a 401 (RFC 6750 section 3). It names the error of a
+// request that had a token: a client then fetches another token.
+func challengeOf(credential string, hadToken bool) string {
+	var params []string
+	if credential != "" {
+		params = append(params, `realm="`+credential+`"`)
+	}
+	if hadToken {
+		params = append(params, `error="invalid_token"`)
+	}
+	return strings.TrimSpace("Bearer " + strings.Join(params, ", "))
+}
 
-// reply answers a problem by a table. A 401 names what the host calls its credential.
-func (h *Handler) reply(table errorTable, p problem) response {
-	if p.kind != unauthenticated || h.opts.Credential == "" {
+// reply answers a problem by a table. A 401 names the host's credential.
+func (h *Handler) reply(r *http.Request, table errorTable, p problem) response {
+	if p.kind != unauthenticated {
 		return table.reply(p)
 	}
-	p.message = refusalOf(h.opts.Credential)
+	if h.opts.Credential != "" {
+		p.message = refusalOf(h.opts.Credential)
+	}
 	resp := table.reply(p)
-	resp.challenge = []string{challengeOf(h.opts.Credential)}
+	resp.challenge = []string{challengeOf(h.opts.Credential, hasBearer(r))}
 	return resp
+}
+
+// hasBearer reports whether a request has a bearer token, well-formed or not.
+func hasBearer(r *http.Request) bool {
+	return slices.ContainsFunc(r.Header["Authorization"], func(header string) bool {
+		scheme, token, _ := strings.Cut(header, " ")
+		return strings.EqualFold(scheme, "Bearer") && strings.Trim(token, " ") != ""
+	})
 }

@@ -20,12 +20,15 @@ var refusals = map[string]string{
 		`"message":"The NAME is missing, invalid, expired or revoked.","details":[]}}`,
 }
 
-// refused asks a service without credentials, and returns the body and the challenge.
-func refused(t *testing.T, s *anyService, edit func(*anyService) string) (body, challenge string) {
+// refused asks a service with an unknown token or without one, and returns the body and the
+// challenge.
+func refused(t *testing.T, s *anyService, token bool, edit func(*anyService) string) (body, challenge string) {
 	t.Helper()
 	method, path, _ := strings.Cut(edit(s), " ")
 	r := httptest.NewRequest(method, path, nil)
-	r.Header.Set("Authorization", "Bearer unknown")
+	if token {
+		r.Header.Set("Authorization", "Bearer unknown")
+	}
 	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, r)
 	require.Equal(t, 401, w.Code, w.Body)
@@ -33,8 +36,7 @@ func refused(t *testing.T, s *anyService, edit func(*anyService) string) (body, 
 	return w.Body.String(), w.Header()["Www-Authenticate"][0]
 }
 
-// A 401 says what the host calls its credential, and without a word of the host's what it
-// has always said.
+// A 401 has the host's name of the credential, or else the service's own.
 func TestCredential(t *testing.T) {
 	for name, want := range map[string]map[string]string{
 		"": {
@@ -45,9 +47,9 @@ func TestCredential(t *testing.T) {
 		strings.Repeat("x", 100):            nil,
 	} {
 		for _, s := range everyService(t, httpadapter.Options{Credential: name}) {
-			credential, realm := name, `Bearer realm="`+name+`"`
+			credential, realm := name, map[bool]string{false: `Bearer realm="` + name + `"`, true: `Bearer realm="` + name + `", error="invalid_token"`}
 			if want != nil {
-				credential, realm = want[s.name], "Bearer"
+				credential, realm = want[s.name], map[bool]string{false: "Bearer", true: `Bearer error="invalid_token"`}
 			}
 			for _, at := range []func(*anyService) string{
 				func(s *anyService) string { return s.fine },
@@ -55,9 +57,11 @@ func TestCredential(t *testing.T) {
 				// Would be a 405.
 				func(s *anyService) string { return "PATCH " + s.read[len("POST "):] },
 			} {
-				body, challenge := refused(t, s, at)
-				require.Equal(t, strings.Replace(refusals[s.name], "NAME", credential, 1), body)
-				require.Equal(t, realm, challenge)
+				for token, want := range realm {
+					body, challenge := refused(t, s, token, at)
+					require.Equal(t, strings.Replace(refusals[s.name], "NAME", credential, 1), body)
+					require.Equal(t, want, challenge)
+				}
 			}
 		}
 	}
@@ -135,7 +139,8 @@ func TestOpenAPINamesCredentials(t *testing.T) {
 				}
 				described++
 				s := chosen[op.OperationID]
-				body, challenge := refused(t, s, func(s *anyService) string { return s.fine })
+				body, challenge := refused(t, s, false, func(s *anyService) string { return s.fine })
+				_, ofToken := refused(t, s, true, func(s *anyService) string { return s.fine })
 				answer := doc.follow(t, op.Responses["401"])
 				content := answer["content"].(map[string]any)["application/json"].(map[string]any)
 				example, err := json.Marshal(content["example"])
@@ -143,8 +148,9 @@ func TestOpenAPINamesCredentials(t *testing.T) {
 				require.JSONEq(t, body, string(example), op.OperationID)
 				header := doc.follow(t, answer["headers"].(map[string]any)["WWW-Authenticate"].(map[string]any))
 				require.Equal(t, challenge, header["example"])
-				require.Equal(t, challenge, header["schema"].(map[string]any)["const"])
+				require.Equal(t, []any{challenge, ofToken}, header["schema"].(map[string]any)["enum"])
 				require.Contains(t, header["description"], "`"+challenge+"`")
+				require.Contains(t, header["description"], "`"+ofToken+"`")
 				require.Len(t, op.Security[0], 1)
 				for name := range op.Security[0] {
 					require.Regexp(t, `^[A-Za-z0-9._-]+$`, name)

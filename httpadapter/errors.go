@@ -11,6 +11,7 @@ type kind uint8
 const (
 	unavailable kind = iota // the zero value: what nobody has classified
 	unauthenticated
+	deleted // the caller's organization; see failAs
 	forbidden
 	notFound
 	methodNotAllowed
@@ -21,6 +22,9 @@ const (
 	invalid // details say what
 	domain  // of one service: code and message are the problem's own
 )
+
+// organizationDeleted is the text of a 403 to a caller that the host vouches for.
+const organizationDeleted = "The organization was deleted, and its ID is never reused. Use another organization."
 
 // problem is a failure before it has a shape.
 type problem struct {
@@ -125,6 +129,7 @@ func refusals[E error, P any](
 var commonStatus = map[kind]int{
 	unavailable:          http.StatusServiceUnavailable,
 	unauthenticated:      http.StatusUnauthorized,
+	deleted:              http.StatusForbidden,
 	forbidden:            http.StatusForbidden,
 	notFound:             http.StatusNotFound,
 	methodNotAllowed:     http.StatusMethodNotAllowed,

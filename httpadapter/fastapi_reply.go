@@ -17,6 +17,7 @@ type detailText struct {
 var detailTexts = map[kind]string{
 	unavailable:          "The service is temporarily unavailable. Send the request again later.",
 	unauthenticated:      refusalOf("access token"),
+	deleted:              organizationDeleted,
 	forbidden:            "These credentials do not allow this operation.",
 	notFound:             "There is nothing at this address.",
 	methodNotAllowed:     "This address does not answer to this method. The Allow header names those it does.",
@@ -34,7 +35,5 @@ func replyDetail(p problem) response {
 	if text == "" {
 		text = detailTexts[p.kind]
 	}
-	return response{
-		status: p.answer(), body: mustJSON(detailText{text}), header: p.header, authenticate: p.kind == unauthenticated,
-	}
+	return response{status: p.answer(), body: mustJSON(detailText{text}), header: p.header}
 }

@@ -12,14 +12,18 @@ import (
 // have another credential.
 type credentialNamer struct {
 	suffix    string // of the names of components
-	challenge string
+	challenge *strings.Replacer
 	scheme    string            // what the security scheme says
 	refusal   *strings.Replacer // of what is said elsewhere
 }
 
 func newCredentialNamer(credential string) *credentialNamer {
 	return &credentialNamer{
-		suffix: "_" + componentName(credential), challenge: challengeOf(credential),
+		suffix: "_" + componentName(credential),
+		challenge: strings.NewReplacer(
+			challengeOf("", true), challengeOf(credential, true),
+			challengeOf("", false), challengeOf(credential, false),
+		),
 		scheme: "The " + credential + ". Send it with every request, in the header `Authorization: Bearer <CREDENTIAL>`. " +
 			"One that is missing, invalid, expired or revoked is answered with status 401.",
 		refusal: strings.NewReplacer(
@@ -75,7 +79,7 @@ func (n *credentialNamer) text(at []string, text string) string {
 	if len(at) > 3 && at[0] == "components" {
 		switch {
 		case at[1] == kindHeaders && at[2] == challengeHeaderName:
-			return strings.ReplaceAll(text, "Bearer", n.challenge)
+			return n.challenge.Replace(text)
 		case at[1] == kindSchemes && isBearer(at[2]) && at[3] == "description":
 			return n.scheme
 		}

@@ -73,9 +73,9 @@ func TestOpenAPIDescribesWhatIsMounted(t *testing.T) {
 		operations, schemas, responses, statuses []string
 		fields                                   []string
 	}{
-		"as the spec has it": {TriggerOptions{}, submitOnly, fewSchemas, []string{"Unauthorized", "Forbidden", "TooManyRequests"}, statuses, fields},
+		"as the spec has it": {TriggerOptions{}, submitOnly, fewSchemas, []string{"Unauthorized", "TooManyRequests"}, statuses, fields},
 		"history":            {TriggerOptions{History: true}, all, allSchemas, []string{"Unauthorized", "Forbidden", "TooManyRequests", "Unavailable"}, statuses, fields},
-		"collection field":   {TriggerOptions{CollectionField: true}, submitOnly, fewSchemas, []string{"Unauthorized", "Forbidden", "TooManyRequests"}, statuses, append(fields, "doc_collection_id")},
+		"collection field":   {TriggerOptions{CollectionField: true}, submitOnly, fewSchemas, []string{"Unauthorized", "TooManyRequests"}, statuses, append(fields, "doc_collection_id")},
 		"everything":         {everyOption, all, allSchemas, []string{"Unauthorized", "Forbidden", "TooManyRequests", "Unavailable"}, statuses, append(fields, "doc_collection_id")},
 	} {
 		t.Run(name, func(t *testing.T) {

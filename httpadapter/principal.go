@@ -19,6 +19,8 @@ type Principal struct {
 	Organization string        // never empty
 	Subject      string        // the person, key or client, for the host's own records
 	Access       access.Access // what it may do; its zero value allows nothing
+
+	endsWithOrganization bool // its credential, which is one of this module
 }
 
 // Errors of an Authenticator or an Authorize function, beside [RateLimitError]. Any other
@@ -133,7 +135,7 @@ func TriggerKeys(s *trigger.Service) func(ctx context.Context, token string) (Pr
 		if err != nil {
 			return Principal{}, err
 		}
-		return Principal{Organization: key.Organization, Subject: "api_key:" + key.ID.String(), Access: access.Full()}, nil
+		return Principal{Organization: key.Organization, Subject: "api_key:" + key.ID.String(), Access: access.Full(), endsWithOrganization: true}, nil
 	}
 }
 
@@ -152,6 +154,6 @@ func AccessTokens(s *authmgmt.Service) func(ctx context.Context, token string) (
 		if err != nil {
 			return Principal{}, err
 		}
-		return Principal{Organization: id.Organization, Subject: id.Subject, Access: id.Access}, nil
+		return Principal{Organization: id.Organization, Subject: id.Subject, Access: id.Access, endsWithOrganization: true}, nil
 	}
 }

@@ -10,15 +10,14 @@ import (
 
 // response is an answer that is ready to be written.
 type response struct {
-	status       int
-	body         []byte      // nil for none
-	stream       stream      // writes the body piece by piece instead; JSON
-	mediaType    []string    // of the body, if it is not JSON
-	header       http.Header // further ones, shared by answers
-	allow        string      // the Allow header of a 405
-	authenticate bool        // sends WWW-Authenticate
-	challenge    []string    // what it says, if it is not bearerScheme
-	brief        bool        // waits only briefly for the rest of the request's body
+	status    int
+	body      []byte      // nil for none
+	stream    stream      // writes the body piece by piece instead; JSON
+	mediaType []string    // of the body, if it is not JSON
+	header    http.Header // further ones, shared by answers
+	allow     string      // the Allow header of a 405
+	challenge []string    // the WWW-Authenticate header of a 401
+	brief     bool        // waits only briefly for the rest of the request's body
 }
 
 // stream writes a body to w. It returns an error if it cannot get hold of the rest of it,
@@ -28,7 +27,6 @@ type stream func(w io.Writer) error
 // Header values are shared by all answers: net/http reads them only.
 var (
 	jsonType        = []string{"application/json"}
-	bearerScheme    = []string{"Bearer"}
 	closeConnection = []string{"close"}
 	noStore         = []string{"no-store"}
 	noSniff         = []string{"nosniff"}
@@ -44,11 +42,8 @@ func (resp response) write(w http.ResponseWriter) {
 	for name, values := range resp.header {
 		header[name] = values
 	}
-	switch {
-	case resp.authenticate && resp.challenge != nil:
+	if resp.challenge != nil {
 		header["Www-Authenticate"] = resp.challenge
-	case resp.authenticate:
-		header["Www-Authenticate"] = bearerScheme
 	}
 	if resp.status == http.StatusServiceUnavailable && header["Retry-After"] == nil {
 		header["Retry-After"] = retryAfter

@@ -124,8 +124,8 @@ func TestTriggerActor(t *testing.T) {
 	require.Equal(t, []trigger.Actor{"somebody"}, actors)
 }
 
-// A request for an organization that was deleted is answered like one whose credentials
-// nobody knows, whatever authenticates it.
+// A request for a deleted organization is answered like one with an unknown API key. If the
+// host vouches for the caller, a submission is forbidden.
 func TestTriggerDeletedOrganization(t *testing.T) {
 	r := newRig(t, nil)
 	r.submit(`{"instructions":"x"}`)
@@ -134,7 +134,7 @@ func TestTriggerDeletedOrganization(t *testing.T) {
 		more, err = r.service.DeleteOrganization(t.Context(), "acme", "ann")
 		require.NoError(t, err)
 	}
-	unknown := triggerRequests("")[0].send(r.handler, "nobody's")
+	unknown := triggerRequests("")[0].send(r.handler, "unknown")
 	require.Equal(t, http.StatusUnauthorized, unknown.Code)
 	for _, q := range triggerRequests("00000000-0000-0000-0000-000000000001") {
 		w := q.send(r.handler, r.key)
@@ -149,10 +149,8 @@ func TestTriggerDeletedOrganization(t *testing.T) {
 	h, err := httpadapter.NewTrigger(r.service, own, &httpadapter.TriggerOptions{History: true})
 	require.NoError(t, err)
 	w := triggerRequests("")[0].send(h, "")
-	require.Equal(t, http.StatusUnauthorized, w.Code)
-	require.Equal(t, unknown.Body.String(), w.Body.String())
-	for _, name := range []string{"WWW-Authenticate", "Content-Type"} {
-		require.Equal(t, unknown.Result().Header[name], w.Result().Header[name], name)
-	}
+	require.Equal(t, http.StatusForbidden, w.Code)
+	require.Equal(t, `{"error":"forbidden","message":"The organization was deleted, and its ID is never reused. Use another organization."}`, w.Body.String())
+	require.Empty(t, w.Header().Get("WWW-Authenticate"))
 	require.NotContains(t, r.log.String(), "request failed")
 }

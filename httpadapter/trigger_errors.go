@@ -16,7 +16,7 @@ var triggerFailures = append(failures{
 	{trigger.ErrIdempotencyKeyReused, problem{kind: domain, status: http.StatusConflict, code: "idempotency_key_reused",
 		message: "The Idempotency-Key was used for a different request. Send this one with a new key."}},
 	{trigger.ErrNotFound, problem{kind: notFound, message: "There is no such trigger event."}},
-	{trigger.ErrDeleted, problem{kind: unauthenticated}}, // like credentials of nobody
+	{trigger.ErrDeleted, problem{kind: deleted}},
 	{trigger.ErrEnqueueFailed, problem{kind: domain, status: http.StatusInternalServerError, code: "enqueue_failed",
 		message: "The trigger could not be enqueued and will not run. Send the request again."}},
 }, commonFailures...)
@@ -43,6 +43,7 @@ var triggerFields = map[string][]any{
 var triggerCodes = map[kind]triggerErrorBody{
 	unavailable:          {"runtime_store_unavailable", "Trigger intake is temporarily unavailable. Send the request again later."},
 	unauthenticated:      {"authentication_failed", refusalOf("API key or access token")},
+	deleted:              {"forbidden", organizationDeleted},
 	forbidden:            {"forbidden", "These credentials do not allow this operation."},
 	notFound:             {"not_found", "There is nothing at this address."},
 	methodNotAllowed:     {"method_not_allowed", "This address does not answer to this method. The Allow header names those it does."},
@@ -68,5 +69,5 @@ func replyTrigger(p problem) response {
 	if p.message != "" {
 		body.Message = p.message
 	}
-	return response{status: commonStatus[p.kind], body: mustJSON(body), authenticate: p.kind == unauthenticated}
+	return response{status: commonStatus[p.kind], body: mustJSON(body)}
 }

@@ -170,7 +170,7 @@ func replyVault(p problem) response {
 		details = []itemDetail{}
 	}
 	body := vaultErrorBody{vaultError{grpcCodes[status], status, http.StatusText(status), message, details}}
-	return response{status: status, body: mustJSON(body), authenticate: p.kind == unauthenticated}
+	return response{status: status, body: mustJSON(body)}
 }
 
 // messageOf is the first problem in words, and how many there are.

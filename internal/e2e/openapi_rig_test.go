@@ -182,7 +182,7 @@ type exchange struct {
 	status        int
 	code          string // "error" of the body
 	mediaType     string // "" for JSON, "none" for an answer without a body
-	challenge     string // of a 401; "" for Bearer
+	challenge     string // of a 401; "" for a bearer token
 	undocumented  bool   // the document refuses the request, or has no such operation
 	broken        string
 	forbidden     bool
@@ -253,6 +253,10 @@ func (r *openapiRig) checkAnswer(x exchange, req *http.Request, resp *http.Respo
 	}
 	r.answered[x.operation][resp.Status[:3]] = true
 	if x.status == http.StatusUnauthorized {
-		require.Equal(r.t, cmp.Or(x.challenge, "Bearer"), resp.Header.Get("WWW-Authenticate"))
+		challenge := "Bearer"
+		if resp.Request.Header.Get("Authorization") != "" {
+			challenge = `Bearer error="invalid_token"`
+		}
+		require.Equal(r.t, cmp.Or(x.challenge, challenge), resp.Header.Get("WWW-Authenticate"))
 	}
 }
