@@ -274,6 +274,9 @@ func (h *Handler) answer(w http.ResponseWriter, c *call) response {
 			return *c.noRoom()
 		}
 	}
+	if c.op.unkeyed && c.r.Header["Idempotency-Key"] != nil {
+		return *c.refuse(keyUnsupported)
+	}
 	return c.op.handle(c)
 }
 

@@ -59,7 +59,7 @@ func NewAudioSearch(s *audiosearch.Service, auth Authenticator, opts *AudioSearc
 	}
 	const datasets = access.Dataset
 	ops := []*operation{
-		governed(access.SearchSound, datasets, http.MethodPost, soundPath, a.search),
+		governed(access.SearchSound, datasets, http.MethodPost, soundPath, a.search).withoutKey(),
 		governed(access.GetRun, datasets, http.MethodGet, runStatusPath, a.runStatus),
 		governed(access.GetResults, datasets, http.MethodGet, runResultPath, a.runResult),
 	}

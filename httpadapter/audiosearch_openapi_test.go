@@ -235,7 +235,9 @@ func TestOpenAPIOfAudioSearchSharedErrorsAreTheTable(t *testing.T) {
 		r := at(root, "components", "responses", name)
 		require.JSONEq(t, string(replyDetail(problem{kind: kind}).body), string(at(r, "content", "application/json", "example").Raw()), name)
 	}
+	unsupported := at(root, "components", "responses", "DetailKeyUnsupported", "content", "application/json", "example")
+	require.JSONEq(t, string(replyDetail(keyUnsupported).body), string(unsupported.Raw()))
 	large := at(root, "components", "responses", "DetailTooLarge", "content", "application/json", "example")
 	require.JSONEq(t, string(replyDetail(bodyTooLarge(1<<20)).body), string(large.Raw()))
-	require.Len(t, keys(at(root, "components", "responses")), 8)
+	require.Len(t, keys(at(root, "components", "responses")), 9)
 }

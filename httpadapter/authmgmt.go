@@ -90,19 +90,19 @@ func NewAuthMgmt(s *authmgmt.Service, auth Authenticator, opts *AuthMgmtOptions)
 	if o.Clients {
 		rotate := clientOperation(access.RotateSecret, http.MethodPost, clientPath+"/rotate-secret", a.rotateSecret)
 		ops = append(ops,
-			clientOperation(access.CreateClient, http.MethodPost, clientsPath, a.createClient),
+			clientOperation(access.CreateClient, http.MethodPost, clientsPath, a.createClient).withoutKey(),
 			clientOperation(access.ListClients, http.MethodGet, clientsPath, a.listClients),
 			clientOperation(access.GetClient, http.MethodGet, clientPath, a.getClient),
 			clientOperation(access.DeleteClient, http.MethodDelete, clientPath, a.deleteClient),
-			rotate.withOptionalBody(),
+			rotate.withOptionalBody().withoutKey(),
 		)
 	}
 	if o.Invitations {
 		resend := invitationOperation(access.ResendInvitation, http.MethodPost, invitationPath+"/resend", a.resendInvitation)
 		ops = append(ops,
-			invitationOperation(access.CreateInvitation, http.MethodPost, invitationsPath, a.createInvitation),
+			invitationOperation(access.CreateInvitation, http.MethodPost, invitationsPath, a.createInvitation).withoutKey(),
 			invitationOperation(access.ListInvitations, http.MethodGet, invitationsPath, a.listInvitations),
-			resend.withoutBody(),
+			resend.withoutBody().withoutKey(),
 		)
 	}
 	if o.Tokens {

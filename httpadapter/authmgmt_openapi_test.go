@@ -137,8 +137,10 @@ func TestOpenAPIOfAuthMgmtErrorExamplesAreTheTables(t *testing.T) {
 		}
 		add(&want, resp.status, resp.body)
 	}
-	large := replyDetail(bodyTooLarge(1 << 20))
-	add(&want, large.status, large.body)
+	for _, p := range []problem{bodyTooLarge(1 << 20), keyUnsupported} {
+		resp := replyDetail(p)
+		add(&want, resp.status, resp.body)
+	}
 	for _, err := range []error{authmgmt.ErrForbidden, authmgmt.ErrRBACDisabled, authmgmt.ErrPendingInvitation} {
 		p, known := clientErrors.classify(err)
 		require.True(t, known)

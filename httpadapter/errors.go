@@ -23,6 +23,14 @@ const (
 	domain  // of one service: code and message are the problem's own
 )
 
+// keyUnsupported is a header that would promise more than the operation does.
+var keyUnsupported = problem{
+	kind: domain, status: http.StatusBadRequest, message: textKeyUnsupported,
+	items: []itemDetail{{Field: "Idempotency-Key", Reason: reasonKeyUnsupported, text: textKeyUnsupported}},
+}
+
+const textKeyUnsupported = "The header Idempotency-Key is not supported here: the same request, sent again, makes another one. Leave the header out."
+
 // organizationDeleted is the text of a 403 to a caller that the host vouches for.
 const organizationDeleted = "The organization was deleted, and its ID is never reused. Use another organization."
 

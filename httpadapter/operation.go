@@ -16,6 +16,7 @@ type operation struct {
 	body     bool                   // takes a JSON body
 	optional bool                   // the body may be left out, its content type too
 	form     bool                   // the body may also be a form
+	unkeyed  bool                   // refuses an Idempotency-Key
 	maxBody  int64                  // if less than Options.MaxBody
 	errors   errorTable             // if not the service's
 	limit    *CallerLimit           // nil: none
@@ -69,6 +70,13 @@ func (op *operation) withoutBody() *operation {
 // withOptionalBody takes a body that may be left out.
 func (op *operation) withOptionalBody() *operation {
 	op.body, op.optional = true, true
+	return op
+}
+
+// withoutKey refuses an Idempotency-Key. The operation makes something, and its answer, which
+// may hold a secret, cannot be given again.
+func (op *operation) withoutKey() *operation {
+	op.unkeyed = true
 	return op
 }
 

@@ -75,7 +75,7 @@ func NewVault(s *vault.Service, auth Authenticator, opts *VaultOptions) (*Handle
 	ops := []*operation{governed(access.Tokenize, vaults, http.MethodPost, tokenizePath, a.tokenize)}
 	ops[0].limit = o.TokenizeLimit
 	if o.Insert {
-		ops = append(ops, governed(access.InsertRecords, vaults, http.MethodPost, recordsPath, a.insertRecords))
+		ops = append(ops, governed(access.InsertRecords, vaults, http.MethodPost, recordsPath, a.insertRecords).withoutKey())
 	}
 	if o.Detokenize {
 		ops = append(ops, governed(access.Detokenize, vaults, http.MethodPost, detokenizePath, a.detokenize))

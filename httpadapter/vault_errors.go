@@ -32,6 +32,8 @@ const (
 	reasonNotText       = "value_not_text"
 	reasonCorrupt       = "value_corrupt"
 	reasonVaultNotFound = "vault_not_found"
+
+	reasonKeyUnsupported = "idempotency_key_unsupported"
 )
 
 var vaultErrors = errorTable{classify: classifyVault, reply: replyVault}

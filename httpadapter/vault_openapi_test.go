@@ -195,6 +195,7 @@ func TestOpenAPIOfVaultErrorExamplesAreReal(t *testing.T) {
 		{tokenizePath, v1 + "/tokenize", "full", items(`{"value":"a","table":"people","column":"a"},{"value":"a","table":"persons","column":"a"}`), 404, "table", nil},
 		{tokenizePath, "/v1/vaults/v2/tokenize", "full", items(ada), 404, "vault", nil},
 		{tokenizePath, v1 + "/tokenize", "full", items(`{"value":"a","table":"persons","column":"note"}`), 422, "", nil},
+		{recordsPath, v1 + "/persons", "full", "", 400, "key", nil},
 		{recordsPath, v1 + "/persons", "full", records(`{"fields":{"email":7}}`), 400, "type", nil},
 		{recordsPath, v1 + "/persons", "full", records(`{},{"fields":{}}`), 400, "fields", nil},
 		{recordsPath, v1 + "/persons", "full", `{"records": x}`, 400, "not_json", nil},
@@ -225,6 +226,9 @@ func TestOpenAPIOfVaultErrorExamplesAreReal(t *testing.T) {
 		r := httptest.NewRequest(method, c.target, strings.NewReader(c.body))
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Authorization", "Bearer "+c.role)
+		if c.name == "key" {
+			r.Header.Set("Idempotency-Key", "7")
+		}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		require.Equal(t, c.status, w.Code, w.Body.String())

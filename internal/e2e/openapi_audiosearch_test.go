@@ -75,6 +75,7 @@ func (r *searchAPI) searches() []exchange {
 		exchange{name: "no credentials", header: map[string]string{"Authorization": ""}, body: fine, status: 401, undocumented: true},
 		exchange{name: "unknown token", header: bearer("unknown"), body: fine, status: 401},
 		exchange{name: "forbidden", header: bearer("nobody"), body: fine, status: 403},
+		exchange{name: "key", header: map[string]string{"Idempotency-Key": "7"}, body: fine, status: 400, undocumented: true},
 		exchange{name: "too many", broken: "room", body: fine, status: 429},
 		exchange{name: "store down", broken: "Dataset", body: fine, status: 503},
 		exchange{name: "large", body: with(`"x":"` + strings.Repeat("a", 4096) + `"`), status: 413, undocumented: true},

@@ -98,6 +98,9 @@ func (r *authMgmtRig) common(operation, method, path, body string) []exchange {
 			exchange{name: "no JSON", body: `{`, status: 422, undocumented: true},
 			exchange{name: "list", body: `[]`, status: 422, undocumented: true})
 	}
+	if method == http.MethodPost {
+		list = append(list, exchange{name: "key", body: body, header: map[string]string{"Idempotency-Key": "7"}, status: 400, undocumented: true})
+	}
 	for i := range list {
 		list[i].operation, list[i].method, list[i].path = operation, method, path
 	}
