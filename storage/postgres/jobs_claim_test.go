@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -28,7 +29,7 @@ type rounds struct {
 	conns         *pgxpool.Pool // of db
 	organizations int
 
-	ran  sync.Map // how often each event ran: *atomic.Int64, by the ID
+	ran  sync.Map // how often each attempt ran: *atomic.Int64, by an attempt
 	runs atomic.Int64
 }
 
@@ -53,8 +54,15 @@ func newRounds(t *testing.T, organizations int, held bool) *rounds {
 	return r
 }
 
-// work stores so many events and runs a worker until they have ended. It returns how many
-// entries of the indexes of jobs and events were read for each event, looks at all jobs apart.
+// attempt is one of an event.
+type attempt struct {
+	event  uuid.UUID
+	number int
+}
+
+// work stores so many events and runs a worker until they have ended. Each eighth event has
+// a second attempt, a little later. It returns how many entries of the indexes of jobs and
+// events were read for each event, looks at all jobs apart.
 func (r *rounds) work(t *testing.T, events int) float64 {
 	ctx := t.Context()
 	before := r.entries(t)
@@ -77,8 +85,11 @@ func (r *rounds) work(t *testing.T, events int) float64 {
 	service, err := trigger.New(r.db.Trigger(), nil)
 	require.NoError(t, err)
 	worker, err := trigger.NewWorker(service, func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
-		n, _ := r.ran.LoadOrStore(e.ID, new(atomic.Int64))
+		n, _ := r.ran.LoadOrStore(attempt{e.ID, e.Attempts}, new(atomic.Int64))
 		n.(*atomic.Int64).Add(1)
+		if e.Attempts == 1 && e.ID[0]%8 == 0 {
+			return trigger.Outcome{}, trigger.RetryAfter(errors.New("busy"), 20*time.Millisecond)
+		}
 		if count.Add(1) == int64(events) {
 			close(all)
 		}
@@ -125,10 +136,10 @@ func (r *rounds) entries(t *testing.T) (n int64) {
 	return n
 }
 
-// once checks that no event ran twice.
+// once checks that no attempt ran twice.
 func (r *rounds) once(t *testing.T) {
-	r.ran.Range(func(id, n any) bool {
-		return assert.EqualValues(t, 1, n.(*atomic.Int64).Load(), "runs of %s", id)
+	r.ran.Range(func(a, n any) bool {
+		return assert.EqualValues(t, 1, n.(*atomic.Int64).Load(), "runs of %v", a)
 	})
 }
 
