@@ -11,7 +11,7 @@ import (
 // pg_read_all_stats.
 const deadRows = "SELECT (SELECT coalesce(sum(n_dead_tup), 0)::bigint FROM pg_stat_user_tables WHERE schemaname = $1)," +
 	" (SELECT statement_timestamp() - min(since) FROM (" +
-	"SELECT xact_start AS since FROM pg_stat_activity WHERE backend_xmin IS NOT NULL AND datname = current_database() AND pid <> pg_backend_pid()" +
+	"SELECT xact_start AS since FROM pg_stat_activity WHERE (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL) AND datname = current_database() AND pid <> pg_backend_pid()" +
 	" UNION ALL SELECT prepared FROM pg_prepared_xacts WHERE database = current_database()) AS t)"
 
 // DeadRows returns about how many rows the tables keep that are gone, and for how long the

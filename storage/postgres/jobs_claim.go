@@ -17,22 +17,22 @@ import (
 // whose turn it is. Which ones have some, the process remembers: so a look is at the jobs
 // that have become claimable since the last one.
 const (
-	// $2 are the kinds, $3 and $4 the times up to which free and held jobs have been looked
-	// at, $5 the time from which on jobs came that were committed late, or NULL, and $6 how
-	// many microseconds ago the first of them began to be stored. The last row is the time.
-	newJobs = "SELECT organization, min(claimable_at), max(claimable_at) FROM (" +
+	// $2 are the kinds, $3 the time from which on it looks at jobs, free and held ones, $4 the
+	// time from which on jobs came that were committed late, or NULL, and $5 how many
+	// microseconds ago the first of them began to be stored. The last row is the time.
+	newJobs = "SELECT organization, min(claimable_at) FROM (" +
 		"SELECT kind, organization, claimable_at FROM @.jobs WHERE (token IS NULL)::integer = 1 AND claimable_at <= " + jobNow +
-		" AND claimable_at >= least($3, $5, " + jobNow + " - $6::bigint * interval '1 microsecond')" +
+		" AND claimable_at >= least($3, $4, " + jobNow + " - $5::bigint * interval '1 microsecond')" +
 		" UNION ALL " +
 		"SELECT kind, organization, claimable_at FROM @.jobs WHERE (token IS NULL)::integer = 0 AND claimable_at <= " + jobNow +
-		" AND claimable_at >= $4) j WHERE kind = ANY ($2) GROUP BY organization UNION ALL SELECT NULL, " + jobNow + ", NULL"
+		" AND claimable_at >= $3) j WHERE kind = ANY ($2) GROUP BY organization UNION ALL SELECT NULL, " + jobNow
 
 	// $2 are the kinds, $3 is the organization behind which it begins. It steps from one
 	// organization to the next, and finds so many at most.
 	allJobs = "WITH RECURSIVE steps AS ((" + firstOrg + "$3" + inOrder + ")" +
 		" UNION ALL SELECT n.* FROM steps s CROSS JOIN LATERAL (" + firstOrg + "s.organization" + inOrder + ") n)" +
-		" (SELECT organization, claimable_at, claimable_at FROM steps WHERE claimable_at <= " + jobNow + " LIMIT $4)" +
-		" UNION ALL SELECT NULL, " + jobNow + ", NULL"
+		" (SELECT organization, claimable_at FROM steps WHERE claimable_at <= " + jobNow + " LIMIT $4)" +
+		" UNION ALL SELECT NULL, " + jobNow
 
 	// The next organization with jobs, and when the first of them is claimable.
 	firstOrg = "SELECT n.organization, n.claimable_at FROM unnest($2::text[]) AS k (kind) CROSS JOIN LATERAL (" +
@@ -45,7 +45,7 @@ const (
 // found by their place in the table, so that no plan can look for them elsewhere.
 //
 // $2 are the kinds, $3 the organizations, $4 from when on each has jobs, $5 how many jobs to
-// take, $6 for how many microseconds, $7 the token, $8 how many to pick.
+// take, $6 for how many microseconds, $7 the token, $8 how many to pick, $9 of one organization.
 const takeJobs = `
 WITH picked AS MATERIALIZED (
 	SELECT j.*, t.turn - 1 AS turn, row_number() OVER (PARTITION BY t.turn ORDER BY j.claimable_at, j.seq) AS round
@@ -54,8 +54,8 @@ WITH picked AS MATERIALIZED (
 			SELECT ctid AS place, id, kind, organization, claimable_at, seq FROM @.jobs
 			WHERE kind || '' = k.kind AND organization || '' = t.organization AND NOT dead
 				AND claimable_at >= t.since AND claimable_at <= ` + jobNow + `
-			ORDER BY claimable_at, seq LIMIT $8
-		) f ORDER BY f.claimable_at, f.seq LIMIT $8
+			ORDER BY claimable_at, seq LIMIT $9
+		) f ORDER BY f.claimable_at, f.seq LIMIT $9
 	) j ORDER BY round, turn LIMIT $8
 ), locked AS MATERIALIZED (
 	SELECT l.place FROM picked p CROSS JOIN LATERAL (
@@ -81,24 +81,37 @@ const claimSettings = unsynced + ", set_config('plan_cache_mode', 'force_generic
 
 // Claim implements [mortise.Leases].
 func (t *Jobs) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
-	turns := t.db.turns.turns(slices.Compact(slices.Sorted(slices.Values(c.Kinds))))
-	if err := t.look(ctx, turns); err != nil {
+	kinds := slices.Compact(slices.Sorted(slices.Values(c.Kinds)))
+	of := t.db.turns.turns(kinds)
+	if hostTx(ctx) != nil { // whose transaction may be rolled back
+		of = newTurns(kinds)
+	}
+	if err := t.look(ctx, of, false); err != nil {
 		return nil, err
 	}
-	for met := 0; ; {
-		next, times := turns.next(c.Limit, c.Except)
+	met, looks := 0, 0
+	for organizations := c.Limit; ; organizations = min(2*organizations, maxAsked) {
+		next, times, oneOfEach := of.next(organizations, c.Except)
 		if len(next) == 0 {
-			more, err := t.lookOn(ctx, turns)
-			if err != nil || !more {
+			if !of.cut() || looks == maxLooks {
+				return nil, nil
+			}
+			if err := t.look(ctx, of, true); err != nil {
 				return nil, err
 			}
+			looks++
 			continue
 		}
-		picks, err := t.take(ctx, &c, turns, next, c.Limit*times)
+		most := c.Limit * times
+		each := most
+		if oneOfEach {
+			each = times
+		}
+		picks, err := t.take(ctx, &c, of, next, most, each)
 		if err != nil {
 			return nil, err
 		}
-		leases := settle(turns, next, picks, c.Limit, c.Limit*times)
+		leases := settle(of, next, picks, c.Limit, most, each)
 		if len(leases) > 0 {
 			return leases, nil
 		}
@@ -115,29 +128,37 @@ func (t *Jobs) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, err
 	}
 }
 
-// maxMet is how often a claim tries again that met others, each time with twice as many jobs
-// to choose from.
-const maxMet = 5
+const (
+	// maxMet is how often a claim tries again that met others, each time with twice as many
+	// jobs to choose from.
+	maxMet = 5
 
-// look finds out which organizations have claimable jobs.
-func (t *Jobs) look(ctx context.Context, of *turns) error {
+	// maxAsked is how many organizations a statement looks for jobs of that has found none of
+	// others before. So organizations whose jobs are gone cost few statements.
+	maxAsked = 1000
+
+	maxLooks = 3 // that a claim goes on with, if each of them finds nobody whom it may serve
+)
+
+// look finds out which organizations have claimable jobs. If on is true, nobody is left whom
+// the claim may serve.
+func (t *Jobs) look(ctx context.Context, of *turns, on bool) error {
 	now := time.Now()
 	if t.db.clock.now != nil {
 		now = t.db.clock.now()
 	}
-	l := of.begin(now)
-	text, args := newJobs, []any{t.db.clock.arg(), of.kinds, l.free, l.held, l.late.time(), l.late.age().Microseconds()}
+	l, begun := of.begin(now, on)
+	if !begun {
+		return nil
+	}
+	text, args := newJobs, []any{t.db.clock.arg(), of.kinds, l.since, l.late.time(), l.late.age().Microseconds()}
 	if l.all {
 		text, args = allJobs, []any{t.db.clock.arg(), of.kinds, l.after, maxTurns}
 	}
 	var found []finding
 	err := t.claiming(ctx, of, text, args, func() { found = nil }, func(r pgx.Rows) error {
 		var f finding
-		var last *time.Time
-		err := r.Scan(&f.org, &f.first, &last)
-		if last != nil {
-			f.last = *last
-		}
+		err := r.Scan(&f.org, &f.first)
 		found = append(found, f)
 		return err
 	})
@@ -148,17 +169,6 @@ func (t *Jobs) look(ctx context.Context, of *turns) error {
 	n := len(found) - 1
 	of.ended(&l, found[n].first, found[:n], l.all && n == maxTurns)
 	return nil
-}
-
-// lookOn looks at all jobs behind those that were looked at, if there may be more.
-func (t *Jobs) lookOn(ctx context.Context, of *turns) (more bool, err error) {
-	of.mu.Lock()
-	more = of.more && len(of.line) == 0
-	of.mu.Unlock()
-	if more {
-		err = t.look(ctx, of)
-	}
-	return more, err
 }
 
 // claiming makes a statement of a claim, and calls each for its rows. It may do so again, and
@@ -187,13 +197,13 @@ type pick struct {
 	lease       *mortise.Lease
 }
 
-// take takes jobs of the next organizations, and picks so many at most.
-func (t *Jobs) take(ctx context.Context, c *mortise.Claim, of *turns, next []turn, most int) (picks []pick, err error) {
+// take takes jobs of the next organizations. It picks so many at most, and so many of each.
+func (t *Jobs) take(ctx context.Context, c *mortise.Claim, of *turns, next []turn, most, each int) (picks []pick, err error) {
 	orgs, since := make([][]byte, len(next)), make([]time.Time, len(next))
 	for i, o := range next {
 		orgs[i], since[i] = []byte(o.org), o.from
 	}
-	args := []any{t.db.clock.arg(), of.kinds, orgs, since, c.Limit, c.TTL.Microseconds(), c.Token, most}
+	args := []any{t.db.clock.arg(), of.kinds, orgs, since, c.Limit, c.TTL.Microseconds(), c.Token, most, each}
 	err = t.claiming(ctx, of, takeJobs, args, func() { picks = nil }, func(r pgx.Rows) error {
 		p, err := scanPick(r, next, c.Token)
 		picks = append(picks, p)
@@ -221,34 +231,38 @@ func scanPick(r pgx.Rows, next []turn, token uuid.UUID) (p pick, err error) {
 }
 
 // settle takes the leases from the picks, and tells the turns what has become of them. limit is
-// how many jobs could be taken, and most how many could be picked.
-func settle(of *turns, next []turn, picks []pick, limit, most int) (leases []mortise.Lease) {
-	picked, left, last := make([]int, len(next)), make([]bool, len(next)), -1
-	rounds := 0
+// how many jobs could be taken, and most and each how many could be picked.
+func settle(of *turns, next []turn, picks []pick, limit, most, each int) (leases []mortise.Lease) {
+	picked, taken, last := make([]int, len(next)), make([]int, len(next)), -1
 	for i := range picks {
 		p := &picks[i]
-		picked[p.turn]++
-		rounds = max(rounds, p.round)
-		if p.lease != nil {
-			leases = append(leases, *p.lease)
-			last = p.turn
+		if picked[p.turn]++; p.lease == nil {
+			continue
 		}
-	}
-	for i := range picks {
-		p := &picks[i]
-		switch {
-		case p.lease == nil: // it is left, or another claim was taking it
-			left[p.turn] = true
-		case !left[p.turn] && p.since.After(next[p.turn].from):
+		leases = append(leases, *p.lease)
+		last = p.turn
+		// Jobs before the first one that is left are gone.
+		if taken[p.turn]++; taken[p.turn] == picked[p.turn] && p.since.After(next[p.turn].from) {
 			next[p.turn].from = p.since
 		}
 	}
-	empty := make([]bool, len(next))
+	fates := make([]fate, len(next))
 	for i := range next {
-		// The last round may be cut off, and leave out jobs; the first one is not.
-		all := len(picks) < most || picked[i] == 0 || picked[i] < rounds-1
-		empty[i] = all && !left[i]
+		// Picks may be cut off in the last round, behind the turn of the last one.
+		all := picked[i] < each
+		if n := len(picks); n == most {
+			end := picks[n-1]
+			all = all && (picked[i] < end.round-1 || picked[i] == end.round-1 && i < end.turn)
+		}
+		switch {
+		case all && taken[i] == picked[i]:
+			fates[i] = leaves
+		case taken[i] == 0 && picked[i] > 0 && len(leases) < limit:
+			fates[i] = locked
+		case i <= last:
+			fates[i] = served
+		}
 	}
-	of.served(next, empty, last, len(leases) < limit && len(leases) < len(picks))
+	of.settle(next, fates, len(leases) < limit && len(leases) < len(picks))
 	return leases
 }

@@ -259,16 +259,29 @@ func TestLateJobs(t *testing.T) {
 	}
 }
 
-// TestDeadRows: what a transaction keeps is told, and for how long it has run.
+// TestDeadRows: what a transaction keeps is told, and for how long it has run: one with a
+// snapshot, and one that has only written.
 func TestDeadRows(t *testing.T) {
 	t.Parallel()
-	r := newRounds(t, 1, true)
-	require.NoError(t, r.db.Jobs().Add(t.Context(), mortise.Job{Kind: "k", Organization: "acme", ID: "1"}))
-	require.NoError(t, r.db.Jobs().Cancel(t.Context(), mortise.Job{Kind: "k", Organization: "acme", ID: "1"}))
-	time.Sleep(10 * time.Millisecond)
-	r.entries(t) // has the sessions tell of their changes
-	rows, oldest, err := r.db.DeadRows(t.Context())
-	require.NoError(t, err)
-	require.EqualValues(t, 1, rows)
-	require.GreaterOrEqual(t, oldest, 10*time.Millisecond)
+	for name, begin := range map[string]string{
+		"snapshot": "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM mortise.jobs", "written": "BEGIN; SELECT txid_current()",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRounds(t, 1, false)
+			conn, err := pgx.Connect(t.Context(), r.server.DSN(r.name))
+			require.NoError(t, err)
+			defer func() { _ = conn.Close(context.Background()) }()
+			_, err = conn.Exec(t.Context(), begin)
+			require.NoError(t, err)
+			require.NoError(t, r.db.Jobs().Add(t.Context(), mortise.Job{Kind: "k", Organization: "acme", ID: "1"}))
+			require.NoError(t, r.db.Jobs().Cancel(t.Context(), mortise.Job{Kind: "k", Organization: "acme", ID: "1"}))
+			time.Sleep(10 * time.Millisecond)
+			r.entries(t) // has the sessions tell of their changes
+			rows, oldest, err := r.db.DeadRows(t.Context())
+			require.NoError(t, err)
+			require.EqualValues(t, 1, rows)
+			require.GreaterOrEqual(t, oldest, 10*time.Millisecond)
+		})
+	}
 }

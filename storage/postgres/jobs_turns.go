@@ -10,16 +10,14 @@ import (
 const (
 	// lookAtAll is how often a claim looks at all jobs, and not only at those that have
 	// become claimable since the last look: so a job is found that was committed long after
-	// it had become claimable. Such looks take a twentieth of the time at most: while a
-	// transaction holds its snapshot for hours, each passes all jobs that are gone.
+	// it had become claimable.
 	lookAtAll = 10 * time.Second
 
-	// lookBack is how long a look goes back at least: others may have committed jobs since
-	// the last one that have been claimable for so long. Longer ones they tell of.
-	lookBack = 10 * time.Millisecond
-
-	// lookBackFor is how long it goes back at most if no job came.
-	lookBackFor = time.Second
+	// lookBack is how long a look goes back: others may have committed jobs since the last
+	// one that have been claimable for so long. Longer ones they tell of, unless nobody
+	// listens: so a look a second goes back for two.
+	lookBack  = 10 * time.Millisecond
+	lookAgain = time.Second
 
 	maxTurns = 10_000 // organizations that claims of some kinds know to have jobs
 )
@@ -73,28 +71,37 @@ type turn struct {
 	// begins here passes each of them once.
 	from time.Time
 
-	found int // how often looks have found jobs
-	claim int // in served: its place in the claim, from 1 on
+	found int // the look that has found the latest of its jobs
+	claim int // in settle: its place in the claim, from 1 on
 }
 
 // turns say which organizations have claimable jobs, in the order in which the next claim
 // serves them, and from where the next look goes on.
+//
+// If there are too many organizations, those in line are a part of them. Each is served once
+// then, and a look at all jobs goes on behind the last one when the line is empty.
 type turns struct {
 	kinds []string
 
 	mu     sync.Mutex
 	line   []*turn          // the next one first
 	places map[string]*turn // in line, by the organization
-	more   bool             // there may be organizations that are not in line
-	met    int              // how often claims lately met others that were taking what they picked
+	looks  int
+	met    int // how often claims lately met others that were taking what they picked
 
-	// Until when looks have found what had become claimable.
-	free, held time.Time
-	late       arrival // of jobs that were committed since the last look began
+	partly bool   // there may be organizations that are not in line
+	after  []byte // the organization behind which the next look at all begins
 
-	all   time.Time     // when the last look at all jobs began, by the clock of this process or of a test
-	every time.Duration // when the next one begins after it
-	after []byte        // the organization behind which the next one begins
+	until time.Time // looks have found what was claimable then
+	late  arrival   // of jobs that were committed since the last look began
+
+	// When the last looks began at all jobs, and at those of the last seconds, by the clock of
+	// this process or of a test.
+	all, again time.Time
+}
+
+func newTurns(kinds []string) *turns {
+	return &turns{kinds: kinds, places: make(map[string]*turn), after: []byte{}}
 }
 
 // turns returns those of claims of some kinds, which are sorted.
@@ -104,7 +111,7 @@ func (t *jobTurns) turns(kinds []string) *turns {
 	defer t.mu.Unlock()
 	of := t.of[key]
 	if of == nil {
-		of = &turns{kinds: kinds, places: make(map[string]*turn), after: []byte{}}
+		of = newTurns(kinds)
 		t.of[key] = of
 	}
 	return of
@@ -125,24 +132,31 @@ func (t *jobTurns) came(kind string, a arrival) {
 
 // look says where a look begins.
 type look struct {
-	all        bool
-	began      time.Time
-	after      []byte    // of a look at all
-	free, held time.Time // of another one
-	late       arrival
+	all   bool
+	after []byte    // of a look at all
+	since time.Time // of another one
+	late  arrival
 }
 
-// begin begins a look, at a time.
-func (t *turns) begin(now time.Time) look {
+// begin begins a look, at a time; or none if the line is to be served first, of which nobody
+// is left if on is true.
+func (t *turns) begin(now time.Time, on bool) (l look, begun bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	l := look{began: time.Now(), free: t.free, held: t.held, late: t.late, after: t.after}
-	l.all = t.all.IsZero() || now.Before(t.all) || now.Sub(t.all) >= t.every || t.more && len(t.line) == 0
-	if l.all {
+	if t.partly && !on && len(t.line) > 0 && !t.all.IsZero() {
+		return look{}, false
+	}
+	over := func(last time.Time, every time.Duration) bool { return now.Before(last) || now.Sub(last) >= every }
+	l = look{since: t.until.Add(-lookBack), late: t.late, after: t.after}
+	if over(t.again, lookAgain) {
+		t.again = now
+		l.since = t.until.Add(-2 * lookAgain)
+	}
+	if l.all = t.partly || t.all.IsZero() || over(t.all, lookAtAll); l.all {
 		t.all = now
 	}
 	t.late = arrival{}
-	return l
+	return l, true
 }
 
 // anew has the next look be at all jobs: a claim has failed, or has lost its connection. If
@@ -150,84 +164,89 @@ func (t *turns) begin(now time.Time) look {
 func (t *turns) anew() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.all = time.Time{}
+	t.all, t.after = time.Time{}, []byte{}
 }
 
-// finding is an organization with claimable jobs.
+// finding is an organization with claimable jobs, and when the first of them became so.
 type finding struct {
-	org         []byte
-	first, last time.Time // when its jobs have become claimable
+	org   []byte
+	first time.Time
 }
 
-// ended ends a look, which was made at a time of the database's. full: there may be more.
-func (t *turns) ended(l *look, now time.Time, found []finding, full bool) {
+// ended ends a look, which was made at a time of the database's. cut: a look at all may have
+// left out organizations behind the last one.
+func (t *turns) ended(l *look, now time.Time, found []finding, cut bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.more = t.more && !l.all || full
-	last := now.Add(-lookBackFor)
+	t.looks++
+	last := l.after
 	for _, f := range found {
-		if f.last.After(last) {
-			last = f.last
-		}
 		o := t.places[string(f.org)]
-		switch {
-		case o != nil:
-			o.found++
-			if f.first.Before(o.from) {
-				o.from = f.first
-			}
-		case len(t.line) < maxTurns:
+		if o == nil && len(t.line) >= maxTurns {
+			cut = true
+			break
+		}
+		if o == nil {
 			o = &turn{org: string(f.org), from: f.first}
 			t.line, t.places[o.org] = append(t.line, o), o
-		default:
-			t.more = true
 		}
+		o.found = t.looks
+		if f.first.Before(o.from) {
+			o.from = f.first
+		}
+		last = f.org
 	}
-	back := now.Add(-lookBack)
 	if l.all {
-		t.every = max(lookAtAll, 20*time.Since(l.began))
-		last = back
-		if t.after = []byte{}; full {
-			t.after = found[len(found)-1].org
+		t.partly = cut || len(l.after) > 0
+		if t.after = []byte{}; cut {
+			t.after = last
 		}
-		if t.held.IsZero() || now.Before(t.held) { // the first look, or the clock has gone back
-			t.free, t.held = back, now
-		}
-		if full || len(l.after) > 0 { // it has left out organizations
-			return
-		}
+	} else {
+		t.partly = t.partly || cut
 	}
-	if last.After(back) {
-		last = back
-	}
-	if last.After(t.free) {
-		t.free = last
-	}
-	if now.After(t.held) {
-		t.held = now
+	if !t.partly {
+		t.until = now
 	}
 }
 
-// next returns copies of the next turns, so many at most, without some organizations; and how
-// many times as many jobs as it wants a claim is to pick. Those that others take it leaves.
-func (t *turns) next(limit int, except []string) (next []turn, times int) {
+// cut reports whether there may be organizations that are not in line.
+func (t *turns) cut() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.partly
+}
+
+// next returns copies of the next turns, so many at most, without some organizations; how
+// many times as many jobs as it wants a claim is to pick, for it leaves those that others
+// take; and whether it picks one of each organization, for others are behind them.
+func (t *turns) next(limit int, except []string) (next []turn, times int, oneOfEach bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, o := range t.line {
+		if slices.Contains(except, o.org) {
+			continue
+		}
 		if len(next) == limit {
-			break
+			return next, 1 << t.met, true
 		}
-		if !slices.Contains(except, o.org) {
-			next = append(next, *o)
-		}
+		next = append(next, *o)
 	}
-	return next, 1 << t.met
+	return next, 1 << t.met, t.partly
 }
 
-// served takes the turns of a claim, with from as the claim left it. Those that are empty
-// leave the line; the others up to the last one that was served go to its end. met: others
-// were taking jobs that the claim picked, and it has got too few.
-func (t *turns) served(next []turn, empty []bool, last int, met bool) {
+// fate is what a claim makes of a turn.
+type fate uint8
+
+const (
+	waits  fate = iota // in its place for the next claim
+	served             // it has got a lease
+	locked             // others were taking its jobs
+	leaves             // it has no jobs
+)
+
+// settle takes the turns of a claim, with from as the claim left it. met: others were taking
+// jobs that the claim picked, and it has got too few.
+func (t *turns) settle(next []turn, fates []fate, met bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if met {
@@ -247,19 +266,19 @@ func (t *turns) served(next []turn, empty []bool, last int, met bool) {
 			return false
 		}
 		o.claim = 0
-		if o.found == next[i].found { // else a job came that the claim did not see
-			if empty[i] {
-				delete(t.places, o.org)
-				return true
-			}
-			if next[i].from.After(o.from) {
-				o.from = next[i].from
-			}
+		same := o.found == next[i].found // else a job came that the claim did not see
+		if same && next[i].from.After(o.from) {
+			o.from = next[i].from
 		}
-		if i <= last {
+		switch {
+		case fates[i] == waits, fates[i] == leaves && !same:
+			return false
+		case fates[i] == leaves, fates[i] == served && t.partly:
+			delete(t.places, o.org)
+		default:
 			back = append(back, o)
 		}
-		return i <= last
+		return true
 	})
 	t.line = append(t.line, back...)
 }

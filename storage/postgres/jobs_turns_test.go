@@ -1,66 +1,70 @@
 package postgres
 
 import (
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
+// find has a look find jobs of an organization.
+func (t *turns) find(org string, at time.Time) {
+	l, _ := t.begin(at, false)
+	t.ended(&l, at, []finding{{org: []byte(org), first: at}}, false)
+}
+
 // TestJobBesideAClaim: a job that a look finds while a claim is under way, which does not see
 // it, keeps its organization in line.
 func TestJobBesideAClaim(t *testing.T) {
-	all := jobTurns{of: make(map[string]*turns)}
-	of := all.turns([]string{"k"})
+	of := newTurns([]string{"k"})
 	began := time.Now()
-	find := func(at time.Time) {
-		l := of.begin(at)
-		of.ended(&l, at, []finding{{org: []byte("acme"), first: at, last: at}}, false)
-	}
-	find(began)
-	next, _ := of.next(10, nil)
+	of.find("acme", began)
+	next, _, _ := of.next(10, nil)
 	require.Len(t, next, 1)
-	find(began.Add(time.Second))
+	of.find("acme", began.Add(time.Second))
 	next[0].from = began.Add(time.Minute)
-	of.served(next, []bool{true}, 0, false)
-	next, _ = of.next(10, nil)
+	of.settle(next, []fate{leaves}, false)
+	next, _, _ = of.next(10, nil)
 	require.Equal(t, began, next[0].from)
-	of.served(next, []bool{true}, 0, false)
-	next, _ = of.next(10, nil)
+	of.settle(next, []fate{leaves}, false)
+	next, _, _ = of.next(10, nil)
 	require.Empty(t, next)
 }
 
-// TestLineIsBounded: an organization that finds no place in line is found when the line is
-// empty.
-func TestLineIsBounded(t *testing.T) {
-	now := time.Now()
-	found := make([]finding, maxTurns)
-	for i := range found {
-		found[i] = finding{org: []byte{byte(i >> 8), byte(i)}, first: now, last: now}
-	}
-	for _, full := range []bool{false, true} { // whether the look at all jobs left out the organization
-		all := jobTurns{of: make(map[string]*turns)}
-		of := all.turns([]string{"k"})
-		l := of.begin(now)
-		require.True(t, l.all)
-		of.ended(&l, now, found, full)
-		l = of.begin(now)
-		require.False(t, l.all)
-		if !full {
-			of.ended(&l, now, []finding{{org: []byte("new"), first: now, last: now}}, false)
+// TestOrganizationComesBackBesideAClaim: a claim that saw no jobs leaves an organization in
+// line that has left it meanwhile, and has come back.
+func TestOrganizationComesBackBesideAClaim(t *testing.T) {
+	of := newTurns([]string{"k"})
+	began := time.Now()
+	of.find("acme", began)
+	one, _, _ := of.next(10, nil)
+	two, _, _ := of.next(10, nil)
+	of.settle(one, []fate{leaves}, false)
+	of.find("acme", began.Add(time.Second))
+	of.settle(two, []fate{leaves}, false)
+	next, _, _ := of.next(10, nil)
+	require.Len(t, next, 1)
+}
+
+// TestLooksGoBack: a look goes back a little behind the last one, and once a second for two
+// seconds; every ten seconds it is at all jobs.
+func TestLooksGoBack(t *testing.T) {
+	of := newTurns([]string{"k"})
+	began := time.Now()
+	var last time.Time
+	for i := range 25 {
+		now := began.Add(time.Duration(i) * 500 * time.Millisecond)
+		l, begun := of.begin(now, false)
+		require.True(t, begun)
+		require.Equal(t, i%20 == 0, l.all, i)
+		back := lookBack
+		if i%2 == 0 {
+			back = 2 * time.Second
 		}
-		next, _ := of.next(maxTurns+1, nil)
-		require.Len(t, next, maxTurns)
-		of.served(next, slices.Repeat([]bool{true}, maxTurns), maxTurns-1, false)
-		l = of.begin(now)
-		require.True(t, l.all)
-		if full {
-			require.Equal(t, found[maxTurns-1].org, l.after)
-		} else {
-			require.Empty(t, l.after)
+		if !l.all {
+			require.Equal(t, last.Add(-back), l.since, i)
 		}
 		of.ended(&l, now, nil, false)
-		require.False(t, of.begin(now).all)
+		last = now
 	}
 }
