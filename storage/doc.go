@@ -192,7 +192,7 @@
 //	organization, idempotency key           CreateEvent, ListEvents: there is one event at most
 //	unqueued since, id                      Unqueued: received ones that want a job
 //	checked, id                             Stale: unfinished ones that have a job
-//	finished, id                            Prune: completed and failed ones
+//	has a key, finished, id                 Prune: completed and failed ones
 //
 //	API keys
 //	digest                                  KeyByDigest, CreateKey (unique)

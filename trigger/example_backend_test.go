@@ -57,11 +57,11 @@ func ExamplePruner() {
 	later := time.Now().Add(time.Hour)
 
 	var pruner trigger.Pruner = db.Trigger().Store.(*memory.Trigger)
-	removed, err := pruner.Prune(ctx, later, 100)
+	removed, err := pruner.Prune(ctx, later, later, 100)
 	fmt.Println(removed, err) // it is not finished yet
 	_, err = worker.RunOnce(ctx)
 	check(err)
-	removed, err = pruner.Prune(ctx, later, 100)
+	removed, err = pruner.Prune(ctx, later, later, 100)
 	fmt.Println(removed, err)
 	// Output:
 	// 0 <nil>

@@ -70,8 +70,9 @@ type SweeperOptions struct {
 	// stand in one database, no job is lost, and nobody looks.
 	LostAfter time.Duration
 
-	// Retention is how long a finished event stays in the history; 0 keeps it for ever.
-	// The store must be a [Pruner].
+	// Retention is how long a finished event stays in the history; 0 keeps it for ever. One
+	// with an idempotency key stays for [Options].IdempotencyWindow at least. The store
+	// must be a [Pruner].
 	Retention time.Duration
 }
 

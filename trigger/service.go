@@ -91,8 +91,9 @@ func (s *Service) Retry(ctx context.Context, org string, by Actor, id uuid.UUID)
 }
 
 // Prune forgets finished events of all organizations that ended before the given time,
-// and returns how many. Nothing is ever forgotten without it. If the store is not a
-// [Pruner], the error is errors.ErrUnsupported.
+// and returns how many. Nothing is ever forgotten without it. An event with an idempotency
+// key stays for [Options].IdempotencyWindow after its end at least, so that its request
+// does not run twice. If the store is not a [Pruner], the error is errors.ErrUnsupported.
 func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 	pruner, ok := s.store.(Pruner)
 	if !ok {
@@ -100,9 +101,14 @@ func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 	}
 	const batch = 1000
 	before = ceilMicro(before)
+	// A key is as old as the submission of its event, and no event ends before that.
+	keyedBefore := s.now().Add(-s.opts.IdempotencyWindow)
+	if before.Before(keyedBefore) {
+		keyedBefore = before
+	}
 	total := 0
 	for {
-		n, err := pruner.Prune(ctx, before, batch)
+		n, err := pruner.Prune(ctx, before, keyedBefore, batch)
 		total += n
 		if err != nil || n < batch {
 			return total, unavailable("prune events", err)

@@ -203,6 +203,35 @@ func TestPrune(t *testing.T) {
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
+// TestPruneKeepsIdempotencyKeys: a request that comes again within the window finds its
+// event, however short the retention is.
+func TestPruneKeepsIdempotencyKeys(t *testing.T) {
+	f := triggertest.New(t, nil)
+	sweeper, err := trigger.NewSweeper(f.Service, &trigger.SweeperOptions{Retention: time.Hour})
+	require.NoError(t, err)
+	sub := trigger.Submission{Instructions: "a", IdempotencyKey: "k"}
+	first, err := f.Submit(t.Context(), "acme", "", sub)
+	require.NoError(t, err)
+	submit(t, f.Service, "without a key")
+	f.Drain(t.Context())
+
+	f.Advance(24 * time.Hour)
+	_, err = sweeper.RunOnce(t.Context())
+	require.NoError(t, err)
+	require.Len(t, f.History(), 1, "the event without a key is pruned")
+	n, err := f.Prune(t.Context(), f.Now().Add(time.Hour))
+	require.NoError(t, err)
+	require.Zero(t, n, "events pruned by hand")
+	again, err := f.Submit(t.Context(), "acme", "", sub)
+	require.NoError(t, err)
+	assert.Equal(t, first.ID, again.ID)
+
+	f.Advance(time.Microsecond)
+	_, err = sweeper.RunOnce(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, f.History(), "the window is over")
+}
+
 func TestPing(t *testing.T) {
 	f := triggertest.New(t, nil)
 	require.NoError(t, f.Ping(t.Context()))

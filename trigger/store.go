@@ -115,11 +115,13 @@ type Deletion interface {
 
 // Pruner is a Store that can forget. [Service.Prune] needs it.
 type Pruner interface {
-	// Prune removes finished events of all organizations whose FinishedAt is before the
-	// given time, at most limit of them and whichever, and returns how many. Where jobs
-	// are kept in the same database, the dead ones of a removed event go with it. It is
-	// maintenance: no organization is asked for.
-	Prune(ctx context.Context, before time.Time, limit int) (removed int, err error)
+	// Prune removes finished events of all organizations, at most limit of them and
+	// whichever, and returns how many: events without an idempotency key whose FinishedAt
+	// is before the given time, and events with one whose FinishedAt is before
+	// keyedBefore. Many events may stay for their keys, and Prune is called often: it
+	// should not read all of them. Where jobs are kept in the same database, the dead ones
+	// of a removed event go with it. It is maintenance: no organization is asked for.
+	Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (removed int, err error)
 }
 
 // TxStore is the optional ability of a [Store] to add and remove jobs in its own

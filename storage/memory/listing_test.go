@@ -71,7 +71,7 @@ func TestListingsHoldUpNobody(t *testing.T) {
 		_, created, err := events.CreateEvent(t.Context(), e, time.Time{})
 		require.NoError(t, err)
 		require.True(t, created)
-		n, err := events.Prune(t.Context(), at.Add(1), 500)
+		n, err := events.Prune(t.Context(), at.Add(1), at.Add(1), 500)
 		require.NoError(t, err)
 		pruned += n
 	}}

@@ -211,7 +211,7 @@ func (t *Trigger) Stale(ctx context.Context, checked, due time.Time, limit int) 
 }
 
 // Prune implements [trigger.Pruner].
-func (t *Trigger) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+func (t *Trigger) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -220,7 +220,11 @@ func (t *Trigger) Prune(ctx context.Context, before time.Time, limit int) (int, 
 	removed := 0
 	for _, o := range t.db.trigger.orgs {
 		o.order = slices.DeleteFunc(o.order, func(e *trigger.Event) bool {
-			if removed >= limit || !e.Status.Finished() || !e.FinishedAt.Before(before) {
+			bound := before
+			if e.IdempotencyKey != "" {
+				bound = keyedBefore
+			}
+			if removed >= limit || !e.Status.Finished() || !e.FinishedAt.Before(bound) {
 				return false
 			}
 			t.db.trigger.unindex(o, e)

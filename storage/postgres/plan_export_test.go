@@ -3,7 +3,7 @@ package postgres
 // TriggerStatements are those whose plans a test looks at.
 var TriggerStatements = map[string]string{
 	"list": listEvents + "51" + listEventsThen, "list of a source": listEventsOfSource + "51" + listEventsThen,
-	"list of a key": listEventsOfKey, "unqueued": unqueuedEvents, "stale": staleEvents, "prune": pruneEvents,
+	"list of a key": listEventsOfKey, "unqueued": unqueuedEvents, "stale": staleEvents, "prune": pruneUnkeyed, "prune keyed": pruneKeyed,
 	"count": countEvents, "count open": countOpenEvents, "list keys": keysAfter, "remove": triggerRemovals[3],
 	"get": eventByID, "get by key": eventByKey, "end": updateAndEnd[false].one, "key": keyByID,
 }

@@ -35,19 +35,19 @@ func TestTriggerPlans(t *testing.T) {
 	page := []any{org, all, now, uuid.Nil, now.Add(-time.Hour * 1000), 51, 1 << 20}
 	args := map[string][]any{
 		"list": page, "list of a source": append(page[:7:7], []byte("host")), "list of a key": append(page[:7:7], []byte("7"), []byte("api")),
-		"unqueued": {now, 100}, "stale": {now, now, 100}, "prune": {now.Add(-20000 * time.Second), 500},
+		"unqueued": {now, 100}, "stale": {now, now, 100}, "prune": {now.Add(-20000 * time.Second), 500}, "prune keyed": {now.Add(-20000 * time.Second), 500},
 		"count": {org, 1001}, "count open": {1001}, "list keys": {org, now.Add(-time.Hour), uuid.Nil, 51}, "remove": {org, 100},
 		"get": {uuid.New(), org}, "get by key": {org, []byte("7")}, "key": {uuid.New(), org},
 		"end": {[]byte("job"), "trigger", org, uuid.New(), uuid.New(), org, 1, 1, now, nil, 1, []byte(""), nil, nil, 0, nil, nil, nil},
 	}
 	indexes := map[string]string{
 		"list": "trigger_events_status", "list of a source": "trigger_events_source", "list of a key": "trigger_events_key",
-		"unqueued": "trigger_events_unqueued", "stale": "trigger_events_open", "prune": "trigger_events_finished",
+		"unqueued": "trigger_events_unqueued", "stale": "trigger_events_open", "prune": "trigger_events_finished", "prune keyed": "trigger_events_finished_keyed",
 		"count": "trigger_events_status", "count open": "trigger_events_open", "list keys": "trigger_api_keys_listing",
 		"remove": "trigger_events_status", "get": "trigger_events_pkey", "get by key": "trigger_events_key",
 		"key": "trigger_api_keys_id_key", "end": "trigger_events_pkey",
 	}
-	maintenance := []string{"remove", "stale", "prune"}
+	maintenance := []string{"remove", "stale", "prune", "prune keyed"}
 	look := func(when string, without ...string) {
 		for name, text := range postgres.TriggerStatements {
 			if slices.Contains(without, name) {
@@ -76,7 +76,7 @@ func TestTriggerPlans(t *testing.T) {
 			" CASE WHEN n % 20 <> 0 THEN now() - n * interval '1 second' END, now() - n * interval '1 second'," +
 			" CASE WHEN n % 40 = 0 THEN now() - n * interval '1 second' END, CASE WHEN n % 1000 = 0 THEN now() END," +
 			" 1, 0, CASE WHEN n % 20 = 0 THEN 0 WHEN n % 50 = 1 THEN 3 ELSE 2 END, CASE WHEN n % 7 = 0 THEN 'host'::bytea ELSE 'api' END," +
-			" 'Document it.', n::text::bytea, '' FROM generate_series(1, 30000) AS n",
+			" 'Document it.', CASE WHEN n % 2 = 1 THEN n::text::bytea END, '' FROM generate_series(1, 30000) AS n",
 		"INSERT INTO mortise.jobs (id, kind, organization, claimable_at, deliveries, dead)" +
 			" SELECT (id::text || '-0')::bytea, 'trigger', organization, now(), 0, status = 3 FROM mortise.trigger_events WHERE status <> 2",
 		"INSERT INTO mortise.trigger_api_keys (digest, id, organization, name, created_at)" +

@@ -65,10 +65,16 @@ func (t *Trigger) Event(ctx context.Context, org string, id uuid.UUID) (trigger.
 	return v.event, nil
 }
 
-// pruneEvents is for a time and a limit. It locks the events before it looks for their
-// jobs. Those of an event stand beside each other: '.' follows '-'.
-const pruneEvents = "WITH gone AS (SELECT id, organization FROM @.trigger_events WHERE finished_at < $1 AND status >= " + completed +
-	" ORDER BY finished_at LIMIT $2 FOR UPDATE)" +
+// These are for a time and a limit. They lock the events before they look for their jobs.
+// Those of an event stand beside each other: '.' follows '-'.
+const (
+	pruneUnkeyed = pruned + " AND idempotency_key IS NULL" + prunedThen
+	pruneKeyed   = pruned + " AND idempotency_key IS NOT NULL" + prunedThen
+)
+
+const pruned = "WITH gone AS (SELECT id, organization FROM @.trigger_events WHERE finished_at < $1 AND status >= " + completed
+
+const prunedThen = " ORDER BY finished_at LIMIT $2 FOR UPDATE)" +
 	", buried AS (SELECT j.ctid FROM gone CROSS JOIN LATERAL (" +
 	"SELECT ctid FROM @.jobs AS j WHERE " + jobsOfGone + " AND j.organization = gone.organization AND j.dead ORDER BY j.id OFFSET 0) AS j)" +
 	", jobs AS (DELETE FROM @.jobs WHERE ctid = ANY (ARRAY(SELECT ctid FROM buried)) AND dead)" +
@@ -82,12 +88,21 @@ const jobsOfGone = "j.id > (gone.id::text || '-')::bytea AND j.id < (gone.id::te
 const pruneStep = 100
 
 // Prune implements [trigger.Pruner].
-func (t *Trigger) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+func (t *Trigger) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (int, error) {
+	removed, err := t.prune(ctx, pruneUnkeyed, before, limit)
+	if err != nil {
+		return removed, err
+	}
+	keyed, err := t.prune(ctx, pruneKeyed, keyedBefore, limit-removed)
+	return removed + keyed, err
+}
+
+func (t *Trigger) prune(ctx context.Context, statement string, before time.Time, limit int) (int, error) {
 	removed := 0
 	for removed < limit {
 		step, n := min(pruneStep, limit-removed), 0
 		err := t.db.transact(ctx, noOrg, func(s *session) error {
-			return s.row(pruneEvents, []any{upper(before), step}, &n)
+			return s.row(statement, []any{upper(before), step}, &n)
 		})
 		if err != nil {
 			return removed, err

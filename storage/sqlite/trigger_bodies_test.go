@@ -107,7 +107,7 @@ func TestBodiesGoWithTheirEvents(t *testing.T) {
 	}
 
 	attempt(t, tables, &other)
-	removed, err := tables.Prune(t.Context(), other.SubmittedAt.Add(time.Second), 10)
+	removed, err := tables.Prune(t.Context(), other.SubmittedAt.Add(time.Second), other.SubmittedAt.Add(time.Second), 10)
 	require.NoError(t, err)
 	require.Equal(t, 1, removed)
 	require.Zero(t, db.bodies(t))

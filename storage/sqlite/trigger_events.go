@@ -418,31 +418,51 @@ func (t *Trigger) Stale(ctx context.Context, checked, due time.Time, limit int) 
 	return append(found, rest...), nil
 }
 
-const (
-	pruned = "SELECT id FROM trigger_events WHERE finished_at < ? AND status >= " + completed + " ORDER BY finished_at, id LIMIT 0 + ?"
+// pruning removes events of a kind, and their dead jobs. Both statements are for a time and
+// a limit.
+type pruning struct{ jobs, events string }
 
-	// Those of an event stand beside each other: '.' follows '-'.
-	pruneJobs = "DELETE FROM mortise_jobs WHERE seq IN (SELECT j.seq FROM (SELECT " + idText + " AS event FROM (" + pruned + "))" +
-		" CROSS JOIN mortise_jobs AS j INDEXED BY mortise_jobs_id ON j.id > event || '-' AND j.id < event || '.' AND j.kind = '" + trigger.JobKind + "' AND j.dead = 1)"
-	pruneEvents = "DELETE FROM trigger_events WHERE id IN (" + pruned + ")"
-
-	idText = "lower(substr(hex(id),1,8)||'-'||substr(hex(id),9,4)||'-'||substr(hex(id),13,4)||'-'||substr(hex(id),17,4)||'-'||substr(hex(id),21))"
+var (
+	pruneUnkeyed = newPruning("idempotency_key IS NULL")
+	pruneKeyed   = newPruning("idempotency_key IS NOT NULL")
 )
+
+func newPruning(kind string) *pruning {
+	pruned := "SELECT id FROM trigger_events WHERE finished_at < ? AND status >= " + completed + " AND " + kind +
+		" ORDER BY finished_at, id LIMIT 0 + ?"
+	return &pruning{
+		// Those of an event stand beside each other: '.' follows '-'.
+		jobs: "DELETE FROM mortise_jobs WHERE seq IN (SELECT j.seq FROM (SELECT " + idText + " AS event FROM (" + pruned + "))" +
+			" CROSS JOIN mortise_jobs AS j INDEXED BY mortise_jobs_id ON j.id > event || '-' AND j.id < event || '.' AND j.kind = '" + trigger.JobKind + "' AND j.dead = 1)",
+		events: "DELETE FROM trigger_events WHERE id IN (" + pruned + ")",
+	}
+}
+
+const idText = "lower(substr(hex(id),1,8)||'-'||substr(hex(id),9,4)||'-'||substr(hex(id),13,4)||'-'||substr(hex(id),17,4)||'-'||substr(hex(id),21))"
 
 // pruneStep is how many events go at a time: other writes wait for so long.
 const pruneStep = 100
 
 // Prune implements [trigger.Pruner].
-func (t *Trigger) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+func (t *Trigger) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (int, error) {
+	removed, err := t.prune(ctx, pruneUnkeyed, before, limit)
+	if err != nil {
+		return removed, err
+	}
+	keyed, err := t.prune(ctx, pruneKeyed, keyedBefore, limit-removed)
+	return removed + keyed, err
+}
+
+func (t *Trigger) prune(ctx context.Context, p *pruning, before time.Time, limit int) (int, error) {
 	removed := 0
 	for removed < limit {
 		step := min(pruneStep, limit-removed)
 		var n int64
 		err := t.db.writer.write(ctx, func(tx *tx) (err error) {
-			if _, err = tx.exec(pruneJobs, ceilMicros(before), step); err != nil {
+			if _, err = tx.exec(p.jobs, ceilMicros(before), step); err != nil {
 				return err
 			}
-			n, err = tx.exec(pruneEvents, ceilMicros(before), step)
+			n, err = tx.exec(p.events, ceilMicros(before), step)
 			return err
 		})
 		if err != nil {

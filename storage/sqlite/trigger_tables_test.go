@@ -72,7 +72,7 @@ func TestPruneJobs(t *testing.T) {
 	_, _, err = tables.CreateEventAndAdd(t.Context(), kept, time.Time{}, kept.Job())
 	require.NoError(t, err)
 
-	removed, err := tables.Prune(t.Context(), at.Add(time.Microsecond), 1000)
+	removed, err := tables.Prune(t.Context(), at.Add(time.Microsecond), at, 1000)
 	require.NoError(t, err)
 	require.Equal(t, n, removed)
 	for _, l := range leases[1:] {

@@ -53,7 +53,7 @@ func everyOp(ctx context.Context, f *triggertest.Faults, db backend) (ops []stri
 	note("Store.ListEvents", err)
 	_, err = store.Unqueued(ctx, time.Now(), 1)
 	note("Store.Unqueued", err)
-	_, err = store.(trigger.Pruner).Prune(ctx, time.Now(), 1)
+	_, err = store.(trigger.Pruner).Prune(ctx, time.Now(), time.Now(), 1)
 	note("Store.Prune", err)
 
 	_, err = store.Stale(ctx, time.Now(), time.Time{}, 1)

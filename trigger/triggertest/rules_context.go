@@ -25,7 +25,7 @@ func (s *subject) storeCalls(e trigger.Event) []call {
 		conformance.CallOf("StatsAll", s.Store.StatsAll, 10),
 	}
 	if p, ok := s.Store.(trigger.Pruner); ok {
-		calls = append(calls, conformance.CallOf("Prune", p.Prune, moment(-time.Hour), 10))
+		calls = append(calls, conformance.CallOf("Prune", p.Prune, moment(-time.Hour), moment(-time.Hour), 10))
 	}
 	if tx, ok := s.Store.(trigger.TxStore); ok {
 		calls = append(calls,

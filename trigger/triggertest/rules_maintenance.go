@@ -1,6 +1,7 @@
 package triggertest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -108,10 +109,16 @@ func finishedEvent(org string, at time.Duration) trigger.Event {
 	return e
 }
 
-// prune calls Prune and returns how many events it removed.
+// prune calls Prune with one time for all events, and returns how many it removed.
 func (s *subject) prune(t *testing.T, before time.Duration, limit int) int {
 	t.Helper()
-	removed, err := s.Store.(trigger.Pruner).Prune(t.Context(), moment(before), limit)
+	return s.pruneKeyed(t, before, before, limit)
+}
+
+// pruneKeyed calls Prune and returns how many events it removed.
+func (s *subject) pruneKeyed(t *testing.T, before, keyedBefore time.Duration, limit int) int {
+	t.Helper()
+	removed, err := s.Store.(trigger.Pruner).Prune(t.Context(), moment(before), moment(keyedBefore), limit)
 	require.NoError(t, err)
 	return removed
 }
@@ -167,6 +174,39 @@ var pruneRules = []rule{
 				"events left of 5")
 			require.Equal(t, 2, s.prune(t, time.Hour, 2), "events removed of 3 with limit 2")
 			require.Equal(t, 1, s.prune(t, time.Hour, 2), "events removed of 1 with limit 2")
+		}},
+
+	{Rule{"pruner/keeps-keys", "Prune goes by keyedBefore for events with an idempotency key, and by the other time for events without one."}, needStore | needPruner,
+		func(t *testing.T, s *subject) {
+			keyed := finishedEvent(orgA, 0)
+			keyed.IdempotencyKey = "key"
+			s.create(t, keyed)
+			require.Zero(t, s.pruneKeyed(t, time.Hour, 0, 100),
+				"events removed: the only one has a key, and finished at keyedBefore")
+			sameEvent(t, keyed, s.get(t, keyed))
+			plain := s.create(t, finishedEvent(orgA, 0))
+			require.Equal(t, 1, s.pruneKeyed(t, 0, time.Microsecond, 100),
+				"events removed: one with a key finished before keyedBefore, and one without at the other time")
+			sameEvent(t, plain, s.get(t, plain))
+
+			s.create(t, keyed)
+			s.update(t, keyed, func(e *trigger.Event) { e.IdempotencyKey = "" })
+			require.Equal(t, 2, s.pruneKeyed(t, time.Hour, 0, 100), "events removed: one has lost its key, the other had none")
+		}},
+
+	{Rule{"pruner/kept-are-passed", "Events that stay for their keys do not count for the limit of Prune."}, needStore | needPruner,
+		func(t *testing.T, s *subject) {
+			for i := range 5 {
+				e := finishedEvent(orgA, time.Duration(i)*time.Second)
+				e.IdempotencyKey = fmt.Sprint("key-", i)
+				s.create(t, e)
+			}
+			for range 3 {
+				s.create(t, finishedEvent(orgA, time.Minute))
+			}
+			require.Equal(t, 2, s.pruneKeyed(t, time.Hour, 0, 2), "events removed with limit 2 of 3 behind 5 that stay")
+			require.Equal(t, 1, s.pruneKeyed(t, time.Hour, 0, 2), "events removed with limit 2 of 1 behind 5 that stay")
+			require.Equal(t, 2, s.prune(t, time.Hour, 2), "events removed with limit 2, once 5 need not stay")
 		}},
 
 	{Rule{"pruner/frees-key", "A pruned event has no idempotency key any more."}, needStore | needPruner,

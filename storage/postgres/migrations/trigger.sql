@@ -40,8 +40,10 @@ CREATE UNIQUE INDEX trigger_events_key ON trigger_events (organization, idempote
 
 CREATE INDEX trigger_events_unqueued ON trigger_events (unqueued_since) WHERE unqueued_since IS NOT NULL AND status = 0;
 
--- For retention: an event enters it when it ends.
-CREATE INDEX trigger_events_finished ON trigger_events (finished_at) WHERE finished_at IS NOT NULL;
+-- For retention: an event enters one of them when it ends. Events with a key stay for longer,
+-- and those without are found beside them.
+CREATE INDEX trigger_events_finished ON trigger_events (finished_at) WHERE finished_at IS NOT NULL AND idempotency_key IS NULL;
+CREATE INDEX trigger_events_finished_keyed ON trigger_events (finished_at) WHERE finished_at IS NOT NULL AND idempotency_key IS NOT NULL;
 
 -- Those that have a job elsewhere. Where the jobs stand in this database, nothing is here.
 CREATE INDEX trigger_events_checked ON trigger_events (checked_at) WHERE checked_at IS NOT NULL AND status < 2;

@@ -52,8 +52,12 @@ CREATE INDEX trigger_events_unqueued ON trigger_events (unqueued_since) WHERE un
 CREATE INDEX trigger_events_checked ON trigger_events (checked_at, due_at)
 	WHERE checked_at IS NOT NULL AND status < 2;
 
--- For retention only: an event enters it when it ends.
-CREATE INDEX trigger_events_finished ON trigger_events (finished_at) WHERE finished_at IS NOT NULL;
+-- For retention only: an event enters one of them when it ends. Events with a key stay for
+-- longer, and those without are found beside them.
+CREATE INDEX trigger_events_finished ON trigger_events (finished_at)
+	WHERE finished_at IS NOT NULL AND idempotency_key IS NULL;
+CREATE INDEX trigger_events_finished_keyed ON trigger_events (finished_at)
+	WHERE finished_at IS NOT NULL AND idempotency_key IS NOT NULL;
 
 -- Long instructions and contexts, over 2048 bytes together. SQLite writes a row anew as a
 -- whole: apart from their event they are not written again by each attempt.

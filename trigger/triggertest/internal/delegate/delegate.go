@@ -20,7 +20,7 @@ type Methods struct {
 	UpdateEvent          func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error
 	ListEvents           func(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error)
 	Unqueued             func(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error)
-	Prune                func(ctx context.Context, before time.Time, limit int) (int, error)
+	Prune                func(ctx context.Context, before, keyedBefore time.Time, limit int) (int, error)
 	Stats                func(ctx context.Context, org string, most int) (trigger.Stats, error)
 	StatsAll             func(ctx context.Context, most int) (trigger.AllStats, error)
 	Setup                func(ctx context.Context, org string) (trigger.Organization, error)
@@ -61,8 +61,8 @@ func (w *Backend) Unqueued(ctx context.Context, before time.Time, limit int) ([]
 	return w.On.Unqueued(ctx, before, limit)
 }
 
-func (w *Backend) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
-	return w.On.Prune(ctx, before, limit)
+func (w *Backend) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (int, error) {
+	return w.On.Prune(ctx, before, keyedBefore, limit)
 }
 
 func (w *Backend) Stats(ctx context.Context, org string, most int) (trigger.Stats, error) {
