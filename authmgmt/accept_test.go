@@ -3,6 +3,7 @@ package authmgmt_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
 func TestAcceptWithoutGrant(t *testing.T) {
@@ -64,6 +66,47 @@ func TestAdmit(t *testing.T) {
 	assert.NoError(t, err, "it stays pending")
 	_, _, err = r.Accept(t.Context(), r.link(&i), "alan@example.com")
 	assert.NoError(t, err)
+}
+
+// TestAdmitKnowsTheInviter: a host can refuse what a person gives who has left, whatever
+// the invitation calls them.
+func TestAdmitKnowsTheInviter(t *testing.T) {
+	left := errors.New("the inviter has left; ask for another invitation")
+	r := newRig(t, authmgmt.Options{Admit: func(_ context.Context, i authmgmt.Invitation, _ authmgmt.Actor) error {
+		if i.InvitedBy == "user:17" {
+			return left
+		}
+		return nil
+	}})
+	bob := authmgmt.Caller{Actor: "user:17", Access: access.Full()}
+	invite := authmgmt.NewInvitation{Inviter: "Bob", Email: "alan@example.com", Name: "Alan", FullAccess: true}
+	i, err := r.Invite(t.Context(), "acme", bob, invite)
+	require.NoError(t, err)
+	_, _, err = r.Accept(t.Context(), r.link(&i), "")
+	require.ErrorIs(t, err, left)
+	invite.Email, bob.Actor = "grace@example.com", "user:18"
+	i, err = r.Invite(t.Context(), "acme", bob, invite)
+	require.NoError(t, err)
+	_, _, err = r.Accept(t.Context(), r.link(&i), "")
+	require.NoError(t, err)
+}
+
+// TestListInvitationsOfAnInviter: what a person gives who leaves can be found, and ended.
+func TestListInvitationsOfAnInviter(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	for n, by := range []authmgmt.Actor{"user:17", "user:18", "user:17"} {
+		_, err := r.Invite(t.Context(), "acme", authmgmt.Caller{Actor: by, Access: access.Full()},
+			authmgmt.NewInvitation{ID: fmt.Sprint("i", n), Email: fmt.Sprintf("alan%d@example.com", n), Name: "Alan", FullAccess: true})
+		require.NoError(t, err)
+	}
+	require.NoError(t, r.CancelInvitation(t.Context(), "acme", full, "i2"))
+	pending, err := r.ListInvitations(t.Context(), "acme", "user:17", authmgmt.Paging{Total: true})
+	require.NoError(t, err)
+	require.Equal(t, 1, pending.Total)
+	require.Equal(t, "i0", pending.Items[0].ID)
+	all, err := r.ListAllInvitations(t.Context(), "acme", "user:17", authmgmt.Paging{Total: true})
+	require.NoError(t, err)
+	require.Equal(t, 2, all.Total)
 }
 
 // What is still to be handed out goes to whoever accepted, and to nobody else with the

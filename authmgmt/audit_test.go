@@ -155,7 +155,7 @@ func TestPrune(t *testing.T) {
 	counts := func() (audit, tokens, invitations int) {
 		page, err := r.ListTokens(ctx, "acme", authmgmt.Paging{Total: true})
 		require.NoError(t, err)
-		all, err := r.ListAllInvitations(ctx, "acme", authmgmt.Paging{Total: true})
+		all, err := r.ListAllInvitations(ctx, "acme", "", authmgmt.Paging{Total: true})
 		require.NoError(t, err)
 		return len(r.trail(t, "acme")), page.Total, all.Total
 	}

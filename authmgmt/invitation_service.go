@@ -106,7 +106,7 @@ func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvita
 		return fail(err)
 	}
 	i := Invitation{
-		Organization: org, ID: n.ID, Inviter: n.Inviter, Email: n.Email, Name: n.Name, Roles: unique(slices.Clone(n.Roles)),
+		Organization: org, ID: n.ID, Inviter: n.Inviter, InvitedBy: string(by.Actor), Email: n.Email, Name: n.Name, Roles: unique(slices.Clone(n.Roles)),
 		Generation: generation, CreatedAt: e.At, Lifetime: n.Lifetime.Truncate(time.Microsecond),
 	}
 	i.ExpiresAt = i.CreatedAt.Add(i.Lifetime)
@@ -159,25 +159,27 @@ func (s *Service) AnyInvitation(ctx context.Context, org, id string) (Invitation
 	return i, ofInvitation(id, unavailable("read invitation", err))
 }
 
-// ListInvitations returns a page of the organization's pending invitations, newest first.
-// Limit 0 means 50. The errors are those of [Service.ListClients].
-func (s *Service) ListInvitations(ctx context.Context, org string, q Paging) (Page[Invitation], error) {
-	return s.listInvitations(ctx, org, s.now(), q)
+// ListInvitations returns a page of the organization's pending invitations, newest first:
+// of invitations with that Inviter, byte for byte, or of all if inviter is "". Limit 0
+// means 50. The errors are those of [Service.ListClients].
+func (s *Service) ListInvitations(ctx context.Context, org, inviter string, q Paging) (Page[Invitation], error) {
+	return s.listInvitations(ctx, org, s.now(), inviter, q)
 }
 
-// ListAllInvitations returns a page of the organization's invitations in whatever state,
-// newest first. Limit 0 means 50. The errors are those of [Service.ListClients].
-func (s *Service) ListAllInvitations(ctx context.Context, org string, q Paging) (Page[Invitation], error) {
-	return s.listInvitations(ctx, org, time.Time{}, q)
+// ListAllInvitations is [Service.ListInvitations] of invitations in whatever state.
+func (s *Service) ListAllInvitations(ctx context.Context, org, inviter string, q Paging) (Page[Invitation], error) {
+	return s.listInvitations(ctx, org, time.Time{}, inviter, q)
 }
 
-func (s *Service) listInvitations(ctx context.Context, org string, pendingAt time.Time, q Paging) (Page[Invitation], error) {
+func (s *Service) listInvitations(
+	ctx context.Context, org string, pendingAt time.Time, inviter string, q Paging,
+) (Page[Invitation], error) {
 	var p problems
 	q = p.paging(q)
 	if err := p.err(); err != nil {
 		return Page[Invitation]{}, err
 	}
-	page, err := s.store.ListInvitations(ctx, org, pendingAt, q)
+	page, err := s.store.ListInvitations(ctx, org, pendingAt, inviter, q)
 	return page, unavailable("list invitations", err)
 }
 

@@ -21,11 +21,11 @@ func (s *Service) Tokens(ctx context.Context, org string) iter.Seq2[Token, error
 // Invitations iterates over the organization's invitations that are pending when their
 // page is read, newest first. It goes on and ends as [Service.Clients] does.
 func (s *Service) Invitations(ctx context.Context, org string) iter.Seq2[Invitation, error] {
-	return each(func(q Paging) (Page[Invitation], error) { return s.ListInvitations(ctx, org, q) })
+	return each(func(q Paging) (Page[Invitation], error) { return s.ListInvitations(ctx, org, "", q) })
 }
 
 // AllInvitations iterates over the organization's invitations in whatever state, newest
 // first. It goes on and ends as [Service.Clients] does.
 func (s *Service) AllInvitations(ctx context.Context, org string) iter.Seq2[Invitation, error] {
-	return each(func(q Paging) (Page[Invitation], error) { return s.ListAllInvitations(ctx, org, q) })
+	return each(func(q Paging) (Page[Invitation], error) { return s.ListAllInvitations(ctx, org, "", q) })
 }

@@ -56,7 +56,8 @@ type Options struct {
 
 	// Admit says whether a person may accept an invitation. It is asked at every Accept,
 	// with the person that Accept got, which may be "". An error keeps the invitation as
-	// it is and goes back to the caller of Accept. Nil admits everybody who has the link.
+	// it is and goes back to the caller of Accept. An invitation outlives its inviter's
+	// access: who made it is i.InvitedBy. Nil admits everybody who has the link.
 	Admit func(ctx context.Context, i Invitation, person Actor) error
 
 	// Deliver sends an invitation's link, after it was made or resent. The invitation

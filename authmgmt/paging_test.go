@@ -67,10 +67,16 @@ func TestPagingRefuses(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	at := authmgmt.Position{At: r.now().Truncate(time.Microsecond), ID: uuid.NewString()}
 	lists := map[string]func(authmgmt.Paging) error{
-		"clients":         func(q authmgmt.Paging) error { _, err := r.ListClients(t.Context(), "acme", q); return err },
-		"tokens":          func(q authmgmt.Paging) error { _, err := r.ListTokens(t.Context(), "acme", q); return err },
-		"invitations":     func(q authmgmt.Paging) error { _, err := r.ListInvitations(t.Context(), "acme", q); return err },
-		"all invitations": func(q authmgmt.Paging) error { _, err := r.ListAllInvitations(t.Context(), "acme", q); return err },
+		"clients": func(q authmgmt.Paging) error { _, err := r.ListClients(t.Context(), "acme", q); return err },
+		"tokens":  func(q authmgmt.Paging) error { _, err := r.ListTokens(t.Context(), "acme", q); return err },
+		"invitations": func(q authmgmt.Paging) error {
+			_, err := r.ListInvitations(t.Context(), "acme", "", q)
+			return err
+		},
+		"all invitations": func(q authmgmt.Paging) error {
+			_, err := r.ListAllInvitations(t.Context(), "acme", "", q)
+			return err
+		},
 	}
 	for name, list := range lists {
 		require.NoError(t, list(authmgmt.Paging{After: at, Limit: 1000, Total: true}), name)
@@ -228,11 +234,11 @@ func (s *listingStore) ListTokens(ctx context.Context, org string, p authmgmt.Pa
 	return s.Store.ListTokens(ctx, org, p)
 }
 
-func (s *listingStore) ListInvitations(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
+func (s *listingStore) ListInvitations(ctx context.Context, org string, at time.Time, inviter string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
 	if err := s.ask(p); err != nil {
 		return authmgmt.Page[authmgmt.Invitation]{}, err
 	}
-	return s.Store.ListInvitations(ctx, org, at, p)
+	return s.Store.ListInvitations(ctx, org, at, inviter, p)
 }
 
 // standingStore returns each page anew from the start, and says that others follow.

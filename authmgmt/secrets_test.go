@@ -133,7 +133,7 @@ func TestSecretsAreNowhereElse(t *testing.T) {
 	}
 	clients, err := r.ListClients(ctx, "acme", authmgmt.Paging{})
 	require.NoError(t, err)
-	invitations, err := r.ListInvitations(ctx, "acme", authmgmt.Paging{})
+	invitations, err := r.ListInvitations(ctx, "acme", "", authmgmt.Paging{})
 	require.NoError(t, err)
 	fmt.Fprintf(&seen, "%+v %+v %s\n", clients, invitations, r.logs)
 	_, linkSecret, _ := strings.Cut(link, ".")

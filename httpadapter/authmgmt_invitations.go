@@ -1,6 +1,7 @@
 package httpadapter
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"time"
@@ -136,7 +137,11 @@ func (a *authMgmtAdapter) besideInvitee(body *object, roles []access.Role) {
 }
 
 func (a *authMgmtAdapter) listInvitations(c *call) response {
-	return listing(a, c, a.service.ListInvitations, func(i *authmgmt.Invitation) (userInvitation, error) { return a.invitation(c, i) })
+	inviter := newParams(&decoder{}, c.r).text("inviter")
+	list := func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
+		return a.service.ListInvitations(ctx, org, inviter, p)
+	}
+	return listing(a, c, list, func(i *authmgmt.Invitation) (userInvitation, error) { return a.invitation(c, i) })
 }
 
 // resendInvitation serves the operation resendUserInvitation.

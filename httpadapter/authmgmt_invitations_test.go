@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -188,6 +189,28 @@ func TestListAndResendInvitations(t *testing.T) {
 	require.ErrorIs(t, err, authmgmt.ErrNotFound)
 	requireDetail(t, r.as("admin", "POST", invitations+"/i2/resend", ""), http.StatusForbidden)
 	requireDetail(t, r.as("invite admin", "POST", invitations+"/i1/resend", ""), http.StatusForbidden)
+}
+
+// TestListInvitationsOfAnInviter: the parameter is the name that an invitation shows its
+// inviter by.
+func TestListInvitationsOfAnInviter(t *testing.T) {
+	r := newAuthRig(t, nil, nil)
+	of := make(map[string]string)
+	for caller, email := range map[string]string{"admin": "ada@example.com", "full": "alan@example.com"} {
+		w := r.as(caller, "POST", invitations, `{"email":"`+email+`","name":"A","roles":[{"role_id":"viewer"}]}`)
+		require.Equal(t, http.StatusCreated, w.Code, w.Body)
+		var shown struct {
+			Inviter struct{ Name string }
+		}
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &shown))
+		of[shown.Inviter.Name] = w.Body.String()
+	}
+	require.Len(t, of, 2)
+	for inviter, want := range of {
+		w := r.as("full", "GET", invitations+"?inviter="+url.QueryEscape(inviter), "")
+		requireBody(t, w, http.StatusOK, `{"data":[`+want+`],"meta":{"offset":0,"limit":50,"total":1}}`)
+	}
+	requireBody(t, r.as("full", "GET", invitations+"?inviter=unknown", ""), http.StatusOK, `{"data":[],"meta":{"offset":0,"limit":50,"total":0}}`)
 }
 
 // A host may name nobody, and may have no invitations.

@@ -17,7 +17,7 @@ const day = 24 * time.Hour
 // its ID.
 func newInvitation(org, id string, created time.Duration) authmgmt.Invitation {
 	return authmgmt.Invitation{
-		Organization: org, ID: id, Inviter: "Bob", Email: id + "@example.com", Name: "Ann", Generation: 7,
+		Organization: org, ID: id, Inviter: "Bob", InvitedBy: "user:bob", Email: id + "@example.com", Name: "Ann", Generation: 7,
 		CreatedAt: moment(created), Lifetime: day, ExpiresAt: moment(created + day),
 	}
 }
@@ -78,10 +78,18 @@ func (s *subject) updateInvitation(t *testing.T, i authmgmt.Invitation, change f
 	}))
 }
 
-// listInvitations returns a stretch of a listing.
+// listInvitations returns a stretch of a listing, of whatever inviter.
 func (s *subject) listInvitations(t *testing.T, org string, pendingAt time.Time, p authmgmt.Paging) authmgmt.Page[authmgmt.Invitation] {
 	t.Helper()
-	page, err := s.Store.ListInvitations(t.Context(), org, pendingAt, p)
+	return s.listOfInviter(t, org, pendingAt, "", p)
+}
+
+// listOfInviter returns a stretch of a listing.
+func (s *subject) listOfInviter(
+	t *testing.T, org string, pendingAt time.Time, inviter string, p authmgmt.Paging,
+) authmgmt.Page[authmgmt.Invitation] {
+	t.Helper()
+	page, err := s.Store.ListInvitations(t.Context(), org, pendingAt, inviter, p)
 	require.NoError(t, err)
 	return page
 }

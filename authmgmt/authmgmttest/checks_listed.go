@@ -89,7 +89,7 @@ var listedTokens = listed{
 }
 
 // listedInvitations are all, or those that are pending at a time.
-func listedInvitations(pendingAt time.Time) listed {
+func listedInvitations(pendingAt time.Time, inviter string) listed {
 	l := listed{
 		newest: true, id: namedID,
 		add: func(t *testing.T, s *subject, org string, at authmgmt.Position) {
@@ -98,7 +98,7 @@ func listedInvitations(pendingAt time.Time) listed {
 			s.addInvitation(t, i)
 		},
 		list: func(t *testing.T, s *subject, org string, p authmgmt.Paging) shownPage {
-			page := s.listInvitations(t, org, pendingAt, p)
+			page := s.listOfInviter(t, org, pendingAt, inviter, p)
 			return shown(page.Items, (*authmgmt.Invitation).Position, page.Next, page.Total)
 		},
 	}

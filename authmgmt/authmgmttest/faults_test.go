@@ -62,7 +62,7 @@ func everyOp(ctx context.Context, f *authmgmttest.Faults, db *memory.AuthMgmt) (
 	_, err = store.Invitation(ctx, "acme", i.ID)
 	note("Invitations.Invitation", err)
 	note("Invitations.UpdateInvitation", store.UpdateInvitation(ctx, "acme", i.ID, func(*authmgmt.Invitation) (authmgmt.AuditEvent, error) { return e(), nil }))
-	_, err = store.ListInvitations(ctx, "acme", time.Time{}, authmgmt.Paging{Limit: 1})
+	_, err = store.ListInvitations(ctx, "acme", time.Time{}, "", authmgmt.Paging{Limit: 1})
 	note("Invitations.ListInvitations", err)
 	_, err = store.DueGrants(ctx, time.Now(), 1)
 	note("Invitations.DueGrants", err)

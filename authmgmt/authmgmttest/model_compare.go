@@ -151,10 +151,10 @@ func (r *run) compareInvitations(org string) {
 		return lines, page.Next, page.Total, err
 	}
 	r.listing("the invitations of "+org, all, func(p authmgmt.Paging) ([]string, authmgmt.Position, int, error) {
-		return shown(r.service.ListAllInvitations(r.Context(), org, p))
+		return shown(r.service.ListAllInvitations(r.Context(), org, "", p))
 	})
 	r.listing("the pending invitations of "+org, pending, func(p authmgmt.Paging) ([]string, authmgmt.Position, int, error) {
-		return shown(r.service.ListInvitations(r.Context(), org, p))
+		return shown(r.service.ListInvitations(r.Context(), org, "", p))
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 // invitation of the organization that blocks says does so.
 func blocks(m *mutant, does func(fresh, other *authmgmt.Invitation) bool) {
 	m.On.CreateInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
-		page, err := m.AuthMgmt.ListInvitations(ctx, i.Organization, time.Time{}, authmgmt.Paging{Limit: authmgmt.MaxPageSize})
+		page, err := m.AuthMgmt.ListInvitations(ctx, i.Organization, time.Time{}, "", authmgmt.Paging{Limit: authmgmt.MaxPageSize})
 		if err != nil {
 			return err
 		}
@@ -128,15 +128,28 @@ var invitationMutants = []broken{
 		)},
 	{name: "lists invitations in whatever state", breaks: "invitations/list-pending invitations/list-offset-and-limit",
 		mutate: arg(func(at *time.Time) { *at = time.Time{} }, "ListInvitations")},
+	{name: "lists invitations of whatever inviter", breaks: "invitations/list-by-inviter",
+		mutate: replace("ListInvitations", func(m *mutant, ctx context.Context, org string, at time.Time, _ string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
+			return m.AuthMgmt.ListInvitations(ctx, org, at, "", p)
+		})},
+	{name: "folds the case of inviters", breaks: "invitations/list-by-inviter",
+		mutate: replace("ListInvitations", func(m *mutant, ctx context.Context, org string, at time.Time, inviter string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
+			page, err := m.AuthMgmt.ListInvitations(ctx, org, at, "", p)
+			if inviter != "" {
+				page.Items = slices.DeleteFunc(page.Items, func(i authmgmt.Invitation) bool { return !strings.EqualFold(i.Inviter, inviter) })
+				page.Total = len(page.Items)
+			}
+			return page, err
+		})},
 	{name: "takes the end for pending", breaks: "invitations/list-pending", mutate: arg(func(at *time.Time) {
 		if !at.IsZero() {
 			*at = at.Add(-time.Microsecond)
 		}
 	}, "ListInvitations")},
 	{name: "counts all, whatever is asked for", breaks: "invitations/list-pending invitations/list-offset-and-limit",
-		mutate: replace("ListInvitations", func(m *mutant, ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
-			page, err := m.AuthMgmt.ListInvitations(ctx, org, at, p)
-			all, _ := m.AuthMgmt.ListInvitations(ctx, org, time.Time{}, p)
+		mutate: replace("ListInvitations", func(m *mutant, ctx context.Context, org string, at time.Time, inviter string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
+			page, err := m.AuthMgmt.ListInvitations(ctx, org, at, inviter, p)
+			all, _ := m.AuthMgmt.ListInvitations(ctx, org, time.Time{}, inviter, p)
 			page.Total = all.Total
 			return page, err
 		})},

@@ -22,7 +22,7 @@ func counts(change func(*authmgmt.Stats, *mutant, string, time.Time)) func(*muta
 
 // waitingOf returns the invitations of an organization that are accepted and not granted.
 func waitingOf(m *mutant, org string) (waiting []authmgmt.Invitation) {
-	page, _ := m.AuthMgmt.ListInvitations(context.Background(), org, time.Time{}, authmgmt.Paging{Limit: authmgmt.MaxPageSize})
+	page, _ := m.AuthMgmt.ListInvitations(context.Background(), org, time.Time{}, "", authmgmt.Paging{Limit: authmgmt.MaxPageSize})
 	for _, i := range page.Items {
 		if !i.AcceptedAt.IsZero() && i.GrantedAt.IsZero() {
 			waiting = append(waiting, i)

@@ -64,7 +64,7 @@ func (s *subject) storeCalls(x *sample) []call {
 		conformance.CallOf("CreateInvitation", s.Store.CreateInvitation, newInvitation(orgB, uuid.NewString(), 0), true, e()),
 		conformance.CallOf("Invitation", s.Store.Invitation, orgA, x.invitation.ID),
 		conformance.CallOf("UpdateInvitation", s.Store.UpdateInvitation, orgA, x.invitation.ID, nothing[authmgmt.Invitation]),
-		conformance.CallOf("ListInvitations", s.Store.ListInvitations, orgA, time.Time{}, everything),
+		conformance.CallOf("ListInvitations", s.Store.ListInvitations, orgA, time.Time{}, "", everything),
 		conformance.CallOf("DueGrants", s.Store.DueGrants, moment(0), 10),
 		conformance.CallOf("Stats", s.Store.Stats, orgA, moment(0), 10),
 		conformance.CallOf("StatsAll", s.Store.StatsAll, 10),

@@ -45,7 +45,7 @@ var invitationRules = []rule{
 		func(t *testing.T, s *subject) {
 			for _, text := range hard {
 				i := newInvitation(text, text, 0)
-				i.Inviter, i.Email, i.Name, i.AcceptedBy = text, text+"@Example.COM", text, text
+				i.Inviter, i.InvitedBy, i.Email, i.Name, i.AcceptedBy = text, text, text+"@Example.COM", text, text
 				i.Roles = []access.Role{{ID: text, Resource: access.ResourceType(text), ResourceInstance: text}}
 				s.addInvitation(t, i)
 				s.hasInvitation(t, i)
@@ -155,7 +155,7 @@ var invitationRules = []rule{
 	{Rule{"invitations/update-stores-what-it-leaves", "UpdateInvitation calls update with what is stored and stores what it leaves, but for the fixed fields."}, needStore,
 		func(t *testing.T, s *subject) {
 			plain, filled := newInvitation(orgA, "ann", 0), filledInvitation(orgA, "ann")
-			filled.Inviter, filled.Name = "Cleo", "Anna"
+			filled.Inviter, filled.InvitedBy, filled.Name = "Cleo", "user:cleo", "Anna"
 			s.addInvitation(t, plain)
 			bystander := s.addInvitation(t, filledInvitation(orgA, "bea"))
 			for _, step := range []struct{ before, after authmgmt.Invitation }{{plain, filled}, {filled, plain}} {

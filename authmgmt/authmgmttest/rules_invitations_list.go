@@ -100,6 +100,35 @@ var invitationListRules = []rule{
 			require.Greater(t, len(seen), 2, "the times make a difference")
 		}},
 
+	{Rule{"invitations/list-by-inviter", "If inviter is not empty, ListInvitations returns only those whose Inviter it is, as bytes, and counts only these."}, needStore,
+		func(t *testing.T, s *subject) {
+			have := make(map[string][]string)
+			for n, inviter := range append(slices.Clone(byteOrder), byteOrder...) {
+				i := newInvitation(orgA, fmt.Sprint("i", n), -time.Duration(n)*time.Microsecond)
+				if i.Inviter = inviter; n < len(byteOrder) {
+					i.CancelledAt = moment(0)
+				}
+				have[inviter] = append(have[inviter], s.addInvitation(t, i).ID)
+				other := newInvitation(orgB, i.ID, 0)
+				other.Inviter = inviter
+				s.addInvitation(t, other)
+			}
+			for inviter, want := range have {
+				page := s.listOfInviter(t, orgA, time.Time{}, inviter, everything)
+				require.ElementsMatch(t, want, invitationIDs(page.Items), "of %q", inviter)
+				require.Equal(t, 2, page.Total)
+				page = s.listOfInviter(t, orgA, moment(0), inviter, everything)
+				require.Equal(t, want[1:], invitationIDs(page.Items), "pending, of %q", inviter)
+				require.Equal(t, 1, page.Total)
+			}
+			require.Zero(t, s.listOfInviter(t, orgA, time.Time{}, "nobody's name", everything))
+			require.Zero(t, s.listOfInviter(t, orgA, time.Time{}, "user:bob", everything), "by InvitedBy")
+			moved := authmgmt.Invitation{Organization: orgA, ID: have[byteOrder[0]][1]}
+			s.updateInvitation(t, moved, func(i *authmgmt.Invitation) { i.Inviter = "Cleo" })
+			require.Equal(t, []string{moved.ID}, invitationIDs(s.listOfInviter(t, orgA, moment(0), "Cleo", everything).Items))
+			require.Equal(t, 1, s.listOfInviter(t, orgA, time.Time{}, byteOrder[0], everything).Total)
+		}},
+
 	{Rule{"invitations/list-offset-and-limit", "ListInvitations returns at most Limit invitations from Offset on; Total counts the whole listing, of those that are asked for."}, needStore,
 		func(t *testing.T, s *subject) {
 			const n = 6

@@ -16,7 +16,8 @@ func pageRules() []rule {
 	return slices.Concat(
 		rulesOfPages("clients", "ListClients", listedClients),
 		rulesOfPages("tokens", "ListTokens", listedTokens),
-		rulesOfPages("invitations", "ListInvitations", listedInvitations(time.Time{}), listedInvitations(moment(day))),
+		rulesOfPages("invitations", "ListInvitations", listedInvitations(time.Time{}, ""), listedInvitations(moment(day), ""),
+			listedInvitations(time.Time{}, "Bob"), listedInvitations(moment(day), "Bob")),
 	)
 }
 

@@ -32,7 +32,7 @@ func stateOf(t *testing.T, b *backends, org string) authmgmtState {
 	o, orgErr := b.authmgmt.Directory.AccessControl(t.Context(), org)
 	clients, clientsErr := b.authmgmt.Store.ListClients(t.Context(), org, all)
 	tokens, tokensErr := b.authmgmt.Store.ListTokens(t.Context(), org, all)
-	invitations, invitationsErr := b.authmgmt.Store.ListInvitations(t.Context(), org, time.Time{}, all)
+	invitations, invitationsErr := b.authmgmt.Store.ListInvitations(t.Context(), org, time.Time{}, "", all)
 	events, eventsErr := b.authmgmt.Store.ListAuditEvents(t.Context(), org, authmgmt.AuditQuery{Limit: authmgmt.MaxPageSize})
 	if err := errors.Join(clientsErr, tokensErr, invitationsErr, eventsErr); err != nil || orgErr != nil && !errors.Is(orgErr, authmgmt.ErrNotFound) {
 		t.Fatal(orgErr, err)

@@ -120,7 +120,7 @@ func readTrail(t *testing.T, store *sqlite.AuthMgmt) *trail {
 	for more := true; more; paging.Offset += paging.Limit {
 		tokens, err := store.ListTokens(t.Context(), "acme", paging)
 		require.NoError(t, err)
-		invitations, err := store.ListInvitations(t.Context(), "acme", time.Time{}, paging)
+		invitations, err := store.ListInvitations(t.Context(), "acme", time.Time{}, "", paging)
 		require.NoError(t, err)
 		found.tokens = append(found.tokens, tokens.Items...)
 		found.invitations = append(found.invitations, invitations.Items...)

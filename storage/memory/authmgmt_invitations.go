@@ -74,7 +74,7 @@ func (a *AuthMgmt) UpdateInvitation(ctx context.Context, org, id string, update 
 }
 
 // ListInvitations implements [authmgmt.Invitations].
-func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
+func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt time.Time, inviter string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
 	if err := ctx.Err(); err != nil {
 		return authmgmt.Page[authmgmt.Invitation]{}, err
 	}
@@ -84,8 +84,10 @@ func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt ti
 		return authmgmt.Page[authmgmt.Invitation]{}, nil
 	}
 	var shows func(*authmgmt.Invitation) bool
-	if !pendingAt.IsZero() {
-		shows = func(i *authmgmt.Invitation) bool { return i.State(pendingAt) == authmgmt.InvitationPending }
+	if !pendingAt.IsZero() || inviter != "" {
+		shows = func(i *authmgmt.Invitation) bool {
+			return (pendingAt.IsZero() || i.State(pendingAt) == authmgmt.InvitationPending) && (inviter == "" || i.Inviter == inviter)
+		}
 	}
 	page := a.db.authmgmt.inviteList.page(org, p, true, shows)
 	return authmgmt.Page[authmgmt.Invitation]{

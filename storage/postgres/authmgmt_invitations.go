@@ -14,19 +14,19 @@ import (
 const (
 	// invitationColumns are the columns of an invitation, in the order of invitationRow.
 	invitationColumns = "i.organization, i.id, i.email, i.created_at, i.inviter, i.name, i.roles, i.generation, i.lifetime, i.expires_at," +
-		" i.cancelled_at, i.accepted_at, i.accepted_by, i.granted_at, i.grant_due, i.grant_attempts, i.awaits_person"
+		" i.cancelled_at, i.accepted_at, i.accepted_by, i.granted_at, i.grant_due, i.grant_attempts, i.awaits_person, i.invited_by"
 	// changingColumns are those that an update can change, in the order of
 	// invitationArgs.
 	changingColumns = "inviter, name, roles, generation, lifetime, expires_at, cancelled_at, accepted_at, accepted_by, granted_at, grant_due," +
-		" grant_attempts, awaits_person, ended_at"
+		" grant_attempts, awaits_person, ended_at, invited_by"
 
 	invitationByID = "SELECT " + invitationColumns + " FROM @.authmgmt_invitations i WHERE i.organization || '' = $1 AND i.id = $2" + authNotDeleted
 	lockInvitation = invitationByID + " FOR UPDATE OF i"
 
 	insertInvitation = "INSERT INTO @.authmgmt_invitations (organization, id, " + changingColumns + ", email, email_key, created_at)" +
-		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) ON CONFLICT DO NOTHING"
+		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) ON CONFLICT DO NOTHING"
 	updateInvitation = "UPDATE @.authmgmt_invitations SET (" + changingColumns + ") =" +
-		" ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) WHERE organization || '' = $1 AND id = $2"
+		" ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) WHERE organization || '' = $1 AND id = $2"
 
 	// The conditions of Invitation.State, as the indexes have them.
 	invitationID   = "SELECT FROM @.authmgmt_invitations WHERE organization || '' = $1 AND id = $2"
@@ -35,6 +35,7 @@ const (
 
 	invitationsOf    = " FROM @.authmgmt_invitations WHERE organization = $1" + authNotDeleted
 	pendingOfListing = " AND accepted_at IS NULL AND cancelled_at IS NULL AND expires_at > $2"
+	ofInviter        = " AND inviter = $"
 
 	dueGrants = "SELECT " + invitationColumns + " FROM @.authmgmt_invitations i" +
 		" WHERE accepted_at IS NOT NULL AND granted_at IS NULL AND NOT awaits_person AND grant_due <= $1" +
@@ -55,6 +56,9 @@ func invitations(from string) placedRows {
 var (
 	allInvitations     = invitations(invitationsOf)
 	pendingInvitations = invitations(invitationsOf + pendingOfListing)
+
+	allOfInviter     = invitations(invitationsOf + ofInviter + "2")
+	pendingOfInviter = invitations(invitationsOf + pendingOfListing + ofInviter + "3")
 )
 
 // CreateInvitation implements [authmgmt.Invitations].
@@ -138,11 +142,17 @@ func (a *AuthMgmt) UpdateInvitation(ctx context.Context, org, id string, update 
 
 // ListInvitations implements [authmgmt.Invitations].
 func (a *AuthMgmt) ListInvitations(
-	ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging,
+	ctx context.Context, org string, pendingAt time.Time, inviter string, p authmgmt.Paging,
 ) (page authmgmt.Page[authmgmt.Invitation], err error) {
 	list, which := &allInvitations, []any{bytes(org)}
 	if !pendingAt.IsZero() {
 		list, which = &pendingInvitations, append(which, bound(pendingAt))
+	}
+	if inviter != "" {
+		if list = &allOfInviter; !pendingAt.IsZero() {
+			list = &pendingOfInviter
+		}
+		which = append(which, bytes(inviter))
 	}
 	statement, args := list.page(p, which, bytes(p.After.ID))
 	err = a.db.read(ctx, org, func(s *session) error {
@@ -179,22 +189,22 @@ func invitationArgs(i *authmgmt.Invitation) []any {
 	return []any{
 		bytes(i.Inviter), bytes(i.Name), bytes(rolesText(i.Roles)), i.Generation, i.Lifetime.Microseconds(), stamp(i.ExpiresAt),
 		stamp(i.CancelledAt), stamp(i.AcceptedAt), bytes(i.AcceptedBy), stamp(i.GrantedAt), bound(i.GrantDue), i.GrantAttempts,
-		i.AwaitsPerson, stamp(i.EndedAt()),
+		i.AwaitsPerson, stamp(i.EndedAt()), bytes(i.InvitedBy),
 	}
 }
 
 // invitationRow is a row of invitationColumns.
 type invitationRow struct {
-	org, id, email, inviter, name, roles, acceptedBy    []byte
-	generation, lifetime, attempts                      *int64
-	created, expires, cancelled, accepted, granted, due pgtype.Timestamptz
-	awaitsPerson                                        *bool
+	org, id, email, inviter, name, roles, acceptedBy, invitedBy []byte
+	generation, lifetime, attempts                              *int64
+	created, expires, cancelled, accepted, granted, due         pgtype.Timestamptz
+	awaitsPerson                                                *bool
 }
 
 func (r *invitationRow) to() []any {
 	return []any{
 		&r.org, &r.id, &r.email, &r.created, &r.inviter, &r.name, &r.roles, &r.generation, &r.lifetime, &r.expires,
-		&r.cancelled, &r.accepted, &r.acceptedBy, &r.granted, &r.due, &r.attempts, &r.awaitsPerson,
+		&r.cancelled, &r.accepted, &r.acceptedBy, &r.granted, &r.due, &r.attempts, &r.awaitsPerson, &r.invitedBy,
 	}
 }
 
@@ -207,7 +217,7 @@ func (r *invitationRow) appendTo(invitations *[]authmgmt.Invitation) (err error)
 		Organization: string(r.org), ID: string(r.id), Email: string(r.email), CreatedAt: timeOf(r.created), Inviter: string(r.inviter),
 		Name: string(r.name), Generation: *r.generation, Lifetime: time.Duration(*r.lifetime) * time.Microsecond, ExpiresAt: timeOf(r.expires),
 		CancelledAt: timeOf(r.cancelled), AcceptedAt: timeOf(r.accepted), AcceptedBy: string(r.acceptedBy), GrantedAt: timeOf(r.granted),
-		GrantDue: timeOf(r.due), GrantAttempts: int(*r.attempts), AwaitsPerson: *r.awaitsPerson,
+		GrantDue: timeOf(r.due), GrantAttempts: int(*r.attempts), AwaitsPerson: *r.awaitsPerson, InvitedBy: string(r.invitedBy),
 	}
 	i.Roles, err = parseRoles(string(r.roles))
 	*invitations = append(*invitations, i)

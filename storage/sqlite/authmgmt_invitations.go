@@ -11,17 +11,17 @@ import (
 const (
 	// invitationColumns are the columns of an invitation, in the order of appendInvitation.
 	invitationColumns = "i.organization, i.id, i.email, i.created_at, i.inviter, i.name, i.roles, i.generation, i.lifetime, i.expires_at," +
-		" i.cancelled_at, i.accepted_at, i.accepted_by, i.granted_at, i.grant_due, i.grant_attempts, i.awaits_person"
+		" i.cancelled_at, i.accepted_at, i.accepted_by, i.granted_at, i.grant_due, i.grant_attempts, i.awaits_person, i.invited_by"
 	// changingColumns are those that an update can change, in the order of
 	// invitationArgs.
 	changingColumns = "inviter, name, roles, generation, lifetime, expires_at, cancelled_at, accepted_at, accepted_by, granted_at, grant_due," +
-		" grant_attempts, awaits_person, ended_at"
+		" grant_attempts, awaits_person, ended_at, invited_by"
 
 	invitationByID = "SELECT " + invitationColumns + " FROM authmgmt_invitations i WHERE i.organization = ? AND i.id = ?" + notDeleted
 
 	insertInvitation = "INSERT INTO authmgmt_invitations (organization, " + changingColumns + ", id, email, email_key, created_at)" +
-		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
-	updateInvitation = "UPDATE authmgmt_invitations SET (" + changingColumns + ") = (?,?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE organization = ? AND id = ?"
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+	updateInvitation = "UPDATE authmgmt_invitations SET (" + changingColumns + ") = (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE organization = ? AND id = ?"
 
 	// The conditions of Invitation.State, as the indexes have them.
 	pending        = " AND accepted_at IS NULL AND cancelled_at IS NULL AND expires_at > ?"
@@ -30,6 +30,9 @@ const (
 
 	invitationsOf    = " FROM authmgmt_invitations WHERE organization = ?1" + notDeleted
 	pendingOfListing = " AND accepted_at IS NULL AND cancelled_at IS NULL AND expires_at > ?2"
+	allOfInviter     = " AND inviter = ?2"
+	// With the plus SQLite does not sort all that expire later.
+	pendingOfInviter = " AND inviter = ?3 AND accepted_at IS NULL AND cancelled_at IS NULL AND +expires_at > ?2"
 
 	dueGrants = "WITH page AS MATERIALIZED (SELECT organization, id FROM authmgmt_invitations" +
 		" WHERE accepted_at IS NOT NULL AND granted_at IS NULL AND awaits_person = 0 AND grant_due <= ?" +
@@ -53,6 +56,9 @@ func invitations(from string) placedList {
 var (
 	allInvitations     = invitations(invitationsOf)
 	pendingInvitations = invitations(invitationsOf + pendingOfListing)
+
+	invitationsByInviter = invitations(invitationsOf + allOfInviter)
+	pendingByInviter     = invitations(invitationsOf + pendingOfInviter)
 )
 
 // CreateInvitation implements [authmgmt.Invitations].
@@ -125,15 +131,21 @@ func (a *AuthMgmt) UpdateInvitation(ctx context.Context, org, id string, update 
 }
 
 // ListInvitations implements [authmgmt.Invitations].
-func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
+func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt time.Time, inviter string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
 	list, which := &allInvitations, []any{org}
 	if !pendingAt.IsZero() {
 		list, which = &pendingInvitations, []any{org, pendingAt.UnixMicro()}
 	}
+	if inviter != "" {
+		if list = &invitationsByInviter; !pendingAt.IsZero() {
+			list = &pendingByInviter
+		}
+		which = append(which, inviter)
+	}
 	statement, args := list.page(p, which, p.After.ID)
 	var page authmgmt.Page[authmgmt.Invitation]
 	err := a.db.list(ctx, org, statement, args, func(r *row) error {
-		page.Total = r.number(17)
+		page.Total = r.number(18)
 		return appendInvitation(&page.Items, r)
 	})
 	if err != nil {
@@ -158,6 +170,7 @@ func invitationArgs(i *authmgmt.Invitation) []any {
 	return []any{
 		i.Inviter, i.Name, rolesText(i.Roles), i.Generation, i.Lifetime.Microseconds(), micros(i.ExpiresAt), micros(i.CancelledAt),
 		micros(i.AcceptedAt), i.AcceptedBy, micros(i.GrantedAt), i.GrantDue.UnixMicro(), i.GrantAttempts, i.AwaitsPerson, micros(i.EndedAt()),
+		i.InvitedBy,
 	}
 }
 
@@ -170,7 +183,7 @@ func appendInvitation(invitations *[]authmgmt.Invitation, r *row) (err error) {
 		Organization: r.text(0), ID: r.text(1), Email: r.text(2), CreatedAt: r.moment(3), Inviter: r.text(4), Name: r.text(5),
 		Generation: cell[int64](r, 7), Lifetime: time.Duration(cell[int64](r, 8)) * time.Microsecond, ExpiresAt: r.moment(9),
 		CancelledAt: r.moment(10), AcceptedAt: r.moment(11), AcceptedBy: r.text(12), GrantedAt: r.moment(13), GrantDue: r.moment(14),
-		GrantAttempts: r.number(15), AwaitsPerson: r.number(16) != 0,
+		GrantAttempts: r.number(15), AwaitsPerson: r.number(16) != 0, InvitedBy: r.text(17),
 	}
 	i.Roles, err = parseRoles(r.text(6))
 	*invitations = append(*invitations, i)

@@ -19,8 +19,8 @@ func TestPruneAuthMgmtSteps(t *testing.T) {
 		rows+"authmgmt_audit SELECT NULL, randomblob(16), 'acme', i, 'x', 'x', 'x', NULL, NULL FROM n",
 		rows+"authmgmt_tokens SELECT randomblob(32), randomblob(16), 'acme', 'x', NULL, NULL, '', 0, i, NULL FROM n",
 		rows+"authmgmt_tokens SELECT randomblob(32), randomblob(16), 'acme', 'x', NULL, NULL, '', 0, NULL, i FROM n",
-		rows+"authmgmt_invitations SELECT 'acme', i, 'x', 'x', i, 'x', '', 0, i, 0, 0, NULL, NULL, 'x', NULL, 0, 0, 0, i FROM n",
-		rows+"authmgmt_invitations SELECT 'acme', 'accepted' || i, 'x', 'x', i, 'x', '', 0, i, 0, 0, NULL, i, 'x', NULL, 0, 0, 0, NULL FROM n",
+		rows+"authmgmt_invitations SELECT 'acme', i, 'x', 'x', 'x', i, 'x', '', 0, i, 0, 0, NULL, NULL, 'x', NULL, 0, 0, 0, i FROM n",
+		rows+"authmgmt_invitations SELECT 'acme', 'accepted' || i, 'x', 'x', 'x', i, 'x', '', 0, i, 0, 0, NULL, i, 'x', NULL, 0, 0, 0, NULL FROM n",
 	)
 	numbers := func(query string) (found [2]int) {
 		require.NoError(t, db.find(t.Context(), noOrg, query, nil, func(r *row) error {

@@ -105,7 +105,7 @@ func TestTwoDatabasesInvite(t *testing.T) {
 			require.EqualValues(t, accepted[0].AcceptedBy, e.Actor)
 		}
 	}
-	page, err := services[0].ListAllInvitations(t.Context(), "acme", authmgmt.Paging{Total: true})
+	page, err := services[0].ListAllInvitations(t.Context(), "acme", "", authmgmt.Paging{Total: true})
 	require.NoError(t, err)
 	require.Equal(t, rounds, page.Total)
 }

@@ -64,6 +64,7 @@ CREATE TABLE authmgmt_invitations (
 	organization   bytea       NOT NULL,
 	id             bytea       NOT NULL,
 	inviter        bytea       NOT NULL,
+	invited_by     bytea       NOT NULL,
 	email          bytea       NOT NULL,
 	email_key      bytea       NOT NULL, -- as addresses are compared
 	name           bytea       NOT NULL,
@@ -84,6 +85,9 @@ CREATE TABLE authmgmt_invitations (
 );
 
 CREATE INDEX authmgmt_invitations_listing ON authmgmt_invitations (organization, created_at, id);
+
+-- The listing of one inviter.
+CREATE INDEX authmgmt_invitations_inviter ON authmgmt_invitations (organization, inviter, created_at, id);
 
 -- The listing of those that are pending.
 CREATE INDEX authmgmt_invitations_pending ON authmgmt_invitations (organization, created_at, id)

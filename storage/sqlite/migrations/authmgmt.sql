@@ -66,6 +66,7 @@ CREATE TABLE authmgmt_invitations (
 	organization   TEXT    NOT NULL,
 	id             TEXT    NOT NULL,
 	inviter        TEXT    NOT NULL,
+	invited_by     TEXT    NOT NULL,
 	email          TEXT    NOT NULL,
 	email_key      TEXT    NOT NULL, -- as addresses are compared
 	name           TEXT    NOT NULL,
@@ -86,6 +87,9 @@ CREATE TABLE authmgmt_invitations (
 ) WITHOUT ROWID;
 
 CREATE INDEX authmgmt_invitations_listing ON authmgmt_invitations (organization, created_at, id);
+
+-- The listing of one inviter.
+CREATE INDEX authmgmt_invitations_inviter ON authmgmt_invitations (organization, inviter, created_at, id);
 
 -- The listing of pending invitations.
 CREATE INDEX authmgmt_invitations_pending

@@ -27,7 +27,7 @@ type Methods struct {
 	CreateInvitation   func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error
 	Invitation         func(ctx context.Context, org, id string) (authmgmt.Invitation, error)
 	UpdateInvitation   func(ctx context.Context, org, id string, update func(*authmgmt.Invitation) (authmgmt.AuditEvent, error)) error
-	ListInvitations    func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error)
+	ListInvitations    func(ctx context.Context, org string, at time.Time, inviter string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error)
 	DueGrants          func(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error)
 	ListAuditEvents    func(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error)
 	Stats              func(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error)
@@ -107,9 +107,9 @@ func (w *Backend) UpdateInvitation(
 }
 
 func (w *Backend) ListInvitations(
-	ctx context.Context, org string, at time.Time, p authmgmt.Paging,
+	ctx context.Context, org string, at time.Time, inviter string, p authmgmt.Paging,
 ) (authmgmt.Page[authmgmt.Invitation], error) {
-	return w.On.ListInvitations(ctx, org, at, p)
+	return w.On.ListInvitations(ctx, org, at, inviter, p)
 }
 
 func (w *Backend) DueGrants(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
