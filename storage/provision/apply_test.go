@@ -101,6 +101,36 @@ func TestApplyWarns(t *testing.T) {
 	require.Equal(t, "ops", identity.Subject)
 }
 
+// TestApplyWarnsOfOtherRoles: a document that has other roles than what is stored takes none
+// away, and says so of tokens, clients and pending invitations alike.
+func TestApplyWarnsOfOtherRoles(t *testing.T) {
+	s := mustEmpty(t)
+	var log bytes.Buffer
+	s.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	document := func(roles string) string {
+		return fmt.Sprintf(`{"organizations":[{"id":"acme","rbac_enabled":true,
+			"access_tokens":[{"token":%q,"subject":"ops","roles":%[2]s}],
+			"clients":[{"client_id":"c1","client_secret":"cs-0123456789abcdef0123456789abcdef","name":"c","roles":%[2]s}],
+			"invitations":[{"invitation_id":"i1","inviter":{"name":"g"},"invitee":{"email":"a@example.com","name":"n","roles":%[2]s}}]}]}`,
+			docToken, roles)
+	}
+	const both, narrowed = `[{"role_id":"admin"},{"role_id":"viewer"}]`, `[{"role_id":"viewer"}]`
+	require.NoError(t, apply(t, s, document(both)))
+	require.NoError(t, apply(t, s, document(`[{"role_id":"viewer"},{"role_id":"admin"}]`)))
+	require.Empty(t, log.String(), "the order of roles means nothing")
+	require.NoError(t, apply(t, s, document(narrowed)))
+	require.Equal(t, 3, strings.Count(log.String(), "\n"), log.String())
+	for _, what := range []string{"an access token", "a client", "an invitation"} {
+		require.Contains(t, log.String(), "provisioning document: "+what+" is stored with other roles; what exists is never changed")
+	}
+
+	require.NoError(t, s.AuthMgmt.DeleteClient(t.Context(), "acme", provisioner, "c1"))
+	require.NoError(t, s.AuthMgmt.CancelInvitation(t.Context(), "acme", provisioner, "i1"))
+	log.Reset()
+	require.NoError(t, apply(t, s, document(narrowed)))
+	require.Equal(t, 1, strings.Count(log.String(), "\n"), "what has ended gives nothing: %s", log.String())
+}
+
 // TestApplyFails: a failure is no mistake in the document.
 func TestApplyFails(t *testing.T) {
 	doc, err := readText(t, `{"organizations":[{"id":"acme"}]}`)

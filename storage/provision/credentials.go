@@ -83,10 +83,18 @@ func (s *Services) applyCredentials(ctx context.Context, doc *Document, org *org
 		_, err := s.AuthMgmt.ImportClient(ctx, org.ID, provisioner, authmgmt.NewClient{
 			ID: c.ID, Name: c.Name, Roles: c.Roles, FullAccess: len(c.Roles) == 0,
 		}, string(c.Secret))
-		if errors.Is(err, authmgmt.ErrExists) {
-			return s.checkClient(ctx, org.ID, c)
+		if !errors.Is(err, authmgmt.ErrExists) {
+			return err
 		}
-		return err
+		if err := s.checkClient(ctx, org.ID, c); err != nil {
+			return err
+		}
+		stored, err := s.AuthMgmt.Client(ctx, org.ID, c.ID)
+		if err != nil {
+			return except(err, authmgmt.ErrNotFound) // it was deleted
+		}
+		doc.warnOfOther("a client", c.place, "other roles", !same(stored.Roles, c.Roles))
+		return nil
 	})
 	if err != nil {
 		return err
@@ -96,7 +104,15 @@ func (s *Services) applyCredentials(ctx context.Context, doc *Document, org *org
 			ID: i.ID, Inviter: i.Inviter.Name, Email: i.Invitee.Email, Name: i.Invitee.Name,
 			Roles: i.Invitee.Roles, FullAccess: len(i.Invitee.Roles) == 0, Lifetime: i.Expires,
 		})
-		return except(err, authmgmt.ErrExists)
+		if !errors.Is(err, authmgmt.ErrExists) {
+			return err
+		}
+		stored, err := s.AuthMgmt.Invitation(ctx, org.ID, i.ID)
+		if err != nil {
+			return except(err, authmgmt.ErrNotFound) // nobody can accept it any more
+		}
+		doc.warnOfOther("an invitation", i.place, "other roles", !same(stored.Roles, i.Invitee.Roles))
+		return nil
 	})
 }
 
@@ -120,14 +136,17 @@ func (s *Services) applyToken(ctx context.Context, doc *Document, org string, t 
 		return err
 	}
 	doc.warnOfOther("an access token", t.place, "another subject", token.Subject != t.Subject,
-		"other roles", !within(token.Roles, t.Roles) || !within(t.Roles, token.Roles))
+		"other roles", !same(token.Roles, t.Roles))
 	if t.Revoked {
 		return s.AuthMgmt.RevokeToken(ctx, org, provisioner, token.ID)
 	}
 	return nil
 }
 
-// within reports whether all have some: the order of roles means nothing.
-func within(some, all []access.Role) bool {
-	return !slices.ContainsFunc(some, func(r access.Role) bool { return !slices.Contains(all, r) })
+// same reports whether two lists have the same roles: their order means nothing.
+func same(a, b []access.Role) bool {
+	within := func(some, all []access.Role) bool {
+		return !slices.ContainsFunc(some, func(r access.Role) bool { return !slices.Contains(all, r) })
+	}
+	return within(a, b) && within(b, a)
 }
