@@ -196,6 +196,9 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 		}
 		warnOfExposed(doc, log) // not before: what is refused is told on one line
 	}
+	if !s.memory && s.database == nil {
+		warnOfExposedData(s.data, log)
+	}
 	log.Info("storage opened", "kept", back.kept)
 	notice := time.Duration(0)
 	if s.database != nil { // it is one of several, most likely

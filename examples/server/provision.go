@@ -73,7 +73,6 @@ func inMemory(ctx context.Context, do func(*provision.Services) error) error {
 func warnOfExposed(doc *provision.Document, log *slog.Logger) {
 	exposed := doc.Exposed()
 	for _, file := range slices.Sorted(maps.Keys(exposed)) {
-		log.Warn("others can read the provisioning document, or a file of it, which holds secrets; chmod 600 it",
-			"file", file, "mode", exposed[file].String())
+		warnOfMode(log, "the provisioning document, or a file of it, which holds secrets; chmod 600 it", file, exposed[file])
 	}
 }

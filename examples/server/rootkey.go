@@ -73,9 +73,7 @@ func checkKey(ctx context.Context, s *services, k *localkeys.RootFile, log *slog
 	case err != nil:
 		return fmt.Errorf("check the root key: %w", err)
 	}
-	if k.Exposed != 0 {
-		log.Warn("others can read the file of the root key; chmod 600 it", "file", k.Path, "mode", k.Exposed.String())
-	}
+	warnOfMode(log, "the file of the root key; chmod 600 it", k.Path, k.Exposed)
 	if k.Made() {
 		log.Warn("a root key was made beside the data that it protects; move it to a safe place and name it with -vault-key", "file", k.Path)
 	}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestExposedData: an operator is told of a data folder and of a database that others can
+// read, as of a root key.
+func TestExposedData(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no modes")
+	}
+	folder := filepath.Join(t.TempDir(), "data")
+	b, err := openSQLite(t.Context(), folder, 0, discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := b.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	file := filepath.Join(folder, databaseFile)
+	for _, c := range []struct {
+		folder, file fs.FileMode // 0: as the server makes it
+		want         []string
+	}{
+		{0, 0, nil},
+		{0o777, 0, []string{"others can read the data folder; chmod 700 it"}},
+		{0o700, 0o666, []string{"others can read the file of the database; chmod 600 it"}},
+		{0o750, 0o604, []string{"others can read the data folder; chmod 700 it", "others can read the file of the database; chmod 600 it"}},
+		{0o700, 0o600, nil},
+	} {
+		for path, mode := range map[string]fs.FileMode{folder: c.folder, file: c.file} {
+			if mode != 0 {
+				err = errors.Join(err, os.Chmod(path, mode))
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		warnOfExposedData(folder, slog.New(slog.NewTextHandler(&log, nil)))
+		if strings.Count(log.String(), "level=WARN") != len(c.want) {
+			t.Errorf("%o, %o: %s", c.folder, c.file, &log)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("%o, %o: %q is missing in %s", c.folder, c.file, want, &log)
+			}
+		}
+	}
+}
