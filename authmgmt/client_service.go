@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
+	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // NewClient is what a client is made of.
@@ -142,7 +144,7 @@ func (s *Service) ListClients(ctx context.Context, org string, q Paging) (Page[C
 type ClientUpdate struct {
 	Name    *string
 	Roles   *[]access.Role      // empty: the roles of Context are removed; bounded as a NewClient's
-	Context access.RolesContext // which roles Roles replaces; zero: all
+	Context access.RolesContext // which roles Roles replaces; zero: all; see [Options].HasDataset
 
 	// FullAccess lets an update whose Roles are empty leave the client without any role,
 	// which is full access. Without it such an update is a [*ValidationError]. It goes
@@ -179,6 +181,31 @@ func (s *Service) check(p *problems, u *ClientUpdate) {
 	}
 }
 
+// checkDataset refuses the context of a dataset that the organization does not have.
+func (s *Service) checkDataset(ctx context.Context, org string, u *ClientUpdate) error {
+	id, ok := strings.CutPrefix(string(u.Context), string(access.DatasetRoles("")))
+	if !ok || u.Roles == nil || s.opts.HasDataset == nil {
+		return nil
+	}
+	has, err := s.hasDataset(ctx, org, id)
+	if err != nil {
+		return unavailable("ask for a dataset", err)
+	}
+	var p problems
+	if !has {
+		p.add("roles_context", "must name a dataset that the organization has; make it first")
+	}
+	return p.err()
+}
+
+// hasDataset calls the host's HasDataset.
+func (s *Service) hasDataset(ctx context.Context, org, id string) (has bool, err error) {
+	defer hook.Recover(ctx, s.opts.Logger, "HasDataset", &err, "organization", org)
+	has, err = s.opts.HasDataset(ctx, org, id)
+	hook.Probe(err)
+	return has, err
+}
+
 // UpdateClient changes a client and returns it as it is then. Other roles than it has need
 // role-based access control. The caller must cover every role that is new, and every one
 // that goes. To leave a client without roles, which is full access, takes FullAccess in the
@@ -190,6 +217,9 @@ func (s *Service) UpdateClient(ctx context.Context, org string, by Caller, id st
 	var p problems
 	s.check(&p, &u)
 	err := p.err()
+	if err == nil {
+		err = s.checkDataset(ctx, org, &u)
+	}
 	var disabled error
 	if err == nil && u.Roles != nil {
 		switch err = s.checkRBAC(ctx, org, *u.Roles); {

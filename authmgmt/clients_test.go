@@ -2,6 +2,7 @@ package authmgmt_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -162,6 +163,40 @@ func TestNobodyRaisesAnybody(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestContextOfNoDataset: roles of a dataset are replaced only if the organization has it,
+// where the host says so.
+func TestContextOfNoDataset(t *testing.T) {
+	var away error
+	explodes := false
+	r := newRig(t, authmgmt.Options{HasDataset: func(_ context.Context, org, id string) (bool, error) {
+		if explodes {
+			panic("no datasets")
+		}
+		return org == "acme" && id == "birds", away
+	}})
+	c, _ := r.newClient(t)
+	update := func(context access.RolesContext) error {
+		given := roles("viewer")
+		_, err := r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &given, Context: context})
+		return err
+	}
+	var invalid *authmgmt.ValidationError
+	require.ErrorAs(t, update(access.DatasetRoles("whales")), &invalid)
+	require.Len(t, invalid.Problems, 1)
+	require.Equal(t, "roles_context", invalid.Problems[0].Path.String())
+	stored, err := r.Client(t.Context(), "acme", c.ID)
+	require.NoError(t, err)
+	require.Equal(t, c.Roles, stored.Roles)
+	require.NoError(t, update(access.DatasetRoles("birds")))
+
+	away = errors.New("the datasets are away")
+	require.ErrorIs(t, update(access.DatasetRoles("birds")), authmgmt.ErrUnavailable)
+	explodes = true
+	require.ErrorIs(t, update(access.DatasetRoles("birds")), authmgmt.ErrUnavailable)
+	require.NoError(t, update(access.SystemRoles), "it names no dataset")
+	require.NoError(t, update(""))
 }
 
 func TestUpdateClient(t *testing.T) {

@@ -20,9 +20,9 @@ import (
 // defaults, and a number below 0 is an error, unless the setting says that it means none.
 //
 // A panic of what a host plugs in is recovered where it happens and logged with its stack
-// at ERROR, without what it panicked with. That of a Directory or of Admit is answered
-// like a directory that is away ([ErrUnavailable]); that of Grant or Deliver is a failed
-// attempt; that of an Observer changes nothing. Stores must not panic.
+// at ERROR, without what it panicked with. That of a Directory, of Admit or of HasDataset is
+// answered like a directory that is away ([ErrUnavailable]); that of Grant or Deliver is a
+// failed attempt; that of an Observer changes nothing. Stores must not panic.
 type Options struct {
 	Catalogue *access.Catalogue // access.DefaultCatalogue()
 
@@ -59,6 +59,11 @@ type Options struct {
 	// it is and goes back to the caller of Accept. An invitation outlives its inviter's
 	// access: who made it is i.InvitedBy. Nil admits everybody who has the link.
 	Admit func(ctx context.Context, i Invitation, person Actor) error
+
+	// HasDataset says whether an organization has a dataset, for an update of a client's
+	// roles of that dataset: without it [Service.UpdateClient] refuses the context. Nil:
+	// that is not checked.
+	HasDataset func(ctx context.Context, org, id string) (bool, error)
 
 	// Deliver sends an invitation's link, after it was made or resent. The invitation
 	// stands even if that fails; then resend it. In a transaction of the host's

@@ -146,6 +146,22 @@ func TestUpdateClientValidation(t *testing.T) {
 	require.Equal(t, []access.Role{{ID: "viewer"}}, r.roles("acme", "c1"), "a refused request changes nothing")
 }
 
+// TestUpdateClientOfNoDataset: a context names a dataset of the caller's organization, if the
+// host can tell.
+func TestUpdateClientOfNoDataset(t *testing.T) {
+	r := newAuthRig(t, nil, &authmgmt.Options{HasDataset: func(_ context.Context, org, id string) (bool, error) {
+		return org == "acme" && id == "birds" || org == "rival" && id == "whales", nil
+	}})
+	r.client("acme", "c1", access.Role{ID: "editor"})
+	for _, roles := range []string{`[{"role_id":"viewer"}]`, `[]`} {
+		requireDetails(t, r.as("full", "PUT", clients+"/c1", `{"roles":`+roles+`,"roles_context":"dataset:whales"}`),
+			detail{"body.roles_context", "value_error", "Value error, must name a dataset that the organization has; make it first"})
+	}
+	w := r.as("full", "PUT", clients+"/c1", `{"roles":[{"role_id":"viewer"}],"roles_context":"dataset:birds"}`)
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	require.Contains(t, w.Body.String(), `"resource_instance":"birds"`)
+}
+
 // The roles of other contexts count too, which only the service can know.
 func TestUpdateClientWithTooManyRolesTogether(t *testing.T) {
 	r := newAuthRig(t, nil, nil)

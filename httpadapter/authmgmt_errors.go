@@ -34,14 +34,14 @@ var authMgmtFailures = append(failures{
 }, commonFailures...)
 
 // refusedAuthMgmt answers problems that only the service can find: too many roles of a
-// client, its roles in other contexts included, and too many clients or pending invitations
-// of an organization.
+// client, its roles in other contexts included, a context of a dataset that is not there,
+// and too many clients or pending invitations of an organization.
 var refusedAuthMgmt = refusals(
 	func(e *authmgmt.ValidationError) []authmgmt.Problem { return e.Problems },
 	func(one authmgmt.Problem) (loc []any, typ, msg string) {
 		message := one.Message
 		switch path := one.Path.String(); path {
-		case "roles":
+		case "roles", "roles_context":
 			loc = locOf("body", one.Path)
 		case "clients", "invitations":
 			loc, message = []any{"body"}, "the organization's "+path+" "+message

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
@@ -19,7 +20,7 @@ type authmgmtService struct {
 	store   authmgmt.Store // for what a provisioning document is compared with
 }
 
-func newAuthMgmtService(s *settings, b authmgmt.Backend, root localkeys.Root, log *slog.Logger) (*authmgmtService, error) {
+func newAuthMgmtService(s *settings, b authmgmt.Backend, datasets audiosearch.Store, root localkeys.Root, log *slog.Logger) (*authmgmtService, error) {
 	derived, err := root.Derive(purposeInvitations)
 	key, keyErr := authmgmt.NewInvitationKey(derived[:])
 	if err := errors.Join(err, keyErr); err != nil {
@@ -29,6 +30,7 @@ func newAuthMgmtService(s *settings, b authmgmt.Backend, root localkeys.Root, lo
 		AcceptURL:     s.publicURL + httpadapter.AcceptPath,
 		InvitationKey: key,
 		GrantToken:    tokenLifetime,
+		HasDataset:    hasDataset(datasets),
 		Observer:      observeRefused(s.meters, log),
 		Logger:        log,
 	})
@@ -47,6 +49,17 @@ func newAuthMgmtService(s *settings, b authmgmt.Backend, root localkeys.Root, lo
 		return nil, fmt.Errorf("mount the credentials service: %w", err)
 	}
 	return &authmgmtService{member{httpadapter.Part{Name: "authmgmt", Ping: service.Ping}, routes, service.Run}, service, b.Store}, nil
+}
+
+// hasDataset says which datasets there are.
+func hasDataset(store audiosearch.Store) func(ctx context.Context, org, id string) (bool, error) {
+	return func(ctx context.Context, org, id string) (bool, error) {
+		_, err := store.Dataset(ctx, org, id)
+		if errors.Is(err, audiosearch.ErrDatasetNotFound) {
+			return false, nil
+		}
+		return err == nil, err
+	}
 }
 
 // tokenLifetime is how long a token works that is issued to a person, unless it is

@@ -123,7 +123,7 @@ func wire(s *settings, b *backends, key localkeys.Root, log *slog.Logger) (*serv
 	if all.trigger, err = newTriggerService(s, b.trigger, log); err != nil {
 		return nil, err
 	}
-	if all.authmgmt, err = newAuthMgmtService(s, b.authmgmt, key, log); err != nil {
+	if all.authmgmt, err = newAuthMgmtService(s, b.authmgmt, b.audio.Store, key, log); err != nil {
 		return nil, err
 	}
 	if all.vault, err = newVaultService(s, b.vault, all.authmgmt.service, key, log); err != nil {

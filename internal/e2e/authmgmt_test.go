@@ -91,7 +91,8 @@ func testSampleDocument(t *testing.T, start func(args ...string) *server) {
 // testSpecOperations are the three operations of the spec, as their callers see them.
 func testSpecOperations(t *testing.T, start func(args ...string) *server) {
 	s := start("-config", writeOrganizations(t, `"clients": [{"client_id": "c1", "client_secret": "`+clientSecret+`", "name": "ci"}],
-		"invitations": [{"invitation_id": "inv1", "inviter": {"name": "Grace"}, "invitee": {"email": "alan@example.com", "name": "Alan"}}]`))
+		"invitations": [{"invitation_id": "inv1", "inviter": {"name": "Grace"}, "invitee": {"email": "alan@example.com", "name": "Alan"}}],
+		"datasets": [{"id": "d1"}]`))
 	put := func(want int, token string, body object) credentials {
 		t.Helper()
 		return ask[credentials](s, want, "PUT", clientsPath+"/c1", token, body)
@@ -109,6 +110,7 @@ func testSpecOperations(t *testing.T, start func(args ...string) *server) {
 		"unknown role":         {"roles": roles("root")},
 		"instance of nothing":  {"roles": []object{{"role_id": "viewer", "resource_instance": "d1"}}},
 		"context":              {"roles": roles("viewer"), "roles_context": "dataset"},
+		"context of nothing":   {"roles": roles("viewer"), "roles_context": "dataset:unknown"},
 		"role against context": {"roles": roles("viewer dataset d2"), "roles_context": "dataset:d1"},
 		"name":                 {"name": 7},
 	} {
