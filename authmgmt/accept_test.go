@@ -68,8 +68,8 @@ func TestAdmit(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// TestAdmitKnowsTheInviter: a host can refuse what a person gives who has left, whatever
-// the invitation calls them.
+// TestAdmitKnowsTheInviter: a host can refuse the invitations of a person who has left,
+// whatever display name they have.
 func TestAdmitKnowsTheInviter(t *testing.T) {
 	left := errors.New("the inviter has left; ask for another invitation")
 	r := newRig(t, authmgmt.Options{Admit: func(_ context.Context, i authmgmt.Invitation, _ authmgmt.Actor) error {
@@ -91,7 +91,7 @@ func TestAdmitKnowsTheInviter(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestListInvitationsOfAnInviter: what a person gives who leaves can be found, and ended.
+// TestListInvitationsOfAnInviter: the invitations of a person who leaves can be found.
 func TestListInvitationsOfAnInviter(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	for n, by := range []authmgmt.Actor{"user:17", "user:18", "user:17"} {

@@ -181,7 +181,7 @@ func (s *Service) check(p *problems, u *ClientUpdate) {
 	}
 }
 
-// checkDataset refuses the context of a dataset that the organization does not have.
+// checkDataset refuses a context whose dataset the organization does not have.
 func (s *Service) checkDataset(ctx context.Context, org string, u *ClientUpdate) error {
 	id, ok := strings.CutPrefix(string(u.Context), string(access.DatasetRoles("")))
 	if !ok || u.Roles == nil || s.opts.HasDataset == nil {

@@ -57,7 +57,7 @@ type Options struct {
 	// Admit says whether a person may accept an invitation. It is asked at every Accept,
 	// with the person that Accept got, which may be "". An error keeps the invitation as
 	// it is and goes back to the caller of Accept. An invitation outlives its inviter's
-	// access: who made it is i.InvitedBy. Nil admits everybody who has the link.
+	// access: i.InvitedBy is the actor who made it. Nil admits everybody who has the link.
 	Admit func(ctx context.Context, i Invitation, person Actor) error
 
 	// HasDataset says whether an organization has a dataset, for an update of a client's

@@ -117,8 +117,8 @@ type Invitations interface {
 
 	// ListInvitations returns the organization's invitations, newest first: by CreatedAt,
 	// then by ID (as bytes), both descending. If pendingAt is not zero, it returns only
-	// those that are pending at that time. If inviter is not "", it returns only those
-	// whose Inviter it is, as bytes.
+	// those that are pending at that time. If inviter is not "", it returns only
+	// invitations with that Inviter, as bytes.
 	ListInvitations(ctx context.Context, org string, pendingAt time.Time, inviter string, p Paging) (Page[Invitation], error)
 
 	// DueGrants returns at most limit invitations of all organizations that are accepted,

@@ -100,7 +100,7 @@ var invitationListRules = []rule{
 			require.Greater(t, len(seen), 2, "the times make a difference")
 		}},
 
-	{Rule{"invitations/list-by-inviter", "If inviter is not empty, ListInvitations returns only those whose Inviter it is, as bytes, and counts only these."}, needStore,
+	{Rule{"invitations/list-by-inviter", "If inviter is not empty, ListInvitations returns only invitations with that Inviter, as bytes, and counts only these."}, needStore,
 		func(t *testing.T, s *subject) {
 			have := make(map[string][]string)
 			for n, inviter := range append(slices.Clone(byteOrder), byteOrder...) {

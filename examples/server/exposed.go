@@ -9,7 +9,7 @@ import (
 )
 
 // warnOfExposedData tells an operator of a data folder and of a database that others can
-// read or write. Whoever can write to the folder can replace the database and the root key.
+// read or write. Others who can write to the folder can replace the database.
 func warnOfExposedData(folder string, log *slog.Logger) {
 	file := filepath.Join(folder, databaseFile)
 	warnOfMode(log, "the data folder; chmod 700 it", folder, exposedMode(folder))
@@ -26,7 +26,7 @@ func exposedMode(path string) fs.FileMode {
 	return info.Mode().Perm()
 }
 
-// warnOfMode warns of what others can read, unless its mode is 0.
+// warnOfMode warns of a file or folder that others can read, unless its mode is 0.
 func warnOfMode(log *slog.Logger, what, path string, mode fs.FileMode) {
 	if mode != 0 {
 		log.Warn("others can read "+what, "file", path, "mode", mode.String())

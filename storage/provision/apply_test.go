@@ -101,7 +101,7 @@ func TestApplyWarns(t *testing.T) {
 	require.Equal(t, "ops", identity.Subject)
 }
 
-// TestApplyWarnsOfOtherRoles: a document that has other roles than what is stored takes none
+// TestApplyWarnsOfOtherRoles: a document with other roles than the stored ones takes none
 // away, and says so of tokens, clients and pending invitations alike.
 func TestApplyWarnsOfOtherRoles(t *testing.T) {
 	s := mustEmpty(t)
@@ -128,7 +128,7 @@ func TestApplyWarnsOfOtherRoles(t *testing.T) {
 	require.NoError(t, s.AuthMgmt.CancelInvitation(t.Context(), "acme", provisioner, "i1"))
 	log.Reset()
 	require.NoError(t, apply(t, s, document(narrowed)))
-	require.Equal(t, 1, strings.Count(log.String(), "\n"), "what has ended gives nothing: %s", log.String())
+	require.Equal(t, 1, strings.Count(log.String(), "\n"), "a deleted client and a cancelled invitation give nothing: %s", log.String())
 }
 
 // TestApplyFails: a failure is no mistake in the document.

@@ -109,7 +109,7 @@ func (s *Services) applyCredentials(ctx context.Context, doc *Document, org *org
 		}
 		stored, err := s.AuthMgmt.Invitation(ctx, org.ID, i.ID)
 		if err != nil {
-			return except(err, authmgmt.ErrNotFound) // nobody can accept it any more
+			return except(err, authmgmt.ErrNotFound) // it cannot be accepted any more
 		}
 		doc.warnOfOther("an invitation", i.place, "other roles", !same(stored.Roles, i.Invitee.Roles))
 		return nil

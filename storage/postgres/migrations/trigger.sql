@@ -41,7 +41,7 @@ CREATE UNIQUE INDEX trigger_events_key ON trigger_events (organization, idempote
 CREATE INDEX trigger_events_unqueued ON trigger_events (unqueued_since) WHERE unqueued_since IS NOT NULL AND status = 0;
 
 -- For retention: an event enters one of them when it ends. Events with a key stay for longer,
--- and those without are found beside them.
+-- and events without a key are found beside them.
 CREATE INDEX trigger_events_finished ON trigger_events (finished_at) WHERE finished_at IS NOT NULL AND idempotency_key IS NULL;
 CREATE INDEX trigger_events_finished_keyed ON trigger_events (finished_at) WHERE finished_at IS NOT NULL AND idempotency_key IS NOT NULL;
 

@@ -53,7 +53,7 @@ CREATE INDEX trigger_events_checked ON trigger_events (checked_at, due_at)
 	WHERE checked_at IS NOT NULL AND status < 2;
 
 -- For retention only: an event enters one of them when it ends. Events with a key stay for
--- longer, and those without are found beside them.
+-- longer, and events without a key are found beside them.
 CREATE INDEX trigger_events_finished ON trigger_events (finished_at)
 	WHERE finished_at IS NOT NULL AND idempotency_key IS NULL;
 CREATE INDEX trigger_events_finished_keyed ON trigger_events (finished_at)
