@@ -47,6 +47,11 @@ func (c *Client) secret(digest [32]byte, now time.Time) (ClientSecret, bool) {
 	return ClientSecret{}, false
 }
 
+// working returns copies of the secrets that work at the given time.
+func (c *Client) working(now time.Time) []ClientSecret {
+	return slices.DeleteFunc(slices.Clone(c.Secrets), func(s ClientSecret) bool { return s.ended(now) })
+}
+
 func (s *ClientSecret) ended(now time.Time) bool {
 	return !s.ExpiresAt.IsZero() && !now.Before(s.ExpiresAt)
 }

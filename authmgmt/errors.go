@@ -56,7 +56,7 @@ var (
 //
 // Fields have the names that they have over HTTP, in messages too: "name",
 // "roles[2].role_id", "roles_context", "limit". The field FullAccess, which only Go has,
-// is "full_access".
+// is "full_access". Of a rotation while two secrets work, the field is "secrets".
 type Problem struct {
 	Path    mortise.Path
 	Message string

@@ -102,7 +102,7 @@ type Options struct {
 	TokenCache time.Duration
 
 	// SecretOverlap is how long the secret before keeps working after RotateSecret: 24 h;
-	// at most 90 days; below 0: none.
+	// at most 90 days; below 0: none, and every rotation ends all secrets before it.
 	SecretOverlap time.Duration
 	TokenPrefix   string // of access tokens: "at-"
 	SecretPrefix  string // of client secrets: "cs-"

@@ -12,13 +12,14 @@ import (
 )
 
 // RotateSecret makes a new secret for a client, and returns both. The secret cannot be
-// had again. The newest one before it goes on working until overlap has passed, or until
-// it ends by itself; 0 means Options.SecretOverlap, less than 0 ends it now, and 90 days
-// are the most. All others end at once, and the tokens that were got with them. A token
-// that was got before with the one that goes on lives out its own time. The caller must
-// cover the client's roles, for the secret gives them, but for those that the catalogue has
-// no more. The errors are [*ValidationError], [ErrNotFound], [ErrForbidden] and
-// [ErrUnavailable].
+// had again. The secret that works goes on until overlap has passed, or until it ends by
+// itself; 0 means Options.SecretOverlap, and 90 days are the most. While two secrets work,
+// a rotation is a [*ValidationError] and changes nothing: the older one was promised its
+// time. An overlap of less than 0 makes no such promise. It ends every secret now, also two,
+// and the tokens that were got with them. A token that was got before with the one that goes
+// on lives out its own time. The caller must cover the client's roles, for the secret gives
+// them, but for roles that the catalogue has no more. The errors are [*ValidationError],
+// [ErrNotFound], [ErrForbidden] and [ErrUnavailable].
 func (s *Service) RotateSecret(
 	ctx context.Context, org string, by Caller, id string, overlap time.Duration,
 ) (c Client, secret mortise.Secret, err error) {
@@ -52,17 +53,38 @@ func (s *Service) rotate(ctx context.Context, org string, by Caller, id string, 
 			return ErrForbidden
 		}
 		var kept []ClientSecret
-		if n := len(c.Secrets); n > 0 && overlap > 0 {
-			last := c.Secrets[n-1]
-			if end := fresh.CreatedAt.Add(overlap); last.ExpiresAt.IsZero() || end.Before(last.ExpiresAt) {
-				last.ExpiresAt = end
+		if overlap > 0 {
+			kept = c.working(fresh.CreatedAt)
+		}
+		if len(kept) > 1 {
+			return overlapping(kept)
+		}
+		for i := range kept {
+			if end := fresh.CreatedAt.Add(overlap); kept[i].ExpiresAt.IsZero() || end.Before(kept[i].ExpiresAt) {
+				kept[i].ExpiresAt = end
 			}
-			kept = append(kept, last)
 		}
 		c.Secrets = append(kept, fresh)
 		return nil
 	})
 	return c, text, e, err
+}
+
+// overlapping says that these secrets work, and when the first of them ends.
+func overlapping(secrets []ClientSecret) error {
+	var first time.Time
+	for i := range secrets {
+		if end := secrets[i].ExpiresAt; !end.IsZero() && (first.IsZero() || end.Before(first)) {
+			first = end
+		}
+	}
+	next := "revoke one"
+	if !first.IsZero() {
+		next += ", or wait until " + first.UTC().Format("2006-01-02T15:04:05.000000Z")
+	}
+	var p problems
+	p.add("secrets", "two secrets work; %s", next)
+	return p.err()
 }
 
 // RevokeSecret ends one secret of a client now, and the tokens that were got with it. A

@@ -190,27 +190,52 @@ func TestRotateSecret(t *testing.T) {
 	_, second, err = r.RotateSecret(t.Context(), "acme", admin, c.ID, -1)
 	require.NoError(t, err)
 
-	// At most two work at a time, and the one before never works longer than it did.
+	// At most two work at a time, and a promised overlap is kept: a third secret has to wait.
 	changed, third, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, 0)
 	require.NoError(t, err)
 	withSecond, _ := r.login(t, c.ID, second.Reveal())
 	assert.Len(t, changed.Secrets, 2)
-	assert.Equal(t, r.now().Truncate(time.Microsecond).Add(24*time.Hour), changed.Secrets[0].ExpiresAt)
-	_, fourth, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, 48*time.Hour)
+	end := r.now().Truncate(time.Microsecond).Add(24 * time.Hour)
+	assert.Equal(t, end, changed.Secrets[0].ExpiresAt)
+	r.advance(24*time.Hour - time.Microsecond)
+	events := len(r.trail(t, "acme"))
+	for _, overlap := range []time.Duration{0, time.Minute, 48 * time.Hour} {
+		_, text, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, overlap)
+		assert.Equal(t, []string{"secrets"}, fieldsOf(t, err))
+		assert.ErrorContains(t, err, "two secrets work; revoke one, or wait until "+end.Format("2006-01-02T15:04:05.000000Z"))
+		assert.Empty(t, text.Reveal())
+	}
+	assert.Len(t, r.trail(t, "acme"), events, "nothing was changed")
+	assert.True(t, works(second.Reveal()))
+	assert.True(t, works(third.Reveal()))
+	r.advance(time.Microsecond)
+	changed, fourth, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, 48*time.Hour)
 	require.NoError(t, err)
+	assert.Len(t, changed.Secrets, 2, "one that has ended is not kept")
 	assert.False(t, works(second.Reveal()))
 	r.refused(t, withSecond)
 	assert.True(t, works(third.Reveal()))
 	assert.True(t, works(fourth.Reveal()))
 
-	// Less than none: at once.
+	// Less than none: at once, whatever was promised.
 	withFourth, _ := r.login(t, c.ID, fourth.Reveal())
-	_, fifth, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, -1)
+	changed, fifth, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, -1)
 	require.NoError(t, err)
+	assert.Len(t, changed.Secrets, 1)
 	assert.False(t, works(third.Reveal()))
 	assert.False(t, works(fourth.Reveal()))
 	assert.True(t, works(fifth.Reveal()))
 	r.refused(t, withFourth)
+
+	// A secret that ends by itself does not work longer for a rotation.
+	changed, sixth, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, time.Hour)
+	require.NoError(t, err)
+	require.NoError(t, r.RevokeSecret(t.Context(), "acme", admin, c.ID, changed.Secrets[1].ID))
+	assert.False(t, works(sixth.Reveal()))
+	end = changed.Secrets[0].ExpiresAt
+	changed, _, err = r.RotateSecret(t.Context(), "acme", admin, c.ID, 2*time.Hour)
+	require.NoError(t, err)
+	assert.Equal(t, end, changed.Secrets[0].ExpiresAt)
 
 	_, text, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, 90*24*time.Hour+1)
 	assert.Equal(t, []string{"overlap"}, fieldsOf(t, err))

@@ -3,6 +3,7 @@ package httpadapter_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -287,11 +288,22 @@ func TestRotateSecret(t *testing.T) {
 	require.False(t, r.logsIn("c1", third), "at once")
 	rotate(`{"overlap_seconds":null}`)
 	require.True(t, r.logsIn("c1", fourth))
-	rotate(`{"overlap_seconds":7776000}`)
-	rotate(`{}`)
-	rotate(`null`)
-	rotate("", header("Content-Type", "application/json"))
-	rotate("", header("Content-Type", "text/plain"))
+	until := begin.Add(time.Duration(r.since.Load()) + 24*time.Hour).Format("2006-01-02T15:04:05.000000Z")
+	for _, body := range []string{"", `{"overlap_seconds":60}`, `{"overlap_seconds":7776000}`} {
+		require.Equal(t, "secret_overlap: two secrets work; revoke one, or wait until "+until+".",
+			requireDetail(t, r.as("full", "POST", clients+"/c1/rotate-secret", body), http.StatusConflict))
+	}
+	require.True(t, r.logsIn("c1", fourth), "nothing has changed")
+	requireDetail(t, r.as("admin", "POST", clients+"/c1/rotate-secret", ""), http.StatusForbidden)
+	for _, body := range []string{`{"overlap_seconds":7776000}`, `{}`, `null`} {
+		r.client("acme", body)
+		require.Equal(t, http.StatusOK, r.as("full", "POST", clients+"/"+url.PathEscape(body)+"/rotate-secret", body).Code)
+	}
+	for n, edits := range [][]func(*http.Request){{header("Content-Type", "application/json")}, {header("Content-Type", "text/plain")}} {
+		id := fmt.Sprint("typed", n)
+		r.client("acme", id)
+		require.Equal(t, http.StatusOK, r.as("full", "POST", clients+"/"+id+"/rotate-secret", "", edits...).Code)
+	}
 
 	for body, want := range map[string]detail{
 		`{"overlap_seconds":-1}`:      {"body.overlap_seconds", "greater_than_equal", "Input should be greater than or equal to 0"},

@@ -1,6 +1,7 @@
 package httpadapter
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
@@ -19,7 +20,17 @@ func authMgmtErrors(missing string) errorTable {
 	f := append(failures{
 		{authmgmt.ErrNotFound, problem{kind: notFound, message: missing}},
 	}, authMgmtFailures...)
-	return errorTable{classify: f.or(refusedAuthMgmt), reply: replyDetail}
+	return errorTable{classify: f.or(refusedOverlap), reply: replyDetail}
+}
+
+// refusedOverlap answers a rotation while two secrets work, which is no mistake of the
+// request, and leaves other errors to refusedAuthMgmt.
+func refusedOverlap(err error) (problem, bool) {
+	var one authmgmt.Problem
+	if !errors.As(err, &one) || one.Path.String() != "secrets" {
+		return refusedAuthMgmt(err)
+	}
+	return problem{kind: domain, status: http.StatusConflict, message: "secret_overlap: " + one.Message + "."}, true
 }
 
 var authMgmtFailures = append(failures{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
@@ -147,6 +148,11 @@ func TestOpenAPIOfAuthMgmtErrorExamplesAreTheTables(t *testing.T) {
 		resp := replyDetail(p)
 		add(&want, resp.status, resp.body)
 	}
+	p, known := clientErrors.classify(authmgmt.Problem{
+		Path: mortise.Path{{Field: "secrets"}}, Message: "two secrets work; revoke one, or wait until 2026-01-02T00:00:00.000000Z",
+	})
+	require.True(t, known)
+	add(&want, http.StatusConflict, replyDetail(p).body)
 	for _, op := range describedAuthMgmt(t, everyAuthMgmtOption).ops {
 		if !op.public {
 			p, known := op.errors.classify(authmgmt.ErrNotFound)
@@ -161,7 +167,7 @@ func TestOpenAPIOfAuthMgmtErrorExamplesAreTheTables(t *testing.T) {
 		}
 		add(&want, resp.status, resp.body)
 	}
-	p, _ := loginFailures.find(authmgmt.ErrInvalidCredentials)
+	p, _ = loginFailures.find(authmgmt.ErrInvalidCredentials)
 	add(&want, p.status, replyToken(p).body)
 	for _, c := range []struct{ target, body string }{ // the problems that a request can have
 		{"?client_secret=x", ""}, {"", ""}, {"", "%"}, {"", "grant_type=x"}, {"", "grant_type=client_credentials&scope=x"}, {"", "grant_type=client_credentials"},

@@ -142,26 +142,31 @@ func (r *run) rotateSecret() {
 	got, text, err := r.service.RotateSecret(r.Context(), org, r.as(by), id, overlap)
 	m := r.model
 	c := m.client(org, id)
+	if overlap == 0 {
+		overlap = secretOverlap
+	}
+	var kept []*modelSecret
+	if c != nil && overlap > 0 {
+		kept = slices.DeleteFunc(slices.Clone(c.secrets), func(s *modelSecret) bool {
+			return !s.expires.IsZero() && !m.clock.Now().Before(s.expires)
+		})
+	}
 	var want error
 	switch {
 	case c == nil:
 		want = authmgmt.ErrNotFound
 	case !by.mayGive(c.roles):
 		want = authmgmt.ErrForbidden
+	case len(kept) == 2:
+		want = errInvalid
 	}
 	if !r.sameError(want, err) {
 		return
 	}
-	if overlap == 0 {
-		overlap = secretOverlap
-	}
-	var kept []*modelSecret
-	if n := len(c.secrets); n > 0 && overlap > 0 {
-		last := c.secrets[n-1]
-		if end := m.clock.Now().Add(overlap); last.expires.IsZero() || end.Before(last.expires) {
-			last.expires = end
+	for _, s := range kept {
+		if end := m.clock.Now().Add(overlap); s.expires.IsZero() || end.Before(s.expires) {
+			s.expires = end
 		}
-		kept = append(kept, last)
 	}
 	c.secrets = append(kept, &modelSecret{text: text.Reveal(), id: got.Secrets[len(got.Secrets)-1].ID.String(), created: m.clock.Now()})
 	c.updated = m.clock.Now()

@@ -9,12 +9,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // errNotPending is what the losers of a race for an invitation return.
 var errNotPending = errors.New("not pending")
+
+// errTwoWork is what the losers of a race for a rotation return.
+var errTwoWork = errors.New("two secrets work")
 
 // concurrentRules are about calls of different methods, or of different callers, at once.
 var concurrentRules = []rule{
@@ -51,6 +55,31 @@ var concurrentRules = []rule{
 				s.hasInvitation(t, i)
 				s.HasEvent(t, events[winner])
 				require.Len(t, s.Trail(t, orgA), before+1)
+			}
+		}},
+
+	{Rule{"clients/one-rotation", "UpdateClient is atomic: of many that rotate a client's only secret at once one wins, with its event, and both its secrets work."}, needStore,
+		func(t *testing.T, s *subject) {
+			service := s.service(t, authmgmt.Options{})
+			for round := range 4 {
+				c, first, err := service.CreateClient(t.Context(), orgA, root, authmgmt.NewClient{Name: "build", FullAccess: true})
+				require.NoError(t, err)
+				var errs [20]error
+				var fresh [20]mortise.Secret
+				conformance.Together(len(errs), func(n int) {
+					_, fresh[n], errs[n] = service.RotateSecret(t.Context(), orgA, root, c.ID, time.Hour)
+					if refused := new(authmgmt.ValidationError); errors.As(errs[n], &refused) {
+						errs[n] = errTwoWork
+					}
+				})
+				winner := conformance.OneWins(t, errs[:], errTwoWork)
+				for _, secret := range []mortise.Secret{first, fresh[winner]} {
+					_, _, err := service.Login(t.Context(), c.ID, secret.Reveal())
+					require.NoError(t, err, "round %d", round)
+				}
+				page, err := s.Store.ListAuditEvents(t.Context(), orgA, authmgmt.AuditQuery{Target: c.ID, Kind: authmgmt.KindSecretRotated, Limit: 2})
+				require.NoError(t, err)
+				require.Len(t, page.Items, 1)
 			}
 		}},
 

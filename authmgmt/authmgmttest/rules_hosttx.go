@@ -36,7 +36,7 @@ func (s *subject) service(t *testing.T, opts authmgmt.Options) *authmgmt.Service
 	return service
 }
 
-var hostTxCaller = authmgmt.Caller{Actor: "ops", Access: access.Full()}
+var root = authmgmt.Caller{Actor: "ops", Access: access.Full()}
 
 // hostTxRules are those of [mortise.HostTx]: what a service does with what the store tells it.
 var hostTxRules = []rule{
@@ -46,7 +46,7 @@ var hostTxRules = []rule{
 			n := authmgmt.NewToken{Subject: "ann", FullAccess: true}
 			var text string
 			s.undo(t, func(ctx context.Context) {
-				_, secret, err := service.IssueToken(ctx, orgA, hostTxCaller, n)
+				_, secret, err := service.IssueToken(ctx, orgA, root, n)
 				require.NoError(t, err)
 				text = secret.Reveal()
 				_, err = service.VerifyToken(ctx, text)
@@ -55,12 +55,12 @@ var hostTxRules = []rule{
 			_, err := service.VerifyToken(ctx, text)
 			require.ErrorIs(t, err, authmgmt.ErrInvalidCredentials, "a token works that was rolled back")
 
-			token, secret, err := service.IssueToken(ctx, orgA, hostTxCaller, n)
+			token, secret, err := service.IssueToken(ctx, orgA, root, n)
 			require.NoError(t, err)
 			_, err = service.VerifyToken(ctx, secret.Reveal())
 			require.NoError(t, err)
 			require.NoError(t, s.h.InTx(t, s.Backend, func(within context.Context) error {
-				require.NoError(t, service.RevokeToken(within, orgA, hostTxCaller, token.ID))
+				require.NoError(t, service.RevokeToken(within, orgA, root, token.ID))
 				_, err := service.VerifyToken(within, secret.Reveal())
 				require.ErrorIs(t, err, authmgmt.ErrInvalidCredentials)
 				_, err = service.VerifyToken(ctx, secret.Reveal())
@@ -76,10 +76,10 @@ var hostTxRules = []rule{
 			service := s.service(t, authmgmt.Options{})
 			n := authmgmt.NewInvitation{Email: "ann@example.com", Name: "Ann", FullAccess: true}
 			s.undo(t, func(ctx context.Context) {
-				_, err := service.Invite(ctx, orgA, hostTxCaller, n)
+				_, err := service.Invite(ctx, orgA, root, n)
 				require.NoError(t, err)
 			})
-			_, err := service.Invite(t.Context(), orgA, hostTxCaller, n)
+			_, err := service.Invite(t.Context(), orgA, root, n)
 			require.NoError(t, err)
 			require.NoError(t, s.updateKeyChecks(t.Context(), func(noted [][32]byte) ([][32]byte, error) {
 				require.Len(t, noted, 1)
@@ -93,11 +93,11 @@ var hostTxRules = []rule{
 			service := s.service(t, authmgmt.Options{Now: func() time.Time { return now }})
 			n := authmgmt.NewClient{Name: "ci", Roles: []access.Role{{ID: "viewer"}}}
 			s.undo(t, func(ctx context.Context) {
-				require.NoError(t, service.SetRBAC(ctx, orgA, hostTxCaller, true))
-				_, _, err := service.CreateClient(ctx, orgA, hostTxCaller, n)
+				require.NoError(t, service.SetRBAC(ctx, orgA, root, true))
+				_, _, err := service.CreateClient(ctx, orgA, root, n)
 				require.NoError(t, err)
 			})
-			_, _, err := service.CreateClient(t.Context(), orgA, hostTxCaller, n)
+			_, _, err := service.CreateClient(t.Context(), orgA, root, n)
 			require.ErrorIs(t, err, authmgmt.ErrRBACDisabled)
 		}},
 
@@ -116,11 +116,11 @@ var hostTxRules = []rule{
 				return authmgmt.NewInvitation{ID: name, Email: name + "@example.com", Name: name, FullAccess: true}
 			}
 			resend := func(ctx context.Context) {
-				_, err := service.ResendInvitation(ctx, orgA, hostTxCaller, "ann")
+				_, err := service.ResendInvitation(ctx, orgA, root, "ann")
 				require.NoError(t, err)
 			}
 			s.undo(t, func(ctx context.Context) {
-				_, err := service.Invite(ctx, orgA, hostTxCaller, email("rolled-back"))
+				_, err := service.Invite(ctx, orgA, root, email("rolled-back"))
 				require.NoError(t, err)
 			})
 			commit := func(do func(ctx context.Context)) {
@@ -132,7 +132,7 @@ var hostTxRules = []rule{
 				require.Equal(t, "ann@example.com", conformance.Await(t, delivered, "the delivery of an invitation"))
 			}
 			commit(func(ctx context.Context) {
-				_, err := service.Invite(ctx, orgA, hostTxCaller, email("ann"))
+				_, err := service.Invite(ctx, orgA, root, email("ann"))
 				require.NoError(t, err)
 			})
 			s.undo(t, resend)
