@@ -18,16 +18,17 @@ type Client struct {
 	Roles        []access.Role // none: full access
 	Secrets      []ClientSecret
 	CreatedAt    time.Time
-	UpdatedAt    time.Time // of the last change of name, roles or secrets
+	UpdatedAt    time.Time // of the last change of name, roles or secrets, but not of a use
 	DeletedAt    time.Time // zero: not deleted
 }
 
 // ClientSecret is what is kept of one of a client's secrets.
 type ClientSecret struct {
-	ID        uuid.UUID
-	Digest    [32]byte // SHA-256 of the secret
-	CreatedAt time.Time
-	ExpiresAt time.Time // from then on it does not work; zero: never
+	ID         uuid.UUID
+	Digest     [32]byte // SHA-256 of the secret
+	CreatedAt  time.Time
+	LastUsedAt time.Time // of a login, to within a minute; zero: never
+	ExpiresAt  time.Time // from then on it does not work; zero: never
 }
 
 // Clone returns a copy that shares nothing with c.

@@ -87,9 +87,10 @@ func overlapping(secrets []ClientSecret) error {
 	return p.err()
 }
 
-// RevokeSecret ends one secret of a client now, and the tokens that were got with it. A
-// client without a secret is useless until one is rotated in. The caller must cover its
-// roles, as with RotateSecret. The errors are [ErrNotFound], [ErrForbidden] and [ErrUnavailable].
+// RevokeSecret ends one secret of a client now, and the tokens that were got with it. It may
+// be the last one: no login of the client succeeds then until RotateSecret makes another.
+// The caller must cover its roles, as with RotateSecret. The errors are [ErrNotFound],
+// [ErrForbidden] and [ErrUnavailable].
 func (s *Service) RevokeSecret(ctx context.Context, org string, by Caller, id string, secretID uuid.UUID) error {
 	start := s.opts.Now()
 	gone := false

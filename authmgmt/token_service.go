@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -71,7 +72,31 @@ func (s *Service) login(ctx context.Context, clientID, clientSecret string) (Tok
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrDeleted) { // the secret ended meanwhile
 		err = ErrInvalidCredentials
 	}
+	if err == nil {
+		s.noteUse(ctx, &c, &kept, now)
+	}
 	return t, text, e, err
+}
+
+// useEvery is how often the last use of one secret is written.
+const useEvery = time.Minute
+
+// noteUse writes that a client's secret was used, at most once in useEvery. A login does not
+// fail for it.
+func (s *Service) noteUse(ctx context.Context, c *Client, used *ClientSecret, now time.Time) {
+	if now.Sub(used.LastUsedAt) < useEvery {
+		return
+	}
+	err := s.store.UpdateClient(ctx, c.Organization, c.ID, func(c *Client) (AuditEvent, error) {
+		at := slices.IndexFunc(c.Secrets, func(s ClientSecret) bool { return s.ID == used.ID })
+		if at >= 0 && now.Sub(c.Secrets[at].LastUsedAt) >= useEvery { // else another login was first
+			c.Secrets[at].LastUsedAt = now
+		}
+		return AuditEvent{}, nil
+	})
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		s.opts.Logger.WarnContext(ctx, "the use of a client's secret could not be noted", "organization", c.Organization, "client", c.ID, "error", err)
+	}
 }
 
 // NewToken is what a token that stands for itself is made of.

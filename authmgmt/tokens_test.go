@@ -1,7 +1,9 @@
 package authmgmt_test
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -268,6 +270,50 @@ func TestRevokeSecret(t *testing.T) {
 	_, third, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, time.Hour)
 	require.NoError(t, err)
 	r.login(t, c.ID, third.Reveal())
+}
+
+// TestLastUseOfASecret: a login notes that its secret was used, at most once a minute, and
+// does not fail for it.
+func TestLastUseOfASecret(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	c, secret := r.newClient(t)
+	c, _, err := r.RotateSecret(t.Context(), "acme", full, c.ID, time.Hour)
+	require.NoError(t, err)
+	events := len(r.trail(t, "acme"))
+	uses := func() (uses [2]time.Time) {
+		stored, err := r.Client(t.Context(), "acme", c.ID)
+		require.NoError(t, err)
+		require.Equal(t, c.UpdatedAt, stored.UpdatedAt, "a use is no change")
+		return [2]time.Time{stored.Secrets[0].LastUsedAt, stored.Secrets[1].LastUsedAt}
+	}
+	_, _, err = r.Login(t.Context(), c.ID+"x", secret)
+	require.Error(t, err)
+	assert.Zero(t, uses())
+	noted := r.now().Truncate(time.Microsecond)
+	r.login(t, c.ID, secret)
+	assert.Equal(t, [2]time.Time{noted}, uses())
+	r.advance(time.Minute - time.Microsecond)
+	r.login(t, c.ID, secret)
+	assert.Equal(t, [2]time.Time{noted}, uses())
+	r.advance(time.Microsecond)
+	r.login(t, c.ID, secret)
+	assert.Equal(t, [2]time.Time{noted.Add(time.Minute)}, uses())
+	assert.Len(t, r.trail(t, "acme"), events+3, "the tokens alone")
+
+	r.advance(time.Minute)
+	deaf, err := authmgmt.New(authmgmt.Backend{Store: deafStore{r.store}}, &authmgmt.Options{Now: r.now, Logger: slog.New(slog.NewTextHandler(r.logs, nil))})
+	require.NoError(t, err)
+	_, _, err = deaf.Login(t.Context(), c.ID, secret)
+	require.NoError(t, err)
+	assert.Equal(t, [2]time.Time{noted.Add(time.Minute)}, uses())
+	assert.Contains(t, r.logs.String(), "could not be noted")
+}
+
+// deafStore changes no client.
+type deafStore struct{ authmgmt.Store }
+
+func (deafStore) UpdateClient(context.Context, string, string, func(*authmgmt.Client) (authmgmt.AuditEvent, error)) error {
+	return errors.New("disk full")
 }
 
 func TestTokensThatStandForThemselves(t *testing.T) {

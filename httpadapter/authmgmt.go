@@ -21,6 +21,8 @@ const (
 	managementPath  = "/api/v1/auth-management/"
 	clientsPath     = managementPath + "clients"
 	clientPath      = clientsPath + "/{client_id}"
+	secretsPath     = clientPath + "/secrets"
+	secretPath      = secretsPath + "/{secret_id}"
 	invitationsPath = managementPath + "user-invitations"
 	invitationPath  = invitationsPath + "/{invitation_id}"
 	issuedPath      = managementPath + "tokens"
@@ -33,7 +35,11 @@ const (
 type AuthMgmtOptions struct {
 	Options
 
-	Clients     bool // adds POST and GET .../clients, GET and DELETE .../clients/{client_id}, POST .../clients/{client_id}/rotate-secret
+	// Clients adds POST and GET .../clients, GET and DELETE .../clients/{client_id},
+	// POST .../clients/{client_id}/rotate-secret, GET .../clients/{client_id}/secrets and
+	// DELETE .../clients/{client_id}/secrets/{secret_id}.
+	Clients bool
+
 	Invitations bool // adds POST and GET .../user-invitations, POST .../user-invitations/{invitation_id}/resend
 	Tokens      bool // adds GET .../tokens, DELETE .../tokens/{token_id}
 	AcceptPage  bool // adds the page at AcceptPath where a person accepts an invitation
@@ -95,6 +101,8 @@ func NewAuthMgmt(s *authmgmt.Service, auth Authenticator, opts *AuthMgmtOptions)
 			clientOperation(access.GetClient, http.MethodGet, clientPath, a.getClient),
 			clientOperation(access.DeleteClient, http.MethodDelete, clientPath, a.deleteClient),
 			rotate.withOptionalBody().withoutKey(),
+			clientOperation(access.ListSecrets, http.MethodGet, secretsPath, a.listSecrets),
+			clientOperation(access.RevokeSecret, http.MethodDelete, secretPath, a.revokeSecret).answering(secretErrors),
 		)
 	}
 	if o.Invitations {

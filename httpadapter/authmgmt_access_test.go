@@ -15,7 +15,7 @@ import (
 )
 
 // managementRequest is a valid request for each operation that roles govern. {id} stands
-// for a client, an invitation or a token.
+// for a client, an invitation or a token, and {secret} for a secret of the client.
 type managementRequest struct {
 	operation, method, path, body string
 	changes                       bool
@@ -31,6 +31,8 @@ var managementRequests = []managementRequest{
 	{"getClient", "GET", clients + "/{id}", "", false, "Client"},
 	{"deleteClient", "DELETE", clients + "/{id}", "", true, "UpdateClient"},
 	{"rotateClientSecret", "POST", clients + "/{id}/rotate-secret", "", true, "UpdateClient"},
+	{"listClientSecrets", "GET", clients + "/{id}/secrets", "", false, "Client"},
+	{"revokeClientSecret", "DELETE", clients + "/{id}/secrets/{secret}", "", true, "UpdateClient"},
 	{"createUserInvitation", "POST", invitations, `{"email":"a@example.com","name":"A","roles":[{"role_id":"viewer"}]}`, true, "CreateInvitation"},
 	{"listUserInvitations", "GET", invitations, "", false, "ListInvitations"},
 	{"resendUserInvitation", "POST", invitations + "/{id}/resend", "", true, "UpdateInvitation"},
@@ -39,16 +41,22 @@ var managementRequests = []managementRequest{
 }
 
 func (m managementRequest) send(r *authRig, caller, id string, edits ...func(*http.Request)) *httptest.ResponseRecorder {
-	return r.as(caller, m.method, m.target(id), m.body, edits...)
+	return r.as(caller, m.method, m.target(r, id), m.body, edits...)
 }
 
 // target is the path with an ID. That of a token is made of it, unless it is too long for
-// any ID.
-func (m managementRequest) target(id string) string {
+// any ID, and so is that of a secret if there is no such client.
+func (m managementRequest) target(r *authRig, id string) string {
+	secret := tokenID(id)
+	for _, org := range []string{"acme", "rival"} {
+		if c, err := r.service.Client(r.t.Context(), org, id); err == nil && len(c.Secrets) > 0 {
+			secret = c.Secrets[0].ID
+		}
+	}
 	if strings.HasPrefix(m.path, issued) && len(id) < 256 {
 		id = tokenID(id).String()
 	}
-	return strings.Replace(m.path, "{id}", id, 1)
+	return strings.NewReplacer("{id}", id, "{secret}", secret.String()).Replace(m.path)
 }
 
 func (m managementRequest) hasID() bool { return strings.Contains(m.path, "{id}") }

@@ -10,6 +10,7 @@ import (
 // The error tables of the operations on each kind of thing.
 var (
 	clientErrors     = authMgmtErrors("There is no such client.")
+	secretErrors     = authMgmtErrors("There is no such client, or it has no such secret.")
 	invitationErrors = authMgmtErrors("There is no such pending invitation.")
 	tokenErrors      = authMgmtErrors("There is no such access token.")
 )

@@ -54,7 +54,7 @@ func TestZeroAccessMayDoNothing(t *testing.T) {
 	}), &all)
 	require.NoError(t, err)
 	for _, m := range managementRequests {
-		req := httptest.NewRequest(m.method, m.target("c1"), strings.NewReader(m.body))
+		req := httptest.NewRequest(m.method, m.target(r, "c1"), strings.NewReader(m.body))
 		req.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, req)

@@ -56,7 +56,7 @@ func TestOpenAPIOfAuthMgmtDescribesWhatIsMounted(t *testing.T) {
 		tags             []string
 	}{
 		"as the spec has it": {AuthMgmtOptions{}, plain, []string{"accessToken"}, []string{"Clients", "Invitations"}},
-		"clients": {AuthMgmtOptions{Clients: true}, slices.Concat(clientSchemas, []string{"NewClient", "ClientPage", "SecretRotation", "UserInvitation", "ListMeta"}, errorSchemas),
+		"clients": {AuthMgmtOptions{Clients: true}, slices.Concat(clientSchemas, []string{"NewClient", "ClientPage", "SecretRotation", "ClientSecret", "ClientSecrets", "UserInvitation", "ListMeta"}, errorSchemas),
 			[]string{"accessToken"}, []string{"Clients", "Invitations"}},
 		"invitations": {AuthMgmtOptions{Invitations: true}, slices.Concat(clientSchemas, []string{"UserInvitation", "NewInvitation", "InvitationPage", "ListMeta"}, errorSchemas),
 			[]string{"accessToken"}, []string{"Clients", "Invitations"}},
@@ -222,7 +222,7 @@ func TestOpenAPIOfAuthMgmtSaysWhatMayBeTaken(t *testing.T) {
 		}
 	}
 	require.ElementsMatch(t, []string{
-		"updateClient", "createClient", "rotateClientSecret", "deleteClient", "createUserInvitation", "resendUserInvitation", "revokeToken",
+		"updateClient", "createClient", "rotateClientSecret", "revokeClientSecret", "deleteClient", "createUserInvitation", "resendUserInvitation", "revokeToken",
 	}, bounded)
 }
 
@@ -250,6 +250,8 @@ func TestOpenAPIOfAuthMgmtValidationExamplesAreReal(t *testing.T) {
 		{"GET", clientPath, ``, ""},
 		{"DELETE", clientPath, ``, ""},
 		{"POST", clientPath + "/rotate-secret", `{"overlap_seconds":7776001}`, ""},
+		{"GET", secretsPath, ``, ""},
+		{"DELETE", secretPath, ``, ""},
 		{"POST", clientsPath, `{}`, ""},
 		{"GET", clientsPath + "?limit=1001", ``, ""},
 		{"GET", invitationPath, ``, ""},
@@ -265,7 +267,7 @@ func TestOpenAPIOfAuthMgmtValidationExamplesAreReal(t *testing.T) {
 		if c.body == "" {
 			id = long
 		}
-		target := strings.NewReplacer("{client_id}", id, "{invitation_id}", id, "{token_id}", "ops").Replace(c.pattern)
+		target := strings.NewReplacer("{client_id}", id, "{invitation_id}", id, "{token_id}", "ops", "{secret_id}", "ops").Replace(c.pattern)
 		r := httptest.NewRequest(c.method, target, strings.NewReader(c.body))
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()

@@ -37,6 +37,8 @@ var matrix = []struct {
 	{access.GetClient, access.Client, false, false, true},
 	{access.UpdateClient, access.Client, false, false, true},
 	{access.RotateSecret, access.Client, false, false, true},
+	{access.ListSecrets, access.Client, false, false, true},
+	{access.RevokeSecret, access.Client, false, false, true},
 	{access.DeleteClient, access.Client, false, false, true},
 
 	{access.CreateInvitation, access.Invitation, false, false, true},

@@ -44,6 +44,8 @@ const (
 	GetClient    Action = "getClient"
 	UpdateClient Action = "updateClient"
 	RotateSecret Action = "rotateClientSecret"
+	ListSecrets  Action = "listClientSecrets"
+	RevokeSecret Action = "revokeClientSecret"
 	DeleteClient Action = "deleteClient"
 )
 

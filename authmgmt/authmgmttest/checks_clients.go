@@ -38,7 +38,7 @@ func filledClient(org, id string) authmgmt.Client {
 	c := newClient(org, id, 0)
 	c.Roles = someRoles()
 	last := newSecret(-time.Hour)
-	last.ExpiresAt = moment(time.Microsecond)
+	last.LastUsedAt, last.ExpiresAt = moment(-time.Microsecond), moment(time.Microsecond)
 	c.Secrets = append(c.Secrets, last, newSecret(time.Second))
 	c.UpdatedAt = moment(3 * time.Microsecond)
 	return c
@@ -113,6 +113,7 @@ func sameClient(t *testing.T, want, got authmgmt.Client) {
 	require.Len(t, got.Secrets, len(want.Secrets), "secrets of client %q", want.ID)
 	for i := range want.Secrets {
 		conformance.SameTime(t, "CreatedAt of a secret", want.Secrets[i].CreatedAt, &got.Secrets[i].CreatedAt)
+		conformance.SameTime(t, "LastUsedAt of a secret", want.Secrets[i].LastUsedAt, &got.Secrets[i].LastUsedAt)
 		conformance.SameTime(t, "ExpiresAt of a secret", want.Secrets[i].ExpiresAt, &got.Secrets[i].ExpiresAt)
 	}
 	noneIsNil(&want.Roles)

@@ -268,7 +268,7 @@ func show[T any](p *T) string {
 func (c *modelClient) show() string {
 	text := fmt.Sprintf("%q %q %q %q %v %v", c.org, c.id, c.name, c.roles, stamp(c.created), stamp(c.updated))
 	for _, s := range c.secrets {
-		text += fmt.Sprintf(" secret %s %v %v", s.id, stamp(s.created), stamp(s.expires))
+		text += fmt.Sprintf(" secret %s %v %v %v", s.id, stamp(s.created), stamp(s.used), stamp(s.expires))
 	}
 	return text
 }
@@ -276,7 +276,7 @@ func (c *modelClient) show() string {
 func showClient(c *authmgmt.Client) string {
 	text := fmt.Sprintf("%q %q %q %q %v %v", c.Organization, c.ID, c.Name, c.Roles, stamp(c.CreatedAt), stamp(c.UpdatedAt))
 	for _, s := range c.Secrets {
-		text += fmt.Sprintf(" secret %s %v %v", s.ID, stamp(s.CreatedAt), stamp(s.ExpiresAt))
+		text += fmt.Sprintf(" secret %s %v %v %v", s.ID, stamp(s.CreatedAt), stamp(s.LastUsedAt), stamp(s.ExpiresAt))
 	}
 	return text
 }

@@ -38,6 +38,7 @@ type modelSecret struct {
 	text    string
 	id      string
 	created time.Time
+	used    time.Time // to within a minute
 	expires time.Time
 }
 

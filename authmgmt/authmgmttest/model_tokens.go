@@ -51,6 +51,9 @@ func (r *run) login() {
 	if !secret.expires.IsZero() && secret.expires.Before(k.expires) {
 		k.expires = secret.expires // a token does not outlive what is known of its secret
 	}
+	if m.clock.Now().Sub(secret.used) >= time.Minute {
+		secret.used = m.clock.Now()
+	}
 	m.tokens = append(m.tokens, k)
 	m.event(client.org, authmgmt.KindTokenIssued, k.subject, k.id)
 	r.Same("the token", k.show(), showToken(&token))

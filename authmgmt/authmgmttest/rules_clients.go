@@ -42,7 +42,8 @@ var clientRules = []rule{
 		func(t *testing.T, s *subject) {
 			for n, at := range exactTimes {
 				c := newClient(orgA, fmt.Sprint("c", n), 0)
-				c.CreatedAt, c.UpdatedAt, c.Secrets[0].CreatedAt, c.Secrets[0].ExpiresAt = at, at, at, at
+				c.CreatedAt, c.UpdatedAt = at, at
+				c.Secrets[0].CreatedAt, c.Secrets[0].LastUsedAt, c.Secrets[0].ExpiresAt = at, at, at
 				s.addClient(t, c)
 				s.hasClient(t, c)
 			}

@@ -178,10 +178,10 @@ var secretRules = []rule{
 			}
 		}},
 
-	{Rule{"clients/update-keeps-own-digests", "A digest that the client has already is not new: it may stay, with another end, at another place, beside others."}, needStore,
+	{Rule{"clients/update-keeps-own-digests", "A digest that the client has already is not new: it may stay, with another end and last use, at another place, beside others."}, needStore,
 		func(t *testing.T, s *subject) {
 			c := s.addClient(t, filledClient(orgA, "build"))
-			c.Secrets[0].ExpiresAt = moment(time.Hour)
+			c.Secrets[0].LastUsedAt, c.Secrets[0].ExpiresAt = moment(time.Minute), moment(time.Hour)
 			c.Secrets = []authmgmt.ClientSecret{newSecret(0), c.Secrets[2], c.Secrets[0]}
 			s.updateClient(t, c, func(stored *authmgmt.Client) { stored.Secrets = c.Clone().Secrets })
 			s.hasClient(t, c)

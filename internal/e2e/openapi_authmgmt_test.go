@@ -144,11 +144,14 @@ func (r *authMgmtRig) updates() []exchange {
 func (r *authMgmtRig) managedClients() []exchange {
 	const long, create, rotate = clientsAt + "/cccccccccc", `{"name":"CI","roles":[{"role_id":"viewer"}]}`, `{"overlap_seconds":60}`
 	tooLong := long + strings.Repeat("c", 250)
+	c3, err := r.service.Client(r.t.Context(), "acme", "c3")
+	require.NoError(r.t, err)
+	secret := clientsAt + "/c3/secrets/" + c3.Secrets[0].ID.String()
 	asAdmin := map[string]string{"Authorization": "Bearer " + r.tokens["admin"]}
 	var list []exchange
 	for operation, request := range map[string]struct{ method, path, body string }{
 		"createClient": {"POST", clientsAt, create}, "listClients": {"GET", clientsAt, ""},
-		"getClient":    {"GET", clientsAt + "/c2", ""},
+		"getClient": {"GET", clientsAt + "/c2", ""}, "listClientSecrets": {"GET", clientsAt + "/c2/secrets", ""}, "revokeClientSecret": {"DELETE", secret, ""},
 		"deleteClient": {"DELETE", clientsAt + "/c2", ""}, "rotateClientSecret": {"POST", clientsAt + "/c2/rotate-secret", rotate},
 	} {
 		list = append(list, r.common(operation, request.method, request.path, request.body)...)
@@ -179,6 +182,12 @@ func (r *authMgmtRig) managedClients() []exchange {
 			body: `{"overlap_seconds":7776001}`, status: 422, undocumented: true},
 		exchange{operation: "rotateClientSecret", name: "full access", method: "POST", path: clientsAt + "/c2/rotate-secret", header: asAdmin, status: 403},
 		exchange{operation: "rotateClientSecret", name: "unknown", method: "POST", path: clientsAt + "/unknown/rotate-secret", status: 404},
+		exchange{operation: "listClientSecrets", name: "all", method: "GET", path: clientsAt + "/c2/secrets", status: 200},
+		exchange{operation: "listClientSecrets", name: "unknown", method: "GET", path: clientsAt + "/unknown/secrets", status: 404},
+		exchange{operation: "listClientSecrets", name: "long ID", method: "GET", path: tooLong + "/secrets", status: 422, undocumented: true},
+		exchange{operation: "revokeClientSecret", name: "one", method: "DELETE", path: secret, status: 200, mediaType: "none"},
+		exchange{operation: "revokeClientSecret", name: "again", method: "DELETE", path: secret, status: 404},
+		exchange{operation: "revokeClientSecret", name: "no ID", method: "DELETE", path: clientsAt + "/c2/secrets/first", status: 422, undocumented: true},
 		exchange{operation: "deleteClient", name: "one", method: "DELETE", path: clientsAt + "/c3", status: 200, mediaType: "none"},
 		exchange{operation: "deleteClient", name: "again", method: "DELETE", path: clientsAt + "/c3", status: 404},
 		exchange{operation: "deleteClient", name: "long ID", method: "DELETE", path: tooLong, status: 422, undocumented: true},

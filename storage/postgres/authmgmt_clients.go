@@ -18,7 +18,7 @@ const (
 	// clientRow.
 	clientColumns = ownColumns + ", " + secretColumns
 	ownColumns    = "c.organization, c.id, c.name, c.roles, c.created_at, c.updated_at"
-	secretColumns = "s.digest, s.id, s.created_at, s.expires_at"
+	secretColumns = "s.digest, s.id, s.created_at, s.last_used_at, s.expires_at"
 	withSecrets   = " LEFT JOIN @.authmgmt_secrets s ON s.organization = c.organization AND s.client = c.id"
 
 	// Written as deleted_at IS NULL, it would have PostgreSQL take the index of the listing.
@@ -282,9 +282,9 @@ func sameClient(a, b *authmgmt.Client) bool {
 
 // clientRow is a row of clientColumns: a client with one of its secrets.
 type clientRow struct {
-	org, id, name, roles, digest             []byte
-	created, updated, secretCreated, expires pgtype.Timestamptz
-	secretID                                 *uuid.UUID
+	org, id, name, roles, digest                       []byte
+	created, updated, secretCreated, lastUsed, expires pgtype.Timestamptz
+	secretID                                           *uuid.UUID
 }
 
 func (r *clientRow) to() []any { return append(r.own(), r.secret()...) }
@@ -294,7 +294,7 @@ func (r *clientRow) own() []any {
 }
 
 func (r *clientRow) secret() []any {
-	return []any{&r.digest, &r.secretID, &r.secretCreated, &r.expires}
+	return []any{&r.digest, &r.secretID, &r.secretCreated, &r.lastUsed, &r.expires}
 }
 
 // appendTo appends the next client, or the next secret of the last one, or nothing.
@@ -314,7 +314,7 @@ func (r *clientRow) appendTo(clients *[]authmgmt.Client) (err error) {
 	if r.digest == nil {
 		return nil
 	}
-	s := authmgmt.ClientSecret{ID: *r.secretID, CreatedAt: timeOf(r.secretCreated), ExpiresAt: timeOf(r.expires)}
+	s := authmgmt.ClientSecret{ID: *r.secretID, CreatedAt: timeOf(r.secretCreated), LastUsedAt: timeOf(r.lastUsed), ExpiresAt: timeOf(r.expires)}
 	copy(s.Digest[:], r.digest)
 	last := &(*clients)[len(*clients)-1]
 	last.Secrets = append(last.Secrets, s)

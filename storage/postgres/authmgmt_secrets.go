@@ -9,9 +9,10 @@ import (
 
 const (
 	secretsByDigest = "SELECT FROM @.authmgmt_secrets WHERE digest = ANY ($1::bytea[]) LIMIT 1"
-	insertSecret    = "INSERT INTO @.authmgmt_secrets (id, position, created_at, expires_at, digest, organization, client) VALUES ($1, $2, $3, $4, $5, $6, $7)"
-	updateSecret    = "UPDATE @.authmgmt_secrets SET id = $1, position = $2, created_at = $3, expires_at = $4 WHERE digest = $5"
-	deleteSecret    = "DELETE FROM @.authmgmt_secrets WHERE digest = $1" // and the tokens that were got with it: ON DELETE CASCADE
+	insertSecret    = "INSERT INTO @.authmgmt_secrets (id, position, created_at, last_used_at, expires_at, digest, organization, client)" +
+		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+	updateSecret = "UPDATE @.authmgmt_secrets SET id = $1, position = $2, created_at = $3, last_used_at = $4, expires_at = $5 WHERE digest = $6"
+	deleteSecret = "DELETE FROM @.authmgmt_secrets WHERE digest = $1" // and the tokens that were got with it: ON DELETE CASCADE
 )
 
 // setSecrets gives a stored client these secrets instead of its own. It is ErrExists if a
@@ -42,7 +43,7 @@ func (s *session) setSecrets(c *authmgmt.Client, secrets []authmgmt.ClientSecret
 	}
 	for i := range secrets {
 		secret := &secrets[i]
-		args := []any{secret.ID, i, bound(secret.CreatedAt), stamp(secret.ExpiresAt), secret.Digest[:]}
+		args := []any{secret.ID, i, bound(secret.CreatedAt), stamp(secret.LastUsedAt), stamp(secret.ExpiresAt), secret.Digest[:]}
 		var err error
 		switch at := indexOf(c.Secrets, secret.Digest); {
 		case at < 0:
@@ -66,7 +67,7 @@ func indexOf(secrets []authmgmt.ClientSecret, digest [32]byte) int {
 
 // sameSecret reports whether two secrets with one digest are stored as the same.
 func sameSecret(a, b *authmgmt.ClientSecret) bool {
-	return a.ID == b.ID && sameTime(a.CreatedAt, b.CreatedAt) && sameTime(a.ExpiresAt, b.ExpiresAt)
+	return a.ID == b.ID && sameTime(a.CreatedAt, b.CreatedAt) && sameTime(a.LastUsedAt, b.LastUsedAt) && sameTime(a.ExpiresAt, b.ExpiresAt)
 }
 
 // sameSecrets reports whether two lists of secrets are stored as the same.

@@ -10,7 +10,7 @@ import (
 const (
 	// clientColumns are the columns of a client with one of its secrets, in the order of
 	// appendClient.
-	clientColumns = "c.organization, c.id, c.name, c.roles, c.created_at, c.updated_at, s.digest, s.id, s.created_at, s.expires_at"
+	clientColumns = "c.organization, c.id, c.name, c.roles, c.created_at, c.updated_at, s.digest, s.id, s.created_at, s.last_used_at, s.expires_at"
 	withSecrets   = " LEFT JOIN authmgmt_secrets s ON s.organization = c.organization AND s.client = c.id"
 
 	clientByID = "SELECT " + clientColumns + " FROM authmgmt_clients c" + withSecrets +
@@ -127,7 +127,7 @@ func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Pagin
 	var page authmgmt.Page[authmgmt.Client]
 	statement, args := clientsOf.page(p, []any{org}, p.After.ID)
 	err := a.db.list(ctx, org, statement, args, func(r *row) error {
-		page.Total = r.number(10)
+		page.Total = r.number(11)
 		return appendClient(&page.Items, r)
 	})
 	if err != nil {
@@ -164,7 +164,7 @@ func appendClient(clients *[]authmgmt.Client, r *row) (err error) {
 	if r.null(6) {
 		return nil
 	}
-	s := authmgmt.ClientSecret{CreatedAt: r.moment(8), ExpiresAt: r.moment(9)}
+	s := authmgmt.ClientSecret{CreatedAt: r.moment(8), LastUsedAt: r.moment(9), ExpiresAt: r.moment(10)}
 	r.blob(6, s.Digest[:])
 	r.blob(7, s.ID[:])
 	last := &(*clients)[len(*clients)-1]

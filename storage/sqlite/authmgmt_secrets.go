@@ -9,8 +9,8 @@ import (
 
 const (
 	secretByDigest = "SELECT 1 FROM authmgmt_secrets WHERE digest = ?"
-	insertSecret   = "INSERT INTO authmgmt_secrets (id, position, created_at, expires_at, digest, organization, client) VALUES (?,?,?,?,?,?,?)"
-	updateSecret   = "UPDATE authmgmt_secrets SET (id, position, created_at, expires_at) = (?,?,?,?) WHERE digest = ?"
+	insertSecret   = "INSERT INTO authmgmt_secrets (id, position, created_at, last_used_at, expires_at, digest, organization, client) VALUES (?,?,?,?,?,?,?,?)"
+	updateSecret   = "UPDATE authmgmt_secrets SET (id, position, created_at, last_used_at, expires_at) = (?,?,?,?,?) WHERE digest = ?"
 	deleteSecret   = "DELETE FROM authmgmt_secrets WHERE digest = ?" // and the tokens that were got with it: ON DELETE CASCADE
 )
 
@@ -59,10 +59,11 @@ func indexOf(secrets []authmgmt.ClientSecret, digest [32]byte) int {
 }
 
 func secretArgs(s *authmgmt.ClientSecret, position int) []any {
-	return []any{bytes.Clone(s.ID[:]), position, s.CreatedAt.UnixMicro(), micros(s.ExpiresAt)}
+	return []any{bytes.Clone(s.ID[:]), position, s.CreatedAt.UnixMicro(), micros(s.LastUsedAt), micros(s.ExpiresAt)}
 }
 
 // sameSecret reports whether two secrets with one digest are stored as the same.
 func sameSecret(a, b *authmgmt.ClientSecret) bool {
-	return a.ID == b.ID && a.CreatedAt.UnixMicro() == b.CreatedAt.UnixMicro() && micros(a.ExpiresAt) == micros(b.ExpiresAt)
+	return a.ID == b.ID && a.CreatedAt.UnixMicro() == b.CreatedAt.UnixMicro() &&
+		micros(a.LastUsedAt) == micros(b.LastUsedAt) && micros(a.ExpiresAt) == micros(b.ExpiresAt)
 }

@@ -42,6 +42,14 @@ func onClient(method, rest, body string, holds []access.Role) func(*matrixRig) (
 	}
 }
 
+func onSecret(holds []access.Role) func(*matrixRig) (string, string, string) {
+	return func(r *matrixRig) (string, string, string) {
+		c, err := r.auth.Client(r.t.Context(), "acme", r.client(holds...))
+		require.NoError(r.t, err)
+		return "DELETE", clientsAt + "/" + c.ID + "/secrets/" + c.Secrets[0].ID.String(), ""
+	}
+}
+
 func onInvitation(method, rest string, holds []access.Role) func(*matrixRig) (string, string, string) {
 	return func(r *matrixRig) (string, string, string) {
 		i := r.invitation(holds...)
@@ -112,6 +120,10 @@ var matrixRows = []matrixRow{
 	{"rotateClientSecret", "full", onClient("POST", "/rotate-secret", "", asFull)},
 	{"rotateClientSecret", "viewer", onClient("POST", "/rotate-secret", "", asViewer)},
 	{"rotateClientSecret", "viewer/client", onClient("POST", "/rotate-secret", "", asClientsViewer)},
+	{"listClientSecrets", "full", onClient("GET", "/secrets", "", asFull)},
+	{"revokeClientSecret", "full", onSecret(asFull)},
+	{"revokeClientSecret", "viewer", onSecret(asViewer)},
+	{"revokeClientSecret", "viewer/client", onSecret(asClientsViewer)},
 	{"listTokens", "", plain("GET", issuedAt, "")},
 	{"revokeToken", "full", onToken(asFull)},
 	{"revokeToken", "viewer", onToken(asViewer)},

@@ -29,6 +29,7 @@ CREATE TABLE authmgmt_secrets (
 	client       bytea       NOT NULL,
 	position     integer     NOT NULL, -- among the client's secrets, from 0
 	created_at   timestamptz NOT NULL,
+	last_used_at timestamptz,          -- NULL: never
 	expires_at   timestamptz,          -- NULL: never
 	FOREIGN KEY (organization, client) REFERENCES authmgmt_clients (organization, id)
 );

@@ -29,6 +29,7 @@ CREATE TABLE authmgmt_secrets (
 	client       TEXT    NOT NULL,
 	position     INTEGER NOT NULL, -- among the client's secrets, from 0
 	created_at   INTEGER NOT NULL,
+	last_used_at INTEGER,          -- NULL: never
 	expires_at   INTEGER,          -- NULL: never
 	FOREIGN KEY (organization, client) REFERENCES authmgmt_clients (organization, id)
 ) WITHOUT ROWID;
