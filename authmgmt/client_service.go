@@ -150,6 +150,11 @@ type ClientUpdate struct {
 	// which is full access. Without it such an update is a [*ValidationError]. It goes
 	// with empty Roles only.
 	FullAccess bool
+
+	// If says whether the update may be made of the client as it is now, in the transaction
+	// of the change. An error of it leaves everything as it was, and is returned. It is asked
+	// last, maybe more than once, and must not call the Service. Nil: it may.
+	If func(now Client) error
 }
 
 // check says what is wrong with an update, whatever the client is like.
@@ -210,8 +215,8 @@ func (s *Service) hasDataset(ctx context.Context, org, id string) (has bool, err
 // role-based access control. The caller must cover every role that is new, and every one
 // that goes. To leave a client without roles, which is full access, takes FullAccess in the
 // update. That, and to give roles to one that has full access, takes a caller who has full
-// access. The errors are [*ValidationError], [ErrNotFound], [ErrForbidden],
-// [ErrRBACDisabled] and [ErrUnavailable].
+// access. The errors are that of [ClientUpdate.If], [*ValidationError], [ErrNotFound],
+// [ErrForbidden], [ErrRBACDisabled] and [ErrUnavailable].
 func (s *Service) UpdateClient(ctx context.Context, org string, by Caller, id string, u ClientUpdate) (Client, error) {
 	start := s.opts.Now()
 	var p problems
@@ -232,7 +237,13 @@ func (s *Service) UpdateClient(ctx context.Context, org string, by Caller, id st
 	var c Client
 	var e AuditEvent
 	if err == nil {
-		c, e, err = s.changeClient(ctx, org, KindClientUpdated, by, id, func(c *Client) error { return u.apply(c, by.Access, disabled) })
+		c, e, err = s.changeClient(ctx, org, KindClientUpdated, by, id, func(c *Client) error {
+			now := c.Clone()
+			if err := u.apply(c, by.Access, disabled); err != nil || u.If == nil {
+				return err
+			}
+			return u.If(now)
+		})
 		if disabled != nil && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnavailable)) {
 			err = disabled // as if it had not been looked whether the roles are others
 		}

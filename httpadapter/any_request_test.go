@@ -166,6 +166,9 @@ func (g *requestMaker) headers(s *anyService) http.Header {
 		h["Idempotency-Key"] = []string{pick(g, []string{"a", "", " ", "é", strings.Repeat("k", 256), "b"})}
 	}
 	if !g.often() {
+		h["If-Match"] = []string{pick(g, []string{"*", `"a"`, `W/"a", x`, `"`, ""})}
+	}
+	if !g.often() {
 		h["X-Request-Id"] = []string{pick(g, []string{"a", "a b", strings.Repeat("i", 129)})}
 	}
 	return h

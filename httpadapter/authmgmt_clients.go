@@ -1,6 +1,7 @@
 package httpadapter
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -20,12 +21,31 @@ func (a *authMgmtAdapter) updateClient(c *call) response {
 	if failed := a.checked(c, &d, id); failed != nil {
 		return *failed
 	}
+	if lines, given := c.r.Header["If-Match"]; given {
+		u.If = func(now authmgmt.Client) error {
+			if !ifMatches(lines, entityTag(clientBody(now))) {
+				return errClientChanged
+			}
+			return nil
+		}
+	}
 	updated, err := a.service.UpdateClient(c.r.Context(), c.principal.Organization, c.caller(), id, u)
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	return response{status: http.StatusOK, body: mustJSON(newClientCredentials(updated, mortise.Secret{}))}
+	return taggedClient(updated)
 }
+
+// errClientChanged: the client is not as the request's If-Match demands.
+var errClientChanged = errors.New("httpadapter: the client is not as If-Match demands")
+
+// taggedClient answers with a client and the tag of this answer.
+func taggedClient(c authmgmt.Client) response {
+	body := clientBody(c)
+	return response{status: http.StatusOK, body: body, header: http.Header{"Etag": {entityTag(body)}}}
+}
+
+func clientBody(c authmgmt.Client) []byte { return mustJSON(newClientCredentials(c, mortise.Secret{})) }
 
 func (a *authMgmtAdapter) clientUpdate(body *object) authmgmt.ClientUpdate {
 	var u authmgmt.ClientUpdate
@@ -75,7 +95,7 @@ func (a *authMgmtAdapter) getClient(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	return response{status: http.StatusOK, body: mustJSON(newClientCredentials(client, mortise.Secret{}))}
+	return taggedClient(client)
 }
 
 func (a *authMgmtAdapter) deleteClient(c *call) response {

@@ -250,6 +250,63 @@ func TestRolesOnUnknownTypes(t *testing.T) {
 	requireDetails(t, r.as("full", "POST", invitations, `{"email":"a@example.com","name":"n",`+given+`}`), want)
 }
 
+// TestUpdateClientIfMatch: of two administrators who change the same client as both have read
+// it, the later one is refused, and a role that was taken away does not come back.
+func TestUpdateClientIfMatch(t *testing.T) {
+	r := newAuthRig(t, nil, nil)
+	secret := r.client("acme", "c1", access.Role{ID: "viewer"}, access.Role{ID: "editor"})
+	put := func(tag, body string) *httptest.ResponseRecorder {
+		return r.as("full", "PUT", clients+"/c1", body, header("If-Match", tag))
+	}
+	read := func() string {
+		w := r.as("full", "GET", clients+"/c1", "")
+		require.Equal(t, http.StatusOK, w.Code)
+		require.Regexp(t, `^"[A-Za-z0-9_-]{22}"$`, w.Header().Get("ETag"))
+		require.Equal(t, w.Header().Get("ETag"), r.as("full", "HEAD", clients+"/c1", "").Header().Get("ETag"))
+		return w.Header().Get("ETag")
+	}
+	old := read()
+	w := put(old, `{"roles":[{"role_id":"viewer"}]}`)
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	fresh := w.Header().Get("ETag")
+	require.NotEqual(t, old, fresh)
+	require.Equal(t, fresh, read(), "PUT answers as GET does")
+
+	const refused = "The client is not as If-Match demands: it was changed meanwhile, or the header does not hold an ETag as it came. " +
+		"Read the client again, and send the ETag of that answer."
+	trail, err := r.service.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{})
+	require.NoError(t, err)
+	for _, tag := range []string{old, "W/" + fresh, strings.Trim(fresh, `"`), "", `"x", W/` + fresh, fresh + " x"} {
+		w = put(tag, `{"name":"Both","roles":[{"role_id":"viewer"},{"role_id":"editor"}]}`)
+		require.Equal(t, refused, requireDetail(t, w, http.StatusPreconditionFailed), tag)
+		require.Empty(t, w.Header().Get("ETag"))
+	}
+	require.Equal(t, []access.Role{{ID: "viewer"}}, r.roles("acme", "c1"))
+	require.Equal(t, fresh, read())
+	after, err := r.service.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{})
+	require.NoError(t, err)
+	require.Equal(t, trail, after, "nothing has changed")
+
+	// A use and a rotation of the secret leave the answer of GET, and so its tag.
+	require.True(t, r.logsIn("c1", secret))
+	require.Equal(t, http.StatusOK, r.as("full", "POST", clients+"/c1/rotate-secret", "").Code)
+	require.Equal(t, fresh, read())
+	require.Equal(t, http.StatusOK, put(`"x", `+fresh, `{"name":"List","roles":[{"role_id":"viewer"}]}`).Code)
+	require.Equal(t, http.StatusOK, put("*", `{"name":"Any","roles":[{"role_id":"viewer"}]}`).Code)
+	require.Equal(t, http.StatusOK, r.as("full", "PUT", clients+"/c1", `{"name":"Without","roles":[{"role_id":"viewer"}]}`).Code)
+	tags := func(r *http.Request) { r.Header["If-Match"] = []string{`"x"`, read()} }
+	require.Equal(t, http.StatusOK, r.as("full", "PUT", clients+"/c1", `{"name":"Lines","roles":[{"role_id":"viewer"}]}`, tags).Code)
+
+	// Whatever else is wrong is told first.
+	r.tokens["stranger"] = r.token("acme", "stranger", access.Role{ID: "admin", Resource: "client"})
+	requireDetails(t, put(old, `{"name":7}`), detail{"body.name", "string_type", "Input should be a valid string"})
+	requireDetail(t, r.as("viewer", "PUT", clients+"/c1", `{}`, header("If-Match", old)), http.StatusForbidden)
+	requireDetail(t, r.as("stranger", "PUT", clients+"/c1", `{"roles":[{"role_id":"admin"}]}`, header("If-Match", old)), http.StatusForbidden)
+	for _, tag := range []string{old, "*"} {
+		requireDetail(t, r.as("full", "PUT", clients+"/unknown", `{}`, header("If-Match", tag)), http.StatusNotFound)
+	}
+}
+
 func TestDeleteClient(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
 	secret := r.client("acme", "c1", access.Role{ID: "editor"})

@@ -41,6 +41,9 @@ var authMgmtFailures = append(failures{
 			"no roles mean full access. Ask somebody who holds it."}},
 	{authmgmt.ErrRBACDisabled, problem{kind: forbidden,
 		message: "The organization has no role-based access control, so no roles can be assigned."}},
+	{errClientChanged, problem{kind: domain, status: http.StatusPreconditionFailed,
+		message: "The client is not as If-Match demands: it was changed meanwhile, or the header does not hold an ETag as it came. " +
+			"Read the client again, and send the ETag of that answer."}},
 	{authmgmt.ErrPendingInvitation, problem{kind: domain, status: http.StatusConflict,
 		message: "The email address has a pending invitation. Resend or cancel that one."}},
 }, commonFailures...)

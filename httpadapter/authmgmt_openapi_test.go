@@ -142,7 +142,7 @@ func TestOpenAPIOfAuthMgmtErrorExamplesAreTheTables(t *testing.T) {
 		resp := replyDetail(p)
 		add(&want, resp.status, resp.body)
 	}
-	for _, err := range []error{authmgmt.ErrForbidden, authmgmt.ErrRBACDisabled, authmgmt.ErrPendingInvitation} {
+	for _, err := range []error{authmgmt.ErrForbidden, authmgmt.ErrRBACDisabled, authmgmt.ErrPendingInvitation, errClientChanged} {
 		p, known := clientErrors.classify(err)
 		require.True(t, known)
 		resp := replyDetail(p)

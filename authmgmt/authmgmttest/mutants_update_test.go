@@ -83,7 +83,7 @@ var updateMutants = []broken{
 			done = true
 			return err
 		})},
-	{name: "reads, and writes later", breaks: each("update-concurrent") + " invitations/one-winner clients/one-rotation", mutate: func(m *mutant) {
+	{name: "reads, and writes later", breaks: each("update-concurrent") + " invitations/one-winner clients/one-rotation clients/one-conditional-update", mutate: func(m *mutant) {
 		mutate.Late(&m.On, conformance.Seam, updates...)
 	}},
 	{name: "calls updates of what is not there", breaks: "clients/update-unknown tokens/update-unknown invitations/update-unknown",

@@ -17,7 +17,10 @@ import (
 // errNotPending is what the losers of a race for an invitation return.
 var errNotPending = errors.New("not pending")
 
-// errTwoWork is what the losers of a race for a rotation return.
+// errNotAsRead is the error of those that lose a race of conditional updates.
+var errNotAsRead = errors.New("not as it was read")
+
+// errTwoWork is the error of those that lose a race for a rotation.
 var errTwoWork = errors.New("two secrets work")
 
 // concurrentRules are about calls of different methods, or of different callers, at once.
@@ -80,6 +83,27 @@ var concurrentRules = []rule{
 				page, err := s.Store.ListAuditEvents(t.Context(), orgA, authmgmt.AuditQuery{Target: c.ID, Kind: authmgmt.KindSecretRotated, Limit: 2})
 				require.NoError(t, err)
 				require.Len(t, page.Items, 1)
+			}
+		}},
+
+	{Rule{"clients/one-conditional-update", "UpdateClient is atomic: of many that change a client only if it is as all of them read it, one wins, and no change is lost."}, needStore,
+		func(t *testing.T, s *subject) {
+			service := s.service(t, authmgmt.Options{})
+			for round := range 4 {
+				c, _, err := service.CreateClient(t.Context(), orgA, root, authmgmt.NewClient{Name: "build", FullAccess: true})
+				require.NoError(t, err)
+				var errs [20]error
+				conformance.Together(len(errs), func(n int) {
+					name := strconv.Itoa(n)
+					_, errs[n] = service.UpdateClient(t.Context(), orgA, root, c.ID, authmgmt.ClientUpdate{Name: &name, If: func(now authmgmt.Client) error {
+						if now.Name != c.Name {
+							return errNotAsRead
+						}
+						return nil
+					}})
+				})
+				winner := conformance.OneWins(t, errs[:], errNotAsRead)
+				require.Equal(t, strconv.Itoa(winner), s.client(t, orgA, c.ID).Name, "round %d", round)
 			}
 		}},
 

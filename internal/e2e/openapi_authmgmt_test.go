@@ -116,6 +116,8 @@ func (r *authMgmtRig) updates() []exchange {
 		{name: "nothing", body: `{}`, status: 200},
 		{name: "everything",
 			body: everything, status: 200},
+		{name: "another version", body: everything, header: map[string]string{"If-Match": `"x"`}, status: 412},
+		{name: "any version", body: everything, header: map[string]string{"If-Match": "*"}, status: 200},
 		{name: "nulls", body: `{"name":null,"roles":null,"roles_context":null}`, status: 200},
 		{name: "context", body: `{"roles":[{"role_id":"viewer"}],"roles_context":"dataset:d1"}`, status: 200},
 		{name: "unknown field", body: `{"priority":1}`, status: 200, undocumented: true}, // ignored; the strict validator wants to know of it

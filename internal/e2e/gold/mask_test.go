@@ -53,6 +53,7 @@ var changing = []struct {
 	{"run", regexp.MustCompile(`"run_id":(\d{9,})`)},
 	{"value", regexp.MustCompile(`"token":"([^"]+)"`)},
 	{"id", regexp.MustCompile(`\b([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b`)},
+	{"tag", regexp.MustCompile(`^Etag: "([\w-]{22})"$`)}, // of a body with an ID
 }
 
 // tokensOfRecord are the tokens of an insertion, by column.
@@ -190,6 +191,9 @@ func (m *masks) lines(resp *http.Response, body []byte, request http.Header, nam
 		}
 	}
 	slices.Sort(list[1:])
+	if tag := resp.Header.Get("Etag"); tag != "" {
+		m.learn("Etag: "+tag, nil)
+	}
 	if len(body) > 0 {
 		text := string(body)
 		m.learn(text, names)
