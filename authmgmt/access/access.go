@@ -44,14 +44,25 @@ func (a Access) Allows(action Action, resource Resource) bool {
 // Covers reports whether a holds everything that a stored credential with these roles
 // allows, so that a caller with a may give it away: of each role all actions, on all that it
 // is bound to. No roles at all mean full access, which only full access covers.
-func (a Access) Covers(roles []Role) bool { return a.covers(roles, false) }
+func (a Access) Covers(roles []Role) bool {
+	return a.covers(roles, func(Role) bool { return false })
+}
 
 // MayEnd reports whether a caller with a may take these roles away, or end a credential that
 // has them. That is [Access.Covers], but a role that the catalogue does not have, which
 // allows nothing, may be taken away.
-func (a Access) MayEnd(roles []Role) bool { return a.covers(roles, true) }
+func (a Access) MayEnd(roles []Role) bool {
+	return a.covers(roles, func(Role) bool { return len(a.roles) > 0 })
+}
 
-func (a Access) covers(roles []Role, unknown bool) bool {
+// MayTakeOver reports whether a caller with a may get a new secret of a credential that has
+// these roles. That is [Access.Covers], but a role that the catalogue does not have may be
+// held by a caller with [AnyAction]: the catalogue of another program may have it.
+func (a Access) MayTakeOver(roles []Role) bool {
+	return a.covers(roles, func(r Role) bool { return a.Allows(AnyAction, r.bound()) })
+}
+
+func (a Access) covers(roles []Role, unknown func(Role) bool) bool {
 	if a.full {
 		return true
 	}
@@ -63,13 +74,13 @@ func (a Access) covers(roles []Role, unknown bool) bool {
 	return len(roles) > 0
 }
 
-func (a Access) coversOne(r Role, unknown bool) bool {
+func (a Access) coversOne(r Role, unknown func(Role) bool) bool {
 	if a.catalogue == nil {
 		return false
 	}
 	actions, known := a.catalogue.roles[r.ID]
 	if !known {
-		return unknown
+		return unknown(r)
 	}
 	for _, action := range actions {
 		// AnyAction is asked for like an action: only a role that has it allows it.

@@ -144,6 +144,11 @@ func TestCoversIsWhatAllowsSays(t *testing.T) {
 	assert.False(t, root.MayEnd(nil))
 	assert.False(t, catalogue.Access(access.Role{ID: "reader"}).MayEnd([]access.Role{{ID: "unknown"}, {ID: "root"}}))
 	assert.False(t, access.Access{}.MayEnd([]access.Role{{ID: "unknown"}}))
+	assert.False(t, catalogue.Access().MayEnd([]access.Role{{ID: "unknown"}}), "who holds nothing")
+	assert.True(t, root.MayTakeOver([]access.Role{{ID: "reader"}, {ID: "unknown"}}), "it allows no more")
+	assert.False(t, root.MayTakeOver(nil))
+	assert.False(t, catalogue.Access(access.Role{ID: "writer"}).MayTakeOver([]access.Role{{ID: "unknown"}}), "it may allow anything")
+	assert.False(t, access.Access{}.MayTakeOver([]access.Role{{ID: "unknown"}}))
 }
 
 func TestCatalogue(t *testing.T) {

@@ -7,16 +7,17 @@ import (
 
 // DisplayProblem says what is wrong with a name that people read, "" if nothing is. Hosts put
 // such names into the headers of mail and into their pages: so it has no control character and
-// none that turns the direction of a text, or cannot be seen. Those that join letters may
-// stand: names in Persian and in emoji have them.
+// none that turns the direction of a text, or cannot be seen. Those that join letters, or
+// choose between text and emoji, are allowed: names in Persian and in emoji have them.
 func DisplayProblem(text string) string {
 	if problem := Problem(text); problem != "" {
 		return problem
 	}
 	hidden := func(r rune) bool {
-		return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
+		return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
+			strings.ContainsRune("\u2028\u2029\u2800", r)
 	}
-	joins := func(r rune) bool { return r == '\u200c' || r == '\u200d' }
+	joins := func(r rune) bool { return strings.ContainsRune("\u200c\u200d\ufe0e\ufe0f", r) }
 	switch {
 	case strings.ContainsFunc(text, func(r rune) bool { return hidden(r) && !joins(r) }):
 		return "must not contain control characters, or others that cannot be seen"
