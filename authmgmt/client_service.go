@@ -244,8 +244,8 @@ func (s *Service) UpdateClient(ctx context.Context, org string, by Caller, id st
 			}
 			return u.If(now)
 		})
-		if disabled != nil && errors.Is(err, ErrNotFound) {
-			err = disabled // as for a client that has other roles
+		if disabled != nil && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnavailable)) {
+			err = disabled // as if it had not been looked whether the roles are others
 		}
 	}
 	s.observeChange(ctx, start, org, KindClientUpdated, by, id, &e, err)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
-	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 )
 
 // A failing directory is a failure, and says nothing about the organization.
@@ -119,22 +118,4 @@ func TestRBACIsRememberedForASecond(t *testing.T) {
 		require.NoError(t, r.SetRBAC(t.Context(), "acme", full, false))
 		assert.ErrorIs(t, assign("acme"), authmgmt.ErrRBACDisabled)
 	}
-}
-
-// TestStoreAwayWithoutRBAC: a caller who leaves the roles as they are is told to come again.
-func TestStoreAwayWithoutRBAC(t *testing.T) {
-	r := newRig(t, authmgmt.Options{})
-	c, err := r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: roles("viewer")}, importedSecret+"s")
-	require.NoError(t, err)
-	faults := &authmgmttest.Faults{Before: func(op string) error {
-		if op == "Clients.UpdateClient" {
-			return errors.New("no disk")
-		}
-		return nil
-	}}
-	s, err := authmgmt.New(authmgmt.Backend{Store: faults.Store(r.store), Directory: r.store}, &authmgmt.Options{Now: r.now})
-	require.NoError(t, err)
-	same := roles("viewer")
-	_, err = s.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &same})
-	require.ErrorIs(t, err, authmgmt.ErrUnavailable)
 }

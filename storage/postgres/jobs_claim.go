@@ -17,22 +17,22 @@ import (
 // whose turn it is. Which ones have some, the process remembers: so a look is at the jobs
 // that have become claimable since the last one.
 const (
-	// $2 are the kinds, $3 the time from which on it looks at jobs, free and held ones, $4 the
-	// time from which on jobs came that were committed late, or NULL, and $5 how many
+	// $2 are the kinds, $3 and $4 the times from which on it looks at free and held jobs, $5
+	// the time from which on jobs came that were committed late, or NULL, and $6 how many
 	// microseconds ago the first of them began to be stored. The last row is the time.
-	newJobs = "SELECT organization, min(claimable_at) FROM (" +
+	newJobs = "SELECT organization, min(claimable_at), max(claimable_at) FROM (" +
 		"SELECT kind, organization, claimable_at FROM @.jobs WHERE (token IS NULL)::integer = 1 AND claimable_at <= " + jobNow +
-		" AND claimable_at >= least($3, $4, " + jobNow + " - $5::bigint * interval '1 microsecond')" +
+		" AND claimable_at >= least($3, $5, " + jobNow + " - $6::bigint * interval '1 microsecond')" +
 		" UNION ALL " +
 		"SELECT kind, organization, claimable_at FROM @.jobs WHERE (token IS NULL)::integer = 0 AND claimable_at <= " + jobNow +
-		" AND claimable_at >= $3) j WHERE kind = ANY ($2) GROUP BY organization UNION ALL SELECT NULL, " + jobNow
+		" AND claimable_at >= $4) j WHERE kind = ANY ($2) GROUP BY organization UNION ALL SELECT NULL, " + jobNow + ", NULL"
 
 	// $2 are the kinds, $3 is the organization behind which it begins. It steps from one
 	// organization to the next, and finds so many at most.
 	allJobs = "WITH RECURSIVE steps AS ((" + firstOrg + "$3" + inOrder + ")" +
 		" UNION ALL SELECT n.* FROM steps s CROSS JOIN LATERAL (" + firstOrg + "s.organization" + inOrder + ") n)" +
-		" (SELECT organization, claimable_at FROM steps WHERE claimable_at <= " + jobNow + " LIMIT $4)" +
-		" UNION ALL SELECT NULL, " + jobNow
+		" (SELECT organization, claimable_at, claimable_at FROM steps WHERE claimable_at <= " + jobNow + " LIMIT $4)" +
+		" UNION ALL SELECT NULL, " + jobNow + ", NULL"
 
 	// The next organization with jobs, and when the first of them is claimable.
 	firstOrg = "SELECT n.organization, n.claimable_at FROM unnest($2::text[]) AS k (kind) CROSS JOIN LATERAL (" +
@@ -151,14 +151,18 @@ func (t *Jobs) look(ctx context.Context, of *turns, on bool) error {
 	if !begun {
 		return nil
 	}
-	text, args := newJobs, []any{t.db.clock.arg(), of.kinds, l.since, l.late.time(), l.late.age().Microseconds()}
+	text, args := newJobs, []any{t.db.clock.arg(), of.kinds, l.free, l.held, l.late.time(), l.late.age().Microseconds()}
 	if l.all {
 		text, args = allJobs, []any{t.db.clock.arg(), of.kinds, l.after, maxTurns}
 	}
 	var found []finding
 	err := t.claiming(ctx, of, text, args, func() { found = nil }, func(r pgx.Rows) error {
 		var f finding
-		err := r.Scan(&f.org, &f.first)
+		var last *time.Time // NULL with the time
+		err := r.Scan(&f.org, &f.first, &last)
+		if last != nil {
+			f.last = *last
+		}
 		found = append(found, f)
 		return err
 	})

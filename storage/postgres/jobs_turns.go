@@ -13,9 +13,10 @@ const (
 	// it had become claimable.
 	lookAtAll = 10 * time.Second
 
-	// lookBack is how long a look goes back: others may have committed jobs since the last
-	// one that have been claimable for so long. Longer ones they tell of, unless nobody
-	// listens: so a look a second goes back for two.
+	// lookBack is how long a look goes back at least: others may have committed jobs since
+	// the last one that have been claimable for so long. If no job came, it goes back for a
+	// second, but not over leases that have ended: most of their jobs are gone. Older ones
+	// they tell of, unless nobody listens: so a look a second goes back for two seconds more.
 	lookBack  = 10 * time.Millisecond
 	lookAgain = time.Second
 
@@ -92,8 +93,8 @@ type turns struct {
 	partly bool   // there may be organizations that are not in line
 	after  []byte // the organization behind which the next look at all begins
 
-	until time.Time // looks have found what was claimable then
-	late  arrival   // of jobs that were committed since the last look began
+	free, held time.Time // where the next look begins: at jobs, and at leases that have ended
+	late       arrival   // of jobs that were committed since the last look began
 
 	// When the last looks began at all jobs, and at those of the last seconds, by the clock of
 	// this process or of a test.
@@ -132,10 +133,10 @@ func (t *jobTurns) came(kind string, a arrival) {
 
 // look says where a look begins.
 type look struct {
-	all   bool
-	after []byte    // of a look at all
-	since time.Time // of another one
-	late  arrival
+	all        bool
+	after      []byte    // of a look at all
+	free, held time.Time // of another one
+	late       arrival
 }
 
 // begin begins a look, at a time; or none if the line is to be served first, of which nobody
@@ -147,10 +148,10 @@ func (t *turns) begin(now time.Time, on bool) (l look, begun bool) {
 		return look{}, false
 	}
 	over := func(last time.Time, every time.Duration) bool { return now.Before(last) || now.Sub(last) >= every }
-	l = look{since: t.until.Add(-lookBack), late: t.late, after: t.after}
+	l = look{free: t.free, held: t.held, late: t.late, after: t.after}
 	if over(t.again, lookAgain) {
 		t.again = now
-		l.since = t.until.Add(-2 * lookAgain)
+		l.free, l.held = t.free.Add(-2*lookAgain), t.held.Add(-2*lookAgain)
 	}
 	if l.all = t.partly || t.all.IsZero() || over(t.all, lookAtAll); l.all {
 		t.all = now
@@ -167,10 +168,11 @@ func (t *turns) anew() {
 	t.all, t.after = time.Time{}, []byte{}
 }
 
-// finding is an organization with claimable jobs, and when the first of them became so.
+// finding is an organization with claimable jobs, and when the first and the last of them
+// that a look has seen became so.
 type finding struct {
-	org   []byte
-	first time.Time
+	org         []byte
+	first, last time.Time
 }
 
 // ended ends a look, which was made at a time of the database's. cut: a look at all may have
@@ -179,8 +181,12 @@ func (t *turns) ended(l *look, now time.Time, found []finding, cut bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.looks++
+	t.held, t.free = now.Add(-lookBack), now.Add(-lookAgain)
 	last := l.after
 	for _, f := range found {
+		if f.last.After(t.free) {
+			t.free = f.last
+		}
 		o := t.places[string(f.org)]
 		if o == nil && len(t.line) >= maxTurns {
 			cut = true
@@ -204,8 +210,8 @@ func (t *turns) ended(l *look, now time.Time, found []finding, cut bool) {
 	} else {
 		t.partly = t.partly || cut
 	}
-	if !t.partly {
-		t.until = now
+	if l.all || t.free.After(t.held) {
+		t.free = t.held
 	}
 }
 

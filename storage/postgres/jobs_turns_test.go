@@ -10,7 +10,7 @@ import (
 // find has a look find jobs of an organization.
 func (t *turns) find(org string, at time.Time) {
 	l, _ := t.begin(at, false)
-	t.ended(&l, at, []finding{{org: []byte(org), first: at}}, false)
+	t.ended(&l, at, []finding{{org: []byte(org), first: at, last: at}}, false)
 }
 
 // TestJobBesideAClaim: a job that a look finds while a claim is under way, which does not see
@@ -46,25 +46,29 @@ func TestOrganizationComesBackBesideAClaim(t *testing.T) {
 	require.Len(t, next, 1)
 }
 
-// TestLooksGoBack: a look goes back a little behind the last one, and once a second for two
-// seconds; every ten seconds it is at all jobs.
+// TestLooksGoBack: a look goes back to the latest job that was found, for ten milliseconds at
+// least and a second at most, over ended leases for ten milliseconds, and once a second for
+// two seconds more. Every ten seconds it is at all jobs.
 func TestLooksGoBack(t *testing.T) {
 	of := newTurns([]string{"k"})
-	began := time.Now()
-	var last time.Time
+	now := time.Now()
+	var free, held time.Time
 	for i := range 25 {
-		now := began.Add(time.Duration(i) * 500 * time.Millisecond)
 		l, begun := of.begin(now, false)
 		require.True(t, begun)
 		require.Equal(t, i%20 == 0, l.all, i)
-		back := lookBack
 		if i%2 == 0 {
-			back = 2 * time.Second
+			free, held = free.Add(-2*time.Second), held.Add(-2*time.Second)
 		}
 		if !l.all {
-			require.Equal(t, last.Add(-back), l.since, i)
+			require.Equal(t, []time.Time{free, held}, []time.Time{l.free, l.held}, i)
 		}
-		of.ended(&l, now, nil, false)
-		last = now
+		came := []time.Duration{0, time.Millisecond, 20 * time.Millisecond, 2 * time.Second}[i%4]
+		free, held = now.Add(-min(max(came, 10*time.Millisecond), time.Second)), now.Add(-10*time.Millisecond)
+		if l.all {
+			free = held
+		}
+		of.ended(&l, now, []finding{{org: []byte("acme"), first: now.Add(-came), last: now.Add(-came)}}, false)
+		now = now.Add(500 * time.Millisecond)
 	}
 }

@@ -200,7 +200,7 @@ func TestClaimPlans(t *testing.T) {
 		text string
 		args []any
 	}{
-		"new":  {postgres.NewJobs, []any{nil, kinds, time.Now().Add(-time.Minute), nil, 10}},
+		"new":  {postgres.NewJobs, []any{nil, kinds, time.Now().Add(-time.Minute), time.Now().Add(-time.Minute), nil, 10}},
 		"all":  {postgres.AllJobs, []any{nil, kinds, []byte{}, 10000}},
 		"take": {postgres.TakeJobs, []any{nil, kinds, orgs, since, limit, int64(1e6), uuid.New(), limit, limit}},
 	}
