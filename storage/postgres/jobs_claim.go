@@ -21,11 +21,13 @@ const (
 	// the time from which on jobs came that were committed late, or NULL, and $6 how many
 	// microseconds ago the first of them began to be stored. The last row is the time.
 	newJobs = "SELECT organization, min(claimable_at), max(claimable_at) FROM (" +
-		"SELECT kind, organization, claimable_at FROM @.jobs WHERE (token IS NULL)::integer = 1 AND claimable_at <= " + jobNow +
-		" AND claimable_at >= least($3, $5, " + jobNow + " - $6::bigint * interval '1 microsecond')" +
-		" UNION ALL " +
-		"SELECT kind, organization, claimable_at FROM @.jobs WHERE (token IS NULL)::integer = 0 AND claimable_at <= " + jobNow +
-		" AND claimable_at >= $4) j WHERE kind = ANY ($2) GROUP BY organization UNION ALL SELECT NULL, " + jobNow + ", NULL"
+		jobsSince + "1" + sinceTime + "least($3, $5, " + jobNow + " - $6::bigint * interval '1 microsecond')" + inUTC + " UNION ALL " +
+		jobsSince + "0" + sinceTime + "$4::timestamptz" + inUTC +
+		") j WHERE kind = ANY ($2) GROUP BY organization UNION ALL SELECT NULL, " + jobNow + ", NULL"
+
+	jobsSince = "SELECT kind, organization, claimable_at FROM @.jobs WHERE (token IS NULL)::integer = "
+	sinceTime = " AND claimable_at" + inUTC + " <= " + jobNow + inUTC + " AND claimable_at" + inUTC + " >= "
+	inUTC     = " AT TIME ZONE 'UTC'"
 
 	// $2 are the kinds, $3 is the organization behind which it begins. It steps from one
 	// organization to the next, and finds so many at most.
@@ -143,11 +145,11 @@ const (
 // look finds out which organizations have claimable jobs. If on is true, nobody is left whom
 // the claim may serve.
 func (t *Jobs) look(ctx context.Context, of *turns, on bool) error {
-	now := time.Now()
-	if t.db.clock.now != nil {
-		now = t.db.clock.now()
+	clock := t.db.clock.now
+	if clock == nil {
+		clock = time.Now
 	}
-	l, begun := of.begin(now, on)
+	l, begun := of.begin(clock, on)
 	if !begun {
 		return nil
 	}

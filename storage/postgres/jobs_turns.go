@@ -141,9 +141,10 @@ type look struct {
 
 // begin begins a look, at a time; or none if the line is to be served first, of which nobody
 // is left if on is true.
-func (t *turns) begin(now time.Time, on bool) (l look, begun bool) {
+func (t *turns) begin(clock func() time.Time, on bool) (l look, begun bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	now := clock()
 	if t.partly && !on && len(t.line) > 0 && !t.all.IsZero() {
 		return look{}, false
 	}

@@ -9,7 +9,7 @@ import (
 
 // find has a look find jobs of an organization.
 func (t *turns) find(org string, at time.Time) {
-	l, _ := t.begin(at, false)
+	l, _ := t.begin(func() time.Time { return at }, false)
 	t.ended(&l, at, []finding{{org: []byte(org), first: at, last: at}}, false)
 }
 
@@ -54,7 +54,7 @@ func TestLooksGoBack(t *testing.T) {
 	now := time.Now()
 	var free, held time.Time
 	for i := range 25 {
-		l, begun := of.begin(now, false)
+		l, begun := of.begin(func() time.Time { return now }, false)
 		require.True(t, begun)
 		require.Equal(t, i%20 == 0, l.all, i)
 		if i%2 == 0 {

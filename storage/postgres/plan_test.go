@@ -221,6 +221,10 @@ func TestClaimPlans(t *testing.T) {
 		for name, s := range statements {
 			plan := explainPrepared(t, tx, "EXPLAIN (ANALYZE, TIMING OFF)", "jobs_"+name, s.args)
 			assert.NotContains(t, plan, "Seq Scan on jobs", "%s, %s", name, when)
+			index := map[string]string{"new": "jobs_claimable", "all": "jobs_order", "take": "jobs_order"}[name]
+			for _, scan := range indexOfJobs.FindAllStringSubmatch(plan, -1) {
+				assert.Equal(t, index, scan[1], "%s, %s", name, when)
+			}
 			for _, scan := range scansOfJobs.FindAllStringSubmatch(plan, -1) {
 				rows, err := strconv.Atoi(scan[1])
 				require.NoError(t, err)
@@ -253,6 +257,8 @@ func TestClaimPlans(t *testing.T) {
 		look(fmt.Sprintf("as many again: %d", n), limit)
 	}
 }
+
+var indexOfJobs = regexp.MustCompile(`using (jobs_\w+) on jobs\b`)
 
 var scansOfJobs = regexp.MustCompile(`Scan (?:using \w+ )?on (?:jobs|jobs_\w+)\b[^\n]*\(actual rows=(\d+)[^ ]* loops=(\d+)\)`)
 

@@ -20,14 +20,15 @@ CREATE TABLE jobs (
 	autovacuum_analyze_threshold = 10000);
 
 -- Of a table whose rows are all dead, the planner takes any index for as good as any other
--- one. So each of these has an expression that only the statements have that it is for.
+-- one. So each column of these that statements compare is an expression, which only the
+-- statements have that the index is for.
 
 -- The jobs of an organization in the order of claims.
 CREATE INDEX jobs_order ON jobs ((kind || ''), (organization || ''), claimable_at, seq) WHERE NOT dead;
 
 -- By this a claim finds the organizations whose jobs have become claimable since the last
 -- claim: held ones, whose lease has ended, and others.
-CREATE INDEX jobs_claimable ON jobs (((token IS NULL)::integer), claimable_at);
+CREATE INDEX jobs_claimable ON jobs (((token IS NULL)::integer), (claimable_at AT TIME ZONE 'UTC'));
 
 -- How often each of the locks was had alone, by the hash of its name: for transactions of
 -- hosts whose snapshot stays. What somebody has stored under a lock that they had alone, such
