@@ -198,7 +198,7 @@ func (s *Service) checkDataset(ctx context.Context, org string, u *ClientUpdate)
 	}
 	var p problems
 	if !has {
-		p.add("roles_context", "must name a dataset that the organization has; make it first")
+		p.add("roles_context", "must name a dataset that the organization has")
 	}
 	return p.err()
 }
@@ -213,10 +213,11 @@ func (s *Service) hasDataset(ctx context.Context, org, id string) (has bool, err
 
 // UpdateClient changes a client and returns it as it is then. Other roles than it has need
 // role-based access control. The caller must cover every role that is new, and every one
-// that goes. To leave a client without roles, which is full access, takes FullAccess in the
-// update. That, and to give roles to one that has full access, takes a caller who has full
-// access. The errors are that of [ClientUpdate.If], [*ValidationError], [ErrNotFound],
-// [ErrForbidden], [ErrRBACDisabled] and [ErrUnavailable].
+// that goes, unless the catalogue no longer has it ([access.Access.MayEnd]). To leave a
+// client without roles, which is full access, takes FullAccess in the update. That, and to
+// give roles to a client that has full access, takes a caller with full access. The errors
+// are the error of [ClientUpdate.If], [*ValidationError], [ErrNotFound], [ErrForbidden],
+// [ErrRBACDisabled] and [ErrUnavailable].
 func (s *Service) UpdateClient(ctx context.Context, org string, by Caller, id string, u ClientUpdate) (Client, error) {
 	start := s.opts.Now()
 	var p problems
@@ -285,8 +286,9 @@ func (u *ClientUpdate) apply(c *Client, caller access.Access, disabled error) er
 }
 
 // DeleteClient removes a client for good. Its secrets and its tokens end with it, and its
-// ID is not given again. The caller must cover its roles: nobody can lock out somebody
-// who holds more. The errors are [ErrNotFound], [ErrForbidden] and [ErrUnavailable].
+// ID is never reused. The caller must be allowed to end its roles
+// ([access.Access.MayEnd]), so a client with more access cannot be locked out. The errors
+// are [ErrNotFound], [ErrForbidden] and [ErrUnavailable].
 func (s *Service) DeleteClient(ctx context.Context, org string, by Caller, id string) error {
 	start := s.opts.Now()
 	_, e, err := s.changeClient(ctx, org, KindClientDeleted, by, id, func(c *Client) error {

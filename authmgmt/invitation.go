@@ -12,7 +12,7 @@ type Invitation struct {
 	Organization string
 	ID           string
 	Inviter      string        // display name
-	InvitedBy    string        // the Actor who made it, as the audit trail has them
+	InvitedBy    string        // the Actor who made it, as in the audit trail
 	Email        string        // of the invitee
 	Name         string        // of the invitee
 	Roles        []access.Role // assigned upon acceptance; none: full access

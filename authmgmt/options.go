@@ -61,8 +61,8 @@ type Options struct {
 	Admit func(ctx context.Context, i Invitation, person Actor) error
 
 	// HasDataset says whether an organization has a dataset, for an update of a client's
-	// roles of that dataset: without it [Service.UpdateClient] refuses the context. Nil:
-	// that is not checked.
+	// roles of that dataset: if it has none, [Service.UpdateClient] refuses the context.
+	// With nil every context is taken.
 	HasDataset func(ctx context.Context, org, id string) (bool, error)
 
 	// Deliver sends an invitation's link, after it was made or resent. The invitation
@@ -101,8 +101,9 @@ type Options struct {
 	// remembered are verified without the store.
 	TokenCache time.Duration
 
-	// SecretOverlap is how long the secret before keeps working after RotateSecret: 24 h;
-	// at most 90 days; below 0: none, and every rotation ends all secrets before it.
+	// SecretOverlap is how long the previous secret keeps working after a RotateSecret that
+	// names no overlap: 24 h; at most 90 days. Below 0 such a rotation ends all earlier
+	// secrets.
 	SecretOverlap time.Duration
 	TokenPrefix   string // of access tokens: "at-"
 	SecretPrefix  string // of client secrets: "cs-"

@@ -89,8 +89,8 @@ func overlapping(secrets []ClientSecret) error {
 
 // RevokeSecret ends one secret of a client now, and the tokens that were got with it. It may
 // be the last one: no login of the client succeeds then until RotateSecret makes another.
-// The caller must cover its roles, as with RotateSecret. The errors are [ErrNotFound],
-// [ErrForbidden] and [ErrUnavailable].
+// The other secrets keep their own ends. The caller must be allowed to end the client's roles
+// ([access.Access.MayEnd]). The errors are [ErrNotFound], [ErrForbidden] and [ErrUnavailable].
 func (s *Service) RevokeSecret(ctx context.Context, org string, by Caller, id string, secretID uuid.UUID) error {
 	start := s.opts.Now()
 	gone := false

@@ -264,10 +264,10 @@ func (s *Service) findToken(ctx context.Context, text string) (Token, error) {
 	return t, nil
 }
 
-// RevokeToken ends a token: the next request with it is refused. The caller must cover
-// its roles, those of a client's token being the client's. Revoking twice is not an error
-// and keeps the first time. The errors are [ErrNotFound], [ErrForbidden] and
-// [ErrUnavailable].
+// RevokeToken ends a token: the next request with it is refused. The caller must be allowed
+// to end its roles ([access.Access.MayEnd]); a client's token has the client's roles.
+// Revoking twice is not an error and keeps the first time. The errors are [ErrNotFound],
+// [ErrForbidden] and [ErrUnavailable].
 func (s *Service) RevokeToken(ctx context.Context, org string, by Caller, id uuid.UUID) error {
 	start := s.opts.Now()
 	var stored AuditEvent

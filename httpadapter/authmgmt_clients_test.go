@@ -156,7 +156,7 @@ func TestUpdateClientOfNoDataset(t *testing.T) {
 	r.client("acme", "c1", access.Role{ID: "editor"})
 	for _, roles := range []string{`[{"role_id":"viewer"}]`, `[]`} {
 		requireDetails(t, r.as("full", "PUT", clients+"/c1", `{"roles":`+roles+`,"roles_context":"dataset:whales"}`),
-			detail{"body.roles_context", "value_error", "Value error, must name a dataset that the organization has; make it first"})
+			detail{"body.roles_context", "value_error", "Value error, must name a dataset that the organization has"})
 	}
 	w := r.as("full", "PUT", clients+"/c1", `{"roles":[{"role_id":"viewer"}],"roles_context":"dataset:birds"}`)
 	require.Equal(t, http.StatusOK, w.Code, w.Body)

@@ -29,7 +29,7 @@ var keyUnsupported = problem{
 	items: []itemDetail{{Field: "Idempotency-Key", Reason: reasonKeyUnsupported, text: textKeyUnsupported}},
 }
 
-const textKeyUnsupported = "The header Idempotency-Key is not supported here: the same request, sent again, makes another one. Leave the header out."
+const textKeyUnsupported = "The header Idempotency-Key is not supported here: a repeated request is not recognized. Leave the header out."
 
 // organizationDeleted is the text of a 403 to a caller that the host vouches for.
 const organizationDeleted = "The organization was deleted, and its ID is never reused. Use another organization."

@@ -49,15 +49,14 @@ func (a Access) Covers(roles []Role) bool {
 }
 
 // MayEnd reports whether a caller with a may take these roles away, or end a credential that
-// has them. That is [Access.Covers], but a role that the catalogue does not have, which
-// allows nothing, may be taken away.
+// has them: whether a covers each role that the catalogue has. The others allow nothing.
 func (a Access) MayEnd(roles []Role) bool {
 	return a.covers(roles, func(Role) bool { return len(a.roles) > 0 })
 }
 
 // MayTakeOver reports whether a caller with a may get a new secret of a credential that has
-// these roles. That is [Access.Covers], but a role that the catalogue does not have may be
-// held by a caller with [AnyAction]: the catalogue of another program may have it.
+// these roles: whether a covers each role that the catalogue has, and allows [AnyAction] if
+// there are others. The catalogue of another program may have those.
 func (a Access) MayTakeOver(roles []Role) bool {
 	return a.covers(roles, func(r Role) bool { return a.Allows(AnyAction, r.bound()) })
 }

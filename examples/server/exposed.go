@@ -8,27 +8,26 @@ import (
 	"runtime"
 )
 
-// warnOfExposedData tells an operator of a data folder and of a database that others can
-// read or write. Others who can write to the folder can replace the database.
+// warnOfExposedData tells an operator of a data folder that others can write to, for they can
+// replace the database, and of a database that others can read or write.
 func warnOfExposedData(folder string, log *slog.Logger) {
 	file := filepath.Join(folder, databaseFile)
-	warnOfMode(log, "the data folder; chmod 700 it", folder, exposedMode(folder))
-	warnOfMode(log, "the file of the database; chmod 600 it", file, exposedMode(file))
+	warnOfMode(log, "others can write to the data folder; chmod 700 it", folder, exposedMode(folder, 0o022))
+	warnOfMode(log, "others can read or write the file of the database; chmod 600 it", file, exposedMode(file, 0o066))
 }
 
-// exposedMode returns the mode of a file or folder if others than its owner can read or
-// write it, else 0.
-func exposedMode(path string) fs.FileMode {
+// exposedMode returns the mode of a file or folder if it has one of some bits, else 0.
+func exposedMode(path string, bits fs.FileMode) fs.FileMode {
 	info, err := os.Stat(path)
-	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0 {
+	if err != nil || runtime.GOOS == "windows" || info.Mode()&bits == 0 {
 		return 0
 	}
-	return info.Mode().Perm()
+	return info.Mode()
 }
 
-// warnOfMode warns of a file or folder that others can read, unless its mode is 0.
-func warnOfMode(log *slog.Logger, what, path string, mode fs.FileMode) {
+// warnOfMode warns of a file or folder that is exposed, unless its mode is 0.
+func warnOfMode(log *slog.Logger, text, path string, mode fs.FileMode) {
 	if mode != 0 {
-		log.Warn("others can read "+what, "file", path, "mode", mode.String())
+		log.Warn(text, "file", path, "mode", mode.String())
 	}
 }

@@ -132,8 +132,8 @@ func (s *storeState) ask() *prometheus.Registry {
 	late := gauge("mortise_late_seconds", "For how long the work that has waited longest has been due.", "service")
 	tokens := gauge("mortise_vault_tokens", "Tokens of all organizations."+exact, "state")
 	vaults := gauge("mortise_vaults", "Vaults of all organizations."+exact)
-	dead := gauge("mortise_postgres_dead_rows", "About how many rows PostgreSQL keeps that are gone.")
-	snapshot := gauge("mortise_postgres_oldest_snapshot_seconds", "For how long the oldest transaction has run that may see them.")
+	dead := gauge("mortise_postgres_dead_rows", "About how many dead rows the tables in PostgreSQL keep.")
+	snapshot := gauge("mortise_postgres_oldest_snapshot_seconds", "For how long the oldest transaction has run that may see dead rows. Of other roles only with pg_read_all_stats.")
 	since := func(service string, due time.Time) {
 		behind := 0.
 		if !due.IsZero() {

@@ -73,6 +73,6 @@ func inMemory(ctx context.Context, do func(*provision.Services) error) error {
 func warnOfExposed(doc *provision.Document, log *slog.Logger) {
 	exposed := doc.Exposed()
 	for _, file := range slices.Sorted(maps.Keys(exposed)) {
-		warnOfMode(log, "the provisioning document, or a file of it, which holds secrets; chmod 600 it", file, exposed[file])
+		warnOfMode(log, "others can read the provisioning document, or a file of it, which holds secrets; chmod 600 it", file, exposed[file])
 	}
 }

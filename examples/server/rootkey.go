@@ -73,7 +73,7 @@ func checkKey(ctx context.Context, s *services, k *localkeys.RootFile, log *slog
 	case err != nil:
 		return fmt.Errorf("check the root key: %w", err)
 	}
-	warnOfMode(log, "the file of the root key; chmod 600 it", k.Path, k.Exposed)
+	warnOfMode(log, "others can read the file of the root key; chmod 600 it", k.Path, k.Exposed)
 	if k.Made() {
 		log.Warn("a root key was made beside the data that it protects; move it to a safe place and name it with -vault-key", "file", k.Path)
 	}

@@ -7,7 +7,7 @@ import (
 
 // DisplayProblem says what is wrong with a name that people read, "" if nothing is. Hosts put
 // such names into the headers of mail and into their pages: so it has no control character and
-// none that turns the direction of a text, or cannot be seen. Those that join letters, or
+// none that turns the direction of a text, or is invisible. Those that join letters, or
 // choose between text and emoji, are allowed: names in Persian and in emoji have them.
 func DisplayProblem(text string) string {
 	if problem := Problem(text); problem != "" {
@@ -20,7 +20,7 @@ func DisplayProblem(text string) string {
 	joins := func(r rune) bool { return strings.ContainsRune("\u200c\u200d\ufe0e\ufe0f", r) }
 	switch {
 	case strings.ContainsFunc(text, func(r rune) bool { return hidden(r) && !joins(r) }):
-		return "must not contain control characters, or others that cannot be seen"
+		return "must not contain control or invisible characters"
 	case !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsSpace(r) && !hidden(r) }):
 		return "must not be blank"
 	}

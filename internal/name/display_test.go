@@ -17,7 +17,7 @@ func TestDisplayProblem(t *testing.T) {
 		"line\u2028end", "\u2029", "\x7f",
 		"Ada\u3164", "\uffa0", "\u115f", "\u1160", "\u2800", "\u034f", "Ada\U000e0101", "\u17b4", "\u180b",
 	} {
-		assert.Equal(t, "must not contain control characters, or others that cannot be seen", name.DisplayProblem(text), "%q", text)
+		assert.Equal(t, "must not contain control or invisible characters", name.DisplayProblem(text), "%q", text)
 	}
 	for _, text := range []string{" ", "\u00a0\u3000", "\u200d", " \u200c "} {
 		assert.Equal(t, "must not be blank", name.DisplayProblem(text), "%q", text)

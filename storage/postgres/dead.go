@@ -14,8 +14,8 @@ const deadRows = "SELECT (SELECT coalesce(sum(n_dead_tup), 0)::bigint FROM pg_st
 	"SELECT xact_start AS since FROM pg_stat_activity WHERE (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL) AND datname = current_database() AND pid <> pg_backend_pid()" +
 	" UNION ALL SELECT prepared FROM pg_prepared_xacts WHERE database = current_database()) AS t)"
 
-// DeadRows returns about how many rows the tables keep that are gone, and for how long the
-// oldest transaction has run that may still see them; 0 if none has. Autovacuum removes rows
+// DeadRows returns about how many dead rows the tables keep, and for how long the oldest
+// transaction has run that may see dead rows; 0 without such a transaction. Autovacuum removes rows
 // that no transaction can see. Sessions of other roles count if the role of the pool has
 // pg_read_all_stats; standbys with feedback and replication slots, which keep rows as well,
 // do not.

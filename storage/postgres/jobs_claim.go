@@ -13,9 +13,9 @@ import (
 	"github.com/seed-6363c74e/mortise"
 )
 
-// A claim looks for the organizations with claimable jobs, and then takes jobs of those
-// whose turn it is. Which ones have some, the process remembers: so a look is at the jobs
-// that have become claimable since the last one.
+// A claim looks for organizations with claimable jobs, and then takes jobs of the
+// organizations whose turn it is. The process remembers these organizations: so a look is at
+// jobs that have become claimable since the last look.
 const (
 	// $2 are the kinds, $3 and $4 the times from which on it looks at free and held jobs, $5
 	// the time from which on jobs came that were committed late, or NULL, and $6 how many
@@ -42,9 +42,9 @@ const (
 	inOrder = " ORDER BY organization || '', claimable_at, seq LIMIT 1) n ORDER BY n.organization, n.claimable_at LIMIT 1"
 )
 
-// takeJobs picks jobs without locks, of the organizations in turn, and locks so many of them
-// as it is to take. Those that another claim has locked at that moment it leaves. They are
-// found by their place in the table, so that no plan can look for them elsewhere.
+// takeJobs picks jobs without locks, of the organizations in turn, and locks as many of them
+// as it is to take. It leaves jobs that another claim has locked. It finds the picked jobs by
+// their place in the table, so that no plan can look for them elsewhere.
 //
 // $2 are the kinds, $3 the organizations, $4 from when on each has jobs, $5 how many jobs to
 // take, $6 for how many microseconds, $7 the token, $8 how many to pick, $9 of one organization.
@@ -135,15 +135,15 @@ const (
 	// jobs to choose from.
 	maxMet = 5
 
-	// maxAsked is how many organizations a statement looks for jobs of that has found none of
-	// others before. So organizations whose jobs are gone cost few statements.
+	// maxAsked is how many organizations a statement asks for jobs at most. It asks twice as
+	// many as the last one that found none, so organizations whose jobs are gone cost little.
 	maxAsked = 1000
 
-	maxLooks = 3 // that a claim goes on with, if each of them finds nobody whom it may serve
+	maxLooks = 3 // of a claim that may serve no organization in line
 )
 
-// look finds out which organizations have claimable jobs. If on is true, nobody is left whom
-// the claim may serve.
+// look finds out which organizations have claimable jobs. on: the claim may serve none of the
+// organizations in line.
 func (t *Jobs) look(ctx context.Context, of *turns, on bool) error {
 	clock := t.db.clock.now
 	if clock == nil {
@@ -203,7 +203,7 @@ type pick struct {
 	lease       *mortise.Lease
 }
 
-// take takes jobs of the next organizations. It picks so many at most, and so many of each.
+// take takes jobs of the next organizations. It picks at most so many in all, and of each.
 func (t *Jobs) take(ctx context.Context, c *mortise.Claim, of *turns, next []turn, most, each int) (picks []pick, err error) {
 	orgs, since := make([][]byte, len(next)), make([]time.Time, len(next))
 	for i, o := range next {
@@ -236,8 +236,8 @@ func scanPick(r pgx.Rows, next []turn, token uuid.UUID) (p pick, err error) {
 	return p, err
 }
 
-// settle takes the leases from the picks, and tells the turns what has become of them. limit is
-// how many jobs could be taken, and most and each how many could be picked.
+// settle returns the leases among the picks, and tells the fate of each turn. limit is how
+// many jobs could be taken, and most and each how many could be picked.
 func settle(of *turns, next []turn, picks []pick, limit, most, each int) (leases []mortise.Lease) {
 	picked, taken, last := make([]int, len(next)), make([]int, len(next)), -1
 	for i := range picks {

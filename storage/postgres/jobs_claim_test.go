@@ -191,7 +191,7 @@ func TestClaimsForAnHour(t *testing.T) {
 	held.once(t)
 }
 
-// TestClaimBesideLocks: a claim takes jobs behind those that others hold locked.
+// TestClaimBesideLocks: a claim takes jobs behind jobs that others hold locked.
 func TestClaimBesideLocks(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
@@ -212,7 +212,7 @@ func TestClaimBesideLocks(t *testing.T) {
 }
 
 // TestLateJobs: a job that is committed long after it was added is claimed within ten seconds,
-// by a worker that finds nothing else, and by one that always does. Nobody tells of it.
+// by a worker that finds nothing else, and by one that always does, without a notice.
 func TestLateJobs(t *testing.T) {
 	t.Parallel()
 	for _, busy := range []bool{false, true} {
@@ -259,8 +259,8 @@ func TestLateJobs(t *testing.T) {
 	}
 }
 
-// TestDeadRows: what a transaction keeps is told, and for how long it has run: one with a
-// snapshot, and one that has only written.
+// TestDeadRows: DeadRows counts the rows that a transaction keeps, and tells for how long it
+// has run: a transaction with a snapshot, and one that has only written.
 func TestDeadRows(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]string{

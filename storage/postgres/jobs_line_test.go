@@ -42,7 +42,7 @@ func manyJobs(t *testing.T, d *database, organizations, jobs int) {
 }
 
 // TestMoreOrganizationsThanPlaces: each organization that finds a place in line is served once
-// before the others find one, and the oldest job of those comes first.
+// before the others find one. Then the oldest job of an organization comes first.
 func TestMoreOrganizationsThanPlaces(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
@@ -148,7 +148,7 @@ func statementsOf(t *testing.T, d *database) (n int64) {
 }
 
 // TestCommittedAMomentLate: a job that became claimable in a transaction which took a while to
-// commit is claimed by one of the next looks, though nobody tells of it.
+// commit is claimed after one of the next looks, without a notice.
 func TestCommittedAMomentLate(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(ctx context.Context, db *postgres.DB, l mortise.Lease) error{

@@ -8,15 +8,16 @@ import (
 )
 
 const (
-	// lookAtAll is how often a claim looks at all jobs, and not only at those that have
-	// become claimable since the last look: so a job is found that was committed long after
-	// it had become claimable.
+	// lookAtAll is how often a claim looks at all jobs, and not only at jobs that have become
+	// claimable since the last look. So it finds a job that was committed long after it had
+	// become claimable.
 	lookAtAll = 10 * time.Second
 
 	// lookBack is how long a look goes back at least: others may have committed jobs since
 	// the last one that have been claimable for so long. If no job came, it goes back for a
-	// second, but not over leases that have ended: most of their jobs are gone. Older ones
-	// they tell of, unless nobody listens: so a look a second goes back for two seconds more.
+	// second, but not over leases that have ended: most of their jobs are gone. NOTIFY tells
+	// of jobs that are older. A worker may not LISTEN, so once a second a look goes back for
+	// two seconds more.
 	lookBack  = 10 * time.Millisecond
 	lookAgain = time.Second
 
@@ -68,8 +69,8 @@ type turn struct {
 	org string
 
 	// No claimable job of the organization became claimable before. An index keeps the
-	// entries of jobs that are gone for as long as a transaction may see them: a claim that
-	// begins here passes each of them once.
+	// entries of dead rows for as long as a transaction may see them: a claim that begins
+	// here passes each entry once.
 	from time.Time
 
 	found int // the look that has found the latest of its jobs
@@ -79,8 +80,8 @@ type turn struct {
 // turns say which organizations have claimable jobs, in the order in which the next claim
 // serves them, and from where the next look goes on.
 //
-// If there are too many organizations, those in line are a part of them. Each is served once
-// then, and a look at all jobs goes on behind the last one when the line is empty.
+// If there are more organizations than places, each one in line is served once and leaves.
+// When the line is empty, a look at all jobs goes on behind the last organization.
 type turns struct {
 	kinds []string
 
@@ -88,7 +89,7 @@ type turns struct {
 	line   []*turn          // the next one first
 	places map[string]*turn // in line, by the organization
 	looks  int
-	met    int // how often claims lately met others that were taking what they picked
+	met    int // how often claims lately met other claims that took the same jobs
 
 	partly bool   // there may be organizations that are not in line
 	after  []byte // the organization behind which the next look at all begins
@@ -105,7 +106,7 @@ func newTurns(kinds []string) *turns {
 	return &turns{kinds: kinds, places: make(map[string]*turn), after: []byte{}}
 }
 
-// turns returns those of claims of some kinds, which are sorted.
+// turns returns the turns of claims of some kinds, which are sorted.
 func (t *jobTurns) turns(kinds []string) *turns {
 	key := strings.Join(kinds, " ")
 	t.mu.Lock()
@@ -139,8 +140,8 @@ type look struct {
 	late       arrival
 }
 
-// begin begins a look, at a time; or none if the line is to be served first, of which nobody
-// is left if on is true.
+// begin begins a look, unless the organizations in line are to be served first. on: the claim
+// may serve none of these.
 func (t *turns) begin(clock func() time.Time, on bool) (l look, begun bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -169,8 +170,8 @@ func (t *turns) anew() {
 	t.all, t.after = time.Time{}, []byte{}
 }
 
-// finding is an organization with claimable jobs, and when the first and the last of them
-// that a look has seen became so.
+// finding is an organization, and when the first and the last of its jobs that a look has
+// seen became claimable.
 type finding struct {
 	org         []byte
 	first, last time.Time
@@ -223,9 +224,9 @@ func (t *turns) cut() bool {
 	return t.partly
 }
 
-// next returns copies of the next turns, so many at most, without some organizations; how
-// many times as many jobs as it wants a claim is to pick, for it leaves those that others
-// take; and whether it picks one of each organization, for others are behind them.
+// next returns copies of the next turns, at most limit, without some organizations. A claim
+// picks so many times as many jobs as it wants, because it leaves jobs that other claims
+// take; and one job of each organization, if further organizations are behind them.
 func (t *turns) next(limit int, except []string) (next []turn, times int, oneOfEach bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -251,8 +252,8 @@ const (
 	leaves             // it has no jobs
 )
 
-// settle takes the turns of a claim, with from as the claim left it. met: others were taking
-// jobs that the claim picked, and it has got too few.
+// settle takes the turns of a claim back, with from as the claim left it. met: other claims
+// took jobs that the claim had picked, and it has got too few.
 func (t *turns) settle(next []turn, fates []fate, met bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

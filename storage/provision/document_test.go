@@ -75,6 +75,7 @@ func TestDocumentRefused(t *testing.T) {
 		"extra data":       {"{}\n{}", "line 2, column 1: not valid JSON: unexpected character, after top-level value"},
 		"cut off":          {`{"organizations":`, "line 1, column 18: not valid JSON: unexpected end"},
 		"empty":            {``, "line 1, column 1: not valid JSON: unexpected end"},
+		"byte order mark":  {"\ufeff{}", "line 1, column 1: not valid JSON: byte order mark"},
 		"open string":      {"{\"organizations\":[{\"id\":\"a\"},\n {\"id\": \"a\\\"}]}", "line 2, column 9: not valid JSON: a string that does not end"},
 		"open key":         {`{"organizations":[{"id`, "line 1, column 20: not valid JSON: a string that does not end"},
 		"unknown on top":   {`{"orgs":[]}`, `line 1, column 2: the document: unknown key "orgs"`},

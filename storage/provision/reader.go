@@ -60,6 +60,8 @@ func parse(data []byte) (root strictjson.Value, invalid *docProblem) {
 	var syntax *json.SyntaxError
 	var refused *strictjson.Error
 	switch {
+	case errors.As(err, &refused) && refused.Reason == strictjson.ByteOrderMark:
+		return root, &docProblem{refused.Offset, refused.Reason}
 	case errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax):
 		return root, malformed(data, syntax)
 	case !errors.As(err, &refused):
