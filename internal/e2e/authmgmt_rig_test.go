@@ -205,3 +205,11 @@ func eachStorage(t *testing.T, p program, test func(t *testing.T, start func(arg
 
 // guard keeps secrets that the server's output must not show.
 func (s *server) guard(texts ...string) { s.secrets = append(s.secrets, texts...) }
+
+// challengeTo is the WWW-Authenticate of a 401 to a request with a token, or with "" for none.
+func challengeTo(token string) string {
+	if token == "" {
+		return "Bearer"
+	}
+	return `Bearer error="invalid_token"`
+}

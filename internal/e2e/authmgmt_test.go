@@ -128,7 +128,7 @@ func testSpecOperations(t *testing.T, start func(args ...string) *server) {
 		for _, method := range []string{"GET", "DELETE"} {
 			a := s.do(method, path, token, "")
 			assert.Equal(t, http.StatusUnauthorized, a.status)
-			assert.Equal(t, "Bearer", a.header.Get("WWW-Authenticate"))
+			assert.Equal(t, challengeTo(token), a.header.Get("WWW-Authenticate"))
 		}
 	}
 	assert.Equal(t, http.StatusNotFound, s.status("GET", path, otherToken))

@@ -94,7 +94,7 @@ func testProvisioning(t *testing.T, p program) {
 		assert.Equal(t, test.status, a.status, name)
 		assertError(t, a, test.code)
 		if test.status == http.StatusUnauthorized {
-			assert.Contains(t, a.header.Get("WWW-Authenticate"), "Bearer", name)
+			assert.Equal(t, challengeTo(test.key), a.header.Get("WWW-Authenticate"), name)
 		}
 	}
 	assert.Equal(t, http.StatusNotFound, s.do("GET", "/triggers/"+id, emptyKey, "").status, "another organization's event")

@@ -136,7 +136,7 @@ func testVaultErrors(t *testing.T, start func(args ...string) *server) {
 	for _, token := range []string{"", rootToken + "0", goodKey} {
 		a := s.do("POST", tokenizePath, token, many(1))
 		a.vaultError(t, http.StatusUnauthorized, 16)
-		assert.Equal(t, "Bearer", a.header.Get("WWW-Authenticate"))
+		assert.Equal(t, challengeTo(token), a.header.Get("WWW-Authenticate"))
 	}
 
 	// A thousand items are answered in their order, and a request's ID comes back.
