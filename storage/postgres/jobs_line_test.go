@@ -125,9 +125,9 @@ func TestLineThatOthersHaveServed(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
 	one, two := d.open(t, nil), d.open(t, nil)
-	manyJobs(t, d, 10_000, 1)
+	manyJobs(t, d, 2000, 1)
 	require.Len(t, claimed(t, t.Context(), one, 1), 1)
-	for len(claimed(t, t.Context(), two, 10_000)) > 0 {
+	for len(claimed(t, t.Context(), two, 2000)) > 0 {
 	}
 	putJob(t, one, "new", "1")
 	before := statementsOf(t, d)
