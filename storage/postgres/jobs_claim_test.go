@@ -149,7 +149,7 @@ func TestClaimsUnderASnapshot(t *testing.T) {
 	t.Parallel()
 	free, held := newRounds(t, 1, false), newRounds(t, 1, true)
 	for range 2 {
-		want, got := free.work(t, 1024), held.work(t, 1024)
+		want, got := free.work(t, 512), held.work(t, 512)
 		require.Less(t, got, 3*want, "entries of indexes that were read for an event")
 	}
 	held.once(t)
