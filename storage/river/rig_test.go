@@ -140,9 +140,9 @@ func (d *database) refuse(t testing.TB) (heal func()) {
 	t.Helper()
 	allow := func(allowed bool) {
 		require.NoError(t, exec(d.server, "postgres", fmt.Sprintf("ALTER DATABASE %s ALLOW_CONNECTIONS %v", d.name, allowed)))
-		require.NoError(t, exec(d.server, "postgres", "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = $1", d.name))
 	}
 	allow(false)
+	require.NoError(t, exec(d.server, "postgres", "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = $1", d.name))
 	return sync.OnceFunc(func() { allow(true) })
 }
 
