@@ -161,7 +161,7 @@ func (s *Service) AnyInvitation(ctx context.Context, org, id string) (Invitation
 
 // ListInvitations returns a page of the organization's pending invitations, newest first:
 // of invitations with that Inviter, byte for byte, or of all if inviter is "". Limit 0
-// means 50. The errors are those of [Service.ListClients].
+// means 50. The errors are the same as of [Service.ListClients].
 func (s *Service) ListInvitations(ctx context.Context, org, inviter string, q Paging) (Page[Invitation], error) {
 	return s.listInvitations(ctx, org, s.now(), inviter, q)
 }

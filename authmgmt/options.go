@@ -19,10 +19,10 @@ import (
 // Options are the optional parts and settings of a Service. The zero value means the
 // defaults, and a number below 0 is an error, unless the setting says that it means none.
 //
-// A panic of what a host plugs in is recovered where it happens and logged with its stack
-// at ERROR, without what it panicked with. That of a Directory, of Admit or of HasDataset is
-// answered like a directory that is away ([ErrUnavailable]); that of Grant or Deliver is a
-// failed attempt; that of an Observer changes nothing. Stores must not panic.
+// A panic of a host's plug-in is recovered where it happens and logged with its stack at
+// ERROR, without its value. A panic of a Directory, of Admit or of HasDataset is answered
+// like a directory that is away ([ErrUnavailable]). A panic of Grant or Deliver is a failed
+// attempt. A panic of an Observer changes nothing. Stores must not panic.
 type Options struct {
 	Catalogue *access.Catalogue // access.DefaultCatalogue()
 
@@ -57,7 +57,7 @@ type Options struct {
 	// Admit says whether a person may accept an invitation. It is asked at every Accept,
 	// with the person that Accept got, which may be "". An error keeps the invitation as
 	// it is and goes back to the caller of Accept. An invitation outlives its inviter's
-	// access: i.InvitedBy is the actor who made it. Nil admits everybody who has the link.
+	// access: i.InvitedBy is the actor who made it. Nil admits every person with the link.
 	Admit func(ctx context.Context, i Invitation, person Actor) error
 
 	// HasDataset says whether an organization has a dataset, for an update of a client's

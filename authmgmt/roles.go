@@ -37,8 +37,9 @@ func sameRoles(a, b []access.Role) bool {
 	return within(a, b) && within(b, a)
 }
 
-// mayReplace reports whether a caller with a may replace some roles by others: a must
-// cover what comes, and what goes if the catalogue has it. What stays need not be covered.
+// mayReplace reports whether a caller with a may replace some roles by others: a must cover
+// each new role, and each role that goes if the catalogue has it. Roles that stay need not
+// be covered.
 func mayReplace(a access.Access, before, after []access.Role) bool {
 	if len(before) == 0 || len(after) == 0 {
 		return a.Full()

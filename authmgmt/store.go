@@ -117,7 +117,7 @@ type Invitations interface {
 
 	// ListInvitations returns the organization's invitations, newest first: by CreatedAt,
 	// then by ID (as bytes), both descending. If pendingAt is not zero, it returns only
-	// those that are pending at that time. If inviter is not "", it returns only
+	// invitations that are pending at that time. If inviter is not "", it returns only
 	// invitations with that Inviter, as bytes.
 	ListInvitations(ctx context.Context, org string, pendingAt time.Time, inviter string, p Paging) (Page[Invitation], error)
 

@@ -44,8 +44,8 @@ func (m managementRequest) send(r *authRig, caller, id string, edits ...func(*ht
 	return r.as(caller, m.method, m.target(r, id), m.body, edits...)
 }
 
-// target is the path with an ID. That of a token is made of it, unless it is too long for
-// any ID, and so is that of a secret if there is no such client.
+// target is the path with an ID. The ID of a token is made of it, unless it is too long for
+// any ID. So is the ID of a secret, if there is no such client.
 func (m managementRequest) target(r *authRig, id string) string {
 	secret := tokenID(id)
 	for _, org := range []string{"acme", "rival"} {

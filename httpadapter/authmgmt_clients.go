@@ -85,7 +85,10 @@ func (a *authMgmtAdapter) listClients(c *call) response {
 	})
 }
 
-func (a *authMgmtAdapter) getClient(c *call) response {
+func (a *authMgmtAdapter) getClient(c *call) response { return a.ofClient(c, taggedClient) }
+
+// ofClient answers with a view of the client in the path.
+func (a *authMgmtAdapter) ofClient(c *call, view func(authmgmt.Client) response) response {
 	var d decoder
 	id := pathID(&d, c.r, "client_id")
 	if failed := a.checked(c, &d, id); failed != nil {
@@ -95,7 +98,7 @@ func (a *authMgmtAdapter) getClient(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	return taggedClient(client)
+	return view(client)
 }
 
 func (a *authMgmtAdapter) deleteClient(c *call) response {

@@ -250,8 +250,8 @@ func TestRolesOnUnknownTypes(t *testing.T) {
 	requireDetails(t, r.as("full", "POST", invitations, `{"email":"a@example.com","name":"n",`+given+`}`), want)
 }
 
-// TestUpdateClientIfMatch: of two administrators who change the same client as both have read
-// it, the later one is refused, and a role that was taken away does not come back.
+// TestUpdateClientIfMatch: two administrators change the same client as both have read it. The
+// later change is refused, and a role that was taken away does not come back.
 func TestUpdateClientIfMatch(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
 	secret := r.client("acme", "c1", access.Role{ID: "viewer"}, access.Role{ID: "editor"})

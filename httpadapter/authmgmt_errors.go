@@ -24,8 +24,8 @@ func authMgmtErrors(missing string) errorTable {
 	return errorTable{classify: f.or(refusedOverlap), reply: replyDetail}
 }
 
-// refusedOverlap answers a rotation while two secrets work, which is no mistake of the
-// request, and leaves other errors to refusedAuthMgmt.
+// refusedOverlap answers a rotation while two secrets work, for which the request is not to
+// blame, and leaves other errors to refusedAuthMgmt.
 func refusedOverlap(err error) (problem, bool) {
 	var one authmgmt.Problem
 	if !errors.As(err, &one) || one.Path.String() != "secrets" {

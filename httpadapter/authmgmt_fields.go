@@ -57,8 +57,8 @@ func plainRoles(given []givenRole) []access.Role {
 	return roles
 }
 
-// name reads a field that holds a name that people read: 1 to 255 code points, and what package
-// authmgmt demands of it.
+// name reads a field with a display name: 1 to 255 code points, by the rules of package
+// authmgmt.
 func (a *authMgmtAdapter) name(o *object, field string, p presence) (string, bool) {
 	text, ok := o.text(field, p, textRule{min: 1, max: 255})
 	if !ok {

@@ -22,29 +22,18 @@ type clientSecrets struct {
 	Data []clientSecret `json:"data"`
 }
 
-func newClientSecrets(secrets []authmgmt.ClientSecret) clientSecrets {
-	list := make([]clientSecret, len(secrets))
-	for i, s := range secrets {
+// listSecrets serves the operation listClientSecrets. A secret that has ended is listed until
+// the next rotation.
+func (a *authMgmtAdapter) listSecrets(c *call) response { return a.ofClient(c, secretsOf) }
+
+func secretsOf(c authmgmt.Client) response {
+	list := make([]clientSecret, len(c.Secrets))
+	for i, s := range c.Secrets {
 		list[i] = clientSecret{
 			ID: s.ID, CreatedAt: Timestamp(s.CreatedAt), LastUsedAt: Timestamp(s.LastUsedAt), ExpiresAt: Timestamp(s.ExpiresAt),
 		}
 	}
-	return clientSecrets{list}
-}
-
-// listSecrets serves the operation listClientSecrets. A secret that has ended is listed until
-// the next rotation.
-func (a *authMgmtAdapter) listSecrets(c *call) response {
-	var d decoder
-	id := pathID(&d, c.r, "client_id")
-	if failed := a.checked(c, &d, id); failed != nil {
-		return *failed
-	}
-	client, err := a.service.Client(c.r.Context(), c.principal.Organization, id)
-	if err != nil {
-		return a.h.fail(c, err)
-	}
-	return response{status: http.StatusOK, body: mustJSON(newClientSecrets(client.Secrets))}
+	return response{status: http.StatusOK, body: mustJSON(clientSecrets{list})}
 }
 
 // revokeSecret serves the operation revokeClientSecret. The last secret may go, too.

@@ -56,7 +56,7 @@ func (a Access) MayEnd(roles []Role) bool {
 
 // MayTakeOver reports whether a caller with a may get a new secret of a credential that has
 // these roles: whether a covers each role that the catalogue has, and allows [AnyAction] if
-// there are others. The catalogue of another program may have those.
+// there are further roles, which the catalogue of another program may have.
 func (a Access) MayTakeOver(roles []Role) bool {
 	return a.covers(roles, func(r Role) bool { return a.Allows(AnyAction, r.bound()) })
 }

@@ -17,10 +17,10 @@ import (
 // errNotPending is what the losers of a race for an invitation return.
 var errNotPending = errors.New("not pending")
 
-// errNotAsRead is the error of those that lose a race of conditional updates.
+// errNotAsRead is the error of the losers of a race of conditional updates.
 var errNotAsRead = errors.New("not as it was read")
 
-// errTwoWork is the error of those that lose a race for a rotation.
+// errTwoWork is the error of the losers of a race for a rotation.
 var errTwoWork = errors.New("two secrets work")
 
 // concurrentRules are about calls of different methods, or of different callers, at once.

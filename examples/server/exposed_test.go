@@ -15,9 +15,6 @@ import (
 // TestExposedData: an operator is told of a data folder that others can write to, and of a
 // database that others can read.
 func TestExposedData(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("no modes")
-	}
 	folder := filepath.Join(t.TempDir(), "data")
 	b, err := openSQLite(t.Context(), folder, 0, discard())
 	if err != nil {
@@ -47,6 +44,9 @@ func TestExposedData(t *testing.T) {
 		}
 		if err != nil {
 			t.Fatal(err)
+		}
+		if runtime.GOOS == "windows" { // files have no such modes
+			c.want = nil
 		}
 		var log bytes.Buffer
 		warnOfExposedData(folder, slog.New(slog.NewTextHandler(&log, nil)))

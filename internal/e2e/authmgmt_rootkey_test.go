@@ -87,7 +87,9 @@ func testRootKey(t *testing.T, p program) {
 	assert.Contains(t, p.refuseIn(t, folder, "-config", more), "another key")
 	assert.Equal(t, other, string(read(t, made)), "the operator's file was changed")
 	require.NoError(t, os.Remove(made))
+	require.NoError(t, os.Chmod(folder, 0o777))
 	s = p.startIn(t, dir, nil, "-config", config, "-vault-key", moved)
+	assert.Contains(t, s.stderr.String(), "others can write to the data folder")
 	assert.Equal(t, http.StatusUnauthorized, s.status("GET", clientsPath, "at-more-00112233445566778899aabbccddeeff"))
 
 	// In memory there is nothing to be opened, with or without a key. One that others can

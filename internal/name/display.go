@@ -5,10 +5,10 @@ import (
 	"unicode"
 )
 
-// DisplayProblem says what is wrong with a name that people read, "" if nothing is. Hosts put
-// such names into the headers of mail and into their pages: so it has no control character and
-// none that turns the direction of a text, or is invisible. Those that join letters, or
-// choose between text and emoji, are allowed: names in Persian and in emoji have them.
+// DisplayProblem returns the problem of a display name, or "". Hosts put such names into the
+// headers of mail and into their pages. So control characters, invisible ones, and characters
+// that turn the direction of a text are refused. Characters that join letters, or choose
+// between text and emoji, are allowed: names in Persian and in emoji have them.
 func DisplayProblem(text string) string {
 	if problem := Problem(text); problem != "" {
 		return problem

@@ -69,11 +69,12 @@ WITH picked AS MATERIALIZED (
 	WHERE ctid = ANY (ARRAY(SELECT place FROM locked))
 	RETURNING id, kind, organization, deliveries, trace
 )
-SELECT p.turn, p.round, p.claimable_at, t.deliveries, p.kind, p.id, t.trace FROM picked p LEFT JOIN taken t USING (id, kind, organization)`
+SELECT p.turn, p.round, p.claimable_at, t.deliveries, p.kind, p.id, t.trace
+FROM picked p LEFT JOIN taken t USING (id, kind, organization)`
 
 // unsynced makes a transaction not wait for the disk: a claim, and a notice. If the database
 // loses a claim in a crash, the job is ready again, as it would be when the lease has ended.
-// What a worker then stores comes behind the claim in the log: it is never there without it.
+// The log has the claim before the results of its work, so a result never comes without it.
 const unsynced = "SELECT set_config('synchronous_commit', 'off', true)"
 
 // claimSettings hold for one statement of a claim, which is planned once on a connection:

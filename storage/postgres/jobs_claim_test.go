@@ -33,7 +33,7 @@ type rounds struct {
 	runs atomic.Int64
 }
 
-// newRounds returns those of an empty database. If held is true, another session has a
+// newRounds makes rounds over an empty database. If held is true, another session has a
 // snapshot of it, so that PostgreSQL keeps each row that is gone.
 func newRounds(t *testing.T, organizations int, held bool) *rounds {
 	r := &rounds{database: takeDatabase(t, true), organizations: organizations}
@@ -155,8 +155,8 @@ func TestClaimsUnderASnapshot(t *testing.T) {
 	held.once(t)
 }
 
-// TestManyClaimsUnderASnapshot is TestClaimsUnderASnapshot with so many events that what is
-// gone fills most of the table.
+// TestManyClaimsUnderASnapshot is TestClaimsUnderASnapshot with so many events that dead rows
+// fill most of the table.
 func TestManyClaimsUnderASnapshot(t *testing.T) {
 	nightly.Only(t)
 	for _, organizations := range []int{1, 1000} {

@@ -242,7 +242,7 @@ func (t *turns) next(limit int, except []string) (next []turn, times int, oneOfE
 	return next, 1 << t.met, t.partly
 }
 
-// fate is what a claim makes of a turn.
+// fate is the place of an organization after a claim.
 type fate uint8
 
 const (

@@ -211,7 +211,7 @@ func TestClaimPlans(t *testing.T) {
 		_, err := conn.Exec(ctx, "PREPARE jobs_"+name+" AS "+db.SQL(s.text), pgx.QueryExecModeSimpleProtocol)
 		require.NoError(t, err)
 	}
-	// look does them, and looks at what each scan of the table has read.
+	// look does them, and counts the rows that each scan of the table has read.
 	look := func(when string, taken int) {
 		tx, err := conn.Begin(ctx)
 		require.NoError(t, err)

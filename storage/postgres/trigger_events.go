@@ -66,7 +66,7 @@ func (t *Trigger) Event(ctx context.Context, org string, id uuid.UUID) (trigger.
 }
 
 // These are for a time and a limit. They lock the events before they look for their jobs.
-// Those of an event stand beside each other: '.' follows '-'.
+// The jobs of an event are neighbours: '.' follows '-'.
 const (
 	pruneUnkeyed = pruned + " AND idempotency_key IS NULL" + prunedThen
 	pruneKeyed   = pruned + " AND idempotency_key IS NOT NULL" + prunedThen

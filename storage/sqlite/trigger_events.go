@@ -431,7 +431,7 @@ func newPruning(kind string) *pruning {
 	pruned := "SELECT id FROM trigger_events WHERE finished_at < ? AND status >= " + completed + " AND " + kind +
 		" ORDER BY finished_at, id LIMIT 0 + ?"
 	return &pruning{
-		// Those of an event stand beside each other: '.' follows '-'.
+		// The jobs of an event are neighbours: '.' follows '-'.
 		jobs: "DELETE FROM mortise_jobs WHERE seq IN (SELECT j.seq FROM (SELECT " + idText + " AS event FROM (" + pruned + "))" +
 			" CROSS JOIN mortise_jobs AS j INDEXED BY mortise_jobs_id ON j.id > event || '-' AND j.id < event || '.' AND j.kind = '" + trigger.JobKind + "' AND j.dead = 1)",
 		events: "DELETE FROM trigger_events WHERE id IN (" + pruned + ")",
