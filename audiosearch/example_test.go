@@ -109,6 +109,8 @@ func (loudness) Score(_ context.Context, clips [][]float32) ([]sound.Scores, err
 // beeps is a Media whose files hold one number each: the frequency of a tone of three seconds.
 type beeps struct{}
 
+func (beeps) ID() string { return "beeps/1" }
+
 func (beeps) Probe(context.Context, string) (sound.Info, error) {
 	return sound.Info{Duration: 3 * time.Second}, nil
 }

@@ -197,6 +197,8 @@ type fakeMedia struct {
 	pcm   iter.Seq2[[]float32, error]
 }
 
+func (m *fakeMedia) ID() string { return "fake/1" }
+
 func (m *fakeMedia) Probe(context.Context, string) (sound.Info, error) {
 	if m.probe == nil {
 		return sound.Info{}, nil

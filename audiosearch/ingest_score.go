@@ -33,7 +33,7 @@ type reader struct {
 // score returns, the decoder has ended.
 func (in *ingestion) score(ctx context.Context, file string, beat func(time.Duration)) (scored, *outcome, error) {
 	s := in.service
-	if in.info.Duration > s.opts.MaxDuration {
+	if !in.info.Estimated && in.info.Duration > s.opts.MaxDuration {
 		return scored{}, in.tooLong(), nil
 	}
 	in.samples.Store(0)
@@ -162,7 +162,7 @@ func (in *ingestion) partWindows() int {
 func (in *ingestion) parts(ctx context.Context, digest [32]byte) (Part, error) {
 	m := &in.model
 	p := Part{
-		Video: in.video.ID, Path: in.video.Path, Model: m.ID, Digest: digest, Classes: m.Classes, At: in.service.now(),
+		Video: in.video.ID, Path: in.video.Path, Model: m.ID, Media: in.service.media, Digest: digest, Classes: m.Classes, At: in.service.now(),
 		// As in describe: stored times are told from whole samples.
 		Window: lasting(m, int64(m.Samples(m.Window))), Hop: lasting(m, int64(m.Samples(m.Hop))),
 	}
@@ -210,6 +210,7 @@ func (r *reader) putPart(ctx context.Context) (*outcome, error) {
 func (in *ingestion) describe(g *clips.Cutter) Scoring {
 	// Spans are told from whole samples, so that they cannot drift from what was scored.
 	scoring := Scoring{
+		Start:    max(in.info.Start, 0).Round(time.Millisecond),
 		Duration: max(lasting(&in.model, g.Total).Round(time.Millisecond), time.Millisecond),
 		Window:   lasting(&in.model, int64(g.Window)),
 		Hop:      lasting(&in.model, int64(g.Hop)),

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
@@ -50,6 +51,51 @@ func TestIngestOnce(t *testing.T) {
 	scoring, err := r.Scoring(t.Context(), org, "d", "a")
 	require.NoError(t, err)
 	assert.Equal(t, []any{5 * time.Second, 4}, []any{scoring.Duration, scoring.Windows})
+}
+
+// TestAnotherMedia: scores of a media of another ID serve until the video is scored again,
+// which the next search does once; a file that could not be read is tried again.
+func TestAnotherMedia(t *testing.T) {
+	r := newRig(t, nil)
+	r.video("a", 3000, map[int]byte{2900: 255}, nil)
+	r.file("b", []byte("BAD"), nil)
+	before := r.search(audiosearch.Query{Class: loud})
+	require.Len(t, before.Results, 2)
+	old := r.scorer.clips.Load()
+
+	files, err := folder.Open(r.dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, files.Close()) })
+	db := r.db.AudioSearch()
+	db.Queue = r.db.Queue(nil)
+	serve := func(media sound.Media) *audiosearch.Service {
+		s, err := audiosearch.New(db, &audiosearch.Options{Scorers: []sound.Scorer{r.scorer}, Media: media, Files: files})
+		require.NoError(t, err)
+		return s
+	}
+	newer := &bytesMedia{id: "bytes/2", start: 7 * time.Second}
+	s := serve(newer)
+	stored, err := s.Scoring(t.Context(), org, "d", "a")
+	require.NoError(t, err)
+	assert.Equal(t, "bytes/1", stored.Media)
+	found, err := serve(nil).Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
+	require.NoError(t, err)
+	assert.Equal(t, before.Results, found.Results, "a service without media answers by the old scores")
+	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "b"), make([]byte, 2000), 0o600))
+	for range 2 {
+		found, err := s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
+		require.NoError(t, err)
+		require.Len(t, found.Results, 3)
+		assert.Empty(t, found.Problems)
+		assert.Equal(t, 7*time.Second, found.Results[0].VideoStart)
+	}
+	assert.Equal(t, old+3, r.scorer.clips.Load(), "each segment was scored once")
+	in, err := s.Ingest(t.Context(), org, "", "d")
+	require.NoError(t, err)
+	assert.Equal(t, audiosearch.Ingested{Unchanged: 2}, in)
+
+	_, err = audiosearch.New(db, &audiosearch.Options{Media: &bytesMedia{id: strings.Repeat("x", 256)}, Files: files})
+	assert.ErrorContains(t, err, "the ID of Options.Media")
 }
 
 // TestMovedVideo: a video whose path changes has no scores any more.

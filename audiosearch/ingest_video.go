@@ -166,6 +166,7 @@ func (in *ingestion) file(ctx context.Context, file string, beat func(time.Durat
 		return nil, err
 	}
 	in.stage.Store(reading)
+	tried = tried && stored.Media == s.media
 	if tried && before.sameStat(fileState{size: stored.FileSize, modTime: stored.FileTime}) {
 		return known(&stored), nil
 	}
@@ -227,7 +228,7 @@ func (in *ingestion) put(ctx context.Context, file fileState, result scored, bad
 		o, result.Problem = bad, bad.problem
 	}
 	result.Model, result.At = in.model.ID, s.now()
-	result.FileSize, result.FileTime, result.Digest = file.size, file.modTime, file.digest
+	result.FileSize, result.FileTime, result.Digest, result.Media = file.size, file.modTime, file.digest, s.media
 	err := s.store.PutScoring(ctx, in.org, in.dataset, in.video.ID, in.video.Path, result.Scoring, result.columns)
 	switch {
 	case errors.Is(err, ErrConflict):
@@ -243,7 +244,7 @@ func (in *ingestion) put(ctx context.Context, file fileState, result scored, bad
 func (in *ingestion) overtaken(ctx context.Context, digest [32]byte) (*outcome, error) {
 	stored, err := in.service.scoring(ctx, in.org, in.dataset, in.video.ID, in.model.ID)
 	switch {
-	case err == nil && stored.Digest == digest:
+	case err == nil && stored.Digest == digest && stored.Media == in.service.media:
 		o := known(&stored)
 		o.lasting = false // it is stored
 		return o, nil

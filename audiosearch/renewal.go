@@ -86,7 +86,7 @@ func (s *Service) renewOne(ctx context.Context, d datasetName) error {
 // scoreLacking has the videos of a dataset scored that a model lacks, a page at a time:
 // there may be a million.
 func (s *Service) scoreLacking(ctx context.Context, d datasetName, r *ready) error {
-	ask := UnscoredQuery{Model: r.m.ID, Limit: pageSize}
+	ask := UnscoredQuery{Model: r.m.ID, Media: s.media, Limit: pageSize}
 	for {
 		page, err := s.store.Unscored(ctx, d.org, d.id, ask)
 		if err != nil {

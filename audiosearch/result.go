@@ -12,6 +12,10 @@ type Result struct {
 	Path     string       // of the video, as the catalog had it
 	Metadata metadata.Map // of the video; results of one video share it
 
+	// VideoStart is what the video's own clock shows at its start, 0 for most; see
+	// [sound.Info]. Whole milliseconds.
+	VideoStart time.Duration
+
 	Start, End time.Duration // from the start of the video; whole milliseconds
 	Keyframe   Keyframe      // the one nearest to Start
 	Score      float64       // in [0,1], as stored: a multiple of 1/65535

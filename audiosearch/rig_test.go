@@ -1,6 +1,7 @@
 package audiosearch_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -69,7 +70,9 @@ func (v *volume) Score(ctx context.Context, clips [][]float32) ([]sound.Scores, 
 // "BAD" is bad, one that begins with "VID" has a keyframe every 1700 ms, one that begins
 // with "HUH" is of another format, and one that begins with "CUT" is not complete.
 type bytesMedia struct {
-	hook atomic.Pointer[func(ctx context.Context) error] // called before each block
+	id    string                                          // "": "bytes/1"
+	start time.Duration                                   // of the clock of each file
+	hook  atomic.Pointer[func(ctx context.Context) error] // called before each block
 }
 
 var (
@@ -90,12 +93,14 @@ func (m *bytesMedia) read(path string) ([]byte, error) {
 	return b, nil
 }
 
+func (m *bytesMedia) ID() string { return cmp.Or(m.id, "bytes/1") }
+
 func (m *bytesMedia) Probe(_ context.Context, path string) (sound.Info, error) {
 	b, err := m.read(path)
 	if err != nil {
 		return sound.Info{}, err
 	}
-	info := sound.Info{Duration: time.Duration(len(b)) * time.Millisecond}
+	info := sound.Info{Duration: time.Duration(len(b)) * time.Millisecond, Start: m.start}
 	if len(b) >= 3 && string(b[:3]) == "VID" {
 		info.HasVideo = true
 		for at := time.Duration(0); at < info.Duration; at += 1700 * time.Millisecond {

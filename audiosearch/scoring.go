@@ -18,12 +18,15 @@ type Scoring struct {
 	FileTime time.Time // when it was changed last; microseconds, UTC
 	Digest   [32]byte  // SHA-256 of its content
 
+	Media string // the ID of the [sound.Media] that decoded it
+
 	At time.Time
 
 	// Problem says why the file cannot be searched, or not all of it; "" if all of it was
 	// scored. If nothing was, all below is zero.
 	Problem string
 
+	Start     time.Duration   // of the file's own clock ([sound.Info]), whole milliseconds
 	Duration  time.Duration   // of the sound, whole milliseconds
 	Window    time.Duration   // of the model
 	Hop       time.Duration   // of the model

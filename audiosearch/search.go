@@ -148,7 +148,7 @@ func (s *Service) complete(ctx context.Context, org string, q *Query, src *sourc
 // unscored returns the videos that match and are not wholly scored, with the little that
 // scoring them needs, and how many match at all.
 func (s *Service) unscored(ctx context.Context, org string, q *Query, model string) (videos []Video, matched int, err error) {
-	ask := UnscoredQuery{Model: model, Filters: q.Filters, Limit: pageSize}
+	ask := UnscoredQuery{Model: model, Media: s.media, Filters: q.Filters, Limit: pageSize}
 	for {
 		page, err := s.store.Unscored(ctx, org, q.Dataset, ask)
 		if err != nil {
@@ -220,7 +220,7 @@ func (d *describing) describe(ctx context.Context, hits []Hit) (results []Result
 		}
 		start, end := k.scoring.Span(hit.Window)
 		results = append(results, Result{
-			VideoID: hit.Video, Path: k.path, Metadata: d.keep.metadata[hit.Video], Start: start, End: end,
+			VideoID: hit.Video, Path: k.path, Metadata: d.keep.metadata[hit.Video], VideoStart: k.scoring.Start, Start: start, End: end,
 			Keyframe: k.scoring.keyframe(hit.Video, start), Score: float64(hit.Score) / clips.Unit,
 		})
 	}

@@ -3,6 +3,7 @@ package audiosearch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch/internal/flights"
 	"github.com/seed-6363c74e/mortise/internal/hook"
+	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
@@ -23,6 +25,7 @@ type Service struct {
 	queue Queue
 	tx    TxStore // store, if the queue's jobs can be part of its transactions; else nil
 	opts  Options
+	media string // the ID of Options.Media; "": there is none
 
 	flights  flights.Group[flightKey, *outcome] // videos that are being scored
 	plugs    []*plug                            // the scorers
@@ -44,6 +47,11 @@ func New(b Backend, opts *Options) (*Service, error) {
 	}
 	s := &Service{store: b.Store, queue: b.Queue, opts: opts.withDefaults(), running: make(map[int64]*attempt)}
 	o := &s.opts
+	if o.Media != nil {
+		if s.media = o.Media.ID(); name.Problem(s.media) != "" {
+			return nil, fmt.Errorf("audiosearch: the ID of Options.Media %s", name.Problem(s.media))
+		}
+	}
 	if sharer, ok := b.Queue.(mortise.Sharer); ok {
 		if tx, ok := b.Store.(TxStore); ok && sharer.Shares(b.Store) {
 			s.tx = tx

@@ -77,13 +77,14 @@ type Hit struct {
 // UnscoredQuery asks for videos that a model has yet to score.
 type UnscoredQuery struct {
 	Model   string            // its ID
+	Media   string            // an ID: videos that were decoded by another one count as not wholly scored; "": they do not
 	Filters []metadata.Filter // as in [ScoreQuery]
 	After   string            // an ID: only greater ones, byte by byte
 	Limit   int               // over 0
 }
 
-// Unscored is a page of videos that are not wholly scored by a model: nobody tried, or
-// there was a problem.
+// Unscored is a page of videos that are not wholly scored by a model: they were not tried,
+// or there was a problem, or they were decoded by another [sound.Media].
 type Unscored struct {
 	Videos  []Video // by ID
 	Matched int     // how many videos pass the filters, scored ones and those of other pages included
@@ -104,7 +105,7 @@ type ScoreStore interface {
 	// ones, never both or none. columns is nil with a Problem and no segments. Otherwise
 	// columns[i] holds the scores of scoring.Classes[i], one for each of the last
 	// segments. Those of the segments before them, if there are any, stand in parts of
-	// the same video, path, model, digest, window, hop and classes ([PartStore]), as many
+	// the same video, path, model, media, digest, window, hop and classes ([PartStore]), as many
 	// as PutPart or Parts has said; they become part of the scoring, without being
 	// copied. All parts of the video and model are gone then. If the video is gone, its
 	// path is not the given one any more, or the parts are not there, nothing is stored,
@@ -123,7 +124,7 @@ type ScoreStore interface {
 	Search(ctx context.Context, org, dataset string, q ScoreQuery) ([]Hit, error)
 
 	// Unscored returns videos that pass the filters and have no scores by the model, or
-	// scores beside a Problem.
+	// scores beside a Problem, or scores of another media.
 	Unscored(ctx context.Context, org, dataset string, q UnscoredQuery) (Unscored, error)
 
 	// WindowScores returns the scores of segments from to to (exclusive) of a video: one
@@ -138,6 +139,7 @@ type ScoreStore interface {
 type Part struct {
 	Video, Path string
 	Model       string        // its ID
+	Media       string        // as in [Scoring]
 	Digest      [32]byte      // of the file, as in [Scoring]
 	Window, Hop time.Duration // of the model
 	Classes     []sound.Class // as in [Scoring]
@@ -155,7 +157,7 @@ type PartStore interface {
 	// segment from First on. Parts follow each other without a gap: if First is more than
 	// what stands there, nothing is stored, and the error is [ErrConflict]; if it is
 	// less, somebody else has stored it, and nothing is stored. A First of 0 replaces
-	// parts that differ in digest, window, hop or classes.
+	// parts that differ in media, digest, window, hop or classes.
 	PutPart(ctx context.Context, org, dataset string, p Part, columns [][]uint16) (stored int, err error)
 
 	// Parts returns what PutPart would if somebody else had stored the part: how many

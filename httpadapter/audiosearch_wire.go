@@ -117,6 +117,9 @@ func appendResult(b []byte, r *audiosearch.Result) []byte {
 	b = appendString(append(b, `{"video":{"video_id":`...), r.VideoID)
 	b = appendString(append(b, `,"path":`...), r.Path)
 	b = appendMetadata(append(b, `,"metadata":`...), r.Metadata)
+	if r.VideoStart > 0 {
+		b = appendMilliseconds(append(b, `,"start_ms":`...), r.VideoStart)
+	}
 	b = appendMilliseconds(append(b, `},"start_time_ms":`...), r.Start)
 	b = appendMilliseconds(append(b, `,"end_time_ms":`...), r.End)
 	b = appendString(append(b, `,"keyframe":{"image_id":`...), r.Keyframe.ImageID)

@@ -15,7 +15,7 @@ import (
 // partOf returns the part of a scoring that begins at a segment.
 func partOf(v audiosearch.Video, sc audiosearch.Scoring, first int) audiosearch.Part {
 	return audiosearch.Part{
-		Video: v.ID, Path: v.Path, Model: sc.Model, Digest: sc.Digest, Window: sc.Window, Hop: sc.Hop,
+		Video: v.ID, Path: v.Path, Model: sc.Model, Media: sc.Media, Digest: sc.Digest, Window: sc.Window, Hop: sc.Hop,
 		Classes: slices.Clone(sc.Classes), First: first, At: moment(0),
 	}
 }

@@ -66,7 +66,7 @@ func someResults() []audiosearch.Result {
 	zero, score := 0.0, 1.0/3
 	return withVideos(someVideos(), []audiosearch.Result{
 		{
-			VideoID: "v\u00e9", Start: 90 * time.Minute, End: 90*time.Minute + 10*time.Second + time.Millisecond,
+			VideoID: "v\u00e9", VideoStart: 7250 * time.Millisecond, Start: 90 * time.Minute, End: 90*time.Minute + 10*time.Second + time.Millisecond,
 			Keyframe: audiosearch.Keyframe{ImageID: "v@1", At: 40 * time.Millisecond}, Score: 65534.0 / 65535, Moderation: &score,
 		},
 		{VideoID: "a", Moderation: &zero},

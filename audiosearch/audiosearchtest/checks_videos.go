@@ -26,6 +26,8 @@ const (
 const (
 	modelX = "x/1"
 	modelY = "y/1"
+	mediaM = "media/1"
+	mediaN = "media/2"
 )
 
 // exactNames are names that are not the same, though a collation may think so.
@@ -153,7 +155,7 @@ func everyKind() metadata.Map {
 // scoring returns what a model made of a sound of so many segments.
 func scoring(model string, windows int, classes ...sound.Class) audiosearch.Scoring {
 	return audiosearch.Scoring{
-		Model: model, FileSize: 1000, FileTime: moment(-time.Hour), Digest: [32]byte{1, 2}, At: moment(0),
+		Model: model, FileSize: 1000, FileTime: moment(-time.Hour), Digest: [32]byte{1, 2}, Media: mediaM, At: moment(0), Start: 7250 * time.Millisecond,
 		Duration: time.Duration(windows-1)*2*time.Second + 1234*time.Millisecond, Window: 10 * time.Second, Hop: 2 * time.Second, Windows: windows,
 		HasVideo: true, Keyframes: []time.Duration{0, 1500 * time.Millisecond}, Classes: classes,
 	}
@@ -170,7 +172,7 @@ func vocabulary(n int) []sound.Class {
 
 // problem returns the scoring of a file that cannot be searched.
 func problem(model, text string) audiosearch.Scoring {
-	return audiosearch.Scoring{Model: model, FileSize: 7, FileTime: moment(-time.Hour), Digest: [32]byte{9}, At: moment(0), Problem: text}
+	return audiosearch.Scoring{Model: model, FileSize: 7, FileTime: moment(-time.Hour), Digest: [32]byte{9}, Media: mediaM, At: moment(0), Problem: text}
 }
 
 // partly returns the scoring of a file of which only a part can be searched.

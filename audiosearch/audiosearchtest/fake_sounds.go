@@ -125,6 +125,9 @@ func (s *Sounds) tape(ctx context.Context, file string) (t Tape, n int, err erro
 	return s.tapes[n], n, s.tapes[n].Err
 }
 
+// ID implements [sound.Media].
+func (s *Sounds) ID() string { return "tapes/1" }
+
 // Probe implements [sound.Media].
 func (s *Sounds) Probe(ctx context.Context, file string) (sound.Info, error) {
 	t, _, err := s.tape(ctx, file)

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -30,8 +31,16 @@ func openMedia(t *testing.T) sound.Media {
 // brokenMedia is package wav's with a mistake.
 type brokenMedia struct {
 	sound.Media
+	id    func(id string) string
 	probe func(m sound.Media, ctx context.Context, path string) (sound.Info, error)
 	pcm   func(m sound.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool)
+}
+
+func (b *brokenMedia) ID() string {
+	if b.id != nil {
+		return b.id(b.Media.ID())
+	}
+	return b.Media.ID()
 }
 
 func (b *brokenMedia) Probe(ctx context.Context, path string) (sound.Info, error) {
@@ -100,6 +109,13 @@ type mediaMutant struct {
 }
 
 var mediaMutants = []mediaMutant{
+	{"has another ID each time", "media/id", func() *brokenMedia {
+		var n atomic.Int64
+		return &brokenMedia{id: func(id string) string { return id + strconv.FormatInt(n.Add(1), 10) }}
+	}},
+	{"has a long ID", "media/id", func() *brokenMedia {
+		return &brokenMedia{id: func(id string) string { return strings.Repeat(id, 256) }}
+	}},
 	{"loses the last sample of a block", "media/samples media/blocks", func() *brokenMedia {
 		return everyBlock(func(block []float32) []float32 { return block[:len(block)-1] })
 	}},

@@ -98,6 +98,7 @@ func (r *run) putScores() {
 		classes := r.someClasses()
 		s := &oracleScoring{scoring: scoring(model, n, classes...)}
 		s.scoring.HasVideo, s.scoring.Keyframes = r.IntN(2) == 0, nil
+		s.scoring.Media = pick(r, mediaM, mediaM, mediaN)
 		if r.IntN(8) == 0 {
 			s.scoring.Problem = "cut off"
 		}

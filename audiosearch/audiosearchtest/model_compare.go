@@ -50,11 +50,11 @@ func (r *run) search(p place, q audiosearch.ScoreQuery) []audiosearch.Hit {
 }
 
 func (r *run) compareUnscored(p place, filters []oracleFilter) {
-	q := audiosearch.UnscoredQuery{Model: pick(r, modelX, modelY), Filters: domain(filters), Limit: 1 + r.IntN(40)}
+	q := audiosearch.UnscoredQuery{Model: pick(r, modelX, modelY), Media: pick(r, "", mediaM, mediaN), Filters: domain(filters), Limit: 1 + r.IntN(40)}
 	if r.IntN(2) == 0 {
 		q.After = r.video(p)
 	}
-	ids, matched, without := r.model[p].unscored(q.Model, filters)
+	ids, matched, without := r.model[p].unscored(q.Model, q.Media, filters)
 	r.Say("in %v the unscored ones are asked for, %#v", p, q)
 	got, err := r.subject.Scores.Unscored(r.Context(), p.org, p.dataset, q)
 	r.SameError(nil, err)

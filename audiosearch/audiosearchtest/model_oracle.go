@@ -144,12 +144,13 @@ func (d oracleDataset) ranking(model string, class sound.Class, filters []oracle
 }
 
 // unscored returns the IDs of the videos that pass the filters and are not wholly scored
-// by a model, how many pass, and how many of those have no scores.
-func (d oracleDataset) unscored(model string, filters []oracleFilter) (ids []string, matched, without int) {
+// by a model, of a media if one is named, how many pass, and how many of those have no
+// scores.
+func (d oracleDataset) unscored(model, media string, filters []oracleFilter) (ids []string, matched, without int) {
 	all := d.matching(filters)
 	for _, id := range all {
 		s := d[id].scorings[model]
-		if s == nil || s.scoring.Problem != "" {
+		if s == nil || s.scoring.Problem != "" || media != "" && s.scoring.Media != media {
 			ids = append(ids, id)
 		}
 		if s == nil || s.scoring.Windows == 0 {

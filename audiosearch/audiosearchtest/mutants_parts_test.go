@@ -115,6 +115,8 @@ var partMutants = []broken{
 	}},
 	{name: "does not look at the digest of parts", breaks: "parts/other-replaces parts/count",
 		mutate: everyPart(func(_ string, p *audiosearch.Part) { p.Digest = [32]byte{} })},
+	{name: "does not look at the media of parts", breaks: "parts/other-replaces parts/count",
+		mutate: everyPart(func(_ string, p *audiosearch.Part) { p.Media = "" })},
 	{name: "does not look at the hop of parts", breaks: "parts/other-replaces parts/other-follows-nothing",
 		mutate: everyPart(func(_ string, p *audiosearch.Part) { p.Hop = 2 * time.Second })},
 	{name: "does not look at the order of a part's classes", breaks: "parts/other-replaces parts/count",

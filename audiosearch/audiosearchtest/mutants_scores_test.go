@@ -102,7 +102,7 @@ var scoreMutants = []broken{
 	{name: "drops scores beside a problem", breaks: "scores/partly scores/put-and-get",
 		mutate: replace("PutScoring", func(m *mutant, ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			if s.Problem != "" {
-				s, columns = audiosearch.Scoring{Model: s.Model, FileSize: s.FileSize, FileTime: s.FileTime, Digest: s.Digest, At: s.At, Problem: s.Problem}, nil
+				s, columns = audiosearch.Scoring{Model: s.Model, FileSize: s.FileSize, FileTime: s.FileTime, Digest: s.Digest, Media: s.Media, At: s.At, Problem: s.Problem}, nil
 			}
 			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
 		})},

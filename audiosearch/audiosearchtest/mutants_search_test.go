@@ -232,6 +232,8 @@ var unscoredMutants = []broken{
 			})
 			return u, err
 		})},
+	{name: "does not look at the media of scores", breaks: "scores/unscored-media",
+		mutate: everyUnscored(func(q *audiosearch.UnscoredQuery) { q.Media = "" }, func(audiosearch.UnscoredQuery, *audiosearch.Unscored) {})},
 	{name: "counts unscored videos", breaks: "scores/unscored scores/unscored-pages",
 		mutate: everyUnscored(func(*audiosearch.UnscoredQuery) {}, func(_ audiosearch.UnscoredQuery, u *audiosearch.Unscored) { u.Matched = len(u.Videos) })},
 	{name: "counts without filters", breaks: "scores/unscored-filters",

@@ -12,10 +12,16 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
 // mediaRules are the rules of a Media.
 var mediaRules = []mediaRule{
+	{Rule{"media/id", "ID is a name, 1 to 255 bytes, and the same each time."}, func(t *testing.T, s *mediaSubject) {
+		id := s.media.ID()
+		require.Empty(t, name.Problem(id), "%q", id)
+		require.Equal(t, id, s.media.ID())
+	}},
 	{Rule{"media/samples", "PCM decodes the sound: every sample, in [-1,1], at the rate of the file if that is asked for."}, func(t *testing.T, s *mediaSubject) {
 		want := tone(40_001, 16_000, 440, 0.8)
 		near(t, want, s.sound(t, s.file(t, "a.wav", wave(16_000, want)), 16_000))

@@ -13,14 +13,15 @@ import (
 
 // otherwise returns parts that differ from one by what a replacement looks at.
 func otherwise(p audiosearch.Part) map[string]audiosearch.Part {
-	digest, window, hop, classes, order := p, p, p, p, p
+	media, digest, window, hop, classes, order := p, p, p, p, p, p
+	media.Media = mediaN
 	digest.Digest[31]++
 	window.Window++
 	hop.Hop += time.Microsecond
 	classes.Classes = append([]sound.Class{"new"}, p.Classes[1:]...)
 	order.Classes = append([]sound.Class{p.Classes[1], p.Classes[0]}, p.Classes[2:]...)
 	return map[string]audiosearch.Part{
-		"digest": digest, "window": window, "hop": hop, "classes": classes, "order of classes": order,
+		"media": media, "digest": digest, "window": window, "hop": hop, "classes": classes, "order of classes": order,
 	}
 }
 

@@ -52,6 +52,23 @@ var unscoredRules = []rule{
 			s.isUnscored(t, audiosearch.UnscoredQuery{Model: "z/1"}, 4, "v", "w", "x", "y")
 		}},
 
+	{Rule{"scores/unscored-media", "Unscored with a Media returns also videos whose scores are of another media, which Without does not count. Without a Media it does not look."}, needScores,
+		func(t *testing.T, s *subject) {
+			videos := s.withVideos(t, "v", "w")
+			s.score(t, orgA, setA, videos[0], modelX, "7", 10)
+			s.score(t, orgA, setA, videos[1], modelX, "7", 10)
+			newer := scoring(modelX, 1, "7")
+			newer.Media = mediaN
+			s.putScoring(t, orgA, setA, videos[1], newer, columns([]uint16{10}, 1))
+			s.isUnscored(t, audiosearch.UnscoredQuery{}, 2)
+			s.isUnscored(t, audiosearch.UnscoredQuery{Media: mediaM}, 2, "w")
+			s.isUnscored(t, audiosearch.UnscoredQuery{Media: mediaN}, 2, "v")
+			s.isUnscored(t, audiosearch.UnscoredQuery{Media: "media/3"}, 2, "v", "w")
+			u, err := s.Scores.Unscored(t.Context(), orgA, setA, audiosearch.UnscoredQuery{Model: modelX, Media: "media/3", Limit: 1})
+			require.NoError(t, err)
+			require.Zero(t, u.Without, "they have scores")
+		}},
+
 	{Rule{"scores/unscored-follows-changes", "Unscored goes by scores and problems as they are now."}, needScores,
 		func(t *testing.T, s *subject) {
 			v := s.withVideos(t, "v")[0]

@@ -22,7 +22,12 @@ func MediaType(file string) string {
 	return cmp.Or(mediaTypes[strings.ToLower(path.Ext(file))], "application/octet-stream")
 }
 
-var unplayed = []string{".aif", ".aiff", ".asf", ".avi", ".flv", ".m2ts", ".mpeg", ".mpg", ".mts", ".mxf", ".ts", ".wma", ".wmv"}
+var unplayed = []string{
+	".3g2", ".ac3", ".aif", ".aiff", ".amr", ".ape", ".asf", ".au", ".avi", ".dsf", ".dts", ".dv",
+	".eac3", ".flv", ".gsm", ".gxf", ".m2t", ".m2ts", ".mj2", ".mp2", ".mpc", ".mpeg", ".mpg", ".mts",
+	".mxf", ".nut", ".ra", ".rm", ".rmvb", ".snd", ".tak", ".ts", ".tta", ".vob", ".voc", ".w64",
+	".wma", ".wmv", ".wtv", ".wv",
+}
 
 // Unplayed reports whether the end of a file's name says that no usual browser plays it. If
 // not, a browser may still not play it. A page can offer [Sounds] in its place.

@@ -37,6 +37,8 @@ type Media struct {
 	opts      Options
 	unlimited bool // for tests, whose programs write files
 
+	headers headers
+
 	mu        sync.Mutex
 	resampler string // the name of ffmpeg's best one; "": not asked yet
 }
@@ -69,6 +71,16 @@ func New(options *Options) (*Media, error) {
 	return m, nil
 }
 
+// version changes with everything that changes samples, times, keyframes or the choice of
+// tracks.
+const version = 2
+
+// ID implements [sound.Media]. It depends on Options.MaxKeyframes, and not on the version
+// of ffmpeg.
+func (m *Media) ID() string {
+	return fmt.Sprintf("ffmpeg/%d average, %d keyframes", version, m.opts.MaxKeyframes)
+}
+
 // Probe implements [sound.Media]. It reads all packets of a file with video, since only
 // few kinds of files list their keyframes: that takes about as long as to copy the
 // file.
@@ -82,7 +94,7 @@ func (m *Media) Probe(ctx context.Context, path string) (sound.Info, error) {
 	if err != nil {
 		return sound.Info{}, err
 	}
-	info := sound.Info{Duration: h.duration, HasVideo: h.video >= 0}
+	info := sound.Info{Duration: h.duration, Estimated: h.guessed, Start: h.start, HasVideo: h.video >= 0}
 	if info.HasVideo {
 		info.Keyframes, err = j.keyframes(h)
 	}
@@ -97,9 +109,8 @@ type job struct {
 	*Media
 	ctx  context.Context
 	file *os.File
+	stat os.FileInfo
 	left time.Duration // of Options.Timeout
-
-	thorough bool // the programs look further into the file than at its first seconds, since nothing is heard there
 }
 
 // open opens a file, which is what all programs of the job will see.
@@ -126,7 +137,7 @@ func (m *Media) open(ctx context.Context, path string) (*job, error) {
 		file.Close()
 		return nil, err
 	}
-	return &job{Media: m, ctx: ctx, file: file, left: m.opts.Timeout}, nil
+	return &job{Media: m, ctx: ctx, file: file, stat: stat, left: m.opts.Timeout}, nil
 }
 
 func (j *job) close() { j.file.Close() }

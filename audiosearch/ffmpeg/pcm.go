@@ -45,54 +45,48 @@ func (j *job) decode(rate int, yield func([]float32, error) bool) error {
 	if err != nil {
 		return err
 	}
-	p, err := j.startDecoder(h, rate)
-	if err != nil {
-		return err
-	}
-	defer p.stop()
 	s := &decoding{yield: yield, rate: rate, maxSamples: min(j.opts.MaxBytes/4, samples(j.opts.MaxDuration, rate))}
-	if err := s.silence(samples(h.delay, rate)); err != nil {
-		return s.result(err)
+	for i := range h.sounds {
+		// That a codec has no decoder here, ffmpeg alone says.
+		if err = j.track(h, &h.sounds[i], s); s.any || !errors.Is(err, errNoCodec) {
+			break
+		}
 	}
-	if err := s.copy(p); err != nil {
-		return s.result(err)
-	}
-	if err := p.wait(); err != nil {
+	if err != nil || s.stopped {
 		return err
 	}
 	if !s.any {
 		return errNoSound
 	}
-	return j.incomplete(h, time.Duration(float64(s.count)/float64(rate)*1e9))
+	return checkEnd(h, time.Duration(float64(s.count)/float64(rate)*1e9))
 }
 
-// incomplete returns an error if the sound ended long before the file says, which is how
+// track decodes a track to its end, or until the caller wants no more.
+func (j *job) track(h *header, t *track, s *decoding) error {
+	p, err := j.startDecoder(h, t, s.rate)
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	if err := s.copy(p); err != nil {
+		return s.result(err)
+	}
+	return p.wait()
+}
+
+// checkEnd returns an error if the sound ended long before the file says, which is how
 // most kinds of files look that were cut. Encoders are inexact by some hundredths of a
 // second.
-func (j *job) incomplete(h *header, got time.Duration) error {
+func checkEnd(h *header, got time.Duration) error {
 	if h.end-got < time.Second/2+h.end/1000 {
 		return nil
-	}
-	// For a file that does not say how long it is, ffprobe guesses. It says so by a
-	// warning alone.
-	path, err := j.ffprobe()
-	if err != nil {
-		return err
-	}
-	args, err := j.input("warning", true)
-	if err != nil {
-		return err
-	}
-	_, warnings, err := j.readAll(maxHeader, path, append(args, "-show_entries", "format=duration")...)
-	if err != nil || strings.Contains(warnings, "Estimating duration") {
-		return err
 	}
 	return sound.Incomplete(fmt.Errorf("its sound ends at %v, and the file says %v: if it was cut or damaged, copy it again, completely",
 		got.Round(time.Millisecond), h.end.Round(time.Millisecond)))
 }
 
 // startDecoder starts ffmpeg, which writes mono samples as 32-bit floats.
-func (j *job) startDecoder(h *header, rate int) (*process, error) {
+func (j *job) startDecoder(h *header, t *track, rate int) (*process, error) {
 	path, err := j.ffmpeg()
 	if err != nil {
 		return nil, err
@@ -101,38 +95,41 @@ func (j *job) startDecoder(h *header, rate int) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	input, err := j.input("error", h.mov)
+	args, err := j.decoder(h)
 	if err != nil {
 		return nil, err
 	}
-	args := append([]string{"-nostdin", "-threads", "1"}, input...)
-	args = append(args, "-map", "0:"+strconv.Itoa(h.sound), "-vn", "-sn", "-dn", "-filter_threads", "1", "-af", filters(h, rate, resampler),
+	args = append(args, "-map", stream(t.stream), "-vn", "-sn", "-dn", "-filter_threads", "1", "-af", filters(t, rate, resampler),
 		"-c:a", "pcm_f32le", "-f", "f32le", "pipe:1")
+	if h.jumps && h.video >= 0 { // what ffmpeg takes for the start, and for a jump, depends on the streams that it reads
+		args = append(args, "-map", stream(h.video), "-c", "copy", "-f", "null", "-")
+	}
 	return j.start(path, args...)
 }
 
 // filters returns ffmpeg's filters from the channels to mono at a rate.
-func filters(h *header, rate int, resampler string) string {
+func filters(t *track, rate int, resampler string) string {
 	// Floats first: to average integers would round once more. The layout is named so
 	// that a track which changes it on the way goes on.
 	format := "aformat=sample_fmts=fltp"
-	if h.layout != "" && strings.Trim(h.layout, "abcdefghijklmnopqrstuvwxyz0123456789.()") == "" {
-		format += ":channel_layouts=" + h.layout
+	if t.layout != "" && strings.Trim(t.layout, "abcdefghijklmnopqrstuvwxyz0123456789.()") == "" {
+		format += ":channel_layouts=" + t.layout
 	}
-	chain := []string{format}
-	if h.channels > 1 {
+	chain := []string{format, "asetpts='" + fmt.Sprintf(goOn, "PTS", "NB_SAMPLES/SR/TB") + "PTS+ld(0)'"}
+	if t.channels > 1 {
 		// ffmpeg's own way to mono (-ac 1) weighs the channels, and can be louder than
 		// the average.
-		weight := strconv.FormatFloat(1/float64(h.channels), 'f', 17, 64)
-		terms := make([]string, h.channels)
+		weight := strconv.FormatFloat(1/float64(t.channels), 'f', 17, 64)
+		terms := make([]string, t.channels)
 		for i := range terms {
 			terms[i] = weight + "*c" + strconv.Itoa(i)
 		}
 		chain = append(chain, "pan=mono|c0="+strings.Join(terms, "+"))
 	}
-	// The last one fills gaps between time stamps. In one filter with the resampling, the
-	// silence would land beside the gap; before it, a long gap would take more memory.
-	return strings.Join(append(chain, "aresample="+resampler+":osr="+strconv.Itoa(rate), "aresample=async=1"), ",")
+	// The last one begins at the start of the file, and fills gaps between time stamps. In
+	// one filter with the resampling, the silence would land beside the gap; before it, a
+	// long gap would take more memory.
+	return strings.Join(append(chain, "aresample="+resampler+":osr="+strconv.Itoa(rate), "aresample=async=1:first_pts=0"), ",")
 }
 
 // The resamplers, as arguments of ffmpeg's filter aresample. Both are flat to 0.9 times
@@ -172,6 +169,7 @@ type decoding struct {
 	count      int64
 	maxSamples int64
 	any        bool // the decoder gave a sample
+	stopped    bool // the caller wants no more
 	block      [blockSamples]float32
 }
 
@@ -190,19 +188,6 @@ func (s *decoding) result(err error) error {
 			(time.Duration(s.maxSamples/int64(s.rate)) * time.Second))
 	}
 	return err
-}
-
-// silence yields n samples of it.
-func (s *decoding) silence(n int64) error {
-	for n > 0 {
-		block := s.block[:min(n, blockSamples)]
-		clear(block)
-		if err := s.emit(block); err != nil {
-			return err
-		}
-		n -= int64(len(block))
-	}
-	return nil
 }
 
 // copy yields what r has. Bytes after the last whole sample are left out.
@@ -234,6 +219,7 @@ func (s *decoding) emit(block []float32) error {
 		return errTooMuch
 	}
 	if !s.yield(block, nil) {
+		s.stopped = true
 		return errStopped
 	}
 	return nil

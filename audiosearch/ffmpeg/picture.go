@@ -40,7 +40,7 @@ func (m *Media) Picture(ctx context.Context, path string, at time.Duration, widt
 	if h.video < 0 {
 		return nil, sound.BadMedia(errors.New("the file has no pictures: it is sound alone"))
 	}
-	input, err := j.input("error", h.mov)
+	input, err := j.input("error", h)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package ffmpeg
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,19 +17,29 @@ import (
 // header is what ffprobe says of a file.
 type header struct {
 	mov      bool
+	jumps    bool          // ffmpeg goes on where the clock of such a file jumps
+	thorough bool          // the programs look further into the file than at its first seconds, since nothing is heard there
+	guessed  bool          // duration, from the bit rate or from time stamps
 	duration time.Duration // 0: unknown
-	sound    int           // number of the stream
-	channels int
-	layout   string        // "5.1(side)"; "": unknown
-	delay    time.Duration // of the sound, from the start of the file
-	start    float64       // time stamp of the start of the file, in seconds
-	end      time.Duration // of the sound, from the start of the file; 0: unknown
+	start    time.Duration // the file's clock at its start
+	end      time.Duration // of the sound, from the start of the file; 0: the file does not say it
+	sounds   []track       // in the order in which they are tried
 	video    int           // number of the stream; -1: none
+}
+
+// track is a stream of sound.
+type track struct {
+	stream   int // its number
+	channels int
+	layout   string // "5.1(side)"; "": unknown
 }
 
 // ffprobe's JSON: numbers with a fraction are strings, and missing if they are unknown.
 type (
 	probed struct {
+		Programs []struct {
+			Streams []probedStream `json:"streams"`
+		} `json:"programs"`
 		Streams []probedStream `json:"streams"`
 		Format  struct {
 			Name     string `json:"format_name"`
@@ -39,6 +50,7 @@ type (
 	probedStream struct {
 		Index    int    `json:"index"`
 		Type     string `json:"codec_type"`
+		Codec    string `json:"codec_name"`
 		Channels int    `json:"channels"`
 		Layout   string `json:"channel_layout"`
 		Start    string `json:"start_time"`
@@ -47,30 +59,65 @@ type (
 			End string `json:"DURATION"` // in Matroska: "00:01:30.040000000"
 		} `json:"tags"`
 		Disposition struct {
+			Default int `json:"default"`
 			Picture int `json:"attached_pic"`
 		} `json:"disposition"`
 	}
 )
 
 const (
-	maxHeader   = 1 << 20 // bytes of ffprobe's JSON
-	maxPackets  = 2 << 30 // bytes of ffprobe's list of packets, 50 each: 24 hours at 500 a second
-	maxChannels = 64      // of ffmpeg's filter pan
+	probedEntries = "program_stream=index,codec_type:format=format_name,start_time,duration:" +
+		"stream=index,codec_type,codec_name,channels,channel_layout,start_time,duration:" +
+		"stream_tags=DURATION:stream_disposition=default,attached_pic"
+
+	maxHeader   = 1 << 20                // bytes of ffprobe's JSON
+	maxPackets  = 2 << 30                // bytes of the list of packets, 60 each: 24 hours at 400 a second
+	maxChannels = 64                     // of ffmpeg's filter pan
+	minStart    = 100 * time.Millisecond // less is the delay of an encoder, which players skip
 )
 
-// header reads the header of the file. A file without sound is an error.
+// header reads the header of the file, once for a file that does not change. A file
+// without sound is an error.
 func (j *job) header() (*header, error) {
+	if h := j.headers.of(j.stat); h != nil {
+		return h, j.within(h)
+	}
+	h, err := j.readHeader(false)
+	if err == nil && h.sounds[0].channels < 1 {
+		if h, err = j.readHeader(true); err == nil && h.sounds[0].channels < 1 {
+			err = errNoCodec
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	j.headers.keep(j.stat, h)
+	return h, j.within(h)
+}
+
+// within returns an error if a file is beyond the limits.
+func (j *job) within(h *header) error {
+	if !h.guessed && h.duration > j.opts.MaxDuration {
+		return j.tooLong()
+	}
+	if n := h.sounds[0].channels; n > maxChannels {
+		return fmt.Errorf("the file has %d channels of sound, and ffmpeg averages %d at most: convert it to fewer", n, maxChannels)
+	}
+	return nil
+}
+
+// readHeader asks ffprobe for the header.
+func (j *job) readHeader(thorough bool) (*header, error) {
 	path, err := j.ffprobe()
 	if err != nil {
 		return nil, err
 	}
-	args, err := j.input("error", true)
+	h := &header{mov: true, thorough: thorough, video: -1}
+	args, err := j.input("warning", h)
 	if err != nil {
 		return nil, err
 	}
-	args = append(args, "-of", "json", "-show_entries",
-		"format=format_name,start_time,duration:stream=index,codec_type,channels,channel_layout,start_time,duration:stream_tags=DURATION:stream_disposition=attached_pic")
-	out, _, err := j.readAll(maxHeader, path, args...)
+	out, warnings, err := j.readAll(maxHeader, path, append(args, "-of", "json", "-show_entries", probedEntries)...)
 	if err != nil {
 		return nil, err
 	}
@@ -78,75 +125,83 @@ func (j *job) header() (*header, error) {
 	if json.Unmarshal(out, &p) != nil {
 		return nil, errGarbage
 	}
-	h := &header{sound: -1, video: -1, mov: strings.Contains(p.Format.Name, "mov,"), duration: seconds(number(p.Format.Duration)), start: number(p.Format.Start)}
-	for _, s := range p.Streams {
-		switch {
-		case s.Type == "audio" && h.sound < 0:
-			h.sound, h.channels, h.layout = s.Index, s.Channels, s.Layout
-			h.delay = seconds(number(s.Start) - h.start)
-			h.end = s.end(h)
-		case s.Type == "video" && h.video < 0 && s.Disposition.Picture == 0:
-			h.video = s.Index
-		}
+	h.mov = strings.Contains(p.Format.Name, "mov,")
+	h.jumps = slices.Contains([]string{"mpegts", "mpeg", "ogg"}, p.Format.Name)
+	h.duration = seconds(number(p.Format.Duration))
+	// ffprobe says by a warning alone that it has guessed a duration. Of the warnings of a
+	// file with too many, the last ones are missing.
+	h.guessed = h.jumps || strings.Contains(warnings, "Estimating duration") || len(warnings) == maxStderr
+	if h.start = seconds(number(p.Format.Start)); h.start < minStart {
+		h.start = 0
 	}
-	switch {
-	case h.sound < 0:
+	h.choose(&p)
+	if len(h.sounds) == 0 {
 		return nil, errNoSound
-	case h.channels < 1 && !j.thorough:
-		j.thorough = true
-		return j.header()
-	case h.channels < 1:
-		return nil, errNoCodec
-	case h.channels > maxChannels:
-		return nil, fmt.Errorf("the file has %d channels of sound, and ffmpeg averages %d at most: convert it to fewer", h.channels, maxChannels)
-	}
-	if h.video >= 0 && !h.mov {
-		// Unless there is an index, ffprobe looks at the first seconds alone. A sound
-		// that begins later seems to begin with the file.
-		if h.delay, err = j.delay(h); err != nil {
-			return nil, err
-		}
-	}
-	if h.duration > j.opts.MaxDuration || h.delay > j.opts.MaxDuration {
-		return nil, j.tooLong()
 	}
 	return h, nil
 }
 
-// delay returns when the first packet of the sound is to be heard, from the start of the
-// file.
-func (j *job) delay(h *header) (time.Duration, error) {
-	path, err := j.ffprobe()
-	if err != nil {
-		return 0, err
+// choose chooses the tracks: of the first program that has sound, if the file has several;
+// pictures beside it are better than none.
+func (h *header) choose(p *probed) {
+	streams := p.Streams
+	best := 0
+	for _, program := range p.Programs {
+		kinds := 0
+		in := make(map[int]bool)
+		for _, s := range program.Streams {
+			in[s.Index] = true
+			switch s.Type {
+			case "audio":
+				kinds |= 2
+			case "video":
+				kinds |= 1
+			}
+		}
+		if kinds >= 2 && kinds > best {
+			best = kinds
+			streams = slices.DeleteFunc(slices.Clone(p.Streams), func(s probedStream) bool { return !in[s.Index] })
+		}
 	}
-	args, err := j.input("error", true)
-	if err != nil {
-		return 0, err
+	sounds := slices.DeleteFunc(slices.Clone(streams), func(s probedStream) bool { return s.Type != "audio" })
+	// The one that the file marks comes first, and one that this ffmpeg does not know last.
+	slices.SortStableFunc(sounds, func(a, b probedStream) int {
+		return cmp.Or(cmp.Compare(a.unknown(), b.unknown()), cmp.Compare(b.Disposition.Default, a.Disposition.Default))
+	})
+	for _, s := range sounds {
+		h.sounds = append(h.sounds, track{s.Index, s.Channels, s.Layout})
 	}
-	args = append(args, "-select_streams", strconv.Itoa(h.sound), "-read_intervals", "%+#1", "-show_entries", "packet=pts_time", "-of", "csv=p=0")
-	out, _, err := j.readAll(maxHeader, path, args...)
-	if err != nil {
-		return 0, err
+	if len(sounds) > 0 && !h.guessed {
+		h.end = sounds[0].end(h, number(p.Format.Start))
 	}
-	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), ",")
-	at, err := strconv.ParseFloat(first, 64)
-	if err != nil {
-		return h.delay, nil // the packet does not say it
+	for _, s := range streams {
+		if s.Type == "video" && s.Disposition.Picture == 0 {
+			h.video = s.Index
+			break
+		}
 	}
-	return seconds(at - h.start), nil
 }
 
-// end returns when the stream ends, as the file says it.
-func (s *probedStream) end(h *header) time.Duration {
+// unknown is 1 if this ffmpeg cannot decode the stream, as far as ffprobe says it.
+func (s *probedStream) unknown() int {
+	if s.Channels < 1 || s.Codec == "unknown" {
+		return 1
+	}
+	return 0
+}
+
+// end returns when the stream ends, as the file says it. Some files say it by their own
+// clock, and others by the time from their start: what is earlier counts.
+func (s *probedStream) end(h *header, start float64) time.Duration {
+	end := h.duration // of the longest stream
 	var hours, minutes int
 	var rest float64
 	if length := seconds(number(s.Duration)); length > 0 {
-		return min(h.delay+length, h.duration)
+		end = min(seconds(number(s.Start)-start)+length, end)
 	} else if n, err := fmt.Sscanf(s.Tags.End, "%d:%d:%f", &hours, &minutes, &rest); err == nil && n == 3 {
-		return min(seconds(float64(hours)*3600+float64(minutes)*60+rest-h.start), h.duration)
+		end = min(seconds(float64(hours)*3600+float64(minutes)*60+rest), end)
 	}
-	return h.duration // of the longest stream
+	return max(end-seconds(start), 0)
 }
 
 func (j *job) tooLong() error {
@@ -154,9 +209,8 @@ func (j *job) tooLong() error {
 }
 
 // input returns the arguments that name the file and say what may be done with it. level
-// is how much the program says. mov says that it may be a QuickTime file; ffmpeg refuses
-// options for another kind of file, and ffprobe does not.
-func (j *job) input(level string, mov bool) ([]string, error) {
+// is how much the program says.
+func (j *job) input(level string, h *header) ([]string, error) {
 	url, err := inputURL(j.file)
 	if err != nil {
 		return nil, err
@@ -164,40 +218,63 @@ func (j *job) input(level string, mov bool) ([]string, error) {
 	args := []string{
 		"-hide_banner", "-v", level, "-max_alloc", "536870912", "-protocol_whitelist", "file", "-format_whitelist", containers, "-max_pixels", "134217728",
 	}
-	if j.thorough {
+	if h.thorough {
 		args = append(args, "-analyzeduration", "600000000", "-probesize", "268435456") // microseconds, bytes
 	}
-	if mov {
+	if h.mov { // ffmpeg refuses options for another kind of file, and ffprobe does not
 		args = append(args, "-enable_drefs", "0", "-use_absolute_path", "0")
 	}
 	return append(args, "-i", url), nil
 }
 
-// keyframes returns the times of the keyframes of the video stream. What counts is the
-// mark of the packet, so that nothing is decoded.
+// maxJump is how far the clock of a broadcast may jump ahead and still be believed, in
+// seconds: a receiver had no signal meanwhile. What jumps further is another recording,
+// which goes on where the one before ends.
+const maxJump = "1800"
+
+// decoder returns the arguments of ffmpeg that name the file.
+func (j *job) decoder(h *header) ([]string, error) {
+	input, err := j.input("error", h)
+	if err != nil {
+		return nil, err
+	}
+	return append([]string{"-nostdin", "-threads", "1", "-dts_delta_threshold", maxJump}, input...), nil
+}
+
+// stream names a stream for ffmpeg's option -map.
+func stream(number int) string { return "0:" + strconv.Itoa(number) }
+
+// goOn is an expression of ffmpeg's for times that never jump back: where several files
+// were joined, the next one goes on where the one before ends. It takes a time, and how long
+// what has that time lasts. ld(0) is what is to be added to the times.
+const goOn = "st(2,%[1]s+ld(0));st(0,ld(0)+if(gt(N,0)*lt(ld(2),ld(1)-0.1/TB),ld(1)-ld(2),0));st(1,%[1]s+ld(0)+%[2]s);"
+
+// keyframes returns the times of the keyframes of the video stream, on the clock of the
+// sound: ffmpeg is told to copy both. What counts is the mark of the packet, so that
+// nothing is decoded.
 func (j *job) keyframes(h *header) ([]time.Duration, error) {
-	path, err := j.ffprobe()
+	path, err := j.ffmpeg()
 	if err != nil {
 		return nil, err
 	}
-	args, err := j.input("error", true)
+	args, err := j.decoder(h)
 	if err != nil {
 		return nil, err
 	}
-	args = append(args, "-select_streams", strconv.Itoa(h.video), "-show_entries", "packet=pts_time,dts_time,flags", "-of", "compact=p=0")
-	p, err := j.start(path, args...)
+	decoded := fmt.Sprintf(goOn, "DTS", "0") // pictures are shown in another order
+	p, err := j.start(path, append(args,
+		"-map", stream(h.video), "-c", "copy", "-bsf:v", "setts=pts='"+decoded+"PTS+ld(0)':dts='"+decoded+"DTS+ld(0)'", "-f", "framecrc", "pipe:1",
+		"-map", stream(h.sounds[0].stream), "-c", "copy", "-f", "null", "-")...)
 	if err != nil {
 		return nil, err
 	}
 	defer p.stop()
-	times := &thinned{max: j.opts.MaxKeyframes}
+	list := &packetList{times: thinned{max: j.opts.MaxKeyframes}}
 	output := &io.LimitedReader{R: p, N: maxPackets}
 	lines := bufio.NewScanner(output)
 	lines.Buffer(make([]byte, 64<<10), 64<<10)
 	for lines.Scan() {
-		if at, ok := keyframe(lines.Text()); ok {
-			times.add(max(seconds(at-h.start), 0))
-		}
+		list.add(lines.Text())
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong), output.N == 0:
@@ -208,32 +285,51 @@ func (j *job) keyframes(h *header) ([]time.Duration, error) {
 	if err := p.wait(); err != nil {
 		return nil, err
 	}
-	slices.Sort(times.kept)
-	return slices.Compact(times.kept), nil
+	slices.Sort(list.times.kept)
+	return slices.Compact(list.times.kept), nil
 }
 
-// keyframe reads a line such as "pts_time=2.000000|dts_time=1.920000|flags=K__". D stands
-// for a packet that is not shown.
-func keyframe(line string) (at float64, ok bool) {
-	var pts, dts, flags string
-	for field := range strings.SplitSeq(line, "|") {
-		switch key, value, _ := strings.Cut(field, "="); key {
-		case "pts_time":
-			pts = value
-		case "dts_time":
-			dts = value
-		case "flags":
-			flags = value
+// packetList reads the output of ffmpeg's muxer framecrc: "#tb 0: 1/90000" is the time
+// base, and a packet is "0, dts, pts, duration, size, checksum", with its flags
+// (", F=0x5") unless it is a keyframe without others.
+type packetList struct {
+	base  float64 // seconds
+	times thinned
+}
+
+const (
+	packetKey     = 1 << 0
+	packetDiscard = 1 << 2 // it is not shown
+)
+
+func (l *packetList) add(line string) {
+	if base, ok := strings.CutPrefix(line, "#tb 0: "); ok {
+		var num, den float64
+		if n, err := fmt.Sscanf(base, "%f/%f", &num, &den); err == nil && n == 2 && den > 0 {
+			l.base = num / den
+		}
+		return
+	}
+	fields := strings.Split(line, ",")
+	if len(fields) < 6 || l.base == 0 {
+		return
+	}
+	flags := int64(packetKey)
+	for _, field := range fields[6:] {
+		if hex, ok := strings.CutPrefix(strings.TrimSpace(field), "F=0x"); ok {
+			flags, _ = strconv.ParseInt(hex, 16, 64)
 		}
 	}
-	if !strings.Contains(flags, "K") || strings.Contains(flags, "D") {
-		return 0, false
+	if flags&(packetKey|packetDiscard) != packetKey {
+		return
 	}
-	if pts == "" || pts == "N/A" {
-		pts = dts // AVI has no other
+	at, err := strconv.ParseInt(strings.TrimSpace(fields[2]), 10, 64)
+	if err != nil || at == math.MinInt64 { // some kinds of files have no other time
+		at, err = strconv.ParseInt(strings.TrimSpace(fields[1]), 10, 64)
 	}
-	at, err := strconv.ParseFloat(pts, 64)
-	return at, err == nil
+	if err == nil && at != math.MinInt64 {
+		l.times.add(seconds(float64(at) * l.base))
+	}
 }
 
 // thinned keeps at most max times: one of each two, four, eight... if there are more.

@@ -176,19 +176,28 @@ func TestGap(t *testing.T) {
 	assert.InDelta(t, -9.03, level(got[16000*51/10:16000*79/10]), 0.1)
 }
 
-func TestKeyframeLines(t *testing.T) {
-	for line, want := range map[string]float64{
-		"pts_time=2.000000|dts_time=1.920000|flags=K_": 2, "pts_time=2.5|dts_time=N/A|flags=K__": 2.5, "dts_time=3.5|flags=K__": 3.5,
-		"pts_time=N/A|dts_time=1.920000|flags=K_|": 1.92, "pts_time=-0.5|flags=K": -0.5,
+func TestPacketLines(t *testing.T) {
+	for line, want := range map[string]time.Duration{
+		"0,      23040,      25600,      512,      100, 0xa1b2c3d4":                            2 * time.Second,
+		"0,      23040,      25600,      512,      100, 0xa1b2c3d4, S=1,        8, 0x00020000": 2 * time.Second,
+		"0, 0, 12800, 512, 100, 0xa1b2c3d4, F=0x11":                                            time.Second,
+		"0, 25600, -9223372036854775808, 512, 100, 0xa1b2c3d4":                                 2 * time.Second,
+		"0, 0, -6400, 512, 100, 0xa1b2c3d4":                                                    0,
 	} {
-		got, ok := keyframe(line)
-		assert.True(t, ok, line)
-		assert.Equal(t, want, got, line)
+		list := &packetList{times: thinned{max: 1}}
+		list.add("#tb 0: 1/12800")
+		list.add(line)
+		assert.Equal(t, []time.Duration{want}, list.times.kept, line)
 	}
-	for _, line := range []string{"", "pts_time=2|flags=__", "pts_time=2|flags=KD_", "pts_time=N/A|dts_time=N/A|flags=K_", "pts_time=2", "flags=K_", "|||===", "{}"} {
-		_, ok := keyframe(line)
-		assert.False(t, ok, line)
+	const none = "-9223372036854775808"
+	list := &packetList{times: thinned{max: 1}}
+	for _, line := range []string{
+		"0, 0, 0, 1, 1, 0x0", "#tb 0: 1/0", "0, 0, 0, 1, 1, 0x0", "#tb 0: 1/12800", "", "#software: x", "0, 0, 0, 1, 1, 0x0, F=0x0", "0, 0, 0, 1, 1, 0x0, F=0x5",
+		"0, " + none + ", " + none + ", 1, 1, 0x0", "0, x, y, 1, 1, 0x0", ",,,,,", "0, 0, 0",
+	} {
+		list.add(line)
 	}
+	assert.Empty(t, list.times.kept)
 }
 
 func TestSeconds(t *testing.T) {

@@ -43,18 +43,35 @@ func TestFFprobeThatFails(t *testing.T) {
 		"kill -9 $$":                           {"was killed", false},
 		"echo /etc/secret: Oh dear. >&2;false": {"(Oh dear)", true},
 		"yes x | head -c 1000000 >&2; exit 1":  {"(x)", true},
-		"echo '{}'; echo 'Cannot allocate memory' >&2; exit 1":                                                                                                  {"more memory", true},
-		`echo '{"streams":[{"codec_type":"audio","channels":65}]}'`:                                                                                             {"65 channels", false},
-		`echo '{"streams":[{"codec_type":"audio","channels":0}]}'`:                                                                                              {"cannot decode", false},
-		`echo '{"streams":[{"codec_type":"audio","channels":1}],"format":{"duration":"1e300"}}'`:                                                                {"longer than 24h", false},
-		`echo '{"streams":[{"codec_type":"audio","channels":1,"start_time":"1e300"}],"format":{"duration":"NaN"}}'`:                                             {"longer than 24h", false},
-		`case "$*" in *dts_time*) while :; do echo y; sleep 0.01; done;; esac; echo '{"streams":[{"codec_type":"audio","channels":1},{"codec_type":"video"}]}'`: {"takes ffmpeg too long", false},
-		`case "$*" in *packet=*) yes;; esac; echo '{"streams":[{"codec_type":"audio","channels":1},{"codec_type":"video"}]}'`:                                   {"see whether Options.FFprobe", false},
-		`case "$*" in *packet=*) exit 5;; esac; echo '{"streams":[{"codec_type":"audio","channels":1},{"codec_type":"video"}]}'`:                                {"exit status 5", true},
-		`case "$*" in *packet=*) head -c 100000 /dev/zero; exit;; esac
-echo '{"streams":[{"codec_type":"audio","channels":1},{"codec_type":"video"}]}'`: {"see whether Options.FFprobe", false},
+		"echo '{}'; echo 'Cannot allocate memory' >&2; exit 1":                                   {"more memory", true},
+		`echo '{"streams":[{"codec_type":"audio","channels":65}]}'`:                              {"65 channels", false},
+		`echo '{"streams":[{"codec_type":"audio","channels":0}]}'`:                               {"cannot decode", false},
+		`echo '{"streams":[{"codec_type":"audio","channels":1}],"format":{"duration":"1e300"}}'`: {"longer than 24h", false},
 	} {
 		options := &Options{FFprobe: script(t, lines)}
+		if strings.Contains(c.says, "too long") {
+			options.Timeout = 50 * time.Millisecond // of waiting for the program; to read what it says takes longer
+		}
+		_, err := newMedia(t, options).Probe(t.Context(), path)
+		assert.ErrorContains(t, err, c.says, lines)
+		assert.Equal(t, c.bad, errors.Is(err, sound.ErrBadMedia), lines)
+	}
+}
+
+// TestPacketsThatFail: the list of packets comes from ffmpeg.
+func TestPacketsThatFail(t *testing.T) {
+	path := write(t, "a.mkv", "whatever it is")
+	header := script(t, `echo '{"streams":[{"codec_type":"audio","channels":1},{"index":1,"codec_type":"video"}]}'`)
+	for lines, c := range map[string]struct {
+		says string
+		bad  bool
+	}{
+		"while :; do echo y; sleep 0.01; done": {"takes ffmpeg too long", false},
+		"yes":                                  {"see whether Options.FFprobe", false},
+		"exit 5":                               {"exit status 5", true},
+		"head -c 100000 /dev/zero":             {"see whether Options.FFprobe", false},
+	} {
+		options := &Options{FFprobe: header, FFmpeg: script(t, lines)}
 		if strings.Contains(c.says, "too long") {
 			options.Timeout = 50 * time.Millisecond // of waiting for the program; to read what it says takes longer
 		}
@@ -123,10 +140,10 @@ func TestFFmpegThatFails(t *testing.T) {
 }
 
 func TestKeyframesInAnyOrder(t *testing.T) {
-	m := newMedia(t, &Options{FFprobe: script(t, `case "$*" in
-*packet=*) for at in 4 2 N/A 2 -1 0; do echo "pts_time=$at|dts_time=N/A|flags=K__"; done;;
-*) echo '{"streams":[{"codec_type":"audio","channels":1},{"index":1,"codec_type":"video"}]}';;
-esac`)})
+	m := newMedia(t, &Options{
+		FFprobe: script(t, `echo '{"streams":[{"codec_type":"audio","channels":1},{"index":1,"codec_type":"video"}]}'`),
+		FFmpeg:  script(t, `echo "#tb 0: 1/10"; for at in 40 20 20 -10 0; do echo "0, $at, $at, 1, 1, 0x0"; done`),
+	})
 	info, err := m.Probe(t.Context(), write(t, "a.mp4", "whatever it is"))
 	require.NoError(t, err)
 	assert.Equal(t, []time.Duration{0, 2 * time.Second, 4 * time.Second}, info.Keyframes)
@@ -299,4 +316,26 @@ func TestOpensNothingElse(t *testing.T) {
 	assert.NotContains(t, trace, filepath.Base(sound), "the path is not even in the arguments")
 	assert.NotContains(t, trace, "connect(")
 	assert.NotContains(t, trace, "socket(")
+}
+
+// TestHeaderIsReadOnce: the header of a file that does not change is read once, and again when
+// it has changed.
+func TestHeaderIsReadOnce(t *testing.T) {
+	needFFmpeg(t)
+	dir := t.TempDir()
+	m := newMedia(t, &Options{FFprobe: script(t, "echo >>"+dir+"/calls; exec ffprobe \"$@\"")})
+	path := flac(t)
+	read := func() {
+		_, err := m.Probe(t.Context(), path)
+		require.NoError(t, err)
+		_, err = collect(t, t.Context(), m, path, 16000)
+		require.NoError(t, err)
+	}
+	read()
+	read()
+	assert.Len(t, readFile(t, dir+"/calls"), 1)
+	later := time.Now().Add(time.Minute)
+	require.NoError(t, os.Chtimes(path, later, later))
+	read()
+	assert.Len(t, readFile(t, dir+"/calls"), 2)
 }

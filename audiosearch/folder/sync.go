@@ -125,18 +125,24 @@ func Sync(
 	return y.out, err
 }
 
-// mediaExtensions are those of the files that are entered by default.
+// mediaExtensions are the ends of the files that are entered by default.
 var mediaExtensions = []string{
-	".3gp", ".aac", ".aif", ".aiff", ".amr", ".avi", ".flac", ".flv", ".m2ts", ".m4a", ".m4v", ".mka",
-	".mkv", ".mov", ".mp3", ".mp4", ".mpeg", ".mpg", ".mts", ".mxf", ".oga", ".ogg", ".ogv", ".opus",
-	".ts", ".wav", ".webm", ".wma", ".wmv",
+	".3g2", ".3gp", ".aac", ".ac3", ".aif", ".aiff", ".amr", ".ape", ".asf", ".au", ".avi",
+	".caf", ".dsf", ".dts", ".dv", ".eac3", ".f4v", ".flac", ".flv", ".gsm", ".gxf", ".m2t",
+	".m2ts", ".m4a", ".m4b", ".m4v", ".mj2", ".mka", ".mkv", ".mov", ".mp2", ".mp3", ".mp4",
+	".mpc", ".mpeg", ".mpg", ".mts", ".mxf", ".nut", ".oga", ".ogg", ".ogv", ".opus", ".qt",
+	".ra", ".rm", ".rmvb", ".snd", ".tak", ".ts", ".tta", ".vob", ".voc", ".w64", ".wav",
+	".weba", ".webm", ".wma", ".wmv", ".wtv", ".wv",
 }
 
-// IsMediaFile reports whether a path ends as those of sounds and videos do: .3gp, .aac,
-// .aif, .aiff, .amr, .avi, .flac, .flv, .m2ts, .m4a, .m4v, .mka, .mkv, .mov, .mp3, .mp4,
-// .mpeg, .mpg, .mts, .mxf, .oga, .ogg, .ogv, .opus, .ts, .wav, .webm, .wma or .wmv, in
-// small or capital letters. A path with a part that begins with a dot is none: such files
-// are hidden, or what a system keeps beside the real ones.
+// IsMediaFile reports whether a path ends as sounds and videos do that package ffmpeg
+// reads: .3g2, .3gp, .aac, .ac3, .aif, .aiff, .amr, .ape, .asf, .au, .avi, .caf, .dsf,
+// .dts, .dv, .eac3, .f4v, .flac, .flv, .gsm, .gxf, .m2t, .m2ts, .m4a, .m4b, .m4v,
+// .mj2, .mka, .mkv, .mov, .mp2, .mp3, .mp4, .mpc, .mpeg, .mpg, .mts, .mxf, .nut, .oga,
+// .ogg, .ogv, .opus, .qt, .ra, .rm, .rmvb, .snd, .tak, .ts, .tta, .vob, .voc, .w64,
+// .wav, .weba, .webm, .wma, .wmv, .wtv or .wv, in small or capital letters. A path
+// with a part that begins with a dot is not one: such files are hidden, or a system
+// keeps them beside the real ones.
 func IsMediaFile(file string) bool {
 	if strings.HasPrefix(file, ".") || strings.Contains(file, "/.") {
 		return false

@@ -283,7 +283,7 @@ func TestSyncScores(t *testing.T) {
 
 // TestIsMediaFile: by the end of the path.
 func TestIsMediaFile(t *testing.T) {
-	for _, yes := range []string{"a.mp4", "A.MP4", "x y/z.flac", "a.b.Wav", "x.d/a.ogg"} {
+	for _, yes := range []string{"a.mp4", "A.MP4", "x y/z.flac", "a.b.Wav", "x.d/a.ogg", "disc/VTS_01_1.VOB", "a.caf", "a.m4b", "a.ac3", "a.dv", "a.f4v"} {
 		assert.True(t, folder.IsMediaFile(yes), yes)
 	}
 	for _, no := range []string{"", "mp4", ".mp4", "a.mp4/b", "a.mp4.part", ".x/a.mp4", "x/.a.mp4", "a.", "a.txt", "\xff"} {

@@ -37,6 +37,8 @@ func (steps) seconds(file string) (n int, err error) {
 	return n, err
 }
 
+func (steps) ID() string { return "steps/1" }
+
 func (s steps) Probe(_ context.Context, file string) (sound.Info, error) {
 	n, err := s.seconds(file)
 	return sound.Info{Duration: time.Duration(n) * time.Second}, err

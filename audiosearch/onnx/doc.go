@@ -38,10 +38,9 @@
 // # Memory and processors
 //
 // A model is read whole and kept in memory once; its file may be exchanged or deleted under
-// a running process, which changes nothing there. One run takes all processors unless
-// [Options].Threads says less. Runs wait for each other unless Options.Parallel allows
-// more; each one more takes more memory for intermediate results, which is kept for the
-// next run.
+// a running process, which changes nothing there. [Options].Threads and Options.Parallel
+// share the processors that the process may use; each run at a time takes memory for
+// intermediate results, which is kept for the next run.
 //
 // # Models from elsewhere
 //

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -26,12 +27,12 @@ type Options struct {
 	// model has, or what its inputs and outputs say.
 	Description []byte
 
-	// Threads is how many threads one run has. 0: one for each core.
-	Threads int
-
-	// Parallel is how many runs there are at a time; others wait. 0: 1, which is right
-	// where one run keeps all cores busy.
-	Parallel int
+	// Threads is how many threads one run has, and Parallel is how many runs there are at a
+	// time; others wait. Where both are 0, they share what the process may use, which is
+	// runtime.GOMAXPROCS(0): a model of more than 32 MiB runs once at a time with all of it,
+	// and a smaller one, which cannot keep several processors busy, once on each. Where one
+	// of them is 0, it is what the other leaves, 1 at least.
+	Threads, Parallel int
 
 	// Hop is as in [inference.Options].
 	Hop time.Duration
@@ -130,9 +131,9 @@ func New(model []byte, opts *Options) (*Scorer, error) {
 	}
 	switch {
 	case o.Threads < 0 || o.Threads > maxThreads:
-		return nil, fmt.Errorf("onnx: Options.Threads is %d: it must be 1 to %d, or 0 for all cores", o.Threads, maxThreads)
+		return nil, fmt.Errorf("onnx: Options.Threads is %d: it must be 1 to %d, or 0 for what the process may use", o.Threads, maxThreads)
 	case o.Parallel < 0 || o.Parallel > maxParallel:
-		return nil, fmt.Errorf("onnx: Options.Parallel is %d: it must be 1 to %d, or 0 for 1", o.Parallel, maxParallel)
+		return nil, fmt.Errorf("onnx: Options.Parallel is %d: it must be 1 to %d, or 0 for what the process may use", o.Parallel, maxParallel)
 	}
 	if _, err := Find(o.Library); err != nil {
 		return nil, err
@@ -159,11 +160,12 @@ func New(model []byte, opts *Options) (*Scorer, error) {
 	if o.Batch == 0 && network.Fixed() == 0 {
 		o.Batch = usualBatch
 	}
-	session, err := newSession(model, network, o.Threads)
+	threads, parallel := o.processors(len(model))
+	session, err := newSession(model, network, threads)
 	if err != nil {
 		return nil, fmt.Errorf("onnx: %w", err)
 	}
-	r := newRunner(network, session, max(o.Parallel, 1))
+	r := newRunner(network, session, parallel)
 	weights := fmt.Sprintf("sha256:%x", sha256.Sum256(model))
 	scorer, err := inference.New(network, weights, r, &inference.Options{Hop: o.Hop, Batch: o.Batch})
 	if err == nil {
@@ -173,6 +175,27 @@ func New(model []byte, opts *Options) (*Scorer, error) {
 		return nil, errors.Join(fmt.Errorf("onnx: %w", err), r.close())
 	}
 	return &Scorer{scorer, r}, nil
+}
+
+// smallModel is how many bytes a model has at most that runs on one processor.
+const smallModel = 32 << 20
+
+// processors returns Threads and Parallel for a model of so many bytes. ONNX Runtime's own
+// default would be wrong: it takes all processors of the machine, and ties threads to those
+// that the process may not use.
+func (o *Options) processors(model int) (threads, parallel int) {
+	all := runtime.GOMAXPROCS(0) // affinity and the quota of the control group count
+	threads, parallel = o.Threads, o.Parallel
+	switch {
+	case threads == 0 && parallel == 0 && model <= smallModel:
+		threads, parallel = 1, all
+	case threads == 0:
+		parallel = max(parallel, 1)
+		threads = max(all/parallel, 1)
+	case parallel == 0:
+		parallel = max(all/threads, 1)
+	}
+	return min(threads, maxThreads), min(parallel, maxParallel)
 }
 
 // warmUp has a model run once: on two clips, if it takes any number, since there are exports

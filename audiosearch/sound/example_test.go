@@ -109,6 +109,8 @@ func ExampleRetryAfter() {
 // seconds.
 type beeps struct{}
 
+func (beeps) ID() string { return "beeps/1" }
+
 func (beeps) Probe(context.Context, string) (sound.Info, error) {
 	return sound.Info{Duration: 3 * time.Second}, nil
 }

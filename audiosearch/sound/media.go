@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/internal/mark"
@@ -14,6 +15,14 @@ type Info struct {
 	// Duration is what is written in the file, 0 if nothing is. What counts in the end is
 	// what is decoded.
 	Duration time.Duration
+
+	// Estimated: the file does not say its Duration. A limit does not go by it.
+	Estimated bool
+
+	// Start is what the file's own clock shows at its start; 0 for most files. A part of a
+	// live recording may begin hours after its clock did: some players show that time, and
+	// others begin at 0, as all times of this library do.
+	Start time.Duration
 
 	HasVideo bool // besides sound; a cover picture is no video
 
@@ -33,6 +42,13 @@ type Info struct {
 // is [ErrFormat]. The error of an ended context, or of a program that is missing, is
 // neither.
 type Media interface {
+	// ID names everything that samples, times, keyframes and the choice of a track depend
+	// on, such as "ffmpeg/2 average", but for the versions of the programs that it runs. A
+	// video that was decoded by a Media of another ID is scored again, and its old scores
+	// are searched until then: so services that share a store have Media of one ID. It is
+	// a name, 1 to 255 bytes, and never changes.
+	ID() string
+
 	// Probe reads the header of a file, and its keyframes.
 	Probe(ctx context.Context, path string) (Info, error)
 
@@ -53,6 +69,15 @@ type Media interface {
 func FirstMedia(media ...Media) Media { return firstMedia(media) }
 
 type firstMedia []Media
+
+// ID is that of all, since each may leave a file to the next one.
+func (f firstMedia) ID() string {
+	ids := make([]string, len(f))
+	for i, m := range f {
+		ids[i] = m.ID()
+	}
+	return strings.Join(ids, " or ")
+}
 
 // errUnread is the answer if there is no Media that could say more. It is no [BadMedia]:
 // the next program may bring one.

@@ -41,6 +41,7 @@ func TestFirstMedia(t *testing.T) {
 	wavs, err := wav.New(nil)
 	require.NoError(t, err)
 	media := sound.FirstMedia(wavs, bytesMedia{})
+	assert.Equal(t, wavs.ID()+" or bytes/1", media.ID())
 
 	n, err := decode(t, media, file("raw", "\x01\x02\x03"))
 	require.NoError(t, err)
@@ -71,6 +72,8 @@ func TestFirstMedia(t *testing.T) {
 
 // refusing is a Media that answers every file with an error.
 type refusing struct{ err error }
+
+func (refusing) ID() string { return "refusing/1" }
 
 func (r refusing) Probe(context.Context, string) (sound.Info, error) {
 	return sound.Info{}, r.err

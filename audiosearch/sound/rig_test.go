@@ -33,6 +33,8 @@ func (bytesMedia) read(path string) ([]byte, error) {
 	return content, err
 }
 
+func (bytesMedia) ID() string { return "bytes/1" }
+
 func (m bytesMedia) Probe(_ context.Context, path string) (sound.Info, error) {
 	_, err := m.read(path)
 	return sound.Info{}, err

@@ -23,8 +23,9 @@ func BenchmarkResample(b *testing.B) {
 
 func BenchmarkPCM(b *testing.B) {
 	for _, c := range []track{
-		{encoding{false, 2}, 44100, 1, 44, 0, 0}, {encoding{false, 2}, 44100, 2, 44, 0, 0}, {encoding{false, 3}, 192000, 8, 44, 0, 0},
-		{encoding{true, 4}, 48000, 2, 44, 0, 0},
+		{encoding: encoding{false, 2}, rate: 44100, channels: 1, offset: 44}, {encoding: encoding{false, 2}, rate: 44100, channels: 2, offset: 44},
+		{encoding: encoding{false, 3}, rate: 192000, channels: 8, offset: 44},
+		{encoding: encoding{true, 4}, rate: 48000, channels: 2, offset: 44},
 	} {
 		b.Run(fmt.Sprintf("%dHz_%dch_%dbit", c.rate, c.channels, 8*c.bytes), func(b *testing.B) {
 			c.frames = int64(10 * c.rate)

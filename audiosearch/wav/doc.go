@@ -1,8 +1,9 @@
 // Package wav reads WAV files for audiosearch, in Go, and writes small ones. It needs no
 // program and no library.
 //
-// [New] gives a [sound.Media] for RIFF/WAVE files, and for RF64 and BW64 ones (EBU Tech
-// 3306, ITU-R BS.2088), which may be longer than 4 GiB: PCM of 8, 16, 24 and 32 bits,
+// [New] gives a [sound.Media] for RIFF/WAVE files, for RIFX ones, whose numbers have the
+// highest byte first, and for RF64 and BW64 ones (EBU Tech 3306, ITU-R BS.2088), which may
+// be longer than 4 GiB: PCM of 8, 16, 24 and 32 bits,
 // IEEE float of 32 and 64 bits, 1 to 256 channels, 100 Hz to 768 kHz. All other files
 // are [sound.ErrFormat], also WAV files with a codec inside, such as A-law, ADPCM or
 // MP3. Package ffmpeg reads those, so a program that wants both asks this package
@@ -13,7 +14,10 @@
 // # What is read
 //
 // A WAV file has no pictures, and begins at time 0. A file that was cut, or whose writer
-// never came back to fill in the lengths (a pipe, a crash), is read as far as it goes.
+// never came back to fill in the lengths (a pipe, a crash), is read as far as it goes. So
+// is a RIFF file over 4 GiB whose writer kept the lower 32 bits of its length, a file with a
+// chunk of odd length that lacks its pad byte, and one whose frames are said to be larger
+// than its bytes of a second allow.
 // Bytes after the last whole frame, and all chunks but "fmt ", "data" and "ds64", are
 // ignored.
 //

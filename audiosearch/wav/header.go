@@ -20,6 +20,7 @@ type encoding struct {
 // track is where the samples of a file are, and what they are.
 type track struct {
 	encoding
+	big      bool // the highest byte of a sample comes first
 	rate     int
 	channels int
 	offset   int64 // of the first frame, in bytes
@@ -66,6 +67,9 @@ const (
 
 	unknownSize = 0xFFFFFFFF // in a chunk: see ds64, or to the end of the file
 
+	// wrap: of a size of 4 GiB and more, some programs write the lower 32 bits.
+	wrap = 1 << 32
+
 	// streamSize and more is what programs write that cannot go back to fill in the size,
 	// such as 0x7FFFF000 or 0x80000000.
 	streamSize = 0x7FFFF000
@@ -87,12 +91,16 @@ func parse(r io.ReaderAt, size int64) (*track, error) {
 	}
 	magic := string(head[:min(n, 4)])
 	switch {
-	case magic != "RIFF" && magic != "RF64" && magic != "BW64", n == 12 && string(head[8:]) != "WAVE":
+	case magic != "RIFF" && magic != "RIFX" && magic != "RF64" && magic != "BW64", n == 12 && string(head[8:]) != "WAVE":
 		return nil, fmt.Errorf("%w: it is no WAV file; convert it to WAV, or install ffmpeg", sound.ErrFormat)
 	case n < 12:
 		return nil, errCut
 	}
-	p := parser{r: r, size: size, wide: magic != "RIFF", riffSize: int64(binary.LittleEndian.Uint32(head[4:]))}
+	p := parser{r: r, size: size, order: binary.LittleEndian, wide: magic == "RF64" || magic == "BW64"}
+	if magic == "RIFX" {
+		p.order = binary.BigEndian
+	}
+	p.riffSize = int64(p.order.Uint32(head[4:]))
 	return p.chunks()
 }
 
@@ -104,6 +112,7 @@ var (
 type parser struct {
 	r        io.ReaderAt
 	size     int64
+	order    binary.ByteOrder
 	riffSize int64 // as the file says it, in its first 32 bits
 	wide     bool  // RF64 or BW64: 64-bit sizes are in ds64
 	ds64     int64 // size of the data chunk; 0: not there
@@ -125,7 +134,7 @@ func (p *parser) chunks() (*track, error) {
 			return nil, errCut
 		}
 		offset += 8
-		length := int64(binary.LittleEndian.Uint32(head[4:]))
+		length := int64(p.order.Uint32(head[4:]))
 		var err error
 		switch string(head[:4]) {
 		case "ds64":
@@ -142,9 +151,40 @@ func (p *parser) chunks() (*track, error) {
 		if p.fmt != nil && p.data != 0 {
 			return p.found()
 		}
-		offset += length + length%2 // chunks begin at even offsets
+		offset += length
+		if length%2 == 1 { // chunks begin at even offsets
+			padded, err := p.padded(offset)
+			if err != nil {
+				return nil, err
+			}
+			if padded {
+				offset++
+			}
+		}
 	}
 	return nil, sound.BadMedia(errors.New("the WAV file has too many parts: save it again with another program"))
+}
+
+// padded reports whether a chunk of odd length that ends at an offset has its pad byte.
+// Some programs leave it out: then the next chunk's name begins there.
+func (p *parser) padded(offset int64) (bool, error) {
+	var b [5]byte
+	n, err := readAt(p.r, b[:], offset)
+	if err != nil || n < len(b) {
+		return true, err
+	}
+	for i, follows := range []bool{false, true} {
+		switch string(b[i : i+4]) {
+		case "fmt ", "data":
+			return follows, nil
+		}
+	}
+	for _, c := range b[:4] {
+		if c < ' ' || c > '~' {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 func (p *parser) found() (*track, error) {
@@ -162,7 +202,10 @@ func (p *parser) found() (*track, error) {
 // missing. It returns the former.
 func (p *parser) readLength(length int64) int64 {
 	rest := max(p.size-p.data, 0)
-	known := length < streamSize
+	if !p.wide && length != unknownSize { // no other chunk is that long
+		length += max(rest-length, 0) / wrap * wrap
+	}
+	known := length < streamSize || length > unknownSize
 	switch {
 	case length == unknownSize && p.wide && p.ds64 > 0:
 		length, known = p.ds64, true
@@ -188,7 +231,7 @@ func (p *parser) readSizes(offset int64) error {
 	} else if n < len(sizes) {
 		return errCut
 	}
-	if data := binary.LittleEndian.Uint64(sizes[8:]); data <= math.MaxInt64 {
+	if data := p.order.Uint64(sizes[8:]); data <= math.MaxInt64 {
 		p.ds64 = int64(data)
 	}
 	return nil
@@ -208,11 +251,12 @@ func (p *parser) readFormat(offset, length int64) error {
 	case n < 16:
 		return sound.BadMedia(errors.New("the header of the WAV file is too short: save it again with another program"))
 	}
-	code := binary.LittleEndian.Uint16(b[:])
-	s := &track{channels: int(binary.LittleEndian.Uint16(b[2:])), rate: int(min(binary.LittleEndian.Uint32(b[4:]), math.MaxInt32))}
-	frame, bits := int(binary.LittleEndian.Uint16(b[12:])), int(binary.LittleEndian.Uint16(b[14:]))
+	code := p.order.Uint16(b[:])
+	s := &track{channels: int(p.order.Uint16(b[2:])), rate: int(min(p.order.Uint32(b[4:]), math.MaxInt32))}
+	perSecond := int64(p.order.Uint32(b[8:])) // bytes
+	frame, bits := int(p.order.Uint16(b[12:])), int(p.order.Uint16(b[14:]))
 	if code == formatExtensible && n == len(b) {
-		code = binary.LittleEndian.Uint16(b[24:])
+		code = p.order.Uint16(b[24:])
 		if string(b[26:40]) != subformatTail {
 			return fmt.Errorf("%w: the WAV file has a codec of its own; convert it to WAV with PCM, or install ffmpeg", sound.ErrFormat)
 		}
@@ -225,9 +269,11 @@ func (p *parser) readFormat(offset, length int64) error {
 	case s.rate < minRate || s.rate > maxRate:
 		return sound.BadMedia(fmt.Errorf("the WAV file says that it has %d samples per second: it must have %d to %d", s.rate, minRate, maxRate))
 	}
-	s.encoding = encoding{float: code == formatFloat, bytes: (bits + 7) / 8}
-	if frame%s.channels == 0 && frame/s.channels > s.bytes {
-		s.bytes = frame / s.channels // 24 bits in 4 bytes, for example
+	s.encoding, s.big = encoding{float: code == formatFloat, bytes: (bits + 7) / 8}, p.order == binary.BigEndian
+	// A sample may have more bytes than its bits need, such as 24 bits in 4 bytes. A frame
+	// that the bytes of a second contradict is a mistake.
+	if frame%s.channels == 0 && frame/s.channels > s.bytes && perSecond != int64(s.rate)*int64(s.frameBytes()) {
+		s.bytes = frame / s.channels
 	}
 	if !s.known() {
 		return fmt.Errorf("%w: the WAV file has samples of %d bits in frames of %d bytes; convert it to WAV with PCM of 16 bits, or install ffmpeg",

@@ -47,6 +47,12 @@ func New(options *Options) (*Media, error) {
 	return m, nil
 }
 
+// version changes with everything that changes samples or times.
+const version = 2
+
+// ID implements [sound.Media].
+func (m *Media) ID() string { return fmt.Sprintf("wav/%d average", version) }
+
 // Probe implements [sound.Media]. It reads the header alone. The duration is that of
 // the samples that are in the file.
 func (m *Media) Probe(ctx context.Context, path string) (sound.Info, error) {

@@ -3,6 +3,7 @@ package wav
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,10 +114,57 @@ func TestStructure(t *testing.T) {
 		"RF64 that was not finished": riff("RF64", unknownSize).padded("ds64", none).padded("fmt ", pcm).chunk("data", unknownSize, data).b,
 		"RF64 without ds64":          riff("RF64", unknownSize).padded("fmt ", pcm).chunk("data", unknownSize, data).b,
 		"frame size 0":               simple(format(formatPCM, 1, 16000, 0, 16), data),
+		"frame size 4":               simple(frameSize(pcm, 4), data),
+		"frame size 16":              simple(frameSize(pcm, 16), data),
+		"RIFX":                       rifx(data),
+		// Chunks of odd length without the pad byte.
+		"LIST before fmt":       riff("RIFF", 0).chunk("LIST", 17, list[:17]).padded("fmt ", pcm).padded("data", data).finish(),
+		"bext before data":      riff("RIFF", 0).padded("fmt ", pcm).chunk("bext", 603, make([]byte, 603)).padded("data", data).finish(),
+		"fmt of 19 bytes":       riff("RIFF", 0).chunk("fmt ", 19, append(pcm[:16:16], 0, 0, 0)).padded("data", data).finish(),
+		"LIST before LIST":      riff("RIFF", 0).chunk("LIST", 17, list[:17]).padded("LIST", list).padded("fmt ", pcm).padded("data", data).finish(),
+		"pad byte that is no 0": riff("RIFF", 0).chunk("LIST", 17, append(list[:17:17], 'x')).padded("fmt ", pcm).padded("data", data).finish(),
 	} {
 		got, err := collect(t, t.Context(), newMedia(t, nil), save(t, file), 16000)
 		if assert.NoError(t, err, name) {
 			assert.Equal(t, []float32{0.5, -0.25}, got, name)
+		}
+	}
+}
+
+// frameSize is a fmt chunk whose frames have a size that its bytes of a second contradict.
+func frameSize(fmt []byte, bytes byte) []byte {
+	fmt = slices.Clone(fmt)
+	fmt[12] = bytes
+	return fmt
+}
+
+// rifx is a file of 16 bits at 16 kHz whose numbers have the highest byte first.
+func rifx(data []byte) []byte {
+	b := binary.BigEndian.AppendUint32([]byte("RIFX"), uint32(36+len(data)))
+	b = binary.BigEndian.AppendUint32(append(b, "WAVEfmt "...), 16)
+	for _, v := range []uint16{formatPCM, 1, 0, 16000, 0, 32000, 2, 16} {
+		b = binary.BigEndian.AppendUint16(b, v)
+	}
+	b = binary.BigEndian.AppendUint32(append(b, "data"...), uint32(len(data)))
+	for ; len(data) >= 2; data = data[2:] {
+		b = append(b, data[1], data[0])
+	}
+	return b
+}
+
+// TestWrongFrameSize: the bytes of a second say which of two sizes of a sample is right.
+func TestWrongFrameSize(t *testing.T) {
+	for _, e := range []encoding{{false, 1}, {false, 2}, {false, 3}, {true, 4}} {
+		code := formatPCM
+		if e.float {
+			code = formatFloat
+		}
+		right := format(code, 1, 16000, e.bytes, 8*e.bytes)
+		data := encoded(e, 0.5, -0.25, 0.125, 0)
+		for _, times := range []int{2, 8} {
+			got, err := collect(t, t.Context(), newMedia(t, nil), save(t, simple(frameSize(right, byte(times*e.bytes)), data)), 16000)
+			require.NoError(t, err)
+			assert.Equal(t, []float32{0.5, -0.25, 0.125, 0}, got, "%+v, %d times", e, times)
 		}
 	}
 }
@@ -178,7 +226,7 @@ func TestRefused(t *testing.T) {
 		"one byte":           {[]byte("R"), sound.ErrFormat, "no WAV file"},
 		"mp4":                {[]byte("\x00\x00\x00\x20ftypisom\x00\x00\x02\x00"), sound.ErrFormat, "no WAV file"},
 		"avi":                {[]byte("RIFF\x00\x00\x00\x00AVI LIST"), sound.ErrFormat, "no WAV file"},
-		"big endian":         {[]byte("RIFX\x00\x00\x00\x00WAVEfmt "), sound.ErrFormat, "no WAV file"},
+		"cut RIFX":           {[]byte("RIFX\x00\x00\x00\x00WAVEfmt "), sound.ErrBadMedia, "copy it again"},
 		"cut in the magic":   {[]byte("RIFF\x00\x00\x00\x00WA"), sound.ErrBadMedia, "copy it again"},
 		"cut after it":       {[]byte("RIFF\x00\x00\x00\x00WAVE"), sound.ErrBadMedia, "copy it again"},
 		"cut in fmt":         {simple(pcm, data)[:30], sound.ErrBadMedia, "copy it again"},

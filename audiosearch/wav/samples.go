@@ -3,10 +3,17 @@ package wav
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 )
 
-// means appends the mean of the channels of each whole frame in raw to dst.
+// means appends the mean of the channels of each whole frame in raw, which it may change,
+// to dst.
 func (s *track) means(dst []float32, raw []byte) []float32 {
+	if s.big {
+		for rest := raw; len(rest) >= s.bytes; rest = rest[s.bytes:] {
+			slices.Reverse(rest[:s.bytes])
+		}
+	}
 	if s.float {
 		return s.floatMeans(dst, raw)
 	}

@@ -49,14 +49,22 @@ func TestLongerThan4GiB(t *testing.T) {
 	for i := range 8 {
 		sizes[8+i] = byte((4 * frames) >> (8 * i))
 	}
-	file := riff("RF64", unknownSize).padded("ds64", sizes).padded("fmt ", format(formatPCM, 2, 48000, 2, 16)).chunk("data", unknownSize, nil).b
-	path := save(t, file)
-	if err := os.Truncate(path, int64(len(file))+4*frames); err != nil {
-		t.Skip("this file system has no files of 5 GiB with holes:", err)
+	pcm := format(formatPCM, 2, 48000, 2, 16)
+	lower := uint32(4 * frames & (1<<32 - 1)) // 32 bits of the length
+	for name, file := range map[string][]byte{
+		"RF64":                      riff("RF64", unknownSize).padded("ds64", sizes).padded("fmt ", pcm).chunk("data", unknownSize, nil).b,
+		"RIFF with the lower bits":  riff("RIFF", lower+36).padded("fmt ", pcm).chunk("data", lower, nil).b,
+		"RIFF of no size, they too": riff("RIFF", 0).padded("fmt ", pcm).chunk("data", lower, nil).b,
+		"RIFF of the greatest size": riff("RIFF", unknownSize).padded("fmt ", pcm).chunk("data", unknownSize, nil).b,
+	} {
+		path := save(t, file)
+		if err := os.Truncate(path, int64(len(file))+4*frames); err != nil {
+			t.Skip("this file system has no files of 5 GiB with holes:", err)
+		}
+		info, err := newMedia(t, nil).Probe(t.Context(), path)
+		require.NoError(t, err, name)
+		assert.InDelta(t, float64(frames)/48000, info.Duration.Seconds(), 1e-6, name)
 	}
-	info, err := newMedia(t, nil).Probe(t.Context(), path)
-	require.NoError(t, err)
-	assert.InDelta(t, float64(frames)/48000, info.Duration.Seconds(), 1e-6)
 }
 
 func TestCancel(t *testing.T) {

@@ -25,7 +25,7 @@ func (p *audioParts) windows() int {
 
 // fits reports whether a part is of the same scoring.
 func (p *audioParts) fits(o *audiosearch.Part) bool {
-	return p != nil && p.like.Digest == o.Digest && p.like.Window == o.Window && p.like.Hop == o.Hop &&
+	return p != nil && p.like.Media == o.Media && p.like.Digest == o.Digest && p.like.Window == o.Window && p.like.Hop == o.Hop &&
 		slices.Equal(p.like.Classes, o.Classes)
 }
 
@@ -89,7 +89,7 @@ func (v *audioVideo) joined(s *audiosearch.Scoring, columns [][]uint16) [][]uint
 		return columns
 	}
 	parts := v.parts[s.Model]
-	like := audiosearch.Part{Digest: s.Digest, Window: s.Window, Hop: s.Hop, Classes: s.Classes}
+	like := audiosearch.Part{Media: s.Media, Digest: s.Digest, Window: s.Window, Hop: s.Hop, Classes: s.Classes}
 	before := s.Windows - len(columns[0])
 	if !parts.fits(&like) || before < 0 || parts.windows() < before {
 		return nil

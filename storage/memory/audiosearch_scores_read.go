@@ -22,10 +22,11 @@ func (v *audioVideo) scored(model string) bool {
 	return s != nil && s.Scored()
 }
 
-// whole reports whether all of the video is scored by a model.
-func (v *audioVideo) whole(model string) bool {
+// whole reports whether all of the video is scored by a model, decoded by a media if that
+// is not "".
+func (v *audioVideo) whole(model, media string) bool {
 	s := v.scoring(model)
-	return s != nil && s.Problem == ""
+	return s != nil && s.Problem == "" && (media == "" || s.Media == media)
 }
 
 // Scorings implements [audiosearch.ScoreStore].

@@ -21,7 +21,7 @@ func (a *AudioSearch) Unscored(ctx context.Context, org, dataset string, q audio
 		}
 		u.Videos = d.page(q.After, q.Limit, func(yield func(*audioVideo) bool) {
 			for row := range selected.Rows() {
-				if v := d.rows.videos[row]; !v.whole(q.Model) && !yield(v) {
+				if v := d.rows.videos[row]; !v.whole(q.Model, q.Media) && !yield(v) {
 					return
 				}
 			}

@@ -9,17 +9,17 @@ import (
 // For a dataset, a video and a model.
 const (
 	partsLike = "SELECT windows FROM @.audiosearch_parts WHERE dataset = $1 AND video = $2 AND model = $3" +
-		" AND digest = $4 AND window_ = $5 AND hop = $6 AND vocabulary = $7"
-	putParts = "INSERT INTO @.audiosearch_parts (dataset, video, model, digest, window_, hop, vocabulary, windows, used_at)" +
-		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (dataset, video, model) DO UPDATE SET (digest, window_, hop, vocabulary, windows, used_at) =" +
-		" ROW (excluded.digest, excluded.window_, excluded.hop, excluded.vocabulary, excluded.windows, excluded.used_at)"
+		" AND media = $4 AND digest = $5 AND window_ = $6 AND hop = $7 AND vocabulary = $8"
+	putParts = "INSERT INTO @.audiosearch_parts (dataset, video, model, media, digest, window_, hop, vocabulary, windows, used_at)" +
+		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (dataset, video, model) DO UPDATE SET (media, digest, window_, hop, vocabulary, windows, used_at) =" +
+		" ROW (excluded.media, excluded.digest, excluded.window_, excluded.hop, excluded.vocabulary, excluded.windows, excluded.used_at)"
 	useParts = "UPDATE @.audiosearch_parts SET used_at = $4 WHERE dataset = $1 AND video = $2 AND model = $3"
 )
 
 // partWindows returns how many segments stand in parts like one; 0 if there are none.
 // place is a dataset, a video and a model.
 func (s *session) partWindows(place []any, like *audiosearch.Part, vocabulary int32) (windows int64, err error) {
-	err = s.row(partsLike, append(place[:3:3], like.Digest[:], int64(like.Window), int64(like.Hop), vocabulary), &windows)
+	err = s.row(partsLike, append(place[:3:3], bytes(like.Media), like.Digest[:], int64(like.Window), int64(like.Hop), vocabulary), &windows)
 	if isNoRow(err) {
 		return 0, nil
 	}
@@ -55,7 +55,7 @@ func (a *AudioSearch) PutPart(ctx context.Context, org, dataset string, p audios
 				return 0, err
 			}
 		}
-		_, err = s.exec(putParts, append(place[:3:3], p.Digest[:], int64(p.Window), int64(p.Hop), vocabulary.id, windows+count, bound(p.At))...)
+		_, err = s.exec(putParts, append(place[:3:3], bytes(p.Media), p.Digest[:], int64(p.Window), int64(p.Hop), vocabulary.id, windows+count, bound(p.At))...)
 		return int(windows + count), err
 	})
 }

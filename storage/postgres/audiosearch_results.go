@@ -24,6 +24,7 @@ type storedResult struct {
 	Video      []byte        `json:"v"`
 	Start      time.Duration `json:"s"`
 	End        time.Duration `json:"e"`
+	VideoStart time.Duration `json:"o,omitempty"`
 	Image      []byte        `json:"i"`
 	ImageAt    time.Duration `json:"a"`
 	Score      float64       `json:"c"`
@@ -87,7 +88,7 @@ func (a *AudioSearch) PutResults(ctx context.Context, org string, run int64, set
 	for from := 0; from < len(results); from += resultsInRow {
 		var part []storedResult
 		for _, r := range results[from:min(from+resultsInRow, len(results))] {
-			part = append(part, storedResult{bytes(r.VideoID), r.Start, r.End, bytes(r.Keyframe.ImageID), r.Keyframe.At, r.Score, r.Moderation})
+			part = append(part, storedResult{bytes(r.VideoID), r.Start, r.End, r.VideoStart, bytes(r.Keyframe.ImageID), r.Keyframe.At, r.Score, r.Moderation})
 			if !seen[r.VideoID] {
 				seen[r.VideoID] = true
 				videos = append(videos, bytes(r.VideoID))
@@ -164,7 +165,7 @@ func (a *AudioSearch) RunResults(ctx context.Context, org string, run int64, fro
 				break
 			}
 			page = append(page, audiosearch.Result{
-				VideoID: v.ID, Path: v.Path, Metadata: v.Metadata, Start: r.Start, End: r.End,
+				VideoID: v.ID, Path: v.Path, Metadata: v.Metadata, VideoStart: r.VideoStart, Start: r.Start, End: r.End,
 				Keyframe: audiosearch.Keyframe{ImageID: string(r.Image), At: r.ImageAt}, Score: r.Score, Moderation: r.Moderation,
 			})
 		}

@@ -25,10 +25,10 @@ const (
 	dropParts      = "DELETE FROM @.audiosearch_parts WHERE dataset = $1 AND video = $2 AND model = $3"
 	dropPartScores = "DELETE FROM @.audiosearch_part_scores WHERE dataset = $1 AND video = $2 AND model = $3"
 
-	scoringColumns = "vocabulary, file_size, file_time, digest, at, problem, duration, window_, hop, windows, has_video, keyframes"
+	scoringColumns = "vocabulary, file_size, file_time, digest, media, at, problem, start, duration, window_, hop, windows, has_video, keyframes"
 	putScoring     = "INSERT INTO @.audiosearch_scorings (dataset, video, model, " + scoringColumns + ")" +
-		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT (dataset, model, video) DO UPDATE SET (" + scoringColumns + ") =" +
-		" ROW (excluded.vocabulary, excluded.file_size, excluded.file_time, excluded.digest, excluded.at, excluded.problem, excluded.duration," +
+		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) ON CONFLICT (dataset, model, video) DO UPDATE SET (" + scoringColumns + ") =" +
+		" ROW (excluded.vocabulary, excluded.file_size, excluded.file_time, excluded.digest, excluded.media, excluded.at, excluded.problem, excluded.start, excluded.duration," +
 		" excluded.window_, excluded.hop, excluded.windows, excluded.has_video, excluded.keyframes)"
 
 	// For a dataset, a model, and its vocabulary if there are scores.
@@ -85,7 +85,7 @@ func (a *AudioSearch) PutScoring(ctx context.Context, org, dataset, video, path 
 		}
 		place := []any{d.seq, bytes(video), model}
 		if before > 0 {
-			like := audiosearch.Part{Digest: scoring.Digest, Window: scoring.Window, Hop: scoring.Hop}
+			like := audiosearch.Part{Media: scoring.Media, Digest: scoring.Digest, Window: scoring.Window, Hop: scoring.Hop}
 			stored, err := s.partWindows(place, &like, v.id)
 			if err != nil {
 				return err
@@ -115,8 +115,8 @@ func (a *AudioSearch) PutScoring(ctx context.Context, org, dataset, video, path 
 		if _, err := s.exec(noteModel, d.seq, model, scored); err != nil {
 			return err
 		}
-		_, err := s.exec(putScoring, append(place[:3:3], vocabulary, scoring.FileSize, stamp(scoring.FileTime), scoring.Digest[:], stamp(scoring.At),
-			bytes(scoring.Problem), int64(scoring.Duration), int64(scoring.Window), int64(scoring.Hop), scoring.Windows, scoring.HasVideo,
+		_, err := s.exec(putScoring, append(place[:3:3], vocabulary, scoring.FileSize, stamp(scoring.FileTime), scoring.Digest[:], bytes(scoring.Media), stamp(scoring.At),
+			bytes(scoring.Problem), int64(scoring.Start), int64(scoring.Duration), int64(scoring.Window), int64(scoring.Hop), scoring.Windows, scoring.HasVideo,
 			nanoseconds(scoring.Keyframes))...)
 		return err
 	})
@@ -183,18 +183,18 @@ func (s *session) scorings(dataset int64, number int32, model string, videos []s
 	found := make(map[string]audiosearch.Scoring, len(videos))
 	vocabularies := make(map[string]int32)
 	err := s.query(func(rows pgx.Rows) error {
-		var video, digest, problem []byte
+		var video, digest, media, problem []byte
 		var vocabulary pgtype.Int4
 		var file, at pgtype.Timestamptz
 		var keyframes []int64
 		scoring := audiosearch.Scoring{Model: model}
-		err := rows.Scan(&video, &vocabulary, &scoring.FileSize, &file, &digest, &at, &problem, &scoring.Duration, &scoring.Window, &scoring.Hop,
+		err := rows.Scan(&video, &vocabulary, &scoring.FileSize, &file, &digest, &media, &at, &problem, &scoring.Start, &scoring.Duration, &scoring.Window, &scoring.Hop,
 			&scoring.Windows, &scoring.HasVideo, &keyframes)
 		if err != nil {
 			return err
 		}
 		copy(scoring.Digest[:], digest)
-		scoring.FileTime, scoring.At, scoring.Problem = timeOf(file), timeOf(at), string(problem)
+		scoring.Media, scoring.FileTime, scoring.At, scoring.Problem = string(media), timeOf(file), timeOf(at), string(problem)
 		if keyframes != nil {
 			scoring.Keyframes = make([]time.Duration, len(keyframes))
 			for i, t := range keyframes {

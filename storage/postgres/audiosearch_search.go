@@ -71,8 +71,9 @@ func (a *AudioSearch) Search(ctx context.Context, org, dataset string, q audiose
 	return hits, nil
 }
 
-// For a dataset and a model: which videos have scores, and whether all of theirs.
-const triedVideos = "SELECT video, problem = '', problem = '' OR windows > 0 FROM @.audiosearch_scorings WHERE dataset = $1 AND model = $2"
+// For a dataset, a model and a media, which may be none: which videos have scores, and
+// whether all of theirs, of that media.
+const triedVideos = "SELECT video, problem = '' AND ($3::bytea = '' OR media = $3), problem = '' OR windows > 0 FROM @.audiosearch_scorings WHERE dataset = $1 AND model = $2"
 
 // Unscored implements [audiosearch.ScoreStore].
 func (a *AudioSearch) Unscored(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (u audiosearch.Unscored, err error) {
@@ -93,7 +94,7 @@ func (a *AudioSearch) Unscored(ctx context.Context, org, dataset string, q audio
 				whole[row], scored[row] = all, some
 			}
 			return nil
-		}, triedVideos, d.seq, model)
+		}, triedVideos, d.seq, model, bytes(q.Media))
 		if err != nil {
 			return err
 		}

@@ -78,7 +78,7 @@ func newPartArgs(p *audiosearch.Part) *partArgs {
 	return &partArgs{
 		video: p.Video, path: p.Path, name: p.Model,
 		digest: bytes.Clone(p.Digest[:]), first: p.First, at: p.At.UnixMicro(),
-		model: newModelArgs(p.Model, int64(p.Window), int64(p.Hop), p.Classes),
+		model: newModelArgs(p.Model, p.Media, int64(p.Window), int64(p.Hop), p.Classes),
 	}
 }
 

@@ -18,6 +18,7 @@ type storedResult struct {
 	Video      string        `json:"v"`
 	Start      time.Duration `json:"s"`
 	End        time.Duration `json:"e"`
+	VideoStart time.Duration `json:"o,omitempty"`
 	Image      string        `json:"i"`
 	ImageAt    time.Duration `json:"a"`
 	Score      float64       `json:"c"`
@@ -31,7 +32,7 @@ func (a *AudioSearch) PutResults(ctx context.Context, org string, run int64, set
 	for from := 0; from < len(results); from += resultsInRow {
 		part := make([]storedResult, 0, resultsInRow)
 		for _, r := range results[from:min(from+resultsInRow, len(results))] {
-			part = append(part, storedResult{r.VideoID, r.Start, r.End, r.Keyframe.ImageID, r.Keyframe.At, r.Score, r.Moderation})
+			part = append(part, storedResult{r.VideoID, r.Start, r.End, r.VideoStart, r.Keyframe.ImageID, r.Keyframe.At, r.Score, r.Moderation})
 			videos[r.VideoID] = true
 		}
 		text, err := plainJSON(part)

@@ -64,7 +64,7 @@ func (a *AudioSearch) RunResults(ctx context.Context, org string, run int64, fro
 			}
 			videos[s.Video] = r
 		}
-		r.Start, r.End, r.Score, r.Moderation = s.Start, s.End, s.Score, s.Moderation
+		r.Start, r.End, r.VideoStart, r.Score, r.Moderation = s.Start, s.End, s.VideoStart, s.Score, s.Moderation
 		r.Keyframe = audiosearch.Keyframe{ImageID: s.Image, At: s.ImageAt}
 		if !p.add(r, size) {
 			break

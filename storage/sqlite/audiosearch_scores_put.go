@@ -12,10 +12,10 @@ import (
 
 const (
 	modelsByName = "SELECT m.seq FROM audiosearch_vocabularies v CROSS JOIN audiosearch_models m" +
-		" ON m.dataset = ?1 AND m.model = ?2 AND m.window = ?3 AND m.hop = ?4 AND m.vocabulary = v.seq" +
-		" WHERE v.digest = ?5 ORDER BY m.shelf"
-	insertModel = "INSERT INTO audiosearch_models (dataset, model, window, hop, vocabulary, shelf)" +
-		" SELECT ?1, ?2, ?3, ?4, seq, ?6 FROM audiosearch_vocabularies WHERE digest = ?5"
+		" ON m.dataset = ?1 AND m.model = ?2 AND m.media = ?3 AND m.window = ?4 AND m.hop = ?5 AND m.vocabulary = v.seq" +
+		" WHERE v.digest = ?6 ORDER BY m.shelf"
+	insertModel = "INSERT INTO audiosearch_models (dataset, model, media, window, hop, vocabulary, shelf)" +
+		" SELECT ?1, ?2, ?3, ?4, ?5, seq, ?7 FROM audiosearch_vocabularies WHERE digest = ?6"
 	// Whoever stores scores by a replaced model has them removed again.
 	unsweepModel = "UPDATE audiosearch_replaced SET swept = 0 WHERE dataset = ? AND model = ?"
 
@@ -30,20 +30,20 @@ const (
 		" VALUES (?,?,?,?,?,?,?,?)"
 	insertScores = "INSERT INTO audiosearch_segments (block, scores) VALUES (?,?)"
 
-	scoringColumns = "size, modified_at, digest, at, problem, duration, windows, has_video, keyframes, places"
+	scoringColumns = "size, modified_at, digest, at, problem, start, duration, windows, has_video, keyframes, places"
 	insertScoring  = "INSERT INTO audiosearch_scorings (video, model, " + scoringColumns + ")" +
-		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
 )
 
 // modelArgs are what the rows of a model are found by. They hold nothing that the caller
 // could change.
 type modelArgs struct {
-	key     []any // name, window, hop, digest of the classes
+	key     []any // name, media, window, hop, digest of the classes
 	classes []sound.Class
 }
 
-func newModelArgs(name string, window, hop int64, classes []sound.Class) modelArgs {
-	return modelArgs{[]any{name, window, hop, digestOf(classes)}, slices.Clone(classes)}
+func newModelArgs(name, media string, window, hop int64, classes []sound.Class) modelArgs {
+	return modelArgs{[]any{name, media, window, hop, digestOf(classes)}, slices.Clone(classes)}
 }
 
 // shelves returns how many rows a model of so many classes has.
@@ -71,11 +71,11 @@ type segment struct {
 
 func newScoringArgs(s *audiosearch.Scoring, columns [][]uint16) (scoringArgs, error) {
 	args := scoringArgs{
-		model: newModelArgs(s.Model, int64(s.Window), int64(s.Hop), s.Classes),
+		model: newModelArgs(s.Model, s.Media, int64(s.Window), int64(s.Hop), s.Classes),
 		name:  s.Model, digest: bytes.Clone(s.Digest[:]),
 	}
 	args.scoring = []any{s.FileSize, micros(s.FileTime), args.digest, micros(s.At),
-		text(s.Problem, s.Problem != ""), s.Duration.Milliseconds(), s.Windows, s.HasVideo, keyframeBlob(s.Keyframes)}
+		text(s.Problem, s.Problem != ""), s.Start.Milliseconds(), s.Duration.Milliseconds(), s.Windows, s.HasVideo, keyframeBlob(s.Keyframes)}
 	if !s.Scored() {
 		return args, nil
 	}
@@ -187,7 +187,7 @@ func (c *datasetChange) putScoring(video int64, args *scoringArgs, parts ...stor
 	for shelf, model := range models {
 		facts := args.scoring
 		if shelf > 0 {
-			facts = []any{0, nil, []byte{}, nil, nil, 0, 0, 0, nil} // they stand on the first one
+			facts = []any{0, nil, []byte{}, nil, nil, 0, 0, 0, 0, nil} // they stand on the first one
 		}
 		var places any
 		if args.segments == nil {
@@ -265,7 +265,7 @@ func (c *datasetChange) models(args *modelArgs) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.exec(insertVocabulary, args.key[3], len(args.classes), names); err != nil {
+	if _, err := c.exec(insertVocabulary, args.key[4], len(args.classes), names); err != nil {
 		return nil, err
 	}
 	key := append([]any{c.seq}, args.key...)

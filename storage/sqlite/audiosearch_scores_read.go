@@ -14,7 +14,7 @@ import (
 
 const (
 	// ?3 is a list of IDs, in JSON.
-	scoringsOfVideos = "SELECT v.id, m.window, m.hop, m.vocabulary, " + scoringColumns +
+	scoringsOfVideos = "SELECT v.id, m.window, m.hop, m.vocabulary, m.media, " + scoringColumns +
 		" FROM json_each(?3) CROSS JOIN audiosearch_videos v ON v.dataset = ?1 AND v.id = value" +
 		" CROSS JOIN audiosearch_scorings s ON s.video = v.seq AND s.model IN" +
 		" (SELECT seq FROM audiosearch_models WHERE dataset = ?1 AND model = ?2 AND shelf = 0)" +
@@ -71,11 +71,12 @@ func (a *AudioSearch) Scorings(
 // scanScoring reads a row of scoringsOfVideos, without the classes.
 func scanScoring(r *row, s *audiosearch.Scoring) (err error) {
 	s.Window, s.Hop = time.Duration(cell[int64](r, 1)), time.Duration(cell[int64](r, 2))
-	s.FileSize, s.FileTime = cell[int64](r, 4), r.moment(5)
-	r.blob(6, s.Digest[:])
-	s.At, s.Problem = r.moment(7), r.text(8)
-	s.Duration, s.Windows, s.HasVideo = time.Duration(r.number(9))*time.Millisecond, r.number(10), r.number(11) != 0
-	s.Keyframes, err = scanKeyframes(r, 12)
+	s.Media, s.FileSize, s.FileTime = r.text(4), cell[int64](r, 5), r.moment(6)
+	r.blob(7, s.Digest[:])
+	s.At, s.Problem = r.moment(8), r.text(9)
+	s.Start, s.Duration = time.Duration(r.number(10))*time.Millisecond, time.Duration(r.number(11))*time.Millisecond
+	s.Windows, s.HasVideo = r.number(12), r.number(13) != 0
+	s.Keyframes, err = scanKeyframes(r, 14)
 	return err
 }
 

@@ -62,7 +62,7 @@ func (a *AudioSearch) Unscored(ctx context.Context, org, dataset string, q audio
 }
 
 // unscored returns the first rows of a selection, by ID, that have no scores by the
-// model, or are scored partly, and how many of all have none.
+// model, or are scored partly or of another media, and how many of all have none.
 func (v *view) unscored(
 	selected *columnar.Selection, q *audiosearch.UnscoredQuery, partly map[uint32]bool,
 ) (first []uint32, without int) {
@@ -78,11 +78,12 @@ func (v *view) unscored(
 		first = first[:min(limit, len(first))]
 	}
 	for row := range selected.Rows() {
-		scored := slices.ContainsFunc(models, func(m *scored) bool { return m.has(row) })
-		if !scored {
+		i := slices.IndexFunc(models, func(m *scored) bool { return m.has(row) })
+		if i < 0 {
 			without++
 		}
-		if scored && !partly[row] || strings.Compare(v.ids[row], q.After) <= 0 {
+		whole := i >= 0 && !partly[row] && (q.Media == "" || models[i].media == q.Media)
+		if whole || strings.Compare(v.ids[row], q.After) <= 0 {
 			continue
 		}
 		if first = append(first, row); len(first) >= 2*limit+1000 {

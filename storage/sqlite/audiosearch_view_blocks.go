@@ -19,13 +19,14 @@ const (
 		" CROSS JOIN audiosearch_dead d ON d.block = b.seq WHERE m.dataset = ?1"
 	deadIn = "SELECT block, part FROM audiosearch_dead WHERE ?1 > 0 AND block BETWEEN ?2 AND ?3"
 
-	modelBySeq = "SELECT model, vocabulary, shelf FROM audiosearch_models WHERE seq = ?"
+	modelBySeq = "SELECT model, vocabulary, shelf, media FROM audiosearch_models WHERE seq = ?"
 )
 
 // scored is where the scores by one model are, of a shelf of its classes.
 type scored struct {
 	seq    int64
 	name   string
+	media  string // ID
 	shelf  int
 	all    *vocabulary       // of all shelves
 	blocks []*block          // by their numbers
@@ -112,7 +113,7 @@ func (v *view) model(c *conn, seq int64) (*scored, error) {
 	}
 	m := &scored{seq: seq, more: make(map[uint32][]spot)}
 	err := c.query(unbounded, modelBySeq, []any{seq}, func(r *row) (err error) {
-		m.name, m.shelf = r.text(0), r.number(2)
+		m.name, m.shelf, m.media = r.text(0), r.number(2), r.text(3)
 		m.all, err = v.vocabularies.get(c, cell[int64](r, 1))
 		return err
 	})

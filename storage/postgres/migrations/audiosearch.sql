@@ -54,8 +54,10 @@ CREATE TABLE audiosearch_scorings (
 	file_size  bigint      NOT NULL,
 	file_time  timestamptz,
 	digest     bytea       NOT NULL,
+	media      bytea       NOT NULL, -- the ID of what decoded the video
 	at         timestamptz,
 	problem    bytea       NOT NULL,
+	start      bigint      NOT NULL, -- of the file's own clock
 	duration   bigint      NOT NULL,
 	window_    bigint      NOT NULL,
 	hop        bigint      NOT NULL,
@@ -95,6 +97,7 @@ CREATE TABLE audiosearch_parts (
 	dataset    bigint  NOT NULL,
 	video      bytea   NOT NULL,
 	model      integer NOT NULL,
+	media      bytea   NOT NULL,
 	digest     bytea   NOT NULL,
 	window_    bigint  NOT NULL,
 	hop        bigint  NOT NULL,

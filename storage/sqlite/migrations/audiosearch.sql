@@ -52,6 +52,7 @@ CREATE TABLE audiosearch_models (
 	seq        INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused: processes remember rows by it
 	dataset    INTEGER NOT NULL,
 	model      TEXT    NOT NULL,
+	media      TEXT    NOT NULL, -- the ID of what decoded the videos
 	window     INTEGER NOT NULL, -- nanoseconds
 	hop        INTEGER NOT NULL, -- nanoseconds
 	vocabulary INTEGER NOT NULL,
@@ -63,7 +64,7 @@ CREATE TABLE audiosearch_models (
 	loose_live INTEGER NOT NULL DEFAULT 0,
 	loose_dead INTEGER NOT NULL DEFAULT 0,
 	segments   INTEGER NOT NULL DEFAULT 0,
-	UNIQUE (dataset, model, window, hop, vocabulary, shelf)
+	UNIQUE (dataset, model, media, window, hop, vocabulary, shelf)
 );
 
 CREATE INDEX audiosearch_models_due ON audiosearch_models (seq)
@@ -108,6 +109,7 @@ CREATE TABLE audiosearch_scorings (
 	digest      BLOB    NOT NULL,
 	at          INTEGER,
 	problem     TEXT,             -- NULL: it was scored
+	start       INTEGER NOT NULL, -- of the file's own clock, milliseconds
 	duration    INTEGER NOT NULL, -- milliseconds
 	windows     INTEGER NOT NULL,
 	has_video   INTEGER NOT NULL,
