@@ -44,7 +44,7 @@ var flipMutants = []broken{
 	}},
 	{name: "makes do with the parts that are there", breaks: "parts/flip-conflict", mutate: func(m *mutant) {
 		everyFlip(func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error {
-			p := audiosearch.Part{Video: v.ID, Path: v.Path, Model: s.Model, Digest: s.Digest, Window: s.Window, Hop: s.Hop, Classes: s.Classes}
+			p := audiosearch.Part{Video: v.ID, Path: v.Path, Model: s.Model, Media: s.Media, Digest: s.Digest, Window: s.Window, Hop: s.Hop, Classes: s.Classes}
 			s.Windows = min(s.Windows, m.standing(ctx, org, dataset, p)+len(columns[0]))
 			return m.db.PutScoring(ctx, org, dataset, v.ID, v.Path, s, columns)
 		})(m)
@@ -69,7 +69,7 @@ var flipMutants = []broken{
 	}},
 	{name: "stores the further parts of others too", breaks: "parts/flip-beside-others", mutate: func(m *mutant) {
 		everyFlip(func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error {
-			p := audiosearch.Part{Video: v.ID, Path: v.Path, Model: s.Model, Digest: s.Digest, Window: s.Window, Hop: s.Hop, Classes: s.Classes}
+			p := audiosearch.Part{Video: v.ID, Path: v.Path, Model: s.Model, Media: s.Media, Digest: s.Digest, Window: s.Window, Hop: s.Hop, Classes: s.Classes}
 			s.Windows = max(s.Windows, m.standing(ctx, org, dataset, p)+len(columns[0]))
 			return m.db.PutScoring(ctx, org, dataset, v.ID, v.Path, s, columns)
 		})(m)

@@ -86,7 +86,7 @@ var flipRules = []rule{
 			require.Error(t, s.Scores.PutScoring(t.Context(), orgA, setA, v.ID, v.Path, sc, noise(2, 21, 3)), "more scores than segments")
 			for what, p := range otherwise(partOf(v, sc, 0)) {
 				other := sc
-				other.Digest, other.Window, other.Hop, other.Classes = p.Digest, p.Window, p.Hop, p.Classes
+				other.Media, other.Digest, other.Window, other.Hop, other.Classes = p.Media, p.Digest, p.Window, p.Hop, p.Classes
 				refused("another "+what, v, other, cut(all, 10, 20))
 			}
 			other := sc
