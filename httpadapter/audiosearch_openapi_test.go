@@ -39,8 +39,7 @@ func (describedScorer) Score(context.Context, [][]float32) ([]sound.Scores, erro
 	return nil, errors.New("nothing is scored")
 }
 
-// describedAudioSearch has the dataset of the document's examples, with a video that has
-// one key.
+// describedAudioSearch has a dataset, with a video that has one key.
 func describedAudioSearch(t testing.TB, opts AudioSearchOptions) *Handler {
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)

@@ -29,7 +29,6 @@ func newCredentialNamer(credential string) *credentialNamer {
 		refusal: strings.NewReplacer(
 			refusalOf("API key or access token"), refusalOf(credential),
 			refusalOf("access token"), refusalOf(credential),
-			"the organization of the access token", "the organization of the "+credential,
 		),
 	}
 }

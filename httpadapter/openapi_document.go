@@ -266,24 +266,18 @@ func (doc *openapiDocument) encode(servers json.RawMessage) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// mergeInfo is the service's own info if there is one service. Several are introduced one
-// after the other.
+// mergeInfo is the service's own info if there is one service. Several have the version
+// and the introduction of the first one: these are the same in every file. The tags say
+// what each service does.
 func mergeInfo(infos []strictjson.Value) (json.RawMessage, error) {
 	if len(infos) == 1 {
 		return infos[0].Raw(), nil
 	}
-	out := struct {
+	return jsonBody(struct {
 		Title       string `json:"title"`
 		Version     string `json:"version"`
 		Description string `json:"description"`
-	}{Title: "Mortise", Version: at(infos[0], "version").Text()}
-	var parts []string
-	for _, info := range infos {
-		title, version := at(info, "title").Text(), at(info, "version").Text()
-		parts = append(parts, title+", version "+version+".\n\n"+at(info, "description").Text())
-	}
-	out.Description = strings.Join(parts, "\n\n")
-	return jsonBody(out)
+	}{"Mortise", at(infos[0], "version").Text(), at(infos[0], "description").Text()})
 }
 
 // at follows keys from object to object. The result is the zero Value if one is missing.

@@ -83,12 +83,30 @@ func TestOpenAPIMergesServices(t *testing.T) {
 	require.Equal(t, []string{"TriggerRequest", "TriggerAccepted", "Error", "HTTPValidationError", "ValidationError", "A", "B"},
 		keys(at(root, "components", "schemas")))
 	require.Equal(t, "Mortise", at(root, "info", "title").Text())
-	require.Contains(t, at(root, "info", "description").Text(), "Others, version 2.0.0.\n\nOthers of the \"kind\".")
+	first, err := strictjson.Parse(file, 0)
+	require.NoError(t, err)
+	require.Equal(t, at(first, "info", "description").Text(), at(root, "info", "description").Text())
 	var tags []string
 	for _, tag := range at(root, "tags").Elements() {
 		tags = append(tags, at(tag, "name").Text())
 	}
 	require.Equal(t, []string{"Triggers", "Others"}, tags)
+}
+
+// TestOpenAPIIntroducesServicesAlike: one version and one introduction are those of every
+// service, alone or together, so a document of several services has them once.
+func TestOpenAPIIntroducesServicesAlike(t *testing.T) {
+	introductions := make(map[string]bool)
+	for _, name := range []string{"trigger", "authmgmt", "vault", "audiosearch"} {
+		file, err := openapiFiles.ReadFile("openapi/" + name + ".json")
+		require.NoError(t, err)
+		root, err := strictjson.Parse(file, 0)
+		require.NoError(t, err)
+		info := at(root, "info")
+		introductions[at(info, "version").Text()+": "+at(info, "description").Text()] = true
+		require.LessOrEqual(t, len(strings.Fields(at(info, "description").Text())), 150)
+	}
+	require.Len(t, introductions, 1)
 }
 
 func TestOpenAPIRefusesConflicts(t *testing.T) {

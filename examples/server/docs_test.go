@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"html"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -27,8 +28,12 @@ type docsRig struct {
 
 func newDocsRig(t *testing.T) *docsRig {
 	t.Helper()
+	return newDocsRigFor(t, testSettings())
+}
+
+func newDocsRigFor(t *testing.T, settings *settings) *docsRig {
+	t.Helper()
 	r := new(docsRig)
-	settings := testSettings()
 	settings.docs = true
 	var err error
 	if r.services, err = wire(settings, storages["memory"](t), testKey(), discard()); err != nil {
@@ -83,6 +88,29 @@ func TestDocsHaveEveryOperation(t *testing.T) {
 		if !strings.Contains(html.UnescapeString(r.page), `<li><code>"`+string(class)+`"</code></li>`) {
 			t.Errorf("the page has no %q", class)
 		}
+	}
+}
+
+// TestDocsBeginSoon: few words come before the first operation, the contents aside, and no
+// sentence outside the operations repeats another one.
+func TestDocsBeginSoon(t *testing.T) {
+	_, main, _ := strings.Cut(newDocsRig(t).page, "<main ")
+	// Where an element ends, a sentence does, unless the element is within a line.
+	main = regexp.MustCompile(`</?(code|strong|span)\b[^>]*>`).ReplaceAllString("<main "+main, "")
+	text := func(markup string) string {
+		return html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(markup, "\n"))
+	}
+	before, _, found := strings.Cut(main, "<article ")
+	if words := len(strings.Fields(text(before))); !found || words < 200 || words > 320 {
+		t.Errorf("%d words before the first operation", words)
+	}
+	said := make(map[string]bool)
+	main, _, _ = strings.Cut(pageArticle.ReplaceAllString(main, ""), "</main>")
+	for _, sentence := range regexp.MustCompile(`[.]\s+|\n+`).Split(text(main), -1) {
+		if sentence = strings.Trim(sentence, ". "); sentence != "" && said[sentence] {
+			t.Errorf("the page says twice: %s", sentence)
+		}
+		said[sentence] = true
 	}
 }
 
@@ -167,18 +195,26 @@ func TestDocsLinks(t *testing.T) {
 var (
 	pageCommand = regexp.MustCompile(`(?s)<h4>Request</h4>\s*<div class="code"><pre><code>(.*?)</code></pre>`)
 	pageAnchor  = regexp.MustCompile(`<h3 id="op-([^"]*)"`)
+	pageArticle = regexp.MustCompile(`(?s)<article .*?</article>`)
+	pageCode    = regexp.MustCompile(`(?s)<pre><code>(.*?)</code></pre>`)
 )
 
-// TestDocsCommandsWork runs the command of each operation in a shell, with a curl that asks
-// the server itself. What the examples name is not there, so some are answered 404 or 409,
-// but none is refused for its form.
-func TestDocsCommandsWork(t *testing.T) {
+// needShell skips a test of commands on a machine without a shell.
+func needShell(t *testing.T) {
+	t.Helper()
 	if _, err := exec.LookPath("sh"); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal("sh is missing")
 		}
 		t.Skip("sh is missing")
 	}
+}
+
+// TestDocsCommandsWork runs the command of each operation in a shell, with a curl that asks
+// the server itself. What the examples name is not there, so some are answered 404 or 409,
+// but none is refused for its form.
+func TestDocsCommandsWork(t *testing.T) {
+	needShell(t)
 	r := newDocsRig(t)
 	if err := apply(t, r.services, orgDocument("acme", true, "[]", "[]")); err != nil {
 		t.Fatal(err)
@@ -205,21 +241,75 @@ func TestDocsCommandsWork(t *testing.T) {
 		if slices.ContainsFunc(r.services.trigger.handler.Routes(), func(r httpadapter.Route) bool { return r.ID == id }) {
 			credential = key.Reveal()
 		}
-		script := "curl() { printf '%s\\0' \"$@\"; }\n" + html.UnescapeString(command[1])
-		cmd := exec.CommandContext(t.Context(), "sh", "-euc", script)
-		cmd.Env = []string{"MORTISE_KEY=" + credential, "MORTISE_USER=c1", "MORTISE_PASSWORD=" + docSecret}
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v\n%s\n%s", id, err, script, out)
-		}
 		w := httptest.NewRecorder()
-		r.handler.ServeHTTP(w, curlRequest(t, strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")))
+		r.handler.ServeHTTP(w, commandRequest(t, html.UnescapeString(command[1]), credential))
 		switch w.Code {
 		case http.StatusOK, http.StatusCreated, http.StatusAccepted, http.StatusNotFound, http.StatusConflict:
 		default:
-			t.Errorf("%s: %d\n%s\n%s", id, w.Code, script, w.Body)
+			t.Errorf("%s: %d\n%s\n%s", id, w.Code, command[1], w.Body)
 		}
 	}
+}
+
+// given finds the tokens of values and the IDs of runs in an answer.
+var given = regexp.MustCompile(`"(?:token|run_id)": ?"?([\w-]+)`)
+
+// TestDocsExamplesFitTheDemo sends every example request of the vault and of the search for
+// sounds to the demo, in the order of the page. Tokens and IDs of runs are new in each demo,
+// so those that it answers replace those of the examples.
+func TestDocsExamplesFitTheDemo(t *testing.T) {
+	needShell(t)
+	settings := testSettings()
+	settings.demo = newDemoCredentials()
+	r := newDocsRigFor(t, settings)
+	if err := startDemo(t.Context(), io.Discard, r.services, new(demoPage), discard()); err != nil {
+		t.Fatal(err)
+	}
+	mounted := slices.Concat(r.services.vault.handler.Routes(), r.services.audio.handler.Routes())
+	sent := 0
+	var own []string // of an example and of the demo, by turns
+	for _, article := range pageArticle.FindAllString(r.page, -1) {
+		id := pageAnchor.FindStringSubmatch(article)[1]
+		if !slices.ContainsFunc(mounted, func(r httpadapter.Route) bool { return r.ID == id }) {
+			continue
+		}
+		request, responses, _ := strings.Cut(strings.NewReplacer(own...).Replace(html.UnescapeString(article)), "<h4>Responses</h4>")
+		code := pageCode.FindAllStringSubmatch(request, -1) // the command, and all bodies
+		for i := range max(1, len(code)-1) {
+			asked, w := commandRequest(t, code[0][1], settings.demo.token), httptest.NewRecorder()
+			if i > 0 { // the command has the first body
+				asked.Body, asked.ContentLength = io.NopCloser(strings.NewReader(code[i+1][1])), int64(len(code[i+1][1]))
+			}
+			r.handler.ServeHTTP(w, asked)
+			sent++
+			if w.Code != http.StatusOK {
+				t.Errorf("%s: %d\n%s\n%s", id, w.Code, code[i], w.Body)
+			}
+			if i == 0 && (id == "tokenize" || id == "searchAudioSound") {
+				answered := given.FindAllStringSubmatch(w.Body.String(), -1)
+				for n, shown := range given.FindAllStringSubmatch(responses, len(answered)) {
+					own = append(own, shown[1], answered[n][1])
+				}
+			}
+		}
+	}
+	if sent != 12 {
+		t.Errorf("there were %d requests", sent)
+	}
+}
+
+// commandRequest runs a command of the page in a shell, with a curl that tells its
+// arguments, and returns the request that curl would send.
+func commandRequest(t *testing.T, command, credential string) *http.Request {
+	t.Helper()
+	script := "curl() { printf '%s\\0' \"$@\"; }\n" + command
+	cmd := exec.CommandContext(t.Context(), "sh", "-euc", script)
+	cmd.Env = []string{"MORTISE_KEY=" + credential, "MORTISE_USER=c1", "MORTISE_PASSWORD=" + docSecret}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s", err, script, out)
+	}
+	return curlRequest(t, strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"))
 }
 
 // curlRequest makes a request of the arguments of curl.

@@ -32,8 +32,8 @@ var style string
 var script string
 
 // New makes the page of a document, once, and returns a handler that serves it at every
-// path. Descriptions may hold paragraphs, lists and `code` in the notation of CommonMark.
-// The error is about a document that is not JSON, or not a server's.
+// path. Descriptions may hold headings ("## "), paragraphs, lists and `code` in the notation
+// of CommonMark. The error is about a document that is not JSON, or not a server's.
 func New(document []byte) (http.Handler, error) {
 	d := json.NewDecoder(bytes.NewReader(document))
 	d.UseNumber()
@@ -117,14 +117,18 @@ func anchor(kind string, name any) string {
 
 var special = regexp.MustCompile("[^a-zA-Z0-9]")
 
-// prose turns a description into HTML: paragraphs, lists of lines that begin with "- ", and
-// `code`. All else is text, so that nothing in a description becomes markup.
+// prose turns a description into HTML: paragraphs, lists of lines that begin with "- ",
+// headings of a line that begins with "## ", and `code`. All else is text, so that nothing
+// in a description becomes markup.
 func prose(description *node) template.HTML {
 	var b strings.Builder
 	for block := range strings.SplitSeq(description.String(), "\n\n") {
 		block = strings.TrimSpace(block)
 		list, isList := strings.CutPrefix(block, "- ")
+		heading, isHeading := strings.CutPrefix(block, "## ")
 		switch {
+		case isHeading:
+			b.WriteString("<h2>" + string(inline(heading)) + "</h2>")
 		case isList:
 			items := strings.ReplaceAll(string(inline(list)), "\n- ", "</li><li>")
 			b.WriteString("<ul><li>" + items + "</li></ul>")

@@ -26,7 +26,8 @@ func serve(t *testing.T, document string, edit func(*http.Request)) *httptest.Re
 func plain(*http.Request) {}
 
 // everything has what no document of the server has, or has in many words only.
-const everything = `{"openapi":"3.1.0","info":{"title":"T","version":"1"},"servers":[{"url":"https://api.example.com/it's/"}],
+const everything = `{"openapi":"3.1.0","info":{"title":"T","version":"1","description":"## Of & all\n\nText."},
+	"servers":[{"url":"https://api.example.com/it's/"}],
 	"tags":[{"name":"A","description":"Of ` + "`A`, and ` alone\\n\\n- one\\n- two" + `"}],
 	"components":{
 		"securitySchemes":{"key":{"type":"http","scheme":"bearer"}},
@@ -54,6 +55,7 @@ func TestPage(t *testing.T) {
 	page := html.UnescapeString(serve(t, everything, plain).Body.String())
 	first, second, _ := strings.Cut(page, `<h3 id="op-b"`)
 	for _, text := range []string{
+		"<h2>Of & all</h2><p>Text.</p>",
 		"Of <code>A</code>, and ` alone</p><ul><li>one</li><li>two</li></ul>", "any keys, any values", `<span class="parent">by key.</span><wbr>*`,
 		"array of (string or null) or null", "array of array of integer", "each: at least 0", "<p>Beside a reference.</p>",
 		"Body (optional)", "at most 1 character</p>",
