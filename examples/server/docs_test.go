@@ -283,7 +283,7 @@ func TestDocsExamplesFitTheDemo(t *testing.T) {
 			r.handler.ServeHTTP(w, asked)
 			sent++
 			if w.Code != http.StatusOK {
-				t.Errorf("%s: %d\n%s\n%s", id, w.Code, code[i], w.Body)
+				t.Errorf("%s, request %d: %d %s", id, i+1, w.Code, w.Body)
 			}
 			if i == 0 && (id == "tokenize" || id == "searchAudioSound") {
 				answered := given.FindAllStringSubmatch(w.Body.String(), -1)
