@@ -58,7 +58,7 @@ func describedAudioSearch(t testing.TB, opts AudioSearchOptions) *Handler {
 }
 
 func TestOpenAPIOfAudioSearchDescribesWhatIsMounted(t *testing.T) {
-	schemas := []string{"AudioSoundSearch", "MetadataFilter", "SoundClass", "SearchRun", "RunID", "RunState", "SearchRunStatus", "SearchProgress",
+	schemas := []string{"AudioSoundSearch", "MetadataFilter", "SoundClass", "SearchRun", "SearchRunID", "RunState", "SearchRunStatus", "SearchProgress",
 		"SearchRunResult", "SoundResult", "FoundVideo", "Keyframe", "DetailError", "HTTPValidationError", "ValidationError"}
 	three := []string{"searchAudioSound", "getSearchRunStatus", "getSearchRunResult"}
 	for name, c := range map[string]struct {
@@ -115,7 +115,7 @@ func TestOpenAPIOfAudioSearchEnums(t *testing.T) {
 	require.Equal(t, append(slices.Clone(endNames), ""), values("SearchRunStatus", "properties", "termination_type", "enum"), "the last is null")
 	require.Equal(t, slices.Concat(stateNames[:4], endNames), values("SearchRunResult", "properties", "status", "enum"))
 	most := strconv.Itoa(1<<53 - 1)
-	require.Equal(t, most, string(at(root, "components", "schemas", "RunID", "maximum").Raw()))
+	require.Equal(t, most, string(at(root, "components", "schemas", "SearchRunID", "maximum").Raw()))
 	require.Equal(t, most, string(at(root, "components", "parameters", "RunID", "schema", "maximum").Raw()))
 	limit := at(root, "components", "schemas", "AudioSoundSearch", "properties", "limit", "default")
 	require.Equal(t, "40", string(limit.Raw()))

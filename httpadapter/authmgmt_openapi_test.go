@@ -56,16 +56,16 @@ func TestOpenAPIOfAuthMgmtDescribesWhatIsMounted(t *testing.T) {
 		tags             []string
 	}{
 		"as the spec has it": {AuthMgmtOptions{}, plain, []string{"accessToken"}, []string{"Clients", "Invitations"}},
-		"clients": {AuthMgmtOptions{Clients: true}, slices.Concat(clientSchemas, []string{"NewClient", "ClientPage", "SecretRotation", "ClientSecret", "ClientSecrets", "UserInvitation", "ListMeta"}, errorSchemas),
+		"clients": {AuthMgmtOptions{Clients: true}, slices.Concat(clientSchemas, []string{"ClientCreation", "ClientPage", "SecretRotation", "ClientSecret", "ClientSecrets", "UserInvitation", "ListMeta"}, errorSchemas),
 			[]string{"accessToken"}, []string{"Clients", "Invitations"}},
 		"invitations": {AuthMgmtOptions{Invitations: true}, slices.Concat(clientSchemas, []string{"UserInvitation", "NewInvitation", "InvitationPage", "ListMeta"}, errorSchemas),
 			[]string{"accessToken"}, []string{"Clients", "Invitations"}},
 		"tokens": {AuthMgmtOptions{Tokens: true}, slices.Concat(clientSchemas, []string{"UserInvitation", "IssuedToken", "IssuedTokenPage", "ListMeta"}, errorSchemas),
 			[]string{"accessToken"}, []string{"Clients", "Invitations", "Tokens"}},
 		"page": {AuthMgmtOptions{AcceptPage: true}, plain, []string{"accessToken"}, []string{"Clients", "Invitations"}},
-		"login": {AuthMgmtOptions{Login: true}, slices.Concat(clientSchemas, []string{"UserInvitation", "TokenRequest", "Token", "TokenError"}, errorSchemas),
+		"login": {AuthMgmtOptions{Login: true}, slices.Concat(clientSchemas, []string{"UserInvitation", "TokenRequest", "AccessToken", "TokenError"}, errorSchemas),
 			[]string{"accessToken", "clientBasic"}, []string{"Clients", "Invitations", "Tokens"}},
-		"login only": {AuthMgmtOptions{Login: true, PublicOnly: true}, []string{"TokenRequest", "Token", "TokenError"},
+		"login only": {AuthMgmtOptions{Login: true, PublicOnly: true}, []string{"TokenRequest", "AccessToken", "TokenError"},
 			[]string{"clientBasic"}, []string{"Tokens"}},
 	} {
 		t.Run(name, func(t *testing.T) {

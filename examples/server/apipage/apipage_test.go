@@ -44,6 +44,7 @@ const everything = `{"openapi":"3.1.0","info":{"title":"T","version":"1","descri
 				"short":{"type":"string","maxLength":1},
 				"open":{"type":"object","additionalProperties":true},
 				"by key":{"type":"object","additionalProperties":{"type":["array","null"],"items":{"type":["string","null"]}}},
+				"either":{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"integer"}]}},
 				"matrix":{"$ref":"#/components/schemas/Matrix","description":"Beside a reference."}}},
 				"example":{"value":"it's ` + "`$HOME`" + ` \"q\" \\n <","list":[],"of":{"a":[1,"x"]}}}}},
 			"responses":{"200":{"description":"","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Node"}}}}}}},
@@ -57,7 +58,7 @@ func TestPage(t *testing.T) {
 	for _, text := range []string{
 		"<h2>Of & all</h2><p>Text.</p>",
 		"Of <code>A</code>, and ` alone</p><ul><li>one</li><li>two</li></ul>", "any keys, any values", `<span class="parent">by key.</span><wbr>*`,
-		"array of (string or null) or null", "array of array of integer", "each: at least 0", "<p>Beside a reference.</p>",
+		"array of (string or null) or null", "array of (string or integer)", "array of array of integer", "each: at least 0", "<p>Beside a reference.</p>",
 		"Body (optional)", "at most 1 character</p>",
 	} {
 		if !strings.Contains(first, text) {

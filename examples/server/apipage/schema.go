@@ -80,15 +80,18 @@ func enumOf(v *node) (values []string) {
 
 // typeOf names the types of a schema, such as "string (uuid) or null".
 func typeOf(v *node) string {
+	var names []string
 	types := v.At("type")
 	if types == nil {
-		return "any"
+		for _, alternative := range v.At("anyOf").Each() {
+			names = append(names, typeOf(alternative))
+		}
+		return cmp.Or(strings.Join(names, " or "), "any")
 	}
 	list := types.list
 	if list == nil {
 		list = []*node{types}
 	}
-	var names []string
 	for _, t := range list {
 		name := t.text
 		switch format, items := v.At("format"), v.At("items"); {
