@@ -36,7 +36,7 @@ type Options struct {
 	// invalid, expired or revoked.", as the realm of its WWW-Authenticate, and in the
 	// OpenAPI document. It is singular, without an article: 1 to 100 visible ASCII
 	// characters, with spaces only between them, and without quotes and backslashes. If
-	// it is "", a 401 has no realm, and says "API key or access token" for triggers, and
+	// it is "", a 401 has no realm, and says "API key" for triggers, and
 	// "access token" for the other services.
 	Credential string
 

@@ -40,7 +40,7 @@ func refused(t *testing.T, s *anyService, token bool, edit func(*anyService) str
 func TestCredential(t *testing.T) {
 	for name, want := range map[string]map[string]string{
 		"": {
-			"trigger": "API key or access token", "authmgmt": "access token",
+			"trigger": "API key", "authmgmt": "access token",
 			"audiosearch": "access token", "vault": "access token",
 		},
 		"JWT of acme.example <v2> & others": nil,

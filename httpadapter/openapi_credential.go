@@ -27,7 +27,7 @@ func newCredentialNamer(credential string) *credentialNamer {
 		scheme: "The " + credential + ". Send it with every request, in the header `Authorization: Bearer <CREDENTIAL>`. " +
 			"One that is missing, invalid, expired or revoked is answered with status 401.",
 		refusal: strings.NewReplacer(
-			refusalOf("API key or access token"), refusalOf(credential),
+			refusalOf("API key"), refusalOf(credential),
 			refusalOf("access token"), refusalOf(credential),
 		),
 	}

@@ -42,7 +42,7 @@ var triggerFields = map[string][]any{
 // message of tooLarge is that of [bodyTooLarge].
 var triggerCodes = map[kind]triggerErrorBody{
 	unavailable:          {"runtime_store_unavailable", "Trigger intake is temporarily unavailable. Send the request again later."},
-	unauthenticated:      {"authentication_failed", refusalOf("API key or access token")},
+	unauthenticated:      {"authentication_failed", refusalOf("API key")},
 	deleted:              {"forbidden", organizationDeleted},
 	forbidden:            {"forbidden", "These credentials do not allow this operation."},
 	notFound:             {"not_found", "There is nothing at this address."},

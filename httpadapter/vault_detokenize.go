@@ -11,7 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// redactions are their names on the wire. DEFAULT is the most that the caller may see.
+// redactions are their names on the wire. DEFAULT is what the column is configured to show, as
+// with Skyflow: see [vault.DetokenizeItem].
 var redactions = map[string]vault.Redaction{
 	"DEFAULT": "", "PLAIN_TEXT": vault.PlainText, "MASKED": vault.Masked, "REDACTED": vault.Redacted,
 }

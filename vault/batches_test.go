@@ -263,7 +263,7 @@ func TestOpensNoMoreThanCanBeShown(t *testing.T) {
 		// 128 bytes when it is sealed, so that 7 are within the bound.
 		values = append(values, fmt.Sprintf("%0100d", i))
 	}
-	tokens := insert(t, r.Service, of("persons", "name", values...))
+	tokens := insert(t, r.Service, of("persons", "diary", values...))
 	keys := newCounted(t, newKeyring(t, 1), keyring.Limits{})
 	_, err := vault.New(vault.Backend{Store: r.store}, keys, &vault.Options{MaxValue: 1<<20 + 1})
 	require.EqualError(t, err, "vault: Options.MaxValue is 1048577; it can be 1048576 at most")

@@ -109,7 +109,7 @@ func TestDeleteVault(t *testing.T) {
 
 	shown, err := other.Detokenize(ctx, "acme", "ops", "v2", asked(beside...), everything)
 	require.NoError(t, err)
-	require.Equal(t, "Ada", shown[0].Value.Reveal())
+	require.Equal(t, "A********a", shown[0].Value.Reveal())
 	page, err := other.ListAuditEvents(ctx, "acme", vault.AuditQuery{Vault: "v1"})
 	require.NoError(t, err)
 	require.Len(t, page.Items, 2)

@@ -37,8 +37,12 @@ func (r Redaction) shows() int {
 
 // DetokenizeItem asks for the value of a token.
 type DetokenizeItem struct {
-	Token     string
-	Redaction Redaction // "" is the most that the caller may see; an unknown one is [ErrInvalid]
+	Token string
+
+	// Redaction "" is as the column has it: masked if the column has a Mask, else as much as
+	// the caller may see. Plain text of a column with a Mask has to be asked for. An
+	// unknown redaction is [ErrInvalid].
+	Redaction Redaction
 }
 
 // Revealed is what is shown of a token's value.
@@ -113,7 +117,7 @@ func (s *Service) detokenize(ctx context.Context, org string, by Actor, vault st
 			return nil, err
 		}
 		if redactions[i] = items[i].Redaction; redactions[i] == "" {
-			redactions[i] = allowed
+			redactions[i] = k.usual(&rows[i], allowed)
 		}
 		if redactions[i].shows() > allowed.shows() {
 			refused.add(i, ErrForbidden)
@@ -287,6 +291,17 @@ func (s *Service) allowed(ctx context.Context, k *knownVault, r *Row, allow Reda
 		return Redacted, nil
 	}
 	return least, nil
+}
+
+// usual returns the redaction of a row for which none was asked: as much as allowed, but
+// masked if a column of the schema has a mask.
+func (k *knownVault) usual(r *Row, allowed Redaction) Redaction {
+	for _, c := range k.scopes[r.Scope] {
+		if c.Mask != "" && allowed == PlainText {
+			return Masked
+		}
+	}
+	return allowed
 }
 
 // fieldsOf returns the columns that a row's value may be of, those of the schema first;

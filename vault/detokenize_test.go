@@ -38,9 +38,14 @@ func TestDetokenizeRedacts(t *testing.T) {
 		return func(vault.Field) vault.Redaction { return redaction }
 	}
 
-	values, err := ask(everything)
+	const plain = vault.PlainText
+	values, err := ask(everything, plain, plain, plain, plain)
 	require.NoError(t, err)
 	require.Equal(t, []string{"plain_text ada@example.com", "plain_text 4111111111111111", "plain_text Ada Lovelace", "plain_text dear"}, values)
+	// Of the four columns, name alone has a mask of its own.
+	values, err = ask(everything)
+	require.NoError(t, err)
+	require.Equal(t, []string{"plain_text ada@example.com", "plain_text 4111111111111111", "masked A********e", "plain_text dear"}, values)
 	masked := []string{"masked a********@example.com", "masked ********1111", "masked A********e", "masked ********"}
 	values, err = ask(always(vault.Masked))
 	require.NoError(t, err)
@@ -68,7 +73,7 @@ func TestDetokenizeRedacts(t *testing.T) {
 	}
 	values, err = ask(everything, vault.Redacted, vault.Masked)
 	require.NoError(t, err)
-	require.Equal(t, []string{"redacted *REDACTED*", "masked ********1111", "plain_text Ada Lovelace", "plain_text dear"}, values)
+	require.Equal(t, []string{"redacted *REDACTED*", "masked ********1111", "masked A********e", "plain_text dear"}, values)
 
 	_, err = ask(always(vault.Masked), vault.PlainText, vault.Masked, vault.PlainText)
 	require.Equal(t, []int{0, 2}, indexes(t, err, vault.ErrForbidden))
@@ -87,7 +92,7 @@ func TestDetokenizeRedacts(t *testing.T) {
 	}
 	values, err = ask(byColumn)
 	require.NoError(t, err)
-	require.Equal(t, []string{"masked a********@example.com", "redacted *REDACTED*", "plain_text Ada Lovelace", "plain_text dear"}, values)
+	require.Equal(t, []string{"masked a********@example.com", "redacted *REDACTED*", "masked A********e", "plain_text dear"}, values)
 }
 
 // The function hears of columns that the schema has lost, too.
@@ -183,7 +188,7 @@ func TestExport(t *testing.T) {
 func TestAudit(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	tokens := insert(t, r.Service, append(of("persons", "email", "ada@example.com"), of("persons", "name", "Ada Lovelace")...))
-	_, err := r.Detokenize(t.Context(), "acme", "grace", "v1", []vault.DetokenizeItem{{Token: tokens[0], Redaction: vault.Masked}, {Token: tokens[1]}}, everything)
+	_, err := r.Detokenize(t.Context(), "acme", "grace", "v1", []vault.DetokenizeItem{{Token: tokens[0], Redaction: vault.Masked}, {Token: tokens[1], Redaction: vault.PlainText}}, everything)
 	require.NoError(t, err)
 	require.NoError(t, r.Delete(t.Context(), "acme", "hal", "v1", tokens[1]))
 	_, err = r.ChangeSchema(t.Context(), "acme", "ops", "v1", func(s *vault.Schema) error { s.Tables = s.Tables[:1]; return nil })

@@ -127,7 +127,11 @@ func everything(vault.Field) vault.Redaction { return vault.PlainText }
 // reveal returns the plain values of tokens.
 func reveal(t testing.TB, s *vault.Service, tokens ...string) []string {
 	t.Helper()
-	shown, err := s.Detokenize(t.Context(), "acme", "ops", "v1", asked(tokens...), everything)
+	items := asked(tokens...)
+	for i := range items {
+		items[i].Redaction = vault.PlainText
+	}
+	shown, err := s.Detokenize(t.Context(), "acme", "ops", "v1", items, everything)
 	require.NoError(t, err)
 	var values []string
 	for _, v := range shown {

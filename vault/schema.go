@@ -82,7 +82,8 @@ type Column struct {
 	Format string `json:"format,omitempty"`
 
 	// Mask says how a masked value looks: see [format.ParseMask]. "" is "0*4" for a
-	// Format of digits, "1*@" for one of email, and else "*".
+	// Format of digits, "1*@" for one of email, and else "*". A column with a Mask of its
+	// own shows its values masked where no [Redaction] is asked for.
 	Mask string `json:"mask,omitempty"`
 }
 

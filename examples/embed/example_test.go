@@ -66,7 +66,7 @@ func Example() {
 	fmt.Println(request("GET", server.URL+"/triggers/"+id, eve, ""))
 	// Output:
 	// 200 welcome to the docs team
-	// 401 {"error":"authentication_failed","message":"The API key or access token is missing, invalid, expired or revoked."}
+	// 401 {"error":"authentication_failed","message":"The API key is missing, invalid, expired or revoked."}
 	// 202 {"trigger_event_id":"ID"}
 	// processing for acme: Describe the sign-in page.
 	// completed {"pr":16} Opened pull request 17.

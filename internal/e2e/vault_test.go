@@ -216,7 +216,7 @@ func testVaultValues(t *testing.T, start func(args ...string) *server) {
 		for column, token := range r {
 			require.Empty(t, seen[token], "%q and %q", odd[i], seen[token])
 			seen[token] = odd[i]
-			assert.Equal(t, odd[i], s.detokenize(rootToken, token, "").Value, column)
+			assert.Equal(t, odd[i], s.detokenize(rootToken, token, "PLAIN_TEXT").Value, column)
 		}
 		assert.Regexp(t, `^name_[a-z2-7]{26}$`, r["name"])
 		assert.Regexp(t, uuidForm, r["phone"])
