@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 )
@@ -19,6 +20,9 @@ type batchReader struct {
 	maxItems int
 	maxValue int          // bytes
 	wrong    []itemDetail // at most maxDetails
+
+	upserts bool             // the operation knows the field upsert
+	upsert  strictjson.Value // then
 }
 
 // readBatch checks that a body is a JSON object.
@@ -73,19 +77,75 @@ func (b *batchReader) problem() *problem {
 	return &p
 }
 
+// unsupportedFields are fields of Skyflow's requests and clients that do not exist here, in
+// lower case: without them a request would mean something else. Each tells the values that ask
+// for nothing, besides null.
+var unsupportedFields = map[string]func(v strictjson.Value) bool{
+	"byot":            disabled,
+	"tokenmode":       disabled,
+	"tokens":          func(v strictjson.Value) bool { return v.Kind() == strictjson.Object && isEmpty(v) },
+	"upsert":          func(v strictjson.Value) bool { return v.Equal("") },
+	"continueonerror": func(v strictjson.Value) bool { return v.Kind() == strictjson.Bool && !v.Bool() },
+	"returntokens":    func(v strictjson.Value) bool { return v.Bool() },
+}
+
+func disabled(v strictjson.Value) bool { return v.Equal("DISABLE") }
+
+// isEmpty reports whether an object has no members.
+func isEmpty(v strictjson.Value) bool {
+	for range v.Members() {
+		return false
+	}
+	return true
+}
+
+// supported notes a field that is one of unsupportedFields, unless its value asks for
+// nothing. at is the record that it is in, ofBody for none.
+func (b *batchReader) supported(at int, key, v strictjson.Value) {
+	name := b.string(key)
+	asksNothing := unsupportedFields[strings.ToLower(name)]
+	switch {
+	case asksNothing == nil, v.Kind() == strictjson.Null, asksNothing(v):
+	case b.upserts && at == ofBody && name == "upsert" && v.Kind() == strictjson.String:
+		b.upsert = v
+	default:
+		b.add(unsupportedField(at, name, "Leave it out."))
+	}
+}
+
+// ofBody stands for the index of a record where a field is the body's own.
+const ofBody = -1
+
+func unsupportedField(at int, name, advice string) itemDetail {
+	d := itemDetail{Field: name, Reason: reasonUnsupported,
+		text: "The field " + strconv.Quote(name) + " is not supported, and the request means something else without it. " + advice}
+	if at != ofBody {
+		d.Index = &at
+	}
+	return d
+}
+
 // list calls read with each item of the list in a field, and returns what is wrong with
-// the list. What is wrong with the items is noted. Those beyond the 100th problem are not
-// read.
+// the list. What is wrong with the items, and with the other fields of the body, is noted.
+// Items beyond the 100th problem are not read.
 func (b *batchReader) list(name string, read func(i int, item strictjson.Value)) *problem {
 	refuse := func(reason, text string) *problem {
 		p := vaultProblem(http.StatusBadRequest, itemDetail{Field: name, Reason: reason, text: text})
 		return &p
 	}
-	list, ok := b.root.Get(name)
-	switch {
-	case !ok:
+	var list strictjson.Value
+	for key, v := range b.root.Members() {
+		if key.Equal(name) {
+			list = v
+		} else {
+			b.supported(ofBody, key, v)
+		}
+	}
+	switch list.Kind() {
+	case strictjson.Array:
+	case strictjson.Invalid:
 		return refuse(reasonListMissing, "The body must have a list "+name+".")
-	case list.Kind() != strictjson.Array:
+	default:
 		return refuse(reasonType, "The field "+name+" must be a list.")
 	}
 	n := 0

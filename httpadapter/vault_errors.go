@@ -32,6 +32,7 @@ const (
 	reasonNotText       = "value_not_text"
 	reasonCorrupt       = "value_corrupt"
 	reasonVaultNotFound = "vault_not_found"
+	reasonUnsupported   = "field_unsupported"
 
 	reasonKeyUnsupported = "idempotency_key_unsupported"
 )

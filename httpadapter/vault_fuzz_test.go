@@ -2,6 +2,7 @@ package httpadapter
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -59,6 +60,37 @@ func list(body map[string]any, field string) []any {
 	return items
 }
 
+// asksForMore reports whether an object has a field that the service would have to know.
+func asksForMore(object map[string]any, upserts bool) bool {
+	for name, v := range object {
+		tokens, isObject := v.(map[string]any)
+		_, isText := v.(string)
+		switch strings.ToLower(name) {
+		case "byot", "tokenmode":
+			if v != nil && v != "DISABLE" {
+				return true
+			}
+		case "tokens":
+			if v != nil && (!isObject || len(tokens) > 0) {
+				return true
+			}
+		case "upsert":
+			if v != nil && v != "" && !(upserts && name == "upsert" && isText) {
+				return true
+			}
+		case "continueonerror":
+			if v != nil && v != false {
+				return true
+			}
+		case "returntokens":
+			if v != nil && v != true {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // FuzzTokenizationParameters holds the reader of the hot path against encoding/json and
 // the rules of the document, written once more.
 func FuzzTokenizationParameters(f *testing.F) {
@@ -71,8 +103,9 @@ func FuzzTokenizationParameters(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		got, wrong := a.readItems(body)
 		var want []vault.Item
-		fine := true
-		items := list(standard(t, body), "tokenizationParameters")
+		doc := standard(t, body)
+		fine := !asksForMore(doc, false)
+		items := list(doc, "tokenizationParameters")
 		for _, item := range items {
 			fields, _ := item.(map[string]any)
 			text := func(name string) (string, bool) {
@@ -124,15 +157,17 @@ func requireFuzzProblem(t *testing.T, wrong *problem) {
 
 func FuzzRecords(f *testing.F) {
 	seedBodies(f, `{"records":[{"fields":{"name":"Ada","n\u006fte":"x"}},{"fields":{"":""}}],"tokenization":false}`, `{"records":[{},null,{"fields":{}},{"fields":[]}]}`,
-		`{"records":[{"fields":{"a":"1","b":"2","c":"3","d":"4","e":"5","f":"6"}}]}`, `{"records":[{"fields":{"a":1}}],"tokenization":null}`, `{"records":[]}`)
+		`{"records":[{"fields":{"a":"1","b":"2","c":"3","d":"4","e":"5","f":"6"}}]}`, `{"records":[{"fields":{"a":1}}],"tokenization":null}`, `{"records":[]}`,
+		`{"upsert":"name","records":[{"fields":{"name":"Ada"},"tokens":{}}],"BYOT":null}`, `{"records":[{"tokens":{"name":"t"},"fields":{"name":"Ada"}}],"byot":"ENABLE"}`)
 	a := fuzzedAdapter(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		got, wrong := a.readRecords(body, "persons")
 		doc := standard(t, body)
 		records := list(doc, "records")
-		total, fine := 0, len(records) > 0
+		total, fine := 0, len(records) > 0 && !asksForMore(doc, true)
 		for _, record := range records {
 			object, _ := record.(map[string]any)
+			fine = fine && !asksForMore(object, false)
 			fields, _ := object["fields"].(map[string]any)
 			total += len(fields)
 			fine = fine && len(fields) > 0
@@ -180,8 +215,9 @@ func FuzzDetokenizationParameters(f *testing.F) {
 	a := fuzzedAdapter(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		got, wrong := a.readTokens(body)
-		items := list(standard(t, body), "detokenizationParameters")
-		fine := len(items) > 0
+		doc := standard(t, body)
+		items := list(doc, "detokenizationParameters")
+		fine := len(items) > 0 && !asksForMore(doc, false)
 		var want []vault.DetokenizeItem
 		for _, item := range items {
 			fields, _ := item.(map[string]any)

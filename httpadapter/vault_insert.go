@@ -2,6 +2,7 @@ package httpadapter
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -15,6 +16,7 @@ type records struct {
 	items  []vault.Item  // the same for the service
 	sizes  []int         // how many fields each record has
 	tokens bool          // are asked for
+	upsert string        // the column that it names, "" for none
 }
 
 // recordField is where a value stands.
@@ -29,11 +31,42 @@ func (a *vaultAdapter) insertRecords(c *call) response {
 	if failed := a.checked(c, wrong); failed != nil {
 		return *failed
 	}
+	if in.upsert != "" {
+		if failed := a.checkUpsert(c, in); failed != nil {
+			return *failed
+		}
+	}
 	tokens, err := a.service.Insert(c.r.Context(), c.principal.Organization, vault.Actor(c.principal.Subject), c.vaultID(), in.items)
 	if err != nil {
 		return a.h.failAs(errorTable{classify: in.classify, reply: replyVault}, c, err)
 	}
 	return response{status: http.StatusOK, body: in.answer(tokens)}
+}
+
+// checkUpsert refuses an upsert that is more than an insertion. A deterministic column keeps
+// the token of a value that is stored; a random one makes a new token each time. A table that
+// does not exist is for the insertion to find.
+func (a *vaultAdapter) checkUpsert(c *call, in *records) *response {
+	v, err := a.service.Vault(c.r.Context(), c.principal.Organization, c.vaultID())
+	if err != nil {
+		failed := a.h.fail(c, err)
+		return &failed
+	}
+	for _, table := range v.Schema.Tables {
+		if table.Name != c.r.PathValue("table") {
+			continue
+		}
+		kinds := make(map[string]vault.Tokenization)
+		for _, column := range table.Columns {
+			kinds[column.Name] = column.Tokenization
+		}
+		random := func(f recordField) bool { return kinds[f.name] == vault.Random }
+		if kinds[in.upsert] != vault.Deterministic || slices.ContainsFunc(in.fields, random) {
+			return c.refuse(vaultProblem(http.StatusBadRequest, unsupportedField(ofBody, "upsert",
+				"Leave it out, or name a deterministic column and insert no random ones.")))
+		}
+	}
+	return nil
 }
 
 // readRecords reads a body of records.
@@ -44,6 +77,7 @@ func (a *vaultAdapter) readRecords(body []byte, table string) (*records, *proble
 	}
 	const list = "records"
 	in := &records{tokens: true}
+	b.upserts = true
 	if wrong = b.list(list, func(i int, item strictjson.Value) { b.record(i, item, in) }); wrong != nil {
 		return nil, wrong
 	}
@@ -55,6 +89,7 @@ func (a *vaultAdapter) readRecords(body []byte, table string) (*records, *proble
 			b.add(itemDetail{Field: "tokenization", Reason: reasonType, text: "The field tokenization must be true or false."})
 		}
 	}
+	in.upsert = b.upsert.Text()
 	in.items = make([]vault.Item, len(in.fields))
 	for i, v := range keyring.Values(in.values) {
 		in.items[i] = vault.Item{Place: vault.InColumn(table, in.fields[i].name), Value: v}
@@ -67,9 +102,16 @@ func (a *vaultAdapter) readRecords(body []byte, table string) (*records, *proble
 func (b *batchReader) record(i int, item strictjson.Value, in *records) {
 	before := len(in.fields)
 	defer func() { in.sizes = append(in.sizes, len(in.fields)-before) }()
-	fields, given := item.Get("fields")
+	var fields strictjson.Value
+	for key, v := range item.Members() {
+		if key.Equal("fields") {
+			fields = v
+		} else {
+			b.supported(i, key, v)
+		}
+	}
 	switch {
-	case !given:
+	case fields.Kind() == strictjson.Invalid:
 		b.refuse(i, "", reasonFieldsMissing, "It has no fields.")
 		return
 	case fields.Kind() != strictjson.Object:

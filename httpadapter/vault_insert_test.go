@@ -68,6 +68,62 @@ func TestInsertRecords(t *testing.T) {
 	}
 }
 
+// A field that Skyflow's clients send, and without which a request would mean something else,
+// is refused by its name. Values that ask for nothing are accepted.
+func TestVaultRefusesUnsupportedFields(t *testing.T) {
+	r := newVaultRig(t, nil, nil)
+	ada := r.insert("acme", "v1", "persons", "name", "Ada")
+	const record = `{"fields":{"name":"Ada"}}`
+	bodies := map[string]func(more string) string{
+		persons:  func(more string) string { return `{"records":[` + record + `],` + more + `}` },
+		tokenize: func(more string) string { return `{` + more + `,"tokenizationParameters":[` + ofName("Ada") + `]}` },
+		detokenize: func(more string) string {
+			return `{` + more + `,"detokenizationParameters":[` + ofToken(ada, "") + `]}`
+		},
+	}
+	for target, body := range bodies {
+		for _, more := range []string{
+			`"byot":"DISABLE"`, `"byot":null`, `"tokenMode":"DISABLE"`, `"continueOnError":false`, `"continueOnError":null`, `"upsert":null`, `"upsert":""`,
+			`"tokens":null`, `"tokens":{}`, `"returnTokens":true`, `"homogeneous":true`, `"downloadURL":true`, `"bring":{"byot":"ENABLE"}`,
+		} {
+			w := r.post(target, body(more))
+			require.Equal(t, http.StatusOK, w.Code, "%s %s: %s", target, more, w.Body)
+		}
+		for more, field := range map[string]string{
+			`"byot":"ENABLE"`: "byot", `"byot":"ENABLE_STRICT"`: "byot", `"byot":"disable"`: "byot", `"byot":true`: "byot", `"b\u0079ot":"ENABLE"`: "byot",
+			`"Byot":"ENABLE"`: "Byot", `"tokenMode":"ENABLE"`: "tokenMode", `"tokens":{"name":"t"}`: "tokens", `"tokens":["t"]`: "tokens",
+			`"continueOnError":true`: "continueOnError", `"continueOnError":"false"`: "continueOnError", `"upsert":["name"]`: "upsert", `"upsert":{}`: "upsert",
+			`"ReturnTokens":false`: "ReturnTokens",
+		} {
+			message := requireProblems(t, r.post(target, body(more)), http.StatusBadRequest, problemAt{-1, field, "field_unsupported"})
+			require.Contains(t, message, `"`+field+`"`, target)
+		}
+	}
+	requireProblems(t, r.post(tokenize, bodies[tokenize](`"upsert":"name"`)), http.StatusBadRequest, problemAt{-1, "upsert", "field_unsupported"})
+	requireProblems(t, r.post(persons, `{"records":[`+record+`,{"fields":{"name":"Bob"},"tokens":{"name":"mine"}},{"tokens":{},"fields":{"name":7}}],"byot":"ENABLE"}`),
+		http.StatusBadRequest, problemAt{-1, "byot", "field_unsupported"}, problemAt{1, "tokens", "field_unsupported"}, problemAt{2, "name", "wrong_type"})
+	requireProblems(t, r.post(tokenize, parameters(ofName("Bob"))), http.StatusNotFound, problemAt{0, "", "value_not_found"})
+}
+
+// An upsert is an insertion where each value that is there keeps its token. Another one is
+// refused, once it is known that the caller may insert.
+func TestInsertRecordsUpsert(t *testing.T) {
+	r := newVaultRig(t, nil, nil)
+	body := func(upsert, fields string) string {
+		return `{"records":[{"fields":` + fields + `}],"upsert":"` + upsert + `"}`
+	}
+	ada := r.records(persons, body("name", `{"name":"Ada","email":"ada@example.com"}`))
+	require.Equal(t, ada, r.records(persons, body("email", `{"name":"Ada","email":"ada@example.com"}`)))
+	for upsert, fields := range map[string]string{
+		"note": `{"name":"Ada"}`, "remark": `{"name":"Ada"}`, "nothing": `{"name":"Ada"}`, "name": `{"name":"Ada","note":"x"}`,
+	} {
+		requireProblems(t, r.post(persons, body(upsert, fields)), http.StatusBadRequest, problemAt{-1, "upsert", "field_unsupported"})
+	}
+	requireProblems(t, r.post("/v1/vaults/v1/none", body("name", `{"name":"Ada"}`)), http.StatusNotFound, problemAt{0, "name", "table_not_found"})
+	requireProblems(t, r.post("/v1/vaults/none/persons", body("name", `{"name":"Ada"}`)), http.StatusNotFound, problemAt{-1, "", "vault_not_found"})
+	requireProblems(t, r.as("viewer", http.MethodPost, persons, body("note", `{"name":"Ada"}`)), http.StatusForbidden)
+}
+
 func TestInsertRecordsProblems(t *testing.T) {
 	r := newVaultRig(t, nil, nil)
 	const fine = `{"fields":{"name":"Ada"}}`

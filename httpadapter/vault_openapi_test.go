@@ -198,6 +198,7 @@ func TestOpenAPIOfVaultErrorExamplesAreReal(t *testing.T) {
 		{recordsPath, v1 + "/persons", "full", "", 400, "key", nil},
 		{recordsPath, v1 + "/persons", "full", records(`{"fields":{"email":7}}`), 400, "type", nil},
 		{recordsPath, v1 + "/persons", "full", records(`{},{"fields":{}}`), 400, "fields", nil},
+		{recordsPath, v1 + "/persons", "full", `{"records":[{"fields":{"email":"ada@example.com"}}],"byot":"ENABLE"}`, 400, "unsupported", nil},
 		{recordsPath, v1 + "/persons", "full", `{"records": x}`, 400, "not_json", nil},
 		{recordsPath, v1 + "/persons", "full", records(`{"fields":{"mail":"a"}}`), 404, "column", nil},
 		{recordsPath, v1 + "/people", "full", records(`{"fields":{"email":"a"}}`), 404, "table", nil},
@@ -205,6 +206,7 @@ func TestOpenAPIOfVaultErrorExamplesAreReal(t *testing.T) {
 		{recordsPath, v1 + "/persons", "full", records(`{"fields":{"email":"nobody"}}`), 422, "format", nil},
 		{recordsPath, v1 + "/persons", "full", records(`{"fields":{"remark":"a"}}`), 422, "none", nil},
 		{detokenizePath, v1 + "/detokenize", "full", tokens(`{},{"token":"a","redaction":"ALL"}`), 400, "items", nil},
+		{detokenizePath, v1 + "/detokenize", "full", `{"detokenizationParameters":[{"token":"a"}],"continueOnError":true}`, 400, "unsupported", nil},
 		{detokenizePath, v1 + "/detokenize", "full", `{"detokenizationParameters": x}`, 400, "not_json", nil},
 		{detokenizePath, v1 + "/detokenize", "viewer", tokens(`{"token":"a"}`), 403, "operation", nil},
 		{detokenizePath, v1 + "/detokenize", "editor", tokens(`{"token":"` + tokenOfAda + `","redaction":"PLAIN_TEXT"}`), 403, "redaction", nil},
@@ -295,7 +297,7 @@ func TestVaultCodesAndReasons(t *testing.T) {
 	text := at(properties, "reason", "description").Text()
 	reasons := []string{reasonJSON, reasonType, reasonListMissing, reasonListEmpty, reasonListTooLong, reasonValueMissing, reasonValueTooLong, reasonNoPlace,
 		reasonHalfPlace, reasonTwoPlaces, reasonFieldsMissing, reasonFieldsEmpty, reasonTokenMissing, reasonRedaction, reasonNotText, reasonCorrupt,
-		reasonVaultNotFound}
+		reasonVaultNotFound, reasonUnsupported}
 	for _, f := range vaultFailures {
 		require.NotZero(t, grpcCodes[f.answer()])
 		for _, d := range f.items {

@@ -41,7 +41,7 @@ func TestTokensAreEscaped(t *testing.T) {
 	require.JSONEq(t, `{"records":[{"token":`+quoteJSON(strange)+`}]}`, w.Body.String())
 	w = r.post(persons, `{"records":[{"fields":{"name":"Ada"}}]}`)
 	require.JSONEq(t, `{"records":[{"tokens":{"name":`+quoteJSON(strange)+`}}]}`, w.Body.String())
-	w = r.post(detokenize, `{"detokenizationParameters":[{"token":`+quoteJSON(strange)+`}]}`)
+	w = r.post(detokenize, `{"detokenizationParameters":[{"token":`+quoteJSON(strange)+`,"redaction":"PLAIN_TEXT"}]}`)
 	require.JSONEq(t, `{"records":[{"token":`+quoteJSON(strange)+`,"value":"Ada","valueType":"STRING","redaction":"PLAIN_TEXT"}]}`, w.Body.String())
 }
 
