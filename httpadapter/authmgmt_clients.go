@@ -68,6 +68,7 @@ func (a *authMgmtAdapter) createClient(c *call) response {
 		n.Name, _ = a.name(&body, "name", required)
 		n.Roles = plainRoles(a.roles(&body))
 		n.FullAccess = len(n.Roles) == 0 // as with the update
+		noContext(&body)
 	}
 	if failed := a.checked(c, &d, ""); failed != nil {
 		return *failed
@@ -76,7 +77,7 @@ func (a *authMgmtAdapter) createClient(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	return response{status: http.StatusCreated, body: mustJSON(newClientCredentials(created, secret))}
+	return response{status: http.StatusCreated, body: mustJSON(newClientCredentials(created, secret)), header: location(c.r, created.ID)}
 }
 
 func (a *authMgmtAdapter) listClients(c *call) response {

@@ -227,6 +227,10 @@ func TestCreateAndReadClients(t *testing.T) {
 	requireDetails(t, r.as("viewer", "POST", clients, `{"name":null,"roles":[{"role_id":"root"}]}`),
 		detail{"body.name", "string_type", "Input should be a valid string"},
 		detail{"body.roles.0.role_id", "value_error", "Value error, is not one of the roles 'admin', 'editor', 'viewer'"})
+	// Passed over, this context would have left a role that holds everywhere.
+	requireDetails(t, r.as("full", "POST", clients, `{"name":"bound","roles":[{"role_id":"viewer"}],"roles_context":"dataset:d1"}`),
+		detail{"body.roles_context", "value_error", "Value error, is for the update of a client; give each role its resource and resource_instance"})
+	require.Equal(t, http.StatusCreated, r.as("full", "POST", clients, `{"name":"last","roles_context":null}`).Code)
 	requireDetails(t, r.as("viewer", "GET", clients+"?limit=0&offset=-1", ""),
 		detail{"query.offset", "greater_than_equal", "Input should be greater than or equal to 0"},
 		detail{"query.limit", "greater_than_equal", "Input should be greater than or equal to 1"})

@@ -84,6 +84,14 @@ func rolesContext(o *object) access.RolesContext {
 	return c
 }
 
+// noContext refuses roles_context, which the update of a client alone takes: passed over, the
+// roles beside it would hold everywhere.
+func noContext(o *object) {
+	if v, given := o.v.Get("roles_context"); given && !isNull(v) {
+		o.refuseValue("roles_context", "is for the update of a client; give each role its resource and resource_instance")
+	}
+}
+
 // bind notes every role that contradicts the context. It is called after the fields, as
 // pydantic looks at a model after its fields.
 func bind(c access.RolesContext, given []givenRole) {

@@ -75,7 +75,11 @@ func (a *authMgmtAdapter) createInvitation(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	return a.showInvitation(c, http.StatusCreated, &i)
+	resp := a.showInvitation(c, http.StatusCreated, &i)
+	if resp.status == http.StatusCreated {
+		resp.header = location(c.r, i.ID)
+	}
+	return resp
 }
 
 // maxInvitationLifetime is how long an invitation can be pending, as package authmgmt has
@@ -91,6 +95,7 @@ func (a *authMgmtAdapter) newInvitation(body *object, n *authmgmt.NewInvitation)
 		body.child("invitee", required, func(o *object) {
 			a.invitee(o, n)
 			a.besideInvitee(body, n.Roles)
+			noContext(body)
 		})
 	}
 	const most = int64(maxInvitationLifetime / time.Second)
@@ -104,6 +109,7 @@ func (a *authMgmtAdapter) invitee(o *object, n *authmgmt.NewInvitation) {
 	n.Name, _ = a.name(o, "name", required)
 	n.Roles = plainRoles(a.roles(o))
 	n.FullAccess = len(n.Roles) == 0 // as with a client
+	noContext(o)
 }
 
 // email reads the field of that name.

@@ -124,6 +124,7 @@ func TestCreateInvitationValidation(t *testing.T) {
 	missing := func(loc string) detail { return detail{loc, "missing", "Field required"} }
 	value := func(loc, msg string) detail { return detail{loc, "value_error", "Value error, " + msg} }
 	noAddress := "must be an email address"
+	const ofUpdate = "is for the update of a client; give each role its resource and resource_instance"
 	stray := "must stand in invitee, or there must be no invitee"
 	unknown := "is not one of the roles 'admin', 'editor', 'viewer'"
 	for _, c := range []struct {
@@ -150,6 +151,10 @@ func TestCreateInvitationValidation(t *testing.T) {
 		// Passed over, these roles would have made an invitation with full access.
 		{`{"invitee":{"email":"a@b.c","name":"A"},"roles":[{"role_id":"viewer"}]}`, []detail{value("body.roles", "must be those of invitee, or not be there")}},
 		{`{"invitee":{"email":"a@b.c","name":"A"},"roles":[{"role_id":"x"}]}`, []detail{value("body.roles.0.role_id", unknown)}},
+		// So would a context, which would have bound them.
+		{`{"email":"a@b.c","name":"A","roles":[{"role_id":"viewer"}],"roles_context":"dataset:d1"}`, []detail{value("body.roles_context", ofUpdate)}},
+		{`{"invitee":{"email":"a@b.c","name":"A","roles_context":"system"},"roles_context":7}`,
+			[]detail{value("body.invitee.roles_context", ofUpdate), value("body.roles_context", ofUpdate)}},
 		{`{"invitee":"A"}`, []detail{{"body.invitee", "model_attributes_type", "Input should be a valid dictionary or object to extract fields from"}}},
 		{`{"invitee":{"email":"a@b.c","name":"A","roles":{}}}`, []detail{{"body.invitee.roles", "list_type", "Input should be a valid list"}}},
 		{`{"email":"a@b.c","name":"A"`, []detail{{"body.27", "json_invalid", "JSON decode error"}}},

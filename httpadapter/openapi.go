@@ -22,7 +22,11 @@ var openapiFiles embed.FS
 const onlyWith = "x-only-with"
 
 // What the files ask for.
-const featureCollectionField = "collectionField" // TriggerOptions.CollectionField
+const (
+	featureCollectionField = "collectionField" // TriggerOptions.CollectionField
+	featureHistory         = "history"         // TriggerOptions.History
+	featureMinScore        = "minScore"        // AudioSearchOptions.MinScore
+)
 
 // schemaSoundClass is the schema of audio_class.
 const schemaSoundClass = "SoundClass"

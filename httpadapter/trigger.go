@@ -36,7 +36,7 @@ func NewTrigger(s *trigger.Service, auth Authenticator, opts *TriggerOptions) (*
 	if opts != nil {
 		o = *opts
 	}
-	t := &triggerAdapter{service: s, collectionField: o.CollectionField}
+	t := &triggerAdapter{service: s, history: o.History, collectionField: o.CollectionField}
 	const events = access.Trigger
 	ops := []*operation{governed(access.SubmitTrigger, events, http.MethodPost, "/triggers", t.submit)}
 	if o.History {
@@ -52,6 +52,9 @@ func NewTrigger(s *trigger.Service, auth Authenticator, opts *TriggerOptions) (*
 	if o.CollectionField {
 		h.features = append(h.features, featureCollectionField)
 	}
+	if o.History {
+		h.features = append(h.features, featureHistory)
+	}
 	t.h = h
 	return h, nil
 }
@@ -59,6 +62,7 @@ func NewTrigger(s *trigger.Service, auth Authenticator, opts *TriggerOptions) (*
 type triggerAdapter struct {
 	h               *Handler
 	service         *trigger.Service
+	history         bool // is mounted
 	collectionField bool
 }
 
@@ -88,7 +92,11 @@ func (t *triggerAdapter) submit(c *call) response {
 	if err != nil {
 		return t.h.fail(c, err)
 	}
-	return response{status: http.StatusAccepted, body: accepted(e.ID)}
+	resp := response{status: http.StatusAccepted, body: accepted(e.ID)}
+	if t.history {
+		resp.header = location(c.r, e.ID.String())
+	}
+	return resp
 }
 
 // accepted is the body of a 202.
