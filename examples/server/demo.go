@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"text/template"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/synth"
@@ -58,6 +59,16 @@ func withDemo(own string, stored verifier) verifier {
 	}
 }
 
+// demoMade says whether what the demo's credentials are for is there.
+type demoMade struct{ atomic.Bool }
+
+func (d *demoMade) ping(context.Context) error {
+	if !d.Load() {
+		return errors.New("the demo is not provisioned yet")
+	}
+	return nil
+}
+
 // demoPage is what the demo's text says.
 type demoPage struct {
 	URL, Key, Token string
@@ -88,6 +99,7 @@ func startDemo(ctx context.Context, stdout io.Writer, s *services, page *demoPag
 	if err != nil {
 		return fmt.Errorf("provision the demo: %w", err)
 	}
+	s.demo.Store(true)
 	return page.write(stdout)
 }
 

@@ -57,6 +57,18 @@ func (r *docsRig) get(t *testing.T, path string) *httptest.ResponseRecorder {
 	return w
 }
 
+// TestWaysToTheDocs: the root leads there, and so does an address with a slash at its end.
+func TestWaysToTheDocs(t *testing.T) {
+	r := newDocsRig(t)
+	for path, to := range map[string]string{"/": "docs", "/docs/": "../docs"} {
+		w := httptest.NewRecorder()
+		r.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if at := w.Header().Get("Location"); w.Code != http.StatusFound || at != to {
+			t.Errorf("%s: %d, %q", path, w.Code, at)
+		}
+	}
+}
+
 // TestDocsHaveEveryOperation: of all services, with what is said of them.
 func TestDocsHaveEveryOperation(t *testing.T) {
 	r := newDocsRig(t)

@@ -100,7 +100,7 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 		fmt.Fprint(stdout, usage)
 		return nil, err
 	} else if err != nil {
-		return nil, usagef("%w (-h lists the flags)", err)
+		return nil, usagef("%s (-h lists the flags)", strings.TrimSuffix(err.Error(), ": parse error"))
 	}
 	if fs.NArg() > 0 {
 		return nil, usagef("%q: not a flag, and nothing else is expected (a command with arguments is quoted as one)", fs.Arg(0))
@@ -111,7 +111,7 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	}
 	var err error
 	if s.proxies, err = newProxies(trusted); err != nil {
-		return nil, usagef("-trusted-proxies: must be addresses or networks such as 10.0.0.0/8, with commas between them: %w", err)
+		return nil, usagef("-trusted-proxies: must be addresses or networks such as 10.0.0.0/8, with commas between them; %w", err)
 	}
 	return s, s.check(command, lease)
 }
@@ -177,7 +177,7 @@ func (s *settings) check(command, lease string) error {
 	var leaseErr error
 	s.lease, leaseErr = time.ParseDuration(lease)
 	err = refuse([]mistake{
-		{addrErr != nil, fmt.Sprint("-addr: ", addrErr)},
+		{addrErr != nil, fmt.Sprintf("-addr: %q has no port: it must be HOST:PORT, such as 127.0.0.1:8080", s.addr)},
 		{portErr != nil, fmt.Sprintf("-addr: %q is no port: it must be a number from 0 to 65535", port)},
 		{s.data == "", "-data: names no folder"},
 		{s.model != "" && s.oip != "", "-model and -oip: two models; choose one of them"},

@@ -94,7 +94,7 @@ func status(ctx context.Context, err error, stderr io.Writer) int {
 		slog.New(slog.NewJSONHandler(stderr, nil)).Error("not everything has ended in time; what was not finished comes again at the next start")
 		return exitOK
 	}
-	fmt.Fprintln(stderr, oneLine(err.Error()))
+	fmt.Fprintln(stderr, oneLine(inWords(err)))
 	if errors.As(err, &usage) {
 		return exitUsage
 	}
@@ -222,18 +222,35 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 
 // version names the program, its version, and the revision that it was built from.
 func version() string {
-	text := "mortise"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		text += " " + info.Main.Version
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				text += " " + s.Value
-			} else if s.Key == "vcs.modified" && s.Value == "true" {
-				text += " with changes"
-			}
+	version, revision, modified := built()
+	words := []string{"mortise"}
+	for _, word := range []string{version, revision} {
+		if word != "" {
+			words = append(words, word)
 		}
 	}
-	return text
+	if modified {
+		words = append(words, "with changes")
+	}
+	return strings.Join(words, " ")
+}
+
+// built is the version of the program, and the revision that it was built from, as far as the
+// program knows them. Modified says that the source had changes that are in no revision.
+func built() (version, revision string, modified bool) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "", "", false
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			revision = s.Value
+		case "vcs.modified":
+			modified = s.Value == "true"
+		}
+	}
+	return info.Main.Version, revision, modified
 }
 
 // localAddress returns the URL at which a listener can be reached from this machine.

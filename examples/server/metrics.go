@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"strconv"
 	"sync"
 	"time"
@@ -51,7 +52,16 @@ func newMeters() *meters {
 			Buckets: []float64{.001, .005, .01, .05, .1, .5, 1, 5, 15, 60, 300, 600},
 		}),
 	}
-	m.registry.MustRegister(m.requests, m.events, m.waits, m.attempts,
+	version, revision, modified := built()
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "mortise_build_info",
+		Help: "The version of the program, and the revision that it was built from. It is always 1.",
+		ConstLabels: prometheus.Labels{
+			"version": version, "revision": revision, "modified": strconv.FormatBool(modified), "goversion": runtime.Version(),
+		},
+	})
+	build.Set(1)
+	m.registry.MustRegister(m.requests, m.events, m.waits, m.attempts, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

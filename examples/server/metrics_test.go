@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func TestMetrics(t *testing.T) {
 		`mortise_http_request_duration_seconds_count{code="401",operation="submitApiTrigger",service="trigger"} 3`,
 		`mortise_up{part="trigger"} 1`, `mortise_up{part="vault"} 1`, `mortise_up{part="authmgmt"} 1`, `mortise_up{part="audiosearch"} 1`,
 		`mortise_trigger_events{state="waiting"} 0`, `mortise_audiosearch_runs{state="running"} 0`, `mortise_vaults 0`,
-		`mortise_late_seconds{service="trigger"} 0`, "go_goroutines ",
+		`mortise_late_seconds{service="trigger"} 0`, "go_goroutines ", `mortise_build_info{goversion="` + runtime.Version() + `",modified="`,
 	} {
 		require.Contains(t, "\n"+text, "\n"+line)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -24,6 +25,9 @@ func newProxies(list string) (*proxies, error) {
 	names := strings.Split(list, ",")
 	for i := range names {
 		names[i] = strings.TrimSpace(names[i])
+		if _, err := realclientip.AddressesAndRangesToIPNets(names[i]); err != nil {
+			return nil, fmt.Errorf("%q is neither", names[i])
+		}
 	}
 	trusted, err := realclientip.AddressesAndRangesToIPNets(names...)
 	if err != nil {

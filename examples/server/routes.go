@@ -83,11 +83,17 @@ func addDocs(pages map[string]http.Handler, publicURL string, handlers []*httpad
 		}
 		h.ServeHTTP(w, r)
 	})
-	pages["/"] = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Location", "docs") // relative, for the sake of a proxy that mounts this program under a path
+	pages["/"], pages["/docs/"] = leadsTo("docs"), leadsTo("../docs")
+	return nil
+}
+
+// leadsTo redirects to a relative address, for the sake of a proxy that mounts this program
+// under a path.
+func leadsTo(address string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", address)
 		w.WriteHeader(http.StatusFound)
 	})
-	return nil
 }
 
 // healthz answers while the process lives.

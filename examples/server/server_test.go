@@ -105,6 +105,26 @@ func TestReadyOnlyWhileTheStoreAnswers(t *testing.T) {
 	check("/healthz", http.StatusOK)
 }
 
+// TestDemoIsReadyOnceItIsThere: its key and its token are refused what they are for before.
+func TestDemoIsReadyOnceItIsThere(t *testing.T) {
+	settings := testSettings()
+	settings.memory, settings.demo = true, newDemoCredentials()
+	s, err := wire(settings, openStorageFor(t, settings), testKey(), discard())
+	require.NoError(t, err)
+	handler, err := routes(t.Context(), settings, s, discard())
+	require.NoError(t, err)
+	ready := func() *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+		return w
+	}
+	w := ready()
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+	require.Contains(t, w.Body.String(), `"away":"demo"`)
+	require.NoError(t, startDemo(t.Context(), io.Discard, s, new(demoPage), discard()))
+	require.Equal(t, http.StatusOK, ready().Code)
+}
+
 // TestReadyOnlyWhileTheTablesAreThere: every domain's, not only the ones that a service reads
 // to say that it is there.
 func TestReadyOnlyWhileTheTablesAreThere(t *testing.T) {

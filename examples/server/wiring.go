@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
@@ -91,7 +92,8 @@ type services struct {
 	authmgmt *authmgmtService
 	vault    *vaultService
 	audio    *audioService
-	others   []httpadapter.Part // as of backends
+	demo     demoMade
+	others   []httpadapter.Part // as of backends; the demo besides
 	dead     func(context.Context) (rows int64, oldest time.Duration, err error)
 }
 
@@ -131,6 +133,9 @@ func wire(s *settings, b *backends, key localkeys.Root, log *slog.Logger) (*serv
 	}
 	if all.audio, err = newAudioService(s, b, all.authmgmt.service, log); err != nil {
 		return nil, err
+	}
+	if s.demo != (demoCredentials{}) {
+		all.others = append(slices.Clip(all.others), httpadapter.Part{Name: "demo", Ping: all.demo.ping})
 	}
 	return all, nil
 }

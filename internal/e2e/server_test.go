@@ -120,14 +120,16 @@ func testPages(t *testing.T, p program) {
 	assert.Equal(t, http.StatusOK, a.status)
 	assert.True(t, strings.HasPrefix(a.header.Get("Content-Type"), "text/html"))
 	assert.Contains(t, a.body, "/triggers")
-	a = s.do("GET", "/", "", "")
-	assert.Equal(t, http.StatusFound, a.status)
-	assert.Equal(t, "docs", a.header.Get("Location"))
+	for path, to := range map[string]string{"/": "docs", "/docs/": "../docs"} {
+		a = s.do("GET", path, "", "")
+		assert.Equal(t, http.StatusFound, a.status)
+		assert.Equal(t, to, a.header.Get("Location"))
+	}
 }
 
 func testWithoutDocs(t *testing.T, p program) {
 	s := p.start(t, nil, "-docs=false")
-	for _, path := range []string{"/docs", "/openapi.json", "/"} {
+	for _, path := range []string{"/docs", "/docs/", "/openapi.json", "/"} {
 		a := s.do("GET", path, "", "")
 		assert.Equal(t, http.StatusNotFound, a.status, path)
 		assert.Contains(t, a.body, `"error":"not_found"`, path)
