@@ -20,6 +20,7 @@ var redirects = []int{301, 302, 303, 307, 308}
 
 var (
 	errStalled   = errors.New("the server sends nothing any more")
+	errSlow      = fmt.Errorf("the server sends less than %d bytes a second", leastRate)
 	errCut       = errors.New("the connection was cut")
 	errNonsense  = errors.New("the server does not answer as HTTP says")
 	errChangedAt = errors.New("the file on the server changed, or its parts do not fit together")
@@ -199,13 +200,35 @@ func contentRange(header string) (first, total int64, ok bool) {
 	return first, total, true
 }
 
+// pace is how fast a server sends.
+type pace struct {
+	over   time.Duration // of waiting, after which it is judged
+	waited time.Duration
+	came   int64 // bytes
+}
+
+// tooSlow counts bytes and the wait for them. It reports whether fewer came than leastRate asks
+// for, once over has passed, and then counts anew.
+func (p *pace) tooSlow(bytes int, waited time.Duration) bool {
+	p.came += int64(bytes)
+	if p.waited += waited; p.waited < p.over {
+		return false
+	}
+	slow := float64(p.came) < leastRate*p.waited.Seconds()
+	p.came, p.waited = 0, 0
+	return slow
+}
+
 // receive writes what comes until all is here. The alarm runs only while the server is
-// waited for.
+// waited for, and nothing else counts for its pace.
 func (f *fetcher) receive(ctx context.Context, body io.Reader, p *part, alarm *time.Timer) error {
 	buf := make([]byte, 256<<10)
+	rate := pace{over: f.slow}
 	for {
 		alarm.Reset(f.Stall)
+		asked := time.Now()
 		n, err := body.Read(buf)
+		slow := rate.tooSlow(n, time.Since(asked))
 		alarm.Stop()
 		switch size := p.at.Offset + int64(n); {
 		case size > f.MaxBytes:
@@ -230,6 +253,8 @@ func (f *fetcher) receive(ctx context.Context, body io.Reader, p *part, alarm *t
 			return nil
 		case err != nil:
 			return networkError(ctx, err)
+		case slow && !p.complete():
+			return &again{err: errSlow}
 		}
 	}
 }

@@ -26,7 +26,8 @@
 // that nothing reads it. A download that was cut goes on where it was, also after the end
 // of the process, if the server says by a strong ETag or by Last-Modified that the file
 // is still the same. What was there already is compared with its own SHA-256 first, so
-// that a part that was damaged by a loss of power is not built upon.
+// that a part that was damaged by a loss of power is not built upon. A server that sends less
+// than 1 KiB a second over a minute is treated as one that cuts the connection.
 //
 // Only https is spoken, through redirects too (at most 10). Proxies and certificates are
 // those of package net/http: HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE. An error, a record or

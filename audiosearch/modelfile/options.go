@@ -25,7 +25,8 @@ type Options struct {
 	// download is needed.
 	Progress func(Progress)
 
-	// Stall is how long a server may send nothing before the attempt ends. 0: 30 s.
+	// Stall is how long a server may send nothing before the attempt ends. 0: 30 s. An
+	// attempt also ends after a minute in which less than 1 KiB a second came.
 	Stall time.Duration
 
 	// Retries is how many attempts in a row may fail without 1 MiB of the file being
@@ -34,6 +35,7 @@ type Options struct {
 	Retries int
 
 	wait func(context.Context, time.Duration) error // replaced by tests
+	slow time.Duration                              // rateOver, but for tests
 }
 
 // Progress says how far a download is. While another process downloads the same file, it
@@ -51,6 +53,9 @@ const (
 	defaultMaxBytes = 2 << 30
 	defaultStall    = 30 * time.Second
 	defaultRetries  = 5
+
+	leastRate = 1 << 10     // bytes a second
+	rateOver  = time.Minute // of waiting for the server, after which its rate is looked at
 
 	firstWait     = time.Second
 	longestWait   = 30 * time.Second
@@ -80,6 +85,9 @@ func (o *Options) filled() Options {
 	}
 	if filled.wait == nil {
 		filled.wait = wait
+	}
+	if filled.slow <= 0 {
+		filled.slow = rateOver
 	}
 	return filled
 }

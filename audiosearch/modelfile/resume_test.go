@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -222,6 +223,51 @@ func TestStalled(t *testing.T) {
 	require.Equal(t, "the server sends nothing any more", troubles[0])
 	require.Equal(t, troubles[0], troubles[1])
 	require.Contains(t, s.asked(), "bytes=5000-")
+}
+
+// A server that sends a byte now and then is left after a while, too, and what it sent is kept.
+func TestTooSlow(t *testing.T) {
+	s := newSite(t, randomModel(17, 1<<20))
+	s.serve = func(n int, w http.ResponseWriter, r *http.Request) bool {
+		if n > 0 {
+			return false
+		}
+		w.Header().Set("ETag", s.etag)
+		w.Header().Set("Content-Length", strconv.Itoa(len(s.data)))
+		for i := 0; r.Context().Err() == nil && i < len(s.data); i++ {
+			_, _ = w.Write(s.data[i : i+1])
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(5 * time.Millisecond)
+		}
+		return true
+	}
+	o := s.options()
+	o.slow = 200 * time.Millisecond
+	o.Retries = 20 // a busy machine may be slow, too
+	var troubles []string
+	o.Progress = func(p Progress) {
+		if p.Trouble != nil {
+			troubles = append(troubles, p.Trouble.Error())
+		}
+	}
+	mustFetch(t, t.TempDir(), s.URL+"/model.onnx", o, s.data)
+	require.NotEmpty(t, troubles)
+	require.Equal(t, "the server sends less than 1024 bytes a second", troubles[0])
+	require.Regexp(t, `^bytes=\d+-$`, s.asked()[1])
+}
+
+// Only the time that the server was waited for counts, and each minute for itself.
+func TestPace(t *testing.T) {
+	p := pace{over: time.Minute}
+	require.False(t, p.tooSlow(0, 59*time.Second))
+	require.False(t, p.tooSlow(60<<10, time.Second), "1 KiB a second is enough")
+	require.False(t, p.tooSlow(1<<20, 30*time.Second))
+	require.False(t, p.tooSlow(0, 90*time.Second), "8 KiB a second")
+	for range 119 {
+		require.False(t, p.tooSlow(1, 500*time.Millisecond))
+	}
+	require.True(t, p.tooSlow(1, 500*time.Millisecond))
+	require.False(t, p.tooSlow(1, 500*time.Millisecond), "the next minute begins")
 }
 
 // lateAnswers answers the first two requests as they are given up, with nothing.
