@@ -29,6 +29,11 @@ type AudioSearchOptions struct {
 
 	Cancel bool // adds POST /api/v0/search/metadata-filters/job/cancel/{run_id}
 
+	// MinScore accepts the optional field min_score, a number from 0 to 1, in the body of a
+	// search: results with a lower score are left out. Without it the body is just that of
+	// the document, and the field is ignored as others are.
+	MinScore bool
+
 	// Classes are the values of audio_class, 1 to [sound.MaxClasses], each once.
 	// None: the 527 of AudioSet, which the document lists. A host whose models have
 	// another vocabulary names it here, as [audiosearch.Service.Classes] returns it. A
@@ -57,6 +62,7 @@ func NewAudioSearch(s *audiosearch.Service, auth Authenticator, opts *AudioSearc
 	if err != nil {
 		return nil, err
 	}
+	a.minScore = o.MinScore
 	const datasets = access.Dataset
 	ops := []*operation{
 		governed(access.SearchSound, datasets, http.MethodPost, soundPath, a.search).withoutKey(),
@@ -74,6 +80,9 @@ func NewAudioSearch(s *audiosearch.Service, auth Authenticator, opts *AudioSearc
 	if len(o.Classes) > 0 {
 		h.enums = map[string][]string{schemaSoundClass: a.names()}
 	}
+	if o.MinScore {
+		h.features = append(h.features, featureMinScore)
+	}
 	a.h = h
 	return h, nil
 }
@@ -86,6 +95,8 @@ type audioSearchAdapter struct {
 	known   map[sound.Class]bool // the same
 	enum    string               // what is said of another value
 	ops     []string             // the values of op
+
+	minScore bool // AudioSearchOptions.MinScore
 }
 
 // newAudioSearchAdapter returns an adapter that takes some classes, those of AudioSet if

@@ -25,7 +25,7 @@ var audioSearchFailures = append(failures{
 var afterSomeRuns = http.Header{"Retry-After": {"10"}}
 
 // searchFields are those of a search's body.
-var searchFields = []string{"dataset_id", "audio_class", "limit", "offset", "metadata_filters", "skip_moderation"}
+var searchFields = []string{"dataset_id", "audio_class", "limit", "offset", "metadata_filters", "skip_moderation", "min_score"}
 
 // refusedSearch answers what only the service can know to be wrong: a class that its
 // scorer cannot find, a key that no video has.

@@ -23,7 +23,7 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
-var everySearchOption = AudioSearchOptions{Cancel: true}
+var everySearchOption = AudioSearchOptions{Cancel: true, MinScore: true}
 
 // describedScorer has the model of the document's examples.
 type describedScorer struct{}
@@ -83,6 +83,10 @@ func TestOpenAPIOfAudioSearchDescribesWhatIsMounted(t *testing.T) {
 				require.NotEmpty(t, at(described, "description").Text())
 			}
 			require.Equal(t, c.ids, ids)
+			fields := keys(at(root, "components", "schemas", "AudioSoundSearch", "properties"))
+			require.Equal(t, c.opts.MinScore, slices.Contains(fields, "min_score"))
+			examples := keys(at(root, "paths", soundPath, "post", "requestBody", "content", "application/json", "examples"))
+			require.Equal(t, c.opts.MinScore, slices.Contains(examples, "score"))
 		})
 	}
 }

@@ -35,7 +35,7 @@ const (
 	jobCancel = "/api/v0/search/metadata-filters/job/cancel/"
 )
 
-var everySearchOption = httpadapter.AudioSearchOptions{Cancel: true}
+var everySearchOption = httpadapter.AudioSearchOptions{Cancel: true, MinScore: true}
 
 // soundRig is an audio search on memory behind the adapter, with callers of all kinds.
 // The organizations acme and rival have each a dataset calls, acme has bells, too, and

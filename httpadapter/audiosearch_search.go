@@ -46,6 +46,9 @@ func (a *audioSearchAdapter) query(body *object) audiosearch.Query {
 		q.Filters = append(q.Filters, a.filter(item))
 	})
 	q.SkipModeration, _ = body.boolean("skip_moderation", optional, false)
+	if a.minScore {
+		q.MinScore, _ = body.number("min_score", optional, 0, 0, 1)
+	}
 	return q
 }
 

@@ -43,10 +43,14 @@ func TestSearchFields(t *testing.T) {
 		aSearch(`"offset":9223372036854775808`):                              plain(func(q *audiosearch.Query) { q.Offset = math.MaxInt32 }), // there is no most
 		aSearch(`"offset":` + strings.Repeat("9", 4000)):                     plain(func(q *audiosearch.Query) { q.Offset = math.MaxInt32 }),
 		aSearch(`"skip_moderation":true`):                                    plain(func(q *audiosearch.Query) { q.SkipModeration = true }),
+		aSearch(`"min_score":0.25`):                                          plain(func(q *audiosearch.Query) { q.MinScore = 0.25 }),
+		aSearch(`"min_score":1`):                                             plain(func(q *audiosearch.Query) { q.MinScore = 1 }),
+		aSearch(`"min_score":0.0`):                                           plain(nil),
+		aSearch(`"min_score":1e-400`):                                        plain(nil),
 		` { "audio_class" : "Dial\u0020tone" , "dataset\u005fid":"calls" } `: plain(nil),
 		`{"dataset_id":"calls","audio_class":"Silence"}`:                     plain(func(q *audiosearch.Query) { q.Class = silence }),
 		// Fields that are not listed are ignored, in filters too; case counts.
-		aSearch(`"Limit":0,"LIMIT":"x","min_score":"x","":[{}],"query":null`):                 plain(nil),
+		aSearch(`"Limit":0,"LIMIT":"x","":[{}],"query":null`):                                 plain(nil),
 		aSearch(`"metadata_filters":[{"key":"site","value":"north","Op":"~","type":7}]`):      filter("site", "north", "="),
 		aSearch(`"metadata_filters":[{"key":"site","value":""}]`):                             filter("site", "", "="),
 		aSearch(`"metadata_filters":[{"key":"site","value":"\u0000%_'é"}]`):                   filter("site", "\x00%_'é", "="),
@@ -65,6 +69,14 @@ func TestSearchFields(t *testing.T) {
 			got.Filters = nil
 		}
 		require.Equal(t, want, got, body)
+	}
+}
+
+// Where the mount does not take min_score, it is a field that is not listed.
+func TestSearchWithoutMinScore(t *testing.T) {
+	r := newSoundRig(t, &httpadapter.AudioSearchOptions{Cancel: true}, nil)
+	for _, body := range []string{aSearch(`"min_score":0.5`), aSearch(`"min_score":7`), aSearch(`"min_score":"x"`)} {
+		require.Equal(t, audiosearch.Query{Dataset: "calls", Class: dialTone, Limit: 40}, r.stored(r.start(body)), body)
 	}
 }
 
@@ -104,6 +116,7 @@ func TestSearchValidation(t *testing.T) {
 	missing := func(loc string) detail { return detail{loc, "missing", "Field required"} }
 	limit := func(typ, msg string) []detail { return []detail{{"body.limit", typ, msg}} }
 	offset := func(typ, msg string) []detail { return []detail{{"body.offset", typ, msg}} }
+	score := func(typ, msg string) []detail { return []detail{{"body.min_score", typ, msg}} }
 	item := func(field, typ, msg string) []detail { return []detail{{"body.metadata_filters.0" + field, typ, msg}} }
 	filters := func(items string) string { return aSearch(`"metadata_filters":[` + items + `]`) }
 	number := func(op string) []detail {
@@ -140,6 +153,13 @@ func TestSearchValidation(t *testing.T) {
 		aSearch(`"limit":-` + strings.Repeat("9", 4000)):   limit("greater_than_equal", "Input should be greater than or equal to 1"),
 		aSearch(`"offset":-` + strings.Repeat("9", 4000)):  offset("greater_than_equal", "Input should be greater than or equal to 0"),
 		aSearch(`"skip_moderation":null`):                  {{"body.skip_moderation", "bool_type", boolean}},
+		aSearch(`"min_score":null`):                        score("float_type", "Input should be a valid number"),
+		aSearch(`"min_score":"0.5"`):                       score("float_type", "Input should be a valid number"),
+		aSearch(`"min_score":true`):                        score("float_type", "Input should be a valid number"),
+		aSearch(`"min_score":-0.0001`):                     score("greater_than_equal", "Input should be greater than or equal to 0"),
+		aSearch(`"min_score":-1e400`):                      score("greater_than_equal", "Input should be greater than or equal to 0"),
+		aSearch(`"min_score":1.0001`):                      score("less_than_equal", "Input should be less than or equal to 1"),
+		aSearch(`"min_score":1e400`):                       score("less_than_equal", "Input should be less than or equal to 1"),
 		aSearch(`"skip_moderation":1`):                     {{"body.skip_moderation", "bool_type", boolean}},
 		aSearch(`"skip_moderation":"true"`):                {{"body.skip_moderation", "bool_type", boolean}},
 		aSearch(`"metadata_filters":null`):                 {{"body.metadata_filters", "list_type", list}},

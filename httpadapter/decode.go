@@ -3,6 +3,7 @@ package httpadapter
 import (
 	"encoding/json"
 	"math"
+	"strconv"
 
 	"github.com/google/uuid"
 
@@ -213,6 +214,30 @@ func (o *object) integer(name string, p presence, fallback, least, most int64) (
 		o.refuse(name, "less_than_equal", atMost(most))
 	default:
 		return n, true
+	}
+	return fallback, false
+}
+
+// number returns a number field within bounds, fallback if it is not there, and whether it was
+// there and valid.
+func (o *object) number(name string, p presence, fallback float64, least, most int64) (float64, bool) {
+	v, ok := o.field(name, p)
+	if !ok {
+		return fallback, false
+	}
+	if v.Kind() != strictjson.Number {
+		o.refuse(name, "float_type", msgNumber)
+		return fallback, false
+	}
+	// What is too large for a float64 is an infinity of its sign.
+	x, _ := strconv.ParseFloat(string(v.Raw()), 64)
+	switch {
+	case x < float64(least):
+		o.refuse(name, "greater_than_equal", atLeast(least))
+	case x > float64(most):
+		o.refuse(name, "less_than_equal", atMost(most))
+	default:
+		return x, true
 	}
 	return fallback, false
 }

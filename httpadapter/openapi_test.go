@@ -93,6 +93,11 @@ func TestOpenAPIDescribesWhatIsMounted(t *testing.T) {
 			require.Equal(t, []string{"bearerAuth"}, keys(at(root, "components", "securitySchemes")))
 			require.Equal(t, c.statuses, keys(at(root, "paths", "/triggers", "post", "responses")))
 			require.Equal(t, c.fields, keys(at(root, "components", "schemas", "TriggerRequest", "properties")))
+			headers := []string{"X-Request-Id"}
+			if c.opts.History {
+				headers = append(headers, "Location")
+			}
+			require.Equal(t, headers, keys(at(root, "paths", "/triggers", "post", "responses", "202", "headers")))
 		})
 	}
 }

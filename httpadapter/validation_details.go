@@ -33,6 +33,7 @@ const (
 	msgList       = "Input should be a valid list"
 	msgString     = "Input should be a valid string"
 	msgInteger    = "Input should be a valid integer"
+	msgNumber     = "Input should be a valid number"
 	msgBoolean    = "Input should be a valid boolean"
 	msgUUIDType   = "UUID input should be a string, bytes or UUID object"
 	msgValue      = "Value error, " // what a validator of the service's own says

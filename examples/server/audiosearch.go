@@ -72,9 +72,10 @@ func newAudioService(s *settings, b *backends, credentials *authmgmt.Service, lo
 	}
 	verify := withDemo(s.demo.token, httpadapter.AccessTokens(credentials))
 	routes, err := httpadapter.NewAudioSearch(service, httpadapter.Bearer(verify), &httpadapter.AudioSearchOptions{
-		Options: httpadapter.Options{Observer: s.meters.request, Logger: log},
-		Cancel:  true,
-		Classes: b.model.searchable(),
+		Options:  httpadapter.Options{Observer: s.meters.request, Logger: log},
+		Cancel:   true,
+		MinScore: true,
+		Classes:  b.model.searchable(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("mount the audio search: %w", err)

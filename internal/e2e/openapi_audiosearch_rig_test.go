@@ -92,7 +92,7 @@ func newSearchAPI(t *testing.T) *searchAPI {
 	require.NoError(t, r.store.PutScoring(t.Context(), "acme", "calls", "a", "a.mp4", audiosearch.Scoring{
 		Model: "stored", Duration: 12 * time.Second, Window: 10 * time.Second, Hop: 2 * time.Second, Windows: 2, Classes: []sound.Class{silence},
 	}, [][]uint16{{65535, 1}}))
-	h, err := httpadapter.NewAudioSearch(r.service, unlessHasty(httpadapter.Bearer(callerByRole)), &httpadapter.AudioSearchOptions{Options: r.options(), Cancel: true})
+	h, err := httpadapter.NewAudioSearch(r.service, unlessHasty(httpadapter.Bearer(callerByRole)), &httpadapter.AudioSearchOptions{Options: r.options(), Cancel: true, MinScore: true})
 	require.NoError(t, err)
 	r.serve(h)
 	return r

@@ -59,13 +59,14 @@ func (r *searchAPI) searches() []exchange {
 	with := func(more string) string { return strings.TrimSuffix(fine, "}") + "," + more + "}" }
 	filter := func(items string) string { return with(`"metadata_filters":[` + items + `]`) }
 	list := forBody(200, false, fine, with(`"limit":1,"offset":0,"skip_moderation":true,"metadata_filters":[]`),
-		with(`"limit":1000,"offset":9223372036854775807`),
+		with(`"limit":1000,"offset":9223372036854775807`), with(`"min_score":0.25`), with(`"min_score":1`),
 		filter(`{"key":"site","value":"north"},{"key":"year","value":"2e3","op":">="},{"key":"note","value":"","op":"contains"}`))
 	// ignored; the strict validator wants to know of it
 	list = append(list, forBody(200, true, with(`"x":1`), filter(`{"key":"site","value":"north","x":1}`))...)
 	list = append(list, forBody(422, true, `{`, `[]`, `{}`, `{"dataset_id":"calls"}`, `{"dataset_id":"calls","audio_class":"silence"}`,
 		`{"dataset_id":null,"audio_class":"Silence"}`,
 		with(`"limit":0`), with(`"limit":"1"`), with(`"limit":1.5`), with(`"limit":null`), with(`"offset":-1`), with(`"skip_moderation":1`),
+		with(`"min_score":-0.1`), with(`"min_score":1.1`), with(`"min_score":"0.5"`), with(`"min_score":null`),
 		with(`"metadata_filters":{}`), with(`"metadata_filters":null`), filter(`{}`), filter(`1`), filter(`{"key":"site","value":1}`), filter(`{"key":"site","value":"x","op":"=="}`))...)
 	list = append(list, forBody(422, false, with(`"limit":1001`), filter(strings.TrimSuffix(strings.Repeat(`{"key":"site","value":""},`, 101), ",")),
 		filter(`{"key":"none","value":"x"}`), filter(`{"key":"year","value":"x","op":">"}`),

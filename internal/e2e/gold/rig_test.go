@@ -417,7 +417,7 @@ func mount(t *testing.T, s *services, options httpadapter.Options, all bool) []*
 	}
 	vaults, err := httpadapter.NewVault(s.vault, tokens, vaultOptions)
 	require.NoError(t, err)
-	searchOptions := &httpadapter.AudioSearchOptions{Options: options, Cancel: all}
+	searchOptions := &httpadapter.AudioSearchOptions{Options: options, Cancel: all, MinScore: all}
 	if !all {
 		searchOptions.Classes = []sound.Class{"Silence", "Beep", "Dentist's drill"}
 	}
