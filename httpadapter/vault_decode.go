@@ -83,7 +83,7 @@ func (b *batchReader) problem() *problem {
 var unsupportedFields = map[string]func(v strictjson.Value) bool{
 	"byot":            disabled,
 	"tokenmode":       disabled,
-	"tokens":          func(v strictjson.Value) bool { return v.Kind() == strictjson.Object && isEmpty(v) },
+	"tokens":          func(v strictjson.Value) bool { return v.Bool() || v.Kind() == strictjson.Object && isEmpty(v) },
 	"upsert":          func(v strictjson.Value) bool { return v.Equal("") },
 	"continueonerror": func(v strictjson.Value) bool { return v.Kind() == strictjson.Bool && !v.Bool() },
 	"returntokens":    func(v strictjson.Value) bool { return v.Bool() },

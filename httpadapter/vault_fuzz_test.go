@@ -71,7 +71,7 @@ func asksForMore(object map[string]any, upserts bool) bool {
 				return true
 			}
 		case "tokens":
-			if v != nil && (!isObject || len(tokens) > 0) {
+			if v != nil && v != true && (!isObject || len(tokens) > 0) {
 				return true
 			}
 		case "upsert":

@@ -84,14 +84,14 @@ func TestVaultRefusesUnsupportedFields(t *testing.T) {
 	for target, body := range bodies {
 		for _, more := range []string{
 			`"byot":"DISABLE"`, `"byot":null`, `"tokenMode":"DISABLE"`, `"continueOnError":false`, `"continueOnError":null`, `"upsert":null`, `"upsert":""`,
-			`"tokens":null`, `"tokens":{}`, `"returnTokens":true`, `"homogeneous":true`, `"downloadURL":true`, `"bring":{"byot":"ENABLE"}`,
+			`"tokens":null`, `"tokens":{}`, `"tokens":true`, `"returnTokens":true`, `"homogeneous":true`, `"downloadURL":true`, `"bring":{"byot":"ENABLE"}`,
 		} {
 			w := r.post(target, body(more))
 			require.Equal(t, http.StatusOK, w.Code, "%s %s: %s", target, more, w.Body)
 		}
 		for more, field := range map[string]string{
 			`"byot":"ENABLE"`: "byot", `"byot":"ENABLE_STRICT"`: "byot", `"byot":"disable"`: "byot", `"byot":true`: "byot", `"b\u0079ot":"ENABLE"`: "byot",
-			`"Byot":"ENABLE"`: "Byot", `"tokenMode":"ENABLE"`: "tokenMode", `"tokens":{"name":"t"}`: "tokens", `"tokens":["t"]`: "tokens",
+			`"Byot":"ENABLE"`: "Byot", `"tokenMode":"ENABLE"`: "tokenMode", `"tokens":{"name":"t"}`: "tokens", `"tokens":["t"]`: "tokens", `"tokens":false`: "tokens",
 			`"continueOnError":true`: "continueOnError", `"continueOnError":"false"`: "continueOnError", `"upsert":["name"]`: "upsert", `"upsert":{}`: "upsert",
 			`"ReturnTokens":false`: "ReturnTokens",
 		} {

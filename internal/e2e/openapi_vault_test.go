@@ -128,7 +128,9 @@ func (r *vaultAPI) insertions() []exchange {
 	list = append(list, posted(operation, personsAt, 400, true, map[string]string{
 		"empty": records(``), "no fields": records(`{}`), "empty fields": records(`{"fields":{}}`), "null": records(`{"fields":{"note":null}}`),
 		"list of fields": records(`{"fields":[]}`),
-		"tokenization":   `{"records":[{"fields":{"note":"x"}}],"tokenization":null}`,
+		"byot":           `{"records":[{"fields":{"note":"x"}}],"byot":"ENABLE"}`, "tokens": records(`{"fields":{"note":"x"},"tokens":{"note":"t"}}`),
+		"upsert":       `{"records":[{"fields":{"note":"x"}}],"upsert":"note"}`,
+		"tokenization": `{"records":[{"fields":{"note":"x"}}],"tokenization":null}`,
 	})...)
 	list = append(list, posted(operation, "/v1/vaults/v1/none", 404, false, map[string]string{"unknown table": fine})...)
 	list = append(list, posted(operation, personsAt, 404, false, map[string]string{"unknown column": records(`{"fields":{"none":"x"}}`)})...)
@@ -149,7 +151,7 @@ func (r *vaultAPI) detokenizations(token, odd string) []exchange {
 	list = append(list, posted(operation, detokenizeAt, 200, false, bodies)...)
 	list = append(list, posted(operation, detokenizeAt, 400, true, map[string]string{
 		"empty": tokens(``), "no token": tokens(`{}`), "null token": tokens(`{"token":null}`), "redaction": tokens(`{"token":"a","redaction":"plain"}`),
-		"null redaction": tokens(`{"token":"a","redaction":null}`),
+		"null redaction": tokens(`{"token":"a","redaction":null}`), "continueOnError": strings.TrimSuffix(fine, "}") + `,"continueOnError":true}`,
 	})...)
 	list = append(list, posted(operation, detokenizeAt, 404, false, map[string]string{"unknown": tokens(`{"token":"none"}`), "empty token": tokens(`{"token":""}`)})...)
 	list = append(list, posted(operation, detokenizeAt, 422, false, map[string]string{"no text": tokens(`{"token":"` + odd + `"}`)})...)
