@@ -24,19 +24,19 @@ func TestMessagesAreInWords(t *testing.T) {
 	}
 	defer busy.Close()
 	for want, args := range map[string][]string{
-		"-config: " + none + ": there is no such file or folder":                              {"-config", none},
-		"-config: " + dir + ": it is a folder":                                                {"-config", dir},
-		"-vault-key: " + none + ": there is no such file or folder":                           {"-memory", "-vault-key", none},
-		"-backup: " + filepath.Join(none, databaseFile) + ": there is no such file or folder": {"-data", none, "-backup", filepath.Join(dir, "b")},
-		"-data: " + script + ": a part of the path is not a folder":                           {"-data", filepath.Join(script, "data")},
-		"-trigger-exec: no-such-program: there is no such program on the PATH":                {"-trigger-exec", "no-such-program"},
-		"-trigger-exec: " + none + ": there is no such file or folder":                        {"-trigger-exec", none},
-		"-trigger-exec: " + script + ": this program has no permission for it":                {"-trigger-exec", script},
-		"-addr: " + busy.Addr().String() + ": another program listens there":                  {"-memory", "-addr", busy.Addr().String()},
-		`-addr: "8080" has no port: it must be HOST:PORT, such as 127.0.0.1:8080`:             {"-addr", "8080"},
-		`-addr: "http" is no port: it must be a number from 0 to 65535`:                       {"-addr", "localhost:http"},
-		`invalid value "fast" for flag -tokenize-rate (-h lists the flags)`:                   {"-tokenize-rate", "fast"},
-		`invalid boolean value "perhaps" for -docs (-h lists the flags)`:                      {"-docs=perhaps"},
+		"-config: " + none + ": there is no such file or folder":                            {"-config", none},
+		"-config: " + dir + ": it is a folder":                                              {"-config", dir},
+		"-vault-key: " + none + ": there is no such file or folder":                         {"-memory", "-vault-key", none},
+		"-data: " + filepath.Join(none, databaseFile) + ": there is no such file or folder": {"-data", none, "-backup", filepath.Join(dir, "b")},
+		"-data: " + filepath.Join(script, "data") + ": a part of the path is not a folder":  {"-addr", "127.0.0.1:0", "-data", filepath.Join(script, "data")},
+		"-trigger-exec: no-such-program: there is no such program on the PATH":              {"-trigger-exec", "no-such-program"},
+		"-trigger-exec: " + none + ": there is no such file or folder":                      {"-trigger-exec", none},
+		"-trigger-exec: " + script + ": this program has no permission for it":              {"-trigger-exec", script},
+		"-addr: " + busy.Addr().String() + ": another program listens there":                {"-memory", "-addr", busy.Addr().String()},
+		`-addr: "8080" has no port: it must be HOST:PORT, such as 127.0.0.1:8080`:           {"-addr", "8080"},
+		`-addr: "http" is no port: it must be a number from 0 to 65535`:                     {"-addr", "localhost:http"},
+		`invalid value "fast" for flag -tokenize-rate (-h lists the flags)`:                 {"-tokenize-rate", "fast"},
+		`invalid boolean value "perhaps" for -docs (-h lists the flags)`:                    {"-docs=perhaps"},
 		`-trusted-proxies: must be addresses or networks such as 10.0.0.0/8, with commas between them; "10.0.0.0/99" is neither`: {
 			"-trusted-proxies", "10.0.0.1,10.0.0.0/99"},
 	} {
