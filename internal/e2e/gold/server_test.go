@@ -163,6 +163,9 @@ func labels(text string) string {
 		if !strings.HasPrefix(line, "#") {
 			line = line[:strings.LastIndexByte(line, ' ')] + "\n"
 			name, _, _ := strings.Cut(line, "{")
+			if name == "mortise_build_info" { // the machine and the commit decide
+				line = labelValue.ReplaceAllString(line, `=""`)
+			}
 			if !strings.HasSuffix(name, "_bucket") || shown[name] {
 				line = limit.ReplaceAllString(line, "")
 			}
@@ -178,6 +181,8 @@ func labels(text string) string {
 }
 
 var limit = regexp.MustCompile(`,?le="[^"]*"`)
+
+var labelValue = regexp.MustCompile(`="[^"]*"`)
 
 var ofRuntime = regexp.MustCompile(`^(# \w+ )?(go|process)_`)
 
