@@ -25,7 +25,7 @@ func TestTokenize(t *testing.T) {
 		`{"columnGroup":"emails","value":"bob@example.com"}`, `{"value":"ada@example.com","table":"customers","column":"contact"}`,
 	)), bob, card, ada, ada, ada, bob, ada)
 	// unknown fields are ignored, everywhere; keys are exact, and may be escaped
-	requireTokens(t, r.post(tokenize, `{"byot":[null],"tokenizationParameters":[
+	requireTokens(t, r.post(tokenize, `{"more":[null],"tokenizationParameters":[
 		{"Value":1,"x":{"y":[]},"v\u0061lue":"ada@example.com","columnGroup":"emails"}],"records":2}`), ada)
 	requireTokens(t, r.as("viewer", http.MethodPost, tokenize, parameters(group)), ada)
 	require.Equal(t, "acme", r.seen.list[0].Organization)

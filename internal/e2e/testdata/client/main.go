@@ -71,10 +71,10 @@ func (c *caller) triggers() {
 	body := TriggerRequest{Instructions: "Describe it.", Context: &map[string]any{"commit": "4f2a9c1"}}
 	made := ok(c.SubmitApiTriggerWithResponse(c.ctx, &SubmitApiTriggerParams{IdempotencyKey: new("build-1742")}, body))
 	id := made.JSON202.TriggerEventId
-	for ok(c.GetTriggerWithResponse(c.ctx, id, nil)).JSON200.Status != Completed {
+	for ok(c.GetTriggerWithResponse(c.ctx, id, nil)).JSON200.Status != "completed" {
 		time.Sleep(20 * time.Millisecond)
 	}
-	page := ok(c.ListTriggersWithResponse(c.ctx, &ListTriggersParams{Limit: new(1), Status: new(Completed)})).JSON200
+	page := ok(c.ListTriggersWithResponse(c.ctx, &ListTriggersParams{Limit: new(1), Status: new(TriggerStatus("completed"))})).JSON200
 	if page.Triggers[0].TriggerEventId != id || path.Base(*made.Headers202.Location) != id.String() {
 		check(fmt.Errorf("the event %s is not first of %+v, or not at %+v", id, page, made.Headers202))
 	}
@@ -124,12 +124,10 @@ func (c *caller) vault() {
 	fields := map[string]string{"email": email}
 	inserted := ok(c.InsertRecordsWithResponse(c.ctx, vault, "customers", nil, InsertionRequest{Records: []NewRecord{{Fields: fields}}}))
 	token := (*inserted.JSON200.Records[0].Tokens)["email"]
-	item := TokenizationParameter{Value: email}
-	check(item.FromTokenizationParameter1(TokenizationParameter1{}))
-	item.ColumnGroup = new("emails")
+	item := TokenizationParameter{Value: email, ColumnGroup: new("emails")}
 	found := ok(c.TokenizeWithResponse(c.ctx, vault, nil, TokenizationRequest{TokenizationParameters: []TokenizationParameter{item}}))
 	shown := ok(c.DetokenizeWithResponse(c.ctx, vault, nil, DetokenizationRequest{
-		DetokenizationParameters: []DetokenizationParameter{{Token: token}, {Token: token, Redaction: new("PLAIN_TEXT")}},
+		DetokenizationParameters: []DetokenizationParameter{{Token: token}, {Token: token, Redaction: new(DetokenizationParameterRedaction("PLAIN_TEXT"))}},
 	})).JSON200.Records
 	if found.JSON200.Records[0].Token != token || shown[0].Value != masked || shown[1].Value != email {
 		check(fmt.Errorf("inserted %s, found %+v, shown %+v", token, found.JSON200, shown))
