@@ -24,8 +24,9 @@ var audioSearchFailures = append(failures{
 // some runs.
 var afterSomeRuns = http.Header{"Retry-After": {"10"}}
 
-// searchFields are those of a search's body.
-var searchFields = []string{"dataset_id", "audio_class", "limit", "offset", "metadata_filters", "skip_moderation", "min_score"}
+// searchFields are those of a search's body that the service may refuse. It takes every
+// min_score that the adapter does.
+var searchFields = []string{"dataset_id", "audio_class", "limit", "offset", "metadata_filters", "skip_moderation"}
 
 // refusedSearch answers what only the service can know to be wrong: a class that its
 // scorer cannot find, a key that no video has.

@@ -41,7 +41,7 @@ func TestSearchProblemsOfTheService(t *testing.T) {
 	require.Empty(t, capitalized(""))
 	// What the caller has not sent is not a mistake of theirs.
 	for _, err := range []error{
-		validation(one("model", audiosearch.ProblemInvalid)), validation(one("audio_class", audiosearch.ProblemInvalid), one("id", audiosearch.ProblemInvalid)),
+		validation(one("min_score", audiosearch.ProblemInvalid)), validation(one("audio_class", audiosearch.ProblemInvalid), one("id", audiosearch.ProblemInvalid)),
 		validation(one("metadata_filters[2].key", audiosearch.ProblemInvalid)),
 		validation(one("", audiosearch.ProblemInvalid)), validation(audiosearch.Problem{}), validation(),
 	} {

@@ -93,15 +93,14 @@ func (c *caller) clients() {
 		return nil
 	}
 	ok(c.LoginWithFormdataBodyWithResponse(c.ctx, nil, TokenRequest{GrantType: "client_credentials"}, basic))
-	ok(c.RotateClientSecretWithResponse(c.ctx, id, nil, SecretRotation{OverlapSeconds: new(60)}))
-	secrets := ok(c.ListClientSecretsWithResponse(c.ctx, id, nil)).JSON200.Data
-	ok(c.RevokeClientSecretWithResponse(c.ctx, id, secrets[0].SecretId, nil))
-
 	for _, token := range ok(c.ListTokensWithResponse(c.ctx, nil)).JSON200.Data {
-		if token.ClientId != nil && *token.ClientId == id && token.RevokedAt == nil {
+		if token.ClientId != nil && *token.ClientId == id {
 			ok(c.RevokeTokenWithResponse(c.ctx, token.TokenId, nil))
 		}
 	}
+	ok(c.RotateClientSecretWithResponse(c.ctx, id, nil, SecretRotation{OverlapSeconds: new(60)}))
+	secrets := ok(c.ListClientSecretsWithResponse(c.ctx, id, nil)).JSON200.Data
+	ok(c.RevokeClientSecretWithResponse(c.ctx, id, secrets[0].SecretId, nil))
 	ok(c.DeleteClientWithResponse(c.ctx, id, nil))
 }
 
