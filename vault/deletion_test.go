@@ -107,9 +107,9 @@ func TestDeleteVault(t *testing.T) {
 	require.Equal(t, 1, strings.Count(out.String(), "\n"), out.String())
 	require.Contains(t, out.String(), `msg="vault: a vault was deleted" organization=acme vault=v1 actor=boss`)
 
-	shown, err := other.Detokenize(ctx, "acme", "ops", "v2", asked(beside...), everything)
+	shown, err := other.Detokenize(ctx, "acme", "ops", "v2", []vault.DetokenizeItem{{Token: beside[0], Redaction: vault.PlainText}}, everything)
 	require.NoError(t, err)
-	require.Equal(t, "A********a", shown[0].Value.Reveal())
+	require.Equal(t, "Ada", shown[0].Value.Reveal())
 	page, err := other.ListAuditEvents(ctx, "acme", vault.AuditQuery{Vault: "v1"})
 	require.NoError(t, err)
 	require.Len(t, page.Items, 2)
