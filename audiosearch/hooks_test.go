@@ -195,6 +195,7 @@ func TestWorkerOutlivesPanics(t *testing.T) {
 			given := strings.Contains(logged.String(), `level=WARN msg="a search was given up" run=`)
 			assert.Equal(t, broken == "Score" || broken == "Backoff", given)
 			assert.Equal(t, given, r.results(id).Termination == audiosearch.InternalError)
+			assert.Equal(t, broken == "Backoff", strings.Contains(logged.String(), secretText), "the error of the scorer")
 			assert.Contains(t, logged.String(), "hooks).call", "its stack")
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/internal/flights"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/name"
+	"github.com/seed-6363c74e/mortise/internal/seldom"
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
@@ -34,6 +35,8 @@ type Service struct {
 	outdated outdated                           // datasets whose current models have newer ones
 	turns    *turns.Turns                       // the processors, for what searches compute
 	reading  *turns.Turns                       // half of them, for reading the videos that searches found
+
+	failed seldom.Lines // of the log, about attempts, by organization
 
 	mu      sync.Mutex
 	running map[int64]*attempt // runs that workers of this service have

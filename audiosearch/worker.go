@@ -165,8 +165,9 @@ func (w *Worker) handle(held, draining context.Context, d mortise.Delivery) mort
 		s.opts.Logger.WarnContext(held, "cannot begin a run; trying again", "run", id, "error", err)
 		return mortise.Verdict{After: writePause}
 	case r.State == StateTerminated:
-		s.logGivenUp(held, &r)
-		s.observe(held, terminated(&r, errors.New(r.Message)))
+		why := errors.New(r.Message)
+		s.logGivenUp(held, &r, why)
+		s.observe(held, terminated(&r, why))
 		return verdict
 	}
 	s.observe(held, Observation{Kind: KindStarted, Organization: r.Organization, Dataset: r.Query.Dataset, RunID: r.ID, Actor: r.Actor, Class: r.Query.Class,

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/mark"
+	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
 
 // end writes down what came of an attempt and says what becomes of the job.
@@ -47,9 +48,7 @@ func (w *Worker) end(
 		how, message = InternalError, "The search failed each time it was tried. Start a new one later; if that ends so too, ask the operator to look at the log."
 	default:
 		verdict.After = w.wait(failure, r.Attempts)
-	}
-	if failure != nil && !shutdown && how != ClientError {
-		s.opts.Logger.WarnContext(ctx, "an attempt at a search failed", "run", r.ID, "attempt", r.Attempts, "termination", string(how), "error", failure)
+		s.logFailed(ctx, r, failure, verdict.After)
 	}
 
 	var after, left Run
@@ -112,7 +111,7 @@ func (w *Worker) end(
 		s.opts.Logger.WarnContext(ctx, "cannot write what came of a search; it will be made again", "run", r.ID, "error", err)
 		return mortise.Verdict{After: writePause}
 	case after.State == StateTerminated:
-		s.logGivenUp(ctx, &after)
+		s.logGivenUp(ctx, &after, failure)
 		s.observe(ctx, terminated(&after, failure))
 		return verdict
 	}
@@ -126,11 +125,19 @@ func (w *Worker) end(
 // so whoever holds the job must leave it.
 var errOvertaken = errors.New("audiosearch: the attempt is not the present one")
 
-// logGivenUp tells the operator of a run that has ended without an answer.
-func (s *Service) logGivenUp(ctx context.Context, r *Run) {
+// logFailed tells the operator why an attempt failed that is followed by another one.
+func (s *Service) logFailed(ctx context.Context, r *Run, failure error, after time.Duration) {
+	if count := s.failed.Add(r.Organization, s.opts.Now()); count > 0 {
+		s.opts.Logger.WarnContext(ctx, "an attempt at a search failed; trying again", "run", r.ID, "organization", r.Organization,
+			"dataset", r.Query.Dataset, "attempt", r.Attempts, "in", after.String(), "count", count, "error", oneline.Logged(failure.Error()))
+	}
+}
+
+// logGivenUp tells the operator of a run that has ended without an answer, and why.
+func (s *Service) logGivenUp(ctx context.Context, r *Run, failure error) {
 	if r.Termination == InternalError {
 		s.opts.Logger.WarnContext(ctx, "a search was given up", "run", r.ID, "organization", r.Organization, "dataset", r.Query.Dataset,
-			"attempts", r.Attempts)
+			"attempts", r.Attempts, "error", oneline.Logged(failure.Error()))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/hook"
+	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
 
 // Acceptance is an accepted invitation whose Grant is due.
@@ -247,7 +248,10 @@ func (s *Service) markFailed(ctx context.Context, i *Invitation, start time.Time
 	}
 	shown := s.withoutLink(failure, i)
 	if !errors.Is(failure, ErrUnattended) {
-		s.opts.Logger.WarnContext(ctx, "an invitation could not be granted; trying again", "organization", i.Organization, "invitation", i.ID, "attempt", i.GrantAttempts)
+		if count := s.failed.Add(i.Organization, s.opts.Now()); count > 0 {
+			s.opts.Logger.WarnContext(ctx, "an invitation could not be granted; trying again", "organization", i.Organization,
+				"invitation", i.ID, "attempt", i.GrantAttempts, "count", count, "error", oneline.Logged(shown.Error()))
+		}
 		s.observe(ctx, Observation{
 			Kind: KindGrantFailed, Organization: i.Organization, Actor: Actor(i.AcceptedBy),
 			Target: i.ID, Duration: s.opts.Now().Sub(start), Err: shown,

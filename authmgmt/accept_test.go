@@ -220,6 +220,7 @@ func TestGrantRunsUntilItSucceeds(t *testing.T) {
 	assert.True(t, hook.calls[0].Attended)
 	assert.Equal(t, 1, hook.calls[0].Attempt)
 	assert.Equal(t, authmgmt.InvitationAccepted, hook.calls[0].Invitation.State(r.now()))
+	assert.Contains(t, r.logs.String(), `"error":"down"`)
 	assert.ErrorIs(t, r.CancelInvitation(t.Context(), "acme", full, i.ID), authmgmt.ErrNotFound, "it is accepted")
 
 	_, _, err = r.Accept(t.Context(), r.link(&i), "")

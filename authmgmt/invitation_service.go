@@ -15,6 +15,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/name"
+	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
 
 // NewInvitation is what an invitation is made of.
@@ -255,12 +256,12 @@ func (s *Service) deliverNow(ctx context.Context, by Caller, i *Invitation) {
 	if err == nil {
 		return
 	}
-	// The host's error may quote the link.
-	s.opts.Logger.WarnContext(ctx, "invitation not delivered; resend it", "organization", i.Organization, "invitation", i.ID)
+	err = s.withoutLink(err, i)
+	s.opts.Logger.WarnContext(ctx, "invitation not delivered; resend it", "organization", i.Organization, "invitation", i.ID,
+		"error", oneline.Logged(err.Error()))
 	s.observe(ctx, Observation{
 		Kind: KindDeliveryFailed, Organization: i.Organization, Actor: by.Actor,
-		Target: i.ID, Duration: s.opts.Now().Sub(start),
-		Err: s.withoutLink(err, i),
+		Target: i.ID, Duration: s.opts.Now().Sub(start), Err: err,
 	})
 }
 

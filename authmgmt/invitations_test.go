@@ -177,6 +177,7 @@ func TestResendInvitation(t *testing.T) {
 	require.NoError(t, err)
 	assert.ErrorIs(t, r.observations()[1].Err, failure)
 	assert.Contains(t, r.logs.String(), i.ID)
+	assert.Contains(t, r.logs.String(), `"error":"mailbox full"`)
 	assert.NotContains(t, r.logs.String(), "/join/")
 
 	_, err = r.ResendInvitation(t.Context(), "globex", full, i.ID)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
+	"github.com/seed-6363c74e/mortise/internal/seldom"
 	"github.com/seed-6363c74e/mortise/internal/uuid7"
 )
 
@@ -25,6 +26,7 @@ type Service struct {
 	rbac      rbacMemo
 	keys      []InvitationKey // that open links: Options.InvitationKey, and the others
 	keyFits   atomic.Bool     // the store's invitations were made with one of the keys
+	failed    seldom.Lines    // of the log, about grants, by organization
 }
 
 // Caller is who asks for a change. Nobody can give away, or end, more than their Access

@@ -5,13 +5,14 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/seldom"
 )
 
 const (
 	loginWindow      = time.Minute
 	defaultLogins    = 30
 	maxLoginsCounted = 1 << 14 // client IDs and addresses, half of what is kept at most
-	loginLogInterval = time.Second
 )
 
 // failedLogins counts the logins that fail within loginWindow, for one client ID and
@@ -19,13 +20,12 @@ const (
 // secrets from one address would keep a client out. A secret of 32 bytes cannot be guessed,
 // so the limit protects the storage alone.
 type failedLogins struct {
-	most int // below 0: no limit
+	most  int          // below 0: no limit
+	lines seldom.Lines // of the log, for all keys together: a stranger can cause any number
 
 	mu       sync.Mutex
 	new, old map[[32]byte][]time.Time // within the window, the oldest first; at most most
 	newSince time.Time
-	logged   time.Time // when refused logins were logged last
-	unlogged int       // refused logins since then
 }
 
 func newFailedLogins(most int) *failedLogins {
@@ -39,12 +39,9 @@ func newFailedLogins(most int) *failedLogins {
 // is the count for a log line: 0 within a second of the last line.
 func (f *failedLogins) add(id, remote string) (log int, err error) {
 	now := time.Now()
+	log = f.lines.Add("", now)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.unlogged++
-	if now.Sub(f.logged) >= loginLogInterval {
-		log, f.unlogged, f.logged = f.unlogged, 0, now
-	}
 	if f.most < 0 {
 		return log, nil
 	}

@@ -18,7 +18,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
-// secretText stands in the instructions of every event here, and must be in no log.
+// secretText stands in the instructions of every event here, and must be in no log but by
+// the Processor's own error.
 const secretText = "the plan for Q3"
 
 // hooks are everything that a host can plug in. What is named by broken panics with what
@@ -71,9 +72,9 @@ func (h *hooks) publicError(err error) string {
 	return "public: " + err.Error()
 }
 
-// A panic of a hook is logged with its stack, and nothing of the event. A directory that
-// panics is one that is away; a panic of the Processor is a failed attempt; all others
-// change nothing but what they would have said.
+// A panic of a hook is logged with its stack; of the Processor also with its text, of all
+// others with nothing of the event. A directory that panics is one that is away; a panic of
+// the Processor is a failed attempt; all others change nothing but what they would have said.
 func TestPanicsOfHooks(t *testing.T) {
 	for broken, lastError := range map[string]string{
 		"":             "public: not yet",
@@ -122,12 +123,12 @@ func TestPanicsOfHooks(t *testing.T) {
 			assert.Equal(t, trigger.StatusCompleted, e.Status)
 			assert.Equal(t, lastError, e.LastError)
 			if broken == "" {
-				assert.Empty(t, logged.String())
+				assert.NotContains(t, logged.String(), "level=ERROR")
 				return
 			}
 			assert.Contains(t, logged.String(), "level=ERROR")
 			assert.Contains(t, logged.String(), "hooks).call", "its stack")
-			assert.NotContains(t, logged.String(), secretText)
+			assert.Equal(t, broken == "Process", strings.Contains(logged.String(), secretText))
 		})
 	}
 }
@@ -186,26 +187,81 @@ func TestWorkerOutlivesPanics(t *testing.T) {
 	assert.Equal(t, 6, strings.Count(logged.String(), "an event was given up"))
 }
 
-// A dead letter is logged at WARN: which event, whose, after how many attempts. Why
-// stands in the history.
+// A dead letter is logged at WARN: which event, whose, after how many attempts, and why, also
+// where the history does not say so.
 func TestDeadLetterIsLogged(t *testing.T) {
-	for name, failure := range map[string]error{"permanent": trigger.Permanent(errors.New(secretText)), "in the end": errors.New(secretText)} {
+	away := errors.New("the wiki is\naway")
+	for name, failure := range map[string]error{"permanent": trigger.Permanent(away), "in the end": away} {
 		var logged bytes.Buffer
 		f := triggertest.New(t, &triggertest.Options{
 			Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) { return trigger.Outcome{}, failure },
 			Worker:    trigger.WorkerOptions{MaxAttempts: 2},
-			Service:   trigger.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))},
+			Service: trigger.Options{
+				Logger:      slog.New(slog.NewTextHandler(&logged, nil)),
+				PublicError: func(error) string { return "Ask us." },
+			},
 		})
 		e := submit(t, f.Service, secretText)
 		for f.Drain(t.Context()); get(t, f.Service, e.ID).Status != trigger.StatusFailed; f.Drain(t.Context()) {
-			assert.Empty(t, logged.String(), "an attempt that is tried again is no dead letter")
+			assert.NotContains(t, logged.String(), "given up", "an attempt that is tried again is no dead letter")
+			logged.Reset()
 			f.Advance(time.Minute)
 		}
 		assert.Equal(t, 1, strings.Count(logged.String(), "\n"), name)
 		assert.Contains(t, logged.String(), "level=WARN msg=\"an event was given up\" event="+e.ID.String()+" organization=acme attempts=", name)
-		assert.NotContains(t, logged.String(), secretText)
-		assert.Equal(t, secretText, get(t, f.Service, e.ID).LastError)
+		assert.Contains(t, logged.String(), `error="the wiki is away"`, name)
+		assert.Equal(t, "Ask us.", get(t, f.Service, e.ID).LastError)
 	}
+}
+
+// Why attempts fail is logged: one line a second for an organization, which counts the
+// failures since the line before.
+func TestFailedAttemptsAreLogged(t *testing.T) {
+	var logged bytes.Buffer
+	f := triggertest.New(t, &triggertest.Options{
+		Processor: returning(errors.New(strings.Repeat("away\n", 1000))),
+		Worker:    trigger.WorkerOptions{Backoff: func(int) time.Duration { return time.Hour }},
+		Service:   trigger.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))},
+	})
+	for range 3 {
+		submit(t, f.Service, secretText)
+	}
+	_, err := f.Submit(t.Context(), "rival", "", trigger.Submission{Instructions: secretText})
+	require.NoError(t, err)
+	f.Drain(t.Context())
+	assert.Equal(t, 2, strings.Count(logged.String(), "\n"))
+	for _, org := range []string{"acme", "rival"} {
+		assert.Regexp(t, `level=WARN msg="an attempt failed; trying again" event=\S+ organization=`+org+
+			` attempt=1 in=1h0m0s count=1 error="away away `, logged.String())
+	}
+	assert.Less(t, logged.Len(), 2*1400)
+
+	logged.Reset()
+	f.Advance(time.Second)
+	submit(t, f.Service, secretText)
+	f.Drain(t.Context())
+	assert.Equal(t, 1, strings.Count(logged.String(), "\n"))
+	assert.Contains(t, logged.String(), " organization=acme attempt=1 in=1h0m0s count=3 error=")
+}
+
+// A panic of the Processor is logged with its text and its stack, one line a second for an
+// organization.
+func TestPanicOfProcessorIsLogged(t *testing.T) {
+	var logged bytes.Buffer
+	f := triggertest.New(t, &triggertest.Options{
+		Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) {
+			panic("boom\n" + strings.Repeat("x", 5000))
+		},
+		Service: trigger.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))},
+	})
+	for range 2 {
+		submit(t, f.Service, secretText)
+	}
+	f.Drain(t.Context())
+	assert.Equal(t, 1, strings.Count(logged.String(), "level=ERROR"))
+	assert.Contains(t, logged.String(), `text="boom xxx`)
+	assert.Contains(t, logged.String(), "TestPanicOfProcessorIsLogged", "its stack")
+	assert.Less(t, logged.Len(), 16<<10)
 }
 
 // PublicError decides what the history shows of a failure, when it is written. It is

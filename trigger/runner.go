@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/mark"
+	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
 
 // runner calls the Processor and turns every way in which that can end into an outcome or
@@ -21,8 +22,12 @@ type runner func(ctx context.Context, e Event) (Outcome, error)
 func (w *Worker) runHere(ctx context.Context, e Event) (o Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			_ = hook.Panicked(ctx, w.service.opts.Logger, "the processor", p, "event", e.ID, "organization", e.Organization, "attempt", e.Attempts)
-			o, err = Outcome{}, fmt.Errorf("the processor panicked: %v", p)
+			text := fmt.Sprint(p)
+			if count := w.service.panicked.Add(e.Organization, w.service.opts.Now()); count > 0 {
+				_ = hook.Panicked(ctx, w.service.opts.Logger, "the processor", p, "text", oneline.Logged(text),
+					"event", e.ID, "organization", e.Organization, "attempt", e.Attempts, "count", count)
+			}
+			o, err = Outcome{}, errors.New("the processor panicked: "+text)
 		}
 	}()
 	o, err = w.processor(ctx, e)

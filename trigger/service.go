@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/seldom"
 	"github.com/seed-6363c74e/mortise/internal/uuid7"
 )
 
@@ -24,6 +25,8 @@ type Service struct {
 	ids       uuid7.Source
 
 	unmarked unmarkedEvents // what could neither be queued nor marked failed
+
+	failed, panicked seldom.Lines // of the log, about attempts, by organization
 
 	mu      sync.Mutex
 	lastUse map[uuid.UUID]keyUse // when each API key was used, as far as it matters here

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/lostjobs"
 	"github.com/seed-6363c74e/mortise/internal/mark"
+	"github.com/seed-6363c74e/mortise/internal/oneline"
 	"github.com/seed-6363c74e/mortise/internal/slot"
 )
 
@@ -23,12 +24,16 @@ import (
 //
 // It should return soon after ctx ends; context.Cause says why it ended: [ErrTimeout],
 // [ErrShutdown] or [mortise.ErrLeaseLost]. An error means another attempt later, unless
-// it is wrapped by [Permanent]; [RetryAfter] says when. [Options].Observer hears of each attempt
-// that fails; the log has only events that are given up. A panic counts as an error, and
-// is logged with its stack.
+// it is wrapped by [Permanent]; [RetryAfter] says when. A panic counts as an error.
 //
-// Who may read the organization's history sees the text of the last error:
-// [Options].PublicError puts another one in its place.
+// The text of the error, as one line of at most 1 KiB, is logged at WARN: of each event that
+// is given up, and of attempts that another one follows, one line a second at most for an
+// organization, which counts the failures since the line before. The text of a panic is
+// logged alike at ERROR, with its stack. So put no secret into an error. [Options].Observer
+// hears of every attempt that fails.
+//
+// The history shows the text of the last error as well: [Options].PublicError replaces it
+// there.
 type Processor func(ctx context.Context, e Event) (Outcome, error)
 
 // Why the context of an attempt ended.
@@ -198,7 +203,7 @@ func (w *Worker) handle(held context.Context, d mortise.Delivery, m mode) mortis
 		s.opts.Logger.WarnContext(held, "cannot begin an attempt; trying again", "event", id, "error", err)
 		return mortise.Verdict{After: writePause}
 	case e.Status == StatusFailed:
-		s.logDead(held, &e)
+		s.logDead(held, &e, e.LastError)
 		s.observe(held, Observation{Kind: KindFailed, Organization: e.Organization, EventID: e.ID, Attempt: e.Attempts, Err: errors.New(e.LastError)})
 		return verdict
 	}
@@ -325,6 +330,7 @@ func (w *Worker) end(
 		o.Kind, verdict = KindFailed, mortise.Verdict{Kind: mortise.VerdictDead}
 	default:
 		o.Kind, verdict = KindRetrying, mortise.Verdict{After: w.wait(failure, e.Attempts)}
+		s.logFailed(ctx, e, failure, verdict.After)
 	}
 
 	var text string
@@ -386,17 +392,25 @@ func (w *Worker) end(
 		return mortise.Verdict{After: writePause}
 	}
 	if dead {
-		s.logDead(ctx, e)
+		s.logDead(ctx, e, errorText(failure))
 	}
 	s.observe(ctx, o)
 	return verdict
 }
 
-// logDead tells the operator that an event was given up. Why is in the history, and the
-// observer is told: the text is the Processor's own, and may quote what nobody wants in
-// logs.
-func (s *Service) logDead(ctx context.Context, e *Event) {
-	s.opts.Logger.WarnContext(ctx, "an event was given up", "event", e.ID, "organization", e.Organization, "attempts", e.Attempts)
+// logFailed tells the operator why an attempt failed that is followed by another one. The
+// history may say something else (Options.PublicError).
+func (s *Service) logFailed(ctx context.Context, e *Event, failure error, after time.Duration) {
+	if count := s.failed.Add(e.Organization, s.opts.Now()); count > 0 {
+		s.opts.Logger.WarnContext(ctx, "an attempt failed; trying again", "event", e.ID, "organization", e.Organization,
+			"attempt", e.Attempts, "in", after.String(), "count", count, "error", oneline.Logged(errorText(failure)))
+	}
+}
+
+// logDead tells the operator that an event was given up, and why.
+func (s *Service) logDead(ctx context.Context, e *Event, why string) {
+	s.opts.Logger.WarnContext(ctx, "an event was given up", "event", e.ID, "organization", e.Organization,
+		"attempts", e.Attempts, "error", oneline.Logged(why))
 }
 
 // maxWrites is how often the end of an attempt is tried to be written.

@@ -185,7 +185,7 @@ func TestOIPServer(t *testing.T) {
 	run := s.search(viewerToken, "Speech", object{"limit": 100})
 	s.await("an attempt that fails", func() bool {
 		log := s.stderr.String()
-		return strings.Contains(log, `"msg":"an attempt at a search failed"`) &&
+		return strings.Contains(log, `"msg":"an attempt at a search failed; trying again"`) &&
 			strings.Contains(log, "answered 503 Service Unavailable to an inference by model ast")
 	})
 	state.Store(back)

@@ -30,6 +30,12 @@ func Join(errs []error) string {
 	return strings.Join(texts, "; ")
 }
 
+// maxLogged bounds what Logged returns, in bytes.
+const maxLogged = 1024
+
+// Logged returns the text of an error of a host's code for a log: one line of at most 1 KiB.
+func Logged(text string) string { return Short(text, "", maxLogged-len("...")) }
+
 // Short returns a text as one line of at most so many bytes, and "..." where it was cut.
 // If the line begins with a prefix, that is left out.
 func Short(text, prefix string, limit int) string {

@@ -3,6 +3,7 @@ package oneline_test
 import (
 	"errors"
 	"io/fs"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,6 +28,11 @@ func TestOf(t *testing.T) {
 	require.EqualError(t, both, "open a: file already exists; read b: file already closed")
 	require.Equal(t, []error{first, second}, both.WrappedErrors())
 	require.ErrorIs(t, both, fs.ErrClosed)
+}
+
+func TestLogged(t *testing.T) {
+	require.Equal(t, "first second", oneline.Logged("first\nsecond\n"))
+	require.Len(t, oneline.Logged(strings.Repeat("x", 2000)), 1024)
 }
 
 func TestShort(t *testing.T) {
