@@ -177,13 +177,14 @@ type Sharer interface {
 
 // HostTx is an optional ability of a Store: its calls can be part of a transaction of the
 // host's, as by sqlite.DB.InTx and postgres.InTx. Where the queue is elsewhere, nothing is
-// to be queued before that is committed, and no invitation is delivered before. A service
-// does not remember what it sees there.
+// to be queued before that is committed. No invitation is delivered before, and no Observer
+// hears of a change. A service does not remember what it sees there.
 type HostTx interface {
 	// AfterCommit reports whether calls under ctx are part of a transaction of the host's.
 	// If they are, f is called once that is committed, with a context that is not part of
 	// it, and never if it is rolled back. A store that does not learn of the commit does
-	// not call f at all: then a sweeper does its work. f may be nil: then it only reports.
+	// not call f at all: then a sweeper does its work, if there is any. f may be nil: then
+	// it only reports.
 	AfterCommit(ctx context.Context, f func(ctx context.Context)) bool
 }
 

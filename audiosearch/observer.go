@@ -2,6 +2,7 @@ package audiosearch
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
@@ -11,6 +12,11 @@ import (
 // Observer hears of what the service and its workers do: for metrics, alerts or a
 // progress bar. It is called on the goroutine that did it, after it is done (KindScoring:
 // on one of its own), must be safe for concurrent use, and should return quickly.
+//
+// It hears of a change in a transaction of the host's ([mortise.HostTx]) once that is
+// committed, on any goroutine, with a context that is not part of it, and never if it is
+// rolled back, or if the store does not learn of the commit. It hears of searches in process,
+// of progress, and of videos that get no scores at once.
 type Observer func(ctx context.Context, o Observation)
 
 // Kind is what was done.
@@ -61,6 +67,9 @@ func (s *Service) observe(ctx context.Context, o Observation) {
 	if s.opts.Observer == nil {
 		return
 	}
-	defer hook.Recover(ctx, s.opts.Logger, "the observer", nil) // what was observed is done
-	s.opts.Observer(ctx, o)
+	change := !slices.Contains(noChanges, o.Kind)
+	hook.Observe(ctx, s.opts.Logger, s.store, change, func(ctx context.Context) { s.opts.Observer(ctx, o) })
 }
+
+// noChanges are the kinds of what changes nothing, or tells how far a change is.
+var noChanges = []Kind{KindSearched, KindIngesting, KindScoring, KindUnchanged, KindNotIngested}

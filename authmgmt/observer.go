@@ -10,6 +10,11 @@ import (
 // Observer hears of what the service does: for metrics, alerts or a host's own audit. It
 // is called on the goroutine that did it, after it is stored, must be safe for concurrent
 // use, and should return quickly.
+//
+// It hears of a change in a transaction of the host's ([mortise.HostTx]) once that is
+// committed, on any goroutine, with a context that is not part of it, and never if it is
+// rolled back, or if the store does not learn of the commit. It hears of refusals and
+// failures at once.
 type Observer func(ctx context.Context, o Observation)
 
 // Kind is what happened: a change, which has an [AuditEvent], or one of the last four, a
@@ -52,8 +57,7 @@ type Observation struct {
 
 func (s *Service) observe(ctx context.Context, o Observation) {
 	if s.opts.Observer != nil {
-		defer hook.Recover(ctx, s.opts.Logger, "the observer", nil)
-		s.opts.Observer(ctx, o)
+		hook.Observe(ctx, s.opts.Logger, s.store, o.Err == nil, func(ctx context.Context) { s.opts.Observer(ctx, o) })
 	}
 }
 

@@ -2,6 +2,7 @@ package vault
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/internal/hook"
@@ -11,6 +12,12 @@ import (
 // is called on the goroutine of the caller, after the call's work is done, and by the steps
 // of a rotation also meanwhile. It must be safe for concurrent use, and should return
 // quickly.
+//
+// It hears of a change in a transaction of the host's ([mortise.HostTx]) once that is
+// committed, on any goroutine, with a context that is not part of it, and never if it is
+// rolled back, or if the store does not learn of the commit. It hears of tokens that were
+// looked up, of values that were shown, and of failures at once: a rollback takes back the
+// audit event, and not what somebody has seen.
 type Observer func(ctx context.Context, o Observation)
 
 // Kind is what was done.
@@ -64,10 +71,13 @@ func (s *Service) observe(ctx context.Context, start time.Time, o Observation) {
 	if s.opts.Observer != nil {
 		o.Duration = s.opts.Now().Sub(start)
 		o.Err = withoutNames(o.Err)
-		defer hook.Recover(ctx, s.opts.Logger, "the observer", nil)
-		s.opts.Observer(ctx, o)
+		change := o.Err == nil && !slices.Contains(noChanges, o.Kind)
+		hook.Observe(ctx, s.opts.Logger, s.store, change, func(ctx context.Context) { s.opts.Observer(ctx, o) })
 	}
 }
+
+// noChanges are the kinds of what changes nothing, or tells how far a change is.
+var noChanges = []Kind{KindTokenized, KindDetokenized, KindExported, KindBackfilling, KindRewrapping, KindKeyRetiring}
 
 // start is the time for an Observation.
 func (s *Service) start() time.Time {

@@ -141,4 +141,22 @@ var hostTxRules = []rule{
 			require.Equal(t, "ann@example.com", conformance.Await(t, delivered, "the delivery of an invitation"))
 			require.Empty(t, delivered)
 		}},
+
+	{Rule{"hosttx/observer", "An Observer hears of a change in a transaction of the host's once that is committed, and never if it is rolled back."}, needStore | needInTx,
+		func(t *testing.T, s *subject) {
+			heard := make(chan string, 10)
+			service := s.service(t, authmgmt.Options{Observer: func(_ context.Context, o authmgmt.Observation) { heard <- o.Target }})
+			create := func(ctx context.Context, id string) {
+				_, _, err := service.CreateClient(ctx, orgA, root, authmgmt.NewClient{ID: id, Name: id, FullAccess: true})
+				require.NoError(t, err)
+				require.Empty(t, heard, "it heard of a change before the commit")
+			}
+			s.undo(t, func(ctx context.Context) { create(ctx, "rolled-back") })
+			require.NoError(t, s.h.InTx(t, s.Backend, func(ctx context.Context) error {
+				create(ctx, "committed")
+				return nil
+			}))
+			require.Equal(t, "committed", conformance.Await(t, heard, "the observation of a client"))
+			require.Empty(t, heard)
+		}},
 }

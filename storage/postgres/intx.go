@@ -24,7 +24,8 @@ type hostTxKey struct{}
 //
 // Consumers hear of a job that was added after COMMIT, and not at all after ROLLBACK. Where
 // the queue is not in the database, a job is queued once this process hears of the COMMIT, by
-// Options.Listen. If it dies before, or is not connected then, a sweeper queues the job.
+// Options.Listen. If it dies before, or is not connected then, a sweeper queues the job. An
+// Observer hears of a change in the same way, or never; that costs a statement in tx.
 //
 // At READ COMMITTED a read that is several statements, such as a search, or the read of a video's
 // scores, may see half of another session's commit, as the host's own reads do.

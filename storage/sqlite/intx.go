@@ -37,7 +37,8 @@ var ErrTxTime = errors.New("sqlite: a transaction of InTx was open for too long,
 // do without it.
 //
 // Consumers hear of a job that was added once it is committed, and not at all after a
-// rollback. Foreign keys are enforced (PRAGMA foreign_keys), those of the host's tables, too.
+// rollback. So do Observers of what was changed. Foreign keys are enforced (PRAGMA
+// foreign_keys), those of the host's tables, too.
 func (db *DB) InTx(ctx context.Context, do func(ctx context.Context, tx *Tx) error) (err error) {
 	if hostTxOf(ctx, db) != nil {
 		return errors.New("sqlite: InTx within InTx: use the transaction that is there")
@@ -58,7 +59,7 @@ func (db *DB) InTx(ctx context.Context, do func(ctx context.Context, tx *Tx) err
 	if err := h.commit(ctx); err != nil {
 		return err
 	}
-	for _, f := range h.after {
+	for _, f := range h.committed() {
 		f()
 	}
 	return nil
@@ -113,7 +114,9 @@ type hostTx struct {
 	timer   *time.Timer
 	inside  atomic.Bool // a call of a store is under way
 	added   []string    // kinds of jobs
-	after   []func()    // to be called when it is committed
+
+	afterMu sync.Mutex
+	after   []func() // to be called when it is committed
 
 	prepared atomic.Bool // the host has made a statement, which may outlive the transaction
 
@@ -298,9 +301,18 @@ func (h *hostTx) commit(ctx context.Context) error {
 func (db *DB) afterCommit(ctx context.Context, f func(ctx context.Context)) bool {
 	h := hostTxOf(ctx, db)
 	if h != nil && f != nil {
+		h.afterMu.Lock()
+		defer h.afterMu.Unlock()
 		h.after = append(h.after, func() { f(context.WithValue(context.WithoutCancel(ctx), hostTxKey{}, nil)) })
 	}
 	return h != nil
+}
+
+// committed returns what is to be called after the commit.
+func (h *hostTx) committed() []func() {
+	h.afterMu.Lock()
+	defer h.afterMu.Unlock()
+	return h.after
 }
 
 // errTxEnded is the error of a call in a transaction that has ended.
