@@ -28,7 +28,7 @@ type Options struct {
 	Authorize func(ctx context.Context, p Principal, action access.Action, resource access.Resource) error
 
 	// Wrap puts a host's handler round each operation, outside authentication: for
-	// metrics, spans, rate limits.
+	// metrics, spans, limits by address. It knows no caller: [CallerLimit] does.
 	Wrap func(op Operation, next http.Handler) http.Handler
 
 	// Credential is the host's name for what its callers show: "session token", "JWT of
@@ -253,12 +253,9 @@ func (h *Handler) serve(op *operation, w http.ResponseWriter, r *http.Request) {
 func (h *Handler) answer(w http.ResponseWriter, c *call) response {
 	if !c.op.public {
 		p, failed := h.authenticate(c.r)
+		c.principal = p
 		if failed != nil {
 			return *failed
-		}
-		c.principal = p
-		if wait := c.op.limit.take(p, time.Now()); wait > 0 {
-			return *h.failHook(c.r, &RateLimitError{RetryAfter: wait})
 		}
 	}
 	if c.op.body {
@@ -288,7 +285,11 @@ func (h *Handler) authenticate(r *http.Request) (Principal, *response) {
 	if err == nil {
 		return p, nil
 	}
-	return Principal{}, h.failHook(r, err)
+	var limit *RateLimitError
+	if !errors.As(err, &limit) { // whoever asks too often is known, for the observer
+		p = Principal{}
+	}
+	return p, h.failHook(r, err)
 }
 
 // authorize asks the host's policy, or else the roles, with the ID in its canonical form

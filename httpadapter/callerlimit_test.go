@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCallerLimit: as many as a second may have come at once, one at least, and then one
+// TestPaceOfCallers: as many as a second may have come at once, one at least, and then one
 // after the other. Many callers are forgotten, but none who would come too soon.
-func TestCallerLimit(t *testing.T) {
+func TestPaceOfCallers(t *testing.T) {
 	for _, wrong := range []float64{0, -1, 1e6 + 1, math.NaN(), math.Inf(1)} {
 		_, err := NewCallerLimit(wrong)
 		require.Error(t, err, wrong)

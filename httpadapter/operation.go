@@ -19,7 +19,6 @@ type operation struct {
 	unkeyed  bool                   // refuses an Idempotency-Key
 	maxBody  int64                  // if less than Options.MaxBody
 	errors   errorTable             // if not the service's
-	limit    *CallerLimit           // nil: none
 	handle   func(c *call) response // after authentication and body; asks for authorization itself
 }
 

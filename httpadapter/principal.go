@@ -99,6 +99,8 @@ func checkAuthenticator(a Authenticator) error {
 		}
 	case firstOf:
 		return a.check()
+	case limited:
+		return a.check()
 	}
 	return nil
 }

@@ -31,10 +31,6 @@ type VaultOptions struct {
 	Detokenize bool // adds POST /v1/vaults/{vaultID}/detokenize
 	Delete     bool // adds DELETE /v1/vaults/{vaultID}/tokens/{token}
 
-	// TokenizeLimit bounds how often each caller may tokenize: where values can be guessed,
-	// they can be tried. Nil does not.
-	TokenizeLimit *CallerLimit
-
 	// Redaction bounds how much of a field's values a caller sees, below what they are
 	// authorized to. Nil does not. The answer "" shows nothing; another one that is no
 	// redaction is logged and answered with 503.
@@ -55,6 +51,8 @@ type VaultOptions struct {
 // may detokenize sees masked values at most; plain ones take [access.Reveal],
 // too, for which Options.Authorize is asked by itself: there ErrForbidden means that
 // masked values are the most.
+//
+// Where values can be guessed, they can be tried by tokenize: [CallerLimit] bounds how often.
 func NewVault(s *vault.Service, auth Authenticator, opts *VaultOptions) (*Handler, error) {
 	if s == nil {
 		return nil, errors.New("httpadapter: NewVault needs a service")
@@ -73,7 +71,6 @@ func NewVault(s *vault.Service, auth Authenticator, opts *VaultOptions) (*Handle
 	a := &vaultAdapter{service: s, redaction: o.Redaction}
 	const vaults = access.Vault
 	ops := []*operation{governed(access.Tokenize, vaults, http.MethodPost, tokenizePath, a.tokenize)}
-	ops[0].limit = o.TokenizeLimit
 	if o.Insert {
 		ops = append(ops, governed(access.InsertRecords, vaults, http.MethodPost, recordsPath, a.insertRecords).withoutKey())
 	}

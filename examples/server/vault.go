@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"strings"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -48,12 +50,12 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 		ProductionURL: s.publicURL,
 		SandboxURL:    s.publicURL + sandboxPrefix,
 	}
+	auth := httpadapter.Bearer(withDemo(s.demo.token, httpadapter.AccessTokens(credentials)))
 	if s.tokenizeRate > 0 {
-		if opts.TokenizeLimit, err = httpadapter.NewCallerLimit(s.tokenizeRate); err != nil {
+		if auth, err = limitTokenize(auth, s.tokenizeRate); err != nil {
 			return nil, err
 		}
 	}
-	auth := httpadapter.Bearer(withDemo(s.demo.token, httpadapter.AccessTokens(credentials)))
 	routes, err := httpadapter.NewVault(service, auth, opts)
 	if err != nil {
 		return nil, fmt.Errorf("mount the vault: %w", err)
@@ -68,6 +70,21 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 	}
 	noWork := func(context.Context) error { return nil }
 	return &vaultService{member{httpadapter.Part{Name: "vault", Ping: service.Ping}, routes, noWork}, service, trials, trial}, nil
+}
+
+// limitTokenize bounds how many requests a second each caller may make to tokenize.
+func limitTokenize(auth httpadapter.Authenticator, rate float64) (httpadapter.Authenticator, error) {
+	limit, err := httpadapter.NewCallerLimit(rate)
+	if err != nil {
+		return nil, err
+	}
+	limited := limit.Around(auth)
+	return httpadapter.AuthenticatorFunc(func(r *http.Request) (httpadapter.Principal, error) {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/tokenize") {
+			return limited.Authenticate(r)
+		}
+		return auth.Authenticate(r)
+	}), nil
 }
 
 // vaultKeyring returns the keys of the vault. There is one version of them: a rotation

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
@@ -97,6 +98,34 @@ func TestNotReadyWithoutTheVault(t *testing.T) {
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
 		if w.Code != step.want {
 			t.Errorf("%v: %d %s", step.err, w.Code, w.Body)
+		}
+	}
+}
+
+// TestTokenizeRate: each caller has a rate of its own to tokenize, and none for anything else.
+func TestTokenizeRate(t *testing.T) {
+	callers := httpadapter.AuthenticatorFunc(func(r *http.Request) (httpadapter.Principal, error) {
+		return httpadapter.Principal{Organization: "acme", Subject: r.Header.Get("Who")}, nil
+	})
+	auth, err := limitTokenize(callers, 0.001)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, ask := range []struct {
+		who, path string
+		refused   bool
+	}{
+		{"ada", "/v1/vaults/v1/tokenize", false},
+		{"ada", "/v1/vaults/v1/tokenize", true},
+		{"ada", "/sandbox/v1/vaults/v1/tokenize", true},
+		{"ada", "/v1/vaults/v1/detokenize", false},
+		{"grace", "/v1/vaults/v1/tokenize", false},
+	} {
+		r := httptest.NewRequest("POST", ask.path, nil)
+		r.Header.Set("Who", ask.who)
+		var limit *httpadapter.RateLimitError
+		if _, err := auth.Authenticate(r); errors.As(err, &limit) != ask.refused {
+			t.Errorf("request %d: got %v", i, err)
 		}
 	}
 }

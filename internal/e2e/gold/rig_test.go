@@ -411,11 +411,18 @@ func mount(t *testing.T, s *services, options httpadapter.Options, all bool) []*
 	})
 	require.NoError(t, err)
 	vaultOptions := &httpadapter.VaultOptions{Options: options, Insert: all, Detokenize: all, Delete: all}
+	values := tokens
 	if !all {
-		vaultOptions.TokenizeLimit = limit
+		limited := limit.Around(tokens)
+		values = httpadapter.AuthenticatorFunc(func(r *http.Request) (httpadapter.Principal, error) {
+			if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/tokenize") {
+				return limited.Authenticate(r)
+			}
+			return tokens.Authenticate(r)
+		})
 		vaultOptions.ProductionURL, vaultOptions.SandboxURL = "https://vault.example.com/v", "https://sandbox.example.com"
 	}
-	vaults, err := httpadapter.NewVault(s.vault, tokens, vaultOptions)
+	vaults, err := httpadapter.NewVault(s.vault, values, vaultOptions)
 	require.NoError(t, err)
 	searchOptions := &httpadapter.AudioSearchOptions{Options: options, Cancel: all, MinScore: all}
 	if !all {
