@@ -103,8 +103,8 @@ func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) ite
 }
 
 // Prune forgets audit events from before the given time, of all organizations, and
-// returns how many. Nothing is ever forgotten without it. Tokens have no retention: they
-// live until they are deleted.
+// returns how many. Run calls it if Options.Retention is set, and nothing is ever forgotten
+// without it. Tokens have no retention: they live until they are deleted.
 func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 	const batch = 1000
 	total := 0

@@ -25,6 +25,10 @@ type Options struct {
 	MaxValue  int              // bytes of one value: 64 KiB, at most 1 MiB
 	MaxShown  int              // bytes of all values that one detokenization shows: 4 MiB
 
+	// Retention is how long audit events are kept: [Service.Run] forgets older ones. 0 keeps
+	// them for ever.
+	Retention time.Duration
+
 	Now      func() time.Time // time.Now
 	Rand     io.Reader        // crypto/rand.Reader, for audit events; safe for concurrent use
 	Observer Observer         // none
@@ -43,7 +47,8 @@ func (o *Options) validate() error {
 		return fmt.Errorf("vault: Options.MaxValue is %d; it can be %d at most", o.MaxValue, maxMaxValue)
 	}
 	return setting.Check("vault: Options",
-		setting.Of("MaxItems", o.MaxItems), setting.Of("MaxValue", o.MaxValue), setting.Of("MaxShown", o.MaxShown))
+		setting.Of("MaxItems", o.MaxItems), setting.Of("MaxValue", o.MaxValue), setting.Of("MaxShown", o.MaxShown),
+		setting.Of("Retention", o.Retention))
 }
 
 // withDefaults returns a copy with the defaults filled in.
