@@ -104,10 +104,10 @@ type Handler struct {
 	errors errorTable
 	opts   Options
 
-	features []string            // of the service's OpenAPI document, beyond what every handler has
-	enums    map[string][]string // schemas of that document that have other values here
-	servers  json.RawMessage     // of the service's paths there, if they are not the document's
-	hidden   sync.Once           // warns of a ResponseWriter that hides its deadlines
+	features []string                   // of the service's OpenAPI document, beyond what every handler has
+	enums    func() map[string][]string // schemas of that document that have other values here; may be nil
+	servers  json.RawMessage            // of the service's paths there, if they are not the document's
+	hidden   sync.Once                  // warns of a ResponseWriter that hides its deadlines
 }
 
 // catchAll is where a service's own mux sends what no operation matches.

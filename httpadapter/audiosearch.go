@@ -1,10 +1,9 @@
 package httpadapter
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"slices"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
@@ -34,11 +33,11 @@ type AudioSearchOptions struct {
 	// the document, and the field is ignored as others are.
 	MinScore bool
 
-	// Classes are the values of audio_class, 1 to [sound.MaxClasses], each once.
-	// None: the 527 of AudioSet, which the document lists. A host whose models have
-	// another vocabulary names it here, as [audiosearch.Service.Classes] returns it. A
-	// front end without scorers takes the names from [audiosearch.Service.Models], or
-	// from its code.
+	// Classes are the values of audio_class, 1 to [sound.MaxClasses], each once. None: those
+	// of the service's scorers ([audiosearch.Service.Classes]) if AudioSet lacks one of
+	// them, and else the 527 of AudioSet. While no scorer has answered yet, a name that
+	// AudioSet lacks is answered with 503. A front end without scorers names the classes of
+	// the models of others here, by [audiosearch.Service.Models] or from its code.
 	Classes []sound.Class
 }
 
@@ -77,9 +76,7 @@ func NewAudioSearch(s *audiosearch.Service, auth Authenticator, opts *AudioSearc
 	if err != nil {
 		return nil, err
 	}
-	if len(o.Classes) > 0 {
-		h.enums = map[string][]string{schemaSoundClass: a.names()}
-	}
+	h.enums = a.enums
 	if o.MinScore {
 		h.features = append(h.features, featureMinScore)
 	}
@@ -88,13 +85,11 @@ func NewAudioSearch(s *audiosearch.Service, auth Authenticator, opts *AudioSearc
 }
 
 type audioSearchAdapter struct {
-	h       *Handler
-	service *audiosearch.Service
-	classes []sound.Class        // the values of audio_class
-	many    bool                 // too many to name all in an answer
-	known   map[sound.Class]bool // the same
-	enum    string               // what is said of another value
-	ops     []string             // the values of op
+	h           *Handler
+	service     *audiosearch.Service
+	*vocabulary          // the host's, if it has named one, and else AudioSet's
+	named       bool     // by the host
+	ops         []string // the values of op
 
 	minScore bool // AudioSearchOptions.MinScore
 }
@@ -102,24 +97,13 @@ type audioSearchAdapter struct {
 // newAudioSearchAdapter returns an adapter that takes some classes, those of AudioSet if
 // there are none.
 func newAudioSearchAdapter(s *audiosearch.Service, classes []sound.Class) (*audioSearchAdapter, error) {
-	if len(classes) == 0 {
+	a := &audioSearchAdapter{service: s, named: len(classes) > 0}
+	if !a.named {
 		classes = audioset.Classes()
 	}
-	if len(classes) > sound.MaxClasses {
-		return nil, fmt.Errorf("httpadapter: AudioSearchOptions has %d Classes; they must be at most %d", len(classes), sound.MaxClasses)
-	}
-	a := &audioSearchAdapter{service: s, classes: slices.Clone(classes), known: make(map[sound.Class]bool)}
-	for _, c := range a.classes {
-		if !c.Valid() || a.known[c] {
-			return nil, fmt.Errorf("httpadapter: AudioSearchOptions.Classes has %q, which comes twice or can be no class", c)
-		}
-		a.known[c] = true
-	}
-	// Whoever sends a wrong name must not be sent megabytes for it.
-	const longest = 64 << 10
-	if a.enum = oneOf(a.names()); len(a.enum) > longest {
-		a.many = true
-		a.enum = fmt.Sprintf("Input should be one of the %d sound classes of this server", len(a.classes))
+	var err error
+	if a.vocabulary, err = newVocabulary(classes); err != nil {
+		return nil, err
 	}
 	for _, op := range metadata.Ops() {
 		a.ops = append(a.ops, string(op))
@@ -127,13 +111,17 @@ func newAudioSearchAdapter(s *audiosearch.Service, classes []sound.Class) (*audi
 	return a, nil
 }
 
-// names returns the values of audio_class.
-func (a *audioSearchAdapter) names() []string {
-	names := make([]string, len(a.classes))
-	for i, c := range a.classes {
-		names[i] = string(c)
+// enums returns the schemas of the OpenAPI document that have other values here.
+func (a *audioSearchAdapter) enums() map[string][]string {
+	values := a.vocabulary
+	if !a.named {
+		own, err := a.predicted(context.Background())
+		if err != nil || own == nil {
+			return nil
+		}
+		values = own
 	}
-	return names
+	return map[string][]string{schemaSoundClass: values.names()}
 }
 
 // authorize asks whether the caller may do this to the dataset. It returns nil if the

@@ -1,14 +1,19 @@
 package httpadapter_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
@@ -42,6 +47,53 @@ func TestSearchClassesOfAHost(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(document, &doc))
 	require.Equal(t, []string{"Silence", `Robin "rufa"`, "O'Hare", "Dial tone"}, doc.Components.Schemas["SoundClass"].Enum)
+}
+
+// ownScorer predicts a sound that AudioSet has no word for.
+type ownScorer struct{ deafScorer }
+
+func (s *ownScorer) Model(ctx context.Context) (sound.Model, error) {
+	m, err := s.deafScorer.Model(ctx)
+	m.ID, m.Family, m.Classes = "own/1", "own", []sound.Class{silence, "Robin"}
+	return m, err
+}
+
+// The values of a service whose scorers predict what AudioSet does not have are theirs,
+// though the host names none. While they are away, nobody knows.
+func TestSearchClassesOfTheService(t *testing.T) {
+	r := newSoundRig(t, nil, nil)
+	scorer := new(ownScorer)
+	service, err := audiosearch.New(audiosearch.Backend{Store: r.store, Queue: r.db.Queue(nil)},
+		&audiosearch.Options{Scorers: []sound.Scorer{scorer}, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	r.handler, err = httpadapter.NewAudioSearch(service, httpadapter.Bearer(verifySoundCaller), nil)
+	require.NoError(t, err)
+	search := func(class string) string { return `{"dataset_id":"calls","audio_class":` + class + `}` }
+	described := func() []string {
+		document, err := httpadapter.OpenAPI(nil, r.handler)
+		require.NoError(t, err)
+		var doc struct {
+			Components struct {
+				Schemas map[string]struct{ Enum []string }
+			}
+		}
+		require.NoError(t, json.Unmarshal(document, &doc))
+		return doc.Components.Schemas["SoundClass"].Enum
+	}
+
+	scorer.fail(errors.New("the model server is down"))
+	require.Equal(t, http.StatusServiceUnavailable, r.post(search(`"Robin"`)).Code)
+	require.Equal(t, http.StatusUnprocessableEntity, r.post(search(`""`)).Code)
+	require.Len(t, described(), audioset.NumClasses)
+	scorer.fail(nil)
+	require.Equal(t, http.StatusOK, r.post(search(`"Robin"`)).Code)
+	require.Equal(t, []string{"Silence", "Robin"}, described())
+	for _, wrong := range []string{`"robin"`, `7`} {
+		requireDetails(t, r.post(search(wrong)), detail{"body.audio_class", "enum", "Input should be 'Silence' or 'Robin'"})
+	}
+	w := r.post(search(`"Dog"`))
+	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
+	require.Contains(t, w.Body.String(), `"unsupported_class"`)
 }
 
 // A misspelt class of a large vocabulary is not answered with all of it.

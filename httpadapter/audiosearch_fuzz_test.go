@@ -45,7 +45,7 @@ func FuzzAudioSoundSearch(f *testing.F) {
 		var d decoder
 		var got audiosearch.Query
 		if o, ok := d.body(body); ok {
-			got = a.query(&o)
+			got = a.query(t.Context(), &o)
 		}
 		want, fine := expectedQuery(t, a, body)
 		if !fine {

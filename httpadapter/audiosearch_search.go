@@ -1,6 +1,7 @@
 package httpadapter
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -17,7 +18,7 @@ func (a *audioSearchAdapter) search(c *call) response {
 	var d decoder
 	var q audiosearch.Query
 	if body, ok := d.body(c.body); ok {
-		q = a.query(&body)
+		q = a.query(c.r.Context(), &body)
 	}
 	if len(d.details) > 0 {
 		return *c.refuse(problem{kind: invalid, details: d.details})
@@ -34,10 +35,10 @@ func (a *audioSearchAdapter) search(c *call) response {
 }
 
 // query reads the body of a search. A field with a problem is left at its zero value.
-func (a *audioSearchAdapter) query(body *object) audiosearch.Query {
+func (a *audioSearchAdapter) query(ctx context.Context, body *object) audiosearch.Query {
 	var q audiosearch.Query
 	q.Dataset, _ = body.text("dataset_id", required, textRule{})
-	q.Class = a.class(body)
+	q.Class = a.class(ctx, body)
 	most := int64(a.service.Limits().Results)
 	limit, _ := body.integer("limit", optional, 0, 1, most) // 0: the service's default
 	offset, _ := body.integer("offset", optional, 0, 0, math.MaxInt64)
@@ -52,26 +53,32 @@ func (a *audioSearchAdapter) query(body *object) audiosearch.Query {
 	return q
 }
 
-// class reads audio_class. The message for a name that is none lists all names, as
-// pydantic does: ten kilobytes for AudioSet, once in an answer.
-func (a *audioSearchAdapter) class(body *object) sound.Class {
+// class reads audio_class. A name that nobody knows, because no scorer has answered yet, is
+// left to the service.
+func (a *audioSearchAdapter) class(ctx context.Context, body *object) sound.Class {
 	const field = "audio_class"
 	v, ok := body.field(field, required)
 	if !ok {
 		return ""
 	}
+	var class sound.Class
 	if v.Kind() == strictjson.String {
-		if class := sound.Class(v.Text()); a.known[class] {
-			return class
-		}
+		class = sound.Class(v.Text())
 	}
-	message := a.enum
-	if a.many && v.Kind() == strictjson.String {
-		if near := sound.Nearest(v.Text(), a.classes); near != "" {
-			message += fmt.Sprintf("; did you mean '%s'?", near)
-		}
+	if a.known[class] {
+		return class
 	}
-	body.refuse(field, "enum", message)
+	values := a.vocabulary
+	switch own, err := a.predicted(ctx); {
+	case err != nil && class.Valid():
+		return class
+	case own != nil:
+		values = own
+	}
+	if values.known[class] {
+		return class
+	}
+	body.refuse(field, "enum", values.refusal(string(class)))
 	return ""
 }
 

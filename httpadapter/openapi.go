@@ -33,7 +33,8 @@ const schemaSoundClass = "SoundClass"
 
 // OpenAPI returns one OpenAPI 3.1 document, as indented JSON, of the operations that the
 // handlers have mounted and what these need, in the order of [Handler.Routes]. It is made
-// to be called once, at the start.
+// to be called once, at the start. It asks the scorers of a search for sounds that has no
+// [AudioSearchOptions].Classes for theirs, for 2 s at most.
 //
 // The servers are the base addresses of the services, including the prefix they are
 // mounted under: "https://api.example.com/internal". Give several for several
@@ -136,7 +137,10 @@ func (s *describedService) include(h *Handler) {
 	for _, feature := range h.features {
 		s.features[feature] = true
 	}
-	for schema, values := range h.enums {
+	if h.enums == nil {
+		return
+	}
+	for schema, values := range h.enums() {
 		if s.enums[schema] == nil {
 			s.enums = map[string][]string{schema: slices.Clone(values)}
 			continue
