@@ -17,9 +17,7 @@ import (
 // Each caller may make a request in ten seconds. Invalid requests count, too.
 func ExampleCallerLimit() {
 	db, _ := memory.Open(context.Background(), nil)
-	backend := db.Trigger()
-	backend.Directory = nil // every organization is set up
-	triggers, err := trigger.New(backend, nil)
+	triggers, err := trigger.New(db.Trigger(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}

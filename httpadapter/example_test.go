@@ -66,9 +66,7 @@ func ExampleAuthenticator() {
 // Several services under one prefix are joined, and the host mounts one handler.
 func ExampleJoin() {
 	db, _ := memory.Open(context.Background(), nil)
-	backend := db.Trigger()
-	backend.Directory = nil // every organization is set up
-	service, _ := trigger.New(backend, nil)
+	service, _ := trigger.New(db.Trigger(), nil)
 	nobody := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
 		return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 	})
@@ -87,9 +85,7 @@ func ExampleJoin() {
 func ExampleObserver() {
 	counts := make(map[string]int)
 	db, _ := memory.Open(context.Background(), nil)
-	backend := db.Trigger()
-	backend.Directory = nil // every organization is set up
-	service, _ := trigger.New(backend, nil)
+	service, _ := trigger.New(db.Trigger(), nil)
 	nobody := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
 		return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 	})

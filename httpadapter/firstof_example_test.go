@@ -77,9 +77,7 @@ func ExampleFirstOf() {
 		httpadapter.Bearer(httpadapter.AccessTokens(credentials)),
 	)
 
-	backend := db.Trigger()
-	backend.Directory = nil // every organization is set up
-	triggers, err := trigger.New(backend, nil)
+	triggers, err := trigger.New(db.Trigger(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -19,9 +19,13 @@ type Backend struct {
 	// an event and its job are stored as one.
 	Queue Queue
 
-	// Directory knows the organizations. Nil: each of them is set up, and has each doc
-	// collection that is asked for. [Service.UpdateOrganization] needs [Organizations]. With
-	// that of a database, an organization that it has not set up is [ErrNotConfigured].
+	// Directory knows the organizations. Nil, which is the default of the databases: each of
+	// them is set up, and has each doc collection that is asked for. It may be the host's
+	// own. A Store of the databases is one, too, which [Service.UpdateOrganization] writes:
+	//
+	//	backend.Directory = backend.Store.(trigger.Organizations)
+	//
+	// With it, an organization that was not set up is [ErrNotConfigured].
 	Directory Directory
 
 	// Keys keeps the API keys. Nil: the service holds none.

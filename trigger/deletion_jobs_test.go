@@ -174,7 +174,7 @@ func TestCreationLosesToDeletion(t *testing.T) {
 			require.NoError(t, err)
 			b := db.Trigger()
 			store := &beforeStore{Trigger: b.Store.(*memory.Trigger)}
-			b.Store, b.Keys = store, beforeKeys{b.Keys, store}
+			b.Store, b.Keys, b.Directory = store, beforeKeys{b.Keys, store}, store.Trigger
 			b.Queue = sharingBehind{db.Queue(nil), store.Trigger}
 			s, err := trigger.New(b, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
 			require.NoError(t, err)
@@ -215,7 +215,7 @@ func TestDeleteOrganizationWhateverFails(t *testing.T) {
 				require.NoError(t, err)
 			}
 			faults := &triggertest.Faults{}
-			store, keys, orgs := parts[0].Trigger(), parts[1].Trigger().Keys, parts[2].Trigger().Directory
+			store, keys, orgs := parts[0].Trigger(), parts[1].Trigger().Keys, parts[2].Trigger().Store.(trigger.Organizations)
 			s, err := trigger.New(trigger.Backend{
 				Store: faults.Store(store.Store), Queue: store.Queue, Keys: faults.Keys(keys), Directory: faults.Directory(orgs),
 			}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})

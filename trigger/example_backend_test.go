@@ -44,9 +44,7 @@ func ExamplePruner() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
 	ctx := context.Background()
-	backend := db.Trigger()
-	backend.Directory = nil // every organization is set up
-	service, err := trigger.New(backend, nil)
+	service, err := trigger.New(db.Trigger(), nil)
 	check(err)
 	_, err = service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 	check(err)

@@ -15,9 +15,7 @@ func ExampleValidationError() {
 	ctx := context.Background()
 	db, err := memory.Open(ctx, nil)
 	check(err)
-	backend := db.Trigger()
-	backend.Directory = nil // every organization is set up
-	service, err := trigger.New(backend, nil)
+	service, err := trigger.New(db.Trigger(), nil)
 	check(err)
 	_, err = service.Submit(ctx, "acme", "ann", trigger.Submission{Context: json.RawMessage(`["a list"]`)})
 	if invalid, ok := errors.AsType[*trigger.ValidationError](err); ok {

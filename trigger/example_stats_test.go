@@ -15,9 +15,7 @@ func ExampleService_Stats() {
 	ctx := context.Background()
 	db, err := memory.Open(ctx, nil)
 	check(err)
-	backend := db.Trigger()
-	backend.Directory = nil // every organization is set up
-	service, err := trigger.New(backend, nil)
+	service, err := trigger.New(db.Trigger(), nil)
 	check(err)
 	for _, page := range []string{"releases", "nowhere", "index"} {
 		_, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Mend the page: " + page})

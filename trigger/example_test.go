@@ -25,9 +25,7 @@ func check(err error) {
 func newService(opts *trigger.Options) *trigger.Service {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
-	backend := db.Trigger()
-	backend.Directory = nil
-	service, err := trigger.New(backend, opts)
+	service, err := trigger.New(db.Trigger(), opts)
 	check(err)
 	return service
 }
@@ -37,9 +35,7 @@ func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	db, err := memory.Open(ctx, nil)
 	check(err)
-	backend := db.Trigger()
-	backend.Directory = nil // every organization is set up; or one of your own
-	service, err := trigger.New(backend, nil)
+	service, err := trigger.New(db.Trigger(), nil)
 	check(err)
 
 	worker, err := trigger.NewWorker(service, func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
@@ -69,9 +65,7 @@ func Example() {
 func ExampleNew() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
-	backend := db.Trigger()
-	backend.Directory = nil // every organization is set up
-	service, err := trigger.New(backend, &trigger.Options{
+	service, err := trigger.New(db.Trigger(), &trigger.Options{
 		IdempotencyWindow: time.Hour,
 		MaxBytes:          64 << 10,
 	})
@@ -185,9 +179,7 @@ func (s auditedStore) CreateEvent(ctx context.Context, e trigger.Event, keySince
 func ExampleWorker_Handle() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
-	backend := db.Trigger()
-	backend.Directory = nil // every organization is set up
-	service, err := trigger.New(backend, nil)
+	service, err := trigger.New(db.Trigger(), nil)
 	check(err)
 	worker, err := trigger.NewWorker(service, func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		return trigger.Outcome{Summary: "Wrote the page."}, nil

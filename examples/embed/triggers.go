@@ -19,9 +19,7 @@ func addTriggers(ctx context.Context, r chi.Router, p trigger.Processor) (worker
 	if err != nil {
 		return nil, err
 	}
-	backend := db.Trigger()
-	backend.Directory = nil // every organization is set up
-	service, err := trigger.New(backend, nil)
+	service, err := trigger.New(db.Trigger(), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -99,9 +99,7 @@ func newTriggers(t *testing.T) *httpadapter.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	backend := db.Trigger()
-	backend.Directory = nil // every organization is set up
-	s, err := trigger.New(backend, nil)
+	s, err := trigger.New(db.Trigger(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

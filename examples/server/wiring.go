@@ -47,6 +47,7 @@ type database interface {
 // table. The queues log failures of the table.
 func backendsOf(db database, kept string, lease time.Duration, log *slog.Logger) *backends {
 	triggers, audio := db.Trigger(), db.AudioSearch()
+	triggers.Directory = triggers.Store.(trigger.Organizations) // the provisioning document sets them up
 	triggers.Queue = db.Queue(&mortise.LeaseOptions{TTL: lease, Logger: log})
 	audio.Queue = db.Queue(&mortise.LeaseOptions{TTL: lease, Logger: log})
 	return &backends{

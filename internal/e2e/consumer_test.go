@@ -133,9 +133,7 @@ func main() {
 	ctx := context.Background()
 	db, err := memory.Open(ctx, nil)
 	check(err)
-	backend := db.Trigger()
-	backend.Directory = nil // every organization is set up
-	service, err := trigger.New(backend, nil)
+	service, err := trigger.New(db.Trigger(), nil)
 	check(err)
 	auth := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
 		return httpadapter.Principal{Organization: "acme", Access: access.Full()}, nil

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
@@ -37,11 +36,6 @@ func TestLockedFileIsAnsweredInTime(t *testing.T) {
 
 	triggers, err := trigger.New(db.Trigger(), &trigger.Options{Logger: log})
 	require.NoError(t, err)
-	require.NoError(t, triggers.UpdateOrganization(t.Context(), "acme", "", func(o *trigger.Organization) error {
-		o.SetupComplete = true
-		o.SetCollection(uuid.New(), true)
-		return nil
-	}))
 	_, key, err := triggers.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
 	intake, err := httpadapter.NewTrigger(triggers, httpadapter.Bearer(httpadapter.TriggerKeys(triggers)),

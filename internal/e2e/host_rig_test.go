@@ -71,7 +71,6 @@ func hostOnPostgres(onRiver bool, args []string) error {
 	defer func() { _ = db.Close() }()
 	log.Info("storage opened")
 	backend := db.Trigger()
-	backend.Directory = nil // every organization is set up
 	if !onRiver {
 		backend.Queue = db.Queue(&mortise.LeaseOptions{TTL: *lease, Logger: log})
 	}

@@ -69,9 +69,7 @@ func newBesideRiver(b *testing.B, cooldown time.Duration) *besideRiver {
 		db, err := postgres.New(ctx, pool, opts)
 		require.NoError(b, err)
 		b.Cleanup(func() { require.NoError(b, db.Close()) })
-		backend := db.Trigger()
-		backend.Directory = nil // every organization is set up
-		s, err := trigger.New(backend, &trigger.Options{Observer: func(_ context.Context, o trigger.Observation) {
+		s, err := trigger.New(db.Trigger(), &trigger.Options{Observer: func(_ context.Context, o trigger.Observation) {
 			if o.Kind == trigger.KindCompleted {
 				select {
 				case completed <- struct{}{}:

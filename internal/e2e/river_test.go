@@ -48,7 +48,6 @@ func TestRiverSharesTransactions(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	backend := db.Trigger()
-	backend.Directory = nil // every organization is set up
 	require.True(t, queue.Shares(backend.Store))
 	plain, err := river.New(pool, nil)
 	require.NoError(t, err)

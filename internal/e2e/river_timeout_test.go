@@ -26,9 +26,7 @@ func TestRiverTimeoutAlone(t *testing.T) {
 		db, err := postgres.New(ctx, pool, &postgres.Options{Queue: queue, Timeout: time.Minute})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		backend := db.Trigger()
-		backend.Directory = nil // every organization is set up
-		s, err := trigger.New(backend, nil)
+		s, err := trigger.New(db.Trigger(), nil)
 		require.NoError(t, err)
 		return s
 	}

@@ -22,6 +22,7 @@ func TestTrigger(t *testing.T) {
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, db.Close()) })
 			b := db.Trigger()
+			b.Directory = b.Store.(trigger.Organizations)
 			jobs[b.Store] = db.Jobs()
 			return b
 		},
@@ -37,7 +38,9 @@ func ExampleOpen() {
 	}
 	defer func() { _ = db.Close() }()
 
-	service, err := trigger.New(db.Trigger(), nil)
+	backend := db.Trigger()
+	backend.Directory = backend.Store.(trigger.Organizations) // without it, no organization needs a setup
+	service, err := trigger.New(backend, nil)
 	if err != nil {
 		panic(err)
 	}

@@ -30,9 +30,7 @@ func ExampleInTx() {
 	db, err := postgres.New(ctx, pool, nil)
 	check(err)
 	defer func() { check(db.Close()) }()
-	backend := db.Trigger()
-	backend.Directory = nil // every organization is set up
-	requests, err := trigger.New(backend, nil)
+	requests, err := trigger.New(db.Trigger(), nil)
 	check(err)
 	root, err := localkeys.NewRoot([]byte("not random, for examples only 01"))
 	check(err)

@@ -62,9 +62,7 @@ func storeOrders(t *testing.T, dsn string) {
 	require.NoError(t, err)
 	db, err := postgres.New(ctx, pool, nil)
 	require.NoError(t, err)
-	backend := db.Trigger()
-	backend.Directory = nil
-	events, err := trigger.New(backend, nil)
+	events, err := trigger.New(db.Trigger(), nil)
 	require.NoError(t, err)
 	for first := true; ; first = false {
 		require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {

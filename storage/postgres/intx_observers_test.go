@@ -25,9 +25,7 @@ func TestInTxObservers(t *testing.T) {
 	d := newDatabase(t)
 	pool, db := d.pool(t), d.open(t, nil)
 	heard := make(chan string, 100)
-	backend := db.Trigger()
-	backend.Directory = nil
-	triggers, err := trigger.New(backend, &trigger.Options{Observer: func(_ context.Context, o trigger.Observation) {
+	triggers, err := trigger.New(db.Trigger(), &trigger.Options{Observer: func(_ context.Context, o trigger.Observation) {
 		heard <- o.Organization + " " + string(o.Kind)
 	}})
 	require.NoError(t, err)

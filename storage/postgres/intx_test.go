@@ -90,7 +90,7 @@ func TestInTxOtherQueue(t *testing.T) {
 	elsewhere, err := memory.Open(ctx, nil)
 	require.NoError(t, err)
 	backend := db.Trigger()
-	backend.Directory, backend.Queue = nil, elsewhere.Queue(nil)
+	backend.Queue = elsewhere.Queue(nil)
 	events, err := trigger.New(backend, nil)
 	require.NoError(t, err)
 	added := make(chan string, 100)
@@ -155,7 +155,7 @@ func TestInTxCannotListen(t *testing.T) {
 	elsewhere, err := memory.Open(ctx, nil)
 	require.NoError(t, err)
 	backend := db.Trigger()
-	backend.Directory, backend.Queue = nil, elsewhere.Queue(nil)
+	backend.Queue = elsewhere.Queue(nil)
 	events, err := trigger.New(backend, nil)
 	require.NoError(t, err)
 	for range 2 {

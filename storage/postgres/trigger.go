@@ -8,12 +8,13 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// Trigger returns what package trigger stands on: a [Trigger] as Store, Directory and
-// Keys, and the queue of db with its default settings. Put another one in its place for
-// others: [DB.Queue]. If Options.Queue is set, it is that one.
+// Trigger returns what package trigger stands on: a [Trigger] as Store and Keys, and the
+// queue of db with its default settings. Put another one in its place for others: [DB.Queue].
+// If Options.Queue is set, it is that one. The Store is a [trigger.Organizations], too, for a
+// host that makes it the Directory.
 func (db *DB) Trigger() trigger.Backend {
 	t := &Trigger{db: db}
-	b := trigger.Backend{Store: t, Queue: db.opts.Queue, Directory: t, Keys: t}
+	b := trigger.Backend{Store: t, Queue: db.opts.Queue, Keys: t}
 	if b.Queue == nil {
 		b.Queue = db.Queue(nil)
 	}

@@ -68,11 +68,6 @@ func TestTriggerInTx(t *testing.T) {
 	db := d.open(t, &postgres.Options{Timeout: time.Minute})
 	service, err := trigger.New(db.Trigger(), nil)
 	require.NoError(t, err)
-	require.NoError(t, service.UpdateOrganization(ctx, "acme", trigger.Actor("test"), func(o *trigger.Organization) error {
-		o.SetupComplete = true
-		o.SetCollection(uuid.New(), true)
-		return nil
-	}))
 	events := func() []trigger.Event {
 		page, err := service.ListEvents(ctx, "acme", trigger.EventQuery{})
 		require.NoError(t, err)

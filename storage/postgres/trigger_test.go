@@ -22,6 +22,7 @@ func events(from func(testing.TB) *database) triggertest.Harness {
 	open := func(t *testing.T, d *database) trigger.Backend {
 		db := d.open(t, nil)
 		b := db.Trigger()
+		b.Directory = b.Store.(trigger.Organizations)
 		bases[b.Store] = opened{db, d}
 		return b
 	}

@@ -18,7 +18,9 @@ func services(ctx context.Context) (*provision.Services, error) {
 	if err != nil {
 		return nil, err
 	}
-	triggers, err := trigger.New(db.Trigger(), nil)
+	backend := db.Trigger()
+	backend.Directory = backend.Store.(trigger.Organizations) // a document may set organizations up
+	triggers, err := trigger.New(backend, nil)
 	if err != nil {
 		return nil, err
 	}

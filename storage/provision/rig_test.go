@@ -25,7 +25,9 @@ func inMemory(ctx context.Context) (*Services, error) {
 		return nil, err
 	}
 	s := &Services{Credentials: db.AuthMgmt().Store}
-	if s.Trigger, err = trigger.New(db.Trigger(), nil); err != nil {
+	triggers := db.Trigger()
+	triggers.Directory = triggers.Store.(trigger.Organizations)
+	if s.Trigger, err = trigger.New(triggers, nil); err != nil {
 		return nil, err
 	}
 	link, err := authmgmt.NewInvitationKey([]byte("fake invitation key of the tests"))

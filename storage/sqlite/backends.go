@@ -7,12 +7,12 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// Trigger returns what package trigger stands on: a [Trigger] as Store, Directory and
-// Keys, and the queue of db with its default settings. Put another one in its place for
-// others: [DB.Queue].
+// Trigger returns what package trigger stands on: a [Trigger] as Store and Keys, and the
+// queue of db with its default settings. Put another one in its place for others: [DB.Queue].
+// The Store is a [trigger.Organizations], too, for a host that makes it the Directory.
 func (db *DB) Trigger() trigger.Backend {
 	t := &Trigger{db: db}
-	return trigger.Backend{Store: t, Queue: db.Queue(nil), Directory: t, Keys: t}
+	return trigger.Backend{Store: t, Queue: db.Queue(nil), Keys: t}
 }
 
 // AuthMgmt returns what package authmgmt stands on: an [AuthMgmt] as Store and Directory.

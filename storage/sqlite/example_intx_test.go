@@ -32,9 +32,7 @@ func ExampleDB_InTx() {
 		{Name: "card", Tokenization: vault.Deterministic, Format: "digits:luhn,last4"},
 	}}}})
 	check(err)
-	backend := db.Trigger()
-	backend.Directory = nil // every organization is set up
-	requests, err := trigger.New(backend, nil)
+	requests, err := trigger.New(db.Trigger(), nil)
 	check(err)
 	check(db.InTx(ctx, func(ctx context.Context, tx *sqlite.Tx) error { // when the program is deployed
 		_, err := tx.ExecContext(ctx, "CREATE TABLE customers (name TEXT PRIMARY KEY, card TEXT)")

@@ -22,9 +22,7 @@ func ExampleOpen() {
 
 	db, err := sqlite.Open(ctx, path, nil)
 	check(err)
-	backend := db.Trigger()
-	backend.Directory = nil // every organization is set up
-	service, err := trigger.New(backend, nil)
+	service, err := trigger.New(db.Trigger(), nil)
 	check(err)
 	e, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the --json flag."})
 	check(err)
@@ -56,9 +54,7 @@ func ExampleDB_Backup() {
 	db, err := sqlite.Open(ctx, filepath.Join(folder, "mortise.db"), nil)
 	check(err)
 	defer func() { _ = db.Close() }()
-	backend := db.Trigger()
-	backend.Directory = nil // every organization is set up
-	service, err := trigger.New(backend, nil)
+	service, err := trigger.New(db.Trigger(), nil)
 	check(err)
 	e, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the --json flag."})
 	check(err)

@@ -21,9 +21,7 @@ func TestInTxObservers(t *testing.T) {
 	t.Parallel()
 	db := openAt(t, sqlite.EmptyFile(t), nil)
 	var heard []string
-	backend := db.Trigger()
-	backend.Directory = nil
-	triggers, err := trigger.New(backend, &trigger.Options{Observer: func(_ context.Context, o trigger.Observation) {
+	triggers, err := trigger.New(db.Trigger(), &trigger.Options{Observer: func(_ context.Context, o trigger.Observation) {
 		heard = append(heard, o.Organization+" "+string(o.Kind))
 	}})
 	require.NoError(t, err)

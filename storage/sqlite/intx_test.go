@@ -73,7 +73,6 @@ func newShop(t testing.TB, opts *sqlite.Options) *shop {
 		return err
 	}))
 	backend := s.db.Trigger()
-	backend.Directory = nil
 	s.queue = s.db.Queue(nil)
 	backend.Queue = s.queue
 	var err error
@@ -163,7 +162,7 @@ func TestInTxOtherQueue(t *testing.T) {
 	elsewhere, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	backend := s.db.Trigger()
-	backend.Directory, backend.Queue = nil, elsewhere.Queue(nil)
+	backend.Queue = elsewhere.Queue(nil)
 	s.events, err = trigger.New(backend, nil)
 	require.NoError(t, err)
 	claim := func() []mortise.Lease {
@@ -395,9 +394,7 @@ func TestInTxKilled(t *testing.T) {
 		db, err := sqlite.Open(t.Context(), path, nil)
 		require.NoError(t, err)
 		s := &shop{db: db}
-		backend := db.Trigger()
-		backend.Directory = nil
-		s.events, err = trigger.New(backend, nil)
+		s.events, err = trigger.New(db.Trigger(), nil)
 		require.NoError(t, err)
 		for first := true; ; first = false {
 			_ = db.InTx(t.Context(), func(ctx context.Context, tx *sqlite.Tx) error {

@@ -27,6 +27,7 @@ func triggers(each ...func(*sqlite.DB)) triggertest.Harness {
 			do(db)
 		}
 		b := db.Trigger()
+		b.Directory = b.Store.(trigger.Organizations)
 		files[b.Store] = &opened{db, path}
 		return b
 	}

@@ -106,7 +106,9 @@ type backs struct {
 }
 
 func backsOf(db database) backs {
-	return backs{db.Trigger(), db.AuthMgmt(), db.Vault(), db.AudioSearch()}
+	triggers := db.Trigger()
+	triggers.Directory = triggers.Store.(trigger.Organizations)
+	return backs{triggers, db.AuthMgmt(), db.Vault(), db.AudioSearch()}
 }
 
 // world is what services have besides a storage.
