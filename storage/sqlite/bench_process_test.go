@@ -27,7 +27,7 @@ func startProcessing(b *testing.B, concurrency int, work time.Duration) *process
 	benchOrganization(b, db.Trigger().Store.(*sqlite.Trigger))
 	p := &processed{started: make(chan time.Time, 1<<16)}
 	var err error
-	p.service, err = trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: db.Trigger().Directory}, &trigger.Options{
+	p.service, err = trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: db.Trigger().Store.(trigger.Organizations)}, &trigger.Options{
 		Observer: func(_ context.Context, o trigger.Observation) {
 			if o.Kind == trigger.KindCompleted {
 				p.done.Add(1)

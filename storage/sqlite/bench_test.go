@@ -60,7 +60,7 @@ func benchOrganization(b *testing.B, orgs trigger.Organizations) {
 func benchService(b *testing.B, path string) call {
 	db := openAt(b, path, nil)
 	benchOrganization(b, db.Trigger().Store.(*sqlite.Trigger))
-	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: db.Trigger().Directory}, nil)
+	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: db.Trigger().Store.(trigger.Organizations)}, nil)
 	require.NoError(b, err)
 	return func(ctx context.Context) error {
 		_, err := service.Submit(ctx, "acme", "", trigger.Submission{Instructions: benchInstructions, Context: []byte(benchContext)})

@@ -19,7 +19,7 @@ import (
 func BenchmarkMaintenanceStall(b *testing.B) {
 	v := newVaultBench(b, 100_000)
 	readyStall(b, v.db)
-	service, err := trigger.New(trigger.Backend{Store: v.db.Trigger().Store, Queue: v.db.Queue(nil), Directory: v.db.Trigger().Directory}, nil)
+	service, err := trigger.New(trigger.Backend{Store: v.db.Trigger().Store, Queue: v.db.Queue(nil), Directory: v.db.Trigger().Store.(trigger.Organizations)}, nil)
 	require.NoError(b, err)
 	ctx := b.Context()
 	steps := []struct {

@@ -25,7 +25,7 @@ import (
 func BenchmarkListStall(b *testing.B) {
 	const history, clients = 1_000_000, 10
 	db := filledStall(b, history)
-	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: db.Trigger().Directory}, nil)
+	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: db.Trigger().Store.(trigger.Organizations)}, nil)
 	require.NoError(b, err)
 	worst := worstLists(history)
 	var others latencies
