@@ -188,6 +188,26 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
+// A misspelt action is refused by name. All of the library, and other names of a host, are not.
+func TestCatalogueRefusesMisspeltActions(t *testing.T) {
+	for _, row := range matrix {
+		_, err := access.NewCatalogue(map[string][]access.Action{"r": {row.action, access.AnyAction}})
+		require.NoError(t, err, row.action)
+	}
+	for wrong, message := range map[access.Action]string{
+		"listTrigger":      `the action "listTrigger" of the role "r" does not exist: did you mean "listTriggers"?`,
+		"Tokenize":         `the action "Tokenize" of the role "r" does not exist: did you mean "tokenize"?`,
+		"tokenise":         `did you mean "tokenize"?`,
+		"detokenise_plain": `did you mean "detokenizePlain"?`,
+		"revokeTokens":     `did you mean "revokeToken"?`,
+		"":                 `the action "" of the role "r" must not be empty`,
+		"a\x00":            `of the role "r" must`,
+	} {
+		_, err := access.NewCatalogue(map[string][]access.Action{"r": {access.GetTrigger, wrong}})
+		require.ErrorContains(t, err, message)
+	}
+}
+
 func TestRolesContext(t *testing.T) {
 	for _, text := range []string{"system", "dataset:d1", "dataset:a:b", "dataset: "} {
 		var c access.RolesContext

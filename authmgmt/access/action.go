@@ -1,5 +1,12 @@
 package access
 
+import (
+	"fmt"
+	"slices"
+
+	"github.com/seed-6363c74e/mortise/internal/name"
+)
+
 // Action is something that a caller asks to do, named by its operation (the operationId
 // of the OpenAPI document). A host may have actions of its own.
 type Action string
@@ -64,3 +71,28 @@ const (
 	ResendInvitation Action = "resendUserInvitation"
 	DeleteInvitation Action = "deleteUserInvitation"
 )
+
+// knownActions are those of the library.
+var knownActions = []Action{
+	SubmitTrigger, GetTrigger, ListTriggers,
+	Tokenize, InsertRecords, Detokenize, Reveal, DeleteToken, ImportTokens,
+	SearchSound, GetRun, GetResults, CancelRun,
+	CreateClient, ListClients, GetClient, UpdateClient, RotateSecret, ListSecrets, RevokeSecret, DeleteClient,
+	ListTokens, RevokeToken,
+	CreateInvitation, ListInvitations, GetInvitation, ResendInvitation, DeleteInvitation,
+}
+
+// problem returns what is wrong with an action of a catalogue, "" if nothing is. A name that
+// the library does not have is the host's, unless it is nearly one of the library's.
+func (a Action) problem() string {
+	if a == AnyAction || slices.Contains(knownActions, a) {
+		return ""
+	}
+	if problem := name.Problem(string(a)); problem != "" {
+		return problem
+	}
+	if near := name.Nearest(string(a), knownActions); near != "" {
+		return fmt.Sprintf("does not exist: did you mean %q?", near)
+	}
+	return ""
+}

@@ -46,7 +46,9 @@ func DefaultCatalogue() *Catalogue {
 }
 
 // NewCatalogue returns a catalogue of the host's own: the actions of each role,
-// [AnyAction] for all.
+// [AnyAction] for all. An action that this package does not name is the host's own. But one
+// that differs from such a name by a letter or two, or in case alone, is an error that names
+// it: a misspelt action would allow nothing.
 func NewCatalogue(roles map[string][]Action) (*Catalogue, error) {
 	if len(roles) == 0 {
 		return nil, errors.New("access: a catalogue needs a role")
@@ -55,6 +57,11 @@ func NewCatalogue(roles map[string][]Action) (*Catalogue, error) {
 	for id, actions := range roles {
 		if problem := name.Problem(id); problem != "" {
 			return nil, fmt.Errorf("access: the name of a role %s", problem)
+		}
+		for _, action := range actions {
+			if problem := action.problem(); problem != "" {
+				return nil, fmt.Errorf("access: the action %q of the role %q %s", action, id, problem)
+			}
 		}
 		c.roles[id] = slices.Clone(actions)
 	}
