@@ -2,10 +2,12 @@ package postgres_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -45,6 +47,27 @@ func TestBoundedOptions(t *testing.T) {
 		require.Equal(t, want, limits, options)
 		require.NoError(t, conn.Close(t.Context()))
 	}
+}
+
+// TestListenIsNotCancelled: the connection that waits for notices has no statement that could
+// be cancelled on the server. So Close does not wait, as the handler of Bounded would have it,
+// for the end of one.
+func TestListenIsNotCancelled(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	config, err := pgxpool.ParseConfig(d.server.DSN(d.name))
+	require.NoError(t, err)
+	listen := postgres.Bounded(config).ConnConfig
+	build, built := listen.BuildContextWatcherHandler, new(atomic.Int32)
+	listen.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
+		built.Add(1)
+		return build(c)
+	}
+	db := d.open(t, &postgres.Options{Listen: listen})
+	defer db.Jobs().NotifyJobs(func(string) {})()
+	d.awaitListen(t)
+	require.NoError(t, db.Close())
+	require.Zero(t, built.Load())
 }
 
 func ExampleBounded() {

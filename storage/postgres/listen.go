@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 )
 
 // jobNotifier tells those who listen of each kind of which a job has come: at once of those
@@ -200,6 +202,11 @@ func (db *DB) hearOnce(ctx context.Context, channel string, tried func(listens b
 	config, err := db.listenConfig(connecting)
 	if err != nil {
 		return err
+	}
+	// Nothing runs on the server that could be cancelled: a host's handler may wait for that
+	// before it gives up.
+	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.DeadlineContextWatcherHandler{Conn: c.Conn()}
 	}
 	conn, err := pgx.ConnectConfig(connecting, config)
 	if err != nil {
