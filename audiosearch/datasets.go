@@ -36,7 +36,7 @@ func (s *Service) CreateDataset(ctx context.Context, org string, by Actor, id st
 	if err == nil {
 		s.observe(ctx, Observation{Kind: KindDatasetCreated, Organization: org, Dataset: id, Actor: by})
 	}
-	return d, unavailable("create a dataset", err)
+	return d, ofDataset(id, unavailable("create a dataset", err))
 }
 
 // EnsureDataset makes an empty dataset unless it is there, for a program to call at every
@@ -67,7 +67,7 @@ func checkDatasetID(id string) error {
 // Dataset returns a dataset, or [ErrDatasetNotFound].
 func (s *Service) Dataset(ctx context.Context, org, id string) (Dataset, error) {
 	d, err := s.store.Dataset(ctx, org, id)
-	return d, unavailable("read a dataset", err)
+	return d, ofDataset(id, unavailable("read a dataset", err))
 }
 
 // DeleteDataset removes a dataset with its videos and their scores. Runs over it end by
@@ -77,7 +77,7 @@ func (s *Service) DeleteDataset(ctx context.Context, org string, by Actor, id st
 	if err == nil {
 		s.observe(ctx, Observation{Kind: KindDatasetDeleted, Organization: org, Dataset: id, Actor: by})
 	}
-	return unavailable("delete a dataset", err)
+	return ofDataset(id, unavailable("delete a dataset", err))
 }
 
 // PutVideos adds videos to a dataset, or replaces those of the same IDs, all or none, at
@@ -108,7 +108,7 @@ func (s *Service) PutVideos(ctx context.Context, org string, by Actor, dataset s
 	if err := p.err(); err != nil {
 		return err
 	}
-	return unavailable("store videos", s.store.PutVideos(ctx, org, dataset, stored))
+	return ofDataset(dataset, unavailable("store videos", s.store.PutVideos(ctx, org, dataset, stored)))
 }
 
 // maxPath bounds a video's path, in bytes.
@@ -135,12 +135,12 @@ func (s *Service) Video(ctx context.Context, org, dataset, id string) (Video, er
 		err = ErrVideoNotFound
 	}
 	if err != nil {
-		return Video{}, unavailable("read a video", err)
+		return Video{}, ofDataset(dataset, ofVideo(id, unavailable("read a video", err)))
 	}
 	return found[0], nil
 }
 
 // DeleteVideo removes a video with its scores.
 func (s *Service) DeleteVideo(ctx context.Context, org string, by Actor, dataset, id string) error {
-	return unavailable("delete a video", s.store.DeleteVideo(ctx, org, dataset, id))
+	return ofDataset(dataset, ofVideo(id, unavailable("delete a video", s.store.DeleteVideo(ctx, org, dataset, id))))
 }

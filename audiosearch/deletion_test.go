@@ -30,7 +30,7 @@ func ExampleService_DeleteOrganization() {
 	_, err = service.EnsureDataset(ctx, "acme", "ada", "d")
 	fmt.Println(err)
 	// Output:
-	// audiosearch: no such dataset
+	// audiosearch: no such dataset: "d"
 	// audiosearch: the organization was deleted, and its ID is not given again; use another ID
 }
 

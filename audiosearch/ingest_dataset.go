@@ -43,7 +43,7 @@ func (s *Service) Ingest(ctx context.Context, org string, by Actor, dataset stri
 	for {
 		page, err := s.store.ListVideos(ctx, org, dataset, after, pageSize)
 		if err != nil {
-			return total, unavailable("list videos", err)
+			return total, ofDataset(dataset, unavailable("list videos", err))
 		}
 		videos := make([]Video, len(page))
 		for i, v := range page {

@@ -53,7 +53,7 @@ func (s *Service) ListVideos(ctx context.Context, org, dataset string, p Paging)
 			return s.store.ListVideos(ctx, org, dataset, after, limit)
 		},
 		func(v *Video) string { return v.ID })
-	return page, err
+	return page, ofDataset(dataset, err)
 }
 
 // pageByID returns a page of what is listed by ID, and the place of the next one.

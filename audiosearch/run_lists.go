@@ -79,7 +79,7 @@ func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (mortise
 	if q.Dataset != "" {
 		d, err := s.store.Dataset(ctx, org, q.Dataset)
 		if err != nil {
-			return mortise.Page[Run]{}, unavailable("read a dataset", err)
+			return mortise.Page[Run]{}, ofDataset(q.Dataset, unavailable("read a dataset", err))
 		}
 		q.From = latest(q.From, d.CreatedAt)
 	}

@@ -12,14 +12,14 @@ import (
 func (s *Service) Run(ctx context.Context, org, dataset string, id int64) (Run, error) {
 	d, err := s.store.Dataset(ctx, org, dataset)
 	if err != nil {
-		return Run{}, unavailable("read a dataset", err)
+		return Run{}, ofDataset(dataset, unavailable("read a dataset", err))
 	}
 	r, err := s.store.Run(ctx, org, id)
 	if err == nil && (r.Query.Dataset != dataset || r.CreatedAt.Before(d.CreatedAt)) { // of this dataset, not of one of the same ID before
 		err = ErrRunNotFound
 	}
 	if err != nil {
-		return Run{}, unavailable("read a run", err)
+		return Run{}, ofRun(id, unavailable("read a run", err))
 	}
 	return r, nil
 }

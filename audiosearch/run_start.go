@@ -22,7 +22,7 @@ func (s *Service) Start(ctx context.Context, org string, by Actor, q Query) (Run
 	d, err := s.store.Dataset(ctx, org, q.Dataset)
 	if err == nil {
 		_, err = s.check(ctx, org, &q, p, (*plug).quick)
-	} else if err = unavailable("read a dataset", err); p.err() != nil {
+	} else if err = ofDataset(q.Dataset, unavailable("read a dataset", err)); p.err() != nil {
 		err = p.err()
 	}
 	if err != nil {

@@ -57,7 +57,7 @@ func (m *DatasetModel) has(c sound.Class) bool { return m != nil && slices.Conta
 // models returns the models that a dataset knows.
 func (s *Service) models(ctx context.Context, org, dataset string) (datasetModels, error) {
 	found, err := s.store.Models(ctx, org, dataset)
-	return found, unavailable("look for the models of a dataset", err)
+	return found, ofDataset(dataset, unavailable("look for the models of a dataset", err))
 }
 
 // passed reports whether a model is not to score a dataset any more: another one has
