@@ -66,12 +66,14 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Operation names one operation of a service: a label for metrics and spans.
+// Operation names one operation of a service: a label for metrics and spans. A service does
+// not know where a host mounts it: the route of a request, as http.route of OpenTelemetry, is
+// the prefix that the host strips, or gives to [Join], and Pattern after it.
 type Operation struct {
 	Service string // "trigger", "authmgmt", "vault", "audiosearch"
 	ID      string // the operationId of the OpenAPI document
 	Method  string
-	Pattern string // the path as a pattern of http.ServeMux, without prefix
+	Pattern string // the path as a pattern of http.ServeMux, without the prefix of the mount
 }
 
 // Route is an operation and what serves it. Handler is the handler of the whole service,

@@ -65,6 +65,10 @@ func (s *Service) Event(ctx context.Context, org string, id uuid.UUID) (Event, e
 // Retry sends a failed event back to the queue, as a new generation with all its attempts
 // before it. It returns the event as it is then. An event in another state is
 // [ErrNotFailed]. If the queue fails, the sweeper queues the event later.
+//
+// A queue that keeps dead letters keeps that of the generation before, also when the event is
+// completed: in the table of jobs until Prune forgets the event. So count failed events by
+// [Service.Stats], and not dead jobs.
 func (s *Service) Retry(ctx context.Context, org string, by Actor, id uuid.UUID) (Event, error) {
 	now := s.now()
 	var e Event
