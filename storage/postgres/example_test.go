@@ -2,10 +2,12 @@ package postgres_test
 
 import (
 	"context"
+	"database/sql"
 	"os"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -50,6 +52,47 @@ func ExampleInTx() {
 		_, err := requests.Submit(postgres.InTx(ctx, tx), "acme", "shop", trigger.Submission{Instructions: "Document Ada's account."})
 		return err
 	}))
+}
+
+// A host on database/sql stores an order by its own *sql.Tx, which GORM and ent can work over,
+// and the request to document it in the same transaction. (It is compiled and not run;
+// TestInTxDatabaseSQL does the same.)
+func ExampleInTx_databaseSQL() {
+	ctx := context.Background()
+	url := os.Getenv("DATABASE_URL")
+	orders, err := sql.Open("pgx", url) // the driver of package stdlib
+	check(err)
+	defer func() { check(orders.Close()) }()
+	pool, err := pgxpool.New(ctx, url)
+	check(err)
+	defer pool.Close()
+	db, err := postgres.New(ctx, pool, nil)
+	check(err)
+	defer func() { check(db.Close()) }()
+	requests, err := trigger.New(db.Trigger(), nil)
+	check(err)
+
+	conn, err := orders.Conn(ctx)
+	check(err)
+	defer func() { check(conn.Close()) }()
+	tx, err := conn.BeginTx(ctx, nil)
+	check(err)
+	defer func() { _ = tx.Rollback() }() // after an error
+	_, err = tx.ExecContext(ctx, "INSERT INTO orders (id) VALUES ($1)", 7)
+	check(err)
+	check(conn.Raw(func(driver any) error {
+		inner, err := driver.(*stdlib.Conn).Conn().BeginTx(ctx, pgx.TxOptions{
+			BeginQuery: "SAVEPOINT host", CommitQuery: "RELEASE SAVEPOINT host",
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := requests.Submit(postgres.InTx(ctx, inner), "acme", "shop", trigger.Submission{Instructions: "Document order 7."}); err != nil {
+			return err
+		}
+		return inner.Commit(ctx)
+	}))
+	check(tx.Commit())
 }
 
 func check(err error) {

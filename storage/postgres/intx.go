@@ -17,10 +17,27 @@ type hostTxKey struct{}
 // organization in which it has created something cannot be deleted until then. Others wait
 // for that, and fail after Options.Timeout: so commit soon.
 //
-// tx must be one of the DB's database, whose role may use the schema's tables. That of a host on
-// database/sql cannot take part, though pgx is its driver: sql.Tx does not show it. A pgx.Tx is
+// tx must be one of the DB's database, whose role may use the schema's tables. A pgx.Tx is
 // not safe for concurrent use, and so the context is not either: one call at a time. Give
 // it to Enqueue and Cancel, and not to Consume.
+//
+// A host on database/sql, by itself or below GORM or ent, takes part if pgx is its driver
+// (pgx/v5/stdlib). It begins its transaction on a sql.Conn, whose Raw gives it the connection:
+//
+//	err := conn.Raw(func(driver any) error {
+//		tx, err := driver.(*stdlib.Conn).Conn().BeginTx(ctx, pgx.TxOptions{
+//			BeginQuery: "SAVEPOINT host", CommitQuery: "RELEASE SAVEPOINT host",
+//		})
+//		if err != nil {
+//			return err
+//		}
+//		if _, err := requests.Submit(postgres.InTx(ctx, tx), org, by, submission); err != nil {
+//			return err // never tx.Rollback: that would end the host's transaction
+//		}
+//		return tx.Commit(ctx)
+//	})
+//
+// After an error of Raw it rolls back the whole. The example databaseSQL has all of it.
 //
 // Consumers hear of a job that was added after COMMIT, and not at all after ROLLBACK. Where
 // the queue is not in the database, a job is queued once this process hears of the COMMIT, by
