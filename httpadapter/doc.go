@@ -21,8 +21,8 @@
 //
 // The host plugs in an [Authenticator]: [Bearer] for tokens, [FirstOf] for several kinds
 // of credentials, or anything that can make a [Principal] of a request. It runs before
-// the body is read. The acceptance page and the token endpoint of [NewAuthMgmt] are
-// public.
+// the body is read. A [CallerLimit] round it bounds the rate of each caller. The acceptance
+// page and the token endpoint of [NewAuthMgmt] are public.
 //
 // What a caller may do is asked of [Options].Authorize, or else of the roles in
 // Principal.Access, the same way for all services. The zero value of Access allows
