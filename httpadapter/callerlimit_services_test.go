@@ -58,6 +58,7 @@ func TestCallerLimit(t *testing.T) {
 				ask := func(who, method string) *httptest.ResponseRecorder {
 					r := httptest.NewRequest(method, service.path, strings.NewReader("no JSON"))
 					r.Header.Set("Who", who)
+					r.Header.Set("Content-Type", "text/plain")
 					w := httptest.NewRecorder()
 					handler.ServeHTTP(w, r)
 					return w
