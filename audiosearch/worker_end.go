@@ -48,7 +48,6 @@ func (w *Worker) end(
 		how, message = InternalError, "The search failed each time it was tried. Start a new one later; if that ends so too, ask the operator to look at the log."
 	default:
 		verdict.After = w.wait(failure, r.Attempts)
-		s.logFailed(ctx, r, failure, verdict.After)
 	}
 
 	var after, left Run
@@ -109,10 +108,16 @@ func (w *Worker) end(
 		return mortise.Verdict{After: max(after.DueAt.Sub(s.now()), 0)}
 	case err != nil:
 		s.opts.Logger.WarnContext(ctx, "cannot write what came of a search; it will be made again", "run", r.ID, "error", err)
-		return mortise.Verdict{After: writePause}
+		verdict = mortise.Verdict{After: writePause}
 	case after.State == StateTerminated:
 		s.logGivenUp(ctx, &after, failure)
 		s.observe(ctx, terminated(&after, failure))
+		return verdict
+	}
+	if failure != nil && !shutdown && how != ClientError {
+		s.logFailed(ctx, r, failure, verdict.After)
+	}
+	if err != nil {
 		return verdict
 	}
 	s.observe(ctx, Observation{Kind: KindRetrying, Organization: r.Organization, Dataset: r.Query.Dataset, RunID: r.ID, Actor: r.Actor, Class: r.Query.Class,

@@ -330,7 +330,6 @@ func (w *Worker) end(
 		o.Kind, verdict = KindFailed, mortise.Verdict{Kind: mortise.VerdictDead}
 	default:
 		o.Kind, verdict = KindRetrying, mortise.Verdict{After: w.wait(failure, e.Attempts)}
-		s.logFailed(ctx, e, failure, verdict.After)
 	}
 
 	var text string
@@ -389,10 +388,16 @@ func (w *Worker) end(
 		return mortise.Verdict{}
 	case err != nil:
 		s.opts.Logger.WarnContext(ctx, "cannot write what came of an attempt; the event will be processed again", "event", e.ID, "error", err)
-		return mortise.Verdict{After: writePause}
+		o.Kind, verdict = KindRetrying, mortise.Verdict{After: writePause}
 	}
-	if dead {
+	switch {
+	case o.Kind == KindFailed:
 		s.logDead(ctx, e, errorText(failure))
+	case failure != nil && !shutdown:
+		s.logFailed(ctx, e, failure, verdict.After)
+	}
+	if err != nil {
+		return verdict
 	}
 	s.observe(ctx, o)
 	return verdict
