@@ -65,6 +65,10 @@ func (s *Service) Catalogue() *access.Catalogue { return s.catalogue }
 // invitations.
 func (s *Service) AcceptURL() string { return s.opts.AcceptURL }
 
+// GrantToken returns how long the access token works that an accepted invitation gives:
+// [Options].GrantToken. With 0 it gives none, or one of [Options].Grant.
+func (s *Service) GrantToken() time.Duration { return s.opts.GrantToken }
+
 // hosted reports whether calls under ctx are part of a transaction of the host's. What they
 // see is not to be remembered: it may be rolled back.
 func (s *Service) hosted(ctx context.Context) bool {

@@ -45,6 +45,10 @@ type AuthMgmtOptions struct {
 	AcceptPage  bool // adds the page at AcceptPath where a person accepts an invitation
 	Login       bool // adds the token endpoint, POST /api/v0/login; its body has at most 64 KiB
 
+	// AcceptNext is the address that the page of an accepted invitation links to, such as the
+	// start page of the host: an absolute http or https URL. With "" there is no link.
+	AcceptNext string
+
 	// FailedLogins bounds the logins with a wrong ID or secret that are answered with 401 within
 	// a minute, for one client ID and one address: 30. Below 0 nothing is bounded. Further
 	// failures are answered with 429 and Retry-After. The right secret passes all the same.
@@ -120,7 +124,7 @@ func NewAuthMgmt(s *authmgmt.Service, auth Authenticator, opts *AuthMgmtOptions)
 		)
 	}
 	if o.AcceptPage {
-		page, err := newAcceptPage(a)
+		page, err := newAcceptPage(a, o.AcceptNext)
 		if err != nil {
 			return nil, err
 		}

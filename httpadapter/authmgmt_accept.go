@@ -5,9 +5,12 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
+	"time"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
@@ -18,6 +21,11 @@ var acceptPageText string
 //go:embed authmgmt_accept.css
 var acceptPageStyle string
 
+// acceptPageScript is on the page that shows what the invitation gives, and copies it.
+//
+//go:embed authmgmt_accept.js
+var acceptPageScript string
+
 // acceptPage is the page at AcceptPath. Its form names no address, so that it is sent to
 // where the page is: the link's token stands nowhere in the page. Nothing but the token
 // decides, no cookie and no session, so there is no request that another site could
@@ -25,32 +33,47 @@ var acceptPageStyle string
 type acceptPage struct {
 	a        *authMgmtAdapter
 	template *template.Template
-	header   http.Header
+	next     string      // AuthMgmtOptions.AcceptNext
+	header   http.Header // without a script
+	scripted http.Header // with acceptPageScript
 }
 
-// acceptView is what the template shows. All text but Style is escaped.
+// acceptView is what the template shows. All text but Style and Script is escaped.
 type acceptView struct {
 	Title      string
 	Text       []string
 	Invitation *authmgmt.Invitation
 	Reply      string
+	Until      time.Time // the end of an access token; zero: the reply is the host's own
+	Next       string
 	Form       bool
 	Style      template.CSS
+	Script     template.JS
 }
 
-func newAcceptPage(a *authMgmtAdapter) (*acceptPage, error) {
+func newAcceptPage(a *authMgmtAdapter, next string) (*acceptPage, error) {
 	t, err := template.New("accept").Parse(acceptPageText)
 	if err != nil {
 		return nil, fmt.Errorf("httpadapter: parse the acceptance page: %w", err)
 	}
-	digest := sha256.Sum256([]byte(acceptPageStyle))
-	style := "sha256-" + base64.StdEncoding.EncodeToString(digest[:])
-	return &acceptPage{a: a, template: t, header: http.Header{
-		"Referrer-Policy": {"no-referrer"},
-		"X-Robots-Tag":    {"noindex"},
-		"Content-Security-Policy": {"default-src 'none'; style-src '" + style +
-			"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
-	}}, nil
+	if u, err := url.Parse(next); next != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil) {
+		return nil, errors.New("httpadapter: AuthMgmtOptions.AcceptNext must be an absolute http or https URL without a user")
+	}
+	header := func(script string) http.Header {
+		return http.Header{
+			"Referrer-Policy": {"no-referrer"},
+			"X-Robots-Tag":    {"noindex"},
+			"Content-Security-Policy": {"default-src 'none'; style-src " + sourceHash(acceptPageStyle) + script +
+				"; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
+		}
+	}
+	return &acceptPage{a: a, template: t, next: next, header: header(""), scripted: header("; script-src " + sourceHash(acceptPageScript))}, nil
+}
+
+// sourceHash names a style sheet or a script of a page in its Content-Security-Policy.
+func sourceHash(text string) string {
+	digest := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
 }
 
 func (p *acceptPage) operations() []*operation {
@@ -81,11 +104,15 @@ func (p *acceptPage) accept(c *call) response {
 	if err != nil {
 		return p.a.h.fail(c, err)
 	}
-	return p.page(http.StatusOK, acceptView{
+	v := acceptView{
 		Title:      "The invitation is accepted",
 		Text:       []string{"You have accepted the invitation. Its link cannot be used again."},
-		Invitation: &i, Reply: reply.Reveal(),
-	})
+		Invitation: &i, Reply: reply.Reveal(), Next: p.next,
+	}
+	if lifetime := p.a.service.GrantToken(); lifetime > 0 {
+		v.Until = i.GrantedAt.Add(lifetime)
+	}
+	return p.page(http.StatusOK, v)
 }
 
 // grantPending is the code of the problem that lets the person try again.
@@ -124,10 +151,14 @@ func (p *acceptPage) refusal(failure problem) response {
 var htmlType = []string{"text/html; charset=utf-8"}
 
 func (p *acceptPage) page(status int, v acceptView) response {
-	v.Style = template.CSS(acceptPageStyle) //nolint:gosec // a file of this package
+	v.Style, v.Script = template.CSS(acceptPageStyle), template.JS(acceptPageScript) //nolint:gosec // files of this package
+	header := p.header
+	if v.Reply != "" {
+		header = p.scripted
+	}
 	var b bytes.Buffer
 	if err := p.template.Execute(&b, v); err != nil { // unreachable: a buffer takes everything, and the fields are there
-		return response{status: http.StatusServiceUnavailable, header: p.header}
+		return response{status: http.StatusServiceUnavailable, header: header}
 	}
-	return response{status: status, body: b.Bytes(), mediaType: htmlType, header: p.header}
+	return response{status: status, body: b.Bytes(), mediaType: htmlType, header: header}
 }

@@ -23,25 +23,29 @@ import (
 )
 
 // requirePage checks what every answer at AcceptPath must have, and returns the page
-// without its style.
+// without its style and its script.
 func requirePage(t *testing.T, w *httptest.ResponseRecorder, status int, title string) string {
 	t.Helper()
 	require.Equal(t, status, w.Code, w.Body.String())
 	before, rest, _ := strings.Cut(w.Body.String(), "<style>")
 	style, after, found := strings.Cut(rest, "</style>")
 	require.True(t, found)
-	digest := sha256.Sum256([]byte(style))
+	page, scripts := before+after, ""
+	if before, rest, found := strings.Cut(page, "<script>"); found {
+		script, after, _ := strings.Cut(rest, "</script>")
+		page, scripts = before+after, "; script-src "+hashOf(script)
+	}
 	want := http.Header{
 		"Content-Type": {"text/html; charset=utf-8"}, "Allow": w.Header()["Allow"],
 		"Referrer-Policy": {"no-referrer"}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "X-Robots-Tag": {"noindex"},
-		"Content-Security-Policy": {"default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) +
-			"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
+		"Content-Security-Policy": {"default-src 'none'; style-src " + hashOf(style) + scripts +
+			"; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
 	}
 	if status == http.StatusServiceUnavailable {
 		want["Retry-After"] = []string{"5"}
 	}
 	require.Equal(t, want, withEmpty(withoutID(w), "Allow"))
-	page := before + after
+	require.Equal(t, strings.Contains(page, "<code>"), scripts != "", "a script for the button alone")
 	require.Contains(t, page, `<html lang="en">`)
 	require.Contains(t, page, `<meta name="viewport" content="width=device-width, initial-scale=1">`)
 	require.Contains(t, page, "<title>"+title+"</title>")
@@ -51,6 +55,12 @@ func requirePage(t *testing.T, w *httptest.ResponseRecorder, status int, title s
 		require.NotContains(t, page, never)
 	}
 	return page
+}
+
+// hashOf is how a policy names a style or a script.
+func hashOf(text string) string {
+	digest := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
 }
 
 // withEmpty adds a header without values, for comparing.
@@ -101,6 +111,48 @@ func TestAcceptPage(t *testing.T) {
 	for _, method := range []string{"GET", "POST"} {
 		page := requirePage(t, r.as("", method, link, ""), http.StatusNotFound, titleGone)
 		require.Contains(t, words(page), "ask the person who invited you for a new invitation.")
+	}
+}
+
+// TestAcceptedPageNamesTheToken: what it is for, how long it works, and where to go next.
+// A host's own reply is not called a token.
+func TestAcceptedPageNamesTheToken(t *testing.T) {
+	opts := everyAuthOption
+	opts.AcceptNext = "https://app.example.com/start?from=invitation"
+	r := newAuthRig(t, &opts, &authmgmt.Options{GrantToken: 90 * 24 * time.Hour})
+	i := r.invitation("acme", "i1", access.Role{ID: "viewer"})
+	w := r.as("", "POST", acceptPath+r.link(&i), "")
+	const next = `<p>Continue to <a href="https://app.example.com/start?from=invitation">https://app.example.com/start?from=invitation</a></p>`
+	require.Contains(t, w.Body.String(), next)
+	require.Equal(t, "no-referrer", w.Header().Get("Referrer-Policy"), "the link's token is for this page alone")
+	require.Regexp(t, `<code>at-[0-9a-f]{64}</code>`, w.Body.String())
+	require.Contains(t, w.Body.String(), `<button type="button" hidden>Copy</button>`)
+	text := words(w.Body.String())
+	require.Contains(t, text, "Your access token A program that has this token acts for you, with the access above.")
+	require.Contains(t, text, "The token works until "+begin.Add(90*24*time.Hour).UTC().Format("2 January 2006, 15:04 UTC")+" , unless it is revoked before.")
+	require.NotContains(t, text, "Yours to keep")
+
+	i = r.invitation("acme", "i2")
+	require.NotContains(t, r.as("", "GET", acceptPath+r.link(&i), "").Body.String(), "Continue to", "it is not accepted")
+
+	r = newAuthRig(t, nil, &authmgmt.Options{Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
+		return mortise.NewSecret("a door code"), nil
+	}})
+	i = r.invitation("acme", "i1")
+	page := requirePage(t, r.as("", "POST", acceptPath+r.link(&i), ""), http.StatusOK, titleDone)
+	require.Contains(t, words(page), "Yours to keep Copy this now.")
+	require.NotContains(t, words(page), "access token")
+}
+
+// TestAcceptNextIsAnAddress: a page with a link that a browser would not follow is not
+// mounted.
+func TestAcceptNextIsAnAddress(t *testing.T) {
+	r := newAuthRig(t, nil, nil)
+	for _, bad := range []string{"javascript:alert(1)", "app.example.com", "/start", "https://", "https://ada:x@example.com/", "http://[::1"} {
+		opts := everyAuthOption
+		opts.AcceptNext = bad
+		_, err := httpadapter.NewAuthMgmt(r.service, httpadapter.Bearer(httpadapter.AccessTokens(r.service)), &opts)
+		require.ErrorContains(t, err, "AcceptNext", bad)
 	}
 }
 
@@ -258,7 +310,7 @@ func TestAcceptPageShowsTextAsText(t *testing.T) {
 		page := r.as("", method, link, "").Body.String()
 		escaped := html.EscapeString(hostile)
 		require.GreaterOrEqual(t, strings.Count(seen.Replace(html.UnescapeString(page)), readable), 5)
-		for _, never := range []string{"<script", "<b>", "<!--", "</bdi></main>"} {
+		for _, never := range []string{"<script>alert", "<b>", "<!--", "</bdi></main>"} {
 			require.NotContains(t, page, never)
 		}
 		require.NotContains(t, escaped, "<")

@@ -38,9 +38,9 @@ const (
 	mediaGrace  = 3 * time.Second // for the decoding and scoring of a video that was cut off to return
 )
 
-// newAudioService makes the audio search. Its callers show access tokens of the
-// credentials service.
-func newAudioService(s *settings, b *backends, credentials *authmgmt.Service, log *slog.Logger) (*audioService, error) {
+// newAudioService makes the audio search, and adds its page to the site. Its callers show
+// access tokens of the credentials service.
+func newAudioService(s *settings, b *backends, credentials *authmgmt.Service, pages *site, log *slog.Logger) (*audioService, error) {
 	defined, scorerErr := signal.New(nil)
 	sounds, wavErr := wav.New(nil)
 	programs, ffmpegErr := ffmpeg.New(nil)
@@ -53,6 +53,7 @@ func newAudioService(s *settings, b *backends, credentials *authmgmt.Service, lo
 	}
 	media := sound.FirstMedia(sounds, programs)
 	in := newIngestion(s.meters, log)
+	in.tally = s.tally
 	service, err := audiosearch.New(b.audio, &audiosearch.Options{
 		Scorers:  scorers,
 		Media:    media,
@@ -70,8 +71,8 @@ func newAudioService(s *settings, b *backends, credentials *authmgmt.Service, lo
 	if err != nil {
 		return nil, fmt.Errorf("make the search worker: %w", err)
 	}
-	verify := withDemo(s.demo.token, httpadapter.AccessTokens(credentials))
-	routes, err := httpadapter.NewAudioSearch(service, httpadapter.Bearer(verify), &httpadapter.AudioSearchOptions{
+	auth := httpadapter.Bearer(withDemo(s.demo.token, httpadapter.AccessTokens(credentials)))
+	routes, err := httpadapter.NewAudioSearch(service, auth, &httpadapter.AudioSearchOptions{
 		Options:  httpadapter.Options{Observer: s.meters.request, Logger: log},
 		Cancel:   true,
 		MinScore: true,
@@ -80,7 +81,7 @@ func newAudioService(s *settings, b *backends, credentials *authmgmt.Service, lo
 	if err != nil {
 		return nil, fmt.Errorf("mount the audio search: %w", err)
 	}
-	page, err := newSearchPage(s, service, b.files, media, programs, verify, log)
+	page, err := newSearchPage(pages, service, b.files, media, programs)
 	if err != nil {
 		return nil, err
 	}

@@ -26,12 +26,19 @@ func newAuthMgmtService(s *settings, b authmgmt.Backend, datasets audiosearch.St
 	if err := errors.Join(err, keyErr); err != nil {
 		return nil, err
 	}
+	refused := observeRefused(s.meters, log)
+	observe := func(ctx context.Context, o authmgmt.Observation) {
+		refused(ctx, o)
+		if o.Err == nil {
+			s.tally.add(o.Organization, "authmgmt", string(o.Kind), 1)
+		}
+	}
 	service, err := authmgmt.New(b, &authmgmt.Options{
 		AcceptURL:     s.publicURL + httpadapter.AcceptPath,
 		InvitationKey: key,
 		GrantToken:    tokenLifetime,
 		HasDataset:    hasDataset(datasets),
-		Observer:      observeRefused(s.meters, log),
+		Observer:      observe,
 		Logger:        log,
 	})
 	if err != nil {
@@ -43,6 +50,7 @@ func newAuthMgmtService(s *settings, b authmgmt.Backend, datasets audiosearch.St
 		Invitations: true,
 		Tokens:      true,
 		AcceptPage:  true,
+		AcceptNext:  s.publicURL + "/",
 		Login:       true,
 	})
 	if err != nil {

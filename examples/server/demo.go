@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"text/template"
 
@@ -31,8 +32,16 @@ var demoDocument []byte
 
 // demoCredentials are an API key and an access token that are nowhere but in memory. So
 // they end with the process, however that ends, and of two demos on the same data neither
-// ends the other's. Empty ones are no demo.
-type demoCredentials struct{ key, token string }
+// ends the other's. Empty ones are no demo. The code is that of the link which signs in.
+type demoCredentials struct {
+	key, token string
+	code       *signInCode
+}
+
+// administers reports whether an access token is that of the demo's administrator.
+func (d *demoCredentials) administers(token string) bool {
+	return d.token != "" && subtle.ConstantTimeCompare([]byte(d.token), []byte(token)) == 1
+}
 
 func newDemoCredentials() demoCredentials {
 	secret := func(prefix string) string {
@@ -72,6 +81,7 @@ func (d *demoMade) ping(context.Context) error {
 // demoPage is what the demo's text says.
 type demoPage struct {
 	URL, Key, Token string
+	Link            string // signs in, once
 	Kept            string // where
 	Docs            bool
 	All             bool   // a command for each operation
@@ -81,13 +91,30 @@ type demoPage struct {
 //go:embed demo.txt
 var demoText string
 
+var demoTemplate = template.Must(template.New("demo").Parse(demoText))
+
 // write prints lines to paste into a POSIX shell. They need nothing but that and curl.
-func (p *demoPage) write(w io.Writer) error {
-	return template.Must(template.New("demo").Parse(demoText)).Execute(w, p)
+func (p *demoPage) write(w io.Writer) error { return demoTemplate.Execute(w, p) }
+
+// demoCommand is one of the demo's three commands.
+type demoCommand struct{ Title, Text string }
+
+// commands returns the three commands that the demo prints.
+func (p *demoPage) commands() (all []demoCommand, err error) {
+	var b strings.Builder
+	if err := demoTemplate.ExecuteTemplate(&b, "three", p); err != nil {
+		return nil, fmt.Errorf("write the demo's commands: %w", err)
+	}
+	for paragraph := range strings.SplitSeq(b.String(), "\n\n") {
+		title, text, _ := strings.Cut(paragraph, "\n")
+		if strings.HasPrefix(text, "curl ") {
+			all = append(all, demoCommand{strings.TrimPrefix(title, "# "), strings.TrimSpace(text)})
+		}
+	}
+	return all, nil
 }
 
-// startDemo provisions the demo, and prints commands with its credentials. It is the only
-// time that these are shown.
+// startDemo provisions the demo, and prints its link, and commands with its credentials.
 func startDemo(ctx context.Context, stdout io.Writer, s *services, page *demoPage, log *slog.Logger) error {
 	doc, err := provision.Parse("the built-in demo", demoDocument, nil)
 	if err == nil {

@@ -12,7 +12,8 @@ func demoOutput(t *testing.T, all, docs bool) string {
 	t.Helper()
 	d := newDemoCredentials()
 	page := &demoPage{
-		URL: "http://127.0.0.1:8080", Key: d.key, Token: d.token, Kept: "in memory", Docs: docs, All: all, Start: "12345678",
+		URL: "http://127.0.0.1:8080", Key: d.key, Token: d.token, Link: "http://127.0.0.1:8080/#" + strings.Repeat("x", 32),
+		Kept: "in memory", Docs: docs, All: all, Start: "12345678",
 	}
 	var b strings.Builder
 	if err := page.write(&b); err != nil {

@@ -47,6 +47,7 @@ type settings struct {
 
 	demoCommands bool            // the demo prints a command for each operation
 	demo         demoCredentials // empty: there is no demo
+	tally        *tally          // of the demo; nil: nothing is counted
 	meters       *meters         // nil: nothing is counted
 
 	model       string // path or https URL of an ONNX file, "" for none

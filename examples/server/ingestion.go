@@ -21,6 +21,7 @@ import (
 type ingestion struct {
 	*ingest.Ingestion
 	meters   *meters
+	tally    *tally
 	log      *slog.Logger
 	screen   *console       // where the bar is; nil: nowhere. It is set before anything runs.
 	seldom   rate.Sometimes // log lines
@@ -57,6 +58,7 @@ func (in *ingestion) run(ctx context.Context, service *audiosearch.Service) {
 // observe is the [audiosearch.Observer].
 func (in *ingestion) observe(ctx context.Context, o audiosearch.Observation) {
 	in.meters.event("audiosearch", string(o.Kind))
+	in.tally.add(o.Organization, "audiosearch", string(o.Kind), 1)
 	in.Observe(ctx, o)
 	about := []any{"organization", o.Organization, "dataset", o.Dataset}
 	switch {

@@ -8,7 +8,8 @@
 // It serves the documentation triggers, the credentials, the vault and the audio
 // search. A service is a few files: for the audio search, audiosearch.go makes it,
 // model.go brings its model, ingestion.go has its videos scored in the background, and
-// search_page*.go is its page for people. A further service needs its own such files,
+// search_page*.go is its page for people. site.go, session.go and home.go are the frame, the
+// session and the first of the pages for people. A further service needs its own such files,
 // and lines in wiring.go, storage_*.go, provision.go and demo.json; package provision
 // has what the provisioning document may say of it. A further storage needs one file,
 // as storage_sqlite.go, its flag in flags.go and a line in wiring.go.
@@ -171,8 +172,10 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 			return err
 		}
 	}
+	code := ""
 	if doc == nil {
-		s.demo = newDemoCredentials()
+		s.demo, s.tally = newDemoCredentials(), newTally(demoOrganization)
+		s.demo.code, code = newSignInCode(time.Now)
 	}
 	back.model = model
 	if s.metrics {
@@ -208,7 +211,7 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 		fmt.Fprintln(stdout, "listening on "+address)
 		if doc == nil {
 			page := &demoPage{
-				URL: address, Key: s.demo.key, Token: s.demo.token, Kept: oneLine(back.kept),
+				URL: address, Key: s.demo.key, Token: s.demo.token, Link: s.publicURL + "/#" + code, Kept: oneLine(back.kept),
 				Docs: s.docs, All: s.demoCommands, Start: uuid.NewString()[:8],
 			}
 			if err := startDemo(ctx, stdout, services, page, log); err != nil {

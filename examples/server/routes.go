@@ -33,8 +33,10 @@ func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (
 			return nil, err
 		}
 	}
-	search := all.audio.page
-	search.stopping = ctx
+	all.audio.page.stopping = ctx
+	if err := addHome(s, all); err != nil {
+		return nil, err
+	}
 	sandbox := http.StripPrefix(sandboxPrefix, all.vault.trial)
 	// Not a ServeMux: it would redirect unclean paths, which the services refuse.
 	return s.proxies.in(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -48,8 +50,8 @@ func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (
 		switch {
 		case !ok && strings.HasPrefix(r.URL.Path, sandboxPrefix+"/"):
 			sandbox.ServeHTTP(w, r)
-		case !ok && strings.HasPrefix(r.URL.Path+"/", searchPath+"/"):
-			search.ServeHTTP(w, r)
+		case all.site.serves(r.URL.Path):
+			all.site.ServeHTTP(w, r)
 		case !ok:
 			joined.ServeHTTP(w, r)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -63,7 +65,7 @@ func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (
 	})), nil
 }
 
-// addDocs adds the OpenAPI document and the API reference, and a way there from the root.
+// addDocs adds the OpenAPI document and the API reference.
 func addDocs(pages map[string]http.Handler, publicURL string, handlers []*httpadapter.Handler) error {
 	document, err := httpadapter.OpenAPI([]string{publicURL}, handlers...)
 	if err != nil {
@@ -83,17 +85,12 @@ func addDocs(pages map[string]http.Handler, publicURL string, handlers []*httpad
 		}
 		h.ServeHTTP(w, r)
 	})
-	pages["/"], pages["/docs/"] = leadsTo("docs"), leadsTo("../docs")
-	return nil
-}
-
-// leadsTo redirects to a relative address, for the sake of a proxy that mounts this program
-// under a path.
-func leadsTo(address string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Location", address)
+	// Relative, for the sake of a proxy that mounts this program under a path.
+	pages["/docs/"] = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "../docs")
 		w.WriteHeader(http.StatusFound)
 	})
+	return nil
 }
 
 // healthz answers while the process lives.

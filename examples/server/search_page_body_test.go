@@ -63,10 +63,10 @@ func servePages(t *testing.T) *pageServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pageServer{temp: t.TempDir(), pages: []string{"/", "/docs", "/openapi.json", "/healthz", "/readyz"}}
+	p := &pageServer{temp: t.TempDir(), pages: []string{"/docs", "/openapi.json", "/healthz", "/readyz"}}
 	t.Setenv("TMPDIR", p.temp)
-	for path := range s.audio.page.routes {
-		p.pages = append(p.pages, searchPath+path)
+	for path := range s.site.routes {
+		p.pages = append(p.pages, path)
 	}
 	p.pages = append(p.pages, searchPath+"/nothing")
 	slices.Sort(p.pages)

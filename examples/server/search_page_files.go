@@ -86,7 +86,7 @@ func (s *slowWriter) Write(b []byte) (int, error) {
 }
 
 // excerpt answers requests for excerpts of one kind, which what names in messages.
-func (p *searchPage) excerpt(what string, maker *excerpt.Maker) searchHandler {
+func (p *searchPage) excerpt(what string, maker *excerpt.Maker) siteHandler {
 	return func(w http.ResponseWriter, r *http.Request, v *visit) error {
 		at, to := readTime(v.values.Get("at")), readTime(cmp.Or(v.values.Get("to"), "0"))
 		e, err := maker.Make(r.Context(), v.Organization, v.values.Get("dataset"), v.values.Get("video"), at, to)

@@ -80,7 +80,7 @@ func (p *searchPage) answerForm(w http.ResponseWriter, r *http.Request, v *visit
 	if len(form.Problems) > 0 {
 		status = http.StatusUnprocessableEntity
 	}
-	p.show(w, r, status, searchView{Title: "Search for sounds", Who: v, Form: form})
+	p.show(w, r, status, siteView{Title: "Search for sounds", Who: v, Form: form})
 	return nil
 }
 

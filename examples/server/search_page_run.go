@@ -64,7 +64,7 @@ func (p *searchPage) showRun(w http.ResponseWriter, r *http.Request, v *visit) e
 	if view.Found, view.Places, err = p.results(r.Context(), v.Organization, &run); err != nil {
 		return err
 	}
-	p.show(w, r, http.StatusOK, searchView{Title: string(run.Query.Class) + " in " + dataset, Who: v, Run: view})
+	p.show(w, r, http.StatusOK, siteView{Title: string(run.Query.Class) + " in " + dataset, Who: v, Run: view})
 	return nil
 }
 

@@ -73,7 +73,7 @@ func TestSearchPageLeavesTheRestAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, html := range map[string]bool{"/search": true, "/search/": false, "/search/x": true, "/search/search.svg": false, "/search/../search": true, "/searchx": false, "/api/v0/search": false} {
+	for path, html := range map[string]bool{"/": true, "/search": true, "/search/": false, "/search/x": true, "/search/search.svg": false, "/search/../search": true, "/searchx": false, "/api/v0/search": false} {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		if got := strings.HasPrefix(w.Header().Get("Content-Type"), "text/html"); got != html {
@@ -103,7 +103,7 @@ func TestSearchPageHeaders(t *testing.T) {
 		}
 	}
 	w := httptest.NewRecorder()
-	s.audio.page.fail(w, httptest.NewRequest(http.MethodGet, "/search/run", nil), audiosearch.ErrDeleted)
+	s.site.fail(w, httptest.NewRequest(http.MethodGet, "/search/run", nil), audiosearch.ErrDeleted)
 	if w.Code != http.StatusUnauthorized || w.Header().Get("WWW-Authenticate") != "Bearer" {
 		t.Errorf("of a deleted organization: %d %v", w.Code, w.Header())
 	}

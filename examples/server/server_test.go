@@ -189,7 +189,7 @@ func apply(t *testing.T, s *services, text string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return applyDocument(t.Context(), s, doc, slog.New(warnings{s.audio.page.log.Handler()}))
+	return applyDocument(t.Context(), s, doc, slog.New(warnings{s.site.log.Handler()}))
 }
 
 // warnings is a handler that is told of those alone.

@@ -17,7 +17,11 @@ type triggerService struct {
 }
 
 func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*triggerService, error) {
-	service, err := trigger.New(b, &trigger.Options{Observer: s.meters.trigger, Logger: log})
+	observe := func(ctx context.Context, o trigger.Observation) {
+		s.meters.trigger(ctx, o)
+		s.tally.add(o.Organization, "trigger", string(o.Kind), 1)
+	}
+	service, err := trigger.New(b, &trigger.Options{Observer: observe, Logger: log})
 	if err != nil {
 		return nil, fmt.Errorf("make the trigger service: %w", err)
 	}

@@ -37,7 +37,12 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 	if err != nil {
 		return nil, err
 	}
-	count := func(_ context.Context, o vault.Observation) { s.meters.event("vault", string(o.Kind)) }
+	count := func(_ context.Context, o vault.Observation) {
+		s.meters.event("vault", string(o.Kind))
+		if o.Err == nil {
+			s.tally.add(o.Organization, "vault", string(o.Kind), o.Items)
+		}
+	}
 	service, err := vault.New(b, keyring, &vault.Options{MaxValue: maxVaultValue, Observer: count, Logger: log})
 	if err != nil {
 		return nil, fmt.Errorf("make the vault: %w", err)

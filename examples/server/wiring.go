@@ -94,6 +94,7 @@ type services struct {
 	vault    *vaultService
 	audio    *audioService
 	demo     demoMade
+	site     *site              // pages for people
 	others   []httpadapter.Part // as of backends; the demo besides
 	dead     func(context.Context) (rows int64, oldest time.Duration, err error)
 }
@@ -132,7 +133,10 @@ func wire(s *settings, b *backends, key localkeys.Root, log *slog.Logger) (*serv
 	if all.vault, err = newVaultService(s, b.vault, all.authmgmt.service, key, log); err != nil {
 		return nil, err
 	}
-	if all.audio, err = newAudioService(s, b, all.authmgmt.service, log); err != nil {
+	if all.site, err = newSite(s, withDemo(s.demo.token, httpadapter.AccessTokens(all.authmgmt.service)), log); err != nil {
+		return nil, err
+	}
+	if all.audio, err = newAudioService(s, b, all.authmgmt.service, all.site, log); err != nil {
 		return nil, err
 	}
 	if s.demo != (demoCredentials{}) {

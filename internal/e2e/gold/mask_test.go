@@ -53,6 +53,7 @@ var changing = []struct {
 	{"run", regexp.MustCompile(`"run_id":(\d{9,})`)},
 	{"value", regexp.MustCompile(`"token":"([^"]+)"`)},
 	{"id", regexp.MustCompile(`\b([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b`)},
+	{"version", regexp.MustCompile(`<dt>Version</dt><dd>([^<]+)</dd>`)},
 	{"tag", regexp.MustCompile(`^Etag: "([\w-]{22})"$`)}, // of a body with an ID
 }
 
@@ -202,6 +203,8 @@ func (m *masks) lines(resp *http.Response, body []byte, request http.Header, nam
 				text = instant.ReplaceAllString(text, "<time>")
 			}
 			text = fold(m.hide(text), 0) // in this order: the length of a value is not always the same
+		} else if m.timed {
+			text = instantInPage.ReplaceAllString(text, "<time>(now)</time>")
 		}
 		text = style.ReplaceAllStringFunc(text, func(sheet string) string {
 			if m.styled[sheet] {
@@ -217,6 +220,8 @@ func (m *masks) lines(resp *http.Response, body []byte, request http.Header, nam
 }
 
 var instant = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z`)
+
+var instantInPage = regexp.MustCompile(`<time [^>]*>[^<]*</time>`)
 
 var style = regexp.MustCompile(`(?s)<style>.*</style>`)
 

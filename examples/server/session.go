@@ -13,9 +13,9 @@ import (
 
 // sessionCookie holds the access token, which is verified at each request: a token that
 // has ended ends the session. No script can read the cookie, and no other site can have
-// it sent. It has no path: the browser takes the folder of the login, which is
-// searchPath, wherever a proxy mounts this program (RFC 6265, 5.1.4).
-const sessionCookie = "mortise_search"
+// it sent. It has no path: the browser takes the folder of the address that began the
+// session, site.folder, wherever a proxy mounts this program (RFC 6265, 5.1.4).
+const sessionCookie = "mortise_session"
 
 // loginView is the form for the access token. After it the visitor goes on to the run, if
 // it is set.
@@ -54,28 +54,36 @@ func readForm(w http.ResponseWriter, r *http.Request, most int64) (url.Values, e
 	return nil, &refusal{http.StatusBadRequest, "The form arrived damaged. Send it again."}
 }
 
+// sessionToken returns the access token of the session, "" if there is none.
+func sessionToken(r *http.Request) string {
+	cookie, err := r.Cookie(sessionCookie)
+	if err != nil {
+		return ""
+	}
+	token, _ := base64.RawURLEncoding.DecodeString(cookie.Value) // a part of a token is none
+	return string(token)
+}
+
 // visitor finds out who is asking.
-func (p *searchPage) visitor(r *http.Request) (httpadapter.Principal, error) {
-	if cookie, err := r.Cookie(sessionCookie); err == nil {
-		if token, err := base64.RawURLEncoding.DecodeString(cookie.Value); err == nil {
-			return p.verify(r.Context(), string(token))
-		}
+func (p *site) visitor(r *http.Request) (httpadapter.Principal, error) {
+	if token := sessionToken(r); token != "" {
+		return p.verify(r.Context(), token)
 	}
 	return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 }
 
-func (p *searchPage) showLogin(w http.ResponseWriter, r *http.Request, v loginView) {
+func (p *site) showLogin(w http.ResponseWriter, r *http.Request, v loginView) {
 	status := http.StatusUnauthorized
 	if r.URL.Path == searchPath && v.Problem == "" {
 		status = http.StatusOK // nobody has done anything wrong yet
 	} else {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	p.show(w, r, status, searchView{Title: "Search for sounds", Login: &v})
+	p.show(w, r, status, siteView{Title: "Search for sounds", Login: &v})
 }
 
 // login verifies an access token and keeps it in the cookie.
-func (p *searchPage) login(w http.ResponseWriter, r *http.Request, v *visit) error {
+func (p *site) login(w http.ResponseWriter, r *http.Request, v *visit) error {
 	token := strings.TrimSpace(v.values.Get("token"))
 	view := loginView{Dataset: v.values.Get("dataset"), Run: v.values.Get("run")}
 	_, err := p.verify(r.Context(), token)
@@ -87,20 +95,29 @@ func (p *searchPage) login(w http.ResponseWriter, r *http.Request, v *visit) err
 	if err != nil {
 		return err
 	}
-	p.setSession(w, &http.Cookie{Value: base64.RawURLEncoding.EncodeToString([]byte(token))})
+	p.begin(w, token)
+	root, search := links(r.URL.Path)
 	if view.Run != "" {
-		return redirect(w, link("run", "dataset", view.Dataset, "run", view.Run))
+		return redirect(w, link(search+"run", "dataset", view.Dataset, "run", view.Run))
 	}
-	return redirect(w, "../search")
+	return redirect(w, root+"search")
+}
+
+// begin keeps an access token in the cookie.
+func (p *site) begin(w http.ResponseWriter, token string) {
+	p.setSession(w, &http.Cookie{Value: base64.RawURLEncoding.EncodeToString([]byte(token))})
 }
 
 // logout forgets the access token. It stays valid.
-func (p *searchPage) logout(w http.ResponseWriter, r *http.Request, v *visit) error {
+func (p *site) logout(w http.ResponseWriter, _ *http.Request, _ *visit) error {
 	p.setSession(w, &http.Cookie{MaxAge: -1})
-	return goHome(w, r, v)
+	if p.folder == searchPath {
+		return redirect(w, "../search")
+	}
+	return redirect(w, "./")
 }
 
-func (p *searchPage) setSession(w http.ResponseWriter, c *http.Cookie) {
+func (p *site) setSession(w http.ResponseWriter, c *http.Cookie) {
 	c.Name, c.HttpOnly, c.Secure, c.SameSite = sessionCookie, true, p.secure, http.SameSiteStrictMode
 	http.SetCookie(w, c)
 }
