@@ -65,8 +65,8 @@ func (s *Service) Catalogue() *access.Catalogue { return s.catalogue }
 // invitations.
 func (s *Service) AcceptURL() string { return s.opts.AcceptURL }
 
-// GrantToken returns how long the access token works that an accepted invitation gives:
-// [Options].GrantToken. With 0 it gives none, or one of [Options].Grant.
+// GrantToken returns Options.GrantToken, the lifetime of the access token that an accepted
+// invitation gives. With 0 an invitation gives the reply of Options.Grant.
 func (s *Service) GrantToken() time.Duration { return s.opts.GrantToken }
 
 // hosted reports whether calls under ctx are part of a transaction of the host's. What they

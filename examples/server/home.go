@@ -15,8 +15,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// homePage is the first page. It says what runs. To the administrator of the demo, and to
-// nobody else, it also shows numbers and the demo's commands, which hold credentials.
+// homePage is the first page. It names the services and the version. The administrator of
+// the demo alone also sees numbers, and the demo's commands, which hold credentials.
 type homePage struct {
 	*site
 	version  string
@@ -124,12 +124,9 @@ func (h *homePage) counted() []number {
 // kept are the numbers of an organization in the store.
 func (h *homePage) kept(ctx context.Context, org string) ([]number, error) {
 	triggers, err := h.trigger.Stats(ctx, org)
-	if err != nil {
-		return nil, fmt.Errorf("numbers of the first page: %w", err)
-	}
-	searches, err := h.audio.Stats(ctx, org)
-	if err != nil {
-		return nil, fmt.Errorf("numbers of the first page: %w", err)
+	searches, err2 := h.audio.Stats(ctx, org)
+	if err := errors.Join(err, err2); err != nil {
+		return nil, fmt.Errorf("count for the first page: %w", err)
 	}
 	return []number{
 		{"triggers-waiting", "Triggers waiting", triggers.Waiting.String()},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -91,7 +92,7 @@ func (r *homeRig) numbers(cookie string) (numbers map[string]string) {
 	return numbers
 }
 
-// requireNothingSecret: a page has no number, no credential and nobody's name.
+// requireNothingSecret: a page has no numbers, credentials and commands.
 func (r *homeRig) requireNothingSecret(page string) {
 	r.t.Helper()
 	for _, never := range []string{`class="numbers"`, "<dd id=", "curl", "Bearer", "<time"} {
@@ -109,7 +110,7 @@ func TestFirstPage(t *testing.T) {
 		r := newHomeRig(t, demo)
 		w := r.send("/", "", nil)
 		require.Equal(t, http.StatusOK, w.Code)
-		page := w.Body.String()
+		page := html.UnescapeString(w.Body.String())
 		for _, text := range []string{"Triggers", "Credentials", "Vaults", "Sounds", `<a href="docs">`, `<a href="search">`, version()} {
 			require.Contains(t, page, text)
 		}
@@ -289,7 +290,7 @@ func TestNumbersOfTheFirstPage(t *testing.T) {
 	require.Contains(t, page, `<time datetime="`+r.settings.tally.since.UTC().Format(time.RFC3339)+`">`)
 }
 
-// TestDemoCommandsOnThePage: they are those that the demo prints.
+// TestDemoCommandsOnThePage: the demo prints the same commands.
 func TestDemoCommandsOnThePage(t *testing.T) {
 	printed := demoOutput(t, false, true)
 	page := &demoPage{URL: "http://127.0.0.1:8080", Key: regexp.MustCompile(`sk-[\w-]+`).FindString(printed), Token: regexp.MustCompile(`at-[\w-]+`).FindString(printed)}

@@ -60,7 +60,7 @@ func sessionToken(r *http.Request) string {
 	if err != nil {
 		return ""
 	}
-	token, _ := base64.RawURLEncoding.DecodeString(cookie.Value) // a part of a token is none
+	token, _ := base64.RawURLEncoding.DecodeString(cookie.Value) // verify refuses a damaged token
 	return string(token)
 }
 
