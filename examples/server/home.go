@@ -115,7 +115,9 @@ func (h *homePage) counted() []number {
 		{"submitted", "Triggers submitted", count("trigger", string(trigger.KindSubmitted))},
 		{"completed", "Triggers completed", count("trigger", string(trigger.KindCompleted))},
 		{"tokenized", "Values tokenized", count("vault", string(vault.KindTokenized))},
+		{"detokenized", "Values detokenized", count("vault", string(vault.KindDetokenized))},
 		{"issued", "Access tokens issued", count("authmgmt", string(authmgmt.KindTokenIssued))},
+		{"accepted", "Invitations accepted", count("authmgmt", string(authmgmt.KindAccepted))},
 		{"searches", "Searches started", count("audiosearch", string(audiosearch.KindSubmitted))},
 		{"scored", "Recordings scored", count("audiosearch", string(audiosearch.KindIngested))},
 	}

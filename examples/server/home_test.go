@@ -280,7 +280,7 @@ func TestNumbersOfTheFirstPage(t *testing.T) {
 	require.Error(t, err, "which does not count")
 	after := r.numbers(cookie)
 	require.Equal(t, map[string]string{
-		"submitted": "2", "completed": "0", "tokenized": "3", "issued": "1", "searches": "0", "scored": "0",
+		"submitted": "2", "completed": "0", "tokenized": "3", "detokenized": "0", "issued": "1", "accepted": "0", "searches": "0", "scored": "0",
 		"triggers-waiting": "2", "triggers-failed": "0", "searches-waiting": "0", "searches-failed": "0",
 	}, after)
 	page := r.send("/", cookie, nil).Body.String()
