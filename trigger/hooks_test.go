@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -242,6 +243,38 @@ func TestFailedAttemptsAreLogged(t *testing.T) {
 	f.Drain(t.Context())
 	assert.Equal(t, 1, strings.Count(logged.String(), "\n"))
 	assert.Contains(t, logged.String(), " organization=acme attempt=1 in=1h0m0s count=3 error=")
+}
+
+// LogError decides what the log has of a failure, and changes nothing of the history.
+func TestLogError(t *testing.T) {
+	for name, test := range map[string]struct {
+		says func(error) string
+		want string
+	}{
+		"other words": {func(err error) string { return strings.ToUpper(err.Error()) }, `error="AWAY NOW"`},
+		"nothing":     {func(error) string { return "" }, `error=""`},
+		"a panic":     {func(error) string { panic("no") }, `error="The attempt failed."`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var logged bytes.Buffer
+			f := triggertest.New(t, &triggertest.Options{
+				Processor: returning(errors.New("away\nnow")),
+				Worker:    trigger.WorkerOptions{Backoff: func(int) time.Duration { return 0 }, MaxAttempts: 2},
+				Service:   trigger.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil)), LogError: test.says},
+			})
+			submitted := submit(t, f.Service, secretText)
+			f.Drain(t.Context())
+			lines := strings.Split(logged.String(), "\n")
+			for _, message := range []string{"an attempt failed; trying again", "an event was given up"} {
+				i := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, message) })
+				require.GreaterOrEqual(t, i, 0, message)
+				assert.Contains(t, lines[i], test.want, message)
+			}
+			e, err := f.Event(t.Context(), "acme", submitted.ID)
+			require.NoError(t, err)
+			assert.Equal(t, "away\nnow", e.LastError)
+		})
+	}
 }
 
 // A panic of the Processor is logged with its text and its stack, one line a second for an

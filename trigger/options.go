@@ -16,9 +16,9 @@ import (
 // A panic of what a host plugs in, here and in [WorkerOptions], is recovered where it
 // happens and logged with its stack at ERROR. That of a Directory is answered as if the
 // directory was away ([ErrUnavailable]). That of a [Processor] is a failed attempt. That
-// of Backoff leaves the default wait, that of PublicError a history that says only that
-// the attempt failed. That of an Observer or a Tracer changes nothing. Stores and queues
-// must not panic.
+// of Backoff leaves the default wait, that of PublicError or LogError a history or a log
+// that says only that the attempt failed. That of an Observer or a Tracer changes nothing.
+// Stores and queues must not panic.
 type Options struct {
 	IdempotencyWindow time.Duration // how long an idempotency key is remembered: 24 h
 	MaxBytes          int           // most bytes of instructions and context together: 1 MiB
@@ -30,6 +30,10 @@ type Options struct {
 	// and of a timeout alike. The summary of an Outcome is shown as it is. Nil shows the
 	// error's text.
 	PublicError func(error) string
+
+	// LogError says what the log has of such a failure, as one line of at most 1 KiB; ""
+	// leaves the text out. Nil logs the error's text.
+	LogError func(error) string
 
 	Now      func() time.Time // time.Now
 	Rand     io.Reader        // crypto/rand.Reader; must be safe for concurrent use

@@ -24,7 +24,7 @@ func (w *Worker) runHere(ctx context.Context, e Event) (o Outcome, err error) {
 		if p := recover(); p != nil {
 			text := fmt.Sprint(p)
 			if count := w.service.panicked.Add(e.Organization, w.service.opts.Now()); count > 0 {
-				_ = hook.Panicked(ctx, w.service.opts.Logger, "the processor", p, "text", oneline.Logged(text),
+				_ = hook.Panicked(ctx, w.service.opts.Logger, "the processor", p, "text", w.service.loggedError(ctx, errors.New(text)),
 					"event", e.ID, "organization", e.Organization, "attempt", e.Attempts, "count", count)
 			}
 			o, err = Outcome{}, errors.New("the processor panicked: "+text)
@@ -93,14 +93,24 @@ func (o *Outcome) check() error {
 // maxErrorText bounds LastError, in bytes.
 const maxErrorText = 2048
 
-// publicError is what the history shows of a failure.
+// publicError is the text of a failure in the history.
 func (s *Service) publicError(ctx context.Context, failure error) (text string) {
-	if s.opts.PublicError == nil {
+	return s.textOf(ctx, failure, "PublicError", s.opts.PublicError)
+}
+
+// loggedError is the text of a failure in the log.
+func (s *Service) loggedError(ctx context.Context, failure error) string {
+	return oneline.Logged(s.textOf(ctx, failure, "LogError", s.opts.LogError))
+}
+
+// textOf returns the text that a hook of the host's gives to a failure.
+func (s *Service) textOf(ctx context.Context, failure error, name string, hosts func(error) string) (text string) {
+	if hosts == nil {
 		return errorText(failure)
 	}
 	text = "The attempt failed."
-	defer hook.Recover(ctx, s.opts.Logger, "PublicError", nil)
-	return boundText(s.opts.PublicError(failure))
+	defer hook.Recover(ctx, s.opts.Logger, name, nil)
+	return boundText(hosts(failure))
 }
 
 // errorText makes a failure fit for the history. The error is the host's own code, which

@@ -14,7 +14,6 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/lostjobs"
 	"github.com/seed-6363c74e/mortise/internal/mark"
-	"github.com/seed-6363c74e/mortise/internal/oneline"
 	"github.com/seed-6363c74e/mortise/internal/slot"
 )
 
@@ -29,11 +28,10 @@ import (
 // The text of the error, as one line of at most 1 KiB, is logged at WARN: of each event that
 // is given up, and of attempts that another one follows, one line a second at most for an
 // organization, which counts the failures since the line before. The text of a panic is
-// logged alike at ERROR, with its stack. So put no secret into an error. [Options].Observer
-// hears of every attempt that fails.
+// logged alike at ERROR, with its stack. [Options].Observer hears of every attempt that fails.
 //
-// The history shows the text of the last error as well: [Options].PublicError replaces it
-// there.
+// The history shows the text of the last error as well. [Options].PublicError replaces it
+// there, and Options.LogError in the log: without them, put no secret into an error.
 type Processor func(ctx context.Context, e Event) (Outcome, error)
 
 // Why the context of an attempt ended.
@@ -203,7 +201,7 @@ func (w *Worker) handle(held context.Context, d mortise.Delivery, m mode) mortis
 		s.opts.Logger.WarnContext(held, "cannot begin an attempt; trying again", "event", id, "error", err)
 		return mortise.Verdict{After: writePause}
 	case e.Status == StatusFailed:
-		s.logDead(held, &e, e.LastError)
+		s.logDead(held, &e, errors.New(e.LastError))
 		s.observe(held, Observation{Kind: KindFailed, Organization: e.Organization, EventID: e.ID, Attempt: e.Attempts, Err: errors.New(e.LastError)})
 		return verdict
 	}
@@ -392,7 +390,7 @@ func (w *Worker) end(
 	}
 	switch {
 	case o.Kind == KindFailed:
-		s.logDead(ctx, e, errorText(failure))
+		s.logDead(ctx, e, failure)
 	case failure != nil && !shutdown:
 		s.logFailed(ctx, e, failure, verdict.After)
 	}
@@ -408,14 +406,14 @@ func (w *Worker) end(
 func (s *Service) logFailed(ctx context.Context, e *Event, failure error, after time.Duration) {
 	if count := s.failed.Add(e.Organization, s.opts.Now()); count > 0 {
 		s.opts.Logger.WarnContext(ctx, "an attempt failed; trying again", "event", e.ID, "organization", e.Organization,
-			"attempt", e.Attempts, "in", after.String(), "count", count, "error", oneline.Logged(errorText(failure)))
+			"attempt", e.Attempts, "in", after.String(), "count", count, "error", s.loggedError(ctx, failure))
 	}
 }
 
 // logDead tells the operator that an event was given up, and why.
-func (s *Service) logDead(ctx context.Context, e *Event, why string) {
+func (s *Service) logDead(ctx context.Context, e *Event, why error) {
 	s.opts.Logger.WarnContext(ctx, "an event was given up", "event", e.ID, "organization", e.Organization,
-		"attempts", e.Attempts, "error", oneline.Logged(why))
+		"attempts", e.Attempts, "error", s.loggedError(ctx, why))
 }
 
 // maxWrites is how often the end of an attempt is tried to be written.

@@ -52,6 +52,7 @@ type settings struct {
 
 	model       string // path or https URL of an ONNX file, "" for none
 	onnxruntime string // path of ONNX Runtime's library, "" for the usual places
+	onnxThreads int    // of a run of the model; 0: what the process may use
 	oip         string // URL of a model on an inference server, "" for none
 }
 
@@ -67,7 +68,7 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 		inEnv[name], given[name] = value, value != ""
 	}
 	s := new(settings)
-	var command, lease, trusted string
+	var command, lease, trusted, onnxThreads string
 	fs := flag.NewFlagSet("server", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	text := func(to *string, name, variable, otherwise string) {
@@ -82,6 +83,7 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	text(&s.model, "model", "MORTISE_MODEL", "")
 	text(&s.oip, "oip", "MORTISE_OIP", "")
 	text(&s.onnxruntime, "onnxruntime", "MORTISE_ONNXRUNTIME", "")
+	text(&onnxThreads, "onnx-threads", "MORTISE_ONNX_THREADS", "0")
 	text(&s.postgres, "postgres", "MORTISE_POSTGRES", "")
 	text(&s.queue, "queue", "MORTISE_QUEUE", "")
 	text(&lease, "lease", "MORTISE_LEASE", "15s")
@@ -113,6 +115,9 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	var err error
 	if s.proxies, err = newProxies(trusted); err != nil {
 		return nil, usagef("-trusted-proxies: must be addresses or networks such as 10.0.0.0/8, with commas between them; %w", err)
+	}
+	if s.onnxThreads, err = strconv.Atoi(onnxThreads); err != nil || s.onnxThreads < 0 || s.onnxThreads > 1024 {
+		return nil, usagef("-onnx-threads: must be a number from 0, which is what the process may use, to 1024")
 	}
 	return s, s.check(command, lease)
 }

@@ -105,6 +105,19 @@ func TestVaultKeyFlag(t *testing.T) {
 	}
 }
 
+func TestONNXThreadsFlag(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "0": 0, "4": 4, "1024": 1024, "-1": -1, "1025": -1, "x": -1} {
+		s, err := readSettings(nil, []string{"MORTISE_ONNX_THREADS=" + text}, io.Discard)
+		if want < 0 {
+			if err == nil || !strings.HasPrefix(err.Error(), "-onnx-threads: must be a number from 0") {
+				t.Errorf("%q: got %v", text, err)
+			}
+		} else if err != nil || s.onnxThreads != want {
+			t.Errorf("%q: got %+v, %v", text, s, err)
+		}
+	}
+}
+
 func TestLeaseFlag(t *testing.T) {
 	for name, test := range map[string]struct {
 		args, env []string

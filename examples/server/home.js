@@ -13,7 +13,7 @@ const signIn = () => {
 addEventListener("hashchange", signIn);
 signIn();
 
-// Ask for the numbers of now, less often while the server does not answer, and not at all while nobody sees the page.
+// Ask for the numbers of now, less often while the server does not answer, and not while the page is hidden.
 const renewal = document.getElementById("renewal");
 if (renewal) {
   const every = 3000, most = 60000; // ms

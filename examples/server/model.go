@@ -54,7 +54,7 @@ func openModel(ctx context.Context, s *settings, screen *console, log *slog.Logg
 	if err != nil {
 		return nil, err
 	}
-	local, err := onnx.New(file.Data, &onnx.Options{Library: s.onnxruntime, Description: file.Sidecar})
+	local, err := onnx.New(file.Data, &onnx.Options{Library: s.onnxruntime, Description: file.Sidecar, Threads: s.onnxThreads})
 	if err != nil && file.Path != s.model {
 		return nil, usagef("-model: %w; to have it fetched anew, delete %s", err, file.Path)
 	} else if err != nil {
