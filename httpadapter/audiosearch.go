@@ -29,8 +29,8 @@ type AudioSearchOptions struct {
 	Cancel bool // adds POST /api/v0/search/metadata-filters/job/cancel/{run_id}
 
 	// MinScore accepts the optional field min_score, a number from 0 to 1, in the body of a
-	// search: results with a lower score are left out. Without it the body is just that of
-	// the document, and the field is ignored as others are.
+	// search: results with a lower score are left out. Without it the field is ignored, as
+	// unknown fields are.
 	MinScore bool
 
 	// Classes are the values of audio_class, 1 to [sound.MaxClasses], each once. None: those

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
-// What was made can be read at its Location, under whatever prefix it was made.
+// A created resource can be read at its Location, under any prefix.
 func TestLocation(t *testing.T) {
 	triggers, management := newRig(t, nil), newAuthRig(t, nil, nil)
 	joined, err := httpadapter.Join("/joined", triggers.handler, management.handler)
@@ -48,7 +48,7 @@ func TestLocation(t *testing.T) {
 	require.Empty(t, triggers.get("/triggers").Header().Values("Location"))
 }
 
-// An address that does not answer, or is not known, is not told.
+// There is no Location without a GET of the resource, or if the prefix is not known.
 func TestNoLocation(t *testing.T) {
 	r := newRig(t, &httpadapter.TriggerOptions{})
 	const body = `{"instructions":"Describe it."}`

@@ -113,7 +113,7 @@ func (b *batchReader) supported(at int, key, v strictjson.Value) {
 	}
 }
 
-// ofBody stands for the index of a record where a field is the body's own.
+// ofBody is the index for a field of the body itself.
 const ofBody = -1
 
 func unsupportedField(at int, name, advice string) itemDetail {

@@ -59,7 +59,7 @@ func TestDetokenize(t *testing.T) {
 	requireProblems(t, r.as("editor", http.MethodPost, detokenize, detokenization(ofToken(bob, "PLAIN_TEXT"), ofToken(token, ""), ofToken(bob, "PLAIN_TEXT"))),
 		http.StatusForbidden, problemAt{0, "", "redaction_not_allowed"}, problemAt{2, "", "redaction_not_allowed"})
 
-	// A column with a mask of its own shows plain text to nobody who does not ask for it.
+	// A column with a mask of its own shows plain text only if it is asked for.
 	grace := r.insert("acme", "v1", "persons", "name", "Grace")
 	for _, caller := range []string{"full", "admin", "editor"} {
 		requireBody(t, r.as(caller, http.MethodPost, detokenize, detokenization(ofToken(grace, ""), ofToken(grace, "DEFAULT"))), http.StatusOK,

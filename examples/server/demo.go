@@ -68,7 +68,7 @@ func withDemo(own string, stored verifier) verifier {
 	}
 }
 
-// demoMade says whether what the demo's credentials are for is there.
+// demoMade is true once the demo's organization is provisioned.
 type demoMade struct{ atomic.Bool }
 
 func (d *demoMade) ping(context.Context) error {

@@ -105,7 +105,7 @@ func TestReadyOnlyWhileTheStoreAnswers(t *testing.T) {
 	check("/healthz", http.StatusOK)
 }
 
-// TestDemoIsReadyOnceItIsThere: its key and its token are refused what they are for before.
+// TestDemoIsReadyOnceItIsThere: before that its key and its token have no organization.
 func TestDemoIsReadyOnceItIsThere(t *testing.T) {
 	settings := testSettings()
 	settings.memory, settings.demo = true, newDemoCredentials()

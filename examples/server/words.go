@@ -11,12 +11,12 @@ import (
 	"syscall"
 )
 
-// inWords is the text of an error for the operator. It says in plain words what Go's packages
-// say of a file, a program or an address.
+// inWords is the text of an error for the operator. The texts of Go's packages about files,
+// programs and addresses become plain words.
 func inWords(err error) string {
 	text := err.Error()
-	say := func(of error, what string, reason error) {
-		text = strings.Replace(text, of.Error(), what+": "+reasonOf(reason), 1)
+	say := func(of error, name string, reason error) {
+		text = strings.Replace(text, of.Error(), name+": "+reasonOf(reason), 1)
 	}
 	var program *exec.Error // before the file that it may be about
 	if errors.As(err, &program) {
@@ -41,7 +41,8 @@ func inWords(err error) string {
 	return text
 }
 
-// reasonOf says why something cannot be used. Other reasons are the operating system's words.
+// reasonOf returns why a file, program or address cannot be used. A reason that is not in its
+// table keeps the operating system's text.
 func reasonOf(err error) string {
 	var system *os.SyscallError
 	if errors.As(err, &system) {

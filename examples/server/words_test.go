@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestMessagesAreInWords: what an operator did wrong is told on one line that names the flag, in
-// no package's words for itself.
+// TestMessagesAreInWords: a mistake of the operator is reported on one line that names the flag,
+// without the texts of Go's packages.
 func TestMessagesAreInWords(t *testing.T) {
 	dir := t.TempDir()
 	none, script := filepath.Join(dir, "none"), filepath.Join(dir, "script.sh")

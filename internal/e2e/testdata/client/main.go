@@ -26,7 +26,7 @@ func main() {
 	services.search()
 }
 
-// caller calls operations. What fails ends the program.
+// caller calls operations. A failure ends the program.
 type caller struct {
 	*ClientWithResponses
 	ctx context.Context
@@ -52,7 +52,7 @@ func check(err error) {
 	}
 }
 
-// answer is what every generated type of an answer has.
+// answer is implemented by the generated types of answers.
 type answer interface {
 	StatusCode() int
 	GetBody() []byte
