@@ -106,6 +106,7 @@ func parse(r io.ReaderAt, size int64) (*track, error) {
 
 var (
 	errCut     = sound.BadMedia(errors.New("the file ends before its sound begins: copy it again, completely"))
+	errNoData  = sound.BadMedia(errors.New("the WAV file has no part named \"data\", which would hold its sound: save it again with another program"))
 	errNoSound = sound.BadMedia(errors.New("the file has no sound: it holds not a single sample; record it again"))
 )
 
@@ -130,6 +131,8 @@ func (p *parser) chunks() (*track, error) {
 		var head [8]byte
 		if n, err := readAt(p.r, head[:], offset); err != nil {
 			return nil, err
+		} else if n == 0 && p.fmt != nil && offset == p.riffSize+8 {
+			return nil, errNoData
 		} else if n < 8 {
 			return nil, errCut
 		}

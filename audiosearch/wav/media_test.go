@@ -235,6 +235,7 @@ func TestRefused(t *testing.T) {
 		"no samples":         {simple(pcm, nil), sound.ErrBadMedia, "no sound"},
 		"no samples, LIST":   {riff("RIFF", 0).padded("fmt ", pcm).padded("data", nil).padded("LIST", []byte("INFO")).finish(), sound.ErrBadMedia, "no sound"},
 		"half a sample":      {simple(pcm, data[:1]), sound.ErrBadMedia, "no sound"},
+		"DATA for data":      {riff("RIFF", 0).padded("fmt ", pcm).padded("DATA", data).finish(), sound.ErrBadMedia, "no part named"},
 		"size -1 of nothing": {riff("RIFF", unknownSize).padded("fmt ", pcm).chunk("data", unknownSize, nil).b, sound.ErrBadMedia, "no sound"},
 		"fmt of 14 bytes":    {simple(pcm[:14], data), sound.ErrBadMedia, "too short"},
 		"no channels":        {simple(format(formatPCM, 0, 16000, 2, 16), data), sound.ErrBadMedia, "0 channels"},
