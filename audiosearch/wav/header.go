@@ -145,8 +145,14 @@ func (p *parser) chunks() (*track, error) {
 		case "fmt ":
 			err = p.readFormat(offset, length)
 		case "data":
-			p.data = offset
-			length = p.readLength(length)
+			next, err := p.name(offset)
+			if err != nil {
+				return nil, err
+			}
+			if length > 0 || next != "data" { // else the sound is in the next one
+				p.data = offset
+				length = p.readLength(length, next)
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -182,12 +188,27 @@ func (p *parser) padded(offset int64) (bool, error) {
 			return follows, nil
 		}
 	}
-	for _, c := range b[:4] {
+	return !printable(b[:4]), nil
+}
+
+// name returns the name of a part that begins at an offset, or "" if none does.
+func (p *parser) name(offset int64) (string, error) {
+	var b [4]byte
+	n, err := readAt(p.r, b[:], offset)
+	if err != nil || n < len(b) || !printable(b[:]) {
+		return "", err
+	}
+	return string(b[:]), nil
+}
+
+// printable reports whether bytes could be the name of a part.
+func printable(name []byte) bool {
+	for _, c := range name {
 		if c < ' ' || c > '~' {
-			return true, nil
+			return false
 		}
 	}
-	return false, nil
+	return true
 }
 
 func (p *parser) found() (*track, error) {
@@ -202,8 +223,8 @@ func (p *parser) found() (*track, error) {
 }
 
 // readLength finds out how many bytes of sound there really are, and how many are
-// missing. It returns the former.
-func (p *parser) readLength(length int64) int64 {
+// missing. It returns the former. next is the name of what follows if the length is 0.
+func (p *parser) readLength(length int64, next string) int64 {
 	rest := max(p.size-p.data, 0)
 	if !p.wide && length != unknownSize { // no other chunk is that long
 		length += max(rest-length, 0) / wrap * wrap
@@ -214,9 +235,9 @@ func (p *parser) readLength(length int64) int64 {
 		length, known = p.ds64, true
 	case length == unknownSize:
 		length = rest
-	case length == 0 && p.riffSize+8 != p.size && p.riffSize+8 != p.size-1:
-		// The writer never filled in the lengths, or that of the whole file would be
-		// right.
+	case length == 0 && (next == "" || p.riffSize+8 != p.size && p.riffSize+8 != p.size-1):
+		// The writer never filled in the length: no other part follows, or the length of
+		// the whole file is wrong, too.
 		length = rest
 	}
 	p.dataLength = min(length, rest)

@@ -104,6 +104,8 @@ func TestStructure(t *testing.T) {
 		"half a frame":               riff("RIFF", 0).padded("fmt ", pcm).padded("data", append(data[:4:4], 7)).finish(),
 		"bytes after":                append(simple(pcm, data), "trailing"...),
 		"size 0, from a crash":       riff("RIFF", 0).padded("fmt ", pcm).chunk("data", 0, data).b,
+		"size 0, the file's right":   riff("RIFF", 0).padded("fmt ", pcm).chunk("data", 0, data).finish(),
+		"empty data before data":     riff("RIFF", 0).padded("fmt ", pcm).padded("data", nil).padded("data", data).finish(),
 		"size 0 of an empty file":    riff("RIFF", 36).padded("fmt ", pcm).chunk("data", 0, data).b,
 		"size -1, from a pipe":       riff("RIFF", unknownSize).padded("fmt ", pcm).chunk("data", unknownSize, data).b,
 		"size of 2 GiB, from a pipe": riff("RIFF", 0x7FFFFFFF).padded("fmt ", pcm).chunk("data", 0x7FFFFFDB, data).b,
