@@ -13,7 +13,7 @@ type namedError struct {
 	id  string
 }
 
-// Error writes the ID when it is read, so that who looks at the kind alone pays nothing.
+// Error writes the ID when it is read, so that a caller who looks at the kind alone pays nothing.
 func (e *namedError) Error() string { return e.err.Error() + ": " + name.Quote(e.id) }
 func (e *namedError) Unwrap() error { return e.err }
 

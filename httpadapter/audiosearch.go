@@ -33,8 +33,8 @@ type AudioSearchOptions struct {
 	// unknown fields are.
 	MinScore bool
 
-	// Classes are the values of audio_class, 1 to [sound.MaxClasses], each once. None: those
-	// of the service's scorers ([audiosearch.Service.Classes]) if AudioSet lacks one of
+	// Classes are the values of audio_class, 1 to [sound.MaxClasses], each once. None: the
+	// classes of the service's scorers ([audiosearch.Service.Classes]) if AudioSet lacks one of
 	// them, and else the 527 of AudioSet. While no scorer has answered yet, a name that
 	// AudioSet lacks is answered with 503. A front end without scorers names the classes of
 	// the models of others here, by [audiosearch.Service.Models] or from its code.

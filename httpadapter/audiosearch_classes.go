@@ -60,7 +60,7 @@ func (v *vocabulary) refusal(given string) string {
 const askClasses = 2 * time.Second
 
 // predicted returns the classes of the service's scorers if the host has named none and
-// AudioSet lacks one of them, and else nil. Nobody is asked of names that AudioSet has: the
+// AudioSet lacks one of them, and else nil. No scorer is asked about names that AudioSet has: the
 // service says which of them it cannot find.
 func (a *audioSearchAdapter) predicted(ctx context.Context) (*vocabulary, error) {
 	if a.named {

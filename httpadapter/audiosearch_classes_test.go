@@ -59,7 +59,7 @@ func (s *ownScorer) Model(ctx context.Context) (sound.Model, error) {
 }
 
 // The values of a service whose scorers predict what AudioSet does not have are theirs,
-// though the host names none. While they are away, nobody knows.
+// though the host names none. While they are away, the classes are not known.
 func TestSearchClassesOfTheService(t *testing.T) {
 	r := newSoundRig(t, nil, nil)
 	scorer := new(ownScorer)

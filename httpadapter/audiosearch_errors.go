@@ -24,7 +24,7 @@ var audioSearchFailures = append(failures{
 // some runs.
 var afterSomeRuns = http.Header{"Retry-After": {"10"}}
 
-// searchFields are those of a search's body that the service may refuse. It takes every
+// searchFields: the fields of a search's body that the service may refuse. It takes every
 // min_score that the adapter does.
 var searchFields = []string{"dataset_id", "audio_class", "limit", "offset", "metadata_filters", "skip_moderation"}
 

@@ -53,7 +53,7 @@ func (a *audioSearchAdapter) query(ctx context.Context, body *object) audiosearc
 	return q
 }
 
-// class reads audio_class. A name that nobody knows, because no scorer has answered yet, is
+// class reads audio_class. A name that is not known, because no scorer has answered yet, is
 // left to the service.
 func (a *audioSearchAdapter) class(ctx context.Context, body *object) sound.Class {
 	const field = "audio_class"

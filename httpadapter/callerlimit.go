@@ -42,7 +42,7 @@ func NewCallerLimit(perSecond float64) (*CallerLimit, error) {
 // whom a names. Over the limit the answer is 429 with Retry-After, in the shape of the
 // service, before the method, the body or anything else of the request is looked at. A
 // request that a refuses does not count. Of several authenticators ([FirstOf]) it is round
-// the whole, or round those whose callers are to be limited.
+// the whole, or round the ones whose callers are to be limited.
 func (l *CallerLimit) Around(a Authenticator) Authenticator { return limited{a, l} }
 
 type limited struct {

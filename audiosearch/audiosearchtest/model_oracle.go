@@ -144,7 +144,7 @@ func (d oracleDataset) ranking(model string, class sound.Class, filters []oracle
 }
 
 // unscored returns the IDs of the videos that pass the filters and are not wholly scored
-// by a model, of a media if one is named, how many pass, and how many of those have no
+// by a model, of a media if one is named, how many pass, and how many of these have no
 // scores.
 func (d oracleDataset) unscored(model, media string, filters []oracleFilter) (ids []string, matched, without int) {
 	all := d.matching(filters)

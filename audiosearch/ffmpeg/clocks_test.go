@@ -242,8 +242,8 @@ func joinedClocks(t *testing.T, name, codecs, first, second string) {
 	})
 }
 
-// TestTwoPrograms: each program of a broadcast has a clock of its own. Pictures and sound are
-// those of the first one.
+// TestTwoPrograms: each program of a broadcast has a clock of its own. Pictures and sound
+// come from the first one.
 func TestTwoPrograms(t *testing.T) {
 	needFFmpeg(t)
 	t.Parallel()

@@ -181,8 +181,8 @@ func New(model []byte, opts *Options) (*Scorer, error) {
 const smallModel = 32 << 20
 
 // processors returns Threads and Parallel for a model of so many bytes. ONNX Runtime's own
-// default would be wrong: it takes all processors of the machine, and ties threads to those
-// that the process may not use.
+// default would be wrong: it takes all processors of the machine, and ties threads to
+// processors that the process may not use.
 func (o *Options) processors(model int) (threads, parallel int) {
 	all := runtime.GOMAXPROCS(0) // affinity and the quota of the control group count
 	threads, parallel = o.Threads, o.Parallel

@@ -72,7 +72,7 @@ const (
 	DeleteInvitation Action = "deleteUserInvitation"
 )
 
-// knownActions are those of the library.
+// knownActions: the actions of the library.
 var knownActions = []Action{
 	SubmitTrigger, GetTrigger, ListTriggers,
 	Tokenize, InsertRecords, Detokenize, Reveal, DeleteToken, ImportTokens,

@@ -266,7 +266,7 @@ var given = regexp.MustCompile(`"(?:token|run_id)": ?"?([\w-]+)`)
 
 // TestDocsExamplesFitTheDemo sends every example request of the vault and of the search for
 // sounds to the demo, in the order of the page. Tokens and IDs of runs are new in each demo,
-// so those that it answers replace those of the examples.
+// so the demo's own replace the ones of the examples.
 func TestDocsExamplesFitTheDemo(t *testing.T) {
 	needShell(t)
 	settings := testSettings()

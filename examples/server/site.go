@@ -44,7 +44,7 @@ type site struct {
 // siteRoute answers at one path.
 type siteRoute struct {
 	methods string          // toRead or toPost
-	open    bool            // to everybody; else to visitors who are known
+	open    bool            // to all; else to known visitors
 	form    int64           // how many bytes of a form it reads; 0: it reads no body
 	needs   []access.Action // that a visitor must be allowed with the dataset that is named
 	answer  siteHandler
