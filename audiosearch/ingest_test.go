@@ -131,7 +131,7 @@ func TestBadFiles(t *testing.T) {
 		assert.Len(t, run.Results, 2)
 		assert.Equal(t, `8 of 9 videos could not be searched. "bad": the file is broken: make it again. "empty": the file has no sound: leave it out, or give it a sound track. `+
 			`"folder": the path does not name a plain file: correct it in the catalog. "gone": there is no such file: put it there, or correct the path in the catalog. `+
-			`"huh": this kind of file is not supported here: convert it, to WAV for example. "link": the path leads out of the folder of the videos: correct it in the catalog. `+
+			`"huh": no files of this kind are read here: convert it. "link": the path leads out of the folder of the videos: correct it in the catalog. `+
 			`"root": the path leads out of the folder of the videos: correct it in the catalog. "up": the path leads out of the folder of the videos: correct it in the catalog.`, run.Message)
 		assert.NotContains(t, run.Message, r.dir)
 	}

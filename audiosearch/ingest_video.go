@@ -279,7 +279,7 @@ func (in *ingestion) progress(ctx context.Context) {
 }
 
 // errNoFormat is what is said of a file that nothing reads, if nothing says more.
-var errNoFormat = mark.As(errors.New("this kind of file is not supported here: convert it, to WAV for example"), sound.ErrFormat)
+var errNoFormat = mark.As(errors.New("no files of this kind are read here: convert it"), sound.ErrFormat)
 
 // unread is the outcome after an error of Files or Media. If the context ended, that is
 // the reason, and no outcome.

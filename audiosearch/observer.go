@@ -15,8 +15,8 @@ import (
 //
 // It hears of a change in a transaction of the host's ([mortise.HostTx]) once that is
 // committed, on any goroutine, with a context that is not part of it, and never if it is
-// rolled back, or if the store does not learn of the commit. It hears of searches in process,
-// of progress, and of videos that get no scores at once.
+// rolled back, or if the store does not learn of the commit. It hears at once of searches in
+// process, of progress, and of videos that get no scores.
 type Observer func(ctx context.Context, o Observation)
 
 // Kind is what was done.
@@ -71,5 +71,5 @@ func (s *Service) observe(ctx context.Context, o Observation) {
 	hook.Observe(ctx, s.opts.Logger, s.store, change, func(ctx context.Context) { s.opts.Observer(ctx, o) })
 }
 
-// noChanges are the kinds of what changes nothing, or tells how far a change is.
+// noChanges: the kinds that change nothing, or report progress.
 var noChanges = []Kind{KindSearched, KindIngesting, KindScoring, KindUnchanged, KindNotIngested}

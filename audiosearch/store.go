@@ -77,7 +77,7 @@ type Hit struct {
 // UnscoredQuery asks for videos that a model has yet to score.
 type UnscoredQuery struct {
 	Model   string            // its ID
-	Media   string            // an ID: videos that were decoded by another one count as not wholly scored; "": they do not
+	Media   string            // ID of the current media: a video decoded by another one counts as unscored; "": any
 	Filters []metadata.Filter // as in [ScoreQuery]
 	After   string            // an ID: only greater ones, byte by byte
 	Limit   int               // over 0

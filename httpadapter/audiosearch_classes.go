@@ -28,7 +28,7 @@ func newVocabulary(classes []sound.Class) (*vocabulary, error) {
 		}
 		v.known[c] = true
 	}
-	// Whoever sends a wrong name must not be sent megabytes for it.
+	// The answer to a wrong name must not have megabytes.
 	const longest = 64 << 10
 	if v.enum = oneOf(v.names()); len(v.enum) > longest {
 		v.many = true

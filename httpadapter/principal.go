@@ -14,7 +14,8 @@ import (
 )
 
 // Principal is who is asking. Everything that is read or written belongs to its
-// organization.
+// organization. A [CallerLimit] counts by organization and subject: callers without a subject
+// share one limit.
 type Principal struct {
 	Organization string        // never empty
 	Subject      string        // the person, key or client, for the host's own records

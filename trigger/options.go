@@ -16,8 +16,8 @@ import (
 // A panic of what a host plugs in, here and in [WorkerOptions], is recovered where it
 // happens and logged with its stack at ERROR. That of a Directory is answered as if the
 // directory was away ([ErrUnavailable]). That of a [Processor] is a failed attempt. That
-// of Backoff leaves the default wait, that of PublicError or LogError a history or a log
-// that says only that the attempt failed. That of an Observer or a Tracer changes nothing.
+// of Backoff leaves the default wait, a panic of PublicError or LogError a history or a
+// log that says only that the attempt failed. That of an Observer or a Tracer changes nothing.
 // Stores and queues must not panic.
 type Options struct {
 	IdempotencyWindow time.Duration // how long an idempotency key is remembered: 24 h
@@ -31,8 +31,8 @@ type Options struct {
 	// error's text.
 	PublicError func(error) string
 
-	// LogError says what the log has of such a failure, as one line of at most 1 KiB; ""
-	// leaves the text out. Nil logs the error's text.
+	// LogError returns the text that is logged for such a failure, as one line of at most
+	// 1 KiB; "" leaves the text out. Nil logs the error's text.
 	LogError func(error) string
 
 	Now      func() time.Time // time.Now

@@ -44,6 +44,10 @@
 // Rewrap and Retire have still to do, up to 10,000. [Service.KeyUsage] counts everything
 // that is stored under each version, what Backfill has done too, to the end.
 //
+// # Service.Run
+//
+// A host that sets Options.Retention runs [Service.Run] in one process at least.
+//
 // # Moving from another vault
 //
 // [Service.Import] takes values with the tokens that they have elsewhere, so that the

@@ -76,7 +76,7 @@ func (s *Service) observe(ctx context.Context, start time.Time, o Observation) {
 	}
 }
 
-// noChanges are the kinds of what changes nothing, or tells how far a change is.
+// noChanges: the kinds that change nothing, or report progress.
 var noChanges = []Kind{KindTokenized, KindDetokenized, KindExported, KindBackfilling, KindRewrapping, KindKeyRetiring}
 
 // start is the time for an Observation.

@@ -28,10 +28,10 @@ type Options struct {
 	Description []byte
 
 	// Threads is how many threads one run has, and Parallel is how many runs there are at a
-	// time; others wait. Where both are 0, they share what the process may use, which is
-	// runtime.GOMAXPROCS(0): a model of more than 32 MiB runs once at a time with all of it,
-	// and a smaller one, which cannot keep several processors busy, once on each. Where one
-	// of them is 0, it is what the other leaves, 1 at least.
+	// time; others wait. Where both are 0, they share the processors that the process may use,
+	// runtime.GOMAXPROCS(0): a model of more than 32 MiB runs once at a time on all of them,
+	// and a smaller one, which cannot keep several busy, once on each. Where one of them is 0,
+	// it has the remaining processors, 1 at least.
 	Threads, Parallel int
 
 	// Hop is as in [inference.Options].

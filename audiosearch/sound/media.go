@@ -12,11 +12,11 @@ import (
 
 // Info is what a media file says of itself.
 type Info struct {
-	// Duration is what is written in the file, 0 if nothing is. What counts in the end is
-	// what is decoded.
+	// Duration is the length that the file states, or an estimate; 0 if neither is known.
+	// The decoded length counts in the end.
 	Duration time.Duration
 
-	// Estimated: the file does not say its Duration. A limit does not go by it.
+	// Estimated: Duration is an estimate. No limit is checked against it.
 	Estimated bool
 
 	// Start is what the file's own clock shows at its start; 0 for most files. A part of a
@@ -41,6 +41,11 @@ type Info struct {
 // again until it changes. One for a kind of file that another Media may be able to read
 // is [ErrFormat]. The error of an ended context, or of a program that is missing, is
 // neither.
+//
+// A path is the local file of [Files].Local. Its name may have no ending, and is not the
+// path of the catalog: package folder gives /proc/PID/fd/N on Linux. So a Media recognizes
+// the kind of a file by its content. It wraps ErrFormat in a text that names the kinds that
+// it reads; a bare one gets a general text.
 type Media interface {
 	// ID names everything that samples, times, keyframes and the choice of a track depend
 	// on, such as "ffmpeg/2 average", but for the versions of the programs that it runs. A
@@ -65,12 +70,13 @@ type Media interface {
 }
 
 // FirstMedia returns a Media that asks the given ones in turn: each file is read by the
-// first one that does not answer [ErrFormat]. Put the pickiest first.
+// first one that does not answer [ErrFormat]. Put the pickiest first. Its ID is made of
+// all their IDs in order: adding, removing or reordering one has all videos scored again.
 func FirstMedia(media ...Media) Media { return firstMedia(media) }
 
 type firstMedia []Media
 
-// ID is that of all, since each may leave a file to the next one.
+// ID has the IDs of all, since each may leave a file to the next one.
 func (f firstMedia) ID() string {
 	ids := make([]string, len(f))
 	for i, m := range f {
@@ -81,7 +87,7 @@ func (f firstMedia) ID() string {
 
 // errUnread is the answer if there is no Media that could say more. It is no [BadMedia]:
 // the next program may bring one.
-var errUnread = mark.As(errors.New("this kind of file is not supported here: convert it, to WAV for example"), ErrFormat)
+var errUnread = mark.As(errors.New("no files of this kind are read here: convert it"), ErrFormat)
 
 func (f firstMedia) Probe(ctx context.Context, path string) (Info, error) {
 	refusal := errUnread

@@ -82,7 +82,7 @@ var knownActions = []Action{
 	CreateInvitation, ListInvitations, GetInvitation, ResendInvitation, DeleteInvitation,
 }
 
-// problem returns what is wrong with an action of a catalogue, "" if nothing is. A name that
+// problem describes an invalid action of a catalogue, or returns "". A name that
 // the library does not have is the host's, unless it is nearly one of the library's.
 func (a Action) problem() string {
 	if a == AnyAction || slices.Contains(knownActions, a) {

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// Nearest returns that of some names which a misspelt one most likely means: "Dog" for "dog",
+// Nearest returns the name that is closest to a misspelt one: "Dog" for "dog",
 // "Dial tone" for "dialtone" or "Dail tone". "" says that none is near. It takes time in
 // proportion to the number of names.
 func Nearest[T ~string](misspelt string, names []T) T {

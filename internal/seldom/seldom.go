@@ -1,5 +1,5 @@
-// Package seldom bounds how often something that anybody can cause is logged: one line a
-// second for each key, which says how many it stands for.
+// Package seldom bounds the log lines that clients can cause: one line a second for each
+// key, with the number of events since the line before.
 package seldom
 
 import (

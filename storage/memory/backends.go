@@ -7,7 +7,7 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// Trigger returns what package trigger stands on: a [Trigger] as Store and Keys, and the
+// Trigger returns a Backend for package trigger: a [Trigger] as Store and Keys, and the
 // queue of db with its default settings. Put another one in its place for others: [DB.Queue].
 // The Store is a [trigger.Organizations], too, for a host that makes it the Directory.
 func (db *DB) Trigger() trigger.Backend {
@@ -15,18 +15,18 @@ func (db *DB) Trigger() trigger.Backend {
 	return trigger.Backend{Store: t, Queue: db.Queue(nil), Keys: t}
 }
 
-// AuthMgmt returns what package authmgmt stands on: an [AuthMgmt] as Store and Directory.
+// AuthMgmt returns a Backend for package authmgmt: an [AuthMgmt] as Store and Directory.
 func (db *DB) AuthMgmt() authmgmt.Backend {
 	a := &AuthMgmt{db: db}
 	return authmgmt.Backend{Store: a, Directory: a}
 }
 
-// Vault returns what package vault stands on: a [Vault] as Store.
+// Vault returns a Backend for package vault: a [Vault] as Store.
 func (db *DB) Vault() vault.Backend {
 	return vault.Backend{Store: &Vault{db: db}}
 }
 
-// AudioSearch returns what package audiosearch stands on: an [AudioSearch] as Store, and
+// AudioSearch returns a Backend for package audiosearch: an [AudioSearch] as Store, and
 // the queue of db with its default settings.
 func (db *DB) AudioSearch() audiosearch.Backend {
 	return audiosearch.Backend{Store: &AudioSearch{db: db}, Queue: db.Queue(nil)}

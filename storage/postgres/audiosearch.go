@@ -11,7 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// AudioSearch returns what package audiosearch stands on: an [AudioSearch] as Store, and
+// AudioSearch returns a Backend for package audiosearch: an [AudioSearch] as Store, and
 // the queue of db with its default settings. Put another one in its place for others:
 // [DB.Queue]. If Options.Queue is set, it is that one.
 func (db *DB) AudioSearch() audiosearch.Backend {

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// AuthMgmt returns what package authmgmt stands on: an [AuthMgmt] as Store and Directory.
+// AuthMgmt returns a Backend for package authmgmt: an [AuthMgmt] as Store and Directory.
 func (db *DB) AuthMgmt() authmgmt.Backend {
 	a := &AuthMgmt{db: db}
 	return authmgmt.Backend{Store: a, Directory: a}

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// Trigger returns what package trigger stands on: a [Trigger] as Store and Keys, and the
+// Trigger returns a Backend for package trigger: a [Trigger] as Store and Keys, and the
 // queue of db with its default settings. Put another one in its place for others: [DB.Queue].
 // If Options.Queue is set, it is that one. The Store is a [trigger.Organizations], too, for a
 // host that makes it the Directory.

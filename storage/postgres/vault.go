@@ -13,7 +13,7 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// Vault returns what package vault stands on: a [Vault] as Store.
+// Vault returns a Backend for package vault: a [Vault] as Store.
 func (db *DB) Vault() vault.Backend {
 	return vault.Backend{Store: &Vault{db: db}}
 }
