@@ -74,7 +74,7 @@ func TestSearchMakesFewCalls(t *testing.T) {
 	require.NoError(t, r.PutVideos(t.Context(), org, "", "d", all...))
 	for _, v := range all {
 		require.NoError(t, db.AudioSearch().Store.PutScoring(t.Context(), org, "d", v.ID, v.Path, audiosearch.Scoring{
-			Model: "volume/1", Window: 2e9, Hop: 1e9, Windows: 1, Duration: 2e9, Classes: []sound.Class{loud, quiet},
+			Model: "volume/1", Media: r.media.ID(), Window: 2e9, Hop: 1e9, Windows: 1, Duration: 2e9, Classes: []sound.Class{loud, quiet},
 		}, [][]uint16{{1}, {2}}))
 	}
 	q := audiosearch.Query{Dataset: "d", Class: loud, Limit: videos, Filters: []metadata.Filter{{Key: "i", Op: ">=", Value: "0"}}}

@@ -297,7 +297,7 @@ func TestProbedBeforeRead(t *testing.T) {
 	r.video("a", 1000, nil, nil)
 	in := r.ingest()
 	require.Len(t, in.Problems, 1)
-	assert.Contains(t, in.Problems[0].Message, "kind of file is not supported")
+	assert.Contains(t, in.Problems[0].Message, "files of this kind")
 }
 
 // TestMediaNamesFolders: what users see names no folder, whatever a Media says.

@@ -70,7 +70,7 @@ func TestNearestKeyframe(t *testing.T) {
 			column[start] = 65535
 		}
 		scoring := audiosearch.Scoring{
-			Model: "volume/1", Duration: time.Minute, Window: time.Second, Hop: time.Millisecond,
+			Model: "volume/1", Media: r.media.ID(), Duration: time.Minute, Window: time.Second, Hop: time.Millisecond,
 			Windows: len(column), HasVideo: len(keyframes) > 0, Keyframes: keyframes, Classes: []sound.Class{loud},
 		}
 		store := r.db.AudioSearch().Store

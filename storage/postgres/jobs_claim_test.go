@@ -97,6 +97,7 @@ func (r *rounds) work(t *testing.T, events int) float64 {
 	}, &trigger.WorkerOptions{Concurrency: 16})
 	require.NoError(t, err)
 	working, stop := context.WithCancel(ctx)
+	defer stop()
 	var running sync.WaitGroup
 	running.Go(func() { _ = worker.Run(working) })
 	last := r.db.LookedAtAll(trigger.JobKind)
@@ -106,13 +107,15 @@ func (r *rounds) work(t *testing.T, events int) float64 {
 			waiting = false
 		case <-time.After(50 * time.Millisecond):
 		}
+		if !waiting { // a look may come in the last moment
+			stop()
+			running.Wait()
+		}
 		if at := r.db.LookedAtAll(trigger.JobKind); !at.Equal(last) {
 			last = at
 			looks++
 		}
 	}
-	stop()
-	running.Wait()
 	return float64(r.entries(t)-before-int64(looks+1)*look) / float64(events)
 }
 
