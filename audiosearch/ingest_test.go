@@ -81,6 +81,13 @@ func TestAnotherMedia(t *testing.T) {
 	found, err := serve(nil).Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 	require.NoError(t, err)
 	assert.Equal(t, before.Results, found.Results, "a service without media answers by the old scores")
+	require.NoError(t, os.Rename(filepath.Join(r.dir, "a"), filepath.Join(r.dir, "away")))
+	found, err = s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
+	require.NoError(t, err)
+	assert.Equal(t, before.Results, found.Results, "the old scores serve while the file is away")
+	require.Len(t, found.Problems, 1, "of the broken file alone")
+	assert.Equal(t, "b", found.Problems[0].Video)
+	require.NoError(t, os.Rename(filepath.Join(r.dir, "away"), filepath.Join(r.dir, "a")))
 	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "b"), make([]byte, 2000), 0o600))
 	for range 2 {
 		found, err := s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})

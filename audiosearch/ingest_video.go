@@ -106,8 +106,21 @@ func (in *ingestion) work(ctx context.Context) (*outcome, error) {
 	case errors.As(err, &panicked):
 		o, err = failed(errors.New("it broke the program that reads it: convert it, and ask the operator to look at the log")), nil
 	}
+	if err == nil && o.kind == unsearchable {
+		o = in.served(ctx, o)
+	}
 	in.observe(ctx, o, err, time.Since(start))
 	return o, err
+}
+
+// served is the outcome of a video that could not be read: if it still has scores of another
+// media, these are searched until it can.
+func (in *ingestion) served(ctx context.Context, o *outcome) *outcome {
+	stored, err := in.service.scoring(ctx, in.org, in.dataset, in.video.ID, in.model.ID)
+	if err != nil || !stored.Scored() || stored.Media == in.service.media {
+		return o
+	}
+	return known(&stored)
 }
 
 // notHere is the outcome of a video that is not wholly scored in a service without Media.

@@ -57,12 +57,22 @@ func (l limited) Authenticate(r *http.Request) (Principal, error) {
 	}
 	p, err := l.authenticator.Authenticate(r)
 	if err != nil {
-		return Principal{}, err
+		return withCaller(p, err)
 	}
 	if wait := l.limit.take(p, time.Now()); wait > 0 {
 		return p, &RateLimitError{RetryAfter: wait}
 	}
 	return p, nil
+}
+
+// withCaller passes on the error of an authenticator: a [RateLimitError] alone comes with
+// the caller.
+func withCaller(p Principal, err error) (Principal, error) {
+	var limit *RateLimitError
+	if !errors.As(err, &limit) {
+		p = Principal{}
+	}
+	return p, err
 }
 
 // check finds what is missing, also in the authenticator.

@@ -80,6 +80,38 @@ func TestCallerLimit(t *testing.T) {
 	}
 }
 
+// TestCallerLimitNamesTheCaller: the observer learns which organization asked too often, also
+// where limits and authenticators are nested.
+func TestCallerLimitNamesTheCaller(t *testing.T) {
+	r := newRig(t, nil)
+	wide, err := httpadapter.NewCallerLimit(1000)
+	require.NoError(t, err)
+	for name, around := range map[string]func(l *httpadapter.CallerLimit) httpadapter.Authenticator{
+		"around FirstOf": func(l *httpadapter.CallerLimit) httpadapter.Authenticator {
+			return l.Around(httpadapter.FirstOf(whoHeader))
+		},
+		"within FirstOf": func(l *httpadapter.CallerLimit) httpadapter.Authenticator {
+			return httpadapter.FirstOf(l.Around(whoHeader))
+		},
+		"within another": func(l *httpadapter.CallerLimit) httpadapter.Authenticator { return wide.Around(l.Around(whoHeader)) },
+	} {
+		limit, err := httpadapter.NewCallerLimit(0.5)
+		require.NoError(t, err)
+		var seen []httpadapter.RequestObservation
+		h, err := httpadapter.NewTrigger(r.service, around(limit), &httpadapter.TriggerOptions{Options: httpadapter.Options{
+			Observer: func(_ context.Context, o httpadapter.RequestObservation) { seen = append(seen, o) },
+		}})
+		require.NoError(t, err)
+		for range 2 {
+			request := httptest.NewRequest(http.MethodPost, "/triggers", strings.NewReader("{}"))
+			request.Header.Set("Who", "ada")
+			h.ServeHTTP(httptest.NewRecorder(), request)
+		}
+		require.Equal(t, http.StatusTooManyRequests, seen[1].Status, name)
+		require.Equal(t, "acme", seen[1].Organization, name)
+	}
+}
+
 // TestCallerLimitChecks: what is missing is found when the service is mounted.
 func TestCallerLimitChecks(t *testing.T) {
 	r := newRig(t, nil)

@@ -162,7 +162,7 @@ func TestOpenAPINamesCredentials(t *testing.T) {
 						require.Contains(t, answer["description"], "The "+credential+" is missing")
 						require.NotContains(t, scheme["description"], "API")
 					} else if s.name == "trigger" {
-						require.Contains(t, scheme["description"], "The organization's API key, issued in the organization's settings")
+						require.Contains(t, scheme["description"], "The organization's API key. Send it")
 					} else {
 						require.Contains(t, scheme["description"], "An access token. ")
 					}

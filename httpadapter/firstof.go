@@ -36,7 +36,7 @@ func (f firstOf) Authenticate(r *http.Request) (Principal, error) {
 		case err == nil:
 			return p, nil
 		case !errors.Is(err, ErrUnauthenticated):
-			return Principal{}, err
+			return withCaller(p, err)
 		}
 	}
 	return Principal{}, ErrUnauthenticated

@@ -78,8 +78,8 @@ func (b *batchReader) problem() *problem {
 }
 
 // unsupportedFields are fields of Skyflow's requests and clients that do not exist here, in
-// lower case: without them a request would mean something else. Each tells the values that ask
-// for nothing, besides null.
+// lower case without underscores: without them a request would mean something else. Each
+// tells the values that ask for nothing, besides null.
 var unsupportedFields = map[string]func(v strictjson.Value) bool{
 	"byot":            disabled,
 	"tokenmode":       disabled,
@@ -103,7 +103,7 @@ func isEmpty(v strictjson.Value) bool {
 // nothing. at is the record that it is in, ofBody for none.
 func (b *batchReader) supported(at int, key, v strictjson.Value) {
 	name := b.string(key)
-	asksNothing := unsupportedFields[strings.ToLower(name)]
+	asksNothing := unsupportedFields[strings.ReplaceAll(strings.ToLower(name), "_", "")]
 	switch {
 	case asksNothing == nil, v.Kind() == strictjson.Null, asksNothing(v):
 	case b.upserts && at == ofBody && name == "upsert" && v.Kind() == strictjson.String:

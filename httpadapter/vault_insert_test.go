@@ -93,7 +93,7 @@ func TestVaultRefusesUnsupportedFields(t *testing.T) {
 			`"byot":"ENABLE"`: "byot", `"byot":"ENABLE_STRICT"`: "byot", `"byot":"disable"`: "byot", `"byot":true`: "byot", `"b\u0079ot":"ENABLE"`: "byot",
 			`"Byot":"ENABLE"`: "Byot", `"tokenMode":"ENABLE"`: "tokenMode", `"tokens":{"name":"t"}`: "tokens", `"tokens":["t"]`: "tokens", `"tokens":false`: "tokens",
 			`"continueOnError":true`: "continueOnError", `"continueOnError":"false"`: "continueOnError", `"upsert":["name"]`: "upsert", `"upsert":{}`: "upsert",
-			`"ReturnTokens":false`: "ReturnTokens",
+			`"ReturnTokens":false`: "ReturnTokens", `"continue_on_error":true`: "continue_on_error", `"token_mode":"ENABLE"`: "token_mode",
 		} {
 			message := requireProblems(t, r.post(target, body(more)), http.StatusBadRequest, problemAt{-1, field, "field_unsupported"})
 			require.Contains(t, message, `"`+field+`"`, target)

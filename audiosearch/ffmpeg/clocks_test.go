@@ -243,16 +243,26 @@ func joinedClocks(t *testing.T, name, codecs, first, second string) {
 }
 
 // TestTwoPrograms: each program of a broadcast has a clock of its own. Pictures and sound
-// come from the first one.
+// come from the first one, and so does the clock at the start.
 func TestTwoPrograms(t *testing.T) {
 	needFFmpeg(t)
-	t.Parallel()
+	for name, clocks := range map[string][2]string{"ahead": {"0", "7200"}, "behind": {"7200", "0"}} {
+		t.Run("the second one is "+name, func(t *testing.T) {
+			t.Parallel()
+			testTwoPrograms(t, clocks)
+		})
+	}
+}
+
+func testTwoPrograms(t *testing.T, clocks [2]string) {
 	program := func(number, pid, hertz, from, to, offset string) string {
 		return record(t, args(pictures("10"), beep(hertz, from, to, "10"), mpeg2, "-mpegts_service_id", number, "-mpegts_pmt_start_pid", "0x1"+pid+"0",
 			"-mpegts_start_pid", "0x"+pid+"00", "-output_ts_offset", offset, "a.ts")...)
 	}
-	first, second := readFile(t, program("1", "1", "440", "3", "5", "0")), readFile(t, program("2", "2", "1000", "6", "8", "7200"))
-	h := heard{path: write(t, "a.ts", string(twoPrograms(first, second))), onsets: []float64{3}, keyframes: steps(0, 10)}
+	first, second := readFile(t, program("1", "1", "440", "3", "5", clocks[0])), readFile(t, program("2", "2", "1000", "6", "8", clocks[1]))
+	start, err := time.ParseDuration(clocks[0] + "s")
+	require.NoError(t, err)
+	h := heard{start: start, path: write(t, "a.ts", string(twoPrograms(first, second))), onsets: []float64{3}, keyframes: steps(0, 10)}
 	h.checkFrom(t, "ts")
 }
 
@@ -327,5 +337,58 @@ func TestDefaultTrack(t *testing.T) {
 			content = strings.Replace(strings.Replace(content, in, codec, 1), "esds", "zzzz", 1)
 			heard{path: write(t, "a.mp4", content), onsets: []float64{6}}.check(t)
 		})
+	}
+}
+
+// TestSecondTrackIsWhole: what the first track says of its end is not said of the second one.
+func TestSecondTrackIsWhole(t *testing.T) {
+	needFFmpeg(t)
+	t.Parallel()
+	tracks := args(beep("440", "3", "5", "20"), beep("1000", "6", "8", "10"), "-map 0 -map 1 -c:a aac a.mp4")
+	content := strings.Replace(string(readFile(t, record(t, tracks...))), "mp4a", "ac-4", 1)
+	heard{path: write(t, "a.mp4", strings.Replace(content, "esds", "zzzz", 1)), onsets: []float64{6}}.check(t)
+}
+
+// TestSoundThatChanges: rate and channels may change on the way, as before and after adverts.
+func TestSoundThatChanges(t *testing.T) {
+	needFFmpeg(t)
+	for _, second := range []string{"-ac 2 -ar 44100", "-ac 1 -ar 48000"} {
+		t.Run(second, func(t *testing.T) {
+			t.Parallel()
+			a := record(t, args(pictures("10"), beep("440", "3", "5", "10"), mpeg2, "-ac 2 a.ts")...)
+			b := record(t, args(pictures("8"), beep("440", "2", "4", "8"), mpeg2, second, "-output_ts_offset 10 a.ts")...)
+			heard{path: join(t, "a.ts", a, b), onsets: []float64{3, 12}, keyframes: steps(0, 18)}.checkFrom(t, "ts")
+		})
+	}
+}
+
+// TestPicturesThatDoNotCome: a broadcast may announce pictures that do not come, or that
+// cannot be read.
+func TestPicturesThatDoNotCome(t *testing.T) {
+	needFFmpeg(t)
+	t.Parallel()
+	whole := readFile(t, record(t, args(pictures("10"), beep("440", "3", "5", "10"), mpeg2, "a.ts")...))
+	var without []byte
+	for ; len(whole) >= 188; whole = whole[188:] {
+		if int(whole[1]&0x1F)<<8|int(whole[2]) != 256 {
+			without = append(without, whole[:188]...)
+		}
+	}
+	heard{path: write(t, "a.ts", string(without)), onsets: []float64{3}}.checkFrom(t, "ts")
+}
+
+// TestKeyframesOfACutPart: the times at which pictures are decoded step back by some pictures
+// where a part was cut out of a film.
+func TestKeyframesOfACutPart(t *testing.T) {
+	needFFmpeg(t)
+	needEncoder(t, "libx264")
+	t.Parallel()
+	whole := record(t, args("-f lavfi -i testsrc2=s=160x90:r=5:d=20", beep("440", "3", "5", "20"),
+		"-c:v libx264 -bf 4 -b_strategy 0 -x264-params open-gop=1:keyint=20:min-keyint=20:scenecut=0 -c:a aac a.mkv")...)
+	info, err := newMedia(t, nil).Probe(t.Context(), record(t, args("-ss 7.3 -i", whole, "-c copy a.mkv")...))
+	require.NoError(t, err)
+	require.NotEmpty(t, info.Keyframes)
+	for i, at := range info.Keyframes {
+		assert.InDelta(t, 1.184+4*float64(i), at.Seconds(), 0.01, "keyframe %d", i)
 	}
 }

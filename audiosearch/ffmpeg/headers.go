@@ -24,7 +24,8 @@ func (k *headers) of(file os.FileInfo) *header {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, known := range k.kept {
-		if os.SameFile(file, known.file) && file.Size() == known.file.Size() && file.ModTime().Equal(known.file.ModTime()) {
+		if os.SameFile(file, known.file) && file.Size() == known.file.Size() &&
+			file.ModTime().Equal(known.file.ModTime()) && changedAt(file) == changedAt(known.file) {
 			return known.header
 		}
 	}

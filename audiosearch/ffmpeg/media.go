@@ -94,7 +94,7 @@ func (m *Media) Probe(ctx context.Context, path string) (sound.Info, error) {
 	if err != nil {
 		return sound.Info{}, err
 	}
-	info := sound.Info{Duration: h.duration, Estimated: h.guessed, Start: h.start, HasVideo: h.video >= 0}
+	info := sound.Info{Duration: h.duration, Estimated: h.guessed, Start: h.clock(), HasVideo: h.video >= 0}
 	if info.HasVideo {
 		info.Keyframes, err = j.keyframes(h)
 	}
@@ -102,6 +102,14 @@ func (m *Media) Probe(ctx context.Context, path string) (sound.Info, error) {
 		return sound.Info{}, err
 	}
 	return info, nil
+}
+
+// clock is the file's clock at its start.
+func (h *header) clock() time.Duration {
+	if at := seconds(h.start); at >= minStart {
+		return at
+	}
+	return 0
 }
 
 // job is the work on one file.

@@ -48,17 +48,19 @@ func (j *job) decode(rate int, yield func([]float32, error) bool) error {
 	s := &decoding{yield: yield, rate: rate, maxSamples: min(j.opts.MaxBytes/4, samples(j.opts.MaxDuration, rate))}
 	for i := range h.sounds {
 		// That a codec has no decoder here, ffmpeg alone says.
-		if err = j.track(h, &h.sounds[i], s); s.any || !errors.Is(err, errNoCodec) {
-			break
+		t := &h.sounds[i]
+		err = j.track(h, t, s)
+		switch {
+		case errors.Is(err, errNoCodec) && !s.any:
+			continue
+		case err != nil || s.stopped:
+			return err
+		case !s.any:
+			return errNoSound
 		}
+		return checkEnd(t.end, time.Duration(float64(s.count)/float64(rate)*1e9))
 	}
-	if err != nil || s.stopped {
-		return err
-	}
-	if !s.any {
-		return errNoSound
-	}
-	return checkEnd(h, time.Duration(float64(s.count)/float64(rate)*1e9))
+	return err
 }
 
 // track decodes a track to its end, or until the caller wants no more.
@@ -68,7 +70,7 @@ func (j *job) track(h *header, t *track, s *decoding) error {
 		return err
 	}
 	defer p.stop()
-	if err := s.copy(p); err != nil {
+	if err := s.copy(p, samples(t.begin, s.rate)); err != nil {
 		return s.result(err)
 	}
 	return p.wait()
@@ -77,12 +79,12 @@ func (j *job) track(h *header, t *track, s *decoding) error {
 // checkEnd returns an error if the sound ended long before the file says, which is how
 // most kinds of files look that were cut. Encoders are inexact by some hundredths of a
 // second.
-func checkEnd(h *header, got time.Duration) error {
-	if h.end-got < time.Second/2+h.end/1000 {
+func checkEnd(end, got time.Duration) error {
+	if end-got < time.Second/2+end/1000 {
 		return nil
 	}
 	return sound.Incomplete(fmt.Errorf("its sound ends at %v, and the file says %v: if it was cut or damaged, copy it again, completely",
-		got.Round(time.Millisecond), h.end.Round(time.Millisecond)))
+		got.Round(time.Millisecond), end.Round(time.Millisecond)))
 }
 
 // startDecoder starts ffmpeg, which writes mono samples as 32-bit floats.
@@ -99,12 +101,8 @@ func (j *job) startDecoder(h *header, t *track, rate int) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	args = append(args, "-map", stream(t.stream), "-vn", "-sn", "-dn", "-filter_threads", "1", "-af", filters(t, rate, resampler),
-		"-c:a", "pcm_f32le", "-f", "f32le", "pipe:1")
-	if h.jumps && h.video >= 0 { // what ffmpeg takes for the start, and for a jump, depends on the streams that it reads
-		args = append(args, "-map", stream(h.video), "-c", "copy", "-f", "null", "-")
-	}
-	return j.start(path, args...)
+	return j.start(path, append(args, "-map", stream(t.stream), "-vn", "-sn", "-dn", "-filter_threads", "1", "-af", filters(t, rate, resampler),
+		"-c:a", "pcm_f32le", "-f", "f32le", "pipe:1")...)
 }
 
 // filters returns ffmpeg's filters from the channels to mono at a rate.
@@ -126,10 +124,10 @@ func filters(t *track, rate int, resampler string) string {
 		}
 		chain = append(chain, "pan=mono|c0="+strings.Join(terms, "+"))
 	}
-	// The last one begins at the start of the file, and fills gaps between time stamps. In
-	// one filter with the resampling, the silence would land beside the gap; before it, a
-	// long gap would take more memory.
-	return strings.Join(append(chain, "aresample="+resampler+":osr="+strconv.Itoa(rate), "aresample=async=1:first_pts=0"), ",")
+	// The last one fills gaps between time stamps. In one filter with the resampling, the
+	// silence would land beside the gap; before it, a long gap would take more memory. It
+	// begins where the sound begins: ffmpeg makes all filters anew where a track changes.
+	return strings.Join(append(chain, "aresample="+resampler+":osr="+strconv.Itoa(rate), "aresample=async=1"), ",")
 }
 
 // The resamplers, as arguments of ffmpeg's filter aresample. Both are flat to 0.9 times
@@ -190,11 +188,30 @@ func (s *decoding) result(err error) error {
 	return err
 }
 
-// copy yields what r has. Bytes after the last whole sample are left out.
-func (s *decoding) copy(r io.Reader) error {
+// silence yields n samples of it.
+func (s *decoding) silence(n int64) error {
+	for n > 0 {
+		block := s.block[:min(n, blockSamples)]
+		clear(block)
+		if err := s.emit(block); err != nil {
+			return err
+		}
+		n -= int64(len(block))
+	}
+	return nil
+}
+
+// copy yields what r has, after so many samples of silence. Bytes after the last whole
+// sample are left out.
+func (s *decoding) copy(r io.Reader, before int64) error {
 	raw := make([]byte, 4*blockSamples)
 	for {
 		n, err := io.ReadFull(r, raw)
+		if n >= 4 && !s.any { // another track has not begun
+			if err := s.silence(before); err != nil {
+				return err
+			}
+		}
 		block := s.block[:n/4]
 		for i := range block {
 			block[i] = clipped(math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:])))

@@ -21,17 +21,19 @@ type header struct {
 	thorough bool          // the programs look further into the file than at its first seconds, since nothing is heard there
 	guessed  bool          // duration, from the bit rate or from time stamps
 	duration time.Duration // 0: unknown
-	start    time.Duration // the file's clock at its start
-	end      time.Duration // of the sound, from the start of the file; 0: the file does not say it
+	start    float64       // the file's clock at its start, in seconds
 	sounds   []track       // in the order in which they are tried
 	video    int           // number of the stream; -1: none
+	unseen   bool          // the size of its pictures is not known
 }
 
 // track is a stream of sound.
 type track struct {
 	stream   int // its number
 	channels int
-	layout   string // "5.1(side)"; "": unknown
+	layout   string        // "5.1(side)"; "": unknown
+	begin    time.Duration // of the sound, from the start of the file, as the header says it
+	end      time.Duration // likewise; 0: the file does not say it
 }
 
 // ffprobe's JSON: numbers with a fraction are strings, and missing if they are unknown.
@@ -53,6 +55,7 @@ type (
 		Codec    string `json:"codec_name"`
 		Channels int    `json:"channels"`
 		Layout   string `json:"channel_layout"`
+		Width    int    `json:"width"`
 		Start    string `json:"start_time"`
 		Duration string `json:"duration"`
 		Tags     struct {
@@ -67,7 +70,7 @@ type (
 
 const (
 	probedEntries = "program_stream=index,codec_type:format=format_name,start_time,duration:" +
-		"stream=index,codec_type,codec_name,channels,channel_layout,start_time,duration:" +
+		"stream=index,codec_type,codec_name,channels,channel_layout,width,start_time,duration:" +
 		"stream_tags=DURATION:stream_disposition=default,attached_pic"
 
 	maxHeader   = 1 << 20                // bytes of ffprobe's JSON
@@ -83,13 +86,26 @@ func (j *job) header() (*header, error) {
 		return h, j.within(h)
 	}
 	h, err := j.readHeader(false)
-	if err == nil && h.sounds[0].channels < 1 {
-		if h, err = j.readHeader(true); err == nil && h.sounds[0].channels < 1 {
-			err = errNoCodec
-		}
+	if err == nil && (h.sounds[0].channels < 1 || h.unseen) {
+		h, err = j.readHeader(true)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case h.sounds[0].channels < 1:
+		return nil, errNoCodec
+	case h.unseen: // of pictures without a size nothing can be shown, and ffmpeg refuses to copy them
+		h.video = -1
+	}
+	for i := range h.sounds {
+		if h.video >= 0 {
+			if err := j.late(h, &h.sounds[i]); err != nil {
+				return nil, err
+			}
+		}
+		if h.sounds[i].begin > j.opts.MaxDuration {
+			return nil, j.tooLong()
+		}
 	}
 	j.headers.keep(j.stat, h)
 	return h, j.within(h)
@@ -131,9 +147,7 @@ func (j *job) readHeader(thorough bool) (*header, error) {
 	// ffprobe says by a warning alone that it has guessed a duration. Of the warnings of a
 	// file with too many, the last ones are missing.
 	h.guessed = h.jumps || strings.Contains(warnings, "Estimating duration") || len(warnings) == maxStderr
-	if h.start = seconds(number(p.Format.Start)); h.start < minStart {
-		h.start = 0
-	}
+	h.start = number(p.Format.Start)
 	h.choose(&p)
 	if len(h.sounds) == 0 {
 		return nil, errNoSound
@@ -168,18 +182,76 @@ func (h *header) choose(p *probed) {
 	slices.SortStableFunc(sounds, func(a, b probedStream) int {
 		return cmp.Or(cmp.Compare(a.unknown(), b.unknown()), cmp.Compare(b.Disposition.Default, a.Disposition.Default))
 	})
-	for _, s := range sounds {
-		h.sounds = append(h.sounds, track{s.Index, s.Channels, s.Layout})
-	}
-	if len(sounds) > 0 && !h.guessed {
-		h.end = sounds[0].end(h, number(p.Format.Start))
-	}
+	var clocks []float64 // at the start of the streams that are read
 	for _, s := range streams {
 		if s.Type == "video" && s.Disposition.Picture == 0 {
-			h.video = s.Index
+			h.video, h.unseen = s.Index, s.Width == 0
+			clocks = s.clock(clocks)
 			break
 		}
 	}
+	if len(sounds) > 0 {
+		clocks = sounds[0].clock(clocks)
+	}
+	if h.jumps && len(clocks) > 0 { // other programs may have other clocks
+		h.start = slices.Min(clocks)
+	}
+	for _, s := range sounds {
+		t := track{stream: s.Index, channels: s.Channels, layout: s.Layout, begin: seconds(number(s.Start) - h.start)}
+		if !h.guessed {
+			t.end = s.end(h, number(p.Format.Start))
+		}
+		h.sounds = append(h.sounds, t)
+	}
+}
+
+// clock appends the time at which a stream starts, if the header says it.
+func (s *probedStream) clock(to []float64) []float64 {
+	at, err := strconv.ParseFloat(s.Start, 64)
+	if err != nil {
+		return to
+	}
+	return append(to, at)
+}
+
+// late moves the beginning of a sound to the time of the first frame that ffmpeg decodes,
+// if that is later: unless there is an index, ffprobe looks at the first seconds alone, and
+// a sound that begins later seems to begin with the file.
+func (j *job) late(h *header, t *track) error {
+	path, err := j.ffmpeg()
+	if err != nil {
+		return err
+	}
+	args, err := j.decoder(h)
+	if err != nil {
+		return err
+	}
+	out, _, err := j.readAll(maxHeader, path, append(args[:len(args):len(args)],
+		"-copyts", "-map", stream(t.stream), "-frames:a", "2", "-c:a", "pcm_s16le", "-f", "framecrc", "pipe:1")...)
+	if errors.Is(err, errNoCodec) {
+		return nil // its turn may not come
+	}
+	if err != nil {
+		return err
+	}
+	var list packetList
+	var frames []packet
+	for line := range strings.Lines(string(out)) {
+		if p, ok := list.packet(strings.TrimSpace(line)); ok {
+			frames = append(frames, p)
+		}
+	}
+	if len(frames) == 0 {
+		return nil
+	}
+	begin := frames[0].at
+	// Some recorders write a frame at 0 for the delay of their encoder, and the sound later.
+	// The resampler puts such a frame just before the sound.
+	if last := frames[len(frames)-1]; last.at > begin+1 {
+		begin = last.at - frames[0].lasts
+	}
+	t.begin = max(t.begin, seconds(begin-h.start))
+	return nil
 }
 
 // unknown is 1 if this ffmpeg cannot decode the stream, as far as ffprobe says it.
@@ -193,13 +265,16 @@ func (s *probedStream) unknown() int {
 // end returns when the stream ends, as the file says it. Some files say it by their own
 // clock, and others by the time from their start: what is earlier counts.
 func (s *probedStream) end(h *header, start float64) time.Duration {
-	end := h.duration // of the longest stream
+	end := h.duration // of the longest stream, which may be that of the pictures
+	if h.video >= 0 {
+		end = 0
+	}
 	var hours, minutes int
 	var rest float64
 	if length := seconds(number(s.Duration)); length > 0 {
-		end = min(seconds(number(s.Start)-start)+length, end)
+		end = min(seconds(number(s.Start)-start)+length, h.duration)
 	} else if n, err := fmt.Sscanf(s.Tags.End, "%d:%d:%f", &hours, &minutes, &rest); err == nil && n == 3 {
-		end = min(seconds(float64(hours)*3600+float64(minutes)*60+rest), end)
+		end = min(seconds(float64(hours)*3600+float64(minutes)*60+rest), h.duration)
 	}
 	return max(end-seconds(start), 0)
 }
@@ -244,10 +319,10 @@ func (j *job) decoder(h *header) ([]string, error) {
 // stream names a stream for ffmpeg's option -map.
 func stream(number int) string { return "0:" + strconv.Itoa(number) }
 
-// goOn is an expression of ffmpeg's for times that never jump back: where several files
+// goOn is an expression of ffmpeg's for times that never jump back by a second: where several files
 // were joined, the next one goes on where the one before ends. It takes a time, and how long
 // what has that time lasts. ld(0) is what is to be added to the times.
-const goOn = "st(2,%[1]s+ld(0));st(0,ld(0)+if(gt(N,0)*lt(ld(2),ld(1)-0.1/TB),ld(1)-ld(2),0));st(1,%[1]s+ld(0)+%[2]s);"
+const goOn = "st(2,%[1]s+ld(0));st(0,ld(0)+if(gt(N,0)*lt(ld(2),ld(1)-1/TB),ld(1)-ld(2),0));st(1,%[1]s+ld(0)+%[2]s);"
 
 // keyframes returns the times of the keyframes of the video stream, on the clock of the
 // sound: ffmpeg is told to copy both. What counts is the mark of the packet, so that
@@ -302,34 +377,44 @@ const (
 	packetDiscard = 1 << 2 // it is not shown
 )
 
+// add adds the time of a packet that is a keyframe.
 func (l *packetList) add(line string) {
+	if p, ok := l.packet(line); ok && p.flags&(packetKey|packetDiscard) == packetKey {
+		l.times.add(seconds(p.at))
+	}
+}
+
+// packet is a packet of a list.
+type packet struct {
+	at, lasts float64 // seconds
+	flags     int64
+}
+
+func (l *packetList) packet(line string) (p packet, ok bool) {
 	if base, ok := strings.CutPrefix(line, "#tb 0: "); ok {
 		var num, den float64
 		if n, err := fmt.Sscanf(base, "%f/%f", &num, &den); err == nil && n == 2 && den > 0 {
 			l.base = num / den
 		}
-		return
+		return p, false
 	}
 	fields := strings.Split(line, ",")
 	if len(fields) < 6 || l.base == 0 {
-		return
+		return p, false
 	}
-	flags := int64(packetKey)
+	p.flags = packetKey
 	for _, field := range fields[6:] {
 		if hex, ok := strings.CutPrefix(strings.TrimSpace(field), "F=0x"); ok {
-			flags, _ = strconv.ParseInt(hex, 16, 64)
+			p.flags, _ = strconv.ParseInt(hex, 16, 64)
 		}
 	}
-	if flags&(packetKey|packetDiscard) != packetKey {
-		return
+	units, err := strconv.ParseInt(strings.TrimSpace(fields[2]), 10, 64)
+	if err != nil || units == math.MinInt64 { // some kinds of files have no other time
+		units, err = strconv.ParseInt(strings.TrimSpace(fields[1]), 10, 64)
 	}
-	at, err := strconv.ParseInt(strings.TrimSpace(fields[2]), 10, 64)
-	if err != nil || at == math.MinInt64 { // some kinds of files have no other time
-		at, err = strconv.ParseInt(strings.TrimSpace(fields[1]), 10, 64)
-	}
-	if err == nil && at != math.MinInt64 {
-		l.times.add(seconds(float64(at) * l.base))
-	}
+	lasts, _ := strconv.ParseInt(strings.TrimSpace(fields[3]), 10, 64)
+	p.at, p.lasts = float64(units)*l.base, float64(lasts)*l.base
+	return p, err == nil && units != math.MinInt64
 }
 
 // thinned keeps at most max times: one of each two, four, eight... if there are more.

@@ -12,6 +12,14 @@ func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
+// changedAt returns when a file was changed in any way, which a program cannot set.
+func changedAt(file os.FileInfo) syscall.Timespec {
+	if stat, ok := file.Sys().(*syscall.Stat_t); ok {
+		return stat.Ctim
+	}
+	return syscall.Timespec{}
+}
+
 // handOver gives the opened file to the process, as its descriptor 3.
 func handOver(cmd *exec.Cmd, file *os.File) { cmd.ExtraFiles = []*os.File{file} }
 

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 )
 
+// changedAt is not known.
+func changedAt(os.FileInfo) int { return 0 }
+
 // handOver does nothing: the process opens the file by its path.
 func handOver(*exec.Cmd, *os.File) {}
 

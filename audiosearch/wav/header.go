@@ -67,6 +67,9 @@ const (
 
 	unknownSize = 0xFFFFFFFF // in a chunk: see ds64, or to the end of the file
 
+	// maxTrailer is how many bytes may follow the sound of a stream.
+	maxTrailer = 16 << 20
+
 	// wrap: of a size of 4 GiB and more, some programs write the lower 32 bits.
 	wrap = 1 << 32
 
@@ -182,13 +185,11 @@ func (p *parser) padded(offset int64) (bool, error) {
 	if err != nil || n < len(b) {
 		return true, err
 	}
-	for i, follows := range []bool{false, true} {
-		switch string(b[i : i+4]) {
-		case "fmt ", "data":
-			return follows, nil
-		}
+	switch string(b[:4]) {
+	case "fmt ", "data", "fact", "LIST", "bext", "JUNK", "cue ", "smpl", "iXML", "PEAK":
+		return false, nil
 	}
-	return !printable(b[:4]), nil
+	return printable(b[1:]) || !printable(b[:4]), nil
 }
 
 // name returns the name of a part that begins at an offset, or "" if none does.
@@ -226,14 +227,14 @@ func (p *parser) found() (*track, error) {
 // missing. It returns the former. next is the name of what follows if the length is 0.
 func (p *parser) readLength(length int64, next string) int64 {
 	rest := max(p.size-p.data, 0)
-	if !p.wide && length != unknownSize { // no other chunk is that long
+	if !p.wide && length > 0 && length < streamSize { // no other chunk is that long
 		length += max(rest-length, 0) / wrap * wrap
 	}
 	known := length < streamSize || length > unknownSize
 	switch {
 	case length == unknownSize && p.wide && p.ds64 > 0:
 		length, known = p.ds64, true
-	case length == unknownSize:
+	case length == unknownSize, !known && rest-length > maxTrailer:
 		length = rest
 	case length == 0 && (next == "" || p.riffSize+8 != p.size && p.riffSize+8 != p.size-1):
 		// The writer never filled in the length: no other part follows, or the length of

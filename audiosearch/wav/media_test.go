@@ -124,6 +124,8 @@ func TestStructure(t *testing.T) {
 		"bext before data":      riff("RIFF", 0).padded("fmt ", pcm).chunk("bext", 603, make([]byte, 603)).padded("data", data).finish(),
 		"fmt of 19 bytes":       riff("RIFF", 0).chunk("fmt ", 19, append(pcm[:16:16], 0, 0, 0)).padded("data", data).finish(),
 		"LIST before LIST":      riff("RIFF", 0).chunk("LIST", 17, list[:17]).padded("LIST", list).padded("fmt ", pcm).padded("data", data).finish(),
+		"bext of such a size":   riff("RIFF", 0).chunk("LIST", 17, list[:17]).chunk("bext", 0x25A, make([]byte, 0x25A)).padded("fmt ", pcm).padded("data", data).finish(),
+		"pad byte of a space":   riff("RIFF", 0).padded("fmt ", pcm).chunk("odd ", 1, []byte("a ")).padded("LIST", list).padded("data", data).finish(),
 		"pad byte that is no 0": riff("RIFF", 0).chunk("LIST", 17, append(list[:17:17], 'x')).padded("fmt ", pcm).padded("data", data).finish(),
 	} {
 		got, err := collect(t, t.Context(), newMedia(t, nil), save(t, file), 16000)

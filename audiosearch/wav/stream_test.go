@@ -55,6 +55,9 @@ func TestLongerThan4GiB(t *testing.T) {
 		"RF64":                      riff("RF64", unknownSize).padded("ds64", sizes).padded("fmt ", pcm).chunk("data", unknownSize, nil).b,
 		"RIFF with the lower bits":  riff("RIFF", lower+36).padded("fmt ", pcm).chunk("data", lower, nil).b,
 		"RIFF of no size, they too": riff("RIFF", 0).padded("fmt ", pcm).chunk("data", lower, nil).b,
+		"RIFF of no size":           riff("RIFF", 0).padded("fmt ", pcm).chunk("data", 0, nil).b,
+		"RIFF of a pipe":            riff("RIFF", 0).padded("fmt ", pcm).chunk("data", 0x7FFFF000, nil).b,
+		"RIFF of another pipe":      riff("RIFF", 0).padded("fmt ", pcm).chunk("data", 0x80000000, nil).b,
 		"RIFF of the greatest size": riff("RIFF", unknownSize).padded("fmt ", pcm).chunk("data", unknownSize, nil).b,
 	} {
 		path := save(t, file)

@@ -70,7 +70,7 @@ func (h *homePage) home(w http.ResponseWriter, r *http.Request, _ *visit) error 
 		if err == nil {
 			page.Who = &visit{Principal: who}
 		}
-		if h.demo.administers(sessionToken(r)) {
+		if h.demo.administers(h.sessionToken(r)) {
 			if view.Kept, err = h.kept(r.Context(), who.Organization); err != nil {
 				return err
 			}
@@ -92,7 +92,7 @@ func (h *homePage) signIn(w http.ResponseWriter, _ *http.Request, v *visit) erro
 
 // renew answers the script of the page with the numbers of now, by their IDs.
 func (h *homePage) renew(w http.ResponseWriter, r *http.Request, v *visit) error {
-	if !h.demo.administers(sessionToken(r)) {
+	if !h.demo.administers(h.sessionToken(r)) {
 		return &refusal{http.StatusForbidden, "The numbers are for the administrator of the demo."}
 	}
 	kept, err := h.kept(r.Context(), v.Organization)

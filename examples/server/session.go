@@ -15,7 +15,12 @@ import (
 // has ended ends the session. No script can read the cookie, and no other site can have
 // it sent. It has no path: the browser takes the folder of the address that began the
 // session, site.folder, wherever a proxy mounts this program (RFC 6265, 5.1.4).
-const sessionCookie = "mortise_session"
+// A cookie is for all ports of a machine, so a session of the demo, whose cookie is for all
+// paths, has another name than one of a server with a document.
+const (
+	sessionCookie = "mortise_search"
+	demoCookie    = "mortise_session"
+)
 
 // loginView is the form for the access token. After it the visitor goes on to the run, if
 // it is set.
@@ -54,9 +59,17 @@ func readForm(w http.ResponseWriter, r *http.Request, most int64) (url.Values, e
 	return nil, &refusal{http.StatusBadRequest, "The form arrived damaged. Send it again."}
 }
 
+// cookie returns the name of the cookie.
+func (p *site) cookie() string {
+	if p.folder == searchPath {
+		return sessionCookie
+	}
+	return demoCookie
+}
+
 // sessionToken returns the access token of the session, "" if there is none.
-func sessionToken(r *http.Request) string {
-	cookie, err := r.Cookie(sessionCookie)
+func (p *site) sessionToken(r *http.Request) string {
+	cookie, err := r.Cookie(p.cookie())
 	if err != nil {
 		return ""
 	}
@@ -66,7 +79,7 @@ func sessionToken(r *http.Request) string {
 
 // visitor finds out who is asking.
 func (p *site) visitor(r *http.Request) (httpadapter.Principal, error) {
-	if token := sessionToken(r); token != "" {
+	if token := p.sessionToken(r); token != "" {
 		return p.verify(r.Context(), token)
 	}
 	return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
@@ -118,6 +131,6 @@ func (p *site) logout(w http.ResponseWriter, _ *http.Request, _ *visit) error {
 }
 
 func (p *site) setSession(w http.ResponseWriter, c *http.Cookie) {
-	c.Name, c.HttpOnly, c.Secure, c.SameSite = sessionCookie, true, p.secure, http.SameSiteStrictMode
+	c.Name, c.HttpOnly, c.Secure, c.SameSite = p.cookie(), true, p.secure, http.SameSiteStrictMode
 	http.SetCookie(w, c)
 }

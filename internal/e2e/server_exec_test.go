@@ -84,7 +84,7 @@ exit 3
 	attempts, err := os.ReadFile(filepath.Join(dir, "attempts.txt"))
 	require.NoError(t, err)
 	assert.Equal(t, "attempt\nattempt\n", string(attempts))
-	assert.Regexp(t, `"msg":"an attempt failed; trying again".*"error":"exit status 3: the wiki is down"`, s.stderr.String())
+	assert.Regexp(t, `"msg":"an attempt failed; trying again".*"error":"the command failed: exit status 3: the wiki is down"`, s.stderr.String())
 }
 
 // testCommandOutput runs a command that reads nothing and writes much.
