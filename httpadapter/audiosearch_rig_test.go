@@ -219,6 +219,9 @@ func (r *soundRig) video(id, path, meta string, scores ...float32) {
 		Model: "deaf/1", Duration: time.Duration(len(scores)-1)*hop + window, Window: window, Hop: hop, Windows: len(scores),
 		HasVideo: true, Keyframes: []time.Duration{0, 2500 * time.Millisecond}, Classes: []sound.Class{dialTone, silence},
 	}
+	if id == "b" { // a part of a live recording
+		scoring.Start = 7250 * time.Millisecond
+	}
 	require.NoError(r.t, r.store.PutScoring(r.t.Context(), "acme", "calls", id, path, scoring, [][]uint16{tones, make([]uint16, len(scores))}))
 }
 

@@ -45,7 +45,7 @@ func TestRunOfASearch(t *testing.T) {
 		return `{"video":{"video_id":"a","path":"2024/a.mp4","metadata":{"site":"north","year":2024}},"start_time_ms":` + start + `,"end_time_ms":` + end +
 			`,"keyframe":{"image_id":"a@2500","timestamp_ms":2500},"score":` + score + `,"moderation_score":` + moderation + `}`
 	}
-	b := `{"video":{"video_id":"b","path":"b.wav","metadata":{"note":null,"site":"south","year":2025.50}},"start_time_ms":0,"end_time_ms":10000,` +
+	b := `{"video":{"video_id":"b","path":"b.wav","metadata":{"note":null,"site":"south","year":2025.50},"start_ms":7250},"start_time_ms":0,"end_time_ms":10000,` +
 		`"keyframe":{"image_id":"b@0","timestamp_ms":0},"score":0.2500038147554742,"moderation_score":0.1}`
 	success := func(results ...string) string {
 		return `{"status":"SUCCESS","search_target":"sound","results":[` + strings.Join(results, ",") + `]}`
