@@ -30,7 +30,7 @@ func endless() graph {
 
 // When the context ends, so does a run that is under way.
 func TestCancelWithinARun(t *testing.T) {
-	s := open(t, endless().model(), &Options{Description: []byte(described)})
+	s := open(t, endless().model(), &Options{Description: []byte(described), Parallel: 1})
 	want := score(t, s, tone(100))
 	clip := tone(200)
 	clip[17] = 0.9
