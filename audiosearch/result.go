@@ -12,7 +12,7 @@ type Result struct {
 	Path     string       // of the video, as the catalog had it
 	Metadata metadata.Map // of the video; results of one video share it
 
-	// VideoStart is what the video's own clock shows at its start, 0 for most; see
+	// VideoStart is the time of the video's own clock at its start, 0 for most; see
 	// [sound.Info]. Whole milliseconds.
 	VideoStart time.Duration
 

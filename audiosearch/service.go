@@ -26,7 +26,7 @@ type Service struct {
 	queue Queue
 	tx    TxStore // store, if the queue's jobs can be part of its transactions; else nil
 	opts  Options
-	media string // the ID of Options.Media; "": there is none
+	media string // the ID of Options.Media; "" without one
 
 	flights  flights.Group[flightKey, *outcome] // videos that are being scored
 	plugs    []*plug                            // the scorers

@@ -288,7 +288,7 @@ func (h *Handler) authenticate(r *http.Request) (Principal, *response) {
 		return p, nil
 	}
 	var limit *RateLimitError
-	if !errors.As(err, &limit) { // whoever asks too often is known, for the observer
+	if !errors.As(err, &limit) { // such a caller is known, for the observer
 		p = Principal{}
 	}
 	return p, h.failHook(r, err)

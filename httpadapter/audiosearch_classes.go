@@ -13,7 +13,7 @@ import (
 type vocabulary struct {
 	classes []sound.Class
 	known   map[sound.Class]bool // the same
-	enum    string               // what is said of another value
+	enum    string               // the message about another value
 	many    bool                 // too many to name all in an answer
 }
 
@@ -45,7 +45,7 @@ func (v *vocabulary) names() []string {
 	return names
 }
 
-// refusal is the message for a value that is none of them. It lists all names, as pydantic
+// refusal is the message for any other value. It lists all names, as pydantic
 // does: ten kilobytes for AudioSet, once in an answer.
 func (v *vocabulary) refusal(given string) string {
 	if v.many && given != "" {

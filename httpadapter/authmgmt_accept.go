@@ -21,7 +21,7 @@ var acceptPageText string
 //go:embed authmgmt_accept.css
 var acceptPageStyle string
 
-// acceptPageScript is on the page that shows what the invitation gives, and copies it.
+// acceptPageScript is on the page that shows the given token, and copies it.
 //
 //go:embed authmgmt_accept.js
 var acceptPageScript string
@@ -38,7 +38,7 @@ type acceptPage struct {
 	scripted http.Header // with acceptPageScript
 }
 
-// acceptView is what the template shows. All text but Style and Script is escaped.
+// acceptView is the data of the template. All text but Style and Script is escaped.
 type acceptView struct {
 	Title      string
 	Text       []string

@@ -75,7 +75,7 @@ func withCaller(p Principal, err error) (Principal, error) {
 	return p, err
 }
 
-// check finds what is missing, also in the authenticator.
+// check finds a missing part, also in the authenticator.
 func (l limited) check() error {
 	if l.authenticator == nil || l.limit == nil {
 		return errors.New("httpadapter: CallerLimit.Around needs a limit and an authenticator")

@@ -112,7 +112,7 @@ func TestCallerLimitNamesTheCaller(t *testing.T) {
 	}
 }
 
-// TestCallerLimitChecks: what is missing is found when the service is mounted.
+// TestCallerLimitChecks: a missing part is found when the service is mounted.
 func TestCallerLimitChecks(t *testing.T) {
 	r := newRig(t, nil)
 	limit, err := httpadapter.NewCallerLimit(1)

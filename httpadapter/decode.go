@@ -229,7 +229,7 @@ func (o *object) number(name string, p presence, fallback float64, least, most i
 		o.refuse(name, "float_type", msgNumber)
 		return fallback, false
 	}
-	// What is too large for a float64 is an infinity of its sign.
+	// A number too large for a float64 is an infinity of its sign.
 	x, _ := strconv.ParseFloat(string(v.Raw()), 64)
 	switch {
 	case x < float64(least):

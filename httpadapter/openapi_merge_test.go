@@ -93,8 +93,8 @@ func TestOpenAPIMergesServices(t *testing.T) {
 	require.Equal(t, []string{"Triggers", "Others"}, tags)
 }
 
-// TestOpenAPIIntroducesServicesAlike: one version and one introduction are those of every
-// service, alone or together, so a document of several services has them once.
+// TestOpenAPIIntroducesServicesAlike: the documents of all services have one version and one
+// introduction, so a document of several services has them once.
 func TestOpenAPIIntroducesServicesAlike(t *testing.T) {
 	introductions := make(map[string]bool)
 	for _, name := range []string{"trigger", "authmgmt", "vault", "audiosearch"} {

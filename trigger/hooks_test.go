@@ -19,7 +19,7 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
-// secretText stands in the instructions of every event here, and must be in no log but by
+// secretText is in the instructions of every event here, and must be in no log but by
 // the Processor's own error.
 const secretText = "the plan for Q3"
 
@@ -245,7 +245,7 @@ func TestFailedAttemptsAreLogged(t *testing.T) {
 	assert.Contains(t, logged.String(), " organization=acme attempt=1 in=1h0m0s count=3 error=")
 }
 
-// LogError decides what the log has of a failure, and changes nothing of the history.
+// LogError gives the text of a failure in the log, and leaves the history alone.
 func TestLogError(t *testing.T) {
 	for name, test := range map[string]struct {
 		says func(error) string

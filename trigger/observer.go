@@ -13,7 +13,7 @@ import (
 // or a host's own audit. It is called on the goroutine that did it, must be safe for
 // concurrent use, and should return quickly.
 //
-// It hears of what was done in a transaction of the host's ([mortise.HostTx]) once that is
+// It hears of a change in a transaction of the host's ([mortise.HostTx]) once that is
 // committed, on any goroutine, with a context that is not part of it, and never if it is
 // rolled back, or if the store does not learn of the commit. It hears of refusals at once.
 type Observer func(ctx context.Context, o Observation)

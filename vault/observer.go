@@ -17,7 +17,7 @@ import (
 // committed, on any goroutine, with a context that is not part of it, and never if it is
 // rolled back, or if the store does not learn of the commit. It hears of tokens that were
 // looked up, of values that were shown, and of failures at once: a rollback takes back the
-// audit event, and not what somebody has seen.
+// audit event, and not the knowledge of the caller who saw the value.
 type Observer func(ctx context.Context, o Observation)
 
 // Kind is what was done.

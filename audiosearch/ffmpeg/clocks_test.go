@@ -41,7 +41,7 @@ func pictures(seconds string) []string {
 	return args("-f lavfi -i testsrc2=s=160x90:r=25:d=" + seconds)
 }
 
-// A heard file is one with what is to be heard and seen in it.
+// A heard file comes with the sounds and pictures that must be found in it.
 type heard struct {
 	path      string
 	onsets    []float64 // seconds
@@ -49,7 +49,7 @@ type heard struct {
 	start     time.Duration
 }
 
-// check requires what a file has, and that no message says that it is cut.
+// check requires these sounds and pictures, and no message about a cut file.
 func (h heard) check(t *testing.T) {
 	t.Helper()
 	m := newMedia(t, nil)
@@ -161,7 +161,7 @@ func TestLateSoundInFragments(t *testing.T) {
 }
 
 // TestLateClock: the first time stamp of a part of a live recording is not 0. Time 0 is where
-// the file starts, and Start says what its clock shows there.
+// the file starts, and Start is the time of its clock there.
 func TestLateClock(t *testing.T) {
 	needFFmpeg(t)
 	input := args(pictures("10"), beep("440", "3", "5", "10"))
@@ -218,7 +218,7 @@ func TestJoinedOtherwise(t *testing.T) {
 	joined(t, "a.ogg", "-vn -c:a libvorbis")
 	joined(t, "a.aac", "-vn -c:a aac")
 	joined(t, "a.webm", "-c:v libvpx -deadline realtime -cpu-used 8 -g 50 -c:a libopus")
-	// The clock of the second one is an hour ahead, or that of the first one many hours.
+	// The second file's clock is an hour ahead, or the first file's clock many hours.
 	joinedClocks(t, "ahead.ts", mpeg2, "0", "3600")
 	joinedClocks(t, "back.ts", mpeg2, "50000", "0")
 }
@@ -340,7 +340,7 @@ func TestDefaultTrack(t *testing.T) {
 	}
 }
 
-// TestSecondTrackIsWhole: what the first track says of its end is not said of the second one.
+// TestSecondTrackIsWhole: the end of the first track does not count for the second one.
 func TestSecondTrackIsWhole(t *testing.T) {
 	needFFmpeg(t)
 	t.Parallel()

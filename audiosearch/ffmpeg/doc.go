@@ -13,14 +13,14 @@
 // # What is read
 //
 // The sound track that the file marks as the default one, else the first one that this
-// ffmpeg can decode, and the first video track that is no cover picture. Of a broadcast with
+// ffmpeg can decode, and the first video track except cover pictures. Of a broadcast with
 // several programs, both are of the first program that has sound.
 //
 // Time 0 is where the file starts, for the sound and for the keyframes: a sound track that
 // begins later has silence before it, and so has one after a gap of more than 0.1 s in
-// its time stamps. Info.Start says what the file's own clock shows there, if that is 0.1 s
-// and more: players differ in which of the two they show. Where a clock jumps back, as in
-// files that were joined, what follows goes on where the sound before it ends. The clock of
+// its time stamps. Info.Start is the time of the file's own clock there, if it is 0.1 s or
+// more: players differ in which of the two they show. Where a clock jumps back, as in
+// files that were joined, the next part goes on where the sound before it ends. The clock of
 // a broadcast (MPEG transport and program streams) may jump ahead by up to 30 minutes, as
 // after a lost signal; a longer jump is taken for another recording, which goes on, too.
 // Keyframes are where the file says that they are: nothing is decoded to find them.

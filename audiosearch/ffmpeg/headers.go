@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// headers are the headers of the files that were read last: whoever asks for the keyframes
-// of a file asks for its sound next.
+// headers keeps the headers of the files that were read last: a caller who asks for the
+// keyframes of a file asks for its sound next.
 type headers struct {
 	mu   sync.Mutex
 	kept []keptHeader // the oldest one first

@@ -201,7 +201,7 @@ func (s *decoding) silence(n int64) error {
 	return nil
 }
 
-// copy yields what r has, after so many samples of silence. Bytes after the last whole
+// copy yields the samples of r, after so many samples of silence. Bytes after the last whole
 // sample are left out.
 func (s *decoding) copy(r io.Reader, before int64) error {
 	raw := make([]byte, 4*blockSamples)

@@ -263,9 +263,9 @@ func (s *probedStream) unknown() int {
 }
 
 // end returns when the stream ends, as the file says it. Some files say it by their own
-// clock, and others by the time from their start: what is earlier counts.
+// clock, and others by the time from their start: the earlier time counts.
 func (s *probedStream) end(h *header, start float64) time.Duration {
-	end := h.duration // of the longest stream, which may be that of the pictures
+	end := h.duration // of the longest stream, which may be the pictures
 	if h.video >= 0 {
 		end = 0
 	}
@@ -303,8 +303,8 @@ func (j *job) input(level string, h *header) ([]string, error) {
 }
 
 // maxJump is how far the clock of a broadcast may jump ahead and still be believed, in
-// seconds: a receiver had no signal meanwhile. What jumps further is another recording,
-// which goes on where the one before ends.
+// seconds: a receiver had no signal meanwhile. A longer jump is another recording, which goes
+// on where the one before ends.
 const maxJump = "1800"
 
 // decoder returns the arguments of ffmpeg that name the file.
@@ -320,13 +320,13 @@ func (j *job) decoder(h *header) ([]string, error) {
 func stream(number int) string { return "0:" + strconv.Itoa(number) }
 
 // goOn is an expression of ffmpeg's for times that never jump back by a second: where several files
-// were joined, the next one goes on where the one before ends. It takes a time, and how long
-// what has that time lasts. ld(0) is what is to be added to the times.
+// were joined, the next one goes on where the one before ends. It takes the name of
+// a time, and a duration. The result, ld(0), is to be added to the times.
 const goOn = "st(2,%[1]s+ld(0));st(0,ld(0)+if(gt(N,0)*lt(ld(2),ld(1)-1/TB),ld(1)-ld(2),0));st(1,%[1]s+ld(0)+%[2]s);"
 
 // keyframes returns the times of the keyframes of the video stream, on the clock of the
-// sound: ffmpeg is told to copy both. What counts is the mark of the packet, so that
-// nothing is decoded.
+// sound: ffmpeg is told to copy both. The mark of the packet counts, so that nothing is
+// decoded.
 func (j *job) keyframes(h *header) ([]time.Duration, error) {
 	path, err := j.ffmpeg()
 	if err != nil {

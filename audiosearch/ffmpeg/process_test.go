@@ -50,7 +50,7 @@ func TestFFprobeThatFails(t *testing.T) {
 	} {
 		options := &Options{FFprobe: script(t, lines)}
 		if strings.Contains(c.says, "too long") {
-			options.Timeout = 50 * time.Millisecond // of waiting for the program; to read what it says takes longer
+			options.Timeout = 50 * time.Millisecond // of waiting for the program; to read its output takes longer
 		}
 		_, err := newMedia(t, options).Probe(t.Context(), path)
 		assert.ErrorContains(t, err, c.says, lines)
@@ -73,7 +73,7 @@ func TestPacketsThatFail(t *testing.T) {
 	} {
 		options := &Options{FFprobe: header, FFmpeg: script(t, lines)}
 		if strings.Contains(c.says, "too long") {
-			options.Timeout = 50 * time.Millisecond // of waiting for the program; to read what it says takes longer
+			options.Timeout = 50 * time.Millisecond // of waiting for the program; to read its output takes longer
 		}
 		_, err := newMedia(t, options).Probe(t.Context(), path)
 		assert.ErrorContains(t, err, c.says, lines)

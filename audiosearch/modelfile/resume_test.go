@@ -225,7 +225,7 @@ func TestStalled(t *testing.T) {
 	require.Contains(t, s.asked(), "bytes=5000-")
 }
 
-// A server that sends a byte now and then is left after a while, too, and what it sent is kept.
+// A server that sends a byte now and then is left after a while, too, and its bytes are kept.
 func TestTooSlow(t *testing.T) {
 	s := newSite(t, randomModel(17, 1<<20))
 	s.serve = func(n int, w http.ResponseWriter, r *http.Request) bool {

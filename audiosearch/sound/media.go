@@ -19,7 +19,7 @@ type Info struct {
 	// Estimated: Duration is an estimate. No limit is checked against it.
 	Estimated bool
 
-	// Start is what the file's own clock shows at its start; 0 for most files. A part of a
+	// Start is the time of the file's own clock at its start; 0 for most files. A part of a
 	// live recording may begin hours after its clock did: some players show that time, and
 	// others begin at 0, as all times of this library do.
 	Start time.Duration

@@ -224,7 +224,7 @@ func (p *parser) found() (*track, error) {
 }
 
 // readLength finds out how many bytes of sound there really are, and how many are
-// missing. It returns the former. next is the name of what follows if the length is 0.
+// missing. It returns the former. next is the name of the next part if the length is 0.
 func (p *parser) readLength(length int64, next string) int64 {
 	rest := max(p.size-p.data, 0)
 	if !p.wide && length > 0 && length < streamSize { // no other chunk is that long

@@ -60,14 +60,22 @@ func TestLongerThan4GiB(t *testing.T) {
 		"RIFF of another pipe":      riff("RIFF", 0).padded("fmt ", pcm).chunk("data", 0x80000000, nil).b,
 		"RIFF of the greatest size": riff("RIFF", unknownSize).padded("fmt ", pcm).chunk("data", unknownSize, nil).b,
 	} {
-		path := save(t, file)
-		if err := os.Truncate(path, int64(len(file))+4*frames); err != nil {
-			t.Skip("this file system has no files of 5 GiB with holes:", err)
-		}
-		info, err := newMedia(t, nil).Probe(t.Context(), path)
+		track, err := parse(followedByZeros(file), int64(len(file))+4*frames)
 		require.NoError(t, err, name)
-		assert.InDelta(t, float64(frames)/48000, info.Duration.Seconds(), 1e-6, name)
+		assert.Equal(t, frames, track.frames, name)
+		assert.Zero(t, track.missing, name)
 	}
+}
+
+// followedByZeros is a file of any size whose other bytes are 0.
+type followedByZeros []byte
+
+func (f followedByZeros) ReadAt(b []byte, at int64) (int, error) {
+	clear(b)
+	if at < int64(len(f)) {
+		copy(b, f[at:])
+	}
+	return len(b), nil
 }
 
 func TestCancel(t *testing.T) {

@@ -41,7 +41,8 @@ func Example() {
 
 	fmt.Println(request("GET", server.URL+"/", "", ""))
 
-	fmt.Println(request("POST", server.URL+"/triggers", "", `{"instructions":"Describe the sign-in page."}`))
+	refused, _, _ := strings.Cut(request("POST", server.URL+"/triggers", "", `{"instructions":"Describe the sign-in page."}`), " ")
+	fmt.Println(refused, "without a credential")
 
 	answer := request("POST", server.URL+"/triggers", ada, `{"instructions":"Describe the sign-in page.","context":{"pr":16}}`)
 	id := strings.Split(answer, `"`)[3]
@@ -66,7 +67,7 @@ func Example() {
 	fmt.Println(request("GET", server.URL+"/triggers/"+id, eve, ""))
 	// Output:
 	// 200 welcome to the docs team
-	// 401 {"error":"authentication_failed","message":"The API key is missing, invalid, expired or revoked."}
+	// 401 without a credential
 	// 202 {"trigger_event_id":"ID"}
 	// processing for acme: Describe the sign-in page.
 	// completed {"pr":16} Opened pull request 17.

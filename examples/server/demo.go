@@ -32,13 +32,13 @@ var demoDocument []byte
 
 // demoCredentials are an API key and an access token that are nowhere but in memory. So
 // they end with the process, however that ends, and of two demos on the same data neither
-// ends the other's. Empty ones are no demo. The code is that of the link which signs in.
+// ends the other's. Without a demo they are empty. The code is in the link that signs in.
 type demoCredentials struct {
 	key, token string
 	code       *signInCode
 }
 
-// administers reports whether an access token is that of the demo's administrator.
+// administers reports whether an access token belongs to the demo's administrator.
 func (d *demoCredentials) administers(token string) bool {
 	return d.token != "" && subtle.ConstantTimeCompare([]byte(d.token), []byte(token)) == 1
 }

@@ -221,7 +221,7 @@ func needShell(t *testing.T) {
 }
 
 // TestDocsCommandsWork runs the command of each operation in a shell, with a curl that asks
-// the server itself. What the examples name is not there, so some are answered 404 or 409,
+// the server itself. The objects of the examples do not exist, so some are answered 404 or 409,
 // but none is refused for its form.
 func TestDocsCommandsWork(t *testing.T) {
 	needShell(t)

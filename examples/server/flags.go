@@ -52,7 +52,7 @@ type settings struct {
 
 	model       string // path or https URL of an ONNX file, "" for none
 	onnxruntime string // path of ONNX Runtime's library, "" for the usual places
-	onnxThreads int    // of a run of the model; 0: what the process may use
+	onnxThreads int    // of a run of the model; 0: as many as the process may use
 	oip         string // URL of a model on an inference server, "" for none
 }
 

@@ -48,7 +48,7 @@ func newHomeRig(t *testing.T, demo bool) *homeRig {
 	return r
 }
 
-// send sends a form, or asks for a page if there is none. Headers are pairs.
+// send posts a form, or gets a page if form is nil. Headers are pairs.
 func (r *homeRig) send(path, cookie string, form url.Values, headers ...string) *httptest.ResponseRecorder {
 	r.t.Helper()
 	request := httptest.NewRequest(http.MethodGet, path, nil)
@@ -104,7 +104,7 @@ func (r *homeRig) requireNothingSecret(page string) {
 	}
 }
 
-// TestFirstPage: without a sign-in it says what runs, and no more. The links are relative.
+// TestFirstPage: without a sign-in it names the services, and no more. The links are relative.
 func TestFirstPage(t *testing.T) {
 	for _, demo := range []bool{true, false} {
 		r := newHomeRig(t, demo)
@@ -302,7 +302,7 @@ func TestDemoCommandsOnThePage(t *testing.T) {
 	}
 }
 
-// startedDemo is what the program has printed and logged.
+// startedDemo has the output and the log of the program.
 type startedDemo struct{ stdout, stderr bytes.Buffer }
 
 // startDemoServer runs the program until it has printed a text.

@@ -67,7 +67,7 @@ func (p *site) cookie() string {
 	return demoCookie
 }
 
-// sessionToken returns the access token of the session, "" if there is none.
+// sessionToken returns the access token of the session, or "" without a session.
 func (p *site) sessionToken(r *http.Request) string {
 	cookie, err := r.Cookie(p.cookie())
 	if err != nil {

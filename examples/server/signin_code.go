@@ -43,7 +43,7 @@ func newSignInCode(now func() time.Time) (c *signInCode, text string) {
 	}, text
 }
 
-// use ends the code, and returns an error unless the text is that of the code and comes in
+// use ends the code, and returns an error unless the text is the code and comes in
 // time.
 func (c *signInCode) use(text string) error {
 	digest := sha256.Sum256([]byte(text))

@@ -56,10 +56,10 @@ type siteHandler = func(w http.ResponseWriter, r *http.Request, v *visit) error
 // visit is a request of a person.
 type visit struct {
 	httpadapter.Principal            // zero where a route is open
-	values                url.Values // of the form, or of the link where there is none
+	values                url.Values // of the form, or else of the link
 }
 
-// What routes answer to, as the Allow header of an answer to anything else has it.
+// The methods of routes, as the Allow header of a 405 lists them.
 const (
 	toRead = "GET, HEAD"
 	toPost = "POST"
@@ -100,7 +100,7 @@ func asset(mediaType, name string) siteHandler {
 	}
 }
 
-// serves reports whether a path is the site's, also if there is no page.
+// serves reports whether a path is the site's, with a page or without one.
 func (p *site) serves(path string) bool {
 	_, ok := p.routes[path]
 	return ok || strings.HasPrefix(path+"/", searchPath+"/")
@@ -139,7 +139,7 @@ func (p *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// receive finds out who is asking, before it reads what they ask for.
+// receive authenticates the visitor before it reads the form.
 func (p *site) receive(w http.ResponseWriter, r *http.Request, route *siteRoute) (err error) {
 	v := &visit{values: r.URL.Query()}
 	if !route.open {
@@ -172,7 +172,7 @@ func (v *visit) allows(action access.Action, dataset string) bool {
 	return v.Access.Allows(action, access.Resource{Type: access.Dataset, ID: dataset})
 }
 
-// siteView is what the template shows.
+// siteView is the data of the template.
 type siteView struct {
 	Title string
 	Text  string
@@ -213,7 +213,7 @@ func (p *site) show(w http.ResponseWriter, r *http.Request, status int, v siteVi
 	_, _ = b.WriteTo(w) // the caller is gone if this fails
 }
 
-// refusal is an answer that says why there is no other.
+// refusal is an error whose text is for the visitor.
 type refusal struct {
 	status int
 	text   string
@@ -221,7 +221,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.text }
 
-// fail answers an error: a refusal, or what a service has returned.
+// fail answers an error: a refusal, or the error of a service.
 func (p *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var why *refusal
 	switch {

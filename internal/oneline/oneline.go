@@ -30,7 +30,7 @@ func Join(errs []error) string {
 	return strings.Join(texts, "; ")
 }
 
-// maxLogged bounds what Logged returns, in bytes.
+// maxLogged bounds the result of Logged, in bytes.
 const maxLogged = 1024
 
 // Logged returns the text of an error of a host's code for a log: one line of at most 1 KiB.

@@ -9,10 +9,10 @@ import (
 
 const (
 	interval = time.Second
-	most     = 1 << 12 // keys, half of what is kept at most
+	most     = 1 << 12 // keys, half of the most that are kept
 )
 
-// Lines counts what happens for each key, such as an organization. The zero value is ready,
+// Lines counts events of each key, such as an organization. The zero value is ready,
 // and safe for concurrent use. It keeps the 4096 latest keys at least, and twice as many at
 // most: a key that is forgotten begins anew.
 type Lines struct {
@@ -22,11 +22,11 @@ type Lines struct {
 
 type line struct {
 	at    time.Time // of the latest one
-	count int       // what has happened since
+	count int       // of events since
 }
 
-// Add notes that something happened, and returns the count for a log line: what happened
-// since the line before, this included. It is 0 within a second of that line. now should
+// Add notes an event, and returns the count for a log line: the events since the line
+// before, this one included. It is 0 within a second of that line. now should
 // have a monotonic clock reading; if it goes back, there is a line.
 func (l *Lines) Add(key string, now time.Time) (count int) {
 	l.mu.Lock()

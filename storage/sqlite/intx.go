@@ -38,7 +38,7 @@ var ErrTxTime = errors.New("sqlite: a transaction of InTx was open for too long,
 //
 // Consumers hear of a job that was added once it is committed, and not at all after a
 // rollback. So do Observers of what was changed. Foreign keys are enforced (PRAGMA
-// foreign_keys), those of the host's tables, too.
+// foreign_keys), also in the host's tables.
 func (db *DB) InTx(ctx context.Context, do func(ctx context.Context, tx *Tx) error) (err error) {
 	if hostTxOf(ctx, db) != nil {
 		return errors.New("sqlite: InTx within InTx: use the transaction that is there")
@@ -308,7 +308,7 @@ func (db *DB) afterCommit(ctx context.Context, f func(ctx context.Context)) bool
 	return h != nil
 }
 
-// committed returns what is to be called after the commit.
+// committed returns the functions to call after the commit.
 func (h *hostTx) committed() []func() {
 	h.afterMu.Lock()
 	defer h.afterMu.Unlock()

@@ -54,7 +54,7 @@ CREATE TABLE audiosearch_scorings (
 	file_size  bigint      NOT NULL,
 	file_time  timestamptz,
 	digest     bytea       NOT NULL,
-	media      bytea       NOT NULL, -- the ID of what decoded the video
+	media      bytea       NOT NULL, -- the ID of the decoder of the video
 	at         timestamptz,
 	problem    bytea       NOT NULL,
 	start      bigint      NOT NULL, -- of the file's own clock

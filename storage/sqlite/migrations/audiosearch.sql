@@ -52,7 +52,7 @@ CREATE TABLE audiosearch_models (
 	seq        INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused: processes remember rows by it
 	dataset    INTEGER NOT NULL,
 	model      TEXT    NOT NULL,
-	media      TEXT    NOT NULL, -- the ID of what decoded the videos
+	media      TEXT    NOT NULL, -- the ID of the decoder of the videos
 	window     INTEGER NOT NULL, -- nanoseconds
 	hop        INTEGER NOT NULL, -- nanoseconds
 	vocabulary INTEGER NOT NULL,
