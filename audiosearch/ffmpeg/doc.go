@@ -25,6 +25,10 @@
 // after a lost signal; a longer jump is taken for another recording, which goes on, too.
 // Keyframes are where the file says that they are: nothing is decoded to find them.
 //
+// The limits: of three and more joined Matroska files ffmpeg reads two. Where the pictures of
+// a joined Matroska file are longer than its sound, the later keyframes are late by the
+// difference. Pictures whose size ffmpeg does not find, such as scrambled ones, do not count.
+//
 // The channels are averaged: each has the same weight, the one for low frequencies too.
 // Sound is resampled by SoX (libsoxr, precision 28), or by ffmpeg's own resampler with a
 // long filter if ffmpeg was built without it. What is beyond full scale is clipped.

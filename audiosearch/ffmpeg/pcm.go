@@ -65,12 +65,19 @@ func (j *job) decode(rate int, yield func([]float32, error) bool) error {
 
 // track decodes a track to its end, or until the caller wants no more.
 func (j *job) track(h *header, t *track, s *decoding) error {
+	begin, err := j.beginning(h, t)
+	if err != nil {
+		return err
+	}
+	if begin > j.opts.MaxDuration {
+		return j.tooLong()
+	}
 	p, err := j.startDecoder(h, t, s.rate)
 	if err != nil {
 		return err
 	}
 	defer p.stop()
-	if err := s.copy(p, samples(t.begin, s.rate)); err != nil {
+	if err := s.copy(p, samples(begin, s.rate)); err != nil {
 		return s.result(err)
 	}
 	return p.wait()

@@ -97,16 +97,6 @@ func (j *job) header() (*header, error) {
 	case h.unseen: // of pictures without a size nothing can be shown, and ffmpeg refuses to copy them
 		h.video = -1
 	}
-	for i := range h.sounds {
-		if h.video >= 0 {
-			if err := j.late(h, &h.sounds[i]); err != nil {
-				return nil, err
-			}
-		}
-		if h.sounds[i].begin > j.opts.MaxDuration {
-			return nil, j.tooLong()
-		}
-	}
 	j.headers.keep(j.stat, h)
 	return h, j.within(h)
 }
@@ -214,25 +204,25 @@ func (s *probedStream) clock(to []float64) []float64 {
 	return append(to, at)
 }
 
-// late moves the beginning of a sound to the time of the first frame that ffmpeg decodes,
-// if that is later: unless there is an index, ffprobe looks at the first seconds alone, and
-// a sound that begins later seems to begin with the file.
-func (j *job) late(h *header, t *track) error {
+// beginning returns when the first frame of a sound is to be heard, from the start of the
+// file. Unless there is an index, ffprobe looks at the first seconds alone, and a sound that
+// begins later seems to begin with the file.
+func (j *job) beginning(h *header, t *track) (time.Duration, error) {
+	if h.video < 0 { // the file begins with its sound
+		return t.begin, nil
+	}
 	path, err := j.ffmpeg()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	args, err := j.decoder(h)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	out, _, err := j.readAll(maxHeader, path, append(args[:len(args):len(args)],
 		"-copyts", "-map", stream(t.stream), "-frames:a", "2", "-c:a", "pcm_s16le", "-f", "framecrc", "pipe:1")...)
-	if errors.Is(err, errNoCodec) {
-		return nil // its turn may not come
-	}
 	if err != nil {
-		return err
+		return 0, err
 	}
 	var list packetList
 	var frames []packet
@@ -242,7 +232,7 @@ func (j *job) late(h *header, t *track) error {
 		}
 	}
 	if len(frames) == 0 {
-		return nil
+		return t.begin, nil
 	}
 	begin := frames[0].at
 	// Some recorders write a frame at 0 for the delay of their encoder, and the sound later.
@@ -250,8 +240,7 @@ func (j *job) late(h *header, t *track) error {
 	if last := frames[len(frames)-1]; last.at > begin+1 {
 		begin = last.at - frames[0].lasts
 	}
-	t.begin = max(t.begin, seconds(begin-h.start))
-	return nil
+	return max(t.begin, seconds(begin-h.start)), nil
 }
 
 // unknown is 1 if this ffmpeg cannot decode the stream, as far as ffprobe says it.
@@ -319,9 +308,9 @@ func (j *job) decoder(h *header) ([]string, error) {
 // stream names a stream for ffmpeg's option -map.
 func stream(number int) string { return "0:" + strconv.Itoa(number) }
 
-// goOn is an expression of ffmpeg's for times that never jump back by a second: where several files
-// were joined, the next one goes on where the one before ends. It takes the name of
-// a time, and a duration. The result, ld(0), is to be added to the times.
+// goOn is an expression of ffmpeg's for times that never jump back by a second: where
+// several files were joined, the next one goes on where the one before ends. It takes the
+// name of a time, and a duration. The result, ld(0), is to be added to the times.
 const goOn = "st(2,%[1]s+ld(0));st(0,ld(0)+if(gt(N,0)*lt(ld(2),ld(1)-1/TB),ld(1)-ld(2),0));st(1,%[1]s+ld(0)+%[2]s);"
 
 // keyframes returns the times of the keyframes of the video stream, on the clock of the
@@ -349,7 +338,10 @@ func (j *job) keyframes(h *header) ([]time.Duration, error) {
 	lines := bufio.NewScanner(output)
 	lines.Buffer(make([]byte, 64<<10), 64<<10)
 	for lines.Scan() {
-		list.add(lines.Text())
+		line := lines.Text()
+		if list.add(line); list.base == 0 && !strings.HasPrefix(line, "#") {
+			return nil, errGarbage
+		}
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong), output.N == 0:

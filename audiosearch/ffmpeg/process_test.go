@@ -66,10 +66,10 @@ func TestPacketsThatFail(t *testing.T) {
 		says string
 		bad  bool
 	}{
-		"while :; do echo y; sleep 0.01; done": {"takes ffmpeg too long", false},
-		"yes":                                  {"see whether Options.FFprobe", false},
-		"exit 5":                               {"exit status 5", true},
-		"head -c 100000 /dev/zero":             {"see whether Options.FFprobe", false},
+		"while :; do echo '#y'; sleep 0.01; done": {"takes ffmpeg too long", false},
+		"yes":                      {"see whether Options.FFprobe", false},
+		"exit 5":                   {"exit status 5", true},
+		"head -c 100000 /dev/zero": {"see whether Options.FFprobe", false},
 	} {
 		options := &Options{FFprobe: header, FFmpeg: script(t, lines)}
 		if strings.Contains(c.says, "too long") {
