@@ -68,7 +68,7 @@ func ExampleParsePosition() {
 	check(err)
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, &trigger.Options{
-		Now: func() time.Time { now = now.Add(time.Minute); return now },
+		Env: mortise.Env{Now: func() time.Time { now = now.Add(time.Minute); return now }},
 	})
 	check(err)
 	for _, text := range []string{"Document --json.", "Document --quiet.", "Document --dry-run."} {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -30,7 +31,7 @@ func (s *spoiler) Inject(_ context.Context, carrier map[string]string) {
 }
 
 func (*spoiler) Start(
-	ctx context.Context, _ string, carrier map[string]string,
+	ctx context.Context, _ mortise.Work, carrier map[string]string,
 ) (context.Context, func(error)) {
 	carrier["k"] = "spoiled"
 	return ctx, func(error) {}

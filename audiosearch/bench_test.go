@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
@@ -50,7 +51,7 @@ func ingestOnce(b *testing.B, media sound.Media, scorer sound.Scorer, folder *fo
 	require.NoError(b, err)
 	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{
 		Scorers: []sound.Scorer{scorer}, Media: media, Files: folder,
-		Logger: slog.New(slog.DiscardHandler),
+		Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)},
 	})
 	require.NoError(b, err)
 	_, err = s.CreateDataset(b.Context(), org, "", "d")

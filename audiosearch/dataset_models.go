@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
@@ -38,11 +39,11 @@ func (s *Service) Models(ctx context.Context, org, dataset string) ([]DatasetMod
 // videos that the present one has scored. It is the way back: a model that was replaced
 // does not return by itself, so that two services with different models of a family do
 // not undo each other's work. The model must be that of a scorer here, or have been a
-// current one of the dataset; otherwise the error is a [*ValidationError].
+// current one of the dataset; otherwise the error is a [*mortise.ValidationError].
 //
 // A model whose scorer is gone answers with what it has scored. So when the way back is
 // to last, bring back its scorer, too: one with the replaced model scores nothing there.
-func (s *Service) UseModel(ctx context.Context, org string, by Actor, dataset, model string) error {
+func (s *Service) UseModel(ctx context.Context, org string, by mortise.Actor, dataset, model string) error {
 	const tries = 3 // others may change it at the same time
 	for try := 1; ; try++ {
 		known, err := s.models(ctx, org, dataset)
@@ -60,8 +61,8 @@ func (s *Service) UseModel(ctx context.Context, org string, by Actor, dataset, m
 		}
 		if family == "" {
 			var p problems
-			p.add("model", ProblemInvalid, "is the model of no scorer here, and was never a current one of the dataset")
-			return p.err()
+			p.add("model", "", "is the model of no scorer here, and was never a current one of the dataset")
+			return p.Err()
 		}
 		c := ModelChange{Family: family, To: model, At: s.now(), Incomplete: true}
 		if current := known.current(family); current != nil {

@@ -4,18 +4,21 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // Deletion is the part of a [Store] that deletes organizations. All methods are safe for
 // concurrent use, and atomic.
 //
-// From the moment on at which an organization is marked, in the same transaction and for
-// every process that shares the store, what it has reads as what is not there: its
+// From the moment on at which an organization is marked, in the same transaction and
+// for every process that shares the store, what it has reads as what is not there: its
 // datasets are ErrDatasetNotFound to all methods that take one, its runs are
 // [ErrRunNotFound], its lists are empty, its Stats are zero, and neither StaleRuns nor
-// StatsAll knows of its runs. CreateDataset and CreateRun are [ErrDeleted], whatever ID
-// is asked for. Nobody else's rows change, not even those of organizations whose IDs
-// begin with the same letters. A [Pruner] may go on to remove what the organization has.
+// StatsAll knows of its runs. CreateDataset and CreateRun are [mortise.ErrDeleted],
+// whatever ID is asked for. Nobody else's rows change, not even those of organizations
+// whose IDs begin with the same letters. A [Pruner] may go on to remove what the
+// organization has.
 type Deletion interface {
 	// MarkDeleted marks an organization as deleted, unless it is marked already: then it
 	// changes nothing. It returns the time of the mark. The organization need not have
@@ -25,10 +28,10 @@ type Deletion interface {
 	// RemoveDeleted removes at most limit rows (over 0) of what is kept of an
 	// organization that is marked, in an order of its own, and reports whether there is
 	// more. A dataset and a run count as one row or as more, and a backend that has to
-	// look at each of their parts takes them apart in several calls. Once it reports that
-	// there is no more, nothing is left but the mark, which stays. The jobs of removed
-	// runs go with them where they stand in the same database. It returns [ErrNotFound]
-	// if the organization is not marked.
+	// look at each of their parts takes them apart in several calls. Once it reports
+	// that there is no more, nothing is left but the mark, which stays. The jobs of
+	// removed runs go with them where they stand in the same database. It returns
+	// [mortise.ErrNotFound] if the organization is not marked.
 	RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error)
 }
 
@@ -43,16 +46,17 @@ const removeAtOnce = 1000
 // keeps of the organization; each of the other domains deletes its own.
 //
 // From the mark on the organization has no datasets and no runs, whoever asks, and
-// nothing can be created in it: CreateDataset and EnsureDataset are [ErrDeleted], and so
-// is Start if the mark comes while it is at work. Start, Search, PutVideos, Ingest and
-// whatever else asks for a dataset first are [ErrDatasetNotFound]. Runs that workers have
-// end without a word, and store nothing more. The mark is kept for ever: the ID is not
-// given again.
+// nothing can be created in it: CreateDataset and EnsureDataset are
+// [mortise.ErrDeleted], and so is Start if the mark comes while it is at work. Start,
+// Search, PutVideos, Ingest and whatever else asks for a dataset first are
+// [ErrDatasetNotFound]. Runs that workers have end without a word, and store nothing
+// more. The mark is kept for ever: the ID is not given again.
 //
-// The Observer hears of the call that made the mark. The error is [ErrUnavailable].
-func (s *Service) DeleteOrganization(ctx context.Context, org string, by Actor) (more bool, err error) {
+// The Observer hears of the call that made the mark. The error is
+// [mortise.ErrUnavailable].
+func (s *Service) DeleteOrganization(ctx context.Context, org string, by mortise.Actor) (more bool, err error) {
 	more, err = s.store.RemoveDeleted(ctx, org, removeAtOnce)
-	if !errors.Is(err, ErrNotFound) {
+	if !errors.Is(err, mortise.ErrNotFound) {
 		return more, unavailable("remove what a deleted organization has", err)
 	}
 	at := s.now()
@@ -62,7 +66,7 @@ func (s *Service) DeleteOrganization(ctx context.Context, org string, by Actor) 
 	}
 	if since.Equal(at) {
 		s.opts.Logger.InfoContext(ctx, "audiosearch: an organization was deleted", "organization", org, "actor", string(by))
-		s.observe(ctx, Observation{Kind: KindOrganizationDeleted, Organization: org, Actor: by})
+		s.observe(ctx, mortise.Observation{Kind: mortise.KindOrganizationDeleted, Organization: org, Actor: by})
 	}
 	s.drop(org)
 	more, err = s.store.RemoveDeleted(ctx, org, removeAtOnce)

@@ -31,11 +31,11 @@ func ExampleService_DeleteOrganization() {
 	fmt.Println(err)
 	// Output:
 	// audiosearch: no such dataset: "d"
-	// audiosearch: the organization was deleted, and its ID is not given again; use another ID
+	// mortise: deleted, and its ID is never reused; use another ID
 }
 
 // deleteAll deletes the organization of the rig.
-func (r *rig) deleteAll(by audiosearch.Actor) {
+func (r *rig) deleteAll(by mortise.Actor) {
 	r.t.Helper()
 	for more := true; more; {
 		var err error
@@ -73,8 +73,8 @@ func TestDeleteOrganization(t *testing.T) {
 	r.events = nil
 	r.deleteAll("ada")
 	r.deleteAll("bob")
-	assert.Equal(t, []audiosearch.Observation{
-		{Kind: audiosearch.KindOrganizationDeleted, Organization: org, Actor: "ada"},
+	assert.Equal(t, []mortise.Observation{
+		{Service: "audiosearch", Kind: mortise.KindOrganizationDeleted, Organization: org, Actor: "ada"},
 	}, r.events, "once, of who made the mark")
 
 	ctx := t.Context()
@@ -89,9 +89,9 @@ func TestDeleteOrganization(t *testing.T) {
 	_, err = r.Ingest(ctx, org, "", "d")
 	require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
 	_, err = r.CreateDataset(ctx, org, "", "d")
-	require.ErrorIs(t, err, audiosearch.ErrDeleted)
+	require.ErrorIs(t, err, mortise.ErrDeleted)
 	_, err = r.EnsureDataset(ctx, org, "", "other")
-	require.ErrorIs(t, err, audiosearch.ErrDeleted)
+	require.ErrorIs(t, err, mortise.ErrDeleted)
 	page, err := r.ListRuns(ctx, org, audiosearch.RunQuery{})
 	require.NoError(t, err)
 	require.Empty(t, page.Items)
@@ -117,7 +117,7 @@ func TestDeletedWhileARunWorks(t *testing.T) {
 			deletes := r.Service
 			if elsewhere {
 				var err error
-				deletes, err = audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Logger: slog.New(slog.DiscardHandler)})
+				deletes, err = audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 				require.NoError(t, err)
 			}
 			var once sync.Once
@@ -135,7 +135,7 @@ func TestDeletedWhileARunWorks(t *testing.T) {
 			require.Error(t, ended, "the decoder was stopped")
 			assert.Empty(t, log.String())
 			kinds := r.kinds()
-			assert.Zero(t, kinds[audiosearch.KindIngested]+kinds[audiosearch.KindTerminated]+kinds[audiosearch.KindRetrying], kinds)
+			assert.Zero(t, kinds[mortise.KindIngested]+kinds[mortise.KindTerminated]+kinds[mortise.KindRetrying], kinds)
 			queued, err := r.sweeper.RunOnce(t.Context())
 			require.NoError(t, err)
 			require.Zero(t, queued)
@@ -198,17 +198,17 @@ func TestDeletionFails(t *testing.T) {
 	r := newRigOn(t, db, store, nil)
 	r.events = nil
 	_, err := r.DeleteOrganization(t.Context(), org, "ada")
-	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	_, err = r.Dataset(t.Context(), org, "d")
 	require.NoError(t, err, "it is not marked")
 	require.Empty(t, r.events)
 	store.mark, store.remove = nil, errBroken
 	_, err = r.DeleteOrganization(t.Context(), org, "ada")
-	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	store.remove = nil
 	r.deleteAll("bob")
 	require.Len(t, r.events, 1)
-	require.Equal(t, audiosearch.Actor("bob"), r.events[0].Actor)
+	require.Equal(t, mortise.Actor("bob"), r.events[0].Actor)
 }
 
 // TestDeletedWhileARunIsStarted: the store says so then, and the caller learns it.
@@ -218,8 +218,8 @@ func TestDeletedWhileARunIsStarted(t *testing.T) {
 	r := newRigOn(t, db, store, nil)
 	r.video("a", 1000, nil, nil)
 	_, err := r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
-	require.ErrorIs(t, err, audiosearch.ErrDeleted)
-	require.NotErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrDeleted)
+	require.NotErrorIs(t, err, mortise.ErrUnavailable)
 }
 
 // markedAtStart marks the organization before a run is stored.

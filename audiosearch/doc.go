@@ -62,12 +62,15 @@
 //
 // # For applications
 //
-// The service: [New], [Service], [Backend], [Options], [Limits], and [Actor], who does
-// something. Its options take scorers, media and files: see package sound, and package
-// folder for videos in a folder.
+// The service: [New], [Service], [Backend], [Options], [Limits]. Its options take scorers,
+// media and files: see package sound, and package folder for videos in a folder.
 //
-// Datasets: [Dataset], [Video], listed by [Paging], [Page], [MaxPageSize]. What is said of
-// videos, in package metadata: [metadata.Map], which [metadata.Parse] reads, of at most
+// Package mortise has the names of all domains: Env, Actor, Observer, Observation, Kind,
+// MaxPageSize, Page, and the errors ErrNotFound, ErrExists, ErrDeleted, ErrUnavailable and
+// ValidationError.
+//
+// Datasets: [Dataset], [Video], listed by [Paging], [Page]. The metadata of videos, in
+// package metadata: [metadata.Map], which [metadata.Parse] reads, of at most
 // [metadata.MaxKeys] and [metadata.MaxBytes]; [metadata.Scalar], by [metadata.String],
 // [metadata.Int] or [metadata.Bool], of a [metadata.Kind].
 //
@@ -84,11 +87,11 @@
 // The work: [Worker], [NewWorker], [WorkerOptions], [ErrShutdown], [Sweeper],
 // [NewSweeper], [SweeperOptions].
 //
-// What happens: [Observer], [Observation], [Kind], [Stats], [AllStats].
+// What happens: [Detail]. How much there is: [Stats], [AllStats].
 //
-// Errors: [ErrNotFound], [ErrExists], [ErrDeleted], [ErrUnavailable]; of runs
-// [ErrTooManyRuns], [ErrFinished]; of a video [ErrNotScored]; of an argument
-// [ValidationError], [Problem], [ProblemKind].
+// Errors: of runs [ErrTooManyRuns], [ErrFinished]; of a video [ErrNotScored]; of an
+// argument, by the Kind of a Problem, [ProblemUnsupportedClass], [ProblemUnknownKey],
+// [ProblemTooLong], [ProblemNotANumber].
 //
 // # For backends
 //

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -51,7 +52,7 @@ func TestEnsureDataset(t *testing.T) {
 	require.NoError(t, err, "it is as it was")
 	_, err = r.Dataset(t.Context(), "rival", "calls")
 	require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
-	var invalid *audiosearch.ValidationError
+	var invalid *mortise.ValidationError
 	for _, id := range []string{"", "a\x00b", "\xff"} {
 		_, err = r.EnsureDataset(t.Context(), org, "", id)
 		require.ErrorAs(t, err, &invalid)
@@ -59,9 +60,9 @@ func TestEnsureDataset(t *testing.T) {
 	// Nobody hears that it was there already.
 	require.NoError(t, r.DeleteDataset(t.Context(), org, "bob", "calls"))
 	require.ErrorIs(t, r.DeleteDataset(t.Context(), org, "eve", "calls"), audiosearch.ErrDatasetNotFound)
-	require.Equal(t, []audiosearch.Observation{
-		{Kind: audiosearch.KindDatasetCreated, Organization: org, Dataset: "calls", Actor: "ada"},
-		{Kind: audiosearch.KindDatasetDeleted, Organization: org, Dataset: "calls", Actor: "bob"},
+	require.Equal(t, []mortise.Observation{
+		{Service: "audiosearch", Kind: mortise.KindDatasetCreated, Organization: org, Object: "calls", Actor: "ada", Detail: audiosearch.Detail{Dataset: "calls"}},
+		{Service: "audiosearch", Kind: mortise.KindDatasetDeleted, Organization: org, Object: "calls", Actor: "bob", Detail: audiosearch.Detail{Dataset: "calls"}},
 	}, r.events[1:])
 }
 
@@ -90,13 +91,13 @@ func TestEnsureDatasetWithoutAStore(t *testing.T) {
 	r := newRigOn(t, db, store, nil)
 	store.make = errors.New("the disk is full")
 	_, err = r.EnsureDataset(t.Context(), org, "", "calls")
-	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	_, err = r.EnsureDataset(t.Context(), org, "", "d")
 	require.NoError(t, err, "it is there, and nothing is written")
 	store.read, store.make = errors.New("the disk is gone"), nil
 	_, err = r.EnsureDataset(t.Context(), org, "", "calls")
-	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
-	var invalid *audiosearch.ValidationError
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
+	var invalid *mortise.ValidationError
 	_, err = r.EnsureDataset(t.Context(), org, "", "a\x00b")
 	require.ErrorAs(t, err, &invalid, "the store is not asked")
 	store.read = nil

@@ -2,7 +2,9 @@ package audiosearch
 
 import (
 	"errors"
-	"fmt"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 )
 
 // The errors of a [Store], beside ErrExists, ErrTooManyRuns, ErrFinished, ErrNotScored and
@@ -20,29 +22,26 @@ var (
 	ErrConflict = errors.New("audiosearch: the video was changed meanwhile")
 )
 
-// notFound returns an error with a text of its own that is [ErrNotFound] as well.
+// notFound returns an error with a text of its own that is [mortise.ErrNotFound] as well.
 func notFound(text string) error { return &missing{text} }
 
 type missing struct{ text string }
 
 func (e *missing) Error() string { return e.text }
-func (e *missing) Unwrap() error { return ErrNotFound }
+func (e *missing) Unwrap() error { return mortise.ErrNotFound }
 
-// sentinels are the errors of a store or a scorer that mean what they say.
-var sentinels = []error{
-	ErrDatasetNotFound, ErrVideoNotFound, ErrRunNotFound, ErrExists, ErrConflict, ErrNotScored, ErrUnavailable,
-	ErrTooManyRuns, ErrFinished, ErrDeleted, ErrNotFound,
-}
+// sentinels are the package's own errors of a store or a scorer that mean what they say.
+var sentinels = []error{ErrConflict, ErrNotScored, ErrTooManyRuns, ErrFinished}
 
 // unavailable marks a failure of a backend. Sentinels pass as they are.
 func unavailable(doing string, err error) error {
-	if err == nil {
-		return nil
-	}
-	for _, sentinel := range sentinels {
-		if errors.Is(err, sentinel) {
-			return err
-		}
-	}
-	return fmt.Errorf("%w: %s: %w", ErrUnavailable, doing, err)
+	return failure.Unavailable(doing, err, sentinels...)
+}
+
+// reasons class the errors of the package for observers.
+var reasons = []failure.Class{
+	{Err: ErrTooManyRuns, Reason: mortise.ReasonLimit},
+	{Err: ErrFinished, Reason: mortise.ReasonConflict},
+	{Err: ErrConflict, Reason: mortise.ReasonConflict},
+	{Err: ErrNotScored, Reason: mortise.ReasonNotFound},
 }

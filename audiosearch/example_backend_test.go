@@ -46,7 +46,7 @@ func ExampleDatasets() {
 	_, err := datasets.Dataset(ctx, "another", "d")
 	fmt.Println(err)
 	// Output:
-	// audiosearch: the ID is taken already
+	// mortise: already exists
 	// audiosearch: no such dataset
 }
 
@@ -256,7 +256,7 @@ func ExampleTxStore() {
 	}, held[0]))
 	fmt.Println(db.Jobs().Remove(ctx, held[0], false))
 	// Output:
-	// audiosearch: the ID is taken already
+	// mortise: already exists
 	// 1 audiosearch/"acme"/7
 	// mortise: the lease is lost
 }

@@ -201,18 +201,19 @@ func ExampleService_Top() {
 }
 
 // Progress comes as events, for a bar or for metrics.
-func ExampleObserver() {
-	watch := func(_ context.Context, o audiosearch.Observation) {
-		fmt.Println(o.Kind, o.Video, o.Position, "of", o.Length, o.Err)
+func ExampleDetail() {
+	watch := func(_ context.Context, o mortise.Observation) {
+		d := o.Detail.(audiosearch.Detail)
+		fmt.Println(o.Kind, o.Object, d.Position, "of", d.Length, o.Err)
 	}
-	service, done := newService(audiosearch.Options{Observer: watch}, "440")
+	service, done := newService(audiosearch.Options{Env: mortise.Env{Observer: watch}}, "440")
 	defer done()
 	_, err := service.Ingest(context.Background(), "acme", "", "d")
 	check(err)
 	_, err = service.Ingest(context.Background(), "acme", "", "d")
 	check(err)
 	// Output:
-	// dataset_created  0s of 0s <nil>
+	// dataset_created d 0s of 0s <nil>
 	// ingesting file0 0s of 3s <nil>
 	// ingested file0 3s of 3s <nil>
 	// unchanged file0 0s of 0s <nil>
@@ -229,13 +230,13 @@ func (requestTracer) Inject(ctx context.Context, carrier map[string]string) {
 	}
 }
 
-func (requestTracer) Start(ctx context.Context, op string, carrier map[string]string) (context.Context, func(error)) {
-	fmt.Println("begin", op, carrier["request"])
-	return ctx, func(err error) { fmt.Println("end", op, err) }
+func (requestTracer) Start(ctx context.Context, w mortise.Work, carrier map[string]string) (context.Context, func(error)) {
+	fmt.Println("begin", w.Op, carrier["request"])
+	return ctx, func(err error) { fmt.Println("end", w.Op, err) }
 }
 
 func ExampleOptions_tracer() {
-	service, done := newService(audiosearch.Options{Tracer: requestTracer{}}, "440")
+	service, done := newService(audiosearch.Options{Env: mortise.Env{Tracer: requestTracer{}}}, "440")
 	defer done()
 	worker, err := audiosearch.NewWorker(service, nil)
 	check(err)
@@ -290,7 +291,7 @@ func ExampleService_Runs() {
 	service, done := newService(audiosearch.Options{}, "440")
 	defer done()
 	ctx := context.Background()
-	for _, who := range []audiosearch.Actor{"ada", "bob"} {
+	for _, who := range []mortise.Actor{"ada", "bob"} {
 		_, err := service.Start(ctx, "acme", who, audiosearch.Query{Dataset: "d", Class: "Shout"})
 		check(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -160,7 +161,7 @@ func TestTooManyRuns(t *testing.T) {
 	}
 	_, err := r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 	require.ErrorIs(t, err, audiosearch.ErrTooManyRuns)
-	require.NotErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.NotErrorIs(t, err, mortise.ErrUnavailable)
 	for range 3 {
 		now = now.Add(time.Second)
 		r.drain(1)

@@ -85,14 +85,14 @@ func (h *hooks) Moderate(_ context.Context, _ string, results []audiosearch.Resu
 	return make([]float64, len(results)), nil
 }
 
-func (h *hooks) observe(context.Context, audiosearch.Observation) { h.call("Observe") }
+func (h *hooks) observe(context.Context, mortise.Observation) { h.call("Observe") }
 
 func (h *hooks) Inject(_ context.Context, carrier map[string]string) {
 	carrier["traceparent"] = "00"
 	h.call("Inject")
 }
 
-func (h *hooks) Start(ctx context.Context, _ string, _ map[string]string) (context.Context, func(error)) {
+func (h *hooks) Start(ctx context.Context, _ mortise.Work, _ map[string]string) (context.Context, func(error)) {
 	h.call("Start")
 	return ctx, func(error) { h.call("end") }
 }
@@ -109,7 +109,7 @@ func hookedRig(t *testing.T, broken string) (*rig, *hooks, *lockedBuffer) {
 	log := slog.New(slog.NewTextHandler(logged, nil))
 	r.Service, err = audiosearch.New(audiosearch.Backend{Store: r.db.AudioSearch().Store, Queue: r.db.Queue(&mortise.LeaseOptions{Logger: log})}, &audiosearch.Options{
 		Scorers: []sound.Scorer{h},
-		Media:   h, Files: h, Moderate: h.Moderate, Observer: h.observe, Tracer: h, Logger: log,
+		Media:   h, Files: h, Moderate: h.Moderate, Env: mortise.Env{Observer: h.observe, Tracer: h, Logger: log},
 	})
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.Service, &audiosearch.WorkerOptions{
@@ -137,7 +137,7 @@ func TestPanicsOfHooks(t *testing.T) {
 			found, err := r.Search(t.Context(), org, "ada", query)
 			switch want {
 			case away:
-				require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+				require.ErrorIs(t, err, mortise.ErrUnavailable)
 				require.NotContains(t, err.Error(), secretText)
 			case costsVideo:
 				require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
@@ -50,8 +51,8 @@ func TestModelIsChecked(t *testing.T) {
 		change(&m)
 		s := r.modelled(&fixedModel{model: m}, r.media)
 		_, err := s.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
-		require.ErrorIs(t, err, audiosearch.ErrUnavailable, name)
-		require.ErrorIs(t, s.PingScorers(t.Context()), audiosearch.ErrUnavailable, name)
+		require.ErrorIs(t, err, mortise.ErrUnavailable, name)
+		require.ErrorIs(t, s.PingScorers(t.Context()), mortise.ErrUnavailable, name)
 	}
 	r.video("a", 30_000, nil, nil)
 	for _, batch := range []int{0, -1} {
@@ -223,7 +224,7 @@ func TestCutOffIsNotBroken(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = r.Scoring(t.Context(), org, "d", "a")
 	require.ErrorIs(t, err, audiosearch.ErrNotScored)
-	assert.Zero(t, r.kinds()[audiosearch.KindNotIngested])
+	assert.Zero(t, r.kinds()[mortise.KindNotIngested])
 }
 
 // TestMessagesOfVideos: one line of bounded length, of whole characters; and a format

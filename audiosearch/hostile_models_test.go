@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
@@ -106,7 +107,7 @@ func TestClassesChangeMeanwhile(t *testing.T) {
 	r := newScorerRig(t, scorer)
 	r.video("a", 4000, nil, nil)
 	_, err := r.Ingest(t.Context(), org, "", "d")
-	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	r.ingest()
 	assert.InDelta(t, 1, r.find(r.Service, audiosearch.Query{Class: "Quiet"}).Results[0].Score, 0.001)
 }
@@ -157,7 +158,7 @@ func TestModelChangesToAndFro(t *testing.T) {
 		}
 		r.scorer.hook.Store(&hook)
 		_, err := r.Ingest(t.Context(), org, "", "d")
-		require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+		require.ErrorIs(t, err, mortise.ErrUnavailable)
 		_, err = r.Scoring(t.Context(), org, "d", "a")
 		require.ErrorIs(t, err, audiosearch.ErrNotScored)
 
@@ -195,7 +196,7 @@ func TestIngestWithAScorerThatFails(t *testing.T) {
 			})
 			r.video("a", 4000, nil, nil)
 			in, err := r.Ingest(t.Context(), org, "", "d")
-			require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+			require.ErrorIs(t, err, mortise.ErrUnavailable)
 			assert.Equal(t, audiosearch.Ingested{Scored: 1}, in)
 			assert.EqualValues(t, 2, good.clips.Load())
 		})

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -23,11 +24,11 @@ func TestErrorsOfRuns(t *testing.T) {
 	id := r.start(audiosearch.Query{Class: loud})
 	_, err := r.Cancel(t.Context(), org, "", "d", id)
 	require.NoError(t, err)
-	assert.Equal(t, 1, r.kinds()[audiosearch.KindTerminated])
+	assert.Equal(t, 1, r.kinds()[mortise.KindTerminated])
 	_, err = r.Cancel(t.Context(), org, "", "d", id)
 	require.ErrorIs(t, err, audiosearch.ErrFinished)
-	require.NotErrorIs(t, err, audiosearch.ErrUnavailable)
-	var invalid *audiosearch.ValidationError
+	require.NotErrorIs(t, err, mortise.ErrUnavailable)
+	var invalid *mortise.ValidationError
 	_, err = r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "none", Class: loud, Limit: -1})
 	require.ErrorAs(t, err, &invalid)
 }

@@ -41,10 +41,10 @@ func TestMoreThanAPage(t *testing.T) {
 	assert.Len(t, run.Results, n)
 	assert.Equal(t, []int{n, n}, []int{run.Done, run.Total})
 	assert.Equal(t, audiosearch.Ingested{Unchanged: n}, r.ingest())
-	for len(videos) <= audiosearch.MaxPageSize {
+	for len(videos) <= mortise.MaxPageSize {
 		videos = append(videos, audiosearch.Video{ID: fmt.Sprintf("v%04d", len(videos)), Path: "file"})
 	}
-	var invalid *audiosearch.ValidationError
+	var invalid *mortise.ValidationError
 	require.ErrorAs(t, r.PutVideos(t.Context(), org, "", "d", videos...), &invalid)
 	require.NoError(t, r.PutVideos(t.Context(), org, "", "d", videos[1:]...))
 }
@@ -251,7 +251,7 @@ func (w wordy) Inject(_ context.Context, carrier map[string]string) {
 	carrier["k"] = strings.Repeat("x", int(w)-1)
 }
 
-func (wordy) Start(ctx context.Context, _ string, _ map[string]string) (context.Context, func(error)) {
+func (wordy) Start(ctx context.Context, _ mortise.Work, _ map[string]string) (context.Context, func(error)) {
 	return ctx, func(error) {}
 }
 

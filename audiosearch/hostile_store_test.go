@@ -126,9 +126,9 @@ func TestSearchSaysUnavailable(t *testing.T) {
 		r.video("a", 3000, nil, nil)
 		r.scorer.hook.Store(&hook)
 		_, err := r.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
-		require.ErrorIs(t, err, audiosearch.ErrUnavailable, name)
+		require.ErrorIs(t, err, mortise.ErrUnavailable, name)
 		_, err = r.Ingest(t.Context(), org, "", "d")
-		require.ErrorIs(t, err, audiosearch.ErrUnavailable, name)
+		require.ErrorIs(t, err, mortise.ErrUnavailable, name)
 	}
 }
 
@@ -159,11 +159,11 @@ func TestInvalidWhileScorerIsDown(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.CreateDataset(t.Context(), org, "", "d")
 	require.NoError(t, err)
-	var invalid *audiosearch.ValidationError
+	var invalid *mortise.ValidationError
 	_, err = s.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud, Limit: 5000})
 	require.ErrorAs(t, err, &invalid)
 	_, err = s.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
-	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 }
 
 // TestFiltersHoldOfResults: also if metadata change between the ranking and the reading.
@@ -246,7 +246,7 @@ func TestSweepPassesOver(t *testing.T) {
 	r := newRig(t, nil)
 	now := time.Now()
 	queue := &pickyQueue{Queue: r.db.Queue(nil)}
-	s, err := audiosearch.New(audiosearch.Backend{Store: r.db.AudioSearch().Store, Queue: queue}, &audiosearch.Options{Scorers: []sound.Scorer{r.scorer}, Now: func() time.Time { return now }})
+	s, err := audiosearch.New(audiosearch.Backend{Store: r.db.AudioSearch().Store, Queue: queue}, &audiosearch.Options{Scorers: []sound.Scorer{r.scorer}, Env: mortise.Env{Now: func() time.Time { return now }}})
 	require.NoError(t, err)
 	w, err := audiosearch.NewSweeper(s, nil)
 	require.NoError(t, err)
@@ -319,8 +319,8 @@ func TestFirstMediaDoesNotBeginAgain(t *testing.T) {
 // TestObserverEndsItsGoroutine: nobody waits for ever.
 func TestObserverEndsItsGoroutine(t *testing.T) {
 	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
-		o.Observer = func(_ context.Context, o audiosearch.Observation) {
-			if o.Kind == audiosearch.KindIngested {
+		o.Observer = func(_ context.Context, o mortise.Observation) {
+			if o.Kind == mortise.KindIngested {
 				panicOrExit()
 			}
 		}

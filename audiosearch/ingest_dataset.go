@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch/internal/flights"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
@@ -28,11 +29,12 @@ type Ingested struct {
 // belong to those before it scores only for a search that names its model
 // ([Query.Model]). Changed scores replace the old ones in one step. A video that cannot
 // be scored is a problem, and not an error. If a scorer has a new model, that takes the
-// place of the current one of its family once it has scored what that one has. Ingest may
-// run beside searches, and any number of times. If a scorer is away, the others score,
-// and the error is [ErrUnavailable]; so it is if one fails at a video, which scores no
-// others then. A service without scorers scores nothing, which is not an error.
-func (s *Service) Ingest(ctx context.Context, org string, by Actor, dataset string) (Ingested, error) {
+// place of the current one of its family once it has scored what that one has. Ingest
+// may run beside searches, and any number of times. If a scorer is away, the others
+// score, and the error is [mortise.ErrUnavailable]; so it is if one fails at a video,
+// which scores no others then. A service without scorers scores nothing, which is not
+// an error.
+func (s *Service) Ingest(ctx context.Context, org string, by mortise.Actor, dataset string) (Ingested, error) {
 	var total Ingested
 	scorers, away, err := s.toScore(ctx, org, dataset)
 	if err != nil {
@@ -98,7 +100,7 @@ type pass struct {
 
 // inPass is ensureAll for an Ingest. It tells the observer how far the scorer is.
 func (s *Service) inPass(
-	ctx context.Context, org string, by Actor, dataset string, videos []Video, r *ready, passes map[*plug]*pass,
+	ctx context.Context, org string, by mortise.Actor, dataset string, videos []Video, r *ready, passes map[*plug]*pass,
 ) ([]outcome, error) {
 	p := passes[r.scorer]
 	if p == nil {
@@ -110,13 +112,13 @@ func (s *Service) inPass(
 		p.sound.Expect(u.Without)
 		passes[r.scorer] = p
 	}
-	o := Observation{Kind: KindScoring, Organization: org, Dataset: dataset, Actor: by, Model: r.m.ID}
-	defer s.telling(ctx, o, p)()
+	o := mortise.Observation{Kind: mortise.KindScoring, Organization: org, Object: dataset, Actor: by}
+	defer s.telling(ctx, o, Detail{Dataset: dataset, Model: r.m.ID}, p)()
 	return s.ensureAll(ctx, org, dataset, videos, r.scorer, r.m, s.opts.Ingesting, &p.sound, func() { p.done.Add(1) })
 }
 
 // telling tells the observer once a second how far a pass is, until stop is called.
-func (s *Service) telling(ctx context.Context, o Observation, p *pass) (stop func()) {
+func (s *Service) telling(ctx context.Context, o mortise.Observation, d Detail, p *pass) (stop func()) {
 	if s.opts.Observer == nil {
 		return func() {}
 	}
@@ -132,8 +134,9 @@ func (s *Service) telling(ctx context.Context, o Observation, p *pass) (stop fun
 				return
 			case <-ticker.C:
 			}
-			o.Done, o.Sound = int(p.done.Load()), SoundProgress(p.sound.Progress(time.Now()))
-			o.Total = max(p.total, o.Done) // there may be more videos by now
+			d.Done, d.Sound = int(p.done.Load()), SoundProgress(p.sound.Progress(time.Now()))
+			d.Total = max(p.total, d.Done) // there may be more videos by now
+			o.Detail = d
 			s.observe(ctx, o)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch/internal/clips"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
@@ -236,4 +237,4 @@ func (in *ingestion) tooLong() *outcome {
 type scorerError struct{ err error }
 
 func (e *scorerError) Error() string   { return "audiosearch: the scorer failed: " + e.err.Error() }
-func (e *scorerError) Unwrap() []error { return []error{e.err, ErrUnavailable} }
+func (e *scorerError) Unwrap() []error { return []error{e.err, mortise.ErrUnavailable} }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
@@ -260,7 +261,7 @@ func TestTop(t *testing.T) {
 	assert.Equal(t, []audiosearch.TopClass{{Class: loud}}, heard, "nothing is heard behind the end")
 	for _, bad := range [][3]int{{0, 0, 1}, {-1, 1, 1}, {2, 1, 1}, {0, 1, 0}, {0, 1, sound.MaxClasses + 1}} {
 		_, err := r.Top(t.Context(), org, "d", "a", time.Duration(bad[0]), time.Duration(bad[1]), bad[2])
-		var invalid *audiosearch.ValidationError
+		var invalid *mortise.ValidationError
 		require.ErrorAs(t, err, &invalid)
 	}
 }
@@ -318,7 +319,7 @@ func TestVideosAreChecked(t *testing.T) {
 		"bad value": {ID: "a", Path: "p", Metadata: metadata.Map{"k": metadata.String("\xff")}}, "many": {ID: "a", Path: "p", Metadata: many},
 		"big": {ID: "a", Path: "p", Metadata: metadata.Map{"k": metadata.String(strings.Repeat("x", 70_000))}},
 	} {
-		var invalid *audiosearch.ValidationError
+		var invalid *mortise.ValidationError
 		require.ErrorAs(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "good", Path: "p"}, v), &invalid, name)
 	}
 	require.Error(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "a", Path: "p"}, audiosearch.Video{ID: "a", Path: "q"}))
@@ -329,7 +330,7 @@ func TestVideosAreChecked(t *testing.T) {
 	_, err := r.CreateDataset(t.Context(), org, "", "")
 	require.Error(t, err)
 	_, err = r.CreateDataset(t.Context(), org, "", "d")
-	require.ErrorIs(t, err, audiosearch.ErrExists)
+	require.ErrorIs(t, err, mortise.ErrExists)
 }
 
 // TestMemoryIsFlat: an hour takes no more memory than a minute, but for its scores.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch/internal/flights"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/hook"
@@ -268,7 +269,7 @@ func (in *ingestion) overtaken(ctx context.Context, digest [32]byte) (*outcome, 
 }
 
 // errModelChanged: what was scored was scored by nobody knows which of two.
-var errModelChanged = fmt.Errorf("%w: the scorer's model changed meanwhile: try again", ErrUnavailable)
+var errModelChanged = fmt.Errorf("%w: the scorer's model changed meanwhile: try again", mortise.ErrUnavailable)
 
 // sameModel returns an error unless the scorer still has the model that the video was
 // scored by, and has had no other one meanwhile.
@@ -287,8 +288,9 @@ func (in *ingestion) progress(ctx context.Context) {
 		return
 	}
 	in.reported = time.Now()
-	in.service.observe(ctx, Observation{Kind: KindIngesting, Organization: in.org, Dataset: in.dataset, Video: in.video.ID,
-		Model: in.model.ID, Position: time.Duration(in.gauge.Heard.Load()), Length: in.info.Duration})
+	in.service.observe(ctx, mortise.Observation{Kind: mortise.KindIngesting, Organization: in.org, Object: in.video.ID, Detail: Detail{
+		Dataset: in.dataset, Model: in.model.ID, Position: time.Duration(in.gauge.Heard.Load()), Length: in.info.Duration,
+	}})
 }
 
 // errNoFormat is what is said of a file that nothing reads, if nothing says more.
@@ -314,16 +316,17 @@ func (in *ingestion) observe(ctx context.Context, o *outcome, err error, took ti
 	if errors.Is(err, flights.ErrAbandoned) {
 		return
 	}
-	seen := Observation{Kind: KindNotIngested, Organization: in.org, Dataset: in.dataset, Video: in.video.ID, Model: in.model.ID,
-		Position: in.position(), Duration: took, Err: err}
+	seen := mortise.Observation{Kind: mortise.KindNotIngested, Organization: in.org, Object: in.video.ID, Duration: took, Err: err}
+	d := Detail{Dataset: in.dataset, Model: in.model.ID, Position: in.position()}
 	if err == nil {
 		seen.Err = o.err()
 		switch o.kind {
 		case newlyScored:
-			seen.Kind, seen.Length = KindIngested, seen.Position
+			seen.Kind, d.Length = mortise.KindIngested, d.Position
 		case unchanged:
-			seen.Kind = KindUnchanged
+			seen.Kind = mortise.KindUnchanged
 		}
 	}
+	seen.Detail = d
 	in.service.observe(ctx, seen)
 }

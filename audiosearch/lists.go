@@ -17,7 +17,7 @@ type Paging struct {
 	// first page.
 	After string
 
-	// Limit is how many the page may hold: 0 for 50, at most MaxPageSize.
+	// Limit is how many the page may hold: 0 for 50, at most mortise.MaxPageSize.
 	Limit int
 }
 
@@ -27,17 +27,14 @@ type Page[T Dataset | Video] struct {
 	Next  string // the next page's Paging.After; "" if this is the last one
 }
 
-// MaxPageSize bounds the Limit of Paging and RunQuery, and how many videos
-// [Service.PutVideos] takes at a time.
-const MaxPageSize = 1000
-
 const (
 	defaultPage = 50  // what a query without a limit gets
 	pageSize    = 500 // what is read at a time of a whole list
 )
 
 // ListDatasets returns a page of the organization's datasets, by ID. Errors are
-// [*ValidationError], for a Limit outside 0 to [MaxPageSize], and [ErrUnavailable].
+// [*mortise.ValidationError], for a Limit outside 0 to [mortise.MaxPageSize], and
+// [mortise.ErrUnavailable].
 func (s *Service) ListDatasets(ctx context.Context, org string, p Paging) (page Page[Dataset], err error) {
 	page.Items, page.Next, err = pageByID("list datasets", p,
 		func(after string, limit int) ([]Dataset, error) { return s.store.ListDatasets(ctx, org, after, limit) },
@@ -45,8 +42,9 @@ func (s *Service) ListDatasets(ctx context.Context, org string, p Paging) (page 
 	return page, err
 }
 
-// ListVideos returns a page of a dataset's videos, by ID. Errors are [*ValidationError],
-// for a Limit outside 0 to [MaxPageSize], [ErrDatasetNotFound] and [ErrUnavailable].
+// ListVideos returns a page of a dataset's videos, by ID. Errors are
+// [*mortise.ValidationError], for a Limit outside 0 to [mortise.MaxPageSize],
+// [ErrDatasetNotFound] and [mortise.ErrUnavailable].
 func (s *Service) ListVideos(ctx context.Context, org, dataset string, p Paging) (page Page[Video], err error) {
 	page.Items, page.Next, err = pageByID("list videos", p,
 		func(after string, limit int) ([]Video, error) {
@@ -61,8 +59,8 @@ func pageByID[T any](
 	doing string, p Paging, list func(after string, limit int) ([]T, error), id func(*T) string,
 ) (items []T, next string, err error) {
 	var wrong problems
-	wrong.limit(p.Limit)
-	if err := wrong.err(); err != nil {
+	wrong.Limit(p.Limit)
+	if err := wrong.Err(); err != nil {
 		return nil, "", err
 	}
 	limit := cmp.Or(p.Limit, defaultPage)
@@ -74,13 +72,6 @@ func pageByID[T any](
 		return items, "", nil
 	}
 	return items[:limit], id(&items[limit-1]), nil
-}
-
-// limit checks the limit of a page.
-func (p *problems) limit(limit int) {
-	if limit < 0 || limit > MaxPageSize {
-		p.add("limit", ProblemInvalid, "must be 1 to %d", MaxPageSize)
-	}
 }
 
 // Datasets iterates over the organization's datasets by ID, page by page. It ends after
@@ -113,4 +104,4 @@ func (s *Service) Runs(ctx context.Context, org string, q RunQuery) iter.Seq2[Ru
 	})
 }
 
-var errStands = fmt.Errorf("%w: the store returned a page that goes on where it began", ErrUnavailable)
+var errStands = fmt.Errorf("%w: the store returned a page that goes on where it began", mortise.ErrUnavailable)

@@ -46,7 +46,7 @@ func TestListsByID(t *testing.T) {
 			datasets = append(datasets, id)
 		}
 	}
-	for part := range slices.Chunk(videos, audiosearch.MaxPageSize) {
+	for part := range slices.Chunk(videos, mortise.MaxPageSize) {
 		require.NoError(t, r.PutVideos(ctx, org, "", "d", part...))
 	}
 	var ids []string
@@ -95,9 +95,9 @@ func TestListsByID(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, l.want[n-7:], rest, "behind an ID that is not there")
 		require.Empty(t, next, "the last page is full, and no other follows")
-		for _, limit := range []int{-1, audiosearch.MaxPageSize + 1} {
+		for _, limit := range []int{-1, mortise.MaxPageSize + 1} {
 			_, _, err = l.page("", limit)
-			var invalid *audiosearch.ValidationError
+			var invalid *mortise.ValidationError
 			require.ErrorAs(t, err, &invalid)
 			require.Equal(t, "limit", invalid.Problems[0].Path.String())
 		}
@@ -127,7 +127,7 @@ func TestRunsIterator(t *testing.T) {
 		want = append(want, r.start(audiosearch.Query{Class: loud}))
 	}
 	slices.Reverse(want)
-	page, err := r.ListRuns(t.Context(), org, audiosearch.RunQuery{Limit: audiosearch.MaxPageSize})
+	page, err := r.ListRuns(t.Context(), org, audiosearch.RunQuery{Limit: mortise.MaxPageSize})
 	require.NoError(t, err)
 	want = want[:0]
 	for _, run := range page.Items {
@@ -151,7 +151,7 @@ func TestRunsIterator(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, behind, 10)
 	_, err = listed(t, r.Runs(t.Context(), org, audiosearch.RunQuery{Limit: -1}))
-	var invalid *audiosearch.ValidationError
+	var invalid *mortise.ValidationError
 	require.ErrorAs(t, err, &invalid)
 	for range r.Runs(t.Context(), org, audiosearch.RunQuery{}) {
 		break
@@ -192,13 +192,13 @@ func TestIteratorsOfAStoreThatStandsStill(t *testing.T) {
 	s, err := audiosearch.New(audiosearch.Backend{Store: standingStore{r.db.AudioSearch().Store}, Queue: r.db.Queue(nil)}, nil)
 	require.NoError(t, err)
 	datasets, err := listed(t, s.Datasets(t.Context(), org))
-	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.Len(t, datasets, 1000, "two pages")
 	videos, err := listed(t, s.Videos(t.Context(), org, "d"))
-	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.Len(t, videos, 1000)
 	runs, err := listed(t, s.Runs(t.Context(), org, audiosearch.RunQuery{Limit: 3}))
-	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.Len(t, runs, 6)
-	require.False(t, errors.Is(err, audiosearch.ErrNotFound))
+	require.False(t, errors.Is(err, mortise.ErrNotFound))
 }

@@ -314,7 +314,7 @@ func TestOrganizationWithoutJobs(t *testing.T) {
 		require.NoError(t, err)
 		_, err = r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 		require.ErrorContains(t, err, "organization")
-		require.NotErrorIs(t, err, audiosearch.ErrUnavailable)
+		require.NotErrorIs(t, err, mortise.ErrUnavailable)
 		stale, err := r.db.AudioSearch().Store.StaleRuns(t.Context(), time.Now(), time.Time{}, 10)
 		require.NoError(t, err)
 		require.Empty(t, stale)

@@ -18,21 +18,21 @@ func metadataSize(m metadata.Map) int {
 // checkMetadata adds what is wrong with the metadata of the field.
 func checkMetadata(p *problems, field string, m metadata.Map) {
 	if len(m) > metadata.MaxKeys {
-		p.add(field, ProblemInvalid, "must have at most %d keys", metadata.MaxKeys)
+		p.add(field, "", "must have at most %d keys", metadata.MaxKeys)
 		return
 	}
 	for key, s := range m {
 		switch {
 		case !isKey(key):
-			p.add(field, ProblemInvalid, "keys must be valid UTF-8, not empty, and without U+0000")
+			p.add(field, "", "keys must be valid UTF-8, not empty, and without U+0000")
 			return
 		case !utf8.ValidString(s.Text()):
-			p.add(field, ProblemInvalid, "values must be valid UTF-8")
+			p.add(field, "", "values must be valid UTF-8")
 			return
 		}
 	}
 	if metadataSize(m) > metadata.MaxBytes {
-		p.add(field, ProblemInvalid, "must be at most %d bytes", metadata.MaxBytes)
+		p.add(field, "", "must be at most %d bytes", metadata.MaxBytes)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
@@ -27,7 +28,7 @@ func of(id string, err error, kinds ...error) error {
 	return err
 }
 
-func ofDataset(id string, err error) error { return of(id, err, ErrDatasetNotFound, ErrExists) }
+func ofDataset(id string, err error) error { return of(id, err, ErrDatasetNotFound, mortise.ErrExists) }
 func ofVideo(id string, err error) error   { return of(id, err, ErrVideoNotFound) }
 
 func ofRun(id int64, err error) error {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -45,7 +46,7 @@ func TestNamedErrors(t *testing.T) {
 				return err
 			},
 		},
-		`audiosearch: the ID is taken already: "d"`: {
+		`mortise: already exists: "d"`: {
 			"CreateDataset": func(ctx context.Context) error { _, err := r.CreateDataset(ctx, org, "", "d"); return err },
 		},
 		`audiosearch: no such video: "nothing"`: {
@@ -58,8 +59,8 @@ func TestNamedErrors(t *testing.T) {
 	} {
 		for name, do := range call {
 			require.EqualError(t, do(t.Context()), message, name)
-			if message != `audiosearch: the ID is taken already: "d"` {
-				require.ErrorIs(t, do(t.Context()), audiosearch.ErrNotFound, name)
+			if message != `mortise: already exists: "d"` {
+				require.ErrorIs(t, do(t.Context()), mortise.ErrNotFound, name)
 			}
 		}
 	}

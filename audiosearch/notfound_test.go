@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -20,8 +21,8 @@ func TestNotFound(t *testing.T) {
 	_, noRun := r.Run(ctx, org, "d", 7)
 	_, noneOfADataset := r.ListRuns(ctx, org, audiosearch.RunQuery{Dataset: "none"})
 	for i, err := range []error{noDataset, noVideo, noRun, noneOfADataset} {
-		assert.ErrorIs(t, err, audiosearch.ErrNotFound)
-		assert.NotErrorIs(t, err, audiosearch.ErrUnavailable)
+		assert.ErrorIs(t, err, mortise.ErrNotFound)
+		assert.NotErrorIs(t, err, mortise.ErrUnavailable)
 		for j, one := range specific {
 			assert.Equal(t, i%3 == j, errors.Is(err, one), "%v is %v", err, one)
 		}

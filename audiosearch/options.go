@@ -2,10 +2,7 @@ package audiosearch
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"io"
-	"log/slog"
 	"runtime"
 	"slices"
 	"time"
@@ -20,11 +17,13 @@ import (
 //
 // A panic of what a host plugs in, here and in [WorkerOptions], is recovered where it
 // happens and logged with its stack at ERROR. After a panic of a [sound.Scorer] the
-// answer is that of a scorer that is away ([ErrUnavailable]). One of a [sound.Media] or
-// a [sound.Files] costs the video. After one of Moderate there are no moderation
-// scores, and after one of a Backoff the default one is used. One of an Observer or a
-// Tracer changes nothing. Stores and queues must not panic.
+// answer is that of a scorer that is away ([mortise.ErrUnavailable]). One of a
+// [sound.Media] or a [sound.Files] costs the video. After one of Moderate there are no
+// moderation scores, and after one of a Backoff the default one is used. One of an
+// Observer or a Tracer changes nothing. Stores and queues must not panic.
 type Options struct {
+	mortise.Env
+
 	// Scorers are the models that score videos here, of a Family each. A sound class
 	// belongs to the first one that predicts it. None: no video can be scored here;
 	// searches find what others scored.
@@ -63,12 +62,6 @@ type Options struct {
 	// is scored or stored: the time of the decoder counts only while the scorer has
 	// nothing to do.
 	Stall, Open, Grace time.Duration
-
-	Now      func() time.Time // time.Now
-	Rand     io.Reader        // crypto/rand.Reader, for the IDs of runs; safe for concurrent use
-	Observer Observer         // none
-	Tracer   mortise.Tracer   // none
-	Logger   *slog.Logger     // slog.Default()
 }
 
 // validate says which settings make no sense.
@@ -104,14 +97,6 @@ func (o *Options) withDefaults() Options {
 	setting.Default(&c.Stall, 2*time.Minute)
 	setting.Default(&c.Open, max(time.Hour, c.Stall))
 	setting.DefaultOrNone(&c.Grace, 5*time.Second)
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Rand == nil {
-		c.Rand = rand.Reader
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	setting.Env(&c.Env)
 	return c
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
@@ -34,7 +35,7 @@ func TestIncompleteFile(t *testing.T) {
 	run := r.search(audiosearch.Query{Class: loud})
 	assert.Equal(t, []any{audiosearch.Success, message}, []any{run.Termination, run.Message})
 	require.Len(t, run.Results, 4)
-	assert.Equal(t, 2, r.kinds()[audiosearch.KindIngested])
+	assert.Equal(t, 2, r.kinds()[mortise.KindIngested])
 	calls := r.scorer.calls.Load()
 
 	run = r.search(audiosearch.Query{Class: loud, Limit: 1})
@@ -44,7 +45,7 @@ func TestIncompleteFile(t *testing.T) {
 	assert.Equal(t, []audiosearch.VideoProblem{problem}, found.Problems)
 	assert.Equal(t, audiosearch.Ingested{Unchanged: 2, Problems: []audiosearch.VideoProblem{problem}}, r.ingest())
 	assert.Equal(t, calls, r.scorer.calls.Load(), "and not scored again")
-	assert.Zero(t, r.kinds()[audiosearch.KindNotIngested])
+	assert.Zero(t, r.kinds()[mortise.KindNotIngested])
 	heard, err := r.Top(t.Context(), org, "d", "b", 0, time.Second, 1)
 	require.NoError(t, err)
 	assert.Equal(t, quiet, heard[0].Class)
@@ -62,7 +63,7 @@ func TestIncompleteFile(t *testing.T) {
 	run = r.search(audiosearch.Query{Class: loud})
 	assert.Equal(t, `1 of 2 videos could not be searched. "b": the file is broken: make it again.`, run.Message)
 	assert.Len(t, run.Results, 2)
-	assert.Equal(t, 1, r.kinds()[audiosearch.KindNotIngested])
+	assert.Equal(t, 1, r.kinds()[mortise.KindNotIngested])
 }
 
 // TestProblemsOfBothKinds: the message counts files that are broken and files that are

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -22,7 +23,7 @@ import (
 func (r *rig) another(change func(*audiosearch.Options), scorers ...sound.Scorer) *audiosearch.Service {
 	r.t.Helper()
 	opts := &audiosearch.Options{
-		Scorers: scorers, Media: r.media, Files: mustFolder(r.t, r.dir), Logger: slog.New(slog.DiscardHandler),
+		Scorers: scorers, Media: r.media, Files: mustFolder(r.t, r.dir), Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)},
 	}
 	if change != nil {
 		change(opts)
@@ -202,7 +203,7 @@ func TestPartsOfAModelThatChanges(t *testing.T) {
 	}
 	r.scorer.hook.Store(&hook)
 	_, err := r.Ingest(t.Context(), org, "", "d")
-	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	stored, err := r.db.AudioSearch().Store.Parts(t.Context(), org, "d", audiosearch.Part{
 		Video: "a", Path: "a", Model: "volume/1", Digest: digestOf(noise(20_000, 1)), Window: 2 * time.Second, Hop: time.Second,
 		Classes: []sound.Class{loud, quiet},

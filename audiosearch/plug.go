@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/watch"
 )
@@ -34,7 +35,7 @@ const (
 const usualBatch = 8
 
 // errAway: the scorer did not answer a moment ago.
-var errAway = fmt.Errorf("%w: the scorer did not answer a moment ago", ErrUnavailable)
+var errAway = fmt.Errorf("%w: the scorer did not answer a moment ago", mortise.ErrUnavailable)
 
 // last returns what the scorer said last of its model. ok is false if it has said nothing
 // yet.
@@ -84,7 +85,7 @@ func (p *plug) model(ctx context.Context) (sound.Model, error) {
 		return *p.known, nil
 	}
 	if err := m.Check(); err != nil {
-		return sound.Model{}, sound.Permanent(fmt.Errorf("%w: %w", ErrUnavailable, err))
+		return sound.Model{}, sound.Permanent(fmt.Errorf("%w: %w", mortise.ErrUnavailable, err))
 	}
 	m.Classes = slices.Clone(m.Classes)
 	if p.known != nil && !sameScores(p.known, &m) {
@@ -120,11 +121,11 @@ func (s *Service) PingScorers(ctx context.Context) error {
 	return nil
 }
 
-// Classes returns the sound classes that the service's scorers predict, each once, in the
-// order of the scorers and of their models. A scorer that is away counts with what it
-// said last. A scorer that has said nothing yet and is away is left out; if there is no
-// other, the error is [ErrUnavailable]. A service without scorers has no classes of its
-// own. Datasets may have scores of further classes ([Service.Models]).
+// Classes returns the sound classes that the service's scorers predict, each once, in
+// the order of the scorers and of their models. A scorer that is away counts with what
+// it said last. A scorer that has said nothing yet and is away is left out; if there is
+// no other, the error is [mortise.ErrUnavailable]. A service without scorers has no
+// classes of its own. Datasets may have scores of further classes ([Service.Models]).
 func (s *Service) Classes(ctx context.Context) ([]sound.Class, error) {
 	var classes []sound.Class
 	var failure error

@@ -19,10 +19,10 @@ func TestProblemsSayWhere(t *testing.T) {
 	for i := range metadata.MaxKeys + 1 {
 		many[strings.Repeat("k", i+1)] = metadata.Scalar{}
 	}
-	ofVideo := func(i int, part, message string) audiosearch.Problem {
-		return audiosearch.Problem{
+	ofVideo := func(i int, part, message string) mortise.Problem {
+		return mortise.Problem{
 			Path: mortise.Path{{Field: "videos"}, {Index: i}, {Field: part}},
-			Kind: audiosearch.ProblemInvalid, Message: message,
+			Kind: "", Message: message,
 		}
 	}
 	bad := metadata.Map{"k": metadata.String("\xff")}
@@ -34,7 +34,7 @@ func TestProblemsSayWhere(t *testing.T) {
 		audiosearch.Video{ID: "b", Path: "p", Metadata: bad},
 		audiosearch.Video{ID: "c", Path: "p", Metadata: big},
 	)
-	want := []audiosearch.Problem{
+	want := []mortise.Problem{
 		ofVideo(0, "id", "must not be empty"),
 		ofVideo(1, "path", "must be valid UTF-8"),
 		ofVideo(1, "metadata", "keys must be valid UTF-8, not empty, and without U+0000"),
@@ -44,11 +44,11 @@ func TestProblemsSayWhere(t *testing.T) {
 		ofVideo(3, "metadata", "values must be valid UTF-8"),
 		ofVideo(4, "metadata", "must be at most 65536 bytes"),
 	}
-	var got []audiosearch.Problem
-	var invalid *audiosearch.ValidationError
+	var got []mortise.Problem
+	var invalid *mortise.ValidationError
 	require.ErrorAs(t, err, &invalid)
 	for _, e := range invalid.Unwrap() {
-		var p audiosearch.Problem
+		var p mortise.Problem
 		require.ErrorAs(t, e, &p)
 		got = append(got, p)
 		require.ErrorIs(t, err, p)
@@ -60,7 +60,7 @@ func TestProblemsSayWhere(t *testing.T) {
 
 	assert.Equal(t, "videos[2].metadata", want[5].Path.String())
 	assert.Equal(t, "videos[2].metadata: must have at most 1000 keys", want[5].Error())
-	whole := audiosearch.Problem{Path: mortise.Path{{Field: "limit"}}, Message: "must be 1 to 1000"}
+	whole := mortise.Problem{Path: mortise.Path{{Field: "limit"}}, Message: "must be 1 to 1000"}
 	assert.Equal(t, "limit", whole.Path.String())
 	assert.Equal(t, "limit: must be 1 to 1000", whole.Error())
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -209,17 +210,18 @@ func TestIngestTells(t *testing.T) {
 		start := time.Now()
 		_, err = r.Ingest(t.Context(), org, "", "d")
 		require.NoError(t, err)
-		var told []audiosearch.Observation
+		var told []mortise.Observation
 		for _, o := range r.events {
-			if o.Kind == audiosearch.KindScoring {
+			if o.Kind == mortise.KindScoring {
 				told = append(told, o)
 			}
 		}
 		require.InDelta(t, time.Since(start).Seconds(), len(told), 1, "once a second")
 		for _, o := range told {
-			assert.Equal(t, []any{org, "d", "volume/1", 6}, []any{o.Organization, o.Dataset, o.Model, o.Total})
+			d := o.Detail.(audiosearch.Detail)
+			assert.Equal(t, []any{org, "d", "d", "volume/1", 6}, []any{o.Organization, o.Object, d.Dataset, d.Model, d.Total})
 		}
-		middle := told[len(told)/2]
+		middle := told[len(told)/2].Detail.(audiosearch.Detail)
 		assert.Equal(t, 4, middle.Done)
 		about(t, middle.Sound, 135*time.Second, 270*time.Second, 3)
 	})

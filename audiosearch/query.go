@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/name"
@@ -36,17 +37,17 @@ func (s *Service) check(
 	ctx context.Context, org string, q *Query, p *problems, ask func(*plug, context.Context) (sound.Model, error),
 ) (src source, err error) {
 	if len(q.Filters) > s.opts.MaxFilters {
-		return src, p.err()
+		return src, p.Err()
 	}
 	known, err := s.models(ctx, org, q.Dataset)
 	if err == nil && q.Class.Valid() {
-		var problem *Problem
+		var problem *mortise.Problem
 		if src, problem, err = s.choose(ctx, q, known, ask); problem != nil {
 			p.append(*problem)
 		}
 	}
 	if err != nil {
-		if invalid := p.err(); invalid != nil {
+		if invalid := p.Err(); invalid != nil {
 			return src, invalid
 		}
 		return src, err
@@ -54,7 +55,7 @@ func (s *Service) check(
 	if err := s.checkKeys(ctx, org, q, p); err != nil {
 		return src, err
 	}
-	return src, p.err()
+	return src, p.Err()
 }
 
 // checkKeys adds a problem for each filter whose key no video has.
@@ -89,22 +90,22 @@ func (s *Service) checkQuery(q *Query) *problems {
 		q.Limit = min(defaultLimit, s.opts.MaxLimit)
 	}
 	if q.Limit < 0 || q.Limit > s.opts.MaxLimit {
-		p.add("limit", ProblemInvalid, "must be 1 to %d", s.opts.MaxLimit)
+		p.add("limit", "", "must be 1 to %d", s.opts.MaxLimit)
 	}
 	if q.Offset < 0 {
-		p.add("offset", ProblemInvalid, "must be 0 or more")
+		p.add("offset", "", "must be 0 or more")
 	}
 	if problem := name.Problem(string(q.Class)); problem != "" {
-		p.add("audio_class", ProblemInvalid, "%s", problem)
+		p.add("audio_class", "", "%s", problem)
 	}
 	if q.Model != "" {
 		checkName(p, "model", q.Model)
 	}
 	if !(q.MinScore >= 0 && q.MinScore <= 1) {
-		p.add("min_score", ProblemInvalid, "must be 0 to 1")
+		p.add("min_score", "", "must be 0 to 1")
 	}
 	if len(q.Filters) > s.opts.MaxFilters {
-		p.add("metadata_filters", ProblemInvalid, "must be at most %d", s.opts.MaxFilters)
+		p.add("metadata_filters", "", "must be at most %d", s.opts.MaxFilters)
 		return p
 	}
 	q.Filters = slices.Clone(q.Filters)
@@ -123,7 +124,7 @@ func (s *Service) checkQuery(q *Query) *problems {
 			item.add("value", ProblemNotANumber, "must be a number, because the operator is %s", f.Op)
 		}
 		if wrong && !f.Op.Numeric() {
-			item.add("op", ProblemInvalid, "is no operator")
+			item.add("op", "", "is no operator")
 		}
 	}
 	return p

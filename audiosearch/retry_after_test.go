@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
@@ -26,7 +27,7 @@ func TestRetryAfter(t *testing.T) {
 		"not said":     {errBroken, backoff},
 		"in an hour":   {hour, time.Hour},
 		"wrapped":      {fmt.Errorf("ask the model: %w", minute), time.Minute},
-		"a sentinel":   {sound.RetryAfter(audiosearch.ErrUnavailable, time.Minute), time.Minute},
+		"a sentinel":   {sound.RetryAfter(mortise.ErrUnavailable, time.Minute), time.Minute},
 		"at once":      {sound.RetryAfter(errBroken, 0), 0},
 		"in the past":  {sound.RetryAfter(errBroken, -time.Hour), 0},
 		"the least":    {sound.RetryAfter(errBroken, math.MinInt64), 0},

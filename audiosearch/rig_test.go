@@ -155,7 +155,7 @@ type rig struct {
 	sweeper *audiosearch.Sweeper
 
 	mu     sync.Mutex
-	events []audiosearch.Observation
+	events []mortise.Observation
 }
 
 // newRig returns a rig with an empty dataset "d". change may be nil.
@@ -181,7 +181,7 @@ func newRigOver(t *testing.T, db *memory.DB, store audiosearch.Store, queue mort
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, folder.Close()) })
 	logger := slog.New(slog.DiscardHandler)
-	opts := &audiosearch.Options{Scorers: []sound.Scorer{r.scorer}, Media: r.media, Files: folder, Logger: logger, Observer: r.observe}
+	opts := &audiosearch.Options{Scorers: []sound.Scorer{r.scorer}, Media: r.media, Files: folder, Env: mortise.Env{Logger: logger, Observer: r.observe}}
 	working := &audiosearch.WorkerOptions{Backoff: func(int) time.Duration { return 0 }, Watch: 10 * time.Millisecond}
 	if change != nil {
 		change(opts, working)
@@ -197,17 +197,17 @@ func newRigOver(t *testing.T, db *memory.DB, store audiosearch.Store, queue mort
 	return r
 }
 
-func (r *rig) observe(_ context.Context, o audiosearch.Observation) {
+func (r *rig) observe(_ context.Context, o mortise.Observation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events = append(r.events, o)
 }
 
 // kinds returns how often each kind of event was seen.
-func (r *rig) kinds() map[audiosearch.Kind]int {
+func (r *rig) kinds() map[mortise.Kind]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	kinds := make(map[audiosearch.Kind]int)
+	kinds := make(map[mortise.Kind]int)
 	for _, o := range r.events {
 		kinds[o.Kind]++
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
@@ -40,7 +41,7 @@ const (
 type Run struct {
 	Organization string
 	ID           int64 // 1 to 2^53-1, not to be guessed
-	Actor        Actor
+	Actor        mortise.Actor
 	Query        Query
 
 	State       State

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // Cancel ends a run: at once if it waits, soon if a worker has it, which is told. What
 // was scored stays; a search that was just done may still end with Success. The errors
 // are those of [Service.Run], and [ErrFinished].
-func (s *Service) Cancel(ctx context.Context, org string, by Actor, dataset string, id int64) (Run, error) {
+func (s *Service) Cancel(ctx context.Context, org string, by mortise.Actor, dataset string, id int64) (Run, error) {
 	if _, err := s.Run(ctx, org, dataset, id); err != nil {
 		return Run{}, err
 	}
@@ -30,9 +32,9 @@ func (s *Service) Cancel(ctx context.Context, org string, by Actor, dataset stri
 	if err != nil {
 		return Run{}, err
 	}
-	s.observe(ctx, Observation{
-		Kind: KindCancelled, Organization: org, Dataset: dataset, RunID: id, Actor: by, Class: r.Query.Class,
-	})
+	cancelled := r.observation(mortise.KindCancelled)
+	cancelled.Actor = by
+	s.observe(ctx, cancelled)
 	if r.State == StateTerminated {
 		s.observe(ctx, terminated(&r, errCancelled))
 	}
@@ -54,9 +56,9 @@ func (r *Run) end(now time.Time, how Termination, message string) {
 	r.DueAt, r.CheckedAt = time.Time{}, time.Time{}
 }
 
-func terminated(r *Run, err error) Observation {
-	o := Observation{Kind: KindTerminated, Organization: r.Organization, Dataset: r.Query.Dataset, RunID: r.ID, Actor: r.Actor, Class: r.Query.Class,
-		Termination: r.Termination, Attempt: r.Attempts, Duration: r.FinishedAt.Sub(r.CreatedAt), Err: err}
+func terminated(r *Run, err error) mortise.Observation {
+	o := r.observation(mortise.KindTerminated)
+	o.Duration, o.Err = r.FinishedAt.Sub(r.CreatedAt), err
 	if r.Termination == Success {
 		o.Err = nil
 	}

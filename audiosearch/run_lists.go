@@ -8,20 +8,21 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/cursor"
 )
 
 // RunQuery selects runs of one organization. Zero fields but Limit select everything.
 type RunQuery struct {
-	Dataset string    // byte for byte
-	Actor   Actor     // byte for byte
-	State   State     // as it is now
-	Open    bool      // only runs that have not ended: what waits and what is running
-	From    time.Time // created at or after
+	Dataset string        // byte for byte
+	Actor   mortise.Actor // byte for byte
+	State   State         // as it is now
+	Open    bool          // only runs that have not ended: what waits and what is running
+	From    time.Time     // created at or after
 
 	After mortise.Position // only runs that follow this place in the list; zero: from its start
 
 	// Limit is how many runs a list may hold. To a store it is over 0. Service.ListRuns
-	// takes 0 for 50, and at most MaxPageSize.
+	// takes 0 for 50, and at most mortise.MaxPageSize.
 	Limit int
 }
 
@@ -62,17 +63,17 @@ func (q *RunQuery) Matches(r *Run) bool {
 // Dataset, it shows all runs that are kept, those of deleted datasets too; [Service.Run]
 // does not know these.
 //
-// Errors are [*ValidationError], for a Limit outside 0 to [MaxPageSize] and for an
-// unknown State, [ErrDatasetNotFound] and [ErrUnavailable].
+// Errors are [*mortise.ValidationError], for a Limit outside 0 to [mortise.MaxPageSize]
+// and for an unknown State, [ErrDatasetNotFound] and [mortise.ErrUnavailable].
 func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (mortise.Page[Run], error) {
 	var p problems
-	p.limit(q.Limit)
+	p.Limit(q.Limit)
 	switch q.State {
 	case "", StatePending, StateQueued, StateRunning, StateTerminating, StateTerminated:
 	default:
-		p.add("state", ProblemInvalid, "is no state of a run")
+		p.add("state", "", "is no state of a run")
 	}
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return mortise.Page[Run]{}, err
 	}
 	limit := cmp.Or(q.Limit, defaultPage)
@@ -83,8 +84,8 @@ func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (mortise
 		}
 		q.From = latest(q.From, d.CreatedAt)
 	}
-	q.From = ceilMicro(q.From)
-	if at := ceilMicro(q.After.At); !at.Equal(q.After.At) {
+	q.From = cursor.Ceil(q.From)
+	if at := cursor.Ceil(q.After.At); !at.Equal(q.After.At) {
 		q.After = mortise.Position{At: at} // no run stands between it and this
 	}
 	q.Limit = limit + 1
@@ -96,14 +97,4 @@ func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (mortise
 		return mortise.Page[Run]{Items: runs}, nil
 	}
 	return mortise.Page[Run]{Items: runs[:limit], Next: runs[limit-1].Position()}, nil
-}
-
-// ceilMicro rounds a bound up to the precision of stored times, which selects the same
-// runs.
-func ceilMicro(t time.Time) time.Time {
-	t = t.UTC()
-	if cut := t.Truncate(time.Microsecond); cut.Before(t) {
-		t = cut.Add(time.Microsecond)
-	}
-	return t
 }

@@ -75,7 +75,7 @@ func TestListRuns(t *testing.T) {
 	page, err := r.ListRuns(t.Context(), org, audiosearch.RunQuery{})
 	require.NoError(t, err)
 	require.Len(t, page.Items, 50, "the default")
-	for _, limit := range []int{0, 1, 7, 59, 60, 61, audiosearch.MaxPageSize} {
+	for _, limit := range []int{0, 1, 7, 59, 60, 61, mortise.MaxPageSize} {
 		require.Equal(t, want, r.list(audiosearch.RunQuery{Limit: limit}), limit)
 	}
 	for _, limit := range []int{60, 61} {
@@ -165,25 +165,25 @@ func TestListRunsRefuses(t *testing.T) {
 	faults := new(audiosearchtest.Faults)
 	r := newRigOn(t, db, faults.Store(db.AudioSearch().Store), nil)
 	for _, q := range []audiosearch.RunQuery{
-		{Limit: -1, State: "pending", Dataset: "none"}, {Limit: audiosearch.MaxPageSize + 1, State: "ENDED"},
+		{Limit: -1, State: "pending", Dataset: "none"}, {Limit: mortise.MaxPageSize + 1, State: "ENDED"},
 	} {
 		_, err := r.ListRuns(t.Context(), org, q)
-		var invalid *audiosearch.ValidationError
+		var invalid *mortise.ValidationError
 		require.ErrorAs(t, err, &invalid)
 		require.Len(t, invalid.Problems, 2)
-		assert.Equal(t, []string{"limit: must be 1 to 1000", "state: is no state of a run"},
+		assert.Equal(t, []string{"limit: must be between 1 and 1000", "state: is no state of a run"},
 			[]string{invalid.Problems[0].Error(), invalid.Problems[1].Error()})
 	}
 	for _, op := range []string{"Store.Dataset", "Store.ListRuns"} {
 		fail, _ := audiosearchtest.Outage()
 		faults.Before = audiosearchtest.On(fail, op)
 		_, err := r.ListRuns(t.Context(), org, audiosearch.RunQuery{Dataset: "d"})
-		require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+		require.ErrorIs(t, err, mortise.ErrUnavailable)
 		require.ErrorIs(t, err, audiosearchtest.ErrInjected)
 	}
 	faults.Before = nil
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("gone"))
 	_, err := r.ListRuns(ctx, org, audiosearch.RunQuery{})
-	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/cursor"
 )
 
 // Prune forgets runs that finished before the given time, with their results, and returns
@@ -14,7 +16,7 @@ func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 	if !ok {
 		return 0, fmt.Errorf("audiosearch: the store cannot forget runs: %w", errors.ErrUnsupported)
 	}
-	before = ceilMicro(before)
+	before = cursor.Ceil(before)
 	return forget(func(limit int) (int, error) { return pruner.PruneRuns(ctx, before, limit) })
 }
 

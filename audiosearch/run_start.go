@@ -14,16 +14,16 @@ import (
 
 // Start begins a search in the background and returns its run. A [Worker] carries it out.
 //
-// Errors are [*ValidationError], [ErrDatasetNotFound], [ErrTooManyRuns] and
-// [ErrUnavailable]; after the last one a run may exist that nobody knows. An organization
-// that no job can have ([mortise.Job]) is an error that is none of these.
-func (s *Service) Start(ctx context.Context, org string, by Actor, q Query) (Run, error) {
+// Errors are [*mortise.ValidationError], [ErrDatasetNotFound], [ErrTooManyRuns] and
+// [mortise.ErrUnavailable]; after the last one a run may exist that nobody knows. An
+// organization that no job can have ([mortise.Job]) is an error that is none of these.
+func (s *Service) Start(ctx context.Context, org string, by mortise.Actor, q Query) (Run, error) {
 	p := s.checkQuery(&q)
 	d, err := s.store.Dataset(ctx, org, q.Dataset)
 	if err == nil {
 		_, err = s.check(ctx, org, &q, p, (*plug).quick)
-	} else if err = ofDataset(q.Dataset, unavailable("read a dataset", err)); p.err() != nil {
-		err = p.err()
+	} else if err = ofDataset(q.Dataset, unavailable("read a dataset", err)); p.Err() != nil {
+		err = p.Err()
 	}
 	if err != nil {
 		return Run{}, err
@@ -34,7 +34,7 @@ func (s *Service) Start(ctx context.Context, org string, by Actor, q Query) (Run
 		CreatedAt: now, UpdatedAt: now, DueAt: now,
 	}
 	if s.opts.Tracer != nil {
-		r.Trace = s.inject(ctx)
+		r.Trace = hook.Inject(ctx, &s.opts.Env)
 	}
 	if err := s.create(ctx, &r); err != nil {
 		return Run{}, err
@@ -45,9 +45,7 @@ func (s *Service) Start(ctx context.Context, org string, by Actor, q Query) (Run
 			s.queueNew(ctx, &r)
 		}
 	}
-	s.observe(ctx, Observation{
-		Kind: KindSubmitted, Organization: org, Dataset: q.Dataset, RunID: r.ID, Actor: by, Class: q.Class,
-	})
+	s.observe(ctx, r.observation(mortise.KindSubmitted))
 	return r, nil
 }
 
@@ -57,21 +55,6 @@ func (s *Service) queueNew(ctx context.Context, r *Run) {
 	if err := s.enqueue(context.WithoutCancel(ctx), r); err != nil {
 		s.opts.Logger.WarnContext(ctx, "run stored, but not queued; a worker will queue it", "run", r.ID, "error", err)
 	}
-}
-
-// maxCarrier bounds what a Tracer may store with a run, in bytes.
-const maxCarrier = 1024
-
-func (s *Service) inject(ctx context.Context) map[string]string {
-	carrier := hook.Inject(ctx, s.opts.Logger, s.opts.Tracer)
-	size := 0
-	for key, value := range carrier {
-		size += len(key) + len(value)
-	}
-	if size > maxCarrier {
-		return nil
-	}
-	return carrier
 }
 
 // create stores the run under an ID that is free. Where the queue shares the store it is
@@ -92,11 +75,11 @@ func (s *Service) create(ctx context.Context, r *Run) error {
 		} else {
 			err = s.store.CreateRun(ctx, *r, s.opts.MaxWaiting)
 		}
-		if !errors.Is(err, ErrExists) {
+		if !errors.Is(err, mortise.ErrExists) {
 			return unavailable("store a run", err)
 		}
 	}
-	return fmt.Errorf("%w: no run ID is free", ErrUnavailable)
+	return fmt.Errorf("%w: no run ID is free", mortise.ErrUnavailable)
 }
 
 func (s *Service) newRunID() (int64, error) {

@@ -52,9 +52,9 @@ func TestRunFromRequestToResults(t *testing.T) {
 	assert.Equal(t, "v", run.Results[2].VideoID)
 	assert.Equal(t, []time.Duration{0, 0}, []time.Duration{run.Results[2].Start, run.Results[2].Keyframe.At})
 	assert.Equal(t, []time.Duration{1000 * time.Millisecond, 1700 * time.Millisecond}, []time.Duration{run.Results[5].Start, run.Results[5].Keyframe.At}, "the nearest")
-	assert.Equal(t, map[audiosearch.Kind]int{
-		audiosearch.KindDatasetCreated: 1, audiosearch.KindSubmitted: 1, audiosearch.KindStarted: 1,
-		audiosearch.KindIngested: 2, audiosearch.KindIngesting: 2, audiosearch.KindTerminated: 1,
+	assert.Equal(t, map[mortise.Kind]int{
+		mortise.KindDatasetCreated: 1, mortise.KindSubmitted: 1, mortise.KindStarted: 1,
+		mortise.KindIngested: 2, mortise.KindIngesting: 2, mortise.KindTerminated: 1,
 	}, r.kinds())
 }
 
@@ -103,41 +103,41 @@ func TestPagesOfARanking(t *testing.T) {
 func TestProblemsOfQueries(t *testing.T) {
 	r := newRig(t, nil)
 	r.video("a", 2000, nil, metadata.Map{"k": metadata.Scalar{}})
-	start := func(q audiosearch.Query) []audiosearch.Problem {
+	start := func(q audiosearch.Query) []mortise.Problem {
 		_, err := r.Start(t.Context(), org, "", q)
-		var invalid *audiosearch.ValidationError
+		var invalid *mortise.ValidationError
 		require.ErrorAs(t, err, &invalid)
-		var all []audiosearch.Problem
+		var all []mortise.Problem
 		for _, p := range invalid.Problems {
 			p.Message = ""
 			all = append(all, p)
 		}
 		return all
 	}
-	of := func(field string, kind audiosearch.ProblemKind) audiosearch.Problem {
-		return audiosearch.Problem{Path: mortise.Path{{Field: field}}, Kind: kind}
+	of := func(field string, kind mortise.ProblemKind) mortise.Problem {
+		return mortise.Problem{Path: mortise.Path{{Field: field}}, Kind: kind}
 	}
-	ofFilter := func(i int, part string, kind audiosearch.ProblemKind) audiosearch.Problem {
-		return audiosearch.Problem{Path: mortise.Path{{Field: "metadata_filters"}, {Index: i}, {Field: part}}, Kind: kind}
+	ofFilter := func(i int, part string, kind mortise.ProblemKind) mortise.Problem {
+		return mortise.Problem{Path: mortise.Path{{Field: "metadata_filters"}, {Index: i}, {Field: part}}, Kind: kind}
 	}
-	assert.Equal(t, []audiosearch.Problem{
-		of("limit", audiosearch.ProblemInvalid), of("offset", audiosearch.ProblemInvalid), of("min_score", audiosearch.ProblemInvalid),
-		ofFilter(1, "value", audiosearch.ProblemNotANumber), ofFilter(2, "op", audiosearch.ProblemInvalid),
+	assert.Equal(t, []mortise.Problem{
+		of("limit", ""), of("offset", ""), of("min_score", ""),
+		ofFilter(1, "value", audiosearch.ProblemNotANumber), ofFilter(2, "op", ""),
 		of("audio_class", audiosearch.ProblemUnsupportedClass), ofFilter(0, "key", audiosearch.ProblemUnknownKey),
 	}, start(audiosearch.Query{Dataset: "d", Class: "7", Limit: 1001, Offset: -1, MinScore: math.NaN(), Filters: []metadata.Filter{
 		{Key: "nobody", Value: "1"}, {Key: "k", Value: "x", Op: ">"}, {Key: "k", Op: "~"},
 	}}))
-	assert.Equal(t, []audiosearch.Problem{of("audio_class", audiosearch.ProblemInvalid)}, start(audiosearch.Query{Dataset: "d"}), "none is no sound")
-	assert.Equal(t, []audiosearch.Problem{of("metadata_filters", audiosearch.ProblemInvalid)},
+	assert.Equal(t, []mortise.Problem{of("audio_class", "")}, start(audiosearch.Query{Dataset: "d"}), "none is no sound")
+	assert.Equal(t, []mortise.Problem{of("metadata_filters", "")},
 		start(audiosearch.Query{Dataset: "d", Class: loud, Filters: make([]metadata.Filter, 101)}))
 	for _, key := range []string{"", "\x00", "\xff"} {
-		assert.Equal(t, []audiosearch.Problem{ofFilter(0, "key", audiosearch.ProblemUnknownKey)},
+		assert.Equal(t, []mortise.Problem{ofFilter(0, "key", audiosearch.ProblemUnknownKey)},
 			start(audiosearch.Query{Dataset: "d", Class: loud, Filters: []metadata.Filter{{Key: key, Value: "x"}}}))
 	}
 	long := strings.Repeat("x", metadata.MaxFilterBytes+1)
-	assert.Equal(t, []audiosearch.Problem{
+	assert.Equal(t, []mortise.Problem{
 		ofFilter(0, "value", audiosearch.ProblemTooLong), ofFilter(1, "key", audiosearch.ProblemTooLong),
-		ofFilter(2, "value", audiosearch.ProblemTooLong), ofFilter(2, "op", audiosearch.ProblemInvalid),
+		ofFilter(2, "value", audiosearch.ProblemTooLong), ofFilter(2, "op", ""),
 	}, start(audiosearch.Query{Dataset: "d", Class: loud, Filters: []metadata.Filter{
 		{Key: "k", Value: long, Op: ">"}, {Key: long, Value: "x"}, {Key: "k", Value: long, Op: "~"}, {Key: "k", Value: long[1:], Op: "contains"},
 	}}))

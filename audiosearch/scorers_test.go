@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
@@ -113,14 +114,14 @@ func TestScorersSideBySide(t *testing.T) {
 
 	for q, text := range map[sound.Class]string{"bright": `did you mean "Bright"?`, "Dog": "Bright; Dark; Loud; Quiet"} {
 		_, err := r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: q})
-		var invalid *audiosearch.ValidationError
+		var invalid *mortise.ValidationError
 		require.ErrorAs(t, err, &invalid)
 		assert.ErrorContains(t, err, text)
 	}
 	for _, q := range []audiosearch.Query{{Class: "Loud", Model: "third/1"}, {Class: "Loud", Model: "second/1"}, {Class: "Loud", Model: "\x00"}} {
 		q.Dataset = "d"
 		_, err := r.Search(t.Context(), org, "", q)
-		var invalid *audiosearch.ValidationError
+		var invalid *mortise.ValidationError
 		require.ErrorAs(t, err, &invalid, q.Model)
 	}
 }
@@ -152,7 +153,7 @@ func TestScorerWithoutClassesOfItsOwn(t *testing.T) {
 	r.video("b", 4000, nil, nil)
 	model.leave(errors.New("away"))
 	_, err := r.Service.Ingest(t.Context(), org, "", "d")
-	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.EqualValues(t, 2, signal.clips.Load())
 	model.leave(nil)
 	signal.classes = []sound.Class{"Dial tone", "Pulse"}
@@ -168,9 +169,9 @@ func TestScorerAway(t *testing.T) {
 	r.video("a", 4000, nil, nil)
 	scorer.leave(errBroken)
 	require.NoError(t, r.Ping(t.Context()))
-	require.ErrorIs(t, r.PingScorers(t.Context()), audiosearch.ErrUnavailable)
+	require.ErrorIs(t, r.PingScorers(t.Context()), mortise.ErrUnavailable)
 	_, err := r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: "Loud"})
-	require.ErrorIs(t, err, audiosearch.ErrUnavailable, "nobody knows what it could find")
+	require.ErrorIs(t, err, mortise.ErrUnavailable, "nobody knows what it could find")
 	scorer.leave(nil)
 	r.ingest()
 	r.video("b", 4000, nil, nil)
@@ -189,7 +190,7 @@ func TestScorerAway(t *testing.T) {
 		assert.Equal(t, []int{2, 1}, []int{len(found.Results), found.LeftOut})
 	}
 	_, err = r.another(nil, scorer).Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: "Dark"})
-	require.ErrorIs(t, err, audiosearch.ErrUnavailable, "the one that is away may know it")
+	require.ErrorIs(t, err, mortise.ErrUnavailable, "the one that is away may know it")
 
 	scorer.leave(nil)
 	run = r.search(audiosearch.Query{Class: "Loud"})
@@ -273,7 +274,7 @@ func TestNewModelTakesOver(t *testing.T) {
 	assert.Equal(t, map[string]bool{"f/1": true, "f/2": false}, r.models())
 	assert.Len(t, r.find(r.Service, audiosearch.Query{Class: "Loud"}).Results, 8)
 	for _, unknown := range []string{"", "g/1"} {
-		var invalid *audiosearch.ValidationError
+		var invalid *mortise.ValidationError
 		require.ErrorAs(t, r.UseModel(t.Context(), org, "", "d", unknown), &invalid)
 	}
 	require.ErrorIs(t, r.UseModel(t.Context(), "rival", "", "d", "f/1"), audiosearch.ErrDatasetNotFound)
@@ -293,7 +294,7 @@ func TestNewModelIsNotWhole(t *testing.T) {
 	assert.Equal(t, map[string]bool{"f/1": true, "f/2": false}, r.models(), "it has one of two videos")
 	after.leave(errBroken)
 	_, err := s.Ingest(t.Context(), org, "", "d")
-	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	assert.Equal(t, map[string]bool{"f/1": true, "f/2": false}, r.models())
 	after.leave(nil)
 	_, err = s.Ingest(t.Context(), org, "", "d")
@@ -325,7 +326,7 @@ func TestWorkerRenewsDatasets(t *testing.T) {
 		assert.Len(t, r.find(s, audiosearch.Query{Class: "Loud", Model: "f/1"}).Results, 2, "they are kept")
 		time.Sleep(2 * time.Hour)
 		_, err = s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: "Loud", Model: "f/1"})
-		var invalid *audiosearch.ValidationError
+		var invalid *mortise.ValidationError
 		require.ErrorAs(t, err, &invalid, "no longer than told")
 		assert.Len(t, r.find(s, audiosearch.Query{Class: "Loud"}).Results, 2)
 		stop()
@@ -410,7 +411,7 @@ func TestRollingDeploy(t *testing.T) {
 		found, err := old.Search(t.Context(), org, "", audiosearch.Query{Dataset: "new", Class: "Loud"})
 		require.NoError(t, err)
 		assert.Len(t, found.Results, 2, "by the new one")
-		var invalid *audiosearch.ValidationError
+		var invalid *mortise.ValidationError
 		for class, message := range map[sound.Class]string{
 			"Old": "UseModel brings that back", "Dog": "which knows: Loud",
 		} {

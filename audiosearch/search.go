@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch/internal/clips"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/turns"
@@ -35,8 +36,8 @@ type Found struct {
 // that. While the scorer of the model is away it searches what is scored, and says how
 // much is left out. It makes no run.
 //
-// Errors are *ValidationError, [ErrDatasetNotFound] and [ErrUnavailable].
-func (s *Service) Search(ctx context.Context, org string, by Actor, q Query) (Found, error) {
+// Errors are *ValidationError, [ErrDatasetNotFound] and [mortise.ErrUnavailable].
+func (s *Service) Search(ctx context.Context, org string, by mortise.Actor, q Query) (Found, error) {
 	start := time.Now()
 	p := s.checkQuery(&q)
 	src, err := s.check(ctx, org, &q, p, (*plug).model)
@@ -44,8 +45,8 @@ func (s *Service) Search(ctx context.Context, org string, by Actor, q Query) (Fo
 		return Found{}, err
 	}
 	found, err := s.searchIn(ctx, org, &q, &src, &foundVideos{metadata: make(map[string]metadata.Map)}, new(progress))
-	s.observe(ctx, Observation{Kind: KindSearched, Organization: org, Dataset: q.Dataset, Actor: by, Class: q.Class,
-		Model: src.model, Duration: time.Since(start), Err: err})
+	s.observe(ctx, mortise.Observation{Kind: mortise.KindSearched, Organization: org, Object: q.Dataset, Actor: by,
+		Detail: Detail{Dataset: q.Dataset, Class: q.Class, Model: src.model}, Duration: time.Since(start), Err: err})
 	return found, err
 }
 
@@ -102,7 +103,7 @@ func (s *Service) source(ctx context.Context, org string, q *Query) (source, err
 		var p problems
 		problem.Message = "cannot be found any more: the server has another scorer now"
 		p.append(*problem)
-		err = p.err()
+		err = p.Err()
 	}
 	return src, err
 }

@@ -16,10 +16,6 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
-// Actor is who does something, as the host names them: for runs and the Observer. It
-// gives no rights. "" is nobody in particular.
-type Actor string
-
 // Service keeps datasets and searches them. It is safe for concurrent use.
 type Service struct {
 	store Store

@@ -117,7 +117,7 @@ func everyRunEnds(t *testing.T, shares bool) {
 		if shares {
 			queue = sharingQueue{table, store}
 		}
-		s, err := audiosearch.New(audiosearch.Backend{Store: store, Queue: queue}, &audiosearch.Options{Scorers: []sound.Scorer{r.scorer}, Media: r.media, Files: mustFolder(t, r.dir), Logger: logger, Ingesting: 2})
+		s, err := audiosearch.New(audiosearch.Backend{Store: store, Queue: queue}, &audiosearch.Options{Scorers: []sound.Scorer{r.scorer}, Media: r.media, Files: mustFolder(t, r.dir), Env: mortise.Env{Logger: logger}, Ingesting: 2})
 		require.NoError(t, err)
 		w, err := audiosearch.NewWorker(s, &audiosearch.WorkerOptions{Backoff: func(int) time.Duration { return time.Millisecond }, Watch: time.Millisecond,
 			Sweep: audiosearch.SweeperOptions{Every: 10 * time.Millisecond},

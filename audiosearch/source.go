@@ -98,7 +98,7 @@ func (s *Service) order(ctx context.Context, family, model string) (int64, error
 // be met, problem says so, and err is nil.
 func (s *Service) choose(
 	ctx context.Context, q *Query, known datasetModels, ask func(*plug, context.Context) (sound.Model, error),
-) (src source, problem *Problem, err error) {
+) (src source, problem *mortise.Problem, err error) {
 	if q.Model != "" {
 		return s.chooseModel(ctx, q, known, ask)
 	}
@@ -158,7 +158,7 @@ func (s *Service) choose(
 	case away != nil:
 		return src, nil, away
 	case past:
-		return src, &Problem{Path: mortise.Path{{Field: "audio_class"}}, Kind: ProblemUnsupportedClass,
+		return src, &mortise.Problem{Path: mortise.Path{{Field: "audio_class"}}, Kind: ProblemUnsupportedClass,
 			Message: "cannot be found any more: the dataset has a newer model than the one that knows it; UseModel brings that back"}, nil
 	}
 	return src, unsupported(q.Class, slices.Concat(lists...)), nil
@@ -167,7 +167,7 @@ func (s *Service) choose(
 // chooseModel is choose for a query that names a model.
 func (s *Service) chooseModel(
 	ctx context.Context, q *Query, known datasetModels, ask func(*plug, context.Context) (sound.Model, error),
-) (src source, problem *Problem, err error) {
+) (src source, problem *mortise.Problem, err error) {
 	for _, p := range s.plugs {
 		m, failure := ask(p, ctx)
 		if ctx.Err() != nil {
@@ -186,19 +186,19 @@ func (s *Service) chooseModel(
 	case err != nil:
 		return src, nil, err
 	case stored != nil && stored.Classes != nil:
-		return src, &Problem{Path: mortise.Path{{Field: "audio_class"}}, Kind: ProblemUnsupportedClass,
+		return src, &mortise.Problem{Path: mortise.Path{{Field: "audio_class"}}, Kind: ProblemUnsupportedClass,
 			Message: "cannot be found by this model, which knows: " + classNamesOf(stored.Classes)}, nil
 	}
 	if known.replaced(q.Model) {
-		return src, &Problem{Path: mortise.Path{{Field: "model"}}, Kind: ProblemInvalid,
+		return src, &mortise.Problem{Path: mortise.Path{{Field: "model"}}, Kind: "",
 			Message: "was replaced in the dataset, and its scores are gone; UseModel brings it back"}, nil
 	}
-	return src, &Problem{Path: mortise.Path{{Field: "model"}}, Kind: ProblemInvalid,
+	return src, &mortise.Problem{Path: mortise.Path{{Field: "model"}}, Kind: "",
 		Message: "is the model of no scorer here, and the dataset has no scores by it"}, nil
 }
 
 // unsupported says which classes can be found, and which of them may be meant.
-func unsupported(class sound.Class, classes []sound.Class) *Problem {
+func unsupported(class sound.Class, classes []sound.Class) *mortise.Problem {
 	slices.Sort(classes)
 	classes = slices.Compact(classes)
 	message := "cannot be found by this server, which knows: " + classNamesOf(classes)
@@ -208,7 +208,7 @@ func unsupported(class sound.Class, classes []sound.Class) *Problem {
 	if near := sound.Nearest(string(class), classes); near != "" {
 		message += fmt.Sprintf("; did you mean %q?", near)
 	}
-	return &Problem{Path: mortise.Path{{Field: "audio_class"}}, Kind: ProblemUnsupportedClass, Message: message}
+	return &mortise.Problem{Path: mortise.Path{{Field: "audio_class"}}, Kind: ProblemUnsupportedClass, Message: message}
 }
 
 // inOrder returns the current models of a dataset: first those of the families of the

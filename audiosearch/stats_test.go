@@ -82,10 +82,10 @@ func TestStatsUnavailable(t *testing.T) {
 	db := newMemory(t)
 	r := newRigOn(t, db, countless{db.AudioSearch().Store}, nil)
 	stats, err := r.Stats(t.Context(), org)
-	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.True(t, errors.Is(err, audiosearchtest.ErrInjected))
 	require.Zero(t, stats)
 	open, err := r.StatsAll(t.Context())
-	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.Zero(t, open)
 }

@@ -14,7 +14,7 @@ import (
 // [Store].
 type Datasets interface {
 	// CreateDataset stores a dataset. If the organization has one of this ID, it is
-	// left as it is, and the error is [ErrExists].
+	// left as it is, and the error is [mortise.ErrExists].
 	CreateDataset(ctx context.Context, d Dataset) error
 
 	// Dataset returns a dataset, or [ErrDatasetNotFound].

@@ -11,7 +11,7 @@ import (
 // and goes out is the caller's to change.
 type Runs interface {
 	// CreateRun stores a run, which names no ResultSet. If there is one of this ID, of
-	// any organization, nothing is stored, and the error is [ErrExists]. If the
+	// any organization, nothing is stored, and the error is [mortise.ErrExists]. If the
 	// organization has maxWaiting runs or more that have not ended, nothing is stored,
 	// and the error is [ErrTooManyRuns]. However many calls there are at once, no more
 	// pass than there is room for.

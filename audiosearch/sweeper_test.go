@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -61,7 +62,7 @@ func TestSweeperAloneRenewsDatasets(t *testing.T) {
 		assert.Equal(t, map[string]bool{"f/1": false, "f/2": true}, r.models())
 		time.Sleep(2 * time.Hour)
 		_, err = s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: "Loud", Model: "f/1"})
-		var invalid *audiosearch.ValidationError
+		var invalid *mortise.ValidationError
 		require.ErrorAs(t, err, &invalid, "the scores are gone")
 		stop()
 	})

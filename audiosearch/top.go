@@ -23,12 +23,12 @@ type TopClass struct {
 func (s *Service) Top(ctx context.Context, org, dataset, video string, from, to time.Duration, n int) ([]TopClass, error) {
 	var p problems
 	if from < 0 || to <= from {
-		p.add("to", ProblemInvalid, "must be after from, which must be 0 or more")
+		p.add("to", "", "must be after from, which must be 0 or more")
 	}
 	if n < 1 || n > sound.MaxClasses {
-		p.add("n", ProblemInvalid, "must be 1 to %d", sound.MaxClasses)
+		p.add("n", "", "must be 1 to %d", sound.MaxClasses)
 	}
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return nil, err
 	}
 	scorings, err := s.Scorings(ctx, org, dataset, video)

@@ -180,7 +180,7 @@ func TestVerdicts(t *testing.T) {
 			b := &bench{queue: new(handQueue), store: &brittle{Store: newMemory(t).AudioSearch().Store}}
 			b.rig = newRig(t, nil)
 			b.store.Store = b.db.AudioSearch().Store
-			s, err := audiosearch.New(audiosearch.Backend{Store: b.store, Queue: b.queue}, &audiosearch.Options{Scorers: []sound.Scorer{classLoser{b.scorer}}, Media: b.media, Files: mustFolder(t, b.dir), Observer: b.observe})
+			s, err := audiosearch.New(audiosearch.Backend{Store: b.store, Queue: b.queue}, &audiosearch.Options{Scorers: []sound.Scorer{classLoser{b.scorer}}, Media: b.media, Files: mustFolder(t, b.dir), Env: mortise.Env{Observer: b.observe}})
 			require.NoError(t, err)
 			b.Service = s
 			if test.watch == 0 {
@@ -216,7 +216,7 @@ func (r *rig) ends() (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, o := range r.events {
-		if o.Kind == audiosearch.KindTerminated {
+		if o.Kind == mortise.KindTerminated {
 			n++
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"time"
 
@@ -151,7 +152,7 @@ func (w *Worker) handle(held, draining context.Context, d mortise.Delivery) mort
 		s.opts.Logger.WarnContext(held, "a job is dropped", "error", err)
 		return mortise.Verdict{Kind: mortise.VerdictDone}
 	}
-	r, verdict, err := w.begin(held, d, id)
+	r, due, verdict, err := w.begin(held, d, id)
 	switch {
 	case errors.Is(err, errDrop):
 		return mortise.Verdict{Kind: mortise.VerdictDone}
@@ -170,10 +171,13 @@ func (w *Worker) handle(held, draining context.Context, d mortise.Delivery) mort
 		s.observe(held, terminated(&r, why))
 		return verdict
 	}
-	s.observe(held, Observation{Kind: KindStarted, Organization: r.Organization, Dataset: r.Query.Dataset, RunID: r.ID, Actor: r.Actor, Class: r.Query.Class,
-		Attempt: r.Attempts, Duration: r.StartedAt.Sub(r.CreatedAt)})
+	started := r.observation(mortise.KindStarted)
+	if r.Attempts == 1 {
+		started.Wait = r.StartedAt.Sub(r.CreatedAt)
+	}
+	s.observe(held, started)
 
-	found, failure := w.attempt(held, draining, &r)
+	found, failure := w.attempt(held, draining, &r, due)
 	if held.Err() != nil {
 		return mortise.Verdict{} // nobody listens: somebody else has the job now
 	}
@@ -185,7 +189,7 @@ func (w *Worker) handle(held, draining context.Context, d mortise.Delivery) mort
 // job.
 func (w *Worker) begin(
 	ctx context.Context, d mortise.Delivery, id int64,
-) (r Run, verdict mortise.Verdict, err error) {
+) (r Run, due time.Time, verdict mortise.Verdict, err error) {
 	s := w.service
 	ctx, cancel := context.WithTimeout(ctx, markTimeout)
 	defer cancel()
@@ -195,9 +199,11 @@ func (w *Worker) begin(
 		return func(stored *Run) error {
 			now := latest(s.now(), stored.UpdatedAt)
 			r = *stored
-			switch {
-			case isStored(&left, stored):
+			if isStored(&left, stored) {
 				return nil
+			}
+			due = stored.DueAt
+			switch {
 			case stored.State == StateTerminated:
 				return errDrop
 			case stored.State == StateRunning && d.Deliveries == 1 && stored.DueAt.After(now):
@@ -225,7 +231,7 @@ func (w *Worker) begin(
 	if err = s.update(ctx, org, id, change(false)); errors.Is(err, errEnds) {
 		verdict, err = w.ending(ctx, d, org, id, change(true))
 	}
-	return r, verdict, err
+	return r, due, verdict, err
 }
 
 // isStored reports whether a stored run is as an earlier call of the same update has left it.
@@ -266,7 +272,7 @@ type attempt struct {
 
 // attempt searches, while it watches whether the run is to be cancelled and writes how
 // far it is.
-func (w *Worker) attempt(held, draining context.Context, r *Run) (found Found, err error) {
+func (w *Worker) attempt(held, draining context.Context, r *Run, due time.Time) (found Found, err error) {
 	s := w.service
 	ctx, cancel := context.WithCancelCause(held)
 	defer cancel(nil)
@@ -282,11 +288,10 @@ func (w *Worker) attempt(held, draining context.Context, r *Run) (found Found, e
 		}
 		s.mu.Unlock()
 	}()
-	if s.opts.Tracer != nil {
-		var ended func(error)
-		ctx, ended = hook.Start(ctx, s.opts.Logger, s.opts.Tracer, "audiosearch.run", r.Trace)
-		defer func() { ended(err) }()
-	}
+	ctx, ended := hook.Start(ctx, &s.opts.Env, mortise.Work{
+		Op: "audiosearch.run", Kind: JobKind, Organization: r.Organization, ID: strconv.FormatInt(r.ID, 10), Attempt: r.Attempts, Due: due,
+	}, r.Trace)
+	defer func() { ended(err) }()
 
 	var far progress
 	watching, stop := context.WithCancel(ctx)

@@ -29,7 +29,7 @@ func (w *Worker) end(
 	}
 	var how Termination
 	var message string
-	var invalid *ValidationError
+	var invalid *mortise.ValidationError
 	shutdown := false
 	switch {
 	case failure == nil:
@@ -41,7 +41,7 @@ func (w *Worker) end(
 	case errors.Is(failure, ErrDatasetNotFound):
 		how, message = ClientError, "The dataset was deleted while the search ran."
 	case errors.As(failure, &invalid):
-		how, message = ClientError, "The search is not possible any more: "+strings.TrimPrefix(invalid.Error(), "audiosearch: invalid request: ")+". Start a new one."
+		how, message = ClientError, "The search is not possible any more: "+strings.TrimPrefix(invalid.Error(), "mortise: invalid request: ")+". Start a new one."
 	case errors.Is(failure, sound.ErrPermanent):
 		how, message = InternalError, "The sound scorer does not work as it is set up. Ask the operator to look at the log."
 	case r.Attempts >= w.opts.MaxAttempts:
@@ -120,8 +120,9 @@ func (w *Worker) end(
 	if err != nil {
 		return verdict
 	}
-	s.observe(ctx, Observation{Kind: KindRetrying, Organization: r.Organization, Dataset: r.Query.Dataset, RunID: r.ID, Actor: r.Actor, Class: r.Query.Class,
-		Attempt: r.Attempts, Err: failure})
+	retrying := r.observation(mortise.KindRetrying)
+	retrying.Wait, retrying.Err = verdict.After, failure
+	s.observe(ctx, retrying)
 	return verdict
 }
 
@@ -175,7 +176,7 @@ func (w *Worker) try(ctx context.Context, do func(context.Context) error) error 
 		bounded, cancel := context.WithTimeout(ctx, markTimeout)
 		err := do(bounded)
 		cancel()
-		if !errors.Is(err, ErrUnavailable) || try == maxWrites || ctx.Err() != nil {
+		if !errors.Is(err, mortise.ErrUnavailable) || try == maxWrites || ctx.Err() != nil {
 			return err
 		}
 		select {

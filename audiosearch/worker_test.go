@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
@@ -56,7 +57,7 @@ func TestScorerFails(t *testing.T) {
 				assert.Contains(t, run.Message, "log", "it says what to do")
 				assert.NotContains(t, run.Message, "secret", "what the scorer says is for the operator")
 			}
-			assert.Equal(t, test.attempts-1, r.kinds()[audiosearch.KindRetrying])
+			assert.Equal(t, test.attempts-1, r.kinds()[mortise.KindRetrying])
 		})
 	}
 }
@@ -81,7 +82,7 @@ func TestScorerBreaksItsContract(t *testing.T) {
 		s, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{&wrongScorer{rows: rows}}, Media: r.media, Files: mustFolder(t, r.dir)})
 		require.NoError(t, err)
 		_, err = s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
-		require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+		require.ErrorIs(t, err, mortise.ErrUnavailable)
 		_, err = s.Scoring(t.Context(), org, "d", "a")
 		require.ErrorIs(t, err, audiosearch.ErrNotScored)
 	}
@@ -222,10 +223,10 @@ func TestRunsShareTheWork(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- r.worker.Run(ctx) }()
-	require.Eventually(t, func() bool { return r.kinds()[audiosearch.KindStarted] == 4 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return r.kinds()[mortise.KindStarted] == 4 }, time.Minute, time.Millisecond)
 	close(all)
-	require.Eventually(t, func() bool { return r.kinds()[audiosearch.KindTerminated] == 4 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return r.kinds()[mortise.KindTerminated] == 4 }, time.Minute, time.Millisecond)
 	cancel()
 	require.NoError(t, <-ended)
-	assert.Equal(t, 3, r.kinds()[audiosearch.KindIngested])
+	assert.Equal(t, 3, r.kinds()[mortise.KindIngested])
 }

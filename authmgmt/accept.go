@@ -19,8 +19,8 @@ type Acceptance struct {
 }
 
 // InvitationByLink returns the pending invitation that a link's token opens, or
-// [ErrNotFound]. One that is accepted and not granted yet, so that Accept may still be of
-// use, is [ErrGrantPending]. It changes nothing.
+// [mortise.ErrNotFound]. One that is accepted and not granted yet, so that Accept may
+// still be of use, is [ErrGrantPending]. It changes nothing.
 func (s *Service) InvitationByLink(ctx context.Context, token string) (Invitation, error) {
 	i, err := s.byLink(ctx, token)
 	switch {
@@ -31,28 +31,28 @@ func (s *Service) InvitationByLink(ctx context.Context, token string) (Invitatio
 	case !i.AcceptedAt.IsZero() && i.GrantedAt.IsZero():
 		return Invitation{}, ErrGrantPending
 	}
-	return Invitation{}, ErrNotFound
+	return Invitation{}, mortise.ErrNotFound
 }
 
 // byLink returns the invitation that a link's token opens, in whatever state.
 func (s *Service) byLink(ctx context.Context, token string) (Invitation, error) {
 	org, id, ok := parseLink(token)
 	if !ok {
-		return Invitation{}, ErrNotFound
+		return Invitation{}, mortise.ErrNotFound
 	}
 	if err := s.needKey(ctx); err != nil {
 		return Invitation{}, err
 	}
 	i, err := s.store.Invitation(ctx, org, id)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, mortise.ErrNotFound) {
 		s.opens(token, &Invitation{Organization: org, ID: id}) // it takes as long as for one that is there
-		return Invitation{}, ErrNotFound
+		return Invitation{}, mortise.ErrNotFound
 	}
 	if err != nil {
 		return Invitation{}, unavailable("read invitation", err)
 	}
 	if !s.opens(token, &i) {
-		return Invitation{}, ErrNotFound
+		return Invitation{}, mortise.ErrNotFound
 	}
 	return i, nil
 }
@@ -62,15 +62,16 @@ func (s *Service) byLink(ctx context.Context, token string) (Invitation, error) 
 // person, which is not kept. The person is "" if the host knows nothing but that they
 // have the link; the audit trail then names the invitation's email address.
 //
-// Of several calls at once one wins; the others get [ErrNotFound] or [ErrGrantPending]. A
-// link that opens nothing, or not any more, is [ErrNotFound]. A person whom Options.Admit
-// refuses is [ErrForbidden], with its error, and the invitation stays pending.
+// Of several calls at once one wins; the others get [mortise.ErrNotFound] or
+// [ErrGrantPending]. A link that opens nothing, or not any more, is
+// [mortise.ErrNotFound]. A person whom Options.Admit refuses is [ErrForbidden], with
+// its error, and the invitation stays pending.
 //
 // If Grant fails, the invitation stays accepted and the error is [ErrGrantPending]: Run
 // tries again, and so does Accept with the same link and person, as soon as the wait
 // after the last attempt is over.
 func (s *Service) Accept(
-	ctx context.Context, token string, person Actor,
+	ctx context.Context, token string, person mortise.Actor,
 ) (i Invitation, reply mortise.Secret, err error) {
 	i, err = s.byLink(ctx, token)
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *Service) Accept(
 		return Invitation{}, mortise.Secret{}, err
 	}
 	if person == "" {
-		person = Actor(i.Email)
+		person = mortise.Actor(i.Email)
 	}
 	claimed, err := s.accept(ctx, &i, person)
 	if err != nil {
@@ -94,9 +95,9 @@ func (s *Service) Accept(
 
 // admit asks the host about everybody who would accept the invitation, or take up the
 // grant of one that is accepted.
-func (s *Service) admit(ctx context.Context, i *Invitation, person Actor) error {
+func (s *Service) admit(ctx context.Context, i *Invitation, person mortise.Actor) error {
 	if i.State(s.now()) != InvitationPending && (i.AcceptedAt.IsZero() || !i.GrantedAt.IsZero()) {
-		return ErrNotFound
+		return mortise.ErrNotFound
 	}
 	if s.opts.Admit == nil {
 		return nil
@@ -121,26 +122,26 @@ func (e *notAdmitted) Unwrap() []error { return []error{ErrForbidden, e.err} }
 
 // accept marks an invitation as accepted, or takes up the grant of one that the same
 // person has accepted. Whoever gets it back has the next attempt.
-func (s *Service) accept(ctx context.Context, i *Invitation, person Actor) (Invitation, error) {
+func (s *Service) accept(ctx context.Context, i *Invitation, person mortise.Actor) (Invitation, error) {
 	start := s.opts.Now()
 	caller := Caller{Actor: person}
 	if !i.AcceptedAt.IsZero() {
 		claimed, _, err := s.changeInvitation(ctx, i.Organization, "", caller, i.ID, func(stored *Invitation, now time.Time) error {
 			if stored.AcceptedBy != string(person) {
-				return ErrNotFound
+				return mortise.ErrNotFound
 			}
 			return s.claim(stored, now)
 		})
 		return claimed, err
 	}
-	claimed, e, err := s.changeInvitation(ctx, i.Organization, KindAccepted, caller, i.ID, func(stored *Invitation, now time.Time) error {
+	claimed, e, err := s.changeInvitation(ctx, i.Organization, mortise.KindAccepted, caller, i.ID, func(stored *Invitation, now time.Time) error {
 		if stored.State(now) != InvitationPending || stored.Generation != i.Generation {
-			return ErrNotFound
+			return mortise.ErrNotFound
 		}
 		stored.AcceptedAt, stored.AcceptedBy = now, string(person)
 		return s.claim(stored, now)
 	})
-	s.observeChange(ctx, start, i.Organization, KindAccepted, caller, i.ID, &e, err)
+	s.observeChange(ctx, start, i.Organization, mortise.KindAccepted, caller, i.ID, &e, err)
 	return claimed, err
 }
 
@@ -149,7 +150,7 @@ func (s *Service) accept(ctx context.Context, i *Invitation, person Actor) (Invi
 func (s *Service) claim(i *Invitation, now time.Time) error {
 	switch {
 	case !i.GrantedAt.IsZero():
-		return ErrNotFound
+		return mortise.ErrNotFound
 	case now.Before(i.GrantDue):
 		return ErrGrantPending
 	case s.opts.Grant == nil:
@@ -204,8 +205,8 @@ func (s *Service) grant(ctx context.Context, i *Invitation, attended bool) (Invi
 // again, which it must bear. It is ErrNotFound if the organization has been deleted
 // meanwhile: nothing else removes an invitation that is not granted.
 func (s *Service) markGranted(ctx context.Context, i *Invitation, start time.Time) (Invitation, error) {
-	caller := Caller{Actor: Actor(i.AcceptedBy)}
-	granted, e, err := s.changeInvitation(ctx, i.Organization, KindGranted, caller, i.ID, func(stored *Invitation, now time.Time) error {
+	caller := Caller{Actor: mortise.Actor(i.AcceptedBy)}
+	granted, e, err := s.changeInvitation(ctx, i.Organization, mortise.KindGranted, caller, i.ID, func(stored *Invitation, now time.Time) error {
 		if !stored.GrantedAt.IsZero() {
 			return errGranted
 		}
@@ -215,10 +216,10 @@ func (s *Service) markGranted(ctx context.Context, i *Invitation, start time.Tim
 	switch {
 	case errors.Is(err, errGranted):
 		return *i, nil
-	case errors.Is(err, ErrNotFound):
-		return Invitation{}, ErrNotFound
+	case errors.Is(err, mortise.ErrNotFound):
+		return Invitation{}, mortise.ErrNotFound
 	}
-	s.observeChange(ctx, start, i.Organization, KindGranted, caller, i.ID, &e, err)
+	s.observeChange(ctx, start, i.Organization, mortise.KindGranted, caller, i.ID, &e, err)
 	if err != nil {
 		s.opts.Logger.WarnContext(ctx, "an invitation's grant succeeded and could not be marked", "organization", i.Organization, "invitation", i.ID, "error", err)
 		granted = *i
@@ -240,8 +241,8 @@ func (s *Service) markFailed(ctx context.Context, i *Invitation, start time.Time
 		}
 		return nil
 	})
-	if errors.Is(err, ErrNotFound) {
-		return Invitation{}, ErrNotFound
+	if errors.Is(err, mortise.ErrNotFound) {
+		return Invitation{}, mortise.ErrNotFound
 	}
 	if err != nil {
 		waiting = *i
@@ -252,9 +253,9 @@ func (s *Service) markFailed(ctx context.Context, i *Invitation, start time.Time
 			s.opts.Logger.WarnContext(ctx, "an invitation could not be granted; trying again", "organization", i.Organization,
 				"invitation", i.ID, "attempt", i.GrantAttempts, "count", count, "error", oneline.Logged(shown.Error()))
 		}
-		s.observe(ctx, Observation{
-			Kind: KindGrantFailed, Organization: i.Organization, Actor: Actor(i.AcceptedBy),
-			Target: i.ID, Duration: s.opts.Now().Sub(start), Err: shown,
+		s.observe(ctx, mortise.Observation{
+			Kind: mortise.KindGrantFailed, Organization: i.Organization, Actor: mortise.Actor(i.AcceptedBy),
+			Object: i.ID, Duration: s.opts.Now().Sub(start), Err: shown,
 		})
 	}
 	return waiting, fmt.Errorf("%w: %w", ErrGrantPending, shown)

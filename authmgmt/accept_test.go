@@ -32,14 +32,14 @@ func TestAcceptWithoutGrant(t *testing.T) {
 	assert.Equal(t, accepted.AcceptedAt, accepted.GrantedAt)
 	for range 2 {
 		_, _, err = r.Accept(t.Context(), r.link(&i), "user-8")
-		assert.Equal(t, authmgmt.ErrNotFound, err)
+		assert.Equal(t, mortise.ErrNotFound, err)
 		_, err = r.InvitationByLink(t.Context(), r.link(&i))
-		assert.Equal(t, authmgmt.ErrNotFound, err)
+		assert.Equal(t, mortise.ErrNotFound, err)
 	}
-	assert.ErrorIs(t, r.CancelInvitation(t.Context(), "acme", full, i.ID), authmgmt.ErrNotFound)
+	assert.ErrorIs(t, r.CancelInvitation(t.Context(), "acme", full, i.ID), mortise.ErrNotFound)
 	trail := r.trail(t, "acme")
 	require.Len(t, trail, 2)
-	assert.Equal(t, authmgmt.KindAccepted, trail[1].Kind)
+	assert.Equal(t, mortise.KindAccepted, trail[1].Kind)
 	assert.EqualValues(t, "user-7", trail[1].Actor)
 
 	j := r.invite(t, "grace@example.com")
@@ -50,7 +50,7 @@ func TestAcceptWithoutGrant(t *testing.T) {
 
 func TestAdmit(t *testing.T) {
 	stranger := errors.New("sign in as alan@example.com first")
-	r := newRig(t, authmgmt.Options{Admit: func(_ context.Context, i authmgmt.Invitation, person authmgmt.Actor) error {
+	r := newRig(t, authmgmt.Options{Admit: func(_ context.Context, i authmgmt.Invitation, person mortise.Actor) error {
 		if string(person) != i.Email {
 			return stranger
 		}
@@ -58,7 +58,7 @@ func TestAdmit(t *testing.T) {
 	}})
 	i := r.invite(t, "alan@example.com")
 	for _, subject := range []string{"eve@example.com", ""} { // nobody is not the invitee
-		_, _, err := r.Accept(t.Context(), r.link(&i), authmgmt.Actor(subject))
+		_, _, err := r.Accept(t.Context(), r.link(&i), mortise.Actor(subject))
 		assert.ErrorIs(t, err, authmgmt.ErrForbidden)
 		assert.ErrorIs(t, err, stranger)
 	}
@@ -72,7 +72,7 @@ func TestAdmit(t *testing.T) {
 // whatever display name they have.
 func TestAdmitKnowsTheInviter(t *testing.T) {
 	left := errors.New("the inviter has left; ask for another invitation")
-	r := newRig(t, authmgmt.Options{Admit: func(_ context.Context, i authmgmt.Invitation, _ authmgmt.Actor) error {
+	r := newRig(t, authmgmt.Options{Admit: func(_ context.Context, i authmgmt.Invitation, _ mortise.Actor) error {
 		if i.InvitedBy == "user:17" {
 			return left
 		}
@@ -94,7 +94,7 @@ func TestAdmitKnowsTheInviter(t *testing.T) {
 // TestListInvitationsOfAnInviter: the invitations of a person who leaves can be found.
 func TestListInvitationsOfAnInviter(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
-	for n, by := range []authmgmt.Actor{"user:17", "user:18", "user:17"} {
+	for n, by := range []mortise.Actor{"user:17", "user:18", "user:17"} {
 		_, err := r.Invite(t.Context(), "acme", authmgmt.Caller{Actor: by, Access: access.Full()},
 			authmgmt.NewInvitation{ID: fmt.Sprint("i", n), Email: fmt.Sprintf("alan%d@example.com", n), Name: "Alan", FullAccess: true})
 		require.NoError(t, err)
@@ -113,22 +113,22 @@ func TestListInvitationsOfAnInviter(t *testing.T) {
 // link.
 func TestOnlyWhoAcceptedTakesUpTheGrant(t *testing.T) {
 	hook := &grantHook{err: errors.New("down")}
-	admitted := map[authmgmt.Actor]bool{"ada": true, "bob": true}
-	r := newRig(t, authmgmt.Options{Grant: hook.grant, Admit: func(_ context.Context, _ authmgmt.Invitation, by authmgmt.Actor) error {
+	admitted := map[mortise.Actor]bool{"ada": true, "bob": true}
+	r := newRig(t, authmgmt.Options{Grant: hook.grant, Admit: func(_ context.Context, _ authmgmt.Invitation, by mortise.Actor) error {
 		if !admitted[by] {
 			return errors.New("no")
 		}
 		return nil
 	}})
 	i := r.invite(t, "ada@example.com")
-	accept := func(person authmgmt.Actor) (authmgmt.Invitation, mortise.Secret, error) {
+	accept := func(person mortise.Actor) (authmgmt.Invitation, mortise.Secret, error) {
 		return r.Accept(t.Context(), r.link(&i), person)
 	}
 	_, _, err := accept("ada")
 	require.ErrorIs(t, err, authmgmt.ErrGrantPending)
 	hook.fail(nil)
 	r.advance(time.Hour)
-	for person, want := range map[authmgmt.Actor]error{"eve": authmgmt.ErrForbidden, "": authmgmt.ErrForbidden, "bob": authmgmt.ErrNotFound} {
+	for person, want := range map[mortise.Actor]error{"eve": authmgmt.ErrForbidden, "": authmgmt.ErrForbidden, "bob": mortise.ErrNotFound} {
 		_, reply, err := accept(person)
 		assert.ErrorIs(t, err, want, person)
 		assert.Empty(t, reply.Reveal())
@@ -137,7 +137,7 @@ func TestOnlyWhoAcceptedTakesUpTheGrant(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "welcome", reply.Reveal())
 	_, _, err = accept("ada")
-	assert.Equal(t, authmgmt.ErrNotFound, err)
+	assert.Equal(t, mortise.ErrNotFound, err)
 }
 
 // Of fifty who accept and fifty who cancel, one wins, and Grant runs once or not at all.
@@ -161,7 +161,7 @@ func TestAcceptAndCancelHaveOneWinner(t *testing.T) {
 				switch {
 				case err == nil && reply.Reveal() == "welcome":
 					accepts.Add(1)
-				case !errors.Is(err, authmgmt.ErrNotFound) && !errors.Is(err, authmgmt.ErrGrantPending):
+				case !errors.Is(err, mortise.ErrNotFound) && !errors.Is(err, authmgmt.ErrGrantPending):
 					t.Errorf("accept: %v", err)
 				}
 			})
@@ -170,7 +170,7 @@ func TestAcceptAndCancelHaveOneWinner(t *testing.T) {
 				switch err := r.CancelInvitation(context.Background(), "acme", full, i.ID); {
 				case err == nil:
 					cancels.Add(1)
-				case !errors.Is(err, authmgmt.ErrNotFound):
+				case !errors.Is(err, mortise.ErrNotFound):
 					t.Errorf("cancel: %v", err)
 				}
 			})
@@ -221,7 +221,7 @@ func TestGrantRunsUntilItSucceeds(t *testing.T) {
 	assert.Equal(t, 1, hook.calls[0].Attempt)
 	assert.Equal(t, authmgmt.InvitationAccepted, hook.calls[0].Invitation.State(r.now()))
 	assert.Contains(t, r.logs.String(), `"error":"down"`)
-	assert.ErrorIs(t, r.CancelInvitation(t.Context(), "acme", full, i.ID), authmgmt.ErrNotFound, "it is accepted")
+	assert.ErrorIs(t, r.CancelInvitation(t.Context(), "acme", full, i.ID), mortise.ErrNotFound, "it is accepted")
 
 	_, _, err = r.Accept(t.Context(), r.link(&i), "")
 	assert.ErrorIs(t, err, authmgmt.ErrGrantPending)
@@ -256,11 +256,11 @@ func TestGrantRunsUntilItSucceeds(t *testing.T) {
 	}
 	assert.Equal(t, calls, hook.attempts(), "once it has succeeded, it does not run again")
 	_, _, err = r.Accept(t.Context(), r.link(&i), "")
-	assert.Equal(t, authmgmt.ErrNotFound, err)
+	assert.Equal(t, mortise.ErrNotFound, err)
 
 	trail := r.trail(t, "acme")
 	last := trail[len(trail)-1]
-	assert.Equal(t, authmgmt.KindGranted, last.Kind)
+	assert.Equal(t, mortise.KindGranted, last.Kind)
 	assert.EqualValues(t, "alan@example.com", last.Actor)
 	assert.Len(t, trail, 3, "failed attempts change nothing")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
+	"github.com/seed-6363c74e/mortise/internal/cursor"
 	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
@@ -18,11 +19,11 @@ type AuditEvent struct {
 	ID           uuid.UUID
 	Organization string
 	At           time.Time
-	Kind         Kind
-	Actor        Actor     // Caller.Actor
-	Target       string    // the ID of the client, invitation or token, or the organization
-	Before       *Snapshot // nil: it was not there
-	After        *Snapshot // nil: it is not there any more
+	Kind         mortise.Kind
+	Actor        mortise.Actor // Caller.Actor
+	Target       string        // the ID of the client, invitation or token, or the organization
+	Before       *Snapshot     // nil: it was not there
+	After        *Snapshot     // nil: it is not there any more
 }
 
 // Snapshot is what an audit event shows of a thing. Stores keep it as JSON. Fields that
@@ -70,13 +71,13 @@ func clonePointer[T any](p *T) *T {
 // AuditQuery selects audit events of one organization. Zero fields but Limit select
 // everything.
 type AuditQuery struct {
-	Kind   Kind
-	Actor  Actor
+	Kind   mortise.Kind
+	Actor  mortise.Actor
 	Target string
 	From   time.Time        // at or after
 	To     time.Time        // before
 	After  mortise.Position // only events that follow it in the listing; zero: from its start
-	Limit  int              // at most MaxPageSize; to a Service 0 is 50, to a Store 0
+	Limit  int              // at most mortise.MaxPageSize; to a Service 0 is 50, to a Store 0
 }
 
 // Matches reports whether e is selected by q, its Limit left aside. It defines what
@@ -97,11 +98,11 @@ func (e *AuditEvent) Position() mortise.Position { return mortise.Position{At: e
 // means 50.
 func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery) (mortise.Page[AuditEvent], error) {
 	var p problems
-	q.Limit = p.limit(q.Limit)
-	if err := p.err(); err != nil {
+	q.Limit = p.Limit(q.Limit)
+	if err := p.Err(); err != nil {
 		return mortise.Page[AuditEvent]{}, err
 	}
-	q.From, q.To = ceilMicro(q.From), ceilMicro(q.To)
+	q.From, q.To = cursor.Ceil(q.From), cursor.Ceil(q.To)
 	page, err := s.store.ListAuditEvents(ctx, org, q)
 	return page, unavailable("list audit events", err)
 }
@@ -120,7 +121,7 @@ func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) ite
 // event begins the audit event of a change; its snapshots are filled in. All events of a
 // service begin here. That of a change to something begins within the update function, so
 // that the trail has the order in which the changes were made.
-func (s *Service) event(org string, kind Kind, by Caller, target string) (AuditEvent, error) {
+func (s *Service) event(org string, kind mortise.Kind, by Caller, target string) (AuditEvent, error) {
 	now := s.now()
 	id, err := s.newID(now)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
@@ -44,25 +45,25 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	j := r.invite(t, "grace@example.com", "viewer")
 	require.NoError(t, r.CancelInvitation(ctx, "acme", admin, j.ID))
 	_, err = r.Client(ctx, "acme", c.ID)
-	require.ErrorIs(t, err, authmgmt.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 
 	type line struct {
-		kind          authmgmt.Kind
+		kind          mortise.Kind
 		actor, target string
 	}
 	want := []line{
-		{authmgmt.KindClientCreated, "root", c.ID},
-		{authmgmt.KindClientUpdated, "admin", c.ID},
-		{authmgmt.KindSecretRotated, "root", c.ID},
-		{authmgmt.KindTokenIssued, "client:" + c.ID, token.ID.String()},
-		{authmgmt.KindTokenRevoked, "admin", token.ID.String()},
-		{authmgmt.KindSecretRevoked, "admin", c.ID},
-		{authmgmt.KindClientDeleted, "admin", c.ID},
-		{authmgmt.KindInvited, "root", i.ID},
-		{authmgmt.KindResent, "root", i.ID},
-		{authmgmt.KindAccepted, "alan", i.ID},
-		{authmgmt.KindInvited, "root", j.ID},
-		{authmgmt.KindCancelled, "admin", j.ID},
+		{mortise.KindClientCreated, "root", c.ID},
+		{mortise.KindClientUpdated, "admin", c.ID},
+		{mortise.KindSecretRotated, "root", c.ID},
+		{mortise.KindTokenIssued, "client:" + c.ID, token.ID.String()},
+		{mortise.KindTokenRevoked, "admin", token.ID.String()},
+		{mortise.KindSecretRevoked, "admin", c.ID},
+		{mortise.KindClientDeleted, "admin", c.ID},
+		{mortise.KindInvited, "root", i.ID},
+		{mortise.KindResent, "root", i.ID},
+		{mortise.KindAccepted, "alan", i.ID},
+		{mortise.KindInvited, "root", j.ID},
+		{mortise.KindUninvited, "admin", j.ID},
 	}
 	trail := r.trail(t, "acme")
 	var got []line
@@ -76,9 +77,9 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	var observed []authmgmt.AuditEvent
 	for _, o := range r.observations() {
 		require.NoError(t, o.Err)
-		if o.Event != nil {
-			assert.Equal(t, o.Kind, o.Event.Kind)
-			observed = append(observed, *o.Event)
+		if e, ok := o.Detail.(*authmgmt.AuditEvent); ok {
+			assert.Equal(t, o.Kind, e.Kind)
+			observed = append(observed, *e)
 		}
 	}
 	assert.Equal(t, trail, observed)
@@ -92,15 +93,16 @@ func TestRefusalsAreObservedAndNotAudited(t *testing.T) {
 	none := []access.Role{}
 	_, err := r.UpdateClient(t.Context(), "acme", viewer, c.ID, authmgmt.ClientUpdate{Roles: &none, FullAccess: true})
 	require.ErrorIs(t, err, authmgmt.ErrForbidden)
-	require.ErrorIs(t, r.DeleteClient(t.Context(), "acme", viewer, "unknown"), authmgmt.ErrNotFound)
+	require.ErrorIs(t, r.DeleteClient(t.Context(), "acme", viewer, "unknown"), mortise.ErrNotFound)
 	seen := r.observations()
 	require.Len(t, seen, 2)
-	assert.Equal(t, authmgmt.KindClientUpdated, seen[0].Kind)
+	assert.Equal(t, mortise.KindClientUpdated, seen[0].Kind)
 	assert.EqualValues(t, "viewer", seen[0].Actor)
-	assert.Equal(t, c.ID, seen[0].Target)
+	assert.Equal(t, c.ID, seen[0].Object)
 	assert.ErrorIs(t, seen[0].Err, authmgmt.ErrForbidden)
-	assert.Nil(t, seen[0].Event)
-	assert.ErrorIs(t, seen[1].Err, authmgmt.ErrNotFound)
+	assert.Nil(t, seen[0].Detail)
+	assert.Equal(t, mortise.ReasonForbidden, seen[0].Reason)
+	assert.ErrorIs(t, seen[1].Err, mortise.ErrNotFound)
 	assert.Equal(t, before, r.trail(t, "acme"))
 }
 
@@ -121,11 +123,11 @@ func TestAuditQueries(t *testing.T) {
 	assert.Equal(t, 3, count(authmgmt.AuditQuery{}))
 	assert.Equal(t, 3, count(authmgmt.AuditQuery{Target: a.ID}))
 	assert.Equal(t, 1, count(authmgmt.AuditQuery{Actor: "admin"}))
-	assert.Equal(t, 1, count(authmgmt.AuditQuery{Kind: authmgmt.KindClientDeleted}))
+	assert.Equal(t, 1, count(authmgmt.AuditQuery{Kind: mortise.KindClientDeleted}))
 	assert.Equal(t, 2, count(authmgmt.AuditQuery{From: begin.Add(time.Minute).Truncate(time.Microsecond)}))
 	assert.Equal(t, 1, count(authmgmt.AuditQuery{From: begin.Add(time.Minute)}), "a bound between two microseconds is the next one")
 	assert.Equal(t, 1, count(authmgmt.AuditQuery{To: begin.Add(time.Minute).Truncate(time.Microsecond)}))
-	assert.Equal(t, 0, count(authmgmt.AuditQuery{Actor: "admin", Kind: authmgmt.KindClientDeleted}))
+	assert.Equal(t, 0, count(authmgmt.AuditQuery{Actor: "admin", Kind: mortise.KindClientDeleted}))
 	_, err = r.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 1001})
 	assert.Equal(t, []string{"limit"}, fieldsOf(t, err))
 	page, err := r.ListAuditEvents(t.Context(), "globex", authmgmt.AuditQuery{})
@@ -134,11 +136,11 @@ func TestAuditQueries(t *testing.T) {
 
 	page, err = r.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 2})
 	require.NoError(t, err)
-	assert.Equal(t, authmgmt.KindClientDeleted, page.Items[0].Kind, "newest first")
+	assert.Equal(t, mortise.KindClientDeleted, page.Items[0].Kind, "newest first")
 	rest, err := r.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 2, After: page.Next})
 	require.NoError(t, err)
 	require.Len(t, rest.Items, 1)
-	assert.Equal(t, authmgmt.KindClientCreated, rest.Items[0].Kind)
+	assert.Equal(t, mortise.KindClientCreated, rest.Items[0].Kind)
 	assert.True(t, rest.Next.IsZero())
 }
 

@@ -24,8 +24,9 @@ type NewClient struct {
 // CreateClient makes a client and its first secret, and returns both. The secret cannot
 // be had again. The client has roles or full access, never both nor neither. Roles need
 // role-based access control, and the caller's access must cover the client's. An
-// organization has at most 10,000 clients. The errors are [*ValidationError], also for one
-// client too many, [ErrForbidden], [ErrRBACDisabled], [ErrExists] and [ErrUnavailable].
+// organization has at most 10,000 clients. The errors are [*mortise.ValidationError],
+// also for one client too many, [ErrForbidden], [ErrRBACDisabled], [mortise.ErrExists]
+// and [mortise.ErrUnavailable].
 func (s *Service) CreateClient(
 	ctx context.Context, org string, by Caller, n NewClient,
 ) (c Client, secret mortise.Secret, err error) {
@@ -35,7 +36,7 @@ func (s *Service) CreateClient(
 	if err == nil {
 		c, e, err = s.createClient(ctx, org, by, n, text, true, s.checkRBAC)
 	}
-	s.observeChange(ctx, start, org, KindClientCreated, by, c.ID, &e, err)
+	s.observeChange(ctx, start, org, mortise.KindClientCreated, by, c.ID, &e, err)
 	if err != nil {
 		return Client{}, mortise.Secret{}, ofNew(n.ID, err)
 	}
@@ -45,25 +46,25 @@ func (s *Service) CreateClient(
 // ImportClient is CreateClient with a secret that was made elsewhere, of 32 to 1024
 // bytes, of which at least 10 are different. It does not ask whether the organization has
 // role-based access control. A client that was deleted is not revived: that is
-// [ErrExists], too.
+// [mortise.ErrExists], too.
 func (s *Service) ImportClient(ctx context.Context, org string, by Caller, n NewClient, text string) (Client, error) {
 	start := s.opts.Now()
 	c, e, err := s.createClient(ctx, org, by, n, text, false, anyRoles)
-	s.observeChange(ctx, start, org, KindClientCreated, by, c.ID, &e, err)
+	s.observeChange(ctx, start, org, mortise.KindClientCreated, by, c.ID, &e, err)
 	return c, ofNew(n.ID, err)
 }
 
 // createClient makes a client. bounded: the organization must have room for it.
 func (s *Service) createClient(ctx context.Context, org string, by Caller, n NewClient, text string, bounded bool, may roleCheck) (Client, AuditEvent, error) {
 	var p problems
-	p.name("organization", org)
+	p.Name("organization", org)
 	if n.ID != "" {
-		p.name("client_id", n.ID)
+		p.Name("client_id", n.ID)
 	}
 	p.display("name", n.Name)
 	p.access(s.catalogue, n.Roles, n.FullAccess)
 	p.secret("client_secret", text)
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return Client{}, AuditEvent{}, err
 	}
 	if err := may(ctx, org, n.Roles); err != nil {
@@ -92,7 +93,7 @@ func (s *Service) createClient(ctx context.Context, org string, by Caller, n New
 		Organization: org, ID: n.ID, Name: n.Name, Roles: unique(slices.Clone(n.Roles)), Secrets: []ClientSecret{kept},
 		CreatedAt: kept.CreatedAt, UpdatedAt: kept.CreatedAt,
 	}
-	e, err := s.event(org, KindClientCreated, by, c.ID)
+	e, err := s.event(org, mortise.KindClientCreated, by, c.ID)
 	if err != nil {
 		return Client{}, AuditEvent{}, err
 	}
@@ -108,7 +109,7 @@ func (s *Service) createClient(ctx context.Context, org string, by Caller, n New
 // that was applied once must be valid at the next start of its program.
 const maxKept = 10_000
 
-// room returns a [*ValidationError] if the organization has maxKept of these.
+// room returns a [*mortise.ValidationError] if the organization has maxKept of these.
 func (s *Service) room(ctx context.Context, org, of string, count func(*Stats) mortise.Count) error {
 	stats, err := s.store.Stats(ctx, org, s.now(), maxKept)
 	if err != nil {
@@ -116,24 +117,24 @@ func (s *Service) room(ctx context.Context, org, of string, count func(*Stats) m
 	}
 	var p problems
 	if count(&stats).N >= maxKept {
-		p.add(of, "are %d already, and can be no more", maxKept)
+		p.Add(of, "are %d already, and can be no more", maxKept)
 	}
-	return p.err()
+	return p.Err()
 }
 
-// Client returns one client, or [ErrNotFound].
+// Client returns one client, or [mortise.ErrNotFound].
 func (s *Service) Client(ctx context.Context, org, id string) (Client, error) {
 	c, err := s.store.Client(ctx, org, id)
 	return c, ofClient(id, unavailable("read client", err))
 }
 
 // ListClients returns a page of the organization's clients, oldest first. Limit 0 means
-// 50. The errors are [*ValidationError], for a [Paging] that is out of its bounds, and
-// [ErrUnavailable].
+// 50. The errors are [*mortise.ValidationError], for a [Paging] that is out of its
+// bounds, and [mortise.ErrUnavailable].
 func (s *Service) ListClients(ctx context.Context, org string, q Paging) (Page[Client], error) {
 	var p problems
 	q = p.paging(q)
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return Page[Client]{}, err
 	}
 	page, err := s.store.ListClients(ctx, org, q)
@@ -146,9 +147,9 @@ type ClientUpdate struct {
 	Roles   *[]access.Role      // empty: the roles of Context are removed; bounded as a NewClient's
 	Context access.RolesContext // which roles Roles replaces; zero: all; see [Options].HasDataset
 
-	// FullAccess lets an update whose Roles are empty leave the client without any role,
-	// which is full access. Without it such an update is a [*ValidationError]. It goes
-	// with empty Roles only.
+	// FullAccess lets an update whose Roles are empty leave the client without any
+	// role, which is full access. Without it such an update is a
+	// [*mortise.ValidationError]. It goes with empty Roles only.
 	FullAccess bool
 
 	// If says whether the update may be made of the client as it is now, in the transaction
@@ -164,7 +165,7 @@ func (s *Service) check(p *problems, u *ClientUpdate) {
 	}
 	if u.Roles == nil {
 		if u.FullAccess {
-			p.add("full_access", "must not be set unless roles are given as an empty list")
+			p.Add("full_access", "must not be set unless roles are given as an empty list")
 		}
 		return
 	}
@@ -176,7 +177,7 @@ func (s *Service) check(p *problems, u *ClientUpdate) {
 	}
 	if u.Context != "" {
 		if err := new(access.RolesContext).UnmarshalText([]byte(u.Context)); err != nil {
-			p.add("roles_context", "%v", err)
+			p.Add("roles_context", "%v", err)
 			return
 		}
 	}
@@ -198,9 +199,9 @@ func (s *Service) checkDataset(ctx context.Context, org string, u *ClientUpdate)
 	}
 	var p problems
 	if !has {
-		p.add("roles_context", "must name a dataset that the organization has")
+		p.Add("roles_context", "must name a dataset that the organization has")
 	}
-	return p.err()
+	return p.Err()
 }
 
 // hasDataset calls the host's HasDataset.
@@ -211,26 +212,27 @@ func (s *Service) hasDataset(ctx context.Context, org, id string) (has bool, err
 	return has, err
 }
 
-// UpdateClient changes a client and returns it as it is then. Other roles than it has need
-// role-based access control. The caller must cover every role that is new, and every one
-// that goes, unless the catalogue no longer has it ([access.Access.MayEnd]). To leave a
-// client without roles, which is full access, takes FullAccess in the update. That, and to
-// give roles to a client that has full access, takes a caller with full access. The errors
-// are the error of [ClientUpdate.If], [*ValidationError], [ErrNotFound], [ErrForbidden],
-// [ErrRBACDisabled] and [ErrUnavailable].
+// UpdateClient changes a client and returns it as it is then. Other roles than it has
+// need role-based access control. The caller must cover every role that is new, and
+// every one that goes, unless the catalogue no longer has it ([access.Access.MayEnd]).
+// To leave a client without roles, which is full access, takes FullAccess in the
+// update. That, and to give roles to a client that has full access, takes a caller with
+// full access. The errors are the error of [ClientUpdate.If],
+// [*mortise.ValidationError], [mortise.ErrNotFound], [ErrForbidden], [ErrRBACDisabled]
+// and [mortise.ErrUnavailable].
 func (s *Service) UpdateClient(ctx context.Context, org string, by Caller, id string, u ClientUpdate) (Client, error) {
 	start := s.opts.Now()
 	var p problems
 	s.check(&p, &u)
-	err := p.err()
+	err := p.Err()
 	if err == nil {
 		err = s.checkDataset(ctx, org, &u)
 	}
 	var disabled error
 	if err == nil && u.Roles != nil {
 		switch err = s.checkRBAC(ctx, org, *u.Roles); {
-		case errors.Is(err, ErrDeleted):
-			err = ErrNotFound // as the client
+		case errors.Is(err, mortise.ErrDeleted):
+			err = mortise.ErrNotFound // as the client
 		case errors.Is(err, ErrRBACDisabled):
 			disabled, err = err, nil
 		}
@@ -238,18 +240,18 @@ func (s *Service) UpdateClient(ctx context.Context, org string, by Caller, id st
 	var c Client
 	var e AuditEvent
 	if err == nil {
-		c, e, err = s.changeClient(ctx, org, KindClientUpdated, by, id, func(c *Client) error {
+		c, e, err = s.changeClient(ctx, org, mortise.KindClientUpdated, by, id, func(c *Client) error {
 			now := c.Clone()
 			if err := u.apply(c, by.Access, disabled); err != nil || u.If == nil {
 				return err
 			}
 			return u.If(now)
 		})
-		if disabled != nil && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnavailable)) {
+		if disabled != nil && (errors.Is(err, mortise.ErrNotFound) || errors.Is(err, mortise.ErrUnavailable)) {
 			err = disabled // as if it had not been looked whether the roles are others
 		}
 	}
-	s.observeChange(ctx, start, org, KindClientUpdated, by, id, &e, err)
+	s.observeChange(ctx, start, org, mortise.KindClientUpdated, by, id, &e, err)
 	return c, ofClient(id, err)
 }
 
@@ -268,12 +270,12 @@ func (u *ClientUpdate) apply(c *Client, caller access.Access, disabled error) er
 	}
 	roles := replaceRoles(u.Context, c.Roles, given)
 	var p problems
-	if p.size(roles, ", those of other contexts included"); len(p.list) > 0 {
-		return p.err()
+	if p.size(roles, ", those of other contexts included"); len(p.Found) > 0 {
+		return p.Err()
 	}
 	if len(roles) == 0 && !u.FullAccess {
 		p.neither()
-		return p.err()
+		return p.Err()
 	}
 	if disabled != nil && !sameRoles(c.Roles, roles) {
 		return disabled
@@ -288,10 +290,10 @@ func (u *ClientUpdate) apply(c *Client, caller access.Access, disabled error) er
 // DeleteClient removes a client for good. Its secrets and its tokens end with it, and its
 // ID is never reused. The caller must be allowed to end its roles
 // ([access.Access.MayEnd]), so a client with more access cannot be locked out. The errors
-// are [ErrNotFound], [ErrForbidden] and [ErrUnavailable].
+// are [mortise.ErrNotFound], [ErrForbidden] and [mortise.ErrUnavailable].
 func (s *Service) DeleteClient(ctx context.Context, org string, by Caller, id string) error {
 	start := s.opts.Now()
-	_, e, err := s.changeClient(ctx, org, KindClientDeleted, by, id, func(c *Client) error {
+	_, e, err := s.changeClient(ctx, org, mortise.KindClientDeleted, by, id, func(c *Client) error {
 		if !by.Access.MayEnd(c.Roles) {
 			return ErrForbidden
 		}
@@ -299,13 +301,13 @@ func (s *Service) DeleteClient(ctx context.Context, org string, by Caller, id st
 		c.Secrets = nil
 		return nil
 	})
-	s.observeChange(ctx, start, org, KindClientDeleted, by, id, &e, err)
+	s.observeChange(ctx, start, org, mortise.KindClientDeleted, by, id, &e, err)
 	return ofClient(id, err)
 }
 
 // changeClient changes a client together with its audit event. A change that leaves
 // everything as it was has none.
-func (s *Service) changeClient(ctx context.Context, org string, kind Kind, by Caller, id string, change func(*Client) error) (Client, AuditEvent, error) {
+func (s *Service) changeClient(ctx context.Context, org string, kind mortise.Kind, by Caller, id string, change func(*Client) error) (Client, AuditEvent, error) {
 	var changed Client
 	var stored AuditEvent
 	var refused refusal

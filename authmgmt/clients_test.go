@@ -31,7 +31,7 @@ func TestCreateClient(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, c, kept)
 	_, err = r.Client(t.Context(), "globex", c.ID)
-	assert.ErrorIs(t, err, authmgmt.ErrNotFound)
+	assert.ErrorIs(t, err, mortise.ErrNotFound)
 
 	other, otherSecret, err := r.CreateClient(t.Context(), "acme", admin, authmgmt.NewClient{Name: "ci", Roles: given})
 	require.NoError(t, err, "names need not be unique")
@@ -39,7 +39,7 @@ func TestCreateClient(t *testing.T) {
 	assert.NotEqual(t, secret.Reveal(), otherSecret.Reveal())
 
 	_, _, err = r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{ID: c.ID, Name: "ci", FullAccess: true})
-	assert.ErrorIs(t, err, authmgmt.ErrExists)
+	assert.ErrorIs(t, err, mortise.ErrExists)
 	_, _, err = r.CreateClient(t.Context(), "globex", full, authmgmt.NewClient{ID: c.ID, Name: "ci", FullAccess: true})
 	assert.NoError(t, err, "IDs are an organization's own")
 }
@@ -75,7 +75,7 @@ func TestCreateClientRefuses(t *testing.T) {
 // fieldsOf returns the fields of a ValidationError.
 func fieldsOf(t *testing.T, err error) []string {
 	t.Helper()
-	var invalid *authmgmt.ValidationError
+	var invalid *mortise.ValidationError
 	require.ErrorAs(t, err, &invalid)
 	require.NotContains(t, err.Error(), "\n", "a message is one line")
 	var fields []string
@@ -182,7 +182,7 @@ func TestContextOfNoDataset(t *testing.T) {
 		_, err := r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &given, Context: context})
 		return err
 	}
-	var invalid *authmgmt.ValidationError
+	var invalid *mortise.ValidationError
 	require.ErrorAs(t, update(access.DatasetRoles("whales")), &invalid)
 	require.Len(t, invalid.Problems, 1)
 	require.Equal(t, "roles_context", invalid.Problems[0].Path.String())
@@ -192,9 +192,9 @@ func TestContextOfNoDataset(t *testing.T) {
 	require.NoError(t, update(access.DatasetRoles("birds")))
 
 	away = errors.New("the datasets are away")
-	require.ErrorIs(t, update(access.DatasetRoles("birds")), authmgmt.ErrUnavailable)
+	require.ErrorIs(t, update(access.DatasetRoles("birds")), mortise.ErrUnavailable)
 	explodes = true
-	require.ErrorIs(t, update(access.DatasetRoles("birds")), authmgmt.ErrUnavailable)
+	require.ErrorIs(t, update(access.DatasetRoles("birds")), mortise.ErrUnavailable)
 	require.NoError(t, update(access.SystemRoles), "it names no dataset")
 	require.NoError(t, update(""))
 }
@@ -271,7 +271,7 @@ func TestUpdateClient(t *testing.T) {
 				return
 			}
 			require.Len(t, trail, 1)
-			assert.Equal(t, authmgmt.KindClientUpdated, trail[0].Kind)
+			assert.Equal(t, mortise.KindClientUpdated, trail[0].Kind)
 			assert.Equal(t, test.by.Actor, trail[0].Actor)
 			assert.Equal(t, c.ID, trail[0].Target)
 			assert.Equal(t, "old", trail[0].Before.Name)
@@ -312,10 +312,10 @@ func TestUpdateClientRefuses(t *testing.T) {
 
 	for _, org := range []string{"acme", "globex"} {
 		_, err = r.UpdateClient(t.Context(), org, full, "unknown", authmgmt.ClientUpdate{})
-		assert.ErrorIs(t, err, authmgmt.ErrNotFound)
+		assert.ErrorIs(t, err, mortise.ErrNotFound)
 	}
 	_, err = r.UpdateClient(t.Context(), "globex", full, c.ID, authmgmt.ClientUpdate{})
-	assert.ErrorIs(t, err, authmgmt.ErrNotFound, "another organization's is unknown")
+	assert.ErrorIs(t, err, mortise.ErrNotFound, "another organization's is unknown")
 
 	// Roles of other contexts count towards the limit.
 	many := make([]access.Role, 60)
@@ -378,10 +378,10 @@ func TestAnOrganizationHasTenThousand(t *testing.T) {
 	require.NoError(t, err)
 
 	store.n++
-	var refused *authmgmt.ValidationError
+	var refused *mortise.ValidationError
 	_, _, err = s.CreateClient(t.Context(), "acme", full, client)
 	require.ErrorAs(t, err, &refused)
-	require.Equal(t, "authmgmt: invalid request: clients: are 10000 already, and can be no more", err.Error())
+	require.Equal(t, "mortise: invalid request: clients: are 10000 already, and can be no more", err.Error())
 	_, err = s.ImportClient(t.Context(), "acme", full, client, "cs-0123456789abcdef0123456789abcdef")
 	require.NoError(t, err, "an import")
 	_, err = s.ImportInvitation(t.Context(), "acme", full, authmgmt.NewInvitation{Inviter: "ada", Email: "c@example.com", Name: "n", FullAccess: true})
@@ -389,5 +389,5 @@ func TestAnOrganizationHasTenThousand(t *testing.T) {
 	invitation.Email = "b@example.com"
 	_, err = s.Invite(t.Context(), "acme", full, invitation)
 	require.ErrorAs(t, err, &refused)
-	require.Equal(t, "authmgmt: invalid request: invitations: are 10000 already, and can be no more", err.Error())
+	require.Equal(t, "mortise: invalid request: invitations: are 10000 already, and can be no more", err.Error())
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
@@ -24,18 +25,18 @@ const removeAtOnce = 1000
 // those that it remembers for so long, as after every change that it did not make itself.
 //
 // The ID is not given again: whatever would make something in the organization is
-// [ErrDeleted]. An invitation that is being granted just then ends without effect. The
-// trail keeps one event, of kind [KindOrganizationDeleted]. If Backend.Directory is a
-// [Deletion], the organization is deleted there, too.
+// [mortise.ErrDeleted]. An invitation that is being granted just then ends without
+// effect. The trail keeps one event, of kind [KindOrganizationDeleted]. If
+// Backend.Directory is a [Deletion], the organization is deleted there, too.
 //
 // It ends everybody's rights, so the caller must have full access. The errors are
-// [*ValidationError], [ErrForbidden] and [ErrUnavailable].
+// [*mortise.ValidationError], [ErrForbidden] and [mortise.ErrUnavailable].
 func (s *Service) DeleteOrganization(ctx context.Context, org string, by Caller) (more bool, err error) {
 	start := s.opts.Now()
 	since, e, err := s.markDeleted(ctx, org, by)
 	marked := err == nil && e.ID != uuid.Nil && since.Equal(e.At)
 	if err != nil || marked {
-		s.observeChange(ctx, start, org, KindOrganizationDeleted, by, org, &e, err)
+		s.observeChange(ctx, start, org, mortise.KindOrganizationDeleted, by, org, &e, err)
 	}
 	if err != nil {
 		return false, err
@@ -66,8 +67,8 @@ func (s *Service) DeleteOrganization(ctx context.Context, org string, by Caller)
 // before.
 func (s *Service) markDeleted(ctx context.Context, org string, by Caller) (since time.Time, e AuditEvent, err error) {
 	var p problems
-	p.name("organization", org)
-	if err := p.err(); err != nil {
+	p.Name("organization", org)
+	if err := p.Err(); err != nil {
 		return time.Time{}, AuditEvent{}, err
 	}
 	if !by.Access.Full() {
@@ -80,7 +81,7 @@ func (s *Service) markDeleted(ctx context.Context, org string, by Caller) (since
 		s.verified.forget(org)
 		return since, AuditEvent{}, nil
 	}
-	if e, err = s.event(org, KindOrganizationDeleted, by, org); err != nil {
+	if e, err = s.event(org, mortise.KindOrganizationDeleted, by, org); err != nil {
 		return time.Time{}, AuditEvent{}, err
 	}
 	e.Before = &Snapshot{}

@@ -27,22 +27,22 @@ func TestLosesToDeletion(t *testing.T) {
 		"a token": {func(ctx context.Context, s *authmgmt.Service, _ held) error {
 			_, text, err := s.IssueToken(ctx, "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true})
 			return errors.Join(err, noSecret(text))
-		}, authmgmt.ErrDeleted},
+		}, mortise.ErrDeleted},
 		"an imported token": {func(ctx context.Context, s *authmgmt.Service, _ held) error {
 			_, err := s.ImportToken(ctx, "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true}, "at-0123456789abcdef0123456789abcdef")
 			return err
-		}, authmgmt.ErrDeleted},
+		}, mortise.ErrDeleted},
 		"a resend": {func(ctx context.Context, s *authmgmt.Service, h held) error {
 			_, err := s.ResendInvitation(ctx, "acme", full, h.invitation)
 			return err
-		}, authmgmt.ErrNotFound},
+		}, mortise.ErrNotFound},
 		"a cancellation": {func(ctx context.Context, s *authmgmt.Service, h held) error {
 			return s.CancelInvitation(ctx, "acme", full, h.invitation)
-		}, authmgmt.ErrNotFound},
+		}, mortise.ErrNotFound},
 		"an acceptance": {func(ctx context.Context, s *authmgmt.Service, h held) error {
 			_, _, err := s.Accept(ctx, h.link, "ada")
 			return err
-		}, authmgmt.ErrNotFound},
+		}, mortise.ErrNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := 0
@@ -97,10 +97,10 @@ func TestGrantIssuesTokenOfDeleted(t *testing.T) {
 	s = r.Service
 	i := r.invite(t, "ada@example.com")
 	accepted, reply, err := s.Accept(t.Context(), r.link(&i), "ada")
-	require.ErrorIs(t, err, authmgmt.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 	require.Zero(t, accepted)
 	require.True(t, reply.IsZero())
-	require.ErrorIs(t, issued, authmgmt.ErrDeleted)
+	require.ErrorIs(t, issued, mortise.ErrDeleted)
 	page, err := s.ListTokens(t.Context(), "acme", authmgmt.Paging{})
 	require.NoError(t, err)
 	require.Empty(t, page.Items)
@@ -119,11 +119,11 @@ func TestDeletedNames(t *testing.T) {
 	require.NoError(t, err)
 	deleteAll(t, r.Service, name, full)
 	_, _, err = r.IssueToken(t.Context(), name, full, authmgmt.NewToken{Subject: "s", FullAccess: true})
-	require.ErrorIs(t, err, authmgmt.ErrDeleted)
+	require.ErrorIs(t, err, mortise.ErrDeleted)
 	_, err = r.VerifyToken(t.Context(), text.Reveal())
 	require.NoError(t, err)
 	for _, bad := range []string{"", name + "x", "ac\x00me", "ac\xffme"} {
-		var invalid *authmgmt.ValidationError
+		var invalid *mortise.ValidationError
 		_, err := r.DeleteOrganization(t.Context(), bad, full)
 		require.ErrorAs(t, err, &invalid)
 		since, err := r.store.DeletedAt(t.Context(), bad)

@@ -60,15 +60,15 @@ func TestDeleteOrganization(t *testing.T) {
 	_, _, err = r.Login(t.Context(), c.ID, secret)
 	assert.ErrorIs(t, err, authmgmt.ErrInvalidCredentials)
 	_, err = r.InvitationByLink(t.Context(), link)
-	assert.ErrorIs(t, err, authmgmt.ErrNotFound)
+	assert.ErrorIs(t, err, mortise.ErrNotFound)
 	_, _, err = r.Accept(t.Context(), link, "alan")
-	assert.ErrorIs(t, err, authmgmt.ErrNotFound)
+	assert.ErrorIs(t, err, mortise.ErrNotFound)
 	_, err = r.Client(t.Context(), "acme", c.ID)
-	assert.ErrorIs(t, err, authmgmt.ErrNotFound)
+	assert.ErrorIs(t, err, mortise.ErrNotFound)
 	roles := []access.Role{{ID: "viewer"}}
 	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &roles})
-	assert.ErrorIs(t, err, authmgmt.ErrNotFound)
-	assert.ErrorIs(t, r.RevokeToken(t.Context(), "acme", full, token.ID), authmgmt.ErrNotFound)
+	assert.ErrorIs(t, err, mortise.ErrNotFound)
+	assert.ErrorIs(t, r.RevokeToken(t.Context(), "acme", full, token.ID), mortise.ErrNotFound)
 	stats, err := r.Stats(t.Context(), "acme")
 	assert.NoError(t, err)
 	assert.Zero(t, stats)
@@ -80,20 +80,20 @@ func TestDeleteOrganization(t *testing.T) {
 	trail := r.trail(t, "acme")
 	require.Len(t, trail, 1)
 	e := trail[0]
-	assert.Equal(t, []any{authmgmt.KindOrganizationDeleted, authmgmt.Actor("root"), "acme"}, []any{e.Kind, e.Actor, e.Target})
+	assert.Equal(t, []any{mortise.KindOrganizationDeleted, mortise.Actor("root"), "acme"}, []any{e.Kind, e.Actor, e.Target})
 	assert.True(t, e.At.Equal(now.Truncate(time.Microsecond)), "the time of the first call")
 	assert.NotNil(t, e.Before)
 	assert.Nil(t, e.After)
-	var seen []authmgmt.Observation
+	var seen []mortise.Observation
 	for _, o := range r.observations() {
-		if o.Kind == authmgmt.KindOrganizationDeleted {
+		if o.Kind == mortise.KindOrganizationDeleted {
 			seen = append(seen, o)
 		}
 	}
 	require.Len(t, seen, 1, "the call that made the mark")
-	assert.Equal(t, []any{"acme", authmgmt.Actor("root"), "acme"}, []any{seen[0].Organization, seen[0].Actor, seen[0].Target})
-	require.NotNil(t, seen[0].Event)
-	assert.Equal(t, e.ID, seen[0].Event.ID)
+	assert.Equal(t, []any{"acme", mortise.Actor("root"), "acme"}, []any{seen[0].Organization, seen[0].Actor, seen[0].Object})
+	require.IsType(t, &e, seen[0].Detail)
+	assert.Equal(t, e.ID, seen[0].Detail.(*authmgmt.AuditEvent).ID)
 	assert.Equal(t, 1, strings.Count(r.logs.String(), "\n"), r.logs.String())
 	assert.Contains(t, r.logs.String(), `"msg":"authmgmt: an organization was deleted","organization":"acme","actor":"root"`)
 }
@@ -105,18 +105,18 @@ func refusesAll(t *testing.T, s *authmgmt.Service, org string) {
 	for _, roles := range [][]access.Role{nil, {{ID: "viewer"}}} {
 		isFull := len(roles) == 0
 		_, _, err := s.CreateClient(t.Context(), org, full, authmgmt.NewClient{Name: "x", Roles: roles, FullAccess: isFull})
-		assert.ErrorIs(t, err, authmgmt.ErrDeleted)
+		assert.ErrorIs(t, err, mortise.ErrDeleted)
 		_, err = s.ImportClient(t.Context(), org, full, authmgmt.NewClient{Name: "x", Roles: roles, FullAccess: isFull}, secret)
-		assert.ErrorIs(t, err, authmgmt.ErrDeleted)
+		assert.ErrorIs(t, err, mortise.ErrDeleted)
 		_, _, err = s.IssueToken(t.Context(), org, full, authmgmt.NewToken{Subject: "x", Roles: roles, FullAccess: isFull})
-		assert.ErrorIs(t, err, authmgmt.ErrDeleted)
+		assert.ErrorIs(t, err, mortise.ErrDeleted)
 		_, err = s.ImportToken(t.Context(), org, full, authmgmt.NewToken{Subject: "x", Roles: roles, FullAccess: isFull}, secret)
-		assert.ErrorIs(t, err, authmgmt.ErrDeleted)
+		assert.ErrorIs(t, err, mortise.ErrDeleted)
 		invitation := authmgmt.NewInvitation{Email: "x@example.com", Name: "X", Roles: roles, FullAccess: isFull}
 		_, err = s.Invite(t.Context(), org, full, invitation)
-		assert.ErrorIs(t, err, authmgmt.ErrDeleted)
+		assert.ErrorIs(t, err, mortise.ErrDeleted)
 		_, err = s.ImportInvitation(t.Context(), org, full, invitation)
-		assert.ErrorIs(t, err, authmgmt.ErrDeleted)
+		assert.ErrorIs(t, err, mortise.ErrDeleted)
 	}
 }
 
@@ -132,11 +132,11 @@ func TestDeleteOrganizationTakesFullAccess(t *testing.T) {
 	}
 	for _, o := range r.observations() {
 		require.ErrorIs(t, o.Err, authmgmt.ErrForbidden)
-		require.Nil(t, o.Event)
+		require.Nil(t, o.Detail)
 	}
 	_, err := r.Client(t.Context(), "acme", c.ID)
 	require.NoError(t, err)
-	var invalid *authmgmt.ValidationError
+	var invalid *mortise.ValidationError
 	_, err = r.DeleteOrganization(t.Context(), "", full)
 	require.ErrorAs(t, err, &invalid)
 	require.ErrorContains(t, err, "organization: ")
@@ -161,8 +161,8 @@ func TestDeleteOrganizationInDirectory(t *testing.T) {
 			require.NoError(t, err)
 			deleteAll(t, s, org, full)
 			_, err = directory.AccessControl(t.Context(), org)
-			require.ErrorIs(t, err, authmgmt.ErrNotFound)
-			require.ErrorIs(t, s.SetRBAC(t.Context(), org, full, true), authmgmt.ErrDeleted)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
+			require.ErrorIs(t, s.SetRBAC(t.Context(), org, full, true), mortise.ErrDeleted)
 			refusesAll(t, s, org)
 			since, err := directory.DeletedAt(t.Context(), org)
 			require.NoError(t, err)
@@ -179,7 +179,7 @@ type ownDirectory struct{ organizations map[string]bool }
 func (d ownDirectory) AccessControl(_ context.Context, org string) (authmgmt.Organization, error) {
 	rbac, ok := d.organizations[org]
 	if !ok {
-		return authmgmt.Organization{}, authmgmt.ErrNotFound
+		return authmgmt.Organization{}, mortise.ErrNotFound
 	}
 	return authmgmt.Organization{ID: org, RBAC: rbac}, nil
 }
@@ -215,15 +215,15 @@ func TestDeleteOrganizationGoesOn(t *testing.T) {
 				return err
 			}}
 			s, err := authmgmt.New(authmgmt.Backend{Store: faults.Store(db.AuthMgmt().Store), Directory: faults.Directory(own.AuthMgmt().Store.(*memory.AuthMgmt))}, &authmgmt.Options{
-				Logger: slog.New(slog.DiscardHandler),
+				Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)},
 			})
 			require.NoError(t, err)
 			_, err = s.DeleteOrganization(t.Context(), "acme", full)
-			require.ErrorIs(t, err, authmgmt.ErrUnavailable, op)
+			require.ErrorIs(t, err, mortise.ErrUnavailable, op)
 			second := authmgmt.Caller{Actor: "second", Access: access.Full()}
 			deleteAll(t, s, "acme", second)
 			refused := s.SetRBAC(t.Context(), "acme", full, true)
-			require.ErrorIs(t, refused, authmgmt.ErrDeleted, op)
+			require.ErrorIs(t, refused, mortise.ErrDeleted, op)
 			page, err := s.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{})
 			require.NoError(t, err)
 			require.Len(t, page.Items, 1)
@@ -269,7 +269,7 @@ func TestGrantOfDeleted(t *testing.T) {
 			link := r.link(&i)
 			_, _, err := r.Accept(t.Context(), link, "alan")
 			if attended {
-				require.ErrorIs(t, err, authmgmt.ErrNotFound)
+				require.ErrorIs(t, err, mortise.ErrNotFound)
 			} else {
 				require.ErrorIs(t, err, authmgmt.ErrGrantPending)
 				deleting = true
@@ -283,7 +283,7 @@ func TestGrantOfDeleted(t *testing.T) {
 			made := calls
 			for _, o := range r.observations() {
 				require.NoError(t, o.Err, "%s", o.Kind)
-				require.NotEqual(t, authmgmt.KindGranted, o.Kind)
+				require.NotEqual(t, mortise.KindGranted, o.Kind)
 			}
 			require.NotContains(t, r.logs.String()[warned:], "WARN")
 			for range 3 {
@@ -291,7 +291,7 @@ func TestGrantOfDeleted(t *testing.T) {
 				_, err := r.RunOnce(t.Context())
 				require.NoError(t, err)
 				_, _, err = r.Accept(t.Context(), link, "alan")
-				require.ErrorIs(t, err, authmgmt.ErrNotFound)
+				require.ErrorIs(t, err, mortise.ErrNotFound)
 			}
 			require.Equal(t, made, calls, "it is not tried again")
 			require.Len(t, r.trail(t, "acme"), 1)

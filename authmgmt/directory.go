@@ -8,8 +8,8 @@ import "context"
 // not know counts as one without role-based access control ([ErrRBACDisabled]). A
 // Directory that is a [Deletion], too, hears of organizations that are deleted.
 type Directory interface {
-	// AccessControl returns an organization, or [ErrNotFound]. It does not find one that
-	// was deleted: see [Deletion], which a Directory can implement.
+	// AccessControl returns an organization, or [mortise.ErrNotFound]. It does not find
+	// one that was deleted: see [Deletion], which a Directory can implement.
 	AccessControl(ctx context.Context, org string) (Organization, error)
 }
 

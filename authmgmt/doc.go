@@ -28,9 +28,13 @@
 //
 // # For applications
 //
-// The service: [New], [Service], [Backend], [Options], [Retention], and [Caller], who
-// asks for a change, by name an [Actor]. A host that knows its organizations gives the
-// Backend a Directory: see below.
+// The service: [New], [Service], [Backend], [Options], [Retention], and [Caller], the
+// name and the access of the one that asks for a change. A host that knows its
+// organizations gives the Backend a Directory: see below.
+//
+// Package mortise has the names of all domains: Env, Actor, Observer, Observation, Kind,
+// MaxPageSize, Page, and the errors ErrNotFound, ErrExists, ErrDeleted, ErrUnavailable and
+// ValidationError.
 //
 // Who may do what, in package access: [access.Access], [access.Full], [access.Action],
 // [access.Resource], [access.ResourceType], [access.Role], [access.Catalogue],
@@ -45,13 +49,12 @@
 // key of their links: [InvitationKey], [NewInvitationKey], [ParseInvitationKey],
 // [InvitationKeyFromFile].
 //
-// Lists of them: [Paging], [Page], [MaxPageSize], [Position], [ParsePosition].
+// Lists of them: [Paging], [Page], [Position], [ParsePosition].
 //
-// What happened: [AuditEvent], [Snapshot], [AuditQuery], [Observer], [Observation], [Kind].
-// A page of the audit trail is a mortise.Page. How much there is: [Stats], [AllStats].
+// The audit trail: [AuditEvent], [Snapshot], [AuditQuery]. How much there is: [Stats],
+// [AllStats].
 //
-// Errors: [ErrNotFound], [ErrExists], [ErrDeleted], [ErrForbidden], [ErrUnavailable]; of
-// what is asked for [ValidationError], [Problem], [ErrRBACDisabled]; of Login and
+// Errors: [ErrForbidden], [ErrRBACDisabled]; of Login and
 // VerifyToken [ErrInvalidCredentials]; of invitations [ErrPendingInvitation],
 // [ErrGrantPending], [ErrUnattended], [ErrWrongKey].
 //

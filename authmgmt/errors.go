@@ -2,27 +2,18 @@ package authmgmt
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/name"
-	"github.com/seed-6363c74e/mortise/internal/oneline"
 	"github.com/seed-6363c74e/mortise/internal/secret"
 )
 
-// The errors that callers tell apart with errors.Is.
+// The errors of the package, beside [mortise.ErrNotFound], [mortise.ErrExists],
+// [mortise.ErrDeleted] and [mortise.ErrUnavailable]. Callers tell them apart by errors.Is.
 var (
-	// ErrNotFound: there is no such client, token or organization, no such pending
-	// invitation, or it belongs to another organization.
-	ErrNotFound = errors.New("authmgmt: not found")
-	// ErrExists: the ID is taken, or was, or the secret is stored already. IDs are not
-	// given twice.
-	ErrExists = errors.New("authmgmt: already exists")
-	// ErrDeleted: the organization was deleted. Nothing can be made in it any more.
-	ErrDeleted = errors.New("authmgmt: the organization was deleted, and its ID is not given again; use another ID")
 	// ErrPendingInvitation: the email address has a pending invitation. Resend or cancel
 	// that one.
 	ErrPendingInvitation = errors.New("authmgmt: the email address has a pending invitation")
@@ -46,69 +37,18 @@ var (
 	// with that one; to change it, see Options.OtherInvitationKeys.
 	ErrWrongKey = errors.New("authmgmt: the store's invitations were made with another key: " +
 		"start with that one, or with both (see Options.OtherInvitationKeys)")
-	// ErrUnavailable: the store failed. Whether the change took effect is unknown; look,
-	// and try again.
-	ErrUnavailable = errors.New("authmgmt: the store is unavailable")
 )
 
-// Problem is one thing wrong with a request. Its message never repeats the request's
-// content.
-//
-// Fields have the names that they have over HTTP, in messages too: "name",
-// "roles[2].role_id", "roles_context", "limit". The field FullAccess, which only Go has,
-// is "full_access". Of a rotation while two secrets work, the field is "secrets".
-type Problem struct {
-	Path    mortise.Path
-	Message string
-}
-
-// Error says where the problem is, and what it is.
-func (p Problem) Error() string { return p.Path.String() + ": " + p.Message }
-
-// Is reports whether another error is the same Problem, for errors.Is.
-func (p Problem) Is(target error) bool {
-	q, ok := target.(Problem)
-	return ok && slices.Equal(p.Path, q.Path) && p.Message == q.Message
-}
-
-// ValidationError holds everything that is wrong with a request.
-type ValidationError struct{ Problems []Problem }
-
-// Error lists the problems on one line.
-func (e *ValidationError) Error() string {
-	if len(e.Problems) == 0 {
-		return "authmgmt: invalid request"
-	}
-	return "authmgmt: invalid request: " + oneline.Of(e.Problems).Error()
-}
-
-// Unwrap lets errors.As find the first Problem, and errors.Is any of them.
-func (e *ValidationError) Unwrap() []error { return oneline.Of(e.Problems).WrappedErrors() }
-
-// problems collects what is wrong and becomes an error if anything is.
-type problems struct{ list []Problem }
-
-func (p *problems) add(field, format string, args ...any) {
-	p.list = append(p.list, Problem{mortise.Path{{Field: field}}, fmt.Sprintf(format, args...)})
-}
-
-func (p *problems) err() error {
-	if len(p.list) == 0 {
-		return nil
-	}
-	return &ValidationError{Problems: p.list}
-}
-
-func (p *problems) name(field, text string) {
-	if problem := name.Problem(text); problem != "" {
-		p.add(field, "%s", problem)
-	}
-}
+// problems collects what is wrong with an argument. Fields have the names that they have
+// over HTTP, in messages too: "name", "roles[2].role_id", "roles_context", "limit". The
+// field FullAccess, which only Go has, is "full_access". Of a rotation while two secrets
+// work, the field is "secrets".
+type problems struct{ failure.Problems }
 
 // display checks a name that people read.
 func (p *problems) display(field, text string) {
 	if problem := name.DisplayProblem(text); problem != "" {
-		p.add(field, "%s", problem)
+		p.Add(field, "%s", problem)
 	}
 }
 
@@ -135,13 +75,13 @@ func (p *problems) access(c *access.Catalogue, roles []access.Role, full bool) {
 // both refuses full access beside roles: which of the two was meant?
 func (p *problems) both(roles []access.Role, full bool) {
 	if len(roles) > 0 && full {
-		p.add("full_access", "must not be set beside roles")
+		p.Add("full_access", "must not be set beside roles")
 	}
 }
 
 // neither refuses what has neither roles nor full access.
 func (p *problems) neither() {
-	p.add("roles", "must be given, or full_access must be set")
+	p.Add("roles", "must be given, or full_access must be set")
 }
 
 // size bounds how many roles there are, and their text.
@@ -152,9 +92,9 @@ func (p *problems) size(roles []access.Role, which string) {
 	}
 	switch {
 	case len(roles) > maxRoles:
-		p.add("roles", "must be at most %d%s", maxRoles, which)
+		p.Add("roles", "must be at most %d%s", maxRoles, which)
 	case size > maxRolesText:
-		p.add("roles", "must be at most %d bytes together%s", maxRolesText, which)
+		p.Add("roles", "must be at most %d bytes together%s", maxRolesText, which)
 	}
 }
 
@@ -168,14 +108,14 @@ const maxRolesText = 8 << 10
 // role adds the problem of one assignment, if it has one.
 func (p *problems) role(i int, field, problem string) {
 	if problem != "" {
-		p.list = append(p.list, Problem{mortise.Path{{Field: "roles"}, {Index: i}, {Field: field}}, problem})
+		p.Found = append(p.Found, mortise.Problem{Path: mortise.Path{{Field: "roles"}, {Index: i}, {Field: field}}, Message: problem})
 	}
 }
 
 // secret checks a secret that was made elsewhere.
 func (p *problems) secret(field, text string) {
 	if problem := secret.ImportProblem(text); problem != "" {
-		p.add(field, "%s", problem)
+		p.Add(field, "%s", problem)
 	}
 }
 
@@ -191,18 +131,16 @@ func cutName(text string) string {
 	return text[:cut]
 }
 
-// sentinels are the errors of a store that mean what they say.
-var sentinels = []error{ErrNotFound, ErrExists, ErrDeleted, ErrPendingInvitation, ErrUnavailable}
-
 // unavailable marks a backend's failure. Sentinels pass as they are.
-func unavailable(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	for _, sentinel := range sentinels {
-		if errors.Is(err, sentinel) {
-			return err
-		}
-	}
-	return fmt.Errorf("%w: %s: %w", ErrUnavailable, what, err)
+func unavailable(doing string, err error) error {
+	return failure.Unavailable(doing, err, ErrPendingInvitation)
+}
+
+// reasons class the errors of the package for observers.
+var reasons = []failure.Class{
+	{Err: ErrForbidden, Reason: mortise.ReasonForbidden},
+	{Err: ErrRBACDisabled, Reason: mortise.ReasonForbidden},
+	{Err: ErrInvalidCredentials, Reason: mortise.ReasonForbidden},
+	{Err: ErrPendingInvitation, Reason: mortise.ReasonConflict},
+	{Err: ErrGrantPending, Reason: mortise.ReasonConflict},
 }

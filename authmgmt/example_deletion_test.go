@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -28,7 +29,7 @@ func ExampleService_DeleteOrganization() {
 	_, err = s.VerifyToken(ctx, token.Reveal())
 	fmt.Println(err)
 	_, _, err = s.IssueToken(ctx, "acme", operator, authmgmt.NewToken{Subject: "ada", FullAccess: true})
-	fmt.Println(errors.Is(err, authmgmt.ErrDeleted))
+	fmt.Println(errors.Is(err, mortise.ErrDeleted))
 	for e := range s.AuditEvents(ctx, "acme", authmgmt.AuditQuery{}) {
 		fmt.Println(e.Kind, "by", e.Actor)
 	}
@@ -51,7 +52,7 @@ func ExampleDeletion() {
 	more, err := d.RemoveDeleted(ctx, "acme", 1000)
 	fmt.Println(more, err)
 	_, err = d.RemoveDeleted(ctx, "globex", 1000)
-	fmt.Println(errors.Is(err, authmgmt.ErrNotFound))
+	fmt.Println(errors.Is(err, mortise.ErrNotFound))
 	// Output:
 	// 2026-03-14 <nil>
 	// 2026-03-14 <nil>

@@ -103,7 +103,7 @@ func ExampleService_Accept() {
 	// Output:
 	// mail to alan@example.com with a link: true
 	// You are a member of acme. <nil>
-	// authmgmt: not found
+	// mortise: not found
 }
 
 // Nobody can give away more than they hold.
@@ -182,7 +182,7 @@ func ExampleService_AuditEvents() {
 		fmt.Println(err)
 		return
 	}
-	for e, err := range s.AuditEvents(ctx, "acme", authmgmt.AuditQuery{Target: client.ID, Kind: authmgmt.KindClientUpdated}) {
+	for e, err := range s.AuditEvents(ctx, "acme", authmgmt.AuditQuery{Target: client.ID, Kind: mortise.KindClientUpdated}) {
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -197,11 +197,11 @@ func ExampleService_AuditEvents() {
 func ExampleObserver() {
 	refused := 0
 	s, _ := newExample(&authmgmt.Options{
-		Observer: func(_ context.Context, o authmgmt.Observation) {
-			if o.Kind == authmgmt.KindLoginRefused {
+		Env: mortise.Env{Observer: func(_ context.Context, o mortise.Observation) {
+			if o.Kind == mortise.KindLoginRefused {
 				refused++
 			}
-		},
+		}},
 	})
 	for range 3 {
 		_, _, _ = s.Login(context.Background(), "somebody", "guess")
@@ -264,7 +264,7 @@ func ExampleOrganizations() {
 func ExamplePruner() {
 	ctx := context.Background()
 	var clock mortise.ManualClock
-	s, _ := newExample(&authmgmt.Options{Now: clock.Now})
+	s, _ := newExample(&authmgmt.Options{Env: mortise.Env{Now: clock.Now}})
 	if _, _, err := s.CreateClient(ctx, "acme", operator, authmgmt.NewClient{Name: "ci", FullAccess: true}); err != nil {
 		fmt.Println(err)
 		return

@@ -23,10 +23,10 @@ func (s *Service) grantToken(ctx context.Context, a Acceptance) (mortise.Secret,
 	}
 	i := &a.Invitation
 	// What the invitation gives was covered by whoever made it.
-	by := Caller{Actor: Actor(i.AcceptedBy), Access: access.Full()}
+	by := Caller{Actor: mortise.Actor(i.AcceptedBy), Access: access.Full()}
 	for attempt := 1; attempt < a.Attempt; attempt++ {
 		err := s.RevokeToken(ctx, i.Organization, by, grantedToken(i, attempt))
-		if err != nil && !errors.Is(err, ErrNotFound) {
+		if err != nil && !errors.Is(err, mortise.ErrNotFound) {
 			return mortise.Secret{}, err
 		}
 	}

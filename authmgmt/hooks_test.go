@@ -30,9 +30,9 @@ func (h *hooks) AccessControl(_ context.Context, org string) (authmgmt.Organizat
 	return authmgmt.Organization{ID: org, RBAC: true}, nil
 }
 
-func (h *hooks) observe(_ context.Context, o authmgmt.Observation) { h.call("Observe", o) }
+func (h *hooks) observe(_ context.Context, o mortise.Observation) { h.call("Observe", o) }
 
-func (h *hooks) admit(_ context.Context, i authmgmt.Invitation, _ authmgmt.Actor) error {
+func (h *hooks) admit(_ context.Context, i authmgmt.Invitation, _ mortise.Actor) error {
 	h.call("Admit", i.Email)
 	return nil
 }
@@ -58,9 +58,8 @@ func TestPanicsOfHooks(t *testing.T) {
 			h, logs, now := &hooks{broken}, new(syncBuffer), begin
 			s, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store, Directory: h}, &authmgmt.Options{
 				InvitationKey: testKey,
-				Observer:      h.observe, Admit: h.admit, Deliver: h.deliver, Grant: h.grant,
+				Env:           mortise.Env{Observer: h.observe, Logger: slog.New(slog.NewTextHandler(logs, nil)), Now: func() time.Time { return now }}, Admit: h.admit, Deliver: h.deliver, Grant: h.grant,
 				AcceptURL: "https://app.example.com/join/",
-				Logger:    slog.New(slog.NewTextHandler(logs, nil)), Now: func() time.Time { return now },
 			})
 			require.NoError(t, err)
 			// failsOnce makes a call again, after the hook was repaired, if it is the one
@@ -79,7 +78,7 @@ func TestPanicsOfHooks(t *testing.T) {
 			}
 
 			var i authmgmt.Invitation
-			failsOnce("Organization", authmgmt.ErrUnavailable, func() (err error) {
+			failsOnce("Organization", mortise.ErrUnavailable, func() (err error) {
 				i, err = s.Invite(t.Context(), "acme", full, authmgmt.NewInvitation{Email: "ada@example.com", Name: "Ada", Roles: roles("viewer")})
 				return err
 			})
@@ -87,7 +86,7 @@ func TestPanicsOfHooks(t *testing.T) {
 			require.NoError(t, err)
 			switch broken {
 			case "Admit":
-				failsOnce("Admit", authmgmt.ErrUnavailable, func() error {
+				failsOnce("Admit", mortise.ErrUnavailable, func() error {
 					_, _, err := s.Accept(t.Context(), link.Reveal(), "")
 					assert.NotErrorIs(t, err, authmgmt.ErrForbidden, "nobody has said so")
 					return err
@@ -130,9 +129,8 @@ func TestErrorsThatPanic(t *testing.T) {
 	var broken error = (*net.OpError)(nil)
 	now := begin
 	s, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store}, &authmgmt.Options{
-		InvitationKey: testKey, AcceptURL: "https://app.example.com/join/", Logger: slog.New(slog.DiscardHandler),
-		Now:   func() time.Time { return now },
-		Admit: func(context.Context, authmgmt.Invitation, authmgmt.Actor) error { return broken },
+		InvitationKey: testKey, AcceptURL: "https://app.example.com/join/", Env: mortise.Env{Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }},
+		Admit: func(context.Context, authmgmt.Invitation, mortise.Actor) error { return broken },
 		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
 			return mortise.Secret{}, (*net.OpError)(nil)
 		},
@@ -143,7 +141,7 @@ func TestErrorsThatPanic(t *testing.T) {
 	link, err := s.LinkToken(t.Context(), &i)
 	require.NoError(t, err)
 	_, _, err = s.Accept(t.Context(), link.Reveal(), "")
-	require.ErrorIs(t, err, authmgmt.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	broken = nil
 	_, _, err = s.Accept(t.Context(), link.Reveal(), "")
 	require.ErrorIs(t, err, authmgmt.ErrGrantPending)

@@ -32,15 +32,16 @@ type NewInvitation struct {
 // errNoInvitations: the service was made without an address for links.
 var errNoInvitations = fmt.Errorf("authmgmt: the service was made without Options.AcceptURL: %w", errors.ErrUnsupported)
 
-// Invite makes an invitation and delivers it. An address has at most one that is pending, an
-// organization 10,000. It gives roles or full access, never both nor neither. Roles need
-// role-based access control, and the caller's access must cover the invitation's. The errors
-// are [*ValidationError], also for one pending invitation too many, [ErrForbidden],
-// [ErrRBACDisabled], [ErrExists], [ErrPendingInvitation] and [ErrUnavailable].
+// Invite makes an invitation and delivers it. An address has at most one that is
+// pending, an organization 10,000. It gives roles or full access, never both nor
+// neither. Roles need role-based access control, and the caller's access must cover the
+// invitation's. The errors are [*mortise.ValidationError], also for one pending
+// invitation too many, [ErrForbidden], [ErrRBACDisabled], [mortise.ErrExists],
+// [ErrPendingInvitation] and [mortise.ErrUnavailable].
 func (s *Service) Invite(ctx context.Context, org string, by Caller, n NewInvitation) (Invitation, error) {
 	start := s.opts.Now()
 	i, e, err := s.invite(ctx, org, by, n, true, s.checkRBAC)
-	s.observeChange(ctx, start, org, KindInvited, by, i.ID, &e, err)
+	s.observeChange(ctx, start, org, mortise.KindInvited, by, i.ID, &e, err)
 	if err == nil {
 		s.deliver(ctx, by, &i)
 	}
@@ -49,11 +50,12 @@ func (s *Service) Invite(ctx context.Context, org string, by Caller, n NewInvita
 
 // ImportInvitation is Invite for one that is described elsewhere: it delivers nothing,
 // does not ask whether the organization has role-based access control, and leaves other
-// invitations of the address alone. One that ended is not revived: that is [ErrExists].
+// invitations of the address alone. One that ended is not revived: that is
+// [mortise.ErrExists].
 func (s *Service) ImportInvitation(ctx context.Context, org string, by Caller, n NewInvitation) (Invitation, error) {
 	start := s.opts.Now()
 	i, e, err := s.invite(ctx, org, by, n, false, anyRoles)
-	s.observeChange(ctx, start, org, KindInvited, by, i.ID, &e, err)
+	s.observeChange(ctx, start, org, mortise.KindInvited, by, i.ID, &e, err)
 	return i, ofInvitation(n.ID, err)
 }
 
@@ -63,10 +65,10 @@ func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvita
 		return fail(errNoInvitations)
 	}
 	var p problems
-	p.name("organization", org)
+	p.Name("organization", org)
 	if n.Inviter == "" {
 		n.Inviter = cutName(string(by.Actor)) // as the host knows them
-		p.name("inviter", n.Inviter)
+		p.Name("inviter", n.Inviter)
 	} else {
 		p.display("inviter", n.Inviter)
 	}
@@ -74,7 +76,7 @@ func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvita
 		n.Lifetime = s.opts.InvitationLifetime
 	}
 	s.checkInvitation(&p, &n)
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return fail(err)
 	}
 	if err := may(ctx, org, n.Roles); err != nil {
@@ -102,7 +104,7 @@ func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvita
 	if err != nil {
 		return fail(err)
 	}
-	e, err := s.event(org, KindInvited, by, n.ID)
+	e, err := s.event(org, mortise.KindInvited, by, n.ID)
 	if err != nil {
 		return fail(err)
 	}
@@ -120,15 +122,15 @@ func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvita
 
 func (s *Service) checkInvitation(p *problems, n *NewInvitation) {
 	if n.ID != "" {
-		p.name("invitation_id", n.ID)
+		p.Name("invitation_id", n.ID)
 	}
 	p.display("name", n.Name)
 	if problem := name.EmailProblem(n.Email); problem != "" {
-		p.add("email", "%s", problem)
+		p.Add("email", "%s", problem)
 	}
 	p.access(s.catalogue, n.Roles, n.FullAccess)
 	if n.Lifetime != 0 && n.Lifetime < time.Microsecond || n.Lifetime > maxInvitationLifetime {
-		p.add("lifetime", "must be above 0 and at most %v", maxInvitationLifetime)
+		p.Add("lifetime", "must be above 0 and at most %v", maxInvitationLifetime)
 	}
 }
 
@@ -142,14 +144,14 @@ func (s *Service) newGeneration() (int64, error) {
 	return int64(binary.BigEndian.Uint64(b[:]) >> 2), nil // room for resends
 }
 
-// Invitation returns a pending invitation. One in another state is [ErrNotFound].
+// Invitation returns a pending invitation. One in another state is [mortise.ErrNotFound].
 func (s *Service) Invitation(ctx context.Context, org, id string) (Invitation, error) {
 	i, err := s.store.Invitation(ctx, org, id)
 	if err != nil {
 		return Invitation{}, ofInvitation(id, unavailable("read invitation", err))
 	}
 	if i.State(s.now()) != InvitationPending {
-		return Invitation{}, ofInvitation(id, ErrNotFound)
+		return Invitation{}, ofInvitation(id, mortise.ErrNotFound)
 	}
 	return i, nil
 }
@@ -177,7 +179,7 @@ func (s *Service) listInvitations(
 ) (Page[Invitation], error) {
 	var p problems
 	q = p.paging(q)
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return Page[Invitation]{}, err
 	}
 	page, err := s.store.ListInvitations(ctx, org, pendingAt, inviter, q)
@@ -186,32 +188,33 @@ func (s *Service) listInvitations(
 
 // CancelInvitation ends a pending invitation: its link opens nothing any more. The caller
 // need not cover its roles: nobody has them yet, and whoever may cancel must be able to
-// end a link that went astray. One that is not pending is [ErrNotFound].
+// end a link that went astray. One that is not pending is [mortise.ErrNotFound].
 func (s *Service) CancelInvitation(ctx context.Context, org string, by Caller, id string) error {
 	start := s.opts.Now()
-	_, e, err := s.changeInvitation(ctx, org, KindCancelled, by, id, func(i *Invitation, now time.Time) error {
+	_, e, err := s.changeInvitation(ctx, org, mortise.KindUninvited, by, id, func(i *Invitation, now time.Time) error {
 		if i.State(now) != InvitationPending {
-			return ErrNotFound
+			return mortise.ErrNotFound
 		}
 		i.CancelledAt = now
 		return nil
 	})
-	s.observeChange(ctx, start, org, KindCancelled, by, id, &e, err)
+	s.observeChange(ctx, start, org, mortise.KindUninvited, by, id, &e, err)
 	return ofInvitation(id, err)
 }
 
 // ResendInvitation gives a pending invitation a new link and its lifetime again, and
 // delivers it. The links before open nothing any more. The caller must cover its roles:
-// who has the link can have what it gives. One that is not pending is [ErrNotFound].
+// who has the link can have what it gives. One that is not pending is
+// [mortise.ErrNotFound].
 func (s *Service) ResendInvitation(ctx context.Context, org string, by Caller, id string) (Invitation, error) {
 	start := s.opts.Now()
 	var i Invitation
 	var e AuditEvent
 	err := s.needKey(ctx)
 	if err == nil {
-		i, e, err = s.changeInvitation(ctx, org, KindResent, by, id, func(i *Invitation, now time.Time) error {
+		i, e, err = s.changeInvitation(ctx, org, mortise.KindResent, by, id, func(i *Invitation, now time.Time) error {
 			if i.State(now) != InvitationPending {
-				return ErrNotFound
+				return mortise.ErrNotFound
 			}
 			if !by.Access.Covers(i.Roles) {
 				return ErrForbidden
@@ -221,7 +224,7 @@ func (s *Service) ResendInvitation(ctx context.Context, org string, by Caller, i
 			return nil
 		})
 	}
-	s.observeChange(ctx, start, org, KindResent, by, id, &e, err)
+	s.observeChange(ctx, start, org, mortise.KindResent, by, id, &e, err)
 	if err == nil {
 		s.deliver(ctx, by, &i)
 	}
@@ -259,9 +262,9 @@ func (s *Service) deliverNow(ctx context.Context, by Caller, i *Invitation) {
 	err = s.withoutLink(err, i)
 	s.opts.Logger.WarnContext(ctx, "invitation not delivered; resend it", "organization", i.Organization, "invitation", i.ID,
 		"error", oneline.Logged(err.Error()))
-	s.observe(ctx, Observation{
-		Kind: KindDeliveryFailed, Organization: i.Organization, Actor: by.Actor,
-		Target: i.ID, Duration: s.opts.Now().Sub(start), Err: err,
+	s.observe(ctx, mortise.Observation{
+		Kind: mortise.KindDeliveryFailed, Organization: i.Organization, Actor: by.Actor,
+		Object: i.ID, Duration: s.opts.Now().Sub(start), Err: err,
 	})
 }
 
@@ -275,7 +278,7 @@ func (s *Service) guard(ctx context.Context, name string, i *Invitation, f func(
 }
 
 // changeInvitation changes an invitation together with its audit event, if it has a kind.
-func (s *Service) changeInvitation(ctx context.Context, org string, kind Kind, by Caller, id string, change func(*Invitation, time.Time) error) (Invitation, AuditEvent, error) {
+func (s *Service) changeInvitation(ctx context.Context, org string, kind mortise.Kind, by Caller, id string, change func(*Invitation, time.Time) error) (Invitation, AuditEvent, error) {
 	var changed Invitation
 	var stored AuditEvent
 	var refused refusal

@@ -7,7 +7,7 @@ import (
 
 // Clients iterates over the organization's clients, oldest first, page by page. A client
 // that is there from the start to the end comes once, whatever comes and goes meanwhile.
-// It ends after the first error, which is [ErrUnavailable].
+// It ends after the first error, which is [mortise.ErrUnavailable].
 func (s *Service) Clients(ctx context.Context, org string) iter.Seq2[Client, error] {
 	return each(func(q Paging) (Page[Client], error) { return s.ListClients(ctx, org, q) })
 }

@@ -130,7 +130,7 @@ func (k InvitationKey) equal(other InvitationKey) bool {
 // CheckKey returns [ErrWrongKey] if the store knows other keys, and none of the
 // service's. Otherwise it makes all of the service's keys known to the store, as values
 // from which the keys cannot be computed. So a new store takes any key, and later a new
-// key comes beside one that is known. The other errors are [ErrUnavailable], and
+// key comes beside one that is known. The other errors are [mortise.ErrUnavailable], and
 // errors.ErrUnsupported if the store does not implement [KeyChecker] or the service has
 // no key.
 //

@@ -43,7 +43,7 @@ func opens(t *testing.T, s *authmgmt.Service, link string) bool {
 	t.Helper()
 	_, err := s.InvitationByLink(t.Context(), link)
 	if err != nil {
-		require.Equal(t, authmgmt.ErrNotFound, err)
+		require.Equal(t, mortise.ErrNotFound, err)
 	}
 	return err == nil
 }
@@ -87,7 +87,7 @@ func TestKeyIsChanged(t *testing.T) {
 	assert.Equal(t, i.ID, accepted.ID)
 	for _, link := range []string{before, after} {
 		_, _, err := second.Accept(t.Context(), link, "eve")
-		assert.Equal(t, authmgmt.ErrNotFound, err, "one invitation, by whichever link")
+		assert.Equal(t, mortise.ErrNotFound, err, "one invitation, by whichever link")
 	}
 	_, _, err = first.Accept(t.Context(), linkOf(t, second, &other), "ada")
 	assert.NoError(t, err)
@@ -130,7 +130,7 @@ func TestLinksAfterTheKeyIsChanged(t *testing.T) {
 	r.advance(time.Second)
 	assert.False(t, opens(t, s, r.link(&late)), "expired")
 	_, _, err = s.Accept(t.Context(), r.link(&late), "")
-	assert.Equal(t, authmgmt.ErrNotFound, err)
+	assert.Equal(t, mortise.ErrNotFound, err)
 }
 
 // A key is proved by one that is noted. Without one nothing is noted.
@@ -275,6 +275,6 @@ func TestKeyCheckFails(t *testing.T) {
 	s, err := authmgmt.New(authmgmt.Backend{Store: store}, withKey(testKey))
 	require.NoError(t, err)
 	err = s.CheckKey(t.Context())
-	assert.ErrorIs(t, err, authmgmt.ErrUnavailable)
+	assert.ErrorIs(t, err, mortise.ErrUnavailable)
 	assert.NotErrorIs(t, err, authmgmt.ErrWrongKey)
 }

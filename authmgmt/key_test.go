@@ -62,7 +62,7 @@ func TestLinks(t *testing.T) {
 		_, otherSecret, _ := strings.Cut(r.link(&other), ".")
 		assert.NotEqual(t, secret, otherSecret)
 		_, err := r.InvitationByLink(t.Context(), name+"."+otherSecret)
-		assert.Equal(t, authmgmt.ErrNotFound, err)
+		assert.Equal(t, mortise.ErrNotFound, err)
 	}
 	// Of another key, on a store that cannot tell.
 	s, err := authmgmt.New(authmgmt.Backend{Store: struct{ authmgmt.Store }{r.store}}, withKey(otherKey))
@@ -71,16 +71,16 @@ func TestLinks(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotEqual(t, link, others.Reveal())
 	_, err = s.InvitationByLink(t.Context(), link)
-	assert.Equal(t, authmgmt.ErrNotFound, err)
+	assert.Equal(t, mortise.ErrNotFound, err)
 
 	for _, wrong := range []string{
 		"", ".", link + ".", link + "A", link[:len(link)-1], "." + secret, name + ".", name, secret, i.ID, i.ID + "." + secret, link + "\n", " " + link,
 		strings.ToUpper(link), name + "=." + secret, strings.Repeat("A", 2000), strings.Repeat("A", 500) + "." + secret, "____." + secret, "gICAgICAgICAgIAB." + secret,
 	} {
 		_, err := r.InvitationByLink(t.Context(), wrong)
-		assert.Equal(t, authmgmt.ErrNotFound, err, "%q", wrong)
+		assert.Equal(t, mortise.ErrNotFound, err, "%q", wrong)
 		_, _, err = r.Accept(t.Context(), wrong, "")
-		assert.Equal(t, authmgmt.ErrNotFound, err, "%q", wrong)
+		assert.Equal(t, mortise.ErrNotFound, err, "%q", wrong)
 	}
 	// Base64 has spare bits at its end. Only one way to write them is right.
 	for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" {
@@ -106,7 +106,7 @@ func TestRecycledInvitationHasOtherLinks(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotEqual(t, r.link(&first), r.link(&second))
 	_, err = r.InvitationByLink(t.Context(), r.link(&first))
-	assert.Equal(t, authmgmt.ErrNotFound, err)
+	assert.Equal(t, mortise.ErrNotFound, err)
 }
 
 func TestCheckKey(t *testing.T) {
@@ -129,7 +129,7 @@ var otherKey = mustKey("another one, not random, neither")
 
 func withKey(key authmgmt.InvitationKey) *authmgmt.Options {
 	return &authmgmt.Options{
-		AcceptURL: "https://app.example.com/join/", InvitationKey: key, Logger: slog.New(slog.DiscardHandler),
+		AcceptURL: "https://app.example.com/join/", InvitationKey: key, Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)},
 		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
 			return mortise.Secret{}, nil
 		},
@@ -192,16 +192,16 @@ func TestWrongKeyIsRefusedAtItsFirstUse(t *testing.T) {
 func TestResendWithAWrongKeyIsObserved(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	i := r.invite(t, "alan@example.com")
-	var seen []authmgmt.Observation
+	var seen []mortise.Observation
 	opts := withKey(otherKey)
-	opts.Observer = func(_ context.Context, o authmgmt.Observation) { seen = append(seen, o) }
+	opts.Observer = func(_ context.Context, o mortise.Observation) { seen = append(seen, o) }
 	s, err := authmgmt.New(authmgmt.Backend{Store: r.store}, opts)
 	require.NoError(t, err)
 	_, err = s.ResendInvitation(t.Context(), "acme", full, i.ID)
 	require.Equal(t, authmgmt.ErrWrongKey, err)
 	require.Len(t, seen, 1)
-	assert.Equal(t, authmgmt.KindResent, seen[0].Kind)
-	assert.Equal(t, i.ID, seen[0].Target)
+	assert.Equal(t, mortise.KindResent, seen[0].Kind)
+	assert.Equal(t, i.ID, seen[0].Object)
 	assert.Equal(t, authmgmt.ErrWrongKey, seen[0].Err)
 }
 
@@ -214,7 +214,7 @@ func TestKeyIsCheckedOnce(t *testing.T) {
 	require.NoError(t, err)
 	for n := range 3 {
 		_, err := s.URL(t.Context(), &i)
-		assert.ErrorIs(t, err, authmgmt.ErrUnavailable)
+		assert.ErrorIs(t, err, mortise.ErrUnavailable)
 		assert.Equal(t, n+1, store.count)
 	}
 	store.err = nil
@@ -245,7 +245,7 @@ func TestWithoutInvitationsNoKey(t *testing.T) {
 	i := r.invite(t, "alan@example.com")
 	link := r.link(&i)
 	s, err := authmgmt.New(authmgmt.Backend{Store: r.store}, &authmgmt.Options{
-		Logger: slog.New(slog.DiscardHandler), Now: r.now,
+		Env: mortise.Env{Logger: slog.New(slog.DiscardHandler), Now: r.now},
 		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
 			return mortise.Secret{}, errors.New("no")
 		},
@@ -346,7 +346,7 @@ func FuzzLink(f *testing.F) {
 	f.Add("gICAgICAgICAgIAB.AAAA")
 	db := newRig(&testing.T{}, authmgmt.Options{})
 	f.Fuzz(func(t *testing.T, text string) {
-		if _, err := db.InvitationByLink(t.Context(), text); !errors.Is(err, authmgmt.ErrNotFound) {
+		if _, err := db.InvitationByLink(t.Context(), text); !errors.Is(err, mortise.ErrNotFound) {
 			t.Errorf("%q: %v", text, err)
 		}
 	})

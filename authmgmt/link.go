@@ -14,7 +14,8 @@ import (
 
 // LinkToken returns the token of an invitation's link: organization and ID, and the
 // secret. Whoever has it can accept the invitation. The errors are those of the key:
-// [ErrWrongKey], [ErrUnavailable], and errors.ErrUnsupported if there are no invitations.
+// [ErrWrongKey], [mortise.ErrUnavailable], and errors.ErrUnsupported if there are no
+// invitations.
 func (s *Service) LinkToken(ctx context.Context, i *Invitation) (mortise.Secret, error) {
 	if err := s.needKey(ctx); err != nil {
 		return mortise.Secret{}, err

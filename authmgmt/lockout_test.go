@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
@@ -24,7 +25,7 @@ func TestNobodyLocksOutSuperiors(t *testing.T) {
 	})
 	require.NoError(t, err)
 	with := func(subject string, held ...access.Role) authmgmt.Caller {
-		return authmgmt.Caller{Actor: authmgmt.Actor(subject), Access: catalogue.Access(held...)}
+		return authmgmt.Caller{Actor: mortise.Actor(subject), Access: catalogue.Access(held...)}
 	}
 	opts := authmgmt.Options{Catalogue: catalogue}
 	adminOfClients := access.Role{ID: "admin", Resource: access.Client}
@@ -74,8 +75,8 @@ func TestNobodyLocksOutSuperiors(t *testing.T) {
 		t.Run(way.name+": unknown", func(t *testing.T) {
 			r := newRig(t, opts)
 			id := way.make(t, r, nil)
-			assert.ErrorIs(t, way.take(t.Context(), r, "globex", nobody, id), authmgmt.ErrNotFound, "of another organization")
-			assert.ErrorIs(t, way.take(t.Context(), r, "acme", nobody, uuid.Max.String()), authmgmt.ErrNotFound)
+			assert.ErrorIs(t, way.take(t.Context(), r, "globex", nobody, id), mortise.ErrNotFound, "of another organization")
+			assert.ErrorIs(t, way.take(t.Context(), r, "acme", nobody, uuid.Max.String()), mortise.ErrNotFound)
 		})
 	}
 }
@@ -141,5 +142,5 @@ func TestCancelTakesNothingFromAnybody(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	i := r.invite(t, "alan@example.com") // with full access
 	require.NoError(t, r.CancelInvitation(t.Context(), "acme", nobody, i.ID))
-	require.ErrorIs(t, r.CancelInvitation(t.Context(), "acme", nobody, i.ID), authmgmt.ErrNotFound)
+	require.ErrorIs(t, r.CancelInvitation(t.Context(), "acme", nobody, i.ID), mortise.ErrNotFound)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
@@ -27,7 +28,7 @@ func (e *namedError) Unwrap() error { return e.err }
 
 // of names what is missing, or is there already.
 func of(what, id string, err error) error {
-	if id != "" && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrExists)) {
+	if id != "" && (errors.Is(err, mortise.ErrNotFound) || errors.Is(err, mortise.ErrExists)) {
 		return &namedError{err: err, what: what, id: id}
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -27,37 +28,37 @@ func TestErrorsNameWhatTheyAreAbout(t *testing.T) {
 		want string
 	}{
 		"read": {func() error { _, err := r.Client(ctx, "acme", "biling"); return err },
-			authmgmt.ErrNotFound, `authmgmt: not found: client "biling"`},
+			mortise.ErrNotFound, `mortise: not found: client "biling"`},
 		"another organization's": {func() error { _, err := r.Client(ctx, "other", "billing"); return err },
-			authmgmt.ErrNotFound, `authmgmt: not found: client "billing"`},
+			mortise.ErrNotFound, `mortise: not found: client "billing"`},
 		"long": {func() error { _, err := r.Client(ctx, "acme", long); return err },
-			authmgmt.ErrNotFound, `authmgmt: not found: client "` + strings.Repeat("ä", 50) + `"...`},
+			mortise.ErrNotFound, `mortise: not found: client "` + strings.Repeat("ä", 50) + `"...`},
 		"create": {func() error {
 			_, _, err := r.CreateClient(ctx, "acme", full, authmgmt.NewClient{ID: "billing", Name: "B", FullAccess: true})
 			return err
-		}, authmgmt.ErrExists, `authmgmt: already exists: client "billing", or its secret`},
+		}, mortise.ErrExists, `mortise: already exists: client "billing", or its secret`},
 		"update": {func() error {
 			_, err := r.UpdateClient(ctx, "acme", full, "x", authmgmt.ClientUpdate{})
 			return err
-		}, authmgmt.ErrNotFound, `authmgmt: not found: client "x"`},
+		}, mortise.ErrNotFound, `mortise: not found: client "x"`},
 		"rotate": {func() error { _, _, err := r.RotateSecret(ctx, "acme", full, "x", time.Minute); return err },
-			authmgmt.ErrNotFound, `authmgmt: not found: client "x"`},
+			mortise.ErrNotFound, `mortise: not found: client "x"`},
 		"revoke a secret": {func() error { return r.RevokeSecret(ctx, "acme", full, "x", id) },
-			authmgmt.ErrNotFound, `authmgmt: not found: client "x"`},
+			mortise.ErrNotFound, `mortise: not found: client "x"`},
 		"revoke a secret that is none": {func() error { return r.RevokeSecret(ctx, "acme", full, "billing", id) },
-			authmgmt.ErrNotFound, `authmgmt: not found: secret "` + id.String() + `"`},
+			mortise.ErrNotFound, `mortise: not found: secret "` + id.String() + `"`},
 		"delete": {func() error { return r.DeleteClient(ctx, "acme", full, "x\ny") },
-			authmgmt.ErrNotFound, `authmgmt: not found: client "x\ny"`},
+			mortise.ErrNotFound, `mortise: not found: client "x\ny"`},
 		"read an invitation": {func() error { _, err := r.Invitation(ctx, "acme", "i"); return err },
-			authmgmt.ErrNotFound, `authmgmt: not found: invitation "i"`},
+			mortise.ErrNotFound, `mortise: not found: invitation "i"`},
 		"read any invitation": {func() error { _, err := r.AnyInvitation(ctx, "acme", "i"); return err },
-			authmgmt.ErrNotFound, `authmgmt: not found: invitation "i"`},
+			mortise.ErrNotFound, `mortise: not found: invitation "i"`},
 		"cancel": {func() error { return r.CancelInvitation(ctx, "acme", full, "i") },
-			authmgmt.ErrNotFound, `authmgmt: not found: invitation "i"`},
+			mortise.ErrNotFound, `mortise: not found: invitation "i"`},
 		"resend": {func() error { _, err := r.ResendInvitation(ctx, "acme", full, "i"); return err },
-			authmgmt.ErrNotFound, `authmgmt: not found: invitation "i"`},
+			mortise.ErrNotFound, `mortise: not found: invitation "i"`},
 		"revoke a token": {func() error { return r.RevokeToken(ctx, "acme", full, id) },
-			authmgmt.ErrNotFound, `authmgmt: not found: token "` + id.String() + `"`},
+			mortise.ErrNotFound, `mortise: not found: token "` + id.String() + `"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := c.do()
@@ -76,5 +77,5 @@ func TestErrorsNameWhatTheyAreAbout(t *testing.T) {
 func TestErrorsDoNotNameLinks(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	_, err := r.InvitationByLink(context.Background(), "not-a-link")
-	require.EqualError(t, err, "authmgmt: not found")
+	require.EqualError(t, err, "mortise: not found")
 }

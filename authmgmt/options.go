@@ -2,11 +2,8 @@ package authmgmt
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/url"
 	"strings"
 	"time"
@@ -19,11 +16,14 @@ import (
 // Options are the optional parts and settings of a Service. The zero value means the
 // defaults, and a number below 0 is an error, unless the setting says that it means none.
 //
-// A panic of a host's plug-in is recovered where it happens and logged with its stack at
-// ERROR, without its value. A panic of a Directory, of Admit or of HasDataset is answered
-// like a directory that is away ([ErrUnavailable]). A panic of Grant or Deliver is a failed
-// attempt. A panic of an Observer changes nothing. Stores must not panic.
+// A panic of a host's plug-in is recovered where it happens and logged with its stack
+// at ERROR, without its value. A panic of a Directory, of Admit or of HasDataset is
+// answered like a directory that is away ([mortise.ErrUnavailable]). A panic of Grant
+// or Deliver is a failed attempt. A panic of an Observer changes nothing. Stores must
+// not panic.
 type Options struct {
+	mortise.Env
+
 	Catalogue *access.Catalogue // access.DefaultCatalogue()
 
 	// AcceptURL is what an invitation's link begins with; the link's token is put behind
@@ -58,7 +58,7 @@ type Options struct {
 	// with the person that Accept got, which may be "". An error keeps the invitation as
 	// it is and goes back to the caller of Accept. An invitation outlives its inviter's
 	// access: i.InvitedBy is the actor who made it. Nil admits every person with the link.
-	Admit func(ctx context.Context, i Invitation, person Actor) error
+	Admit func(ctx context.Context, i Invitation, person mortise.Actor) error
 
 	// HasDataset says whether an organization has a dataset, for an update of a client's
 	// roles of that dataset: if it has none, [Service.UpdateClient] refuses the context.
@@ -111,10 +111,6 @@ type Options struct {
 	Retention Retention     // what Run forgets; the default keeps everything
 	RunEvery  time.Duration // how often Run looks for work: 15 s
 
-	Now      func() time.Time // time.Now
-	Rand     io.Reader        // crypto/rand.Reader; must be safe for concurrent use
-	Observer Observer         // none
-	Logger   *slog.Logger     // slog.Default()
 }
 
 const (
@@ -189,14 +185,6 @@ func (o *Options) withDefaults() Options {
 	if c.SecretPrefix == "" {
 		c.SecretPrefix = "cs-"
 	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Rand == nil {
-		c.Rand = rand.Reader
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	setting.Env(&c.Env)
 	return c
 }

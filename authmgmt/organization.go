@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // errNoOrganizations: Backend.Directory is not one that can be written.
@@ -19,8 +21,8 @@ func (s *Service) SetRBAC(ctx context.Context, org string, by Caller, enabled bo
 	}
 	start := s.opts.Now()
 	var p problems
-	p.name("organization", org)
-	if err := p.err(); err != nil {
+	p.Name("organization", org)
+	if err := p.Err(); err != nil {
 		return err
 	}
 	var stored AuditEvent
@@ -30,7 +32,7 @@ func (s *Service) SetRBAC(ctx context.Context, org string, by Caller, enabled bo
 		if o.RBAC == enabled {
 			return stored, nil
 		}
-		if stored, refused.err = s.event(org, KindOrganizationUpdated, by, org); refused.err != nil {
+		if stored, refused.err = s.event(org, mortise.KindOrganizationUpdated, by, org); refused.err != nil {
 			return AuditEvent{}, refused.err
 		}
 		stored.Before, stored.After = &Snapshot{RBAC: clonePointer(&o.RBAC)}, &Snapshot{RBAC: clonePointer(&enabled)}
@@ -39,6 +41,6 @@ func (s *Service) SetRBAC(ctx context.Context, org string, by Caller, enabled bo
 	})
 	s.rbac.forget(org) // also after an error: the change may have been made
 	err = refused.of("update organization", err)
-	s.observeChange(ctx, start, org, KindOrganizationUpdated, by, org, &stored, err)
+	s.observeChange(ctx, start, org, mortise.KindOrganizationUpdated, by, org, &stored, err)
 	return err
 }

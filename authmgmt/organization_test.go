@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
@@ -50,20 +51,20 @@ func TestRBAC(t *testing.T) {
 	same = roles("viewer", "editor")
 	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &same})
 	require.ErrorIs(t, err, authmgmt.ErrRBACDisabled)
-	dir.err = authmgmt.ErrNotFound
+	dir.err = mortise.ErrNotFound
 	for what, err := range assign() {
 		assert.ErrorIs(t, err, authmgmt.ErrRBACDisabled, what)
 	}
 	dir.err = errors.New("down")
 	for what, err := range assign() {
-		assert.ErrorIs(t, err, authmgmt.ErrUnavailable, what)
+		assert.ErrorIs(t, err, mortise.ErrUnavailable, what)
 	}
 	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &[]access.Role{}, FullAccess: true})
 	assert.NoError(t, err, "no roles need no access control")
 	dir.err, dir.org.RBAC = nil, true
 	for what, err := range assign() {
 		if what == "unknown" {
-			assert.ErrorIs(t, err, authmgmt.ErrNotFound)
+			assert.ErrorIs(t, err, mortise.ErrNotFound)
 			continue
 		}
 		assert.NoError(t, err, what)

@@ -10,13 +10,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/cursor"
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/pages"
 )
-
-// MaxPageSize bounds Paging.Limit and AuditQuery.Limit.
-const MaxPageSize = 1000
 
 // Paging selects a stretch of a listing: from its start, behind a position, or, for pages
 // with numbers, from an offset on.
@@ -30,7 +28,7 @@ type Paging struct {
 	After Position
 
 	Offset int  // how many to pass over; 0 or more. A Service refuses it together with After
-	Limit  int  // at most MaxPageSize; a Service takes 0 for 50, a Store returns nothing for it
+	Limit  int  // at most mortise.MaxPageSize; a Service takes 0 for 50, a Store returns nothing for it
 	Total  bool // count the whole listing, which takes longer the longer it is
 }
 
@@ -94,29 +92,29 @@ func (i *Invitation) Position() Position { return Position{At: i.CreatedAt, ID: 
 
 // paging checks what selects a page, and fills in the limit.
 func (p *problems) paging(q Paging) Paging {
-	q.Limit = p.limit(q.Limit)
+	q.Limit = p.Limit(q.Limit)
 	switch {
 	case q.Offset < 0:
-		p.add("offset", "must be 0 or more")
+		p.Add("offset", "must be 0 or more")
 	case q.Offset > 0 && !q.After.IsZero():
-		p.add("offset", "must not be set beside after: a page begins at a position or at an offset")
+		p.Add("offset", "must not be set beside after: a page begins at a position or at an offset")
 	}
 	// Stores count microseconds, so nothing stands between two of them, nor further away
 	// than 64 bits reach.
 	if len(q.After.ID) > name.Max || !q.After.At.Equal(time.UnixMicro(q.After.At.UnixMicro())) {
-		p.add("after", "must be a position that a page or ParsePosition returned")
+		p.Add("after", "must be a position that a page or ParsePosition returned")
 	}
 	return q
 }
 
 // tokenPaging is paging for tokens, whose IDs are UUIDs.
 func (p *problems) tokenPaging(q Paging) Paging {
-	if q = p.paging(q); q.After.IsZero() || p.err() != nil {
+	if q = p.paging(q); q.After.IsZero() || p.Err() != nil {
 		return q
 	}
 	// Other ways to write a UUID have another order.
 	if id, err := uuid.Parse(q.After.ID); err != nil || id.String() != q.After.ID {
-		p.add("after", "must be a position that ListTokens returned")
+		p.Add("after", "must be a position that ListTokens returned")
 	}
 	return q
 }
@@ -130,18 +128,7 @@ func each[T any](list func(Paging) (Page[T], error)) iter.Seq2[T, error] {
 	})
 }
 
-var errStands = fmt.Errorf("%w: it returned a page that goes on where it began", ErrUnavailable)
+var errStands = fmt.Errorf("%w: it returned a page that goes on where it began", mortise.ErrUnavailable)
 
 // iteratorPage is how many items an iterator asks for at once.
 const iteratorPage = 100
-
-// limit returns a page size with its default.
-func (p *problems) limit(n int) int {
-	switch {
-	case n < 0 || n > MaxPageSize:
-		p.add("limit", "must be between 1 and %d", MaxPageSize)
-	case n == 0:
-		return 50
-	}
-	return n
-}

@@ -119,7 +119,7 @@ func TestIterators(t *testing.T) {
 	const n = 250 // more than two pages
 	r := newRig(t, authmgmt.Options{})
 	store := &listingStore{Store: r.store}
-	listing, err := authmgmt.New(authmgmt.Backend{Store: store}, &authmgmt.Options{Now: r.now})
+	listing, err := authmgmt.New(authmgmt.Backend{Store: store}, &authmgmt.Options{Env: mortise.Env{Now: r.now}})
 	require.NoError(t, err)
 	ctx := t.Context()
 	var clients, tokens, pending, all []string
@@ -164,7 +164,7 @@ func TestIterators(t *testing.T) {
 			store.broken = true // the next page is not to be had
 			continue
 		}
-		require.ErrorIs(t, err, authmgmt.ErrUnavailable)
+		require.ErrorIs(t, err, mortise.ErrUnavailable)
 		assert.Equal(t, authmgmt.Client{}, c)
 	}
 	assert.Equal(t, 101, read)
@@ -260,7 +260,7 @@ func TestIteratorOfAStoreThatStandsStill(t *testing.T) {
 	read := 0
 	for _, err := range s.Clients(t.Context(), "acme") {
 		if read++; read == 3 {
-			require.ErrorIs(t, err, authmgmt.ErrUnavailable)
+			require.ErrorIs(t, err, mortise.ErrUnavailable)
 		} else {
 			require.NoError(t, err)
 		}
@@ -284,7 +284,7 @@ func TestTrailOfAStoreThatStandsStill(t *testing.T) {
 	read := 0
 	for _, err := range s.AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 2}) {
 		if read++; read == 5 {
-			require.ErrorIs(t, err, authmgmt.ErrUnavailable)
+			require.ErrorIs(t, err, mortise.ErrUnavailable)
 		} else {
 			require.NoError(t, err)
 		}
@@ -297,7 +297,7 @@ func TestPositionsOutOfReach(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	for _, at := range []time.Time{time.Unix(1<<45, 0), time.Unix(-1<<45, 0), time.Unix(0, 1)} {
 		_, err := r.ListClients(t.Context(), "acme", authmgmt.Paging{After: authmgmt.Position{At: at, ID: "build"}})
-		var invalid *authmgmt.ValidationError
+		var invalid *mortise.ValidationError
 		require.ErrorAs(t, err, &invalid, at)
 	}
 }

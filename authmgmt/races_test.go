@@ -84,7 +84,7 @@ func TestAcceptLosesToWhatComesBetween(t *testing.T) {
 			i := r.invite(t, "alan@example.com")
 			store.before = func() { between(t, r, i.ID) }
 			_, _, err := s.Accept(t.Context(), r.link(&i), "")
-			assert.Equal(t, authmgmt.ErrNotFound, err)
+			assert.Equal(t, mortise.ErrNotFound, err)
 		})
 	}
 }
@@ -142,7 +142,7 @@ func TestLateAttempts(t *testing.T) {
 			assert.Equal(t, 2, ended.GrantAttempts)
 			count := 0
 			for _, e := range r.trail(t, "acme") {
-				if e.Kind == authmgmt.KindGranted {
+				if e.Kind == mortise.KindGranted {
 					count++
 				}
 			}
@@ -178,7 +178,7 @@ func TestTokenCacheDropsWhatWasReadBefore(t *testing.T) {
 	token, text, err = s.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true})
 	require.NoError(t, err)
 	gone := errors.New("the caller has left")
-	s2, err := authmgmt.New(authmgmt.Backend{Store: &lateStore{Store: store, err: gone}}, &authmgmt.Options{TokenCache: time.Minute, Now: r.now})
+	s2, err := authmgmt.New(authmgmt.Backend{Store: &lateStore{Store: store, err: gone}}, &authmgmt.Options{TokenCache: time.Minute, Env: mortise.Env{Now: r.now}})
 	require.NoError(t, err)
 	require.ErrorIs(t, s2.RevokeToken(t.Context(), "acme", full, token.ID), gone)
 	_, err = s2.VerifyToken(t.Context(), text.Reveal())

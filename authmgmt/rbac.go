@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
@@ -60,11 +61,11 @@ func (s *Service) checkRBAC(ctx context.Context, org string, roles []access.Role
 		return nil
 	}
 	o, err := s.organization(ctx, org)
-	if errors.Is(err, ErrNotFound) || err == nil && !o.RBAC {
+	if errors.Is(err, mortise.ErrNotFound) || err == nil && !o.RBAC {
 		if deleted, err := s.isDeleted(ctx, org); err != nil {
 			return err
 		} else if deleted {
-			return ErrDeleted
+			return mortise.ErrDeleted
 		}
 		return ErrRBACDisabled
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -24,7 +25,7 @@ type rig struct {
 
 	mu       sync.Mutex
 	time     time.Time
-	observed []authmgmt.Observation
+	observed []mortise.Observation
 }
 
 var begin = time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC)
@@ -52,7 +53,7 @@ func newRigIn(t *testing.T, directory authmgmt.Directory, opts authmgmt.Options)
 	r := &rig{store: db.AuthMgmt().Store.(*memory.AuthMgmt), time: begin, logs: new(syncBuffer)}
 	opts.Now = r.now
 	opts.InvitationKey = testKey
-	opts.Observer = func(_ context.Context, o authmgmt.Observation) {
+	opts.Observer = func(_ context.Context, o mortise.Observation) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.observed = append(r.observed, o)
@@ -97,7 +98,7 @@ func (r *rig) advance(d time.Duration) {
 }
 
 // observations returns what was observed since the last call.
-func (r *rig) observations() []authmgmt.Observation {
+func (r *rig) observations() []mortise.Observation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	seen := r.observed
@@ -127,7 +128,7 @@ var (
 )
 
 func callerWith(subject string, roles ...access.Role) authmgmt.Caller {
-	return authmgmt.Caller{Actor: authmgmt.Actor(subject), Access: access.DefaultCatalogue().Access(roles...)}
+	return authmgmt.Caller{Actor: mortise.Actor(subject), Access: access.DefaultCatalogue().Access(roles...)}
 }
 
 func roles(ids ...string) []access.Role {

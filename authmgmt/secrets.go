@@ -12,20 +12,21 @@ import (
 )
 
 // RotateSecret makes a new secret for a client, and returns both. The secret cannot be
-// had again. The secret that works goes on until overlap has passed, or until it ends by
-// itself; 0 means Options.SecretOverlap, and 90 days are the most. While two secrets work,
-// a rotation is a [*ValidationError] and changes nothing: the older one was promised its
-// time. An overlap of less than 0 makes no such promise. It ends every secret now, also two,
-// and the tokens that were got with them. A token that was got before with the one that goes
-// on lives out its own time. The caller must cover the client's roles, for the secret gives
-// them: [access.Access.MayTakeOver]. The errors are [*ValidationError],
-// [ErrNotFound], [ErrForbidden] and [ErrUnavailable].
+// had again. The secret that works goes on until overlap has passed, or until it ends
+// by itself; 0 means Options.SecretOverlap, and 90 days are the most. While two secrets
+// work, a rotation is a [*mortise.ValidationError] and changes nothing: the older one
+// was promised its time. An overlap of less than 0 makes no such promise. It ends every
+// secret now, also two, and the tokens that were got with them. A token that was got
+// before with the one that goes on lives out its own time. The caller must cover the
+// client's roles, for the secret gives them: [access.Access.MayTakeOver]. The errors
+// are [*mortise.ValidationError], [mortise.ErrNotFound], [ErrForbidden] and
+// [mortise.ErrUnavailable].
 func (s *Service) RotateSecret(
 	ctx context.Context, org string, by Caller, id string, overlap time.Duration,
 ) (c Client, secret mortise.Secret, err error) {
 	start := s.opts.Now()
 	c, text, e, err := s.rotate(ctx, org, by, id, overlap)
-	s.observeChange(ctx, start, org, KindSecretRotated, by, id, &e, err)
+	s.observeChange(ctx, start, org, mortise.KindSecretRotated, by, id, &e, err)
 	if err != nil {
 		return Client{}, mortise.Secret{}, ofClient(id, err)
 	}
@@ -35,8 +36,8 @@ func (s *Service) RotateSecret(
 func (s *Service) rotate(ctx context.Context, org string, by Caller, id string, overlap time.Duration) (c Client, text string, e AuditEvent, err error) {
 	if overlap > maxSecretOverlap {
 		var p problems
-		p.add("overlap", "must be at most %v", maxSecretOverlap)
-		return Client{}, "", AuditEvent{}, p.err()
+		p.Add("overlap", "must be at most %v", maxSecretOverlap)
+		return Client{}, "", AuditEvent{}, p.Err()
 	}
 	if overlap == 0 {
 		overlap = s.opts.SecretOverlap
@@ -48,7 +49,7 @@ func (s *Service) rotate(ctx context.Context, org string, by Caller, id string, 
 	if err != nil {
 		return Client{}, "", AuditEvent{}, err
 	}
-	c, e, err = s.changeClient(ctx, org, KindSecretRotated, by, id, func(c *Client) error {
+	c, e, err = s.changeClient(ctx, org, mortise.KindSecretRotated, by, id, func(c *Client) error {
 		if !by.Access.MayTakeOver(c.Roles) {
 			return ErrForbidden
 		}
@@ -83,22 +84,23 @@ func overlapping(secrets []ClientSecret) error {
 		next += ", or wait until " + first.UTC().Format("2006-01-02T15:04:05.000000Z")
 	}
 	var p problems
-	p.add("secrets", "two secrets work; %s", next)
-	return p.err()
+	p.Add("secrets", "two secrets work; %s", next)
+	return p.Err()
 }
 
-// RevokeSecret ends one secret of a client now, and the tokens that were got with it. It may
-// be the last one: no login of the client succeeds then until RotateSecret makes another.
-// The other secrets keep their own ends. The caller must be allowed to end the client's roles
-// ([access.Access.MayEnd]). The errors are [ErrNotFound], [ErrForbidden] and [ErrUnavailable].
+// RevokeSecret ends one secret of a client now, and the tokens that were got with it.
+// It may be the last one: no login of the client succeeds then until RotateSecret makes
+// another. The other secrets keep their own ends. The caller must be allowed to end the
+// client's roles ([access.Access.MayEnd]). The errors are [mortise.ErrNotFound],
+// [ErrForbidden] and [mortise.ErrUnavailable].
 func (s *Service) RevokeSecret(ctx context.Context, org string, by Caller, id string, secretID uuid.UUID) error {
 	start := s.opts.Now()
 	gone := false
-	_, e, err := s.changeClient(ctx, org, KindSecretRevoked, by, id, func(c *Client) error {
+	_, e, err := s.changeClient(ctx, org, mortise.KindSecretRevoked, by, id, func(c *Client) error {
 		at := slices.IndexFunc(c.Secrets, func(s ClientSecret) bool { return s.ID == secretID })
 		if at < 0 {
 			gone = true
-			return ErrNotFound
+			return mortise.ErrNotFound
 		}
 		if !by.Access.MayEnd(c.Roles) {
 			return ErrForbidden
@@ -106,7 +108,7 @@ func (s *Service) RevokeSecret(ctx context.Context, org string, by Caller, id st
 		c.Secrets = slices.Concat(c.Secrets[:at], c.Secrets[at+1:])
 		return nil
 	})
-	s.observeChange(ctx, start, org, KindSecretRevoked, by, id, &e, err)
+	s.observeChange(ctx, start, org, mortise.KindSecretRevoked, by, id, &e, err)
 	if gone {
 		return of("secret", secretID.String(), err)
 	}

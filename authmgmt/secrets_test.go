@@ -152,7 +152,7 @@ func TestSecretsAreNowhereElse(t *testing.T) {
 // Ten thousand secrets of each kind are unique, and every bit of them is as good as any
 // other.
 func TestSecretsAreUniqueAndUniform(t *testing.T) {
-	r := newRig(t, authmgmt.Options{Rand: rand.Reader})
+	r := newRig(t, authmgmt.Options{Env: mortise.Env{Rand: rand.Reader}})
 	const n = 10_000
 	seen := make(map[string]bool, 2*n)
 	var ones [2][256]int

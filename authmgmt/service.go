@@ -32,14 +32,9 @@ type Service struct {
 // Caller is who asks for a change. Nobody can give away, or end, more than their Access
 // covers.
 type Caller struct {
-	Actor  Actor // who it is
+	Actor  mortise.Actor // who it is
 	Access access.Access
 }
-
-// Actor is who does something, as the host names them: for the audit trail, the log and
-// the [Observer]. It gives no rights. "" is nobody in particular. Of an invitation it is
-// the person who accepts it.
-type Actor string
 
 // New returns a Service over a backend. It fails if that has no Store, if there is an
 // AcceptURL and no InvitationKey, if a key is there twice, or if a setting is out of its
@@ -79,22 +74,13 @@ func (s *Service) hosted(ctx context.Context) bool {
 // now returns the time with the precision that stores keep.
 func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }
 
-// ceilMicro rounds a bound up to the precision of stored times, which selects the same
-// events.
-func ceilMicro(t time.Time) time.Time {
-	if cut := t.Truncate(time.Microsecond); cut.Before(t) {
-		t = cut.Add(time.Microsecond)
-	}
-	return t.UTC()
-}
-
 // newID returns a new ID. Those of a service are in the order in which they were made.
 func (s *Service) newID(now time.Time) (uuid.UUID, error) { return s.ids.New(s.opts.Rand, now) }
 
 // Ping returns nil if the store answers.
 func (s *Service) Ping(ctx context.Context) error {
 	_, err := s.store.Client(ctx, "", "")
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, mortise.ErrNotFound) {
 		return nil
 	}
 	return unavailable("ping", err)

@@ -31,7 +31,7 @@ type AllStats struct {
 
 // Stats counts what an organization has: for its dashboard. It is cheap: each number is
 // exact up to [mortise.MaxCount], and "at least" that beyond. The error is
-// [ErrUnavailable]. An organization that nobody has heard of has nothing.
+// [mortise.ErrUnavailable]. An organization that nobody has heard of has nothing.
 func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
 	stats, err := s.store.Stats(ctx, org, s.now(), mortise.MaxCount)
 	if err != nil {

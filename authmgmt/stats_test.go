@@ -68,10 +68,10 @@ func TestStatsOfABrokenStore(t *testing.T) {
 	s, err := authmgmt.New(authmgmt.Backend{Store: store}, nil)
 	require.NoError(t, err)
 	stats, err := s.Stats(t.Context(), "acme")
-	require.ErrorIs(t, err, authmgmt.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	assert.Zero(t, stats)
 	open, err := s.StatsAll(t.Context())
-	require.ErrorIs(t, err, authmgmt.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	assert.Zero(t, open)
 	assert.Equal(t, []int{mortise.MaxCount, mortise.MaxCount}, store.most)
 }

@@ -16,12 +16,13 @@ import (
 // effect or none. A call that returned without error is durable, as far as the backend
 // is. A call whose ctx has ended returns an error that is not a sentinel of this package.
 //
-// Arguments and results are the receiver's own: a Store copies what it keeps and what it
-// returns. Times keep microseconds and are UTC. Strings keep every byte, those of roles
-// too, and are compared as bytes; only those of snapshots, which are JSON, must be valid
-// UTF-8. The order of roles and secrets is kept; no roles come back as none. What is
-// unknown, and what belongs to another organization, is [ErrNotFound]. Any error but the
-// sentinels of this package means "unavailable": the caller may try again.
+// Arguments and results are the receiver's own: a Store copies what it keeps and what
+// it returns. Times keep microseconds and are UTC. Strings keep every byte, those of
+// roles too, and are compared as bytes; only those of snapshots, which are JSON, must
+// be valid UTF-8. The order of roles and secrets is kept; no roles come back as none.
+// What is unknown, and what belongs to another organization, is [mortise.ErrNotFound].
+// Any error but the sentinels of this package means "unavailable": the caller may try
+// again.
 //
 // An audit event without ID is none, and is not stored. Its Organization is that of the
 // call.
@@ -46,8 +47,9 @@ type Store interface {
 // clients of all organizations.
 type Clients interface {
 	// CreateClient stores c, which is not deleted, with all its fields and the audit
-	// event. It returns [ErrExists] if the organization has a client with the ID or has
-	// deleted one, or if the digest of a secret is stored already, or is there twice.
+	// event. It returns [mortise.ErrExists] if the organization has a client with the
+	// ID or has deleted one, or if the digest of a secret is stored already, or is
+	// there twice.
 	CreateClient(ctx context.Context, c Client, a AuditEvent) error
 
 	// Client returns a client that is not deleted.
@@ -62,7 +64,7 @@ type Clients interface {
 	// is not among Secrets any more are gone with it, in the same transaction. Once
 	// DeletedAt is set, the client has no secrets, whatever the function left, and is as
 	// one that is unknown, but for CreateClient. A new digest that is stored already, or
-	// is there twice, makes it return [ErrExists].
+	// is there twice, makes it return [mortise.ErrExists].
 	UpdateClient(ctx context.Context, org, id string, update func(*Client) (AuditEvent, error)) error
 
 	// ListClients returns the organization's clients that are not deleted, oldest first:
@@ -77,12 +79,12 @@ const MaxClientTokens = 100
 // Tokens is the part of a [Store] that keeps access tokens. A token's ID and its digest
 // are each unique across organizations.
 type Tokens interface {
-	// CreateToken stores t and the audit event. It returns [ErrNotFound] if t is a
-	// client's and that client does not have the secret, else [ErrExists] if the ID or
-	// the digest is stored already. Of a client's token, Roles are not kept; of another
-	// one, Secret is not. If the client then has more than MaxClientTokens, ended ones
-	// included, CreateToken removes the oldest ones, by CreatedAt, then by ID (as bytes), down
-	// to that number. It never removes t.
+	// CreateToken stores t and the audit event. It returns [mortise.ErrNotFound] if t
+	// is a client's and that client does not have the secret, else [mortise.ErrExists]
+	// if the ID or the digest is stored already. Of a client's token, Roles are not
+	// kept; of another one, Secret is not. If the client then has more than
+	// MaxClientTokens, ended ones included, CreateToken removes the oldest ones, by
+	// CreatedAt, then by ID (as bytes), down to that number. It never removes t.
 	CreateToken(ctx context.Context, t Token, a AuditEvent) error
 
 	// TokenByDigest returns a token, revoked or expired or not. Roles of a client's token
@@ -102,10 +104,10 @@ type Tokens interface {
 // Invitations is the part of a [Store] that keeps invitations. An invitation's ID is
 // unique within its organization.
 type Invitations interface {
-	// CreateInvitation stores i and the audit event. It returns [ErrExists] if the
-	// organization has an invitation with the ID, in whatever state. If exclusive is set,
-	// it returns [ErrPendingInvitation] if the organization has an invitation with the
-	// same EmailKey that is pending at i.CreatedAt ([Invitation.State]).
+	// CreateInvitation stores i and the audit event. It returns [mortise.ErrExists] if
+	// the organization has an invitation with the ID, in whatever state. If exclusive
+	// is set, it returns [ErrPendingInvitation] if the organization has an invitation
+	// with the same EmailKey that is pending at i.CreatedAt ([Invitation.State]).
 	CreateInvitation(ctx context.Context, i Invitation, exclusive bool, a AuditEvent) error
 
 	// Invitation returns an invitation in whatever state.
@@ -154,13 +156,14 @@ type Counter interface {
 // then what is kept of it is removed in steps. A [Directory] can have it, too.
 //
 // From the mark on the organization has nothing, for every method and on every machine
-// that shares the store. A lookup is [ErrNotFound], by a secret's or a token's digest,
-// too. A listing is empty, Stats counts nothing, DueGrants and StatsAll leave it out. No
-// update function is called, and the update is ErrNotFound. What would make something in
-// it is [ErrDeleted], whatever else is wrong with it; UpdateOrganization is, too. The
-// trail has the event that came with the mark, and no other. Only what must be unique
-// across organizations, digests and the IDs of tokens, may stay taken until it is
-// removed. A Pruner goes on as before, the mark's event included.
+// that shares the store. A lookup is [mortise.ErrNotFound], by a secret's or a token's
+// digest, too. A listing is empty, Stats counts nothing, DueGrants and StatsAll leave
+// it out. No update function is called, and the update is ErrNotFound. What would make
+// something in it is [mortise.ErrDeleted], whatever else is wrong with it;
+// UpdateOrganization is, too. The trail has the event that came with the mark, and no
+// other. Only what must be unique across organizations, digests and the IDs of tokens,
+// may stay taken until it is removed. A Pruner goes on as before, the mark's event
+// included.
 type Deletion interface {
 	// MarkDeleted marks an organization as deleted and stores the audit event, unless it
 	// is marked already: then it changes nothing. It returns the time of the mark. The
@@ -173,8 +176,8 @@ type Deletion interface {
 
 	// RemoveDeleted removes at most limit (over 0) rows of what is kept of an
 	// organization that is marked, in an order of its own, and reports whether there is
-	// more. The mark and its event stay. It returns [ErrNotFound] if the organization is
-	// not marked. It may take several transactions.
+	// more. The mark and its event stay. It returns [mortise.ErrNotFound] if the
+	// organization is not marked. It may take several transactions.
 	RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 )
@@ -68,7 +69,7 @@ func TestTokenCacheOfDeleted(t *testing.T) {
 	faults := &authmgmttest.Faults{}
 	server := func(cache time.Duration) *authmgmt.Service {
 		s, err := authmgmt.New(authmgmt.Backend{Store: faults.Store(r.store)}, &authmgmt.Options{
-			TokenCache: cache, Now: r.now, Logger: slog.New(slog.DiscardHandler),
+			TokenCache: cache, Env: mortise.Env{Now: r.now, Logger: slog.New(slog.DiscardHandler)},
 		})
 		require.NoError(t, err)
 		return s
@@ -92,7 +93,7 @@ func TestTokenCacheOfDeleted(t *testing.T) {
 	outage, _ := authmgmttest.Outage()
 	faults.Before = outage
 	verify(caching, "acme", nil)
-	verify(plain, "acme", authmgmt.ErrUnavailable)
+	verify(plain, "acme", mortise.ErrUnavailable)
 	faults.Before = nil
 
 	_, err := r.DeleteOrganization(t.Context(), "acme", full)
@@ -135,7 +136,7 @@ func TestTokenCacheBesideDeletion(t *testing.T) {
 
 	faults := &authmgmttest.Faults{}
 	s, err = authmgmt.New(authmgmt.Backend{Store: faults.Store(r.store)}, &authmgmt.Options{
-		TokenCache: time.Minute, Now: r.now, Logger: slog.New(slog.DiscardHandler),
+		TokenCache: time.Minute, Env: mortise.Env{Now: r.now, Logger: slog.New(slog.DiscardHandler)},
 	})
 	require.NoError(t, err)
 	_, text, err = s.IssueToken(t.Context(), "globex", full, authmgmt.NewToken{Subject: "ada", FullAccess: true})
@@ -150,7 +151,7 @@ func TestTokenCacheBesideDeletion(t *testing.T) {
 	require.NoError(t, err, "it is remembered still")
 	faults.Before = authmgmttest.On(authmgmttest.Nth(1), "Deletion.MarkDeleted")
 	_, err = s.DeleteOrganization(t.Context(), "globex", full)
-	require.ErrorIs(t, err, authmgmt.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	// It was deleted, after all.
 	_, err = r.store.MarkDeleted(t.Context(), "globex", r.now(), authmgmt.AuditEvent{})
 	require.NoError(t, err)

@@ -24,13 +24,13 @@ import (
 func (s *Service) Login(ctx context.Context, clientID, clientSecret string) (t Token, text mortise.Secret, err error) {
 	start := s.opts.Now()
 	t, made, e, err := s.login(ctx, clientID, clientSecret)
-	kind := KindTokenIssued
+	kind := mortise.KindTokenIssued
 	target := idText(t.ID)
 	if errors.Is(err, ErrInvalidCredentials) {
-		kind, target = KindLoginRefused, shownID(clientID)
+		kind, target = mortise.KindLoginRefused, shownID(clientID)
 		t = Token{Client: target}
 	}
-	s.observeChange(ctx, start, t.Organization, kind, Caller{Actor: Actor(t.Subject)}, target, &e, err)
+	s.observeChange(ctx, start, t.Organization, kind, Caller{Actor: mortise.Actor(t.Subject)}, target, &e, err)
 	return t, mortise.NewSecret(made), err
 }
 
@@ -51,7 +51,7 @@ func (s *Service) login(ctx context.Context, clientID, clientSecret string) (Tok
 	}
 	digest := secret.Sum(clientSecret)
 	c, err := s.store.ClientBySecret(ctx, digest)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, mortise.ErrNotFound) {
 		return Token{}, "", AuditEvent{}, ErrInvalidCredentials
 	}
 	if err != nil {
@@ -68,8 +68,8 @@ func (s *Service) login(ctx context.Context, clientID, clientSecret string) (Tok
 	}
 	t, text, e, err := s.createToken(ctx, Token{
 		Organization: c.Organization, Subject: "client:" + c.ID, Client: c.ID, Secret: digest, Roles: c.Roles, CreatedAt: now, ExpiresAt: end,
-	}, Caller{Actor: Actor("client:" + c.ID)}, "")
-	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrDeleted) { // the secret ended meanwhile
+	}, Caller{Actor: mortise.Actor("client:" + c.ID)}, "")
+	if errors.Is(err, mortise.ErrNotFound) || errors.Is(err, mortise.ErrDeleted) { // the secret ended meanwhile
 		err = ErrInvalidCredentials
 	}
 	if err == nil {
@@ -94,7 +94,7 @@ func (s *Service) noteUse(ctx context.Context, c *Client, used *ClientSecret, no
 		}
 		return AuditEvent{}, nil
 	})
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	if err != nil && !errors.Is(err, mortise.ErrNotFound) {
 		s.opts.Logger.WarnContext(ctx, "the use of a client's secret could not be noted", "organization", c.Organization, "client", c.ID, "error", err)
 	}
 }
@@ -116,50 +116,50 @@ type NewToken struct {
 const NoExpiry time.Duration = -1
 
 // IssueToken makes an access token that belongs to no client: for a person who accepted
-// an invitation, say. It returns the token's record and the token itself, which cannot be
-// had again. The token has roles or full access, never both nor neither, and the caller
-// must cover them. It does not ask whether the organization has role-based access
-// control. The errors are [*ValidationError], [ErrForbidden], [ErrExists] and
-// [ErrUnavailable].
+// an invitation, say. It returns the token's record and the token itself, which cannot
+// be had again. The token has roles or full access, never both nor neither, and the
+// caller must cover them. It does not ask whether the organization has role-based
+// access control. The errors are [*mortise.ValidationError], [ErrForbidden],
+// [mortise.ErrExists] and [mortise.ErrUnavailable].
 func (s *Service) IssueToken(
 	ctx context.Context, org string, by Caller, n NewToken,
 ) (t Token, text mortise.Secret, err error) {
 	start := s.opts.Now()
 	t, made, e, err := s.newToken(ctx, org, by, n, "")
-	s.observeChange(ctx, start, org, KindTokenIssued, by, idText(t.ID), &e, err)
+	s.observeChange(ctx, start, org, mortise.KindTokenIssued, by, idText(t.ID), &e, err)
 	return t, mortise.NewSecret(made), err
 }
 
 // ImportToken stores an access token that was made elsewhere, of 32 to 1024 bytes, of
 // which at least 10 are different. A token that was revoked is not revived, unless it
-// expires and Prune has forgotten it: that is [ErrExists], too. It does not ask whether
-// the organization has role-based access control.
+// expires and Prune has forgotten it: that is [mortise.ErrExists], too. It does not ask
+// whether the organization has role-based access control.
 func (s *Service) ImportToken(ctx context.Context, org string, by Caller, n NewToken, text string) (Token, error) {
 	start := s.opts.Now()
 	var p problems
 	p.secret("token", text)
-	err := p.err()
+	err := p.Err()
 	var t Token
 	var e AuditEvent
 	if err == nil {
 		t, _, e, err = s.newToken(ctx, org, by, n, text)
 	}
-	s.observeChange(ctx, start, org, KindTokenIssued, by, idText(t.ID), &e, err)
+	s.observeChange(ctx, start, org, mortise.KindTokenIssued, by, idText(t.ID), &e, err)
 	return t, err
 }
 
 func (s *Service) newToken(ctx context.Context, org string, by Caller, n NewToken, text string) (Token, string, AuditEvent, error) {
 	var p problems
-	p.name("organization", org)
-	p.name("subject", n.Subject)
+	p.Name("organization", org)
+	p.Name("subject", n.Subject)
 	p.access(s.catalogue, n.Roles, n.FullAccess)
 	switch {
 	case n.Lifetime == 0:
 		n.Lifetime = s.opts.TokenLifetime
 	case n.Lifetime < 0 && n.Lifetime != NoExpiry:
-		p.add("lifetime", "must be positive, 0 for the default, or NoExpiry for none")
+		p.Add("lifetime", "must be positive, 0 for the default, or NoExpiry for none")
 	}
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return Token{}, "", AuditEvent{}, err
 	}
 	if !by.Access.Covers(n.Roles) {
@@ -190,7 +190,7 @@ func (s *Service) createToken(ctx context.Context, t Token, by Caller, text stri
 			return fail(unavailable("read randomness", err))
 		}
 	}
-	e, err := s.event(t.Organization, KindTokenIssued, by, t.ID.String())
+	e, err := s.event(t.Organization, mortise.KindTokenIssued, by, t.ID.String())
 	if err != nil {
 		return fail(err)
 	}
@@ -217,10 +217,10 @@ type Identity struct {
 // organization and a changed role count at once, on every machine.
 func (s *Service) VerifyToken(ctx context.Context, text string) (Identity, error) {
 	t, err := s.cachedToken(ctx, text)
-	if errors.Is(err, ErrNotFound) || err == nil && !t.active(s.now()) {
-		s.observe(ctx, Observation{
-			Kind: KindTokenRefused, Organization: t.Organization, Actor: Actor(t.Subject),
-			Target: idText(t.ID), Err: ErrInvalidCredentials,
+	if errors.Is(err, mortise.ErrNotFound) || err == nil && !t.active(s.now()) {
+		s.observe(ctx, mortise.Observation{
+			Kind: mortise.KindTokenRefused, Organization: t.Organization, Actor: mortise.Actor(t.Subject),
+			Object: idText(t.ID), Err: ErrInvalidCredentials,
 		})
 		return Identity{}, ErrInvalidCredentials
 	}
@@ -251,7 +251,7 @@ func (s *Service) cachedToken(ctx context.Context, text string) (Token, error) {
 
 func (s *Service) findToken(ctx context.Context, text string) (Token, error) {
 	if len(text) > secret.MaxLength {
-		return Token{}, ErrNotFound
+		return Token{}, mortise.ErrNotFound
 	}
 	digest := secret.Sum(text)
 	t, err := s.store.TokenByDigest(ctx, digest)
@@ -259,15 +259,15 @@ func (s *Service) findToken(ctx context.Context, text string) (Token, error) {
 		return Token{}, unavailable("look up token", err)
 	}
 	if !secret.Equal(t.Digest, digest) {
-		return Token{}, ErrNotFound
+		return Token{}, mortise.ErrNotFound
 	}
 	return t, nil
 }
 
-// RevokeToken ends a token: the next request with it is refused. The caller must be allowed
-// to end its roles ([access.Access.MayEnd]); a client's token has the client's roles.
-// Revoking twice is not an error and keeps the first time. The errors are [ErrNotFound],
-// [ErrForbidden] and [ErrUnavailable].
+// RevokeToken ends a token: the next request with it is refused. The caller must be
+// allowed to end its roles ([access.Access.MayEnd]); a client's token has the client's
+// roles. Revoking twice is not an error and keeps the first time. The errors are
+// [mortise.ErrNotFound], [ErrForbidden] and [mortise.ErrUnavailable].
 func (s *Service) RevokeToken(ctx context.Context, org string, by Caller, id uuid.UUID) error {
 	start := s.opts.Now()
 	var stored AuditEvent
@@ -281,7 +281,7 @@ func (s *Service) RevokeToken(ctx context.Context, org string, by Caller, id uui
 		if !t.RevokedAt.IsZero() {
 			return stored, nil
 		}
-		if stored, refused.err = s.event(org, KindTokenRevoked, by, id.String()); refused.err != nil {
+		if stored, refused.err = s.event(org, mortise.KindTokenRevoked, by, id.String()); refused.err != nil {
 			return AuditEvent{}, refused.err
 		}
 		stored.Before = t.snapshot()
@@ -291,7 +291,7 @@ func (s *Service) RevokeToken(ctx context.Context, org string, by Caller, id uui
 	})
 	s.tokensChanged(ctx, err)
 	err = refused.of("revoke token", err)
-	s.observeChange(ctx, start, org, KindTokenRevoked, by, id.String(), &stored, err)
+	s.observeChange(ctx, start, org, mortise.KindTokenRevoked, by, id.String(), &stored, err)
 	return ofAccessToken(id, err)
 }
 
@@ -300,7 +300,7 @@ func (s *Service) RevokeToken(ctx context.Context, org string, by Caller, id uui
 func (s *Service) ListTokens(ctx context.Context, org string, q Paging) (Page[Token], error) {
 	var p problems
 	q = p.tokenPaging(q)
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return Page[Token]{}, err
 	}
 	page, err := s.store.ListTokens(ctx, org, q)

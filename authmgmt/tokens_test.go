@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
@@ -70,10 +71,10 @@ func TestLoginAndVerify(t *testing.T) {
 func TestLifetimeIsWhole(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	c, secret := r.newClient(t)
-	s, err := authmgmt.New(authmgmt.Backend{Store: r.store}, &authmgmt.Options{Now: func() time.Time {
+	s, err := authmgmt.New(authmgmt.Backend{Store: r.store}, &authmgmt.Options{Env: mortise.Env{Now: func() time.Time {
 		r.advance(time.Millisecond)
 		return r.now()
-	}})
+	}}})
 	require.NoError(t, err)
 	token, _, err := s.Login(t.Context(), c.ID, secret)
 	require.NoError(t, err)
@@ -114,8 +115,8 @@ func TestLoginRefuses(t *testing.T) {
 			assert.Equal(t, authmgmt.Token{Client: shown}, token)
 			told := r.observations()
 			o := told[len(told)-1]
-			assert.Equal(t, authmgmt.KindLoginRefused, o.Kind)
-			assert.Equal(t, shown, o.Target)
+			assert.Equal(t, mortise.KindLoginRefused, o.Kind)
+			assert.Equal(t, shown, o.Object)
 			assert.Empty(t, string(o.Actor)+o.Organization)
 		})
 	}
@@ -139,23 +140,23 @@ func TestDeleteClientEndsEverything(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	c, secret := r.newClient(t, "viewer")
 	text, _ := r.login(t, c.ID, secret)
-	require.ErrorIs(t, r.DeleteClient(t.Context(), "globex", full, c.ID), authmgmt.ErrNotFound)
+	require.ErrorIs(t, r.DeleteClient(t.Context(), "globex", full, c.ID), mortise.ErrNotFound)
 	require.NoError(t, r.DeleteClient(t.Context(), "acme", admin, c.ID))
 	r.refused(t, text)
 	_, _, err := r.Login(t.Context(), c.ID, secret)
 	assert.Equal(t, authmgmt.ErrInvalidCredentials, err)
-	assert.ErrorIs(t, r.DeleteClient(t.Context(), "acme", admin, c.ID), authmgmt.ErrNotFound)
+	assert.ErrorIs(t, r.DeleteClient(t.Context(), "acme", admin, c.ID), mortise.ErrNotFound)
 
 	// Its ID is not given again, and nothing revives it.
 	_, err = r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{ID: c.ID, Name: "n", FullAccess: true}, secret)
-	assert.ErrorIs(t, err, authmgmt.ErrExists)
+	assert.ErrorIs(t, err, mortise.ErrExists)
 	_, _, err = r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{ID: c.ID, Name: "n", FullAccess: true})
-	assert.ErrorIs(t, err, authmgmt.ErrExists)
+	assert.ErrorIs(t, err, mortise.ErrExists)
 	r.refused(t, text)
 
 	trail := r.trail(t, "acme")
 	last := trail[len(trail)-1]
-	assert.Equal(t, authmgmt.KindClientDeleted, last.Kind)
+	assert.Equal(t, mortise.KindClientDeleted, last.Kind)
 	assert.Nil(t, last.After)
 	assert.Equal(t, "n", last.Before.Name)
 }
@@ -244,7 +245,7 @@ func TestRotateSecret(t *testing.T) {
 	assert.Empty(t, text.Reveal())
 	for _, org := range []string{"acme", "globex"} {
 		_, _, err = r.RotateSecret(t.Context(), org, full, "unknown", 0)
-		assert.ErrorIs(t, err, authmgmt.ErrNotFound)
+		assert.ErrorIs(t, err, mortise.ErrNotFound)
 	}
 }
 
@@ -255,8 +256,8 @@ func TestRevokeSecret(t *testing.T) {
 	changed, second, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, time.Hour)
 	require.NoError(t, err)
 	withSecond, _ := r.login(t, c.ID, second.Reveal())
-	assert.ErrorIs(t, r.RevokeSecret(t.Context(), "acme", admin, c.ID, uuid.New()), authmgmt.ErrNotFound)
-	assert.ErrorIs(t, r.RevokeSecret(t.Context(), "globex", admin, c.ID, changed.Secrets[0].ID), authmgmt.ErrNotFound)
+	assert.ErrorIs(t, r.RevokeSecret(t.Context(), "acme", admin, c.ID, uuid.New()), mortise.ErrNotFound)
+	assert.ErrorIs(t, r.RevokeSecret(t.Context(), "globex", admin, c.ID, changed.Secrets[0].ID), mortise.ErrNotFound)
 	require.NoError(t, r.RevokeSecret(t.Context(), "acme", admin, c.ID, changed.Secrets[0].ID))
 	r.refused(t, withFirst)
 	_, err = r.VerifyToken(t.Context(), withSecond)
@@ -301,7 +302,7 @@ func TestLastUseOfASecret(t *testing.T) {
 	assert.Len(t, r.trail(t, "acme"), events+3, "the tokens alone")
 
 	r.advance(time.Minute)
-	deaf, err := authmgmt.New(authmgmt.Backend{Store: deafStore{r.store}}, &authmgmt.Options{Now: r.now, Logger: slog.New(slog.NewTextHandler(r.logs, nil))})
+	deaf, err := authmgmt.New(authmgmt.Backend{Store: deafStore{r.store}}, &authmgmt.Options{Env: mortise.Env{Now: r.now, Logger: slog.New(slog.NewTextHandler(r.logs, nil))}})
 	require.NoError(t, err)
 	_, _, err = deaf.Login(t.Context(), c.ID, secret)
 	require.NoError(t, err)
@@ -336,15 +337,15 @@ func TestTokensThatStandForThemselves(t *testing.T) {
 	require.NoError(t, err, "it never expires")
 	assert.True(t, id.Access.Full())
 	_, err = r.ImportToken(t.Context(), "globex", full, authmgmt.NewToken{Subject: "ops", FullAccess: true, Lifetime: authmgmt.NoExpiry}, imported)
-	assert.Equal(t, authmgmt.ErrExists, err)
+	assert.Equal(t, mortise.ErrExists, err)
 
-	assert.ErrorIs(t, r.RevokeToken(t.Context(), "globex", full, first.ID), authmgmt.ErrNotFound)
+	assert.ErrorIs(t, r.RevokeToken(t.Context(), "globex", full, first.ID), mortise.ErrNotFound)
 	require.NoError(t, r.RevokeToken(t.Context(), "acme", full, first.ID))
 	r.refused(t, imported)
 	r.advance(time.Hour)
 	require.NoError(t, r.RevokeToken(t.Context(), "acme", full, first.ID), "twice is no error")
 	_, err = r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops", FullAccess: true, Lifetime: authmgmt.NoExpiry}, imported)
-	assert.Equal(t, authmgmt.ErrExists, err, "it is not revived")
+	assert.Equal(t, mortise.ErrExists, err, "it is not revived")
 
 	page, err := r.ListTokens(t.Context(), "acme", authmgmt.Paging{Total: true})
 	require.NoError(t, err)
@@ -357,7 +358,7 @@ func TestTokensThatStandForThemselves(t *testing.T) {
 	require.NoError(t, err)
 	r.refused(t, ended)
 	_, err = r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops", FullAccess: true}, ended)
-	assert.Equal(t, authmgmt.ErrExists, err)
+	assert.Equal(t, mortise.ErrExists, err)
 
 	for _, bad := range []string{importedSecret[:31], strings.Repeat(importedSecret, 27)[:1025], strings.Repeat("guessable", 4)} {
 		_, err = r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops", FullAccess: true}, bad)
@@ -381,14 +382,14 @@ func TestVerifyTokenRefuses(t *testing.T) {
 
 func TestRefusalsOfRandomness(t *testing.T) {
 	broken := errors.New("no entropy")
-	r := newRig(t, authmgmt.Options{Rand: readerFunc(func([]byte) (int, error) { return 0, broken })})
+	r := newRig(t, authmgmt.Options{Env: mortise.Env{Rand: readerFunc(func([]byte) (int, error) { return 0, broken })}})
 	_, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", FullAccess: true})
 	assert.ErrorIs(t, err, broken)
 	_, _, err = r.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true})
 	assert.ErrorIs(t, err, broken)
 	_, err = r.Invite(t.Context(), "acme", full, authmgmt.NewInvitation{Email: "a@example.com", Name: "a", FullAccess: true})
 	assert.ErrorIs(t, err, broken)
-	assert.ErrorIs(t, err, authmgmt.ErrUnavailable)
+	assert.ErrorIs(t, err, mortise.ErrUnavailable)
 }
 
 type readerFunc func([]byte) (int, error)

@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/cursor"
 	"github.com/seed-6363c74e/mortise/internal/setting"
 )
 
@@ -102,7 +104,7 @@ func (s *Service) grantOne(ctx context.Context, i *Invitation) (granted int, err
 		return 0, nil
 	}
 	claimed, _, err := s.changeInvitation(ctx, i.Organization, "", Caller{}, i.ID, s.claim)
-	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrGrantPending) {
+	if errors.Is(err, mortise.ErrNotFound) || errors.Is(err, ErrGrantPending) {
 		return 0, nil
 	}
 	if err != nil {
@@ -147,7 +149,7 @@ func (s *Service) Prune(ctx context.Context, keep Retention) (removed int, err e
 		}
 		const batch = 1000
 		for {
-			n, err := kind.prune(ctx, ceilMicro(now.Add(-kind.keep)), batch)
+			n, err := kind.prune(ctx, cursor.Ceil(now.Add(-kind.keep)), batch)
 			removed += n
 			if err != nil {
 				return removed, unavailable("prune", err)

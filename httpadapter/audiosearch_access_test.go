@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -267,20 +268,20 @@ func TestSearchAuthorize(t *testing.T) {
 // The actor of a run is the caller, and observers hear of the requests.
 func TestSearchTellsWhoItWas(t *testing.T) {
 	var actors []string
-	r := newSoundRig(t, nil, &audiosearch.Options{Observer: func(_ context.Context, o audiosearch.Observation) {
+	r := newSoundRig(t, nil, &audiosearch.Options{Env: mortise.Env{Observer: func(_ context.Context, o mortise.Observation) {
 		actors = append(actors, string(o.Kind)+" "+string(o.Actor))
-	}})
+	}}})
 	w := r.as("calls editor", "POST", soundURL, aSearch(``))
 	require.Equal(t, http.StatusOK, w.Code)
 	run := r.run(strings.Trim(strings.TrimPrefix(w.Body.String(), `{"run_id":`), "}"))
-	require.Equal(t, []any{"acme", audiosearch.Actor("client:calls editor")}, []any{run.Organization, run.Actor})
+	require.Equal(t, []any{"acme", mortise.Actor("client:calls editor")}, []any{run.Organization, run.Actor})
 	require.Len(t, r.seen.list, 1)
 	o := r.seen.list[0]
 	require.Equal(t, httpadapter.Operation{Service: "audiosearch", ID: "searchAudioSound", Method: "POST", Pattern: soundURL}, o.Operation)
 	require.Equal(t, []any{"acme", http.StatusOK}, []any{o.Organization, o.Status})
 	require.Equal(t, http.StatusOK, r.as("editor", "POST", jobCancel+strconv.FormatInt(run.ID, 10)+of("calls"), "").Code)
-	require.Contains(t, actors, string(audiosearch.KindSubmitted)+" client:calls editor")
-	require.Contains(t, actors, string(audiosearch.KindCancelled)+" client:editor")
+	require.Contains(t, actors, string(mortise.KindSubmitted)+" client:calls editor")
+	require.Contains(t, actors, string(mortise.KindCancelled)+" client:editor")
 }
 
 // Beside the credentials service, which has the same shapes, under one prefix.

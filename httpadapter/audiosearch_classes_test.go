@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
@@ -64,7 +65,7 @@ func TestSearchClassesOfTheService(t *testing.T) {
 	r := newSoundRig(t, nil, nil)
 	scorer := new(ownScorer)
 	service, err := audiosearch.New(audiosearch.Backend{Store: r.store, Queue: r.db.Queue(nil)},
-		&audiosearch.Options{Scorers: []sound.Scorer{scorer}, Logger: slog.New(slog.DiscardHandler)})
+		&audiosearch.Options{Scorers: []sound.Scorer{scorer}, Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 	require.NoError(t, err)
 	r.handler, err = httpadapter.NewAudioSearch(service, httpadapter.Bearer(verifySoundCaller), nil)
 	require.NoError(t, err)

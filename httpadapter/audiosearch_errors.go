@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -13,7 +14,6 @@ var audioSearchErrors = errorTable{classify: audioSearchFailures.or(refusedSearc
 var audioSearchFailures = append(failures{
 	{audiosearch.ErrDatasetNotFound, problem{kind: notFound, message: "Dataset not found"}},
 	{audiosearch.ErrRunNotFound, problem{kind: notFound, message: "Run not found"}},
-	{audiosearch.ErrDeleted, problem{kind: deleted}},
 	{audiosearch.ErrFinished, problem{kind: domain, status: http.StatusConflict,
 		message: "The run has ended, so there is nothing to cancel."}},
 	{audiosearch.ErrTooManyRuns, problem{kind: domain, status: http.StatusTooManyRequests, header: afterSomeRuns,
@@ -31,13 +31,12 @@ var searchFields = []string{"dataset_id", "audio_class", "limit", "offset", "met
 // refusedSearch answers what only the service can know to be wrong: a class that its
 // scorer cannot find, a key that no video has.
 var refusedSearch = refusals(
-	func(e *audiosearch.ValidationError) []audiosearch.Problem { return e.Problems },
-	func(one audiosearch.Problem) (loc []any, typ, msg string) {
+	func(one mortise.Problem) (loc []any, typ, msg string) {
 		if len(one.Path) == 0 || !slices.Contains(searchFields, one.Path[0].Field) {
 			return nil, "", ""
 		}
 		loc = locOf("body", one.Path)
-		if one.Kind == audiosearch.ProblemInvalid {
+		if one.Kind == "" {
 			return loc, "value_error", msgValue + one.Message
 		}
 		return loc, string(one.Kind), capitalized(one.Message)

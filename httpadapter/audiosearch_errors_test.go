@@ -19,20 +19,20 @@ func TestSearchProblemsOfTheService(t *testing.T) {
 	require.NoError(t, err)
 	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{describedScorer{}}})
 	require.NoError(t, err)
-	validation := func(problems ...audiosearch.Problem) error { // a real one, with other problems
+	validation := func(problems ...mortise.Problem) error { // a real one, with other problems
 		_, err := s.CreateDataset(t.Context(), "acme", "", "")
-		var failure *audiosearch.ValidationError
+		var failure *mortise.ValidationError
 		require.ErrorAs(t, err, &failure)
 		failure.Problems = problems
 		return fmt.Errorf("wrapped: %w", failure)
 	}
-	one := func(field string, kind audiosearch.ProblemKind) audiosearch.Problem {
-		return audiosearch.Problem{Path: mortise.Path{{Field: field}}, Kind: kind, Message: "is wrong"}
+	one := func(field string, kind mortise.ProblemKind) mortise.Problem {
+		return mortise.Problem{Path: mortise.Path{{Field: field}}, Kind: kind, Message: "is wrong"}
 	}
 	p, known := audioSearchErrors.classify(validation(one("audio_class", audiosearch.ProblemUnsupportedClass),
-		audiosearch.Problem{Path: mortise.Path{{Field: "metadata_filters"}, {Index: 12}, {Field: "key"}},
+		mortise.Problem{Path: mortise.Path{{Field: "metadata_filters"}, {Index: 12}, {Field: "key"}},
 			Kind: audiosearch.ProblemUnknownKey, Message: "is wrong"},
-		one("limit", audiosearch.ProblemInvalid), one("metadata_filters", audiosearch.ProblemInvalid)))
+		one("limit", ""), one("metadata_filters", "")))
 	require.True(t, known)
 	require.Equal(t, problem{kind: invalid, details: []detail{
 		{[]any{"body", "audio_class"}, "Is wrong", "unsupported_class"}, {[]any{"body", "metadata_filters", 12, "key"}, "Is wrong", "unknown_key"},
@@ -41,9 +41,9 @@ func TestSearchProblemsOfTheService(t *testing.T) {
 	require.Empty(t, capitalized(""))
 	// What the caller has not sent is not a mistake of theirs.
 	for _, err := range []error{
-		validation(one("min_score", audiosearch.ProblemInvalid)), validation(one("audio_class", audiosearch.ProblemInvalid), one("id", audiosearch.ProblemInvalid)),
-		validation(one("metadata_filters[2].key", audiosearch.ProblemInvalid)),
-		validation(one("", audiosearch.ProblemInvalid)), validation(audiosearch.Problem{}), validation(),
+		validation(one("min_score", "")), validation(one("audio_class", ""), one("id", "")),
+		validation(one("metadata_filters[2].key", "")),
+		validation(one("", "")), validation(mortise.Problem{}), validation(),
 	} {
 		p, known := audioSearchErrors.classify(err)
 		require.Equal(t, problem{kind: unavailable}, p, err.Error())
@@ -61,7 +61,7 @@ func TestSearchErrorsOfTheService(t *testing.T) {
 		require.Equal(t, want, p)
 		require.True(t, known)
 	}
-	for _, err := range []error{audiosearch.ErrUnavailable, audiosearch.ErrVideoNotFound, audiosearch.ErrExists, audiosearch.ErrConflict, errors.ErrUnsupported} {
+	for _, err := range []error{mortise.ErrUnavailable, audiosearch.ErrVideoNotFound, mortise.ErrExists, audiosearch.ErrConflict, errors.ErrUnsupported} {
 		p, known := audioSearchErrors.classify(err)
 		require.Equal(t, problem{kind: unavailable}, p)
 		require.False(t, known, "the operator is told")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
@@ -44,7 +45,7 @@ func describedAudioSearch(t testing.TB, opts AudioSearchOptions) *Handler {
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{describedScorer{}}, Logger: slog.New(slog.DiscardHandler)})
+	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{describedScorer{}}, Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 	require.NoError(t, err)
 	_, err = s.CreateDataset(t.Context(), "acme", "", "calls")
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
@@ -131,7 +132,7 @@ var problemCases = []problemCase{
 	{"a list of runs", func(ctx context.Context, s *audiosearch.Service) error {
 		_, err := s.ListRuns(ctx, "acme", audiosearch.RunQuery{Limit: 1001, State: "LOST"})
 		return err
-	}, "limit: must be 1 to 1000; state: is no state of a run", elsewhere},
+	}, "limit: must be between 1 and 1000; state: is no state of a run", elsewhere},
 	{"a model of nobody", func(ctx context.Context, s *audiosearch.Service) error {
 		return s.UseModel(ctx, "acme", "", "calls", "other/1")
 	}, "model: is the model of no scorer here, and was never a current one of the dataset", elsewhere},
@@ -161,7 +162,7 @@ func TestEveryProblemOfTheServiceIsAnswered(t *testing.T) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{
-		Scorers: []sound.Scorer{describedScorer{}}, Logger: slog.New(slog.DiscardHandler),
+		Scorers: []sound.Scorer{describedScorer{}}, Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)},
 	})
 	require.NoError(t, err)
 	_, err = s.CreateDataset(t.Context(), "acme", "", "calls")
@@ -170,9 +171,9 @@ func TestEveryProblemOfTheServiceIsAnswered(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range problemCases {
 		err := c.call(t.Context(), s)
-		var failure *audiosearch.ValidationError
+		var failure *mortise.ValidationError
 		require.ErrorAs(t, err, &failure, c.name)
-		require.EqualError(t, err, "audiosearch: invalid request: "+c.text, c.name)
+		require.EqualError(t, err, "mortise: invalid request: "+c.text, c.name)
 		require.Equal(t, c.want, answerOf(t, err), c.name)
 		for _, one := range failure.Problems {
 			for _, step := range one.Path {

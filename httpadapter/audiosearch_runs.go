@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise"
 )
 
 // runStatus tells how far a run is. It is getSearchRunStatus.
@@ -54,7 +54,7 @@ func (a *audioSearchAdapter) cancelRun(c *call) response {
 	if failed := a.authorize(c, dataset); failed != nil {
 		return *failed
 	}
-	run, err := a.service.Cancel(c.r.Context(), c.principal.Organization, audiosearch.Actor(c.principal.Subject), dataset, id)
+	run, err := a.service.Cancel(c.r.Context(), c.principal.Organization, mortise.Actor(c.principal.Subject), dataset, id)
 	if err != nil {
 		return a.h.fail(c, err)
 	}

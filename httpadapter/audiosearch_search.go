@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
@@ -26,7 +27,7 @@ func (a *audioSearchAdapter) search(c *call) response {
 	if failed := a.authorize(c, q.Dataset); failed != nil {
 		return *failed
 	}
-	run, err := a.service.Start(c.r.Context(), c.principal.Organization, audiosearch.Actor(c.principal.Subject), q)
+	run, err := a.service.Start(c.r.Context(), c.principal.Organization, mortise.Actor(c.principal.Subject), q)
 	if err != nil {
 		return a.h.fail(c, err)
 	}

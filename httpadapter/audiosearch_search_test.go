@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
@@ -303,7 +304,7 @@ func TestSearchSpeaksAsTheService(t *testing.T) {
 	r := newSoundRig(t, nil, nil)
 	query := audiosearch.Query{Dataset: "calls", Class: dialTone, Filters: []metadata.Filter{{Key: "year", Value: "x", Op: ">="}}}
 	_, err := r.service.Start(t.Context(), "acme", "me", query)
-	var one audiosearch.Problem
+	var one mortise.Problem
 	require.ErrorAs(t, err, &one)
 	got := details(t, r.post(aSearch(`"metadata_filters":[`+fieldsOf("x", ">=")+`]`)).Body.Bytes())
 	require.Len(t, got, 1)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
@@ -172,7 +173,7 @@ func (a *authMgmtAdapter) checked(c *call, d *decoder, id string) *response {
 
 // caller is who asks for a change.
 func (c *call) caller() authmgmt.Caller {
-	return authmgmt.Caller{Actor: authmgmt.Actor(c.principal.Subject), Access: c.principal.Access}
+	return authmgmt.Caller{Actor: mortise.Actor(c.principal.Subject), Access: c.principal.Access}
 }
 
 // maxID bounds an ID in a path, in bytes, as package authmgmt does.
@@ -203,7 +204,7 @@ func paging(d *decoder, r *http.Request) authmgmt.Paging {
 	p := newParams(d, r)
 	return authmgmt.Paging{
 		Offset: int(p.integer("offset", 0, 0, maxOffset)),
-		Limit:  int(p.integer("limit", 50, 1, authmgmt.MaxPageSize)),
+		Limit:  int(p.integer("limit", 50, 1, mortise.MaxPageSize)),
 		Total:  true,
 	}
 }

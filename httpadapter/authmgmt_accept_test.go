@@ -209,7 +209,7 @@ func TestLinksThatOpenNothing(t *testing.T) {
 func TestAcceptPageFailures(t *testing.T) {
 	var admit, grant error
 	r := newAuthRig(t, nil, &authmgmt.Options{
-		Admit: func(context.Context, authmgmt.Invitation, authmgmt.Actor) error { return admit },
+		Admit: func(context.Context, authmgmt.Invitation, mortise.Actor) error { return admit },
 		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
 			return mortise.NewSecret("the reply"), grant
 		},
@@ -225,14 +225,14 @@ func TestAcceptPageFailures(t *testing.T) {
 	r.faults("Invitation")
 	requirePage(t, r.as("", "GET", link, ""), http.StatusServiceUnavailable, titleDown)
 	r.faults()
-	for _, host := range []error{errors.New("the domain example.com is blocked"), authmgmt.ErrNotFound, authmgmt.ErrUnavailable, httpadapter.ErrUnauthenticated} {
+	for _, host := range []error{errors.New("the domain example.com is blocked"), mortise.ErrNotFound, mortise.ErrUnavailable, httpadapter.ErrUnauthenticated} {
 		admit = host
 		page := requirePage(t, r.as("", "POST", link, ""), http.StatusForbidden, titleRefused)
 		require.NotContains(t, page, "blocked")
 		require.NotContains(t, page, "<form")
 	}
 	admit = nil
-	for _, host := range []error{errors.New("mail server down"), authmgmt.ErrNotFound, authmgmt.ErrUnavailable, authmgmt.ErrForbidden, authmgmt.ErrUnattended} {
+	for _, host := range []error{errors.New("mail server down"), mortise.ErrNotFound, mortise.ErrUnavailable, authmgmt.ErrForbidden, authmgmt.ErrUnattended} {
 		grant = host
 		page := requirePage(t, r.as("", "POST", link, ""), http.StatusConflict, titleDone)
 		require.Contains(t, words(page), "Your access is being set up. Press the button again in a moment.")

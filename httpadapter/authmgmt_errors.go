@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -19,7 +20,7 @@ var (
 // not.
 func authMgmtErrors(missing string) errorTable {
 	f := append(failures{
-		{authmgmt.ErrNotFound, problem{kind: notFound, message: missing}},
+		{mortise.ErrNotFound, problem{kind: notFound, message: missing}},
 	}, authMgmtFailures...)
 	return errorTable{classify: f.or(refusedOverlap), reply: replyDetail}
 }
@@ -27,7 +28,7 @@ func authMgmtErrors(missing string) errorTable {
 // refusedOverlap answers a rotation while two secrets work, for which the request is not to
 // blame, and leaves other errors to refusedAuthMgmt.
 func refusedOverlap(err error) (problem, bool) {
-	var one authmgmt.Problem
+	var one mortise.Problem
 	if !errors.As(err, &one) || one.Path.String() != "secrets" {
 		return refusedAuthMgmt(err)
 	}
@@ -35,7 +36,6 @@ func refusedOverlap(err error) (problem, bool) {
 }
 
 var authMgmtFailures = append(failures{
-	{authmgmt.ErrDeleted, problem{kind: deleted}},
 	{authmgmt.ErrForbidden, problem{kind: forbidden,
 		message: "These credentials do not hold what the change would give or take away; " +
 			"no roles mean full access. Ask somebody who holds it."}},
@@ -52,8 +52,7 @@ var authMgmtFailures = append(failures{
 // client, its roles in other contexts included, a context of a dataset that is not there,
 // and too many clients or pending invitations of an organization.
 var refusedAuthMgmt = refusals(
-	func(e *authmgmt.ValidationError) []authmgmt.Problem { return e.Problems },
-	func(one authmgmt.Problem) (loc []any, typ, msg string) {
+	func(one mortise.Problem) (loc []any, typ, msg string) {
 		message := one.Message
 		switch path := one.Path.String(); path {
 		case "roles", "roles_context":
@@ -69,7 +68,7 @@ var refusedAuthMgmt = refusals(
 var acceptFailures = failures{
 	{authmgmt.ErrGrantPending, problem{kind: domain, status: http.StatusConflict, code: grantPending}},
 	{authmgmt.ErrForbidden, problem{kind: forbidden}},
-	{authmgmt.ErrNotFound, problem{kind: notFound}},
+	{mortise.ErrNotFound, problem{kind: notFound}},
 }
 
 // loginFailures are those of the token endpoint.

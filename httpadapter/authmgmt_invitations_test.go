@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -191,7 +192,7 @@ func TestListAndResendInvitations(t *testing.T) {
 	require.NotEqual(t, r.url(&first), again.URL)
 	require.Equal(t, begin.Add(7*24*time.Hour+time.Second), again.ExpiresAt)
 	_, err := r.service.InvitationByLink(t.Context(), r.link(&first))
-	require.ErrorIs(t, err, authmgmt.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 	requireDetail(t, r.as("admin", "POST", invitations+"/i2/resend", ""), http.StatusForbidden)
 	requireDetail(t, r.as("invite admin", "POST", invitations+"/i1/resend", ""), http.StatusForbidden)
 }

@@ -148,14 +148,14 @@ func TestOpenAPIOfAuthMgmtErrorExamplesAreTheTables(t *testing.T) {
 		resp := replyDetail(p)
 		add(&want, resp.status, resp.body)
 	}
-	p, known := clientErrors.classify(authmgmt.Problem{
+	p, known := clientErrors.classify(mortise.Problem{
 		Path: mortise.Path{{Field: "secrets"}}, Message: "two secrets work; revoke one, or wait until 2026-01-02T00:00:00.000000Z",
 	})
 	require.True(t, known)
 	add(&want, http.StatusConflict, replyDetail(p).body)
 	for _, op := range describedAuthMgmt(t, everyAuthMgmtOption).ops {
 		if !op.public {
-			p, known := op.errors.classify(authmgmt.ErrNotFound)
+			p, known := op.errors.classify(mortise.ErrNotFound)
 			require.True(t, known)
 			add(&want, http.StatusNotFound, op.errors.reply(p).body)
 		}
@@ -294,7 +294,7 @@ func TestOpenAPIOfAuthMgmtValidationExamplesAreReal(t *testing.T) {
 }
 
 func TestErrorsOfTheDomainThatNobodyExpects(t *testing.T) {
-	for _, err := range []error{authmgmt.ErrExists, authmgmt.ErrUnavailable, errors.ErrUnsupported} {
+	for _, err := range []error{mortise.ErrExists, mortise.ErrUnavailable, errors.ErrUnsupported} {
 		p, known := clientErrors.classify(err)
 		require.Equal(t, unavailable, p.kind)
 		require.False(t, known, "the operator is told")

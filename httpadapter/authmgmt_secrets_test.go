@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
@@ -63,7 +64,7 @@ func TestListAndRevokeSecrets(t *testing.T) {
 	_, third := r.credentials(r.as("full", "POST", clients+"/c1/rotate-secret", "").Body.Bytes())
 	require.True(t, r.logsIn("c1", third))
 
-	page, err := r.service.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Kind: authmgmt.KindSecretRevoked})
+	page, err := r.service.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Kind: mortise.KindSecretRevoked})
 	require.NoError(t, err)
 	require.Len(t, page.Items, 2)
 	require.EqualValues(t, "person:admin", page.Items[1].Actor)

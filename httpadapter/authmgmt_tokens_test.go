@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -44,7 +45,7 @@ func TestListAndRevokeTokens(t *testing.T) {
 	requireBody(t, r.as("admin", "GET", issued+"?limit=1", ""), http.StatusOK,
 		`{"data":[`+want+`],"meta":{"offset":0,"limit":1,"total":`+total+`}}`)
 
-	page, err := r.service.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Kind: authmgmt.KindTokenRevoked})
+	page, err := r.service.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Kind: mortise.KindTokenRevoked})
 	require.NoError(t, err)
 	require.Len(t, page.Items, 1, "the second time changed nothing")
 	require.EqualValues(t, "person:admin", page.Items[0].Actor)

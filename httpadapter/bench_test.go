@@ -34,7 +34,7 @@ func (sink) CreateEvent(_ context.Context, e trigger.Event, _ time.Time) (trigge
 	return e, true, nil
 }
 func (sink) Event(context.Context, string, uuid.UUID) (trigger.Event, error) {
-	return trigger.Event{}, trigger.ErrNotFound
+	return trigger.Event{}, mortise.ErrNotFound
 }
 func (sink) UpdateEvent(context.Context, string, uuid.UUID, func(*trigger.Event) error) error {
 	return nil

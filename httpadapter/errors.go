@@ -3,6 +3,8 @@ package httpadapter
 import (
 	"errors"
 	"net/http"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // kind is a failure that every service knows. Each writes it in its own shape.
@@ -101,25 +103,24 @@ func (f failures) or(classify func(error) (problem, bool)) func(error) (problem,
 	}
 }
 
-// commonFailures are those of a host's hooks. They stand in the table of every service.
+// commonFailures are in the table of every service.
 var commonFailures = failures{
 	{ErrUnauthenticated, problem{kind: unauthenticated}},
 	{ErrForbidden, problem{kind: forbidden}},
+	{mortise.ErrDeleted, problem{kind: deleted}},
 }
 
 // refusals classifies the ValidationErrors of a domain: what a service refused and the
 // adapter let through. detail returns no loc for a problem of what is not in the request,
 // as the host's name for the organization: that is the host's mistake.
-func refusals[E error, P any](
-	problems func(E) []P, detail func(P) (loc []any, typ, msg string),
-) func(error) (problem, bool) {
+func refusals(detail func(mortise.Problem) (loc []any, typ, msg string)) func(error) (problem, bool) {
 	return func(err error) (problem, bool) {
-		var failure E
+		var failure *mortise.ValidationError
 		if !errors.As(err, &failure) {
 			return problem{kind: unavailable}, false
 		}
 		var d decoder
-		for _, one := range problems(failure) {
+		for _, one := range failure.Problems {
 			loc, typ, msg := detail(one)
 			if loc == nil {
 				return problem{kind: unavailable}, false

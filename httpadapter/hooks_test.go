@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -22,7 +23,7 @@ import (
 // TestHooksDoNotSpeakForTheDomain: an error of the domain means nothing when it comes
 // from a host's hook.
 func TestHooksDoNotSpeakForTheDomain(t *testing.T) {
-	for _, e := range []error{trigger.ErrNotFound, trigger.ErrNotConfigured, trigger.ErrEnqueueFailed, trigger.ErrIdempotencyKeyReused, &trigger.ValidationError{}} {
+	for _, e := range []error{mortise.ErrNotFound, trigger.ErrNotConfigured, trigger.ErrEnqueueFailed, trigger.ErrIdempotencyKeyReused, &mortise.ValidationError{}} {
 		r := newRig(t, nil)
 		h, err := httpadapter.NewTrigger(r.service, httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
 			return httpadapter.Principal{}, fmt.Errorf("host: %w", e)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -215,7 +216,7 @@ func TestOpenAPIErrorExamplesAreTheTables(t *testing.T) {
 		table(problem{kind: kind})
 	}
 	for _, err := range []error{trigger.ErrNotConfigured, trigger.ErrNoEligibleCollection, trigger.ErrIdempotencyKeyReused,
-		trigger.ErrNotFound, trigger.ErrEnqueueFailed} {
+		mortise.ErrNotFound, trigger.ErrEnqueueFailed} {
 		p, _ := triggerErrors.classify(err)
 		table(p)
 	}

@@ -82,7 +82,7 @@ func (h *panickyHost) options(log *slog.Logger) httpadapter.Options {
 // that succeeds as long as nothing panics.
 func (h *panickyHost) mountAll(t *testing.T, log *slog.Logger) map[string]func() *httptest.ResponseRecorder {
 	t.Helper()
-	triggers, credentials, values, sounds := newRig(t, nil), newAuthRig(t, nil, nil), newVaultRig(t, nil, &vault.Options{Logger: log}), newSoundRig(t, nil, nil)
+	triggers, credentials, values, sounds := newRig(t, nil), newAuthRig(t, nil, nil), newVaultRig(t, nil, &vault.Options{Env: mortise.Env{Logger: log}}), newSoundRig(t, nil, nil)
 	token := values.insert("acme", "v1", "persons", "name", "Ada")
 	opts := h.options(log)
 	handlers := make(map[string]*httpadapter.Handler)
@@ -188,8 +188,7 @@ func TestPanicsOfServices(t *testing.T) {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 
 	triggers := newRig(t, nil)
-	service, err := trigger.New(trigger.Backend{Store: triggers.store, Queue: triggers.queue, Directory: panickyDirectory{h}}, &trigger.Options{Logger: quiet,
-		Observer: func(context.Context, trigger.Observation) { h.call("Observer") }})
+	service, err := trigger.New(trigger.Backend{Store: triggers.store, Queue: triggers.queue, Directory: panickyDirectory{h}}, &trigger.Options{Env: mortise.Env{Logger: quiet, Observer: func(context.Context, mortise.Observation) { h.call("Observer") }}})
 	require.NoError(t, err)
 	mounted, err := httpadapter.NewTrigger(service, h, nil)
 	require.NoError(t, err)
@@ -200,7 +199,7 @@ func TestPanicsOfServices(t *testing.T) {
 	}
 
 	h.broken = ""
-	credentials := newAuthRig(t, nil, &authmgmt.Options{Admit: func(context.Context, authmgmt.Invitation, authmgmt.Actor) error {
+	credentials := newAuthRig(t, nil, &authmgmt.Options{Admit: func(context.Context, authmgmt.Invitation, mortise.Actor) error {
 		h.call("Admit")
 		return nil
 	}})
@@ -211,7 +210,7 @@ func TestPanicsOfServices(t *testing.T) {
 	h.broken = ""
 	requireStatus(http.StatusOK, credentials.as("", "POST", accept, ""))
 
-	values := newVaultRig(t, nil, &vault.Options{Tokenizer: &panickyTokenizer{h: h}, Logger: quiet})
+	values := newVaultRig(t, nil, &vault.Options{Tokenizer: &panickyTokenizer{h: h}, Env: mortise.Env{Logger: quiet}})
 	for broken, status := range map[string]int{"": http.StatusOK, "Token": http.StatusServiceUnavailable} {
 		h.broken = broken
 		requireStatus(status, values.post("/v1/vaults/v1/persons", `{"records":[{"fields":{"name":"Ada `+broken+`"}}]}`))
@@ -222,8 +221,7 @@ func TestPanicsOfServices(t *testing.T) {
 	for broken, status := range map[string]int{"": http.StatusOK, "Observer": http.StatusOK, "Model": http.StatusServiceUnavailable} {
 		queue := sounds.db.Queue(&mortise.LeaseOptions{Logger: quiet})
 		searches, err := audiosearch.New(audiosearch.Backend{Store: sounds.store, Queue: queue}, &audiosearch.Options{
-			Scorers: []sound.Scorer{panickyScorer{sounds.scorer, h}}, Logger: quiet,
-			Observer: func(context.Context, audiosearch.Observation) { h.call("Observer") },
+			Scorers: []sound.Scorer{panickyScorer{sounds.scorer, h}}, Env: mortise.Env{Logger: quiet, Observer: func(context.Context, mortise.Observation) { h.call("Observer") }},
 		})
 		require.NoError(t, err)
 		sounds.handler, err = httpadapter.NewAudioSearch(searches, h, nil)

@@ -97,7 +97,7 @@ func newRig(t *testing.T, opts *httpadapter.TriggerOptions) *rig {
 	r.store = &flaky{Trigger: db.Trigger().Store.(*memory.Trigger)}
 	r.queue = &flakyQueue{Queue: db.Queue(nil)}
 	logger := slog.New(slog.NewJSONHandler(r.log, nil))
-	r.service, err = trigger.New(trigger.Backend{Store: r.store, Queue: r.queue, Directory: r.store, Keys: r.store}, &trigger.Options{Logger: logger})
+	r.service, err = trigger.New(trigger.Backend{Store: r.store, Queue: r.queue, Directory: r.store, Keys: r.store}, &trigger.Options{Env: mortise.Env{Logger: logger}})
 	require.NoError(t, err)
 	r.organize("acme", true, true)
 	_, key, err := r.service.IssueKey(t.Context(), "acme", "", "")

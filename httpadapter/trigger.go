@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -88,7 +89,7 @@ func (t *triggerAdapter) submit(c *call) response {
 	if failed := t.h.authorize(c, ""); failed != nil {
 		return *failed
 	}
-	e, err := t.service.Submit(c.r.Context(), c.principal.Organization, trigger.Actor(c.principal.Subject), sub)
+	e, err := t.service.Submit(c.r.Context(), c.principal.Organization, mortise.Actor(c.principal.Subject), sub)
 	if err != nil {
 		return t.h.fail(c, err)
 	}

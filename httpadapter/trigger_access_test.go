@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -110,9 +111,9 @@ func TestTriggerAccess(t *testing.T) {
 // The service is told who submits.
 func TestTriggerActor(t *testing.T) {
 	r := newRig(t, nil)
-	var actors []trigger.Actor
+	var actors []mortise.Actor
 	s, err := trigger.New(trigger.Backend{Store: r.store, Queue: r.queue}, &trigger.Options{
-		Observer: func(_ context.Context, o trigger.Observation) { actors = append(actors, o.Actor) },
+		Env: mortise.Env{Observer: func(_ context.Context, o mortise.Observation) { actors = append(actors, o.Actor) }},
 	})
 	require.NoError(t, err)
 	auth := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
@@ -121,7 +122,7 @@ func TestTriggerActor(t *testing.T) {
 	h, err := httpadapter.NewTrigger(s, auth, nil)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusAccepted, triggerRequests("")[0].send(h, "").Code)
-	require.Equal(t, []trigger.Actor{"somebody"}, actors)
+	require.Equal(t, []mortise.Actor{"somebody"}, actors)
 }
 
 // A request for a deleted organization is answered like one with an unknown API key. If the

@@ -3,6 +3,7 @@ package httpadapter
 import (
 	"net/http"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -15,20 +16,18 @@ var triggerFailures = append(failures{
 		message: "The requested doc collection is not configured or not ready, or the organization has none that is."}},
 	{trigger.ErrIdempotencyKeyReused, problem{kind: domain, status: http.StatusConflict, code: "idempotency_key_reused",
 		message: "The Idempotency-Key was used for a different request. Send this one with a new key."}},
-	{trigger.ErrNotFound, problem{kind: notFound, message: "There is no such trigger event."}},
-	{trigger.ErrDeleted, problem{kind: deleted}},
+	{mortise.ErrNotFound, problem{kind: notFound, message: "There is no such trigger event."}},
 	{trigger.ErrEnqueueFailed, problem{kind: domain, status: http.StatusInternalServerError, code: "enqueue_failed",
 		message: "The trigger could not be enqueued and will not run. Send the request again."}},
 }, commonFailures...)
 
 // refusedTrigger answers limits of the service that are narrower than ours.
 var refusedTrigger = refusals(
-	func(e *trigger.ValidationError) []trigger.Problem { return e.Problems },
-	func(one trigger.Problem) (loc []any, typ, msg string) {
+	func(one mortise.Problem) (loc []any, typ, msg string) {
 		return triggerFields[one.Path.String()], "value_error", msgValue + one.Message
 	})
 
-// triggerFields says where in a request the fields of a trigger.Problem stand.
+// triggerFields says where in a request the fields of a mortise.Problem stand.
 var triggerFields = map[string][]any{
 	"instructions":    {"body", "instructions"},
 	"context":         {"body", "context"},

@@ -123,7 +123,7 @@ func listQuery(r *http.Request) (trigger.EventQuery, *decoder) {
 	d := new(decoder)
 	p := newParams(d, r)
 	var q trigger.EventQuery
-	q.Limit = int(p.integer("limit", 50, 1, trigger.MaxPageSize))
+	q.Limit = int(p.integer("limit", 50, 1, mortise.MaxPageSize))
 	if text := p.text("cursor"); text != "" {
 		at, err := mortise.ParsePosition(text)
 		if err != nil {

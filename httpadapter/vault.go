@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -104,7 +105,7 @@ func (a *vaultAdapter) checked(c *call, wrong *problem) *response {
 	}
 	id := c.vaultID()
 	if name.Problem(id) != "" {
-		p, _ := vaultFailures.find(vault.ErrNotFound)
+		p, _ := vaultFailures.find(mortise.ErrNotFound)
 		return c.refuse(p)
 	}
 	return a.h.authorize(c, id)

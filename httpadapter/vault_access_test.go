@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -241,7 +242,7 @@ func TestVaultAuthorize(t *testing.T) {
 	for err, status := range map[error]int{
 		&httpadapter.RateLimitError{RetryAfter: time.Second}: 429,
 		httpadapter.ErrForbidden:                             403, httpadapter.ErrUnauthenticated: 401, errors.New("policy server down"): 503,
-		vault.ErrNotFound: 503, vault.ErrForbidden: 503, // the domain's errors mean nothing in a host's hook
+		mortise.ErrNotFound: 503, vault.ErrForbidden: 503, // the domain's errors mean nothing in a host's hook
 	} {
 		answer = err
 		for _, q := range vaultRequests("v1", token) {

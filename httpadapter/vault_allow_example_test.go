@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -60,7 +61,7 @@ func ExampleAllowByAccess() {
 			http.Error(w, "Sign in.", http.StatusUnauthorized)
 			return
 		}
-		shown, err := values.Detokenize(r.Context(), p.Organization, vault.Actor(p.Subject), "customers",
+		shown, err := values.Detokenize(r.Context(), p.Organization, mortise.Actor(p.Subject), "customers",
 			[]vault.DetokenizeItem{{Token: r.PathValue("token")}}, httpadapter.AllowByAccess(p.Access))
 		switch {
 		case errors.Is(err, vault.ErrTokenNotFound):

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"unicode/utf8"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
@@ -31,7 +32,7 @@ func (a *vaultAdapter) detokenize(c *call) response {
 		return *failed
 	}
 	aborted := false
-	by := vault.Actor(c.principal.Subject)
+	by := mortise.Actor(c.principal.Subject)
 	values, err := a.service.Detokenize(c.r.Context(), c.principal.Organization, by, c.vaultID(), items, a.allow(c, most, &aborted))
 	if aborted {
 		panic(http.ErrAbortHandler)
@@ -185,7 +186,7 @@ func (a *vaultAdapter) deleteToken(c *call) response {
 		return *failed
 	}
 	token := tokenOrNone(c.r.PathValue("token"))
-	by := vault.Actor(c.principal.Subject)
+	by := mortise.Actor(c.principal.Subject)
 	if err := a.service.Delete(c.r.Context(), c.principal.Organization, by, c.vaultID(), token); err != nil {
 		return a.h.fail(c, err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -68,7 +69,7 @@ func TestDetokenize(t *testing.T) {
 	requireBody(t, r.as("full", http.MethodPost, detokenize, detokenization(ofToken(grace, "PLAIN_TEXT"), ofToken(grace, ""), ofToken(token, ""))), http.StatusOK,
 		`{"records":[`+revealed(grace, "Grace", "PLAIN_TEXT")+`,`+revealed(grace, "G********e", "MASKED")+`,`+plain+`]}`)
 
-	page, err := r.service.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDetokenized, Limit: 1})
+	page, err := r.service.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: mortise.KindDetokenized, Limit: 1})
 	require.NoError(t, err)
 	require.EqualValues(t, "client:full", page.Items[0].Actor)
 	require.Len(t, page.Items[0].Tokens, 3)
@@ -196,7 +197,7 @@ func TestDeleteToken(t *testing.T) {
 	requireProblems(t, r.as("full", http.MethodDelete, tokens+token, ""), http.StatusNotFound, problemAt{-1, "", "token_not_found"})
 	requireProblems(t, r.post(tokenize, parameters(ofName("Ada"))), http.StatusNotFound, problemAt{0, "", "value_not_found"})
 	requireProblems(t, r.post(detokenize, detokenization(ofToken(token, ""))), http.StatusNotFound, problemAt{0, "", "token_not_found"})
-	page, err := r.service.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDeleted})
+	page, err := r.service.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: mortise.KindDeleted})
 	require.NoError(t, err)
 	require.Len(t, page.Items, 1)
 	require.EqualValues(t, "client:admin", page.Items[0].Actor)

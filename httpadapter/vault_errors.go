@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/format"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -43,7 +44,7 @@ var vaultErrors = errorTable{classify: classifyVault, reply: replyVault}
 // for those after ErrUnavailable, which comes before what it may wrap. ErrNotFound comes
 // after the errors that are it as well.
 var vaultFailures = append(failures{
-	{vault.ErrUnavailable, problem{kind: unavailable}},
+	{mortise.ErrUnavailable, problem{kind: unavailable}},
 	{vault.ErrGroupNotFound, vaultFailure(http.StatusBadRequest, "column_group_not_found",
 		"The vault has no such column group.")},
 	{vault.ErrTooMuch, vaultFailure(http.StatusBadRequest, reasonAnswerTooLong,
@@ -54,7 +55,7 @@ var vaultFailures = append(failures{
 		"The value has no token. Insert it first.")},
 	{vault.ErrTokenNotFound, vaultFailure(http.StatusNotFound, "token_not_found",
 		"The vault has no such token, or it was deleted.")},
-	{vault.ErrNotFound, vaultFailure(http.StatusNotFound, reasonVaultNotFound, "There is no such vault.")},
+	{mortise.ErrNotFound, vaultFailure(http.StatusNotFound, reasonVaultNotFound, "There is no such vault.")},
 	{vault.ErrForbidden, vaultFailure(http.StatusForbidden, "redaction_not_allowed",
 		"These credentials do not allow as much of the value to be shown. Ask for less, or leave redaction out.")},
 	{vault.ErrNotDeterministic, vaultFailure(http.StatusUnprocessableEntity, "not_deterministic",

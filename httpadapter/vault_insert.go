@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -36,7 +37,7 @@ func (a *vaultAdapter) insertRecords(c *call) response {
 			return *failed
 		}
 	}
-	tokens, err := a.service.Insert(c.r.Context(), c.principal.Organization, vault.Actor(c.principal.Subject), c.vaultID(), in.items)
+	tokens, err := a.service.Insert(c.r.Context(), c.principal.Organization, mortise.Actor(c.principal.Subject), c.vaultID(), in.items)
 	if err != nil {
 		return a.h.failAs(errorTable{classify: in.classify, reply: replyVault}, c, err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/format"
 )
@@ -62,7 +63,7 @@ func TestInsertRecords(t *testing.T) {
 	r.did.mu.Lock()
 	defer r.did.mu.Unlock()
 	for _, o := range r.did.list {
-		if o.Kind == vault.KindInserted && o.Actor != "operator" {
+		if o.Kind == mortise.KindInserted && o.Actor != "operator" {
 			require.EqualValues(t, "client:full", o.Actor)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -316,7 +317,7 @@ func TestVaultCodesAndReasons(t *testing.T) {
 // What is unavailable is so whatever it wraps, and nobody is to blame for it.
 func TestVaultErrorsThatWrapOthers(t *testing.T) {
 	for _, f := range vaultFailures[1:] {
-		err := fmt.Errorf("%w: look: %w", vault.ErrUnavailable, f.err)
+		err := fmt.Errorf("%w: look: %w", mortise.ErrUnavailable, f.err)
 		for _, err := range []error{err, &vault.BatchError{Items: []*vault.ItemError{{Err: err}}}} {
 			if p, known := vaultErrors.classify(err); !errors.Is(err, keyring.ErrCorrupt) {
 				require.Equal(t, problem{kind: unavailable}, p)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/internal/name"
@@ -65,10 +66,10 @@ var vaultSchema = vault.Schema{Tables: []vault.Table{
 // vaultObservations are what the domain tells its observer.
 type vaultObservations struct {
 	mu   sync.Mutex
-	list []vault.Observation
+	list []mortise.Observation
 }
 
-func (o *vaultObservations) Observe(_ context.Context, one vault.Observation) {
+func (o *vaultObservations) Observe(_ context.Context, one mortise.Observation) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.list = append(o.list, one)

@@ -74,7 +74,7 @@
 //
 // # Errors
 //
-// The sentinels of a domain, trigger.ErrNotFound say, and of the packages under it, such
+// The sentinels of a domain, mortise.ErrNotFound say, and of the packages under it, such
 // as keyring.ErrRetired, mean what their comments say and nothing else. Return them as
 // they are or wrapped with %w. Every other error means "unavailable": the caller may try
 // again, and the service answers so. So a lost connection, a full disk or a context that
@@ -219,7 +219,7 @@
 // Updates are best optimistic: read the event and a number that each write of it counts
 // up, call update without a transaction or a lock, and then store in a short transaction
 // what it left, if the number is still the same; else begin again. Compare the number and
-// not the content. What is gone meanwhile is trigger.ErrNotFound and not stored again. So
+// not the content. What is gone meanwhile is mortise.ErrNotFound and not stored again. So
 // a panic of update, or its runtime.Goexit, stays with its caller and holds up nobody.
 //
 // Such a store syncs to the disk at each commit, so let the calls that wait share one

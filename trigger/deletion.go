@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
@@ -19,34 +21,34 @@ const removeStep = 1000
 // place and called again by anybody, on any server.
 //
 // From the mark on the organization's API keys are refused, its history is gone, and
-// submissions are [ErrDeleted], for good: the ID is not given again. An attempt that is
-// running goes on to its end, unless its job is removed before, which ends its context;
-// what comes of it is not kept. A queue that is not in the store's database keeps its
-// jobs until a [Worker] gets them, which drops each at its first delivery.
+// submissions are [mortise.ErrDeleted], for good: the ID is not given again. An attempt
+// that is running goes on to its end, unless its job is removed before, which ends its
+// context; what comes of it is not kept. A queue that is not in the store's database
+// keeps its jobs until a [Worker] gets them, which drops each at its first delivery.
 //
 // The mark is made in each part of the [Backend] that keeps something: the Store, the
 // Keys, and a Directory that is also a [Deletion]. This deletes what package trigger
 // keeps of the organization; each of the other domains deletes its own. Errors are
-// [*ValidationError] and [ErrUnavailable].
-func (s *Service) DeleteOrganization(ctx context.Context, org string, by Actor) (more bool, err error) {
-	var p problems
-	if checkName(&p, "organization", org); len(p.list) > 0 {
-		return false, p.err()
+// [*mortise.ValidationError] and [mortise.ErrUnavailable].
+func (s *Service) DeleteOrganization(ctx context.Context, org string, by mortise.Actor) (more bool, err error) {
+	var p failure.Problems
+	if p.Name("organization", org); len(p.Found) > 0 {
+		return false, p.Err()
 	}
 	parts := s.deletions()
 	more, err = removeDeleted(ctx, parts, org)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, mortise.ErrNotFound) {
 		if err := s.markDeleted(ctx, parts, org, by); err != nil {
-			return false, unavailable("mark an organization as deleted", err)
+			return false, failure.Unavailable("mark an organization as deleted", err)
 		}
 		more, err = removeDeleted(ctx, parts, org)
 	}
-	return more, unavailable("remove what is kept of a deleted organization", err)
+	return more, failure.Unavailable("remove what is kept of a deleted organization", err)
 }
 
 // markDeleted marks the organization in all parts. Who marks it in the first one tells of
 // it, also if the other marks fail: somebody else makes them then, and tells nobody.
-func (s *Service) markDeleted(ctx context.Context, parts []Deletion, org string, by Actor) error {
+func (s *Service) markDeleted(ctx context.Context, parts []Deletion, org string, by mortise.Actor) error {
 	now := s.now()
 	for i, part := range parts {
 		since, err := part.MarkDeleted(ctx, org, now)
@@ -56,7 +58,7 @@ func (s *Service) markDeleted(ctx context.Context, parts []Deletion, org string,
 		if i == 0 && since.Equal(now) {
 			defer func() {
 				s.opts.Logger.InfoContext(ctx, "trigger: an organization was deleted", "organization", org, "actor", string(by))
-				s.observe(ctx, Observation{Kind: KindOrganizationDeleted, Organization: org, Actor: by})
+				s.observe(ctx, mortise.Observation{Kind: mortise.KindOrganizationDeleted, Organization: org, Actor: by})
 			}()
 		}
 	}
@@ -98,7 +100,7 @@ func same(a, b any) bool {
 // isDeleted asks the store whether an organization is marked.
 func (s *Service) isDeleted(ctx context.Context, org string) (bool, error) {
 	_, err := s.store.RemoveDeleted(ctx, org, 0)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, mortise.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err

@@ -61,7 +61,7 @@ func TestJobsBesideDeletion(t *testing.T) {
 					require.NoError(t, err)
 				}
 				q := &lateQueue{LeaseQueue: jobs.Queue(nil)}
-				s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: q}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+				s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: q}, &trigger.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 				require.NoError(t, err)
 				now := time.Now()
 				for status, id := range map[trigger.Status]uuid.UUID{trigger.StatusFailed: {1}, trigger.StatusReceived: {2}, trigger.StatusProcessing: {3}} {
@@ -97,7 +97,7 @@ func TestJobsOfDeletedElsewhere(t *testing.T) {
 	var later time.Duration
 	elsewhere, err := memory.Open(t.Context(), &memory.Options{Now: func() time.Time { return time.Now().Add(later) }})
 	require.NoError(t, err)
-	quiet := &trigger.Options{Logger: slog.New(slog.DiscardHandler)}
+	quiet := &trigger.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}}
 	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: elsewhere.Queue(nil)}, quiet)
 	require.NoError(t, err)
 	w, err := trigger.NewWorker(s, func(context.Context, trigger.Event) (trigger.Outcome, error) {
@@ -176,11 +176,11 @@ func TestCreationLosesToDeletion(t *testing.T) {
 			store := &beforeStore{Trigger: b.Store.(*memory.Trigger)}
 			b.Store, b.Keys, b.Directory = store, beforeKeys{b.Keys, store}, store.Trigger
 			b.Queue = sharingBehind{db.Queue(nil), store.Trigger}
-			s, err := trigger.New(b, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+			s, err := trigger.New(b, &trigger.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 			require.NoError(t, err)
 			setUp(t, s, "acme")
 			store.before = func() { deleteAll(t, s, "acme", "") }
-			require.ErrorIs(t, make(t.Context(), s), trigger.ErrDeleted)
+			require.ErrorIs(t, make(t.Context(), s), mortise.ErrDeleted)
 			require.Nil(t, store.before)
 			page, err := s.ListEvents(t.Context(), "acme", trigger.EventQuery{})
 			require.NoError(t, err)
@@ -218,7 +218,7 @@ func TestDeleteOrganizationWhateverFails(t *testing.T) {
 			store, keys, orgs := parts[0].Trigger(), parts[1].Trigger().Keys, parts[2].Trigger().Store.(trigger.Organizations)
 			s, err := trigger.New(trigger.Backend{
 				Store: faults.Store(store.Store), Queue: store.Queue, Keys: faults.Keys(keys), Directory: faults.Directory(orgs),
-			}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+			}, &trigger.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 			require.NoError(t, err)
 			setUp(t, s, "acme")
 			submit(t, s, "a")
@@ -234,7 +234,7 @@ func TestDeleteOrganizationWhateverFails(t *testing.T) {
 			failed := 0
 			for more := true; more; {
 				if more, err = s.DeleteOrganization(t.Context(), "acme", ""); err != nil {
-					require.ErrorIs(t, err, trigger.ErrUnavailable)
+					require.ErrorIs(t, err, mortise.ErrUnavailable)
 					failed++
 					more = true
 				}
@@ -244,7 +244,7 @@ func TestDeleteOrganizationWhateverFails(t *testing.T) {
 			_, err = s.VerifyKey(t.Context(), key.Reveal())
 			require.ErrorIs(t, err, trigger.ErrInvalidKey)
 			_, err = orgs.Setup(t.Context(), "acme")
-			require.ErrorIs(t, err, trigger.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 			for _, part := range []trigger.Deletion{store.Store, keys, orgs.(trigger.Deletion)} {
 				more, err := part.RemoveDeleted(t.Context(), "acme", 1)
 				require.NoError(t, err, "it is marked in each part")

@@ -29,7 +29,7 @@ func setUp(t *testing.T, s *trigger.Service, org string) {
 }
 
 // deleteAll deletes an organization, and returns how many calls that took.
-func deleteAll(t *testing.T, s *trigger.Service, org string, by trigger.Actor) (calls int) {
+func deleteAll(t *testing.T, s *trigger.Service, org string, by mortise.Actor) (calls int) {
 	t.Helper()
 	for more := true; more; calls++ {
 		var err error
@@ -46,7 +46,7 @@ func TestDeleteOrganization(t *testing.T) {
 			var logs bytes.Buffer
 			f := triggertest.New(t, &triggertest.Options{
 				Directory: true, SeparateQueue: separate, Processor: returning(trigger.Permanent(errWork)),
-				Service: trigger.Options{Logger: slog.New(slog.NewTextHandler(&logs, nil))},
+				Service: trigger.Options{Env: mortise.Env{Logger: slog.New(slog.NewTextHandler(&logs, nil))}},
 			})
 			type one struct {
 				failed, waiting trigger.Event
@@ -77,7 +77,7 @@ func TestDeleteOrganization(t *testing.T) {
 			assert.Equal(t, 1, deleteAll(t, f.Service, "acme", "ben"), "once more changes nothing")
 			o := made["acme"]
 			_, err := f.Event(t.Context(), "acme", o.failed.ID)
-			require.ErrorIs(t, err, trigger.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 			page, err := f.ListEvents(t.Context(), "acme", trigger.EventQuery{})
 			require.NoError(t, err)
 			assert.Empty(t, page)
@@ -85,41 +85,41 @@ func TestDeleteOrganization(t *testing.T) {
 			require.NoError(t, err)
 			assert.Zero(t, stats)
 			_, err = f.Retry(t.Context(), "acme", "", o.failed.ID)
-			require.ErrorIs(t, err, trigger.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 			for _, sub := range []trigger.Submission{sub, {Instructions: "other"}} {
 				_, err = f.Submit(t.Context(), "acme", "", sub)
-				require.ErrorIs(t, err, trigger.ErrDeleted)
+				require.ErrorIs(t, err, mortise.ErrDeleted)
 			}
-			require.ErrorIs(t, f.UpdateOrganization(t.Context(), "acme", "", func(*trigger.Organization) error { return nil }), trigger.ErrDeleted)
+			require.ErrorIs(t, f.UpdateOrganization(t.Context(), "acme", "", func(*trigger.Organization) error { return nil }), mortise.ErrDeleted)
 			_, err = f.VerifyKey(t.Context(), o.key.Reveal())
 			require.ErrorIs(t, err, trigger.ErrInvalidKey)
 			_, err = f.FindKey(t.Context(), o.key.Reveal())
-			require.ErrorIs(t, err, trigger.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 			keys, err := f.ListKeys(t.Context(), "acme", trigger.KeyQuery{})
 			require.NoError(t, err)
 			assert.Empty(t, keys)
-			require.ErrorIs(t, f.RevokeKey(t.Context(), "acme", "", o.record.ID), trigger.ErrNotFound)
+			require.ErrorIs(t, f.RevokeKey(t.Context(), "acme", "", o.record.ID), mortise.ErrNotFound)
 			_, _, err = f.IssueKey(t.Context(), "acme", "", "")
-			require.ErrorIs(t, err, trigger.ErrDeleted)
+			require.ErrorIs(t, err, mortise.ErrDeleted)
 			_, err = f.ImportKey(t.Context(), "acme", "", "", o.key.Reveal())
-			require.ErrorIs(t, err, trigger.ErrDeleted)
+			require.ErrorIs(t, err, mortise.ErrDeleted)
 			require.NoError(t, f.FlushKeyUse(t.Context()))
 			for range 8 { // a job that is left is tried again for a minute
 				f.Drain(t.Context())
 				f.Advance(time.Minute)
 			}
 			_, err = f.FindKey(t.Context(), o.key.Reveal())
-			require.ErrorIs(t, err, trigger.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 
-			var deleted []trigger.Observation
+			var deleted []mortise.Observation
 			for _, seen := range f.Observations()[before:] {
-				if seen.Kind == trigger.KindOrganizationDeleted {
+				if seen.Kind == mortise.KindOrganizationDeleted {
 					deleted = append(deleted, seen)
-				} else if seen.Kind != trigger.KindRefused {
+				} else if seen.Kind != mortise.KindRefused {
 					assert.Equal(t, "acme2", seen.Organization, seen.Kind)
 				}
 			}
-			assert.Equal(t, []trigger.Observation{{Kind: trigger.KindOrganizationDeleted, Organization: "acme", Actor: "ann"}}, deleted)
+			assert.Equal(t, []mortise.Observation{{Service: "trigger", Kind: mortise.KindOrganizationDeleted, Organization: "acme", Actor: "ann"}}, deleted)
 			assert.Equal(t, 1, bytes.Count(logs.Bytes(), []byte("trigger: an organization was deleted")))
 			assert.Contains(t, logs.String(), "organization=acme actor=ann")
 			assert.NotContains(t, logs.String(), "trying again")
@@ -147,7 +147,7 @@ func TestDeleteOrganizationInSteps(t *testing.T) {
 	assert.Zero(t, open)
 	assert.Zero(t, f.Drain(t.Context()), "jobs that are left")
 
-	var invalid *trigger.ValidationError
+	var invalid *mortise.ValidationError
 	_, err = f.DeleteOrganization(t.Context(), "", "")
 	require.ErrorAs(t, err, &invalid)
 }
@@ -166,14 +166,14 @@ func TestDeleteOrganizationUnderAnAttempt(t *testing.T) {
 						deleteAll(t, f.Service, "acme", "ann")
 						return trigger.Outcome{Summary: "late"}, result
 					},
-					Service: trigger.Options{Logger: slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelWarn}))},
+					Service: trigger.Options{Env: mortise.Env{Logger: slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelWarn}))}},
 				})
 				submit(t, f.Service, "a")
 				for range 8 {
 					f.Drain(t.Context())
 					f.Advance(time.Minute)
 				}
-				assert.Equal(t, []trigger.Kind{trigger.KindSubmitted, trigger.KindStarted, trigger.KindOrganizationDeleted}, kinds(f))
+				assert.Equal(t, []mortise.Kind{mortise.KindSubmitted, mortise.KindStarted, mortise.KindOrganizationDeleted}, kinds(f))
 				assert.Empty(t, f.History())
 				assert.Zero(t, f.Drain(t.Context()), "jobs that are left")
 				assert.Empty(t, logs.String())
@@ -189,14 +189,14 @@ func TestDeleteOrganizationCutOff(t *testing.T) {
 	e := submit(t, f.Service, "a")
 	heal := f.Break(triggertest.StorePart)
 	_, err := f.DeleteOrganization(t.Context(), "acme", "ann")
-	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	heal()
 	f.Advance(time.Second)
 	deleteAll(t, f.Service, "acme", "ben")
-	require.Equal(t, []trigger.Kind{trigger.KindSubmitted, trigger.KindOrganizationDeleted}, kinds(f))
-	assert.Equal(t, trigger.Actor("ann"), f.Observations()[1].Actor)
+	require.Equal(t, []mortise.Kind{mortise.KindSubmitted, mortise.KindOrganizationDeleted}, kinds(f))
+	assert.Equal(t, mortise.Actor("ann"), f.Observations()[1].Actor)
 	_, err = f.Event(t.Context(), "acme", e.ID)
-	require.ErrorIs(t, err, trigger.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 }
 
 // notedDeletions is a backend that notes what is asked of it, under a name.
@@ -258,24 +258,24 @@ func TestDeleteOrganizationParts(t *testing.T) {
 
 	var notes []string
 	store, keys := part("store", &notes), part("keys", &notes)
-	s, err := trigger.New(trigger.Backend{Store: store, Queue: queue(), Directory: hostDirectory{notes: &notes}, Keys: keys}, &trigger.Options{Logger: quiet})
+	s, err := trigger.New(trigger.Backend{Store: store, Queue: queue(), Directory: hostDirectory{notes: &notes}, Keys: keys}, &trigger.Options{Env: mortise.Env{Logger: quiet}})
 	require.NoError(t, err)
 	deleteAll(t, s, "acme", "")
 	assert.Equal(t, []string{
 		"keys marks", "store marks", "directory marks", "keys removes", "store removes", "directory removes",
 	}, notes)
 	_, err = s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
-	require.ErrorIs(t, err, trigger.ErrDeleted, "the host's directory still has it")
+	require.ErrorIs(t, err, mortise.ErrDeleted, "the host's directory still has it")
 
 	notes = nil
-	s, err = trigger.New(trigger.Backend{Store: store, Queue: queue(), Directory: store, Keys: store}, &trigger.Options{Logger: quiet})
+	s, err = trigger.New(trigger.Backend{Store: store, Queue: queue(), Directory: store, Keys: store}, &trigger.Options{Env: mortise.Env{Logger: quiet}})
 	require.NoError(t, err)
 	deleteAll(t, s, "other", "")
 	assert.Equal(t, []string{"store marks", "store removes"}, notes, "one value is one part")
 
-	s, err = trigger.New(trigger.Backend{Store: store, Queue: queue(), Directory: hostDirectory{&notes, []string{"boom"}}}, &trigger.Options{Logger: quiet})
+	s, err = trigger.New(trigger.Backend{Store: store, Queue: queue(), Directory: hostDirectory{&notes, []string{"boom"}}}, &trigger.Options{Env: mortise.Env{Logger: quiet}})
 	require.NoError(t, err)
 	_, err = s.DeleteOrganization(t.Context(), "third", "")
-	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.NotContains(t, err.Error(), "goroutine")
 }

@@ -43,11 +43,15 @@
 //
 // # For applications
 //
-// The service: [New], [Service], [Backend], [Options], and [Actor], who does something.
+// The service: [New], [Service], [Backend], [Options].
+//
+// Package mortise has the names of all domains: Env, Actor, Observer, Observation, Kind,
+// MaxPageSize, Page, and the errors ErrNotFound, ErrExists, ErrDeleted, ErrUnavailable and
+// ValidationError.
 //
 // Requests: [Submission], [Event], [Status], [Statuses], [Outcome].
 //
-// Lists of them, by pages that are a mortise.Page: [EventQuery], [MaxPageSize].
+// Lists of them: [EventQuery].
 //
 // The work: [Processor], [Permanent], [RetryAfter], [ErrTimeout], [ErrShutdown],
 // [Worker], [NewWorker], [WorkerOptions], [Sweeper], [NewSweeper], [SweeperOptions].
@@ -56,12 +60,11 @@
 //
 // API keys: [APIKey], [KeyQuery].
 //
-// What happens: [Observer], [Observation], [Kind], [Stats], [AllStats].
+// How much there is: [Stats], [AllStats].
 //
-// Errors: [ErrNotFound], [ErrDeleted], [ErrUnavailable]; of a request [ValidationError],
-// [Problem], [ErrNotConfigured], [ErrNoEligibleCollection], [ErrIdempotencyKeyReused],
-// [ErrEnqueueFailed]; of a retry by hand [ErrNotFailed]; of API keys [ErrInvalidKey],
-// [ErrExists].
+// Errors: of a request [ErrNotConfigured], [ErrNoEligibleCollection],
+// [ErrIdempotencyKeyReused], [ErrEnqueueFailed]; of a retry by hand [ErrNotFailed]; of API
+// keys [ErrInvalidKey].
 //
 // # For backends
 //

@@ -1,22 +1,19 @@
 package trigger
 
 import (
+	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/failure"
+	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/mark"
-	"github.com/seed-6363c74e/mortise/internal/name"
-	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
 
-// The errors that callers tell apart with errors.Is.
+// The errors of the package, beside [mortise.ErrNotFound], [mortise.ErrExists],
+// [mortise.ErrDeleted] and [mortise.ErrUnavailable]. Callers tell them apart by errors.Is.
 var (
-	// ErrNotFound: no such event, key or organization, or it belongs to another
-	// organization.
-	ErrNotFound = errors.New("trigger: not found")
 	// ErrNotConfigured: the organization has not finished its setup. Finish it, by
 	// [Service.UpdateOrganization], then submit again. Where organizations need no setup,
 	// leave [Backend].Directory nil.
@@ -30,78 +27,25 @@ var (
 	// ErrEnqueueFailed: the event was stored and could not be queued; it is marked failed
 	// and will not run. Submit again.
 	ErrEnqueueFailed = errors.New("trigger: the event could not be queued")
-	// ErrUnavailable: the store failed, or the queue did for the event of an earlier
-	// request with the same key. Whether the call took effect is unknown; try again, with
-	// an idempotency key.
-	ErrUnavailable = errors.New("trigger: the store is unavailable")
 	// ErrInvalidKey: the API key is unknown or revoked.
 	ErrInvalidKey = errors.New("trigger: invalid API key")
 	// ErrNotFailed: only a failed event can be retried by hand.
 	ErrNotFailed = errors.New("trigger: only a failed event can be retried")
-	// ErrExists: an API key with this digest is stored already.
-	ErrExists = errors.New("trigger: already exists")
-	// ErrDeleted: the organization was deleted ([Service.DeleteOrganization]).
-	ErrDeleted = errors.New("trigger: the organization was deleted, and its ID is not given again; use another ID")
 )
 
-// Problem is one thing wrong with a request. Its message never repeats the request's
-// content.
-type Problem struct {
-	Path    mortise.Path // "instructions", "context", "idempotency_key", "limit", ...
-	Message string
+// reasons class the errors of the package for observers.
+var reasons = []failure.Class{
+	{Err: ErrEnqueueFailed, Reason: mortise.ReasonUnavailable},
+	{Err: ErrNotConfigured, Reason: mortise.ReasonConflict},
+	{Err: ErrNoEligibleCollection, Reason: mortise.ReasonConflict},
+	{Err: ErrIdempotencyKeyReused, Reason: mortise.ReasonConflict},
+	{Err: ErrTimeout, Reason: mortise.ReasonTimeout},
 }
 
-// Error says where the problem is, and what it is.
-func (p Problem) Error() string { return p.Path.String() + ": " + p.Message }
-
-// Is reports whether another error is the same Problem, for errors.Is.
-func (p Problem) Is(target error) bool {
-	q, ok := target.(Problem)
-	return ok && slices.Equal(p.Path, q.Path) && p.Message == q.Message
-}
-
-// ValidationError holds everything that is wrong with a request.
-type ValidationError struct{ Problems []Problem }
-
-// Error lists the problems on one line.
-func (e *ValidationError) Error() string {
-	if len(e.Problems) == 0 {
-		return "trigger: invalid request"
-	}
-	return "trigger: invalid request: " + oneline.Of(e.Problems).Error()
-}
-
-// Unwrap lets errors.As find the first Problem, and errors.Is any of them.
-func (e *ValidationError) Unwrap() []error { return oneline.Of(e.Problems).WrappedErrors() }
-
-// problems collects what is wrong and becomes an error if anything is.
-type problems struct{ list []Problem }
-
-func (p *problems) add(field, format string, args ...any) {
-	p.list = append(p.list, Problem{Path: mortise.Path{{Field: field}}, Message: fmt.Sprintf(format, args...)})
-}
-
-func (p *problems) err() error {
-	if len(p.list) == 0 {
-		return nil
-	}
-	return &ValidationError{Problems: p.list}
-}
-
-// checkName refuses what no backend should have to store as a name: nothing, too much,
-// bad UTF-8, U+0000.
-func checkName(p *problems, field, text string) {
-	if problem := name.Problem(text); problem != "" {
-		p.add(field, "%s", problem)
-	}
-}
-
-// unavailable marks a backend's failure. Sentinels pass as they are.
-func unavailable(what string, err error) error {
-	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrDeleted) || errors.Is(err, ErrUnavailable) {
-		return err
-	}
-	return fmt.Errorf("%w: %s: %w", ErrUnavailable, what, err)
+// observe tells the observer.
+func (s *Service) observe(ctx context.Context, o mortise.Observation) {
+	o.Service, o.Reason = "trigger", failure.Reason(o.Err, reasons)
+	hook.Observe(ctx, &s.opts.Env, s.store, o.Err == nil, o)
 }
 
 // Permanent marks an error of a Processor as one that no further attempt can mend: the

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/cursor"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
@@ -19,7 +21,7 @@ type EventQuery struct {
 	// After is a place in the listing: only events that follow it; zero: from its start.
 	After mortise.Position
 
-	// Limit is how many events a page may hold, at most MaxPageSize. To a Store, 0 and
+	// Limit is how many events a page may hold, at most mortise.MaxPageSize. To a Store, 0 and
 	// less is 0: the page is empty, and its Next is zero. Service.ListEvents takes 0 for 50.
 	Limit int
 
@@ -28,9 +30,6 @@ type EventQuery struct {
 	// of its own. 0 and less: no bound.
 	Bytes int
 }
-
-// MaxPageSize bounds EventQuery.Limit and KeyQuery.Limit.
-const MaxPageSize = 1000
 
 // Position returns the event's place in a listing.
 func (e *Event) Position() mortise.Position { return mortise.Position{At: e.SubmittedAt, ID: e.ID} }
@@ -57,42 +56,23 @@ func (q *EventQuery) Matches(e *Event) bool {
 }
 
 // ListEvents returns a page of the organization's history, newest first. Limit 0 means
-// 50. A Limit outside 0 to [MaxPageSize] or an unknown Status is a [*ValidationError].
+// 50. A Limit outside 0 to [mortise.MaxPageSize] or an unknown Status is a
+// [*mortise.ValidationError].
 func (s *Service) ListEvents(ctx context.Context, org string, q EventQuery) (mortise.Page[Event], error) {
-	var p problems
-	q.Limit = p.limit(q.Limit)
+	var p failure.Problems
+	q.Limit = p.Limit(q.Limit)
 	if q.Status != "" && !knownStatus(q.Status) {
-		p.add("status", "is not one of %v", Statuses())
+		p.Add("status", "is not one of %v", Statuses())
 	}
 	if q.Source != "" {
-		checkName(&p, "source", q.Source)
+		p.Name("source", q.Source)
 	}
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return mortise.Page[Event]{}, err
 	}
-	q.From, q.To = ceilMicro(q.From), ceilMicro(q.To)
+	q.From, q.To = cursor.Ceil(q.From), cursor.Ceil(q.To)
 	page, err := s.store.ListEvents(ctx, org, q)
-	return page, unavailable("list events", err)
-}
-
-// limit returns a page size with its default.
-func (p *problems) limit(n int) int {
-	switch {
-	case n < 0 || n > MaxPageSize:
-		p.add("limit", "must be between 1 and %d", MaxPageSize)
-	case n == 0:
-		return 50
-	}
-	return n
-}
-
-// ceilMicro rounds a bound up to the precision of stored times, which selects the same
-// events.
-func ceilMicro(t time.Time) time.Time {
-	if cut := t.Truncate(time.Microsecond); cut.Before(t) {
-		t = cut.Add(time.Microsecond)
-	}
-	return t.UTC()
+	return page, failure.Unavailable("list events", err)
 }
 
 func knownStatus(status Status) bool {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -19,10 +20,10 @@ func ExampleService_DeleteOrganization() {
 		check(err)
 	}
 	_, err = service.Event(ctx, "acme", event.ID)
-	fmt.Println(errors.Is(err, trigger.ErrNotFound))
+	fmt.Println(errors.Is(err, mortise.ErrNotFound))
 	_, err = service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 	fmt.Println(err)
 	// Output:
 	// true
-	// trigger: the organization was deleted, and its ID is not given again; use another ID
+	// mortise: deleted, and its ID is never reused; use another ID
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -18,7 +19,7 @@ func ExampleValidationError() {
 	service, err := trigger.New(db.Trigger(), nil)
 	check(err)
 	_, err = service.Submit(ctx, "acme", "ann", trigger.Submission{Context: json.RawMessage(`["a list"]`)})
-	if invalid, ok := errors.AsType[*trigger.ValidationError](err); ok {
+	if invalid, ok := errors.AsType[*mortise.ValidationError](err); ok {
 		for _, p := range invalid.Problems {
 			fmt.Println(p.Path, "-", p.Message)
 		}

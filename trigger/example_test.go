@@ -89,7 +89,7 @@ func ExampleService_Submit() {
 	fmt.Println(errors.Is(err, trigger.ErrIdempotencyKeyReused))
 
 	_, err = service.Submit(ctx, "acme", "ann", trigger.Submission{Context: []byte("[]")})
-	var invalid *trigger.ValidationError
+	var invalid *mortise.ValidationError
 	if errors.As(err, &invalid) {
 		for _, problem := range invalid.Problems {
 			fmt.Println(problem)
@@ -200,15 +200,15 @@ func ExampleWorker_Handle() {
 
 func ExampleObserver() {
 	service := newService(&trigger.Options{
-		Observer: func(_ context.Context, o trigger.Observation) {
+		Env: mortise.Env{Observer: func(_ context.Context, o mortise.Observation) {
 			fmt.Println(o.Kind, o.Organization, o.Actor, o.Err) // a host counts them
-		},
+		}},
 	})
 	_, _ = service.Submit(context.Background(), "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 	_, _ = service.Submit(context.Background(), "acme", "ann", trigger.Submission{})
 	// Output:
 	// submitted acme ann <nil>
-	// refused acme ann trigger: invalid request: instructions: must not be empty
+	// refused acme ann mortise: invalid request: instructions: must not be empty
 }
 
 type requestID struct{}
@@ -223,13 +223,13 @@ func (idTracer) Inject(ctx context.Context, carrier map[string]string) {
 	}
 }
 
-func (idTracer) Start(ctx context.Context, op string, carrier map[string]string) (context.Context, func(error)) {
+func (idTracer) Start(ctx context.Context, w mortise.Work, carrier map[string]string) (context.Context, func(error)) {
 	ctx = context.WithValue(ctx, requestID{}, carrier["request-id"])
-	return ctx, func(err error) { fmt.Println(op, "of", carrier["request-id"], "ended:", err) }
+	return ctx, func(err error) { fmt.Println(w.Op, "of", carrier["request-id"], "ended:", err) }
 }
 
 func ExampleOptions_tracer() {
-	service := newService(&trigger.Options{Tracer: idTracer{}})
+	service := newService(&trigger.Options{Env: mortise.Env{Tracer: idTracer{}}})
 	ctx := context.WithValue(context.Background(), requestID{}, "r-17")
 	_, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 	check(err)
@@ -251,7 +251,7 @@ type accounts map[string]trigger.Organization
 func (a accounts) Setup(_ context.Context, org string) (trigger.Organization, error) {
 	o, ok := a[org]
 	if !ok {
-		return trigger.Organization{}, trigger.ErrNotFound
+		return trigger.Organization{}, mortise.ErrNotFound
 	}
 	return o, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 )
 
 // This file is about the time between "stored" and "queued". Where event and job stand in
@@ -100,7 +101,7 @@ func (s *Service) enqueueNew(ctx context.Context, e *Event) error {
 	if errors.Is(err, errMarked) {
 		return nil
 	}
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	if err != nil && !errors.Is(err, mortise.ErrNotFound) {
 		s.unmarked.add(e.ID, e.Organization)
 		s.opts.Logger.ErrorContext(ctx, "event not queued, and not marked failed yet; the sweeper will mark it", "event", e.ID, "error", err)
 		return fmt.Errorf("%w, after it could not be queued: %w", err, qerr)
@@ -114,7 +115,7 @@ func (s *Service) enqueueNew(ctx context.Context, e *Event) error {
 func (s *Service) enqueue(ctx context.Context, e *Event) error {
 	asked := s.now() // if the queue loses the job from now on, the event was queued before that
 	if err := s.queue.Enqueue(ctx, e.Job()); err != nil {
-		return fmt.Errorf("%w: queue event: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: queue event: %w", mortise.ErrUnavailable, err)
 	}
 	return s.markQueued(ctx, e, asked)
 }
@@ -129,7 +130,7 @@ func (s *Service) markQueued(ctx context.Context, e *Event, asked time.Time) err
 		e.CheckedAt = stored.CheckedAt
 		return nil
 	})
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, mortise.ErrNotFound) {
 		s.cancelGone(ctx, e)
 		return errMarked
 	}
@@ -227,7 +228,7 @@ func (w *Sweeper) markUnmarked(ctx context.Context) error {
 	todo := s.unmarked.all()
 	var failure error
 	for _, id := range slices.SortedFunc(maps.Keys(todo), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
-		if err := s.markFailed(ctx, todo[id], id); err != nil && !errors.Is(err, errMarked) && !errors.Is(err, ErrNotFound) {
+		if err := s.markFailed(ctx, todo[id], id); err != nil && !errors.Is(err, errMarked) && !errors.Is(err, mortise.ErrNotFound) {
 			failure = err
 			continue
 		}
@@ -246,7 +247,7 @@ func (w *Sweeper) queueForgotten(ctx context.Context) (queued int, err error) {
 	now := s.now()
 	events, err := s.store.Unqueued(ctx, now.Add(-w.opts.After), w.opts.Batch)
 	if err != nil {
-		return 0, unavailable("look for events without a job", err)
+		return 0, failure.Unavailable("look for events without a job", err)
 	}
 	var failure error
 	failedInARow := 0
@@ -266,7 +267,7 @@ func (w *Sweeper) queueForgotten(ctx context.Context) (queued int, err error) {
 		default:
 			failedInARow = 0
 			queued++
-			s.observe(ctx, Observation{Kind: KindSwept, Organization: e.Organization, EventID: e.ID, Duration: now.Sub(e.UnqueuedSince)})
+			s.observe(ctx, mortise.Observation{Kind: mortise.KindSwept, Organization: e.Organization, Object: e.ID.String(), Wait: now.Sub(e.UnqueuedSince)})
 		}
 	}
 	return queued, failure
@@ -282,7 +283,7 @@ func (s *Service) putOff(ctx context.Context, e *Event, now time.Time) {
 		stored.UnqueuedSince = now
 		return nil
 	})
-	if err != nil && !errors.Is(err, errMarked) && !errors.Is(err, ErrNotFound) && ctx.Err() == nil {
+	if err != nil && !errors.Is(err, errMarked) && !errors.Is(err, mortise.ErrNotFound) && ctx.Err() == nil {
 		s.opts.Logger.WarnContext(ctx, "event not queued, and not put off either", "event", e.ID, "error", err)
 	}
 }

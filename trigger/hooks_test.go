@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
@@ -42,14 +43,14 @@ func (h *hooks) Setup(ctx context.Context, org string) (trigger.Organization, er
 	return h.Trigger.Setup(ctx, org)
 }
 
-func (h *hooks) observe(context.Context, trigger.Observation) { h.call("Observe") }
+func (h *hooks) observe(context.Context, mortise.Observation) { h.call("Observe") }
 
 func (h *hooks) Inject(_ context.Context, carrier map[string]string) {
 	carrier["traceparent"] = "00"
 	h.call("Inject")
 }
 
-func (h *hooks) Start(ctx context.Context, _ string, _ map[string]string) (context.Context, func(error)) {
+func (h *hooks) Start(ctx context.Context, _ mortise.Work, _ map[string]string) (context.Context, func(error)) {
 	h.call("Start")
 	return ctx, func(error) { h.call("end") }
 }
@@ -95,7 +96,7 @@ func TestPanicsOfHooks(t *testing.T) {
 			db := openMemoryAt(t, clock.Now)
 			h := &hooks{Trigger: db.Trigger().Store.(*memory.Trigger), broken: broken}
 			s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: h}, &trigger.Options{
-				Observer: h.observe, Tracer: h, PublicError: h.publicError, Logger: log, Now: clock.Now,
+				Env: mortise.Env{Observer: h.observe, Tracer: h, Logger: log, Now: clock.Now}, PublicError: h.publicError,
 			})
 			require.NoError(t, err)
 			w, err := trigger.NewWorker(s, h.process, &trigger.WorkerOptions{Backoff: h.backoff})
@@ -108,7 +109,7 @@ func TestPanicsOfHooks(t *testing.T) {
 
 			e, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: secretText})
 			if broken == "Organization" {
-				require.ErrorIs(t, err, trigger.ErrUnavailable)
+				require.ErrorIs(t, err, mortise.ErrUnavailable)
 				h.broken = ""
 				e, err = s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: secretText})
 				lastError = "public: not yet"
@@ -161,7 +162,7 @@ func TestWorkerOutlivesPanics(t *testing.T) {
 	observer := &hooks{Trigger: db.Trigger().Store.(*memory.Trigger), broken: "Observe"}
 	log := slog.New(slog.NewTextHandler(&logged, nil))
 	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, &trigger.Options{
-		Observer: observer.observe, Tracer: &hooks{broken: "end"}, Logger: log,
+		Env: mortise.Env{Observer: observer.observe, Tracer: &hooks{broken: "end"}, Logger: log},
 	})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
@@ -198,7 +199,7 @@ func TestDeadLetterIsLogged(t *testing.T) {
 			Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) { return trigger.Outcome{}, failure },
 			Worker:    trigger.WorkerOptions{MaxAttempts: 2},
 			Service: trigger.Options{
-				Logger:      slog.New(slog.NewTextHandler(&logged, nil)),
+				Env:         mortise.Env{Logger: slog.New(slog.NewTextHandler(&logged, nil))},
 				PublicError: func(error) string { return "Ask us." },
 			},
 		})
@@ -222,7 +223,7 @@ func TestFailedAttemptsAreLogged(t *testing.T) {
 	f := triggertest.New(t, &triggertest.Options{
 		Processor: returning(errors.New(strings.Repeat("away\n", 1000))),
 		Worker:    trigger.WorkerOptions{Backoff: func(int) time.Duration { return time.Hour }},
-		Service:   trigger.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))},
+		Service:   trigger.Options{Env: mortise.Env{Logger: slog.New(slog.NewTextHandler(&logged, nil))}},
 	})
 	for range 3 {
 		submit(t, f.Service, secretText)
@@ -260,7 +261,7 @@ func TestLogError(t *testing.T) {
 			f := triggertest.New(t, &triggertest.Options{
 				Processor: returning(errors.New("away\nnow")),
 				Worker:    trigger.WorkerOptions{Backoff: func(int) time.Duration { return 0 }, MaxAttempts: 2},
-				Service:   trigger.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil)), LogError: test.says},
+				Service:   trigger.Options{Env: mortise.Env{Logger: slog.New(slog.NewTextHandler(&logged, nil))}, LogError: test.says},
 			})
 			submitted := submit(t, f.Service, secretText)
 			f.Drain(t.Context())
@@ -285,7 +286,7 @@ func TestPanicOfProcessorIsLogged(t *testing.T) {
 		Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) {
 			panic("boom\n" + strings.Repeat("x", 5000))
 		},
-		Service: trigger.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))},
+		Service: trigger.Options{Env: mortise.Env{Logger: slog.New(slog.NewTextHandler(&logged, nil))}},
 	})
 	for range 2 {
 		submit(t, f.Service, secretText)
@@ -316,11 +317,11 @@ func TestPublicError(t *testing.T) {
 			Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) {
 				return trigger.Outcome{}, trigger.Permanent(errDial)
 			},
-			Service: trigger.Options{PublicError: test.public, Observer: func(_ context.Context, o trigger.Observation) {
-				if o.Kind == trigger.KindFailed {
+			Service: trigger.Options{PublicError: test.public, Env: mortise.Env{Observer: func(_ context.Context, o mortise.Observation) {
+				if o.Kind == mortise.KindFailed {
 					observed = o.Err
 				}
-			}},
+			}}},
 		})
 		e := submit(t, f.Service, "a")
 		f.Drain(t.Context())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
@@ -14,7 +15,7 @@ import (
 type KeyQuery struct {
 	After mortise.Position // only keys that follow this place; zero: from the start
 
-	// Limit is how many keys a page may hold, at most MaxPageSize. To a store, 0 and
+	// Limit is how many keys a page may hold, at most mortise.MaxPageSize. To a store, 0 and
 	// less is 0: the page is empty, and its Next is zero. Service.ListKeys takes 0 for 50.
 	Limit int
 }
@@ -23,23 +24,24 @@ type KeyQuery struct {
 func (k *APIKey) Position() mortise.Position { return mortise.Position{At: k.CreatedAt, ID: k.ID} }
 
 // ListKeys returns a page of the organization's keys, oldest first, revoked ones
-// included. Limit 0 means 50; one below 0 or over [MaxPageSize] is a [*ValidationError].
+// included. Limit 0 means 50; one below 0 or over [mortise.MaxPageSize] is a
+// [*mortise.ValidationError].
 func (s *Service) ListKeys(ctx context.Context, org string, q KeyQuery) (mortise.Page[APIKey], error) {
 	if s.keys == nil {
 		return mortise.Page[APIKey]{}, errNoKeys
 	}
-	var p problems
-	q.Limit = p.limit(q.Limit)
+	var p failure.Problems
+	q.Limit = p.Limit(q.Limit)
 	// Stores count microseconds, so no key stands between two of them, nor further away
 	// than 64 bits reach.
 	if at := q.After.At; !at.Equal(time.UnixMicro(at.UnixMicro())) {
-		p.add("after", "must be a position that a page or mortise.ParsePosition returned")
+		p.Add("after", "must be a position that a page or mortise.ParsePosition returned")
 	}
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return mortise.Page[APIKey]{}, err
 	}
 	page, err := s.keys.ListKeys(ctx, org, q)
-	return page, unavailable("list keys", err)
+	return page, failure.Unavailable("list keys", err)
 }
 
 // Keys iterates over the organization's API keys, oldest first, revoked ones included,
@@ -52,7 +54,7 @@ func (s *Service) Keys(ctx context.Context, org string) iter.Seq2[APIKey, error]
 	})
 }
 
-var errStands = fmt.Errorf("%w: it returned a page that goes on where it began", ErrUnavailable)
+var errStands = fmt.Errorf("%w: it returned a page that goes on where it began", mortise.ErrUnavailable)
 
 // keyIteratorPage is how many keys an iterator asks for at once.
 const keyIteratorPage = 100

@@ -69,13 +69,13 @@ func TestListKeysRefuses(t *testing.T) {
 	at := mortise.Position{At: f.Now().Truncate(time.Microsecond).Add(1), ID: uuid.New()}
 	// Microseconds of 64 bits do not reach it.
 	far := mortise.Position{At: time.Unix(1<<45, 0)}
-	for _, q := range []trigger.KeyQuery{{Limit: -1}, {Limit: trigger.MaxPageSize + 1}, {After: at}, {After: far}} {
+	for _, q := range []trigger.KeyQuery{{Limit: -1}, {Limit: mortise.MaxPageSize + 1}, {After: at}, {After: far}} {
 		_, err := f.ListKeys(t.Context(), "acme", q)
-		var invalid *trigger.ValidationError
+		var invalid *mortise.ValidationError
 		require.ErrorAs(t, err, &invalid, "%+v", q)
 	}
 	at.At = at.At.Add(-1)
-	_, err := f.ListKeys(t.Context(), "acme", trigger.KeyQuery{After: at, Limit: trigger.MaxPageSize})
+	_, err := f.ListKeys(t.Context(), "acme", trigger.KeyQuery{After: at, Limit: mortise.MaxPageSize})
 	require.NoError(t, err)
 }
 
@@ -115,7 +115,7 @@ func TestKeysIterator(t *testing.T) {
 			f.Break(triggertest.APIKeysPart) // the next page is not to be had
 		}
 		if read > 100 {
-			require.ErrorIs(t, err, trigger.ErrUnavailable)
+			require.ErrorIs(t, err, mortise.ErrUnavailable)
 			assert.Zero(t, k)
 		}
 	}
@@ -142,7 +142,7 @@ func TestKeysOfAStoreThatStandsStill(t *testing.T) {
 		errs = append(errs, err)
 	}
 	require.Len(t, errs, 3)
-	require.ErrorIs(t, errs[2], trigger.ErrUnavailable)
+	require.ErrorIs(t, errs[2], mortise.ErrUnavailable)
 }
 
 // standingHistory begins each page at the start.
@@ -167,7 +167,7 @@ func TestHistoryOfAStoreThatStandsStill(t *testing.T) {
 	}
 	require.Len(t, errs, 5, "two pages and an error")
 	require.NoError(t, errors.Join(errs[:4]...))
-	require.ErrorIs(t, errs[4], trigger.ErrUnavailable)
+	require.ErrorIs(t, errs[4], mortise.ErrUnavailable)
 }
 
 func TestKeysIteratorWithoutAStore(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/secret"
 )
 
@@ -29,13 +30,13 @@ var errNoKeys = fmt.Errorf("trigger: the service was made without Backend.Keys: 
 
 // IssueKey makes a new API key and returns its record and the key itself, which cannot be
 // had again. An organization may hold any number of keys, a deleted one none:
-// [ErrDeleted].
+// [mortise.ErrDeleted].
 func (s *Service) IssueKey(
-	ctx context.Context, org string, by Actor, name string,
+	ctx context.Context, org string, by mortise.Actor, name string,
 ) (record APIKey, key mortise.Secret, err error) {
 	text, err := secret.Issue(s.opts.Rand, s.opts.KeyPrefix)
 	if err != nil {
-		return APIKey{}, mortise.Secret{}, unavailable("issue key", err)
+		return APIKey{}, mortise.Secret{}, failure.Unavailable("issue key", err)
 	}
 	if record, err = s.ImportKey(ctx, org, by, name, text); err != nil {
 		return APIKey{}, mortise.Secret{}, err
@@ -43,42 +44,42 @@ func (s *Service) IssueKey(
 	return record, mortise.NewSecret(text), nil
 }
 
-// ImportKey stores a key that was made elsewhere, of 32 to 1024 bytes, of which at least
-// 10 are different. If it is stored already, the error is [ErrExists]; in an organization
-// that was deleted it is [ErrDeleted].
-func (s *Service) ImportKey(ctx context.Context, org string, by Actor, name, key string) (APIKey, error) {
+// ImportKey stores a key that was made elsewhere, of 32 to 1024 bytes, of which at
+// least 10 are different. If it is stored already, the error is [mortise.ErrExists]; in
+// an organization that was deleted it is [mortise.ErrDeleted].
+func (s *Service) ImportKey(ctx context.Context, org string, by mortise.Actor, name, key string) (APIKey, error) {
 	if s.keys == nil {
 		return APIKey{}, errNoKeys
 	}
-	var p problems
-	checkName(&p, "organization", org)
+	var p failure.Problems
+	p.Name("organization", org)
 	if name != "" {
-		checkName(&p, "name", name)
+		p.Name("name", name)
 	}
 	if problem := secret.ImportProblem(key); problem != "" {
-		p.add("key", "%s", problem)
+		p.Add("key", "%s", problem)
 	}
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return APIKey{}, err
 	}
 	now := s.now()
 	id, err := s.newID(now)
 	if err != nil {
-		return APIKey{}, unavailable("read randomness", err)
+		return APIKey{}, failure.Unavailable("read randomness", err)
 	}
 	k := APIKey{ID: id, Organization: org, Name: name, Digest: secret.Sum(key), CreatedAt: now}
-	if err := s.keys.CreateKey(ctx, k); errors.Is(err, ErrExists) {
-		return APIKey{}, ErrExists
+	if err := s.keys.CreateKey(ctx, k); errors.Is(err, mortise.ErrExists) {
+		return APIKey{}, mortise.ErrExists
 	} else if err != nil {
-		return APIKey{}, unavailable("store key", err)
+		return APIKey{}, failure.Unavailable("store key", err)
 	}
-	s.observe(ctx, Observation{Kind: KindKeyIssued, Organization: org, Actor: by, KeyID: id})
+	s.observe(ctx, mortise.Observation{Kind: mortise.KindKeyIssued, Organization: org, Actor: by, Object: id.String()})
 	return k, nil
 }
 
 // RevokeKey ends a key: the next request with it is refused. Revoking twice is not an
 // error and keeps the first time.
-func (s *Service) RevokeKey(ctx context.Context, org string, by Actor, id uuid.UUID) error {
+func (s *Service) RevokeKey(ctx context.Context, org string, by mortise.Actor, id uuid.UUID) error {
 	if s.keys == nil {
 		return errNoKeys
 	}
@@ -91,26 +92,26 @@ func (s *Service) RevokeKey(ctx context.Context, org string, by Actor, id uuid.U
 		return nil
 	})
 	if err == nil && revoked {
-		s.observe(ctx, Observation{Kind: KindKeyRevoked, Organization: org, Actor: by, KeyID: id})
+		s.observe(ctx, mortise.Observation{Kind: mortise.KindKeyRevoked, Organization: org, Actor: by, Object: id.String()})
 	}
-	return unavailable("revoke key", err)
+	return failure.Unavailable("revoke key", err)
 }
 
-// FindKey returns the record of a key, revoked or not, or [ErrNotFound].
+// FindKey returns the record of a key, revoked or not, or [mortise.ErrNotFound].
 func (s *Service) FindKey(ctx context.Context, key string) (APIKey, error) {
 	if s.keys == nil {
 		return APIKey{}, errNoKeys
 	}
 	if len(key) > secret.MaxLength {
-		return APIKey{}, ErrNotFound
+		return APIKey{}, mortise.ErrNotFound
 	}
 	digest := secret.Sum(key)
 	k, err := s.keys.KeyByDigest(ctx, digest)
 	if err != nil {
-		return APIKey{}, unavailable("look up key", err)
+		return APIKey{}, failure.Unavailable("look up key", err)
 	}
 	if !secret.Equal(k.Digest, digest) {
-		return APIKey{}, ErrNotFound
+		return APIKey{}, mortise.ErrNotFound
 	}
 	return k, nil
 }
@@ -120,7 +121,7 @@ func (s *Service) FindKey(ctx context.Context, key string) (APIKey, error) {
 // most once a minute.
 func (s *Service) VerifyKey(ctx context.Context, key string) (APIKey, error) {
 	k, err := s.FindKey(ctx, key)
-	if errors.Is(err, ErrNotFound) || err == nil && !k.RevokedAt.IsZero() {
+	if errors.Is(err, mortise.ErrNotFound) || err == nil && !k.RevokedAt.IsZero() {
 		return APIKey{}, ErrInvalidKey
 	}
 	if err != nil {
@@ -174,8 +175,8 @@ func (s *Service) FlushKeyUse(ctx context.Context) error {
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, ErrNotFound) {
-			return unavailable("write last use of a key", err)
+		if err != nil && !errors.Is(err, mortise.ErrNotFound) {
+			return failure.Unavailable("write last use of a key", err)
 		}
 		s.mu.Lock()
 		if s.lastUse[id] == u { // else it was used again meanwhile, and that use is still to be written

@@ -38,7 +38,7 @@ func TestKeys(t *testing.T) {
 	require.ErrorIs(t, err, trigger.ErrInvalidKey)
 
 	f.Advance(time.Minute)
-	require.ErrorIs(t, f.RevokeKey(t.Context(), "other", "", record.ID), trigger.ErrNotFound)
+	require.ErrorIs(t, f.RevokeKey(t.Context(), "other", "", record.ID), mortise.ErrNotFound)
 	require.NoError(t, f.RevokeKey(t.Context(), "acme", "", record.ID))
 	revokedAt := f.Now()
 	f.Advance(time.Minute)
@@ -61,7 +61,7 @@ func TestImportKey(t *testing.T) {
 	f := triggertest.New(t, nil)
 	for _, length := range []int{31, 1025} {
 		_, err := f.ImportKey(t.Context(), "acme", "", "", strings.Repeat("0123456789", 103)[:length])
-		var invalid *trigger.ValidationError
+		var invalid *mortise.ValidationError
 		require.ErrorAs(t, err, &invalid)
 	}
 	for _, length := range []int{32, 128, 129, 1024} {
@@ -69,13 +69,13 @@ func TestImportKey(t *testing.T) {
 		_, err := f.ImportKey(t.Context(), "acme", "", "", key)
 		require.NoError(t, err)
 		_, err = f.ImportKey(t.Context(), "other", "", "", key)
-		require.ErrorIs(t, err, trigger.ErrExists)
+		require.ErrorIs(t, err, mortise.ErrExists)
 		k, err := f.VerifyKey(t.Context(), key)
 		require.NoError(t, err)
 		assert.Equal(t, "acme", k.Organization)
 	}
 	_, err := f.ImportKey(t.Context(), "", "", "bad\xff", strings.Repeat("guessable", 4))
-	var invalid *trigger.ValidationError
+	var invalid *mortise.ValidationError
 	require.ErrorAs(t, err, &invalid)
 	assert.Len(t, invalid.Problems, 3)
 	assert.ErrorContains(t, err, "key: must be random: it has fewer than 10 different characters")
@@ -124,7 +124,7 @@ func TestLastUseIsWrittenBehind(t *testing.T) {
 	f.Advance(time.Second)
 	use()
 	heal := f.Break(triggertest.APIKeysPart)
-	require.ErrorIs(t, f.FlushKeyUse(t.Context()), trigger.ErrUnavailable)
+	require.ErrorIs(t, f.FlushKeyUse(t.Context()), mortise.ErrUnavailable)
 	heal()
 	require.NoError(t, f.FlushKeyUse(t.Context()), "a write that failed is tried again")
 	assert.Equal(t, f.Now(), lastUse(), "the latest use of those waiting")
@@ -140,17 +140,17 @@ func TestBrokenKeyStoreIsNoInvalidKey(t *testing.T) {
 	require.NoError(t, err)
 	f.Break(triggertest.APIKeysPart)
 	_, err = f.VerifyKey(t.Context(), key.Reveal())
-	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.NotErrorIs(t, err, trigger.ErrInvalidKey)
-	require.ErrorIs(t, f.RevokeKey(t.Context(), "acme", "", record.ID), trigger.ErrUnavailable)
+	require.ErrorIs(t, f.RevokeKey(t.Context(), "acme", "", record.ID), mortise.ErrUnavailable)
 	_, err = f.ListKeys(t.Context(), "acme", trigger.KeyQuery{})
-	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 }
 
 func TestNoKeyInLogsErrorsOrObservations(t *testing.T) {
 	var logs bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	f := triggertest.New(t, &triggertest.Options{Service: trigger.Options{Logger: logger, KeyPrefix: "very-secret-"}})
+	f := triggertest.New(t, &triggertest.Options{Service: trigger.Options{Env: mortise.Env{Logger: logger}, KeyPrefix: "very-secret-"}})
 	record, key, err := f.IssueKey(t.Context(), "acme", "", "ci")
 	require.NoError(t, err)
 	issued, err := printed.Ways(struct {
@@ -192,8 +192,8 @@ func TestNoKeyInLogsErrorsOrObservations(t *testing.T) {
 }
 
 func TestIssueKeyWithoutRandomness(t *testing.T) {
-	f := triggertest.New(t, &triggertest.Options{Service: trigger.Options{Rand: iotest.ErrReader(errors.New("no entropy"))}})
+	f := triggertest.New(t, &triggertest.Options{Service: trigger.Options{Env: mortise.Env{Rand: iotest.ErrReader(errors.New("no entropy"))}}})
 	_, key, err := f.IssueKey(t.Context(), "acme", "", "")
-	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	assert.True(t, key.IsZero())
 }

@@ -60,7 +60,7 @@ func lossy(t *testing.T, loses func(n int) bool, p trigger.Processor, test func(
 		r := &lossyRig{t: t, db: openMemory(t)}
 		r.queue = &lossyQueue{StepQueue: r.db.Queue(nil), loses: loses}
 		var err error
-		r.service, err = trigger.New(trigger.Backend{Store: r.db.Trigger().Store, Queue: r.queue}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+		r.service, err = trigger.New(trigger.Backend{Store: r.db.Trigger().Store, Queue: r.queue}, &trigger.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 		require.NoError(t, err)
 		r.worker, err = trigger.NewWorker(r.service, p, nil)
 		require.NoError(t, err)
@@ -274,7 +274,7 @@ type inTx struct{}
 
 func (s *uncommitted) UpdateEvent(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
 	if !s.committed.Load() && ctx.Value(inTx{}) == nil {
-		return trigger.ErrNotFound
+		return mortise.ErrNotFound
 	}
 	return s.Store.UpdateEvent(ctx, org, id, update)
 }
@@ -284,7 +284,7 @@ func (s *uncommitted) UpdateEvent(ctx context.Context, org string, id uuid.UUID,
 func TestSubmitInTheHostsTransaction(t *testing.T) {
 	lossy(t, nil, returning(nil), func(t *testing.T, r *lossyRig) {
 		store := &uncommitted{Store: r.db.Trigger().Store}
-		s, err := trigger.New(trigger.Backend{Store: store, Queue: r.queue}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+		s, err := trigger.New(trigger.Backend{Store: store, Queue: r.queue}, &trigger.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 		require.NoError(t, err)
 		w, err := trigger.NewWorker(s, returning(nil), nil)
 		require.NoError(t, err)

@@ -1,9 +1,6 @@
 package trigger
 
 import (
-	"crypto/rand"
-	"io"
-	"log/slog"
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
@@ -15,11 +12,13 @@ import (
 //
 // A panic of what a host plugs in, here and in [WorkerOptions], is recovered where it
 // happens and logged with its stack at ERROR. That of a Directory is answered as if the
-// directory was away ([ErrUnavailable]). That of a [Processor] is a failed attempt. That
-// of Backoff leaves the default wait, a panic of PublicError or LogError a history or a
-// log that says only that the attempt failed. That of an Observer or a Tracer changes nothing.
-// Stores and queues must not panic.
+// directory was away ([mortise.ErrUnavailable]). That of a [Processor] is a failed
+// attempt. That of Backoff leaves the default wait, a panic of PublicError or LogError
+// a history or a log that says only that the attempt failed. That of an Observer or a
+// Tracer changes nothing. Stores and queues must not panic.
 type Options struct {
+	mortise.Env
+
 	IdempotencyWindow time.Duration // how long an idempotency key is remembered: 24 h
 	MaxBytes          int           // most bytes of instructions and context together: 1 MiB
 	KeyPrefix         string        // of issued API keys: "sk-"
@@ -34,12 +33,6 @@ type Options struct {
 	// LogError returns the text that is logged for such a failure, as one line of at most
 	// 1 KiB; "" leaves the text out. Nil logs the error's text.
 	LogError func(error) string
-
-	Now      func() time.Time // time.Now
-	Rand     io.Reader        // crypto/rand.Reader; must be safe for concurrent use
-	Observer Observer         // none
-	Tracer   mortise.Tracer   // none
-	Logger   *slog.Logger     // slog.Default()
 }
 
 // validate says which settings make no sense.
@@ -61,14 +54,6 @@ func (o *Options) withDefaults() Options {
 	if c.KeyPrefix == "" {
 		c.KeyPrefix = "sk-"
 	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Rand == nil {
-		c.Rand = rand.Reader
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	setting.Env(&c.Env)
 	return c
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
@@ -31,7 +33,8 @@ type Collection struct {
 // setup ([ErrNotConfigured]). A Directory that is a [Deletion], too, hears of
 // organizations that are deleted.
 type Directory interface {
-	// Setup returns setup state and collections in one consistent read, or [ErrNotFound].
+	// Setup returns setup state and collections in one consistent read, or
+	// [mortise.ErrNotFound].
 	Setup(ctx context.Context, org string) (Organization, error)
 }
 
@@ -73,18 +76,18 @@ func (s *Service) checkOrganization(ctx context.Context, org string, collection 
 		return nil
 	}
 	o, err := s.organization(ctx, org)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, mortise.ErrNotFound) {
 		deleted, err := s.isDeleted(ctx, org)
 		if err != nil {
-			return unavailable("look whether the organization was deleted", err)
+			return failure.Unavailable("look whether the organization was deleted", err)
 		}
 		if deleted {
-			return ErrDeleted
+			return mortise.ErrDeleted
 		}
 		return ErrNotConfigured
 	}
 	if err != nil {
-		return unavailable("read organization", err)
+		return failure.Unavailable("read organization", err)
 	}
 	return o.eligible(collection)
 }
@@ -99,13 +102,13 @@ func (s *Service) organization(ctx context.Context, org string) (o Organization,
 
 // UpdateOrganization changes an organization, creating it if it is new. The Directory of
 // the Backend must be an [Organizations]; if not, the error is errors.ErrUnsupported. An
-// organization that was deleted is [ErrDeleted].
+// organization that was deleted is [mortise.ErrDeleted].
 func (s *Service) UpdateOrganization(
-	ctx context.Context, org string, by Actor, update func(*Organization) error,
+	ctx context.Context, org string, by mortise.Actor, update func(*Organization) error,
 ) error {
-	var p problems
-	if checkName(&p, "organization", org); len(p.list) > 0 {
-		return p.err()
+	var p failure.Problems
+	if p.Name("organization", org); len(p.Found) > 0 {
+		return p.Err()
 	}
 	orgs, ok := s.directory.(Organizations)
 	if !ok {
@@ -120,8 +123,8 @@ func (s *Service) UpdateOrganization(
 		return refused
 	}
 	if err != nil {
-		return unavailable("update organization", err)
+		return failure.Unavailable("update organization", err)
 	}
-	s.observe(ctx, Observation{Kind: KindOrganizationUpdated, Organization: org, Actor: by})
+	s.observe(ctx, mortise.Observation{Kind: mortise.KindOrganizationUpdated, Organization: org, Actor: by})
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -83,15 +84,15 @@ func TestBrokenDirectory(t *testing.T) {
 	f := triggertest.New(t, &triggertest.Options{Directory: true})
 	f.Break(triggertest.DirectoryPart)
 	_, err := f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
-	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.NotErrorIs(t, err, trigger.ErrNotConfigured)
 	err = f.UpdateOrganization(t.Context(), "acme", "", func(*trigger.Organization) error { return nil })
-	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 }
 
 func TestUpdateOrganization(t *testing.T) {
 	f := triggertest.New(t, &triggertest.Options{Directory: true})
-	var invalid *trigger.ValidationError
+	var invalid *mortise.ValidationError
 	require.ErrorAs(t, f.UpdateOrganization(t.Context(), "", "", func(*trigger.Organization) error { return nil }), &invalid)
 
 	refused := errors.New("no")

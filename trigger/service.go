@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/cursor"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/seldom"
 	"github.com/seed-6363c74e/mortise/internal/uuid7"
 )
@@ -56,10 +58,10 @@ func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Micr
 // newID returns a new ID, of an event or a key.
 func (s *Service) newID(now time.Time) (uuid.UUID, error) { return s.ids.New(s.opts.Rand, now) }
 
-// Event returns one event of the organization's history, or [ErrNotFound].
+// Event returns one event of the organization's history, or [mortise.ErrNotFound].
 func (s *Service) Event(ctx context.Context, org string, id uuid.UUID) (Event, error) {
 	e, err := s.store.Event(ctx, org, id)
-	return e, unavailable("read event", err)
+	return e, failure.Unavailable("read event", err)
 }
 
 // Retry sends a failed event back to the queue, as a new generation with all its attempts
@@ -69,7 +71,7 @@ func (s *Service) Event(ctx context.Context, org string, id uuid.UUID) (Event, e
 // A queue that keeps dead letters keeps that of the generation before, also when the event is
 // completed: in the table of jobs until Prune forgets the event. So count failed events by
 // [Service.Stats], and not dead jobs.
-func (s *Service) Retry(ctx context.Context, org string, by Actor, id uuid.UUID) (Event, error) {
+func (s *Service) Retry(ctx context.Context, org string, by mortise.Actor, id uuid.UUID) (Event, error) {
 	now := s.now()
 	var e Event
 	err := s.update(ctx, org, id, func(stored *Event) error {
@@ -93,7 +95,7 @@ func (s *Service) Retry(ctx context.Context, org string, by Actor, id uuid.UUID)
 	} else {
 		e.UnqueuedSince = time.Time{}
 	}
-	s.observe(ctx, Observation{Kind: KindRetried, Organization: org, Actor: by, EventID: id})
+	s.observe(ctx, mortise.Observation{Kind: mortise.KindRetried, Organization: org, Actor: by, Object: id.String()})
 	return e, nil
 }
 
@@ -107,7 +109,7 @@ func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 		return 0, errors.ErrUnsupported
 	}
 	const batch = 1000
-	before = ceilMicro(before)
+	before = cursor.Ceil(before)
 	// A key is as old as the submission of its event, and no event ends before that.
 	keyedBefore := s.now().Add(-s.opts.IdempotencyWindow)
 	if before.Before(keyedBefore) {
@@ -118,7 +120,7 @@ func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 		n, err := pruner.Prune(ctx, before, keyedBefore, batch)
 		total += n
 		if err != nil || n < batch {
-			return total, unavailable("prune events", err)
+			return total, failure.Unavailable("prune events", err)
 		}
 	}
 }
@@ -126,10 +128,10 @@ func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 // Ping returns nil if the store answers.
 func (s *Service) Ping(ctx context.Context) error {
 	_, err := s.store.Event(ctx, "", uuid.Nil)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, mortise.ErrNotFound) {
 		return nil
 	}
-	return unavailable("ping", err)
+	return failure.Unavailable("ping", err)
 }
 
 // update is Store.UpdateEvent, with the errors of the update function told from those of
@@ -154,5 +156,5 @@ func tellApart(update func(*Event) error, store func(func(*Event) error) error) 
 	if err != nil && refused != nil && errors.Is(err, refused) {
 		return refused
 	}
-	return unavailable("update event", err)
+	return failure.Unavailable("update event", err)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
@@ -87,14 +88,14 @@ func TestGet(t *testing.T) {
 	e := submit(t, f.Service, "a")
 	assert.Equal(t, e, get(t, f.Service, e.ID))
 	_, err := f.Event(t.Context(), "other", e.ID)
-	require.ErrorIs(t, err, trigger.ErrNotFound, "another organization's event")
+	require.ErrorIs(t, err, mortise.ErrNotFound, "another organization's event")
 	_, err = f.Event(t.Context(), "acme", uuid.New())
-	require.ErrorIs(t, err, trigger.ErrNotFound)
-	require.NotErrorIs(t, err, trigger.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
+	require.NotErrorIs(t, err, mortise.ErrUnavailable)
 
 	f.Break(triggertest.StorePart)
 	_, err = f.Event(t.Context(), "acme", e.ID)
-	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.ErrorIs(t, err, triggertest.ErrInjected, "the cause is kept")
 }
 
@@ -121,21 +122,21 @@ func TestList(t *testing.T) {
 	}
 
 	for name, q := range map[string]trigger.EventQuery{
-		"limit": {Limit: trigger.MaxPageSize + 1}, "negative": {Limit: -1}, "status": {Status: "lost"},
+		"limit": {Limit: mortise.MaxPageSize + 1}, "negative": {Limit: -1}, "status": {Status: "lost"},
 		"both": {Limit: -1, Status: "lost"},
 	} {
 		_, err := f.ListEvents(t.Context(), "acme", q)
-		var invalid *trigger.ValidationError
+		var invalid *mortise.ValidationError
 		require.ErrorAs(t, err, &invalid, name)
 		require.NotContains(t, err.Error(), "\n", "a message is one line")
 	}
 
 	f.Break(triggertest.StorePart)
 	_, err = f.ListEvents(t.Context(), "acme", trigger.EventQuery{})
-	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	failures := 0
 	for _, err := range f.Events(t.Context(), "acme", trigger.EventQuery{}) {
-		require.ErrorIs(t, err, trigger.ErrUnavailable)
+		require.ErrorIs(t, err, mortise.ErrUnavailable)
 		failures++
 	}
 	assert.Equal(t, 1, failures)
@@ -150,7 +151,7 @@ func TestRetry(t *testing.T) {
 	require.Equal(t, 1, f.Drain(t.Context()))
 	require.Equal(t, trigger.StatusFailed, get(t, f.Service, e.ID).Status)
 	_, err = f.Retry(t.Context(), "other", "", e.ID)
-	require.ErrorIs(t, err, trigger.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 
 	again, err := f.Retry(t.Context(), "acme", "", e.ID)
 	require.NoError(t, err)
@@ -194,7 +195,7 @@ func TestPrune(t *testing.T) {
 
 	f.Break(triggertest.StorePart)
 	_, err = f.Prune(t.Context(), limit)
-	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 
 	db := openMemory(t)
 	s, err := trigger.New(trigger.Backend{Store: struct{ trigger.Store }{db.Trigger().Store}, Queue: db.Queue(nil)}, nil)
@@ -236,7 +237,7 @@ func TestPing(t *testing.T) {
 	f := triggertest.New(t, nil)
 	require.NoError(t, f.Ping(t.Context()))
 	heal := f.Break(triggertest.StorePart)
-	require.ErrorIs(t, f.Ping(t.Context()), trigger.ErrUnavailable)
+	require.ErrorIs(t, f.Ping(t.Context()), mortise.ErrUnavailable)
 	heal()
 	require.NoError(t, f.Ping(t.Context()))
 }

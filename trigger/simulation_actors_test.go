@@ -54,7 +54,7 @@ func (s *simulation) boot(i int) {
 	queue := faults.Queue(mortise.NewLeaseQueue(leases, &mortise.LeaseOptions{TTL: simTTL, Logger: logger}))
 	var err error
 	p.service, err = trigger.New(trigger.Backend{Store: faults.Store(s.db), Queue: queue}, &trigger.Options{
-		Now: s.clock.Now, Rand: seeded{s.rng}, Logger: logger, IdempotencyWindow: simWindow, Observer: p.observe,
+		Env: mortise.Env{Now: s.clock.Now, Rand: seeded{s.rng}, Logger: logger, Observer: p.observe}, IdempotencyWindow: simWindow,
 	})
 	if err != nil {
 		panic(err)
@@ -211,8 +211,8 @@ func (s *simulation) send(p *process, c *submission, word string) {
 			return
 		}
 		c.created.refused = true
-	case errors.Is(err, trigger.ErrUnavailable) && errors.Is(err, errFault):
-	case errors.Is(err, trigger.ErrDeleted) && s.deleted[c.org]:
+	case errors.Is(err, mortise.ErrUnavailable) && errors.Is(err, errFault):
+	case errors.Is(err, mortise.ErrDeleted) && s.deleted[c.org]:
 	default:
 		s.broken("submit %d: %v", number, err)
 	}
@@ -293,9 +293,9 @@ func (s *simulation) deleteAll(p *process, org string) {
 	}
 }
 
-func (p *process) observe(_ context.Context, o trigger.Observation) {
-	if p.dead || o.Kind != trigger.KindCompleted {
+func (p *process) observe(_ context.Context, o mortise.Observation) {
+	if p.dead || o.Kind != mortise.KindCompleted {
 		return
 	}
-	p.sim.events[o.EventID].completions++
+	p.sim.events[uuid.MustParse(o.Object)].completions++
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 )
 
 // Stats says how many events an organization has, and how they are doing.
@@ -34,11 +35,11 @@ type AllStats struct {
 
 // Stats counts the events of an organization: for its dashboard. It is cheap: each number
 // is exact up to [mortise.MaxCount], and "at least" that beyond. The error is
-// [ErrUnavailable]. An organization that is unknown has no events.
+// [mortise.ErrUnavailable]. An organization that is unknown has no events.
 func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
 	stats, err := s.store.Stats(ctx, org, mortise.MaxCount)
 	if err != nil {
-		return Stats{}, unavailable("count the events of an organization", err)
+		return Stats{}, failure.Unavailable("count the events of an organization", err)
 	}
 	return stats, nil
 }
@@ -50,7 +51,7 @@ func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
 func (s *Service) StatsAll(ctx context.Context) (AllStats, error) {
 	open, err := s.store.StatsAll(ctx, mortise.MaxCount)
 	if err != nil {
-		return AllStats{}, unavailable("count the events that are not completed", err)
+		return AllStats{}, failure.Unavailable("count the events that are not completed", err)
 	}
 	return open, nil
 }

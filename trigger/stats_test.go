@@ -97,10 +97,10 @@ func TestStatsUnavailable(t *testing.T) {
 	service, err := trigger.New(trigger.Backend{Store: countless{db.Trigger().Store.(*memory.Trigger)}, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
 	stats, err := service.Stats(t.Context(), "acme")
-	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.ErrorIs(t, err, triggertest.ErrInjected)
 	require.Zero(t, stats)
 	open, err := service.StatsAll(t.Context())
-	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.Zero(t, open)
 }

@@ -18,20 +18,22 @@ import (
 // function is not called any more, and nothing that they passed is read. What they asked
 // for happens as a whole or not at all.
 //
-// Arguments and results are the receiver's own: a Store copies what it keeps and what it
-// returns. Times keep microseconds. Strings and raw JSON keep every byte, U+0000
+// Arguments and results are the receiver's own: a Store copies what it keeps and what
+// it returns. Times keep microseconds. Strings and raw JSON keep every byte, U+0000
 // included, and are compared as bytes. Organizations, sources and idempotency keys have
-// at most 255 bytes, all of which count. An event's ID is unique across organizations. An
-// unknown event, and an event of another organization, is [ErrNotFound]. Any error but
-// the sentinels of this package means "unavailable": the caller may try again.
+// at most 255 bytes, all of which count. An event's ID is unique across organizations.
+// An unknown event, and an event of another organization, is [mortise.ErrNotFound]. Any
+// error but the sentinels of this package means "unavailable": the caller may try
+// again.
 type Store interface {
-	// CreateEvent stores e, unless the organization has an event with the same ID, or one
-	// with the same idempotency key submitted at or after keySince: then it returns that
-	// one, and created is false. Where both are there, it returns the one with the ID. An
-	// event with the same key submitted before keySince loses its key in the transaction
-	// that stores e. An empty key never matches. If another organization has an event
-	// with the same ID, CreateEvent changes nothing and returns an error that is no
-	// sentinel. In a deleted organization it changes nothing and returns [ErrDeleted].
+	// CreateEvent stores e, unless the organization has an event with the same ID, or
+	// one with the same idempotency key submitted at or after keySince: then it returns
+	// that one, and created is false. Where both are there, it returns the one with the
+	// ID. An event with the same key submitted before keySince loses its key in the
+	// transaction that stores e. An empty key never matches. If another organization
+	// has an event with the same ID, CreateEvent changes nothing and returns an error
+	// that is no sentinel. In a deleted organization it changes nothing and returns
+	// [mortise.ErrDeleted].
 	CreateEvent(ctx context.Context, e Event, keySince time.Time) (stored Event, created bool, err error)
 
 	// Event returns one event.
@@ -93,23 +95,24 @@ type Counter interface {
 // of them.
 //
 // From the mark on, in the transaction that makes it, and for everybody who uses the
-// backend, nothing of the organization is there: its events and keys are [ErrNotFound] or
-// are not listed, Unqueued and Stale leave them out, Stats are zero, and so is the
-// organization itself [ErrNotFound]. Creating anything in it is [ErrDeleted]:
-// CreateEvent, CreateEventAndAdd, CreateKey and UpdateOrganization. Other organizations
-// notice nothing.
+// backend, nothing of the organization is there: its events and keys are
+// [mortise.ErrNotFound] or are not listed, Unqueued and Stale leave them out, Stats are
+// zero, and so is the organization itself [mortise.ErrNotFound]. Creating anything in
+// it is [mortise.ErrDeleted]: CreateEvent, CreateEventAndAdd, CreateKey and
+// UpdateOrganization. Other organizations notice nothing.
 type Deletion interface {
 	// MarkDeleted marks an organization as deleted, unless it is marked already: then it
 	// changes nothing. It returns the time of the mark. The organization need not have
 	// anything.
 	MarkDeleted(ctx context.Context, org string, at time.Time) (since time.Time, err error)
 
-	// RemoveDeleted removes at most limit rows (events, jobs, keys, collections) of what
-	// is kept of an organization that is marked, in an order of its own, and says whether
-	// more may be left: if not, nothing is left but the mark, which stays. If the
-	// organization is not marked, the error is [ErrNotFound], and nothing is removed:
-	// with a limit of 0, which removes nothing, that is all it tells. Where jobs are kept
-	// in the same database, those of a removed event go with it, held or not.
+	// RemoveDeleted removes at most limit rows (events, jobs, keys, collections) of
+	// what is kept of an organization that is marked, in an order of its own, and says
+	// whether more may be left: if not, nothing is left but the mark, which stays. If
+	// the organization is not marked, the error is [mortise.ErrNotFound], and nothing
+	// is removed: with a limit of 0, which removes nothing, that is all it tells. Where
+	// jobs are kept in the same database, those of a removed event go with it, held or
+	// not.
 	RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error)
 }
 
@@ -146,12 +149,13 @@ type TxStore interface {
 // APIKeys stores API keys. Copies, atomicity, times, errors, and callers who leave, are
 // as for [Store].
 type APIKeys interface {
-	// CreateKey stores a key, or returns [ErrExists] if there is one with its digest or
-	// its ID, of whatever organization: of a deleted one, too, until it is removed. In a
-	// deleted organization it returns [ErrDeleted], and stores nothing.
+	// CreateKey stores a key, or returns [mortise.ErrExists] if there is one with its
+	// digest or its ID, of whatever organization: of a deleted one, too, until it is
+	// removed. In a deleted organization it returns [mortise.ErrDeleted], and stores
+	// nothing.
 	CreateKey(ctx context.Context, k APIKey) error
 
-	// KeyByDigest returns a key, revoked or not, or [ErrNotFound]. It takes no
+	// KeyByDigest returns a key, revoked or not, or [mortise.ErrNotFound]. It takes no
 	// organization: the key says which one is asking.
 	KeyByDigest(ctx context.Context, digest [32]byte) (APIKey, error)
 
@@ -175,7 +179,7 @@ type Organizations interface {
 	// has only its ID, and stores what it leaves: Collections sorted by ID (as bytes), of
 	// which it leaves no two with one ID. A change of the organization's ID is ignored.
 	// update is pure and may be called more than once; its error changes nothing and is
-	// returned. A deleted organization is [ErrDeleted], and update is not called.
+	// returned. A deleted organization is [mortise.ErrDeleted], and update is not called.
 	UpdateOrganization(ctx context.Context, org string, update func(*Organization) error) error
 
 	Deletion

@@ -11,6 +11,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/failure"
+	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 )
@@ -28,25 +31,26 @@ type Submission struct {
 
 // Submit accepts a request and returns the event that now stands for it.
 //
-// With an idempotency key, the same request within the window returns the earlier event,
-// whatever has become of it and of the organization; another request with the key is
-// [ErrIdempotencyKeyReused]. Requests are the same if all their fields are, byte for
-// byte. The other errors are [*ValidationError], [ErrNotConfigured],
-// [ErrNoEligibleCollection], [ErrDeleted], [ErrEnqueueFailed] and [ErrUnavailable].
-func (s *Service) Submit(ctx context.Context, org string, by Actor, sub Submission) (Event, error) {
+// With an idempotency key, the same request within the window returns the earlier
+// event, whatever has become of it and of the organization; another request with the
+// key is [ErrIdempotencyKeyReused]. Requests are the same if all their fields are, byte
+// for byte. The other errors are [*mortise.ValidationError], [ErrNotConfigured],
+// [ErrNoEligibleCollection], [mortise.ErrDeleted], [ErrEnqueueFailed] and
+// [mortise.ErrUnavailable].
+func (s *Service) Submit(ctx context.Context, org string, by mortise.Actor, sub Submission) (Event, error) {
 	now := s.now()
 	if sub.Source == "" {
 		sub.Source = "api"
 	}
 	e, replayed, err := s.submit(ctx, org, sub, now)
-	o := Observation{
-		Kind: KindSubmitted, Organization: org, Actor: by, EventID: e.ID, Duration: s.opts.Now().Sub(now), Err: err,
+	o := mortise.Observation{
+		Kind: mortise.KindSubmitted, Organization: org, Actor: by, Object: e.ID.String(), Duration: s.opts.Now().Sub(now), Err: err,
 	}
 	switch {
 	case err != nil:
-		o.Kind = KindRefused
+		o.Kind, o.Object = mortise.KindRefused, ""
 	case replayed:
-		o.Kind = KindReplayed
+		o.Kind = mortise.KindReplayed
 	}
 	s.observe(ctx, o)
 	return e, err
@@ -59,7 +63,7 @@ func (s *Service) submit(ctx context.Context, org string, sub Submission, now ti
 	e = Event{
 		Organization: org, Status: StatusReceived, Source: sub.Source,
 		Instructions: sub.Instructions, Context: sub.Context, Collection: sub.Collection,
-		SubmittedAt: now, DueAt: now, IdempotencyKey: sub.IdempotencyKey, Trace: s.trace(ctx),
+		SubmittedAt: now, DueAt: now, IdempotencyKey: sub.IdempotencyKey, Trace: hook.Inject(ctx, &s.opts.Env),
 	}
 	keySince := now.Add(-s.opts.IdempotencyWindow)
 	if e.IdempotencyKey != "" {
@@ -79,7 +83,7 @@ func (s *Service) submit(ctx context.Context, org string, sub Submission, now ti
 func (s *Service) replay(ctx context.Context, e *Event, keySince time.Time) (earlier Event, found bool, err error) {
 	page, err := s.store.ListEvents(ctx, e.Organization, EventQuery{IdempotencyKey: e.IdempotencyKey, From: keySince, Limit: 1})
 	if err != nil {
-		return Event{}, false, unavailable("look up idempotency key", err)
+		return Event{}, false, failure.Unavailable("look up idempotency key", err)
 	}
 	if len(page.Items) == 0 {
 		return Event{}, false, nil
@@ -103,11 +107,11 @@ func (s *Service) accept(ctx context.Context, e *Event, keySince time.Time) (sto
 	// join it. Then the next round creates ours.
 	for {
 		if e.ID, err = s.newID(e.SubmittedAt); err != nil {
-			return Event{}, false, unavailable("read randomness", err)
+			return Event{}, false, failure.Unavailable("read randomness", err)
 		}
 		stored, created, err := s.create(ctx, e, keySince)
 		if err != nil {
-			return Event{}, false, unavailable("store event", err)
+			return Event{}, false, failure.Unavailable("store event", err)
 		}
 		if !created && stored.BodyDigest != e.BodyDigest {
 			return Event{}, false, ErrIdempotencyKeyReused
@@ -124,28 +128,28 @@ func (s *Service) accept(ctx context.Context, e *Event, keySince time.Time) (sto
 
 // validate collects everything that is wrong with a submission.
 func (s *Service) validate(org string, sub *Submission) error {
-	var p problems
-	checkName(&p, "organization", org)
+	var p failure.Problems
+	p.Name("organization", org)
 	switch {
 	case sub.Instructions == "":
-		p.add("instructions", "must not be empty")
+		p.Add("instructions", "must not be empty")
 	case !utf8.ValidString(sub.Instructions):
-		p.add("instructions", "must be valid UTF-8")
+		p.Add("instructions", "must be valid UTF-8")
 	}
 	if size := len(sub.Instructions) + len(sub.Context); size > s.opts.MaxBytes {
-		p.add("instructions", "and context are %d bytes together, over the limit of %d", size, s.opts.MaxBytes)
+		p.Add("instructions", "and context are %d bytes together, over the limit of %d", size, s.opts.MaxBytes)
 	} else if sub.Context != nil {
 		if v, err := strictjson.Parse(sub.Context, 0); err != nil {
-			p.add("context", "must be valid JSON: %v", err)
+			p.Add("context", "must be valid JSON: %v", err)
 		} else if v.Kind() != strictjson.Object {
-			p.add("context", "must be a JSON object")
+			p.Add("context", "must be a JSON object")
 		}
 	}
-	checkName(&p, "source", sub.Source)
+	p.Name("source", sub.Source)
 	if !validKey(sub.IdempotencyKey) {
-		p.add("idempotency_key", "must be at most %d visible ASCII characters", name.Max)
+		p.Add("idempotency_key", "must be at most %d visible ASCII characters", name.Max)
 	}
-	return p.err()
+	return p.Err()
 }
 
 func validKey(key string) bool {

@@ -83,7 +83,7 @@ func TestSubmitValidates(t *testing.T) {
 			sub := good
 			test.change(&sub)
 			_, err := f.Submit(t.Context(), test.org, "", sub)
-			var invalid *trigger.ValidationError
+			var invalid *mortise.ValidationError
 			require.ErrorAs(t, err, &invalid)
 			var fields []string
 			for _, problem := range invalid.Problems {
@@ -91,7 +91,7 @@ func TestSubmitValidates(t *testing.T) {
 			}
 			assert.Equal(t, test.fields, fields)
 			assert.NotContains(t, err.Error(), "private", "the message repeats the request")
-			var first trigger.Problem
+			var first mortise.Problem
 			require.ErrorAs(t, err, &first)
 			require.Equal(t, invalid.Problems[0], first)
 			for _, problem := range invalid.Problems {
@@ -104,7 +104,7 @@ func TestSubmitValidates(t *testing.T) {
 	assert.Empty(t, f.History())
 	f.Break(triggertest.StorePart)
 	_, err := f.Submit(t.Context(), "acme", "", trigger.Submission{})
-	require.NotErrorIs(t, err, trigger.ErrUnavailable, "validation comes first")
+	require.NotErrorIs(t, err, mortise.ErrUnavailable, "validation comes first")
 }
 
 func TestIdempotencyKey(t *testing.T) {
@@ -171,7 +171,7 @@ func TestSubmitWhenTheQueueFails(t *testing.T) {
 	heal := f.Break(triggertest.QueuePart)
 	_, err := f.Submit(t.Context(), "acme", "", sub)
 	require.ErrorIs(t, err, trigger.ErrEnqueueFailed)
-	require.NotErrorIs(t, err, trigger.ErrUnavailable)
+	require.NotErrorIs(t, err, mortise.ErrUnavailable)
 	heal()
 
 	refused := f.History()[0]
@@ -194,7 +194,7 @@ func TestSubmitWhenTheTransactionFails(t *testing.T) {
 		f := triggertest.New(t, nil)
 		f.Break(part)
 		_, err := f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
-		require.ErrorIs(t, err, trigger.ErrUnavailable)
+		require.ErrorIs(t, err, mortise.ErrUnavailable)
 		require.NotErrorIs(t, err, trigger.ErrEnqueueFailed)
 		assert.Empty(t, f.History(), "both or neither")
 	}
@@ -229,7 +229,7 @@ func TestSubmitWhenQueueAndMarkFail(t *testing.T) {
 	hook, heal := triggertest.Outage()
 	faults.Before = triggertest.On(hook, "Queue.Enqueue", "Store.UpdateEvent")
 	_, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
-	require.ErrorIs(t, err, trigger.ErrUnavailable, "nobody can promise that it never runs")
+	require.ErrorIs(t, err, mortise.ErrUnavailable, "nobody can promise that it never runs")
 	require.NotErrorIs(t, err, trigger.ErrEnqueueFailed)
 	require.Equal(t, trigger.StatusReceived, only(t, s).Status)
 
@@ -295,7 +295,7 @@ func TestRepeatedRequestMendsACrash(t *testing.T) {
 	hook, _ := triggertest.Outage()
 	faults.Before = triggertest.On(hook, "Queue.Enqueue")
 	e, err := s.Submit(t.Context(), "acme", "", sub)
-	require.ErrorIs(t, err, trigger.ErrUnavailable, "it may still run, so this is no ErrEnqueueFailed")
+	require.ErrorIs(t, err, mortise.ErrUnavailable, "it may still run, so this is no ErrEnqueueFailed")
 	require.NotErrorIs(t, err, trigger.ErrEnqueueFailed)
 	assert.Equal(t, uuid.Nil, e.ID)
 	assert.Equal(t, trigger.StatusReceived, only(t, s).Status, "only its creator gives an event up")
@@ -309,7 +309,7 @@ func TestRepeatedRequestMendsACrash(t *testing.T) {
 }
 
 func TestSubmitWithoutRandomness(t *testing.T) {
-	s, _, _ := faulty(t, trigger.Options{Rand: iotest.ErrReader(errors.New("no entropy"))})
+	s, _, _ := faulty(t, trigger.Options{Env: mortise.Env{Rand: iotest.ErrReader(errors.New("no entropy"))}})
 	_, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
-	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/lostjobs"
 )
 
@@ -85,7 +87,7 @@ func (w *Sweeper) queueLost(ctx context.Context, atOnce int) (queued int, err er
 		n, err := lostjobs.Each(ctx, lostjobs.Work[Event]{
 			Next: func(ctx context.Context, limit int) ([]Event, error) {
 				events, err := s.store.Stale(ctx, checked, due, limit)
-				return events, unavailable("look for events whose job may be lost", err)
+				return events, failure.Unavailable("look for events whose job may be lost", err)
 			},
 			Do:       s.enqueueAgain,
 			ID:       func(e Event) string { return e.Job().ID },
@@ -117,7 +119,7 @@ func (s *Service) enqueueAgain(ctx context.Context, e Event) error {
 		j.At = e.DueAt
 	}
 	if err := s.queue.Enqueue(ctx, j); err != nil {
-		return fmt.Errorf("%w: queue event: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: queue event: %w", mortise.ErrUnavailable, err)
 	}
 	err := s.update(ctx, e.Organization, e.ID, func(stored *Event) error {
 		if stored.Generation != e.Generation || stored.Status.Finished() {
@@ -126,7 +128,7 @@ func (s *Service) enqueueAgain(ctx context.Context, e Event) error {
 		s.noteChecked(stored, asked)
 		return nil
 	})
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, mortise.ErrNotFound) {
 		s.cancelGone(ctx, &e)
 		return nil
 	}

@@ -83,7 +83,7 @@ func TestSweeperGetsPastRefusedEvents(t *testing.T) {
 	clock := new(triggertest.Clock)
 	db := openMemoryAt(t, clock.Now)
 	q := &pickyQueue{Queue: db.Queue(nil)}
-	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: q}, &trigger.Options{Now: clock.Now, Logger: slog.New(slog.DiscardHandler)})
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: q}, &trigger.Options{Env: mortise.Env{Now: clock.Now, Logger: slog.New(slog.DiscardHandler)}})
 	require.NoError(t, err)
 	mk := func(org string) trigger.Event {
 		e := trigger.Event{ID: uuid.New(), Organization: org, Status: trigger.StatusReceived, Source: "api", Instructions: "x", SubmittedAt: clock.Now(), UnqueuedSince: clock.Now()}
@@ -110,7 +110,7 @@ func TestSweeperGetsPastLostEventsThatAreRefused(t *testing.T) {
 	clock := new(triggertest.Clock)
 	db := openMemoryAt(t, clock.Now)
 	q := &pickyQueue{Queue: db.Queue(nil)}
-	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: q}, &trigger.Options{Now: clock.Now, Logger: slog.New(slog.DiscardHandler)})
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: q}, &trigger.Options{Env: mortise.Env{Now: clock.Now, Logger: slog.New(slog.DiscardHandler)}})
 	require.NoError(t, err)
 	mk := func(org string) trigger.Event {
 		e := trigger.Event{ID: uuid.New(), Organization: org, Status: trigger.StatusReceived, Source: "api", Instructions: "x", SubmittedAt: clock.Now(), DueAt: clock.Now(), CheckedAt: clock.Now()}
@@ -157,7 +157,7 @@ func (q *losingQueue) LostJobs(context.Context) (time.Time, error) { return q.lo
 func TestLossBeforeTheJobIsNoted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := openMemory(t)
-		s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: &losingQueue{Queue: db.Queue(nil)}}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+		s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: &losingQueue{Queue: db.Queue(nil)}}, &trigger.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 		require.NoError(t, err)
 		sw, err := trigger.NewSweeper(s, nil)
 		require.NoError(t, err)
@@ -192,7 +192,7 @@ func TestFlushKeepsALaterUse(t *testing.T) {
 		}
 		return nil
 	}}
-	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Keys: faults.Keys(db.Trigger().Store.(*memory.Trigger))}, &trigger.Options{Now: clock.Now})
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Keys: faults.Keys(db.Trigger().Store.(*memory.Trigger))}, &trigger.Options{Env: mortise.Env{Now: clock.Now}})
 	require.NoError(t, err)
 	_, key, err := s.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
@@ -224,13 +224,13 @@ func TestSweeperMarksAtItsEnd(t *testing.T) {
 	}}
 	lg := slog.New(slog.DiscardHandler)
 	elsewhere := openMemoryAt(t, clock.Now) // so that the queue alone can fail
-	s, err := trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: faults.Queue(elsewhere.Queue(nil))}, &trigger.Options{Now: clock.Now, Logger: lg})
+	s, err := trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: faults.Queue(elsewhere.Queue(nil))}, &trigger.Options{Env: mortise.Env{Now: clock.Now, Logger: lg}})
 	require.NoError(t, err)
 	sw, _ := trigger.NewSweeper(s, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	down.Store(true)
 	_, err = s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
-	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	down.Store(false)
 	cancel()
 	require.NoError(t, sw.Run(ctx)) // its first sweep fails, because ctx has ended

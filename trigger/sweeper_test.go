@@ -25,12 +25,12 @@ func crash(t *testing.T, s *trigger.Service, faults *triggertest.Faults, instruc
 }
 
 func TestSweeperQueuesWhatACrashLeft(t *testing.T) {
-	var swept []trigger.Observation
-	s, faults, clock := faulty(t, trigger.Options{Observer: func(_ context.Context, o trigger.Observation) {
-		if o.Kind == trigger.KindSwept {
+	var swept []mortise.Observation
+	s, faults, clock := faulty(t, trigger.Options{Env: mortise.Env{Observer: func(_ context.Context, o mortise.Observation) {
+		if o.Kind == mortise.KindSwept {
 			swept = append(swept, o)
 		}
-	}})
+	}}})
 	w, err := trigger.NewSweeper(s, nil)
 	require.NoError(t, err)
 	worker, err := trigger.NewWorker(s, returning(nil), nil)
@@ -50,8 +50,8 @@ func TestSweeperQueuesWhatACrashLeft(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, queued)
 	require.Len(t, swept, 1)
-	assert.Equal(t, only(t, s).ID, swept[0].EventID)
-	assert.Equal(t, 30*time.Second+time.Microsecond, swept[0].Duration)
+	assert.Equal(t, only(t, s).ID.String(), swept[0].Object)
+	assert.Equal(t, 30*time.Second+time.Microsecond, swept[0].Wait)
 	queued, err = w.RunOnce(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, queued, "once is enough")
@@ -73,7 +73,7 @@ func TestSweeperGoesOnAtItsNextTurn(t *testing.T) {
 		hook, _ := triggertest.Outage()
 		faults.Before = triggertest.On(hook, op)
 		queued, err := w.RunOnce(t.Context())
-		require.ErrorIs(t, err, trigger.ErrUnavailable, op)
+		require.ErrorIs(t, err, mortise.ErrUnavailable, op)
 		assert.Zero(t, queued)
 	}
 	faults.Before = nil
@@ -116,17 +116,17 @@ func TestSweeperMarksOldestFirst(t *testing.T) {
 	faults.Before = triggertest.On(outage, "Queue.Enqueue", "Store.UpdateEvent")
 	for range 10 {
 		_, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
-		require.ErrorIs(t, err, trigger.ErrUnavailable)
+		require.ErrorIs(t, err, mortise.ErrUnavailable)
 		clock.Advance(time.Millisecond)
 	}
 	w, err := trigger.NewSweeper(s, nil)
 	require.NoError(t, err)
 	_, err = w.RunOnce(t.Context())
-	require.ErrorIs(t, err, trigger.ErrUnavailable, "the marks still fail")
+	require.ErrorIs(t, err, mortise.ErrUnavailable, "the marks still fail")
 	clock.Advance(time.Hour) // it is time to queue what has no job
 	faults.Before = triggertest.On(triggertest.Nth(4), "Store.UpdateEvent")
 	queued, err := w.RunOnce(t.Context())
-	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.Zero(t, queued, "their callers may have submitted them again")
 	n := 0
 	for e, err := range s.Events(t.Context(), "acme", trigger.EventQuery{}) {
@@ -152,7 +152,7 @@ func TestAnEventThatCouldNotBeMarkedDoesNotRunHere(t *testing.T) {
 	faults.Before = triggertest.On(outage, "Store.UpdateEvent")
 	faults.After = triggertest.On(outage, "Queue.Enqueue") // the job is there
 	_, err = s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
-	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	heal()
 	found, err := worker.RunOnce(t.Context())
 	require.NoError(t, err)
@@ -178,7 +178,7 @@ func TestSweeperRuns(t *testing.T) {
 		db := openMemory(t)
 		var faults triggertest.Faults
 		queue := mortise.NewLeaseQueue(struct{ mortise.Leases }{db.Jobs()}, nil)
-		s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: faults.Queue(queue)}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+		s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: faults.Queue(queue)}, &trigger.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 		require.NoError(t, err)
 		crash(t, s, &faults, "a")
 		w, err := trigger.NewSweeper(s, &trigger.SweeperOptions{Every: time.Minute, After: time.Second})
@@ -207,7 +207,7 @@ func TestSweeperIsNotHeldUpByOneEvent(t *testing.T) {
 	clock.Advance(time.Minute)
 	faults.Before = triggertest.On(triggertest.Nth(1), "Queue.Enqueue")
 	queued, err := w.RunOnce(t.Context())
-	require.ErrorIs(t, err, trigger.ErrUnavailable, "it is reported")
+	require.ErrorIs(t, err, mortise.ErrUnavailable, "it is reported")
 	assert.Equal(t, 2, queued)
 
 	calls := 0

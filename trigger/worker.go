@@ -187,14 +187,14 @@ func (w *Worker) handle(held context.Context, d mortise.Delivery, m mode) mortis
 		s.opts.Logger.WarnContext(held, "a job is dropped", "error", err)
 		return mortise.Verdict{Kind: mortise.VerdictDone}
 	}
-	e, verdict, err := w.begin(held, d, id, generation)
+	e, due, verdict, err := w.begin(held, d, id, generation)
 	switch {
 	case errors.Is(err, errDrop):
 		return mortise.Verdict{Kind: mortise.VerdictDone}
-	case errors.Is(err, errUnknown), errors.Is(err, ErrNotFound):
+	case errors.Is(err, errUnknown), errors.Is(err, mortise.ErrNotFound):
 		return w.unknown(held, d)
 	case errors.Is(err, errRunning):
-		after := max(e.DueAt.Sub(s.now()), writePause)
+		after := max(due.Sub(s.now()), writePause)
 		s.opts.Logger.InfoContext(held, "a second job of an event waits for an attempt that may be running", "event", id, "for", after.String())
 		return mortise.Verdict{After: after}
 	case err != nil:
@@ -202,20 +202,23 @@ func (w *Worker) handle(held context.Context, d mortise.Delivery, m mode) mortis
 		return mortise.Verdict{After: writePause}
 	case e.Status == StatusFailed:
 		s.logDead(held, &e, errors.New(e.LastError))
-		s.observe(held, Observation{Kind: KindFailed, Organization: e.Organization, EventID: e.ID, Attempt: e.Attempts, Err: errors.New(e.LastError)})
+		s.observe(held, mortise.Observation{Kind: mortise.KindFailed, Organization: e.Organization, Object: e.ID.String(), Attempt: e.Attempts, Err: errors.New(e.LastError)})
 		return verdict
 	}
-	s.observe(held, Observation{Kind: KindStarted, Organization: e.Organization, EventID: e.ID, Attempt: e.Attempts, Duration: e.StartedAt.Sub(e.SubmittedAt)})
+	started := mortise.Observation{Kind: mortise.KindStarted, Organization: e.Organization, Object: e.ID.String(), Attempt: e.Attempts}
+	if e.Attempts == 1 {
+		started.Wait = e.StartedAt.Sub(e.SubmittedAt)
+	}
+	s.observe(held, started)
 
 	ctx, cancel := context.WithCancelCause(held)
 	defer cancel(nil)
 	defer context.AfterFunc(m.draining, func() { cancel(context.Cause(m.draining)) })()
 	ctx, stop := context.WithTimeoutCause(ctx, w.opts.Timeout, ErrTimeout)
 	defer stop()
-	ended := func(error) {}
-	if s.opts.Tracer != nil {
-		ctx, ended = hook.Start(ctx, s.opts.Logger, s.opts.Tracer, "trigger.process", e.Trace)
-	}
+	ctx, ended := hook.Start(ctx, &s.opts.Env, mortise.Work{
+		Op: "trigger.process", Kind: JobKind, Organization: e.Organization, ID: e.ID.String(), Attempt: e.Attempts, Due: due,
+	}, e.Trace)
 	outcome, err := m.run(ctx, e)
 	if err == nil {
 		err = w.checkOutcome(&outcome)
@@ -244,17 +247,18 @@ func (w *Worker) unknown(ctx context.Context, d mortise.Delivery) mortise.Verdic
 }
 
 // begin counts the attempt before it runs, so that an event that kills its worker is
-// given up in the end. Then the verdict says what becomes of the job.
+// given up in the end. Then the verdict says what becomes of the job. due is when the
+// attempt might have begun.
 func (w *Worker) begin(
 	ctx context.Context, d mortise.Delivery, id uuid.UUID, generation int,
-) (e Event, verdict mortise.Verdict, err error) {
+) (e Event, due time.Time, verdict mortise.Verdict, err error) {
 	s := w.service
 	now := s.now()
 	ctx, cancel := context.WithTimeout(ctx, markTimeout)
 	defer cancel()
 	org := d.Job.Organization
 	if err := s.dropUnmarked(ctx, org, id); err != nil {
-		return Event{}, verdict, err
+		return Event{}, due, verdict, err
 	}
 	change := func(ending bool) func(*Event) error {
 		return func(stored *Event) error {
@@ -262,7 +266,7 @@ func (w *Worker) begin(
 				e = stored.Clone()
 				return nil
 			}
-			e.DueAt = stored.DueAt
+			due = stored.DueAt
 			switch {
 			case stored.Generation < generation:
 				return errUnknown
@@ -292,13 +296,13 @@ func (w *Worker) begin(
 		}
 	}
 	if err = s.update(ctx, org, id, change(false)); !errors.Is(err, errEnds) {
-		return e, verdict, err
+		return e, due, verdict, err
 	}
 	if s.tx != nil && d.Token != uuid.Nil {
 		err = s.updateAndRemove(ctx, org, id, change(true), d.Lease(), true)
-		return e, mortise.Verdict{Kind: mortise.VerdictEnded}, err
+		return e, due, mortise.Verdict{Kind: mortise.VerdictEnded}, err
 	}
-	return e, mortise.Verdict{Kind: mortise.VerdictDead}, s.update(ctx, org, id, change(true))
+	return e, due, mortise.Verdict{Kind: mortise.VerdictDead}, s.update(ctx, org, id, change(true))
 }
 
 // isStored reports whether a stored event is as an earlier call of the same update has left
@@ -318,16 +322,17 @@ func (w *Worker) end(
 	s := w.service
 	now := s.now()
 	verdict := mortise.Verdict{Kind: mortise.VerdictDone}
-	o := Observation{Kind: KindCompleted, Organization: e.Organization, EventID: e.ID, Attempt: e.Attempts, Duration: now.Sub(e.StartedAt), Err: failure}
+	o := mortise.Observation{Kind: mortise.KindCompleted, Organization: e.Organization, Object: e.ID.String(), Attempt: e.Attempts, Duration: now.Sub(e.StartedAt), Err: failure}
 	var permanent *permanentError
 	switch {
 	case failure == nil:
 	case shutdown && !errors.As(failure, &permanent):
-		o.Kind, verdict = KindRetrying, mortise.Verdict{}
+		o.Kind, verdict = mortise.KindRetrying, mortise.Verdict{}
 	case errors.As(failure, &permanent) || e.Attempts >= w.opts.MaxAttempts:
-		o.Kind, verdict = KindFailed, mortise.Verdict{Kind: mortise.VerdictDead}
+		o.Kind, verdict = mortise.KindFailed, mortise.Verdict{Kind: mortise.VerdictDead}
 	default:
-		o.Kind, verdict = KindRetrying, mortise.Verdict{After: w.wait(failure, e.Attempts)}
+		o.Kind, verdict = mortise.KindRetrying, mortise.Verdict{After: w.wait(failure, e.Attempts)}
+		o.Wait = verdict.After
 	}
 
 	var text string
@@ -349,11 +354,11 @@ func (w *Worker) end(
 			return errSuperseded
 		}
 		switch o.Kind {
-		case KindCompleted:
+		case mortise.KindCompleted:
 			stored.Status = StatusCompleted
 			stored.FinishedAt = latest(now, stored.StartedAt)
 			stored.Outcome = &outcome
-		case KindFailed:
+		case mortise.KindFailed:
 			stored.Status = StatusFailed
 			stored.FinishedAt = latest(now, stored.StartedAt)
 			stored.LastError = text
@@ -373,23 +378,23 @@ func (w *Worker) end(
 	}
 	var lease *mortise.Lease // to be ended in the same transaction
 	dead := verdict.Kind == mortise.VerdictDead
-	if s.tx != nil && d.Token != uuid.Nil && o.Kind != KindRetrying {
+	if s.tx != nil && d.Token != uuid.Nil && o.Kind != mortise.KindRetrying {
 		l := d.Lease()
 		lease, verdict.Kind = &l, mortise.VerdictEnded
 	}
 	err := w.write(ctx, m, e, write, lease, dead)
 	switch {
-	case errors.Is(err, errDrop) || errors.Is(err, ErrNotFound):
+	case errors.Is(err, errDrop) || errors.Is(err, mortise.ErrNotFound):
 		return mortise.Verdict{Kind: mortise.VerdictDone}
 	case errors.Is(err, errSuperseded):
 		// The event is not finished, so its job must not be lost, whoever holds it.
 		return mortise.Verdict{}
 	case err != nil:
 		s.opts.Logger.WarnContext(ctx, "cannot write what came of an attempt; the event will be processed again", "event", e.ID, "error", err)
-		o.Kind, verdict = KindRetrying, mortise.Verdict{After: writePause}
+		o.Kind, verdict = mortise.KindRetrying, mortise.Verdict{After: writePause}
 	}
 	switch {
-	case o.Kind == KindFailed:
+	case o.Kind == mortise.KindFailed:
 		s.logDead(ctx, e, failure)
 	case failure != nil && !shutdown:
 		s.logFailed(ctx, e, failure, verdict.After)
@@ -431,7 +436,7 @@ func (w *Worker) write(ctx context.Context, m mode, e *Event, update func(*Event
 			err = w.service.updateAndRemove(bounded, e.Organization, e.ID, update, *lease, dead)
 		}
 		cancel()
-		if !errors.Is(err, ErrUnavailable) || try == maxWrites || ctx.Err() != nil || try > 1 && m.draining.Err() != nil {
+		if !errors.Is(err, mortise.ErrUnavailable) || try == maxWrites || ctx.Err() != nil || try > 1 && m.draining.Err() != nil {
 			return err
 		}
 		select {

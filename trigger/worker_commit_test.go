@@ -63,28 +63,27 @@ func TestLostAnswersToCommits(t *testing.T) {
 		verdicts []mortise.Verdict
 		attempts int
 		status   trigger.Status
-		told     trigger.Kind
+		told     mortise.Kind
 	}{
-		"unsure": {unsure, nil, 0, []mortise.Verdict{{Kind: mortise.VerdictDone}}, 1, trigger.StatusCompleted, trigger.KindCompleted},
+		"unsure": {unsure, nil, 0, []mortise.Verdict{{Kind: mortise.VerdictDone}}, 1, trigger.StatusCompleted, mortise.KindCompleted},
 		"unsure of a failure": {unsure, trigger.RetryAfter(errWork, time.Hour), 0, []mortise.Verdict{{After: time.Hour}}, 1,
-			trigger.StatusReceived, trigger.KindRetrying},
+			trigger.StatusReceived, mortise.KindRetrying},
 		"unsure of the last failure": {unsure, trigger.Permanent(errWork), 0, []mortise.Verdict{{Kind: mortise.VerdictDead}}, 1,
-			trigger.StatusFailed, trigger.KindFailed},
+			trigger.StatusFailed, mortise.KindFailed},
 		"unsure whether it was given up": {unsure, nil, 3, []mortise.Verdict{{Kind: mortise.VerdictDead}}, 3,
-			trigger.StatusFailed, trigger.KindFailed},
+			trigger.StatusFailed, mortise.KindFailed},
 		"late begin": {late(2), nil, 0, []mortise.Verdict{{After: time.Second}, {Kind: mortise.VerdictDone}}, 2,
-			trigger.StatusCompleted, trigger.KindCompleted},
+			trigger.StatusCompleted, mortise.KindCompleted},
 		"late end": {late(3), nil, 0, []mortise.Verdict{{Kind: mortise.VerdictDone}}, 1,
-			trigger.StatusCompleted, trigger.KindCompleted},
+			trigger.StatusCompleted, mortise.KindCompleted},
 		"late end of the last failure": {late(3, 4), trigger.Permanent(errWork), 0, []mortise.Verdict{{Kind: mortise.VerdictDead}}, 1,
-			trigger.StatusFailed, trigger.KindFailed},
+			trigger.StatusFailed, mortise.KindFailed},
 	} {
 		synctest.Test(t, func(t *testing.T) { // in which the pause between two tries takes no time
 			db, clock := openMemory(t), new(triggertest.Clock)
-			var told []trigger.Observation
+			var told []mortise.Observation
 			s, err := trigger.New(trigger.Backend{Store: c.store(db.Trigger().Store), Queue: struct{ mortise.Queue }{db.Queue(nil)}}, &trigger.Options{
-				Now: clock.Now, Logger: slog.New(slog.DiscardHandler),
-				Observer: func(_ context.Context, o trigger.Observation) { told = append(told, o) },
+				Env: mortise.Env{Now: clock.Now, Logger: slog.New(slog.DiscardHandler), Observer: func(_ context.Context, o mortise.Observation) { told = append(told, o) }},
 			})
 			require.NoError(t, err)
 			ran := 0
@@ -123,7 +122,7 @@ func TestLostAnswersToCommits(t *testing.T) {
 func TestSecondJob(t *testing.T) {
 	db, clock := openMemory(t), new(triggertest.Clock)
 	s, err := trigger.New(trigger.Backend{Store: unsureStore{db.Trigger().Store}, Queue: struct{ mortise.Queue }{db.Queue(nil)}}, &trigger.Options{
-		Now: clock.Now, Logger: slog.New(slog.DiscardHandler),
+		Env: mortise.Env{Now: clock.Now, Logger: slog.New(slog.DiscardHandler)},
 	})
 	require.NoError(t, err)
 	var w *trigger.Worker

@@ -84,7 +84,7 @@ func TestRunEndsThoughTheStoreHangs(t *testing.T) {
 		db := openMemory(t)
 		hs := &hangStore{Store: db.Trigger().Store}
 		logger := slog.New(slog.DiscardHandler)
-		s, err := trigger.New(trigger.Backend{Store: hs, Queue: db.Queue(&mortise.LeaseOptions{Logger: logger})}, &trigger.Options{Logger: logger})
+		s, err := trigger.New(trigger.Backend{Store: hs, Queue: db.Queue(&mortise.LeaseOptions{Logger: logger})}, &trigger.Options{Env: mortise.Env{Logger: logger}})
 		require.NoError(t, err)
 		w, err := trigger.NewWorker(s, func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
 			hs.hang.Store(true)
@@ -119,7 +119,7 @@ func TestSuccessSurvivesAFailedWrite(t *testing.T) {
 	clock := new(triggertest.Clock)
 	db := openMemoryAt(t, clock.Now)
 	logger := slog.New(slog.DiscardHandler)
-	s, err := trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: mortise.NewLeaseQueue(faults.Leases(db.Jobs()), nil)}, &trigger.Options{Now: clock.Now, Logger: logger})
+	s, err := trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: mortise.NewLeaseQueue(faults.Leases(db.Jobs()), nil)}, &trigger.Options{Env: mortise.Env{Now: clock.Now, Logger: logger}})
 	require.NoError(t, err)
 	w, err := trigger.NewWorker(s, func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		calls++
@@ -183,7 +183,7 @@ func TestRunOnceOfAnEndedContext(t *testing.T) {
 func TestJobsAreDueByTheQueuesClock(t *testing.T) {
 	clock := new(triggertest.Clock) // queue
 	db := openMemoryAt(t, clock.Now)
-	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, &trigger.Options{Now: func() time.Time { return clock.Now().Add(time.Minute) }})
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, &trigger.Options{Env: mortise.Env{Now: func() time.Time { return clock.Now().Add(time.Minute) }}})
 	require.NoError(t, err)
 	w, _ := trigger.NewWorker(s, returning(nil), nil)
 	submit(t, s, "a")
@@ -196,7 +196,7 @@ func TestJobsAreDueByTheQueuesClock(t *testing.T) {
 // has ended already.
 func TestHandleOfAnEndedContext(t *testing.T) {
 	db := openMemory(t)
-	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: &pickyQueue{db.Queue(nil)}}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: &pickyQueue{db.Queue(nil)}}, &trigger.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 	require.NoError(t, err)
 	w, err := trigger.NewWorker(s, returning(nil), nil)
 	require.NoError(t, err)
@@ -217,7 +217,7 @@ func TestHandleOfAnEndedContext(t *testing.T) {
 // an event that has ended.
 func TestGivenUpWithItsJob(t *testing.T) {
 	db := openMemory(t)
-	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, &trigger.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 	require.NoError(t, err)
 	w, err := trigger.NewWorker(s, returning(nil), &trigger.WorkerOptions{MaxAttempts: 1})
 	require.NoError(t, err)

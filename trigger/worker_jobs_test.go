@@ -51,7 +51,7 @@ func TestLateWorker(t *testing.T) {
 			assert.Equal(t, test.lastError, now.LastError)
 			completed := 0
 			for _, o := range f.Observations() {
-				if o.Kind == trigger.KindCompleted {
+				if o.Kind == mortise.KindCompleted {
 					completed++
 				}
 			}

@@ -42,7 +42,7 @@ func run(t *testing.T, o trigger.WorkerOptions, p trigger.Processor) *running {
 	logger := slog.New(slog.DiscardHandler)
 	queue := mortise.NewLeaseQueue(faults.Leases(db.Jobs()), &mortise.LeaseOptions{Logger: logger})
 	var err error
-	r.service, err = trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: queue, Keys: db.Trigger().Keys}, &trigger.Options{Logger: logger})
+	r.service, err = trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: queue, Keys: db.Trigger().Keys}, &trigger.Options{Env: mortise.Env{Logger: logger}})
 	require.NoError(t, err)
 	w, err := trigger.NewWorker(r.service, p, &o)
 	require.NoError(t, err)
@@ -237,16 +237,16 @@ func TestNoDrain(t *testing.T) {
 func TestShutdownDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cause error
-		var observed []trigger.Kind
+		var observed []mortise.Kind
 		p := func(ctx context.Context, _ trigger.Event) (trigger.Outcome, error) {
 			<-ctx.Done()
 			cause = context.Cause(ctx)
 			return trigger.Outcome{}, ctx.Err()
 		}
 		db := openMemory(t)
-		s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, &trigger.Options{Observer: func(_ context.Context, o trigger.Observation) {
+		s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, &trigger.Options{Env: mortise.Env{Observer: func(_ context.Context, o mortise.Observation) {
 			observed = append(observed, o.Kind)
-		}})
+		}}})
 		require.NoError(t, err)
 		w, err := trigger.NewWorker(s, p, &trigger.WorkerOptions{MaxAttempts: 1, Drain: 20 * time.Second})
 		require.NoError(t, err)
@@ -269,8 +269,8 @@ func TestShutdownDoesNotCount(t *testing.T) {
 		found, err := db.Jobs().Claim(t.Context(), mortise.Claim{Token: [16]byte{1}, Kinds: []string{trigger.JobKind}, Limit: 1, TTL: time.Second})
 		require.NoError(t, err)
 		assert.Len(t, found, 1, "another worker can have it at once")
-		assert.NotContains(t, observed, trigger.KindFailed)
-		assert.Contains(t, observed, trigger.KindRetrying)
+		assert.NotContains(t, observed, mortise.KindFailed)
+		assert.Contains(t, observed, mortise.KindRetrying)
 		synctest.Wait()
 		assert.Empty(t, ourGoroutines())
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/format"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -77,10 +78,10 @@ func TestAnswersThatAreNone(t *testing.T) {
 	try := func(name string, o *odd, do func(s *vault.Service) error) {
 		t.Run(name, func(t *testing.T) {
 			o.Keyring = newKeyring(t, 2, 1)
-			s, err := vault.New(vault.Backend{Store: r.store}, o, &vault.Options{Tokenizer: o, Logger: slog.New(slog.DiscardHandler)})
+			s, err := vault.New(vault.Backend{Store: r.store}, o, &vault.Options{Tokenizer: o, Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 			require.NoError(t, err)
 			err = do(s)
-			require.ErrorIs(t, err, vault.ErrUnavailable)
+			require.ErrorIs(t, err, mortise.ErrUnavailable)
 			for _, named := range []any{new(*vault.BatchError), new(*vault.TokenError)} {
 				require.False(t, errors.As(err, named), "%v names items", err)
 			}

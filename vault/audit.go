@@ -9,20 +9,17 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/cursor"
 	"github.com/seed-6363c74e/mortise/internal/pages"
 )
-
-// Actor is who does something, as the host names them: for the audit trail and the
-// Observer. It gives no rights. "" is nobody in particular.
-type Actor string
 
 // AuditEvent says who did what to a vault. It never holds a value.
 type AuditEvent struct {
 	ID           uuid.UUID // no two have one; callers see to it
 	Organization string
 	At           time.Time
-	Kind         Kind
-	Actor        Actor
+	Kind         mortise.Kind
+	Actor        mortise.Actor
 	Vault        string
 	Tokens       []AuditToken // those that were imported, shown or deleted
 	Schema       *Schema      // as it is after a change of it
@@ -49,20 +46,17 @@ func (e *AuditEvent) Clone() AuditEvent {
 // AuditQuery selects audit events of one organization. Zero fields but Limit select
 // everything.
 type AuditQuery struct {
-	Kind  Kind
-	Actor Actor
+	Kind  mortise.Kind
+	Actor mortise.Actor
 	Vault string
 	From  time.Time        // at or after
 	To    time.Time        // before
 	After mortise.Position // only events that follow it in the listing; zero: from its start
 
-	// Limit is how many events a page may hold, at most MaxPageSize. To a Store, 0 is 0:
+	// Limit is how many events a page may hold, at most mortise.MaxPageSize. To a Store, 0 is 0:
 	// the page is empty, and its Next is zero. A Service takes 0 for 50.
 	Limit int
 }
-
-// MaxPageSize bounds AuditQuery.Limit and VaultQuery.Limit.
-const MaxPageSize = 1000
 
 // Matches reports whether e is selected by q, its Limit left aside. It defines what
 // Audit.ListAuditEvents must return.
@@ -82,11 +76,11 @@ func (e *AuditEvent) Position() mortise.Position { return mortise.Position{At: e
 // means 50. Once the organization was deleted, its trail has just the event that says so.
 func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery) (mortise.Page[AuditEvent], error) {
 	var p problems
-	q.Limit = p.limit(q.Limit)
-	if err := p.err(); err != nil {
+	q.Limit = p.Limit(q.Limit)
+	if err := p.Err(); err != nil {
 		return mortise.Page[AuditEvent]{}, err
 	}
-	q.From, q.To = ceilMicro(q.From), ceilMicro(q.To)
+	q.From, q.To = cursor.Ceil(q.From), cursor.Ceil(q.To)
 	page, err := s.store.ListAuditEvents(ctx, org, q)
 	return page, unavailable("list audit events", err)
 }
@@ -109,7 +103,7 @@ func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 	const batch = 1000
 	total := 0
 	for {
-		n, err := s.store.PruneAudit(ctx, ceilMicro(before), batch)
+		n, err := s.store.PruneAudit(ctx, cursor.Ceil(before), batch)
 		if total += n; err != nil || n < batch {
 			return total, unavailable("prune", err)
 		}
@@ -117,7 +111,7 @@ func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 }
 
 // event begins the audit event of what an actor does now.
-func (s *Service) event(org, vault string, kind Kind, by Actor) (AuditEvent, error) {
+func (s *Service) event(org, vault string, kind mortise.Kind, by mortise.Actor) (AuditEvent, error) {
 	now := s.now()
 	id, err := s.ids.New(s.opts.Rand, now)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault/format"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -71,7 +72,7 @@ var errLongSealed = fmt.Errorf("the keyring has sealed a value into more than %d
 // asked.
 func answered(who string, got, asked int) error {
 	if got != asked {
-		return fmt.Errorf("%w: %s answered for %d of %d", ErrUnavailable, who, got, asked)
+		return fmt.Errorf("%w: %s answered for %d of %d", mortise.ErrUnavailable, who, got, asked)
 	}
 	return nil
 }

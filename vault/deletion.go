@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // removeStep is how many rows a call of DeleteOrganization or DeleteVault removes at
@@ -17,19 +19,19 @@ const removeStep = 1000
 //
 // From the mark on, the organization's vaults read as what does not exist, its audit
 // trail has just the event that says who deleted it, and to make a vault in it is
-// [ErrDeleted]. Its ID is not given again, even if it had nothing. The Observer hears of
-// it once, at the call that marked it.
+// [mortise.ErrDeleted]. Its ID is not given again, even if it had nothing. The Observer
+// hears of it once, at the call that marked it.
 //
 // This deletes what package vault keeps of the organization; each of the other domains
-// deletes its own. Errors are [*ValidationError] and [ErrUnavailable].
-func (s *Service) DeleteOrganization(ctx context.Context, org string, by Actor) (more bool, err error) {
+// deletes its own. Errors are [*mortise.ValidationError] and [mortise.ErrUnavailable].
+func (s *Service) DeleteOrganization(ctx context.Context, org string, by mortise.Actor) (more bool, err error) {
 	var p problems
-	p.name("organization", org)
-	if err := p.err(); err != nil {
+	p.Name("organization", org)
+	if err := p.Err(); err != nil {
 		return false, err
 	}
 	return s.deleteAll(ctx, deletion{
-		Observation: Observation{Kind: KindOrganizationDeleted, Organization: org, Actor: by, Items: 1},
+		Observation: mortise.Observation{Kind: mortise.KindOrganizationDeleted, Organization: org, Actor: by, Items: 1},
 		message:     "vault: an organization was deleted",
 		log:         []any{"organization", org, "actor", by},
 		mark: func(at time.Time, e AuditEvent) (time.Time, error) {
@@ -40,19 +42,20 @@ func (s *Service) DeleteOrganization(ctx context.Context, org string, by Actor) 
 }
 
 // DeleteVault deletes a vault with all its tokens, in steps as
-// [Service.DeleteOrganization] does: call it until more is false. From the first call on
-// the vault reads as what does not exist. Its ID is not given again, and so none of its
-// tokens is: [Service.CreateVault] returns [ErrDeleted]. The organization's audit trail
-// keeps what was done to the vault, and says who deleted it.
+// [Service.DeleteOrganization] does: call it until more is false. From the first call
+// on the vault reads as what does not exist. Its ID is not given again, and so none of
+// its tokens is: [Service.CreateVault] returns [mortise.ErrDeleted]. The organization's
+// audit trail keeps what was done to the vault, and says who deleted it.
 //
-// The error is [ErrNotFound] if there never was such a vault, or if the organization was
-// deleted, and [ErrUnavailable] if the store is away.
-func (s *Service) DeleteVault(ctx context.Context, org string, by Actor, id string) (more bool, err error) {
+// The error is [mortise.ErrNotFound] if there never was such a vault, or if the
+// organization was deleted, and [mortise.ErrUnavailable] if the store is away.
+func (s *Service) DeleteVault(ctx context.Context, org string, by mortise.Actor, id string) (more bool, err error) {
 	if !isVaultID(org, id) {
-		return false, ofVault(id, ErrNotFound)
+		return false, ofVault(id, mortise.ErrNotFound)
 	}
 	return s.deleteAll(ctx, deletion{
-		Observation: Observation{Kind: KindVaultDeleted, Organization: org, Vault: id, Actor: by, Items: 1},
+		Observation: mortise.Observation{Kind: mortise.KindVaultDeleted, Organization: org, Object: id, Actor: by, Items: 1},
+		vault:       id,
 		message:     "vault: a vault was deleted",
 		log:         []any{"organization", org, "vault", id, "actor", by},
 		mark: func(at time.Time, e AuditEvent) (time.Time, error) {
@@ -64,7 +67,8 @@ func (s *Service) DeleteVault(ctx context.Context, org string, by Actor, id stri
 
 // deletion is how something is deleted, and what is told of it.
 type deletion struct {
-	Observation
+	mortise.Observation
+	vault   string // "" for an organization
 	message string
 	log     []any
 	mark    func(at time.Time, e AuditEvent) (since time.Time, err error)
@@ -76,12 +80,12 @@ type deletion struct {
 func (s *Service) deleteAll(ctx context.Context, d deletion) (more bool, err error) {
 	start := s.start()
 	marked := false
-	if more, err = d.remove(); errors.Is(err, ErrNotFound) {
+	if more, err = d.remove(); errors.Is(err, mortise.ErrNotFound) {
 		if marked, err = s.markDeleted(&d); err == nil {
 			more, err = d.remove()
 		}
 	}
-	err = unavailable("delete", ofVault(d.Vault, err))
+	err = unavailable("delete", ofVault(d.vault, err))
 	if marked {
 		s.opts.Logger.InfoContext(ctx, d.message, d.log...)
 	} else {
@@ -95,7 +99,7 @@ func (s *Service) deleteAll(ctx context.Context, d deletion) (more bool, err err
 
 // markDeleted reports whether it was this call that has made the mark.
 func (s *Service) markDeleted(d *deletion) (made bool, err error) {
-	e, err := s.event(d.Organization, d.Vault, d.Kind, d.Actor)
+	e, err := s.event(d.Organization, d.vault, d.Kind, d.Actor)
 	if err != nil {
 		return false, err
 	}

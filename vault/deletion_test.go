@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
@@ -54,14 +55,14 @@ func noneOf(t testing.TB, s *vault.Service, id, token string) {
 			return errors.New("nobody should change it")
 		})),
 	} {
-		require.ErrorIs(t, err, vault.ErrNotFound, what)
+		require.ErrorIs(t, err, mortise.ErrNotFound, what)
 	}
 	for _, make := range []func() error{
 		func() error { return only(s.CreateVault(ctx, "acme", "ops", id, schema)) },
 		func() error { return only(s.EnsureVault(ctx, "acme", "ops", id, schema)) },
 	} {
-		require.ErrorIs(t, make(), vault.ErrDeleted)
-		require.ErrorContains(t, make(), fmt.Sprintf("use another ID: %q", id))
+		require.ErrorIs(t, make(), mortise.ErrDeleted)
+		require.ErrorContains(t, make(), fmt.Sprintf("use another ID: vault %q", id))
 	}
 	page, err := s.ListVaults(ctx, "acme", vault.VaultQuery{})
 	require.NoError(t, err)
@@ -74,7 +75,7 @@ func noneOf(t testing.TB, s *vault.Service, id, token string) {
 // that remembers it, and the trail says who deleted it.
 func TestDeleteVault(t *testing.T) {
 	var out bytes.Buffer
-	r := newRig(t, vault.Options{Logger: slog.New(slog.NewTextHandler(&out, nil))})
+	r := newRig(t, vault.Options{Env: mortise.Env{Logger: slog.New(slog.NewTextHandler(&out, nil))}})
 	ctx := t.Context()
 	_, err := r.CreateVault(ctx, "acme", "ops", "v2", schema)
 	require.NoError(t, err)
@@ -113,11 +114,11 @@ func TestDeleteVault(t *testing.T) {
 	page, err := other.ListAuditEvents(ctx, "acme", vault.AuditQuery{Vault: "v1"})
 	require.NoError(t, err)
 	require.Len(t, page.Items, 2)
-	kinds := map[vault.Kind]vault.Actor{}
+	kinds := map[mortise.Kind]mortise.Actor{}
 	for _, e := range page.Items {
 		kinds[e.Kind] = e.Actor
 	}
-	require.Equal(t, map[vault.Kind]vault.Actor{vault.KindVaultDeleted: "boss", vault.KindVaultCreated: "ops"}, kinds)
+	require.Equal(t, map[mortise.Kind]mortise.Actor{mortise.KindVaultDeleted: "boss", mortise.KindVaultCreated: "ops"}, kinds)
 }
 
 // Whoever is told of a deletion is told once: when it is marked.
@@ -129,23 +130,23 @@ func TestDeletionIsObservedOnce(t *testing.T) {
 	deleting(t, func() (bool, error) { return r.DeleteVault(ctx, "acme", "boss", "v1") })
 	deleting(t, func() (bool, error) { return r.DeleteVault(ctx, "acme", "boss", "v1") })
 	_, unknown := r.DeleteVault(ctx, "acme", "boss", "v2")
-	require.EqualError(t, unknown, `vault: no such vault "v2"`)
+	require.EqualError(t, unknown, `mortise: not found: vault "v2"`)
 	deleting(t, func() (bool, error) { return r.DeleteOrganization(ctx, "acme", "boss") })
 	deleting(t, func() (bool, error) { return r.DeleteOrganization(ctx, "acme", "boss") })
 	_, gone := r.DeleteVault(ctx, "acme", "boss", "v1")
-	require.EqualError(t, gone, `vault: no such vault "v1"`)
-	require.Equal(t, []vault.Observation{
-		{Kind: vault.KindVaultDeleted, Organization: "acme", Vault: "v1", Actor: "boss", Items: 1},
-		{Kind: vault.KindVaultDeleted, Organization: "acme", Vault: "v2", Actor: "boss", Items: 1, Err: unknown},
-		{Kind: vault.KindOrganizationDeleted, Organization: "acme", Actor: "boss", Items: 1},
-		{Kind: vault.KindVaultDeleted, Organization: "acme", Vault: "v1", Actor: "boss", Items: 1, Err: gone},
+	require.EqualError(t, gone, `mortise: not found: vault "v1"`)
+	require.Equal(t, []mortise.Observation{
+		{Kind: mortise.KindVaultDeleted, Organization: "acme", Object: "v1", Actor: "boss", Items: 1},
+		{Kind: mortise.KindVaultDeleted, Organization: "acme", Object: "v2", Actor: "boss", Items: 1, Err: unknown},
+		{Kind: mortise.KindOrganizationDeleted, Organization: "acme", Actor: "boss", Items: 1},
+		{Kind: mortise.KindVaultDeleted, Organization: "acme", Object: "v1", Actor: "boss", Items: 1, Err: gone},
 	}, r.observed)
 	page, err := r.ListAuditEvents(ctx, "acme", vault.AuditQuery{})
 	require.NoError(t, err)
 	require.Len(t, page.Items, 1)
 	e := page.Items[0]
 	require.Equal(t, vault.AuditEvent{ID: e.ID, Organization: "acme", At: begin.UTC().Truncate(time.Microsecond),
-		Kind: vault.KindOrganizationDeleted, Actor: "boss"}, e)
+		Kind: mortise.KindOrganizationDeleted, Actor: "boss"}, e)
 }
 
 // An organization that was deleted has nothing, and gets nothing, whoever asks.
@@ -163,7 +164,7 @@ func TestDeleteOrganization(t *testing.T) {
 		for _, s := range []*vault.Service{other, r.Service} {
 			noneOf(t, s, "v1", token)
 			_, err = s.CreateVault(ctx, "acme", "ops", "a new one", schema)
-			require.ErrorIs(t, err, vault.ErrDeleted)
+			require.ErrorIs(t, err, mortise.ErrDeleted)
 			stats, err := s.Stats(ctx, "acme")
 			require.NoError(t, err)
 			require.Zero(t, stats)
@@ -175,12 +176,12 @@ func TestDeleteOrganization(t *testing.T) {
 	}
 	for _, org := range []string{"", "a\x00b", "\xff", strings.Repeat("o", 300)} {
 		_, err = r.DeleteOrganization(ctx, org, "boss")
-		var invalid *vault.ValidationError
+		var invalid *mortise.ValidationError
 		require.ErrorAs(t, err, &invalid)
 		_, err = r.DeleteVault(ctx, org, "boss", "v1")
-		require.ErrorIs(t, err, vault.ErrNotFound)
+		require.ErrorIs(t, err, mortise.ErrNotFound)
 		_, err = r.DeleteVault(ctx, "acme too", "boss", org)
-		require.ErrorIs(t, err, vault.ErrNotFound)
+		require.ErrorIs(t, err, mortise.ErrNotFound)
 	}
 }
 
@@ -205,7 +206,7 @@ func TestDeleteVaultBesideExport(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	require.ErrorIs(t, ended, vault.ErrNotFound)
+	require.ErrorIs(t, ended, mortise.ErrNotFound)
 	require.Equal(t, 500, n, "values of the page that was there")
 }
 
@@ -262,11 +263,11 @@ func TestDeletionBesideCalls(t *testing.T) {
 				require.NoError(t, err)
 				tokenize(t, s, of("persons", "name", "Ada"))
 				armed = true
-				require.ErrorIs(t, call.do(s, token), vault.ErrNotFound)
+				require.ErrorIs(t, call.do(s, token), mortise.ErrNotFound)
 				require.Equal(t, 1, marked)
 				page, err := r.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{})
 				require.NoError(t, err)
-				require.NotContains(t, []vault.Kind{vault.KindDetokenized, vault.KindExported, vault.KindImported, vault.KindSchemaChanged},
+				require.NotContains(t, []mortise.Kind{mortise.KindDetokenized, mortise.KindExported, mortise.KindImported, mortise.KindSchemaChanged},
 					page.Items[0].Kind)
 			})
 		}
@@ -279,7 +280,7 @@ func TestDeletionIsCutOff(t *testing.T) {
 	ctx := t.Context()
 	insert(t, r.Service, of("persons", "name", "Ada"))
 	down, up := vaulttest.Outage()
-	var observed []vault.Observation
+	var observed []mortise.Observation
 	on := ""
 	faults := &vaulttest.Faults{Before: func(op string) error {
 		if op == on {
@@ -288,35 +289,35 @@ func TestDeletionIsCutOff(t *testing.T) {
 		return nil
 	}}
 	s, err := vault.New(vault.Backend{Store: faults.Store(r.store)}, newKeyring(t, 1), &vault.Options{
-		Observer: func(_ context.Context, o vault.Observation) { observed = append(observed, o) },
+		Env: mortise.Env{Observer: func(_ context.Context, o mortise.Observation) { observed = append(observed, o) }},
 	})
 	require.NoError(t, err)
 
 	on = "Deletion.MarkDeleted"
 	_, err = s.DeleteOrganization(ctx, "acme", "boss")
-	require.ErrorIs(t, err, vault.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.Len(t, observed, 1)
-	require.ErrorIs(t, observed[0].Err, vault.ErrUnavailable)
+	require.ErrorIs(t, observed[0].Err, mortise.ErrUnavailable)
 	_, err = s.Vault(ctx, "acme", "v1")
 	require.NoError(t, err)
 
 	on, observed = "Deletion.RemoveDeleted", nil
 	_, err = s.DeleteOrganization(ctx, "acme", "boss")
-	require.ErrorIs(t, err, vault.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.Len(t, observed, 1)
-	require.ErrorIs(t, observed[0].Err, vault.ErrUnavailable)
+	require.ErrorIs(t, observed[0].Err, mortise.ErrUnavailable)
 	up()
 
 	// It is marked, and the first step fails: the one before has found no mark.
 	on, observed = "Deletion.RemoveDeleted", nil
 	down = vaulttest.Nth(2)
 	_, err = s.DeleteOrganization(ctx, "acme", "boss")
-	require.ErrorIs(t, err, vault.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.Len(t, observed, 1)
-	require.Equal(t, vault.KindOrganizationDeleted, observed[0].Kind)
+	require.Equal(t, mortise.KindOrganizationDeleted, observed[0].Kind)
 	require.NoError(t, observed[0].Err)
 	_, err = s.Vault(ctx, "acme", "v1")
-	require.ErrorIs(t, err, vault.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 	require.Equal(t, 1, deleting(t, func() (bool, error) { return s.DeleteOrganization(ctx, "acme", "boss") }))
 	require.Len(t, observed, 1)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/vault/format"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -66,21 +67,21 @@ type RedactionPolicy func(Field) Redaction
 //
 // It answers for all items or for none. The error is a [*BatchError] if items are to
 // blame: [ErrInvalid] if one asks for an unknown redaction, [ErrTokenNotFound],
-// [ErrForbidden] if an item asks for more than allow says, or a [*TokenError] if what is
-// stored cannot be opened. The error is [ErrNotFound] if there is no such vault, and
-// [ErrTooMuch] if the values are longer than Options.MaxShown together.
-func (s *Service) Detokenize(ctx context.Context, org string, by Actor, vault string, items []DetokenizeItem, allow RedactionPolicy) ([]Revealed, error) {
+// [ErrForbidden] if an item asks for more than allow says, or a [*TokenError] if what
+// is stored cannot be opened. The error is [mortise.ErrNotFound] if there is no such
+// vault, and [ErrTooMuch] if the values are longer than Options.MaxShown together.
+func (s *Service) Detokenize(ctx context.Context, org string, by mortise.Actor, vault string, items []DetokenizeItem, allow RedactionPolicy) ([]Revealed, error) {
 	start := s.start()
 	var values []Revealed
 	err := s.withKeys(ctx, func(*keyring.Versions) (err error) {
 		values, err = s.detokenize(ctx, org, by, vault, items, allow)
 		return err
 	})
-	s.observe(ctx, start, Observation{Kind: KindDetokenized, Organization: org, Vault: vault, Actor: by, Items: len(items), Err: err})
+	s.observe(ctx, start, mortise.Observation{Kind: mortise.KindDetokenized, Organization: org, Object: vault, Actor: by, Items: len(items), Err: err})
 	return values, err
 }
 
-func (s *Service) detokenize(ctx context.Context, org string, by Actor, vault string, items []DetokenizeItem, allow RedactionPolicy) ([]Revealed, error) {
+func (s *Service) detokenize(ctx context.Context, org string, by mortise.Actor, vault string, items []DetokenizeItem, allow RedactionPolicy) ([]Revealed, error) {
 	if err := s.checkBatch(len(items)); err != nil {
 		return nil, err
 	}
@@ -168,8 +169,8 @@ func (s *Service) readVault(ctx context.Context, org, vault string) (*knownVault
 }
 
 // reveal opens rows and writes the audit event.
-func (s *Service) reveal(ctx context.Context, k *knownVault, by Actor, rows []Row, redactions []Redaction) ([]Revealed, error) {
-	e, err := s.event(rows[0].Organization, rows[0].Vault, KindDetokenized, by)
+func (s *Service) reveal(ctx context.Context, k *knownVault, by mortise.Actor, rows []Row, redactions []Redaction) ([]Revealed, error) {
+	e, err := s.event(rows[0].Organization, rows[0].Vault, mortise.KindDetokenized, by)
 	if err != nil {
 		return nil, err
 	}

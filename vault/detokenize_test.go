@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -123,9 +124,9 @@ func TestDetokenizeErrors(t *testing.T) {
 	_, err := r.Detokenize(t.Context(), "acme", "ops", "v1", asked("nope", tokens[0], "", "\xff"), everything)
 	require.Equal(t, []int{0, 2, 3}, indexes(t, err, vault.ErrTokenNotFound))
 	for _, at := range [][2]string{{"acme", "nope"}, {"other", "v1"}, {"", "v1"}, {"acme", ""}, {"acme", "v\x001"}, {"\xff", "v1"}} {
-		require.ErrorIs(t, r.Delete(t.Context(), at[0], "ops", at[1], tokens[0]), vault.ErrNotFound)
+		require.ErrorIs(t, r.Delete(t.Context(), at[0], "ops", at[1], tokens[0]), mortise.ErrNotFound)
 		_, err = r.Detokenize(t.Context(), at[0], "ops", at[1], asked(tokens[0]), everything)
-		require.ErrorIs(t, err, vault.ErrNotFound)
+		require.ErrorIs(t, err, mortise.ErrNotFound)
 	}
 	_, err = r.Detokenize(t.Context(), "acme", "ops", "v1", nil, everything)
 	require.ErrorIs(t, err, vault.ErrInvalid)
@@ -135,8 +136,8 @@ func TestDelete(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	ada := of("persons", "name", "Ada")
 	token := insert(t, r.Service, ada)[0]
-	require.ErrorIs(t, r.Delete(t.Context(), "acme", "ops", "nope", token), vault.ErrNotFound)
-	require.ErrorIs(t, r.Delete(t.Context(), "other", "ops", "v1", token), vault.ErrNotFound)
+	require.ErrorIs(t, r.Delete(t.Context(), "acme", "ops", "nope", token), mortise.ErrNotFound)
+	require.ErrorIs(t, r.Delete(t.Context(), "other", "ops", "v1", token), mortise.ErrNotFound)
 	require.ErrorIs(t, r.Delete(t.Context(), "acme", "ops", "v1", "nope"), vault.ErrTokenNotFound)
 	require.NoError(t, r.Delete(t.Context(), "acme", "ops", "v1", token))
 	require.ErrorIs(t, r.Delete(t.Context(), "acme", "ops", "v1", token), vault.ErrTokenNotFound)
@@ -169,7 +170,7 @@ func TestExport(t *testing.T) {
 		got[e.Token] = e.Value.Reveal()
 	}
 	require.Equal(t, want, got)
-	page, err := r.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindExported})
+	page, err := r.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: mortise.KindExported})
 	require.NoError(t, err)
 	require.Len(t, page.Items, 3)
 	require.Len(t, page.Items[2].Tokens, 500)
@@ -180,7 +181,7 @@ func TestExport(t *testing.T) {
 		break
 	}
 	for _, err := range r.Export(t.Context(), "other", "ops", "v1", everything) {
-		require.ErrorIs(t, err, vault.ErrNotFound)
+		require.ErrorIs(t, err, mortise.ErrNotFound)
 	}
 }
 
@@ -204,8 +205,8 @@ func TestAudit(t *testing.T) {
 		events = append(events, e)
 	}
 	require.Len(t, events, 4)
-	require.Equal(t, []vault.Kind{vault.KindSchemaChanged, vault.KindDeleted, vault.KindDetokenized, vault.KindVaultCreated},
-		[]vault.Kind{events[0].Kind, events[1].Kind, events[2].Kind, events[3].Kind})
+	require.Equal(t, []mortise.Kind{mortise.KindSchemaChanged, mortise.KindDeleted, mortise.KindDetokenized, mortise.KindVaultCreated},
+		[]mortise.Kind{events[0].Kind, events[1].Kind, events[2].Kind, events[3].Kind})
 	require.Len(t, events[0].Schema.Tables, 1)
 	require.Equal(t, schema, *events[3].Schema)
 	require.EqualValues(t, "hal", events[1].Actor)
@@ -218,7 +219,7 @@ func TestAudit(t *testing.T) {
 		q    vault.AuditQuery
 		want int
 	}{
-		{vault.AuditQuery{Actor: "grace"}, 1}, {vault.AuditQuery{Vault: "v2"}, 0}, {vault.AuditQuery{Kind: vault.KindDeleted}, 1}, {vault.AuditQuery{Limit: 1000}, 4},
+		{vault.AuditQuery{Actor: "grace"}, 1}, {vault.AuditQuery{Vault: "v2"}, 0}, {vault.AuditQuery{Kind: mortise.KindDeleted}, 1}, {vault.AuditQuery{Limit: 1000}, 4},
 		{vault.AuditQuery{From: at, To: at.Add(1)}, 4}, {vault.AuditQuery{From: at.Add(1)}, 0}, {vault.AuditQuery{To: at}, 0}, {vault.AuditQuery{Limit: 2}, 2},
 	} {
 		page, err := r.ListAuditEvents(t.Context(), "acme", c.q)
@@ -231,7 +232,7 @@ func TestAudit(t *testing.T) {
 	}
 	for i := range 2500 {
 		id := uuid.UUID{1: byte(i >> 8), 2: byte(i), 15: 1}
-		require.NoError(t, r.store.AddAuditEvent(t.Context(), vault.AuditEvent{ID: id, Organization: "other", At: begin.AddDate(0, 0, 1), Kind: vault.KindDeleted}))
+		require.NoError(t, r.store.AddAuditEvent(t.Context(), vault.AuditEvent{ID: id, Organization: "other", At: begin.AddDate(0, 0, 1), Kind: mortise.KindDeleted}))
 	}
 	n, err := r.Prune(t.Context(), begin.AddDate(0, 0, 2))
 	require.NoError(t, err)
@@ -278,7 +279,7 @@ func TestDetokenizeNeedsItsAuditEvent(t *testing.T) {
 	token := insert(t, s, of("persons", "name", "Ada"))
 	b.audit = errors.New("disk full")
 	shown, err := s.Detokenize(t.Context(), "acme", "ops", "v1", asked(token...), everything)
-	require.ErrorIs(t, err, vault.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.ErrorIs(t, err, b.audit)
 	require.Empty(t, shown)
 }

@@ -37,8 +37,9 @@
 // began with is refused, and so is a process that lacks a version that the others rely
 // on, before it can give a value a second token.
 //
-// Backfill, Rewrap and Retire tell the [Observer], when they begin and about once a
-// second, how many values are done, how many there are, and how long the rest takes.
+// Backfill, Rewrap and Retire tell the [mortise.Observer], when they begin and about
+// once a second, how many values are done, how many there are, and how long the rest
+// takes.
 //
 // While a rotation is under way, [Service.StatsAll] says cheaply, for metrics, how much
 // Rewrap and Retire have still to do, up to 10,000. [Service.KeyUsage] counts everything
@@ -54,10 +55,9 @@
 // tables which hold these tokens stay as they are. Give the columns formats that the
 // tokens fit (see [format.Standard], or write a [format.Tokenizer]), and import page by
 // page, each of at most as many items as [Service.Limits] says. A page is stored as a
-// whole or not at all.
-// After an error that is [ErrUnavailable], repeat the page: what is there already is
-// passed over. If a page is refused, a [*BatchError] names the items to blame by their
-// index; leave them out, and import the others.
+// whole or not at all. After an error that is [mortise.ErrUnavailable], repeat the
+// page: what is there already is passed over. If a page is refused, a [*BatchError]
+// names the items to blame by their index; leave them out, and import the others.
 //
 // # Deleting
 //
@@ -71,12 +71,14 @@
 //
 // # For applications
 //
-// The service: [New], [Service], [Backend], [Options], [Limits], and [Actor], who does
-// something.
+// The service: [New], [Service], [Backend], [Options], [Limits].
+//
+// Package mortise has the names of all domains: Env, Actor, Observer, Observation, Kind,
+// MaxPageSize, Page, and the errors ErrNotFound, ErrExists, ErrDeleted, ErrUnavailable and
+// ValidationError.
 //
 // Vaults: [Vault], [Schema], [Table], [Column], [Tokenization], and lists of vaults by
-// [VaultQuery], [VaultPage], [MaxPageSize]. What a column's Format may be:
-// [format.Standard].
+// [VaultQuery], [VaultPage]. The formats that a Column may have: [format.Standard].
 //
 // What goes in: [Item], of a [Place] ([InColumn], [InGroup]) and a [Value] ([NewValue]);
 // [ImportItem]; [DetokenizeItem].
@@ -84,17 +86,14 @@
 // What comes out: [Revealed], as far as its [Redaction] allows. A [RedactionPolicy] says
 // for each [Field] what may be shown.
 //
-// Who did what: [AuditEvent], [AuditToken], [Kind], by [AuditQuery]. A page of the audit
-// trail is a mortise.Page.
-//
-// What happens: [Observer], [Observation], [Stats], [AllStats].
+// The audit trail: [AuditEvent], [AuditToken], by [AuditQuery]. How much there is:
+// [Stats], [AllStats].
 //
 // Rotating the keys: [keyring.Purpose], [keyring.Key], [keyring.Usage], [Progress].
 //
-// Errors: [ErrNotFound], [ErrExists], [ErrDeleted], [ErrScopeInUse], [ErrFull],
-// [ErrUnavailable]; of an argument [ValidationError], [Problem]; of a batch
-// [BatchError], [ItemError], and what they wrap: a [Reason] such as ErrTokenNotFound, a
-// [format.Error], [format.ErrMismatch], [format.ErrExhausted], or a [TokenError]. Of keys:
+// Errors: [ErrScopeInUse], [ErrFull]; of a batch [BatchError], [ItemError],
+// and what they wrap: a [Reason] such as ErrTokenNotFound, a [format.Error],
+// [format.ErrMismatch], [format.ErrExhausted], or a [TokenError]. Of keys:
 // [keyring.ErrWrongKey], [keyring.ErrUnknownKey], [keyring.ErrCorrupt],
 // [keyring.ErrRetired], [keyring.ErrInUse].
 //

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/format"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -86,7 +87,7 @@ func TestInsertNeedsAllFingerprints(t *testing.T) {
 			require.Equal(t, 3, at, "one call a version, for the lookups and the rows")
 			return
 		}
-		require.ErrorIs(t, err, vault.ErrUnavailable, "call %d", at)
+		require.ErrorIs(t, err, mortise.ErrUnavailable, "call %d", at)
 		usage, err := s.KeyUsage(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, usage.Rows, "call %d", at)
@@ -122,7 +123,7 @@ func TestAttemptsCountFromZero(t *testing.T) {
 	insert(t, r.Service, of("persons", "name", "b"))
 	require.Equal(t, []int{0, 0, 1}, c.attempts)
 	_, err := r.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", "c", "boom"))
-	require.ErrorIs(t, err, vault.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.ErrorIs(t, err, errDown)
 	_, err = r.Tokenize(t.Context(), "acme", "v1", of("persons", "name", "c"))
 	require.ErrorIs(t, err, vault.ErrValueNotFound)
@@ -189,7 +190,7 @@ func TestExportGoesOn(t *testing.T) {
 	}
 	require.Equal(t, 799, shown)
 	require.Equal(t, 1, broken)
-	page, err := r.ListAuditEvents(ctx, "acme", vault.AuditQuery{Kind: vault.KindExported})
+	page, err := r.ListAuditEvents(ctx, "acme", vault.AuditQuery{Kind: mortise.KindExported})
 	require.NoError(t, err)
 	require.Equal(t, 799, len(page.Items[0].Tokens)+len(page.Items[1].Tokens), "what was not shown is not in the trail")
 }

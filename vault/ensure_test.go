@@ -8,13 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
 // audited returns how many vaults the audit trail says were made.
 func (r *rig) audited(t *testing.T) int {
 	t.Helper()
-	page, err := r.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindVaultCreated, Limit: 100})
+	page, err := r.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: mortise.KindVaultCreated, Limit: 100})
 	require.NoError(t, err)
 	return len(page.Items)
 }
@@ -25,7 +26,7 @@ func TestEnsureVault(t *testing.T) {
 	made, err := r.EnsureVault(t.Context(), "acme", "server", "v2", schema)
 	require.NoError(t, err)
 	require.Len(t, r.observed, 1)
-	require.Equal(t, vault.Observation{Kind: vault.KindVaultCreated, Organization: "acme", Vault: "v2", Actor: "server", Items: 1}, r.observed[0])
+	require.Equal(t, mortise.Observation{Kind: mortise.KindVaultCreated, Organization: "acme", Object: "v2", Actor: "server", Items: 1}, r.observed[0])
 	require.Equal(t, 2, r.audited(t))
 	stored, err := r.Vault(t.Context(), "acme", "v2")
 	require.NoError(t, err)
@@ -92,13 +93,13 @@ func TestEnsureVaultKnowsTheSameSchema(t *testing.T) {
 	}
 	for what, other := range others {
 		_, err := r.EnsureVault(t.Context(), "acme", "server", "small", other)
-		require.ErrorIs(t, err, vault.ErrExists, what)
+		require.ErrorIs(t, err, mortise.ErrExists, what)
 		require.ErrorContains(t, err, "ChangeSchema", what)
 	}
 	require.Len(t, r.observed, len(others))
 	for _, o := range r.observed {
-		require.Equal(t, vault.KindVaultCreated, o.Kind)
-		require.ErrorIs(t, o.Err, vault.ErrExists)
+		require.Equal(t, mortise.KindVaultCreated, o.Kind)
+		require.ErrorIs(t, o.Err, mortise.ErrExists)
 	}
 	v, err = r.Vault(t.Context(), "acme", "small")
 	require.NoError(t, err)
@@ -115,7 +116,7 @@ func TestEnsureVaultAfterChangeSchema(t *testing.T) {
 	})
 	require.NoError(t, err)
 	_, err = r.EnsureVault(t.Context(), "acme", "yesterday", "v1", schema)
-	require.ErrorIs(t, err, vault.ErrExists)
+	require.ErrorIs(t, err, mortise.ErrExists)
 	v, err := r.EnsureVault(t.Context(), "acme", "today", "v1", today.Schema)
 	require.NoError(t, err)
 	require.Equal(t, today, v)
@@ -123,7 +124,7 @@ func TestEnsureVaultAfterChangeSchema(t *testing.T) {
 
 func TestEnsureVaultRefuses(t *testing.T) {
 	r := newRig(t, vault.Options{})
-	var invalid *vault.ValidationError
+	var invalid *mortise.ValidationError
 	for _, c := range []struct {
 		org, id string
 		schema  vault.Schema
@@ -138,10 +139,10 @@ func TestEnsureVaultRefuses(t *testing.T) {
 		s, err := vault.New(vault.Backend{Store: &failing{r.store, method}}, newKeyring(t, 1), nil)
 		require.NoError(t, err)
 		_, err = s.EnsureVault(t.Context(), "acme", "server", "v9", schema)
-		require.ErrorIs(t, err, vault.ErrUnavailable, method)
+		require.ErrorIs(t, err, mortise.ErrUnavailable, method)
 	}
 	_, err := r.Vault(t.Context(), "acme", "v9")
-	require.ErrorIs(t, err, vault.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 }
 
 // meanwhile is a store during whose first answer about a vault something else happens.
@@ -173,7 +174,7 @@ func TestEnsureVaultTwiceAtOnce(t *testing.T) {
 			}}
 			observed := 0
 			s, err := vault.New(vault.Backend{Store: store}, newKeyring(t, 1), &vault.Options{
-				Observer: func(context.Context, vault.Observation) { observed++ },
+				Env: mortise.Env{Observer: func(context.Context, mortise.Observation) { observed++ }},
 			})
 			require.NoError(t, err)
 			second, err := s.EnsureVault(t.Context(), "acme", "the second", "v2", schema)
@@ -181,7 +182,7 @@ func TestEnsureVaultTwiceAtOnce(t *testing.T) {
 			require.Len(t, r.observed, 1)
 			require.Equal(t, 2, r.audited(t), "that of the rig and the first")
 			if what == "another" {
-				require.ErrorIs(t, err, vault.ErrExists)
+				require.ErrorIs(t, err, mortise.ErrExists)
 				require.Equal(t, 1, observed)
 				return
 			}

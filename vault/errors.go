@@ -8,32 +8,21 @@ import (
 	"strings"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/name"
-	"github.com/seed-6363c74e/mortise/internal/oneline"
+	"github.com/seed-6363c74e/mortise/vault/format"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// The errors that callers tell apart with errors.Is, beside each [Reason]. Most say in
-// their text which vault they are about; none says a value.
+// The errors of the package, beside each [Reason], [mortise.ErrNotFound], [mortise.ErrExists],
+// [mortise.ErrDeleted] and [mortise.ErrUnavailable]. Callers tell them apart by errors.Is.
+// Most name their vault in their text; none holds a value.
 var (
-	// ErrNotFound: there is no such vault, or it belongs to another organization. What a
-	// vault does not have is ErrNotFound as well, and a Reason such as ErrTokenNotFound:
-	// who tells them apart asks for those first.
-	ErrNotFound = errors.New("vault: no such vault")
-	// ErrExists: the organization has a vault of this ID already.
-	ErrExists = errors.New("vault: the vault exists already")
-	// ErrDeleted: the vault cannot be made, because one of its ID was deleted, or its
-	// organization was. What is deleted is never there again, so that no token of it is
-	// given again. Use another ID.
-	ErrDeleted = errors.New("vault: the vault or its organization was deleted, and its ID is not given again; use another ID")
 	// ErrScopeInUse: a change of the schema would take values away from their tokens.
 	ErrScopeInUse = errors.New("vault: the column has tokens")
 	// ErrFull: the store keeps no more for the organization. Delete tokens that are not
 	// needed.
 	ErrFull = errors.New("vault: the store keeps no more for this organization")
-	// ErrUnavailable: the store, the keyring or the tokenizer failed. Whether an
-	// insertion took effect is unknown; repeat it.
-	ErrUnavailable = errors.New("vault: unavailable")
 )
 
 // Reason is why a batch is refused, or an item of one. It is an error: errors.Is compares
@@ -41,7 +30,7 @@ var (
 // an [ItemError], with a text that names the table, column or group.
 type Reason string
 
-// The reasons. Those whose names end in NotFound are [ErrNotFound] as well.
+// The reasons. Those whose names end in NotFound are [mortise.ErrNotFound] as well.
 const (
 	// ErrTableNotFound: the vault's schema has no such table.
 	ErrTableNotFound Reason = "vault: no such table"
@@ -81,11 +70,11 @@ const (
 // Error says what is wrong.
 func (r Reason) Error() string { return string(r) }
 
-// Unwrap returns [ErrNotFound] for what is not there, else nil.
+// Unwrap returns [mortise.ErrNotFound] for what is not there, else nil.
 func (r Reason) Unwrap() error {
 	switch r {
 	case ErrTableNotFound, ErrColumnNotFound, ErrGroupNotFound, ErrValueNotFound, ErrTokenNotFound:
-		return ErrNotFound
+		return mortise.ErrNotFound
 	}
 	return nil
 }
@@ -105,7 +94,7 @@ func (e invalid) Unwrap() error { return ErrInvalid }
 // is not in it.
 func isNoVault(err error) bool {
 	var within Reason
-	return errors.Is(err, ErrNotFound) && !errors.As(err, &within)
+	return errors.Is(err, mortise.ErrNotFound) && !errors.As(err, &within)
 }
 
 // ItemError is what is wrong with one item of a batch. It never holds the value.
@@ -190,11 +179,8 @@ func withoutNames(err error) error {
 
 // ofVault names the vault in an error of a store that is about it.
 func ofVault(id string, err error) error {
-	switch {
-	case isNoVault(err):
-		return &namedError{err: err, join: " ", name: id}
-	case errors.Is(err, ErrExists), errors.Is(err, ErrDeleted):
-		return &namedError{err: err, join: ": ", name: id}
+	if isNoVault(err) || errors.Is(err, mortise.ErrExists) || errors.Is(err, mortise.ErrDeleted) {
+		return &namedError{err: err, join: ": vault ", name: id}
 	}
 	return err
 }
@@ -239,76 +225,45 @@ func (e *TokenError) Error() string { return fmt.Sprintf("token %q: %v", e.Token
 // Unwrap returns Err.
 func (e *TokenError) Unwrap() error { return e.Err }
 
-// Problem is one thing wrong with a schema or another argument. Its message never repeats
-// the argument's content.
-type Problem struct {
-	Path    mortise.Path // "tables[0].columns[2].format", "id", "limit", ...
-	Message string
-}
-
-// Error says where the problem is, and what it is.
-func (p Problem) Error() string { return p.Path.String() + ": " + p.Message }
-
-// Is reports whether another error is the same Problem, for errors.Is.
-func (p Problem) Is(target error) bool {
-	q, ok := target.(Problem)
-	return ok && slices.Equal(p.Path, q.Path) && p.Message == q.Message
-}
-
-// ValidationError holds everything that is wrong with a schema or another argument.
-type ValidationError struct{ Problems []Problem }
-
-// Error lists the problems on one line.
-func (e *ValidationError) Error() string {
-	if len(e.Problems) == 0 {
-		return "vault: invalid request"
-	}
-	return "vault: invalid request: " + oneline.Of(e.Problems).Error()
-}
-
-// Unwrap lets errors.As find the first Problem, and errors.Is any of them.
-func (e *ValidationError) Unwrap() []error { return oneline.Of(e.Problems).WrappedErrors() }
-
-// problems collects what is wrong and becomes an error if anything is.
+// problems collects what is wrong with an argument, and the failure to check it.
 type problems struct {
-	list   []Problem
-	failed error // what could not be checked
+	failure.Problems
+	failed error
 }
 
-func (p *problems) add(field, format string, args ...any) {
-	p.addAt(mortise.Path{{Field: field}}, format, args...)
-}
-
-func (p *problems) addAt(at mortise.Path, format string, args ...any) {
-	p.list = append(p.list, Problem{Path: at, Message: fmt.Sprintf(format, args...)})
-}
-
-func (p *problems) err() error {
+// Err returns the failure, or else what is wrong.
+func (p *problems) Err() error {
 	if p.failed != nil {
 		return p.failed
 	}
-	if len(p.list) == 0 {
-		return nil
-	}
-	return &ValidationError{Problems: p.list}
+	return p.Problems.Err()
 }
 
 // sentinels are the errors of a store or a keyring that mean what they say.
 var sentinels = []error{
-	ErrNotFound, ErrExists, ErrDeleted, ErrTokenNotFound, ErrScopeInUse, ErrFull, keyring.ErrCorrupt,
-	keyring.ErrUnknownKey, keyring.ErrWrongKey, keyring.ErrRetired, keyring.ErrInUse, ErrUnavailable,
+	ErrTokenNotFound, ErrScopeInUse, ErrFull, keyring.ErrCorrupt,
+	keyring.ErrUnknownKey, keyring.ErrWrongKey, keyring.ErrRetired, keyring.ErrInUse,
 }
 
 // unavailable marks a backend's failure. Sentinels pass as they are, but for ErrConflict,
 // which is for those who try again.
-func unavailable(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	for _, sentinel := range sentinels {
-		if errors.Is(err, sentinel) {
-			return err
-		}
-	}
-	return fmt.Errorf("%w: %s: %w", ErrUnavailable, what, err)
+func unavailable(doing string, err error) error {
+	return failure.Unavailable(doing, err, sentinels...)
+}
+
+// reasons class the errors of the package for observers.
+var reasons = []failure.Class{
+	{Err: ErrInvalid, Reason: mortise.ReasonInvalid},
+	{Err: ErrNotDeterministic, Reason: mortise.ReasonInvalid},
+	{Err: ErrNotTokenized, Reason: mortise.ReasonInvalid},
+	{Err: format.ErrMismatch, Reason: mortise.ReasonInvalid},
+	{Err: ErrForbidden, Reason: mortise.ReasonForbidden},
+	{Err: ErrTooMuch, Reason: mortise.ReasonLimit},
+	{Err: ErrFull, Reason: mortise.ReasonLimit},
+	{Err: format.ErrExhausted, Reason: mortise.ReasonLimit},
+	{Err: ErrScopeInUse, Reason: mortise.ReasonConflict},
+	{Err: ErrTokenConflict, Reason: mortise.ReasonConflict},
+	{Err: keyring.ErrInUse, Reason: mortise.ReasonConflict},
+	{Err: keyring.ErrCorrupt, Reason: mortise.ReasonCorrupt},
+	{Err: keyring.ErrUnknownKey, Reason: mortise.ReasonCorrupt},
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -27,9 +28,9 @@ func ExampleService_DeleteOrganization() {
 		}
 	}
 	_, err = s.Vault(ctx, "acme", "v1")
-	fmt.Println(errors.Is(err, vault.ErrNotFound))
+	fmt.Println(errors.Is(err, mortise.ErrNotFound))
 	_, err = s.CreateVault(ctx, "acme", "ops", "v2", exampleSchema)
-	fmt.Println(errors.Is(err, vault.ErrDeleted))
+	fmt.Println(errors.Is(err, mortise.ErrDeleted))
 	for e, err := range s.AuditEvents(ctx, "acme", vault.AuditQuery{}) {
 		if err != nil {
 			panic(err)
@@ -61,5 +62,5 @@ func ExampleService_DeleteVault() {
 	_, err = s.CreateVault(ctx, "acme", "ops", "v1", exampleSchema)
 	fmt.Println(err)
 	// Output:
-	// vault: the vault or its organization was deleted, and its ID is not given again; use another ID: "v1"
+	// mortise: deleted, and its ID is never reused; use another ID: vault "v1"
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -14,7 +15,7 @@ func ExampleValidationError() {
 		{Name: "email", Tokenization: vault.Deterministic},
 	}}}}
 	err := schema.Validate(nil)
-	if invalid, ok := errors.AsType[*vault.ValidationError](err); ok {
+	if invalid, ok := errors.AsType[*mortise.ValidationError](err); ok {
 		for _, p := range invalid.Problems {
 			fmt.Println(p.Path, "-", p.Message)
 			fmt.Println(len(p.Path), "steps, column", p.Path[3].Index)

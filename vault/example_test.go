@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -168,9 +169,9 @@ func ExampleObserver() {
 		fmt.Println(err)
 		return
 	}
-	s, err := vault.New(db.Vault(), keys, &vault.Options{Observer: func(_ context.Context, o vault.Observation) {
-		fmt.Println(o.Kind, o.Organization, o.Vault, o.Items, o.Err)
-	}})
+	s, err := vault.New(db.Vault(), keys, &vault.Options{Env: mortise.Env{Observer: func(_ context.Context, o mortise.Observation) {
+		fmt.Println(o.Kind, o.Organization, o.Object, o.Items, o.Err)
+	}}})
 	if err != nil {
 		fmt.Println(err)
 		return

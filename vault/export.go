@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
@@ -15,7 +16,7 @@ import (
 //
 // A token whose value is corrupt comes with a [*TokenError], and the iteration goes on.
 // It ends after any other error.
-func (s *Service) Export(ctx context.Context, org string, by Actor, vault string, allow RedactionPolicy) iter.Seq2[Revealed, error] {
+func (s *Service) Export(ctx context.Context, org string, by mortise.Actor, vault string, allow RedactionPolicy) iter.Seq2[Revealed, error] {
 	return func(yield func(Revealed, error) bool) {
 		for after := ""; ; {
 			start := s.start()
@@ -24,7 +25,7 @@ func (s *Service) Export(ctx context.Context, org string, by Actor, vault string
 				page, err = s.exportPage(ctx, org, by, vault, after, allow)
 				return err
 			})
-			s.observe(ctx, start, Observation{Kind: KindExported, Organization: org, Vault: vault, Actor: by, Items: len(page), Err: err})
+			s.observe(ctx, start, mortise.Observation{Kind: mortise.KindExported, Organization: org, Object: vault, Actor: by, Items: len(page), Err: err})
 			if err != nil {
 				yield(Revealed{}, err)
 				return
@@ -50,7 +51,7 @@ type exported struct {
 	err error
 }
 
-func (s *Service) exportPage(ctx context.Context, org string, by Actor, vault, after string, allow RedactionPolicy) ([]exported, error) {
+func (s *Service) exportPage(ctx context.Context, org string, by mortise.Actor, vault, after string, allow RedactionPolicy) ([]exported, error) {
 	k, err := s.readVault(ctx, org, vault)
 	if err != nil {
 		return nil, err
@@ -60,9 +61,9 @@ func (s *Service) exportPage(ctx context.Context, org string, by Actor, vault, a
 		return nil, unavailable("list tokens", ofVault(vault, err))
 	}
 	if rows[len(rows)-1].Token <= after {
-		return nil, fmt.Errorf("%w: the store returned tokens that come before those of the page before", ErrUnavailable)
+		return nil, fmt.Errorf("%w: the store returned tokens that come before those of the page before", mortise.ErrUnavailable)
 	}
-	e, err := s.event(org, vault, KindExported, by)
+	e, err := s.event(org, vault, mortise.KindExported, by)
 	if err != nil {
 		return nil, err
 	}

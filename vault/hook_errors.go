@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/vault/format"
 )
@@ -29,7 +30,7 @@ func (e *hookError) Is(target error) bool {
 // As is asked by errors.As.
 func (e *hookError) As(target any) bool {
 	switch target.(type) {
-	case *Reason, **BatchError, **ItemError, **TokenError, **TakenError, **ValidationError, *Problem:
+	case *Reason, **BatchError, **ItemError, **TokenError, **TakenError, **mortise.ValidationError, *mortise.Problem:
 		return false
 	case **format.Error: // says something to who may read ErrMismatch
 		return e.means == format.ErrMismatch && errors.As(e.err, target)
@@ -52,8 +53,9 @@ func fromHook(err error, meanings ...error) error {
 	return e
 }
 
-// ownErrors are all of this package.
+// ownErrors are all errors that a vault service returns.
 var ownErrors = append([]error{
+	mortise.ErrNotFound, mortise.ErrExists, mortise.ErrDeleted, mortise.ErrUnavailable,
 	ErrTableNotFound, ErrColumnNotFound, ErrGroupNotFound, ErrNotDeterministic, ErrNotTokenized, ErrValueNotFound,
 	format.ErrMismatch, ErrInvalid, ErrTooMuch, ErrForbidden, ErrTokenConflict, format.ErrExhausted, ErrConflict,
 }, sentinels...)

@@ -80,7 +80,7 @@ func (s *speaking) CheckTokens(ctx context.Context, pairs []format.Pair) ([]erro
 func own(err error) []string {
 	var is []string
 	for _, e := range []error{
-		vault.ErrNotFound, vault.ErrExists, vault.ErrTableNotFound, vault.ErrColumnNotFound, vault.ErrGroupNotFound,
+		mortise.ErrNotFound, mortise.ErrExists, vault.ErrTableNotFound, vault.ErrColumnNotFound, vault.ErrGroupNotFound,
 		vault.ErrNotDeterministic, vault.ErrNotTokenized, vault.ErrValueNotFound, vault.ErrTokenNotFound, format.ErrMismatch,
 		vault.ErrInvalid, vault.ErrTooMuch, vault.ErrForbidden, vault.ErrScopeInUse,
 		vault.ErrConflict, vault.ErrTokenConflict, format.ErrExhausted, vault.ErrFull, keyring.ErrCorrupt, keyring.ErrUnknownKey,
@@ -98,11 +98,11 @@ func own(err error) []string {
 // for that what the contract gives a meaning.
 func TestErrorsOfHooksThatMeanSomethingElse(t *testing.T) {
 	ctx := t.Context()
-	foreign := errors.Join(errDown, vault.ErrNotFound, vault.ErrExists, vault.ErrTokenNotFound, vault.ErrValueNotFound, vault.ErrForbidden,
+	foreign := errors.Join(errDown, mortise.ErrNotFound, mortise.ErrExists, vault.ErrTokenNotFound, vault.ErrValueNotFound, vault.ErrForbidden,
 		vault.ErrInvalid, vault.ErrTooMuch, vault.ErrTokenConflict, vault.ErrScopeInUse, vault.ErrConflict,
-		vault.ErrFull, keyring.ErrWrongKey, keyring.ErrRetired, keyring.ErrInUse, vault.ErrTableNotFound, vault.ErrUnavailable,
+		vault.ErrFull, keyring.ErrWrongKey, keyring.ErrRetired, keyring.ErrInUse, vault.ErrTableNotFound, mortise.ErrUnavailable,
 		&vault.BatchError{Items: []*vault.ItemError{{Index: 7, Err: vault.ErrInvalid}}}, &vault.TokenError{Token: "theirs", Err: errDown},
-		&vault.TakenError{Rows: []int{99}}, vault.Problem{Path: mortise.Path{{Field: "theirs"}}}, &vault.ValidationError{})
+		&vault.TakenError{Rows: []int{99}}, mortise.Problem{Path: mortise.Path{{Field: "theirs"}}}, &mortise.ValidationError{})
 	for method, means := range map[string]error{
 		"Versions": keyring.ErrUnknownKey, "Fingerprint": keyring.ErrUnknownKey, "Seal": keyring.ErrUnknownKey, "Open": keyring.ErrUnknownKey,
 		"Seal item": keyring.ErrUnknownKey, "Open item": keyring.ErrUnknownKey, "Tokens": nil, "CheckTokens": nil,
@@ -112,7 +112,7 @@ func TestErrorsOfHooksThatMeanSomethingElse(t *testing.T) {
 		token := insert(t, r.Service, of("persons", "name", "Ada"))[0]
 		do := func(err error) error {
 			hook := &speaking{Keyring: newKeyring(t, 1), method: method, err: err}
-			s, err := vault.New(vault.Backend{Store: r.store}, hook, &vault.Options{Tokenizer: hook, Logger: slog.New(slog.DiscardHandler)})
+			s, err := vault.New(vault.Backend{Store: r.store}, hook, &vault.Options{Tokenizer: hook, Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 			require.NoError(t, err)
 			switch method {
 			case "Open", "Open item":
@@ -127,10 +127,10 @@ func TestErrorsOfHooksThatMeanSomethingElse(t *testing.T) {
 			return err
 		}
 		err := do(fmt.Errorf("theirs: %w", foreign))
-		require.ErrorIs(t, err, vault.ErrUnavailable, method)
+		require.ErrorIs(t, err, mortise.ErrUnavailable, method)
 		require.Empty(t, own(err), method)
 		for _, as := range []any{
-			new(vault.Reason), new(*vault.BatchError), new(*vault.ItemError), new(*vault.TokenError), new(*vault.TakenError), new(*vault.ValidationError), new(vault.Problem),
+			new(vault.Reason), new(*vault.BatchError), new(*vault.ItemError), new(*vault.TokenError), new(*vault.TakenError), new(*mortise.ValidationError), new(mortise.Problem),
 		} {
 			require.False(t, errors.As(err, as), "%s: %T", method, as)
 		}
@@ -139,7 +139,7 @@ func TestErrorsOfHooksThatMeanSomethingElse(t *testing.T) {
 		}
 		err = do(errors.Join(foreign, means, keyring.ErrCorrupt))
 		require.Equal(t, []string{means.Error()}, own(err), method)
-		require.NotErrorIs(t, err, vault.ErrUnavailable, method)
+		require.NotErrorIs(t, err, mortise.ErrUnavailable, method)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestFingerprintsThatAreLeftOut(t *testing.T) {
 			errs = append(errs, filled)
 		}
 		for _, err := range errs {
-			require.ErrorIs(t, err, vault.ErrUnavailable)
+			require.ErrorIs(t, err, mortise.ErrUnavailable)
 		}
 		usage, err := r.KeyUsage(ctx)
 		require.NoError(t, err)
@@ -205,7 +205,7 @@ func TestTokensThatAreTheirValues(t *testing.T) {
 	for value, token := range map[string]string{"Ada": "Ada", "ADA Ärzte": "ada ärzte", " Ada\r\n": "Ada", "Bob": " bob"} {
 		r := newRig(t, vault.Options{Tokenizer: &telling{token: func(string) string { return token }}})
 		_, err := r.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", value))
-		require.ErrorIs(t, err, vault.ErrUnavailable)
+		require.ErrorIs(t, err, mortise.ErrUnavailable)
 		require.NotContains(t, err.Error(), token)
 		err = imports(t, r.Service, withToken("persons", "name", "Eve", uuidA), withToken("persons", "name", value, token))
 		require.Equal(t, []int{1}, indexes(t, err, format.ErrMismatch))
@@ -223,7 +223,7 @@ func TestFormatErrorsOfHooks(t *testing.T) {
 	do := func(method string, err error) error {
 		r := newRig(t, vault.Options{})
 		hook := &speaking{Keyring: newKeyring(t, 1), method: method, err: err}
-		s, err := vault.New(vault.Backend{Store: r.store}, hook, &vault.Options{Tokenizer: hook, Logger: slog.New(slog.DiscardHandler)})
+		s, err := vault.New(vault.Backend{Store: r.store}, hook, &vault.Options{Tokenizer: hook, Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 		require.NoError(t, err)
 		if method == "CheckTokens item" {
 			return imports(t, s, withToken("persons", "name", "Eve", uuidA))

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/vault/format"
@@ -143,10 +144,10 @@ func (t *safeTokenizer) Tokens(ctx context.Context, requests []format.Request) (
 				return nil, r.Err
 			}
 		case name.Problem(r.Token) != "":
-			return nil, fmt.Errorf("%w: the tokenizer made a token that is none: it %s", ErrUnavailable,
+			return nil, fmt.Errorf("%w: the tokenizer made a token that is none: it %s", mortise.ErrUnavailable,
 				name.Problem(r.Token))
 		case (&format.Pair{Value: requests[i].Value, Token: r.Token}).ShowsValue():
-			return nil, fmt.Errorf("%w: the tokenizer made a token that is its value", ErrUnavailable)
+			return nil, fmt.Errorf("%w: the tokenizer made a token that is its value", mortise.ErrUnavailable)
 		}
 	}
 	return results, nil

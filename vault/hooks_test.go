@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/format"
@@ -71,7 +72,7 @@ func (h *hooks) CheckTokens(ctx context.Context, pairs []format.Pair) ([]error, 
 	return h.Standard.CheckTokens(ctx, pairs)
 }
 
-func (h *hooks) Observe(context.Context, vault.Observation) { h.call("Observe") }
+func (h *hooks) Observe(context.Context, mortise.Observation) { h.call("Observe") }
 
 func (h *hooks) allow(vault.Field) vault.Redaction {
 	h.call("allow")
@@ -121,7 +122,7 @@ func TestPanicsOfHooks(t *testing.T) {
 				db, err := memory.Open(t.Context(), nil)
 				require.NoError(t, err)
 				h := &hooks{Keyring: newKeyring(t, 1)}
-				s, err := vault.New(db.Vault(), h, &vault.Options{Tokenizer: h, Observer: h.Observe, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+				s, err := vault.New(db.Vault(), h, &vault.Options{Tokenizer: h, Env: mortise.Env{Observer: h.Observe, Logger: slog.New(slog.NewTextHandler(&logged, nil))}})
 				require.NoError(t, err)
 				_, err = s.CreateVault(t.Context(), "acme", "ops", "v1", schema)
 				require.NoError(t, err)
@@ -130,7 +131,7 @@ func TestPanicsOfHooks(t *testing.T) {
 				h.broken = broken
 				err = call(s, token, h.allow)
 				if slices.Contains(fails, name) {
-					require.ErrorIs(t, err, vault.ErrUnavailable, name)
+					require.ErrorIs(t, err, mortise.ErrUnavailable, name)
 					require.NotContains(t, err.Error(), secretValue)
 				} else {
 					require.NoError(t, err, name)
@@ -159,7 +160,7 @@ func TestPanicOfLimits(t *testing.T) {
 	}{{h, nil, "the keyring"}, {newKeyring(t, 1), h, "the tokenizer"}} {
 		var logged bytes.Buffer
 		log := slog.New(slog.NewTextHandler(&logged, nil))
-		s, err := vault.New(db.Vault(), c.keys, &vault.Options{Tokenizer: c.tokenizer, Logger: log})
+		s, err := vault.New(db.Vault(), c.keys, &vault.Options{Tokenizer: c.tokenizer, Env: mortise.Env{Logger: log}})
 		require.ErrorContains(t, err, c.hook)
 		require.Nil(t, s)
 		require.NotContains(t, err.Error()+logged.String(), secretValue)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/vault/format"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -33,22 +34,22 @@ var errImportToken = fmt.Errorf("%w: give it the token that it has, of 1 to 255 
 //
 // The error is a [*BatchError] if items are to blame, and says which ones: first those
 // that Insert would refuse, then [format.ErrMismatch] for values or tokens that do not
-// fit, then [ErrTokenConflict]. It is a [*TokenError] if what is stored under a token has
-// to be compared and cannot be opened, [ErrNotFound] if there is no such vault, and
-// [ErrUnavailable] if it is not known whether the items were stored.
+// fit, then [ErrTokenConflict]. It is a [*TokenError] if what is stored under a token
+// has to be compared and cannot be opened, [mortise.ErrNotFound] if there is no such
+// vault, and [mortise.ErrUnavailable] if it is not known whether the items were stored.
 //
 // Whoever may import can find out whether a value that they guess has a token: a conflict
 // says so, and success says which. They can also have the vault give out tokens of their
 // own choice. So this is for those who may do everything. A host that offers it to others
 // first asks their Access whether it allows access.ImportTokens on the vault.
-func (s *Service) Import(ctx context.Context, org string, by Actor, vault string, items []ImportItem) error {
+func (s *Service) Import(ctx context.Context, org string, by mortise.Actor, vault string, items []ImportItem) error {
 	start := s.start()
 	err := s.importItems(ctx, org, by, vault, items)
-	s.observe(ctx, start, Observation{Kind: KindImported, Organization: org, Vault: vault, Actor: by, Items: len(items), Err: err})
+	s.observe(ctx, start, mortise.Observation{Kind: mortise.KindImported, Organization: org, Object: vault, Actor: by, Items: len(items), Err: err})
 	return err
 }
 
-func (s *Service) importItems(ctx context.Context, org string, by Actor, vault string, items []ImportItem) error {
+func (s *Service) importItems(ctx context.Context, org string, by mortise.Actor, vault string, items []ImportItem) error {
 	values, err := s.checkImport(items)
 	if err != nil {
 		return err
@@ -206,9 +207,9 @@ func (in *importation) fingerprint(ctx context.Context, versions *keyring.Versio
 
 // store stores the rows as they are beside what is there, and looks again when that has
 // changed meanwhile.
-func (in *importation) store(ctx context.Context, k *knownVault, by Actor) error {
+func (in *importation) store(ctx context.Context, k *knownVault, by mortise.Actor) error {
 	s := in.service
-	e, err := s.event(in.org, in.vault, KindImported, by)
+	e, err := s.event(in.org, in.vault, mortise.KindImported, by)
 	if err != nil {
 		return err
 	}
@@ -240,7 +241,7 @@ func (in *importation) store(ctx context.Context, k *knownVault, by Actor) error
 		}
 	}
 	if err == nil {
-		err = fmt.Errorf("%w: others change the tokens of the import without end", ErrUnavailable)
+		err = fmt.Errorf("%w: others change the tokens of the import without end", mortise.ErrUnavailable)
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -120,7 +121,7 @@ func TestImportGivesUp(t *testing.T) {
 	s, err := vault.New(vault.Backend{Store: m}, newKeyring(t, 1), nil)
 	require.NoError(t, err)
 	err = imports(t, s, withToken("persons", "name", "there", uuidA), withToken("persons", "name", "new", uuidB))
-	require.ErrorIs(t, err, vault.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.Equal(t, 10, m.calls)
 	require.Len(t, imported(t, r.Service), 1)
 	_, err = r.Tokenize(t.Context(), "acme", "v1", of("persons", "name", "new"))
@@ -139,7 +140,7 @@ func TestImportRefusedWithoutRows(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	s, err := vault.New(vault.Backend{Store: vague{r.store}}, newKeyring(t, 1), nil)
 	require.NoError(t, err)
-	require.ErrorIs(t, imports(t, s, withToken("persons", "name", "Ada", uuidA)), vault.ErrUnavailable)
+	require.ErrorIs(t, imports(t, s, withToken("persons", "name", "Ada", uuidA)), mortise.ErrUnavailable)
 }
 
 // A call whose answer was lost is repeated, and is done then.
@@ -151,7 +152,7 @@ func TestImportRepeated(t *testing.T) {
 	}
 	s, err := vault.New(vault.Backend{Store: &lost{Store: r.store}}, newKeyring(t, 1), nil)
 	require.NoError(t, err)
-	require.ErrorIs(t, imports(t, s, items...), vault.ErrUnavailable)
+	require.ErrorIs(t, imports(t, s, items...), mortise.ErrUnavailable)
 	require.NoError(t, imports(t, s, items...))
 	require.Len(t, imported(t, s), 2)
 	require.Equal(t, []string{items[3].Token}, tokenize(t, s, []vault.Item{items[3].Item}))

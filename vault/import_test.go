@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/format"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -35,7 +36,7 @@ func imports(t testing.TB, s *vault.Service, items ...vault.ImportItem) error {
 // imported returns the events of imports, the newest first.
 func imported(t testing.TB, s *vault.Service) []vault.AuditEvent {
 	t.Helper()
-	page, err := s.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindImported})
+	page, err := s.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: mortise.KindImported})
 	require.NoError(t, err)
 	return page.Items
 }
@@ -75,11 +76,11 @@ func TestImport(t *testing.T) {
 	for round := 1; round <= 3; round++ { // the same again is done
 		r.observed = nil
 		require.NoError(t, imports(t, r.Service, items...))
-		require.Equal(t, []vault.Observation{{Kind: vault.KindImported, Organization: "acme", Vault: "v1", Actor: "mover", Items: len(items)}}, r.observed)
+		require.Equal(t, []mortise.Observation{{Kind: mortise.KindImported, Organization: "acme", Object: "v1", Actor: "mover", Items: len(items)}}, r.observed)
 		events := imported(t, r.Service)
 		require.Len(t, events, round)
 		e := events[0]
-		require.Equal(t, vault.AuditEvent{ID: e.ID, Organization: "acme", At: begin.UTC().Truncate(time.Microsecond), Kind: vault.KindImported, Actor: "mover",
+		require.Equal(t, vault.AuditEvent{ID: e.ID, Organization: "acme", At: begin.UTC().Truncate(time.Microsecond), Kind: mortise.KindImported, Actor: "mover",
 			Vault: "v1", Tokens: e.Tokens}, e)
 		require.Equal(t, want, e.Tokens)
 		require.Equal(t, values, reveal(t, r.Service, tokens...))
@@ -160,8 +161,8 @@ func TestImportRefuses(t *testing.T) {
 	require.ErrorIs(t, imports(t, r.Service), vault.ErrInvalid)
 	many := make([]vault.ImportItem, 1001)
 	require.ErrorIs(t, imports(t, r.Service, many...), vault.ErrInvalid)
-	require.ErrorIs(t, r.Import(t.Context(), "acme", "mover", "v2", []vault.ImportItem{good}), vault.ErrNotFound)
-	require.ErrorIs(t, r.Import(t.Context(), "other", "mover", "v1", []vault.ImportItem{good}), vault.ErrNotFound)
+	require.ErrorIs(t, r.Import(t.Context(), "acme", "mover", "v2", []vault.ImportItem{good}), mortise.ErrNotFound)
+	require.ErrorIs(t, r.Import(t.Context(), "other", "mover", "v1", []vault.ImportItem{good}), mortise.ErrNotFound)
 	require.NoError(t, imports(t, r.Service, good, name("Ada", taken[0]), withToken("persons", "diary", "secret", random)))
 	require.Equal(t, []string{"Ada", "Bob", "Good", "secret"}, reveal(t, r.Service, taken[0], taken[1], uuidA, random))
 

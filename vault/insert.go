@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault/format"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -15,11 +16,11 @@ import (
 // one each time.
 //
 // It stores all items or none. The error is a [*BatchError] if items are to blame, and
-// says which ones. The error is [ErrNotFound] if there is no such vault.
-func (s *Service) Insert(ctx context.Context, org string, by Actor, vault string, items []Item) ([]string, error) {
+// says which ones. The error is [mortise.ErrNotFound] if there is no such vault.
+func (s *Service) Insert(ctx context.Context, org string, by mortise.Actor, vault string, items []Item) ([]string, error) {
 	start := s.start()
 	tokens, err := s.insert(ctx, org, vault, items)
-	s.observe(ctx, start, Observation{Kind: KindInserted, Organization: org, Vault: vault, Actor: by, Items: len(items), Err: err})
+	s.observe(ctx, start, mortise.Observation{Kind: mortise.KindInserted, Organization: org, Object: vault, Actor: by, Items: len(items), Err: err})
 	return tokens, err
 }
 
@@ -83,7 +84,7 @@ func (s *Service) insertBatches(
 	}
 	in := insertion{service: s}
 	in.add(versions, batches)
-	if len(in.rows) > 0 && errors.Is(failed, ErrUnavailable) {
+	if len(in.rows) > 0 && errors.Is(failed, mortise.ErrUnavailable) {
 		return nil, failed
 	}
 	if err := in.store(ctx, k); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/pages"
 )
@@ -15,7 +16,7 @@ type VaultQuery struct {
 	// "" for the first page.
 	After string
 
-	// Limit is how many vaults a page may hold: 0 for 50, at most MaxPageSize.
+	// Limit is how many vaults a page may hold: 0 for 50, at most mortise.MaxPageSize.
 	Limit int
 }
 
@@ -38,12 +39,13 @@ const (
 // fewer vaults than Limit then. Next says whether others follow. Beyond that, no more
 // than seven further schemas are in memory at a time.
 //
-// Errors are [*ValidationError], for a Limit outside 0 to [MaxPageSize], and
-// [ErrUnavailable]. An organization that nobody has heard of has no vaults.
+// Errors are [*mortise.ValidationError], for a Limit outside 0 to
+// [mortise.MaxPageSize], and [mortise.ErrUnavailable]. An organization that nobody has
+// heard of has no vaults.
 func (s *Service) ListVaults(ctx context.Context, org string, q VaultQuery) (VaultPage, error) {
 	var p problems
-	limit := p.limit(q.Limit)
-	if err := p.err(); err != nil {
+	limit := p.Limit(q.Limit)
+	if err := p.Err(); err != nil {
 		return VaultPage{}, err
 	}
 	if name.Problem(org) != "" {
@@ -74,17 +76,6 @@ func (s *Service) ListVaults(ctx context.Context, org string, q VaultQuery) (Vau
 	}
 }
 
-// limit returns a page size with its default.
-func (p *problems) limit(n int) int {
-	switch {
-	case n < 0 || n > MaxPageSize:
-		p.add("limit", "must be between 1 and %d", MaxPageSize)
-	case n == 0:
-		return 50
-	}
-	return n
-}
-
 // columns says how large a vault's schema is: its tables, their columns, and the past
 // ones.
 func (v *Vault) columns() int {
@@ -104,4 +95,4 @@ func (s *Service) Vaults(ctx context.Context, org string) iter.Seq2[Vault, error
 	})
 }
 
-var errGoesBack = fmt.Errorf("%w: the store returned vaults that come before those of the page before", ErrUnavailable)
+var errGoesBack = fmt.Errorf("%w: the store returned vaults that come before those of the page before", mortise.ErrUnavailable)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
@@ -71,7 +72,7 @@ func TestListVaults(t *testing.T) {
 	s, store := newAsking(t)
 	ids := addVaults(t, s, "acme", make([]int, 101)...)
 	for limit, pages := range map[int][]int{
-		0: {50, 50, 1}, 1: nil, 8: nil, 50: {50, 50, 1}, 100: {100, 1}, 101: {101}, 102: {101}, vault.MaxPageSize: {101},
+		0: {50, 50, 1}, 1: nil, 8: nil, 50: {50, 50, 1}, 100: {100, 1}, 101: {101}, 102: {101}, mortise.MaxPageSize: {101},
 	} {
 		var got []string
 		var sizes []int
@@ -121,11 +122,11 @@ func TestListVaultsOfNobody(t *testing.T) {
 
 func TestListVaultsLimit(t *testing.T) {
 	s, store := newAsking(t)
-	for _, limit := range []int{-1, vault.MaxPageSize + 1} {
+	for _, limit := range []int{-1, mortise.MaxPageSize + 1} {
 		_, err := s.ListVaults(t.Context(), "acme", vault.VaultQuery{Limit: limit})
-		var invalid *vault.ValidationError
+		var invalid *mortise.ValidationError
 		require.ErrorAs(t, err, &invalid)
-		require.EqualError(t, err, "vault: invalid request: limit: must be between 1 and 1000")
+		require.EqualError(t, err, "mortise: invalid request: limit: must be between 1 and 1000")
 	}
 	require.Empty(t, store.limits)
 }
@@ -216,12 +217,12 @@ func TestVaults(t *testing.T) {
 	}
 	require.Equal(t, ids[:50], got, "the first page")
 	require.Len(t, failed, 1)
-	require.ErrorIs(t, failed[0], vault.ErrUnavailable)
+	require.ErrorIs(t, failed[0], mortise.ErrUnavailable)
 	require.ErrorIs(t, failed[0], vaulttest.ErrInjected)
 	require.Len(t, store.limits, 9)
 
 	store.limits, store.fail = nil, 2
 	page, err := s.ListVaults(t.Context(), "acme", vault.VaultQuery{})
-	require.ErrorIs(t, err, vault.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.Zero(t, page)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -36,18 +37,18 @@ func TestErrorsNameWhat(t *testing.T) {
 		`item 0: vault: no such column "` + strings.Repeat("c", 100) + `"... in table "persons"`: asks(
 			at("persons", strings.Repeat("c", 5000))),
 
-		`vault: no such vault "people"`:         only(r.Vault(ctx, "acme", "people")),
-		`vault: no such vault ""`:               only(r.Vault(ctx, "acme", "")),
-		`vault: no such vault "v\x00"`:          only(r.Tokenize(ctx, "acme", "v\x00", inNone)),
-		`vault: no such vault "tokenize"`:       only(r.Tokenize(ctx, "acme", "tokenize", inNone)),
-		`vault: no such vault "insert"`:         only(r.Insert(ctx, "acme", "ops", "insert", inNone)),
-		`vault: no such vault "detokenize"`:     only(r.Detokenize(ctx, "acme", "ops", "detokenize", []vault.DetokenizeItem{{Token: "a secret value"}}, nil)),
-		`vault: no such vault "delete"`:         r.Delete(ctx, "acme", "ops", "delete", "a secret value"),
-		`vault: no such vault "del\nete"`:       r.Delete(ctx, "acme", "ops", "del\nete", "a secret value"),
-		`vault: no such vault "\xff"`:           r.Delete(ctx, "acme", "ops", "\xff", "a secret value"),
-		`vault: no such vault "change"`:         only(r.ChangeSchema(ctx, "acme", "ops", "change", func(*vault.Schema) error { return nil })),
-		`vault: the vault exists already: "v1"`: only(r.CreateVault(ctx, "acme", "ops", "v1", schema)),
-		`vault: the vault exists already: "v1" has another schema: change it by ChangeSchema`: only(
+		`mortise: not found: vault "people"`:     only(r.Vault(ctx, "acme", "people")),
+		`mortise: not found: vault ""`:           only(r.Vault(ctx, "acme", "")),
+		`mortise: not found: vault "v\x00"`:      only(r.Tokenize(ctx, "acme", "v\x00", inNone)),
+		`mortise: not found: vault "tokenize"`:   only(r.Tokenize(ctx, "acme", "tokenize", inNone)),
+		`mortise: not found: vault "insert"`:     only(r.Insert(ctx, "acme", "ops", "insert", inNone)),
+		`mortise: not found: vault "detokenize"`: only(r.Detokenize(ctx, "acme", "ops", "detokenize", []vault.DetokenizeItem{{Token: "a secret value"}}, nil)),
+		`mortise: not found: vault "delete"`:     r.Delete(ctx, "acme", "ops", "delete", "a secret value"),
+		`mortise: not found: vault "del\nete"`:   r.Delete(ctx, "acme", "ops", "del\nete", "a secret value"),
+		`mortise: not found: vault "\xff"`:       r.Delete(ctx, "acme", "ops", "\xff", "a secret value"),
+		`mortise: not found: vault "change"`:     only(r.ChangeSchema(ctx, "acme", "ops", "change", func(*vault.Schema) error { return nil })),
+		`mortise: already exists: vault "v1"`:          only(r.CreateVault(ctx, "acme", "ops", "v1", schema)),
+		`mortise: already exists: vault "v1" has another schema: change it by ChangeSchema`: only(
 			r.EnsureVault(ctx, "acme", "ops", "v1", vault.Schema{})),
 	} {
 		require.EqualError(t, err, text)
@@ -55,7 +56,7 @@ func TestErrorsNameWhat(t *testing.T) {
 		sentinel := map[string]error{
 			"no such table": vault.ErrTableNotFound, "no such column \"": vault.ErrColumnNotFound, "no such column group": vault.ErrGroupNotFound,
 			"not deterministic": vault.ErrNotDeterministic, "no tokenization": vault.ErrNotTokenized,
-			"no such vault": vault.ErrNotFound, "exists already": vault.ErrExists,
+			"not found: vault": mortise.ErrNotFound, "already exists: vault": mortise.ErrExists,
 		}
 		known := 0
 		for word, s := range sentinel {
@@ -64,7 +65,7 @@ func TestErrorsNameWhat(t *testing.T) {
 				known++
 				require.ErrorIs(t, err, s)
 			// Something that the vault does not have.
-			case s == vault.ErrNotFound && strings.Contains(text, "no such"):
+			case s == mortise.ErrNotFound && strings.Contains(text, "no such"):
 				require.ErrorIs(t, err, s)
 			default:
 				require.NotErrorIs(t, err, s)
@@ -73,7 +74,7 @@ func TestErrorsNameWhat(t *testing.T) {
 		require.Equal(t, 1, known, text)
 	}
 	for _, err := range r.Export(ctx, "acme", "ops", "export", nil) {
-		require.EqualError(t, err, `vault: no such vault "export"`)
+		require.EqualError(t, err, `mortise: not found: vault "export"`)
 	}
 	// Observers hear nothing of what somebody wrote in the place of a name.
 	r.observed = nil
@@ -102,26 +103,26 @@ func only(_ any, err error) error { return err }
 type gone struct{ vault.Store }
 
 func (gone) FindTokens(context.Context, string, string, int64, []vault.Lookup) ([][]string, error) {
-	return nil, vault.ErrNotFound
+	return nil, mortise.ErrNotFound
 }
 
 func (gone) InsertTokens(context.Context, string, string, int64, []vault.Row) ([]string, error) {
-	return nil, vault.ErrNotFound
+	return nil, mortise.ErrNotFound
 }
 
 func (gone) Rows(context.Context, string, string, []string) ([]vault.Row, error) {
-	return nil, vault.ErrNotFound
+	return nil, mortise.ErrNotFound
 }
 
 func (gone) ListRows(context.Context, string, string, string, int) ([]vault.Row, error) {
-	return nil, vault.ErrNotFound
+	return nil, mortise.ErrNotFound
 }
 
 func TestErrorsNameAVaultThatWent(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	s, err := vault.New(vault.Backend{Store: gone{r.store}}, newKeyring(t, 1), nil)
 	require.NoError(t, err)
-	const text = `vault: no such vault "v1"`
+	const text = `mortise: not found: vault "v1"`
 	require.EqualError(t, only(s.Tokenize(t.Context(), "acme", "v1", of("persons", "name", "Ada"))), text)
 	require.EqualError(t, only(s.Insert(t.Context(), "acme", "ops", "v1", of("persons", "diary", "Ada"))), text)
 	require.EqualError(t, only(s.Detokenize(t.Context(), "acme", "ops", "v1", []vault.DetokenizeItem{{Token: "x"}}, nil)), text)
@@ -149,8 +150,8 @@ func TestNotFoundWithin(t *testing.T) {
 		tokenize("v1", vault.InColumn("none", "name")), tokenize("v1", vault.InColumn("persons", "none")), tokenize("v1", vault.InGroup("none")),
 		tokenize("v1", name), r.Delete(ctx, "acme", "ops", "v1", "none"), tokenize("none", name), r.Delete(ctx, "acme", "ops", "none", "none"),
 	} {
-		require.ErrorIs(t, err, vault.ErrNotFound)
-		require.Equal(t, i >= len(specific), strings.Contains(err.Error(), "no such vault"), err)
+		require.ErrorIs(t, err, mortise.ErrNotFound)
+		require.Equal(t, i >= len(specific), strings.Contains(err.Error(), "not found: vault"), err)
 		for j, one := range specific {
 			require.Equal(t, i == j, errors.Is(err, one), "%v is %v", err, one)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/format"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -176,7 +177,7 @@ func TestKnownValuesAfterATimeout(t *testing.T) {
 	load(t, s, store, "load")
 	store.fails = fmt.Errorf("no answer: %w", context.DeadlineExceeded)
 	_, err = s.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", "Ada"))
-	require.ErrorIs(t, err, vault.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.Zero(t, store.looks())
 	store.fails = nil
 	require.Equal(t, known, insert(t, s, of("persons", "name", "Ada")))
@@ -189,7 +190,7 @@ func TestNewValuesFailOnce(t *testing.T) {
 	s, store := loading(t, r)
 	store.inserted, store.fails = 0, fmt.Errorf("no space left")
 	_, err := s.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", "Bob"))
-	require.ErrorIs(t, err, vault.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.ErrorIs(t, err, store.fails)
 	require.Equal(t, 1, store.inserted)
 	store.fails, store.looked = nil, nil

@@ -1,12 +1,10 @@
 package vault
 
 import (
-	"crypto/rand"
 	"fmt"
-	"io"
-	"log/slog"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/setting"
 	"github.com/seed-6363c74e/mortise/vault/format"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -18,8 +16,10 @@ import (
 // A panic of what a host plugs in is recovered where it happens and logged with its stack
 // at ERROR, without what it panicked with. That of a [keyring.Keyring], a
 // [format.Tokenizer] or a [RedactionPolicy] is answered like a keyring that is away
-// ([ErrUnavailable]); that of an Observer changes nothing. Stores must not panic.
+// ([mortise.ErrUnavailable]); that of an Observer changes nothing. Stores must not panic.
 type Options struct {
+	mortise.Env
+
 	Tokenizer format.Tokenizer // &format.Standard{}
 	MaxItems  int              // of one batch: 1000
 	MaxValue  int              // bytes of one value: 64 KiB, at most 1 MiB
@@ -28,11 +28,6 @@ type Options struct {
 	// Retention is how long audit events are kept: [Service.Run] forgets older ones. 0 keeps
 	// them for ever.
 	Retention time.Duration
-
-	Now      func() time.Time // time.Now
-	Rand     io.Reader        // crypto/rand.Reader, for audit events; safe for concurrent use
-	Observer Observer         // none
-	Logger   *slog.Logger     // slog.Default()
 }
 
 // maxMaxValue leaves a keyring room for a ciphertext of twice the length of the value.
@@ -63,14 +58,6 @@ func (o *Options) withDefaults() Options {
 	setting.Default(&c.MaxItems, 1000)
 	setting.Default(&c.MaxValue, 64<<10)
 	setting.Default(&c.MaxShown, 4<<20)
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Rand == nil {
-		c.Rand = rand.Reader
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	setting.Env(&c.Env)
 	return c
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -18,7 +19,7 @@ func TestReasonsThatAreNotFound(t *testing.T) {
 		vault.ErrNotDeterministic: false, vault.ErrNotTokenized: false, vault.ErrInvalid: false,
 		vault.ErrTooMuch: false, vault.ErrForbidden: false, vault.ErrTokenConflict: false,
 	} {
-		require.Equal(t, missing, errors.Is(reason, vault.ErrNotFound), reason)
+		require.Equal(t, missing, errors.Is(reason, mortise.ErrNotFound), reason)
 	}
 }
 

@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/format"
@@ -23,7 +25,7 @@ type rig struct {
 
 	mu       sync.Mutex
 	time     time.Time
-	observed []vault.Observation
+	observed []mortise.Observation
 }
 
 var begin = time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC)
@@ -53,9 +55,12 @@ func newRig(t testing.TB, opts vault.Options) *rig {
 		defer r.mu.Unlock()
 		return r.time
 	}
-	opts.Observer = func(_ context.Context, o vault.Observation) {
+	opts.Observer = func(_ context.Context, o mortise.Observation) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
+		assert.Equal(t, "vault", o.Service)
+		assert.Equal(t, o.Err != nil, o.Reason != "", "a reason for each error")
+		o.Service, o.Reason = "", ""
 		r.observed = append(r.observed, o)
 	}
 	r.Service, err = vault.New(vault.Backend{Store: r.store}, newKeyring(t, 1), &opts)

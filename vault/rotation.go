@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
@@ -24,9 +25,9 @@ func (s *Service) KeyUsage(ctx context.Context) (keyring.Usage, error) {
 // where it was. Rows that it cannot read stay as they are, and the error names their
 // tokens. progress may be nil.
 func (s *Service) Backfill(ctx context.Context, version int, progress func(Progress)) error {
-	t := s.teller(ctx, KindBackfilling, progress)
+	t := s.teller(ctx, mortise.KindBackfilling, progress)
 	changed, err := s.backfill(ctx, version, t)
-	t.end(KindBackfilled, changed, err)
+	t.end(mortise.KindBackfilled, changed, err)
 	return err
 }
 
@@ -98,9 +99,9 @@ var errSameValue = fmt.Errorf("%w: another token of its scope has the same value
 // use, can be cut off at any moment, and then begins where it was. Rows that it cannot
 // read stay as they are, and the error names their tokens. progress may be nil.
 func (s *Service) Rewrap(ctx context.Context, progress func(Progress)) error {
-	t := s.teller(ctx, KindRewrapping, progress)
+	t := s.teller(ctx, mortise.KindRewrapping, progress)
 	changed, err := s.rewrap(ctx, t)
-	t.end(KindRewrapped, changed, err)
+	t.end(mortise.KindRewrapped, changed, err)
 	return err
 }
 
@@ -157,9 +158,9 @@ func (s *Service) reseal(ctx context.Context, rows []Row) (resealed []Resealed, 
 // one, a value that has no fingerprint of another required version, or a value that is
 // sealed under it. Cut off, it is called again. progress may be nil.
 func (s *Service) Retire(ctx context.Context, p keyring.Purpose, version int, progress func(Progress)) error {
-	t := s.teller(ctx, KindKeyRetiring, progress)
+	t := s.teller(ctx, mortise.KindKeyRetiring, progress)
 	removed, err := s.retire(ctx, p, version, t)
-	t.end(KindKeyRetired, removed, err)
+	t.end(mortise.KindKeyRetired, removed, err)
 	return err
 }
 
@@ -175,8 +176,8 @@ func (s *Service) retire(ctx context.Context, p keyring.Purpose, version int, t 
 		primary = versions.Fingerprint
 	default:
 		var problems problems
-		problems.add("purpose", "must be %q or %q", keyring.FingerprintKey, keyring.SealKey)
-		return 0, problems.err()
+		problems.Add("purpose", "must be %q or %q", keyring.FingerprintKey, keyring.SealKey)
+		return 0, problems.Err()
 	}
 	if version == primary {
 		return 0, fmt.Errorf("%w: it is the keyring's primary version; promote another one first", keyring.ErrInUse)

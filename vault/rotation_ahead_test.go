@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -50,7 +51,7 @@ func TestRotationTellsOfItsReader(t *testing.T) {
 		require.PanicsWithValue(t, "broken", func() { _ = step(tell) })
 		require.Equal(t, vault.Progress{Done: page, Total: 3 * page}, last, "step %d: the first page is stored", i)
 		store.end = runtime.Goexit
-		require.ErrorIs(t, step(tell), vault.ErrUnavailable)
+		require.ErrorIs(t, step(tell), mortise.ErrUnavailable)
 		require.Less(t, last.Done, last.Total)
 		store.end = func() {}
 		require.NoError(t, step(tell))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/go-multierror"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/oneline"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -23,8 +24,8 @@ type portion struct {
 }
 
 var (
-	errStands = fmt.Errorf("%w: the store returned a page that goes on where it, or one before it, began", ErrUnavailable)
-	errExited = fmt.Errorf("%w: the store or the keyring ended the goroutine that reads ahead", ErrUnavailable)
+	errStands = fmt.Errorf("%w: the store returned a page that goes on where it, or one before it, began", mortise.ErrUnavailable)
+	errExited = fmt.Errorf("%w: the store or the keyring ended the goroutine that reads ahead", mortise.ErrUnavailable)
 )
 
 // circle tells whether a scan goes round. A position says nothing of its order, so each is

@@ -3,12 +3,18 @@ package vault
 import (
 	"context"
 	"time"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // Progress says how far a step of a rotation is.
 type Progress struct {
 	Done  int
 	Total int // as it was when the step began; at least Done, and Done at the end of a step that has done all
+
+	// Left estimates how long the rest takes at the mean speed of the call, in whole
+	// seconds. It is 0 if that is not known yet, under half a second, and at the end.
+	Left time.Duration
 }
 
 // teller tells how far a step of a rotation is: the function of the caller's after every
@@ -16,7 +22,7 @@ type Progress struct {
 type teller struct {
 	service  *Service
 	ctx      context.Context
-	kind     Kind // of a step that goes on
+	kind     mortise.Kind // of a step that goes on
 	progress func(Progress)
 	start    time.Time // of the call
 
@@ -26,7 +32,7 @@ type teller struct {
 	told  time.Time // the Observer, last
 }
 
-func (s *Service) teller(ctx context.Context, kind Kind, progress func(Progress)) *teller {
+func (s *Service) teller(ctx context.Context, kind mortise.Kind, progress func(Progress)) *teller {
 	return &teller{service: s, ctx: ctx, kind: kind, progress: progress, start: s.start()}
 }
 
@@ -53,7 +59,7 @@ func (t *teller) tell() {
 		return
 	}
 	t.told = now
-	t.service.observe(t.ctx, t.start, Observation{Kind: t.kind, Done: t.p.Done, Total: t.p.Total, Left: t.left(now)})
+	t.service.observe(t.ctx, t.start, mortise.Observation{Kind: t.kind, Detail: Progress{t.p.Done, t.p.Total, t.left(now)}})
 }
 
 // left estimates how long the rest takes if it goes on as it went since it began.
@@ -74,12 +80,12 @@ const maxLeft = 10 * 365 * 24 * time.Hour
 
 // end tells the Observer what came of the step. After one that has done everything,
 // nothing is left: what others have done or deleted meanwhile counts as done.
-func (t *teller) end(kind Kind, items int, err error) {
+func (t *teller) end(kind mortise.Kind, items int, err error) {
 	if err == nil && t.p.Done < t.p.Total {
 		t.p.Done = t.p.Total
 		if t.progress != nil {
 			t.progress(t.p)
 		}
 	}
-	t.service.observe(t.ctx, t.start, Observation{Kind: kind, Items: items, Done: t.p.Done, Total: t.p.Total, Err: err})
+	t.service.observe(t.ctx, t.start, mortise.Observation{Kind: kind, Items: items, Detail: t.p, Err: err})
 }

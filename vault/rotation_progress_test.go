@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -14,12 +15,14 @@ import (
 // slow is a service of the rig's store with versions of the keys, on whose clock every
 // batch takes 400 ms, if tick hears of the progress and of how much was done before. It
 // notes what its Observer hears.
-func slow(t *testing.T, r *rig, heard *[]vault.Observation, versions ...int) (s *vault.Service, tick func(p vault.Progress, before int)) {
+func slow(t *testing.T, r *rig, heard *[]mortise.Observation, versions ...int) (s *vault.Service, tick func(p vault.Progress, before int)) {
 	t.Helper()
 	now := begin
 	s, err := vault.New(vault.Backend{Store: r.store}, newKeyring(t, versions[0], versions[1:]...), &vault.Options{
-		Now:      func() time.Time { return now },
-		Observer: func(_ context.Context, o vault.Observation) { *heard = append(*heard, o) },
+		Env: mortise.Env{Now: func() time.Time { return now }, Observer: func(_ context.Context, o mortise.Observation) {
+			o.Service, o.Reason = "", ""
+			*heard = append(*heard, o)
+		}},
 	})
 	require.NoError(t, err)
 	return s, func(p vault.Progress, before int) {
@@ -45,29 +48,32 @@ func TestObserverHearsOfProgress(t *testing.T) {
 	const all = 6000 // twelve batches
 	r := newRig(t, vault.Options{})
 	insertAll(t, r.Service, values(all/2))
-	var heard []vault.Observation
+	var heard []mortise.Observation
 	added, one := slow(t, r, &heard, 1, 2)
 	promoted, two := slow(t, r, &heard, 2, 1)
-	kinds := [][2]vault.Kind{
-		{vault.KindBackfilling, vault.KindBackfilled}, {vault.KindRewrapping, vault.KindRewrapped}, {vault.KindKeyRetiring, vault.KindKeyRetired},
+	kinds := [][2]mortise.Kind{
+		{mortise.KindBackfilling, mortise.KindBackfilled}, {mortise.KindRewrapping, mortise.KindRewrapped}, {mortise.KindKeyRetiring, mortise.KindKeyRetired},
 	}
 	for i, step := range steps(t.Context(), added, promoted) {
 		heard = nil
 		require.NoError(t, step(func(p vault.Progress) { one(p, 0); two(p, 0) }))
 		// A batch takes 400 ms, so every third one is told of.
-		far := func(done int, after, left time.Duration) vault.Observation {
-			return vault.Observation{Kind: kinds[i][0], Done: done, Total: all, Duration: after, Left: left}
+		far := func(done int, after, left time.Duration) mortise.Observation {
+			return mortise.Observation{Kind: kinds[i][0], Duration: after, Detail: vault.Progress{Done: done, Total: all, Left: left}}
 		}
-		require.Equal(t, []vault.Observation{
+		require.Equal(t, []mortise.Observation{
 			far(0, 0, 0),
 			far(1500, 1200*time.Millisecond, 4*time.Second),
 			far(3000, 2400*time.Millisecond, 2*time.Second),
 			far(4500, 3600*time.Millisecond, 1*time.Second),
 			far(6000, 4800*time.Millisecond, 0),
-			{Kind: kinds[i][1], Items: all, Done: all, Total: all, Duration: 4800 * time.Millisecond},
+			{Kind: kinds[i][1], Items: all, Duration: 4800 * time.Millisecond, Detail: vault.Progress{Done: all, Total: all}},
 		}, heard, kinds[i][0])
 	}
 }
+
+// far is how far a step is, as the Observer hears.
+func far(o mortise.Observation) vault.Progress { return o.Detail.(vault.Progress) }
 
 // TestProgressAfterACut: a step that goes on after a cut begins with what was done before,
 // does not count that as its own speed, and ends at the total.
@@ -75,7 +81,7 @@ func TestProgressAfterACut(t *testing.T) {
 	const all = 6000
 	r := newRig(t, vault.Options{})
 	insertAll(t, r.Service, values(all/2))
-	var heard []vault.Observation
+	var heard []mortise.Observation
 	added, one := slow(t, r, &heard, 1, 2)
 	promoted, two := slow(t, r, &heard, 2, 1)
 	cut, cancel := context.WithCancel(t.Context())
@@ -88,7 +94,7 @@ func TestProgressAfterACut(t *testing.T) {
 		})
 		require.ErrorIs(t, err, context.Canceled)
 		last := heard[len(heard)-1]
-		require.Equal(t, []int{2000, 2000, all}, []int{last.Items, last.Done, last.Total}, "what was done before the cut")
+		require.Equal(t, []int{2000, 2000, all}, []int{last.Items, far(last).Done, far(last).Total}, "what was done before the cut")
 		require.ErrorIs(t, last.Err, context.Canceled)
 
 		heard = nil
@@ -96,11 +102,11 @@ func TestProgressAfterACut(t *testing.T) {
 		require.NoError(t, steps(t.Context(), added, promoted)[i](func(p vault.Progress) { told = p; one(p, 2000); two(p, 2000) }))
 		require.Equal(t, vault.Progress{Done: all, Total: all}, told)
 		first, second, last := heard[0], heard[1], heard[len(heard)-1]
-		require.Equal(t, 2000, first.Done)
-		require.Zero(t, first.Left, "nobody knows yet")
-		require.Equal(t, 3500, second.Done)
-		require.Equal(t, 2*time.Second, second.Left, "1500 took 1.2 s, and 2500 are left")
-		require.Equal(t, []int{4000, all, all}, []int{last.Items, last.Done, last.Total})
+		require.Equal(t, 2000, far(first).Done)
+		require.Zero(t, far(first).Left, "nobody knows yet")
+		require.Equal(t, 3500, far(second).Done)
+		require.Equal(t, 2*time.Second, far(second).Left, "1500 took 1.2 s, and 2500 are left")
+		require.Equal(t, []int{4000, all, all}, []int{last.Items, far(last).Done, far(last).Total})
 		cut, cancel = context.WithCancel(t.Context())
 	}
 	cancel()

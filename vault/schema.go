@@ -127,15 +127,15 @@ func scopeName(f *Field) string {
 // place.
 var reservedTables = []string{"tokenize", "detokenize"}
 
-// Validate returns a [*ValidationError] that holds everything that is wrong with a
-// schema, or nil. A nil Tokenizer is [format.Standard].
+// Validate returns a [*mortise.ValidationError] that holds everything that is wrong
+// with a schema, or nil. A nil Tokenizer is [format.Standard].
 func (s *Schema) Validate(t format.Tokenizer) error {
 	if t == nil {
 		t = &format.Standard{}
 	}
 	var p problems
 	s.check(&p, t)
-	return p.err()
+	return p.Err()
 }
 
 // formatChecker is what a schema needs of a Tokenizer.
@@ -144,7 +144,7 @@ type formatChecker interface{ CheckFormat(format string) error }
 // check finds everything that is wrong with a schema.
 func (s *Schema) check(p *problems, t formatChecker) {
 	if len(s.Tables) > maxTables {
-		p.add("tables", "must be at most %d", maxTables)
+		p.Add("tables", "must be at most %d", maxTables)
 		return
 	}
 	groups := make(map[string]groupUse)
@@ -154,14 +154,14 @@ func (s *Schema) check(p *problems, t formatChecker) {
 		p.undottedName(at.Field("name"), table.Name)
 		switch {
 		case slices.Contains(reservedTables, table.Name):
-			p.addAt(at.Field("name"), "must not be one of %s: the HTTP interface has operations of these names",
+			p.AddAt(at.Field("name"), "must not be one of %s: the HTTP interface has operations of these names",
 				strings.Join(reservedTables, ", "))
 		case seen[table.Name]:
-			p.addAt(at.Field("name"), "is the name of another table, too")
+			p.AddAt(at.Field("name"), "is the name of another table, too")
 		}
 		seen[table.Name] = true
 		if len(table.Columns) > maxColumns {
-			p.addAt(at.Field("columns"), "must be at most %d", maxColumns)
+			p.AddAt(at.Field("columns"), "must be at most %d", maxColumns)
 			continue
 		}
 		columns := make(map[string]bool)
@@ -169,7 +169,7 @@ func (s *Schema) check(p *problems, t formatChecker) {
 			c, at := &table.Columns[j], at.Field("columns").Item(j)
 			p.nameAt(at.Field("name"), c.Name)
 			if columns[c.Name] {
-				p.addAt(at.Field("name"), "is the name of another column of the table, too")
+				p.AddAt(at.Field("name"), "is the name of another column of the table, too")
 			}
 			columns[c.Name] = true
 			c.check(p, at, t, groups)
@@ -187,22 +187,22 @@ func (c *Column) check(p *problems, at mortise.Path, t formatChecker, groups map
 	known := true
 	switch c.Tokenization {
 	default: // with a word that is misspelt, the rest is checked as if it were right
-		p.addAt(at.Field("tokenization"), "must be %q, %q or %q", Deterministic, Random, NoTokenization)
+		p.AddAt(at.Field("tokenization"), "must be %q, %q or %q", Deterministic, Random, NoTokenization)
 		known = false
 		fallthrough
 	case Deterministic, Random:
 		if err := t.CheckFormat(c.Format); panicked(err) {
 			p.failed = unavailable("check a format", err)
 		} else if err != nil {
-			p.addAt(at.Field("format"), "%s", err)
+			p.AddAt(at.Field("format"), "%s", err)
 		}
 		if _, err := format.ParseMask(c.Mask); err != nil {
-			p.addAt(at.Field("mask"), "%s", err)
+			p.AddAt(at.Field("mask"), "%s", err)
 		}
 	case NoTokenization, "":
 		for _, field := range []struct{ name, text string }{{"format", c.Format}, {"mask", c.Mask}} {
 			if field.text != "" {
-				p.addAt(at.Field(field.name), "must be left out: the column has no tokenization")
+				p.AddAt(at.Field(field.name), "must be left out: the column has no tokenization")
 			}
 		}
 	}
@@ -214,7 +214,7 @@ func (c *Column) check(p *problems, at mortise.Path, t formatChecker, groups map
 		return
 	}
 	if c.Tokenization != Deterministic {
-		p.addAt(at.Field("column_group"), "must be left out: only deterministic columns have a group")
+		p.AddAt(at.Field("column_group"), "must be left out: only deterministic columns have a group")
 		return
 	}
 	first, ok := groups[c.Group]
@@ -223,10 +223,10 @@ func (c *Column) check(p *problems, at mortise.Path, t formatChecker, groups map
 		return
 	}
 	if first.format != c.Format {
-		p.addAt(at.Field("format"), "must be the same for all columns of a group; %s has another", first.at)
+		p.AddAt(at.Field("format"), "must be the same for all columns of a group; %s has another", first.at)
 	}
 	if first.mask != c.Mask {
-		p.addAt(at.Field("mask"), "must be the same for all columns of a group; %s has another", first.at)
+		p.AddAt(at.Field("mask"), "must be the same for all columns of a group; %s has another", first.at)
 	}
 }
 
@@ -234,13 +234,13 @@ func (p *problems) name(field, text string) { p.nameAt(mortise.Path{{Field: fiel
 
 func (p *problems) nameAt(at mortise.Path, text string) {
 	if problem := name.Problem(text); problem != "" {
-		p.addAt(at, "%s", problem)
+		p.AddAt(at, "%s", problem)
 	}
 }
 
 func (p *problems) undottedName(at mortise.Path, text string) {
 	if strings.Contains(text, ".") {
-		p.addAt(at, "must not contain a dot")
+		p.AddAt(at, "must not contain a dot")
 	}
 	p.nameAt(at, text)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/format"
 )
@@ -15,7 +16,7 @@ import (
 // fields returns the fields that a validation error names.
 func fields(t *testing.T, err error) []string {
 	t.Helper()
-	var invalid *vault.ValidationError
+	var invalid *mortise.ValidationError
 	require.ErrorAs(t, err, &invalid)
 	require.NotContains(t, err.Error(), "\n", "a message is one line")
 	var names []string
@@ -86,11 +87,11 @@ func TestCreateVault(t *testing.T) {
 	require.Equal(t, schema, v.Schema)
 	require.EqualValues(t, 1, v.Revision)
 	_, err = r.CreateVault(t.Context(), "acme", "ops", "v1", vault.Schema{})
-	require.ErrorIs(t, err, vault.ErrExists)
+	require.ErrorIs(t, err, mortise.ErrExists)
 	_, err = r.CreateVault(t.Context(), "other", "ops", "v1", vault.Schema{})
 	require.NoError(t, err)
 	_, err = r.Vault(t.Context(), "nobody", "v1")
-	require.ErrorIs(t, err, vault.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 	for _, id := range []string{".", ".."} {
 		_, err = r.CreateVault(t.Context(), "acme", "ops", id, vault.Schema{})
 		require.Equal(t, []string{"id"}, fields(t, err))
@@ -245,7 +246,7 @@ func TestChangeSchemaErrors(t *testing.T) {
 	_, err := r.ChangeSchema(t.Context(), "acme", "ops", "v1", func(*vault.Schema) error { return mine })
 	require.ErrorIs(t, err, mine)
 	_, err = r.ChangeSchema(t.Context(), "other", "ops", "v1", func(*vault.Schema) error { return nil })
-	require.ErrorIs(t, err, vault.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 
 	// Somebody else is faster: the function runs again, on what they left.
 	calls := 0

@@ -61,15 +61,6 @@ func (s *Service) hosted(ctx context.Context) bool {
 // now returns the time with the precision that stores keep.
 func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }
 
-// ceilMicro rounds a bound up to the precision of stored times, which selects the same
-// events.
-func ceilMicro(t time.Time) time.Time {
-	if cut := t.Truncate(time.Microsecond); cut.Before(t) {
-		t = cut.Add(time.Microsecond)
-	}
-	return t.UTC()
-}
-
 // Ping returns nil if the store and the keyring answer, and the keyring has the keys that
 // the store needs.
 func (s *Service) Ping(ctx context.Context) error {
@@ -81,7 +72,7 @@ func (s *Service) Ping(ctx context.Context) error {
 		return err
 	}
 	_, err = s.store.Vault(ctx, "", "")
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, mortise.ErrNotFound) {
 		return nil
 	}
 	return unavailable("ping", err)

@@ -58,15 +58,15 @@ func TestStoreThatStandsStill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, err := vault.New(vault.Backend{Store: &standing{r.store, next}}, newKeyring(t, 2, 1), nil)
 			require.NoError(t, err)
-			require.ErrorIs(t, s.Backfill(ctx, 2, nil), vault.ErrUnavailable)
-			require.ErrorIs(t, s.Rewrap(ctx, nil), vault.ErrUnavailable)
-			require.ErrorIs(t, s.Retire(ctx, keyring.FingerprintKey, 1, nil), vault.ErrUnavailable)
+			require.ErrorIs(t, s.Backfill(ctx, 2, nil), mortise.ErrUnavailable)
+			require.ErrorIs(t, s.Rewrap(ctx, nil), mortise.ErrUnavailable)
+			require.ErrorIs(t, s.Retire(ctx, keyring.FingerprintKey, 1, nil), mortise.ErrUnavailable)
 		})
 	}
 	s, err := vault.New(vault.Backend{Store: &standing{Store: r.store}}, newKeyring(t, 2, 1), nil)
 	require.NoError(t, err)
 	items, err := untilError(s.Export(ctx, "acme", "ops", "v1", everything))
-	require.ErrorIs(t, err, vault.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.Equal(t, 2, items)
 }
 
@@ -88,7 +88,7 @@ func TestTrailOfAStoreThatStandsStill(t *testing.T) {
 	s, err := vault.New(vault.Backend{Store: standingTrail{r.store}}, newKeyring(t, 1), nil)
 	require.NoError(t, err)
 	n, err := untilError(s.AuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: 2}))
-	require.ErrorIs(t, err, vault.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.Equal(t, 4, n, "two pages")
 }
 
@@ -109,5 +109,5 @@ func TestVaultsOfAStoreThatStandsStill(t *testing.T) {
 	standing, err := vault.New(vault.Backend{Store: &standing{Store: store.Store}}, newKeyring(t, 1), nil)
 	require.NoError(t, err)
 	_, err = untilError(standing.Vaults(t.Context(), "acme"))
-	require.ErrorIs(t, err, vault.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 }

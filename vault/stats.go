@@ -35,7 +35,7 @@ type AllStats struct {
 
 // Stats counts what an organization has: for its dashboard. It is cheap: each number is
 // exact up to [mortise.MaxCount], and "at least" that beyond. The error is
-// [ErrUnavailable]. An organization that nobody has heard of has nothing.
+// [mortise.ErrUnavailable]. An organization that nobody has heard of has nothing.
 func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
 	if name.Problem(org) != "" {
 		return Stats{}, nil
@@ -48,10 +48,10 @@ func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
 }
 
 // VaultStats counts what a vault has, and is as cheap as Stats. It leaves Vaults zero.
-// The error is [ErrNotFound] if there is no such vault.
+// The error is [mortise.ErrNotFound] if there is no such vault.
 func (s *Service) VaultStats(ctx context.Context, org, id string) (Stats, error) {
 	if !isVaultID(org, id) {
-		return Stats{}, ErrNotFound
+		return Stats{}, mortise.ErrNotFound
 	}
 	stats, err := s.store.VaultStats(ctx, org, id, mortise.MaxCount)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Service) VaultStats(ctx context.Context, org, id string) (Stats, error)
 // It does not say how many values still lack a fingerprint of a new version, which
 // [Service.Backfill] gives them: to know that, one has to look at each value.
 // [Service.KeyUsage] does so, and takes longer the more tokens there are. The error is
-// [ErrUnavailable] if the store or the keyring is away.
+// [mortise.ErrUnavailable] if the store or the keyring is away.
 func (s *Service) StatsAll(ctx context.Context) (AllStats, error) {
 	versions, err := s.keyring.Versions(ctx)
 	if err != nil {

@@ -84,16 +84,16 @@ func TestStatsOfNobody(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, stats)
 		_, err = s.VaultStats(t.Context(), org, "v1")
-		require.ErrorIs(t, err, vault.ErrNotFound)
+		require.ErrorIs(t, err, mortise.ErrNotFound)
 		_, err = s.VaultStats(t.Context(), "acme", org)
-		require.ErrorIs(t, err, vault.ErrNotFound)
+		require.ErrorIs(t, err, mortise.ErrNotFound)
 	}
 	s = newRig(t, vault.Options{}).Service
 	stats, err := s.Stats(t.Context(), "other")
 	require.NoError(t, err)
 	require.Zero(t, stats)
 	_, err = s.VaultStats(t.Context(), "acme", "other")
-	require.ErrorIs(t, err, vault.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 }
 
 // countless is a store that cannot count, and returns half of an answer. The error says
@@ -121,20 +121,20 @@ func TestStatsUnavailable(t *testing.T) {
 	require.Equal(t, 10_000, mortise.MaxCount)
 
 	stats, err := s.Stats(t.Context(), "acme")
-	require.EqualError(t, err, "vault: unavailable: count what an organization has: up to 10000: vaulttest: injected failure")
-	require.ErrorIs(t, err, vault.ErrUnavailable)
+	require.EqualError(t, err, "mortise: unavailable: count what an organization has: up to 10000: vaulttest: injected failure")
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.Zero(t, stats)
 	one, err := s.VaultStats(t.Context(), "acme", "v1")
-	require.EqualError(t, err, "vault: unavailable: count what a vault has: up to 10000: vaulttest: injected failure")
+	require.EqualError(t, err, "mortise: unavailable: count what a vault has: up to 10000: vaulttest: injected failure")
 	require.Zero(t, one)
 	all, err := s.StatsAll(t.Context())
-	require.EqualError(t, err, "vault: unavailable: count what all organizations have: beside 3, up to 10000: vaulttest: injected failure")
+	require.EqualError(t, err, "mortise: unavailable: count what all organizations have: beside 3, up to 10000: vaulttest: injected failure")
 	require.Zero(t, all)
 
 	faults := &vaulttest.Faults{Before: vaulttest.On(vaulttest.Nth(1), "Keyring.Versions")}
 	s, err = vault.New(db.Vault(), faults.Keyring(newKeyring(t, 1)), nil)
 	require.NoError(t, err)
 	all, err = s.StatsAll(t.Context())
-	require.ErrorIs(t, err, vault.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.Zero(t, all)
 }

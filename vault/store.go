@@ -39,7 +39,7 @@ type Store interface {
 
 // Vaults is the part of a [Store] that keeps vaults.
 type Vaults interface {
-	// Vault returns a vault, or [ErrNotFound].
+	// Vault returns a vault, or [mortise.ErrNotFound].
 	Vault(ctx context.Context, org, id string) (Vault, error)
 
 	// ListVaults returns at most limit vaults of the organization whose ID comes after
@@ -48,12 +48,12 @@ type Vaults interface {
 	ListVaults(ctx context.Context, org, after string, limit int) ([]Vault, error)
 
 	// PutVault stores v and the audit event. If v.Revision is 1, it is a new vault:
-	// [ErrExists] if there is one, [ErrDeleted] if there was one that was deleted, or if
-	// the organization was. Else it takes the place of the stored one, whose
-	// Revision must be one less: [ErrConflict] if it is another, [ErrNotFound] if there
-	// is none. CreatedAt does not change then. The error is [ErrScopeInUse], and nothing
-	// changes, if one of the scopes of the vault that left names has a deterministic row
-	// that is not deleted.
+	// [mortise.ErrExists] if there is one, [mortise.ErrDeleted] if there was one that
+	// was deleted, or if the organization was. Else it takes the place of the stored
+	// one, whose Revision must be one less: [ErrConflict] if it is another,
+	// [mortise.ErrNotFound] if there is none. CreatedAt does not change then. The error
+	// is [ErrScopeInUse], and nothing changes, if one of the scopes of the vault that
+	// left names has a deterministic row that is not deleted.
 	PutVault(ctx context.Context, v Vault, left []string, a AuditEvent) error
 }
 
@@ -72,10 +72,10 @@ type PastColumn struct {
 // all that an organization has: of its audit trail there is just the event that came with
 // its mark. The trail of a deleted vault is its organization's, and stays.
 //
-// Nothing can be made again: [Vaults.PutVault] of a new vault is [ErrDeleted] if one of
-// its ID or its organization is marked, and [Audit.AddAuditEvent] is [ErrNotFound] for an
-// event of a vault or an organization that is marked. Everything else returns what it
-// returns where there is nothing.
+// Nothing can be made again: [Vaults.PutVault] of a new vault is [mortise.ErrDeleted]
+// if one of its ID or its organization is marked, and [Audit.AddAuditEvent] is
+// [mortise.ErrNotFound] for an event of a vault or an organization that is marked.
+// Everything else returns what it returns where there is nothing.
 //
 // The rows of a vault that is marked, or whose organization is, have no part in [Keys],
 // [KeyRotation] and [Counter], whether they are removed or not: no scan returns them,
@@ -90,20 +90,21 @@ type Deletion interface {
 	// is at for a new one. The organization need not have anything.
 	MarkDeleted(ctx context.Context, org string, at time.Time, a AuditEvent) (since time.Time, err error)
 
-	// RemoveDeleted removes at most limit rows of what is kept of an organization that is
-	// marked, in an order of its own, and reports whether there is more. It may remove
-	// fewer: that is how a store bounds the work of one call. But as long as there is
-	// more, it removes something if limit is over 0. The error is [ErrNotFound] if the
-	// organization is not marked.
+	// RemoveDeleted removes at most limit rows of what is kept of an organization that
+	// is marked, in an order of its own, and reports whether there is more. It may
+	// remove fewer: that is how a store bounds the work of one call. But as long as
+	// there is more, it removes something if limit is over 0. The error is
+	// [mortise.ErrNotFound] if the organization is not marked.
 	RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error)
 
-	// MarkVaultDeleted marks a vault as MarkDeleted does. The error is [ErrNotFound] if
-	// there was no such vault ever, or if the organization is marked.
+	// MarkVaultDeleted marks a vault as MarkDeleted does. The error is
+	// [mortise.ErrNotFound] if there was no such vault ever, or if the organization is
+	// marked.
 	MarkVaultDeleted(ctx context.Context, org, vault string, at time.Time, a AuditEvent) (since time.Time, err error)
 
-	// RemoveDeletedVault removes what is kept of a vault that is marked, as RemoveDeleted
-	// does. The error is [ErrNotFound] if the vault is not marked, or if the organization
-	// is.
+	// RemoveDeletedVault removes what is kept of a vault that is marked, as
+	// RemoveDeleted does. The error is [mortise.ErrNotFound] if the vault is not
+	// marked, or if the organization is.
 	RemoveDeletedVault(ctx context.Context, org, vault string, limit int) (more bool, err error)
 }
 
@@ -112,8 +113,9 @@ type Deletion interface {
 type Tokens interface {
 	// FindTokens returns the tokens of fingerprints: for each lookup a slice as long as
 	// its Fingerprints, with "" where there is none. What it finds under a retired
-	// version is left open. The slices are the caller's. The error is [ErrNotFound] if
-	// there is no such vault, and [ErrConflict] if its revision is another.
+	// version is left open. The slices are the caller's. The error is
+	// [mortise.ErrNotFound] if there is no such vault, and [ErrConflict] if its
+	// revision is another.
 	FindTokens(ctx context.Context, org, vault string, revision int64, lookups []Lookup) ([][]string, error)
 
 	// InsertTokens stores rows, all or none, and returns a token for each. A row with
@@ -123,7 +125,7 @@ type Tokens interface {
 	// fingerprints of versions that it has none of, but for those that are another
 	// token's.
 	//
-	// The error is [ErrNotFound] or [ErrConflict] as for FindTokens;
+	// The error is [mortise.ErrNotFound] or [ErrConflict] as for FindTokens;
 	// [keyring.ErrUnknownKey] if a row with fingerprints lacks one of a version that is
 	// required ([keyring.Key.Required]); and [keyring.ErrRetired] if a row is sealed
 	// under a version that is retired. Fingerprints of a retired version count for
@@ -134,15 +136,16 @@ type Tokens interface {
 	// is any one of them.
 	InsertTokens(ctx context.Context, org, vault string, revision int64, rows []Row) ([]string, error)
 
-	// Rows returns the rows of tokens, in their order, without Fingerprints. For a token that
-	// does not exist, or was deleted, the Row is zero. If a ciphertext is longer than
-	// keyring.MaxCiphertext, because another program has stored it, the Row's ciphertext is
-	// empty. The error is [ErrNotFound] if the vault does not exist.
+	// Rows returns the rows of tokens, in their order, without Fingerprints. For a
+	// token that does not exist, or was deleted, the Row is zero. If a ciphertext is
+	// longer than keyring.MaxCiphertext, because another program has stored it, the
+	// Row's ciphertext is empty. The error is [mortise.ErrNotFound] if the vault does
+	// not exist.
 	Rows(ctx context.Context, org, vault string, tokens []string) ([]Row, error)
 
 	// ListRows returns at most limit rows of a vault whose token comes after the given
 	// one, by token (as bytes), without Fingerprints and without those that were deleted.
-	// The error is [ErrNotFound] if there is no such vault.
+	// The error is [mortise.ErrNotFound] if there is no such vault.
 	ListRows(ctx context.Context, org, vault, after string, limit int) ([]Row, error)
 
 	// DeleteToken forgets the value and the fingerprints of a token, and stores the audit
@@ -158,20 +161,21 @@ type Imports interface {
 	// Deterministic and Sealed is not stored again: what is there gets the fingerprints
 	// of versions that it has none of.
 	//
-	// If rows contradict what is stored, or each other, the error is a [*TakenError], and
-	// nothing changes. A row does so if its token stands for something else or was
+	// If rows contradict what is stored, or each other, the error is a [*TakenError],
+	// and nothing changes. A row does so if its token stands for something else or was
 	// deleted, if one of its fingerprints is stored in its scope as another token's, or
 	// if its token or one of its fingerprints belongs to an earlier row of the call.
-	// [ErrNotFound], [ErrConflict], [keyring.ErrUnknownKey], [keyring.ErrRetired] and
-	// [ErrFull] are as for InsertTokens, and fingerprints of a retired version count for
-	// nothing here, too. If several of these apply, the error is any one of them.
+	// [mortise.ErrNotFound], [ErrConflict], [keyring.ErrUnknownKey],
+	// [keyring.ErrRetired] and [ErrFull] are as for InsertTokens, and fingerprints of a
+	// retired version count for nothing here, too. If several of these apply, the error
+	// is any one of them.
 	ImportTokens(ctx context.Context, org, vault string, revision int64, rows []Row, a AuditEvent) error
 }
 
 // Audit is the part of a [Store] that keeps the audit trail. Nothing changes an event.
 type Audit interface {
-	// AddAuditEvent stores an event. The error is [ErrNotFound] if its Organization or
-	// its Vault was deleted, see [Deletion].
+	// AddAuditEvent stores an event. The error is [mortise.ErrNotFound] if its
+	// Organization or its Vault was deleted, see [Deletion].
 	AddAuditEvent(ctx context.Context, e AuditEvent) error
 
 	// ListAuditEvents returns the events that match q, newest first: by At, then by ID
@@ -194,7 +198,7 @@ type Counter interface {
 	Stats(ctx context.Context, org string, most int) (Stats, error)
 
 	// VaultStats counts what a vault has, as Stats does, but for Vaults, which it leaves
-	// zero. The error is [ErrNotFound] if there is no such vault.
+	// zero. The error is [mortise.ErrNotFound] if there is no such vault.
 	VaultStats(ctx context.Context, org, vault string, most int) (Stats, error)
 
 	// StatsAll counts what all organizations have, and what is left of old keys: tokens

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
@@ -11,11 +12,12 @@ import (
 // order. It never inserts anything.
 //
 // It answers for all items or for none. The error is a [*BatchError] if items are to
-// blame, and says which ones. The error is [ErrNotFound] if there is no such vault.
+// blame, and says which ones. The error is [mortise.ErrNotFound] if there is no such
+// vault.
 func (s *Service) Tokenize(ctx context.Context, org, vault string, items []Item) ([]string, error) {
 	start := s.start()
 	tokens, err := s.tokenize(ctx, org, vault, items)
-	s.observe(ctx, start, Observation{Kind: KindTokenized, Organization: org, Vault: vault, Items: len(items), Err: err})
+	s.observe(ctx, start, mortise.Observation{Kind: mortise.KindTokenized, Organization: org, Object: vault, Items: len(items), Err: err})
 	return tokens, err
 }
 

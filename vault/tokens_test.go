@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/format"
 )
@@ -84,9 +85,9 @@ func TestTokenizeErrors(t *testing.T) {
 		})
 	}
 	_, err := r.Tokenize(t.Context(), "acme", "nope", []vault.Item{known})
-	require.ErrorIs(t, err, vault.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 	_, err = r.Tokenize(t.Context(), "other", "v1", []vault.Item{known})
-	require.ErrorIs(t, err, vault.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 	_, err = r.Tokenize(t.Context(), "acme", "v1", nil)
 	require.ErrorIs(t, err, vault.ErrInvalid)
 	_, err = r.Tokenize(t.Context(), "acme", "v1", make([]vault.Item, 1001))
@@ -144,7 +145,7 @@ func TestLimits(t *testing.T) {
 		_, err = shown.Detokenize(t.Context(), "acme", "ops", "v1", asked(tokens...), everything)
 		require.ErrorIs(t, err, vault.ErrTooMuch)
 	}
-	page, err := shown.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDetokenized})
+	page, err := shown.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: mortise.KindDetokenized})
 	require.NoError(t, err)
 	require.Len(t, page.Items, 1, "what was not shown is not in the trail")
 	_, err = small.Detokenize(t.Context(), "acme", "ops", "v1", asked("a", "b", "c"), everything)
@@ -233,7 +234,7 @@ func TestTokenizerThatMakesNone(t *testing.T) {
 	for _, token := range []string{"", "a\x00", "\xff", strings.Repeat("x", 256)} {
 		r := newRig(t, vault.Options{Tokenizer: &few{token}})
 		_, err := r.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", "secret value"))
-		require.ErrorIs(t, err, vault.ErrUnavailable)
+		require.ErrorIs(t, err, mortise.ErrUnavailable)
 		require.NotContains(t, err.Error(), "secret value")
 	}
 }
@@ -252,5 +253,5 @@ func TestFullStore(t *testing.T) {
 	require.NoError(t, err)
 	_, err = service.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", "1"))
 	require.ErrorIs(t, err, vault.ErrFull)
-	require.NotErrorIs(t, err, vault.ErrUnavailable)
+	require.NotErrorIs(t, err, mortise.ErrUnavailable)
 }

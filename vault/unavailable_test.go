@@ -257,9 +257,9 @@ func TestUnavailableStore(t *testing.T) {
 					require.NoError(t, err)
 					return
 				}
-				require.ErrorIs(t, err, vault.ErrUnavailable)
+				require.ErrorIs(t, err, mortise.ErrUnavailable)
 				require.ErrorIs(t, err, errDown)
-				for _, sentinel := range []error{vault.ErrNotFound, vault.ErrValueNotFound, vault.ErrTokenNotFound, keyring.ErrCorrupt, keyring.ErrUnknownKey, keyring.ErrWrongKey} {
+				for _, sentinel := range []error{mortise.ErrNotFound, vault.ErrValueNotFound, vault.ErrTokenNotFound, keyring.ErrCorrupt, keyring.ErrUnknownKey, keyring.ErrWrongKey} {
 					require.NotErrorIs(t, err, sentinel)
 				}
 			})
@@ -336,7 +336,7 @@ func TestUnavailableKeyring(t *testing.T) {
 				require.NoError(t, err, "%s without %s", call, method)
 				continue
 			}
-			require.ErrorIs(t, err, vault.ErrUnavailable, "%s without %s", call, method)
+			require.ErrorIs(t, err, mortise.ErrUnavailable, "%s without %s", call, method)
 			require.ErrorIs(t, err, errDown)
 		}
 	}
@@ -351,18 +351,18 @@ func (noRandomness) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 func TestNoRandomness(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	token := insert(t, r.Service, of("persons", "name", "Ada"))
-	s, err := vault.New(vault.Backend{Store: r.store}, newKeyring(t, 1), &vault.Options{Rand: noRandomness{}})
+	s, err := vault.New(vault.Backend{Store: r.store}, newKeyring(t, 1), &vault.Options{Env: mortise.Env{Rand: noRandomness{}}})
 	require.NoError(t, err)
 	ctx := t.Context()
 	_, created := s.CreateVault(ctx, "acme", "ops", "v2", schema)
 	_, shown := s.Detokenize(ctx, "acme", "ops", "v1", asked(token...), everything)
 	for _, err := range []error{created, shown, imports(t, s, withToken("persons", "name", "Eve", uuidA)), s.Delete(ctx, "acme", "ops", "v1", token[0])} {
-		require.ErrorIs(t, err, vault.ErrUnavailable)
+		require.ErrorIs(t, err, mortise.ErrUnavailable)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	}
 	require.Equal(t, []string{"Ada"}, reveal(t, r.Service, token...))
 	_, err = r.Vault(ctx, "acme", "v2")
-	require.ErrorIs(t, err, vault.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 }
 
 func TestNew(t *testing.T) {
@@ -395,20 +395,20 @@ func TestObserver(t *testing.T) {
 	require.NoError(t, r.Backfill(ctx, 1, nil))
 	require.NoError(t, r.Rewrap(ctx, nil))
 	inUse := r.Retire(ctx, keyring.SealKey, 1, nil)
-	require.Equal(t, []vault.Observation{
-		{Kind: vault.KindInserted, Organization: "acme", Vault: "v1", Actor: "ops", Items: 2},
-		{Kind: vault.KindTokenized, Organization: "acme", Vault: "v1", Items: 1},
-		{Kind: vault.KindTokenized, Organization: "acme", Vault: "nope", Items: 1, Err: notFound},
-		{Kind: vault.KindDetokenized, Organization: "acme", Vault: "v1", Actor: "ops", Items: 2},
-		{Kind: vault.KindExported, Organization: "acme", Vault: "v1", Actor: "ops", Items: 2},
-		{Kind: vault.KindExported, Organization: "acme", Vault: "v1", Actor: "ops"},
-		{Kind: vault.KindDeleted, Organization: "acme", Vault: "v1", Actor: "ops", Items: 1},
-		{Kind: vault.KindSchemaChanged, Organization: "acme", Vault: "v1", Actor: "ops", Items: 1},
-		{Kind: vault.KindBackfilling, Done: 1, Total: 1},
-		{Kind: vault.KindBackfilled, Done: 1, Total: 1},
-		{Kind: vault.KindRewrapping, Done: 1, Total: 1},
-		{Kind: vault.KindRewrapped, Done: 1, Total: 1},
-		{Kind: vault.KindKeyRetired, Err: inUse},
+	require.Equal(t, []mortise.Observation{
+		{Kind: mortise.KindInserted, Organization: "acme", Object: "v1", Actor: "ops", Items: 2},
+		{Kind: mortise.KindTokenized, Organization: "acme", Object: "v1", Items: 1},
+		{Kind: mortise.KindTokenized, Organization: "acme", Object: "nope", Items: 1, Err: notFound},
+		{Kind: mortise.KindDetokenized, Organization: "acme", Object: "v1", Actor: "ops", Items: 2},
+		{Kind: mortise.KindExported, Organization: "acme", Object: "v1", Actor: "ops", Items: 2},
+		{Kind: mortise.KindExported, Organization: "acme", Object: "v1", Actor: "ops"},
+		{Kind: mortise.KindDeleted, Organization: "acme", Object: "v1", Actor: "ops", Items: 1},
+		{Kind: mortise.KindSchemaChanged, Organization: "acme", Object: "v1", Actor: "ops", Items: 1},
+		{Kind: mortise.KindBackfilling, Detail: vault.Progress{Done: 1, Total: 1}},
+		{Kind: mortise.KindBackfilled, Detail: vault.Progress{Done: 1, Total: 1}},
+		{Kind: mortise.KindRewrapping, Detail: vault.Progress{Done: 1, Total: 1}},
+		{Kind: mortise.KindRewrapped, Detail: vault.Progress{Done: 1, Total: 1}},
+		{Kind: mortise.KindKeyRetired, Err: inUse, Detail: vault.Progress{}},
 	}, r.observed)
 }
 
@@ -444,6 +444,6 @@ func TestStoreThatAnswersTooLittle(t *testing.T) {
 	_, inserted := s.Insert(ctx, "acme", "ops", "v1", of("persons", "diary", "dear"))
 	_, shown := s.Detokenize(ctx, "acme", "ops", "v1", asked(token...), everything)
 	for _, err := range []error{tokenized, inserted, shown, s.Delete(ctx, "acme", "ops", "v1", token[0])} {
-		require.ErrorIs(t, err, vault.ErrUnavailable)
+		require.ErrorIs(t, err, mortise.ErrUnavailable)
 	}
 }

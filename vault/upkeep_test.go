@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -20,7 +21,7 @@ func TestRetention(t *testing.T) {
 			r := newRig(t, vault.Options{Retention: keep})
 			for i, at := range []time.Duration{-25 * time.Hour, -23 * time.Hour} {
 				require.NoError(t, r.store.AddAuditEvent(t.Context(), vault.AuditEvent{
-					ID: uuid.UUID{15: byte(i + 1)}, Organization: "other", At: begin.Add(at), Kind: vault.KindDeleted,
+					ID: uuid.UUID{15: byte(i + 1)}, Organization: "other", At: begin.Add(at), Kind: mortise.KindDeleted,
 				}))
 			}
 			ctx, stop := context.WithCancel(t.Context())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -62,6 +63,6 @@ func TestBatchError(t *testing.T) {
 	require.Less(t, len(many.Error()), 300)
 	require.Contains(t, many.Error(), "and 995 more")
 
-	require.EqualError(t, &vault.ValidationError{}, "vault: invalid request")
-	require.Nil(t, (&vault.ValidationError{}).Unwrap())
+	require.EqualError(t, &mortise.ValidationError{}, "mortise: invalid request")
+	require.Nil(t, (&mortise.ValidationError{}).Unwrap())
 }

@@ -7,27 +7,29 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
-// CreateVault makes a vault. The error is [ErrExists] if the organization has one of this
-// ID, [ErrDeleted] if it had one that was deleted, or was deleted itself. For a vault
-// that a program needs at every start there is [Service.EnsureVault].
-func (s *Service) CreateVault(ctx context.Context, org string, by Actor, id string, schema Schema) (Vault, error) {
+// CreateVault makes a vault. The error is [mortise.ErrExists] if the organization has
+// one of this ID, [mortise.ErrDeleted] if it had one that was deleted, or was deleted
+// itself. For a vault that a program needs at every start there is
+// [Service.EnsureVault].
+func (s *Service) CreateVault(ctx context.Context, org string, by mortise.Actor, id string, schema Schema) (Vault, error) {
 	start := s.start()
 	v, err := s.createVault(ctx, org, by, id, schema)
-	s.observe(ctx, start, Observation{Kind: KindVaultCreated, Organization: org, Vault: id, Actor: by, Items: 1, Err: err})
+	s.observe(ctx, start, mortise.Observation{Kind: mortise.KindVaultCreated, Organization: org, Object: id, Actor: by, Items: 1, Err: err})
 	return v, err
 }
 
-func (s *Service) createVault(ctx context.Context, org string, by Actor, id string, schema Schema) (Vault, error) {
+func (s *Service) createVault(ctx context.Context, org string, by mortise.Actor, id string, schema Schema) (Vault, error) {
 	if err := s.checkVault(org, id, &schema); err != nil {
 		return Vault{}, err
 	}
 	now := s.now()
 	v := Vault{Organization: org, ID: id, Schema: schema.Clone(), Revision: 1, CreatedAt: now, UpdatedAt: now}
 	v.remember()
-	if err := s.putVault(ctx, &v, nil, KindVaultCreated, by); err != nil {
+	if err := s.putVault(ctx, &v, nil, mortise.KindVaultCreated, by); err != nil {
 		return Vault{}, err
 	}
 	return v, nil
@@ -36,18 +38,18 @@ func (s *Service) createVault(ctx context.Context, org string, by Actor, id stri
 // checkVault finds everything that is wrong with a new vault.
 func (s *Service) checkVault(org, id string, schema *Schema) error {
 	var p problems
-	p.name("organization", org)
-	if p.name("id", id); isDots(id) {
-		p.add("id", "must not be . or ..: the ID stands in paths")
+	p.Name("organization", org)
+	if p.Name("id", id); isDots(id) {
+		p.Add("id", "must not be . or ..: the ID stands in paths")
 	}
 	schema.check(&p, s.tokenizer)
-	return p.err()
+	return p.Err()
 }
 
-// Vault returns a vault, or [ErrNotFound].
+// Vault returns a vault, or [mortise.ErrNotFound].
 func (s *Service) Vault(ctx context.Context, org, id string) (Vault, error) {
 	if !isVaultID(org, id) {
-		return Vault{}, ofVault(id, ErrNotFound)
+		return Vault{}, ofVault(id, mortise.ErrNotFound)
 	}
 	v, err := s.store.Vault(ctx, org, id)
 	return v, unavailable("read a vault", ofVault(id, err))
@@ -66,14 +68,14 @@ func isDots(id string) bool { return id == "." || id == ".." }
 //
 // A column that has tokens can neither enter a column group nor leave one: its values
 // would lose their tokens. That is [ErrScopeInUse].
-func (s *Service) ChangeSchema(ctx context.Context, org string, by Actor, id string, change func(*Schema) error) (Vault, error) {
+func (s *Service) ChangeSchema(ctx context.Context, org string, by mortise.Actor, id string, change func(*Schema) error) (Vault, error) {
 	start := s.start()
 	v, err := s.changeSchema(ctx, org, by, id, change)
-	s.observe(ctx, start, Observation{Kind: KindSchemaChanged, Organization: org, Vault: id, Actor: by, Items: 1, Err: err})
+	s.observe(ctx, start, mortise.Observation{Kind: mortise.KindSchemaChanged, Organization: org, Object: id, Actor: by, Items: 1, Err: err})
 	return v, err
 }
 
-func (s *Service) changeSchema(ctx context.Context, org string, by Actor, id string, change func(*Schema) error) (Vault, error) {
+func (s *Service) changeSchema(ctx context.Context, org string, by mortise.Actor, id string, change func(*Schema) error) (Vault, error) {
 	for {
 		before, err := s.Vault(ctx, org, id)
 		if err != nil {
@@ -86,13 +88,13 @@ func (s *Service) changeSchema(ctx context.Context, org string, by Actor, id str
 		after.Schema = after.Schema.Clone() // what the function keeps of it is its own
 		var p problems
 		after.Schema.check(&p, s.tokenizer)
-		if err := p.err(); err != nil {
+		if err := p.Err(); err != nil {
 			return Vault{}, err
 		}
 		after.Revision++
 		after.UpdatedAt = s.now()
 		after.remember()
-		err = s.putVault(ctx, &after, leftScopes(&before, &after), KindSchemaChanged, by)
+		err = s.putVault(ctx, &after, leftScopes(&before, &after), mortise.KindSchemaChanged, by)
 		switch {
 		case errors.Is(err, ErrConflict) && ctx.Err() == nil:
 			continue
@@ -103,7 +105,7 @@ func (s *Service) changeSchema(ctx context.Context, org string, by Actor, id str
 	}
 }
 
-func (s *Service) putVault(ctx context.Context, v *Vault, left []string, kind Kind, by Actor) error {
+func (s *Service) putVault(ctx context.Context, v *Vault, left []string, kind mortise.Kind, by mortise.Actor) error {
 	e, err := s.event(v.Organization, v.ID, kind, by)
 	if err != nil {
 		return err
@@ -282,7 +284,7 @@ func (s *Service) withVault(ctx context.Context, org, id string, do func(*knownV
 			return err
 		}
 	}
-	return fmt.Errorf("%w: the schema changes without end", ErrUnavailable)
+	return fmt.Errorf("%w: the schema changes without end", mortise.ErrUnavailable)
 }
 
 // rememberVault reads a vault.

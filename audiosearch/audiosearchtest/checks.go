@@ -22,10 +22,10 @@ func moment(d time.Duration) time.Time { return conformance.Moment(d) }
 // sentinels are the errors that say something else than "unavailable".
 func sentinels() []error {
 	return []error{
-		audiosearch.ErrNotFound, audiosearch.ErrDatasetNotFound, audiosearch.ErrVideoNotFound, audiosearch.ErrRunNotFound, audiosearch.ErrExists,
+		mortise.ErrNotFound, audiosearch.ErrDatasetNotFound, audiosearch.ErrVideoNotFound, audiosearch.ErrRunNotFound, mortise.ErrExists,
 		audiosearch.ErrFinished, audiosearch.ErrConflict, sound.ErrFormat, sound.ErrBadMedia,
 		audiosearch.ErrNotScored, mortise.ErrLeaseLost,
-		audiosearch.ErrTooManyRuns, audiosearch.ErrDeleted,
+		audiosearch.ErrTooManyRuns, mortise.ErrDeleted,
 	}
 }
 

@@ -49,7 +49,7 @@ type Fake struct {
 	sweeper *audiosearch.Sweeper
 
 	broken   fake.Parts[Part]
-	observed fake.Record[audiosearch.Observation]
+	observed fake.Record[mortise.Observation]
 }
 
 // New returns a Fake that stores nothing yet. Options may be nil. It needs no cleanup.
@@ -131,4 +131,4 @@ func (f *Fake) Drain(ctx context.Context) int {
 
 // Observations returns everything that the service, its worker and its sweeper did, of
 // all organizations, in order.
-func (f *Fake) Observations() []audiosearch.Observation { return f.observed.All() }
+func (f *Fake) Observations() []mortise.Observation { return f.observed.All() }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
@@ -39,7 +40,7 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 	f := audiosearchtest.New(t, &audiosearchtest.Options{
 		Classes: []sound.Class{"Bark", dog},
 		Worker:  audiosearch.WorkerOptions{MaxAttempts: 1},
-		Service: audiosearch.Options{MaxLimit: 7, Observer: func(context.Context, audiosearch.Observation) { heard++ }},
+		Service: audiosearch.Options{MaxLimit: 7, Env: mortise.Env{Observer: func(context.Context, mortise.Observation) { heard++ }}},
 	})
 	assert.Equal(t, 7, f.Limits().Results)
 	classes, err := f.Classes(t.Context())
@@ -48,7 +49,7 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 	_, err = f.CreateDataset(t.Context(), "acme", "", "d")
 	require.NoError(t, err)
 	_, err = f.Start(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "d", Class: "Cat"})
-	var invalid *audiosearch.ValidationError
+	var invalid *mortise.ValidationError
 	require.ErrorAs(t, err, &invalid, "a class that it does not know")
 	run, err := f.Start(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "d", Class: "Bark"})
 	require.NoError(t, err)
@@ -68,10 +69,10 @@ func TestBreak(t *testing.T) {
 		return err
 	}
 	first, second := f.Break(audiosearchtest.StorePart), f.Break(audiosearchtest.StorePart)
-	require.ErrorIs(t, start(), audiosearch.ErrUnavailable)
+	require.ErrorIs(t, start(), mortise.ErrUnavailable)
 	first()
 	first()
-	require.ErrorIs(t, start(), audiosearch.ErrUnavailable, "broken twice, healed once")
+	require.ErrorIs(t, start(), mortise.ErrUnavailable, "broken twice, healed once")
 	second()
 	require.NoError(t, start())
 	heal := f.Break(audiosearchtest.QueuePart)
@@ -85,7 +86,7 @@ func TestBreak(t *testing.T) {
 
 	f = park(t)
 	heal = f.Break(audiosearchtest.ScorerPart)
-	require.ErrorIs(t, start(), audiosearch.ErrUnavailable, "nothing is scored")
+	require.ErrorIs(t, start(), mortise.ErrUnavailable, "nothing is scored")
 	heal()
 	require.NoError(t, start())
 }

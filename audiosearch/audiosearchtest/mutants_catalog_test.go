@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
@@ -33,7 +34,7 @@ var datasetMutants = []broken{
 	{name: "looks for a dataset and then makes it", breaks: "datasets/create-concurrent",
 		mutate: replace("CreateDataset", func(m *mutant, ctx context.Context, d audiosearch.Dataset) error {
 			if _, err := m.db.Dataset(ctx, d.Organization, d.ID); err == nil {
-				return audiosearch.ErrExists
+				return mortise.ErrExists
 			}
 			conformance.Seam()
 			_ = m.db.CreateDataset(ctx, d)

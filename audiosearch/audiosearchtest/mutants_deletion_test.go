@@ -109,7 +109,7 @@ func looking(method string) func(*mutant) {
 		removesAtOnce(m)
 		mutate.Around(&m.On, func(c *mutate.Call) {
 			if m.marked.Load() {
-				*c.Err() = audiosearch.ErrDeleted
+				*c.Err() = mortise.ErrDeleted
 				return
 			}
 			conformance.Seam()

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
@@ -23,7 +24,7 @@ var runMutants = []broken{
 	{name: "makes runs that are there", breaks: "runs/create-exists runs/create-concurrent",
 		mutate: replace("CreateRun", func(m *mutant, ctx context.Context, r audiosearch.Run, most int) error {
 			err := m.db.CreateRun(ctx, r, most)
-			if errors.Is(err, audiosearch.ErrExists) {
+			if errors.Is(err, mortise.ErrExists) {
 				err = m.db.UpdateRun(ctx, r.Organization, r.ID, func(stored *audiosearch.Run) error {
 					*stored = r
 					return nil
@@ -34,7 +35,7 @@ var runMutants = []broken{
 	{name: "looks for a run and then makes it", breaks: "runs/create-concurrent",
 		mutate: replace("CreateRun", func(m *mutant, ctx context.Context, r audiosearch.Run, most int) error {
 			if _, err := m.db.Run(ctx, r.Organization, r.ID); err == nil {
-				return audiosearch.ErrExists
+				return mortise.ErrExists
 			}
 			conformance.Seam()
 			_ = m.db.CreateRun(ctx, r, most)

@@ -44,7 +44,7 @@ var txMutants = []broken{
 			j.At = time.Time{}
 			return m.db.CreateRunAndAdd(ctx, r, most, j)
 		})},
-	{name: "adds the job of a run that is there", breaks: "txstore/exists-adds-nothing", mutate: addIf(audiosearch.ErrExists)},
+	{name: "adds the job of a run that is there", breaks: "txstore/exists-adds-nothing", mutate: addIf(mortise.ErrExists)},
 	{name: "adds the job of a run too many", breaks: "txstore/too-many-adds-nothing", mutate: addIf(audiosearch.ErrTooManyRuns)},
 	{name: "adds jobs that are there", breaks: "txstore/job-is-there", mutate: func(m *mutant) {
 		everyAdd(func(ctx context.Context, j mortise.Job, created error) error {

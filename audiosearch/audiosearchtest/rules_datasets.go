@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
@@ -48,7 +49,7 @@ var datasetRules = []rule{
 			want := s.makeDataset(t, orgA, setA)
 			again := want
 			again.CreatedAt = moment(time.Hour)
-			require.ErrorIs(t, s.Datasets.CreateDataset(t.Context(), again), audiosearch.ErrExists)
+			require.ErrorIs(t, s.Datasets.CreateDataset(t.Context(), again), mortise.ErrExists)
 			s.hasDataset(t, want)
 			require.Equal(t, []string{setA}, s.datasets(t, orgA, "", 10))
 		}},
@@ -66,7 +67,7 @@ var datasetRules = []rule{
 					s.hasDataset(t, audiosearch.Dataset{Organization: orgA, ID: setA, CreatedAt: moment(time.Duration(i) * time.Second)})
 					continue
 				}
-				require.ErrorIs(t, err, audiosearch.ErrExists)
+				require.ErrorIs(t, err, mortise.ErrExists)
 			}
 			require.Equal(t, 1, created, "calls that created the dataset")
 		}},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
@@ -156,7 +157,7 @@ var deletionRules = []rule{
 			for range 2 {
 				for _, id := range []string{setA, setB} {
 					err := s.Datasets.CreateDataset(t.Context(), audiosearch.Dataset{Organization: orgA, ID: id, CreatedAt: moment(0)})
-					require.ErrorIs(t, err, audiosearch.ErrDeleted, id)
+					require.ErrorIs(t, err, mortise.ErrDeleted, id)
 				}
 				require.Empty(t, s.datasets(t, orgA, "", 10))
 				s.removeAll(t, 1)
@@ -179,7 +180,7 @@ var deletionRules = []rule{
 			})
 			for _, err := range errs {
 				if err != nil {
-					require.ErrorIs(t, err, audiosearch.ErrDeleted)
+					require.ErrorIs(t, err, mortise.ErrDeleted)
 				}
 			}
 			require.Empty(t, s.datasets(t, orgA, "", 10))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
@@ -86,9 +87,9 @@ var deletionRunRules = []rule{
 			r := s.createRun(t, plainRun(orgA, 0))
 			s.mark(t, orgA, 0)
 			for range 2 {
-				require.ErrorIs(t, s.Runs.CreateRun(t.Context(), plainRun(orgA, 0), manyRuns), audiosearch.ErrDeleted)
-				require.ErrorIs(t, s.Runs.CreateRun(t.Context(), r, manyRuns), audiosearch.ErrDeleted, "an ID that is taken")
-				require.ErrorIs(t, s.Runs.CreateRun(t.Context(), plainRun(orgA, 0), 1), audiosearch.ErrDeleted, "there are too many")
+				require.ErrorIs(t, s.Runs.CreateRun(t.Context(), plainRun(orgA, 0), manyRuns), mortise.ErrDeleted)
+				require.ErrorIs(t, s.Runs.CreateRun(t.Context(), r, manyRuns), mortise.ErrDeleted, "an ID that is taken")
+				require.ErrorIs(t, s.Runs.CreateRun(t.Context(), plainRun(orgA, 0), 1), mortise.ErrDeleted, "there are too many")
 				s.removeAll(t, 1)
 			}
 		}},
@@ -108,7 +109,7 @@ var deletionRunRules = []rule{
 			})
 			for _, err := range errs {
 				if err != nil {
-					require.ErrorIs(t, err, audiosearch.ErrDeleted)
+					require.ErrorIs(t, err, mortise.ErrDeleted)
 				}
 			}
 			require.Empty(t, s.listRuns(t, orgA, audiosearch.RunQuery{}))
@@ -121,7 +122,7 @@ var deletionRunRules = []rule{
 		func(t *testing.T, s *subject) {
 			s.mark(t, orgA, 0)
 			r := plainRun(orgA, 0)
-			require.ErrorIs(t, s.tx().CreateRunAndAdd(t.Context(), r, manyRuns, r.Job()), audiosearch.ErrDeleted)
+			require.ErrorIs(t, s.tx().CreateRunAndAdd(t.Context(), r, manyRuns, r.Job()), mortise.ErrDeleted)
 			require.Empty(t, s.claim(t))
 		}},
 

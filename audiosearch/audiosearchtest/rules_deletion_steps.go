@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
@@ -72,7 +73,7 @@ func (s *subject) isGone(t *testing.T, w whole) {
 		s.isUnknown(t, orgA, r.ID)
 	}
 	err = s.Datasets.CreateDataset(t.Context(), audiosearch.Dataset{Organization: orgA, ID: setB, CreatedAt: moment(0)})
-	require.ErrorIs(t, err, audiosearch.ErrDeleted)
+	require.ErrorIs(t, err, mortise.ErrDeleted)
 }
 
 // removalRules say how what a deleted organization has is removed.
@@ -84,7 +85,7 @@ var removalRules = []rule{
 			d := s.makeDataset(t, orgA, setA)
 			s.mark(t, orgB, 0)
 			_, err := s.Deletion.RemoveDeleted(t.Context(), orgA, 10)
-			require.ErrorIs(t, err, audiosearch.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 			s.hasDataset(t, d)
 		}},
 

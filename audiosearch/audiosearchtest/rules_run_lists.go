@@ -15,7 +15,7 @@ import (
 // listRuns returns all runs that the query selects, on one page.
 func (s *subject) listRuns(t *testing.T, org string, q audiosearch.RunQuery) []audiosearch.Run {
 	t.Helper()
-	q.Limit = audiosearch.MaxPageSize
+	q.Limit = mortise.MaxPageSize
 	runs, err := s.Runs.ListRuns(t.Context(), org, q)
 	require.NoError(t, err, "ListRuns of %q by %+v", org, q)
 	return runs
@@ -177,18 +177,18 @@ var runListRules = []rule{
 			runs := make(map[string]audiosearch.Run)
 			for _, actor := range exactNames {
 				r := plainRun(orgA, 0)
-				r.Actor = audiosearch.Actor(actor)
+				r.Actor = mortise.Actor(actor)
 				runs[actor] = s.createRun(t, r)
 			}
 			for actor, r := range runs {
 				for _, q := range []audiosearch.RunQuery{{}, {Open: true}, {Dataset: setA}} {
-					q.Actor = audiosearch.Actor(actor)
+					q.Actor = mortise.Actor(actor)
 					require.Equal(t, []int64{r.ID}, runIDs(s.listRuns(t, orgA, q)), "runs of %q", actor)
 				}
 			}
 			given := runs[exactNames[0]]
 			s.updateRun(t, given, func(r *audiosearch.Run) { r.Actor = "bob" })
-			require.Empty(t, s.listRuns(t, orgA, audiosearch.RunQuery{Actor: audiosearch.Actor(exactNames[0])}))
+			require.Empty(t, s.listRuns(t, orgA, audiosearch.RunQuery{Actor: mortise.Actor(exactNames[0])}))
 			require.Equal(t, []int64{given.ID}, runIDs(s.listRuns(t, orgA, audiosearch.RunQuery{Actor: "bob"})))
 		}},
 
@@ -257,7 +257,7 @@ var runListRules = []rule{
 			for range 100 {
 				r := plainRun(orgA, time.Duration(random.IntN(60))*time.Microsecond)
 				r.Organization = []string{orgA, orgB}[random.IntN(2)]
-				r.Actor = []audiosearch.Actor{"alice", "bob", "eve"}[random.IntN(3)]
+				r.Actor = []mortise.Actor{"alice", "bob", "eve"}[random.IntN(3)]
 				r.Query.Dataset = []string{setA, setB}[random.IntN(2)]
 				r.State = states[random.IntN(len(states))]
 				runs = append(runs, s.createRun(t, r))

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
@@ -31,7 +32,7 @@ var runRules = []rule{
 			for _, org := range []string{orgA, orgB} {
 				again := plainRun(org, time.Hour)
 				again.ID = want.ID
-				require.ErrorIs(t, s.Runs.CreateRun(t.Context(), again, manyRuns), audiosearch.ErrExists)
+				require.ErrorIs(t, s.Runs.CreateRun(t.Context(), again, manyRuns), mortise.ErrExists)
 			}
 			s.hasRun(t, want)
 			sameResults(t, want.Results, s.results(t, want))
@@ -56,7 +57,7 @@ var runRules = []rule{
 					s.hasRun(t, runs[i])
 					continue
 				}
-				require.ErrorIs(t, err, audiosearch.ErrExists)
+				require.ErrorIs(t, err, mortise.ErrExists)
 			}
 			require.Equal(t, 1, created, "calls that created the run")
 		}},

@@ -87,7 +87,7 @@ var txCreateRules = []rule{
 				again := plainRun(org, time.Hour)
 				again.ID = want.ID
 				require.ErrorIs(t, s.tx().CreateRunAndAdd(t.Context(), again, manyRuns, again.Job()),
-					audiosearch.ErrExists)
+					mortise.ErrExists)
 			}
 			s.hasRun(t, want)
 			require.Empty(t, s.claim(t), "jobs")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
@@ -85,7 +86,7 @@ func (b *videoBatch) flush(ctx context.Context) error {
 // badMetadata returns what is wrong with metadata that SyncOptions.Metadata has returned,
 // by the place of the video; nothing if anything else is wrong.
 func (b *videoBatch) badMetadata(err error) map[int]string {
-	var invalid *audiosearch.ValidationError
+	var invalid *mortise.ValidationError
 	if b.y.opts.Metadata == nil || !errors.As(err, &invalid) {
 		return nil
 	}
@@ -96,7 +97,7 @@ func (b *videoBatch) badMetadata(err error) map[int]string {
 		}
 		i := p.Path[1].Index
 		p.Path = slices.Clone(p.Path[2:])
-		one := &audiosearch.ValidationError{Problems: []audiosearch.Problem{p}}
+		one := &mortise.ValidationError{Problems: []mortise.Problem{p}}
 		bad[i] = oneLine(one) + ": have SyncOptions.Metadata return other"
 	}
 	return bad

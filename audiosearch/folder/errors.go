@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
@@ -27,7 +27,7 @@ func unavailable(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %s: %w", audiosearch.ErrUnavailable, doing, err)
+	return fmt.Errorf("%w: %s: %w", mortise.ErrUnavailable, doing, err)
 }
 
 // panicked returns what a panic of a hook becomes.

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
@@ -86,7 +86,7 @@ func TestSyncUnreadableRoot(t *testing.T) {
 		"nil entry": &oddFolder{all, func(string, dirEntries, error) (dirEntries, error) { return make(dirEntries, 1), nil }},
 	} {
 		synced, err := folder.Sync(t.Context(), r.Service, org, "", "d", tree, deletesAll)
-		require.ErrorIs(t, err, audiosearch.ErrUnavailable, name)
+		require.ErrorIs(t, err, mortise.ErrUnavailable, name)
 		assert.Zero(t, synced)
 	}
 	for _, panics := range []*folder.SyncOptions{
@@ -95,7 +95,7 @@ func TestSyncUnreadableRoot(t *testing.T) {
 	} {
 		panics.Delete, panics.DeleteAll = true, true
 		_, err := folder.Sync(t.Context(), r.Service, org, "", "d", files("c.mp4"), panics)
-		require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+		require.ErrorIs(t, err, mortise.ErrUnavailable)
 	}
 	assert.Len(t, r.catalog(), 2)
 }
@@ -219,7 +219,7 @@ func TestSyncHangs(t *testing.T) {
 				if ends {
 					require.ErrorIs(t, err, errBroken)
 				} else {
-					require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+					require.ErrorIs(t, err, mortise.ErrUnavailable)
 				}
 				assert.Empty(t, synced.Added)
 				assert.Zero(t, synced.Deleted)

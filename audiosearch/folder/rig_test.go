@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
@@ -41,7 +42,7 @@ func newRigOn(t *testing.T, store audiosearch.Store) *rig {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	backend := audiosearch.Backend{Store: store, Queue: db.AudioSearch().Queue}
-	service, err := audiosearch.New(backend, &audiosearch.Options{Logger: slog.New(slog.DiscardHandler)})
+	service, err := audiosearch.New(backend, &audiosearch.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 	require.NoError(t, err)
 	_, err = service.CreateDataset(t.Context(), org, "", "d")
 	require.NoError(t, err)

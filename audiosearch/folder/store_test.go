@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
@@ -64,7 +65,7 @@ func TestSyncStoreFails(t *testing.T) {
 	r := newRigOn(t, store)
 	tree := many(1700)
 	synced, err := folder.Sync(t.Context(), r.Service, org, "", "d", tree, nil)
-	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.ErrorIs(t, err, errBroken)
 	assert.Len(t, synced.Added, 1000)
 	assert.Len(t, r.catalog(), 1000)

@@ -94,21 +94,21 @@ type FileProblem struct {
 //
 // The dataset must be there ([audiosearch.ErrDatasetNotFound]): see
 // [audiosearch.Service.EnsureDataset].
-// Nothing is changed if the folder itself cannot be read ([audiosearch.ErrUnavailable]), if
+// Nothing is changed if the folder itself cannot be read ([mortise.ErrUnavailable]), if
 // it has no file that matches ([ErrNoFiles]), or if Delete would remove everything
 // ([ErrAllGone]).
 // Whatever else fails, the end of ctx included, Synced says what was done until then.
 // What is missing, the next call does.
 //
 // A panic of the functions of SyncOptions, or of the file system, is recovered. One of
-// Metadata skips the file; after any other one the error is audiosearch.ErrUnavailable.
+// Metadata skips the file; after any other one the error is mortise.ErrUnavailable.
 //
 // Sync keeps in memory about 100 bytes for each file, its path, and the IDs of
 // Synced; in between, the entries of one folder, and 500 videos. It reads the catalog
 // twice at most. Two calls at a time over one folder break nothing, but with different
 // options the last one wins.
 func Sync(
-	ctx context.Context, s *audiosearch.Service, org string, by audiosearch.Actor, dataset string,
+	ctx context.Context, s *audiosearch.Service, org string, by mortise.Actor, dataset string,
 	files fs.FS, opts *SyncOptions,
 ) (Synced, error) {
 	y := &folderSync{s: s, org: org, by: by, dataset: dataset, files: files}
@@ -154,7 +154,7 @@ func IsMediaFile(file string) bool {
 type folderSync struct {
 	s            *audiosearch.Service
 	org, dataset string
-	by           audiosearch.Actor
+	by           mortise.Actor
 	files        fs.FS
 	opts         SyncOptions
 	prefix       string // what stands before the path of a file in the catalog
@@ -197,10 +197,10 @@ const maxPath = 4096
 
 // check fills in defaults and returns what is wrong with the arguments.
 func (y *folderSync) check() error {
-	var wrong []audiosearch.Problem
+	var wrong []mortise.Problem
 	add := func(field, message string) {
 		at := mortise.Path{{Field: field}}
-		wrong = append(wrong, audiosearch.Problem{Path: at, Kind: audiosearch.ProblemInvalid, Message: message})
+		wrong = append(wrong, mortise.Problem{Path: at, Message: message})
 	}
 	if y.s == nil {
 		add("service", "must not be nil")
@@ -219,7 +219,7 @@ func (y *folderSync) check() error {
 		y.prefix = under + "/"
 	}
 	if wrong != nil {
-		return &audiosearch.ValidationError{Problems: wrong}
+		return &mortise.ValidationError{Problems: wrong}
 	}
 	if o.Match == nil {
 		o.Match = IsMediaFile

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
@@ -207,7 +208,7 @@ func TestSyncUnder(t *testing.T) {
 
 	for _, under := range []string{"/", "/a", "a/", ".", "..", "a/../b", "a\x00", "\xff", strings.Repeat("a", 4096)} {
 		_, err := folder.Sync(t.Context(), r.Service, org, "", "d", files("a.mp4"), &folder.SyncOptions{Under: under})
-		var invalid *audiosearch.ValidationError
+		var invalid *mortise.ValidationError
 		require.ErrorAs(t, err, &invalid, "%q", under)
 	}
 	_, err := folder.Sync(t.Context(), r.Service, org, "", "d", nil, nil)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/ingest"
@@ -44,7 +45,7 @@ func Example() {
 	check(err)
 	scoring := ingest.New(&ingest.Options{Logger: slog.New(slog.DiscardHandler)})
 	service, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{
-		Scorers: []sound.Scorer{scorer}, Media: media, Files: files, Observer: scoring.Observe,
+		Scorers: []sound.Scorer{scorer}, Media: media, Files: files, Env: mortise.Env{Observer: scoring.Observe},
 	})
 	check(err)
 	_, err = service.CreateDataset(ctx, "acme", "startup", "calls")

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -73,7 +74,7 @@ func New(opts *Options) *Ingestion {
 // 5 minutes at most. A dataset that is not there is logged and left out. Run returns when all
 // have been looked at, or ctx ends; then the next Run scores what is missing. Until it has
 // returned, the service and its database are in use.
-func (in *Ingestion) Run(ctx context.Context, service *audiosearch.Service, by audiosearch.Actor, datasets []Dataset) {
+func (in *Ingestion) Run(ctx context.Context, service *audiosearch.Service, by mortise.Actor, datasets []Dataset) {
 	if len(datasets) == 0 {
 		return
 	}
@@ -132,7 +133,7 @@ const (
 
 // score looks at a dataset until that has succeeded. What is scored already is not scored
 // again.
-func (in *Ingestion) score(ctx context.Context, service *audiosearch.Service, by audiosearch.Actor, d Dataset) audiosearch.Ingested {
+func (in *Ingestion) score(ctx context.Context, service *audiosearch.Service, by mortise.Actor, d Dataset) audiosearch.Ingested {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		ingested, err := service.Ingest(ctx, d.Organization, by, d.ID)
 		if err == nil || ctx.Err() != nil {
@@ -151,30 +152,35 @@ func (in *Ingestion) score(ctx context.Context, service *audiosearch.Service, by
 	}
 }
 
-// Observe is an [audiosearch.Observer]. It hears of all videos that are scored, also those
+// Observe is an [mortise.Observer]. It hears of all videos that are scored, also those
 // that a search needs, and logs the ones of which all or a part cannot be searched.
-func (in *Ingestion) Observe(ctx context.Context, o audiosearch.Observation) {
+func (in *Ingestion) Observe(ctx context.Context, o mortise.Observation) {
+	d, ok := o.Detail.(audiosearch.Detail)
+	if !ok {
+		return // an observation of another service
+	}
+	of := Dataset{o.Organization, d.Dataset}
 	switch o.Kind {
-	case audiosearch.KindIngesting:
-		in.noteOf(&o, func(p *Progress) { p.Video, p.Position, p.Length = o.Video, o.Position, o.Length })
-	case audiosearch.KindScoring:
-		in.noteOf(&o, func(p *Progress) { in.scoring(p, &o) })
-	case audiosearch.KindUnchanged, audiosearch.KindIngested:
-		in.warn(ctx, o, "only a part of a video can be searched")
-	case audiosearch.KindNotIngested:
+	case mortise.KindIngesting:
+		in.noteOf(of, func(p *Progress) { p.Video, p.Position, p.Length = o.Object, d.Position, d.Length })
+	case mortise.KindScoring:
+		in.noteOf(of, func(p *Progress) { in.scoring(p, &d) })
+	case mortise.KindUnchanged, mortise.KindIngested:
+		in.warn(ctx, of, &o, "only a part of a video can be searched")
+	case mortise.KindNotIngested:
 		if !errors.Is(o.Err, audiosearch.ErrConflict) { // if so, whoever changed it has it scored
-			in.warn(ctx, o, "a video cannot be searched")
+			in.warn(ctx, of, &o, "a video cannot be searched")
 		}
 	}
 }
 
 // scoring takes down how far the present dataset is.
-func (in *Ingestion) scoring(p *Progress, o *audiosearch.Observation) {
-	in.models[o.Model] = true
-	p.Done, p.Sound = in.before+o.Done, o.Sound
-	p.Total = max(p.Total, p.Done, in.before+o.Total) // there may be more videos by now
+func (in *Ingestion) scoring(p *Progress, d *audiosearch.Detail) {
+	in.models[d.Model] = true
+	p.Done, p.Sound = in.before+d.Done, d.Sound
+	p.Total = max(p.Total, p.Done, in.before+d.Total) // there may be more videos by now
 	if p.Model = ""; len(in.models) > 1 {
-		p.Model = o.Model
+		p.Model = d.Model
 	}
 }
 
@@ -182,10 +188,10 @@ func (in *Ingestion) scoring(p *Progress, o *audiosearch.Observation) {
 const maxWarned = 10_000
 
 // warn logs what is wrong with a video, if anything is, and that is news.
-func (in *Ingestion) warn(ctx context.Context, o audiosearch.Observation, message string) {
+func (in *Ingestion) warn(ctx context.Context, of Dataset, o *mortise.Observation, message string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	v := [3]string{o.Organization, o.Dataset, o.Video}
+	v := [3]string{of.Organization, of.ID, o.Object}
 	if o.Err == nil {
 		delete(in.warned, v)
 		return
@@ -198,7 +204,7 @@ func (in *Ingestion) warn(ctx context.Context, o audiosearch.Observation, messag
 		clear(in.warned)
 	}
 	in.warned[v] = problem
-	in.log.WarnContext(ctx, message, "organization", o.Organization, "dataset", o.Dataset, "video", o.Video, "problem", problem)
+	in.log.WarnContext(ctx, message, "organization", of.Organization, "dataset", of.ID, "video", o.Object, "problem", problem)
 }
 
 // note changes the progress, and tells it if it is another one.
@@ -213,9 +219,9 @@ func (in *Ingestion) note(change func(*Progress)) {
 
 // noteOf is note of what was observed, unless that is of a dataset that Run does not look
 // at.
-func (in *Ingestion) noteOf(o *audiosearch.Observation, change func(*Progress)) {
+func (in *Ingestion) noteOf(of Dataset, change func(*Progress)) {
 	in.note(func(p *Progress) {
-		if in.now == (Dataset{o.Organization, o.Dataset}) {
+		if in.now == of {
 			change(p)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/ingest"
@@ -77,7 +78,7 @@ func newRig(t *testing.T) *rig {
 	backend.Store = r.store
 	r.service, err = audiosearch.New(backend, &audiosearch.Options{
 		Scorers: []sound.Scorer{scorer}, Media: media, Files: files,
-		Observer: r.in.Observe, Logger: slog.New(slog.DiscardHandler),
+		Env: mortise.Env{Observer: r.in.Observe, Logger: slog.New(slog.DiscardHandler)},
 	})
 	require.NoError(t, err)
 	for _, d := range datasets {
@@ -167,7 +168,7 @@ func TestProgressOfOthers(t *testing.T) {
 		told := len(r.told)
 		other := scoring("second", 1, 1)
 		r.in.Observe(t.Context(), other)
-		other.Kind, other.Video = audiosearch.KindIngesting, "a"
+		other.Kind, other.Object = mortise.KindIngesting, "a"
 		r.in.Observe(t.Context(), other)
 		require.Len(t, r.told, told)
 		r.in.Observe(t.Context(), scoring("first", 1, 2))
@@ -191,7 +192,9 @@ func TestProgressOfModels(t *testing.T) {
 	}
 	observe := func(model string, done int) ingest.Progress {
 		o := scoring("first", done, 0)
-		o.Model, o.Sound.Done = model, time.Duration(done)*time.Minute
+		d := o.Detail.(audiosearch.Detail)
+		d.Model, d.Sound.Done = model, time.Duration(done)*time.Minute
+		o.Detail = d
 		in.Observe(t.Context(), o)
 		return r.told[len(r.told)-1]
 	}
@@ -199,9 +202,9 @@ func TestProgressOfModels(t *testing.T) {
 		observed = true
 		require.Equal(t, ingest.Progress{Done: 2, Total: 2, Sound: sound(2)}, observe("ast/1", 2))
 		require.Equal(t, ingest.Progress{Done: 7, Total: 7, Model: "signal/1", Sound: sound(7)}, observe("signal/1", 7))
-		in.Observe(t.Context(), audiosearch.Observation{
-			Kind: audiosearch.KindIngesting, Organization: "acme", Dataset: "first", Video: "a",
-			Position: time.Second, Length: time.Minute,
+		in.Observe(t.Context(), mortise.Observation{
+			Kind: mortise.KindIngesting, Organization: "acme", Object: "a",
+			Detail: audiosearch.Detail{Dataset: "first", Position: time.Second, Length: time.Minute},
 		})
 		require.Equal(t, "a", r.told[len(r.told)-1].Video)
 	}}
@@ -223,10 +226,10 @@ func TestProgressOfDatasets(t *testing.T) {
 }
 
 // scoring is the observation that so many videos of a dataset were looked at.
-func scoring(dataset string, done, total int) audiosearch.Observation {
-	return audiosearch.Observation{
-		Kind: audiosearch.KindScoring, Organization: "acme", Dataset: dataset, Model: "ast/1",
-		Done: done, Total: total,
+func scoring(dataset string, done, total int) mortise.Observation {
+	return mortise.Observation{
+		Kind: mortise.KindScoring, Organization: "acme", Object: dataset,
+		Detail: audiosearch.Detail{Dataset: dataset, Model: "ast/1", Done: done, Total: total},
 	}
 }
 

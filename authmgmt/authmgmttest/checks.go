@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
@@ -50,7 +51,7 @@ func noneIsNil[T any](list *[]T) {
 // sentinels are the errors that say something else than "unavailable".
 func sentinels() []error {
 	return []error{
-		authmgmt.ErrNotFound, authmgmt.ErrExists, authmgmt.ErrDeleted, authmgmt.ErrPendingInvitation, authmgmt.ErrForbidden,
+		mortise.ErrNotFound, mortise.ErrExists, mortise.ErrDeleted, authmgmt.ErrPendingInvitation, authmgmt.ErrForbidden,
 		authmgmt.ErrRBACDisabled,
 		authmgmt.ErrInvalidCredentials, authmgmt.ErrGrantPending, authmgmt.ErrUnattended,
 		authmgmt.ErrWrongKey,
@@ -64,4 +65,4 @@ func isFailure(t *testing.T, call string, err error) {
 }
 
 // everything is a Paging that shows a whole listing of the suite's size, and counts it.
-var everything = authmgmt.Paging{Limit: authmgmt.MaxPageSize, Total: true}
+var everything = authmgmt.Paging{Limit: mortise.MaxPageSize, Total: true}

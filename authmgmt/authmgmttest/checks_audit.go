@@ -22,7 +22,7 @@ var auditEvents = audittest.Events[authmgmt.AuditEvent]{
 	About: "Target", JSON: "snapshots",
 	New: func(e audittest.Event) authmgmt.AuditEvent {
 		return authmgmt.AuditEvent{
-			ID: e.ID, Organization: e.Organization, At: e.At, Kind: authmgmt.Kind(e.Kind), Actor: authmgmt.Actor(e.Actor), Target: e.About,
+			ID: e.ID, Organization: e.Organization, At: e.At, Kind: mortise.Kind(e.Kind), Actor: mortise.Actor(e.Actor), Target: e.About,
 		}
 	},
 	Say: func(e *authmgmt.AuditEvent) audittest.Event {
@@ -37,7 +37,7 @@ var auditEvents = audittest.Events[authmgmt.AuditEvent]{
 
 func auditQuery(q audittest.Query) authmgmt.AuditQuery {
 	return authmgmt.AuditQuery{
-		Kind: authmgmt.Kind(q.Kind), Actor: authmgmt.Actor(q.Actor), Target: q.About, From: q.From, To: q.To, After: q.After, Limit: q.Limit,
+		Kind: mortise.Kind(q.Kind), Actor: mortise.Actor(q.Actor), Target: q.About, From: q.From, To: q.To, After: q.After, Limit: q.Limit,
 	}
 }
 
@@ -60,13 +60,13 @@ func (s *subject) newTrail() trail {
 }
 
 // newEvent returns an audit event without snapshots.
-func newEvent(org string, kind authmgmt.Kind, target string, at time.Duration) authmgmt.AuditEvent {
+func newEvent(org string, kind mortise.Kind, target string, at time.Duration) authmgmt.AuditEvent {
 	return authmgmt.AuditEvent{ID: uuid.New(), Organization: org, At: moment(at), Kind: kind, Actor: "somebody", Target: target}
 }
 
 // filledEvent returns an audit event with snapshots whose every field is set.
 func filledEvent(org, target string) authmgmt.AuditEvent {
-	e := newEvent(org, authmgmt.KindClientUpdated, target, 7*time.Microsecond)
+	e := newEvent(org, mortise.KindClientUpdated, target, 7*time.Microsecond)
 	e.Actor = "user:bob"
 	fillEvent(&e, "dataset")
 	return e

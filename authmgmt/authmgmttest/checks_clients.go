@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
@@ -47,7 +48,7 @@ func filledClient(org, id string) authmgmt.Client {
 // addClient stores a client that must be new.
 func (s *subject) addClient(t *testing.T, c authmgmt.Client) authmgmt.Client {
 	t.Helper()
-	err := s.Store.CreateClient(t.Context(), c.Clone(), newEvent(c.Organization, authmgmt.KindClientCreated, c.ID, 0))
+	err := s.Store.CreateClient(t.Context(), c.Clone(), newEvent(c.Organization, mortise.KindClientCreated, c.ID, 0))
 	require.NoError(t, err, "CreateClient %q", c.ID)
 	return c
 }
@@ -70,14 +71,14 @@ func (s *subject) hasClient(t *testing.T, want authmgmt.Client) {
 func (s *subject) noClient(t *testing.T, org, id string) {
 	t.Helper()
 	_, err := s.Store.Client(t.Context(), org, id)
-	require.ErrorIs(t, err, authmgmt.ErrNotFound, "Client %q of %q", id, org)
+	require.ErrorIs(t, err, mortise.ErrNotFound, "Client %q of %q", id, org)
 }
 
 // noSecret requires that no client has a secret with the digest.
 func (s *subject) noSecret(t *testing.T, digest [32]byte) {
 	t.Helper()
 	_, err := s.Store.ClientBySecret(t.Context(), digest)
-	require.ErrorIs(t, err, authmgmt.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 }
 
 // updateClient changes a client that must be there.
@@ -85,7 +86,7 @@ func (s *subject) updateClient(t *testing.T, c authmgmt.Client, change func(*aut
 	t.Helper()
 	require.NoError(t, s.Store.UpdateClient(t.Context(), c.Organization, c.ID, func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
 		change(c)
-		return newEvent(c.Organization, authmgmt.KindClientUpdated, c.ID, 0), nil
+		return newEvent(c.Organization, mortise.KindClientUpdated, c.ID, 0), nil
 	}))
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/internal/conformance/audittest"
@@ -17,7 +18,7 @@ const markedAt = 2 * time.Hour
 // mark marks an organization that is not marked yet, and returns the event.
 func (s *subject) mark(t *testing.T, org string) authmgmt.AuditEvent {
 	t.Helper()
-	e := newEvent(org, authmgmt.KindOrganizationDeleted, org, markedAt)
+	e := newEvent(org, mortise.KindOrganizationDeleted, org, markedAt)
 	e.Before = &authmgmt.Snapshot{}
 	since, err := s.Store.MarkDeleted(t.Context(), org, moment(markedAt), e.Clone())
 	require.NoError(t, err, "MarkDeleted %q", org)
@@ -89,12 +90,12 @@ func (s *subject) hidesEstate(t *testing.T, x *estate) {
 	require.Empty(t, s.listClients(t, org, none), "ListClients")
 	for _, k := range []authmgmt.Token{x.own, x.token} {
 		_, err := s.Store.TokenByDigest(t.Context(), k.Digest)
-		require.ErrorIs(t, err, authmgmt.ErrNotFound, "TokenByDigest")
+		require.ErrorIs(t, err, mortise.ErrNotFound, "TokenByDigest")
 	}
 	require.Empty(t, s.listTokens(t, org, none), "ListTokens")
 	for _, i := range []authmgmt.Invitation{x.invitation, x.waiting, x.pending} {
 		_, err := s.Store.Invitation(t.Context(), org, i.ID)
-		require.ErrorIs(t, err, authmgmt.ErrNotFound, "Invitation")
+		require.ErrorIs(t, err, mortise.ErrNotFound, "Invitation")
 	}
 	require.Empty(t, s.listInvitations(t, org, time.Time{}, none), "ListInvitations")
 	require.Empty(t, s.listInvitations(t, org, moment(0), none), "ListInvitations that are pending")
@@ -121,8 +122,8 @@ func (s *subject) refusesAll(t *testing.T, x *estate) {
 	taken, same := newClient(org, x.client.ID, 0), newClient(org, "new", 0)
 	same.Secrets = x.client.Secrets
 	for name, c := range map[string]authmgmt.Client{"new": newClient(org, "new", 0), "ID": taken, "digest": same} {
-		err := s.Store.CreateClient(t.Context(), c, newEvent(org, authmgmt.KindClientCreated, c.ID, 0))
-		require.ErrorIs(t, err, authmgmt.ErrDeleted, "CreateClient, %s", name)
+		err := s.Store.CreateClient(t.Context(), c, newEvent(org, mortise.KindClientCreated, c.ID, 0))
+		require.ErrorIs(t, err, mortise.ErrDeleted, "CreateClient, %s", name)
 	}
 	twin := newToken(org, 0)
 	twin.Digest = x.own.Digest
@@ -130,15 +131,15 @@ func (s *subject) refusesAll(t *testing.T, x *estate) {
 		"new": newToken(org, 0), "digest": twin, "the client's": clientToken(x.client, 1, 0),
 		"no client's": clientToken(newClient(org, "nobody", 0), 0, 0),
 	} {
-		err := s.Store.CreateToken(t.Context(), k, newEvent(org, authmgmt.KindTokenIssued, k.ID.String(), 0))
-		require.ErrorIs(t, err, authmgmt.ErrDeleted, "CreateToken, %s", name)
+		err := s.Store.CreateToken(t.Context(), k, newEvent(org, mortise.KindTokenIssued, k.ID.String(), 0))
+		require.ErrorIs(t, err, mortise.ErrDeleted, "CreateToken, %s", name)
 	}
 	for _, exclusive := range []bool{true, false} {
 		for name, i := range map[string]authmgmt.Invitation{
 			"new": newInvitation(org, "dora", 0), "ID": newInvitation(org, x.pending.ID, 0),
 			"address": invitee(org, "eve", x.pending.Email, 0),
 		} {
-			require.ErrorIs(t, s.createInvitation(t, i, exclusive), authmgmt.ErrDeleted, "CreateInvitation, %s, %v", name, exclusive)
+			require.ErrorIs(t, s.createInvitation(t, i, exclusive), mortise.ErrDeleted, "CreateInvitation, %s, %v", name, exclusive)
 		}
 	}
 }
@@ -152,22 +153,22 @@ func (s *subject) refusesUpdates(t *testing.T, x *estate) {
 		called.Kind, c.Name = "UpdateClient", "changed"
 		return called, nil
 	})
-	require.ErrorIs(t, err, authmgmt.ErrNotFound, "UpdateClient")
+	require.ErrorIs(t, err, mortise.ErrNotFound, "UpdateClient")
 	err = s.Store.UpdateToken(t.Context(), org, x.own.ID, func(*authmgmt.Token) (authmgmt.AuditEvent, error) {
 		called.Kind = "UpdateToken"
 		return called, nil
 	})
-	require.ErrorIs(t, err, authmgmt.ErrNotFound, "UpdateToken")
+	require.ErrorIs(t, err, mortise.ErrNotFound, "UpdateToken")
 	err = s.Store.UpdateInvitation(t.Context(), org, x.waiting.ID, func(*authmgmt.Invitation) (authmgmt.AuditEvent, error) {
 		called.Kind = "UpdateInvitation"
 		return called, nil
 	})
-	require.ErrorIs(t, err, authmgmt.ErrNotFound, "UpdateInvitation")
+	require.ErrorIs(t, err, mortise.ErrNotFound, "UpdateInvitation")
 	require.Empty(t, called.Kind, "the update function was called")
 }
 
 // hasOnlyMark requires that the trail shows the mark's event, and no other.
 func (s *subject) hasOnlyMark(t *testing.T, e authmgmt.AuditEvent) {
 	t.Helper()
-	s.OnlyEvent(t, e, audittest.Event{Kind: string(authmgmt.KindClientCreated), Actor: "user:bob", About: "sample"})
+	s.OnlyEvent(t, e, audittest.Event{Kind: string(mortise.KindClientCreated), Actor: "user:bob", About: "sample"})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
@@ -44,7 +45,7 @@ func acceptedInvitation(org, id string, due time.Duration) authmgmt.Invitation {
 // createInvitation calls CreateInvitation.
 func (s *subject) createInvitation(t *testing.T, i authmgmt.Invitation, exclusive bool) error {
 	t.Helper()
-	return s.Store.CreateInvitation(t.Context(), i.Clone(), exclusive, newEvent(i.Organization, authmgmt.KindInvited, i.ID, 0))
+	return s.Store.CreateInvitation(t.Context(), i.Clone(), exclusive, newEvent(i.Organization, mortise.KindInvited, i.ID, 0))
 }
 
 // addInvitation stores an invitation that must be new.
@@ -66,7 +67,7 @@ func (s *subject) hasInvitation(t *testing.T, want authmgmt.Invitation) {
 func (s *subject) noInvitation(t *testing.T, org, id string) {
 	t.Helper()
 	_, err := s.Store.Invitation(t.Context(), org, id)
-	require.ErrorIs(t, err, authmgmt.ErrNotFound, "Invitation %q of %q", id, org)
+	require.ErrorIs(t, err, mortise.ErrNotFound, "Invitation %q of %q", id, org)
 }
 
 // updateInvitation changes an invitation that must be there.
@@ -74,7 +75,7 @@ func (s *subject) updateInvitation(t *testing.T, i authmgmt.Invitation, change f
 	t.Helper()
 	require.NoError(t, s.Store.UpdateInvitation(t.Context(), i.Organization, i.ID, func(i *authmgmt.Invitation) (authmgmt.AuditEvent, error) {
 		change(i)
-		return newEvent(i.Organization, authmgmt.KindResent, i.ID, 0), nil
+		return newEvent(i.Organization, mortise.KindResent, i.ID, 0), nil
 	}))
 }
 

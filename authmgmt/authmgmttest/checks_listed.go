@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -65,7 +66,7 @@ var listedTokens = listed{
 	newest: true, id: tokenID,
 	add: func(t *testing.T, s *subject, org string, at authmgmt.Position) {
 		holder := authmgmt.Client{Organization: org, ID: "holder", CreatedAt: moment(0)}
-		if _, err := s.Store.Client(t.Context(), org, holder.ID); errors.Is(err, authmgmt.ErrNotFound) {
+		if _, err := s.Store.Client(t.Context(), org, holder.ID); errors.Is(err, mortise.ErrNotFound) {
 			s.addClient(t, holder)
 		}
 		secret := authmgmt.ClientSecret{ID: uuid.New(), Digest: sha256.Sum256([]byte(at.ID)), CreatedAt: moment(0)}

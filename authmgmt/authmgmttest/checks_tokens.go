@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
@@ -44,7 +45,7 @@ func (s *subject) addToken(t *testing.T, k authmgmt.Token) authmgmt.Token {
 // createToken calls CreateToken.
 func (s *subject) createToken(t *testing.T, k authmgmt.Token) error {
 	t.Helper()
-	return s.Store.CreateToken(t.Context(), k.Clone(), newEvent(k.Organization, authmgmt.KindTokenIssued, k.ID.String(), 0))
+	return s.Store.CreateToken(t.Context(), k.Clone(), newEvent(k.Organization, mortise.KindTokenIssued, k.ID.String(), 0))
 }
 
 // hasToken requires that the token is stored as it is here.
@@ -59,11 +60,11 @@ func (s *subject) hasToken(t *testing.T, want authmgmt.Token) {
 func (s *subject) noToken(t *testing.T, k authmgmt.Token) {
 	t.Helper()
 	_, err := s.Store.TokenByDigest(t.Context(), k.Digest)
-	require.ErrorIs(t, err, authmgmt.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 	require.NotContains(t, tokenIDs(s.listTokens(t, k.Organization, everything).Items), k.ID)
 	require.ErrorIs(t, s.Store.UpdateToken(t.Context(), k.Organization, k.ID, func(*authmgmt.Token) (authmgmt.AuditEvent, error) {
 		return authmgmt.AuditEvent{}, nil
-	}), authmgmt.ErrNotFound)
+	}), mortise.ErrNotFound)
 }
 
 // updateToken changes a token that must be there.
@@ -71,7 +72,7 @@ func (s *subject) updateToken(t *testing.T, k authmgmt.Token, change func(*authm
 	t.Helper()
 	require.NoError(t, s.Store.UpdateToken(t.Context(), k.Organization, k.ID, func(k *authmgmt.Token) (authmgmt.AuditEvent, error) {
 		change(k)
-		return newEvent(k.Organization, authmgmt.KindTokenRevoked, k.ID.String(), 0), nil
+		return newEvent(k.Organization, mortise.KindTokenRevoked, k.ID.String(), 0), nil
 	}))
 }
 

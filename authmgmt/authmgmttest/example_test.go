@@ -76,7 +76,7 @@ func ExampleFake_Break() {
 
 	heal := f.Break(authmgmttest.TokensPart)
 	_, err = f.VerifyToken(ctx, token.Reveal())
-	fmt.Println(errors.Is(err, authmgmt.ErrUnavailable), errors.Is(err, authmgmt.ErrInvalidCredentials))
+	fmt.Println(errors.Is(err, mortise.ErrUnavailable), errors.Is(err, authmgmt.ErrInvalidCredentials))
 
 	heal()
 	who, err := f.VerifyToken(ctx, token.Reveal())
@@ -105,8 +105,8 @@ func ExampleFaults() {
 	}
 	// Output:
 	// <nil>
-	// authmgmt: the store is unavailable: store client: authmgmttest: injected failure
-	// authmgmt: already exists: client "b", or its secret
+	// mortise: unavailable: store client: authmgmttest: injected failure
+	// mortise: already exists: client "b", or its secret
 }
 
 func ExampleOutage() {

@@ -43,7 +43,7 @@ type Fake struct {
 	tables *memory.AuthMgmt
 
 	broken   fake.Parts[Part]
-	observed fake.Record[authmgmt.Observation]
+	observed fake.Record[mortise.Observation]
 }
 
 // New returns a Fake that stores nothing yet. Options may be nil. It needs no cleanup.
@@ -120,7 +120,7 @@ func (f *Fake) Drain(ctx context.Context) int {
 func (f *Fake) AuditTrail() []authmgmt.AuditEvent {
 	// Past the faults and the limits of the service, so that a test can look at a broken
 	// fake.
-	return fake.Trail(&f.observed, func(o authmgmt.Observation) string { return o.Organization },
+	return fake.Trail(&f.observed, func(o mortise.Observation) string { return o.Organization },
 		func(org string) ([]authmgmt.AuditEvent, error) {
 			page, err := f.tables.ListAuditEvents(context.Background(), org, authmgmt.AuditQuery{Limit: math.MaxInt})
 			return page.Items, err
@@ -128,4 +128,4 @@ func (f *Fake) AuditTrail() []authmgmt.AuditEvent {
 }
 
 // Observations returns everything that the service did, of all organizations, in order.
-func (f *Fake) Observations() []authmgmt.Observation { return f.observed.All() }
+func (f *Fake) Observations() []mortise.Observation { return f.observed.All() }

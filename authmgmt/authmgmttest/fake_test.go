@@ -38,7 +38,7 @@ func TestFake(t *testing.T) {
 	var orgs []string
 	for _, e := range f.AuditTrail() {
 		orgs = append(orgs, e.Organization)
-		assert.Equal(t, authmgmt.KindClientCreated, e.Kind)
+		assert.Equal(t, mortise.KindClientCreated, e.Kind)
 	}
 	assert.Equal(t, []string{"b", "a", "b"}, orgs, "oldest first")
 	observed := f.Observations()
@@ -62,7 +62,7 @@ func TestEventsAreInOrder(t *testing.T) {
 		_, _, err = f.Accept(t.Context(), link(t, f, &i), "")
 		require.NoError(t, err)
 	}
-	want := []authmgmt.Kind{authmgmt.KindInvited, authmgmt.KindAccepted, authmgmt.KindGranted}
+	want := []mortise.Kind{mortise.KindInvited, mortise.KindAccepted, mortise.KindGranted}
 	for i, e := range f.AuditTrail() {
 		assert.Equal(t, want[i%3], e.Kind, i)
 	}
@@ -83,7 +83,7 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 		Directory: true,
 		Service: authmgmt.Options{
 			AcceptURL: "https://own.example.com/", InvitationKey: key, SecretPrefix: "own-",
-			Observer: func(context.Context, authmgmt.Observation) { heard++ },
+			Env: mortise.Env{Observer: func(context.Context, mortise.Observation) { heard++ }},
 		},
 	})
 	_, secret, err := f.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "a", FullAccess: true})
@@ -133,7 +133,7 @@ func TestBreak(t *testing.T) {
 		heal := f.Break(broken)
 		for part, call := range calls {
 			if part == broken {
-				require.ErrorIs(t, call(), authmgmt.ErrUnavailable, part)
+				require.ErrorIs(t, call(), mortise.ErrUnavailable, part)
 			} else {
 				require.NoError(t, call(), "%s while %s is broken", part, broken)
 			}

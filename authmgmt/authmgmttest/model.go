@@ -79,7 +79,7 @@ func newRun(s *conformance.Sequence, h Harness) *run {
 			return mortise.Secret{}, scripted(&a.Invitation, a.Attempt)
 		},
 		GrantTimeout: grantTimeout, GrantRetry: grantRetry, TokenLifetime: tokenLifetime, SecretOverlap: secretOverlap,
-		Now: r.Clock.Now, Rand: rand.NewChaCha8(bytes), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Env: mortise.Env{Now: r.Clock.Now, Rand: rand.NewChaCha8(bytes), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))},
 	})
 	if err != nil {
 		s.Fatal(err)
@@ -106,11 +106,11 @@ func scripted(i *authmgmt.Invitation, attempt int) error {
 // sameError is SameError, where the model's error may be errInvalid or errEither, too.
 func (r *run) sameError(want, got error) bool {
 	r.Helper()
-	var invalid *authmgmt.ValidationError
+	var invalid *mortise.ValidationError
 	switch {
 	case want == errInvalid && errors.As(got, &invalid):
 		return false
-	case want == errEither && (errors.Is(got, authmgmt.ErrExists) || errors.Is(got, authmgmt.ErrPendingInvitation)):
+	case want == errEither && (errors.Is(got, mortise.ErrExists) || errors.Is(got, authmgmt.ErrPendingInvitation)):
 		return false
 	}
 	return r.SameError(want, got)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
@@ -103,7 +104,7 @@ func (r *run) addClient(org string, by *caller, n authmgmt.NewClient, text strin
 	c := &modelClient{org: org, id: n.ID, name: n.Name, roles: withoutRepeats(n.Roles), created: m.clock.Now(), updated: m.clock.Now()}
 	c.secrets = []*modelSecret{{text: text, id: got.Secrets[0].ID.String(), created: m.clock.Now()}}
 	m.clients = append(m.clients, c)
-	m.event(org, authmgmt.KindClientCreated, by.name, n.ID)
+	m.event(org, mortise.KindClientCreated, by.name, n.ID)
 	r.Same("the new client", c.show(), showClient(got))
 }
 
@@ -154,7 +155,7 @@ func (r *run) rotateSecret() {
 	var want error
 	switch {
 	case c == nil:
-		want = authmgmt.ErrNotFound
+		want = mortise.ErrNotFound
 	case !by.mayGive(c.roles):
 		want = authmgmt.ErrForbidden
 	case len(kept) == 2:
@@ -170,7 +171,7 @@ func (r *run) rotateSecret() {
 	}
 	c.secrets = append(kept, &modelSecret{text: text.Reveal(), id: got.Secrets[len(got.Secrets)-1].ID.String(), created: m.clock.Now()})
 	c.updated = m.clock.Now()
-	m.event(org, authmgmt.KindSecretRotated, by.name, id)
+	m.event(org, mortise.KindSecretRotated, by.name, id)
 	r.Same("the client with a new secret", c.show(), showClient(&got))
 }
 
@@ -188,14 +189,14 @@ func (r *run) revokeSecret() {
 	var want error
 	switch {
 	case c == nil || !slices.Contains(c.secrets, secret):
-		want = authmgmt.ErrNotFound
+		want = mortise.ErrNotFound
 	case !by.mayGive(c.roles):
 		want = authmgmt.ErrForbidden
 	}
 	if r.sameError(want, err) {
 		c.secrets = slices.DeleteFunc(slices.Clone(c.secrets), func(s *modelSecret) bool { return s == secret })
 		c.updated = m.clock.Now()
-		m.event(org, authmgmt.KindSecretRevoked, by.name, id)
+		m.event(org, mortise.KindSecretRevoked, by.name, id)
 	}
 }
 
@@ -208,13 +209,13 @@ func (r *run) deleteClient() {
 	var want error
 	switch {
 	case c == nil:
-		want = authmgmt.ErrNotFound
+		want = mortise.ErrNotFound
 	case !by.mayGive(c.roles):
 		want = authmgmt.ErrForbidden
 	}
 	if r.sameError(want, err) {
 		c.deleted, c.secrets = true, nil
-		r.model.event(org, authmgmt.KindClientDeleted, by.name, id)
+		r.model.event(org, mortise.KindClientDeleted, by.name, id)
 	}
 }
 
@@ -223,7 +224,7 @@ func (r *run) setRBAC() {
 	r.Say("%s: %s sets role-based access control to %v", org, by.name, enabled)
 	r.sameError(nil, r.service.SetRBAC(r.Context(), org, r.as(by), enabled))
 	if r.model.rbac[org] != enabled {
-		r.model.event(org, authmgmt.KindOrganizationUpdated, by.name, org)
+		r.model.event(org, mortise.KindOrganizationUpdated, by.name, org)
 	}
 	r.model.rbac[org] = enabled
 }

@@ -26,7 +26,7 @@ func (r *run) compareAll() {
 		r.compareToken(k)
 	}
 	r.compareLinks()
-	due, err := r.backend.Store.DueGrants(r.Context(), r.model.clock.Now(), authmgmt.MaxPageSize)
+	due, err := r.backend.Store.DueGrants(r.Context(), r.model.clock.Now(), mortise.MaxPageSize)
 	r.SameError(nil, err)
 	var want, got []string
 	for _, i := range r.model.due() {
@@ -85,7 +85,7 @@ func (r *run) compareClients(org string) {
 	for _, c := range r.model.clients {
 		if c.org == org && c.deleted {
 			_, err := r.service.Client(r.Context(), org, c.id)
-			r.sameError(authmgmt.ErrNotFound, err)
+			r.sameError(mortise.ErrNotFound, err)
 		}
 	}
 	r.listing("the clients of "+org, want, func(p authmgmt.Paging) (lines []string, next authmgmt.Position, total int, err error) {
@@ -138,7 +138,7 @@ func (r *run) compareInvitations(org string) {
 		if r.model.pending(i) {
 			r.SameError(nil, err)
 		} else {
-			r.sameError(authmgmt.ErrNotFound, err)
+			r.sameError(mortise.ErrNotFound, err)
 		}
 		got, err := r.service.AnyInvitation(r.Context(), org, i.id)
 		r.SameError(nil, err)
@@ -167,7 +167,7 @@ func (r *run) compareLinks() {
 			case n == len(i.links)-1 && !i.gone && !i.accepted.IsZero() && i.granted.IsZero():
 				r.sameError(authmgmt.ErrGrantPending, err)
 			case n < len(i.links)-1 || !r.model.pending(i):
-				r.sameError(authmgmt.ErrNotFound, err)
+				r.sameError(mortise.ErrNotFound, err)
 			case r.SameError(nil, err):
 				r.Same("the invitation of a link", i.show(), showInvitation(&got))
 			}
@@ -179,8 +179,8 @@ func (r *run) compareLinks() {
 // does not know.
 func (r *run) compareAudit(org string) {
 	q := authmgmt.AuditQuery{
-		Kind:  pick(r, "", "", authmgmt.KindClientUpdated, authmgmt.KindTokenIssued, authmgmt.KindGranted),
-		Actor: pick[authmgmt.Actor](r, "", "", "full", "client:build"), Limit: 1 + r.IntN(30),
+		Kind:  pick(r, "", "", mortise.KindClientUpdated, mortise.KindTokenIssued, mortise.KindGranted),
+		Actor: pick[mortise.Actor](r, "", "", "full", "client:build"), Limit: 1 + r.IntN(30),
 	}
 	if r.IntN(3) == 0 {
 		q.From = r.model.clock.Now().Add(-time.Duration(r.IntN(int(5 * time.Hour))))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -76,7 +77,7 @@ func (r *run) addInvitation(org string, by *caller, n authmgmt.NewInvitation, go
 	i.expires = m.clock.Now().Add(i.lifetime)
 	i.links = []string{r.link(got)}
 	m.invitations = append(m.invitations, i)
-	m.event(org, authmgmt.KindInvited, by.name, n.ID)
+	m.event(org, mortise.KindInvited, by.name, n.ID)
 	r.Same("the new invitation", i.show(), showInvitation(got))
 }
 
@@ -96,7 +97,7 @@ func (r *run) resend() {
 	var want error
 	switch {
 	case i == nil || !m.pending(i):
-		want = authmgmt.ErrNotFound
+		want = mortise.ErrNotFound
 	case !by.mayGive(i.roles):
 		want = authmgmt.ErrForbidden
 	}
@@ -105,7 +106,7 @@ func (r *run) resend() {
 	}
 	i.expires = m.clock.Now().Add(i.lifetime)
 	i.links = append(i.links, r.link(&got))
-	m.event(org, authmgmt.KindResent, by.name, id)
+	m.event(org, mortise.KindResent, by.name, id)
 	r.Same("the invitation that was resent", i.show(), showInvitation(&got))
 }
 
@@ -118,11 +119,11 @@ func (r *run) cancel() {
 	i := m.invitation(org, id)
 	var want error
 	if i == nil || !m.pending(i) {
-		want = authmgmt.ErrNotFound
+		want = mortise.ErrNotFound
 	}
 	if r.sameError(want, err) {
 		i.cancelled = m.clock.Now()
-		m.event(org, authmgmt.KindCancelled, by.name, id)
+		m.event(org, mortise.KindUninvited, by.name, id)
 	}
 }
 
@@ -139,20 +140,20 @@ func (r *run) accept() {
 	}
 	who := pick(r, "", "user:ann")
 	r.Say("%q accepts invitation %q of %s by link %d of %d", who, i.id, i.org, n+1, len(i.links))
-	got, _, err := r.service.Accept(r.Context(), i.links[n], authmgmt.Actor(who))
+	got, _, err := r.service.Accept(r.Context(), i.links[n], mortise.Actor(who))
 	last := n == len(i.links)-1
 	switch {
 	case i.gone || !last:
-		r.sameError(authmgmt.ErrNotFound, err)
+		r.sameError(mortise.ErrNotFound, err)
 		return
 	case i.accepted.IsZero() && !m.pending(i):
-		r.sameError(authmgmt.ErrNotFound, err)
+		r.sameError(mortise.ErrNotFound, err)
 		return
 	case i.accepted.IsZero():
 		i.accepted, i.by = m.clock.Now(), cmp.Or(who, i.email)
-		m.event(i.org, authmgmt.KindAccepted, i.by, i.id)
+		m.event(i.org, mortise.KindAccepted, i.by, i.id)
 	case i.by != cmp.Or(who, i.email): // what is still to be granted is somebody else's
-		r.sameError(authmgmt.ErrNotFound, err)
+		r.sameError(mortise.ErrNotFound, err)
 		return
 	}
 	if r.sameError(m.attempt(i, true), err) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
@@ -71,13 +72,13 @@ type modelInvitation struct {
 type modelEvent struct {
 	org    string
 	at     time.Time
-	kind   authmgmt.Kind
-	actor  authmgmt.Actor
+	kind   mortise.Kind
+	actor  mortise.Actor
 	target string
 }
 
-func (m *model) event(org string, kind authmgmt.Kind, actor, target string) {
-	m.events = append(m.events, modelEvent{org, m.clock.Now(), kind, authmgmt.Actor(actor), target})
+func (m *model) event(org string, kind mortise.Kind, actor, target string) {
+	m.events = append(m.events, modelEvent{org, m.clock.Now(), kind, mortise.Actor(actor), target})
 }
 
 // caller is somebody who asks for changes: with full access, or with one role.
@@ -98,9 +99,9 @@ var callers = []caller{
 // as returns the caller as the service takes it.
 func (c *caller) as(catalogue *access.Catalogue) authmgmt.Caller {
 	if c.full {
-		return authmgmt.Caller{Actor: authmgmt.Actor(c.name), Access: access.Full()}
+		return authmgmt.Caller{Actor: mortise.Actor(c.name), Access: access.Full()}
 	}
-	return authmgmt.Caller{Actor: authmgmt.Actor(c.name), Access: catalogue.Access(c.role)}
+	return authmgmt.Caller{Actor: mortise.Actor(c.name), Access: catalogue.Access(c.role)}
 }
 
 // mayGive says whether the caller holds what somebody with these roles has.
@@ -176,11 +177,11 @@ func (m *model) createClient(org string, by *caller, n authmgmt.NewClient, text 
 	}
 	for _, c := range m.clients {
 		if c.org == org && c.id == n.ID {
-			return authmgmt.ErrExists
+			return mortise.ErrExists
 		}
 		for _, secret := range c.secrets {
 			if secret.text == text {
-				return authmgmt.ErrExists
+				return mortise.ErrExists
 			}
 		}
 	}
@@ -206,7 +207,7 @@ func (m *model) updateClient(org string, by *caller, id string, u authmgmt.Clien
 	case c == nil && assigns:
 		return authmgmt.ErrRBACDisabled
 	case c == nil:
-		return authmgmt.ErrNotFound
+		return mortise.ErrNotFound
 	}
 	name, roles := c.name, c.roles
 	if u.Name != nil {
@@ -261,7 +262,7 @@ func (m *model) updateClient(org string, by *caller, id string, u authmgmt.Clien
 		return nil
 	}
 	c.name, c.roles, c.updated = name, roles, m.clock.Now()
-	m.event(org, authmgmt.KindClientUpdated, by.name, id)
+	m.event(org, mortise.KindClientUpdated, by.name, id)
 	return nil
 }
 
@@ -309,7 +310,7 @@ func (m *model) invite(org string, by *caller, n authmgmt.NewInvitation, importe
 	case taken && blocked:
 		return errEither
 	case taken:
-		return authmgmt.ErrExists
+		return mortise.ErrExists
 	case blocked:
 		return authmgmt.ErrPendingInvitation
 	}
@@ -320,7 +321,7 @@ func (m *model) invite(org string, by *caller, n authmgmt.NewInvitation, importe
 func (m *model) attempt(i *modelInvitation, attended bool) error {
 	switch {
 	case !i.granted.IsZero():
-		return authmgmt.ErrNotFound
+		return mortise.ErrNotFound
 	case m.clock.Now().Before(i.due):
 		return authmgmt.ErrGrantPending
 	}
@@ -330,7 +331,7 @@ func (m *model) attempt(i *modelInvitation, attended bool) error {
 	if failure == nil {
 		i.granted = m.clock.Now()
 		i.due = m.clock.Now().Add(grantTimeout + 10*time.Second)
-		m.event(i.org, authmgmt.KindGranted, i.by, i.id)
+		m.event(i.org, mortise.KindGranted, i.by, i.id)
 		return nil
 	}
 	if errors.Is(failure, authmgmt.ErrUnattended) && !attended {

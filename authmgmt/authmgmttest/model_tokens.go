@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -55,7 +56,7 @@ func (r *run) login() {
 		secret.used = m.clock.Now()
 	}
 	m.tokens = append(m.tokens, k)
-	m.event(client.org, authmgmt.KindTokenIssued, k.subject, k.id)
+	m.event(client.org, mortise.KindTokenIssued, k.subject, k.id)
 	r.Same("the token", k.show(), showToken(&token))
 }
 
@@ -131,7 +132,7 @@ func (m *model) mayAddToken(by *caller, n authmgmt.NewToken, text string) error 
 	}
 	for _, k := range m.tokens {
 		if k.live() && (k.text == text || k.id == n.ID.String()) {
-			return authmgmt.ErrExists
+			return mortise.ErrExists
 		}
 	}
 	return nil
@@ -151,7 +152,7 @@ func (r *run) addToken(org string, by *caller, n authmgmt.NewToken, text string,
 		k.expires = m.clock.Now().Add(n.Lifetime)
 	}
 	m.tokens = append(m.tokens, k)
-	m.event(org, authmgmt.KindTokenIssued, by.name, k.id)
+	m.event(org, mortise.KindTokenIssued, by.name, k.id)
 	r.Same("the new token", k.show(), showToken(got))
 }
 
@@ -173,7 +174,7 @@ func (r *run) revokeToken() {
 		}
 	}
 	if found == nil {
-		r.sameError(authmgmt.ErrNotFound, err)
+		r.sameError(mortise.ErrNotFound, err)
 		return
 	}
 	if !by.mayGive(found.access()) {
@@ -182,7 +183,7 @@ func (r *run) revokeToken() {
 	}
 	r.sameError(nil, err)
 	if !found.revoked {
-		r.model.event(org, authmgmt.KindTokenRevoked, by.name, k.id)
+		r.model.event(org, mortise.KindTokenRevoked, by.name, k.id)
 	}
 	found.revoked = true
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
@@ -32,12 +33,12 @@ var clientMutants = []broken{
 			"tokens/create-refuses-an-id-that-is-taken tokens/create-refuses-a-stored-digest tokens/create-concurrent " +
 			"invitations/create-refuses-an-id-that-is-taken invitations/create-concurrent " +
 			"clients/update-adds-a-digest pruner/tokens-that-never-expire store/durable-constraints",
-		mutate: accepting(authmgmt.ErrExists, creates...)},
+		mutate: accepting(mortise.ErrExists, creates...)},
 	{name: "revives deleted clients", breaks: "clients/create-refuses-a-deleted-id store/durable-absence",
 		mutate: replace("CreateClient", func(m *mutant, ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
 			err := m.AuthMgmt.CreateClient(ctx, c, e)
 			if _, gone := m.AuthMgmt.Client(ctx, c.Organization, c.ID); gone != nil {
-				return accepts(err, authmgmt.ErrExists)
+				return accepts(err, mortise.ErrExists)
 			}
 			return err
 		})},
@@ -55,7 +56,7 @@ var clientMutants = []broken{
 	{name: "looks at the first secret only", breaks: "clients/create-refuses-a-stored-digest clients/digest-concurrent",
 		mutate: replace("CreateClient", func(m *mutant, ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
 			err := m.AuthMgmt.CreateClient(ctx, c, e)
-			if errors.Is(err, authmgmt.ErrExists) && len(c.Secrets) > 1 {
+			if errors.Is(err, mortise.ErrExists) && len(c.Secrets) > 1 {
 				c.Secrets = c.Secrets[:1]
 				err = m.AuthMgmt.CreateClient(ctx, c, e)
 			}
@@ -66,14 +67,14 @@ var clientMutants = []broken{
 			*secrets = slices.CompactFunc(*secrets, func(a, b authmgmt.ClientSecret) bool { return a.Digest == b.Digest })
 		})},
 	{name: "looks for digests when a client is made", breaks: "clients/update-refuses-a-stored-digest clients/digest-concurrent",
-		mutate: accepting(authmgmt.ErrExists, "UpdateClient")},
+		mutate: accepting(mortise.ErrExists, "UpdateClient")},
 	{name: "takes its own digests for another's",
 		breaks: "clients/update-keeps-own-digests clients/update-stores-what-it-leaves tokens/stay-with-their-digest",
 		mutate: updating(func(call *mutate.Call) {
 			c := *mutate.Get[*authmgmt.Client](call.In)
 			before := slices.Clone(c.Secrets)
 			if call.Go(); *call.Err() == nil && !slices.Equal(before, c.Secrets) && len(c.Secrets) > 1 {
-				*call.Err() = authmgmt.ErrExists
+				*call.Err() = mortise.ErrExists
 			}
 		}, "UpdateClient")},
 	{name: "keeps digests that were removed", breaks: "clients/update-frees-a-removed-digest clients/deleted-has-no-secrets",
@@ -85,7 +86,7 @@ var clientMutants = []broken{
 				defer mu.Unlock()
 				for _, secret := range c.Secrets {
 					if used[secret.Digest] {
-						return authmgmt.ErrExists
+						return mortise.ErrExists
 					}
 					used[secret.Digest] = true
 				}
@@ -97,7 +98,7 @@ var clientMutants = []broken{
 			call.Go()
 			for _, secret := range mutate.Get[authmgmt.Client](call.Out).Secrets {
 				if secret.Digest == *mutate.Get[[32]byte](call.In) && !secret.ExpiresAt.IsZero() {
-					*call.Err() = authmgmt.ErrNotFound
+					*call.Err() = mortise.ErrNotFound
 				}
 			}
 		}, "ClientBySecret")},

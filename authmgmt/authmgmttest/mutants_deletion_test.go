@@ -157,7 +157,7 @@ func exists(method string, reason func(*mutate.Call) (org string, other bool)) f
 		mutate.Around(&m.On, func(c *mutate.Call) {
 			c.Go()
 			if org, other := reason(c); m.gone(org) && other {
-				*c.Err() = authmgmt.ErrExists
+				*c.Err() = mortise.ErrExists
 			}
 		}, method)
 	}
@@ -185,7 +185,7 @@ func deletionMutants() []broken {
 		{name: "marks only what is there", breaks: "deletion/first-mark-stays",
 			mutate: replace("MarkDeleted", func(m *mutant, ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
 				if stats, err := m.AuthMgmt.Stats(ctx, org, at, 1); err == nil && stats == (authmgmt.Stats{}) && !m.gone(org) {
-					return time.Time{}, authmgmt.ErrNotFound
+					return time.Time{}, mortise.ErrNotFound
 				}
 				return m.AuthMgmt.MarkDeleted(ctx, org, at, e)
 			})},
@@ -208,7 +208,7 @@ func deletionMutants() []broken {
 		{name: "shows the trail of a deleted organization", breaks: "deletion/trail-has-the-mark deletion/without-event deletion/pruned",
 			mutate: onceGone("ListAuditEvents", func(c *mutate.Call) {
 				if page := mutate.Get[mortise.Page[authmgmt.AuditEvent]](c.Out); len(page.Items) == 0 {
-					page.Items = []authmgmt.AuditEvent{{ID: uuid.New(), Organization: c.In[1].String(), Kind: authmgmt.KindClientCreated}}
+					page.Items = []authmgmt.AuditEvent{{ID: uuid.New(), Organization: c.In[1].String(), Kind: mortise.KindClientCreated}}
 				}
 			})},
 		{name: "deletes those whose ID begins alike", breaks: "deletion/leaves-others",
@@ -220,7 +220,7 @@ func deletionMutants() []broken {
 		{name: "removes nothing", breaks: "deletion/steps-are-bounded", mutate: func(m *mutant) {
 			mutate.Around(&m.On, func(c *mutate.Call) {
 				if !m.gone(c.In[1].String()) {
-					*c.Err() = authmgmt.ErrNotFound
+					*c.Err() = mortise.ErrNotFound
 				}
 			}, "RemoveDeleted")
 		}},
@@ -281,7 +281,7 @@ func deletionMutants() []broken {
 				*c.Err() = nil
 			})},
 		{name: "does not find the organization that it updates", breaks: "deletion/organizations", mutate: onceGone(
-			"UpdateOrganization", func(c *mutate.Call) { *c.Err() = authmgmt.ErrNotFound })},
+			"UpdateOrganization", func(c *mutate.Call) { *c.Err() = mortise.ErrNotFound })},
 	}
 	for method, leak := range leaks {
 		all = append(all, broken{

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/conformance/audittest"
@@ -173,7 +174,7 @@ var nameMutants = []broken{
 		mutate: replace("AccessControl", func(m *mutant, ctx context.Context, org string) (authmgmt.Organization, error) {
 			o, err := m.AuthMgmt.AccessControl(ctx, org)
 			if !o.RBAC {
-				return authmgmt.Organization{}, errors.Join(err, authmgmt.ErrNotFound)
+				return authmgmt.Organization{}, errors.Join(err, mortise.ErrNotFound)
 			}
 			return o, err
 		})},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
@@ -16,7 +17,7 @@ import (
 // invitation of the organization that blocks says does so.
 func blocks(m *mutant, does func(fresh, other *authmgmt.Invitation) bool) {
 	m.On.CreateInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
-		page, err := m.AuthMgmt.ListInvitations(ctx, i.Organization, time.Time{}, "", authmgmt.Paging{Limit: authmgmt.MaxPageSize})
+		page, err := m.AuthMgmt.ListInvitations(ctx, i.Organization, time.Time{}, "", authmgmt.Paging{Limit: mortise.MaxPageSize})
 		if err != nil {
 			return err
 		}
@@ -117,7 +118,7 @@ var invitationMutants = []broken{
 			around(func(c *mutate.Call) {
 				c.Go()
 				if i := mutate.Get[authmgmt.Invitation](c.Out); !i.CancelledAt.IsZero() || !i.AcceptedAt.IsZero() {
-					*c.Err() = authmgmt.ErrNotFound
+					*c.Err() = mortise.ErrNotFound
 				}
 			}, "Invitation"),
 			arg(func(at *time.Time) {
@@ -189,8 +190,8 @@ var ctxMutants = []broken{
 	{name: "ignores the context", breaks: "store/ended-context organizations/ended-context", mutate: arg(
 		func(ctx *context.Context) { *ctx = context.Background() }, "Client", "AccessControl")},
 	{name: "finds nothing when the context has ended", breaks: "store/ended-context organizations/ended-context",
-		mutate: errs(func(error) error { return authmgmt.ErrNotFound }, "TokenByDigest", "AccessControl")},
+		mutate: errs(func(error) error { return mortise.ErrNotFound }, "TokenByDigest", "AccessControl")},
 	{name: "finds nothing while it is broken", breaks: "store/failure organizations/failure", mutate: func(m *mutant) {
-		m.failure = errors.Join(errBroken, authmgmt.ErrNotFound)
+		m.failure = errors.Join(errBroken, mortise.ErrNotFound)
 	}},
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
@@ -85,7 +86,7 @@ var pageMutants = []broken{
 		}},
 	{name: "begins anew where an item has gone", breaks: lists("list-pages-while-others-come-and-go") + " " + lists("list-after-any-position"),
 		mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
-			all, _, _ := ask(org, authmgmt.Paging{Limit: authmgmt.MaxPageSize})
+			all, _, _ := ask(org, authmgmt.Paging{Limit: mortise.MaxPageSize})
 			if !slices.ContainsFunc(all, func(at authmgmt.Position) bool { return at.Compare(p.After) == 0 }) {
 				p.After = authmgmt.Position{}
 			}
@@ -119,7 +120,7 @@ var pageMutants = []broken{
 		})},
 	{name: "counts what follows the position", breaks: lists("list-total"),
 		mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
-			rest, _, _ := ask(org, authmgmt.Paging{After: p.After, Limit: authmgmt.MaxPageSize})
+			rest, _, _ := ask(org, authmgmt.Paging{After: p.After, Limit: mortise.MaxPageSize})
 			if _, _, total := ask(org, p); p.Total {
 				*total = len(rest)
 			}
@@ -132,7 +133,7 @@ var pageMutants = []broken{
 	{name: "shows all for a limit of 0", breaks: lists("list-limit-zero"),
 		mutate: everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
 			if p.Limit == 0 {
-				p.Limit = authmgmt.MaxPageSize
+				p.Limit = mortise.MaxPageSize
 			}
 			ask(org, p)
 		})},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
@@ -28,14 +29,14 @@ var prunerMutants = []broken{
 		tokens, invitations := make(map[uuid.UUID]bool), make(map[string]bool)
 		m.On.CreateToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
 			if tokens[k.ID] {
-				return authmgmt.ErrExists
+				return mortise.ErrExists
 			}
 			tokens[k.ID] = true
 			return m.AuthMgmt.CreateToken(ctx, k, e)
 		}
 		m.On.CreateInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
 			if invitations[i.ID] {
-				return authmgmt.ErrExists
+				return mortise.ErrExists
 			}
 			invitations[i.ID] = true
 			return m.AuthMgmt.CreateInvitation(ctx, i, exclusive, e)

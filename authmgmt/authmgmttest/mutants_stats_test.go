@@ -22,7 +22,7 @@ func counts(change func(*authmgmt.Stats, *mutant, string, time.Time)) func(*muta
 
 // waitingOf returns the invitations of an organization that are accepted and not granted.
 func waitingOf(m *mutant, org string) (waiting []authmgmt.Invitation) {
-	page, _ := m.AuthMgmt.ListInvitations(context.Background(), org, time.Time{}, "", authmgmt.Paging{Limit: authmgmt.MaxPageSize})
+	page, _ := m.AuthMgmt.ListInvitations(context.Background(), org, time.Time{}, "", authmgmt.Paging{Limit: mortise.MaxPageSize})
 	for _, i := range page.Items {
 		if !i.AcceptedAt.IsZero() && i.GrantedAt.IsZero() {
 			waiting = append(waiting, i)
@@ -35,7 +35,7 @@ func waitingOf(m *mutant, org string) (waiting []authmgmt.Invitation) {
 var statsMutants = []broken{
 	{name: "knows no organization without anything", breaks: "counter/nothing", mutate: around(func(c *mutate.Call) {
 		if c.Go(); *mutate.Get[authmgmt.Stats](c.Out) == (authmgmt.Stats{}) {
-			*c.Err() = authmgmt.ErrNotFound
+			*c.Err() = mortise.ErrNotFound
 		}
 	}, "Stats")},
 	{name: "counts clients that were deleted", breaks: "counter/clients", mutate: func(m *mutant) {
@@ -54,7 +54,7 @@ var statsMutants = []broken{
 		})},
 	{name: "counts no token that never expires", breaks: "counter/tokens counter/of-organization counter/up-to-most", mutate: counts(
 		func(s *authmgmt.Stats, m *mutant, org string, now time.Time) {
-			page, _ := m.AuthMgmt.ListTokens(context.Background(), org, authmgmt.Paging{Limit: authmgmt.MaxPageSize})
+			page, _ := m.AuthMgmt.ListTokens(context.Background(), org, authmgmt.Paging{Limit: mortise.MaxPageSize})
 			s.Tokens = mortise.Count{}
 			for _, k := range page.Items {
 				if k.RevokedAt.IsZero() && now.Before(k.ExpiresAt) {

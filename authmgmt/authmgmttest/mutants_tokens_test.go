@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
@@ -16,7 +17,7 @@ import (
 func hidesTokens(hidden func(*authmgmt.Token) bool) func(*mutant) {
 	return around(func(c *mutate.Call) {
 		if c.Go(); hidden(mutate.Get[authmgmt.Token](c.Out)) {
-			*c.Err() = authmgmt.ErrNotFound
+			*c.Err() = mortise.ErrNotFound
 		}
 	}, "TokenByDigest")
 }
@@ -44,7 +45,7 @@ var tokenMutants = []broken{
 	{name: "keeps a client's token that is too old", breaks: "tokens/newest-of-client",
 		mutate: keepsTokens(func(_ *mutant, k authmgmt.Token) bool { return k.Client == "build" })},
 	{name: "stores tokens of whatever secret", breaks: "tokens/create-needs-the-secret tokens/create-refused-stores-no-event",
-		mutate: accepting(authmgmt.ErrNotFound, "CreateToken")},
+		mutate: accepting(mortise.ErrNotFound, "CreateToken")},
 	{name: "keeps a secret that is no client's", breaks: "tokens/create-keeps-no-secret-of-others", mutate: func(m *mutant) {
 		secrets := make(map[uuid.UUID][32]byte)
 		in(func(k *authmgmt.Token) { secrets[k.ID] = k.Secret }, "CreateToken")(m)
@@ -53,7 +54,7 @@ var tokenMutants = []broken{
 	{name: "looks for tokens before secrets", breaks: "tokens/create-looks-for-the-secret-first",
 		mutate: replace("CreateToken", func(m *mutant, ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
 			if _, err := m.AuthMgmt.TokenByDigest(ctx, k.Digest); err == nil {
-				return authmgmt.ErrExists
+				return mortise.ErrExists
 			}
 			return m.AuthMgmt.CreateToken(ctx, k, e)
 		})},
@@ -72,7 +73,7 @@ var tokenMutants = []broken{
 			if err == nil && slices.ContainsFunc(c.Secrets, func(s authmgmt.ClientSecret) bool {
 				return s.Digest == k.Secret && !s.ExpiresAt.IsZero() && s.ExpiresAt.Before(k.CreatedAt)
 			}) {
-				return authmgmt.ErrNotFound
+				return mortise.ErrNotFound
 			}
 			return m.AuthMgmt.CreateToken(ctx, k, e)
 		})},

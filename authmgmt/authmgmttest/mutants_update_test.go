@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
@@ -88,7 +89,7 @@ var updateMutants = []broken{
 	}},
 	{name: "calls updates of what is not there", breaks: "clients/update-unknown tokens/update-unknown invitations/update-unknown",
 		mutate: around(func(c *mutate.Call) {
-			if c.Go(); errors.Is(*c.Err(), authmgmt.ErrNotFound) {
+			if c.Go(); errors.Is(*c.Err(), mortise.ErrNotFound) {
 				c.Update()
 			}
 		}, "UpdateClient", "UpdateToken", "UpdateInvitation")},

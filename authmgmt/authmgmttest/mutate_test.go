@@ -3,6 +3,7 @@ package authmgmttest_test
 import (
 	"context"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
@@ -62,7 +63,7 @@ func renamed(change func(string) string) func(*mutant) {
 		in(func(i *authmgmt.Invitation) { i.Organization, i.ID = change(i.Organization), change(i.ID) }, "CreateInvitation")(m)
 		m.On.CreateClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
 			if _, err := m.AuthMgmt.Client(ctx, change(c.Organization), change(c.ID)); err == nil {
-				return authmgmt.ErrExists
+				return mortise.ErrExists
 			}
 			c.Organization, c.ID = change(c.Organization), change(c.ID)
 			return m.AuthMgmt.CreateClient(ctx, c, e)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/internal/conformance/audittest"
@@ -18,7 +19,7 @@ var auditRules = slices.Concat(audited(needStore, auditEvents.Rules()), []rule{
 			both, after, before, empty := filledEvent(orgA, "both"), filledEvent(orgA, "after"), filledEvent(orgA, "before"), filledEvent(orgA, "empty")
 			after.Before, before.After = nil, nil
 			empty.Before, empty.After = &authmgmt.Snapshot{}, &authmgmt.Snapshot{}
-			events := []authmgmt.AuditEvent{both, after, before, empty, newEvent(orgA, authmgmt.KindInvited, "plain", 0)}
+			events := []authmgmt.AuditEvent{both, after, before, empty, newEvent(orgA, mortise.KindInvited, "plain", 0)}
 			s.Record(t, events...)
 			for _, e := range events {
 				s.HasEvent(t, e)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
@@ -220,7 +221,7 @@ var clientRules = []rule{
 // refusesClient requires that CreateClient returns ErrExists.
 func (s *subject) refusesClient(t *testing.T, c authmgmt.Client) {
 	t.Helper()
-	e := newEvent(c.Organization, authmgmt.KindClientCreated, c.ID, 0)
-	require.ErrorIs(t, s.Store.CreateClient(t.Context(), c.Clone(), e), authmgmt.ErrExists)
+	e := newEvent(c.Organization, mortise.KindClientCreated, c.ID, 0)
+	require.ErrorIs(t, s.Store.CreateClient(t.Context(), c.Clone(), e), mortise.ErrExists)
 	s.NoEvent(t, e)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -14,7 +15,7 @@ import (
 func stretches(n int) []authmgmt.Paging {
 	var all []authmgmt.Paging
 	for _, offset := range []int{0, 1, 2, n - 1, n, n + 1, 10 * n} {
-		for _, limit := range []int{1, 2, n - 1, n, n + 1, authmgmt.MaxPageSize} {
+		for _, limit := range []int{1, 2, n - 1, n, n + 1, mortise.MaxPageSize} {
 			all = append(all, authmgmt.Paging{Offset: offset, Limit: limit, Total: true})
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -79,7 +80,7 @@ var clientUpdateRules = []rule{
 			require.ErrorIs(t, s.Store.UpdateClient(t.Context(), orgA, "build", func(*authmgmt.Client) (authmgmt.AuditEvent, error) {
 				t.Error("update was called")
 				return authmgmt.AuditEvent{}, nil
-			}), authmgmt.ErrNotFound)
+			}), mortise.ErrNotFound)
 			page := s.listClients(t, orgA, everything)
 			require.Equal(t, []string{other.ID}, clientIDs(page.Items))
 			require.Equal(t, 1, page.Total)
@@ -103,7 +104,7 @@ var clientUpdateRules = []rule{
 
 	{Rule{"clients/delete-keeps-the-event", "The event of a client's deletion is stored with it, and the events before stay."}, needStore,
 		func(t *testing.T, s *subject) {
-			first, last := newEvent(orgA, authmgmt.KindClientCreated, "build", 0), newEvent(orgA, authmgmt.KindClientDeleted, "build", time.Hour)
+			first, last := newEvent(orgA, mortise.KindClientCreated, "build", 0), newEvent(orgA, mortise.KindClientDeleted, "build", time.Hour)
 			require.NoError(t, s.Store.CreateClient(t.Context(), newClient(orgA, "build", 0), first))
 			require.NoError(t, s.Store.UpdateClient(t.Context(), orgA, "build", func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
 				c.DeletedAt = moment(time.Hour)
@@ -140,13 +141,13 @@ var secretRules = []rule{
 				for _, secret := range owner.Secrets {
 					added, twin := newSecret(0), newSecret(0)
 					twin.Digest = secret.Digest
-					e := newEvent(orgA, authmgmt.KindSecretRotated, "c", 0)
+					e := newEvent(orgA, mortise.KindSecretRotated, "c", 0)
 					err := s.Store.UpdateClient(t.Context(), orgA, "c", func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
 						c.Name = "renamed"
 						c.Secrets = []authmgmt.ClientSecret{added, twin}
 						return e, nil
 					})
-					require.ErrorIs(t, err, authmgmt.ErrExists)
+					require.ErrorIs(t, err, mortise.ErrExists)
 					s.hasClient(t, c)
 					s.hasClient(t, owner)
 					s.hasToken(t, token)
@@ -173,7 +174,7 @@ var secretRules = []rule{
 					c.Secrets = []authmgmt.ClientSecret{one, other}
 					return authmgmt.AuditEvent{}, nil
 				})
-				require.ErrorIs(t, err, authmgmt.ErrExists)
+				require.ErrorIs(t, err, mortise.ErrExists)
 				s.hasClient(t, c)
 			}
 		}},

@@ -33,7 +33,7 @@ var concurrentRules = []rule{
 				var errs [50]error
 				var events [50]authmgmt.AuditEvent
 				for n := range events {
-					kind := []authmgmt.Kind{authmgmt.KindAccepted, authmgmt.KindCancelled}[n%2]
+					kind := []mortise.Kind{mortise.KindAccepted, mortise.KindUninvited}[n%2]
 					events[n] = newEvent(orgA, kind, i.ID, time.Hour)
 				}
 				conformance.Together(len(errs), func(n int) {
@@ -71,7 +71,7 @@ var concurrentRules = []rule{
 				var fresh [20]mortise.Secret
 				conformance.Together(len(errs), func(n int) {
 					_, fresh[n], errs[n] = service.RotateSecret(t.Context(), orgA, root, c.ID, time.Hour)
-					if refused := new(authmgmt.ValidationError); errors.As(errs[n], &refused) {
+					if refused := new(mortise.ValidationError); errors.As(errs[n], &refused) {
 						errs[n] = errTwoWork
 					}
 				})
@@ -80,7 +80,7 @@ var concurrentRules = []rule{
 					_, _, err := service.Login(t.Context(), c.ID, secret.Reveal())
 					require.NoError(t, err, "round %d", round)
 				}
-				page, err := s.Store.ListAuditEvents(t.Context(), orgA, authmgmt.AuditQuery{Target: c.ID, Kind: authmgmt.KindSecretRotated, Limit: 2})
+				page, err := s.Store.ListAuditEvents(t.Context(), orgA, authmgmt.AuditQuery{Target: c.ID, Kind: mortise.KindSecretRotated, Limit: 2})
 				require.NoError(t, err)
 				require.Len(t, page.Items, 1)
 			}
@@ -120,15 +120,15 @@ var concurrentRules = []rule{
 				if i%2 == 0 {
 					c := newClient(org, fmt.Sprint("new", i), 0)
 					c.Secrets = append(c.Secrets, shared)
-					errs[i] = s.Store.CreateClient(t.Context(), c, newEvent(org, authmgmt.KindClientCreated, c.ID, 0))
+					errs[i] = s.Store.CreateClient(t.Context(), c, newEvent(org, mortise.KindClientCreated, c.ID, 0))
 					return
 				}
 				errs[i] = s.Store.UpdateClient(t.Context(), org, fmt.Sprint("old", i), func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
 					c.Secrets = append(c.Secrets, shared)
-					return newEvent(org, authmgmt.KindSecretRotated, c.ID, 0), nil
+					return newEvent(org, mortise.KindSecretRotated, c.ID, 0), nil
 				})
 			})
-			winner := conformance.OneWins(t, errs[:], authmgmt.ErrExists)
+			winner := conformance.OneWins(t, errs[:], mortise.ErrExists)
 			c, err := s.Store.ClientBySecret(t.Context(), shared.Digest)
 			require.NoError(t, err)
 			require.Equal(t, fmt.Sprint([]string{"new", "old"}[winner%2], winner), c.ID)
@@ -147,7 +147,7 @@ var concurrentRules = []rule{
 				var errs [20]error
 				conformance.Together(len(tokens)+1, func(i int) {
 					if i < len(tokens) {
-						errs[i] = s.Store.CreateToken(t.Context(), tokens[i], newEvent(orgA, authmgmt.KindTokenIssued, "token", 0))
+						errs[i] = s.Store.CreateToken(t.Context(), tokens[i], newEvent(orgA, mortise.KindTokenIssued, "token", 0))
 						return
 					}
 					if err := s.Store.UpdateClient(t.Context(), orgA, c.ID, func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
@@ -159,7 +159,7 @@ var concurrentRules = []rule{
 				})
 				for i, err := range errs {
 					if err != nil {
-						require.ErrorIs(t, err, authmgmt.ErrNotFound)
+						require.ErrorIs(t, err, mortise.ErrNotFound)
 					}
 					s.noToken(t, tokens[i])
 				}
@@ -188,7 +188,7 @@ var concurrentRules = []rule{
 // whole returns an error if a read of the client of clients/reads-are-whole, in one of
 // several ways, shows half a change.
 func (s *subject) whole(t *testing.T, way int) error {
-	trail, err := s.Store.ListAuditEvents(t.Context(), orgA, authmgmt.AuditQuery{Target: "build", Limit: authmgmt.MaxPageSize})
+	trail, err := s.Store.ListAuditEvents(t.Context(), orgA, authmgmt.AuditQuery{Target: "build", Limit: mortise.MaxPageSize})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
@@ -50,7 +51,7 @@ func nothing[T any](*T) (authmgmt.AuditEvent, error) { return authmgmt.AuditEven
 
 // storeCalls calls every method of Store, and of its optional interfaces.
 func (s *subject) storeCalls(x *sample) []call {
-	e := func() authmgmt.AuditEvent { return newEvent(orgB, authmgmt.KindInvited, "x", 0) }
+	e := func() authmgmt.AuditEvent { return newEvent(orgB, mortise.KindInvited, "x", 0) }
 	calls := []call{
 		conformance.CallOf("CreateClient", s.Store.CreateClient, newClient(orgB, uuid.NewString(), 0), e()),
 		conformance.CallOf("Client", s.Store.Client, orgA, x.client.ID),
@@ -69,7 +70,7 @@ func (s *subject) storeCalls(x *sample) []call {
 		conformance.CallOf("Stats", s.Store.Stats, orgA, moment(0), 10),
 		conformance.CallOf("StatsAll", s.Store.StatsAll, 10),
 		conformance.CallOf("ListAuditEvents", s.Store.ListAuditEvents, orgA, authmgmt.AuditQuery{Limit: 10}),
-		conformance.CallOf("MarkDeleted", s.Store.MarkDeleted, orgGone, moment(0), newEvent(orgGone, authmgmt.KindOrganizationDeleted, orgGone, 0)),
+		conformance.CallOf("MarkDeleted", s.Store.MarkDeleted, orgGone, moment(0), newEvent(orgGone, mortise.KindOrganizationDeleted, orgGone, 0)),
 		conformance.CallOf("DeletedAt", s.Store.DeletedAt, orgGone),
 		conformance.CallOf("RemoveDeleted", s.Store.RemoveDeleted, orgGone, 10),
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
@@ -62,7 +63,7 @@ func createRules() []rule {
 }
 
 func (m *maker) storesEvent(t *testing.T, s *subject) {
-	for n, e := range []authmgmt.AuditEvent{filledEvent(orgA, "filled"), newEvent(orgA, authmgmt.KindInvited, "plain", 0)} {
+	for n, e := range []authmgmt.AuditEvent{filledEvent(orgA, "filled"), newEvent(orgA, mortise.KindInvited, "plain", 0)} {
 		require.NoError(t, m.make(t, s, n)(t.Context(), e.Clone()))
 		s.HasEvent(t, e)
 		require.Len(t, s.Trail(t, orgA), n+1)
@@ -74,7 +75,7 @@ func (m *maker) refused(t *testing.T, s *subject) {
 	first := filledEvent(orgA, "first")
 	require.NoError(t, m.make(t, s, 1)(t.Context(), first))
 	for range 3 {
-		require.ErrorIs(t, m.make(t, s, 1)(t.Context(), filledEvent(orgA, "again")), authmgmt.ErrExists)
+		require.ErrorIs(t, m.make(t, s, 1)(t.Context(), filledEvent(orgA, "again")), mortise.ErrExists)
 	}
 	require.Equal(t, 1, m.total(t, s))
 	require.Len(t, s.Trail(t, orgA), 1)
@@ -87,10 +88,10 @@ func (m *maker) concurrent(t *testing.T, s *subject) {
 		var calls [50]func(context.Context, authmgmt.AuditEvent) error
 		var events [50]authmgmt.AuditEvent
 		for i := range calls {
-			calls[i], events[i] = m.make(t, s, round), newEvent(orgA, authmgmt.KindInvited, fmt.Sprint(i), 0)
+			calls[i], events[i] = m.make(t, s, round), newEvent(orgA, mortise.KindInvited, fmt.Sprint(i), 0)
 		}
 		conformance.Together(len(errs), func(i int) { errs[i] = calls[i](t.Context(), events[i]) })
-		winner := conformance.OneWins(t, errs[:], authmgmt.ErrExists)
+		winner := conformance.OneWins(t, errs[:], mortise.ErrExists)
 		s.HasEvent(t, events[winner])
 		require.Equal(t, round+1, m.total(t, s))
 		require.Len(t, s.Trail(t, orgA), round+1)

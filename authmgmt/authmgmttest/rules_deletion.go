@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
@@ -80,7 +81,7 @@ var deletionRules = []rule{
 		func(t *testing.T, s *subject) {
 			s.addEstate(t, orgA)
 			// It looks like a mark, and is none.
-			late := newEvent(orgA, authmgmt.KindOrganizationDeleted, orgA, markedAt+time.Hour)
+			late := newEvent(orgA, mortise.KindOrganizationDeleted, orgA, markedAt+time.Hour)
 			s.Record(t, late)
 			e := s.mark(t, orgA)
 			s.hasOnlyMark(t, e)
@@ -137,7 +138,7 @@ var deletionRules = []rule{
 			s.mark(t, orgB)
 			for _, org := range []string{orgA, "org", "nobody"} {
 				_, err := s.Store.RemoveDeleted(t.Context(), org, 100)
-				require.ErrorIs(t, err, authmgmt.ErrNotFound)
+				require.ErrorIs(t, err, mortise.ErrNotFound)
 			}
 			s.hasEstate(t, x)
 		}},
@@ -162,11 +163,11 @@ var deletionRules = []rule{
 			for round := range 4 {
 				org := fmt.Sprint("org-", round)
 				x := s.addEstate(t, org)
-				e := newEvent(org, authmgmt.KindOrganizationDeleted, org, markedAt)
+				e := newEvent(org, mortise.KindOrganizationDeleted, org, markedAt)
 				var errs [13]error
 				conformance.Together(len(errs), func(n int) {
 					id := fmt.Sprint("n", n)
-					event := newEvent(org, authmgmt.KindInvited, id, 0)
+					event := newEvent(org, mortise.KindInvited, id, 0)
 					switch n % 4 {
 					case 0:
 						if n == 0 {
@@ -186,9 +187,9 @@ var deletionRules = []rule{
 					}
 				})
 				for n, err := range errs {
-					refusal := authmgmt.ErrDeleted
+					refusal := mortise.ErrDeleted
 					if n%4 == 3 {
-						refusal = authmgmt.ErrNotFound
+						refusal = mortise.ErrNotFound
 					}
 					require.True(t, err == nil || n > 0 && errors.Is(err, refusal), "call %d: %v", n, err)
 					s.noClient(t, org, fmt.Sprint("n", n))
@@ -208,7 +209,7 @@ var deletionRules = []rule{
 				var errs [20]error
 				conformance.Together(len(errs), func(n int) {
 					at := time.Duration(n+1) * time.Hour
-					events[n] = newEvent(org, authmgmt.KindOrganizationDeleted, org, at)
+					events[n] = newEvent(org, mortise.KindOrganizationDeleted, org, at)
 					since[n], errs[n] = s.Store.MarkDeleted(t.Context(), org, moment(at), events[n].Clone())
 				})
 				conformance.NoErrors(t, errs[:])
@@ -234,7 +235,7 @@ var deletionRules = []rule{
 			s.Prunes(t, 1, markedAt+time.Microsecond, 100)
 			require.Empty(t, s.Trail(t, orgA))
 			// What comes later must not take its place.
-			s.Record(t, newEvent(orgB, authmgmt.KindInvited, "x", 0), newEvent(orgB, authmgmt.KindInvited, "y", 0))
+			s.Record(t, newEvent(orgB, mortise.KindInvited, "x", 0), newEvent(orgB, mortise.KindInvited, "y", 0))
 			require.Empty(t, s.Trail(t, orgA))
 			s.hasMark(t, orgA, moment(markedAt))
 			s.hidesEstate(t, x)
@@ -259,7 +260,7 @@ var deletionRules = []rule{
 					err := s.Organizations.UpdateOrganization(t.Context(), org, func(*authmgmt.Organization) (authmgmt.AuditEvent, error) {
 						return authmgmt.AuditEvent{}, errRefused
 					})
-					require.ErrorIs(t, err, authmgmt.ErrDeleted)
+					require.ErrorIs(t, err, mortise.ErrDeleted)
 					require.NotErrorIs(t, err, errRefused, "the update function was called")
 				}
 				more, err := d.RemoveDeleted(t.Context(), orgA, 100)
@@ -308,7 +309,7 @@ func (s *subject) notFree(t *testing.T, tokens []authmgmt.Token) (taken []authmg
 	for _, k := range tokens {
 		k.Organization = orgB
 		if err := s.createToken(t, k); err != nil {
-			require.ErrorIs(t, err, authmgmt.ErrExists)
+			require.ErrorIs(t, err, mortise.ErrExists)
 			taken = append(taken, k)
 		}
 	}
@@ -322,7 +323,7 @@ func (s *subject) secretsNotFree(t *testing.T, digests [][32]byte) (taken [][32]
 		c := newClient(orgB, fmt.Sprintf("%x", digest), 0)
 		c.Secrets[0].Digest = digest
 		if err := s.Store.CreateClient(t.Context(), c, authmgmt.AuditEvent{}); err != nil {
-			require.ErrorIs(t, err, authmgmt.ErrExists)
+			require.ErrorIs(t, err, mortise.ErrExists)
 			taken = append(taken, digest)
 		}
 	}

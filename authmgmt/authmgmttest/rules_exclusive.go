@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
@@ -121,7 +122,7 @@ var exclusiveRules = []rule{
 				email := func(i int) string { return fmt.Sprint([]string{"ann", "Ann", "ANN"}[i%3], round, "@example.com") }
 				events := make([]authmgmt.AuditEvent, len(errs))
 				for i := range events {
-					events[i] = newEvent(orgA, authmgmt.KindInvited, id(i), 0)
+					events[i] = newEvent(orgA, mortise.KindInvited, id(i), 0)
 				}
 				conformance.Together(len(errs), func(i int) {
 					errs[i] = s.Store.CreateInvitation(t.Context(), invitee(orgA, id(i), email(i), 0), true, events[i])

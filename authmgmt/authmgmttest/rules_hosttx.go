@@ -90,7 +90,7 @@ var hostTxRules = []rule{
 	{Rule{"hosttx/access-control", "An organization whose role-based access control was rolled back has none."}, needStore | needOrganizations | needInTx,
 		func(t *testing.T, s *subject) {
 			now := moment(0)
-			service := s.service(t, authmgmt.Options{Now: func() time.Time { return now }})
+			service := s.service(t, authmgmt.Options{Env: mortise.Env{Now: func() time.Time { return now }}})
 			n := authmgmt.NewClient{Name: "ci", Roles: []access.Role{{ID: "viewer"}}}
 			s.undo(t, func(ctx context.Context) {
 				require.NoError(t, service.SetRBAC(ctx, orgA, root, true))
@@ -145,7 +145,7 @@ var hostTxRules = []rule{
 	{Rule{"hosttx/observer", "An Observer hears of a change in a transaction of the host's once that is committed, and never if it is rolled back."}, needStore | needInTx,
 		func(t *testing.T, s *subject) {
 			heard := make(chan string, 10)
-			service := s.service(t, authmgmt.Options{Observer: func(_ context.Context, o authmgmt.Observation) { heard <- o.Target }})
+			service := s.service(t, authmgmt.Options{Env: mortise.Env{Observer: func(_ context.Context, o mortise.Observation) { heard <- o.Object }}})
 			create := func(ctx context.Context, id string) {
 				_, _, err := service.CreateClient(ctx, orgA, root, authmgmt.NewClient{ID: id, Name: id, FullAccess: true})
 				require.NoError(t, err)

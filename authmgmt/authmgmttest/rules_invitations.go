@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
@@ -115,7 +116,7 @@ var invitationRules = []rule{
 				for _, exclusive := range []bool{false, true} {
 					twin := newInvitation(orgA, i.ID, time.Hour)
 					twin.Email = "other@example.com"
-					s.refusesInvitation(t, twin, exclusive, authmgmt.ErrExists)
+					s.refusesInvitation(t, twin, exclusive, mortise.ErrExists)
 					s.hasInvitation(t, i)
 				}
 			}
@@ -192,7 +193,7 @@ var invitationRules = []rule{
 // event.
 func (s *subject) refusesInvitation(t *testing.T, i authmgmt.Invitation, exclusive bool, sentinel error) {
 	t.Helper()
-	e := newEvent(i.Organization, authmgmt.KindInvited, i.ID, 0)
+	e := newEvent(i.Organization, mortise.KindInvited, i.ID, 0)
 	require.ErrorIs(t, s.Store.CreateInvitation(t.Context(), i.Clone(), exclusive, e), sentinel)
 	s.NoEvent(t, e)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -63,7 +64,7 @@ var pruneRules = slices.Concat(pruneAuditRules(), []rule{
 			prunes(t, 0, s.pruner().PruneTokens, 1000*day, 10)
 			s.hasToken(t, valid)
 			s.hasToken(t, revoked)
-			s.refusesToken(t, revoked, authmgmt.ErrExists)
+			s.refusesToken(t, revoked, mortise.ErrExists)
 		}},
 
 	{Rule{"pruner/tokens-are-forgotten", "A token that PruneTokens removed is not stored any more: its ID and its digest are free."}, needStore | needPruner,

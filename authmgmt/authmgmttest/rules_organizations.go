@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -30,7 +31,7 @@ func (s *subject) hasRBAC(t *testing.T, org string, want bool) {
 func (s *subject) noOrganization(t *testing.T, org string) {
 	t.Helper()
 	_, err := s.Organizations.AccessControl(t.Context(), org)
-	require.ErrorIs(t, err, authmgmt.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 }
 
 // organizationRules are the rules of Directory and Organizations, but for those that all
@@ -109,7 +110,7 @@ var organizationRules = []rule{
 		func(t *testing.T, s *subject) {
 			require.ErrorIs(t, s.Organizations.UpdateOrganization(t.Context(), orgA, func(o *authmgmt.Organization) (authmgmt.AuditEvent, error) {
 				o.RBAC = true
-				return newEvent(orgA, authmgmt.KindOrganizationUpdated, orgA, 0), errRefused
+				return newEvent(orgA, mortise.KindOrganizationUpdated, orgA, 0), errRefused
 			}), errRefused)
 			s.noOrganization(t, orgA)
 		}},

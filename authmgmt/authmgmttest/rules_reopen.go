@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -63,7 +64,7 @@ var reopenRules = []rule{
 			twin := newClient(orgB, "twin", 0)
 			twin.Secrets[0].Digest = c.Secrets[1].Digest
 			s.refusesClient(t, twin)
-			s.refusesToken(t, k, authmgmt.ErrExists)
+			s.refusesToken(t, k, mortise.ErrExists)
 			s.refusesInvitation(t, invitee(orgA, "second", "ANN@example.com", 0), true, authmgmt.ErrPendingInvitation)
 			require.Empty(t, s.due(t, time.Hour-time.Microsecond, 10))
 			require.Equal(t, []string{"due"}, invitationIDs(s.due(t, time.Hour, 10)))

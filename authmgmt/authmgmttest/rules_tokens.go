@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
@@ -51,7 +52,7 @@ var tokenRules = []rule{
 			old := s.addToken(t, clientToken(c, 0, -time.Hour)) // by a clock that is behind
 			for _, gone := range made[:2] {
 				_, err := s.Store.TokenByDigest(t.Context(), gone.Digest)
-				require.ErrorIs(t, err, authmgmt.ErrNotFound)
+				require.ErrorIs(t, err, mortise.ErrNotFound)
 			}
 			for _, k := range append(made[2:], late, old, alone, others) {
 				s.hasToken(t, k)
@@ -128,9 +129,9 @@ var tokenRules = []rule{
 			for _, org := range []string{orgA, orgB} {
 				twin := newToken(org, time.Hour)
 				twin.ID = k.ID
-				s.refusesToken(t, twin, authmgmt.ErrExists)
+				s.refusesToken(t, twin, mortise.ErrExists)
 				_, err := s.Store.TokenByDigest(t.Context(), twin.Digest)
-				require.ErrorIs(t, err, authmgmt.ErrNotFound)
+				require.ErrorIs(t, err, mortise.ErrNotFound)
 				s.hasToken(t, k)
 			}
 		}},
@@ -141,7 +142,7 @@ var tokenRules = []rule{
 			for _, org := range []string{orgA, orgB} {
 				twin := newToken(org, time.Hour)
 				twin.Digest = k.Digest
-				s.refusesToken(t, twin, authmgmt.ErrExists)
+				s.refusesToken(t, twin, mortise.ErrExists)
 				s.hasToken(t, k)
 				require.NotContains(t, tokenIDs(s.listTokens(t, org, everything).Items), twin.ID)
 			}
@@ -167,9 +168,9 @@ var tokenRules = []rule{
 			} {
 				k := clientToken(c, 0, 0)
 				change(&k)
-				require.ErrorIs(t, s.createToken(t, k), authmgmt.ErrNotFound, name)
+				require.ErrorIs(t, s.createToken(t, k), mortise.ErrNotFound, name)
 				_, err := s.Store.TokenByDigest(t.Context(), k.Digest)
-				require.ErrorIs(t, err, authmgmt.ErrNotFound, name)
+				require.ErrorIs(t, err, mortise.ErrNotFound, name)
 			}
 			for _, org := range []string{orgA, orgB} {
 				require.Zero(t, s.listTokens(t, org, everything).Total)
@@ -182,8 +183,8 @@ var tokenRules = []rule{
 			c := s.addClient(t, filledClient(orgA, "build"))
 			unknown := clientToken(c, 0, 0)
 			unknown.Secret = newDigest()
-			s.refusesToken(t, unknown, authmgmt.ErrNotFound)
-			s.refusesToken(t, s.addToken(t, newToken(orgA, 0)), authmgmt.ErrExists)
+			s.refusesToken(t, unknown, mortise.ErrNotFound)
+			s.refusesToken(t, s.addToken(t, newToken(orgA, 0)), mortise.ErrExists)
 		}},
 
 	{Rule{"tokens/create-with-an-ended-secret", "A secret that has ended is one that the client has: whether it works is not the store's to say."}, needStore,
@@ -230,9 +231,9 @@ var tokenRules = []rule{
 			} {
 				k := clientToken(c, 0, 0)
 				change(&k)
-				s.refusesToken(t, k, authmgmt.ErrExists)
+				s.refusesToken(t, k, mortise.ErrExists)
 				k.Secret = newDigest()
-				s.refusesToken(t, k, authmgmt.ErrNotFound)
+				s.refusesToken(t, k, mortise.ErrNotFound)
 			}
 			s.hasToken(t, old)
 		}},
@@ -249,7 +250,7 @@ var tokenRules = []rule{
 		func(t *testing.T, s *subject) {
 			k := newToken(orgA, 0)
 			_, err := s.Store.TokenByDigest(t.Context(), k.Digest)
-			require.ErrorIs(t, err, authmgmt.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 			s.addToken(t, k)
 			c := s.addClient(t, newClient(orgA, "build", 0))
 			digests := [][32]byte{{}, c.Secrets[0].Digest}
@@ -260,7 +261,7 @@ var tokenRules = []rule{
 			}
 			for _, digest := range digests {
 				_, err = s.Store.TokenByDigest(t.Context(), digest)
-				require.ErrorIs(t, err, authmgmt.ErrNotFound)
+				require.ErrorIs(t, err, mortise.ErrNotFound)
 			}
 		}},
 
@@ -278,7 +279,7 @@ var tokenRules = []rule{
 // refusesToken requires that CreateToken returns the sentinel and stores no event.
 func (s *subject) refusesToken(t *testing.T, k authmgmt.Token, sentinel error) {
 	t.Helper()
-	e := newEvent(k.Organization, authmgmt.KindTokenIssued, k.ID.String(), 0)
+	e := newEvent(k.Organization, mortise.KindTokenIssued, k.ID.String(), 0)
 	require.ErrorIs(t, s.Store.CreateToken(t.Context(), k.Clone(), e), sentinel)
 	s.NoEvent(t, e)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
@@ -165,7 +166,7 @@ func updateRules() []rule {
 func (x *thing) storesEvent(t *testing.T, s *subject) {
 	a := x.add(t, s)
 	before := len(s.Trail(t, orgA))
-	first, second := filledEvent(orgA, "first"), newEvent(orgA, authmgmt.KindTokenRevoked, "second", time.Hour)
+	first, second := filledEvent(orgA, "first"), newEvent(orgA, mortise.KindTokenRevoked, "second", time.Hour)
 	for _, e := range []authmgmt.AuditEvent{first, second} {
 		require.NoError(t, a.update(t.Context(), orgA, func(touch func()) (authmgmt.AuditEvent, error) {
 			touch()
@@ -202,7 +203,7 @@ func (x *thing) updateError(t *testing.T, s *subject) {
 	for _, cause := range []error{errRefused, fmt.Errorf("because: %w", errRefused), fmt.Errorf("%w: %w", authmgmt.ErrForbidden, errRefused)} {
 		require.ErrorIs(t, a.update(t.Context(), orgA, func(touch func()) (authmgmt.AuditEvent, error) {
 			touch()
-			return newEvent(orgA, authmgmt.KindClientUpdated, "refused", 0), cause
+			return newEvent(orgA, mortise.KindClientUpdated, "refused", 0), cause
 		}), errRefused)
 		require.Zero(t, a.touched(t), "changes")
 		require.Equal(t, before, s.IDs(s.Trail(t, orgA)))
@@ -260,7 +261,7 @@ func (x *thing) updateConcurrent(t *testing.T, s *subject) {
 	before := len(s.Trail(t, orgA))
 	events := make([]authmgmt.AuditEvent, workers*each)
 	for i := range events {
-		events[i] = newEvent(orgA, authmgmt.KindClientUpdated, "shared", time.Duration(i)*time.Microsecond)
+		events[i] = newEvent(orgA, mortise.KindClientUpdated, "shared", time.Duration(i)*time.Microsecond)
 	}
 	var errs [workers]error
 	conformance.Together(workers, func(i int) {
@@ -294,14 +295,14 @@ func (x *thing) updateUnknown(t *testing.T, s *subject) {
 	before := s.IDs(s.Trail(t, orgA))
 	called := func() (authmgmt.AuditEvent, error) {
 		t.Error("the function was called")
-		return newEvent(orgA, authmgmt.KindClientUpdated, "unknown", 0), nil
+		return newEvent(orgA, mortise.KindClientUpdated, "unknown", 0), nil
 	}
-	require.ErrorIs(t, a.unknown(t.Context(), called), authmgmt.ErrNotFound)
+	require.ErrorIs(t, a.unknown(t.Context(), called), mortise.ErrNotFound)
 	for _, org := range []string{orgB, "", "ORG-A"} {
 		require.ErrorIs(t, a.update(t.Context(), org, func(touch func()) (authmgmt.AuditEvent, error) {
 			touch()
 			return called()
-		}), authmgmt.ErrNotFound)
+		}), mortise.ErrNotFound)
 	}
 	require.Zero(t, a.touched(t), "changes")
 	require.Equal(t, before, s.IDs(s.Trail(t, orgA)))

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise"
 )
 
 // isDeleted reports whether an organization is marked. The caller holds mu.
@@ -35,7 +35,7 @@ func (f *File) RemoveDeleted(ctx context.Context, org string, limit int) (more b
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.isDeleted(org) {
-		return false, trigger.ErrNotFound
+		return false, mortise.ErrNotFound
 	}
 	var r record
 	for key, e := range f.events {

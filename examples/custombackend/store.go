@@ -40,7 +40,7 @@ func (f *File) create(
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.isDeleted(e.Organization) {
-		return trigger.Event{}, false, trigger.ErrDeleted
+		return trigger.Event{}, false, mortise.ErrDeleted
 	}
 	var r record
 	for _, other := range f.events {
@@ -88,7 +88,7 @@ func (f *File) find(ctx context.Context, org string, id uuid.UUID) (trigger.Even
 	if e, ok := f.events[eventKey{org, id}]; ok && !f.isDeleted(org) {
 		return e.Clone(), nil
 	}
-	return trigger.Event{}, trigger.ErrNotFound
+	return trigger.Event{}, mortise.ErrNotFound
 }
 
 // Event implements [trigger.Store].

@@ -80,11 +80,11 @@ func join(service *authmgmt.Service) http.HandlerFunc {
 			http.Error(w, "sign in first", http.StatusUnauthorized)
 			return
 		}
-		_, reply, err := service.Accept(r.Context(), chi.URLParam(r, "token"), authmgmt.Actor(c.Subject))
+		_, reply, err := service.Accept(r.Context(), chi.URLParam(r, "token"), mortise.Actor(c.Subject))
 		switch {
 		case errors.Is(err, authmgmt.ErrForbidden):
 			http.Error(w, "this invitation is for somebody else", http.StatusForbidden)
-		case errors.Is(err, authmgmt.ErrNotFound):
+		case errors.Is(err, mortise.ErrNotFound):
 			http.Error(w, "this invitation cannot be used any more", http.StatusNotFound)
 		case err != nil:
 			http.Error(w, "try again in a moment", http.StatusServiceUnavailable)
@@ -96,7 +96,7 @@ func join(service *authmgmt.Service) http.HandlerFunc {
 
 // signedInAsInvitee refuses a link that somebody else has got hold of. The host's
 // subjects are email addresses.
-func signedInAsInvitee(_ context.Context, i authmgmt.Invitation, person authmgmt.Actor) error {
+func signedInAsInvitee(_ context.Context, i authmgmt.Invitation, person mortise.Actor) error {
 	if !strings.EqualFold(string(person), i.Email) {
 		return errors.New("signed in as somebody else")
 	}

@@ -18,7 +18,7 @@ func Example() {
 	defer stop()
 	db, err := memory.Open(ctx, nil)
 	check(err)
-	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: &pushed.Queue{URL: pushes.url, Secret: secret}}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: &pushed.Queue{URL: pushes.url, Secret: secret}}, &trigger.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 	check(err)
 	processor := func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
 		return trigger.Outcome{Summary: "wrote the page"}, nil

@@ -41,7 +41,7 @@ func newRig(t *testing.T, process trigger.Processor) *rig {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	r.queue = &pushed.Queue{URL: pushes.url, Secret: secret}
-	r.Service, err = trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: r.queue}, &trigger.Options{Now: r.clock.Now, Logger: slog.New(slog.DiscardHandler)})
+	r.Service, err = trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: r.queue}, &trigger.Options{Env: mortise.Env{Now: r.clock.Now, Logger: slog.New(slog.DiscardHandler)}})
 	require.NoError(t, err)
 	worker, err := trigger.NewWorker(r.Service, process, nil)
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func (r *rig) submit(t *testing.T) trigger.Event {
 // unfinished counts the events that are not completed.
 func (r *rig) unfinished(t *testing.T) (n int) {
 	t.Helper()
-	page, err := r.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: trigger.MaxPageSize})
+	page, err := r.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: mortise.MaxPageSize})
 	require.NoError(t, err)
 	for _, e := range page.Items {
 		if e.Status != trigger.StatusCompleted {

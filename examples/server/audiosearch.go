@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
@@ -52,15 +54,19 @@ func newAudioService(s *settings, b *backends, credentials *authmgmt.Service, pa
 		scorers = []sound.Scorer{b.model.scorer, defined}
 	}
 	media := sound.FirstMedia(sounds, programs)
-	in := newIngestion(s.meters, log)
-	in.tally = s.tally
+	in := newIngestion(log)
+	env := s.env(log)
+	count := env.Observer
+	env.Observer = func(ctx context.Context, o mortise.Observation) {
+		count(ctx, o)
+		in.observe(ctx, o)
+	}
 	service, err := audiosearch.New(b.audio, &audiosearch.Options{
-		Scorers:  scorers,
-		Media:    media,
-		Files:    b.files,
-		Grace:    mediaGrace,
-		Observer: in.observe,
-		Logger:   log,
+		Scorers: scorers,
+		Media:   media,
+		Files:   b.files,
+		Grace:   mediaGrace,
+		Env:     env,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the audio search: %w", err)

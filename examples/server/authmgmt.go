@@ -26,20 +26,12 @@ func newAuthMgmtService(s *settings, b authmgmt.Backend, datasets audiosearch.St
 	if err := errors.Join(err, keyErr); err != nil {
 		return nil, err
 	}
-	refused := observeRefused(s.meters, log)
-	observe := func(ctx context.Context, o authmgmt.Observation) {
-		refused(ctx, o)
-		if o.Err == nil {
-			s.tally.add(o.Organization, "authmgmt", string(o.Kind), 1)
-		}
-	}
 	service, err := authmgmt.New(b, &authmgmt.Options{
 		AcceptURL:     s.publicURL + httpadapter.AcceptPath,
 		InvitationKey: key,
 		GrantToken:    tokenLifetime,
 		HasDataset:    hasDataset(datasets),
-		Observer:      observe,
-		Logger:        log,
+		Env:           s.env(log),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the credentials service: %w", err)
@@ -73,15 +65,3 @@ func hasDataset(store audiosearch.Store) func(ctx context.Context, org, id strin
 // tokenLifetime is how long a token works that is issued to a person, unless it is
 // revoked before. Those of clients end sooner.
 const tokenLifetime = 90 * 24 * time.Hour
-
-// observeRefused counts everything, and logs what somebody tried in vain and an operator
-// may want to know. What fails in the background the service logs itself.
-func observeRefused(m *meters, log *slog.Logger) authmgmt.Observer {
-	return func(ctx context.Context, o authmgmt.Observation) {
-		m.event("authmgmt", string(o.Kind))
-		if errors.Is(o.Err, authmgmt.ErrForbidden) {
-			log.WarnContext(ctx, "change refused: it gives or takes more than the caller holds", "kind", string(o.Kind),
-				"organization", o.Organization, "actor", o.Actor, "target", o.Target)
-		}
-	}
-}

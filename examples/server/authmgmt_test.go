@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -58,7 +59,7 @@ func TestRefusalsAreLogged(t *testing.T) {
 	}
 	ended, end := context.WithCancel(ctx)
 	end()
-	if _, _, err := service.Login(ended, "c1", docSecret); !errors.Is(err, authmgmt.ErrUnavailable) || log.Len() > 0 {
+	if _, _, err := service.Login(ended, "c1", docSecret); !errors.Is(err, mortise.ErrUnavailable) || log.Len() > 0 {
 		t.Errorf("%v; logged %s", err, &log)
 	}
 	log.Reset()

@@ -8,11 +8,10 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
-	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
-	"github.com/seed-6363c74e/mortise/vault"
 )
 
 // homePage is the first page. It names the services and the version. The administrator of
@@ -112,14 +111,14 @@ func (h *homePage) renew(w http.ResponseWriter, r *http.Request, v *visit) error
 func (h *homePage) counted() []number {
 	count := h.tally.of
 	return []number{
-		{"submitted", "Triggers submitted", count("trigger", string(trigger.KindSubmitted))},
-		{"completed", "Triggers completed", count("trigger", string(trigger.KindCompleted))},
-		{"tokenized", "Values tokenized", count("vault", string(vault.KindTokenized))},
-		{"detokenized", "Values detokenized", count("vault", string(vault.KindDetokenized))},
-		{"issued", "Access tokens issued", count("authmgmt", string(authmgmt.KindTokenIssued))},
-		{"accepted", "Invitations accepted", count("authmgmt", string(authmgmt.KindAccepted))},
-		{"searches", "Searches started", count("audiosearch", string(audiosearch.KindSubmitted))},
-		{"scored", "Recordings scored", count("audiosearch", string(audiosearch.KindIngested))},
+		{"submitted", "Triggers submitted", count("trigger", string(mortise.KindSubmitted))},
+		{"completed", "Triggers completed", count("trigger", string(mortise.KindCompleted))},
+		{"tokenized", "Values tokenized", count("vault", string(mortise.KindTokenized))},
+		{"detokenized", "Values detokenized", count("vault", string(mortise.KindDetokenized))},
+		{"issued", "Access tokens issued", count("authmgmt", string(mortise.KindTokenIssued))},
+		{"accepted", "Invitations accepted", count("authmgmt", string(mortise.KindAccepted))},
+		{"searches", "Searches started", count("audiosearch", string(mortise.KindSubmitted))},
+		{"scored", "Recordings scored", count("audiosearch", string(mortise.KindIngested))},
 	}
 }
 

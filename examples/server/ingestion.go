@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/ingest"
 	"github.com/seed-6363c74e/mortise/storage/provision"
@@ -20,8 +21,6 @@ import (
 // elsewhere.
 type ingestion struct {
 	*ingest.Ingestion
-	meters   *meters
-	tally    *tally
 	log      *slog.Logger
 	screen   *console       // where the bar is; nil: nowhere. It is set before anything runs.
 	seldom   rate.Sometimes // log lines
@@ -32,8 +31,8 @@ type ingestion struct {
 // logEvery is how often it is logged how far it is where no bar shows it.
 const logEvery = time.Minute
 
-func newIngestion(m *meters, log *slog.Logger) *ingestion {
-	in := &ingestion{meters: m, log: log, seldom: rate.Sometimes{Interval: logEvery}}
+func newIngestion(log *slog.Logger) *ingestion {
+	in := &ingestion{log: log, seldom: rate.Sometimes{Interval: logEvery}}
 	in.Ingestion = ingest.New(&ingest.Options{Logger: log, Progress: func(p ingest.Progress) { in.screen.show(bar(&p)) }})
 	return in
 }
@@ -55,21 +54,20 @@ func (in *ingestion) run(ctx context.Context, service *audiosearch.Service) {
 	in.Run(ctx, service, provision.Actor, in.datasets)
 }
 
-// observe is the [audiosearch.Observer].
-func (in *ingestion) observe(ctx context.Context, o audiosearch.Observation) {
-	in.meters.event("audiosearch", string(o.Kind))
-	in.tally.add(o.Organization, "audiosearch", string(o.Kind), 1)
+// observe hears of what the sound search does.
+func (in *ingestion) observe(ctx context.Context, o mortise.Observation) {
 	in.Observe(ctx, o)
-	about := []any{"organization", o.Organization, "dataset", o.Dataset}
+	d, _ := o.Detail.(audiosearch.Detail)
+	about := []any{"organization", o.Organization, "dataset", d.Dataset}
 	switch {
 	case in.screen.shows():
-	case o.Kind == audiosearch.KindIngested:
+	case o.Kind == mortise.KindIngested:
 		seconds := float64(o.Duration.Round(time.Millisecond).Milliseconds()) / 1000 // three digits after the point at most
-		in.log.InfoContext(ctx, "video scored", append(about, "video", o.Video, "sound", clock(o.Length), "seconds", seconds)...)
-	case o.Kind == audiosearch.KindScoring:
-		about = append(about, "model", o.Model, "done", o.Done, "total", o.Total)
-		if o.Sound.Done > 0 || o.Sound.Total > 0 {
-			about = append(about, "sound", soundInWords(o.Sound, "", "x", ", about "))
+		in.log.InfoContext(ctx, "video scored", append(about, "video", o.Object, "sound", clock(d.Length), "seconds", seconds)...)
+	case o.Kind == mortise.KindScoring:
+		about = append(about, "model", d.Model, "done", d.Done, "total", d.Total)
+		if d.Sound.Done > 0 || d.Sound.Total > 0 {
+			about = append(about, "sound", soundInWords(d.Sound, "", "x", ", about "))
 		}
 		in.seldom.Do(func() { in.log.InfoContext(ctx, "scoring videos", about...) })
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -18,9 +19,10 @@ import (
 func TestIngestionIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer
-		in := newIngestion(nil, slog.New(slog.NewJSONHandler(&text, nil)))
-		told := audiosearch.Observation{Kind: audiosearch.KindScoring, Organization: "acme", Dataset: "d", Model: "ast/1", Done: 2, Total: 9,
-			Sound: audiosearch.SoundProgress{Done: time.Hour, Total: 10 * time.Hour, Speed: 12}}
+		in := newIngestion(slog.New(slog.NewJSONHandler(&text, nil)))
+		told := mortise.Observation{Kind: mortise.KindScoring, Organization: "acme", Object: "d",
+			Detail: audiosearch.Detail{Dataset: "d", Model: "ast/1", Done: 2, Total: 9,
+				Sound: audiosearch.SoundProgress{Done: time.Hour, Total: 10 * time.Hour, Speed: 12}}}
 		in.observe(t.Context(), told) // of a search, say
 		text.Reset()
 		for range 150 {
@@ -32,8 +34,8 @@ func TestIngestionIsLogged(t *testing.T) {
 			t.Errorf("in two and a half minutes: %s", &text)
 		}
 		text.Reset()
-		in.observe(t.Context(), audiosearch.Observation{Kind: audiosearch.KindIngested, Organization: "acme", Dataset: "d", Video: "v",
-			Length: 7 * time.Second, Duration: 4487_900 * time.Microsecond})
+		in.observe(t.Context(), mortise.Observation{Kind: mortise.KindIngested, Organization: "acme", Object: "v",
+			Detail: audiosearch.Detail{Dataset: "d", Length: 7 * time.Second}, Duration: 4487_900 * time.Microsecond})
 		if !strings.Contains(text.String(), `"msg":"video scored","organization":"acme","dataset":"d","video":"v","sound":"0:07","seconds":4.488}`) {
 			t.Error(text.String())
 		}
@@ -55,7 +57,7 @@ func TestIngestionBegins(t *testing.T) {
 		}
 		in := s.audio.ingestion
 		in.run(t.Context(), s.audio.service)
-		in.observe(t.Context(), audiosearch.Observation{Kind: audiosearch.KindScoring})
+		in.observe(t.Context(), mortise.Observation{Kind: mortise.KindScoring})
 		if strings.Contains(text.String(), "scoring videos") || !strings.Contains(text.String(), "all videos have been looked at") {
 			t.Error(text.String())
 		}

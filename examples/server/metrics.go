@@ -16,7 +16,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/httpadapter"
-	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // meters is what /metrics tells. No label names an organization, a client or an event: each
@@ -73,21 +72,21 @@ func (m *meters) request(_ context.Context, r httpadapter.RequestObservation) {
 	}
 }
 
-// event counts what one of the other observers is told.
-func (m *meters) event(service, kind string) {
-	if m != nil {
-		m.events.WithLabelValues(service, kind).Inc()
+// observe counts what the services do.
+func (m *meters) observe(o *mortise.Observation) {
+	if m == nil {
+		return
 	}
-}
-
-// trigger is a trigger.Observer.
-func (m *meters) trigger(_ context.Context, o trigger.Observation) {
-	m.event("trigger", string(o.Kind))
-	switch {
-	case m == nil:
-	case o.Kind == trigger.KindStarted && o.Attempt == 1:
-		m.waits.Observe(o.Duration.Seconds())
-	case o.Kind == trigger.KindCompleted, o.Kind == trigger.KindRetrying, o.Kind == trigger.KindFailed:
+	m.events.WithLabelValues(o.Service, string(o.Kind)).Inc()
+	if o.Service != "trigger" {
+		return
+	}
+	switch o.Kind {
+	case mortise.KindStarted:
+		if o.Attempt == 1 {
+			m.waits.Observe(o.Wait.Seconds())
+		}
+	case mortise.KindCompleted, mortise.KindRetrying, mortise.KindFailed:
 		m.attempts.Observe(o.Duration.Seconds())
 	}
 }

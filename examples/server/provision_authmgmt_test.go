@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
@@ -28,13 +29,13 @@ type authmgmtState struct {
 
 func stateOf(t *testing.T, b *backends, org string) authmgmtState {
 	t.Helper()
-	all := authmgmt.Paging{Limit: authmgmt.MaxPageSize}
+	all := authmgmt.Paging{Limit: mortise.MaxPageSize}
 	o, orgErr := b.authmgmt.Directory.AccessControl(t.Context(), org)
 	clients, clientsErr := b.authmgmt.Store.ListClients(t.Context(), org, all)
 	tokens, tokensErr := b.authmgmt.Store.ListTokens(t.Context(), org, all)
 	invitations, invitationsErr := b.authmgmt.Store.ListInvitations(t.Context(), org, time.Time{}, "", all)
-	events, eventsErr := b.authmgmt.Store.ListAuditEvents(t.Context(), org, authmgmt.AuditQuery{Limit: authmgmt.MaxPageSize})
-	if err := errors.Join(clientsErr, tokensErr, invitationsErr, eventsErr); err != nil || orgErr != nil && !errors.Is(orgErr, authmgmt.ErrNotFound) {
+	events, eventsErr := b.authmgmt.Store.ListAuditEvents(t.Context(), org, authmgmt.AuditQuery{Limit: mortise.MaxPageSize})
+	if err := errors.Join(clientsErr, tokensErr, invitationsErr, eventsErr); err != nil || orgErr != nil && !errors.Is(orgErr, mortise.ErrNotFound) {
 		t.Fatal(orgErr, err)
 	}
 	return authmgmtState{o, clients.Items, tokens.Items, invitations.Items, events.Items}
@@ -178,14 +179,14 @@ type late struct {
 
 func (l *late) TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt.Token, error) {
 	if l.tokens++; l.tokens == 1 {
-		return authmgmt.Token{}, authmgmt.ErrNotFound
+		return authmgmt.Token{}, mortise.ErrNotFound
 	}
 	return l.credentialStore.TokenByDigest(ctx, digest)
 }
 
 func (l *late) ClientBySecret(ctx context.Context, digest [32]byte) (authmgmt.Client, error) {
 	if l.clients++; l.clients == 1 {
-		return authmgmt.Client{}, authmgmt.ErrNotFound
+		return authmgmt.Client{}, mortise.ErrNotFound
 	}
 	return l.credentialStore.ClientBySecret(ctx, digest)
 }

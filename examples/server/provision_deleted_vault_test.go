@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise"
 )
 
 // TestProvisioningDeletedVaults: a document that names what was deleted brings it not
@@ -44,7 +44,7 @@ func TestProvisioningDeletedVaults(t *testing.T) {
 				t.Errorf("%s", &out)
 			}
 			for _, gone := range [][2]string{{"acme", "v1"}, {"globex", "v1"}, {"globex", "v2"}} {
-				if _, err := service.Vault(ctx, gone[0], gone[1]); !errors.Is(err, vault.ErrNotFound) {
+				if _, err := service.Vault(ctx, gone[0], gone[1]); !errors.Is(err, mortise.ErrNotFound) {
 					t.Errorf("%v: %v", gone, err)
 				}
 			}

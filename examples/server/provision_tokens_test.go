@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -37,7 +38,7 @@ func TestProvisioningRevokesTokens(t *testing.T) {
 				t.Fatalf("%+v", ended)
 			}
 			// The missing one is stored as one that has ended.
-			kind := []authmgmt.Kind{authmgmt.KindTokenRevoked, authmgmt.KindTokenIssued}[n]
+			kind := []mortise.Kind{mortise.KindTokenRevoked, mortise.KindTokenIssued}[n]
 			if e := ended.Events[0]; e.Kind != kind || e.After.RevokedAt == nil || e.Actor != "provisioning" || e.Target != ended.Tokens[0].ID.String() {
 				t.Errorf("%+v", e)
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -19,7 +20,7 @@ type lateKeys struct {
 
 func (l *lateKeys) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.APIKey, error) {
 	if l.asked++; l.asked <= 2 { // by the check, and before the import
-		return trigger.APIKey{}, trigger.ErrNotFound
+		return trigger.APIKey{}, mortise.ErrNotFound
 	}
 	return l.APIKeys.KeyByDigest(ctx, digest)
 }

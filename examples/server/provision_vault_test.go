@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -28,7 +29,7 @@ type vaultState struct {
 func vaultStateOf(t *testing.T, s *services, b *backends, id string) vaultState {
 	t.Helper()
 	v, err := s.vault.service.Vault(t.Context(), "acme", id)
-	if errors.Is(err, vault.ErrNotFound) {
+	if errors.Is(err, mortise.ErrNotFound) {
 		return vaultState{}
 	}
 	if err != nil {
@@ -59,7 +60,7 @@ func vaultStateOf(t *testing.T, s *services, b *backends, id string) vaultState 
 		at := r.Scope + "=" + opened[i].Value.Reveal()
 		state.Tokens[at] = append(state.Tokens[at], r.Token)
 	}
-	page, err := b.vault.Store.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Vault: id, Limit: vault.MaxPageSize})
+	page, err := b.vault.Store.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Vault: id, Limit: mortise.MaxPageSize})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestProvisioningVaults(t *testing.T) {
 		if phones := first.Tokens["persons.phone=1"]; len(phones) != 2 {
 			t.Errorf("%d tokens of the same phone number, want one for each record", len(phones))
 		}
-		if len(first.Events) != 1 || first.Events[0].Kind != vault.KindVaultCreated || first.Events[0].Actor != "provisioning" || first.Vault.Revision != 1 {
+		if len(first.Events) != 1 || first.Events[0].Kind != mortise.KindVaultCreated || first.Events[0].Actor != "provisioning" || first.Vault.Revision != 1 {
 			t.Errorf("%+v", first)
 		}
 

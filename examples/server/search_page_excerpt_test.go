@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/excerpt"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
@@ -190,7 +191,7 @@ func TestExcerptsRefusedForNow(t *testing.T) {
 	r := newExcerptRig(t)
 	for err, want := range map[error]int{
 		excerpt.ErrCrowded: http.StatusTooManyRequests, excerpt.ErrWaited: http.StatusServiceUnavailable, excerpt.ErrChanged: http.StatusConflict,
-		excerpt.ErrNotMade: http.StatusNotFound, excerpt.ErrNone: http.StatusNotFound, audiosearch.ErrUnavailable: http.StatusServiceUnavailable,
+		excerpt.ErrNotMade: http.StatusNotFound, excerpt.ErrNone: http.StatusNotFound, mortise.ErrUnavailable: http.StatusServiceUnavailable,
 	} {
 		w := httptest.NewRecorder()
 		page := r.s.audio.page
@@ -207,8 +208,8 @@ func TestFailuresOfThePage(t *testing.T) {
 	page := newExcerptRig(t).s.audio.page
 	for err, want := range map[error]int{
 		audiosearch.ErrRunNotFound: http.StatusNotFound, sound.ErrBadMedia: http.StatusNotFound,
-		audiosearch.ErrDeleted:     http.StatusUnauthorized,
-		audiosearch.ErrTooManyRuns: http.StatusTooManyRequests, audiosearch.ErrUnavailable: http.StatusServiceUnavailable,
+		mortise.ErrDeleted:         http.StatusUnauthorized,
+		audiosearch.ErrTooManyRuns: http.StatusTooManyRequests, mortise.ErrUnavailable: http.StatusServiceUnavailable,
 	} {
 		w := httptest.NewRecorder()
 		page.fail(w, httptest.NewRequest(http.MethodGet, "/search", nil), fmt.Errorf("wrapped: %w", err))

@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
@@ -121,8 +122,8 @@ func (p *searchPage) start(w http.ResponseWriter, r *http.Request, v *visit) err
 	if err := v.may(access.SearchSound, q.Dataset); err != nil {
 		return err
 	}
-	run, err := p.service.Start(r.Context(), v.Organization, audiosearch.Actor(v.Subject), q)
-	var invalid *audiosearch.ValidationError
+	run, err := p.service.Start(r.Context(), v.Organization, mortise.Actor(v.Subject), q)
+	var invalid *mortise.ValidationError
 	switch {
 	case err == nil:
 		return showTheRun(w, &run)
@@ -181,7 +182,7 @@ func readSearch(form url.Values) (v *formView, q audiosearch.Query) {
 }
 
 // explain puts the problems that the service found next to their fields.
-func (p *searchPage) explain(ctx context.Context, org string, v *formView, problems []audiosearch.Problem) {
+func (p *searchPage) explain(ctx context.Context, org string, v *formView, problems []mortise.Problem) {
 	for _, problem := range problems {
 		if at := problem.Path; len(at) == 3 { // metadata_filters[i].key, .op or .value
 			v.Filters[at[1].Index].Problem = sentence("The "+at[2].Field, problem.Message)
@@ -204,7 +205,7 @@ func (p *searchPage) explain(ctx context.Context, org string, v *formView, probl
 
 // suggest says, of a sound that there is not, which one may be meant. 527 names are no
 // answer.
-func (p *searchPage) suggest(ctx context.Context, org string, v *formView, problem audiosearch.ProblemKind) {
+func (p *searchPage) suggest(ctx context.Context, org string, v *formView, problem mortise.ProblemKind) {
 	classes, err := p.classes(ctx, org, []string{v.Dataset})
 	if err != nil || problem == audiosearch.ProblemUnsupportedClass && slices.Contains(classes, sound.Class(v.Class)) {
 		return // what the service said has to do

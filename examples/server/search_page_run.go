@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
@@ -110,7 +111,7 @@ func (p *searchPage) cancel(w http.ResponseWriter, r *http.Request, v *visit) er
 	if err != nil {
 		return err
 	}
-	_, err = p.service.Cancel(r.Context(), v.Organization, audiosearch.Actor(v.Subject), run.Query.Dataset, run.ID)
+	_, err = p.service.Cancel(r.Context(), v.Organization, mortise.Actor(v.Subject), run.Query.Dataset, run.ID)
 	if err != nil && !errors.Is(err, audiosearch.ErrFinished) {
 		return err
 	}

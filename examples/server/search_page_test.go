@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise"
 )
 
 // TestPlayerDoesNotHoldUpTheEnd: an answer whose reader has paused ends when the server
@@ -103,7 +103,7 @@ func TestSearchPageHeaders(t *testing.T) {
 		}
 	}
 	w := httptest.NewRecorder()
-	s.site.fail(w, httptest.NewRequest(http.MethodGet, "/search/run", nil), audiosearch.ErrDeleted)
+	s.site.fail(w, httptest.NewRequest(http.MethodGet, "/search/run", nil), mortise.ErrDeleted)
 	if w.Code != http.StatusUnauthorized || w.Header().Get("WWW-Authenticate") != "Bearer" {
 		t.Errorf("of a deleted organization: %d %v", w.Code, w.Header())
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
@@ -232,7 +233,7 @@ func (p *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	case errors.Is(err, audiosearch.ErrDatasetNotFound), errors.Is(err, audiosearch.ErrRunNotFound), errors.Is(err, audiosearch.ErrVideoNotFound):
 		why = &refusal{http.StatusNotFound, "There is no such search, dataset or video. It may have been deleted."}
-	case errors.Is(err, audiosearch.ErrDeleted):
+	case errors.Is(err, mortise.ErrDeleted):
 		why = &refusal{http.StatusUnauthorized, "Your organization was deleted."}
 	case errors.Is(err, audiosearch.ErrTooManyRuns):
 		why = &refusal{http.StatusTooManyRequests, "Too many searches have not ended. Try again when some have."}

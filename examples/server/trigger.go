@@ -17,11 +17,7 @@ type triggerService struct {
 }
 
 func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*triggerService, error) {
-	observe := func(ctx context.Context, o trigger.Observation) {
-		s.meters.trigger(ctx, o)
-		s.tally.add(o.Organization, "trigger", string(o.Kind), 1)
-	}
-	service, err := trigger.New(b, &trigger.Options{Observer: observe, Logger: log})
+	service, err := trigger.New(b, &trigger.Options{Env: s.env(log)})
 	if err != nil {
 		return nil, fmt.Errorf("make the trigger service: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -37,13 +38,7 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 	if err != nil {
 		return nil, err
 	}
-	count := func(_ context.Context, o vault.Observation) {
-		s.meters.event("vault", string(o.Kind))
-		if o.Err == nil {
-			s.tally.add(o.Organization, "vault", string(o.Kind), o.Items)
-		}
-	}
-	service, err := vault.New(b, keyring, &vault.Options{MaxValue: maxVaultValue, Observer: count, Logger: log})
+	service, err := vault.New(b, keyring, &vault.Options{MaxValue: maxVaultValue, Env: s.env(log)})
 	if err != nil {
 		return nil, fmt.Errorf("make the vault: %w", err)
 	}
@@ -65,7 +60,7 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 	if err != nil {
 		return nil, fmt.Errorf("mount the vault: %w", err)
 	}
-	trials, err := sandbox.New(&sandbox.Options{Options: vault.Options{MaxValue: maxVaultValue, Logger: log}})
+	trials, err := sandbox.New(&sandbox.Options{Options: vault.Options{MaxValue: maxVaultValue, Env: mortise.Env{Logger: log}}})
 	if err != nil {
 		return nil, fmt.Errorf("make the vault's sandbox: %w", err)
 	}

@@ -112,7 +112,7 @@ func TestCheckArrowHasTeeth(t *testing.T) {
 		{"trigger", code, core + "/trigger/triggertest"},
 		{"trigger", code, core + "/httpadapter"},
 		{"vault/localkeys", code, core},
-		{".", code, core + "/internal/name"},
+		{".", code, core + "/trigger"},
 		{"vault", code, core + "/vault/localkeys"},
 		{"audiosearch", code, core + "/authmgmt"},
 		{"trigger/triggertest", code, core + "/vault"},
@@ -159,7 +159,7 @@ func TestCheckArrowHasTeeth(t *testing.T) {
 		{"trigger/triggertest", code, "go.uber.org/goleak"},
 		{"httpadapter", test, "github.com/go-chi/chi/v5"},
 		{"internal/cursor", test, "pgregory.net/rapid"},
-		{"internal/cursor", code, core},
+		{"internal/cursor", code, core + "/trigger"},
 		{"trigger", code, core + "/internal/nightly"},
 		{"storage/sqlite", code, core + "/internal/nightly"},
 	} {

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 	modernc "modernc.org/sqlite"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
@@ -113,7 +114,7 @@ func scoreVideos(file string) (err error) {
 	store := &stagedStore{db.AudioSearch().Store, media, s}
 	service, err := audiosearch.New(audiosearch.Backend{Store: store, Queue: db.Queue(nil)}, &audiosearch.Options{
 		Scorers: []sound.Scorer{&stagedScorer{scorer, s}}, Media: media, Files: folder, Part: part,
-		Logger: slog.New(slog.DiscardHandler),
+		Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)},
 	})
 	if err != nil {
 		return err

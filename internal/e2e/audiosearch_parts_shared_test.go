@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
@@ -185,8 +186,7 @@ func TestPartsOfTheDead(t *testing.T) {
 	sweep := func(later time.Duration) {
 		f.open(func(db *sqlite.DB) {
 			s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{
-				Now:    func() time.Time { return time.Now().Add(later) },
-				Logger: slog.New(slog.DiscardHandler),
+				Env: mortise.Env{Now: func() time.Time { return time.Now().Add(later) }, Logger: slog.New(slog.DiscardHandler)},
 			})
 			require.NoError(t, err)
 			w, err := audiosearch.NewSweeper(s, nil)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
@@ -100,7 +101,7 @@ type trail struct {
 func readTrail(t *testing.T, store *sqlite.AuthMgmt) *trail {
 	t.Helper()
 	found := &trail{clients: make(map[string]authmgmt.Client)}
-	query := authmgmt.AuditQuery{Limit: authmgmt.MaxPageSize}
+	query := authmgmt.AuditQuery{Limit: mortise.MaxPageSize}
 	for {
 		page, err := store.ListAuditEvents(t.Context(), "acme", query)
 		require.NoError(t, err)
@@ -111,7 +112,7 @@ func readTrail(t *testing.T, store *sqlite.AuthMgmt) *trail {
 		query.After = page.Next
 	}
 	slices.Reverse(found.events)
-	paging := authmgmt.Paging{Limit: authmgmt.MaxPageSize}
+	paging := authmgmt.Paging{Limit: mortise.MaxPageSize}
 	clients, err := store.ListClients(t.Context(), "acme", paging)
 	require.NoError(t, err)
 	for _, c := range clients.Items {
@@ -130,7 +131,7 @@ func readTrail(t *testing.T, store *sqlite.AuthMgmt) *trail {
 }
 
 // of returns the events of a kind that are about a target.
-func (r *trail) of(kind authmgmt.Kind, target string) (events []authmgmt.AuditEvent) {
+func (r *trail) of(kind mortise.Kind, target string) (events []authmgmt.AuditEvent) {
 	for _, e := range r.events {
 		if e.Kind == kind && (target == "" || e.Target == target) {
 			events = append(events, e)
@@ -143,11 +144,11 @@ func (r *trail) of(kind authmgmt.Kind, target string) (events []authmgmt.AuditEv
 // one left what is there, and none that was answered is missing.
 func (r *trail) checkChanges(t *testing.T, c *changer) {
 	t.Helper()
-	created := r.of(authmgmt.KindClientCreated, c.id)
+	created := r.of(mortise.KindClientCreated, c.id)
 	require.Len(t, created, 1)
 	left, at := created[0].After, -1
 	seen := make(map[int]bool)
-	for _, e := range r.of(authmgmt.KindClientUpdated, c.id) {
+	for _, e := range r.of(mortise.KindClientUpdated, c.id) {
 		require.Equal(t, left, e.Before, "a change of %s is not in the trail", c.id)
 		left = e.After
 		var n int
@@ -173,8 +174,8 @@ func (r *trail) checkChanges(t *testing.T, c *changer) {
 func (r *trail) checkLogins(t *testing.T, c *loginLoop) {
 	t.Helper()
 	issued := make(map[string]bool)
-	for _, e := range r.of(authmgmt.KindTokenIssued, "") {
-		if e.Actor == authmgmt.Actor("client:"+c.client.ID) {
+	for _, e := range r.of(mortise.KindTokenIssued, "") {
+		if e.Actor == mortise.Actor("client:"+c.client.ID) {
 			issued[e.Target] = true
 		}
 	}
@@ -194,16 +195,16 @@ func (r *trail) checkLogins(t *testing.T, c *loginLoop) {
 // returns how many are pending.
 func (r *trail) checkInvitations(t *testing.T, l *credentialsLoad) (pending int) {
 	t.Helper()
-	events := make(map[string]map[authmgmt.Kind]int)
+	events := make(map[string]map[mortise.Kind]int)
 	for _, e := range r.events {
 		if events[e.Target] == nil {
-			events[e.Target] = make(map[authmgmt.Kind]int)
+			events[e.Target] = make(map[mortise.Kind]int)
 		}
 		events[e.Target][e.Kind]++
 	}
 	working := make(map[string]int) // tokens by email address
 	for _, token := range r.tokens {
-		assert.Equal(t, 1, events[token.ID.String()][authmgmt.KindTokenIssued])
+		assert.Equal(t, 1, events[token.ID.String()][mortise.KindTokenIssued])
 		if token.RevokedAt.IsZero() && token.Client == "" {
 			working[token.Subject]++
 		}
@@ -211,11 +212,11 @@ func (r *trail) checkInvitations(t *testing.T, l *credentialsLoad) (pending int)
 	byEmail := make(map[string]authmgmt.Invitation)
 	for _, i := range r.invitations {
 		byEmail[i.Email] = i
-		want, tokens := map[authmgmt.Kind]int{authmgmt.KindInvited: 1}, 0
+		want, tokens := map[mortise.Kind]int{mortise.KindInvited: 1}, 0
 		if i.AcceptedAt.IsZero() {
 			pending++
 		} else {
-			want[authmgmt.KindAccepted], want[authmgmt.KindGranted], tokens = 1, 1, 1
+			want[mortise.KindAccepted], want[mortise.KindGranted], tokens = 1, 1, 1
 		}
 		assert.Equal(t, i.AcceptedAt.IsZero(), i.GrantedAt.IsZero(), "%+v", i)
 		assert.Equal(t, want, events[i.ID], "%+v", i)

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
@@ -143,17 +144,17 @@ type deletion struct {
 func deletions(t *testing.T, db *sqlite.DB) []deletion {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	credentials, err := authmgmt.New(db.AuthMgmt(), &authmgmt.Options{Logger: quiet})
+	credentials, err := authmgmt.New(db.AuthMgmt(), &authmgmt.Options{Env: mortise.Env{Logger: quiet}})
 	require.NoError(t, err)
-	triggers, err := trigger.New(db.Trigger(), &trigger.Options{Logger: quiet})
+	triggers, err := trigger.New(db.Trigger(), &trigger.Options{Env: mortise.Env{Logger: quiet}})
 	require.NoError(t, err)
 	root, err := localkeys.NewRoot([]byte("nobody's key, and nothing is sealed under it"[:32]))
 	require.NoError(t, err)
 	keyring, err := localkeys.New(localkeys.Key{Version: 1, Root: root})
 	require.NoError(t, err)
-	vaults, err := vault.New(db.Vault(), keyring, &vault.Options{Logger: quiet})
+	vaults, err := vault.New(db.Vault(), keyring, &vault.Options{Env: mortise.Env{Logger: quiet}})
 	require.NoError(t, err)
-	searches, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Logger: quiet})
+	searches, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Env: mortise.Env{Logger: quiet}})
 	require.NoError(t, err)
 	by := authmgmt.Caller{Actor: "operator", Access: access.Full()}
 	return []deletion{
@@ -323,7 +324,7 @@ func TestDeletedForWarmServer(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
 		s, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store}, &authmgmt.Options{
-			TokenCache: cache, Now: func() time.Time { return time.Now().Add(time.Duration(later.Load())) },
+			TokenCache: cache, Env: mortise.Env{Now: func() time.Time { return time.Now().Add(time.Duration(later.Load())) }},
 		})
 		require.NoError(t, err)
 		return s

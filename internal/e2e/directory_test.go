@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -19,7 +20,7 @@ type accounts map[string]string
 // Setup implements [trigger.Directory].
 func (a accounts) Setup(_ context.Context, org string) (trigger.Organization, error) {
 	if _, ok := a[org]; !ok {
-		return trigger.Organization{}, trigger.ErrNotFound
+		return trigger.Organization{}, mortise.ErrNotFound
 	}
 	return trigger.Organization{ID: org, SetupComplete: true, Collections: []trigger.Collection{{ID: uuid.Max, Ready: true}}}, nil
 }
@@ -28,7 +29,7 @@ func (a accounts) Setup(_ context.Context, org string) (trigger.Organization, er
 func (a accounts) AccessControl(_ context.Context, org string) (authmgmt.Organization, error) {
 	plan, ok := a[org]
 	if !ok {
-		return authmgmt.Organization{}, authmgmt.ErrNotFound
+		return authmgmt.Organization{}, mortise.ErrNotFound
 	}
 	return authmgmt.Organization{ID: org, RBAC: plan == "enterprise"}, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
@@ -34,7 +35,7 @@ func TestLockedFileIsAnsweredInTime(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	log := slog.New(slog.DiscardHandler)
 
-	triggers, err := trigger.New(db.Trigger(), &trigger.Options{Logger: log})
+	triggers, err := trigger.New(db.Trigger(), &trigger.Options{Env: mortise.Env{Logger: log}})
 	require.NoError(t, err)
 	_, key, err := triggers.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)

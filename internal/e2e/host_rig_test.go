@@ -74,7 +74,7 @@ func hostOnPostgres(onRiver bool, args []string) error {
 	if !onRiver {
 		backend.Queue = db.Queue(&mortise.LeaseOptions{TTL: *lease, Logger: log})
 	}
-	service, err := trigger.New(backend, &trigger.Options{Logger: log})
+	service, err := trigger.New(backend, &trigger.Options{Env: mortise.Env{Logger: log}})
 	if err != nil {
 		return err
 	}

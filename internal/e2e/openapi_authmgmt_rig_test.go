@@ -37,8 +37,8 @@ func newAuthMgmtRig(t *testing.T) *authMgmtRig {
 	faults := &authmgmttest.Faults{Before: func(op string) error { return r.fault(op[strings.Index(op, ".")+1:]) }}
 	r.service, err = authmgmt.New(authmgmt.Backend{Store: faults.Store(db.AuthMgmt().Store), Directory: db.AuthMgmt().Directory}, &authmgmt.Options{
 		InvitationKey: key,
-		AcceptURL:     "https://api.example.com" + httpadapter.AcceptPath, Logger: silent,
-		Admit: func(context.Context, authmgmt.Invitation, authmgmt.Actor) error { return r.admit },
+		AcceptURL:     "https://api.example.com" + httpadapter.AcceptPath, Env: mortise.Env{Logger: silent},
+		Admit: func(context.Context, authmgmt.Invitation, mortise.Actor) error { return r.admit },
 		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
 			return mortise.NewSecret("shown once"), r.grant
 		},

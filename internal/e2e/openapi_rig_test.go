@@ -144,7 +144,7 @@ func newTriggerRig(t *testing.T) *triggerRig {
 	// The queue is apart from the store, so that an enqueue can fail alone.
 	r.queue = struct{ mortise.Queue }{faults.Queue(db.Queue(nil))}
 	r.service, err = trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: r.queue, Directory: faults.Directory(db.Trigger().Store.(*memory.Trigger)), Keys: faults.Keys(db.Trigger().Store.(*memory.Trigger))}, &trigger.Options{
-		Logger: silent,
+		Env: mortise.Env{Logger: silent},
 	})
 	require.NoError(t, err)
 	r.organize(true, true)

@@ -15,6 +15,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/pgserver"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 	"github.com/seed-6363c74e/mortise/storage/river"
@@ -69,14 +70,14 @@ func newBesideRiver(b *testing.B, cooldown time.Duration) *besideRiver {
 		db, err := postgres.New(ctx, pool, opts)
 		require.NoError(b, err)
 		b.Cleanup(func() { require.NoError(b, db.Close()) })
-		s, err := trigger.New(db.Trigger(), &trigger.Options{Observer: func(_ context.Context, o trigger.Observation) {
-			if o.Kind == trigger.KindCompleted {
+		s, err := trigger.New(db.Trigger(), &trigger.Options{Env: mortise.Env{Observer: func(_ context.Context, o mortise.Observation) {
+			if o.Kind == mortise.KindCompleted {
 				select {
 				case completed <- struct{}{}:
 				default:
 				}
 			}
-		}})
+		}}})
 		require.NoError(b, err)
 		return s
 	}

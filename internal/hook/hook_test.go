@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
@@ -77,7 +78,7 @@ func (b brokenTracer) Inject(_ context.Context, carrier map[string]string) {
 	}
 }
 
-func (b brokenTracer) Start(ctx context.Context, _ string, _ map[string]string) (context.Context, func(error)) {
+func (b brokenTracer) Start(ctx context.Context, _ mortise.Work, _ map[string]string) (context.Context, func(error)) {
 	if b.start {
 		panic("start")
 	}
@@ -91,12 +92,16 @@ func (b brokenTracer) Start(ctx context.Context, _ string, _ map[string]string) 
 func TestTracer(t *testing.T) {
 	for _, b := range []brokenTracer{{}, {inject: true}, {start: true}, {end: true}} {
 		var logged bytes.Buffer
-		log := slog.New(slog.NewTextHandler(&logged, nil))
-		carrier := hook.Inject(t.Context(), log, b)
+		env := &mortise.Env{Logger: slog.New(slog.NewTextHandler(&logged, nil)), Tracer: b}
+		carrier := hook.Inject(t.Context(), env)
 		require.Equal(t, !b.inject, len(carrier) == 1)
-		ctx, end := hook.Start(t.Context(), log, b, "op", carrier)
+		ctx, end := hook.Start(t.Context(), env, mortise.Work{Op: "op"}, carrier)
 		require.Equal(t, !b.start, ctx.Value(brokenTracer{}) != nil)
 		end(errors.New("x"))
 		require.Equal(t, b != brokenTracer{}, logged.Len() > 0)
 	}
+	require.Nil(t, hook.Inject(t.Context(), new(mortise.Env)), "without a tracer")
+	ctx, end := hook.Start(t.Context(), new(mortise.Env), mortise.Work{}, nil)
+	require.Equal(t, t.Context(), ctx)
+	end(nil)
 }

@@ -2,24 +2,23 @@ package hook
 
 import (
 	"context"
-	"log/slog"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
-// hostTx is mortise.HostTx.
-type hostTx interface {
-	AfterCommit(ctx context.Context, f func(ctx context.Context)) bool
-}
-
-// Observe calls tell, which tells a host's observer of something. If that is a change, and
-// the calls of store under ctx are part of a transaction of the host's, tell is called once
-// that is committed, and never if it is rolled back.
-func Observe(ctx context.Context, log *slog.Logger, store any, change bool, tell func(ctx context.Context)) {
-	safely := func(ctx context.Context) {
-		defer Recover(ctx, log, "the observer", nil)
-		tell(ctx)
-	}
-	if host, ok := store.(hostTx); ok && change && host.AfterCommit(ctx, safely) {
+// Observe tells the observer of env, if there is one. If a change is in a transaction of
+// the host's, as store says, the observer hears after the commit, and never of a change
+// that is rolled back.
+func Observe(ctx context.Context, env *mortise.Env, store any, change bool, o mortise.Observation) {
+	if env.Observer == nil {
 		return
 	}
-	safely(ctx)
+	tell := func(ctx context.Context) {
+		defer Recover(ctx, env.Logger, "the observer", nil)
+		env.Observer(ctx, o)
+	}
+	if host, ok := store.(mortise.HostTx); ok && change && host.AfterCommit(ctx, tell) {
+		return
+	}
+	tell(ctx)
 }

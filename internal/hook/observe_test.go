@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
@@ -24,26 +25,31 @@ func (h *host) AfterCommit(_ context.Context, f func(context.Context)) bool {
 	return h.open
 }
 
-// TestObserve: a change in a transaction of the host's waits for the commit; everything else
-// is told at once.
+// TestObserve: a change in a transaction of the host's waits for the commit. Everything
+// else is told at once, and a panic of the observer is logged.
 func TestObserve(t *testing.T) {
 	var logged bytes.Buffer
-	log := slog.New(slog.NewTextHandler(&logged, nil))
-	told := 0
-	tell := func(context.Context) { told++ }
+	var told []mortise.Kind
+	env := &mortise.Env{Logger: slog.New(slog.NewTextHandler(&logged, nil)), Observer: func(_ context.Context, o mortise.Observation) {
+		if told = append(told, o.Kind); o.Kind == "broken" {
+			panic("no")
+		}
+	}}
 	open := &host{open: true}
-	hook.Observe(t.Context(), log, nil, true, tell)
-	hook.Observe(t.Context(), log, struct{}{}, true, tell)
-	hook.Observe(t.Context(), log, new(host), true, tell)
-	hook.Observe(t.Context(), log, open, false, tell)
-	require.Equal(t, 4, told)
-	hook.Observe(t.Context(), log, open, true, tell)
-	hook.Observe(t.Context(), log, open, true, func(context.Context) { panic("no") })
-	require.Equal(t, 4, told)
+	hook.Observe(t.Context(), env, nil, true, mortise.Observation{Kind: "a"})
+	hook.Observe(t.Context(), env, struct{}{}, true, mortise.Observation{Kind: "b"})
+	hook.Observe(t.Context(), env, new(host), true, mortise.Observation{Kind: "c"})
+	hook.Observe(t.Context(), env, open, false, mortise.Observation{Kind: "d"})
+	require.Equal(t, []mortise.Kind{"a", "b", "c", "d"}, told)
+	hook.Observe(t.Context(), env, open, true, mortise.Observation{Kind: "e"})
+	hook.Observe(t.Context(), env, open, true, mortise.Observation{Kind: "broken"})
+	require.Len(t, told, 4)
 	require.Empty(t, logged.String())
 	for _, f := range open.after {
 		f(t.Context())
 	}
-	require.Equal(t, 5, told)
+	require.Equal(t, []mortise.Kind{"e", "broken"}, told[4:])
 	require.Contains(t, logged.String(), `msg="a hook panicked" hook="the observer"`)
+	hook.Observe(t.Context(), new(mortise.Env), open, true, mortise.Observation{})
+	require.Len(t, open.after, 2, "without an observer nothing waits")
 }

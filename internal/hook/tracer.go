@@ -2,40 +2,62 @@ package hook
 
 import (
 	"context"
-	"log/slog"
-)
 
-// Tracer has the methods of the domains' Tracer interfaces.
-type Tracer interface {
-	Inject(ctx context.Context, carrier map[string]string)
-	Start(ctx context.Context, op string, carrier map[string]string) (context.Context, func(error))
-}
+	"github.com/seed-6363c74e/mortise"
+)
 
 const tracer = "the tracer"
 
-// Inject returns the carrier that a tracer has filled, empty if it panicked.
-func Inject(ctx context.Context, log *slog.Logger, t Tracer) (carrier map[string]string) {
-	defer Recover(ctx, log, tracer, nil)
+// maxTrace bounds a trace carrier: the bytes of its keys and values.
+const maxTrace = 1024
+
+// Inject returns the carrier to store with a job. It is nil if there is no tracer, if the
+// tracer filled in nothing or panicked, or if the carrier is too large.
+func Inject(ctx context.Context, env *mortise.Env) map[string]string {
+	if env.Tracer == nil {
+		return nil
+	}
+	carrier := inject(ctx, env)
+	size := 0
+	for k, v := range carrier {
+		size += len(k) + len(v)
+	}
+	if size > maxTrace {
+		env.Logger.WarnContext(ctx, "trace carrier dropped: larger than 1 KiB", "bytes", size)
+		return nil
+	}
+	if size == 0 {
+		return nil
+	}
+	return carrier
+}
+
+func inject(ctx context.Context, env *mortise.Env) (carrier map[string]string) {
+	defer Recover(ctx, env.Logger, tracer, nil)
 	filled := make(map[string]string)
-	t.Inject(ctx, filled)
+	env.Tracer.Inject(ctx, filled)
 	return filled
 }
 
-// Start begins a span. If the tracer panics, the work goes on without one.
-func Start(ctx context.Context, log *slog.Logger, t Tracer, op string, carrier map[string]string) (traced context.Context, end func(error)) {
-	traced, ended := start(ctx, log, t, op, carrier)
+// Start begins a span. Without a tracer, and if the tracer panics, the work goes on
+// without a span.
+func Start(ctx context.Context, env *mortise.Env, w mortise.Work, carrier map[string]string) (traced context.Context, end func(error)) {
+	if env.Tracer == nil {
+		return ctx, func(error) {}
+	}
+	traced, ended := start(ctx, env, w, carrier)
 	return traced, func(err error) {
-		defer Recover(ctx, log, tracer, nil)
+		defer Recover(ctx, env.Logger, tracer, nil)
 		if ended != nil {
 			ended(err)
 		}
 	}
 }
 
-func start(ctx context.Context, log *slog.Logger, t Tracer, op string, carrier map[string]string) (traced context.Context, end func(error)) {
+func start(ctx context.Context, env *mortise.Env, w mortise.Work, carrier map[string]string) (traced context.Context, end func(error)) {
 	traced = ctx
-	defer Recover(ctx, log, tracer, nil)
-	began, ended := t.Start(ctx, op, carrier)
+	defer Recover(ctx, env.Logger, tracer, nil)
+	began, ended := env.Tracer.Start(ctx, w, carrier)
 	if began == nil {
 		began = ctx
 	}

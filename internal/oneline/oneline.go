@@ -37,10 +37,10 @@ const maxLogged = 1024
 func Logged(text string) string { return Short(text, "", maxLogged-len("...")) }
 
 // Short returns a text as one line of at most so many bytes, and "..." where it was cut.
-// If the line begins with a prefix, that is left out.
+// If the line begins with a prefix, or with the root package's name, that is left out.
 func Short(text, prefix string, limit int) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
-	text = strings.TrimPrefix(text, prefix)
+	text = strings.TrimPrefix(strings.TrimPrefix(text, prefix), "mortise: ")
 	if len(text) <= limit {
 		return text
 	}

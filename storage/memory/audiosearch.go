@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -97,11 +98,11 @@ func (a *AudioSearch) CreateDataset(ctx context.Context, d audiosearch.Dataset) 
 	a.db.mu.Lock()
 	defer a.db.mu.Unlock()
 	if a.db.audio.gone(d.Organization) {
-		return audiosearch.ErrDeleted
+		return mortise.ErrDeleted
 	}
 	id := ownedID{d.Organization, d.ID}
 	if _, ok := a.db.audio.datasets[id]; ok {
-		return audiosearch.ErrExists
+		return mortise.ErrExists
 	}
 	a.db.audio.datasets[id] = &audioDataset{dataset: d, videos: make(map[string]*audioVideo)}
 	return nil

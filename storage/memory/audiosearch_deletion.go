@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -46,7 +47,7 @@ func (a *AudioSearch) RemoveDeleted(ctx context.Context, org string, limit int) 
 	defer a.db.mu.Unlock()
 	t := &a.db.audio
 	if !t.gone(org) {
-		return false, audiosearch.ErrNotFound
+		return false, mortise.ErrNotFound
 	}
 	for id := range t.datasets {
 		if id.org != org {

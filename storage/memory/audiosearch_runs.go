@@ -49,10 +49,10 @@ func (a *AudioSearch) CreateRunAndAdd(
 func (t *audioTables) createRun(given *audiosearch.Run, maxWaiting int) error {
 	r := withoutResults(given)
 	if t.gone(r.Organization) {
-		return audiosearch.ErrDeleted
+		return mortise.ErrDeleted
 	}
 	if _, ok := t.runs[r.ID]; ok {
-		return audiosearch.ErrExists
+		return mortise.ErrExists
 	}
 	if t.waiting[r.Organization] >= maxWaiting {
 		return audiosearch.ErrTooManyRuns

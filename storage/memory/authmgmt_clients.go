@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -23,11 +24,11 @@ func (a *AuthMgmt) CreateClient(ctx context.Context, c authmgmt.Client, e authmg
 	defer a.db.mu.Unlock()
 	t := &a.db.authmgmt
 	if t.isDeleted(c.Organization) {
-		return authmgmt.ErrDeleted
+		return mortise.ErrDeleted
 	}
 	id := ownedID{c.Organization, c.ID}
 	if _, taken := t.clients[id]; taken || !t.free(nil, c.Secrets) {
-		return authmgmt.ErrExists
+		return mortise.ErrExists
 	}
 	kept := c.Clone()
 	t.clients[id] = &kept
@@ -68,7 +69,7 @@ func (a *AuthMgmt) Client(ctx context.Context, org, id string) (authmgmt.Client,
 	if c, ok := a.db.authmgmt.client(org, id); ok {
 		return c.Clone(), nil
 	}
-	return authmgmt.Client{}, authmgmt.ErrNotFound
+	return authmgmt.Client{}, mortise.ErrNotFound
 }
 
 // ClientBySecret implements [authmgmt.Clients].
@@ -81,7 +82,7 @@ func (a *AuthMgmt) ClientBySecret(ctx context.Context, digest [32]byte) (authmgm
 	if id, ok := a.db.authmgmt.secrets[digest]; ok && !a.db.authmgmt.isDeleted(id.org) {
 		return a.db.authmgmt.clients[id].Clone(), nil
 	}
-	return authmgmt.Client{}, authmgmt.ErrNotFound
+	return authmgmt.Client{}, mortise.ErrNotFound
 }
 
 // UpdateClient implements [authmgmt.Clients].
@@ -94,7 +95,7 @@ func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func
 	t := &a.db.authmgmt
 	kept, ok := t.client(org, id)
 	if !ok {
-		return authmgmt.ErrNotFound
+		return mortise.ErrNotFound
 	}
 	given := kept.Clone()
 	e, err := update(&given)
@@ -107,7 +108,7 @@ func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func
 		changed.Secrets = nil
 	}
 	if !t.free(kept.Secrets, changed.Secrets) {
-		return authmgmt.ErrExists
+		return mortise.ErrExists
 	}
 	for _, s := range kept.Secrets {
 		delete(t.secrets, s.Digest)

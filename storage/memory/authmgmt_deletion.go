@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -74,7 +75,7 @@ func (a *AuthMgmt) RemoveDeleted(ctx context.Context, org string, limit int) (mo
 	t := &a.db.authmgmt
 	mark, ok := t.deleted[org]
 	if !ok {
-		return false, authmgmt.ErrNotFound
+		return false, mortise.ErrNotFound
 	}
 	removed := 0
 	goes := func(what bool) bool { return counted(&removed, limit, what) }

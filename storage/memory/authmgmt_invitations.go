@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -17,11 +18,11 @@ func (a *AuthMgmt) CreateInvitation(ctx context.Context, i authmgmt.Invitation, 
 	defer a.db.mu.Unlock()
 	t := &a.db.authmgmt
 	if t.isDeleted(i.Organization) {
-		return authmgmt.ErrDeleted
+		return mortise.ErrDeleted
 	}
 	id := ownedID{i.Organization, i.ID}
 	if _, taken := t.invitations[id]; taken {
-		return authmgmt.ErrExists
+		return mortise.ErrExists
 	}
 	for _, other := range t.invitations {
 		if exclusive && other.Organization == i.Organization && other.EmailKey() == i.EmailKey() &&
@@ -46,7 +47,7 @@ func (a *AuthMgmt) Invitation(ctx context.Context, org, id string) (authmgmt.Inv
 	if i, ok := a.db.authmgmt.invitations[ownedID{org, id}]; ok && !a.db.authmgmt.isDeleted(org) {
 		return i.Clone(), nil
 	}
-	return authmgmt.Invitation{}, authmgmt.ErrNotFound
+	return authmgmt.Invitation{}, mortise.ErrNotFound
 }
 
 // UpdateInvitation implements [authmgmt.Invitations].
@@ -59,7 +60,7 @@ func (a *AuthMgmt) UpdateInvitation(ctx context.Context, org, id string, update 
 	t := &a.db.authmgmt
 	kept, ok := t.invitations[ownedID{org, id}]
 	if !ok || t.isDeleted(org) {
-		return authmgmt.ErrNotFound
+		return mortise.ErrNotFound
 	}
 	given := kept.Clone()
 	e, err := update(&given)

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -16,7 +17,7 @@ func (a *AuthMgmt) AccessControl(ctx context.Context, org string) (authmgmt.Orga
 	if o, ok := a.db.authmgmt.organizations[org]; ok && !a.db.authmgmt.isDeleted(org) {
 		return o, nil
 	}
-	return authmgmt.Organization{}, authmgmt.ErrNotFound
+	return authmgmt.Organization{}, mortise.ErrNotFound
 }
 
 // UpdateOrganization implements [authmgmt.Organizations].
@@ -27,7 +28,7 @@ func (a *AuthMgmt) UpdateOrganization(ctx context.Context, org string, update fu
 	a.db.mu.Lock()
 	defer a.db.mu.Unlock()
 	if a.db.authmgmt.isDeleted(org) {
-		return authmgmt.ErrDeleted
+		return mortise.ErrDeleted
 	}
 	changed, ok := a.db.authmgmt.organizations[org]
 	if !ok {

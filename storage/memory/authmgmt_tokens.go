@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -18,18 +19,18 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, token authmgmt.Token, e auth
 	defer a.db.mu.Unlock()
 	t := &a.db.authmgmt
 	if t.isDeleted(token.Organization) {
-		return authmgmt.ErrDeleted
+		return mortise.ErrDeleted
 	}
 	if token.Client != "" {
 		c, ok := t.client(token.Organization, token.Client)
 		if !ok || !hasDigest(c.Secrets, token.Secret) {
-			return authmgmt.ErrNotFound
+			return mortise.ErrNotFound
 		}
 	}
 	_, digestTaken := t.tokens[token.Digest]
 	_, idTaken := t.tokenIDs[token.ID]
 	if digestTaken || idTaken {
-		return authmgmt.ErrExists
+		return mortise.ErrExists
 	}
 	kept := token.Clone()
 	if kept.Client != "" {
@@ -105,7 +106,7 @@ func (a *AuthMgmt) TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt
 	if token, ok := a.db.authmgmt.tokens[digest]; ok && !a.db.authmgmt.isDeleted(token.Organization) {
 		return a.db.authmgmt.shown(token), nil
 	}
-	return authmgmt.Token{}, authmgmt.ErrNotFound
+	return authmgmt.Token{}, mortise.ErrNotFound
 }
 
 // UpdateToken implements [authmgmt.Tokens].
@@ -118,7 +119,7 @@ func (a *AuthMgmt) UpdateToken(ctx context.Context, org string, id uuid.UUID, up
 	t := &a.db.authmgmt
 	token, ok := t.tokens[t.tokenIDs[id]]
 	if !ok || token.ID != id || token.Organization != org || t.isDeleted(org) {
-		return authmgmt.ErrNotFound
+		return mortise.ErrNotFound
 	}
 	changed := t.shown(token)
 	e, err := update(&changed)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -52,15 +53,15 @@ func TestListingsHoldUpNobody(t *testing.T) {
 		}
 		_, _, err := events.CreateEvent(t.Context(), e, time.Time{})
 		require.NoError(t, err)
-		kind := authmgmt.KindClientCreated
+		kind := mortise.KindClientCreated
 		if i == 0 {
-			kind = authmgmt.KindClientDeleted
+			kind = mortise.KindClientDeleted
 		}
 		audit := authmgmt.AuditEvent{ID: id(i), Organization: "acme", At: at.Add(time.Duration(i)), Kind: kind}
 		require.NoError(t, clients.UpdateOrganization(t.Context(), "acme", func(*authmgmt.Organization) (authmgmt.AuditEvent, error) {
 			return audit, nil
 		}))
-		seen := vault.AuditEvent{ID: id(i), Organization: "acme", At: at.Add(time.Duration(i)), Kind: vault.Kind(kind)}
+		seen := vault.AuditEvent{ID: id(i), Organization: "acme", At: at.Add(time.Duration(i)), Kind: mortise.Kind(kind)}
 		require.NoError(t, vaults.AddAuditEvent(t.Context(), seen))
 	}
 	steps, others, pruned := 0, 0, 0
@@ -87,13 +88,13 @@ func TestListingsHoldUpNobody(t *testing.T) {
 	require.Greater(t, steps, 3)
 
 	steps = 0
-	trail, err := clients.ListAuditEvents(ctx, "acme", authmgmt.AuditQuery{Kind: authmgmt.KindClientDeleted, Limit: 1})
+	trail, err := clients.ListAuditEvents(ctx, "acme", authmgmt.AuditQuery{Kind: mortise.KindClientDeleted, Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, trail.Items, 1)
 	require.Greater(t, steps, 3)
 
 	steps = 0
-	shown, err := vaults.ListAuditEvents(ctx, "acme", vault.AuditQuery{Kind: vault.Kind(authmgmt.KindClientDeleted), Limit: 1})
+	shown, err := vaults.ListAuditEvents(ctx, "acme", vault.AuditQuery{Kind: mortise.Kind(mortise.KindClientDeleted), Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, shown.Items, 1)
 	require.Greater(t, steps, 3)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -32,7 +33,7 @@ func (t *Trigger) RemoveDeleted(ctx context.Context, org string, limit int) (mor
 	defer t.db.mu.Unlock()
 	tables := &t.db.trigger
 	if !tables.isDeleted(org) {
-		return false, trigger.ErrNotFound
+		return false, mortise.ErrNotFound
 	}
 	limit -= tables.removeKeys(org, limit)
 	o, ok := tables.orgs[org]

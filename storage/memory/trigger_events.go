@@ -46,7 +46,7 @@ func (t *Trigger) CreateEventAndAdd(ctx context.Context, e trigger.Event, keySin
 
 func (t *triggerTables) create(e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
 	if t.isDeleted(e.Organization) {
-		return trigger.Event{}, false, trigger.ErrDeleted
+		return trigger.Event{}, false, mortise.ErrDeleted
 	}
 	if org, ok := t.ids[e.ID]; ok && org != e.Organization {
 		return trigger.Event{}, false, errIDTaken
@@ -104,7 +104,7 @@ func (t *Trigger) Event(ctx context.Context, org string, id uuid.UUID) (trigger.
 			return e.Clone(), nil
 		}
 	}
-	return trigger.Event{}, trigger.ErrNotFound
+	return trigger.Event{}, mortise.ErrNotFound
 }
 
 // UpdateEvent implements [trigger.Store].
@@ -136,11 +136,11 @@ func (t *Trigger) UpdateEventAndRemove(
 func (t *triggerTables) update(org string, id uuid.UUID, update func(*trigger.Event) error) error {
 	o, ok := t.live(org)
 	if !ok {
-		return trigger.ErrNotFound
+		return mortise.ErrNotFound
 	}
 	kept, ok := o.events[id]
 	if !ok {
-		return trigger.ErrNotFound
+		return mortise.ErrNotFound
 	}
 	changed := kept.Clone()
 	if err := update(&changed); err != nil {

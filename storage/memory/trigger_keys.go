@@ -19,11 +19,11 @@ func (t *Trigger) CreateKey(ctx context.Context, k trigger.APIKey) error {
 	t.db.mu.Lock()
 	defer t.db.mu.Unlock()
 	if t.db.trigger.isDeleted(k.Organization) {
-		return trigger.ErrDeleted
+		return mortise.ErrDeleted
 	}
 	for digest, other := range t.db.trigger.keys {
 		if digest == k.Digest || other.ID == k.ID {
-			return trigger.ErrExists
+			return mortise.ErrExists
 		}
 	}
 	t.db.trigger.keys[k.Digest] = &k
@@ -43,7 +43,7 @@ func (t *Trigger) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.API
 	if k, ok := t.db.trigger.keys[digest]; ok && !t.db.trigger.isDeleted(k.Organization) {
 		return *k, nil
 	}
-	return trigger.APIKey{}, trigger.ErrNotFound
+	return trigger.APIKey{}, mortise.ErrNotFound
 }
 
 // UpdateKey implements [trigger.APIKeys].
@@ -65,7 +65,7 @@ func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, updat
 		*k = changed
 		return nil
 	}
-	return trigger.ErrNotFound
+	return mortise.ErrNotFound
 }
 
 // ListKeys implements [trigger.APIKeys].

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -17,7 +18,7 @@ func (t *Trigger) Setup(ctx context.Context, org string) (trigger.Organization, 
 	if o, ok := t.db.trigger.live(org); ok && o.record != nil {
 		return o.record.Clone(), nil
 	}
-	return trigger.Organization{}, trigger.ErrNotFound
+	return trigger.Organization{}, mortise.ErrNotFound
 }
 
 // UpdateOrganization implements [trigger.Organizations].
@@ -28,7 +29,7 @@ func (t *Trigger) UpdateOrganization(ctx context.Context, org string, update fun
 	t.db.mu.Lock()
 	defer t.db.mu.Unlock()
 	if t.db.trigger.isDeleted(org) {
-		return trigger.ErrDeleted
+		return mortise.ErrDeleted
 	}
 	changed := trigger.Organization{ID: org}
 	if o, ok := t.db.trigger.orgs[org]; ok && o.record != nil {

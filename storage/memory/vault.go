@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -65,7 +66,7 @@ func (s *Vault) Vault(ctx context.Context, org, id string) (vault.Vault, error) 
 	if e, ok := s.db.vault.vaults[ownedID{org, id}]; ok {
 		return e.Clone(), nil
 	}
-	return vault.Vault{}, vault.ErrNotFound
+	return vault.Vault{}, mortise.ErrNotFound
 }
 
 // PutVault implements [vault.Vaults].
@@ -80,14 +81,14 @@ func (s *Vault) PutVault(ctx context.Context, v vault.Vault, left []string, a va
 	e, ok := t.vaults[id]
 	switch {
 	case v.Revision == 1 && ok:
-		return vault.ErrExists
+		return mortise.ErrExists
 	case v.Revision == 1 && t.isDeleted(v.Organization, v.ID):
-		return vault.ErrDeleted
+		return mortise.ErrDeleted
 	case v.Revision == 1:
 		e = &vaultEntry{rows: make(map[string]*vaultRow), tokens: make(map[vaultIndex]fingerprintIndex)}
 		t.addVault(id, e)
 	case !ok:
-		return vault.ErrNotFound
+		return mortise.ErrNotFound
 	case e.Revision != v.Revision-1:
 		return vault.ErrConflict
 	case e.hasTokens(left):
@@ -115,7 +116,7 @@ func (t *vaultTables) entry(org, id string, revision int64) (*vaultEntry, error)
 	e, ok := t.vaults[ownedID{org, id}]
 	switch {
 	case !ok:
-		return nil, vault.ErrNotFound
+		return nil, mortise.ErrNotFound
 	case e.Revision != revision:
 		return nil, vault.ErrConflict
 	}

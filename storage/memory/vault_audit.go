@@ -16,7 +16,7 @@ func (s *Vault) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
 	s.db.mu.Lock()
 	defer s.db.mu.Unlock()
 	if s.db.vault.isDeleted(e.Organization, e.Vault) && e.ID != ([16]byte{}) {
-		return vault.ErrNotFound
+		return mortise.ErrNotFound
 	}
 	s.db.vault.addEvent(e)
 	return nil

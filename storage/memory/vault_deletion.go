@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -87,7 +88,7 @@ func (s *Vault) RemoveDeleted(ctx context.Context, org string, limit int) (more 
 	t := &s.db.vault
 	d, ok := t.deleted[org]
 	if !ok || !d.all {
-		return false, vault.ErrNotFound
+		return false, mortise.ErrNotFound
 	}
 	for id := range d.rest {
 		if more = t.remove(d, id, &limit); more {
@@ -143,7 +144,7 @@ func (s *Vault) MarkVaultDeleted(
 				return since, nil
 			}
 		}
-		return time.Time{}, vault.ErrNotFound
+		return time.Time{}, mortise.ErrNotFound
 	}
 	d := t.deletedOf(org)
 	t.takeAway(d, ownedID{org, id})
@@ -165,7 +166,7 @@ func (s *Vault) RemoveDeletedVault(ctx context.Context, org, id string, limit in
 		_, ok = d.vaults[id]
 	}
 	if !ok {
-		return false, vault.ErrNotFound
+		return false, mortise.ErrNotFound
 	}
 	return s.db.vault.remove(d, id, &limit), nil
 }

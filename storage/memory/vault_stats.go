@@ -36,7 +36,7 @@ func (s *Vault) VaultStats(ctx context.Context, org, id string, most int) (vault
 	defer s.db.mu.RUnlock()
 	e, ok := s.db.vault.vaults[ownedID{org, id}]
 	if !ok {
-		return vault.Stats{}, vault.ErrNotFound
+		return vault.Stats{}, mortise.ErrNotFound
 	}
 	return vault.Stats{
 		Tokens:  mortise.CountUpTo(len(e.rows)-e.deleted, most),

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -50,7 +51,7 @@ func (s *Vault) Rows(ctx context.Context, org, id string, tokens []string) ([]va
 	defer s.db.mu.RUnlock()
 	e, ok := s.db.vault.vaults[ownedID{org, id}]
 	if !ok {
-		return nil, vault.ErrNotFound
+		return nil, mortise.ErrNotFound
 	}
 	rows := make([]vault.Row, len(tokens))
 	for i, token := range tokens {
@@ -70,7 +71,7 @@ func (s *Vault) ListRows(ctx context.Context, org, id, after string, limit int) 
 	defer s.db.mu.RUnlock()
 	e, ok := s.db.vault.vaults[ownedID{org, id}]
 	if !ok {
-		return nil, vault.ErrNotFound
+		return nil, mortise.ErrNotFound
 	}
 	var page []vault.Row
 	for _, token := range slices.Sorted(maps.Keys(e.rows)) {

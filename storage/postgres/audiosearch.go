@@ -109,7 +109,7 @@ func (a *AudioSearch) CreateDataset(ctx context.Context, d audiosearch.Dataset) 
 		changed, err := s.exec("INSERT INTO @.audiosearch_datasets (organization, id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
 			bytes(d.Organization), bytes(d.ID), stamp(d.CreatedAt))
 		if err == nil && changed == 0 {
-			err = audiosearch.ErrExists
+			err = mortise.ErrExists
 		}
 		return err
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -17,7 +18,7 @@ const (
 	audioDeletion     = "audiosearch deletion"
 )
 
-// keepAudio returns [audiosearch.ErrDeleted] if an organization is marked, and keeps others
+// keepAudio returns [mortise.ErrDeleted] if an organization is marked, and keeps others
 // from marking it before the transaction ends.
 func (s *session) keepAudio(org string) error {
 	if err := s.lock(audioDeletion, org, true); err != nil {
@@ -25,7 +26,7 @@ func (s *session) keepAudio(org string) error {
 	}
 	marked, err := s.audioDeleted(org)
 	if err == nil && marked {
-		err = audiosearch.ErrDeleted
+		err = mortise.ErrDeleted
 	}
 	return err
 }
@@ -107,7 +108,7 @@ func (s *session) removeAudio(org string, limit int) (removed int, err error) {
 	}
 	marked, err := s.audioDeleted(org)
 	if err == nil && !marked {
-		err = audiosearch.ErrNotFound
+		err = mortise.ErrNotFound
 	}
 	if err != nil || limit <= 0 {
 		return 0, err

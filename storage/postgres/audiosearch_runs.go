@@ -84,7 +84,7 @@ func (a *AudioSearch) createRun(ctx context.Context, r *audiosearch.Run, maxWait
 			return err
 		}
 		if taken {
-			return audiosearch.ErrExists
+			return mortise.ErrExists
 		}
 		// Once before the lock, so that whoever has too many holds up nobody.
 		if err := full(s); err != nil {
@@ -98,7 +98,7 @@ func (a *AudioSearch) createRun(ctx context.Context, r *audiosearch.Run, maxWait
 		}
 		changed, err := s.exec(insertRun+" ON CONFLICT DO NOTHING", append([]any{r.ID, bytes(org), stamp(r.CreatedAt)}, args...)...)
 		if err == nil && changed == 0 {
-			err = audiosearch.ErrExists
+			err = mortise.ErrExists
 		}
 		if err != nil || j == nil {
 			return err
@@ -224,7 +224,7 @@ func scanRun(rows pgx.Rows) (r audiosearch.Run, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.Organization, r.Actor, r.Message, r.ResultSet = string(org), audiosearch.Actor(actor), string(message), set.UUID
+	r.Organization, r.Actor, r.Message, r.ResultSet = string(org), mortise.Actor(actor), string(message), set.UUID
 	r.CreatedAt, r.UpdatedAt, r.StartedAt, r.FinishedAt = timeOf(created), timeOf(updated), timeOf(started), timeOf(finished)
 	r.DueAt, r.CheckedAt = timeOf(due), timeOf(checked)
 	if r.Trace, err = traceMap(trace); err != nil {

@@ -37,7 +37,7 @@ func (a *AuthMgmt) AfterCommit(ctx context.Context, f func(ctx context.Context))
 func (s *session) insert(statement string, args ...any) error {
 	inserted, err := s.exec(statement, args...)
 	if err == nil && inserted == 0 {
-		err = authmgmt.ErrExists
+		err = mortise.ErrExists
 	}
 	return err
 }
@@ -58,7 +58,7 @@ func one[T any](found []T, err error) (T, error) {
 	case err != nil:
 		return none, err
 	case len(found) == 0:
-		return none, authmgmt.ErrNotFound
+		return none, mortise.ErrNotFound
 	}
 	return found[0], nil
 }

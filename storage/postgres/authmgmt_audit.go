@@ -159,7 +159,7 @@ func scanAudit(rows pgx.Rows) (e authmgmt.AuditEvent, err error) {
 		return e, err
 	}
 	e.Organization, e.At, e.Target = string(org), timeOf(at), string(target)
-	e.Kind, e.Actor = authmgmt.Kind(kind), authmgmt.Actor(actor)
+	e.Kind, e.Actor = mortise.Kind(kind), mortise.Actor(actor)
 	if e.Before, err = scanSnapshot(before); err != nil {
 		return e, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
@@ -111,7 +112,7 @@ func TestUpdateClientMeanwhile(t *testing.T) {
 		_, err := other.MarkDeleted(ctx, "acme", time.Now(), authmgmt.AuditEvent{})
 		require.NoError(t, err)
 		return letter(c)
-	}), authmgmt.ErrNotFound)
+	}), mortise.ErrNotFound)
 	trail, err := store.ListAuditEvents(ctx, "acme", authmgmt.AuditQuery{Limit: 1})
 	require.NoError(t, err)
 	require.Empty(t, trail.Items)

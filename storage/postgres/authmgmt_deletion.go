@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -125,7 +126,7 @@ func (s *session) removeAuthDeleted(org string, step int) (more bool, err error)
 	}
 	if deleted, err := s.exists(authDeletedAt, bytes(org)); err != nil || !deleted {
 		if err == nil {
-			err = authmgmt.ErrNotFound
+			err = mortise.ErrNotFound
 		}
 		return false, err
 	}
@@ -149,7 +150,7 @@ func (s *session) mayCreate(org string) error {
 	}
 	deleted, err := s.exists(authDeletedAt, bytes(org))
 	if err == nil && deleted {
-		err = authmgmt.ErrDeleted
+		err = mortise.ErrDeleted
 	}
 	return err
 }

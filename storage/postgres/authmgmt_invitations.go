@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -76,7 +77,7 @@ func (a *AuthMgmt) CreateInvitation(ctx context.Context, i authmgmt.Invitation, 
 			if taken, err := s.exists(invitationID, org, id); err != nil {
 				return err
 			} else if taken {
-				return authmgmt.ErrExists
+				return mortise.ErrExists
 			}
 			if invited, err := s.exists(pendingByEmail, org, bytes(key), bound(i.CreatedAt)); err != nil {
 				return err

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -16,7 +17,7 @@ func (a *AuthMgmt) AccessControl(ctx context.Context, org string) (authmgmt.Orga
 	o := authmgmt.Organization{ID: org}
 	err := a.db.read(ctx, org, func(s *session) error { return s.row(rbacOf, []any{bytes(org)}, &o.RBAC) })
 	if isNoRow(err) {
-		err = authmgmt.ErrNotFound
+		err = mortise.ErrNotFound
 	}
 	if err != nil {
 		return authmgmt.Organization{}, err

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
@@ -87,18 +88,18 @@ func TestAuthMgmtInTx(t *testing.T) {
 				within := postgres.InTx(ctx, tx)
 				e := authmgmt.AuditEvent{ID: uuid.New(), Organization: "acme", At: client.CreatedAt, Kind: "created", Target: client.ID}
 				require.NoError(t, store.CreateClient(within, client, e))
-				require.ErrorIs(t, store.CreateClient(within, client, authmgmt.AuditEvent{}), authmgmt.ErrExists)
+				require.ErrorIs(t, store.CreateClient(within, client, authmgmt.AuditEvent{}), mortise.ErrExists)
 				_, err := store.Client(within, "acme", client.ID)
 				require.NoError(t, err, "the transaction does not see its own rows")
 				_, err = store.Client(ctx, "acme", client.ID)
-				require.ErrorIs(t, err, authmgmt.ErrNotFound)
+				require.ErrorIs(t, err, mortise.ErrNotFound)
 				return end
 			}), end)
 			_, err := store.Client(ctx, "acme", client.ID)
 			if end == nil {
 				require.NoError(t, err)
 			} else {
-				require.ErrorIs(t, err, authmgmt.ErrNotFound)
+				require.ErrorIs(t, err, mortise.ErrNotFound)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -21,7 +22,7 @@ func (s *session) setSecrets(c *authmgmt.Client, secrets []authmgmt.ClientSecret
 	var fresh [][]byte
 	for i := range secrets {
 		if indexOf(secrets, secrets[i].Digest) < i {
-			return authmgmt.ErrExists
+			return mortise.ErrExists
 		}
 		if indexOf(c.Secrets, secrets[i].Digest) < 0 {
 			fresh = append(fresh, secrets[i].Digest[:])
@@ -31,7 +32,7 @@ func (s *session) setSecrets(c *authmgmt.Client, secrets []authmgmt.ClientSecret
 		if taken, err := s.exists(secretsByDigest, fresh); err != nil {
 			return err
 		} else if taken {
-			return authmgmt.ErrExists
+			return mortise.ErrExists
 		}
 	}
 	for i := range c.Secrets {
@@ -49,7 +50,7 @@ func (s *session) setSecrets(c *authmgmt.Client, secrets []authmgmt.ClientSecret
 		case at < 0:
 			_, err = s.exec(insertSecret, append(args, bytes(c.Organization), bytes(c.ID))...)
 			if isUnique(err, "") { // by somebody else, in the same moment
-				err = authmgmt.ErrExists
+				err = mortise.ErrExists
 			}
 		case at != i || !sameSecret(&c.Secrets[at], secret):
 			_, err = s.exec(updateSecret, args...)

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -50,7 +51,7 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt
 		if isClients {
 			has, err := s.exists(clientSecret, bytes(t.Organization), t.Secret[:], bytes(t.Client))
 			if err == nil && !has {
-				err = authmgmt.ErrNotFound
+				err = mortise.ErrNotFound
 			}
 			if err == nil {
 				_, err = s.exec(forgetOldTokens, bytes(t.Organization), bytes(t.Client), authmgmt.MaxClientTokens-1)
@@ -84,7 +85,7 @@ func (s *session) token(query string, args ...any) (authmgmt.Token, error) {
 	var r tokenRow
 	err := s.row(query, args, r.to()...)
 	if isNoRow(err) {
-		err = authmgmt.ErrNotFound
+		err = mortise.ErrNotFound
 	}
 	if err != nil {
 		return authmgmt.Token{}, err

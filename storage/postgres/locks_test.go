@@ -11,10 +11,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
-	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -35,13 +35,13 @@ var levelCases = map[string]struct {
 		e := measuredEvent()
 		_, _, err := triggerStore(db).CreateEventAndAdd(ctx, *e, time.Time{}, e.Job())
 		return err
-	}, trigger.ErrDeleted},
+	}, mortise.ErrDeleted},
 	"a client of a deleted organization": {nothing, func(ctx context.Context, db *postgres.DB) error {
 		_, err := db.AuthMgmt().Store.MarkDeleted(ctx, "acme", time.Now(), authmgmt.AuditEvent{})
 		return err
 	}, func(ctx context.Context, db *postgres.DB) error {
 		return db.AuthMgmt().Store.CreateClient(ctx, authmgmt.Client{Organization: "acme", ID: "c", CreatedAt: time.Now()}, authmgmt.AuditEvent{})
-	}, authmgmt.ErrDeleted},
+	}, mortise.ErrDeleted},
 	"a change of a client of a deleted organization": {func(ctx context.Context, db *postgres.DB) error {
 		return db.AuthMgmt().Store.CreateClient(ctx, authmgmt.Client{Organization: "acme", ID: "c", CreatedAt: time.Now()}, authmgmt.AuditEvent{})
 	}, func(ctx context.Context, db *postgres.DB) error {
@@ -49,27 +49,27 @@ var levelCases = map[string]struct {
 		return err
 	}, func(ctx context.Context, db *postgres.DB) error {
 		return db.AuthMgmt().Store.UpdateClient(ctx, "acme", "c", letter)
-	}, authmgmt.ErrNotFound},
+	}, mortise.ErrNotFound},
 	"a second invitation of an address": {nothing, invite("one"), invite("two"), authmgmt.ErrPendingInvitation},
 	"a dataset of a deleted organization": {nothing, func(ctx context.Context, db *postgres.DB) error {
 		_, err := db.AudioSearch().Store.MarkDeleted(ctx, "acme", time.Now())
 		return err
 	}, func(ctx context.Context, db *postgres.DB) error {
 		return db.AudioSearch().Store.CreateDataset(ctx, audiosearch.Dataset{Organization: "acme", ID: "d", CreatedAt: time.Now()})
-	}, audiosearch.ErrDeleted},
+	}, mortise.ErrDeleted},
 	"a run too many":  {nothing, oneRun(1), oneRun(2), audiosearch.ErrTooManyRuns},
 	"the first key":   {nothing, register(keyring.FingerprintKey, 1), register(keyring.FingerprintKey, 2), nil},
-	"a deleted vault": {oneVault, removeVault, insertValue, vault.ErrNotFound},
+	"a deleted vault": {oneVault, removeVault, insertValue, mortise.ErrNotFound},
 	"a retired key":   {oneVault, retireSeal, insertValue, keyring.ErrRetired},
 	"a required key": {func(ctx context.Context, db *postgres.DB) error {
 		return errors.Join(oneVault(ctx, db), register(keyring.FingerprintKey, 2)(ctx, db))
 	}, requireFingerprint, insertValue, keyring.ErrUnknownKey},
 	"a token of a vault": {oneVault, removeVault, func(ctx context.Context, db *postgres.DB) error {
 		return db.Vault().Store.DeleteToken(ctx, "acme", "v1", "t", vault.AuditEvent{ID: uuid.New(), At: time.Now()})
-	}, vault.ErrNotFound},
+	}, mortise.ErrNotFound},
 	"an access to a vault": {oneVault, removeVault, func(ctx context.Context, db *postgres.DB) error {
 		return db.Vault().Store.AddAuditEvent(ctx, vault.AuditEvent{ID: uuid.New(), At: time.Now(), Organization: "acme", Vault: "v1"})
-	}, vault.ErrNotFound},
+	}, mortise.ErrNotFound},
 }
 
 func nothing(context.Context, *postgres.DB) error { return nil }

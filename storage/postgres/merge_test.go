@@ -50,7 +50,7 @@ func TestShared(t *testing.T) {
 				}
 				got, is, err := store.CreateEventAndAdd(ctx, *e, time.Time{}, e.Job())
 				if i%4 == 3 {
-					assert.ErrorIs(t, err, trigger.ErrDeleted)
+					assert.ErrorIs(t, err, mortise.ErrDeleted)
 					return
 				}
 				if !assert.NoError(t, err) {

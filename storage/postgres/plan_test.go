@@ -306,7 +306,7 @@ func lonePlans(t *testing.T) (wrong string) {
 	store := db.AuthMgmt().Store
 	for i := range 10 { // then the plan is kept
 		require.ErrorIs(t, db.Jobs().Remove(ctx, lease, false), mortise.ErrLeaseLost)
-		require.ErrorIs(t, store.UpdateToken(ctx, "acme", uuid.New(), nil), authmgmt.ErrNotFound)
+		require.ErrorIs(t, store.UpdateToken(ctx, "acme", uuid.New(), nil), mortise.ErrNotFound)
 		require.NoError(t, store.UpdateClient(ctx, "acme", "7", func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
 			c.Name = fmt.Sprint("name ", i)
 			return authmgmt.AuditEvent{ID: uuid.New(), At: time.Now(), Kind: "client_updated", Actor: "ada", Target: "7"}, nil

@@ -68,7 +68,7 @@ func TestInTxContextEnds(t *testing.T) {
 			require.Len(t, leases, 1)
 		} else {
 			require.ErrorIs(t, called, context.Canceled)
-			require.ErrorIs(t, err, trigger.ErrNotFound, "a part of a call that failed was committed, at statement %d", last)
+			require.ErrorIs(t, err, mortise.ErrNotFound, "a part of a call that failed was committed, at statement %d", last)
 			require.Empty(t, leases, "a part of a call that failed was committed, at statement %d", last)
 		}
 		if statements <= last { // none was left to end it before

@@ -171,7 +171,7 @@ func (s *session) createEvent(e *trigger.Event, args []any, keySince time.Time) 
 		if deleted, err := s.triggerDeleted(e.Organization); err != nil {
 			return nil, err
 		} else if deleted {
-			return nil, trigger.ErrDeleted
+			return nil, mortise.ErrDeleted
 		}
 		found, err := s.event(eventAnyID, e.ID)
 		switch {

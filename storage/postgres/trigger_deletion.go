@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -81,11 +82,11 @@ func (t *Trigger) RemoveDeleted(ctx context.Context, org string, limit int) (mor
 	return more, nil
 }
 
-// isMarked returns [trigger.ErrNotFound] if an organization is not marked.
+// isMarked returns [mortise.ErrNotFound] if an organization is not marked.
 func (s *session) isMarked(org string) error {
 	deleted, err := s.triggerDeleted(org)
 	if err == nil && !deleted {
-		err = trigger.ErrNotFound
+		err = mortise.ErrNotFound
 	}
 	return err
 }

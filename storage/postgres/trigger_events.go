@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -43,7 +44,7 @@ func (s *session) readEvent(statement, org string, id uuid.UUID) (v versionedEve
 	var r eventRow
 	err = s.row(statement, []any{id, bytes(org)}, append([]any{&v.version}, r.to()...)...)
 	if isNoRow(err) {
-		return v, trigger.ErrNotFound
+		return v, mortise.ErrNotFound
 	}
 	if err != nil {
 		return v, err

@@ -87,6 +87,6 @@ func TestTriggerExecMode(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, more)
 		_, _, err = store.CreateEvent(ctx, *e, time.Time{})
-		require.ErrorIs(t, err, trigger.ErrDeleted)
+		require.ErrorIs(t, err, mortise.ErrDeleted)
 	}
 }

@@ -41,9 +41,9 @@ func (t *Trigger) CreateKey(ctx context.Context, k trigger.APIKey) error {
 		case err != nil:
 			return err
 		case deleted:
-			return trigger.ErrDeleted
+			return mortise.ErrDeleted
 		}
-		return trigger.ErrExists
+		return mortise.ErrExists
 	})
 }
 
@@ -64,7 +64,7 @@ func (s *session) apiKey(statement string, args ...any) (trigger.APIKey, error) 
 	var r keyRow
 	err := s.row(statement, args, r.to()...)
 	if isNoRow(err) {
-		err = trigger.ErrNotFound
+		err = mortise.ErrNotFound
 	}
 	if err != nil {
 		return trigger.APIKey{}, err

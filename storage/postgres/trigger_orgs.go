@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -52,7 +53,7 @@ func (s *session) organization(org string) (trigger.Organization, error) {
 		return err
 	}, organizationByID, bytes(org))
 	if err == nil && !found {
-		err = trigger.ErrNotFound
+		err = mortise.ErrNotFound
 	}
 	return o, err
 }
@@ -69,13 +70,13 @@ func (t *Trigger) UpdateOrganization(ctx context.Context, org string, update fun
 		}
 		locked, err := s.exec(lockOrganization, bytes(org))
 		if err == nil && locked == 0 {
-			err = trigger.ErrDeleted
+			err = mortise.ErrDeleted
 		}
 		if err != nil {
 			return err
 		}
 		changed, err := s.organization(org)
-		if errors.Is(err, trigger.ErrNotFound) {
+		if errors.Is(err, mortise.ErrNotFound) {
 			return errors.New("postgres: the organization that was read a moment ago is not there")
 		}
 		if err != nil {

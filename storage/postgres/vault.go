@@ -83,7 +83,7 @@ func (s *Vault) Vault(ctx context.Context, org, id string) (vault.Vault, error) 
 	case err != nil:
 		return vault.Vault{}, err
 	case len(all) == 0:
-		return vault.Vault{}, vault.ErrNotFound
+		return vault.Vault{}, mortise.ErrNotFound
 	}
 	return all[0], nil
 }
@@ -151,9 +151,9 @@ func (s *Vault) PutVault(ctx context.Context, v vault.Vault, left []string, a va
 			case err != nil:
 				return err
 			case gone, stored.known && stored.deleted:
-				return vault.ErrDeleted
+				return mortise.ErrDeleted
 			case stored.known:
-				return vault.ErrExists
+				return mortise.ErrExists
 			}
 			if _, err := q.exec(insertVault, bytes(v.Organization), bytes(v.ID), v.Revision, bound(v.CreatedAt), bound(v.UpdatedAt), schema); err != nil {
 				return err
@@ -162,7 +162,7 @@ func (s *Vault) PutVault(ctx context.Context, v vault.Vault, left []string, a va
 		}
 		switch {
 		case !stored.known, stored.deleted:
-			return vault.ErrNotFound
+			return mortise.ErrNotFound
 		case stored.revision != v.Revision-1:
 			return vault.ErrConflict
 		}

@@ -92,7 +92,7 @@ func (s *Vault) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
 		b.exec(func(n int64) { added = n }, addVaultAudit, event...)
 	})
 	if err == nil && added == 0 { // without an error, nobody writes it any more
-		err = vault.ErrNotFound
+		err = mortise.ErrNotFound
 	}
 	return err
 }
@@ -169,7 +169,7 @@ func scanVaultAudit(r pgx.Rows) (e vault.AuditEvent, err error) {
 	if err := r.Scan(&e.ID, &org, &at, &kind, &actor, &id, &tokens, &schema); err != nil {
 		return e, err
 	}
-	e.Organization, e.At, e.Kind, e.Actor, e.Vault = string(org), timeOf(at), vault.Kind(kind), vault.Actor(actor), string(id)
+	e.Organization, e.At, e.Kind, e.Actor, e.Vault = string(org), timeOf(at), mortise.Kind(kind), mortise.Actor(actor), string(id)
 	if tokens != nil {
 		if err := json.Unmarshal(tokens, &e.Tokens); err != nil {
 			return e, fmt.Errorf("postgres: a row is damaged: an event's tokens are none: %w", err)

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -79,7 +80,7 @@ func (s *Vault) MarkVaultDeleted(ctx context.Context, org, id string, at time.Ti
 		case err != nil:
 			return err
 		case !v.known:
-			return vault.ErrNotFound
+			return mortise.ErrNotFound
 		case v.deleted:
 			since = timeOf(v.since)
 			return nil
@@ -108,7 +109,7 @@ func (s *Vault) RemoveDeleted(ctx context.Context, org string, limit int) (more 
 		var since pgtype.Timestamptz
 		err := q.row(deletedVaultOrg, []any{bytes(org)}, &since, &more)
 		if isNoRow(err) {
-			err = vault.ErrNotFound
+			err = mortise.ErrNotFound
 		}
 		if err != nil || !more || limit <= 0 {
 			return err
@@ -135,7 +136,7 @@ func (s *Vault) RemoveDeletedVault(ctx context.Context, org, id string, limit in
 		}
 		v, err := q.vaultState(org, id)
 		if err == nil && !v.deleted {
-			err = vault.ErrNotFound
+			err = mortise.ErrNotFound
 		}
 		if err != nil {
 			return err

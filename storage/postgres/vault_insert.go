@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -129,7 +130,7 @@ func (s *session) newVaultInsertion(org, id string, revision int64, rows []vault
 	case err != nil:
 		return nil, err
 	case !v.known, v.deleted:
-		return nil, vault.ErrNotFound
+		return nil, mortise.ErrNotFound
 	case v.revision != revision:
 		return nil, vault.ErrConflict
 	}

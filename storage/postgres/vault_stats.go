@@ -81,7 +81,7 @@ func (s *Vault) VaultStats(ctx context.Context, org, id string, most int) (stats
 		return q.row(countVault, []any{bytes(org), most + 1, bytes(id)}, &scopes, &tokens, &deleted)
 	})
 	if isNoRow(err) {
-		err = vault.ErrNotFound
+		err = mortise.ErrNotFound
 	}
 	if err != nil {
 		return vault.Stats{}, err

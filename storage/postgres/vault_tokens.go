@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -140,7 +141,7 @@ func (s *Vault) found(
 	case err != nil:
 		return err
 	case stored == 0:
-		return vault.ErrNotFound
+		return mortise.ErrNotFound
 	case stored != revision:
 		return vault.ErrConflict
 	}
@@ -195,7 +196,7 @@ func (s *Vault) rows(ctx context.Context, org, id string, each func(n int64, r v
 		}, text, append([]any{bytes(org), bytes(id)}, args...)...)
 	})
 	if err == nil && !there {
-		err = vault.ErrNotFound
+		err = mortise.ErrNotFound
 	}
 	return err
 }

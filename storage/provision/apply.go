@@ -33,7 +33,7 @@ type Services struct {
 }
 
 // Credentials says whose a secret is, by its SHA-256. Every authmgmt.Store does. Both
-// errors are authmgmt.ErrNotFound for one that is nobody's.
+// errors are mortise.ErrNotFound for one that is nobody's.
 type Credentials interface {
 	TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt.Token, error)
 	ClientBySecret(ctx context.Context, digest [32]byte) (authmgmt.Client, error)
@@ -105,7 +105,7 @@ func (d *Document) each(ctx context.Context, steps ...step) error {
 		for i := range d.contents.Organizations {
 			org := &d.contents.Organizations[i]
 			err := step(ctx, d, org)
-			gone := errors.Is(err, trigger.ErrDeleted) || errors.Is(err, authmgmt.ErrDeleted) || errors.Is(err, audiosearch.ErrDeleted)
+			gone := errors.Is(err, mortise.ErrDeleted) || errors.Is(err, mortise.ErrDeleted) || errors.Is(err, mortise.ErrDeleted)
 			if gone {
 				d.noteDeleted(org.ID, "")
 			} else if err != nil {
@@ -205,31 +205,13 @@ var documentKeys = map[string]string{
 	"invitation lifetime":       "expires_in",
 }
 
-// problemsOf returns the problems of a ValidationError of any service.
-func problemsOf(err error) (all []problem) {
-	var t *trigger.ValidationError
-	var a *authmgmt.ValidationError
-	var v *vault.ValidationError
-	var s *audiosearch.ValidationError
-	switch {
-	case errors.As(err, &t):
-		for _, p := range t.Problems {
-			all = append(all, problem(p))
-		}
-	case errors.As(err, &a):
-		for _, p := range a.Problems {
-			all = append(all, problem(p))
-		}
-	case errors.As(err, &v):
-		for _, p := range v.Problems {
-			all = append(all, problem(p))
-		}
-	case errors.As(err, &s):
-		for _, p := range s.Problems {
-			all = append(all, problem{p.Path, p.Message})
-		}
+// problemsOf returns the problems of a ValidationError.
+func problemsOf(err error) []mortise.Problem {
+	var invalid *mortise.ValidationError
+	if errors.As(err, &invalid) {
+		return invalid.Problems
 	}
-	return all
+	return nil
 }
 
 // noteDeleted logs one line about an organization, or a vault of it ("" if the whole

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
@@ -20,8 +21,8 @@ var provisioner = authmgmt.Caller{Actor: Actor, Access: access.Full()}
 func (s *Services) findToken(ctx context.Context, org string, t *accessTokenDoc) (authmgmt.Token, error) {
 	digest := sha256.Sum256([]byte(t.Token))
 	stored, err := s.Credentials.TokenByDigest(ctx, digest)
-	if errors.Is(err, authmgmt.ErrNotFound) {
-		if _, err := s.Credentials.ClientBySecret(ctx, digest); !errors.Is(err, authmgmt.ErrNotFound) {
+	if errors.Is(err, mortise.ErrNotFound) {
+		if _, err := s.Credentials.ClientBySecret(ctx, digest); !errors.Is(err, mortise.ErrNotFound) {
 			return stored, cmp.Or(err, error(contradiction("this access token is the secret of a client")))
 		}
 	}
@@ -39,13 +40,13 @@ func (s *Services) findToken(ctx context.Context, org string, t *accessTokenDoc)
 // have become of a client: that its secret was rotated, or that it was deleted.
 func (s *Services) checkClient(ctx context.Context, org string, c *clientDoc) error {
 	digest := sha256.Sum256([]byte(c.Secret))
-	if _, err := s.Credentials.TokenByDigest(ctx, digest); !errors.Is(err, authmgmt.ErrNotFound) {
+	if _, err := s.Credentials.TokenByDigest(ctx, digest); !errors.Is(err, mortise.ErrNotFound) {
 		return cmp.Or(err, error(contradiction("the secret of this client is an access token")))
 	}
 	stored, err := s.Credentials.ClientBySecret(ctx, digest)
 	switch {
 	case err != nil:
-		return except(err, authmgmt.ErrNotFound)
+		return except(err, mortise.ErrNotFound)
 	case stored.Organization != org:
 		return contradiction("the secret of this client belongs to another organization")
 	case stored.ID != c.ID:
@@ -58,7 +59,7 @@ func (s *Services) checkClient(ctx context.Context, org string, c *clientDoc) er
 func (s *Services) checkCredentials(ctx context.Context, doc *Document, org *organizationDoc) error {
 	err := eachOf(doc, "access token", org.AccessTokens, func(t *accessTokenDoc) error {
 		_, err := s.findToken(ctx, org.ID, t)
-		return except(err, authmgmt.ErrNotFound)
+		return except(err, mortise.ErrNotFound)
 	})
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func (s *Services) applyCredentials(ctx context.Context, doc *Document, org *org
 		_, err := s.AuthMgmt.ImportClient(ctx, org.ID, provisioner, authmgmt.NewClient{
 			ID: c.ID, Name: c.Name, Roles: c.Roles, FullAccess: len(c.Roles) == 0,
 		}, string(c.Secret))
-		if !errors.Is(err, authmgmt.ErrExists) {
+		if !errors.Is(err, mortise.ErrExists) {
 			return err
 		}
 		if err := s.checkClient(ctx, org.ID, c); err != nil {
@@ -91,7 +92,7 @@ func (s *Services) applyCredentials(ctx context.Context, doc *Document, org *org
 		}
 		stored, err := s.AuthMgmt.Client(ctx, org.ID, c.ID)
 		if err != nil {
-			return except(err, authmgmt.ErrNotFound) // it was deleted
+			return except(err, mortise.ErrNotFound) // it was deleted
 		}
 		doc.warnOfOther("a client", c.place, "other roles", !same(stored.Roles, c.Roles))
 		return nil
@@ -104,12 +105,12 @@ func (s *Services) applyCredentials(ctx context.Context, doc *Document, org *org
 			ID: i.ID, Inviter: i.Inviter.Name, Email: i.Invitee.Email, Name: i.Invitee.Name,
 			Roles: i.Invitee.Roles, FullAccess: len(i.Invitee.Roles) == 0, Lifetime: i.Expires,
 		})
-		if !errors.Is(err, authmgmt.ErrExists) {
+		if !errors.Is(err, mortise.ErrExists) {
 			return err
 		}
 		stored, err := s.AuthMgmt.Invitation(ctx, org.ID, i.ID)
 		if err != nil {
-			return except(err, authmgmt.ErrNotFound) // it cannot be accepted any more
+			return except(err, mortise.ErrNotFound) // it cannot be accepted any more
 		}
 		doc.warnOfOther("an invitation", i.place, "other roles", !same(stored.Roles, i.Invitee.Roles))
 		return nil
@@ -121,12 +122,12 @@ func (s *Services) applyCredentials(ctx context.Context, doc *Document, org *org
 // that nobody could import any more, because it is too weak, is ended if it is there.
 func (s *Services) applyToken(ctx context.Context, doc *Document, org string, t *accessTokenDoc) error {
 	token, err := s.findToken(ctx, org, t)
-	if errors.Is(err, authmgmt.ErrNotFound) {
+	if errors.Is(err, mortise.ErrNotFound) {
 		token, err = s.AuthMgmt.ImportToken(ctx, org, provisioner, authmgmt.NewToken{
 			Subject: t.Subject, Roles: t.Roles, FullAccess: len(t.Roles) == 0, Lifetime: authmgmt.NoExpiry, Revoked: t.Revoked,
 		}, string(t.Token))
 	}
-	if errors.Is(err, authmgmt.ErrExists) { // another server on the same data applies its document at this moment
+	if errors.Is(err, mortise.ErrExists) { // another server on the same data applies its document at this moment
 		token, err = s.findToken(ctx, org, t)
 	}
 	if problems := problemsOf(err); t.Revoked && len(problems) > 0 && problems[0].Path[0].Field == "token" {

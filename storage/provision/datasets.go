@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -43,7 +44,7 @@ func (s *Services) addVideos(ctx context.Context, doc *Document, org string, d *
 		}
 		return nil
 	})
-	for some := range slices.Chunk(missing, audiosearch.MaxPageSize) {
+	for some := range slices.Chunk(missing, mortise.MaxPageSize) {
 		videos := make([]audiosearch.Video, len(some))
 		for i, v := range some {
 			videos[i] = audiosearch.Video{ID: v.ID, Path: string(v.Path), Metadata: v.Metadata}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -37,7 +38,7 @@ func (s *Services) missingRecords(ctx context.Context, org, id string, records [
 	var unknown *vault.BatchError
 	switch {
 	case errors.Is(err, vault.ErrValueNotFound) && errors.As(err, &unknown):
-	case errors.Is(err, vault.ErrNotFound):
+	case errors.Is(err, mortise.ErrNotFound):
 		return records, nil // there is no such vault yet
 	default:
 		return nil, err

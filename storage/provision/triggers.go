@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // triggerProvisioner is who provisions, as the trigger service's Observer is told.
-const triggerProvisioner trigger.Actor = Actor
+const triggerProvisioner mortise.Actor = Actor
 
 // checkName tries the ID of an organization, in a rehearsal. One that will not do is
 // replaced, so that what else is wrong with the organization is found.
@@ -42,7 +43,7 @@ func (s *Services) findKey(ctx context.Context, org string, k *apiKeyDoc) (trigg
 func (s *Services) checkTriggers(ctx context.Context, doc *Document, org *organizationDoc) error {
 	return eachOf(doc, "API key", org.APIKeys, func(k *apiKeyDoc) error {
 		_, err := s.findKey(ctx, org.ID, k)
-		return except(err, trigger.ErrNotFound)
+		return except(err, mortise.ErrNotFound)
 	})
 }
 
@@ -60,10 +61,10 @@ func (s *Services) applyTriggers(ctx context.Context, doc *Document, org *organi
 	}
 	return eachOf(doc, "API key", org.APIKeys, func(k *apiKeyDoc) error {
 		stored, err := s.findKey(ctx, org.ID, k)
-		if errors.Is(err, trigger.ErrNotFound) {
+		if errors.Is(err, mortise.ErrNotFound) {
 			stored, err = s.Trigger.ImportKey(ctx, org.ID, triggerProvisioner, "", string(k.Key))
 		}
-		if errors.Is(err, trigger.ErrExists) { // another server on the same data applies its document at this moment
+		if errors.Is(err, mortise.ErrExists) { // another server on the same data applies its document at this moment
 			stored, err = s.findKey(ctx, org.ID, k)
 		}
 		switch {

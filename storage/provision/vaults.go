@@ -21,7 +21,7 @@ func (s *Services) copyVaults(rehearsal *Services) step {
 			if err == nil {
 				_, err = rehearsal.Vault.CreateVault(ctx, org.ID, Actor, d.ID, stored.Schema)
 			}
-			return except(err, vault.ErrNotFound)
+			return except(err, mortise.ErrNotFound)
 		})
 	}
 }
@@ -112,13 +112,13 @@ func (s *Services) applyVaults(ctx context.Context, doc *Document, org *organiza
 		}
 		if err == nil && s.Sandbox != nil {
 			_, err = s.Sandbox.CreateVault(ctx, org.ID, Actor, d.ID, schema)
-			err = except(err, vault.ErrExists)
+			err = except(err, mortise.ErrExists)
 		}
 		if err == nil {
 			err = s.insertRecords(ctx, doc, org.ID, d, schema)
 		}
 		switch {
-		case errors.Is(err, vault.ErrDeleted), errors.Is(err, vault.ErrNotFound): // maybe since a moment ago
+		case errors.Is(err, mortise.ErrDeleted), errors.Is(err, mortise.ErrNotFound): // maybe since a moment ago
 			return s.noteDeletedVault(ctx, doc, org.ID, d)
 		case errors.Is(err, vault.ErrScopeInUse):
 			return contradiction("a column that had tokens without its column group would come back into the group")
@@ -129,7 +129,7 @@ func (s *Services) applyVaults(ctx context.Context, doc *Document, org *organiza
 
 // noteDeletedVault notes a vault that was deleted, or its organization if that was.
 func (s *Services) noteDeletedVault(ctx context.Context, doc *Document, org string, d *vaultDoc) error {
-	page, err := s.Vault.ListAuditEvents(ctx, org, vault.AuditQuery{Kind: vault.KindOrganizationDeleted, Limit: 1})
+	page, err := s.Vault.ListAuditEvents(ctx, org, vault.AuditQuery{Kind: mortise.KindOrganizationDeleted, Limit: 1})
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (s *Services) noteDeletedVault(ctx context.Context, doc *Document, org stri
 // applySchema makes a vault, or adds to its schema, and returns that.
 func (s *Services) applySchema(ctx context.Context, doc *Document, org string, d *vaultDoc) (vault.Schema, error) {
 	stored, err := s.Vault.CreateVault(ctx, org, Actor, d.ID, vault.Schema{Tables: d.Tables})
-	if !errors.Is(err, vault.ErrExists) {
+	if !errors.Is(err, mortise.ErrExists) {
 		return stored.Schema, err
 	}
 	stored, err = s.Vault.Vault(ctx, org, d.ID)

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -78,7 +79,7 @@ func (a *AudioSearch) CreateDataset(ctx context.Context, d audiosearch.Dataset) 
 		}
 		created, err := tx.exec(insertDataset, d.Organization, d.ID, d.CreatedAt.UnixMicro())
 		if err == nil && created == 0 {
-			err = audiosearch.ErrExists
+			err = mortise.ErrExists
 		}
 		return err
 	})

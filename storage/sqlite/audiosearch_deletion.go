@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -42,7 +43,7 @@ func (t *tx) orgThere(org string) (err error) {
 		return nil
 	})
 	if err == nil && deleted {
-		err = audiosearch.ErrDeleted
+		err = mortise.ErrDeleted
 	}
 	return err
 }
@@ -96,8 +97,8 @@ type removal struct {
 func (r *removal) step() error {
 	switch err := r.orgThere(r.org); {
 	case err == nil:
-		return audiosearch.ErrNotFound
-	case !errors.Is(err, audiosearch.ErrDeleted):
+		return mortise.ErrNotFound
+	case !errors.Is(err, mortise.ErrDeleted):
 		return err
 	}
 	r.more = true

@@ -99,7 +99,7 @@ func (a *AudioSearch) createRun(
 			return err
 		}
 		if taken, err := tx.number(runTaken, id); err != nil || taken != 0 {
-			return cmp.Or(err, audiosearch.ErrExists)
+			return cmp.Or(err, mortise.ErrExists)
 		}
 		if err := room(tx.query); err != nil {
 			return err
@@ -229,7 +229,7 @@ func runArgs(r *audiosearch.Run) []any {
 // scanRun reads a row of runColumns.
 func scanRun(r *row, run *audiosearch.Run) (err error) {
 	*run = audiosearch.Run{
-		ID: cell[int64](r, 0), Organization: r.text(1), CreatedAt: r.moment(2), Actor: audiosearch.Actor(r.text(3)),
+		ID: cell[int64](r, 0), Organization: r.text(1), CreatedAt: r.moment(2), Actor: mortise.Actor(r.text(3)),
 		State: audiosearch.State(r.text(6)), Termination: audiosearch.Termination(r.text(7)),
 		Message: r.text(8), Done: r.number(9), Total: r.number(10), Attempts: r.number(11),
 		UpdatedAt: r.moment(12), StartedAt: r.moment(13), FinishedAt: r.moment(14),

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
@@ -34,7 +35,7 @@ func openHeard(t *testing.T, path string, opts *Options) *DB {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	if err := db.AudioSearch().Store.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}); err != nil {
-		require.ErrorIs(t, err, audiosearch.ErrExists)
+		require.ErrorIs(t, err, mortise.ErrExists)
 		return db
 	}
 	var videos []audiosearch.Video

@@ -46,7 +46,7 @@ func (t *tx) apply(changes []change) error {
 func (t *tx) insert(statement string, args ...any) error {
 	inserted, err := t.exec(statement, args...)
 	if err == nil && inserted == 0 {
-		err = authmgmt.ErrExists
+		err = mortise.ErrExists
 	}
 	return err
 }
@@ -67,7 +67,7 @@ func one[T any](found []T, err error) (T, error) {
 	case err != nil:
 		return none, err
 	case len(found) == 0:
-		return none, authmgmt.ErrNotFound
+		return none, mortise.ErrNotFound
 	}
 	return found[0], nil
 }

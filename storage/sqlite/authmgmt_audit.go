@@ -108,7 +108,7 @@ func auditStatement(org string, q *authmgmt.AuditQuery) (statement string, args 
 // scanAudit reads a row of auditColumns.
 func scanAudit(r *row, e *authmgmt.AuditEvent) (err error) {
 	r.blob(0, e.ID[:])
-	e.Organization, e.At, e.Kind, e.Actor, e.Target = r.text(1), r.moment(2), authmgmt.Kind(r.text(3)), authmgmt.Actor(r.text(4)), r.text(5)
+	e.Organization, e.At, e.Kind, e.Actor, e.Target = r.text(1), r.moment(2), mortise.Kind(r.text(3)), mortise.Actor(r.text(4)), r.text(5)
 	if e.Before, err = scanSnapshot(r, 6); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -91,7 +92,7 @@ func (a *AuthMgmt) RemoveDeleted(ctx context.Context, org string, limit int) (mo
 		err := a.db.writer.write(ctx, func(tx *tx) error {
 			found, err := tx.exists(deletedAt, org)
 			if err == nil && !found {
-				err = authmgmt.ErrNotFound
+				err = mortise.ErrNotFound
 			}
 			if err != nil {
 				return err
@@ -129,7 +130,7 @@ func (t *tx) removeDeleted(org string, step int) (more bool, err error) {
 func (t *tx) mayCreate(org string) error {
 	deleted, err := t.exists(deletedAt, org)
 	if err == nil && deleted {
-		err = authmgmt.ErrDeleted
+		err = mortise.ErrDeleted
 	}
 	return err
 }

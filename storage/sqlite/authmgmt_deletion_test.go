@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
@@ -106,9 +107,9 @@ func TestDeletedForAnotherHandle(t *testing.T) {
 		require.ErrorIs(t, errs["the token of a login"], authmgmt.ErrInvalidCredentials)
 		require.ErrorIs(t, errs["a token"], authmgmt.ErrInvalidCredentials)
 		require.ErrorIs(t, errs["a login"], authmgmt.ErrInvalidCredentials)
-		require.ErrorIs(t, errs["a link"], authmgmt.ErrNotFound)
-		require.ErrorIs(t, errs["an update"], authmgmt.ErrNotFound)
-		require.ErrorIs(t, errs["a new client"], authmgmt.ErrDeleted)
+		require.ErrorIs(t, errs["a link"], mortise.ErrNotFound)
+		require.ErrorIs(t, errs["an update"], mortise.ErrNotFound)
+		require.ErrorIs(t, errs["a new client"], mortise.ErrDeleted)
 		for name, err := range others.works(t, s, "globex") {
 			require.NoError(t, err, name)
 		}

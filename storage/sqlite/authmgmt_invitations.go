@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -78,7 +79,7 @@ func (a *AuthMgmt) CreateInvitation(ctx context.Context, i authmgmt.Invitation, 
 			if taken, err := tx.exists(invitationID, i.Organization, i.ID); err != nil {
 				return err
 			} else if taken {
-				return authmgmt.ErrExists
+				return mortise.ErrExists
 			}
 			if invited, err := tx.exists(pendingByEmail, i.Organization, key, at); err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -145,7 +146,7 @@ func TestDamagedKeyCheck(t *testing.T) {
 			return err
 		}))
 		err := checkKeys(t, db, key)
-		require.ErrorIs(t, err, authmgmt.ErrUnavailable, "%v", value)
+		require.ErrorIs(t, err, mortise.ErrUnavailable, "%v", value)
 		require.ErrorContains(t, err, "a row is damaged", "%v", value)
 	}
 }

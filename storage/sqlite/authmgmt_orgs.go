@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -27,7 +28,7 @@ func (a *AuthMgmt) UpdateOrganization(ctx context.Context, org string, update fu
 		if deleted, err := tx.exists(deletedAt, org); err != nil {
 			return err
 		} else if deleted {
-			return authmgmt.ErrDeleted
+			return mortise.ErrDeleted
 		}
 		kept, found := authmgmt.Organization{ID: org}, false
 		err := tx.query(rbacOf, []any{org}, func(r *row) error {

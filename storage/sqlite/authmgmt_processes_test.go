@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
@@ -90,7 +91,7 @@ func TestClientDeletedByOthers(t *testing.T) {
 	before, err := second.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 100})
 	require.NoError(t, err)
 	_, err = alter(t, first, func(c *authmgmt.Client) error { c.Name = "ours"; return nil })
-	require.Equal(t, authmgmt.ErrNotFound, err)
+	require.Equal(t, mortise.ErrNotFound, err)
 	after, err := second.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 100})
 	require.NoError(t, err)
 	require.Equal(t, before, after)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
@@ -44,7 +45,7 @@ var (
 )
 
 func auditEvent() authmgmt.AuditEvent {
-	return authmgmt.AuditEvent{ID: uuid.New(), Organization: "acme", At: someTime, Kind: authmgmt.KindClientUpdated, Target: "robot"}
+	return authmgmt.AuditEvent{ID: uuid.New(), Organization: "acme", At: someTime, Kind: mortise.KindClientUpdated, Target: "robot"}
 }
 
 // someClient has two secrets, with the digests {1} and {2}.
@@ -95,7 +96,7 @@ func TestDamagedCredentials(t *testing.T) {
 		t.Helper()
 		_, err := tables.TokenByDigest(t.Context(), token.Digest)
 		require.ErrorContains(t, err, "damaged")
-		require.NotErrorIs(t, err, authmgmt.ErrNotFound)
+		require.NotErrorIs(t, err, mortise.ErrNotFound)
 		_, err = tables.ListTokens(t.Context(), "acme", authmgmt.Paging{Limit: 10})
 		require.ErrorContains(t, err, "damaged")
 	}
@@ -108,7 +109,7 @@ func TestDamagedCredentials(t *testing.T) {
 	runScript(t, db, "UPDATE authmgmt_clients SET roles = '', deleted_at = 1")
 	requireDamaged()
 	_, err = tables.ClientBySecret(t.Context(), [32]byte{1})
-	require.ErrorIs(t, err, authmgmt.ErrNotFound, "a deleted client that still has a secret")
+	require.ErrorIs(t, err, mortise.ErrNotFound, "a deleted client that still has a secret")
 	got, err := tables.TokenByDigest(t.Context(), own.Digest)
 	require.NoError(t, err)
 	require.Equal(t, own, got)
@@ -232,12 +233,12 @@ func TestRefusalsShareAGroup(t *testing.T) {
 		want error
 		do   func() error
 	}{
-		"a client's ID": {authmgmt.ErrExists, func() error { return tables.CreateClient(t.Context(), someClient("robot", 5), auditEvent()) }},
-		"a digest of another client": {authmgmt.ErrExists, func() error {
+		"a client's ID": {mortise.ErrExists, func() error { return tables.CreateClient(t.Context(), someClient("robot", 5), auditEvent()) }},
+		"a digest of another client": {mortise.ErrExists, func() error {
 			return tables.CreateClient(t.Context(), someClient("other", 5, 2), auditEvent())
 		}},
-		"a digest twice": {authmgmt.ErrExists, func() error { return tables.CreateClient(t.Context(), someClient("other", 5, 5), auditEvent()) }},
-		"a new digest of another client": {authmgmt.ErrExists, func() error {
+		"a digest twice": {mortise.ErrExists, func() error { return tables.CreateClient(t.Context(), someClient("other", 5, 5), auditEvent()) }},
+		"a new digest of another client": {mortise.ErrExists, func() error {
 			return tables.UpdateClient(t.Context(), "acme", "robot", func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
 				c.Name, c.Secrets = "changed", someClient("", 5, 6, 6).Secrets
 				return auditEvent(), nil
@@ -249,23 +250,23 @@ func TestRefusalsShareAGroup(t *testing.T) {
 				return auditEvent(), boom
 			})
 		}},
-		"a token's ID": {authmgmt.ErrExists, func() error {
+		"a token's ID": {mortise.ErrExists, func() error {
 			t2 := token
 			t2.Digest = [32]byte{10}
 			return tables.CreateToken(t.Context(), t2, auditEvent())
 		}},
-		"a token's digest": {authmgmt.ErrExists, func() error {
+		"a token's digest": {mortise.ErrExists, func() error {
 			t2 := token
 			t2.ID = uuid.New()
 			return tables.CreateToken(t.Context(), t2, auditEvent())
 		}},
-		"a token of another client's secret": {authmgmt.ErrNotFound, func() error {
+		"a token of another client's secret": {mortise.ErrNotFound, func() error {
 			return tables.CreateToken(t.Context(), authmgmt.Token{
 				ID: uuid.New(), Organization: "acme", Digest: [32]byte{11}, Client: "other", Secret: [32]byte{1}, CreatedAt: someTime,
 			}, auditEvent())
 		}},
-		"an invitation's ID":            {authmgmt.ErrExists, func() error { return tables.CreateInvitation(t.Context(), i, false, auditEvent()) }},
-		"an invitation's ID, exclusive": {authmgmt.ErrExists, func() error { return tables.CreateInvitation(t.Context(), i, true, auditEvent()) }},
+		"an invitation's ID":            {mortise.ErrExists, func() error { return tables.CreateInvitation(t.Context(), i, false, auditEvent()) }},
+		"an invitation's ID, exclusive": {mortise.ErrExists, func() error { return tables.CreateInvitation(t.Context(), i, true, auditEvent()) }},
 		"an address": {authmgmt.ErrPendingInvitation, func() error {
 			i2 := i
 			i2.ID, i2.Email = "i2", "ADA@example.com"

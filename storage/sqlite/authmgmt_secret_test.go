@@ -83,7 +83,7 @@ func TestSecretsAtRest(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	granted := 0
 	service, err := authmgmt.New(authmgmt.Backend{Store: tables, Directory: tables}, &authmgmt.Options{
-		AcceptURL: "https://app.example.com/join/", InvitationKey: invitationKey, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
+		AcceptURL: "https://app.example.com/join/", InvitationKey: invitationKey, Env: mortise.Env{Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler)},
 		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
 			if granted++; granted == 1 {
 				return mortise.Secret{}, errors.New("not yet")
@@ -173,7 +173,7 @@ func useEverything(t *testing.T, s *authmgmt.Service, later func()) map[string][
 	must(err)
 	text("the second secret", second.Reveal())
 	must(s.RevokeSecret(ctx, "acme", root, c.ID, c.Secrets[0].ID))
-	require.ErrorIs(t, s.RevokeToken(ctx, "acme", root, token.ID), authmgmt.ErrNotFound, "gone with its secret")
+	require.ErrorIs(t, s.RevokeToken(ctx, "acme", root, token.ID), mortise.ErrNotFound, "gone with its secret")
 	token, access, err = s.Login(ctx, c.ID, second.Reveal())
 	must(err)
 	text("another access token", access.Reveal())

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -21,13 +22,13 @@ func (t *tx) checkSecrets(digests [][]byte) error {
 	for i, digest := range digests {
 		for _, earlier := range digests[:i] {
 			if bytes.Equal(earlier, digest) {
-				return authmgmt.ErrExists
+				return mortise.ErrExists
 			}
 		}
 		if taken, err := t.exists(secretByDigest, digest); err != nil {
 			return err
 		} else if taken {
-			return authmgmt.ErrExists
+			return mortise.ErrExists
 		}
 	}
 	return nil

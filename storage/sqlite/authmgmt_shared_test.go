@@ -93,9 +93,9 @@ func TestTwoDatabasesInvite(t *testing.T) {
 		link, err := services[0].LinkToken(t.Context(), &invited[0])
 		require.NoError(t, err)
 		accepted := race(func(s *authmgmt.Service, n int) (authmgmt.Invitation, error) {
-			accepted, _, err := s.Accept(t.Context(), link.Reveal(), authmgmt.Actor(fmt.Sprint("person", n)))
+			accepted, _, err := s.Accept(t.Context(), link.Reveal(), mortise.Actor(fmt.Sprint("person", n)))
 			return accepted, err
-		}, authmgmt.ErrNotFound, authmgmt.ErrGrantPending)
+		}, mortise.ErrNotFound, authmgmt.ErrGrantPending)
 		require.Len(t, accepted, 1, "acceptances of one invitation")
 		require.EqualValues(t, round+1, granted.Load())
 		page, err := services[1].ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Target: invited[0].ID})

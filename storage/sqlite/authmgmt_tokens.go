@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -58,7 +59,7 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt
 			err = tx.mayCreate(t.Organization)
 		}
 		if err == nil && isClients && !has {
-			err = authmgmt.ErrNotFound
+			err = mortise.ErrNotFound
 		}
 		if err != nil {
 			return err
@@ -84,7 +85,7 @@ func (a *AuthMgmt) TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt
 		return scanToken(r, &t)
 	})
 	if err == nil && !found {
-		err = authmgmt.ErrNotFound
+		err = mortise.ErrNotFound
 	}
 	if err != nil {
 		return authmgmt.Token{}, err
@@ -105,7 +106,7 @@ func (a *AuthMgmt) UpdateToken(ctx context.Context, org string, id uuid.UUID, up
 			return err
 		}
 		if !found {
-			return authmgmt.ErrNotFound
+			return mortise.ErrNotFound
 		}
 		var changes []change
 		err = tx.host(func() error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -28,11 +29,11 @@ func startProcessing(b *testing.B, concurrency int, work time.Duration) *process
 	p := &processed{started: make(chan time.Time, 1<<16)}
 	var err error
 	p.service, err = trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: db.Trigger().Store.(trigger.Organizations)}, &trigger.Options{
-		Observer: func(_ context.Context, o trigger.Observation) {
-			if o.Kind == trigger.KindCompleted {
+		Env: mortise.Env{Observer: func(_ context.Context, o mortise.Observation) {
+			if o.Kind == mortise.KindCompleted {
 				p.done.Add(1)
 			}
-		},
+		}},
 	})
 	require.NoError(b, err)
 	worker, err := trigger.NewWorker(p.service, func(context.Context, trigger.Event) (trigger.Outcome, error) {

@@ -115,7 +115,7 @@ func TestDamageAfterACrash(t *testing.T) {
 		require.ErrorIs(t, err, ErrUnusable, name)
 		require.ErrorIs(t, err, errDamaged, name)
 		require.ErrorContains(t, err, line, name)
-		require.NotErrorIs(t, err, trigger.ErrNotFound, name)
+		require.NotErrorIs(t, err, mortise.ErrNotFound, name)
 	}
 	require.EqualError(t, db.Ping(ctx), line)
 	require.NoError(t, db.Close())
@@ -147,7 +147,7 @@ func TestDamageInAClosedFile(t *testing.T) {
 	require.NoError(t, db.Ping(t.Context()))
 	_, err = db.Trigger().Store.Event(t.Context(), "acme", events[100].ID)
 	require.Error(t, err)
-	require.NotErrorIs(t, err, trigger.ErrNotFound)
+	require.NotErrorIs(t, err, mortise.ErrNotFound)
 	<-db.checker.stopped
 	line := db.Ping(t.Context())
 	require.ErrorIs(t, line, errDamaged)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -36,7 +37,7 @@ func TestCloseDuringReads(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for {
-				page, err := db.Trigger().Store.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: trigger.MaxPageSize})
+				page, err := db.Trigger().Store.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: mortise.MaxPageSize})
 				if err != nil {
 					assert.ErrorIs(t, err, ErrClosed)
 					return

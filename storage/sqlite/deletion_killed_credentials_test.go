@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -64,7 +65,7 @@ func TestKilledWhileDeletingCredentials(t *testing.T) {
 			trail, err := s.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{})
 			require.NoError(t, err)
 			require.Len(t, trail.Items, 1)
-			who := authmgmt.Actor("who was killed")
+			who := mortise.Actor("who was killed")
 			if !marked {
 				who = deleter.Actor
 			}
@@ -94,7 +95,7 @@ func stopWhileDeletingCredentials(t *testing.T, path, place string) {
 	}
 	e := authmgmt.AuditEvent{
 		ID: uuid.UUID{1}, Organization: "acme", At: someTime,
-		Kind: authmgmt.KindOrganizationDeleted, Actor: "who was killed", Target: "acme",
+		Kind: mortise.KindOrganizationDeleted, Actor: "who was killed", Target: "acme",
 	}
 	_, err = db.AuthMgmt().Store.MarkDeleted(t.Context(), "acme", someTime, e)
 	require.NoError(t, err)

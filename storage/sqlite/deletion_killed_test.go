@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -78,7 +79,7 @@ func TestKilledWhileDeleting(t *testing.T) {
 			_, audioErr := audio.RemoveDeleted(t.Context(), "acme", 0)
 			switch now := counts(content(t, db)); place {
 			case "in the mark":
-				require.ErrorIs(t, vaultErr, vault.ErrNotFound, "nothing of it is stored")
+				require.ErrorIs(t, vaultErr, mortise.ErrNotFound, "nothing of it is stored")
 				require.Error(t, audioErr)
 				require.Equal(t, full, now)
 				require.Equal(t, heard, db.audioRows(t))
@@ -91,7 +92,7 @@ func TestKilledWhileDeleting(t *testing.T) {
 				require.Equal(t, full["fingerprints"], now["fingerprints"])
 			}
 			_, err = tokens.Vault(t.Context(), "acme", "v1")
-			require.ErrorIs(t, err, vault.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 			for more := true; more; {
 				more, err = tokens.RemoveDeleted(t.Context(), "acme", 1000)
 				require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
@@ -21,23 +22,23 @@ func TestInTxObservers(t *testing.T) {
 	t.Parallel()
 	db := openAt(t, sqlite.EmptyFile(t), nil)
 	var heard []string
-	triggers, err := trigger.New(db.Trigger(), &trigger.Options{Observer: func(_ context.Context, o trigger.Observation) {
+	triggers, err := trigger.New(db.Trigger(), &trigger.Options{Env: mortise.Env{Observer: func(_ context.Context, o mortise.Observation) {
 		heard = append(heard, o.Organization+" "+string(o.Kind))
-	}})
+	}}})
 	require.NoError(t, err)
-	credentials, err := authmgmt.New(db.AuthMgmt(), &authmgmt.Options{Observer: func(_ context.Context, o authmgmt.Observation) {
+	credentials, err := authmgmt.New(db.AuthMgmt(), &authmgmt.Options{Env: mortise.Env{Observer: func(_ context.Context, o mortise.Observation) {
 		heard = append(heard, o.Organization+" "+string(o.Kind))
-	}})
+	}}})
 	require.NoError(t, err)
 	keys, err := localkeys.New(localkeys.Key{Version: 1, Root: localkeys.RandomRoot()})
 	require.NoError(t, err)
-	values, err := vault.New(db.Vault(), keys, &vault.Options{Observer: func(_ context.Context, o vault.Observation) {
+	values, err := vault.New(db.Vault(), keys, &vault.Options{Env: mortise.Env{Observer: func(_ context.Context, o mortise.Observation) {
 		heard = append(heard, o.Organization+" "+string(o.Kind))
-	}})
+	}}})
 	require.NoError(t, err)
-	sounds, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Observer: func(_ context.Context, o audiosearch.Observation) {
+	sounds, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Env: mortise.Env{Observer: func(_ context.Context, o mortise.Observation) {
 		heard = append(heard, o.Organization+" "+string(o.Kind))
-	}})
+	}}})
 	require.NoError(t, err)
 	schema := vault.Schema{Tables: []vault.Table{{Name: "persons", Columns: []vault.Column{{Name: "email", Tokenization: vault.Deterministic}}}}}
 	all := func(ctx context.Context, org string) {

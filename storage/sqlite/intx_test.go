@@ -117,7 +117,7 @@ func TestInTx(t *testing.T) {
 		_, err = s.events.Event(ctx, "acme", e.ID)
 		require.NoError(t, err, "the transaction does not see its own rows")
 		_, err = s.events.Event(t.Context(), "acme", e.ID)
-		require.ErrorIs(t, err, trigger.ErrNotFound, "somebody sees what is not committed")
+		require.ErrorIs(t, err, mortise.ErrNotFound, "somebody sees what is not committed")
 		return errNoMoney
 	}), errNoMoney)
 	require.PanicsWithValue(t, "no", func() {

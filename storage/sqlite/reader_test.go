@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -134,7 +135,7 @@ func TestListsHoldUpNobody(t *testing.T) {
 	start("other")
 	require.ErrorIs(t, list("a third one"), context.DeadlineExceeded)
 	_, err = (&Trigger{db: db}).KeyByDigest(t.Context(), [32]byte{})
-	require.ErrorIs(t, err, trigger.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 	end()
 	running.Wait()
 	_, err = db.Trigger().Store.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: 1})

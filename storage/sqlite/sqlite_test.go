@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -143,7 +144,7 @@ func TestClose(t *testing.T) {
 	require.ErrorIs(t, err, sqlite.ErrClosed)
 	_, err = db.Trigger().Store.Event(t.Context(), "acme", e.ID)
 	require.Error(t, err)
-	require.NotErrorIs(t, err, trigger.ErrNotFound)
+	require.NotErrorIs(t, err, mortise.ErrNotFound)
 	require.ErrorIs(t, db.Backup(t.Context(), filepath.Join(t.TempDir(), "backup.db")), sqlite.ErrClosed)
 	require.NoError(t, db.Close(), "closing twice")
 }
@@ -185,7 +186,7 @@ func TestBackup(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, e, got)
 	_, err = restored.Trigger().Store.Event(t.Context(), "acme", later.ID)
-	require.ErrorIs(t, err, trigger.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 
 	require.ErrorIs(t, db.Backup(t.Context(), path), fs.ErrExist)
 	ended, cancel := context.WithCancel(t.Context())

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -35,11 +36,11 @@ func TestMarkInAGroup(t *testing.T) {
 			}
 		}
 		require.NoError(t, tx.markTriggerDeleted("i", someTime))
-		require.ErrorIs(t, create(tx, "i"), trigger.ErrDeleted)
+		require.ErrorIs(t, create(tx, "i"), mortise.ErrDeleted)
 		return create(tx, "h")
 	}))
 	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
-		require.ErrorIs(t, create(tx, "i"), trigger.ErrDeleted)
+		require.ErrorIs(t, create(tx, "i"), mortise.ErrDeleted)
 		return create(tx, "h")
 	}))
 
@@ -50,7 +51,7 @@ func TestMarkInAGroup(t *testing.T) {
 	_, err = other.Trigger().Store.MarkDeleted(t.Context(), "h", someTime)
 	require.NoError(t, err)
 	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
-		require.ErrorIs(t, create(tx, "h"), trigger.ErrDeleted)
+		require.ErrorIs(t, create(tx, "h"), mortise.ErrDeleted)
 		return nil
 	}))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -84,7 +85,7 @@ func (t *Trigger) RemoveDeleted(ctx context.Context, org string, limit int) (mor
 	return more, nil
 }
 
-// isMarked returns [trigger.ErrNotFound] if an organization is not marked.
+// isMarked returns [mortise.ErrNotFound] if an organization is not marked.
 func (t *Trigger) isMarked(ctx context.Context, org string) error {
 	found := false
 	err := t.db.find(ctx, org, triggerDeletedSince, []any{org}, func(*row) error {
@@ -92,7 +93,7 @@ func (t *Trigger) isMarked(ctx context.Context, org string) error {
 		return nil
 	})
 	if err == nil && !found {
-		err = trigger.ErrNotFound
+		err = mortise.ErrNotFound
 	}
 	return err
 }
@@ -150,7 +151,7 @@ func (r *triggerRemoval) do(t *tx) error {
 	if deleted, err := t.triggerDeleted(r.org); err != nil {
 		return err
 	} else if !deleted {
-		return trigger.ErrNotFound
+		return mortise.ErrNotFound
 	}
 	for _, statement := range []string{removeAPIKeys, removeCollections} {
 		if err := r.exec(t, statement, r.org, r.rows-r.removed); err != nil || r.removed == r.rows {

@@ -84,7 +84,7 @@ func (c *creation) do(t *tx) error {
 	if deleted, err := t.triggerDeleted(c.org); err != nil {
 		return err
 	} else if deleted {
-		return trigger.ErrDeleted
+		return mortise.ErrDeleted
 	}
 	if err := c.insert(t); err != nil || c.created {
 		return err
@@ -145,7 +145,7 @@ func (t *Trigger) Event(ctx context.Context, org string, id uuid.UUID) (trigger.
 		return scanEvent(r, &e)
 	})
 	if err == nil && (!found || e.Organization != org) {
-		err = trigger.ErrNotFound
+		err = mortise.ErrNotFound
 	}
 	if err != nil {
 		return trigger.Event{}, err
@@ -211,7 +211,7 @@ func (t *tx) updateEvent(org string, id uuid.UUID, update func(*trigger.Event) e
 	if deleted, err := t.triggerDeleted(org); err != nil {
 		return err
 	} else if deleted {
-		return trigger.ErrNotFound
+		return mortise.ErrNotFound
 	}
 	if known := t.recent.take(id); known != nil && known.event.Organization == org {
 		if done, err := t.changeEvent(known, true, update); done || err != nil {
@@ -227,7 +227,7 @@ func (t *tx) updateEvent(org string, id uuid.UUID, update func(*trigger.Event) e
 		return err
 	}
 	if stored.version < 0 || stored.event.Organization != org {
-		return trigger.ErrNotFound
+		return mortise.ErrNotFound
 	}
 	_, err = t.changeEvent(&stored, false, update)
 	return err

@@ -28,12 +28,12 @@ func (t *Trigger) CreateKey(ctx context.Context, k trigger.APIKey) error {
 		if deleted, err := tx.triggerDeleted(k.Organization); err != nil {
 			return err
 		} else if deleted {
-			return trigger.ErrDeleted
+			return mortise.ErrDeleted
 		}
 		created, err := tx.exec(insertKey, k.Digest[:], k.ID[:], k.Organization, k.Name,
 			k.CreatedAt.UnixMicro(), micros(k.RevokedAt), micros(k.LastUsedAt))
 		if err == nil && created == 0 {
-			err = trigger.ErrExists
+			err = mortise.ErrExists
 		}
 		return err
 	})
@@ -48,7 +48,7 @@ func (t *Trigger) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.API
 		return scanKey(r, &k)
 	})
 	if err == nil && !found {
-		err = trigger.ErrNotFound
+		err = mortise.ErrNotFound
 	}
 	if err != nil {
 		return trigger.APIKey{}, err
@@ -69,7 +69,7 @@ func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, updat
 			return err
 		}
 		if !found {
-			return trigger.ErrNotFound
+			return mortise.ErrNotFound
 		}
 		err = tx.host(func() error {
 			given := k

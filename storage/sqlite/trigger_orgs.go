@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -29,7 +30,7 @@ func (t *Trigger) Setup(ctx context.Context, org string) (trigger.Organization, 
 		return scanOrganization(r, &o)
 	})
 	if err == nil && !found {
-		err = trigger.ErrNotFound
+		err = mortise.ErrNotFound
 	}
 	if err != nil {
 		return trigger.Organization{}, err
@@ -56,7 +57,7 @@ func (t *Trigger) UpdateOrganization(ctx context.Context, org string, update fun
 		if deleted, err := tx.triggerDeleted(org); err != nil {
 			return err
 		} else if deleted {
-			return trigger.ErrDeleted
+			return mortise.ErrDeleted
 		}
 		changed := trigger.Organization{ID: org}
 		err := tx.query(organizationByID, []any{org}, func(r *row) error { return scanOrganization(r, &changed) })

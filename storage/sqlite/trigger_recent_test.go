@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -124,7 +125,7 @@ func TestRecentEventOfAnotherProcess(t *testing.T) {
 		_, err = others.Prune(t.Context(), e.SubmittedAt.Add(time.Second), e.SubmittedAt.Add(time.Second), 10)
 		require.NoError(t, err)
 		err = tables.UpdateEvent(t.Context(), "acme", e.ID, func(e *trigger.Event) error { e.Attempts++; return nil })
-		require.ErrorIs(t, err, trigger.ErrNotFound, "%s: it was removed meanwhile", name)
+		require.ErrorIs(t, err, mortise.ErrNotFound, "%s: it was removed meanwhile", name)
 	}
 }
 

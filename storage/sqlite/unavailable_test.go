@@ -42,7 +42,7 @@ func requireUnavailable(t *testing.T, err error) {
 	t.Helper()
 	require.Error(t, err)
 	for _, sentinel := range []error{
-		trigger.ErrNotFound, trigger.ErrExists, mortise.ErrLeaseLost, trigger.ErrNotFailed, trigger.ErrInvalidKey,
+		mortise.ErrNotFound, mortise.ErrExists, mortise.ErrLeaseLost, trigger.ErrNotFailed, trigger.ErrInvalidKey,
 		trigger.ErrIdempotencyKeyReused, trigger.ErrEnqueueFailed, trigger.ErrNotConfigured, trigger.ErrNoEligibleCollection,
 		trigger.ErrTimeout, trigger.ErrShutdown,
 	} {

@@ -47,7 +47,7 @@ func (s *Vault) Vault(ctx context.Context, org, id string) (vault.Vault, error) 
 		return err
 	})
 	if err == nil && !found {
-		err = vault.ErrNotFound
+		err = mortise.ErrNotFound
 	}
 	if err != nil {
 		return vault.Vault{}, err
@@ -84,16 +84,16 @@ func (s *Vault) PutVault(ctx context.Context, v vault.Vault, left []string, a va
 		case err != nil:
 			return err
 		case revision == firstRevision && seq != noVault:
-			return vault.ErrExists
+			return mortise.ErrExists
 		case revision == firstRevision:
 			if gone, err := tx.exists(isDeleted, org, id); err != nil {
 				return err
 			} else if gone {
-				return vault.ErrDeleted
+				return mortise.ErrDeleted
 			}
 			return tx.apply(append([]change{{insertVault, []any{org, id, revision, created, updated, schema}}}, event...))
 		case seq == noVault:
-			return vault.ErrNotFound
+			return mortise.ErrNotFound
 		case stored != revision-1:
 			return vault.ErrConflict
 		}

@@ -60,7 +60,7 @@ func (s *Vault) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
 	return s.db.writer.write(ctx, func(tx *tx) error {
 		added, err := tx.exec(addVaultAudit, args...)
 		if err == nil && added == 0 {
-			err = vault.ErrNotFound
+			err = mortise.ErrNotFound
 		}
 		return err
 	})
@@ -106,7 +106,7 @@ func vaultAuditStatement(org string, q *vault.AuditQuery) (statement string, arg
 // scanVaultAudit reads a row of vaultAuditColumns.
 func scanVaultAudit(r *row, e *vault.AuditEvent) error {
 	r.blob(0, e.ID[:])
-	e.Organization, e.At, e.Kind, e.Actor, e.Vault = r.text(1), r.moment(2), vault.Kind(r.text(3)), vault.Actor(r.text(4)), r.text(5)
+	e.Organization, e.At, e.Kind, e.Actor, e.Vault = r.text(1), r.moment(2), mortise.Kind(r.text(3)), mortise.Actor(r.text(4)), r.text(5)
 	if !r.null(6) {
 		if err := json.Unmarshal(r.bytes(6), &e.Tokens); err != nil {
 			return fmt.Errorf("sqlite: a row is damaged: column 6 holds no tokens: %w", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -135,7 +136,7 @@ func (t *tx) deletedVault(org, id string) (since time.Time, err error) {
 	if gone, err := t.exists(deletedVaultOrg, org); err != nil {
 		return since, err
 	} else if gone {
-		return since, vault.ErrNotFound
+		return since, mortise.ErrNotFound
 	}
 	found := false
 	err = t.query(deletedVault, []any{org, id}, func(r *row) error {
@@ -143,7 +144,7 @@ func (t *tx) deletedVault(org, id string) (since time.Time, err error) {
 		return nil
 	})
 	if err == nil && !found {
-		err = vault.ErrNotFound
+		err = mortise.ErrNotFound
 	}
 	return since, err
 }
@@ -158,7 +159,7 @@ func (s *Vault) RemoveDeleted(ctx context.Context, org string, limit int) (more 
 			return nil
 		})
 		if err == nil && !marked {
-			err = vault.ErrNotFound
+			err = mortise.ErrNotFound
 		}
 		if left = rest; err != nil || !rest {
 			return err

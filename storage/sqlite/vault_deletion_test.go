@@ -21,11 +21,11 @@ import (
 func fillVault(t *testing.T, s *Vault, org, id string) {
 	t.Helper()
 	ctx := t.Context()
-	event := func(kind vault.Kind) vault.AuditEvent {
+	event := func(kind mortise.Kind) vault.AuditEvent {
 		return vault.AuditEvent{ID: uuid.New(), Organization: org, Vault: id, Kind: kind, At: someTime, Actor: "ops"}
 	}
 	v := vault.Vault{Organization: org, ID: id, Revision: 1, Schema: vault.Schema{Tables: []vault.Table{{Name: "secret schema"}}}}
-	require.NoError(t, s.PutVault(ctx, v, nil, event(vault.KindVaultCreated)))
+	require.NoError(t, s.PutVault(ctx, v, nil, event(mortise.KindVaultCreated)))
 	var rows []vault.Row
 	for i := range 30 {
 		r := someRow(fmt.Sprint("scope", i%3), fmt.Sprint("t", i), i)
@@ -34,9 +34,9 @@ func fillVault(t *testing.T, s *Vault, org, id string) {
 	}
 	_, err := s.InsertTokens(ctx, org, id, 1, rows)
 	require.NoError(t, err)
-	require.NoError(t, s.DeleteToken(ctx, org, id, "t7", event(vault.KindDeleted)))
+	require.NoError(t, s.DeleteToken(ctx, org, id, "t7", event(mortise.KindDeleted)))
 	for range 10 {
-		require.NoError(t, s.AddAuditEvent(ctx, event(vault.KindDetokenized)))
+		require.NoError(t, s.AddAuditEvent(ctx, event(mortise.KindDetokenized)))
 	}
 }
 
@@ -101,7 +101,7 @@ func TestNothingIsLeftOfDeleted(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, more)
 		}
-		event := vault.AuditEvent{ID: uuid.New(), Organization: "goes", At: someTime.Add(-time.Hour), Kind: vault.KindOrganizationDeleted}
+		event := vault.AuditEvent{ID: uuid.New(), Organization: "goes", At: someTime.Add(-time.Hour), Kind: mortise.KindOrganizationDeleted}
 		_, err = s.MarkDeleted(ctx, "goes", someTime, event)
 		require.NoError(t, err)
 		for more := true; more; {
@@ -239,10 +239,10 @@ func TestDeletionBesideAnotherHandle(t *testing.T) {
 		require.NoError(t, err)
 		for _, org := range []string{"acme", fmt.Sprint("goes", i)} {
 			_, err := other.Rows(ctx, org, id, []string{"t1"})
-			require.ErrorIs(t, err, vault.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 			_, err = other.InsertTokens(ctx, org, id, 1, []vault.Row{someRow("scope0", "new", 1000)})
-			require.ErrorIs(t, err, vault.ErrNotFound)
-			require.ErrorIs(t, other.PutVault(ctx, vault.Vault{Organization: org, ID: id, Revision: 1}, nil, vault.AuditEvent{}), vault.ErrDeleted)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
+			require.ErrorIs(t, other.PutVault(ctx, vault.Vault{Organization: org, ID: id, Revision: 1}, nil, vault.AuditEvent{}), mortise.ErrDeleted)
 		}
 		more, err := other.RemoveDeletedVault(ctx, "acme", id, 3)
 		require.NoError(t, err)

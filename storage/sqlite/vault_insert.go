@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -128,7 +129,7 @@ func (t *tx) newVaultInsertion(org, id string, revision int64, rows []vault.Row)
 	case err != nil:
 		return nil, err
 	case stored.seq == noVault:
-		return nil, vault.ErrNotFound
+		return nil, mortise.ErrNotFound
 	case stored.revision != revision:
 		return nil, vault.ErrConflict
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -118,7 +119,7 @@ func testRemembering(t *testing.T, between bool, by func(t *testing.T, db, secon
 		_, err := v.MarkVaultDeleted(ctx, "acme", "v1", someTime, vault.AuditEvent{})
 		return err
 	})
-	insert("v1", 2, vault.ErrNotFound)
+	insert("v1", 2, mortise.ErrNotFound)
 
 	// The next vault gets the numbers of the first one, and of its scope.
 	change(func(ctx context.Context, v *Vault) error {
@@ -130,7 +131,7 @@ func testRemembering(t *testing.T, between bool, by func(t *testing.T, db, secon
 		}
 		return v.PutVault(ctx, vault.Vault{Organization: "acme", ID: "v2", Revision: 1}, nil, vault.AuditEvent{})
 	})
-	insert("v1", 2, vault.ErrNotFound)
+	insert("v1", 2, mortise.ErrNotFound)
 	remember("v2", 1)
 	change(func(ctx context.Context, v *Vault) error { return v.RetireKey(ctx, keyring.SealKey, 2, 0) })
 	row := someRow("a", "sealed under 2", 2000)
@@ -143,7 +144,7 @@ func testRemembering(t *testing.T, between bool, by func(t *testing.T, db, secon
 		_, err := v.MarkDeleted(ctx, "acme", someTime, vault.AuditEvent{})
 		return err
 	})
-	insert("v2", 1, vault.ErrNotFound)
+	insert("v2", 1, mortise.ErrNotFound)
 }
 
 // TestInsertionsForgetARollback: what was read of a transaction that is rolled back is not

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -182,10 +183,10 @@ func TestVaultRefusalsShareAGroup(t *testing.T) {
 		want error
 		do   func() error
 	}{
-		"a vault that is there":                    {vault.ErrExists, func() error { return put(1) }},
+		"a vault that is there":                    {mortise.ErrExists, func() error { return put(1) }},
 		"another revision":                         {vault.ErrConflict, func() error { return put(5) }},
 		"a scope in use":                           {vault.ErrScopeInUse, func() error { return put(2, "b", "a") }},
-		"no vault":                                 {vault.ErrNotFound, func() error { return insert("other", 1, someRow("a", "x", 7)) }},
+		"no vault":                                 {mortise.ErrNotFound, func() error { return insert("other", 1, someRow("a", "x", 7)) }},
 		"a stale revision":                         {vault.ErrConflict, func() error { return insert("acme", 2, someRow("a", "x", 7)) }},
 		"a retired key":                            {keyring.ErrRetired, func() error { return insert("acme", 1, someRow("a", "w", 6), retired) }},
 		"a fingerprint too few":                    {keyring.ErrUnknownKey, func() error { return insert("acme", 1, vault.Row{Token: "x", Deterministic: true}) }},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -162,7 +163,7 @@ func TestLookupsBesideChanges(t *testing.T) {
 
 // class is the kind of a vault's error.
 func class(err error) error {
-	for _, kind := range []error{vault.ErrNotFound, vault.ErrConflict, vault.ErrTokenNotFound, vault.ErrExists, vault.ErrDeleted, vault.ErrScopeInUse, keyring.ErrRetired} {
+	for _, kind := range []error{mortise.ErrNotFound, vault.ErrConflict, vault.ErrTokenNotFound, mortise.ErrExists, mortise.ErrDeleted, vault.ErrScopeInUse, keyring.ErrRetired} {
 		if errors.Is(err, kind) {
 			return kind
 		}

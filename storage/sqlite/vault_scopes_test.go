@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -56,7 +57,7 @@ func TestRememberedScopes(t *testing.T) {
 
 	_, err = changes.MarkVaultDeleted(ctx, "acme", "v1", someTime, vault.AuditEvent{})
 	require.NoError(t, err)
-	requireTokens("v1", 2, vault.ErrNotFound, "")
+	requireTokens("v1", 2, mortise.ErrNotFound, "")
 	for more := true; more; {
 		more, err = changes.RemoveDeletedVault(ctx, "acme", "v1", 100)
 		require.NoError(t, err)
@@ -64,11 +65,11 @@ func TestRememberedScopes(t *testing.T) {
 	// This one has the numbers of the first, and of its scope.
 	require.NoError(t, changes.PutVault(ctx, vault.Vault{Organization: "acme", ID: "v2", Revision: 1}, nil, vault.AuditEvent{}))
 	insert("v2", 1, "other", 0)
-	requireTokens("v1", 2, vault.ErrNotFound, "")
+	requireTokens("v1", 2, mortise.ErrNotFound, "")
 	requireTokens("v2", 1, nil, "other", "")
 	_, err = changes.MarkDeleted(ctx, "acme", someTime, vault.AuditEvent{})
 	require.NoError(t, err)
-	requireTokens("v2", 1, vault.ErrNotFound, "")
+	requireTokens("v2", 1, mortise.ErrNotFound, "")
 }
 
 // TestRememberedScopeIsGone: what was found by a number that is another scope's now does not

@@ -84,7 +84,7 @@ func (s *Vault) VaultStats(ctx context.Context, org, id string, most int) (stats
 		return nil
 	})
 	if err == nil && !found {
-		err = vault.ErrNotFound
+		err = mortise.ErrNotFound
 	}
 	if err != nil {
 		return vault.Stats{}, err

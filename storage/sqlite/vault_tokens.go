@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"strconv"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -78,7 +79,7 @@ func asExpected(err error, found bool, stored, revision int64) error {
 	case err != nil:
 		return err
 	case !found:
-		return vault.ErrNotFound
+		return mortise.ErrNotFound
 	case stored != revision:
 		return vault.ErrConflict
 	}
@@ -164,7 +165,7 @@ func (s *Vault) ListRows(ctx context.Context, org, id, after string, limit int) 
 // foundRows returns rows of a vault, or ErrNotFound if it was not found.
 func foundRows(rows []vault.Row, found bool, err error) ([]vault.Row, error) {
 	if err == nil && !found {
-		err = vault.ErrNotFound
+		err = mortise.ErrNotFound
 	}
 	if err != nil {
 		return nil, err

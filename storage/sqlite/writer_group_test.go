@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -111,5 +112,5 @@ func TestFailedTransaction(t *testing.T) {
 		require.Equal(t, e, got)
 	}
 	_, err = tables.Setup(t.Context(), "half")
-	require.ErrorIs(t, err, trigger.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -110,10 +111,10 @@ func TestWriteLeave(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, kept, got, "an update function ran after its caller had left")
 	_, err = tables.Setup(t.Context(), "acme")
-	require.ErrorIs(t, err, trigger.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 	for _, want := range events {
 		got, err := tables.Event(t.Context(), "acme", want.ID)
-		if errors.Is(err, trigger.ErrNotFound) {
+		if errors.Is(err, mortise.ErrNotFound) {
 			continue
 		}
 		require.NoError(t, err)
@@ -185,7 +186,7 @@ func TestWriteCancelHalf(t *testing.T) {
 	for _, l := range leases {
 		jobs[eventOf(l)] = true
 	}
-	page, err := db.Trigger().Store.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: trigger.MaxPageSize})
+	page, err := db.Trigger().Store.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: mortise.MaxPageSize})
 	require.NoError(t, err)
 	require.Len(t, page.Items, len(jobs), "events without a job, or jobs without an event")
 	for _, e := range page.Items {

@@ -134,7 +134,7 @@ func TestGroupIsolation(t *testing.T) {
 	for range 10 { // what is not there fails nobody else either
 		wg.Go(func() {
 			err := tables.UpdateEvent(t.Context(), "acme", uuid.New(), func(*trigger.Event) error { panic("called for nothing") })
-			assert.ErrorIs(t, err, trigger.ErrNotFound)
+			assert.ErrorIs(t, err, mortise.ErrNotFound)
 			assert.ErrorIs(t, db.Jobs().Extend(t.Context(), mortise.Lease{Job: newJob(), Token: uuid.New()}, time.Hour), mortise.ErrLeaseLost)
 		})
 	}
@@ -211,7 +211,7 @@ func TestPanicAlone(t *testing.T) {
 		create(t, db, newEvent())
 	}
 	_, err := organizations.Setup(t.Context(), "acme")
-	require.ErrorIs(t, err, trigger.ErrNotFound)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 }
 
 // eventOf returns the event of a job.

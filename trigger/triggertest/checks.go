@@ -155,8 +155,8 @@ func spoil(e *trigger.Event) {
 // sentinels are the errors that say something else than "unavailable".
 func sentinels() []error {
 	return []error{
-		trigger.ErrNotFound, trigger.ErrNotConfigured, trigger.ErrNoEligibleCollection, trigger.ErrIdempotencyKeyReused,
-		trigger.ErrEnqueueFailed, trigger.ErrInvalidKey, trigger.ErrNotFailed, mortise.ErrLeaseLost, trigger.ErrExists, trigger.ErrDeleted,
+		mortise.ErrNotFound, trigger.ErrNotConfigured, trigger.ErrNoEligibleCollection, trigger.ErrIdempotencyKeyReused,
+		trigger.ErrEnqueueFailed, trigger.ErrInvalidKey, trigger.ErrNotFailed, mortise.ErrLeaseLost, mortise.ErrExists, mortise.ErrDeleted,
 	}
 }
 

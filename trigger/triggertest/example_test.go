@@ -80,7 +80,7 @@ func ExampleFaults() {
 	fmt.Println(len(page.Items), err)
 	// Output:
 	// <nil>
-	// trigger: the store is unavailable: store event: triggertest: injected failure
+	// mortise: unavailable: store event: triggertest: injected failure
 	// <nil>
 	// 3 <nil>
 }

@@ -55,7 +55,7 @@ type Fake struct {
 	history *memory.Trigger
 
 	broken   fake.Parts[Part]
-	observed fake.Record[trigger.Observation]
+	observed fake.Record[mortise.Observation]
 }
 
 // New returns a Fake that stores nothing yet. Options may be nil. It needs no cleanup.
@@ -135,7 +135,7 @@ func (f *Fake) Drain(ctx context.Context) int {
 func (f *Fake) History() []trigger.Event {
 	// Past the faults and the limits of the service, so that a test can look at a broken
 	// fake.
-	return fake.Trail(&f.observed, func(o trigger.Observation) string { return o.Organization },
+	return fake.Trail(&f.observed, func(o mortise.Observation) string { return o.Organization },
 		func(org string) ([]trigger.Event, error) {
 			page, err := f.history.ListEvents(context.Background(), org, trigger.EventQuery{Limit: math.MaxInt})
 			return page.Items, err
@@ -144,4 +144,4 @@ func (f *Fake) History() []trigger.Event {
 
 // Observations returns everything that the service, its worker and its sweeper did, of
 // all organizations, in order.
-func (f *Fake) Observations() []trigger.Observation { return f.observed.All() }
+func (f *Fake) Observations() []mortise.Observation { return f.observed.All() }

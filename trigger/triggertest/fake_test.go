@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -49,7 +50,7 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 			return trigger.Outcome{}, errors.New("no")
 		},
 		Worker:  trigger.WorkerOptions{MaxAttempts: 1},
-		Service: trigger.Options{KeyPrefix: "own-", Observer: func(context.Context, trigger.Observation) { heard++ }},
+		Service: trigger.Options{KeyPrefix: "own-", Env: mortise.Env{Observer: func(context.Context, mortise.Observation) { heard++ }}},
 	})
 	_, key, err := f.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
@@ -80,7 +81,7 @@ func TestBreak(t *testing.T) {
 	assert.Equal(t, 1, f.Drain(t.Context()))
 
 	f.Break(triggertest.StorePart)
-	require.ErrorIs(t, submit(), trigger.ErrUnavailable)
+	require.ErrorIs(t, submit(), mortise.ErrUnavailable)
 	assert.Len(t, f.History(), 3, "a broken fake can be looked at")
 }
 

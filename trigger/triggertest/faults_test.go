@@ -159,7 +159,7 @@ func TestBeforeAndAfterTheEffect(t *testing.T) {
 	_, _, err := (&triggertest.Faults{Before: outage}).Store(db.Trigger).CreateEvent(t.Context(), e, time.Time{})
 	require.ErrorIs(t, err, triggertest.ErrInjected)
 	_, err = db.Event(t.Context(), "acme", e.ID)
-	require.ErrorIs(t, err, trigger.ErrNotFound, "without effect")
+	require.ErrorIs(t, err, mortise.ErrNotFound, "without effect")
 	stored, created, err := (&triggertest.Faults{After: outage}).Store(db.Trigger).CreateEvent(t.Context(), e, time.Time{})
 	require.ErrorIs(t, err, triggertest.ErrInjected)
 	assert.False(t, created)
@@ -168,7 +168,7 @@ func TestBeforeAndAfterTheEffect(t *testing.T) {
 	require.NoError(t, err, "it took effect")
 
 	_, err = (&triggertest.Faults{After: outage}).Store(db.Trigger).Event(t.Context(), "acme", uuid.New())
-	require.ErrorIs(t, err, trigger.ErrNotFound, "the backend's own error comes first")
+	require.ErrorIs(t, err, mortise.ErrNotFound, "the backend's own error comes first")
 }
 
 func TestWrappersKeepOptionalInterfaces(t *testing.T) {

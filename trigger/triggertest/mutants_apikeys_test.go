@@ -58,7 +58,7 @@ var apiKeyMutants = []broken{
 	{name: "pages keys by number", breaks: "keys/list-pages-while-keys-come keys/list-after-any-position", mutate: func(m *mutant) {
 		numbers := make(map[mortise.Position]int)
 		listsKeys(func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
-			all := ask(trigger.KeyQuery{Limit: trigger.MaxPageSize}).Items
+			all := ask(trigger.KeyQuery{Limit: mortise.MaxPageSize}).Items
 			from := 0
 			if !q.After.IsZero() {
 				from = numbers[q.After]
@@ -76,7 +76,7 @@ var apiKeyMutants = []broken{
 	}},
 	{name: "begins anew where no key stands", breaks: "keys/list-after-any-position", mutate: listsKeys(
 		func(q trigger.KeyQuery, ask askKeys) mortise.Page[trigger.APIKey] {
-			all := ask(trigger.KeyQuery{Limit: trigger.MaxPageSize}).Items
+			all := ask(trigger.KeyQuery{Limit: mortise.MaxPageSize}).Items
 			if !slices.ContainsFunc(all, func(k trigger.APIKey) bool { return k.Position().Compare(q.After) == 0 }) {
 				q.After = mortise.Position{}
 			}
@@ -88,7 +88,7 @@ var apiKeyMutants = []broken{
 	})},
 	{name: "lists all keys for a limit of 0", breaks: "keys/list-limit-zero", mutate: arg(func(q *trigger.KeyQuery) {
 		if q.Limit == 0 {
-			q.Limit = trigger.MaxPageSize
+			q.Limit = mortise.MaxPageSize
 		}
 	})},
 	{name: "stays where it is for a limit of 0 keys", breaks: "keys/list-limit-zero", mutate: listsKeys(

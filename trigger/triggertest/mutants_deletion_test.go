@@ -28,7 +28,7 @@ func (r *remembered) event(id uuid.UUID) (e trigger.Event, err error) {
 			return e, nil
 		}
 	}
-	return e, trigger.ErrNotFound
+	return e, mortise.ErrNotFound
 }
 
 // afterMark changes what a method does when an organization has been marked.
@@ -72,7 +72,7 @@ func (r *remembered) matching(c *mutate.Call, keys bool) (page mortise.Page[trig
 // refused calls do with what methods refuse since the organization is deleted.
 func refused(do func(m *mutant, c *mutate.Call), methods ...string) func(*mutant) {
 	return around(func(m *mutant, c *mutate.Call) {
-		if c.Go(); errors.Is(*c.Err(), trigger.ErrDeleted) {
+		if c.Go(); errors.Is(*c.Err(), mortise.ErrDeleted) {
 			do(m, c)
 		}
 	}, methods...)
@@ -98,7 +98,7 @@ func looking(method string) func(*mutant) {
 			_, unmarked := m.Trigger.RemoveDeleted(bg, e.Organization, 0)
 			conformance.Seam() // all have looked
 			conformance.Seam() // and the mark is made
-			if c.Go(); errors.Is(*c.Err(), trigger.ErrDeleted) && unmarked != nil {
+			if c.Go(); errors.Is(*c.Err(), mortise.ErrDeleted) && unmarked != nil {
 				stored, isNew, err := m.lateCreate(bg, *e, mutate.Get[mortise.Job](c.In))
 				created(c, stored, isNew)
 				*c.Err() = err
@@ -162,7 +162,7 @@ var deletionMutants = []broken{
 	{name: "says that a key of a deleted organization exists", breaks: "deletion/refuses-keys", mutate: afterMark(
 		"CreateKey", func(c *mutate.Call, r *remembered) {
 			if mutate.Get[trigger.APIKey](c.In).ID == r.keys[0].ID {
-				*c.Err() = trigger.ErrExists
+				*c.Err() = mortise.ErrExists
 			}
 		})},
 	{name: "stores keys that it refuses", breaks: "deletion/refuses-keys", mutate: refused(func(m *mutant, c *mutate.Call) {
@@ -196,7 +196,7 @@ var deletionMutants = []broken{
 	}, "RemoveDeleted")},
 	{name: "refuses a limit of 0", breaks: "deletion/not-marked deletion/steps-bounded", mutate: around(func(_ *mutant, c *mutate.Call) {
 		if c.Go(); *mutate.Get[int](c.In) == 0 {
-			*c.Err() = trigger.ErrNotFound
+			*c.Err() = mortise.ErrNotFound
 		}
 	}, "RemoveDeleted")},
 	{name: "marks whoever has left", breaks: "deletion/ended-context", mutate: arg(func(ctx *context.Context) { *ctx = bg }, "MarkDeleted")},
@@ -229,7 +229,7 @@ var deletionStepMutants = []broken{
 		mutate: replace("Event", func(m *mutant, ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
 			for n := range org {
 				if _, err := m.Trigger.RemoveDeleted(ctx, org[:n], 0); n > 0 && err == nil {
-					return trigger.Event{}, trigger.ErrNotFound
+					return trigger.Event{}, mortise.ErrNotFound
 				}
 			}
 			return m.Trigger.Event(ctx, org, id)
@@ -254,7 +254,7 @@ var deletionStepMutants = []broken{
 		m.On.RemoveDeleted = func(ctx context.Context, org string, limit int) (bool, error) {
 			more, err := m.Trigger.RemoveDeleted(ctx, org, limit)
 			if gone[org] {
-				return false, trigger.ErrNotFound
+				return false, mortise.ErrNotFound
 			}
 			gone[org] = err == nil && !more && limit > 0
 			return more, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -95,7 +96,7 @@ var leaveMutants = []broken{
 			}
 			err := m.Trigger.UpdateEvent(context.WithoutCancel(ctx), org, id, f)
 			if ctx.Err() != nil {
-				return trigger.ErrNotFound
+				return mortise.ErrNotFound
 			}
 			return err
 		})},
@@ -139,7 +140,7 @@ var leaveMutants = []broken{
 				*stored = e
 				return nil
 			})
-			if errors.Is(err, trigger.ErrNotFound) {
+			if errors.Is(err, mortise.ErrNotFound) {
 				_, _, err = m.Trigger.CreateEvent(ctx, e, time.Time{})
 			}
 			return err

@@ -62,7 +62,7 @@ var listMutants = []broken{
 			if !q.After.IsZero() {
 				skip = int(q.After.At.Unix())
 			}
-			q.After, q.Limit = mortise.Position{}, trigger.MaxPageSize
+			q.After, q.Limit = mortise.Position{}, mortise.MaxPageSize
 			page, err := m.Trigger.ListEvents(ctx, org, q)
 			all := page.Items[min(skip, len(page.Items)):]
 			page.Items = all[:min(limit, len(all))]
@@ -162,13 +162,13 @@ var otherMutants = []broken{
 	{name: "knows every digest", breaks: "keys/by-digest-unknown", mutate: forgiving("KeyByDigest")},
 	{name: "hides revoked keys", breaks: "keys/by-digest-revoked keys/durable", mutate: around(func(_ *mutant, c *mutate.Call) {
 		if c.Go(); !mutate.Get[trigger.APIKey](c.Out).RevokedAt.IsZero() {
-			*c.Err() = trigger.ErrNotFound
+			*c.Err() = mortise.ErrNotFound
 		}
 	}, "KeyByDigest")},
 	{name: "updates keys without care", breaks: "keys/update-error-changes-nothing keys/update-unknown keys/update-concurrent",
 		mutate: replace("UpdateKey", func(m *mutant, ctx context.Context, _ string, id uuid.UUID, f func(*trigger.APIKey) error) error {
 			for _, org := range []string{"org-a", "org-b"} {
-				page, _ := m.Trigger.ListKeys(ctx, org, trigger.KeyQuery{Limit: trigger.MaxPageSize})
+				page, _ := m.Trigger.ListKeys(ctx, org, trigger.KeyQuery{Limit: mortise.MaxPageSize})
 				for _, k := range page.Items {
 					if k.ID == id {
 						refused := f(&k)
@@ -178,7 +178,7 @@ var otherMutants = []broken{
 					}
 				}
 			}
-			return trigger.ErrNotFound
+			return mortise.ErrNotFound
 		})},
 	{name: "renames no key", breaks: "keys/update-stores-what-it-leaves", mutate: updating(func(c *mutate.Call) {
 		k := *mutate.Get[*trigger.APIKey](c.In)

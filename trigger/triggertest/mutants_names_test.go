@@ -98,7 +98,7 @@ var nameMutants = []broken{
 	{name: "gives an event a key that is taken", breaks: "store/update-taken-key",
 		mutate: replace("UpdateEvent", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
 			err := m.Trigger.UpdateEvent(ctx, org, id, f)
-			if err == nil || errors.Is(err, trigger.ErrNotFound) {
+			if err == nil || errors.Is(err, mortise.ErrNotFound) {
 				return err
 			}
 			return m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
@@ -114,8 +114,8 @@ var nameMutants = []broken{
 				refused = f(e)
 				return refused
 			})
-			if err != nil && refused == nil && !errors.Is(err, trigger.ErrNotFound) {
-				return trigger.ErrExists
+			if err != nil && refused == nil && !errors.Is(err, mortise.ErrNotFound) {
+				return mortise.ErrExists
 			}
 			return err
 		})},

@@ -62,7 +62,7 @@ var everyOrg = []string{"org-a", "org-b", "org-c", "", "org0", "org1"}
 var statsMutants = []broken{
 	{name: "does not know who has nothing", breaks: "counter/nothing", mutate: around(func(_ *mutant, c *mutate.Call) {
 		if c.Go(); *mutate.Get[trigger.Stats](c.Out) == (trigger.Stats{}) {
-			*c.Err() = trigger.ErrNotFound
+			*c.Err() = mortise.ErrNotFound
 		}
 	}, "Stats")},
 	{name: "counts for organizations that are alike", breaks: "counter/of-organization", mutate: arg(

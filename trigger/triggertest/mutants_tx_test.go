@@ -109,7 +109,7 @@ var txMutants = []broken{
 	{name: "ignores the context", breaks: "store/ended-context organizations/ended-context keys/ended-context", mutate: arg(
 		func(ctx *context.Context) { *ctx = bg }, "CreateEvent", "Setup", "ListKeys")},
 	{name: "says not found when it fails", breaks: "store/failure organizations/failure keys/failure",
-		mutate: func(m *mutant) { m.failure = errors.Join(errBroken, trigger.ErrNotFound) }},
+		mutate: func(m *mutant) { m.failure = errors.Join(errBroken, mortise.ErrNotFound) }},
 	{name: "keeps the dead jobs of what it prunes", breaks: "pruner/dead-jobs", mutate: func(m *mutant) {
 		m.On.Prune = keepingDead(m, func(mortise.Job) bool { return true })
 	}},

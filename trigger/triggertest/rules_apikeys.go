@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -30,7 +31,7 @@ func (s *subject) addKey(t *testing.T, k trigger.APIKey) trigger.APIKey {
 // keys returns all keys of an organization, on one page.
 func (s *subject) keys(t *testing.T, org string) []trigger.APIKey {
 	t.Helper()
-	page, err := s.Keys.ListKeys(t.Context(), org, trigger.KeyQuery{Limit: trigger.MaxPageSize})
+	page, err := s.Keys.ListKeys(t.Context(), org, trigger.KeyQuery{Limit: mortise.MaxPageSize})
 	require.NoError(t, err)
 	require.True(t, page.Next.IsZero(), "Next is set on a page of all keys")
 	return page.Items
@@ -77,7 +78,7 @@ var apiKeyRules = []rule{
 				second := newKey(org, time.Hour)
 				second.Digest = first.Digest
 				err := s.Keys.CreateKey(t.Context(), second)
-				require.ErrorIs(t, err, trigger.ErrExists, "CreateKey with the digest of another key")
+				require.ErrorIs(t, err, mortise.ErrExists, "CreateKey with the digest of another key")
 				s.hasKey(t, first)
 			}
 			keys := s.keys(t, orgB)
@@ -95,10 +96,10 @@ var apiKeyRules = []rule{
 				second := newKey(org, time.Hour)
 				second.ID = first.ID
 				err := s.Keys.CreateKey(t.Context(), second)
-				require.ErrorIs(t, err, trigger.ErrExists, "CreateKey with the ID of another key")
+				require.ErrorIs(t, err, mortise.ErrExists, "CreateKey with the ID of another key")
 				s.hasKey(t, first)
 				_, err = s.Keys.KeyByDigest(t.Context(), second.Digest)
-				require.ErrorIs(t, err, trigger.ErrNotFound, "KeyByDigest of a key that was refused")
+				require.ErrorIs(t, err, mortise.ErrNotFound, "KeyByDigest of a key that was refused")
 			}
 			keys := s.keys(t, orgB)
 			require.Empty(t, keys, "keys of an organization whose only one was refused")
@@ -120,7 +121,7 @@ var apiKeyRules = []rule{
 					winners++
 					s.hasKey(t, keys[i])
 				} else {
-					require.ErrorIs(t, err, trigger.ErrExists)
+					require.ErrorIs(t, err, mortise.ErrExists)
 				}
 			}
 			require.Equal(t, 1, winners, "keys stored by %d calls at once with one digest", n)
@@ -133,10 +134,10 @@ var apiKeyRules = []rule{
 				near := k.Digest
 				near[i] ^= 1
 				_, err := s.Keys.KeyByDigest(t.Context(), near)
-				require.ErrorIs(t, err, trigger.ErrNotFound, "KeyByDigest, with one bit of byte %d changed", i)
+				require.ErrorIs(t, err, mortise.ErrNotFound, "KeyByDigest, with one bit of byte %d changed", i)
 			}
 			_, err := s.Keys.KeyByDigest(t.Context(), [32]byte{})
-			require.ErrorIs(t, err, trigger.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 		}},
 
 	{Rule{"keys/by-digest-revoked", "KeyByDigest returns a key, revoked or not."}, needKeys,
@@ -148,7 +149,7 @@ var apiKeyRules = []rule{
 			}))
 			k.RevokedAt = moment(time.Hour)
 			s.hasKey(t, k)
-			require.ErrorIs(t, s.Keys.CreateKey(t.Context(), k), trigger.ErrExists)
+			require.ErrorIs(t, s.Keys.CreateKey(t.Context(), k), mortise.ErrExists)
 		}},
 
 	{Rule{"keys/update-stores-what-it-leaves", "UpdateKey calls update with a copy and stores what it leaves; ID, Organization, Digest and CreatedAt cannot change."}, needKeys,
@@ -188,8 +189,8 @@ var apiKeyRules = []rule{
 			k := s.addKey(t, newKey(orgA, 0))
 			called := false
 			update := func(*trigger.APIKey) error { called = true; return nil }
-			require.ErrorIs(t, s.Keys.UpdateKey(t.Context(), orgA, uuid.New(), update), trigger.ErrNotFound)
-			require.ErrorIs(t, s.Keys.UpdateKey(t.Context(), orgB, k.ID, update), trigger.ErrNotFound)
+			require.ErrorIs(t, s.Keys.UpdateKey(t.Context(), orgA, uuid.New(), update), mortise.ErrNotFound)
+			require.ErrorIs(t, s.Keys.UpdateKey(t.Context(), orgB, k.ID, update), mortise.ErrNotFound)
 			require.False(t, called, "update was called")
 			s.hasKey(t, k)
 		}},

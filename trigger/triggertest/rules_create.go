@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -159,7 +160,7 @@ var createRules = []rule{
 			sameEvent(t, first, s.get(t, first))
 			sameEvent(t, old, s.get(t, old))
 			_, err = s.Store.Event(t.Context(), orgB, second.ID)
-			require.ErrorIs(t, err, trigger.ErrNotFound, "Store.Event of an event that CreateEvent has refused")
+			require.ErrorIs(t, err, mortise.ErrNotFound, "Store.Event of an event that CreateEvent has refused")
 		}},
 
 	{Rule{"store/create-concurrent", "CreateEvent is safe for concurrent use: no event is lost."}, needStore,

@@ -79,13 +79,13 @@ func (s *subject) isHidden(t *testing.T, events ...trigger.Event) {
 	org := events[0].Organization
 	for _, e := range events {
 		_, err := s.Store.Event(t.Context(), org, e.ID)
-		require.ErrorIs(t, err, trigger.ErrNotFound, "Store.Event in a deleted organization")
+		require.ErrorIs(t, err, mortise.ErrNotFound, "Store.Event in a deleted organization")
 		err = s.Store.UpdateEvent(t.Context(), org, e.ID, neverCalled[trigger.Event](t))
-		require.ErrorIs(t, err, trigger.ErrNotFound, "UpdateEvent in a deleted organization")
+		require.ErrorIs(t, err, mortise.ErrNotFound, "UpdateEvent in a deleted organization")
 		if tx, ok := s.Store.(trigger.TxStore); ok {
 			l := mortise.Lease{Job: e.Job(), Token: uuid.New()}
 			err := tx.UpdateEventAndRemove(t.Context(), org, e.ID, neverCalled[trigger.Event](t), l, false)
-			require.ErrorIs(t, err, trigger.ErrNotFound, "UpdateEventAndRemove in a deleted organization")
+			require.ErrorIs(t, err, mortise.ErrNotFound, "UpdateEventAndRemove in a deleted organization")
 		}
 	}
 	for what, q := range map[string]trigger.EventQuery{
@@ -112,11 +112,11 @@ func (s *subject) isHidden(t *testing.T, events ...trigger.Event) {
 func (s *subject) isRefused(t *testing.T, e trigger.Event) {
 	t.Helper()
 	_, created, err := s.Store.CreateEvent(t.Context(), e, window())
-	require.ErrorIs(t, err, trigger.ErrDeleted, "CreateEvent in a deleted organization")
+	require.ErrorIs(t, err, mortise.ErrDeleted, "CreateEvent in a deleted organization")
 	require.False(t, created)
 	if _, ok := s.Store.(trigger.TxStore); ok {
 		_, created, err := s.createAndAdd(t, e, window())
-		require.ErrorIs(t, err, trigger.ErrDeleted, "CreateEventAndAdd in a deleted organization")
+		require.ErrorIs(t, err, mortise.ErrDeleted, "CreateEventAndAdd in a deleted organization")
 		require.False(t, created)
 	}
 }
@@ -151,7 +151,7 @@ var deletionRules = []rule{
 		func(t *testing.T, s *subject) {
 			s.mark(t, orgA)
 			_, _, err := s.createAndAdd(t, plainEvent(orgA, 0), window())
-			require.ErrorIs(t, err, trigger.ErrDeleted)
+			require.ErrorIs(t, err, mortise.ErrDeleted)
 			s.hasJobs(t)
 		}},
 
@@ -162,9 +162,9 @@ var deletionRules = []rule{
 			k := s.addKey(t, newKey(orgA, 0))
 			s.mark(t, orgA)
 			_, err := s.Keys.KeyByDigest(t.Context(), k.Digest)
-			require.ErrorIs(t, err, trigger.ErrNotFound, "KeyByDigest of a deleted organization's key")
+			require.ErrorIs(t, err, mortise.ErrNotFound, "KeyByDigest of a deleted organization's key")
 			err = s.Keys.UpdateKey(t.Context(), orgA, k.ID, neverCalled[trigger.APIKey](t))
-			require.ErrorIs(t, err, trigger.ErrNotFound, "UpdateKey of a deleted organization's key")
+			require.ErrorIs(t, err, mortise.ErrNotFound, "UpdateKey of a deleted organization's key")
 			for _, after := range []mortise.Position{{}, {At: moment(-time.Hour)}} {
 				page, err := s.Keys.ListKeys(t.Context(), orgA, trigger.KeyQuery{After: after, Limit: 10})
 				require.NoError(t, err)
@@ -179,8 +179,8 @@ var deletionRules = []rule{
 			k := s.addKey(t, newKey(orgA, 0))
 			s.mark(t, orgA)
 			other := newKey(orgA, 0)
-			require.ErrorIs(t, s.Keys.CreateKey(t.Context(), k), trigger.ErrDeleted)
-			require.ErrorIs(t, s.Keys.CreateKey(t.Context(), other), trigger.ErrDeleted)
+			require.ErrorIs(t, s.Keys.CreateKey(t.Context(), k), mortise.ErrDeleted)
+			require.ErrorIs(t, s.Keys.CreateKey(t.Context(), other), mortise.ErrDeleted)
 			other.Organization = orgB
 			s.hasKey(t, s.addKey(t, other)) // which nobody has
 		}},
@@ -192,11 +192,11 @@ var deletionRules = []rule{
 			s.setup(t, orgA, 2)
 			s.mark(t, orgA)
 			_, err := s.Organizations.Setup(t.Context(), orgA)
-			require.ErrorIs(t, err, trigger.ErrNotFound, "Organization of a deleted organization")
+			require.ErrorIs(t, err, mortise.ErrNotFound, "Organization of a deleted organization")
 			err = s.Organizations.UpdateOrganization(t.Context(), orgA, neverCalled[trigger.Organization](t))
-			require.ErrorIs(t, err, trigger.ErrDeleted, "UpdateOrganization of a deleted organization")
+			require.ErrorIs(t, err, mortise.ErrDeleted, "UpdateOrganization of a deleted organization")
 			_, err = s.Organizations.Setup(t.Context(), orgA)
-			require.ErrorIs(t, err, trigger.ErrNotFound, "Organization after an update that was refused")
+			require.ErrorIs(t, err, mortise.ErrNotFound, "Organization after an update that was refused")
 		}},
 
 	{Rule{"deletion/first-time-stays",
@@ -226,7 +226,7 @@ var deletionRules = []rule{
 			for _, part := range s.deletions() {
 				for _, limit := range []int{0, 10} {
 					_, err := part.RemoveDeleted(t.Context(), orgA, limit)
-					require.ErrorIs(t, err, trigger.ErrNotFound, "RemoveDeleted without a mark, limit %d", limit)
+					require.ErrorIs(t, err, mortise.ErrNotFound, "RemoveDeleted without a mark, limit %d", limit)
 				}
 			}
 			sameEvent(t, e, s.get(t, e))
@@ -251,6 +251,6 @@ var deletionRules = []rule{
 				}
 			}
 			_, err := s.Store.RemoveDeleted(t.Context(), orgA, 0)
-			require.ErrorIs(t, err, trigger.ErrNotFound, "after a MarkDeleted that failed")
+			require.ErrorIs(t, err, mortise.ErrNotFound, "after a MarkDeleted that failed")
 		}},
 }

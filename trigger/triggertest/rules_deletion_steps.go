@@ -73,7 +73,7 @@ var deletionStepRules = []rule{
 			for i := range keys {
 				keys[i].Organization = orgB
 				if err := s.Keys.CreateKey(t.Context(), keys[i]); err != nil {
-					require.ErrorIs(t, err, trigger.ErrExists)
+					require.ErrorIs(t, err, mortise.ErrExists)
 					left++
 				}
 			}
@@ -251,7 +251,7 @@ var deletionStepRules = []rule{
 				require.NoError(t, errs[len(events)])
 				for _, err := range errs[:len(events)] {
 					if err != nil {
-						require.ErrorIs(t, err, trigger.ErrDeleted, "CreateEvent beside MarkDeleted")
+						require.ErrorIs(t, err, mortise.ErrDeleted, "CreateEvent beside MarkDeleted")
 					}
 				}
 				s.isHidden(t, events...)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -109,7 +110,7 @@ func keyFinds(t *testing.T, s *subject, create creator, keySince time.Time) {
 		first.SubmittedAt.Sub(keySince))
 	sameEvent(t, first, s.get(t, first))
 	_, err := s.Store.Event(t.Context(), orgA, second.ID)
-	require.ErrorIs(t, err, trigger.ErrNotFound, "Store.Event of the event that CreateEvent did not create")
+	require.ErrorIs(t, err, mortise.ErrNotFound, "Store.Event of the event that CreateEvent did not create")
 }
 
 // keyIsTaken creates an event at moment 0 and then another one with its key, whose window
@@ -183,7 +184,7 @@ func keyIsWonOnce(t *testing.T, s *subject, create creator) (winner trigger.Even
 		sameEvent(t, winner, stored[i])
 		if !created[i] {
 			_, err := s.Store.Event(t.Context(), orgA, events[i].ID)
-			require.ErrorIs(t, err, trigger.ErrNotFound, "Store.Event of an event that CreateEvent did not create")
+			require.ErrorIs(t, err, mortise.ErrNotFound, "Store.Event of an event that CreateEvent did not create")
 		}
 	}
 	inOrder(t, []uuid.UUID{winner.ID}, ids(s.list(t, orgA, trigger.EventQuery{IdempotencyKey: "key"})),

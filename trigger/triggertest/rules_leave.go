@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -184,11 +185,11 @@ var leaveRules = []rule{
 					"events removed by a Prune beside updates that leave the event finished")
 				for _, err := range errs {
 					if err != nil {
-						require.ErrorIs(t, err, trigger.ErrNotFound, "UpdateEvent beside Prune")
+						require.ErrorIs(t, err, mortise.ErrNotFound, "UpdateEvent beside Prune")
 					}
 				}
 				_, err := s.Store.Event(t.Context(), orgA, e.ID)
-				require.ErrorIs(t, err, trigger.ErrNotFound,
+				require.ErrorIs(t, err, mortise.ErrNotFound,
 					"Store.Event of an event that Prune has removed beside an UpdateEvent")
 				require.Empty(t, s.list(t, orgA, trigger.EventQuery{}),
 					"events listed after Prune has removed the only one")

@@ -18,7 +18,7 @@ import (
 // list returns the one page that holds all of the query's events.
 func (s *subject) list(t *testing.T, org string, q trigger.EventQuery) []trigger.Event {
 	t.Helper()
-	q.Limit = trigger.MaxPageSize
+	q.Limit = mortise.MaxPageSize
 	page, err := s.Store.ListEvents(t.Context(), org, q)
 	require.NoError(t, err)
 	require.True(t, page.Next.IsZero(), "Next is set after the last page")

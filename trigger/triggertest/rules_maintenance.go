@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -143,7 +144,7 @@ var pruneRules = []rule{
 			require.Zero(t, s.prune(t, time.Hour, 100), "events removed by the same Prune again")
 			for _, e := range gone {
 				_, err := s.Store.Event(t.Context(), e.Organization, e.ID)
-				require.ErrorIs(t, err, trigger.ErrNotFound, "Store.Event of a %s event that was pruned", e.Status)
+				require.ErrorIs(t, err, mortise.ErrNotFound, "Store.Event of a %s event that was pruned", e.Status)
 			}
 			for _, e := range kept {
 				sameEvent(t, e, s.get(t, e))

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -48,7 +49,7 @@ var nameRules = []rule{
 				for _, other := range exactNames {
 					if other != org {
 						_, err := s.Store.Event(t.Context(), other, events[org].ID)
-						require.ErrorIs(t, err, trigger.ErrNotFound, "%q reads an event of %q", other, org)
+						require.ErrorIs(t, err, mortise.ErrNotFound, "%q reads an event of %q", other, org)
 					}
 				}
 			}

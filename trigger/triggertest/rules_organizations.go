@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -69,17 +70,17 @@ var organizationRules = []rule{
 	{Rule{"organizations/unknown", "Setup returns ErrNotFound for an organization that was never written."}, needOrganizations,
 		func(t *testing.T, s *subject) {
 			_, err := s.Organizations.Setup(t.Context(), orgA)
-			require.ErrorIs(t, err, trigger.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 			s.setup(t, orgB, 1)
 			_, err = s.Organizations.Setup(t.Context(), orgA)
-			require.ErrorIs(t, err, trigger.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 		}},
 
 	{Rule{"organizations/not-made-by-events", "An organization that has only events was never written."}, needOrganizations | needStore,
 		func(t *testing.T, s *subject) {
 			s.create(t, plainEvent(orgA, 0))
 			_, err := s.Organizations.Setup(t.Context(), orgA)
-			require.ErrorIs(t, err, trigger.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 		}},
 
 	{Rule{"organizations/update-new", "UpdateOrganization calls update with a new organization that has only its ID if there is none, and stores what it leaves."}, needOrganizations,
@@ -164,7 +165,7 @@ var organizationRules = []rule{
 				want := trigger.Organization{ID: orgA, SetupComplete: there}
 				s.hasOrganization(t, want, "after an update that changed its ID")
 				_, err = s.Organizations.Setup(t.Context(), orgB)
-				require.ErrorIs(t, err, trigger.ErrNotFound, "Organization of the ID that update left")
+				require.ErrorIs(t, err, mortise.ErrNotFound, "Organization of the ID that update left")
 			}
 		}},
 
@@ -198,7 +199,7 @@ var organizationRules = []rule{
 			s.hasOrganization(t, want, "after an update that failed")
 			require.ErrorIs(t, s.Organizations.UpdateOrganization(t.Context(), orgB, refuse), refused)
 			_, err := s.Organizations.Setup(t.Context(), orgB)
-			require.ErrorIs(t, err, trigger.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 		}},
 
 	{Rule{"organizations/are-exact", "Organizations are the same if every byte is; updating one changes no other."}, needOrganizations,

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -41,8 +42,8 @@ var pageRules = []rule{
 				s.create(t, plainEvent(orgA, time.Duration(i/4)*time.Hour))
 			}
 			want := ids(s.list(t, orgA, trigger.EventQuery{}))
-			require.Len(t, want, n, "events on one page of %d", trigger.MaxPageSize)
-			for _, limit := range []int{1, 2, 3, 4, 5, 7, n - 1, n, n + 1, trigger.MaxPageSize} {
+			require.Len(t, want, n, "events on one page of %d", mortise.MaxPageSize)
+			for _, limit := range []int{1, 2, 3, 4, 5, 7, n - 1, n, n + 1, mortise.MaxPageSize} {
 				inOrder(t, want, ids(s.pages(t, orgA, trigger.EventQuery{Limit: limit})),
 					"events in pages of %d", limit)
 			}
@@ -71,7 +72,7 @@ var pageRules = []rule{
 				{Bytes: 1}, {Bytes: 100}, {Bytes: 8000}, {Bytes: 9000, Limit: 2}, {Bytes: 20_000}, {Bytes: 1 << 20}, {Bytes: -1},
 			} {
 				if q.Limit == 0 {
-					q.Limit = trigger.MaxPageSize
+					q.Limit = mortise.MaxPageSize
 				}
 				left := all
 				for len(left) > 0 {

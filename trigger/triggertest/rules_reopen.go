@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -42,7 +43,7 @@ var reopenRules = []rule{
 			require.Equal(t, 1, s.prune(t, time.Hour, 10), "events removed")
 			s.reopen(t)
 			_, err := s.Store.Event(t.Context(), orgA, e.ID)
-			require.ErrorIs(t, err, trigger.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 		}},
 
 	{Rule{"organizations/durable", "Organizations outlive the process."}, needOrganizations | needReopen,

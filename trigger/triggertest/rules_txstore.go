@@ -170,7 +170,7 @@ var txStoreRules = []rule{
 				for i, e := range events {
 					_, err := s.Store.Event(t.Context(), orgA, e.ID)
 					if err != nil {
-						require.ErrorIs(t, err, trigger.ErrNotFound)
+						require.ErrorIs(t, err, mortise.ErrNotFound)
 					}
 					if (err == nil) != added[e.Job().ID] || err != nil && i%2 == 1 {
 						return false
@@ -255,9 +255,9 @@ var txEndRules = []rule{
 			s.isHeld(t, h.lease)
 			elsewhere := h
 			elsewhere.event.Organization = orgB
-			require.ErrorIs(t, s.endBy(t.Context(), elsewhere, fail, false), trigger.ErrNotFound, "another organization's event")
+			require.ErrorIs(t, s.endBy(t.Context(), elsewhere, fail, false), mortise.ErrNotFound, "another organization's event")
 			elsewhere.event = plainEvent(orgA, 0)
-			require.ErrorIs(t, s.endBy(t.Context(), elsewhere, fail, false), trigger.ErrNotFound, "an unknown event")
+			require.ErrorIs(t, s.endBy(t.Context(), elsewhere, fail, false), mortise.ErrNotFound, "an unknown event")
 			s.isHeld(t, h.lease)
 		}},
 

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -20,12 +21,12 @@ var updateRules = []rule{
 	{Rule{"store/get-unknown", "An unknown event is ErrNotFound."}, needStore,
 		func(t *testing.T, s *subject) {
 			_, err := s.Store.Event(t.Context(), orgA, uuid.New())
-			require.ErrorIs(t, err, trigger.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 			s.create(t, plainEvent(orgA, 0))
 			_, err = s.Store.Event(t.Context(), orgA, uuid.New())
-			require.ErrorIs(t, err, trigger.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 			_, err = s.Store.Event(t.Context(), "", uuid.Nil)
-			require.ErrorIs(t, err, trigger.ErrNotFound, "Service.Ping asks so")
+			require.ErrorIs(t, err, mortise.ErrNotFound, "Service.Ping asks so")
 		}},
 
 	{Rule{"store/get-other-organization", "An event of another organization is ErrNotFound, for Store.Event."}, needStore,
@@ -33,9 +34,9 @@ var updateRules = []rule{
 			e := s.create(t, filledEvent(orgA))
 			s.create(t, plainEvent(orgB, 0))
 			_, err := s.Store.Event(t.Context(), orgB, e.ID)
-			require.ErrorIs(t, err, trigger.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 			_, err = s.Store.Event(t.Context(), "", e.ID)
-			require.ErrorIs(t, err, trigger.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 		}},
 
 	{Rule{"store/get-copies", "Results are the receiver's own: Store.Event copies what it returns."}, needStore,
@@ -90,10 +91,10 @@ var updateRules = []rule{
 			sameEvent(t, want, s.get(t, want))
 			for _, org := range []string{orgA, orgB} {
 				_, err := s.Store.Event(t.Context(), org, moved)
-				require.ErrorIs(t, err, trigger.ErrNotFound)
+				require.ErrorIs(t, err, mortise.ErrNotFound)
 			}
 			_, err := s.Store.Event(t.Context(), orgB, want.ID)
-			require.ErrorIs(t, err, trigger.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 			page, err := s.Store.ListEvents(t.Context(), orgA, trigger.EventQuery{From: moment(0), To: moment(time.Microsecond), Limit: 10})
 			require.NoError(t, err)
 			require.Len(t, page.Items, 1, "events listed by the SubmittedAt that update tried to change")
@@ -147,8 +148,8 @@ var updateRules = []rule{
 			e := s.create(t, plainEvent(orgA, 0))
 			called := false
 			update := func(*trigger.Event) error { called = true; return nil }
-			require.ErrorIs(t, s.Store.UpdateEvent(t.Context(), orgA, uuid.New(), update), trigger.ErrNotFound)
-			require.ErrorIs(t, s.Store.UpdateEvent(t.Context(), orgB, e.ID, update), trigger.ErrNotFound)
+			require.ErrorIs(t, s.Store.UpdateEvent(t.Context(), orgA, uuid.New(), update), mortise.ErrNotFound)
+			require.ErrorIs(t, s.Store.UpdateEvent(t.Context(), orgB, e.ID, update), mortise.ErrNotFound)
 			require.False(t, called, "update was called")
 			sameEvent(t, e, s.get(t, e))
 		}},

@@ -14,7 +14,7 @@ import (
 // says. They return an answer for each, in their order. The error of a value is
 // [ErrMismatch] or [ErrExhausted]. Any other error of a value, an error of the call, and
 // another number of answers mean that the tokenizer is unavailable: the service fails
-// with vault.ErrUnavailable. None of the errors holds a value.
+// with mortise.ErrUnavailable. None of the errors holds a value.
 //
 // A Tokenizer is safe for concurrent use. It keeps nothing of its arguments and changes
 // none; results are the receiver's own.

@@ -41,12 +41,13 @@ import (
 // The error of a call says that it did nothing, and the error of an item that this item
 // could not be had, while the others were. [ErrUnknownKey] and, as the error of an item
 // of Open, [ErrCorrupt] mean what they say. Every other error means that the keyring is
-// unavailable: then the service fails with vault.ErrUnavailable, and has stored and shown
-// nothing of the batch. The same happens if there are not as many results as items, or if
-// one is neither a result nor an error, such as a fingerprint of zeros. An error of a
-// network or a quota must never be ErrCorrupt, for then the service reports the token as
-// damaged. Other errors of this package and of package vault, such as the ErrNotFound of
-// a keyring that is built on another vault, do not reach the caller as such.
+// unavailable: then the service fails with mortise.ErrUnavailable, and has stored and
+// shown nothing of the batch. The same happens if there are not as many results as
+// items, or if one is neither a result nor an error, such as a fingerprint of zeros. An
+// error of a network or a quota must never be ErrCorrupt, for then the service reports
+// the token as damaged. Other errors of this package and of package vault, such as the
+// ErrNotFound of a keyring that is built on another vault, do not reach the caller as
+// such.
 //
 // The service does not repeat a call, except after [ErrUnknownKey] when Versions has
 // changed meanwhile. A keyring may itself repeat what failed for a moment, or only the

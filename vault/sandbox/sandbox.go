@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
@@ -144,7 +145,7 @@ func (s *store) ImportTokens(context.Context, string, string, int64, []vault.Row
 // DeleteToken implements [vault.Tokens].
 func (s *store) DeleteToken(ctx context.Context, org, id, token string, a vault.AuditEvent) error {
 	rows, err := s.Rows(ctx, org, id, []string{token})
-	if errors.Is(err, vault.ErrNotFound) {
+	if errors.Is(err, mortise.ErrNotFound) {
 		return vault.ErrTokenNotFound
 	}
 	if err == nil {

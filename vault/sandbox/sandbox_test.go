@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -80,7 +81,7 @@ func (r *rig) fill(org string, from int) (tokens []string) {
 			tokens = append(tokens, token...)
 			continue
 		}
-		if !errors.Is(err, vault.ErrFull) || errors.Is(err, vault.ErrUnavailable) {
+		if !errors.Is(err, vault.ErrFull) || errors.Is(err, mortise.ErrUnavailable) {
 			r.t.Fatalf("after %d values: %v", i, err)
 		}
 		return tokens
@@ -110,7 +111,7 @@ func TestIsBounded(t *testing.T) {
 	if _, err := r.service.Detokenize(t.Context(), "acme", "ops", "v1", []vault.DetokenizeItem{{Token: tokens[0]}}, nil); err != nil {
 		t.Error(err)
 	}
-	page, err := r.service.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDetokenized})
+	page, err := r.service.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: mortise.KindDetokenized})
 	if err != nil || len(page.Items) != 0 {
 		t.Errorf("%v, %v", page.Items, err)
 	}
@@ -141,7 +142,7 @@ func TestGivesBack(t *testing.T) {
 	if err := r.service.Delete(t.Context(), "rival", "ops", "v1", tokens[1]); !errors.Is(err, vault.ErrTokenNotFound) {
 		t.Errorf("got %v", err)
 	}
-	if err := r.service.Delete(t.Context(), "acme", "ops", "none", tokens[1]); !errors.Is(err, vault.ErrTokenNotFound) && !errors.Is(err, vault.ErrNotFound) {
+	if err := r.service.Delete(t.Context(), "acme", "ops", "none", tokens[1]); !errors.Is(err, vault.ErrTokenNotFound) && !errors.Is(err, mortise.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/format"
@@ -26,7 +27,7 @@ var exactTimes, hard = conformance.Times, conformance.Strings
 // sentinels are the errors that say something else than "unavailable".
 func sentinels() []error {
 	return []error{
-		vault.ErrNotFound, vault.ErrExists, vault.ErrDeleted, vault.ErrTableNotFound, vault.ErrColumnNotFound, vault.ErrGroupNotFound, vault.ErrNotDeterministic,
+		mortise.ErrNotFound, mortise.ErrExists, mortise.ErrDeleted, vault.ErrTableNotFound, vault.ErrColumnNotFound, vault.ErrGroupNotFound, vault.ErrNotDeterministic,
 		vault.ErrNotTokenized, vault.ErrValueNotFound, vault.ErrTokenNotFound, format.ErrMismatch, vault.ErrInvalid,
 		vault.ErrForbidden, vault.ErrScopeInUse, vault.ErrConflict, vault.ErrTokenConflict, format.ErrExhausted, vault.ErrFull, keyring.ErrCorrupt, keyring.ErrUnknownKey, keyring.ErrWrongKey,
 		keyring.ErrRetired, keyring.ErrInUse,

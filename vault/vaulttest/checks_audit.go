@@ -20,7 +20,7 @@ type trail = audittest.Trail[vault.AuditEvent]
 var auditEvents = audittest.Events[vault.AuditEvent]{
 	About: "Vault", JSON: "tokens and schemas",
 	New: func(e audittest.Event) vault.AuditEvent {
-		return vault.AuditEvent{ID: e.ID, Organization: e.Organization, At: e.At, Kind: vault.Kind(e.Kind), Actor: vault.Actor(e.Actor), Vault: e.About}
+		return vault.AuditEvent{ID: e.ID, Organization: e.Organization, At: e.At, Kind: mortise.Kind(e.Kind), Actor: mortise.Actor(e.Actor), Vault: e.About}
 	},
 	Say: func(e *vault.AuditEvent) audittest.Event {
 		return audittest.Event{ID: e.ID, Organization: e.Organization, At: e.At, Kind: string(e.Kind), Actor: string(e.Actor), About: e.Vault}
@@ -34,7 +34,7 @@ var auditEvents = audittest.Events[vault.AuditEvent]{
 
 func auditQuery(q audittest.Query) vault.AuditQuery {
 	return vault.AuditQuery{
-		Kind: vault.Kind(q.Kind), Actor: vault.Actor(q.Actor), Vault: q.About, From: q.From, To: q.To, After: q.After, Limit: q.Limit,
+		Kind: mortise.Kind(q.Kind), Actor: mortise.Actor(q.Actor), Vault: q.About, From: q.From, To: q.To, After: q.After, Limit: q.Limit,
 	}
 }
 
@@ -56,13 +56,13 @@ func (s *subject) newTrail() trail {
 }
 
 // newEvent returns an audit event without tokens and schema.
-func newEvent(org string, kind vault.Kind, id string, at time.Duration) vault.AuditEvent {
+func newEvent(org string, kind mortise.Kind, id string, at time.Duration) vault.AuditEvent {
 	return vault.AuditEvent{ID: uuid.New(), Organization: org, At: moment(at), Kind: kind, Actor: "somebody", Vault: id}
 }
 
 // filledEvent returns an audit event whose every field is set.
 func filledEvent(org, id string) vault.AuditEvent {
-	e := newEvent(org, vault.KindDetokenized, id, 7*time.Microsecond)
+	e := newEvent(org, mortise.KindDetokenized, id, 7*time.Microsecond)
 	e.Actor = "user:bob"
 	fillEvent(&e, "persons.email")
 	return e

@@ -50,11 +50,11 @@ func (s *subject) addDeleted(t *testing.T, whole bool) (d *deleted, others []vau
 	}
 	first, second := add(newVault(orgA, "customers")), add(newVault(orgA, "customers "))
 	d.vaults, d.rows = []vault.Vault{first}, [][]vault.Row{withVersion1(rowsOfDeleted(first.ID))}
-	d.event = newEvent(orgA, vault.KindVaultDeleted, "customers", time.Hour)
+	d.event = newEvent(orgA, mortise.KindVaultDeleted, "customers", time.Hour)
 	if whole {
 		d.name, d.id = "the organization", ""
 		d.vaults, d.rows = append(d.vaults, second), append(d.rows, withVersion1(rowsOfDeleted(second.ID)))
-		d.event = newEvent(orgA, vault.KindOrganizationDeleted, "", time.Hour)
+		d.event = newEvent(orgA, mortise.KindOrganizationDeleted, "", time.Hour)
 	} else {
 		others = append(others, second)
 	}
@@ -139,29 +139,29 @@ func (d *deleted) isHidden(t *testing.T) {
 			old.Revision = revision
 			_, err := s.Store.FindTokens(ctx, v.Organization, v.ID, revision, []vault.Lookup{{Scope: email, Version: 1,
 				Fingerprints: []keyring.Fingerprint{fingerprintOf(1, "ann of "+v.ID)}}})
-			require.ErrorIs(t, err, vault.ErrNotFound, "FindTokens")
+			require.ErrorIs(t, err, mortise.ErrNotFound, "FindTokens")
 			_, err = s.Store.FindTokens(ctx, v.Organization, v.ID, revision, []vault.Lookup{{Scope: email, Version: 1,
 				Fingerprints: []keyring.Fingerprint{fingerprintOf(1, "ann of "+v.ID), fingerprintOf(1, "bea")}}})
-			require.ErrorIs(t, err, vault.ErrNotFound, "FindTokens of two")
+			require.ErrorIs(t, err, mortise.ErrNotFound, "FindTokens of two")
 			_, err = s.Store.FindTokens(ctx, v.Organization, v.ID, revision, []vault.Lookup{{Scope: email, Version: 1}, {Scope: "emails", Version: 2}})
-			require.ErrorIs(t, err, vault.ErrNotFound, "FindTokens in two scopes")
+			require.ErrorIs(t, err, mortise.ErrNotFound, "FindTokens in two scopes")
 			_, err = s.insert(t, old, d.rows[i][0])
-			require.ErrorIs(t, err, vault.ErrNotFound, "InsertTokens")
-			require.ErrorIs(t, s.importing(t, old, importEvent(v), d.rows[i][0]), vault.ErrNotFound, "ImportTokens")
+			require.ErrorIs(t, err, mortise.ErrNotFound, "InsertTokens")
+			require.ErrorIs(t, s.importing(t, old, importEvent(v), d.rows[i][0]), mortise.ErrNotFound, "ImportTokens")
 			if revision != 1 {
-				require.ErrorIs(t, s.Store.PutVault(ctx, old, nil, newEvent(v.Organization, vault.KindSchemaChanged, v.ID, 0)),
-					vault.ErrNotFound, "PutVault of revision %d", revision)
+				require.ErrorIs(t, s.Store.PutVault(ctx, old, nil, newEvent(v.Organization, mortise.KindSchemaChanged, v.ID, 0)),
+					mortise.ErrNotFound, "PutVault of revision %d", revision)
 			}
 		}
 		_, err := s.Store.Rows(ctx, v.Organization, v.ID, tokensOf(d.rows[i]))
-		require.ErrorIs(t, err, vault.ErrNotFound, "Rows")
-		e := newEvent(v.Organization, vault.KindDeleted, v.ID, 0)
+		require.ErrorIs(t, err, mortise.ErrNotFound, "Rows")
+		e := newEvent(v.Organization, mortise.KindDeleted, v.ID, 0)
 		require.ErrorIs(t, s.Store.DeleteToken(ctx, v.Organization, v.ID, "t1", e), vault.ErrTokenNotFound, "DeleteToken")
 		_, err = s.Store.VaultStats(ctx, v.Organization, v.ID, 10)
-		require.ErrorIs(t, err, vault.ErrNotFound, "VaultStats")
+		require.ErrorIs(t, err, mortise.ErrNotFound, "VaultStats")
 		require.NotContains(t, idsOf(s.listVaults(t, v.Organization, "", 100)), v.ID, "ListVaults")
-		e = newEvent(v.Organization, vault.KindDetokenized, v.ID, 0)
-		require.ErrorIs(t, s.Store.AddAuditEvent(ctx, e), vault.ErrNotFound, "AddAuditEvent")
+		e = newEvent(v.Organization, mortise.KindDetokenized, v.ID, 0)
+		require.ErrorIs(t, s.Store.AddAuditEvent(ctx, e), mortise.ErrNotFound, "AddAuditEvent")
 		s.NoEvent(t, e)
 	}
 	if d.id != "" {
@@ -170,13 +170,13 @@ func (d *deleted) isHidden(t *testing.T) {
 	require.Empty(t, s.listVaults(t, d.org, "", 100))
 	require.Zero(t, s.stats(t, d.org, 100))
 	for _, id := range []string{d.vaults[0].ID, "unknown"} {
-		_, err := s.Store.MarkVaultDeleted(ctx, d.org, id, moment(0), newEvent(d.org, vault.KindVaultDeleted, id, 0))
-		require.ErrorIs(t, err, vault.ErrNotFound, "MarkVaultDeleted")
+		_, err := s.Store.MarkVaultDeleted(ctx, d.org, id, moment(0), newEvent(d.org, mortise.KindVaultDeleted, id, 0))
+		require.ErrorIs(t, err, mortise.ErrNotFound, "MarkVaultDeleted")
 		_, err = s.Store.RemoveDeletedVault(ctx, d.org, id, 10)
-		require.ErrorIs(t, err, vault.ErrNotFound, "RemoveDeletedVault")
+		require.ErrorIs(t, err, mortise.ErrNotFound, "RemoveDeletedVault")
 	}
-	e := newEvent(d.org, vault.KindDetokenized, "", 0)
-	require.ErrorIs(t, s.Store.AddAuditEvent(ctx, e), vault.ErrNotFound, "AddAuditEvent")
+	e := newEvent(d.org, mortise.KindDetokenized, "", 0)
+	require.ErrorIs(t, s.Store.AddAuditEvent(ctx, e), mortise.ErrNotFound, "AddAuditEvent")
 }
 
 // neverAgain requires that nothing of its name can be made.
@@ -187,9 +187,9 @@ func (d *deleted) neverAgain(t *testing.T) {
 		ids = append(ids, "new", "")
 	}
 	for _, id := range ids {
-		e := newEvent(d.org, vault.KindVaultCreated, id, 0)
+		e := newEvent(d.org, mortise.KindVaultCreated, id, 0)
 		err := d.s.Store.PutVault(t.Context(), newVault(d.org, id), nil, e)
-		require.ErrorIs(t, err, vault.ErrDeleted, "PutVault of %q", id)
+		require.ErrorIs(t, err, mortise.ErrDeleted, "PutVault of %q", id)
 		d.s.NoEvent(t, e)
 		d.s.noVault(t, d.org, id)
 	}
@@ -234,14 +234,14 @@ func (s *subject) ofOthers(t *testing.T, others []vault.Vault) {
 // onlyMark requires that just this event, of all of an organization's, can be read.
 func (s *subject) onlyMark(t *testing.T, e vault.AuditEvent) {
 	t.Helper()
-	s.OnlyEvent(t, e, audittest.Event{Kind: string(vault.KindDetokenized), Actor: "user:bob", About: "customers"})
+	s.OnlyEvent(t, e, audittest.Event{Kind: string(mortise.KindDetokenized), Actor: "user:bob", About: "customers"})
 }
 
 // orDeleted returns how many of the calls succeeded. The others must be ErrDeleted.
 func orDeleted(t *testing.T, errs []error) (n int) {
 	t.Helper()
 	for _, err := range errs {
-		if !errors.Is(err, vault.ErrDeleted) {
+		if !errors.Is(err, mortise.ErrDeleted) {
 			require.NoError(t, err)
 			n++
 		}

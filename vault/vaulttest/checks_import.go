@@ -5,13 +5,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 // importEvent returns an audit event for an import.
 func importEvent(v vault.Vault) vault.AuditEvent {
-	e := newEvent(v.Organization, vault.KindImported, v.ID, 0)
+	e := newEvent(v.Organization, mortise.KindImported, v.ID, 0)
 	e.Tokens = []vault.AuditToken{{Token: "what the caller says", Scope: email}}
 	return e
 }

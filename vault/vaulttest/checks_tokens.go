@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -179,7 +180,7 @@ func (s *subject) notThere(t *testing.T, org, id string) {
 	r.Organization, r.Vault = org, id
 	_, err = s.Store.InsertTokens(t.Context(), org, id, 1, []vault.Row{r})
 	isNoVault(t, "InsertTokens", err)
-	err = s.Store.ImportTokens(t.Context(), org, id, 1, []vault.Row{r}, newEvent(org, vault.KindImported, id, 0))
+	err = s.Store.ImportTokens(t.Context(), org, id, 1, []vault.Row{r}, newEvent(org, mortise.KindImported, id, 0))
 	isNoVault(t, "ImportTokens", err)
 	_, err = s.Store.Rows(t.Context(), org, id, []string{"t"})
 	isNoVault(t, "Rows", err)
@@ -192,7 +193,7 @@ func (s *subject) notThere(t *testing.T, org, id string) {
 // not in it.
 func isNoVault(t *testing.T, call string, err error) {
 	t.Helper()
-	require.ErrorIs(t, err, vault.ErrNotFound, call)
+	require.ErrorIs(t, err, mortise.ErrNotFound, call)
 	for _, within := range []error{
 		vault.ErrTableNotFound, vault.ErrColumnNotFound, vault.ErrGroupNotFound, vault.ErrValueNotFound, vault.ErrTokenNotFound,
 	} {
@@ -214,7 +215,7 @@ func sameRow(t *testing.T, want, got vault.Row) {
 // deletes requires that DeleteToken works.
 func (s *subject) deletes(t *testing.T, v vault.Vault, token string) {
 	t.Helper()
-	e := newEvent(v.Organization, vault.KindDeleted, v.ID, 0)
+	e := newEvent(v.Organization, mortise.KindDeleted, v.ID, 0)
 	require.NoError(t, s.Store.DeleteToken(t.Context(), v.Organization, v.ID, token, e), "DeleteToken")
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -62,7 +63,7 @@ func changed(v vault.Vault) vault.Vault {
 // addVault stores a vault that must be new.
 func (s *subject) addVault(t *testing.T, v vault.Vault) vault.Vault {
 	t.Helper()
-	e := newEvent(v.Organization, vault.KindVaultCreated, v.ID, -1000*time.Hour) // before all that rules look at
+	e := newEvent(v.Organization, mortise.KindVaultCreated, v.ID, -1000*time.Hour) // before all that rules look at
 	require.NoError(t, s.Store.PutVault(t.Context(), v.Clone(), nil, e), "PutVault")
 	return v
 }
@@ -77,14 +78,14 @@ func (s *subject) customers(t *testing.T) vault.Vault {
 func (s *subject) changeVault(t *testing.T, v vault.Vault, left ...string) vault.Vault {
 	t.Helper()
 	next := changed(v)
-	require.NoError(t, s.Store.PutVault(t.Context(), next.Clone(), left, newEvent(v.Organization, vault.KindSchemaChanged, v.ID, 0)), "PutVault")
+	require.NoError(t, s.Store.PutVault(t.Context(), next.Clone(), left, newEvent(v.Organization, mortise.KindSchemaChanged, v.ID, 0)), "PutVault")
 	return next
 }
 
 // refusesVault requires that PutVault returns the sentinel and stores no event.
 func (s *subject) refusesVault(t *testing.T, v vault.Vault, left []string, sentinel error) {
 	t.Helper()
-	e := newEvent(v.Organization, vault.KindSchemaChanged, v.ID, 0)
+	e := newEvent(v.Organization, mortise.KindSchemaChanged, v.ID, 0)
 	require.ErrorIs(t, s.Store.PutVault(t.Context(), v.Clone(), left, e), sentinel)
 	s.NoEvent(t, e)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -64,11 +65,11 @@ func ExampleFake_Break() {
 
 	heal := f.Break(vaulttest.KeyringPart)
 	_, err = f.Tokenize(ctx, "acme", "customers", ann)
-	fmt.Println(errors.Is(err, vault.ErrUnavailable), errors.Is(err, vault.ErrValueNotFound))
+	fmt.Println(errors.Is(err, mortise.ErrUnavailable), errors.Is(err, vault.ErrValueNotFound))
 
 	heal()
 	_, err = f.Tokenize(ctx, "acme", "customers", ann)
-	fmt.Println(errors.Is(err, vault.ErrUnavailable), errors.Is(err, vault.ErrValueNotFound))
+	fmt.Println(errors.Is(err, mortise.ErrUnavailable), errors.Is(err, vault.ErrValueNotFound))
 	// Output:
 	// true false
 	// false true
@@ -103,7 +104,7 @@ func ExampleFaults() {
 	tokens, err := service.Insert(ctx, "acme", "user:bob", "customers", ann) // so it is repeated
 	fmt.Println(len(tokens), err)
 	// Output:
-	// vault: unavailable: insert values: vaulttest: injected failure
+	// mortise: unavailable: insert values: vaulttest: injected failure
 	// 1 <nil>
 }
 

@@ -38,7 +38,7 @@ type Fake struct {
 	keys  rotatingKeys
 
 	broken   fake.Parts[Part]
-	observed fake.Record[vault.Observation]
+	observed fake.Record[mortise.Observation]
 }
 
 // New returns a Fake that stores nothing yet: make a vault with CreateVault. Options may
@@ -87,7 +87,7 @@ func (f *Fake) Rotate(ctx context.Context) error { return f.keys.rotate(ctx, f.S
 func (f *Fake) AuditTrail() []vault.AuditEvent {
 	// Past the faults and the limits of the service, so that a test can look at a broken
 	// fake.
-	return fake.Trail(&f.observed, func(o vault.Observation) string { return o.Organization },
+	return fake.Trail(&f.observed, func(o mortise.Observation) string { return o.Organization },
 		func(org string) ([]vault.AuditEvent, error) {
 			page, err := f.store.ListAuditEvents(context.Background(), org, vault.AuditQuery{Limit: math.MaxInt})
 			return page.Items, err
@@ -95,4 +95,4 @@ func (f *Fake) AuditTrail() []vault.AuditEvent {
 }
 
 // Observations returns everything that the service did, of all organizations, in order.
-func (f *Fake) Observations() []vault.Observation { return f.observed.All() }
+func (f *Fake) Observations() []mortise.Observation { return f.observed.All() }

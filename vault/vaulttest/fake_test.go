@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/format"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -54,7 +55,7 @@ func TestFake(t *testing.T) {
 	var orgs []string
 	for _, e := range f.AuditTrail() {
 		orgs = append(orgs, e.Organization)
-		assert.Equal(t, vault.KindVaultCreated, e.Kind)
+		assert.Equal(t, mortise.KindVaultCreated, e.Kind)
 	}
 	assert.Equal(t, []string{"b", "a", "b"}, orgs, "oldest first")
 	observed := f.Observations()
@@ -74,7 +75,7 @@ func TestEventsAreInOrder(t *testing.T) {
 		require.NoError(t, f.Delete(t.Context(), "acme", "user:ops", "customers", tokens[0]))
 	}
 	for i, e := range f.AuditTrail()[1:] {
-		assert.Equal(t, []vault.Kind{vault.KindDetokenized, vault.KindDeleted}[i%2], e.Kind, i)
+		assert.Equal(t, []mortise.Kind{mortise.KindDetokenized, mortise.KindDeleted}[i%2], e.Kind, i)
 	}
 }
 
@@ -82,7 +83,7 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 	heard := 0
 	f := newFake(t, &vaulttest.Options{Service: vault.Options{
 		Tokenizer: &format.Standard{EmailDomain: "own.example.com"}, MaxItems: 2,
-		Observer: func(context.Context, vault.Observation) { heard++ },
+		Env: mortise.Env{Observer: func(context.Context, mortise.Observation) { heard++ }},
 	}})
 	tokens, err := f.Insert(t.Context(), "acme", "user:ops", "customers", emailItems("ann@example.com"))
 	require.NoError(t, err)
@@ -136,7 +137,7 @@ func TestBreak(t *testing.T) {
 		} {
 			heal := f.Break(part)
 			if err := c.call(); slices.Contains(c.parts, part) {
-				require.ErrorIs(t, err, vault.ErrUnavailable, "%s while %s is broken", name, part)
+				require.ErrorIs(t, err, mortise.ErrUnavailable, "%s while %s is broken", name, part)
 				require.ErrorIs(t, err, vaulttest.ErrInjected)
 			} else {
 				require.NoError(t, err, "%s while %s is broken", name, part)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -50,7 +51,7 @@ func newRun(s *conformance.Sequence, h Harness) *run {
 	r := &run{Sequence: s, backend: h.Open(s.T)}
 	r.rotation = rotation{current: 1, required: map[int]bool{1: true}, retired: make(map[modelKey]bool), removed: make(map[int]bool)}
 	for i := range r.processes {
-		r.processes[i] = &process{run: r, name: []vault.Actor{"P", "Q"}[i]}
+		r.processes[i] = &process{run: r, name: []mortise.Actor{"P", "Q"}[i]}
 		r.processes[i].restart(1)
 	}
 	return r

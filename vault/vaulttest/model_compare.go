@@ -74,7 +74,7 @@ func (r *run) compareVault(p *process, org, name string) {
 	v := r.vault(org, name)
 	got, err := p.Vault(r.Context(), org, name)
 	if v == nil {
-		r.SameError(vault.ErrNotFound, err)
+		r.SameError(mortise.ErrNotFound, err)
 		return
 	}
 	r.SameError(nil, err)
@@ -104,7 +104,7 @@ func (r *run) compareExport(p *process, org, name string) {
 	var want, got, tokens []string
 	wantErr := error(nil)
 	if v == nil {
-		wantErr = vault.ErrNotFound
+		wantErr = mortise.ErrNotFound
 	} else {
 		live := slices.DeleteFunc(slices.Clone(v.tokens), func(k *modelToken) bool { return k.deleted })
 		slices.SortFunc(live, func(a, b *modelToken) int { return strings.Compare(a.token, b.token) })
@@ -126,14 +126,14 @@ func (r *run) compareExport(p *process, org, name string) {
 	}
 	r.Same("the tokens of "+org+"/"+name, want, got)
 	if len(tokens) > 0 {
-		r.happened(org, name, vault.KindExported, tokens...)
+		r.happened(org, name, mortise.KindExported, tokens...)
 	}
 }
 
 // compareAudit compares the trail, which orders events of one time by IDs that the model
 // does not know.
 func (r *run) compareAudit(org string) {
-	q := vault.AuditQuery{Kind: pick(r, "", "", vault.KindDeleted, vault.KindDetokenized), Vault: pick(r, "", "v2"), Limit: 1 + r.IntN(200)}
+	q := vault.AuditQuery{Kind: pick(r, "", "", mortise.KindDeleted, mortise.KindDetokenized), Vault: pick(r, "", "v2"), Limit: 1 + r.IntN(200)}
 	line := func(e modelEvent) string {
 		return fmt.Sprintf("%s %s of %s with %q", e.at.Format(time.RFC3339Nano), e.kind, e.vault, e.tokens)
 	}

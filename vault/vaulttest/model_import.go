@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -41,11 +42,11 @@ func (r *run) importTokens() {
 		r.Fatalf("what should be refused (%v) was done", want)
 	}
 	if lost {
-		r.happened(org, name, vault.KindImported, tokens...)
+		r.happened(org, name, mortise.KindImported, tokens...)
 	}
 	switch {
 	case p.agrees(want, err):
-		r.happened(org, name, vault.KindImported, tokens...)
+		r.happened(org, name, mortise.KindImported, tokens...)
 	case errors.Is(err, vault.ErrTokenConflict):
 		r.Same("what is in conflict", conflicts, indexesOf(err))
 		return

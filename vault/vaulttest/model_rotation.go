@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
@@ -15,7 +16,7 @@ import (
 type process struct {
 	*vault.Service
 	run    *run
-	name   vault.Actor
+	name   mortise.Actor
 	loaded []int // generations; the first one is primary, and seals
 
 	mu    sync.Mutex
@@ -71,7 +72,7 @@ func (r *run) service(p *process, installation uint64, loaded ...int) *vault.Ser
 		r.Fatal(err)
 	}
 	faults := &Faults{After: p.after}
-	s, err := vault.New(vault.Backend{Store: faults.Store(r.backend.Store)}, keyring, &vault.Options{Now: r.Clock.Now, Tokenizer: newSmallTokens(r)})
+	s, err := vault.New(vault.Backend{Store: faults.Store(r.backend.Store)}, keyring, &vault.Options{Env: mortise.Env{Now: r.Clock.Now}, Tokenizer: newSmallTokens(r)})
 	if err != nil {
 		r.Fatal(err)
 	}

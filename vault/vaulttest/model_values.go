@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/format"
@@ -26,11 +27,11 @@ type modelToken struct {
 type modelEvent struct {
 	org, vault string
 	at         time.Time
-	kind       vault.Kind
+	kind       mortise.Kind
 	tokens     []string
 }
 
-func (r *run) happened(org, name string, kind vault.Kind, tokens ...string) {
+func (r *run) happened(org, name string, kind mortise.Kind, tokens ...string) {
 	r.events = append(r.events, modelEvent{org, name, r.Clock.Now(), kind, tokens})
 }
 
@@ -95,7 +96,7 @@ func (r *run) items(v *modelVault, insertion bool) []vault.Item {
 // refusal returns what is wrong with items whatever their values are.
 func (v *modelVault) refusal(items []vault.Item, insertion bool) error {
 	if v == nil {
-		return vault.ErrNotFound
+		return mortise.ErrNotFound
 	}
 	var names, kinds error
 	for _, it := range items {
@@ -311,7 +312,7 @@ func (r *run) detokenize() {
 	var want []string
 	wantErr := error(nil)
 	if v == nil {
-		wantErr = vault.ErrNotFound
+		wantErr = mortise.ErrNotFound
 	}
 	for i, token := range tokens {
 		items[i].Token = token
@@ -328,7 +329,7 @@ func (r *run) detokenize() {
 	if !p.agrees(wantErr, err) {
 		return
 	}
-	r.happened(org, name, vault.KindDetokenized, tokens...)
+	r.happened(org, name, mortise.KindDetokenized, tokens...)
 	for i := range got {
 		r.Same("the value of "+tokens[i], want[i], got[i].Value.Reveal())
 	}
@@ -342,7 +343,7 @@ func (r *run) delete() {
 	r.Say("%s deletes %s of %s/%s", p.name, token, org, name)
 	err := p.Delete(r.Context(), org, p.name, name, token)
 	var k *modelToken
-	want := vault.ErrNotFound
+	want := mortise.ErrNotFound
 	if v != nil {
 		if k, want = v.live(token), nil; k == nil {
 			want = vault.ErrTokenNotFound
@@ -350,7 +351,7 @@ func (r *run) delete() {
 	}
 	if p.agrees(want, err) {
 		k.deleted = true
-		r.happened(org, name, vault.KindDeleted, token)
+		r.happened(org, name, mortise.KindDeleted, token)
 	}
 }
 

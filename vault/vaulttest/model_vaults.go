@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -117,12 +118,12 @@ func (r *run) createVault() {
 	_, err := p.CreateVault(r.Context(), org, p.name, name, schemaOf(places))
 	var want error
 	if r.vault(org, name) != nil {
-		want = vault.ErrExists
+		want = mortise.ErrExists
 	}
 	if r.SameError(want, err) {
 		r.vaults = append(r.vaults, &modelVault{org: org, name: name, created: r.Clock.Now(), updated: r.Clock.Now()})
 		r.vault(org, name).move(places)
-		r.happened(org, name, vault.KindVaultCreated)
+		r.happened(org, name, mortise.KindVaultCreated)
 	}
 }
 
@@ -185,7 +186,7 @@ func (r *run) changeSchema() {
 	var want error
 	switch {
 	case v == nil:
-		want = vault.ErrNotFound
+		want = mortise.ErrNotFound
 	case cancel:
 		want = errNoChange
 	case v.refusesPlaces(places):
@@ -194,6 +195,6 @@ func (r *run) changeSchema() {
 	if r.SameError(want, err) {
 		v.move(places)
 		v.updated = r.Clock.Now()
-		r.happened(org, name, vault.KindSchemaChanged)
+		r.happened(org, name, mortise.KindSchemaChanged)
 	}
 }

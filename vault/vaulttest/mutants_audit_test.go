@@ -3,6 +3,7 @@ package vaulttest_test
 import (
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance/audittest"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -21,7 +22,7 @@ func sharedAuditMutants() []broken {
 var auditMutants = []broken{
 	{name: "takes limit 0 for no limit", breaks: "audit/limit-zero", mutate: arg(func(q *vault.AuditQuery) {
 		if q.Limit == 0 {
-			q.Limit = vault.MaxPageSize
+			q.Limit = mortise.MaxPageSize
 		}
 	})},
 	{name: "prunes what is at the time", breaks: "audit/prune", mutate: arg(

@@ -23,7 +23,7 @@ func makingAgain(again func(k *marks, org string) bool) func(*mutant) {
 	return func(m *mutant) {
 		k := m.marked()
 		mutate.Around(&m.On, func(c *mutate.Call) {
-			if c.Go(); errors.Is(*c.Err(), vault.ErrDeleted) && again(k, mutate.Get[vault.Vault](c.In).Organization) {
+			if c.Go(); errors.Is(*c.Err(), mortise.ErrDeleted) && again(k, mutate.Get[vault.Vault](c.In).Organization) {
 				*c.Err() = nil
 			}
 		}, "PutVault")
@@ -66,8 +66,8 @@ var deletionMutants = []broken{
 	{name: "makes deleted vaults again", breaks: "deletion/vault-never-again", mutate: makingAgain(
 		func(k *marks, org string) bool { return !k.has(org, "") })},
 	{name: "has deleted vaults", breaks: "deletion/vault-never-again deletion/organization-never-again", mutate: errs(func(err error) error {
-		if errors.Is(err, vault.ErrDeleted) {
-			return vault.ErrExists
+		if errors.Is(err, mortise.ErrDeleted) {
+			return mortise.ErrExists
 		}
 		return err
 	}, "PutVault")},
@@ -144,7 +144,7 @@ var deletionMutants = []broken{
 	{name: "refuses events of an organization that has deleted vaults", breaks: "deletion/trail-of-a-vault",
 		mutate: onceMarked(func(c *mutate.Call) {
 			if mutate.Get[vault.AuditEvent](c.In).Vault == "" {
-				*c.Err() = vault.ErrNotFound
+				*c.Err() = mortise.ErrNotFound
 			}
 		}, "AddAuditEvent")},
 	{name: "takes the last time", breaks: "deletion/the-first-time-stays deletion/durable", mutate: around(func(_ *mutant, c *mutate.Call) {
@@ -170,7 +170,7 @@ var deletionMutants = []broken{
 			}
 		})
 	}},
-	{name: "deletes only organizations that have something", breaks: "deletion/of-nothing", mutate: refusing(vault.ErrNotFound,
+	{name: "deletes only organizations that have something", breaks: "deletion/of-nothing", mutate: refusing(mortise.ErrNotFound,
 		func(m *mutant, c *mutate.Call) bool {
 			vaults, err := m.db.ListVaults(bg, org(c), "", 1)
 			return err == nil && len(vaults) == 0
@@ -181,7 +181,7 @@ var deletionMutants = []broken{
 				_ = m.db.PutVault(bg, vault.Vault{Organization: org, ID: id, Revision: 1}, nil, vault.AuditEvent{})
 			}
 		})},
-	{name: "removes without a mark", breaks: "deletion/of-nothing", mutate: accepting(vault.ErrNotFound, removing...)},
+	{name: "removes without a mark", breaks: "deletion/of-nothing", mutate: accepting(mortise.ErrNotFound, removing...)},
 	{name: "stores an event without ID with a mark", breaks: "deletion/without-event",
 		mutate: beforeMark(func(_ *mutant, _, _ string, a *vault.AuditEvent) {
 			if a.ID == uuid.Nil && a.Kind != "" {
@@ -216,7 +216,7 @@ var deletionStepMutants = []broken{
 		makingAgain(func(*marks, string) bool { return true })(s.(*mutant))
 	})},
 	{name: "forgets to go on with a deletion", breaks: "deletion/durable", mutate: func(*mutant) {}, reopen: losing(func(_ *testing.T, s vault.Store) {
-		refusing(vault.ErrNotFound, func(*mutant, *mutate.Call) bool { return true }, removing...)(s.(*mutant))
+		refusing(mortise.ErrNotFound, func(*mutant, *mutate.Call) bool { return true }, removing...)(s.(*mutant))
 	})},
 	{name: "counts rows of what is deleted",
 		breaks: "deletion/no-part-in-rotation deletion/leaves-others-alone deletion/retires-keys",
@@ -304,7 +304,7 @@ var deletionRaceMutants = []broken{
 			}
 			conformance.Seam() // until it is marked
 			err := put(ctx, v, left, a)
-			if errors.Is(err, vault.ErrDeleted) {
+			if errors.Is(err, mortise.ErrDeleted) {
 				mu.Lock()
 				defer mu.Unlock()
 				own[[2]string{v.Organization, v.ID}], err = v, nil

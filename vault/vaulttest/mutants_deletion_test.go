@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -50,7 +51,7 @@ func answering(name, method string, answer func(*mutate.Call) bool) broken {
 	return broken{name: name, breaks: hidden, mutate: func(m *mutant) {
 		k := m.marked()
 		mutate.Around(&m.On, func(c *mutate.Call) {
-			if c.Go(); errors.Is(*c.Err(), vault.ErrNotFound) && k.has(asked(c)) && answer(c) {
+			if c.Go(); errors.Is(*c.Err(), mortise.ErrNotFound) && k.has(asked(c)) && answer(c) {
 				*c.Err() = nil
 			}
 		}, method)
@@ -138,7 +139,7 @@ var showingMutants = []broken{
 		mutate: func(m *mutant) {
 			k := m.marked()
 			mutate.Around(&m.On, func(c *mutate.Call) {
-				if c.Go(); errors.Is(*c.Err(), vault.ErrNotFound) && k.has(org(c), "") {
+				if c.Go(); errors.Is(*c.Err(), mortise.ErrNotFound) && k.has(org(c), "") {
 					*c.Err() = nil
 				}
 			}, "MarkVaultDeleted", "RemoveDeletedVault")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -154,7 +155,7 @@ var nameMutants = []broken{
 	{name: "reads tokens by their vault's ID alone",
 		breaks: "vaults/get-other-organization tokens/list-of-vault tokens/scopes-are-apart",
 		mutate: inOrgA("FindTokens", "ListRows")},
-	{name: "makes what it is asked for", breaks: "vaults/get-unknown", mutate: accepting(vault.ErrNotFound, "Vault")},
+	{name: "makes what it is asked for", breaks: "vaults/get-unknown", mutate: accepting(mortise.ErrNotFound, "Vault")},
 	{name: "lists nothing of no vault", breaks: "vaults/get-unknown vaults/get-other-organization store/ended-context", mutate: errs(
 		func(error) error { return nil }, "Rows")},
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -21,7 +22,7 @@ var ctxMutants = []broken{
 	{name: "finds nothing when the context has ended", breaks: "store/ended-context", mutate: errs(
 		func(error) error { return vault.ErrConflict }, "FindTokens")},
 	{name: "finds nothing while it is broken", breaks: "store/failure", mutate: func(m *mutant) {
-		m.failure = errors.Join(errBroken, vault.ErrNotFound)
+		m.failure = errors.Join(errBroken, mortise.ErrNotFound)
 	}},
 	{name: "takes tokens while it is broken", breaks: "store/failure", mutate: func(m *mutant) {
 		m.failure = &vault.TakenError{}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
@@ -192,7 +193,7 @@ var scanMutants = []broken{
 		}
 	}, scans...)},
 	{name: "takes a foreign position for something that is not there", breaks: ofScans("-foreign-position"), mutate: errs(
-		func(error) error { return vault.ErrNotFound }, scans...)},
+		func(error) error { return mortise.ErrNotFound }, scans...)},
 	{name: "takes a limit of zero for none", breaks: ofScans("-limit-zero"), mutate: around(func(_ *mutant, c *mutate.Call) {
 		if c.In[3].Int() == 0 {
 			c.In[3].SetInt(1000)

@@ -57,10 +57,10 @@ func same(most int64) int64 { return most }
 var statsMutants = []broken{
 	{name: "does not know who has nothing", breaks: "counter/nothing", mutate: around(func(_ *mutant, c *mutate.Call) {
 		if c.Go(); *mutate.Get[vault.Stats](c.Out) == (vault.Stats{}) {
-			*c.Err() = vault.ErrNotFound
+			*c.Err() = mortise.ErrNotFound
 		}
 	}, "Stats")},
-	{name: "counts nothing in a vault that is not there", breaks: "counter/nothing", mutate: accepting(vault.ErrNotFound, "VaultStats")},
+	{name: "counts nothing in a vault that is not there", breaks: "counter/nothing", mutate: accepting(mortise.ErrNotFound, "VaultStats")},
 	{name: "counts a vault as one of itself", breaks: "counter/of-organization",
 		mutate: out(func(s *vault.Stats) { s.Vaults.N = 1 }, "VaultStats")},
 	{name: "counts tokens that were deleted as those that are there", breaks: "counter/tokens", mutate: everyCount(

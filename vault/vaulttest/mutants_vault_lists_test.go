@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -60,7 +61,7 @@ var vaultListMutants = []broken{
 	}, "ListVaults")},
 	{name: "lists the vaults of organizations that are alike", breaks: "vaults/list-of-organization", mutate: arg(
 		func(org *string) { *org = strings.TrimRight(*org, " \x00") }, "ListVaults")},
-	{name: "does not list the vaults of nobody", breaks: "vaults/list-of-organization", mutate: refusing(vault.ErrNotFound,
+	{name: "does not list the vaults of nobody", breaks: "vaults/list-of-organization", mutate: refusing(mortise.ErrNotFound,
 		func(m *mutant, c *mutate.Call) bool {
 			vaults, _ := m.db.ListVaults(bg, org(c), "", 1)
 			return len(vaults) == 0

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -38,9 +39,9 @@ func overwriting(refusal error) func(*mutant) {
 var vaultMutants = []broken{
 	{name: "makes vaults that are there",
 		breaks: "vaults/put-refuses-an-id-that-is-there vaults/made-once store/durable-constraints",
-		mutate: overwriting(vault.ErrExists)},
+		mutate: overwriting(mortise.ErrExists)},
 	{name: "lets the last one win", breaks: "vaults/put-of-another-revision vaults/changed-by-one", mutate: overwriting(vault.ErrConflict)},
-	{name: "makes what it should change", breaks: "vaults/put-of-none", mutate: overwriting(vault.ErrNotFound)},
+	{name: "makes what it should change", breaks: "vaults/put-of-none", mutate: overwriting(mortise.ErrNotFound)},
 	{name: "changes CreatedAt", breaks: "vaults/created-at-does-not-change", mutate: func(m *mutant) {
 		created := make(map[string]vault.Vault)
 		in(func(v *vault.Vault) { created[v.ID] = *v }, "PutVault")(m)
@@ -154,9 +155,9 @@ var raceMutants = []broken{
 	{name: "looks for a vault before it makes it", breaks: "vaults/made-once vaults/changed-by-one", mutate: putting(
 		func(m *mutant, c *mutate.Call, v *vault.Vault, _ *[]string) {
 			stored, err := m.db.Vault(bg, v.Organization, v.ID)
-			free := errors.Is(err, vault.ErrNotFound) && v.Revision == 1 || err == nil && stored.Revision == v.Revision-1
+			free := errors.Is(err, mortise.ErrNotFound) && v.Revision == 1 || err == nil && stored.Revision == v.Revision-1
 			conformance.Seam()
-			if c.Go(); free && (errors.Is(*c.Err(), vault.ErrExists) || errors.Is(*c.Err(), vault.ErrConflict)) {
+			if c.Go(); free && (errors.Is(*c.Err(), mortise.ErrExists) || errors.Is(*c.Err(), vault.ErrConflict)) {
 				*c.Err() = nil
 			}
 		})},

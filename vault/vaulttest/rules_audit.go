@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance/audittest"
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -21,7 +22,7 @@ var auditRules = slices.Concat(audited(auditEvents.Rules()), []rule{
 			both, tokens, schema, empty := filledEvent(orgA, "both"), filledEvent(orgA, "tokens"), filledEvent(orgA, "schema"), filledEvent(orgA, "empty")
 			tokens.Schema, schema.Tokens = nil, nil
 			empty.Tokens, empty.Schema = []vault.AuditToken{}, &vault.Schema{}
-			events := []vault.AuditEvent{both, tokens, schema, empty, newEvent(orgA, vault.KindDetokenized, "plain", 0)}
+			events := []vault.AuditEvent{both, tokens, schema, empty, newEvent(orgA, mortise.KindDetokenized, "plain", 0)}
 			s.Record(t, events...)
 			for _, e := range events {
 				s.HasEvent(t, e)
@@ -30,7 +31,7 @@ var auditRules = slices.Concat(audited(auditEvents.Rules()), []rule{
 
 	{Rule{"audit/many-tokens", "An audit event names 1000 tokens, as long as they can be."}, 0,
 		func(t *testing.T, s *subject) {
-			e := newEvent(orgA, vault.KindDetokenized, "customers", 0)
+			e := newEvent(orgA, mortise.KindDetokenized, "customers", 0)
 			for i := range 1000 {
 				e.Tokens = append(e.Tokens, vault.AuditToken{Token: fmt.Sprintf("%0255d", i), Scope: strings.Repeat("s", 511), Redaction: vault.PlainText})
 			}
@@ -40,8 +41,8 @@ var auditRules = slices.Concat(audited(auditEvents.Rules()), []rule{
 
 	{Rule{"audit/limit-zero", "Limit 0 selects nothing: the page is empty and its Next is zero."}, 0,
 		func(t *testing.T, s *subject) {
-			s.Record(t, newEvent(orgA, vault.KindDetokenized, "x", 0))
-			for _, q := range []audittest.Query{{}, {About: "x"}, {Kind: string(vault.KindDetokenized)}} {
+			s.Record(t, newEvent(orgA, mortise.KindDetokenized, "x", 0))
+			for _, q := range []audittest.Query{{}, {About: "x"}, {Kind: string(mortise.KindDetokenized)}} {
 				page := s.Page(t, orgA, q)
 				require.Empty(t, page.Items, "events on a page of Limit 0")
 				require.True(t, page.Next.IsZero(), "Next is set after a page of Limit 0")

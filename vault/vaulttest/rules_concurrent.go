@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/internal/conformance/audittest"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -25,9 +26,9 @@ var concurrentRules = []rule{
 				vaults[i].CreatedAt = moment(time.Duration(i) * time.Second)
 			}
 			conformance.Together(len(errs), func(i int) {
-				errs[i] = s.Store.PutVault(t.Context(), vaults[i], nil, newEvent(orgA, vault.KindVaultCreated, "customers", time.Duration(i)*time.Second))
+				errs[i] = s.Store.PutVault(t.Context(), vaults[i], nil, newEvent(orgA, mortise.KindVaultCreated, "customers", time.Duration(i)*time.Second))
 			})
-			winner := conformance.OneWins(t, errs[:], vault.ErrExists)
+			winner := conformance.OneWins(t, errs[:], mortise.ErrExists)
 			s.hasVault(t, vaults[winner])
 			trail := s.Trail(t, orgA)
 			require.Len(t, trail, 1)
@@ -46,7 +47,7 @@ var concurrentRules = []rule{
 					vaults[i].Schema.Tables[0].Name = fmt.Sprint("by ", i)
 				}
 				conformance.Together(len(errs), func(i int) {
-					errs[i] = s.Store.PutVault(t.Context(), vaults[i], nil, newEvent(orgA, vault.KindSchemaChanged, "customers", 0))
+					errs[i] = s.Store.PutVault(t.Context(), vaults[i], nil, newEvent(orgA, mortise.KindSchemaChanged, "customers", 0))
 				})
 				v = vaults[conformance.OneWins(t, errs[:], vault.ErrConflict)]
 				s.hasVault(t, v)
@@ -176,7 +177,7 @@ var concurrentRules = []rule{
 				before := len(s.Trail(t, orgA))
 				var errs [16]error
 				conformance.Together(len(errs), func(i int) {
-					errs[i] = s.Store.DeleteToken(t.Context(), orgA, "customers", token, newEvent(orgA, vault.KindDeleted, "customers", 0))
+					errs[i] = s.Store.DeleteToken(t.Context(), orgA, "customers", token, newEvent(orgA, mortise.KindDeleted, "customers", 0))
 				})
 				conformance.OneWins(t, errs[:], vault.ErrTokenNotFound)
 				require.Len(t, s.Trail(t, orgA), before+1)

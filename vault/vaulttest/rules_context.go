@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/internal/conformance/audittest"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -62,7 +63,7 @@ func (s *subject) hasSample(t *testing.T, x *sample) {
 func (s *subject) storeCalls(x *sample) []call {
 	v, none := x.vault, vault.RowID{Organization: "zz"}
 	b := newVault(orgB, "b")
-	e := func() vault.AuditEvent { return newEvent(orgB, vault.KindSchemaChanged, "x", 0) }
+	e := func() vault.AuditEvent { return newEvent(orgB, mortise.KindSchemaChanged, "x", 0) }
 	insert := func(ctx context.Context) (string, error) {
 		r := row(uuid.NewString(), email, uuid.NewString(), 1, 2)
 		_, err := s.Store.InsertTokens(ctx, orgB, "b", 1, rowsOf(b, []vault.Row{r}))
@@ -147,7 +148,7 @@ func (s *subject) failingCalls(x *sample) []call {
 		conformance.CallOf("InsertTokens of a token that is there", s.Store.InsertTokens, orgA, v.ID, 1, rowsOf(v, []vault.Row{row("t1", email, "other", 1, 2)})),
 		conformance.CallOf("ImportTokens of a token that is there", func(ctx context.Context) error {
 			rows := rowsOf(v, []vault.Row{row("t1", email, "other", 1, 2), row("t7", email, "ann", 1, 2)})
-			return s.Store.ImportTokens(ctx, orgA, v.ID, 1, rows, newEvent(orgA, vault.KindImported, v.ID, 0))
+			return s.Store.ImportTokens(ctx, orgA, v.ID, 1, rows, newEvent(orgA, mortise.KindImported, v.ID, 0))
 		}),
 		conformance.CallOf("Rows of no vault", s.Store.Rows, orgB, "unknown", nil),
 		conformance.CallOf("ListRows of no vault", s.Store.ListRows, orgB, "unknown", "", 1),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -91,7 +92,7 @@ var deletionRules = []rule{
 		func(t *testing.T, s *subject) {
 			d, _ := s.addDeleted(t, true)
 			// By a clock that is ahead.
-			older := newEvent(orgA, vault.KindDetokenized, "customers", 2*time.Hour)
+			older := newEvent(orgA, mortise.KindDetokenized, "customers", 2*time.Hour)
 			s.Record(t, older)
 			d.mark(t, moment(0), d.event)
 			s.onlyMark(t, d.event)
@@ -126,7 +127,7 @@ var deletionRules = []rule{
 			}
 			check()
 			d.finish(t, 2, check)
-			s.Record(t, newEvent(orgA, vault.KindDetokenized, "customers ", 0), newEvent(orgA, vault.KindDetokenized, "", 0))
+			s.Record(t, newEvent(orgA, mortise.KindDetokenized, "customers ", 0), newEvent(orgA, mortise.KindDetokenized, "", 0))
 		}},
 
 	{Rule{
@@ -158,16 +159,16 @@ var deletionRules = []rule{
 		"An organization need not have anything to be deleted. A vault that never was cannot be: ErrNotFound, and it can be made later.",
 	}, 0,
 		func(t *testing.T, s *subject) {
-			e := newEvent(orgB, vault.KindVaultDeleted, "customers", 0)
+			e := newEvent(orgB, mortise.KindVaultDeleted, "customers", 0)
 			_, err := s.Store.MarkVaultDeleted(t.Context(), orgB, "customers", moment(0), e)
-			require.ErrorIs(t, err, vault.ErrNotFound)
+			require.ErrorIs(t, err, mortise.ErrNotFound)
 			s.NoEvent(t, e)
-			d := &deleted{s: s, name: "the organization", org: orgA, event: newEvent(orgA, vault.KindOrganizationDeleted, "", 0)}
+			d := &deleted{s: s, name: "the organization", org: orgA, event: newEvent(orgA, mortise.KindOrganizationDeleted, "", 0)}
 			_, err = d.stepping(t, 10)
-			require.ErrorIs(t, err, vault.ErrNotFound, "RemoveDeleted of an organization that is not marked")
+			require.ErrorIs(t, err, mortise.ErrNotFound, "RemoveDeleted of an organization that is not marked")
 			s.addVault(t, newVault(orgB, "customers"))
 			_, err = s.Store.RemoveDeletedVault(t.Context(), orgB, "customers", 10)
-			require.ErrorIs(t, err, vault.ErrNotFound, "RemoveDeletedVault of a vault that is not marked")
+			require.ErrorIs(t, err, mortise.ErrNotFound, "RemoveDeletedVault of a vault that is not marked")
 			s.hasVault(t, newVault(orgB, "customers"))
 
 			since := d.mark(t, moment(0), d.event)
@@ -187,9 +188,9 @@ var deletionRules = []rule{
 			d, _ := s.addDeleted(t, true)
 			n := len(s.Trail(t, orgA))
 			of := &deleted{s: s, name: "the vault", org: orgA, id: "customers"}
-			of.mark(t, moment(0), vault.AuditEvent{Organization: orgA, Kind: vault.KindVaultDeleted})
+			of.mark(t, moment(0), vault.AuditEvent{Organization: orgA, Kind: mortise.KindVaultDeleted})
 			require.Len(t, s.Trail(t, orgA), n)
-			d.mark(t, moment(0), vault.AuditEvent{Organization: orgA, Kind: vault.KindOrganizationDeleted})
+			d.mark(t, moment(0), vault.AuditEvent{Organization: orgA, Kind: mortise.KindOrganizationDeleted})
 			require.Empty(t, s.Trail(t, orgA))
 			d.finish(t, 3, func() { require.Empty(t, s.Trail(t, orgA)) })
 		}},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -51,9 +52,9 @@ var deletionStepRules = []rule{
 		func(t *testing.T, s *subject) {
 			const events = 50
 			for i := range events {
-				s.Record(t, newEvent(orgA, vault.KindDetokenized, "customers", time.Duration(i)*time.Hour))
+				s.Record(t, newEvent(orgA, mortise.KindDetokenized, "customers", time.Duration(i)*time.Hour))
 			}
-			d := &deleted{s: s, name: "the organization", org: orgA, event: newEvent(orgA, vault.KindOrganizationDeleted, "", time.Hour)}
+			d := &deleted{s: s, name: "the organization", org: orgA, event: newEvent(orgA, mortise.KindOrganizationDeleted, "", time.Hour)}
 			d.mark(t, moment(0), d.event)
 			steps := d.finish(t, 10, func() { s.onlyMark(t, d.event) })
 			require.GreaterOrEqual(t, steps, events/10, "steps of %d events", events)
@@ -279,7 +280,7 @@ var deletionRaceRules = []rule{
 				s.addVault(t, newVault(orgB, fmt.Sprint("v", i)))
 			}
 			look := func(int) error {
-				page, err := s.Store.ListAuditEvents(t.Context(), orgB, vault.AuditQuery{Kind: vault.KindVaultDeleted, Limit: vault.MaxPageSize})
+				page, err := s.Store.ListAuditEvents(t.Context(), orgB, vault.AuditQuery{Kind: mortise.KindVaultDeleted, Limit: mortise.MaxPageSize})
 				if err != nil {
 					return err
 				}
@@ -294,7 +295,7 @@ var deletionRaceRules = []rule{
 				if err != nil {
 					return err
 				}
-				if page, err = s.Store.ListAuditEvents(t.Context(), orgB, vault.AuditQuery{Kind: vault.KindVaultDeleted, Limit: vault.MaxPageSize}); err != nil {
+				if page, err = s.Store.ListAuditEvents(t.Context(), orgB, vault.AuditQuery{Kind: mortise.KindVaultDeleted, Limit: mortise.MaxPageSize}); err != nil {
 					return err
 				}
 				if stats.Vaults.N < rounds-len(page.Items) {
@@ -304,7 +305,7 @@ var deletionRaceRules = []rule{
 			}
 			conformance.Watch(t, 3, look, rounds, func(i int) {
 				d := &deleted{s: s, name: "the vault", org: orgB, id: fmt.Sprint("v", i)}
-				d.mark(t, moment(0), newEvent(orgB, vault.KindVaultDeleted, d.id, 0))
+				d.mark(t, moment(0), newEvent(orgB, mortise.KindVaultDeleted, d.id, 0))
 			})
 		}},
 }

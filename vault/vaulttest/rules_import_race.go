@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -133,7 +134,7 @@ var importRaceRules = []rule{
 		func(t *testing.T, s *subject) {
 			v := s.addVault(t, newVault(orgB, "customers"))
 			look := func(int) error {
-				page, err := s.Store.ListAuditEvents(t.Context(), orgB, vault.AuditQuery{Kind: vault.KindImported, Limit: vault.MaxPageSize})
+				page, err := s.Store.ListAuditEvents(t.Context(), orgB, vault.AuditQuery{Kind: mortise.KindImported, Limit: mortise.MaxPageSize})
 				if err != nil {
 					return err
 				}

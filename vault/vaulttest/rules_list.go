@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -100,7 +101,7 @@ var deleteRules = []rule{
 				{orgA, "customers", "t4"}, {orgA, "customers", ""}, {orgA, "customers", "T1"}, {orgA, "customers", "t2"}, {orgA, "customers", "t3"},
 				{orgA, "other", "t1"}, {orgB, "customers", "t1"}, {orgA, "no vault", "t1"}, {"org-c", "customers", "t1"},
 			} {
-				e := newEvent(c.org, vault.KindDeleted, c.vault, 0)
+				e := newEvent(c.org, mortise.KindDeleted, c.vault, 0)
 				require.ErrorIs(t, s.Store.DeleteToken(t.Context(), c.org, c.vault, c.token, e), vault.ErrTokenNotFound, "%+v", c)
 				s.NoEvent(t, e)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -76,7 +77,7 @@ var reopenRules = []rule{
 			s.retires(t, keyring.SealKey, 3, 0)
 			s.reopen(t)
 			v := x.vault
-			s.refusesVault(t, newVault(orgA, "customers"), nil, vault.ErrExists)
+			s.refusesVault(t, newVault(orgA, "customers"), nil, mortise.ErrExists)
 			s.refusesVault(t, changed(v), []string{email}, vault.ErrScopeInUse)
 			s.gives(t, v, []string{"t1"}, row("t9", email, "ann", 2, 1))
 			s.takes(t, v, []int{0}, row("t1", email, "cleo", 1, 2))

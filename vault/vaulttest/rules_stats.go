@@ -66,11 +66,11 @@ var statsRules = []rule{
 			for _, org := range []string{orgA, ""} {
 				require.Zero(t, s.stats(t, org, 10))
 				_, err := s.Store.VaultStats(t.Context(), org, "customers", 10)
-				require.ErrorIs(t, err, vault.ErrNotFound)
+				require.ErrorIs(t, err, mortise.ErrNotFound)
 			}
 			for _, id := range []string{"other", "Customers", ""} {
 				_, err := s.Store.VaultStats(t.Context(), orgB, id, 10)
-				require.ErrorIs(t, err, vault.ErrNotFound)
+				require.ErrorIs(t, err, mortise.ErrNotFound)
 			}
 		}},
 

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -126,7 +127,7 @@ var vaultRules = []rule{
 			v := s.addVault(t, filledVault(orgA, "customers"))
 			s.adds(t, v, row("t", email, "ann", 1))
 			s.noVault(t, orgB, "customers")
-			s.refusesVault(t, changed(newVault(orgB, "customers")), nil, vault.ErrNotFound)
+			s.refusesVault(t, changed(newVault(orgB, "customers")), nil, mortise.ErrNotFound)
 			s.hasVault(t, v)
 			s.hasRow(t, v, row("t", email, "ann", 1))
 		}},
@@ -147,11 +148,11 @@ var vaultChangeRules = []rule{
 	{Rule{"vaults/put-refuses-an-id-that-is-there", "PutVault of revision 1 is ErrExists if there is such a vault, of whatever revision, and changes nothing."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.addVault(t, filledVault(orgA, "customers"))
-			s.refusesVault(t, newVault(orgA, "customers"), nil, vault.ErrExists)
-			s.refusesVault(t, v, nil, vault.ErrExists)
+			s.refusesVault(t, newVault(orgA, "customers"), nil, mortise.ErrExists)
+			s.refusesVault(t, v, nil, mortise.ErrExists)
 			s.hasVault(t, v)
 			v = s.changeVault(t, v)
-			s.refusesVault(t, newVault(orgA, "customers"), nil, vault.ErrExists)
+			s.refusesVault(t, newVault(orgA, "customers"), nil, mortise.ErrExists)
 			s.hasVault(t, v)
 		}},
 
@@ -172,8 +173,8 @@ var vaultChangeRules = []rule{
 			for _, revision := range []int64{0, 2, 3} {
 				v := newVault(orgA, "customers")
 				v.Revision = revision
-				s.refusesVault(t, v, nil, vault.ErrNotFound)
-				s.refusesVault(t, v, []string{email}, vault.ErrNotFound)
+				s.refusesVault(t, v, nil, mortise.ErrNotFound)
+				s.refusesVault(t, v, []string{email}, mortise.ErrNotFound)
 			}
 			s.noVault(t, orgA, "customers")
 		}},

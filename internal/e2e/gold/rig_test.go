@@ -134,10 +134,10 @@ func (w *world) services(b backs) (*services, error) {
 	}
 	s := &services{store: b.auth.Store}
 	var errs [4]error
-	s.trigger, errs[0] = trigger.New(b.trigger, &trigger.Options{Now: w.clock.Now, Logger: w.log, MaxBytes: 2048})
+	s.trigger, errs[0] = trigger.New(b.trigger, &trigger.Options{Env: mortise.Env{Now: w.clock.Now, Logger: w.log}, MaxBytes: 2048})
 	s.auth, errs[1] = authmgmt.New(b.auth, &authmgmt.Options{
-		AcceptURL: acceptURL, InvitationKey: invitationKey, Now: w.clock.Now, Logger: w.log,
-		Admit: func(context.Context, authmgmt.Invitation, authmgmt.Actor) error {
+		AcceptURL: acceptURL, InvitationKey: invitationKey, Env: mortise.Env{Now: w.clock.Now, Logger: w.log},
+		Admit: func(context.Context, authmgmt.Invitation, mortise.Actor) error {
 			if w.admit.Load() {
 				return authmgmt.ErrForbidden
 			}
@@ -151,11 +151,11 @@ func (w *world) services(b backs) (*services, error) {
 		},
 	})
 	s.vault, errs[2] = vault.New(b.vault, spoiling{keys, &w.spoil}, &vault.Options{
-		Now: w.clock.Now, Logger: w.log, MaxItems: 5, MaxValue: 100, MaxShown: 150,
+		Env: mortise.Env{Now: w.clock.Now, Logger: w.log}, MaxItems: 5, MaxValue: 100, MaxShown: 150,
 	})
 	s.audio, errs[3] = audiosearch.New(b.audio, &audiosearch.Options{
 		Scorers: []sound.Scorer{&scorer{gate: &w.gate}}, Media: media, Files: w.files, Moderate: moderate,
-		MaxFilters: 3, MaxLimit: 50, MaxWaiting: w.maxWaiting, Ingesting: 1, Now: w.clock.Now, Logger: w.log,
+		MaxFilters: 3, MaxLimit: 50, MaxWaiting: w.maxWaiting, Ingesting: 1, Env: mortise.Env{Now: w.clock.Now, Logger: w.log},
 	})
 	return s, errors.Join(errs[:]...)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -250,7 +251,7 @@ func results(ctx context.Context, store audiosearch.Store, r *audiosearch.Run) (
 type copier struct{ from, to audiosearch.Store }
 
 func (c *copier) dataset(ctx context.Context, d audiosearch.Dataset, _ []audiosearch.DatasetModel) error {
-	return except(c.to.CreateDataset(ctx, d), audiosearch.ErrExists) // an earlier copy was cut off
+	return except(c.to.CreateDataset(ctx, d), mortise.ErrExists) // an earlier copy was cut off
 }
 
 func (c *copier) videos(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
@@ -317,7 +318,7 @@ func (c *copier) run(ctx context.Context, r audiosearch.Run) error {
 	begun := r.Clone()
 	begun.State, begun.ResultSet = audiosearch.StateRunning, uuid.Nil
 	err = c.to.CreateRun(ctx, begun, math.MaxInt32)
-	if errors.Is(err, audiosearch.ErrExists) {
+	if errors.Is(err, mortise.ErrExists) {
 		now, err := c.to.Run(ctx, r.Organization, r.ID)
 		if err != nil || now.State == audiosearch.StateTerminated {
 			return err

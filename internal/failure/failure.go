@@ -1,0 +1,110 @@
+// Package failure makes the errors that the services of all domains return: what is wrong
+// with an argument, and that a backend failed. It also classes errors for observers.
+package failure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/name"
+)
+
+// Problems collects what is wrong with an argument, and becomes an error if anything is.
+type Problems struct {
+	// Found are the problems so far.
+	Found []mortise.Problem
+}
+
+// Add notes a problem of a field.
+func (p *Problems) Add(field, format string, args ...any) {
+	p.AddAt(mortise.Path{{Field: field}}, format, args...)
+}
+
+// AddAt notes a problem of what a path leads to.
+func (p *Problems) AddAt(at mortise.Path, format string, args ...any) {
+	p.Found = append(p.Found, mortise.Problem{Path: at, Message: fmt.Sprintf(format, args...)})
+}
+
+// Name refuses what no backend should have to store as a name: nothing, too much, bad
+// UTF-8, U+0000.
+func (p *Problems) Name(field, text string) {
+	if problem := name.Problem(text); problem != "" {
+		p.Add(field, "%s", problem)
+	}
+}
+
+// Limit checks the limit of a page, and returns it, or its default for 0.
+func (p *Problems) Limit(n int) int {
+	switch {
+	case n < 0 || n > mortise.MaxPageSize:
+		p.Add("limit", "must be between 1 and %d", mortise.MaxPageSize)
+	case n == 0:
+		return 50
+	}
+	return n
+}
+
+// Err returns a [mortise.ValidationError] of the problems, nil if there are none.
+func (p *Problems) Err() error {
+	if len(p.Found) == 0 {
+		return nil
+	}
+	return &mortise.ValidationError{Problems: p.Found}
+}
+
+// common are the errors of a backend that mean the same in all domains.
+var common = []error{mortise.ErrNotFound, mortise.ErrExists, mortise.ErrDeleted, mortise.ErrUnavailable}
+
+// Unavailable marks a failure of a backend as [mortise.ErrUnavailable]. The errors that
+// all domains share, and own ones of a domain, pass as they are.
+func Unavailable(doing string, err error, own ...error) error {
+	if err == nil {
+		return nil
+	}
+	for _, list := range [][]error{common, own} {
+		for _, sentinel := range list {
+			if errors.Is(err, sentinel) {
+				return err
+			}
+		}
+	}
+	return fmt.Errorf("%w: %s: %w", mortise.ErrUnavailable, doing, err)
+}
+
+// Class is a domain's own error and its reason.
+type Class struct {
+	Err    error
+	Reason mortise.Reason
+}
+
+// shared are the classes of the errors that all domains have.
+var shared = []Class{
+	{mortise.ErrNotFound, mortise.ReasonNotFound},
+	{mortise.ErrExists, mortise.ReasonConflict},
+	{mortise.ErrDeleted, mortise.ReasonDeleted},
+	{context.DeadlineExceeded, mortise.ReasonTimeout},
+}
+
+// Reason classes an error: as unavailable, by the classes of a domain, and then by those
+// of all domains.
+func Reason(err error, own []Class) mortise.Reason {
+	var invalid *mortise.ValidationError
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, mortise.ErrUnavailable):
+		return mortise.ReasonUnavailable
+	case errors.As(err, &invalid):
+		return mortise.ReasonInvalid
+	}
+	for _, list := range [][]Class{own, shared} {
+		for _, c := range list {
+			if errors.Is(err, c.Err) {
+				return c.Reason
+			}
+		}
+	}
+	return mortise.ReasonFailed
+}
