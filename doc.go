@@ -43,7 +43,8 @@
 // the store of its domain. A [Queue] delivers jobs at least once. All kinds of jobs go
 // through one Queue, so an adapter to a broker is written once.
 //
-// A backend that is a table does not write a Queue. It implements [Leases], and
-// [NewLeaseQueue] makes the queue of it, with polling, heartbeats and retries. Package
-// [github.com/seed-6363c74e/mortise/storage/queuetest] has the rules that prove both.
+// A backend that is a table does not write a Queue. It implements [Leases], and package
+// [github.com/seed-6363c74e/mortise/storage/leases] makes the queue of it, with polling,
+// heartbeats and retries. Package [github.com/seed-6363c74e/mortise/storage/queuetest] has
+// the rules that prove both.
 package mortise

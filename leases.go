@@ -20,7 +20,7 @@ type Lease struct {
 }
 
 // Leases is a table of jobs of all kinds: what a backend implements to become a [Queue] by
-// way of [NewLeaseQueue]. Each job is claimable from a time on. A claim holds it for a
+// way of package [github.com/seed-6363c74e/mortise/storage/leases]. Each job is claimable from a time on. A claim holds it for a
 // while, after which anybody may claim it.
 //
 // All methods are safe for concurrent use, by several processes too if the backend is
@@ -85,24 +85,4 @@ type Holder interface {
 	// Remove ends the job. If dead is true, it is kept as a dead letter that no Claim
 	// returns.
 	Remove(ctx context.Context, l Lease, dead bool) error
-}
-
-// JobNotifier is a Leases that tells its own process when jobs are added. A [LeaseQueue]
-// makes use of it: a job wakes the idle consumers of every queue over the table, not only
-// those of the queue that it was added through. Leases that are a [Sharer] should be one:
-// jobs that a store adds do not come by way of the queue.
-type JobNotifier interface {
-	// NotifyJobs makes the table call wake, with the job's kind, after each job that is
-	// added, by whichever method, once the job can be claimed; until stop is called. That
-	// holds for the jobs added through any value of the same open database. Those of other
-	// processes may be told too. A job that was there already, is to be claimable later,
-	// or is given back by Release, need not be told.
-	//
-	// wake may be called from any goroutine, by several at once, more than once for a job,
-	// and for no reason. It returns at once, and calls neither the table nor stop.
-	//
-	// There may be any number of subscriptions, and each hears of each job. stop ends its
-	// own one, and may be called more than once. Once it has returned, no call of wake is
-	// running, and none comes any more.
-	NotifyJobs(wake func(kind string)) (stop func())
 }

@@ -65,10 +65,10 @@ func isWord(s string, most int, capitals bool) bool {
 type Delivery struct {
 	Job        Job
 	Deliveries int       // how often this job has been handed out, this time included
-	Token      uuid.UUID // of the job's Lease, where the queue is a LeaseQueue; else zero
+	Token      uuid.UUID // of the job's Lease, where the queue is one of leases; else zero
 }
 
-// Lease returns the lease of a delivery by a [LeaseQueue].
+// Lease returns the lease of a delivery by a queue of leases.
 func (d Delivery) Lease() Lease { return Lease(d) }
 
 // VerdictKind says what a consumer made of a delivery.
@@ -108,7 +108,7 @@ type Handler = func(ctx context.Context, d Delivery) Verdict
 type Queue interface {
 	// Enqueue adds a job. It is idempotent: a job that is in the queue, waiting or held,
 	// is left as it is, its At included. A queue that keeps dead letters may leave those as
-	// they are, too, and a [LeaseQueue] does. An error means that the job may or may not be
+	// they are, too, and a queue of leases does. An error means that the job may or may not be
 	// there. That of a job that is not valid ([Job.Check]) says so, and the job is not
 	// there.
 	Enqueue(ctx context.Context, j Job) error
@@ -129,7 +129,7 @@ type Queue interface {
 	// There may be any number of consumers at a time. Those of different kinds run side by
 	// side, and those of one kind share its jobs.
 	//
-	// A queue that knows organizations apart, as a [LeaseQueue] does, serves them in turn.
+	// A queue that knows organizations apart, as a queue of leases does, serves them in turn.
 	// While one organization has all workers, of which there are two or more, one job of
 	// another organization is handed out besides them, so that it need not wait for a long
 	// one to end.

@@ -44,7 +44,7 @@ func TestJobCheck(t *testing.T) {
 		"long trace":    {func(j *mortise.Job) { j.Trace = trace(1025) }, "trace"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := docs("one")
+			j := mortise.Job{Kind: "docs", Organization: "acme", ID: "one"}
 			c.change(&j)
 			err := j.Check()
 			if c.says == "" {
@@ -64,7 +64,7 @@ func trace(size int) map[string]string {
 
 // TestJobString: no two jobs have one.
 func TestJobString(t *testing.T) {
-	assert.Equal(t, `docs/"acme"/one`, docs("one").String())
+	assert.Equal(t, `docs/"acme"/one`, mortise.Job{Kind: "docs", Organization: "acme", ID: "one"}.String())
 	a := mortise.Job{Kind: "docs", Organization: `x"/y`, ID: "z"}
 	b := mortise.Job{Kind: "docs", Organization: "x", ID: `y"/z`}
 	assert.NotEqual(t, a.String(), b.String())

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 )
 
 func ExampleService_DeleteOrganization() {
@@ -238,7 +239,7 @@ func TestNoJobOfADeletedOrganization(t *testing.T) {
 	db := newMemory(t)
 	store := db.AudioSearch().Store
 	// It does not share the store's transactions: the run is stored first.
-	queue := &deletedBeforeJob{Queue: mortise.NewLeaseQueue(struct{ mortise.Leases }{db.Jobs()}, nil), store: store}
+	queue := &deletedBeforeJob{Queue: leases.New(struct{ mortise.Leases }{db.Jobs()}, nil), store: store}
 	r := newRigOver(t, db, store, queue, nil)
 	r.video("a", 1000, nil, nil)
 	_, err := r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 )
 
 // hooks are everything that a host can plug in. What is named by broken panics.
@@ -107,7 +108,7 @@ func hookedRig(t *testing.T, broken string) (*rig, *hooks, *lockedBuffer) {
 	t.Cleanup(func() { require.NoError(t, folder.Close()) })
 	h.Media, h.SameFiles = r.media, folder
 	log := slog.New(slog.NewTextHandler(logged, nil))
-	r.Service, err = audiosearch.New(audiosearch.Backend{Store: r.db.AudioSearch().Store, Queue: r.db.Queue(&mortise.LeaseOptions{Logger: log})}, &audiosearch.Options{
+	r.Service, err = audiosearch.New(audiosearch.Backend{Store: r.db.AudioSearch().Store, Queue: r.db.Queue(&leases.Options{Logger: log})}, &audiosearch.Options{
 		Scorers: []sound.Scorer{h},
 		Media:   h, Files: h, Moderate: h.Moderate, Env: mortise.Env{Observer: h.observe, Tracer: h, Logger: log},
 	})

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -168,7 +169,7 @@ func newRig(t *testing.T, change func(*audiosearch.Options, *audiosearch.WorkerO
 
 func newRigOn(t *testing.T, db *memory.DB, store audiosearch.Store, change func(*audiosearch.Options, *audiosearch.WorkerOptions)) *rig {
 	t.Helper()
-	queue := db.Queue(&mortise.LeaseOptions{Logger: slog.New(slog.DiscardHandler)})
+	queue := db.Queue(&leases.Options{Logger: slog.New(slog.DiscardHandler)})
 	return newRigOver(t, db, store, queue, change)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -28,7 +29,7 @@ type shakyStore struct {
 
 // sharingQueue is a queue whose jobs stand in the database of a store.
 type sharingQueue struct {
-	*mortise.LeaseQueue
+	*leases.Queue
 	store any
 }
 
@@ -111,7 +112,7 @@ func everyRunEnds(t *testing.T, shares bool) {
 	r.scorer.hook.Store(&hook)
 	logger := slog.New(slog.DiscardHandler)
 	program := func() (*audiosearch.Service, *audiosearch.Worker) {
-		table := db.Queue(&mortise.LeaseOptions{TTL: 30 * time.Millisecond, Poll: 5 * time.Millisecond,
+		table := db.Queue(&leases.Options{TTL: 30 * time.Millisecond, Poll: 5 * time.Millisecond,
 			Logger: logger})
 		var queue mortise.Queue = table
 		if shares {

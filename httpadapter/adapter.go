@@ -31,13 +31,12 @@ type Options struct {
 	// metrics, spans, limits by address. It knows no caller: [CallerLimit] does.
 	Wrap func(op Operation, next http.Handler) http.Handler
 
-	// Credential is the host's name for what its callers show: "session token", "JWT of
-	// acme.example". It stands in the body of a 401, as in "The session token is missing,
-	// invalid, expired or revoked.", as the realm of its WWW-Authenticate, and in the
-	// OpenAPI document. It is singular, without an article: 1 to 100 visible ASCII
-	// characters, with spaces only between them, and without quotes and backslashes. If
-	// it is "", a 401 has no realm, and says "API key" for triggers, and
-	// "access token" for the other services.
+	// Credential is the host's name for the credential of its callers: "session token",
+	// "JWT of acme.example". It is in the body of a 401, as in "The session token is
+	// missing, invalid, expired or revoked.", and is the realm of its WWW-Authenticate. It
+	// is singular, without an article: 1 to 100 visible ASCII characters, with spaces only
+	// between them, and without quotes and backslashes. If it is "", a 401 has no realm,
+	// and says "API key" for triggers, and "access token" for the other services.
 	Credential string
 
 	MaxBody int64 // bytes of a request body: 1 MiB, and 8 MiB for a vault

@@ -17,13 +17,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/internal/name"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -183,7 +183,7 @@ func newSoundRig(t testing.TB, opts *httpadapter.AudioSearchOptions, service *au
 	}
 	service.Logger = slog.New(slog.DiscardHandler)
 	service.Scorers = []sound.Scorer{r.scorer}
-	r.service, err = audiosearch.New(audiosearch.Backend{Store: r.store, Queue: db.Queue(&mortise.LeaseOptions{Logger: service.Logger})}, service)
+	r.service, err = audiosearch.New(audiosearch.Backend{Store: r.store, Queue: db.Queue(&leases.Options{Logger: service.Logger})}, service)
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.service, &audiosearch.WorkerOptions{MaxAttempts: 1})
 	require.NoError(t, err)

@@ -39,12 +39,11 @@ const schemaSoundClass = "SoundClass"
 // The servers are the base addresses of the services, including the prefix they are
 // mounted under: "https://api.example.com/internal". Give several for several
 // installations, as production and sandbox. Without any, paths are relative to where the
-// document is served. The document describes authentication by bearer token, by the name
-// of Options.Credential; a host that takes none has to say so in it.
+// document is served. The document describes authentication by bearer token; a host that
+// takes none has to say so in it.
 //
-// Two handlers of the same service are described as one, and have the same
-// Options.Credential. Handlers of several services must not share an operation, and
-// components of the same name must be the same.
+// Two handlers of the same service are described as one. Handlers of several services
+// must not share an operation, and components of the same name must be the same.
 func OpenAPI(servers []string, handlers ...*Handler) ([]byte, error) {
 	if len(handlers) == 0 {
 		return nil, errors.New("httpadapter: OpenAPI needs a handler")
@@ -61,10 +60,7 @@ func OpenAPI(servers []string, handlers ...*Handler) ([]byte, error) {
 		i := slices.IndexFunc(services, func(s *describedService) bool { return s.name == h.name })
 		if i < 0 {
 			i = len(services)
-			services = append(services, &describedService{name: h.name, credential: h.opts.Credential, features: make(map[string]bool)})
-		}
-		if services[i].credential != h.opts.Credential {
-			return nil, fmt.Errorf("httpadapter: two handlers of service %q are described as one, and differ in Options.Credential", h.name)
+			services = append(services, &describedService{name: h.name, features: make(map[string]bool)})
 		}
 		services[i].include(h)
 	}
@@ -117,12 +113,11 @@ func serverAddress(text string) (string, error) {
 
 // describedService is what the handlers of one service have mounted, taken together.
 type describedService struct {
-	name       string
-	credential string // Options.Credential
-	features   map[string]bool
-	ops        []Operation
-	servers    json.RawMessage // of its paths, nil if they are the document's
-	enums      map[string][]string
+	name     string
+	features map[string]bool
+	ops      []Operation
+	servers  json.RawMessage // of its paths, nil if they are the document's
+	enums    map[string][]string
 }
 
 func (s *describedService) include(h *Handler) {

@@ -77,11 +77,6 @@ func (doc *openapiDocument) add(s *describedService, file []byte) error {
 	if root, err = strictjson.Parse(prune(nil, root, s.features), 0); err != nil {
 		return err
 	}
-	if s.credential != "" {
-		if root, err = strictjson.Parse(newCredentialNamer(s.credential).append(nil, root), 0); err != nil {
-			return err
-		}
-	}
 	info, _ := root.Get("info")
 	doc.infos = append(doc.infos, info)
 

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/format"
@@ -219,7 +220,7 @@ func TestPanicsOfServices(t *testing.T) {
 	h.broken = ""
 	sounds := newSoundRig(t, nil, nil)
 	for broken, status := range map[string]int{"": http.StatusOK, "Observer": http.StatusOK, "Model": http.StatusServiceUnavailable} {
-		queue := sounds.db.Queue(&mortise.LeaseOptions{Logger: quiet})
+		queue := sounds.db.Queue(&leases.Options{Logger: quiet})
 		searches, err := audiosearch.New(audiosearch.Backend{Store: sounds.store, Queue: queue}, &audiosearch.Options{
 			Scorers: []sound.Scorer{panickyScorer{sounds.scorer, h}}, Env: mortise.Env{Logger: quiet, Observer: func(context.Context, mortise.Observation) { h.call("Observer") }},
 		})

@@ -19,10 +19,10 @@
 // [github.com/seed-6363c74e/mortise] has the contract:
 //
 //   - mortise.Queue delivers jobs. A backend that is a table does not write one: it
-//     implements the six methods of mortise.Leases, and mortise.NewLeaseQueue makes the
+//     implements the six methods of mortise.Leases, and leases.New makes the
 //     queue of it, with polling, heartbeats and retries. A broker implements Queue
 //     itself: see A queue on a broker.
-//   - mortise.Sharer, mortise.JobNotifier and mortise.LossReporter are optional abilities
+//   - mortise.Sharer, leases.JobNotifier and mortise.LossReporter are optional abilities
 //     of a Leases; Sharer and LossReporter are those of a Queue, too. See Transactions,
 //     Leases and Lost jobs below.
 //   - mortise.HostTx is an optional ability of a Store of any package, if its calls can be
@@ -68,7 +68,7 @@
 //
 // By custom a backend has a function Open that returns a *DB, and a method of DB for each
 // domain (DB.Trigger), which returns a small type with that domain's interfaces. DB.Jobs
-// returns the table of jobs, DB.Queue(options) the mortise.LeaseQueue over it. All
+// returns the table of jobs, DB.Queue(options) the leases.Queue over it. All
 // services and workers over one DB may share one queue: each takes the kinds of jobs that
 // are its own. DB.Close ends it.
 //
@@ -308,7 +308,7 @@
 // whose lease has run out still has its token: its holder may be at work, so it stays.
 //
 // An idle consumer looks at the table twice a second, and at once when a job was added
-// through its own queue. A backend that is a mortise.JobNotifier wakes the consumers of
+// through its own queue. A backend that is a leases.JobNotifier wakes the consumers of
 // every queue over the table: it keeps one list of wake functions for each open database,
 // and calls them with the kind of a job that has been committed, outside of what guards
 // the table. If it hears of the jobs of other processes, it calls them for those too.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -20,10 +21,10 @@ func Example() {
 	defer func() { _ = db.Close() }()
 
 	var (
-		store  trigger.Store  = db.Trigger().Store
-		leases mortise.Leases = db.Jobs()
+		store trigger.Store  = db.Trigger().Store
+		jobs  mortise.Leases = db.Jobs()
 	)
-	service, err := trigger.New(trigger.Backend{Store: store, Queue: mortise.NewLeaseQueue(leases, nil)}, nil)
+	service, err := trigger.New(trigger.Backend{Store: store, Queue: leases.New(jobs, nil)}, nil)
 	if err != nil {
 		panic(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
@@ -18,7 +19,7 @@ import (
 
 // lateQueue lets something happen just before a job is added.
 type lateQueue struct {
-	*mortise.LeaseQueue
+	*leases.Queue
 	before func()
 }
 
@@ -27,7 +28,7 @@ func (q *lateQueue) Enqueue(ctx context.Context, j mortise.Job) error {
 		q.before = nil
 		run()
 	}
-	return q.LeaseQueue.Enqueue(ctx, j)
+	return q.Queue.Enqueue(ctx, j)
 }
 
 // TestJobsBesideDeletion: who adds a job while the organization is deleted leaves none
@@ -60,7 +61,7 @@ func TestJobsBesideDeletion(t *testing.T) {
 					jobs, err = memory.Open(t.Context(), nil)
 					require.NoError(t, err)
 				}
-				q := &lateQueue{LeaseQueue: jobs.Queue(nil)}
+				q := &lateQueue{Queue: jobs.Queue(nil)}
 				s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: q}, &trigger.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 				require.NoError(t, err)
 				now := time.Now()
@@ -195,11 +196,11 @@ func TestCreationLosesToDeletion(t *testing.T) {
 
 // sharingBehind is a queue that shares the store behind a beforeStore.
 type sharingBehind struct {
-	*mortise.LeaseQueue
+	*leases.Queue
 	store trigger.Store
 }
 
-func (q sharingBehind) Shares(any) bool { return q.LeaseQueue.Shares(q.store) }
+func (q sharingBehind) Shares(any) bool { return q.Queue.Shares(q.store) }
 
 // TestDeleteOrganizationWhateverFails: each call to a backend fails in turn, before or
 // after it has done something. The next call of DeleteOrganization goes on, and nothing

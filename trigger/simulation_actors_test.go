@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -46,12 +47,12 @@ func (r seeded) Read(b []byte) (int, error) {
 func (s *simulation) boot(i int) {
 	p := &process{sim: s, index: i}
 	faults := &triggertest.Faults{Before: p.before, After: p.after}
-	leases := faults.Leases(auditedJobs{s.db.jobs, s.db})
+	jobs := faults.Leases(auditedJobs{s.db.jobs, s.db})
 	if !s.shared {
-		leases = struct{ mortise.Leases }{leases}
+		jobs = struct{ mortise.Leases }{jobs}
 	}
 	logger := slog.New(slog.DiscardHandler)
-	queue := faults.Queue(mortise.NewLeaseQueue(leases, &mortise.LeaseOptions{TTL: simTTL, Logger: logger}))
+	queue := faults.Queue(leases.New(jobs, &leases.Options{TTL: simTTL, Logger: logger}))
 	var err error
 	p.service, err = trigger.New(trigger.Backend{Store: faults.Store(s.db), Queue: queue}, &trigger.Options{
 		Env: mortise.Env{Now: s.clock.Now, Rand: seeded{s.rng}, Logger: logger, Observer: p.observe}, IdempotencyWindow: simWindow,

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -206,7 +207,7 @@ func faulty(t *testing.T, o trigger.Options) (*trigger.Service, *triggertest.Fau
 	t.Helper()
 	faults, clock := new(triggertest.Faults), new(triggertest.Clock)
 	db := openMemoryAt(t, clock.Now)
-	queue := mortise.NewLeaseQueue(struct{ mortise.Leases }{db.Jobs()}, nil)
+	queue := leases.New(struct{ mortise.Leases }{db.Jobs()}, nil)
 	o.Now = clock.Now
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

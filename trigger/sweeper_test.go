@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -177,7 +178,7 @@ func TestSweeperRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := openMemory(t)
 		var faults triggertest.Faults
-		queue := mortise.NewLeaseQueue(struct{ mortise.Leases }{db.Jobs()}, nil)
+		queue := leases.New(struct{ mortise.Leases }{db.Jobs()}, nil)
 		s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: faults.Queue(queue)}, &trigger.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 		require.NoError(t, err)
 		crash(t, s, &faults, "a")

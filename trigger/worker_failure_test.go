@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -84,7 +85,7 @@ func TestRunEndsThoughTheStoreHangs(t *testing.T) {
 		db := openMemory(t)
 		hs := &hangStore{Store: db.Trigger().Store}
 		logger := slog.New(slog.DiscardHandler)
-		s, err := trigger.New(trigger.Backend{Store: hs, Queue: db.Queue(&mortise.LeaseOptions{Logger: logger})}, &trigger.Options{Env: mortise.Env{Logger: logger}})
+		s, err := trigger.New(trigger.Backend{Store: hs, Queue: db.Queue(&leases.Options{Logger: logger})}, &trigger.Options{Env: mortise.Env{Logger: logger}})
 		require.NoError(t, err)
 		w, err := trigger.NewWorker(s, func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
 			hs.hang.Store(true)
@@ -119,7 +120,7 @@ func TestSuccessSurvivesAFailedWrite(t *testing.T) {
 	clock := new(triggertest.Clock)
 	db := openMemoryAt(t, clock.Now)
 	logger := slog.New(slog.DiscardHandler)
-	s, err := trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: mortise.NewLeaseQueue(faults.Leases(db.Jobs()), nil)}, &trigger.Options{Env: mortise.Env{Now: clock.Now, Logger: logger}})
+	s, err := trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: leases.New(faults.Leases(db.Jobs()), nil)}, &trigger.Options{Env: mortise.Env{Now: clock.Now, Logger: logger}})
 	require.NoError(t, err)
 	w, err := trigger.NewWorker(s, func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		calls++

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -40,7 +41,7 @@ func run(t *testing.T, o trigger.WorkerOptions, p trigger.Processor) *running {
 		return nil
 	}}
 	logger := slog.New(slog.DiscardHandler)
-	queue := mortise.NewLeaseQueue(faults.Leases(db.Jobs()), &mortise.LeaseOptions{Logger: logger})
+	queue := leases.New(faults.Leases(db.Jobs()), &leases.Options{Logger: logger})
 	var err error
 	r.service, err = trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: queue, Keys: db.Trigger().Keys}, &trigger.Options{Env: mortise.Env{Logger: logger}})
 	require.NoError(t, err)

@@ -47,7 +47,7 @@ func TestErrorsNameWhat(t *testing.T) {
 		`mortise: not found: vault "del\nete"`:   r.Delete(ctx, "acme", "ops", "del\nete", "a secret value"),
 		`mortise: not found: vault "\xff"`:       r.Delete(ctx, "acme", "ops", "\xff", "a secret value"),
 		`mortise: not found: vault "change"`:     only(r.ChangeSchema(ctx, "acme", "ops", "change", func(*vault.Schema) error { return nil })),
-		`mortise: already exists: vault "v1"`:          only(r.CreateVault(ctx, "acme", "ops", "v1", schema)),
+		`mortise: already exists: vault "v1"`:    only(r.CreateVault(ctx, "acme", "ops", "v1", schema)),
 		`mortise: already exists: vault "v1" has another schema: change it by ChangeSchema`: only(
 			r.EnsureVault(ctx, "acme", "ops", "v1", vault.Schema{})),
 	} {

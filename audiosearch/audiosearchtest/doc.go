@@ -15,7 +15,7 @@
 //			return audiosearchtest.Backend{
 //				Datasets: db, Catalog: db, Scores: db, Parts: db, Models: db,
 //				Runs: db, Results: db, Counter: db, Deletion: db,
-//				Leases: jobs, Queue: mortise.NewLeaseQueue(jobs, nil),
+//				Leases: jobs, Queue: leases.New(jobs, nil),
 //			}
 //		}}
 //		audiosearchtest.Run(t, h)

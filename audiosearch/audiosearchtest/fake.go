@@ -11,6 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/fake"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -84,8 +85,8 @@ func New(t testing.TB, opts *Options) *Fake {
 		t.Fatalf("audiosearchtest: open memory: %v", err)
 	}
 	faults := &Faults{Before: f.fail}
-	queue := mortise.NewLeaseQueue(faults.Leases(db.Jobs()),
-		&mortise.LeaseOptions{Logger: o.Service.Logger})
+	queue := leases.New(faults.Leases(db.Jobs()),
+		&leases.Options{Logger: o.Service.Logger})
 	o.Service.Scorers = nil
 	for _, scorer := range scorers {
 		o.Service.Scorers = append(o.Service.Scorers, faults.Scorer(scorer))

@@ -18,7 +18,7 @@ import (
 // happen while a backend is being called.
 //
 // What is wrapped keeps its optional interfaces: [audiosearch.Pruner],
-// [audiosearch.TxStore] and [mortise.JobNotifier]. Leases share
+// [audiosearch.TxStore] and [leases.JobNotifier]. Leases share
 // a wrapped Store if they share what it wraps. NotifyJobs, Shares and LostJobs are not
 // ops: a call goes straight to the backend.
 type Faults struct {

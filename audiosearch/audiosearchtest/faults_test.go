@@ -13,6 +13,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 )
 
 // wholeStore is what a mutant is, as a store.
@@ -172,15 +173,15 @@ func TestWrappersKeepOptionalInterfaces(t *testing.T) {
 		_, adds := s.(audiosearch.TxStore)
 		assert.Equal(t, has, struct{ prunes, adds bool }{prunes, adds})
 	}
-	leases := mutantLeases{db.jobs, db}
-	_, ok := f.Leases(struct{ mortise.Leases }{leases}).(mortise.JobNotifier)
+	jobs := mutantLeases{db.jobs, db}
+	_, ok := f.Leases(struct{ mortise.Leases }{jobs}).(leases.JobNotifier)
 	assert.False(t, ok)
-	notifier, ok := f.Leases(leases).(mortise.JobNotifier)
+	notifier, ok := f.Leases(jobs).(leases.JobNotifier)
 	require.True(t, ok)
 	woken := 0
 	stop := notifier.NotifyJobs(func(string) { woken++ })
 	r := audiosearch.Run{Organization: "o", ID: 1}
-	require.NoError(t, leases.Add(t.Context(), r.Job()))
+	require.NoError(t, jobs.Add(t.Context(), r.Job()))
 	stop()
 	assert.Equal(t, 1, woken)
 }

@@ -8,11 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest/internal/delegate"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -29,7 +29,7 @@ type mutant struct {
 
 	jobs       *memory.Jobs
 	shares     func(store any) bool
-	queue      *mortise.LeaseQueue
+	queue      *leases.Queue
 	notifyJobs func(wake func(kind string)) (stop func())
 
 	marked atomic.Bool // by removesAtOnce
@@ -48,7 +48,7 @@ func newMutant(t *testing.T) *mutant {
 		return ok && m.jobs.Shares(other.db.AudioSearch)
 	}
 	m.notifyJobs = m.jobs.NotifyJobs
-	m.queue = mortise.NewLeaseQueue(mutantLeases{m.jobs, m}, nil)
+	m.queue = leases.New(mutantLeases{m.jobs, m}, nil)
 	return m
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 )
 
 func (s *subject) tx() audiosearch.TxStore { return s.Runs.(audiosearch.TxStore) }
@@ -124,7 +125,7 @@ var txCreateRules = []rule{
 		needTx | needJobNotifier,
 		func(t *testing.T, s *subject) {
 			kinds := make(chan string, 1000)
-			defer s.Leases.(mortise.JobNotifier).NotifyJobs(func(kind string) { kinds <- kind })()
+			defer s.Leases.(leases.JobNotifier).NotifyJobs(func(kind string) { kinds <- kind })()
 			r := plainRun(orgA, 0)
 			require.NoError(t, s.tx().CreateRunAndAdd(t.Context(), r, manyRuns, r.Job()))
 			for conformance.Await(t, kinds, "word of a job") != audiosearch.JobKind {

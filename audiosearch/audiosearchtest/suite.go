@@ -7,6 +7,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 )
 
 // Backend is what a backend offers. The rules of a nil field are skipped and counted.
@@ -16,7 +17,7 @@ import (
 // Those of Deletion need Datasets, and what else each of them is about. Rules of optional
 // interfaces apply where a field implements them: [audiosearch.Pruner] (Scores for
 // Compact, Runs for the rest), [audiosearch.TxStore] (Runs), [mortise.Sharer] (Leases and
-// Queue) and [mortise.JobNotifier] (Leases). Those of TxStore need Leases.
+// Queue) and [leases.JobNotifier] (Leases). Those of TxStore need Leases.
 type Backend struct {
 	Datasets audiosearch.Datasets
 	Catalog  audiosearch.Catalog
@@ -113,7 +114,7 @@ func (s *subject) parts(has conformance.Has) {
 	has(needTxField, conformance.Is[audiosearch.TxStore](s.Runs), "its Runs are not a TxStore")
 	has(needLeases, s.Leases != nil, "the backend has no Leases")
 	has(needLeasesSharer, conformance.Is[mortise.Sharer](s.Leases), "its Leases are not a Sharer")
-	has(needJobNotifier, conformance.Is[mortise.JobNotifier](s.Leases), "its Leases are not a JobNotifier")
+	has(needJobNotifier, conformance.Is[leases.JobNotifier](s.Leases), "its Leases are not a JobNotifier")
 	has(needQueueSharer, s.Queue != nil, "the backend has no Queue")
 	has(needQueueSharer, conformance.Is[mortise.Sharer](s.Queue), "its Queue is not a Sharer")
 }

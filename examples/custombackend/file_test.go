@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/queuetest"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
@@ -37,7 +38,7 @@ func open(t *testing.T, path string) *File {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	backend := func(f *File) trigger.Backend {
-		return trigger.Backend{Store: f, Queue: mortise.NewLeaseQueue(f, nil)}
+		return trigger.Backend{Store: f, Queue: leases.New(f, nil)}
 	}
 	triggertest.Run(t, triggertest.Harness{
 		Open: func(t *testing.T) trigger.Backend {
@@ -60,7 +61,7 @@ func TestQueue(t *testing.T) {
 				f.Now = time.Now
 			}
 		}
-		return queuetest.Backend{Leases: f, Queue: mortise.NewLeaseQueue(f, nil), SetNow: setNow}
+		return queuetest.Backend{Leases: f, Queue: leases.New(f, nil), SetNow: setNow}
 	}
 	queuetest.Run(t, queuetest.Harness{
 		Open: func(t *testing.T) queuetest.Backend {
@@ -81,7 +82,7 @@ func TestTornRecord(t *testing.T) {
 	}
 	submit := func() {
 		t.Helper()
-		s, err := trigger.New(trigger.Backend{Store: f, Queue: mortise.NewLeaseQueue(f, nil)}, nil)
+		s, err := trigger.New(trigger.Backend{Store: f, Queue: leases.New(f, nil)}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +122,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer f.Close()
-	service, err := trigger.New(trigger.Backend{Store: f, Queue: mortise.NewLeaseQueue(f, nil)}, nil)
+	service, err := trigger.New(trigger.Backend{Store: f, Queue: leases.New(f, nil)}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

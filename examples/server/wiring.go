@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -39,7 +39,7 @@ type database interface {
 	AuthMgmt() authmgmt.Backend
 	Vault() vault.Backend
 	AudioSearch() audiosearch.Backend
-	Queue(opts *mortise.LeaseOptions) *mortise.LeaseQueue
+	Queue(opts *leases.Options) *leases.Queue
 	Close() error
 }
 
@@ -48,8 +48,8 @@ type database interface {
 func backendsOf(db database, kept string, lease time.Duration, log *slog.Logger) *backends {
 	triggers, audio := db.Trigger(), db.AudioSearch()
 	triggers.Directory = triggers.Store.(trigger.Organizations) // the provisioning document sets them up
-	triggers.Queue = db.Queue(&mortise.LeaseOptions{TTL: lease, Logger: log})
-	audio.Queue = db.Queue(&mortise.LeaseOptions{TTL: lease, Logger: log})
+	triggers.Queue = db.Queue(&leases.Options{TTL: lease, Logger: log})
+	audio.Queue = db.Queue(&leases.Options{TTL: lease, Logger: log})
 	return &backends{
 		trigger: triggers, authmgmt: db.AuthMgmt(), vault: db.Vault(), audio: audio, files: new(mediaFolder), kept: kept, close: db.Close,
 	}

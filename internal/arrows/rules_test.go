@@ -32,7 +32,7 @@ var rows = []row{
 	}},
 
 	// Domains: the helpers in internal/, never each other.
-	{pkg: "trigger", code: []string{root, "internal/lostjobs", "internal/..."}, tests: []string{"trigger/triggertest", "storage/memory"}},
+	{pkg: "trigger", code: []string{root, "internal/lostjobs", "internal/..."}, tests: []string{"trigger/triggertest", "storage/leases", "storage/memory"}},
 	{pkg: "vault", code: []string{root, "vault/format", "vault/keyring", "internal/..."}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}},
 	{pkg: "authmgmt", code: []string{root, "authmgmt/access", "internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
 	{pkg: "audiosearch", code: []string{root, "audiosearch/internal/...", "audiosearch/metadata", "audiosearch/sound", "internal/lostjobs", "internal/..."}, tests: mediaTests},
@@ -47,10 +47,10 @@ var rows = []row{
 
 	// Conformance suites and fakes: their domain, what the fakes run on, and what all
 	// suites share.
-	{pkg: "trigger/triggertest", code: []string{root, "trigger/triggertest/internal/delegate", "trigger", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
-	{pkg: "vault/vaulttest", code: []string{root, "vault/vaulttest/internal/delegate", "vault", "vault/format", "vault/keyring", "vault/localkeys", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
-	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt/authmgmttest/internal/delegate", "authmgmt", "authmgmt/access", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
-	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch/audiosearchtest/internal/delegate", "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "internal/fake", "internal/fault"}},
+	{pkg: "trigger/triggertest", code: []string{root, "trigger/triggertest/internal/delegate", "trigger", "storage/memory", sharedRules, "storage/leases", "internal/fake", "internal/fault"}},
+	{pkg: "vault/vaulttest", code: []string{root, "vault/vaulttest/internal/delegate", "vault", "vault/format", "vault/keyring", "vault/localkeys", "storage/memory", sharedRules, "storage/leases", "internal/fake", "internal/fault"}},
+	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt/authmgmttest/internal/delegate", "authmgmt", "authmgmt/access", "storage/memory", sharedRules, "storage/leases", "internal/fake", "internal/fault"}},
+	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch/audiosearchtest/internal/delegate", "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "storage/leases", "internal/fake", "internal/fault"}},
 
 	// What stands between a backend and a suite's faults and mutants.
 	{pkg: "vault/vaulttest/internal/delegate", code: []string{root, "vault", "vault/keyring"}},
@@ -83,7 +83,8 @@ var rows = []row{
 	// Backends: the domains whose interfaces they implement. Those in a nested module
 	// stay out of internal/: it is not theirs.
 	{pkg: "storage", tests: backendTests},
-	{pkg: "storage/queuetest", code: []string{root, sharedRules}, tests: []string{"storage/memory", "internal/fault"}},
+	{pkg: "storage/leases", code: []string{root, "internal/..."}, tests: []string{"storage/queuetest", "storage/memory"}},
+	{pkg: "storage/queuetest", code: []string{root, "storage/leases", sharedRules}, tests: []string{"storage/memory", "internal/fault"}},
 	{pkg: "storage/memory", code: slices.Concat(domains, []string{"audiosearch/columnar", "internal/..."}), tests: backendTests},
 	{pkg: "storage/sqlite/...", code: slices.Concat(domains, []string{"audiosearch/columnar", "audiosearch/audioset"}), tests: slices.Concat(backendTests, []string{"internal/testmain"}), module: true},
 	{pkg: "storage/postgres/...", code: slices.Concat(domains, []string{"audiosearch/columnar"}), tests: slices.Concat(backendTests, []string{"internal/testmain", "internal/pgserver"}), module: true},
@@ -115,7 +116,7 @@ var rows = []row{
 	{pkg: sharedRules, code: []string{root}},
 	{pkg: "internal/fake"},
 	{pkg: "internal/pgserver", code: []string{"internal/testmain"}},
-	{pkg: "internal/fault", code: []string{root}},
+	{pkg: "internal/fault", code: []string{root, "storage/leases"}},
 
 	// What the domains do alike about lost jobs.
 	{pkg: "internal/lostjobs", code: []string{root}},
@@ -134,10 +135,10 @@ var rows = []row{
 }
 
 var (
-	domains      = []string{root, "trigger", "vault", "vault/format", "vault/keyring", "authmgmt", "authmgmt/access", "audiosearch", "audiosearch/metadata", "audiosearch/sound"}
+	domains      = []string{root, "storage/leases", "trigger", "vault", "vault/format", "vault/keyring", "authmgmt", "authmgmt/access", "audiosearch", "audiosearch/metadata", "audiosearch/sound"}
 	suites       = []string{"storage/queuetest", "trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
 	backendTests = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys", "audiosearch/columnar", "audiosearch/audioset"})
-	mediaTests   = []string{"audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/folder", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "audiosearch/synth", "storage/memory"}
+	mediaTests   = []string{"storage/leases", "audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/folder", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "audiosearch/synth", "storage/memory"}
 	anyTests     = slices.Concat(backendTests, mediaTests, []string{"httpadapter/..."})
 	networkCode  = []string{"audiosearch/sound", "audiosearch/astfeatures", "audiosearch/audioset", "audiosearch/inference"}
 	nobody       = []string{"examples/server/...", "examples/...", "internal/e2e/..."} // who imports these

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 	"github.com/seed-6363c74e/mortise/storage/river"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -72,7 +73,7 @@ func hostOnPostgres(onRiver bool, args []string) error {
 	log.Info("storage opened")
 	backend := db.Trigger()
 	if !onRiver {
-		backend.Queue = db.Queue(&mortise.LeaseOptions{TTL: *lease, Logger: log})
+		backend.Queue = db.Queue(&leases.Options{TTL: *lease, Logger: log})
 	}
 	service, err := trigger.New(backend, &trigger.Options{Env: mortise.Env{Logger: log}})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -80,7 +81,7 @@ func newSearchAPI(t *testing.T) *searchAPI {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	r.store = searchAPIStore{db.AudioSearch().Store.(*memory.AudioSearch), r.fault}
-	r.service, err = audiosearch.New(audiosearch.Backend{Store: r.store, Queue: db.Queue(&mortise.LeaseOptions{Logger: silent})}, &audiosearch.Options{Scorers: []sound.Scorer{searchAPIModel{[]sound.Class{silence}}}, Moderate: halfFit{}.Moderate, Env: mortise.Env{Logger: silent}})
+	r.service, err = audiosearch.New(audiosearch.Backend{Store: r.store, Queue: db.Queue(&leases.Options{Logger: silent})}, &audiosearch.Options{Scorers: []sound.Scorer{searchAPIModel{[]sound.Class{silence}}}, Moderate: halfFit{}.Moderate, Env: mortise.Env{Logger: silent}})
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.service, nil)
 	require.NoError(t, err)

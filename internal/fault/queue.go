@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 )
 
 // Hooks stand round the calls of a backend. A nil one does nothing.
@@ -130,41 +131,41 @@ func (q *stepQueue) ConsumeOne(ctx context.Context, kinds []string, handle morti
 // "Leases.Extend", "Leases.Release" and "Leases.Remove". NotifyJobs, if it has that, goes
 // straight to the table.
 func (h *Hooks) Leases(l mortise.Leases) mortise.Leases {
-	w := &leases{common{l, h}, l}
-	if notifier, ok := l.(mortise.JobNotifier); ok {
+	w := &faultyLeases{common{l, h}, l}
+	if notifier, ok := l.(leases.JobNotifier); ok {
 		return &struct {
-			*leases
-			mortise.JobNotifier
+			*faultyLeases
+			leases.JobNotifier
 		}{w, notifier}
 	}
 	return w
 }
 
-type leases struct {
+type faultyLeases struct {
 	common
 	leases mortise.Leases
 }
 
-func (l *leases) Add(ctx context.Context, j mortise.Job) error {
+func (l *faultyLeases) Add(ctx context.Context, j mortise.Job) error {
 	return l.hooks.Call("Leases.Add", func() error { return l.leases.Add(ctx, j) })
 }
 
-func (l *leases) Cancel(ctx context.Context, j mortise.Job) error {
+func (l *faultyLeases) Cancel(ctx context.Context, j mortise.Job) error {
 	return l.hooks.Call("Leases.Cancel", func() error { return l.leases.Cancel(ctx, j) })
 }
 
-func (l *leases) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+func (l *faultyLeases) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
 	return CallFor(l.hooks, "Leases.Claim", func() ([]mortise.Lease, error) { return l.leases.Claim(ctx, c) })
 }
 
-func (l *leases) Extend(ctx context.Context, lease mortise.Lease, ttl time.Duration) error {
+func (l *faultyLeases) Extend(ctx context.Context, lease mortise.Lease, ttl time.Duration) error {
 	return l.hooks.Call("Leases.Extend", func() error { return l.leases.Extend(ctx, lease, ttl) })
 }
 
-func (l *leases) Release(ctx context.Context, lease mortise.Lease, after time.Duration) error {
+func (l *faultyLeases) Release(ctx context.Context, lease mortise.Lease, after time.Duration) error {
 	return l.hooks.Call("Leases.Release", func() error { return l.leases.Release(ctx, lease, after) })
 }
 
-func (l *leases) Remove(ctx context.Context, lease mortise.Lease, dead bool) error {
+func (l *faultyLeases) Remove(ctx context.Context, lease mortise.Lease, dead bool) error {
 	return l.hooks.Call("Leases.Remove", func() error { return l.leases.Remove(ctx, lease, dead) })
 }

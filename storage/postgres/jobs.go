@@ -10,24 +10,25 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 )
 
 // Queue returns a queue over this database's jobs, of all kinds. Options may be nil. A job
 // wakes the idle consumers of this process at once, and those of others by NOTIFY.
-func (db *DB) Queue(opts *mortise.LeaseOptions) *mortise.LeaseQueue {
-	return mortise.NewLeaseQueue(db.Jobs(), opts)
+func (db *DB) Queue(opts *leases.Options) *leases.Queue {
+	return leases.New(db.Jobs(), opts)
 }
 
 // Jobs returns the table of jobs, of all kinds.
 func (db *DB) Jobs() *Jobs { return &Jobs{db: db} }
 
-// Jobs implements [mortise.Leases], [mortise.Sharer] and [mortise.JobNotifier].
+// Jobs implements [mortise.Leases], [mortise.Sharer] and [leases.JobNotifier].
 type Jobs struct{ db *DB }
 
 var (
-	_ mortise.Leases      = (*Jobs)(nil)
-	_ mortise.Sharer      = (*Jobs)(nil)
-	_ mortise.JobNotifier = (*Jobs)(nil)
+	_ mortise.Leases     = (*Jobs)(nil)
+	_ mortise.Sharer     = (*Jobs)(nil)
+	_ leases.JobNotifier = (*Jobs)(nil)
 )
 
 // Shares implements [mortise.Sharer].
@@ -36,7 +37,7 @@ func (t *Jobs) Shares(store any) bool {
 	return ok && s.database() == t.db && t.db.opts.Queue == nil
 }
 
-// NotifyJobs implements [mortise.JobNotifier].
+// NotifyJobs implements [leases.JobNotifier].
 func (t *Jobs) NotifyJobs(wake func(kind string)) (stop func()) { return t.db.added.listen(wake) }
 
 // A job is claimable from its claimable_at on: the time that it is due, or the end of its

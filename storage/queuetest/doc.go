@@ -17,7 +17,7 @@
 //			setNow(nil)
 //			db := open(t, func() time.Time { return (*now.Load())() }) // and t.Cleanup to close it
 //			jobs := db.Jobs()
-//			queue := mortise.NewLeaseQueue(jobs, nil)
+//			queue := leases.New(jobs, nil)
 //			return queuetest.Backend{Leases: jobs, Queue: queue, SetNow: setNow}
 //		}})
 //	}

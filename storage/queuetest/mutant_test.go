@@ -15,6 +15,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/storage/queuetest"
 )
@@ -23,8 +24,8 @@ import (
 // faithful.
 type mutant struct {
 	On    methods
-	inner *memory.Jobs        // the table without mistakes
-	queue *mortise.LeaseQueue // over the mutant as a table, so it makes the mistakes of that too
+	inner *memory.Jobs  // the table without mistakes
+	queue *leases.Queue // over the mutant as a table, so it makes the mistakes of that too
 	now   atomic.Pointer[func() time.Time]
 
 	broken  atomic.Bool // makes every method of the table fail
@@ -57,7 +58,7 @@ func newMutant(t *testing.T) *mutant {
 	db, err := memory.Open(t.Context(), &memory.Options{Now: m.time})
 	require.NoError(t, err)
 	m.inner = db.Jobs()
-	m.queue = mortise.NewLeaseQueue(m, &mortise.LeaseOptions{Poll: 10 * time.Millisecond})
+	m.queue = leases.New(m, &leases.Options{Poll: 10 * time.Millisecond})
 	mutate.Fill(&m.On, m.inner, append(tableMethods, "NotifyJobs", "Shares")...)
 	mutate.Fill(&m.On, m.queue, "Enqueue", "Consume", "ConsumeOne")
 	m.On.LostJobs = func(context.Context) (time.Time, error) { return time.Time{}, nil }
@@ -114,7 +115,7 @@ func (m *mutant) LostJobs(ctx context.Context) (time.Time, error) { return m.On.
 
 // mutantQueue is the mutant's queue.
 type mutantQueue struct {
-	*mortise.LeaseQueue
+	*leases.Queue
 	m *mutant
 }
 
@@ -129,7 +130,7 @@ func (q mutantQueue) ConsumeOne(ctx context.Context, kinds []string, handle mort
 }
 
 // noCancel is a queue that cannot cancel jobs.
-type noCancel struct{ *mortise.LeaseQueue }
+type noCancel struct{ *leases.Queue }
 
 func (noCancel) Cancel(context.Context, mortise.Job) error { return errors.ErrUnsupported }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 )
 
 type contextKey struct{}
@@ -166,8 +167,8 @@ var contextRules = []rule{
 		needTable, func(t *testing.T, s *subject) {
 			j := s.add(t, newJob(), 0)
 			table := &lateHeartbeats{Leases: s.Leases, from: make(chan struct{})}
-			opts := &mortise.LeaseOptions{TTL: time.Hour, Heartbeat: 5 * time.Millisecond}
-			q := mortise.NewLeaseQueue(table, opts)
+			opts := &leases.Options{TTL: time.Hour, Heartbeat: 5 * time.Millisecond}
+			q := leases.New(table, opts)
 			contexts := make(chan context.Context, 10)
 			handle := func(ctx context.Context, _ mortise.Delivery) mortise.Verdict {
 				contexts <- ctx

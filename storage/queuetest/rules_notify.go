@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 )
 
 const needNotifier = needLeases | needJobNotifier
@@ -29,7 +30,7 @@ type bell struct {
 func (s *subject) subscribe(t *testing.T) *bell {
 	t.Helper()
 	b := &bell{s: s, rung: make(chan struct{}, 1)}
-	b.stop = s.Leases.(mortise.JobNotifier).NotifyJobs(func(kind string) {
+	b.stop = s.Leases.(leases.JobNotifier).NotifyJobs(func(kind string) {
 		b.mu.Lock()
 		b.kinds = append(b.kinds, kind)
 		b.mu.Unlock()
@@ -107,7 +108,7 @@ var notifierRules = []rule{
 		needNotifier, func(t *testing.T, s *subject) {
 			over := make(chan struct{}) // closed once stop has returned
 			began, late := make(chan struct{}, 1), make(chan struct{}, 1)
-			stop := s.Leases.(mortise.JobNotifier).NotifyJobs(func(string) {
+			stop := s.Leases.(leases.JobNotifier).NotifyJobs(func(string) {
 				put(began)
 				select {
 				case <-over:
@@ -152,8 +153,8 @@ var notifierRules = []rule{
 	{Rule{"jobnotifier/wakes-every-queue", "A job wakes the idle consumers of every queue over " +
 		"the table that take its kind, not only those of the queue that it was added through."},
 		needNotifier, func(t *testing.T, s *subject) {
-			opts := &mortise.LeaseOptions{Poll: time.Hour} // so that only waking helps
-			here, there := mortise.NewLeaseQueue(s.Leases, opts), mortise.NewLeaseQueue(s.Leases, opts)
+			opts := &leases.Options{Poll: time.Hour} // so that only waking helps
+			here, there := leases.New(s.Leases, opts), leases.New(s.Leases, opts)
 			ofA, ofB := newDiary(nil), newDiary(nil)
 			consumeOn(t.Context(), t, here, 1, ofA.handle, kindA)
 			consumeOn(t.Context(), t, here, 1, ofB.handle, kindB)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 )
 
 // queueRules say which jobs a Queue delivers, and when.
@@ -131,9 +132,9 @@ var queueRules = []rule{
 	{Rule{"queue/enqueued-by-others", "Jobs that another queue over the same table adds are " +
 		"found by an idle consumer at its next poll."},
 		needLeases, func(t *testing.T, s *subject) {
-			opts := &mortise.LeaseOptions{Poll: 10 * time.Millisecond}
+			opts := &leases.Options{Poll: 10 * time.Millisecond}
 			plain := struct{ mortise.Leases }{s.Leases} // no JobNotifier, so that only polling helps
-			here, there := mortise.NewLeaseQueue(plain, opts), mortise.NewLeaseQueue(plain, opts)
+			here, there := leases.New(plain, opts), leases.New(plain, opts)
 			d := newDiary(nil)
 			consumeOn(t.Context(), t, here, 1, d.handle)
 			for range 3 {

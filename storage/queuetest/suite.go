@@ -7,10 +7,11 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 )
 
 // Backend is what a backend offers. The rules of a nil field are skipped and counted. Rules
-// of optional interfaces apply where a field implements them: [mortise.JobNotifier]
+// of optional interfaces apply where a field implements them: [leases.JobNotifier]
 // (Leases), [mortise.StepQueue] (Queue), [mortise.Sharer] and [mortise.LossReporter]
 // (either).
 type Backend struct {
@@ -80,7 +81,7 @@ func (s *subject) parts(has conformance.Has) {
 	has(needBreak, s.h.Break != nil, "the harness has no Break")
 	has(needLeases, s.Leases != nil, "the backend has no Leases")
 	has(needClock, s.SetNow != nil, "the backend has no SetNow")
-	has(needJobNotifier, conformance.Is[mortise.JobNotifier](s.Leases), "its Leases are no JobNotifier")
+	has(needJobNotifier, conformance.Is[leases.JobNotifier](s.Leases), "its Leases are no JobNotifier")
 	has(needQueue, s.Queue != nil, "the backend has no Queue")
 	has(needStepQueue, conformance.Is[mortise.StepQueue](s.Queue), "its Queue is no StepQueue")
 	has(needSharer, len(are[mortise.Sharer](s)) > 0, "nothing of it is a Sharer")

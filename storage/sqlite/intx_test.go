@@ -25,6 +25,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 	"github.com/seed-6363c74e/mortise/internal/nightly"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -59,7 +60,7 @@ func TestSuitesInTx(t *testing.T) {
 // shop is a file with a table of the host's, an order for each job to send it.
 type shop struct {
 	db     *sqlite.DB
-	queue  *mortise.LeaseQueue
+	queue  *leases.Queue
 	events *trigger.Service
 	path   string
 }

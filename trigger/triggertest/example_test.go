@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
@@ -66,7 +67,7 @@ func ExampleFaults() {
 	}
 	// The second CreateEvent is done, and its answer is lost.
 	faults := &triggertest.Faults{After: triggertest.On(triggertest.Nth(2), "Store.CreateEvent")}
-	queue := mortise.NewLeaseQueue(struct{ mortise.Leases }{db.Jobs()}, nil) // which does not share
+	queue := leases.New(struct{ mortise.Leases }{db.Jobs()}, nil) // which does not share
 	service, err := trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: queue}, nil)
 	if err != nil {
 		panic(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/fake"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -82,11 +83,11 @@ func New(t testing.TB, opts *Options) *Fake {
 	f.history = db.Trigger().Store.(*memory.Trigger)
 	faults := &Faults{Before: f.fail}
 
-	leases := faults.Leases(db.Jobs())
+	jobs := faults.Leases(db.Jobs())
 	if o.SeparateQueue {
-		leases = struct{ mortise.Leases }{leases} // which does not share
+		jobs = struct{ mortise.Leases }{jobs} // which does not share
 	}
-	queue := mortise.NewLeaseQueue(leases, &mortise.LeaseOptions{Logger: o.Service.Logger})
+	queue := leases.New(jobs, &leases.Options{Logger: o.Service.Logger})
 	backend := trigger.Backend{Store: faults.Store(f.history), Queue: queue, Keys: faults.Keys(f.history)}
 	if o.Directory {
 		backend.Directory = faults.Directory(f.history)

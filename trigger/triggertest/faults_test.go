@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
@@ -20,7 +21,7 @@ import (
 type backend struct {
 	*memory.Trigger
 	jobs  *memory.Jobs
-	queue *mortise.LeaseQueue
+	queue *leases.Queue
 }
 
 func open(t *testing.T) backend {
@@ -202,14 +203,14 @@ func TestWrappersKeepOptionalInterfaces(t *testing.T) {
 	_, ok = both.(trigger.Pruner)
 	assert.False(t, ok)
 
-	notifier, ok := f.Leases(db.jobs).(mortise.JobNotifier)
+	notifier, ok := f.Leases(db.jobs).(leases.JobNotifier)
 	require.True(t, ok)
 	woken := 0
 	stop := notifier.NotifyJobs(func(string) { woken++ })
 	require.NoError(t, db.jobs.Add(t.Context(), mortise.Job{Kind: "k", Organization: "acme", ID: "1"}))
 	stop()
 	assert.Equal(t, 1, woken)
-	_, ok = f.Leases(struct{ mortise.Leases }{db.jobs}).(mortise.JobNotifier)
+	_, ok = f.Leases(struct{ mortise.Leases }{db.jobs}).(leases.JobNotifier)
 	assert.False(t, ok)
 
 	_, ok = f.Queue(db.queue).(mortise.StepQueue)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest/internal/delegate"
@@ -52,7 +53,7 @@ func (m *mutant) backend() trigger.Backend {
 		}
 		c.Go()
 	})
-	return trigger.Backend{Store: m, Queue: mortise.NewLeaseQueue(mutantJobs{m.jobs, m}, nil), Directory: m, Keys: m}
+	return trigger.Backend{Store: m, Queue: leases.New(mutantJobs{m.jobs, m}, nil), Directory: m, Keys: m}
 }
 
 // mutantJobs is the mutant's table of jobs.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -90,7 +91,7 @@ var txStoreRules = []rule{
 	{Rule{"txstore/create-and-add-wakes", "A job that CreateEventAndAdd adds is told of as one that Leases.Add adds."}, needTx | needJobNotifier,
 		func(t *testing.T, s *subject) {
 			kinds := make(chan string, 100)
-			stop := s.Leases.(mortise.JobNotifier).NotifyJobs(func(kind string) {
+			stop := s.Leases.(leases.JobNotifier).NotifyJobs(func(kind string) {
 				select {
 				case kinds <- kind:
 				default:

@@ -6,13 +6,14 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // Harness tells the suite how to come by a backend. The rules of what it lacks are
 // skipped and counted. Those of optional interfaces apply where a part implements them:
 // [trigger.Pruner] and [trigger.TxStore] (Store), [trigger.Organizations] (Directory),
-// [mortise.Sharer] (Queue) and [mortise.JobNotifier] (Leases).
+// [mortise.Sharer] (Queue) and [leases.JobNotifier] (Leases).
 type Harness struct {
 	// Open returns a fresh, empty backend that shares nothing with earlier ones. It
 	// cleans up with t.Cleanup.
@@ -77,7 +78,7 @@ func (s *subject) parts(has conformance.Has) {
 	has(needKeys, s.Keys != nil, "the backend has no Keys")
 	has(needTxStore, conformance.Is[trigger.TxStore](s.Store), "its Store is not a TxStore")
 	has(needLeases, s.Leases != nil, "the harness has no Leases")
-	has(needJobNotifier, conformance.Is[mortise.JobNotifier](s.Leases), "its Leases are not a JobNotifier")
+	has(needJobNotifier, conformance.Is[leases.JobNotifier](s.Leases), "its Leases are not a JobNotifier")
 	has(needSharer, conformance.Is[mortise.Sharer](s.Queue), "its Queue is not a Sharer")
 }
 

@@ -1,4 +1,4 @@
-package mortise_test
+package leases_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/slot"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 )
 
 func TestConcurrencyAndOrder(t *testing.T) {
@@ -23,7 +24,7 @@ func TestConcurrencyAndOrder(t *testing.T) {
 			tb.put(t, docs(fmt.Sprint(i)))
 		}
 		var running most
-		q := mortise.NewLeaseQueue(tb, quiet())
+		q := leases.New(tb, quiet())
 		c := consume(t, q, 3, func(context.Context, mortise.Delivery) mortise.Verdict {
 			defer running.enter()()
 			time.Sleep(time.Minute)
@@ -44,7 +45,7 @@ func TestPlaceIsGivenWithTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := newTable(t, "a", "b", "c", "d", "e", "f")
 		var working, handling most
-		q := mortise.NewLeaseQueue(tb, quiet())
+		q := leases.New(tb, quiet())
 		c := consume(t, q, 2, func(ctx context.Context, _ mortise.Delivery) mortise.Verdict {
 			defer handling.enter()()
 			leave := working.enter()
@@ -69,7 +70,7 @@ func TestIdleConsumerPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := newTable(t)
 		handled := make(chan time.Time, 1)
-		q := mortise.NewLeaseQueue(tb, quiet())
+		q := leases.New(tb, quiet())
 		c := consume(t, q, 1, func(context.Context, mortise.Delivery) mortise.Verdict {
 			handled <- time.Now()
 			return done
@@ -91,7 +92,7 @@ func TestRetriesAreDueOnTime(t *testing.T) {
 		tb := newTable(t, "a", "poison")
 		var times list[time.Duration]
 		start := time.Now()
-		q := mortise.NewLeaseQueue(tb, rarely())
+		q := leases.New(tb, rarely())
 		c := consume(t, q, 1, func(_ context.Context, d mortise.Delivery) mortise.Verdict {
 			if d.Job.ID == "poison" {
 				return mortise.Verdict{After: 100 * time.Millisecond}
@@ -113,7 +114,7 @@ func TestConsumeOutlivesAnOutage(t *testing.T) {
 		tb := newTable(t, "a")
 		tb.set("Claim", errTable)
 		var handled list[int]
-		q := mortise.NewLeaseQueue(tb, quiet())
+		q := leases.New(tb, quiet())
 		c := consume(t, q, 1, func(_ context.Context, d mortise.Delivery) mortise.Verdict {
 			handled.add(d.Deliveries)
 			return done
@@ -150,7 +151,7 @@ func TestShutdownWaitsAndAppliesVerdicts(t *testing.T) {
 		}
 		go func() {
 			opts := mortise.ConsumeOptions{Kinds: docsOnly, Workers: 2}
-			ended <- mortise.NewLeaseQueue(tb, quiet()).Consume(ctx, opts, handle)
+			ended <- leases.New(tb, quiet()).Consume(ctx, opts, handle)
 		}()
 		synctest.Wait()
 		cancel()
@@ -168,7 +169,7 @@ func TestShutdownWaitsAndAppliesVerdicts(t *testing.T) {
 
 // TestKindsSideBySide: consumers of different kinds do not wait for each other.
 func TestKindsSideBySide(t *testing.T) {
-	queues(t, func(t *testing.T, tb *table, q *mortise.LeaseQueue) {
+	queues(t, func(t *testing.T, tb *table, q *leases.Queue) {
 		begun := time.Now()
 		var ended list[string]
 		slow := func(_ context.Context, d mortise.Delivery) mortise.Verdict {
@@ -199,7 +200,7 @@ func TestHandlerThatExits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := newTable(t, "a", "b")
 		var handled list[string]
-		q := mortise.NewLeaseQueue(tb, quiet())
+		q := leases.New(tb, quiet())
 		c := consume(t, q, 1, func(_ context.Context, d mortise.Delivery) mortise.Verdict {
 			if handled.add(d.Job.ID) == 1 {
 				runtime.Goexit()
@@ -225,7 +226,7 @@ func (s slowVerdicts) Remove(ctx context.Context, l mortise.Lease, dead bool) er
 // only one verdict more than there are workers can be under way for each.
 func TestVerdictsHoldUpNoJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := mortise.NewLeaseQueue(slowVerdicts{newTable(t, "a", "b", "c", "d")}, quiet())
+		q := leases.New(slowVerdicts{newTable(t, "a", "b", "c", "d")}, quiet())
 		var begun list[time.Duration]
 		start := time.Now()
 		c := consume(t, q, 1, func(context.Context, mortise.Delivery) mortise.Verdict {

@@ -1,4 +1,4 @@
-package mortise_test
+package leases_test
 
 import (
 	"context"
@@ -12,13 +12,14 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 )
 
 func TestHeartbeatKeepsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := newTable(t, "a")
 		var calls list[int]
-		q := mortise.NewLeaseQueue(tb, quiet())
+		q := leases.New(tb, quiet())
 		c := consume(t, q, 2, func(ctx context.Context, d mortise.Delivery) mortise.Verdict {
 			calls.add(d.Deliveries)
 			time.Sleep(time.Hour)
@@ -47,7 +48,7 @@ func TestLostLease(t *testing.T) {
 				tb := newTable(t, "a")
 				start := time.Now()
 				var ended list[time.Duration]
-				q := mortise.NewLeaseQueue(tb, quiet())
+				q := leases.New(tb, quiet())
 				c := consume(t, q, 1, func(ctx context.Context, _ mortise.Delivery) mortise.Verdict {
 					lose(tb)
 					<-ctx.Done()
@@ -76,7 +77,7 @@ func TestLossIsHeardBeforeTheEnd(t *testing.T) {
 		start := time.Now()
 		var lost list[time.Duration]
 		var running most
-		q := mortise.NewLeaseQueue(tb, opts)
+		q := leases.New(tb, opts)
 		c := consume(t, q, 2, func(ctx context.Context, _ mortise.Delivery) mortise.Verdict {
 			defer running.enter()()
 			<-ctx.Done()
@@ -119,7 +120,7 @@ func TestLeaseEndsAsClaimed(t *testing.T) {
 		tb := &slowTable{table: newTable(t, "a"), claim: 4 * time.Second}
 		tb.extend = func(context.Context) error { return errTable }
 		heard := make(chan time.Time, 10)
-		q := mortise.NewLeaseQueue(tb, quiet())
+		q := leases.New(tb, quiet())
 		c := consume(t, q, 1, func(ctx context.Context, _ mortise.Delivery) mortise.Verdict {
 			<-ctx.Done()
 			heard <- time.Now()
@@ -143,7 +144,7 @@ func TestExtendDoesNotHoldUpTheVerdict(t *testing.T) {
 		opts := quiet()
 		opts.TTL = time.Hour
 		finished := make(chan time.Time, 1)
-		q := mortise.NewLeaseQueue(tb, opts)
+		q := leases.New(tb, opts)
 		c := consume(t, q, 1, func(context.Context, mortise.Delivery) mortise.Verdict {
 			time.Sleep(20*time.Minute + time.Second) // one second into the first heartbeat
 			finished <- time.Now()
@@ -170,7 +171,7 @@ func TestLossIsHeardWhileTheTableHangs(t *testing.T) {
 				opts := quiet()
 				opts.TTL, opts.Heartbeat = 15*time.Second, heartbeat
 				heard := make(chan time.Time, 10)
-				q := mortise.NewLeaseQueue(tb, opts)
+				q := leases.New(tb, opts)
 				c := consume(t, q, 1, func(ctx context.Context, _ mortise.Delivery) mortise.Verdict {
 					<-ctx.Done()
 					heard <- time.Now()
@@ -203,7 +204,7 @@ func TestHeartbeatsEndWithTheHandler(t *testing.T) {
 							}
 							return ctx.Err()
 						}
-						q := mortise.NewLeaseQueue(tb, quiet())
+						q := leases.New(tb, quiet())
 						c := consume(t, q, 1, func(context.Context, mortise.Delivery) mortise.Verdict {
 							time.Sleep(after)
 							end()

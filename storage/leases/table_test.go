@@ -1,4 +1,4 @@
-package mortise_test
+package leases_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -197,8 +198,8 @@ func (n *notifier) NotifyJobs(wake func(kind string)) (stop func()) {
 }
 
 // quiet returns options without a log.
-func quiet() *mortise.LeaseOptions {
-	return &mortise.LeaseOptions{Logger: slog.New(slog.DiscardHandler)}
+func quiet() *leases.Options {
+	return &leases.Options{Logger: slog.New(slog.DiscardHandler)}
 }
 
 // consumption is a running Consume.

@@ -1,4 +1,4 @@
-package mortise
+package leases
 
 import (
 	"context"
@@ -8,14 +8,15 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/slot"
 )
 
 // consumer is a call of Consume.
 type consumer struct {
-	queue   *LeaseQueue
+	queue   *Queue
 	kinds   []string
-	handler Handler
+	handler mortise.Handler
 	held    *holders
 
 	woken chan struct{} // holds a token if a job may be due
@@ -146,11 +147,11 @@ func (c *consumer) consume(ctx context.Context) error {
 }
 
 // giveBack releases what was claimed when ctx had ended already.
-func (c *consumer) giveBack(ctx context.Context, leases []Lease) {
+func (c *consumer) giveBack(ctx context.Context, leases []mortise.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	for _, l := range leases {
-		_ = c.queue.settle(ctx, l, Verdict{}) // logged
+		_ = c.queue.settle(ctx, l, mortise.Verdict{}) // logged
 	}
 }
 
@@ -200,7 +201,7 @@ func (c *consumer) idle(ctx context.Context) bool {
 }
 
 // claim returns leases and their end.
-func (c *consumer) claim(ctx context.Context, limit int, except ...string) ([]Lease, time.Time, error) {
+func (c *consumer) claim(ctx context.Context, limit int, except ...string) ([]mortise.Lease, time.Time, error) {
 	now := time.Now()
 	c.mu.Lock()
 	c.dues = slices.DeleteFunc(c.dues, func(at time.Time) bool { return !at.After(now) })
@@ -210,13 +211,13 @@ func (c *consumer) claim(ctx context.Context, limit int, except ...string) ([]Le
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	ttl := c.queue.opts.TTL
-	leases, err := c.queue.leases.Claim(ctx, Claim{Token: uuid.New(), Kinds: c.kinds, Except: except, Limit: limit, TTL: ttl})
+	leases, err := c.queue.leases.Claim(ctx, mortise.Claim{Token: uuid.New(), Kinds: c.kinds, Except: except, Limit: limit, TTL: ttl})
 	return leases, now.Add(ttl), err
 }
 
 // handle calls the handler with one lease, which ends at until. held is false if the lease
 // was lost meanwhile: then the verdict does not count.
-func (c *consumer) handle(ctx context.Context, l Lease, until time.Time, heartbeat bool) (v Verdict, held bool) {
+func (c *consumer) handle(ctx context.Context, l mortise.Lease, until time.Time, heartbeat bool) (v mortise.Verdict, held bool) {
 	holding, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer lose(nil)
 	if heartbeat {
@@ -233,7 +234,7 @@ func (c *consumer) handle(ctx context.Context, l Lease, until time.Time, heartbe
 			}
 		}()
 	}
-	v = c.handler(holding, Delivery(l))
+	v = c.handler(holding, mortise.Delivery(l))
 	return v, holding.Err() == nil
 }
 
@@ -313,7 +314,7 @@ func (c *consumer) consumeOthers(ctx context.Context) {
 
 // handleOther handles a job on a goroutine of its own, which the handler may end
 // (runtime.Goexit).
-func (c *consumer) handleOther(ctx context.Context, l Lease, until time.Time) {
+func (c *consumer) handleOther(ctx context.Context, l mortise.Lease, until time.Time) {
 	var ended sync.WaitGroup
 	ended.Go(func() {
 		if v, held := c.handle(ctx, l, until, true); held {

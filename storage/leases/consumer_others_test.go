@@ -1,4 +1,4 @@
-package mortise_test
+package leases_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 )
 
 // ofOrg returns a job of the organization that its ID begins with.
@@ -27,7 +28,7 @@ func TestOneOrganizationHasAllWorkers(t *testing.T) {
 		for _, id := range []string{"a-1", "a-2", "a-3", "a-4", "a-5"} {
 			tb.put(t, ofOrg(id))
 		}
-		q := mortise.NewLeaseQueue(tb, quiet())
+		q := leases.New(tb, quiet())
 		var mu sync.Mutex
 		end := make(map[string]chan struct{}) // of those that run
 		now := func() (running []string) {
@@ -85,7 +86,7 @@ func TestOneWorker(t *testing.T) {
 		tb.put(t, ofOrg("a-1"))
 		tb.put(t, ofOrg("b-1"))
 		var running most
-		q := mortise.NewLeaseQueue(tb, quiet())
+		q := leases.New(tb, quiet())
 		c := consume(t, q, 1, func(context.Context, mortise.Delivery) mortise.Verdict {
 			defer running.enter()()
 			time.Sleep(time.Second)
@@ -104,7 +105,7 @@ func TestOneWorker(t *testing.T) {
 func TestOthersAreDueOnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := newTable(t)
-		q := mortise.NewLeaseQueue(tb, rarely())
+		q := leases.New(tb, rarely())
 		start := time.Now()
 		var came list[time.Duration]
 		c := consume(t, q, 2, func(_ context.Context, d mortise.Delivery) mortise.Verdict {

@@ -1,4 +1,4 @@
-package mortise_test
+package leases_test
 
 import (
 	"context"
@@ -11,10 +11,11 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 )
 
 // rarely returns options whose consumers find nothing by polling.
-func rarely() *mortise.LeaseOptions {
+func rarely() *leases.Options {
 	opts := quiet()
 	opts.Poll = 24 * time.Hour
 	return opts
@@ -26,7 +27,7 @@ func TestTableWakesEveryQueue(t *testing.T) {
 		handled := make(chan int, 10)
 		var running []*consumption
 		for i := range 2 {
-			q := mortise.NewLeaseQueue(n, rarely())
+			q := leases.New(n, rarely())
 			c := consume(t, q, 1, func(context.Context, mortise.Delivery) mortise.Verdict {
 				handled <- i
 				time.Sleep(time.Minute)
@@ -69,7 +70,7 @@ func TestSubscriptionComesFirst(t *testing.T) {
 		n := &notifier{table: newTable(t)}
 		added := sync.OnceFunc(func() { n.put(t, docs("a")) })
 		handled := make(chan struct{}, 1)
-		q := mortise.NewLeaseQueue(afterClaim{n, added}, rarely())
+		q := leases.New(afterClaim{n, added}, rarely())
 		c := consume(t, q, 1, func(context.Context, mortise.Delivery) mortise.Verdict {
 			handled <- struct{}{}
 			return done
@@ -83,24 +84,24 @@ func TestSubscriptionComesFirst(t *testing.T) {
 
 // queues calls try with a queue over a table that wakes consumers, and with one over a table
 // that does not.
-func queues(t *testing.T, try func(t *testing.T, tb *table, q *mortise.LeaseQueue)) {
+func queues(t *testing.T, try func(t *testing.T, tb *table, q *leases.Queue)) {
 	t.Run("notifier", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			n := &notifier{table: newTable(t)}
-			try(t, n.table, mortise.NewLeaseQueue(n, rarely()))
+			try(t, n.table, leases.New(n, rarely()))
 		})
 	})
 	t.Run("plain", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			tb := newTable(t)
-			try(t, tb, mortise.NewLeaseQueue(tb, rarely()))
+			try(t, tb, leases.New(tb, rarely()))
 		})
 	})
 }
 
 // TestWakeByKind: a job wakes the consumers of its kind, and no others.
 func TestWakeByKind(t *testing.T) {
-	queues(t, func(t *testing.T, tb *table, q *mortise.LeaseQueue) {
+	queues(t, func(t *testing.T, tb *table, q *leases.Queue) {
 		var ofDocs, ofMail list[string]
 		note := func(l *list[string]) mortise.Handler {
 			return func(_ context.Context, d mortise.Delivery) mortise.Verdict {
@@ -137,7 +138,7 @@ func TestWakeByKind(t *testing.T) {
 // TestJobsForLater: an idle consumer wakes when a job that was enqueued becomes due, and
 // does not leave it to a poll; nor the ones that are due after it.
 func TestJobsForLater(t *testing.T) {
-	queues(t, func(t *testing.T, tb *table, q *mortise.LeaseQueue) {
+	queues(t, func(t *testing.T, tb *table, q *leases.Queue) {
 		start := time.Now()
 		var came list[string]
 		c := consume(t, q, 1, func(_ context.Context, d mortise.Delivery) mortise.Verdict {
@@ -167,7 +168,7 @@ func TestManyJobsForLater(t *testing.T) {
 		tb := newTable(t)
 		opts := quiet()
 		opts.Poll = time.Minute
-		q := mortise.NewLeaseQueue(tb, opts)
+		q := leases.New(tb, opts)
 		c := consume(t, q, 1, always(done))
 		synctest.Wait()
 		start := time.Now()

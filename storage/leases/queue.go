@@ -1,4 +1,7 @@
-package mortise
+// Package leases makes a queue of a table of jobs, a [mortise.Leases], with polling,
+// heartbeats and retries. It is for authors of backends. A host gets such a queue from its
+// database, as db.Queue(options).
+package leases
 
 import (
 	"context"
@@ -7,17 +10,19 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
-// LeaseOptions are the settings of a LeaseQueue. The zero value means the defaults.
-type LeaseOptions struct {
+// Options are the settings of a Queue. The zero value means the defaults.
+type Options struct {
 	TTL       time.Duration // how long a claim holds without a heartbeat: 15 s
 	Heartbeat time.Duration // how often a running job's lease is extended: a third of TTL
 	Poll      time.Duration // how often an idle consumer looks for jobs: 500 ms
 	Logger    *slog.Logger  // slog.Default()
 }
 
-// LeaseQueue is the queue over a table of leases.
+// Queue is the queue over a table of leases.
 //
 // A consumer claims due jobs for TTL, extends the lease while the handler runs, and ends
 // the claim by the handler's verdict. A consumer that dies stops extending, and another
@@ -27,9 +32,9 @@ type LeaseOptions struct {
 // [JobNotifier], those of all queues over the same open database. Jobs added elsewhere are
 // found at the next poll. An idle consumer also knows when the jobs become due that were
 // enqueued for later, or are to be retried, through its queue since it began.
-type LeaseQueue struct {
-	leases Leases
-	opts   LeaseOptions
+type Queue struct {
+	leases mortise.Leases
+	opts   Options
 
 	notifier JobNotifier // the table, if it wakes the consumers itself
 
@@ -38,14 +43,14 @@ type LeaseQueue struct {
 }
 
 var (
-	_ StepQueue    = (*LeaseQueue)(nil)
-	_ Sharer       = (*LeaseQueue)(nil)
-	_ LossReporter = (*LeaseQueue)(nil)
+	_ mortise.StepQueue    = (*Queue)(nil)
+	_ mortise.Sharer       = (*Queue)(nil)
+	_ mortise.LossReporter = (*Queue)(nil)
 )
 
-// NewLeaseQueue returns the queue over a table. Options may be nil.
-func NewLeaseQueue(leases Leases, opts *LeaseOptions) *LeaseQueue {
-	q := &LeaseQueue{leases: leases}
+// New returns the queue over a table. Options may be nil.
+func New(leases mortise.Leases, opts *Options) *Queue {
+	q := &Queue{leases: leases}
 	if opts != nil {
 		q.opts = *opts
 	}
@@ -66,8 +71,8 @@ func NewLeaseQueue(leases Leases, opts *LeaseOptions) *LeaseQueue {
 	return q
 }
 
-// Enqueue implements [Queue].
-func (q *LeaseQueue) Enqueue(ctx context.Context, j Job) error {
+// Enqueue implements [mortise.Queue].
+func (q *Queue) Enqueue(ctx context.Context, j mortise.Job) error {
 	if err := j.Check(); err != nil {
 		return err
 	}
@@ -83,31 +88,31 @@ func (q *LeaseQueue) Enqueue(ctx context.Context, j Job) error {
 	return nil
 }
 
-// Cancel implements [Queue].
-func (q *LeaseQueue) Cancel(ctx context.Context, j Job) error {
+// Cancel implements [mortise.Queue].
+func (q *Queue) Cancel(ctx context.Context, j mortise.Job) error {
 	if err := j.Check(); err != nil {
 		return err
 	}
 	return q.leases.Cancel(ctx, j)
 }
 
-// Shares implements [Sharer]: it asks the table, and is false if that is not a Sharer.
-func (q *LeaseQueue) Shares(store any) bool {
-	s, ok := q.leases.(Sharer)
+// Shares implements [mortise.Sharer]: it asks the table, and is false if that is not a Sharer.
+func (q *Queue) Shares(store any) bool {
+	s, ok := q.leases.(mortise.Sharer)
 	return ok && s.Shares(store)
 }
 
-// LostJobs implements [LossReporter]: it asks the table, and is zero if that is not a
-// LossReporter.
-func (q *LeaseQueue) LostJobs(ctx context.Context) (time.Time, error) {
-	if r, ok := q.leases.(LossReporter); ok {
+// LostJobs implements [mortise.LossReporter]: it asks the table, and is zero if that is not a
+// mortise.LossReporter.
+func (q *Queue) LostJobs(ctx context.Context) (time.Time, error) {
+	if r, ok := q.leases.(mortise.LossReporter); ok {
 		return r.LostJobs(ctx)
 	}
 	return time.Time{}, nil
 }
 
-// ConsumeOne implements [StepQueue]. It does not extend the lease.
-func (q *LeaseQueue) ConsumeOne(ctx context.Context, kinds []string, handle Handler) (bool, error) {
+// ConsumeOne implements [mortise.StepQueue]. It does not extend the lease.
+func (q *Queue) ConsumeOne(ctx context.Context, kinds []string, handle mortise.Handler) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
@@ -126,8 +131,8 @@ func (q *LeaseQueue) ConsumeOne(ctx context.Context, kinds []string, handle Hand
 // errNoKinds refuses what would take nothing for ever.
 var errNoKinds = errors.New("mortise: a consumer needs the kinds of jobs that it takes")
 
-// Consume implements [Queue].
-func (q *LeaseQueue) Consume(ctx context.Context, opts ConsumeOptions, handle Handler) error {
+// Consume implements [mortise.Queue].
+func (q *Queue) Consume(ctx context.Context, opts mortise.ConsumeOptions, handle mortise.Handler) error {
 	if len(opts.Kinds) == 0 {
 		return errNoKinds
 	}
@@ -151,7 +156,7 @@ func (q *LeaseQueue) Consume(ctx context.Context, opts ConsumeOptions, handle Ha
 
 // wake makes idle consumers of any of the kinds look for jobs now, but not the one that
 // asks for it.
-func (q *LeaseQueue) wake(not *consumer, kinds ...string) {
+func (q *Queue) wake(not *consumer, kinds ...string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, c := range q.consumers {
@@ -162,7 +167,7 @@ func (q *LeaseQueue) wake(not *consumer, kinds ...string) {
 }
 
 // due tells the consumers when a job is due.
-func (q *LeaseQueue) due(kind string, at time.Time) {
+func (q *Queue) due(kind string, at time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, c := range q.consumers {
@@ -177,23 +182,23 @@ const settleTimeout = 5 * time.Second
 
 // settle applies a verdict. If it cannot be written, the lease ends by itself and the job
 // comes again.
-func (q *LeaseQueue) settle(ctx context.Context, l Lease, v Verdict) error {
-	if v.Kind == VerdictEnded {
+func (q *Queue) settle(ctx context.Context, l mortise.Lease, v mortise.Verdict) error {
+	if v.Kind == mortise.VerdictEnded {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	var err error
 	switch v.Kind {
-	case VerdictDone, VerdictDead:
-		err = q.leases.Remove(ctx, l, v.Kind == VerdictDead)
+	case mortise.VerdictDone, mortise.VerdictDead:
+		err = q.leases.Remove(ctx, l, v.Kind == mortise.VerdictDead)
 	default:
 		after := max(v.After, 0)
 		if err = q.leases.Release(ctx, l, after); err == nil {
 			q.due(l.Job.Kind, time.Now().Add(after))
 		}
 	}
-	if err != nil && !errors.Is(err, ErrLeaseLost) {
+	if err != nil && !errors.Is(err, mortise.ErrLeaseLost) {
 		q.opts.Logger.WarnContext(ctx, "cannot end a lease; the job will come again", "job", l.Job.String(), "error", err)
 		return err
 	}
@@ -203,7 +208,7 @@ func (q *LeaseQueue) settle(ctx context.Context, l Lease, v Verdict) error {
 // nextBeat returns when to extend a lease again after a time; or, if that comes first, when
 // it is taken for lost, so that the handler hears of it before somebody else can claim the
 // job.
-func (q *LeaseQueue) nextBeat(after, until time.Time) time.Time {
+func (q *Queue) nextBeat(after, until time.Time) time.Time {
 	beat, end := after.Add(q.opts.Heartbeat), until.Add(-min(q.opts.TTL/10, time.Second))
 	if end.Before(beat) {
 		return end
@@ -213,12 +218,12 @@ func (q *LeaseQueue) nextBeat(after, until time.Time) time.Time {
 
 // beat extends the lease, at once and then time and again, until ctx ends, with the handler.
 // It calls lose when the lease is lost, or may be.
-func (q *LeaseQueue) beat(ctx context.Context, l Lease, until time.Time, lose context.CancelCauseFunc) {
+func (q *Queue) beat(ctx context.Context, l mortise.Lease, until time.Time, lose context.CancelCauseFunc) {
 	for {
 		now := time.Now()
 		next := q.nextBeat(now, until)
 		if !next.After(now) {
-			lose(ErrLeaseLost)
+			lose(mortise.ErrLeaseLost)
 			return
 		}
 		// No longer than until the lease is taken for lost, if the table does not answer.
@@ -230,8 +235,8 @@ func (q *LeaseQueue) beat(ctx context.Context, l Lease, until time.Time, lose co
 			return
 		case err == nil:
 			until = now.Add(q.opts.TTL)
-		case errors.Is(err, ErrLeaseLost):
-			lose(ErrLeaseLost)
+		case errors.Is(err, mortise.ErrLeaseLost):
+			lose(mortise.ErrLeaseLost)
 			return
 		}
 		timer := time.NewTimer(time.Until(q.nextBeat(now, until)))

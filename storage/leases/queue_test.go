@@ -1,4 +1,4 @@
-package mortise_test
+package leases_test
 
 import (
 	"context"
@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 )
 
 var docsOnly = []string{"docs"}
 
 func TestConsumeOne(t *testing.T) {
 	tb := newTable(t, "a", "b")
-	q := mortise.NewLeaseQueue(tb, quiet())
+	q := leases.New(tb, quiet())
 	for range 2 {
 		found, err := q.ConsumeOne(t.Context(), docsOnly, always(dead))
 		require.NoError(t, err)
@@ -60,7 +61,7 @@ func (i interrupted) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Leas
 func TestClaimIsNotCutOff(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	tb := newTable(t, "a")
-	q := mortise.NewLeaseQueue(interrupted{tb, cancel}, quiet())
+	q := leases.New(interrupted{tb, cancel}, quiet())
 	found, err := q.ConsumeOne(ctx, docsOnly, always(mortise.Verdict{}))
 	require.NoError(t, err, "a claim that is cut off holds its jobs until the lease ends")
 	assert.True(t, found)
@@ -80,14 +81,14 @@ func TestConsumeOfAnEndedContext(t *testing.T) {
 		return done
 	}
 	opts := mortise.ConsumeOptions{Kinds: docsOnly}
-	require.NoError(t, mortise.NewLeaseQueue(tb, nil).Consume(ctx, opts, handle))
+	require.NoError(t, leases.New(tb, nil).Consume(ctx, opts, handle))
 	assert.Zero(t, tb.count("Claim"))
 }
 
 // TestNoKinds: a consumer that would take nothing for ever is told so.
 func TestNoKinds(t *testing.T) {
 	tb := newTable(t, "a")
-	q := mortise.NewLeaseQueue(tb, nil)
+	q := leases.New(tb, nil)
 	require.Error(t, q.Consume(t.Context(), mortise.ConsumeOptions{Workers: 1}, always(done)))
 	_, err := q.ConsumeOne(t.Context(), nil, always(done))
 	require.Error(t, err)
@@ -97,7 +98,7 @@ func TestNoKinds(t *testing.T) {
 // TestInvalidJob: the table is not asked.
 func TestInvalidJob(t *testing.T) {
 	tb := newTable(t)
-	q := mortise.NewLeaseQueue(tb, nil)
+	q := leases.New(tb, nil)
 	for _, j := range []mortise.Job{{}, docs(""), docs("a b")} {
 		require.EqualError(t, q.Enqueue(t.Context(), j), j.Check().Error())
 		require.EqualError(t, q.Cancel(t.Context(), j), j.Check().Error())
@@ -109,7 +110,7 @@ func TestEnqueueFails(t *testing.T) {
 	tb := newTable(t)
 	tb.set("Add", errTable)
 	tb.set("Cancel", errTable)
-	q := mortise.NewLeaseQueue(tb, nil)
+	q := leases.New(tb, nil)
 	require.ErrorIs(t, q.Enqueue(t.Context(), docs("a")), errTable)
 	require.ErrorIs(t, q.Cancel(t.Context(), docs("a")), errTable)
 }
@@ -117,7 +118,7 @@ func TestEnqueueFails(t *testing.T) {
 // TestEndedByItsHandler: what the handler has done with its lease stays as it is.
 func TestEndedByItsHandler(t *testing.T) {
 	tb := newTable(t, "a")
-	q := mortise.NewLeaseQueue(tb, quiet())
+	q := leases.New(tb, quiet())
 	ended := func(ctx context.Context, d mortise.Delivery) mortise.Verdict {
 		assert.NoError(t, tb.inner.Remove(ctx, d.Lease(), false))
 		assert.NoError(t, tb.inner.Add(ctx, d.Job)) // another one by the same names
@@ -150,7 +151,7 @@ func (s sharing) LostJobs(context.Context) (time.Time, error) { return s.lost, s
 
 // TestAsksItsTable: a queue is a Sharer and a LossReporter as its table is one.
 func TestAsksItsTable(t *testing.T) {
-	plain := mortise.NewLeaseQueue(newTable(t), nil)
+	plain := leases.New(newTable(t), nil)
 	store := new(int)
 	assert.False(t, plain.Shares(store))
 	lost, err := plain.LostJobs(t.Context())
@@ -158,7 +159,7 @@ func TestAsksItsTable(t *testing.T) {
 	assert.True(t, lost.IsZero())
 
 	when := time.Now()
-	q := mortise.NewLeaseQueue(sharing{newTable(t), store, when, errTable}, nil)
+	q := leases.New(sharing{newTable(t), store, when, errTable}, nil)
 	assert.True(t, q.Shares(store))
 	assert.False(t, q.Shares(new(int)))
 	lost, err = q.LostJobs(t.Context())
