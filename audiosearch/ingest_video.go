@@ -78,7 +78,7 @@ func (in *ingestion) work(ctx context.Context) (*outcome, error) {
 	if s.opts.Media == nil {
 		return in.notHere(ctx)
 	}
-	place, err := s.slots.Take(ctx, in.org)
+	place, err := s.slots.Hold(ctx, in.org)
 	if err != nil {
 		return nil, err
 	}

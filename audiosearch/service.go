@@ -63,9 +63,9 @@ func New(b Backend, opts *Options) (*Service, error) {
 		s.plugs = append(s.plugs, &plug{scorer: scorer, service: s})
 	}
 	s.outdated.wake = make(chan struct{}, 1)
-	s.slots = turns.New(o.Ingesting)
-	s.turns = turns.New(runtime.GOMAXPROCS(0))
-	s.reading = turns.New(runtime.GOMAXPROCS(0) / 2)
+	s.slots = turns.New(o.Ingesting, o.Ingesting)
+	s.turns = turns.New(runtime.GOMAXPROCS(0), runtime.GOMAXPROCS(0))
+	s.reading = turns.New(runtime.GOMAXPROCS(0)/2, runtime.GOMAXPROCS(0))
 	return s, nil
 }
 

@@ -179,7 +179,7 @@ func TestCheckArrowHasTeeth(t *testing.T) {
 		{"vault/tink", test, core + "/vault/vaulttest"},
 		{"audiosearch/onnx", code, core + "/audiosearch/astfeatures"},
 		{"storage/memory", code, core + "/audiosearch"},
-		{"storage/memory", code, core + "/internal/turns"},
+		{"storage/memory", code, core + "/internal/name"},
 		{"storage/memory", test, core + "/trigger/triggertest"},
 		{"storage/postgres", code, core + "/trigger"},
 		{"storage/postgres", code, core + "/storage/postgres/migrations"},

@@ -35,7 +35,7 @@ var rows = []row{
 	{pkg: "trigger", code: []string{root, "internal/lostjobs", "internal/..."}, tests: []string{"trigger/triggertest", "storage/leases", "storage/memory"}},
 	{pkg: "vault", code: []string{root, "vault/format", "vault/keyring", "internal/..."}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}},
 	{pkg: "authmgmt", code: []string{root, "authmgmt/access", "internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
-	{pkg: "audiosearch", code: []string{root, "audiosearch/internal/...", "audiosearch/metadata", "audiosearch/sound", "internal/lostjobs", "internal/..."}, tests: mediaTests},
+	{pkg: "audiosearch", code: []string{root, "audiosearch/internal/...", "audiosearch/metadata", "audiosearch/sound", "internal/lostjobs", "internal/turns", "internal/..."}, tests: mediaTests},
 
 	// Leaves: what stands under a domain, for the readers of one idea.
 	{pkg: "authmgmt/access", code: []string{"internal/..."}},
@@ -63,13 +63,13 @@ var rows = []row{
 	{pkg: "trigger/command", code: []string{"trigger"}},
 	{pkg: "vault/localkeys", code: []string{"vault/keyring", "internal/..."}, tests: []string{"vault", "vault/vaulttest", "storage/memory"}},
 	{pkg: "vault/sandbox", code: []string{root, "vault", "vault/localkeys", "storage/memory"}, tests: []string{"vault/keyring"}},
-	{pkg: "vault/tink/...", code: []string{"vault/keyring"}, tests: []string{"vault", "vault/vaulttest", "vault/localkeys", "storage/memory"}, module: true},
+	{pkg: "vault/tink/...", code: []string{"vault/keyring", "internal/release"}, tests: []string{"vault", "vault/vaulttest", "vault/localkeys", "storage/memory"}, module: true},
 	{pkg: "audiosearch/astfeatures", code: []string{"internal/fft"}},
 	{pkg: "audiosearch/audioset", code: []string{"audiosearch/sound"}},
 	{pkg: "audiosearch/modelfile", code: []string{"internal/..."}},
 	{pkg: "audiosearch/spectrogram", code: []string{"internal/fft"}},
 	{pkg: "audiosearch/wav", code: []string{"audiosearch/sound", "internal/fft"}},
-	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/..."}, tests: []string{"audiosearch/audioset"}},
+	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "audiosearch/metadata", "audiosearch/sound", "internal/turns", "internal/..."}, tests: []string{"audiosearch/audioset"}},
 	{pkg: "audiosearch/excerpt", code: []string{"audiosearch", "audiosearch/sound", "audiosearch/spectrogram", "audiosearch/wav"}, tests: mediaTests},
 	{pkg: "audiosearch/ingest", code: []string{root, "audiosearch"}, tests: slices.Concat(mediaTests, []string{"audiosearch/sound"})},
 	{pkg: "audiosearch/synth", tests: []string{"audiosearch/signal", "audiosearch/sound"}},
@@ -78,18 +78,18 @@ var rows = []row{
 	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch/sound"}, tests: mediaTests},
 	{pkg: "audiosearch/inference", code: []string{"audiosearch/sound", "audiosearch/astfeatures", "audiosearch/audioset"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
 	{pkg: "audiosearch/oip", code: slices.Concat(networkCode, []string{"internal/..."}), tests: []string{sharedRules, "audiosearch", "audiosearch/audiosearchtest", "audiosearch/folder", "storage/memory"}},
-	{pkg: "audiosearch/onnx/...", code: networkCode, tests: []string{"audiosearch/audiosearchtest", "audiosearch/wav", "audiosearch/ffmpeg", "storage/memory"}, module: true},
+	{pkg: "audiosearch/onnx/...", code: slices.Concat(networkCode, []string{"internal/release"}), tests: []string{"audiosearch/audiosearchtest", "audiosearch/wav", "audiosearch/ffmpeg", "storage/memory"}, module: true},
 
 	// Backends: the domains whose interfaces they implement. Those in a nested module
-	// stay out of internal/: it is not theirs.
+	// import of internal/ only the decisions that backends share.
 	{pkg: "storage", tests: backendTests},
 	{pkg: "storage/leases", code: []string{root, "internal/..."}, tests: []string{"storage/queuetest", "storage/memory"}},
 	{pkg: "storage/queuetest", code: []string{root, "storage/leases", sharedRules}, tests: []string{"storage/memory", "internal/fault"}},
 	{pkg: "storage/memory", code: slices.Concat(domains, []string{"audiosearch/columnar", "internal/..."}), tests: backendTests},
-	{pkg: "storage/sqlite/...", code: slices.Concat(domains, []string{"audiosearch/columnar", "audiosearch/audioset"}), tests: slices.Concat(backendTests, []string{"internal/testmain"}), module: true},
-	{pkg: "storage/postgres/...", code: slices.Concat(domains, []string{"audiosearch/columnar"}), tests: slices.Concat(backendTests, []string{"internal/testmain", "internal/pgserver"}), module: true},
-	{pkg: "storage/river/...", code: []string{root}, tests: slices.Concat(backendTests, []string{"internal/testmain", "internal/pgserver"}), module: true},
-	{pkg: "storage/jetstream/...", code: []string{root}, tests: slices.Concat(backendTests, []string{"internal/testmain"}), module: true},
+	{pkg: "storage/sqlite/...", code: slices.Concat(domains, backendHelpers, []string{"audiosearch/columnar", "audiosearch/audioset"}), tests: slices.Concat(backendTests, []string{"internal/testmain"}), module: true},
+	{pkg: "storage/postgres/...", code: slices.Concat(domains, backendHelpers, []string{"audiosearch/columnar"}), tests: slices.Concat(backendTests, []string{"internal/testmain", "internal/pgserver"}), module: true},
+	{pkg: "storage/river/...", code: []string{root, "internal/release"}, tests: slices.Concat(backendTests, []string{"internal/testmain", "internal/pgserver"}), module: true},
+	{pkg: "storage/jetstream/...", code: []string{root, "internal/release"}, tests: slices.Concat(backendTests, []string{"internal/testmain"}), module: true},
 
 	// The HTTP adapter: the domains, never a backend.
 	//
@@ -130,18 +130,24 @@ var rows = []row{
 	// The one FFT.
 	{pkg: "internal/fft"},
 
+	// What backends in nested modules decide alike.
+	{pkg: "internal/turns"},
+	{pkg: "internal/roletext", code: []string{"authmgmt/access"}},
+	{pkg: "internal/release"},
+
 	// Helpers of the core module: each other, and the root, which they serve.
 	{pkg: "internal/...", code: []string{root}},
 }
 
 var (
-	domains      = []string{root, "storage/leases", "trigger", "vault", "vault/format", "vault/keyring", "authmgmt", "authmgmt/access", "audiosearch", "audiosearch/metadata", "audiosearch/sound"}
-	suites       = []string{"storage/queuetest", "trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
-	backendTests = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys", "audiosearch/columnar", "audiosearch/audioset"})
-	mediaTests   = []string{"storage/leases", "audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/folder", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "audiosearch/synth", "storage/memory"}
-	anyTests     = slices.Concat(backendTests, mediaTests, []string{"httpadapter/..."})
-	networkCode  = []string{"audiosearch/sound", "audiosearch/astfeatures", "audiosearch/audioset", "audiosearch/inference"}
-	nobody       = []string{"examples/server/...", "examples/...", "internal/e2e/..."} // who imports these
+	domains        = []string{root, "storage/leases", "trigger", "vault", "vault/format", "vault/keyring", "authmgmt", "authmgmt/access", "audiosearch", "audiosearch/metadata", "audiosearch/sound"}
+	suites         = []string{"storage/queuetest", "trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
+	backendHelpers = []string{"internal/release", "internal/roletext", "internal/turns"}
+	backendTests   = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys", "audiosearch/columnar", "audiosearch/audioset"})
+	mediaTests     = []string{"storage/leases", "audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/folder", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "audiosearch/synth", "storage/memory"}
+	anyTests       = slices.Concat(backendTests, mediaTests, []string{"httpadapter/..."})
+	networkCode    = []string{"audiosearch/sound", "audiosearch/astfeatures", "audiosearch/audioset", "audiosearch/inference"}
+	nobody         = []string{"examples/server/...", "examples/...", "internal/e2e/..."} // who imports these
 )
 
 // root is the package in the module's own folder.

@@ -70,7 +70,7 @@ func TestSearchesThatWaitForTheirTurn(t *testing.T) {
 			}
 			require.NoError(t, search(t.Context(), "a", "long")) // its view is built
 
-			shared := turns.New(1)
+			shared := turns.New(1, 1)
 			place, err := turns.Begin(shared.With(t.Context(), "somebody"))
 			require.NoError(t, err)
 			require.NoError(t, place.Step(1e6)) // nanoseconds: more than is light

@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"container/list"
 	"context"
 	"slices"
 	"time"
@@ -17,56 +18,50 @@ type Place struct {
 	since       time.Time
 }
 
-// Take waits for a place. Who has one must end it.
-func (s *Turns) Take(ctx context.Context, org string) (*Place, error) {
-	p := &Place{turns: s, org: org}
-	s.mu.Lock()
-	if s.free > 0 {
-		s.free--
+// Hold waits for a place. The caller ends it, also after an error.
+func (t *Turns) Hold(ctx context.Context, org string) (*Place, error) {
+	p := &Place{turns: t, org: org}
+	t.mu.Lock()
+	s := t.shareOf(org)
+	if t.takeNow(s) {
 		p.held, p.since = true, time.Now()
-		s.mu.Unlock()
+		t.mu.Unlock()
 		return p, nil
 	}
-	place, l := make(chan struct{}), s.lineOf(org)
-	l.waiting = append(l.waiting, place)
-	s.mu.Unlock()
-	return p, p.wait(ctx, place)
+	place := t.enqueue(s, false)
+	t.mu.Unlock()
+	return p, p.wait(ctx, s, place)
 }
 
 // GiveWay lets another organization have the place if one waits, and the place is held for
 // that long at least. Then it waits for the next turn of its own organization, in which it
-// comes first: what is begun is finished before other work of the same one begins.
+// comes first: work that has begun is finished before other work of the organization
+// begins.
 func (p *Place) GiveWay(ctx context.Context, least time.Duration) error {
-	s := p.turns
-	s.mu.Lock()
-	isOurs := func(l *line) bool { return l.org == p.org }
-	ours := slices.IndexFunc(s.lines, isOurs)
-	others := len(s.lines)
-	if ours >= 0 {
-		others--
-	}
-	if !p.held || others == 0 || time.Since(p.since) < least {
-		s.mu.Unlock()
+	t := p.turns
+	t.mu.Lock()
+	others := slices.ContainsFunc(t.queue, func(s *share) bool { return s.org != p.org })
+	if !p.held || !others || time.Since(p.since) < least {
+		t.mu.Unlock()
 		return nil
 	}
-	if ours >= 0 { // it has its turn now
-		l := s.lines[ours]
-		s.lines = append(slices.Delete(s.lines, ours, ours+1), l)
+	s := t.shares[p.org]
+	if i := slices.Index(t.queue, s); i >= 0 { // it has its turn now
+		t.queue = append(slices.Delete(t.queue, i, i+1), s)
 	}
-	place, l := make(chan struct{}), s.lineOf(p.org)
-	l.waiting = slices.Insert(l.waiting, 0, place)
+	place := t.enqueue(s, true)
 	p.held = false
-	s.give()
-	s.mu.Unlock()
-	return p.wait(ctx, place)
+	t.release(s)
+	t.mu.Unlock()
+	return p.wait(ctx, s, place)
 }
 
 // wait waits until it is given a place.
-func (p *Place) wait(ctx context.Context, place chan struct{}) error {
+func (p *Place) wait(ctx context.Context, s *share, place *list.Element) error {
 	select {
-	case <-place:
+	case <-place.Value.(chan struct{}):
 	case <-ctx.Done():
-		p.turns.leave(p.org, place)
+		p.turns.leave(s, place)
 		return context.Cause(ctx)
 	}
 	p.turns.mu.Lock()
@@ -88,6 +83,6 @@ func (p *Place) End() {
 func (p *Place) end() {
 	if p.ended = true; p.held {
 		p.held = false
-		p.turns.give()
+		p.turns.release(p.turns.shares[p.org])
 	}
 }

@@ -16,7 +16,7 @@ func holders(t *testing.T, s *Turns, orgs ...string) <-chan *Place {
 	for _, org := range orgs {
 		before := s.waiting()
 		go func() {
-			if p, err := s.Take(t.Context(), org); err == nil {
+			if p, err := s.Hold(t.Context(), org); err == nil {
 				got <- p
 			}
 		}()
@@ -28,8 +28,8 @@ func holders(t *testing.T, s *Turns, orgs ...string) <-chan *Place {
 }
 
 func TestPlaceGivesWay(t *testing.T) {
-	s := New(1)
-	first, err := s.Take(t.Context(), "a")
+	s := New(1, 1)
+	first, err := s.Hold(t.Context(), "a")
 	require.NoError(t, err)
 	got := holders(t, s, "a", "a")
 	require.NoError(t, first.GiveWay(t.Context(), 0))
@@ -52,12 +52,12 @@ func TestPlaceGivesWay(t *testing.T) {
 	(<-got).End()
 	(<-got).End()
 	require.Equal(t, 1, s.free)
-	require.Empty(t, s.lines)
+	require.Empty(t, s.queue)
 }
 
 func TestPlaceEndsMeanwhile(t *testing.T) {
-	s := New(1)
-	first, err := s.Take(t.Context(), "a")
+	s := New(1, 1)
+	first, err := s.Hold(t.Context(), "a")
 	require.NoError(t, err)
 	other := holders(t, s, "b")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -79,9 +79,9 @@ func TestPlaceEndsMeanwhile(t *testing.T) {
 	c.End()
 	require.NoError(t, <-second)
 	require.Equal(t, 1, s.free)
-	_, err = s.Take(ctx, "d")
+	_, err = s.Hold(ctx, "d")
 	require.NoError(t, err, "one was free")
-	_, err = s.Take(ctx, "d")
+	_, err = s.Hold(ctx, "d")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Empty(t, s.lines)
+	require.Empty(t, s.queue)
 }

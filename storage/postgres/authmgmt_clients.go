@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/roletext"
 )
 
 const (
@@ -80,7 +81,7 @@ func (a *AuthMgmt) CreateClient(ctx context.Context, c authmgmt.Client, e authmg
 		if err := s.mayCreate(c.Organization); err != nil {
 			return err
 		}
-		err := s.insert(insertClient, bytes(c.Organization), bytes(c.ID), bytes(c.Name), bytes(rolesText(c.Roles)),
+		err := s.insert(insertClient, bytes(c.Organization), bytes(c.ID), bytes(c.Name), bytes(roletext.Format(c.Roles)),
 			bound(c.CreatedAt), stamp(c.UpdatedAt))
 		if err != nil {
 			return err
@@ -165,7 +166,7 @@ func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func
 		writes := queued{s: s}
 		// With its secrets the row changes, too: updateClientTogether goes by that.
 		if !sameClient(&kept, &given) || !sameSecrets(kept.Secrets, given.Secrets) {
-			writes.add(updateClient, append(key, bytes(given.Name), bytes(rolesText(given.Roles)), stamp(given.UpdatedAt))...)
+			writes.add(updateClient, append(key, bytes(given.Name), bytes(roletext.Format(given.Roles)), stamp(given.UpdatedAt))...)
 		}
 		if !given.DeletedAt.IsZero() {
 			writes.add(deleteClient, append(key, stamp(given.DeletedAt))...)
@@ -212,7 +213,7 @@ func (a *AuthMgmt) updateClientTogether(
 		return false, err
 	}
 	args := append([]any{
-		bytes(org), bytes(id), version, bytes(given.Name), bytes(rolesText(given.Roles)), stamp(given.UpdatedAt),
+		bytes(org), bytes(id), version, bytes(given.Name), bytes(roletext.Format(given.Roles)), stamp(given.UpdatedAt),
 	}, event...)
 	changed := false
 	size := 1024 + len(given.Name) + len(event[6].([]byte)) + len(event[7].([]byte)) // the snapshots
@@ -306,7 +307,7 @@ func (r *clientRow) appendTo(clients *[]authmgmt.Client) (err error) {
 		c := authmgmt.Client{
 			Organization: string(r.org), ID: string(r.id), Name: string(r.name), CreatedAt: timeOf(r.created), UpdatedAt: timeOf(r.updated),
 		}
-		if c.Roles, err = parseRoles(string(r.roles)); err != nil {
+		if c.Roles, err = roletext.Parse(string(r.roles)); err != nil {
 			return err
 		}
 		*clients = append(*clients, c)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/roletext"
 )
 
 const (
@@ -188,7 +189,7 @@ func (a *AuthMgmt) DueGrants(ctx context.Context, now time.Time, limit int) (due
 // invitationArgs returns the values of changingColumns.
 func invitationArgs(i *authmgmt.Invitation) []any {
 	return []any{
-		bytes(i.Inviter), bytes(i.Name), bytes(rolesText(i.Roles)), i.Generation, i.Lifetime.Microseconds(), stamp(i.ExpiresAt),
+		bytes(i.Inviter), bytes(i.Name), bytes(roletext.Format(i.Roles)), i.Generation, i.Lifetime.Microseconds(), stamp(i.ExpiresAt),
 		stamp(i.CancelledAt), stamp(i.AcceptedAt), bytes(i.AcceptedBy), stamp(i.GrantedAt), bound(i.GrantDue), i.GrantAttempts,
 		i.AwaitsPerson, stamp(i.EndedAt()), bytes(i.InvitedBy),
 	}
@@ -220,7 +221,7 @@ func (r *invitationRow) appendTo(invitations *[]authmgmt.Invitation) (err error)
 		CancelledAt: timeOf(r.cancelled), AcceptedAt: timeOf(r.accepted), AcceptedBy: string(r.acceptedBy), GrantedAt: timeOf(r.granted),
 		GrantDue: timeOf(r.due), GrantAttempts: int(*r.attempts), AwaitsPerson: *r.awaitsPerson, InvitedBy: string(r.invitedBy),
 	}
-	i.Roles, err = parseRoles(string(r.roles))
+	i.Roles, err = roletext.Parse(string(r.roles))
 	*invitations = append(*invitations, i)
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/roletext"
 )
 
 const (
@@ -61,7 +62,7 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt
 			}
 		}
 		err := s.insert(insertToken, bytes(t.Organization), t.Digest[:], t.ID, bytes(t.Subject), bytesIf(t.Client, isClients),
-			bytesIf(t.Secret[:], isClients), bytesIf(rolesText(t.Roles), !isClients), bound(t.CreatedAt), stamp(t.ExpiresAt), stamp(t.RevokedAt))
+			bytesIf(t.Secret[:], isClients), bytesIf(roletext.Format(t.Roles), !isClients), bound(t.CreatedAt), stamp(t.ExpiresAt), stamp(t.RevokedAt))
 		if err != nil {
 			return err
 		}
@@ -173,6 +174,6 @@ func (r *tokenRow) token() (authmgmt.Token, error) {
 	copy(t.Digest[:], r.digest)
 	copy(t.Secret[:], r.secret)
 	var err error
-	t.Roles, err = parseRoles(string(r.roles))
+	t.Roles, err = roletext.Parse(string(r.roles))
 	return t, err
 }

@@ -52,7 +52,7 @@ package postgres
 // session.go, or by group.go, which puts small writes of many callers into one. group_send.go
 // sends it, late.go together with what the host's queue asks first. If there is a transaction
 // of the host's own, they go within that (intx.go, savepoint.go). Their texts name tables as
-// @.table, which becomes the schema's. places.go shares the connections among organizations.
+// @.table, which becomes the schema's. Package turns shares the connections.
 // jobs.go is the one table of jobs, jobs_claim.go takes jobs from it, and jobs_turns.go knows
 // whose turn it is; listen.go tells of new ones, here and in other processes. dead.go tells of
 // rows that are gone.

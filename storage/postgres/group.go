@@ -388,10 +388,10 @@ func (g *group) transact(ops []*op, alone bool) error {
 		// A lock of one organization's can keep many of its operations waiting, each with a
 		// connection.
 		org := ops[0].org
-		if err := g.db.places.take(ops[0].ctx, nil, org); err != nil {
+		if err := g.db.places.Take(ops[0].ctx, nil, org); err != nil {
 			return err
 		}
-		defer g.db.places.give(org)
+		defer g.db.places.Give(org)
 		connecting = ops[0].ctx
 		ctx, cancel = later(connecting)
 	}

@@ -87,7 +87,7 @@ func (t *Jobs) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, err
 	kinds := slices.Compact(slices.Sorted(slices.Values(c.Kinds)))
 	of := t.db.turns.turns(kinds)
 	if hostTx(ctx) != nil { // whose transaction may be rolled back
-		of = newTurns(kinds)
+		of = newKindTurns(kinds)
 	}
 	if err := t.look(ctx, of, false); err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ const (
 
 // look finds out which organizations have claimable jobs. on: the claim may serve none of the
 // organizations in line.
-func (t *Jobs) look(ctx context.Context, of *turns, on bool) error {
+func (t *Jobs) look(ctx context.Context, of *kindTurns, on bool) error {
 	clock := t.db.clock.now
 	if clock == nil {
 		clock = time.Now
@@ -180,7 +180,7 @@ func (t *Jobs) look(ctx context.Context, of *turns, on bool) error {
 
 // claiming makes a statement of a claim, and calls each for its rows. It may do so again, and
 // then calls anew before.
-func (t *Jobs) claiming(ctx context.Context, of *turns, text string, args []any, anew func(), each func(pgx.Rows) error) error {
+func (t *Jobs) claiming(ctx context.Context, of *kindTurns, text string, args []any, anew func(), each func(pgx.Rows) error) error {
 	tries := 0
 	return t.db.read(ctx, noOrg, func(s *session) error {
 		if tries++; tries > 1 {
@@ -205,7 +205,7 @@ type pick struct {
 }
 
 // take takes jobs of the next organizations. It picks at most so many in all, and of each.
-func (t *Jobs) take(ctx context.Context, c *mortise.Claim, of *turns, next []turn, most, each int) (picks []pick, err error) {
+func (t *Jobs) take(ctx context.Context, c *mortise.Claim, of *kindTurns, next []turn, most, each int) (picks []pick, err error) {
 	orgs, since := make([][]byte, len(next)), make([]time.Time, len(next))
 	for i, o := range next {
 		orgs[i], since[i] = []byte(o.org), o.from
@@ -239,7 +239,7 @@ func scanPick(r pgx.Rows, next []turn, token uuid.UUID) (p pick, err error) {
 
 // settle returns the leases among the picks, and tells the fate of each turn. limit is how
 // many jobs could be taken, and most and each how many could be picked.
-func settle(of *turns, next []turn, picks []pick, limit, most, each int) (leases []mortise.Lease) {
+func settle(of *kindTurns, next []turn, picks []pick, limit, most, each int) (leases []mortise.Lease) {
 	picked, taken, last := make([]int, len(next)), make([]int, len(next)), -1
 	for i := range picks {
 		p := &picks[i]

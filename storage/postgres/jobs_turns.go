@@ -61,7 +61,7 @@ func (a arrival) age() time.Duration {
 // organizations by that these have jobs of.
 type jobTurns struct {
 	mu sync.Mutex
-	of map[string]*turns
+	of map[string]*kindTurns
 }
 
 // turn is an organization that has claimable jobs, or had some.
@@ -77,12 +77,12 @@ type turn struct {
 	claim int // in settle: its place in the claim, from 1 on
 }
 
-// turns say which organizations have claimable jobs, in the order in which the next claim
+// kindTurns says which organizations have claimable jobs, in the order in which the next claim
 // serves them, and from where the next look goes on.
 //
 // If there are more organizations than places, each one in line is served once and leaves.
 // When the line is empty, a look at all jobs goes on behind the last organization.
-type turns struct {
+type kindTurns struct {
 	kinds []string
 
 	mu     sync.Mutex
@@ -102,18 +102,18 @@ type turns struct {
 	all, again time.Time
 }
 
-func newTurns(kinds []string) *turns {
-	return &turns{kinds: kinds, places: make(map[string]*turn), after: []byte{}}
+func newKindTurns(kinds []string) *kindTurns {
+	return &kindTurns{kinds: kinds, places: make(map[string]*turn), after: []byte{}}
 }
 
 // turns returns the turns of claims of some kinds, which are sorted.
-func (t *jobTurns) turns(kinds []string) *turns {
+func (t *jobTurns) turns(kinds []string) *kindTurns {
 	key := strings.Join(kinds, " ")
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of := t.of[key]
 	if of == nil {
-		of = newTurns(kinds)
+		of = newKindTurns(kinds)
 		t.of[key] = of
 	}
 	return of
@@ -142,7 +142,7 @@ type look struct {
 
 // begin begins a look, unless the organizations in line are to be served first. on: the claim
 // may serve none of these.
-func (t *turns) begin(clock func() time.Time, on bool) (l look, begun bool) {
+func (t *kindTurns) begin(clock func() time.Time, on bool) (l look, begun bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := clock()
@@ -164,7 +164,7 @@ func (t *turns) begin(clock func() time.Time, on bool) (l look, begun bool) {
 
 // anew has the next look be at all jobs: a claim has failed, or has lost its connection. If
 // the database has crashed, the latest claims may be lost.
-func (t *turns) anew() {
+func (t *kindTurns) anew() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all, t.after = time.Time{}, []byte{}
@@ -179,7 +179,7 @@ type finding struct {
 
 // ended ends a look, which was made at a time of the database's. cut: a look at all may have
 // left out organizations behind the last one.
-func (t *turns) ended(l *look, now time.Time, found []finding, cut bool) {
+func (t *kindTurns) ended(l *look, now time.Time, found []finding, cut bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.looks++
@@ -218,7 +218,7 @@ func (t *turns) ended(l *look, now time.Time, found []finding, cut bool) {
 }
 
 // cut reports whether there may be organizations that are not in line.
-func (t *turns) cut() bool {
+func (t *kindTurns) cut() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.partly
@@ -227,7 +227,7 @@ func (t *turns) cut() bool {
 // next returns copies of the next turns, at most limit, without some organizations. A claim
 // picks so many times as many jobs as it wants, because it leaves jobs that other claims
 // take; and one job of each organization, if further organizations are behind them.
-func (t *turns) next(limit int, except []string) (next []turn, times int, oneOfEach bool) {
+func (t *kindTurns) next(limit int, except []string) (next []turn, times int, oneOfEach bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, o := range t.line {
@@ -254,7 +254,7 @@ const (
 
 // settle takes the turns of a claim back, with from as the claim left it. met: other claims
 // took jobs that the claim had picked, and it has got too few.
-func (t *turns) settle(next []turn, fates []fate, met bool) {
+func (t *kindTurns) settle(next []turn, fates []fate, met bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if met {

@@ -8,7 +8,7 @@ import (
 )
 
 // find has a look find jobs of an organization.
-func (t *turns) find(org string, at time.Time) {
+func (t *kindTurns) find(org string, at time.Time) {
 	l, _ := t.begin(func() time.Time { return at }, false)
 	t.ended(&l, at, []finding{{org: []byte(org), first: at, last: at}}, false)
 }
@@ -16,7 +16,7 @@ func (t *turns) find(org string, at time.Time) {
 // TestJobBesideAClaim: a job that a look finds while a claim is under way, which does not see
 // it, keeps its organization in line.
 func TestJobBesideAClaim(t *testing.T) {
-	of := newTurns([]string{"k"})
+	of := newKindTurns([]string{"k"})
 	began := time.Now()
 	of.find("acme", began)
 	next, _, _ := of.next(10, nil)
@@ -34,7 +34,7 @@ func TestJobBesideAClaim(t *testing.T) {
 // TestOrganizationComesBackBesideAClaim: a claim that saw no jobs leaves an organization in
 // line that has left it meanwhile, and has come back.
 func TestOrganizationComesBackBesideAClaim(t *testing.T) {
-	of := newTurns([]string{"k"})
+	of := newKindTurns([]string{"k"})
 	began := time.Now()
 	of.find("acme", began)
 	one, _, _ := of.next(10, nil)
@@ -50,7 +50,7 @@ func TestOrganizationComesBackBesideAClaim(t *testing.T) {
 // least and a second at most, over ended leases for ten milliseconds, and once a second for
 // two seconds more. Every ten seconds it is at all jobs.
 func TestLooksGoBack(t *testing.T) {
-	of := newTurns([]string{"k"})
+	of := newKindTurns([]string{"k"})
 	now := time.Now()
 	var free, held time.Time
 	for i := range 25 {

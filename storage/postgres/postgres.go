@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
 // Options are the settings of New and Migrate. The zero value means the defaults.
@@ -112,8 +113,8 @@ type DB struct {
 	pool *pgxpool.Pool
 	opts Options
 
-	texts  sync.Map // of statements: as they are written here, as they are sent
-	places *places
+	texts  sync.Map     // of statements: as they are written here, as they are sent
+	places *turns.Turns // one organization has half of the connections at a time at most
 	group  *group
 
 	withJobs *group // of operations with jobs for Options.Queue
@@ -174,7 +175,7 @@ func open(pool *pgxpool.Pool, opts *Options) (*DB, error) {
 	}
 	db := &DB{
 		pool: pool, opts: o, closed: make(chan struct{}),
-		places: newPlaces(int(pool.Config().MaxConns)), catalogs: audioCatalogs{limit: o.AudioSearchMemory}, turns: jobTurns{of: make(map[string]*turns)},
+		places: turns.New(int(pool.Config().MaxConns), int(pool.Config().MaxConns)/2), catalogs: audioCatalogs{limit: o.AudioSearchMemory}, turns: jobTurns{of: make(map[string]*kindTurns)},
 	}
 	db.group, db.withJobs = newGroup(db, db.sendPipeline), newGroup(db, db.sendWithJobs)
 	db.added = newJobNotifier(db)

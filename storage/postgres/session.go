@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
 // querier is a connection or a transaction.
@@ -223,10 +224,13 @@ func (db *DB) call(ctx context.Context, org string, do func(*session) error, att
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, db.opts.Timeout, errTimeout)
 	defer cancel()
-	if err := db.places.take(ctx, db.closed, org); err != nil {
+	if err := db.places.Take(ctx, db.closed, org); err != nil {
+		if errors.Is(err, turns.ErrEnded) {
+			return ErrClosed
+		}
 		return err
 	}
-	defer db.places.give(org)
+	defer db.places.Give(org)
 	return db.try(ctx, attempt)
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/roletext"
 )
 
 const (
@@ -139,7 +140,7 @@ func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Pagin
 
 // clientArgs returns the values of a client that can change, as updateClient takes them.
 func clientArgs(c *authmgmt.Client) []any {
-	return []any{c.Name, rolesText(c.Roles), micros(c.UpdatedAt)}
+	return []any{c.Name, roletext.Format(c.Roles), micros(c.UpdatedAt)}
 }
 
 // sameClient reports whether the values of clientArgs are equal.
@@ -156,7 +157,7 @@ func appendClient(clients *[]authmgmt.Client, r *row) (err error) {
 	id := r.text(1)
 	if n := len(*clients); n == 0 || (*clients)[n-1].ID != id { // all rows are of one organization
 		c := authmgmt.Client{Organization: r.text(0), ID: id, Name: r.text(2), CreatedAt: r.moment(4), UpdatedAt: r.moment(5)}
-		if c.Roles, err = parseRoles(r.text(3)); err != nil {
+		if c.Roles, err = roletext.Parse(r.text(3)); err != nil {
 			return err
 		}
 		*clients = append(*clients, c)

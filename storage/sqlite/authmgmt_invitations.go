@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/roletext"
 )
 
 const (
@@ -169,7 +170,7 @@ func (a *AuthMgmt) DueGrants(ctx context.Context, now time.Time, limit int) ([]a
 // invitationArgs returns the values of changingColumns.
 func invitationArgs(i *authmgmt.Invitation) []any {
 	return []any{
-		i.Inviter, i.Name, rolesText(i.Roles), i.Generation, i.Lifetime.Microseconds(), micros(i.ExpiresAt), micros(i.CancelledAt),
+		i.Inviter, i.Name, roletext.Format(i.Roles), i.Generation, i.Lifetime.Microseconds(), micros(i.ExpiresAt), micros(i.CancelledAt),
 		micros(i.AcceptedAt), i.AcceptedBy, micros(i.GrantedAt), i.GrantDue.UnixMicro(), i.GrantAttempts, i.AwaitsPerson, micros(i.EndedAt()),
 		i.InvitedBy,
 	}
@@ -186,7 +187,7 @@ func appendInvitation(invitations *[]authmgmt.Invitation, r *row) (err error) {
 		CancelledAt: r.moment(10), AcceptedAt: r.moment(11), AcceptedBy: r.text(12), GrantedAt: r.moment(13), GrantDue: r.moment(14),
 		GrantAttempts: r.number(15), AwaitsPerson: r.number(16) != 0, InvitedBy: r.text(17),
 	}
-	i.Roles, err = parseRoles(r.text(6))
+	i.Roles, err = roletext.Parse(r.text(6))
 	*invitations = append(*invitations, i)
 	return err
 }

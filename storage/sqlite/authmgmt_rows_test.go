@@ -60,29 +60,6 @@ func someClient(id string, digests ...byte) authmgmt.Client {
 	return c
 }
 
-// TestRolesText: every byte of every part is kept, and what is damaged is never taken for
-// no roles.
-func TestRolesText(t *testing.T) {
-	odd := "a,b/c%2F\x00\xff ü+"
-	for _, roles := range [][]access.Role{
-		nil,
-		{{}},
-		{{}, {}},
-		{{ID: "admin"}},
-		{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}, {ID: "editor"}, {ID: "viewer", Resource: "dataset"}},
-		{{ID: odd, Resource: access.ResourceType(odd), ResourceInstance: odd}, {ResourceInstance: odd}},
-	} {
-		got, err := parseRoles(rolesText(roles))
-		require.NoError(t, err)
-		require.Equal(t, roles, got, rolesText(roles))
-	}
-	require.Equal(t, "viewer/dataset/d1,editor//", rolesText([]access.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}, {ID: "editor"}}))
-	for _, damaged := range []string{"admin", "admin/", "admin///", "admin//,", ",admin//", "%/x/", "//%2", " "} {
-		_, err := parseRoles(damaged)
-		require.ErrorIs(t, err, errRoles, damaged)
-	}
-}
-
 // TestDamagedCredentials: what cannot be read allows nothing; in particular it is not the
 // full access of a credential without roles.
 func TestDamagedCredentials(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/roletext"
 )
 
 const (
@@ -48,7 +49,7 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt
 	secret := bytes.Clone(t.Secret[:])
 	args := []any{
 		t.Organization, bytes.Clone(t.Digest[:]), bytes.Clone(t.ID[:]), t.Subject, text(t.Client, isClients), blob(secret, isClients),
-		text(rolesText(t.Roles), !isClients), t.CreatedAt.UnixMicro(), micros(t.ExpiresAt), micros(t.RevokedAt),
+		text(roletext.Format(t.Roles), !isClients), t.CreatedAt.UnixMicro(), micros(t.ExpiresAt), micros(t.RevokedAt),
 	}
 	return a.db.writer.write(ctx, func(tx *tx) error {
 		has, err := false, error(nil)
@@ -171,6 +172,6 @@ func scanToken(r *row, t *authmgmt.Token) (err error) {
 	t.Organization, t.Subject, t.Client = r.text(2), r.text(3), r.text(4)
 	r.blob(5, t.Secret[:])
 	t.CreatedAt, t.ExpiresAt, t.RevokedAt = r.moment(7), r.moment(8), r.moment(9)
-	t.Roles, err = parseRoles(r.text(6))
+	t.Roles, err = roletext.Parse(r.text(6))
 	return err
 }

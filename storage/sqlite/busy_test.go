@@ -42,12 +42,12 @@ func TestBusyBehindTurns(t *testing.T) {
 		defer db.added.listen(func(string) {})()
 		take := func() {
 			for i := range maxIntake {
-				require.NoError(t, db.intake.take(t.Context(), nil, fmt.Sprint(i)))
+				require.NoError(t, db.intake.Take(t.Context(), nil, fmt.Sprint(i)))
 			}
 		}
 		give := func() {
 			for i := range maxIntake {
-				db.intake.give(fmt.Sprint(i))
+				db.intake.Give(fmt.Sprint(i))
 			}
 		}
 		for _, held := range []time.Duration{busyTimeout / 2, 3 * busyTimeout} {

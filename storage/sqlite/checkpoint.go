@@ -76,10 +76,10 @@ func (c *checkpointer) shorten() {
 	deadline := time.NewTimer(logPause)
 	defer deadline.Stop()
 	for _, r := range []*reader{c.db.lister, c.db.finder} { // so that a long list costs only lists
-		if !r.turns.pause(deadline.C, c.stop) {
+		if !r.turns.Pause(deadline.C, c.stop) {
 			return
 		}
-		defer r.turns.resume()
+		defer r.turns.Resume()
 	}
 	done := make(chan struct{})
 	select {

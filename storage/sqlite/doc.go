@@ -55,7 +55,7 @@ package sqlite
 // that writer.go puts into a group with others; tx.go is what an operation sees, and
 // host the only place where it runs code of the caller's. intx.go has the host's own
 // transactions, for which the writer stands aside. Reads go by reader.go (find for rows
-// that an index has, list for reads that may take long), where turns.go shares the connections
+// that an index has, list for reads that may take long), where package turns shares the connections
 // among organizations. conn.go calls the driver, row.go reads columns. check.go looks
 // for damage when the file is opened, and checker.go behind the calls. checkpoint.go
 // keeps the log short, busy.go waits for other processes. jobs.go is the one table of

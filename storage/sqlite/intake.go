@@ -19,9 +19,9 @@ func (db *DB) bring(ctx context.Context, org string, do func(*tx) error) error {
 		return db.writer.write(ctx, do)
 	}
 	called := time.Now()
-	if err := db.intake.take(ctx, db.writer.ctx.Done(), org); err != nil {
+	if err := takePlace(ctx, db.intake, db.writer.ctx.Done(), org); err != nil {
 		return err
 	}
-	defer db.intake.give(org)
+	defer db.intake.Give(org)
 	return db.writer.writeSince(ctx, called, do)
 }

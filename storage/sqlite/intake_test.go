@@ -12,13 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
 // intakeOf returns a database without a file, whose operations wait to be gathered.
 func intakeOf(t *testing.T) *DB {
 	w := &writer{ops: make(chan *op, 2*maxGroup), stopped: make(chan struct{})}
 	w.ctx, w.cancel = context.WithCancel(t.Context())
-	return &DB{writer: w, added: new(jobNotifier), intake: newTurns(maxIntake)}
+	return &DB{writer: w, added: new(jobNotifier), intake: turns.New(maxIntake, maxIntake-1)}
 }
 
 func nothing(*tx) error { return nil }
@@ -58,7 +59,8 @@ func TestIntake(t *testing.T) {
 		}
 		require.Empty(t, db.writer.ops)
 		calls.Wait()
-		require.Equal(t, db.intake.places, db.intake.free)
+		free, _ := db.intake.State()
+		require.Equal(t, maxIntake, free)
 	})
 }
 
@@ -87,7 +89,7 @@ func TestIntakeLeft(t *testing.T) {
 		db := intakeOf(t)
 		defer db.added.listen(func(string) {})()
 		for i := range maxIntake {
-			require.NoError(t, db.intake.take(t.Context(), nil, fmt.Sprint(i)))
+			require.NoError(t, db.intake.Take(t.Context(), nil, fmt.Sprint(i)))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		left, closed := make(chan error), make(chan error)
@@ -110,7 +112,7 @@ func fullIntake(t *testing.T) *DB {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	t.Cleanup(db.Jobs().NotifyJobs(func(string) {}))
 	for i := range maxIntake {
-		require.NoError(t, db.intake.take(t.Context(), nil, fmt.Sprint(i)))
+		require.NoError(t, db.intake.Take(t.Context(), nil, fmt.Sprint(i)))
 	}
 	return db
 }
@@ -136,9 +138,8 @@ func TestIntakeOf(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- bring(ctx) }()
 		require.Eventually(t, func() bool {
-			db.intake.mu.Lock()
-			defer db.intake.mu.Unlock()
-			return len(db.intake.queue) == 1 || len(ended) > 0
+			_, waiting := db.intake.State()
+			return waiting == 1 || len(ended) > 0
 		}, time.Minute, time.Millisecond)
 		require.Empty(t, ended, "%s took no turn", name)
 		cancel()
@@ -165,9 +166,8 @@ func TestIntakeInTx(t *testing.T) {
 		ended <- err
 	}()
 	require.Eventually(t, func() bool {
-		db.intake.mu.Lock()
-		defer db.intake.mu.Unlock()
-		return len(db.intake.queue) == 1
+		_, waiting := db.intake.State()
+		return waiting == 1
 	}, time.Minute, time.Millisecond, "one outside of it waits for its turn")
 	cancel()
 	require.ErrorIs(t, <-ended, context.Canceled)

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
 // reader reads on connections of its own, each query from a snapshot of its own. What a
@@ -13,7 +15,7 @@ import (
 // turns.
 type reader struct {
 	source  source
-	turns   *turns
+	turns   *turns.Turns
 	checker *checker
 	conns   chan *conn  // those that are free. Another one is made when there is none, see turns
 	moved   atomic.Bool // the file was not in its place a moment ago
@@ -24,14 +26,14 @@ type reader struct {
 }
 
 func newReader(s source, n int, k *checker) *reader {
-	return &reader{source: s, checker: k, turns: newTurns(n), conns: make(chan *conn, n), ended: make(chan struct{})}
+	return &reader{source: s, checker: k, turns: turns.New(n, n-1), conns: make(chan *conn, n), ended: make(chan struct{})}
 }
 
 // close waits for the reads that are under way.
 func (r *reader) close() (err error) {
 	r.once.Do(func() {
 		close(r.ended)
-		r.turns.pause(nil, nil)
+		r.turns.Pause(nil, nil)
 		for len(r.conns) > 0 { // nobody has one
 			err = errors.Join(err, (<-r.conns).close())
 		}
@@ -80,7 +82,7 @@ func (r *reader) use(ctx context.Context, busy time.Duration, org string, do fun
 	if err := r.checker.err(); err != nil {
 		return err
 	}
-	if err := r.turns.take(ctx, r.ended, org); err != nil {
+	if err := takePlace(ctx, r.turns, r.ended, org); err != nil {
 		return err
 	}
 	var c *conn
@@ -101,7 +103,7 @@ func (r *reader) use(ctx context.Context, busy time.Duration, org string, do fun
 		if c != nil {
 			r.conns <- c // as many as there are places
 		}
-		r.turns.give(org)
+		r.turns.Give(org)
 	}()
 	err = retryBusy(ctx, r.ended, time.Now().Add(busy), func() (err error) {
 		if r.moved.Load() {
@@ -118,4 +120,20 @@ func (r *reader) use(ctx context.Context, busy time.Duration, org string, do fun
 	})
 	returned = true
 	return err
+}
+
+// noOrg stands in place of an organization for maintenance, and for lookups by the digest
+// of a secret.
+const noOrg = ""
+
+// takePlace waits for a place. The caller gives it back, unless there is an error.
+func takePlace(ctx context.Context, of *turns.Turns, ended <-chan struct{}, org string) error {
+	err := of.Take(ctx, ended, org)
+	switch {
+	case errors.Is(err, turns.ErrEnded):
+		return ErrClosed
+	case err != nil:
+		return ctx.Err()
+	}
+	return nil
 }

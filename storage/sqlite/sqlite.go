@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
 // Options are the settings of Open. The zero value means the defaults.
@@ -48,7 +50,7 @@ type DB struct {
 	finder *reader // for what an index answers at once
 	lister *reader // for what may take long, so that it does not keep the others waiting
 	writer *writer
-	intake *turns // see bring
+	intake *turns.Turns // see bring
 
 	now      func() time.Time // the clock of the jobs
 	added    *jobNotifier     // of jobs that were added
@@ -155,7 +157,7 @@ func open(ctx context.Context, path string, opts *Options, k checks) (*DB, error
 	// others, see turns.
 	lists := conns/2 + 1
 	db := &DB{busy: o.BusyTimeout, views: views{limit: o.AudioSearchMemory}, finder: newReader(read, conns, checker), lister: newReader(read, lists, checker),
-		intake: newTurns(maxIntake), now: o.Now, added: new(jobNotifier), checker: checker, txTime: o.TxTime}
+		intake: turns.New(maxIntake, maxIntake-1), now: o.Now, added: new(jobNotifier), checker: checker, txTime: o.TxTime}
 	// From here on a reader is connected. With the last connection of all, SQLite would
 	// take down the files beside the database, and the writer drops its own whenever
 	// something fails.

@@ -64,6 +64,9 @@ func rehearse(version, keep string) (err error) {
 	if err := s.install(release.Core+"/examples/server", filepath.Join(folder, "bin", "server")); err != nil {
 		return err
 	}
+	if err := s.mix(release.Core + "/storage/sqlite"); err != nil {
+		return err
+	}
 	if keep != "" {
 		if err := os.CopyFS(keep, os.DirFS(r.Tree())); err != nil {
 			return err
@@ -115,6 +118,40 @@ func (s *stranger) get(m *release.Module) error {
 		fmt.Printf("go get %s: %d packages build\n", wanted, len(packages))
 	}
 	return err
+}
+
+// mix builds a nested module with a core of another minor version, and reads the error.
+func (s *stranger) mix(path string) error {
+	core, dir := filepath.Join(s.folder, "othercore"), filepath.Join(s.folder, "mixed")
+	err := os.CopyFS(core, os.DirFS(s.release.Tree()))
+	name := filepath.Join(core, "internal", "release", "release.go")
+	var text []byte
+	if err == nil {
+		text, err = os.ReadFile(name)
+	}
+	if err == nil {
+		other := strings.ReplaceAll(string(text), "const V", "const VOther")
+		err = errors.Join(os.WriteFile(name, []byte(other), 0o644), os.MkdirAll(dir, 0o755),
+			os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n\nimport _ \""+path+"\"\n\nfunc main() {}\n"), 0o644))
+	}
+	for _, args := range [][]string{
+		{"mod", "init", "stranger"},
+		{"mod", "edit", "-replace=" + release.Core + "=" + core},
+		{"get", path + "@" + s.release.Version},
+	} {
+		if err != nil {
+			return err
+		}
+		_, err = s.run(dir, "go", args...)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err = s.run(dir, "go", "build", "-o", os.DevNull, "."); err == nil || !strings.Contains(err.Error(), "undefined: release.V") {
+		return fmt.Errorf("%s with a core of another minor version: want an undefined constant of its version, not %w", path, err)
+	}
+	fmt.Printf("%s does not build with a core of another minor version\n", path)
+	return nil
 }
 
 // install installs a program, which then says what it was built from, and starts.

@@ -1,4 +1,4 @@
-package sqlite
+package turns
 
 import (
 	"container/list"
@@ -33,7 +33,7 @@ func TestTurns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				turns := newTurns(c.places)
+				turns := New(c.places, c.places-1)
 				var mu sync.Mutex
 				var got strings.Builder
 				org := func(name string) string { return strings.Trim(name, "-.") }
@@ -42,10 +42,10 @@ func TestTurns(t *testing.T) {
 						got.WriteByte('|')
 					}
 					if strings.HasPrefix(step, "-") {
-						turns.give(org(step))
+						turns.Give(org(step))
 					} else {
 						go func() {
-							assert.NoError(t, turns.take(unbounded, nil, org(step)))
+							assert.NoError(t, turns.Take(context.Background(), nil, org(step)))
 							mu.Lock()
 							defer mu.Unlock()
 							got.WriteString(step)
@@ -57,7 +57,7 @@ func TestTurns(t *testing.T) {
 				for turns.free < turns.places { // or those who still wait would be left
 					for name := range turns.shares {
 						if turns.shares[name].has > 0 {
-							turns.give(name)
+							turns.Give(name)
 							synctest.Wait()
 							break
 						}
@@ -73,12 +73,12 @@ func TestTurns(t *testing.T) {
 // TestTurnsLeave: a caller who stops waiting leaves nothing behind and keeps no place.
 func TestTurnsLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns(1)
-		require.NoError(t, turns.take(t.Context(), nil, "a"))
+		turns := New(1, 1)
+		require.NoError(t, turns.Take(t.Context(), nil, "a"))
 		ended := make(chan struct{})
 		ctx, cancel := context.WithCancel(t.Context())
 		errs := make(chan error)
-		go func() { errs <- turns.take(ctx, ended, "b") }()
+		go func() { errs <- turns.Take(ctx, ended, "b") }()
 		synctest.Wait()
 		require.Len(t, turns.queue, 1)
 		cancel()
@@ -86,19 +86,19 @@ func TestTurnsLeave(t *testing.T) {
 		require.Empty(t, turns.queue)
 		require.Len(t, turns.shares, 1)
 
-		go func() { errs <- turns.take(t.Context(), ended, "b") }()
+		go func() { errs <- turns.Take(t.Context(), ended, "b") }()
 		synctest.Wait()
 		close(ended)
-		require.ErrorIs(t, <-errs, ErrClosed)
+		require.ErrorIs(t, <-errs, ErrEnded)
 
 		// One who got the place while their context ended, as another one waits.
-		go func() { errs <- turns.take(t.Context(), nil, "c") }()
+		go func() { errs <- turns.Take(t.Context(), nil, "c") }()
 		synctest.Wait()
 		granted := make(chan struct{})
 		close(granted)
 		turns.leave(turns.shares["a"], &list.Element{Value: granted})
 		require.NoError(t, <-errs)
-		turns.give("c")
+		turns.Give("c")
 		require.Equal(t, 1, turns.free)
 		require.Empty(t, turns.shares)
 	})
@@ -108,28 +108,28 @@ func TestTurnsLeave(t *testing.T) {
 // is broken off, it is over.
 func TestTurnsPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns(3)
-		require.True(t, turns.pause(nil, nil))
-		turns.resume()
+		turns := New(3, 2)
+		require.True(t, turns.Pause(nil, nil))
+		turns.Resume()
 
-		require.NoError(t, turns.take(t.Context(), nil, "a"))
+		require.NoError(t, turns.Take(t.Context(), nil, "a"))
 		paused := make(chan bool)
-		go func() { paused <- turns.pause(nil, nil) }()
+		go func() { paused <- turns.Pause(nil, nil) }()
 		synctest.Wait()
 		taken := make(chan error)
-		go func() { taken <- turns.take(t.Context(), nil, "b") }()
+		go func() { taken <- turns.Take(t.Context(), nil, "b") }()
 		synctest.Wait()
 		require.Equal(t, 2, turns.free, "b waits")
-		turns.give("a")
+		turns.Give("a")
 		require.True(t, <-paused)
-		turns.resume()
+		turns.Resume()
 		require.NoError(t, <-taken)
 
-		require.False(t, turns.pause(time.After(time.Second), nil))
+		require.False(t, turns.Pause(time.After(time.Second), nil))
 		stop := make(chan struct{})
 		close(stop)
-		require.False(t, turns.pause(nil, stop))
-		require.NoError(t, turns.take(t.Context(), nil, "a"))
+		require.False(t, turns.Pause(nil, stop))
+		require.NoError(t, turns.Take(t.Context(), nil, "a"))
 	})
 }
 
@@ -137,7 +137,7 @@ func TestTurnsPause(t *testing.T) {
 // each caller who does not leave gets one.
 func TestTurnsTogether(t *testing.T) {
 	const places = 3
-	turns := newTurns(places)
+	turns := New(places, places-1)
 	var mu sync.Mutex
 	has, all := make(map[string]int), 0
 	note := func(org string, n int) {
@@ -158,10 +158,10 @@ func TestTurnsTogether(t *testing.T) {
 				if leaves {
 					go cancel()
 				}
-				if err := turns.take(ctx, nil, org); err == nil {
+				if err := turns.Take(ctx, nil, org); err == nil {
 					note(org, 1)
 					note(org, -1)
-					turns.give(org)
+					turns.Give(org)
 				} else {
 					assert.True(t, leaves)
 				}
@@ -171,11 +171,11 @@ func TestTurnsTogether(t *testing.T) {
 	}
 	wg.Go(func() {
 		for range 50 {
-			assert.True(t, turns.pause(nil, nil))
+			assert.True(t, turns.Pause(nil, nil))
 			mu.Lock()
 			assert.Zero(t, all)
 			mu.Unlock()
-			turns.resume()
+			turns.Resume()
 		}
 	})
 	wg.Wait()

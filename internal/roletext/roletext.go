@@ -1,4 +1,5 @@
-package sqlite
+// Package roletext is the text of roles in a database, for all backends.
+package roletext
 
 import (
 	"errors"
@@ -8,9 +9,9 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 )
 
-// rolesText writes roles as they are stored: "viewer/dataset/d1,editor//",
+// Format writes roles as they are stored: "viewer/dataset/d1,editor//",
 // percent-encoded, which keeps every byte and can be read. It is empty for none.
-func rolesText(roles []access.Role) string {
+func Format(roles []access.Role) string {
 	var b strings.Builder
 	for i, r := range roles {
 		if i > 0 {
@@ -25,11 +26,12 @@ func rolesText(roles []access.Role) string {
 	return b.String()
 }
 
-var errRoles = errors.New("sqlite: a row is damaged: its roles cannot be read")
+// ErrDamaged: the text was not written by Format.
+var ErrDamaged = errors.New("a row is damaged: its roles cannot be read")
 
-// parseRoles reads what rolesText writes. No roles are full access, so nothing else may
-// be taken for that.
-func parseRoles(text string) ([]access.Role, error) {
+// Parse reads the text of Format. No roles are full access, so every other text that is
+// not of Format is an error.
+func Parse(text string) ([]access.Role, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -37,12 +39,12 @@ func parseRoles(text string) ([]access.Role, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		fields := strings.Split(part, "/")
 		if len(fields) != 3 {
-			return nil, errRoles
+			return nil, ErrDamaged
 		}
 		for i := range fields {
 			var err error
 			if fields[i], err = url.PathUnescape(fields[i]); err != nil {
-				return nil, errRoles
+				return nil, ErrDamaged
 			}
 		}
 		roles = append(roles, access.Role{ID: fields[0], Resource: access.ResourceType(fields[1]), ResourceInstance: fields[2]})

@@ -14,8 +14,8 @@ import (
 func (t *Turns) waiting() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, l := range t.lines {
-		n += len(l.waiting)
+	for _, s := range t.queue {
+		n += s.waiting.Len()
 	}
 	return n
 }
@@ -53,7 +53,7 @@ func begin(t *testing.T, s *Turns, org string) *Turn {
 }
 
 func TestOrganizationsTakeTurns(t *testing.T) {
-	s := New(1)
+	s := New(1, 1)
 	first := begin(t, s, "a")
 	got := inLine(t, s, "a", "a", "a", "b", "c", "b")
 	first.End()
@@ -67,7 +67,7 @@ func TestOrganizationsTakeTurns(t *testing.T) {
 }
 
 func TestStepGivesWay(t *testing.T) {
-	s := New(1)
+	s := New(1, 1)
 	long := begin(t, s, "a")
 	require.NoError(t, long.Step(look))
 	long.since = time.Now().Add(time.Hour) // however slow the machine is
@@ -93,7 +93,7 @@ func TestStepGivesWay(t *testing.T) {
 }
 
 func TestContextsThatEnd(t *testing.T) {
-	s := New(1)
+	s := New(1, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	long, err := Begin(s.With(ctx, "a"))
 	require.NoError(t, err)
@@ -114,7 +114,7 @@ func TestContextsThatEnd(t *testing.T) {
 	leave()
 	require.ErrorIs(t, <-began, context.Canceled)
 	require.Zero(t, s.waiting())
-	require.Empty(t, s.lines)
+	require.Empty(t, s.queue)
 
 	cancel()
 	require.NoError(t, long.Step(1), "it does not look each time")
@@ -123,17 +123,6 @@ func TestContextsThatEnd(t *testing.T) {
 	begin(t, s, "b").End() // the place is free
 	_, err = Begin(s.With(ctx, "a"))
 	require.ErrorIs(t, err, context.Canceled)
-	begin(t, s, "b").End()
-}
-
-// TestPlaceInTheMomentOfLeaving has the context end when the place has been given already.
-func TestPlaceInTheMomentOfLeaving(t *testing.T) {
-	s := New(1)
-	place := make(chan struct{})
-	s.free = 0
-	s.lines = []*line{{org: "a", waiting: []chan struct{}{place}}}
-	s.give()
-	s.leave("a", place)
 	begin(t, s, "b").End()
 }
 
