@@ -120,7 +120,7 @@ const grantPending = "grant_pending"
 
 // refusal gives a problem the shape of a page.
 func (p *acceptPage) refusal(failure problem) response {
-	status := commonStatus[failure.kind]
+	status := kinds[failure.kind].status
 	var v acceptView
 	switch failure.kind {
 	case notFound:

@@ -243,7 +243,7 @@ var (
 
 // replyToken gives a problem the shape of RFC 6749 section 5.2.
 func replyToken(p problem) response {
-	resp := response{status: commonStatus[p.kind], header: tokenHeader}
+	resp := response{status: kinds[p.kind].status, header: tokenHeader}
 	body := tokenErrorBody{"invalid_request", tokenTexts[p.kind]}
 	switch p.kind {
 	case domain:

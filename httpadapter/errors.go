@@ -134,19 +134,36 @@ func refusals(detail func(mortise.Problem) (loc []any, typ, msg string)) func(er
 	}
 }
 
-// commonStatus is the status of the kinds that are the same in all services.
-var commonStatus = map[kind]int{
-	unavailable:          http.StatusServiceUnavailable,
-	unauthenticated:      http.StatusUnauthorized,
-	deleted:              http.StatusForbidden,
-	forbidden:            http.StatusForbidden,
-	notFound:             http.StatusNotFound,
-	methodNotAllowed:     http.StatusMethodNotAllowed,
-	unsupportedMediaType: http.StatusUnsupportedMediaType,
-	tooLarge:             http.StatusRequestEntityTooLarge,
-	requestTimeout:       http.StatusRequestTimeout,
-	tooManyRequests:      http.StatusTooManyRequests,
-	invalid:              http.StatusUnprocessableEntity,
+// kinds has the status and the words of every kind that is not of one service: the code
+// is the trigger service's "error", the text is the message of all services. The text of
+// tooLarge is that of [bodyTooLarge], and a 401 of triggers names an API key.
+var kinds = map[kind]struct {
+	status     int
+	code, text string
+}{
+	unavailable: {http.StatusServiceUnavailable, "runtime_store_unavailable",
+		"The service is temporarily unavailable. Send the request again later."},
+	unauthenticated: {http.StatusUnauthorized, "authentication_failed", refusalOf("access token")},
+	deleted:         {http.StatusForbidden, "forbidden", organizationDeleted},
+	forbidden:       {http.StatusForbidden, "forbidden", "These credentials do not allow this operation."},
+	notFound:        {http.StatusNotFound, "not_found", "There is nothing at this address."},
+	methodNotAllowed: {http.StatusMethodNotAllowed, "method_not_allowed",
+		"This address does not answer to this method. The Allow header names those it does."},
+	unsupportedMediaType: {http.StatusUnsupportedMediaType, "unsupported_media_type",
+		"Send the body as application/json in UTF-8, not compressed."},
+	tooLarge:       {http.StatusRequestEntityTooLarge, "payload_too_large", ""},
+	requestTimeout: {http.StatusRequestTimeout, "request_timeout", "The body did not arrive in time."},
+	tooManyRequests: {http.StatusTooManyRequests, "too_many_requests",
+		"There are too many requests. Send this one again later: the Retry-After header says when."},
+	invalid: {http.StatusUnprocessableEntity, "", ""},
+}
+
+// text is the message of a problem.
+func (p problem) text() string {
+	if p.message != "" {
+		return p.message
+	}
+	return kinds[p.kind].text
 }
 
 // answer is the status of a problem, where no service has another one for it.
@@ -154,5 +171,5 @@ func (p problem) answer() int {
 	if p.kind == domain {
 		return p.status
 	}
-	return commonStatus[p.kind]
+	return kinds[p.kind].status
 }

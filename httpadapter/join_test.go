@@ -14,7 +14,7 @@ func fakeService(t *testing.T, name string, ops ...string) *Handler {
 	errs := errorTable{
 		classify: commonFailures.classify,
 		reply: func(p problem) response {
-			return response{status: commonStatus[p.kind], body: []byte(`"` + name + `"`)}
+			return response{status: kinds[p.kind].status, body: []byte(`"` + name + `"`)}
 		},
 	}
 	auth := AuthenticatorFunc(func(*http.Request) (Principal, error) { return Principal{Organization: "acme"}, nil })

@@ -37,21 +37,6 @@ var triggerFields = map[string][]any{
 	"status":          {"query", "status"},
 }
 
-// triggerCodes are the trigger service's words for the kinds that all services know. The
-// message of tooLarge is that of [bodyTooLarge].
-var triggerCodes = map[kind]triggerErrorBody{
-	unavailable:          {"runtime_store_unavailable", "Trigger intake is temporarily unavailable. Send the request again later."},
-	unauthenticated:      {"authentication_failed", refusalOf("API key")},
-	deleted:              {"forbidden", organizationDeleted},
-	forbidden:            {"forbidden", "These credentials do not allow this operation."},
-	notFound:             {"not_found", "There is nothing at this address."},
-	methodNotAllowed:     {"method_not_allowed", "This address does not answer to this method. The Allow header names those it does."},
-	unsupportedMediaType: {"unsupported_media_type", "Send the body as application/json in UTF-8, not compressed."},
-	tooLarge:             {"payload_too_large", ""},
-	requestTimeout:       {"request_timeout", "The body did not arrive in time."},
-	tooManyRequests:      {"too_many_requests", "There are too many requests. Send this one again later: the Retry-After header says when."},
-}
-
 type triggerErrorBody struct {
 	Error   string `json:"error"`
 	Message string `json:"message"`
@@ -64,9 +49,14 @@ func replyTrigger(p problem) response {
 	if p.kind == domain {
 		return response{status: p.status, body: mustJSON(triggerErrorBody{p.code, p.message})}
 	}
-	body := triggerCodes[p.kind]
-	if p.message != "" {
-		body.Message = p.message
+	body := triggerErrorBody{kinds[p.kind].code, p.text()}
+	if p.message == "" {
+		switch p.kind {
+		case unavailable:
+			body.Message = "Trigger intake is temporarily unavailable. Send the request again later."
+		case unauthenticated:
+			body.Message = refusalOf("API key")
+		}
 	}
-	return response{status: commonStatus[p.kind], body: mustJSON(body)}
+	return response{status: p.answer(), body: mustJSON(body)}
 }

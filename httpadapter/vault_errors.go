@@ -155,16 +155,13 @@ type vaultError struct {
 
 // replyVault gives a problem the shape {"error": {...}}.
 func replyVault(p problem) response {
-	status, message := p.answer(), p.message
+	status, message := p.answer(), p.text()
 	if p.kind == invalid {
 		status = http.StatusBadRequest
 		for _, d := range p.details { // a body that was cut off
 			offset, _ := d.Loc[len(d.Loc)-1].(int)
 			p.items = append(p.items, itemDetail{Reason: reasonJSON, Offset: &offset, text: "The body did not arrive to its end."})
 		}
-	}
-	if message == "" {
-		message = detailTexts[p.kind]
 	}
 	if len(p.items) > 0 {
 		message = messageOf(p.items)

@@ -288,9 +288,9 @@ func compactJSON(t *testing.T, v strictjson.Value) string {
 
 // Each status of the service has its code, and each reason is described.
 func TestVaultCodesAndReasons(t *testing.T) {
-	for kind, status := range commonStatus {
+	for kind, k := range kinds {
 		if kind != invalid {
-			require.NotZero(t, grpcCodes[status], http.StatusText(status))
+			require.NotZero(t, grpcCodes[k.status], http.StatusText(k.status))
 		}
 	}
 	h, _ := describedVault(t, everyVaultOption)
