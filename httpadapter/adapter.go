@@ -36,7 +36,8 @@ type Options struct {
 	// missing, invalid, expired or revoked.", and is the realm of its WWW-Authenticate. It
 	// is singular, without an article: 1 to 100 visible ASCII characters, with spaces only
 	// between them, and without quotes and backslashes. If it is "", a 401 has no realm,
-	// and says "API key" for triggers, and "access token" for the other services.
+	// and says "API key" for triggers, and "access token" for the other services. The
+	// OpenAPI document always describes a 401 in these words.
 	Credential string
 
 	MaxBody int64 // bytes of a request body: 1 MiB, and 8 MiB for a vault
