@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Env is what the services of all domains take from their host. A host sets it once, and
-// gives it to each service in its Options. Each zero field means its default.
+// Env is the environment that the services of all domains take from their host. A host
+// sets it once, and gives it to each service in its Options. Each zero field means its
+// default.
 type Env struct {
 	Now      func() time.Time // time.Now
 	Rand     io.Reader        // crypto/rand.Reader; safe for concurrent use

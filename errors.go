@@ -31,7 +31,7 @@ type Problem struct {
 	Message string
 }
 
-// ProblemKind is what programs tell a Problem by. A domain declares its own kinds.
+// ProblemKind tells programs the sort of a Problem. A domain declares its own kinds.
 type ProblemKind string
 
 // Error names the place of the problem, and then the problem.

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Observer hears of what the services, their workers and their sweepers do: for metrics,
-// alerts, a progress bar or a host's own audit. It is called on the goroutine that did
+// Observer hears of the work of the services, their workers and their sweepers: for
+// metrics, alerts, a progress bar or a host's own audit. It is called on the goroutine that did
 // it, after it is stored, must be safe for concurrent use, and should return quickly. A
 // panic of it is logged, and changes nothing.
 //
@@ -14,7 +14,7 @@ import (
 // goroutine, with a context that is not part of the transaction. It never hears of a
 // change that is rolled back, nor if the store does not learn of the commit. It hears at
 // once of refusals, failures and progress, and of vault values that were looked up or
-// shown: a rollback does not take back what the caller has seen.
+// shown: the caller has seen them, rollback or not.
 type Observer func(ctx context.Context, o Observation)
 
 // Observation is one thing that happened. It never holds a secret, a vault value, or the
@@ -27,7 +27,7 @@ type Observation struct {
 	Actor        Actor  // "" for workers, sweepers and calls that take no Actor
 
 	// Object is the ID of the object that it happened to: an event, an API key, a vault, a
-	// client, an invitation, a token, a dataset, a video, a run. "" if there is none.
+	// client, an invitation, a token, a dataset, a video, a run. "" without an object.
 	Object string
 
 	Attempt  int           // of an event or a run, from 1; 0 outside of attempts
@@ -54,11 +54,11 @@ type Observation struct {
 // have it as a label.
 type Reason string
 
-// The reasons. The zero Reason means that there is no error.
+// The reasons. The zero Reason: no error.
 const (
 	ReasonInvalid     Reason = "invalid"     // the argument; see [ValidationError]
 	ReasonNotFound    Reason = "not_found"   // see [ErrNotFound]
-	ReasonForbidden   Reason = "forbidden"   // the caller's credentials, or what they allow
+	ReasonForbidden   Reason = "forbidden"   // the caller's credentials, or their roles
 	ReasonConflict    Reason = "conflict"    // the state of the object; [ErrExists], too
 	ReasonDeleted     Reason = "deleted"     // see [ErrDeleted]
 	ReasonLimit       Reason = "limit"       // too much, or too many
@@ -68,7 +68,7 @@ const (
 	ReasonFailed      Reason = "failed"      // any other error: as a rule the host's own
 )
 
-// Kind says what happened.
+// Kind is the sort of an Observation.
 type Kind string
 
 // The kinds of package trigger, and of the runs of package audiosearch.
@@ -137,7 +137,7 @@ const (
 	KindDeliveryFailed Kind = "delivery_failed" // Err is the host's own; resend the invitation
 )
 
-// The kinds of package audiosearch, beside those of runs.
+// The kinds of package audiosearch, beside the kinds of runs.
 const (
 	KindDatasetCreated Kind = "dataset_created"
 	KindDatasetDeleted Kind = "dataset_deleted"

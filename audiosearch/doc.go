@@ -87,7 +87,7 @@
 // The work: [Worker], [NewWorker], [WorkerOptions], [ErrShutdown], [Sweeper],
 // [NewSweeper], [SweeperOptions].
 //
-// What happens: [Detail]. How much there is: [Stats], [AllStats].
+// Observations: [Detail]. How much there is: [Stats], [AllStats].
 //
 // Errors: of runs [ErrTooManyRuns], [ErrFinished]; of a video [ErrNotScored]; of an
 // argument, by the Kind of a Problem, [ProblemUnsupportedClass], [ProblemUnknownKey],

@@ -31,7 +31,7 @@ const (
 	ProblemNotANumber       mortise.ProblemKind = "not_a_number"      // the value of a filter that compares numbers
 )
 
-// problems collects what is wrong with an argument, or with an item of one of its lists.
+// problems collects the problems of an argument, or of an item of one of its lists.
 type problems struct {
 	failure.Problems
 	whole *problems    // of an item: the problems of the argument

@@ -30,7 +30,7 @@ func (s *Service) observe(ctx context.Context, o mortise.Observation) {
 	hook.Observe(ctx, &s.opts.Env, s.store, !slices.Contains(noChanges, o.Kind), o)
 }
 
-// observation begins what is observed of a run.
+// observation begins an observation of a run.
 func (r *Run) observation(kind mortise.Kind) mortise.Observation {
 	return mortise.Observation{
 		Kind: kind, Organization: r.Organization, Actor: r.Actor, Object: strconv.FormatInt(r.ID, 10), Attempt: r.Attempts,

@@ -39,7 +39,7 @@ var (
 		"start with that one, or with both (see Options.OtherInvitationKeys)")
 )
 
-// problems collects what is wrong with an argument. Fields have the names that they have
+// problems collects the problems of an argument. Fields have the names that they have
 // over HTTP, in messages too: "name", "roles[2].role_id", "roles_context", "limit". The
 // field FullAccess, which only Go has, is "full_access". Of a rotation while two secrets
 // work, the field is "secrets".

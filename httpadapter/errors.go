@@ -134,7 +134,7 @@ func refusals(detail func(mortise.Problem) (loc []any, typ, msg string)) func(er
 	}
 }
 
-// kinds has the status and the words of every kind that is not of one service: the code
+// kinds has the status and the words of every kind that all services share: the code
 // is the trigger service's "error", the text is the message of all services. The text of
 // tooLarge is that of [bodyTooLarge], and a 401 of triggers names an API key.
 var kinds = map[kind]struct {

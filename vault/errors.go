@@ -225,13 +225,13 @@ func (e *TokenError) Error() string { return fmt.Sprintf("token %q: %v", e.Token
 // Unwrap returns Err.
 func (e *TokenError) Unwrap() error { return e.Err }
 
-// problems collects what is wrong with an argument, and the failure to check it.
+// problems collects the problems of an argument, and the failure to check it.
 type problems struct {
 	failure.Problems
 	failed error
 }
 
-// Err returns the failure, or else what is wrong.
+// Err returns the failure, or else the problems.
 func (p *problems) Err() error {
 	if p.failed != nil {
 		return p.failed

@@ -152,7 +152,7 @@ func (in *Ingestion) score(ctx context.Context, service *audiosearch.Service, by
 	}
 }
 
-// Observe is an [mortise.Observer]. It hears of all videos that are scored, also those
+// Observe is a [mortise.Observer]. It hears of all videos that are scored, also those
 // that a search needs, and logs the ones of which all or a part cannot be searched.
 func (in *Ingestion) Observe(ctx context.Context, o mortise.Observation) {
 	d, ok := o.Detail.(audiosearch.Detail)

@@ -54,7 +54,7 @@ func (in *ingestion) run(ctx context.Context, service *audiosearch.Service) {
 	in.Run(ctx, service, provision.Actor, in.datasets)
 }
 
-// observe hears of what the sound search does.
+// observe hears of the work of the sound search.
 func (in *ingestion) observe(ctx context.Context, o mortise.Observation) {
 	in.Observe(ctx, o)
 	d, _ := o.Detail.(audiosearch.Detail)

@@ -72,7 +72,7 @@ func (m *meters) request(_ context.Context, r httpadapter.RequestObservation) {
 	}
 }
 
-// observe counts what the services do.
+// observe counts the work of the services.
 func (m *meters) observe(o *mortise.Observation) {
 	if m == nil {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// env is what all services take from the server: one logger, and one observer, which
+// env is the environment of all services: one logger, and one observer, which
 // counts for /metrics and the first page. It logs the refusal of a change that gives or
 // takes more than the caller holds: an operator may want to know.
 func (s *settings) env(log *slog.Logger) mortise.Env {

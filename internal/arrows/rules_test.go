@@ -25,7 +25,7 @@ type row struct {
 // the backends. The examples see what a stranger sees, and only the end-to-end tests see
 // everything. Nobody imports those two.
 var rows = []row{
-	// What all domains share. It is below everything but the helpers.
+	// The root, which all domains share. It is below everything but the helpers.
 	{pkg: root, code: []string{"internal/..."}, tests: []string{
 		// The fakes of two domains share a clock in an Example.
 		"storage/queuetest", "storage/memory", "internal/...", "trigger", "trigger/triggertest", "authmgmt", "authmgmt/access", "authmgmt/authmgmttest",
@@ -130,7 +130,7 @@ var rows = []row{
 	// The one FFT.
 	{pkg: "internal/fft"},
 
-	// What backends in nested modules decide alike.
+	// Decisions that backends in nested modules share.
 	{pkg: "internal/turns"},
 	{pkg: "internal/roletext", code: []string{"authmgmt/access"}},
 	{pkg: "internal/release"},

@@ -34,7 +34,7 @@ func TestSize(t *testing.T) {
 }
 
 // size counts the exported names of the root and of the domains, the fields of the
-// structs named ...Options of all packages that a host can import, those for its tests
+// structs named ...Options of all packages that a host can import, the suites and fakes for its tests
 // aside, and the methods of the interfaces that a whole backend implements.
 func size(packages map[string][]*sourceFile) string {
 	var b strings.Builder

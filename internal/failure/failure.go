@@ -1,5 +1,5 @@
-// Package failure makes the errors that the services of all domains return: what is wrong
-// with an argument, and that a backend failed. It also classes errors for observers.
+// Package failure makes the errors that the services of all domains return, for a wrong
+// argument and for a backend that failed. It also classes errors for observers.
 package failure
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
-// Problems collects what is wrong with an argument, and becomes an error if anything is.
+// Problems collects the problems of an argument, and becomes an error if there are any.
 type Problems struct {
 	// Found are the problems so far.
 	Found []mortise.Problem
@@ -22,13 +22,13 @@ func (p *Problems) Add(field, format string, args ...any) {
 	p.AddAt(mortise.Path{{Field: field}}, format, args...)
 }
 
-// AddAt notes a problem of what a path leads to.
+// AddAt notes a problem at a path.
 func (p *Problems) AddAt(at mortise.Path, format string, args ...any) {
 	p.Found = append(p.Found, mortise.Problem{Path: at, Message: fmt.Sprintf(format, args...)})
 }
 
-// Name refuses what no backend should have to store as a name: nothing, too much, bad
-// UTF-8, U+0000.
+// Name refuses a text that no backend should have to store as a name: an empty or a long
+// one, bad UTF-8, U+0000.
 func (p *Problems) Name(field, text string) {
 	if problem := name.Problem(text); problem != "" {
 		p.Add(field, "%s", problem)
@@ -87,8 +87,8 @@ var shared = []Class{
 	{context.DeadlineExceeded, mortise.ReasonTimeout},
 }
 
-// Reason classes an error: as unavailable, by the classes of a domain, and then by those
-// of all domains.
+// Reason classes an error: as unavailable, by the classes of a domain, and then by the
+// classes of all domains.
 func Reason(err error, own []Class) mortise.Reason {
 	var invalid *mortise.ValidationError
 	switch {

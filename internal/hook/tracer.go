@@ -11,7 +11,7 @@ const tracer = "the tracer"
 // maxTrace bounds a trace carrier: the bytes of its keys and values.
 const maxTrace = 1024
 
-// Inject returns the carrier to store with a job. It is nil if there is no tracer, if the
+// Inject returns the carrier to store with a job. It is nil without a tracer, if the
 // tracer filled in nothing or panicked, or if the carrier is too large.
 func Inject(ctx context.Context, env *mortise.Env) map[string]string {
 	if env.Tracer == nil {

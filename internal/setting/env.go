@@ -8,7 +8,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 )
 
-// Env fills in the defaults of what a service takes from its host.
+// Env fills in the defaults of the environment of a service.
 func Env(e *mortise.Env) {
 	if e.Now == nil {
 		e.Now = time.Now
