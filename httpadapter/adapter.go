@@ -13,14 +13,14 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
+	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // Options are what every service can be mounted with. The zero value means the defaults.
 //
-// A panic of an [Authenticator], of Authorize or of [VaultOptions].Redaction is logged
-// with its stack at ERROR and answered with 503; that of an Observer is logged and
-// changes nothing. http.ErrAbortHandler goes on to the server, and so does every panic of
-// a handler that Wrap put round an operation.
+// A panic of an [Authenticator], of Authorize, of [VaultOptions].Redaction, or of a handler
+// that Wrap put round an operation goes on to the server: net/http logs it and closes the
+// connection. That of an Observer is logged with its stack at ERROR and changes nothing.
 type Options struct {
 	// Authorize replaces the roles with a host's own policy. Nil asks Principal.Access,
 	// whose zero value allows nothing. Operations that need no credentials ask neither.
@@ -252,6 +252,15 @@ func (h *Handler) serve(op *operation, w http.ResponseWriter, r *http.Request) {
 	h.write(w, r, resp, c.left)
 }
 
+// observe tells the host's Observer, if there is one.
+func (h *Handler) observe(ctx context.Context, o RequestObservation) {
+	if h.opts.Observer == nil {
+		return
+	}
+	defer hook.Recover(ctx, h.opts.Logger, "the observer", nil, "service", h.name, "request_id", RequestID(ctx))
+	h.opts.Observer(ctx, o)
+}
+
 func (h *Handler) answer(w http.ResponseWriter, c *call) response {
 	if !c.op.public {
 		p, failed := h.authenticate(c.r)
@@ -280,7 +289,7 @@ func (h *Handler) answer(w http.ResponseWriter, c *call) response {
 }
 
 func (h *Handler) authenticate(r *http.Request) (Principal, *response) {
-	p, err := h.whoIsAsking(r)
+	p, err := h.auth.Authenticate(r)
 	if err == nil && p.Organization == "" {
 		err = errors.New("the authenticator returned a principal without an organization")
 	}
@@ -305,7 +314,7 @@ func (h *Handler) authorize(c *call, id string) *response {
 		}
 		return nil
 	}
-	if err := h.askPolicy(c, op.action, resource); err != nil {
+	if err := h.opts.Authorize(c.r.Context(), c.principal, op.action, resource); err != nil {
 		return h.failHook(c.r, err)
 	}
 	return nil

@@ -58,8 +58,7 @@
 //
 // # Hooks that panic
 //
-// A panic of a host's hook is logged with its stack. The request is answered with 503, or
-// as usual if no answer of the hook was needed: see [Options]. The same holds in the
-// services behind. A panic of a handler that Options.Wrap put round an operation is the
-// host's own.
+// A panic of a host's hook, here or in the service behind, goes on to the server: net/http
+// recovers it, logs it and closes the connection. A panic of an Observer changes nothing.
+// The Options of each service say which other panics it recovers.
 package httpadapter

@@ -14,7 +14,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
-// Part is what a program needs to be ready: a service, by its Ping, or anything else.
+// Part is what a program needs to be ready: a service, by its Ping, or anything else. A part
+// whose Ping panics, which is logged with its stack, is away.
 type Part struct {
 	Name string
 	Ping func(ctx context.Context) error

@@ -31,12 +31,8 @@ func (a *vaultAdapter) detokenize(c *call) response {
 	if failed != nil {
 		return *failed
 	}
-	aborted := false
 	by := mortise.Actor(c.principal.Subject)
-	values, err := a.service.Detokenize(c.r.Context(), c.principal.Organization, by, c.vaultID(), items, a.allow(c, most, &aborted))
-	if aborted {
-		panic(http.ErrAbortHandler)
-	}
+	values, err := a.service.Detokenize(c.r.Context(), c.principal.Organization, by, c.vaultID(), items, a.allow(c, most))
 	if err != nil {
 		return a.h.fail(c, err)
 	}
@@ -124,7 +120,7 @@ func (a *vaultAdapter) mostShown(c *call) (vault.Redaction, *response) {
 		return AllowByAccess(c.principal.Access)(vault.Field{Vault: c.vaultID()}), nil
 	}
 	resource := access.Resource{Type: access.Vault, ID: c.vaultID()}
-	switch err := a.h.askPolicy(c, access.Reveal, resource); {
+	switch err := a.h.opts.Authorize(c.r.Context(), c.principal, access.Reveal, resource); {
 	case err == nil:
 		return vault.PlainText, nil
 	case errors.Is(err, ErrForbidden):
@@ -135,12 +131,12 @@ func (a *vaultAdapter) mostShown(c *call) (vault.Redaction, *response) {
 }
 
 // allow says how much of a field's values the caller may see.
-func (a *vaultAdapter) allow(c *call, most vault.Redaction, aborted *bool) vault.RedactionPolicy {
+func (a *vaultAdapter) allow(c *call, most vault.Redaction) vault.RedactionPolicy {
 	return func(f vault.Field) vault.Redaction {
 		if a.redaction == nil {
 			return most
 		}
-		bound := a.askRedaction(c, f, aborted)
+		bound := a.redaction(c.r.Context(), c.principal, f)
 		if bound == vault.PlainText {
 			return most
 		}
@@ -192,16 +188,4 @@ func (a *vaultAdapter) deleteToken(c *call) response {
 	}
 	b := appendString([]byte(`{"token":`), token)
 	return response{status: http.StatusOK, body: append(b, `,"deleted":true}`...)}
-}
-
-// askRedaction asks the host's Redaction. If it panics, the vault makes an error of it;
-// aborted is set if that was to end the request.
-func (a *vaultAdapter) askRedaction(c *call, f vault.Field, aborted *bool) vault.Redaction {
-	defer func() {
-		if p := recover(); p != nil {
-			*aborted = p == http.ErrAbortHandler
-			panic(p)
-		}
-	}()
-	return a.redaction(c.r.Context(), c.principal, f)
 }

@@ -58,15 +58,8 @@ func answers[R any](none R, failed func(error) R) map[string]func([]R) ([]R, err
 		"a call's error that means an item": func([]R) ([]R, error) {
 			return nil, errors.Join(keyring.ErrCorrupt, format.ErrMismatch, format.ErrExhausted)
 		},
-		"an error that panics": func(r []R) ([]R, error) { r[1] = failed((*nilError)(nil)); return r, nil },
 	}
 }
-
-// nilError is an error that cannot be printed when it is nil, as is often returned by
-// mistake.
-type nilError struct{ text string }
-
-func (e *nilError) Error() string { return e.text }
 
 // What is no answer for each item is none for any: the keyring or the tokenizer is
 // unavailable, nothing is stored or shown, and no token is called damaged.

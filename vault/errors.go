@@ -225,19 +225,8 @@ func (e *TokenError) Error() string { return fmt.Sprintf("token %q: %v", e.Token
 // Unwrap returns Err.
 func (e *TokenError) Unwrap() error { return e.Err }
 
-// problems collects the problems of an argument, and the failure to check it.
-type problems struct {
-	failure.Problems
-	failed error
-}
-
-// Err returns the failure, or else the problems.
-func (p *problems) Err() error {
-	if p.failed != nil {
-		return p.failed
-	}
-	return p.Problems.Err()
-}
+// problems collects the problems of an argument.
+type problems struct{ failure.Problems }
 
 // sentinels are the errors of a store or a keyring that mean what they say.
 var sentinels = []error{

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/vault/format"
 )
 
@@ -45,7 +44,6 @@ func fromHook(err error, meanings ...error) error {
 	if err == nil {
 		return nil
 	}
-	hook.Probe(err)
 	e := &hookError{err: err}
 	if i := slices.IndexFunc(meanings, func(m error) bool { return errors.Is(err, m) }); i >= 0 {
 		e.means = meanings[i]

@@ -2,44 +2,33 @@ package vault
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/vault/format"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// safeKeyring is the host's keyring for batches of any size: it splits them, has panics
-// as errors, and answers for every item or not at all.
+// safeKeyring is the host's keyring for batches of any size: it splits them, and answers
+// for every item or not at all.
 type safeKeyring struct {
 	keyring keyring.Keyring
 	limits  keyring.Limits
-	log     *slog.Logger
 }
 
 const keyringHook = "the keyring"
 
-func newSafeKeyring(keyring keyring.Keyring, log *slog.Logger) (k *safeKeyring, err error) {
-	defer hook.Recover(context.Background(), log, keyringHook, &err)
-	return &safeKeyring{keyring, keyring.Limits(), log}, nil
-}
-
-func (k *safeKeyring) Versions(ctx context.Context) (v keyring.Versions, err error) {
-	defer hook.Recover(ctx, k.log, keyringHook, &err)
-	v, err = k.keyring.Versions(ctx)
+func (k *safeKeyring) Versions(ctx context.Context) (keyring.Versions, error) {
+	v, err := k.keyring.Versions(ctx)
 	return v, fromHook(err, keyring.ErrUnknownKey)
 }
 
 // Fingerprint writes the fingerprints of items to dst.
 func (k *safeKeyring) Fingerprint(
 	ctx context.Context, version int, items []keyring.FingerprintItem, dst []keyring.Fingerprint,
-) (err error) {
-	defer hook.Recover(ctx, k.log, keyringHook, &err)
+) error {
 	for from := 0; from < len(items); {
 		to := partEnd(k.limits, items, from, fingerprintSize)
 		part := dst[from:to]
@@ -56,13 +45,13 @@ func (k *safeKeyring) Fingerprint(
 }
 
 // Seal seals all items. It is an error if one of them could not be sealed.
-func (k *safeKeyring) Seal(ctx context.Context, items []keyring.SealItem) (results []keyring.SealResult, err error) {
-	defer hook.Recover(ctx, k.log, keyringHook, &err)
+func (k *safeKeyring) Seal(ctx context.Context, items []keyring.SealItem) ([]keyring.SealResult, error) {
 	call := func(part []keyring.SealItem) ([]keyring.SealResult, error) {
 		results, err := k.keyring.Seal(ctx, part)
 		return results, fromHook(err, keyring.ErrUnknownKey)
 	}
-	if results, err = inParts(keyringHook, k.limits, items, sealSize, call); err != nil {
+	results, err := inParts(keyringHook, k.limits, items, sealSize, call)
+	if err != nil {
 		return nil, err
 	}
 	for i := range results {
@@ -80,13 +69,13 @@ func (k *safeKeyring) Seal(ctx context.Context, items []keyring.SealItem) (resul
 
 // Open opens items. The error of one is ErrCorrupt or ErrUnknownKey; after any other, all
 // have failed.
-func (k *safeKeyring) Open(ctx context.Context, items []keyring.OpenItem) (results []keyring.OpenResult, err error) {
-	defer hook.Recover(ctx, k.log, keyringHook, &err)
+func (k *safeKeyring) Open(ctx context.Context, items []keyring.OpenItem) ([]keyring.OpenResult, error) {
 	call := func(part []keyring.OpenItem) ([]keyring.OpenResult, error) {
 		results, err := k.keyring.Open(ctx, part)
 		return results, fromHook(err, keyring.ErrUnknownKey)
 	}
-	if results, err = inParts(keyringHook, k.limits, items, openSize, call); err != nil {
+	results, err := inParts(keyringHook, k.limits, items, openSize, call)
+	if err != nil {
 		return nil, err
 	}
 	for i := range results {
@@ -109,32 +98,19 @@ func (k *safeKeyring) Open(ctx context.Context, items []keyring.OpenItem) (resul
 type safeTokenizer struct {
 	tokenizer format.Tokenizer
 	limits    keyring.Limits
-	log       *slog.Logger
 }
 
 const tokenizerHook = "the tokenizer"
 
-func newSafeTokenizer(tokenizer format.Tokenizer, log *slog.Logger) (t *safeTokenizer, err error) {
-	defer hook.Recover(context.Background(), log, tokenizerHook, &err)
-	return &safeTokenizer{tokenizer, tokenizer.Limits(), log}, nil
-}
-
-func (t *safeTokenizer) CheckFormat(format string) (err error) {
-	defer hook.Recover(context.Background(), t.log, tokenizerHook, &err)
-	err = t.tokenizer.CheckFormat(format)
-	hook.Probe(err)
-	return err
-}
-
 // Tokens makes tokens. The error of a request is ErrMismatch or ErrExhausted; after any
 // other, all have failed.
-func (t *safeTokenizer) Tokens(ctx context.Context, requests []format.Request) (results []format.Result, err error) {
-	defer hook.Recover(ctx, t.log, tokenizerHook, &err)
+func (t *safeTokenizer) Tokens(ctx context.Context, requests []format.Request) ([]format.Result, error) {
 	call := func(part []format.Request) ([]format.Result, error) {
 		results, err := t.tokenizer.Tokens(ctx, part)
 		return results, fromHook(err)
 	}
-	if results, err = inParts(tokenizerHook, t.limits, requests, requestSize, call); err != nil {
+	results, err := inParts(tokenizerHook, t.limits, requests, requestSize, call)
+	if err != nil {
 		return nil, err
 	}
 	for i := range results {
@@ -155,13 +131,13 @@ func (t *safeTokenizer) Tokens(ctx context.Context, requests []format.Request) (
 
 // CheckTokens checks pairs. The error of one is ErrMismatch; after any other, all have
 // failed. What can be the token of no value is told by itself: no tokenizer has to know.
-func (t *safeTokenizer) CheckTokens(ctx context.Context, pairs []format.Pair) (errs []error, err error) {
-	defer hook.Recover(ctx, t.log, tokenizerHook, &err)
+func (t *safeTokenizer) CheckTokens(ctx context.Context, pairs []format.Pair) ([]error, error) {
 	call := func(part []format.Pair) ([]error, error) {
 		errs, err := t.tokenizer.CheckTokens(ctx, part)
 		return errs, fromHook(err)
 	}
-	if errs, err = inParts(tokenizerHook, t.limits, pairs, pairSize, call); err != nil {
+	errs, err := inParts(tokenizerHook, t.limits, pairs, pairSize, call)
+	if err != nil {
 		return nil, err
 	}
 	for i := range errs {
@@ -172,27 +148,4 @@ func (t *safeTokenizer) CheckTokens(ctx context.Context, pairs []format.Pair) (e
 		}
 	}
 	return errs, nil
-}
-
-// ask asks how much of a field's values may be shown.
-func (s *Service) ask(ctx context.Context, allow RedactionPolicy, f Field) (Redaction, error) {
-	r, err := s.callAllow(ctx, allow, f)
-	switch {
-	case err != nil:
-		return "", unavailable("ask how much may be shown", err)
-	case r != "" && !r.known():
-		return "", fmt.Errorf("%w: Allow returned an unknown redaction", ErrInvalid)
-	}
-	return r, nil
-}
-
-func (s *Service) callAllow(ctx context.Context, allow RedactionPolicy, f Field) (r Redaction, err error) {
-	defer hook.Recover(ctx, s.opts.Logger, "Allow", &err)
-	return allow(f), nil
-}
-
-// panicked reports whether an error is a panic of a hook.
-func panicked(err error) bool {
-	var p *hook.PanicError
-	return errors.As(err, &p)
 }

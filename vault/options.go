@@ -13,10 +13,9 @@ import (
 // Options are the optional parts and settings of a Service. The zero value means the
 // defaults, and a number below 0 is an error.
 //
-// A panic of what a host plugs in is recovered where it happens and logged with its stack
-// at ERROR, without what it panicked with. That of a [keyring.Keyring], a
-// [format.Tokenizer] or a [RedactionPolicy] is answered like a keyring that is away
-// ([mortise.ErrUnavailable]); that of an Observer changes nothing. Stores must not panic.
+// A panic of a [keyring.Keyring], a [format.Tokenizer] or a [RedactionPolicy] goes on to the
+// caller; in a request, net/http recovers it and logs it with its value. A panic of an
+// Observer is logged with its stack at ERROR and changes nothing. Stores must not panic.
 type Options struct {
 	mortise.Env
 

@@ -3,7 +3,6 @@ package vault
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
@@ -25,20 +24,16 @@ type Service struct {
 
 // New returns a Service over a backend and a keyring. It fails if one of them is missing,
 // or if a setting is below 0. Options may be nil.
-func New(b Backend, keys keyring.Keyring, opts *Options) (s *Service, err error) {
+func New(b Backend, keys keyring.Keyring, opts *Options) (*Service, error) {
 	if err := errors.Join(b.validate(), opts.validate()); err != nil {
 		return nil, err
 	}
 	if keys == nil {
 		return nil, errors.New("vault: New needs a keyring")
 	}
-	s = &Service{store: b.Store, opts: opts.withDefaults()}
-	if s.keyring, err = newSafeKeyring(keys, s.opts.Logger); err != nil {
-		return nil, fmt.Errorf("vault: ask for the limits: %w", err)
-	}
-	if s.tokenizer, err = newSafeTokenizer(s.opts.Tokenizer, s.opts.Logger); err != nil {
-		return nil, fmt.Errorf("vault: ask for the limits: %w", err)
-	}
+	s := &Service{store: b.Store, opts: opts.withDefaults()}
+	s.keyring = &safeKeyring{keys, keys.Limits()}
+	s.tokenizer = &safeTokenizer{s.opts.Tokenizer, s.opts.Tokenizer.Limits()}
 	return s, nil
 }
 

@@ -42,7 +42,7 @@ func (s *Service) checkVault(org, id string, schema *Schema) error {
 	if p.Name("id", id); isDots(id) {
 		p.Add("id", "must not be . or ..: the ID stands in paths")
 	}
-	schema.check(&p, s.tokenizer)
+	schema.check(&p, s.opts.Tokenizer)
 	return p.Err()
 }
 
@@ -87,7 +87,7 @@ func (s *Service) changeSchema(ctx context.Context, org string, by mortise.Actor
 		}
 		after.Schema = after.Schema.Clone() // what the function keeps of it is its own
 		var p problems
-		after.Schema.check(&p, s.tokenizer)
+		after.Schema.check(&p, s.opts.Tokenizer)
 		if err := p.Err(); err != nil {
 			return Vault{}, err
 		}
