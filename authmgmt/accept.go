@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
 
@@ -102,12 +101,7 @@ func (s *Service) admit(ctx context.Context, i *Invitation, person mortise.Actor
 	if s.opts.Admit == nil {
 		return nil
 	}
-	err := s.guard(ctx, "Admit", i, func() error { return s.opts.Admit(ctx, i.Clone(), person) })
-	var panicked *hook.PanicError
-	switch {
-	case errors.As(err, &panicked): // which is no answer
-		return unavailable("ask who is admitted", err)
-	case err != nil:
+	if err := s.opts.Admit(ctx, i.Clone(), person); err != nil {
 		return &notAdmitted{err}
 	}
 	return nil
@@ -183,11 +177,7 @@ func (s *Service) grant(ctx context.Context, i *Invitation, attended bool) (Invi
 	}
 	attempt, cancel := context.WithTimeout(attemptCtx, min(left, s.opts.GrantTimeout))
 	defer cancel()
-	var reply mortise.Secret
-	failure := s.guard(ctx, "Grant", i, func() (err error) {
-		reply, err = s.opts.Grant(attempt, Acceptance{Invitation: i.Clone(), Attempt: i.GrantAttempts, Attended: attended})
-		return err
-	})
+	reply, failure := s.opts.Grant(attempt, Acceptance{Invitation: i.Clone(), Attempt: i.GrantAttempts, Attended: attended})
 	mark, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTimeout)
 	defer cancel()
 	if failure != nil {

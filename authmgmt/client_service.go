@@ -10,7 +10,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
-	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // NewClient is what a client is made of.
@@ -193,7 +192,7 @@ func (s *Service) checkDataset(ctx context.Context, org string, u *ClientUpdate)
 	if !ok || u.Roles == nil || s.opts.HasDataset == nil {
 		return nil
 	}
-	has, err := s.hasDataset(ctx, org, id)
+	has, err := s.opts.HasDataset(ctx, org, id)
 	if err != nil {
 		return unavailable("ask for a dataset", err)
 	}
@@ -202,14 +201,6 @@ func (s *Service) checkDataset(ctx context.Context, org string, u *ClientUpdate)
 		p.Add("roles_context", "must name a dataset that the organization has")
 	}
 	return p.Err()
-}
-
-// hasDataset calls the host's HasDataset.
-func (s *Service) hasDataset(ctx context.Context, org, id string) (has bool, err error) {
-	defer hook.Recover(ctx, s.opts.Logger, "HasDataset", &err, "organization", org)
-	has, err = s.opts.HasDataset(ctx, org, id)
-	hook.Probe(err)
-	return has, err
 }
 
 // UpdateClient changes a client and returns it as it is then. Other roles than it has

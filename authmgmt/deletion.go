@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // removeAtOnce is how many rows one call of DeleteOrganization removes.
@@ -52,10 +51,7 @@ func (s *Service) DeleteOrganization(ctx context.Context, org string, by Caller)
 	}
 	more, err = s.store.RemoveDeleted(ctx, org, removeAtOnce)
 	if err == nil && !more && directory != nil {
-		err = s.askDirectory(ctx, func() (err error) {
-			more, err = directory.RemoveDeleted(ctx, org, removeAtOnce)
-			return err
-		})
+		more, err = directory.RemoveDeleted(ctx, org, removeAtOnce)
 	}
 	if err != nil {
 		return false, unavailable("remove what a deleted organization has", err)
@@ -101,22 +97,11 @@ func (s *Service) markDeleted(ctx context.Context, org string, by Caller) (since
 // markInDirectory marks an organization where the host keeps it. The event is in the
 // store, with which such a directory shares the trail, if it has one.
 func (s *Service) markInDirectory(ctx context.Context, d Deletion, org string, since time.Time) error {
-	err := s.askDirectory(ctx, func() error {
-		at, err := d.DeletedAt(ctx, org)
-		if err == nil && at.IsZero() {
-			_, err = d.MarkDeleted(ctx, org, since, AuditEvent{})
-		}
-		return err
-	})
+	at, err := d.DeletedAt(ctx, org)
+	if err == nil && at.IsZero() {
+		_, err = d.MarkDeleted(ctx, org, since, AuditEvent{})
+	}
 	return unavailable("mark an organization as deleted in the directory", err)
-}
-
-// askDirectory calls the host's directory.
-func (s *Service) askDirectory(ctx context.Context, call func() error) (err error) {
-	defer hook.Recover(ctx, s.opts.Logger, "the directory", &err)
-	err = call()
-	hook.Probe(err)
-	return err
 }
 
 // isDeleted is asked where something was refused.

@@ -252,10 +252,12 @@ func (s *Service) deliver(ctx context.Context, by Caller, i *Invitation) {
 	s.deliverNow(ctx, by, i)
 }
 
-// deliverNow calls the host's Deliver. A failure is reported and changes nothing.
+// deliverNow calls the host's Deliver. A failure is reported and changes nothing. After a
+// commit it may be on a goroutine of the store's, so a panic is logged.
 func (s *Service) deliverNow(ctx context.Context, by Caller, i *Invitation) {
+	defer hook.Recover(ctx, s.opts.Logger, "Deliver", nil, "organization", i.Organization, "invitation", i.ID)
 	start := s.opts.Now()
-	err := s.guard(ctx, "Deliver", i, func() error { return s.opts.Deliver(ctx, i.Clone(), s.url(i)) })
+	err := s.opts.Deliver(ctx, i.Clone(), s.url(i))
 	if err == nil {
 		return
 	}
@@ -266,15 +268,6 @@ func (s *Service) deliverNow(ctx context.Context, by Caller, i *Invitation) {
 		Kind: mortise.KindDeliveryFailed, Organization: i.Organization, Actor: by.Actor,
 		Object: i.ID, Duration: s.opts.Now().Sub(start), Err: err,
 	})
-}
-
-// guard calls a function of Options about an invitation. A panic is logged and becomes an
-// error.
-func (s *Service) guard(ctx context.Context, name string, i *Invitation, f func() error) (err error) {
-	defer hook.Recover(ctx, s.opts.Logger, name, &err, "organization", i.Organization, "invitation", i.ID)
-	err = f()
-	hook.Probe(err)
-	return err
 }
 
 // changeInvitation changes an invitation together with its audit event, if it has a kind.

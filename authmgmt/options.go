@@ -16,11 +16,12 @@ import (
 // Options are the optional parts and settings of a Service. The zero value means the
 // defaults, and a number below 0 is an error, unless the setting says that it means none.
 //
-// A panic of a host's plug-in is recovered where it happens and logged with its stack
-// at ERROR, without its value. A panic of a Directory, of Admit or of HasDataset is
-// answered like a directory that is away ([mortise.ErrUnavailable]). A panic of Grant
-// or Deliver is a failed attempt. A panic of an Observer changes nothing. Stores must
-// not panic.
+// A panic of Deliver is a failed delivery, and one of Grant in [Service.Run] a failed
+// attempt, of which an Observer does not hear. A panic of an Observer changes nothing. All
+// of these are logged with their stack at ERROR, without their value. A panic of a
+// Directory, of Admit, of HasDataset, or of Grant in [Service.Accept] goes on to the caller;
+// in a request, net/http recovers and logs it. After one of Grant, Run makes another attempt
+// when the time of this one is over. Stores must not panic.
 type Options struct {
 	mortise.Env
 

@@ -60,7 +60,7 @@ func (s *Service) checkRBAC(ctx context.Context, org string, roles []access.Role
 	if s.rbac.has(org, now) {
 		return nil
 	}
-	o, err := s.organization(ctx, org)
+	o, err := s.directory.AccessControl(ctx, org)
 	if errors.Is(err, mortise.ErrNotFound) || err == nil && !o.RBAC {
 		if deleted, err := s.isDeleted(ctx, org); err != nil {
 			return err
@@ -76,13 +76,4 @@ func (s *Service) checkRBAC(ctx context.Context, org string, roles []access.Role
 		s.rbac.remember(org, now)
 	}
 	return nil
-}
-
-// organization asks the directory.
-func (s *Service) organization(ctx context.Context, org string) (o Organization, err error) {
-	err = s.askDirectory(ctx, func() (err error) {
-		o, err = s.directory.AccessControl(ctx, org)
-		return err
-	})
-	return o, err
 }

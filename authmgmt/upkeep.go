@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/cursor"
+	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/setting"
 )
 
@@ -98,8 +99,10 @@ func (s *Service) grantDue(ctx context.Context, atOnce int) (granted int, err er
 	return int(succeeded.Load()), err
 }
 
-// grantOne makes an attempt, unless somebody else does, and returns 1 if it succeeded.
+// grantOne makes an attempt, unless somebody else does, and returns 1 if it succeeded. After
+// a panic of Grant, the next attempt is made when the claim of this one ends.
 func (s *Service) grantOne(ctx context.Context, i *Invitation) (granted int, err error) {
+	defer hook.Recover(ctx, s.opts.Logger, "Grant", nil, "organization", i.Organization, "invitation", i.ID)
 	if ctx.Err() != nil {
 		return 0, nil
 	}
