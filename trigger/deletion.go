@@ -3,13 +3,10 @@ package trigger
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"reflect"
-	"time"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/failure"
-	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // removeStep is how many rows each part removes at a call of DeleteOrganization.
@@ -86,7 +83,7 @@ func (s *Service) deletions() (parts []Deletion) {
 	}
 	parts = append(parts, s.store)
 	if d, ok := s.directory.(Deletion); ok && !same(d, s.store) && !same(d, s.keys) {
-		parts = append(parts, directoryDeletion{d, s.opts.Logger})
+		parts = append(parts, d)
 	}
 	return parts
 }
@@ -104,24 +101,4 @@ func (s *Service) isDeleted(ctx context.Context, org string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// directoryDeletion recovers the panics of a host's directory.
-type directoryDeletion struct {
-	directory Deletion
-	logger    *slog.Logger
-}
-
-func (d directoryDeletion) MarkDeleted(ctx context.Context, org string, at time.Time) (since time.Time, err error) {
-	defer hook.Recover(ctx, d.logger, "the directory", &err)
-	since, err = d.directory.MarkDeleted(ctx, org, at)
-	hook.Probe(err)
-	return since, err
-}
-
-func (d directoryDeletion) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
-	defer hook.Recover(ctx, d.logger, "the directory", &err)
-	more, err = d.directory.RemoveDeleted(ctx, org, limit)
-	hook.Probe(err)
-	return more, err
 }

@@ -8,14 +8,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -24,10 +25,8 @@ import (
 // the Processor's own error.
 const secretText = "the plan for Q3"
 
-// hooks are everything that a host can plug in. What is named by broken panics with what
-// it was given.
+// hooks are a Processor, an observer and a tracer. What is named by broken panics.
 type hooks struct {
-	*memory.Trigger
 	broken   string
 	attempts int
 }
@@ -36,11 +35,6 @@ func (h *hooks) call(name string) {
 	if h.broken == name {
 		panic("cannot work on " + secretText)
 	}
-}
-
-func (h *hooks) Setup(ctx context.Context, org string) (trigger.Organization, error) {
-	h.call("Organization")
-	return h.Trigger.Setup(ctx, org)
 }
 
 func (h *hooks) observe(context.Context, mortise.Observation) { h.call("Observe") }
@@ -64,66 +58,29 @@ func (h *hooks) process(context.Context, trigger.Event) (trigger.Outcome, error)
 	return trigger.Outcome{}, errors.New("not yet")
 }
 
-func (h *hooks) backoff(int) time.Duration {
-	h.call("Backoff")
-	return time.Second
-}
-
-func (h *hooks) publicError(err error) string {
-	h.call("PublicError")
-	return "public: " + err.Error()
-}
-
-// A panic of a hook is logged with its stack; of the Processor also with its text, of all
-// others with nothing of the event. A directory that panics is one that is away; a panic of
-// the Processor is a failed attempt; all others change nothing but what they would have said.
+// A panic of the Processor is a failed attempt, and is logged with its text and its stack. A
+// panic of an observer or a tracer changes nothing, and is logged with its stack and nothing
+// of the event.
 func TestPanicsOfHooks(t *testing.T) {
-	for broken, lastError := range map[string]string{
-		"":             "public: not yet",
-		"Organization": "",
-		"Observe":      "public: not yet",
-		"Inject":       "public: not yet",
-		"Start":        "public: not yet",
-		"end":          "public: not yet",
-		"Process":      "public: the processor panicked: cannot work on " + secretText,
-		"Backoff":      "public: not yet",
-		"PublicError":  "The attempt failed.",
-	} {
+	for _, broken := range []string{"", "Observe", "Inject", "Start", "end", "Process"} {
 		t.Run(broken, func(t *testing.T) {
-			var logged lockedBuffer
-			log := slog.New(slog.NewTextHandler(&logged, nil))
-			clock := new(triggertest.Clock)
-			db := openMemoryAt(t, clock.Now)
-			h := &hooks{Trigger: db.Trigger().Store.(*memory.Trigger), broken: broken}
-			s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: h}, &trigger.Options{
-				Env: mortise.Env{Observer: h.observe, Tracer: h, Logger: log, Now: clock.Now}, PublicError: h.publicError,
+			var logged bytes.Buffer
+			h := &hooks{broken: broken}
+			f := triggertest.New(t, &triggertest.Options{
+				Processor: h.process,
+				Service:   trigger.Options{Env: mortise.Env{Observer: h.observe, Tracer: h, Logger: slog.New(slog.NewTextHandler(&logged, nil))}},
 			})
-			require.NoError(t, err)
-			w, err := trigger.NewWorker(s, h.process, &trigger.WorkerOptions{Backoff: h.backoff})
-			require.NoError(t, err)
-			require.NoError(t, s.UpdateOrganization(t.Context(), "acme", "", func(o *trigger.Organization) error {
-				o.SetupComplete = true
-				o.SetCollection([16]byte{1}, true)
-				return nil
-			}))
-
-			e, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: secretText})
-			if broken == "Organization" {
-				require.ErrorIs(t, err, mortise.ErrUnavailable)
-				h.broken = ""
-				e, err = s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: secretText})
-				lastError = "public: not yet"
-			}
-			require.NoError(t, err)
-			for range 2 {
-				more, err := w.RunOnce(t.Context())
-				require.NoError(t, err)
-				require.True(t, more)
-				clock.Advance(time.Minute)
-			}
-			e = get(t, s, e.ID)
+			e := submit(t, f.Service, secretText)
+			f.Drain(t.Context())
+			f.Advance(time.Minute)
+			f.Drain(t.Context())
+			e = get(t, f.Service, e.ID)
 			assert.Equal(t, trigger.StatusCompleted, e.Status)
-			assert.Equal(t, lastError, e.LastError)
+			if broken == "Process" {
+				assert.Equal(t, "the processor panicked: cannot work on "+secretText, e.LastError)
+			} else {
+				assert.Equal(t, "not yet", e.LastError)
+			}
 			if broken == "" {
 				assert.NotContains(t, logged.String(), "level=ERROR")
 				return
@@ -153,40 +110,63 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// A worker that runs outlives the panics of everything that is plugged into it, and all
-// its events end.
+// nilError is an error that cannot be printed when it is nil, as is often returned by
+// mistake.
+type nilError struct{ text string }
+
+func (e *nilError) Error() string { return e.text }
+
+// A worker that runs outlives the panics of all that a host has plugged into it, and of the
+// errors that it returns: each costs an attempt, and all events end.
 func TestWorkerOutlivesPanics(t *testing.T) {
-	var logged lockedBuffer
-	db, err := memory.Open(t.Context(), nil)
-	require.NoError(t, err)
-	observer := &hooks{Trigger: db.Trigger().Store.(*memory.Trigger), broken: "Observe"}
-	log := slog.New(slog.NewTextHandler(&logged, nil))
-	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, &trigger.Options{
-		Env: mortise.Env{Observer: observer.observe, Tracer: &hooks{broken: "end"}, Logger: log},
-	})
-	require.NoError(t, err)
-	ctx, stop := context.WithCancel(t.Context())
-	var left sync.WaitGroup
-	left.Add(2 * 6)
-	w, err := trigger.NewWorker(s, func(context.Context, trigger.Event) (trigger.Outcome, error) {
-		left.Done()
-		panic(secretText)
-	}, &trigger.WorkerOptions{Concurrency: 2, MaxAttempts: 2, Backoff: func(int) time.Duration { panic("backoff") }})
-	require.NoError(t, err)
-	ended := make(chan error, 1)
-	go func() { ended <- w.Run(ctx) }()
-	for range 6 {
-		_, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: secretText})
-		require.NoError(t, err)
+	boom, panics := func(error) string { panic("boom") }, func() error { panic("boom") }
+	for name, test := range map[string]struct {
+		process func() error
+		worker  trigger.WorkerOptions
+		service trigger.Options
+	}{
+		"Processor":              {process: panics},
+		"Backoff":                {worker: trigger.WorkerOptions{Backoff: func(int) time.Duration { panic("boom") }}},
+		"PublicError":            {service: trigger.Options{PublicError: boom}},
+		"LogError":               {service: trigger.Options{LogError: boom}},
+		"Processor and LogError": {process: panics, service: trigger.Options{LogError: boom}},
+		"an error":               {process: func() error { return (*nilError)(nil) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var logged lockedBuffer
+				db := openMemory(t)
+				test.service.Logger = slog.New(slog.NewTextHandler(&logged, nil))
+				s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, &test.service)
+				require.NoError(t, err)
+				test.worker.Concurrency, test.worker.MaxAttempts = 2, 2
+				var calls atomic.Int64
+				w, err := trigger.NewWorker(s, func(context.Context, trigger.Event) (trigger.Outcome, error) {
+					calls.Add(1)
+					if test.process != nil {
+						return trigger.Outcome{}, test.process()
+					}
+					return trigger.Outcome{}, errors.New("no")
+				}, &test.worker)
+				require.NoError(t, err)
+				ctx, stop := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- w.Run(ctx) }()
+				for range 6 {
+					submit(t, s, secretText)
+				}
+				time.Sleep(time.Minute)
+				stop()
+				require.NoError(t, <-ended)
+				assert.EqualValues(t, 2*6, calls.Load())
+				for e, err := range s.Events(t.Context(), "acme", trigger.EventQuery{}) {
+					require.NoError(t, err)
+					assert.Equal(t, trigger.StatusFailed, e.Status)
+				}
+				assert.Contains(t, logged.String(), `level=ERROR msg="a hook panicked"`)
+			})
+		})
 	}
-	left.Wait() // each event twice: nothing that panicked has held up the worker
-	stop()
-	require.NoError(t, <-ended)
-	for e, err := range s.Events(t.Context(), "acme", trigger.EventQuery{}) {
-		require.NoError(t, err)
-		assert.Equal(t, trigger.StatusFailed, e.Status)
-	}
-	assert.Equal(t, 6, strings.Count(logged.String(), "an event was given up"))
 }
 
 // A dead letter is logged at WARN: which event, whose, after how many attempts, and why, also
@@ -254,7 +234,6 @@ func TestLogError(t *testing.T) {
 	}{
 		"other words": {func(err error) string { return strings.ToUpper(err.Error()) }, `error="AWAY NOW"`},
 		"nothing":     {func(error) string { return "" }, `error=""`},
-		"a panic":     {func(error) string { panic("no") }, `error="The attempt failed."`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var logged bytes.Buffer

@@ -10,12 +10,11 @@ import (
 // Options are the optional parts and settings of a Service. The zero value means the
 // defaults, and a number below 0 is an error.
 //
-// A panic of what a host plugs in, here and in [WorkerOptions], is recovered where it
-// happens and logged with its stack at ERROR. That of a Directory is answered as if the
-// directory was away ([mortise.ErrUnavailable]). That of a [Processor] is a failed
-// attempt. That of Backoff leaves the default wait, a panic of PublicError or LogError
-// a history or a log that says only that the attempt failed. That of an Observer or a
-// Tracer changes nothing. Stores and queues must not panic.
+// A panic of a [Processor] is a failed attempt. In [Worker.Run], so is a panic of Backoff, of
+// PublicError, of LogError, or of a method of the Processor's error; the history then keeps
+// the error before it. A panic of an Observer or a Tracer changes nothing. All of these are
+// logged with their stack at ERROR. A panic of a Directory goes on to the caller; in a
+// request, net/http recovers and logs it. Stores and queues must not panic.
 type Options struct {
 	mortise.Env
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/failure"
-	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // Organization is what the service must know of one before it accepts a request. It
@@ -75,7 +74,7 @@ func (s *Service) checkOrganization(ctx context.Context, org string, collection 
 	if s.directory == nil {
 		return nil
 	}
-	o, err := s.organization(ctx, org)
+	o, err := s.directory.Setup(ctx, org)
 	if errors.Is(err, mortise.ErrNotFound) {
 		deleted, err := s.isDeleted(ctx, org)
 		if err != nil {
@@ -90,14 +89,6 @@ func (s *Service) checkOrganization(ctx context.Context, org string, collection 
 		return failure.Unavailable("read organization", err)
 	}
 	return o.eligible(collection)
-}
-
-// organization asks the directory.
-func (s *Service) organization(ctx context.Context, org string) (o Organization, err error) {
-	defer hook.Recover(ctx, s.opts.Logger, "the directory", &err)
-	o, err = s.directory.Setup(ctx, org)
-	hook.Probe(err)
-	return o, err
 }
 
 // UpdateOrganization changes an organization, creating it if it is new. The Directory of

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-6363c74e/mortise/internal/hook"
-	"github.com/seed-6363c74e/mortise/internal/mark"
 	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
 
@@ -20,11 +19,12 @@ type runner func(ctx context.Context, e Event) (Outcome, error)
 
 // runHere calls the Processor on this goroutine.
 func (w *Worker) runHere(ctx context.Context, e Event) (o Outcome, err error) {
+	defer hook.Recover(ctx, w.service.opts.Logger, "LogError", &err)
 	defer func() {
 		if p := recover(); p != nil {
 			text := fmt.Sprint(p)
 			if count := w.service.panicked.Add(e.Organization, w.service.opts.Now()); count > 0 {
-				_ = hook.Panicked(ctx, w.service.opts.Logger, "the processor", p, "text", w.service.loggedError(ctx, errors.New(text)),
+				_ = hook.Panicked(ctx, w.service.opts.Logger, "the processor", p, "text", w.service.loggedError(errors.New(text)),
 					"event", e.ID, "organization", e.Organization, "attempt", e.Attempts, "count", count)
 			}
 			o, err = Outcome{}, errors.New("the processor panicked: "+text)
@@ -34,17 +34,7 @@ func (w *Worker) runHere(ctx context.Context, e Event) (o Outcome, err error) {
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}
-	probe(err)
 	return o, err
-}
-
-// probe asks an error what the worker will ask it later, where a panic of its methods can
-// still be caught.
-func probe(err error) {
-	var permanent *permanentError
-	if !errors.As(err, &permanent) {
-		_, _ = mark.Wait(err)
-	}
 }
 
 // errExited: the Processor called runtime.Goexit, as FailNow of a test does.
@@ -94,34 +84,19 @@ func (o *Outcome) check() error {
 const maxErrorText = 2048
 
 // publicError is the text of a failure in the history.
-func (s *Service) publicError(ctx context.Context, failure error) (text string) {
-	return s.textOf(ctx, failure, "PublicError", s.opts.PublicError)
-}
+func (s *Service) publicError(failure error) string { return textOf(failure, s.opts.PublicError) }
 
 // loggedError is the text of a failure in the log.
-func (s *Service) loggedError(ctx context.Context, failure error) string {
-	return oneline.Logged(s.textOf(ctx, failure, "LogError", s.opts.LogError))
+func (s *Service) loggedError(failure error) string {
+	return oneline.Logged(textOf(failure, s.opts.LogError))
 }
 
-// textOf returns the text that a hook of the host's gives to a failure.
-func (s *Service) textOf(ctx context.Context, failure error, name string, hosts func(error) string) (text string) {
+// textOf returns the text that a hook of the host's gives to a failure, if there is one.
+func textOf(failure error, hosts func(error) string) string {
 	if hosts == nil {
-		return errorText(failure)
+		hosts = error.Error
 	}
-	text = "The attempt failed."
-	defer hook.Recover(ctx, s.opts.Logger, name, nil)
 	return boundText(hosts(failure))
-}
-
-// errorText makes a failure fit for the history. The error is the host's own code, which
-// may panic: a nil pointer in an error is the classic.
-func errorText(err error) (text string) {
-	defer func() {
-		if p := recover(); p != nil {
-			text = fmt.Sprintf("the processor returned an error of type %T, whose text cannot be had: %v", err, p)
-		}
-	}()
-	return boundText(err.Error())
 }
 
 // boundText makes a text fit for the history.

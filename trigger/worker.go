@@ -101,7 +101,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	g.Go(func() error {
 		defer stopSweeping()
 		opts := mortise.ConsumeOptions{Kinds: []string{JobKind}, Workers: w.opts.Concurrency, MaxHandle: w.longest()}
-		return w.service.queue.Consume(ctx, opts, func(held context.Context, d mortise.Delivery) mortise.Verdict {
+		return w.service.queue.Consume(ctx, opts, func(held context.Context, d mortise.Delivery) (v mortise.Verdict) {
+			v.After = defaultBackoff(max(d.Deliveries, 1)) // if what the host has plugged in panics
+			defer hook.Recover(held, w.service.opts.Logger, "an attempt", nil, "job", d.Job.ID)
 			return w.handle(held, d, mode{draining: draining, run: w.runAside, pause: writePause})
 		})
 	})
@@ -338,7 +340,7 @@ func (w *Worker) end(
 	var text string
 	if failure != nil {
 		// Here, and not in write: it is the host's code and may do anything.
-		text = s.publicError(ctx, failure)
+		text = s.publicError(failure)
 	}
 	var left Event
 	write := func(stored *Event) error {
@@ -411,14 +413,14 @@ func (w *Worker) end(
 func (s *Service) logFailed(ctx context.Context, e *Event, failure error, after time.Duration) {
 	if count := s.failed.Add(e.Organization, s.opts.Now()); count > 0 {
 		s.opts.Logger.WarnContext(ctx, "an attempt failed; trying again", "event", e.ID, "organization", e.Organization,
-			"attempt", e.Attempts, "in", after.String(), "count", count, "error", s.loggedError(ctx, failure))
+			"attempt", e.Attempts, "in", after.String(), "count", count, "error", s.loggedError(failure))
 	}
 }
 
 // logDead tells the operator that an event was given up, and why.
 func (s *Service) logDead(ctx context.Context, e *Event, why error) {
 	s.opts.Logger.WarnContext(ctx, "an event was given up", "event", e.ID, "organization", e.Organization,
-		"attempts", e.Attempts, "error", s.loggedError(ctx, why))
+		"attempts", e.Attempts, "error", s.loggedError(why))
 }
 
 // maxWrites is how often the end of an attempt is tried to be written.
@@ -464,15 +466,13 @@ func (w *Worker) wait(failure error, attempt int) time.Duration {
 	return w.backoff(attempt)
 }
 
-// backoff asks Backoff. If it panics, or says less than 0, as a number does that has grown
-// too large, the default one says how long to wait.
-func (w *Worker) backoff(attempt int) (wait time.Duration) {
-	wait = defaultBackoff(attempt)
-	defer hook.Recover(context.Background(), w.service.opts.Logger, "Backoff", nil)
+// backoff asks Backoff. If it says less than 0, as a number does that has grown too large,
+// the default one says how long to wait.
+func (w *Worker) backoff(attempt int) time.Duration {
 	if asked := w.opts.Backoff(attempt); asked >= 0 {
-		wait = min(asked, mark.MaxWait)
+		return min(asked, mark.MaxWait)
 	}
-	return wait
+	return defaultBackoff(attempt)
 }
 
 func (w *Worker) checkOutcome(o *Outcome) error {

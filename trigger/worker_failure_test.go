@@ -30,40 +30,6 @@ func TestMarkedNilIsNoError(t *testing.T) {
 	}
 }
 
-type myErr struct{ text string }
-
-func (e *myErr) Error() string { return e.text }
-
-// wrapping is an error whose nil pointer cannot be unwrapped either.
-type wrapping struct{ inner error }
-
-func (e *wrapping) Error() string { return "wrapping" }
-func (e *wrapping) Unwrap() error { return e.inner }
-
-// TestErrorThatCannotBeUnwrapped: the same for its other methods.
-func TestErrorThatCannotBeUnwrapped(t *testing.T) {
-	f := triggertest.New(t, &triggertest.Options{Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) {
-		var e *wrapping
-		return trigger.Outcome{}, e
-	}})
-	e := submit(t, f.Service, "a")
-	require.NotPanics(t, func() { f.Drain(t.Context()) })
-	got := get(t, f.Service, e.ID)
-	assert.Equal(t, trigger.StatusReceived, got.Status)
-	assert.Contains(t, got.LastError, "panicked")
-}
-
-// TestErrorWithoutText: an error whose text panics, such as a nil pointer, is an error
-// like another.
-func TestErrorWithoutText(t *testing.T) {
-	f := triggertest.New(t, &triggertest.Options{Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) {
-		var e *myErr
-		return trigger.Outcome{}, e
-	}})
-	submit(t, f.Service, "a")
-	assert.NotPanics(t, func() { f.Drain(t.Context()) })
-}
-
 // hangStore is a Store whose updates can hang.
 type hangStore struct {
 	trigger.Store
