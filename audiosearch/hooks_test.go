@@ -122,14 +122,15 @@ func hookedRig(t *testing.T, broken string) (*rig, *hooks, *lockedBuffer) {
 }
 
 // A panic of a hook is logged with its stack. A scorer's is that of a scorer that is
-// away, that of what reads a file costs the video, and all others change nothing but what
-// they would have said. Nobody is told what it panicked with, and the service works on.
+// away, and so is one of Files when the scores are stored; that of what reads a file costs
+// the video, and all others change nothing but what they would have said. Nobody is told
+// what it panicked with, and the service works on.
 func TestPanicsOfHooks(t *testing.T) {
 	const away, costsVideo, nothing = "away", "costs the video", "nothing"
 	for broken, want := range map[string]string{
 		"": nothing, "Model": away, "Score": away,
 		"Probe": costsVideo, "PCM": costsVideo, "Local": costsVideo, "Same": costsVideo,
-		"Moderate": nothing, "Observe": nothing, "Inject": nothing, "release": nothing, "Start": nothing, "end": nothing,
+		"Moderate": nothing, "Observe": nothing, "Inject": nothing, "release": away, "Start": nothing, "end": nothing,
 	} {
 		t.Run(broken, func(t *testing.T) {
 			r, h, logged := hookedRig(t, broken)

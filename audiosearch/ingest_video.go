@@ -61,7 +61,7 @@ const (
 // panicked returns what a panic becomes.
 func (in *ingestion) panicked(ctx context.Context) func(p any) error {
 	return func(p any) error {
-		name := [...]string{reading: mediaHook, scoring: scorerHook, storing: "the store"}[in.stage.Load()]
+		name := [...]string{reading: mediaHook, scoring: scorerHook, storing: "the store or the files"}[in.stage.Load()]
 		return in.broke(ctx, name, p)
 	}
 }
@@ -150,10 +150,7 @@ func (in *ingestion) run(ctx context.Context, beat func(time.Duration)) (*outcom
 			return in.unread(ctx, err)
 		}
 		o, err := func() (*outcome, error) {
-			defer func() {
-				defer hook.Recover(ctx, in.service.opts.Logger, "the files", nil, "video", in.video.ID)
-				release()
-			}()
+			defer release()
 			beat(in.service.opts.Stall)
 			return in.file(ctx, file, beat)
 		}()

@@ -15,12 +15,12 @@ import (
 // Options are the optional parts and settings of a Service. The zero value means the
 // defaults, and a number below 0 is an error, unless the setting says that it means none.
 //
-// A panic of what a host plugs in, here and in [WorkerOptions], is recovered where it
-// happens and logged with its stack at ERROR. After a panic of a [sound.Scorer] the
-// answer is that of a scorer that is away ([mortise.ErrUnavailable]). One of a
-// [sound.Media] or a [sound.Files] costs the video. After one of Moderate there are no
-// moderation scores, and after one of a Backoff the default one is used. One of an
-// Observer or a Tracer changes nothing. Stores and queues must not panic.
+// After a panic of a [sound.Scorer] the answer is that of a scorer that is away
+// ([mortise.ErrUnavailable]). One of a [sound.Media] or a [sound.Files] costs the video.
+// After one of Moderate there are no moderation scores. One of Backoff is a failed attempt
+// of [Worker.Run]. One of an Observer or a Tracer changes nothing. All of these are logged
+// with their stack at ERROR. Stores and queues must not panic, nor must the methods of an
+// error that a host's code returns: on a goroutine of the service, that ends the program.
 type Options struct {
 	mortise.Env
 

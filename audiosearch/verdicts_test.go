@@ -272,15 +272,6 @@ func TestDrain(t *testing.T) {
 	assert.Equal(t, audiosearch.Success, r.results(id).Termination)
 }
 
-// TestStorePanics: that costs an attempt.
-func TestStorePanics(t *testing.T) {
-	db := newMemory(t)
-	store := &hookedStore{Store: db.AudioSearch().Store, ranked: func() { panic("oh") }}
-	r := newRigOn(t, db, store, nil)
-	run := r.search(audiosearch.Query{Class: loud})
-	assert.Equal(t, []any{audiosearch.InternalError, 8}, []any{run.Termination, run.Attempts})
-}
-
 // TestSignsOfLife: a run that makes no progress is touched now and then, not each time
 // that it is looked at.
 func TestSignsOfLife(t *testing.T) {

@@ -74,7 +74,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	g.Go(func() error {
 		defer stopSweeping()
 		opts := mortise.ConsumeOptions{Kinds: []string{JobKind}, Workers: w.opts.Concurrency}
-		handle := func(held context.Context, d mortise.Delivery) mortise.Verdict {
+		handle := func(held context.Context, d mortise.Delivery) (v mortise.Verdict) {
+			v.After = defaultBackoff(max(d.Deliveries, 1)) // if what the host has plugged in panics
+			defer hook.Recover(held, w.service.opts.Logger, "an attempt", nil, "job", d.Job.ID)
 			return w.handle(held, draining, d)
 		}
 		return w.service.queue.Consume(ctx, opts, handle)
@@ -299,11 +301,6 @@ func (w *Worker) attempt(held, draining context.Context, r *Run, due time.Time) 
 	watcher.Go(func() { w.watch(watching, r, &far, cancel) })
 	defer watcher.Wait()
 	defer stop()
-	defer func() {
-		if p := recover(); p != nil {
-			err = hook.Panicked(ctx, s.opts.Logger, "the store", p, "run", r.ID, "organization", r.Organization)
-		}
-	}()
 	found, err = w.search(ctx, r, &far)
 	return found, watch.Because(ctx, err)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
-	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/mark"
 	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
@@ -155,15 +154,13 @@ func (w *Worker) wait(failure error, attempt int) time.Duration {
 	return w.backoff(attempt)
 }
 
-// backoff asks Backoff. If it panics, or says less than 0, as a number does that has grown
-// too large, the default one says how long to wait.
-func (w *Worker) backoff(attempt int) (wait time.Duration) {
-	wait = defaultBackoff(attempt)
-	defer hook.Recover(context.Background(), w.service.opts.Logger, "Backoff", nil)
+// backoff asks Backoff. If it says less than 0, as a number does that has grown too large,
+// the default one says how long to wait.
+func (w *Worker) backoff(attempt int) time.Duration {
 	if asked := w.opts.Backoff(attempt); asked >= 0 {
-		wait = min(asked, mark.MaxWait)
+		return min(asked, mark.MaxWait)
 	}
-	return wait
+	return defaultBackoff(attempt)
 }
 
 // maxWrites is how often the end of an attempt is tried to be written.

@@ -57,7 +57,7 @@ type SyncOptions struct {
 	// end of their context before they are left behind: 5 s; below 0: none.
 	Open, Grace time.Duration
 
-	Logger *slog.Logger // hears of panics of these functions; slog.Default()
+	Logger *slog.Logger // hears of panics that Sync recovers; slog.Default()
 }
 
 // Synced is what Sync did, and what it found. The lists have [SyncOptions.Max]
@@ -100,8 +100,9 @@ type FileProblem struct {
 // Whatever else fails, the end of ctx included, Synced says what was done until then.
 // What is missing, the next call does.
 //
-// A panic of the functions of SyncOptions, or of the file system, is recovered. One of
-// Metadata skips the file; after any other one the error is mortise.ErrUnavailable.
+// A panic of Metadata skips the file. After one of the file system, or of Match or ID while
+// the folder is read, the error is mortise.ErrUnavailable. One of Match for a video of the
+// catalog goes on to the caller.
 //
 // Sync keeps in memory about 100 bytes for each file, its path, and the IDs of
 // Synced; in between, the entries of one folder, and 500 videos. It reads the catalog
@@ -284,9 +285,7 @@ func (y *folderSync) look(ctx context.Context) (gone []string, err error) {
 		if there {
 			y.found[at].state = fileThere
 			y.present++
-		} else if ours, err := y.owns(ctx, v.Path); err != nil {
-			return nil, err
-		} else if ours && !y.hidden(v.Path) {
+		} else if ours := y.owns(v.Path); ours && !y.hidden(v.Path) {
 			if gone = append(gone, v.ID); len(gone) > y.opts.Max {
 				return nil, errTooManyGone
 			}
@@ -304,13 +303,9 @@ func (y *folderSync) look(ctx context.Context) (gone []string, err error) {
 }
 
 // owns reports whether a video with the path belongs to the folder.
-func (y *folderSync) owns(ctx context.Context, path string) (bool, error) {
+func (y *folderSync) owns(path string) bool {
 	rest, ok := strings.CutPrefix(path, y.prefix)
-	if !ok || rest == "." || !fs.ValidPath(rest) {
-		return false, nil
-	}
-	matches, err := y.matches(ctx, rest)
-	return matches, unavailable("sync a folder", err)
+	return ok && rest != "." && fs.ValidPath(rest) && y.opts.Match(rest)
 }
 
 // hidden reports whether the path, or a folder that it is in, was skipped.

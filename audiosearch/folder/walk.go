@@ -12,7 +12,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/watch"
 )
@@ -21,7 +20,7 @@ import (
 // ends, so the walker has what it finds for itself until it is done.
 func (y *folderSync) walk(ctx context.Context) error {
 	w := &folderWalk{folderSync: &folderSync{files: y.files, opts: y.opts, prefix: y.prefix}}
-	err := watch.Run(ctx, y.opts.Open, y.opts.Grace, y.panicked(ctx, "the file system"), w.run)
+	err := watch.Run(ctx, y.opts.Open, y.opts.Grace, y.panicked(ctx, "the folder"), w.run)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -59,9 +58,7 @@ func (w *folderWalk) run(ctx context.Context, beat func(next time.Duration)) err
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := w.entry(ctx, dir, e, beat); err != nil {
-				return err
-			}
+			w.entry(dir, e, beat)
 			if w.folders > w.opts.Max || len(w.found)+len(w.out.Skipped) > w.opts.Max {
 				return errTooManyFiles
 			}
@@ -81,9 +78,7 @@ func (w *folderWalk) run(ctx context.Context, beat func(next time.Duration)) err
 }
 
 // entry notes what a folder has.
-func (w *folderWalk) entry(
-	ctx context.Context, dir string, e fs.DirEntry, beat func(next time.Duration),
-) error {
+func (w *folderWalk) entry(dir string, e fs.DirEntry, beat func(next time.Duration)) {
 	path, kind := e.Name(), e.Type()
 	odd := path == "" || path == "." || path == ".." || strings.Contains(path, "/")
 	if dir != "." {
@@ -91,45 +86,41 @@ func (w *folderWalk) entry(
 	}
 	if odd {
 		w.skip(path, "this is not the name of a file: mend the file system")
-		return nil
+		return
 	}
 	if kind.IsDir() {
 		if problem := w.pathProblem(path); problem != "" {
 			w.skip(path, problem)
-			return nil
+			return
 		}
 		w.folders++
 		w.pending = append(w.pending, path)
-		return nil
+		return
 	}
 	if kind&fs.ModeSymlink != 0 {
 		beat(w.opts.Open)
 		info, err := fs.Stat(w.files, path)
 		if err != nil {
 			w.skip(path, readProblem(err)) // it may lead to a folder
-			return nil
+			return
 		}
 		if kind = info.Mode().Type(); kind.IsDir() {
 			w.skip(path, "links to folders are not followed: sync that folder itself, or put it here")
-			return nil
+			return
 		}
 	}
-	matches, err := w.matches(ctx, path)
-	if err != nil || !matches {
-		return err
+	if !w.opts.Match(path) {
+		return
 	}
 	if problem := w.pathProblem(path); problem != "" {
 		w.skip(path, problem)
-		return nil
+		return
 	}
 	if !kind.IsRegular() {
 		w.skip(path, "this is not a plain file: remove it, or have SyncOptions.Match refuse it")
-		return nil
+		return
 	}
-	id, err := w.id(ctx, path)
-	if err != nil {
-		return err
-	}
+	id := w.id(path)
 	f := foundFile{path: w.prefix + path, id: id}
 	if id == f.path {
 		f.id = f.path // one text in memory
@@ -137,7 +128,6 @@ func (w *folderWalk) entry(
 		f.id = strings.Clone(id[:name.Max+1]) // which is too long, too
 	}
 	w.found = append(w.found, f)
-	return nil
 }
 
 // pathProblem says why a path of the folder cannot stand in the catalog, "" if it can.
@@ -151,19 +141,12 @@ func (y *folderSync) pathProblem(path string) string {
 	return ""
 }
 
-// matches is SyncOptions.Match.
-func (y *folderSync) matches(ctx context.Context, path string) (matches bool, err error) {
-	defer hook.Recover(ctx, y.opts.Logger, "SyncOptions.Match", &err)
-	return y.opts.Match(path), nil
-}
-
 // id is SyncOptions.ID, or its default.
-func (y *folderSync) id(ctx context.Context, path string) (id string, err error) {
+func (y *folderSync) id(path string) string {
 	if y.opts.ID == nil {
-		return idOfPath(y.prefix + path), nil
+		return idOfPath(y.prefix + path)
 	}
-	defer hook.Recover(ctx, y.opts.Logger, "SyncOptions.ID", &err)
-	return y.opts.ID(path), nil
+	return y.opts.ID(path)
 }
 
 // idOfPath is the path, or as much of it as an ID has room for beside its digest.
