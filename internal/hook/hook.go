@@ -1,12 +1,11 @@
-// Package hook meets a panic of what a host has plugged in (an observer, a directory, a
-// scorer) in one way for all domains: it is recovered where it happens and logged with
-// its stack at ERROR. If the hook's answer is needed, the call fails as if a dependency
-// were away. A panic of an observer or a tracer changes nothing.
+// Package hook calls a host's Observer and Tracer, whose panics change nothing. And it
+// meets a panic of other things that a host has plugged in (a processor, a scorer) where it
+// would end the host's program: on a goroutine of ours. There it is recovered and logged
+// with its stack at ERROR. On a caller's goroutine nothing recovers it.
 package hook
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -32,8 +31,8 @@ func (e *PanicError) reason() string {
 }
 
 // Recover is deferred by a function that calls a hook: a panic is logged and becomes the
-// function's error. A nil err is for hooks whose panic changes nothing. The attributes go
-// into the log.
+// function's error. With a nil err the function returns what its results are then. The
+// attributes go into the log.
 func Recover(ctx context.Context, log *slog.Logger, name string, err *error, attrs ...any) {
 	if p := recover(); p != nil {
 		panicked := Panicked(ctx, log, name, p, attrs...)
@@ -50,20 +49,6 @@ func Panicked(ctx context.Context, log *slog.Logger, name string, value any, att
 	log.ErrorContext(ctx, "a hook panicked", append([]any{"hook", name, "panic", e.reason(), "stack", stack()}, attrs...)...)
 	return e
 }
-
-// Probe calls the methods of a hook's error here, where a panic of them can still be
-// recovered: Error, and what errors.Is and errors.As call. A nil pointer that was returned
-// as an error is the usual case.
-func Probe(err error) {
-	if err == nil {
-		return
-	}
-	_ = err.Error()
-	var p *PanicError
-	_ = errors.Is(err, errProbe) || errors.As(err, &p)
-}
-
-var errProbe = errors.New("no error has this one in its tree")
 
 // maxFrames bounds a stack.
 const maxFrames = 64

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"net"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,21 +51,10 @@ func TestRecover(t *testing.T) {
 
 func TestRecoverRuntimeErrors(t *testing.T) {
 	var nobody *slog.Logger
-	for _, f := range []func() error{
-		func() error { _ = nobody.Handler(); return nil },
-		func() error { hook.Probe((*nilError)(nil)); return nil },
-		func() error { hook.Probe((*net.OpError)(nil)); return nil }, // in Unwrap alone
-	} {
-		logged, err := call(t, f)
-		require.EqualError(t, err, "the tokenizer panicked: runtime error: invalid memory address or nil pointer dereference")
-		require.Contains(t, logged["panic"], "nil pointer")
-	}
+	logged, err := call(t, func() error { _ = nobody.Handler(); return nil })
+	require.EqualError(t, err, "the tokenizer panicked: runtime error: invalid memory address or nil pointer dereference")
+	require.Contains(t, logged["panic"], "nil pointer")
 }
-
-// nilError panics when its text is asked of a nil pointer.
-type nilError struct{ text string }
-
-func (e *nilError) Error() string { return e.text }
 
 // brokenTracer panics wherever it is told to.
 type brokenTracer struct{ inject, start, end bool }

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"time"
-
-	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // ErrStalled is why work that shows no progress is cut off.
@@ -45,7 +43,6 @@ func Run(ctx context.Context, first, grace time.Duration, panicked func(p any) e
 			done <- err
 		}()
 		err = work(ctx, beat)
-		hook.Probe(err)
 	}()
 	select {
 	case err := <-done:

@@ -33,6 +33,9 @@ type rounds struct {
 	runs atomic.Int64
 }
 
+// patient: rounds count reads. A slow disk is not their matter.
+var patient = &postgres.Options{Timeout: 5 * time.Minute}
+
 // newRounds makes rounds over an empty database. If held is true, another session has a
 // snapshot of it, so that PostgreSQL keeps each row that is gone.
 func newRounds(t *testing.T, organizations int, held bool) *rounds {
@@ -48,7 +51,7 @@ func newRounds(t *testing.T, organizations int, held bool) *rounds {
 	r.conns, err = pgxpool.New(t.Context(), r.server.DSN(r.name)+" pool_max_conns=16")
 	require.NoError(t, err)
 	t.Cleanup(func() { closePool(t, r.conns) })
-	r.db, err = postgres.New(t.Context(), r.conns, nil)
+	r.db, err = postgres.New(t.Context(), r.conns, patient)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.db.Close()) })
 	return r
@@ -66,7 +69,7 @@ type attempt struct {
 func (r *rounds) work(t *testing.T, events int) float64 {
 	ctx := t.Context()
 	before := r.entries(t)
-	other, err := postgres.New(ctx, r.conns, nil)
+	other, err := postgres.New(ctx, r.conns, patient)
 	require.NoError(t, err)
 	r.claimNothing(t, other)
 	require.NoError(t, other.Close())
