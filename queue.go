@@ -176,9 +176,9 @@ type Sharer interface {
 }
 
 // HostTx is an optional ability of a Store: its calls can be part of a transaction of the
-// host's, as by sqlite.DB.InTx and postgres.InTx. Where the queue is elsewhere, nothing is
-// to be queued before that is committed. No invitation is delivered before, and no Observer
-// hears of a change. A service does not remember what it sees there.
+// host's, as by sqlite.DB.InTx, postgres.InTx and, for tests, memory.DB.InTx. Where the queue
+// is elsewhere, nothing is to be queued before that is committed. No invitation is delivered
+// before, and no Observer hears of a change. A service does not remember what it sees there.
 type HostTx interface {
 	// AfterCommit reports whether calls under ctx are part of a transaction of the host's.
 	// If they are, f is called once that is committed, with a context that is not part of

@@ -18,8 +18,8 @@ import (
 // happen while a backend is being called.
 //
 // What is wrapped keeps its optional interfaces: [audiosearch.Pruner],
-// [audiosearch.TxStore] and [leases.JobNotifier]. Leases share
-// a wrapped Store if they share what it wraps. NotifyJobs, Shares and LostJobs are not
+// [audiosearch.TxStore], [mortise.HostTx] and [leases.JobNotifier]. Leases share a wrapped
+// Store if they share what it wraps. NotifyJobs, Shares, LostJobs and AfterCommit are not
 // ops: a call goes straight to the backend.
 type Faults struct {
 	// Before runs before the backend is called. If it returns an error, that is the

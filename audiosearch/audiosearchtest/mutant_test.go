@@ -28,6 +28,7 @@ type mutant struct {
 	scoring func(context.Context, string, string, string, string) (audiosearch.Scoring, error)
 
 	jobs       *memory.Jobs
+	inTx       func(ctx context.Context, do func(ctx context.Context) error) error
 	shares     func(store any) bool
 	queue      *leases.Queue
 	notifyJobs func(wake func(kind string)) (stop func())
@@ -41,7 +42,7 @@ var errBroken = errors.New("disk on fire")
 func newMutant(t *testing.T) *mutant {
 	memories, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	m := &mutant{db: plainStore{memories.AudioSearch().Store.(*memory.AudioSearch)}, jobs: memories.Jobs(), failure: errBroken}
+	m := &mutant{db: plainStore{memories.AudioSearch().Store.(*memory.AudioSearch)}, jobs: memories.Jobs(), inTx: memories.InTx, failure: errBroken}
 	mutate.Fill(&m.On, m.db)
 	m.shares = func(store any) bool {
 		other, ok := store.(*mutant)

@@ -1,6 +1,8 @@
 package audiosearchtest_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestSuite proves the suite.
@@ -97,4 +101,17 @@ func (b *broken) harness() audiosearchtest.Harness {
 		h.Reopen = b.reopen
 	}
 	return h
+}
+
+// TestCallsInTx: a backend keeps its contract if each call is made in a transaction of a
+// host's, also if it was made in one before that was rolled back.
+func TestCallsInTx(t *testing.T) {
+	nightly.Only(t)
+	again := broken{mutate: func(m *mutant) {
+		mutate.InTx(&m.On, func(ctx context.Context, do func(context.Context) error) error {
+			_ = m.inTx(ctx, func(ctx context.Context) error { return errors.Join(do(ctx), errBroken) })
+			return m.inTx(ctx, do)
+		})
+	}}
+	audiosearchtest.Run(t, again.harness())
 }

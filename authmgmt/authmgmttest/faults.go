@@ -21,7 +21,8 @@ import (
 // called.
 //
 // What is wrapped keeps its optional interfaces: [authmgmt.Pruner],
-// [authmgmt.KeyChecker], [authmgmt.Organizations], and a directory's [authmgmt.Deletion].
+// [authmgmt.KeyChecker], [authmgmt.Organizations], [mortise.HostTx], and a directory's
+// [authmgmt.Deletion].
 type Faults struct {
 	// Before runs before the backend is called. If it returns an error, that is the
 	// answer, and the backend is not called.
@@ -49,27 +50,34 @@ func (f *Faults) Store(s authmgmt.Store) authmgmt.Store {
 		reflect.TypeFor[authmgmt.Clients](), reflect.TypeFor[authmgmt.Tokens](), reflect.TypeFor[authmgmt.Invitations](),
 		reflect.TypeFor[authmgmt.Audit](), reflect.TypeFor[authmgmt.Counter](), reflect.TypeFor[authmgmt.Deletion](),
 		reflect.TypeFor[authmgmt.Pruner](), reflect.TypeFor[authmgmt.KeyChecker]()))
+	behind := fault.Wrapped{Store: s}
 	_, pruner := s.(authmgmt.Pruner)
 	_, checker := s.(authmgmt.KeyChecker)
 	switch {
 	case pruner && checker:
 		return struct {
+			fault.Wrapped
 			authmgmt.Store
 			authmgmt.Pruner
 			authmgmt.KeyChecker
-		}{d, d, d}
+		}{behind, d, d, d}
 	case pruner:
 		return struct {
+			fault.Wrapped
 			authmgmt.Store
 			authmgmt.Pruner
-		}{d, d}
+		}{behind, d, d}
 	case checker:
 		return struct {
+			fault.Wrapped
 			authmgmt.Store
 			authmgmt.KeyChecker
-		}{d, d}
+		}{behind, d, d}
 	}
-	return struct{ authmgmt.Store }{d}
+	return struct {
+		fault.Wrapped
+		authmgmt.Store
+	}{behind, d}
 }
 
 // Directory wraps a directory. The ops are the methods of "Directory", which those of

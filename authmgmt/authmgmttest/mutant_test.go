@@ -28,7 +28,7 @@ type mutant struct {
 	broken  atomic.Bool // makes every method fail
 	failure error       // what broken methods return
 
-	mutate.Hosted
+	inTx  func(ctx context.Context, do func(ctx context.Context) error) error
 	after func(ctx context.Context, f func(context.Context)) bool // in place of AfterCommit
 }
 
@@ -39,7 +39,7 @@ func newMutant(t *testing.T) *mutant {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	m := &mutant{AuthMgmt: db.AuthMgmt().Store.(*memory.AuthMgmt), failure: errBroken}
-	m.after = m.Hosted.AfterCommit
+	m.inTx, m.after = db.InTx, m.AuthMgmt.AfterCommit
 	mutate.Fill(&m.On, m.AuthMgmt)
 	return m
 }
@@ -49,13 +49,6 @@ func (m *mutant) AfterCommit(ctx context.Context, f func(context.Context)) bool 
 	return m.after(ctx, f)
 }
 
-// inTx calls do in a transaction.
-func (m *mutant) inTx(t *testing.T, do func(ctx context.Context) error) error {
-	empty, err := memory.Open(t.Context(), nil)
-	require.NoError(t, err)
-	return m.InTx(t.Context(), m.AuthMgmt, empty.AuthMgmt().Store, do)
-}
-
 // backend returns the mutant as what the suite takes.
 func (m *mutant) backend() authmgmt.Backend {
 	mutate.Around(&m.On, func(c *mutate.Call) {
@@ -63,7 +56,7 @@ func (m *mutant) backend() authmgmt.Backend {
 			*c.Err() = m.failure
 			return
 		}
-		m.Hosted.Go(c)
+		c.Go()
 	})
 	return authmgmt.Backend{Store: m, Directory: m}
 }

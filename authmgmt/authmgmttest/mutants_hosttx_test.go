@@ -9,7 +9,7 @@ var hostTxMutants = []broken{
 		mutate: func(m *mutant) { m.after = func(context.Context, func(context.Context)) bool { return false } }},
 	{name: "takes a transaction for committed at once", breaks: "hosttx/delivery hosttx/observer", mutate: func(m *mutant) {
 		m.after = func(ctx context.Context, f func(context.Context)) bool {
-			hosted := m.Hosted.AfterCommit(ctx, nil)
+			hosted := m.AuthMgmt.AfterCommit(ctx, nil)
 			if hosted && f != nil {
 				f(ctx)
 			}
@@ -17,6 +17,6 @@ var hostTxMutants = []broken{
 		}
 	}},
 	{name: "calls nothing after a commit", breaks: "hosttx/delivery hosttx/observer", mutate: func(m *mutant) {
-		m.after = func(ctx context.Context, _ func(context.Context)) bool { return m.Hosted.AfterCommit(ctx, nil) }
+		m.after = func(ctx context.Context, _ func(context.Context)) bool { return m.AuthMgmt.AfterCommit(ctx, nil) }
 	}},
 }

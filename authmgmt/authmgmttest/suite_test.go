@@ -2,6 +2,7 @@ package authmgmttest_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
 
 // TestSuite proves the suite.
@@ -72,11 +74,27 @@ func (b *broken) harness() authmgmttest.Harness {
 			return func() { m.broken.Store(false) }
 		},
 		InTx: func(t *testing.T, b authmgmt.Backend, do func(context.Context) error) error {
-			return b.Store.(*mutant).inTx(t, do)
+			return b.Store.(*mutant).inTx(t.Context(), do)
 		},
 	}
 	if b.reopen != nil {
 		h.Reopen = b.reopen
 	}
 	return h
+}
+
+// TestCallsInTx: a backend keeps its contract if each call is made in a transaction of a
+// host's, also if it was made in one before that was rolled back.
+func TestCallsInTx(t *testing.T) {
+	again := broken{mutate: func(m *mutant) {
+		mutate.InTx(&m.On, func(ctx context.Context, do func(context.Context) error) error {
+			if !m.after(ctx, nil) { // else it would join, and not be rolled back
+				_ = m.inTx(ctx, func(ctx context.Context) error { return errors.Join(do(ctx), errBroken) })
+			}
+			return m.inTx(ctx, do)
+		})
+	}}
+	h := again.harness()
+	h.Skip = map[string]string{"hosttx/tokens": "it looks from outside of an open transaction, which here is a second one that waits for the first"}
+	authmgmttest.Run(t, h)
 }

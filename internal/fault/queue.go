@@ -59,6 +59,13 @@ type Wrapped struct{ Store any }
 // Behind implements [Wrapper].
 func (w Wrapped) Behind() any { return w.Store }
 
+// AfterCommit implements [mortise.HostTx]. Where the store behind is none, it is false, as it
+// is outside of a transaction.
+func (w Wrapped) AfterCommit(ctx context.Context, f func(ctx context.Context)) bool {
+	host, ok := w.Store.(mortise.HostTx)
+	return ok && host.AfterCommit(ctx, f)
+}
+
 // Wrapper is a store that stands round another one.
 type Wrapper interface{ Behind() any }
 

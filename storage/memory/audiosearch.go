@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -12,15 +13,21 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// AudioSearch implements [audiosearch.Store], [audiosearch.TxStore] and
-// [audiosearch.Pruner].
+// AudioSearch implements [audiosearch.Store], [audiosearch.TxStore], [audiosearch.Pruner]
+// and [mortise.HostTx].
 type AudioSearch struct{ db *DB }
 
 var (
 	_ audiosearch.Store   = (*AudioSearch)(nil)
 	_ audiosearch.TxStore = (*AudioSearch)(nil)
 	_ audiosearch.Pruner  = (*AudioSearch)(nil)
+	_ mortise.HostTx      = (*AudioSearch)(nil)
 )
+
+// AfterCommit implements [mortise.HostTx].
+func (a *AudioSearch) AfterCommit(ctx context.Context, f func(ctx context.Context)) bool {
+	return a.db.afterCommit(ctx, f)
+}
 
 // audioTables is what the domain audiosearch keeps.
 type audioTables struct {
@@ -29,8 +36,24 @@ type audioTables struct {
 	runs     map[int64]*audioRun
 	order    map[string][]*audioRun // the runs of each organization, oldest first
 	waiting  map[string]int         // runs that have not ended, by organization
-	classes  vocabularies
-	models   modelOrder
+	places   map[[2]string]int64    // of models, by family and ID: when they were first asked for
+}
+
+// clone returns tables with copies of all that is changed in place, but for what is in the
+// datasets: see hostTx.owned.
+func (t *audioTables) clone() audioTables {
+	runs := make(copies[audioRun])
+	copied := audioTables{
+		deleted: maps.Clone(t.deleted), datasets: maps.Clone(t.datasets),
+		runs: mapped(t.runs, runs.of), order: mapped(t.order, runs.all),
+		waiting: maps.Clone(t.waiting), places: maps.Clone(t.places),
+	}
+	for _, r := range runs {
+		r.sets = mapped(r.sets, func(s *audioResults) *audioResults {
+			return &audioResults{videos: maps.Clone(s.videos), results: s.results}
+		})
+	}
+	return copied
 }
 
 // audioDataset is a dataset with its videos. It has a lock of its own, because a search
@@ -67,24 +90,66 @@ func (a *AudioSearch) read(ctx context.Context, org, id string, f func(*audioDat
 
 // write is read under the lock for writing.
 func (a *AudioSearch) write(ctx context.Context, org, id string, f func(*audioDataset) error) error {
-	d, err := a.find(ctx, org, id)
-	if err != nil {
-		return err
+	for {
+		d, own, err := a.findToWrite(ctx, org, id)
+		if err != nil {
+			return err
+		}
+		called, err := d.write(func() bool { return own || a.db.has(d) }, f)
+		if called {
+			return err
+		}
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	defer func() { d.count.Store(int64(len(d.videos))) }()
-	return f(d)
 }
 
+// write calls f under the lock for writing, if may then returns true.
+func (d *audioDataset) write(may func() bool, f func(*audioDataset) error) (called bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !may() {
+		return false, nil
+	}
+	defer func() { d.count.Store(int64(len(d.videos))) }()
+	return true, f(d)
+}
+
+// has reports whether a dataset, whose lock the caller has, may be changed. After a look at
+// the tables and before that lock, a transaction of InTx may have begun, or been committed
+// with another dataset in the place of this one.
+func (db *DB) has(d *audioDataset) bool {
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	return db.open == nil && db.kept.audio.datasets[d.id()] == d
+}
+
+func (d *audioDataset) id() ownedID { return ownedID{d.dataset.Organization, d.dataset.ID} }
+
 func (a *AudioSearch) find(ctx context.Context, org, id string) (*audioDataset, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return nil, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
-	d, ok := a.db.audio.datasets[ownedID{org, id}]
-	if !ok || a.db.audio.gone(org) {
+	defer db.end()
+	return db.audio.find(org, id)
+}
+
+// findToWrite also reports whether the dataset is a transaction's own.
+func (a *AudioSearch) findToWrite(ctx context.Context, org, id string) (d *audioDataset, own bool, err error) {
+	db, err := a.db.write(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer db.end()
+	d, err = db.audio.find(org, id)
+	if err == nil && db.tx != nil {
+		return db.tx.owned(d), true, nil
+	}
+	return d, false, err
+}
+
+func (t *audioTables) find(org, id string) (*audioDataset, error) {
+	d, ok := t.datasets[ownedID{org, id}]
+	if !ok || t.gone(org) {
 		return nil, audiosearch.ErrDatasetNotFound
 	}
 	return d, nil
@@ -92,19 +157,19 @@ func (a *AudioSearch) find(ctx context.Context, org, id string) (*audioDataset, 
 
 // CreateDataset implements [audiosearch.Datasets].
 func (a *AudioSearch) CreateDataset(ctx context.Context, d audiosearch.Dataset) error {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	if a.db.audio.gone(d.Organization) {
+	defer db.end()
+	if db.audio.gone(d.Organization) {
 		return mortise.ErrDeleted
 	}
 	id := ownedID{d.Organization, d.ID}
-	if _, ok := a.db.audio.datasets[id]; ok {
+	if _, ok := db.audio.datasets[id]; ok {
 		return mortise.ErrExists
 	}
-	a.db.audio.datasets[id] = &audioDataset{dataset: d, videos: make(map[string]*audioVideo)}
+	db.audio.datasets[id] = &audioDataset{dataset: d, videos: make(map[string]*audioVideo)}
 	return nil
 }
 
@@ -119,16 +184,16 @@ func (a *AudioSearch) Dataset(ctx context.Context, org, id string) (d audiosearc
 
 // ListDatasets implements [audiosearch.Datasets].
 func (a *AudioSearch) ListDatasets(ctx context.Context, org, after string, limit int) ([]audiosearch.Dataset, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return nil, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
-	if a.db.audio.gone(org) {
+	defer db.end()
+	if db.audio.gone(org) {
 		return nil, nil
 	}
 	var list []audiosearch.Dataset
-	for id, d := range a.db.audio.datasets {
+	for id, d := range db.audio.datasets {
 		if id.org == org && id.id > after {
 			list = append(list, d.dataset)
 		}
@@ -139,15 +204,15 @@ func (a *AudioSearch) ListDatasets(ctx context.Context, org, after string, limit
 
 // DeleteDataset implements [audiosearch.Datasets].
 func (a *AudioSearch) DeleteDataset(ctx context.Context, org, id string) error {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	if _, ok := a.db.audio.datasets[ownedID{org, id}]; !ok || a.db.audio.gone(org) {
+	defer db.end()
+	if _, ok := db.audio.datasets[ownedID{org, id}]; !ok || db.audio.gone(org) {
 		return audiosearch.ErrDatasetNotFound
 	}
 	// Calls that have found it already go on as if they had come before.
-	delete(a.db.audio.datasets, ownedID{org, id})
+	delete(db.audio.datasets, ownedID{org, id})
 	return nil
 }

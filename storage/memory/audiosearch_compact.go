@@ -11,20 +11,39 @@ import (
 // Compact implements [audiosearch.Pruner]. A step compacts a dataset's scores by one
 // model. It passes over datasets that are in use: their searches may be long.
 func (a *AudioSearch) Compact(ctx context.Context, opts audiosearch.CompactOptions) (more bool, err error) {
-	if err := ctx.Err(); err != nil {
+	datasets, own, err := a.toCompact(ctx)
+	if err != nil {
 		return false, err
 	}
-	a.db.mu.RLock()
-	datasets := slices.Collect(maps.Values(a.db.audio.datasets))
-	a.db.mu.RUnlock()
-	return slices.ContainsFunc(datasets, func(d *audioDataset) bool { return d.compact(&opts) }), nil
+	return slices.ContainsFunc(datasets, func(d *audioDataset) bool {
+		return d.compact(&opts, func() bool { return own || a.db.has(d) })
+	}), nil
 }
 
-func (d *audioDataset) compact(opts *audiosearch.CompactOptions) bool {
+// toCompact also reports whether the datasets are a transaction's own.
+func (a *AudioSearch) toCompact(ctx context.Context) (datasets []*audioDataset, own bool, err error) {
+	db, err := a.db.write(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer db.end()
+	datasets = slices.Collect(maps.Values(db.audio.datasets))
+	if db.tx != nil {
+		for i, d := range datasets {
+			datasets[i] = db.tx.owned(d)
+		}
+	}
+	return datasets, db.tx != nil, nil
+}
+
+func (d *audioDataset) compact(opts *audiosearch.CompactOptions, may func() bool) bool {
 	if !d.mu.TryLock() {
 		return false
 	}
 	defer d.mu.Unlock()
+	if !may() {
+		return false
+	}
 	if d.dropParts(opts.PartsBefore) || d.dropReplaced(opts.ReplacedBefore) {
 		return true
 	}

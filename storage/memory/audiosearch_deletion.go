@@ -26,26 +26,26 @@ func (t *audioTables) runsOf(org string) []*audioRun {
 // MarkDeleted implements [audiosearch.Deletion]. Calls that have found a dataset already
 // go on as if they had come before.
 func (a *AudioSearch) MarkDeleted(ctx context.Context, org string, at time.Time) (since time.Time, err error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return time.Time{}, err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	if !a.db.audio.gone(org) {
-		a.db.audio.deleted[org] = at
+	defer db.end()
+	if !db.audio.gone(org) {
+		db.audio.deleted[org] = at
 	}
-	return a.db.audio.deleted[org], nil
+	return db.audio.deleted[org], nil
 }
 
 // RemoveDeleted implements [audiosearch.Deletion]. To forget a dataset or a run takes no
 // time, however much is in it.
 func (a *AudioSearch) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return false, err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	t := &a.db.audio
+	defer db.end()
+	t := &db.audio
 	if !t.gone(org) {
 		return false, mortise.ErrNotFound
 	}
@@ -64,8 +64,8 @@ func (a *AudioSearch) RemoveDeleted(ctx context.Context, org string, limit int) 
 		}
 		t.removeRun(r.run.ID)
 		job := jobKey{audiosearch.JobKind, org, strconv.FormatInt(r.run.ID, 10)}
-		if j, ok := a.db.jobs.all[job]; ok {
-			a.db.jobs.drop(j)
+		if j, ok := db.jobs.all[job]; ok {
+			db.jobs.drop(j)
 		}
 	}
 	t.unlist(org)

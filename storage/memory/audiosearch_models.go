@@ -79,28 +79,18 @@ func (a *AudioSearch) Models(ctx context.Context, org, dataset string) (models [
 	return models, err
 }
 
-// modelOrder is in which order models were first asked for.
-type modelOrder struct {
-	mu     sync.Mutex
-	places map[[2]string]int64 // by family and ID
-}
-
 // ModelOrder implements [audiosearch.ModelStore].
 func (a *AudioSearch) ModelOrder(ctx context.Context, family, model string) (int64, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return 0, err
 	}
-	o := &a.db.audio.models
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	id := [2]string{family, model}
-	if o.places == nil {
-		o.places = make(map[[2]string]int64)
+	defer db.end()
+	id, places := [2]string{family, model}, db.audio.places
+	if places[id] == 0 {
+		places[id] = int64(len(places)) + 1
 	}
-	if o.places[id] == 0 {
-		o.places[id] = int64(len(o.places)) + 1
-	}
-	return o.places[id], nil
+	return places[id], nil
 }
 
 // SetModel implements [audiosearch.ModelStore].

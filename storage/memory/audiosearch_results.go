@@ -89,12 +89,12 @@ func (a *AudioSearch) PutResults(ctx context.Context, org string, run int64, set
 
 // put changes a set of a run that has not ended.
 func (a *AudioSearch) put(ctx context.Context, org string, run int64, set uuid.UUID, change func(*audioResults) error) error {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	r, err := a.db.audio.findRun(org, run)
+	defer db.end()
+	r, err := db.audio.findRun(org, run)
 	if err != nil {
 		return err
 	}
@@ -114,12 +114,12 @@ func (a *AudioSearch) put(ctx context.Context, org string, run int64, set uuid.U
 
 // RunResults implements [audiosearch.ResultStore].
 func (a *AudioSearch) RunResults(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return nil, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
-	r, err := a.db.audio.findRun(org, run)
+	defer db.end()
+	r, err := db.audio.findRun(org, run)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (a *AudioSearch) ListRuns(
 		after = &q.After
 	}
 	var found []audiosearch.Run
-	err := newestFirst(ctx, a.db, after, func() []*audioRun { return a.db.audio.runsOf(org) },
+	err := newestFirst(ctx, a.db, after, func(t *tables) []*audioRun { return t.audio.runsOf(org) },
 		func(r **audioRun) mortise.Position { return (*r).run.Position() },
 		func(r **audioRun) (more bool) {
 			if q.Matches(&(*r).run) {

@@ -11,34 +11,34 @@ import (
 
 // PruneRuns implements [audiosearch.Pruner].
 func (a *AudioSearch) PruneRuns(ctx context.Context, before time.Time, limit int) (int, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return 0, err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
+	defer db.end()
 	n, orgs := 0, make(map[string]bool)
-	for id, r := range a.db.audio.runs {
+	for id, r := range db.audio.runs {
 		if n < limit && r.run.State == audiosearch.StateTerminated && r.run.FinishedAt.Before(before) {
-			a.db.audio.removeRun(id)
+			db.audio.removeRun(id)
 			orgs[r.run.Organization] = true
 			n++
 		}
 	}
 	for org := range orgs {
-		a.db.audio.unlist(org)
+		db.audio.unlist(org)
 	}
 	return n, nil
 }
 
 // TrimRuns implements [audiosearch.Pruner].
 func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (int, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return 0, err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
+	defer db.end()
 	ended := make(map[string][]*audiosearch.Run)
-	for _, r := range a.db.audio.runs {
+	for _, r := range db.audio.runs {
 		if r.run.State == audiosearch.StateTerminated {
 			ended[r.run.Organization] = append(ended[r.run.Organization], &r.run)
 		}
@@ -53,11 +53,11 @@ func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (int, error
 		})
 		for _, r := range runs[:len(runs)-keep] {
 			if n < limit {
-				a.db.audio.removeRun(r.ID)
+				db.audio.removeRun(r.ID)
 				n++
 			}
 		}
-		a.db.audio.unlist(org)
+		db.audio.unlist(org)
 	}
 	return n, nil
 }

@@ -21,27 +21,25 @@ type audioRun struct {
 
 // CreateRun implements [audiosearch.Runs].
 func (a *AudioSearch) CreateRun(ctx context.Context, r audiosearch.Run, maxWaiting int) error {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	return a.db.audio.createRun(&r, maxWaiting)
+	defer db.end()
+	return db.audio.createRun(&r, maxWaiting)
 }
 
 // CreateRunAndAdd implements [audiosearch.TxStore].
 func (a *AudioSearch) CreateRunAndAdd(
 	ctx context.Context, r audiosearch.Run, maxWaiting int, j mortise.Job,
 ) error {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	a.db.mu.Lock()
-	err := a.db.audio.createRun(&r, maxWaiting)
-	added := err == nil && a.db.addJob(j)
-	a.db.mu.Unlock()
-	if added {
-		a.db.notified.tell(j.Kind)
+	defer db.end()
+	if err = db.audio.createRun(&r, maxWaiting); err == nil {
+		db.addJob(j)
 	}
 	return err
 }
@@ -104,12 +102,12 @@ func withoutResults(r *audiosearch.Run) audiosearch.Run {
 
 // Run implements [audiosearch.Runs].
 func (a *AudioSearch) Run(ctx context.Context, org string, id int64) (audiosearch.Run, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return audiosearch.Run{}, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
-	r, err := a.db.audio.findRun(org, id)
+	defer db.end()
+	r, err := db.audio.findRun(org, id)
 	if err != nil {
 		return audiosearch.Run{}, err
 	}
@@ -118,26 +116,26 @@ func (a *AudioSearch) Run(ctx context.Context, org string, id int64) (audiosearc
 
 // UpdateRun implements [audiosearch.Runs].
 func (a *AudioSearch) UpdateRun(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	return a.db.audio.updateRun(org, id, update)
+	defer db.end()
+	return db.audio.updateRun(org, id, update)
 }
 
 // UpdateRunAndRemove implements [audiosearch.TxStore].
 func (a *AudioSearch) UpdateRunAndRemove(
 	ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
 ) error {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	err := a.db.audio.updateRun(org, id, update)
+	defer db.end()
+	err = db.audio.updateRun(org, id, update)
 	if err == nil {
-		a.db.endJob(l, false)
+		db.endJob(l, false)
 	}
 	return err
 }
@@ -173,14 +171,14 @@ func (t *audioTables) updateRun(org string, id int64, update func(*audiosearch.R
 func (a *AudioSearch) StaleRuns(
 	ctx context.Context, checked, due time.Time, limit int,
 ) ([]audiosearch.Run, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return nil, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
+	defer db.end()
 	var stale []audiosearch.Run
-	for _, r := range a.db.audio.runs {
-		if r.run.State != audiosearch.StateTerminated && !a.db.audio.gone(r.run.Organization) &&
+	for _, r := range db.audio.runs {
+		if r.run.State != audiosearch.StateTerminated && !db.audio.gone(r.run.Organization) &&
 			before(r.run.CheckedAt, checked) && (due.IsZero() || before(r.run.DueAt, due)) {
 			stale = append(stale, r.run)
 		}

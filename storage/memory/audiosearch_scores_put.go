@@ -11,7 +11,7 @@ import (
 func (a *AudioSearch) PutScoring(ctx context.Context, org, dataset, video, path string, scoring audiosearch.Scoring, columns [][]uint16) error {
 	stored := cloneScoring(scoring)
 	if scoring.Classes != nil {
-		stored.Classes = a.db.audio.classes.shared(scoring.Classes)
+		stored.Classes = a.db.classes.shared(scoring.Classes)
 	}
 	classes := stored.Classes
 	if scoring.Windows > 0 {

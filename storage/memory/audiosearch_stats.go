@@ -12,21 +12,21 @@ import (
 func (a *AudioSearch) Stats(
 	ctx context.Context, org string, most int,
 ) (stats audiosearch.Stats, err error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return stats, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
+	defer db.end()
 	datasets, videos := 0, 0
-	for id, d := range a.db.audio.datasets {
-		if id.org == org && !a.db.audio.gone(org) {
+	for id, d := range db.audio.datasets {
+		if id.org == org && !db.audio.gone(org) {
 			datasets++
 			videos += int(d.count.Load())
 		}
 	}
 	var open openRuns
 	ended := make(map[audiosearch.Termination]int)
-	for _, r := range a.db.audio.runsOf(org) { // oldest first
+	for _, r := range db.audio.runsOf(org) { // oldest first
 		if r.run.State == audiosearch.StateTerminated {
 			ended[r.run.Termination]++
 		} else if open.add(&r.run) && open.waiting == 1 {
@@ -47,15 +47,15 @@ func (a *AudioSearch) Stats(
 
 // StatsAll implements [audiosearch.Counter].
 func (a *AudioSearch) StatsAll(ctx context.Context, most int) (audiosearch.AllStats, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return audiosearch.AllStats{}, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
+	defer db.end()
 	var open openRuns
 	var next time.Time
-	for _, r := range a.db.audio.runs {
-		if a.db.audio.gone(r.run.Organization) {
+	for _, r := range db.audio.runs {
+		if db.audio.gone(r.run.Organization) {
 			continue
 		}
 		due := r.run.DueAt

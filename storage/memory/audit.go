@@ -43,7 +43,7 @@ type auditQuery[E any] struct {
 
 // listEvents returns a page of the trail that shown returns under the lock.
 func listEvents[E any, P auditEvent[E]](
-	ctx context.Context, db *DB, shown func() []E, q auditQuery[E],
+	ctx context.Context, db *DB, shown func(*tables) []E, q auditQuery[E],
 ) (page mortise.Page[E], err error) {
 	if err := ctx.Err(); err != nil || q.limit <= 0 {
 		return page, err
@@ -74,13 +74,14 @@ func listEvents[E any, P auditEvent[E]](
 
 // pruneEvents removes at most limit events of all trails that happened before a time.
 func pruneEvents[E any, P auditEvent[E]](
-	ctx context.Context, db *DB, t trails[E, P], before time.Time, limit int,
+	ctx context.Context, db *DB, of func(*tables) trails[E, P], before time.Time, limit int,
 ) (removed int, err error) {
-	if err := ctx.Err(); err != nil {
+	c, err := db.write(ctx)
+	if err != nil {
 		return 0, err
 	}
-	db.mu.Lock()
-	defer db.mu.Unlock()
+	defer c.end()
+	t := of(c.tables)
 	for org, trail := range t {
 		t[org] = slices.DeleteFunc(trail, func(e E) bool {
 			return counted(&removed, limit, P(&e).Position().At.Before(before))

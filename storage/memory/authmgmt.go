@@ -1,13 +1,18 @@
 package memory
 
 import (
+	"context"
+	"maps"
+	"slices"
+
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// AuthMgmt implements [authmgmt.Store], [authmgmt.Pruner], [authmgmt.KeyChecker] and
-// [authmgmt.Organizations].
+// AuthMgmt implements [authmgmt.Store], [authmgmt.Pruner], [authmgmt.KeyChecker],
+// [authmgmt.Organizations] and [mortise.HostTx].
 type AuthMgmt struct{ db *DB }
 
 var (
@@ -15,7 +20,13 @@ var (
 	_ authmgmt.Pruner        = (*AuthMgmt)(nil)
 	_ authmgmt.KeyChecker    = (*AuthMgmt)(nil)
 	_ authmgmt.Organizations = (*AuthMgmt)(nil)
+	_ mortise.HostTx         = (*AuthMgmt)(nil)
 )
+
+// AfterCommit implements [mortise.HostTx].
+func (a *AuthMgmt) AfterCommit(ctx context.Context, f func(ctx context.Context)) bool {
+	return a.db.afterCommit(ctx, f)
+}
 
 // authmgmtTables is what the domain authmgmt keeps.
 type authmgmtTables struct {
@@ -32,6 +43,26 @@ type authmgmtTables struct {
 	organizations map[string]authmgmt.Organization
 	deleted       map[string]tombstone // organizations that were deleted
 	keyChecks     [][32]byte
+}
+
+// clone returns tables with copies of all that is changed in place.
+func (t *authmgmtTables) clone() authmgmtTables {
+	clients, tokens, invitations := make(copies[authmgmt.Client]), make(copies[authmgmt.Token]), make(copies[authmgmt.Invitation])
+	return authmgmtTables{
+		clients:       mapped(t.clients, clients.of),
+		secrets:       maps.Clone(t.secrets),
+		clientList:    mapped(t.clientList, clients.all),
+		tokens:        mapped(t.tokens, tokens.of),
+		tokenList:     mapped(t.tokenList, tokens.all),
+		clientTokens:  mapped(t.clientTokens, tokens.all),
+		tokenIDs:      maps.Clone(t.tokenIDs),
+		invitations:   mapped(t.invitations, invitations.of),
+		inviteList:    mapped(t.inviteList, invitations.all),
+		audit:         mapped(t.audit, slices.Clone),
+		organizations: maps.Clone(t.organizations),
+		deleted:       maps.Clone(t.deleted),
+		keyChecks:     t.keyChecks,
+	}
 }
 
 // ownedID is an ID that is unique within its organization.

@@ -13,11 +13,12 @@ func (t *authmgmtTables) addEvent(e authmgmt.AuditEvent) { t.audit.add(e.Organiz
 
 // ListAuditEvents implements [authmgmt.Audit].
 func (a *AuthMgmt) ListAuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error) {
-	shown := func() []authmgmt.AuditEvent { return a.db.authmgmt.trail(org) }
+	shown := func(t *tables) []authmgmt.AuditEvent { return t.authmgmt.trail(org) }
 	return listEvents(ctx, a.db, shown, auditQuery[authmgmt.AuditEvent]{q.Matches, q.From, q.After, q.Limit})
 }
 
 // PruneAudit implements [authmgmt.Pruner].
 func (a *AuthMgmt) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
-	return pruneEvents(ctx, a.db, a.db.authmgmt.audit, before, limit)
+	of := func(t *tables) trails[authmgmt.AuditEvent, *authmgmt.AuditEvent] { return t.authmgmt.audit }
+	return pruneEvents(ctx, a.db, of, before, limit)
 }

@@ -17,12 +17,12 @@ func (t *authmgmtTables) client(org, id string) (*authmgmt.Client, bool) {
 
 // CreateClient implements [authmgmt.Clients].
 func (a *AuthMgmt) CreateClient(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	t := &a.db.authmgmt
+	defer db.end()
+	t := &db.authmgmt
 	if t.isDeleted(c.Organization) {
 		return mortise.ErrDeleted
 	}
@@ -61,12 +61,12 @@ func hasDigest(secrets []authmgmt.ClientSecret, digest [32]byte) bool {
 
 // Client implements [authmgmt.Clients].
 func (a *AuthMgmt) Client(ctx context.Context, org, id string) (authmgmt.Client, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return authmgmt.Client{}, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
-	if c, ok := a.db.authmgmt.client(org, id); ok {
+	defer db.end()
+	if c, ok := db.authmgmt.client(org, id); ok {
 		return c.Clone(), nil
 	}
 	return authmgmt.Client{}, mortise.ErrNotFound
@@ -74,25 +74,25 @@ func (a *AuthMgmt) Client(ctx context.Context, org, id string) (authmgmt.Client,
 
 // ClientBySecret implements [authmgmt.Clients].
 func (a *AuthMgmt) ClientBySecret(ctx context.Context, digest [32]byte) (authmgmt.Client, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return authmgmt.Client{}, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
-	if id, ok := a.db.authmgmt.secrets[digest]; ok && !a.db.authmgmt.isDeleted(id.org) {
-		return a.db.authmgmt.clients[id].Clone(), nil
+	defer db.end()
+	if id, ok := db.authmgmt.secrets[digest]; ok && !db.authmgmt.isDeleted(id.org) {
+		return db.authmgmt.clients[id].Clone(), nil
 	}
 	return authmgmt.Client{}, mortise.ErrNotFound
 }
 
 // UpdateClient implements [authmgmt.Clients].
 func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func(*authmgmt.Client) (authmgmt.AuditEvent, error)) error {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	t := &a.db.authmgmt
+	defer db.end()
+	t := &db.authmgmt
 	kept, ok := t.client(org, id)
 	if !ok {
 		return mortise.ErrNotFound
@@ -129,15 +129,15 @@ func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func
 
 // ListClients implements [authmgmt.Clients].
 func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return authmgmt.Page[authmgmt.Client]{}, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
-	if a.db.authmgmt.isDeleted(org) {
+	defer db.end()
+	if db.authmgmt.isDeleted(org) {
 		return authmgmt.Page[authmgmt.Client]{}, nil
 	}
-	page := a.db.authmgmt.clientList.page(org, p, false, nil)
+	page := db.authmgmt.clientList.page(org, p, false, nil)
 	return authmgmt.Page[authmgmt.Client]{
 		Items: clones(page.items, (*authmgmt.Client).Clone), Next: page.next, Total: page.total,
 	}, nil

@@ -41,12 +41,12 @@ func (t *authmgmtTables) trail(org string) []authmgmt.AuditEvent {
 
 // MarkDeleted implements [authmgmt.Deletion].
 func (a *AuthMgmt) MarkDeleted(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return time.Time{}, err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	t := &a.db.authmgmt
+	defer db.end()
+	t := &db.authmgmt
 	if mark, ok := t.deleted[org]; ok {
 		return mark.at, nil
 	}
@@ -57,22 +57,22 @@ func (a *AuthMgmt) MarkDeleted(ctx context.Context, org string, at time.Time, e 
 
 // DeletedAt implements [authmgmt.Deletion].
 func (a *AuthMgmt) DeletedAt(ctx context.Context, org string) (time.Time, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return time.Time{}, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
-	return a.db.authmgmt.deleted[org].at, nil
+	defer db.end()
+	return db.authmgmt.deleted[org].at, nil
 }
 
 // RemoveDeleted implements [authmgmt.Deletion].
 func (a *AuthMgmt) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return false, err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	t := &a.db.authmgmt
+	defer db.end()
+	t := &db.authmgmt
 	mark, ok := t.deleted[org]
 	if !ok {
 		return false, mortise.ErrNotFound

@@ -11,12 +11,12 @@ import (
 
 // CreateInvitation implements [authmgmt.Invitations].
 func (a *AuthMgmt) CreateInvitation(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	t := &a.db.authmgmt
+	defer db.end()
+	t := &db.authmgmt
 	if t.isDeleted(i.Organization) {
 		return mortise.ErrDeleted
 	}
@@ -39,12 +39,12 @@ func (a *AuthMgmt) CreateInvitation(ctx context.Context, i authmgmt.Invitation, 
 
 // Invitation implements [authmgmt.Invitations].
 func (a *AuthMgmt) Invitation(ctx context.Context, org, id string) (authmgmt.Invitation, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return authmgmt.Invitation{}, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
-	if i, ok := a.db.authmgmt.invitations[ownedID{org, id}]; ok && !a.db.authmgmt.isDeleted(org) {
+	defer db.end()
+	if i, ok := db.authmgmt.invitations[ownedID{org, id}]; ok && !db.authmgmt.isDeleted(org) {
 		return i.Clone(), nil
 	}
 	return authmgmt.Invitation{}, mortise.ErrNotFound
@@ -52,12 +52,12 @@ func (a *AuthMgmt) Invitation(ctx context.Context, org, id string) (authmgmt.Inv
 
 // UpdateInvitation implements [authmgmt.Invitations].
 func (a *AuthMgmt) UpdateInvitation(ctx context.Context, org, id string, update func(*authmgmt.Invitation) (authmgmt.AuditEvent, error)) error {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	t := &a.db.authmgmt
+	defer db.end()
+	t := &db.authmgmt
 	kept, ok := t.invitations[ownedID{org, id}]
 	if !ok || t.isDeleted(org) {
 		return mortise.ErrNotFound
@@ -76,12 +76,12 @@ func (a *AuthMgmt) UpdateInvitation(ctx context.Context, org, id string, update 
 
 // ListInvitations implements [authmgmt.Invitations].
 func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt time.Time, inviter string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return authmgmt.Page[authmgmt.Invitation]{}, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
-	if a.db.authmgmt.isDeleted(org) {
+	defer db.end()
+	if db.authmgmt.isDeleted(org) {
 		return authmgmt.Page[authmgmt.Invitation]{}, nil
 	}
 	var shows func(*authmgmt.Invitation) bool
@@ -90,7 +90,7 @@ func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt ti
 			return (pendingAt.IsZero() || i.State(pendingAt) == authmgmt.InvitationPending) && (inviter == "" || i.Inviter == inviter)
 		}
 	}
-	page := a.db.authmgmt.inviteList.page(org, p, true, shows)
+	page := db.authmgmt.inviteList.page(org, p, true, shows)
 	return authmgmt.Page[authmgmt.Invitation]{
 		Items: clones(page.items, (*authmgmt.Invitation).Clone), Next: page.next, Total: page.total,
 	}, nil
@@ -98,12 +98,12 @@ func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt ti
 
 // DueGrants implements [authmgmt.Invitations].
 func (a *AuthMgmt) DueGrants(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return nil, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
-	due := a.db.authmgmt.invitationsWhere(func(i *authmgmt.Invitation) bool {
+	defer db.end()
+	due := db.authmgmt.invitationsWhere(func(i *authmgmt.Invitation) bool {
 		return !i.AcceptedAt.IsZero() && i.GrantedAt.IsZero() && !i.AwaitsPerson && !i.GrantDue.After(now)
 	})
 	slices.SortFunc(due, func(x, y *authmgmt.Invitation) int { return x.GrantDue.Compare(y.GrantDue) })

@@ -7,15 +7,15 @@ import (
 
 // UpdateKeyChecks implements [authmgmt.KeyChecker].
 func (a *AuthMgmt) UpdateKeyChecks(ctx context.Context, update func(noted [][32]byte) ([][32]byte, error)) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	changed, err := update(slices.Clone(a.db.authmgmt.keyChecks))
+	db, err := a.db.write(ctx)
 	if err != nil {
 		return err
 	}
-	a.db.authmgmt.keyChecks = slices.Clone(changed)
+	defer db.end()
+	changed, err := update(slices.Clone(db.authmgmt.keyChecks))
+	if err != nil {
+		return err
+	}
+	db.authmgmt.keyChecks = slices.Clone(changed)
 	return nil
 }

@@ -9,12 +9,12 @@ import (
 
 // AccessControl implements [authmgmt.Directory].
 func (a *AuthMgmt) AccessControl(ctx context.Context, org string) (authmgmt.Organization, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return authmgmt.Organization{}, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
-	if o, ok := a.db.authmgmt.organizations[org]; ok && !a.db.authmgmt.isDeleted(org) {
+	defer db.end()
+	if o, ok := db.authmgmt.organizations[org]; ok && !db.authmgmt.isDeleted(org) {
 		return o, nil
 	}
 	return authmgmt.Organization{}, mortise.ErrNotFound
@@ -22,15 +22,15 @@ func (a *AuthMgmt) AccessControl(ctx context.Context, org string) (authmgmt.Orga
 
 // UpdateOrganization implements [authmgmt.Organizations].
 func (a *AuthMgmt) UpdateOrganization(ctx context.Context, org string, update func(*authmgmt.Organization) (authmgmt.AuditEvent, error)) error {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	if a.db.authmgmt.isDeleted(org) {
+	defer db.end()
+	if db.authmgmt.isDeleted(org) {
 		return mortise.ErrDeleted
 	}
-	changed, ok := a.db.authmgmt.organizations[org]
+	changed, ok := db.authmgmt.organizations[org]
 	if !ok {
 		changed = authmgmt.Organization{ID: org}
 	}
@@ -39,7 +39,7 @@ func (a *AuthMgmt) UpdateOrganization(ctx context.Context, org string, update fu
 		return err
 	}
 	changed.ID = org
-	a.db.authmgmt.organizations[org] = changed
-	a.db.authmgmt.addEvent(e)
+	db.authmgmt.organizations[org] = changed
+	db.authmgmt.addEvent(e)
 	return nil
 }

@@ -9,13 +9,13 @@ import (
 
 // PruneTokens implements [authmgmt.Pruner].
 func (a *AuthMgmt) PruneTokens(ctx context.Context, before time.Time, limit int) (int, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return 0, err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
+	defer db.end()
 	removed := 0
-	a.db.authmgmt.forgetTokens(func(t *authmgmt.Token) bool {
+	db.authmgmt.forgetTokens(func(t *authmgmt.Token) bool {
 		return counted(&removed, limit, !t.ExpiresAt.IsZero() && t.ExpiresAt.Before(before))
 	})
 	return removed, nil
@@ -23,13 +23,13 @@ func (a *AuthMgmt) PruneTokens(ctx context.Context, before time.Time, limit int)
 
 // PruneInvitations implements [authmgmt.Pruner].
 func (a *AuthMgmt) PruneInvitations(ctx context.Context, before time.Time, limit int) (int, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return 0, err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
+	defer db.end()
 	removed := 0
-	t := &a.db.authmgmt
+	t := &db.authmgmt
 	for org := range t.inviteList {
 		t.inviteList.remove(org, func(i *authmgmt.Invitation) bool {
 			end := i.EndedAt()

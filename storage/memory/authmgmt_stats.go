@@ -10,12 +10,12 @@ import (
 
 // Stats implements [authmgmt.Counter].
 func (a *AuthMgmt) Stats(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return authmgmt.Stats{}, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
-	t := &a.db.authmgmt
+	defer db.end()
+	t := &db.authmgmt
 	if t.isDeleted(org) {
 		return authmgmt.Stats{}, nil
 	}
@@ -43,15 +43,15 @@ func (a *AuthMgmt) Stats(ctx context.Context, org string, now time.Time, most in
 
 // StatsAll implements [authmgmt.Counter].
 func (a *AuthMgmt) StatsAll(ctx context.Context, most int) (authmgmt.AllStats, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return authmgmt.AllStats{}, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
+	defer db.end()
 	var open authmgmt.AllStats
 	waiting := 0
-	for _, i := range a.db.authmgmt.invitations {
-		if !waits(i) || a.db.authmgmt.isDeleted(i.Organization) {
+	for _, i := range db.authmgmt.invitations {
+		if !waits(i) || db.authmgmt.isDeleted(i.Organization) {
 			continue
 		}
 		waiting++

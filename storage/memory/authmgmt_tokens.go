@@ -12,12 +12,12 @@ import (
 
 // CreateToken implements [authmgmt.Tokens].
 func (a *AuthMgmt) CreateToken(ctx context.Context, token authmgmt.Token, e authmgmt.AuditEvent) error {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	t := &a.db.authmgmt
+	defer db.end()
+	t := &db.authmgmt
 	if t.isDeleted(token.Organization) {
 		return mortise.ErrDeleted
 	}
@@ -98,25 +98,25 @@ func (t *authmgmtTables) shown(token *authmgmt.Token) authmgmt.Token {
 
 // TokenByDigest implements [authmgmt.Tokens].
 func (a *AuthMgmt) TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt.Token, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return authmgmt.Token{}, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
-	if token, ok := a.db.authmgmt.tokens[digest]; ok && !a.db.authmgmt.isDeleted(token.Organization) {
-		return a.db.authmgmt.shown(token), nil
+	defer db.end()
+	if token, ok := db.authmgmt.tokens[digest]; ok && !db.authmgmt.isDeleted(token.Organization) {
+		return db.authmgmt.shown(token), nil
 	}
 	return authmgmt.Token{}, mortise.ErrNotFound
 }
 
 // UpdateToken implements [authmgmt.Tokens].
 func (a *AuthMgmt) UpdateToken(ctx context.Context, org string, id uuid.UUID, update func(*authmgmt.Token) (authmgmt.AuditEvent, error)) error {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	t := &a.db.authmgmt
+	defer db.end()
+	t := &db.authmgmt
 	token, ok := t.tokens[t.tokenIDs[id]]
 	if !ok || token.ID != id || token.Organization != org || t.isDeleted(org) {
 		return mortise.ErrNotFound
@@ -133,16 +133,16 @@ func (a *AuthMgmt) UpdateToken(ctx context.Context, org string, id uuid.UUID, up
 
 // ListTokens implements [authmgmt.Tokens].
 func (a *AuthMgmt) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return authmgmt.Page[authmgmt.Token]{}, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
-	if a.db.authmgmt.isDeleted(org) {
+	defer db.end()
+	if db.authmgmt.isDeleted(org) {
 		return authmgmt.Page[authmgmt.Token]{}, nil
 	}
-	page := a.db.authmgmt.tokenList.page(org, p, true, nil)
+	page := db.authmgmt.tokenList.page(org, p, true, nil)
 	return authmgmt.Page[authmgmt.Token]{
-		Items: clones(page.items, a.db.authmgmt.shown), Next: page.next, Total: page.total,
+		Items: clones(page.items, db.authmgmt.shown), Next: page.next, Total: page.total,
 	}, nil
 }

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"container/heap"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,6 +17,7 @@ type jobTable struct {
 	lines map[string]*jobLines // of each kind that there were jobs of
 	last  map[string]string    // who was served last, by the kinds of the claim
 	seq   uint64
+	added []string // kinds of jobs that nobody has been told of yet
 }
 
 // jobKey says which job it is.
@@ -83,11 +85,27 @@ func newJobTable() jobTable {
 	return jobTable{all: make(map[jobKey]*job), lines: make(map[string]*jobLines), last: make(map[string]string)}
 }
 
-// add reports false if the job was there.
-func (t *jobTable) add(j mortise.Job, at time.Time) bool {
+// clone returns a table with copies of all jobs.
+func (t *jobTable) clone() jobTable {
+	jobs := make(copies[job])
+	return jobTable{
+		all: mapped(t.all, jobs.of),
+		lines: mapped(t.lines, func(l *jobLines) *jobLines {
+			return &jobLines{ring: slices.Clone(l.ring), orgs: mapped(l.orgs, func(h *jobHeap) *jobHeap {
+				copied := jobHeap(jobs.all(*h))
+				return &copied
+			})}
+		}),
+		last: maps.Clone(t.last),
+		seq:  t.seq,
+	}
+}
+
+// add adds a job, unless it is there.
+func (t *jobTable) add(j mortise.Job, at time.Time) {
 	key := keyOf(j)
 	if _, ok := t.all[key]; ok {
-		return false
+		return
 	}
 	t.seq++
 	added := &job{job: j, at: at, seq: t.seq}
@@ -105,7 +123,7 @@ func (t *jobTable) add(j mortise.Job, at time.Time) bool {
 		l.ring = slices.Insert(l.ring, i, j.Organization)
 	}
 	heap.Push(jobs, added)
-	return true
+	t.added = append(t.added, j.Kind)
 }
 
 // first returns the job of the kinds that the organization, which has one, can have

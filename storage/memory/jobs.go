@@ -47,40 +47,37 @@ func (t *Jobs) NotifyJobs(wake func(kind string)) (stop func()) { return t.db.no
 
 // Add implements [mortise.Leases].
 func (t *Jobs) Add(ctx context.Context, j mortise.Job) error {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	t.db.mu.Lock()
-	added := t.db.addJob(j)
-	t.db.mu.Unlock()
-	if added {
-		t.db.notified.tell(j.Kind)
-	}
+	defer db.end()
+	db.addJob(j)
 	return nil
 }
 
 // Cancel implements [mortise.Leases].
 func (t *Jobs) Cancel(ctx context.Context, j mortise.Job) error {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	t.db.mu.Lock()
-	defer t.db.mu.Unlock()
-	if kept, ok := t.db.jobs.all[keyOf(j)]; ok && !kept.dead && kept.token == uuid.Nil {
-		t.db.jobs.remove(kept, false)
+	defer db.end()
+	if kept, ok := db.jobs.all[keyOf(j)]; ok && !kept.dead && kept.token == uuid.Nil {
+		db.jobs.remove(kept, false)
 	}
 	return nil
 }
 
 // Claim implements [mortise.Leases].
 func (t *Jobs) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.write(ctx)
+	if err != nil {
 		return nil, err
 	}
-	t.db.mu.Lock()
-	defer t.db.mu.Unlock()
+	defer db.end()
 	var leases []mortise.Lease
-	for _, j := range t.db.jobs.claim(&c, t.db.jobTime()) {
+	for _, j := range db.jobs.claim(&c, db.jobTime()) {
 		l := mortise.Lease{Job: j.job, Deliveries: j.deliveries, Token: c.Token}
 		l.Job.Trace = maps.Clone(l.Job.Trace)
 		leases = append(leases, l)
@@ -90,52 +87,51 @@ func (t *Jobs) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, err
 
 // Extend implements [mortise.Holder].
 func (t *Jobs) Extend(ctx context.Context, l mortise.Lease, ttl time.Duration) error {
-	return t.held(ctx, l, func(j *job) { t.db.jobs.extend(j, t.db.jobTime().Add(ttl)) })
+	return t.held(ctx, l, func(t *tables, j *job) { t.jobs.extend(j, t.jobTime().Add(ttl)) })
 }
 
 // Release implements [mortise.Holder].
 func (t *Jobs) Release(ctx context.Context, l mortise.Lease, after time.Duration) error {
-	return t.held(ctx, l, func(j *job) { t.db.jobs.release(j, t.db.jobTime().Add(after)) })
+	return t.held(ctx, l, func(t *tables, j *job) { t.jobs.release(j, t.jobTime().Add(after)) })
 }
 
 // Remove implements [mortise.Holder].
 func (t *Jobs) Remove(ctx context.Context, l mortise.Lease, dead bool) error {
-	return t.held(ctx, l, func(j *job) { t.db.jobs.remove(j, dead) })
+	return t.held(ctx, l, func(t *tables, j *job) { t.jobs.remove(j, dead) })
 }
 
 // held calls f with the job, if l still holds it.
-func (t *Jobs) held(ctx context.Context, l mortise.Lease, f func(*job)) error {
-	if err := ctx.Err(); err != nil {
+func (t *Jobs) held(ctx context.Context, l mortise.Lease, f func(*tables, *job)) error {
+	db, err := t.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	t.db.mu.Lock()
-	defer t.db.mu.Unlock()
-	j := t.db.jobs.held(l)
+	defer db.end()
+	j := db.jobs.held(l)
 	if j == nil {
 		return mortise.ErrLeaseLost
 	}
-	f(j)
+	f(db.tables, j)
 	return nil
 }
 
 // jobTime returns the time by the clock of the jobs.
-func (db *DB) jobTime() time.Time { return db.now().UTC().Truncate(time.Microsecond) }
+func (t *tables) jobTime() time.Time { return t.now().UTC().Truncate(time.Microsecond) }
 
-// addJob reports false if the job was there. The caller holds the lock, and tells of the
-// job when it has given that back.
-func (db *DB) addJob(j mortise.Job) bool {
+// addJob adds a job, of which is told once it is committed. The caller holds the lock.
+func (t *tables) addJob(j mortise.Job) {
 	at := j.At
 	if at.IsZero() {
-		at = db.jobTime()
+		at = t.jobTime()
 	}
 	j.At, j.Trace = time.Time{}, maps.Clone(j.Trace)
-	return db.jobs.add(j, at)
+	t.jobs.add(j, at)
 }
 
 // endJob removes the job if the lease still holds it. The caller holds the lock.
-func (db *DB) endJob(l mortise.Lease, dead bool) {
-	if j := db.jobs.held(l); j != nil {
-		db.jobs.remove(j, dead)
+func (t *tables) endJob(l mortise.Lease, dead bool) {
+	if j := t.jobs.held(l); j != nil {
+		t.jobs.remove(j, dead)
 	}
 }
 

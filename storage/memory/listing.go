@@ -21,33 +21,33 @@ type position[P any] interface{ Compare(P) int }
 // hold up the writes of all organizations. So a long listing shows each row as it was at
 // some moment of the call, and not all as they were at the same moment.
 func newestFirst[T any, P position[P]](
-	ctx context.Context, db *DB, after *P, all func() []T, at func(*T) P, look func(*T) (more bool),
+	ctx context.Context, db *DB, after *P, all func(*tables) []T, at func(*T) P, look func(*T) (more bool),
 ) error {
-	step := func() (more bool) {
-		db.mu.RLock()
-		defer db.mu.RUnlock()
-		rows := all()
+	step := func() (more bool, err error) {
+		c, err := db.read(ctx)
+		if err != nil {
+			return false, err
+		}
+		defer c.end()
+		rows := all(c.tables)
 		if after != nil { // rows may have come and gone since the last step
 			rows = rows[:sort.Search(len(rows), func(i int) bool { return at(&rows[i]).Compare(*after) >= 0 })]
 		}
 		first := max(0, len(rows)-listingStep)
 		for i := len(rows) - 1; i >= first; i-- {
 			if !look(&rows[i]) {
-				return false
+				return false, nil
 			}
 		}
 		if first > 0 {
 			last := at(&rows[first])
 			after = &last
 		}
-		return first > 0
+		return first > 0, nil
 	}
 	for {
-		if err := ctx.Err(); err != nil {
+		if more, err := step(); err != nil || !more {
 			return err
-		}
-		if !step() {
-			return nil
 		}
 	}
 }

@@ -5,7 +5,7 @@
 // Every call is atomic and sees all calls that returned before it. What goes in and what
 // comes out are copies. One thing is not atomic: a listing that passes over thousands of
 // rows lets others write meanwhile, and shows each row as it was at some moment of the
-// call.
+// call. [DB.InTx] makes the calls of a host's tests part of one transaction.
 package memory
 
 import (
@@ -28,15 +28,12 @@ type Options struct {
 
 // DB is a database in RAM. It is safe for concurrent use.
 type DB struct {
-	mu       sync.RWMutex
-	trigger  triggerTables
-	authmgmt authmgmtTables
-	vault    vaultTables
-	audio    audioTables
-	jobs     jobTable
+	mu   sync.RWMutex
+	kept *tables // guarded by mu, and so is what is in them, but for that of a dataset
+	open *hostTx // the transaction of InTx that is under way, or nil
 
-	now      func() time.Time
-	notified notified // not guarded by mu
+	classes  vocabularies // not guarded by mu
+	notified notified     // not guarded by mu
 }
 
 // Open returns an empty database. Options may be nil. It never fails; it has the shape
@@ -46,7 +43,7 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 	if opts != nil && opts.Now != nil {
 		now = opts.Now
 	}
-	return &DB{
+	return &DB{kept: &tables{
 		now:  now,
 		jobs: newJobTable(),
 		trigger: triggerTables{
@@ -85,8 +82,9 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 			runs:     make(map[int64]*audioRun),
 			order:    make(map[string][]*audioRun),
 			waiting:  make(map[string]int),
+			places:   make(map[[2]string]int64),
 		},
-	}, nil
+	}}, nil
 }
 
 // Close does nothing: there is nothing to release.

@@ -8,12 +8,17 @@ type notified struct {
 	all map[*func(kind string)]bool
 }
 
-// tell calls all of them. The caller does not hold the lock of the database.
-func (n *notified) tell(kind string) {
+// tell calls all of them with each kind. The caller does not hold the lock of the database.
+func (n *notified) tell(kinds ...string) {
+	if len(kinds) == 0 {
+		return
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for wake := range n.all {
-		(*wake)(kind)
+		for _, kind := range kinds {
+			(*wake)(kind)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // tables is what the package keeps in a field, by reflection: for a test within the package
 // all suites, which import it, would be compiled once more.
 func tables(db *memory.DB, fields ...string) reflect.Value {
-	v := reflect.ValueOf(db).Elem()
+	v := reflect.ValueOf(db).Elem().FieldByName("kept").Elem()
 	for _, name := range fields {
 		v = v.FieldByName(name)
 	}

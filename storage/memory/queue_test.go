@@ -1,6 +1,9 @@
 package memory_test
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -10,13 +13,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/storage/queuetest"
 )
 
 func TestQueue(t *testing.T) {
 	t.Parallel() // it waits most of the time
-	queuetest.Run(t, queuetest.Harness{Open: func(t *testing.T) queuetest.Backend {
+	queuetest.Run(t, queues(func(db *memory.DB) mortise.Leases { return db.Jobs() }))
+}
+
+// TestQueueInTx: each call is made in a transaction, after one in another that is rolled back.
+func TestQueueInTx(t *testing.T) {
+	t.Parallel()
+	queuetest.Run(t, queues(func(db *memory.DB) mortise.Leases { return jobsInTx{db.Jobs(), db} }))
+}
+
+func queues(table func(*memory.DB) mortise.Leases) queuetest.Harness {
+	return queuetest.Harness{Open: func(t *testing.T) queuetest.Backend {
 		var now atomic.Pointer[func() time.Time]
 		setNow := func(f func() time.Time) {
 			if f == nil {
@@ -29,8 +43,51 @@ func TestQueue(t *testing.T) {
 		db, err := memory.Open(t.Context(), opts)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		return queuetest.Backend{Leases: db.Jobs(), Queue: db.Queue(nil), SetNow: setNow}
-	}})
+		return queuetest.Backend{Leases: table(db), Queue: leases.New(table(db), nil), SetNow: setNow}
+	}}
+}
+
+// jobsInTx is the table of jobs of TestQueueInTx.
+type jobsInTx struct {
+	*memory.Jobs
+	db *memory.DB
+}
+
+func (j jobsInTx) twice(ctx context.Context, do func(ctx context.Context) error) (failed error) {
+	_ = j.db.InTx(ctx, func(ctx context.Context) error { return errors.Join(do(ctx), errNoMoney) })
+	err := j.db.InTx(ctx, func(ctx context.Context) error {
+		failed = do(ctx)
+		return nil
+	})
+	return cmp.Or(failed, err)
+}
+
+func (j jobsInTx) Add(ctx context.Context, job mortise.Job) error {
+	return j.twice(ctx, func(ctx context.Context) error { return j.Jobs.Add(ctx, job) })
+}
+
+func (j jobsInTx) Cancel(ctx context.Context, job mortise.Job) error {
+	return j.twice(ctx, func(ctx context.Context) error { return j.Jobs.Cancel(ctx, job) })
+}
+
+func (j jobsInTx) Claim(ctx context.Context, c mortise.Claim) (claimed []mortise.Lease, err error) {
+	err = j.twice(ctx, func(ctx context.Context) (err error) {
+		claimed, err = j.Jobs.Claim(ctx, c)
+		return err
+	})
+	return claimed, err
+}
+
+func (j jobsInTx) Extend(ctx context.Context, l mortise.Lease, ttl time.Duration) error {
+	return j.twice(ctx, func(ctx context.Context) error { return j.Jobs.Extend(ctx, l, ttl) })
+}
+
+func (j jobsInTx) Release(ctx context.Context, l mortise.Lease, after time.Duration) error {
+	return j.twice(ctx, func(ctx context.Context) error { return j.Jobs.Release(ctx, l, after) })
+}
+
+func (j jobsInTx) Remove(ctx context.Context, l mortise.Lease, dead bool) error {
+	return j.twice(ctx, func(ctx context.Context) error { return j.Jobs.Remove(ctx, l, dead) })
 }
 
 // TestTurnBehindManyJobs: the one job of an organization has its turn in the next claim,

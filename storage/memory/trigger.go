@@ -1,15 +1,18 @@
 package memory
 
 import (
+	"context"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // Trigger implements [trigger.Store], [trigger.TxStore], [trigger.Pruner],
-// [trigger.Organizations] and [trigger.APIKeys].
+// [trigger.Organizations], [trigger.APIKeys] and [mortise.HostTx].
 type Trigger struct{ db *DB }
 
 var (
@@ -18,7 +21,13 @@ var (
 	_ trigger.Pruner        = (*Trigger)(nil)
 	_ trigger.Organizations = (*Trigger)(nil)
 	_ trigger.APIKeys       = (*Trigger)(nil)
+	_ mortise.HostTx        = (*Trigger)(nil)
 )
+
+// AfterCommit implements [mortise.HostTx].
+func (t *Trigger) AfterCommit(ctx context.Context, f func(ctx context.Context)) bool {
+	return t.db.afterCommit(ctx, f)
+}
 
 // triggerTables is what the domain trigger keeps.
 type triggerTables struct {
@@ -36,6 +45,24 @@ type triggerOrg struct {
 	events map[uuid.UUID]*trigger.Event
 	byKey  map[string]uuid.UUID // events by idempotency key
 	order  []*trigger.Event     // oldest first
+}
+
+// clone returns tables with copies of all that is changed in place.
+func (t *triggerTables) clone() triggerTables {
+	events, keys := make(copies[trigger.Event]), make(copies[trigger.APIKey])
+	return triggerTables{
+		orgs: mapped(t.orgs, func(o *triggerOrg) *triggerOrg {
+			return &triggerOrg{
+				record: o.record, events: mapped(o.events, events.of),
+				byKey: maps.Clone(o.byKey), order: events.all(o.order),
+			}
+		}),
+		ids:      maps.Clone(t.ids),
+		unqueued: mapped(t.unqueued, events.of),
+		keys:     mapped(t.keys, keys.of),
+		keyLists: mapped(t.keyLists, keys.all),
+		deleted:  maps.Clone(t.deleted),
+	}
 }
 
 // org returns the organization's part, a new one if there is none. The caller holds the

@@ -11,27 +11,27 @@ import (
 
 // MarkDeleted implements [trigger.Deletion].
 func (t *Trigger) MarkDeleted(ctx context.Context, org string, at time.Time) (time.Time, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.write(ctx)
+	if err != nil {
 		return time.Time{}, err
 	}
-	t.db.mu.Lock()
-	defer t.db.mu.Unlock()
-	since, marked := t.db.trigger.deleted[org]
+	defer db.end()
+	since, marked := db.trigger.deleted[org]
 	if !marked {
 		since = at.UTC()
-		t.db.trigger.deleted[org] = since
+		db.trigger.deleted[org] = since
 	}
 	return since, nil
 }
 
 // RemoveDeleted implements [trigger.Deletion].
 func (t *Trigger) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.write(ctx)
+	if err != nil {
 		return false, err
 	}
-	t.db.mu.Lock()
-	defer t.db.mu.Unlock()
-	tables := &t.db.trigger
+	defer db.end()
+	tables := &db.trigger
 	if !tables.isDeleted(org) {
 		return false, mortise.ErrNotFound
 	}
@@ -46,7 +46,7 @@ func (t *Trigger) RemoveDeleted(ctx context.Context, org string, limit int) (mor
 	for limit > 0 && len(o.order) > 0 {
 		newest := len(o.order) - 1
 		e := o.order[newest]
-		if limit -= t.db.forgetEventJobs(e, limit); limit > 0 {
+		if limit -= db.forgetEventJobs(e, limit); limit > 0 {
 			tables.unindex(o, e)
 			o.order = slices.Delete(o.order, newest, newest+1)
 			limit--
@@ -90,10 +90,10 @@ func (t *triggerTables) removeKeys(org string, limit int) int {
 }
 
 // forgetEventJobs removes jobs of an event, of all its generations, and returns how many.
-func (db *DB) forgetEventJobs(e *trigger.Event, limit int) (removed int) {
+func (t *tables) forgetEventJobs(e *trigger.Event, limit int) (removed int) {
 	j := *e
 	for j.Generation = 0; j.Generation <= e.Generation && removed < limit; j.Generation++ {
-		if db.jobs.forget(j.Job()) {
+		if t.jobs.forget(j.Job()) {
 			removed++
 		}
 	}

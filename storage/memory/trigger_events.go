@@ -15,12 +15,12 @@ import (
 
 // CreateEvent implements [trigger.Store].
 func (t *Trigger) CreateEvent(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.write(ctx)
+	if err != nil {
 		return trigger.Event{}, false, err
 	}
-	t.db.mu.Lock()
-	defer t.db.mu.Unlock()
-	return t.db.trigger.create(e, keySince)
+	defer db.end()
+	return db.trigger.create(e, keySince)
 }
 
 // The failures of an ID and of a key that another event has.
@@ -31,15 +31,14 @@ var (
 
 // CreateEventAndAdd implements [trigger.TxStore].
 func (t *Trigger) CreateEventAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j mortise.Job) (trigger.Event, bool, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.write(ctx)
+	if err != nil {
 		return trigger.Event{}, false, err
 	}
-	t.db.mu.Lock()
-	stored, created, err := t.db.trigger.create(e, keySince)
-	added := created && t.db.addJob(j)
-	t.db.mu.Unlock()
-	if added {
-		t.db.notified.tell(j.Kind)
+	defer db.end()
+	stored, created, err := db.trigger.create(e, keySince)
+	if created {
+		db.addJob(j)
 	}
 	return stored, created, err
 }
@@ -94,12 +93,12 @@ func (t *triggerTables) unindex(org *triggerOrg, e *trigger.Event) {
 
 // Event implements [trigger.Store].
 func (t *Trigger) Event(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.read(ctx)
+	if err != nil {
 		return trigger.Event{}, err
 	}
-	t.db.mu.RLock()
-	defer t.db.mu.RUnlock()
-	if o, ok := t.db.trigger.live(org); ok {
+	defer db.end()
+	if o, ok := db.trigger.live(org); ok {
 		if e, ok := o.events[id]; ok {
 			return e.Clone(), nil
 		}
@@ -109,26 +108,26 @@ func (t *Trigger) Event(ctx context.Context, org string, id uuid.UUID) (trigger.
 
 // UpdateEvent implements [trigger.Store].
 func (t *Trigger) UpdateEvent(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	t.db.mu.Lock()
-	defer t.db.mu.Unlock()
-	return t.db.trigger.update(org, id, update)
+	defer db.end()
+	return db.trigger.update(org, id, update)
 }
 
 // UpdateEventAndRemove implements [trigger.TxStore].
 func (t *Trigger) UpdateEventAndRemove(
 	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l mortise.Lease, dead bool,
 ) error {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	t.db.mu.Lock()
-	defer t.db.mu.Unlock()
-	err := t.db.trigger.update(org, id, update)
+	defer db.end()
+	err = db.trigger.update(org, id, update)
 	if err == nil {
-		t.db.endJob(l, dead)
+		db.endJob(l, dead)
 	}
 	return err
 }
@@ -158,14 +157,14 @@ func (t *triggerTables) update(org string, id uuid.UUID, update func(*trigger.Ev
 
 // Unqueued implements [trigger.Store].
 func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.read(ctx)
+	if err != nil {
 		return nil, err
 	}
-	t.db.mu.RLock()
-	defer t.db.mu.RUnlock()
+	defer db.end()
 	var found []*trigger.Event
-	for _, e := range t.db.trigger.unqueued {
-		if e.UnqueuedSince.Before(before) && !t.db.trigger.isDeleted(e.Organization) {
+	for _, e := range db.trigger.unqueued {
+		if e.UnqueuedSince.Before(before) && !db.trigger.isDeleted(e.Organization) {
 			found = append(found, e)
 		}
 	}
@@ -185,14 +184,14 @@ func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]
 
 // Stale implements [trigger.Unfinished].
 func (t *Trigger) Stale(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.read(ctx)
+	if err != nil {
 		return nil, err
 	}
-	t.db.mu.RLock()
-	defer t.db.mu.RUnlock()
+	defer db.end()
 	var found []*trigger.Event
-	for org, o := range t.db.trigger.orgs {
-		if t.db.trigger.isDeleted(org) {
+	for org, o := range db.trigger.orgs {
+		if db.trigger.isDeleted(org) {
 			continue
 		}
 		for _, e := range o.order {
@@ -212,13 +211,13 @@ func (t *Trigger) Stale(ctx context.Context, checked, due time.Time, limit int) 
 
 // Prune implements [trigger.Pruner].
 func (t *Trigger) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (int, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.write(ctx)
+	if err != nil {
 		return 0, err
 	}
-	t.db.mu.Lock()
-	defer t.db.mu.Unlock()
+	defer db.end()
 	removed := 0
-	for _, o := range t.db.trigger.orgs {
+	for _, o := range db.trigger.orgs {
 		o.order = slices.DeleteFunc(o.order, func(e *trigger.Event) bool {
 			bound := before
 			if e.IdempotencyKey != "" {
@@ -227,8 +226,8 @@ func (t *Trigger) Prune(ctx context.Context, before, keyedBefore time.Time, limi
 			if removed >= limit || !e.Status.Finished() || !e.FinishedAt.Before(bound) {
 				return false
 			}
-			t.db.trigger.unindex(o, e)
-			t.db.forgetDead(e)
+			db.trigger.unindex(o, e)
+			db.forgetDead(e)
 			removed++
 			return true
 		})
@@ -237,9 +236,9 @@ func (t *Trigger) Prune(ctx context.Context, before, keyedBefore time.Time, limi
 }
 
 // forgetDead removes the dead jobs of an event, of all its generations.
-func (db *DB) forgetDead(e *trigger.Event) {
+func (t *tables) forgetDead(e *trigger.Event) {
 	j := *e
 	for j.Generation = 0; j.Generation <= e.Generation; j.Generation++ {
-		db.jobs.forgetDead(j.Job())
+		t.jobs.forgetDead(j.Job())
 	}
 }

@@ -13,34 +13,34 @@ import (
 
 // CreateKey implements [trigger.APIKeys].
 func (t *Trigger) CreateKey(ctx context.Context, k trigger.APIKey) error {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	t.db.mu.Lock()
-	defer t.db.mu.Unlock()
-	if t.db.trigger.isDeleted(k.Organization) {
+	defer db.end()
+	if db.trigger.isDeleted(k.Organization) {
 		return mortise.ErrDeleted
 	}
-	for digest, other := range t.db.trigger.keys {
+	for digest, other := range db.trigger.keys {
 		if digest == k.Digest || other.ID == k.ID {
 			return mortise.ErrExists
 		}
 	}
-	t.db.trigger.keys[k.Digest] = &k
-	list := t.db.trigger.keyLists[k.Organization]
+	db.trigger.keys[k.Digest] = &k
+	list := db.trigger.keyLists[k.Organization]
 	at := sort.Search(len(list), func(i int) bool { return list[i].Position().Compare(k.Position()) > 0 })
-	t.db.trigger.keyLists[k.Organization] = slices.Insert(list, at, &k)
+	db.trigger.keyLists[k.Organization] = slices.Insert(list, at, &k)
 	return nil
 }
 
 // KeyByDigest implements [trigger.APIKeys].
 func (t *Trigger) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.APIKey, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.read(ctx)
+	if err != nil {
 		return trigger.APIKey{}, err
 	}
-	t.db.mu.RLock()
-	defer t.db.mu.RUnlock()
-	if k, ok := t.db.trigger.keys[digest]; ok && !t.db.trigger.isDeleted(k.Organization) {
+	defer db.end()
+	if k, ok := db.trigger.keys[digest]; ok && !db.trigger.isDeleted(k.Organization) {
 		return *k, nil
 	}
 	return trigger.APIKey{}, mortise.ErrNotFound
@@ -48,13 +48,13 @@ func (t *Trigger) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.API
 
 // UpdateKey implements [trigger.APIKeys].
 func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*trigger.APIKey) error) error {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	t.db.mu.Lock()
-	defer t.db.mu.Unlock()
-	for _, k := range t.db.trigger.keys {
-		if k.ID != id || k.Organization != org || t.db.trigger.isDeleted(org) {
+	defer db.end()
+	for _, k := range db.trigger.keys {
+		if k.ID != id || k.Organization != org || db.trigger.isDeleted(org) {
 			continue
 		}
 		changed := *k
@@ -70,19 +70,22 @@ func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, updat
 
 // ListKeys implements [trigger.APIKeys].
 func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
-	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+	db, err := t.db.read(ctx)
+	if err != nil {
 		return mortise.Page[trigger.APIKey]{}, err
 	}
-	t.db.mu.RLock()
-	defer t.db.mu.RUnlock()
+	defer db.end()
 	var rest []*trigger.APIKey
-	if !t.db.trigger.isDeleted(org) {
-		rest = t.db.trigger.keyLists[org]
+	if !db.trigger.isDeleted(org) {
+		rest = db.trigger.keyLists[org]
 	}
 	if !q.After.IsZero() {
 		rest = rest[sort.Search(len(rest), func(i int) bool { return rest[i].Position().Compare(q.After) > 0 }):]
 	}
 	var page mortise.Page[trigger.APIKey]
+	if q.Limit <= 0 {
+		return page, nil
+	}
 	for _, k := range rest[:min(len(rest), q.Limit)] {
 		page.Items = append(page.Items, *k)
 	}

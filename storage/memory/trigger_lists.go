@@ -13,14 +13,14 @@ func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQue
 		return mortise.Page[trigger.Event]{}, err
 	}
 	if q.IdempotencyKey != "" {
-		return t.listKey(org, &q), nil
+		return t.listKey(ctx, org, &q)
 	}
 	var after *mortise.Position
 	if !q.After.IsZero() {
 		after = &q.After
 	}
-	events := func() []*trigger.Event {
-		if o, ok := t.db.trigger.live(org); ok {
+	events := func(t *tables) []*trigger.Event {
+		if o, ok := t.trigger.live(org); ok {
 			return o.order
 		}
 		return nil
@@ -50,15 +50,18 @@ func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQue
 }
 
 // listKey is List for the one event that can have the key.
-func (t *Trigger) listKey(org string, q *trigger.EventQuery) (page mortise.Page[trigger.Event]) {
-	t.db.mu.RLock()
-	defer t.db.mu.RUnlock()
-	o, ok := t.db.trigger.live(org)
+func (t *Trigger) listKey(ctx context.Context, org string, q *trigger.EventQuery) (page mortise.Page[trigger.Event], err error) {
+	db, err := t.db.read(ctx)
+	if err != nil {
+		return page, err
+	}
+	defer db.end()
+	o, ok := db.trigger.live(org)
 	if !ok {
-		return page
+		return page, nil
 	}
 	if id, ok := o.byKey[q.IdempotencyKey]; ok && q.Matches(o.events[id]) {
 		page.Items = []trigger.Event{o.events[id].Clone()}
 	}
-	return page
+	return page, nil
 }

@@ -10,12 +10,12 @@ import (
 
 // Setup implements [trigger.Directory].
 func (t *Trigger) Setup(ctx context.Context, org string) (trigger.Organization, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.read(ctx)
+	if err != nil {
 		return trigger.Organization{}, err
 	}
-	t.db.mu.RLock()
-	defer t.db.mu.RUnlock()
-	if o, ok := t.db.trigger.live(org); ok && o.record != nil {
+	defer db.end()
+	if o, ok := db.trigger.live(org); ok && o.record != nil {
 		return o.record.Clone(), nil
 	}
 	return trigger.Organization{}, mortise.ErrNotFound
@@ -23,16 +23,16 @@ func (t *Trigger) Setup(ctx context.Context, org string) (trigger.Organization, 
 
 // UpdateOrganization implements [trigger.Organizations].
 func (t *Trigger) UpdateOrganization(ctx context.Context, org string, update func(*trigger.Organization) error) error {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	t.db.mu.Lock()
-	defer t.db.mu.Unlock()
-	if t.db.trigger.isDeleted(org) {
+	defer db.end()
+	if db.trigger.isDeleted(org) {
 		return mortise.ErrDeleted
 	}
 	changed := trigger.Organization{ID: org}
-	if o, ok := t.db.trigger.orgs[org]; ok && o.record != nil {
+	if o, ok := db.trigger.orgs[org]; ok && o.record != nil {
 		changed = o.record.Clone()
 	}
 	if err := update(&changed); err != nil {
@@ -41,6 +41,6 @@ func (t *Trigger) UpdateOrganization(ctx context.Context, org string, update fun
 	kept := changed.Clone()
 	kept.ID = org
 	slices.SortFunc(kept.Collections, func(a, b trigger.Collection) int { return slices.Compare(a.ID[:], b.ID[:]) })
-	t.db.trigger.org(org).record = &kept
+	db.trigger.org(org).record = &kept
 	return nil
 }

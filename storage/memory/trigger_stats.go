@@ -10,12 +10,12 @@ import (
 
 // Stats implements [trigger.Counter].
 func (t *Trigger) Stats(ctx context.Context, org string, most int) (stats trigger.Stats, err error) {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.read(ctx)
+	if err != nil {
 		return stats, err
 	}
-	t.db.mu.RLock()
-	defer t.db.mu.RUnlock()
-	o, ok := t.db.trigger.live(org)
+	defer db.end()
+	o, ok := db.trigger.live(org)
 	if !ok {
 		return stats, nil
 	}
@@ -34,15 +34,15 @@ func (t *Trigger) Stats(ctx context.Context, org string, most int) (stats trigge
 
 // StatsAll implements [trigger.Counter].
 func (t *Trigger) StatsAll(ctx context.Context, most int) (trigger.AllStats, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := t.db.read(ctx)
+	if err != nil {
 		return trigger.AllStats{}, err
 	}
-	t.db.mu.RLock()
-	defer t.db.mu.RUnlock()
+	defer db.end()
 	n := make(map[trigger.Status]int)
 	var next time.Time
-	for org, o := range t.db.trigger.orgs {
-		if t.db.trigger.isDeleted(org) {
+	for org, o := range db.trigger.orgs {
+		if db.trigger.isDeleted(org) {
 			continue
 		}
 		for _, e := range o.order {

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/seed-6363c74e/mortise"
@@ -9,10 +10,18 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// Vault implements [vault.Store].
+// Vault implements [vault.Store] and [mortise.HostTx].
 type Vault struct{ db *DB }
 
-var _ vault.Store = (*Vault)(nil)
+var (
+	_ vault.Store    = (*Vault)(nil)
+	_ mortise.HostTx = (*Vault)(nil)
+)
+
+// AfterCommit implements [mortise.HostTx].
+func (s *Vault) AfterCommit(ctx context.Context, f func(ctx context.Context)) bool {
+	return s.db.afterCommit(ctx, f)
+}
 
 // vaultTables is what the domain vault keeps.
 type vaultTables struct {
@@ -25,6 +34,36 @@ type vaultTables struct {
 
 	deleted map[string]*deletedVaults // by organization
 	going   int                       // vaults that were deleted, and have rows in rows
+}
+
+// clone returns tables with copies of all that is changed in place.
+func (t *vaultTables) clone() vaultTables {
+	rows, keys := make(copies[vaultRow]), make(copies[keyring.Key])
+	entry := func(e *vaultEntry) *vaultEntry {
+		return &vaultEntry{
+			Vault: e.Vault, rows: mapped(e.rows, rows.of), deleted: e.deleted,
+			tokens: mapped(e.tokens, maps.Clone),
+		}
+	}
+	copied := vaultTables{
+		vaults: mapped(t.vaults, entry),
+		ids:    mapped(t.ids, slices.Clone),
+		rows:   rows.all(t.rows),
+		keys:   mapped(t.keys, keys.of),
+		audit:  mapped(t.audit, slices.Clone),
+		swept:  maps.Clone(t.swept),
+		deleted: mapped(t.deleted, func(d *deletedVaults) *deletedVaults {
+			return &deletedVaults{
+				all: d.all, since: d.since, vaults: maps.Clone(d.vaults),
+				rest: mapped(d.rest, entry), audit: slices.Clone(d.audit),
+			}
+		}),
+		going: t.going,
+	}
+	for _, r := range rows {
+		r.Fingerprints = slices.Clone(r.Fingerprints)
+	}
+	return copied
 }
 
 // vaultEntry is a vault and what is in it.
@@ -58,12 +97,12 @@ type vaultKeyID struct {
 
 // Vault implements [vault.Vaults].
 func (s *Vault) Vault(ctx context.Context, org, id string) (vault.Vault, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.read(ctx)
+	if err != nil {
 		return vault.Vault{}, err
 	}
-	s.db.mu.RLock()
-	defer s.db.mu.RUnlock()
-	if e, ok := s.db.vault.vaults[ownedID{org, id}]; ok {
+	defer db.end()
+	if e, ok := db.vault.vaults[ownedID{org, id}]; ok {
 		return e.Clone(), nil
 	}
 	return vault.Vault{}, mortise.ErrNotFound
@@ -71,12 +110,12 @@ func (s *Vault) Vault(ctx context.Context, org, id string) (vault.Vault, error) 
 
 // PutVault implements [vault.Vaults].
 func (s *Vault) PutVault(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	s.db.mu.Lock()
-	defer s.db.mu.Unlock()
-	t := &s.db.vault
+	defer db.end()
+	t := &db.vault
 	id := ownedID{v.Organization, v.ID}
 	e, ok := t.vaults[id]
 	switch {

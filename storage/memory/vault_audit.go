@@ -10,15 +10,15 @@ import (
 
 // AddAuditEvent implements [vault.Audit].
 func (s *Vault) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	s.db.mu.Lock()
-	defer s.db.mu.Unlock()
-	if s.db.vault.isDeleted(e.Organization, e.Vault) && e.ID != ([16]byte{}) {
+	defer db.end()
+	if db.vault.isDeleted(e.Organization, e.Vault) && e.ID != ([16]byte{}) {
 		return mortise.ErrNotFound
 	}
-	s.db.vault.addEvent(e)
+	db.vault.addEvent(e)
 	return nil
 }
 
@@ -27,11 +27,12 @@ func (t *vaultTables) addEvent(e vault.AuditEvent) { t.audit.add(e.Organization,
 
 // ListAuditEvents implements [vault.Audit].
 func (s *Vault) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
-	shown := func() []vault.AuditEvent { return s.db.vault.audit[org] }
+	shown := func(t *tables) []vault.AuditEvent { return t.vault.audit[org] }
 	return listEvents(ctx, s.db, shown, auditQuery[vault.AuditEvent]{q.Matches, q.From, q.After, q.Limit})
 }
 
 // PruneAudit implements [vault.Audit].
 func (s *Vault) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
-	return pruneEvents(ctx, s.db, s.db.vault.audit, before, limit)
+	of := func(t *tables) trails[vault.AuditEvent, *vault.AuditEvent] { return t.vault.audit }
+	return pruneEvents(ctx, s.db, of, before, limit)
 }

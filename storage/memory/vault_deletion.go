@@ -50,12 +50,12 @@ func (t *vaultTables) isGoing(r *vaultRow) bool {
 
 // MarkDeleted implements [vault.Deletion].
 func (s *Vault) MarkDeleted(ctx context.Context, org string, at time.Time, a vault.AuditEvent) (since time.Time, err error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.write(ctx)
+	if err != nil {
 		return time.Time{}, err
 	}
-	s.db.mu.Lock()
-	defer s.db.mu.Unlock()
-	t := &s.db.vault
+	defer db.end()
+	t := &db.vault
 	d := t.deletedOf(org)
 	if d.all {
 		return d.since, nil
@@ -80,12 +80,12 @@ func (t *vaultTables) takeAway(d *deletedVaults, id ownedID) {
 
 // RemoveDeleted implements [vault.Deletion].
 func (s *Vault) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.write(ctx)
+	if err != nil {
 		return false, err
 	}
-	s.db.mu.Lock()
-	defer s.db.mu.Unlock()
-	t := &s.db.vault
+	defer db.end()
+	t := &db.vault
 	d, ok := t.deleted[org]
 	if !ok || !d.all {
 		return false, mortise.ErrNotFound
@@ -132,12 +132,12 @@ func (t *vaultTables) remove(d *deletedVaults, id string, limit *int) (more bool
 func (s *Vault) MarkVaultDeleted(
 	ctx context.Context, org, id string, at time.Time, a vault.AuditEvent,
 ) (since time.Time, err error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.write(ctx)
+	if err != nil {
 		return time.Time{}, err
 	}
-	s.db.mu.Lock()
-	defer s.db.mu.Unlock()
-	t := &s.db.vault
+	defer db.end()
+	t := &db.vault
 	if _, there := t.vaults[ownedID{org, id}]; !there {
 		if d, ok := t.deleted[org]; ok {
 			if since, ok = d.vaults[id]; ok {
@@ -156,17 +156,17 @@ func (s *Vault) MarkVaultDeleted(
 
 // RemoveDeletedVault implements [vault.Deletion].
 func (s *Vault) RemoveDeletedVault(ctx context.Context, org, id string, limit int) (more bool, err error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.write(ctx)
+	if err != nil {
 		return false, err
 	}
-	s.db.mu.Lock()
-	defer s.db.mu.Unlock()
-	d, ok := s.db.vault.deleted[org]
+	defer db.end()
+	d, ok := db.vault.deleted[org]
 	if ok {
 		_, ok = d.vaults[id]
 	}
 	if !ok {
 		return false, mortise.ErrNotFound
 	}
-	return s.db.vault.remove(d, id, &limit), nil
+	return db.vault.remove(d, id, &limit), nil
 }

@@ -10,12 +10,12 @@ import (
 
 // ImportTokens implements [vault.Imports].
 func (s *Vault) ImportTokens(ctx context.Context, org, id string, revision int64, rows []vault.Row, a vault.AuditEvent) error {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	s.db.mu.Lock()
-	defer s.db.mu.Unlock()
-	e, err := s.db.vault.entry(org, id, revision)
+	defer db.end()
+	e, err := db.vault.entry(org, id, revision)
 	if err != nil {
 		return err
 	}
@@ -24,10 +24,10 @@ func (s *Vault) ImportTokens(ctx context.Context, org, id string, revision int64
 	call := vaultInsertion{entry: new(vaultEntry), rows: make(map[string]*vaultRow), tokens: make(map[vaultIndex]fingerprintIndex)}
 	var taken vault.TakenError
 	for i := range rows {
-		if err := s.db.vault.admits(&rows[i]); err != nil {
+		if err := db.vault.admits(&rows[i]); err != nil {
 			return err
 		}
-		r := s.db.vault.row(org, id, &rows[i])
+		r := db.vault.row(org, id, &rows[i])
 		kept := e.rows[r.Token]
 		switch {
 		case call.rows[r.Token] != nil, call.find(&r.Row) != "", kept != nil && !kept.same(r), in.hasOther(r):
@@ -42,8 +42,8 @@ func (s *Vault) ImportTokens(ctx context.Context, org, id string, revision int64
 	if len(taken.Rows) > 0 {
 		return &taken
 	}
-	in.commit(&s.db.vault)
-	s.db.vault.addEvent(a)
+	in.commit(&db.vault)
+	db.vault.addEvent(a)
 	return nil
 }
 

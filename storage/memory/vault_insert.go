@@ -11,17 +11,17 @@ import (
 
 // InsertTokens implements [vault.Tokens].
 func (s *Vault) InsertTokens(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.write(ctx)
+	if err != nil {
 		return nil, err
 	}
-	s.db.mu.Lock()
-	defer s.db.mu.Unlock()
-	e, err := s.db.vault.entry(org, id, revision)
+	defer db.end()
+	e, err := db.vault.entry(org, id, revision)
 	if err != nil {
 		return nil, err
 	}
 	for i := range rows {
-		if err := s.db.vault.admits(&rows[i]); err != nil {
+		if err := db.vault.admits(&rows[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -29,7 +29,7 @@ func (s *Vault) InsertTokens(ctx context.Context, org, id string, revision int64
 	found := make([]string, len(rows))
 	var taken vault.TakenError
 	for i := range rows {
-		r := s.db.vault.row(org, id, &rows[i])
+		r := db.vault.row(org, id, &rows[i])
 		if found[i] = in.find(&r.Row); found[i] != "" {
 			in.more = append(in.more, moreFingerprints{found[i], r.Fingerprints})
 			continue
@@ -44,7 +44,7 @@ func (s *Vault) InsertTokens(ctx context.Context, org, id string, revision int64
 	if len(taken.Rows) > 0 {
 		return nil, &taken
 	}
-	in.commit(&s.db.vault)
+	in.commit(&db.vault)
 	return found, nil
 }
 

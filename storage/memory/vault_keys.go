@@ -11,12 +11,12 @@ import (
 
 // Keys implements [vault.Keys].
 func (s *Vault) Keys(ctx context.Context) ([]keyring.Key, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.read(ctx)
+	if err != nil {
 		return nil, err
 	}
-	s.db.mu.RLock()
-	defer s.db.mu.RUnlock()
-	return s.db.vault.sortedKeys(), nil
+	defer db.end()
+	return db.vault.sortedKeys(), nil
 }
 
 // sortedKeys returns all keys, by purpose, then version.
@@ -33,12 +33,12 @@ func (t *vaultTables) sortedKeys() []keyring.Key {
 
 // RegisterKey implements [vault.Keys].
 func (s *Vault) RegisterKey(ctx context.Context, k keyring.Key) (keyring.Key, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.write(ctx)
+	if err != nil {
 		return keyring.Key{}, err
 	}
-	s.db.mu.Lock()
-	defer s.db.mu.Unlock()
-	t := &s.db.vault
+	defer db.end()
+	t := &db.vault
 	id := vaultKeyID{k.Purpose, k.Version}
 	if kept, ok := t.keys[id]; ok {
 		return *kept, nil
@@ -54,12 +54,12 @@ func (s *Vault) RegisterKey(ctx context.Context, k keyring.Key) (keyring.Key, er
 
 // RequireKey implements [vault.Keys].
 func (s *Vault) RequireKey(ctx context.Context, version int) error {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	s.db.mu.Lock()
-	defer s.db.mu.Unlock()
-	k, ok := s.db.vault.keys[vaultKeyID{keyring.FingerprintKey, version}]
+	defer db.end()
+	k, ok := db.vault.keys[vaultKeyID{keyring.FingerprintKey, version}]
 	switch {
 	case !ok:
 		return keyring.ErrUnknownKey
@@ -72,12 +72,12 @@ func (s *Vault) RequireKey(ctx context.Context, version int) error {
 
 // RetireKey implements [vault.Keys].
 func (s *Vault) RetireKey(ctx context.Context, p keyring.Purpose, version, successor int) error {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	s.db.mu.Lock()
-	defer s.db.mu.Unlock()
-	t := &s.db.vault
+	defer db.end()
+	t := &db.vault
 	k, ok := t.keys[vaultKeyID{p, version}]
 	if !ok {
 		return keyring.ErrUnknownKey
@@ -112,13 +112,13 @@ func (t *vaultTables) sealed() map[int]int {
 
 // KeyUsage implements [vault.Keys].
 func (s *Vault) KeyUsage(ctx context.Context) (keyring.Usage, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.read(ctx)
+	if err != nil {
 		return keyring.Usage{}, err
 	}
-	s.db.mu.RLock()
-	defer s.db.mu.RUnlock()
-	usage := keyring.Usage{Fingerprints: make(map[int]int), Sealed: s.db.vault.sealed()}
-	for _, e := range s.db.vault.vaults {
+	defer db.end()
+	usage := keyring.Usage{Fingerprints: make(map[int]int), Sealed: db.vault.sealed()}
+	for _, e := range db.vault.vaults {
 		for _, r := range e.rows {
 			if r.deleted {
 				continue

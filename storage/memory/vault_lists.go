@@ -25,12 +25,12 @@ func (t *vaultTables) removeID(id ownedID) {
 
 // ListVaults implements [vault.Vaults].
 func (s *Vault) ListVaults(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.read(ctx)
+	if err != nil {
 		return nil, err
 	}
-	s.db.mu.RLock()
-	defer s.db.mu.RUnlock()
-	ids := s.db.vault.ids[org]
+	defer db.end()
+	ids := db.vault.ids[org]
 	at, found := slices.BinarySearch(ids, after)
 	if found {
 		at++
@@ -38,7 +38,7 @@ func (s *Vault) ListVaults(ctx context.Context, org, after string, limit int) ([
 	ids = ids[at:]
 	var vaults []vault.Vault
 	for _, id := range ids[:max(0, min(limit, len(ids)))] {
-		vaults = append(vaults, s.db.vault.vaults[ownedID{org, id}].Clone())
+		vaults = append(vaults, db.vault.vaults[ownedID{org, id}].Clone())
 	}
 	return vaults, nil
 }

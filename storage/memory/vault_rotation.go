@@ -23,9 +23,11 @@ const scanBytes = 4 << 20
 func (s *Vault) scan(
 	ctx context.Context, after vault.ScanPosition, limit int, selects func(*vaultRow) bool,
 ) (page vault.RowPage, err error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.read(ctx)
+	if err != nil {
 		return page, err
 	}
+	defer db.end()
 	at := 0
 	if after != "" {
 		at, err = strconv.Atoi(string(after))
@@ -33,9 +35,7 @@ func (s *Vault) scan(
 			return page, errForeignPosition
 		}
 	}
-	s.db.mu.RLock()
-	defer s.db.mu.RUnlock()
-	rows := s.db.vault.rows
+	rows := db.vault.rows
 	if at > len(rows) {
 		return page, errForeignPosition
 	}
@@ -44,7 +44,7 @@ func (s *Vault) scan(
 	}
 	bytes := 0
 	for end := min(at+listingStep, len(rows)); at < end && len(page.Rows) < limit && bytes < scanBytes; at++ {
-		if r := rows[at]; r != nil && !r.deleted && selects(r) && !s.db.vault.isGoing(r) {
+		if r := rows[at]; r != nil && !r.deleted && selects(r) && !db.vault.isGoing(r) {
 			found := r.copy()
 			found.Place = int64(at + 1)
 			bytes += len(found.Sealed.Ciphertext)
@@ -82,16 +82,16 @@ func (s *Vault) RowsWithoutFingerprint(ctx context.Context, version int, after v
 
 // AddFingerprints implements [vault.KeyRotation].
 func (s *Vault) AddFingerprints(ctx context.Context, version int, of []vault.RowFingerprint) (refused []vault.RowID, err error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.write(ctx)
+	if err != nil {
 		return nil, err
 	}
-	s.db.mu.Lock()
-	defer s.db.mu.Unlock()
-	if s.db.vault.retired(keyring.FingerprintKey, version) {
+	defer db.end()
+	if db.vault.retired(keyring.FingerprintKey, version) {
 		return nil, keyring.ErrRetired
 	}
 	for _, f := range of {
-		e, r := s.db.vault.live(f.Row, f.Place)
+		e, r := db.vault.live(f.Row, f.Place)
 		if r != nil && !e.addFingerprint(r, vault.VersionedFingerprint{Version: version, Fingerprint: f.Fingerprint}) {
 			refused = append(refused, f.Row)
 		}
@@ -106,18 +106,18 @@ func (s *Vault) RowsNotSealedUnder(ctx context.Context, version int, after vault
 
 // Reseal implements [vault.KeyRotation].
 func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (changed int, err error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.write(ctx)
+	if err != nil {
 		return 0, err
 	}
-	s.db.mu.Lock()
-	defer s.db.mu.Unlock()
+	defer db.end()
 	for _, n := range rows {
-		if s.db.vault.retired(keyring.SealKey, n.To.Version) {
+		if db.vault.retired(keyring.SealKey, n.To.Version) {
 			return 0, keyring.ErrRetired
 		}
 	}
 	for _, n := range rows {
-		_, r := s.db.vault.live(n.Row, n.Place)
+		_, r := db.vault.live(n.Row, n.Place)
 		if r == nil || r.Sealed.Version != n.From.Version || !bytes.Equal(r.Sealed.Ciphertext, n.From.Ciphertext) {
 			continue
 		}
@@ -144,12 +144,12 @@ func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (rem
 // rows once, however many calls that takes: nothing gets a fingerprint of such a version
 // any more.
 func (s *Vault) sweep(ctx context.Context, version, limit int) (removed int, more bool, err error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.write(ctx)
+	if err != nil {
 		return 0, false, err
 	}
-	s.db.mu.Lock()
-	defer s.db.mu.Unlock()
-	t := &s.db.vault
+	defer db.end()
+	t := &db.vault
 	if !t.retired(keyring.FingerprintKey, version) {
 		return 0, false, keyring.ErrInUse
 	}

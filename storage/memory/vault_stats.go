@@ -10,15 +10,15 @@ import (
 
 // Stats implements [vault.Counter].
 func (s *Vault) Stats(ctx context.Context, org string, most int) (vault.Stats, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.read(ctx)
+	if err != nil {
 		return vault.Stats{}, err
 	}
-	s.db.mu.RLock()
-	defer s.db.mu.RUnlock()
-	ids := s.db.vault.ids[org]
+	defer db.end()
+	ids := db.vault.ids[org]
 	tokens, deleted := 0, 0
 	for _, id := range ids {
-		e := s.db.vault.vaults[ownedID{org, id}]
+		e := db.vault.vaults[ownedID{org, id}]
 		tokens, deleted = tokens+len(e.rows)-e.deleted, deleted+e.deleted
 	}
 	return vault.Stats{
@@ -29,12 +29,12 @@ func (s *Vault) Stats(ctx context.Context, org string, most int) (vault.Stats, e
 
 // VaultStats implements [vault.Counter].
 func (s *Vault) VaultStats(ctx context.Context, org, id string, most int) (vault.Stats, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.read(ctx)
+	if err != nil {
 		return vault.Stats{}, err
 	}
-	s.db.mu.RLock()
-	defer s.db.mu.RUnlock()
-	e, ok := s.db.vault.vaults[ownedID{org, id}]
+	defer db.end()
+	e, ok := db.vault.vaults[ownedID{org, id}]
 	if !ok {
 		return vault.Stats{}, mortise.ErrNotFound
 	}
@@ -46,12 +46,12 @@ func (s *Vault) VaultStats(ctx context.Context, org, id string, most int) (vault
 
 // StatsAll implements [vault.Counter].
 func (s *Vault) StatsAll(ctx context.Context, seal, most int) (vault.AllStats, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.read(ctx)
+	if err != nil {
 		return vault.AllStats{}, err
 	}
-	s.db.mu.RLock()
-	defer s.db.mu.RUnlock()
-	t := &s.db.vault
+	defer db.end()
+	t := &db.vault
 	tokens, deleted, old, retired := 0, 0, 0, 0
 	for _, e := range t.vaults {
 		tokens, deleted = tokens+len(e.rows)-e.deleted, deleted+e.deleted

@@ -12,12 +12,12 @@ import (
 
 // FindTokens implements [vault.Tokens].
 func (s *Vault) FindTokens(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.read(ctx)
+	if err != nil {
 		return nil, err
 	}
-	s.db.mu.RLock()
-	defer s.db.mu.RUnlock()
-	e, err := s.db.vault.entry(org, id, revision)
+	defer db.end()
+	e, err := db.vault.entry(org, id, revision)
 	if err != nil {
 		return nil, err
 	}
@@ -44,12 +44,12 @@ func (r *vaultRow) copy() vault.Row {
 
 // Rows implements [vault.Tokens].
 func (s *Vault) Rows(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.read(ctx)
+	if err != nil {
 		return nil, err
 	}
-	s.db.mu.RLock()
-	defer s.db.mu.RUnlock()
-	e, ok := s.db.vault.vaults[ownedID{org, id}]
+	defer db.end()
+	e, ok := db.vault.vaults[ownedID{org, id}]
 	if !ok {
 		return nil, mortise.ErrNotFound
 	}
@@ -64,12 +64,12 @@ func (s *Vault) Rows(ctx context.Context, org, id string, tokens []string) ([]va
 
 // ListRows implements [vault.Tokens].
 func (s *Vault) ListRows(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error) {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.read(ctx)
+	if err != nil {
 		return nil, err
 	}
-	s.db.mu.RLock()
-	defer s.db.mu.RUnlock()
-	e, ok := s.db.vault.vaults[ownedID{org, id}]
+	defer db.end()
+	e, ok := db.vault.vaults[ownedID{org, id}]
 	if !ok {
 		return nil, mortise.ErrNotFound
 	}
@@ -84,12 +84,12 @@ func (s *Vault) ListRows(ctx context.Context, org, id, after string, limit int) 
 
 // DeleteToken implements [vault.Tokens].
 func (s *Vault) DeleteToken(ctx context.Context, org, id, token string, a vault.AuditEvent) error {
-	if err := ctx.Err(); err != nil {
+	db, err := s.db.write(ctx)
+	if err != nil {
 		return err
 	}
-	s.db.mu.Lock()
-	defer s.db.mu.Unlock()
-	e, ok := s.db.vault.vaults[ownedID{org, id}]
+	defer db.end()
+	e, ok := db.vault.vaults[ownedID{org, id}]
 	if !ok {
 		return vault.ErrTokenNotFound
 	}
@@ -102,6 +102,6 @@ func (s *Vault) DeleteToken(ctx context.Context, org, id, token string, a vault.
 	}
 	r.deleted, r.Sealed, r.Fingerprints = true, keyring.Sealed{}, nil
 	e.deleted++
-	s.db.vault.addEvent(a)
+	db.vault.addEvent(a)
 	return nil
 }

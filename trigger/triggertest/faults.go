@@ -19,9 +19,9 @@ import (
 // called.
 //
 // What is wrapped keeps its optional interfaces: [trigger.TxStore], [trigger.Pruner],
-// [trigger.Organizations], the [trigger.Deletion] of a directory, and those of queues and
-// leases. NotifyJobs, Shares and LostJobs are not ops: a call goes straight to the
-// backend.
+// [trigger.Organizations], [mortise.HostTx], the [trigger.Deletion] of a directory, and those
+// of queues and leases. NotifyJobs, Shares, LostJobs and AfterCommit are not ops: a call goes
+// straight to the backend.
 //
 // A store and a queue share a transaction only if both are wrapped or neither is: a
 // backend does not know a wrapped store for its own.

@@ -25,6 +25,7 @@ type mutant struct {
 	failure error       // what broken methods return
 
 	jobs   *memory.Jobs
+	inTx   func(ctx context.Context, do func(ctx context.Context) error) error
 	shares func(store any) bool
 	notify func(wake func(string)) (stop func())
 
@@ -39,7 +40,7 @@ var errBroken = errors.New("disk on fire")
 func newMutant(t *testing.T) *mutant {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	m := &mutant{Trigger: db.Trigger().Store.(*memory.Trigger), jobs: db.Jobs(), failure: errBroken}
+	m := &mutant{Trigger: db.Trigger().Store.(*memory.Trigger), jobs: db.Jobs(), inTx: db.InTx, failure: errBroken}
 	mutate.Fill(&m.On, m.Trigger)
 	return m
 }

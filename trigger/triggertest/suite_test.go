@@ -1,11 +1,14 @@
 package triggertest_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -65,4 +68,16 @@ func (b *broken) harness() triggertest.Harness {
 		h.Reopen = b.reopen
 	}
 	return h
+}
+
+// TestCallsInTx: a backend keeps its contract if each call is made in a transaction of a
+// host's, also if it was made in one before that was rolled back.
+func TestCallsInTx(t *testing.T) {
+	again := broken{mutate: func(m *mutant) {
+		mutate.InTx(&m.On, func(ctx context.Context, do func(context.Context) error) error {
+			_ = m.inTx(ctx, func(ctx context.Context) error { return errors.Join(do(ctx), errBroken) })
+			return m.inTx(ctx, do)
+		})
+	}}
+	triggertest.Run(t, again.harness())
 }

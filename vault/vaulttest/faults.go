@@ -23,6 +23,8 @@ import (
 // and [Sometimes] make hooks, and [On] bounds one to some ops. A hook may also panic,
 // block or call other parts of the program: whatever can happen while a backend is being
 // called.
+//
+// A wrapped store stays a [mortise.HostTx]. AfterCommit is not an op.
 type Faults struct {
 	// Before runs before the backend is called. If it returns an error, that is the
 	// answer, and the backend is not called.
@@ -51,7 +53,10 @@ func (f *Faults) Store(s vault.Store) vault.Store {
 		reflect.TypeFor[vault.Audit](), reflect.TypeFor[vault.Counter]())
 	d := new(delegate.Backend)
 	mutate.Stand(&d.On, s, func(method string, do func() error) error { return f.call(op(method), do) })
-	return d
+	return struct {
+		fault.Wrapped
+		vault.Store
+	}{fault.Wrapped{Store: s}, d}
 }
 
 // Keyring wraps a keyring, as when a key management service is away. The ops are the

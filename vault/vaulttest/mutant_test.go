@@ -21,7 +21,7 @@ type mutant struct {
 	broken  atomic.Bool // makes every method fail
 	failure error       // what broken methods return
 
-	mutate.Hosted
+	inTx  func(ctx context.Context, do func(ctx context.Context) error) error
 	after func(ctx context.Context, f func(context.Context)) bool // in place of AfterCommit
 }
 
@@ -32,7 +32,7 @@ func newMutant(t *testing.T) *mutant {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	m := &mutant{db: db.Vault().Store.(*memory.Vault), failure: errBroken}
-	m.after = m.Hosted.AfterCommit
+	m.inTx, m.after = db.InTx, m.db.AfterCommit
 	mutate.Fill(&m.On, m.db)
 	return m
 }
@@ -42,13 +42,6 @@ func (m *mutant) AfterCommit(ctx context.Context, f func(context.Context)) bool 
 	return m.after(ctx, f)
 }
 
-// inTx calls do in a transaction.
-func (m *mutant) inTx(t *testing.T, do func(ctx context.Context) error) error {
-	empty, err := memory.Open(t.Context(), nil)
-	require.NoError(t, err)
-	return m.InTx(t.Context(), m.db, empty.Vault().Store, do)
-}
-
 // backend returns the mutant as what the suite takes.
 func (m *mutant) backend() vault.Backend {
 	mutate.Around(&m.On, func(c *mutate.Call) {
@@ -56,7 +49,7 @@ func (m *mutant) backend() vault.Backend {
 			*c.Err() = m.failure
 			return
 		}
-		m.Hosted.Go(c)
+		c.Go()
 	})
 	return vault.Backend{Store: m}
 }

@@ -2,11 +2,14 @@ package vaulttest_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
@@ -67,11 +70,26 @@ func (b *broken) harness() vaulttest.Harness {
 			return func() { m.broken.Store(false) }
 		},
 		InTx: func(t *testing.T, b vault.Backend, do func(context.Context) error) error {
-			return b.Store.(*mutant).inTx(t, do)
+			return b.Store.(*mutant).inTx(t.Context(), do)
 		},
 	}
 	if b.reopen != nil {
 		h.Reopen = b.reopen
 	}
 	return h
+}
+
+// TestCallsInTx: a backend keeps its contract if each call is made in a transaction of a
+// host's, also if it was made in one before that was rolled back.
+func TestCallsInTx(t *testing.T) {
+	nightly.Only(t)
+	again := broken{mutate: func(m *mutant) {
+		mutate.InTx(&m.On, func(ctx context.Context, do func(context.Context) error) error {
+			if !m.after(ctx, nil) { // else it would join, and not be rolled back
+				_ = m.inTx(ctx, func(ctx context.Context) error { return errors.Join(do(ctx), errBroken) })
+			}
+			return m.inTx(ctx, do)
+		})
+	}}
+	vaulttest.Run(t, again.harness())
 }

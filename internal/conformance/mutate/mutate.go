@@ -6,11 +6,12 @@
 // one of them, by a function in its place ([Replace]), or in many of them at once: [Out]
 // changes whatever they return, [In] what they are given, [Errors] how they fail, [Around]
 // everything. What is changed twice has both mistakes. [Kept] makes the mistakes that a
-// store can make with each field of what it keeps. [Hosted] gives mutants transactions of a
-// host's.
+// store can make with each field of what it keeps. [InTx] makes every call in a
+// transaction of a host's.
 package mutate
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -149,6 +150,25 @@ func Errors(methods any, change func(error) error, names ...string) {
 			*err = change(*err)
 		}
 	}, names...)
+}
+
+// InTx makes each call of all methods in a transaction of a host's of its own, by inTx. It is
+// committed whatever the call returns.
+func InTx(methods any, inTx func(ctx context.Context, do func(ctx context.Context) error) error) {
+	Around(methods, func(c *Call) {
+		outside := *Get[context.Context](c.In)
+		err := inTx(outside, func(ctx context.Context) error {
+			*Get[context.Context](c.In) = ctx
+			c.Go()
+			return nil
+		})
+		if failed := c.Err(); err != nil && *failed == nil {
+			for _, result := range c.Out {
+				result.SetZero()
+			}
+			*failed = err
+		}
+	})
 }
 
 // Replace puts f in the place of the named method. f takes self, and then what the method
