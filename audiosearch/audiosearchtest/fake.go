@@ -28,6 +28,11 @@ type Options struct {
 	// the time of all. Nil means one of its own, at the beginning of 2026, UTC.
 	Clock *Clock
 
+	// DB is what the fake is on. Fakes of several domains, one of each, may share it, and then
+	// they share transactions: see [Fake.InTx]. Its clock, by which jobs become due, is to be
+	// that of Clock: memory.Options{Now: clock.Now}. Nil means one of its own.
+	DB *memory.DB
+
 	// Worker are the settings of the fake's worker and sweeper. They count time by the
 	// fake's clock, but for Drain and Watch. Backoff is 1 s by default.
 	Worker audiosearch.WorkerOptions
@@ -47,6 +52,8 @@ type Fake struct {
 	Worker *audiosearch.Worker // what Drain steps; a test may Run it too
 	Sounds *Sounds             // what is heard in the videos
 
+	db      *memory.DB
+	backend audiosearch.Backend
 	sweeper *audiosearch.Sweeper
 
 	broken   fake.Parts[Part]
@@ -63,7 +70,7 @@ func New(t testing.TB, opts *Options) *Fake {
 	if o.Clock == nil {
 		o.Clock = new(Clock)
 	}
-	f := &Fake{Clock: o.Clock, Sounds: &Sounds{classes: slices.Clone(o.Classes)}}
+	f := &Fake{Clock: o.Clock, db: o.DB, Sounds: &Sounds{classes: slices.Clone(o.Classes)}}
 	for path, tape := range o.Tapes {
 		f.Sounds.Record(path, tape)
 	}
@@ -80,20 +87,22 @@ func New(t testing.TB, opts *Options) *Fake {
 	if o.Worker.Backoff == nil {
 		o.Worker.Backoff = func(int) time.Duration { return time.Second }
 	}
-	db, err := memory.Open(context.Background(), &memory.Options{Now: f.Now})
-	if err != nil {
-		t.Fatalf("audiosearchtest: open memory: %v", err)
+	var err error
+	if f.db == nil {
+		if f.db, err = memory.Open(context.Background(), &memory.Options{Now: f.Now}); err != nil {
+			t.Fatalf("audiosearchtest: open memory: %v", err)
+		}
 	}
 	faults := &Faults{Before: f.fail}
-	queue := leases.New(faults.Leases(db.Jobs()),
-		&leases.Options{Logger: o.Service.Logger})
+	queue := leases.New(faults.Leases(f.db.Jobs()), &leases.Options{Logger: o.Service.Logger})
+	f.backend = audiosearch.Backend{Store: faults.Store(f.db.AudioSearch().Store), Queue: queue}
 	o.Service.Scorers = nil
 	for _, scorer := range scorers {
 		o.Service.Scorers = append(o.Service.Scorers, faults.Scorer(scorer))
 	}
 	o.Service.Now = f.Now
 	o.Service.Observer = f.observed.Observer(o.Service.Observer)
-	if f.Service, err = audiosearch.New(audiosearch.Backend{Store: faults.Store(db.AudioSearch().Store), Queue: queue}, &o.Service); err != nil {
+	if f.Service, err = audiosearch.New(f.backend, &o.Service); err != nil {
 		t.Fatalf("audiosearchtest: make the service: %v", err)
 	}
 	if f.Worker, err = audiosearch.NewWorker(f.Service, &o.Worker); err != nil {
@@ -128,6 +137,17 @@ func (f *Fake) Drain(ctx context.Context) int {
 		}
 	}
 	return taken
+}
+
+// Backend returns what the service was made with, the faults of Break included.
+func (f *Fake) Backend() audiosearch.Backend { return f.backend }
+
+// InTx calls do with a context under which the calls of the service are part of a transaction,
+// which is committed if do returns nil and rolled back otherwise, as in a host's own one on
+// SQLite or PostgreSQL. Fakes over one Options.DB share it; others do not. What do does
+// besides is not undone. See [memory.DB.InTx].
+func (f *Fake) InTx(ctx context.Context, do func(ctx context.Context) error) error {
+	return f.db.InTx(ctx, do)
 }
 
 // Observations returns everything that the service, its worker and its sweeper did, of

@@ -27,6 +27,10 @@ type Options struct {
 	// the time of all. Nil means one of its own, at the beginning of 2026, UTC.
 	Clock *Clock
 
+	// DB is what the fake is on. Fakes of several domains, one of each, may share it, and then
+	// they share transactions: see [Fake.InTx]. Nil means one of its own.
+	DB *memory.DB
+
 	// Service are further settings of the service. Now is set by the fake; Observer is
 	// called too; Logger discards by default. By default AcceptURL is
 	// https://app.example.com/join/, and InvitationKey is one that all fakes have.
@@ -40,7 +44,9 @@ type Fake struct {
 	*authmgmt.Service
 	Clock *Clock // what the service goes by
 
-	tables *memory.AuthMgmt
+	db      *memory.DB
+	backend authmgmt.Backend
+	tables  *memory.AuthMgmt
 
 	broken   fake.Parts[Part]
 	observed fake.Record[mortise.Observation]
@@ -68,19 +74,20 @@ func New(t testing.TB, opts *Options) *Fake {
 			t.Fatalf("authmgmttest: make a key: %v", err)
 		}
 	}
-	db, err := memory.Open(context.Background(), nil)
-	if err != nil {
-		t.Fatalf("authmgmttest: open memory: %v", err)
+	if o.DB == nil {
+		if o.DB, err = memory.Open(context.Background(), nil); err != nil {
+			t.Fatalf("authmgmttest: open memory: %v", err)
+		}
 	}
-	f := &Fake{Clock: o.Clock, tables: db.AuthMgmt().Store.(*memory.AuthMgmt)}
+	f := &Fake{Clock: o.Clock, db: o.DB, tables: o.DB.AuthMgmt().Store.(*memory.AuthMgmt)}
 	faults := &Faults{Before: f.fail}
-	backend := authmgmt.Backend{Store: faults.Store(f.tables)}
+	f.backend = authmgmt.Backend{Store: faults.Store(f.tables)}
 	if o.Directory {
-		backend.Directory = faults.Directory(f.tables)
+		f.backend.Directory = faults.Directory(f.tables)
 	}
 	o.Service.Now = f.Now
 	o.Service.Observer = f.observed.Observer(o.Service.Observer)
-	if f.Service, err = authmgmt.New(backend, &o.Service); err != nil {
+	if f.Service, err = authmgmt.New(f.backend, &o.Service); err != nil {
 		t.Fatalf("authmgmttest: make the service: %v", err)
 	}
 	return f
@@ -125,6 +132,17 @@ func (f *Fake) AuditTrail() []authmgmt.AuditEvent {
 			page, err := f.tables.ListAuditEvents(context.Background(), org, authmgmt.AuditQuery{Limit: math.MaxInt})
 			return page.Items, err
 		}, func(a, b authmgmt.AuditEvent) int { return a.Position().Compare(b.Position()) })
+}
+
+// Backend returns what the service was made with, the faults of Break included.
+func (f *Fake) Backend() authmgmt.Backend { return f.backend }
+
+// InTx calls do with a context under which the calls of the service are part of a transaction,
+// which is committed if do returns nil and rolled back otherwise, as in a host's own one on
+// SQLite or PostgreSQL. Fakes over one Options.DB share it; others do not. What do does
+// besides is not undone. See [memory.DB.InTx].
+func (f *Fake) InTx(ctx context.Context, do func(ctx context.Context) error) error {
+	return f.db.InTx(ctx, do)
 }
 
 // Observations returns everything that the service did, of all organizations, in order.

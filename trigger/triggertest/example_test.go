@@ -60,6 +60,40 @@ func ExampleFake_Break() {
 	// <nil> received
 }
 
+// The test of a host that keeps orders, each with a request to document it: the two are stored
+// together, or not at all. The host's own table is a map here.
+func ExampleFake_InTx() {
+	t := new(testing.T) // a test has its own
+
+	f := triggertest.New(t, nil)
+	orders := make(map[string]int)
+	order := func(customer string, amount int) error {
+		before := orders[customer]
+		err := f.InTx(context.Background(), func(ctx context.Context) error {
+			orders[customer] += amount
+			s := trigger.Submission{Instructions: "Document the order of " + customer + "."}
+			if _, err := f.Submit(ctx, "acme", "shop", s); err != nil {
+				return err
+			}
+			if orders[customer] > 10 {
+				return errors.New("over the limit")
+			}
+			return nil
+		})
+		if err != nil {
+			orders[customer] = before // InTx undoes what is the fake's
+		}
+		return err
+	}
+	for range 2 {
+		err := order("Ann", 7)
+		fmt.Println(err, orders["Ann"], len(f.History()))
+	}
+	// Output:
+	// <nil> 7 1
+	// over the limit 7 1
+}
+
 func ExampleFaults() {
 	db, err := memory.Open(context.Background(), nil)
 	if err != nil {

@@ -35,6 +35,11 @@ type Options struct {
 	// the time of all. Nil means one of its own, at the beginning of 2026, UTC.
 	Clock *Clock
 
+	// DB is what the fake is on. Fakes of several domains, one of each, may share it, and then
+	// they share transactions: see [Fake.InTx]. Its clock, by which jobs become due, is to be
+	// that of Clock: memory.Options{Now: clock.Now}. Nil means one of its own.
+	DB *memory.DB
+
 	// Worker are the settings of the fake's worker and sweeper. They count time by the
 	// fake's clock, but for Timeout, Drain and Grace.
 	Worker trigger.WorkerOptions
@@ -52,6 +57,8 @@ type Fake struct {
 	Clock  *Clock          // what the service, its queue, its worker and its sweeper go by
 	Worker *trigger.Worker // what Drain steps; a test may Run it too
 
+	db      *memory.DB
+	backend trigger.Backend
 	sweeper *trigger.Sweeper
 	history *memory.Trigger
 
@@ -75,27 +82,29 @@ func New(t testing.TB, opts *Options) *Fake {
 	if o.Service.Logger == nil {
 		o.Service.Logger = slog.New(slog.DiscardHandler)
 	}
-	f := &Fake{Clock: o.Clock}
-	db, err := memory.Open(context.Background(), &memory.Options{Now: f.Now})
-	if err != nil {
-		t.Fatalf("triggertest: open memory: %v", err)
+	f := &Fake{Clock: o.Clock, db: o.DB}
+	var err error
+	if f.db == nil {
+		if f.db, err = memory.Open(context.Background(), &memory.Options{Now: f.Now}); err != nil {
+			t.Fatalf("triggertest: open memory: %v", err)
+		}
 	}
-	f.history = db.Trigger().Store.(*memory.Trigger)
+	f.history = f.db.Trigger().Store.(*memory.Trigger)
 	faults := &Faults{Before: f.fail}
 
-	jobs := faults.Leases(db.Jobs())
+	jobs := faults.Leases(f.db.Jobs())
 	if o.SeparateQueue {
 		jobs = struct{ mortise.Leases }{jobs} // which does not share
 	}
 	queue := leases.New(jobs, &leases.Options{Logger: o.Service.Logger})
-	backend := trigger.Backend{Store: faults.Store(f.history), Queue: queue, Keys: faults.Keys(f.history)}
+	f.backend = trigger.Backend{Store: faults.Store(f.history), Queue: queue, Keys: faults.Keys(f.history)}
 	if o.Directory {
-		backend.Directory = faults.Directory(f.history)
+		f.backend.Directory = faults.Directory(f.history)
 	}
 	o.Service.Now = f.Now
 	o.Service.Observer = f.observed.Observer(o.Service.Observer)
 
-	if f.Service, err = trigger.New(backend, &o.Service); err != nil {
+	if f.Service, err = trigger.New(f.backend, &o.Service); err != nil {
 		t.Fatalf("triggertest: make the service: %v", err)
 	}
 	if f.Worker, err = trigger.NewWorker(f.Service, o.Processor, &o.Worker); err != nil {
@@ -141,6 +150,17 @@ func (f *Fake) History() []trigger.Event {
 			page, err := f.history.ListEvents(context.Background(), org, trigger.EventQuery{Limit: math.MaxInt})
 			return page.Items, err
 		}, func(a, b trigger.Event) int { return a.Position().Compare(b.Position()) })
+}
+
+// Backend returns what the service was made with, the faults of Break included.
+func (f *Fake) Backend() trigger.Backend { return f.backend }
+
+// InTx calls do with a context under which the calls of the service are part of a transaction,
+// which is committed if do returns nil and rolled back otherwise, as in a host's own one on
+// SQLite or PostgreSQL. Fakes over one Options.DB share it; others do not. What do does
+// besides is not undone. See [memory.DB.InTx].
+func (f *Fake) InTx(ctx context.Context, do func(ctx context.Context) error) error {
+	return f.db.InTx(ctx, do)
 }
 
 // Observations returns everything that the service, its worker and its sweeper did, of

@@ -23,6 +23,10 @@ type Options struct {
 	// the time of all. Nil means one of its own, at the beginning of 2026, UTC.
 	Clock *Clock
 
+	// DB is what the fake is on. Fakes of several domains, one of each, may share it, and then
+	// they share transactions: see [Fake.InTx]. Nil means one of its own.
+	DB *memory.DB
+
 	// Service are further settings of the service. Now is set by the fake; Observer is
 	// called too; Logger discards by default.
 	Service vault.Options
@@ -34,8 +38,10 @@ type Fake struct {
 	*vault.Service
 	Clock *Clock // what the service goes by
 
-	store *memory.Vault
-	keys  rotatingKeys
+	db      *memory.DB
+	backend vault.Backend
+	store   *memory.Vault
+	keys    rotatingKeys
 
 	broken   fake.Parts[Part]
 	observed fake.Record[mortise.Observation]
@@ -52,11 +58,13 @@ func New(t testing.TB, opts *Options) *Fake {
 	if o.Clock == nil {
 		o.Clock = new(Clock)
 	}
-	db, err := memory.Open(context.Background(), nil)
-	if err != nil {
-		t.Fatalf("vaulttest: open memory: %v", err)
+	var err error
+	if o.DB == nil {
+		if o.DB, err = memory.Open(context.Background(), nil); err != nil {
+			t.Fatalf("vaulttest: open memory: %v", err)
+		}
 	}
-	f := &Fake{Clock: o.Clock, store: db.Vault().Store.(*memory.Vault)}
+	f := &Fake{Clock: o.Clock, db: o.DB, store: o.DB.Vault().Store.(*memory.Vault)}
 	if err := f.keys.begin(); err != nil {
 		t.Fatalf("vaulttest: make a key: %v", err)
 	}
@@ -66,7 +74,8 @@ func New(t testing.TB, opts *Options) *Fake {
 	if o.Service.Logger == nil {
 		o.Service.Logger = slog.New(slog.DiscardHandler)
 	}
-	if f.Service, err = vault.New(vault.Backend{Store: faults.Store(f.store)}, faults.Keyring(&f.keys), &o.Service); err != nil {
+	f.backend = vault.Backend{Store: faults.Store(f.store)}
+	if f.Service, err = vault.New(f.backend, faults.Keyring(&f.keys), &o.Service); err != nil {
 		t.Fatalf("vaulttest: make the service: %v", err)
 	}
 	return f
@@ -92,6 +101,17 @@ func (f *Fake) AuditTrail() []vault.AuditEvent {
 			page, err := f.store.ListAuditEvents(context.Background(), org, vault.AuditQuery{Limit: math.MaxInt})
 			return page.Items, err
 		}, func(a, b vault.AuditEvent) int { return a.Position().Compare(b.Position()) })
+}
+
+// Backend returns what the service was made with, the faults of Break included.
+func (f *Fake) Backend() vault.Backend { return f.backend }
+
+// InTx calls do with a context under which the calls of the service are part of a transaction,
+// which is committed if do returns nil and rolled back otherwise, as in a host's own one on
+// SQLite or PostgreSQL. Fakes over one Options.DB share it; others do not. What do does
+// besides is not undone. See [memory.DB.InTx].
+func (f *Fake) InTx(ctx context.Context, do func(ctx context.Context) error) error {
+	return f.db.InTx(ctx, do)
 }
 
 // Observations returns everything that the service did, of all organizations, in order.
