@@ -54,9 +54,8 @@
 // For package [github.com/seed-6363c74e/mortise/vault]:
 //
 //   - vault.Store keeps vaults, tokens with their fingerprints, the audit trail, and what
-//     is known of the keys, and counts them. It is one interface of eight parts, because
-//     they share transactions, and all that one call of vault.Counter counts is of one
-//     moment. Count in indexes that have all that is asked for, and no further than most.
+//     is known of the keys. It is one interface of seven parts, because they share
+//     transactions.
 //
 // For package [github.com/seed-6363c74e/mortise/audiosearch]:
 //

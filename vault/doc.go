@@ -41,9 +41,8 @@
 // once a second, how many values are done, how many there are, and how long the rest
 // takes.
 //
-// While a rotation is under way, [Service.StatsAll] says cheaply, for metrics, how much
-// Rewrap and Retire have still to do, up to 10,000. [Service.KeyUsage] counts everything
-// that is stored under each version, what Backfill has done too, to the end.
+// [Service.KeyUsage] counts everything that is stored under each version, to the end: what
+// Backfill has done, and how much Rewrap and Retire have still to do.
 //
 // # Service.Run
 //
@@ -86,8 +85,7 @@
 // What comes out: [Revealed], as far as its [Redaction] allows. A [RedactionPolicy] says
 // for each [Field] what may be shown.
 //
-// The audit trail: [AuditEvent], [AuditToken], by [AuditQuery]. How much there is:
-// [Stats], [AllStats].
+// The audit trail: [AuditEvent], [AuditToken], by [AuditQuery].
 //
 // Rotating the keys: [keyring.Purpose], [keyring.Key], [keyring.Usage], [Progress].
 //
@@ -99,8 +97,8 @@
 //
 // # For backends
 //
-// A [Store] is made of [Vaults], [Deletion], [Tokens], [Imports], [Keys], [KeyRotation],
-// [Audit] and [Counter]. It keeps each [Row], finds it by a [Lookup] of what a
+// A [Store] is made of [Vaults], [Deletion], [Tokens], [Imports], [Keys], [KeyRotation]
+// and [Audit]. It keeps each [Row], finds it by a [Lookup] of what a
 // [VersionedFingerprint] holds, and remembers each [PastColumn]. Its errors are
 // [ErrConflict], [TakenError], and those above.
 //

@@ -10,7 +10,7 @@ import (
 )
 
 // KeyUsage counts what is stored under the versions of the keys, to the end: it may take
-// a while. [Service.StatsAll] says which versions there are.
+// a while.
 func (s *Service) KeyUsage(ctx context.Context) (keyring.Usage, error) {
 	usage, err := s.store.KeyUsage(ctx)
 	return usage, unavailable("count what is stored under keys", err)

@@ -34,7 +34,6 @@ type Store interface {
 	Keys
 	KeyRotation
 	Audit
-	Counter
 }
 
 // Vaults is the part of a [Store] that keeps vaults.
@@ -77,10 +76,10 @@ type PastColumn struct {
 // [mortise.ErrNotFound] for an event of a vault or an organization that is marked.
 // Everything else returns what it returns where there is nothing.
 //
-// The rows of a vault that is marked, or whose organization is, have no part in [Keys],
-// [KeyRotation] and [Counter], whether they are removed or not: no scan returns them,
-// nothing counts or changes them, and no key is in use for them. A scan that is open goes
-// on as if they had been deleted.
+// The rows of a vault that is marked, or whose organization is, have no part in [Keys] and
+// [KeyRotation], whether they are removed or not: no scan returns them, nothing counts or
+// changes them, and no key is in use for them. A scan that is open goes on as if they had
+// been deleted.
 //
 // A mark stays for ever, with its time, but for those of an organization's vaults: once
 // the organization is marked, the steps may remove them.
@@ -185,26 +184,6 @@ type Audit interface {
 	// PruneAudit removes at most limit events with At before the given time, of all
 	// organizations, and returns how many. It is maintenance.
 	PruneAudit(ctx context.Context, before time.Time, limit int) (removed int, err error)
-}
-
-// Counter is the part of a [Store] that counts what is kept. A Count is exact up to most
-// (over 0), and else it is most and More: a backend that can keep much counts no further,
-// by indexes, so that a call costs little however much is kept. All that one call returns
-// is of one moment.
-type Counter interface {
-	// Stats counts what an organization has; one that is unknown has nothing. If there
-	// are more than most vaults, or more than most scopes that ever had tokens, Tokens
-	// and Deleted may be less than they are, with More.
-	Stats(ctx context.Context, org string, most int) (Stats, error)
-
-	// VaultStats counts what a vault has, as Stats does, but for Vaults, which it leaves
-	// zero. The error is [mortise.ErrNotFound] if there is no such vault.
-	VaultStats(ctx context.Context, org, vault string, most int) (Stats, error)
-
-	// StatsAll counts what all organizations have, and what is left of old keys: tokens
-	// that are sealed under another version than seal, and fingerprints of retired
-	// versions. It is maintenance, and may look into every scope that there is.
-	StatsAll(ctx context.Context, seal, most int) (AllStats, error)
 }
 
 // Row is a stored token.

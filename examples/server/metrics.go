@@ -139,8 +139,6 @@ func (s *storeState) ask() *prometheus.Registry {
 		"Trigger events of all organizations that are not completed, by what they do."+exact, "state")
 	runs := gauge("mortise_audiosearch_runs", "Searches of all organizations that have not ended."+exact, "state")
 	late := gauge("mortise_late_seconds", "For how long the work that has waited longest has been due.", "service")
-	tokens := gauge("mortise_vault_tokens", "Tokens of all organizations."+exact, "state")
-	vaults := gauge("mortise_vaults", "Vaults of all organizations."+exact)
 	dead := gauge("mortise_postgres_dead_rows", "About how many dead rows the tables in PostgreSQL keep.")
 	snapshot := gauge("mortise_postgres_oldest_snapshot_seconds", "For how long the oldest transaction has run that may see dead rows. Of other roles only with pg_read_all_stats.")
 	since := func(service string, due time.Time) {
@@ -175,13 +173,6 @@ func (s *storeState) ask() *prometheus.Registry {
 			runs(float64(has.Waiting.N), "waiting")
 			runs(float64(has.Running.N), "running")
 			since("audiosearch", has.NextDue)
-		}
-	})
-	asking.Go(func() {
-		if has, err := s.services.vault.service.StatsAll(ctx); err == nil {
-			vaults(float64(has.Vaults.N))
-			tokens(float64(has.Tokens.N), "kept")
-			tokens(float64(has.Deleted.N), "deleted")
 		}
 	})
 	if s.services.dead != nil {

@@ -69,9 +69,8 @@ func (t *vaultTables) clone() vaultTables {
 // vaultEntry is a vault and what is in it.
 type vaultEntry struct {
 	vault.Vault
-	rows    map[string]*vaultRow            // by token, deleted ones included
-	deleted int                             // rows
-	tokens  map[vaultIndex]fingerprintIndex // the rows by their fingerprints
+	rows   map[string]*vaultRow            // by token, deleted ones included
+	tokens map[vaultIndex]fingerprintIndex // the rows by their fingerprints
 }
 
 // vaultRow is a row, or what is left of one: its token, which is not given again.

@@ -16,19 +16,14 @@ func (s *Vault) Keys(ctx context.Context) ([]keyring.Key, error) {
 		return nil, err
 	}
 	defer db.end()
-	return db.vault.sortedKeys(), nil
-}
-
-// sortedKeys returns all keys, by purpose, then version.
-func (t *vaultTables) sortedKeys() []keyring.Key {
 	var keys []keyring.Key
-	for _, k := range t.keys {
+	for _, k := range db.vault.keys {
 		keys = append(keys, *k)
 	}
 	slices.SortFunc(keys, func(a, b keyring.Key) int {
 		return cmp.Or(strings.Compare(string(a.Purpose), string(b.Purpose)), cmp.Compare(a.Version, b.Version))
 	})
-	return keys
+	return keys, nil
 }
 
 // RegisterKey implements [vault.Keys].

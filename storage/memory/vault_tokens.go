@@ -101,7 +101,6 @@ func (s *Vault) DeleteToken(ctx context.Context, org, id, token string, a vault.
 		delete(e.tokens[vaultIndex{r.Scope, f.Version}], f.Fingerprint)
 	}
 	r.deleted, r.Sealed, r.Fingerprints = true, keyring.Sealed{}, nil
-	e.deleted++
 	db.vault.addEvent(a)
 	return nil
 }

@@ -157,8 +157,6 @@ func (d *deleted) isHidden(t *testing.T) {
 		require.ErrorIs(t, err, mortise.ErrNotFound, "Rows")
 		e := newEvent(v.Organization, mortise.KindDeleted, v.ID, 0)
 		require.ErrorIs(t, s.Store.DeleteToken(ctx, v.Organization, v.ID, "t1", e), vault.ErrTokenNotFound, "DeleteToken")
-		_, err = s.Store.VaultStats(ctx, v.Organization, v.ID, 10)
-		require.ErrorIs(t, err, mortise.ErrNotFound, "VaultStats")
 		require.NotContains(t, idsOf(s.listVaults(t, v.Organization, "", 100)), v.ID, "ListVaults")
 		e = newEvent(v.Organization, mortise.KindDetokenized, v.ID, 0)
 		require.ErrorIs(t, s.Store.AddAuditEvent(ctx, e), mortise.ErrNotFound, "AddAuditEvent")
@@ -168,7 +166,6 @@ func (d *deleted) isHidden(t *testing.T) {
 		return
 	}
 	require.Empty(t, s.listVaults(t, d.org, "", 100))
-	require.Zero(t, s.stats(t, d.org, 100))
 	for _, id := range []string{d.vaults[0].ID, "unknown"} {
 		_, err := s.Store.MarkVaultDeleted(ctx, d.org, id, moment(0), newEvent(d.org, mortise.KindVaultDeleted, id, 0))
 		require.ErrorIs(t, err, mortise.ErrNotFound, "MarkVaultDeleted")
@@ -220,13 +217,8 @@ func (s *subject) ofOthers(t *testing.T, others []vault.Vault) {
 		s.takes(t, v, []int{0}, row("gone", email, "eve", 1))
 		require.Equal(t, tokensOf(rows), s.dump(t, v))
 		require.Equal(t, []string{v.ID}, idsOf(s.listVaults(t, v.Organization, "", 10)))
-		require.Equal(t, vault.Stats{Tokens: exactly(4), Deleted: exactly(1)}, s.vaultStats(t, v, 10))
-		require.Equal(t, vault.Stats{Vaults: exactly(1), Tokens: exactly(4), Deleted: exactly(1)}, s.stats(t, v.Organization, 10))
 	}
 	s.usage(t, usage)
-	all := s.all(t, 7, 1000)
-	n := len(others)
-	require.Equal(t, [4]mortise.Count{exactly(n), exactly(4 * n), exactly(n), exactly(4 * n)}, [4]mortise.Count{all.Vaults, all.Tokens, all.Deleted, all.ToRewrap})
 	sameRows(t, byID(without), s.withoutFingerprint(t, 7))
 	sameRows(t, byID(notUnder), s.notSealedUnder(t, 7))
 }

@@ -27,7 +27,7 @@ package vaulttest
 //	                   rules
 //	rules_X.go         the rules of vaults (vaults, vault_lists, scopes), tokens
 //	                   (insert, find, list, unique, import), keys (keys, rotation,
-//	                   reseal, scan), the audit trail, stats and deletion; and for
+//	                   reseal, scan), the audit trail and deletion; and for
 //	                   all of them: context, concurrent, break, reopen
 //	checks_X.go        what rules ask of a backend and require of its answers
 //	model.go           RunModel; model_X.go has its steps, and what they are

@@ -14,7 +14,6 @@ const (
 	KeysPart        Part = "Keys"        // what the store knows of the keys
 	KeyRotationPart Part = "KeyRotation" // what changes keys under rows
 	AuditPart       Part = "Audit"       // the audit trail; no value is shown without it
-	CounterPart     Part = "Counter"     // what counts, for Stats
 	DeletionPart    Part = "Deletion"    // what deletes vaults and organizations
 	KeyringPart     Part = "Keyring"     // the keys, as when a key management service is away
 )

@@ -108,12 +108,6 @@ func TestBreak(t *testing.T) {
 			_, err := f.ListVaults(t.Context(), "acme", vault.VaultQuery{})
 			return err
 		}},
-		"Stats":      {[]vaulttest.Part{vaulttest.CounterPart}, func() error { _, err := f.Stats(t.Context(), "acme"); return err }},
-		"VaultStats": {[]vaulttest.Part{vaulttest.CounterPart}, func() error { _, err := f.VaultStats(t.Context(), "acme", "customers"); return err }},
-		"StatsAll": {[]vaulttest.Part{vaulttest.CounterPart, vaulttest.KeyringPart}, func() error {
-			_, err := f.StatsAll(t.Context())
-			return err
-		}},
 		"KeyUsage": {[]vaulttest.Part{vaulttest.KeysPart}, func() error { _, err := f.KeyUsage(t.Context()); return err }},
 		"Tokenize": {[]vaulttest.Part{vaulttest.TokensPart, vaulttest.KeyringPart}, func() error {
 			_, err := f.Tokenize(t.Context(), "acme", "customers", ann)
@@ -133,7 +127,7 @@ func TestBreak(t *testing.T) {
 		}},
 	} {
 		for _, part := range []vaulttest.Part{
-			vaulttest.VaultsPart, vaulttest.TokensPart, vaulttest.ImportsPart, vaulttest.KeysPart, vaulttest.KeyRotationPart, vaulttest.AuditPart, vaulttest.CounterPart, vaulttest.KeyringPart,
+			vaulttest.VaultsPart, vaulttest.TokensPart, vaulttest.ImportsPart, vaulttest.KeysPart, vaulttest.KeyRotationPart, vaulttest.AuditPart, vaulttest.KeyringPart,
 		} {
 			heal := f.Break(part)
 			if err := c.call(); slices.Contains(c.parts, part) {

@@ -45,12 +45,12 @@ func callFor[T any](f *Faults, op string, do func() (T, error)) (T, error) {
 }
 
 // Store wraps a store. The ops are the methods of "Vaults", "Deletion", "Tokens",
-// "Imports", "Keys", "KeyRotation", "Audit" and "Counter".
+// "Imports", "Keys", "KeyRotation" and "Audit".
 func (f *Faults) Store(s vault.Store) vault.Store {
 	op := fault.Ops(
 		reflect.TypeFor[vault.Vaults](), reflect.TypeFor[vault.Deletion](), reflect.TypeFor[vault.Tokens](),
 		reflect.TypeFor[vault.Imports](), reflect.TypeFor[vault.Keys](), reflect.TypeFor[vault.KeyRotation](),
-		reflect.TypeFor[vault.Audit](), reflect.TypeFor[vault.Counter]())
+		reflect.TypeFor[vault.Audit]())
 	d := new(delegate.Backend)
 	mutate.Stand(&d.On, s, func(method string, do func() error) error { return f.call(op(method), do) })
 	return struct {

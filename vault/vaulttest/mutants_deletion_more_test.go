@@ -221,8 +221,6 @@ var deletionStepMutants = []broken{
 	{name: "counts rows of what is deleted",
 		breaks: "deletion/no-part-in-rotation deletion/leaves-others-alone deletion/retires-keys",
 		mutate: onceMarked(func(c *mutate.Call) { mutate.Get[keyring.Usage](c.Out).Rows++ }, "KeyUsage")},
-	{name: "counts tokens of what is deleted", breaks: "deletion/no-part-in-rotation deletion/leaves-others-alone",
-		mutate: onceMarked(func(c *mutate.Call) { mutate.Get[vault.AllStats](c.Out).Tokens.N++ }, "StatsAll")},
 	{name: "scans rows of what is deleted",
 		breaks: "deletion/no-part-in-rotation deletion/leaves-others-alone deletion/beside-open-scans",
 		mutate: func(m *mutant) {

@@ -123,17 +123,7 @@ var showingMutants = []broken{
 		}, "DeleteToken")
 	}},
 	answering("changes deleted vaults", "PutVault", func(c *mutate.Call) bool { return mutate.Get[vault.Vault](c.In).Revision == 3 }),
-	answering("counts nothing in deleted vaults", "VaultStats", nothing),
 	answering("stores events of deleted vaults nowhere", "AddAuditEvent", nothing),
-	{name: "counts what deleted organizations had", breaks: "deletion/organization-is-hidden", mutate: func(m *mutant) {
-		k, had := m.marked(), make(map[string]vault.Stats)
-		arg(func(org *string) { had[*org], _ = m.db.Stats(bg, *org, 1000) }, "MarkDeleted")(m)
-		around(func(_ *mutant, c *mutate.Call) {
-			if c.Go(); *c.Err() == nil && k.has(org(c), "") {
-				*mutate.Get[vault.Stats](c.Out) = had[org(c)]
-			}
-		}, "Stats")(m)
-	}},
 	{name: "marks vaults of deleted organizations",
 		breaks: "deletion/organization-is-hidden deletion/organization-of-deleted-vaults",
 		mutate: func(m *mutant) {

@@ -123,9 +123,6 @@ func (s *subject) storeCalls(x *sample) []call {
 			_, err := s.Store.RemoveDeletedVault(ctx, orgB, id, 1)
 			return err
 		}),
-		conformance.CallOf("Stats", s.Store.Stats, orgA, 10),
-		conformance.CallOf("VaultStats", s.Store.VaultStats, orgA, v.ID, 10),
-		conformance.CallOf("StatsAll", s.Store.StatsAll, 1, 10),
 	}
 }
 
@@ -152,7 +149,6 @@ func (s *subject) failingCalls(x *sample) []call {
 		}),
 		conformance.CallOf("Rows of no vault", s.Store.Rows, orgB, "unknown", nil),
 		conformance.CallOf("ListRows of no vault", s.Store.ListRows, orgB, "unknown", "", 1),
-		conformance.CallOf("VaultStats of no vault", s.Store.VaultStats, orgB, "unknown", 1),
 		conformance.CallOf("DeleteToken that is not there", s.Store.DeleteToken, orgA, v.ID, "t9", vault.AuditEvent{}),
 		conformance.CallOf("MarkVaultDeleted of no vault", s.Store.MarkVaultDeleted, orgB, "unknown", moment(0), vault.AuditEvent{}),
 		conformance.CallOf("RemoveDeletedVault that is not marked", s.Store.RemoveDeletedVault, orgA, v.ID, 1),

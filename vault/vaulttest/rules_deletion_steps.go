@@ -127,7 +127,7 @@ func (s *subject) ofOthersBeside(t *testing.T, d *deleted, others []vault.Vault)
 var deletionRotationRules = []rule{
 	{Rule{
 		"deletion/no-part-in-rotation",
-		"The rows of what is marked have no part in Keys, KeyRotation and Counter, whether they are removed or not: no scan returns them, nothing " +
+		"The rows of what is marked have no part in Keys and KeyRotation, whether they are removed or not: no scan returns them, nothing " +
 			"counts or changes them.",
 	}, 0,
 		func(t *testing.T, s *subject) {
@@ -181,9 +181,8 @@ var deletionRotationRules = []rule{
 			d.mark(t, moment(0), vault.AuditEvent{})
 			s.retires(t, keyring.SealKey, 1, 0)
 			s.retires(t, keyring.FingerprintKey, 1, 2)
-			require.Equal(t, exactly(1), s.all(t, 2, 10).ToRemove)
+			s.usage(t, keyring.Usage{Rows: 1, Deterministic: 1, Fingerprints: map[int]int{1: 1, 2: 1}, Sealed: map[int]int{2: 1}})
 			s.removes(t, 1, 10, 1)
-			require.Zero(t, s.all(t, 2, 10).ToRemove)
 			s.usage(t, keyring.Usage{Rows: 1, Deterministic: 1, Fingerprints: map[int]int{2: 1}, Sealed: map[int]int{2: 1}})
 			d.finish(t, 2, nil)
 			s.usage(t, keyring.Usage{Rows: 1, Deterministic: 1, Fingerprints: map[int]int{2: 1}, Sealed: map[int]int{2: 1}})
@@ -266,7 +265,6 @@ var deletionRaceRules = []rule{
 				d.isHidden(t)
 				d.neverAgain(t)
 				d.finish(t, 1, nil)
-				require.Zero(t, s.all(t, 1, 10).Vaults)
 			}
 		}},
 
@@ -291,15 +289,11 @@ var deletionRaceRules = []rule{
 				if len(vaults) > rounds-len(page.Items) {
 					return fmt.Errorf("%d vaults of %d after %d were deleted", len(vaults), rounds, len(page.Items))
 				}
-				stats, err := s.Store.Stats(t.Context(), orgB, 1000)
-				if err != nil {
-					return err
-				}
 				if page, err = s.Store.ListAuditEvents(t.Context(), orgB, vault.AuditQuery{Kind: mortise.KindVaultDeleted, Limit: mortise.MaxPageSize}); err != nil {
 					return err
 				}
-				if stats.Vaults.N < rounds-len(page.Items) {
-					return fmt.Errorf("%d vaults of %d are left, and there are events of %d", stats.Vaults.N, rounds, len(page.Items))
+				if len(vaults) < rounds-len(page.Items) {
+					return fmt.Errorf("%d vaults of %d are left, and there are events of %d", len(vaults), rounds, len(page.Items))
 				}
 				return nil
 			}

@@ -48,7 +48,7 @@ type broken struct {
 func mutants() []broken {
 	return slices.Concat(keptMutants(), fieldMutants, nameMutants, vaultMutants, scopeMutants, insertMutants, tokenMutants, importMutants, importRaceMutants, listMutants, keyMutants, retireMutants,
 		placeMutants, fingerprintMutants, resealMutants, scanMutants, raceMutants, sharedAuditMutants(), auditMutants, ctxMutants, hostTxMutants, reopenMutants,
-		vaultListMutants, statsMutants, showingMutants, deletionMutants, deletionStepMutants, deletionRaceMutants)
+		vaultListMutants, showingMutants, deletionMutants, deletionStepMutants, deletionRaceMutants)
 }
 
 // faithful makes no mistake.

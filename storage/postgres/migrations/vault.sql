@@ -19,7 +19,7 @@ CREATE TABLE vault_vaults (
 
 CREATE UNIQUE INDEX vault_vaults_id ON vault_vaults (organization, id);
 
--- What is listed and counted, however many were deleted.
+-- What is listed, however many were deleted.
 CREATE INDEX vault_vaults_there ON vault_vaults (organization, id) WHERE deleted_at IS NULL;
 CREATE INDEX vault_vaults_rest ON vault_vaults (seq) WHERE rest;
 
@@ -55,9 +55,6 @@ CREATE UNIQUE INDEX vault_tokens_token ON vault_tokens (vault, token);
 
 -- Whether a scope has deterministic rows, and how many rows are sealed under a version.
 CREATE INDEX vault_tokens_sealed ON vault_tokens (scope, deterministic, sealed) WHERE sealed IS NOT NULL;
-
--- How many tokens of a vault were deleted.
-CREATE INDEX vault_tokens_deleted ON vault_tokens (vault) WHERE sealed IS NULL;
 
 -- The key begins with what differs: then one comparison tells two rows apart. The token is
 -- here, too, so that a lookup reads one row only.

@@ -38,10 +38,6 @@ CREATE TABLE vault_tokens (
 	UNIQUE (vault, token)
 );
 
--- How many tokens of a vault were deleted. An insertion does not touch it. (With sealed,
--- which is always NULL, SQLite counts without reading the rows.)
-CREATE INDEX vault_tokens_deleted ON vault_tokens (vault, sealed) WHERE sealed IS NULL;
-
 -- How many tokens of a scope are sealed under a version of the keys. The transaction that
 -- changes the tokens changes the count, too: an index of all tokens would be written by
 -- each insertion. A count of zero has no row.

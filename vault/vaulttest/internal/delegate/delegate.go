@@ -36,9 +36,6 @@ type Methods struct {
 	AddAuditEvent          func(ctx context.Context, e vault.AuditEvent) error
 	ListAuditEvents        func(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error)
 	PruneAudit             func(ctx context.Context, before time.Time, limit int) (int, error)
-	Stats                  func(ctx context.Context, org string, most int) (vault.Stats, error)
-	VaultStats             func(ctx context.Context, org, id string, most int) (vault.Stats, error)
-	StatsAll               func(ctx context.Context, seal, most int) (vault.AllStats, error)
 	MarkDeleted            func(ctx context.Context, org string, at time.Time, a vault.AuditEvent) (time.Time, error)
 	RemoveDeleted          func(ctx context.Context, org string, limit int) (bool, error)
 	MarkVaultDeleted       func(ctx context.Context, org, id string, at time.Time, a vault.AuditEvent) (time.Time, error)
@@ -142,18 +139,6 @@ func (w *Backend) ListAuditEvents(
 
 func (w *Backend) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
 	return w.On.PruneAudit(ctx, before, limit)
-}
-
-func (w *Backend) Stats(ctx context.Context, org string, most int) (vault.Stats, error) {
-	return w.On.Stats(ctx, org, most)
-}
-
-func (w *Backend) VaultStats(ctx context.Context, org, id string, most int) (vault.Stats, error) {
-	return w.On.VaultStats(ctx, org, id, most)
-}
-
-func (w *Backend) StatsAll(ctx context.Context, seal, most int) (vault.AllStats, error) {
-	return w.On.StatsAll(ctx, seal, most)
 }
 
 func (w *Backend) MarkDeleted(ctx context.Context, org string, at time.Time, a vault.AuditEvent) (time.Time, error) {
