@@ -73,7 +73,7 @@ func (s *Service) createClient(ctx context.Context, org string, by Caller, n New
 		return Client{}, AuditEvent{}, ErrForbidden
 	}
 	if bounded {
-		if err := s.room(ctx, org, "clients", func(n *Stats) mortise.Count { return n.Clients }); err != nil {
+		if err := s.room(ctx, org, "clients"); err != nil {
 			return Client{}, AuditEvent{}, err
 		}
 	}
@@ -108,14 +108,18 @@ func (s *Service) createClient(ctx context.Context, org string, by Caller, n New
 // that was applied once must be valid at the next start of its program.
 const maxKept = 10_000
 
-// room returns a [*mortise.ValidationError] if the organization has maxKept of these.
-func (s *Service) room(ctx context.Context, org, of string, count func(*Stats) mortise.Count) error {
-	stats, err := s.store.Stats(ctx, org, s.now(), maxKept)
+// room returns a [*mortise.ValidationError] if the organization has maxKept "clients", or
+// "invitations" that are pending.
+func (s *Service) room(ctx context.Context, org, of string) error {
+	n, pending, err := s.store.CountKept(ctx, org, s.now(), maxKept)
 	if err != nil {
 		return unavailable("count "+of, err)
 	}
+	if of == "invitations" {
+		n = pending
+	}
 	var p problems
-	if count(&stats).N >= maxKept {
+	if n.N >= maxKept {
 		p.Add(of, "are %d already, and can be no more", maxKept)
 	}
 	return p.Err()

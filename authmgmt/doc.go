@@ -51,8 +51,7 @@
 //
 // Lists of them: [Paging], [Page], [Position], [ParsePosition].
 //
-// The audit trail: [AuditEvent], [Snapshot], [AuditQuery]. How much there is: [Stats],
-// [AllStats].
+// The audit trail: [AuditEvent], [Snapshot], [AuditQuery].
 //
 // Errors: [ErrForbidden], [ErrRBACDisabled]; of Login and
 // VerifyToken [ErrInvalidCredentials]; of invitations [ErrPendingInvitation],
@@ -63,7 +62,7 @@
 // A host that knows its organizations, as most do, implements [Directory], which returns an
 // [Organization]. One that has no place for them takes the [Organizations] of a backend.
 //
-// A [Store] is made of [Clients], [Tokens], [Invitations], [Audit], [Counter] and
-// [Deletion], and may be a [Pruner] and a [KeyChecker]. [MaxClientTokens] bounds the tokens
-// of a client. Package authmgmttest proves a backend.
+// A [Store] is made of [Clients], [Tokens], [Invitations], [Audit] and [Deletion], and may
+// be a [Pruner] and a [KeyChecker]. [MaxClientTokens] bounds the tokens of a client.
+// Package authmgmttest proves a backend.
 package authmgmt

@@ -89,7 +89,7 @@ func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvita
 		return fail(err)
 	}
 	if exclusive { // and so not an import
-		if err := s.room(ctx, org, "invitations", func(n *Stats) mortise.Count { return n.Pending }); err != nil {
+		if err := s.room(ctx, org, "invitations"); err != nil {
 			return fail(err)
 		}
 	}

@@ -38,8 +38,13 @@ type Store interface {
 	Tokens
 	Invitations
 	Audit
-	Counter
 	Deletion
+
+	// CountKept counts the organization's clients that are not deleted, and its
+	// invitations that are pending at the time now ([Invitation.State]). Each Count is
+	// exact up to most (over 0), and else it is most and More. By them a [Service] refuses a
+	// client or an invitation too many.
+	CountKept(ctx context.Context, org string, now time.Time, most int) (clients, pending mortise.Count, err error)
 }
 
 // Clients is the part of a [Store] that keeps clients and their secrets. A client's ID is
@@ -137,33 +142,17 @@ type Audit interface {
 	ListAuditEvents(ctx context.Context, org string, q AuditQuery) (mortise.Page[AuditEvent], error)
 }
 
-// Counter is the part of a [Store] that counts. A Count is exact up to most (over 0), and
-// else it is most and More: a backend that can keep much counts no further, by indexes,
-// so that a call costs little however much is kept. All of a call is counted at one
-// moment.
-type Counter interface {
-	// Stats counts what an organization has: tokens that work at the time now, and
-	// invitations that are pending then ([Invitation.State]). By its counts a Service refuses
-	// a client or an invitation too many.
-	Stats(ctx context.Context, org string, now time.Time, most int) (Stats, error)
-
-	// StatsAll counts the grants of all organizations. A GrantDue that is zero does not
-	// count for NextDue. It is maintenance: no organization is asked for.
-	StatsAll(ctx context.Context, most int) (AllStats, error)
-}
-
 // Deletion is the part of a [Store] that deletes organizations: first one is marked, and
 // then what is kept of it is removed in steps. A [Directory] can have it, too.
 //
 // From the mark on the organization has nothing, for every method and on every machine
 // that shares the store. A lookup is [mortise.ErrNotFound], by a secret's or a token's
-// digest, too. A listing is empty, Stats counts nothing, DueGrants and StatsAll leave
-// it out. No update function is called, and the update is ErrNotFound. What would make
-// something in it is [mortise.ErrDeleted], whatever else is wrong with it;
-// UpdateOrganization is, too. The trail has the event that came with the mark, and no
-// other. Only what must be unique across organizations, digests and the IDs of tokens,
-// may stay taken until it is removed. A Pruner goes on as before, the mark's event
-// included.
+// digest, too. A listing is empty, CountKept counts nothing, DueGrants leaves it out. No
+// update function is called, and the update is ErrNotFound. What would make something in
+// it is [mortise.ErrDeleted], whatever else is wrong with it; UpdateOrganization is, too.
+// The trail has the event that came with the mark, and no other. Only what must be unique
+// across organizations, digests and the IDs of tokens, may stay taken until it is removed.
+// A Pruner goes on as before, the mark's event included.
 type Deletion interface {
 	// MarkDeleted marks an organization as deleted and stores the audit event, unless it
 	// is marked already: then it changes nothing. It returns the time of the mark. The

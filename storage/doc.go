@@ -44,7 +44,7 @@
 // For package [github.com/seed-6363c74e/mortise/authmgmt]:
 //
 //   - authmgmt.Store keeps clients with their secrets, access tokens, invitations, and
-//     the audit trail. It is one interface of six parts, because a change and its audit
+//     the audit trail. It is one interface of five parts, because a change and its audit
 //     event are one transaction.
 //   - authmgmt.Pruner and authmgmt.KeyChecker are optional abilities of a Store: to
 //     forget, and to notice a wrong key.
@@ -393,8 +393,7 @@
 //   - trigger.Pruner.Prune: maintenance. Retention is the same for all.
 //   - authmgmt.Clients.ClientBySecret and authmgmt.Tokens.TokenByDigest: the secret
 //     itself says which organization is asking.
-//   - authmgmt.Invitations.DueGrants, authmgmt.Pruner, the method StatsAll of
-//     authmgmt.Counter: maintenance.
+//   - authmgmt.Invitations.DueGrants and authmgmt.Pruner: maintenance.
 //   - authmgmt.KeyChecker: the key is the installation's.
 //   - vault.Keys and vault.KeyRotation: keys are the installation's, and a rotation goes
 //     through everything that is stored under one.

@@ -102,7 +102,7 @@ func (s *subject) hidesEstate(t *testing.T, x *estate) {
 	for _, i := range s.due(t, 1000*day, 100) {
 		require.NotEqual(t, org, i.Organization, "DueGrants")
 	}
-	s.hasStats(t, org, 0, 10, authmgmt.Stats{})
+	s.hasKept(t, org, 0, 10, 0, 0)
 	require.Equal(t, 0, s.offsetTotal(t, org), "a page from an offset on")
 }
 

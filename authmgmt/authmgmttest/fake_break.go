@@ -12,7 +12,6 @@ const (
 	TokensPart      Part = "Tokens"      // access tokens
 	InvitationsPart Part = "Invitations" // invitations, and what is due of them
 	AuditPart       Part = "Audit"       // reading the audit trail; writing it is part of every change
-	CounterPart     Part = "Counter"     // what counts, for Stats
 	DeletionPart    Part = "Deletion"    // what deletes organizations
 	PrunerPart      Part = "Pruner"      // forgetting
 	KeyCheckerPart  Part = "KeyChecker"  // CheckKey

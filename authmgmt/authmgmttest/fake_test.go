@@ -121,7 +121,6 @@ func TestBreak(t *testing.T) {
 			_, err := f.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{})
 			return err
 		},
-		authmgmttest.CounterPart: func() error { _, err := f.Stats(t.Context(), "acme"); return err },
 		authmgmttest.PrunerPart: func() error {
 			_, err := f.Prune(t.Context(), authmgmt.Retention{Audit: time.Hour})
 			return err

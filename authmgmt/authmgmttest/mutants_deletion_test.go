@@ -99,9 +99,6 @@ var leaks = map[string]func(*mutant){
 		due := mutate.Get[[]authmgmt.Invitation](c.Out)
 		*due = append(*due, i)
 	}),
-	"StatsAll": shows("StatsAll", madeInvitations, orgOfInvitation, isWaiting, func(c *mutate.Call, _ authmgmt.Invitation) {
-		mutate.Get[authmgmt.AllStats](c.Out).Waiting.N++
-	}),
 	"ListClients": onceGone("ListClients", func(c *mutate.Call) { mutate.Get[authmgmt.Page[authmgmt.Client]](c.Out).Total++ }),
 	"ListTokens": onceGone("ListTokens", func(c *mutate.Call) {
 		page := mutate.Get[authmgmt.Page[authmgmt.Token]](c.Out)
@@ -112,7 +109,7 @@ var leaks = map[string]func(*mutant){
 			mutate.Get[authmgmt.Page[authmgmt.Invitation]](c.Out).Total++
 		}
 	}),
-	"Stats": onceGone("Stats", func(c *mutate.Call) { mutate.Get[authmgmt.Stats](c.Out).Pending.N++ }),
+	"CountKept": onceGone("CountKept", func(c *mutate.Call) { mutate.Get[mortise.Count](c.Out).N++ }),
 }
 
 // onceGone calls do after each call of the method for a deleted organization.
@@ -184,7 +181,7 @@ func deletionMutants() []broken {
 		}},
 		{name: "marks only what is there", breaks: "deletion/first-mark-stays",
 			mutate: replace("MarkDeleted", func(m *mutant, ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
-				if stats, err := m.AuthMgmt.Stats(ctx, org, at, 1); err == nil && stats == (authmgmt.Stats{}) && !m.gone(org) {
+				if clients, _, err := m.AuthMgmt.CountKept(ctx, org, at, 1); err == nil && clients.N == 0 && !m.gone(org) {
 					return time.Time{}, mortise.ErrNotFound
 				}
 				return m.AuthMgmt.MarkDeleted(ctx, org, at, e)

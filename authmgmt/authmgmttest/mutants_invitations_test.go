@@ -195,3 +195,14 @@ var ctxMutants = []broken{
 		m.failure = errors.Join(errBroken, mortise.ErrNotFound)
 	}},
 }
+
+// waitingOf returns the invitations of an organization that are accepted and not granted.
+func waitingOf(m *mutant, org string) (waiting []authmgmt.Invitation) {
+	page, _ := m.AuthMgmt.ListInvitations(context.Background(), org, time.Time{}, "", authmgmt.Paging{Limit: mortise.MaxPageSize})
+	for _, i := range page.Items {
+		if !i.AcceptedAt.IsZero() && i.GrantedAt.IsZero() {
+			waiting = append(waiting, i)
+		}
+	}
+	return waiting
+}

@@ -89,7 +89,7 @@ func suite(h *Harness) *conformance.Suite[*subject] {
 	s := &conformance.Suite[*subject]{Name: "authmgmttest", Skip: h.Skip, Open: h.open, Parts: (*subject).parts}
 	for _, r := range slices.Concat(clientRules, clientUpdateRules, secretRules, clientListRules, tokenRules,
 		tokenLifeRules, tokenListRules, invitationRules, exclusiveRules, invitationListRules, pageRules(),
-		grantRules, updateRules(), createRules(), concurrentRules, auditRules, statsRules,
+		grantRules, updateRules(), createRules(), concurrentRules, auditRules, keptRules,
 		deletionRules, pruneRules, keyCheckRules, organizationRules, contextRules, hostTxRules, breakRules, reopenRules) {
 		s.Add(r.ID, r.Text, r.needs, r.check)
 	}

@@ -52,7 +52,7 @@ type broken struct {
 
 func mutants() []broken {
 	return slices.Concat(keptMutants(), fieldMutants, nameMutants, updateMutants, clientMutants, tokenMutants, prunerMutants, invitationMutants, ctxMutants,
-		listMutants, pageMutants, statsMutants, deletionMutants(), keyCheckMutants, hostTxMutants, reopenMutants)
+		listMutants, pageMutants, countMutants, deletionMutants(), keyCheckMutants, hostTxMutants, reopenMutants)
 }
 
 // faithful makes no mistake.

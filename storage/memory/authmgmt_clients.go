@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
@@ -141,4 +142,24 @@ func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Pagin
 	return authmgmt.Page[authmgmt.Client]{
 		Items: clones(page.items, (*authmgmt.Client).Clone), Next: page.next, Total: page.total,
 	}, nil
+}
+
+// CountKept implements [authmgmt.Store].
+func (a *AuthMgmt) CountKept(ctx context.Context, org string, now time.Time, most int) (clients, pending mortise.Count, err error) {
+	if err := ctx.Err(); err != nil {
+		return clients, pending, err
+	}
+	a.db.mu.RLock()
+	defer a.db.mu.RUnlock()
+	t := &a.db.authmgmt
+	if t.isDeleted(org) {
+		return clients, pending, nil
+	}
+	n := 0
+	for _, i := range t.inviteList[org] {
+		if i.State(now) == authmgmt.InvitationPending {
+			n++
+		}
+	}
+	return mortise.CountUpTo(len(t.clientList[org]), most), mortise.CountUpTo(n, most), nil
 }

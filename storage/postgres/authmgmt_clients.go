@@ -5,11 +5,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/roletext"
 )
@@ -274,6 +276,25 @@ func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Pagin
 	}
 	page.Items, page.Next = cutPage(page.Items, p, (*authmgmt.Client).Position)
 	return page, nil
+}
+
+// For an organization, a limit and a time: entries of an index that stand side by side.
+const countKept = "SELECT" +
+	" (SELECT count(*) FROM (SELECT FROM @.authmgmt_clients WHERE organization = $1 AND deleted_at IS NULL LIMIT $2) c)," +
+	" (SELECT count(*) FROM (SELECT FROM @.authmgmt_invitations" +
+	" WHERE organization = $1 AND accepted_at IS NULL AND cancelled_at IS NULL AND expires_at > $3 LIMIT $2) i)" +
+	" WHERE TRUE" + authNotDeleted
+
+// CountKept implements [authmgmt.Store].
+func (a *AuthMgmt) CountKept(ctx context.Context, org string, now time.Time, most int) (clients, pending mortise.Count, err error) {
+	var n, open int
+	err = a.db.read(ctx, org, func(s *session) error {
+		return s.row(countKept, []any{bytes(org), most + 1, bound(now)}, &n, &open)
+	})
+	if err != nil && !isNoRow(err) { // without a row it was deleted
+		return mortise.Count{}, mortise.Count{}, err
+	}
+	return mortise.CountUpTo(n, most), mortise.CountUpTo(open, most), nil
 }
 
 // sameClient reports whether what updateClient changes is equal.

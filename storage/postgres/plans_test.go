@@ -24,7 +24,6 @@ var planExceptions = []struct{ fault, statement, why string }{
 	{"all of vault_deleted_orgs_rest", "", "the index holds only organizations that are about to be removed"},
 	{"Seq Scan on vault_scopes", "", "when a key is retired"},
 	{"Sort by t.created_at DESC, t.id DESC", "DELETE FROM", "a client has two secrets, and few tokens"},
-	{"all of authmgmt_invitations_waiting", "count(*)", "the grants that wait are counted, up to a limit"},
 	{"all of audiosearch_runs_checked", "LIMIT", "for lost runs, among those that have not ended"},
 	{"Sort by r.created_at DESC, r.id DESC", "r.state = ",
 		"an organization's runs that are in a state other than the last one"},

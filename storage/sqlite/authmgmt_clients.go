@@ -3,7 +3,9 @@ package sqlite
 import (
 	"context"
 	"slices"
+	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/roletext"
 )
@@ -136,6 +138,25 @@ func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Pagin
 	}
 	page.Items, page.Next = cutPage(page.Items, p, (*authmgmt.Client).Position)
 	return page, nil
+}
+
+// For an organization, a limit and a time: entries of an index that stand side by side.
+const countKept = "SELECT" +
+	" (SELECT count(*) FROM (SELECT 1 FROM authmgmt_clients WHERE organization = ?1 AND deleted_at IS NULL LIMIT 0 + ?2))," +
+	" (SELECT count(*) FROM (SELECT 1 FROM authmgmt_invitations INDEXED BY authmgmt_invitations_open" +
+	" WHERE organization = ?1 AND accepted_at IS NULL AND cancelled_at IS NULL AND expires_at > ?3 LIMIT 0 + ?2))" +
+	" WHERE TRUE" + notDeleted
+
+// CountKept implements [authmgmt.Store].
+func (a *AuthMgmt) CountKept(ctx context.Context, org string, now time.Time, most int) (clients, pending mortise.Count, err error) {
+	err = a.db.list(ctx, org, countKept, []any{org, most + 1, now.UnixMicro()}, func(r *row) error {
+		clients, pending = mortise.CountUpTo(r.number(0), most), mortise.CountUpTo(r.number(1), most)
+		return nil
+	})
+	if err != nil {
+		return mortise.Count{}, mortise.Count{}, err
+	}
+	return clients, pending, nil
 }
 
 // clientArgs returns the values of a client that can change, as updateClient takes them.

@@ -38,7 +38,7 @@ const (
 
 	dueGrants = "WITH page AS MATERIALIZED (SELECT organization, id FROM authmgmt_invitations" +
 		" WHERE accepted_at IS NOT NULL AND granted_at IS NULL AND awaits_person = 0 AND grant_due <= ?" +
-		ofTheLiving +
+		notDeletedOf + "authmgmt_invitations.organization)" +
 		" ORDER BY grant_due, organization, id LIMIT 0 + ?)" +
 		" SELECT " + invitationColumns + " FROM page p CROSS JOIN authmgmt_invitations i ON i.organization = p.organization AND i.id = p.id" +
 		" ORDER BY i.grant_due, i.organization, i.id"

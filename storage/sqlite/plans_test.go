@@ -54,8 +54,6 @@ var planExceptions = []struct{ fault, statement, why string }{
 		"the index holds only what is to be removed"},
 	{"SCAN audiosearch_runs USING INDEX audiosearch_runs_waiting", "due_at <",
 		"for lost runs, among those that have not ended"},
-	{"SCAN authmgmt_invitations USING COVERING INDEX authmgmt_invitations_waiting", "count(*)",
-		"the grants that wait are counted, up to a limit"},
 	{"SCAN j", "FROM mortise_jobs AS j", "for lost events, among those whose jobs were stored with them"},
 	{"SCAN vault_counts", "", "it has a row or two for each scope; for operators, and when a key is retired"},
 	{"SCAN vault_fingerprints USING COVERING INDEX vault_fingerprints_row", "count(*)",

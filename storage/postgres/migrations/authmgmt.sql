@@ -58,9 +58,6 @@ CREATE INDEX authmgmt_tokens_secret ON authmgmt_tokens (secret) WHERE secret IS 
 -- For retention only.
 CREATE INDEX authmgmt_tokens_expiry ON authmgmt_tokens (expires_at) WHERE expires_at IS NOT NULL;
 
--- Tokens that work: those that never expire, and those that expire later.
-CREATE INDEX authmgmt_tokens_live ON authmgmt_tokens (organization, expires_at) WHERE revoked_at IS NULL;
-
 CREATE TABLE authmgmt_invitations (
 	organization   bytea       NOT NULL,
 	id             bytea       NOT NULL,
@@ -100,12 +97,9 @@ CREATE INDEX authmgmt_invitations_open ON authmgmt_invitations (organization, ex
 CREATE INDEX authmgmt_invitations_email ON authmgmt_invitations (organization, email_key, expires_at)
 	WHERE accepted_at IS NULL AND cancelled_at IS NULL;
 
--- Those that are to be granted, and those that are accepted and not granted yet: few, and
--- not for long.
+-- The grants to be made: few, and not for long.
 CREATE INDEX authmgmt_invitations_due ON authmgmt_invitations (grant_due, organization, id)
 	WHERE accepted_at IS NOT NULL AND granted_at IS NULL AND NOT awaits_person;
-CREATE INDEX authmgmt_invitations_waiting ON authmgmt_invitations (organization, accepted_at)
-	WHERE accepted_at IS NOT NULL AND granted_at IS NULL;
 
 -- For retention only.
 CREATE INDEX authmgmt_invitations_ended ON authmgmt_invitations (ended_at) WHERE ended_at IS NOT NULL;

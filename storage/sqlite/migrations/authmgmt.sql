@@ -56,10 +56,6 @@ CREATE INDEX authmgmt_tokens_listing ON authmgmt_tokens (organization, created_a
 -- For the tokens that end with a secret.
 CREATE INDEX authmgmt_tokens_secret ON authmgmt_tokens (secret) WHERE secret IS NOT NULL;
 
--- For counts of the tokens that work: those that never expire, and those that expire later.
-CREATE INDEX authmgmt_tokens_live ON authmgmt_tokens (organization, expires_at, revoked_at)
-	WHERE revoked_at IS NULL;
-
 -- For retention only.
 CREATE INDEX authmgmt_tokens_expiry ON authmgmt_tokens (expires_at) WHERE expires_at IS NOT NULL;
 
@@ -105,10 +101,6 @@ CREATE INDEX authmgmt_invitations_open
 -- Whether an address has a pending one.
 CREATE INDEX authmgmt_invitations_email ON authmgmt_invitations (organization, email_key, expires_at)
 	WHERE accepted_at IS NULL AND cancelled_at IS NULL;
-
--- For counts of invitations that are accepted and not granted yet, oldest first.
-CREATE INDEX authmgmt_invitations_waiting ON authmgmt_invitations (organization, accepted_at, granted_at)
-	WHERE accepted_at IS NOT NULL AND granted_at IS NULL;
 
 -- The grants to be made: few, and not for long.
 CREATE INDEX authmgmt_invitations_due ON authmgmt_invitations (grant_due, organization, id)

@@ -30,8 +30,7 @@ type Methods struct {
 	ListInvitations    func(ctx context.Context, org string, at time.Time, inviter string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error)
 	DueGrants          func(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error)
 	ListAuditEvents    func(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error)
-	Stats              func(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error)
-	StatsAll           func(ctx context.Context, most int) (authmgmt.AllStats, error)
+	CountKept          func(ctx context.Context, org string, now time.Time, most int) (clients, pending mortise.Count, err error)
 	MarkDeleted        func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error)
 	DeletedAt          func(ctx context.Context, org string) (time.Time, error)
 	RemoveDeleted      func(ctx context.Context, org string, limit int) (bool, error)
@@ -122,12 +121,8 @@ func (w *Backend) ListAuditEvents(
 	return w.On.ListAuditEvents(ctx, org, q)
 }
 
-func (w *Backend) Stats(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error) {
-	return w.On.Stats(ctx, org, now, most)
-}
-
-func (w *Backend) StatsAll(ctx context.Context, most int) (authmgmt.AllStats, error) {
-	return w.On.StatsAll(ctx, most)
+func (w *Backend) CountKept(ctx context.Context, org string, now time.Time, most int) (clients, pending mortise.Count, err error) {
+	return w.On.CountKept(ctx, org, now, most)
 }
 
 func (w *Backend) MarkDeleted(
