@@ -1,9 +1,11 @@
 package mortise
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+)
 
-// MaxCount is how far the Stats of all domains count: a [Count] of a service is exact up
-// to it.
+// MaxCount is how far services count: a [Count] of a service is exact up to it.
 const MaxCount = 10_000
 
 // Count is a number that is counted only so far, so that counting costs little however
@@ -22,4 +24,22 @@ func (c Count) String() string {
 		return strconv.Itoa(c.N) + "+"
 	}
 	return strconv.Itoa(c.N)
+}
+
+// Backlog is the work that the workers of a domain have, for all organizations together:
+// for metrics, and to decide how many workers there should be. Each number is of some
+// moment during the call.
+type Backlog struct {
+	Waiting Count // events or runs that wait for a worker, or for another attempt
+	Running Count // a worker has them, or had them when it died
+
+	// Failed counts the failed events of package trigger: the dead letters, which wait for
+	// a person. Package audiosearch leaves it zero: it counts failed runs by organization
+	// only.
+	Failed Count
+
+	// NextDue is the earliest DueAt of the waiting events or runs; zero: none waits. If it
+	// lies in the past, the workers are late, by the time since then. Otherwise nothing is
+	// late: the waiting ones wait for another attempt.
+	NextDue time.Time
 }

@@ -17,7 +17,7 @@
 // # What the domains share
 //
 // A [Count] is how all domains count what can be many: exactly up to [MaxCount], and "at
-// least" that beyond.
+// least" that beyond. A [Backlog] is the work that the workers of a domain have.
 //
 // A [Secret] is a text that was made just now and is shown once, such as an API key or an
 // access token. It does not print itself.

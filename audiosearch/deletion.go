@@ -14,8 +14,8 @@ import (
 // From the moment on at which an organization is marked, in the same transaction and
 // for every process that shares the store, what it has reads as what is not there: its
 // datasets are ErrDatasetNotFound to all methods that take one, its runs are
-// [ErrRunNotFound], its lists are empty, its Stats are zero, and neither StaleRuns nor
-// StatsAll knows of its runs. CreateDataset and CreateRun are [mortise.ErrDeleted],
+// [ErrRunNotFound], its lists are empty, its Counts are zero, and neither StaleRuns nor
+// Backlog knows of its runs. CreateDataset and CreateRun are [mortise.ErrDeleted],
 // whatever ID is asked for. Nobody else's rows change, not even those of organizations
 // whose IDs begin with the same letters. A [Pruner] may go on to remove what the
 // organization has.

@@ -87,7 +87,7 @@
 // The work: [Worker], [NewWorker], [WorkerOptions], [ErrShutdown], [Sweeper],
 // [NewSweeper], [SweeperOptions].
 //
-// Observations: [Detail]. How much there is: [Stats], [AllStats].
+// Observations: [Detail]. How much there is: [Counts].
 //
 // Errors: of runs [ErrTooManyRuns], [ErrFinished]; of a video [ErrNotScored]; of an
 // argument, by the Kind of a Problem, [ProblemUnsupportedClass], [ProblemUnknownKey],

@@ -203,10 +203,13 @@ func ExampleCounter() {
 	store := newStore()
 	var counter audiosearch.Counter = store
 	ctx := context.Background()
-	check(store.PutVideos(ctx, "acme", "d", []audiosearch.Video{{ID: "w"}, {ID: "x"}}))
+	for id := range int64(3) {
+		r := audiosearch.Run{Organization: "acme", ID: 1 + id, State: audiosearch.StatePending}
+		check(store.CreateRun(ctx, r, 10))
+	}
 	for _, most := range []int{2, 3} {
-		stats, err := counter.Stats(ctx, "acme", most)
-		fmt.Println(stats.Videos, err)
+		counts, err := counter.Counts(ctx, "acme", most)
+		fmt.Println(counts.Waiting, err)
 	}
 	// Output:
 	// 2+ <nil>

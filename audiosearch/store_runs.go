@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // Runs keeps the runs. All methods are safe for concurrent use, and atomic. What comes in
@@ -71,19 +73,16 @@ type ResultStore interface {
 	RunResults(ctx context.Context, org string, run int64, from int) ([]Result, error)
 }
 
-// Counter counts what is kept. All methods are safe for concurrent use. A Count is exact
-// up to most (over 0), and else it is most and More: a backend that can keep much counts
-// no further, by indexes, so that a call costs little however much is kept. Times are
-// UTC.
+// Counter counts runs. All methods are safe for concurrent use. A Count is exact up to
+// most (over 0), and else it is most and More: a backend that can keep much counts no
+// further, by indexes, so that a call costs little however much is kept. Each number is of
+// some moment during the call.
 type Counter interface {
-	// Stats counts what an organization has. The runs are counted at one moment: one that
-	// changes meanwhile is counted once. Datasets and videos may be counted at another
-	// one. If there are more than most datasets, Videos may leave out those of some
-	// datasets, with More. Of runs whose CreatedAt is zero, it is not said whether they
-	// count for OldestWaiting.
-	Stats(ctx context.Context, org string, most int) (Stats, error)
+	// Counts counts the runs of an organization.
+	Counts(ctx context.Context, org string, most int) (Counts, error)
 
-	// StatsAll counts the runs of all organizations that have not ended, at one moment. A
-	// run whose DueAt is zero does not count for NextDue.
-	StatsAll(ctx context.Context, most int) (AllStats, error)
+	// Backlog counts the runs of all organizations that have not ended. NextDue is the
+	// earliest DueAt of the waiting runs, in UTC, but for zero ones. Failed is zero. It is
+	// maintenance.
+	Backlog(ctx context.Context, most int) (mortise.Backlog, error)
 }

@@ -60,7 +60,7 @@
 // For package [github.com/seed-6363c74e/mortise/audiosearch]:
 //
 //   - audiosearch.Store keeps datasets, videos, scores, parts of scores that are being
-//     made, the current models, runs and their results, and counts them. It is one
+//     made, the current models, runs and their results, and counts runs. It is one
 //     interface of several parts: a search reads videos and scores at one moment, parts
 //     become scores in one step, and a run names its results in the step that ends it.
 //   - audiosearch.TxStore and audiosearch.Pruner are optional abilities of a Store: to
@@ -346,10 +346,9 @@
 // # Counts
 //
 // A backend that can keep much counts no further than it is asked to (mortise.CountUpTo),
-// by runs of entries of an index: of a database one statement, whose parts have a LIMIT
-// each. A call must cost little however much is kept. An index over what is not completed
-// serves StatsAll: it stays small, and its first entries say what is due next. Nothing
-// needs a counter that each write changes.
+// by runs of entries of an index: each number has a LIMIT. A call must cost little however
+// much is kept. An index over what is not completed serves Backlog: it stays small, and
+// its first entries say what is due next. Nothing needs a counter that each write changes.
 //
 // # Deletion
 //
@@ -370,7 +369,7 @@
 //     called. What was put off (views, caches, compaction) must not write what is hidden.
 //   - Maintenance over all organizations leaves the hidden rows out, where that costs no
 //     index; a count over all may say that it does not. It looks for tombstones only
-//     while something is left of one (audiosearch.Counter.StatsAll): storage/sqlite notes
+//     while something is left of one (audiosearch.Counter.Backlog): storage/sqlite notes
 //     there when all is removed.
 //   - A step selects rows by an index that begins with the organization, and no more of
 //     them than its limit, nor than some MB: other writes wait for so long. A row that
@@ -388,7 +387,7 @@
 //   - trigger.APIKeys.KeyByDigest: the key itself says which organization is asking.
 //   - trigger.Store.Unqueued and Stale: maintenance. The sweeper looks for events without
 //     a job, wherever they are.
-//   - trigger.Counter.StatsAll and audiosearch.Counter.StatsAll: maintenance. They say
+//   - trigger.Counter.Backlog and audiosearch.Counter.Backlog: maintenance. They say
 //     what workers have to do, who serve every organization.
 //   - trigger.Pruner.Prune: maintenance. Retention is the same for all.
 //   - authmgmt.Clients.ClientBySecret and authmgmt.Tokens.TokenByDigest: the secret

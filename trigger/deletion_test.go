@@ -81,9 +81,9 @@ func TestDeleteOrganization(t *testing.T) {
 			page, err := f.ListEvents(t.Context(), "acme", trigger.EventQuery{})
 			require.NoError(t, err)
 			assert.Empty(t, page)
-			stats, err := f.Stats(t.Context(), "acme")
+			counts, err := f.Counts(t.Context(), "acme")
 			require.NoError(t, err)
-			assert.Zero(t, stats)
+			assert.Zero(t, counts)
 			_, err = f.Retry(t.Context(), "acme", "", o.failed.ID)
 			require.ErrorIs(t, err, mortise.ErrNotFound)
 			for _, sub := range []trigger.Submission{sub, {Instructions: "other"}} {
@@ -142,9 +142,9 @@ func TestDeleteOrganizationInSteps(t *testing.T) {
 		submit(t, f.Service, "a")
 	}
 	assert.Greater(t, deleteAll(t, f.Service, "acme", ""), 1)
-	open, err := f.StatsAll(t.Context())
+	backlog, err := f.Backlog(t.Context())
 	require.NoError(t, err)
-	assert.Zero(t, open)
+	assert.Zero(t, backlog)
 	assert.Zero(t, f.Drain(t.Context()), "jobs that are left")
 
 	var invalid *mortise.ValidationError

@@ -32,8 +32,8 @@
 // have lost. A host whose workers live in other programs, or which is pushed jobs
 // ([Worker.Handle]), runs a Sweeper of its own.
 //
-// [Service.StatsAll] says whether the workers keep up, for metrics; [Service.Stats] is
-// for an organization's dashboard.
+// [Service.Backlog] says whether the workers keep up, for metrics; [Service.Counts] is for
+// an organization's dashboard.
 //
 // # Deletion
 //
@@ -60,7 +60,7 @@
 //
 // API keys: [APIKey], [KeyQuery].
 //
-// How much there is: [Stats], [AllStats].
+// How much there is: [Counts].
 //
 // Errors: of a request [ErrNotConfigured], [ErrNoEligibleCollection],
 // [ErrIdempotencyKeyReused], [ErrEnqueueFailed]; of a retry by hand [ErrNotFailed]; of API

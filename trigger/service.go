@@ -70,7 +70,7 @@ func (s *Service) Event(ctx context.Context, org string, id uuid.UUID) (Event, e
 //
 // A queue that keeps dead letters keeps that of the generation before, also when the event is
 // completed: in the table of jobs until Prune forgets the event. So count failed events by
-// [Service.Stats], and not dead jobs.
+// [Service.Counts], and not dead jobs.
 func (s *Service) Retry(ctx context.Context, org string, by mortise.Actor, id uuid.UUID) (Event, error) {
 	now := s.now()
 	var e Event

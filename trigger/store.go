@@ -78,16 +78,17 @@ type Unfinished interface {
 
 // Counter counts events. All methods are safe for concurrent use. A Count is exact up to
 // most (over 0), and else it is most and More: a backend that can keep much counts no
-// further, by indexes, so that a call costs little however much is kept. A call counts at
-// one moment: an event that changes meanwhile is counted once. Times are UTC.
+// further, by indexes, so that a call costs little however much is kept. Each number is of
+// some moment during the call.
 type Counter interface {
-	// Stats counts the events of an organization.
-	Stats(ctx context.Context, org string, most int) (Stats, error)
+	// Counts counts the events of an organization.
+	Counts(ctx context.Context, org string, most int) (Counts, error)
 
-	// StatsAll counts the events of all organizations that are not completed. An event
-	// whose DueAt is zero does not count for NextDue. Those of a deleted organization may
-	// count until they are removed. It is maintenance: no organization is asked for.
-	StatsAll(ctx context.Context, most int) (AllStats, error)
+	// Backlog counts the events of all organizations that are not completed. NextDue is
+	// the earliest DueAt of the waiting events, in UTC, but for zero ones. Events of a
+	// deleted organization may count until they are removed. It is maintenance: no
+	// organization is asked for.
+	Backlog(ctx context.Context, most int) (mortise.Backlog, error)
 }
 
 // Deletion is the part of a [Store], of [APIKeys] and of [Organizations] that deletes
@@ -96,7 +97,7 @@ type Counter interface {
 //
 // From the mark on, in the transaction that makes it, and for everybody who uses the
 // backend, nothing of the organization is there: its events and keys are
-// [mortise.ErrNotFound] or are not listed, Unqueued and Stale leave them out, Stats are
+// [mortise.ErrNotFound] or are not listed, Unqueued and Stale leave them out, Counts are
 // zero, and so is the organization itself [mortise.ErrNotFound]. Creating anything in
 // it is [mortise.ErrDeleted]: CreateEvent, CreateEventAndAdd, CreateKey and
 // UpdateOrganization. Other organizations notice nothing.

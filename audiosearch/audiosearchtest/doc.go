@@ -39,7 +39,7 @@ package audiosearchtest
 //	rules_X.go         the rules of datasets, the catalog, scores (scorings, search,
 //	                   filters, classes, segments, batches, unscored, conflict,
 //	                   compact), parts, models, runs (runs, run_updates, run_lists,
-//	                   results, stale, txstore), stats and deletion; and for all of
+//	                   results, stale, txstore), counts and deletion; and for all of
 //	                   them: context, break, reopen
 //	checks_X.go        what rules ask of a backend and require of its answers
 //	model.go           RunModel; model_X.go has its steps, and model_oracle.go the

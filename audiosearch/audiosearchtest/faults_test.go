@@ -84,8 +84,8 @@ func everyOp(ctx context.Context, t *testing.T, f *audiosearchtest.Faults) (ops 
 		_, err := s.ListRuns(ctx, "o", audiosearch.RunQuery{Limit: 1})
 		return err
 	})
-	try("Store.Stats", func() error { _, err := s.Stats(ctx, "o", 1); return err })
-	try("Store.StatsAll", func() error { _, err := s.StatsAll(ctx, 1); return err })
+	try("Store.Counts", func() error { _, err := s.Counts(ctx, "o", 1); return err })
+	try("Store.Backlog", func() error { _, err := s.Backlog(ctx, 1); return err })
 	try("Store.StaleRuns", func() error {
 		_, err := s.StaleRuns(ctx, time.Now(), time.Now(), 1)
 		return err

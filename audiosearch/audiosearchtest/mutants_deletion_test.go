@@ -48,7 +48,7 @@ var hiding = map[string][]string{
 	"deletion/hides-models":     {"Models", "SetModel"},
 	"deletion/hides-runs":       {"Run", "UpdateRun", "UpdateRunAndRemove", "PutResultVideos", "PutResults", "RunResults"},
 	"deletion/hides-lists":      {"ListRuns", "StaleRuns"},
-	"deletion/hides-counts":     {"Stats", "StatsAll"},
+	"deletion/hides-counts":     {"Counts", "Backlog"},
 	"deletion/refuses-runs":     {"CreateRun"},
 }
 

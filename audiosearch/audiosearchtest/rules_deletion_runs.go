@@ -55,7 +55,7 @@ var deletionRunRules = []rule{
 		}},
 
 	{Rule{"deletion/hides-counts",
-		"The Stats of a deleted organization are zero, and StatsAll counts none of its runs."}, needDeletion | needCounter,
+		"The Counts of a deleted organization are zero, and Backlog counts none of its runs."}, needDeletion | needCounter,
 		func(t *testing.T, s *subject) {
 			s.furnished(t)
 			due := plainRun(orgB, 0)
@@ -70,14 +70,12 @@ var deletionRunRules = []rule{
 			s.mark(t, orgA, 0)
 			for range 2 {
 				for _, most := range []int{1, 10} {
-					s.hasStats(t, orgA, most, audiosearch.Stats{})
-					s.hasStatsAll(t, most, audiosearch.AllStats{Waiting: exactly(1), NextDue: moment(time.Hour)})
+					s.hasCounts(t, orgA, most, audiosearch.Counts{})
+					s.hasBacklog(t, most, mortise.Backlog{Waiting: exactly(1), NextDue: moment(time.Hour)})
 				}
 				s.removeAll(t, 1)
 			}
-			s.hasStats(t, orgB, 10, audiosearch.Stats{
-				Datasets: exactly(1), Videos: exactly(1), Waiting: exactly(1), OldestWaiting: moment(0),
-			})
+			s.hasCounts(t, orgB, 10, audiosearch.Counts{Waiting: exactly(1)})
 		}},
 
 	{Rule{"deletion/refuses-runs",

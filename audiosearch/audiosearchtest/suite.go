@@ -13,7 +13,7 @@ import (
 // Backend is what a backend offers. The rules of a nil field are skipped and counted.
 // Those of Catalog need Datasets, and those of Scores need both. Those of Parts and of
 // Models need Scores, and where they bear on each other, both. Those of Runs and Results
-// need each other, and those of Counter need what it counts: Runs, and Catalog mostly.
+// need each other, and those of Counter need Runs.
 // Those of Deletion need Datasets, and what else each of them is about. Rules of optional
 // interfaces apply where a field implements them: [audiosearch.Pruner] (Scores for
 // Compact, Runs for the rest), [audiosearch.TxStore] (Runs), [mortise.Sharer] (Leases and
@@ -91,7 +91,7 @@ const (
 	needScores   = needCatalog | needScoresField
 	needParts    = needScores | needPartsField
 	needModels   = needScores | needModelsField
-	needCounter  = needCatalog | needRuns | needCounterField
+	needCounter  = needRuns | needCounterField
 	needDeletion = needDatasets | needDeletionField
 	needTx       = needRuns | needTxField | needLeases
 )
@@ -133,7 +133,7 @@ func suite(h *Harness) *conformance.Suite[*subject] {
 		catalogScoringRules, missingKeyRules, scoringRules, conflictRules, searchRules, filterRules, unscoredRules,
 		windowRules, compactRules, scoreRaceRules, classRules, batchRules, partRules, flipRules, partOtherRules,
 		modelRules, modelOtherRules, modelOrderRules, runRules, waitingRules, runUpdateRules, runListRules,
-		sharedStatsRules(), statsRules, counterRules, resultRules, resultSetRules, staleRules, pruneRules, trimRules,
+		sharedCountRules(), countRules, counterRules, resultRules, resultSetRules, staleRules, pruneRules, trimRules,
 		txCreateRules, txUpdateRules, shareRules, deletionRules, deletionRunRules, removalRules,
 		contextRules, breakRules, reopenRules) {
 		s.Add(r.ID, r.Text, r.needs, r.check)

@@ -75,7 +75,7 @@ type broken struct {
 func mutants() []broken {
 	return slices.Concat(keptMutants(), datasetMutants, catalogMutants, scoreMutants, searchMutants, filterMutants, unscoredMutants, raceMutants,
 		classMutants, batchMutants, partMutants, flipMutants, modelMutants, modelOrderMutants,
-		runMutants, runListMutants, statsMutants, resultMutants, staleMutants, pruneMutants, txMutants, blindMutants(), deletionMutants, removalMutants, otherMutants)
+		runMutants, runListMutants, countMutants, resultMutants, staleMutants, pruneMutants, txMutants, blindMutants(), deletionMutants, removalMutants, otherMutants)
 }
 
 // faithful makes no mistake.

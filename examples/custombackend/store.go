@@ -204,34 +204,28 @@ func (f *File) Stale(ctx context.Context, checked, due time.Time, limit int) ([]
 	return found[:min(limit, len(found))], nil
 }
 
-// Stats implements [trigger.Counter].
-func (f *File) Stats(ctx context.Context, org string, most int) (stats trigger.Stats, err error) {
-	counts := map[trigger.Status]*mortise.Count{
-		trigger.StatusReceived: &stats.Waiting, trigger.StatusProcessing: &stats.Running,
-		trigger.StatusCompleted: &stats.Completed, trigger.StatusFailed: &stats.Failed,
-	}
-	err = f.count(ctx, most, counts, func(e *trigger.Event) bool {
-		if e.Organization == org && e.Status == trigger.StatusReceived {
-			stats.OldestWaiting = earlier(stats.OldestWaiting, e.SubmittedAt)
-		}
-		return e.Organization == org
-	})
-	return stats, err
+// Counts implements [trigger.Counter].
+func (f *File) Counts(ctx context.Context, org string, most int) (counts trigger.Counts, err error) {
+	err = f.count(ctx, most, map[trigger.Status]*mortise.Count{
+		trigger.StatusReceived: &counts.Waiting, trigger.StatusProcessing: &counts.Running,
+		trigger.StatusCompleted: &counts.Completed, trigger.StatusFailed: &counts.Failed,
+	}, func(e *trigger.Event) bool { return e.Organization == org })
+	return counts, err
 }
 
-// StatsAll implements [trigger.Counter].
-func (f *File) StatsAll(ctx context.Context, most int) (open trigger.AllStats, err error) {
-	counts := map[trigger.Status]*mortise.Count{
-		trigger.StatusReceived: &open.Waiting, trigger.StatusProcessing: &open.Running,
-		trigger.StatusFailed: &open.Failed,
-	}
-	err = f.count(ctx, most, counts, func(e *trigger.Event) bool {
-		if e.Status == trigger.StatusReceived && !e.DueAt.IsZero() {
-			open.NextDue = earlier(open.NextDue, e.DueAt)
+// Backlog implements [trigger.Counter].
+func (f *File) Backlog(ctx context.Context, most int) (backlog mortise.Backlog, err error) {
+	err = f.count(ctx, most, map[trigger.Status]*mortise.Count{
+		trigger.StatusReceived: &backlog.Waiting, trigger.StatusProcessing: &backlog.Running,
+		trigger.StatusFailed: &backlog.Failed,
+	}, func(e *trigger.Event) bool {
+		first := backlog.NextDue.IsZero() || e.DueAt.Before(backlog.NextDue)
+		if first && e.Status == trigger.StatusReceived && !e.DueAt.IsZero() {
+			backlog.NextDue = e.DueAt
 		}
 		return true
 	})
-	return open, err
+	return backlog, err
 }
 
 // count counts the events that are asked for by their status.
@@ -253,12 +247,4 @@ func (f *File) count(
 		*count = mortise.CountUpTo(n[status], most)
 	}
 	return nil
-}
-
-// earlier returns the earlier one of two times, of which the first may be none.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || b.Before(a) {
-		return b
-	}
-	return a
 }

@@ -124,8 +124,8 @@ func (h *homePage) counted() []number {
 
 // kept are the numbers of an organization in the store.
 func (h *homePage) kept(ctx context.Context, org string) ([]number, error) {
-	triggers, err := h.trigger.Stats(ctx, org)
-	searches, err2 := h.audio.Stats(ctx, org)
+	triggers, err := h.trigger.Counts(ctx, org)
+	searches, err2 := h.audio.Counts(ctx, org)
 	if err := errors.Join(err, err2); err != nil {
 		return nil, fmt.Errorf("count for the first page: %w", err)
 	}

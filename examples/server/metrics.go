@@ -161,7 +161,7 @@ func (s *storeState) ask() *prometheus.Registry {
 		}
 	})
 	asking.Go(func() {
-		if has, err := s.services.trigger.service.StatsAll(ctx); err == nil {
+		if has, err := s.services.trigger.service.Backlog(ctx); err == nil {
 			events(float64(has.Waiting.N), "waiting")
 			events(float64(has.Running.N), "running")
 			events(float64(has.Failed.N), "failed")
@@ -169,7 +169,7 @@ func (s *storeState) ask() *prometheus.Registry {
 		}
 	})
 	asking.Go(func() {
-		if has, err := s.services.audio.service.StatsAll(ctx); err == nil {
+		if has, err := s.services.audio.service.Backlog(ctx); err == nil {
 			runs(float64(has.Waiting.N), "waiting")
 			runs(float64(has.Running.N), "running")
 			since("audiosearch", has.NextDue)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
@@ -66,7 +65,6 @@ type audioDataset struct {
 	rows    audioRows
 	models  audioModels
 	parted  map[string]bool // IDs of videos that may have parts
-	count   atomic.Int64    // of the videos, for who must not wait for mu
 }
 
 // audioVideo is a video with what models made of it.
@@ -109,7 +107,6 @@ func (d *audioDataset) write(may func() bool, f func(*audioDataset) error) (call
 	if !may() {
 		return false, nil
 	}
-	defer func() { d.count.Store(int64(len(d.videos))) }()
 	return true, f(d)
 }
 

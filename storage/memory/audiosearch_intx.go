@@ -46,7 +46,6 @@ func (d *audioDataset) clone() *audioDataset {
 			return &audioParts{like: p.like, columns: slices.Clone(p.columns), used: p.used}
 		})
 	}
-	copied.count.Store(int64(len(copied.videos)))
 	return copied
 }
 

@@ -146,12 +146,12 @@ func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Pagin
 
 // CountKept implements [authmgmt.Store].
 func (a *AuthMgmt) CountKept(ctx context.Context, org string, now time.Time, most int) (clients, pending mortise.Count, err error) {
-	if err := ctx.Err(); err != nil {
+	db, err := a.db.read(ctx)
+	if err != nil {
 		return clients, pending, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
-	t := &a.db.authmgmt
+	defer db.end()
+	t := &db.authmgmt
 	if t.isDeleted(org) {
 		return clients, pending, nil
 	}

@@ -41,7 +41,7 @@ func (t *vaultTables) clone() vaultTables {
 	rows, keys := make(copies[vaultRow]), make(copies[keyring.Key])
 	entry := func(e *vaultEntry) *vaultEntry {
 		return &vaultEntry{
-			Vault: e.Vault, rows: mapped(e.rows, rows.of), deleted: e.deleted,
+			Vault: e.Vault, rows: mapped(e.rows, rows.of),
 			tokens: mapped(e.tokens, maps.Clone),
 		}
 	}

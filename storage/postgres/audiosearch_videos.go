@@ -64,8 +64,8 @@ const (
 		" SELECT $1, $2, v.* FROM unnest($3::bytea[], $4::bytea[], $5::bytea[]) AS v" +
 		" ON CONFLICT (dataset, id) DO UPDATE SET changed = excluded.changed, path = excluded.path, metadata = excluded.metadata"
 
-	// For a dataset, its new version, and by how many videos it has grown.
-	countVideos = "UPDATE @.audiosearch_datasets SET version = $2, videos = videos + $3 WHERE seq = $1"
+	// For a dataset and its new version.
+	countVersion = "UPDATE @.audiosearch_datasets SET version = $2 WHERE seq = $1"
 )
 
 // PutVideos implements [audiosearch.Catalog].
@@ -83,13 +83,11 @@ func (a *AudioSearch) PutVideos(ctx context.Context, org, dataset string, videos
 			return nil
 		}
 		var moved [][]byte
-		known := 0
 		err := s.query(func(rows pgx.Rows) error {
 			var id, path []byte
 			if err := rows.Scan(&id, &path); err != nil {
 				return err
 			}
-			known++
 			if paths[string(id)] != string(path) {
 				moved = append(moved, id)
 			}
@@ -104,7 +102,7 @@ func (a *AudioSearch) PutVideos(ctx context.Context, org, dataset string, videos
 		if _, err := s.exec(putVideos, d.seq, d.version+1, all.ids, all.paths, all.metadata); err != nil {
 			return err
 		}
-		_, err = s.exec(countVideos, d.seq, d.version+1, len(videos)-known)
+		_, err = s.exec(countVersion, d.seq, d.version+1)
 		return err
 	})
 }
@@ -209,7 +207,7 @@ func (a *AudioSearch) ListVideos(ctx context.Context, org, dataset, after string
 }
 
 // For a dataset and its new version.
-const countRemoved = "UPDATE @.audiosearch_datasets SET version = $2, removed = $2, videos = videos - 1 WHERE seq = $1"
+const countRemoved = "UPDATE @.audiosearch_datasets SET version = $2, removed = $2 WHERE seq = $1"
 
 // DeleteVideo implements [audiosearch.Catalog].
 func (a *AudioSearch) DeleteVideo(ctx context.Context, org, dataset, id string) error {

@@ -54,10 +54,10 @@ func TestTriggerExecMode(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, page.Items, n)
 		}
-		stats, err := store.Stats(ctx, "acme", 10)
+		counts, err := store.Counts(ctx, "acme", 10)
 		require.NoError(t, err)
-		require.Equal(t, mortise.CountUpTo(2, 10), stats.Waiting)
-		_, err = store.StatsAll(ctx, 10)
+		require.Equal(t, mortise.CountUpTo(2, 10), counts.Waiting)
+		_, err = store.Backlog(ctx, 10)
 		require.NoError(t, err)
 
 		require.NoError(t, store.UpdateEvent(ctx, "acme", e.ID, func(e *trigger.Event) error { e.IdempotencyKey = "other"; return nil }))

@@ -25,7 +25,7 @@ package triggertest
 //	suite.go           Harness, Run, what a backend may lack, and the list of all
 //	                   rules
 //	rules_X.go         the rules: create, key, update, list, page, names, stale,
-//	                   maintenance, stats, deletion, organizations, apikeys,
+//	                   maintenance, counts, deletion, organizations, apikeys,
 //	                   txstore; and for every interface: context (calls that end),
 //	                   leave (callers that go), break, reopen
 //	checks.go          what rules ask of a backend and require of its answers

@@ -58,7 +58,7 @@ func (f *Faults) between(part string, inner any) *delegate.Backend {
 
 // Store wraps a store. The ops are "Store.CreateEvent", "Store.Event",
 // "Store.UpdateEvent", "Store.ListEvents", "Store.Unqueued", "Store.Stale",
-// "Store.Stats", "Store.StatsAll", "Store.Prune", "Store.CreateEventAndAdd",
+// "Store.Counts", "Store.Backlog", "Store.Prune", "Store.CreateEventAndAdd",
 // "Store.UpdateEventAndRemove", "Store.MarkDeleted" and "Store.RemoveDeleted".
 func (f *Faults) Store(s trigger.Store) trigger.Store {
 	d, behind := f.between("Store", s), fault.Wrapped{Store: s}

@@ -18,7 +18,7 @@ import (
 type remembered struct {
 	events []trigger.Event
 	keys   []trigger.APIKey
-	stats  trigger.Stats
+	counts trigger.Counts
 	record trigger.Organization
 }
 
@@ -41,7 +41,7 @@ func afterMark(method string, change func(c *mutate.Call, r *remembered)) func(*
 			page, _ := m.Trigger.ListEvents(bg, org, trigger.EventQuery{Limit: 1000})
 			keys, _ := m.Trigger.ListKeys(bg, org, trigger.KeyQuery{Limit: 1000})
 			r.events, r.keys = page.Items, keys.Items
-			r.stats, _ = m.Trigger.Stats(bg, org, 100)
+			r.counts, _ = m.Trigger.Counts(bg, org, 100)
 			r.record, _ = m.Trigger.Setup(bg, org)
 			if c.Go(); len(r.events)+len(r.keys)+len(r.record.Collections) > 0 {
 				marked = &r
@@ -129,7 +129,7 @@ var deletionMutants = []broken{
 	{name: "looks for lost jobs of a deleted organization", breaks: hidesEvents, mutate: afterMark(
 		"Stale", func(c *mutate.Call, r *remembered) { instead(c, r.events[:1]) })},
 	{name: "counts events of a deleted organization", breaks: hidesEvents, mutate: afterMark(
-		"Stats", func(c *mutate.Call, r *remembered) { instead(c, r.stats) })},
+		"Counts", func(c *mutate.Call, r *remembered) { instead(c, r.counts) })},
 	{name: "answers with an event of a deleted organization", breaks: "deletion/refuses-events", mutate: afterMark(
 		"CreateEvent", func(c *mutate.Call, r *remembered) {
 			if earlier, err := r.event(mutate.Get[trigger.Event](c.In).ID); err == nil {

@@ -28,7 +28,7 @@ type broken struct {
 
 func mutants() []broken {
 	return slices.Concat(keptMutants(), createMutants, nameMutants, updateMutants, leaveMutants, listMutants, apiKeyMutants, staleMutants,
-		statsMutants, statsAllMutants, deletionMutants, deletionStepMutants, txMutants, otherMutants)
+		countMutants, backlogMutants, deletionMutants, deletionStepMutants, txMutants, otherMutants)
 }
 
 var createMutants = []broken{

@@ -21,8 +21,8 @@ func (s *subject) storeCalls(e trigger.Event) []call {
 		conformance.CallOf("ListEvents", s.Store.ListEvents, orgA, trigger.EventQuery{Limit: 10}),
 		conformance.CallOf("Unqueued", s.Store.Unqueued, moment(time.Hour), 10),
 		conformance.CallOf("Stale", s.Store.Stale, moment(time.Hour), time.Time{}, 10),
-		conformance.CallOf("Stats", s.Store.Stats, orgA, 10),
-		conformance.CallOf("StatsAll", s.Store.StatsAll, 10),
+		conformance.CallOf("Counts", s.Store.Counts, orgA, 10),
+		conformance.CallOf("Backlog", s.Store.Backlog, 10),
 	}
 	if p, ok := s.Store.(trigger.Pruner); ok {
 		calls = append(calls, conformance.CallOf("Prune", p.Prune, moment(-time.Hour), moment(-time.Hour), 10))

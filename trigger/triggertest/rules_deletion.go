@@ -105,7 +105,7 @@ func (s *subject) isHidden(t *testing.T, events ...trigger.Event) {
 	left, err = s.Store.Stale(t.Context(), moment(time.Hour), time.Time{}, 10)
 	require.NoError(t, err)
 	require.Empty(t, left, "Stale after the organization was deleted")
-	s.hasStats(t, org, 10, trigger.Stats{})
+	s.hasCounts(t, org, 10, trigger.Counts{})
 }
 
 // isRefused requires that nothing can be created with the event.
@@ -125,7 +125,7 @@ func (s *subject) isRefused(t *testing.T, e trigger.Event) {
 var deletionRules = []rule{
 	{Rule{"deletion/hides-events",
 		"From the mark on, Store.Event, UpdateEvent and UpdateEventAndRemove of the organization's events are ErrNotFound " +
-			"and call no update, ListEvents is empty, Unqueued and Stale leave them out, and Stats are zero."}, needStore,
+			"and call no update, ListEvents is empty, Unqueued and Stale leave them out, and Counts are zero."}, needStore,
 		func(t *testing.T, s *subject) {
 			keyed, unqueued, finished := s.openEvents(t, orgA)
 			s.mark(t, orgA)

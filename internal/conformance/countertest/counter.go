@@ -1,7 +1,6 @@
-// Package countertest proves Stats and StatsAll of things that wait, run and end: the
+// Package countertest proves Counts and Backlog of things that wait, run and end: the
 // events of package trigger, the runs of package audiosearch. A suite says in [Counter]
-// where its things are counted, and has the rules of every counter. What one of them
-// counts besides stays in its suite.
+// where its things are counted, and has the rules of every counter.
 package countertest
 
 import (
@@ -18,32 +17,37 @@ import (
 
 const orgA, orgB = "org-a", "org-b"
 
-// State is a state of a thing, with the places where Stats and StatsAll count it.
+// State is a state of a thing, with the places where it is counted.
 type State[E any] struct {
-	Set   func(*E) // puts a thing into it
-	Waits bool
-	Stats int
-	All   int // -1: StatsAll counts no such thing
-}
-
-// Counts is what Stats or StatsAll says.
-type Counts struct {
-	Numbers []mortise.Count // in an order of the suite's own
-	First   time.Time       // OldestWaiting or NextDue
+	Set     func(*E) // puts a thing into it
+	Waits   bool
+	Counts  int // in the numbers of Counts
+	Backlog int // 0: Waiting, 1: Running, 2: Failed, -1: Backlog counts no such thing
 }
 
 // Counter is what counts things E.
 type Counter[E any] struct {
-	States []State[E] // the first one waits, another one is not waiting and counted by All
+	States []State[E] // the first one waits, another one is not waiting and counted by Backlog
 	Names  []string   // of organizations, which a backend might take for each other
 
-	New    func(org string, at time.Duration) E // waits since it was made, and is due then
+	New    func(org string, at time.Duration) E // waits, and is due then
 	Due    func(*E, time.Time)                  // sets when it is due
 	Add    func(t *testing.T, e E) E            // stores it
 	Update func(t *testing.T, e E, change func(*E))
 
-	Stats    func(ctx context.Context, org string, most int) (Counts, error)
-	StatsAll func(ctx context.Context, most int) (Counts, error)
+	Counts  func(ctx context.Context, org string, most int) ([]mortise.Count, error)
+	Backlog func(ctx context.Context, most int) (mortise.Backlog, error)
+}
+
+// HasBacklog requires that backlog returns want, where it counts up to most.
+func HasBacklog(
+	t *testing.T, backlog func(context.Context, int) (mortise.Backlog, error), most int, want mortise.Backlog,
+) {
+	t.Helper()
+	got, err := backlog(t.Context(), most)
+	require.NoError(t, err, "Backlog up to %d", most)
+	conformance.SameTime(t, "NextDue", want.NextDue, &got.NextDue)
+	require.Equal(t, want, got, "Backlog up to %d", most)
 }
 
 // add stores a new thing that is in a state.
@@ -60,49 +64,35 @@ func (c *Counter[E]) put(t *testing.T, e E, s *State[E]) {
 	c.Update(t, e, s.Set)
 }
 
-// has requires that Stats returns these numbers, where it counts up to most, and first.
-func (c *Counter[E]) has(t *testing.T, org string, most int, numbers map[int]int, first time.Time) {
+// has requires that Counts returns these numbers, by their place, where it counts up to
+// most.
+func (c *Counter[E]) has(t *testing.T, org string, most int, numbers map[int]int) {
 	t.Helper()
-	got, err := c.Stats(t.Context(), org, most)
-	require.NoError(t, err, "Stats of %q up to %d", org, most)
-	same(t, got, "OldestWaiting", most, numbers, first)
-}
-
-// hasAll is has for StatsAll.
-func (c *Counter[E]) hasAll(t *testing.T, most int, numbers map[int]int, first time.Time) {
-	t.Helper()
-	got, err := c.StatsAll(t.Context(), most)
-	require.NoError(t, err, "StatsAll up to %d", most)
-	same(t, got, "NextDue", most, numbers, first)
-}
-
-func same(t *testing.T, got Counts, field string, most int, numbers map[int]int, first time.Time) {
-	t.Helper()
-	conformance.SameTime(t, field, first, &got.First)
-	want := make([]mortise.Count, len(got.Numbers))
+	got, err := c.Counts(t.Context(), org, most)
+	require.NoError(t, err, "Counts of %q up to %d", org, most)
+	want := make([]mortise.Count, len(got))
 	for place, n := range numbers {
-		if place >= 0 {
-			want[place] = mortise.CountUpTo(n, most)
-		}
+		want[place] = mortise.CountUpTo(n, most)
 	}
-	require.Equal(t, want, got.Numbers, "numbers up to %d", most)
+	require.Equal(t, want, got, "Counts of %q up to %d", org, most)
 }
 
-// waiting returns the states that wait, others those that do not.
-func (c *Counter[E]) waiting() []State[E] { return c.those(true) }
-func (c *Counter[E]) others() []State[E]  { return c.those(false) }
-
-func (c *Counter[E]) those(wait bool) []State[E] {
-	return slices.DeleteFunc(slices.Clone(c.States), func(s State[E]) bool { return s.Waits != wait })
+// hasBacklog is has for Backlog, with its NextDue.
+func (c *Counter[E]) hasBacklog(t *testing.T, most int, numbers map[int]int, due time.Time) {
+	t.Helper()
+	HasBacklog(t, c.Backlog, most, mortise.Backlog{
+		Waiting: mortise.CountUpTo(numbers[0], most),
+		Running: mortise.CountUpTo(numbers[1], most),
+		Failed:  mortise.CountUpTo(numbers[2], most), NextDue: due,
+	})
 }
 
-// open returns the states that StatsAll counts.
-func (c *Counter[E]) open() []State[E] {
-	return slices.DeleteFunc(slices.Clone(c.States), func(s State[E]) bool { return s.All < 0 })
+// waiting returns the states that wait.
+func (c *Counter[E]) waiting() []State[E] {
+	return slices.DeleteFunc(slices.Clone(c.States), func(s State[E]) bool { return !s.Waits })
 }
 
-// running returns a state that is open and does not wait.
+// running returns a state that Backlog counts and that does not wait.
 func (c *Counter[E]) running() *State[E] {
-	open := c.open()
-	return &open[slices.IndexFunc(open, func(s State[E]) bool { return !s.Waits })]
+	return &c.States[slices.IndexFunc(c.States, func(s State[E]) bool { return !s.Waits && s.Backlog >= 0 })]
 }

@@ -11,7 +11,6 @@ CREATE TABLE audiosearch_datasets (
 	created_at   timestamptz,
 	version      bigint      NOT NULL DEFAULT 0, -- each change of the videos counts it up
 	removed      bigint      NOT NULL DEFAULT 0, -- the version of the latest removal of a video
-	videos       bigint      NOT NULL DEFAULT 0,
 	PRIMARY KEY (organization, id)
 );
 

@@ -246,9 +246,8 @@ CREATE INDEX audiosearch_runs_finished ON audiosearch_runs (finished_at) WHERE f
 CREATE INDEX audiosearch_runs_checked ON audiosearch_runs (checked_at, id)
 	WHERE state <> 'TERMINATED' AND checked_at IS NOT NULL;
 
--- For counts of runs that have not ended, by state: of all organizations, or of one, oldest
--- first.
-CREATE INDEX audiosearch_runs_states ON audiosearch_runs (state, organization, created_at)
+-- For counts of runs that have not ended, by state: of all organizations, or of one.
+CREATE INDEX audiosearch_runs_states ON audiosearch_runs (state, organization)
 	WHERE state <> 'TERMINATED';
 
 CREATE INDEX audiosearch_runs_terminations ON audiosearch_runs (organization, termination)

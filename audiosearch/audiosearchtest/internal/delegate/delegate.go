@@ -36,8 +36,8 @@ type Methods struct {
 	PutResults         func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error
 	RunResults         func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error)
 	ListRuns           func(ctx context.Context, org string, q audiosearch.RunQuery) ([]audiosearch.Run, error)
-	Stats              func(ctx context.Context, org string, most int) (audiosearch.Stats, error)
-	StatsAll           func(ctx context.Context, most int) (audiosearch.AllStats, error)
+	Counts             func(ctx context.Context, org string, most int) (audiosearch.Counts, error)
+	Backlog            func(ctx context.Context, most int) (mortise.Backlog, error)
 	StaleRuns          func(ctx context.Context, checked, due time.Time, limit int) ([]audiosearch.Run, error)
 	MarkDeleted        func(ctx context.Context, org string, at time.Time) (time.Time, error)
 	RemoveDeleted      func(ctx context.Context, org string, limit int) (bool, error)
@@ -144,12 +144,12 @@ func (w *Backend) ListRuns(ctx context.Context, org string, q audiosearch.RunQue
 	return w.On.ListRuns(ctx, org, q)
 }
 
-func (w *Backend) Stats(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
-	return w.On.Stats(ctx, org, most)
+func (w *Backend) Counts(ctx context.Context, org string, most int) (audiosearch.Counts, error) {
+	return w.On.Counts(ctx, org, most)
 }
 
-func (w *Backend) StatsAll(ctx context.Context, most int) (audiosearch.AllStats, error) {
-	return w.On.StatsAll(ctx, most)
+func (w *Backend) Backlog(ctx context.Context, most int) (mortise.Backlog, error) {
+	return w.On.Backlog(ctx, most)
 }
 
 func (w *Backend) StaleRuns(ctx context.Context, checked, due time.Time, limit int) ([]audiosearch.Run, error) {

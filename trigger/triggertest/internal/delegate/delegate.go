@@ -21,8 +21,8 @@ type Methods struct {
 	ListEvents           func(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error)
 	Unqueued             func(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error)
 	Prune                func(ctx context.Context, before, keyedBefore time.Time, limit int) (int, error)
-	Stats                func(ctx context.Context, org string, most int) (trigger.Stats, error)
-	StatsAll             func(ctx context.Context, most int) (trigger.AllStats, error)
+	Counts               func(ctx context.Context, org string, most int) (trigger.Counts, error)
+	Backlog              func(ctx context.Context, most int) (mortise.Backlog, error)
 	Setup                func(ctx context.Context, org string) (trigger.Organization, error)
 	UpdateOrganization   func(ctx context.Context, org string, f func(*trigger.Organization) error) error
 	CreateKey            func(ctx context.Context, k trigger.APIKey) error
@@ -65,13 +65,14 @@ func (w *Backend) Prune(ctx context.Context, before, keyedBefore time.Time, limi
 	return w.On.Prune(ctx, before, keyedBefore, limit)
 }
 
-func (w *Backend) Stats(ctx context.Context, org string, most int) (trigger.Stats, error) {
-	return w.On.Stats(ctx, org, most)
+func (w *Backend) Counts(ctx context.Context, org string, most int) (trigger.Counts, error) {
+	return w.On.Counts(ctx, org, most)
 }
 
-func (w *Backend) StatsAll(ctx context.Context, most int) (trigger.AllStats, error) {
-	return w.On.StatsAll(ctx, most)
+func (w *Backend) Backlog(ctx context.Context, most int) (mortise.Backlog, error) {
+	return w.On.Backlog(ctx, most)
 }
+
 func (w *Backend) Setup(ctx context.Context, org string) (trigger.Organization, error) {
 	return w.On.Setup(ctx, org)
 }

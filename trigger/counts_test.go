@@ -14,9 +14,9 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
-// TestStats: an event waits, is running, waits for another attempt, and then it has
+// TestCounts: an event waits, is running, waits for another attempt, and then it has
 // ended, for its organization and among those of all.
-func TestStats(t *testing.T) {
+func TestCounts(t *testing.T) {
 	var during func()
 	var result error
 	f := triggertest.New(t, &triggertest.Options{
@@ -25,20 +25,18 @@ func TestStats(t *testing.T) {
 			return trigger.Outcome{}, result
 		},
 	})
-	has := func(when string, want trigger.Stats, next time.Time) {
+	has := func(when string, want trigger.Counts, next time.Time) {
 		t.Helper()
-		stats, err := f.Stats(t.Context(), "acme")
+		counts, err := f.Counts(t.Context(), "acme")
 		require.NoError(t, err, when)
-		require.Equal(t, want, stats, when)
-		open, err := f.StatsAll(t.Context())
+		require.Equal(t, want, counts, when)
+		backlog, err := f.Backlog(t.Context())
 		require.NoError(t, err, when)
-		all := trigger.AllStats{
-			Waiting: want.Waiting, Running: want.Running, Failed: want.Failed, NextDue: next,
-		}
-		require.Equal(t, all, open, when)
+		all := mortise.Backlog{Waiting: want.Waiting, Running: want.Running, Failed: want.Failed, NextDue: next}
+		require.Equal(t, all, backlog, when)
 	}
 	one, two := mortise.Count{N: 1}, mortise.Count{N: 2}
-	step := func(running trigger.Stats, next time.Time, err error) {
+	step := func(running trigger.Counts, next time.Time, err error) {
 		t.Helper()
 		asked := false
 		during, result = func() { asked = true; has("meanwhile", running, next) }, err
@@ -47,7 +45,7 @@ func TestStats(t *testing.T) {
 		require.True(t, found && asked)
 	}
 
-	has("at first", trigger.Stats{}, time.Time{})
+	has("at first", trigger.Counts{}, time.Time{})
 	begun := f.Now()
 	_, err := f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "first"})
 	require.NoError(t, err)
@@ -55,52 +53,52 @@ func TestStats(t *testing.T) {
 	now := f.Now()
 	second, err := f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "second"})
 	require.NoError(t, err)
-	has("submitted", trigger.Stats{Waiting: two, OldestWaiting: begun}, begun)
+	has("submitted", trigger.Counts{Waiting: two}, begun)
 
 	again := trigger.RetryAfter(errors.New("not yet"), time.Minute)
-	step(trigger.Stats{Waiting: one, Running: one, OldestWaiting: now}, now, again)
-	has("put off", trigger.Stats{Waiting: two, OldestWaiting: begun}, now)
+	step(trigger.Counts{Waiting: one, Running: one}, now, again)
+	has("put off", trigger.Counts{Waiting: two}, now)
 
 	later := now.Add(time.Minute)
-	step(trigger.Stats{Waiting: one, Running: one, OldestWaiting: begun}, later,
+	step(trigger.Counts{Waiting: one, Running: one}, later,
 		trigger.Permanent(errors.New("never")))
-	has("failed", trigger.Stats{Waiting: one, Failed: one, OldestWaiting: begun}, later)
+	has("failed", trigger.Counts{Waiting: one, Failed: one}, later)
 
 	f.Advance(time.Minute)
-	step(trigger.Stats{Running: one, Failed: one}, time.Time{}, nil)
-	has("done", trigger.Stats{Completed: one, Failed: one}, time.Time{})
+	step(trigger.Counts{Running: one, Failed: one}, time.Time{}, nil)
+	has("done", trigger.Counts{Completed: one, Failed: one}, time.Time{})
 
 	_, err = f.Retry(t.Context(), "acme", "", second.ID)
 	require.NoError(t, err)
-	has("by hand", trigger.Stats{Waiting: one, Completed: one, OldestWaiting: now}, later)
+	has("by hand", trigger.Counts{Waiting: one, Completed: one}, later)
 
-	stats, err := f.Stats(t.Context(), "another")
+	counts, err := f.Counts(t.Context(), "another")
 	require.NoError(t, err)
-	require.Zero(t, stats)
+	require.Zero(t, counts)
 }
 
 // countless is a store that cannot count, and answers something all the same.
 type countless struct{ *memory.Trigger }
 
-func (countless) Stats(_ context.Context, _ string, most int) (trigger.Stats, error) {
-	return trigger.Stats{Completed: mortise.Count{N: most}}, triggertest.ErrInjected
+func (countless) Counts(_ context.Context, _ string, most int) (trigger.Counts, error) {
+	return trigger.Counts{Completed: mortise.Count{N: most}}, triggertest.ErrInjected
 }
 
-func (countless) StatsAll(_ context.Context, most int) (trigger.AllStats, error) {
-	return trigger.AllStats{Running: mortise.Count{N: most}}, triggertest.ErrInjected
+func (countless) Backlog(_ context.Context, most int) (mortise.Backlog, error) {
+	return mortise.Backlog{Running: mortise.Count{N: most}}, triggertest.ErrInjected
 }
 
-// TestStatsUnavailable: without an answer of the store there is none.
-func TestStatsUnavailable(t *testing.T) {
+// TestCountsUnavailable: without an answer of the store there is none.
+func TestCountsUnavailable(t *testing.T) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	service, err := trigger.New(trigger.Backend{Store: countless{db.Trigger().Store.(*memory.Trigger)}, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
-	stats, err := service.Stats(t.Context(), "acme")
+	counts, err := service.Counts(t.Context(), "acme")
 	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.ErrorIs(t, err, triggertest.ErrInjected)
-	require.Zero(t, stats)
-	open, err := service.StatsAll(t.Context())
+	require.Zero(t, counts)
+	backlog, err := service.Backlog(t.Context())
 	require.ErrorIs(t, err, mortise.ErrUnavailable)
-	require.Zero(t, open)
+	require.Zero(t, backlog)
 }

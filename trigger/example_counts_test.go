@@ -11,7 +11,7 @@ import (
 )
 
 // The numbers of an organization's dashboard.
-func ExampleService_Stats() {
+func ExampleService_Counts() {
 	ctx := context.Background()
 	db, err := memory.Open(ctx, nil)
 	check(err)
@@ -34,27 +34,27 @@ func ExampleService_Stats() {
 		check(err)
 	}
 
-	stats, err := service.Stats(ctx, "acme")
+	counts, err := service.Counts(ctx, "acme")
 	check(err)
 	fmt.Printf("%s wait, %s are running, %s are completed, %s have failed\n",
-		stats.Waiting, stats.Running, stats.Completed, stats.Failed)
+		counts.Waiting, counts.Running, counts.Completed, counts.Failed)
 	// Output:
 	// 1 wait, 0 are running, 1 are completed, 1 have failed
 }
 
 // What a service's metrics tell those who run it, and by which they know that there are
 // too few workers.
-func ExampleService_StatsAll() {
+func ExampleService_Backlog() {
 	service := newService(nil)
 	ctx := context.Background()
 	event, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 	check(err)
-	open, err := service.StatsAll(ctx)
+	backlog, err := service.Backlog(ctx)
 	check(err)
-	fmt.Println("triggers_waiting", open.Waiting.N)
-	fmt.Println("triggers_running", open.Running.N)
-	fmt.Println("triggers_failed", open.Failed.N)
-	fmt.Println("the next one is the one just made:", open.NextDue.Equal(event.DueAt))
+	fmt.Println("triggers_waiting", backlog.Waiting.N)
+	fmt.Println("triggers_running", backlog.Running.N)
+	fmt.Println("triggers_failed", backlog.Failed.N)
+	fmt.Println("the next one is the one just made:", backlog.NextDue.Equal(event.DueAt))
 	// Output:
 	// triggers_waiting 1
 	// triggers_running 0

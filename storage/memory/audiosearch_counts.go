@@ -8,48 +8,35 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// Stats implements [audiosearch.Counter].
-func (a *AudioSearch) Stats(
-	ctx context.Context, org string, most int,
-) (stats audiosearch.Stats, err error) {
+// Counts implements [audiosearch.Counter].
+func (a *AudioSearch) Counts(ctx context.Context, org string, most int) (audiosearch.Counts, error) {
 	db, err := a.db.read(ctx)
 	if err != nil {
-		return stats, err
+		return audiosearch.Counts{}, err
 	}
 	defer db.end()
-	datasets, videos := 0, 0
-	for id, d := range db.audio.datasets {
-		if id.org == org && !db.audio.gone(org) {
-			datasets++
-			videos += int(d.count.Load())
-		}
-	}
 	var open openRuns
 	ended := make(map[audiosearch.Termination]int)
-	for _, r := range db.audio.runsOf(org) { // oldest first
+	for _, r := range db.audio.runsOf(org) {
 		if r.run.State == audiosearch.StateTerminated {
 			ended[r.run.Termination]++
-		} else if open.add(&r.run) && open.waiting == 1 {
-			stats.OldestWaiting = r.run.CreatedAt
+		} else {
+			open.add(&r.run)
 		}
 	}
-	for count, n := range map[*mortise.Count]int{
-		&stats.Datasets: datasets, &stats.Videos: videos,
-		&stats.Waiting: open.waiting, &stats.Running: open.running,
-		&stats.Succeeded:      ended[audiosearch.Success],
-		&stats.ClientErrors:   ended[audiosearch.ClientError],
-		&stats.InternalErrors: ended[audiosearch.InternalError],
-	} {
-		*count = mortise.CountUpTo(n, most)
-	}
-	return stats, nil
+	return audiosearch.Counts{
+		Waiting: mortise.CountUpTo(open.waiting, most), Running: mortise.CountUpTo(open.running, most),
+		Succeeded:      mortise.CountUpTo(ended[audiosearch.Success], most),
+		ClientErrors:   mortise.CountUpTo(ended[audiosearch.ClientError], most),
+		InternalErrors: mortise.CountUpTo(ended[audiosearch.InternalError], most),
+	}, nil
 }
 
-// StatsAll implements [audiosearch.Counter].
-func (a *AudioSearch) StatsAll(ctx context.Context, most int) (audiosearch.AllStats, error) {
+// Backlog implements [audiosearch.Counter].
+func (a *AudioSearch) Backlog(ctx context.Context, most int) (mortise.Backlog, error) {
 	db, err := a.db.read(ctx)
 	if err != nil {
-		return audiosearch.AllStats{}, err
+		return mortise.Backlog{}, err
 	}
 	defer db.end()
 	var open openRuns
@@ -63,7 +50,7 @@ func (a *AudioSearch) StatsAll(ctx context.Context, most int) (audiosearch.AllSt
 			next = due
 		}
 	}
-	return audiosearch.AllStats{
+	return mortise.Backlog{
 		Waiting: mortise.CountUpTo(open.waiting, most),
 		Running: mortise.CountUpTo(open.running, most), NextDue: next,
 	}, nil

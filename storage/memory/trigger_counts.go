@@ -8,35 +8,33 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// Stats implements [trigger.Counter].
-func (t *Trigger) Stats(ctx context.Context, org string, most int) (stats trigger.Stats, err error) {
+// Counts implements [trigger.Counter].
+func (t *Trigger) Counts(ctx context.Context, org string, most int) (counts trigger.Counts, err error) {
 	db, err := t.db.read(ctx)
 	if err != nil {
-		return stats, err
+		return counts, err
 	}
 	defer db.end()
 	o, ok := db.trigger.live(org)
 	if !ok {
-		return stats, nil
+		return counts, nil
 	}
 	n := make(map[trigger.Status]int)
-	for _, e := range o.order { // oldest first
-		if n[e.Status]++; e.Status == trigger.StatusReceived && n[e.Status] == 1 {
-			stats.OldestWaiting = e.SubmittedAt
-		}
+	for _, e := range o.order {
+		n[e.Status]++
 	}
-	stats.Waiting = mortise.CountUpTo(n[trigger.StatusReceived], most)
-	stats.Running = mortise.CountUpTo(n[trigger.StatusProcessing], most)
-	stats.Completed = mortise.CountUpTo(n[trigger.StatusCompleted], most)
-	stats.Failed = mortise.CountUpTo(n[trigger.StatusFailed], most)
-	return stats, nil
+	counts.Waiting = mortise.CountUpTo(n[trigger.StatusReceived], most)
+	counts.Running = mortise.CountUpTo(n[trigger.StatusProcessing], most)
+	counts.Completed = mortise.CountUpTo(n[trigger.StatusCompleted], most)
+	counts.Failed = mortise.CountUpTo(n[trigger.StatusFailed], most)
+	return counts, nil
 }
 
-// StatsAll implements [trigger.Counter].
-func (t *Trigger) StatsAll(ctx context.Context, most int) (trigger.AllStats, error) {
+// Backlog implements [trigger.Counter].
+func (t *Trigger) Backlog(ctx context.Context, most int) (mortise.Backlog, error) {
 	db, err := t.db.read(ctx)
 	if err != nil {
-		return trigger.AllStats{}, err
+		return mortise.Backlog{}, err
 	}
 	defer db.end()
 	n := make(map[trigger.Status]int)
@@ -53,7 +51,7 @@ func (t *Trigger) StatsAll(ctx context.Context, most int) (trigger.AllStats, err
 			}
 		}
 	}
-	return trigger.AllStats{
+	return mortise.Backlog{
 		Waiting: mortise.CountUpTo(n[trigger.StatusReceived], most),
 		Running: mortise.CountUpTo(n[trigger.StatusProcessing], most),
 		Failed:  mortise.CountUpTo(n[trigger.StatusFailed], most), NextDue: next,

@@ -31,12 +31,12 @@ func manyEvents(t testing.TB, n int) *DB {
 	return db
 }
 
-// TestTriggerStatsOfMany: a number that is just the limit is exact, and beyond it there
+// TestTriggerCountsOfMany: a number that is just the limit is exact, and beyond it there
 // is "at least".
-func TestTriggerStatsOfMany(t *testing.T) {
+func TestTriggerCountsOfMany(t *testing.T) {
 	t.Parallel()
 	db := manyEvents(t, 100_000)
-	for most, want := range map[int]trigger.Stats{
+	for most, want := range map[int]trigger.Counts{
 		5000: {Waiting: mortise.Count{N: 2000}, Running: mortise.Count{N: 1000},
 			Completed: mortise.Count{N: 5000}, Failed: mortise.Count{N: 2000}},
 		2000: {Waiting: mortise.Count{N: 2000}, Running: mortise.Count{N: 1000},
@@ -44,34 +44,33 @@ func TestTriggerStatsOfMany(t *testing.T) {
 		999: {Waiting: mortise.Count{N: 999, More: true}, Running: mortise.Count{N: 999, More: true},
 			Completed: mortise.Count{N: 999, More: true}, Failed: mortise.Count{N: 999, More: true}},
 	} {
-		want.OldestWaiting = time.UnixMicro(1 + 3).UTC()
-		stats, err := db.Trigger().Store.Stats(t.Context(), "org3", most)
+		counts, err := db.Trigger().Store.Counts(t.Context(), "org3", most)
 		require.NoError(t, err)
-		require.Equal(t, want, stats, "up to %d", most)
+		require.Equal(t, want, counts, "up to %d", most)
 	}
-	open, err := db.Trigger().Store.StatsAll(t.Context(), mortise.MaxCount)
+	backlog, err := db.Trigger().Store.Backlog(t.Context(), mortise.MaxCount)
 	require.NoError(t, err)
-	require.Equal(t, trigger.AllStats{
+	require.Equal(t, mortise.Backlog{
 		Waiting: mortise.Count{N: mortise.MaxCount, More: true}, Running: mortise.Count{N: 10_000},
 		Failed: mortise.Count{N: mortise.MaxCount, More: true}, NextDue: time.UnixMicro(20).UTC(),
-	}, open)
+	}, backlog)
 }
 
-// BenchmarkTriggerStats: what a service asks, where ten organizations have so many
+// BenchmarkTriggerCounts: what a service asks, where ten organizations have so many
 // events.
-func BenchmarkTriggerStats(b *testing.B) {
+func BenchmarkTriggerCounts(b *testing.B) {
 	for _, n := range []int{1000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			db := manyEvents(b, n)
-			b.Run("Stats", func(b *testing.B) {
+			b.Run("Counts", func(b *testing.B) {
 				for b.Loop() {
-					_, err := db.Trigger().Store.Stats(b.Context(), "org3", mortise.MaxCount)
+					_, err := db.Trigger().Store.Counts(b.Context(), "org3", mortise.MaxCount)
 					require.NoError(b, err)
 				}
 			})
-			b.Run("StatsAll", func(b *testing.B) {
+			b.Run("Backlog", func(b *testing.B) {
 				for b.Loop() {
-					_, err := db.Trigger().Store.StatsAll(b.Context(), mortise.MaxCount)
+					_, err := db.Trigger().Store.Backlog(b.Context(), mortise.MaxCount)
 					require.NoError(b, err)
 				}
 			})

@@ -8,15 +8,14 @@ import (
 )
 
 // Each number of these is counted by entries of an index that stand side by side, and no
-// further than a limit. A statement has one snapshot for all of its numbers.
+// further than a limit.
 const (
 	// For an organization and a limit.
 	countEvents = "SELECT" +
 		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + received + " LIMIT 0 + ?2))," +
 		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + processing + " LIMIT 0 + ?2))," +
 		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + completed + " LIMIT 0 + ?2))," +
-		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + failed + " LIMIT 0 + ?2))," +
-		" (SELECT min(submitted_at)" + eventsOfStatus + received + ")" +
+		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + failed + " LIMIT 0 + ?2))" +
 		" WHERE " + triggerNotDeleted
 
 	// For a limit.
@@ -30,34 +29,33 @@ const (
 	openEvents     = " FROM trigger_events INDEXED BY trigger_events_open WHERE status <> " + completed + " AND status = "
 )
 
-// Stats implements [trigger.Counter].
-func (t *Trigger) Stats(ctx context.Context, org string, most int) (stats trigger.Stats, err error) {
+// Counts implements [trigger.Counter].
+func (t *Trigger) Counts(ctx context.Context, org string, most int) (counts trigger.Counts, err error) {
 	err = t.db.list(ctx, org, countEvents, []any{org, most + 1}, func(r *row) error {
 		for i, count := range []*mortise.Count{
-			&stats.Waiting, &stats.Running, &stats.Completed, &stats.Failed,
+			&counts.Waiting, &counts.Running, &counts.Completed, &counts.Failed,
 		} {
 			*count = mortise.CountUpTo(r.number(i), most)
 		}
-		stats.OldestWaiting = r.moment(4)
 		return nil
 	})
 	if err != nil {
-		return trigger.Stats{}, err
+		return trigger.Counts{}, err
 	}
-	return stats, nil
+	return counts, nil
 }
 
-// StatsAll implements [trigger.Counter].
-func (t *Trigger) StatsAll(ctx context.Context, most int) (open trigger.AllStats, err error) {
+// Backlog implements [trigger.Counter].
+func (t *Trigger) Backlog(ctx context.Context, most int) (backlog mortise.Backlog, err error) {
 	err = t.db.list(ctx, noOrg, countOpenEvents, []any{most + 1}, func(r *row) error {
-		open.Waiting = mortise.CountUpTo(r.number(0), most)
-		open.Running = mortise.CountUpTo(r.number(1), most)
-		open.Failed = mortise.CountUpTo(r.number(2), most)
-		open.NextDue = r.moment(3)
+		backlog.Waiting = mortise.CountUpTo(r.number(0), most)
+		backlog.Running = mortise.CountUpTo(r.number(1), most)
+		backlog.Failed = mortise.CountUpTo(r.number(2), most)
+		backlog.NextDue = r.moment(3)
 		return nil
 	})
 	if err != nil {
-		return trigger.AllStats{}, err
+		return mortise.Backlog{}, err
 	}
-	return open, nil
+	return backlog, nil
 }

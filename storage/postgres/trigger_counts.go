@@ -12,15 +12,14 @@ import (
 
 // Each number of these is counted by entries of an index that stand side by side, and no
 // further than a limit: it is for the order that PostgreSQL reads them there, and reads no
-// more. A statement has one snapshot for all of its numbers.
+// more.
 const (
 	// For an organization and a limit.
 	countEvents = "SELECT" +
 		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + received + " ORDER BY submitted_at LIMIT $2) AS n)," +
 		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + processing + " ORDER BY submitted_at LIMIT $2) AS n)," +
 		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + completed + " ORDER BY submitted_at LIMIT $2) AS n)," +
-		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + failed + " ORDER BY submitted_at LIMIT $2) AS n)," +
-		" (SELECT submitted_at" + eventsOfStatus + received + " ORDER BY submitted_at LIMIT 1)" +
+		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + failed + " ORDER BY submitted_at LIMIT $2) AS n)" +
 		" WHERE " + triggerNotDeleted
 
 	// For a limit.
@@ -34,37 +33,35 @@ const (
 	openEvents     = " FROM @.trigger_events WHERE status = "
 )
 
-// Stats implements [trigger.Counter].
-func (t *Trigger) Stats(ctx context.Context, org string, most int) (stats trigger.Stats, err error) {
+// Counts implements [trigger.Counter].
+func (t *Trigger) Counts(ctx context.Context, org string, most int) (trigger.Counts, error) {
 	var n [4]int
-	var oldest pgtype.Timestamptz
-	err = t.db.read(ctx, org, func(s *session) error {
-		return s.row(countEvents, []any{bytes(org), min(most, math.MaxInt-1) + 1}, &n[0], &n[1], &n[2], &n[3], &oldest)
+	err := t.db.read(ctx, org, func(s *session) error {
+		return s.row(countEvents, []any{bytes(org), min(most, math.MaxInt-1) + 1}, &n[0], &n[1], &n[2], &n[3])
 	})
 	if isNoRow(err) {
-		return trigger.Stats{}, nil // it was deleted
+		return trigger.Counts{}, nil // it was deleted
 	}
 	if err != nil {
-		return trigger.Stats{}, err
+		return trigger.Counts{}, err
 	}
-	return trigger.Stats{
+	return trigger.Counts{
 		Waiting: mortise.CountUpTo(n[0], most), Running: mortise.CountUpTo(n[1], most),
 		Completed: mortise.CountUpTo(n[2], most), Failed: mortise.CountUpTo(n[3], most),
-		OldestWaiting: timeOf(oldest),
 	}, nil
 }
 
-// StatsAll implements [trigger.Counter].
-func (t *Trigger) StatsAll(ctx context.Context, most int) (trigger.AllStats, error) {
+// Backlog implements [trigger.Counter].
+func (t *Trigger) Backlog(ctx context.Context, most int) (mortise.Backlog, error) {
 	var n [3]int
 	var next pgtype.Timestamptz
 	err := t.db.read(ctx, noOrg, func(s *session) error {
 		return s.row(countOpenEvents, []any{min(most, math.MaxInt-1) + 1}, &n[0], &n[1], &n[2], &next)
 	})
 	if err != nil {
-		return trigger.AllStats{}, err
+		return mortise.Backlog{}, err
 	}
-	return trigger.AllStats{
+	return mortise.Backlog{
 		Waiting: mortise.CountUpTo(n[0], most), Running: mortise.CountUpTo(n[1], most),
 		Failed: mortise.CountUpTo(n[2], most), NextDue: timeOf(next),
 	}, nil
