@@ -16,6 +16,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
 var errNoMoney = errors.New("no money")
@@ -212,4 +213,53 @@ func TestInTxSearch(t *testing.T) {
 		}
 	}
 	require.Equal(t, within, found(t.Context()))
+}
+
+// TestInTxRollsBackAdditions: what is added to something that was there before is not left in
+// it, also where the same addition once more would change nothing.
+func TestInTxRollsBackAdditions(t *testing.T) {
+	db := open(t)
+	vaults, sounds := db.Vault().Store, db.AudioSearch().Store
+	undo := func(do func(ctx context.Context) error) {
+		require.ErrorIs(t, db.InTx(t.Context(), func(ctx context.Context) error {
+			require.NoError(t, do(ctx))
+			return errNoMoney
+		}), errNoMoney)
+	}
+	_, err := vaults.RegisterKey(t.Context(), keyring.Key{Purpose: keyring.SealKey, Version: 1})
+	require.NoError(t, err)
+	undo(func(ctx context.Context) error { return vaults.RetireKey(ctx, keyring.SealKey, 1, 0) })
+	keys, err := vaults.Keys(t.Context())
+	require.NoError(t, err)
+	require.False(t, keys[0].Retired)
+
+	undo(func(ctx context.Context) error {
+		_, err := sounds.ModelOrder(ctx, "family", "first")
+		return err
+	})
+	place, err := sounds.ModelOrder(t.Context(), "family", "second")
+	require.NoError(t, err)
+	require.EqualValues(t, 1, place)
+
+	require.NoError(t, sounds.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d", CreatedAt: time.Now()}))
+	videos := []audiosearch.Video{{ID: "a", Path: "p"}, {ID: "b", Path: "p"}}
+	require.NoError(t, sounds.PutVideos(t.Context(), "acme", "d", videos))
+	part := audiosearch.Part{Video: "a", Path: "p", Model: "m", Window: time.Second, Hop: time.Second, Classes: []sound.Class{"0"}}
+	put := func(ctx context.Context, first int) error {
+		part.First = first
+		_, err := sounds.PutPart(ctx, "acme", "d", part, [][]uint16{{7}})
+		return err
+	}
+	require.NoError(t, put(t.Context(), 0))
+	undo(func(ctx context.Context) error { return put(ctx, 1) })
+	stored, err := sounds.Parts(t.Context(), "acme", "d", part)
+	require.NoError(t, err)
+	require.Equal(t, 1, stored)
+
+	run := audiosearch.Run{ID: 1, Organization: "acme", State: audiosearch.StateRunning, Query: audiosearch.Query{Dataset: "d"}}
+	require.NoError(t, sounds.CreateRun(t.Context(), run, 10))
+	set := uuid.New()
+	require.NoError(t, sounds.PutResultVideos(t.Context(), "acme", 1, set, videos[:1]))
+	undo(func(ctx context.Context) error { return sounds.PutResultVideos(ctx, "acme", 1, set, videos[1:]) })
+	require.Error(t, sounds.PutResults(t.Context(), "acme", 1, set, []audiosearch.Result{{VideoID: "b"}}))
 }
