@@ -14,8 +14,7 @@ import (
 // Meanwhile calls under other contexts read what was committed before, and those that write
 // wait for the end of the transaction, or of their context. So f must not wait for such a
 // write: it would wait forever. f makes one call at a time; a call from within another one,
-// or after InTx has returned, is an error. InTx under the context that f is given joins the
-// transaction: only the outermost one commits.
+// or after InTx has returned, is an error, and so is InTx within InTx, as on SQLite.
 //
 // What f does besides, such as a change of a map of the host's, is not undone. Consumers and
 // Observers hear of what was committed once it is, and of nothing else.
@@ -30,7 +29,7 @@ func (db *DB) InTx(ctx context.Context, f func(ctx context.Context) error) error
 		if tx.isOver() {
 			return errTxEnded
 		}
-		return f(ctx)
+		return errors.New("memory: InTx within InTx: use the transaction that is there")
 	}
 	if err := db.lock(ctx); err != nil {
 		return err
