@@ -19,9 +19,10 @@ type Lease struct {
 	Token      uuid.UUID // of the Claim that gave the lease: with the job it says who holds it
 }
 
-// Leases is a table of jobs of all kinds: what a backend implements to become a [Queue] by
-// way of package [github.com/seed-6363c74e/mortise/storage/leases]. Each job is claimable from a time on. A claim holds it for a
-// while, after which anybody may claim it.
+// Leases is a table of jobs of all kinds: what a backend implements to become a [Queue]
+// by way of package [github.com/seed-6363c74e/mortise/storage/leases]. Each job is
+// claimable from a time on. A claim holds it for a while, after which anybody may claim
+// it.
 //
 // All methods are safe for concurrent use, by several processes too if the backend is
 // shared, and each is atomic. Times are those of the backend's own clock, with

@@ -34,8 +34,9 @@ func TestSize(t *testing.T) {
 }
 
 // size counts the exported names of the root and of the domains, the fields of the
-// structs named ...Options of all packages that a host can import, the suites and fakes for its tests
-// aside, and the methods of the interfaces that a whole backend implements.
+// structs named ...Options of all packages that a host can import, the suites and fakes
+// for its tests aside, and the methods of the interfaces that a whole backend
+// implements.
 func size(packages map[string][]*sourceFile) string {
 	var b strings.Builder
 	section := func(title string, counts map[string]int) {
