@@ -225,8 +225,6 @@ func (c *Column) check(p *problems, at mortise.Path, t format.Tokenizer, groups 
 	}
 }
 
-func (p *problems) name(field, text string) { p.nameAt(mortise.Path{{Field: field}}, text) }
-
 func (p *problems) nameAt(at mortise.Path, text string) {
 	if problem := name.Problem(text); problem != "" {
 		p.AddAt(at, "%s", problem)

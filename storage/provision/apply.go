@@ -105,8 +105,7 @@ func (d *Document) each(ctx context.Context, steps ...step) error {
 		for i := range d.contents.Organizations {
 			org := &d.contents.Organizations[i]
 			err := step(ctx, d, org)
-			gone := errors.Is(err, mortise.ErrDeleted) || errors.Is(err, mortise.ErrDeleted) || errors.Is(err, mortise.ErrDeleted)
-			if gone {
+			if errors.Is(err, mortise.ErrDeleted) {
 				d.noteDeleted(org.ID, "")
 			} else if err != nil {
 				return err
@@ -170,12 +169,6 @@ func (d *Document) warnOfOther(what string, at place, others ...any) {
 		d.log.Warn("provisioning document: "+what+" is stored with "+strings.Join(names, " and ")+
 			"; what exists is never changed", "place", d.where(at))
 	}
-}
-
-// problem is what all services say of an argument.
-type problem struct {
-	Path    mortise.Path
-	Message string
 }
 
 // refuse notes what a service says is wrong with an item, and reports whether it says so.
