@@ -7,8 +7,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/failure"
 )
 
-// The errors of a [Store], beside ErrExists, ErrTooManyRuns, ErrFinished, ErrNotScored and
-// ErrDeleted. A Service passes them on.
+// The errors of a [Store], beside [mortise.ErrExists], [mortise.ErrDeleted],
+// [ErrTooManyRuns], [ErrFinished] and [ErrNotScored]. A Service passes them on.
 var (
 	// ErrDatasetNotFound: there is no such dataset, or it belongs to another
 	// organization.

@@ -36,7 +36,8 @@ type Found struct {
 // that. While the scorer of the model is away it searches what is scored, and says how
 // much is left out. It makes no run.
 //
-// Errors are *ValidationError, [ErrDatasetNotFound] and [mortise.ErrUnavailable].
+// Errors are [*mortise.ValidationError], [ErrDatasetNotFound] and
+// [mortise.ErrUnavailable].
 func (s *Service) Search(ctx context.Context, org string, by mortise.Actor, q Query) (Found, error) {
 	start := time.Now()
 	p := s.checkQuery(&q)

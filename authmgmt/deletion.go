@@ -25,7 +25,7 @@ const removeAtOnce = 1000
 //
 // The ID is not given again: whatever would make something in the organization is
 // [mortise.ErrDeleted]. An invitation that is being granted just then ends without
-// effect. The trail keeps one event, of kind [KindOrganizationDeleted]. If
+// effect. The trail keeps one event, of kind [mortise.KindOrganizationDeleted]. If
 // Backend.Directory is a [Deletion], the organization is deleted there, too.
 //
 // It ends everybody's rights, so the caller must have full access. The errors are

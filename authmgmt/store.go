@@ -14,15 +14,16 @@ import (
 //
 // Every method is safe for concurrent use, and atomic: another caller sees all of its
 // effect or none. A call that returned without error is durable, as far as the backend
-// is. A call whose ctx has ended returns an error that is not a sentinel of this package.
+// is. A call whose ctx has ended returns an error that is not a sentinel of this package
+// or of package mortise.
 //
 // Arguments and results are the receiver's own: a Store copies what it keeps and what
 // it returns. Times keep microseconds and are UTC. Strings keep every byte, those of
 // roles too, and are compared as bytes; only those of snapshots, which are JSON, must
 // be valid UTF-8. The order of roles and secrets is kept; no roles come back as none.
 // What is unknown, and what belongs to another organization, is [mortise.ErrNotFound].
-// Any error but the sentinels of this package means "unavailable": the caller may try
-// again.
+// Any error but the sentinels of this package and of package mortise means
+// "unavailable": the caller may try again.
 //
 // An audit event without ID is none, and is not stored. Its Organization is that of the
 // call.
@@ -148,11 +149,11 @@ type Audit interface {
 // From the mark on the organization has nothing, for every method and on every machine
 // that shares the store. A lookup is [mortise.ErrNotFound], by a secret's or a token's
 // digest, too. A listing is empty, CountKept counts nothing, DueGrants leaves it out. No
-// update function is called, and the update is ErrNotFound. What would make something in
-// it is [mortise.ErrDeleted], whatever else is wrong with it; UpdateOrganization is, too.
-// The trail has the event that came with the mark, and no other. Only what must be unique
-// across organizations, digests and the IDs of tokens, may stay taken until it is removed.
-// A Pruner goes on as before, the mark's event included.
+// update function is called, and the update is [mortise.ErrNotFound]. What would make
+// something in it is [mortise.ErrDeleted], whatever else is wrong with it;
+// UpdateOrganization is, too. The trail has the event that came with the mark, and no
+// other. Only what must be unique across organizations, digests and the IDs of tokens, may
+// stay taken until it is removed. A Pruner goes on as before, the mark's event included.
 type Deletion interface {
 	// MarkDeleted marks an organization as deleted and stores the audit event, unless it
 	// is marked already: then it changes nothing. It returns the time of the mark. The

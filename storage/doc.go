@@ -362,9 +362,9 @@
 //     and finds nothing if there is one. In SQL that is a NOT EXISTS; where a row that is
 //     read anyway can carry the mark, that is cheaper. Do not keep in memory who is
 //     deleted, or who is not: another process marks.
-//   - Every creation looks at it in the transaction that stores, and is ErrDeleted. A
-//     look before that transaction lets in what comes between: where others can mark at
-//     that moment, lock the tombstone's key, or let a constraint decide.
+//   - Every creation looks at it in the transaction that stores, and is
+//     mortise.ErrDeleted. A look before that transaction lets in what comes between: where
+//     others can mark at that moment, lock the tombstone's key, or let a constraint decide.
 //   - An update goes by what it finds, so it finds nothing, and its function is not
 //     called. What was put off (views, caches, compaction) must not write what is hidden.
 //   - Maintenance over all organizations leaves the hidden rows out, where that costs no

@@ -13,18 +13,18 @@ import (
 // sees all of its effect or none. A call that returned without error is durable, as far
 // as the backend is. The failure of one call fails no other.
 //
-// A call whose ctx has ended returns an error that is not a sentinel of this package. A
-// caller whose ctx ends while the call waits has left when it returns: their update
-// function is not called any more, and nothing that they passed is read. What they asked
-// for happens as a whole or not at all.
+// A call whose ctx has ended returns an error that is not a sentinel of this package or
+// of package mortise. A caller whose ctx ends while the call waits has left when it
+// returns: their update function is not called any more, and nothing that they passed is
+// read. What they asked for happens as a whole or not at all.
 //
 // Arguments and results are the receiver's own: a Store copies what it keeps and what
 // it returns. Times keep microseconds. Strings and raw JSON keep every byte, U+0000
 // included, and are compared as bytes. Organizations, sources and idempotency keys have
 // at most 255 bytes, all of which count. An event's ID is unique across organizations.
 // An unknown event, and an event of another organization, is [mortise.ErrNotFound]. Any
-// error but the sentinels of this package means "unavailable": the caller may try
-// again.
+// error but the sentinels of this package and of package mortise means "unavailable": the
+// caller may try again.
 type Store interface {
 	// CreateEvent stores e, unless the organization has an event with the same ID, or
 	// one with the same idempotency key submitted at or after keySince: then it returns

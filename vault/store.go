@@ -15,15 +15,15 @@ import (
 //
 // Every method is safe for concurrent use, and atomic: another caller sees all of its
 // effect or none. A call that returned without error is durable, as far as the backend
-// is. A call whose ctx has ended returns an error that is not a sentinel of this package
-// or of package keyring.
+// is. A call whose ctx has ended returns an error that is not a sentinel of this package,
+// of package keyring or of package mortise.
 //
 // Arguments and results are the receiver's own: a Store copies what it keeps and what it
 // returns. Times keep microseconds and are UTC. Strings keep every byte and are compared
 // as bytes; only those of schemas and of an event's tokens, which are JSON, must be valid
 // UTF-8. What belongs to another organization reads as what does not exist. Any error but
-// the sentinels of this package and of package keyring means "unavailable": the caller
-// may try again. An error never holds a fingerprint or a ciphertext.
+// the sentinels of this package and of packages keyring and mortise means "unavailable":
+// the caller may try again. An error never holds a fingerprint or a ciphertext.
 //
 // An audit event without ID is none, and is not stored.
 type Store interface {

@@ -45,9 +45,9 @@ import (
 // shown nothing of the batch. The same happens if there are not as many results as
 // items, or if one is neither a result nor an error, such as a fingerprint of zeros. An
 // error of a network or a quota must never be ErrCorrupt, for then the service reports
-// the token as damaged. Other errors of this package and of package vault, such as the
-// ErrNotFound of a keyring that is built on another vault, do not reach the caller as
-// such.
+// the token as damaged. Other errors of this package, of package vault and of package
+// mortise, such as the mortise.ErrNotFound of a keyring that is built on another vault, do
+// not reach the caller as such.
 //
 // The service does not repeat a call, except after [ErrUnknownKey] when Versions has
 // changed meanwhile. A keyring may itself repeat what failed for a moment, or only the
