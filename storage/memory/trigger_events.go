@@ -155,7 +155,7 @@ func (t *triggerTables) update(org string, id uuid.UUID, update func(*trigger.Ev
 	return nil
 }
 
-// Unqueued implements [trigger.Store].
+// Unqueued implements [trigger.Unfinished].
 func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
 	db, err := t.db.read(ctx)
 	if err != nil {

@@ -22,8 +22,8 @@ func (db *DB) AudioSearch() audiosearch.Backend {
 	return b
 }
 
-// AudioSearch implements [audiosearch.Store], [audiosearch.TxStore] and
-// [audiosearch.Pruner].
+// AudioSearch implements [audiosearch.Store], [audiosearch.TxStore], [audiosearch.Pruner]
+// and [mortise.HostTx].
 //
 // Filters are answered from a copy of a dataset's metadata in memory. Each search reads,
 // in its own snapshot, what was changed since the copy was made, by any process.

@@ -15,8 +15,8 @@ func (db *DB) AuthMgmt() authmgmt.Backend {
 	return authmgmt.Backend{Store: a, Directory: a}
 }
 
-// AuthMgmt implements [authmgmt.Store], [authmgmt.Pruner], [authmgmt.KeyChecker] and
-// [authmgmt.Organizations].
+// AuthMgmt implements [authmgmt.Store], [authmgmt.Pruner], [authmgmt.KeyChecker],
+// [authmgmt.Organizations] and [mortise.HostTx].
 type AuthMgmt struct{ db *DB }
 
 var (

@@ -22,7 +22,7 @@ func (db *DB) Trigger() trigger.Backend {
 }
 
 // Trigger implements [trigger.Store], [trigger.TxStore], [trigger.Pruner],
-// [trigger.Organizations] and [trigger.APIKeys].
+// [trigger.Organizations], [trigger.APIKeys] and [mortise.HostTx].
 type Trigger struct{ db *DB }
 
 var (

@@ -18,7 +18,7 @@ func (db *DB) Vault() vault.Backend {
 	return vault.Backend{Store: &Vault{db: db}}
 }
 
-// Vault implements [vault.Store].
+// Vault implements [vault.Store] and [mortise.HostTx].
 type Vault struct{ db *DB }
 
 var (

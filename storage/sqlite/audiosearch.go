@@ -7,8 +7,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// AudioSearch implements [audiosearch.Store], [audiosearch.TxStore] and
-// [audiosearch.Pruner].
+// AudioSearch implements [audiosearch.Store], [audiosearch.TxStore], [audiosearch.Pruner]
+// and [mortise.HostTx].
 type AudioSearch struct{ db *DB }
 
 var (

@@ -7,8 +7,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// AuthMgmt implements [authmgmt.Store], [authmgmt.Pruner], [authmgmt.KeyChecker] and
-// [authmgmt.Organizations].
+// AuthMgmt implements [authmgmt.Store], [authmgmt.Pruner], [authmgmt.KeyChecker],
+// [authmgmt.Organizations] and [mortise.HostTx].
 type AuthMgmt struct{ db *DB }
 
 var (

@@ -9,7 +9,7 @@ import (
 )
 
 // Trigger implements [trigger.Store], [trigger.TxStore], [trigger.Pruner],
-// [trigger.Organizations] and [trigger.APIKeys].
+// [trigger.Organizations], [trigger.APIKeys] and [mortise.HostTx].
 type Trigger struct{ db *DB }
 
 var (

@@ -379,7 +379,7 @@ var unqueuedEvents = "SELECT " + eventFields("trigger_events") + " FROM trigger_
 	" AND " + eventNotDeleted +
 	" ORDER BY unqueued_since, submitted_at, id LIMIT 0 + ?"
 
-// Unqueued implements [trigger.Store].
+// Unqueued implements [trigger.Unfinished].
 func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
 	return t.events(ctx, noOrg, unqueuedEvents, ceilMicros(before), max(limit, 0))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// Vault implements [vault.Store].
+// Vault implements [vault.Store] and [mortise.HostTx].
 type Vault struct{ db *DB }
 
 var (
