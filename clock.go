@@ -16,7 +16,7 @@ type ManualClock struct {
 
 var manualStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Now returns the clock's time. It fits the field Now of the options of every domain.
+// Now returns the clock's time. It fits the field Now of an [Env].
 func (c *ManualClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

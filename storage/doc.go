@@ -28,7 +28,7 @@
 //   - mortise.HostTx is an optional ability of a Store of any package, if its calls can be
 //     part of a transaction of the host's. The plainest one is InTx of storage/memory: it
 //     writes to a copy of all tables, which takes their place at the commit.
-//   - mortise.StepQueue is a Queue that tests drive by hand. A LeaseQueue is one.
+//   - mortise.StepQueue is a Queue that tests drive by hand. A leases.Queue is one.
 //
 // For package [github.com/seed-6363c74e/mortise/trigger]:
 //

@@ -2,7 +2,8 @@
 // ready before anybody searches them.
 //
 //	scoring := ingest.New(nil)
-//	service, err := audiosearch.New(backend, &audiosearch.Options{Observer: scoring.Observe, ...})
+//	env := mortise.Env{Observer: scoring.Observe}
+//	service, err := audiosearch.New(backend, &audiosearch.Options{Env: env, ...})
 //	...
 //	go scoring.Run(ctx, service, "startup", []ingest.Dataset{{Organization: "acme", ID: "calls"}})
 //

@@ -13,7 +13,7 @@ import (
 
 // Queue returns a queue over this database's jobs, of all kinds. Options may be nil. A job
 // wakes the idle consumers of this process at once, and those of other processes at their
-// next poll (LeaseOptions.Poll).
+// next poll (leases.Options.Poll).
 func (db *DB) Queue(opts *leases.Options) *leases.Queue {
 	return leases.New(db.Jobs(), opts)
 }
