@@ -16,6 +16,15 @@
 //
 // # What the domains share
 //
+// An [Env] is the clock, the randomness, the logger, the [Observer] and the [Tracer] that a
+// host gives to all services. The Observer hears of each thing that happens as an
+// [Observation], whose [Kind] and [Reason] are closed lists. An [Actor] names the caller.
+// The Tracer carries a trace across the queue, to the worker that does the job.
+//
+// [ErrNotFound], [ErrExists], [ErrDeleted] and [ErrUnavailable] are the errors of all
+// domains. Wrong arguments are a [ValidationError], with a [Problem] for each thing that is
+// wrong and a [Path] to it.
+//
 // A [Count] is how all domains count what can be many: exactly up to [MaxCount], and "at
 // least" that beyond. A [Backlog] is the work that the workers of a domain have.
 //
@@ -25,10 +34,6 @@
 // A [Position] is a place in a list, where the next [Page] begins. It has a text that goes
 // into a link. Listings of package authmgmt, whose IDs are texts, have positions of their
 // own, with the same methods.
-//
-// A [Path] says where in a request a problem is. The Problems of all domains have one.
-//
-// A [Tracer] carries a trace across the queue, to the worker that does the job.
 //
 // A [ManualClock] stands until a test moves it. The fakes of all domains go by one.
 //
@@ -46,5 +51,6 @@
 // A backend that is a table does not write a Queue. It implements [Leases], and package
 // [github.com/seed-6363c74e/mortise/storage/leases] makes the queue of it, with polling,
 // heartbeats and retries. Package [github.com/seed-6363c74e/mortise/storage/queuetest] has
-// the rules that prove both.
+// the rules that prove both. A [HostTx] is a Store whose calls can be part of a transaction
+// of the host's.
 package mortise

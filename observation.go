@@ -95,7 +95,8 @@ const (
 	KindOrganizationDeleted Kind = "organization_deleted" // marked as deleted
 )
 
-// The kinds of package vault. Changes, and values that are shown, have an audit event.
+// The kinds of package vault. Changes, and values that are shown, have an audit event. A
+// call that failed has the Kind of one that succeeded, and an Err.
 const (
 	KindTokenized     Kind = "tokenized"
 	KindInserted      Kind = "inserted"
@@ -141,7 +142,7 @@ const (
 const (
 	KindDatasetCreated Kind = "dataset_created"
 	KindDatasetDeleted Kind = "dataset_deleted"
-	KindSearched       Kind = "searched"     // a search in process
+	KindSearched       Kind = "searched"     // a search in process; Err, if it failed
 	KindIngesting      Kind = "ingesting"    // a video is being scored; about once a second
 	KindScoring        Kind = "scoring"      // progress of an Ingest; about once a second
 	KindIngested       Kind = "ingested"     // a video was scored; Err, if there is one, says why not all of it
