@@ -56,6 +56,6 @@
 // be a LossReporter: without always, jobs may be lost that were added before the server
 // started (TIME less uptime_in_seconds), and in any case when master_replid has changed,
 // for replication is asynchronous. No rule needs to be skipped. The TIME of Redis cannot
-// be moved, so the rules of exact times are passed over, unless the scripts take another
-// time in tests.
+// be moved, so the rules of Leases are passed over, unless the scripts take another time
+// in tests.
 package storage

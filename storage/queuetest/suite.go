@@ -19,8 +19,8 @@ type Backend struct {
 	Queue  mortise.Queue // runs on the real clock
 
 	// SetNow makes now the clock of Leases, or the real one again if now is nil. It is
-	// not called while a call of Leases is under way. Rules of Leases need it for times
-	// that are exact.
+	// not called while a call of Leases is under way. Without it the rules of Leases are
+	// skipped and counted, for they go by exact times.
 	SetNow func(now func() time.Time)
 }
 
