@@ -31,7 +31,8 @@ type Problem struct {
 	Message string
 }
 
-// ProblemKind tells programs the sort of a Problem. A domain declares its own kinds.
+// ProblemKind tells programs the sort of a Problem. Package audiosearch declares kinds of its
+// own. The Problems of the other domains have "".
 type ProblemKind string
 
 // Error names the place of the problem, and then the problem.
