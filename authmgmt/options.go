@@ -111,7 +111,6 @@ type Options struct {
 
 	Retention Retention     // what Run forgets; the default keeps everything
 	RunEvery  time.Duration // how often Run looks for work: 15 s
-
 }
 
 const (
