@@ -16,8 +16,9 @@ import (
 // write: it would wait forever. f makes one call at a time; a call from within another one,
 // or after InTx has returned, is an error, and so is InTx within InTx, as on SQLite.
 //
-// What f does besides, such as a change of a map of the host's, is not undone. Consumers and
-// Observers hear of what was committed once it is, and of nothing else.
+// What f does besides, such as a change of a map of the host's, is not undone. Consumers
+// hear of the jobs that were committed once they are. [mortise.Observer] says what an
+// Observer hears.
 //
 // It is slow, and for tests: it copies all that is kept, but for datasets, of which it copies
 // those that the transaction writes to.
