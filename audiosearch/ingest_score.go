@@ -10,6 +10,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch/internal/clips"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 )
 
 // scored is what came of scoring a file, but for what ingestion.put adds: the scores of
@@ -109,7 +110,7 @@ func (r *reader) flush(ctx context.Context, clips [][]float32) (*outcome, error)
 	}
 	r.stage.Store(scoring)
 	rows, err := r.scorer.scorer.Score(ctx, clips)
-	if err == nil {
+	if err = failure.FromHook(err); err == nil {
 		err = r.scores.Add(rows, len(clips))
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/watch"
 )
 
@@ -67,7 +68,7 @@ func (p *plug) model(ctx context.Context) (sound.Model, error) {
 	err := watch.Run(ctx, wait, s.opts.Grace, s.panicked(ctx, scorerHook), func(ctx context.Context, _ func(time.Duration)) error {
 		m, err := p.scorer.Model(ctx)
 		answer <- m
-		return err
+		return failure.FromHook(err)
 	})
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
@@ -99,7 +100,7 @@ func (s *Service) enqueue(ctx context.Context, r *Run) error {
 	ctx, cancel := context.WithTimeout(ctx, markTimeout)
 	defer cancel()
 	asked := s.now() // if the queue loses the job from now on, the run was queued before that
-	if err := s.queue.Enqueue(ctx, r.Job()); err != nil {
+	if err := failure.FromHook(s.queue.Enqueue(ctx, r.Job())); err != nil {
 		return unavailable("queue a run", err)
 	}
 	err := s.update(ctx, r.Organization, r.ID, func(stored *Run) error {

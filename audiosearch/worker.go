@@ -290,6 +290,9 @@ func (w *Worker) attempt(held, draining context.Context, r *Run, due time.Time) 
 		}
 		s.mu.Unlock()
 	}()
+	if due.After(r.StartedAt) { // an earlier attempt, whose worker died, was to be alive until then
+		due = r.StartedAt
+	}
 	ctx, ended := hook.Start(ctx, &s.opts.Env, mortise.Work{
 		Op: "audiosearch.run", Kind: JobKind, Organization: r.Organization, ID: strconv.FormatInt(r.ID, 10), Attempt: r.Attempts, Due: due,
 	}, r.Trace)

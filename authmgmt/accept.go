@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
 
@@ -102,7 +103,7 @@ func (s *Service) admit(ctx context.Context, i *Invitation, person mortise.Actor
 		return nil
 	}
 	if err := s.opts.Admit(ctx, i.Clone(), person); err != nil {
-		return &notAdmitted{err}
+		return &notAdmitted{failure.FromHook(err)}
 	}
 	return nil
 }
@@ -177,11 +178,11 @@ func (s *Service) grant(ctx context.Context, i *Invitation, attended bool) (Invi
 	}
 	attempt, cancel := context.WithTimeout(attemptCtx, min(left, s.opts.GrantTimeout))
 	defer cancel()
-	reply, failure := s.opts.Grant(attempt, Acceptance{Invitation: i.Clone(), Attempt: i.GrantAttempts, Attended: attended})
+	reply, refused := s.opts.Grant(attempt, Acceptance{Invitation: i.Clone(), Attempt: i.GrantAttempts, Attended: attended})
 	mark, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTimeout)
 	defer cancel()
-	if failure != nil {
-		failed, err := s.markFailed(mark, i, start, attended, failure)
+	if refused != nil {
+		failed, err := s.markFailed(mark, i, start, attended, failure.FromHook(refused))
 		return failed, mortise.Secret{}, err
 	}
 	granted, err := s.markGranted(mark, i, start)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 )
 
 // NewClient is what a client is made of.
@@ -198,7 +199,7 @@ func (s *Service) checkDataset(ctx context.Context, org string, u *ClientUpdate)
 	}
 	has, err := s.opts.HasDataset(ctx, org, id)
 	if err != nil {
-		return unavailable("ask for a dataset", err)
+		return unavailable("ask for a dataset", failure.FromHook(err))
 	}
 	var p problems
 	if !has {

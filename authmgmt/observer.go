@@ -11,6 +11,9 @@ import (
 
 func (s *Service) observe(ctx context.Context, o mortise.Observation) {
 	o.Service, o.Reason = "authmgmt", failure.Reason(o.Err, reasons)
+	if o.Kind == mortise.KindGrantFailed || o.Kind == mortise.KindDeliveryFailed { // the host's own error
+		o.Reason = mortise.ReasonFailed
+	}
 	hook.Observe(ctx, &s.opts.Env, s.store, o.Err == nil, o)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 )
 
 // rbacFor is for how long an organization that has role-based access control is taken to
@@ -61,6 +62,7 @@ func (s *Service) checkRBAC(ctx context.Context, org string, roles []access.Role
 		return nil
 	}
 	o, err := s.directory.AccessControl(ctx, org)
+	err = failure.FromHook(err, mortise.ErrNotFound)
 	if errors.Is(err, mortise.ErrNotFound) || err == nil && !o.RBAC {
 		if deleted, err := s.isDeleted(ctx, org); err != nil {
 			return err

@@ -243,12 +243,13 @@ func (h *Handler) serve(op *operation, w http.ResponseWriter, r *http.Request) {
 		c.page.end()
 	}()
 	start := time.Now()
-	resp := c.holdAnswer(h.answer(w, &c))
-	defer func() { // also if the answer is cut off
+	resp := response{status: http.StatusInternalServerError} // of a panic, which goes on to net/http
+	defer func() {                                           // also if the answer is cut off
 		h.observe(r.Context(), RequestObservation{
 			Operation: op.Operation, Organization: c.principal.Organization, Status: resp.status, Duration: time.Since(start),
 		})
 	}()
+	resp = c.holdAnswer(h.answer(w, &c))
 	h.write(w, r, resp, c.left)
 }
 
@@ -328,7 +329,7 @@ func (h *Handler) failHook(r *http.Request, err error) *response {
 		resp.header = limit.header()
 		return &resp
 	}
-	p, known := commonFailures.classify(err)
+	p, known := hookFailures.classify(err)
 	h.log(r, err, known)
 	resp := h.reply(r, h.errors, p)
 	return &resp

@@ -78,6 +78,9 @@ type failures []failure
 
 // find returns what is answered to an error, and whether it is one of these.
 func (f failures) find(err error) (problem, bool) {
+	if errors.Is(err, mortise.ErrUnavailable) { // it may wrap any error of another part
+		return problem{kind: unavailable}, true
+	}
 	for i := range f {
 		if errors.Is(err, f[i].err) {
 			return f[i].problem, true
@@ -103,12 +106,14 @@ func (f failures) or(classify func(error) (problem, bool)) func(error) (problem,
 	}
 }
 
-// commonFailures are in the table of every service.
-var commonFailures = failures{
+// hookFailures are those of a host's Authenticator and Authorize.
+var hookFailures = failures{
 	{ErrUnauthenticated, problem{kind: unauthenticated}},
 	{ErrForbidden, problem{kind: forbidden}},
-	{mortise.ErrDeleted, problem{kind: deleted}},
 }
+
+// commonFailures are in the table of every service.
+var commonFailures = append(failures{{mortise.ErrDeleted, problem{kind: deleted}}}, hookFailures...)
 
 // refusals classifies the ValidationErrors of a domain: what a service refused and the
 // adapter let through. detail returns no loc for a problem of what is not in the request,

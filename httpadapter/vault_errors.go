@@ -40,11 +40,9 @@ const (
 
 var vaultErrors = errorTable{classify: classifyVault, reply: replyVault}
 
-// vaultFailures are all that get past the adapter's own checks. An item can be to blame
-// for those after ErrUnavailable, which comes before what it may wrap. ErrNotFound comes
-// after the errors that are it as well.
+// vaultFailures are all failures that get past the adapter's own checks. An item can be to
+// blame for each of them. ErrNotFound comes after the errors that match it as well.
 var vaultFailures = append(failures{
-	{mortise.ErrUnavailable, problem{kind: unavailable}},
 	{vault.ErrGroupNotFound, vaultFailure(http.StatusBadRequest, "column_group_not_found",
 		"The vault has no such column group.")},
 	{vault.ErrTooMuch, vaultFailure(http.StatusBadRequest, reasonAnswerTooLong,

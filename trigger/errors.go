@@ -45,6 +45,11 @@ var reasons = []failure.Class{
 // observe tells the observer.
 func (s *Service) observe(ctx context.Context, o mortise.Observation) {
 	o.Service, o.Reason = "trigger", failure.Reason(o.Err, reasons)
+	if o.Err != nil && o.Attempt > 0 { // the host's own error
+		if o.Reason = mortise.ReasonFailed; errors.Is(o.Err, ErrTimeout) {
+			o.Reason = mortise.ReasonTimeout
+		}
+	}
 	hook.Observe(ctx, &s.opts.Env, s.store, o.Err == nil, o)
 }
 

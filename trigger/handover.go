@@ -85,7 +85,7 @@ func (s *Service) queueAfterCommit(ctx context.Context, e *Event) bool {
 // runs.
 func (s *Service) enqueueNew(ctx context.Context, e *Event) error {
 	asked := s.now()
-	qerr := s.queue.Enqueue(ctx, e.Job())
+	qerr := failure.FromHook(s.queue.Enqueue(ctx, e.Job()))
 	// From here on the answer must be written down even if the caller has gone away.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTimeout)
 	defer cancel()
@@ -114,7 +114,7 @@ func (s *Service) enqueueNew(ctx context.Context, e *Event) error {
 // ErrEnqueueFailed, which says that the event never runs.
 func (s *Service) enqueue(ctx context.Context, e *Event) error {
 	asked := s.now() // if the queue loses the job from now on, the event was queued before that
-	if err := s.queue.Enqueue(ctx, e.Job()); err != nil {
+	if err := failure.FromHook(s.queue.Enqueue(ctx, e.Job())); err != nil {
 		return fmt.Errorf("%w: queue event: %w", mortise.ErrUnavailable, err)
 	}
 	return s.markQueued(ctx, e, asked)

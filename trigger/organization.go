@@ -75,6 +75,7 @@ func (s *Service) checkOrganization(ctx context.Context, org string, collection 
 		return nil
 	}
 	o, err := s.directory.Setup(ctx, org)
+	err = failure.FromHook(err, mortise.ErrNotFound)
 	if errors.Is(err, mortise.ErrNotFound) {
 		deleted, err := s.isDeleted(ctx, org)
 		if err != nil {

@@ -87,7 +87,9 @@ const maxErrorText = 2048
 func (s *Service) publicError(failure error) string { return textOf(failure, s.opts.PublicError) }
 
 // loggedError is the text of a failure in the log.
-func (s *Service) loggedError(failure error) string {
+func (s *Service) loggedError(failure error) (text string) {
+	text = "LogError panicked"
+	defer hook.Recover(context.Background(), s.opts.Logger, "LogError", nil)
 	return oneline.Logged(textOf(failure, s.opts.LogError))
 }
 

@@ -118,7 +118,7 @@ func (s *Service) enqueueAgain(ctx context.Context, e Event) error {
 	if e.DueAt.After(asked) {
 		j.At = e.DueAt
 	}
-	if err := s.queue.Enqueue(ctx, j); err != nil {
+	if err := failure.FromHook(s.queue.Enqueue(ctx, j)); err != nil {
 		return fmt.Errorf("%w: queue event: %w", mortise.ErrUnavailable, err)
 	}
 	err := s.update(ctx, e.Organization, e.ID, func(stored *Event) error {

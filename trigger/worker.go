@@ -218,6 +218,9 @@ func (w *Worker) handle(held context.Context, d mortise.Delivery, m mode) mortis
 	defer context.AfterFunc(m.draining, func() { cancel(context.Cause(m.draining)) })()
 	ctx, stop := context.WithTimeoutCause(ctx, w.opts.Timeout, ErrTimeout)
 	defer stop()
+	if due.After(e.StartedAt) { // an earlier attempt, whose worker died, was to be over by then
+		due = e.StartedAt
+	}
 	ctx, ended := hook.Start(ctx, &s.opts.Env, mortise.Work{
 		Op: "trigger.process", Kind: JobKind, Organization: e.Organization, ID: e.ID.String(), Attempt: e.Attempts, Due: due,
 	}, e.Trace)

@@ -88,9 +88,10 @@ func (b *broken) harness() authmgmttest.Harness {
 func TestCallsInTx(t *testing.T) {
 	again := broken{mutate: func(m *mutant) {
 		mutate.InTx(&m.On, func(ctx context.Context, do func(context.Context) error) error {
-			if !m.after(ctx, nil) { // else it would join, and not be rolled back
-				_ = m.inTx(ctx, func(ctx context.Context) error { return errors.Join(do(ctx), errBroken) })
+			if m.after(ctx, nil) { // a transaction of the rule
+				return do(ctx)
 			}
+			_ = m.inTx(ctx, func(ctx context.Context) error { return errors.Join(do(ctx), errBroken) })
 			return m.inTx(ctx, do)
 		})
 	}}

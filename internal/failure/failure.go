@@ -3,7 +3,6 @@
 package failure
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -84,7 +83,6 @@ var shared = []Class{
 	{mortise.ErrNotFound, mortise.ReasonNotFound},
 	{mortise.ErrExists, mortise.ReasonConflict},
 	{mortise.ErrDeleted, mortise.ReasonDeleted},
-	{context.DeadlineExceeded, mortise.ReasonTimeout},
 }
 
 // Reason classes an error: as unavailable, by the classes of a domain, and then by the

@@ -54,11 +54,29 @@ func TestReason(t *testing.T) {
 		mortise.ReasonConflict:    {mortise.ErrExists},
 		mortise.ReasonDeleted:     {mortise.ErrDeleted},
 		mortise.ReasonUnavailable: {mortise.ErrUnavailable, failure.Unavailable("x", context.DeadlineExceeded)},
-		mortise.ReasonTimeout:     {context.DeadlineExceeded},
-		mortise.ReasonFailed:      {errors.New("x")},
+		mortise.ReasonFailed:      {errors.New("x"), context.DeadlineExceeded},
 	} {
 		for _, err := range errs {
 			require.Equal(t, want, failure.Reason(err, own), "%v", err)
 		}
 	}
+}
+
+// TestFromHook: an error of another service, which a hook returns, is not an error about
+// the arguments and the objects of this one.
+func TestFromHook(t *testing.T) {
+	require.NoError(t, failure.FromHook(nil))
+	problem := mortise.Problem{Path: mortise.Path{{Field: "limit"}}, Message: "x"}
+	theirs := errors.Join(errOwn, mortise.ErrNotFound, mortise.ErrExists, mortise.ErrDeleted, mortise.ErrUnavailable,
+		&mortise.ValidationError{Problems: []mortise.Problem{problem}}, problem)
+	err := failure.FromHook(fmt.Errorf("theirs: %w", theirs), mortise.ErrNotFound)
+	require.Equal(t, "theirs: "+theirs.Error(), err.Error())
+	require.ErrorIs(t, err, errOwn)
+	require.ErrorIs(t, err, mortise.ErrNotFound, "the hook can mean it")
+	for _, other := range []error{mortise.ErrExists, mortise.ErrDeleted, mortise.ErrUnavailable} {
+		require.NotErrorIs(t, err, other)
+	}
+	require.False(t, errors.As(err, new(*mortise.ValidationError)))
+	require.False(t, errors.As(err, new(mortise.Problem)))
+	require.ErrorIs(t, failure.Unavailable("ask", failure.FromHook(mortise.ErrDeleted)), mortise.ErrUnavailable)
 }

@@ -18,10 +18,9 @@ import (
 )
 
 // Turns shares a number of places among organizations. A caller that finds no place waits.
-// A place that becomes free goes to the organization that has the fewest places; among
-// equals, to the one that has waited for its turn longest; and there to the caller that
-// came first. So how long an organization waits depends on how many others ask, and not on
-// how much they ask.
+// A place that becomes free goes to the organization that has waited for its turn longest,
+// of those that may have another place, and there to the caller that came first. So how
+// long an organization waits depends on how many others ask, and not on how much they ask.
 //
 // Any number of callers may wait. They are goroutines of the host's, which bounds them,
 // and their contexts end the waiting. Work of no organization takes turns as an
@@ -174,14 +173,7 @@ func (t *Turns) drop(s *share) {
 // grant hands out the free places.
 func (t *Turns) grant() {
 	for !t.paused && t.free > 0 {
-		next := -1
-		for i, s := range t.queue {
-			if s.has < t.most && (next < 0 || s.has < t.queue[next].has) {
-				if next = i; s.has == 0 { // none can have fewer
-					break
-				}
-			}
-		}
+		next := slices.IndexFunc(t.queue, func(s *share) bool { return s.has < t.most })
 		if next < 0 {
 			return
 		}

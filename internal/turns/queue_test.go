@@ -25,7 +25,7 @@ func TestTurns(t *testing.T) {
 		"unless there is only one":                     {1, "a b -a", "a||b"},
 		"its own are next, if nobody else waits":       {3, "a a a -a a -a", "a|a||a||a"},
 		"in turn, not in the order of arrival":         {1, "x a a a b b c -x -a -b -c -a -b", "x|||||||a|b|c|a|b|a"},
-		"who has fewest comes first":                   {3, "a x a x b -a -x -b", "a|x|a|||b|x|"},
+		"in turn, however many each has":               {3, "a x a x b -a -x -b", "a|x|a|||x|b|"},
 		"who has had a turn stands behind":             {2, "x y a a b -x -a -b -a", "x|y||||a|b|a|"},
 		"who comes anew stands behind":                 {1, "a b a -a c -b -a -c", "a|||b||a|c|"},
 		"nor when it becomes free again":               {3, "a a a x -x", "a|a||x|"},

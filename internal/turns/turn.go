@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"container/list"
 	"context"
 	"runtime"
 	"time"
@@ -84,10 +85,17 @@ func (t *Turn) Step(nanoseconds int) error {
 }
 
 func (t *Turn) take() {
-	if t.held = t.turns.Take(t.ctx, nil, t.org) == nil; !t.held {
-		t.err = t.ctx.Err()
+	s := t.turns
+	s.mu.Lock()
+	own := s.shareOf(t.org)
+	if s.takeNow(own) {
+		s.mu.Unlock()
+		t.held, t.since = true, time.Now()
+		return
 	}
-	t.since = time.Now()
+	place := s.enqueue(own, false)
+	s.mu.Unlock()
+	t.wait(own, place)
 }
 
 // giveWay gives the place back, and waits for the next one.
@@ -99,12 +107,16 @@ func (t *Turn) giveWay() {
 	s.release(own)
 	s.mu.Unlock()
 	t.held = false
+	t.wait(own, place)
+}
+
+func (t *Turn) wait(own *share, place *list.Element) {
 	select {
 	case <-place.Value.(chan struct{}):
 		t.held = true
 	case <-t.ctx.Done():
 		t.err = t.ctx.Err()
-		s.leave(own, place)
+		t.turns.leave(own, place)
 	}
 	t.since = time.Now()
 }

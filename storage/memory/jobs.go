@@ -92,7 +92,7 @@ func (t *Jobs) Extend(ctx context.Context, l mortise.Lease, ttl time.Duration) e
 
 // Release implements [mortise.Holder].
 func (t *Jobs) Release(ctx context.Context, l mortise.Lease, after time.Duration) error {
-	return t.held(ctx, l, func(t *tables, j *job) { t.jobs.release(j, t.jobTime().Add(after)) })
+	return t.held(ctx, l, func(t *tables, j *job) { t.jobs.release(j, t.jobTime().Add(after).Truncate(time.Microsecond)) })
 }
 
 // Remove implements [mortise.Holder].

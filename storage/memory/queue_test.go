@@ -110,3 +110,22 @@ func TestTurnBehindManyJobs(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{"job-0", "job-1", "one"}, ids)
 }
+
+// TestReleaseKeepsMicroseconds: a job that is given back is due at a microsecond, as the
+// DueAt of its event.
+func TestReleaseKeepsMicroseconds(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 999, time.UTC)
+	db, err := memory.Open(t.Context(), &memory.Options{Now: func() time.Time { return now }})
+	require.NoError(t, err)
+	claim := func() []mortise.Lease {
+		held, err := db.Jobs().Claim(t.Context(), mortise.Claim{Token: uuid.New(), Kinds: []string{"k"}, Limit: 1, TTL: time.Minute})
+		require.NoError(t, err)
+		return held
+	}
+	require.NoError(t, db.Jobs().Add(t.Context(), mortise.Job{Kind: "k", Organization: "acme", ID: "a"}))
+	held := claim()
+	require.Len(t, held, 1)
+	require.NoError(t, db.Jobs().Release(t.Context(), held[0], time.Second))
+	now = now.Truncate(time.Microsecond).Add(time.Second)
+	require.Len(t, claim(), 1)
+}
