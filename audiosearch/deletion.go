@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/steps"
 )
 
 // Deletion is the part of a [Store] that deletes organizations. All methods are safe for
@@ -25,17 +26,17 @@ type Deletion interface {
 	// anything. Of calls at one time one marks.
 	MarkDeleted(ctx context.Context, org string, at time.Time) (since time.Time, err error)
 
-	// RemoveDeleted removes at most limit rows (over 0) of what is kept of an
-	// organization that is marked, in an order of its own, and reports whether there is
-	// more. A dataset and a run count as one row or as more, and a backend that has to
-	// look at each of their parts takes them apart in several calls. Once it reports
-	// that there is no more, nothing is left but the mark, which stays. The jobs of
-	// removed runs go with them where they stand in the same database. It returns
-	// [mortise.ErrNotFound] if the organization is not marked.
-	RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error)
+	// RemoveDeleted removes rows of what is kept of an organization that is marked, in an
+	// order of its own. It is a bounded step, see package storage. A dataset and a run
+	// count as one row or as more, and a backend that has to look at each of their parts
+	// takes them apart in several calls. Once it says that no more is left, nothing is
+	// left but the mark, which stays. The jobs of removed runs go with them where they
+	// stand in the same database, and do not count. It returns [mortise.ErrNotFound] if the
+	// organization is not marked.
+	RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error)
 }
 
-// removeAtOnce is how many rows one call of DeleteOrganization removes, so that those who
+// removeAtOnce is how many rows a call of DeleteOrganization removes at most, so that those who
 // write for other organizations need not wait long.
 const removeAtOnce = 1000
 
@@ -55,7 +56,7 @@ const removeAtOnce = 1000
 // The Observer hears of the call that made the mark. The error is
 // [mortise.ErrUnavailable].
 func (s *Service) DeleteOrganization(ctx context.Context, org string, by mortise.Actor) (more bool, err error) {
-	more, err = s.store.RemoveDeleted(ctx, org, removeAtOnce)
+	more, err = s.removeDeleted(ctx, org)
 	if !errors.Is(err, mortise.ErrNotFound) {
 		return more, unavailable("remove what a deleted organization has", err)
 	}
@@ -69,8 +70,16 @@ func (s *Service) DeleteOrganization(ctx context.Context, org string, by mortise
 		s.observe(ctx, mortise.Observation{Kind: mortise.KindOrganizationDeleted, Organization: org, Actor: by})
 	}
 	s.drop(org)
-	more, err = s.store.RemoveDeleted(ctx, org, removeAtOnce)
+	more, err = s.removeDeleted(ctx, org)
 	return more, unavailable("remove what a deleted organization has", err)
+}
+
+// removeDeleted takes a step of a deletion.
+func (s *Service) removeDeleted(ctx context.Context, org string) (more bool, err error) {
+	_, more, err = steps.Once(ctx, "RemoveDeleted", removeAtOnce, func(ctx context.Context, limit int) (int, bool, error) {
+		return s.store.RemoveDeleted(ctx, org, limit)
+	})
+	return more, err
 }
 
 // drop ends the attempts at runs of an organization that workers of this service have.

@@ -185,9 +185,9 @@ func (s *storeThatFails) MarkDeleted(ctx context.Context, org string, at time.Ti
 	return s.Store.MarkDeleted(ctx, org, at)
 }
 
-func (s *storeThatFails) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
+func (s *storeThatFails) RemoveDeleted(ctx context.Context, org string, limit int) (int, bool, error) {
 	if s.remove != nil {
-		return false, s.remove
+		return 0, false, s.remove
 	}
 	return s.Store.RemoveDeleted(ctx, org, limit)
 }
@@ -263,7 +263,7 @@ func (q *deletedBeforeJob) Enqueue(ctx context.Context, j mortise.Job) error {
 	}
 	for more := true; more; {
 		var err error
-		if more, err = q.store.RemoveDeleted(ctx, j.Organization, 100); err != nil {
+		if _, more, err = q.store.RemoveDeleted(ctx, j.Organization, 100); err != nil {
 			return err
 		}
 	}

@@ -138,7 +138,7 @@ func ExamplePruner() {
 	var pruner audiosearch.Pruner = store
 	fmt.Println(pruner.PruneRuns(ctx, noon.Add(time.Hour), 100))
 	// Output:
-	// 1 <nil>
+	// 1 false <nil>
 }
 
 // Parts follow each other, and nobody sees them. PutScoring brings the last segments, and
@@ -223,7 +223,7 @@ func ExamplePruner_compact() {
 	var pruner audiosearch.Pruner = store
 	for more := true; more; {
 		var err error
-		more, err = pruner.Compact(context.Background(), audiosearch.CompactOptions{})
+		_, more, err = pruner.Compact(context.Background(), audiosearch.CompactOptions{}, 1000)
 		check(err)
 	}
 	hits, err := store.Search(context.Background(), "acme", "d", audiosearch.ScoreQuery{Model: "m/1", Class: "0", Limit: 1})

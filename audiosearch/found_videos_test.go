@@ -135,7 +135,7 @@ func TestResultsAreRead(t *testing.T) {
 	n := 0
 	for _, err := range found {
 		if n == 0 { // forgotten in the middle
-			_, err := r.db.AudioSearch().Store.(*memory.AudioSearch).TrimRuns(t.Context(), 0, 10)
+			_, _, err := r.db.AudioSearch().Store.(*memory.AudioSearch).TrimRuns(t.Context(), 0, 10)
 			require.NoError(t, err)
 		}
 		last = err

@@ -78,8 +78,8 @@ type prunedStore struct {
 	compact func() (more bool)
 }
 
-func (p *prunedStore) Compact(context.Context, audiosearch.CompactOptions) (bool, error) {
-	return p.compact(), nil
+func (p *prunedStore) Compact(context.Context, audiosearch.CompactOptions, int) (int, bool, error) {
+	return 1, p.compact(), nil
 }
 
 // wildModerator gives scores as they are.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/internal/cursor"
+	"github.com/seed-6363c74e/mortise/internal/steps"
 )
 
 // Prune forgets runs that finished before the given time, with their results, and returns
@@ -17,7 +18,9 @@ func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 		return 0, fmt.Errorf("audiosearch: the store cannot forget runs: %w", errors.ErrUnsupported)
 	}
 	before = cursor.Ceil(before)
-	return forget(func(limit int) (int, error) { return pruner.PruneRuns(ctx, before, limit) })
+	return forget(ctx, "PruneRuns", func(ctx context.Context, limit int) (int, bool, error) {
+		return pruner.PruneRuns(ctx, before, limit)
+	})
 }
 
 // trim forgets ended runs of organizations that have too many of them, if the store can.
@@ -26,17 +29,14 @@ func (s *Service) trim(ctx context.Context) (int, error) {
 	if !ok {
 		return 0, nil
 	}
-	return forget(func(limit int) (int, error) { return pruner.TrimRuns(ctx, s.opts.KeepRuns, limit) })
+	return forget(ctx, "TrimRuns", func(ctx context.Context, limit int) (int, bool, error) {
+		return pruner.TrimRuns(ctx, s.opts.KeepRuns, limit)
+	})
 }
 
-// forget calls step until it removes fewer runs than it may.
-func forget(step func(limit int) (int, error)) (total int, err error) {
-	const batch = 500
-	for {
-		n, err := step(batch)
-		total += n
-		if err != nil || n < batch {
-			return total, unavailable("forget runs", err)
-		}
-	}
+// forget takes steps that remove runs.
+func forget(ctx context.Context, name string, step steps.Step) (n int, err error) {
+	const limit = 500
+	n, err = steps.Run(ctx, name, limit, step)
+	return n, unavailable("forget runs", err)
 }

@@ -203,22 +203,23 @@ type ModelStore interface {
 }
 
 // Pruner is a [Store] that forgets runs, and tidies up behind its writers. A [Sweeper]
-// calls it. All methods are safe for concurrent use, and atomic.
+// calls it. All methods are safe for concurrent use, and bounded steps, see package
+// storage.
 type Pruner interface {
-	// PruneRuns removes at most limit runs of all organizations that finished before the
-	// given time, with their results, and returns how many.
-	PruneRuns(ctx context.Context, before time.Time, limit int) (int, error)
+	// PruneRuns removes runs of all organizations that finished before the given time,
+	// with their results, which do not count.
+	PruneRuns(ctx context.Context, before time.Time, limit int) (n int, more bool, err error)
 
-	// TrimRuns removes at most limit runs that have ended, with their results, and
-	// returns how many: of each organization it leaves the newest by FinishedAt, as
-	// many as keep says. Of two that finished at one time, the one with the smaller ID
-	// goes first. Runs that have not ended do not count.
-	TrimRuns(ctx context.Context, keep, limit int) (int, error)
+	// TrimRuns removes runs that have ended, with their results, which do not count: of
+	// each organization it leaves the newest by FinishedAt, as many as keep says. Of two
+	// that finished at one time, the one with the smaller ID goes first. Runs that have
+	// not ended neither go nor are among those that are kept.
+	TrimRuns(ctx context.Context, keep, limit int) (n int, more bool, err error)
 
-	// Compact does one bounded step of what is to be done, for any organization, and
-	// reports whether there is more. It changes no answer but by removing what the
+	// Compact does some of what is to be done, for any organization, in units of its own:
+	// rows, or pieces that it writes anew. It changes no answer but by removing what the
 	// options say.
-	Compact(ctx context.Context, opts CompactOptions) (more bool, err error)
+	Compact(ctx context.Context, opts CompactOptions, limit int) (n int, more bool, err error)
 }
 
 // CompactOptions say what [Pruner.Compact] may remove. Zero times remove nothing.

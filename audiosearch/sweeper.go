@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/internal/lostjobs"
+	"github.com/seed-6363c74e/mortise/internal/steps"
 )
 
 // Sweeper looks after what would be forgotten. It queues the runs that are not known to
@@ -76,15 +77,23 @@ func (w *Sweeper) sweep(ctx context.Context, atOnce int) (queued int, err error)
 		errs = append(errs, err)
 	}
 	if c, ok := s.store.(Pruner); ok {
-		until := time.Now().Add(w.opts.Every) // while much is ingested there is always more
-		for more := true; more && ctx.Err() == nil && time.Now().Before(until); {
-			if more, err = c.Compact(ctx, w.compactOptions()); err != nil {
-				errs = append(errs, unavailable("tidy up", err))
-				break
-			}
-		}
+		errs = append(errs, w.compact(ctx, c))
 	}
 	return queued, errors.Join(errs...)
+}
+
+// compactAtOnce is the limit of a step of Compact.
+const compactAtOnce = 10_000
+
+// compact has the store tidy up, for a turn at most: while much is ingested there is always
+// more.
+func (w *Sweeper) compact(ctx context.Context, store Pruner) error {
+	until := time.Now().Add(w.opts.Every)
+	_, err := steps.Run(ctx, "Compact", compactAtOnce, func(ctx context.Context, limit int) (int, bool, error) {
+		n, more, err := store.Compact(ctx, w.compactOptions(), limit)
+		return n, more && (n == 0 || time.Now().Before(until)), err
+	})
+	return unavailable("tidy up", err)
 }
 
 // keepParts is how long the parts of a video that nobody goes on scoring are kept.

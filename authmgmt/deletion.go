@@ -7,9 +7,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/steps"
 )
 
-// removeAtOnce is how many rows one call of DeleteOrganization removes.
+// removeAtOnce is how many rows one call of DeleteOrganization removes at most.
 const removeAtOnce = 1000
 
 // DeleteOrganization deletes everything that is kept of an organization: clients, tokens,
@@ -49,14 +50,22 @@ func (s *Service) DeleteOrganization(ctx context.Context, org string, by Caller)
 			return false, err
 		}
 	}
-	more, err = s.store.RemoveDeleted(ctx, org, removeAtOnce)
+	more, err = s.removeDeleted(ctx, s.store, org)
 	if err == nil && !more && directory != nil {
-		more, err = directory.RemoveDeleted(ctx, org, removeAtOnce)
+		more, err = s.removeDeleted(ctx, directory, org)
 	}
 	if err != nil {
 		return false, unavailable("remove what a deleted organization has", err)
 	}
 	return more, nil
+}
+
+// removeDeleted takes a step of a deletion.
+func (s *Service) removeDeleted(ctx context.Context, d Deletion, org string) (more bool, err error) {
+	_, more, err = steps.Once(ctx, "RemoveDeleted", removeAtOnce, func(ctx context.Context, limit int) (int, bool, error) {
+		return d.RemoveDeleted(ctx, org, limit)
+	})
+	return more, err
 }
 
 // markDeleted marks an organization in the store. The event is zero if it was marked

@@ -49,9 +49,9 @@ func ExampleDeletion() {
 		since, err := d.MarkDeleted(ctx, "acme", at, authmgmt.AuditEvent{})
 		fmt.Println(since.Format(time.DateOnly), err)
 	}
-	more, err := d.RemoveDeleted(ctx, "acme", 1000)
+	_, more, err := d.RemoveDeleted(ctx, "acme", 1000)
 	fmt.Println(more, err)
-	_, err = d.RemoveDeleted(ctx, "globex", 1000)
+	_, _, err = d.RemoveDeleted(ctx, "globex", 1000)
 	fmt.Println(errors.Is(err, mortise.ErrNotFound))
 	// Output:
 	// 2026-03-14 <nil>

@@ -164,27 +164,26 @@ type Deletion interface {
 	// marked.
 	DeletedAt(ctx context.Context, org string) (since time.Time, err error)
 
-	// RemoveDeleted removes at most limit (over 0) rows of what is kept of an
-	// organization that is marked, in an order of its own, and reports whether there is
-	// more. The mark and its event stay. It returns [mortise.ErrNotFound] if the
-	// organization is not marked. It may take several transactions.
-	RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error)
+	// RemoveDeleted removes rows of what is kept of an organization that is marked, in an
+	// order of its own. It is a bounded step, see package storage. The mark and its event
+	// stay. It returns [mortise.ErrNotFound] if the organization is not marked.
+	RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error)
 }
 
-// Pruner is a [Store] that can forget. [Service.Prune] needs it. Each method removes at
-// most limit rows, of all organizations, and returns how many; it may take several
-// transactions for that. They are maintenance: no organization is asked for.
+// Pruner is a [Store] that can forget. [Service.Prune] needs it. Each method removes rows
+// of all organizations, and is a bounded step, see package storage. They are maintenance:
+// no organization is asked for.
 type Pruner interface {
 	// PruneAudit removes events with At before the given time.
-	PruneAudit(ctx context.Context, before time.Time, limit int) (removed int, err error)
+	PruneAudit(ctx context.Context, before time.Time, limit int) (n int, more bool, err error)
 
 	// PruneTokens removes tokens with an ExpiresAt that is set and before the given time.
 	// Those that never expire stay, so that what was revoked cannot be imported again.
-	PruneTokens(ctx context.Context, before time.Time, limit int) (removed int, err error)
+	PruneTokens(ctx context.Context, before time.Time, limit int) (n int, more bool, err error)
 
 	// PruneInvitations removes invitations that ended before the given time: cancelled,
 	// granted, or neither accepted nor cancelled and expired ([Invitation.EndedAt]).
-	PruneInvitations(ctx context.Context, before time.Time, limit int) (removed int, err error)
+	PruneInvitations(ctx context.Context, before time.Time, limit int) (n int, more bool, err error)
 }
 
 // KeyChecker is implemented by a [Store] that keeps which invitation keys it knows. See

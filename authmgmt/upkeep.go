@@ -12,6 +12,7 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/cursor"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/setting"
+	"github.com/seed-6363c74e/mortise/internal/steps"
 )
 
 // Retention is how long what has ended is kept. Zero keeps it for ever, and below 0 is an
@@ -143,23 +144,22 @@ func (s *Service) Prune(ctx context.Context, keep Retention) (removed int, err e
 	now := s.now()
 	for _, kind := range []struct {
 		keep  time.Duration
-		prune func(context.Context, time.Time, int) (int, error)
+		name  string
+		prune func(ctx context.Context, before time.Time, limit int) (int, bool, error)
 	}{
-		{keep.Audit, pruner.PruneAudit}, {keep.Tokens, pruner.PruneTokens}, {keep.Invitations, pruner.PruneInvitations},
+		{keep.Audit, "PruneAudit", pruner.PruneAudit}, {keep.Tokens, "PruneTokens", pruner.PruneTokens},
+		{keep.Invitations, "PruneInvitations", pruner.PruneInvitations},
 	} {
 		if kind.keep == 0 {
 			continue
 		}
-		const batch = 1000
-		for {
-			n, err := kind.prune(ctx, cursor.Ceil(now.Add(-kind.keep)), batch)
-			removed += n
-			if err != nil {
-				return removed, unavailable("prune", err)
-			}
-			if n < batch {
-				break
-			}
+		const limit = 1000
+		before := cursor.Ceil(now.Add(-kind.keep))
+		n, err := steps.Run(ctx, kind.name, limit, func(ctx context.Context, limit int) (int, bool, error) {
+			return kind.prune(ctx, before, limit)
+		})
+		if removed += n; err != nil {
+			return removed, unavailable("prune", err)
 		}
 	}
 	return removed, nil

@@ -350,13 +350,40 @@
 // much is kept. An index over what is not completed serves Backlog: it stays small, and
 // its first entries say what is due next. Nothing needs a counter that each write changes.
 //
+// # Bounded steps
+//
+// Work whose size nothing bounds is done in steps, each of one short transaction or of few:
+// what is old is pruned, the score columns are compacted, the fingerprints of a retired key
+// are removed, and the rows of what is deleted. All steps have one contract. A step takes a
+// limit as its last argument and returns (n int, more bool, err error):
+//
+//   - n is how many units of the work are done, at most limit. A unit is what the comment
+//     of the method names, or a row.
+//   - more says that something may be left. Only more ends the loop of a caller. If it is
+//     false, nothing is left but what another call is at just then.
+//   - A step may do less than its limit, whatever is left: a backend bounds a transaction
+//     as it needs to, by rows or by bytes.
+//   - If more is true and there is no error, n is 1 at least. A service takes a step that
+//     has done nothing, and says more, for a failure: its loop would not end.
+//   - A limit of 0 does nothing: n is 0, and more may be true.
+//   - If there is an error, n units at least are done, and the next call goes on. more
+//     means nothing then.
+//
+// A step of several callers at once must not say more for rows that it has only waited
+// for: in SQL, lock the rows that go (FOR UPDATE, below the LIMIT) before they are counted.
+//
+// These are the bounded steps: trigger.Pruner.Prune, the three methods of authmgmt.Pruner,
+// PruneAudit of vault.Audit, RemoveFingerprints of vault.KeyRotation, the three methods of
+// audiosearch.Pruner, RemoveDeleted of each Deletion, and RemoveDeletedVault. A method that
+// returns a page of rows for a caller to work on, such as Stale or DueGrants, is no step.
+//
 // # Deletion
 //
 // In every domain an organization is deleted in two ways at once: a mark hides it in one
-// transaction, whatever it has, and steps remove its rows, a bounded part at a call (the
-// interface Deletion of the domain). The mark is a tombstone: a row with the ID and the
-// time of the first mark, in a table of its own, by domain. It stays for good, so that an
-// ID, and what was given under it, is never given again.
+// transaction, whatever it has, and bounded steps remove its rows (the interface Deletion
+// of the domain). The mark is a tombstone: a row with the ID and the time of the first
+// mark, in a table of its own, by domain. It stays for good, so that an ID, and what was
+// given under it, is never given again.
 //
 //   - Every read looks at the tombstone, by its key, in its own statement or transaction,
 //     and finds nothing if there is one. In SQL that is a NOT EXISTS; where a row that is
@@ -371,10 +398,10 @@
 //     index; a count over all may say that it does not. It looks for tombstones only
 //     while something is left of one (audiosearch.Counter.Backlog): storage/sqlite notes
 //     there when all is removed.
-//   - A step selects rows by an index that begins with the organization, and no more of
-//     them than its limit, nor than some MB: other writes wait for so long. A row that
-//     has many others goes after them. A large step may be several transactions. A job
-//     goes with what it is for, held or not: whoever holds it finds its lease lost.
+//   - A step selects rows by an index that begins with the organization, and no more than
+//     some MB of them: other writes wait for so long. A row that has many others goes
+//     after them. A job goes with what it is for, held or not: whoever holds it finds its
+//     lease lost.
 //   - Nothing remembers how far the steps are: each removes what it finds first. So they
 //     can be cut off, and taken by several callers at once.
 //

@@ -7,9 +7,10 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/failure"
+	"github.com/seed-6363c74e/mortise/internal/steps"
 )
 
-// removeStep is how many rows each part removes at a call of DeleteOrganization.
+// removeStep is how many rows each part removes at most at a call of DeleteOrganization.
 const removeStep = 1000
 
 // DeleteOrganization deletes everything that is kept of an organization. The first call
@@ -66,7 +67,9 @@ func (s *Service) markDeleted(ctx context.Context, parts []Deletion, org string,
 // ErrNotFound.
 func removeDeleted(ctx context.Context, parts []Deletion, org string) (more bool, err error) {
 	for _, part := range parts {
-		left, err := part.RemoveDeleted(ctx, org, removeStep)
+		_, left, err := steps.Once(ctx, "RemoveDeleted", removeStep, func(ctx context.Context, limit int) (int, bool, error) {
+			return part.RemoveDeleted(ctx, org, limit)
+		})
 		if err != nil {
 			return false, err
 		}
@@ -96,7 +99,7 @@ func same(a, b any) bool {
 
 // isDeleted asks the store whether an organization is marked.
 func (s *Service) isDeleted(ctx context.Context, org string) (bool, error) {
-	_, err := s.store.RemoveDeleted(ctx, org, 0)
+	_, _, err := s.store.RemoveDeleted(ctx, org, 0)
 	if errors.Is(err, mortise.ErrNotFound) {
 		return false, nil
 	}

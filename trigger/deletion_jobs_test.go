@@ -247,7 +247,7 @@ func TestDeleteOrganizationWhateverFails(t *testing.T) {
 			_, err = orgs.Setup(t.Context(), "acme")
 			require.ErrorIs(t, err, mortise.ErrNotFound)
 			for _, part := range []trigger.Deletion{store.Store, keys, orgs.(trigger.Deletion)} {
-				more, err := part.RemoveDeleted(t.Context(), "acme", 1)
+				_, more, err := part.RemoveDeleted(t.Context(), "acme", 1)
 				require.NoError(t, err, "it is marked in each part")
 				require.False(t, more, "nothing is left")
 			}

@@ -211,12 +211,12 @@ func (n *notedDeletions) MarkDeleted(ctx context.Context, org string, at time.Ti
 	return n.Trigger.MarkDeleted(ctx, org, at)
 }
 
-func (n *notedDeletions) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
-	more, err := n.Trigger.RemoveDeleted(ctx, org, limit)
+func (n *notedDeletions) RemoveDeleted(ctx context.Context, org string, limit int) (int, bool, error) {
+	removed, more, err := n.Trigger.RemoveDeleted(ctx, org, limit)
 	if err == nil {
 		*n.notes = append(*n.notes, n.name+" removes")
 	}
-	return more, err
+	return removed, more, err
 }
 
 // hostDirectory is a host's own, which cannot be compared.
@@ -234,9 +234,9 @@ func (d hostDirectory) MarkDeleted(_ context.Context, _ string, at time.Time) (t
 	return at, nil
 }
 
-func (d hostDirectory) RemoveDeleted(context.Context, string, int) (bool, error) {
+func (d hostDirectory) RemoveDeleted(context.Context, string, int) (int, bool, error) {
 	*d.notes = append(*d.notes, "directory removes")
-	return false, nil
+	return 0, false, nil
 }
 
 // Each part is marked once, those with credentials first, and then takes its steps.

@@ -55,15 +55,15 @@ func ExamplePruner() {
 	later := time.Now().Add(time.Hour)
 
 	var pruner trigger.Pruner = db.Trigger().Store.(*memory.Trigger)
-	removed, err := pruner.Prune(ctx, later, later, 100)
-	fmt.Println(removed, err) // it is not finished yet
+	n, more, err := pruner.Prune(ctx, later, later, 100)
+	fmt.Println(n, more, err) // it is not finished yet
 	_, err = worker.RunOnce(ctx)
 	check(err)
-	removed, err = pruner.Prune(ctx, later, later, 100)
-	fmt.Println(removed, err)
+	n, more, err = pruner.Prune(ctx, later, later, 100)
+	fmt.Println(n, more, err)
 	// Output:
-	// 0 <nil>
-	// 1 <nil>
+	// 0 false <nil>
+	// 1 false <nil>
 }
 
 // event is one that a backend could be given.

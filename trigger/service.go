@@ -12,6 +12,7 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/cursor"
 	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/seldom"
+	"github.com/seed-6363c74e/mortise/internal/steps"
 	"github.com/seed-6363c74e/mortise/internal/uuid7"
 )
 
@@ -108,21 +109,17 @@ func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 	if !ok {
 		return 0, errors.ErrUnsupported
 	}
-	const batch = 1000
+	const limit = 1000
 	before = cursor.Ceil(before)
 	// A key is as old as the submission of its event, and no event ends before that.
 	keyedBefore := s.now().Add(-s.opts.IdempotencyWindow)
 	if before.Before(keyedBefore) {
 		keyedBefore = before
 	}
-	total := 0
-	for {
-		n, err := pruner.Prune(ctx, before, keyedBefore, batch)
-		total += n
-		if err != nil || n < batch {
-			return total, failure.Unavailable("prune events", err)
-		}
-	}
+	n, err := steps.Run(ctx, "Prune", limit, func(ctx context.Context, limit int) (int, bool, error) {
+		return pruner.Prune(ctx, before, keyedBefore, limit)
+	})
+	return n, failure.Unavailable("prune events", err)
 }
 
 // Ping returns nil if the store answers.

@@ -107,25 +107,25 @@ type Deletion interface {
 	// anything.
 	MarkDeleted(ctx context.Context, org string, at time.Time) (since time.Time, err error)
 
-	// RemoveDeleted removes at most limit rows (events, jobs, keys, collections) of
-	// what is kept of an organization that is marked, in an order of its own, and says
-	// whether more may be left: if not, nothing is left but the mark, which stays. If
-	// the organization is not marked, the error is [mortise.ErrNotFound], and nothing
-	// is removed: with a limit of 0, which removes nothing, that is all it tells. Where
-	// jobs are kept in the same database, those of a removed event go with it, held or
-	// not.
-	RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error)
+	// RemoveDeleted removes rows (events, jobs, keys, collections) of what is kept of an
+	// organization that is marked, in an order of its own. It is a bounded step, see
+	// package storage. Once it says that no more is left, nothing is left but the mark,
+	// which stays. If the organization is not marked, the error is [mortise.ErrNotFound],
+	// and nothing is removed: with a limit of 0, which removes nothing, that is all it
+	// tells. Where jobs are kept in the same database, those of a removed event go with
+	// it, held or not.
+	RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error)
 }
 
 // Pruner is a Store that can forget. [Service.Prune] needs it.
 type Pruner interface {
-	// Prune removes finished events of all organizations, at most limit of them and
-	// whichever, and returns how many: events without an idempotency key whose FinishedAt
-	// is before the given time, and events with one whose FinishedAt is before
-	// keyedBefore. Many events may stay for their keys, and Prune is called often: it
-	// should not read all of them. Where jobs are kept in the same database, the dead ones
-	// of a removed event go with it. It is maintenance: no organization is asked for.
-	Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (removed int, err error)
+	// Prune removes finished events of all organizations: events without an idempotency
+	// key whose FinishedAt is before the given time, and events with one whose FinishedAt
+	// is before keyedBefore. It is a bounded step, see package storage. Many events may
+	// stay for their keys, and Prune is called often: it should not read all of them.
+	// Where jobs are kept in the same database, the dead ones of a removed event go with
+	// it, and do not count. It is maintenance: no organization is asked for.
+	Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (n int, more bool, err error)
 }
 
 // TxStore is the optional ability of a [Store] to add and remove jobs in its own

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/cursor"
 	"github.com/seed-6363c74e/mortise/internal/pages"
+	"github.com/seed-6363c74e/mortise/internal/steps"
 )
 
 // AuditEvent says who did what to a vault. It never holds a value.
@@ -100,14 +101,12 @@ func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) ite
 // returns how many. Run calls it if Options.Retention is set, and nothing is ever forgotten
 // without it. Tokens have no retention: they live until they are deleted.
 func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
-	const batch = 1000
-	total := 0
-	for {
-		n, err := s.store.PruneAudit(ctx, cursor.Ceil(before), batch)
-		if total += n; err != nil || n < batch {
-			return total, unavailable("prune", err)
-		}
-	}
+	const limit = 1000
+	before = cursor.Ceil(before)
+	n, err := steps.Run(ctx, "PruneAudit", limit, func(ctx context.Context, limit int) (int, bool, error) {
+		return s.store.PruneAudit(ctx, before, limit)
+	})
+	return n, unavailable("prune", err)
 }
 
 // event begins the audit event of what an actor does now.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/steps"
 )
 
 // removeStep is how many rows a call of DeleteOrganization or DeleteVault removes at
@@ -37,7 +38,10 @@ func (s *Service) DeleteOrganization(ctx context.Context, org string, by mortise
 		mark: func(at time.Time, e AuditEvent) (time.Time, error) {
 			return s.store.MarkDeleted(ctx, org, at, e)
 		},
-		remove: func() (bool, error) { return s.store.RemoveDeleted(ctx, org, removeStep) },
+		stepName: "RemoveDeleted",
+		step: func(ctx context.Context, limit int) (int, bool, error) {
+			return s.store.RemoveDeleted(ctx, org, limit)
+		},
 	})
 }
 
@@ -61,18 +65,22 @@ func (s *Service) DeleteVault(ctx context.Context, org string, by mortise.Actor,
 		mark: func(at time.Time, e AuditEvent) (time.Time, error) {
 			return s.store.MarkVaultDeleted(ctx, org, id, at, e)
 		},
-		remove: func() (bool, error) { return s.store.RemoveDeletedVault(ctx, org, id, removeStep) },
+		stepName: "RemoveDeletedVault",
+		step: func(ctx context.Context, limit int) (int, bool, error) {
+			return s.store.RemoveDeletedVault(ctx, org, id, limit)
+		},
 	})
 }
 
 // deletion is how something is deleted, and what is told of it.
 type deletion struct {
 	mortise.Observation
-	vault   string // "" for an organization
-	message string
-	log     []any
-	mark    func(at time.Time, e AuditEvent) (since time.Time, err error)
-	remove  func() (more bool, err error)
+	vault    string // "" for an organization
+	message  string
+	log      []any
+	mark     func(at time.Time, e AuditEvent) (since time.Time, err error)
+	step     steps.Step
+	stepName string
 }
 
 // deleteAll takes a step of a deletion. Most calls are not the first: what is not marked
@@ -80,9 +88,12 @@ type deletion struct {
 func (s *Service) deleteAll(ctx context.Context, d deletion) (more bool, err error) {
 	start := s.start()
 	marked := false
-	if more, err = d.remove(); errors.Is(err, mortise.ErrNotFound) {
+	remove := func() {
+		_, more, err = steps.Once(ctx, d.stepName, removeStep, d.step)
+	}
+	if remove(); errors.Is(err, mortise.ErrNotFound) {
 		if marked, err = s.markDeleted(&d); err == nil {
-			more, err = d.remove()
+			remove()
 		}
 	}
 	err = unavailable("delete", ofVault(d.vault, err))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/steps"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
@@ -199,15 +200,14 @@ func (s *Service) retire(ctx context.Context, p keyring.Purpose, version int, t 
 		return 0, unavailable("count fingerprints", err)
 	}
 	t.begin(0, usage.Fingerprints[version])
-	for {
-		n, err := s.store.RemoveFingerprints(ctx, version, rotationBatch)
-		if removed += n; n > 0 {
+	removed, err = steps.Run(ctx, "RemoveFingerprints", rotationBatch, func(ctx context.Context, limit int) (int, bool, error) {
+		n, more, err := s.store.RemoveFingerprints(ctx, version, limit)
+		if n > 0 {
 			t.add(n)
 		}
-		if err != nil || n < rotationBatch {
-			return removed, unavailable("remove fingerprints", err)
-		}
-	}
+		return n, more, err
+	})
+	return removed, unavailable("remove fingerprints", err)
 }
 
 // successor returns a required version that every value has a fingerprint of. That stays

@@ -89,12 +89,10 @@ type Deletion interface {
 	// is at for a new one. The organization need not have anything.
 	MarkDeleted(ctx context.Context, org string, at time.Time, a AuditEvent) (since time.Time, err error)
 
-	// RemoveDeleted removes at most limit rows of what is kept of an organization that
-	// is marked, in an order of its own, and reports whether there is more. It may
-	// remove fewer: that is how a store bounds the work of one call. But as long as
-	// there is more, it removes something if limit is over 0. The error is
+	// RemoveDeleted removes rows of what is kept of an organization that is marked, in an
+	// order of its own. It is a bounded step, see package storage. The error is
 	// [mortise.ErrNotFound] if the organization is not marked.
-	RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error)
+	RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error)
 
 	// MarkVaultDeleted marks a vault as MarkDeleted does. The error is
 	// [mortise.ErrNotFound] if there was no such vault ever, or if the organization is
@@ -104,7 +102,7 @@ type Deletion interface {
 	// RemoveDeletedVault removes what is kept of a vault that is marked, as
 	// RemoveDeleted does. The error is [mortise.ErrNotFound] if the vault is not
 	// marked, or if the organization is.
-	RemoveDeletedVault(ctx context.Context, org, vault string, limit int) (more bool, err error)
+	RemoveDeletedVault(ctx context.Context, org, vault string, limit int) (n int, more bool, err error)
 }
 
 // Tokens is the part of a [Store] that keeps tokens. A token is unique within its vault,
@@ -181,9 +179,9 @@ type Audit interface {
 	// (as bytes), both descending.
 	ListAuditEvents(ctx context.Context, org string, q AuditQuery) (mortise.Page[AuditEvent], error)
 
-	// PruneAudit removes at most limit events with At before the given time, of all
-	// organizations, and returns how many. It is maintenance.
-	PruneAudit(ctx context.Context, before time.Time, limit int) (removed int, err error)
+	// PruneAudit removes events with At before the given time, of all organizations. It is
+	// maintenance, and a bounded step, see package storage.
+	PruneAudit(ctx context.Context, before time.Time, limit int) (n int, more bool, err error)
 }
 
 // Row is a stored token.

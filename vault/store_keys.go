@@ -67,10 +67,10 @@ type KeyRotation interface {
 	// changes nothing.
 	Reseal(ctx context.Context, rows []Resealed) (changed int, err error)
 
-	// RemoveFingerprints removes at most limit fingerprints of a version that is retired,
-	// and returns how many. The error is [keyring.ErrInUse] if the version is not
-	// retired.
-	RemoveFingerprints(ctx context.Context, version, limit int) (removed int, err error)
+	// RemoveFingerprints removes fingerprints of a version that is retired. It is a
+	// bounded step, see package storage. The error is [keyring.ErrInUse] if the version is
+	// not retired.
+	RemoveFingerprints(ctx context.Context, version, limit int) (n int, more bool, err error)
 }
 
 // ScanPosition is where a scan of a [KeyRotation] goes on. Only the store that made it

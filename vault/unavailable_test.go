@@ -144,9 +144,9 @@ func (f *failing) Reseal(ctx context.Context, rows []vault.Resealed) (int, error
 	return f.Store.Reseal(ctx, rows)
 }
 
-func (f *failing) RemoveFingerprints(ctx context.Context, version, limit int) (int, error) {
+func (f *failing) RemoveFingerprints(ctx context.Context, version, limit int) (int, bool, error) {
 	if err := f.err("RemoveFingerprints"); err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	return f.Store.RemoveFingerprints(ctx, version, limit)
 }
@@ -160,8 +160,8 @@ func (f *failing) ListAuditEvents(ctx context.Context, org string, q vault.Audit
 	return page, errors.Join(f.err("AuditEvents"), err)
 }
 
-func (f *failing) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
-	return 0, errors.Join(f.err("PruneAudit"), ctx.Err())
+func (f *failing) PruneAudit(ctx context.Context, before time.Time, limit int) (int, bool, error) {
+	return 0, false, errors.Join(f.err("PruneAudit"), ctx.Err())
 }
 
 // A store that fails is "unavailable", whatever the call and wherever in it: never a

@@ -1,6 +1,7 @@
 package audiosearchtest
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/steptest"
 )
 
 // partOf returns the part of a scoring that begins at a segment.
@@ -154,12 +156,12 @@ func change(from, to string, at time.Duration) audiosearch.ModelChange {
 // compactBy compacts with options until there is nothing more to do.
 func (s *subject) compactBy(t *testing.T, opts audiosearch.CompactOptions) {
 	t.Helper()
-	for range 100_000 {
-		more, err := s.Scores.(audiosearch.Pruner).Compact(t.Context(), opts)
-		require.NoError(t, err)
-		if !more {
-			return
-		}
+	steptest.All(t, 1000, s.compacting(opts))
+}
+
+// compacting is Compact with options.
+func (s *subject) compacting(opts audiosearch.CompactOptions) steptest.Do {
+	return func(ctx context.Context, limit int) (int, bool, error) {
+		return s.Scores.(audiosearch.Pruner).Compact(ctx, opts, limit)
 	}
-	require.FailNow(t, "Compact always reports that there is more")
 }

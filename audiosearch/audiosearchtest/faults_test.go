@@ -72,7 +72,7 @@ func everyOp(ctx context.Context, t *testing.T, f *audiosearchtest.Faults) (ops 
 	try("Store.Search", func() error { _, err := s.Search(ctx, "o", "kept", audiosearch.ScoreQuery{Limit: 1}); return err })
 	try("Store.Unscored", func() error { _, err := s.Unscored(ctx, "o", "kept", audiosearch.UnscoredQuery{Limit: 1}); return err })
 	try("Store.WindowScores", func() error { _, err := s.WindowScores(ctx, "o", "kept", "v", "m", 0, 1); return err })
-	try("Store.Compact", func() error { _, err := s.Compact(ctx, audiosearch.CompactOptions{}); return err })
+	try("Store.Compact", func() error { _, _, err := s.Compact(ctx, audiosearch.CompactOptions{}, 1000); return err })
 	try("Store.CreateRun", func() error { return s.CreateRun(ctx, audiosearch.Run{Organization: "o", ID: 2}, 9) })
 	try("Store.Run", func() error { _, err := s.Run(ctx, "o", 1); return err })
 	try("Store.UpdateRun", func() error { return s.UpdateRun(ctx, "o", 1, func(*audiosearch.Run) error { return nil }) })
@@ -90,8 +90,8 @@ func everyOp(ctx context.Context, t *testing.T, f *audiosearchtest.Faults) (ops 
 		_, err := s.StaleRuns(ctx, time.Now(), time.Now(), 1)
 		return err
 	})
-	try("Store.PruneRuns", func() error { _, err := s.PruneRuns(ctx, time.Now(), 1); return err })
-	try("Store.TrimRuns", func() error { _, err := s.TrimRuns(ctx, 9, 1); return err })
+	try("Store.PruneRuns", func() error { _, _, err := s.PruneRuns(ctx, time.Now(), 1); return err })
+	try("Store.TrimRuns", func() error { _, _, err := s.TrimRuns(ctx, 9, 1); return err })
 	try("Store.CreateRunAndAdd", func() error {
 		return s.CreateRunAndAdd(ctx, audiosearch.Run{Organization: "o", ID: 3}, 9, later(job()))
 	})

@@ -103,7 +103,7 @@ func (r *run) compact() {
 		steps = 10_000
 	}
 	for n := range steps {
-		more, err := c.Compact(r.Context(), opts)
+		_, more, err := c.Compact(r.Context(), opts, 1000)
 		if r.SameError(nil, err); !more {
 			break
 		}

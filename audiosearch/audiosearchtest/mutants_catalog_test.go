@@ -110,7 +110,7 @@ var datasetMutants = []broken{
 		}
 	}},
 	{name: "deletes the runs of a dataset", breaks: "datasets/delete-keeps-runs", mutate: around(func(m *mutant, c *mutate.Call) {
-		_, _ = m.db.PruneRuns(bg, time.Now(), 100)
+		_, _, _ = m.db.PruneRuns(bg, time.Now(), 100)
 		c.Go()
 	}, "DeleteDataset")},
 }

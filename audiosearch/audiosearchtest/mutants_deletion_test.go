@@ -125,7 +125,7 @@ func removesAtOnce(m *mutant) {
 		m.marked.Store(true)
 		return at, ctx.Err()
 	}
-	m.On.RemoveDeleted = func(ctx context.Context, _ string, _ int) (bool, error) { return false, ctx.Err() }
+	m.On.RemoveDeleted = func(ctx context.Context, _ string, _ int) (int, bool, error) { return 0, false, ctx.Err() }
 }
 
 var removalMutants = []broken{
@@ -134,7 +134,7 @@ var removalMutants = []broken{
 			c.Go()
 		}
 	}, "RemoveDeleted")},
-	{name: "removes neighbours", breaks: "deletion/others deletion/remove-concurrent", mutate: around(func(m *mutant, c *mutate.Call) {
+	{name: "removes neighbours", breaks: "deletion/others steps/remove-deleted", mutate: around(func(m *mutant, c *mutate.Call) {
 		for _, other := range []string{"org-b", "org-a2"} {
 			_ = m.db.DeleteDataset(bg, other, "set-a")
 		}
@@ -144,9 +144,6 @@ var removalMutants = []broken{
 		_, _ = m.db.MarkDeleted(bg, c.In[1].String()+"2", *mutate.Get[time.Time](c.In))
 		c.Go()
 	}, "MarkDeleted")},
-	{name: "removes all at once", breaks: "deletion/steps", mutate: arg(func(limit *int) { *limit = 1000 }, "RemoveDeleted")},
-	{name: "never comes to an end", breaks: "deletion/steps deletion/remove-concurrent", mutate: out(
-		func(more *bool) { *more = true }, "RemoveDeleted")},
 	{name: "forgets the mark at the end", breaks: "deletion/resumed", mutate: func(m *mutant) {
 		other, ended := blind(m), false
 		around(func(_ *mutant, c *mutate.Call) {
@@ -160,10 +157,10 @@ var removalMutants = []broken{
 		}, "RemoveDeleted")(m)
 	}},
 	{name: "leaves the jobs", breaks: "deletion/removes-jobs",
-		mutate: replace("RemoveDeleted", func(m *mutant, ctx context.Context, org string, limit int) (bool, error) {
-			more, err := m.db.RemoveDeleted(ctx, org, limit)
+		mutate: replace("RemoveDeleted", func(m *mutant, ctx context.Context, org string, limit int) (int, bool, error) {
+			n, more, err := m.db.RemoveDeleted(ctx, org, limit)
 			_ = m.jobs.Add(ctx, mortise.Job{Kind: audiosearch.JobKind, Organization: org, ID: "1"})
-			return more, err
+			return n, more, err
 		})},
 	{name: "loses the mark", breaks: "deletion/durable", reopen: afresh, mutate: func(*mutant) {}},
 }

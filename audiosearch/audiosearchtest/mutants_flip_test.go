@@ -62,7 +62,7 @@ var flipMutants = []broken{
 		everyFlip(func(ctx context.Context, org, dataset string, v audiosearch.Video, s audiosearch.Scoring, columns [][]uint16) error {
 			err := m.db.PutScoring(ctx, org, dataset, v.ID, v.Path, s, columns)
 			if err != nil {
-				_, _ = m.db.Compact(ctx, audiosearch.CompactOptions{PartsBefore: time.Now()})
+				_, _, _ = m.db.Compact(ctx, audiosearch.CompactOptions{PartsBefore: time.Now()}, 1000)
 			}
 			return err
 		})(m)
@@ -93,7 +93,7 @@ var flipMutants = []broken{
 	}},
 	{name: "drops parts with every change of a video", breaks: "parts/gone-with-the-path",
 		mutate: replace("PutVideos", func(m *mutant, ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
-			_, _ = m.db.Compact(ctx, audiosearch.CompactOptions{PartsBefore: time.Now()})
+			_, _, _ = m.db.Compact(ctx, audiosearch.CompactOptions{PartsBefore: time.Now()}, 1000)
 			return m.db.PutVideos(ctx, org, dataset, videos)
 		})},
 	{name: "keeps the parts of deleted videos", breaks: "parts/gone-with-the-video parts/gone-with-the-dataset", mutate: func(m *mutant) {

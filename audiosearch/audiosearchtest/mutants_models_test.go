@@ -225,7 +225,7 @@ var modelMutants = []broken{
 	{name: "drops the scores of what it replaces", breaks: "models/change-keeps-scores models/incomplete-if-asked",
 		mutate: replace("SetModel", func(m *mutant, ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
 			err := m.db.SetModel(ctx, org, dataset, c)
-			_, _ = m.db.Compact(ctx, audiosearch.CompactOptions{ReplacedBefore: time.Now()})
+			_, _, _ = m.db.Compact(ctx, audiosearch.CompactOptions{ReplacedBefore: time.Now()}, 1000)
 			return err
 		})},
 	{name: "never removes the scores of replaced models",
@@ -242,7 +242,7 @@ var modelMutants = []broken{
 				replaced[c.From] = true
 				return m.db.SetModel(ctx, org, dataset, c)
 			}
-			m.On.Compact = func(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
+			m.On.Compact = func(ctx context.Context, opts audiosearch.CompactOptions, limit int) (int, bool, error) {
 				for _, at := range [][2]string{{"org-a", "set-a"}, {"org-a", "set-b"}, {"org-b", "set-a"}} {
 					videos, _ := m.db.ListVideos(ctx, at[0], at[1], "", 1000)
 					for _, v := range videos {
@@ -253,7 +253,7 @@ var modelMutants = []broken{
 						}
 					}
 				}
-				return m.db.Compact(ctx, opts)
+				return m.db.Compact(ctx, opts, limit)
 			}
 		}},
 }

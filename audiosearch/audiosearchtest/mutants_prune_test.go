@@ -12,12 +12,12 @@ import (
 )
 
 var pruneMutants = []broken{
-	{name: "prunes nothing and counts", breaks: "runpruner/removes runpruner/limit", mutate: around(
+	{name: "prunes nothing and counts", breaks: "runpruner/removes", mutate: around(
 		func(_ *mutant, c *mutate.Call) { *mutate.Get[int](c.Out) = 1 }, "PruneRuns")},
 	{name: "prunes at the time too", breaks: "runpruner/before-is-strict", mutate: arg(
 		func(before *time.Time) { *before = before.Add(time.Microsecond) }, "PruneRuns")},
 	{name: "prunes what has not finished", breaks: "runpruner/not-finished",
-		mutate: replace("PruneRuns", func(m *mutant, ctx context.Context, before time.Time, limit int) (int, error) {
+		mutate: replace("PruneRuns", func(m *mutant, ctx context.Context, before time.Time, limit int) (int, bool, error) {
 			stale, _ := m.db.StaleRuns(ctx, before, time.Time{}, limit)
 			for _, r := range stale {
 				_ = m.db.UpdateRun(ctx, r.Organization, r.ID, func(r *audiosearch.Run) error {
@@ -27,16 +27,15 @@ var pruneMutants = []broken{
 			}
 			return m.db.PruneRuns(ctx, before, limit)
 		})},
-	{name: "prunes without limit", breaks: "runpruner/limit", mutate: arg(func(limit *int) { *limit = 1000 }, "PruneRuns")},
 
 	{name: "trims nothing and counts", breaks: "runpruner/trim runpruner/durable", mutate: around(
 		func(_ *mutant, c *mutate.Call) { *mutate.Get[int](c.Out) = 1 }, "TrimRuns")},
 	{name: "keeps so many of all organizations", breaks: "runpruner/trim",
-		mutate: replace("TrimRuns", func(m *mutant, ctx context.Context, keep, limit int) (int, error) {
-			n, err := m.db.TrimRuns(ctx, keep, limit)
+		mutate: replace("TrimRuns", func(m *mutant, ctx context.Context, keep, limit int) (int, bool, error) {
+			n, more, err := m.db.TrimRuns(ctx, keep, limit)
 			oldest := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-			more, _ := m.db.PruneRuns(ctx, oldest, limit)
-			return n + more, err
+			pruned, _, _ := m.db.PruneRuns(ctx, oldest, limit-n)
+			return n + pruned, more, err
 		})},
 	{name: "trims the greater ID first", breaks: "runpruner/trim-ties", mutate: both(
 		in(func(r *audiosearch.Run) { r.ID = -r.ID }, "CreateRun"),
@@ -44,17 +43,13 @@ var pruneMutants = []broken{
 		out(func(r *audiosearch.Run) { r.ID = -r.ID }, "Run"),
 	)},
 	{name: "counts runs that have not ended", breaks: "runpruner/trim-not-ended",
-		mutate: replace("TrimRuns", func(m *mutant, ctx context.Context, keep, limit int) (int, error) {
+		mutate: replace("TrimRuns", func(m *mutant, ctx context.Context, keep, limit int) (int, bool, error) {
 			open, err := m.db.StaleRuns(ctx, time.Now().Add(10_000*time.Hour), time.Time{}, 1000)
 			if err != nil {
-				return 0, err
+				return 0, false, err
 			}
 			return m.db.TrimRuns(ctx, max(keep-len(open), 0), limit)
 		})},
-	{name: "trims without limit", breaks: "runpruner/trim-limit", mutate: around(func(_ *mutant, c *mutate.Call) {
-		c.In[2].SetInt(1000)
-		c.Go()
-	}, "TrimRuns")},
 }
 
 // afresh is a Reopen that loses everything.

@@ -77,26 +77,28 @@ var raceMutants = []broken{
 			return m.db.PutScoring(ctx, org, dataset, video, v.Path, s, columns)
 		})},
 
-	{name: "never finishes compacting", breaks: "compactor/nothing-to-do compactor/ends",
-		mutate: replace("Compact", func(*mutant, context.Context, audiosearch.CompactOptions) (bool, error) { return true, nil })},
+	{name: "never finishes compacting", breaks: "compactor/nothing-to-do",
+		mutate: replace("Compact", func(*mutant, context.Context, audiosearch.CompactOptions, int) (int, bool, error) {
+			return 1, true, nil
+		})},
 	{name: "compacts scores away", breaks: "compactor/changes-no-answer compactor/concurrent",
-		mutate: replace("Compact", func(m *mutant, ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
+		mutate: replace("Compact", func(m *mutant, ctx context.Context, _ audiosearch.CompactOptions, _ int) (int, bool, error) {
 			for _, v := range m.all(ctx) {
 				m.removeScoring(ctx, "org-a", "set-a", v.ID)
 				break
 			}
-			return false, ctx.Err()
+			return 0, false, ctx.Err()
 		})},
 	{name: "compacts in two steps", breaks: "compactor/concurrent", mutate: func(m *mutant) {
 		var compacting, hidden atomic.Bool
-		m.On.Compact = func(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
+		m.On.Compact = func(ctx context.Context, _ audiosearch.CompactOptions, _ int) (int, bool, error) {
 			if compacting.CompareAndSwap(false, true) {
 				hidden.Store(true)
 				conformance.Seam()
 				hidden.Store(false)
 				compacting.Store(false)
 			}
-			return false, ctx.Err()
+			return 0, false, ctx.Err()
 		}
 		everySearch(nil, func(_ audiosearch.ScoreQuery, hits []audiosearch.Hit) []audiosearch.Hit {
 			if hidden.Load() && len(hits) > 0 {

@@ -94,6 +94,7 @@ func keptMutants() (all []broken) {
 			Name: "result", Key: func(r *audiosearch.Result) string { return fmt.Sprint(r.VideoID, r.Start) },
 			Stored: "results/read", Unset: "results/read", Got: "results/copies", Given: "results/copies",
 		}.Mutants(),
+		stepMutants(),
 	) {
 		all = append(all, broken{name: x.Name, breaks: strings.Join(x.Breaks, " "), mutate: func(m *mutant) { x.Make(&m.On) }})
 	}

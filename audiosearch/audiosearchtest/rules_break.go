@@ -55,7 +55,7 @@ var breakRules = []rule{
 			v := s.withVideos(t, "v")[0]
 			s.score(t, orgA, setA, v, modelX, "7", 10, 20)
 			heal := s.breakIt(t)
-			_, err := s.Scores.(audiosearch.Pruner).Compact(t.Context(), audiosearch.CompactOptions{})
+			_, _, err := s.Scores.(audiosearch.Pruner).Compact(t.Context(), audiosearch.CompactOptions{}, 1000)
 			isFailure(t, "Compact", err)
 			heal()
 			s.compact(t)

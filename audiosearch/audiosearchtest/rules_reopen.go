@@ -95,8 +95,8 @@ var reopenRules = []rule{
 	{Rule{"runpruner/durable", "What PruneRuns and TrimRuns removed stays removed."}, needRuns | needRunPruner | needReopen,
 		func(t *testing.T, s *subject) {
 			runs := []audiosearch.Run{s.createRun(t, endedRun(orgA, 0)), s.createRun(t, endedRun(orgA, time.Hour))}
-			require.Equal(t, 1, s.prune(t, time.Minute, 10))
-			require.Equal(t, 1, s.trim(t, 0, 10))
+			require.Equal(t, 1, s.prune(t, time.Minute))
+			require.Equal(t, 1, s.trim(t, 0))
 			s.reopen(t)
 			for _, r := range runs {
 				s.isUnknown(t, orgA, r.ID)

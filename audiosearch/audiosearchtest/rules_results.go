@@ -223,7 +223,7 @@ var resultSetRules = []rule{
 			if c, ok := s.Scores.(audiosearch.Pruner); ok {
 				for more := true; more; {
 					var err error
-					more, err = c.Compact(t.Context(), audiosearch.CompactOptions{})
+					_, more, err = c.Compact(t.Context(), audiosearch.CompactOptions{}, 1000)
 					require.NoError(t, err)
 				}
 			}

@@ -1,6 +1,7 @@
 package audiosearchtest
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance/steptest"
 )
 
 // stale returns the IDs of the runs that StaleRuns returns, whatever their DueAt.
@@ -164,22 +166,27 @@ var staleRules = []rule{
 		}},
 }
 
-// prune returns how many runs PruneRuns removed.
-func (s *subject) prune(t *testing.T, before time.Duration, limit int) int {
+// pruning is PruneRuns with a time.
+func (s *subject) pruning(before time.Duration) steptest.Do {
+	return func(ctx context.Context, limit int) (int, bool, error) {
+		return s.Runs.(audiosearch.Pruner).PruneRuns(ctx, moment(before), limit)
+	}
+}
+
+// prune returns how many runs PruneRuns removed, in all its steps.
+func (s *subject) prune(t *testing.T, before time.Duration) int {
 	t.Helper()
-	n, err := s.Runs.(audiosearch.Pruner).PruneRuns(t.Context(), moment(before), limit)
-	require.NoError(t, err)
-	return n
+	return steptest.All(t, 10, s.pruning(before))
 }
 
 // pruneRules are the rules of Runs that are a Pruner.
 var pruneRules = []rule{
 	{Rule{"runpruner/removes", "PruneRuns removes runs of all organizations that finished before the given time, with their results, and returns how many."}, needRuns | needRunPruner,
 		func(t *testing.T, s *subject) {
-			require.Zero(t, s.prune(t, 0, 10))
+			require.Zero(t, s.prune(t, 0))
 			old := []audiosearch.Run{s.createRun(t, endedRun(orgA, -time.Hour)), s.createRun(t, endedRun(orgB, -2*time.Hour))}
 			kept := s.createRun(t, endedRun(orgA, time.Hour))
-			require.Equal(t, 2, s.prune(t, 0, 10))
+			require.Equal(t, 2, s.prune(t, 0))
 			for _, r := range old {
 				s.isUnknown(t, r.Organization, r.ID)
 				again := plainRun(r.Organization, 0)
@@ -189,16 +196,16 @@ var pruneRules = []rule{
 			}
 			s.hasRun(t, kept)
 			sameResults(t, kept.Results, s.results(t, kept))
-			require.Zero(t, s.prune(t, 0, 10))
+			require.Zero(t, s.prune(t, 0))
 		}},
 
 	{Rule{"runpruner/before-is-strict", "PruneRuns removes runs that finished before the given time, not those that finished at it."}, needRuns | needRunPruner,
 		func(t *testing.T, s *subject) {
 			r := s.createRun(t, endedRun(orgA, 0))
-			require.Zero(t, s.prune(t, -time.Microsecond, 10))
-			require.Zero(t, s.prune(t, 0, 10))
+			require.Zero(t, s.prune(t, -time.Microsecond))
+			require.Zero(t, s.prune(t, 0))
 			s.hasRun(t, r)
-			require.Equal(t, 1, s.prune(t, time.Microsecond, 10))
+			require.Equal(t, 1, s.prune(t, time.Microsecond))
 		}},
 
 	{Rule{"runpruner/not-finished", "PruneRuns leaves runs that have not finished, however old they are."}, needRuns | needRunPruner,
@@ -207,42 +214,37 @@ var pruneRules = []rule{
 				r := plainRun(orgA, -1000*time.Hour)
 				r.State = state
 				s.createRun(t, r)
-				require.Zero(t, s.prune(t, 1000*time.Hour, 10), state)
+				require.Zero(t, s.prune(t, 1000*time.Hour), state)
 				s.hasRun(t, r)
-			}
-		}},
-
-	{Rule{"runpruner/limit", "PruneRuns removes at most limit runs at a time."}, needRuns | needRunPruner,
-		func(t *testing.T, s *subject) {
-			for i := range 5 {
-				s.createRun(t, endedRun([]string{orgA, orgB}[i%2], -time.Duration(i)*time.Hour))
-			}
-			for _, want := range []int{2, 2, 1, 0} {
-				require.Equal(t, want, s.prune(t, time.Hour, 2))
 			}
 		}},
 }
 
-// trim returns how many runs TrimRuns removed.
-func (s *subject) trim(t *testing.T, keep, limit int) int {
+// trimming is TrimRuns with a number of runs that stay.
+func (s *subject) trimming(keep int) steptest.Do {
+	return func(ctx context.Context, limit int) (int, bool, error) {
+		return s.Runs.(audiosearch.Pruner).TrimRuns(ctx, keep, limit)
+	}
+}
+
+// trim returns how many runs TrimRuns removed, in all its steps.
+func (s *subject) trim(t *testing.T, keep int) int {
 	t.Helper()
-	n, err := s.Runs.(audiosearch.Pruner).TrimRuns(t.Context(), keep, limit)
-	require.NoError(t, err)
-	return n
+	return steptest.All(t, 10, s.trimming(keep))
 }
 
 // trimRules are the rules of TrimRuns.
 var trimRules = []rule{
 	{Rule{"runpruner/trim", "TrimRuns leaves, of each organization, as many of the runs that finished last as it is to keep, removes the others with their results, and returns how many."}, needRuns | needRunPruner,
 		func(t *testing.T, s *subject) {
-			require.Zero(t, s.trim(t, 0, 10))
+			require.Zero(t, s.trim(t, 0))
 			var runs []audiosearch.Run
 			for i := range 5 {
 				runs = append(runs, s.createRun(t, endedRun(orgA, -time.Duration(i)*time.Hour)))
 			}
 			few := s.createRun(t, endedRun(orgB, -1000*time.Hour))
-			require.Zero(t, s.trim(t, 5, 10))
-			require.Equal(t, 3, s.trim(t, 2, 10))
+			require.Zero(t, s.trim(t, 5))
+			require.Equal(t, 3, s.trim(t, 2))
 			for i, r := range runs {
 				if i < 2 {
 					s.hasRun(t, r)
@@ -252,8 +254,8 @@ var trimRules = []rule{
 				s.isUnknown(t, orgA, r.ID)
 			}
 			s.hasRun(t, few)
-			require.Zero(t, s.trim(t, 2, 10))
-			require.Equal(t, 3, s.trim(t, 0, 10))
+			require.Zero(t, s.trim(t, 2))
+			require.Equal(t, 3, s.trim(t, 0))
 			s.isUnknown(t, orgB, few.ID)
 		}},
 
@@ -264,7 +266,7 @@ var trimRules = []rule{
 				ids = append(ids, s.createRun(t, endedRun(orgA, 0)).ID)
 			}
 			slices.Sort(ids)
-			require.Equal(t, 3, s.trim(t, 3, 10))
+			require.Equal(t, 3, s.trim(t, 3))
 			for i, id := range ids {
 				_, err := s.Runs.Run(t.Context(), orgA, id)
 				if i < 3 {
@@ -284,27 +286,11 @@ var trimRules = []rule{
 				open = append(open, s.createRun(t, r))
 			}
 			ended := s.createRun(t, endedRun(orgA, 0))
-			require.Zero(t, s.trim(t, 1, 10))
-			require.Equal(t, 1, s.trim(t, 0, 10))
+			require.Zero(t, s.trim(t, 1))
+			require.Equal(t, 1, s.trim(t, 0))
 			s.isUnknown(t, orgA, ended.ID)
 			for _, r := range open {
 				s.hasRun(t, r)
-			}
-		}},
-
-	{Rule{"runpruner/trim-limit", "TrimRuns removes at most limit runs at a time, the oldest of an organization first."}, needRuns | needRunPruner,
-		func(t *testing.T, s *subject) {
-			var ids []int64
-			for i := range 6 {
-				ids = append(ids, s.createRun(t, endedRun(orgA, time.Duration(i)*time.Hour)).ID)
-			}
-			for _, want := range []int{2, 2, 1, 0} {
-				require.Equal(t, want, s.trim(t, 1, 2))
-				ids = ids[want:]
-				for _, id := range ids {
-					_, err := s.Runs.Run(t.Context(), orgA, id)
-					require.NoError(t, err)
-				}
 			}
 		}},
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
+	"github.com/seed-6363c74e/mortise/internal/conformance/steptest"
 	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
@@ -28,6 +29,19 @@ func proof() *conformance.Proof[audiosearchtest.Harness] {
 		p.Add(m.name, m.harness(), strings.Fields(m.breaks)...)
 	}
 	return p
+}
+
+// TestHalfStepsPass: a backend may do less than the limit of a step.
+func TestHalfStepsPass(t *testing.T) {
+	halves := broken{mutate: func(m *mutant) { steptest.Halve(&m.On) }}
+	audiosearchtest.Run(t, halves.harness())
+}
+
+// stepMutants are wrong about bounded steps.
+func stepMutants() []mutate.Mutant {
+	return steptest.Mutants(&new(mutant).On, map[string]string{
+		"PruneRuns": "steps/prune-runs", "TrimRuns": "steps/trim-runs", "Compact": "steps/compact", "RemoveDeleted": "steps/remove-deleted",
+	}, "does more than its limit in Compact") // which does one thing at a call
 }
 
 // lacking are backends that lack what they may.

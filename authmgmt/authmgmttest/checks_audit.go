@@ -53,7 +53,7 @@ func (s *subject) newTrail() trail {
 			t.Helper()
 			require.NoError(t, s.Store.CreateClient(t.Context(), newClient(e.Organization, "with "+uuid.NewString(), 0), e))
 		},
-		Prune: func(ctx context.Context, before time.Time, limit int) (int, error) {
+		Prune: func(ctx context.Context, before time.Time, limit int) (int, bool, error) {
 			return s.pruner().PruneAudit(ctx, before, limit)
 		},
 	}

@@ -1,6 +1,7 @@
 package authmgmttest
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/internal/conformance/audittest"
+	"github.com/seed-6363c74e/mortise/internal/conformance/steptest"
 )
 
 // markedAt is when the suite marks organizations.
@@ -26,21 +28,19 @@ func (s *subject) mark(t *testing.T, org string) authmgmt.AuditEvent {
 	return e
 }
 
-// removeAll calls RemoveDeleted until there is no more, and after each step look. There
-// are at most rows of them.
-func (s *subject) removeAll(t *testing.T, org string, limit, rows int, look func()) {
+// removing is RemoveDeleted of an organization.
+func removing(d authmgmt.Deletion, org string) steptest.Do {
+	return func(ctx context.Context, limit int) (int, bool, error) { return d.RemoveDeleted(ctx, org, limit) }
+}
+
+// removeAll calls RemoveDeleted until there is no more, and after each step look.
+func (s *subject) removeAll(t *testing.T, org string, limit int, look func()) {
 	t.Helper()
-	for step := 0; ; step++ {
-		require.LessOrEqual(t, step, rows/limit+1, "RemoveDeleted of %q does not end", org)
-		more, err := s.Store.RemoveDeleted(t.Context(), org, limit)
-		require.NoError(t, err, "RemoveDeleted of %q, step %d", org, step)
-		if look(); !more {
-			break
-		}
-	}
-	more, err := s.Store.RemoveDeleted(t.Context(), org, limit)
-	require.NoError(t, err)
-	require.False(t, more, "RemoveDeleted of %q has ended, and there is more", org)
+	steptest.All(t, limit, func(ctx context.Context, limit int) (int, bool, error) {
+		n, more, err := s.Store.RemoveDeleted(ctx, org, limit)
+		look()
+		return n, more, err
+	})
 }
 
 // estate is what an organization has that is deleted.
@@ -64,9 +64,6 @@ func (s *subject) addEstate(t *testing.T, org string) *estate {
 	x.pending = s.addInvitation(t, newInvitation(org, "cleo", 0))
 	return x
 }
-
-// estateRows is more than the rows of an estate, each counted by itself.
-const estateRows = 40
 
 // hasEstate requires that all of it is there as it was.
 func (s *subject) hasEstate(t *testing.T, x *estate) {

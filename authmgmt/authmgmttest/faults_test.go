@@ -45,7 +45,7 @@ func everyOp(ctx context.Context, f *authmgmttest.Faults, db *memory.AuthMgmt) (
 		note(part+".MarkDeleted", err)
 		_, err = d.DeletedAt(ctx, gone)
 		note(part+".DeletedAt", err)
-		_, err = d.RemoveDeleted(ctx, gone, 1)
+		_, _, err = d.RemoveDeleted(ctx, gone, 1)
 		note(part+".RemoveDeleted", err)
 	}
 	_, err = store.ListClients(ctx, "acme", authmgmt.Paging{Limit: 1})
@@ -67,11 +67,11 @@ func everyOp(ctx context.Context, f *authmgmttest.Faults, db *memory.AuthMgmt) (
 	_, err = store.ListAuditEvents(ctx, "acme", authmgmt.AuditQuery{Limit: 1})
 	note("Audit.ListAuditEvents", err)
 	pruner := store.(authmgmt.Pruner)
-	_, err = pruner.PruneAudit(ctx, time.Time{}, 1)
+	_, _, err = pruner.PruneAudit(ctx, time.Time{}, 1)
 	note("Pruner.PruneAudit", err)
-	_, err = pruner.PruneTokens(ctx, time.Time{}, 1)
+	_, _, err = pruner.PruneTokens(ctx, time.Time{}, 1)
 	note("Pruner.PruneTokens", err)
-	_, err = pruner.PruneInvitations(ctx, time.Time{}, 1)
+	_, _, err = pruner.PruneInvitations(ctx, time.Time{}, 1)
 	note("Pruner.PruneInvitations", err)
 	keep := func(noted [][32]byte) ([][32]byte, error) { return noted, nil }
 	note("KeyChecker.UpdateKeyChecks", store.(authmgmt.KeyChecker).UpdateKeyChecks(ctx, keep))

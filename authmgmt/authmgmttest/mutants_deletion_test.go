@@ -213,16 +213,6 @@ func deletionMutants() []broken {
 				_, _ = m.AuthMgmt.MarkDeleted(ctx, org+"b", at, authmgmt.AuditEvent{})
 				return m.AuthMgmt.MarkDeleted(ctx, org, at, e)
 			})},
-		{name: "removes without a limit", breaks: "deletion/steps-are-bounded", mutate: arg(func(limit *int) { *limit = 1000 }, "RemoveDeleted")},
-		{name: "removes nothing", breaks: "deletion/steps-are-bounded", mutate: func(m *mutant) {
-			mutate.Around(&m.On, func(c *mutate.Call) {
-				if !m.gone(c.In[1].String()) {
-					*c.Err() = mortise.ErrNotFound
-				}
-			}, "RemoveDeleted")
-		}},
-		{name: "does not end", breaks: "deletion/hides-everything deletion/steps-are-bounded", mutate: out(
-			func(more *bool) { *more = true }, "RemoveDeleted")},
 		{name: "removes what is not marked", breaks: "deletion/not-marked", mutate: errs(func(error) error { return nil }, "RemoveDeleted")},
 		{name: "removes the event of the mark",
 			breaks: "deletion/refuses-creations deletion/trail-has-the-mark deletion/cut-off deletion/durable",

@@ -68,6 +68,7 @@ func keptMutants() []broken {
 				Kind: (*string)(&q.Kind), Actor: (*string)(&q.Actor), About: &q.Target, From: &q.From, To: &q.To, After: &q.After, Limit: &q.Limit,
 			}
 		}),
+		stepMutants(),
 	) {
 		all = append(all, broken{name: m.Name, breaks: strings.Join(m.Breaks, " "), mutate: func(to *mutant) { m.Make(&to.On) }})
 	}

@@ -81,7 +81,7 @@ var reopenMutants = []broken{
 		return b
 	}},
 	{name: "loses the audit trail", breaks: "store/durable", mutate: func(*mutant) {}, reopen: func(t *testing.T, b authmgmt.Backend) authmgmt.Backend {
-		_, err := b.Store.(authmgmt.Pruner).PruneAudit(t.Context(), time.Now(), 1000)
+		_, _, err := b.Store.(authmgmt.Pruner).PruneAudit(t.Context(), time.Now(), 1000)
 		require.NoError(t, err)
 		return b
 	}},

@@ -33,7 +33,7 @@ func pruneAuditRules() []rule {
 	events := rules[0].check
 	rules[0].check = func(t *testing.T, s *subject) {
 		c := s.addClient(t, newClient(orgA, "build", 0))
-		s.Prunes(t, 1, time.Microsecond, 10) // the client's
+		s.Prunes(t, 1, time.Microsecond) // the client's
 		events(t, s)
 		s.hasClient(t, c)
 	}

@@ -11,28 +11,21 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/conformance/steptest"
 )
 
 // pruner returns the store as what it is.
 func (s *subject) pruner() authmgmt.Pruner { return s.Store.(authmgmt.Pruner) }
 
-// prunes requires that a call removes so many rows.
-func prunes(t *testing.T, want int, prune func(context.Context, time.Time, int) (int, error), before time.Duration, limit int) {
-	t.Helper()
-	n, err := prune(t.Context(), moment(before), limit)
-	require.NoError(t, err)
-	require.Equal(t, want, n, "removed")
+// before is a method of Pruner, with a time.
+func before(prune func(context.Context, time.Time, int) (int, bool, error), at time.Duration) steptest.Do {
+	return func(ctx context.Context, limit int) (int, bool, error) { return prune(ctx, moment(at), limit) }
 }
 
-// limits requires that a method removes n rows, in bites of its limit.
-func limits(t *testing.T, n int, prune func(context.Context, time.Time, int) (int, error), left func() int) {
+// prunes requires that a method removes so many rows, in all its steps.
+func prunes(t *testing.T, want int, prune func(context.Context, time.Time, int) (int, bool, error), at time.Duration) {
 	t.Helper()
-	kept := left() - n
-	for _, want := range []int{3, 3, n - 6, 0} {
-		prunes(t, want, prune, time.Hour, 3)
-		n -= want
-		require.Equal(t, kept+n, left(), "left")
-	}
+	require.Equal(t, want, steptest.All(t, 10, before(prune, at)), "removed")
 }
 
 // pruneRules are the rules of Pruner.
@@ -46,12 +39,12 @@ var pruneRules = slices.Concat(pruneAuditRules(), []rule{
 			for _, k := range []authmgmt.Token{early, at, client, revoked} {
 				s.addToken(t, k)
 			}
-			prunes(t, 2, s.pruner().PruneTokens, time.Hour, 10)
+			prunes(t, 2, s.pruner().PruneTokens, time.Hour)
 			s.noToken(t, early)
 			s.noToken(t, client)
 			s.hasToken(t, at)
 			s.hasToken(t, revoked)
-			prunes(t, 2, s.pruner().PruneTokens, time.Hour+time.Microsecond, 10)
+			prunes(t, 2, s.pruner().PruneTokens, time.Hour+time.Microsecond)
 			s.noToken(t, revoked)
 			s.hasClient(t, c)
 		}},
@@ -61,7 +54,7 @@ var pruneRules = slices.Concat(pruneAuditRules(), []rule{
 			valid, revoked := s.addToken(t, newToken(orgA, 0)), newToken(orgA, 0)
 			revoked.RevokedAt = moment(time.Microsecond)
 			s.addToken(t, revoked)
-			prunes(t, 0, s.pruner().PruneTokens, 1000*day, 10)
+			prunes(t, 0, s.pruner().PruneTokens, 1000*day)
 			s.hasToken(t, valid)
 			s.hasToken(t, revoked)
 			s.refusesToken(t, revoked, mortise.ErrExists)
@@ -72,20 +65,8 @@ var pruneRules = slices.Concat(pruneAuditRules(), []rule{
 			k := newToken(orgA, 0)
 			k.ExpiresAt = moment(0)
 			s.addToken(t, k)
-			prunes(t, 1, s.pruner().PruneTokens, time.Hour, 10)
+			prunes(t, 1, s.pruner().PruneTokens, time.Hour)
 			s.hasToken(t, s.addToken(t, k))
-		}},
-
-	{Rule{"pruner/tokens-limit", "PruneTokens removes at most limit tokens, of all organizations, and returns how many."}, needStore | needPruner,
-		func(t *testing.T, s *subject) {
-			for i := range 8 {
-				k := newToken([]string{orgA, orgB}[i%2], 0)
-				if i > 0 {
-					k.ExpiresAt = moment(0)
-				}
-				s.addToken(t, k)
-			}
-			limits(t, 7, s.pruner().PruneTokens, func() int { return s.listTokens(t, orgA, everything).Total + s.listTokens(t, orgB, everything).Total })
 		}},
 
 	{Rule{"pruner/invitations", "PruneInvitations removes invitations that ended before the given time: cancelled, granted, or neither accepted nor cancelled and expired."}, needStore | needPruner,
@@ -105,14 +86,14 @@ var pruneRules = slices.Concat(pruneAuditRules(), []rule{
 					s.addInvitation(t, i)
 				}
 			}
-			prunes(t, 3, s.pruner().PruneInvitations, 2*day, 10)
+			prunes(t, 3, s.pruner().PruneInvitations, 2*day)
 			for _, id := range []string{"expired", "cancelled", "granted"} {
 				s.noInvitation(t, orgA, id+"true")
 				_, err := s.Store.Invitation(t.Context(), orgA, id+"false")
 				require.NoError(t, err, id)
 			}
-			prunes(t, 0, s.pruner().PruneInvitations, 2*day, 10)
-			prunes(t, 3, s.pruner().PruneInvitations, 2*day+time.Microsecond, 10)
+			prunes(t, 0, s.pruner().PruneInvitations, 2*day)
+			prunes(t, 3, s.pruner().PruneInvitations, 2*day+time.Microsecond)
 		}},
 
 	{Rule{"pruner/invitations-not-granted", "PruneInvitations leaves invitations that are accepted and not granted yet, and pending ones, however old."}, needStore | needPruner,
@@ -123,7 +104,7 @@ var pruneRules = slices.Concat(pruneAuditRules(), []rule{
 			for _, i := range []authmgmt.Invitation{accepted, pending, awaits} {
 				s.addInvitation(t, i)
 			}
-			prunes(t, 0, s.pruner().PruneInvitations, 1000*day, 10)
+			prunes(t, 0, s.pruner().PruneInvitations, 1000*day)
 			for _, i := range []authmgmt.Invitation{accepted, pending, awaits} {
 				s.hasInvitation(t, i)
 			}
@@ -132,19 +113,8 @@ var pruneRules = slices.Concat(pruneAuditRules(), []rule{
 	{Rule{"pruner/invitations-are-forgotten", "An invitation that PruneInvitations removed is not there any more: its ID is free."}, needStore | needPruner,
 		func(t *testing.T, s *subject) {
 			s.addInvitation(t, newInvitation(orgA, "ann", -10*day))
-			prunes(t, 1, s.pruner().PruneInvitations, 0, 10)
+			prunes(t, 1, s.pruner().PruneInvitations, 0)
 			require.Zero(t, s.listInvitations(t, orgA, time.Time{}, everything).Total)
 			s.hasInvitation(t, s.addInvitation(t, newInvitation(orgA, "ann", 0)))
-		}},
-
-	{Rule{"pruner/invitations-limit", "PruneInvitations removes at most limit invitations, of all organizations, and returns how many."}, needStore | needPruner,
-		func(t *testing.T, s *subject) {
-			s.addInvitation(t, newInvitation(orgA, "pending", 0))
-			for i := range 7 {
-				s.addInvitation(t, newInvitation([]string{orgA, orgB}[i%2], fmt.Sprint("i", i), -10*day))
-			}
-			limits(t, 7, s.pruner().PruneInvitations, func() int {
-				return s.listInvitations(t, orgA, time.Time{}, everything).Total + s.listInvitations(t, orgB, time.Time{}, everything).Total
-			})
 		}},
 })

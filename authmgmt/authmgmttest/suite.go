@@ -90,7 +90,7 @@ func suite(h *Harness) *conformance.Suite[*subject] {
 	for _, r := range slices.Concat(clientRules, clientUpdateRules, secretRules, clientListRules, tokenRules,
 		tokenLifeRules, tokenListRules, invitationRules, exclusiveRules, invitationListRules, pageRules(),
 		grantRules, updateRules(), createRules(), concurrentRules, auditRules, keptRules,
-		deletionRules, pruneRules, keyCheckRules, organizationRules, contextRules, hostTxRules, breakRules, reopenRules) {
+		deletionRules, pruneRules, stepRules(), keyCheckRules, organizationRules, contextRules, hostTxRules, breakRules, reopenRules) {
 		s.Add(r.ID, r.Text, r.needs, r.check)
 	}
 	return s

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
+	"github.com/seed-6363c74e/mortise/internal/conformance/steptest"
 )
 
 // TestSuite proves the suite.
@@ -26,6 +27,20 @@ func proof() *conformance.Proof[authmgmttest.Harness] {
 		p.Add(m.name, m.harness(), strings.Fields(m.breaks)...)
 	}
 	return p
+}
+
+// TestHalfStepsPass: a backend may do less than the limit of a step.
+func TestHalfStepsPass(t *testing.T) {
+	halves := broken{mutate: func(m *mutant) { steptest.Halve(&m.On) }}
+	authmgmttest.Run(t, halves.harness())
+}
+
+// stepMutants are wrong about bounded steps.
+func stepMutants() []mutate.Mutant {
+	return steptest.Mutants(&new(mutant).On, map[string]string{
+		"PruneAudit": "steps/prune-audit", "PruneTokens": "steps/prune-tokens", "PruneInvitations": "steps/prune-invitations",
+		"RemoveDeleted": "steps/remove-deleted",
+	})
 }
 
 // lacking are backends that lack what they may.

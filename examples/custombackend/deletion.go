@@ -28,14 +28,14 @@ func (f *File) MarkDeleted(ctx context.Context, org string, at time.Time) (time.
 }
 
 // RemoveDeleted implements [trigger.Deletion].
-func (f *File) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+func (f *File) RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return false, err
+		return 0, false, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.isDeleted(org) {
-		return false, mortise.ErrNotFound
+		return 0, false, mortise.ErrNotFound
 	}
 	var r record
 	for key, e := range f.events {
@@ -55,10 +55,13 @@ func (f *File) RemoveDeleted(ctx context.Context, org string, limit int) (more b
 		}
 		r.Removed = append(r.Removed, key)
 	}
-	if len(r.Gone)+len(r.Removed) == 0 {
-		return more, nil
+	if n = len(r.Gone) + len(r.Removed); n == 0 {
+		return 0, more, nil
 	}
-	return more, f.commit(r)
+	if err := f.commit(r); err != nil {
+		return 0, false, err
+	}
+	return n, more, nil
 }
 
 func (f *File) has(key jobKey) bool {

@@ -21,7 +21,7 @@ func compact(t *testing.T, db *sqlite.DB, opts audiosearch.CompactOptions) {
 	t.Helper()
 	for more := true; more; {
 		var err error
-		more, err = db.AudioSearch().Store.(*sqlite.AudioSearch).Compact(t.Context(), opts)
+		_, more, err = db.AudioSearch().Store.(*sqlite.AudioSearch).Compact(t.Context(), opts, 100_000)
 		require.NoError(t, err)
 	}
 }

@@ -10,14 +10,17 @@ import (
 
 // Compact implements [audiosearch.Pruner]. A step compacts a dataset's scores by one
 // model. It passes over datasets that are in use: their searches may be long.
-func (a *AudioSearch) Compact(ctx context.Context, opts audiosearch.CompactOptions) (more bool, err error) {
+func (a *AudioSearch) Compact(ctx context.Context, opts audiosearch.CompactOptions, limit int) (n int, more bool, err error) {
 	datasets, own, err := a.toCompact(ctx)
-	if err != nil {
-		return false, err
+	if err != nil || limit <= 0 {
+		return 0, true, err
 	}
-	return slices.ContainsFunc(datasets, func(d *audioDataset) bool {
+	if slices.ContainsFunc(datasets, func(d *audioDataset) bool {
 		return d.compact(&opts, func() bool { return own || a.db.has(d) })
-	}), nil
+	}) {
+		return 1, true, nil
+	}
+	return 0, false, nil
 }
 
 // toCompact also reports whether the datasets are a transaction's own.

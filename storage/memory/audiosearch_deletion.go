@@ -39,27 +39,24 @@ func (a *AudioSearch) MarkDeleted(ctx context.Context, org string, at time.Time)
 
 // RemoveDeleted implements [audiosearch.Deletion]. To forget a dataset or a run takes no
 // time, however much is in it.
-func (a *AudioSearch) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+func (a *AudioSearch) RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error) {
 	db, err := a.db.write(ctx)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	defer db.end()
 	t := &db.audio
 	if !t.gone(org) {
-		return false, mortise.ErrNotFound
+		return 0, false, mortise.ErrNotFound
 	}
+	step := boundedStep{limit: limit}
 	for id := range t.datasets {
-		if id.org != org {
-			continue
+		if step.takes(id.org == org) {
+			delete(t.datasets, id)
 		}
-		if limit--; limit < 0 {
-			return true, nil
-		}
-		delete(t.datasets, id)
 	}
 	for _, r := range t.order[org] {
-		if limit--; limit < 0 {
+		if !step.takes(true) {
 			break
 		}
 		t.removeRun(r.run.ID)
@@ -69,5 +66,5 @@ func (a *AudioSearch) RemoveDeleted(ctx context.Context, org string, limit int) 
 		}
 	}
 	t.unlist(org)
-	return len(t.order[org]) > 0, nil
+	return step.n, step.more, nil
 }

@@ -10,31 +10,30 @@ import (
 )
 
 // PruneRuns implements [audiosearch.Pruner].
-func (a *AudioSearch) PruneRuns(ctx context.Context, before time.Time, limit int) (int, error) {
+func (a *AudioSearch) PruneRuns(ctx context.Context, before time.Time, limit int) (n int, more bool, err error) {
 	db, err := a.db.write(ctx)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	defer db.end()
-	n, orgs := 0, make(map[string]bool)
+	step, orgs := boundedStep{limit: limit}, make(map[string]bool)
 	for id, r := range db.audio.runs {
-		if n < limit && r.run.State == audiosearch.StateTerminated && r.run.FinishedAt.Before(before) {
+		if step.takes(r.run.State == audiosearch.StateTerminated && r.run.FinishedAt.Before(before)) {
 			db.audio.removeRun(id)
 			orgs[r.run.Organization] = true
-			n++
 		}
 	}
 	for org := range orgs {
 		db.audio.unlist(org)
 	}
-	return n, nil
+	return step.n, step.more, nil
 }
 
 // TrimRuns implements [audiosearch.Pruner].
-func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (int, error) {
+func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (n int, more bool, err error) {
 	db, err := a.db.write(ctx)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	defer db.end()
 	ended := make(map[string][]*audiosearch.Run)
@@ -43,21 +42,20 @@ func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (int, error
 			ended[r.run.Organization] = append(ended[r.run.Organization], &r.run)
 		}
 	}
-	n := 0
+	step := boundedStep{limit: limit}
 	for org, runs := range ended {
-		if len(runs) <= keep || n >= limit {
+		if len(runs) <= keep {
 			continue
 		}
 		slices.SortFunc(runs, func(x, y *audiosearch.Run) int { // oldest first
 			return cmp.Or(x.FinishedAt.Compare(y.FinishedAt), cmp.Compare(x.ID, y.ID))
 		})
 		for _, r := range runs[:len(runs)-keep] {
-			if n < limit {
+			if step.takes(true) {
 				db.audio.removeRun(r.ID)
-				n++
 			}
 		}
 		db.audio.unlist(org)
 	}
-	return n, nil
+	return step.n, step.more, nil
 }

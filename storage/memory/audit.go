@@ -72,20 +72,37 @@ func listEvents[E any, P auditEvent[E]](
 	return page, nil
 }
 
-// pruneEvents removes at most limit events of all trails that happened before a time.
+// pruneEvents removes events of all trails that happened before a time.
 func pruneEvents[E any, P auditEvent[E]](
 	ctx context.Context, db *DB, of func(*tables) trails[E, P], before time.Time, limit int,
-) (removed int, err error) {
+) (n int, more bool, err error) {
 	c, err := db.write(ctx)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	defer c.end()
-	t := of(c.tables)
+	t, step := of(c.tables), boundedStep{limit: limit}
 	for org, trail := range t {
-		t[org] = slices.DeleteFunc(trail, func(e E) bool {
-			return counted(&removed, limit, P(&e).Position().At.Before(before))
-		})
+		t[org] = slices.DeleteFunc(trail, func(e E) bool { return step.takes(P(&e).Position().At.Before(before)) })
 	}
-	return removed, nil
+	return step.n, step.more, nil
+}
+
+// boundedStep counts what a step does.
+type boundedStep struct {
+	limit, n int
+	more     bool // there was something else to do
+}
+
+// takes reports whether one thing is done, if it is to be done at all, and counts it.
+func (s *boundedStep) takes(due bool) bool {
+	switch {
+	case !due:
+		return false
+	case s.n >= s.limit:
+		s.more = true
+		return false
+	}
+	s.n++
+	return true
 }

@@ -18,7 +18,7 @@ func (a *AuthMgmt) ListAuditEvents(ctx context.Context, org string, q authmgmt.A
 }
 
 // PruneAudit implements [authmgmt.Pruner].
-func (a *AuthMgmt) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
+func (a *AuthMgmt) PruneAudit(ctx context.Context, before time.Time, limit int) (int, bool, error) {
 	of := func(t *tables) trails[authmgmt.AuditEvent, *authmgmt.AuditEvent] { return t.authmgmt.audit }
 	return pruneEvents(ctx, a.db, of, before, limit)
 }

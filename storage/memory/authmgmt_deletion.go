@@ -66,41 +66,40 @@ func (a *AuthMgmt) DeletedAt(ctx context.Context, org string) (time.Time, error)
 }
 
 // RemoveDeleted implements [authmgmt.Deletion].
-func (a *AuthMgmt) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+func (a *AuthMgmt) RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error) {
 	db, err := a.db.write(ctx)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	defer db.end()
 	t := &db.authmgmt
 	mark, ok := t.deleted[org]
 	if !ok {
-		return false, mortise.ErrNotFound
+		return 0, false, mortise.ErrNotFound
 	}
-	removed := 0
-	goes := func(what bool) bool { return counted(&removed, limit, what) }
+	step := boundedStep{limit: limit}
 	t.inviteList.remove(org, func(i *authmgmt.Invitation) bool {
-		gone := goes(true)
+		gone := step.takes(true)
 		if gone {
 			delete(t.invitations, ownedID{org, i.ID})
 		}
 		return gone
 	})
 	t.tokenList.remove(org, func(k *authmgmt.Token) bool {
-		gone := goes(true)
+		gone := step.takes(true)
 		if gone {
 			t.forget(k)
 		}
 		return gone
 	})
 	if len(t.tokenList[org]) == 0 { // which need their clients
-		t.removeClients(org, goes)
+		t.removeClients(org, step.takes)
 	}
-	t.audit[org] = slices.DeleteFunc(t.audit[org], func(e authmgmt.AuditEvent) bool { return goes(e.ID != mark.event) })
-	if _, ok := t.organizations[org]; goes(ok) {
+	t.audit[org] = slices.DeleteFunc(t.audit[org], func(e authmgmt.AuditEvent) bool { return step.takes(e.ID != mark.event) })
+	if _, ok := t.organizations[org]; step.takes(ok) {
 		delete(t.organizations, org)
 	}
-	return t.has(org), nil
+	return step.n, step.more, nil
 }
 
 // removeClients removes those clients of an organization that goes lets go, with their
@@ -119,16 +118,4 @@ func (t *authmgmtTables) removeClients(org string, goes func(bool) bool) {
 		_, kept := t.clients[ownedID{org, c.ID}]
 		return !kept
 	})
-}
-
-// has reports whether anything is kept of an organization that is marked, but for the
-// mark's event. The caller holds the lock.
-func (t *authmgmtTables) has(org string) bool {
-	for id := range t.clients {
-		if id.org == org {
-			return true
-		}
-	}
-	_, known := t.organizations[org]
-	return known || len(t.inviteList[org])+len(t.tokenList[org]) > 0 || len(t.audit[org]) > len(t.trail(org))
 }

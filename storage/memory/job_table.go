@@ -189,15 +189,6 @@ func (t *jobTable) drop(j *job) {
 	t.remove(j, false)
 }
 
-// forget removes a job, whoever holds it, and reports whether it was there.
-func (t *jobTable) forget(j mortise.Job) bool {
-	kept, ok := t.all[keyOf(j)]
-	if ok {
-		t.drop(kept)
-	}
-	return ok
-}
-
 // forgetDead removes a job if it is dead.
 func (t *jobTable) forgetDead(j mortise.Job) {
 	if kept, ok := t.all[keyOf(j)]; ok && kept.dead {

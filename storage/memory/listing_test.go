@@ -72,7 +72,7 @@ func TestListingsHoldUpNobody(t *testing.T) {
 		_, created, err := events.CreateEvent(t.Context(), e, time.Time{})
 		require.NoError(t, err)
 		require.True(t, created)
-		n, err := events.Prune(t.Context(), at.Add(1), at.Add(1), 500)
+		n, _, err := events.Prune(t.Context(), at.Add(1), at.Add(1), 500)
 		require.NoError(t, err)
 		pruned += n
 	}}
@@ -129,7 +129,7 @@ func TestListOfRunsHoldsUpNobody(t *testing.T) {
 		others++
 		r := audiosearch.Run{Organization: "other", ID: rows + others, CreatedAt: at}
 		require.NoError(t, runs.CreateRun(t.Context(), r, rows))
-		n, err := runs.PruneRuns(t.Context(), at.Add(1), 500)
+		n, _, err := runs.PruneRuns(t.Context(), at.Add(1), 500)
 		require.NoError(t, err)
 		pruned += n
 	}}

@@ -25,37 +25,37 @@ func (t *Trigger) MarkDeleted(ctx context.Context, org string, at time.Time) (ti
 }
 
 // RemoveDeleted implements [trigger.Deletion].
-func (t *Trigger) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+func (t *Trigger) RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error) {
 	db, err := t.db.write(ctx)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	defer db.end()
 	tables := &db.trigger
 	if !tables.isDeleted(org) {
-		return false, mortise.ErrNotFound
+		return 0, false, mortise.ErrNotFound
 	}
-	limit -= tables.removeKeys(org, limit)
+	step := boundedStep{limit: limit}
+	tables.removeKeys(org, &step)
 	o, ok := tables.orgs[org]
 	if !ok {
-		return len(tables.keyLists[org]) > 0, nil
+		return step.n, step.more, nil
 	}
-	if limit > 0 {
+	if o.record != nil && step.takes(true) {
 		o.record = nil
 	}
-	for limit > 0 && len(o.order) > 0 {
+	for len(o.order) > 0 && !step.more {
 		newest := len(o.order) - 1
 		e := o.order[newest]
-		if limit -= db.forgetEventJobs(e, limit); limit > 0 {
+		if db.forgetEventJobs(e, &step); step.takes(true) {
 			tables.unindex(o, e)
 			o.order = slices.Delete(o.order, newest, newest+1)
-			limit--
 		}
 	}
-	if limit > 0 {
+	if !step.more {
 		delete(tables.orgs, org)
 	}
-	return limit <= 0, nil
+	return step.n, step.more, nil
 }
 
 // isDeleted reports whether an organization is marked.
@@ -73,29 +73,25 @@ func (t *triggerTables) live(org string) (*triggerOrg, bool) {
 	return o, ok
 }
 
-// removeKeys removes keys of an organization, and returns how many.
-func (t *triggerTables) removeKeys(org string, limit int) int {
+// removeKeys removes keys of an organization.
+func (t *triggerTables) removeKeys(org string, step *boundedStep) {
 	list := t.keyLists[org]
-	left := len(list) - min(len(list), max(limit, 0))
-	for _, k := range list[left:] {
-		delete(t.keys, k.Digest)
+	for len(list) > 0 && step.takes(true) {
+		last := len(list) - 1
+		delete(t.keys, list[last].Digest)
+		list = slices.Delete(list, last, last+1)
 	}
-	if removed := len(list) - left; left > 0 {
-		clear(list[left:])
-		t.keyLists[org] = list[:left]
-		return removed
+	if t.keyLists[org] = list; len(list) == 0 {
+		delete(t.keyLists, org)
 	}
-	delete(t.keyLists, org)
-	return len(list)
 }
 
-// forgetEventJobs removes jobs of an event, of all its generations, and returns how many.
-func (t *tables) forgetEventJobs(e *trigger.Event, limit int) (removed int) {
+// forgetEventJobs removes jobs of an event, of all its generations.
+func (t *tables) forgetEventJobs(e *trigger.Event, step *boundedStep) {
 	j := *e
-	for j.Generation = 0; j.Generation <= e.Generation && removed < limit; j.Generation++ {
-		if t.jobs.forget(j.Job()) {
-			removed++
+	for j.Generation = 0; j.Generation <= e.Generation; j.Generation++ {
+		if job, ok := t.jobs.all[keyOf(j.Job())]; ok && step.takes(true) {
+			t.jobs.drop(job)
 		}
 	}
-	return removed
 }

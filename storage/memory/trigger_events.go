@@ -210,29 +210,28 @@ func (t *Trigger) Stale(ctx context.Context, checked, due time.Time, limit int) 
 }
 
 // Prune implements [trigger.Pruner].
-func (t *Trigger) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (int, error) {
+func (t *Trigger) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (n int, more bool, err error) {
 	db, err := t.db.write(ctx)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	defer db.end()
-	removed := 0
+	step := boundedStep{limit: limit}
 	for _, o := range db.trigger.orgs {
 		o.order = slices.DeleteFunc(o.order, func(e *trigger.Event) bool {
 			bound := before
 			if e.IdempotencyKey != "" {
 				bound = keyedBefore
 			}
-			if removed >= limit || !e.Status.Finished() || !e.FinishedAt.Before(bound) {
+			if !step.takes(e.Status.Finished() && e.FinishedAt.Before(bound)) {
 				return false
 			}
 			db.trigger.unindex(o, e)
 			db.forgetDead(e)
-			removed++
 			return true
 		})
 	}
-	return removed, nil
+	return step.n, step.more, nil
 }
 
 // forgetDead removes the dead jobs of an event, of all its generations.

@@ -32,7 +32,7 @@ func (s *Vault) ListAuditEvents(ctx context.Context, org string, q vault.AuditQu
 }
 
 // PruneAudit implements [vault.Audit].
-func (s *Vault) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
+func (s *Vault) PruneAudit(ctx context.Context, before time.Time, limit int) (int, bool, error) {
 	of := func(t *tables) trails[vault.AuditEvent, *vault.AuditEvent] { return t.vault.audit }
 	return pruneEvents(ctx, s.db, of, before, limit)
 }

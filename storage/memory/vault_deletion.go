@@ -79,53 +79,52 @@ func (t *vaultTables) takeAway(d *deletedVaults, id ownedID) {
 }
 
 // RemoveDeleted implements [vault.Deletion].
-func (s *Vault) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+func (s *Vault) RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error) {
 	db, err := s.db.write(ctx)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	defer db.end()
 	t := &db.vault
 	d, ok := t.deleted[org]
 	if !ok || !d.all {
-		return false, mortise.ErrNotFound
+		return 0, false, mortise.ErrNotFound
 	}
+	step := boundedStep{limit: limit}
 	for id := range d.rest {
-		if more = t.remove(d, id, &limit); more {
-			return true, nil
+		t.remove(d, id, &step)
+	}
+	events := 0
+	for range d.audit {
+		if !step.takes(true) {
+			break
 		}
+		events++
 	}
-	n := max(0, min(limit, len(d.audit)))
-	clear(d.audit[:n])
-	if d.audit = d.audit[n:]; len(d.audit) > 0 {
-		return true, nil
+	clear(d.audit[:events])
+	if d.audit = d.audit[events:]; !step.more {
+		d.rest, d.audit = nil, nil
 	}
-	d.rest, d.audit = nil, nil
-	return false, nil
+	return step.n, step.more, nil
 }
 
-// remove removes rows of a vault, and at last the vault, each of which counts towards a
-// limit. It reports whether something of it is left.
-func (t *vaultTables) remove(d *deletedVaults, id string, limit *int) (more bool) {
+// remove removes rows of a vault, and at last the vault, each of which the step counts.
+func (t *vaultTables) remove(d *deletedVaults, id string, step *boundedStep) {
 	e, ok := d.rest[id]
 	if !ok {
-		return false
+		return
 	}
 	for token, r := range e.rows {
-		if *limit <= 0 {
-			return true
+		if !step.takes(true) {
+			return
 		}
 		t.rows[r.place] = nil // the others keep their places, which are positions of scans
 		delete(e.rows, token)
-		*limit--
 	}
-	if *limit <= 0 {
-		return true
+	if step.takes(true) {
+		delete(d.rest, id)
+		t.going--
 	}
-	delete(d.rest, id)
-	t.going--
-	*limit--
-	return false
 }
 
 // MarkVaultDeleted implements [vault.Deletion].
@@ -155,10 +154,10 @@ func (s *Vault) MarkVaultDeleted(
 }
 
 // RemoveDeletedVault implements [vault.Deletion].
-func (s *Vault) RemoveDeletedVault(ctx context.Context, org, id string, limit int) (more bool, err error) {
+func (s *Vault) RemoveDeletedVault(ctx context.Context, org, id string, limit int) (n int, more bool, err error) {
 	db, err := s.db.write(ctx)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	defer db.end()
 	d, ok := db.vault.deleted[org]
@@ -166,7 +165,9 @@ func (s *Vault) RemoveDeletedVault(ctx context.Context, org, id string, limit in
 		_, ok = d.vaults[id]
 	}
 	if !ok {
-		return false, mortise.ErrNotFound
+		return 0, false, mortise.ErrNotFound
 	}
-	return db.vault.remove(d, id, &limit), nil
+	step := boundedStep{limit: limit}
+	db.vault.remove(d, id, &step)
+	return step.n, step.more, nil
 }

@@ -41,7 +41,7 @@ func TestNothingIsLeftOfDeleted(t *testing.T) {
 		_, err = s.MarkVaultDeleted(ctx, "goes", "a", at, event("goes", "a"))
 		require.NoError(t, err)
 		for more := true; more; {
-			more, err = s.RemoveDeletedVault(ctx, "goes", "a", limit)
+			_, more, err = s.RemoveDeletedVault(ctx, "goes", "a", limit)
 			require.NoError(t, err)
 		}
 		deleted := func() reflect.Value {
@@ -56,7 +56,7 @@ func TestNothingIsLeftOfDeleted(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 1, tables(db, "vault", "going").Int())
 		for more := true; more; {
-			more, err = s.RemoveDeleted(ctx, "goes", limit)
+			_, more, err = s.RemoveDeleted(ctx, "goes", limit)
 			require.NoError(t, err)
 		}
 		require.Zero(t, tables(db, "vault", "going").Int())

@@ -128,21 +128,18 @@ func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (changed int,
 }
 
 // RemoveFingerprints implements [vault.KeyRotation].
-func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (removed int, err error) {
-	for more := true; more; {
-		n := 0
-		if n, more, err = s.sweep(ctx, version, limit-removed); err != nil {
-			return removed, err
+func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (n int, more bool, err error) {
+	for more = true; more && n == 0; {
+		if n, more, err = s.sweep(ctx, version, limit); err != nil || limit <= 0 {
+			return 0, false, err
 		}
-		removed += n
 	}
-	return removed, nil
+	return n, more, nil
 }
 
 // sweep looks for fingerprints of a version that is retired, and removes them, as far as
-// a step of a listing goes. It reports whether a call has to go on. It goes through the
-// rows once, however many calls that takes: nothing gets a fingerprint of such a version
-// any more.
+// a step of a listing goes. It goes through the rows once, however many calls that takes:
+// nothing gets a fingerprint of such a version any more.
 func (s *Vault) sweep(ctx context.Context, version, limit int) (removed int, more bool, err error) {
 	db, err := s.db.write(ctx)
 	if err != nil {
@@ -160,7 +157,7 @@ func (s *Vault) sweep(ctx context.Context, version, limit int) (removed int, mor
 		}
 	}
 	t.swept[version] = at
-	return removed, removed < limit && at < len(t.rows), nil
+	return removed, at < len(t.rows), nil
 }
 
 // removeFingerprint removes the fingerprint of a version from a row, and reports whether

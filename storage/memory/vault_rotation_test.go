@@ -97,9 +97,10 @@ func TestRotationIsLinear(t *testing.T) {
 	require.NoError(t, tables.RetireKey(t.Context(), keyring.FingerprintKey, 1, 2))
 	ctx.asked = 0
 	removed := 0
-	for n := batch; n == batch; {
+	for more := true; more; {
 		require.LessOrEqual(t, removed, rows)
-		n, err = tables.RemoveFingerprints(ctx, 1, batch)
+		var n int
+		n, more, err = tables.RemoveFingerprints(ctx, 1, batch)
 		require.NoError(t, err)
 		removed += n
 	}

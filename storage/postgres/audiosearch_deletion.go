@@ -81,8 +81,8 @@ func (s *session) removeDataset(seq int64, limit int) (removed int, err error) {
 }
 
 const (
-	throwAwaySome = "WITH gone AS (DELETE FROM @.audiosearch_datasets WHERE (organization, id) IN" +
-		" (SELECT organization, id FROM @.audiosearch_datasets WHERE organization = $1 LIMIT $2) RETURNING organization, seq)" +
+	throwAwaySome = "WITH these AS (SELECT seq FROM @.audiosearch_datasets WHERE organization = $1 ORDER BY id LIMIT $2 FOR UPDATE)," +
+		" gone AS (DELETE FROM @.audiosearch_datasets WHERE seq = ANY (ARRAY(SELECT seq FROM these)) RETURNING organization, seq)" +
 		" INSERT INTO @.audiosearch_trash (organization, seq) SELECT organization, seq FROM gone"
 	trashOf   = "SELECT seq FROM @.audiosearch_trash WHERE organization = $1 ORDER BY seq LIMIT 1 FOR UPDATE"
 	runsToGo  = "SELECT id FROM @.audiosearch_runs WHERE organization = $1 ORDER BY created_at, id LIMIT $2 FOR UPDATE"
@@ -91,13 +91,15 @@ const (
 )
 
 // RemoveDeleted implements [audiosearch.Deletion].
-func (a *AudioSearch) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
-	removed := 0
+func (a *AudioSearch) RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error) {
 	err = a.db.transact(ctx, org, func(s *session) (err error) {
-		removed, err = s.removeAudio(org, limit)
+		n, err = s.removeAudio(org, limit)
 		return err
 	})
-	return err == nil && removed >= limit, err
+	if err != nil {
+		return 0, false, err
+	}
+	return n, n >= limit, nil
 }
 
 // removeAudio removes rows of a deleted organization. If they are fewer than the limit,
@@ -152,8 +154,11 @@ func (s *session) removeAudio(org string, limit int) (removed int, err error) {
 	return removed + int(n), err
 }
 
-// compactRows is how many rows a step of Compact removes.
-const compactRows = 2000
+// What a step of Compact removes.
+const (
+	compactRows     = 2000
+	compactScorings = 4 // by a model that was replaced
+)
 
 const (
 	// For a time.
@@ -164,18 +169,23 @@ const (
 	// For a dataset and a model, once the dataset is locked.
 	stillReplaced = "SELECT EXISTS (SELECT FROM @.audiosearch_models WHERE dataset = $1 AND model = $2 AND replaced < $3)"
 	lockDataset   = "SELECT FROM @.audiosearch_datasets WHERE seq = $1 FOR UPDATE"
-	scoringsOfOld = "SELECT video FROM @.audiosearch_scorings WHERE dataset = $1 AND model = $2 ORDER BY video LIMIT 4"
+	scoringsOfOld = "SELECT video FROM @.audiosearch_scorings WHERE dataset = $1 AND model = $2 ORDER BY video LIMIT $3"
 )
 
 // Compact implements [audiosearch.Pruner]. A step removes some rows of a dataset that was
 // deleted, the parts of one scoring, or a few scorings by a model that was replaced.
-func (a *AudioSearch) Compact(ctx context.Context, opts audiosearch.CompactOptions) (more bool, err error) {
+func (a *AudioSearch) Compact(
+	ctx context.Context, opts audiosearch.CompactOptions, limit int,
+) (n int, more bool, err error) {
+	if limit <= 0 {
+		return 0, true, ctx.Err()
+	}
 	err = a.db.transact(ctx, noOrg, func(s *session) error {
-		more = true
+		n = 0
 		var seq int64
 		err := s.row("SELECT seq FROM @.audiosearch_trash ORDER BY seq LIMIT 1 FOR UPDATE SKIP LOCKED", nil, &seq)
 		if err == nil {
-			_, err = s.removeDataset(seq, compactRows)
+			n, err = s.removeDataset(seq, min(limit, compactRows))
 			return err
 		}
 		if !isNoRow(err) {
@@ -190,20 +200,27 @@ func (a *AudioSearch) Compact(ctx context.Context, opts audiosearch.CompactOptio
 					return err
 				}
 			}
+			n = 1
 			return nil
 		}
 		if !isNoRow(err) || opts.ReplacedBefore.IsZero() {
-			more = false
 			return ignoreNoRow(err)
 		}
-		err = s.row(replacedModel, []any{bound(opts.ReplacedBefore)}, &seq, &model)
-		if err != nil {
-			more = false
-			return ignoreNoRow(err)
+		for n == 0 { // a model may have become current meanwhile
+			err = s.row(replacedModel, []any{bound(opts.ReplacedBefore)}, &seq, &model)
+			if err != nil {
+				return ignoreNoRow(err)
+			}
+			if n, err = s.dropReplaced(seq, model, opts.ReplacedBefore, min(limit, compactScorings)); err != nil {
+				return err
+			}
 		}
-		return s.dropReplaced(seq, model, opts.ReplacedBefore)
+		return nil
 	})
-	return more && err == nil, err
+	if err != nil {
+		return 0, false, err
+	}
+	return n, n > 0, nil
 }
 
 func ignoreNoRow(err error) error {
@@ -213,29 +230,30 @@ func ignoreNoRow(err error) error {
 	return err
 }
 
-// dropReplaced removes some scorings by a model, unless it has become current again.
-func (s *session) dropReplaced(dataset int64, model int32, before time.Time) error {
+// dropReplaced removes some scorings by a model, unless it has become current again, and
+// returns how many.
+func (s *session) dropReplaced(dataset int64, model int32, before time.Time, limit int) (n int, err error) {
 	if _, err := s.exec(lockDataset, dataset); err != nil {
-		return err
+		return 0, err
 	}
 	var still bool
 	if err := s.row(stillReplaced, []any{dataset, model, bound(before)}, &still); err != nil || !still {
-		return err
+		return 0, err
 	}
 	var videos [][]byte
-	err := s.query(func(rows pgx.Rows) error {
+	err = s.query(func(rows pgx.Rows) error {
 		var video []byte
 		err := rows.Scan(&video)
 		videos = append(videos, video)
 		return err
-	}, scoringsOfOld, dataset, model)
+	}, scoringsOfOld, dataset, model, limit)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, table := range []string{"audiosearch_scores", "audiosearch_scorings"} {
 		if _, err := s.exec("DELETE FROM @."+table+" WHERE dataset = $1 AND model = $2 AND video = ANY ($3::bytea[])", dataset, model, videos); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return len(videos), nil
 }

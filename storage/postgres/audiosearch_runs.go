@@ -297,20 +297,24 @@ const (
 )
 
 // PruneRuns implements [audiosearch.Pruner].
-func (a *AudioSearch) PruneRuns(ctx context.Context, before time.Time, limit int) (int, error) {
-	return a.removeRuns(ctx, pruneRuns, upper(before), max(limit, 0))
+func (a *AudioSearch) PruneRuns(ctx context.Context, before time.Time, limit int) (n int, more bool, err error) {
+	return a.removeRuns(ctx, pruneRuns, upper(before), limit)
 }
 
 // TrimRuns implements [audiosearch.Pruner].
-func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (int, error) {
-	return a.removeRuns(ctx, trimRuns, max(keep, 0), max(limit, 0))
+func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (n int, more bool, err error) {
+	return a.removeRuns(ctx, trimRuns, max(keep, 0), limit)
 }
 
-func (a *AudioSearch) removeRuns(ctx context.Context, statement string, args ...any) (n int, err error) {
+// removeRuns runs a statement that is for something and a limit.
+func (a *AudioSearch) removeRuns(ctx context.Context, statement string, of any, limit int) (n int, more bool, err error) {
 	err = a.db.transact(ctx, noOrg, func(s *session) error {
-		removed, err := s.exec(statement, args...)
+		removed, err := s.exec(statement, of, limit)
 		n = int(removed)
 		return err
 	})
-	return n, err
+	if err != nil {
+		return 0, false, err
+	}
+	return n, n == limit, nil
 }

@@ -28,25 +28,19 @@ const (
 
 	eventsButThat = " FROM @.authmgmt_audit WHERE organization = $1" +
 		" AND seq IS DISTINCT FROM (SELECT event FROM @.authmgmt_deleted WHERE organization = $1)"
-
-	authAnythingLeft = "SELECT WHERE EXISTS (SELECT FROM @.authmgmt_invitations WHERE organization = $1)" +
-		" OR EXISTS (SELECT FROM @.authmgmt_tokens WHERE organization = $1)" +
-		" OR EXISTS (SELECT FROM @.authmgmt_secrets WHERE organization = $1)" +
-		" OR EXISTS (SELECT FROM @.authmgmt_clients WHERE organization = $1)" +
-		" OR EXISTS (SELECT" + eventsButThat + ")" +
-		" OR EXISTS (SELECT FROM @.authmgmt_organizations WHERE id = $1)"
 )
 
-// authRemovals take rows of an organization, at most a limit of them. Tokens go before their
+// authRemovals take rows of an organization, at most a limit of them. Each locks before it
+// removes, and so passes over what others have removed meanwhile. Tokens go before their
 // secrets, and those before their clients: none drags others with it.
 var authRemovals = []string{
 	"DELETE FROM @.authmgmt_invitations WHERE organization = $1 AND id = ANY (ARRAY" +
-		"(SELECT id FROM @.authmgmt_invitations WHERE organization = $1 ORDER BY id LIMIT $2))",
-	"DELETE FROM @.authmgmt_tokens WHERE digest = ANY (ARRAY(SELECT digest FROM @.authmgmt_tokens WHERE organization = $1 ORDER BY created_at, id LIMIT $2))",
-	"DELETE FROM @.authmgmt_secrets WHERE digest = ANY (ARRAY(SELECT digest FROM @.authmgmt_secrets WHERE organization = $1 ORDER BY client, position LIMIT $2))",
+		"(SELECT id FROM @.authmgmt_invitations WHERE organization = $1 ORDER BY id LIMIT $2 FOR UPDATE))",
+	"DELETE FROM @.authmgmt_tokens WHERE digest = ANY (ARRAY(SELECT digest FROM @.authmgmt_tokens WHERE organization = $1 ORDER BY created_at, id LIMIT $2 FOR UPDATE))",
+	"DELETE FROM @.authmgmt_secrets WHERE digest = ANY (ARRAY(SELECT digest FROM @.authmgmt_secrets WHERE organization = $1 ORDER BY client, position LIMIT $2 FOR UPDATE))",
 	"DELETE FROM @.authmgmt_clients WHERE organization = $1 AND id = ANY (ARRAY" +
-		"(SELECT id FROM @.authmgmt_clients WHERE organization = $1 ORDER BY id LIMIT $2))",
-	"DELETE FROM @.authmgmt_audit WHERE seq = ANY (ARRAY(SELECT seq" + eventsButThat + " ORDER BY at, id LIMIT $2))",
+		"(SELECT id FROM @.authmgmt_clients WHERE organization = $1 ORDER BY id LIMIT $2 FOR UPDATE))",
+	"DELETE FROM @.authmgmt_audit WHERE seq = ANY (ARRAY(SELECT seq" + eventsButThat + " ORDER BY at, id LIMIT $2 FOR UPDATE))",
 	"DELETE FROM @.authmgmt_organizations WHERE id = $1 AND $2::bigint > 0",
 }
 
@@ -105,41 +99,37 @@ func (a *AuthMgmt) DeletedAt(ctx context.Context, org string) (since time.Time, 
 }
 
 // RemoveDeleted implements [authmgmt.Deletion].
-func (a *AuthMgmt) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
-	for more = true; more && limit > 0; limit -= pruneStep {
-		err := a.db.transact(ctx, org, func(s *session) (err error) {
-			more, err = s.removeAuthDeleted(org, min(pruneStep, limit))
-			return err
-		})
-		if err != nil {
-			return false, err
-		}
+func (a *AuthMgmt) RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error) {
+	limit = min(limit, pruneStep)
+	err = a.db.transact(ctx, org, func(s *session) (err error) {
+		n, err = s.removeAuthDeleted(org, limit)
+		return err
+	})
+	if err != nil {
+		return 0, false, err
 	}
-	return more, nil
+	return n, n == limit, nil
 }
 
-// removeAuthDeleted removes at most so many rows of an organization, and reports whether
-// there are more.
-func (s *session) removeAuthDeleted(org string, step int) (more bool, err error) {
+// removeAuthDeleted removes rows of an organization. If they are fewer than the limit,
+// nothing is left.
+func (s *session) removeAuthDeleted(org string, limit int) (removed int, err error) {
 	if err := s.needsLatest(); err != nil {
-		return false, err
+		return 0, err
 	}
 	if deleted, err := s.exists(authDeletedAt, bytes(org)); err != nil || !deleted {
 		if err == nil {
 			err = mortise.ErrNotFound
 		}
-		return false, err
+		return 0, err
 	}
 	for _, removal := range authRemovals {
-		removed, err := s.exec(removal, bytes(org), step)
-		if err != nil {
-			return false, err
-		}
-		if step -= int(removed); step <= 0 {
-			break
+		n, err := s.exec(removal, bytes(org), limit-removed)
+		if removed += int(n); err != nil || removed == limit {
+			return removed, err
 		}
 	}
-	return s.exists(authAnythingLeft, bytes(org))
+	return removed, nil
 }
 
 // mayCreate keeps an organization from being deleted before the transaction ends. It returns

@@ -17,35 +17,30 @@ const (
 )
 
 // PruneAudit implements [authmgmt.Pruner].
-func (a *AuthMgmt) PruneAudit(ctx context.Context, before time.Time, limit int) (removed int, err error) {
+func (a *AuthMgmt) PruneAudit(ctx context.Context, before time.Time, limit int) (n int, more bool, err error) {
 	return a.db.prune(ctx, pruneAudit, before, limit)
 }
 
 // PruneTokens implements [authmgmt.Pruner].
-func (a *AuthMgmt) PruneTokens(ctx context.Context, before time.Time, limit int) (removed int, err error) {
+func (a *AuthMgmt) PruneTokens(ctx context.Context, before time.Time, limit int) (n int, more bool, err error) {
 	return a.db.prune(ctx, pruneTokens, before, limit)
 }
 
 // PruneInvitations implements [authmgmt.Pruner].
-func (a *AuthMgmt) PruneInvitations(ctx context.Context, before time.Time, limit int) (removed int, err error) {
+func (a *AuthMgmt) PruneInvitations(ctx context.Context, before time.Time, limit int) (n int, more bool, err error) {
 	return a.db.prune(ctx, pruneInvitations, before, limit)
 }
 
-// prune removes what ended before a time, in steps, each a transaction of its own.
-func (db *DB) prune(ctx context.Context, statement string, before time.Time, limit int) (removed int, err error) {
-	for removed < limit {
-		step := min(pruneStep, limit-removed)
-		var n int64
-		err := db.transact(ctx, noOrg, func(s *session) (err error) {
-			n, err = s.exec(statement, upper(before), step)
-			return err
-		})
-		if err != nil {
-			return removed, err
-		}
-		if removed += int(n); n < int64(step) {
-			break
-		}
+// prune removes some of what ended before a time.
+func (db *DB) prune(ctx context.Context, statement string, before time.Time, limit int) (n int, more bool, err error) {
+	limit = min(limit, pruneStep)
+	var removed int64
+	err = db.transact(ctx, noOrg, func(s *session) (err error) {
+		removed, err = s.exec(statement, upper(before), limit)
+		return err
+	})
+	if err != nil {
+		return 0, false, err
 	}
-	return removed, ctx.Err()
+	return int(removed), int(removed) == limit, nil
 }

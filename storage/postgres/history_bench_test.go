@@ -72,7 +72,7 @@ func BenchmarkHistory(b *testing.B) {
 				{"from-to", list(50, trigger.EventQuery{From: deep.At.Add(-time.Hour), To: deep.At})},
 				{"prune", func() {
 					before := began.Add(-time.Duration(size) * 19 / 20 * time.Second)
-					n, err := store.Prune(ctx, before, before, 2)
+					n, _, err := store.Prune(ctx, before, before, 2)
 					require.NoError(b, err)
 					require.Equal(b, 2, n)
 				}},

@@ -117,7 +117,7 @@ func removeVault(ctx context.Context, db *postgres.DB) error {
 	if _, err := store.MarkVaultDeleted(ctx, "acme", "v1", time.Now(), vault.AuditEvent{ID: uuid.New(), At: time.Now()}); err != nil {
 		return err
 	}
-	_, err := store.RemoveDeletedVault(ctx, "acme", "v1", 100)
+	_, _, err := store.RemoveDeletedVault(ctx, "acme", "v1", 100)
 	return err
 }
 
@@ -178,23 +178,23 @@ func TestInTxLatest(t *testing.T) {
 				[]string{"t.c"}, vault.AuditEvent{ID: uuid.New(), At: time.Now()})
 		},
 		"remove events": func(ctx context.Context, db *postgres.DB) error {
-			_, err := db.Trigger().Store.RemoveDeleted(ctx, "acme", 10)
+			_, _, err := db.Trigger().Store.RemoveDeleted(ctx, "acme", 10)
 			return err
 		},
 		"remove credentials": func(ctx context.Context, db *postgres.DB) error {
-			_, err := db.AuthMgmt().Store.RemoveDeleted(ctx, "acme", 10)
+			_, _, err := db.AuthMgmt().Store.RemoveDeleted(ctx, "acme", 10)
 			return err
 		},
 		"remove vaults": func(ctx context.Context, db *postgres.DB) error {
-			_, err := db.Vault().Store.RemoveDeleted(ctx, "acme", 10)
+			_, _, err := db.Vault().Store.RemoveDeleted(ctx, "acme", 10)
 			return err
 		},
 		"remove a vault": func(ctx context.Context, db *postgres.DB) error {
-			_, err := db.Vault().Store.RemoveDeletedVault(ctx, "acme", "v1", 10)
+			_, _, err := db.Vault().Store.RemoveDeletedVault(ctx, "acme", "v1", 10)
 			return err
 		},
 		"remove sounds": func(ctx context.Context, db *postgres.DB) error {
-			_, err := db.AudioSearch().Store.RemoveDeleted(ctx, "acme", 10)
+			_, _, err := db.AudioSearch().Store.RemoveDeleted(ctx, "acme", 10)
 			return err
 		},
 	} {

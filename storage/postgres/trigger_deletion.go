@@ -63,23 +63,19 @@ func (t *Trigger) MarkDeleted(ctx context.Context, org string, at time.Time) (ti
 }
 
 // RemoveDeleted implements [trigger.Deletion].
-func (t *Trigger) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+func (t *Trigger) RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error) {
 	if limit <= 0 {
-		return true, t.db.read(ctx, org, func(s *session) error { return s.isMarked(org) })
+		return 0, true, t.db.read(ctx, org, func(s *session) error { return s.isMarked(org) })
 	}
-	for more = true; more && limit > 0; {
-		step, removed := min(pruneStep, limit), 0
-		err := t.db.transact(ctx, org, func(s *session) (err error) {
-			removed, err = s.removeDeleted(org, step)
-			return err
-		})
-		if err != nil {
-			return false, err
-		}
-		limit -= removed
-		more = removed == step
+	limit = min(limit, pruneStep)
+	err = t.db.transact(ctx, org, func(s *session) (err error) {
+		n, err = s.removeDeleted(org, limit)
+		return err
+	})
+	if err != nil {
+		return 0, false, err
 	}
-	return more, nil
+	return n, n == limit, nil
 }
 
 // isMarked returns [mortise.ErrNotFound] if an organization is not marked.

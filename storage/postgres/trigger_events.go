@@ -89,28 +89,19 @@ const jobsOfGone = "j.id > (gone.id::text || '-')::bytea AND j.id < (gone.id::te
 const pruneStep = 100
 
 // Prune implements [trigger.Pruner].
-func (t *Trigger) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (int, error) {
-	removed, err := t.prune(ctx, pruneUnkeyed, before, limit)
+func (t *Trigger) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (n int, more bool, err error) {
+	limit = min(limit, pruneStep)
+	err = t.db.transact(ctx, noOrg, func(s *session) error {
+		if err := s.row(pruneUnkeyed, []any{upper(before), limit}, &n); err != nil || n == limit {
+			return err
+		}
+		keyed := 0
+		err := s.row(pruneKeyed, []any{upper(keyedBefore), limit - n}, &keyed)
+		n += keyed
+		return err
+	})
 	if err != nil {
-		return removed, err
+		return 0, false, err
 	}
-	keyed, err := t.prune(ctx, pruneKeyed, keyedBefore, limit-removed)
-	return removed + keyed, err
-}
-
-func (t *Trigger) prune(ctx context.Context, statement string, before time.Time, limit int) (int, error) {
-	removed := 0
-	for removed < limit {
-		step, n := min(pruneStep, limit-removed), 0
-		err := t.db.transact(ctx, noOrg, func(s *session) error {
-			return s.row(statement, []any{upper(before), step}, &n)
-		})
-		if err != nil {
-			return removed, err
-		}
-		if removed += n; n < step {
-			break
-		}
-	}
-	return removed, ctx.Err()
+	return n, n == limit, nil
 }

@@ -63,7 +63,7 @@ func TestTriggerExecMode(t *testing.T) {
 		require.NoError(t, store.UpdateEvent(ctx, "acme", e.ID, func(e *trigger.Event) error { e.IdempotencyKey = "other"; return nil }))
 		end := func(e *trigger.Event) error { e.Status, e.FinishedAt = trigger.StatusFailed, time.Now(); return nil }
 		require.NoError(t, store.UpdateEventAndRemove(ctx, "acme", e.ID, end, claimTrigger(t, db)[0], true))
-		removed, err := store.Prune(ctx, later, later, 10)
+		removed, _, err := store.Prune(ctx, later, later, 10)
 		require.NoError(t, err)
 		require.Equal(t, 1, removed)
 
@@ -83,7 +83,7 @@ func TestTriggerExecMode(t *testing.T) {
 
 		_, err = store.MarkDeleted(ctx, "acme", time.Now())
 		require.NoError(t, err)
-		more, err := store.RemoveDeleted(ctx, "acme", 100)
+		_, more, err := store.RemoveDeleted(ctx, "acme", 100)
 		require.NoError(t, err)
 		require.False(t, more)
 		_, _, err = store.CreateEvent(ctx, *e, time.Time{})

@@ -158,7 +158,7 @@ func TestTriggerMarkWaits(t *testing.T) {
 	require.NoError(t, <-marked)
 	for more := true; more; {
 		var err error
-		more, err = store.RemoveDeleted(ctx, "acme", 1)
+		_, more, err = store.RemoveDeleted(ctx, "acme", 1)
 		require.NoError(t, err)
 	}
 	require.Empty(t, claimTrigger(t, one))

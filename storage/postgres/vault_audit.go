@@ -184,24 +184,7 @@ func scanVaultAudit(r pgx.Rows) (e vault.AuditEvent, err error) {
 	return e, nil
 }
 
-// vaultStep is how many rows one transaction removes at most: each is to be short.
-const vaultStep = 1000
-
 // PruneAudit implements [vault.Audit].
-func (s *Vault) PruneAudit(ctx context.Context, before time.Time, limit int) (removed int, err error) {
-	for removed < limit {
-		step := min(vaultStep, limit-removed)
-		var n int64
-		err := s.db.transact(ctx, noOrg, func(q *session) (err error) {
-			n, err = q.exec(pruneVaultAudit, upper(before), step)
-			return err
-		})
-		if err != nil {
-			return removed, err
-		}
-		if removed += int(n); n < int64(step) {
-			break
-		}
-	}
-	return removed, ctx.Err()
+func (s *Vault) PruneAudit(ctx context.Context, before time.Time, limit int) (n int, more bool, err error) {
+	return s.db.prune(ctx, pruneVaultAudit, before, limit)
 }

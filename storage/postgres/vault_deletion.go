@@ -23,7 +23,7 @@ const (
 	removeVault   = "DELETE FROM @.vault_vaults WHERE seq = $1"
 	someTokens    = "SELECT seq FROM @.vault_tokens WHERE vault = $1 ORDER BY token LIMIT $2 FOR UPDATE"
 	removeTokens  = "DELETE FROM @.vault_tokens WHERE seq = ANY ($1::bigint[])"
-	removeScopes  = "DELETE FROM @.vault_scopes WHERE seq = ANY (ARRAY(SELECT seq FROM @.vault_scopes WHERE vault = $1 ORDER BY name LIMIT $2))"
+	removeScopes  = "DELETE FROM @.vault_scopes WHERE seq = ANY (ARRAY(SELECT seq FROM @.vault_scopes WHERE vault = $1 ORDER BY name LIMIT $2 FOR UPDATE))"
 	removeVaultEv = "DELETE FROM @.vault_audit WHERE ctid = ANY (ARRAY(SELECT ctid FROM @.vault_audit" +
 		" WHERE organization = $1 AND NOT mark ORDER BY at, id LIMIT $2 FOR UPDATE))"
 )
@@ -101,8 +101,9 @@ func (s *Vault) MarkVaultDeleted(ctx context.Context, org, id string, at time.Ti
 const removalStep = 500
 
 // RemoveDeleted implements [vault.Deletion].
-func (s *Vault) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+func (s *Vault) RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error) {
 	err = s.db.transact(ctx, org, func(q *session) error {
+		n = 0
 		if err := q.needsLatest(); err != nil {
 			return err
 		}
@@ -115,7 +116,8 @@ func (s *Vault) RemoveDeleted(ctx context.Context, org string, limit int) (more 
 			return err
 		}
 		r := &vaultRemoval{s: q, left: min(limit, removalStep)}
-		if done, err := r.organization(org); err != nil || !done {
+		done, err := r.organization(org)
+		if n = r.removed; err != nil || !done {
 			return err
 		}
 		more = false
@@ -123,14 +125,15 @@ func (s *Vault) RemoveDeleted(ctx context.Context, org string, limit int) (more 
 		return err
 	})
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
-	return more, nil
+	return n, more, nil
 }
 
 // RemoveDeletedVault implements [vault.Deletion].
-func (s *Vault) RemoveDeletedVault(ctx context.Context, org, id string, limit int) (more bool, err error) {
+func (s *Vault) RemoveDeletedVault(ctx context.Context, org, id string, limit int) (n int, more bool, err error) {
 	err = s.db.transact(ctx, org, func(q *session) error {
+		n = 0
 		if err := q.needsLatest(); err != nil {
 			return err
 		}
@@ -145,7 +148,8 @@ func (s *Vault) RemoveDeletedVault(ctx context.Context, org, id string, limit in
 			return err
 		}
 		r := &vaultRemoval{s: q, left: min(limit, removalStep)}
-		if done, err := r.vault(v.seq); err != nil || !done {
+		done, err := r.vault(v.seq)
+		if n = r.removed; err != nil || !done {
 			return err
 		}
 		more = false
@@ -153,15 +157,22 @@ func (s *Vault) RemoveDeletedVault(ctx context.Context, org, id string, limit in
 		return err
 	})
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
-	return more, nil
+	return n, more, nil
 }
 
 // vaultRemoval is a step of a deletion.
 type vaultRemoval struct {
-	s    *session
-	left int // rows that it may still remove
+	s       *session
+	left    int // rows that it may still remove
+	removed int // rows that it has removed
+}
+
+// count notes rows that were removed.
+func (r *vaultRemoval) count(rows int) {
+	r.left -= rows
+	r.removed += rows
 }
 
 // organization reports whether nothing is left of an organization.
@@ -178,10 +189,10 @@ func (r *vaultRemoval) organization(org string) (done bool, err error) {
 		if done, err := r.vault(seq); err != nil || !done || r.left == 0 {
 			return false, err
 		}
-		if _, err := r.s.exec(removeVault, seq); err != nil {
+		n, err := r.s.exec(removeVault, seq)
+		if r.count(int(n)); err != nil {
 			return false, err
 		}
-		r.left--
 	}
 	return r.rows(removeVaultEv, bytes(org))
 }
@@ -205,7 +216,7 @@ func (r *vaultRemoval) vault(seq int64) (done bool, err error) {
 			}
 		}
 	}
-	if r.left -= len(tokens); r.left == 0 {
+	if r.count(len(tokens)); r.left == 0 {
 		return false, nil
 	}
 	return r.rows(removeScopes, seq)
@@ -218,6 +229,6 @@ func (r *vaultRemoval) rows(statement string, of any) (done bool, err error) {
 		return false, nil
 	}
 	n, err := r.s.exec(statement, of, r.left)
-	r.left -= int(n)
+	r.count(int(n))
 	return r.left > 0, err
 }

@@ -266,9 +266,10 @@ func (s *session) reseal(all []vault.Resealed) (changed int, err error) {
 }
 
 // RemoveFingerprints implements [vault.KeyRotation].
-func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (removed int, err error) {
+func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (n int, more bool, err error) {
+	step := min(rotationStep, limit)
 	for {
-		step, n, gone := max(0, min(rotationStep, limit-removed)), 0, 0
+		n, gone := 0, 0
 		err := s.db.transact(ctx, noOrg, func(q *session) error {
 			if err := q.lock(lockVaultKeys, "", true); err != nil {
 				return err
@@ -283,10 +284,11 @@ func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (rem
 			return q.row(removeFingerprints, []any{version, step}, &n, &gone)
 		})
 		if err != nil {
-			return removed, err
+			return 0, false, err
 		}
-		if removed += n - gone; n < step || removed >= limit {
-			return removed, nil
+		// Those of what was deleted do not count: a step of them alone is none.
+		if n > gone || n < step || limit <= 0 {
+			return n - gone, n == step, nil
 		}
 	}
 }

@@ -87,7 +87,7 @@ func newSoundBench(b *testing.B, videos, windows int, evenly bool) *soundBench {
 			return c.note()
 		}))
 		for more := true; more; {
-			more, err = tables.Compact(b.Context(), audiosearch.CompactOptions{})
+			_, more, err = tables.Compact(b.Context(), audiosearch.CompactOptions{}, 100_000)
 			require.NoError(b, err)
 		}
 	}

@@ -30,77 +30,88 @@ const (
 )
 
 // Compact implements [audiosearch.Pruner].
-func (a *AudioSearch) Compact(ctx context.Context, opts audiosearch.CompactOptions) (more bool, err error) {
+func (a *AudioSearch) Compact(
+	ctx context.Context, opts audiosearch.CompactOptions, limit int,
+) (n int, more bool, err error) {
 	// In a transaction apart from the rest, so that neither keeps the other waiting.
-	var dropped, did bool
+	dropped, did := 0, 0
 	err = a.db.writer.write(ctx, func(tx *tx) (err error) {
-		dropped, err = tx.dropResults(removable{removedAtOnce, freedAtOnce})
+		dropped, err = tx.dropResults(removable{min(limit, removedAtOnce), freedAtOnce})
 		return err
 	})
-	if err != nil {
-		return false, err
+	if err != nil { // the writer may still be at it
+		return 0, false, err
+	}
+	if dropped >= limit {
+		return dropped, true, nil
 	}
 	err = a.db.writer.write(ctx, func(tx *tx) (err error) {
-		for _, step := range [...]func() (bool, error){
-			func() (bool, error) { return tx.sweep(forgetAtOnce) }, tx.forget,
-			func() (bool, error) { return tx.removeParts(opts.PartsBefore) },
-			func() (bool, error) { return tx.dropReplaced(opts.ReplacedBefore) },
+		limit := limit - dropped
+		for _, step := range [...]func() (int, error){
+			func() (int, error) { return tx.sweep(limit) },
+			func() (int, error) { return tx.forget(limit) },
+			func() (int, error) { return tx.removeParts(opts.PartsBefore, limit) },
+			func() (int, error) { return tx.dropReplaced(opts.ReplacedBefore, limit) },
 			tx.pack,
 		} {
-			if did, err = step(); did || err != nil {
+			if did, err = step(); did > 0 || err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err != nil { // the writer may still be at it
-		return false, err
+		return 0, false, err
 	}
-	return did || dropped, nil
+	return dropped + did, dropped+did > 0, nil
 }
 
-// forget cuts the list of a dataset's changes. Who remembers an older revision has to
-// read the dataset anew.
-func (t *tx) forget() (did bool, err error) {
+// forget cuts the list of a dataset's changes, and returns by how many. Who remembers an
+// older revision has to read the dataset anew.
+func (t *tx) forget(limit int) (n int, err error) {
 	var d audioDataset
 	if err := t.query(longChanges, nil, d.scan); err != nil || d.seq == 0 {
-		return false, err
+		return 0, err
 	}
-	upTo := min(d.forgotten+forgetAtOnce, d.revision-keptChanges)
-	return true, t.apply([]change{{deleteChanges, []any{d.seq, upTo}}, {setForgotten, []any{upTo, d.seq}}})
+	upTo := min(d.forgotten+int64(min(limit, forgetAtOnce)), d.revision-keptChanges)
+	return int(upTo - d.forgotten), t.apply([]change{{deleteChanges, []any{d.seq, upTo}}, {setForgotten, []any{upTo, d.seq}}})
 }
 
 // sweep removes some of what a deleted dataset has left, as sweepDataset does.
-func (t *tx) sweep(limit int) (did bool, err error) {
+func (t *tx) sweep(limit int) (rows int, err error) {
 	var d audioDataset
 	if err := t.query(deletedDataset, nil, d.scan); err != nil || d.seq == 0 {
-		return false, err
+		return 0, err
 	}
-	_, _, err = t.sweepDataset(&d, limit)
-	return true, err
+	left := removable{limit, 1}
+	_, err = t.sweepDataset(&d, &left)
+	return limit - left.rows, err
 }
 
-// sweepDataset removes at most so many rows of a dataset that nobody finds any more, or
-// less if they are large. It returns how many, about, and whether the dataset is gone.
-func (t *tx) sweepDataset(d *audioDataset, limit int) (rows int, gone bool, err error) {
-	for _, step := range [...]func(dataset int64, limit int) (int, error){t.sweepModel, t.sweepVideos} {
-		if rows, err = step(d.seq, limit); rows > 0 || err != nil {
-			return rows, false, err
+// sweepDataset removes rows of a dataset that nobody finds any more, one at least, and
+// reports whether the dataset is gone.
+func (t *tx) sweepDataset(d *audioDataset, left *removable) (gone bool, err error) {
+	for _, step := range [...]func(dataset int64, left *removable) (int, error){t.sweepModel, t.sweepVideos} {
+		rows, err := step(d.seq, left)
+		if left.rows -= rows; rows > 0 || err != nil {
+			return false, err
 		}
 	}
-	upTo := d.forgotten + int64(min(limit, forgetAtOnce))
+	changes := min(left.rows, forgetAtOnce, int(max(0, d.revision-d.forgotten)))
+	upTo := d.forgotten + int64(changes)
 	if err := t.apply([]change{{deleteChanges, []any{d.seq, upTo}}, {setForgotten, []any{upTo, d.seq}}}); err != nil {
-		return 0, false, err
+		return false, err
 	}
-	if upTo < d.revision {
-		return limit, false, nil
+	if left.rows -= changes; left.rows == 0 || upTo < d.revision {
+		return false, nil
 	}
-	return 1 + int(max(0, d.revision-d.forgotten)), true,
-		t.apply([]change{{removeCurrent, []any{d.seq}}, {removeReplaced, []any{d.seq}}, {removeDataset, []any{d.seq}}})
+	left.rows--
+	return true, t.apply([]change{{removeCurrent, []any{d.seq}}, {removeReplaced, []any{d.seq}}, {removeDataset, []any{d.seq}}})
 }
 
-// sweepModel removes blocks of a model, or the model if there are none.
-func (t *tx) sweepModel(dataset int64, limit int) (rows int, err error) {
+// sweepModel removes blocks of a model, or the model if there are none. Where the blocks
+// are large, nothing more may be removed.
+func (t *tx) sweepModel(dataset int64, left *removable) (rows int, err error) {
 	var model, vocabulary int64
 	err = t.query(modelsOf, []any{dataset}, func(r *row) error {
 		model, vocabulary = cell[int64](r, 0), cell[int64](r, 1)
@@ -109,7 +120,7 @@ func (t *tx) sweepModel(dataset int64, limit int) (rows int, err error) {
 	if err != nil || model == 0 {
 		return 0, err
 	}
-	limit = min(limit, segmentsAtOnce)
+	limit := min(left.rows, segmentsAtOnce)
 	var blocks []storedBlock
 	err = t.query(blocksToSweep, []any{model, limit}, func(r *row) error {
 		b := storedBlock{seq: cell[int64](r, 5)}
@@ -122,7 +133,8 @@ func (t *tx) sweepModel(dataset int64, limit int) (rows int, err error) {
 	windows := 0
 	for i := range blocks {
 		if windows += blocks[i].windows; i > 0 && windows > windowsAtOnce {
-			return limit, nil
+			left.large = 0
+			return i, nil
 		}
 		if err := t.removeBlock(&blocks[i]); err != nil {
 			return 0, err
@@ -137,8 +149,8 @@ func (t *tx) sweepModel(dataset int64, limit int) (rows int, err error) {
 
 // sweepVideos removes scorings of videos, whose scores are gone, and the videos that have
 // none left. Their parts are left for removeParts.
-func (t *tx) sweepVideos(dataset int64, limit int) (rows int, err error) {
-	limit = min(limit, removeAtOnce)
+func (t *tx) sweepVideos(dataset int64, left *removable) (rows int, err error) {
+	limit := min(left.rows, removeAtOnce)
 	var videos []int64
 	err = t.query(firstVideos, []any{dataset, limit}, func(r *row) error {
 		videos = append(videos, cell[int64](r, 0))

@@ -51,8 +51,8 @@ type moving struct {
 	to   []place // two if it is cut
 }
 
-// pack does a step, for a model that is due.
-func (t *tx) pack() (did bool, err error) {
+// pack does a step, for a model that is due, and returns how many those are: 1 or none.
+func (t *tx) pack() (n int, err error) {
 	p := &packing{datasetChange: &datasetChange{tx: t}}
 	var dataset int64
 	err = t.query(modelDue, nil, func(r *row) error {
@@ -61,17 +61,17 @@ func (t *tx) pack() (did bool, err error) {
 		return nil
 	})
 	if err != nil || p.model == 0 {
-		return false, err
+		return 0, err
 	}
 	if err := t.query(datasetBySeq, []any{dataset}, p.scan); err != nil {
-		return false, err
+		return 0, err
 	}
 	for _, step := range [...]func() error{p.choose, p.read, p.write, p.movePlaces, p.removeSources, p.note} {
 		if err := step(); err != nil {
-			return false, err
+			return 0, err
 		}
 	}
-	return true, nil
+	return 1, nil
 }
 
 // choose finds the blocks to be packed.

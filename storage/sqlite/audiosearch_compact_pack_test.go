@@ -138,7 +138,7 @@ func (m *soundModel) putMany() {
 
 func (m *soundModel) compact() {
 	for range 1 + m.rand.IntN(3) {
-		_, err := m.tables().Compact(m.Context(), audiosearch.CompactOptions{})
+		_, _, err := m.tables().Compact(m.Context(), audiosearch.CompactOptions{}, 100_000)
 		require.NoError(m, err)
 	}
 }
@@ -147,7 +147,7 @@ func (m *soundModel) compactAll() { m.compactWith(audiosearch.CompactOptions{}) 
 
 func (m *soundModel) compactWith(opts audiosearch.CompactOptions) {
 	for range 1000 {
-		more, err := m.tables().Compact(m.Context(), opts)
+		_, more, err := m.tables().Compact(m.Context(), opts, 100_000)
 		require.NoError(m, err)
 		if !more {
 			return

@@ -28,41 +28,44 @@ func (d *dropping) more() bool { return d.left > 0 && d.windows < windowsAtOnce 
 // modelRow is a row of modelsNamed.
 type modelRow struct{ seq, vocabulary int64 }
 
-// dropReplaced does a step for a model that was replaced before a time.
-func (t *tx) dropReplaced(before time.Time) (did bool, err error) {
+// dropReplaced does a step for a model that was replaced before a time. It returns how many
+// scorings and other rows have gone.
+func (t *tx) dropReplaced(before time.Time, limit int) (rows int, err error) {
 	if before.IsZero() {
-		return false, nil
+		return 0, nil
 	}
-	d := &dropping{datasetChange: &datasetChange{tx: t}, left: removeAtOnce}
+	limit = min(limit, removeAtOnce)
+	d := &dropping{datasetChange: &datasetChange{tx: t}, left: limit}
 	var dataset int64
 	err = t.query(replacedDue, []any{ceilMicros(before)}, func(r *row) error {
 		dataset, d.name = cell[int64](r, 0), r.text(1)
 		return nil
 	})
 	if err != nil || dataset == 0 {
-		return false, err
+		return 0, err
 	}
 	if err := t.query(datasetBySeq, []any{dataset}, d.scan); err != nil {
-		return false, err
+		return 0, err
 	}
 	err = t.query(modelsNamed, []any{dataset, d.name}, func(r *row) error {
 		d.rows = append(d.rows, modelRow{cell[int64](r, 0), cell[int64](r, 1)})
 		return nil
 	})
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	for _, m := range d.rows {
 		if err := d.drop(m.seq); err != nil {
-			return false, err
+			return 0, err
 		}
 	}
 	if d.more() {
 		if err := d.finish(); err != nil {
-			return false, err
+			return 0, err
 		}
+		d.left--
 	}
-	return true, d.note()
+	return limit - max(d.left, 0), d.note()
 }
 
 // drop removes scorings by a row of the model: those with scores, which are found by their

@@ -39,7 +39,7 @@ func TestChangesAreCut(t *testing.T) {
 	compact := func() (steps int) {
 		for more := true; more; steps++ {
 			var err error
-			more, err = (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{})
+			_, more, err = (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 			require.NoError(t, err)
 		}
 		return steps - 1
@@ -105,7 +105,7 @@ func TestDeletedDatasetGoes(t *testing.T) {
 	score(10, 5*segmentWindows)
 	for more := true; more; {
 		var err error
-		more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{})
+		_, more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 		require.NoError(t, err)
 	}
 	score(2*removeAtOnce, 1)
@@ -115,7 +115,7 @@ func TestDeletedDatasetGoes(t *testing.T) {
 	left := count("count(*) FROM audiosearch_videos")
 	for more := true; more; {
 		var err error
-		more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{})
+		_, more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 		require.NoError(t, err)
 		require.LessOrEqual(t, windows-count("sum(windows) FROM audiosearch_blocks"), windowsAtOnce)
 		require.LessOrEqual(t, blocks-count("count(*) FROM audiosearch_blocks"), segmentsAtOnce)

@@ -69,19 +69,20 @@ func (a *AudioSearch) MarkDeleted(ctx context.Context, org string, at time.Time)
 // RemoveDeleted implements [audiosearch.Deletion]. Runs go first, and with them their
 // jobs. What was left of other things before, of this organization or another one, does
 // not say whose it was. So it goes, too, before there is no more.
-func (a *AudioSearch) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+func (a *AudioSearch) RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error) {
+	limit = min(limit, removeAtOnce)
 	var r *removal
 	err = a.db.writer.write(ctx, func(tx *tx) (err error) {
-		r = &removal{tx: tx, org: org, left: removable{min(limit, removeAtOnce), freedAtOnce}}
+		r = &removal{tx: tx, org: org, left: removable{limit, freedAtOnce}}
 		return r.step()
 	})
 	if err != nil { // the writer may still be at it
-		return false, err
+		return 0, false, err
 	}
 	for _, dataset := range r.datasets {
 		a.db.views.forget(dataset)
 	}
-	return r.more, nil
+	return limit - r.left.rows, r.more, nil
 }
 
 // removal is a step that removes what a deleted organization has.
@@ -116,12 +117,13 @@ func (r *removal) step() error {
 			}
 		}
 	}
-	for _, each := range [...]func() (did bool, err error){
-		func() (bool, error) { return r.dropResults(r.left) },
-		func() (bool, error) { return r.sweep(r.left.rows) },
-		func() (bool, error) { return r.removeParts(time.Time{}) },
+	for _, each := range [...]func() (rows int, err error){
+		func() (int, error) { return r.dropResults(r.left) },
+		func() (int, error) { return r.sweep(r.left.rows) },
+		func() (int, error) { return r.removeParts(time.Time{}, r.left.rows) },
 	} {
-		if did, err := each(); did || err != nil {
+		rows, err := each()
+		if r.left.rows -= rows; rows > 0 || err != nil {
 			return err
 		}
 	}
@@ -156,8 +158,8 @@ func (r *removal) removeDataset() (done bool, err error) {
 	if err := r.query(firstDataset, []any{r.org}, d.scan); err != nil || d.seq == 0 {
 		return err == nil, err
 	}
-	rows, gone, err := r.sweepDataset(&d, r.left.rows)
-	if r.left.rows -= rows; gone {
+	gone, err := r.sweepDataset(&d, &r.left)
+	if gone {
 		r.datasets = append(r.datasets, d.seq)
 	}
 	return false, err

@@ -77,7 +77,7 @@ func furnishOrg(t *testing.T, db *DB, org string, first int64, videos int) {
 	}
 	r := audiosearch.Run{Organization: org, ID: first + 3, State: audiosearch.StateQueued}
 	require.NoError(t, tables.CreateRunAndAdd(t.Context(), r, 10, r.Job()))
-	_, err = tables.PruneRuns(t.Context(), time.UnixMicro(first+1), 10) // what it found is left
+	_, _, err = tables.PruneRuns(t.Context(), time.UnixMicro(first+1), 10) // what it found is left
 	require.NoError(t, err)
 }
 
@@ -101,7 +101,7 @@ func TestDeletedOrganizationLeavesNoRow(t *testing.T) {
 			steps := 0
 			for more := true; more; steps++ {
 				before := db.audioRows(t)
-				more, err = db.AudioSearch().Store.RemoveDeleted(t.Context(), "acme", limit)
+				_, more, err = db.AudioSearch().Store.RemoveDeleted(t.Context(), "acme", limit)
 				require.NoError(t, err)
 				after := db.audioRows(t)
 				for _, table := range []string{"videos", "scorings", "runs", "found_videos", "found_results", "result_sets", "blocks", "changes"} {
@@ -141,7 +141,7 @@ func TestDeletionIsInSteps(t *testing.T) {
 	require.NoError(t, err)
 	steps, left := 0, many
 	for more := true; more; steps++ {
-		more, err = tables.RemoveDeleted(t.Context(), "acme", 1000)
+		_, more, err = tables.RemoveDeleted(t.Context(), "acme", 1000)
 		require.NoError(t, err)
 		now := db.audioRows(t)["audiosearch_videos"]
 		require.LessOrEqual(t, left-now, 1000)
@@ -186,7 +186,7 @@ func TestDeletionIsSeenByOtherProcesses(t *testing.T) {
 	compactAll(t, &AudioSearch{db: dbs[1]})
 	unseen()
 	for more := true; more; {
-		more, err = dbs[1].AudioSearch().Store.RemoveDeleted(t.Context(), "acme", 10)
+		_, more, err = dbs[1].AudioSearch().Store.RemoveDeleted(t.Context(), "acme", 10)
 		require.NoError(t, err)
 		unseen()
 	}
@@ -210,7 +210,7 @@ func TestDeletionLeavesOtherJobs(t *testing.T) {
 	}
 	_, err = tables.MarkDeleted(t.Context(), "acme", time.UnixMicro(5))
 	require.NoError(t, err)
-	more, err := tables.RemoveDeleted(t.Context(), "acme", 10)
+	_, more, err := tables.RemoveDeleted(t.Context(), "acme", 10)
 	require.NoError(t, err)
 	require.False(t, more)
 	var left []string

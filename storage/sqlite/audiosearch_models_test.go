@@ -83,7 +83,7 @@ func TestSetModelMeanwhile(t *testing.T) {
 			}
 			for more := true; more; {
 				var err error
-				more, err = m.Compact(m.Context(), audiosearch.CompactOptions{ReplacedBefore: someTime})
+				_, more, err = m.Compact(m.Context(), audiosearch.CompactOptions{ReplacedBefore: someTime}, 100_000)
 				require.NoError(m, err)
 			}
 		}, audiosearch.ErrConflict},
@@ -149,7 +149,7 @@ func TestReplacedModels(t *testing.T) {
 	compact := func(opts audiosearch.CompactOptions) (steps int) {
 		for more := true; more; steps++ {
 			var err error
-			more, err = m.Compact(t.Context(), opts)
+			_, more, err = m.Compact(t.Context(), opts, 100_000)
 			require.NoError(t, err)
 		}
 		return steps - 1
@@ -218,7 +218,7 @@ func TestReplacedModelPacked(t *testing.T) {
 	}
 	for more := true; more; {
 		var err error
-		more, err = m.Compact(t.Context(), audiosearch.CompactOptions{})
+		_, more, err = m.Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 		require.NoError(t, err)
 	}
 	require.NotZero(t, numbers(t, m.db, "SELECT count(*) FROM audiosearch_blocks WHERE packed = 1")[0])
@@ -226,7 +226,7 @@ func TestReplacedModelPacked(t *testing.T) {
 	for more := true; more; {
 		was := count("old")
 		var err error
-		more, err = m.Compact(t.Context(), audiosearch.CompactOptions{ReplacedBefore: someTime.Add(1)})
+		_, more, err = m.Compact(t.Context(), audiosearch.CompactOptions{ReplacedBefore: someTime.Add(1)}, 100_000)
 		require.NoError(t, err)
 		require.LessOrEqual(t, was-count("old"), removeAtOnce)
 	}

@@ -253,42 +253,45 @@ func (c *datasetChange) takeParts(u *unfinished, upTo int) error {
 	return err
 }
 
-// removeParts removes some parts that nobody needs, or has used since a time.
-func (t *tx) removeParts(before time.Time) (did bool, err error) {
+// removeParts removes some parts that nobody needs, or has used since a time, and returns how
+// many rows it has changed.
+func (t *tx) removeParts(before time.Time, limit int) (rows int, err error) {
 	left, err := t.number(leftUnfinished)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	if left == 0 {
 		if before.IsZero() {
-			return false, nil
+			return 0, nil
 		}
-		n, err := t.exec(leaveUnused, ceilMicros(before), removeAtOnce)
-		return n > 0, err
+		n, err := t.exec(leaveUnused, ceilMicros(before), min(limit, removeAtOnce))
+		return int(n), err
 	}
+	limit = min(limit, segmentsAtOnce)
 	var parts []storedPart
-	err = t.query(someParts, []any{left, segmentsAtOnce}, func(r *row) error {
+	err = t.query(someParts, []any{left, limit}, func(r *row) error {
 		parts = append(parts, storedPart{})
 		return parts[len(parts)-1].scan(r)
 	})
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	windows := 0
 	for i, p := range parts {
 		if windows += p.rows; i > 0 && windows > windowsAtOnce {
-			return true, nil
+			return i, nil
 		}
 		err := t.apply([]change{
 			{deleteSegment, []any{p.segment}},
 			{removePart, []any{left, p.first, p.shelf}},
 		})
 		if err != nil {
-			return false, err
+			return 0, err
 		}
 	}
-	if len(parts) < segmentsAtOnce {
+	if rows = len(parts); rows < limit {
 		_, err = t.exec(deleteUnfinished, left)
+		rows++
 	}
-	return true, err
+	return rows, err
 }

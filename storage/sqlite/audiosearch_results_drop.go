@@ -16,26 +16,29 @@ const (
 	removeSet     = "DELETE FROM audiosearch_result_sets WHERE seq = ?"
 )
 
-// dropResults removes some rows of the sets that nobody needs, and reports whether there
-// were any.
-func (t *tx) dropResults(left removable) (did bool, err error) {
+// dropResults removes some rows of the sets that nobody needs, and returns how many.
+func (t *tx) dropResults(left removable) (rows int, err error) {
+	limit := left.rows
 	for left.some() {
 		set, err := t.number(leftSet)
-		if err != nil || set == 0 {
-			return did, err
+		if err != nil {
+			return 0, err
 		}
-		did = true
+		if set == 0 {
+			break
+		}
 		if err := t.dropSet(set, &left); err != nil {
-			return false, err
+			return 0, err
 		}
 	}
-	return did, nil
+	return limit - left.rows, nil
 }
 
-// removable is how much may yet be removed in a step.
-type removable struct{ rows, texts int }
+// removable is how many rows may yet be removed in a step, and how many large ones among
+// them.
+type removable struct{ rows, large int }
 
-func (l *removable) some() bool { return l.rows > 0 && l.texts > 0 }
+func (l *removable) some() bool { return l.rows > 0 && l.large > 0 }
 
 // dropSet removes rows of a set, and at the end the set.
 func (t *tx) dropSet(set int64, left *removable) error {
@@ -56,7 +59,7 @@ func (t *tx) dropSet(set int64, left *removable) error {
 			return err
 		}
 		if left.rows--; freed {
-			if left.texts--; left.texts == 0 {
+			if left.large--; left.large == 0 {
 				return nil
 			}
 		}

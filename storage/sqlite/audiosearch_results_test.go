@@ -50,7 +50,7 @@ func compactAll(t *testing.T, db *AudioSearch) (steps int) {
 	t.Helper()
 	for more := true; more; steps++ {
 		var err error
-		more, err = db.Compact(t.Context(), audiosearch.CompactOptions{})
+		_, more, err = db.Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 		require.NoError(t, err)
 	}
 	return steps
@@ -78,7 +78,7 @@ func TestMetadataOfResultsIsStoredOnce(t *testing.T) {
 	endedRun(t, db, "other", 4, found[:1])
 	require.Equal(t, [5]int{4, 7, 3*videos + 1, videos/2 + 1, videos/2 + 1}, file.resultRows(t))
 
-	n, err := db.TrimRuns(t.Context(), 1, 1000)
+	n, _, err := db.TrimRuns(t.Context(), 1, 1000)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 	compactAll(t, db)
@@ -87,7 +87,7 @@ func TestMetadataOfResultsIsStoredOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, found[0].Metadata, results[0].Metadata)
 
-	n, err = db.PruneRuns(t.Context(), time.Now(), 1000)
+	n, _, err = db.PruneRuns(t.Context(), time.Now(), 1000)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 	require.Greater(t, compactAll(t, db), videos/2/freedAtOnce)
@@ -122,7 +122,7 @@ func TestMetadataGoesWhileItIsFoundAgain(t *testing.T) {
 	db := &AudioSearch{db: file}
 	v := []audiosearch.Video{{ID: "v", Metadata: metadata.Map{"k": metadata.Int(1)}}}
 	endedRun(t, db, "acme", 1, v)
-	_, err = db.TrimRuns(t.Context(), 0, 1)
+	_, _, err = db.TrimRuns(t.Context(), 0, 1)
 	require.NoError(t, err)
 	require.NoError(t, db.CreateRun(t.Context(), audiosearch.Run{Organization: "acme", ID: 2, State: audiosearch.StateRunning}, 1))
 	busy, found := make(chan struct{}), make(chan error)
@@ -177,7 +177,7 @@ func TestResultsThatGoWhileTheyAreRead(t *testing.T) {
 		ours, theirs := int64(2*calls), int64(2*calls+1)
 		endedRun(t, db, "acme", ours, video("ours"))
 		ctx := &thenOnce{t.Context(), calls, func() {
-			_, err := db.TrimRuns(t.Context(), 0, 10)
+			_, _, err := db.TrimRuns(t.Context(), 0, 10)
 			require.NoError(t, err)
 			compactAll(t, db)
 			endedRun(t, db, "other", theirs, video("theirs"))
@@ -189,7 +189,7 @@ func TestResultsThatGoWhileTheyAreRead(t *testing.T) {
 		} else {
 			require.Equal(t, "ours", results[0].Path)
 		}
-		_, err = db.TrimRuns(t.Context(), 0, 10)
+		_, _, err = db.TrimRuns(t.Context(), 0, 10)
 		require.NoError(t, err)
 		compactAll(t, db)
 	}

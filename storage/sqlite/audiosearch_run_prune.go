@@ -20,20 +20,20 @@ const (
 )
 
 // PruneRuns implements [audiosearch.Pruner].
-func (a *AudioSearch) PruneRuns(ctx context.Context, before time.Time, limit int) (removed int, err error) {
+func (a *AudioSearch) PruneRuns(ctx context.Context, before time.Time, limit int) (n int, more bool, err error) {
 	return a.removeRuns(ctx, finishedRuns, limit, ceilMicros(before))
 }
 
 // TrimRuns implements [audiosearch.Pruner].
-func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (removed int, err error) {
-	for from := ""; removed < limit; {
+func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (n int, more bool, err error) {
+	for from := ""; n < limit; {
 		org, found := "", false
 		err := a.db.list(ctx, noOrg, nextOfEnded, []any{from}, func(r *row) error {
 			org, found = r.text(0), true
 			return nil
 		})
 		if err != nil || !found {
-			return removed, err
+			return n, false, err
 		}
 		var bound []any
 		err = a.db.list(ctx, noOrg, firstTooMany, []any{org, max(keep, 0)}, func(r *row) error {
@@ -41,47 +41,45 @@ func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (removed in
 			return nil
 		})
 		if err != nil {
-			return removed, err
+			return n, false, err
 		}
-		if bound != nil {
+		for more = bound != nil; more && n < limit; {
 			// If runs end meanwhile, those up to the bound are too many all the same.
-			n, err := a.removeRuns(ctx, tooMany, limit-removed, append([]any{org}, bound...)...)
-			if removed += n; err != nil {
-				return removed, err
+			var removed int
+			removed, more, err = a.removeRuns(ctx, tooMany, limit-n, append([]any{org}, bound...)...)
+			if n += removed; err != nil {
+				return n, false, err
 			}
 		}
 		from = org + "\x00" // the next text there can be
 	}
-	return removed, ctx.Err()
+	return n, true, ctx.Err()
 }
 
-// removeRuns removes at most limit of the runs that a query lists, whose last argument is
-// how many it lists.
-func (a *AudioSearch) removeRuns(ctx context.Context, query string, limit int, args ...any) (removed int, err error) {
-	for removed < limit {
-		var n, step int
-		err := a.db.writer.write(ctx, func(tx *tx) error {
-			step = min(pruneStep, limit-removed)
-			var ids []int64
-			err := tx.query(query, append(args[:len(args):len(args)], step), func(r *row) error {
-				ids = append(ids, cell[int64](r, 0))
-				return nil
-			})
-			if n = len(ids); err != nil || n == 0 {
-				return err
-			}
-			list, err := json.Marshal(ids)
-			if err != nil {
-				return err
-			}
-			return tx.apply([]change{{leaveSets, []any{string(list)}}, {removeRuns, []any{string(list)}}})
+// removeRuns removes some of the runs that a query lists, whose last argument is how many it
+// lists: other writes wait for so long.
+func (a *AudioSearch) removeRuns(
+	ctx context.Context, query string, limit int, args ...any,
+) (n int, more bool, err error) {
+	limit = min(limit, pruneStep)
+	removed := 0
+	err = a.db.writer.write(ctx, func(tx *tx) error {
+		var ids []int64
+		err := tx.query(query, append(args[:len(args):len(args)], limit), func(r *row) error {
+			ids = append(ids, cell[int64](r, 0))
+			return nil
 		})
+		if removed = len(ids); err != nil || removed == 0 {
+			return err
+		}
+		list, err := json.Marshal(ids)
 		if err != nil {
-			return removed, err
+			return err
 		}
-		if removed += n; n < step {
-			break
-		}
+		return tx.apply([]change{{leaveSets, []any{string(list)}}, {removeRuns, []any{string(list)}}})
+	})
+	if err != nil { // the writer may still be at it
+		return 0, false, err
 	}
-	return removed, ctx.Err()
+	return removed, removed == limit, nil
 }

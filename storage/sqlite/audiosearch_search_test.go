@@ -67,7 +67,7 @@ func TestSearchOfSelections(t *testing.T) {
 			return c.note()
 		}))
 		for more := true; more; {
-			more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{})
+			_, more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 			require.NoError(t, err)
 		}
 		first = end
@@ -178,7 +178,7 @@ func TestSearchOfPieces(t *testing.T) {
 		}
 		compare()
 		for more := true; more; {
-			more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{})
+			_, more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 			require.NoError(t, err)
 		}
 		compare()
@@ -219,7 +219,7 @@ func TestSearchOfNothing(t *testing.T) {
 		require.NoError(t, tables.PutScoring(t.Context(), "acme", "d", videos[i].ID, "p", s, [][]uint16{nil}))
 	}
 	for more := true; more; {
-		more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{})
+		_, more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 		require.NoError(t, err)
 	}
 	require.Equal(t, []int{0}, numbers(t, db, "SELECT windows FROM audiosearch_blocks"))
@@ -253,7 +253,7 @@ func TestSearchOfDamagedRows(t *testing.T) {
 		require.NoError(t, db.AudioSearch().Store.PutVideos(t.Context(), "acme", "d", others))
 		for more := true; more; {
 			var err error
-			more, err = (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{})
+			_, more, err = (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 			require.NoError(t, err)
 		}
 		require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {

@@ -118,7 +118,7 @@ func TestSearchesSeeOneState(t *testing.T) {
 	}
 	others.Go(func() {
 		for ctx.Err() == nil {
-			_, err := (&AudioSearch{db: dbs[0]}).Compact(context.Background(), audiosearch.CompactOptions{})
+			_, _, err := (&AudioSearch{db: dbs[0]}).Compact(context.Background(), audiosearch.CompactOptions{}, 100_000)
 			assert.NoError(t, err)
 		}
 	})
@@ -152,7 +152,7 @@ func TestKilledWhilePacking(t *testing.T) {
 			require.NoError(t, hear(t.Context(), db, rand.IntN(heardVideos), n))
 			require.NoError(t, hearInParts(t.Context(), db, rand.IntN(heardVideos), n))
 			if n%8 == 0 {
-				_, err := (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{})
+				_, _, err := (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 				require.NoError(t, err)
 			}
 		}
@@ -175,7 +175,7 @@ func TestKilledWhilePacking(t *testing.T) {
 		require.NoError(t, err)
 		t.Log(len(heard(t, after)), "videos are scored")
 		for more := true; more; {
-			more, err = (&AudioSearch{db: after}).Compact(t.Context(), audiosearch.CompactOptions{})
+			_, more, err = (&AudioSearch{db: after}).Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 			require.NoError(t, err)
 		}
 		heard(t, after)
@@ -225,14 +225,14 @@ func TestRememberedDatasets(t *testing.T) {
 	require.Greater(t, db.views.bytes, one)
 	for more := true; more; {
 		var err error
-		more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{})
+		_, more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 		require.NoError(t, err)
 		look("d")
 	}
 	for i := range heardVideos {
 		require.NoError(t, tables.DeleteVideo(t.Context(), "acme", "d", heardVideo(i)))
 	}
-	_, err := tables.Compact(t.Context(), audiosearch.CompactOptions{})
+	_, _, err := tables.Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 	require.NoError(t, err)
 	look("d")
 	v := db.views.get(1)

@@ -48,7 +48,7 @@ func TestManyClasses(t *testing.T) {
 	}
 	compact := func() {
 		for more := true; more; {
-			more, err = (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{})
+			_, more, err = (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 			require.NoError(t, err)
 		}
 	}
@@ -152,7 +152,7 @@ func TestVocabularies(t *testing.T) {
 		require.NoError(t, db.AudioSearch().Store.SetModel(t.Context(), "acme", "d", c))
 	}
 	for more := true; more; {
-		more, err = (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{ReplacedBefore: someTime.Add(1)})
+		_, more, err = (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{ReplacedBefore: someTime.Add(1)}, 100_000)
 		require.NoError(t, err)
 	}
 	require.Equal(t, both[:1], names(), "the current model needs it")

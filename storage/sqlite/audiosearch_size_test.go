@@ -38,7 +38,7 @@ func TestAudioSearchSize(t *testing.T) {
 				require.NoError(t, tables.PutVideos(t.Context(), "acme", "d", videos))
 				require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error { return putRandomScores(tx, videos, c.windows) }))
 				for more := true; more; {
-					more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{})
+					_, more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 					require.NoError(t, err)
 				}
 			}

@@ -78,22 +78,16 @@ func (t *auditTable) listing(org string, q *auditSelection) (statement string, a
 	return statement, append(args, min(q.limit, math.MaxInt-1)+1)
 }
 
-// prune removes what ended before a time, in steps: other writes wait for one of them at
-// most.
-func (db *DB) prune(ctx context.Context, statement string, before time.Time, limit int) (removed int, err error) {
-	for removed < limit {
-		step := min(pruneStep, limit-removed)
-		var n int64
-		err := db.writer.write(ctx, func(tx *tx) (err error) {
-			n, err = tx.exec(statement, ceilMicros(before), step)
-			return err
-		})
-		if err != nil {
-			return removed, err
-		}
-		if removed += int(n); n < int64(step) {
-			break
-		}
+// prune removes some of what ended before a time: other writes wait for so long.
+func (db *DB) prune(ctx context.Context, statement string, before time.Time, limit int) (n int, more bool, err error) {
+	limit = min(limit, pruneStep)
+	var removed int64
+	err = db.writer.write(ctx, func(tx *tx) (err error) {
+		removed, err = tx.exec(statement, ceilMicros(before), limit)
+		return err
+	})
+	if err != nil { // the writer may still be at it
+		return 0, false, err
 	}
-	return removed, ctx.Err()
+	return int(removed), int(removed) == limit, nil
 }

@@ -26,13 +26,6 @@ const (
 		" AND seq = (SELECT event FROM authmgmt_deleted WHERE organization = ?1)"
 	eventsButThat = " FROM authmgmt_audit WHERE organization = ?1" +
 		" AND seq IS NOT (SELECT event FROM authmgmt_deleted WHERE organization = ?1)"
-
-	anythingLeft = "SELECT 1 WHERE EXISTS (SELECT 1 FROM authmgmt_invitations WHERE organization = ?1)" +
-		" OR EXISTS (SELECT 1 FROM authmgmt_tokens WHERE organization = ?1)" +
-		" OR EXISTS (SELECT 1 FROM authmgmt_secrets WHERE organization = ?1)" +
-		" OR EXISTS (SELECT 1 FROM authmgmt_clients WHERE organization = ?1)" +
-		" OR EXISTS (SELECT 1" + eventsButThat + ")" +
-		" OR EXISTS (SELECT 1 FROM authmgmt_organizations WHERE id = ?1)"
 )
 
 // removals take rows of an organization, at most a limit of them. Tokens go before their
@@ -85,42 +78,37 @@ func (a *AuthMgmt) DeletedAt(ctx context.Context, org string) (since time.Time, 
 	return since, nil
 }
 
-// RemoveDeleted implements [authmgmt.Deletion]. Other writes wait for one step at most.
-func (a *AuthMgmt) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
-	for more = true; more && limit > 0; limit -= pruneStep {
-		step, left := min(pruneStep, limit), false
-		err := a.db.writer.write(ctx, func(tx *tx) error {
-			found, err := tx.exists(deletedAt, org)
-			if err == nil && !found {
-				err = mortise.ErrNotFound
-			}
-			if err != nil {
-				return err
-			}
-			left, err = tx.removeDeleted(org, step)
-			return err
-		})
-		if err != nil { // the writer may still be at it
-			return false, err
+// RemoveDeleted implements [authmgmt.Deletion].
+func (a *AuthMgmt) RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error) {
+	limit = min(limit, pruneStep)
+	removed := 0
+	err = a.db.writer.write(ctx, func(tx *tx) error {
+		found, err := tx.exists(deletedAt, org)
+		if err == nil && !found {
+			err = mortise.ErrNotFound
 		}
-		more = left
+		if err != nil {
+			return err
+		}
+		removed, err = tx.removeDeleted(org, limit)
+		return err
+	})
+	if err != nil { // the writer may still be at it
+		return 0, false, err
 	}
-	return more, nil
+	return removed, removed == limit, nil
 }
 
-// removeDeleted removes at most so many rows of an organization, and reports whether
-// there are more.
-func (t *tx) removeDeleted(org string, step int) (more bool, err error) {
+// removeDeleted removes rows of an organization. If they are fewer than the limit, nothing
+// is left.
+func (t *tx) removeDeleted(org string, limit int) (removed int, err error) {
 	for _, removal := range removals {
-		removed, err := t.exec(removal, org, step)
-		if err != nil {
-			return false, err
-		}
-		if step -= int(removed); step <= 0 {
-			return t.exists(anythingLeft, org)
+		n, err := t.exec(removal, org, limit-removed)
+		if removed += int(n); err != nil || removed == limit {
+			return removed, err
 		}
 	}
-	return false, nil
+	return removed, nil
 }
 
 // mayCreate returns ErrDeleted if an organization was deleted, before everything else that

@@ -14,16 +14,16 @@ const (
 )
 
 // PruneAudit implements [authmgmt.Pruner].
-func (a *AuthMgmt) PruneAudit(ctx context.Context, before time.Time, limit int) (removed int, err error) {
+func (a *AuthMgmt) PruneAudit(ctx context.Context, before time.Time, limit int) (n int, more bool, err error) {
 	return a.db.prune(ctx, pruneAudit, before, limit)
 }
 
 // PruneTokens implements [authmgmt.Pruner].
-func (a *AuthMgmt) PruneTokens(ctx context.Context, before time.Time, limit int) (removed int, err error) {
+func (a *AuthMgmt) PruneTokens(ctx context.Context, before time.Time, limit int) (n int, more bool, err error) {
 	return a.db.prune(ctx, pruneTokens, before, limit)
 }
 
 // PruneInvitations implements [authmgmt.Pruner].
-func (a *AuthMgmt) PruneInvitations(ctx context.Context, before time.Time, limit int) (removed int, err error) {
+func (a *AuthMgmt) PruneInvitations(ctx context.Context, before time.Time, limit int) (n int, more bool, err error) {
 	return a.db.prune(ctx, pruneInvitations, before, limit)
 }

@@ -29,19 +29,20 @@ func TestPruneAuthMgmtSteps(t *testing.T) {
 		}))
 		return found
 	}
-	for query, prune := range map[string]func(context.Context, time.Time, int) (int, error){
+	for query, prune := range map[string]func(context.Context, time.Time, int) (int, bool, error){
 		"SELECT min(at), count(at) FROM authmgmt_audit":                   tables.PruneAudit,
 		"SELECT min(expires_at), count(expires_at) FROM authmgmt_tokens":  tables.PruneTokens,
 		"SELECT min(ended_at), count(ended_at) FROM authmgmt_invitations": tables.PruneInvitations,
 	} {
-		const limit = pruneStep + 10
-		removed, err := prune(t.Context(), time.UnixMicro(n), limit)
-		require.NoError(t, err)
-		require.Equal(t, limit, removed, query)
-		require.Equal(t, [2]int{limit + 1, n - limit}, numbers(query), query)
-		removed, err = prune(t.Context(), time.UnixMicro(n), 1000)
-		require.NoError(t, err)
-		require.Equal(t, n-limit-1, removed, query)
+		removed := 0
+		for _, c := range []struct{ limit, want int }{{10, 10}, {1000, pruneStep}, {1000, pruneStep}, {1000, 39}} {
+			did, more, err := prune(t.Context(), time.UnixMicro(n), c.limit)
+			require.NoError(t, err)
+			require.Equal(t, c.want, did, query)
+			require.Equal(t, c.want != 39, more, query)
+			removed += did
+			require.Equal(t, [2]int{removed + 1, n - removed}, numbers(query), query)
+		}
 		require.Equal(t, [2]int{n, 1}, numbers(query), "%s: the last one did not end before that time", query)
 	}
 	// What never expires, and what is not granted yet.

@@ -113,9 +113,9 @@ func stopWhileDeletingCredentials(t *testing.T, path, place string) {
 			return errStopped
 		}))
 	case "after a step":
-		_, err := db.AuthMgmt().Store.RemoveDeleted(t.Context(), "acme", 4)
+		_, _, err := db.AuthMgmt().Store.RemoveDeleted(t.Context(), "acme", 4)
 		require.NoError(t, err)
-		_, err = db.Trigger().Store.RemoveDeleted(t.Context(), "acme", 8)
+		_, _, err = db.Trigger().Store.RemoveDeleted(t.Context(), "acme", 8)
 		require.NoError(t, err)
 	}
 	stop()

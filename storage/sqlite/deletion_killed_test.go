@@ -75,8 +75,8 @@ func TestKilledWhileDeleting(t *testing.T) {
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, db.Close()) })
 			tokens, audio := &Vault{db}, &AudioSearch{db}
-			_, vaultErr := tokens.RemoveDeleted(t.Context(), "acme", 0)
-			_, audioErr := audio.RemoveDeleted(t.Context(), "acme", 0)
+			_, _, vaultErr := tokens.RemoveDeleted(t.Context(), "acme", 0)
+			_, _, audioErr := audio.RemoveDeleted(t.Context(), "acme", 0)
 			switch now := counts(content(t, db)); place {
 			case "in the mark":
 				require.ErrorIs(t, vaultErr, mortise.ErrNotFound, "nothing of it is stored")
@@ -94,11 +94,11 @@ func TestKilledWhileDeleting(t *testing.T) {
 			_, err = tokens.Vault(t.Context(), "acme", "v1")
 			require.ErrorIs(t, err, mortise.ErrNotFound)
 			for more := true; more; {
-				more, err = tokens.RemoveDeleted(t.Context(), "acme", 1000)
+				_, more, err = tokens.RemoveDeleted(t.Context(), "acme", 1000)
 				require.NoError(t, err)
 			}
 			for more := true; more; {
-				more, err = audio.RemoveDeleted(t.Context(), "acme", 1000)
+				_, more, err = audio.RemoveDeleted(t.Context(), "acme", 1000)
 				require.NoError(t, err)
 			}
 			left := counts(content(t, db))
@@ -152,9 +152,9 @@ func stopWhileDeleting(t *testing.T, path, place string) {
 		}))
 	case "after a step":
 		markBoth(t, db)
-		_, err := db.Vault().Store.RemoveDeleted(t.Context(), "acme", 40)
+		_, _, err := db.Vault().Store.RemoveDeleted(t.Context(), "acme", 40)
 		require.NoError(t, err)
-		_, err = db.AudioSearch().Store.RemoveDeleted(t.Context(), "acme", 40)
+		_, _, err = db.AudioSearch().Store.RemoveDeleted(t.Context(), "acme", 40)
 		require.NoError(t, err)
 	}
 	stop()

@@ -35,6 +35,12 @@ func TestLeaveDeletion(t *testing.T) {
 	} {
 		require.NoError(t, mark())
 	}
+	step := func(do func(ctx context.Context) (int, bool, error)) func(ctx context.Context) (any, error) {
+		return func(ctx context.Context) (any, error) {
+			_, more, err := do(ctx)
+			return more, err
+		}
+	}
 	for name, do := range map[string]func(ctx context.Context) (any, error){
 		"vault.MarkDeleted": func(ctx context.Context) (any, error) {
 			return s.MarkDeleted(ctx, "goes", someTime, vault.AuditEvent{})
@@ -42,18 +48,18 @@ func TestLeaveDeletion(t *testing.T) {
 		"vault.MarkVaultDeleted": func(ctx context.Context) (any, error) {
 			return s.MarkVaultDeleted(ctx, "acme", "v2", someTime, vault.AuditEvent{})
 		},
-		"vault.RemoveDeleted":      func(ctx context.Context) (any, error) { return s.RemoveDeleted(ctx, "goes", 1) },
-		"vault.RemoveDeletedVault": func(ctx context.Context) (any, error) { return s.RemoveDeletedVault(ctx, "acme", "v2", 1) },
+		"vault.RemoveDeleted":      step(func(ctx context.Context) (int, bool, error) { return s.RemoveDeleted(ctx, "goes", 1) }),
+		"vault.RemoveDeletedVault": step(func(ctx context.Context) (int, bool, error) { return s.RemoveDeletedVault(ctx, "acme", "v2", 1) }),
 		"audiosearch.MarkDeleted": func(ctx context.Context) (any, error) {
 			return (&AudioSearch{db}).MarkDeleted(ctx, "goes", someTime)
 		},
-		"audiosearch.RemoveDeleted": func(ctx context.Context) (any, error) { return (&AudioSearch{db}).RemoveDeleted(ctx, "goes", 1) },
+		"audiosearch.RemoveDeleted": step(func(ctx context.Context) (int, bool, error) { return (&AudioSearch{db}).RemoveDeleted(ctx, "goes", 1) }),
 		"authmgmt.MarkDeleted": func(ctx context.Context) (any, error) {
 			return (&AuthMgmt{db}).MarkDeleted(ctx, "goes", someTime, authmgmt.AuditEvent{})
 		},
-		"authmgmt.RemoveDeleted": func(ctx context.Context) (any, error) { return (&AuthMgmt{db}).RemoveDeleted(ctx, "goes", 1) },
+		"authmgmt.RemoveDeleted": step(func(ctx context.Context) (int, bool, error) { return (&AuthMgmt{db}).RemoveDeleted(ctx, "goes", 1) }),
 		"trigger.MarkDeleted":    func(ctx context.Context) (any, error) { return (&Trigger{db: db}).MarkDeleted(ctx, "goes", someTime) },
-		"trigger.RemoveDeleted":  func(ctx context.Context) (any, error) { return (&Trigger{db: db}).RemoveDeleted(ctx, "goes", 1) },
+		"trigger.RemoveDeleted":  step(func(ctx context.Context) (int, bool, error) { return (&Trigger{db: db}).RemoveDeleted(ctx, "goes", 1) }),
 	} {
 		left := 0
 		for range 10 {

@@ -107,7 +107,7 @@ func TestBodiesGoWithTheirEvents(t *testing.T) {
 	}
 
 	attempt(t, tables, &other)
-	removed, err := tables.Prune(t.Context(), other.SubmittedAt.Add(time.Second), other.SubmittedAt.Add(time.Second), 10)
+	removed, _, err := tables.Prune(t.Context(), other.SubmittedAt.Add(time.Second), other.SubmittedAt.Add(time.Second), 10)
 	require.NoError(t, err)
 	require.Equal(t, 1, removed)
 	require.Zero(t, db.bodies(t))
@@ -124,7 +124,7 @@ func TestBodiesGoWithTheirEvents(t *testing.T) {
 	require.Less(t, db.bodies(t), 20)
 	require.Greater(t, db.bodies(t), 5, "8 MB at a time")
 	for more := true; more; {
-		more, err = tables.RemoveDeleted(t.Context(), "acme", 1000)
+		_, more, err = tables.RemoveDeleted(t.Context(), "acme", 1000)
 		require.NoError(t, err)
 	}
 	require.Zero(t, db.bodies(t))

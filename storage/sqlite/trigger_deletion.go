@@ -70,19 +70,15 @@ func (t *tx) markTriggerDeleted(org string, at time.Time) error {
 }
 
 // RemoveDeleted implements [trigger.Deletion].
-func (t *Trigger) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+func (t *Trigger) RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error) {
 	if limit <= 0 {
-		return true, t.isMarked(ctx, org)
+		return 0, true, t.isMarked(ctx, org)
 	}
-	for more = true; more && limit > 0; {
-		r := &triggerRemoval{org: org, rows: min(pruneStep, limit)}
-		if err := t.db.writer.write(ctx, r.do); err != nil {
-			return false, err
-		}
-		limit -= r.removed
-		more = r.more
+	r := &triggerRemoval{org: org, rows: min(pruneStep, limit)}
+	if err := t.db.writer.write(ctx, r.do); err != nil { // the writer may still be at it
+		return 0, false, err
 	}
-	return more, nil
+	return r.removed, r.more, nil
 }
 
 // isMarked returns [mortise.ErrNotFound] if an organization is not marked.

@@ -440,37 +440,31 @@ func newPruning(kind string) *pruning {
 
 const idText = "lower(substr(hex(id),1,8)||'-'||substr(hex(id),9,4)||'-'||substr(hex(id),13,4)||'-'||substr(hex(id),17,4)||'-'||substr(hex(id),21))"
 
-// pruneStep is how many events go at a time: other writes wait for so long.
+// pruneStep is how many rows go at a time: other writes wait for so long.
 const pruneStep = 100
 
 // Prune implements [trigger.Pruner].
-func (t *Trigger) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (int, error) {
-	removed, err := t.prune(ctx, pruneUnkeyed, before, limit)
-	if err != nil {
-		return removed, err
+func (t *Trigger) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (n int, more bool, err error) {
+	limit = min(limit, pruneStep)
+	removed := 0
+	err = t.db.writer.write(ctx, func(tx *tx) (err error) {
+		if removed, err = tx.pruneEvents(pruneUnkeyed, before, limit); err != nil || removed == limit {
+			return err
+		}
+		keyed, err := tx.pruneEvents(pruneKeyed, keyedBefore, limit-removed)
+		removed += keyed
+		return err
+	})
+	if err != nil { // the writer may still be at it
+		return 0, false, err
 	}
-	keyed, err := t.prune(ctx, pruneKeyed, keyedBefore, limit-removed)
-	return removed + keyed, err
+	return removed, removed == limit, nil
 }
 
-func (t *Trigger) prune(ctx context.Context, p *pruning, before time.Time, limit int) (int, error) {
-	removed := 0
-	for removed < limit {
-		step := min(pruneStep, limit-removed)
-		var n int64
-		err := t.db.writer.write(ctx, func(tx *tx) (err error) {
-			if _, err = tx.exec(p.jobs, ceilMicros(before), step); err != nil {
-				return err
-			}
-			n, err = tx.exec(p.events, ceilMicros(before), step)
-			return err
-		})
-		if err != nil {
-			return removed, err
-		}
-		if removed += int(n); n < int64(step) {
-			break
-		}
+func (t *tx) pruneEvents(p *pruning, before time.Time, limit int) (removed int, err error) {
+	if _, err = t.exec(p.jobs, ceilMicros(before), limit); err != nil {
+		return 0, err
 	}
-	return removed, ctx.Err()
+	n, err := t.exec(p.events, ceilMicros(before), limit)
+	return int(n), err
 }

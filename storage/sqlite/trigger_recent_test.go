@@ -122,7 +122,7 @@ func TestRecentEventOfAnotherProcess(t *testing.T) {
 			e.Status, e.FinishedAt = trigger.StatusFailed, e.SubmittedAt
 			return nil
 		}))
-		_, err = others.Prune(t.Context(), e.SubmittedAt.Add(time.Second), e.SubmittedAt.Add(time.Second), 10)
+		_, _, err = others.Prune(t.Context(), e.SubmittedAt.Add(time.Second), e.SubmittedAt.Add(time.Second), 10)
 		require.NoError(t, err)
 		err = tables.UpdateEvent(t.Context(), "acme", e.ID, func(e *trigger.Event) error { e.Attempts++; return nil })
 		require.ErrorIs(t, err, mortise.ErrNotFound, "%s: it was removed meanwhile", name)
@@ -138,7 +138,7 @@ func TestRecentEventCreatedAgain(t *testing.T) {
 	_, _, err := tables.CreateEvent(t.Context(), e, time.Time{})
 	require.NoError(t, err)
 	attempt(t, others, &e)
-	removed, err := others.Prune(t.Context(), e.SubmittedAt.Add(time.Second), e.SubmittedAt.Add(time.Second), 10)
+	removed, _, err := others.Prune(t.Context(), e.SubmittedAt.Add(time.Second), e.SubmittedAt.Add(time.Second), 10)
 	require.NoError(t, err)
 	require.Equal(t, 1, removed)
 	e.Instructions = "Document something else."

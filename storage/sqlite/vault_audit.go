@@ -120,6 +120,6 @@ func scanVaultAudit(r *row, e *vault.AuditEvent) error {
 }
 
 // PruneAudit implements [vault.Audit].
-func (s *Vault) PruneAudit(ctx context.Context, before time.Time, limit int) (removed int, err error) {
+func (s *Vault) PruneAudit(ctx context.Context, before time.Time, limit int) (n int, more bool, err error) {
 	return s.db.prune(ctx, pruneVaultAudit, before, limit)
 }

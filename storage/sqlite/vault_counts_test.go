@@ -78,7 +78,7 @@ func TestVaultCounts(t *testing.T) {
 	counts(2, 1, 1, 1)
 	more := true
 	for left := 5; more; {
-		more, err = s.RemoveDeletedVault(ctx, "acme", "v1", 1)
+		_, more, err = s.RemoveDeletedVault(ctx, "acme", "v1", 1)
 		require.NoError(t, err)
 		RequireCounts(t, db)
 		now := numbers(t, db, "SELECT ifnull(sum(n), 0) FROM vault_counts")[0]

@@ -150,8 +150,8 @@ func (t *tx) deletedVault(org, id string) (since time.Time, err error) {
 }
 
 // RemoveDeleted implements [vault.Deletion].
-func (s *Vault) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
-	left := false
+func (s *Vault) RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error) {
+	left, did := false, 0
 	err = s.db.writer.write(ctx, func(tx *tx) error {
 		marked, rest := false, false
 		err := tx.query(deletedVaultOrg, []any{org}, func(r *row) error {
@@ -161,11 +161,12 @@ func (s *Vault) RemoveDeleted(ctx context.Context, org string, limit int) (more 
 		if err == nil && !marked {
 			err = mortise.ErrNotFound
 		}
-		if left = rest; err != nil || !rest {
+		if left, did = rest, 0; err != nil || !rest {
 			return err
 		}
-		removed := vaultRemoval{tx: tx, limit: min(limit, removalRows)}
-		done, err := removed.organization(org)
+		removal := vaultRemoval{tx: tx, limit: min(limit, removalRows)}
+		done, err := removal.organization(org)
+		did = removal.done
 		if err == nil && done {
 			_, err = tx.exec(nothingIsLeft, org)
 		}
@@ -173,32 +174,32 @@ func (s *Vault) RemoveDeleted(ctx context.Context, org string, limit int) (more 
 		return err
 	})
 	if err != nil { // the writer may still be at it
-		return false, err
+		return 0, false, err
 	}
-	return left, nil
+	return did, left, nil
 }
 
 // RemoveDeletedVault implements [vault.Deletion].
-func (s *Vault) RemoveDeletedVault(ctx context.Context, org, id string, limit int) (more bool, err error) {
-	left := false
+func (s *Vault) RemoveDeletedVault(ctx context.Context, org, id string, limit int) (n int, more bool, err error) {
+	left, did := false, 0
 	err = s.db.writer.write(ctx, func(tx *tx) error {
 		if _, err := tx.deletedVault(org, id); err != nil {
 			return err
 		}
 		seq, err := tx.firstNumber(hiddenVault, org, id)
 		if err != nil || seq == noVault {
-			left = false
+			left, did = false, 0
 			return err
 		}
-		removed := vaultRemoval{tx: tx, limit: min(limit, removalRows)}
-		done, err := removed.vault(seq)
-		left = !done
+		removal := vaultRemoval{tx: tx, limit: min(limit, removalRows)}
+		done, err := removal.vault(seq)
+		left, did = !done, removal.done
 		return err
 	})
 	if err != nil { // the writer may still be at it
-		return false, err
+		return 0, false, err
 	}
-	return left, nil
+	return did, left, nil
 }
 
 // firstNumber returns the number that a query finds, or noVault.
@@ -215,7 +216,14 @@ func (t *tx) firstNumber(query string, args ...any) (seq int, err error) {
 type vaultRemoval struct {
 	tx    *tx
 	limit int // rows that it may still remove
-	bytes int // that those had which it has removed
+	done  int // rows that it has removed
+	bytes int // that those had
+}
+
+// count notes rows that were removed.
+func (m *vaultRemoval) count(rows int) {
+	m.limit -= rows
+	m.done += rows
 }
 
 // removalRows and removalBytes bound what a step removes, but for one row more than the
@@ -251,7 +259,7 @@ func (m *vaultRemoval) organization(org string) (done bool, err error) {
 	}
 	n, err := m.tx.exec(removeMarks, org, m.limit)
 	done = int(n) < m.limit
-	m.limit -= int(n)
+	m.count(int(n))
 	return done, err
 }
 
@@ -268,7 +276,7 @@ func (m *vaultRemoval) vault(seq int) (done bool, err error) {
 	if m.full() {
 		return false, nil
 	}
-	m.limit--
+	m.count(1)
 	_, err = m.tx.exec(removeVault, seq)
 	return true, err
 }
@@ -306,7 +314,7 @@ func (m *vaultRemoval) rows(find string, args []any, each func(*row), remove ...
 			return nil
 		}
 		found = append(found, r.number(0))
-		m.limit--
+		m.count(1)
 		m.bytes += r.number(1)
 		if each != nil {
 			each(r)

@@ -125,7 +125,7 @@ func testRemembering(t *testing.T, between bool, by func(t *testing.T, db, secon
 	change(func(ctx context.Context, v *Vault) error {
 		for more := true; more; {
 			var err error
-			if more, err = v.RemoveDeletedVault(ctx, "acme", "v1", 100); err != nil {
+			if _, more, err = v.RemoveDeletedVault(ctx, "acme", "v1", 100); err != nil {
 				return err
 			}
 		}

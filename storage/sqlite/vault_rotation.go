@@ -368,9 +368,9 @@ func ciphertext(s keyring.Sealed) []byte { return append([]byte{}, s.Ciphertext.
 const removeStep = 500
 
 // RemoveFingerprints implements [vault.KeyRotation].
-func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (removed int, err error) {
+func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (n int, more bool, err error) {
+	step := min(removeStep, limit)
 	for {
-		step := max(0, min(removeStep, limit-removed))
 		n, gone, more := 0, 0, true
 		err := s.db.writer.write(ctx, func(tx *tx) error {
 			keys, err := tx.vaultKeys()
@@ -395,10 +395,11 @@ func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (rem
 			return nil
 		})
 		if err != nil {
-			return removed, err
+			return 0, false, err
 		}
-		if removed += n - gone; !more || removed >= limit {
-			return removed, nil
+		// Those of what was deleted do not count: a step of them alone is none.
+		if n > gone || !more || limit <= 0 {
+			return n - gone, more, nil
 		}
 	}
 }

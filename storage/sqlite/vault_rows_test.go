@@ -203,7 +203,7 @@ func TestVaultRefusalsShareAGroup(t *testing.T) {
 			return err
 		}},
 		"fingerprints of a key in use": {keyring.ErrInUse, func() error {
-			_, err := tables.RemoveFingerprints(t.Context(), 1, 10)
+			_, _, err := tables.RemoveFingerprints(t.Context(), 1, 10)
 			return err
 		}},
 	}

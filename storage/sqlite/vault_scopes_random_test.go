@@ -89,7 +89,7 @@ func TestLookupsBesideChanges(t *testing.T) {
 					both(func(s vault.Store) error {
 						for more := true; more; {
 							var err error
-							if more, err = s.RemoveDeletedVault(ctx, org, id, 1); err != nil {
+							if _, more, err = s.RemoveDeletedVault(ctx, org, id, 1); err != nil {
 								return err
 							}
 						}
@@ -102,7 +102,7 @@ func TestLookupsBesideChanges(t *testing.T) {
 							both(func(s vault.Store) error {
 								for more := true; more; {
 									var err error
-									if more, err = s.RemoveDeleted(ctx, org, 7); err != nil {
+									if _, more, err = s.RemoveDeleted(ctx, org, 7); err != nil {
 										return err
 									}
 								}

@@ -59,7 +59,7 @@ func TestRememberedScopes(t *testing.T) {
 	require.NoError(t, err)
 	requireTokens("v1", 2, mortise.ErrNotFound, "")
 	for more := true; more; {
-		more, err = changes.RemoveDeletedVault(ctx, "acme", "v1", 100)
+		_, more, err = changes.RemoveDeletedVault(ctx, "acme", "v1", 100)
 		require.NoError(t, err)
 	}
 	// This one has the numbers of the first, and of its scope.

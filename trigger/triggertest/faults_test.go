@@ -54,7 +54,7 @@ func everyOp(ctx context.Context, f *triggertest.Faults, db backend) (ops []stri
 	note("Store.ListEvents", err)
 	_, err = store.Unqueued(ctx, time.Now(), 1)
 	note("Store.Unqueued", err)
-	_, err = store.(trigger.Pruner).Prune(ctx, time.Now(), time.Now(), 1)
+	_, _, err = store.(trigger.Pruner).Prune(ctx, time.Now(), time.Now(), 1)
 	note("Store.Prune", err)
 
 	_, err = store.Stale(ctx, time.Now(), time.Time{}, 1)
@@ -120,7 +120,7 @@ func everyOp(ctx context.Context, f *triggertest.Faults, db backend) (ops []stri
 		_, err = part.MarkDeleted(ctx, "gone", time.Unix(0, 0))
 		note(part.name+".MarkDeleted", err)
 		_, _ = db.MarkDeleted(ctx, "gone", time.Unix(0, 0))
-		_, err = part.RemoveDeleted(ctx, "gone", 1)
+		_, _, err = part.RemoveDeleted(ctx, "gone", 1)
 		note(part.name+".RemoveDeleted", err)
 	}
 	return ops, errs

@@ -95,7 +95,7 @@ func looking(method string) func(*mutant) {
 		arg(func(*context.Context) { conformance.Seam() }, "MarkDeleted"), // until all have looked
 		around(func(m *mutant, c *mutate.Call) {
 			e := mutate.Get[trigger.Event](c.In)
-			_, unmarked := m.Trigger.RemoveDeleted(bg, e.Organization, 0)
+			_, _, unmarked := m.Trigger.RemoveDeleted(bg, e.Organization, 0)
 			conformance.Seam() // all have looked
 			conformance.Seam() // and the mark is made
 			if c.Go(); errors.Is(*c.Err(), mortise.ErrDeleted) && unmarked != nil {
@@ -194,7 +194,7 @@ var deletionMutants = []broken{
 		}
 		c.Go()
 	}, "RemoveDeleted")},
-	{name: "refuses a limit of 0", breaks: "deletion/not-marked deletion/steps-bounded", mutate: around(func(_ *mutant, c *mutate.Call) {
+	{name: "refuses a limit of 0", breaks: "deletion/not-marked steps/remove-deleted-events", mutate: around(func(_ *mutant, c *mutate.Call) {
 		if c.Go(); *mutate.Get[int](c.In) == 0 {
 			*c.Err() = mortise.ErrNotFound
 		}
@@ -206,29 +206,25 @@ var deletionMutants = []broken{
 
 // deletionStepMutants are wrong about what is removed.
 var deletionStepMutants = []broken{
-	{name: "removes everything at once", breaks: "deletion/steps-bounded deletion/removes-keys deletion/removes-jobs", mutate: arg(
+	{name: "removes everything at once", breaks: "deletion/removes-keys deletion/removes-jobs", mutate: arg(
 		func(limit *int) { *limit *= 1000 }, "RemoveDeleted")},
-	{name: "removes one with a limit of 0", breaks: "deletion/steps-bounded",
-		mutate: arg(func(limit *int) { *limit = max(*limit, 1) }, "RemoveDeleted")},
 	{name: "ends too early",
-		breaks: "deletion/steps-bounded deletion/removes-events deletion/removes-keys deletion/removes-jobs deletion/by-many",
+		breaks: "deletion/removes-events deletion/removes-keys deletion/removes-jobs",
 		mutate: out(func(more *bool) { *more = false }, "RemoveDeleted")},
-	{name: "never ends", breaks: "deletion/steps-bounded deletion/removes-events deletion/mark-stays deletion/durable", mutate: out(
-		func(more *bool) { *more = true }, "RemoveDeleted")},
 	{name: "leaves the jobs of deleted events", breaks: "deletion/removes-jobs",
-		mutate: replace("RemoveDeleted", func(m *mutant, ctx context.Context, org string, limit int) (bool, error) {
-			more, err := m.Trigger.RemoveDeleted(ctx, org, limit)
+		mutate: replace("RemoveDeleted", func(m *mutant, ctx context.Context, org string, limit int) (int, bool, error) {
+			n, more, err := m.Trigger.RemoveDeleted(ctx, org, limit)
 			if err == nil && !more {
 				for _, l := range m.leases { // of those that were claimed, the first of them held
 					_ = m.jobs.Add(ctx, l.Job)
 				}
 			}
-			return more, err
+			return n, more, err
 		})},
 	{name: "deletes by the beginning of a name", breaks: "deletion/others-alone",
 		mutate: replace("Event", func(m *mutant, ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
 			for n := range org {
-				if _, err := m.Trigger.RemoveDeleted(ctx, org[:n], 0); n > 0 && err == nil {
+				if _, _, err := m.Trigger.RemoveDeleted(ctx, org[:n], 0); n > 0 && err == nil {
 					return trigger.Event{}, mortise.ErrNotFound
 				}
 			}
@@ -239,7 +235,7 @@ var deletionStepMutants = []broken{
 		c.Go()
 	}, "MarkDeleted")},
 	{name: "removes jobs of other organizations with the same ID", breaks: "deletion/others-alone",
-		mutate: replace("RemoveDeleted", func(m *mutant, ctx context.Context, org string, limit int) (bool, error) {
+		mutate: replace("RemoveDeleted", func(m *mutant, ctx context.Context, org string, limit int) (int, bool, error) {
 			m.mu.Lock()
 			for _, j := range m.added {
 				if j.Organization != org {
@@ -251,13 +247,13 @@ var deletionStepMutants = []broken{
 		})},
 	{name: "forgets the mark at the end", breaks: "deletion/mark-stays deletion/first-time-stays deletion/durable", mutate: func(m *mutant) {
 		gone := make(map[string]bool)
-		m.On.RemoveDeleted = func(ctx context.Context, org string, limit int) (bool, error) {
-			more, err := m.Trigger.RemoveDeleted(ctx, org, limit)
+		m.On.RemoveDeleted = func(ctx context.Context, org string, limit int) (int, bool, error) {
+			n, more, err := m.Trigger.RemoveDeleted(ctx, org, limit)
 			if gone[org] {
-				return false, mortise.ErrNotFound
+				return 0, false, mortise.ErrNotFound
 			}
 			gone[org] = err == nil && !more && limit > 0
-			return more, err
+			return n, more, err
 		}
 		m.On.MarkDeleted = func(ctx context.Context, org string, at time.Time) (time.Time, error) {
 			since, err := m.Trigger.MarkDeleted(ctx, org, at)
@@ -273,14 +269,14 @@ var deletionStepMutants = []broken{
 			return m.Trigger.CreateEvent(ctx, e, since)
 		}
 	}},
-	{name: "fails beside another step", breaks: "deletion/by-many", mutate: func(m *mutant) {
+	{name: "fails beside another step", breaks: "steps/remove-deleted-events-at-once", mutate: func(m *mutant) {
 		busy := make(chan struct{}, 1)
-		m.On.RemoveDeleted = func(ctx context.Context, org string, limit int) (bool, error) {
+		m.On.RemoveDeleted = func(ctx context.Context, org string, limit int) (int, bool, error) {
 			select {
 			case busy <- struct{}{}:
 				defer func() { <-busy }()
 			default:
-				return false, errors.New("somebody else is at it")
+				return 0, false, errors.New("somebody else is at it")
 			}
 			conformance.Seam()
 			return m.Trigger.RemoveDeleted(ctx, org, limit)

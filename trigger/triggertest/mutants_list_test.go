@@ -90,7 +90,7 @@ var listMutants = []broken{
 		})},
 
 	{name: "prunes everything", breaks: "pruner/removes-finished-events pruner/before-is-strict",
-		mutate: replace("Prune", func(m *mutant, ctx context.Context, _, _ time.Time, limit int) (int, error) {
+		mutate: replace("Prune", func(m *mutant, ctx context.Context, _, _ time.Time, limit int) (int, bool, error) {
 			for _, org := range []string{"org-a", "org-b"} {
 				page, _ := m.Trigger.ListEvents(ctx, org, trigger.EventQuery{Limit: 100})
 				for _, e := range page.Items {
@@ -103,15 +103,15 @@ var listMutants = []broken{
 			return m.Trigger.Prune(ctx, time.Unix(1, 0), time.Unix(1, 0), limit)
 		})},
 	{name: "prunes by one time", breaks: "pruner/keeps-keys", mutate: replace("Prune",
-		func(m *mutant, ctx context.Context, before, _ time.Time, limit int) (int, error) {
+		func(m *mutant, ctx context.Context, before, _ time.Time, limit int) (int, bool, error) {
 			return m.Trigger.Prune(ctx, before, before, limit)
 		})},
 	{name: "prunes by the time of keys", breaks: "pruner/keeps-keys", mutate: replace("Prune",
-		func(m *mutant, ctx context.Context, _, keyedBefore time.Time, limit int) (int, error) {
+		func(m *mutant, ctx context.Context, _, keyedBefore time.Time, limit int) (int, bool, error) {
 			return m.Trigger.Prune(ctx, keyedBefore, keyedBefore, limit)
 		})},
 	{name: "counts events that stay for their keys", breaks: "pruner/kept-are-passed", mutate: replace("Prune",
-		func(m *mutant, ctx context.Context, before, keyedBefore time.Time, limit int) (int, error) {
+		func(m *mutant, ctx context.Context, before, keyedBefore time.Time, limit int) (int, bool, error) {
 			page, _ := m.Trigger.ListEvents(ctx, "org-a", trigger.EventQuery{Limit: 100})
 			for _, e := range page.Items {
 				if e.IdempotencyKey != "" && e.FinishedAt.Before(before) && !e.FinishedAt.Before(keyedBefore) {
@@ -120,7 +120,6 @@ var listMutants = []broken{
 			}
 			return m.Trigger.Prune(ctx, before, keyedBefore, max(limit, 0))
 		})},
-	{name: "prunes without limit", breaks: "pruner/limit", mutate: arg(func(limit *int) { *limit = 1000 }, "Prune")},
 	{name: "remembers the keys of pruned events", breaks: "pruner/frees-key", mutate: joinsKeys(func(_, key string) string { return key })},
 }
 

@@ -127,9 +127,9 @@ var txMutants = []broken{
 }
 
 // keepingDead returns a Prune after which some of the dead jobs are there still.
-func keepingDead(m *mutant, keep func(mortise.Job) bool) func(context.Context, time.Time, time.Time, int) (int, error) {
-	return func(ctx context.Context, before, keyedBefore time.Time, limit int) (int, error) {
-		n, err := m.Trigger.Prune(ctx, before, keyedBefore, limit)
+func keepingDead(m *mutant, keep func(mortise.Job) bool) func(context.Context, time.Time, time.Time, int) (int, bool, error) {
+	return func(ctx context.Context, before, keyedBefore time.Time, limit int) (int, bool, error) {
+		n, more, err := m.Trigger.Prune(ctx, before, keyedBefore, limit)
 		for _, j := range m.added {
 			if keep(j) {
 				_ = m.jobs.Add(ctx, j)
@@ -139,7 +139,7 @@ func keepingDead(m *mutant, keep func(mortise.Job) bool) func(context.Context, t
 		for _, l := range again {
 			_ = m.jobs.Remove(ctx, l, true)
 		}
-		return n, err
+		return n, more, err
 	}
 }
 

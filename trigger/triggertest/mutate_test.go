@@ -88,6 +88,7 @@ func keptMutants() (all []broken) {
 			Left:   "organizations/copies", Got: "organizations/copies",
 		}.Mutants(),
 		mutate.Kept[trigger.APIKey]{Name: "key", Stored: "keys/create-stores"}.Mutants(),
+		stepMutants(),
 	) {
 		all = append(all, broken{name: x.Name, breaks: strings.Join(x.Breaks, " "), mutate: func(m *mutant) { x.Make(&m.On) }})
 	}

@@ -108,7 +108,7 @@ var countRules = []rule{
 				s.create(t, eventIn(trigger.StatusFailed, orgA, time.Duration(i)*time.Hour))
 			}
 			s.hasCounts(t, orgA, 10, trigger.Counts{Completed: exactly(3), Failed: exactly(3)})
-			require.Equal(t, 4, s.prune(t, 90*time.Minute, 10), "events removed")
+			require.Equal(t, 4, s.prune(t, 90*time.Minute), "events removed")
 			s.hasCounts(t, orgA, 10, trigger.Counts{Completed: exactly(1), Failed: exactly(1)})
 			s.hasBacklog(t, 10, mortise.Backlog{Failed: exactly(1)})
 		}},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/steptest"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -36,24 +37,17 @@ func (s *subject) mark(t *testing.T, org string) {
 	}
 }
 
-// removeAll takes steps of at most limit rows until nothing is left in any part. There
-// cannot be more than most steps.
-func (s *subject) removeAll(t *testing.T, org string, limit, most int) {
+// removeAll takes steps of at most limit rows until nothing is left in any part.
+func (s *subject) removeAll(t *testing.T, org string, limit int) {
 	t.Helper()
 	for _, part := range s.deletions() {
-		removeFrom(t, part, org, limit, most)
+		steptest.All(t, limit, removing(part, org))
 	}
 }
 
-func removeFrom(t *testing.T, part trigger.Deletion, org string, limit, most int) {
-	t.Helper()
-	steps := 0
-	for more := true; more; steps++ {
-		var err error
-		more, err = part.RemoveDeleted(t.Context(), org, limit)
-		require.NoError(t, err)
-		require.LessOrEqual(t, steps, most, "RemoveDeleted with limit %d does not end", limit)
-	}
+// removing is RemoveDeleted of an organization.
+func removing(part trigger.Deletion, org string) steptest.Do {
+	return func(ctx context.Context, limit int) (int, bool, error) { return part.RemoveDeleted(ctx, org, limit) }
 }
 
 // neverCalled is an update function of what is deleted.
@@ -212,7 +206,7 @@ var deletionRules = []rule{
 					conformance.SameTime(t, "the time of the mark", first, &since)
 					if i == 2 {
 						s.mark(t, org)
-						s.removeAll(t, org, 10, 1)
+						s.removeAll(t, org, 10)
 					}
 				}
 			}
@@ -225,14 +219,14 @@ var deletionRules = []rule{
 			e := s.create(t, plainEvent(orgA, 0))
 			for _, part := range s.deletions() {
 				for _, limit := range []int{0, 10} {
-					_, err := part.RemoveDeleted(t.Context(), orgA, limit)
+					_, _, err := part.RemoveDeleted(t.Context(), orgA, limit)
 					require.ErrorIs(t, err, mortise.ErrNotFound, "RemoveDeleted without a mark, limit %d", limit)
 				}
 			}
 			sameEvent(t, e, s.get(t, e))
 			s.mark(t, orgA)
 			for _, part := range s.deletions() {
-				_, err := part.RemoveDeleted(t.Context(), orgA, 0)
+				_, _, err := part.RemoveDeleted(t.Context(), orgA, 0)
 				require.NoError(t, err, "RemoveDeleted of a marked organization with limit 0")
 			}
 		}},
@@ -246,11 +240,11 @@ var deletionRules = []rule{
 				isFailure(t, "MarkDeleted", err)
 				s.mark(t, orgB)
 				for _, limit := range []int{0, 10} {
-					_, err = part.RemoveDeleted(ended, orgB, limit)
+					_, _, err = part.RemoveDeleted(ended, orgB, limit)
 					isFailure(t, "RemoveDeleted", err)
 				}
 			}
-			_, err := s.Store.RemoveDeleted(t.Context(), orgA, 0)
+			_, _, err := s.Store.RemoveDeleted(t.Context(), orgA, 0)
 			require.ErrorIs(t, err, mortise.ErrNotFound, "after a MarkDeleted that failed")
 		}},
 }

@@ -1,6 +1,7 @@
 package triggertest
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/conformance/steptest"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -110,18 +112,24 @@ func finishedEvent(org string, at time.Duration) trigger.Event {
 	return e
 }
 
-// prune calls Prune with one time for all events, and returns how many it removed.
-func (s *subject) prune(t *testing.T, before time.Duration, limit int) int {
-	t.Helper()
-	return s.pruneKeyed(t, before, before, limit)
+// pruning is Prune with times.
+func (s *subject) pruning(before, keyedBefore time.Duration) steptest.Do {
+	return func(ctx context.Context, limit int) (int, bool, error) {
+		return s.Store.(trigger.Pruner).Prune(ctx, moment(before), moment(keyedBefore), limit)
+	}
 }
 
-// pruneKeyed calls Prune and returns how many events it removed.
-func (s *subject) pruneKeyed(t *testing.T, before, keyedBefore time.Duration, limit int) int {
+// prune calls Prune with one time for all events until no more is left, and returns how
+// many events it removed.
+func (s *subject) prune(t *testing.T, before time.Duration) int {
 	t.Helper()
-	removed, err := s.Store.(trigger.Pruner).Prune(t.Context(), moment(before), moment(keyedBefore), limit)
-	require.NoError(t, err)
-	return removed
+	return s.pruneKeyed(t, before, before)
+}
+
+// pruneKeyed is prune with a time for the events that have a key.
+func (s *subject) pruneKeyed(t *testing.T, before, keyedBefore time.Duration) int {
+	t.Helper()
+	return steptest.All(t, 10, s.pruning(before, keyedBefore))
 }
 
 // pruneRules are the rules of a Store that is a Pruner.
@@ -140,8 +148,8 @@ var pruneRules = []rule{
 				}
 				kept = append(kept, s.create(t, plainEvent(org, 0)))
 			}
-			require.Equal(t, len(gone), s.prune(t, time.Hour, 100), "events removed")
-			require.Zero(t, s.prune(t, time.Hour, 100), "events removed by the same Prune again")
+			require.Equal(t, len(gone), s.prune(t, time.Hour), "events removed")
+			require.Zero(t, s.prune(t, time.Hour), "events removed by the same Prune again")
 			for _, e := range gone {
 				_, err := s.Store.Event(t.Context(), e.Organization, e.ID)
 				require.ErrorIs(t, err, mortise.ErrNotFound, "Store.Event of a %s event that was pruned", e.Status)
@@ -156,25 +164,12 @@ var pruneRules = []rule{
 	{Rule{"pruner/before-is-strict", "Prune removes events whose FinishedAt is before the given time, not those at it."}, needStore | needPruner,
 		func(t *testing.T, s *subject) {
 			e := s.create(t, finishedEvent(orgA, 0))
-			require.Zero(t, s.prune(t, -time.Microsecond, 100),
+			require.Zero(t, s.prune(t, -time.Microsecond),
 				"events removed that finished a microsecond after the time")
-			require.Zero(t, s.prune(t, 0, 100), "events removed that finished at the time itself")
+			require.Zero(t, s.prune(t, 0), "events removed that finished at the time itself")
 			sameEvent(t, e, s.get(t, e))
-			require.Equal(t, 1, s.prune(t, time.Microsecond, 100),
+			require.Equal(t, 1, s.prune(t, time.Microsecond),
 				"events removed that finished a microsecond before the time")
-		}},
-
-	{Rule{"pruner/limit", "Prune removes at most limit events."}, needStore | needPruner,
-		func(t *testing.T, s *subject) {
-			for i := range 5 {
-				s.create(t, finishedEvent([]string{orgA, orgB}[i%2], 0))
-			}
-			require.Zero(t, s.prune(t, time.Hour, 0), "events removed with limit 0")
-			require.Equal(t, 2, s.prune(t, time.Hour, 2), "events removed of 5 with limit 2")
-			require.Len(t, append(s.list(t, orgA, trigger.EventQuery{}), s.list(t, orgB, trigger.EventQuery{})...), 3,
-				"events left of 5")
-			require.Equal(t, 2, s.prune(t, time.Hour, 2), "events removed of 3 with limit 2")
-			require.Equal(t, 1, s.prune(t, time.Hour, 2), "events removed of 1 with limit 2")
 		}},
 
 	{Rule{"pruner/keeps-keys", "Prune goes by keyedBefore for events with an idempotency key, and by the other time for events without one."}, needStore | needPruner,
@@ -182,17 +177,17 @@ var pruneRules = []rule{
 			keyed := finishedEvent(orgA, 0)
 			keyed.IdempotencyKey = "key"
 			s.create(t, keyed)
-			require.Zero(t, s.pruneKeyed(t, time.Hour, 0, 100),
+			require.Zero(t, s.pruneKeyed(t, time.Hour, 0),
 				"events removed: the only one has a key, and finished at keyedBefore")
 			sameEvent(t, keyed, s.get(t, keyed))
 			plain := s.create(t, finishedEvent(orgA, 0))
-			require.Equal(t, 1, s.pruneKeyed(t, 0, time.Microsecond, 100),
+			require.Equal(t, 1, s.pruneKeyed(t, 0, time.Microsecond),
 				"events removed: one with a key finished before keyedBefore, and one without at the other time")
 			sameEvent(t, plain, s.get(t, plain))
 
 			s.create(t, keyed)
 			s.update(t, keyed, func(e *trigger.Event) { e.IdempotencyKey = "" })
-			require.Equal(t, 2, s.pruneKeyed(t, time.Hour, 0, 100), "events removed: one has lost its key, the other had none")
+			require.Equal(t, 2, s.pruneKeyed(t, time.Hour, 0), "events removed: one has lost its key, the other had none")
 		}},
 
 	{Rule{"pruner/kept-are-passed", "Events that stay for their keys do not count for the limit of Prune."}, needStore | needPruner,
@@ -205,9 +200,8 @@ var pruneRules = []rule{
 			for range 3 {
 				s.create(t, finishedEvent(orgA, time.Minute))
 			}
-			require.Equal(t, 2, s.pruneKeyed(t, time.Hour, 0, 2), "events removed with limit 2 of 3 behind 5 that stay")
-			require.Equal(t, 1, s.pruneKeyed(t, time.Hour, 0, 2), "events removed with limit 2 of 1 behind 5 that stay")
-			require.Equal(t, 2, s.prune(t, time.Hour, 2), "events removed with limit 2, once 5 need not stay")
+			require.Equal(t, 3, steptest.All(t, 2, s.pruning(time.Hour, 0)), "events removed with limit 2 of 3 behind 5 that stay")
+			require.Equal(t, 5, steptest.All(t, 2, s.pruning(time.Hour, time.Hour)), "events removed, once 5 need not stay")
 		}},
 
 	{Rule{"pruner/frees-key", "A pruned event has no idempotency key any more."}, needStore | needPruner,
@@ -215,7 +209,7 @@ var pruneRules = []rule{
 			e := finishedEvent(orgA, 0)
 			e.IdempotencyKey = "key"
 			s.create(t, e)
-			require.Equal(t, 1, s.prune(t, time.Hour, 100), "events removed")
+			require.Equal(t, 1, s.prune(t, time.Hour), "events removed")
 			require.Empty(t, s.list(t, orgA, trigger.EventQuery{IdempotencyKey: "key"}),
 				"events with the key of a pruned one")
 			s.create(t, keyedEvent(orgA, "key", 0))

@@ -40,7 +40,7 @@ var reopenRules = []rule{
 	{Rule{"pruner/durable", "What Prune removed stays removed."}, needStore | needPruner | needReopen,
 		func(t *testing.T, s *subject) {
 			e := s.create(t, finishedEvent(orgA, 0))
-			require.Equal(t, 1, s.prune(t, time.Hour, 10), "events removed")
+			require.Equal(t, 1, s.prune(t, time.Hour), "events removed")
 			s.reopen(t)
 			_, err := s.Store.Event(t.Context(), orgA, e.ID)
 			require.ErrorIs(t, err, mortise.ErrNotFound)

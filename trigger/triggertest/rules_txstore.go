@@ -319,7 +319,7 @@ var txEndRules = []rule{
 			require.NoError(t, s.Leases.Add(t.Context(), e.Job()))
 			alive := s.hasJobs(t, e)[0]
 
-			require.Equal(t, 1, s.prune(t, time.Hour, 10))
+			require.Equal(t, 1, s.prune(t, time.Hour))
 			s.isHeld(t, alive)
 			var again []string
 			for _, j := range append(dead, kept.event.Job()) {

@@ -93,7 +93,7 @@ type rule struct {
 func suite(h *Harness) *conformance.Suite[*subject] {
 	s := &conformance.Suite[*subject]{Name: "triggertest", Skip: h.Skip, Open: h.open, Parts: (*subject).parts}
 	for _, r := range slices.Concat(createRules, keyRules, nameRules, updateRules, listRules, pageRules,
-		unqueuedRules, staleRules, pruneRules, deletionRules, deletionStepRules, sharedCountRules(), countRules,
+		unqueuedRules, staleRules, pruneRules, deletionRules, deletionStepRules, stepRules(), sharedCountRules(), countRules,
 		organizationRules, apiKeyRules, apiKeyListRules, txStoreRules, txEndRules,
 		contextRules, leaveRules, breakRules, reopenRules) {
 		s.Add(r.ID, r.Text, r.needs, r.check)

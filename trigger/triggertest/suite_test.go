@@ -9,6 +9,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
+	"github.com/seed-6363c74e/mortise/internal/conformance/steptest"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -24,6 +25,19 @@ func TestSuite(t *testing.T) {
 		p.Add(m.name, m.harness(), strings.Fields(m.breaks)...)
 	}
 	conformance.Prove(t, p)
+}
+
+// TestHalfStepsPass: a backend may do less than the limit of a step.
+func TestHalfStepsPass(t *testing.T) {
+	halves := broken{mutate: func(m *mutant) { steptest.Halve(&m.On) }}
+	triggertest.Run(t, halves.harness())
+}
+
+// stepMutants are wrong about bounded steps.
+func stepMutants() []mutate.Mutant {
+	return steptest.Mutants(&new(mutant).On, map[string]string{
+		"Prune": "steps/prune", "RemoveDeleted": "steps/remove-deleted-events steps/remove-deleted-keys",
+	})
 }
 
 // lacking are backends that lack what they may.

@@ -49,7 +49,7 @@ func (s *subject) newTrail() trail {
 			t.Helper()
 			require.NoError(t, s.Store.AddAuditEvent(t.Context(), e), "AddAuditEvent")
 		},
-		Prune: func(ctx context.Context, before time.Time, limit int) (int, error) {
+		Prune: func(ctx context.Context, before time.Time, limit int) (int, bool, error) {
 			return s.Store.PruneAudit(ctx, before, limit)
 		},
 	}

@@ -1,6 +1,7 @@
 package vaulttest
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -94,17 +95,16 @@ func (d *deleted) marking(t *testing.T, at time.Time, e vault.AuditEvent) (time.
 // step removes at most limit rows.
 func (d *deleted) step(t *testing.T, limit int) (more bool) {
 	t.Helper()
-	more, err := d.stepping(t, limit)
+	_, more, err := d.stepping(t.Context(), limit)
 	require.NoError(t, err, "remove what is left of %s", d.name)
 	return more
 }
 
-func (d *deleted) stepping(t *testing.T, limit int) (more bool, err error) {
-	t.Helper()
+func (d *deleted) stepping(ctx context.Context, limit int) (n int, more bool, err error) {
 	if d.id == "" {
-		return d.s.Store.RemoveDeleted(t.Context(), d.org, limit)
+		return d.s.Store.RemoveDeleted(ctx, d.org, limit)
 	}
-	return d.s.Store.RemoveDeletedVault(t.Context(), d.org, d.id, limit)
+	return d.s.Store.RemoveDeletedVault(ctx, d.org, d.id, limit)
 }
 
 // maxSteps is more than any deletion of a rule takes.
@@ -169,7 +169,7 @@ func (d *deleted) isHidden(t *testing.T) {
 	for _, id := range []string{d.vaults[0].ID, "unknown"} {
 		_, err := s.Store.MarkVaultDeleted(ctx, d.org, id, moment(0), newEvent(d.org, mortise.KindVaultDeleted, id, 0))
 		require.ErrorIs(t, err, mortise.ErrNotFound, "MarkVaultDeleted")
-		_, err = s.Store.RemoveDeletedVault(ctx, d.org, id, 10)
+		_, _, err = s.Store.RemoveDeletedVault(ctx, d.org, id, 10)
 		require.ErrorIs(t, err, mortise.ErrNotFound, "RemoveDeletedVault")
 	}
 	e := newEvent(d.org, mortise.KindDetokenized, "", 0)

@@ -1,11 +1,13 @@
 package vaulttest
 
 import (
+	"context"
 	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance/steptest"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -82,11 +84,25 @@ func (s *subject) usage(t *testing.T, want keyring.Usage) {
 	require.Equal(t, want, got)
 }
 
-// removes requires that RemoveFingerprints removes so many.
-func (s *subject) removes(t *testing.T, version, limit, want int) {
+// removing is RemoveFingerprints of a version.
+func (s *subject) removing(version int) steptest.Do {
+	return func(ctx context.Context, limit int) (int, bool, error) {
+		return s.Store.RemoveFingerprints(ctx, version, limit)
+	}
+}
+
+// removesOne requires that RemoveFingerprints removes one if it may.
+func (s *subject) removesOne(t *testing.T, version int) {
 	t.Helper()
-	n, err := s.Store.RemoveFingerprints(t.Context(), version, limit)
+	n, _, err := s.Store.RemoveFingerprints(t.Context(), version, 1)
 	require.NoError(t, err, "RemoveFingerprints")
+	require.Equal(t, 1, n, "fingerprints removed")
+}
+
+// removes requires that RemoveFingerprints removes so many, in all its steps.
+func (s *subject) removes(t *testing.T, version, want int) {
+	t.Helper()
+	n := steptest.All(t, 10, s.removing(version))
 	require.Equal(t, want, n, "fingerprints that were removed")
 }
 

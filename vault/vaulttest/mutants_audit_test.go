@@ -27,8 +27,7 @@ var auditMutants = []broken{
 	})},
 	{name: "prunes what is at the time", breaks: "audit/prune", mutate: arg(
 		func(before *time.Time) { *before = before.Add(time.Microsecond) }, "PruneAudit")},
-	{name: "prunes without a limit", breaks: "audit/prune-limit", mutate: arg(func(limit *int) { *limit = 1000 }, "PruneAudit")},
-	{name: "prunes nothing and counts", breaks: "audit/prune audit/prune-limit store/durable-absence", mutate: around(
+	{name: "prunes nothing and counts", breaks: "audit/prune store/durable-absence", mutate: around(
 		func(_ *mutant, c *mutate.Call) {
 			if mutate.Get[time.Time](c.In).Year() >= 2020 {
 				*mutate.Get[int](c.Out) = min(*mutate.Get[int](c.In), 3)

@@ -94,7 +94,7 @@ var deletionMutants = []broken{
 		mutate: beforeMark(func(m *mutant, org, id string, _ *vault.AuditEvent) {
 			m.mark(strings.ToUpper(org), strings.ToUpper(id), time.Now())
 		})},
-	{name: "shows the trail of a deleted organization", breaks: "deletion/event-of-an-organization deletion/events-in-steps",
+	{name: "shows the trail of a deleted organization", breaks: "deletion/event-of-an-organization deletion/removes-events",
 		mutate: func(m *mutant) {
 			had := make(map[string][]vault.AuditEvent)
 			around(func(_ *mutant, c *mutate.Call) {
@@ -192,22 +192,13 @@ var deletionMutants = []broken{
 
 // deletionStepMutants are wrong about the steps, and about what they leave.
 var deletionStepMutants = []broken{
-	{name: "removes everything at once",
-		breaks: "deletion/steps-are-bounded deletion/events-in-steps deletion/organization-of-deleted-vaults",
-		mutate: arg(func(limit *int) { *limit = 1_000_000 }, removing...)},
-	{name: "removes something with a limit of none", breaks: "deletion/steps-are-bounded", mutate: arg(func(limit *int) {
-		if *limit < 1 {
-			*limit = 20
-		}
-	}, removing...)},
-	{name: "has always more to remove", breaks: "deletion/steps-are-bounded", mutate: out(func(more *bool) { *more = true }, removing...)},
 	{name: "removes deleted vaults with the mark of their organization", breaks: "deletion/organization-of-deleted-vaults",
 		mutate: func(m *mutant) {
 			k := m.marked()
 			beforeMark(func(m *mutant, org, id string, _ *vault.AuditEvent) {
 				for _, was := range []string{"customers", "customers "} {
 					if id == "" && k.has(org, was) {
-						_, _ = m.db.RemoveDeletedVault(bg, org, was, 1_000_000)
+						_, _, _ = m.db.RemoveDeletedVault(bg, org, was, 1_000_000)
 					}
 				}
 			})(m)
@@ -297,7 +288,7 @@ var deletionRaceMutants = []broken{
 		own := make(map[[2]string]vault.Vault)
 		put, get := m.On.PutVault, m.On.Vault
 		m.On.PutVault = func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
-			if _, err := m.db.RemoveDeleted(ctx, v.Organization, 0); err == nil || v.Revision != 1 {
+			if _, _, err := m.db.RemoveDeleted(ctx, v.Organization, 0); err == nil || v.Revision != 1 {
 				return put(ctx, v, left, a)
 			}
 			conformance.Seam() // until it is marked

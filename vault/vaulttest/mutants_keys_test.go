@@ -81,7 +81,7 @@ var keyMutants = []broken{
 		out(func(u *keyring.Usage) { u.Rows += len(gone) })(m)
 	}},
 	{name: "counts random rows as deterministic", breaks: "keys/usage", mutate: out(func(u *keyring.Usage) { u.Deterministic = u.Rows })},
-	{name: "counts no fingerprints of retired versions", breaks: "keys/usage rotation/remove-fingerprints", mutate: func(m *mutant) {
+	{name: "counts no fingerprints of retired versions", breaks: "keys/usage steps/remove-fingerprints", mutate: func(m *mutant) {
 		out(func(u *keyring.Usage) {
 			for _, version := range m.retiredVersions(bg) {
 				delete(u.Fingerprints, version)

@@ -63,7 +63,7 @@ var reopenMutants = []broken{
 	{name: "loses everything", breaks: "store/durable store/durable-absence store/durable-constraints", reopen: empty,
 		mutate: func(*mutant) {}},
 	{name: "loses the audit trail", breaks: "store/durable", mutate: func(*mutant) {}, reopen: losing(func(t *testing.T, s vault.Store) {
-		_, err := s.PruneAudit(t.Context(), time.Now(), 1000)
+		_, _, err := s.PruneAudit(t.Context(), time.Now(), 1000)
 		require.NoError(t, err)
 	})},
 	{name: "loses a fingerprint", breaks: "store/durable", mutate: func(*mutant) {}, reopen: reopened(in(func(l *vault.Lookup) {

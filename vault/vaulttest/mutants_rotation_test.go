@@ -123,18 +123,9 @@ var fingerprintMutants = []broken{
 		mutate: accepting(keyring.ErrRetired, "AddFingerprints", "Reseal")},
 	{name: "removes fingerprints of versions in use", breaks: "rotation/remove-of-a-version-in-use", mutate: accepting(
 		keyring.ErrInUse, "RemoveFingerprints")},
-	{name: "removes without a limit", breaks: "rotation/remove-fingerprints keys/usage", mutate: around(func(_ *mutant, c *mutate.Call) {
-		c.In[2].SetInt(1000)
-		c.Go()
-	}, "RemoveFingerprints")},
 	{name: "removes nothing and counts",
-		breaks: "rotation/remove-fingerprints tokens/insert-stores-no-retired-fingerprints store/durable-absence",
+		breaks: "tokens/insert-stores-no-retired-fingerprints store/durable-absence",
 		mutate: around(func(_ *mutant, c *mutate.Call) { *mutate.Get[int](c.Out) = min(int(c.In[2].Int()), 3) }, "RemoveFingerprints")},
-	{name: "counts one too many", breaks: "rotation/remove-fingerprints rotation/remove-at-once", mutate: out(func(n *int) {
-		if *n > 0 {
-			*n++
-		}
-	}, "RemoveFingerprints")},
 }
 
 // stored returns what is stored of a row.

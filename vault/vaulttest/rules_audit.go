@@ -57,7 +57,7 @@ func pruneRules() []rule {
 	rules[0].check = func(t *testing.T, s *subject) {
 		v := s.customers(t)
 		s.adds(t, v, row("t1", email, "ann", 1))
-		s.Prunes(t, 1, -999*time.Hour, 10) // the vault's
+		s.Prunes(t, 1, -999*time.Hour) // the vault's
 		events(t, s)
 		s.hasVault(t, v)
 		s.hasRow(t, v, row("t1", email, "ann", 1))

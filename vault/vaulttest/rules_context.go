@@ -101,7 +101,7 @@ func (s *subject) storeCalls(x *sample) []call {
 		conformance.CallOf("AddAuditEvent", s.Store.AddAuditEvent, e()),
 		conformance.CallOf("ListAuditEvents", s.List, orgA, audittest.Everything),
 		conformance.CallOf("PruneAudit", func(ctx context.Context) error {
-			_, err := s.Store.PruneAudit(ctx, moment(-100_000*time.Hour), 10) // before everything
+			_, _, err := s.Store.PruneAudit(ctx, moment(-100_000*time.Hour), 10) // before everything
 			return err
 		}),
 		conformance.CallOf("MarkDeleted", s.Store.MarkDeleted, "deleted", moment(0), e()),
@@ -109,7 +109,7 @@ func (s *subject) storeCalls(x *sample) []call {
 			if _, err := s.Store.MarkDeleted(context.WithoutCancel(ctx), "deleted", moment(0), vault.AuditEvent{}); err != nil {
 				return err
 			}
-			_, err := s.Store.RemoveDeleted(ctx, "deleted", 1)
+			_, _, err := s.Store.RemoveDeleted(ctx, "deleted", 1)
 			return err
 		}),
 		conformance.CallOf("MarkVaultDeleted", func(ctx context.Context) error {
@@ -120,7 +120,7 @@ func (s *subject) storeCalls(x *sample) []call {
 			if err := s.deletesNew(context.WithoutCancel(ctx), id, context.WithoutCancel(ctx)); err != nil {
 				return err
 			}
-			_, err := s.Store.RemoveDeletedVault(ctx, orgB, id, 1)
+			_, _, err := s.Store.RemoveDeletedVault(ctx, orgB, id, 1)
 			return err
 		}),
 	}

@@ -1,6 +1,7 @@
 package vaulttest
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/steptest"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -97,13 +99,9 @@ var deletionRules = []rule{
 			d.mark(t, moment(0), d.event)
 			s.onlyMark(t, d.event)
 			d.finish(t, 2, func() { s.onlyMark(t, d.event) })
-			for range 100 {
-				n, err := s.Store.PruneAudit(t.Context(), moment(3*time.Hour), 10)
-				require.NoError(t, err)
-				if n == 0 {
-					break
-				}
-			}
+			steptest.All(t, 10, func(ctx context.Context, limit int) (int, bool, error) {
+				return s.Store.PruneAudit(ctx, moment(3*time.Hour), limit)
+			})
 			require.Empty(t, s.Trail(t, orgA))
 			d.isHidden(t)
 			d.neverAgain(t)
@@ -164,10 +162,10 @@ var deletionRules = []rule{
 			require.ErrorIs(t, err, mortise.ErrNotFound)
 			s.NoEvent(t, e)
 			d := &deleted{s: s, name: "the organization", org: orgA, event: newEvent(orgA, mortise.KindOrganizationDeleted, "", 0)}
-			_, err = d.stepping(t, 10)
+			_, _, err = d.stepping(t.Context(), 10)
 			require.ErrorIs(t, err, mortise.ErrNotFound, "RemoveDeleted of an organization that is not marked")
 			s.addVault(t, newVault(orgB, "customers"))
-			_, err = s.Store.RemoveDeletedVault(t.Context(), orgB, "customers", 10)
+			_, _, err = s.Store.RemoveDeletedVault(t.Context(), orgB, "customers", 10)
 			require.ErrorIs(t, err, mortise.ErrNotFound, "RemoveDeletedVault of a vault that is not marked")
 			s.hasVault(t, newVault(orgB, "customers"))
 

@@ -210,7 +210,7 @@ var importRules = []rule{
 			}
 			s.imports(t, v, mixed("t2", "ann", "bea"), mixed("t3", "ann", "cleo"), row("t4", email, "eve", 2, 1))
 			require.Equal(t, []string{"t2", "t3"}, s.find(t, v, email, 2, "bea", "cleo"))
-			s.removes(t, 1, 10, 2)
+			s.removes(t, 1, 2)
 			s.usage(t, keyring.Usage{Rows: 4, Deterministic: 4, Fingerprints: map[int]int{2: 4}, Sealed: map[int]int{1: 4}})
 		}},
 

@@ -224,7 +224,9 @@ var usageRules = []rule{
 			s.usage(t, want)
 			s.retires(t, keyring.FingerprintKey, 1, 2)
 			s.usage(t, want)
-			s.removes(t, 1, 3, 3)
+			for range 3 {
+				s.removesOne(t, 1)
+			}
 			want.Fingerprints[1] = 1
 			s.usage(t, want)
 		}},

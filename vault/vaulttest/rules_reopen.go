@@ -57,10 +57,10 @@ var reopenRules = []rule{
 			s.adds(t, v, row("t1", email, "ann", 1, 2), row("t2", email, "bea", 1, 2))
 			s.deletes(t, v, "t1")
 			s.retires(t, keyring.FingerprintKey, 1, 2)
-			s.removes(t, 1, 10, 1)
+			s.removes(t, 1, 1)
 			e := filledEvent(orgA, "customers")
 			s.Record(t, e)
-			s.Prunes(t, 3, time.Hour, 10) // that one, the vault's, and the token's
+			s.Prunes(t, 3, time.Hour) // that one, the vault's, and the token's
 			s.reopen(t)
 			s.noRow(t, v, row("t1", email, "ann", 1, 2))
 			s.takes(t, v, []int{0}, row("t1", email, "cleo", 2))

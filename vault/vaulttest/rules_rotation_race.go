@@ -170,36 +170,6 @@ var rotationRaceRules = []rule{
 			require.Equal(t, n, total, "changes")
 			require.Empty(t, s.notSealedUnder(t, 2))
 		}},
-
-	{Rule{"rotation/remove-at-once", "Many that remove fingerprints at once remove each of them once."}, 0,
-		func(t *testing.T, s *subject) {
-			s.registers(t, keyring.FingerprintKey, 1, 2)
-			s.requires(t, 2)
-			v := s.customers(t)
-			const n = 60
-			for i := range n {
-				s.adds(t, v, row(fmt.Sprint("t", i), email, fmt.Sprint(i), 1, 2))
-			}
-			s.retires(t, keyring.FingerprintKey, 1, 2)
-			var removed [8]int
-			var errs [8]error
-			conformance.Together(len(errs), func(i int) {
-				for errs[i] == nil {
-					var k int
-					if k, errs[i] = s.Store.RemoveFingerprints(t.Context(), 1, 5); k == 0 {
-						return
-					}
-					removed[i] += k
-				}
-			})
-			conformance.NoErrors(t, errs[:])
-			total := 0
-			for _, k := range removed {
-				total += k
-			}
-			require.Equal(t, n, total)
-			s.usage(t, keyring.Usage{Rows: n, Deterministic: n, Fingerprints: map[int]int{2: n}, Sealed: map[int]int{1: n}})
-		}},
 }
 
 // inserting does something while rows are inserted, at a turn that is another one for

@@ -61,7 +61,7 @@ var scopeRules = []rule{
 			v := s.customers(t)
 			s.adds(t, v, row("t1", "a.b", "ann", 1, 2))
 			s.retires(t, keyring.FingerprintKey, 1, 2)
-			s.removes(t, 1, 10, 1)
+			s.removes(t, 1, 1)
 			s.refusesVault(t, changed(v), []string{"a.b"}, vault.ErrScopeInUse)
 		}},
 }

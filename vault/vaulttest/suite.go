@@ -80,7 +80,7 @@ func suite(h *Harness) *conformance.Suite[*subject] {
 		keyRules, retireRules, usageRules, fingerprintRotationRules, resealRules, scanRules(), concurrentRules,
 		rotationRaceRules, auditRules, pruneRules(), contextRules, hostTxRules, breakRules, reopenRules,
 		vaultListRules,
-		deletionRules, deletionStepRules, deletionRotationRules, deletionRaceRules) {
+		stepRules(), deletionRules, deletionStepRules, deletionRotationRules, deletionRaceRules) {
 		s.Add(r.ID, r.Text, r.needs|needStore, r.check)
 	}
 	return s

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
+	"github.com/seed-6363c74e/mortise/internal/conformance/steptest"
 	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
@@ -29,6 +30,20 @@ func proof() *conformance.Proof[vaulttest.Harness] {
 	return p
 }
 
+// TestHalfStepsPass: a backend may do less than the limit of a step.
+func TestHalfStepsPass(t *testing.T) {
+	halves := broken{mutate: func(m *mutant) { steptest.Halve(&m.On) }}
+	vaulttest.Run(t, halves.harness())
+}
+
+// stepMutants are wrong about bounded steps.
+func stepMutants() []broken {
+	return made(steptest.Mutants(&new(mutant).On, map[string]string{
+		"PruneAudit": "steps/prune-audit", "RemoveFingerprints": "steps/remove-fingerprints",
+		"RemoveDeleted": "steps/remove-deleted", "RemoveDeletedVault": "steps/remove-deleted-vault",
+	})...)
+}
+
 // lacking are backends that lack what they may.
 func lacking() map[string]vaulttest.Harness {
 	return map[string]vaulttest.Harness{
@@ -47,7 +62,7 @@ type broken struct {
 
 func mutants() []broken {
 	return slices.Concat(keptMutants(), fieldMutants, nameMutants, vaultMutants, scopeMutants, insertMutants, tokenMutants, importMutants, importRaceMutants, listMutants, keyMutants, retireMutants,
-		placeMutants, fingerprintMutants, resealMutants, scanMutants, raceMutants, sharedAuditMutants(), auditMutants, ctxMutants, hostTxMutants, reopenMutants,
+		placeMutants, fingerprintMutants, resealMutants, scanMutants, raceMutants, sharedAuditMutants(), stepMutants(), auditMutants, ctxMutants, hostTxMutants, reopenMutants,
 		vaultListMutants, showingMutants, deletionMutants, deletionStepMutants, deletionRaceMutants)
 }
 

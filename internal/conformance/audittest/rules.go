@@ -116,28 +116,17 @@ func (s *Events[E]) trailRules() []Rule[E] {
 	}
 }
 
-// PruneRules returns the rules of PruneAudit; id is that of the first one.
+// PruneRules returns the rules of PruneAudit but that of its steps; id is that of the first
+// one.
 func (s *Events[E]) PruneRules(id string) []Rule[E] {
 	return []Rule[E]{
 		{id, "PruneAudit removes events with At before the given time, and no others, and nothing else.", func(t *testing.T, s *Trail[E]) {
 			early, at := s.filled(orgA, "early", time.Hour-time.Microsecond), s.filled(orgA, "at", time.Hour)
 			s.Record(t, early, at)
-			s.Prunes(t, 1, time.Hour, 10)
+			s.Prunes(t, 1, time.Hour)
 			s.NoEvent(t, early)
 			s.HasEvent(t, at)
-			s.Prunes(t, 0, time.Hour, 10)
-		}},
-
-		{id + "-limit", "PruneAudit removes at most limit events, of all organizations, and returns how many.", func(t *testing.T, s *Trail[E]) {
-			for i := range 7 {
-				s.Record(t, s.event([]string{orgA, orgB}[i%2], "x", 0))
-			}
-			left := 7
-			for _, want := range []int{3, 3, 1, 0} {
-				s.Prunes(t, want, time.Hour, 3)
-				left -= want
-				require.Equal(t, left, len(s.Trail(t, orgA))+len(s.Trail(t, orgB)), "events that are left")
-			}
+			s.Prunes(t, 0, time.Hour)
 		}},
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/steptest"
 )
 
 // Event is what an event of every trail says.
@@ -61,7 +62,7 @@ type Trail[E any] struct {
 	*Events[E]
 	List  List[E]
 	Add   func(t *testing.T, e E) // stores the event, and no other
-	Prune func(ctx context.Context, before time.Time, limit int) (int, error)
+	Prune func(ctx context.Context, before time.Time, limit int) (n int, more bool, err error)
 }
 
 // Record stores events.
@@ -129,12 +130,42 @@ func (s *Trail[E]) OnlyEvent(t *testing.T, e E, hidden Event) {
 	}
 }
 
-// Prunes requires that PruneAudit removes so many events.
-func (s *Trail[E]) Prunes(t *testing.T, want int, before time.Duration, limit int) {
+// Prunes requires that PruneAudit removes so many events, in all its steps.
+func (s *Trail[E]) Prunes(t *testing.T, want int, before time.Duration) {
 	t.Helper()
-	n, err := s.Prune(t.Context(), conformance.Moment(before), limit)
-	require.NoError(t, err, "PruneAudit")
-	require.Equal(t, want, n, "events that were removed")
+	require.Equal(t, want, steptest.All(t, 10, s.pruning(before)), "events that were removed")
+}
+
+// pruning is PruneAudit with a time.
+func (s *Trail[E]) pruning(before time.Duration) steptest.Do {
+	return func(ctx context.Context, limit int) (int, bool, error) {
+		return s.Prune(ctx, conformance.Moment(before), limit)
+	}
+}
+
+// PruneWork is what PruneAudit has to do in the rule of its steps.
+func (s *Trail[E]) PruneWork(t *testing.T, units int) steptest.Work {
+	t.Helper()
+	old := make(map[uuid.UUID]bool)
+	for i := range units {
+		e := s.event([]string{orgA, orgB}[i%2], "x", 0)
+		old[s.Say(&e).ID] = true
+		s.Record(t, e)
+	}
+	late := s.event(orgA, "x", time.Hour)
+	s.Record(t, late)
+	return steptest.Work{
+		Do: s.pruning(time.Hour), Exact: true,
+		Left: func(t *testing.T) (n int) {
+			for _, id := range slices.Concat(s.IDs(s.Trail(t, orgA)), s.IDs(s.Trail(t, orgB))) {
+				if old[id] {
+					n++
+				}
+			}
+			return n
+		},
+		Kept: func(t *testing.T) { s.HasEvent(t, late) },
+	}
 }
 
 // IDs returns the IDs of events, in their order.

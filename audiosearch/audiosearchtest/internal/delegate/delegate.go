@@ -40,10 +40,10 @@ type Methods struct {
 	Backlog            func(ctx context.Context, most int) (mortise.Backlog, error)
 	StaleRuns          func(ctx context.Context, checked, due time.Time, limit int) ([]audiosearch.Run, error)
 	MarkDeleted        func(ctx context.Context, org string, at time.Time) (time.Time, error)
-	RemoveDeleted      func(ctx context.Context, org string, limit int) (bool, error)
-	PruneRuns          func(ctx context.Context, before time.Time, limit int) (int, error)
-	TrimRuns           func(ctx context.Context, keep, limit int) (int, error)
-	Compact            func(ctx context.Context, opts audiosearch.CompactOptions) (bool, error)
+	RemoveDeleted      func(ctx context.Context, org string, limit int) (int, bool, error)
+	PruneRuns          func(ctx context.Context, before time.Time, limit int) (int, bool, error)
+	TrimRuns           func(ctx context.Context, keep, limit int) (int, bool, error)
+	Compact            func(ctx context.Context, opts audiosearch.CompactOptions, limit int) (int, bool, error)
 	PutPart            func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error)
 	Parts              func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error)
 	Models             func(ctx context.Context, org, dataset string) ([]audiosearch.DatasetModel, error)
@@ -160,20 +160,20 @@ func (w *Backend) MarkDeleted(ctx context.Context, org string, at time.Time) (ti
 	return w.On.MarkDeleted(ctx, org, at)
 }
 
-func (w *Backend) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
+func (w *Backend) RemoveDeleted(ctx context.Context, org string, limit int) (int, bool, error) {
 	return w.On.RemoveDeleted(ctx, org, limit)
 }
 
-func (w *Backend) PruneRuns(ctx context.Context, before time.Time, limit int) (int, error) {
+func (w *Backend) PruneRuns(ctx context.Context, before time.Time, limit int) (int, bool, error) {
 	return w.On.PruneRuns(ctx, before, limit)
 }
 
-func (w *Backend) TrimRuns(ctx context.Context, keep, limit int) (int, error) {
+func (w *Backend) TrimRuns(ctx context.Context, keep, limit int) (int, bool, error) {
 	return w.On.TrimRuns(ctx, keep, limit)
 }
 
-func (w *Backend) Compact(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
-	return w.On.Compact(ctx, opts)
+func (w *Backend) Compact(ctx context.Context, opts audiosearch.CompactOptions, limit int) (int, bool, error) {
+	return w.On.Compact(ctx, opts, limit)
 }
 
 func (w *Backend) PutPart(

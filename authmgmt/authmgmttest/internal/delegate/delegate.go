@@ -33,10 +33,10 @@ type Methods struct {
 	CountKept          func(ctx context.Context, org string, now time.Time, most int) (clients, pending mortise.Count, err error)
 	MarkDeleted        func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error)
 	DeletedAt          func(ctx context.Context, org string) (time.Time, error)
-	RemoveDeleted      func(ctx context.Context, org string, limit int) (bool, error)
-	PruneAudit         func(ctx context.Context, before time.Time, limit int) (int, error)
-	PruneTokens        func(ctx context.Context, before time.Time, limit int) (int, error)
-	PruneInvitations   func(ctx context.Context, before time.Time, limit int) (int, error)
+	RemoveDeleted      func(ctx context.Context, org string, limit int) (int, bool, error)
+	PruneAudit         func(ctx context.Context, before time.Time, limit int) (int, bool, error)
+	PruneTokens        func(ctx context.Context, before time.Time, limit int) (int, bool, error)
+	PruneInvitations   func(ctx context.Context, before time.Time, limit int) (int, bool, error)
 	UpdateKeyChecks    func(ctx context.Context, update func([][32]byte) ([][32]byte, error)) error
 	AccessControl      func(ctx context.Context, org string) (authmgmt.Organization, error)
 	UpdateOrganization func(ctx context.Context, org string, update func(*authmgmt.Organization) (authmgmt.AuditEvent, error)) error
@@ -135,19 +135,19 @@ func (w *Backend) DeletedAt(ctx context.Context, org string) (time.Time, error) 
 	return w.On.DeletedAt(ctx, org)
 }
 
-func (w *Backend) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
+func (w *Backend) RemoveDeleted(ctx context.Context, org string, limit int) (int, bool, error) {
 	return w.On.RemoveDeleted(ctx, org, limit)
 }
 
-func (w *Backend) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
+func (w *Backend) PruneAudit(ctx context.Context, before time.Time, limit int) (int, bool, error) {
 	return w.On.PruneAudit(ctx, before, limit)
 }
 
-func (w *Backend) PruneTokens(ctx context.Context, before time.Time, limit int) (int, error) {
+func (w *Backend) PruneTokens(ctx context.Context, before time.Time, limit int) (int, bool, error) {
 	return w.On.PruneTokens(ctx, before, limit)
 }
 
-func (w *Backend) PruneInvitations(ctx context.Context, before time.Time, limit int) (int, error) {
+func (w *Backend) PruneInvitations(ctx context.Context, before time.Time, limit int) (int, bool, error) {
 	return w.On.PruneInvitations(ctx, before, limit)
 }
 

@@ -20,7 +20,7 @@ type Methods struct {
 	UpdateEvent          func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error
 	ListEvents           func(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error)
 	Unqueued             func(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error)
-	Prune                func(ctx context.Context, before, keyedBefore time.Time, limit int) (int, error)
+	Prune                func(ctx context.Context, before, keyedBefore time.Time, limit int) (int, bool, error)
 	Counts               func(ctx context.Context, org string, most int) (trigger.Counts, error)
 	Backlog              func(ctx context.Context, most int) (mortise.Backlog, error)
 	Setup                func(ctx context.Context, org string) (trigger.Organization, error)
@@ -33,7 +33,7 @@ type Methods struct {
 	CreateEventAndAdd    func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error)
 	UpdateEventAndRemove func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error
 	MarkDeleted          func(ctx context.Context, org string, at time.Time) (time.Time, error)
-	RemoveDeleted        func(ctx context.Context, org string, limit int) (bool, error)
+	RemoveDeleted        func(ctx context.Context, org string, limit int) (int, bool, error)
 }
 
 // Backend has all methods of the backends of trigger. Each calls the function with its name.
@@ -61,7 +61,7 @@ func (w *Backend) Unqueued(ctx context.Context, before time.Time, limit int) ([]
 	return w.On.Unqueued(ctx, before, limit)
 }
 
-func (w *Backend) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (int, error) {
+func (w *Backend) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (int, bool, error) {
 	return w.On.Prune(ctx, before, keyedBefore, limit)
 }
 
@@ -117,6 +117,6 @@ func (w *Backend) MarkDeleted(ctx context.Context, org string, at time.Time) (ti
 	return w.On.MarkDeleted(ctx, org, at)
 }
 
-func (w *Backend) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
+func (w *Backend) RemoveDeleted(ctx context.Context, org string, limit int) (int, bool, error) {
 	return w.On.RemoveDeleted(ctx, org, limit)
 }

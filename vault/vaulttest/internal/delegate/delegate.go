@@ -32,14 +32,14 @@ type Methods struct {
 	AddFingerprints        func(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error)
 	RowsNotSealedUnder     func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error)
 	Reseal                 func(ctx context.Context, rows []vault.Resealed) (int, error)
-	RemoveFingerprints     func(ctx context.Context, version, limit int) (int, error)
+	RemoveFingerprints     func(ctx context.Context, version, limit int) (int, bool, error)
 	AddAuditEvent          func(ctx context.Context, e vault.AuditEvent) error
 	ListAuditEvents        func(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error)
-	PruneAudit             func(ctx context.Context, before time.Time, limit int) (int, error)
+	PruneAudit             func(ctx context.Context, before time.Time, limit int) (int, bool, error)
 	MarkDeleted            func(ctx context.Context, org string, at time.Time, a vault.AuditEvent) (time.Time, error)
-	RemoveDeleted          func(ctx context.Context, org string, limit int) (bool, error)
+	RemoveDeleted          func(ctx context.Context, org string, limit int) (int, bool, error)
 	MarkVaultDeleted       func(ctx context.Context, org, id string, at time.Time, a vault.AuditEvent) (time.Time, error)
-	RemoveDeletedVault     func(ctx context.Context, org, id string, limit int) (bool, error)
+	RemoveDeletedVault     func(ctx context.Context, org, id string, limit int) (int, bool, error)
 }
 
 // Backend has all methods of the backends of vault. Each calls the function with its name.
@@ -123,7 +123,7 @@ func (w *Backend) Reseal(ctx context.Context, rows []vault.Resealed) (int, error
 	return w.On.Reseal(ctx, rows)
 }
 
-func (w *Backend) RemoveFingerprints(ctx context.Context, version, limit int) (int, error) {
+func (w *Backend) RemoveFingerprints(ctx context.Context, version, limit int) (int, bool, error) {
 	return w.On.RemoveFingerprints(ctx, version, limit)
 }
 
@@ -137,7 +137,7 @@ func (w *Backend) ListAuditEvents(
 	return w.On.ListAuditEvents(ctx, org, q)
 }
 
-func (w *Backend) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
+func (w *Backend) PruneAudit(ctx context.Context, before time.Time, limit int) (int, bool, error) {
 	return w.On.PruneAudit(ctx, before, limit)
 }
 
@@ -145,7 +145,7 @@ func (w *Backend) MarkDeleted(ctx context.Context, org string, at time.Time, a v
 	return w.On.MarkDeleted(ctx, org, at, a)
 }
 
-func (w *Backend) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
+func (w *Backend) RemoveDeleted(ctx context.Context, org string, limit int) (int, bool, error) {
 	return w.On.RemoveDeleted(ctx, org, limit)
 }
 
@@ -155,6 +155,6 @@ func (w *Backend) MarkVaultDeleted(
 	return w.On.MarkVaultDeleted(ctx, org, id, at, a)
 }
 
-func (w *Backend) RemoveDeletedVault(ctx context.Context, org, id string, limit int) (bool, error) {
+func (w *Backend) RemoveDeletedVault(ctx context.Context, org, id string, limit int) (int, bool, error) {
 	return w.On.RemoveDeletedVault(ctx, org, id, limit)
 }
