@@ -44,6 +44,7 @@ const given = `package main
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"os"
 
