@@ -13,8 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 )
 
-// TestCounts: a run is waiting, then running, and then it has ended, for its organization
-// and among those of all.
+// TestCounts: a run is waiting, then running, and then it has ended, in the Counts of its
+// organization and in the Backlog.
 func TestCounts(t *testing.T) {
 	now := noon
 	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
@@ -76,7 +76,7 @@ func (countless) Backlog(_ context.Context, most int) (mortise.Backlog, error) {
 	return mortise.Backlog{Running: mortise.Count{N: most}}, audiosearchtest.ErrInjected
 }
 
-// TestCountsUnavailable: without an answer of the store there is none.
+// TestCountsUnavailable: a failure of the store is ErrUnavailable.
 func TestCountsUnavailable(t *testing.T) {
 	db := newMemory(t)
 	r := newRigOn(t, db, countless{db.AudioSearch().Store}, nil)

@@ -13,13 +13,13 @@ import (
 // concurrent use, and atomic.
 //
 // From the moment on at which an organization is marked, in the same transaction and
-// for every process that shares the store, what it has reads as what is not there: its
+// for every process that shares the store, its objects read as missing: its
 // datasets are ErrDatasetNotFound to all methods that take one, its runs are
 // [ErrRunNotFound], its lists are empty, its Counts are zero, and neither StaleRuns nor
 // Backlog knows of its runs. CreateDataset and CreateRun are [mortise.ErrDeleted],
-// whatever ID is asked for. Nobody else's rows change, not even those of organizations
-// whose IDs begin with the same letters. A [Pruner] may go on to remove what the
-// organization has.
+// for every ID. Rows of other organizations do not change, nor do rows of organizations
+// whose IDs begin with the same letters. A [Pruner] may go on to remove the rows of
+// the organization.
 type Deletion interface {
 	// MarkDeleted marks an organization as deleted, unless it is marked already: then it
 	// changes nothing. It returns the time of the mark. The organization need not have

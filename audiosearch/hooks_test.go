@@ -121,10 +121,10 @@ func hookedRig(t *testing.T, broken string) (*rig, *hooks, *lockedBuffer) {
 	return r, h, logged
 }
 
-// A panic of a hook is logged with its stack. A scorer's is that of a scorer that is
-// away, and so is one of Files when the scores are stored; that of what reads a file costs
-// the video, and all others change nothing but what they would have said. Nobody is told
-// what it panicked with, and the service works on.
+// A panic of a hook is logged with its stack. After a panic of a scorer, or of Files when
+// the scores are stored, the answer is ErrUnavailable. A panic of Media, or of Files before,
+// costs the video. Other panics leave their own answer out. No answer has the value of the
+// panic, and the service works on.
 func TestPanicsOfHooks(t *testing.T) {
 	const away, costsVideo, nothing = "away", "costs the video", "nothing"
 	for broken, want := range map[string]string{

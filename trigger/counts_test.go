@@ -15,7 +15,7 @@ import (
 )
 
 // TestCounts: an event waits, is running, waits for another attempt, and then it has
-// ended, for its organization and among those of all.
+// ended, in the Counts of its organization and in the Backlog.
 func TestCounts(t *testing.T) {
 	var during func()
 	var result error
@@ -88,7 +88,7 @@ func (countless) Backlog(_ context.Context, most int) (mortise.Backlog, error) {
 	return mortise.Backlog{Running: mortise.Count{N: most}}, triggertest.ErrInjected
 }
 
-// TestCountsUnavailable: without an answer of the store there is none.
+// TestCountsUnavailable: a failure of the store is ErrUnavailable.
 func TestCountsUnavailable(t *testing.T) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 // defaults, and a number below 0 is an error.
 //
 // A panic of a [Processor] is a failed attempt. In [Worker.Run], so is a panic of Backoff, of
-// PublicError, of LogError, or of a method of the Processor's error; the history then keeps
-// the error before it. A panic of an Observer or a Tracer changes nothing. All of these are
+// PublicError, or of a method of the Processor's error; the history then keeps the error
+// before it. A panic of LogError, an Observer or a Tracer changes nothing. All of these are
 // logged with their stack at ERROR. A panic of a Directory goes on to the caller; in a
 // request, net/http recovers and logs it. Stores and queues must not panic.
 type Options struct {

@@ -30,7 +30,7 @@ type Options struct {
 
 	// DB is what the fake is on. Fakes of several domains, one of each, may share it, and then
 	// they share transactions: see [Fake.InTx]. Its clock, by which jobs become due, is to be
-	// that of Clock: memory.Options{Now: clock.Now}. Nil means one of its own.
+	// the Clock: memory.Options{Now: clock.Now}. Nil means a database of the fake's own.
 	DB *memory.DB
 
 	// Worker are the settings of the fake's worker and sweeper. They count time by the
@@ -139,13 +139,13 @@ func (f *Fake) Drain(ctx context.Context) int {
 	return taken
 }
 
-// Backend returns what the service was made with, the faults of Break included.
+// Backend returns the Backend of the service, with the faults of Break.
 func (f *Fake) Backend() audiosearch.Backend { return f.backend }
 
 // InTx calls do with a context under which the calls of the service are part of a transaction,
 // which is committed if do returns nil and rolled back otherwise, as in a host's own one on
-// SQLite or PostgreSQL. Fakes over one Options.DB share it; others do not. What do does
-// besides is not undone. See [memory.DB.InTx].
+// SQLite or PostgreSQL. Fakes over one Options.DB share it; others do not. Changes of do
+// outside of the services are not undone. See [memory.DB.InTx].
 func (f *Fake) InTx(ctx context.Context, do func(ctx context.Context) error) error {
 	return f.db.InTx(ctx, do)
 }

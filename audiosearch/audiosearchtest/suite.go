@@ -10,14 +10,14 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/leases"
 )
 
-// Backend is what a backend offers. The rules of a nil field are skipped and counted.
-// Those of Catalog need Datasets, and those of Scores need both. Those of Parts and of
-// Models need Scores, and where they bear on each other, both. Those of Runs and Results
-// need each other, and those of Counter need Runs.
-// Those of Deletion need Datasets, and what else each of them is about. Rules of optional
-// interfaces apply where a field implements them: [audiosearch.Pruner] (Scores for
-// Compact, Runs for the rest), [audiosearch.TxStore] (Runs), [mortise.Sharer] (Leases and
-// Queue) and [leases.JobNotifier] (Leases). Those of TxStore need Leases.
+// Backend has the parts of a backend. The rules of a nil field are skipped and counted.
+// Rules of Catalog need Datasets, and rules of Scores need both. Rules of Parts and of
+// Models need Scores, and where they bear on each other, both. Rules of Runs and of
+// Results need both, and rules of Counter need Runs. Rules of Deletion need Datasets,
+// and the field that each of them is about. Rules of optional interfaces apply where a
+// field implements them: [audiosearch.Pruner] (Scores for Compact, Runs for the rest),
+// [audiosearch.TxStore] (Runs), [mortise.Sharer] (Leases and Queue) and
+// [leases.JobNotifier] (Leases). Rules of TxStore need Leases.
 type Backend struct {
 	Datasets audiosearch.Datasets
 	Catalog  audiosearch.Catalog

@@ -134,13 +134,13 @@ func (f *Fake) AuditTrail() []authmgmt.AuditEvent {
 		}, func(a, b authmgmt.AuditEvent) int { return a.Position().Compare(b.Position()) })
 }
 
-// Backend returns what the service was made with, the faults of Break included.
+// Backend returns the Backend of the service, with the faults of Break.
 func (f *Fake) Backend() authmgmt.Backend { return f.backend }
 
 // InTx calls do with a context under which the calls of the service are part of a transaction,
 // which is committed if do returns nil and rolled back otherwise, as in a host's own one on
-// SQLite or PostgreSQL. Fakes over one Options.DB share it; others do not. What do does
-// besides is not undone. See [memory.DB.InTx].
+// SQLite or PostgreSQL. Fakes over one Options.DB share it; others do not. Changes of do
+// outside of the services are not undone. See [memory.DB.InTx].
 func (f *Fake) InTx(ctx context.Context, do func(ctx context.Context) error) error {
 	return f.db.InTx(ctx, do)
 }

@@ -14,8 +14,7 @@ import (
 type Step = func(ctx context.Context, limit int) (n int, more bool, err error)
 
 // Once takes one step, whose name is for the error: a step that says more without having
-// done anything is [mortise.ErrUnavailable], because whoever goes on by more would never
-// end.
+// done anything is [mortise.ErrUnavailable], because a loop by more would never end.
 func Once(ctx context.Context, name string, limit int, step Step) (n int, more bool, err error) {
 	n, more, err = step(ctx, limit)
 	if err != nil {

@@ -23,11 +23,11 @@ func TestTurns(t *testing.T) {
 	}{
 		"the last place is not for who has all others": {3, "a a a a b", "a|a|||b"},
 		"unless there is only one":                     {1, "a b -a", "a||b"},
-		"its own are next, if nobody else waits":       {3, "a a a -a a -a", "a|a||a||a"},
+		"its own are next, if no other one waits":      {3, "a a a -a a -a", "a|a||a||a"},
 		"in turn, not in the order of arrival":         {1, "x a a a b b c -x -a -b -c -a -b", "x|||||||a|b|c|a|b|a"},
 		"in turn, however many each has":               {3, "a x a x b -a -x -b", "a|x|a|||x|b|"},
-		"who has had a turn stands behind":             {2, "x y a a b -x -a -b -a", "x|y||||a|b|a|"},
-		"who comes anew stands behind":                 {1, "a b a -a c -b -a -c", "a|||b||a|c|"},
+		"an organization that had a turn is last":      {2, "x y a a b -x -a -b -a", "x|y||||a|b|a|"},
+		"a new organization is last":                   {1, "a b a -a c -b -a -c", "a|||b||a|c|"},
 		"nor when it becomes free again":               {3, "a a a x -x", "a|a||x|"},
 		"maintenance has its turn":                     {2, "a a a . . -a -. b -a -a", "a|||.||a|.||a|b"},
 	} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -113,8 +114,10 @@ type DB struct {
 	pool *pgxpool.Pool
 	opts Options
 
-	texts  sync.Map     // of statements: as they are written here, as they are sent
-	places *turns.Turns // one organization has half of the connections at a time at most
+	texts sync.Map // of statements: as they are written here, as they are sent
+	// places: one organization has half of the connections at a time at most. Calls that
+	// have a place queue at the pool, which serves them in order.
+	places *turns.Turns
 	group  *group
 
 	withJobs *group // of operations with jobs for Options.Queue
@@ -175,7 +178,7 @@ func open(pool *pgxpool.Pool, opts *Options) (*DB, error) {
 	}
 	db := &DB{
 		pool: pool, opts: o, closed: make(chan struct{}),
-		places: turns.New(int(pool.Config().MaxConns), int(pool.Config().MaxConns)/2), catalogs: audioCatalogs{limit: o.AudioSearchMemory}, turns: jobTurns{of: make(map[string]*kindTurns)},
+		places: turns.New(math.MaxInt, int(pool.Config().MaxConns)/2), catalogs: audioCatalogs{limit: o.AudioSearchMemory}, turns: jobTurns{of: make(map[string]*kindTurns)},
 	}
 	db.group, db.withJobs = newGroup(db, db.sendPipeline), newGroup(db, db.sendWithJobs)
 	db.added = newJobNotifier(db)
