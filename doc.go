@@ -31,9 +31,8 @@
 // A [Secret] is a text that was made just now and is shown once, such as an API key or an
 // access token. It does not print itself.
 //
-// A [Position] is a place in a list, where the next [Page] begins. It has a text that goes
-// into a link. Listings of package authmgmt, whose IDs are texts, have positions of their
-// own, with the same methods.
+// A [Page] of a list has its items and the [Cursor] of the next page, which goes into a
+// link. [Position] is for backends.
 //
 // A [ManualClock] stands until a test moves it. The fakes of all domains go by one.
 //

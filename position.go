@@ -1,64 +1,69 @@
 package mortise
 
 import (
-	"bytes"
-	"errors"
+	"cmp"
+	"encoding/base64"
+	"encoding/binary"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/seed-6363c74e/mortise/internal/cursor"
 )
 
-// Position is the place of something in a listing that is ordered by a time, those of one
-// time by an ID. It stays where it is while others come and go, so that who pages neither
-// repeats nor leaves out what is there all the time. It is a place in the order: what
-// stood there may be gone.
-//
-// A number as the ID stands in the last 8 bytes, the highest first. Listings of package
-// authmgmt, whose IDs are texts, have positions of their own, with the same methods.
+// Position is for backends: the place of an item in a list, which has the order of a time,
+// then of an ID. The Next of a page that is not the last one is the Cursor of the position
+// of its last item.
 type Position struct {
-	At time.Time // kept to the microsecond by what lists
-	ID uuid.UUID
+	At time.Time // UTC, to the microsecond; zero where the list has the order of IDs alone
+	ID string    // the text of an ID, the 16 bytes of a UUID, or 8 bytes of a number, highest first
 }
 
-// IsZero reports whether p is the zero position: the start of a listing where a query has
-// it, the end as the Next of a page.
-func (p Position) IsZero() bool { return p.ID == uuid.Nil && p.At.IsZero() }
-
-// Compare orders positions from the oldest to the newest, those of equal times by ID, as
-// bytes: negative if p comes before other. Listings that go newest first have the
+// Compare orders positions from the oldest to the newest, and positions of equal times by
+// ID, as bytes: negative if p comes before other. Lists that go newest first have the
 // opposite order.
 func (p Position) Compare(other Position) int {
-	if c := p.At.Compare(other.At); c != 0 {
-		return c
-	}
-	return bytes.Compare(p.ID[:], other.ID[:])
+	return cmp.Or(p.At.Compare(other.At), strings.Compare(p.ID, other.ID))
 }
 
-// String returns a text of 32 characters that need no escape in URLs, which
-// [ParsePosition] reads: the time in microseconds since 1970, 8 bytes, the highest first,
-// and the ID, in the URL-safe alphabet of base64 (RFC 4648 section 5). That of the zero
-// position is empty. It may be shown to anybody who may see the time and the ID, which is
-// all that it holds.
-func (p Position) String() string {
-	if p.IsZero() {
-		return ""
+// UUID returns the ID of a list whose IDs are UUIDs. Another ID is a [*ValidationError].
+func (p Position) UUID() (uuid.UUID, error) {
+	id, err := uuid.FromBytes([]byte(p.ID))
+	if err != nil {
+		return uuid.Nil, errNoCursor
 	}
-	return cursor.Encode(p.At, p.ID)
+	return id, nil
 }
 
-// ParsePosition reads what [Position.String] wrote, and nothing else.
-func ParsePosition(text string) (Position, error) {
-	if text == "" {
-		return Position{}, nil
+// Number returns the ID of a list whose IDs are numbers of 0 or more. Another ID is a
+// [*ValidationError].
+func (p Position) Number() (int64, error) {
+	if len(p.ID) != 8 || p.ID[0] > 127 {
+		return 0, errNoCursor
 	}
-	at, id, err := cursor.Decode(text)
-	p := Position{At: at, ID: id}
-	if err != nil || p.IsZero() {
-		return Position{}, errNoPosition
-	}
-	return p, nil
+	return int64(binary.BigEndian.Uint64([]byte(p.ID))), nil
 }
 
-var errNoPosition = errors.New("mortise: not a position of a listing; take it from the page before as it is")
+// Cursor returns the cursor of what follows p: the time in microseconds since 1970, 8
+// bytes, the highest first, and the ID, in the URL-safe alphabet of base64 (RFC 4648
+// section 5), without padding.
+func (p Position) Cursor() Cursor {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(p.ID)), uint64(p.At.UnixMicro()))
+	return Cursor(cursorText.EncodeToString(append(b, p.ID...)))
+}
+
+// Position reads a cursor that [Position.Cursor] made, and no other text: the error is a
+// [*ValidationError]. c is not "", the start of a list.
+func (c Cursor) Position() (Position, error) {
+	b, err := cursorText.DecodeString(string(c))
+	// The decoder ignores line ends, so the length tells whether there was one.
+	if err != nil || len(b) < 8 || len(c) != cursorText.EncodedLen(len(b)) {
+		return Position{}, errNoCursor
+	}
+	return Position{At: time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), ID: string(b[8:])}, nil
+}
+
+var cursorText = base64.RawURLEncoding.Strict()
+
+var errNoCursor = &ValidationError{Problems: []Problem{{
+	Path: Path{{Field: "after"}}, Message: "must be a cursor that a page of this list returned as its Next",
+}}}

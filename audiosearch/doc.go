@@ -66,11 +66,11 @@
 // media and files: see package sound, and package folder for videos in a folder.
 //
 // Package mortise has the names of all domains: Env, Actor, Observer, Observation, Kind,
-// MaxPageSize, Page, and the errors ErrNotFound, ErrExists, ErrDeleted, ErrUnavailable and
+// MaxPageSize, Page, Cursor, and the errors ErrNotFound, ErrExists, ErrDeleted, ErrUnavailable and
 // ValidationError.
 //
-// Datasets: [Dataset], [Video], listed by [Paging], [Page]. The metadata of videos, in
-// package metadata: [metadata.Map], which [metadata.Parse] reads, of at most
+// Datasets: [Dataset], [Video]. The metadata of videos, in package
+// metadata: [metadata.Map], which [metadata.Parse] reads, of at most
 // [metadata.MaxKeys] and [metadata.MaxBytes]; [metadata.Scalar], by [metadata.String],
 // [metadata.Int] or [metadata.Bool], of a [metadata.Kind].
 //
@@ -82,7 +82,7 @@
 // else is heard there: [TopClass].
 //
 // Searches in the background: [Run], its [State] and [Termination], and [SoundProgress];
-// lists of them, by pages that are a mortise.Page: [RunQuery].
+// lists of them: [RunQuery].
 //
 // The work: [Worker], [NewWorker], [WorkerOptions], [ErrShutdown], [Sweeper],
 // [NewSweeper], [SweeperOptions].

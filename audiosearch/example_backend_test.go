@@ -95,7 +95,7 @@ func ExampleRuns() {
 	r, err := runs.Run(ctx, "acme", 7)
 	fmt.Println(r.State, err)
 	open, err := runs.ListRuns(ctx, "acme", audiosearch.RunQuery{Open: true, Limit: 10})
-	fmt.Println(len(open), open[0].ID, err)
+	fmt.Println(len(open.Items), open.Items[0].ID, err)
 	// Output:
 	// audiosearch: too many runs have not ended
 	// audiosearch: the run has ended

@@ -270,12 +270,9 @@ func ExampleService_ListRuns() {
 		for _, r := range page.Items {
 			fmt.Println(r.Actor, r.State, r.Message)
 		}
-		if page.Next.IsZero() {
+		if q.After = page.Next; q.After == "" {
 			break
 		}
-		// As a link to the next page has it.
-		q.After, err = mortise.ParsePosition(page.Next.String())
-		check(err)
 	}
 	open, err := service.ListRuns(ctx, "acme", audiosearch.RunQuery{Dataset: "d", Open: true})
 	fmt.Println(len(open.Items), open.Items[0].Actor, open.Items[0].State, err)
@@ -318,12 +315,12 @@ func ExampleService_ListVideos() {
 	err = service.PutVideos(ctx, "acme", "ada", "talks",
 		audiosearch.Video{ID: "keynote", Path: "1.mp4"}, audiosearch.Video{ID: "closing", Path: "2.mp4"}, audiosearch.Video{ID: "panel", Path: "3.mp4"})
 	check(err)
-	page, err := service.ListVideos(ctx, "acme", "talks", audiosearch.Paging{Limit: 2})
+	page, err := service.ListVideos(ctx, "acme", "talks", "", 2)
 	check(err)
 	for _, v := range page.Items {
 		fmt.Println(v.ID, v.Path)
 	}
-	fmt.Println("the next page begins behind", page.Next)
+	fmt.Println("there is a next page:", page.Next != "")
 	for v, err := range service.Videos(ctx, "acme", "talks") {
 		check(err)
 		fmt.Println(v.ID)
@@ -331,7 +328,7 @@ func ExampleService_ListVideos() {
 	// Output:
 	// closing 2.mp4
 	// keynote 1.mp4
-	// the next page begins behind keynote
+	// there is a next page: true
 	// closing
 	// keynote
 	// panel

@@ -41,14 +41,13 @@ func (s *Service) Ingest(ctx context.Context, org string, by mortise.Actor, data
 		return total, err
 	}
 	passes := make(map[*plug]*pass)
-	after := ""
-	for {
+	for after := mortise.Cursor(""); ; {
 		page, err := s.store.ListVideos(ctx, org, dataset, after, pageSize)
 		if err != nil {
 			return total, ofDataset(dataset, unavailable("list videos", err))
 		}
-		videos := make([]Video, len(page))
-		for i, v := range page {
+		videos := make([]Video, len(page.Items))
+		for i, v := range page.Items {
 			videos[i] = Video{ID: v.ID, Path: v.Path}
 		}
 		came := make([]outcome, len(videos))
@@ -75,10 +74,10 @@ func (s *Service) Ingest(ctx context.Context, org string, by mortise.Actor, data
 		}
 		scorers = left
 		total.count(videos, came)
-		if len(page) < pageSize || len(scorers) == 0 {
+		if page.Next == "" || len(scorers) == 0 {
 			break
 		}
-		after = page[len(page)-1].ID
+		after = page.Next
 	}
 	for _, r := range scorers {
 		if r.change == nil {

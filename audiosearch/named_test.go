@@ -25,7 +25,7 @@ func TestNamedErrors(t *testing.T) {
 				return r.PutVideos(ctx, org, "", "nowhere", audiosearch.Video{ID: "a", Path: "a.wav"})
 			},
 			"ListVideos": func(ctx context.Context) error {
-				_, err := r.ListVideos(ctx, org, "nowhere", audiosearch.Paging{})
+				_, err := r.ListVideos(ctx, org, "nowhere", "", 0)
 				return err
 			},
 			"Video":       func(ctx context.Context) error { _, err := r.Video(ctx, org, "nowhere", "a"); return err },

@@ -1,14 +1,13 @@
 package audiosearch
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
-	"math"
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/cursor"
+	"github.com/seed-6363c74e/mortise/internal/failure"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // RunQuery selects runs of one organization. Zero fields but Limit select everything.
@@ -18,42 +17,24 @@ type RunQuery struct {
 	State   State         // as it is now
 	Open    bool          // only runs that have not ended: what waits and what is running
 	From    time.Time     // created at or after
-
-	After mortise.Position // only runs that follow this place in the list; zero: from its start
-
-	// Limit is how many runs a list may hold. To a store it is over 0. Service.ListRuns
-	// takes 0 for 50, and at most mortise.MaxPageSize.
-	Limit int
+	After   mortise.Cursor
+	Limit   int // at most mortise.MaxPageSize; a Service takes 0 for 50
 }
 
-// Position returns the run's place in a list. The ID of the position is the run's, in its
-// last 8 bytes, the highest first.
+// Position returns the run's place in a list. The ID of the position is the run's, 8
+// bytes, the highest first.
 func (r *Run) Position() mortise.Position {
-	p := mortise.Position{At: r.CreatedAt}
-	binary.BigEndian.PutUint64(p.ID[8:], uint64(r.ID))
-	return p
+	return mortise.Position{At: r.CreatedAt, ID: string(binary.BigEndian.AppendUint64(nil, uint64(r.ID)))}
 }
 
-// AfterID returns the ID in After as a number, for backends that compare numbers: a run
-// follows After if its CreatedAt is before After.At, or is the same and its ID is less. If
-// After has the ID of no run, it is the greatest number.
-func (q *RunQuery) AfterID() int64 {
-	high, low := binary.BigEndian.Uint64(q.After.ID[:8]), binary.BigEndian.Uint64(q.After.ID[8:])
-	if high != 0 || low > math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return int64(low)
-}
-
-// Matches reports whether r is selected by q, its Limit left aside. It defines what
+// Matches reports whether r is selected by q; After and Limit do not count. It defines what
 // Runs.ListRuns must return; backends without a query language may call it.
 func (q *RunQuery) Matches(r *Run) bool {
 	return (q.Dataset == "" || r.Query.Dataset == q.Dataset) &&
 		(q.Actor == "" || r.Actor == q.Actor) &&
 		(q.State == "" || r.State == q.State) &&
 		(!q.Open || r.State != StateTerminated) &&
-		(q.From.IsZero() || !r.CreatedAt.Before(q.From)) &&
-		(q.After.IsZero() || r.Position().Compare(q.After) < 0)
+		(q.From.IsZero() || !r.CreatedAt.Before(q.From))
 }
 
 // ListRuns returns a page of the organization's runs, newest first.
@@ -63,11 +44,11 @@ func (q *RunQuery) Matches(r *Run) bool {
 // Dataset, it shows all runs that are kept, those of deleted datasets too; [Service.Run]
 // does not know these.
 //
-// Errors are [*mortise.ValidationError], for a Limit outside 0 to [mortise.MaxPageSize]
-// and for an unknown State, [ErrDatasetNotFound] and [mortise.ErrUnavailable].
+// Errors are [*mortise.ValidationError], for a Limit outside 0 to [mortise.MaxPageSize],
+// an unknown State and a cursor of another list, [ErrDatasetNotFound] and [mortise.ErrUnavailable].
 func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (mortise.Page[Run], error) {
 	var p problems
-	p.Limit(q.Limit)
+	q.Limit = failure.Page(&p.Problems, q.After, q.Limit, pages.ByNumber)
 	switch q.State {
 	case "", StatePending, StateQueued, StateRunning, StateTerminating, StateTerminated:
 	default:
@@ -76,7 +57,6 @@ func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (mortise
 	if err := p.Err(); err != nil {
 		return mortise.Page[Run]{}, err
 	}
-	limit := cmp.Or(q.Limit, defaultPage)
 	if q.Dataset != "" {
 		d, err := s.store.Dataset(ctx, org, q.Dataset)
 		if err != nil {
@@ -84,17 +64,7 @@ func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (mortise
 		}
 		q.From = latest(q.From, d.CreatedAt)
 	}
-	q.From = cursor.Ceil(q.From)
-	if at := cursor.Ceil(q.After.At); !at.Equal(q.After.At) {
-		q.After = mortise.Position{At: at} // no run stands between it and this
-	}
-	q.Limit = limit + 1
-	runs, err := s.store.ListRuns(ctx, org, q)
-	if err != nil {
-		return mortise.Page[Run]{}, unavailable("list runs", err)
-	}
-	if len(runs) <= limit {
-		return mortise.Page[Run]{Items: runs}, nil
-	}
-	return mortise.Page[Run]{Items: runs[:limit], Next: runs[limit-1].Position()}, nil
+	q.From = pages.Ceil(q.From)
+	page, err := s.store.ListRuns(ctx, org, q)
+	return page, unavailable("list runs", err)
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/internal/cursor"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/internal/steps"
 )
 
@@ -17,7 +17,7 @@ func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 	if !ok {
 		return 0, fmt.Errorf("audiosearch: the store cannot forget runs: %w", errors.ErrUnsupported)
 	}
-	before = cursor.Ceil(before)
+	before = pages.Ceil(before)
 	return forget(ctx, "PruneRuns", func(ctx context.Context, limit int) (int, bool, error) {
 		return pruner.PruneRuns(ctx, before, limit)
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
@@ -20,9 +21,8 @@ type Datasets interface {
 	// Dataset returns a dataset, or [ErrDatasetNotFound].
 	Dataset(ctx context.Context, org, id string) (Dataset, error)
 
-	// ListDatasets returns at most limit datasets of the organization whose IDs are
-	// greater than after, byte by byte, in that order.
-	ListDatasets(ctx context.Context, org, after string, limit int) ([]Dataset, error)
+	// ListDatasets returns a page of the organization's datasets, by ID, as bytes.
+	ListDatasets(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[Dataset], error)
 
 	// DeleteDataset removes a dataset with its videos and their scores, or returns
 	// [ErrDatasetNotFound]. Its runs stay.
@@ -44,9 +44,8 @@ type Catalog interface {
 	// video. The caller asks for the others again.
 	Videos(ctx context.Context, org, dataset string, ids []string) (found []Video, looked int, err error)
 
-	// ListVideos returns at most limit videos whose IDs are greater than after, byte by
-	// byte, in that order.
-	ListVideos(ctx context.Context, org, dataset, after string, limit int) ([]Video, error)
+	// ListVideos returns a page of the dataset's videos, by ID, as bytes.
+	ListVideos(ctx context.Context, org, dataset string, after mortise.Cursor, limit int) (mortise.Page[Video], error)
 
 	// DeleteVideo removes a video with its scorings and parts, or returns
 	// [ErrVideoNotFound].

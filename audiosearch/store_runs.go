@@ -31,11 +31,11 @@ type Runs interface {
 	// sets of it are forgotten.
 	UpdateRun(ctx context.Context, org string, id int64, update func(*Run) error) error
 
-	// ListRuns returns at most q.Limit runs of the organization that q selects
+	// ListRuns returns a page of the runs of the organization that q selects
 	// ([RunQuery.Matches]), newest first: by CreatedAt, then by ID, both descending. They
 	// come without their results. Of a run whose CreatedAt is zero, it is not said
 	// whether it is listed: no service makes one.
-	ListRuns(ctx context.Context, org string, q RunQuery) ([]Run, error)
+	ListRuns(ctx context.Context, org string, q RunQuery) (mortise.Page[Run], error)
 
 	// StaleRuns returns at most limit runs of all organizations that have not ended,
 	// whose CheckedAt is before checked, and whose DueAt is before due; those checked

@@ -100,13 +100,13 @@ func TestListInvitationsOfAnInviter(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, r.CancelInvitation(t.Context(), "acme", full, "i2"))
-	pending, err := r.ListInvitations(t.Context(), "acme", "user:17", authmgmt.Paging{Total: true})
+	pending, err := r.ListInvitations(t.Context(), "acme", "user:17", "", 0)
 	require.NoError(t, err)
-	require.Equal(t, 1, pending.Total)
+	require.Equal(t, 1, len(pending.Items))
 	require.Equal(t, "i0", pending.Items[0].ID)
-	all, err := r.ListAllInvitations(t.Context(), "acme", "user:17", authmgmt.Paging{Total: true})
+	all, err := r.ListAllInvitations(t.Context(), "acme", "user:17", "", 0)
 	require.NoError(t, err)
-	require.Equal(t, 2, all.Total)
+	require.Equal(t, 2, len(all.Items))
 }
 
 // What is still to be handed out goes to whoever accepted, and to nobody else with the

@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
-	"github.com/seed-6363c74e/mortise/internal/cursor"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
@@ -74,35 +74,36 @@ type AuditQuery struct {
 	Kind   mortise.Kind
 	Actor  mortise.Actor
 	Target string
-	From   time.Time        // at or after
-	To     time.Time        // before
-	After  mortise.Position // only events that follow it in the listing; zero: from its start
-	Limit  int              // at most mortise.MaxPageSize; to a Service 0 is 50, to a Store 0
+	From   time.Time // at or after
+	To     time.Time // before
+	After  mortise.Cursor
+	Limit  int // at most mortise.MaxPageSize; a Service takes 0 for 50
 }
 
-// Matches reports whether e is selected by q, its Limit left aside. It defines what
+// Matches reports whether e is selected by q; After and Limit do not count. It defines what
 // Audit.ListAuditEvents must return.
 func (q *AuditQuery) Matches(e *AuditEvent) bool {
 	return (q.Kind == "" || q.Kind == e.Kind) &&
 		(q.Actor == "" || q.Actor == e.Actor) &&
 		(q.Target == "" || q.Target == e.Target) &&
 		(q.From.IsZero() || !e.At.Before(q.From)) &&
-		(q.To.IsZero() || e.At.Before(q.To)) &&
-		(q.After.IsZero() || e.Position().Compare(q.After) < 0)
+		(q.To.IsZero() || e.At.Before(q.To))
 }
 
 // Position returns the event's place in the trail.
-func (e *AuditEvent) Position() mortise.Position { return mortise.Position{At: e.At, ID: e.ID} }
+func (e *AuditEvent) Position() mortise.Position {
+	return mortise.Position{At: e.At, ID: string(e.ID[:])}
+}
 
 // ListAuditEvents returns a page of the organization's audit trail, newest first. Limit 0
 // means 50.
 func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery) (mortise.Page[AuditEvent], error) {
 	var p problems
-	q.Limit = p.Limit(q.Limit)
+	q.Limit = failure.Page(&p.Problems, q.After, q.Limit, pages.ByUUID)
 	if err := p.Err(); err != nil {
 		return mortise.Page[AuditEvent]{}, err
 	}
-	q.From, q.To = cursor.Ceil(q.From), cursor.Ceil(q.To)
+	q.From, q.To = pages.Ceil(q.From), pages.Ceil(q.To)
 	page, err := s.store.ListAuditEvents(ctx, org, q)
 	return page, unavailable("list audit events", err)
 }
@@ -110,11 +111,9 @@ func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery)
 // AuditEvents iterates over everything that q selects, newest first, page by page. It
 // ends after the first error, which may be that of a store whose pages do not go on.
 func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) iter.Seq2[AuditEvent, error] {
-	return pages.Each(q.After, errStands, func(after mortise.Position) ([]AuditEvent, mortise.Position, bool, error) {
-		q := q
+	return pages.Each(q.After, func(after mortise.Cursor) (mortise.Page[AuditEvent], error) {
 		q.After = after
-		page, err := s.ListAuditEvents(ctx, org, q)
-		return page.Items, page.Next, after.IsZero() || page.Next.Compare(after) < 0, err
+		return s.ListAuditEvents(ctx, org, q)
 	})
 }
 

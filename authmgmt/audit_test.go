@@ -141,7 +141,7 @@ func TestAuditQueries(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, rest.Items, 1)
 	assert.Equal(t, mortise.KindClientCreated, rest.Items[0].Kind)
-	assert.True(t, rest.Next.IsZero())
+	assert.Empty(t, rest.Next)
 }
 
 func TestPrune(t *testing.T) {
@@ -155,11 +155,11 @@ func TestPrune(t *testing.T) {
 	require.NoError(t, r.CancelInvitation(ctx, "acme", full, i.ID))
 	r.invite(t, "grace@example.com")
 	counts := func() (audit, tokens, invitations int) {
-		page, err := r.ListTokens(ctx, "acme", authmgmt.Paging{Total: true})
+		page, err := r.ListTokens(ctx, "acme", "", 0)
 		require.NoError(t, err)
-		all, err := r.ListAllInvitations(ctx, "acme", "", authmgmt.Paging{Total: true})
+		all, err := r.ListAllInvitations(ctx, "acme", "", "", 0)
 		require.NoError(t, err)
-		return len(r.trail(t, "acme")), page.Total, all.Total
+		return len(r.trail(t, "acme")), len(page.Items), len(all.Items)
 	}
 	for _, step := range []struct {
 		after                      time.Duration

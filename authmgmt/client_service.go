@@ -112,12 +112,12 @@ const maxKept = 10_000
 // room returns a [*mortise.ValidationError] if the organization has maxKept "clients", or
 // "invitations" that are pending.
 func (s *Service) room(ctx context.Context, org, of string) error {
-	n, pending, err := s.store.CountKept(ctx, org, s.now(), maxKept)
+	n, err := s.store.CountClients(ctx, org, maxKept)
+	if of == "invitations" {
+		n, err = s.store.CountInvitations(ctx, org, s.now(), "", maxKept)
+	}
 	if err != nil {
 		return unavailable("count "+of, err)
-	}
-	if of == "invitations" {
-		n = pending
 	}
 	var p problems
 	if n.N >= maxKept {
@@ -130,19 +130,6 @@ func (s *Service) room(ctx context.Context, org, of string) error {
 func (s *Service) Client(ctx context.Context, org, id string) (Client, error) {
 	c, err := s.store.Client(ctx, org, id)
 	return c, ofClient(id, unavailable("read client", err))
-}
-
-// ListClients returns a page of the organization's clients, oldest first. Limit 0 means
-// 50. The errors are [*mortise.ValidationError], for a [Paging] that is out of its
-// bounds, and [mortise.ErrUnavailable].
-func (s *Service) ListClients(ctx context.Context, org string, q Paging) (Page[Client], error) {
-	var p problems
-	q = p.paging(q)
-	if err := p.Err(); err != nil {
-		return Page[Client]{}, err
-	}
-	page, err := s.store.ListClients(ctx, org, q)
-	return page, unavailable("list clients", err)
 }
 
 // ClientUpdate is a change of a client. Nil fields stay as they are.

@@ -101,7 +101,7 @@ func TestGrantIssuesTokenOfDeleted(t *testing.T) {
 	require.Zero(t, accepted)
 	require.True(t, reply.IsZero())
 	require.ErrorIs(t, issued, mortise.ErrDeleted)
-	page, err := s.ListTokens(t.Context(), "acme", authmgmt.Paging{})
+	page, err := s.ListTokens(t.Context(), "acme", "", 0)
 	require.NoError(t, err)
 	require.Empty(t, page.Items)
 }

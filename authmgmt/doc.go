@@ -49,8 +49,6 @@
 // key of their links: [InvitationKey], [NewInvitationKey], [ParseInvitationKey],
 // [InvitationKeyFromFile].
 //
-// Lists of them: [Paging], [Page], [Position], [ParsePosition].
-//
 // The audit trail: [AuditEvent], [Snapshot], [AuditQuery].
 //
 // Errors: [ErrForbidden], [ErrRBACDisabled]; of Login and
@@ -62,7 +60,7 @@
 // A host that knows its organizations, as most do, implements [Directory], which returns an
 // [Organization]. One that has no place for them takes the [Organizations] of a backend.
 //
-// A [Store] is made of [Clients], [Tokens], [Invitations], [Audit] and [Deletion], and may
-// be a [Pruner] and a [KeyChecker]. [MaxClientTokens] bounds the tokens of a client.
+// A [Store] is made of [Clients], [Tokens], [Invitations], [Audit], [Counter] and [Deletion],
+// and may be a [Pruner] and a [KeyChecker]. [MaxClientTokens] bounds the tokens of a client.
 // Package authmgmttest proves a backend.
 package authmgmt

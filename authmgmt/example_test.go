@@ -127,7 +127,7 @@ func ExampleService_UpdateClient() {
 }
 
 // An iterator goes through a whole listing, page by page. A host that shows pages of its
-// own passes the position on as a text.
+// own passes the cursor on.
 func ExampleService_Clients() {
 	ctx := context.Background()
 	s, _ := newExample(nil)
@@ -145,27 +145,22 @@ func ExampleService_Clients() {
 		}
 		fmt.Println(c.ID)
 	}
-	first, err := s.ListClients(ctx, "acme", authmgmt.Paging{Limit: 2})
+	first, err := s.ListClients(ctx, "acme", "", 2)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	after, err := authmgmt.ParsePosition(first.Next.String())
+	second, err := s.ListClients(ctx, "acme", first.Next, 2)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	second, err := s.ListClients(ctx, "acme", authmgmt.Paging{After: after, Limit: 2, Total: true})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(len(second.Items), "of", second.Total, "on the last page:", second.Next.IsZero())
+	fmt.Println(len(second.Items), "on the last page:", second.Next == "")
 	// Output:
 	// ci
 	// deploy
 	// nightly
-	// 1 of 3 on the last page: true
+	// 1 on the last page: true
 }
 
 // Every change is in the audit trail: who, what, before and after.

@@ -58,7 +58,7 @@ func TestGrantToken(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 1, waiting.GrantAttempts)
 	assert.True(t, waiting.AwaitsPerson, "which says that the error was ErrUnattended")
-	page, err := r.ListTokens(ctx, "acme", authmgmt.Paging{})
+	page, err := r.ListTokens(ctx, "acme", "", 0)
 	require.NoError(t, err)
 	assert.Empty(t, page.Items, "a token that nobody could read")
 

@@ -162,30 +162,6 @@ func (s *Service) AnyInvitation(ctx context.Context, org, id string) (Invitation
 	return i, ofInvitation(id, unavailable("read invitation", err))
 }
 
-// ListInvitations returns a page of the organization's pending invitations, newest first:
-// of invitations with that Inviter, byte for byte, or of all if inviter is "". Limit 0
-// means 50. The errors are the same as of [Service.ListClients].
-func (s *Service) ListInvitations(ctx context.Context, org, inviter string, q Paging) (Page[Invitation], error) {
-	return s.listInvitations(ctx, org, s.now(), inviter, q)
-}
-
-// ListAllInvitations is [Service.ListInvitations] of invitations in whatever state.
-func (s *Service) ListAllInvitations(ctx context.Context, org, inviter string, q Paging) (Page[Invitation], error) {
-	return s.listInvitations(ctx, org, time.Time{}, inviter, q)
-}
-
-func (s *Service) listInvitations(
-	ctx context.Context, org string, pendingAt time.Time, inviter string, q Paging,
-) (Page[Invitation], error) {
-	var p problems
-	q = p.paging(q)
-	if err := p.Err(); err != nil {
-		return Page[Invitation]{}, err
-	}
-	page, err := s.store.ListInvitations(ctx, org, pendingAt, inviter, q)
-	return page, unavailable("list invitations", err)
-}
-
 // CancelInvitation ends a pending invitation: its link opens nothing any more. The caller
 // need not cover its roles: nobody has them yet, and whoever may cancel must be able to
 // end a link that went astray. One that is not pending is [mortise.ErrNotFound].

@@ -44,12 +44,12 @@ func TestInvite(t *testing.T) {
 	assert.Equal(t, strings.Repeat("x", 254), cut.Inviter)
 	_, err = r.Invite(t.Context(), "initech", long, authmgmt.NewInvitation{Email: "b@example.com", Name: "b", Lifetime: -time.Hour, FullAccess: true})
 	assert.Equal(t, []string{"lifetime"}, fieldsOf(t, err))
-	page, err := r.ListInvitations(t.Context(), "acme", "", authmgmt.Paging{Total: true})
+	page, err := r.ListInvitations(t.Context(), "acme", "", "", 0)
 	require.NoError(t, err)
-	assert.Equal(t, 2, page.Total)
-	page, err = r.ListInvitations(t.Context(), "globex", "", authmgmt.Paging{Total: true})
+	assert.Equal(t, 2, len(page.Items))
+	page, err = r.ListInvitations(t.Context(), "globex", "", "", 0)
 	require.NoError(t, err)
-	assert.Zero(t, page.Total)
+	assert.Zero(t, len(page.Items))
 }
 
 func TestInviteRefuses(t *testing.T) {
@@ -112,9 +112,9 @@ func TestOnePendingInvitationAnAddress(t *testing.T) {
 	assert.NoError(t, err, "what is imported is the host's own decision")
 	_, err = r.ImportInvitation(t.Context(), "acme", full, authmgmt.NewInvitation{ID: j.ID, Email: "grace@example.com", Name: "n", FullAccess: true})
 	assert.ErrorIs(t, err, mortise.ErrExists, "one that was cancelled is not revived")
-	all, err := r.ListAllInvitations(t.Context(), "acme", "", authmgmt.Paging{Total: true})
+	all, err := r.ListAllInvitations(t.Context(), "acme", "", "", 0)
 	require.NoError(t, err)
-	assert.Equal(t, 5, all.Total)
+	assert.Equal(t, 5, len(all.Items))
 }
 
 func TestCancelInvitation(t *testing.T) {

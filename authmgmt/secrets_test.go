@@ -131,9 +131,9 @@ func TestSecretsAreNowhereElse(t *testing.T) {
 		require.NoError(t, err)
 		fmt.Fprintf(&seen, "%s\n", text)
 	}
-	clients, err := r.ListClients(ctx, "acme", authmgmt.Paging{})
+	clients, err := r.ListClients(ctx, "acme", "", 0)
 	require.NoError(t, err)
-	invitations, err := r.ListInvitations(ctx, "acme", "", authmgmt.Paging{})
+	invitations, err := r.ListInvitations(ctx, "acme", "", "", 0)
 	require.NoError(t, err)
 	fmt.Fprintf(&seen, "%+v %+v %s\n", clients, invitations, r.logs)
 	_, linkSecret, _ := strings.Cut(link, ".")

@@ -39,13 +39,8 @@ type Store interface {
 	Tokens
 	Invitations
 	Audit
+	Counter
 	Deletion
-
-	// CountKept counts the organization's clients that are not deleted, and its
-	// invitations that are pending at the time now ([Invitation.State]). Each Count is
-	// exact up to most (over 0), and else it is most and More. By them a [Service] refuses a
-	// client or an invitation too many.
-	CountKept(ctx context.Context, org string, now time.Time, most int) (clients, pending mortise.Count, err error)
 }
 
 // Clients is the part of a [Store] that keeps clients and their secrets. A client's ID is
@@ -74,8 +69,8 @@ type Clients interface {
 	UpdateClient(ctx context.Context, org, id string, update func(*Client) (AuditEvent, error)) error
 
 	// ListClients returns the organization's clients that are not deleted, oldest first:
-	// by CreatedAt, then by ID (as bytes). How the listings page is said at [Paging].
-	ListClients(ctx context.Context, org string, p Paging) (Page[Client], error)
+	// by CreatedAt, then by ID (as bytes).
+	ListClients(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[Client], error)
 }
 
 // MaxClientTokens bounds the tokens of a client, ended tokens included. A further token takes
@@ -104,7 +99,7 @@ type Tokens interface {
 
 	// ListTokens returns the organization's tokens, newest first: by CreatedAt, then by
 	// ID (as bytes), both descending. Roles are as in TokenByDigest.
-	ListTokens(ctx context.Context, org string, p Paging) (Page[Token], error)
+	ListTokens(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[Token], error)
 }
 
 // Invitations is the part of a [Store] that keeps invitations. An invitation's ID is
@@ -127,13 +122,23 @@ type Invitations interface {
 	// then by ID (as bytes), both descending. If pendingAt is not zero, it returns only
 	// invitations that are pending at that time. If inviter is not "", it returns only
 	// invitations with that Inviter, as bytes.
-	ListInvitations(ctx context.Context, org string, pendingAt time.Time, inviter string, p Paging) (Page[Invitation], error)
+	ListInvitations(
+		ctx context.Context, org string, pendingAt time.Time, inviter string, after mortise.Cursor, limit int,
+	) (mortise.Page[Invitation], error)
 
 	// DueGrants returns at most limit invitations of all organizations that are accepted,
 	// not granted, do not wait for the person (AwaitsPerson), and whose GrantDue is not
 	// after now; earliest GrantDue first. It is maintenance: no organization is asked
 	// for.
 	DueGrants(ctx context.Context, now time.Time, limit int) ([]Invitation, error)
+}
+
+// Counter is the part of a [Store] that counts the items of lists. Each Count is exact up to
+// most (over 0), and else it is most and More.
+type Counter interface {
+	CountClients(ctx context.Context, org string, most int) (mortise.Count, error)
+	CountTokens(ctx context.Context, org string, most int) (mortise.Count, error)
+	CountInvitations(ctx context.Context, org string, pendingAt time.Time, inviter string, most int) (mortise.Count, error)
 }
 
 // Audit is the part of a [Store] that keeps the audit trail. Nothing changes an event.
@@ -148,7 +153,7 @@ type Audit interface {
 //
 // From the mark on the organization has nothing, for every method and on every machine
 // that shares the store. A lookup is [mortise.ErrNotFound], by a secret's or a token's
-// digest, too. A listing is empty, CountKept counts nothing, DueGrants leaves it out. No
+// digest, too. A list is empty, a count is 0, DueGrants leaves it out. No
 // update function is called, and the update is [mortise.ErrNotFound]. What would make
 // something in it is [mortise.ErrDeleted], whatever else is wrong with it;
 // UpdateOrganization is, too. The trail has the event that came with the mark, and no

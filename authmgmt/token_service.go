@@ -295,18 +295,6 @@ func (s *Service) RevokeToken(ctx context.Context, org string, by Caller, id uui
 	return ofAccessToken(id, err)
 }
 
-// ListTokens returns a page of the organization's tokens, newest first, those that have
-// ended included. Limit 0 means 50. The errors are those of [Service.ListClients].
-func (s *Service) ListTokens(ctx context.Context, org string, q Paging) (Page[Token], error) {
-	var p problems
-	q = p.tokenPaging(q)
-	if err := p.Err(); err != nil {
-		return Page[Token]{}, err
-	}
-	page, err := s.store.ListTokens(ctx, org, q)
-	return page, unavailable("list tokens", err)
-}
-
 func idText(id uuid.UUID) string {
 	if id == uuid.Nil {
 		return ""

@@ -347,9 +347,9 @@ func TestTokensThatStandForThemselves(t *testing.T) {
 	_, err = r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops", FullAccess: true, Lifetime: authmgmt.NoExpiry}, imported)
 	assert.Equal(t, mortise.ErrExists, err, "it is not revived")
 
-	page, err := r.ListTokens(t.Context(), "acme", authmgmt.Paging{Total: true})
+	page, err := r.ListTokens(t.Context(), "acme", "", 0)
 	require.NoError(t, err)
-	require.Equal(t, 2, page.Total)
+	require.Equal(t, 2, len(page.Items))
 	assert.Equal(t, token.ID, page.Items[1].ID, "newest first")
 	assert.Equal(t, r.now().Add(-time.Hour).Truncate(time.Microsecond), page.Items[0].RevokedAt, "the first time counts")
 

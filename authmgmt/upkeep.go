@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/cursor"
 	"github.com/seed-6363c74e/mortise/internal/hook"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/internal/setting"
 	"github.com/seed-6363c74e/mortise/internal/steps"
 )
@@ -154,7 +154,7 @@ func (s *Service) Prune(ctx context.Context, keep Retention) (removed int, err e
 			continue
 		}
 		const limit = 1000
-		before := cursor.Ceil(now.Add(-kind.keep))
+		before := pages.Ceil(now.Add(-kind.keep))
 		n, err := steps.Run(ctx, kind.name, limit, func(ctx context.Context, limit int) (int, bool, error) {
 			return kind.prune(ctx, before, limit)
 		})

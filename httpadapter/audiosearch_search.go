@@ -35,6 +35,9 @@ func (a *audioSearchAdapter) search(c *call) response {
 	return response{status: http.StatusOK, body: append(b, '}')}
 }
 
+// maxOffset is beyond any ranking, and an int on every machine.
+const maxOffset = 1<<31 - 1
+
 // query reads the body of a search. A field with a problem is left at its zero value.
 func (a *audioSearchAdapter) query(ctx context.Context, body *object) audiosearch.Query {
 	var q audiosearch.Query

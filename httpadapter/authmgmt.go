@@ -198,20 +198,6 @@ func pathID(d *decoder, r *http.Request, name string) string {
 	return ""
 }
 
-// paging reads the parameters of a listing, in the order in which the document declares
-// them.
-func paging(d *decoder, r *http.Request) authmgmt.Paging {
-	p := newParams(d, r)
-	return authmgmt.Paging{
-		Offset: int(p.integer("offset", 0, 0, maxOffset)),
-		Limit:  int(p.integer("limit", 50, 1, mortise.MaxPageSize)),
-		Total:  true,
-	}
-}
-
-// maxOffset is far beyond any listing, and an int on every machine.
-const maxOffset = 1<<31 - 1
-
 // listMeta follows the items of a listing.
 type listMeta struct {
 	Offset int `json:"offset"`
@@ -219,39 +205,72 @@ type listMeta struct {
 	Total  int `json:"total"`
 }
 
-// listing answers with a page of list. wire makes the JSON of an item.
-func listing[T, W any](
-	a *authMgmtAdapter, c *call,
-	list func(ctx context.Context, org string, q authmgmt.Paging) (authmgmt.Page[T], error), wire func(*T) (W, error),
-) response {
+const (
+	maxListOffset = 10_000 // so far a listing is walked
+	walkItems     = 200    // items that are read at once on the way
+)
+
+// source is a list of package authmgmt, and its count.
+type source[T any] struct {
+	page  func(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[T], error)
+	count func(ctx context.Context, org string) (int, error)
+}
+
+// behind returns the cursor behind so many items, and false if there are no more items.
+func (s source[T]) behind(ctx context.Context, org string, items int) (after mortise.Cursor, ok bool, err error) {
+	for items > 0 {
+		page, err := s.page(ctx, org, after, min(items, walkItems))
+		if err != nil || page.Next == "" {
+			return "", false, err
+		}
+		items -= len(page.Items)
+		after = page.Next
+	}
+	return after, true, nil
+}
+
+// listing answers with a page of a list. wire makes the JSON of an item.
+func listing[T, W any](a *authMgmtAdapter, c *call, list source[T], wire func(*T) (W, error)) response {
 	var d decoder
-	q := paging(&d, c.r)
+	p := newParams(&d, c.r)
+	var meta listMeta
+	meta.Offset = int(p.integer("offset", 0, 0, maxListOffset))
+	meta.Limit = int(p.integer("limit", 50, 1, mortise.MaxPageSize))
 	if failed := a.checked(c, &d, ""); failed != nil {
 		return *failed
 	}
-	meta := listMeta{Offset: q.Offset, Limit: q.Limit}
-	left := q.Limit
-	return a.h.list(c, `{"data":[`, func(b *listStep) error {
-		q.Limit = min(left, stepItems)
-		page, err := list(c.r.Context(), c.principal.Organization, q)
-		if err != nil {
-			return err
+	ctx, org := c.r.Context(), c.principal.Organization
+	var after mortise.Cursor
+	left, begun := meta.Limit, false
+	return a.h.list(c, `{"data":[`, func(b *listStep) (err error) {
+		more := true
+		if !begun {
+			if meta.Total, err = list.count(ctx, org); err != nil {
+				return err
+			}
+			if after, more, err = list.behind(ctx, org, meta.Offset); err != nil {
+				return err
+			}
+			begun = true
 		}
-		if q.Total { // in the first step alone
-			meta.Total = page.Total
-		}
-		for i := range page.Items {
-			item, err := wire(&page.Items[i])
+		if more {
+			page, err := list.page(ctx, org, after, min(left, stepItems))
 			if err != nil {
 				return err
 			}
-			if err := b.item(item); err != nil {
-				return err
+			for i := range page.Items {
+				item, err := wire(&page.Items[i])
+				if err != nil {
+					return err
+				}
+				if err := b.item(item); err != nil {
+					return err
+				}
 			}
+			left -= len(page.Items)
+			after, more = page.Next, page.Next != ""
 		}
-		left -= len(page.Items)
-		q = authmgmt.Paging{After: page.Next}
-		if left <= 0 || page.Next.IsZero() {
+		if left <= 0 || !more {
 			b.end(`],"meta":` + string(mustJSON(meta)) + `}`)
 		}
 		return nil

@@ -81,7 +81,7 @@ func (a *authMgmtAdapter) createClient(c *call) response {
 }
 
 func (a *authMgmtAdapter) listClients(c *call) response {
-	return listing(a, c, a.service.ListClients, func(client *authmgmt.Client) (clientCredentials, error) {
+	return listing(a, c, source[authmgmt.Client]{a.service.ListClients, a.service.CountClients}, func(client *authmgmt.Client) (clientCredentials, error) {
 		return newClientCredentials(*client, mortise.Secret{}), nil
 	})
 }

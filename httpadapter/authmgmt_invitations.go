@@ -144,8 +144,13 @@ func (a *authMgmtAdapter) besideInvitee(body *object, roles []access.Role) {
 
 func (a *authMgmtAdapter) listInvitations(c *call) response {
 	inviter := newParams(&decoder{}, c.r).text("inviter")
-	list := func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
-		return a.service.ListInvitations(ctx, org, inviter, p)
+	list := source[authmgmt.Invitation]{
+		func(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[authmgmt.Invitation], error) {
+			return a.service.ListInvitations(ctx, org, inviter, after, limit)
+		},
+		func(ctx context.Context, org string) (int, error) {
+			return a.service.CountInvitations(ctx, org, inviter)
+		},
 	}
 	return listing(a, c, list, func(i *authmgmt.Invitation) (userInvitation, error) { return a.invitation(c, i) })
 }

@@ -31,7 +31,7 @@ func newIssuedToken(t *authmgmt.Token) issuedToken {
 // as they are stored: who looks for one that should not be there wants to see that it has
 // ended.
 func (a *authMgmtAdapter) listTokens(c *call) response {
-	return listing(a, c, a.service.ListTokens, func(t *authmgmt.Token) (issuedToken, error) { return newIssuedToken(t), nil })
+	return listing(a, c, source[authmgmt.Token]{a.service.ListTokens, a.service.CountTokens}, func(t *authmgmt.Token) (issuedToken, error) { return newIssuedToken(t), nil })
 }
 
 // revokeToken serves the operation of that name. One that has ended already is not an

@@ -19,9 +19,9 @@ import (
 // it.
 func TestListAndRevokeTokens(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
-	all, err := r.service.ListTokens(t.Context(), "acme", authmgmt.Paging{Total: true})
+	all, err := r.service.ListTokens(t.Context(), "acme", "", 0)
 	require.NoError(t, err)
-	total := strconv.Itoa(all.Total + 1)
+	total := strconv.Itoa(len(all.Items) + 1)
 	r.advance(time.Second)
 	r.tokens["ada"] = r.token("acme", "ada", access.Role{ID: "admin"})
 	require.Equal(t, http.StatusOK, r.as("ada", "GET", clients, "").Code)

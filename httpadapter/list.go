@@ -42,6 +42,9 @@ func (s *listStep) item(v any) error {
 	return nil
 }
 
+// undo leaves out the items of the step, which is not the first one.
+func (s *listStep) undo() { s.body.Reset() }
+
 // end appends the end of the list.
 func (s *listStep) end(text string) {
 	s.body.WriteString(text)

@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -126,7 +125,7 @@ func (w *failingLater) Write(p []byte) (int, error) {
 type standing struct{ trigger.Store }
 
 func (s standing) ListEvents(context.Context, string, trigger.EventQuery) (mortise.Page[trigger.Event], error) {
-	return mortise.Page[trigger.Event]{Next: mortise.Position{At: time.Unix(1, 0)}}, nil
+	return mortise.Page[trigger.Event]{Next: "next"}, nil
 }
 
 // TestListThatDoesNotGoOn ends all the same.

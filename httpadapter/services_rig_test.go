@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
-	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -84,7 +83,7 @@ func authService(t *testing.T, opts httpadapter.Options) *anyService {
 		read: "POST " + clients, broken: http.StatusUnprocessableEntity,
 		fine: "GET " + clients + "/old", status: http.StatusOK, change: "POST " + clients, body: `{"name":"smuggled"}`,
 		changed: func() bool {
-			page, err := r.service.ListClients(t.Context(), "acme", authmgmt.Paging{Limit: 10})
+			page, err := r.service.ListClients(t.Context(), "acme", "", 10)
 			require.NoError(t, err)
 			return len(page.Items) > 1
 		},

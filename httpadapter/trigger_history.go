@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -95,23 +96,23 @@ func (t *triggerAdapter) list(c *call) response {
 		}
 		for i := range page.Items {
 			err := b.item(NewTriggerEvent(page.Items[i]))
-			if errors.Is(err, errNoRoom) && begun { // the next page begins with this event
-				b.end(`],"next_cursor":"` + q.After.String() + `"}`)
+			if errors.Is(err, errNoRoom) && begun { // the next page begins with this step
+				b.undo()
+				b.end(`],"next_cursor":"` + string(q.After) + `"}`)
 				return nil
 			}
 			if err != nil {
 				return err
 			}
-			q.After = page.Items[i].Position()
 		}
 		written, begun = written+b.body.Len(), true
 		left -= len(page.Items)
 		q.After = page.Next
 		switch {
-		case page.Next.IsZero():
+		case page.Next == "":
 			b.end(`],"next_cursor":null}`)
 		case left <= 0, written > listBytes:
-			b.end(`],"next_cursor":"` + page.Next.String() + `"}`)
+			b.end(`],"next_cursor":"` + string(page.Next) + `"}`)
 		}
 		return nil
 	})
@@ -124,12 +125,9 @@ func listQuery(r *http.Request) (trigger.EventQuery, *decoder) {
 	p := newParams(d, r)
 	var q trigger.EventQuery
 	q.Limit = int(p.integer("limit", 50, 1, mortise.MaxPageSize))
-	if text := p.text("cursor"); text != "" {
-		at, err := mortise.ParsePosition(text)
-		if err != nil {
-			p.refuse("cursor", "value_error", "Value error, not a cursor that this service gave out")
-		}
-		q.After = at
+	q.After = mortise.Cursor(p.text("cursor"))
+	if _, _, _, err := pages.ByUUID(q.After); err != nil {
+		p.refuse("cursor", "value_error", msgValue+"not a cursor that this service gave out")
 	}
 	statuses := make([]string, 0, 4)
 	for _, status := range trigger.Statuses() {

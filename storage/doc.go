@@ -161,24 +161,35 @@
 //
 // The scans of vault.KeyRotation go by the order in which the rows stand on the disk. As
 // a rule that is the order of their insertion, and never that of their tokens, which are
-// random. A position is the place of the last row that was looked at, by something that
-// no change of a row moves. Look at a bounded number of rows a call, and return a page
+// random. A cursor has the place of the last row that was looked at, by something that no
+// change of a row moves. Look at a bounded number of rows a call, and return a page
 // without rows if it selects none of them: over millions of rows that are done already,
 // that is many short reads in place of a long one. Bound the bytes of a page, too. Say in
 // each row's Place where it stands, if you can. AddFingerprints and Reseal get it back,
 // and need not go through the index of the tokens, whose order is not that of the disk. If
 // another row stands there by now, or none, look for the row by its token.
 //
-// # Listings
+// # Lists
 //
-// A page begins behind a position: a time and an ID, the place of an item in the order of
-// the listing. It is a place and no item: the item may have gone, or may never have been
-// there, and the page goes on all the same with what stands behind the place. An index on
-// (organization, time, ID) answers it, with (time, ID) > (?, ?). Look for one item more
-// than the page holds: if it is there, the last item of the page is Next, and if not,
-// Next is zero. IDs are compared as bytes, not in the order of a language. The listings
-// of authmgmt have offsets too, for the pages with numbers of HTTP, and count themselves
-// only where Paging.Total asks for that.
+// Every list has one contract. A method takes a cursor and a limit, or a query with After
+// and Limit, and returns a mortise.Page:
+//
+//   - The order of a list is a time, then an ID, both as the comment of the method says;
+//     or an ID alone. IDs are compared as bytes, not in the order of a language. The
+//     position of an item (trigger.Event.Position, and so on) is both.
+//   - A page begins behind its cursor, or at the start of the list for "". The item at the
+//     cursor may have gone, or may never have existed: the page goes on with the items
+//     that come after the place. An index on (organization, time, ID) answers it, with
+//     (time, ID) > (?, ?).
+//   - The limit is over 0. A page has at most limit items, and may have fewer.
+//   - Next is the Cursor of the position of the last item, if more items may follow; "",
+//     and only "", ends the list. Look for one item more than the limit to tell. A page
+//     with a Next has an item at least.
+//   - Cursor.Position reads a cursor. For a text that it cannot read, return its error.
+//     Services let no other text through.
+//
+// The scans of vault.KeyRotation are lists with an order of the backend's own, and with
+// empty pages. A count beside a list (CountClients) counts the items that its pages return.
 //
 // # On a key-value store
 //
@@ -199,8 +210,9 @@
 //	id                                      UpdateKey, CreateKey (unique)
 //	organization, created, id               ListKeys
 //
-// and organizations by ID. Events whose CheckedAt is zero need no entry for Stale where
-// the store is a TxStore. What jobs need stands under Leases. ListEvents scans, and asks
+// and organizations by ID. Stale returns events with a zero CheckedAt first. A TxStore needs
+// no entry for them: services make them with their job alone, so Stale may leave them out.
+// What jobs need stands under Leases. ListEvents scans, and asks
 // trigger.EventQuery.Matches for each event; more entries, with the status or the source
 // behind the organization, make filters that select little fast. UpdateEvent may change
 // anything, so write one function that returns all entries of an event, call it with the
@@ -292,8 +304,9 @@
 //
 // A job is claimable from a time on: its At, or the time at which it was added. Claim
 // takes jobs of the kinds that it is asked for. It serves one organization after the
-// other, so that one with many jobs does not hold up the others, and picks those jobs of
-// each that have been claimable for longest. It remembers which organization it served
+// other, in an order of its own that comes to each of them (by name, say), so that an
+// organization with many jobs does not hold up the others. It picks those jobs of each that
+// have been claimable for longest. It remembers which organization it served
 // last, for each set of kinds that is claimed; in memory is enough. An index on (kind,
 // organization, the time, the order of arrival) lets it step from one organization to the
 // next without a look at the jobs between. It sets the time of a job to the end of the

@@ -95,7 +95,7 @@ func TestDeleteOrganization(t *testing.T) {
 			require.ErrorIs(t, err, trigger.ErrInvalidKey)
 			_, err = f.FindKey(t.Context(), o.key.Reveal())
 			require.ErrorIs(t, err, mortise.ErrNotFound)
-			keys, err := f.ListKeys(t.Context(), "acme", trigger.KeyQuery{})
+			keys, err := f.ListKeys(t.Context(), "acme", "", 0)
 			require.NoError(t, err)
 			assert.Empty(t, keys)
 			require.ErrorIs(t, f.RevokeKey(t.Context(), "acme", "", o.record.ID), mortise.ErrNotFound)

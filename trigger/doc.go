@@ -58,7 +58,7 @@
 //
 // Organizations: [Directory], [Organization], [Collection].
 //
-// API keys: [APIKey], [KeyQuery].
+// API keys: [APIKey].
 //
 // How much there is: [Counts].
 //

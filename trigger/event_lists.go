@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/cursor"
 	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/pages"
 )
@@ -18,11 +17,10 @@ type EventQuery struct {
 	From           time.Time // submitted at or after
 	To             time.Time // submitted before
 	IdempotencyKey string
-	// After is a place in the listing: only events that follow it; zero: from its start.
-	After mortise.Position
+	After          mortise.Cursor
 
-	// Limit is how many events a page may hold, at most mortise.MaxPageSize. To a Store, 0 and
-	// less is 0: the page is empty, and its Next is zero. Service.ListEvents takes 0 for 50.
+	// Limit is how many events a page may hold, at most mortise.MaxPageSize. To a Store it is
+	// over 0. Service.ListEvents takes 0 for 50.
 	Limit int
 
 	// Bytes ends a page with the event that brings the sum of Event.Size to Bytes, if that
@@ -31,8 +29,10 @@ type EventQuery struct {
 	Bytes int
 }
 
-// Position returns the event's place in a listing.
-func (e *Event) Position() mortise.Position { return mortise.Position{At: e.SubmittedAt, ID: e.ID} }
+// Position returns the event's place in a list.
+func (e *Event) Position() mortise.Position {
+	return mortise.Position{At: e.SubmittedAt, ID: string(e.ID[:])}
+}
 
 // Size returns the length of the long fields together, in bytes: Instructions, Context,
 // LastError and Outcome.
@@ -44,23 +44,22 @@ func (e *Event) Size() int {
 	return n
 }
 
-// Matches reports whether q selects e; q.Limit and q.Bytes do not count. Store.ListEvents must
+// Matches reports whether q selects e; After, Limit and Bytes do not count. Store.ListEvents must
 // return these events. A backend without a query language may call it.
 func (q *EventQuery) Matches(e *Event) bool {
 	return (q.Status == "" || e.Status == q.Status) &&
 		(q.Source == "" || e.Source == q.Source) &&
 		(q.IdempotencyKey == "" || e.IdempotencyKey == q.IdempotencyKey) &&
 		(q.From.IsZero() || !e.SubmittedAt.Before(q.From)) &&
-		(q.To.IsZero() || e.SubmittedAt.Before(q.To)) &&
-		(q.After.IsZero() || e.Position().Compare(q.After) < 0)
+		(q.To.IsZero() || e.SubmittedAt.Before(q.To))
 }
 
 // ListEvents returns a page of the organization's history, newest first. Limit 0 means
-// 50. A Limit outside 0 to [mortise.MaxPageSize] or an unknown Status is a
-// [*mortise.ValidationError].
+// 50. A Limit outside 0 to [mortise.MaxPageSize], an unknown Status or an After that is no
+// cursor of the list is a [*mortise.ValidationError].
 func (s *Service) ListEvents(ctx context.Context, org string, q EventQuery) (mortise.Page[Event], error) {
 	var p failure.Problems
-	q.Limit = p.Limit(q.Limit)
+	q.Limit = failure.Page(&p, q.After, q.Limit, pages.ByUUID)
 	if q.Status != "" && !knownStatus(q.Status) {
 		p.Add("status", "is not one of %v", Statuses())
 	}
@@ -70,7 +69,7 @@ func (s *Service) ListEvents(ctx context.Context, org string, q EventQuery) (mor
 	if err := p.Err(); err != nil {
 		return mortise.Page[Event]{}, err
 	}
-	q.From, q.To = cursor.Ceil(q.From), cursor.Ceil(q.To)
+	q.From, q.To = pages.Ceil(q.From), pages.Ceil(q.To)
 	page, err := s.store.ListEvents(ctx, org, q)
 	return page, failure.Unavailable("list events", err)
 }
@@ -87,10 +86,8 @@ func knownStatus(status Status) bool {
 // Events iterates over everything that q selects, newest first, page by page. It ends
 // after the first error, which may be that of a store whose pages do not go on.
 func (s *Service) Events(ctx context.Context, org string, q EventQuery) iter.Seq2[Event, error] {
-	return pages.Each(q.After, errStands, func(after mortise.Position) ([]Event, mortise.Position, bool, error) {
-		q := q
+	return pages.Each(q.After, func(after mortise.Cursor) (mortise.Page[Event], error) {
 		q.After = after
-		page, err := s.ListEvents(ctx, org, q)
-		return page.Items, page.Next, after.IsZero() || page.Next.Compare(after) < 0, err
+		return s.ListEvents(ctx, org, q)
 	})
 }

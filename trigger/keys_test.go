@@ -49,10 +49,10 @@ func TestKeys(t *testing.T) {
 	require.NoError(t, err, "FindKey finds revoked keys too")
 	assert.Equal(t, revokedAt, found.RevokedAt, "the first revocation counts")
 
-	list, err := f.ListKeys(t.Context(), "acme", trigger.KeyQuery{})
+	list, err := f.ListKeys(t.Context(), "acme", "", 0)
 	require.NoError(t, err)
 	assert.Len(t, list.Items, 2)
-	list, err = f.ListKeys(t.Context(), "other", trigger.KeyQuery{})
+	list, err = f.ListKeys(t.Context(), "other", "", 0)
 	require.NoError(t, err)
 	assert.Empty(t, list.Items)
 }
@@ -89,7 +89,7 @@ func TestKeysWithoutAStore(t *testing.T) {
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	_, err = s.VerifyKey(t.Context(), "k")
 	require.ErrorIs(t, err, errors.ErrUnsupported)
-	_, err = s.ListKeys(t.Context(), "acme", trigger.KeyQuery{})
+	_, err = s.ListKeys(t.Context(), "acme", "", 0)
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.ErrorIs(t, s.RevokeKey(t.Context(), "acme", "", uuid.Nil), errors.ErrUnsupported)
 	require.NoError(t, s.FlushKeyUse(t.Context()))
@@ -129,7 +129,7 @@ func TestLastUseIsWrittenBehind(t *testing.T) {
 	require.NoError(t, f.FlushKeyUse(t.Context()), "a write that failed is tried again")
 	assert.Equal(t, f.Now(), lastUse(), "the latest use of those waiting")
 
-	list, err := f.ListKeys(t.Context(), "acme", trigger.KeyQuery{})
+	list, err := f.ListKeys(t.Context(), "acme", "", 0)
 	require.NoError(t, err)
 	assert.Equal(t, record.ID, list.Items[0].ID)
 }
@@ -143,7 +143,7 @@ func TestBrokenKeyStoreIsNoInvalidKey(t *testing.T) {
 	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.NotErrorIs(t, err, trigger.ErrInvalidKey)
 	require.ErrorIs(t, f.RevokeKey(t.Context(), "acme", "", record.ID), mortise.ErrUnavailable)
-	_, err = f.ListKeys(t.Context(), "acme", trigger.KeyQuery{})
+	_, err = f.ListKeys(t.Context(), "acme", "", 0)
 	require.ErrorIs(t, err, mortise.ErrUnavailable)
 }
 

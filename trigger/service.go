@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/cursor"
 	"github.com/seed-6363c74e/mortise/internal/failure"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/internal/seldom"
 	"github.com/seed-6363c74e/mortise/internal/steps"
 	"github.com/seed-6363c74e/mortise/internal/uuid7"
@@ -110,7 +110,7 @@ func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 		return 0, errors.ErrUnsupported
 	}
 	const limit = 1000
-	before = cursor.Ceil(before)
+	before = pages.Ceil(before)
 	// A key is as old as the submission of its event, and no event ends before that.
 	keyedBefore := s.now().Add(-s.opts.IdempotencyWindow)
 	if before.Before(keyedBefore) {

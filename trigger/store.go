@@ -113,7 +113,7 @@ type Deletion interface {
 	// which stays. If the organization is not marked, the error is [mortise.ErrNotFound],
 	// and nothing is removed: with a limit of 0, which removes nothing, that is all it
 	// tells. Where jobs are kept in the same database, those of a removed event go with
-	// it, held or not.
+	// it, held or not. Jobs of other kinds stay: they are the host's.
 	RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error)
 }
 
@@ -166,7 +166,7 @@ type APIKeys interface {
 
 	// ListKeys returns a page of the organization's keys, oldest first: by CreatedAt,
 	// then by ID (as bytes). A position may be one where no key stands.
-	ListKeys(ctx context.Context, org string, q KeyQuery) (mortise.Page[APIKey], error)
+	ListKeys(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[APIKey], error)
 
 	Deletion
 }

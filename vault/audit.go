@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/cursor"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/internal/steps"
 )
@@ -50,38 +50,36 @@ type AuditQuery struct {
 	Kind  mortise.Kind
 	Actor mortise.Actor
 	Vault string
-	From  time.Time        // at or after
-	To    time.Time        // before
-	After mortise.Position // only events that follow it in the listing; zero: from its start
-
-	// Limit is how many events a page may hold, at most mortise.MaxPageSize. To a Store, 0 is 0:
-	// the page is empty, and its Next is zero. A Service takes 0 for 50.
-	Limit int
+	From  time.Time // at or after
+	To    time.Time // before
+	After mortise.Cursor
+	Limit int // at most mortise.MaxPageSize; a Service takes 0 for 50
 }
 
-// Matches reports whether e is selected by q, its Limit left aside. It defines what
+// Matches reports whether e is selected by q; After and Limit do not count. It defines what
 // Audit.ListAuditEvents must return.
 func (q *AuditQuery) Matches(e *AuditEvent) bool {
 	return (q.Kind == "" || q.Kind == e.Kind) &&
 		(q.Actor == "" || q.Actor == e.Actor) &&
 		(q.Vault == "" || q.Vault == e.Vault) &&
 		(q.From.IsZero() || !e.At.Before(q.From)) &&
-		(q.To.IsZero() || e.At.Before(q.To)) &&
-		(q.After.IsZero() || e.Position().Compare(q.After) < 0)
+		(q.To.IsZero() || e.At.Before(q.To))
 }
 
 // Position returns the event's place in the trail.
-func (e *AuditEvent) Position() mortise.Position { return mortise.Position{At: e.At, ID: e.ID} }
+func (e *AuditEvent) Position() mortise.Position {
+	return mortise.Position{At: e.At, ID: string(e.ID[:])}
+}
 
 // ListAuditEvents returns a page of the organization's audit trail, newest first. Limit 0
 // means 50. Once the organization was deleted, its trail has just the event that says so.
 func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery) (mortise.Page[AuditEvent], error) {
 	var p problems
-	q.Limit = p.Limit(q.Limit)
+	q.Limit = failure.Page(&p.Problems, q.After, q.Limit, pages.ByUUID)
 	if err := p.Err(); err != nil {
 		return mortise.Page[AuditEvent]{}, err
 	}
-	q.From, q.To = cursor.Ceil(q.From), cursor.Ceil(q.To)
+	q.From, q.To = pages.Ceil(q.From), pages.Ceil(q.To)
 	page, err := s.store.ListAuditEvents(ctx, org, q)
 	return page, unavailable("list audit events", err)
 }
@@ -89,11 +87,9 @@ func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery)
 // AuditEvents iterates over everything that q selects, newest first, page by page. It
 // ends after the first error, which may be that of a store whose pages do not go on.
 func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) iter.Seq2[AuditEvent, error] {
-	return pages.Each(q.After, errStands, func(after mortise.Position) ([]AuditEvent, mortise.Position, bool, error) {
-		q := q
+	return pages.Each(q.After, func(after mortise.Cursor) (mortise.Page[AuditEvent], error) {
 		q.After = after
-		page, err := s.ListAuditEvents(ctx, org, q)
-		return page.Items, page.Next, after.IsZero() || page.Next.Compare(after) < 0, err
+		return s.ListAuditEvents(ctx, org, q)
 	})
 }
 
@@ -102,7 +98,7 @@ func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) ite
 // without it. Tokens have no retention: they live until they are deleted.
 func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 	const limit = 1000
-	before = cursor.Ceil(before)
+	before = pages.Ceil(before)
 	n, err := steps.Run(ctx, "PruneAudit", limit, func(ctx context.Context, limit int) (int, bool, error) {
 		return s.store.PruneAudit(ctx, before, limit)
 	})

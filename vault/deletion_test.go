@@ -63,7 +63,7 @@ func noneOf(t testing.TB, s *vault.Service, id, token string) {
 		require.ErrorIs(t, make(), mortise.ErrDeleted)
 		require.ErrorContains(t, make(), fmt.Sprintf("use another ID: vault %q", id))
 	}
-	page, err := s.ListVaults(ctx, "acme", vault.VaultQuery{})
+	page, err := s.ListVaults(ctx, "acme", "", 0)
 	require.NoError(t, err)
 	for _, v := range page.Items {
 		require.NotEqual(t, id, v.ID)
@@ -164,10 +164,10 @@ func TestDeleteOrganization(t *testing.T) {
 			noneOf(t, s, "v1", token)
 			_, err = s.CreateVault(ctx, "acme", "ops", "a new one", schema)
 			require.ErrorIs(t, err, mortise.ErrDeleted)
-			page, err := s.ListVaults(ctx, "acme", vault.VaultQuery{})
+			page, err := s.ListVaults(ctx, "acme", "", 0)
 			require.NoError(t, err)
 			require.Empty(t, page.Items)
-			page, err = s.ListVaults(ctx, "acme too", vault.VaultQuery{})
+			page, err = s.ListVaults(ctx, "acme too", "", 0)
 			require.NoError(t, err)
 			require.Len(t, page.Items, 1)
 		}

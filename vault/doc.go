@@ -76,8 +76,7 @@
 // MaxPageSize, Page, and the errors ErrNotFound, ErrExists, ErrDeleted, ErrUnavailable and
 // ValidationError.
 //
-// Vaults: [Vault], [Schema], [Table], [Column], [Tokenization], and lists of vaults by
-// [VaultQuery], [VaultPage]. The formats that a Column may have: [format.Standard].
+// Vaults: [Vault], [Schema], [Table], [Column], [Tokenization]. The formats that a Column may have: [format.Standard].
 //
 // What goes in: [Item], of a [Place] ([InColumn], [InGroup]) and a [Value] ([NewValue]);
 // [ImportItem]; [DetokenizeItem].
@@ -102,8 +101,7 @@
 // [VersionedFingerprint] holds, and remembers each [PastColumn]. Its errors are
 // [ErrConflict], [TakenError], and those above.
 //
-// A rotation scans by [ScanPosition] and [RowPage], and changes rows by [RowID],
-// [RowFingerprint] and [Resealed].
+// A rotation changes rows by [RowID], [RowFingerprint] and [Resealed].
 //
 // Package vaulttest proves a backend. Authors of keyrings read package keyring, those of
 // tokenizers package format.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/seed-6363c74e/mortise/storage/memory"
-	"github.com/seed-6363c74e/mortise/vault"
 )
 
 // The vaults of an organization, on pages as a screen shows them, and all of them.
@@ -21,14 +20,14 @@ func ExampleService_ListVaults() {
 			panic(err)
 		}
 	}
-	page, err := s.ListVaults(ctx, "acme", vault.VaultQuery{Limit: 2})
+	page, err := s.ListVaults(ctx, "acme", "", 2)
 	if err != nil {
 		panic(err)
 	}
 	for _, v := range page.Items {
 		fmt.Println(v.ID, "with", v.Schema.Tables[0].Name)
 	}
-	fmt.Println("the next page begins behind", page.Next)
+	fmt.Println("there is a next page:", page.Next != "")
 
 	for v, err := range s.Vaults(ctx, "acme") {
 		if err != nil {
@@ -39,7 +38,7 @@ func ExampleService_ListVaults() {
 	// Output:
 	// archive with persons
 	// shop with persons
-	// the next page begins behind shop
+	// there is a next page: true
 	// archive
 	// shop
 	// staff

@@ -3,10 +3,10 @@ package vault
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
@@ -18,11 +18,12 @@ import (
 // It ends after any other error.
 func (s *Service) Export(ctx context.Context, org string, by mortise.Actor, vault string, allow RedactionPolicy) iter.Seq2[Revealed, error] {
 	return func(yield func(Revealed, error) bool) {
-		for after := ""; ; {
+		for after := mortise.Cursor(""); ; {
 			start := s.start()
 			var page []exported
+			var next mortise.Cursor
 			err := s.withKeys(ctx, func(*keyring.Versions) (err error) {
-				page, err = s.exportPage(ctx, org, by, vault, after, allow)
+				page, next, err = s.exportPage(ctx, org, by, vault, after, allow)
 				return err
 			})
 			s.observe(ctx, start, mortise.Observation{Kind: mortise.KindExported, Organization: org, Object: vault, Actor: by, Items: len(page), Err: err})
@@ -35,10 +36,14 @@ func (s *Service) Export(ctx context.Context, org string, by mortise.Actor, vaul
 					return
 				}
 			}
-			if len(page) == 0 {
+			switch next {
+			case "":
+				return
+			case after:
+				yield(Revealed{}, pages.ErrNoFurther)
 				return
 			}
-			after = page[len(page)-1].Token
+			after = next
 		}
 	}
 }
@@ -51,30 +56,28 @@ type exported struct {
 	err error
 }
 
-func (s *Service) exportPage(ctx context.Context, org string, by mortise.Actor, vault, after string, allow RedactionPolicy) ([]exported, error) {
+func (s *Service) exportPage(ctx context.Context, org string, by mortise.Actor, vault string, after mortise.Cursor, allow RedactionPolicy) (page []exported, next mortise.Cursor, err error) {
 	k, err := s.readVault(ctx, org, vault)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	rows, err := s.store.ListRows(ctx, org, vault, after, exportPage)
+	list, err := s.store.ListRows(ctx, org, vault, after, exportPage)
+	rows := list.Items
 	if err != nil || len(rows) == 0 {
-		return nil, unavailable("list tokens", ofVault(vault, err))
-	}
-	if rows[len(rows)-1].Token <= after {
-		return nil, fmt.Errorf("%w: the store returned tokens that come before those of the page before", mortise.ErrUnavailable)
+		return nil, list.Next, unavailable("list tokens", ofVault(vault, err))
 	}
 	e, err := s.event(org, vault, mortise.KindExported, by)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	redactions := make([]Redaction, len(rows))
 	for i := range rows {
 		if redactions[i], err = mostShown(k, &rows[i], allow); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
 	e.Tokens = make([]AuditToken, 0, len(rows))
-	page := make([]exported, len(rows))
+	page = make([]exported, len(rows))
 	err = s.show(ctx, k, rows, redactions, func(i int, value Value, err error) error {
 		r := &rows[i]
 		if err != nil && !errors.Is(err, keyring.ErrCorrupt) {
@@ -87,12 +90,12 @@ func (s *Service) exportPage(ctx context.Context, org string, by mortise.Actor, 
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if len(e.Tokens) > 0 {
 		if err := s.store.AddAuditEvent(ctx, e); err != nil {
-			return nil, unavailable("store the audit event", ofVault(vault, err))
+			return nil, "", unavailable("store the audit event", ofVault(vault, err))
 		}
 	}
-	return page, nil
+	return page, list.Next, nil
 }

@@ -2,79 +2,60 @@ package vault
 
 import (
 	"context"
-	"fmt"
 	"iter"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
-// VaultQuery selects vaults of one organization. The zero value selects all.
-type VaultQuery struct {
-	// After is the ID that the page begins behind, whether or not there is such a vault;
-	// "" for the first page.
-	After string
-
-	// Limit is how many vaults a page may hold: 0 for 50, at most mortise.MaxPageSize.
-	Limit int
-}
-
-// VaultPage is a stretch of the list of an organization's vaults, by ID (as bytes).
-type VaultPage struct {
-	Items []Vault
-	Next  string // the next page's VaultQuery.After; "" if this is the last one
-}
-
 const (
 	vaultStep      = 8      // vaults that are read at once
-	maxPageColumns = 20_000 // see Vault.columns; a page ends with the vault that reaches it
+	maxPageColumns = 20_000 // see Vault.columns; no more vaults are read once a page has them
 )
 
-// ListVaults returns a page of the organization's vaults, with their schemas, by ID. It
-// is not of one moment: a vault that comes meanwhile may be there or not.
+// ListVaults returns a page of the organization's vaults, with their schemas, by ID (as
+// bytes). Limit 0 means 50. The page is not of one moment: a vault that comes meanwhile
+// may be on it or not.
 //
-// Schemas can be large (40,000 columns), so a page is bounded by them, too: it ends with
-// the vault by which it has 20,000 tables, columns and past columns, though it may hold
-// fewer vaults than Limit then. Next says whether others follow. Beyond that, no more
-// than seven further schemas are in memory at a time.
+// Schemas can be large (40,000 columns), so they bound a page, too: it ends with the
+// eighth vault, or the sixteenth, and so on, if it has 20,000 tables, columns and past
+// columns then.
 //
-// Errors are [*mortise.ValidationError], for a Limit outside 0 to
-// [mortise.MaxPageSize], and [mortise.ErrUnavailable]. An organization that nobody has
-// heard of has no vaults.
-func (s *Service) ListVaults(ctx context.Context, org string, q VaultQuery) (VaultPage, error) {
+// Errors are [*mortise.ValidationError], for a limit outside 0 to [mortise.MaxPageSize] or
+// a cursor of another list, and [mortise.ErrUnavailable]. An unknown organization has no
+// vaults.
+func (s *Service) ListVaults(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[Vault], error) {
 	var p problems
-	limit := p.Limit(q.Limit)
+	limit = failure.Page(&p.Problems, after, limit, pages.ByName)
 	if err := p.Err(); err != nil {
-		return VaultPage{}, err
+		return mortise.Page[Vault]{}, err
 	}
 	if name.Problem(org) != "" {
-		return VaultPage{}, nil
+		return mortise.Page[Vault]{}, nil
 	}
-	var page VaultPage
-	columns := 0
-	for after := q.After; ; {
-		// One more than the page may hold says that there is a next one. A few at a time,
-		// so that what is read beyond the bound of the columns is little.
-		step := min(vaultStep, limit+1-len(page.Items))
-		vaults, err := s.store.ListVaults(ctx, org, after, step)
+	page := mortise.Page[Vault]{Next: after}
+	for columns := 0; ; {
+		step, err := s.store.ListVaults(ctx, org, page.Next, min(vaultStep, limit-len(page.Items)))
 		if err != nil {
-			return VaultPage{}, unavailable("list vaults", err)
+			return mortise.Page[Vault]{}, unavailable("list vaults", err)
 		}
-		for i := range vaults {
-			if len(page.Items) == limit || columns >= maxPageColumns {
-				page.Next = page.Items[len(page.Items)-1].ID
-				return page, nil
-			}
-			page.Items = append(page.Items, vaults[i])
-			columns += vaults[i].columns()
+		page.Items, page.Next = append(page.Items, step.Items...), step.Next
+		for i := range step.Items {
+			columns += step.Items[i].columns()
 		}
-		if len(vaults) < step {
+		if step.Next == "" || len(step.Items) == 0 || len(page.Items) >= limit || columns >= maxPageColumns {
 			return page, nil
 		}
-		after = vaults[len(vaults)-1].ID
 	}
 }
+
+// Position returns the vault's place in ListVaults.
+func (v *Vault) Position() mortise.Position { return mortise.Position{ID: v.ID} }
+
+// Position returns the row's place in Tokens.ListRows.
+func (r *Row) Position() mortise.Position { return mortise.Position{ID: r.Token} }
 
 // columns says how large a vault's schema is: its tables, their columns, and the past
 // ones.
@@ -89,10 +70,5 @@ func (v *Vault) columns() int {
 // Vaults iterates over the organization's vaults, with their schemas, by ID (as bytes),
 // page by page. It ends after the first error; see [Service.ListVaults].
 func (s *Service) Vaults(ctx context.Context, org string) iter.Seq2[Vault, error] {
-	return pages.Each("", errGoesBack, func(after pages.ID) ([]Vault, pages.ID, bool, error) {
-		page, err := s.ListVaults(ctx, org, VaultQuery{After: string(after)})
-		return page.Items, pages.ID(page.Next), page.Next > string(after), err
-	})
+	return pages.Each("", func(after mortise.Cursor) (mortise.Page[Vault], error) { return s.ListVaults(ctx, org, after, 0) })
 }
-
-var errGoesBack = fmt.Errorf("%w: the store returned vaults that come before those of the page before", mortise.ErrUnavailable)

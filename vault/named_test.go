@@ -114,8 +114,8 @@ func (gone) Rows(context.Context, string, string, []string) ([]vault.Row, error)
 	return nil, mortise.ErrNotFound
 }
 
-func (gone) ListRows(context.Context, string, string, string, int) ([]vault.Row, error) {
-	return nil, mortise.ErrNotFound
+func (gone) ListRows(context.Context, string, string, mortise.Cursor, int) (mortise.Page[vault.Row], error) {
+	return mortise.Page[vault.Row]{}, mortise.ErrNotFound
 }
 
 func TestErrorsNameAVaultThatWent(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/internal/steps"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -48,7 +49,7 @@ func (s *Service) backfill(ctx context.Context, version int, t *teller) (changed
 		return 0, unavailable("count fingerprints", err)
 	}
 	t.begin(usage.Fingerprints[version], usage.Deterministic)
-	return s.eachRow(ctx, t, func(ctx context.Context, after ScanPosition) (RowPage, error) {
+	return s.eachRow(ctx, t, func(ctx context.Context, after mortise.Cursor) (mortise.Page[Row], error) {
 		return s.store.RowsWithoutFingerprint(ctx, version, after, rotationBatch)
 	}, func(ahead context.Context, rows []Row) portion {
 		found, unread, err := s.fingerprints(ahead, version, rows)
@@ -116,7 +117,7 @@ func (s *Service) rewrap(ctx context.Context, t *teller) (changed int, err error
 		return 0, unavailable("count ciphertexts", err)
 	}
 	t.begin(usage.Sealed[versions.Seal], usage.Rows)
-	return s.eachRow(ctx, t, func(ctx context.Context, after ScanPosition) (RowPage, error) {
+	return s.eachRow(ctx, t, func(ctx context.Context, after mortise.Cursor) (mortise.Page[Row], error) {
 		return s.store.RowsNotSealedUnder(ctx, versions.Seal, after, rotationBatch)
 	}, func(ahead context.Context, rows []Row) portion {
 		resealed, unread, err := s.reseal(ahead, rows)
@@ -234,19 +235,10 @@ func (s *Service) successor(ctx context.Context, version int) (int, error) {
 
 // complete reports whether every value has a fingerprint of a version.
 func (s *Service) complete(ctx context.Context, version int) (bool, error) {
-	var after ScanPosition
-	var round circle
-	for {
-		page, err := s.store.RowsWithoutFingerprint(ctx, version, after, 1)
-		if err != nil || len(page.Rows) > 0 {
-			return false, err
-		}
-		if page.Next == "" {
-			return true, nil
-		}
-		if round.closes(page.Next) {
-			return false, errStands
-		}
-		after = page.Next
+	for _, err := range pages.Each("", func(after mortise.Cursor) (mortise.Page[Row], error) {
+		return s.store.RowsWithoutFingerprint(ctx, version, after, 1)
+	}) {
+		return false, err
 	}
+	return true, nil
 }

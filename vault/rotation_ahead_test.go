@@ -17,14 +17,14 @@ type ending struct {
 	end func()
 }
 
-func (e *ending) RowsWithoutFingerprint(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+func (e *ending) RowsWithoutFingerprint(ctx context.Context, version int, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
 	if after != "" {
 		e.end()
 	}
 	return e.Store.RowsWithoutFingerprint(ctx, version, after, limit)
 }
 
-func (e *ending) RowsNotSealedUnder(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+func (e *ending) RowsNotSealedUnder(ctx context.Context, version int, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
 	if after != "" {
 		e.end()
 	}

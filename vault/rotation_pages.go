@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/oneline"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
@@ -23,31 +24,7 @@ type portion struct {
 	err    error                                            // the scan cannot go on
 }
 
-var (
-	errStands = fmt.Errorf("%w: the store returned a page that goes on where it, or one before it, began", mortise.ErrUnavailable)
-	errExited = fmt.Errorf("%w: the store or the keyring ended the goroutine that reads ahead", mortise.ErrUnavailable)
-)
-
-// circle tells whether a scan goes round. A position says nothing of its order, so each is
-// compared with the one before it, and with an earlier one, which is replaced after 1, 2,
-// 4, 8, ... steps: so a circle of any length is found soon after its second turn (Brent).
-type circle struct {
-	last, mark  ScanPosition
-	steps, most int
-}
-
-// closes reports whether the scan has been at a position, which is not that of its end,
-// before.
-func (c *circle) closes(at ScanPosition) bool {
-	if at == c.last || at == c.mark {
-		return true
-	}
-	if c.steps++; c.steps > c.most {
-		c.mark, c.steps, c.most = at, 0, max(1, 2*c.most)
-	}
-	c.last = at
-	return false
-}
+var errExited = fmt.Errorf("%w: the store or the keyring ended the goroutine that reads ahead", mortise.ErrUnavailable)
 
 // eachRow goes through the pages of a scan, and stores what prepare makes of their rows.
 // It returns how many were changed, and the rows that could not be.
@@ -56,7 +33,7 @@ func (c *circle) closes(at ScanPosition) bool {
 // a step takes as long as the longer of the two. Batches are stored in order, one at a
 // time, so that the host's own writes come between them.
 func (s *Service) eachRow(
-	ctx context.Context, t *teller, scan func(ctx context.Context, after ScanPosition) (RowPage, error),
+	ctx context.Context, t *teller, scan func(ctx context.Context, after mortise.Cursor) (mortise.Page[Row], error),
 	prepare func(context.Context, []Row) portion,
 ) (done int, err error) {
 	ahead, stop := context.WithCancel(ctx)
@@ -109,21 +86,20 @@ func (s *Service) eachRow(
 // prepareRows goes through the pages of a scan and sends what prepare makes of them, until
 // ctx ends, at which nobody receives any more.
 func (s *Service) prepareRows(
-	ctx context.Context, scan func(ctx context.Context, after ScanPosition) (RowPage, error),
+	ctx context.Context, scan func(ctx context.Context, after mortise.Cursor) (mortise.Page[Row], error),
 	prepare func(context.Context, []Row) portion, portions chan<- portion,
 ) {
-	var after ScanPosition
-	var round circle
+	var after mortise.Cursor
 	for {
 		var b portion
 		page, err := scan(ctx, after)
 		switch {
 		case err != nil:
 			b.err = unavailable("look for rows to change", err)
-		case page.Next != "" && round.closes(page.Next):
-			b.err = errStands
-		case len(page.Rows) > 0:
-			b = prepare(ctx, page.Rows)
+		case page.Next != "" && page.Next == after:
+			b.err = pages.ErrNoFurther
+		case len(page.Items) > 0:
+			b = prepare(ctx, page.Items)
 		}
 		select {
 		case portions <- b:

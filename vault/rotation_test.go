@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -249,22 +250,22 @@ type sparse struct {
 	empty int
 }
 
-func (s *sparse) page(after vault.ScanPosition, scan func(after vault.ScanPosition) (vault.RowPage, error)) (vault.RowPage, error) {
+func (s *sparse) page(after mortise.Cursor, scan func(after mortise.Cursor) (mortise.Page[vault.Row], error)) (mortise.Page[vault.Row], error) {
 	if from, ok := strings.CutPrefix(string(after), "from "); ok {
-		return scan(vault.ScanPosition(from))
+		return scan(mortise.Cursor(from))
 	}
 	s.empty++
-	return vault.RowPage{Next: "from " + after}, nil
+	return mortise.Page[vault.Row]{Next: "from " + after}, nil
 }
 
-func (s *sparse) RowsWithoutFingerprint(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
-	return s.page(after, func(after vault.ScanPosition) (vault.RowPage, error) {
+func (s *sparse) RowsWithoutFingerprint(ctx context.Context, version int, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
+	return s.page(after, func(after mortise.Cursor) (mortise.Page[vault.Row], error) {
 		return s.Store.RowsWithoutFingerprint(ctx, version, after, limit)
 	})
 }
 
-func (s *sparse) RowsNotSealedUnder(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
-	return s.page(after, func(after vault.ScanPosition) (vault.RowPage, error) {
+func (s *sparse) RowsNotSealedUnder(ctx context.Context, version int, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
+	return s.page(after, func(after mortise.Cursor) (mortise.Page[vault.Row], error) {
 		return s.Store.RowsNotSealedUnder(ctx, version, after, limit)
 	})
 }

@@ -15,8 +15,8 @@ import (
 //
 // Every method is safe for concurrent use, and atomic: another caller sees all of its
 // effect or none. A call that returned without error is durable, as far as the backend
-// is. A call whose ctx has ended returns an error that is not a sentinel of this package,
-// of package keyring or of package mortise.
+// is. A call whose ctx has ended, or ends meanwhile, has its effect as a whole or not at all,
+// and its error is not a sentinel of this package, of package keyring or of package mortise.
 //
 // Arguments and results are the receiver's own: a Store copies what it keeps and what it
 // returns. Times keep microseconds and are UTC. Strings keep every byte and are compared
@@ -41,10 +41,9 @@ type Vaults interface {
 	// Vault returns a vault, or [mortise.ErrNotFound].
 	Vault(ctx context.Context, org, id string) (Vault, error)
 
-	// ListVaults returns at most limit vaults of the organization whose ID comes after
-	// the given one, by ID (as bytes); none if limit is below 1. Whether the organization
-	// has ever had a vault does not matter.
-	ListVaults(ctx context.Context, org, after string, limit int) ([]Vault, error)
+	// ListVaults returns a page of the organization's vaults, by ID, as bytes. An unknown
+	// organization has none.
+	ListVaults(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[Vault], error)
 
 	// PutVault stores v and the audit event. If v.Revision is 1, it is a new vault:
 	// [mortise.ErrExists] if there is one, [mortise.ErrDeleted] if there was one that
@@ -140,10 +139,10 @@ type Tokens interface {
 	// not exist.
 	Rows(ctx context.Context, org, vault string, tokens []string) ([]Row, error)
 
-	// ListRows returns at most limit rows of a vault whose token comes after the given
-	// one, by token (as bytes), without Fingerprints and without those that were deleted.
-	// The error is [mortise.ErrNotFound] if there is no such vault.
-	ListRows(ctx context.Context, org, vault, after string, limit int) ([]Row, error)
+	// ListRows returns a page of the rows of a vault, by token (as bytes), without
+	// Fingerprints and without the rows that were deleted. The error is
+	// [mortise.ErrNotFound] if there is no such vault.
+	ListRows(ctx context.Context, org, vault string, after mortise.Cursor, limit int) (mortise.Page[Row], error)
 
 	// DeleteToken forgets the value and the fingerprints of a token, and stores the audit
 	// event. The error is [ErrTokenNotFound] if there is no such vault or token, or if
@@ -195,7 +194,7 @@ type Row struct {
 	CreatedAt     time.Time
 	Fingerprints  []VersionedFingerprint // none if not Deterministic; of different versions
 
-	// Place is where the store has the row, in a [RowPage] only: a hint, with which
+	// Place is where the store has the row, in a scan of [KeyRotation] only: a hint, with which
 	// AddFingerprints and Reseal need not look for the row by its token. Only the store
 	// that made it knows what it says. With a place of another row, or of none, they do
 	// the same to the row that is named, only not as fast. 0: a store need not have any.

@@ -3,6 +3,7 @@ package vault
 import (
 	"context"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
@@ -37,20 +38,18 @@ type Keys interface {
 // KeyRotation is the part of a [Store] that changes keys under rows. Rows that were
 // deleted have no part in it. It is maintenance, over all organizations.
 //
-// RowsWithoutFingerprint and RowsNotSealedUnder scan. A scan begins at the zero position,
-// goes on at the Next of each page, and ends with a page whose Next is zero. It returns
-// each row once that is there and selected from its beginning to its end, without
-// Fingerprints, in an order of the store's own: that in which it reads them fastest. A
-// row that comes, goes or changes meanwhile comes once or not at all. What is on a page
-// was there and selected when the page was asked for.
+// RowsWithoutFingerprint and RowsNotSealedUnder scan: they are lists, see package storage,
+// of all organizations. A scan returns each row once that exists and is selected from its
+// beginning to its end, without Fingerprints, in the order in which the store reads rows
+// fastest. A row that comes, goes or changes meanwhile comes once or not at all. The rows
+// of a page existed, and were selected, when the page was asked for.
 //
-// A position stays good while rows are added, changed and deleted. For a text that the
-// store did not return as a position, the error is not a sentinel. With a limit below 1
-// the page is zero.
+// A page may hold fewer rows than its limit, or none, though the scan goes on: so a store
+// bounds the work of one call, and the memory that the rows take.
 type KeyRotation interface {
 	// RowsWithoutFingerprint returns a stretch of a scan of the deterministic rows that
 	// have no fingerprint of the version: at most limit rows.
-	RowsWithoutFingerprint(ctx context.Context, version int, after ScanPosition, limit int) (RowPage, error)
+	RowsWithoutFingerprint(ctx context.Context, version int, after mortise.Cursor, limit int) (mortise.Page[Row], error)
 
 	// AddFingerprints stores a fingerprint of the version for each row that is still
 	// there and has none. It returns the rows whose fingerprint is another row's of the
@@ -60,7 +59,7 @@ type KeyRotation interface {
 
 	// RowsNotSealedUnder returns a stretch of a scan of the rows that are sealed under
 	// another version: at most limit rows.
-	RowsNotSealedUnder(ctx context.Context, version int, after ScanPosition, limit int) (RowPage, error)
+	RowsNotSealedUnder(ctx context.Context, version int, after mortise.Cursor, limit int) (mortise.Page[Row], error)
 
 	// Reseal stores To for each row that still has From, and returns how many those were.
 	// The error is [keyring.ErrRetired] if the version of a To is retired; then it
@@ -71,18 +70,6 @@ type KeyRotation interface {
 	// bounded step, see package storage. The error is [keyring.ErrInUse] if the version is
 	// not retired.
 	RemoveFingerprints(ctx context.Context, version, limit int) (n int, more bool, err error)
-}
-
-// ScanPosition is where a scan of a [KeyRotation] goes on. Only the store that made it
-// knows what it says. The zero value is the beginning of a scan.
-type ScanPosition string
-
-// RowPage is a stretch of a scan. It may hold fewer rows than it could, or none, though
-// the scan goes on: that is how a store bounds the work of one call, and what its rows
-// take in memory.
-type RowPage struct {
-	Rows []Row
-	Next ScanPosition // zero: the scan has ended
 }
 
 // RowFingerprint is a fingerprint for a row that lacks it.

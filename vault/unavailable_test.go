@@ -71,9 +71,9 @@ func (f *failing) Rows(ctx context.Context, org, id string, tokens []string) ([]
 	return f.Store.Rows(ctx, org, id, tokens)
 }
 
-func (f *failing) ListRows(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error) {
+func (f *failing) ListRows(ctx context.Context, org, id string, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
 	if err := f.err("ListRows"); err != nil {
-		return nil, err
+		return mortise.Page[vault.Row]{}, err
 	}
 	return f.Store.ListRows(ctx, org, id, after, limit)
 }
@@ -116,9 +116,9 @@ func (f *failing) KeyUsage(ctx context.Context) (keyring.Usage, error) {
 	return usage, errors.Join(f.err("KeyUsage"), err)
 }
 
-func (f *failing) RowsWithoutFingerprint(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+func (f *failing) RowsWithoutFingerprint(ctx context.Context, version int, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
 	if err := f.err("RowsWithoutFingerprint"); err != nil {
-		return vault.RowPage{}, err
+		return mortise.Page[vault.Row]{}, err
 	}
 	return f.Store.RowsWithoutFingerprint(ctx, version, after, limit)
 }
@@ -130,9 +130,9 @@ func (f *failing) AddFingerprints(ctx context.Context, version int, of []vault.R
 	return f.Store.AddFingerprints(ctx, version, of)
 }
 
-func (f *failing) RowsNotSealedUnder(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+func (f *failing) RowsNotSealedUnder(ctx context.Context, version int, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
 	if err := f.err("RowsNotSealedUnder"); err != nil {
-		return vault.RowPage{}, err
+		return mortise.Page[vault.Row]{}, err
 	}
 	return f.Store.RowsNotSealedUnder(ctx, version, after, limit)
 }
@@ -401,7 +401,6 @@ func TestObserver(t *testing.T) {
 		{Kind: mortise.KindTokenized, Organization: "acme", Object: "nope", Items: 1, Err: notFound},
 		{Kind: mortise.KindDetokenized, Organization: "acme", Object: "v1", Actor: "ops", Items: 2},
 		{Kind: mortise.KindExported, Organization: "acme", Object: "v1", Actor: "ops", Items: 2},
-		{Kind: mortise.KindExported, Organization: "acme", Object: "v1", Actor: "ops"},
 		{Kind: mortise.KindDeleted, Organization: "acme", Object: "v1", Actor: "ops", Items: 1},
 		{Kind: mortise.KindSchemaChanged, Organization: "acme", Object: "v1", Actor: "ops", Items: 1},
 		{Kind: mortise.KindBackfilling, Detail: vault.Progress{Done: 1, Total: 1}},

@@ -41,7 +41,7 @@ func ofAll(name string, method any, args ...any) call {
 func (s *subject) datasetCalls() []call {
 	return []call{
 		ofDataset("Dataset", s.Datasets.Dataset),
-		ofOrganization("ListDatasets", s.Datasets.ListDatasets, "", 10),
+		ofOrganization("ListDatasets", s.Datasets.ListDatasets, mortise.Cursor(""), 10),
 		ofDataset("DeleteDataset", s.Datasets.DeleteDataset),
 		{"CreateDataset", func(ctx context.Context, org, dataset string) error {
 			return s.Datasets.CreateDataset(ctx, audiosearch.Dataset{Organization: org, ID: dataset, CreatedAt: moment(0)})
@@ -55,7 +55,7 @@ func (s *subject) catalogCalls() []call {
 	return []call{
 		ofDataset("PutVideos", s.Catalog.PutVideos, []audiosearch.Video{v}),
 		ofDataset("Videos", s.Catalog.Videos, []string{v.ID}),
-		ofDataset("ListVideos", s.Catalog.ListVideos, "", 10),
+		ofDataset("ListVideos", s.Catalog.ListVideos, mortise.Cursor(""), 10),
 		ofDataset("MissingKeys", s.Catalog.MissingKeys, []string{"key"}),
 		ofDataset("DeleteVideo", s.Catalog.DeleteVideo, v.ID),
 	}

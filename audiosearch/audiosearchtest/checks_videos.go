@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
@@ -127,12 +128,13 @@ func (s *subject) hasVideo(t *testing.T, org, dataset string, want audiosearch.V
 	sameVideo(t, want, got)
 }
 
-// list returns the videos of a page.
-func (s *subject) list(t *testing.T, org, dataset, after string, limit int) []audiosearch.Video {
+// list returns all videos of a dataset, on one page.
+func (s *subject) list(t *testing.T, org, dataset string) []audiosearch.Video {
 	t.Helper()
-	videos, err := s.Catalog.ListVideos(t.Context(), org, dataset, after, limit)
+	page, err := s.Catalog.ListVideos(t.Context(), org, dataset, "", mortise.MaxPageSize)
 	require.NoError(t, err)
-	return videos
+	require.Empty(t, page.Next, "Next of the last page")
+	return page.Items
 }
 
 // videoIDs returns the IDs of videos, in their order.

@@ -3,8 +3,10 @@ package audiosearchtest
 import (
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // compare is a case: it asks random questions about a dataset.
@@ -104,14 +106,16 @@ func (r *run) compareKeys(p place) {
 }
 
 func (r *run) compareList(p place) {
-	after, limit := "", 1+r.IntN(40)
-	if r.IntN(2) == 0 {
-		after = r.video(p)
+	limit := 1 + r.IntN(40)
+	r.Say("in %v videos are listed in pages of %d", p, limit)
+	var got []audiosearch.Video
+	for v, err := range pages.Each("", func(after mortise.Cursor) (mortise.Page[audiosearch.Video], error) {
+		return r.subject.Catalog.ListVideos(r.Context(), p.org, p.dataset, after, limit)
+	}) {
+		r.SameError(nil, err)
+		got = append(got, v)
 	}
-	r.Say("in %v %d videos after %q are listed", p, limit, after)
-	got, err := r.subject.Catalog.ListVideos(r.Context(), p.org, p.dataset, after, limit)
-	r.SameError(nil, err)
-	r.sameVideos("ListVideos", p, page(r.model[p].matching(nil), after, limit), got)
+	r.sameVideos("ListVideos", p, r.model[p].matching(nil), got)
 }
 
 // compareVideos compares every video of a dataset.
@@ -120,7 +124,7 @@ func (r *run) compareVideos(p place) {
 	ids := r.model[p].matching(nil)
 	got, err := r.subject.Catalog.ListVideos(r.Context(), p.org, p.dataset, "", len(ids)+1)
 	r.SameError(nil, err)
-	r.sameVideos("ListVideos", p, ids, got)
+	r.sameVideos("ListVideos", p, ids, got.Items)
 	r.compareBatches(p, ids)
 	for _, id := range ids {
 		for _, model := range []string{modelX, modelY} {

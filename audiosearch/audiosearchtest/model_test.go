@@ -19,7 +19,7 @@ func TestModelMutants(t *testing.T) {
 		"filters by the first metadata", "finds by LIKE", "finds one more than asked for", "folds case", "hides deleted videos only",
 		"keeps no zeros", "keeps one scoring a video", "keeps scores beside a problem", "keeps scores in eight bits", "keeps the longer scores",
 		"keeps scorings when the path changes", "knows no operator but those with a name", "leaves out what is at the least score", "leaves ties as they come",
-		"lets any filter pass a video", "lets what has no key be unequal", "lists one video too many", "lists videos from the given one on", "lists videos like a dictionary",
+		"lets any filter pass a video", "lets what has no key be unequal", "skips the first item of the next page in ListVideos", "lists videos like a dictionary",
 		"looks at the first filter", "loses its data", "merges metadata", "misses keys with null", "mixes up the segments of its second chunk", "orders videos like a dictionary",
 		"quotes strings", "reads numbers", "reads whatever looks like a number", "refuses and stores", "remembers keys for ever", "removes scorings with every change",
 		"returns no rows for what is not scored", "returns rows as columns", "returns unscored videos from the given one on", "returns unscored videos without metadata",

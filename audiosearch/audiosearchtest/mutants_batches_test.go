@@ -106,7 +106,7 @@ var batchMutants = []broken{
 	{name: "returns all videos if asked for none", breaks: "catalog/videos-none",
 		mutate: replace("Videos", func(m *mutant, ctx context.Context, org, dataset string, ids []string) ([]audiosearch.Video, int, error) {
 			if len(ids) == 0 {
-				all, err := m.db.ListVideos(ctx, org, dataset, "", 1000)
+				all, err := m.videosOf(ctx, org, dataset)
 				return all, 0, err
 			}
 			return m.db.Videos(ctx, org, dataset, ids)

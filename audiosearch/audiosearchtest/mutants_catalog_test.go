@@ -17,6 +17,10 @@ import (
 )
 
 var datasetMutants = []broken{
+	{name: "finds nothing when its caller leaves", breaks: "datasets/left-at-any-look catalog/left-at-any-look scores/left-at-any-look runs/left-at-any-look",
+		mutate: func(m *mutant) { mutate.Leaving(&m.On, audiosearch.ErrDatasetNotFound) }},
+	{name: "joins the names of deleted datasets", breaks: "datasets/names-are-apart",
+		mutate: func(m *mutant) { mutate.Joined(&m.On, audiosearch.ErrDatasetNotFound, "Dataset", "DeleteDataset") }},
 	{name: "makes datasets that are there", breaks: "datasets/create-exists datasets/create-concurrent",
 		mutate: around(func(m *mutant, c *mutate.Call) {
 			d := mutate.Get[audiosearch.Dataset](c.In)
@@ -47,27 +51,12 @@ var datasetMutants = []broken{
 		breaks: "datasets/names-are-exact catalog/ids-are-exact scores/models-are-apart catalog/missing-keys-are-exact " +
 			"runs/organizations-are-apart",
 		mutate: renamed(strings.ToLower)},
-	{name: "lists datasets like a dictionary", breaks: "datasets/list-order datasets/list-after",
+	{name: "lists datasets like a dictionary", breaks: "datasets/list-order",
 		mutate: out(func(page *[]audiosearch.Dataset) {
 			slices.SortStableFunc(*page, func(a, b audiosearch.Dataset) int {
 				return strings.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID))
 			})
 		}, "ListDatasets")},
-	{name: "lists datasets from the given one on", breaks: "datasets/list-after datasets/list-limit",
-		mutate: around(func(m *mutant, c *mutate.Call) {
-			c.Go()
-			if d, err := m.db.Dataset(bg, c.In[1].String(), c.In[2].String()); err == nil {
-				page := mutate.Get[[]audiosearch.Dataset](c.Out)
-				*page = append([]audiosearch.Dataset{d}, *page...)
-				*page = (*page)[:min(*mutate.Get[int](c.In), len(*page))]
-			}
-		}, "ListDatasets")},
-	{name: "lists one dataset too many", breaks: "datasets/list-limit", mutate: arg(func(limit *int) { *limit++ }, "ListDatasets")},
-	{name: "misses datasets that are not listed", breaks: "datasets/list-empty", mutate: around(func(_ *mutant, c *mutate.Call) {
-		if c.Go(); *c.Err() == nil && len(*mutate.Get[[]audiosearch.Dataset](c.Out)) == 0 {
-			*c.Err() = audiosearch.ErrDatasetNotFound
-		}
-	}, "ListDatasets")},
 	{name: "deletes nothing", breaks: "datasets/delete datasets/delete-videos datasets/delete-scores",
 		mutate: around(func(m *mutant, c *mutate.Call) {
 			_, *c.Err() = m.db.Dataset(bg, c.In[1].String(), c.In[2].String())
@@ -76,7 +65,7 @@ var datasetMutants = []broken{
 	{name: "keeps the videos of what it deletes", breaks: "datasets/delete-videos", mutate: func(m *mutant) {
 		var kept []audiosearch.Video
 		m.On.DeleteDataset = func(ctx context.Context, org, id string) error {
-			kept, _ = m.db.ListVideos(ctx, org, id, "", 100)
+			kept, _ = m.videosOf(ctx, org, id)
 			return m.db.DeleteDataset(ctx, org, id)
 		}
 		m.On.CreateDataset = func(ctx context.Context, d audiosearch.Dataset) error {
@@ -166,7 +155,7 @@ var catalogMutants = []broken{
 	}},
 	{name: "deletes all videos", breaks: "catalog/delete catalog/ids-are-exact",
 		mutate: replace("DeleteVideo", func(m *mutant, ctx context.Context, org, dataset, id string) error {
-			all, _ := m.db.ListVideos(ctx, org, dataset, "", 1000)
+			all, _ := m.videosOf(ctx, org, dataset)
 			err := m.db.DeleteVideo(ctx, org, dataset, id)
 			for _, v := range all {
 				_ = m.db.DeleteVideo(ctx, org, dataset, v.ID)
@@ -184,19 +173,9 @@ var catalogMutants = []broken{
 			v.Metadata = own[v.ID]
 		})(m)
 	}},
-	{name: "lists videos like a dictionary", breaks: "catalog/list-order catalog/list-after", mutate: out(func(page *[]audiosearch.Video) {
+	{name: "lists videos like a dictionary", breaks: "catalog/list-order", mutate: out(func(page *[]audiosearch.Video) {
 		slices.SortStableFunc(*page, func(a, b audiosearch.Video) int { return strings.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID)) })
 	}, "ListVideos")},
-	{name: "lists videos from the given one on", breaks: "catalog/list-after catalog/list-limit",
-		mutate: around(func(m *mutant, c *mutate.Call) {
-			c.Go()
-			if v, err := m.db.Video(bg, c.In[1].String(), c.In[2].String(), c.In[3].String()); err == nil {
-				page := mutate.Get[[]audiosearch.Video](c.Out)
-				*page = append([]audiosearch.Video{v}, *page...)
-				*page = (*page)[:min(*mutate.Get[int](c.In), len(*page))]
-			}
-		}, "ListVideos")},
-	{name: "lists one video too many", breaks: "catalog/list-limit", mutate: arg(func(limit *int) { *limit++ }, "ListVideos")},
 	{name: "puts videos one by one", breaks: "catalog/put-is-whole", mutate: around(func(_ *mutant, c *mutate.Call) {
 		videos := mutate.Get[[]audiosearch.Video](c.In)
 		for _, v := range *videos {
@@ -209,12 +188,12 @@ var catalogMutants = []broken{
 	}, "PutVideos")},
 	{name: "loses videos that are put at once", breaks: "catalog/put-concurrent",
 		mutate: replace("PutVideos", func(m *mutant, ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
-			before, _ := m.db.ListVideos(ctx, org, dataset, "", 1000)
+			before, _ := m.videosOf(ctx, org, dataset)
 			conformance.Seam()
 			if err := m.db.PutVideos(ctx, org, dataset, videos); err != nil {
 				return err
 			}
-			now, _ := m.db.ListVideos(ctx, org, dataset, "", 1000)
+			now, _ := m.videosOf(ctx, org, dataset)
 			for _, v := range now {
 				same := func(other audiosearch.Video) bool { return other.ID == v.ID }
 				if !slices.ContainsFunc(before, same) && !slices.ContainsFunc(videos, same) {
@@ -227,7 +206,7 @@ var catalogMutants = []broken{
 		mutate: out(func(missing *[]string) { slices.Sort(*missing) }, "MissingKeys")},
 	{name: "misses keys with null", breaks: "catalog/missing-keys-null",
 		mutate: replace("MissingKeys", func(m *mutant, ctx context.Context, org, dataset string, keys []string) (missing []string, err error) {
-			videos, err := m.db.ListVideos(ctx, org, dataset, "", 1000)
+			videos, err := m.videosOf(ctx, org, dataset)
 			for _, key := range keys {
 				has := func(v audiosearch.Video) bool { return v.Metadata[key] != metadata.Scalar{} }
 				if !slices.ContainsFunc(videos, has) {

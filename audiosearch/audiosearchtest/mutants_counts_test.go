@@ -28,9 +28,21 @@ func everyBacklog(change func(b *mortise.Backlog, most int)) func(*mutant) {
 	})
 }
 
+// runsOf returns what ListRuns lists.
+func (m *mutant) runsOf(org string, q audiosearch.RunQuery) ([]audiosearch.Run, error) {
+	page, err := m.db.ListRuns(context.Background(), org, q)
+	return page.Items, err
+}
+
+// videosOf returns all videos of a dataset.
+func (m *mutant) videosOf(ctx context.Context, org, dataset string) ([]audiosearch.Video, error) {
+	page, err := m.db.ListVideos(ctx, org, dataset, "", mortise.MaxPageSize)
+	return page.Items, err
+}
+
 // allRuns returns the runs of an organization, newest first.
 func (m *mutant) allRuns(org string) []audiosearch.Run {
-	runs, _ := m.db.ListRuns(context.Background(), org, audiosearch.RunQuery{Limit: 10_000})
+	runs, _ := m.runsOf(org, audiosearch.RunQuery{Limit: 10_000})
 	return runs
 }
 
@@ -128,7 +140,7 @@ var countMutants = []broken{
 // nextDue returns when the next open run is due, by one idea of what is open.
 func (m *mutant) nextDue(state audiosearch.State) (next time.Time) {
 	for _, org := range []string{"org-a", "org-b", "org-c", ""} {
-		runs, _ := m.db.ListRuns(context.Background(), org,
+		runs, _ := m.runsOf(org,
 			audiosearch.RunQuery{Open: true, State: state, Limit: 10_000})
 		for _, r := range runs {
 			if !r.DueAt.IsZero() && (next.IsZero() || r.DueAt.Before(next)) {

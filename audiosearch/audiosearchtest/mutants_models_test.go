@@ -39,7 +39,7 @@ func (m *mutant) current(ctx context.Context, org, dataset, family string) strin
 // tried makes the mutant go by its own idea of which videos a new model lacks.
 func tried(lacks func(from, to *audiosearch.Scoring) bool) func(*mutant) {
 	return replace("SetModel", func(m *mutant, ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
-		videos, _ := m.db.ListVideos(ctx, org, dataset, "", 1000)
+		videos, _ := m.videosOf(ctx, org, dataset)
 		for _, v := range videos {
 			scoringOf := func(model string) *audiosearch.Scoring {
 				s, err := m.db.Scoring(ctx, org, dataset, v.ID, model)
@@ -201,7 +201,7 @@ var modelMutants = []broken{
 	}},
 	{name: "looks for videos that a model lacks and then changes", breaks: "models/complete-concurrent",
 		mutate: replace("SetModel", func(m *mutant, ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
-			videos, _ := m.db.ListVideos(ctx, org, dataset, "", 10)
+			videos, _ := m.videosOf(ctx, org, dataset)
 			for _, v := range videos {
 				from, err := m.db.Scoring(ctx, org, dataset, v.ID, c.From)
 				if _, lacks := m.db.Scoring(ctx, org, dataset, v.ID, c.To); err == nil && from.Scored() && lacks != nil {
@@ -244,7 +244,7 @@ var modelMutants = []broken{
 			}
 			m.On.Compact = func(ctx context.Context, opts audiosearch.CompactOptions, limit int) (int, bool, error) {
 				for _, at := range [][2]string{{"org-a", "set-a"}, {"org-a", "set-b"}, {"org-b", "set-a"}} {
-					videos, _ := m.db.ListVideos(ctx, at[0], at[1], "", 1000)
+					videos, _ := m.videosOf(ctx, at[0], at[1])
 					for _, v := range videos {
 						for model := range replaced {
 							if _, err := m.db.Scoring(ctx, at[0], at[1], v.ID, model); err == nil {

@@ -112,6 +112,6 @@ var raceMutants = []broken{
 
 // all returns the videos of the suite's first dataset.
 func (m *mutant) all(ctx context.Context) []audiosearch.Video {
-	videos, _ := m.db.ListVideos(ctx, "org-a", "set-a", "", 1000)
+	videos, _ := m.videosOf(ctx, "org-a", "set-a")
 	return slices.Clip(videos)
 }

@@ -62,7 +62,7 @@ var searchMutants = []broken{
 	{name: "takes a class that is not scored for silent", breaks: "scores/search-class scores/replace",
 		mutate: replace("Search", func(m *mutant, ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
 			hits, err := m.db.Search(ctx, org, dataset, q)
-			if page, _ := m.db.ListVideos(ctx, org, dataset, "", 1000); len(hits) == 0 && q.MinScore == 0 {
+			if page, _ := m.videosOf(ctx, org, dataset); len(hits) == 0 && q.MinScore == 0 {
 				for _, v := range page {
 					s, err := m.db.Scoring(ctx, org, dataset, v.ID, q.Model)
 					for i := 0; err == nil && i < s.Windows; i++ {

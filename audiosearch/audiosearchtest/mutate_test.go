@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/internal/conformance/listtest"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
 
@@ -65,15 +66,15 @@ var bg = context.Background()
 func keptMutants() (all []broken) {
 	for _, x := range slices.Concat(
 		mutate.Kept[audiosearch.Dataset]{
-			Name: "dataset", Stored: "datasets/create-and-get", Times: "datasets/create-and-get",
+			Name: "dataset", Stored: "datasets/create-and-get", Times: "datasets/create-and-get", Longest: "datasets/longest",
 		}.Mutants(),
 		mutate.Kept[audiosearch.Video]{
 			Name: "video", Key: func(v *audiosearch.Video) string { return v.ID },
-			Stored: "catalog/put-and-get", Given: "catalog/copies", Got: "catalog/copies",
+			Stored: "catalog/put-and-get", Longest: "catalog/longest", Given: "catalog/copies", Got: "catalog/copies",
 		}.Mutants(),
 		mutate.Kept[audiosearch.Scoring]{
 			Name: "scoring", Key: func(s *audiosearch.Scoring) string { return s.Model },
-			Stored: "scores/put-and-get", Times: "scores/put-and-get", Exact: "scores/put-and-get",
+			Stored: "scores/put-and-get", Times: "scores/put-and-get", Exact: "scores/put-and-get", Longest: "scores/longest",
 			Given: "scores/copies", Got: "scores/copies",
 			Except: map[string]string{
 				"cuts to milliseconds Duration": "it is in whole milliseconds",
@@ -83,7 +84,7 @@ func keptMutants() (all []broken) {
 		}.Mutants(),
 		mutate.Kept[audiosearch.Run]{
 			Name: "run", Key: func(r *audiosearch.Run) string { return fmt.Sprint(r.Organization, r.ID) },
-			Stored: "runs/create-and-get runs/list-whole", Times: "runs/create-and-get",
+			Stored: "runs/create-and-get runs/list-whole", Times: "runs/create-and-get", Longest: "runs/longest",
 			Given: "runs/copies", Left: "runs/update-copies", Got: "runs/copies",
 			Except: map[string]string{
 				"Results*":                    "stores neither take nor return them",
@@ -95,6 +96,9 @@ func keptMutants() (all []broken) {
 			Stored: "results/read", Unset: "results/read", Got: "results/copies", Given: "results/copies",
 		}.Mutants(),
 		stepMutants(),
+		listtest.Mutants(&new(mutant).On, map[string]string{
+			"ListDatasets": "datasets", "ListVideos": "videos", "ListRuns": "runs open-runs runs-of-dataset runs-of-actor",
+		}),
 	) {
 		all = append(all, broken{name: x.Name, breaks: strings.Join(x.Breaks, " "), mutate: func(m *mutant) { x.Make(&m.On) }})
 	}

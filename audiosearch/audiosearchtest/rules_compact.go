@@ -26,7 +26,7 @@ func (s *subject) answers(t *testing.T) []string {
 		for _, class := range []sound.Class{"7", "8"} {
 			all = append(all, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Model: model, Class: class}))...)
 		}
-		for _, v := range s.list(t, orgA, setA, "", 1000) {
+		for _, v := range s.list(t, orgA, setA) {
 			rows, err := s.Scores.WindowScores(t.Context(), orgA, setA, v.ID, model, 0, 1000)
 			sc, err2 := s.oneScoring(t.Context(), orgA, setA, v.ID, model)
 			all = append(all, fmt.Sprint(v.ID, " ", rows, " ", err, " ", sc.Windows, " ", sc.Classes, " ", sc.Problem, " ", err2))

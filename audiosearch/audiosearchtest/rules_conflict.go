@@ -81,7 +81,7 @@ var conflictRules = []rule{
 			s.refused(t, setB, v.ID, v.Path)
 			require.NoError(t, s.Catalog.DeleteVideo(t.Context(), orgA, setA, "v"))
 			s.refused(t, setA, v.ID, v.Path)
-			require.Empty(t, s.list(t, orgA, setA, "", 10))
+			require.Empty(t, s.list(t, orgA, setA))
 			s.put(t, orgA, setA, v, video("w", nil))
 			s.notScored(t, orgA, setA, "v", modelX)
 			s.notScored(t, orgA, setA, "w", modelX)

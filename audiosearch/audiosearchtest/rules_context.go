@@ -1,6 +1,7 @@
 package audiosearchtest
 
 import (
+	"context"
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -18,6 +19,12 @@ var contextRules = []rule{
 			allWork(t, s.datasetCalls())
 		}},
 
+	{Rule{"datasets/left-at-any-look", anyLookText}, needDatasets,
+		func(t *testing.T, s *subject) {
+			s.makeDataset(t, orgA, setA)
+			everyLook(t, func() []call { return s.datasetCalls() })
+		}},
+
 	{Rule{"catalog/ended-context", endedText}, needCatalog,
 		func(t *testing.T, s *subject) {
 			s.withVideos(t, "v")
@@ -25,11 +32,23 @@ var contextRules = []rule{
 			allWork(t, s.catalogCalls())
 		}},
 
+	{Rule{"catalog/left-at-any-look", anyLookText}, needCatalog,
+		func(t *testing.T, s *subject) {
+			s.withVideos(t, "v")
+			everyLook(t, func() []call { return s.catalogCalls() })
+		}},
+
 	{Rule{"scores/ended-context", endedText}, needScores,
 		func(t *testing.T, s *subject) {
 			s.withVideos(t, "v")
 			allWork(t, s.scoreCalls())
 			allFail(conformance.Ended(t), t, s.scoreCalls())
+		}},
+
+	{Rule{"scores/left-at-any-look", anyLookText}, needScores,
+		func(t *testing.T, s *subject) {
+			s.withVideos(t, "v")
+			everyLook(t, func() []call { return s.scoreCalls() })
 		}},
 
 	{Rule{"compactor/ended-context", endedText}, needScores | needCompactor,
@@ -44,4 +63,23 @@ var contextRules = []rule{
 			allFail(conformance.Ended(t), t, s.runCalls(r.ID))
 			allWork(t, s.runCalls(r.ID))
 		}},
+
+	{Rule{"runs/left-at-any-look", anyLookText}, needRuns,
+		func(t *testing.T, s *subject) {
+			r := s.createRun(t, plainRun(orgA, 0))
+			everyLook(t, func() []call { return s.runCalls(r.ID) })
+		}},
+}
+
+const anyLookText = "A caller may leave at any moment: a call whose context ends at whatever look of the backend works, or returns an error that is none of the sentinels."
+
+// everyLook is conformance.EveryLook for calls of orgA and setA.
+func everyLook(t *testing.T, calls func() []call) {
+	t.Helper()
+	conformance.EveryLook(t, func() (all []conformance.Call) {
+		for _, c := range calls() {
+			all = append(all, conformance.Call{Name: c.name, Do: func(ctx context.Context) error { return c.do(ctx, orgA, setA) }})
+		}
+		return all
+	}, isFailure)
 }

@@ -17,7 +17,7 @@ var datasetDeletionRules = []rule{
 			require.NoError(t, s.Datasets.DeleteDataset(t.Context(), orgA, setA))
 			_, err := s.Datasets.Dataset(t.Context(), orgA, setA)
 			require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
-			require.Empty(t, s.datasets(t, orgA, "", 10))
+			require.Empty(t, s.datasets(t, orgA))
 			s.hasDataset(t, s.makeDataset(t, orgA, setA))
 		}},
 
@@ -46,7 +46,7 @@ var datasetDeletionRules = []rule{
 			s.makeDataset(t, orgA, setA)
 			_, err = s.oneVideo(t.Context(), orgA, setA, "v")
 			require.ErrorIs(t, err, audiosearch.ErrVideoNotFound)
-			require.Empty(t, s.list(t, orgA, setA, "", 10))
+			require.Empty(t, s.list(t, orgA, setA))
 			missing, err := s.Catalog.MissingKeys(t.Context(), orgA, setA, []string{"key"})
 			require.NoError(t, err)
 			require.Equal(t, []string{"key"}, missing)

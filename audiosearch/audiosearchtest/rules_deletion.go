@@ -144,10 +144,10 @@ var deletionRules = []rule{
 				for _, c := range but(s.datasetCalls(), "CreateDataset", "ListDatasets") {
 					require.ErrorIs(t, c.do(t.Context(), orgA, setA), audiosearch.ErrDatasetNotFound, c.name)
 				}
-				require.Empty(t, s.datasets(t, orgA, "", 10))
+				require.Empty(t, s.datasets(t, orgA))
 				s.removeAll(t, 1)
 			}
-			require.Equal(t, []string{setA, setB}, s.datasets(t, orgB, "", 10))
+			require.Equal(t, []string{setA, setB}, s.datasets(t, orgB))
 		}},
 
 	{Rule{"deletion/refuses-datasets",
@@ -161,7 +161,7 @@ var deletionRules = []rule{
 					err := s.Datasets.CreateDataset(t.Context(), audiosearch.Dataset{Organization: orgA, ID: id, CreatedAt: moment(0)})
 					require.ErrorIs(t, err, mortise.ErrDeleted, id)
 				}
-				require.Empty(t, s.datasets(t, orgA, "", 10))
+				require.Empty(t, s.datasets(t, orgA))
 				s.removeAll(t, 1)
 			}
 		}},
@@ -185,9 +185,9 @@ var deletionRules = []rule{
 					require.ErrorIs(t, err, mortise.ErrDeleted)
 				}
 			}
-			require.Empty(t, s.datasets(t, orgA, "", 10))
+			require.Empty(t, s.datasets(t, orgA))
 			s.removeAll(t, 1)
-			require.Empty(t, s.datasets(t, orgA, "", 10))
+			require.Empty(t, s.datasets(t, orgA))
 		}},
 
 	{Rule{"deletion/hides-catalog",

@@ -41,8 +41,8 @@ func (s *subject) furnish(t *testing.T, org string) whole {
 // isWhole requires that all of it is there.
 func (s *subject) isWhole(t *testing.T, w whole) {
 	t.Helper()
-	require.Equal(t, []string{setA}, s.datasets(t, w.org, "", 10), w.org)
-	require.Equal(t, []string{"v", "w"}, videoIDs(s.list(t, w.org, setA, "", 10)), w.org)
+	require.Equal(t, []string{setA}, s.datasets(t, w.org), w.org)
+	require.Equal(t, []string{"v", "w"}, videoIDs(s.list(t, w.org, setA)), w.org)
 	s.hasVideo(t, w.org, setA, w.video)
 	s.hasScoring(t, w.org, setA, "v", scoring(modelX, 2, "7"))
 	q := audiosearch.ScoreQuery{Class: "7", Filters: []metadata.Filter{{Key: "key", Value: w.org}}}
@@ -63,7 +63,7 @@ func (s *subject) isWhole(t *testing.T, w whole) {
 // isGone requires that orgA has nothing.
 func (s *subject) isGone(t *testing.T, w whole) {
 	t.Helper()
-	require.Empty(t, s.datasets(t, orgA, "", 10))
+	require.Empty(t, s.datasets(t, orgA))
 	_, err := s.Scores.Search(t.Context(), orgA, setA, audiosearch.ScoreQuery{Model: modelX, Class: "7", Limit: 1})
 	require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
 	_, err = s.Catalog.ListVideos(t.Context(), orgA, setA, "", 10)

@@ -19,7 +19,7 @@ var reopenRules = []rule{
 			require.NoError(t, s.Datasets.DeleteDataset(t.Context(), orgA, setB))
 			s.reopen(t)
 			s.hasDataset(t, want)
-			require.Equal(t, []string{setA}, s.datasets(t, orgA, "", 10))
+			require.Equal(t, []string{setA}, s.datasets(t, orgA))
 		}},
 
 	{Rule{"catalog/durable", "Videos outlive the process, as they were put last; those that were deleted stay so."}, needCatalog | needReopen,
@@ -29,7 +29,7 @@ var reopenRules = []rule{
 			s.put(t, orgA, setA, full)
 			require.NoError(t, s.Catalog.DeleteVideo(t.Context(), orgA, setA, "gone"))
 			s.reopen(t)
-			require.Equal(t, []string{"v", "w"}, videoIDs(s.list(t, orgA, setA, "", 10)))
+			require.Equal(t, []string{"v", "w"}, videoIDs(s.list(t, orgA, setA)))
 			s.hasVideo(t, orgA, setA, full)
 			require.Equal(t, []string{"nobody"}, s.missing(t, "one", "nobody", "null"))
 		}},

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
@@ -141,12 +142,12 @@ var runUpdateRules = []rule{
 				if i%3 < 2 {
 					got, err := s.Runs.Run(t.Context(), orgA, r.ID)
 					if i%3 == 1 {
-						var listed []audiosearch.Run
+						var listed mortise.Page[audiosearch.Run]
 						listed, err = s.Runs.ListRuns(t.Context(), orgA, audiosearch.RunQuery{Limit: 1})
-						if err == nil && len(listed) != 1 {
-							return fmt.Errorf("%d runs are listed", len(listed))
+						if err == nil && len(listed.Items) != 1 {
+							return fmt.Errorf("%d runs are listed", len(listed.Items))
 						}
-						got = append(listed, got)[0]
+						got = append(listed.Items, got)[0]
 					}
 					if err == nil && fmt.Sprint(got.Done) != got.Message {
 						err = fmt.Errorf("half an update: done %d, message %q", got.Done, got.Message)

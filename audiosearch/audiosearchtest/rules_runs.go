@@ -10,6 +10,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
 
 // runRules are the rules of CreateRun and Run.
@@ -24,6 +25,16 @@ var runRules = []rule{
 			for _, r := range []audiosearch.Run{plain, full, last} {
 				s.hasRun(t, r)
 			}
+		}},
+
+	{Rule{"runs/longest", "Every text of a run comes back whole, as long as it can be."}, needRuns,
+		func(t *testing.T, s *subject) {
+			r := endedRun(orgA, 0)
+			r.Results = nil
+			mutate.Stretch(&r)
+			s.createRun(t, r)
+			s.hasRun(t, r)
+			sameRun(t, r, s.listRuns(t, r.Organization, audiosearch.RunQuery{})[0])
 		}},
 
 	{Rule{"runs/create-exists", "If there is a run of this ID, of any organization, CreateRun stores nothing and returns ErrExists."}, needRuns,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
 
 // withVideos makes the dataset setA of orgA with videos of these IDs, and returns them.
@@ -38,6 +39,17 @@ var scoringRules = []rule{
 				require.ErrorIs(t, c.do(t.Context(), orgA, setB), audiosearch.ErrDatasetNotFound, c.name)
 				require.ErrorIs(t, c.do(t.Context(), orgB, setA), audiosearch.ErrDatasetNotFound, c.name)
 			}
+		}},
+
+	{Rule{"scores/longest", "Every text of a scoring comes back whole, as long as it can be."}, needScores,
+		func(t *testing.T, s *subject) {
+			v := s.withVideos(t, "v")[0]
+			want := partly(modelX, "cut off", 2, "7")
+			mutate.Stretch(&want)
+			s.putScoring(t, orgA, setA, v, want, columns([]uint16{1, 2}, 1))
+			got, err := s.Scores.Scorings(t.Context(), orgA, setA, want.Model, []string{v.ID})
+			require.NoError(t, err)
+			sameScoring(t, want, got[v.ID])
 		}},
 
 	{Rule{"scores/put-and-get", "PutScoring stores what came of scoring a video, and Scorings returns it as it was, every field."}, needScores,

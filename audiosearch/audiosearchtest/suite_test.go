@@ -11,6 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/listtest"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/internal/conformance/steptest"
 	"github.com/seed-6363c74e/mortise/internal/nightly"
@@ -31,9 +32,13 @@ func proof() *conformance.Proof[audiosearchtest.Harness] {
 	return p
 }
 
-// TestHalfStepsPass: a backend may do less than the limit of a step.
-func TestHalfStepsPass(t *testing.T) {
-	halves := broken{mutate: func(m *mutant) { steptest.Halve(&m.On) }}
+// TestHalvesPass: a backend may do less than the limit of a step, and a page may hold less
+// than its limit.
+func TestHalvesPass(t *testing.T) {
+	halves := broken{mutate: func(m *mutant) {
+		steptest.Halve(&m.On)
+		listtest.Halve(&m.On)
+	}}
 	audiosearchtest.Run(t, halves.harness())
 }
 

@@ -25,10 +25,10 @@ type failingCatalog struct {
 }
 
 func (f *failingCatalog) ListVideos(
-	ctx context.Context, org, dataset, after string, limit int,
-) ([]audiosearch.Video, error) {
+	ctx context.Context, org, dataset string, after mortise.Cursor, limit int,
+) (mortise.Page[audiosearch.Video], error) {
 	if f.lists--; f.lists < 0 {
-		return nil, f.then()
+		return mortise.Page[audiosearch.Video]{}, f.then()
 	}
 	if f.listing != nil {
 		f.listing(f.lists)

@@ -33,12 +33,12 @@ type missing struct {
 	times int
 }
 
-func (m *missing) ListVideos(ctx context.Context, org, dataset, after string, limit int) ([]audiosearch.Video, error) {
+func (m *missing) ListVideos(ctx context.Context, org, dataset string, after mortise.Cursor, limit int) (mortise.Page[audiosearch.Video], error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.times > 0 {
 		m.times--
-		return nil, errors.New("connection refused, host=db")
+		return mortise.Page[audiosearch.Video]{}, errors.New("connection refused, host=db")
 	}
 	return m.Store.ListVideos(ctx, org, dataset, after, limit)
 }
@@ -243,7 +243,7 @@ type during struct {
 	do      func()
 }
 
-func (d *during) ListVideos(ctx context.Context, org, dataset, after string, limit int) ([]audiosearch.Video, error) {
+func (d *during) ListVideos(ctx context.Context, org, dataset string, after mortise.Cursor, limit int) (mortise.Page[audiosearch.Video], error) {
 	if dataset == d.dataset {
 		if d.lists++; d.lists == d.at {
 			d.do()

@@ -63,6 +63,3 @@ func isFailure(t *testing.T, call string, err error) {
 	t.Helper()
 	conformance.IsFailure(t, call, err, sentinels())
 }
-
-// everything is a Paging that shows a whole listing of the suite's size, and counts it.
-var everything = authmgmt.Paging{Limit: mortise.MaxPageSize, Total: true}

@@ -96,12 +96,23 @@ func (s *subject) deleteClient(t *testing.T, c authmgmt.Client) {
 	s.updateClient(t, c, func(c *authmgmt.Client) { c.DeletedAt, c.Secrets = moment(time.Hour), nil })
 }
 
-// listClients returns a stretch of a listing.
-func (s *subject) listClients(t *testing.T, org string, p authmgmt.Paging) authmgmt.Page[authmgmt.Client] {
+// listClients returns all clients of an organization, on one page, and requires that so
+// many are counted.
+func (s *subject) listClients(t *testing.T, org string) []authmgmt.Client {
 	t.Helper()
-	page, err := s.Store.ListClients(t.Context(), org, p)
+	page, err := s.Store.ListClients(t.Context(), org, "", mortise.MaxPageSize)
 	require.NoError(t, err)
-	return page
+	n, err := s.Store.CountClients(t.Context(), org, mortise.MaxCount)
+	return whole(t, page, n, err)
+}
+
+// whole returns the items of a page that is the only one.
+func whole[T any](t *testing.T, page mortise.Page[T], n mortise.Count, err error) []T {
+	t.Helper()
+	require.NoError(t, err)
+	require.Empty(t, page.Next, "Next of the last page")
+	require.Equal(t, mortise.Count{N: len(page.Items)}, n, "the count of a list")
+	return page.Items
 }
 
 // sameClient compares all fields.

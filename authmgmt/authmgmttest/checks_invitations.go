@@ -79,20 +79,20 @@ func (s *subject) updateInvitation(t *testing.T, i authmgmt.Invitation, change f
 	}))
 }
 
-// listInvitations returns a stretch of a listing, of whatever inviter.
-func (s *subject) listInvitations(t *testing.T, org string, pendingAt time.Time, p authmgmt.Paging) authmgmt.Page[authmgmt.Invitation] {
+// listInvitations returns all invitations, of whatever inviter, on one page, and requires
+// that so many are counted.
+func (s *subject) listInvitations(t *testing.T, org string, pendingAt time.Time) []authmgmt.Invitation {
 	t.Helper()
-	return s.listOfInviter(t, org, pendingAt, "", p)
+	return s.listOfInviter(t, org, pendingAt, "")
 }
 
-// listOfInviter returns a stretch of a listing.
-func (s *subject) listOfInviter(
-	t *testing.T, org string, pendingAt time.Time, inviter string, p authmgmt.Paging,
-) authmgmt.Page[authmgmt.Invitation] {
+// listOfInviter is listInvitations for an inviter.
+func (s *subject) listOfInviter(t *testing.T, org string, pendingAt time.Time, inviter string) []authmgmt.Invitation {
 	t.Helper()
-	page, err := s.Store.ListInvitations(t.Context(), org, pendingAt, inviter, p)
+	page, err := s.Store.ListInvitations(t.Context(), org, pendingAt, inviter, "", mortise.MaxPageSize)
 	require.NoError(t, err)
-	return page
+	n, err := s.Store.CountInvitations(t.Context(), org, pendingAt, inviter, mortise.MaxCount)
+	return whole(t, page, n, err)
 }
 
 // due returns what DueGrants finds.

@@ -61,7 +61,7 @@ func (s *subject) noToken(t *testing.T, k authmgmt.Token) {
 	t.Helper()
 	_, err := s.Store.TokenByDigest(t.Context(), k.Digest)
 	require.ErrorIs(t, err, mortise.ErrNotFound)
-	require.NotContains(t, tokenIDs(s.listTokens(t, k.Organization, everything).Items), k.ID)
+	require.NotContains(t, tokenIDs(s.listTokens(t, k.Organization)), k.ID)
 	require.ErrorIs(t, s.Store.UpdateToken(t.Context(), k.Organization, k.ID, func(*authmgmt.Token) (authmgmt.AuditEvent, error) {
 		return authmgmt.AuditEvent{}, nil
 	}), mortise.ErrNotFound)
@@ -76,12 +76,14 @@ func (s *subject) updateToken(t *testing.T, k authmgmt.Token, change func(*authm
 	}))
 }
 
-// listTokens returns a stretch of a listing.
-func (s *subject) listTokens(t *testing.T, org string, p authmgmt.Paging) authmgmt.Page[authmgmt.Token] {
+// listTokens returns all tokens of an organization, on one page, and requires that so many
+// are counted.
+func (s *subject) listTokens(t *testing.T, org string) []authmgmt.Token {
 	t.Helper()
-	page, err := s.Store.ListTokens(t.Context(), org, p)
+	page, err := s.Store.ListTokens(t.Context(), org, "", mortise.MaxPageSize)
 	require.NoError(t, err)
-	return page
+	n, err := s.Store.CountTokens(t.Context(), org, mortise.MaxCount)
+	return whole(t, page, n, err)
 }
 
 // sameToken compares all fields.

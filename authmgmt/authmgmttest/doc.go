@@ -28,8 +28,8 @@ package authmgmttest
 //	                   rules
 //	rules_X.go         the rules of clients, tokens, invitations (exclusive: one for
 //	                   each address), organizations, keys (those of invitations),
-//	                   the audit trail, kept (CountKept), maintenance and deletion; of
-//	                   several kinds: create, update, pages; and for all of them: context,
+//	                   the audit trail, lists, maintenance and deletion; of
+//	                   several kinds: create, update; and for all of them: context,
 //	                   concurrent, break, reopen
 //	checks_X.go        what rules ask of a backend and require of its answers
 //	model.go           RunModel; model_X.go has its steps, and what they are

@@ -114,7 +114,7 @@ func TestBreak(t *testing.T) {
 		authmgmttest.ClientsPart: func() error { _, err := f.Client(t.Context(), "acme", "build"); return err },
 		authmgmttest.TokensPart:  func() error { _, err := f.VerifyToken(t.Context(), token.Reveal()); return err },
 		authmgmttest.InvitationsPart: func() error {
-			_, err := f.ListInvitations(t.Context(), "acme", "", authmgmt.Paging{})
+			_, err := f.ListInvitations(t.Context(), "acme", "", "", 0)
 			return err
 		},
 		authmgmttest.AuditPart: func() error {

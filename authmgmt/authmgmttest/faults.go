@@ -43,12 +43,12 @@ func (f *Faults) between(inner any, op func(method string) string) *delegate.Bac
 	return d
 }
 
-// Store wraps a store. The ops are "Store.CountKept" and the methods of "Clients",
-// "Tokens", "Invitations", "Audit", "Deletion", "Pruner" and "KeyChecker".
+// Store wraps a store. The ops are the methods of "Clients", "Tokens",
+// "Invitations", "Audit", "Counter", "Deletion", "Pruner" and "KeyChecker".
 func (f *Faults) Store(s authmgmt.Store) authmgmt.Store {
 	d := f.between(s, fault.Ops(reflect.TypeFor[authmgmt.Store](),
 		reflect.TypeFor[authmgmt.Clients](), reflect.TypeFor[authmgmt.Tokens](), reflect.TypeFor[authmgmt.Invitations](),
-		reflect.TypeFor[authmgmt.Audit](), reflect.TypeFor[authmgmt.Deletion](),
+		reflect.TypeFor[authmgmt.Audit](), reflect.TypeFor[authmgmt.Counter](), reflect.TypeFor[authmgmt.Deletion](),
 		reflect.TypeFor[authmgmt.Pruner](), reflect.TypeFor[authmgmt.KeyChecker]()))
 	behind := fault.Wrapped{Store: s}
 	_, pruner := s.(authmgmt.Pruner)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // compareAll compares everything that can be seen.
@@ -42,29 +43,24 @@ func (r *run) compareAll() {
 	r.Same("what is due", want, got)
 }
 
-// listing reads a listing page by page.
-func (r *run) listing(what string, want []string, read func(authmgmt.Paging) ([]string, authmgmt.Position, int, error)) {
+// listing reads a list page by page, and compares it with its count.
+func listing[T any](
+	r *run, what string, want []string, show func(*T) string,
+	list func(after mortise.Cursor, limit int) (mortise.Page[T], error), count func() (int, error),
+) {
 	r.Helper()
-	q := authmgmt.Paging{Limit: 1 + r.IntN(len(want)+2), Total: r.IntN(2) == 0}
-	byOffset := r.IntN(2) == 0
+	limit := 1 + r.IntN(len(want)+2)
 	var got []string
-	for {
-		page, next, total, err := read(q)
+	for item, err := range pages.Each("", func(after mortise.Cursor) (mortise.Page[T], error) { return list(after, limit) }) {
 		r.SameError(nil, err)
-		if q.Total {
-			r.Same("the total of "+what, len(want), total)
-		}
-		got = append(got, page...)
-		if next.IsZero() || len(got) > len(want) {
-			break
-		}
-		if byOffset {
-			q.Offset = len(got)
-		} else {
-			q.After = next
-		}
+		got = append(got, show(&item))
 	}
 	r.Same(what, want, got)
+	if count != nil {
+		n, err := count()
+		r.SameError(nil, err)
+		r.Same("the count of "+what, len(want), n)
+	}
 }
 
 func (r *run) compareClients(org string) {
@@ -88,13 +84,9 @@ func (r *run) compareClients(org string) {
 			r.sameError(mortise.ErrNotFound, err)
 		}
 	}
-	r.listing("the clients of "+org, want, func(p authmgmt.Paging) (lines []string, next authmgmt.Position, total int, err error) {
-		page, err := r.service.ListClients(r.Context(), org, p)
-		for i := range page.Items {
-			lines = append(lines, showClient(&page.Items[i]))
-		}
-		return lines, page.Next, page.Total, err
-	})
+	listing(r, "the clients of "+org, want, showClient, func(after mortise.Cursor, limit int) (mortise.Page[authmgmt.Client], error) {
+		return r.service.ListClients(r.Context(), org, after, limit)
+	}, func() (int, error) { return r.service.CountClients(r.Context(), org) })
 }
 
 func (r *run) compareTokens(org string) {
@@ -109,13 +101,9 @@ func (r *run) compareTokens(org string) {
 	for _, k := range tokens {
 		want = append(want, k.show())
 	}
-	r.listing("the tokens of "+org, want, func(p authmgmt.Paging) (lines []string, next authmgmt.Position, total int, err error) {
-		page, err := r.service.ListTokens(r.Context(), org, p)
-		for i := range page.Items {
-			lines = append(lines, showToken(&page.Items[i]))
-		}
-		return lines, page.Next, page.Total, err
-	})
+	listing(r, "the tokens of "+org, want, showToken, func(after mortise.Cursor, limit int) (mortise.Page[authmgmt.Token], error) {
+		return r.service.ListTokens(r.Context(), org, after, limit)
+	}, func() (int, error) { return r.service.CountTokens(r.Context(), org) })
 }
 
 func (r *run) compareInvitations(org string) {
@@ -144,18 +132,12 @@ func (r *run) compareInvitations(org string) {
 		r.SameError(nil, err)
 		r.Same("invitation "+i.id, i.show(), showInvitation(&got))
 	}
-	shown := func(page authmgmt.Page[authmgmt.Invitation], err error) (lines []string, _ authmgmt.Position, total int, _ error) {
-		for i := range page.Items {
-			lines = append(lines, showInvitation(&page.Items[i]))
-		}
-		return lines, page.Next, page.Total, err
-	}
-	r.listing("the invitations of "+org, all, func(p authmgmt.Paging) ([]string, authmgmt.Position, int, error) {
-		return shown(r.service.ListAllInvitations(r.Context(), org, "", p))
-	})
-	r.listing("the pending invitations of "+org, pending, func(p authmgmt.Paging) ([]string, authmgmt.Position, int, error) {
-		return shown(r.service.ListInvitations(r.Context(), org, "", p))
-	})
+	listing(r, "the invitations of "+org, all, showInvitation, func(after mortise.Cursor, limit int) (mortise.Page[authmgmt.Invitation], error) {
+		return r.service.ListAllInvitations(r.Context(), org, "", after, limit)
+	}, nil)
+	listing(r, "the pending invitations of "+org, pending, showInvitation, func(after mortise.Cursor, limit int) (mortise.Page[authmgmt.Invitation], error) {
+		return r.service.ListInvitations(r.Context(), org, "", after, limit)
+	}, func() (int, error) { return r.service.CountInvitations(r.Context(), org, "") })
 }
 
 // compareLinks tries all links that there ever were.
@@ -198,7 +180,7 @@ func (r *run) compareAudit(org string) {
 	seen := make(map[uuid.UUID]bool)
 	for e, err := range r.service.AuditEvents(r.Context(), org, q) {
 		r.SameError(nil, err)
-		if seen[e.ID] || !last.IsZero() && last.Compare(e.Position()) <= 0 {
+		if seen[e.ID] || len(seen) > 0 && last.Compare(e.Position()) <= 0 {
 			r.Fatalf("the audit trail of %s is out of order at %v", org, e)
 		}
 		seen[e.ID], last = true, e.Position()

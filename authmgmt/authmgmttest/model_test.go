@@ -20,8 +20,8 @@ func TestModelMutants(t *testing.T) {
 		"keeps the roles of a client's token", "lists tokens without roles", "leaves the tokens of removed secrets",
 		"removes all tokens of a client that changes", "takes every address", "compares addresses as they are written",
 		"lets expired invitations block", "lets cancelled invitations block", "lets accepted invitations block",
-		"asks all organizations", "lists invitations in whatever state", "counts all, whatever is asked for", "grants too early",
-		"grants what waits for the person", "lists the other way round", "lists every organization", "ignores the offset", "counts the page",
-		"shows the oldest events first", "ignores the kind", "skips events of equal times",
+		"asks all organizations", "lists invitations in whatever state", "counts invitations that have expired", "grants too early",
+		"grants what waits for the person", "lists the other way round in ListClients", "lists one organization in ListTokens", "counts one organization",
+		"ignores the kind", "skips the first item of the next page in ListAuditEvents",
 	)
 }

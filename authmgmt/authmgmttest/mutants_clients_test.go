@@ -27,6 +27,8 @@ func accepting(refusal error, methods ...string) func(*mutant) {
 
 // clientMutants are wrong about IDs, digests and deletion.
 var clientMutants = []broken{
+	{name: "joins the names of deleted clients", breaks: "clients/names-are-apart",
+		mutate: func(m *mutant) { mutate.Joined(&m.On, mortise.ErrNotFound, "Client", "UpdateClient") }},
 	{name: "says nothing about what is there",
 		breaks: "clients/create-refuses-an-id-that-is-taken clients/create-refuses-a-deleted-id " +
 			"clients/create-refuses-a-stored-digest clients/create-concurrent " +

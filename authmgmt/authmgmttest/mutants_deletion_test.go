@@ -99,18 +99,26 @@ var leaks = map[string]func(*mutant){
 		due := mutate.Get[[]authmgmt.Invitation](c.Out)
 		*due = append(*due, i)
 	}),
-	"ListClients": onceGone("ListClients", func(c *mutate.Call) { mutate.Get[authmgmt.Page[authmgmt.Client]](c.Out).Total++ }),
+	"ListClients": onceGone("ListClients", func(c *mutate.Call) {
+		page := mutate.Get[mortise.Page[authmgmt.Client]](c.Out)
+		page.Items = append(page.Items, authmgmt.Client{Organization: c.In[1].String()})
+	}),
 	"ListTokens": onceGone("ListTokens", func(c *mutate.Call) {
-		page := mutate.Get[authmgmt.Page[authmgmt.Token]](c.Out)
+		page := mutate.Get[mortise.Page[authmgmt.Token]](c.Out)
 		page.Items = append(page.Items, authmgmt.Token{Organization: c.In[1].String()})
 	}),
 	"ListInvitations": onceGone("ListInvitations", func(c *mutate.Call) {
 		if !mutate.Get[time.Time](c.In).IsZero() {
-			mutate.Get[authmgmt.Page[authmgmt.Invitation]](c.Out).Total++
+			page := mutate.Get[mortise.Page[authmgmt.Invitation]](c.Out)
+			page.Items = append(page.Items, authmgmt.Invitation{Organization: c.In[1].String()})
 		}
 	}),
-	"CountKept": onceGone("CountKept", func(c *mutate.Call) { mutate.Get[mortise.Count](c.Out).N++ }),
+	"CountClients":     onceGone("CountClients", countsOne),
+	"CountTokens":      onceGone("CountTokens", countsOne),
+	"CountInvitations": onceGone("CountInvitations", countsOne),
 }
+
+func countsOne(c *mutate.Call) { mutate.Get[mortise.Count](c.Out).N++ }
 
 // onceGone calls do after each call of the method for a deleted organization.
 func onceGone(method string, do func(*mutate.Call)) func(*mutant) {
@@ -181,7 +189,7 @@ func deletionMutants() []broken {
 		}},
 		{name: "marks only what is there", breaks: "deletion/first-mark-stays",
 			mutate: replace("MarkDeleted", func(m *mutant, ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
-				if clients, _, err := m.AuthMgmt.CountKept(ctx, org, at, 1); err == nil && clients.N == 0 && !m.gone(org) {
+				if clients, err := m.AuthMgmt.CountClients(ctx, org, 1); err == nil && clients.N == 0 && !m.gone(org) {
 					return time.Time{}, mortise.ErrNotFound
 				}
 				return m.AuthMgmt.MarkDeleted(ctx, org, at, e)

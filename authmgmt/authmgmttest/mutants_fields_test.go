@@ -13,6 +13,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/conformance/audittest"
+	"github.com/seed-6363c74e/mortise/internal/conformance/listtest"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
 
@@ -24,7 +25,7 @@ func keptMutants() []broken {
 		mutate.Kept[authmgmt.Client]{
 			Name: "client", Key: func(c *authmgmt.Client) string { return c.Organization + "/" + c.ID },
 			Stored: "clients/create-stores-every-field", Times: "clients/times-keep-microseconds",
-			Unset: "clients/unset-stays-unset", Bytes: "clients/strings-keep-every-byte",
+			Unset: "clients/unset-stays-unset", Bytes: "clients/strings-keep-every-byte", Longest: "clients/longest",
 			Given: "clients/create-copies", Left: "clients/update-copies", Got: "clients/get-copies",
 			Except: map[string]string{
 				"DeletedAt":                           "a deleted client is not shown",
@@ -36,14 +37,14 @@ func keptMutants() []broken {
 		mutate.Kept[authmgmt.Token]{
 			Name: "token", Key: func(k *authmgmt.Token) string { return k.ID.String() },
 			Stored: "tokens/create-stores-every-field", Times: "tokens/times-keep-microseconds",
-			Unset: "tokens/unset-stays-unset", Bytes: "tokens/strings-keep-every-byte",
+			Unset: "tokens/unset-stays-unset", Bytes: "tokens/strings-keep-every-byte", Longest: "tokens/longest",
 			Given: "tokens/copies", Got: "tokens/copies tokens/client-roles-are-copies",
 			Except: map[string]string{"sets to the epoch CreatedAt": "it is always set"},
 		}.Mutants(),
 		mutate.Kept[authmgmt.Invitation]{
 			Name: "invitation", Key: func(i *authmgmt.Invitation) string { return i.Organization + "/" + i.ID },
 			Stored: "invitations/create-stores-every-field", Times: "invitations/times-keep-microseconds",
-			Unset: "invitations/unset-stays-unset", Bytes: "invitations/strings-keep-every-byte",
+			Unset: "invitations/unset-stays-unset", Bytes: "invitations/strings-keep-every-byte", Longest: "invitations/longest",
 			Exact: "invitations/generation-is-exact",
 			Given: "invitations/copies", Left: "invitations/copies", Got: "invitations/copies invitations/due-grants-copies",
 			Except: map[string]string{
@@ -54,7 +55,7 @@ func keptMutants() []broken {
 		mutate.Kept[authmgmt.AuditEvent]{
 			Name: "audit event", Key: func(e *authmgmt.AuditEvent) string { return e.ID.String() },
 			Stored: "audit/stores-every-field", Times: "audit/times-keep-microseconds", Unset: "audit/stores-every-field",
-			Bytes: "audit/strings-keep-every-byte", Exact: "audit/stores-every-field",
+			Bytes: "audit/strings-keep-every-byte", Exact: "audit/stores-every-field", Longest: "audit/longest",
 			Given: "audit/copies", Got: "audit/copies",
 			Except: map[string]string{
 				"sets to the epoch At":      "it is always set",
@@ -63,12 +64,16 @@ func keptMutants() []broken {
 				"ends at U+0000 Before*":    "they are snapshots as After is",
 			},
 		}.Mutants(),
-		audittest.Mutants("target", (*authmgmt.AuditEvent).Position, func(q *authmgmt.AuditQuery) audittest.Asked {
+		audittest.Mutants("target", func(q *authmgmt.AuditQuery) audittest.Asked {
 			return audittest.Asked{
-				Kind: (*string)(&q.Kind), Actor: (*string)(&q.Actor), About: &q.Target, From: &q.From, To: &q.To, After: &q.After, Limit: &q.Limit,
+				Kind: (*string)(&q.Kind), Actor: (*string)(&q.Actor), About: &q.Target, From: &q.From, To: &q.To,
 			}
 		}),
 		stepMutants(),
+		listtest.Mutants(&new(mutant).On, map[string]string{
+			"ListClients": "clients", "ListTokens": "tokens", "ListAuditEvents": "audit-events",
+			"ListInvitations": "invitations pending-invitations invitations-of-inviter pending-invitations-of-inviter",
+		}),
 	) {
 		all = append(all, broken{name: m.Name, breaks: strings.Join(m.Breaks, " "), mutate: func(to *mutant) { m.Make(&to.On) }})
 	}

@@ -16,7 +16,9 @@ import (
 )
 
 // each returns a rule's name in all groups that have updates.
-func each(name string) string { return lists(name) + " organizations/" + name }
+func each(name string) string {
+	return "clients/" + name + " tokens/" + name + " invitations/" + name + " organizations/" + name
+}
 
 var errLocked = errors.New("still locked")
 

@@ -65,7 +65,7 @@ var clientUpdateRules = []rule{
 				s.noClient(t, org, "moved")
 			}
 			s.noClient(t, orgB, "build")
-			require.Zero(t, s.listClients(t, orgB, everything).Total)
+			require.Zero(t, len(s.listClients(t, orgB)))
 		}},
 
 	{Rule{"clients/delete-ends-it", "Once DeletedAt is set, the client is as one that is unknown: for Client, ClientBySecret, UpdateClient and ListClients."}, needStore,
@@ -81,9 +81,9 @@ var clientUpdateRules = []rule{
 				t.Error("update was called")
 				return authmgmt.AuditEvent{}, nil
 			}), mortise.ErrNotFound)
-			page := s.listClients(t, orgA, everything)
-			require.Equal(t, []string{other.ID}, clientIDs(page.Items))
-			require.Equal(t, 1, page.Total)
+			page := s.listClients(t, orgA)
+			require.Equal(t, []string{other.ID}, clientIDs(page))
+			require.Len(t, page, 1)
 		}},
 
 	{Rule{"clients/deleted-has-no-secrets", "Once DeletedAt is set, the client has no secrets, whatever the function left: their digests are free."}, needStore,

@@ -31,14 +31,14 @@ var makers = []maker{
 			c := newClient(orgA, fmt.Sprint("c", n), 0)
 			return func(ctx context.Context, e authmgmt.AuditEvent) error { return s.Store.CreateClient(ctx, c, e) }
 		},
-		func(t *testing.T, s *subject) int { return s.listClients(t, orgA, everything).Total }},
+		func(t *testing.T, s *subject) int { return len(s.listClients(t, orgA)) }},
 	{"tokens", "CreateToken",
 		func(_ *testing.T, s *subject, n int) func(context.Context, authmgmt.AuditEvent) error {
 			k := newToken(orgA, 0)
 			k.ID = [16]byte{0: 1, 15: byte(n)}
 			return func(ctx context.Context, e authmgmt.AuditEvent) error { return s.Store.CreateToken(ctx, k, e) }
 		},
-		func(t *testing.T, s *subject) int { return s.listTokens(t, orgA, everything).Total }},
+		func(t *testing.T, s *subject) int { return len(s.listTokens(t, orgA)) }},
 	{"invitations", "CreateInvitation",
 		func(_ *testing.T, s *subject, n int) func(context.Context, authmgmt.AuditEvent) error {
 			i := newInvitation(orgA, fmt.Sprint("i", n), 0)
@@ -46,7 +46,7 @@ var makers = []maker{
 				return s.Store.CreateInvitation(ctx, i, false, e)
 			}
 		},
-		func(t *testing.T, s *subject) int { return s.listInvitations(t, orgA, time.Time{}, everything).Total }},
+		func(t *testing.T, s *subject) int { return len(s.listInvitations(t, orgA, time.Time{})) }},
 }
 
 // createRules are the rules that every method has that creates something.

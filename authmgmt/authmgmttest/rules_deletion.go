@@ -45,7 +45,7 @@ var deletionRules = []rule{
 			s.removeAll(t, orgA, 40, func() { require.Empty(t, s.Trail(t, orgA)) })
 		}},
 
-	{Rule{"deletion/hides-everything", "From the mark on an organization has nothing, for every method that reads: by ID, by digest, in listings and their totals, in DueGrants and CountKept."}, needStore,
+	{Rule{"deletion/hides-everything", "From the mark on an organization has nothing, for every method that reads: by ID, by digest, in lists and counts, in DueGrants."}, needStore,
 		func(t *testing.T, s *subject) {
 			x := s.addEstate(t, orgA)
 			s.hasEstate(t, x)

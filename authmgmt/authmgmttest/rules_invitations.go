@@ -10,6 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
 
 // invitationRules say what a Store keeps of an invitation.
@@ -18,9 +20,9 @@ var invitationRules = []rule{
 		func(t *testing.T, s *subject) {
 			i := s.addInvitation(t, filledInvitation(orgA, "ann"))
 			s.hasInvitation(t, i)
-			page := s.listInvitations(t, orgA, time.Time{}, everything)
-			require.Len(t, page.Items, 1)
-			sameInvitation(t, i, page.Items[0])
+			page := s.listInvitations(t, orgA, time.Time{})
+			require.Len(t, page, 1)
+			sameInvitation(t, i, page[0])
 		}},
 
 	{Rule{"invitations/unset-stays-unset", "No roles come back as none, and zero times as zero."}, needStore,
@@ -40,6 +42,25 @@ var invitationRules = []rule{
 				s.addInvitation(t, i)
 				s.hasInvitation(t, i)
 			}
+		}},
+
+	{Rule{"invitations/names-are-apart", "An invitation is named by its organization and its ID: what reads the same when the two are joined is another invitation."}, needStore,
+		func(t *testing.T, s *subject) {
+			conformance.Apart(t,
+				func(pair [2]string) { s.addInvitation(t, newInvitation(pair[0], pair[1], 0)) },
+				func(pair [2]string) bool {
+					_, err := s.Store.Invitation(t.Context(), pair[0], pair[1])
+					return err == nil
+				}, nil)
+		}},
+
+	{Rule{"invitations/longest", "Every text of an invitation comes back whole, as long as it can be."}, needStore,
+		func(t *testing.T, s *subject) {
+			i := filledInvitation(orgA, "ann")
+			mutate.Stretch(&i)
+			s.addInvitation(t, i)
+			s.hasInvitation(t, i)
+			sameInvitation(t, i, s.listInvitations(t, i.Organization, time.Time{})[0])
 		}},
 
 	{Rule{"invitations/strings-keep-every-byte", "Strings keep every byte, those of an invitation: the email address as it was written."}, needStore,
@@ -66,7 +87,7 @@ var invitationRules = []rule{
 			for _, text := range hard {
 				s.hasInvitation(t, byOrg[text])
 				s.hasInvitation(t, byID[text])
-				require.Equal(t, 1, s.listInvitations(t, text, time.Time{}, everything).Total, "invitations of %q", text)
+				require.Equal(t, 1, len(s.listInvitations(t, text, time.Time{})), "invitations of %q", text)
 			}
 			s.noInvitation(t, orgA, "Acme")
 		}},
@@ -94,7 +115,7 @@ var invitationRules = []rule{
 			require.NoError(t, err)
 			spoilRoles(got.Roles)
 			s.hasInvitation(t, i)
-			spoilRoles(s.listInvitations(t, orgA, time.Time{}, everything).Items[0].Roles)
+			spoilRoles(s.listInvitations(t, orgA, time.Time{})[0].Roles)
 			s.hasInvitation(t, i)
 			var kept *authmgmt.Invitation
 			s.updateInvitation(t, i, func(i *authmgmt.Invitation) { kept = i })
@@ -180,7 +201,7 @@ var invitationRules = []rule{
 			for _, where := range [][2]string{{orgA, "moved"}, {orgB, "moved"}, {orgB, "ann"}} {
 				s.noInvitation(t, where[0], where[1])
 			}
-			require.Zero(t, s.listInvitations(t, orgB, time.Time{}, everything).Total)
+			require.Zero(t, len(s.listInvitations(t, orgB, time.Time{})))
 			twin := newInvitation(orgA, "twin", time.Minute)
 			twin.Email = i.Email
 			s.refusesInvitation(t, twin, true, authmgmt.ErrPendingInvitation)

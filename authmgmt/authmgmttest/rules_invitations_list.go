@@ -11,6 +11,9 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
+// byteOrder are names in the order of their bytes, which is not the order of any language.
+var byteOrder = []string{"\x00", "1", "10", "9", "B", "B ", "a", "a\x00", "aB", "ab", "b", "\u00e4", "\ufffd", "\U0001F4DA"}
+
 // invitationListRules are the rules of ListInvitations.
 var invitationListRules = []rule{
 	{Rule{"invitations/list-newest-first", "ListInvitations returns invitations newest first, by CreatedAt, in whatever state if pendingAt is zero."}, needStore,
@@ -29,34 +32,10 @@ var invitationListRules = []rule{
 				}
 				s.addInvitation(t, want[i])
 			}
-			page := s.listInvitations(t, orgA, time.Time{}, everything)
-			require.Equal(t, invitationIDs(want), invitationIDs(page.Items))
+			page := s.listInvitations(t, orgA, time.Time{})
+			require.Equal(t, invitationIDs(want), invitationIDs(page))
 			for i := range want {
-				sameInvitation(t, want[i], page.Items[i])
-			}
-		}},
-
-	{Rule{"invitations/list-equal-times-by-id", "ListInvitations orders equal times by ID, as bytes, descending."}, needStore,
-		func(t *testing.T, s *subject) {
-			for i := range byteOrder {
-				s.addInvitation(t, newInvitation(orgA, byteOrder[(i*5)%len(byteOrder)], 0))
-			}
-			want := slices.Clone(byteOrder)
-			slices.Reverse(want)
-			require.Equal(t, want, invitationIDs(s.listInvitations(t, orgA, time.Time{}, everything).Items))
-			require.Equal(t, want, invitationIDs(s.listInvitations(t, orgA, moment(0), everything).Items))
-		}},
-
-	{Rule{"invitations/list-of-organization", "ListInvitations returns the organization's invitations and no other's; none and a Total of 0 if there are none."}, needStore,
-		func(t *testing.T, s *subject) {
-			s.addInvitation(t, newInvitation(orgA, "a", 0))
-			s.addInvitation(t, newInvitation(orgB, "b", 0))
-			for org, want := range map[string][]string{orgA: {"a"}, orgB: {"b"}, "org-c": {}, "": {}} {
-				for _, at := range []time.Time{{}, moment(0)} {
-					page := s.listInvitations(t, org, at, everything)
-					require.Equal(t, want, invitationIDs(page.Items))
-					require.Equal(t, len(want), page.Total)
-				}
+				sameInvitation(t, want[i], page[i])
 			}
 		}},
 
@@ -93,9 +72,9 @@ var invitationListRules = []rule{
 					}
 				}
 				seen[len(want)] = true
-				page := s.listInvitations(t, orgA, moment(at).In(time.FixedZone("", -5*3600)), everything)
-				require.Equal(t, want, invitationIDs(page.Items), "pending at %v", at)
-				require.Equal(t, len(want), page.Total)
+				page := s.listInvitations(t, orgA, moment(at).In(time.FixedZone("", -5*3600)))
+				require.Equal(t, want, invitationIDs(page), "pending at %v", at)
+				require.Len(t, page, len(want))
 			}
 			require.Greater(t, len(seen), 2, "the times make a difference")
 		}},
@@ -114,38 +93,19 @@ var invitationListRules = []rule{
 				s.addInvitation(t, other)
 			}
 			for inviter, want := range have {
-				page := s.listOfInviter(t, orgA, time.Time{}, inviter, everything)
-				require.ElementsMatch(t, want, invitationIDs(page.Items), "of %q", inviter)
-				require.Equal(t, 2, page.Total)
-				page = s.listOfInviter(t, orgA, moment(0), inviter, everything)
-				require.Equal(t, want[1:], invitationIDs(page.Items), "pending, of %q", inviter)
-				require.Equal(t, 1, page.Total)
+				page := s.listOfInviter(t, orgA, time.Time{}, inviter)
+				require.ElementsMatch(t, want, invitationIDs(page), "of %q", inviter)
+				require.Len(t, page, 2)
+				page = s.listOfInviter(t, orgA, moment(0), inviter)
+				require.Equal(t, want[1:], invitationIDs(page), "pending, of %q", inviter)
+				require.Len(t, page, 1)
 			}
-			require.Zero(t, s.listOfInviter(t, orgA, time.Time{}, "nobody's name", everything))
-			require.Zero(t, s.listOfInviter(t, orgA, time.Time{}, "user:bob", everything), "by InvitedBy")
+			require.Zero(t, s.listOfInviter(t, orgA, time.Time{}, "nobody's name"))
+			require.Zero(t, s.listOfInviter(t, orgA, time.Time{}, "user:bob"), "by InvitedBy")
 			moved := authmgmt.Invitation{Organization: orgA, ID: have[byteOrder[0]][1]}
 			s.updateInvitation(t, moved, func(i *authmgmt.Invitation) { i.Inviter = "Cleo" })
-			require.Equal(t, []string{moved.ID}, invitationIDs(s.listOfInviter(t, orgA, moment(0), "Cleo", everything).Items))
-			require.Equal(t, 1, s.listOfInviter(t, orgA, time.Time{}, byteOrder[0], everything).Total)
-		}},
-
-	{Rule{"invitations/list-offset-and-limit", "ListInvitations returns at most Limit invitations from Offset on; Total counts the whole listing, of those that are asked for."}, needStore,
-		func(t *testing.T, s *subject) {
-			const n = 6
-			for i := range n {
-				s.addInvitation(t, newInvitation(orgA, fmt.Sprint("i", i), time.Duration(i/2)*time.Hour))
-				s.addInvitation(t, newInvitation(orgA, fmt.Sprint("old", i), -10*day))
-				s.addInvitation(t, newInvitation(orgB, fmt.Sprint("i", i), 0))
-			}
-			for at, size := range map[time.Time]int{{}: 2 * n, moment(3 * time.Hour): n} {
-				all := invitationIDs(s.listInvitations(t, orgA, at, everything).Items)
-				require.Len(t, all, size)
-				for _, p := range stretches(size) {
-					page := s.listInvitations(t, orgA, at, p)
-					require.Equal(t, cut(all, p), invitationIDs(page.Items), "%+v", p)
-					require.Equal(t, size, page.Total, "%+v", p)
-				}
-			}
+			require.Equal(t, []string{moved.ID}, invitationIDs(s.listOfInviter(t, orgA, moment(0), "Cleo")))
+			require.Equal(t, 1, len(s.listOfInviter(t, orgA, time.Time{}, byteOrder[0])))
 		}},
 }
 

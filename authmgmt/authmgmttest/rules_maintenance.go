@@ -114,7 +114,7 @@ var pruneRules = slices.Concat(pruneAuditRules(), []rule{
 		func(t *testing.T, s *subject) {
 			s.addInvitation(t, newInvitation(orgA, "ann", -10*day))
 			prunes(t, 1, s.pruner().PruneInvitations, 0)
-			require.Zero(t, s.listInvitations(t, orgA, time.Time{}, everything).Total)
+			require.Zero(t, len(s.listInvitations(t, orgA, time.Time{})))
 			s.hasInvitation(t, s.addInvitation(t, newInvitation(orgA, "ann", 0)))
 		}},
 })

@@ -33,9 +33,9 @@ var reopenRules = []rule{
 			for i := range trail {
 				sameEvent(t, trail[i], got[i])
 			}
-			require.Equal(t, 5, s.listClients(t, orgB, everything).Total)
-			require.Equal(t, 5, s.listTokens(t, orgB, everything).Total)
-			require.Equal(t, 5, s.listInvitations(t, orgB, time.Time{}, everything).Total)
+			require.Equal(t, 5, len(s.listClients(t, orgB)))
+			require.Equal(t, 5, len(s.listTokens(t, orgB)))
+			require.Equal(t, 5, len(s.listInvitations(t, orgB, time.Time{})))
 		}},
 
 	{Rule{"store/durable-absence", "What is gone stays gone after the process: deleted clients, whose IDs stay taken, removed secrets, and the tokens of both."}, needStore | needReopen,

@@ -87,9 +87,9 @@ type rule struct {
 // suite returns the rules, to be tried on the backends of a harness.
 func suite(h *Harness) *conformance.Suite[*subject] {
 	s := &conformance.Suite[*subject]{Name: "authmgmttest", Skip: h.Skip, Open: h.open, Parts: (*subject).parts}
-	for _, r := range slices.Concat(clientRules, clientUpdateRules, secretRules, clientListRules, tokenRules,
-		tokenLifeRules, tokenListRules, invitationRules, exclusiveRules, invitationListRules, pageRules(),
-		grantRules, updateRules(), createRules(), concurrentRules, auditRules, keptRules,
+	for _, r := range slices.Concat(clientRules, clientUpdateRules, secretRules, listsRules(), tokenRules,
+		tokenLifeRules, tokenListRules, invitationRules, exclusiveRules, invitationListRules,
+		grantRules, updateRules(), createRules(), concurrentRules, auditRules,
 		deletionRules, pruneRules, stepRules(), keyCheckRules, organizationRules, contextRules, hostTxRules, breakRules, reopenRules) {
 		s.Add(r.ID, r.Text, r.needs, r.check)
 	}

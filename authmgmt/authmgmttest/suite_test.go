@@ -10,6 +10,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/listtest"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/internal/conformance/steptest"
 )
@@ -29,9 +30,13 @@ func proof() *conformance.Proof[authmgmttest.Harness] {
 	return p
 }
 
-// TestHalfStepsPass: a backend may do less than the limit of a step.
-func TestHalfStepsPass(t *testing.T) {
-	halves := broken{mutate: func(m *mutant) { steptest.Halve(&m.On) }}
+// TestHalvesPass: a backend may do less than the limit of a step, and a page may hold less
+// than its limit.
+func TestHalvesPass(t *testing.T) {
+	halves := broken{mutate: func(m *mutant) {
+		steptest.Halve(&m.On)
+		listtest.Halve(&m.On)
+	}}
 	authmgmttest.Run(t, halves.harness())
 }
 
@@ -67,7 +72,7 @@ type broken struct {
 
 func mutants() []broken {
 	return slices.Concat(keptMutants(), fieldMutants, nameMutants, updateMutants, clientMutants, tokenMutants, prunerMutants, invitationMutants, ctxMutants,
-		listMutants, pageMutants, countMutants, deletionMutants(), keyCheckMutants, hostTxMutants, reopenMutants)
+		listMutants, deletionMutants(), keyCheckMutants, hostTxMutants, reopenMutants)
 }
 
 // faithful makes no mistake.

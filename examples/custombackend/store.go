@@ -143,14 +143,22 @@ func (f *File) update(
 
 // ListEvents implements [trigger.Store].
 func (f *File) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
-	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+	if err := ctx.Err(); err != nil {
 		return mortise.Page[trigger.Event]{}, err
+	}
+	// The cursor of a page is the position of the last event before it.
+	var after mortise.Position
+	if q.After != "" {
+		var err error
+		if after, err = q.After.Position(); err != nil {
+			return mortise.Page[trigger.Event]{}, err
+		}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var page mortise.Page[trigger.Event]
 	for _, e := range f.events {
-		if e.Organization == org && !f.isDeleted(org) && q.Matches(&e) {
+		if e.Organization == org && !f.isDeleted(org) && q.Matches(&e) && (q.After == "" || e.Position().Compare(after) < 0) {
 			page.Items = append(page.Items, e.Clone())
 		}
 	}
@@ -159,7 +167,7 @@ func (f *File) ListEvents(ctx context.Context, org string, q trigger.EventQuery)
 	for i := range page.Items {
 		size += page.Items[i].Size()
 		if full := i+1 == q.Limit || q.Bytes > 0 && size >= q.Bytes; full && i+1 < len(page.Items) {
-			page.Items, page.Next = page.Items[:i+1], page.Items[i].Position()
+			page.Items, page.Next = page.Items[:i+1], page.Items[i].Position().Cursor()
 			break
 		}
 	}

@@ -54,7 +54,7 @@ func TestGuessableCredentialsCanBeRevoked(t *testing.T) {
 			if _, err := s.authmgmt.service.VerifyToken(ctx, token); !errors.Is(err, authmgmt.ErrInvalidCredentials) {
 				t.Errorf("%s: %v", kind, err)
 			}
-			if page, err := s.authmgmt.service.ListTokens(ctx, "acme", authmgmt.Paging{Total: true}); err != nil || page.Total != 1 {
+			if page, err := s.authmgmt.service.ListTokens(ctx, "acme", "", 0); err != nil || len(page.Items) != 1 {
 				t.Errorf("%s: %+v, %v", kind, page, err)
 			}
 		}

@@ -29,11 +29,10 @@ type authmgmtState struct {
 
 func stateOf(t *testing.T, b *backends, org string) authmgmtState {
 	t.Helper()
-	all := authmgmt.Paging{Limit: mortise.MaxPageSize}
 	o, orgErr := b.authmgmt.Directory.AccessControl(t.Context(), org)
-	clients, clientsErr := b.authmgmt.Store.ListClients(t.Context(), org, all)
-	tokens, tokensErr := b.authmgmt.Store.ListTokens(t.Context(), org, all)
-	invitations, invitationsErr := b.authmgmt.Store.ListInvitations(t.Context(), org, time.Time{}, "", all)
+	clients, clientsErr := b.authmgmt.Store.ListClients(t.Context(), org, "", mortise.MaxPageSize)
+	tokens, tokensErr := b.authmgmt.Store.ListTokens(t.Context(), org, "", mortise.MaxPageSize)
+	invitations, invitationsErr := b.authmgmt.Store.ListInvitations(t.Context(), org, time.Time{}, "", "", mortise.MaxPageSize)
 	events, eventsErr := b.authmgmt.Store.ListAuditEvents(t.Context(), org, authmgmt.AuditQuery{Limit: mortise.MaxPageSize})
 	if err := errors.Join(clientsErr, tokensErr, invitationsErr, eventsErr); err != nil || orgErr != nil && !errors.Is(orgErr, mortise.ErrNotFound) {
 		t.Fatal(orgErr, err)

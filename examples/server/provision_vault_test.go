@@ -46,14 +46,14 @@ func vaultStateOf(t *testing.T, s *services, b *backends, id string) vaultState 
 		t.Fatal(err)
 	}
 	var items []keyring.OpenItem
-	for _, r := range rows {
+	for _, r := range rows.Items {
 		items = append(items, keyring.OpenItem{Scope: keyring.Scope{Organization: "acme", Vault: id, Name: r.Scope}, Token: r.Token, Sealed: r.Sealed})
 	}
 	opened, err := keys.Open(t.Context(), items)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, r := range rows {
+	for i, r := range rows.Items {
 		if opened[i].Err != nil {
 			t.Fatal(opened[i].Err)
 		}
@@ -186,7 +186,7 @@ func TestProvisionedByAnEarlierVersion(t *testing.T) {
 			}
 		}
 		// In a vault of the organization, whoever may tokenize could try what values are.
-		listed, err := service.ListVaults(ctx, "acme", vault.VaultQuery{})
+		listed, err := service.ListVaults(ctx, "acme", "", 0)
 		if err != nil || len(listed.Items) != 1 || listed.Items[0].ID != "v1" {
 			t.Errorf("%+v, %v", listed, err)
 		}

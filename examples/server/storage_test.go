@@ -20,7 +20,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/pgserver"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -211,7 +210,7 @@ func TestProvisioningAgain(t *testing.T) {
 			}
 			var orgErr error
 			states[i].Organization, orgErr = b.trigger.Directory.Setup(t.Context(), "acme")
-			page, keysErr := b.trigger.Keys.ListKeys(t.Context(), "acme", trigger.KeyQuery{Limit: 10})
+			page, keysErr := b.trigger.Keys.ListKeys(t.Context(), "acme", "", 10)
 			states[i].Keys = page.Items
 			if err := errors.Join(orgErr, keysErr); err != nil {
 				t.Fatal(err)
@@ -241,7 +240,7 @@ func TestProvisioningAtOnce(t *testing.T) {
 				t.Errorf("%+v, %v", k, err)
 			}
 		}
-		page, err := b.trigger.Keys.ListKeys(t.Context(), "acme", trigger.KeyQuery{Limit: 100})
+		page, err := b.trigger.Keys.ListKeys(t.Context(), "acme", "", 100)
 		if err != nil || len(page.Items) != 10 {
 			t.Errorf("%d keys, %v", len(page.Items), err)
 		}
@@ -300,8 +299,8 @@ func TestDemoCredentials(t *testing.T) {
 				t.Errorf("%s, where there is no demo: %d", test.path, code)
 			}
 		}
-		keys, err := s.trigger.service.ListKeys(t.Context(), demoOrganization, trigger.KeyQuery{})
-		tokens, err2 := s.authmgmt.service.ListTokens(t.Context(), demoOrganization, authmgmt.Paging{Limit: 10})
+		keys, err := s.trigger.service.ListKeys(t.Context(), demoOrganization, "", 0)
+		tokens, err2 := s.authmgmt.service.ListTokens(t.Context(), demoOrganization, "", 10)
 		if err := errors.Join(err, err2); err != nil || len(keys.Items) != 1 || len(tokens.Items) != 1 {
 			t.Errorf("stored: %+v, %+v, %v", keys, tokens, err)
 		}

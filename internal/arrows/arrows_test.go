@@ -158,8 +158,8 @@ func TestCheckArrowHasTeeth(t *testing.T) {
 		{"trigger", test, "github.com/google/go-cmp/cmp"},
 		{"trigger/triggertest", code, "go.uber.org/goleak"},
 		{"httpadapter", test, "github.com/go-chi/chi/v5"},
-		{"internal/cursor", test, "pgregory.net/rapid"},
-		{"internal/cursor", code, core + "/trigger"},
+		{"internal/oneline", test, "pgregory.net/rapid"},
+		{"internal/oneline", code, core + "/trigger"},
 		{"trigger", code, core + "/internal/nightly"},
 		{"storage/sqlite", code, core + "/internal/nightly"},
 	} {
@@ -187,7 +187,7 @@ func TestCheckArrowHasTeeth(t *testing.T) {
 		{"httpadapter", code, core + "/httpadapter/openapi"},
 		{"httpadapter", test, core + "/storage/memory"},
 		{"internal/strictjson", code, core + "/internal/uuid7"},
-		{root, code, core + "/internal/cursor"},
+		{root, code, core + "/internal/oneline"},
 		{"internal/e2e", test, core + "/storage/postgres"},
 		{"internal/e2e", test, core + "/internal/secret"},
 		{"examples/server", code, core + "/examples/server/config"},
@@ -195,7 +195,7 @@ func TestCheckArrowHasTeeth(t *testing.T) {
 		{"examples/server", test, core + "/vault/keyring"},
 		{"examples/custombackend", test, core + "/trigger/triggertest"},
 		{"vault/tink", test, core + "/internal/nightly"},
-		{"internal/cursor", test, core + "/internal/nightly"},
+		{"internal/oneline", test, core + "/internal/nightly"},
 
 		{"trigger", code, "net/http"},
 		{"trigger", code, "golang.org/x/sync/errgroup"},

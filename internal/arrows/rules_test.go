@@ -32,10 +32,10 @@ var rows = []row{
 	}},
 
 	// Domains: the helpers in internal/, never each other.
-	{pkg: "trigger", code: []string{root, "internal/lostjobs", "internal/..."}, tests: []string{"trigger/triggertest", "storage/leases", "storage/memory"}},
-	{pkg: "vault", code: []string{root, "vault/format", "vault/keyring", "internal/..."}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}},
-	{pkg: "authmgmt", code: []string{root, "authmgmt/access", "internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
-	{pkg: "audiosearch", code: []string{root, "audiosearch/internal/...", "audiosearch/metadata", "audiosearch/sound", "internal/lostjobs", "internal/turns", "internal/..."}, tests: mediaTests},
+	{pkg: "trigger", code: []string{root, "internal/lostjobs", "internal/pages", "internal/..."}, tests: []string{"trigger/triggertest", "storage/leases", "storage/memory"}},
+	{pkg: "vault", code: []string{root, "vault/format", "vault/keyring", "internal/pages", "internal/..."}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}},
+	{pkg: "authmgmt", code: []string{root, "authmgmt/access", "internal/pages", "internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
+	{pkg: "audiosearch", code: []string{root, "audiosearch/internal/...", "audiosearch/metadata", "audiosearch/sound", "internal/lostjobs", "internal/turns", "internal/pages", "internal/..."}, tests: mediaTests},
 
 	// Leaves: what stands under a domain, for the readers of one idea.
 	{pkg: "authmgmt/access", code: []string{"internal/..."}},
@@ -47,10 +47,10 @@ var rows = []row{
 
 	// Conformance suites and fakes: their domain, what the fakes run on, and what all
 	// suites share.
-	{pkg: "trigger/triggertest", code: []string{root, "trigger/triggertest/internal/delegate", "trigger", "storage/memory", sharedRules, "storage/leases", "internal/fake", "internal/fault"}},
-	{pkg: "vault/vaulttest", code: []string{root, "vault/vaulttest/internal/delegate", "vault", "vault/format", "vault/keyring", "vault/localkeys", "storage/memory", sharedRules, "storage/leases", "internal/fake", "internal/fault"}},
-	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt/authmgmttest/internal/delegate", "authmgmt", "authmgmt/access", "storage/memory", sharedRules, "storage/leases", "internal/fake", "internal/fault"}},
-	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch/audiosearchtest/internal/delegate", "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "storage/leases", "internal/fake", "internal/fault"}},
+	{pkg: "trigger/triggertest", code: []string{root, "trigger/triggertest/internal/delegate", "trigger", "storage/memory", sharedRules, "storage/leases", "internal/fake", "internal/fault", "internal/pages"}},
+	{pkg: "vault/vaulttest", code: []string{root, "vault/vaulttest/internal/delegate", "vault", "vault/format", "vault/keyring", "vault/localkeys", "storage/memory", sharedRules, "storage/leases", "internal/fake", "internal/fault", "internal/pages"}},
+	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt/authmgmttest/internal/delegate", "authmgmt", "authmgmt/access", "storage/memory", sharedRules, "storage/leases", "internal/fake", "internal/fault", "internal/pages"}},
+	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch/audiosearchtest/internal/delegate", "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "storage/leases", "internal/fake", "internal/fault", "internal/pages"}},
 
 	// What stands between a backend and a suite's faults and mutants.
 	{pkg: "vault/vaulttest/internal/delegate", code: []string{root, "vault", "vault/keyring"}},
@@ -85,7 +85,7 @@ var rows = []row{
 	{pkg: "storage", tests: backendTests},
 	{pkg: "storage/leases", code: []string{root, "internal/..."}, tests: []string{"storage/queuetest", "storage/memory"}},
 	{pkg: "storage/queuetest", code: []string{root, "storage/leases", sharedRules}, tests: []string{"storage/memory", "internal/fault"}},
-	{pkg: "storage/memory", code: slices.Concat(domains, []string{"audiosearch/columnar", "internal/..."}), tests: backendTests},
+	{pkg: "storage/memory", code: slices.Concat(domains, []string{"audiosearch/columnar", "internal/pages", "internal/..."}), tests: backendTests},
 	{pkg: "storage/sqlite/...", code: slices.Concat(domains, backendHelpers, []string{"audiosearch/columnar", "audiosearch/audioset"}), tests: slices.Concat(backendTests, []string{"internal/testmain"}), module: true},
 	{pkg: "storage/postgres/...", code: slices.Concat(domains, backendHelpers, []string{"audiosearch/columnar"}), tests: slices.Concat(backendTests, []string{"internal/testmain", "internal/pgserver"}), module: true},
 	{pkg: "storage/river/...", code: []string{root, "internal/release"}, tests: slices.Concat(backendTests, []string{"internal/testmain", "internal/pgserver"}), module: true},
@@ -98,7 +98,7 @@ var rows = []row{
 	{pkg: "httpadapter/client", code: []string{root}, tests: anyTests},
 	{pkg: "httpadapter/console", code: []string{root, "httpadapter", "audiosearch/audioset", "audiosearch/excerpt", "audiosearch/spectrogram", "internal/..."}, tests: anyTests},
 	{pkg: "httpadapter/otel/...", code: slices.Concat(domains, []string{"httpadapter"}), tests: anyTests, module: true},
-	{pkg: "httpadapter/...", code: slices.Concat(domains, []string{"audiosearch/audioset", "internal/..."}), tests: slices.Concat(backendTests, mediaTests, []string{"internal/testmain"})},
+	{pkg: "httpadapter/...", code: slices.Concat(domains, []string{"audiosearch/audioset", "internal/pages", "internal/..."}), tests: slices.Concat(backendTests, mediaTests, []string{"internal/testmain"})},
 
 	// What an operator's document is applied to: the services, whatever their backends are.
 	{
@@ -132,6 +132,7 @@ var rows = []row{
 
 	// Decisions that backends in nested modules share.
 	{pkg: "internal/turns"},
+	{pkg: "internal/pages", code: []string{root, "internal/..."}},
 	{pkg: "internal/roletext", code: []string{"authmgmt/access"}},
 	{pkg: "internal/release"},
 
@@ -142,7 +143,7 @@ var rows = []row{
 var (
 	domains        = []string{root, "storage/leases", "trigger", "vault", "vault/format", "vault/keyring", "authmgmt", "authmgmt/access", "audiosearch", "audiosearch/metadata", "audiosearch/sound"}
 	suites         = []string{"storage/queuetest", "trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
-	backendHelpers = []string{"internal/release", "internal/roletext", "internal/turns"}
+	backendHelpers = []string{"internal/pages", "internal/release", "internal/roletext", "internal/turns"}
 	backendTests   = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys", "audiosearch/columnar", "audiosearch/audioset"})
 	mediaTests     = []string{"storage/leases", "audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/folder", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "audiosearch/synth", "storage/memory"}
 	anyTests       = slices.Concat(backendTests, mediaTests, []string{"httpadapter/..."})

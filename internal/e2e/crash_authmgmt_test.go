@@ -16,6 +16,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/nightly"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
@@ -106,28 +107,32 @@ func readTrail(t *testing.T, store *sqlite.AuthMgmt) *trail {
 		page, err := store.ListAuditEvents(t.Context(), "acme", query)
 		require.NoError(t, err)
 		found.events = append(found.events, page.Items...)
-		if page.Next.IsZero() {
+		if query.After = page.Next; query.After == "" {
 			break
 		}
-		query.After = page.Next
 	}
 	slices.Reverse(found.events)
-	paging := authmgmt.Paging{Limit: mortise.MaxPageSize}
-	clients, err := store.ListClients(t.Context(), "acme", paging)
+	clients, err := store.ListClients(t.Context(), "acme", "", mortise.MaxPageSize)
 	require.NoError(t, err)
 	for _, c := range clients.Items {
 		found.clients[c.ID] = c
 	}
-	for more := true; more; paging.Offset += paging.Limit {
-		tokens, err := store.ListTokens(t.Context(), "acme", paging)
-		require.NoError(t, err)
-		invitations, err := store.ListInvitations(t.Context(), "acme", time.Time{}, "", paging)
-		require.NoError(t, err)
-		found.tokens = append(found.tokens, tokens.Items...)
-		found.invitations = append(found.invitations, invitations.Items...)
-		more = len(tokens.Items)+len(invitations.Items) > 0
-	}
+	found.tokens = everyPage(t, func(after mortise.Cursor) (mortise.Page[authmgmt.Token], error) {
+		return store.ListTokens(t.Context(), "acme", after, mortise.MaxPageSize)
+	})
+	found.invitations = everyPage(t, func(after mortise.Cursor) (mortise.Page[authmgmt.Invitation], error) {
+		return store.ListInvitations(t.Context(), "acme", time.Time{}, "", after, mortise.MaxPageSize)
+	})
 	return found
+}
+
+func everyPage[T any](t *testing.T, list func(after mortise.Cursor) (mortise.Page[T], error)) (all []T) {
+	t.Helper()
+	for item, err := range pages.Each("", list) {
+		require.NoError(t, err)
+		all = append(all, item)
+	}
+	return all
 }
 
 // of returns the events of a kind that are about a target.

@@ -88,6 +88,6 @@ func tokensIn(t *testing.T, dir string) int {
 	defer db.Close()
 	remembered, err := db.Vault().Store.ListRows(t.Context(), "\x01mortise", "provisioned records", "", 1000)
 	require.NoError(t, err)
-	require.NotEmpty(t, remembered)
-	return usageIn(t, dir).Rows - len(remembered)
+	require.NotEmpty(t, remembered.Items)
+	return usageIn(t, dir).Rows - len(remembered.Items)
 }

@@ -5,6 +5,7 @@ package failure
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/name"
@@ -45,6 +46,18 @@ func (p *Problems) Limit(n int) int {
 	return n
 }
 
+// Page checks what selects a page of a list: a cursor that read reads, and a limit, which it
+// returns, or its default for 0.
+func Page[ID any](
+	p *Problems, after mortise.Cursor, limit int, read func(mortise.Cursor) (at time.Time, id ID, behind bool, err error),
+) int {
+	limit = p.Limit(limit)
+	if _, _, _, err := read(after); err != nil {
+		p.Add("after", "must be a cursor that a page of this list returned as its Next")
+	}
+	return limit
+}
+
 // Err returns a [mortise.ValidationError] of the problems, nil if there are none.
 func (p *Problems) Err() error {
 	if len(p.Found) == 0 {
@@ -57,10 +70,11 @@ func (p *Problems) Err() error {
 var common = []error{mortise.ErrNotFound, mortise.ErrExists, mortise.ErrDeleted, mortise.ErrUnavailable}
 
 // Unavailable marks a failure of a backend as [mortise.ErrUnavailable]. The errors that
-// all domains share, and own ones of a domain, pass as they are.
+// all domains share, [*mortise.ValidationError] included, and own ones of a domain, pass as
+// they are.
 func Unavailable(doing string, err error, own ...error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.As(err, new(*mortise.ValidationError)) {
+		return err
 	}
 	for _, list := range [][]error{common, own} {
 		for _, sentinel := range list {

@@ -1,45 +1,61 @@
-// Package pages iterates over listings that come page by page.
+// Package pages has what the services of all domains do with lists.
 package pages
 
-import "iter"
+import (
+	"fmt"
+	"iter"
+	"time"
 
-// Position is a place in a listing. The zero one is the start of the first page, and what
-// follows the last.
-type Position interface{ IsZero() bool }
+	"github.com/seed-6363c74e/mortise"
+)
 
-// ID is a Position in a listing by ID.
-type ID string
-
-// IsZero reports whether there is no ID.
-func (id ID) IsZero() bool { return id == "" }
-
-// Each iterates over pages from a position on. read returns a page, the position of the
-// next one, and whether that is further on. Each ends after the first error, which is
-// stands if a page goes on where it began.
-func Each[T any, P Position](
-	from P, stands error, read func(at P) (items []T, next P, further bool, err error),
+// Each iterates over a list page by page, from a cursor on. It ends after the first error.
+// A page whose Next is its own beginning is [mortise.ErrUnavailable].
+func Each[T any](
+	after mortise.Cursor, list func(after mortise.Cursor) (mortise.Page[T], error),
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for at := from; ; {
+		for at := after; ; {
 			var none T
-			items, next, further, err := read(at)
+			page, err := list(at)
 			if err != nil {
 				yield(none, err)
 				return
 			}
-			for _, item := range items {
+			for _, item := range page.Items {
 				if !yield(item, nil) {
 					return
 				}
 			}
-			switch {
-			case next.IsZero():
+			switch page.Next {
+			case "":
 				return
-			case !further:
-				yield(none, stands)
+			case at:
+				yield(none, ErrNoFurther)
 				return
 			}
-			at = next
+			at = page.Next
 		}
 	}
+}
+
+// ErrNoFurther: a list does not go on.
+var ErrNoFurther = fmt.Errorf("%w: the store returned a page whose Next is where the page began", mortise.ErrUnavailable)
+
+// Cut makes a page of items that follow each other in a list. A backend gives it one item
+// more than the page may hold, if there is one: then the page is not the last one.
+func Cut[T any](items []T, limit int, position func(*T) mortise.Position) mortise.Page[T] {
+	if len(items) <= limit {
+		return mortise.Page[T]{Items: items}
+	}
+	return mortise.Page[T]{Items: items[:limit], Next: position(&items[limit-1]).Cursor()}
+}
+
+// Ceil rounds a bound of a list up to the precision of stored times, which selects the
+// same items.
+func Ceil(t time.Time) time.Time {
+	if cut := t.Truncate(time.Microsecond); cut.Before(t) {
+		t = cut.Add(time.Microsecond)
+	}
+	return t.UTC()
 }

@@ -1,4 +1,4 @@
-package pages
+package pages_test
 
 import (
 	"errors"
@@ -6,43 +6,42 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
-var (
-	errStands = errors.New("stands")
-	errRead   = errors.New("read")
-)
+var errRead = errors.New("read")
 
 // list returns pages by where they begin: "after: items > next".
-func list(pages map[ID]string) func(ID) ([]string, ID, bool, error) {
-	return func(at ID) ([]string, ID, bool, error) {
-		page, ok := pages[at]
+func list(of map[mortise.Cursor]string) func(mortise.Cursor) (mortise.Page[string], error) {
+	return func(at mortise.Cursor) (mortise.Page[string], error) {
+		page, ok := of[at]
 		if !ok {
-			return []string{"not to be seen"}, "", true, errRead
+			return mortise.Page[string]{Items: []string{"not to be seen"}}, errRead
 		}
 		items, next, _ := strings.Cut(page, ">")
-		return strings.Fields(items), ID(next), ID(next) > at, nil
+		return mortise.Page[string]{Items: strings.Fields(items), Next: mortise.Cursor(next)}, nil
 	}
 }
 
 func TestEach(t *testing.T) {
 	for name, c := range map[string]struct {
-		from  ID
-		pages map[ID]string
+		from  mortise.Cursor
+		pages map[mortise.Cursor]string
 		want  []string
 		err   error
 	}{
-		"one page":     {pages: map[ID]string{"": "a b"}, want: []string{"a", "b"}},
-		"empty":        {pages: map[ID]string{"": ""}},
-		"several":      {pages: map[ID]string{"": "a b>b", "b": "c>c", "c": "d"}, want: []string{"a", "b", "c", "d"}},
-		"an empty one": {pages: map[ID]string{"": "a>a", "a": ">b", "b": "c"}, want: []string{"a", "c"}},
-		"from a place": {from: "b", pages: map[ID]string{"": "a b>b", "b": "c"}, want: []string{"c"}},
-		"a failure":    {pages: map[ID]string{"": "a>a"}, want: []string{"a"}, err: errRead},
-		"it stands":    {pages: map[ID]string{"": "a>a", "a": "b>a"}, want: []string{"a", "b"}, err: errStands},
-		"it goes back": {pages: map[ID]string{"": "b>b", "b": "c>a", "a": "b>b"}, want: []string{"b", "c"}, err: errStands},
+		"one page":          {pages: map[mortise.Cursor]string{"": "a b"}, want: []string{"a", "b"}},
+		"empty":             {pages: map[mortise.Cursor]string{"": ""}},
+		"several":           {pages: map[mortise.Cursor]string{"": "a b>b", "b": "c>c", "c": "d"}, want: []string{"a", "b", "c", "d"}},
+		"an empty one":      {pages: map[mortise.Cursor]string{"": "a>a", "a": ">b", "b": "c"}, want: []string{"a", "c"}},
+		"from a place":      {from: "b", pages: map[mortise.Cursor]string{"": "a b>b", "b": "c"}, want: []string{"c"}},
+		"a failure":         {pages: map[mortise.Cursor]string{"": "a>a"}, want: []string{"a"}, err: errRead},
+		"it does not go on": {pages: map[mortise.Cursor]string{"": "a>a", "a": "b>a"}, want: []string{"a", "b"}, err: mortise.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := Each(c.from, errStands, list(c.pages))
+			all := pages.Each(c.from, list(c.pages))
 			for range 2 { // each range begins again
 				var got []string
 				var failure error
@@ -55,17 +54,17 @@ func TestEach(t *testing.T) {
 					}
 				}
 				require.Equal(t, c.want, got)
-				require.Equal(t, c.err, failure)
+				require.ErrorIs(t, failure, c.err)
 			}
 		})
 	}
 }
 
-// Who has seen enough is asked for no more, and no page is read for nothing.
+// TestEachStops: a caller that has seen enough gets no further page read.
 func TestEachStops(t *testing.T) {
 	reads := 0
-	read := list(map[ID]string{"": "a b>b", "b": "c"})
-	for item, err := range Each("", errStands, func(at ID) ([]string, ID, bool, error) {
+	read := list(map[mortise.Cursor]string{"": "a b>b", "b": "c"})
+	for item, err := range pages.Each("", func(at mortise.Cursor) (mortise.Page[string], error) {
 		reads++
 		return read(at)
 	}) {

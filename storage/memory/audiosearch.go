@@ -180,23 +180,22 @@ func (a *AudioSearch) Dataset(ctx context.Context, org, id string) (d audiosearc
 }
 
 // ListDatasets implements [audiosearch.Datasets].
-func (a *AudioSearch) ListDatasets(ctx context.Context, org, after string, limit int) ([]audiosearch.Dataset, error) {
+func (a *AudioSearch) ListDatasets(
+	ctx context.Context, org string, after mortise.Cursor, limit int,
+) (page mortise.Page[audiosearch.Dataset], err error) {
 	db, err := a.db.read(ctx)
 	if err != nil {
-		return nil, err
+		return page, err
 	}
 	defer db.end()
-	if db.audio.gone(org) {
-		return nil, nil
-	}
-	var list []audiosearch.Dataset
+	var list []*audiosearch.Dataset
 	for id, d := range db.audio.datasets {
-		if id.org == org && id.id > after {
-			list = append(list, d.dataset)
+		if id.org == org && !db.audio.gone(org) {
+			list = append(list, &d.dataset)
 		}
 	}
-	slices.SortFunc(list, func(x, y audiosearch.Dataset) int { return strings.Compare(x.ID, y.ID) })
-	return list[:min(limit, len(list))], nil
+	slices.SortFunc(list, func(x, y *audiosearch.Dataset) int { return strings.Compare(x.ID, y.ID) })
+	return oldestFirst(list, after, limit, func(d *audiosearch.Dataset) audiosearch.Dataset { return *d })
 }
 
 // DeleteDataset implements [audiosearch.Datasets].

@@ -3,17 +3,18 @@ package memory
 import (
 	"context"
 	"slices"
-	"sort"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
+
+// Position returns the run's place in the list of its organization.
+func (r *audioRun) Position() mortise.Position { return r.run.Position() }
 
 // list enters a new run into the list of its organization.
 func (t *audioTables) list(r *audioRun) {
-	runs, p := t.order[r.run.Organization], r.run.Position()
-	at := sort.Search(len(runs), func(i int) bool { return runs[i].run.Position().Compare(p) > 0 })
-	t.order[r.run.Organization] = slices.Insert(runs, at, r)
+	t.order[r.run.Organization] = insert(t.order[r.run.Organization], r)
 }
 
 // unlist takes runs that were removed out of the list of their organization.
@@ -27,25 +28,18 @@ func (t *audioTables) unlist(org string) {
 // ListRuns implements [audiosearch.Runs].
 func (a *AudioSearch) ListRuns(
 	ctx context.Context, org string, q audiosearch.RunQuery,
-) ([]audiosearch.Run, error) {
-	if err := ctx.Err(); err != nil || q.Limit <= 0 {
-		return nil, err
-	}
-	var after *mortise.Position
-	if !q.After.IsZero() {
-		after = &q.After
-	}
-	var found []audiosearch.Run
-	err := newestFirst(ctx, a.db, after, func(t *tables) []*audioRun { return t.audio.runsOf(org) },
-		func(r **audioRun) mortise.Position { return (*r).run.Position() },
+) (page mortise.Page[audiosearch.Run], err error) {
+	var runs []audiosearch.Run
+	err = newestFirst(ctx, a.db, q.After, func(t *tables) []*audioRun { return t.audio.runsOf(org) },
+		func(r **audioRun) mortise.Position { return (*r).Position() },
 		func(r **audioRun) (more bool) {
 			if q.Matches(&(*r).run) {
-				found = append(found, (*r).run.Clone())
+				runs = append(runs, (*r).run.Clone())
 			}
-			return len(found) < q.Limit && !(*r).run.CreatedAt.Before(q.From)
+			return len(runs) <= q.Limit && !(*r).run.CreatedAt.Before(q.From)
 		})
 	if err != nil {
-		return nil, err
+		return page, err
 	}
-	return found, nil
+	return pages.Cut(runs, q.Limit, (*audiosearch.Run).Position), nil
 }

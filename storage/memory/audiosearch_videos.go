@@ -6,8 +6,10 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // PutVideos implements [audiosearch.Catalog].
@@ -57,12 +59,22 @@ func metadataSize(m metadata.Map) (n int) {
 }
 
 // ListVideos implements [audiosearch.Catalog].
-func (a *AudioSearch) ListVideos(ctx context.Context, org, dataset, after string, limit int) (list []audiosearch.Video, err error) {
+func (a *AudioSearch) ListVideos(
+	ctx context.Context, org, dataset string, after mortise.Cursor, limit int,
+) (page mortise.Page[audiosearch.Video], err error) {
+	from, err := position(after)
+	if err != nil {
+		return page, err
+	}
+	id := ""
+	if from != nil {
+		id = from.ID
+	}
 	err = a.read(ctx, org, dataset, func(d *audioDataset) error {
-		list = d.page(after, limit, maps.Values(d.videos))
+		page = pages.Cut(d.page(id, limit+1, maps.Values(d.videos)), limit, (*audiosearch.Video).Position)
 		return nil
 	})
-	return list, err
+	return page, err
 }
 
 // page returns videos by ID.

@@ -25,7 +25,7 @@ type auditEvent[E any] interface {
 // add stores an event, unless it is none.
 func (t trails[E, P]) add(org string, e E) {
 	at := P(&e).Position()
-	if at.ID == uuid.Nil {
+	if at.ID == string(uuid.Nil[:]) {
 		return
 	}
 	trail := t[org]
@@ -37,7 +37,7 @@ func (t trails[E, P]) add(org string, e E) {
 type auditQuery[E any] struct {
 	matches func(*E) bool
 	from    time.Time
-	after   mortise.Position
+	after   mortise.Cursor
 	limit   int
 }
 
@@ -45,22 +45,15 @@ type auditQuery[E any] struct {
 func listEvents[E any, P auditEvent[E]](
 	ctx context.Context, db *DB, shown func(*tables) []E, q auditQuery[E],
 ) (page mortise.Page[E], err error) {
-	if err := ctx.Err(); err != nil || q.limit <= 0 {
-		return page, err
-	}
-	var after *mortise.Position
-	if !q.after.IsZero() {
-		after = &q.after
-	}
 	position := func(e *E) mortise.Position { return P(e).Position() }
-	err = newestFirst(ctx, db, after, shown, position, func(e *E) (more bool) {
+	err = newestFirst(ctx, db, q.after, shown, position, func(e *E) (more bool) {
 		switch {
 		case P(e).Position().At.Before(q.from):
 			return false
 		case !q.matches(e):
 			return true
 		case len(page.Items) == q.limit:
-			page.Next = P(&page.Items[q.limit-1]).Position()
+			page.Next = P(&page.Items[q.limit-1]).Position().Cursor()
 			return false
 		}
 		page.Items = append(page.Items, P(e).Clone())

@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
@@ -129,37 +128,31 @@ func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func
 }
 
 // ListClients implements [authmgmt.Clients].
-func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
+func (a *AuthMgmt) ListClients(
+	ctx context.Context, org string, after mortise.Cursor, limit int,
+) (page mortise.Page[authmgmt.Client], err error) {
 	db, err := a.db.read(ctx)
 	if err != nil {
-		return authmgmt.Page[authmgmt.Client]{}, err
+		return page, err
 	}
 	defer db.end()
-	if db.authmgmt.isDeleted(org) {
-		return authmgmt.Page[authmgmt.Client]{}, nil
-	}
-	page := db.authmgmt.clientList.page(org, p, false, nil)
-	return authmgmt.Page[authmgmt.Client]{
-		Items: clones(page.items, (*authmgmt.Client).Clone), Next: page.next, Total: page.total,
-	}, nil
+	return oldestFirst(db.authmgmt.clientsOf(org), after, limit, (*authmgmt.Client).Clone)
 }
 
-// CountKept implements [authmgmt.Store].
-func (a *AuthMgmt) CountKept(ctx context.Context, org string, now time.Time, most int) (clients, pending mortise.Count, err error) {
+// CountClients implements [authmgmt.Counter].
+func (a *AuthMgmt) CountClients(ctx context.Context, org string, most int) (n mortise.Count, err error) {
 	db, err := a.db.read(ctx)
 	if err != nil {
-		return clients, pending, err
+		return n, err
 	}
 	defer db.end()
-	t := &db.authmgmt
+	return mortise.CountUpTo(len(db.authmgmt.clientsOf(org)), most), nil
+}
+
+// clientsOf returns the clients of an organization, oldest first.
+func (t *authmgmtTables) clientsOf(org string) []*authmgmt.Client {
 	if t.isDeleted(org) {
-		return clients, pending, nil
+		return nil
 	}
-	n := 0
-	for _, i := range t.inviteList[org] {
-		if i.State(now) == authmgmt.InvitationPending {
-			n++
-		}
-	}
-	return mortise.CountUpTo(len(t.clientList[org]), most), mortise.CountUpTo(n, most), nil
+	return t.clientList[org]
 }

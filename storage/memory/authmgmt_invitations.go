@@ -75,25 +75,48 @@ func (a *AuthMgmt) UpdateInvitation(ctx context.Context, org, id string, update 
 }
 
 // ListInvitations implements [authmgmt.Invitations].
-func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt time.Time, inviter string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
+func (a *AuthMgmt) ListInvitations(
+	ctx context.Context, org string, pendingAt time.Time, inviter string, after mortise.Cursor, limit int,
+) (page mortise.Page[authmgmt.Invitation], err error) {
 	db, err := a.db.read(ctx)
 	if err != nil {
-		return authmgmt.Page[authmgmt.Invitation]{}, err
+		return page, err
 	}
 	defer db.end()
-	if db.authmgmt.isDeleted(org) {
-		return authmgmt.Page[authmgmt.Invitation]{}, nil
+	return latest(db.authmgmt.invitationsOf(org), after, limit, listed(pendingAt, inviter), (*authmgmt.Invitation).Clone)
+}
+
+// CountInvitations implements [authmgmt.Counter].
+func (a *AuthMgmt) CountInvitations(
+	ctx context.Context, org string, pendingAt time.Time, inviter string, most int,
+) (n mortise.Count, err error) {
+	db, err := a.db.read(ctx)
+	if err != nil {
+		return n, err
 	}
-	var shows func(*authmgmt.Invitation) bool
-	if !pendingAt.IsZero() || inviter != "" {
-		shows = func(i *authmgmt.Invitation) bool {
-			return (pendingAt.IsZero() || i.State(pendingAt) == authmgmt.InvitationPending) && (inviter == "" || i.Inviter == inviter)
+	defer db.end()
+	found, shows := 0, listed(pendingAt, inviter)
+	for _, i := range db.authmgmt.invitationsOf(org) {
+		if shows(i) {
+			found++
 		}
 	}
-	page := db.authmgmt.inviteList.page(org, p, true, shows)
-	return authmgmt.Page[authmgmt.Invitation]{
-		Items: clones(page.items, (*authmgmt.Invitation).Clone), Next: page.next, Total: page.total,
-	}, nil
+	return mortise.CountUpTo(found, most), nil
+}
+
+// invitationsOf returns the invitations of an organization, oldest first.
+func (t *authmgmtTables) invitationsOf(org string) []*authmgmt.Invitation {
+	if t.isDeleted(org) {
+		return nil
+	}
+	return t.inviteList[org]
+}
+
+// listed returns which invitations a list shows.
+func listed(pendingAt time.Time, inviter string) func(*authmgmt.Invitation) bool {
+	return func(i *authmgmt.Invitation) bool {
+		return (pendingAt.IsZero() || i.State(pendingAt) == authmgmt.InvitationPending) && (inviter == "" || i.Inviter == inviter)
+	}
 }
 
 // DueGrants implements [authmgmt.Invitations].

@@ -132,17 +132,31 @@ func (a *AuthMgmt) UpdateToken(ctx context.Context, org string, id uuid.UUID, up
 }
 
 // ListTokens implements [authmgmt.Tokens].
-func (a *AuthMgmt) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
+func (a *AuthMgmt) ListTokens(
+	ctx context.Context, org string, after mortise.Cursor, limit int,
+) (page mortise.Page[authmgmt.Token], err error) {
 	db, err := a.db.read(ctx)
 	if err != nil {
-		return authmgmt.Page[authmgmt.Token]{}, err
+		return page, err
 	}
 	defer db.end()
-	if db.authmgmt.isDeleted(org) {
-		return authmgmt.Page[authmgmt.Token]{}, nil
+	return latest(db.authmgmt.tokensOf(org), after, limit, func(*authmgmt.Token) bool { return true }, db.authmgmt.shown)
+}
+
+// CountTokens implements [authmgmt.Counter].
+func (a *AuthMgmt) CountTokens(ctx context.Context, org string, most int) (n mortise.Count, err error) {
+	db, err := a.db.read(ctx)
+	if err != nil {
+		return n, err
 	}
-	page := db.authmgmt.tokenList.page(org, p, true, nil)
-	return authmgmt.Page[authmgmt.Token]{
-		Items: clones(page.items, db.authmgmt.shown), Next: page.next, Total: page.total,
-	}, nil
+	defer db.end()
+	return mortise.CountUpTo(len(db.authmgmt.tokensOf(org)), most), nil
+}
+
+// tokensOf returns the tokens of an organization, oldest first.
+func (t *authmgmtTables) tokensOf(org string) []*authmgmt.Token {
+	if t.isDeleted(org) {
+		return nil
+	}
+	return t.tokenList[org]
 }

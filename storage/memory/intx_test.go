@@ -148,13 +148,13 @@ func TestInTxOthers(t *testing.T) {
 		time.Sleep(glimpse)
 		videos, err := store.ListVideos(ctx, "acme", "d", "", 10)
 		require.NoError(t, err)
-		require.Empty(t, videos)
+		require.Empty(t, videos.Items)
 		return nil
 	}))
 	other.Wait()
 	videos, err := store.ListVideos(t.Context(), "acme", "d", "", 10)
 	require.NoError(t, err)
-	require.Len(t, videos, 8)
+	require.Len(t, videos.Items, 8)
 }
 
 // TestInTxWithin: a transaction within one on the same database is refused, and one on another

@@ -136,7 +136,7 @@ func TestListOfRunsHoldsUpNobody(t *testing.T) {
 	found, err := runs.ListRuns(ctx, "acme", audiosearch.RunQuery{Actor: "ada", Limit: 100})
 	require.NoError(t, err)
 	var got []int64
-	for _, r := range found {
+	for _, r := range found.Items {
 		got = append(got, r.ID)
 	}
 	require.Equal(t, want, got)

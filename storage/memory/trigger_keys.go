@@ -2,8 +2,6 @@ package memory
 
 import (
 	"context"
-	"slices"
-	"sort"
 
 	"github.com/google/uuid"
 
@@ -27,9 +25,7 @@ func (t *Trigger) CreateKey(ctx context.Context, k trigger.APIKey) error {
 		}
 	}
 	db.trigger.keys[k.Digest] = &k
-	list := db.trigger.keyLists[k.Organization]
-	at := sort.Search(len(list), func(i int) bool { return list[i].Position().Compare(k.Position()) > 0 })
-	db.trigger.keyLists[k.Organization] = slices.Insert(list, at, &k)
+	db.trigger.keyLists[k.Organization] = insert(db.trigger.keyLists[k.Organization], &k)
 	return nil
 }
 
@@ -69,28 +65,17 @@ func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, updat
 }
 
 // ListKeys implements [trigger.APIKeys].
-func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
+func (t *Trigger) ListKeys(
+	ctx context.Context, org string, after mortise.Cursor, limit int,
+) (page mortise.Page[trigger.APIKey], err error) {
 	db, err := t.db.read(ctx)
 	if err != nil {
-		return mortise.Page[trigger.APIKey]{}, err
+		return page, err
 	}
 	defer db.end()
-	var rest []*trigger.APIKey
+	var keys []*trigger.APIKey
 	if !db.trigger.isDeleted(org) {
-		rest = db.trigger.keyLists[org]
+		keys = db.trigger.keyLists[org]
 	}
-	if !q.After.IsZero() {
-		rest = rest[sort.Search(len(rest), func(i int) bool { return rest[i].Position().Compare(q.After) > 0 }):]
-	}
-	var page mortise.Page[trigger.APIKey]
-	if q.Limit <= 0 {
-		return page, nil
-	}
-	for _, k := range rest[:min(len(rest), q.Limit)] {
-		page.Items = append(page.Items, *k)
-	}
-	if len(rest) > q.Limit {
-		page.Next = page.Items[q.Limit-1].Position()
-	}
-	return page, nil
+	return oldestFirst(keys, after, limit, func(k *trigger.APIKey) trigger.APIKey { return *k })
 }

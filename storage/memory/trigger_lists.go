@@ -9,15 +9,8 @@ import (
 
 // ListEvents implements [trigger.Store].
 func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
-	if err := ctx.Err(); err != nil || q.Limit <= 0 {
-		return mortise.Page[trigger.Event]{}, err
-	}
 	if q.IdempotencyKey != "" {
 		return t.listKey(ctx, org, &q)
-	}
-	var after *mortise.Position
-	if !q.After.IsZero() {
-		after = &q.After
 	}
 	events := func(t *tables) []*trigger.Event {
 		if o, ok := t.trigger.live(org); ok {
@@ -27,7 +20,7 @@ func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQue
 	}
 	var page mortise.Page[trigger.Event]
 	size, full := 0, false
-	err := newestFirst(ctx, t.db, after, events, func(e **trigger.Event) mortise.Position { return (*e).Position() },
+	err := newestFirst(ctx, t.db, q.After, events, func(e **trigger.Event) mortise.Position { return (*e).Position() },
 		func(e **trigger.Event) (more bool) {
 			switch {
 			case (*e).SubmittedAt.Before(q.From):
@@ -35,7 +28,7 @@ func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQue
 			case !q.Matches(*e):
 				return true
 			case full:
-				page.Next = page.Items[len(page.Items)-1].Position()
+				page.Next = page.Items[len(page.Items)-1].Position().Cursor()
 				return false
 			}
 			page.Items = append(page.Items, (*e).Clone())
@@ -56,12 +49,11 @@ func (t *Trigger) listKey(ctx context.Context, org string, q *trigger.EventQuery
 		return page, err
 	}
 	defer db.end()
-	o, ok := db.trigger.live(org)
-	if !ok {
-		return page, nil
+	var events []*trigger.Event
+	if o, ok := db.trigger.live(org); ok {
+		if id, ok := o.byKey[q.IdempotencyKey]; ok && q.Matches(o.events[id]) {
+			events = append(events, o.events[id])
+		}
 	}
-	if id, ok := o.byKey[q.IdempotencyKey]; ok && q.Matches(o.events[id]) {
-		page.Items = []trigger.Event{o.events[id].Clone()}
-	}
-	return page, nil
+	return oldestFirst(events, q.After, q.Limit, (*trigger.Event).Clone)
 }

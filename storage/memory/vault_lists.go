@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -24,21 +26,29 @@ func (t *vaultTables) removeID(id ownedID) {
 }
 
 // ListVaults implements [vault.Vaults].
-func (s *Vault) ListVaults(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+func (s *Vault) ListVaults(
+	ctx context.Context, org string, after mortise.Cursor, limit int,
+) (page mortise.Page[vault.Vault], err error) {
 	db, err := s.db.read(ctx)
 	if err != nil {
-		return nil, err
+		return page, err
 	}
 	defer db.end()
-	ids := db.vault.ids[org]
-	at, found := slices.BinarySearch(ids, after)
-	if found {
-		at++
+	from, err := position(after)
+	if err != nil {
+		return page, err
 	}
-	ids = ids[at:]
+	ids := db.vault.ids[org]
+	if from != nil {
+		at, found := slices.BinarySearch(ids, from.ID)
+		if found {
+			at++
+		}
+		ids = ids[at:]
+	}
 	var vaults []vault.Vault
-	for _, id := range ids[:max(0, min(limit, len(ids)))] {
+	for _, id := range ids[:min(limit+1, len(ids))] {
 		vaults = append(vaults, db.vault.vaults[ownedID{org, id}].Clone())
 	}
-	return vaults, nil
+	return pages.Cut(vaults, limit, (*vault.Vault).Position), nil
 }

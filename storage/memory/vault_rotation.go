@@ -3,56 +3,45 @@ package memory
 import (
 	"bytes"
 	"context"
-	"errors"
 	"slices"
-	"strconv"
 
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
-
-var errForeignPosition = errors.New("memory: the position is of no scan of this store; begin the scan again")
 
 // scanBytes is how many bytes of ciphertexts a call of a scan returns, but for the last
 // row's: whoever goes through large values holds a few pages of them at a time.
 const scanBytes = 4 << 20
 
-// scan returns a stretch of a scan: copies of the rows that a condition selects. A
-// position is the number of rows before it. It looks at no more rows than a step of a
-// listing does, see listingStep.
+// scan returns a page of a scan: copies of the rows that a condition selects. A cursor has
+// the number of the row before the page. It looks at no more rows than a step of a list
+// does, see listingStep.
 func (s *Vault) scan(
-	ctx context.Context, after vault.ScanPosition, limit int, selects func(*vaultRow) bool,
-) (page vault.RowPage, err error) {
+	ctx context.Context, after mortise.Cursor, limit int, selects func(*vaultRow) bool,
+) (page mortise.Page[vault.Row], err error) {
 	db, err := s.db.read(ctx)
 	if err != nil {
 		return page, err
 	}
 	defer db.end()
-	at := 0
-	if after != "" {
-		at, err = strconv.Atoi(string(after))
-		if err != nil || at < 1 || strconv.Itoa(at) != string(after) {
-			return page, errForeignPosition
-		}
+	_, at, _, err := pages.ByNumber(after)
+	if err != nil {
+		return page, err
 	}
 	rows := db.vault.rows
-	if at > len(rows) {
-		return page, errForeignPosition
-	}
-	if limit < 1 {
-		return page, nil
-	}
-	bytes := 0
-	for end := min(at+listingStep, len(rows)); at < end && len(page.Rows) < limit && bytes < scanBytes; at++ {
-		if r := rows[at]; r != nil && !r.deleted && selects(r) && !db.vault.isGoing(r) {
+	from, bytes := int(min(at, int64(len(rows)))), 0
+	for end := min(from+listingStep, len(rows)); from < end && len(page.Items) < limit && bytes < scanBytes; from++ {
+		if r := rows[from]; r != nil && !r.deleted && selects(r) && !db.vault.isGoing(r) {
 			found := r.copy()
-			found.Place = int64(at + 1)
+			found.Place = int64(from + 1)
 			bytes += len(found.Sealed.Ciphertext)
-			page.Rows = append(page.Rows, found)
+			page.Items = append(page.Items, found)
 		}
 	}
-	if at < len(rows) {
-		page.Next = vault.ScanPosition(strconv.Itoa(at))
+	if from < len(rows) {
+		page.Next = pages.Numbered(int64(from))
 	}
 	return page, nil
 }
@@ -76,7 +65,7 @@ func (t *vaultTables) live(id vault.RowID, place int64) (e *vaultEntry, r *vault
 }
 
 // RowsWithoutFingerprint implements [vault.KeyRotation].
-func (s *Vault) RowsWithoutFingerprint(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+func (s *Vault) RowsWithoutFingerprint(ctx context.Context, version int, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
 	return s.scan(ctx, after, limit, func(r *vaultRow) bool { return r.Deterministic && !r.has(version) })
 }
 
@@ -100,7 +89,7 @@ func (s *Vault) AddFingerprints(ctx context.Context, version int, of []vault.Row
 }
 
 // RowsNotSealedUnder implements [vault.KeyRotation].
-func (s *Vault) RowsNotSealedUnder(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+func (s *Vault) RowsNotSealedUnder(ctx context.Context, version int, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
 	return s.scan(ctx, after, limit, func(r *vaultRow) bool { return r.Sealed.Version != version })
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -59,23 +60,23 @@ func TestRotationIsLinear(t *testing.T) {
 
 	most := 2*rows/batch + rows/step + 1
 	ctx := &counted{Context: t.Context()}
-	scan := func(next func(after vault.ScanPosition) (vault.RowPage, error), each func([]vault.Row)) {
+	scan := func(next func(after mortise.Cursor) (mortise.Page[vault.Row], error), each func([]vault.Row)) {
 		t.Helper()
 		ctx.asked = 0
 		found := 0
-		after := vault.ScanPosition("")
+		after := mortise.Cursor("")
 		for done := false; !done; done = after == "" {
 			require.LessOrEqual(t, ctx.asked, most, "a scan that goes round never ends")
 			page, err := next(after)
 			require.NoError(t, err)
-			found += len(page.Rows)
-			each(page.Rows)
+			found += len(page.Items)
+			each(page.Items)
 			after = page.Next
 		}
 		require.Equal(t, rows, found)
 		require.LessOrEqual(t, ctx.asked, most)
 	}
-	scan(func(after vault.ScanPosition) (vault.RowPage, error) {
+	scan(func(after mortise.Cursor) (mortise.Page[vault.Row], error) {
 		return tables.RowsWithoutFingerprint(ctx, 2, after, batch)
 	}, func(page []vault.Row) {
 		of := make([]vault.RowFingerprint, len(page))
@@ -89,7 +90,7 @@ func TestRotationIsLinear(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, refused)
 	})
-	scan(func(after vault.ScanPosition) (vault.RowPage, error) {
+	scan(func(after mortise.Cursor) (mortise.Page[vault.Row], error) {
 		return tables.RowsNotSealedUnder(ctx, 2, after, batch)
 	}, func([]vault.Row) {})
 

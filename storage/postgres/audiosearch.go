@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // AudioSearch returns a Backend for package audiosearch: an [AudioSearch] as Store, and
@@ -135,8 +136,18 @@ func (a *AudioSearch) Dataset(ctx context.Context, org, id string) (audiosearch.
 }
 
 // ListDatasets implements [audiosearch.Datasets].
-func (a *AudioSearch) ListDatasets(ctx context.Context, org, after string, limit int) ([]audiosearch.Dataset, error) {
-	return a.datasets(ctx, org, listDatasets, after, max(limit, 0))
+func (a *AudioSearch) ListDatasets(
+	ctx context.Context, org string, after mortise.Cursor, limit int,
+) (page mortise.Page[audiosearch.Dataset], err error) {
+	_, id, _, err := pages.ByName(after)
+	if err != nil {
+		return page, err
+	}
+	datasets, err := a.datasets(ctx, org, listDatasets, id, limit+1)
+	if err != nil {
+		return page, err
+	}
+	return pages.Cut(datasets, limit, (*audiosearch.Dataset).Position), nil
 }
 
 func (a *AudioSearch) datasets(ctx context.Context, org, statement, id string, limit int) (list []audiosearch.Dataset, err error) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // runChanges are what an update of a run changes. It may change runRequest as well, which
@@ -237,21 +238,19 @@ func scanRun(rows pgx.Rows) (r audiosearch.Run, err error) {
 }
 
 // ListRuns implements [audiosearch.Runs].
-func (a *AudioSearch) ListRuns(ctx context.Context, org string, q audiosearch.RunQuery) ([]audiosearch.Run, error) {
-	if err := ctx.Err(); err != nil || q.Limit <= 0 {
-		return nil, err
-	}
-	before, id := endOfTime, int64(math.MaxInt64)
-	if !q.After.IsZero() {
-		if before = ceil(q.After.At); before.Equal(q.After.At) {
-			id = q.AfterID()
-		}
+func (a *AudioSearch) ListRuns(ctx context.Context, org string, q audiosearch.RunQuery) (page mortise.Page[audiosearch.Run], err error) {
+	before, id, behind, err := pages.ByNumber(q.After)
+	switch {
+	case err != nil:
+		return page, err
+	case !behind:
+		before, id = endOfTime, math.MaxInt64
 	}
 	from := firstTime
 	if !q.From.IsZero() {
 		from = ceil(q.From)
 	}
-	args := []any{bytes(org), upper(before), id, bound(from), q.Limit}
+	args := []any{bytes(org), upper(before), id, bound(from), q.Limit + 1}
 	statement := runsFrom + " WHERE r.organization = $1 AND " + audioNotDeleted + " AND (r.created_at, r.id) < ($2, $3) AND r.created_at >= $4"
 	add := func(condition string, value any) {
 		args = append(args, value)
@@ -269,7 +268,11 @@ func (a *AudioSearch) ListRuns(ctx context.Context, org string, q audiosearch.Ru
 	if q.Open {
 		statement += " AND r.state <> 'TERMINATED'"
 	}
-	return a.runs(ctx, org, statement+" ORDER BY r.created_at DESC, r.id DESC LIMIT $5", args...)
+	runs, err := a.runs(ctx, org, statement+" ORDER BY r.created_at DESC, r.id DESC LIMIT $5", args...)
+	if err != nil {
+		return page, err
+	}
+	return pages.Cut(runs, q.Limit, (*audiosearch.Run).Position), nil
 }
 
 // For a limit, a time of checks, and one of being due.

@@ -8,8 +8,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // plainJSON writes JSON that somebody may read.
@@ -191,19 +193,26 @@ func scanVideo(rows pgx.Rows, before ...any) (v audiosearch.Video, err error) {
 const listVideos = "SELECT id, path, metadata FROM @.audiosearch_videos WHERE dataset = $1 AND id > $2 ORDER BY id LIMIT $3"
 
 // ListVideos implements [audiosearch.Catalog].
-func (a *AudioSearch) ListVideos(ctx context.Context, org, dataset, after string, limit int) (list []audiosearch.Video, err error) {
+func (a *AudioSearch) ListVideos(
+	ctx context.Context, org, dataset string, after mortise.Cursor, limit int,
+) (page mortise.Page[audiosearch.Video], err error) {
+	_, id, _, err := pages.ByName(after)
+	if err != nil {
+		return page, err
+	}
+	var videos []audiosearch.Video
 	err = a.read(ctx, org, dataset, func(s *session, d audioDataset) error {
-		list = nil
+		videos = nil
 		return s.query(func(rows pgx.Rows) error {
 			v, err := scanVideo(rows)
-			list = append(list, v)
+			videos = append(videos, v)
 			return err
-		}, listVideos, d.seq, bytes(after), max(limit, 0))
+		}, listVideos, d.seq, bytes(id), limit+1)
 	})
 	if err != nil {
-		return nil, err
+		return page, err
 	}
-	return list, nil
+	return pages.Cut(videos, limit, (*audiosearch.Video).Position), nil
 }
 
 // For a dataset and its new version.

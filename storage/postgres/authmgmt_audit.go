@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/google/uuid"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 const (
@@ -71,13 +71,13 @@ func snapshotText(s *authmgmt.Snapshot) ([]byte, error) {
 func (a *AuthMgmt) ListAuditEvents(
 	ctx context.Context, org string, q authmgmt.AuditQuery,
 ) (page mortise.Page[authmgmt.AuditEvent], err error) {
-	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+	statement, args, err := auditStatement(org, &q)
+	if err != nil {
 		return page, err
 	}
-	limit := min(q.Limit, math.MaxInt-1)
-	statement, args := auditStatement(org, &q, limit+1)
+	var events []authmgmt.AuditEvent
 	err = a.db.read(ctx, org, func(s *session) error {
-		page = mortise.Page[authmgmt.AuditEvent]{}
+		events = nil
 		b := new(pgx.Batch) // which has one snapshot for each statement: what is marked meanwhile is seen by the second
 		each := func(rows pgx.Rows) error {
 			for rows.Next() {
@@ -85,7 +85,7 @@ func (a *AuthMgmt) ListAuditEvents(
 				if err != nil {
 					return err
 				}
-				page.Items = append(page.Items, e)
+				events = append(events, e)
 			}
 			return rows.Err()
 		}
@@ -96,8 +96,8 @@ func (a *AuthMgmt) ListAuditEvents(
 				if err != nil {
 					return err
 				}
-				if page.Items = nil; q.Matches(&e) {
-					page.Items = []authmgmt.AuditEvent{e}
+				if events = nil; q.Matches(&e) && pages.Older(q.After, e.Position()) {
+					events = []authmgmt.AuditEvent{e}
 				}
 			}
 			return rows.Err()
@@ -105,16 +105,18 @@ func (a *AuthMgmt) ListAuditEvents(
 		return s.q.SendBatch(s.ctx, b).Close()
 	})
 	if err != nil {
-		return mortise.Page[authmgmt.AuditEvent]{}, err
+		return page, err
 	}
-	if len(page.Items) > limit {
-		page.Items, page.Next = page.Items[:limit], page.Items[limit-1].Position()
-	}
-	return page, nil
+	return pages.Cut(events, q.Limit, (*authmgmt.AuditEvent).Position), nil
 }
 
-// auditStatement returns the query of ListAuditEvents, with so many events at most.
-func auditStatement(org string, q *authmgmt.AuditQuery, limit int) (statement string, args []any) {
+// auditStatement returns the query of ListAuditEvents, for one event more than the page
+// holds.
+func auditStatement(org string, q *authmgmt.AuditQuery) (statement string, args []any, err error) {
+	at, id, behind, err := pages.ByUUID(q.After)
+	if err != nil {
+		return "", nil, err
+	}
 	args = []any{bytes(org)}
 	where := []string{"organization = $1"}
 	and := func(condition string, values ...any) {
@@ -140,15 +142,11 @@ func auditStatement(org string, q *authmgmt.AuditQuery, limit int) (statement st
 	if !q.To.IsZero() {
 		and("at < $%d", upper(q.To))
 	}
-	switch at := ceil(q.After.At); {
-	case q.After.IsZero():
-	case at.Equal(q.After.At):
-		and("(at, id) < ($%d, $%d)", bound(at), q.After.ID)
-	default: // between two microseconds
-		and("at < $%d", upper(at))
+	if behind {
+		and("(at, id) < ($%d, $%d)", upper(at), id)
 	}
-	and("TRUE"+authNotDeleted+" ORDER BY at DESC, id DESC LIMIT $%d", limit)
-	return "SELECT " + auditColumns + " FROM @.authmgmt_audit WHERE " + strings.Join(where, " AND "), args
+	and("TRUE"+authNotDeleted+" ORDER BY at DESC, id DESC LIMIT $%d", q.Limit+1)
+	return "SELECT " + auditColumns + " FROM @.authmgmt_audit WHERE " + strings.Join(where, " AND "), args, nil
 }
 
 // scanAudit reads a row of auditColumns.

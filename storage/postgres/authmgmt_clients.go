@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/internal/roletext"
 )
 
@@ -73,7 +73,7 @@ var clientsOf = placedRows{
 	key:     "organization, id",
 	from:    " FROM @.authmgmt_clients WHERE organization = $1 AND deleted_at IS NULL" + authNotDeleted,
 	columns: clientColumns,
-	join:    " LEFT JOIN @.authmgmt_clients c ON c.organization || '' = p.organization AND c.id = p.id" + withSecrets,
+	join:    " JOIN @.authmgmt_clients c ON c.organization || '' = p.organization AND c.id = p.id" + withSecrets,
 	alias:   "c", last: ", s.position",
 }
 
@@ -259,42 +259,34 @@ func (a *AuthMgmt) versionedClient(ctx context.Context, org, id string) (c authm
 }
 
 // ListClients implements [authmgmt.Clients].
-func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Paging) (page authmgmt.Page[authmgmt.Client], err error) {
-	statement, args := clientsOf.page(p, []any{bytes(org)}, bytes(p.After.ID))
+func (a *AuthMgmt) ListClients(
+	ctx context.Context, org string, after mortise.Cursor, limit int,
+) (page mortise.Page[authmgmt.Client], err error) {
+	at, id, behind, err := pages.ByName(after)
+	if err != nil {
+		return page, err
+	}
+	statement, args := clientsOf.page([]any{bytes(org)}, at, bytes(id), behind, limit)
+	var clients []authmgmt.Client
 	err = a.db.read(ctx, org, func(s *session) error {
-		page = authmgmt.Page[authmgmt.Client]{}
+		clients = nil
 		return s.query(func(rows pgx.Rows) error {
 			var r clientRow
-			if err := rows.Scan(append(r.to(), &page.Total)...); err != nil {
+			if err := rows.Scan(r.to()...); err != nil {
 				return err
 			}
-			return r.appendTo(&page.Items)
+			return r.appendTo(&clients)
 		}, statement, args...)
 	})
 	if err != nil {
-		return authmgmt.Page[authmgmt.Client]{}, err
+		return page, err
 	}
-	page.Items, page.Next = cutPage(page.Items, p, (*authmgmt.Client).Position)
-	return page, nil
+	return pages.Cut(clients, limit, (*authmgmt.Client).Position), nil
 }
 
-// For an organization, a limit and a time: entries of an index that stand side by side.
-const countKept = "SELECT" +
-	" (SELECT count(*) FROM (SELECT FROM @.authmgmt_clients WHERE organization = $1 AND deleted_at IS NULL LIMIT $2) c)," +
-	" (SELECT count(*) FROM (SELECT FROM @.authmgmt_invitations" +
-	" WHERE organization = $1 AND accepted_at IS NULL AND cancelled_at IS NULL AND expires_at > $3 LIMIT $2) i)" +
-	" WHERE TRUE" + authNotDeleted
-
-// CountKept implements [authmgmt.Store].
-func (a *AuthMgmt) CountKept(ctx context.Context, org string, now time.Time, most int) (clients, pending mortise.Count, err error) {
-	var n, open int
-	err = a.db.read(ctx, org, func(s *session) error {
-		return s.row(countKept, []any{bytes(org), most + 1, bound(now)}, &n, &open)
-	})
-	if err != nil && !isNoRow(err) { // without a row it was deleted
-		return mortise.Count{}, mortise.Count{}, err
-	}
-	return mortise.CountUpTo(n, most), mortise.CountUpTo(open, most), nil
+// CountClients implements [authmgmt.Counter].
+func (a *AuthMgmt) CountClients(ctx context.Context, org string, most int) (mortise.Count, error) {
+	return a.countListed(ctx, org, &clientsOf, []any{bytes(org)}, most)
 }
 
 // sameClient reports whether what updateClient changes is equal.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/internal/roletext"
 )
 
@@ -50,7 +51,7 @@ func invitations(from string) placedRows {
 		key:     "organization, id",
 		from:    from,
 		columns: invitationColumns,
-		join:    " LEFT JOIN @.authmgmt_invitations i ON i.organization || '' = p.organization AND i.id = p.id",
+		join:    " JOIN @.authmgmt_invitations i ON i.organization || '' = p.organization AND i.id = p.id",
 		alias:   "i", desc: true,
 	}
 }
@@ -144,34 +145,45 @@ func (a *AuthMgmt) UpdateInvitation(ctx context.Context, org, id string, update 
 
 // ListInvitations implements [authmgmt.Invitations].
 func (a *AuthMgmt) ListInvitations(
-	ctx context.Context, org string, pendingAt time.Time, inviter string, p authmgmt.Paging,
-) (page authmgmt.Page[authmgmt.Invitation], err error) {
-	list, which := &allInvitations, []any{bytes(org)}
-	if !pendingAt.IsZero() {
-		list, which = &pendingInvitations, append(which, bound(pendingAt))
+	ctx context.Context, org string, pendingAt time.Time, inviter string, after mortise.Cursor, limit int,
+) (page mortise.Page[authmgmt.Invitation], err error) {
+	at, id, behind, err := pages.ByName(after)
+	if err != nil {
+		return page, err
 	}
-	if inviter != "" {
-		if list = &allOfInviter; !pendingAt.IsZero() {
-			list = &pendingOfInviter
-		}
-		which = append(which, bytes(inviter))
-	}
-	statement, args := list.page(p, which, bytes(p.After.ID))
-	err = a.db.read(ctx, org, func(s *session) error {
-		page = authmgmt.Page[authmgmt.Invitation]{}
-		return s.query(func(rows pgx.Rows) error {
-			var r invitationRow
-			if err := rows.Scan(append(r.to(), &page.Total)...); err != nil {
-				return err
-			}
-			return r.appendTo(&page.Items)
-		}, statement, args...)
+	list, which := listedInvitations(org, pendingAt, inviter)
+	statement, args := list.page(which, at, bytes(id), behind, limit)
+	var invitations []authmgmt.Invitation
+	err = a.db.read(ctx, org, func(s *session) (err error) {
+		invitations, err = s.invitations(statement, args...)
+		return err
 	})
 	if err != nil {
-		return authmgmt.Page[authmgmt.Invitation]{}, err
+		return page, err
 	}
-	page.Items, page.Next = cutPage(page.Items, p, (*authmgmt.Invitation).Position)
-	return page, nil
+	return pages.Cut(invitations, limit, (*authmgmt.Invitation).Position), nil
+}
+
+// CountInvitations implements [authmgmt.Counter].
+func (a *AuthMgmt) CountInvitations(
+	ctx context.Context, org string, pendingAt time.Time, inviter string, most int,
+) (mortise.Count, error) {
+	list, which := listedInvitations(org, pendingAt, inviter)
+	return a.countListed(ctx, org, list, which, most)
+}
+
+// listedInvitations returns the list that shows invitations, and the arguments of its
+// condition.
+func listedInvitations(org string, pendingAt time.Time, inviter string) (list *placedRows, which []any) {
+	switch {
+	case inviter == "" && pendingAt.IsZero():
+		return &allInvitations, []any{bytes(org)}
+	case inviter == "":
+		return &pendingInvitations, []any{bytes(org), bound(pendingAt)}
+	case pendingAt.IsZero():
+		return &allOfInviter, []any{bytes(org), bytes(inviter)}
+	}
+	return &pendingOfInviter, []any{bytes(org), bound(pendingAt), bytes(inviter)}
 }
 
 // DueGrants implements [authmgmt.Invitations].
@@ -210,11 +222,8 @@ func (r *invitationRow) to() []any {
 	}
 }
 
-// appendTo appends the invitation, if the row has one.
+// appendTo appends the invitation.
 func (r *invitationRow) appendTo(invitations *[]authmgmt.Invitation) (err error) {
-	if r.id == nil {
-		return nil
-	}
 	i := authmgmt.Invitation{
 		Organization: string(r.org), ID: string(r.id), Email: string(r.email), CreatedAt: timeOf(r.created), Inviter: string(r.inviter),
 		Name: string(r.name), Generation: *r.generation, Lifetime: time.Duration(*r.lifetime) * time.Microsecond, ExpiresAt: timeOf(r.expires),

@@ -1,14 +1,14 @@
 package postgres
 
 import (
+	"context"
 	"fmt"
-	"math"
+	"time"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise"
 )
 
-// placedRows says what a listing of package authmgmt shows: clients, tokens, or
-// invitations.
+// placedRows says what a list of package authmgmt shows: clients, tokens, or invitations.
 type placedRows struct {
 	key     string // of the rows of the page
 	from    string // of them: a table and a condition, whose arguments come first
@@ -19,44 +19,34 @@ type placedRows struct {
 	desc    bool
 }
 
-// page returns the query of the page that p selects, and of one row more. which are the
-// arguments of the listing's condition, and id is that of the position. Each row has the
-// total behind its columns. If the page is empty there is one row, whose columns are NULL.
-func (r *placedRows) page(p authmgmt.Paging, which []any, id any) (statement string, args []any) {
+// page returns the query of a page, and of one item more. which are the arguments of the
+// list's condition; at and id are where the page begins.
+func (r *placedRows) page(which []any, at time.Time, id any, behind bool, limit int) (statement string, args []any) {
 	direction, than := "", ">"
 	if r.desc {
 		direction, than = " DESC", "<"
 	}
-	n := len(which)
-	page, limit := "SELECT "+r.key+r.from, fmt.Sprintf(" LIMIT $%d OFFSET $%d", n+1, n+2)
+	page := "SELECT " + r.key + r.from
 	args = append(args, which...)
-	most := min(max(p.Limit, 0), math.MaxInt-1) + 1
-	if p.After.IsZero() {
-		args = append(args, most, max(p.Offset, 0))
-	} else {
-		page += fmt.Sprintf(" AND (created_at, id) %s ($%d, $%d)", than, n+1, n+2)
-		limit = fmt.Sprintf(" LIMIT $%d", n+3)
-		args = append(args, bound(p.After.At), id, most)
+	if behind {
+		page += fmt.Sprintf(" AND (created_at, id) %s ($%d, $%d)", than, len(args)+1, len(args)+2)
+		args = append(args, upper(at), id)
 	}
-	count := "SELECT 0::bigint"
-	if p.Total {
-		count = "SELECT count(*)" + r.from
-	}
-	return "WITH page AS MATERIALIZED (" + page + " ORDER BY created_at" + direction + ", id" + direction + limit + ")," +
-		" total (n) AS (" + count + ")" +
-		" SELECT " + r.columns + ", n FROM total LEFT JOIN page p ON true" + r.join +
+	args = append(args, limit+1)
+	return "WITH page AS MATERIALIZED (" + page + " ORDER BY created_at" + direction + ", id" + direction + fmt.Sprintf(" LIMIT $%d)", len(args)) +
+		" SELECT " + r.columns + " FROM page p" + r.join +
 		" ORDER BY " + r.alias + ".created_at" + direction + ", " + r.alias + ".id" + direction + r.last, args
 }
 
-// cutPage takes the row more off the items of a page, and returns where the next one
-// begins.
-func cutPage[T any](items []T, p authmgmt.Paging, at func(*T) authmgmt.Position) ([]T, authmgmt.Position) {
-	limit := max(p.Limit, 0)
-	switch {
-	case limit == 0:
-		return nil, authmgmt.Position{}
-	case len(items) <= limit:
-		return items, authmgmt.Position{}
+// countListed counts the rows of a list, up to a number.
+func (a *AuthMgmt) countListed(ctx context.Context, org string, r *placedRows, which []any, most int) (mortise.Count, error) {
+	var n int
+	err := a.db.read(ctx, org, func(s *session) error {
+		limit := fmt.Sprintf(" LIMIT $%d", len(which)+1)
+		return s.row("SELECT count(*) FROM (SELECT"+r.from+limit+") AS listed", append(which[:len(which):len(which)], most+1), &n)
+	})
+	if err != nil {
+		return mortise.Count{}, err
 	}
-	return items[:limit], at(&items[limit-1])
+	return mortise.CountUpTo(n, most), nil
 }

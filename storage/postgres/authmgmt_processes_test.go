@@ -48,7 +48,7 @@ func TestAuthMgmtProcesses(t *testing.T) {
 			}
 		})
 		require.EqualValues(t, 1, created.Load())
-		page, err := stores[0].ListInvitations(ctx, "acme", now, "", authmgmt.Paging{Limit: 1})
+		page, err := stores[0].ListInvitations(ctx, "acme", now, "", "", 1)
 		require.NoError(t, err)
 		atOnce(6, func(n int) {
 			store := stores[n%2]

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/internal/roletext"
 )
 
@@ -38,7 +38,7 @@ var tokensOf = placedRows{
 	key:     "digest",
 	from:    " FROM @.authmgmt_tokens WHERE organization = $1" + authNotDeleted,
 	columns: tokenColumns,
-	join:    " LEFT JOIN @.authmgmt_tokens t ON t.digest = p.digest" + withClient,
+	join:    " JOIN @.authmgmt_tokens t ON t.digest = p.digest" + withClient,
 	alias:   "t", desc: true,
 }
 
@@ -123,31 +123,36 @@ func (a *AuthMgmt) UpdateToken(ctx context.Context, org string, id uuid.UUID, up
 }
 
 // ListTokens implements [authmgmt.Tokens].
-func (a *AuthMgmt) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (page authmgmt.Page[authmgmt.Token], err error) {
-	var id uuid.UUID
-	if !p.After.IsZero() {
-		if id, err = uuid.Parse(p.After.ID); err != nil {
-			return page, fmt.Errorf("postgres: Paging.After of a token: %w", err)
-		}
+func (a *AuthMgmt) ListTokens(
+	ctx context.Context, org string, after mortise.Cursor, limit int,
+) (page mortise.Page[authmgmt.Token], err error) {
+	at, id, behind, err := pages.ByUUID(after)
+	if err != nil {
+		return page, err
 	}
-	statement, args := tokensOf.page(p, []any{bytes(org)}, id)
+	statement, args := tokensOf.page([]any{bytes(org)}, at, id, behind, limit)
+	var tokens []authmgmt.Token
 	err = a.db.read(ctx, org, func(s *session) error {
-		page = authmgmt.Page[authmgmt.Token]{}
+		tokens = nil
 		return s.query(func(rows pgx.Rows) error {
 			var r tokenRow
-			if err := rows.Scan(append(r.to(), &page.Total)...); err != nil || r.digest == nil {
+			if err := rows.Scan(r.to()...); err != nil {
 				return err
 			}
 			t, err := r.token()
-			page.Items = append(page.Items, t)
+			tokens = append(tokens, t)
 			return err
 		}, statement, args...)
 	})
 	if err != nil {
-		return authmgmt.Page[authmgmt.Token]{}, err
+		return page, err
 	}
-	page.Items, page.Next = cutPage(page.Items, p, (*authmgmt.Token).Position)
-	return page, nil
+	return pages.Cut(tokens, limit, (*authmgmt.Token).Position), nil
+}
+
+// CountTokens implements [authmgmt.Counter].
+func (a *AuthMgmt) CountTokens(ctx context.Context, org string, most int) (mortise.Count, error) {
+	return a.countListed(ctx, org, &tokensOf, []any{bytes(org)}, most)
 }
 
 var errNoClient = errors.New("postgres: a row is damaged: a token's client is not there")

@@ -77,7 +77,7 @@ func TestTriggerExecMode(t *testing.T) {
 		k, err = store.KeyByDigest(ctx, k.Digest)
 		require.NoError(t, err)
 		require.Equal(t, "name", k.Name)
-		keys, err := store.ListKeys(ctx, "acme", trigger.KeyQuery{Limit: 10})
+		keys, err := store.ListKeys(ctx, "acme", "", 10)
 		require.NoError(t, err)
 		require.Len(t, keys.Items, 1)
 

@@ -2,13 +2,13 @@ package postgres
 
 import (
 	"context"
-	"math"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -88,36 +88,32 @@ func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, updat
 }
 
 // ListKeys implements [trigger.APIKeys].
-func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (page mortise.Page[trigger.APIKey], err error) {
-	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+func (t *Trigger) ListKeys(
+	ctx context.Context, org string, after mortise.Cursor, limit int,
+) (page mortise.Page[trigger.APIKey], err error) {
+	at, id, behind, err := pages.ByUUID(after)
+	if err != nil {
 		return page, err
 	}
-	limit := min(q.Limit, math.MaxInt-1) // and one more, which says that there is one
-	after, id := firstTime, uuid.Nil
-	if !q.After.IsZero() {
-		if after, id = ceil(q.After.At), q.After.ID; !after.Equal(q.After.At) {
-			id = uuid.Nil // between two microseconds
-		}
+	if !behind {
+		at = firstTime
 	}
+	var keys []trigger.APIKey
 	err = t.db.read(ctx, org, func(s *session) error {
-		page = mortise.Page[trigger.APIKey]{}
+		keys = nil
 		return s.query(func(rows pgx.Rows) error {
-			if len(page.Items) == limit {
-				page.Next = page.Items[limit-1].Position()
-				return nil
-			}
 			var r keyRow
 			if err := rows.Scan(r.to()...); err != nil {
 				return err
 			}
-			page.Items = append(page.Items, r.key())
+			keys = append(keys, r.key())
 			return nil
-		}, keysAfter, bytes(org), bound(after), id, limit+1)
+		}, keysAfter, bytes(org), bound(at), id, limit+1)
 	})
 	if err != nil {
-		return mortise.Page[trigger.APIKey]{}, err
+		return page, err
 	}
-	return page, nil
+	return pages.Cut(keys, limit, (*trigger.APIKey).Position), nil
 }
 
 // keyRow is a row of keyColumns.

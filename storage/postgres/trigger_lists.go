@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -57,13 +58,13 @@ var listSteps = []int{11, 21, 51, 101, 201, 501, 1001}
 
 // ListEvents implements [trigger.Store].
 func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
-	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+	statement, args, keep, err := listStatement(org, &q)
+	if err != nil {
 		return mortise.Page[trigger.Event]{}, err
 	}
-	statement, args, keep := listStatement(org, &q)
 	var events []trigger.Event
 	found := 0
-	err := t.db.read(ctx, org, func(s *session) error {
+	err = t.db.read(ctx, org, func(s *session) error {
 		events, found = nil, 0
 		query := s.query
 		if keep {
@@ -84,23 +85,24 @@ func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQue
 	}
 	page := mortise.Page[trigger.Event]{Items: events[:min(q.Limit, len(events))]}
 	if n := len(page.Items); n < found {
-		page.Next = page.Items[n-1].Position()
+		page.Next = page.Items[n-1].Position().Cursor()
 	}
 	return page, nil
 }
 
 // listStatement returns the query of ListEvents, which looks for one event more than the
 // page holds. keep: the limit stands in its text, so its plan can be kept.
-func listStatement(org string, q *trigger.EventQuery) (statement string, args []any, keep bool) {
+func listStatement(org string, q *trigger.EventQuery) (statement string, args []any, keep bool, err error) {
 	numbers := []int16{0, 1, 2, 3}
 	if q.Status != "" {
 		numbers = []int16{int16(slices.Index(statuses[:], q.Status))} // -1, which no event has
 	}
-	before, id := endOfTime, uuid.Nil
-	if !q.After.IsZero() {
-		if before = ceil(q.After.At); before.Equal(q.After.At) {
-			id = q.After.ID
-		}
+	before, id, behind, err := pages.ByUUID(q.After)
+	switch {
+	case err != nil:
+		return "", nil, false, err
+	case !behind:
+		before = endOfTime
 	}
 	if to := ceil(q.To); !q.To.IsZero() && !to.After(before) {
 		before, id = to, uuid.Nil
@@ -109,22 +111,22 @@ func listStatement(org string, q *trigger.EventQuery) (statement string, args []
 	if !q.From.IsZero() {
 		from = ceil(q.From)
 	}
-	limit, most := min(q.Limit, math.MaxInt-1)+1, "$6"
+	limit, most := q.Limit+1, "$6"
 	size := q.Bytes
 	if size <= 0 {
 		size = math.MaxInt
 	}
 	args = []any{bytes(org), numbers, upper(before), id, bound(from), limit, size}
 	if q.IdempotencyKey != "" {
-		return listEventsOfKey, append(args, bytes(q.IdempotencyKey), bytesIf(q.Source, q.Source != "")), false
+		return listEventsOfKey, append(args, bytes(q.IdempotencyKey), bytesIf(q.Source, q.Source != "")), false, nil
 	}
 	if i, _ := slices.BinarySearch(listSteps, limit); i < len(listSteps) {
 		most, keep = strconv.Itoa(listSteps[i]), true
 	}
 	if q.Source != "" {
-		return listEventsOfSource + most + listEventsThen, append(args, bytes(q.Source)), keep
+		return listEventsOfSource + most + listEventsThen, append(args, bytes(q.Source)), keep, nil
 	}
-	return listEvents + most + listEventsThen, args, keep
+	return listEvents + most + listEventsThen, args, keep, nil
 }
 
 // events lists events.

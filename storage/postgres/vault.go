@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -89,8 +89,18 @@ func (s *Vault) Vault(ctx context.Context, org, id string) (vault.Vault, error) 
 }
 
 // ListVaults implements [vault.Vaults].
-func (s *Vault) ListVaults(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
-	return s.vaults(ctx, org, vaultsAfter, bytes(org), bytes(after), max(limit, 0))
+func (s *Vault) ListVaults(
+	ctx context.Context, org string, after mortise.Cursor, limit int,
+) (page mortise.Page[vault.Vault], err error) {
+	_, id, _, err := pages.ByName(after)
+	if err != nil {
+		return page, err
+	}
+	vaults, err := s.vaults(ctx, org, vaultsAfter, bytes(org), bytes(id), limit+1)
+	if err != nil {
+		return page, err
+	}
+	return pages.Cut(vaults, limit, (*vault.Vault).Position), nil
 }
 
 // vaults reads rows of vaultColumns.
@@ -210,6 +220,3 @@ func byteArray[S ~string | ~[]byte](texts []S) [][]byte {
 	}
 	return all
 }
-
-// limitArg is a limit as a bigint that one can be added to.
-func limitArg(limit int) int64 { return int64(min(max(limit, 0), math.MaxInt32)) }

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -99,16 +100,16 @@ func (s *Vault) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
 
 // ListAuditEvents implements [vault.Audit].
 func (s *Vault) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
-	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+	text, args, err := vaultAuditListing(org, &q)
+	if err != nil {
 		return mortise.Page[vault.AuditEvent]{}, err
 	}
-	text, args := vaultAuditListing(org, &q)
 	var events []vault.AuditEvent
-	err := s.db.read(ctx, org, func(db *session) error {
+	err = s.db.read(ctx, org, func(db *session) error {
 		events = nil
 		return db.query(func(r pgx.Rows) error {
 			e, err := scanVaultAudit(r)
-			if err == nil && q.Matches(&e) { // all do, but for that of a deleted organization
+			if err == nil && q.Matches(&e) && pages.Older(q.After, e.Position()) { // all do, but for that of a deleted organization
 				events = append(events, e)
 			}
 			return err
@@ -118,15 +119,16 @@ func (s *Vault) ListAuditEvents(ctx context.Context, org string, q vault.AuditQu
 		return mortise.Page[vault.AuditEvent]{}, err
 	}
 	slices.SortFunc(events, func(a, b vault.AuditEvent) int { return b.Position().Compare(a.Position()) })
-	if len(events) <= q.Limit {
-		return mortise.Page[vault.AuditEvent]{Items: events}, nil
-	}
-	return mortise.Page[vault.AuditEvent]{Items: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+	return pages.Cut(events, q.Limit, (*vault.AuditEvent).Position), nil
 }
 
 // vaultAuditListing returns a query of events, for one more than the page holds. Of an
 // organization that was deleted, it finds just the event that says so, whatever is selected.
-func vaultAuditListing(org string, q *vault.AuditQuery) (text string, args []any) {
+func vaultAuditListing(org string, q *vault.AuditQuery) (text string, args []any, err error) {
+	at, id, behind, err := pages.ByUUID(q.After)
+	if err != nil {
+		return "", nil, err
+	}
 	where := []string{"organization = $1", "NOT EXISTS (SELECT 1 FROM @.vault_deleted_orgs WHERE organization = $1)"}
 	args = []any{bytes(org)}
 	and := func(condition string, values ...any) {
@@ -151,15 +153,13 @@ func vaultAuditListing(org string, q *vault.AuditQuery) (text string, args []any
 	if !q.To.IsZero() {
 		and("at < ?", upper(q.To))
 	}
-	if before := ceil(q.After.At); before.Equal(q.After.At) && !q.After.IsZero() {
-		and("(at, id) < (?, ?)", bound(before), q.After.ID)
-	} else if !q.After.IsZero() { // between two microseconds
-		and("at < ?", bound(before))
+	if behind {
+		and("(at, id) < (?, ?)", upper(at), id)
 	}
-	args = append(args, limitArg(q.Limit)+1)
+	args = append(args, q.Limit+1)
 	return "(SELECT " + vaultAuditColumns + " FROM @.vault_audit WHERE " + strings.Join(where, " AND ") +
 		" ORDER BY at DESC, id DESC LIMIT $" + strconv.Itoa(len(args)) + ") UNION ALL (SELECT " + vaultAuditColumns +
-		" FROM @.vault_audit WHERE organization = $1 AND mark)", args
+		" FROM @.vault_audit WHERE organization = $1 AND mark)", args, nil
 }
 
 // scanVaultAudit reads a row of vaultAuditColumns.

@@ -87,7 +87,7 @@ func TestVaultProcesses(t *testing.T) {
 		}
 		rows, err := stores[0].ListRows(t.Context(), "acme", "v1", "", 100_000)
 		require.NoError(t, err)
-		require.Len(t, rows, (round+1)*len(first), "a row without use was stored")
+		require.Len(t, rows.Items, (round+1)*len(first), "a row without use was stored")
 	}
 }
 

@@ -3,14 +3,14 @@ package postgres
 import (
 	stdbytes "bytes"
 	"context"
-	"errors"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -52,12 +52,12 @@ const (
 )
 
 // RowsWithoutFingerprint implements [vault.KeyRotation].
-func (s *Vault) RowsWithoutFingerprint(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+func (s *Vault) RowsWithoutFingerprint(ctx context.Context, version int, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
 	return s.scan(ctx, rowsWithoutFingerprint, version, after, limit)
 }
 
 // RowsNotSealedUnder implements [vault.KeyRotation].
-func (s *Vault) RowsNotSealedUnder(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+func (s *Vault) RowsNotSealedUnder(ctx context.Context, version int, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
 	return s.scan(ctx, rowsNotSealedUnder, version, after, limit)
 }
 
@@ -67,23 +67,18 @@ const (
 	scanRows  = 1000    // that it returns
 )
 
-var errForeignPosition = errors.New("postgres: the position is of no scan of this database; begin the scan again")
-
-// scan returns a stretch of a scan. A position is the number of a row.
-func (s *Vault) scan(ctx context.Context, statement string, version int, after vault.ScanPosition, limit int) (page vault.RowPage, err error) {
-	at := int64(0)
-	if after != "" {
-		at, err = strconv.ParseInt(string(after), 10, 64)
-		if err != nil || at < 1 || at > math.MaxInt64-scanStep || strconv.FormatInt(at, 10) != string(after) {
-			return vault.RowPage{}, errForeignPosition
-		}
+// scan returns a page of a scan. A cursor has the number of the row before the page.
+func (s *Vault) scan(
+	ctx context.Context, statement string, version int, after mortise.Cursor, limit int,
+) (page mortise.Page[vault.Row], err error) {
+	_, at, _, err := pages.ByNumber(after)
+	if err != nil {
+		return page, err
 	}
-	if limit < 1 {
-		return vault.RowPage{}, ctx.Err()
-	}
+	at = min(at, math.MaxInt64-scanStep)
 	limit = min(limit, scanRows)
 	err = s.db.read(ctx, noOrg, func(q *session) error {
-		page = vault.RowPage{}
+		page = mortise.Page[vault.Row]{}
 		size, full := 0, false
 		// Before the rows: what comes later need not be found.
 		var last int64
@@ -91,11 +86,11 @@ func (s *Vault) scan(ctx context.Context, statement string, version int, after v
 			return err
 		}
 		err := q.query(func(r pgx.Rows) error {
-			if full = full || len(page.Rows) == limit || size >= scanBytes; full {
+			if full = full || len(page.Items) == limit || size >= scanBytes; full {
 				return nil
 			}
 			row, err := scanVaultRow(r)
-			page.Rows = append(page.Rows, row)
+			page.Items = append(page.Items, row)
 			size += len(row.Sealed.Ciphertext)
 			return err
 		}, statement, at, at+scanStep, version, limit+1)
@@ -103,14 +98,14 @@ func (s *Vault) scan(ctx context.Context, statement string, version int, after v
 		case err != nil:
 			return err
 		case full:
-			page.Next = scanPosition(page.Rows[len(page.Rows)-1].Place)
+			page.Next = pages.Numbered(page.Items[len(page.Items)-1].Place)
 		case at+scanStep < last:
-			page.Next = scanPosition(at + scanStep)
+			page.Next = pages.Numbered(at + scanStep)
 		}
 		return nil
 	})
 	if err != nil {
-		return vault.RowPage{}, err
+		return mortise.Page[vault.Row]{}, err
 	}
 	return page, nil
 }
@@ -121,10 +116,6 @@ func scanVaultRow(r pgx.Rows) (row vault.Row, err error) {
 	err = r.Scan(&row.Place, &org, &id, &name, &token, &row.Deterministic, &row.Sealed.Version, &row.Sealed.Ciphertext, &created)
 	row.Organization, row.Vault, row.Scope, row.Token, row.CreatedAt = string(org), string(id), string(name), string(token), timeOf(created)
 	return row, err
-}
-
-func scanPosition(seq int64) vault.ScanPosition {
-	return vault.ScanPosition(strconv.FormatInt(seq, 10))
 }
 
 // rotationStep is how many rows a transaction changes.

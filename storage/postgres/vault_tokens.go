@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -160,14 +161,20 @@ func (s *Vault) Rows(ctx context.Context, org, id string, tokens []string) ([]va
 }
 
 // ListRows implements [vault.Tokens].
-func (s *Vault) ListRows(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error) {
-	var rows []vault.Row
-	err := s.rows(ctx, org, id, func(_ int64, r vault.Row) { rows = append(rows, r) }, func() { rows = nil },
-		rowsAfterToken, bytes(after), limitArg(limit))
+func (s *Vault) ListRows(
+	ctx context.Context, org, id string, after mortise.Cursor, limit int,
+) (page mortise.Page[vault.Row], err error) {
+	_, token, _, err := pages.ByName(after)
 	if err != nil {
-		return nil, err
+		return page, err
 	}
-	return rows, nil
+	var rows []vault.Row
+	err = s.rows(ctx, org, id, func(_ int64, r vault.Row) { rows = append(rows, r) }, func() { rows = nil },
+		rowsAfterToken, bytes(token), limit+1)
+	if err != nil {
+		return page, err
+	}
+	return pages.Cut(rows, limit, (*vault.Row).Position), nil
 }
 
 // rows reads rows of a vault, or returns ErrNotFound.

@@ -42,6 +42,23 @@ var durableRules = []rule{
 			s.none(t, 9*time.Hour)
 		}},
 
+	{Rule{"leases/durable-order", "The order of jobs that are claimable from the same time on outlives the process: jobs " +
+		"added before come before jobs added after, and none is lost."},
+		needTable | needReopen, func(t *testing.T, s *subject) {
+			var jobs []mortise.Job
+			for round := range 3 {
+				if round > 0 {
+					s.reopen(t)
+				}
+				s.at(0)
+				for range 3 {
+					jobs = append(jobs, s.add(t, newJob(), 0))
+				}
+			}
+			require.Equal(t, names(jobs...), leased(s.claim(t, time.Hour, 10*time.Hour, 100)), "jobs in their order")
+			s.none(t, 2*time.Hour)
+		}},
+
 	{Rule{"queue/durable", "Jobs outlive the process until a verdict ends them: those that " +
 		"never came, and those that are to be retried."},
 		needQueue | needReopen, func(t *testing.T, s *subject) {

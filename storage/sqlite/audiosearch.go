@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // AudioSearch implements [audiosearch.Store], [audiosearch.TxStore], [audiosearch.Pruner]
@@ -100,16 +101,22 @@ func (a *AudioSearch) Dataset(ctx context.Context, org, id string) (audiosearch.
 }
 
 // ListDatasets implements [audiosearch.Datasets].
-func (a *AudioSearch) ListDatasets(ctx context.Context, org, after string, limit int) ([]audiosearch.Dataset, error) {
+func (a *AudioSearch) ListDatasets(
+	ctx context.Context, org string, after mortise.Cursor, limit int,
+) (page mortise.Page[audiosearch.Dataset], err error) {
+	_, id, _, err := pages.ByName(after)
+	if err != nil {
+		return page, err
+	}
 	var datasets []audiosearch.Dataset
-	err := a.db.list(ctx, org, datasetsAfter, []any{org, after, org, max(limit, 0)}, func(r *row) error {
+	err = a.db.list(ctx, org, datasetsAfter, []any{org, id, org, limit + 1}, func(r *row) error {
 		datasets = append(datasets, audiosearch.Dataset{Organization: org, ID: r.text(0), CreatedAt: r.moment(1)})
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return page, err
 	}
-	return datasets, nil
+	return pages.Cut(datasets, limit, (*audiosearch.Dataset).Position), nil
 }
 
 // DeleteDataset implements [audiosearch.Datasets].

@@ -6,27 +6,29 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // ListRuns implements [audiosearch.Runs].
 func (a *AudioSearch) ListRuns(
 	ctx context.Context, org string, q audiosearch.RunQuery,
-) ([]audiosearch.Run, error) {
-	if err := ctx.Err(); err != nil || q.Limit <= 0 {
-		return nil, err
+) (page mortise.Page[audiosearch.Run], err error) {
+	statement, args, err := listRuns(org, &q)
+	if err != nil {
+		return page, err
 	}
 	var runs []audiosearch.Run
-	statement, args := listRuns(org, &q)
-	err := a.db.list(ctx, org, statement, args, func(r *row) error {
+	err = a.db.list(ctx, org, statement, args, func(r *row) error {
 		runs = append(runs, audiosearch.Run{})
 		return scanRun(r, &runs[len(runs)-1])
 	})
 	if err != nil {
-		return nil, err
+		return page, err
 	}
 	slices.SortFunc(runs, func(a, b audiosearch.Run) int { return b.Position().Compare(a.Position()) })
-	return runs, nil
+	return pages.Cut(runs, q.Limit, (*audiosearch.Run).Position), nil
 }
 
 // runsOfPage reads the runs of a table "page" of IDs.
@@ -39,7 +41,11 @@ const runsOfPage = runSelect + " FROM page CROSS JOIN audiosearch_runs ON id = f
 // open ones are, all that are open, and those that are open where ended ones are. Only
 // who asks for their runs over one dataset passes over theirs over others. A page begins
 // at the time of its position, with those of the same microsecond.
-func listRuns(org string, q *audiosearch.RunQuery) (statement string, args []any) {
+func listRuns(org string, q *audiosearch.RunQuery) (statement string, args []any, err error) {
+	created, id, behind, err := pages.ByNumber(q.After)
+	if err != nil {
+		return "", nil, err
+	}
 	bind := func(value any) (parameter string) {
 		args = append(args, value)
 		return "?" + strconv.Itoa(len(args))
@@ -65,14 +71,10 @@ func listRuns(org string, q *audiosearch.RunQuery) (statement string, args []any
 	if !q.From.IsZero() {
 		and("created_at >= " + bind(ceilMicros(q.From)))
 	}
-	if !q.After.IsZero() {
-		at, id := ceilMicros(q.After.At), q.AfterID()
-		if at != q.After.At.UnixMicro() { // between two microseconds
-			id = 0
-		}
-		and("(created_at, id) < (" + bind(at) + ", " + bind(id) + ")")
+	if behind {
+		and("(created_at, id) < (" + bind(created.UnixMicro()) + ", " + bind(id) + ")")
 	}
 	page := "SELECT id AS found FROM audiosearch_runs INDEXED BY " + index + " WHERE " +
-		strings.Join(where, " AND ") + " ORDER BY created_at DESC, id DESC LIMIT 0 + " + bind(q.Limit)
-	return "WITH page AS MATERIALIZED (" + page + ") " + runsOfPage, args
+		strings.Join(where, " AND ") + " ORDER BY created_at DESC, id DESC LIMIT 0 + " + bind(q.Limit+1)
+	return "WITH page AS MATERIALIZED (" + page + ") " + runsOfPage, args, nil
 }

@@ -25,8 +25,9 @@ func TestListRunsBesideManyOthers(t *testing.T) {
 			FROM n`, many, many/few)
 		return err
 	}))
-	all, err := db.AudioSearch().Store.ListRuns(t.Context(), "acme", audiosearch.RunQuery{Limit: many})
+	whole, err := db.AudioSearch().Store.ListRuns(t.Context(), "acme", audiosearch.RunQuery{Limit: many})
 	require.NoError(t, err)
+	all := whole.Items
 	require.Len(t, all, few)
 	for _, q := range []audiosearch.RunQuery{
 		{}, {Dataset: "d0"}, {Actor: "user0"}, {Open: true}, {State: audiosearch.StateTerminated},
@@ -42,12 +43,12 @@ func TestListRunsBesideManyOthers(t *testing.T) {
 		for {
 			page, err := db.AudioSearch().Store.ListRuns(t.Context(), "acme", q)
 			require.NoError(t, err)
-			got = append(got, page...)
-			if len(page) < q.Limit {
+			got = append(got, page.Items...)
+			if q.After = page.Next; q.After == "" {
 				break
 			}
-			q.After = page[len(page)-1].Position()
-			statement, _ := listRuns("acme", &q)
+			statement, _, err := listRuns("acme", &q)
+			require.NoError(t, err)
 			plan, err := db.plan(statement)
 			require.NoError(t, err)
 			require.Contains(t, strings.Split(plan, "\n")[1], "(organization=?")

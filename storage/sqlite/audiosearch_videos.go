@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 const (
@@ -23,7 +25,7 @@ const (
 	// ?2 is a list of IDs, in JSON.
 	videosByID = "SELECT v.id, v.path, v.metadata, json_each.key FROM json_each(?2)" +
 		" CROSS JOIN audiosearch_videos v ON v.dataset = ?1 AND v.id = value"
-	videosAfter = datasetVideos + " LEFT JOIN audiosearch_videos v ON v.dataset = d.seq AND v.id > ?3" + ofDataset + " ORDER BY v.id LIMIT max(?4, 1)"
+	videosAfter = datasetVideos + " LEFT JOIN audiosearch_videos v ON v.dataset = d.seq AND v.id > ?3" + ofDataset + " ORDER BY v.id LIMIT 0 + ?4"
 	ofDataset   = " WHERE d.organization = ?1 AND d.id = ?2" + andThere
 	// A dataset without such a video gives a row of NULLs.
 	datasetVideos = "SELECT v.id, v.path, v.metadata FROM audiosearch_datasets d"
@@ -176,12 +178,18 @@ func (a *AudioSearch) Videos(ctx context.Context, org, dataset string, ids []str
 }
 
 // ListVideos implements [audiosearch.Catalog].
-func (a *AudioSearch) ListVideos(ctx context.Context, org, dataset, after string, limit int) ([]audiosearch.Video, error) {
-	videos, err := a.videos(ctx, videosAfter, org, dataset, after, max(limit, 0))
+func (a *AudioSearch) ListVideos(
+	ctx context.Context, org, dataset string, after mortise.Cursor, limit int,
+) (page mortise.Page[audiosearch.Video], err error) {
+	_, id, _, err := pages.ByName(after)
 	if err != nil {
-		return nil, err
+		return page, err
 	}
-	return videos[:min(len(videos), max(limit, 0))], nil
+	videos, err := a.videos(ctx, videosAfter, org, dataset, id, limit+1)
+	if err != nil {
+		return page, err
+	}
+	return pages.Cut(videos, limit, (*audiosearch.Video).Position), nil
 }
 
 // videos reads the rows of a statement that begins with datasetVideos.

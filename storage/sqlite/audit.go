@@ -2,11 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"math"
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // auditTable is the audit trail of a domain. It has the columns seq, organization, kind,
@@ -27,16 +27,19 @@ type auditTable struct {
 type auditSelection struct {
 	kind, actor, about string
 	from, to           time.Time
-	beforeAt           time.Time // a position in the trail: only what follows it
-	beforeID           uuid.UUID
+	after              mortise.Cursor
 	limit              int
 }
 
 // listing returns a query of events. Of an organization that was deleted, it finds just
-// the event that says so, whatever is selected: its caller looks at it again. Like
+// the event that says so, whatever is selected: pages.Older looks at it again. Like
 // listStatement's, it looks for one event more than the page holds, and finds all of them
 // before it returns the first.
-func (t *auditTable) listing(org string, q *auditSelection) (statement string, args []any) {
+func (t *auditTable) listing(org string, q *auditSelection) (statement string, args []any, err error) {
+	at, id, behind, err := pages.ByUUID(q.after)
+	if err != nil {
+		return "", nil, err
+	}
 	from, where := t.table, []string{"organization = ?1"}
 	if t.deleted != "" {
 		where = append(where, "NOT EXISTS (SELECT 1 FROM "+t.deleted+" WHERE organization = ?1)")
@@ -60,14 +63,11 @@ func (t *auditTable) listing(org string, q *auditSelection) (statement string, a
 	}
 	// Of the two upper bounds only the narrower one, or SQLite would begin each page at
 	// the wider.
-	before, paging := ceilMicros(q.beforeAt), !q.beforeAt.IsZero() || q.beforeID != uuid.Nil
 	switch {
-	case !q.to.IsZero() && (!paging || ceilMicros(q.to) <= before):
+	case !q.to.IsZero() && (!behind || ceilMicros(q.to) <= at.UnixMicro()):
 		and("at < ?", ceilMicros(q.to))
-	case paging && q.beforeAt.UnixMicro() == before:
-		and("(at, id) < (?, ?)", before, q.beforeID[:])
-	case paging: // between two microseconds
-		and("at < ?", before)
+	case behind:
+		and("(at, id) < (?, ?)", at.UnixMicro(), id[:])
 	}
 	page := "SELECT seq AS found FROM " + from + " WHERE " + strings.Join(where, " AND ") + " ORDER BY at DESC, id DESC LIMIT 0 + ?"
 	statement = "WITH page AS MATERIALIZED (" + page + ") SELECT " + t.columns + " FROM page CROSS JOIN " + t.table + " ON seq = found"
@@ -75,7 +75,7 @@ func (t *auditTable) listing(org string, q *auditSelection) (statement string, a
 		statement += " UNION ALL SELECT " + t.columns + " FROM " + t.table + " WHERE seq = (SELECT event FROM " + t.deleted +
 			" WHERE organization = ?1) AND organization = ?1"
 	}
-	return statement, append(args, min(q.limit, math.MaxInt-1)+1)
+	return statement, append(args, q.limit+1), nil
 }
 
 // prune removes some of what ended before a time: other writes wait for so long.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 const (
@@ -48,12 +49,12 @@ func snapshotText(s *authmgmt.Snapshot) (any, error) {
 
 // ListAuditEvents implements [authmgmt.Audit].
 func (a *AuthMgmt) ListAuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error) {
-	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+	statement, args, err := auditStatement(org, &q)
+	if err != nil {
 		return mortise.Page[authmgmt.AuditEvent]{}, err
 	}
 	var events []authmgmt.AuditEvent
-	statement, args := auditStatement(org, &q)
-	err := a.db.list(ctx, org, statement, args, func(r *row) error {
+	err = a.db.list(ctx, org, statement, args, func(r *row) error {
 		var e authmgmt.AuditEvent
 		if err := scanAudit(r, &e); err != nil {
 			return err
@@ -68,10 +69,7 @@ func (a *AuthMgmt) ListAuditEvents(ctx context.Context, org string, q authmgmt.A
 		return a.eventOfDeleted(ctx, org, &q)
 	}
 	slices.SortFunc(events, func(a, b authmgmt.AuditEvent) int { return b.Position().Compare(a.Position()) })
-	if len(events) <= q.Limit {
-		return mortise.Page[authmgmt.AuditEvent]{Items: events}, nil
-	}
-	return mortise.Page[authmgmt.AuditEvent]{Items: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+	return pages.Cut(events, q.Limit, (*authmgmt.AuditEvent).Position), nil
 }
 
 var authmgmtAudit = auditTable{table: "authmgmt_audit", columns: auditColumns, about: "target", index: "authmgmt_audit_target"}
@@ -86,7 +84,7 @@ func (a *AuthMgmt) eventOfDeleted(
 		if err := scanAudit(r, &e); err != nil {
 			return err
 		}
-		if q.Matches(&e) {
+		if q.Matches(&e) && pages.Older(q.After, e.Position()) {
 			page.Items = append(page.Items, e)
 		}
 		return nil
@@ -98,11 +96,11 @@ func (a *AuthMgmt) eventOfDeleted(
 }
 
 // auditStatement returns the query of ListAuditEvents.
-func auditStatement(org string, q *authmgmt.AuditQuery) (statement string, args []any) {
-	statement, args = authmgmtAudit.listing(org, &auditSelection{
-		kind: string(q.Kind), actor: string(q.Actor), about: q.Target, from: q.From, to: q.To, beforeAt: q.After.At, beforeID: q.After.ID, limit: q.Limit,
+func auditStatement(org string, q *authmgmt.AuditQuery) (statement string, args []any, err error) {
+	statement, args, err = authmgmtAudit.listing(org, &auditSelection{
+		kind: string(q.Kind), actor: string(q.Actor), about: q.Target, from: q.From, to: q.To, after: q.After, limit: q.Limit,
 	})
-	return statement + " WHERE TRUE" + notDeleted, args
+	return statement + " WHERE TRUE" + notDeleted, args, err
 }
 
 // scanAudit reads a row of auditColumns.

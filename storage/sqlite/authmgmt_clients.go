@@ -3,10 +3,10 @@ package sqlite
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/internal/roletext"
 )
 
@@ -34,7 +34,7 @@ var clientsOf = (&placedRows{
 	key:     "organization, id",
 	from:    " FROM authmgmt_clients WHERE organization = ?1 AND deleted_at IS NULL" + notDeleted,
 	columns: clientColumns,
-	join:    " LEFT JOIN authmgmt_clients c ON c.organization = p.organization AND c.id = p.id" + withSecrets,
+	join:    " CROSS JOIN authmgmt_clients c ON c.organization = p.organization AND c.id = p.id" + withSecrets,
 	alias:   "c", last: ", s.position",
 }).list()
 
@@ -126,37 +126,25 @@ func clientChanges(kept, given *authmgmt.Client) (fresh [][]byte, changes []chan
 }
 
 // ListClients implements [authmgmt.Clients].
-func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
-	var page authmgmt.Page[authmgmt.Client]
-	statement, args := clientsOf.page(p, []any{org}, p.After.ID)
-	err := a.db.list(ctx, org, statement, args, func(r *row) error {
-		page.Total = r.number(11)
-		return appendClient(&page.Items, r)
-	})
+func (a *AuthMgmt) ListClients(
+	ctx context.Context, org string, after mortise.Cursor, limit int,
+) (page mortise.Page[authmgmt.Client], err error) {
+	at, id, behind, err := pages.ByName(after)
 	if err != nil {
-		return authmgmt.Page[authmgmt.Client]{}, err
+		return page, err
 	}
-	page.Items, page.Next = cutPage(page.Items, p, (*authmgmt.Client).Position)
-	return page, nil
+	statement, args := clientsOf.page([]any{org}, at, id, behind, limit)
+	var clients []authmgmt.Client
+	err = a.db.list(ctx, org, statement, args, func(r *row) error { return appendClient(&clients, r) })
+	if err != nil {
+		return page, err
+	}
+	return pages.Cut(clients, limit, (*authmgmt.Client).Position), nil
 }
 
-// For an organization, a limit and a time: entries of an index that stand side by side.
-const countKept = "SELECT" +
-	" (SELECT count(*) FROM (SELECT 1 FROM authmgmt_clients WHERE organization = ?1 AND deleted_at IS NULL LIMIT 0 + ?2))," +
-	" (SELECT count(*) FROM (SELECT 1 FROM authmgmt_invitations INDEXED BY authmgmt_invitations_open" +
-	" WHERE organization = ?1 AND accepted_at IS NULL AND cancelled_at IS NULL AND expires_at > ?3 LIMIT 0 + ?2))" +
-	" WHERE TRUE" + notDeleted
-
-// CountKept implements [authmgmt.Store].
-func (a *AuthMgmt) CountKept(ctx context.Context, org string, now time.Time, most int) (clients, pending mortise.Count, err error) {
-	err = a.db.list(ctx, org, countKept, []any{org, most + 1, now.UnixMicro()}, func(r *row) error {
-		clients, pending = mortise.CountUpTo(r.number(0), most), mortise.CountUpTo(r.number(1), most)
-		return nil
-	})
-	if err != nil {
-		return mortise.Count{}, mortise.Count{}, err
-	}
-	return clients, pending, nil
+// CountClients implements [authmgmt.Counter].
+func (a *AuthMgmt) CountClients(ctx context.Context, org string, most int) (mortise.Count, error) {
+	return a.countListed(ctx, org, &clientsOf, []any{org}, most)
 }
 
 // clientArgs returns the values of a client that can change, as updateClient takes them.
@@ -172,9 +160,6 @@ func sameClient(a, b *authmgmt.Client) bool {
 // appendClient reads a row of clientColumns: the next client, or the next secret of the
 // last one, or nothing.
 func appendClient(clients *[]authmgmt.Client, r *row) (err error) {
-	if r.null(1) {
-		return nil
-	}
 	id := r.text(1)
 	if n := len(*clients); n == 0 || (*clients)[n-1].ID != id { // all rows are of one organization
 		c := authmgmt.Client{Organization: r.text(0), ID: id, Name: r.text(2), CreatedAt: r.moment(4), UpdatedAt: r.moment(5)}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/internal/roletext"
 )
 
@@ -50,7 +51,7 @@ func invitations(from string) placedList {
 		key:     "organization, id",
 		from:    from,
 		columns: invitationColumns,
-		join:    " LEFT JOIN authmgmt_invitations i ON i.organization = p.organization AND i.id = p.id",
+		join:    " CROSS JOIN authmgmt_invitations i ON i.organization = p.organization AND i.id = p.id",
 		alias:   "i", desc: true,
 	}).list()
 }
@@ -58,6 +59,9 @@ func invitations(from string) placedList {
 var (
 	allInvitations     = invitations(invitationsOf)
 	pendingInvitations = invitations(invitationsOf + pendingOfListing)
+	// The index of the list has the order of CreatedAt; this one holds pending ones alone.
+	countPending = placedList{count: "SELECT count(*) FROM (SELECT 1 FROM authmgmt_invitations INDEXED BY authmgmt_invitations_open" +
+		" WHERE organization = ?1" + notDeleted + pendingOfListing + " LIMIT 0 + ?)"}
 
 	invitationsByInviter = invitations(invitationsOf + allOfInviter)
 	pendingByInviter     = invitations(invitationsOf + pendingOfInviter)
@@ -133,28 +137,46 @@ func (a *AuthMgmt) UpdateInvitation(ctx context.Context, org, id string, update 
 }
 
 // ListInvitations implements [authmgmt.Invitations].
-func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt time.Time, inviter string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
-	list, which := &allInvitations, []any{org}
-	if !pendingAt.IsZero() {
-		list, which = &pendingInvitations, []any{org, pendingAt.UnixMicro()}
-	}
-	if inviter != "" {
-		if list = &invitationsByInviter; !pendingAt.IsZero() {
-			list = &pendingByInviter
-		}
-		which = append(which, inviter)
-	}
-	statement, args := list.page(p, which, p.After.ID)
-	var page authmgmt.Page[authmgmt.Invitation]
-	err := a.db.list(ctx, org, statement, args, func(r *row) error {
-		page.Total = r.number(18)
-		return appendInvitation(&page.Items, r)
-	})
+func (a *AuthMgmt) ListInvitations(
+	ctx context.Context, org string, pendingAt time.Time, inviter string, after mortise.Cursor, limit int,
+) (page mortise.Page[authmgmt.Invitation], err error) {
+	at, id, behind, err := pages.ByName(after)
 	if err != nil {
-		return authmgmt.Page[authmgmt.Invitation]{}, err
+		return page, err
 	}
-	page.Items, page.Next = cutPage(page.Items, p, (*authmgmt.Invitation).Position)
-	return page, nil
+	list, which := listedInvitations(org, pendingAt, inviter)
+	statement, args := list.page(which, at, id, behind, limit)
+	var invitations []authmgmt.Invitation
+	err = a.db.list(ctx, org, statement, args, func(r *row) error { return appendInvitation(&invitations, r) })
+	if err != nil {
+		return page, err
+	}
+	return pages.Cut(invitations, limit, (*authmgmt.Invitation).Position), nil
+}
+
+// CountInvitations implements [authmgmt.Counter].
+func (a *AuthMgmt) CountInvitations(
+	ctx context.Context, org string, pendingAt time.Time, inviter string, most int,
+) (mortise.Count, error) {
+	list, which := listedInvitations(org, pendingAt, inviter)
+	if list == &pendingInvitations {
+		list = &countPending
+	}
+	return a.countListed(ctx, org, list, which, most)
+}
+
+// listedInvitations returns the list that shows invitations, and the values of its
+// condition.
+func listedInvitations(org string, pendingAt time.Time, inviter string) (list *placedList, which []any) {
+	switch {
+	case inviter == "" && pendingAt.IsZero():
+		return &allInvitations, []any{org}
+	case inviter == "":
+		return &pendingInvitations, []any{org, pendingAt.UnixMicro()}
+	case pendingAt.IsZero():
+		return &invitationsByInviter, []any{org, inviter}
+	}
+	return &pendingByInviter, []any{org, pendingAt.UnixMicro(), inviter}
 }
 
 // DueGrants implements [authmgmt.Invitations].
@@ -178,9 +200,6 @@ func invitationArgs(i *authmgmt.Invitation) []any {
 
 // appendInvitation reads a row of invitationColumns, which may be empty.
 func appendInvitation(invitations *[]authmgmt.Invitation, r *row) (err error) {
-	if r.null(1) {
-		return nil
-	}
 	i := authmgmt.Invitation{
 		Organization: r.text(0), ID: r.text(1), Email: r.text(2), CreatedAt: r.moment(3), Inviter: r.text(4), Name: r.text(5),
 		Generation: cell[int64](r, 7), Lifetime: time.Duration(cell[int64](r, 8)) * time.Microsecond, ExpiresAt: r.moment(9),

@@ -1,13 +1,13 @@
 package sqlite
 
 import (
-	"math"
+	"context"
+	"time"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise"
 )
 
-// placedRows says what a listing of package authmgmt shows: clients, tokens, or
-// invitations.
+// placedRows says what a list of package authmgmt shows: clients, tokens, or invitations.
 type placedRows struct {
 	key     string // of the rows of the page
 	from    string // of them: a table and a condition, whose values are numbered
@@ -18,69 +18,53 @@ type placedRows struct {
 	desc    bool
 }
 
-// placedList holds the statements of a listing, so that they are written once.
-type placedList struct {
-	start, startTotal, after, afterTotal string
-}
+// placedList holds the statements of a list, so that they are written once.
+type placedList struct{ start, behind, count string }
 
 func (r *placedRows) list() placedList {
 	return placedList{
-		start: r.statement(false, false), startTotal: r.statement(false, true),
-		after: r.statement(true, false), afterTotal: r.statement(true, true),
+		start: r.statement(""), behind: r.statement(" AND (created_at, id) " + r.than() + " (?, ?)"),
+		count: "SELECT count(*) FROM (SELECT 1" + r.from + " LIMIT 0 + ?)",
 	}
 }
 
-// statement returns the query of a page, behind a position or from an offset on.
-func (r *placedRows) statement(after, total bool) string {
-	direction, than := "", ">"
+func (r *placedRows) than() string {
 	if r.desc {
-		direction, than = " DESC", "<"
+		return "<"
 	}
-	page, limit := "SELECT "+r.key+r.from, " LIMIT 0 + ? OFFSET ?"
-	if after {
-		page, limit = page+" AND (created_at, id) "+than+" (?, ?)", " LIMIT 0 + ?"
+	return ">"
+}
+
+// statement returns the query of a page. A join promises no order, so the page is sorted
+// once more.
+func (r *placedRows) statement(behind string) string {
+	direction := ""
+	if r.desc {
+		direction = " DESC"
 	}
-	count := "SELECT 0"
-	if total {
-		count = "SELECT count(*)" + r.from
-	}
-	// The total comes with each row, and alone if the page is empty. A join promises no
-	// order, so the page is sorted once more.
-	return "WITH page AS MATERIALIZED (" + page + " ORDER BY created_at" + direction + ", id" + direction + limit + ")," +
-		" total (n) AS (" + count + ")" +
-		" SELECT " + r.columns + ", n FROM total LEFT JOIN page p" + r.join +
+	return "WITH page AS MATERIALIZED (SELECT " + r.key + r.from + behind +
+		" ORDER BY created_at" + direction + ", id" + direction + " LIMIT 0 + ?)" +
+		" SELECT " + r.columns + " FROM page p" + r.join +
 		" ORDER BY " + r.alias + ".created_at" + direction + ", " + r.alias + ".id" + direction + r.last
 }
 
-// page returns the query of the page that p selects, and of one row more. which are the
-// values of the listing's condition, and id is that of the position.
-func (l *placedList) page(p authmgmt.Paging, which []any, id any) (statement string, args []any) {
-	limit := min(max(p.Limit, 0), math.MaxInt-1) + 1
-	args = append(args, which...)
-	switch {
-	case p.After.IsZero():
-		statement, args = l.start, append(args, limit, max(p.Offset, 0))
-		if p.Total {
-			statement = l.startTotal
-		}
-	default:
-		statement, args = l.after, append(args, p.After.At.UnixMicro(), id, limit)
-		if p.Total {
-			statement = l.afterTotal
-		}
+// page returns the query of a page, and of one item more. which are the values of the
+// list's condition; at and id are where the page begins.
+func (l *placedList) page(which []any, at time.Time, id any, behind bool, limit int) (statement string, args []any) {
+	if !behind {
+		return l.start, append(which, limit+1)
 	}
-	return statement, args
+	return l.behind, append(which, at.UnixMicro(), id, limit+1)
 }
 
-// cutPage takes the row more off the items of a page, and returns where the next one
-// begins.
-func cutPage[T any](items []T, p authmgmt.Paging, at func(*T) authmgmt.Position) ([]T, authmgmt.Position) {
-	limit := max(p.Limit, 0)
-	switch {
-	case limit == 0:
-		return nil, authmgmt.Position{}
-	case len(items) <= limit:
-		return items, authmgmt.Position{}
+// countListed counts the rows of a list, up to a number.
+func (a *AuthMgmt) countListed(ctx context.Context, org string, l *placedList, which []any, most int) (n mortise.Count, err error) {
+	err = a.db.list(ctx, org, l.count, append(which, most+1), func(r *row) error {
+		n = mortise.CountUpTo(r.number(0), most)
+		return nil
+	})
+	if err != nil {
+		return mortise.Count{}, err
 	}
-	return items[:limit], at(&items[limit-1])
+	return n, nil
 }

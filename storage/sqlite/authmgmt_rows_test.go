@@ -74,7 +74,7 @@ func TestDamagedCredentials(t *testing.T) {
 		_, err := tables.TokenByDigest(t.Context(), token.Digest)
 		require.ErrorContains(t, err, "damaged")
 		require.NotErrorIs(t, err, mortise.ErrNotFound)
-		_, err = tables.ListTokens(t.Context(), "acme", authmgmt.Paging{Limit: 10})
+		_, err = tables.ListTokens(t.Context(), "acme", "", 10)
 		require.ErrorContains(t, err, "damaged")
 	}
 	runScript(t, db, "UPDATE authmgmt_clients SET roles = 'viewer'")

@@ -105,9 +105,9 @@ func TestTwoDatabasesInvite(t *testing.T) {
 			require.EqualValues(t, accepted[0].AcceptedBy, e.Actor)
 		}
 	}
-	page, err := services[0].ListAllInvitations(t.Context(), "acme", "", authmgmt.Paging{Total: true})
+	page, err := services[0].ListAllInvitations(t.Context(), "acme", "", "", mortise.MaxPageSize)
 	require.NoError(t, err)
-	require.Equal(t, rounds, page.Total)
+	require.Len(t, page.Items, rounds)
 }
 
 // TestTwoDatabasesKeyCheck: of two that begin with different keys, one is told.

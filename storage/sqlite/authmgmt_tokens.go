@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/internal/roletext"
 )
 
@@ -35,7 +35,7 @@ var tokensOf = (&placedRows{
 	key:     "digest",
 	from:    " FROM authmgmt_tokens WHERE organization = ?1" + notDeleted,
 	columns: tokenColumns,
-	join:    " LEFT JOIN authmgmt_tokens t ON t.digest = p.digest" + withClient,
+	join:    " CROSS JOIN authmgmt_tokens t ON t.digest = p.digest" + withClient,
 	alias:   "t", desc: true,
 }).list()
 
@@ -131,33 +131,28 @@ func (a *AuthMgmt) UpdateToken(ctx context.Context, org string, id uuid.UUID, up
 }
 
 // ListTokens implements [authmgmt.Tokens].
-func (a *AuthMgmt) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
-	var id uuid.UUID
-	if !p.After.IsZero() {
-		var err error
-		if id, err = uuid.Parse(p.After.ID); err != nil {
-			return authmgmt.Page[authmgmt.Token]{}, fmt.Errorf("sqlite: Paging.After of a token: %w", err)
-		}
+func (a *AuthMgmt) ListTokens(
+	ctx context.Context, org string, after mortise.Cursor, limit int,
+) (page mortise.Page[authmgmt.Token], err error) {
+	at, id, behind, err := pages.ByUUID(after)
+	if err != nil {
+		return page, err
 	}
-	var page authmgmt.Page[authmgmt.Token]
-	statement, args := tokensOf.page(p, []any{org}, id[:])
-	err := a.db.list(ctx, org, statement, args, func(r *row) error {
-		page.Total = r.number(10)
-		if r.null(0) {
-			return nil
-		}
-		var t authmgmt.Token
-		if err := scanToken(r, &t); err != nil {
-			return err
-		}
-		page.Items = append(page.Items, t)
-		return nil
+	statement, args := tokensOf.page([]any{org}, at, id[:], behind, limit)
+	var tokens []authmgmt.Token
+	err = a.db.list(ctx, org, statement, args, func(r *row) error {
+		tokens = append(tokens, authmgmt.Token{})
+		return scanToken(r, &tokens[len(tokens)-1])
 	})
 	if err != nil {
-		return authmgmt.Page[authmgmt.Token]{}, err
+		return page, err
 	}
-	page.Items, page.Next = cutPage(page.Items, p, (*authmgmt.Token).Position)
-	return page, nil
+	return pages.Cut(tokens, limit, (*authmgmt.Token).Position), nil
+}
+
+// CountTokens implements [authmgmt.Counter].
+func (a *AuthMgmt) CountTokens(ctx context.Context, org string, most int) (mortise.Count, error) {
+	return a.countListed(ctx, org, &tokensOf, []any{org}, most)
 }
 
 var errNoClient = errors.New("sqlite: a row is damaged: a token's client is not there")

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -103,7 +102,7 @@ func TestDamageAfterACrash(t *testing.T) {
 		},
 		"client": func() error { _, err := db.AuthMgmt().Store.(*AuthMgmt).Client(ctx, "acme", "c"); return err },
 		"clients": func() error {
-			_, err := db.AuthMgmt().Store.(*AuthMgmt).ListClients(ctx, "acme", authmgmt.Paging{Limit: 1})
+			_, err := db.AuthMgmt().Store.(*AuthMgmt).ListClients(ctx, "acme", "", 1)
 			return err
 		},
 		"vault":   func() error { _, err := db.Vault().Store.(*Vault).Vault(ctx, "acme", "v"); return err },

@@ -2,11 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"math"
 
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -88,31 +88,26 @@ func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, updat
 }
 
 // ListKeys implements [trigger.APIKeys].
-func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
-	limit := min(max(q.Limit, 0), math.MaxInt-1) // and one more, which says that there is one
-	statement, args := keysOf, []any{org, limit + 1}
-	if !q.After.IsZero() {
-		statement, args = keysAfter, []any{org, q.After.At.UnixMicro(), q.After.ID[:], limit + 1}
+func (t *Trigger) ListKeys(
+	ctx context.Context, org string, after mortise.Cursor, limit int,
+) (page mortise.Page[trigger.APIKey], err error) {
+	at, id, behind, err := pages.ByUUID(after)
+	if err != nil {
+		return page, err
 	}
-	var page mortise.Page[trigger.APIKey]
-	err := t.db.list(ctx, org, statement, args, func(r *row) error {
-		if len(page.Items) == limit {
-			if limit > 0 {
-				page.Next = page.Items[limit-1].Position()
-			}
-			return nil
-		}
-		var k trigger.APIKey
-		if err := scanKey(r, &k); err != nil {
-			return err
-		}
-		page.Items = append(page.Items, k)
-		return nil
+	statement, args := keysOf, []any{org, limit + 1}
+	if behind {
+		statement, args = keysAfter, []any{org, at.UnixMicro(), id[:], limit + 1}
+	}
+	var keys []trigger.APIKey
+	err = t.db.list(ctx, org, statement, args, func(r *row) error {
+		keys = append(keys, trigger.APIKey{})
+		return scanKey(r, &keys[len(keys)-1])
 	})
 	if err != nil {
-		return mortise.Page[trigger.APIKey]{}, err
+		return page, err
 	}
-	return page, nil
+	return pages.Cut(keys, limit, (*trigger.APIKey).Position), nil
 }
 
 // scanKey reads a row of keyColumns.

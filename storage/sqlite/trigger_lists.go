@@ -8,18 +8,19 @@ import (
 	"strings"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // ListEvents implements [trigger.Store].
 func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
-	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+	statement, args, err := listStatement(org, &q)
+	if err != nil {
 		return mortise.Page[trigger.Event]{}, err
 	}
-	statement, args := listStatement(org, &q)
 	var events []trigger.Event
 	found := 0
-	err := t.db.list(ctx, org, statement, args, func(r *row) error {
+	err = t.db.list(ctx, org, statement, args, func(r *row) error {
 		var e trigger.Event
 		err := scanEvent(r, &e)
 		events, found = append(events, e), r.number(foundField)
@@ -31,7 +32,7 @@ func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQue
 	slices.SortFunc(events, func(a, b trigger.Event) int { return b.Position().Compare(a.Position()) })
 	page := mortise.Page[trigger.Event]{Items: events[:min(q.Limit, len(events))]}
 	if n := len(page.Items); n < found {
-		page.Next = page.Items[n-1].Position()
+		page.Next = page.Items[n-1].Position().Cursor()
 	}
 	return page, nil
 }
@@ -43,7 +44,11 @@ func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQue
 // It reads an index, and no more of it than it returns. There are two indexes: one begins
 // with the organization and the status, the other with the organization, the source and
 // the status. Without a status, the listings of all statuses are merged: there are few.
-func listStatement(org string, q *trigger.EventQuery) (statement string, args []any) {
+func listStatement(org string, q *trigger.EventQuery) (statement string, args []any, err error) {
+	at, id, behind, err := pages.ByUUID(q.After)
+	if err != nil {
+		return "", nil, err
+	}
 	bind := func(value any) (parameter string) {
 		args = append(args, value)
 		return "?" + strconv.Itoa(len(args))
@@ -61,13 +66,11 @@ func listStatement(org string, q *trigger.EventQuery) (statement string, args []
 	}
 	// Of the two upper bounds only the narrower one, or SQLite would begin each page at
 	// the wider.
-	switch before := ceilMicros(q.After.At); {
-	case !q.To.IsZero() && (q.After.IsZero() || ceilMicros(q.To) <= before):
+	switch {
+	case !q.To.IsZero() && (!behind || ceilMicros(q.To) <= at.UnixMicro()):
 		and("submitted_at < " + bind(ceilMicros(q.To)))
-	case !q.After.IsZero() && q.After.At.UnixMicro() == before:
-		and("(submitted_at, id) < (" + bind(before) + ", " + bind(q.After.ID[:]) + ")")
-	case !q.After.IsZero(): // between two microseconds
-		and("submitted_at < " + bind(before))
+	case behind:
+		and("(submitted_at, id) < (" + bind(at.UnixMicro()) + ", " + bind(id[:]) + ")")
 	}
 	const columns = "SELECT rowid AS found, submitted_at, id FROM trigger_events WHERE "
 	var listings []string
@@ -82,12 +85,12 @@ func listStatement(org string, q *trigger.EventQuery) (statement string, args []
 			listings = append(listings, columns+strings.Join(where, " AND ")+" AND status = "+strconv.Itoa(status))
 		}
 	}
-	page := strings.Join(listings, " UNION ALL ") + " ORDER BY submitted_at DESC, id DESC LIMIT 0 + " + bind(min(q.Limit, math.MaxInt-1)+1)
+	page := strings.Join(listings, " UNION ALL ") + " ORDER BY submitted_at DESC, id DESC LIMIT 0 + " + bind(q.Limit+1)
 	most := q.Bytes
 	if most <= 0 {
 		most = math.MaxInt
 	}
-	return "WITH page AS MATERIALIZED (" + page + ")" + eventsOfPage + bind(most), args
+	return "WITH page AS MATERIALIZED (" + page + ")" + eventsOfPage + bind(most), args, nil
 }
 
 // eventsOfPage reads the events of a table "page" of rowids, until their sizes reach the bytes

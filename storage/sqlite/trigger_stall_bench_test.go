@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -94,7 +95,7 @@ func readyStall(b *testing.B, db *DB) {
 // worstLists are those that pass over everything, if nothing helps.
 func worstLists(history int) []trigger.EventQuery {
 	at := func(i int) time.Time { return time.UnixMicro(int64(i) * 1000) }
-	deep := mortise.Position{At: at(200), ID: uuid.UUID{0xff}}
+	deep := mortise.Position{At: at(200), ID: "\xff" + strings.Repeat("\x00", 15)}.Cursor()
 	return []trigger.EventQuery{
 		{Source: "unknown"},
 		{Source: "rare"},

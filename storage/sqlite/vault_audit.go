@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -68,17 +69,17 @@ func (s *Vault) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
 
 // ListAuditEvents implements [vault.Audit].
 func (s *Vault) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (mortise.Page[vault.AuditEvent], error) {
-	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+	statement, args, err := vaultAuditStatement(org, &q)
+	if err != nil {
 		return mortise.Page[vault.AuditEvent]{}, err
 	}
 	var events []vault.AuditEvent
-	statement, args := vaultAuditStatement(org, &q)
-	err := s.db.list(ctx, org, statement, args, func(r *row) error {
+	err = s.db.list(ctx, org, statement, args, func(r *row) error {
 		var e vault.AuditEvent
 		if err := scanVaultAudit(r, &e); err != nil {
 			return err
 		}
-		if q.Matches(&e) { // all do, but for that of a deleted organization
+		if q.Matches(&e) && pages.Older(q.After, e.Position()) { // all do, but for that of a deleted organization
 			events = append(events, e)
 		}
 		return nil
@@ -87,19 +88,16 @@ func (s *Vault) ListAuditEvents(ctx context.Context, org string, q vault.AuditQu
 		return mortise.Page[vault.AuditEvent]{}, err
 	}
 	slices.SortFunc(events, func(a, b vault.AuditEvent) int { return b.Position().Compare(a.Position()) })
-	if len(events) <= q.Limit {
-		return mortise.Page[vault.AuditEvent]{Items: events}, nil
-	}
-	return mortise.Page[vault.AuditEvent]{Items: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+	return pages.Cut(events, q.Limit, (*vault.AuditEvent).Position), nil
 }
 
 var vaultAudit = auditTable{table: "vault_audit", columns: vaultAuditColumns, about: "vault", index: "vault_audit_vault",
 	deleted: "vault_deleted_orgs"}
 
 // vaultAuditStatement returns the query of ListAuditEvents.
-func vaultAuditStatement(org string, q *vault.AuditQuery) (statement string, args []any) {
+func vaultAuditStatement(org string, q *vault.AuditQuery) (statement string, args []any, err error) {
 	return vaultAudit.listing(org, &auditSelection{
-		kind: string(q.Kind), actor: string(q.Actor), about: q.Vault, from: q.From, to: q.To, beforeAt: q.After.At, beforeID: q.After.ID, limit: q.Limit,
+		kind: string(q.Kind), actor: string(q.Actor), about: q.Vault, from: q.From, to: q.To, after: q.After, limit: q.Limit,
 	})
 }
 

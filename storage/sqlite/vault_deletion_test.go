@@ -193,7 +193,7 @@ func TestNumbersOfDeletedVaults(t *testing.T) {
 		fillVault(t, s, fmt.Sprint("other", i), "v1")
 		rows, err := s.ListRows(ctx, fmt.Sprint("other", i), "v1", "", 1000)
 		require.NoError(t, err)
-		require.Len(t, rows, 29)
+		require.Len(t, rows.Items, 29)
 	}
 	for i := range 20 {
 		for more := true; more; {

@@ -3,21 +3,29 @@ package sqlite
 import (
 	"context"
 
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
 const vaultsAfter = "SELECT " + vaultColumns + ", id FROM vault_vaults WHERE organization = ?1 AND id > ?2" + orgIsThere + " ORDER BY id LIMIT 0 + ?3"
 
 // ListVaults implements [vault.Vaults].
-func (s *Vault) ListVaults(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+func (s *Vault) ListVaults(
+	ctx context.Context, org string, after mortise.Cursor, limit int,
+) (page mortise.Page[vault.Vault], err error) {
+	_, id, _, err := pages.ByName(after)
+	if err != nil {
+		return page, err
+	}
 	var vaults []vault.Vault
-	err := s.db.list(ctx, org, vaultsAfter, []any{org, after, max(limit, 0)}, func(r *row) error {
+	err = s.db.list(ctx, org, vaultsAfter, []any{org, id, limit + 1}, func(r *row) error {
 		v, err := scanVault(r, org, r.text(4))
 		vaults = append(vaults, v)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return page, err
 	}
-	return vaults, nil
+	return pages.Cut(vaults, limit, (*vault.Vault).Position), nil
 }

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strconv"
 
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -48,12 +49,12 @@ const (
 )
 
 // RowsWithoutFingerprint implements [vault.KeyRotation].
-func (s *Vault) RowsWithoutFingerprint(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+func (s *Vault) RowsWithoutFingerprint(ctx context.Context, version int, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
 	return s.scan(ctx, rowsWithoutFingerprint, version, after, limit)
 }
 
 // RowsNotSealedUnder implements [vault.KeyRotation].
-func (s *Vault) RowsNotSealedUnder(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+func (s *Vault) RowsNotSealedUnder(ctx context.Context, version int, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
 	return s.scan(ctx, rowsNotSealedUnder, version, after, limit)
 }
 
@@ -65,43 +66,36 @@ const scanStep = 20_000
 // row's: whoever goes through large values holds a few pages of them at a time.
 const scanBytes = 4 << 20
 
-var errForeignPosition = errors.New("sqlite: the position is of no scan of this database; begin the scan again")
-
-// scan returns a stretch of a scan. A position is the number of a row.
-func (s *Vault) scan(ctx context.Context, statement string, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
-	at := int64(0)
-	if after != "" {
-		var err error
-		at, err = strconv.ParseInt(string(after), 10, 64)
-		if err != nil || at < 1 || at > math.MaxInt64-scanStep || strconv.FormatInt(at, 10) != string(after) {
-			return vault.RowPage{}, errForeignPosition
-		}
+// scan returns a page of a scan. A cursor has the number of the row before the page.
+func (s *Vault) scan(
+	ctx context.Context, statement string, version int, after mortise.Cursor, limit int,
+) (page mortise.Page[vault.Row], err error) {
+	_, at, _, err := pages.ByNumber(after)
+	if err != nil {
+		return page, err
 	}
-	if limit < 1 {
-		return vault.RowPage{}, ctx.Err()
-	}
+	at = min(at, math.MaxInt64-scanStep)
 	p := scannedPage{limit: limit, scopes: make(map[int]scopeName)}
 	// It is no list, see there: ctx ends it between rows only, but it looks at few.
-	err := s.db.lister.use(ctx, s.db.busy, noOrg, func(c *conn) error {
+	err = s.db.lister.use(ctx, s.db.busy, noOrg, func(c *conn) error {
 		err := c.query(ctx, statement, []any{at, at + scanStep, version}, func(r *row) error { return p.add(c, r) })
 		if errors.Is(err, errEnough) {
 			return nil
 		}
 		return err
 	})
-	page, last := p.RowPage, p.last
 	if err != nil {
-		return vault.RowPage{}, err
+		return page, err
 	}
-	if page.Next == "" && at+scanStep < last {
-		page.Next = scanPosition(at + scanStep)
+	if p.Next == "" && at+scanStep < p.last {
+		p.Next = pages.Numbered(at + scanStep)
 	}
-	return page, nil
+	return p.Page, nil
 }
 
 // scannedPage is a page that is being read.
 type scannedPage struct {
-	vault.RowPage
+	mortise.Page[vault.Row]
 	limit  int
 	bytes  int               // of ciphertexts
 	at     int64             // the number of the last row of the page
@@ -118,8 +112,8 @@ func (p *scannedPage) add(c *conn, r *row) error {
 		p.last = int64(seq)
 		return nil
 	}
-	if len(p.Rows) == p.limit || p.bytes >= scanBytes {
-		p.Next = scanPosition(p.at)
+	if len(p.Items) == p.limit || p.bytes >= scanBytes {
+		p.Next = pages.Numbered(p.at)
 		return errEnough
 	}
 	scope, ok := p.scopes[r.number(1)]
@@ -140,13 +134,9 @@ func (p *scannedPage) add(c *conn, r *row) error {
 		Place:     rowPlace{seq, r.number(1), r.number(3) != 0}.hint(),
 	}
 	p.at = int64(seq)
-	p.Rows = append(p.Rows, found)
+	p.Items = append(p.Items, found)
 	p.bytes += len(found.Sealed.Ciphertext)
 	return nil
-}
-
-func scanPosition(seq int64) vault.ScanPosition {
-	return vault.ScanPosition(strconv.FormatInt(seq, 10))
 }
 
 // rowPlace is where a row is, and what it is counted by. With that, one statement changes

@@ -29,14 +29,14 @@ func TestResealCountsWhatIsStored(t *testing.T) {
 	require.NoError(t, err)
 	page, err := s.RowsNotSealedUnder(t.Context(), 9, "", 10)
 	require.NoError(t, err)
-	require.Len(t, page.Rows, 2)
-	at := hinted(page.Rows[0].Place)
+	require.Len(t, page.Items, 2)
+	at := hinted(page.Items[0].Place)
 	wrong := rowPlace{at.seq, at.scope + 1, at.deterministic}
 	opaque := rowPlace{at.seq, at.scope, !at.deterministic}
 	version := 1
-	for _, place := range []int64{page.Rows[0].Place, wrong.hint(), opaque.hint(), page.Rows[1].Place, 0, -1, math.MaxInt64, math.MinInt64} {
+	for _, place := range []int64{page.Items[0].Place, wrong.hint(), opaque.hint(), page.Items[1].Place, 0, -1, math.MaxInt64, math.MinInt64} {
 		changed, err := s.Reseal(t.Context(), []vault.Resealed{{
-			Row: page.Rows[0].ID(), Place: place,
+			Row: page.Items[0].ID(), Place: place,
 			From: keyring.Sealed{Version: version, Ciphertext: []byte("sealed")},
 			To:   keyring.Sealed{Version: version + 1, Ciphertext: []byte("sealed")},
 		}})

@@ -6,21 +6,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
 // bothScans calls check with each scan, for version 2.
-func bothScans(t *testing.T, tables *Vault, check func(scan func(after vault.ScanPosition, limit int) vault.RowPage)) {
-	for name, scan := range map[string]func(after vault.ScanPosition, limit int) (vault.RowPage, error){
-		"RowsWithoutFingerprint": func(after vault.ScanPosition, limit int) (vault.RowPage, error) {
+func bothScans(t *testing.T, tables *Vault, check func(scan func(after mortise.Cursor, limit int) mortise.Page[vault.Row])) {
+	for name, scan := range map[string]func(after mortise.Cursor, limit int) (mortise.Page[vault.Row], error){
+		"RowsWithoutFingerprint": func(after mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
 			return tables.RowsWithoutFingerprint(t.Context(), 2, after, limit)
 		},
-		"RowsNotSealedUnder": func(after vault.ScanPosition, limit int) (vault.RowPage, error) {
+		"RowsNotSealedUnder": func(after mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
 			return tables.RowsNotSealedUnder(t.Context(), 2, after, limit)
 		},
 	} {
 		t.Log(name)
-		check(func(after vault.ScanPosition, limit int) vault.RowPage {
+		check(func(after mortise.Cursor, limit int) mortise.Page[vault.Row] {
 			page, err := scan(after, limit)
 			require.NoError(t, err)
 			return page
@@ -46,17 +47,17 @@ func TestScanIsBounded(t *testing.T) {
 		}
 		return nil
 	}))
-	bothScans(t, tables, func(scan func(after vault.ScanPosition, limit int) vault.RowPage) {
+	bothScans(t, tables, func(scan func(after mortise.Cursor, limit int) mortise.Page[vault.Row]) {
 		for _, limit := range []int{1, 2, 2 * stored} {
 			first := scan("", limit)
-			require.Empty(t, first.Rows)
+			require.Empty(t, first.Items)
 			require.NotEmpty(t, first.Next)
 			second := scan(first.Next, limit)
-			require.Empty(t, second.Rows)
+			require.Empty(t, second.Items)
 			require.NotEmpty(t, second.Next)
 			third := scan(second.Next, limit)
-			require.Len(t, third.Rows, 1)
-			require.Equal(t, fmt.Sprint("t", stored), third.Rows[0].Token)
+			require.Len(t, third.Items, 1)
+			require.Equal(t, fmt.Sprint("t", stored), third.Items[0].Token)
 			require.Empty(t, third.Next)
 		}
 	})
@@ -74,16 +75,16 @@ func TestScanGoesByInsertion(t *testing.T) {
 		require.NoError(t, err)
 		want = append(want, token)
 	}
-	bothScans(t, tables, func(scan func(after vault.ScanPosition, limit int) vault.RowPage) {
+	bothScans(t, tables, func(scan func(after mortise.Cursor, limit int) mortise.Page[vault.Row]) {
 		for limit := 1; limit <= len(want)+1; limit++ {
 			var got []string
-			page := vault.RowPage{Next: ""}
+			page := mortise.Page[vault.Row]{Next: ""}
 			calls := 0
 			for calls == 0 || page.Next != "" {
 				page = scan(page.Next, limit)
 				calls++
-				for i := range page.Rows {
-					got = append(got, page.Rows[i].Token)
+				for i := range page.Items {
+					got = append(got, page.Items[i].Token)
 				}
 			}
 			require.Equal(t, want, got, "with pages of %d", limit)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -148,10 +149,16 @@ func (s *Vault) Rows(ctx context.Context, org, id string, tokens []string) ([]va
 }
 
 // ListRows implements [vault.Tokens].
-func (s *Vault) ListRows(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error) {
+func (s *Vault) ListRows(
+	ctx context.Context, org, id string, after mortise.Cursor, limit int,
+) (page mortise.Page[vault.Row], err error) {
+	_, token, _, err := pages.ByName(after)
+	if err != nil {
+		return page, err
+	}
 	var rows []vault.Row
 	found := false
-	err := s.db.list(ctx, org, rowsAfterToken, []any{org, id, after, max(limit, 0)}, func(r *row) error {
+	err = s.db.list(ctx, org, rowsAfterToken, []any{org, id, token, limit + 1}, func(r *row) error {
 		if r.number(8) >= 0 {
 			rows = append(rows, scanVaultRow(r))
 		} else {
@@ -159,7 +166,10 @@ func (s *Vault) ListRows(ctx context.Context, org, id, after string, limit int) 
 		}
 		return nil
 	})
-	return foundRows(rows, found, err)
+	if rows, err = foundRows(rows, found, err); err != nil {
+		return page, err
+	}
+	return pages.Cut(rows, limit, (*vault.Row).Position), nil
 }
 
 // foundRows returns rows of a vault, or ErrNotFound if it was not found.

@@ -109,7 +109,7 @@ func everyOp(ctx context.Context, f *triggertest.Faults, db backend) (ops []stri
 	_, err = keys.KeyByDigest(ctx, k.Digest)
 	note("APIKeys.KeyByDigest", err)
 	note("APIKeys.UpdateKey", keys.UpdateKey(ctx, "acme", k.ID, func(*trigger.APIKey) error { return nil }))
-	_, err = keys.ListKeys(ctx, "acme", trigger.KeyQuery{Limit: 1})
+	_, err = keys.ListKeys(ctx, "acme", "", 1)
 	note("APIKeys.ListKeys", err)
 
 	parts := []struct {

@@ -39,7 +39,7 @@ func afterMark(method string, change func(c *mutate.Call, r *remembered)) func(*
 			var r remembered
 			org := c.In[1].String()
 			page, _ := m.Trigger.ListEvents(bg, org, trigger.EventQuery{Limit: 1000})
-			keys, _ := m.Trigger.ListKeys(bg, org, trigger.KeyQuery{Limit: 1000})
+			keys, _ := m.Trigger.ListKeys(bg, org, "", 1000)
 			r.events, r.keys = page.Items, keys.Items
 			r.counts, _ = m.Trigger.Counts(bg, org, 100)
 			r.record, _ = m.Trigger.Setup(bg, org)
@@ -155,7 +155,7 @@ var deletionMutants = []broken{
 		*c.Err() = nil
 	})},
 	{name: "lists keys of a deleted organization", breaks: hidesKeys, mutate: afterMark("ListKeys", func(c *mutate.Call, r *remembered) {
-		if !mutate.Get[trigger.KeyQuery](c.In).After.IsZero() {
+		if *mutate.Get[mortise.Cursor](c.In) != "" {
 			instead(c, mortise.Page[trigger.APIKey]{Items: r.keys})
 		}
 	})},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -44,6 +45,8 @@ func queued() func(ctx context.Context, do func(context.Context) error) error {
 
 // leaveMutants let calls have to do with each other.
 var leaveMutants = []broken{
+	{name: "finds nothing when its caller leaves", breaks: "store/left-at-any-look keys/left-at-any-look organizations/left-at-any-look",
+		mutate: func(m *mutant) { mutate.Leaving(&m.On, mortise.ErrNotFound) }},
 	{name: "runs update functions of callers who have left",
 		breaks: "store/update-left organizations/update-left keys/update-left",
 		mutate: func(m *mutant) {

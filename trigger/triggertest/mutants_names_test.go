@@ -53,11 +53,11 @@ var nameMutants = []broken{
 	)},
 	{name: "cuts names of keys at 254 bytes", breaks: "keys/create-stores", mutate: in(func(k *trigger.APIKey) { cut(&k.Name) }, "CreateKey")},
 	{name: "lists keys of all organizations that begin so", breaks: "keys/organizations-are-exact",
-		mutate: replace("ListKeys", func(m *mutant, ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
+		mutate: replace("ListKeys", func(m *mutant, ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[trigger.APIKey], error) {
 			var all mortise.Page[trigger.APIKey]
 			for _, other := range []string{"acm", "acme", "acme/"} {
 				if len(other) >= len(org) && other[:len(org)] == org {
-					page, _ := m.Trigger.ListKeys(ctx, other, q)
+					page, _ := m.Trigger.ListKeys(ctx, other, after, limit)
 					all.Items = append(all.Items, page.Items...)
 				}
 			}
@@ -119,12 +119,6 @@ var nameMutants = []broken{
 			}
 			return err
 		})},
-	{name: "takes limit 0 for no limit", breaks: "store/list-limit-zero", mutate: arg(func(q *trigger.EventQuery) {
-		if q.Limit == 0 {
-			q.Limit = 1000
-		}
-	})},
-
 	{name: "overwrites the key with the same ID", breaks: "keys/create-same-id", mutate: around(func(m *mutant, c *mutate.Call) {
 		c.Go()
 		if _, unknown := m.Trigger.KeyByDigest(bg, mutate.Get[trigger.APIKey](c.In).Digest); unknown != nil {

@@ -27,11 +27,20 @@ type broken struct {
 }
 
 func mutants() []broken {
-	return slices.Concat(keptMutants(), createMutants, nameMutants, updateMutants, leaveMutants, listMutants, apiKeyMutants, staleMutants,
+	return slices.Concat(keptMutants(), createMutants, nameMutants, updateMutants, leaveMutants, listMutants, staleMutants,
 		countMutants, backlogMutants, deletionMutants, deletionStepMutants, txMutants, otherMutants)
 }
 
 var createMutants = []broken{
+	{name: "keeps the key of an event that has ended since", breaks: "store/create-key-of-event-that-ended-late",
+		mutate: creating(func(m *mutant, c *mutate.Call, e *trigger.Event) {
+			page, _ := m.Trigger.ListEvents(bg, e.Organization, trigger.EventQuery{IdempotencyKey: e.IdempotencyKey, Limit: 1})
+			if since := mutate.Get[time.Time](c.In); e.IdempotencyKey != "" && len(page.Items) > 0 && page.Items[0].FinishedAt.After(*since) {
+				created(c, page.Items[0], false)
+				return
+			}
+			c.Go()
+		})},
 	{name: "truncates times to seconds", breaks: "store/create-returns-what-it-stored store/times-keep-microseconds", mutate: out(
 		func(t *time.Time) { *t = t.Truncate(time.Second) }, eventReads...)},
 	{name: "makes an empty context nil", breaks: "store/nil-differs-from-empty", mutate: out(func(e *trigger.Event) {

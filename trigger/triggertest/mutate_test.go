@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance/listtest"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -75,7 +76,8 @@ func keptMutants() (all []broken) {
 			Name: "event", Key: func(e *trigger.Event) string { return e.Organization + "/" + e.ID.String() },
 			Stored: "store/create-returns-what-it-stored", Times: "store/times-keep-microseconds",
 			Unset: "store/unset-stays-unset", Bytes: "store/strings-keep-every-byte",
-			Given: "store/create-copies", Left: "store/update-copies", Got: "store/get-copies store/list-returns-whole-events",
+			Longest: "store/longest",
+			Given:   "store/create-copies", Left: "store/update-copies", Got: "store/get-copies store/list-returns-whole-events",
 			Except: map[string]string{
 				"sets to the epoch SubmittedAt": "it is always set",
 				"makes valid UTF-8 *":           "services take valid UTF-8 only",
@@ -84,11 +86,12 @@ func keptMutants() (all []broken) {
 		}.Mutants(),
 		mutate.Kept[trigger.Organization]{
 			Name: "organization", Key: func(o *trigger.Organization) string { return o.ID },
-			Stored: "organizations/update-stores-what-it-leaves",
-			Left:   "organizations/copies", Got: "organizations/copies",
+			Stored: "organizations/update-stores-what-it-leaves", Longest: "organizations/longest",
+			Left: "organizations/copies", Got: "organizations/copies",
 		}.Mutants(),
-		mutate.Kept[trigger.APIKey]{Name: "key", Stored: "keys/create-stores"}.Mutants(),
+		mutate.Kept[trigger.APIKey]{Name: "key", Stored: "keys/create-stores", Longest: "keys/longest"}.Mutants(),
 		stepMutants(),
+		listtest.Mutants(&new(mutant).On, map[string]string{"ListEvents": "events received-events events-of-source", "ListKeys": "keys"}),
 	) {
 		all = append(all, broken{name: x.Name, breaks: strings.Join(x.Breaks, " "), mutate: func(m *mutant) { x.Make(&m.On) }})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -31,9 +32,9 @@ func (s *subject) addKey(t *testing.T, k trigger.APIKey) trigger.APIKey {
 // keys returns all keys of an organization, on one page.
 func (s *subject) keys(t *testing.T, org string) []trigger.APIKey {
 	t.Helper()
-	page, err := s.Keys.ListKeys(t.Context(), org, trigger.KeyQuery{Limit: mortise.MaxPageSize})
+	page, err := s.Keys.ListKeys(t.Context(), org, "", mortise.MaxPageSize)
 	require.NoError(t, err)
-	require.True(t, page.Next.IsZero(), "Next is set on a page of all keys")
+	require.Empty(t, page.Next, "Next is set on a page of all keys")
 	return page.Items
 }
 
@@ -69,6 +70,15 @@ var apiKeyRules = []rule{
 			s.addKey(t, filled)
 			s.hasKey(t, plain)
 			s.hasKey(t, filled)
+		}},
+
+	{Rule{"keys/longest", "Every text of a key comes back whole, as long as it can be."}, needKeys,
+		func(t *testing.T, s *subject) {
+			k := newKey(orgA, 0)
+			mutate.Stretch(&k)
+			s.addKey(t, k)
+			s.hasKey(t, k)
+			sameKey(t, k, s.keys(t, k.Organization)[0])
 		}},
 
 	{Rule{"keys/create-twice", "CreateKey returns ErrExists if there is a key with the digest, of whatever organization, and changes nothing."}, needKeys,

@@ -51,17 +51,37 @@ func (s *subject) keyCalls(k trigger.APIKey) []call {
 		conformance.CallOf("CreateKey", s.Keys.CreateKey, newKey(orgB, 0)),
 		conformance.CallOf("KeyByDigest", s.Keys.KeyByDigest, k.Digest),
 		conformance.CallOf("UpdateKey", s.Keys.UpdateKey, orgA, k.ID, func(*trigger.APIKey) error { return nil }),
-		conformance.CallOf("ListKeys", s.Keys.ListKeys, orgA, trigger.KeyQuery{Limit: 1}),
+		conformance.CallOf("ListKeys", s.Keys.ListKeys, orgA, "", 1),
 	}
 }
 
 const endedText = "A call whose context has ended returns an error that is none of the sentinels."
+
+const anyLookText = "A caller may leave at any moment: a call whose context ends at whatever look of the backend works, or returns an error that is none of the sentinels."
 
 // contextRules say what a context that has ended does to each method.
 var contextRules = []rule{
 	{Rule{"store/ended-context", endedText}, needStore,
 		func(t *testing.T, s *subject) {
 			conformance.AllFail(conformance.Ended(t), t, s.storeCalls(s.create(t, plainEvent(orgA, 0))), isFailure)
+		}},
+
+	{Rule{"store/left-at-any-look", anyLookText}, needStore,
+		func(t *testing.T, s *subject) {
+			e := s.create(t, plainEvent(orgA, 0))
+			conformance.EveryLook(t, func() []call { return s.storeCalls(e) }, isFailure)
+		}},
+
+	{Rule{"keys/left-at-any-look", anyLookText}, needKeys,
+		func(t *testing.T, s *subject) {
+			k := s.addKey(t, newKey(orgA, 0))
+			conformance.EveryLook(t, func() []call { return s.keyCalls(k) }, isFailure)
+		}},
+
+	{Rule{"organizations/left-at-any-look", anyLookText}, needOrganizations,
+		func(t *testing.T, s *subject) {
+			s.setup(t, orgA, 1)
+			conformance.EveryLook(t, s.organizationCalls, isFailure)
 		}},
 
 	{Rule{"organizations/ended-context", endedText}, needOrganizations,

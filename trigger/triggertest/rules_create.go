@@ -2,7 +2,6 @@ package triggertest
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -85,10 +85,17 @@ var createRules = []rule{
 				e.LastError += text
 				sameEvent(t, e, s.get(t, e))
 			}
-			e := plainEvent(orgA, 0)
-			e.Instructions = strings.Repeat("0123456789abcde\n", 1<<16)
-			s.create(t, e)
-			require.True(t, e.Instructions == s.get(t, e).Instructions, "a mebibyte of instructions came back changed")
+		}},
+
+	{Rule{"store/longest", "Every text and blob of an event comes back whole, as long as it can be: a mebibyte of instructions, context and data."}, needStore,
+		func(t *testing.T, s *subject) {
+			e := filledEvent(orgA)
+			mutate.Stretch(&e)
+			sameEvent(t, e, s.create(t, e))
+			sameEvent(t, e, s.get(t, e))
+			s.update(t, e, func(e *trigger.Event) { e.Attempts++ })
+			e.Attempts++
+			sameEvent(t, e, s.list(t, e.Organization, trigger.EventQuery{})[0])
 		}},
 
 	{Rule{"store/raw-json-keeps-every-byte", "Raw JSON keeps every byte: spaces, digits, escapes, order and duplicates of keys."}, needStore,

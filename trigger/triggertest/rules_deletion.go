@@ -84,14 +84,14 @@ func (s *subject) isHidden(t *testing.T, events ...trigger.Event) {
 	}
 	for what, q := range map[string]trigger.EventQuery{
 		"all": {}, "those with a key": {IdempotencyKey: "key"}, "those of a status": {Status: trigger.StatusReceived},
-		"those of a source":       {Source: "api"},
-		"those behind a position": {After: mortise.Position{At: moment(time.Hour)}},
+		"those of a source":     {Source: "api"},
+		"those behind a cursor": {After: mortise.Position{At: moment(time.Hour), ID: string(uuid.Nil[:])}.Cursor()},
 	} {
 		q.Limit = 10
 		page, err := s.Store.ListEvents(t.Context(), org, q)
 		require.NoError(t, err)
 		require.Empty(t, page.Items, "ListEvents of a deleted organization: %s", what)
-		require.True(t, page.Next.IsZero(), "Next of ListEvents of a deleted organization: %s", what)
+		require.Empty(t, page.Next, "Next of ListEvents of a deleted organization: %s", what)
 	}
 	left, err := s.Store.Unqueued(t.Context(), moment(time.Hour), 10)
 	require.NoError(t, err)
@@ -159,11 +159,11 @@ var deletionRules = []rule{
 			require.ErrorIs(t, err, mortise.ErrNotFound, "KeyByDigest of a deleted organization's key")
 			err = s.Keys.UpdateKey(t.Context(), orgA, k.ID, neverCalled[trigger.APIKey](t))
 			require.ErrorIs(t, err, mortise.ErrNotFound, "UpdateKey of a deleted organization's key")
-			for _, after := range []mortise.Position{{}, {At: moment(-time.Hour)}} {
-				page, err := s.Keys.ListKeys(t.Context(), orgA, trigger.KeyQuery{After: after, Limit: 10})
+			for _, after := range []mortise.Cursor{"", mortise.Position{At: moment(-time.Hour), ID: string(uuid.Nil[:])}.Cursor()} {
+				page, err := s.Keys.ListKeys(t.Context(), orgA, after, 10)
 				require.NoError(t, err)
 				require.Empty(t, page.Items, "ListKeys of a deleted organization")
-				require.True(t, page.Next.IsZero(), "Next of ListKeys of a deleted organization")
+				require.Empty(t, page.Next, "Next of ListKeys of a deleted organization")
 			}
 		}},
 

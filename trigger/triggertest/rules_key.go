@@ -30,6 +30,16 @@ var keyRules = []rule{
 	{Rule{"store/create-key-before-window", "An event with the same key submitted before keySince loses its key in the same transaction; both events stay."}, needStore,
 		func(t *testing.T, s *subject) { keyIsTaken(t, s, s.createPlainly) }},
 
+	{Rule{"store/create-key-of-event-that-ended-late", "The window of a key goes by SubmittedAt alone: an event submitted before keySince loses its key, though it began and ended since."}, needStore,
+		func(t *testing.T, s *subject) {
+			first := keyedEvent(orgA, "key", 0)
+			s.create(t, first)
+			s.update(t, first, func(e *trigger.Event) {
+				e.Status, e.StartedAt, e.FinishedAt, e.CheckedAt, e.DueAt = trigger.StatusCompleted, moment(2*time.Hour), moment(3*time.Hour), moment(3*time.Hour), moment(3*time.Hour)
+			})
+			isCreated(t, s.createPlainly, keyedEvent(orgA, "key", 4*time.Hour), moment(time.Hour), "the key belongs to an event that was submitted before keySince, and ended later")
+		}},
+
 	{Rule{"store/create-key-of-finished-event", "A key counts whatever has become of its event."}, needStore,
 		func(t *testing.T, s *subject) {
 			for _, status := range trigger.Statuses() {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -21,17 +22,6 @@ var exactNames = []string{
 }
 
 var longName = strings.Repeat("n", 254)
-
-// joined are pairs of names. Some read the same when one name is put after the other,
-// with one of many separators or none.
-func joined() [][2]string {
-	pairs := [][2]string{{"a", "bc"}, {"ab", "c"}, {"abc", ""}}
-	for _, separator := range []string{"/", ":", "|", ".", "-", "_", " ", "\x00", "\x1f"} {
-		pairs = append(pairs,
-			[2]string{"a", "b" + separator + "c"}, [2]string{"a" + separator + "b", "c"})
-	}
-	return pairs
-}
 
 // nameRules say which names are the same.
 var nameRules = []rule{
@@ -78,11 +68,9 @@ var nameRules = []rule{
 	}, needStore,
 		func(t *testing.T, s *subject) {
 			events := make(map[[2]string]trigger.Event)
-			for _, pair := range joined() {
+			for _, pair := range conformance.Joined() {
 				e := keyedEvent(pair[0], pair[1], 0)
-				if e.Source = pair[1]; e.Source == "" {
-					e.Source = "api"
-				}
+				e.Source = pair[1]
 				events[pair] = s.create(t, e)
 			}
 			for pair, e := range events {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -93,6 +94,17 @@ var organizationRules = []rule{
 			require.Equal(t, trigger.Organization{ID: orgA}, seen,
 				"what update was given for a new organization")
 			s.hasOrganization(t, trigger.Organization{ID: orgA}, "after an update that left it as it was")
+		}},
+
+	{Rule{"organizations/longest", "The ID of an organization comes back whole, as long as it can be."}, needOrganizations,
+		func(t *testing.T, s *subject) {
+			var o trigger.Organization
+			mutate.Stretch(&o)
+			require.NoError(t, s.Organizations.UpdateOrganization(t.Context(), o.ID, func(stored *trigger.Organization) error {
+				stored.SetupComplete = true
+				return nil
+			}))
+			require.Equal(t, o.ID, s.organization(t, o.ID).ID)
 		}},
 
 	{Rule{"organizations/update-stores-what-it-leaves", "UpdateOrganization calls update with a copy of the organization and stores what it leaves."}, needOrganizations,

@@ -92,9 +92,9 @@ type rule struct {
 // suite returns the rules, to be tried on the backends of a harness.
 func suite(h *Harness) *conformance.Suite[*subject] {
 	s := &conformance.Suite[*subject]{Name: "triggertest", Skip: h.Skip, Open: h.open, Parts: (*subject).parts}
-	for _, r := range slices.Concat(createRules, keyRules, nameRules, updateRules, listRules, pageRules,
+	for _, r := range slices.Concat(createRules, keyRules, nameRules, updateRules, listRules, listsRules(), pageRules,
 		unqueuedRules, staleRules, pruneRules, deletionRules, deletionStepRules, stepRules(), sharedCountRules(), countRules,
-		organizationRules, apiKeyRules, apiKeyListRules, txStoreRules, txEndRules,
+		organizationRules, apiKeyRules, txStoreRules, txEndRules,
 		contextRules, leaveRules, breakRules, reopenRules) {
 		s.Add(r.ID, r.Text, r.needs, r.check)
 	}

@@ -157,7 +157,7 @@ func (d *deleted) isHidden(t *testing.T) {
 		require.ErrorIs(t, err, mortise.ErrNotFound, "Rows")
 		e := newEvent(v.Organization, mortise.KindDeleted, v.ID, 0)
 		require.ErrorIs(t, s.Store.DeleteToken(ctx, v.Organization, v.ID, "t1", e), vault.ErrTokenNotFound, "DeleteToken")
-		require.NotContains(t, idsOf(s.listVaults(t, v.Organization, "", 100)), v.ID, "ListVaults")
+		require.NotContains(t, idsOf(s.listVaults(t, v.Organization)), v.ID, "ListVaults")
 		e = newEvent(v.Organization, mortise.KindDetokenized, v.ID, 0)
 		require.ErrorIs(t, s.Store.AddAuditEvent(ctx, e), mortise.ErrNotFound, "AddAuditEvent")
 		s.NoEvent(t, e)
@@ -165,7 +165,7 @@ func (d *deleted) isHidden(t *testing.T) {
 	if d.id != "" {
 		return
 	}
-	require.Empty(t, s.listVaults(t, d.org, "", 100))
+	require.Empty(t, s.listVaults(t, d.org))
 	for _, id := range []string{d.vaults[0].ID, "unknown"} {
 		_, err := s.Store.MarkVaultDeleted(ctx, d.org, id, moment(0), newEvent(d.org, mortise.KindVaultDeleted, id, 0))
 		require.ErrorIs(t, err, mortise.ErrNotFound, "MarkVaultDeleted")
@@ -216,7 +216,7 @@ func (s *subject) ofOthers(t *testing.T, others []vault.Vault) {
 		s.noRow(t, v, row("gone", email, "eve", 1))
 		s.takes(t, v, []int{0}, row("gone", email, "eve", 1))
 		require.Equal(t, tokensOf(rows), s.dump(t, v))
-		require.Equal(t, []string{v.ID}, idsOf(s.listVaults(t, v.Organization, "", 10)))
+		require.Equal(t, []string{v.ID}, idsOf(s.listVaults(t, v.Organization)))
 	}
 	s.usage(t, usage)
 	sameRows(t, byID(without), s.withoutFingerprint(t, 7))

@@ -50,10 +50,10 @@ func (s *subject) importRefuses(t *testing.T, v vault.Vault, sentinel error, row
 // error.
 func (s *subject) importChangesNothing(t *testing.T, v vault.Vault, rows []vault.Row) error {
 	t.Helper()
-	before, found, e := s.list(t, v, "", 100_000), s.tokensOfRows(t, v, rows), importEvent(v)
+	before, found, e := s.list(t, v), s.tokensOfRows(t, v, rows), importEvent(v)
 	err := s.importing(t, v, e, rows...)
 	require.Error(t, err, "ImportTokens")
-	require.Equal(t, before, s.list(t, v, "", 100_000), "rows after an import that was refused")
+	require.Equal(t, before, s.list(t, v), "rows after an import that was refused")
 	require.Equal(t, found, s.tokensOfRows(t, v, rows), "tokens of fingerprints after an import that was refused")
 	s.NoEvent(t, e)
 	return err

@@ -136,30 +136,3 @@ func (s *subject) reseals(t *testing.T, want int, rows ...vault.Resealed) {
 	require.NoError(t, err, "Reseal")
 	require.Equal(t, want, n, "rows that Reseal changed")
 }
-
-// paging requires that a listing of rows returns want, in whatever pages, from wherever,
-// with all fields.
-func paging(t *testing.T, want []vault.Row, list func(after vault.RowID, limit int) []vault.Row) {
-	t.Helper()
-	for _, limit := range []int{1, 2, 3, len(want) - 1, len(want), len(want) + 1, 10_000} {
-		if limit < 1 {
-			continue
-		}
-		var got []vault.Row
-		var after vault.RowID
-		for {
-			page := list(after, limit)
-			require.LessOrEqual(t, len(page), limit, "rows of a page")
-			if len(page) == 0 {
-				break
-			}
-			require.LessOrEqual(t, len(got)+len(page), len(want), "paging does not end")
-			got, after = append(got, page...), page[len(page)-1].ID()
-		}
-		require.Len(t, got, len(want), "rows, with pages of %d", limit)
-		for i := range want {
-			require.Equal(t, want[i].ID(), got[i].ID(), "row %d, with pages of %d", i, limit)
-			sameRow(t, want[i], got[i])
-		}
-	}
-}

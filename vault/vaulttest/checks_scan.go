@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -14,7 +15,7 @@ import (
 type scan struct {
 	s      *subject
 	method string
-	page   func(t *testing.T, after vault.ScanPosition, limit int) (vault.RowPage, error)
+	page   func(t *testing.T, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error)
 	row    func(token, value string) vault.Row // one that it selects
 	other  func(token, value string) vault.Row // one that it does not
 	settle func(t *testing.T, r vault.Row)     // makes a row one that it does not select
@@ -24,7 +25,7 @@ type scan struct {
 func (s *subject) scanWithout(version int) *scan {
 	return &scan{
 		s: s, method: "RowsWithoutFingerprint",
-		page: func(t *testing.T, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+		page: func(t *testing.T, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
 			return s.Store.RowsWithoutFingerprint(t.Context(), version, after, limit)
 		},
 		row:   func(token, value string) vault.Row { return row(token, email, value, 1) },
@@ -41,7 +42,7 @@ func (s *subject) scanUnder(version int) *scan {
 	under := func(version int, r vault.Row) vault.Row { r.Sealed.Version = version; return r }
 	return &scan{
 		s: s, method: "RowsNotSealedUnder",
-		page: func(t *testing.T, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+		page: func(t *testing.T, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
 			return s.Store.RowsNotSealedUnder(t.Context(), version, after, limit)
 		},
 		row:   func(token, value string) vault.Row { return under(1, row(token, email, value)) },
@@ -54,11 +55,11 @@ func (s *subject) scanUnder(version int) *scan {
 }
 
 // stretch returns a page.
-func (c *scan) stretch(t *testing.T, after vault.ScanPosition, limit int) vault.RowPage {
+func (c *scan) stretch(t *testing.T, after mortise.Cursor, limit int) mortise.Page[vault.Row] {
 	t.Helper()
 	page, err := c.page(t, after, limit)
 	require.NoError(t, err, c.method)
-	require.LessOrEqual(t, len(page.Rows), limit, "rows of a page of %s", c.method)
+	require.LessOrEqual(t, len(page.Items), limit, "rows of a page of %s", c.method)
 	return page
 }
 
@@ -67,16 +68,16 @@ const maxPages = 10_000
 
 // from goes through what is left of a scan, and returns the rows. It calls between, which
 // may be nil, with each page that has rows and is not the last one.
-func (c *scan) from(t *testing.T, after vault.ScanPosition, limit int, between func(vault.RowPage)) []vault.Row {
+func (c *scan) from(t *testing.T, after mortise.Cursor, limit int, between func(mortise.Page[vault.Row])) []vault.Row {
 	t.Helper()
 	var rows []vault.Row
 	for range maxPages {
 		page := c.stretch(t, after, limit)
-		rows = append(rows, page.Rows...)
+		rows = append(rows, page.Items...)
 		if after = page.Next; after == "" {
 			return rows
 		}
-		if between != nil && len(page.Rows) > 0 {
+		if between != nil && len(page.Items) > 0 {
 			between(page)
 		}
 	}
@@ -86,15 +87,15 @@ func (c *scan) from(t *testing.T, after vault.ScanPosition, limit int, between f
 
 // first returns the first page that has rows. It fails if there is none, or none behind
 // it.
-func (c *scan) first(t *testing.T, limit int) vault.RowPage {
+func (c *scan) first(t *testing.T, limit int) mortise.Page[vault.Row] {
 	t.Helper()
-	var page vault.RowPage
+	var page mortise.Page[vault.Row]
 	for range maxPages {
-		if page = c.stretch(t, page.Next, limit); len(page.Rows) > 0 || page.Next == "" {
+		if page = c.stretch(t, page.Next, limit); len(page.Items) > 0 || page.Next == "" {
 			break
 		}
 	}
-	require.NotEmpty(t, page.Rows, c.method)
+	require.NotEmpty(t, page.Items, c.method)
 	require.NotEmpty(t, page.Next, "Next of %s, before the last row", c.method)
 	return page
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -99,14 +100,18 @@ func (s *subject) refuses(t *testing.T, v vault.Vault, sentinel error, rows ...v
 // dump returns all tokens of a vault.
 func (s *subject) dump(t *testing.T, v vault.Vault) []string {
 	t.Helper()
-	return tokensOf(s.list(t, v, "", 100_000))
+	return tokensOf(s.list(t, v))
 }
 
-// list calls ListRows.
-func (s *subject) list(t *testing.T, v vault.Vault, after string, limit int) []vault.Row {
+// list returns all rows of a vault, by ListRows.
+func (s *subject) list(t *testing.T, v vault.Vault) (rows []vault.Row) {
 	t.Helper()
-	rows, err := s.Store.ListRows(t.Context(), v.Organization, v.ID, after, limit)
-	require.NoError(t, err, "ListRows")
+	for r, err := range pages.Each("", func(after mortise.Cursor) (mortise.Page[vault.Row], error) {
+		return s.Store.ListRows(t.Context(), v.Organization, v.ID, after, mortise.MaxPageSize)
+	}) {
+		require.NoError(t, err, "ListRows")
+		rows = append(rows, r)
+	}
 	return rows
 }
 

@@ -172,8 +172,8 @@ var deletionMutants = []broken{
 	}},
 	{name: "deletes only organizations that have something", breaks: "deletion/of-nothing", mutate: refusing(mortise.ErrNotFound,
 		func(m *mutant, c *mutate.Call) bool {
-			vaults, err := m.db.ListVaults(bg, org(c), "", 1)
-			return err == nil && len(vaults) == 0
+			page, err := m.db.ListVaults(bg, org(c), "", 1)
+			return err == nil && len(page.Items) == 0
 		}, marking...)},
 	{name: "deletes vaults that never were", breaks: "deletion/of-nothing",
 		mutate: beforeMark(func(m *mutant, org, id string, _ *vault.AuditEvent) {
@@ -216,22 +216,22 @@ var deletionStepMutants = []broken{
 		breaks: "deletion/no-part-in-rotation deletion/leaves-others-alone deletion/beside-open-scans",
 		mutate: func(m *mutant) {
 			var kept []vault.Row
-			list := func(org, id, after string, limit int) {
-				rows, _ := m.db.ListRows(bg, org, id, after, limit)
-				kept = append(kept, rows...)
+			list := func(org, id string, limit int) {
+				page, _ := m.db.ListRows(bg, org, id, "", limit)
+				kept = append(kept, page.Items...)
 			}
 			beforeMark(func(_ *mutant, org, id string, _ *vault.AuditEvent) {
 				if id == "" {
-					list(org, "customers ", "", 1)
-					list(org, "deleted", "", 1000)
+					list(org, "customers ", 1)
+					list(org, "deleted", 1000)
 				} else {
-					list(org, id, "t", 1000)
+					list(org, id, 1000)
 				}
 			})(m)
-			scanning(func(_ *mutant, page *vault.RowPage, _ vault.ScanPosition, limit int) {
+			scanning(func(_ *mutant, page *mortise.Page[vault.Row], _ mortise.Cursor, limit int) {
 				for _, r := range kept {
-					if page.Next == "" && len(page.Rows) < limit {
-						page.Rows = append(page.Rows, r)
+					if page.Next == "" && len(page.Items) < limit {
+						page.Items = append(page.Items, r)
 					}
 				}
 			})(m)
@@ -271,13 +271,13 @@ var deletionStepMutants = []broken{
 			c.In[3].SetInt(1_000_000)
 			c.Go()
 			// A position is as long as there are rows before it.
-			page := mutate.Get[vault.RowPage](c.Out)
-			from := min(len(after), len(page.Rows))
-			to := min(from+limit, len(page.Rows))
-			if to < len(page.Rows) {
-				page.Next = vault.ScanPosition(strings.Repeat("x", to))
+			page := mutate.Get[mortise.Page[vault.Row]](c.Out)
+			from := min(len(after), len(page.Items))
+			to := min(from+limit, len(page.Items))
+			if to < len(page.Items) {
+				page.Next = mortise.Cursor(strings.Repeat("x", to))
 			}
-			page.Rows = page.Rows[from:to]
+			page.Items = page.Items[from:to]
 		}, scans...)},
 }
 

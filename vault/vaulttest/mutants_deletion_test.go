@@ -85,9 +85,9 @@ var showingMutants = []broken{
 		k, deleted := m.marked(), "customers"
 		mutate.Around(&m.On, func(c *mutate.Call) {
 			c.Go()
-			if k.has(org(c), deleted) && *mutate.Get[int](c.In) > 0 && c.In[2].String() < deleted {
-				vaults := mutate.Get[[]vault.Vault](c.Out)
-				*vaults = append([]vault.Vault{{Organization: org(c), ID: deleted}}, *vaults...)
+			if k.has(org(c), deleted) {
+				page := mutate.Get[mortise.Page[vault.Vault]](c.Out)
+				page.Items = append([]vault.Vault{{Organization: org(c), ID: deleted}}, page.Items...)
 			}
 		}, "ListVaults")
 	}},

@@ -21,7 +21,7 @@ func keptMutants() []broken {
 		mutate.Kept[vault.Vault]{
 			Name: "vault", Key: func(v *vault.Vault) string { return v.Organization + "/" + v.ID },
 			Stored: "vaults/put-stores-every-field", Times: "vaults/times-keep-microseconds",
-			Bytes: "vaults/strings-keep-every-byte",
+			Bytes: "vaults/strings-keep-every-byte", Longest: "vaults/longest",
 			Given: "vaults/copies", Got: "vaults/copies",
 			Except: map[string]string{
 				"makes valid UTF-8 Schema*": "it is JSON",
@@ -31,14 +31,14 @@ func keptMutants() []broken {
 		mutate.Kept[vault.Row]{
 			Name: "row", Key: func(r *vault.Row) string { return r.Organization + "/" + r.Vault + "/" + r.Token },
 			Stored: "tokens/insert-stores-every-field", Times: "tokens/times-keep-microseconds",
-			Bytes: "tokens/strings-keep-every-byte",
+			Bytes: "tokens/strings-keep-every-byte", Longest: "tokens/longest",
 			Given: "tokens/copies", Got: "tokens/copies",
 			Except: map[string]string{"Fingerprints*": "they are not read", "Place": "it is not stored"},
 		}.Mutants(),
 		mutate.Kept[vault.AuditEvent]{
 			Name: "audit event", Key: func(e *vault.AuditEvent) string { return e.ID.String() },
 			Stored: "audit/stores-every-field", Times: "audit/times-keep-microseconds", Unset: "audit/stores-every-field",
-			Bytes: "audit/strings-keep-every-byte",
+			Bytes: "audit/strings-keep-every-byte", Longest: "audit/longest",
 			Given: "audit/copies", Got: "audit/copies",
 			Except: map[string]string{
 				"sets to the epoch At":                  "it is always set",
@@ -64,6 +64,8 @@ func made(mistakes ...mutate.Mutant) (all []broken) {
 
 // fieldMutants keep something else than they were given.
 var fieldMutants = []broken{
+	{name: "finds nothing when its caller leaves", breaks: "store/left-at-any-look",
+		mutate: func(m *mutant) { mutate.Leaving(&m.On, mortise.ErrNotFound) }},
 	{name: "truncates times to seconds",
 		breaks: "vaults/times-keep-microseconds tokens/times-keep-microseconds audit/times-keep-microseconds",
 		mutate: out(func(t *time.Time) { *t = t.Truncate(time.Second) })},

@@ -45,13 +45,4 @@ var listMutants = []broken{
 			seen[r.Token] = true
 		}
 	}, "Rows")},
-	{name: "lists the other way round", breaks: "tokens/list-by-token",
-		mutate: out(func(rows *[]vault.Row) { slices.Reverse(*rows) }, "ListRows")},
-	{name: "lists from the given token on", breaks: "tokens/list-after tokens/list-by-token", mutate: around(func(_ *mutant, c *mutate.Call) {
-		after := c.In[3].String()
-		c.In[3].SetString(after[:max(0, len(after)-1)])
-		c.Go()
-	}, "ListRows")},
-	{name: "lists more than it should", breaks: "tokens/list-after tokens/list-by-token",
-		mutate: arg(func(limit *int) { *limit++ }, "ListRows")},
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 
@@ -37,6 +38,8 @@ func overwriting(refusal error) func(*mutant) {
 
 // vaultMutants are wrong about changes of vaults.
 var vaultMutants = []broken{
+	{name: "joins the names of deleted vaults", breaks: "vaults/names-are-apart",
+		mutate: func(m *mutant) { mutate.Joined(&m.On, mortise.ErrNotFound, "Vault", "MarkVaultDeleted") }},
 	{name: "makes vaults that are there",
 		breaks: "vaults/put-refuses-an-id-that-is-there vaults/made-once store/durable-constraints",
 		mutate: overwriting(mortise.ErrExists)},
@@ -152,6 +155,20 @@ var scopeMutants = []broken{
 
 // raceMutants look first and act later.
 var raceMutants = []broken{
+	{name: "gives a token again while it is deleted", breaks: "tokens/deleted-while-inserted", mutate: func(m *mutant) {
+		var deleted atomic.Int64
+		around(func(_ *mutant, c *mutate.Call) {
+			c.Go()
+			deleted.Add(1)
+		}, "DeleteToken")(m)
+		around(func(_ *mutant, c *mutate.Call) {
+			before := deleted.Load()
+			conformance.Seam()
+			if c.Go(); deleted.Load() > before && errors.As(*c.Err(), new(*vault.TakenError)) {
+				*c.Err() = nil
+			}
+		}, "InsertTokens")(m)
+	}},
 	{name: "looks for a vault before it makes it", breaks: "vaults/made-once vaults/changed-by-one", mutate: putting(
 		func(m *mutant, c *mutate.Call, v *vault.Vault, _ *[]string) {
 			stored, err := m.db.Vault(bg, v.Organization, v.ID)

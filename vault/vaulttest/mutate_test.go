@@ -118,6 +118,6 @@ func renamed(change func(string) string) func(*mutant) {
 
 // rowsOf returns all rows of a vault.
 func (m *mutant) rowsOf(ctx context.Context, org, id string) []vault.Row {
-	rows, _ := m.db.ListRows(ctx, org, id, "", 1_000_000)
-	return rows
+	page, _ := m.db.ListRows(ctx, org, id, "", 1_000_000)
+	return page.Items
 }

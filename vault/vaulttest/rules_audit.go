@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance/audittest"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -37,16 +35,6 @@ var auditRules = slices.Concat(audited(auditEvents.Rules()), []rule{
 			}
 			s.Record(t, e)
 			s.HasEvent(t, e)
-		}},
-
-	{Rule{"audit/limit-zero", "Limit 0 selects nothing: the page is empty and its Next is zero."}, 0,
-		func(t *testing.T, s *subject) {
-			s.Record(t, newEvent(orgA, mortise.KindDetokenized, "x", 0))
-			for _, q := range []audittest.Query{{}, {About: "x"}, {Kind: string(mortise.KindDetokenized)}} {
-				page := s.Page(t, orgA, q)
-				require.Empty(t, page.Items, "events on a page of Limit 0")
-				require.True(t, page.Next.IsZero(), "Next is set after a page of Limit 0")
-			}
 		}},
 })
 

@@ -212,7 +212,7 @@ func (s *subject) whole(t *testing.T, way int) error {
 		if err != nil {
 			return err
 		}
-		n = len(rows)
+		n = len(rows.Items)
 	case 1:
 		l := vault.Lookup{Scope: email, Version: 1}
 		for i := range 40 * wholeBatch {

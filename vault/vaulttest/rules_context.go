@@ -50,7 +50,7 @@ func (s *subject) addSample(t *testing.T) *sample {
 func (s *subject) hasSample(t *testing.T, x *sample) {
 	t.Helper()
 	s.hasVault(t, x.vault)
-	sameVaults(t, []vault.Vault{x.vault}, s.listVaults(t, orgA, "", 10))
+	sameVaults(t, []vault.Vault{x.vault}, s.listVaults(t, orgA))
 	for _, r := range x.rows {
 		s.hasRow(t, x.vault, r)
 	}
@@ -71,7 +71,7 @@ func (s *subject) storeCalls(x *sample) []call {
 	}
 	return []call{
 		conformance.CallOf("Vault", s.Store.Vault, orgA, v.ID),
-		conformance.CallOf("ListVaults", s.Store.ListVaults, orgA, "", 10),
+		conformance.CallOf("ListVaults", s.Store.ListVaults, orgA, mortise.Cursor(""), 10),
 		conformance.CallOf("PutVault", s.Store.PutVault, newVault(orgB, uuid.NewString()), nil, e()),
 		conformance.CallOf("FindTokens", s.Store.FindTokens, orgA, v.ID, 1, []vault.Lookup{{Scope: email, Version: 1, Fingerprints: []keyring.Fingerprint{{1}}}}),
 		conformance.CallOf("InsertTokens", func(ctx context.Context) error { _, err := insert(ctx); return err }),
@@ -80,7 +80,7 @@ func (s *subject) storeCalls(x *sample) []call {
 			return s.Store.ImportTokens(ctx, orgB, "b", 1, rowsOf(b, []vault.Row{r}), e())
 		}),
 		conformance.CallOf("Rows", s.Store.Rows, orgA, v.ID, []string{"t1", "t9"}),
-		conformance.CallOf("ListRows", s.Store.ListRows, orgA, v.ID, "", 10),
+		conformance.CallOf("ListRows", s.Store.ListRows, orgA, v.ID, mortise.Cursor(""), 10),
 		conformance.CallOf("DeleteToken", func(ctx context.Context) error {
 			token, err := insert(context.WithoutCancel(ctx))
 			if err != nil {
@@ -148,7 +148,7 @@ func (s *subject) failingCalls(x *sample) []call {
 			return s.Store.ImportTokens(ctx, orgA, v.ID, 1, rows, newEvent(orgA, mortise.KindImported, v.ID, 0))
 		}),
 		conformance.CallOf("Rows of no vault", s.Store.Rows, orgB, "unknown", nil),
-		conformance.CallOf("ListRows of no vault", s.Store.ListRows, orgB, "unknown", "", 1),
+		conformance.CallOf("ListRows of no vault", s.Store.ListRows, orgB, "unknown", mortise.Cursor(""), 1),
 		conformance.CallOf("DeleteToken that is not there", s.Store.DeleteToken, orgA, v.ID, "t9", vault.AuditEvent{}),
 		conformance.CallOf("MarkVaultDeleted of no vault", s.Store.MarkVaultDeleted, orgB, "unknown", moment(0), vault.AuditEvent{}),
 		conformance.CallOf("RemoveDeletedVault that is not marked", s.Store.RemoveDeletedVault, orgA, v.ID, 1),
@@ -169,6 +169,13 @@ var contextRules = []rule{
 			conformance.AllFail(conformance.Ended(t), t, s.failingCalls(x), isFailure)
 			s.hasSample(t, x)
 			conformance.AllWork(t, s.storeCalls(x))
+			s.hasSample(t, x)
+		}},
+
+	{Rule{"store/left-at-any-look", "A caller may leave at any moment: a call whose context ends at whatever look of the backend works, or returns an error that is none of the sentinels."}, 0,
+		func(t *testing.T, s *subject) {
+			x := s.addSample(t)
+			conformance.EveryLook(t, func() []call { return s.storeCalls(x) }, isFailure)
 			s.hasSample(t, x)
 		}},
 

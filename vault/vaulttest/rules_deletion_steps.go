@@ -182,11 +182,11 @@ var deletionRotationRules = []rule{
 					}
 					marked := false
 					var early []vault.Row // before the mark
-					got := c.from(t, "", 3, func(page vault.RowPage) {
+					got := c.from(t, "", 3, func(page mortise.Page[vault.Row]) {
 						if !marked {
 							d.mark(t, moment(0), vault.AuditEvent{})
 							marked = true
-							early = page.Rows
+							early = page.Items
 							return
 						}
 						d.step(t, 5)
@@ -253,14 +253,14 @@ var deletionRaceRules = []rule{
 				if err != nil {
 					return err
 				}
-				if len(vaults) > rounds-len(page.Items) {
-					return fmt.Errorf("%d vaults of %d after %d were deleted", len(vaults), rounds, len(page.Items))
+				if len(vaults.Items) > rounds-len(page.Items) {
+					return fmt.Errorf("%d vaults of %d after %d were deleted", len(vaults.Items), rounds, len(page.Items))
 				}
 				if page, err = s.Store.ListAuditEvents(t.Context(), orgB, vault.AuditQuery{Kind: mortise.KindVaultDeleted, Limit: mortise.MaxPageSize}); err != nil {
 					return err
 				}
-				if len(vaults) < rounds-len(page.Items) {
-					return fmt.Errorf("%d vaults of %d are left, and there are events of %d", len(vaults), rounds, len(page.Items))
+				if len(vaults.Items) < rounds-len(page.Items) {
+					return fmt.Errorf("%d vaults of %d are left, and there are events of %d", len(vaults.Items), rounds, len(page.Items))
 				}
 				return nil
 			}

@@ -143,8 +143,8 @@ var importRaceRules = []rule{
 					return err
 				}
 				// There may be more since.
-				if len(rows)%wholeBatch != 0 || len(rows) < wholeBatch*len(page.Items) {
-					return fmt.Errorf("%d rows after %d events of %d rows each", len(rows), len(page.Items), wholeBatch)
+				if len(rows.Items)%wholeBatch != 0 || len(rows.Items) < wholeBatch*len(page.Items) {
+					return fmt.Errorf("%d rows after %d events of %d rows each", len(rows.Items), len(page.Items), wholeBatch)
 				}
 				return nil
 			}

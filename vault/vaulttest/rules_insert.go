@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -36,6 +37,16 @@ var insertRules = []rule{
 				s.adds(t, v, r)
 				s.hasRow(t, v, r)
 			}
+		}},
+
+	{Rule{"tokens/longest", "Every text of a row comes back whole, as long as it can be, and a ciphertext of two mebibytes."}, 0,
+		func(t *testing.T, s *subject) {
+			r := row("t1", email, "ann", 1)
+			mutate.Stretch(&r)
+			v := s.addVault(t, newVault(r.Organization, r.Vault))
+			s.adds(t, v, r)
+			s.hasRow(t, v, r)
+			sameRow(t, rowsOf(v, []vault.Row{r})[0], s.list(t, v)[0])
 		}},
 
 	{Rule{"tokens/strings-keep-every-byte", "Strings keep every byte: a row's token, scope, vault and organization."}, 0,
@@ -128,7 +139,7 @@ var insertRules = []rule{
 				rows, err := s.Store.Rows(t.Context(), v.Organization, v.ID, []string{"t1", "t2"})
 				require.NoError(t, err)
 				for _, list := range [][]vault.Row{
-					rows, s.list(t, v, "", 10), s.withoutFingerprint(t, 9), s.notSealedUnder(t, 9),
+					rows, s.list(t, v), s.withoutFingerprint(t, 9), s.notSealedUnder(t, 9),
 				} {
 					require.Len(t, list, 2)
 					for i := range list {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -38,7 +39,7 @@ func scanRulesOf(method, id string, of func(*subject) *scan) []rule {
 				}
 			}),
 
-		scanRule("ends", "A scan of %s ends, with a page whose Next is zero, also where it selects nothing or nothing is stored.",
+		scanRule("ends", "A scan of %s ends, with a page whose Next is \"\", also where it selects nothing or nothing is stored.",
 			func(t *testing.T, s *subject, c *scan) {
 				require.Empty(t, c.all(t))
 				v := s.customers(t)
@@ -49,7 +50,7 @@ func scanRulesOf(method, id string, of func(*subject) *scan) []rule {
 				require.Empty(t, c.all(t))
 			}),
 
-		scanRule("behind-others", "A scan of %s comes to a row however many it does not select stand before it: it ends at a zero Next, not at an empty page.",
+		scanRule("behind-others", "A scan of %s comes to a row however many it does not select stand before it: it ends with Next, not with an empty page.",
 			func(t *testing.T, s *subject, c *scan) {
 				v := s.customers(t)
 				for batch := range 3 {
@@ -72,14 +73,14 @@ func scanRulesOf(method, id string, of func(*subject) *scan) []rule {
 				want := c.spread(t)
 				young := newVault("", "")
 				n := 0
-				got := c.from(t, "", 7, func(page vault.RowPage) {
+				got := c.from(t, "", 7, func(page mortise.Page[vault.Row]) {
 					if n++; n > 20 {
 						return // or the scan might run after them for ever
 					}
 					if n%4 == 1 {
 						young = s.addVault(t, newVault(fmt.Sprint("a", n), "v"))
 					}
-					r := page.Rows[0]
+					r := page.Items[0]
 					s.adds(t, young, c.row(fmt.Sprint("young ", n), fmt.Sprint("young ", n)))
 					s.adds(t, newVault(r.Organization, r.Vault), c.row(fmt.Sprint("a young ", n), fmt.Sprint("young ", n)))
 				})
@@ -92,15 +93,15 @@ func scanRulesOf(method, id string, of func(*subject) *scan) []rule {
 				}))
 			}),
 
-		scanRule("after-changes", "A position of %s stays good when rows of the pages before it are changed or deleted, the last one among them: what is left comes once.",
+		scanRule("after-changes", "A cursor of %s stays good when rows of the pages before it are changed or deleted, the last one among them: what is left comes once.",
 			func(t *testing.T, s *subject, c *scan) {
 				want := c.spread(t)
 				n := 0
-				sameRows(t, want, c.from(t, "", 2, func(page vault.RowPage) {
+				sameRows(t, want, c.from(t, "", 2, func(page mortise.Page[vault.Row]) {
 					n++
-					last := len(page.Rows) - 1
+					last := len(page.Items) - 1
 					// The first one too, or the last one only.
-					for i, r := range page.Rows[last*(n%2):] {
+					for i, r := range page.Items[last*(n%2):] {
 						if (n/2+i)%2 == 0 {
 							c.settle(t, r)
 						} else {
@@ -116,7 +117,7 @@ func scanRulesOf(method, id string, of func(*subject) *scan) []rule {
 				for _, limit := range []int{1, 3, 20} {
 					begun := c.first(t, limit)
 					left := slices.DeleteFunc(slices.Clone(all), func(r vault.Row) bool {
-						return slices.ContainsFunc(begun.Rows, func(b vault.Row) bool { return b.ID() == r.ID() })
+						return slices.ContainsFunc(begun.Items, func(b vault.Row) bool { return b.ID() == r.ID() })
 					})
 					for i, gone := range left[:4] {
 						if i%2 == 0 {
@@ -126,34 +127,26 @@ func scanRulesOf(method, id string, of func(*subject) *scan) []rule {
 						}
 					}
 					sameRows(t, left[4:], c.from(t, begun.Next, limit, nil))
-					all = slices.Concat(begun.Rows, left[4:])
+					all = slices.Concat(begun.Items, left[4:])
 				}
 			}),
 
-		scanRule("foreign-position", "A text that is no position of the store is an error of %s, but none of the sentinels.",
+		scanRule("foreign-cursor", "A text that is no cursor of %s is a ValidationError at \"after\", or begins somewhere in the scan.",
 			func(t *testing.T, _ *subject, c *scan) {
 				c.spread(t)
-				made := string(c.first(t, 3).Next)
-				for _, foreign := range []string{
-					" ", "\x00", "\xff\xfe", "no position", "null", "0x1f", "-1", "-9223372036854775808", "18446744073709551615",
-					"99999999999999999999999999", "1.5", "1e3", "\U0001F4DA", strings.Repeat("9", 1<<16),
-					" " + made, made + " ", made + "\x00", "+" + made, "no " + made, made + made + made + " position",
+				made := c.first(t, 3).Next
+				for _, foreign := range []mortise.Cursor{
+					" ", "\x00", "\xff\xfe", "no cursor", "null", "0x1f", "-1", "-9223372036854775808", "18446744073709551615",
+					"99999999999999999999999999", "1.5", "1e3", "\U0001F4DA", mortise.Cursor(strings.Repeat("9", 1<<16)),
+					" " + made, made + " ", made + "\x00", "+" + made, "no " + made, made + made + made + " cursor",
 				} {
-					_, err := c.page(t, vault.ScanPosition(foreign), 3)
-					isFailure(t, fmt.Sprintf("%s after %.40q", method, foreign), err)
-				}
-			}),
-
-		scanRule("limit-zero", "With a limit below 1 the page of %s is zero.",
-			func(t *testing.T, _ *subject, c *scan) {
-				c.spread(t)
-				for _, after := range []vault.ScanPosition{"", c.first(t, 3).Next} {
-					for _, limit := range []int{0, -1, -1 << 63} {
-						page, err := c.page(t, after, limit)
-						require.NoError(t, err)
-						require.Empty(t, page.Rows, "rows of a page with limit %d", limit)
-						require.Empty(t, page.Next, "Next of a page with limit %d", limit)
+					_, err := c.page(t, foreign, 3)
+					if err == nil {
+						continue
 					}
+					var invalid *mortise.ValidationError
+					require.ErrorAs(t, err, &invalid, "%s after %.40q", method, foreign)
+					require.Equal(t, "after", invalid.Problems[0].Path.String())
 				}
 			}),
 	}

@@ -1,6 +1,8 @@
 package vaulttest
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -8,15 +10,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/conformance/listtest"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// listVaults calls ListVaults.
-func (s *subject) listVaults(t *testing.T, org, after string, limit int) []vault.Vault {
+// listVaults returns all vaults of an organization, on one page.
+func (s *subject) listVaults(t *testing.T, org string) []vault.Vault {
 	t.Helper()
-	vaults, err := s.Store.ListVaults(t.Context(), org, after, limit)
-	require.NoError(t, err, "ListVaults of %q after %q, limit %d", org, after, limit)
-	return vaults
+	page, err := s.Store.ListVaults(t.Context(), org, "", mortise.MaxPageSize)
+	require.NoError(t, err, "ListVaults of %q", org)
+	require.Empty(t, page.Next, "Next of the last page")
+	return page.Items
 }
 
 // sameVaults compares every field of each.
@@ -37,7 +42,7 @@ func idsOf(vaults []vault.Vault) []string {
 	return ids
 }
 
-// vaultListRules are the rules of ListVaults.
+// vaultListRules are the rules of ListVaults that listtest does not have.
 var vaultListRules = []rule{
 	{Rule{
 		"vaults/list-by-id",
@@ -57,38 +62,7 @@ var vaultListRules = []rule{
 				want = append(want, v)
 			}
 			slices.SortFunc(want, func(a, b vault.Vault) int { return strings.Compare(a.ID, b.ID) })
-			for _, limit := range []int{1, 2, 3, len(want) - 1, len(want), len(want) + 1, 10_000} {
-				var got []vault.Vault
-				for after := ""; ; {
-					page := s.listVaults(t, orgA, after, limit)
-					if len(page) == 0 {
-						break
-					}
-					require.Len(t, page, min(limit, len(want)-len(got)), "vaults of a page that follow %q", after)
-					got, after = append(got, page...), page[len(page)-1].ID
-				}
-				sameVaults(t, want, got)
-			}
-		}},
-
-	{Rule{
-		"vaults/list-after",
-		"ListVaults returns at most limit vaults whose ID comes after the given one, whether or not there is such a " +
-			"vault; none if limit is below 1.",
-	}, 0,
-		func(t *testing.T, s *subject) {
-			for _, id := range []string{"d", "b", "f"} {
-				s.addVault(t, newVault(orgA, id))
-			}
-			for after, want := range map[string][]string{
-				"": {"b", "d", "f"}, "a": {"b", "d", "f"}, "b": {"d", "f"}, "b\x00": {"d", "f"}, "c": {"d", "f"}, "d": {"f"},
-				"e": {"f"}, "f": {}, "g": {}, "B": {"b", "d", "f"}, "\xff": {}, "\x00": {"b", "d", "f"},
-			} {
-				for limit := -1; limit < 5; limit++ {
-					got := idsOf(s.listVaults(t, orgA, after, limit))
-					require.Equal(t, want[:max(0, min(limit, len(want)))], got, "after %q, limit %d", after, limit)
-				}
-			}
+			sameVaults(t, want, s.listVaults(t, orgA))
 		}},
 
 	{Rule{
@@ -97,7 +71,7 @@ var vaultListRules = []rule{
 			"error, if it has none.",
 	}, 0,
 		func(t *testing.T, s *subject) {
-			require.Empty(t, s.listVaults(t, orgA, "", 10))
+			require.Empty(t, s.listVaults(t, orgA))
 			var all []vault.Vault
 			for i, org := range hard {
 				v := newVault(org, []string{"customers", "a", "z"}[i%3])
@@ -105,35 +79,62 @@ var vaultListRules = []rule{
 				all = append(all, s.addVault(t, v))
 			}
 			for _, v := range all {
-				sameVaults(t, []vault.Vault{v}, s.listVaults(t, v.Organization, "", 10))
-				require.Empty(t, s.listVaults(t, v.Organization, v.ID, 10))
+				sameVaults(t, []vault.Vault{v}, s.listVaults(t, v.Organization))
 			}
 			for _, org := range []string{orgA, orgB, ""} {
-				require.Empty(t, s.listVaults(t, org, "", 10))
+				require.Empty(t, s.listVaults(t, org))
 			}
 		}},
+}
 
-	{Rule{
-		"vaults/list-between-pages",
-		"A vault that comes between two pages of a list is on a later one if its ID comes after the position, else on " +
-			"none. The others come once, as they are then.",
-	}, 0,
-		func(t *testing.T, s *subject) {
-			vaults := make(map[string]vault.Vault)
-			add := func(ids ...string) {
-				for _, id := range ids {
-					vaults[id] = s.addVault(t, newVault(orgA, id))
+// lists are all lists of package vault but the scans.
+var lists = []listtest.List[*subject]{
+	{ID: "vaults", Method: "ListVaults", Items: "vaults", Open: func(_ *testing.T, s *subject, org string) listtest.Opened {
+		return listtest.Opened{
+			Position: func(i listtest.Item) mortise.Position { return mortise.Position{ID: listtest.Name(i.N)} },
+			Add: func(t *testing.T, items ...listtest.Item) {
+				for _, i := range items {
+					s.addVault(t, newVault(org, listtest.Name(i.N)))
 				}
-			}
-			add("b", "d", "f", "h")
-			first := s.listVaults(t, orgA, "", 2)
-			sameVaults(t, []vault.Vault{vaults["b"], vaults["d"]}, first)
-			add("a", "c", "e", "g", "z")
-			s.addVault(t, newVault(orgB, "e"))
-			vaults["f"], vaults["b"] = s.changeVault(t, vaults["f"]), s.changeVault(t, vaults["b"])
-			sameVaults(t, []vault.Vault{vaults["e"], vaults["f"], vaults["g"]}, s.listVaults(t, orgA, "d", 3))
-			add("ff")
-			sameVaults(t, []vault.Vault{vaults["h"], vaults["z"]}, s.listVaults(t, orgA, "g", 3))
-			sameVaults(t, []vault.Vault{vaults["a"], vaults["b"], vaults["c"]}, s.listVaults(t, orgA, "", 3))
-		}},
+			},
+			Remove: func(t *testing.T, i listtest.Item) {
+				_, err := s.Store.MarkVaultDeleted(t.Context(), org, listtest.Name(i.N), moment(0), vault.AuditEvent{})
+				require.NoError(t, err)
+			},
+			Page: listtest.Of(func(ctx context.Context, after mortise.Cursor, limit int) (mortise.Page[vault.Vault], error) {
+				return s.Store.ListVaults(ctx, org, after, limit)
+			}, (*vault.Vault).Position),
+		}
+	}},
+	{ID: "rows", Method: "ListRows", Items: "rows of a vault", Open: func(t *testing.T, s *subject, org string) listtest.Opened {
+		v := s.addVault(t, newVault(org, "customers"))
+		token := func(i listtest.Item) string { return listtest.Name(i.N) }
+		return listtest.Opened{
+			Position: func(i listtest.Item) mortise.Position { return mortise.Position{ID: token(i)} },
+			Add: func(t *testing.T, items ...listtest.Item) {
+				var rows []vault.Row
+				for _, i := range items {
+					rows = append(rows, row(token(i), email, "value "+token(i), 1))
+				}
+				s.adds(t, v, rows...)
+			},
+			Remove: func(t *testing.T, i listtest.Item) { s.deletes(t, v, token(i)) },
+			Page: listtest.Of(func(ctx context.Context, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
+				page, err := s.Store.ListRows(ctx, org, v.ID, after, limit)
+				if errors.Is(err, mortise.ErrNotFound) {
+					err = nil // of another organization
+				}
+				return page, err
+			}, (*vault.Row).Position),
+		}
+	}},
+	{ID: "audit-events", Method: "ListAuditEvents", Items: "audit events of a vault", Newest: true,
+		Open: func(_ *testing.T, s *subject, org string) listtest.Opened { return s.Listed(org) }},
+}
+
+func listsRules() (rules []rule) {
+	for _, r := range listtest.Rules(lists) {
+		rules = append(rules, rule{Rule{r.ID, r.Text}, r.Needs, r.Check})
+	}
+	return rules
 }

@@ -79,7 +79,7 @@ func suite(h *Harness) *conformance.Suite[*subject] {
 		takenRules, keyedInsertRules, importRules, importRaceRules, findRules, rowRules, listRules, deleteRules,
 		keyRules, retireRules, usageRules, fingerprintRotationRules, resealRules, scanRules(), concurrentRules,
 		rotationRaceRules, auditRules, pruneRules(), contextRules, hostTxRules, breakRules, reopenRules,
-		vaultListRules,
+		vaultListRules, listsRules(),
 		stepRules(), deletionRules, deletionStepRules, deletionRotationRules, deletionRaceRules) {
 		s.Add(r.ID, r.Text, r.needs|needStore, r.check)
 	}

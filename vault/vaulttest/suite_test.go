@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/listtest"
 	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/internal/conformance/steptest"
 	"github.com/seed-6363c74e/mortise/internal/nightly"
@@ -30,9 +31,13 @@ func proof() *conformance.Proof[vaulttest.Harness] {
 	return p
 }
 
-// TestHalfStepsPass: a backend may do less than the limit of a step.
-func TestHalfStepsPass(t *testing.T) {
-	halves := broken{mutate: func(m *mutant) { steptest.Halve(&m.On) }}
+// TestHalvesPass: a backend may do less than the limit of a step, and a page may hold less
+// than its limit.
+func TestHalvesPass(t *testing.T) {
+	halves := broken{mutate: func(m *mutant) {
+		steptest.Halve(&m.On)
+		listtest.Halve(&m.On)
+	}}
 	vaulttest.Run(t, halves.harness())
 }
 
@@ -42,6 +47,13 @@ func stepMutants() []broken {
 		"PruneAudit": "steps/prune-audit", "RemoveFingerprints": "steps/remove-fingerprints",
 		"RemoveDeleted": "steps/remove-deleted", "RemoveDeletedVault": "steps/remove-deleted-vault",
 	})...)
+}
+
+// listsMutants are wrong about lists.
+func listsMutants() []broken {
+	return made(listtest.Mutants(&new(mutant).On, map[string]string{
+		"ListVaults": "vaults", "ListRows": "rows", "ListAuditEvents": "audit-events",
+	}, scans...)...)
 }
 
 // lacking are backends that lack what they may.
@@ -63,7 +75,7 @@ type broken struct {
 func mutants() []broken {
 	return slices.Concat(keptMutants(), fieldMutants, nameMutants, vaultMutants, scopeMutants, insertMutants, tokenMutants, importMutants, importRaceMutants, listMutants, keyMutants, retireMutants,
 		placeMutants, fingerprintMutants, resealMutants, scanMutants, raceMutants, sharedAuditMutants(), stepMutants(), auditMutants, ctxMutants, hostTxMutants, reopenMutants,
-		vaultListMutants, showingMutants, deletionMutants, deletionStepMutants, deletionRaceMutants)
+		vaultListMutants, listsMutants(), showingMutants, deletionMutants, deletionStepMutants, deletionRaceMutants)
 }
 
 // faithful makes no mistake.

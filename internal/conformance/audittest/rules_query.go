@@ -1,14 +1,11 @@
 package audittest
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
@@ -17,7 +14,7 @@ func (s *Events[E]) said(kind, actor, about string, at time.Duration) E {
 	return s.New(Event{ID: uuid.New(), Organization: orgA, At: conformance.Moment(at), Kind: kind, Actor: actor, About: about})
 }
 
-// queryRules say what an AuditQuery selects, and how it is cut into pages.
+// queryRules say what an AuditQuery selects.
 func (s *Events[E]) queryRules() []Rule[E] {
 	return []Rule[E]{
 		{"audit/by-kind-actor-and-" + s.field(), "AuditQuery selects by Kind, by Actor and by " + s.About + "; what is empty selects everything.", func(t *testing.T, s *Trail[E]) {
@@ -78,9 +75,6 @@ func (s *Events[E]) queryRules() []Rule[E] {
 			for _, offset := range []int{-11, -5, 0, 2, 13} {
 				zone := time.FixedZone("", offset*3600+1800)
 				s.selects(t, all, Query{From: conformance.Moment(12 * time.Hour).In(zone), To: conformance.Moment(36 * time.Hour).In(zone)}, 24)
-				after := s.Say(&all[20]).position()
-				after.At = after.At.In(zone)
-				s.selects(t, all, Query{After: after}, 20)
 			}
 		}},
 
@@ -92,68 +86,17 @@ func (s *Events[E]) queryRules() []Rule[E] {
 			}
 			s.Record(t, all...)
 			times := []time.Time{{}, conformance.Moment(2 * time.Microsecond), conformance.Moment(5 * time.Microsecond)}
-			afters := []mortise.Position{
-				{}, s.Say(&all[13]).position(), {At: conformance.Moment(3 * time.Microsecond)}, {At: conformance.Moment(time.Microsecond), ID: uuid.Max},
-			}
 			for _, kind := range kinds {
 				for _, actor := range names {
 					for _, about := range names {
-						for n, from := range times {
-							for m, to := range times {
-								s.selects(t, all, Query{Kind: kind, Actor: actor, About: about, From: from, To: to, After: afters[(n+2*m)%len(afters)]}, -1)
+						for _, from := range times {
+							for _, to := range times {
+								s.selects(t, all, Query{Kind: kind, Actor: actor, About: about, From: from, To: to}, -1)
 							}
 						}
 					}
 				}
 			}
-			for _, after := range afters {
-				s.selects(t, all, Query{After: after}, -1)
-			}
-		}},
-
-		{"audit/pages", "Paging neither repeats nor skips an event, whatever the limit and the filters; a page holds at most Limit events.", func(t *testing.T, s *Trail[E]) {
-			const n = 24
-			for i := range n {
-				s.Record(t, s.event(orgA, []string{"x", "y", "x"}[i%3], time.Duration(i/4)*time.Hour))
-			}
-			for _, about := range []string{"", "x", "y"} {
-				q := Query{About: about, Limit: whole}
-				want := s.IDs(s.Page(t, orgA, q).Items)
-				for _, q.Limit = range []int{1, 2, 3, 4, 5, 7, n - 1, n, n + 1, whole} {
-					require.Equal(t, want, s.IDs(s.pages(t, orgA, q)), "limit %d", q.Limit)
-				}
-			}
-		}},
-
-		{"audit/next-is-zero-at-the-end", "Page.Next is zero if this is the last page, a full one included.", func(t *testing.T, s *Trail[E]) {
-			for i := range 6 {
-				s.Record(t, s.said([]string{"made", "gone"}[i%2], "ann", "x", time.Duration(i)*time.Hour))
-			}
-			for q, more := range map[Query]bool{
-				{Limit: 5}: true, {Limit: 6}: false, {Limit: 7}: false,
-				{Kind: "made", Limit: 2}: true, {Kind: "made", Limit: 3}: false, {Kind: "gone", Limit: 3}: false,
-				{Actor: "ann", About: "x", Limit: 6}: false, {From: conformance.Moment(4 * time.Hour), Limit: 2}: false,
-			} {
-				page := s.Page(t, orgA, q)
-				require.Equal(t, more, !page.Next.IsZero(), "whether a page follows with %+v", q)
-			}
-		}},
-
-		{"audit/pages-while-events-arrive", "A position stays where it is while other events arrive, so that paging neither repeats nor skips one.", func(t *testing.T, s *Trail[E]) {
-			for i := range 10 {
-				s.Record(t, s.event(orgA, fmt.Sprint(i), time.Duration(i/3)*time.Hour))
-			}
-			want := s.IDs(s.Trail(t, orgA))
-			var got []uuid.UUID
-			q := Query{Limit: 3}
-			for turn := 0; turn == 0 || !q.After.IsZero(); turn++ {
-				require.Less(t, turn, 100, "paging does not end")
-				page := s.Page(t, orgA, q)
-				got = append(got, s.IDs(page.Items)...)
-				q.After = page.Next
-				s.Record(t, s.event(orgA, "new", 10*time.Hour), s.event(orgB, "new", 0))
-			}
-			require.Equal(t, want, got)
 		}},
 	}
 }

@@ -29,6 +29,8 @@ type Kept[T any] struct {
 	Bytes  string // finds strings that end at U+0000, or that were made valid UTF-8
 	Exact  string // finds integers that were kept as floating-point numbers
 
+	Longest string // finds texts and blobs that were cut, where they are as long as can be
+
 	Given string // finds slices, maps and pointers that the caller who made it shares
 	Left  string // finds those that an update function shares
 	Got   string // finds those that everybody shares who reads it
@@ -108,6 +110,11 @@ func (k Kept[T]) mistakes(f field) []mistake {
 		return append(all, changed("cuts to milliseconds", k.Times, func(v reflect.Value) {
 			v.SetInt(v.Int() / int64(time.Millisecond) * int64(time.Millisecond))
 		}))
+	}
+	if k.Longest != "" {
+		if n := lengthOf[T](f); n > 0 {
+			all = append(all, changed("cuts the longest", k.Longest, cut(n)))
+		}
 	}
 	switch f.of.Kind() {
 	case reflect.String:

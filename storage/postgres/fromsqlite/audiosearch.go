@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // audio is what the stores of the audio search do not list. What they do, copyAudio takes
@@ -159,34 +160,24 @@ const pageSize = 200
 
 func walk(ctx context.Context, store audiosearch.Store, organizations []string, w walker) error {
 	for _, org := range organizations {
-		for after := ""; ; {
-			datasets, err := store.ListDatasets(ctx, org, after, pageSize)
+		for d, err := range pages.Each("", func(after mortise.Cursor) (mortise.Page[audiosearch.Dataset], error) {
+			return store.ListDatasets(ctx, org, after, pageSize)
+		}) {
 			if err != nil {
 				return err
 			}
-			for _, d := range datasets {
-				if err := walkDataset(ctx, store, d, w); err != nil {
-					return err
-				}
-				after = d.ID
-			}
-			if len(datasets) < pageSize {
-				break
+			if err := walkDataset(ctx, store, d, w); err != nil {
+				return err
 			}
 		}
-		for q := (audiosearch.RunQuery{Limit: pageSize}); ; {
-			runs, err := store.ListRuns(ctx, org, q)
+		for r, err := range pages.Each("", func(after mortise.Cursor) (mortise.Page[audiosearch.Run], error) {
+			return store.ListRuns(ctx, org, audiosearch.RunQuery{After: after, Limit: pageSize})
+		}) {
 			if err != nil {
 				return err
 			}
-			for _, r := range runs {
-				if err := w.run(ctx, r); err != nil {
-					return err
-				}
-				q.After = r.Position()
-			}
-			if len(runs) < pageSize {
-				break
+			if err := w.run(ctx, r); err != nil {
+				return err
 			}
 		}
 	}
@@ -201,18 +192,18 @@ func walkDataset(ctx context.Context, store audiosearch.Store, d audiosearch.Dat
 	if err := w.dataset(ctx, d, models); err != nil {
 		return err
 	}
-	for after := ""; ; {
-		videos, err := store.ListVideos(ctx, d.Organization, d.ID, after, pageSize)
+	for after := mortise.Cursor(""); ; {
+		page, err := store.ListVideos(ctx, d.Organization, d.ID, after, pageSize)
 		if err != nil {
 			return err
 		}
+		videos := page.Items
 		if err := w.videos(ctx, d.Organization, d.ID, videos); err != nil {
 			return err
 		}
 		var ids []string
 		for _, v := range videos {
 			ids = append(ids, v.ID)
-			after = v.ID
 		}
 		for _, m := range models {
 			scorings, err := store.Scorings(ctx, d.Organization, d.ID, m.ID, ids)
@@ -227,7 +218,7 @@ func walkDataset(ctx context.Context, store audiosearch.Store, d audiosearch.Dat
 				}
 			}
 		}
-		if len(videos) < pageSize {
+		if after = page.Next; after == "" {
 			return nil
 		}
 	}

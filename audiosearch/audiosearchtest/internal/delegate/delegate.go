@@ -17,11 +17,11 @@ import (
 type Methods struct {
 	CreateDataset      func(ctx context.Context, d audiosearch.Dataset) error
 	Dataset            func(ctx context.Context, org, id string) (audiosearch.Dataset, error)
-	ListDatasets       func(ctx context.Context, org, after string, limit int) ([]audiosearch.Dataset, error)
+	ListDatasets       func(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[audiosearch.Dataset], error)
 	DeleteDataset      func(ctx context.Context, org, id string) error
 	PutVideos          func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error
 	Videos             func(ctx context.Context, org, dataset string, ids []string) (found []audiosearch.Video, looked int, err error)
-	ListVideos         func(ctx context.Context, org, dataset, after string, limit int) ([]audiosearch.Video, error)
+	ListVideos         func(ctx context.Context, org, dataset string, after mortise.Cursor, limit int) (mortise.Page[audiosearch.Video], error)
 	DeleteVideo        func(ctx context.Context, org, dataset, id string) error
 	MissingKeys        func(ctx context.Context, org, dataset string, keys []string) ([]string, error)
 	PutScoring         func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error
@@ -35,7 +35,7 @@ type Methods struct {
 	PutResultVideos    func(ctx context.Context, org string, run int64, set uuid.UUID, videos []audiosearch.Video) error
 	PutResults         func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error
 	RunResults         func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error)
-	ListRuns           func(ctx context.Context, org string, q audiosearch.RunQuery) ([]audiosearch.Run, error)
+	ListRuns           func(ctx context.Context, org string, q audiosearch.RunQuery) (mortise.Page[audiosearch.Run], error)
 	Counts             func(ctx context.Context, org string, most int) (audiosearch.Counts, error)
 	Backlog            func(ctx context.Context, most int) (mortise.Backlog, error)
 	StaleRuns          func(ctx context.Context, checked, due time.Time, limit int) ([]audiosearch.Run, error)
@@ -64,7 +64,7 @@ func (w *Backend) Dataset(ctx context.Context, org, id string) (audiosearch.Data
 	return w.On.Dataset(ctx, org, id)
 }
 
-func (w *Backend) ListDatasets(ctx context.Context, org, after string, limit int) ([]audiosearch.Dataset, error) {
+func (w *Backend) ListDatasets(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[audiosearch.Dataset], error) {
 	return w.On.ListDatasets(ctx, org, after, limit)
 }
 
@@ -76,7 +76,7 @@ func (w *Backend) PutVideos(ctx context.Context, org, dataset string, videos []a
 	return w.On.PutVideos(ctx, org, dataset, videos)
 }
 
-func (w *Backend) ListVideos(ctx context.Context, org, dataset, after string, limit int) ([]audiosearch.Video, error) {
+func (w *Backend) ListVideos(ctx context.Context, org, dataset string, after mortise.Cursor, limit int) (mortise.Page[audiosearch.Video], error) {
 	return w.On.ListVideos(ctx, org, dataset, after, limit)
 }
 
@@ -140,7 +140,7 @@ func (w *Backend) RunResults(ctx context.Context, org string, run int64, from in
 	return w.On.RunResults(ctx, org, run, from)
 }
 
-func (w *Backend) ListRuns(ctx context.Context, org string, q audiosearch.RunQuery) ([]audiosearch.Run, error) {
+func (w *Backend) ListRuns(ctx context.Context, org string, q audiosearch.RunQuery) (mortise.Page[audiosearch.Run], error) {
 	return w.On.ListRuns(ctx, org, q)
 }
 

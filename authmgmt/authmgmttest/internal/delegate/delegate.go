@@ -19,18 +19,20 @@ type Methods struct {
 	Client             func(ctx context.Context, org, id string) (authmgmt.Client, error)
 	ClientBySecret     func(ctx context.Context, digest [32]byte) (authmgmt.Client, error)
 	UpdateClient       func(ctx context.Context, org, id string, update func(*authmgmt.Client) (authmgmt.AuditEvent, error)) error
-	ListClients        func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error)
+	ListClients        func(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[authmgmt.Client], error)
 	CreateToken        func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error
 	TokenByDigest      func(ctx context.Context, digest [32]byte) (authmgmt.Token, error)
 	UpdateToken        func(ctx context.Context, org string, id uuid.UUID, update func(*authmgmt.Token) (authmgmt.AuditEvent, error)) error
-	ListTokens         func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error)
+	ListTokens         func(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[authmgmt.Token], error)
 	CreateInvitation   func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error
 	Invitation         func(ctx context.Context, org, id string) (authmgmt.Invitation, error)
 	UpdateInvitation   func(ctx context.Context, org, id string, update func(*authmgmt.Invitation) (authmgmt.AuditEvent, error)) error
-	ListInvitations    func(ctx context.Context, org string, at time.Time, inviter string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error)
+	ListInvitations    func(ctx context.Context, org string, at time.Time, inviter string, after mortise.Cursor, limit int) (mortise.Page[authmgmt.Invitation], error)
 	DueGrants          func(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error)
 	ListAuditEvents    func(ctx context.Context, org string, q authmgmt.AuditQuery) (mortise.Page[authmgmt.AuditEvent], error)
-	CountKept          func(ctx context.Context, org string, now time.Time, most int) (clients, pending mortise.Count, err error)
+	CountClients       func(ctx context.Context, org string, most int) (mortise.Count, error)
+	CountTokens        func(ctx context.Context, org string, most int) (mortise.Count, error)
+	CountInvitations   func(ctx context.Context, org string, pendingAt time.Time, inviter string, most int) (mortise.Count, error)
 	MarkDeleted        func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error)
 	DeletedAt          func(ctx context.Context, org string) (time.Time, error)
 	RemoveDeleted      func(ctx context.Context, org string, limit int) (int, bool, error)
@@ -64,9 +66,9 @@ func (w *Backend) UpdateClient(
 }
 
 func (w *Backend) ListClients(
-	ctx context.Context, org string, p authmgmt.Paging,
-) (authmgmt.Page[authmgmt.Client], error) {
-	return w.On.ListClients(ctx, org, p)
+	ctx context.Context, org string, after mortise.Cursor, limit int,
+) (mortise.Page[authmgmt.Client], error) {
+	return w.On.ListClients(ctx, org, after, limit)
 }
 
 func (w *Backend) CreateToken(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
@@ -84,9 +86,9 @@ func (w *Backend) UpdateToken(
 }
 
 func (w *Backend) ListTokens(
-	ctx context.Context, org string, p authmgmt.Paging,
-) (authmgmt.Page[authmgmt.Token], error) {
-	return w.On.ListTokens(ctx, org, p)
+	ctx context.Context, org string, after mortise.Cursor, limit int,
+) (mortise.Page[authmgmt.Token], error) {
+	return w.On.ListTokens(ctx, org, after, limit)
 }
 
 func (w *Backend) CreateInvitation(
@@ -106,9 +108,9 @@ func (w *Backend) UpdateInvitation(
 }
 
 func (w *Backend) ListInvitations(
-	ctx context.Context, org string, at time.Time, inviter string, p authmgmt.Paging,
-) (authmgmt.Page[authmgmt.Invitation], error) {
-	return w.On.ListInvitations(ctx, org, at, inviter, p)
+	ctx context.Context, org string, at time.Time, inviter string, after mortise.Cursor, limit int,
+) (mortise.Page[authmgmt.Invitation], error) {
+	return w.On.ListInvitations(ctx, org, at, inviter, after, limit)
 }
 
 func (w *Backend) DueGrants(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
@@ -121,8 +123,18 @@ func (w *Backend) ListAuditEvents(
 	return w.On.ListAuditEvents(ctx, org, q)
 }
 
-func (w *Backend) CountKept(ctx context.Context, org string, now time.Time, most int) (clients, pending mortise.Count, err error) {
-	return w.On.CountKept(ctx, org, now, most)
+func (w *Backend) CountClients(ctx context.Context, org string, most int) (mortise.Count, error) {
+	return w.On.CountClients(ctx, org, most)
+}
+
+func (w *Backend) CountTokens(ctx context.Context, org string, most int) (mortise.Count, error) {
+	return w.On.CountTokens(ctx, org, most)
+}
+
+func (w *Backend) CountInvitations(
+	ctx context.Context, org string, pendingAt time.Time, inviter string, most int,
+) (mortise.Count, error) {
+	return w.On.CountInvitations(ctx, org, pendingAt, inviter, most)
 }
 
 func (w *Backend) MarkDeleted(

@@ -28,7 +28,7 @@ type Methods struct {
 	CreateKey            func(ctx context.Context, k trigger.APIKey) error
 	KeyByDigest          func(ctx context.Context, digest [32]byte) (trigger.APIKey, error)
 	UpdateKey            func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.APIKey) error) error
-	ListKeys             func(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error)
+	ListKeys             func(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[trigger.APIKey], error)
 	Stale                func(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error)
 	CreateEventAndAdd    func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error)
 	UpdateEventAndRemove func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error
@@ -93,8 +93,8 @@ func (w *Backend) UpdateKey(ctx context.Context, org string, id uuid.UUID, f fun
 	return w.On.UpdateKey(ctx, org, id, f)
 }
 
-func (w *Backend) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (mortise.Page[trigger.APIKey], error) {
-	return w.On.ListKeys(ctx, org, q)
+func (w *Backend) ListKeys(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[trigger.APIKey], error) {
+	return w.On.ListKeys(ctx, org, after, limit)
 }
 
 func (w *Backend) Stale(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {

@@ -15,12 +15,12 @@ import (
 // Methods are what the methods of a [Backend] call.
 type Methods struct {
 	Vault                  func(ctx context.Context, org, id string) (vault.Vault, error)
-	ListVaults             func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error)
+	ListVaults             func(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[vault.Vault], error)
 	PutVault               func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error
 	FindTokens             func(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error)
 	InsertTokens           func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error)
 	Rows                   func(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error)
-	ListRows               func(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error)
+	ListRows               func(ctx context.Context, org, id string, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error)
 	DeleteToken            func(ctx context.Context, org, id, token string, a vault.AuditEvent) error
 	ImportTokens           func(ctx context.Context, org, id string, revision int64, rows []vault.Row, a vault.AuditEvent) error
 	Keys                   func(ctx context.Context) ([]keyring.Key, error)
@@ -28,9 +28,9 @@ type Methods struct {
 	RequireKey             func(ctx context.Context, version int) error
 	RetireKey              func(ctx context.Context, p keyring.Purpose, version, successor int) error
 	KeyUsage               func(ctx context.Context) (keyring.Usage, error)
-	RowsWithoutFingerprint func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error)
+	RowsWithoutFingerprint func(ctx context.Context, version int, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error)
 	AddFingerprints        func(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error)
-	RowsNotSealedUnder     func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error)
+	RowsNotSealedUnder     func(ctx context.Context, version int, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error)
 	Reseal                 func(ctx context.Context, rows []vault.Resealed) (int, error)
 	RemoveFingerprints     func(ctx context.Context, version, limit int) (int, bool, error)
 	AddAuditEvent          func(ctx context.Context, e vault.AuditEvent) error
@@ -49,7 +49,7 @@ func (w *Backend) Vault(ctx context.Context, org, id string) (vault.Vault, error
 	return w.On.Vault(ctx, org, id)
 }
 
-func (w *Backend) ListVaults(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+func (w *Backend) ListVaults(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[vault.Vault], error) {
 	return w.On.ListVaults(ctx, org, after, limit)
 }
 
@@ -73,7 +73,7 @@ func (w *Backend) Rows(ctx context.Context, org, id string, tokens []string) ([]
 	return w.On.Rows(ctx, org, id, tokens)
 }
 
-func (w *Backend) ListRows(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error) {
+func (w *Backend) ListRows(ctx context.Context, org, id string, after mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
 	return w.On.ListRows(ctx, org, id, after, limit)
 }
 
@@ -104,8 +104,8 @@ func (w *Backend) RetireKey(ctx context.Context, p keyring.Purpose, version, suc
 func (w *Backend) KeyUsage(ctx context.Context) (keyring.Usage, error) { return w.On.KeyUsage(ctx) }
 
 func (w *Backend) RowsWithoutFingerprint(
-	ctx context.Context, version int, after vault.ScanPosition, limit int,
-) (vault.RowPage, error) {
+	ctx context.Context, version int, after mortise.Cursor, limit int,
+) (mortise.Page[vault.Row], error) {
 	return w.On.RowsWithoutFingerprint(ctx, version, after, limit)
 }
 
@@ -114,8 +114,8 @@ func (w *Backend) AddFingerprints(ctx context.Context, version int, of []vault.R
 }
 
 func (w *Backend) RowsNotSealedUnder(
-	ctx context.Context, version int, after vault.ScanPosition, limit int,
-) (vault.RowPage, error) {
+	ctx context.Context, version int, after mortise.Cursor, limit int,
+) (mortise.Page[vault.Row], error) {
 	return w.On.RowsNotSealedUnder(ctx, version, after, limit)
 }
 

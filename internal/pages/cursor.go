@@ -1,0 +1,57 @@
+package pages
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/name"
+)
+
+// ByUUID reads the cursor of a list in the order of a time and a UUID. behind is false for
+// "", the start of the list.
+func ByUUID(after mortise.Cursor) (at time.Time, id uuid.UUID, behind bool, err error) {
+	return by(after, mortise.Position.UUID)
+}
+
+// ByNumber reads the cursor of a list in the order of a time and a number.
+func ByNumber(after mortise.Cursor) (at time.Time, n int64, behind bool, err error) {
+	return by(after, mortise.Position.Number)
+}
+
+// ByName reads the cursor of a list in the order of a time and a name, or of a name alone.
+func ByName(after mortise.Cursor) (at time.Time, id string, behind bool, err error) {
+	return by(after, func(p mortise.Position) (string, error) {
+		if len(p.ID) > name.Max {
+			_, err := p.UUID() // which so long a name is not
+			return "", err
+		}
+		return p.ID, nil
+	})
+}
+
+func by[ID any](after mortise.Cursor, read func(mortise.Position) (ID, error)) (at time.Time, id ID, behind bool, err error) {
+	if after == "" {
+		return at, id, false, nil
+	}
+	p, err := after.Position()
+	if err != nil {
+		return at, id, false, err
+	}
+	id, err = read(p)
+	return p.At, id, err == nil, err
+}
+
+// Older reports whether an item of a list that goes newest first is behind a cursor, which
+// has been read before.
+func Older(after mortise.Cursor, at mortise.Position) bool {
+	from, err := after.Position()
+	return err != nil || at.Compare(from) < 0 // "" is no position
+}
+
+// Numbered returns the cursor of a list in the order of numbers alone, behind n.
+func Numbered(n int64) mortise.Cursor {
+	return mortise.Position{ID: string(binary.BigEndian.AppendUint64(nil, uint64(n)))}.Cursor()
+}
