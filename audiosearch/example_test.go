@@ -47,8 +47,7 @@ func Example() {
 	videos, err := folder.Open(dir)
 	check(err)
 	defer videos.Close()
-	media, err := wav.New(nil)
-	check(err)
+	media := wav.Media{}
 	scorer, err := signal.New(nil)
 	check(err)
 	service, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []sound.Scorer{scorer}, Media: media, Files: videos})

@@ -165,7 +165,7 @@ type standingStore struct{ audiosearch.Store }
 
 func (s standingStore) ListDatasets(ctx context.Context, org string, _ mortise.Cursor, limit int) (mortise.Page[audiosearch.Dataset], error) {
 	page, err := s.Store.ListDatasets(ctx, org, "", limit)
-	page.Next = "next"
+	page.Next = page.Items[0].Position().Cursor()
 	return page, err
 }
 
@@ -173,14 +173,14 @@ func (s standingStore) ListVideos(
 	ctx context.Context, org, dataset string, _ mortise.Cursor, limit int,
 ) (mortise.Page[audiosearch.Video], error) {
 	page, err := s.Store.ListVideos(ctx, org, dataset, "", limit)
-	page.Next = "next"
+	page.Next = page.Items[0].Position().Cursor()
 	return page, err
 }
 
 func (s standingStore) ListRuns(ctx context.Context, org string, q audiosearch.RunQuery) (mortise.Page[audiosearch.Run], error) {
 	q.After = ""
 	page, err := s.Store.ListRuns(ctx, org, q)
-	page.Next = "next"
+	page.Next = page.Items[0].Position().Cursor()
 	return page, err
 }
 

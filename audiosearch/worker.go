@@ -3,7 +3,6 @@ package audiosearch
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"strconv"
 	"sync"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/lostjobs"
 	"github.com/seed-6363c74e/mortise/internal/watch"
@@ -47,14 +47,7 @@ func NewWorker(s *Service, opts *WorkerOptions) (*Worker, error) {
 	return w, nil
 }
 
-func defaultBackoff(attempt int) time.Duration {
-	const limit = time.Minute
-	d := limit
-	if attempt < 7 {
-		d = min(limit, time.Second<<(attempt-1))
-	}
-	return d/2 + rand.N(d/2+1)
-}
+func defaultBackoff(attempt int) time.Duration { return failure.Backoff(attempt, time.Minute) }
 
 // Run carries out runs, and sweeps, until ctx ends. Then it takes no more, gives running
 // attempts Drain to finish, cuts off the rest, which does not count as an attempt, and

@@ -228,7 +228,7 @@ func (s *Service) markFailed(ctx context.Context, i *Invitation, start time.Time
 		stored.AwaitsPerson = errors.Is(failure, ErrUnattended) && !attended
 		stored.GrantDue = now
 		if !stored.AwaitsPerson {
-			stored.GrantDue = now.Add(s.grantBackoff(i.GrantAttempts))
+			stored.GrantDue = now.Add(grantBackoff(i.GrantAttempts))
 		}
 		return nil
 	})
@@ -256,14 +256,8 @@ func (s *Service) markFailed(ctx context.Context, i *Invitation, start time.Time
 // first.
 var errGranted = errors.New("authmgmt: granted already")
 
-// grantBackoff returns the wait after a failed attempt.
-func (s *Service) grantBackoff(attempts int) time.Duration {
-	wait := s.opts.GrantRetry
-	for range min(attempts-1, 20) {
-		if wait >= time.Hour {
-			break
-		}
-		wait *= 2
-	}
-	return min(wait, max(time.Hour, s.opts.GrantRetry))
+// grantBackoff returns the wait after a failed attempt: 5 s after the first, doubled with
+// each further one, up to an hour.
+func grantBackoff(attempts int) time.Duration {
+	return min(time.Hour, 5*time.Second<<max(0, min(attempts-1, 20)))
 }

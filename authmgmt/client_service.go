@@ -32,7 +32,7 @@ func (s *Service) CreateClient(
 ) (c Client, secret mortise.Secret, err error) {
 	start := s.opts.Now()
 	var e AuditEvent
-	text, err := s.issue(s.opts.SecretPrefix)
+	text, err := s.issue(secretPrefix)
 	if err == nil {
 		c, e, err = s.createClient(ctx, org, by, n, text, true, s.checkRBAC)
 	}

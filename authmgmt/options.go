@@ -87,10 +87,6 @@ type Options struct {
 	// one before is revoked, so that one works at the end.
 	GrantToken time.Duration
 
-	// GrantRetry is the wait after a first failure, doubled with each further one, up to
-	// an hour: 5 s.
-	GrantRetry time.Duration
-
 	// TokenLifetime is that of an access token that asks for no other: 1 h. One from
 	// Login ends with its secret at the latest.
 	TokenLifetime time.Duration
@@ -106,8 +102,6 @@ type Options struct {
 	// names no overlap: 24 h; at most 90 days. Below 0 such a rotation ends all earlier
 	// secrets.
 	SecretOverlap time.Duration
-	TokenPrefix   string // of access tokens: "at-"
-	SecretPrefix  string // of client secrets: "cs-"
 
 	Retention Retention     // what Run forgets; the default keeps everything
 	RunEvery  time.Duration // how often Run looks for work: 15 s
@@ -160,7 +154,7 @@ func (o *Options) validate() error {
 	}
 	return setting.Check("authmgmt: Options",
 		setting.Of("InvitationLifetime", o.InvitationLifetime), setting.Of("GrantTimeout", o.GrantTimeout),
-		setting.Of("GrantToken", o.GrantToken), setting.Of("GrantRetry", o.GrantRetry), setting.Of("TokenLifetime", o.TokenLifetime), setting.Of("TokenCache", o.TokenCache),
+		setting.Of("GrantToken", o.GrantToken), setting.Of("TokenLifetime", o.TokenLifetime), setting.Of("TokenCache", o.TokenCache),
 		setting.Of("RunEvery", o.RunEvery))
 }
 
@@ -175,16 +169,9 @@ func (o *Options) withDefaults() Options {
 	}
 	setting.Default(&c.InvitationLifetime, 7*24*time.Hour)
 	setting.Default(&c.GrantTimeout, 30*time.Second)
-	setting.Default(&c.GrantRetry, 5*time.Second)
 	setting.Default(&c.TokenLifetime, time.Hour)
 	setting.DefaultOrNone(&c.SecretOverlap, 24*time.Hour)
 	setting.Default(&c.RunEvery, 15*time.Second)
-	if c.TokenPrefix == "" {
-		c.TokenPrefix = "at-"
-	}
-	if c.SecretPrefix == "" {
-		c.SecretPrefix = "cs-"
-	}
 	setting.Env(&c.Env)
 	return c
 }

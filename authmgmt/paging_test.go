@@ -61,7 +61,8 @@ func iterated[T any](t *testing.T, all iter.Seq2[T, error], name func(*T) string
 	return names
 }
 
-// TestIterators: each gives what the pages give, over more pages than one, ends with the first error, and when its caller has had enough.
+// TestIterators: each gives what the pages give, over more pages than one. It ends with the
+// first error, and when its caller has had enough.
 func TestIterators(t *testing.T) {
 	const n = 250 // more than two pages
 	r := newRig(t, authmgmt.Options{})
@@ -183,7 +184,7 @@ type standingStore struct{ authmgmt.Store }
 
 func (s standingStore) ListClients(ctx context.Context, org string, _ mortise.Cursor, limit int) (mortise.Page[authmgmt.Client], error) {
 	page, err := s.Store.ListClients(ctx, org, "", limit)
-	page.Next = "next"
+	page.Next = page.Items[0].Position().Cursor()
 	return page, err
 }
 

@@ -42,7 +42,7 @@ func (s *Service) rotate(ctx context.Context, org string, by Caller, id string, 
 	if overlap == 0 {
 		overlap = s.opts.SecretOverlap
 	}
-	if text, err = s.issue(s.opts.SecretPrefix); err != nil {
+	if text, err = s.issue(secretPrefix); err != nil {
 		return Client{}, "", AuditEvent{}, err
 	}
 	fresh, err := s.newSecret(text)
@@ -114,6 +114,12 @@ func (s *Service) RevokeSecret(ctx context.Context, org string, by Caller, id st
 	}
 	return ofClient(id, err)
 }
+
+// What the texts of client secrets and access tokens begin with, for scanners of secrets.
+const (
+	secretPrefix = "cs-"
+	tokenPrefix  = "at-"
+)
 
 // issue makes the text of a new secret.
 func (s *Service) issue(prefix string) (string, error) {

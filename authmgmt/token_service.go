@@ -180,7 +180,7 @@ func (s *Service) createToken(ctx context.Context, t Token, by Caller, text stri
 	fail := func(err error) (Token, string, AuditEvent, error) { return Token{}, "", AuditEvent{}, err }
 	var err error
 	if text == "" {
-		if text, err = s.issue(s.opts.TokenPrefix); err != nil {
+		if text, err = s.issue(tokenPrefix); err != nil {
 			return fail(err)
 		}
 	}

@@ -37,8 +37,7 @@ func ExampleNewAudioSearch() {
 	videos, err := folder.Open(dir)
 	check(err)
 	defer videos.Close()
-	media, err := wav.New(nil)
-	check(err)
+	media := wav.Media{}
 	scorer, err := signal.New(nil)
 	check(err)
 	db, err := memory.Open(ctx, nil)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -121,24 +122,41 @@ func (w *failingLater) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// standing is a store whose lists do not go on.
-type standing struct{ trigger.Store }
+// standing and standingClients are stores whose lists do not go on.
+type (
+	standing        struct{ trigger.Store }
+	standingClients struct{ authmgmt.Store }
+)
 
 func (s standing) ListEvents(context.Context, string, trigger.EventQuery) (mortise.Page[trigger.Event], error) {
 	return mortise.Page[trigger.Event]{Next: "next"}, nil
+}
+
+func (s standingClients) ListClients(context.Context, string, mortise.Cursor, int) (mortise.Page[authmgmt.Client], error) {
+	return mortise.Page[authmgmt.Client]{Next: mortise.Position{ID: "a"}.Cursor()}, nil
 }
 
 // TestListThatDoesNotGoOn ends all the same.
 func TestListThatDoesNotGoOn(t *testing.T) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	service, err := trigger.New(trigger.Backend{Store: standing{db.Trigger().Store}, Queue: db.Queue(nil)}, nil)
+	events, err := trigger.New(trigger.Backend{Store: standing{db.Trigger().Store}, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
-	handler, err := httpadapter.NewTrigger(service, httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
+	clients, err := authmgmt.New(authmgmt.Backend{Store: standingClients{db.AuthMgmt().Store}}, nil)
+	require.NoError(t, err)
+	anyone := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
 		return httpadapter.Principal{Organization: "acme", Access: access.Full()}, nil
-	}), &httpadapter.TriggerOptions{History: true, Options: httpadapter.Options{Logger: slog.New(slog.DiscardHandler)}})
+	})
+	quiet := httpadapter.Options{Logger: slog.New(slog.DiscardHandler)}
+	triggers, err := httpadapter.NewTrigger(events, anyone, &httpadapter.TriggerOptions{History: true, Options: quiet})
 	require.NoError(t, err)
-	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, httptest.NewRequest("GET", "/triggers", nil))
-	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+	auth, err := httpadapter.NewAuthMgmt(clients, anyone, &httpadapter.AuthMgmtOptions{Clients: true, Options: quiet})
+	require.NoError(t, err)
+	for path, handler := range map[string]http.Handler{
+		"/triggers": triggers, "/api/v1/auth-management/clients": auth, "/api/v1/auth-management/clients?offset=300": auth,
+	} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		require.Equal(t, http.StatusServiceUnavailable, w.Code, path)
+	}
 }

@@ -23,16 +23,14 @@ type Part struct {
 
 // ReadinessOptions are the settings of NewReadiness. The zero value means the defaults.
 type ReadinessOptions struct {
-	Limit   time.Duration // in which all parts must have answered: 2 s
-	Leaving func() bool   // reports whether the program is about to end; nil: it never is
-	Logger  *slog.Logger  // is told why a part is away, then once a minute; slog.Default()
+	Leaving func() bool  // reports whether the program is about to end; nil: it never is
+	Logger  *slog.Logger // is told why a part is away, then once a minute; slog.Default()
 }
 
 // Readiness says whether all parts of a program answer, as a proxy asks before it sends
 // requests there. It is safe for concurrent use.
 type Readiness struct {
 	parts   []*pinged
-	limit   time.Duration
 	leaving func() bool
 	log     *slog.Logger
 }
@@ -47,6 +45,9 @@ type pinged struct {
 	told time.Time // when the log was told that it is away; zero: it is not
 }
 
+// pingTimeout is the time in which all parts must have answered.
+const pingTimeout = 2 * time.Second
+
 // repeat is how long the log is not told again that a part is away: a proxy asks all the time.
 const repeat = time.Minute
 
@@ -60,12 +61,9 @@ func NewReadiness(parts []Part, opts *ReadinessOptions) *Readiness {
 	if opts == nil {
 		opts = new(ReadinessOptions)
 	}
-	r := &Readiness{nil, 2 * time.Second, opts.Leaving, cmp.Or(opts.Logger, slog.Default())}
+	r := &Readiness{nil, opts.Leaving, cmp.Or(opts.Logger, slog.Default())}
 	for _, p := range parts {
 		r.parts = append(r.parts, &pinged{Part: p})
-	}
-	if opts.Limit > 0 {
-		r.limit = opts.Limit
 	}
 	if r.leaving == nil {
 		r.leaving = func() bool { return false }
@@ -78,7 +76,7 @@ func NewReadiness(parts []Part, opts *ReadinessOptions) *Readiness {
 // hanging disk can hold a read up for as long as it likes. Each part has one ping under way at
 // a time, which all share who ask meanwhile.
 func (r *Readiness) Away(ctx context.Context) (names []string) {
-	ctx, cancel := context.WithTimeout(ctx, r.limit)
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	asked := make([]*ping, len(r.parts))
 	for i, p := range r.parts {
@@ -106,7 +104,7 @@ func (r *Readiness) ask(ctx context.Context, p *pinged) *ping {
 	}
 	now := &ping{done: make(chan struct{})}
 	p.now = now
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.limit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout)
 	go func() {
 		defer cancel()
 		defer func() {

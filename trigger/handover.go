@@ -245,7 +245,7 @@ const maxFailures = 10
 func (w *Sweeper) queueForgotten(ctx context.Context) (queued int, err error) {
 	s := w.service
 	now := s.now()
-	events, err := s.store.Unqueued(ctx, now.Add(-w.opts.After), w.opts.Batch)
+	events, err := s.store.Unqueued(ctx, now.Add(-w.opts.After), sweepBatch)
 	if err != nil {
 		return 0, failure.Unavailable("look for events without a job", err)
 	}

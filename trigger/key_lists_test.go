@@ -127,7 +127,7 @@ type standingKeys struct{ trigger.APIKeys }
 
 func (s standingKeys) ListKeys(ctx context.Context, org string, _ mortise.Cursor, limit int) (mortise.Page[trigger.APIKey], error) {
 	page, err := s.APIKeys.ListKeys(ctx, org, "", limit)
-	page.Next = "next"
+	page.Next = page.Items[0].Position().Cursor()
 	return page, err
 }
 

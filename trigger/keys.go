@@ -34,7 +34,7 @@ var errNoKeys = fmt.Errorf("trigger: the service was made without Backend.Keys: 
 func (s *Service) IssueKey(
 	ctx context.Context, org string, by mortise.Actor, name string,
 ) (record APIKey, key mortise.Secret, err error) {
-	text, err := secret.Issue(s.opts.Rand, s.opts.KeyPrefix)
+	text, err := secret.Issue(s.opts.Rand, "sk-")
 	if err != nil {
 		return APIKey{}, mortise.Secret{}, failure.Unavailable("issue key", err)
 	}

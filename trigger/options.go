@@ -20,7 +20,6 @@ type Options struct {
 
 	IdempotencyWindow time.Duration // how long an idempotency key is remembered: 24 h
 	MaxBytes          int           // most bytes of instructions and context together: 1 MiB
-	KeyPrefix         string        // of issued API keys: "sk-"
 
 	// PublicError says what the history shows of the failure of an attempt, as LastError
 	// of the event and last_error over HTTP. Its text is cut to 2 KiB; "" shows nothing.
@@ -50,9 +49,6 @@ func (o *Options) withDefaults() Options {
 	}
 	setting.Default(&c.IdempotencyWindow, 24*time.Hour)
 	setting.Default(&c.MaxBytes, 1<<20)
-	if c.KeyPrefix == "" {
-		c.KeyPrefix = "sk-"
-	}
 	setting.Env(&c.Env)
 	return c
 }

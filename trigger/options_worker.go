@@ -56,7 +56,6 @@ func (o *WorkerOptions) withDefaults() WorkerOptions {
 // and a number below 0 is an error.
 type SweeperOptions struct {
 	Every time.Duration // how often it looks: 15 s
-	Batch int           // events a look: 500
 
 	// After is how long an event must have been without a job: 30 s, well over the time
 	// that a Submit takes.
@@ -81,7 +80,7 @@ func (o *SweeperOptions) validate() error {
 		return nil
 	}
 	return setting.Check("trigger: SweeperOptions", setting.Of("Every", o.Every), setting.Of("After", o.After),
-		setting.Of("Batch", o.Batch), setting.Of("LostAfter", o.LostAfter), setting.Of("Retention", o.Retention))
+		setting.Of("LostAfter", o.LostAfter), setting.Of("Retention", o.Retention))
 }
 
 func (o *SweeperOptions) withDefaults() SweeperOptions {
@@ -91,7 +90,6 @@ func (o *SweeperOptions) withDefaults() SweeperOptions {
 	}
 	setting.Default(&c.Every, 15*time.Second)
 	setting.Default(&c.After, 30*time.Second)
-	setting.Default(&c.Batch, 500)
 	setting.Default(&c.LostAfter, time.Hour)
 	c.LostAfter = max(c.LostAfter, lostjobs.Tolerance)
 	return c

@@ -134,24 +134,12 @@ func (s *Service) Ping(ctx context.Context) error {
 // update is Store.UpdateEvent, with the errors of the update function told from those of
 // the store.
 func (s *Service) update(ctx context.Context, org string, id uuid.UUID, update func(*Event) error) error {
-	return tellApart(update, func(update func(*Event) error) error { return s.store.UpdateEvent(ctx, org, id, update) })
+	return failure.Apart("update event", update, func(update func(*Event) error) error { return s.store.UpdateEvent(ctx, org, id, update) })
 }
 
 // updateAndRemove is the same for TxStore.UpdateEventAndRemove.
 func (s *Service) updateAndRemove(
 	ctx context.Context, org string, id uuid.UUID, update func(*Event) error, l mortise.Lease, dead bool,
 ) error {
-	return tellApart(update, func(update func(*Event) error) error { return s.tx.UpdateEventAndRemove(ctx, org, id, update, l, dead) })
-}
-
-func tellApart(update func(*Event) error, store func(func(*Event) error) error) error {
-	var refused error
-	err := store(func(e *Event) error {
-		refused = update(e)
-		return refused
-	})
-	if err != nil && refused != nil && errors.Is(err, refused) {
-		return refused
-	}
-	return failure.Unavailable("update event", err)
+	return failure.Apart("update event", update, func(update func(*Event) error) error { return s.tx.UpdateEventAndRemove(ctx, org, id, update, l, dead) })
 }

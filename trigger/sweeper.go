@@ -21,6 +21,9 @@ type Sweeper struct {
 	failures lostjobs.Failures
 }
 
+// sweepBatch is how many events a look takes.
+const sweepBatch = 500
+
 // NewSweeper returns a sweeper. It fails if the service is nil, or if a setting is below
 // 0. Options may be nil.
 func NewSweeper(s *Service, opts *SweeperOptions) (*Sweeper, error) {
@@ -92,7 +95,7 @@ func (w *Sweeper) queueLost(ctx context.Context, atOnce int) (queued int, err er
 			Do:       s.enqueueAgain,
 			ID:       func(e Event) string { return e.Job().ID },
 			Failures: &w.failures,
-			Batch:    w.opts.Batch,
+			Batch:    sweepBatch,
 			Until:    time.Now().Add(w.opts.Every),
 			AtOnce:   atOnce,
 		})

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/lostjobs"
 	"github.com/seed-6363c74e/mortise/internal/mark"
@@ -73,14 +73,7 @@ func (w *Worker) longest() time.Duration {
 	return w.opts.Timeout + w.opts.Grace + maxWrites*(markTimeout+writePause)
 }
 
-func defaultBackoff(attempt int) time.Duration {
-	const limit = 10 * time.Minute
-	d := limit
-	if attempt < 11 {
-		d = min(limit, time.Second<<(attempt-1))
-	}
-	return d/2 + rand.N(d/2+1)
-}
+func defaultBackoff(attempt int) time.Duration { return failure.Backoff(attempt, 10*time.Minute) }
 
 // Run processes events and sweeps until ctx ends. Then it takes no more, gives running
 // attempts Drain to finish, cuts off the rest, which does not count as an attempt, and

@@ -76,7 +76,8 @@
 // MaxPageSize, Page, and the errors ErrNotFound, ErrExists, ErrDeleted, ErrUnavailable and
 // ValidationError.
 //
-// Vaults: [Vault], [Schema], [Table], [Column], [Tokenization]. The formats that a Column may have: [format.Standard].
+// Vaults: [Vault], [Schema], [Table], [Column], [Tokenization]. The formats that a Column
+// may have: [format.Standard].
 //
 // What goes in: [Item], of a [Place] ([InColumn], [InGroup]) and a [Value] ([NewValue]);
 // [ImportItem]; [DetokenizeItem].

@@ -25,7 +25,7 @@ func (s *standing) ListVaults(ctx context.Context, org string, _ mortise.Cursor,
 
 func (s *standing) ListRows(ctx context.Context, org, id string, _ mortise.Cursor, limit int) (mortise.Page[vault.Row], error) {
 	page, err := s.Store.ListRows(ctx, org, id, "", limit)
-	page.Next = "next"
+	page.Next = page.Items[0].Position().Cursor()
 	return page, err
 }
 

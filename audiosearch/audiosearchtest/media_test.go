@@ -13,20 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
-func openMedia(t *testing.T) sound.Media {
-	t.Helper()
-	m, err := wav.New(nil)
-	require.NoError(t, err)
-	return m
-}
+func openMedia(*testing.T) sound.Media { return wav.Media{} }
 
 // brokenMedia is package wav's with a mistake.
 type brokenMedia struct {

@@ -40,8 +40,7 @@ func newRig(t *testing.T) *rig {
 	r.files, err = folder.Open(r.dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = r.files.Close() })
-	r.media, err = wav.New(nil)
-	require.NoError(t, err)
+	r.media = wav.Media{}
 	scorer, err := signal.New(nil)
 	require.NoError(t, err)
 	db, err := memory.Open(t.Context(), nil)

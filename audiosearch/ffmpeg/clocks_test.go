@@ -193,7 +193,8 @@ func TestLongGuess(t *testing.T) {
 	needFFmpeg(t)
 	t.Parallel()
 	path := record(t, args(tone("0.5*random(0)*gt(t\\,30):s=16000:d=60"), "-c:a aac -b:a 96k a.aac")...)
-	m := newMedia(t, &Options{MaxDuration: 10 * time.Minute})
+	m := newMedia(t, nil)
+	m.maxDuration = 10 * time.Minute
 	info, err := m.Probe(t.Context(), path)
 	require.NoError(t, err)
 	require.Greater(t, info.Duration, 10*time.Minute, "the guess is far off")

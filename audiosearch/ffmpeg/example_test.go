@@ -13,11 +13,7 @@ import (
 
 // WAV files need no program; everything else does.
 func Example() {
-	inGo, err := wav.New(nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	inGo := wav.Media{}
 	byProgram, err := ffmpeg.New(&ffmpeg.Options{FFprobe: "/nowhere/ffprobe"}) // as if it were not installed
 	if err != nil {
 		fmt.Println(err)

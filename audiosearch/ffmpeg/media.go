@@ -19,23 +19,24 @@ import (
 // ErrNotInstalled: one of the programs is missing.
 var ErrNotInstalled = errors.New("ffmpeg is missing here: install ffmpeg (Debian: apt-get install ffmpeg), or convert the file to WAV")
 
-// Options say where the programs are, and bound what they do. Nil means all defaults. A
-// file beyond the limits is an error, but no [sound.BadMedia]: with other options it is
-// read.
+// Options say where the programs are, and how long they may work. Nil means all defaults.
 type Options struct {
 	FFmpeg  string // path; "": looked up in PATH when it is needed
 	FFprobe string // path; "": looked up in PATH when it is needed
 
-	Timeout      time.Duration // for all work of the programs on a file; the time that the caller takes for a block does not count; 0: 1 hour
-	MaxBytes     int64         // of what is decoded, 4 bytes a sample; 0: 16 GiB
-	MaxDuration  time.Duration // of the file, and of what is decoded; 0: 24 hours
-	MaxKeyframes int           // of a file; if there are more, they are thinned out evenly; 0: 100 000
+	// Timeout is that for all work of the programs on a file: 1 hour. The time that the
+	// caller takes for a block does not count.
+	Timeout time.Duration
 }
 
-// Media implements [sound.Media] by ffmpeg and ffprobe.
+// Media implements [sound.Media] by ffmpeg and ffprobe, for files of at most 24 hours. A
+// longer one is an error, but no [sound.BadMedia]: it may be right.
 type Media struct {
-	opts      Options
-	unlimited bool // for tests, whose programs write files
+	opts         Options
+	maxBytes     int64         // of what is decoded, 4 bytes a sample
+	maxDuration  time.Duration // of the file, and of what is decoded
+	maxKeyframes int           // of a file; if there are more, they are thinned out evenly
+	unlimited    bool          // for tests, whose programs write files
 
 	headers headers
 
@@ -48,25 +49,16 @@ var _ sound.Media = (*Media)(nil)
 // New returns a Media. The programs need not be there yet: a file is [ErrNotInstalled]
 // while they are not.
 func New(options *Options) (*Media, error) {
-	m := new(Media)
+	m := &Media{maxBytes: 16 << 30, maxDuration: 24 * time.Hour, maxKeyframes: 100_000}
 	if options != nil {
 		m.opts = *options
 	}
 	o := &m.opts
-	if o.Timeout < 0 || o.MaxBytes < 0 || o.MaxDuration < 0 || o.MaxKeyframes < 0 {
-		return nil, errors.New("ffmpeg: Timeout, MaxBytes, MaxDuration and MaxKeyframes must not be negative; 0 means the default")
+	if o.Timeout < 0 {
+		return nil, errors.New("ffmpeg: Timeout must not be negative; 0 means the default")
 	}
 	if o.Timeout == 0 {
 		o.Timeout = time.Hour
-	}
-	if o.MaxBytes == 0 {
-		o.MaxBytes = 16 << 30
-	}
-	if o.MaxDuration == 0 {
-		o.MaxDuration = 24 * time.Hour
-	}
-	if o.MaxKeyframes == 0 {
-		o.MaxKeyframes = 100_000
 	}
 	return m, nil
 }
@@ -75,10 +67,9 @@ func New(options *Options) (*Media, error) {
 // tracks.
 const version = 2
 
-// ID implements [sound.Media]. It depends on Options.MaxKeyframes, and not on the version
-// of ffmpeg.
+// ID implements [sound.Media]. It does not depend on the version of ffmpeg.
 func (m *Media) ID() string {
-	return fmt.Sprintf("ffmpeg/%d average, %d keyframes", version, m.opts.MaxKeyframes)
+	return fmt.Sprintf("ffmpeg/%d average, %d keyframes", version, m.maxKeyframes)
 }
 
 // Probe implements [sound.Media]. It reads all packets of a file with video, since only

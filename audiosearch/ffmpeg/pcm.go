@@ -45,7 +45,7 @@ func (j *job) decode(rate int, yield func([]float32, error) bool) error {
 	if err != nil {
 		return err
 	}
-	s := &decoding{yield: yield, rate: rate, maxSamples: min(j.opts.MaxBytes/4, samples(j.opts.MaxDuration, rate))}
+	s := &decoding{yield: yield, rate: rate, maxSamples: min(j.maxBytes/4, samples(j.maxDuration, rate))}
 	for i := range h.sounds {
 		// That a codec has no decoder here, ffmpeg alone says.
 		t := &h.sounds[i]
@@ -69,7 +69,7 @@ func (j *job) track(h *header, t *track, s *decoding) error {
 	if err != nil {
 		return err
 	}
-	if begin > j.opts.MaxDuration {
+	if begin > j.maxDuration {
 		return j.tooLong()
 	}
 	p, err := j.startDecoder(h, t, s.rate)

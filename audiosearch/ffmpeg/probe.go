@@ -103,7 +103,7 @@ func (j *job) header() (*header, error) {
 
 // within returns an error if a file is beyond the limits.
 func (j *job) within(h *header) error {
-	if !h.guessed && h.duration > j.opts.MaxDuration {
+	if !h.guessed && h.duration > j.maxDuration {
 		return j.tooLong()
 	}
 	if n := h.sounds[0].channels; n > maxChannels {
@@ -269,7 +269,7 @@ func (s *probedStream) end(h *header, start float64) time.Duration {
 }
 
 func (j *job) tooLong() error {
-	return fmt.Errorf("the file is longer than %v, which is the limit here: cut it into shorter ones", j.opts.MaxDuration)
+	return fmt.Errorf("the file is longer than %v, which is the limit here: cut it into shorter ones", j.maxDuration)
 }
 
 // input returns the arguments that name the file and say what may be done with it. level
@@ -333,7 +333,7 @@ func (j *job) keyframes(h *header) ([]time.Duration, error) {
 		return nil, err
 	}
 	defer p.stop()
-	list := &packetList{times: thinned{max: j.opts.MaxKeyframes}}
+	list := &packetList{times: thinned{max: j.maxKeyframes}}
 	output := &io.LimitedReader{R: p, N: maxPackets}
 	lines := bufio.NewScanner(output)
 	lines.Buffer(make([]byte, 64<<10), 64<<10)

@@ -235,7 +235,9 @@ func TestMaxKeyframes(t *testing.T) {
 	nightly.Only(t)
 	t.Parallel()
 	path := video(t, "many.avi", "-c:v", "mjpeg", "-c:a", "mp2") // each picture is a keyframe: 250
-	info, err := newMedia(t, &Options{MaxKeyframes: 20}).Probe(t.Context(), path)
+	m := newMedia(t, nil)
+	m.maxKeyframes = 20
+	info, err := m.Probe(t.Context(), path)
 	require.NoError(t, err)
 	require.Len(t, info.Keyframes, 16)
 	assert.InDelta(t, 16.0/25, (info.Keyframes[9] - info.Keyframes[8]).Seconds(), 0.001)

@@ -107,14 +107,13 @@ func TestFFmpegThatFails(t *testing.T) {
 		// All programs are written before the tests run side by side: one that is open
 		// for writing anywhere cannot be started.
 		options := &Options{FFmpeg: script(t, lines), FFprobe: header}
-		rate := 16000
-		switch {
-		case c.says == "too long":
+		if c.says == "too long" {
 			options.Timeout = 500 * time.Millisecond
-		case c.samples < 0:
-			options.MaxDuration, rate = time.Hour, 1000
 		}
-		m := newMedia(t, options)
+		m, rate := newMedia(t, options), 16000
+		if c.samples < 0 {
+			m.maxDuration, rate = time.Hour, 1000
+		}
 		m.resampler = soxr
 		t.Run(lines, func(t *testing.T) {
 			t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"unicode/utf8"
 
@@ -32,7 +33,7 @@ func unavailable(doing string, err error) error {
 
 // panicked returns what a panic of a hook becomes.
 func (y *folderSync) panicked(ctx context.Context, name string) func(p any) error {
-	return func(p any) error { return hook.Panicked(ctx, y.opts.Logger, name, p) }
+	return func(p any) error { return hook.Panicked(ctx, slog.Default(), name, p) }
 }
 
 // maxMessage bounds what is said of one file, in bytes.

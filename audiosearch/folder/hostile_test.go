@@ -203,7 +203,7 @@ func TestSyncHangs(t *testing.T) {
 					hang(dir)
 					return entries, err
 				}}
-				opts := &folder.SyncOptions{Delete: true, DeleteAll: true, Open: 2 * time.Hour,
+				opts := &folder.SyncOptions{Delete: true, DeleteAll: true,
 					Metadata: func(string, fs.FileInfo) (metadata.Map, error) {
 						hang("metadata")
 						return nil, nil

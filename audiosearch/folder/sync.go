@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"path"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/name"
-	"github.com/seed-6363c74e/mortise/internal/setting"
 )
 
 // SyncOptions say what [Sync] enters and removes. The zero value means the
@@ -51,14 +49,14 @@ type SyncOptions struct {
 	// Max is how many files there may be, how many folders, and how many videos that are
 	// gone: 1,000,000. More is an error, and nothing is changed.
 	Max int
-
-	// Open is how long the file system may take to read one folder or one link, and
-	// Metadata for one file, before Sync ends: 1 h. Grace is how long they may ignore the
-	// end of their context before they are left behind: 5 s; below 0: none.
-	Open, Grace time.Duration
-
-	Logger *slog.Logger // hears of panics that Sync recovers; slog.Default()
 }
+
+// How long the file system and Metadata may take, and how long they may ignore the end of
+// their context.
+const (
+	patience = time.Hour
+	grace    = 5 * time.Second
+)
 
 // Synced is what Sync did, and what it found. The lists have [SyncOptions.Max]
 // elements at most.
@@ -99,6 +97,9 @@ type FileProblem struct {
 // ([ErrAllGone]).
 // Whatever else fails, the end of ctx included, Synced says what was done until then.
 // What is missing, the next call does.
+//
+// The file system may take an hour to read one folder or one link, and Metadata as long for
+// one file. Then Sync ends, and leaves what hangs behind: that is ErrUnavailable, too.
 //
 // A panic of Metadata skips the file. After one of the file system, or of Match or ID while
 // the folder is read, the error is mortise.ErrUnavailable. One of Match for a video of the
@@ -228,12 +229,7 @@ func (y *folderSync) check() error {
 	if o.Max <= 0 {
 		o.Max = defaultMaxFiles
 	}
-	setting.Default(&o.Open, time.Hour)
-	setting.DefaultOrNone(&o.Grace, 5*time.Second)
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
-	return setting.Check("folder: SyncOptions", setting.Of("Open", o.Open))
+	return nil
 }
 
 func (y *folderSync) run(ctx context.Context) error {

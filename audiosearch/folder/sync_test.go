@@ -336,12 +336,10 @@ func TestSyncLargeMetadata(t *testing.T) {
 	assert.Equal(t, []int{0, 0, 0, 1}, skipped, "32 MB are stored, or refused, at once")
 }
 
-// TestSyncOptions: a time below 0 is an error, and without a service there is none.
-func TestSyncOptions(t *testing.T) {
+// TestSyncNeedsAService: without one there is an error.
+func TestSyncNeedsAService(t *testing.T) {
 	r := newRig(t)
-	_, err := folder.Sync(t.Context(), r.Service, org, "", "d", files("a.mp4"), &folder.SyncOptions{Open: -1})
-	require.EqualError(t, err, "folder: SyncOptions.Open is below 0; 0 means the default")
-	_, err = folder.Sync(t.Context(), nil, org, "", "d", files("a.mp4"), nil)
+	_, err := folder.Sync(t.Context(), nil, org, "", "d", files("a.mp4"), nil)
 	require.ErrorContains(t, err, "service: must not be nil")
 	assert.Empty(t, r.catalog())
 }

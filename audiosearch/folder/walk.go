@@ -20,7 +20,7 @@ import (
 // ends, so the walker has what it finds for itself until it is done.
 func (y *folderSync) walk(ctx context.Context) error {
 	w := &folderWalk{folderSync: &folderSync{files: y.files, opts: y.opts, prefix: y.prefix}}
-	err := watch.Run(ctx, y.opts.Open, y.opts.Grace, y.panicked(ctx, "the folder"), w.run)
+	err := watch.Run(ctx, patience, grace, y.panicked(ctx, "the folder"), w.run)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -47,7 +47,7 @@ func (w *folderWalk) run(ctx context.Context, beat func(next time.Duration)) err
 		last := len(w.pending) - 1
 		dir := w.pending[last]
 		w.pending = w.pending[:last]
-		beat(w.opts.Open)
+		beat(patience)
 		entries, err := fs.ReadDir(w.files, dir)
 		if err != nil && dir == "." {
 			return err
@@ -98,7 +98,7 @@ func (w *folderWalk) entry(dir string, e fs.DirEntry, beat func(next time.Durati
 		return
 	}
 	if kind&fs.ModeSymlink != 0 {
-		beat(w.opts.Open)
+		beat(patience)
 		info, err := fs.Stat(w.files, path)
 		if err != nil {
 			w.skip(path, readProblem(err)) // it may lead to a folder

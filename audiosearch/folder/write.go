@@ -139,7 +139,7 @@ func (y *folderSync) metadata(ctx context.Context, path string) (_ metadata.Map,
 		m = maps.Clone(m) // it waits for its batch, and the function may change its own
 		return nil
 	}
-	err = watch.Run(ctx, y.opts.Open, y.opts.Grace, y.panicked(ctx, "SyncOptions.Metadata"), work)
+	err = watch.Run(ctx, patience, grace, y.panicked(ctx, "SyncOptions.Metadata"), work)
 	var panicked *hook.PanicError
 	switch {
 	case ctx.Err() != nil:

@@ -39,8 +39,7 @@ func Example() {
 	files, err := folder.Open(dir)
 	check(err)
 	defer files.Close()
-	media, err := wav.New(nil)
-	check(err)
+	media := wav.Media{}
 	scorer, err := signal.New(nil)
 	check(err)
 	scoring := ingest.New(&ingest.Options{Logger: slog.New(slog.DiscardHandler)})

@@ -33,7 +33,7 @@ var (
 func (f *fetcher) attempt(ctx context.Context, p *part) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	alarm := time.AfterFunc(f.Stall, func() { cancel(errStalled) })
+	alarm := time.AfterFunc(f.stall, func() { cancel(errStalled) })
 	defer alarm.Stop()
 
 	resp, err := f.get(ctx, p)
@@ -127,7 +127,7 @@ func (f *fetcher) accept(resp *http.Response, p *part) error {
 			return startOver(p)
 		}
 		p.at.Total, p.doubtful = all, true
-		if all > f.MaxBytes {
+		if all > f.maxBytes {
 			return f.refuseSize(p, all)
 		}
 		return nil
@@ -137,7 +137,7 @@ func (f *fetcher) accept(resp *http.Response, p *part) error {
 			return err
 		}
 	}
-	if total > f.MaxBytes {
+	if total > f.maxBytes {
 		return f.refuseSize(p, total)
 	}
 	if total < 0 && resp.ProtoMajor == 1 && len(resp.TransferEncoding) == 0 {
@@ -161,7 +161,7 @@ func startOver(p *part) error {
 
 func (f *fetcher) refuseSize(p *part, size int64) error {
 	p.discard()
-	return tooLarge(size, f.MaxBytes)
+	return tooLarge(size, f.maxBytes)
 }
 
 // validators returns what can be asked by later: RFC 9110, 8.8.3 and 8.8.2.2. A time of
@@ -225,13 +225,13 @@ func (f *fetcher) receive(ctx context.Context, body io.Reader, p *part, alarm *t
 	buf := make([]byte, 256<<10)
 	rate := pace{over: f.slow}
 	for {
-		alarm.Reset(f.Stall)
+		alarm.Reset(f.stall)
 		asked := time.Now()
 		n, err := body.Read(buf)
 		slow := rate.tooSlow(n, time.Since(asked))
 		alarm.Stop()
 		switch size := p.at.Offset + int64(n); {
-		case size > f.MaxBytes:
+		case size > f.maxBytes:
 			return f.refuseSize(p, size)
 		case p.at.Total >= 0 && size > p.at.Total:
 			return startOver(p)

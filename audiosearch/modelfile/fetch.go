@@ -100,7 +100,7 @@ func (f *fetcher) kept(ctx context.Context) (file *File, damaged bool, err error
 	case f.to.want != nil && known != nil && *known != *f.to.want:
 		return nil, false, nil
 	}
-	file, err = readFile(ctx, f.path, f.MaxBytes)
+	file, err = readFile(ctx, f.path, f.maxBytes)
 	switch {
 	case errors.Is(err, errNoFile):
 		return nil, false, nil
@@ -180,7 +180,7 @@ func (f *fetcher) download(ctx context.Context, p *part) (*File, error) {
 		if p.at.Offset >= best+enoughGained {
 			failures, best = 0, p.at.Offset
 		}
-		if failures++; failures > f.Retries {
+		if failures++; failures > f.retries {
 			return nil, fmt.Errorf("%w: %w; given up after %d attempts without progress, %d bytes are kept: start again later",
 				ErrUnavailable, trouble.err, failures, p.at.Offset)
 		}
@@ -232,7 +232,7 @@ func (f *fetcher) finish(ctx context.Context, p *part, retry bool) (*File, error
 	if err := p.file.Sync(); err != nil {
 		return nil, diskError(f.dir, err)
 	}
-	file, err := readFile(ctx, f.path+".part", f.MaxBytes)
+	file, err := readFile(ctx, f.path+".part", f.maxBytes)
 	if err != nil {
 		return nil, err
 	}

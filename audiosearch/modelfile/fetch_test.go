@@ -157,11 +157,11 @@ func TestMixedParts(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	s := newSite(t, randomModel(36, 1<<20))
 	o := s.options()
-	o.MaxBytes = 1<<20 - 1
+	o.maxBytes = 1<<20 - 1
 	refused(t, t.TempDir(), s.URL+"/model.onnx", o, "it has 1048576 bytes, and at most 1048575 are allowed")
-	o.MaxBytes = 1000
+	o.maxBytes = 1000
 	refused(t, t.TempDir(), s.URL+"/model.onnx", o, "it has 1048576 bytes, and at most 1000 are allowed")
-	o.MaxBytes = 1<<20 - 1
+	o.maxBytes = 1<<20 - 1
 
 	endless := func(_ int, w http.ResponseWriter, r *http.Request) bool {
 		for r.Context().Err() == nil {
@@ -177,9 +177,9 @@ func TestTooLarge(t *testing.T) {
 	require.Empty(t, names(t, dir, ".part", ".resume"))
 
 	s.serve = nil
-	o.MaxBytes = 1 << 20
+	o.maxBytes = 1 << 20
 	file := mustFetch(t, dir, s.URL+"/model.onnx", o, s.data)
-	o.MaxBytes = 1<<20 - 1
+	o.maxBytes = 1<<20 - 1
 	_, err := Fetch(t.Context(), dir, s.URL+"/model.onnx", o)
 	require.ErrorContains(t, err, "at most 1048575 are allowed")
 	require.FileExists(t, file.Path)

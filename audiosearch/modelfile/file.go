@@ -29,14 +29,16 @@ type File struct {
 const maxSidecarBytes = 1 << 20
 
 // Open reads a local file. It refuses what is no regular file, what has more than
-// Options.MaxBytes, and what is clearly no model: an empty file, a web page, or the
-// pointer that Git LFS leaves in place of a file. Of the options only MaxBytes counts.
+// 2 GiB, and what is clearly no model: an empty file, a web page, or the pointer that Git
+// LFS leaves in place of a file.
 //
 // A model whose weights are in a second file (model.onnx_data) is not read whole: export
 // it as one file.
-func Open(ctx context.Context, path string, opts *Options) (*File, error) {
+func Open(ctx context.Context, path string) (*File, error) { return open(ctx, path, nil) }
+
+func open(ctx context.Context, path string, opts *Options) (*File, error) {
 	o := opts.filled()
-	file, err := readFile(ctx, path, o.MaxBytes)
+	file, err := readFile(ctx, path, o.maxBytes)
 	if err == nil {
 		err = noModel(file.Data)
 	}

@@ -15,26 +15,26 @@ func TestOpen(t *testing.T) {
 	data := randomModel(60, 9<<20)
 	path := filepath.Join(t.TempDir(), "model.onnx")
 	require.NoError(t, os.WriteFile(path, data, 0o600))
-	file, err := Open(t.Context(), path, nil)
+	file, err := Open(t.Context(), path)
 	require.NoError(t, err)
 	require.Equal(t, &File{Data: data, Digest: sha256.Sum256(data), Path: path}, file)
 
 	require.NoError(t, os.WriteFile(path+".json", []byte("{}"), 0o600))
-	file, err = Open(t.Context(), path, nil)
+	file, err = Open(t.Context(), path)
 	require.NoError(t, err)
 	require.Equal(t, "{}", string(file.Sidecar))
 
 	require.NoError(t, os.WriteFile(path+".json", make([]byte, maxSidecarBytes+1), 0o600))
-	_, err = Open(t.Context(), path, nil)
+	_, err = Open(t.Context(), path)
 	require.ErrorContains(t, err, "the JSON file beside it (.json): it has 1048577 bytes")
 
-	_, err = Open(t.Context(), path, &Options{MaxBytes: 9<<20 - 1})
+	_, err = open(t.Context(), path, &Options{maxBytes: 9<<20 - 1})
 	require.ErrorContains(t, err, "it has 9437184 bytes, and at most 9437183 are allowed")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = Open(ctx, path, nil)
+	_, err = Open(ctx, path)
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = Open(t.Context(), path+".missing", nil)
+	_, err = Open(t.Context(), path+".missing")
 	require.ErrorIs(t, err, errNoFile)
 }
 
@@ -48,7 +48,7 @@ func TestOpenNoModel(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "model.onnx")
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-		_, err := Open(t.Context(), path, nil)
+		_, err := Open(t.Context(), path)
 		require.ErrorIs(t, err, want, content)
 	}
 }
@@ -60,7 +60,7 @@ func TestOneCopy(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, randomModel(61, size), 0o600))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := Open(t.Context(), path, nil)
+	_, err := Open(t.Context(), path)
 	runtime.ReadMemStats(&after)
 	require.NoError(t, err)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(size+size/8))

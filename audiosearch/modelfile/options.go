@@ -11,12 +11,8 @@ import (
 
 // Options of [Open] and [Fetch]. The zero value, and nil, are the defaults.
 type Options struct {
-	// MaxBytes bounds the file. 0: 2 GiB, more than which no ONNX file can have (it is
-	// one protocol buffer). The whole file is held in memory.
-	MaxBytes int64
-
 	// Client has the transport for the requests of Fetch. The rest of it is not used:
-	// Fetch follows redirects itself, and goes by Stall. Nil: a transport like that of
+	// Fetch follows redirects itself, and has its own time limits. Nil: a transport like that of
 	// net/http.
 	Client *http.Client
 
@@ -25,14 +21,9 @@ type Options struct {
 	// download is needed.
 	Progress func(Progress)
 
-	// Stall is how long a server may send nothing before the attempt ends. 0: 30 s. An
-	// attempt also ends after a minute in which less than 1 KiB a second came.
-	Stall time.Duration
-
-	// Retries is how many attempts in a row may fail without 1 MiB of the file being
-	// gained before Fetch gives up. 0: 5; negative: none. Between them it waits 1 s, 2 s,
-	// 4 s and so on up to 30 s, or what Retry-After says, which is at most 2 minutes.
-	Retries int
+	maxBytes int64         // of a file, which is held in memory: 2 GiB
+	stall    time.Duration // how long a server may send nothing: 30 s
+	retries  int           // attempts in a row that may fail: 5; below 0: none
 
 	wait func(context.Context, time.Duration) error // replaced by tests
 	slow time.Duration                              // rateOver, but for tests
@@ -50,7 +41,7 @@ type Progress struct {
 }
 
 const (
-	defaultMaxBytes = 2 << 30
+	defaultMaxBytes = 2 << 30 // more than which no ONNX file can have: it is one protocol buffer
 	defaultStall    = 30 * time.Second
 	defaultRetries  = 5
 
@@ -70,18 +61,18 @@ func (o *Options) filled() Options {
 	if o != nil {
 		filled = *o
 	}
-	if filled.MaxBytes <= 0 {
-		filled.MaxBytes = defaultMaxBytes
+	if filled.maxBytes <= 0 {
+		filled.maxBytes = defaultMaxBytes
 	}
-	filled.MaxBytes = min(filled.MaxBytes, math.MaxInt-1) // it becomes one slice
-	if filled.Stall <= 0 {
-		filled.Stall = defaultStall
+	filled.maxBytes = min(filled.maxBytes, math.MaxInt-1) // it becomes one slice
+	if filled.stall <= 0 {
+		filled.stall = defaultStall
 	}
 	switch {
-	case filled.Retries == 0:
-		filled.Retries = defaultRetries
-	case filled.Retries < 0:
-		filled.Retries = 0
+	case filled.retries == 0:
+		filled.retries = defaultRetries
+	case filled.retries < 0:
+		filled.retries = 0
 	}
 	if filled.wait == nil {
 		filled.wait = wait
@@ -103,9 +94,9 @@ func (o *Options) transport() (http.RoundTripper, func()) {
 	// http.DefaultTransport may have been replaced by the host, so it cannot be cloned.
 	transport := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: o.Stall, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext:         (&net.Dialer{Timeout: o.stall, KeepAlive: 30 * time.Second}).DialContext,
 		ForceAttemptHTTP2:   true,
-		TLSHandshakeTimeout: min(o.Stall, 20*time.Second),
+		TLSHandshakeTimeout: min(o.stall, 20*time.Second),
 		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
 			if answer.StatusCode != http.StatusOK {
 				return proxyRefusal(answer.StatusCode)

@@ -53,8 +53,8 @@ func TestReadOnlyFolder(t *testing.T) {
 func TestNotRegular(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "model.onnx")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
-	_, err := Open(t.Context(), pipe, nil)
+	_, err := Open(t.Context(), pipe)
 	require.ErrorIs(t, err, errNotRegular)
-	_, err = Open(t.Context(), t.TempDir(), nil)
+	_, err = Open(t.Context(), t.TempDir())
 	require.ErrorIs(t, err, errNotRegular)
 }

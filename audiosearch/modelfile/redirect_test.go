@@ -102,7 +102,7 @@ func TestStatuses(t *testing.T) {
 			s := newSite(t, nil)
 			s.serve = func(_ int, w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(status); return true }
 			o := s.options()
-			o.Retries = 2
+			o.retries = 2
 			refused(t, t.TempDir(), s.URL+"/model.onnx?"+secretQuery, o, c.want)
 			require.Equal(t, c.tries, s.requests())
 		})

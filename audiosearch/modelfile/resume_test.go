@@ -20,7 +20,7 @@ func TestCutAndResumed(t *testing.T) {
 	const piece = 5<<18 + 7 // more than what an attempt has to gain
 	s.serve = func(_ int, w http.ResponseWriter, r *http.Request) bool { s.cutAfter(piece, w, r); return true }
 	o := s.options()
-	o.Retries = 1
+	o.retries = 1
 	var calls []Progress
 	o.Progress = func(p Progress) { calls = append(calls, p) }
 	mustFetch(t, t.TempDir(), s.URL+"/model.onnx", o, s.data)
@@ -64,7 +64,7 @@ func TestGivesUp(t *testing.T) {
 	require.Equal(t, "bytes=6000-", s.asked()[6])
 	require.Equal(t, len(s.data), s.total())
 
-	o.Retries = -1
+	o.retries = -1
 	s.serve = func(_ int, w http.ResponseWriter, r *http.Request) bool { s.cutAfter(1000, w, r); return true }
 	refused(t, t.TempDir(), s.URL+"/other.onnx", o, "given up after 1 attempts")
 	_, err := Fetch(t.Context(), t.TempDir(), s.URL+"/third.onnx", o)
@@ -210,8 +210,8 @@ func TestStalled(t *testing.T) {
 		return true
 	}
 	o := s.options()
-	o.Stall = 100 * time.Millisecond
-	o.Retries = 20 // a busy machine may stall, too
+	o.stall = 100 * time.Millisecond
+	o.retries = 20 // a busy machine may stall, too
 	var troubles []string
 	o.Progress = func(p Progress) {
 		if p.Trouble != nil {
@@ -243,7 +243,7 @@ func TestTooSlow(t *testing.T) {
 	}
 	o := s.options()
 	o.slow = 200 * time.Millisecond
-	o.Retries = 20 // a busy machine may be slow, too
+	o.retries = 20 // a busy machine may be slow, too
 	var troubles []string
 	o.Progress = func(p Progress) {
 		if p.Trouble != nil {
@@ -289,8 +289,8 @@ func (l *lateAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestAnswerToWhatWasGivenUp(t *testing.T) {
 	s := newSite(t, randomModel(15, 1<<20))
 	o := s.options()
-	o.Stall = 100 * time.Millisecond
-	o.Retries = 20
+	o.stall = 100 * time.Millisecond
+	o.retries = 20
 	late := &lateAnswers{RoundTripper: o.Client.Transport}
 	o.Client = &http.Client{Transport: late}
 	mustFetch(t, t.TempDir(), s.URL+"/model.onnx", o, s.data)
@@ -377,7 +377,7 @@ func TestDamagedPart(t *testing.T) {
 				return false
 			}
 			dir, o := t.TempDir(), s.options()
-			o.Retries = -1
+			o.retries = -1
 			refused(t, dir, s.URL+"/model.onnx", o, "500000 bytes are kept")
 			part(t, filepath.Join(dir, names(t, dir, c.end)[0]), c.change)
 			mustFetch(t, dir, s.URL+"/model.onnx", o, s.data)

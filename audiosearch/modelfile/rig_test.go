@@ -240,7 +240,7 @@ func TestMain(m *testing.M) {
 	if cert := os.Getenv(envCert); cert != "" {
 		o.Client = clientOf(cert)
 	}
-	o.Stall, _ = time.ParseDuration(os.Getenv(envStall))
+	o.stall, _ = time.ParseDuration(os.Getenv(envStall))
 	file, err := Fetch(context.Background(), os.Getenv(envDir), os.Getenv(envURL), o)
 	var out outcome
 	if err != nil {

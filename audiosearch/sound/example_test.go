@@ -161,8 +161,7 @@ func ExampleMedia() {
 
 // Several kinds of files: each Media says which ones are not its own.
 func ExampleFirstMedia() {
-	wavs, err := wav.New(nil)
-	check(err)
+	wavs := wav.Media{}
 	media := sound.FirstMedia(wavs, beeps{})
 	path, remove := inFolder("tune", "440")
 	defer remove()

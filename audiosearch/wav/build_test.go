@@ -89,13 +89,6 @@ func encoded(e encoding, values ...float64) (b []byte) {
 	return b
 }
 
-func newMedia(t testing.TB, options *Options) *Media {
-	t.Helper()
-	m, err := New(options)
-	require.NoError(t, err)
-	return m
-}
-
 // save writes a file for one test.
 func save(t testing.TB, content []byte) string {
 	t.Helper()
@@ -105,9 +98,9 @@ func save(t testing.TB, content []byte) string {
 }
 
 // collect reads a whole file, and checks what every caller relies on.
-func collect(t testing.TB, ctx context.Context, m *Media, path string, rate int) (all []float32, err error) {
+func collect(t testing.TB, ctx context.Context, path string, rate int) (all []float32, err error) {
 	t.Helper()
-	for block, e := range m.PCM(ctx, path, rate) {
+	for block, e := range (Media{}).PCM(ctx, path, rate) {
 		require.NoError(t, err, "an error must be the last element")
 		if err = e; e != nil {
 			require.Nil(t, block)

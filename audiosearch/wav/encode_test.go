@@ -18,7 +18,7 @@ func TestEncode(t *testing.T) {
 	var file bytes.Buffer
 	require.NoError(t, Encode(&file, 22050, samples))
 	assert.Equal(t, simple(format(formatPCM, 1, 22050, 2, 16), file.Bytes()[44:]), file.Bytes(), "as the tests would write it")
-	got, err := collect(t, t.Context(), newMedia(t, nil), save(t, file.Bytes()), 22050)
+	got, err := collect(t, t.Context(), save(t, file.Bytes()), 22050)
 	require.NoError(t, err)
 	top := float32(math.MaxInt16) / 32768
 	copy(samples, []float32{0, 0.5, -1, top, top, -1, 0, top, 1.0 / 32768, 0.25})

@@ -35,11 +35,7 @@ func Example() {
 		return
 	}
 
-	media, err := wav.New(nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	media := wav.Media{}
 	ctx := context.Background()
 	info, err := media.Probe(ctx, path)
 	if err != nil {
@@ -67,12 +63,8 @@ func Example() {
 
 // What is no WAV file is left to another Media, such as that of package ffmpeg.
 func ExampleMedia_Probe() {
-	media, err := wav.New(nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	_, err = media.Probe(context.Background(), "example_test.go")
+	media := wav.Media{}
+	_, err := media.Probe(context.Background(), "example_test.go")
 	fmt.Println(errors.Is(err, sound.ErrFormat))
 	fmt.Println(err)
 	// Output:

@@ -14,48 +14,27 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// Options bound what is read. Nil means all defaults. A file beyond them is an error,
-// but no [sound.BadMedia]: with other options it is read.
-type Options struct {
-	MaxDuration time.Duration // of the sound; 0: 24 hours
-	MaxBytes    int64         // of a file; 0: 64 GiB
-}
+// What is read at most. Files and sounds beyond it are errors, but no [sound.BadMedia]: they
+// may be right.
+const (
+	maxDuration       = 24 * time.Hour // of the sound
+	maxBytes    int64 = 64 << 30       // of a file
+)
 
-// Media implements [sound.Media] for WAV files.
-type Media struct {
-	maxDuration time.Duration
-	maxBytes    int64
-}
+// Media implements [sound.Media] for WAV files, of at most 64 GiB and 24 hours.
+type Media struct{}
 
-var _ sound.Media = (*Media)(nil)
-
-// New returns a Media for WAV files.
-func New(options *Options) (*Media, error) {
-	if options == nil {
-		options = new(Options)
-	}
-	if options.MaxDuration < 0 || options.MaxBytes < 0 {
-		return nil, errors.New("wav: MaxDuration and MaxBytes must not be negative; 0 means the default")
-	}
-	m := &Media{maxDuration: options.MaxDuration, maxBytes: options.MaxBytes}
-	if m.maxDuration == 0 {
-		m.maxDuration = 24 * time.Hour
-	}
-	if m.maxBytes == 0 {
-		m.maxBytes = 64 << 30
-	}
-	return m, nil
-}
+var _ sound.Media = Media{}
 
 // version changes with everything that changes samples or times.
 const version = 2
 
 // ID implements [sound.Media].
-func (m *Media) ID() string { return fmt.Sprintf("wav/%d average", version) }
+func (m Media) ID() string { return fmt.Sprintf("wav/%d average", version) }
 
 // Probe implements [sound.Media]. It reads the header alone. The duration is that of
 // the samples that are in the file.
-func (m *Media) Probe(ctx context.Context, path string) (sound.Info, error) {
+func (m Media) Probe(ctx context.Context, path string) (sound.Info, error) {
 	if err := ctx.Err(); err != nil {
 		return sound.Info{}, err
 	}
@@ -72,7 +51,7 @@ func (m *Media) Probe(ctx context.Context, path string) (sound.Info, error) {
 const blockSamples = 8192
 
 // PCM implements [sound.Media]. The rate is 1000 to 768000 Hz.
-func (m *Media) PCM(ctx context.Context, path string, rate int) iter.Seq2[[]float32, error] {
+func (m Media) PCM(ctx context.Context, path string, rate int) iter.Seq2[[]float32, error] {
 	return func(yield func([]float32, error) bool) {
 		if rate < minOutRate || rate > maxRate {
 			yield(nil, fmt.Errorf("wav: the rate must be %d to %d Hz, not %d", minOutRate, maxRate, rate))
@@ -128,7 +107,7 @@ func stream(ctx context.Context, file io.ReaderAt, s *track, rate int, yield fun
 }
 
 // open opens a file and finds the sound in it.
-func (m *Media) open(path string) (*os.File, *track, error) {
+func (m Media) open(path string) (*os.File, *track, error) {
 	// The flag keeps the opening of a named pipe from waiting for a writer. Reading a
 	// regular file is as without it.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -143,7 +122,7 @@ func (m *Media) open(path string) (*os.File, *track, error) {
 	return file, track, nil
 }
 
-func (m *Media) inspect(file *os.File) (*track, error) {
+func (m Media) inspect(file *os.File) (*track, error) {
 	stat, err := file.Stat()
 	switch {
 	case err != nil:
@@ -155,10 +134,10 @@ func (m *Media) inspect(file *os.File) (*track, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case stat.Size() > m.maxBytes:
-		return nil, fmt.Errorf("the file is larger than %d bytes, which is the limit here: cut it into shorter ones", m.maxBytes)
-	case track.duration() > m.maxDuration:
-		return nil, fmt.Errorf("the sound is longer than %v, which is the limit here: cut it into shorter files", m.maxDuration)
+	case stat.Size() > maxBytes:
+		return nil, fmt.Errorf("the file is larger than %d bytes, which is the limit here: cut it into shorter ones", maxBytes)
+	case track.duration() > maxDuration:
+		return nil, fmt.Errorf("the sound is longer than %v, which is the limit here: cut it into shorter files", maxDuration)
 	}
 	return track, nil
 }

@@ -3,6 +3,7 @@ package wav
 import (
 	"encoding/binary"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -37,10 +38,10 @@ func TestEncodings(t *testing.T) {
 				"extensible": extensible(code, channels, 16000, e.bytes, 8*e.bytes, subformatTail),
 			} {
 				path := save(t, simple(fmt, data))
-				got, err := collect(t, t.Context(), newMedia(t, nil), path, 16000)
+				got, err := collect(t, t.Context(), path, 16000)
 				require.NoError(t, err, "%s %+v", name, e)
 				require.InDeltaSlice(t, want, got, 1e-7, "%s %+v, %d channels", name, e, channels)
-				info, err := newMedia(t, nil).Probe(t.Context(), path)
+				info, err := Media{}.Probe(t.Context(), path)
 				require.NoError(t, err)
 				require.Equal(t, sound.Info{Duration: time.Duration(len(want)) * time.Second / 16000}, info)
 			}
@@ -55,11 +56,11 @@ func TestValidBits(t *testing.T) {
 		"24 of 32, plain":      format(formatPCM, 1, 8000, 4, 24),
 		"20 of 32, plain":      format(formatPCM, 1, 8000, 4, 20),
 	} {
-		got, err := collect(t, t.Context(), newMedia(t, nil), save(t, simple(fmt, data)), 8000)
+		got, err := collect(t, t.Context(), save(t, simple(fmt, data)), 8000)
 		require.NoError(t, err, name)
 		assert.Equal(t, []float32{0.5, -0.25}, got, name)
 	}
-	got, err := collect(t, t.Context(), newMedia(t, nil), save(t, simple(format(formatPCM, 1, 8000, 2, 12), encoded(encoding{false, 2}, 0.5))), 8000)
+	got, err := collect(t, t.Context(), save(t, simple(format(formatPCM, 1, 8000, 2, 12), encoded(encoding{false, 2}, 0.5))), 8000)
 	require.NoError(t, err)
 	assert.Equal(t, []float32{0.5}, got, "12 of 16")
 }
@@ -67,12 +68,12 @@ func TestValidBits(t *testing.T) {
 func TestFloatsThatAreNone(t *testing.T) {
 	for _, e := range []encoding{{true, 4}, {true, 8}} {
 		data := encoded(e, math.NaN(), 0.5, math.Inf(1), 1, math.Inf(-1), math.Inf(1), 3e38, 3e38, -3e38, 0, 1e-42, 0, 1.5, 0.25)
-		got, err := collect(t, t.Context(), newMedia(t, nil), save(t, simple(format(formatFloat, 2, 16000, e.bytes, 8*e.bytes), data)), 16000)
+		got, err := collect(t, t.Context(), save(t, simple(format(formatFloat, 2, 16000, e.bytes, 8*e.bytes), data)), 16000)
 		require.NoError(t, err)
 		assert.InDeltaSlice(t, []float32{0.25, 0.5, 0, 1, -1, 0, 0.875}, got, 1e-30)
 	}
 	data := encoded(encoding{true, 8}, math.MaxFloat64, math.MaxFloat64, -math.MaxFloat64)
-	got, err := collect(t, t.Context(), newMedia(t, nil), save(t, simple(format(formatFloat, 3, 16000, 8, 64), data)), 16000)
+	got, err := collect(t, t.Context(), save(t, simple(format(formatFloat, 3, 16000, 8, 64), data)), 16000)
 	require.NoError(t, err)
 	assert.Len(t, got, 1) // in [-1,1], as collect checks: the sum is infinite on the way
 }
@@ -83,7 +84,7 @@ func TestClipping(t *testing.T) {
 	for i := range 8000 {
 		data = append(data, encoded(encoding{false, 2}, -1+float64(i/50%2)*1.999)...)
 	}
-	got, err := collect(t, t.Context(), newMedia(t, nil), save(t, simple(format(formatPCM, 1, 44100, 2, 16), data)), 16000)
+	got, err := collect(t, t.Context(), save(t, simple(format(formatPCM, 1, 44100, 2, 16), data)), 16000)
 	require.NoError(t, err)
 	assert.Contains(t, got, float32(1))
 	assert.Contains(t, got, float32(-1))
@@ -128,7 +129,7 @@ func TestStructure(t *testing.T) {
 		"pad byte of a space":   riff("RIFF", 0).padded("fmt ", pcm).chunk("odd ", 1, []byte("a ")).padded("LIST", list).padded("data", data).finish(),
 		"pad byte that is no 0": riff("RIFF", 0).chunk("LIST", 17, append(list[:17:17], 'x')).padded("fmt ", pcm).padded("data", data).finish(),
 	} {
-		got, err := collect(t, t.Context(), newMedia(t, nil), save(t, file), 16000)
+		got, err := collect(t, t.Context(), save(t, file), 16000)
 		if assert.NoError(t, err, name) {
 			assert.Equal(t, []float32{0.5, -0.25}, got, name)
 		}
@@ -166,7 +167,7 @@ func TestWrongFrameSize(t *testing.T) {
 		right := format(code, 1, 16000, e.bytes, 8*e.bytes)
 		data := encoded(e, 0.5, -0.25, 0.125, 0)
 		for _, times := range []int{2, 8} {
-			got, err := collect(t, t.Context(), newMedia(t, nil), save(t, simple(frameSize(right, byte(times*e.bytes)), data)), 16000)
+			got, err := collect(t, t.Context(), save(t, simple(frameSize(right, byte(times*e.bytes)), data)), 16000)
 			require.NoError(t, err)
 			assert.Equal(t, []float32{0.5, -0.25, 0.125, 0}, got, "%+v, %d times", e, times)
 		}
@@ -201,7 +202,7 @@ func TestIncomplete(t *testing.T) {
 		"none":              {riff("RIFF", 0).padded("fmt ", pcm).chunk("data", 0, second).b, ""},
 		"all":               {simple(pcm, second), ""},
 	} {
-		got, err := collect(t, t.Context(), newMedia(t, nil), save(t, c.file), 16000)
+		got, err := collect(t, t.Context(), save(t, c.file), 16000)
 		assert.InDelta(t, 16000, len(got), 1, name)
 		if c.says == "" {
 			assert.NoError(t, err, name)
@@ -258,41 +259,42 @@ func TestRefused(t *testing.T) {
 		"many chunks":        {many.padded("fmt ", pcm).padded("data", data).finish(), sound.ErrBadMedia, "too many parts"},
 		"chunk of 4 GiB":     {riff("RIFF", 0).chunk("JUNK", unknownSize, pcm).b, sound.ErrBadMedia, "copy it again"},
 	} {
-		m, path := newMedia(t, nil), save(t, c.file)
-		_, err := m.Probe(t.Context(), path)
+		path := save(t, c.file)
+		_, err := Media{}.Probe(t.Context(), path)
 		assert.ErrorIs(t, err, c.is, name)
 		assert.ErrorContains(t, err, c.says, name)
-		all, pcmErr := collect(t, t.Context(), m, path, 16000)
+		all, pcmErr := collect(t, t.Context(), path, 16000)
 		assert.Equal(t, err, pcmErr, name)
 		assert.Empty(t, all)
 	}
 }
 
-func TestOptions(t *testing.T) {
-	path := save(t, simple(format(formatPCM, 1, 8000, 2, 16), make([]byte, 16002)))
-	for _, c := range []struct {
-		options Options
-		says    string
-	}{
-		{Options{MaxDuration: time.Second}, "longer than 1s"}, {Options{MaxBytes: 16045}, "larger than 16045 bytes"},
-		{Options{MaxDuration: time.Second + 125*time.Microsecond, MaxBytes: 16046}, ""},
+// TestLimits: a file and a sound beyond the limits are errors, and none that says that they
+// are no media.
+func TestLimits(t *testing.T) {
+	second := simple(format(formatPCM, 1, 8000, 2, 16), make([]byte, 16000))
+	path := save(t, simple(format(formatPCM, 1, 100, 1, 8), make([]byte, 100*24*60*60)))
+	info, err := Media{}.Probe(t.Context(), path)
+	require.NoError(t, err)
+	require.Equal(t, 24*time.Hour, info.Duration)
+
+	large := save(t, second)
+	require.NoError(t, os.Truncate(large, maxBytes)) // a hole, which takes no room
+	_, err = Media{}.Probe(t.Context(), large)
+	require.ErrorContains(t, err, "longer than 24h0m0s")
+	require.NoError(t, os.Truncate(large, maxBytes+1))
+	for path, says := range map[string]string{
+		large: "larger than 68719476736 bytes",
+		save(t, simple(format(formatPCM, 1, 100, 1, 8), make([]byte, 100*24*60*60+1))): "longer than 24h0m0s",
 	} {
-		_, err := newMedia(t, &c.options).Probe(t.Context(), path)
-		_, pcmErr := collect(t, t.Context(), newMedia(t, &c.options), path, 16000)
+		_, err := Media{}.Probe(t.Context(), path)
+		_, pcmErr := collect(t, t.Context(), path, 16000)
 		assert.Equal(t, err, pcmErr)
-		if c.says == "" {
-			assert.NoError(t, err)
-			continue
-		}
-		assert.NotErrorIs(t, err, sound.ErrBadMedia, "other options may allow it")
-		assert.ErrorContains(t, err, c.says)
-	}
-	for _, options := range []Options{{MaxDuration: -1}, {MaxBytes: -1}} {
-		_, err := New(&options)
-		assert.Error(t, err)
+		assert.NotErrorIs(t, err, sound.ErrBadMedia, "it may be right")
+		assert.ErrorContains(t, err, says)
 	}
 	for _, rate := range []int{-1, 0, 999, 768_001} {
-		_, err := collect(t, t.Context(), newMedia(t, nil), path, rate)
+		_, err := collect(t, t.Context(), path, rate)
 		assert.ErrorContains(t, err, "1000 to 768000")
 		assert.NotErrorIs(t, err, sound.ErrBadMedia)
 	}
@@ -303,8 +305,8 @@ func TestCut(t *testing.T) {
 	start := len(file) - 900
 	for n := range file {
 		path := save(t, file[:n])
-		all, err := collect(t, t.Context(), newMedia(t, nil), path, 44100)
-		info, probeErr := newMedia(t, nil).Probe(t.Context(), path)
+		all, err := collect(t, t.Context(), path, 44100)
+		info, probeErr := Media{}.Probe(t.Context(), path)
 		require.Equal(t, err, probeErr)
 		require.Equal(t, time.Duration(len(all))*time.Second/44100, info.Duration, "what is there, not what the header says")
 		if frames := (n - start) / 9; frames > 0 {
@@ -323,7 +325,7 @@ func TestOneSampleAndExtremes(t *testing.T) {
 		{1, 16000, 1, 1}, {1, 44100, 1, 1}, {1, 768000, 1, 1}, {1, 8000, 1, 2}, {1, 100, 1, 160}, {8, 192000, 24000, 2000}, {256, 100, 3, 480},
 	} {
 		file := simple(format(formatPCM, c.channels, c.rate, 2, 16), make([]byte, 2*c.channels*c.frames))
-		all, err := collect(t, t.Context(), newMedia(t, nil), save(t, file), 16000)
+		all, err := collect(t, t.Context(), save(t, file), 16000)
 		require.NoError(t, err)
 		assert.Equal(t, make([]float32, c.want), all, "%+v", c)
 	}

@@ -19,9 +19,9 @@ import (
 func TestNamedPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(path, 0o600))
-	_, err := newMedia(t, nil).Probe(t.Context(), path)
+	_, err := Media{}.Probe(t.Context(), path)
 	assert.ErrorContains(t, err, "a pipe")
-	_, err = collect(t, t.Context(), newMedia(t, nil), path, 16000)
+	_, err = collect(t, t.Context(), path, 16000)
 	assert.ErrorContains(t, err, "a pipe")
 }
 
@@ -32,11 +32,11 @@ func TestPermission(t *testing.T) {
 	}
 	path := save(t, []byte("RIFF"))
 	require.NoError(t, os.Chmod(path, 0))
-	_, err := newMedia(t, nil).Probe(t.Context(), path)
+	_, err := Media{}.Probe(t.Context(), path)
 	require.ErrorIs(t, err, fs.ErrPermission)
 	assert.ErrorContains(t, err, "may not be read")
 	assert.NotContains(t, err.Error(), path)
-	_, err = collect(t, t.Context(), newMedia(t, nil), path, 16000)
+	_, err = collect(t, t.Context(), path, 16000)
 	require.ErrorIs(t, err, fs.ErrPermission)
 	assert.NotContains(t, err.Error(), path)
 }

@@ -26,11 +26,10 @@ func TestMemoryIsFlat(t *testing.T) {
 		file := riff("RIFF", unknownSize).padded("fmt ", format(formatPCM, 2, 8000, 2, 16)).chunk("data", uint32(4*frames), nil).b
 		require.NoError(t, os.WriteFile(path, file, 0o600))
 		require.NoError(t, os.Truncate(path, int64(len(file))+4*frames))
-		m := newMedia(t, nil)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		var samples int64
-		for block, err := range m.PCM(t.Context(), path, 4000) {
+		for block, err := range (Media{}).PCM(t.Context(), path, 4000) {
 			require.NoError(t, err)
 			samples += int64(len(block))
 		}
@@ -83,7 +82,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	blocks := 0
-	for block, err := range newMedia(t, nil).PCM(ctx, path, 16000) {
+	for block, err := range (Media{}).PCM(ctx, path, 16000) {
 		if blocks++; blocks == 2 {
 			assert.Nil(t, block)
 			assert.ErrorIs(t, err, context.Canceled)
@@ -93,7 +92,7 @@ func TestCancel(t *testing.T) {
 		cancel()
 	}
 	assert.Equal(t, 2, blocks)
-	_, err := newMedia(t, nil).Probe(ctx, path)
+	_, err := Media{}.Probe(ctx, path)
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
@@ -110,10 +109,10 @@ func TestStop(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which closes what is forgotten
 	before := open()
 	for range 50 {
-		for range newMedia(t, nil).PCM(t.Context(), path, 16000) {
+		for range (Media{}).PCM(t.Context(), path, 16000) {
 			break
 		}
-		_, err := newMedia(t, nil).Probe(t.Context(), path)
+		_, err := Media{}.Probe(t.Context(), path)
 		require.NoError(t, err)
 	}
 	assert.Less(t, open(), before+25)
@@ -121,16 +120,15 @@ func TestStop(t *testing.T) {
 
 func TestNoFile(t *testing.T) {
 	folder := t.TempDir()
-	m := newMedia(t, nil)
 	for _, path := range []string{filepath.Join(folder, "missing"), folder} {
-		_, err := m.Probe(t.Context(), path)
+		_, err := Media{}.Probe(t.Context(), path)
 		assert.Error(t, err)
 		assert.NotErrorIs(t, err, sound.ErrBadMedia, "it is not the content that is wrong")
 		assert.NotContains(t, err.Error(), folder)
-		_, pcmErr := collect(t, t.Context(), m, path, 16000)
+		_, pcmErr := collect(t, t.Context(), path, 16000)
 		assert.Equal(t, err, pcmErr)
 	}
-	_, err := m.Probe(t.Context(), filepath.Join(folder, "missing"))
+	_, err := Media{}.Probe(t.Context(), filepath.Join(folder, "missing"))
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 
 	target := save(t, simple(format(formatPCM, 1, 8000, 2, 16), make([]byte, 16)))
@@ -138,7 +136,7 @@ func TestNoFile(t *testing.T) {
 	if err := os.Symlink(target, link); err != nil {
 		t.Skip("this system has no symbolic links:", err)
 	}
-	info, err := m.Probe(t.Context(), link) // the folder's guard is sound.Files
+	info, err := Media{}.Probe(t.Context(), link) // the folder's guard is sound.Files
 	require.NoError(t, err)
 	assert.Equal(t, time.Millisecond, info.Duration)
 }

@@ -57,7 +57,7 @@ const (
 	secretOverlap      = 3 * time.Hour
 	invitationLifetime = 10 * time.Hour
 	grantTimeout       = 30 * time.Second
-	grantRetry         = time.Minute
+	grantRetry         = 5 * time.Second
 )
 
 func newRun(s *conformance.Sequence, h Harness) *run {
@@ -78,7 +78,7 @@ func newRun(s *conformance.Sequence, h Harness) *run {
 		Grant: func(_ context.Context, a authmgmt.Acceptance) (mortise.Secret, error) {
 			return mortise.Secret{}, scripted(&a.Invitation, a.Attempt)
 		},
-		GrantTimeout: grantTimeout, GrantRetry: grantRetry, TokenLifetime: tokenLifetime, SecretOverlap: secretOverlap,
+		GrantTimeout: grantTimeout, TokenLifetime: tokenLifetime, SecretOverlap: secretOverlap,
 		Env: mortise.Env{Now: r.Clock.Now, Rand: rand.NewChaCha8(bytes), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))},
 	})
 	if err != nil {

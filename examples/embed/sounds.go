@@ -25,14 +25,13 @@ func addSounds(ctx context.Context, r chi.Router, videos *folder.Folder) (*audio
 	if err != nil {
 		return nil, nil, err
 	}
-	wavs, wavErr := wav.New(nil)
 	others, ffmpegErr := ffmpeg.New(nil) // needs the programs ffmpeg and ffprobe, for everything that is no WAV file
 	scorer, signalErr := signal.New(nil)
-	if err := errors.Join(wavErr, ffmpegErr, signalErr); err != nil {
+	if err := errors.Join(ffmpegErr, signalErr); err != nil {
 		return nil, nil, err
 	}
 	policy := &moderator{sounds: []sound.Class{"Telephone dialing, DTMF"}}
-	opts := &audiosearch.Options{Scorers: []sound.Scorer{scorer}, Media: sound.FirstMedia(wavs, others), Files: videos, Moderate: policy.moderate}
+	opts := &audiosearch.Options{Scorers: []sound.Scorer{scorer}, Media: sound.FirstMedia(wav.Media{}, others), Files: videos, Moderate: policy.moderate}
 	service, err := audiosearch.New(db.AudioSearch(), opts)
 	if err != nil {
 		return nil, nil, err

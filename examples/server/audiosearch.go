@@ -44,16 +44,15 @@ const (
 // access tokens of the credentials service.
 func newAudioService(s *settings, b *backends, credentials *authmgmt.Service, pages *site, log *slog.Logger) (*audioService, error) {
 	defined, scorerErr := signal.New(nil)
-	sounds, wavErr := wav.New(nil)
 	programs, ffmpegErr := ffmpeg.New(nil)
-	if err := errors.Join(scorerErr, wavErr, ffmpegErr); err != nil {
+	if err := errors.Join(scorerErr, ffmpegErr); err != nil {
 		return nil, fmt.Errorf("make the scorer and the decoders: %w", err)
 	}
 	scorers := []sound.Scorer{defined}
 	if b.model != nil {
 		scorers = []sound.Scorer{b.model.scorer, defined}
 	}
-	media := sound.FirstMedia(sounds, programs)
+	media := sound.FirstMedia(wav.Media{}, programs)
 	in := newIngestion(log)
 	env := s.env(log)
 	count := env.Observer

@@ -78,7 +78,7 @@ func openModel(ctx context.Context, s *settings, screen *console, log *slog.Logg
 // readModel reads the file of -model, or fetches it. With -memory the folder does not last.
 func readModel(ctx context.Context, s *settings, screen *console, log *slog.Logger) (*modelfile.File, error) {
 	if !strings.Contains(s.model, "://") {
-		file, err := modelfile.Open(ctx, s.model, nil)
+		file, err := modelfile.Open(ctx, s.model)
 		return file, unusable(ctx, err)
 	}
 	folder := filepath.Join(s.data, modelFolder)

@@ -33,7 +33,7 @@ func TestSize(t *testing.T) {
 	require.Equal(t, string(want), got, "the API has another size: run the test with -update, and read the difference")
 }
 
-// size counts the exported names of the root and of the domains, the fields of the
+// size counts the exported names of the root and of the domains, the exported fields of the
 // structs named ...Options of all packages that a host can import, the suites and fakes
 // for its tests aside, and the methods of the interfaces that a whole backend
 // implements.
@@ -73,7 +73,14 @@ func size(packages map[string][]*sourceFile) string {
 			case *ast.StructType:
 				if strings.HasSuffix(name, "Options") {
 					for _, f := range typ.Fields.List {
-						options[pkg+"."+name] += max(len(f.Names), 1)
+						if len(f.Names) == 0 {
+							options[pkg+"."+name]++
+						}
+						for _, field := range f.Names {
+							if field.IsExported() {
+								options[pkg+"."+name]++
+							}
+						}
 					}
 				}
 			case *ast.InterfaceType:

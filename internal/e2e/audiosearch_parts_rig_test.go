@@ -98,10 +98,7 @@ func scoreVideos(file string) (err error) {
 	if err != nil {
 		return err
 	}
-	waves, err := wav.New(nil)
-	if err != nil {
-		return err
-	}
+	waves := wav.Media{}
 	others, err := ffmpeg.New(nil)
 	if err != nil {
 		return err

@@ -116,8 +116,7 @@ func TestOIPSearch(t *testing.T) {
 	folder, err := folder.Open(dir)
 	require.NoError(t, err)
 	defer folder.Close()
-	media, err := wav.New(nil)
-	require.NoError(t, err)
+	media := wav.Media{}
 	service := audiosearchtest.New(t, &audiosearchtest.Options{Service: audiosearch.Options{
 		Scorers: []sound.Scorer{remote}, Media: media, Files: folder,
 	}})

@@ -5,6 +5,7 @@ package failure
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
@@ -84,6 +85,27 @@ func Unavailable(doing string, err error, own ...error) error {
 		}
 	}
 	return fmt.Errorf("%w: %s: %w", mortise.ErrUnavailable, doing, err)
+}
+
+// Apart has a store update something, and tells the errors of change from those of the
+// store: change's own are returned as they are, and the others are [Unavailable].
+func Apart[T any](doing string, change func(*T) error, update func(func(*T) error) error, own ...error) error {
+	var refused error
+	err := update(func(t *T) error {
+		refused = change(t)
+		return refused
+	})
+	if refused != nil && errors.Is(err, refused) {
+		return refused
+	}
+	return Unavailable(doing, err, own...)
+}
+
+// Backoff returns the wait after a failed attempt, the first of which is 1: 1 s, doubled
+// with each further one up to a limit, of which at least half is waited.
+func Backoff(attempt int, limit time.Duration) time.Duration {
+	d := min(limit, time.Second<<min(max(attempt-1, 0), 20))
+	return d/2 + rand.N(d/2+1)
 }
 
 // Class is a domain's own error and its reason.

@@ -85,7 +85,7 @@ func TestSettingsStay(t *testing.T) {
 	config.Description = "looked after by ann"
 	_, err = conn.UpdateStream(t.Context(), config)
 	require.NoError(t, err)
-	q = queueOn(t, conn, &jetstream.Options{AckWait: time.Second, DeadAge: time.Hour})
+	q = queueOn(t, conn, &jetstream.Options{AckWait: time.Second})
 	enqueue(t, q, job("docs"))
 	c = consume(t, q, 1, nil)
 	c.next()
@@ -140,7 +140,6 @@ func TestNewRefuses(t *testing.T) {
 		{jetstream.Options{AckWait: time.Millisecond}, "Options.AckWait"},
 		{jetstream.Options{AckWait: -1}, "Options.AckWait"},
 		{jetstream.Options{Replicas: -1}, "Options.Replicas"},
-		{jetstream.Options{DeadBytes: -1}, "DeadBytes"},
 		{jetstream.Options{Replicas: 3}, "replicas > 1 not supported in non-clustered mode"},
 	} {
 		_, err := jetstream.New(t.Context(), conn, &c.opts)

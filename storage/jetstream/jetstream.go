@@ -25,15 +25,11 @@ type Options struct {
 	// and '-'.
 	Name string
 
-	Storage  jetstream.StorageType // of both streams: jetstream.FileStorage
-	Replicas int                   // of both streams, on a cluster: 1
+	Replicas int // of both streams, on a cluster: 1
 
 	// AckWait is how long a job is held without a heartbeat: 15 s. A heartbeat comes each
 	// third of it. At least 100 ms.
 	AckWait time.Duration
-
-	DeadAge   time.Duration // how long a dead letter is kept: 30 days
-	DeadBytes int64         // how much of dead letters is kept, the newest: 64 MiB
 
 	// Synced says that what the server has acknowledged outlives its crash, because it has
 	// sync_interval: always. Without it, New counts as a loss: see LostJobs.
@@ -45,6 +41,9 @@ type Options struct {
 const (
 	maxName    = 64
 	minAckWait = 100 * time.Millisecond
+
+	deadAge   = 30 * 24 * time.Hour // how long a dead letter is kept
+	deadBytes = 64 << 20            // how much of dead letters is kept, the newest
 
 	// maxMessage bounds a message: the longest job has two subjects of 700 bytes each, and
 	// a trace of 3 KiB when each byte of it is escaped.
@@ -105,12 +104,6 @@ func (o *Options) complete() error {
 	if o.AckWait == 0 {
 		o.AckWait = 15 * time.Second
 	}
-	if o.DeadAge == 0 {
-		o.DeadAge = 30 * 24 * time.Hour
-	}
-	if o.DeadBytes == 0 {
-		o.DeadBytes = 64 << 20
-	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -119,8 +112,8 @@ func (o *Options) complete() error {
 		return fmt.Errorf("jetstream: Options.Name is 1 to %d of A-Z, a-z, 0-9, '_' and '-', and not %.80q", maxName, o.Name)
 	case o.AckWait < minAckWait:
 		return fmt.Errorf("jetstream: Options.AckWait is at least %v, and not %v", minAckWait, o.AckWait)
-	case o.Replicas < 0 || o.DeadAge < 0 || o.DeadBytes < 0:
-		return errors.New("jetstream: Options.Replicas, DeadAge and DeadBytes are not negative")
+	case o.Replicas < 0:
+		return errors.New("jetstream: Options.Replicas is not negative")
 	}
 	return nil
 }
@@ -138,7 +131,7 @@ func (q *Queue) ensure(ctx context.Context) error {
 		AllowMsgSchedules: true,
 		AllowRollup:       true, // the server sets it with schedules
 		MaxMsgSize:        maxMessage,
-		Storage:           q.opts.Storage,
+		Storage:           jetstream.FileStorage,
 		Replicas:          q.opts.Replicas,
 	}
 	letters := jetstream.StreamConfig{
@@ -146,10 +139,10 @@ func (q *Queue) ensure(ctx context.Context) error {
 		Description:       "dead letters of mortise",
 		Subjects:          []string{q.opts.Name + ".dead.*.*.*"},
 		MaxMsgsPerSubject: 1,
-		MaxAge:            q.opts.DeadAge,
-		MaxBytes:          q.opts.DeadBytes,
+		MaxAge:            deadAge,
+		MaxBytes:          deadBytes,
 		MaxMsgSize:        maxMessage,
-		Storage:           q.opts.Storage,
+		Storage:           jetstream.FileStorage,
 		Replicas:          q.opts.Replicas,
 	}
 	for _, c := range []*jetstream.StreamConfig{&jobs, &letters} {

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/storage/jetstream"
 )
 
 func newMsg(subject string) *nats.Msg { return nats.NewMsg(subject) }
@@ -102,7 +101,7 @@ func TestCancel(t *testing.T) {
 func TestDeadLetter(t *testing.T) {
 	t.Parallel()
 	conn := newRig(t).connect(t)
-	q := queueOn(t, conn, &jetstream.Options{DeadAge: time.Hour, DeadBytes: 1 << 20})
+	q := queueOn(t, conn, nil)
 	j := mortise.Job{Kind: "docs", Organization: "the \u00c4rzte", ID: "1", Trace: map[string]string{"tracestate": "a=b&c\xff"}}
 	enqueue(t, q, j)
 	c := consume(t, q, 1, func(_ context.Context, d mortise.Delivery) mortise.Verdict {
@@ -118,8 +117,8 @@ func TestDeadLetter(t *testing.T) {
 	letters, err := conn.Stream(t.Context(), "MORTISE_DEAD")
 	require.NoError(t, err)
 	config := letters.CachedInfo().Config
-	assert.Equal(t, time.Hour, config.MaxAge)
-	assert.EqualValues(t, 1<<20, config.MaxBytes)
+	assert.Equal(t, 30*24*time.Hour, config.MaxAge)
+	assert.EqualValues(t, 64<<20, config.MaxBytes)
 	m, err := letters.GetMsg(t.Context(), 1)
 	require.NoError(t, err)
 	assert.Equal(t, "MORTISE.dead.docs.=dGhlIMOEcnp0ZQ.1", m.Subject)

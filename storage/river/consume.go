@@ -59,6 +59,9 @@ func (q *Queue) Consume(ctx context.Context, opts mortise.ConsumeOptions, handle
 const (
 	leastPause = 50 * time.Millisecond
 	mostPause  = 2 * time.Second
+
+	doneAge = 24 * time.Hour      // how long a job that is done is kept, for River's UI
+	deadAge = 30 * 24 * time.Hour // how long a dead one is kept
 )
 
 // run works jobs until ctx ends, and the running handlers have. It returns an error if the
@@ -107,8 +110,8 @@ func (q *Queue) consumer(ctx context.Context, kinds []string, workers int, handl
 	riverqueue.AddWorker(c.Workers, w)
 	c.JobTimeout = q.opts.longest()
 	c.RescueStuckJobsAfter = q.opts.RescueAfter
-	c.CompletedJobRetentionPeriod = q.opts.DoneAge
-	c.CancelledJobRetentionPeriod = q.opts.DeadAge
+	c.CompletedJobRetentionPeriod = doneAge
+	c.CancelledJobRetentionPeriod = deadAge
 	return c
 }
 

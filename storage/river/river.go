@@ -44,9 +44,6 @@ type Options struct {
 	// Enqueue is there, and that of Cancel gone, once it is committed. Nil: there is none.
 	Tx func(ctx context.Context) (tx pgx.Tx, ok bool)
 
-	DoneAge time.Duration // how long a job that is done is kept, for River's UI: 24 h
-	DeadAge time.Duration // how long a dead one is: 30 days
-
 	Logger *slog.Logger // slog.Default()
 }
 
@@ -63,12 +60,6 @@ func (o *Options) withDefaults() Options {
 	}
 	if s.Timeout <= 0 {
 		s.Timeout = 3 * time.Second
-	}
-	if s.DoneAge <= 0 {
-		s.DoneAge = 24 * time.Hour
-	}
-	if s.DeadAge <= 0 {
-		s.DeadAge = 30 * 24 * time.Hour
 	}
 	if s.Logger == nil {
 		s.Logger = slog.Default()

@@ -50,11 +50,10 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 			return trigger.Outcome{}, errors.New("no")
 		},
 		Worker:  trigger.WorkerOptions{MaxAttempts: 1},
-		Service: trigger.Options{KeyPrefix: "own-", Env: mortise.Env{Observer: func(context.Context, mortise.Observation) { heard++ }}},
+		Service: trigger.Options{MaxBytes: 1, Env: mortise.Env{Observer: func(context.Context, mortise.Observation) { heard++ }}},
 	})
-	_, key, err := f.IssueKey(t.Context(), "acme", "", "")
-	require.NoError(t, err)
-	assert.Contains(t, key.Reveal(), "own-")
+	_, err := f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "ab"})
+	require.ErrorAs(t, err, new(*mortise.ValidationError))
 	_, err = f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 	require.NoError(t, err)
 	f.Drain(t.Context())

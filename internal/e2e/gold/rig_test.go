@@ -128,8 +128,7 @@ func (w *world) services(b backs) (*services, error) {
 	invitationKey, keyErr := authmgmt.NewInvitationKey(key)
 	root, rootErr := localkeys.NewRoot(key)
 	keys, ringErr := localkeys.New(localkeys.Key{Version: 1, Root: root})
-	media, mediaErr := wav.New(nil)
-	if err := errors.Join(keyErr, rootErr, ringErr, mediaErr); err != nil {
+	if err := errors.Join(keyErr, rootErr, ringErr); err != nil {
 		return nil, err
 	}
 	s := &services{store: b.auth.Store}
@@ -154,7 +153,7 @@ func (w *world) services(b backs) (*services, error) {
 		Env: mortise.Env{Now: w.clock.Now, Logger: w.log}, MaxItems: 5, MaxValue: 100, MaxShown: 150,
 	})
 	s.audio, errs[3] = audiosearch.New(b.audio, &audiosearch.Options{
-		Scorers: []sound.Scorer{&scorer{gate: &w.gate}}, Media: media, Files: w.files, Moderate: moderate,
+		Scorers: []sound.Scorer{&scorer{gate: &w.gate}}, Media: wav.Media{}, Files: w.files, Moderate: moderate,
 		MaxFilters: 3, MaxLimit: 50, MaxWaiting: w.maxWaiting, Ingesting: 1, Env: mortise.Env{Now: w.clock.Now, Logger: w.log},
 	})
 	return s, errors.Join(errs[:]...)
