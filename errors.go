@@ -24,7 +24,8 @@ var (
 // Problem is one thing that is wrong with an argument. Its message never repeats the
 // argument's content.
 type Problem struct {
-	// Path names the fields as they are named over HTTP, if they are there:
+	// Path names the fields as they are named over HTTP, if they are there (but for
+	// "after", which is the cursor of a page):
 	// "instructions", "tables[0].columns[2].format", "roles[2].role_id", "limit".
 	Path    Path
 	Kind    ProblemKind // "" for a malformed argument

@@ -6,7 +6,7 @@ const MaxPageSize = 1000
 
 // Page is a part of a list, in the order of the list.
 type Page[T any] struct {
-	Items []T
+	Items []T // nil or empty: there are none
 
 	// Next is the cursor at which the next page begins. If it is "", this page is the last
 	// one; a page with a Next may have fewer items than its limit.
@@ -21,6 +21,7 @@ type Page[T any] struct {
 // process, the item before it, and a move to another backend.
 //
 // A cursor has at most 512 characters, and none that needs an escape in a URL. It may be
-// shown to all who may see the items of the list. A text that is no cursor of the list is
-// a [*ValidationError] at "after".
+// shown to all who may see the items of the list. A text that is no cursor is a
+// [*ValidationError] at "after". A cursor of another list is one, too, or it begins
+// somewhere in this list; it never shows what the list does not.
 type Cursor string

@@ -15,7 +15,7 @@ import (
 // of its last item.
 type Position struct {
 	At time.Time // UTC, to the microsecond; zero where the list has the order of IDs alone
-	ID string    // the text of an ID, the 16 bytes of a UUID, or 8 bytes of a number, highest first
+	ID string    // the text of an ID, at most 255 bytes; the 16 bytes of a UUID; a number, 8 bytes, big-endian
 }
 
 // Compare orders positions from the oldest to the newest, and positions of equal times by
@@ -44,7 +44,7 @@ func (p Position) Number() (int64, error) {
 }
 
 // Cursor returns the cursor of what follows p: the time in microseconds since 1970, 8
-// bytes, the highest first, and the ID, in the URL-safe alphabet of base64 (RFC 4648
+// bytes, big-endian, and the ID, in the URL-safe alphabet of base64 (RFC 4648
 // section 5), without padding.
 func (p Position) Cursor() Cursor {
 	b := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(p.ID)), uint64(p.At.UnixMicro()))
@@ -52,7 +52,7 @@ func (p Position) Cursor() Cursor {
 }
 
 // Position reads a cursor that [Position.Cursor] made, and no other text: the error is a
-// [*ValidationError]. c is not "", the start of a list.
+// [*ValidationError], for "", the start of a list, too.
 func (c Cursor) Position() (Position, error) {
 	b, err := cursorText.DecodeString(string(c))
 	// The decoder ignores line ends, so the length tells whether there was one.

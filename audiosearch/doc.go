@@ -66,8 +66,8 @@
 // media and files: see package sound, and package folder for videos in a folder.
 //
 // Package mortise has the names of all domains: Env, Actor, Observer, Observation, Kind,
-// MaxPageSize, Page, Cursor, and the errors ErrNotFound, ErrExists, ErrDeleted, ErrUnavailable and
-// ValidationError.
+// MaxPageSize, Page, Cursor, and the errors ErrNotFound, ErrExists, ErrDeleted,
+// ErrUnavailable and ValidationError.
 //
 // Datasets: [Dataset], [Video]. The metadata of videos, in package
 // metadata: [metadata.Map], which [metadata.Parse] reads, of at most

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch/internal/flights"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // Ingested is what came of looking at the videos of a dataset.
@@ -43,6 +44,9 @@ func (s *Service) Ingest(ctx context.Context, org string, by mortise.Actor, data
 	passes := make(map[*plug]*pass)
 	for after := mortise.Cursor(""); ; {
 		page, err := s.store.ListVideos(ctx, org, dataset, after, pageSize)
+		if err == nil {
+			err = pages.Check(page, after, pageSize)
+		}
 		if err != nil {
 			return total, ofDataset(dataset, unavailable("list videos", err))
 		}

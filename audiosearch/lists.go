@@ -20,16 +20,19 @@ func (v *Video) Position() mortise.Position { return mortise.Position{ID: v.ID} 
 
 // ListDatasets returns a page of the organization's datasets, by ID (as bytes). Limit 0
 // means 50. Errors are [*mortise.ValidationError], for a limit outside 0 to
-// [mortise.MaxPageSize] or a cursor of another list, and [mortise.ErrUnavailable].
+// [mortise.MaxPageSize] or a text that is no cursor, and [mortise.ErrUnavailable].
 func (s *Service) ListDatasets(
 	ctx context.Context, org string, after mortise.Cursor, limit int,
 ) (mortise.Page[Dataset], error) {
 	var p problems
-	limit = failure.Page(&p.Problems, after, limit, pages.ByName)
+	limit = failure.Page(&p.Problems, after, limit, pages.ByNameAlone)
 	if err := p.Err(); err != nil {
 		return mortise.Page[Dataset]{}, err
 	}
 	page, err := s.store.ListDatasets(ctx, org, after, limit)
+	if err == nil {
+		err = pages.Check(page, after, limit)
+	}
 	return page, unavailable("list datasets", err)
 }
 
@@ -39,11 +42,14 @@ func (s *Service) ListVideos(
 	ctx context.Context, org, dataset string, after mortise.Cursor, limit int,
 ) (mortise.Page[Video], error) {
 	var p problems
-	limit = failure.Page(&p.Problems, after, limit, pages.ByName)
+	limit = failure.Page(&p.Problems, after, limit, pages.ByNameAlone)
 	if err := p.Err(); err != nil {
 		return mortise.Page[Video]{}, err
 	}
 	page, err := s.store.ListVideos(ctx, org, dataset, after, limit)
+	if err == nil {
+		err = pages.Check(page, after, limit)
+	}
 	return page, ofDataset(dataset, unavailable("list videos", err))
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
 // listed reads an iterator until it ends, or until an error, after which nothing may
@@ -185,19 +186,21 @@ func (s standingStore) ListRuns(ctx context.Context, org string, q audiosearch.R
 }
 
 func TestIteratorsOfAStoreThatStandsStill(t *testing.T) {
-	r := newRig(t, nil)
-	require.NoError(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "a", Path: "a"}))
-	r.start(audiosearch.Query{Class: loud})
-	s, err := audiosearch.New(audiosearch.Backend{Store: standingStore{r.db.AudioSearch().Store}, Queue: r.db.Queue(nil)}, nil)
+	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
+	s := newRigOn(t, db, standingStore{db.AudioSearch().Store}, nil)
+	require.NoError(t, s.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "a", Path: "a"}))
+	s.start(audiosearch.Query{Class: loud})
 	datasets, err := listed(t, s.Datasets(t.Context(), org))
 	require.ErrorIs(t, err, mortise.ErrUnavailable)
-	require.Len(t, datasets, 2, "two pages")
+	require.Len(t, datasets, 1, "a page")
 	videos, err := listed(t, s.Videos(t.Context(), org, "d"))
 	require.ErrorIs(t, err, mortise.ErrUnavailable)
-	require.Len(t, videos, 2)
+	require.Len(t, videos, 1)
+	_, err = s.Ingest(t.Context(), org, "", "d")
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	runs, err := listed(t, s.Runs(t.Context(), org, audiosearch.RunQuery{Limit: 3}))
 	require.ErrorIs(t, err, mortise.ErrUnavailable)
-	require.Len(t, runs, 2)
+	require.Len(t, runs, 1)
 	require.False(t, errors.Is(err, mortise.ErrNotFound))
 }

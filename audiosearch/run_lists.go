@@ -45,7 +45,7 @@ func (q *RunQuery) Matches(r *Run) bool {
 // does not know these.
 //
 // Errors are [*mortise.ValidationError], for a Limit outside 0 to [mortise.MaxPageSize],
-// an unknown State and a cursor of another list, [ErrDatasetNotFound] and [mortise.ErrUnavailable].
+// an unknown State and a text that is no cursor, [ErrDatasetNotFound] and [mortise.ErrUnavailable].
 func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (mortise.Page[Run], error) {
 	var p problems
 	q.Limit = failure.Page(&p.Problems, q.After, q.Limit, pages.ByNumber)
@@ -66,5 +66,8 @@ func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (mortise
 	}
 	q.From = pages.Ceil(q.From)
 	page, err := s.store.ListRuns(ctx, org, q)
+	if err == nil {
+		err = pages.Check(page, q.After, q.Limit)
+	}
 	return page, unavailable("list runs", err)
 }

@@ -33,8 +33,8 @@
 // organizations gives the Backend a Directory: see below.
 //
 // Package mortise has the names of all domains: Env, Actor, Observer, Observation, Kind,
-// MaxPageSize, Page, and the errors ErrNotFound, ErrExists, ErrDeleted, ErrUnavailable and
-// ValidationError.
+// MaxPageSize, Page, Cursor, and the errors ErrNotFound, ErrExists, ErrDeleted,
+// ErrUnavailable and ValidationError.
 //
 // Who may do what, in package access: [access.Access], [access.Full], [access.Action],
 // [access.Resource], [access.ResourceType], [access.Role], [access.Catalogue],

@@ -22,8 +22,8 @@ import (
 type NewInvitation struct {
 	ID         string        // "" for a random one
 	Inviter    string        // display name; "" for the caller's actor
-	Email      string        // of the invitee
-	Name       string        // of the invitee
+	Email      string        // of the invitee, required
+	Name       string        // of the invitee: 1 to 255 bytes
 	Roles      []access.Role // as a NewClient's
 	FullAccess bool          // instead of Roles: everything within the organization
 	Lifetime   time.Duration // 0: Options.InvitationLifetime; at most 30 days

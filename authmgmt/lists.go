@@ -35,12 +35,15 @@ func list[T, ID any](
 		return mortise.Page[T]{}, err
 	}
 	items, err := page(limit)
+	if err == nil {
+		err = pages.Check(items, after, limit)
+	}
 	return items, unavailable(doing, err)
 }
 
 // ListClients returns a page of the organization's clients, oldest first. Limit 0 means
 // 50. The errors are [*mortise.ValidationError], for a limit outside 0 to
-// [mortise.MaxPageSize] or a cursor of another list, and [mortise.ErrUnavailable].
+// [mortise.MaxPageSize] or a text that is no cursor, and [mortise.ErrUnavailable].
 func (s *Service) ListClients(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[Client], error) {
 	return list("list clients", after, limit, pages.ByName, func(limit int) (mortise.Page[Client], error) {
 		return s.store.ListClients(ctx, org, after, limit)
@@ -92,7 +95,8 @@ func (s *Service) CountTokens(ctx context.Context, org string) (int, error) {
 	return n.N, unavailable("count tokens", err)
 }
 
-// CountInvitations returns how many invitations ListInvitations lists for an inviter.
+// CountInvitations returns how many invitations ListInvitations lists: the pending ones of
+// an inviter, or of all for "".
 func (s *Service) CountInvitations(ctx context.Context, org, inviter string) (int, error) {
 	n, err := s.store.CountInvitations(ctx, org, s.now(), inviter, math.MaxInt32)
 	return n.N, unavailable("count invitations", err)

@@ -75,7 +75,8 @@ type Options struct {
 	// Grant hands out what an accepted invitation gives: a membership, an account, a
 	// token. It runs at least once for each accepted invitation, until it returns without
 	// error: first while the person waits, later by Service.Run, never twice at the same
-	// time unless it overstays GrantTimeout. So it must be idempotent. The reply is for
+	// time unless it overstays GrantTimeout: 5 s after the first failure, then after twice
+	// as long each time, up to an hour. So it must be idempotent. The reply is for
 	// the person alone, and may be an access token; zero is none. One that can do its
 	// work only while the person waits returns [ErrUnattended]. Nil gives nothing.
 	Grant        func(ctx context.Context, a Acceptance) (reply mortise.Secret, err error)

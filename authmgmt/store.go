@@ -133,8 +133,9 @@ type Invitations interface {
 	DueGrants(ctx context.Context, now time.Time, limit int) ([]Invitation, error)
 }
 
-// Counter is the part of a [Store] that counts the items of lists. Each Count is exact up to
-// most (over 0), and else it is most and More.
+// Counter is the part of a [Store] that counts the items of the lists ListClients,
+// ListTokens and ListInvitations, which select by the same arguments. Each Count is exact up
+// to most (over 0); of more items its N is most, and it has More.
 type Counter interface {
 	CountClients(ctx context.Context, org string, most int) (mortise.Count, error)
 	CountTokens(ctx context.Context, org string, most int) (mortise.Count, error)

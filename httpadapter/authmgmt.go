@@ -10,7 +10,6 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
-	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
 // AcceptPath is the path of the acceptance page, without the link's token, which follows
@@ -217,19 +216,10 @@ type source[T any] struct {
 	count func(ctx context.Context, org string) (int, error)
 }
 
-// next returns the page behind a cursor. A list that stands still is an error.
-func (s source[T]) next(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[T], error) {
-	page, err := s.page(ctx, org, after, limit)
-	if err == nil && page.Next != "" && page.Next == after {
-		err = pages.ErrNoFurther
-	}
-	return page, err
-}
-
 // behind returns the cursor behind so many items, and false if there are no more items.
 func (s source[T]) behind(ctx context.Context, org string, items int) (after mortise.Cursor, ok bool, err error) {
 	for items > 0 {
-		page, err := s.next(ctx, org, after, min(items, walkItems))
+		page, err := s.page(ctx, org, after, min(items, walkItems))
 		if err != nil || page.Next == "" {
 			return "", false, err
 		}
@@ -264,7 +254,7 @@ func listing[T, W any](a *authMgmtAdapter, c *call, list source[T], wire func(*T
 			begun = true
 		}
 		if more {
-			page, err := list.next(ctx, org, after, min(left, stepItems))
+			page, err := list.page(ctx, org, after, min(left, stepItems))
 			if err != nil {
 				return err
 			}

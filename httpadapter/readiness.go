@@ -56,7 +56,8 @@ type ping struct {
 	done chan struct{}
 }
 
-// NewReadiness returns the Readiness of a program of these parts.
+// NewReadiness returns the Readiness of a program of these parts. All of them together have
+// two seconds to answer.
 func NewReadiness(parts []Part, opts *ReadinessOptions) *Readiness {
 	if opts == nil {
 		opts = new(ReadinessOptions)

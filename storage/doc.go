@@ -180,13 +180,14 @@
 //   - A page begins behind its cursor, or at the start of the list for "". The item at the
 //     cursor may have gone, or may never have existed: the page goes on with the items
 //     that come after the place. An index on (organization, time, ID) answers it, with
-//     (time, ID) > (?, ?).
-//   - The limit is over 0. A page has at most limit items, and may have fewer.
-//   - Next is the Cursor of the position of the last item, if more items may follow; "",
-//     and only "", ends the list. Look for one item more than the limit to tell. A page
-//     with a Next has an item at least.
-//   - Cursor.Position reads a cursor. For a text that it cannot read, return its error.
-//     Services let no other text through.
+//     (time, ID) > (?, ?), or < where the newest item is first.
+//   - The limit is 1 to mortise.MaxPageSize. A page has at most limit items, and may have fewer.
+//   - Next is the Cursor of the position of the last item of the page, if other items
+//     follow it, and else "". Look for one item more than the limit to tell. A page with
+//     a Next has an item at least.
+//   - Cursor.Position reads a cursor, and Position.UUID and Number read its ID. For a text
+//     that they cannot read, return their error. A service asks for no page with such a
+//     text; a caller of the store may.
 //
 // The scans of vault.KeyRotation are lists with an order of the backend's own, and with
 // empty pages. A count beside a list (CountClients) counts the items that its pages return.
@@ -210,14 +211,14 @@
 //	id                                      UpdateKey, CreateKey (unique)
 //	organization, created, id               ListKeys
 //
-// and organizations by ID. Stale returns events with a zero CheckedAt first. A TxStore needs
-// no entry for them: services make them with their job alone, so Stale may leave them out.
-// What jobs need stands under Leases. ListEvents scans, and asks
-// trigger.EventQuery.Matches for each event; more entries, with the status or the source
-// behind the organization, make filters that select little fast. UpdateEvent may change
-// anything, so write one function that returns all entries of an event, call it with the
-// event before and after, delete what only the first has and put what only the second
-// has.
+// and organizations by ID. Counts and Backlog need an entry of (organization, status) and
+// one of (status, due). Stale returns events with a zero CheckedAt first, also those that a
+// TxStore stored together with their job. What jobs need stands under Leases. ListEvents
+// scans, and asks trigger.EventQuery.Matches for each event; more entries, with the status
+// or the source behind the organization, make filters that select little fast. UpdateEvent
+// may change anything, so write one function that returns all entries of an event, call it
+// with the event before and after, delete what only the first has and put what only the
+// second has.
 //
 // A key of several parts must tell where each part ends, and sort as its parts do. Side
 // by side, organization "a" with key "bc" is organization "ab" with key "c", and one

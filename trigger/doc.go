@@ -46,8 +46,8 @@
 // The service: [New], [Service], [Backend], [Options].
 //
 // Package mortise has the names of all domains: Env, Actor, Observer, Observation, Kind,
-// MaxPageSize, Page, and the errors ErrNotFound, ErrExists, ErrDeleted, ErrUnavailable and
-// ValidationError.
+// MaxPageSize, Page, Cursor, and the errors ErrNotFound, ErrExists, ErrDeleted,
+// ErrUnavailable and ValidationError.
 //
 // Requests: [Submission], [Event], [Status], [Statuses], [Outcome].
 //

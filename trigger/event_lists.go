@@ -56,7 +56,7 @@ func (q *EventQuery) Matches(e *Event) bool {
 
 // ListEvents returns a page of the organization's history, newest first. Limit 0 means
 // 50. A Limit outside 0 to [mortise.MaxPageSize], an unknown Status or an After that is no
-// cursor of the list is a [*mortise.ValidationError].
+// cursor is a [*mortise.ValidationError].
 func (s *Service) ListEvents(ctx context.Context, org string, q EventQuery) (mortise.Page[Event], error) {
 	var p failure.Problems
 	q.Limit = failure.Page(&p, q.After, q.Limit, pages.ByUUID)
@@ -71,6 +71,9 @@ func (s *Service) ListEvents(ctx context.Context, org string, q EventQuery) (mor
 	}
 	q.From, q.To = pages.Ceil(q.From), pages.Ceil(q.To)
 	page, err := s.store.ListEvents(ctx, org, q)
+	if err == nil {
+		err = pages.Check(page, q.After, q.Limit)
+	}
 	return page, failure.Unavailable("list events", err)
 }
 
@@ -83,8 +86,9 @@ func knownStatus(status Status) bool {
 	return false
 }
 
-// Events iterates over everything that q selects, newest first, page by page. It ends
-// after the first error, which may be that of a store whose pages do not go on.
+// Events iterates over everything that q selects, newest first, from q.After on, by pages of
+// q.Limit. It ends after the first error, which is [mortise.ErrUnavailable] if the store
+// returns the cursor again that it was given.
 func (s *Service) Events(ctx context.Context, org string, q EventQuery) iter.Seq2[Event, error] {
 	return pages.Each(q.After, func(after mortise.Cursor) (mortise.Page[Event], error) {
 		q.After = after

@@ -15,8 +15,8 @@ func (k *APIKey) Position() mortise.Position {
 }
 
 // ListKeys returns a page of the organization's keys, oldest first, revoked ones
-// included. Limit 0 means 50; a limit below 0 or over [mortise.MaxPageSize], and a cursor
-// of another list, are a [*mortise.ValidationError].
+// included. Limit 0 means 50; a limit below 0 or over [mortise.MaxPageSize], and a text
+// that is no cursor, are a [*mortise.ValidationError].
 func (s *Service) ListKeys(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[APIKey], error) {
 	if s.keys == nil {
 		return mortise.Page[APIKey]{}, errNoKeys
@@ -27,6 +27,9 @@ func (s *Service) ListKeys(ctx context.Context, org string, after mortise.Cursor
 		return mortise.Page[APIKey]{}, err
 	}
 	page, err := s.keys.ListKeys(ctx, org, after, limit)
+	if err == nil {
+		err = pages.Check(page, after, limit)
+	}
 	return page, failure.Unavailable("list keys", err)
 }
 

@@ -29,11 +29,11 @@ type Store interface {
 	// CreateEvent stores e, unless the organization has an event with the same ID, or
 	// one with the same idempotency key submitted at or after keySince: then it returns
 	// that one, and created is false. Where both are there, it returns the one with the
-	// ID. An event with the same key submitted before keySince loses its key in the
-	// transaction that stores e. An empty key never matches. If another organization
-	// has an event with the same ID, CreateEvent changes nothing and returns an error
-	// that is no sentinel. In a deleted organization it changes nothing and returns
-	// [mortise.ErrDeleted].
+	// ID. An event with the same key submitted before keySince loses its key, and not its
+	// BodyDigest, in the transaction that stores e. An empty key never matches. If another
+	// organization has an event with the same ID, CreateEvent changes nothing and returns
+	// an error that is no sentinel. In a deleted organization it changes nothing and
+	// returns [mortise.ErrDeleted], whatever else is wrong.
 	CreateEvent(ctx context.Context, e Event, keySince time.Time) (stored Event, created bool, err error)
 
 	// Event returns one event.
@@ -71,8 +71,8 @@ type Unfinished interface {
 	// whose UnqueuedSince is not set, whose CheckedAt is before checked, and whose DueAt
 	// is before due; those checked longest ago first, those of one time in any order. A
 	// zero CheckedAt or DueAt is before every time. A zero due selects events whatever
-	// their DueAt. A [TxStore] may leave out events with a zero CheckedAt whose job is
-	// not in it: no service makes such.
+	// their DueAt; a zero checked selects none. A [TxStore] may leave out events with a
+	// zero CheckedAt that CreateEvent stored: a service stores these by CreateEventAndAdd.
 	Stale(ctx context.Context, checked, due time.Time, limit int) ([]Event, error)
 }
 
@@ -113,7 +113,7 @@ type Deletion interface {
 	// which stays. If the organization is not marked, the error is [mortise.ErrNotFound],
 	// and nothing is removed: with a limit of 0, which removes nothing, that is all it
 	// tells. Where jobs are kept in the same database, those of a removed event go with
-	// it, held or not. Jobs of other kinds stay: they are the host's.
+	// it, held or not, and count as rows. Jobs of other kinds stay: they are the host's.
 	RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error)
 }
 
@@ -165,7 +165,7 @@ type APIKeys interface {
 	UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*APIKey) error) error
 
 	// ListKeys returns a page of the organization's keys, oldest first: by CreatedAt,
-	// then by ID (as bytes). A position may be one where no key stands.
+	// then by ID (as bytes).
 	ListKeys(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[APIKey], error)
 
 	Deletion

@@ -73,6 +73,8 @@ func (e *AuditEvent) Position() mortise.Position {
 
 // ListAuditEvents returns a page of the organization's audit trail, newest first. Limit 0
 // means 50. Once the organization was deleted, its trail has just the event that says so.
+// The errors are [*mortise.ValidationError], for a Limit outside 0 to
+// [mortise.MaxPageSize] or an After that is no cursor, and [mortise.ErrUnavailable].
 func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery) (mortise.Page[AuditEvent], error) {
 	var p problems
 	q.Limit = failure.Page(&p.Problems, q.After, q.Limit, pages.ByUUID)
@@ -81,11 +83,15 @@ func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery)
 	}
 	q.From, q.To = pages.Ceil(q.From), pages.Ceil(q.To)
 	page, err := s.store.ListAuditEvents(ctx, org, q)
+	if err == nil {
+		err = pages.Check(page, q.After, q.Limit)
+	}
 	return page, unavailable("list audit events", err)
 }
 
-// AuditEvents iterates over everything that q selects, newest first, page by page. It
-// ends after the first error, which may be that of a store whose pages do not go on.
+// AuditEvents iterates over everything that q selects, newest first, from q.After on, by
+// pages of q.Limit. It ends after the first error, which is [mortise.ErrUnavailable] if the
+// store returns the cursor again that it was given.
 func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) iter.Seq2[AuditEvent, error] {
 	return pages.Each(q.After, func(after mortise.Cursor) (mortise.Page[AuditEvent], error) {
 		q.After = after

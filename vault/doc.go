@@ -73,8 +73,8 @@
 // The service: [New], [Service], [Backend], [Options], [Limits].
 //
 // Package mortise has the names of all domains: Env, Actor, Observer, Observation, Kind,
-// MaxPageSize, Page, and the errors ErrNotFound, ErrExists, ErrDeleted, ErrUnavailable and
-// ValidationError.
+// MaxPageSize, Page, Cursor, and the errors ErrNotFound, ErrExists, ErrDeleted,
+// ErrUnavailable and ValidationError.
 //
 // Vaults: [Vault], [Schema], [Table], [Column], [Tokenization]. The formats that a Column
 // may have: [format.Standard].

@@ -24,11 +24,11 @@ const (
 // columns then.
 //
 // Errors are [*mortise.ValidationError], for a limit outside 0 to [mortise.MaxPageSize] or
-// a cursor of another list, and [mortise.ErrUnavailable]. An unknown organization has no
+// a text that is no cursor, and [mortise.ErrUnavailable]. An unknown organization has no
 // vaults.
 func (s *Service) ListVaults(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[Vault], error) {
 	var p problems
-	limit = failure.Page(&p.Problems, after, limit, pages.ByName)
+	limit = failure.Page(&p.Problems, after, limit, pages.ByNameAlone)
 	if err := p.Err(); err != nil {
 		return mortise.Page[Vault]{}, err
 	}
@@ -37,7 +37,11 @@ func (s *Service) ListVaults(ctx context.Context, org string, after mortise.Curs
 	}
 	page := mortise.Page[Vault]{Next: after}
 	for columns := 0; ; {
-		step, err := s.store.ListVaults(ctx, org, page.Next, min(vaultStep, limit-len(page.Items)))
+		most := min(vaultStep, limit-len(page.Items))
+		step, err := s.store.ListVaults(ctx, org, page.Next, most)
+		if err == nil {
+			err = pages.Check(step, page.Next, most)
+		}
 		if err != nil {
 			return mortise.Page[Vault]{}, unavailable("list vaults", err)
 		}
@@ -45,7 +49,7 @@ func (s *Service) ListVaults(ctx context.Context, org string, after mortise.Curs
 		for i := range step.Items {
 			columns += step.Items[i].columns()
 		}
-		if step.Next == "" || len(step.Items) == 0 || len(page.Items) >= limit || columns >= maxPageColumns {
+		if step.Next == "" || len(page.Items) >= limit || columns >= maxPageColumns {
 			return page, nil
 		}
 	}

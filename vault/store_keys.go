@@ -47,7 +47,7 @@ type Keys interface {
 // A page may hold fewer rows than its limit, or none, though the scan goes on: so a store
 // bounds the work of one call, and the memory that the rows take.
 type KeyRotation interface {
-	// RowsWithoutFingerprint returns a stretch of a scan of the deterministic rows that
+	// RowsWithoutFingerprint returns a page of a scan of the deterministic rows that
 	// have no fingerprint of the version: at most limit rows.
 	RowsWithoutFingerprint(ctx context.Context, version int, after mortise.Cursor, limit int) (mortise.Page[Row], error)
 
@@ -57,7 +57,7 @@ type KeyRotation interface {
 	// version is retired.
 	AddFingerprints(ctx context.Context, version int, of []RowFingerprint) (refused []RowID, err error)
 
-	// RowsNotSealedUnder returns a stretch of a scan of the rows that are sealed under
+	// RowsNotSealedUnder returns a page of a scan of the rows that are sealed under
 	// another version: at most limit rows.
 	RowsNotSealedUnder(ctx context.Context, version int, after mortise.Cursor, limit int) (mortise.Page[Row], error)
 

@@ -84,7 +84,7 @@ func keptMutants() (all []broken) {
 		}.Mutants(),
 		mutate.Kept[audiosearch.Run]{
 			Name: "run", Key: func(r *audiosearch.Run) string { return fmt.Sprint(r.Organization, r.ID) },
-			Stored: "runs/create-and-get runs/list-whole", Times: "runs/create-and-get", Longest: "runs/longest",
+			Stored: "runs/create-and-get runs/list-whole", Times: "runs/create-and-get", Longest: "runs/longest", LongestLeft: "Message",
 			Given: "runs/copies", Left: "runs/update-copies", Got: "runs/copies",
 			Except: map[string]string{
 				"Results*":                    "stores neither take nor return them",

@@ -35,6 +35,10 @@ var runRules = []rule{
 			s.createRun(t, r)
 			s.hasRun(t, r)
 			sameRun(t, r, s.listRuns(t, r.Organization, audiosearch.RunQuery{})[0])
+			short := s.createRun(t, plainRun(orgB, 0))
+			short.Message = r.Message
+			s.updateRun(t, short, func(left *audiosearch.Run) { left.Message = r.Message })
+			s.hasRun(t, short)
 		}},
 
 	{Rule{"runs/create-exists", "If there is a run of this ID, of any organization, CreateRun stores nothing and returns ErrExists."}, needRuns,

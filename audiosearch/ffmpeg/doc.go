@@ -5,7 +5,7 @@
 // kinds of files. Package wav reads WAV files without any program; a program that wants
 // both asks that one first:
 //
-//	media := sound.FirstMedia(wavMedia, ffmpegMedia)
+//	media := sound.FirstMedia(wav.Media{}, programs) // from ffmpeg.New
 //
 // Here the last one is asked, so what is no sound or video at all is [sound.BadMedia],
 // not [sound.ErrFormat].

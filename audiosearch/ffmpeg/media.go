@@ -24,13 +24,14 @@ type Options struct {
 	FFmpeg  string // path; "": looked up in PATH when it is needed
 	FFprobe string // path; "": looked up in PATH when it is needed
 
-	// Timeout is that for all work of the programs on a file: 1 hour. The time that the
-	// caller takes for a block does not count.
+	// Timeout bounds the work of the programs for one call of Probe or PCM: 1 hour. The
+	// time that the caller takes for a block does not count.
 	Timeout time.Duration
 }
 
-// Media implements [sound.Media] by ffmpeg and ffprobe, for files of at most 24 hours. A
-// longer one is an error, but no [sound.BadMedia]: it may be right.
+// Media implements [sound.Media] by ffmpeg and ffprobe, for files of at most 24 hours, and
+// 16 GiB of decoded sound. A longer one is an error, but no [sound.BadMedia]: it may be
+// right. More than 100,000 keyframes are thinned out evenly.
 type Media struct {
 	opts         Options
 	maxBytes     int64         // of what is decoded, 4 bytes a sample

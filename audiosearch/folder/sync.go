@@ -22,7 +22,7 @@ import (
 type SyncOptions struct {
 	// Under is the folder of the catalog that the files stand in: with "calls", the file
 	// "a.mp4" has the path "calls/a.mp4" there. Only videos with such paths belong to the
-	// folder; no other one is changed, or is gone. "" is the root: every video belongs to
+	// folder; no other one is changed, or counts as gone. "" is the root: every video belongs to
 	// the folder whose path could be one of its files.
 	Under string
 

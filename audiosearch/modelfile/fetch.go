@@ -22,7 +22,9 @@ import (
 // fragments, plain http, and a user or password in the URL are refused before anything is
 // requested.
 //
-// A download that fails is tried again, from where it was. When the context ends, Fetch
+// A download that fails is tried again, from where it was, until five attempts in a row
+// have not brought 1 MiB. An attempt fails if the server sends nothing for 30 s, or less
+// than 1 KiB a second for a minute. When the context ends, Fetch
 // returns its error, and the next call goes on from there. Several processes and
 // goroutines may fetch the same file: one downloads, the others wait for it.
 //

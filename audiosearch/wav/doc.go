@@ -1,7 +1,7 @@
 // Package wav reads WAV files for audiosearch, in Go, and writes small ones. It needs no
 // program and no library.
 //
-// [New] gives a [sound.Media] for RIFF/WAVE files, for RIFX ones, whose numbers have the
+// [Media] is a [sound.Media] for RIFF/WAVE files, for RIFX ones, whose numbers have the
 // highest byte first, and for RF64 and BW64 ones (EBU Tech 3306, ITU-R BS.2088), which may
 // be longer than 4 GiB: PCM of 8, 16, 24 and 32 bits,
 // IEEE float of 32 and 64 bits, 1 to 256 channels, 100 Hz to 768 kHz. All other files
@@ -9,7 +9,7 @@
 // MP3. Package ffmpeg reads those, so a program that wants both asks this package
 // first:
 //
-//	media := sound.FirstMedia(wavMedia, ffmpegMedia)
+//	media := sound.FirstMedia(wav.Media{}, programs) // of package ffmpeg
 //
 // # What is read
 //

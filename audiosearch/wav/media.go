@@ -14,14 +14,14 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// What is read at most. Files and sounds beyond it are errors, but no [sound.BadMedia]: they
-// may be right.
+// What is read at most.
 const (
 	maxDuration       = 24 * time.Hour // of the sound
 	maxBytes    int64 = 64 << 30       // of a file
 )
 
-// Media implements [sound.Media] for WAV files, of at most 64 GiB and 24 hours.
+// Media implements [sound.Media] for WAV files, of at most 64 GiB and 24 hours. A longer one
+// is an error, but no [sound.BadMedia]: it may be right. The zero value is ready.
 type Media struct{}
 
 var _ sound.Media = Media{}

@@ -25,7 +25,7 @@ func keptMutants() []broken {
 		mutate.Kept[authmgmt.Client]{
 			Name: "client", Key: func(c *authmgmt.Client) string { return c.Organization + "/" + c.ID },
 			Stored: "clients/create-stores-every-field", Times: "clients/times-keep-microseconds",
-			Unset: "clients/unset-stays-unset", Bytes: "clients/strings-keep-every-byte", Longest: "clients/longest",
+			Unset: "clients/unset-stays-unset", Bytes: "clients/strings-keep-every-byte", Longest: "clients/longest", LongestLeft: "Name Roles.ID",
 			Given: "clients/create-copies", Left: "clients/update-copies", Got: "clients/get-copies",
 			Except: map[string]string{
 				"DeletedAt":                           "a deleted client is not shown",
@@ -44,7 +44,7 @@ func keptMutants() []broken {
 		mutate.Kept[authmgmt.Invitation]{
 			Name: "invitation", Key: func(i *authmgmt.Invitation) string { return i.Organization + "/" + i.ID },
 			Stored: "invitations/create-stores-every-field", Times: "invitations/times-keep-microseconds",
-			Unset: "invitations/unset-stays-unset", Bytes: "invitations/strings-keep-every-byte", Longest: "invitations/longest",
+			Unset: "invitations/unset-stays-unset", Bytes: "invitations/strings-keep-every-byte", Longest: "invitations/longest", LongestLeft: "Name AcceptedBy",
 			Exact: "invitations/generation-is-exact",
 			Given: "invitations/copies", Left: "invitations/copies", Got: "invitations/copies invitations/due-grants-copies",
 			Except: map[string]string{

@@ -10,10 +10,9 @@ import (
 
 // The methods of the mutant that are alike.
 var (
-	creates  = []string{"CreateClient", "CreateToken", "CreateInvitation"}
-	listings = []string{"ListClients", "ListTokens", "ListInvitations"}
-	updates  = []string{"UpdateClient", "UpdateToken", "UpdateInvitation", "UpdateOrganization"}
-	pruners  = []string{"PruneAudit", "PruneTokens", "PruneInvitations"}
+	creates = []string{"CreateClient", "CreateToken", "CreateInvitation"}
+	updates = []string{"UpdateClient", "UpdateToken", "UpdateInvitation", "UpdateOrganization"}
+	pruners = []string{"PruneAudit", "PruneTokens", "PruneInvitations"}
 )
 
 // out, in, arg, errs, around and updating are those of package mutate, as a whole mutation.

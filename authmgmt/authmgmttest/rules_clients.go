@@ -2,6 +2,7 @@ package authmgmttest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,11 +55,24 @@ var clientRules = []rule{
 
 	{Rule{"clients/names-are-apart", "A client is named by its organization and its ID: what reads the same when the two are joined is another client, and stays when this one is deleted."}, needStore,
 		func(t *testing.T, s *subject) {
+			clients, tokens := make(map[[2]string]authmgmt.Client), make(map[[2]string]authmgmt.Token)
 			conformance.Apart(t,
-				func(pair [2]string) { s.addClient(t, newClient(pair[0], pair[1], 0)) },
+				func(pair [2]string) {
+					c := newClient(pair[0], pair[1], 0)
+					c.Roles = []access.Role{{ID: strings.Join(pair[:], " of ")}}
+					clients[pair] = s.addClient(t, c)
+					tokens[pair] = s.addToken(t, clientToken(c, 0, 0))
+				},
 				func(pair [2]string) bool {
 					_, err := s.Store.Client(t.Context(), pair[0], pair[1])
-					return err == nil && len(s.listClients(t, pair[0])) > 0
+					if err != nil || len(s.listClients(t, pair[0])) == 0 {
+						return false
+					}
+					c, err := s.Store.ClientBySecret(t.Context(), clients[pair].Secrets[0].Digest)
+					require.NoError(t, err)
+					sameClient(t, clients[pair], c)
+					s.hasToken(t, tokens[pair])
+					return true
 				},
 				func(pair [2]string) { s.deleteClient(t, authmgmt.Client{Organization: pair[0], ID: pair[1]}) })
 		}},
@@ -70,6 +84,10 @@ var clientRules = []rule{
 			s.addClient(t, c)
 			sameClient(t, c, s.client(t, c.Organization, c.ID))
 			sameClient(t, c, s.listClients(t, c.Organization)[0])
+			short := s.addClient(t, newClient(orgB, "build", 0))
+			short.Name, short.Roles = c.Name, c.Roles
+			s.updateClient(t, short, func(left *authmgmt.Client) { left.Name, left.Roles = c.Name, c.Roles })
+			sameClient(t, short, s.client(t, orgB, "build"))
 		}},
 
 	{Rule{"clients/strings-keep-every-byte", "Strings keep every byte: a client's organization, ID and name, and all of its roles."}, needStore,

@@ -61,6 +61,10 @@ var invitationRules = []rule{
 			s.addInvitation(t, i)
 			s.hasInvitation(t, i)
 			sameInvitation(t, i, s.listInvitations(t, i.Organization, time.Time{})[0])
+			short := s.addInvitation(t, newInvitation(orgB, "ann", 0))
+			short.Name, short.AcceptedBy = i.Name, i.AcceptedBy
+			s.updateInvitation(t, short, func(left *authmgmt.Invitation) { left.Name, left.AcceptedBy = i.Name, i.AcceptedBy })
+			s.hasInvitation(t, short)
 		}},
 
 	{Rule{"invitations/strings-keep-every-byte", "Strings keep every byte, those of an invitation: the email address as it was written."}, needStore,

@@ -66,7 +66,7 @@ type rule[S any] struct {
 	check func(t *testing.T, s S)
 }
 
-// Add adds a rule. Its id has the form "interface/what-it-says", and its text is a
+// Add adds a rule. Its id has the form "group/what-it-says", and its text is a
 // sentence. check is called if the subject has all that the rule needs.
 func (s *Suite[S]) Add(id, text string, needs Need, check func(t *testing.T, s S)) {
 	s.rules = append(s.rules, rule[S]{Rule{id, text}, needs, check})

@@ -21,16 +21,26 @@ func ByNumber(after mortise.Cursor) (at time.Time, n int64, behind bool, err err
 	return by(after, mortise.Position.Number)
 }
 
-// ByName reads the cursor of a list in the order of a time and a name, or of a name alone.
+// ByName reads the cursor of a list in the order of a time and a name.
 func ByName(after mortise.Cursor) (at time.Time, id string, behind bool, err error) {
 	return by(after, func(p mortise.Position) (string, error) {
-		if len(p.ID) > name.Max {
-			_, err := p.UUID() // which so long a name is not
-			return "", err
+		if name.Problem(p.ID) != "" {
+			return "", errNoCursor
 		}
 		return p.ID, nil
 	})
 }
+
+// ByNameAlone reads the cursor of a list in the order of names alone. A time in it is an error.
+func ByNameAlone(after mortise.Cursor) (at time.Time, id string, behind bool, err error) {
+	if at, id, behind, err = ByName(after); err == nil && !at.IsZero() {
+		err = errNoCursor
+	}
+	return at, id, behind, err
+}
+
+// errNoCursor is the error of a text that is no cursor.
+var _, errNoCursor = mortise.Cursor("x").Position()
 
 func by[ID any](after mortise.Cursor, read func(mortise.Position) (ID, error)) (at time.Time, id ID, behind bool, err error) {
 	if after == "" {

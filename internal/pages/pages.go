@@ -39,7 +39,19 @@ func Each[T any](
 	}
 }
 
-// ErrNoFurther: a list does not go on.
+// Check returns an error if a store's page breaks the contract of lists: it has more items than
+// its limit, or a Next and no items, or the Next that it was given.
+func Check[T any](page mortise.Page[T], after mortise.Cursor, limit int) error {
+	switch {
+	case len(page.Items) > limit:
+		return fmt.Errorf("%w: the store returned a page of %d items, over its limit of %d", mortise.ErrUnavailable, len(page.Items), limit)
+	case page.Next != "" && (page.Next == after || len(page.Items) == 0):
+		return ErrNoFurther
+	}
+	return nil
+}
+
+// ErrNoFurther: a list returned the cursor again that it was given.
 var ErrNoFurther = fmt.Errorf("%w: the store returned a page whose Next is where the page began", mortise.ErrUnavailable)
 
 // Cut makes a page of items that follow each other in a list. A backend gives it one item

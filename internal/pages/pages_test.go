@@ -75,3 +75,18 @@ func TestEachStops(t *testing.T) {
 	}
 	require.Equal(t, 1, reads)
 }
+
+// TestCheck: a page that breaks the contract of lists is the store's fault.
+func TestCheck(t *testing.T) {
+	for page, well := range map[string]bool{
+		"": true, "a b": true, "a>a": true, "a b>b": true, "a b c": false, "a b c>c": false, ">a": false, "a b>at": false,
+	} {
+		items, next, _ := strings.Cut(page, ">")
+		err := pages.Check(mortise.Page[string]{Items: strings.Fields(items), Next: mortise.Cursor(next)}, "at", 2)
+		if well {
+			require.NoError(t, err, page)
+		} else {
+			require.ErrorIs(t, err, mortise.ErrUnavailable, page)
+		}
+	}
+}

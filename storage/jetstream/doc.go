@@ -64,5 +64,6 @@
 //     may still come.
 //   - A queue shares no transaction with a store. A crash between the two is what the
 //     sweepers of the services are for: a Worker runs one.
-//   - Several programs should agree on the Options. Those of the first count.
+//   - Several programs should agree on the Options. Name, Replicas and AckWait are those of
+//     the first.
 package jetstream

@@ -21,7 +21,8 @@ import (
 // start the programs anew.
 type Options struct {
 	// Name is the name of the stream of jobs, and the first token of all subjects:
-	// "MORTISE". Dead letters are in the stream NAME_DEAD. 1 to 64 of A-Z, a-z, 0-9, '_'
+	// "MORTISE". Dead letters are in the stream NAME_DEAD, for 30 days, and the newest
+	// 64 MiB of them alone. 1 to 64 of A-Z, a-z, 0-9, '_'
 	// and '-'.
 	Name string
 

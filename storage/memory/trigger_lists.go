@@ -55,5 +55,5 @@ func (t *Trigger) listKey(ctx context.Context, org string, q *trigger.EventQuery
 			events = append(events, o.events[id])
 		}
 	}
-	return oldestFirst(events, q.After, q.Limit, (*trigger.Event).Clone)
+	return latest(events, q.After, q.Limit, func(*trigger.Event) bool { return true }, (*trigger.Event).Clone)
 }

@@ -76,7 +76,7 @@ func (s *Vault) ListRows(
 	if !ok {
 		return page, mortise.ErrNotFound
 	}
-	_, token, _, err := pages.ByName(after)
+	_, token, _, err := pages.ByNameAlone(after)
 	if err != nil {
 		return page, err
 	}

@@ -139,7 +139,7 @@ func (a *AudioSearch) Dataset(ctx context.Context, org, id string) (audiosearch.
 func (a *AudioSearch) ListDatasets(
 	ctx context.Context, org string, after mortise.Cursor, limit int,
 ) (page mortise.Page[audiosearch.Dataset], err error) {
-	_, id, _, err := pages.ByName(after)
+	_, id, _, err := pages.ByNameAlone(after)
 	if err != nil {
 		return page, err
 	}

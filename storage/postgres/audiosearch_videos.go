@@ -196,7 +196,7 @@ const listVideos = "SELECT id, path, metadata FROM @.audiosearch_videos WHERE da
 func (a *AudioSearch) ListVideos(
 	ctx context.Context, org, dataset string, after mortise.Cursor, limit int,
 ) (page mortise.Page[audiosearch.Video], err error) {
-	_, id, _, err := pages.ByName(after)
+	_, id, _, err := pages.ByNameAlone(after)
 	if err != nil {
 		return page, err
 	}

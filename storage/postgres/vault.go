@@ -92,7 +92,7 @@ func (s *Vault) Vault(ctx context.Context, org, id string) (vault.Vault, error) 
 func (s *Vault) ListVaults(
 	ctx context.Context, org string, after mortise.Cursor, limit int,
 ) (page mortise.Page[vault.Vault], err error) {
-	_, id, _, err := pages.ByName(after)
+	_, id, _, err := pages.ByNameAlone(after)
 	if err != nil {
 		return page, err
 	}

@@ -164,7 +164,7 @@ func (s *Vault) Rows(ctx context.Context, org, id string, tokens []string) ([]va
 func (s *Vault) ListRows(
 	ctx context.Context, org, id string, after mortise.Cursor, limit int,
 ) (page mortise.Page[vault.Row], err error) {
-	_, token, _, err := pages.ByName(after)
+	_, token, _, err := pages.ByNameAlone(after)
 	if err != nil {
 		return page, err
 	}

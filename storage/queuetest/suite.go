@@ -44,7 +44,7 @@ type Harness struct {
 
 // Rule is one sentence of a contract.
 type Rule struct {
-	ID   string // "interface/what-it-says"; stable
+	ID   string // "group/what-it-says"
 	Text string
 }
 

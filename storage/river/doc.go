@@ -73,8 +73,6 @@
 //	db, err := postgres.New(ctx, pool, &postgres.Options{Queue: queue})
 //	service, err := trigger.New(db.Trigger(), nil)
 //
-// (An organization submits triggers once its setup is finished: see [trigger.Backend].)
-//
 // A job is done in a transaction of its own, after that of the event: River may hand out once
 // more what has been done, and the service sees that there is nothing left to do.
 //

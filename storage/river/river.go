@@ -25,6 +25,7 @@ import (
 )
 
 // Options are the settings of a queue, and of a worker. The zero value means the defaults.
+// A job that is done is kept for 24 h, for River's UI, and a dead one for 30 days.
 type Options struct {
 	// Schema is where River's tables are, which all clients in it share: "mortise_river",
 	// or that of the host's client. 1 to 46 of A-Z, a-z, 0-9 and '_'.

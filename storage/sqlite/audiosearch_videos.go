@@ -181,7 +181,7 @@ func (a *AudioSearch) Videos(ctx context.Context, org, dataset string, ids []str
 func (a *AudioSearch) ListVideos(
 	ctx context.Context, org, dataset string, after mortise.Cursor, limit int,
 ) (page mortise.Page[audiosearch.Video], err error) {
-	_, id, _, err := pages.ByName(after)
+	_, id, _, err := pages.ByNameAlone(after)
 	if err != nil {
 		return page, err
 	}

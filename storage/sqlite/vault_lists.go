@@ -14,7 +14,7 @@ const vaultsAfter = "SELECT " + vaultColumns + ", id FROM vault_vaults WHERE org
 func (s *Vault) ListVaults(
 	ctx context.Context, org string, after mortise.Cursor, limit int,
 ) (page mortise.Page[vault.Vault], err error) {
-	_, id, _, err := pages.ByName(after)
+	_, id, _, err := pages.ByNameAlone(after)
 	if err != nil {
 		return page, err
 	}

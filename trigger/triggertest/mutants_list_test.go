@@ -2,6 +2,7 @@ package triggertest_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -17,6 +18,17 @@ var listMutants = []broken{
 	{name: "ignores the status", breaks: "store/list-by-status store/list-matches-query",
 		mutate: arg(func(q *trigger.EventQuery) { q.Status = "" })},
 	{name: "ignores the source", breaks: "store/list-by-source", mutate: arg(func(q *trigger.EventQuery) { q.Source = "" })},
+	{name: "cuts long traces", breaks: "store/longest", mutate: out(func(e *trigger.Event) {
+		e.Trace = maps.Clone(e.Trace)
+		for key, value := range e.Trace {
+			e.Trace[key] = value[:min(len(value), 300)]
+		}
+	})},
+	{name: "ignores After with a key", breaks: "store/list-by-key", mutate: arg(func(q *trigger.EventQuery) {
+		if q.IdempotencyKey != "" {
+			q.After = ""
+		}
+	})},
 	{name: "ignores From with a key", breaks: "store/list-by-key", mutate: arg(func(q *trigger.EventQuery) {
 		if q.IdempotencyKey != "" {
 			q.From = time.Time{}

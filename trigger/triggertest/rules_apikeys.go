@@ -79,6 +79,13 @@ var apiKeyRules = []rule{
 			s.addKey(t, k)
 			s.hasKey(t, k)
 			sameKey(t, k, s.keys(t, k.Organization)[0])
+			short := s.addKey(t, newKey(orgB, 0))
+			short.Name = k.Name
+			require.NoError(t, s.Keys.UpdateKey(t.Context(), orgB, short.ID, func(left *trigger.APIKey) error {
+				left.Name = k.Name
+				return nil
+			}))
+			s.hasKey(t, short)
 		}},
 
 	{Rule{"keys/create-twice", "CreateKey returns ErrExists if there is a key with the digest, of whatever organization, and changes nothing."}, needKeys,

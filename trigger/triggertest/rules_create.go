@@ -2,6 +2,7 @@ package triggertest
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,6 +92,7 @@ var createRules = []rule{
 		func(t *testing.T, s *subject) {
 			e := filledEvent(orgA)
 			mutate.Stretch(&e)
+			e.Trace["tracestate"] = strings.Repeat("a", 1<<10)
 			sameEvent(t, e, s.create(t, e))
 			sameEvent(t, e, s.get(t, e))
 			s.update(t, e, func(e *trigger.Event) { e.Attempts++ })

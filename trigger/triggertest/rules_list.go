@@ -70,13 +70,17 @@ var listRules = []rule{
 			}
 		}},
 
-	{Rule{"store/list-by-key", "Query.IdempotencyKey selects the event that has the key now."}, needStore,
+	{Rule{"store/list-by-key", "Query.IdempotencyKey selects the event that has the key now, if After is younger."}, needStore,
 		func(t *testing.T, s *subject) {
 			s.create(t, plainEvent(orgA, 0))
 			s.create(t, keyedEvent(orgB, "key", 0))
 			e := s.create(t, keyedEvent(orgA, "key", 0))
 			inOrder(t, []uuid.UUID{e.ID}, ids(s.list(t, orgA, trigger.EventQuery{IdempotencyKey: "key"})),
 				"events with the key")
+			for after, want := range map[time.Duration]int{time.Hour: 1, 0: 0, -time.Hour: 0} {
+				cursor := mortise.Position{At: e.SubmittedAt.Add(after), ID: e.Position().ID}.Cursor()
+				require.Len(t, s.list(t, orgA, trigger.EventQuery{IdempotencyKey: "key", After: cursor}), want, "events with the key, behind one that is %v younger", after)
+			}
 			at := trigger.EventQuery{IdempotencyKey: "key", From: moment(0)}
 			inOrder(t, []uuid.UUID{e.ID}, ids(s.list(t, orgA, at)),
 				"events with the key, from their time on")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
@@ -27,6 +28,15 @@ var importRules = []rule{
 				s.hasRow(t, v, r)
 			}
 			require.Len(t, s.dump(t, v), len(rows))
+		}},
+
+	{Rule{"imports/longest", "Every text of an imported row comes back whole, as long as it can be, and a ciphertext of two mebibytes."}, 0,
+		func(t *testing.T, s *subject) {
+			r := row("t1", email, "ann", 1)
+			mutate.Stretch(&r)
+			v := s.addVault(t, newVault(r.Organization, r.Vault))
+			s.imports(t, v, r)
+			s.hasRow(t, v, r)
 		}},
 
 	{Rule{"imports/stores-the-event", "ImportTokens stores the audit event in the same step, also without rows; one without ID is none."}, 0,

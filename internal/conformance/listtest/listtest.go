@@ -116,7 +116,7 @@ func Rules[S any](all []List[S]) (rules []Rule[S]) {
 			Rule[S]{"lists/" + l.ID + Changing, fmt.Sprintf("Pages of %s (%s) neither repeat nor skip an item that exists throughout, whatever comes and goes "+
 				"meanwhile: before the cursor, behind it, and the item at it.", l.Method, l.Items), l.Needs, l.changing},
 			Rule[S]{"lists/" + l.ID + Cursors, fmt.Sprintf("The Next of a page of %s (%s) is the Cursor of its last item's Position, and can be used again. "+
-				"A text that is no cursor is a ValidationError at \"after\", or begins somewhere in the list of the organization, as a cursor of another organization does.",
+				"A text that is no cursor is a ValidationError at \"after\". One of another list is, too, or begins somewhere in the list of the organization.",
 				l.Method, l.Items), l.Needs, l.cursors})
 	}
 	return rules
@@ -182,12 +182,47 @@ func (f *filled) page(t *testing.T, after mortise.Cursor, limit int) ([]mortise.
 	t.Helper()
 	at, next, err := f.Page(t.Context(), after, limit)
 	require.NoError(t, err, "%s of %q after %q, at most %d", f.name, f.org, after, limit)
-	require.LessOrEqual(t, len(at), limit, "items of a page")
+	require.LessOrEqual(t, len(at), limit, "a page has more items than its limit")
+	if len(at) > 0 && after != "" {
+		require.NotEqual(t, after, at[0].Cursor(), "the item at the cursor, %s, comes again", f.say(at[0]))
+	}
 	if next != "" {
-		require.NotEmpty(t, at, "items of a page that is not the last one")
-		require.Equal(t, at[len(at)-1].Cursor(), next, "Next: the cursor of the last item's position")
+		require.NotEmpty(t, at, "a page has a Next, and no items")
+		require.Equal(t, at[len(at)-1].Cursor(), next, "Next is not the cursor of the last item's position")
 	}
 	return at, next
+}
+
+// say names an item.
+func (f *filled) say(at mortise.Position) string {
+	if i, ok := f.items[at]; ok {
+		return fmt.Sprintf("item %d of hour %d", i.N, i.Hour)
+	}
+	return fmt.Sprintf("an item of another list, or none, at %v with the ID %q", at.At, at.ID)
+}
+
+// same requires items, and says where the first difference is.
+func (f *filled) same(t *testing.T, want, got []mortise.Position, what string, args ...any) {
+	t.Helper()
+	what = fmt.Sprintf(what, args...)
+	for i, at := range got {
+		if i < len(want) && want[i] == at {
+			continue
+		}
+		switch {
+		case slices.Contains(got[:i], at):
+			require.FailNow(t, "twice", "%s of %q: %s comes twice", what, f.org, f.say(at))
+		case !slices.Contains(want, at):
+			require.FailNow(t, "too many", "%s of %q: %s does not belong there", what, f.org, f.say(at))
+		case !slices.Contains(got, want[i]):
+			require.FailNow(t, "skipped", "%s of %q: %s is skipped, before %s", what, f.org, f.say(want[i]), f.say(at))
+		}
+		require.FailNow(t, "order", "%s of %q: %s comes before %s", what, f.org, f.say(at), f.say(want[i]))
+	}
+	if len(got) < len(want) {
+		require.FailNow(t, "skipped", "%s of %q: there are %d items after the %d that came, the first is %s",
+			what, f.org, len(want)-len(got), len(got), f.say(want[len(got)]))
+	}
 }
 
 // rest reads all pages from a cursor on.
@@ -196,6 +231,9 @@ func (f *filled) rest(t *testing.T, after mortise.Cursor, limit int) []mortise.P
 	all := []mortise.Position{}
 	for {
 		at, next := f.page(t, after, limit)
+		if len(all) > 0 {
+			require.NotEmpty(t, at, "a page has a Next, and nothing follows its %d items", len(all))
+		}
 		all = append(all, at...)
 		require.Less(t, len(all), 10_000, "%s does not end", f.name)
 		if next == "" {
@@ -212,9 +250,9 @@ func (l List[S]) pages(t *testing.T, s S) {
 	f.remove(t, f.have[0])
 	f.remove(t, f.have[100])
 	for _, limit := range []int{1, 7, 100, len(f.have) - 1, len(f.have), len(f.have) + 1, mortise.MaxPageSize} {
-		require.Equal(t, f.have, f.rest(t, "", limit), "all pages, of at most %d items", limit)
+		f.same(t, f.have, f.rest(t, "", limit), "%s by pages of at most %d items", l.Method, limit)
 	}
-	require.Equal(t, other.have, other.rest(t, "", 7), "the list of another organization")
+	other.same(t, other.have, other.rest(t, "", 7), "%s", l.Method)
 	require.Empty(t, empty.rest(t, "", 7), "the list of an organization that has none")
 	if f.Count == nil {
 		return
@@ -275,16 +313,18 @@ func (l List[S]) cursors(t *testing.T, s S) {
 			require.Equal(t, "after", invalid.Problems[0].Path.String(), "the place of the problem with %q", after)
 			return
 		}
+		_, unreadable := after.Position()
+		require.NoError(t, unreadable, "%s after %q, which Cursor.Position refuses: its error", l.Method, after)
 		require.NoError(t, err, "%s after %q", l.Method, after)
 		require.Subset(t, f.have, at, "items after %q", after)
 	}
 	var cursor mortise.Cursor
 	for i := range len(f.have) - 1 {
 		at, next := f.page(t, cursor, 1)
-		require.Equal(t, f.have[i:i+1], at, "a page of one item")
+		f.same(t, f.have[i:i+1], at, "%s, a page of one item", l.Method)
 		cursor = next
 		for range 2 {
-			require.Equal(t, f.have[i+1:], f.rest(t, cursor, 5), "items after the cursor behind item %d", i)
+			f.same(t, f.have[i+1:], f.rest(t, cursor, 5), "%s after %s", l.Method, f.say(f.have[i]))
 		}
 		own(other, cursor)
 	}

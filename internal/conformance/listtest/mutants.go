@@ -154,6 +154,17 @@ var mistakes = map[string]struct {
 			*c.Err() = errors.New("the text is no cursor")
 		}
 	})},
+	"has no items after a text that is no cursor": {[]string{Cursors}, always(func(c call) {
+		if c.Go(); *c.Err() != nil {
+			*c.Err() = nil
+		}
+	})},
+	"has a Next after the last item of a full page": {[]string{"", Cursors}, always(func(c call) {
+		if c.Go(); *c.next() == "" && c.items().Len() == *c.limit() {
+			last := c.items().Index(c.items().Len() - 1).Addr().MethodByName("Position").Call(nil)[0]
+			*c.next() = last.Interface().(mortise.Position).Cursor()
+		}
+	})},
 	"makes cursors with a space": {[]string{"", Changing, Cursors}, always(func(c call) {
 		*c.after() = mortise.Cursor(strings.TrimSpace(string(*c.after())))
 		if c.Go(); *c.next() != "" {

@@ -29,7 +29,8 @@ type Kept[T any] struct {
 	Bytes  string // finds strings that end at U+0000, or that were made valid UTF-8
 	Exact  string // finds integers that were kept as floating-point numbers
 
-	Longest string // finds texts and blobs that were cut, where they are as long as can be
+	Longest     string // finds texts and blobs that were cut, where they are as long as can be
+	LongestLeft string // the paths of texts of which Longest finds, too, that an update cut them
 
 	Given string // finds slices, maps and pointers that the caller who made it shares
 	Left  string // finds those that an update function shares
@@ -114,6 +115,11 @@ func (k Kept[T]) mistakes(f field) []mistake {
 	if k.Longest != "" {
 		if n := lengthOf[T](f); n > 0 {
 			all = append(all, changed("cuts the longest", k.Longest, cut(n)))
+			if slices.Contains(strings.Fields(k.LongestLeft), f.path) {
+				all = append(all, mistake{"leaves, cut, the longest", k.Longest, func(methods any) {
+					left(methods, func(t *T) { f.each(reflect.ValueOf(t).Elem(), cut(n)) })
+				}})
+			}
 		}
 	}
 	switch f.of.Kind() {
