@@ -21,7 +21,7 @@ type Page[T any] struct {
 // process, the item before it, and a move to another backend.
 //
 // A cursor has at most 512 characters, and none that needs an escape in a URL. It may be
-// shown to all who may see the items of the list. A text that is no cursor is a
-// [*ValidationError] at "after". A cursor of another list is one, too, or it begins
-// somewhere in this list; it never shows what the list does not.
+// shown to all who may see the items of the list. Another text is a [*ValidationError]
+// at "after". A cursor of another list is one, too, or it begins somewhere in this list; it
+// never shows an item that the list does not have.
 type Cursor string

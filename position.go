@@ -43,7 +43,7 @@ func (p Position) Number() (int64, error) {
 	return int64(binary.BigEndian.Uint64([]byte(p.ID))), nil
 }
 
-// Cursor returns the cursor of what follows p: the time in microseconds since 1970, 8
+// Cursor returns the cursor of the items behind p: the time in microseconds since 1970, 8
 // bytes, big-endian, and the ID, in the URL-safe alphabet of base64 (RFC 4648
 // section 5), without padding.
 func (p Position) Cursor() Cursor {

@@ -26,8 +26,8 @@ type Deletion interface {
 	// anything. Of calls at one time one marks.
 	MarkDeleted(ctx context.Context, org string, at time.Time) (since time.Time, err error)
 
-	// RemoveDeleted removes rows of what is kept of an organization that is marked, in an
-	// order of its own. It is a bounded step, see package storage. A dataset and a run
+	// RemoveDeleted removes rows of an organization that is marked, in an order of its own.
+	// It is a bounded step, see package storage. A dataset and a run
 	// count as one row or as more, and a backend that has to look at each of their parts
 	// takes them apart in several calls. Once it says that no more is left, nothing is
 	// left but the mark, which stays. The jobs of removed runs go with them where they
@@ -36,8 +36,8 @@ type Deletion interface {
 	RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error)
 }
 
-// removeAtOnce is how many rows a call of DeleteOrganization removes at most, so that those who
-// write for other organizations need not wait long.
+// removeAtOnce is how many rows a call of DeleteOrganization removes at most, so that writes
+// of other organizations need not wait long.
 const removeAtOnce = 1000
 
 // DeleteOrganization deletes everything that is kept of an organization. The first call

@@ -212,12 +212,12 @@ type Pruner interface {
 	// TrimRuns removes runs that have ended, with their results, which do not count: of
 	// each organization it leaves the newest by FinishedAt, as many as keep says. Of two
 	// that finished at one time, the one with the smaller ID goes first. Runs that have
-	// not ended neither go nor are among those that are kept.
+	// not ended stay, and do not count.
 	TrimRuns(ctx context.Context, keep, limit int) (n int, more bool, err error)
 
-	// Compact does some of what is to be done, for any organization, in units of its own:
-	// rows, or pieces that it writes anew. It changes no answer but by removing what the
-	// options say.
+	// Compact tidies up, for any organization, in units of its own: rows, or pieces that it
+	// writes anew. It changes no answer, except that it removes the rows that the options
+	// select.
 	Compact(ctx context.Context, opts CompactOptions, limit int) (n int, more bool, err error)
 }
 

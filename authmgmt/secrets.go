@@ -115,7 +115,7 @@ func (s *Service) RevokeSecret(ctx context.Context, org string, by Caller, id st
 	return ofClient(id, err)
 }
 
-// What the texts of client secrets and access tokens begin with, for scanners of secrets.
+// The prefixes of client secrets and access tokens, by which scanners of secrets find them.
 const (
 	secretPrefix = "cs-"
 	tokenPrefix  = "at-"

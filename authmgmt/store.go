@@ -155,11 +155,11 @@ type Audit interface {
 // From the mark on the organization has nothing, for every method and on every machine
 // that shares the store. A lookup is [mortise.ErrNotFound], by a secret's or a token's
 // digest, too. A list is empty, a count is 0, DueGrants leaves it out. No
-// update function is called, and the update is [mortise.ErrNotFound]. What would make
-// something in it is [mortise.ErrDeleted], whatever else is wrong with it;
-// UpdateOrganization is, too. The trail has the event that came with the mark, and no
-// other. Only what must be unique across organizations, digests and the IDs of tokens, may
-// stay taken until it is removed. A Pruner goes on as before, the mark's event included.
+// update function is called, and the update is [mortise.ErrNotFound]. A method that
+// creates a row in it returns [mortise.ErrDeleted], whatever else is wrong with the row;
+// so does UpdateOrganization. The trail has the event that came with the mark, and no
+// other. Only digests and the IDs of tokens, which are unique across organizations, may
+// stay taken until they are removed. A Pruner goes on as before, the mark's event included.
 type Deletion interface {
 	// MarkDeleted marks an organization as deleted and stores the audit event, unless it
 	// is marked already: then it changes nothing. It returns the time of the mark. The
@@ -170,8 +170,8 @@ type Deletion interface {
 	// marked.
 	DeletedAt(ctx context.Context, org string) (since time.Time, err error)
 
-	// RemoveDeleted removes rows of what is kept of an organization that is marked, in an
-	// order of its own. It is a bounded step, see package storage. The mark and its event
+	// RemoveDeleted removes rows of an organization that is marked, in an order of its own.
+	// It is a bounded step, see package storage. The mark and its event
 	// stay. It returns [mortise.ErrNotFound] if the organization is not marked.
 	RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error)
 }

@@ -106,7 +106,7 @@ func (f failures) or(classify func(error) (problem, bool)) func(error) (problem,
 	}
 }
 
-// hookFailures are those of a host's Authenticator and Authorize.
+// hookFailures are the failures of a host's Authenticator and Authorize.
 var hookFailures = failures{
 	{ErrUnauthenticated, problem{kind: unauthenticated}},
 	{ErrForbidden, problem{kind: forbidden}},

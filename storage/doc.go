@@ -213,12 +213,12 @@
 //
 // and organizations by ID. Counts and Backlog need an entry of (organization, status) and
 // one of (status, due). Stale returns events with a zero CheckedAt first, also those that a
-// TxStore stored together with their job. What jobs need stands under Leases. ListEvents
+// TxStore stored together with their job. The entries of jobs are under Leases. ListEvents
 // scans, and asks trigger.EventQuery.Matches for each event; more entries, with the status
 // or the source behind the organization, make filters that select little fast. UpdateEvent
 // may change anything, so write one function that returns all entries of an event, call it
-// with the event before and after, delete what only the first has and put what only the
-// second has.
+// with the event before and after, delete the entries that only the first has and put the
+// entries that only the second has.
 //
 // A key of several parts must tell where each part ends, and sort as its parts do. Side
 // by side, organization "a" with key "bc" is organization "ab" with key "c", and one
@@ -374,7 +374,7 @@
 //   - n is how many units of the work are done, at most limit. A unit is what the comment
 //     of the method names, or a row.
 //   - more says that something may be left. Only more ends the loop of a caller. If it is
-//     false, nothing is left but what another call is at just then.
+//     false, no unit is left, except units that another call works at just then.
 //   - A step may do less than its limit, whatever is left: a backend bounds a transaction
 //     as it needs to, by rows or by bytes.
 //   - If more is true and there is no error, n is 1 at least. A service takes a step that

@@ -15,8 +15,8 @@ import (
 //
 // A call whose ctx has ended returns an error that is not a sentinel of this package or
 // of package mortise. A caller whose ctx ends while the call waits has left when it
-// returns: their update function is not called any more, and nothing that they passed is
-// read. What they asked for happens as a whole or not at all.
+// returns: the update function is not called any more, and no argument is read. The write
+// happens as a whole or not at all.
 //
 // Arguments and results are the receiver's own: a Store copies what it keeps and what
 // it returns. Times keep microseconds. Strings and raw JSON keep every byte, U+0000

@@ -64,7 +64,7 @@ func TestLogErrorThatPanicsKeepsTheWait(t *testing.T) {
 	assert.GreaterOrEqual(t, started[1].Sub(started[0]), 10*time.Minute)
 }
 
-// dues keeps what a tracer is told.
+// dues is a tracer that keeps the works it is told of.
 type dues struct {
 	at    func() time.Time
 	late  []time.Duration // of the begin of each attempt behind its Due

@@ -88,8 +88,8 @@ type Deletion interface {
 	// is at for a new one. The organization need not have anything.
 	MarkDeleted(ctx context.Context, org string, at time.Time, a AuditEvent) (since time.Time, err error)
 
-	// RemoveDeleted removes rows of what is kept of an organization that is marked, in an
-	// order of its own. It is a bounded step, see package storage. The error is
+	// RemoveDeleted removes rows of an organization that is marked, in an order of its own.
+	// It is a bounded step, see package storage. The error is
 	// [mortise.ErrNotFound] if the organization is not marked.
 	RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error)
 

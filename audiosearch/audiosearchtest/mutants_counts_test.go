@@ -28,7 +28,7 @@ func everyBacklog(change func(b *mortise.Backlog, most int)) func(*mutant) {
 	})
 }
 
-// runsOf returns what ListRuns lists.
+// runsOf returns the runs of a page of ListRuns.
 func (m *mutant) runsOf(org string, q audiosearch.RunQuery) ([]audiosearch.Run, error) {
 	page, err := m.db.ListRuns(context.Background(), org, q)
 	return page.Items, err

@@ -19,7 +19,7 @@ var contextRules = []rule{
 			allWork(t, s.datasetCalls())
 		}},
 
-	{Rule{"datasets/left-at-any-look", anyLookText}, needDatasets,
+	{Rule{"datasets/left-at-any-look", conformance.AnyLook}, needDatasets,
 		func(t *testing.T, s *subject) {
 			s.makeDataset(t, orgA, setA)
 			everyLook(t, func() []call { return s.datasetCalls() })
@@ -32,7 +32,7 @@ var contextRules = []rule{
 			allWork(t, s.catalogCalls())
 		}},
 
-	{Rule{"catalog/left-at-any-look", anyLookText}, needCatalog,
+	{Rule{"catalog/left-at-any-look", conformance.AnyLook}, needCatalog,
 		func(t *testing.T, s *subject) {
 			s.withVideos(t, "v")
 			everyLook(t, func() []call { return s.catalogCalls() })
@@ -45,7 +45,7 @@ var contextRules = []rule{
 			allFail(conformance.Ended(t), t, s.scoreCalls())
 		}},
 
-	{Rule{"scores/left-at-any-look", anyLookText}, needScores,
+	{Rule{"scores/left-at-any-look", conformance.AnyLook}, needScores,
 		func(t *testing.T, s *subject) {
 			s.withVideos(t, "v")
 			everyLook(t, func() []call { return s.scoreCalls() })
@@ -64,14 +64,12 @@ var contextRules = []rule{
 			allWork(t, s.runCalls(r.ID))
 		}},
 
-	{Rule{"runs/left-at-any-look", anyLookText}, needRuns,
+	{Rule{"runs/left-at-any-look", conformance.AnyLook}, needRuns,
 		func(t *testing.T, s *subject) {
 			r := s.createRun(t, plainRun(orgA, 0))
 			everyLook(t, func() []call { return s.runCalls(r.ID) })
 		}},
 }
-
-const anyLookText = "A caller may leave at any moment: a call whose context ends at whatever look of the backend works, or returns an error that is none of the sentinels."
 
 // everyLook is conformance.EveryLook for calls of orgA and setA.
 func everyLook(t *testing.T, calls func() []call) {

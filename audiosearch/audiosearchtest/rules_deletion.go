@@ -39,7 +39,7 @@ func (s *subject) removing(ctx context.Context, limit int) (n int, more bool, er
 	return s.Deletion.RemoveDeleted(ctx, orgA, limit)
 }
 
-// removeAll removes what orgA has.
+// removeAll removes all rows of orgA.
 func (s *subject) removeAll(t *testing.T, limit int) {
 	t.Helper()
 	steptest.All(t, limit, s.removing)

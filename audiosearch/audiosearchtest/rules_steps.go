@@ -69,7 +69,7 @@ var boundedSteps = []steptest.Step[*subject]{
 			}
 		}},
 
-	// Nothing shows what is left of what was deleted.
+	// No method shows the rows that are left of a deleted owner.
 	{ID: "remove-deleted", Method: "RemoveDeleted", Units: "rows of an organization that is marked", Needs: needDeletion | needScores | needRuns,
 		Fill: func(t *testing.T, s *subject, units int) steptest.Work {
 			gone, stays := s.furnish(t, orgA), s.furnish(t, orgB)

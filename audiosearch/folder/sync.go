@@ -99,7 +99,7 @@ type FileProblem struct {
 // What is missing, the next call does.
 //
 // The file system may take an hour to read one folder or one link, and Metadata as long for
-// one file. Then Sync ends, and leaves what hangs behind: that is ErrUnavailable, too.
+// one file. Then Sync ends without the call that hangs: that is ErrUnavailable, too.
 //
 // A panic of Metadata skips the file. After one of the file system, or of Match or ID while
 // the folder is read, the error is mortise.ErrUnavailable. One of Match for a video of the

@@ -28,9 +28,9 @@ type File struct {
 // maxSidecarBytes bounds a sidecar.
 const maxSidecarBytes = 1 << 20
 
-// Open reads a local file. It refuses what is no regular file, what has more than
-// 2 GiB, and what is clearly no model: an empty file, a web page, or the pointer that Git
-// LFS leaves in place of a file.
+// Open reads a local file. It refuses a folder, a pipe or a device, a file of more than
+// 2 GiB, and a file that cannot be a model: an empty file, a web page, or the pointer that
+// Git LFS leaves in place of a file.
 //
 // A model whose weights are in a second file (model.onnx_data) is not read whole: export
 // it as one file.

@@ -11,9 +11,9 @@ import (
 
 // Options of [Open] and [Fetch]. The zero value, and nil, are the defaults.
 type Options struct {
-	// Client has the transport for the requests of Fetch. The rest of it is not used:
-	// Fetch follows redirects itself, and has its own time limits. Nil: a transport like that of
-	// net/http.
+	// Client has the transport for the requests of Fetch. Fetch uses nothing else of the
+	// client: it follows redirects itself, and has its own time limits. For nil, the
+	// transport is like http.DefaultTransport.
 	Client *http.Client
 
 	// Progress is called while Fetch downloads, at most five times a second and at the

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 )
 
-// What is read at most.
+// The longest sound and the largest file that Media reads.
 const (
 	maxDuration       = 24 * time.Hour // of the sound
 	maxBytes    int64 = 64 << 30       // of a file

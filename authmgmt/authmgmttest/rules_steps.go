@@ -63,7 +63,7 @@ var boundedSteps = []steptest.Step[*subject]{
 			s.mark(t, orgA)
 			return steptest.Work{
 				Do: removing(s.Store, orgA),
-				// What is stored in another organization shows what is gone.
+				// An ID or a digest is removed once another organization can store it.
 				Left: func(t *testing.T) int {
 					tokens, secrets = s.notFree(t, tokens), s.secretsNotFree(t, secrets)
 					return len(tokens) + len(secrets)

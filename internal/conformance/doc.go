@@ -27,7 +27,7 @@ package conformance
 // [Watch], in which a mutant that calls [Seam] between two steps always loses its race;
 // leave.go has callers that go away while they wait. values.go has values that backends
 // get wrong. deadline.go ends a rule that does not end. model.go runs property tests, and
-// model_mutants.go proves them. Package listtest has the rules of all lists, package
-// audittest those of audit trails, package countertest those of Counts and Backlog,
-// package steptest those of bounded steps. calls.go calls methods by a table, for what is
-// asked of every method alike: to fail when its context has ended or the store is away.
+// model_mutants.go proves them. Packages listtest, audittest, countertest and
+// steptest have the rules of lists, of audit trails, of Counts and Backlog, and of bounded
+// steps. calls.go calls methods by a table, for the rules that are the same for every
+// method: to fail when its context has ended or the store is away.

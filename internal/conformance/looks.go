@@ -11,6 +11,9 @@ import (
 // maxLooks bounds how many looks at a context [EveryLook] counts.
 const maxLooks = 40
 
+// AnyLook is the text of the rules that call EveryLook.
+const AnyLook = "A caller may leave at any moment: a call whose context ends at any look of the backend works, or returns an error other than the sentinels."
+
 // EveryLook makes calls, one after the other, with contexts that end when a backend looks at
 // them for the first time, the second time, and so on: before the call begins, while it
 // waits, and after it has committed. Each call must work, or fail as isFailure says, and is

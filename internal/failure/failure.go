@@ -47,8 +47,8 @@ func (p *Problems) Limit(n int) int {
 	return n
 }
 
-// Page checks what selects a page of a list: a cursor that read reads, and a limit, which it
-// returns, or its default for 0.
+// Page checks the cursor of a page, which read reads, and its limit. It returns the limit, or
+// the default for 0.
 func Page[ID any](
 	p *Problems, after mortise.Cursor, limit int, read func(mortise.Cursor) (at time.Time, id ID, behind bool, err error),
 ) int {
@@ -87,8 +87,8 @@ func Unavailable(doing string, err error, own ...error) error {
 	return fmt.Errorf("%w: %s: %w", mortise.ErrUnavailable, doing, err)
 }
 
-// Apart has a store update something, and tells the errors of change from those of the
-// store: change's own are returned as they are, and the others are [Unavailable].
+// Apart has a store update an item. An error of change is returned as it is, and an error of
+// the store as [Unavailable] makes it.
 func Apart[T any](doing string, change func(*T) error, update func(func(*T) error) error, own ...error) error {
 	var refused error
 	err := update(func(t *T) error {

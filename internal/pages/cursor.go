@@ -39,7 +39,7 @@ func ByNameAlone(after mortise.Cursor) (at time.Time, id string, behind bool, er
 	return at, id, behind, err
 }
 
-// errNoCursor is the error of a text that is no cursor.
+// errNoCursor is the error of a text other than a cursor.
 var _, errNoCursor = mortise.Cursor("x").Position()
 
 func by[ID any](after mortise.Cursor, read func(mortise.Position) (ID, error)) (at time.Time, id ID, behind bool, err error) {

@@ -1,4 +1,5 @@
-// Package pages has what the services of all domains do with lists.
+// Package pages reads cursors, checks and cuts pages, and iterates over lists, for the services
+// and backends of all domains.
 package pages
 
 import (

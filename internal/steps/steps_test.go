@@ -11,7 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/steps"
 )
 
-// said is what a step returns.
+// said has the results of a step.
 type said struct {
 	n    int
 	more bool

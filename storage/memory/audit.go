@@ -81,7 +81,7 @@ func pruneEvents[E any, P auditEvent[E]](
 	return step.n, step.more, nil
 }
 
-// boundedStep counts what a step does.
+// boundedStep counts the rows that a step removes.
 type boundedStep struct {
 	limit, n int
 	more     bool // there was something else to do

@@ -16,7 +16,7 @@ import (
 // write: it would wait forever. f makes one call at a time; a call from within another one,
 // or after InTx has returned, is an error, and so is InTx within InTx, as on SQLite.
 //
-// What f does besides, such as a change of a map of the host's, is not undone. Consumers
+// Other effects of f, such as a change of a map of the host's, are not undone. Consumers
 // hear of the jobs that were committed once they are. [mortise.Observer] says what an
 // Observer hears.
 //

@@ -154,7 +154,7 @@ func (s *session) removeAudio(org string, limit int) (removed int, err error) {
 	return removed + int(n), err
 }
 
-// What a step of Compact removes.
+// The most rows and scorings that a step of Compact removes.
 const (
 	compactRows     = 2000
 	compactScorings = 4 // by a model that was replaced

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 )
 
-// placedRows says what a list of package authmgmt shows: clients, tokens, or invitations.
+// placedRows is the statement of a list of package authmgmt: clients, tokens, or invitations.
 type placedRows struct {
 	key     string // of the rows of the page
 	from    string // of them: a table and a condition, whose arguments come first

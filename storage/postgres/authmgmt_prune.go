@@ -31,7 +31,7 @@ func (a *AuthMgmt) PruneInvitations(ctx context.Context, before time.Time, limit
 	return a.db.prune(ctx, pruneInvitations, before, limit)
 }
 
-// prune removes some of what ended before a time.
+// prune removes some rows that ended before a time.
 func (db *DB) prune(ctx context.Context, statement string, before time.Time, limit int) (n int, more bool, err error) {
 	limit = min(limit, pruneStep)
 	var removed int64

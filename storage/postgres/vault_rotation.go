@@ -277,7 +277,7 @@ func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (n i
 		if err != nil {
 			return 0, false, err
 		}
-		// Those of what was deleted do not count: a step of them alone is none.
+		// Fingerprints of deleted rows do not count: with them alone, no unit is done.
 		if n > gone || n < step || limit <= 0 {
 			return n - gone, n == step, nil
 		}

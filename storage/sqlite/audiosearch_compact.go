@@ -88,7 +88,7 @@ func (t *tx) sweep(limit int) (rows int, err error) {
 	return limit - left.rows, err
 }
 
-// sweepDataset removes rows of a dataset that nobody finds any more, one at least, and
+// sweepDataset removes hidden rows of a dataset, one at least, and
 // reports whether the dataset is gone.
 func (t *tx) sweepDataset(d *audioDataset, left *removable) (gone bool, err error) {
 	for _, step := range [...]func(dataset int64, left *removable) (int, error){t.sweepModel, t.sweepVideos} {

@@ -253,8 +253,8 @@ func (c *datasetChange) takeParts(u *unfinished, upTo int) error {
 	return err
 }
 
-// removeParts removes some parts that nobody needs, or has used since a time, and returns how
-// many rows it has changed.
+// removeParts removes some parts that no scoring needs, or that were not used since a time. It
+// returns how many rows it has changed.
 func (t *tx) removeParts(before time.Time, limit int) (rows int, err error) {
 	left, err := t.number(leftUnfinished)
 	if err != nil {

@@ -16,7 +16,7 @@ const (
 	removeSet     = "DELETE FROM audiosearch_result_sets WHERE seq = ?"
 )
 
-// dropResults removes some rows of the sets that nobody needs, and returns how many.
+// dropResults removes some rows of the sets that no run has, and returns how many.
 func (t *tx) dropResults(left removable) (rows int, err error) {
 	limit := left.rows
 	for left.some() {

@@ -78,7 +78,7 @@ func (t *auditTable) listing(org string, q *auditSelection) (statement string, a
 	return statement, append(args, q.limit+1), nil
 }
 
-// prune removes some of what ended before a time: other writes wait for so long.
+// prune removes some rows that ended before a time: other writes wait for so long.
 func (db *DB) prune(ctx context.Context, statement string, before time.Time, limit int) (n int, more bool, err error) {
 	limit = min(limit, pruneStep)
 	var removed int64

@@ -57,8 +57,6 @@ func (s *subject) keyCalls(k trigger.APIKey) []call {
 
 const endedText = "A call whose context has ended returns an error that is none of the sentinels."
 
-const anyLookText = "A caller may leave at any moment: a call whose context ends at whatever look of the backend works, or returns an error that is none of the sentinels."
-
 // contextRules say what a context that has ended does to each method.
 var contextRules = []rule{
 	{Rule{"store/ended-context", endedText}, needStore,
@@ -66,19 +64,19 @@ var contextRules = []rule{
 			conformance.AllFail(conformance.Ended(t), t, s.storeCalls(s.create(t, plainEvent(orgA, 0))), isFailure)
 		}},
 
-	{Rule{"store/left-at-any-look", anyLookText}, needStore,
+	{Rule{"store/left-at-any-look", conformance.AnyLook}, needStore,
 		func(t *testing.T, s *subject) {
 			e := s.create(t, plainEvent(orgA, 0))
 			conformance.EveryLook(t, func() []call { return s.storeCalls(e) }, isFailure)
 		}},
 
-	{Rule{"keys/left-at-any-look", anyLookText}, needKeys,
+	{Rule{"keys/left-at-any-look", conformance.AnyLook}, needKeys,
 		func(t *testing.T, s *subject) {
 			k := s.addKey(t, newKey(orgA, 0))
 			conformance.EveryLook(t, func() []call { return s.keyCalls(k) }, isFailure)
 		}},
 
-	{Rule{"organizations/left-at-any-look", anyLookText}, needOrganizations,
+	{Rule{"organizations/left-at-any-look", conformance.AnyLook}, needOrganizations,
 		func(t *testing.T, s *subject) {
 			s.setup(t, orgA, 1)
 			conformance.EveryLook(t, s.organizationCalls, isFailure)

@@ -19,8 +19,8 @@ func (s *subject) freed(t *testing.T, events []trigger.Event) (n int) {
 	return len(events) - len(s.notFreed(t, events))
 }
 
-// notFreed returns those of the events that are still stored: their IDs cannot be had by
-// others. It gives the others to organizations of their own.
+// notFreed returns the events that are still stored: no other event can have their IDs. It
+// stores the others anew, each in an organization of its own.
 func (s *subject) notFreed(t *testing.T, events []trigger.Event) (left []trigger.Event) {
 	t.Helper()
 	for _, e := range events {

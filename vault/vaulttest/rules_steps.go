@@ -46,7 +46,7 @@ var boundedSteps = []steptest.Step[*subject]{
 			}
 		}},
 
-	// Nothing shows what is left of what was deleted.
+	// No method shows the rows that are left of a deleted owner.
 	{ID: "remove-deleted", Method: "RemoveDeleted", Units: "rows of an organization that is marked",
 		Fill: func(t *testing.T, s *subject, units int) steptest.Work {
 			d := &deleted{s: s, name: "the organization", org: orgA}
@@ -67,8 +67,8 @@ var boundedSteps = []steptest.Step[*subject]{
 		}},
 }
 
-// fillDeleted stores so many tokens in a vault of what is to be deleted, and one in a vault
-// of another organization, and returns what requires that this one is there.
+// fillDeleted stores tokens in a vault that is to be deleted, and one in a vault of another
+// organization. kept requires that the latter is there.
 func (s *subject) fillDeleted(t *testing.T, d *deleted, tokens int) (kept func(t *testing.T)) {
 	t.Helper()
 	goes, stays := s.addVault(t, newVault(d.org, "customers")), s.addVault(t, newVault(orgB, "customers"))

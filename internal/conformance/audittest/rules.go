@@ -91,8 +91,8 @@ func (s *Events[E]) trailRules() []Rule[E] {
 	}
 }
 
-// PruneRules returns the rules of PruneAudit but that of its steps; id is that of the first
-// one.
+// PruneRules returns the rules of PruneAudit, but not the rule of its steps. id is the ID of
+// the first rule.
 func (s *Events[E]) PruneRules(id string) []Rule[E] {
 	return []Rule[E]{
 		{id, "PruneAudit removes events with At before the given time, and no others, and nothing else.", func(t *testing.T, s *Trail[E]) {

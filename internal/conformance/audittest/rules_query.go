@@ -14,7 +14,7 @@ func (s *Events[E]) said(kind, actor, about string, at time.Duration) E {
 	return s.New(Event{ID: uuid.New(), Organization: orgA, At: conformance.Moment(at), Kind: kind, Actor: actor, About: about})
 }
 
-// queryRules say what an AuditQuery selects.
+// queryRules are the rules of the fields of an AuditQuery.
 func (s *Events[E]) queryRules() []Rule[E] {
 	return []Rule[E]{
 		{"audit/by-kind-actor-and-" + s.field(), "AuditQuery selects by Kind, by Actor and by " + s.About + "; what is empty selects everything.", func(t *testing.T, s *Trail[E]) {

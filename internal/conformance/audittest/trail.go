@@ -153,7 +153,7 @@ func (s *Trail[E]) pruning(before time.Duration) steptest.Do {
 	}
 }
 
-// PruneWork is what PruneAudit has to do in the rule of its steps.
+// PruneWork is the work of PruneAudit in the rule of its steps.
 func (s *Trail[E]) PruneWork(t *testing.T, units int) steptest.Work {
 	t.Helper()
 	old := make(map[uuid.UUID]bool)

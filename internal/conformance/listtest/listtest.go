@@ -105,14 +105,10 @@ func Rules[S any](all []List[S]) (rules []Rule[S]) {
 		if l.Newest {
 			order = "newest first, and equal times by the greatest ID"
 		}
-		counted := ""
-		if l.Open != nil {
-			counted = " A list that is counted has as many items as its count says, up to most."
-		}
 		rules = append(rules,
 			Rule[S]{"lists/" + l.ID, fmt.Sprintf("%s returns the %s of one organization, %s (as bytes; lists without times by ID alone). Whatever the limit, "+
 				"a page has at most limit items, and pages from \"\" on, each from the Next of the page before, return each item once. "+
-				"Next is \"\" on the last page only.%s", l.Method, l.Items, order, counted), l.Needs, l.pages},
+				"Next is \"\" on the last page only. A list that is counted has as many items as its count says, up to most.", l.Method, l.Items, order), l.Needs, l.pages},
 			Rule[S]{"lists/" + l.ID + Changing, fmt.Sprintf("Pages of %s (%s) neither repeat nor skip an item that exists throughout, whatever comes and goes "+
 				"meanwhile: before the cursor, behind it, and the item at it.", l.Method, l.Items), l.Needs, l.changing},
 			Rule[S]{"lists/" + l.ID + Cursors, fmt.Sprintf("The Next of a page of %s (%s) is the Cursor of its last item's Position, and can be used again. "+
@@ -128,7 +124,7 @@ const (
 	Cursors  = "-cursors"
 )
 
-// filled is a list with what is known to be in it, in its order.
+// filled is a list, and the items that it must have, in its order.
 type filled struct {
 	Opened
 	name, org string
@@ -177,7 +173,7 @@ func (f *filled) remove(t *testing.T, at mortise.Position) {
 	}
 }
 
-// page reads a page, and requires what is true of all.
+// page reads a page, and requires the properties that all pages have.
 func (f *filled) page(t *testing.T, after mortise.Cursor, limit int) ([]mortise.Position, mortise.Cursor) {
 	t.Helper()
 	at, next, err := f.Page(t.Context(), after, limit)

@@ -76,7 +76,7 @@ func (c call) of(after mortise.Cursor, limit int) {
 	*c.after(), *c.limit() = wasAfter, wasLimit
 }
 
-// mistakes are those that a list can make, whatever it lists, and the rules that find them.
+// mistakes are the mistakes that any list can make, and the rules that find them.
 // Each is made anew for a mutant.
 var mistakes = map[string]struct {
 	rules []string // endings of IDs
@@ -202,7 +202,7 @@ func Mutants(methods any, rules map[string]string, except ...string) (all []muta
 	return all
 }
 
-// Halve makes every page hold half of its limit, or one item. It is no mistake.
+// Halve makes every page hold half of its limit, or one item, as a right backend may.
 func Halve(methods any) {
 	mutate.Around(methods, func(c *mutate.Call) {
 		if limit := (call{c}).limit(); *limit > 1 {

@@ -9,8 +9,8 @@ import (
 // nameBytes is how long a name can be.
 const nameBytes = 255
 
-// longest says how long the texts and blobs of what stores keep are, in the rules about the
-// longest ones, in bytes, by type and path of the field. Strings without an entry have the
+// longest has the length in bytes of each text and blob that a store keeps, in the rules about
+// the longest ones, by type and path of the field. Strings without an entry have the
 // length of a name. 0: the field is a word of a few.
 var longest = map[string]map[string]int{
 	"trigger.Event": {

@@ -39,7 +39,7 @@ func isStep(f reflect.Type) bool {
 	return true
 }
 
-// Halve makes every step do half of its limit, or one. It is no mistake.
+// Halve makes every step do half of its limit, or one unit, as a right backend may.
 func Halve(methods any) {
 	mutate.Around(methods, func(c *mutate.Call) {
 		if limit := limitOf(c); limit > 1 {

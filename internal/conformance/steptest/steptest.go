@@ -1,5 +1,5 @@
 // Package steptest proves the bounded steps of stores: two rules for each step of a domain,
-// which are the same for all of them. A suite says in a [Step] what a step has to do.
+// which are the same for all of them. A suite describes the work of a step in a [Step].
 // [Mutants] break the rules.
 package steptest
 
@@ -28,7 +28,7 @@ type Step[S any] struct {
 	Fill func(t *testing.T, s S, units int) Work
 }
 
-// Work is what a step has to do.
+// Work is the work of a step.
 type Work struct {
 	Do Do
 
