@@ -2,6 +2,7 @@ package vault_test
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"testing"
 
@@ -67,6 +68,13 @@ func TestStoreThatStandsStill(t *testing.T) {
 	items, err := untilError(s.Export(ctx, "acme", "ops", "v1", everything))
 	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.Equal(t, 4, items, "two pages")
+	for i := range 9 { // more than ListVaults reads at once
+		_, err := r.CreateVault(ctx, "acme", "ops", fmt.Sprint("w", i), schema)
+		require.NoError(t, err)
+	}
+	page, err := s.ListVaults(ctx, "acme", "", 20)
+	require.ErrorIs(t, err, mortise.ErrUnavailable)
+	require.Empty(t, page.Items, "a vault comes twice")
 }
 
 // standingTrail begins each page of the trail at the start.
