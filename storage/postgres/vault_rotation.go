@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	stdbytes "bytes"
 	"context"
 	"math"
 	"slices"
@@ -38,14 +37,18 @@ const (
 		" JOIN @.vault_tokens t ON t.vault = v.seq AND t.token = a.token AND t.sealed IS NOT NULL"
 	rowsWithFingerprint = "SELECT row FROM @.vault_fingerprints WHERE version = $1 AND row = ANY ($2::bigint[])"
 
-	resealRows = "UPDATE @.vault_tokens u SET (sealed, ciphertext) = (a.sealed, a.ciphertext) FROM" +
+	// Each stretch of a call locks its rows in one order first, so that no two calls wait for
+	// each other: an UPDATE takes its rows in the order of its plan. In a transaction of the
+	// host's, a call of more than rotationStep rows holds the rows of earlier stretches.
+	lockNamedRows = "SELECT count(*) FROM (SELECT t.seq" + namedFrom + " ORDER BY t.seq FOR NO KEY UPDATE OF t) locked"
+	resealRows    = "UPDATE @.vault_tokens u SET (sealed, ciphertext) = (a.sealed, a.ciphertext) FROM" +
 		" unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::bigint[], $5::bytea[], $6::bigint[], $7::bytea[])" +
 		" AS a (organization, vault, token, was_sealed, was_ciphertext, sealed, ciphertext)" +
 		" JOIN @.vault_vaults v ON v.organization = a.organization AND v.id = a.vault AND v.deleted_at IS NULL" +
 		" AND NOT EXISTS (SELECT FROM @.vault_deleted_orgs d WHERE d.organization = a.organization)" +
 		" WHERE u.vault = v.seq AND u.token = a.token AND u.sealed = a.was_sealed AND u.ciphertext = a.was_ciphertext"
 
-	// Those of vaults that were deleted go with the others, though they do not count.
+	// The fingerprints of vaults that were deleted go with the others, though they do not count.
 	removeFingerprints = "WITH gone AS (DELETE FROM @.vault_fingerprints WHERE version = $1 AND row = ANY (ARRAY(" +
 		"SELECT row FROM @.vault_fingerprints WHERE version = $1 ORDER BY row LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING scope)" +
 		" SELECT count(*), count(*) FILTER (WHERE scope IN (" + goneScopes + ")) FROM gone"
@@ -146,6 +149,15 @@ func (s *Vault) rotate(ctx context.Context, n int, retired func(knownKeys) bool,
 	return nil
 }
 
+// columnsOf returns the rows that are named, as columns.
+func columnsOf[T any](all []T, named func(*T) vault.RowID) (orgs, vaults, tokens [][]byte) {
+	for i := range all {
+		id := named(&all[i])
+		orgs, vaults, tokens = append(orgs, []byte(id.Organization)), append(vaults, []byte(id.Vault)), append(tokens, []byte(id.Token))
+	}
+	return orgs, vaults, tokens
+}
+
 // AddFingerprints implements [vault.KeyRotation].
 func (s *Vault) AddFingerprints(ctx context.Context, version int, of []vault.RowFingerprint) (refused []vault.RowID, err error) {
 	var these []vault.RowID
@@ -163,11 +175,7 @@ func (s *Vault) AddFingerprints(ctx context.Context, version int, of []vault.Row
 // addFingerprints stores fingerprints for rows that are there and have none of the version.
 // It returns the rows whose fingerprint is another row's.
 func (s *session) addFingerprints(version int, of []vault.RowFingerprint) (refused []vault.RowID, err error) {
-	var orgs, vaults, tokens [][]byte
-	for i := range of {
-		id := &of[i].Row
-		orgs, vaults, tokens = append(orgs, []byte(id.Organization)), append(vaults, []byte(id.Vault)), append(tokens, []byte(id.Token))
-	}
+	orgs, vaults, tokens := columnsOf(of, func(f *vault.RowFingerprint) vault.RowID { return f.Row })
 	given := make(map[int64]int) // rows, by number
 	var add fingerprintColumns
 	err = s.query(func(r pgx.Rows) error {
@@ -214,15 +222,17 @@ func (s *session) addFingerprints(version int, of []vault.RowFingerprint) (refus
 
 // Reseal implements [vault.KeyRotation].
 func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (changed int, err error) {
-	rows = slices.Clone(rows)
-	// In one order in all calls, so that no two wait for each other.
-	slices.SortStableFunc(rows, func(a, b vault.Resealed) int { return stdbytes.Compare([]byte(a.Row.Token), []byte(b.Row.Token)) })
 	retired := func(keys knownKeys) bool {
 		return slices.ContainsFunc(rows, func(r vault.Resealed) bool { return keys.retired(keyring.SealKey, r.To.Version) })
 	}
 	n := 0
 	err = s.rotate(ctx, len(rows), retired, func(q *session, from, to int) error {
 		n = 0
+		orgs, vaults, tokens := columnsOf(rows[from:to], func(r *vault.Resealed) vault.RowID { return r.Row })
+		locked := 0
+		if err := q.row(lockNamedRows, []any{orgs, vaults, tokens}, &locked); err != nil {
+			return err
+		}
 		for left := rows[from:to]; len(left) > 0; {
 			// The same row once for each statement, which would take any of several.
 			named := make(map[vault.RowID]bool)
@@ -244,11 +254,11 @@ func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (changed int,
 
 // reseal stores To for the rows that have From. No row is named twice.
 func (s *session) reseal(all []vault.Resealed) (changed int, err error) {
-	var orgs, vaults, tokens, was, ciphertexts [][]byte
+	orgs, vaults, tokens := columnsOf(all, func(r *vault.Resealed) vault.RowID { return r.Row })
+	var was, ciphertexts [][]byte
 	var wasSealed, sealed []int64
 	for i := range all {
 		r := &all[i]
-		orgs, vaults, tokens = append(orgs, []byte(r.Row.Organization)), append(vaults, []byte(r.Row.Vault)), append(tokens, []byte(r.Row.Token))
 		was, ciphertexts = append(was, bytes(r.From.Ciphertext)), append(ciphertexts, bytes(r.To.Ciphertext))
 		wasSealed, sealed = append(wasSealed, int64(r.From.Version)), append(sealed, int64(r.To.Version))
 	}
