@@ -53,8 +53,9 @@ CREATE TABLE authmgmt_tokens (
 
 CREATE INDEX authmgmt_tokens_listing ON authmgmt_tokens (organization, created_at, id);
 
--- For the tokens that end with a secret.
-CREATE INDEX authmgmt_tokens_secret ON authmgmt_tokens (secret) WHERE secret IS NOT NULL;
+-- For the tokens that end with a secret, and for the oldest ones of a client, which a login finds
+-- in the index alone.
+CREATE INDEX authmgmt_tokens_secret ON authmgmt_tokens (secret, created_at, id) WHERE secret IS NOT NULL;
 
 -- For retention only.
 CREATE INDEX authmgmt_tokens_expiry ON authmgmt_tokens (expires_at) WHERE expires_at IS NOT NULL;
