@@ -1,6 +1,7 @@
 package mortise
 
 import (
+	"context"
 	"strconv"
 	"time"
 )
@@ -24,6 +25,20 @@ func (c Count) String() string {
 		return strconv.Itoa(c.N) + "+"
 	}
 	return strconv.Itoa(c.N)
+}
+
+// Counter counts the events or the runs of a store. All methods are safe for concurrent use.
+// A Count is exact up to most (over 0), and else it is most and More: a backend that can
+// keep much counts no further, by indexes, so that a call costs little however much is kept.
+// Each number is of some moment during the call.
+type Counter[C any] interface {
+	// Counts counts the events or runs of an organization.
+	Counts(ctx context.Context, org string, most int) (C, error)
+
+	// Backlog counts the work of all organizations; each domain says which events or runs
+	// are part of it. NextDue is the earliest DueAt of the waiting events or runs, in UTC,
+	// but for zero ones. It is maintenance: no organization is asked for.
+	Backlog(ctx context.Context, most int) (Backlog, error)
 }
 
 // Backlog is the work that the workers of a domain have, for all organizations together:

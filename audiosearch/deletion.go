@@ -3,7 +3,6 @@ package audiosearch
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/steps"
@@ -20,21 +19,11 @@ import (
 // for every ID. Rows of other organizations do not change, nor do rows of organizations
 // whose IDs begin with the same letters. A [Pruner] may go on to remove the rows of
 // the organization.
-type Deletion interface {
-	// MarkDeleted marks an organization as deleted, unless it is marked already: then it
-	// changes nothing. It returns the time of the mark. The organization need not have
-	// anything. Of calls at one time one marks.
-	MarkDeleted(ctx context.Context, org string, at time.Time) (since time.Time, err error)
-
-	// RemoveDeleted removes rows of an organization that is marked, in an order of its own.
-	// It is a bounded step, see package storage. A dataset and a run
-	// count as one row or as more, and a backend that has to look at each of their parts
-	// takes them apart in several calls. Once it says that no more is left, nothing is
-	// left but the mark, which stays. The jobs of removed runs go with them where they
-	// stand in the same database, and do not count. It returns [mortise.ErrNotFound] if the
-	// organization is not marked.
-	RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error)
-}
+//
+// To RemoveDeleted a dataset and a run count as one row or as more, and a backend that has
+// to look at each of their parts takes them apart in several calls. Where jobs are kept in
+// the same database, the jobs of removed runs go with them, and do not count.
+type Deletion interface{ mortise.Deletion }
 
 // removeAtOnce is how many rows a call of DeleteOrganization removes at most, so that writes
 // of other organizations need not wait long.

@@ -73,16 +73,6 @@ type ResultStore interface {
 	RunResults(ctx context.Context, org string, run int64, from int) ([]Result, error)
 }
 
-// Counter counts runs. All methods are safe for concurrent use. A Count is exact up to
-// most (over 0), and else it is most and More: a backend that can keep much counts no
-// further, by indexes, so that a call costs little however much is kept. Each number is of
-// some moment during the call.
-type Counter interface {
-	// Counts counts the runs of an organization.
-	Counts(ctx context.Context, org string, most int) (Counts, error)
-
-	// Backlog counts the runs of all organizations that have not ended. NextDue is the
-	// earliest DueAt of the waiting runs, in UTC, but for zero ones. Failed is zero. It is
-	// maintenance.
-	Backlog(ctx context.Context, most int) (mortise.Backlog, error)
-}
+// Counter counts runs. The Backlog is of the runs that have not ended; its Failed
+// is zero.
+type Counter interface{ mortise.Counter[Counts] }

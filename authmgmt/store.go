@@ -159,8 +159,11 @@ type Audit interface {
 // creates a row in it returns [mortise.ErrDeleted], whatever else is wrong with the row;
 // so does UpdateOrganization. The trail has the event that came with the mark, and no
 // other. Only digests and the IDs of tokens, which are unique across organizations, may
-// stay taken until they are removed. A Pruner goes on as before, the mark's event included.
+// stay taken until they are removed. RemoveDeleted leaves the mark's event. A Pruner goes on
+// as before, the mark's event included.
 type Deletion interface {
+	mortise.Remover
+
 	// MarkDeleted marks an organization as deleted and stores the audit event, unless it
 	// is marked already: then it changes nothing. It returns the time of the mark. The
 	// organization need not have anything.
@@ -169,11 +172,6 @@ type Deletion interface {
 	// DeletedAt returns the time of an organization's mark, or the zero time if it is not
 	// marked.
 	DeletedAt(ctx context.Context, org string) (since time.Time, err error)
-
-	// RemoveDeleted removes rows of an organization that is marked, in an order of its own.
-	// It is a bounded step, see package storage. The mark and its event
-	// stay. It returns [mortise.ErrNotFound] if the organization is not marked.
-	RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error)
 }
 
 // Pruner is a [Store] that can forget. [Service.Prune] needs it. Each method removes rows

@@ -76,20 +76,9 @@ type Unfinished interface {
 	Stale(ctx context.Context, checked, due time.Time, limit int) ([]Event, error)
 }
 
-// Counter counts events. All methods are safe for concurrent use. A Count is exact up to
-// most (over 0), and else it is most and More: a backend that can keep much counts no
-// further, by indexes, so that a call costs little however much is kept. Each number is of
-// some moment during the call.
-type Counter interface {
-	// Counts counts the events of an organization.
-	Counts(ctx context.Context, org string, most int) (Counts, error)
-
-	// Backlog counts the events of all organizations that are not completed. NextDue is
-	// the earliest DueAt of the waiting events, in UTC, but for zero ones. Events of a
-	// deleted organization may count until they are removed. It is maintenance: no
-	// organization is asked for.
-	Backlog(ctx context.Context, most int) (mortise.Backlog, error)
-}
+// Counter counts events. The Backlog is of the events that are not completed; events of a
+// deleted organization may count in it until they are removed.
+type Counter interface{ mortise.Counter[Counts] }
 
 // Deletion is the part of a [Store], of [APIKeys] and of [Organizations] that deletes
 // what they keep of an organization. Where they are one backend, one mark counts for all
@@ -101,21 +90,11 @@ type Counter interface {
 // zero, and so is the organization itself [mortise.ErrNotFound]. Creating anything in
 // it is [mortise.ErrDeleted]: CreateEvent, CreateEventAndAdd, CreateKey and
 // UpdateOrganization. Other organizations notice nothing.
-type Deletion interface {
-	// MarkDeleted marks an organization as deleted, unless it is marked already: then it
-	// changes nothing. It returns the time of the mark. The organization need not have
-	// anything.
-	MarkDeleted(ctx context.Context, org string, at time.Time) (since time.Time, err error)
-
-	// RemoveDeleted removes rows (events, jobs, keys, collections) of what is kept of an
-	// organization that is marked, in an order of its own. It is a bounded step, see
-	// package storage. Once it says that no more is left, nothing is left but the mark,
-	// which stays. If the organization is not marked, the error is [mortise.ErrNotFound],
-	// and nothing is removed: with a limit of 0, which removes nothing, that is all it
-	// tells. Where jobs are kept in the same database, those of a removed event go with
-	// it, held or not, and count as rows. Jobs of other kinds stay: they are the host's.
-	RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error)
-}
+//
+// RemoveDeleted removes events, jobs, keys and collections. Where jobs are kept in the same
+// database, the jobs of a removed event go with it, held or not, and count as rows. Jobs of
+// other kinds stay: they are the host's.
+type Deletion interface{ mortise.Deletion }
 
 // Pruner is a Store that can forget. [Service.Prune] needs it.
 type Pruner interface {

@@ -83,15 +83,12 @@ type PastColumn struct {
 // A mark stays for ever, with its time, but for those of an organization's vaults: once
 // the organization is marked, the steps may remove them.
 type Deletion interface {
+	mortise.Remover
+
 	// MarkDeleted marks an organization as deleted and stores the audit event, unless it
 	// is marked already: then it changes nothing. It returns the time of the mark, which
 	// is at for a new one. The organization need not have anything.
 	MarkDeleted(ctx context.Context, org string, at time.Time, a AuditEvent) (since time.Time, err error)
-
-	// RemoveDeleted removes rows of an organization that is marked, in an order of its own.
-	// It is a bounded step, see package storage. The error is
-	// [mortise.ErrNotFound] if the organization is not marked.
-	RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error)
 
 	// MarkVaultDeleted marks a vault as MarkDeleted does. The error is
 	// [mortise.ErrNotFound] if there was no such vault ever, or if the organization is

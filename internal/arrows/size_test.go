@@ -84,7 +84,7 @@ func size(packages map[string][]*sourceFile) string {
 					}
 				}
 			case *ast.InterfaceType:
-				if isDomain && !slices.Contains(ofHosts, name) || pkg == root && slices.Contains(ofTables, name) {
+				if isDomain && !slices.Contains(ofHosts, name) || pkg == root && slices.Contains(ofBackends, name) {
 					for _, m := range typ.Methods.List {
 						methods[pkg+"."+name] += len(m.Names)
 					}
@@ -105,8 +105,8 @@ func size(packages map[string][]*sourceFile) string {
 // ofHosts are the interfaces of the domains that hosts implement, and no backend does.
 var ofHosts = []string{"Directory"}
 
-// ofTables are the interfaces of the root that a table of jobs implements.
-var ofTables = []string{"Leases", "Holder", "Sharer", "HostTx", "LossReporter"}
+// ofBackends are the interfaces of the root that a backend implements.
+var ofBackends = []string{"Remover", "Deletion", "Counter", "Leases", "Holder", "Sharer", "HostTx", "LossReporter"}
 
 // eachType calls f with the exported types of a package.
 func eachType(files []*sourceFile, f func(name string, typ ast.Expr)) {
