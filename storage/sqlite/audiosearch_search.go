@@ -132,9 +132,6 @@ type reading struct {
 	list      []byte
 }
 
-// errEnough ends a query whose further rows do not matter.
-var errEnough = errors.New("sqlite: enough")
-
 // run reads until the scores of the blocks that are left are too small.
 func (r *reading) run() error {
 	if r.enough(0) {

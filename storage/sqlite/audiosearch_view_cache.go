@@ -10,6 +10,18 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
+// viewsOf returns the views of what a call sees: a transaction of the host's has its own,
+// since others do not see what it has written, and may never do.
+func (db *DB) viewsOf(ctx context.Context) *views {
+	h := hostTxOf(ctx, db)
+	if h == nil {
+		return &db.views
+	}
+	v := memoryOf[views](&h.kept)
+	v.limit = db.views.limit
+	return v
+}
+
 // views are the datasets that this process remembers, those that were searched last.
 type views struct {
 	mu    sync.Mutex

@@ -130,10 +130,9 @@ func TestBusyBehindInTx(t *testing.T) {
 		exec("BEGIN IMMEDIATE")
 		require.True(t, isBusy(db.writer.write(t.Context(), nothing)))
 		exec("COMMIT")
-		db.added.listen(func(string) { exec("BEGIN IMMEDIATE") }) // before the writer goes on
 		ended := make(chan error, 1)
 		require.NoError(t, db.InTx(t.Context(), func(ctx context.Context, _ *Tx) error {
-			hostTxOf(ctx, db).added = []string{"a kind"}
+			hostTxOf(ctx, db).committed = []func(){func() { exec("BEGIN IMMEDIATE") }} // before the writer goes on
 			go func() { ended <- db.writer.write(t.Context(), nothing) }()
 			time.Sleep(10 * busyTimeout)
 			return nil

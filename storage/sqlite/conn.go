@@ -27,15 +27,15 @@ type conn struct {
 	stmts map[string]prepared // by text; there are few: conditions vary, values are bound
 	open  int                 // queries that have not ended
 	bound []driver.NamedValue // of one call of the driver, which does not keep them
-	known knownScopes
 
-	memory *vaultMemory // the writer's; nil: nothing
+	memories memories
+	forgets  func(text string) bool // whether a statement, if it writes, may change what a forgetter remembers; nil: none does
 }
 
 // prepared is a statement.
 type prepared struct {
 	stmt
-	forgets bool // see forgets
+	forgets bool // see conn.forgets
 }
 
 // stmt is what the driver's statements can do.
@@ -58,6 +58,7 @@ type source struct {
 	path      string
 	file      fs.FileInfo // what stood at path when the source was made
 	connector driver.Connector
+	forgets   func(text string) bool // of its connections
 }
 
 // newSource returns the source of connections to the file at an absolute path. settings
@@ -78,7 +79,7 @@ func newSource(path string, settings url.Values) (source, error) {
 		return source{}, err
 	}
 	file, err := os.Stat(path)
-	return source{path, file, connector}, err
+	return source{path: path, file: file, connector: connector}, err
 }
 
 // inPlace fails if the file is not where it was opened. SQLite would go on writing to a
@@ -100,7 +101,7 @@ func (s source) connect() (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{conn: c, stmts: make(map[string]prepared)}, nil
+	return &conn{conn: c, stmts: make(map[string]prepared), forgets: s.forgets}, nil
 }
 
 // unbounded is the context of what nobody can end: the statements of the writer, whose
@@ -124,7 +125,7 @@ func (c *conn) stmt(text string) (prepared, error) {
 	if !ok {
 		return prepared{}, errors.Join(fmt.Errorf("sqlite: the driver's statement is a %T", made), made.Close())
 	}
-	p := prepared{s, forgets(text)}
+	p := prepared{s, c.forgets != nil && c.forgets(text)}
 	c.stmts[text] = p
 	return p, nil
 }
@@ -136,7 +137,7 @@ func (c *conn) exec(ctx context.Context, text string, args ...any) (changed int6
 		return 0, err
 	}
 	if s.forgets {
-		c.memory = nil
+		c.memories.forgetters(forgetter.forget)
 	}
 	result, err := s.ExecContext(ctx, c.values(args))
 	clear(c.bound)
@@ -144,6 +145,16 @@ func (c *conn) exec(ctx context.Context, text string, args ...any) (changed int6
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+// commit commits. What is remembered, and was not written by others before, stays good.
+func (c *conn) commit() error {
+	c.memories.forgetters(func(f forgetter) { f.committing(c) })
+	if _, err := c.exec(unbounded, "COMMIT"); err != nil {
+		return err
+	}
+	c.memories.forgetters(func(f forgetter) { f.committed(c) })
+	return nil
 }
 
 // twoRows is a query that stays at its first row. It reads no table, so it holds no

@@ -15,7 +15,7 @@ const maxIntake = 64
 // of this process take work up, the organizations take turns.
 func (db *DB) bring(ctx context.Context, org string, do func(*tx) error) error {
 	// A transaction of the host's has the file: those who have a place wait for its end.
-	if !db.added.heard() || hostTxOf(ctx, db) != nil {
+	if !db.working() || hostTxOf(ctx, db) != nil {
 		return db.writer.write(ctx, do)
 	}
 	called := time.Now()

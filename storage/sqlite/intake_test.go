@@ -19,7 +19,8 @@ import (
 func intakeOf(t *testing.T) *DB {
 	w := &writer{ops: make(chan *op, 2*maxGroup), stopped: make(chan struct{})}
 	w.ctx, w.cancel = context.WithCancel(t.Context())
-	return &DB{writer: w, added: new(jobNotifier), intake: turns.New(maxIntake, maxIntake-1)}
+	added := new(jobNotifier)
+	return &DB{writer: w, added: added, working: added.heard, intake: turns.New(maxIntake, maxIntake-1)}
 }
 
 func nothing(*tx) error { return nil }

@@ -48,7 +48,7 @@ func (db *DB) InTx(ctx context.Context, do func(ctx context.Context, tx *Tx) err
 	if err != nil {
 		return err
 	}
-	h := &hostTx{db: db, release: release, views: &views{limit: db.views.limit}}
+	h := &hostTx{db: db, release: release}
 	defer func() { h.end() }() // a panic's, too
 	if err := h.begin(ctx, called); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (db *DB) InTx(ctx context.Context, do func(ctx context.Context, tx *Tx) err
 	if err := h.commit(ctx); err != nil {
 		return err
 	}
-	for _, f := range h.committed() {
+	for _, f := range h.toCall() {
 		f()
 	}
 	return nil
@@ -92,28 +92,19 @@ func hostTxOf(ctx context.Context, db *DB) *hostTx {
 	return nil
 }
 
-// viewsOf returns the views of what a call sees: a transaction of the host's has its own,
-// since others do not see what it has written, and may never do.
-func (db *DB) viewsOf(ctx context.Context) *views {
-	if h := hostTxOf(ctx, db); h != nil {
-		return h.views
-	}
-	return &db.views
-}
-
 // hostTx is a transaction of InTx. The writer stands aside for as long as it is open, so
 // there is one at a time.
 type hostTx struct {
 	db      *DB
 	conn    *hostConn
-	release func() // the writer
-	views   *views // of datasets, as the transaction sees them
+	release func()   // the writer
+	kept    memories // of the transaction
 
-	running context.Context // of its statements
-	cancel  context.CancelCauseFunc
-	timer   *time.Timer
-	inside  atomic.Bool // a call of a store is under way
-	added   []string    // kinds of jobs
+	running   context.Context // of its statements
+	cancel    context.CancelCauseFunc
+	timer     *time.Timer
+	inside    atomic.Bool // a call of a store is under way
+	committed []func()    // what its calls have left for the commit
 
 	afterMu sync.Mutex
 	after   []func() // to be called when it is committed
@@ -290,8 +281,8 @@ func (h *hostTx) commit(ctx context.Context) error {
 	} else {
 		h.db.hostConn = h.conn
 	}
-	for _, kind := range h.added {
-		w.added.notify(kind)
+	for _, f := range h.committed {
+		f()
 	}
 	h.release()
 	return nil
@@ -308,8 +299,8 @@ func (db *DB) afterCommit(ctx context.Context, f func(ctx context.Context)) bool
 	return h != nil
 }
 
-// committed returns the functions to call after the commit.
-func (h *hostTx) committed() []func() {
+// toCall returns the functions to call after the commit.
+func (h *hostTx) toCall() []func() {
 	h.afterMu.Lock()
 	defer h.afterMu.Unlock()
 	return h.after
@@ -357,17 +348,17 @@ func (h *hostTx) write(ctx context.Context, do func(*tx) error) error {
 			return err
 		}
 		// What a connection and the writer remember is of what was committed.
-		c.known = knownScopes{}
-		t := &tx{conn: c, op: o, alive: new(alive), recent: new(recentEvents), writer: h.db.writer, own: true}
+		c.memories.clear()
+		t := &tx{conn: c, op: o, shared: new(memories), lasting: new(memories), writer: h.db.writer, own: true}
 		err := o.run(t)
 		if err == nil {
-			err = c.countSealed(t.counts)
+			err = t.shared.settle(c)
 		}
 		if err != nil {
 			_, undo := c.exec(unbounded, "ROLLBACK TO mortise")
 			err = errors.Join(err, undo)
-		} else if o.added != "" {
-			h.added = append(h.added, o.added)
+		} else {
+			h.committed = append(h.committed, o.committed...)
 		}
 		_, left := c.exec(unbounded, "RELEASE mortise")
 		return errors.Join(err, left)
@@ -378,7 +369,7 @@ func (h *hostTx) write(ctx context.Context, do func(*tx) error) error {
 // read reads what the transaction sees.
 func (h *hostTx) read(ctx context.Context, do func(*conn) error) error {
 	return h.call(ctx, func(c *conn) error {
-		c.known = knownScopes{}
+		c.memories.clear()
 		return do(c)
 	})
 }

@@ -104,10 +104,19 @@ func (t *tx) addJob(db *DB, n *newJob) error {
 	}
 	added, err := t.exec(insertJob, n.job.ID, n.job.Kind, n.job.Organization, at, ready, n.trace)
 	if added > 0 {
-		t.op.added = n.job.Kind
+		told := memoryOf[toldOf](t.shared)
+		t.onCommit(func() {
+			if told.kind != n.job.Kind {
+				told.kind = n.job.Kind
+				db.added.notify(told.kind)
+			}
+		})
 	}
 	return err
 }
+
+// toldOf is the kind of jobs that was told of last, of those that a transaction has added.
+type toldOf struct{ kind string }
 
 // endJob removes a job if the lease still holds it, and reports whether it did.
 func (t *tx) endJob(l *mortise.Lease, dead bool) (ended bool, err error) {
@@ -179,7 +188,7 @@ func (t *Jobs) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, err
 		if leases, more, err = tx.claimJobs(&c, t.db.jobTime(), &t.db.jobTurns); err != nil {
 			return err
 		}
-		return tx.readAhead(leases)
+		return t.db.claimed(tx, leases)
 	}
 	for {
 		if err := t.db.writer.write(ctx, step); err != nil {

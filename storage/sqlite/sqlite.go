@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
@@ -52,8 +53,10 @@ type DB struct {
 	writer *writer
 	intake *turns.Turns // see bring
 
-	now      func() time.Time // the clock of the jobs
-	added    *jobNotifier     // of jobs that were added
+	now      func() time.Time                 // the clock of the jobs
+	added    *jobNotifier                     // of jobs that were added
+	working  func() bool                      // whether workers of this process take work up
+	claimed  func(*tx, []mortise.Lease) error // called with jobs that a claim has taken, in its transaction
 	jobTurns jobTurns
 
 	views views
@@ -144,6 +147,7 @@ func open(ctx context.Context, path string, opts *Options, k checks) (*DB, error
 	if err != nil {
 		return fail(err)
 	}
+	write.forgets = vaultForgets
 	read, err := newSource(path, url.Values{"_query_only": {"1"}})
 	if err != nil {
 		return fail(err)
@@ -164,7 +168,8 @@ func open(ctx context.Context, path string, opts *Options, k checks) (*DB, error
 	if err := db.find(ctx, noOrg, notedScripts, nil, func(*row) error { return nil }); err != nil {
 		return fail(errors.Join(err, db.finder.close(), c.close()))
 	}
-	db.writer = startWriter(write, c, o.BusyTimeout, db.added, checker)
+	db.working, db.claimed = db.added.heard, (*tx).readAhead
+	db.writer = startWriter(write, c, o.BusyTimeout, checker)
 	checker.start(left)
 	db.checkpointer = startCheckpointer(db, logLimit)
 	return db, nil

@@ -64,7 +64,7 @@ func (t *tx) markTriggerDeleted(org string, at time.Time) error {
 	if _, err := t.exec(markTriggerDeleted, org, at.UnixMicro()); err != nil {
 		return err
 	}
-	*t.alive = alive{}
+	*memoryOf[alive](t.shared) = alive{}
 	_, err := t.exec(hideTriggerOrg, org)
 	return err
 }
@@ -120,7 +120,8 @@ func (a *alive) add(org string) {
 
 // triggerDeleted reports whether an organization is marked.
 func (t *tx) triggerDeleted(org string) (deleted bool, err error) {
-	if t.alive.has(org) {
+	known := memoryOf[alive](t.shared)
+	if known.has(org) {
 		return false, nil
 	}
 	err = t.query(triggerDeletedSince, []any{org}, func(*row) error {
@@ -128,7 +129,7 @@ func (t *tx) triggerDeleted(org string) (deleted bool, err error) {
 		return nil
 	})
 	if err == nil && !deleted {
-		t.alive.add(org)
+		known.add(org)
 	}
 	return deleted, err
 }

@@ -213,7 +213,7 @@ func (t *tx) updateEvent(org string, id uuid.UUID, update func(*trigger.Event) e
 	} else if deleted {
 		return mortise.ErrNotFound
 	}
-	if known := t.recent.take(id); known != nil && known.event.Organization == org {
+	if known := t.recent().take(id); known != nil && known.event.Organization == org {
 		if done, err := t.changeEvent(known, true, update); done || err != nil {
 			return err
 		}
@@ -365,16 +365,6 @@ func (u *progressUpdate) compare(kept, changed *trigger.Event) error {
 	return nil
 }
 
-// ceilMicros rounds a bound up to the precision of the column, which selects the same
-// events.
-func ceilMicros(t time.Time) int64 {
-	m := t.UnixMicro()
-	if time.UnixMicro(m).Before(t) {
-		m++
-	}
-	return m
-}
-
 var unqueuedEvents = "SELECT " + eventFields("trigger_events") + " FROM trigger_events WHERE unqueued_since < ? AND status = " + received +
 	" AND " + eventNotDeleted +
 	" ORDER BY unqueued_since, submitted_at, id LIMIT 0 + ?"
@@ -439,9 +429,6 @@ func newPruning(kind string) *pruning {
 }
 
 const idText = "lower(substr(hex(id),1,8)||'-'||substr(hex(id),9,4)||'-'||substr(hex(id),13,4)||'-'||substr(hex(id),17,4)||'-'||substr(hex(id),21))"
-
-// pruneStep is how many rows go at a time: other writes wait for so long.
-const pruneStep = 100
 
 // Prune implements [trigger.Pruner].
 func (t *Trigger) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (n int, more bool, err error) {

@@ -69,7 +69,7 @@ func TestClaimReadsEvents(t *testing.T) {
 		want, err := tables.Event(t.Context(), "acme", e.ID)
 		require.NoError(t, err)
 		require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
-			kept := tx.recent.byID[e.ID]
+			kept := tx.recent().byID[e.ID]
 			require.NotNil(t, kept.versionedEvent)
 			require.Equal(t, want, kept.event)
 			version, err := tx.eventVersion(e.ID)

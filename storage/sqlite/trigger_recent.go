@@ -101,10 +101,13 @@ func (r *recentEvents) put(v *versionedEvent) {
 	r.turns++
 }
 
+// recent returns the events that the writer keeps.
+func (t *tx) recent() *recentEvents { return memoryOf[recentEvents](t.lasting) }
+
 // keep keeps an event, which may be nil, once the transaction is on the disk.
 func (t *tx) keep(v *versionedEvent) {
-	if v != nil {
-		t.op.event = v
+	if recent := t.recent(); v != nil {
+		t.onCommit(func() { recent.put(v) })
 	}
 }
 
@@ -120,14 +123,14 @@ var claimedEvents = "SELECT " + eventFields("trigger_events") + ", trigger_event
 // readAhead keeps the events of jobs that a claim has taken: their attempts are about to be
 // noted. All of them together cost a third of what each by itself would.
 func (t *tx) readAhead(leases []mortise.Lease) error {
-	list, n := []byte{'['}, 0
+	recent, list, n := t.recent(), []byte{'['}, 0
 	for i := range leases {
 		j := &leases[i].Job
 		if j.Kind != trigger.JobKind || len(j.ID) < idLength || n == maxReadAhead {
 			continue
 		}
 		id, err := uuid.Parse(j.ID[:idLength])
-		if err != nil || t.recent.has(id) {
+		if err != nil || recent.has(id) {
 			continue
 		}
 		if n++; n > 1 {
@@ -138,11 +141,16 @@ func (t *tx) readAhead(leases []mortise.Lease) error {
 	if n == 0 {
 		return nil
 	}
-	t.op.events = make([]*versionedEvent, 0, n)
+	events := make([]*versionedEvent, 0, n)
+	t.onCommit(func() {
+		for _, v := range events {
+			recent.put(v)
+		}
+	})
 	return t.query(claimedEvents, []any{string(append(list, ']'))}, func(r *row) error {
 		v := &versionedEvent{version: r.number(versionField)}
 		if err := scanEvent(r, &v.event); err == nil && r.err == nil && worthKeeping(&v.event) {
-			t.op.events = append(t.op.events, v)
+			events = append(events, v)
 		}
 		r.err = nil // who changes a damaged row will hear of it, and nobody else
 		return nil

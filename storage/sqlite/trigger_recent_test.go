@@ -29,7 +29,7 @@ func seen(t *testing.T, tables *Trigger, id uuid.UUID) (e trigger.Event, calls i
 func (db *DB) recently(t *testing.T) (n int) {
 	t.Helper()
 	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
-		n = len(tx.recent.byID)
+		n = len(tx.recent().byID)
 		return nil
 	}))
 	return n

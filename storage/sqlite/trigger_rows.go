@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -119,31 +118,6 @@ func sameContent(a, b *trigger.Event) bool {
 		bytes.Equal(a.Context, b.Context) && (a.Context == nil) == (b.Context == nil) &&
 		a.Collection == b.Collection && a.IdempotencyKey == b.IdempotencyKey && a.BodyDigest == b.BodyDigest &&
 		maps.Equal(a.Trace, b.Trace) && (a.Trace == nil) == (b.Trace == nil)
-}
-
-// traceText writes a trace carrier as a query string, which keeps every byte and can be
-// read.
-func traceText(trace map[string]string) any {
-	if trace == nil {
-		return nil
-	}
-	values := make(url.Values, len(trace))
-	for k, v := range trace {
-		values.Set(k, v)
-	}
-	return values.Encode()
-}
-
-func traceMap(text string) (map[string]string, error) {
-	values, err := url.ParseQuery(text)
-	if err != nil {
-		return nil, err
-	}
-	trace := make(map[string]string, len(values))
-	for k, v := range values {
-		trace[k] = v[0]
-	}
-	return trace, nil
 }
 
 // scanEvent reads a row of eventFields.

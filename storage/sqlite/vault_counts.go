@@ -9,8 +9,8 @@ const (
 	dropCount   = "DELETE FROM vault_counts WHERE scope = ? AND deterministic = ? AND sealed = ? AND n = 0"
 )
 
-// sealCounts are changes of vault_counts.
-type sealCounts map[sealCount]int
+// sealCounts are changes of vault_counts in a transaction.
+type sealCounts struct{ n map[sealCount]int }
 
 // sealCount is what a row of vault_counts counts.
 type sealCount struct {
@@ -19,33 +19,28 @@ type sealCount struct {
 	version       int
 }
 
-func (c sealCounts) add(more sealCounts) {
-	for of, n := range more {
-		c[of] += n
-	}
-}
-
 // countSealed changes the counts by the end of the transaction, if the operation succeeds.
 // Insertions of single values come by the hundred into a transaction: so all of them
 // change a count once.
 func (t *tx) countSealed(of sealCount, n int) {
-	if t.counts == nil {
-		t.counts = make(sealCounts)
+	counts := memoryOf[sealCounts](t.shared)
+	if counts.n == nil {
+		counts.n = make(map[sealCount]int)
 	}
-	t.counts[of] += n
+	counts.n[of] += n
 }
 
 // settleCounts makes the counts what the operations before this one in the transaction
-// have left. Whoever reads them there calls it before. It is those operations that write.
+// have left. Whoever reads them there calls it first. It is those operations that write.
 func (t *tx) settleCounts() error {
-	err := t.conn.countSealed(t.before)
+	err := memoryOf[sealCounts](t.shared).settle(t.conn)
 	t.failed = t.failed || err != nil
 	return err
 }
 
-// countSealed stores changes, and clears them.
-func (c *conn) countSealed(changes sealCounts) error {
-	for of, n := range changes {
+// settle implements [settler]. It clears the changes.
+func (s *sealCounts) settle(c *conn) error {
+	for of, n := range s.n {
 		if n == 0 {
 			continue
 		}
@@ -59,6 +54,6 @@ func (c *conn) countSealed(changes sealCounts) error {
 			return err
 		}
 	}
-	clear(changes)
+	clear(s.n)
 	return nil
 }

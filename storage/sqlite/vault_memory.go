@@ -11,6 +11,7 @@ import "strings"
 // statement that names one of forgetting, and may write, drops all that is remembered. What
 // was read in a transaction that is rolled back goes with the connection.
 type vaultMemory struct {
+	valid   bool // or it is begun anew
 	version uint32
 	vaults  map[vaultID]vaultNumber
 	scopes  map[scopeOf]int
@@ -35,8 +36,8 @@ const maxVaultMemory = 1024
 // that deletions leave too high, which does no harm.
 var forgetting = []string{"vault_vaults", "vault_scopes", "vault_keys", "vault_deleted_orgs"}
 
-// forgets reports whether a statement, if it writes, may change what is remembered.
-func forgets(text string) bool {
+// vaultForgets reports whether a statement, if it writes, may change what is remembered.
+func vaultForgets(text string) bool {
 	for _, table := range forgetting {
 		if strings.Contains(text, table) {
 			return true
@@ -55,37 +56,31 @@ func (t *tx) memory() (*vaultMemory, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := t.conn.memory
-	if m == nil || m.version != version || len(m.vaults) > maxVaultMemory || len(m.scopes) > maxVaultMemory {
-		m = newVaultMemory(version)
-		t.conn.memory = m
+	m := memoryOf[vaultMemory](&t.conn.memories)
+	if !m.valid || m.version != version || len(m.vaults) > maxVaultMemory || len(m.scopes) > maxVaultMemory {
+		*m = *newVaultMemory(version)
 	}
 	return m, nil
 }
 
 func newVaultMemory(version uint32) *vaultMemory {
-	return &vaultMemory{version: version, vaults: make(map[vaultID]vaultNumber), scopes: make(map[scopeOf]int), last: noRow}
+	return &vaultMemory{valid: true, version: version, vaults: make(map[vaultID]vaultNumber), scopes: make(map[scopeOf]int), last: noRow}
 }
 
-// commit commits. What is remembered, and was not written by others before, stays good.
-func (c *conn) commit() error {
-	if c.memory != nil {
-		if version, err := c.dataVersion(); err != nil || version != c.memory.version {
-			c.memory = nil
-		}
+// forget implements [forgetter]. An operation that is under way may go on with it.
+func (m *vaultMemory) forget() { m.valid = false }
+
+// committing implements [forgetter].
+func (m *vaultMemory) committing(c *conn) {
+	if version, err := c.dataVersion(); err != nil || version != m.version {
+		m.valid = false
 	}
-	if _, err := c.exec(unbounded, "COMMIT"); err != nil {
-		return err
-	}
-	if c.memory != nil {
-		version, err := c.dataVersion()
-		if err != nil {
-			c.memory = nil
-			return nil // which is about the memory only
-		}
-		c.memory.version = version
-	}
-	return nil
+}
+
+// committed implements [forgetter].
+func (m *vaultMemory) committed(c *conn) {
+	version, err := c.dataVersion()
+	m.version, m.valid = version, m.valid && err == nil
 }
 
 // rememberedVault is vaultRevision of a vault that may be remembered.

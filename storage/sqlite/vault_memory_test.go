@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,14 +15,15 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 )
 
-// memoryOf returns what a database's writer remembers of vaults, or nil.
-func memoryOf(t *testing.T, db *DB) (m *vaultMemory) {
+// rememberedBy returns a copy of what a database's writer remembers of vaults, or nil.
+func rememberedBy(t *testing.T, db *DB) (m *vaultMemory) {
 	t.Helper()
 	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
-		if version, err := tx.conn.dataVersion(); err != nil || tx.conn.memory == nil || tx.conn.memory.version != version {
+		kept := *memoryOf[vaultMemory](&tx.conn.memories)
+		if version, err := tx.conn.dataVersion(); err != nil || !kept.valid || kept.version != version {
 			return err
 		}
-		m = tx.conn.memory
+		m = &kept
 		return nil
 	}))
 	return m
@@ -80,14 +82,14 @@ func testRemembering(t *testing.T, between bool, by func(t *testing.T, db, secon
 		t.Helper()
 		insert(id, revision, nil) // the scope may be new, which is forgotten at once
 		insert(id, revision, nil)
-		before := memoryOf(t, db)
+		before := rememberedBy(t, db)
 		require.NotNil(t, before)
 		require.Equal(t, revision, before.vaults[vaultID{"acme", id}].revision)
 		require.Len(t, before.scopes, 1)
 		require.NotNil(t, before.keys)
 		insert(id, revision, nil)
 		something()
-		require.Same(t, before, memoryOf(t, db), "it was there all the time")
+		require.Equal(t, reflect.ValueOf(before.vaults).Pointer(), reflect.ValueOf(rememberedBy(t, db).vaults).Pointer(), "it was there all the time")
 	}
 	for _, version := range []int{1, 2} {
 		for _, p := range []keyring.Purpose{keyring.FingerprintKey, keyring.SealKey} {
@@ -164,7 +166,7 @@ func TestInsertionsForgetARollback(t *testing.T) {
 				return err
 			}
 		}
-		require.Len(t, tx.conn.memory.scopes, 1)
+		require.Len(t, memoryOf[vaultMemory](&tx.conn.memories).scopes, 1)
 		return failed
 	}), failed)
 	require.NoError(t, insert(ctx, "c", "t1", 1)) // has the number that b had
@@ -189,7 +191,7 @@ func TestInsertionsForgetARollback(t *testing.T) {
 		return insert(ctx, "d", "t5", 5)
 	}))
 	require.Equal(t, [][]string{{"t3"}, {"t4"}}, findIn(t, tables, "e", 3, "d", 4))
-	require.Nil(t, db.hostConn.conn.memory)
+	require.Empty(t, memoryOf[vaultMemory](&db.hostConn.conn.memories).vaults)
 }
 
 // findIn returns the tokens of two fingerprints.
@@ -221,7 +223,7 @@ func TestInsertionsRememberNoMoreThan(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tables.InsertTokens(t.Context(), "acme", "v1", 1, []vault.Row{someRow("a", "u", 1)})
 	require.NoError(t, err)
-	require.Len(t, memoryOf(t, db).scopes, 1)
+	require.Len(t, rememberedBy(t, db).scopes, 1)
 }
 
 // TestKnownValueIsNoWrite: an insertion of a value that is there, which nobody looked for

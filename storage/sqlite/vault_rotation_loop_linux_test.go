@@ -169,8 +169,8 @@ func (s *bareRotation) each(
 			}
 		}
 		if resealed {
-			changes := sealCounts{{1, true, rows[0].sealed.Version}: -len(rows), {1, true, version}: len(rows)}
-			if err := s.conn.countSealed(changes); err != nil {
+			changes := &sealCounts{map[sealCount]int{{1, true, rows[0].sealed.Version}: -len(rows), {1, true, version}: len(rows)}}
+			if err := changes.settle(s.conn); err != nil {
 				return err
 			}
 		}

@@ -82,12 +82,13 @@ const maxKnownScopes = 1024
 // inScope calls find with the number of a scope, or noScope, perhaps twice: the last time
 // counts. If the vault is not found or has another revision, none does.
 func (c *conn) inScope(id scopeID, revision int64, find func(c *conn, scope int) error) (stored int64, found bool, err error) {
-	known, ok := c.known.scopes[id]
+	memory := memoryOf[knownScopes](&c.memories)
+	known, ok := memory.scopes[id]
 	if ok && known.revision == revision {
 		if err := find(c, known.seq); err != nil {
 			return 0, false, err
 		}
-		if version, err := c.dataVersion(); err != nil || version == c.known.version {
+		if version, err := c.dataVersion(); err != nil || version == memory.version {
 			return revision, true, err
 		}
 	}
@@ -106,7 +107,7 @@ func (c *conn) inScope(id scopeID, revision int64, find func(c *conn, scope int)
 		}
 		version, err := c.dataVersion()
 		if err == nil {
-			c.known.put(version, id, known)
+			memory.put(version, id, known)
 		}
 		return err
 	})

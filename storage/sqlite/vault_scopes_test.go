@@ -99,12 +99,12 @@ func TestRememberedScopeIsGone(t *testing.T) {
 
 // TestRememberedScopesAreBounded: more scopes than are remembered read as well.
 func TestRememberedScopesAreBounded(t *testing.T) {
-	var c conn
+	var known knownScopes
 	for i := range 3 * maxKnownScopes {
-		c.known.put(1, scopeID{name: string(rune(i))}, knownScope{seq: i})
-		require.LessOrEqual(t, len(c.known.scopes), maxKnownScopes)
-		require.Equal(t, i, c.known.scopes[scopeID{name: string(rune(i))}].seq)
+		known.put(1, scopeID{name: string(rune(i))}, knownScope{seq: i})
+		require.LessOrEqual(t, len(known.scopes), maxKnownScopes)
+		require.Equal(t, i, known.scopes[scopeID{name: string(rune(i))}].seq)
 	}
-	c.known.put(2, scopeID{}, knownScope{})
-	require.Len(t, c.known.scopes, 1)
+	known.put(2, scopeID{}, knownScope{})
+	require.Len(t, known.scopes, 1)
 }

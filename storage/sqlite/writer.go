@@ -28,7 +28,6 @@ const maxGroup = 256
 type writer struct {
 	source source
 	busy   time.Duration
-	added  *jobNotifier // told of the jobs that were added
 	check  *checker
 	ops    chan *op
 	tasks  chan func(*conn) // to be done between two transactions
@@ -41,13 +40,12 @@ type writer struct {
 	health  health
 
 	// The rest belongs to the goroutine.
-	conn   *conn      // nil: the last one failed
-	group  []*op      // under way
-	now    *op        // whose code runs
-	alive  alive      // of the transaction under way
-	counts sealCounts // likewise
-	recent recentEvents
-	held   time.Time // since when another process keeps transactions from beginning; zero: none does
+	conn    *conn     // nil: the last one failed
+	group   []*op     // under way
+	now     *op       // whose code runs
+	shared  memories  // of the transaction under way
+	lasting memories  // of the writer
+	held    time.Time // since when another process keeps transactions from beginning; zero: none does
 
 	log     atomic.Pointer[fs.FileInfo] // the log that conn writes to; nil: not known yet
 	logGone atomic.Bool                 // the checkpointer has not found it where it was
@@ -55,14 +53,12 @@ type writer struct {
 
 // op is one change.
 type op struct {
-	ctx    context.Context
-	called time.Time
-	do     func(*tx) error // may run twice
-	err    error
-	added  string            // the kind of a job that was added, to be told of once this is committed
-	event  *versionedEvent   // to be kept once this is committed
-	events []*versionedEvent // the same
-	result chan error        // buffered
+	ctx       context.Context
+	called    time.Time
+	do        func(*tx) error // may run twice
+	err       error
+	committed []func()   // to be called once this is committed, before the caller hears of it
+	result    chan error // buffered
 
 	panicked any  // what do panicked with
 	broken   bool // do panicked or ended the goroutine: it must not run again
@@ -79,8 +75,8 @@ var (
 )
 
 // startWriter returns a writer that begins on c.
-func startWriter(s source, c *conn, busy time.Duration, added *jobNotifier, k *checker) *writer {
-	w := &writer{source: s, conn: c, busy: busy, added: added, check: k, counts: make(sealCounts), ops: make(chan *op, maxGroup), tasks: make(chan func(*conn)), stopped: make(chan struct{})}
+func startWriter(s source, c *conn, busy time.Duration, k *checker) *writer {
+	w := &writer{source: s, conn: c, busy: busy, check: k, ops: make(chan *op, maxGroup), tasks: make(chan func(*conn)), stopped: make(chan struct{})}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	go w.run()
 	return w
@@ -186,19 +182,9 @@ func (w *writer) run() {
 // answer ends the first n operations of the group. Those that were committed wake whom
 // they concern first.
 func (w *writer) answer(n int) {
-	told := ""
 	for _, o := range w.group[:n] {
-		if o.err == nil && o.added != told && o.added != "" {
-			w.added.notify(o.added)
-			told = o.added
-		}
-		if o.err == nil && o.event != nil {
-			w.recent.put(o.event)
-		}
 		if o.err == nil {
-			for _, e := range o.events {
-				w.recent.put(e)
-			}
+			o.tell()
 		}
 	}
 	for _, o := range w.group[:n] {
@@ -325,11 +311,10 @@ func (w *writer) transact(all bool) (started bool, err error) {
 		n = len(w.group) // which may have grown meanwhile
 	}
 	wrote, scattered := false, 0
-	w.alive = alive{}
-	clear(w.counts)
+	w.shared.clear()
 	for i := 0; i < n || all && w.more(); i++ {
 		o := w.group[i]
-		t := &tx{conn: w.conn, op: o, alive: &w.alive, recent: &w.recent, before: w.counts, writer: w}
+		t := &tx{conn: w.conn, op: o, shared: &w.shared, lasting: &w.lasting, writer: w}
 		w.now = o
 		o.err = o.run(t)
 		w.now = nil
@@ -341,10 +326,9 @@ func (w *writer) transact(all bool) (started bool, err error) {
 			w.discard()
 			return true, o.err
 		}
-		w.counts.add(t.counts)
 		scattered += t.scattered
 	}
-	err = w.conn.countSealed(w.counts)
+	err = w.shared.settle(w.conn)
 	if err == nil {
 		err = w.conn.commit()
 	}
@@ -446,8 +430,15 @@ func (o *op) run(t *tx) (err error) {
 	if err := o.ctx.Err(); err != nil {
 		return err
 	}
-	o.added, o.event, o.events = "", nil, nil
+	o.committed = nil
 	return o.do(t)
+}
+
+// tell calls what waits for the commit.
+func (o *op) tell() {
+	for _, f := range o.committed {
+		f()
+	}
 }
 
 // catch keeps a panic, for the goroutine of the caller.
