@@ -9,11 +9,13 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestGuessBesideAnotherTable: what another table gave before does not make up for windows
 // that a guess that is too high leaves out, even if there are as many as are wanted then.
 func TestGuessBesideAnotherTable(t *testing.T) {
+	nightly.Only(t)
 	const videos, poor, good = 1<<17 + 1000, 30, 20
 	r := rand.New(rand.NewPCG(1, 22))
 	var c Columns

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // scored is what the oracle knows of a video.
@@ -183,6 +184,7 @@ func TestScoresOfAllClassesAreSmall(t *testing.T) {
 }
 
 func TestScoresTidyUp(t *testing.T) {
+	nightly.Only(t)
 	var s Scores
 	one := [][]uint16{make([]uint16, 100)}
 	for row := range uint32(1000) {

@@ -134,6 +134,7 @@ func TestTextsAreSearchedLate(t *testing.T) {
 
 // TestLateTextsThatComeAgain: they are kept when that pays, and not before.
 func TestLateTextsThatComeAgain(t *testing.T) {
+	nightly.Only(t)
 	d := theLateBench()
 	d.columns.kept.forget()
 	filters := []metadata.Filter{contains("title", "shelf4 ")}

@@ -120,14 +120,8 @@ func TestExternalReference(t *testing.T) {
 	}
 }
 
-func TestCut(t *testing.T) { cutFiles(t, "a.mp4", "a.mkv") }
-
-func TestCutOtherFormats(t *testing.T) {
+func TestCut(t *testing.T) {
 	nightly.Only(t)
-	cutFiles(t, "front.mp4", "a.ts", "a.avi")
-}
-
-func cutFiles(t *testing.T, names ...string) {
 	needFFmpeg(t)
 	t.Parallel()
 	files := map[string]struct {
@@ -140,8 +134,7 @@ func cutFiles(t *testing.T, names ...string) {
 		"a.ts":      {[]string{"-c:v", "mpeg2video", "-c:a", "mp2"}, false},
 		"a.avi":     {[]string{"-c:v", "mpeg4", "-c:a", "mp2"}, false},
 	}
-	for _, name := range names {
-		c := files[name]
+	for name, c := range files {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := video(t, name, c.args...)

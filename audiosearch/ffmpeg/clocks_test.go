@@ -110,11 +110,10 @@ func join(t *testing.T, name string, paths ...string) string {
 const mpeg2 = "-c:v mpeg2video -g 50 -bf 0 -c:a mp2"
 
 // TestLostSignal: a receiver that had no signal for a while leaves out its time.
-func TestLostSignal(t *testing.T) { lostSignal(t, "15", "ts", "mpg") }
-
-func TestLostSignalOtherwise(t *testing.T) {
+func TestLostSignal(t *testing.T) {
 	nightly.Only(t)
 	lostSignal(t, "5", "ts", "mkv", "mp4")
+	lostSignal(t, "15", "ts", "mpg")
 	lostSignal(t, "30", "ts", "mpg", "mkv")
 	lostSignal(t, "600", "ts")
 }
@@ -150,6 +149,7 @@ func (h heard) checkFrom(t *testing.T, kind string) {
 // TestLateSoundInFragments: fragments of a file have no index, which would say when its sound
 // begins.
 func TestLateSoundInFragments(t *testing.T) {
+	nightly.Only(t)
 	needFFmpeg(t)
 	for _, flags := range []string{"frag_keyframe+empty_moov+delay_moov", "frag_keyframe+empty_moov+default_base_moof"} {
 		t.Run(flags, func(t *testing.T) {
@@ -163,6 +163,7 @@ func TestLateSoundInFragments(t *testing.T) {
 // TestLateClock: the first time stamp of a part of a live recording is not 0. Time 0 is where
 // the file starts, and Start is the time of its clock there.
 func TestLateClock(t *testing.T) {
+	nightly.Only(t)
 	needFFmpeg(t)
 	input := args(pictures("10"), beep("440", "3", "5", "10"))
 	for name, codecs := range map[string]string{
@@ -190,6 +191,7 @@ func TestLateClock(t *testing.T) {
 // TestLongGuess: the duration of a file that does not say it is guessed from its bit rate, and
 // refuses nothing.
 func TestLongGuess(t *testing.T) {
+	nightly.Only(t)
 	needFFmpeg(t)
 	t.Parallel()
 	path := record(t, args(tone("0.5*random(0)*gt(t\\,30):s=16000:d=60"), "-c:a aac -b:a 96k a.aac")...)
@@ -207,6 +209,7 @@ func TestLongGuess(t *testing.T) {
 // TestJoined: where files were put one behind the other, the next one goes on where the one
 // before ends, for the sound and for the pictures.
 func TestJoined(t *testing.T) {
+	nightly.Only(t)
 	joined(t, "a.ts", mpeg2)
 	joined(t, "a.flac", "-vn")
 	joined(t, "a.mkv", "-c:v mpeg4 -g 50 -bf 0 -c:a flac")
@@ -246,6 +249,7 @@ func joinedClocks(t *testing.T, name, codecs, first, second string) {
 // TestTwoPrograms: each program of a broadcast has a clock of its own. Pictures and sound
 // come from the first one, and so does the clock at the start.
 func TestTwoPrograms(t *testing.T) {
+	nightly.Only(t)
 	needFFmpeg(t)
 	for name, clocks := range map[string][2]string{"ahead": {"0", "7200"}, "behind": {"7200", "0"}} {
 		t.Run("the second one is "+name, func(t *testing.T) {
@@ -316,6 +320,7 @@ func checksum(b []byte) uint32 {
 // TestDefaultTrack: of several sound tracks, the one that the file marks is heard, else the
 // first one that ffmpeg can decode.
 func TestDefaultTrack(t *testing.T) {
+	nightly.Only(t)
 	needFFmpeg(t)
 	tracks := args(beep("440", "3", "5", "10"), beep("1000", "6", "8", "10"), "-map 0 -map 1")
 	for name, c := range map[string]struct {
@@ -352,6 +357,7 @@ func TestSecondTrackIsWhole(t *testing.T) {
 
 // TestSoundThatChanges: rate and channels may change on the way, as before and after adverts.
 func TestSoundThatChanges(t *testing.T) {
+	nightly.Only(t)
 	needFFmpeg(t)
 	for _, second := range []string{"-ac 2 -ar 44100", "-ac 1 -ar 48000"} {
 		t.Run(second, func(t *testing.T) {

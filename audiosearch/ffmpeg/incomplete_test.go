@@ -12,11 +12,11 @@ import (
 
 // TestIncomplete: half of a file that says how long it is gives its sound and a sentence.
 // A whole file gives no sentence, and neither does one that does not say it.
-func TestIncomplete(t *testing.T) { incomplete(t, "front.mp4", "a.webm", "a.mp3", "a.ts") }
+func TestIncomplete(t *testing.T) { incomplete(t, "front.mp4", "a.ts") }
 
 func TestIncompleteOtherFormats(t *testing.T) {
 	nightly.Only(t)
-	incomplete(t, "frag.mp4", "front.mov", "a.mkv", "late.mkv", "a.flv", "a.flac", "a.aiff", "vbr.mp3", "a.aac", "a.ogg")
+	incomplete(t, "a.webm", "a.mp3", "frag.mp4", "front.mov", "a.mkv", "late.mkv", "a.flv", "a.flac", "a.aiff", "vbr.mp3", "a.aac", "a.ogg")
 }
 
 func incomplete(t *testing.T, names ...string) {

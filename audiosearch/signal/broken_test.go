@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 	"testing"
+
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // Whatever the samples are, there is a score in [0,1] for each class, which scoresOf
@@ -43,6 +45,7 @@ func TestBrokenSamplesAreZero(t *testing.T) {
 
 // Sounds that were recorded too loud are cut off, and still what they are.
 func TestClipped(t *testing.T) {
+	nightly.Only(t)
 	s := newScorer(t)
 	for i, e := range examples() {
 		if e.tonal && i%8 == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // high and low are what a score must be.
@@ -56,6 +57,7 @@ func TestSilenceShare(t *testing.T) {
 // A tone of a second is a sine wave, one of 0.93 s is not: wherever it is in the clip, in
 // noise, soft, low or high, and if it is all of the clip.
 func TestSineLength(t *testing.T) {
+	nightly.Only(t)
 	s := newScorer(t)
 	for i := 0; i < 8; i += 3 {
 		at := float64(i) * 1.217
@@ -145,6 +147,7 @@ func TestDTMFLimits(t *testing.T) {
 }
 
 func TestBusyCadence(t *testing.T) {
+	nightly.Only(t)
 	s := newScorer(t)
 	for _, tones := range []func(float64) []float32{tone(425), tone(400), tones(480, 620)} {
 		for from := 0.0; from < 0.6; from += 3 * 0.19 {
@@ -224,6 +227,7 @@ func TestPulseStandsAlone(t *testing.T) {
 }
 
 func TestHumMains(t *testing.T) {
+	nightly.Only(t)
 	s := newScorer(t)
 	for _, c := range []struct {
 		hz   float64
@@ -251,6 +255,7 @@ func TestHumMains(t *testing.T) {
 
 // The slope tells white from pink, and both from what lies between and beyond.
 func TestNoiseSlopes(t *testing.T) {
+	nightly.Only(t)
 	s := newScorer(t)
 	for i, slope := range []float64{-0.9, -0.5, 0, 0.5, 0.9} {
 		high(t, s, classWhiteNoise, sloped(10, 0.1, slope, uint64(i)), "%.1f dB per octave", slope)

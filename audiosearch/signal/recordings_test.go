@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // heardInRecordings are the scores of 0.5 or more that the recordings deserve, and why.
@@ -28,6 +29,7 @@ var heardInRecordings = map[string]map[sound.Class]string{
 // package looks for, but for the exceptions. The recordings are third parties', so they
 // are not in the repository, but in a folder beside it.
 func TestRecordings(t *testing.T) {
+	nightly.Only(t)
 	needFFmpeg(t)
 	const folder = "../../../shared/data/sounds"
 	if _, err := os.Stat(folder); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 func newScorer(tb testing.TB) *Scorer {
@@ -57,6 +58,7 @@ func TestExamples(t *testing.T) {
 }
 
 func TestExamplesInNoise(t *testing.T) {
+	nightly.Only(t)
 	s := newScorer(t)
 	for i, e := range examples() {
 		if e.tonal {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
@@ -29,6 +30,7 @@ func compact(t *testing.T, db *sqlite.DB, opts audiosearch.CompactOptions) {
 // TestScoringByTwoProcesses: of two processes that score the same video, each ends well,
 // and there is one scoring in the end, with the scores of a process that is alone.
 func TestScoringByTwoProcesses(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	m := newMedia(t)
 	m.wav("sound.wav", varied(shortSound, 1)...)
@@ -116,6 +118,7 @@ func TestScoringByTwoProcesses(t *testing.T) {
 // TestKillThenChange: parts are those of a content. A file of another time keeps them,
 // one of another content does not, even if it begins as the one before.
 func TestKillThenChange(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	m := newMedia(t)
 	sound := varied(shortSound, 1)
@@ -155,6 +158,7 @@ func TestKillThenChange(t *testing.T) {
 // TestPartsOfTheDead: parts that nobody goes on with are gone a day later, and those of a
 // video that is deleted as soon as the store tidies up.
 func TestPartsOfTheDead(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	m := newMedia(t)
 	m.wav("sound.wav", varied(shortSound, 1)...)

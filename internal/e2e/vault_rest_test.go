@@ -20,6 +20,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestVaultAtRest looks for values, for digests of values that anybody can compute, and
@@ -28,6 +30,7 @@ import (
 // after it was killed and after it stopped. Whoever has these files cannot even confirm a
 // value that they know.
 func TestVaultAtRest(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	p := buildServer(t)
 	dir, temporary := t.TempDir(), t.TempDir()

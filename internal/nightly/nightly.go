@@ -1,5 +1,5 @@
-// Package nightly marks tests that are too long for go test work: whole tests, whose promise
-// a shorter one tries as well. It is for tests alone.
+// Package nightly marks tests that are too long for go test work: whole tests. A shorter test
+// tries the same promise where there can be one. It is for tests alone.
 package nightly
 
 import (

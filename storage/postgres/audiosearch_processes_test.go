@@ -16,6 +16,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
 
@@ -177,6 +178,7 @@ func TestAudioSearchInTx(t *testing.T) {
 
 // TestAudioSearchLargeCatalog: what does not fit into Options.Timeout is read in several calls.
 func TestAudioSearchLargeCatalog(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	ctx := t.Context()
 	d := newDatabase(t)

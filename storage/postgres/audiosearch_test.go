@@ -43,6 +43,7 @@ func TestAudioSearch(t *testing.T) {
 }
 
 func TestAudioSearchModel(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	audiosearchtest.RunModel(t, sounds(newDatabase), &audiosearchtest.ModelOptions{Sequences: 2})
 }

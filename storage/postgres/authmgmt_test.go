@@ -44,6 +44,7 @@ func TestAuthMgmt(t *testing.T) {
 }
 
 func TestAuthMgmtModel(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	authmgmttest.RunModel(t, authMgmt(newDatabase), &authmgmttest.ModelOptions{Sequences: 2})
 }

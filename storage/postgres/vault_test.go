@@ -44,6 +44,7 @@ func TestVault(t *testing.T) {
 }
 
 func TestVaultModel(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	vaulttest.RunModel(t, vaults(newDatabase), &vaulttest.ModelOptions{Sequences: 2})
 }

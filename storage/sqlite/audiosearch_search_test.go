@@ -15,6 +15,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestSearchOfSelections: whether few videos are selected or many, in some blocks or all,
@@ -102,6 +103,7 @@ func TestSearchOfSelections(t *testing.T) {
 // makes one call at a time and takes eight times as long with the race detector, so the
 // gate runs it without.
 func TestSearchOfPieces(t *testing.T) {
+	nightly.Only(t)
 	if RaceDetector {
 		t.Skip("the gate runs it without the race detector, which has nothing to see in it")
 	}

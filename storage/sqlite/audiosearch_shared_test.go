@@ -18,6 +18,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 const (
@@ -145,6 +146,7 @@ const childFile = "MORTISE_SQLITE_SOUNDS"
 // killed at any moment. What is left is one of the states that it made, and no counter is
 // wrong.
 func TestKilledWhilePacking(t *testing.T) {
+	nightly.Only(t)
 	if path := os.Getenv(childFile); path != "" { // the process
 		db, err := Open(t.Context(), path, nil)
 		require.NoError(t, err)

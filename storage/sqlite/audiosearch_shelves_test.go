@@ -13,11 +13,13 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestManyClasses: a model of 7000 classes is stored, found, packed, replaced and removed
 // as one of a few, and stays when the file is opened again.
 func TestManyClasses(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, err := Open(t.Context(), path, nil)

@@ -13,11 +13,13 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestAudioSearchSize: after compaction a window takes 1300 bytes in the file at most,
 // with its share of everything, however long the videos are.
 func TestAudioSearchSize(t *testing.T) {
+	nightly.Only(t)
 	for _, c := range []struct{ videos, windows int }{{130, 100}, {3 * chunkWindows, 1}, {3, chunkWindows}, {1, 14400}} {
 		t.Run(fmt.Sprintf("%d of %d windows", c.videos, c.windows), func(t *testing.T) {
 			t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -34,6 +35,7 @@ func manyEvents(t testing.TB, n int) *DB {
 // TestTriggerCountsOfMany: a number that is just the limit is exact, and beyond it there
 // is "at least".
 func TestTriggerCountsOfMany(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	db := manyEvents(t, 100_000)
 	for most, want := range map[int]trigger.Counts{
