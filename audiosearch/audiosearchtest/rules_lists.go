@@ -75,6 +75,7 @@ func listOfRuns(id, what string, q audiosearch.RunQuery) listtest.List[*subject]
 					}
 				},
 				Page: listtest.Of(func(ctx context.Context, after mortise.Cursor, limit int) (mortise.Page[audiosearch.Run], error) {
+					q := q // parallel tests share the list
 					q.After, q.Limit = after, limit
 					return s.Runs.ListRuns(ctx, org, q)
 				}, (*audiosearch.Run).Position),

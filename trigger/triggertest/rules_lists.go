@@ -59,6 +59,7 @@ func listOfEvents(id, what string, q trigger.EventQuery) listtest.List[*subject]
 				}
 			},
 			Page: listtest.Of(func(ctx context.Context, after mortise.Cursor, limit int) (mortise.Page[trigger.Event], error) {
+				q := q // parallel tests share the list
 				q.After, q.Limit = after, limit
 				return s.Store.ListEvents(ctx, org, q)
 			}, (*trigger.Event).Position),
