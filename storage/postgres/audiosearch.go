@@ -42,9 +42,6 @@ func (a *AudioSearch) AfterCommit(ctx context.Context, f func(ctx context.Contex
 	return a.db.afterCommit(ctx, f)
 }
 
-// database makes the jobs of a DB share its transactions: see [Jobs.Shares].
-func (a *AudioSearch) database() *DB { return a.db }
-
 // SharesWith is [Trigger.SharesWith].
 func (a *AudioSearch) SharesWith(q mortise.Queue) bool {
 	return a.db.opts.Queue != nil && mortise.Queue(a.db.opts.Queue) == q

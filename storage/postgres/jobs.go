@@ -33,8 +33,14 @@ var (
 
 // Shares implements [mortise.Sharer].
 func (t *Jobs) Shares(store any) bool {
-	s, ok := store.(interface{ database() *DB })
-	return ok && s.database() == t.db && t.db.opts.Queue == nil
+	var of *DB
+	switch s := store.(type) { // itself: a type that embeds one has methods of its own
+	case *Trigger:
+		of = s.db
+	case *AudioSearch:
+		of = s.db
+	}
+	return of == t.db && t.db.opts.Queue == nil
 }
 
 // NotifyJobs implements [leases.JobNotifier].

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 	"github.com/seed-6363c74e/mortise/storage/queuetest"
 )
@@ -28,3 +30,17 @@ func TestQueue(t *testing.T) {
 // breakTimeout is how long the calls of a suite take whose database is locked. On a busy
 // machine, others take long, too.
 const breakTimeout = 2 * time.Second
+
+// wrapped is a store of the host's, whose own CreateEvent a service must call.
+type wrapped struct{ *postgres.Trigger }
+
+// TestSharesNoWrapper: jobs share the transactions of the store itself, and of no type that
+// embeds it.
+func TestSharesNoWrapper(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t).open(t, nil)
+	store := db.Trigger().Store
+	require.True(t, db.Jobs().Shares(store))
+	require.True(t, db.Jobs().Shares(db.AudioSearch().Store))
+	require.False(t, db.Jobs().Shares(wrapped{store.(*postgres.Trigger)}))
+}

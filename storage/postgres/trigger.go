@@ -40,9 +40,6 @@ func (t *Trigger) AfterCommit(ctx context.Context, f func(ctx context.Context)) 
 	return t.db.afterCommit(ctx, f)
 }
 
-// database makes the jobs of a DB share its transactions: see [Jobs.Shares].
-func (t *Trigger) database() *DB { return t.db }
-
 // SharesWith reports whether the store adds its jobs to q: whether that is Options.Queue.
 func (t *Trigger) SharesWith(q mortise.Queue) bool {
 	return t.db.opts.Queue != nil && mortise.Queue(t.db.opts.Queue) == q

@@ -32,8 +32,8 @@ func (s *Vault) AfterCommit(ctx context.Context, f func(ctx context.Context)) bo
 }
 
 // The locks of the domain. Whoever takes several takes them in this order, and before any
-// lock of a row. Then rows of vault_tokens by their number, new tokens as bytes, new
-// fingerprints as bytes: so no two calls wait for each other.
+// lock of a row. Then stored rows of vault_tokens by organization, vault and token, new
+// tokens as bytes, new fingerprints as bytes: so no two calls wait for each other.
 const (
 	lockVaultOrg  = "vault organization" // alone: to mark it as deleted
 	lockVault     = "vault"              // alone: to change or delete it

@@ -25,7 +25,7 @@ const (
 		" CROSS JOIN LATERAL (SELECT token, row FROM @.vault_fingerprints" +
 		" WHERE fingerprint = i.fingerprint AND scope = i.scope AND version = i.version OFFSET 0) f"
 	// Nobody deletes these tokens before the transaction ends.
-	holdRows = "SELECT seq FROM @.vault_tokens WHERE seq = ANY ($1::bigint[]) AND sealed IS NOT NULL ORDER BY seq FOR SHARE"
+	holdRows = "SELECT seq FROM @.vault_tokens WHERE seq = ANY ($1::bigint[]) AND sealed IS NOT NULL ORDER BY token FOR SHARE"
 
 	tokenNumbers   = "SELECT nextval('@.vault_token_numbers') FROM generate_series(1, $1)"
 	insertVaultRow = "INSERT INTO @.vault_tokens (seq, vault, token, scope, deterministic, created_at, sealed, ciphertext)" +

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -30,17 +31,17 @@ const (
 	// The rows that are there of those that are named, with whether they have a fingerprint
 	// of a version. They stay until the transaction ends.
 	namedRows = "SELECT a.n, t.seq, t.scope, EXISTS (SELECT FROM @.vault_fingerprints f WHERE f.version = $4 AND f.row = t.seq)" +
-		namedFrom + " ORDER BY t.seq FOR SHARE OF t"
+		namedFrom + namedOrder + " FOR SHARE OF t"
 	namedFrom = " FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) WITH ORDINALITY AS a (organization, vault, token, n)" +
 		" JOIN @.vault_vaults v ON v.organization = a.organization AND v.id = a.vault AND v.deleted_at IS NULL" +
 		" AND NOT EXISTS (SELECT FROM @.vault_deleted_orgs d WHERE d.organization = a.organization)" +
 		" JOIN @.vault_tokens t ON t.vault = v.seq AND t.token = a.token AND t.sealed IS NOT NULL"
+	// namedOrder is the order in which calls lock rows of tokens that are stored, see vault.go.
+	namedOrder          = " ORDER BY a.organization, a.vault, a.token"
 	rowsWithFingerprint = "SELECT row FROM @.vault_fingerprints WHERE version = $1 AND row = ANY ($2::bigint[])"
 
-	// Each stretch of a call locks its rows in one order first, so that no two calls wait for
-	// each other: an UPDATE takes its rows in the order of its plan. In a transaction of the
-	// host's, a call of more than rotationStep rows holds the rows of earlier stretches.
-	lockNamedRows = "SELECT count(*) FROM (SELECT t.seq" + namedFrom + " ORDER BY t.seq FOR NO KEY UPDATE OF t) locked"
+	// An UPDATE takes its rows in the order of its plan, so they are locked before.
+	lockNamedRows = "SELECT count(*) FROM (SELECT t.seq" + namedFrom + namedOrder + " FOR NO KEY UPDATE OF t) locked"
 	resealRows    = "UPDATE @.vault_tokens u SET (sealed, ciphertext) = (a.sealed, a.ciphertext) FROM" +
 		" unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::bigint[], $5::bytea[], $6::bigint[], $7::bytea[])" +
 		" AS a (organization, vault, token, was_sealed, was_ciphertext, sealed, ciphertext)" +
@@ -222,6 +223,11 @@ func (s *session) addFingerprints(version int, of []vault.RowFingerprint) (refus
 
 // Reseal implements [vault.KeyRotation].
 func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (changed int, err error) {
+	rows = slices.Clone(rows)
+	// In one order over all stretches, whose locks a transaction of the host's keeps.
+	slices.SortStableFunc(rows, func(a, b vault.Resealed) int {
+		return cmp.Or(cmp.Compare(a.Row.Organization, b.Row.Organization), cmp.Compare(a.Row.Vault, b.Row.Vault), cmp.Compare(a.Row.Token, b.Row.Token))
+	})
 	retired := func(keys knownKeys) bool {
 		return slices.ContainsFunc(rows, func(r vault.Resealed) bool { return keys.retired(keyring.SealKey, r.To.Version) })
 	}
