@@ -10,7 +10,11 @@ import (
 
 // AudioSearch implements [audiosearch.Store], [audiosearch.TxStore], [audiosearch.Pruner]
 // and [mortise.HostTx].
-type AudioSearch struct{ db *DB }
+type AudioSearch struct {
+	db    *file
+	jobs  *Jobs
+	views *views
+}
 
 var (
 	_ audiosearch.Store   = (*AudioSearch)(nil)

@@ -43,7 +43,7 @@ func newSoundBench(b *testing.B, videos, windows int, evenly bool) *soundBench {
 	db, err := Open(b.Context(), filepath.Join(b.TempDir(), "sounds.db"), nil)
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = db.Close() })
-	tables := &AudioSearch{db: db}
+	tables := db.audiosearch
 	require.NoError(b, tables.CreateDataset(b.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	s := &soundBench{db: db, windows: windows}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -281,7 +281,7 @@ func (s *soundBench) first(b *testing.B) {
 // changed measures the first search after a video got other metadata, and after it got
 // other scores.
 func (s *soundBench) changed(b *testing.B) {
-	tables := &AudioSearch{db: s.db}
+	tables := s.db.audiosearch
 	column := make([]uint16, s.windows)
 	changes := []struct {
 		name string

@@ -49,7 +49,7 @@ func (m *soundModel) open(i int) {
 	m.dbs[i] = db
 }
 
-func (m *soundModel) tables() *AudioSearch { return &AudioSearch{db: m.dbs[m.rand.IntN(2)]} }
+func (m *soundModel) tables() *AudioSearch { return m.dbs[m.rand.IntN(2)].audiosearch }
 
 func pick[T any](m *soundModel, from ...T) T { return from[m.rand.IntN(len(from))] }
 
@@ -334,7 +334,7 @@ func TestAudioSearchPacking(t *testing.T) {
 
 // checkAudioTables looks for rows that nothing refers to, and for counters that are
 // wrong, in a file that has nothing to be compacted.
-func checkAudioTables(t *testing.T, db *DB) {
+func checkAudioTables(t *testing.T, db queried) {
 	t.Helper()
 	for _, c := range []struct{ what, query string }{
 		{"a counter", "SELECT count(*) FROM audiosearch_models m WHERE (loose_live, loose_dead, segments) <>" +

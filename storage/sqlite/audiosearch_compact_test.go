@@ -39,7 +39,7 @@ func TestChangesAreCut(t *testing.T) {
 	compact := func() (steps int) {
 		for more := true; more; steps++ {
 			var err error
-			_, more, err = (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
+			_, more, err = (db.audiosearch).Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 			require.NoError(t, err)
 		}
 		return steps - 1
@@ -47,7 +47,7 @@ func TestChangesAreCut(t *testing.T) {
 	touch(2*keptChanges - listed())
 	require.Zero(t, compact(), "they are not many yet")
 	require.Len(t, heard(t, db), 2)
-	v := db.views.get(1).view
+	v := db.audiosearch.views.get(1).view
 	touch(1)
 	require.Equal(t, 1, compact())
 	require.Equal(t, keptChanges, listed())
@@ -58,7 +58,7 @@ func TestChangesAreCut(t *testing.T) {
 	require.Len(t, heard(t, db), 2)
 	require.Len(t, heard(t, old), 2)
 
-	require.Same(t, v, db.views.get(1).view)
+	require.Same(t, v, db.audiosearch.views.get(1).view)
 	rows := v.rows // a new map is made when all is read
 	touch(keptChanges - 10)
 	require.NoError(t, hear(t.Context(), db, 2, 3))
@@ -71,7 +71,7 @@ func TestChangesAreCut(t *testing.T) {
 // long, and another dataset stays as it is.
 func TestDeletedDatasetGoes(t *testing.T) {
 	db := openHeard(t, EmptyFile(t), nil)
-	tables := &AudioSearch{db: db}
+	tables := db.audiosearch
 	require.NoError(t, hear(t.Context(), db, 5, 9))
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "large"}))
 	var videos []audiosearch.Video

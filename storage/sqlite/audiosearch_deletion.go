@@ -80,7 +80,7 @@ func (a *AudioSearch) RemoveDeleted(ctx context.Context, org string, limit int) 
 		return 0, false, err
 	}
 	for _, dataset := range r.datasets {
-		a.db.views.forget(dataset)
+		a.views.forget(dataset)
 	}
 	return limit - r.left.rows, r.more, nil
 }

@@ -42,7 +42,7 @@ func (db *DB) audioRows(t *testing.T) map[string]int {
 // furnishOrg gives an organization something in every table.
 func furnishOrg(t *testing.T, db *DB, org string, first int64, videos int) {
 	t.Helper()
-	tables := &AudioSearch{db: db}
+	tables := db.audiosearch
 	classes := manyClasses(blockRoom + 1) // two shelves
 	columns := make([][]uint16, len(classes))
 	for i := range columns {
@@ -127,7 +127,7 @@ func TestDeletionIsInSteps(t *testing.T) {
 	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	tables := &AudioSearch{db: db}
+	tables := db.audiosearch
 	const many = 20_000
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	for from := 0; from < many; from += 1000 {
@@ -159,17 +159,17 @@ func TestDeletionIsSeenByOtherProcesses(t *testing.T) {
 		require.NoError(t, hear(t.Context(), dbs[0], i, 1))
 	}
 	run := audiosearch.Run{Organization: "acme", ID: 1, State: audiosearch.StateQueued}
-	require.NoError(t, (&AudioSearch{db: dbs[0]}).CreateRunAndAdd(t.Context(), run, 10, run.Job()))
+	require.NoError(t, (dbs[0].audiosearch).CreateRunAndAdd(t.Context(), run, 10, run.Job()))
 	for _, db := range dbs {
 		require.Len(t, heard(t, db), heardVideos)
-		require.NotEmpty(t, db.views.bySeq)
+		require.NotEmpty(t, db.audiosearch.views.bySeq)
 	}
 	_, err := dbs[0].AudioSearch().Store.MarkDeleted(t.Context(), "acme", time.UnixMicro(5))
 	require.NoError(t, err)
 	query := audiosearch.ScoreQuery{Model: "m", Class: "5", Limit: 1, Filters: []metadata.Filter{{Key: "n", Value: "1"}}}
 	unseen := func() {
 		for _, db := range dbs {
-			tables := &AudioSearch{db: db}
+			tables := db.audiosearch
 			_, err := tables.Search(t.Context(), "acme", "d", query)
 			require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
 			_, err = tables.MissingKeys(t.Context(), "acme", "d", []string{"n"})
@@ -183,16 +183,16 @@ func TestDeletionIsSeenByOtherProcesses(t *testing.T) {
 		}
 	}
 	unseen()
-	compactAll(t, &AudioSearch{db: dbs[1]})
+	compactAll(t, dbs[1].audiosearch)
 	unseen()
 	for more := true; more; {
 		_, more, err = dbs[1].AudioSearch().Store.RemoveDeleted(t.Context(), "acme", 10)
 		require.NoError(t, err)
 		unseen()
 	}
-	require.Empty(t, dbs[1].views.bySeq, "who has removed the dataset forgets it")
-	require.Zero(t, dbs[1].views.bytes)
-	require.Zero(t, dbs[1].views.order.Len())
+	require.Empty(t, dbs[1].audiosearch.views.bySeq, "who has removed the dataset forgets it")
+	require.Zero(t, dbs[1].audiosearch.views.bytes)
+	require.Zero(t, dbs[1].audiosearch.views.order.Len())
 	require.Equal(t, map[string]int{"audiosearch_deleted": 1}, dbs[0].audioRows(t))
 }
 
@@ -201,7 +201,7 @@ func TestDeletionLeavesOtherJobs(t *testing.T) {
 	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	tables := &AudioSearch{db: db}
+	tables := db.audiosearch
 	run := audiosearch.Run{Organization: "acme", ID: 7, State: audiosearch.StateQueued}
 	require.NoError(t, tables.CreateRunAndAdd(t.Context(), run, 10, run.Job()))
 	// Jobs of other domains may have the same ID.

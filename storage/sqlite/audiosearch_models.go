@@ -78,7 +78,7 @@ func (a *AudioSearch) modelsIn(ctx context.Context, c *conn, dataset int64) ([]a
 		return nil, err
 	}
 	for id, s := range latest {
-		v, err := a.db.viewsOf(ctx).vocabularies.get(c, s.vocabulary)
+		v, err := a.viewsOf(ctx).vocabularies.get(c, s.vocabulary)
 		if err != nil {
 			return nil, err
 		}

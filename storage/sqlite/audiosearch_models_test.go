@@ -21,7 +21,7 @@ type modelTest struct {
 
 func newModelTest(t *testing.T, videos int) *modelTest {
 	db := openHeard(t, EmptyFile(t), nil)
-	m := &modelTest{t, &AudioSearch{db: db}, audiosearch.ModelChange{Family: "f", From: "old", To: "new", At: someTime}}
+	m := &modelTest{t, db.audiosearch, audiosearch.ModelChange{Family: "f", From: "old", To: "new", At: someTime}}
 	for i := range videos {
 		m.score("old", i)
 		m.score("new", i)

@@ -71,7 +71,7 @@ func (p *parting) compact(opts audiosearch.CompactOptions) (steps int) {
 	p.Helper()
 	for more := true; more; steps++ {
 		var err error
-		_, more, err = (&AudioSearch{db: p.db}).Compact(p.Context(), opts, 100_000)
+		_, more, err = (p.db.audiosearch).Compact(p.Context(), opts, 100_000)
 		require.NoError(p, err)
 	}
 	return steps - 1
@@ -213,7 +213,7 @@ func TestPartsGo(t *testing.T) {
 			parts := func() int { return numbers(t, p.db, "SELECT coalesce(sum(windows), 0) FROM audiosearch_parts")[0] }
 			for more := true; more; {
 				was := parts()
-				_, more, err = (&AudioSearch{db: p.db}).Compact(t.Context(), audiosearch.CompactOptions{PartsBefore: someTime.Add(1)}, 100_000)
+				_, more, err = (p.db.audiosearch).Compact(t.Context(), audiosearch.CompactOptions{PartsBefore: someTime.Add(1)}, 100_000)
 				require.NoError(t, err)
 				require.LessOrEqual(t, was-parts(), windowsAtOnce)
 			}

@@ -62,7 +62,7 @@ func TestMetadataOfResultsIsStoredOnce(t *testing.T) {
 	file, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
-	db := &AudioSearch{db: file}
+	db := file.audiosearch
 	const videos = 100
 	var found []audiosearch.Video
 	for i := range videos {
@@ -99,7 +99,7 @@ func TestAbandonedResultsGo(t *testing.T) {
 	file, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
-	db := &AudioSearch{db: file}
+	db := file.audiosearch
 	v := []audiosearch.Video{{ID: "v", Metadata: metadata.Map{"k": metadata.Int(1)}}}
 	require.NoError(t, db.CreateRun(t.Context(), audiosearch.Run{Organization: "acme", ID: 1, State: audiosearch.StateRunning}, 1))
 	require.NoError(t, db.PutResultVideos(t.Context(), "acme", 1, uuid.New(), v))
@@ -119,7 +119,7 @@ func TestMetadataGoesWhileItIsFoundAgain(t *testing.T) {
 	file, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
-	db := &AudioSearch{db: file}
+	db := file.audiosearch
 	v := []audiosearch.Video{{ID: "v", Metadata: metadata.Map{"k": metadata.Int(1)}}}
 	endedRun(t, db, "acme", 1, v)
 	_, _, err = db.TrimRuns(t.Context(), 0, 1)
@@ -170,7 +170,7 @@ func TestResultsThatGoWhileTheyAreRead(t *testing.T) {
 	file, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
-	db := &AudioSearch{db: file}
+	db := file.audiosearch
 	video := func(path string) []audiosearch.Video { return []audiosearch.Video{{ID: "v", Path: path}} }
 	gone := 0
 	for calls := 1; calls < 5; calls++ {

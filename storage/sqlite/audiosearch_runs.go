@@ -107,7 +107,7 @@ func (a *AudioSearch) createRun(
 		if _, err := tx.exec(insertRun, args...); err != nil || job == nil {
 			return err
 		}
-		return tx.addJob(a.db, job)
+		return a.jobs.add(tx, job)
 	})
 }
 
@@ -136,7 +136,7 @@ func (a *AudioSearch) UpdateRunAndRemove(
 	return a.db.writer.write(ctx, func(tx *tx) error {
 		err := tx.updateRun(org, id, update)
 		if err == nil {
-			_, err = tx.endJob(&l, false)
+			_, err = a.jobs.end(tx, &l, false)
 		}
 		return err
 	})

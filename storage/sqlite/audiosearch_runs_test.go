@@ -17,7 +17,7 @@ func TestTooManyRunsCostNothing(t *testing.T) {
 	file, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
-	db := &AudioSearch{db: file}
+	db := file.audiosearch
 	create := func(id int64) error {
 		return db.CreateRun(t.Context(), audiosearch.Run{Organization: "acme", ID: id, State: audiosearch.StateQueued}, 1)
 	}

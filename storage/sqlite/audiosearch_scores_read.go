@@ -53,7 +53,7 @@ func (a *AudioSearch) Scorings(
 			if err := scanScoring(r, &s); err != nil {
 				return err
 			}
-			v, err := a.db.viewsOf(ctx).vocabularies.get(c, cell[int64](r, 3))
+			v, err := a.viewsOf(ctx).vocabularies.get(c, cell[int64](r, 3))
 			if err != nil {
 				return err
 			}
@@ -104,7 +104,7 @@ func (a *AudioSearch) WindowScores(
 		scores, scored = nil, false
 		var found []storedShelf
 		err := c.query(unbounded, shelvesOfVideo, []any{d.seq, model, video}, func(r *row) error {
-			v, err := a.db.viewsOf(ctx).vocabularies.get(c, cell[int64](r, 1))
+			v, err := a.viewsOf(ctx).vocabularies.get(c, cell[int64](r, 1))
 			if err != nil {
 				return err
 			}

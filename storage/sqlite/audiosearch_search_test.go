@@ -24,7 +24,7 @@ func TestSearchOfSelections(t *testing.T) {
 	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	tables := &AudioSearch{db: db}
+	tables := db.audiosearch
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	random := rand.New(rand.NewPCG(3, 4))
 	ends := []int{300, 600, 900, 1900} // of the videos that are packed together
@@ -111,7 +111,7 @@ func TestSearchOfPieces(t *testing.T) {
 	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	tables := &AudioSearch{db: db}
+	tables := db.audiosearch
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	const videos = 70
 	classes := []sound.Class{"3", "9"}
@@ -189,7 +189,7 @@ func TestSearchOfPieces(t *testing.T) {
 		score(i)
 	}
 	compare()
-	v := db.views.get(1)
+	v := db.audiosearch.views.get(1)
 	require.NotZero(t, numbers(t, db, "SELECT count(*) FROM audiosearch_blocks WHERE packed = 0")[0])
 	require.NotZero(t, numbers(t, db, "SELECT count(*) FROM audiosearch_dead")[0])
 	for _, m := range v.models {
@@ -208,7 +208,7 @@ func TestSearchOfNothing(t *testing.T) {
 	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	tables := &AudioSearch{db: db}
+	tables := db.audiosearch
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	var videos []audiosearch.Video
 	for i := range manySegments {
@@ -255,7 +255,7 @@ func TestSearchOfDamagedRows(t *testing.T) {
 		require.NoError(t, db.AudioSearch().Store.PutVideos(t.Context(), "acme", "d", others))
 		for more := true; more; {
 			var err error
-			_, more, err = (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
+			_, more, err = (db.audiosearch).Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 			require.NoError(t, err)
 		}
 		require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
@@ -291,7 +291,7 @@ func TestSearchOfWhatChanges(t *testing.T) {
 	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	tables := &AudioSearch{db: db}
+	tables := db.audiosearch
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	for _, filters := range [][]metadata.Filter{
 		nil,

@@ -119,7 +119,7 @@ func TestSearchesSeeOneState(t *testing.T) {
 	}
 	others.Go(func() {
 		for ctx.Err() == nil {
-			_, _, err := (&AudioSearch{db: dbs[0]}).Compact(context.Background(), audiosearch.CompactOptions{}, 100_000)
+			_, _, err := (dbs[0].audiosearch).Compact(context.Background(), audiosearch.CompactOptions{}, 100_000)
 			assert.NoError(t, err)
 		}
 	})
@@ -154,7 +154,7 @@ func TestKilledWhilePacking(t *testing.T) {
 			require.NoError(t, hear(t.Context(), db, rand.IntN(heardVideos), n))
 			require.NoError(t, hearInParts(t.Context(), db, rand.IntN(heardVideos), n))
 			if n%8 == 0 {
-				_, _, err := (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
+				_, _, err := (db.audiosearch).Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 				require.NoError(t, err)
 			}
 		}
@@ -177,7 +177,7 @@ func TestKilledWhilePacking(t *testing.T) {
 		require.NoError(t, err)
 		t.Log(len(heard(t, after)), "videos are scored")
 		for more := true; more; {
-			_, more, err = (&AudioSearch{db: after}).Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
+			_, more, err = (after.audiosearch).Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 			require.NoError(t, err)
 		}
 		heard(t, after)
@@ -190,16 +190,16 @@ func TestKilledWhilePacking(t *testing.T) {
 // is there.
 func TestRememberedDatasets(t *testing.T) {
 	db := openHeard(t, EmptyFile(t), nil)
-	tables := &AudioSearch{db: db}
+	tables := db.audiosearch
 	remembered := func() (datasets []int64) {
 		total := 0
-		for e := db.views.order.Front(); e != nil; e = e.Next() {
+		for e := db.audiosearch.views.order.Front(); e != nil; e = e.Next() {
 			v := e.Value.(*sharedView)
 			require.Equal(t, v.bytes, v.view.bytes)
 			datasets, total = append(datasets, v.dataset), total+v.bytes
 		}
-		require.Equal(t, total, db.views.bytes)
-		require.Len(t, db.views.bySeq, len(datasets))
+		require.Equal(t, total, db.audiosearch.views.bytes)
+		require.Len(t, db.audiosearch.views.bySeq, len(datasets))
 		return datasets
 	}
 	look := func(dataset string) {
@@ -212,7 +212,7 @@ func TestRememberedDatasets(t *testing.T) {
 		require.NoError(t, tables.PutVideos(t.Context(), "acme", id, []audiosearch.Video{{ID: "v0", Path: "p"}}))
 	}
 	look("d")
-	one := db.views.bytes
+	one := db.audiosearch.views.bytes
 	require.Positive(t, one)
 	look("e")
 	look("f")
@@ -224,7 +224,7 @@ func TestRememberedDatasets(t *testing.T) {
 		require.NoError(t, hear(t.Context(), db, i, 7))
 	}
 	look("d")
-	require.Greater(t, db.views.bytes, one)
+	require.Greater(t, db.audiosearch.views.bytes, one)
 	for more := true; more; {
 		var err error
 		_, more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
@@ -237,12 +237,12 @@ func TestRememberedDatasets(t *testing.T) {
 	_, _, err := tables.Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 	require.NoError(t, err)
 	look("d")
-	v := db.views.get(1)
+	v := db.audiosearch.views.get(1)
 	require.Empty(t, v.rows)
 	require.Empty(t, v.view.blocks)
 	remembered()
 
-	db.views.limit = 1
+	db.audiosearch.views.limit = 1
 	for _, dataset := range []string{"e", "f"} { // known already, so they are not counted again until they change
 		require.NoError(t, tables.PutVideos(t.Context(), "acme", dataset, []audiosearch.Video{{ID: "v1", Path: "p"}}))
 		look(dataset)

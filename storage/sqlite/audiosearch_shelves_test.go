@@ -50,13 +50,13 @@ func TestManyClasses(t *testing.T) {
 	}
 	compact := func() {
 		for more := true; more; {
-			_, more, err = (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
+			_, more, err = (db.audiosearch).Compact(t.Context(), audiosearch.CompactOptions{}, 100_000)
 			require.NoError(t, err)
 		}
 	}
 	compare := func() {
 		t.Helper()
-		tables := &AudioSearch{db: db}
+		tables := db.audiosearch
 		for _, class := range []int{0, 1023, 1024, 2048, 5555, 6999} {
 			var want []audiosearch.Hit
 			for i := range videos {
@@ -154,7 +154,7 @@ func TestVocabularies(t *testing.T) {
 		require.NoError(t, db.AudioSearch().Store.SetModel(t.Context(), "acme", "d", c))
 	}
 	for more := true; more; {
-		_, more, err = (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{ReplacedBefore: someTime.Add(1)}, 100_000)
+		_, more, err = (db.audiosearch).Compact(t.Context(), audiosearch.CompactOptions{ReplacedBefore: someTime.Add(1)}, 100_000)
 		require.NoError(t, err)
 	}
 	require.Equal(t, both[:1], names(), "the current model needs it")

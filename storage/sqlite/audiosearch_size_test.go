@@ -26,7 +26,7 @@ func TestAudioSearchSize(t *testing.T) {
 			db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, db.Close()) }()
-			tables := &AudioSearch{db: db}
+			tables := db.audiosearch
 			require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 			empty := liveBytes(t, db)
 			const batch = 1000

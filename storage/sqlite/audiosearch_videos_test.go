@@ -14,7 +14,7 @@ import (
 // a bound of metadata at once.
 func TestVideosByID(t *testing.T) {
 	db := openHeard(t, t.TempDir()+"/test.db", nil)
-	tables := &AudioSearch{db: db}
+	tables := db.audiosearch
 	long := metadata.Map{"text": metadata.String(strings.Repeat("x", metadataAtOnce*3/5))}
 	require.NoError(t, tables.PutVideos(t.Context(), "acme", "d", []audiosearch.Video{
 		{ID: "x1", Path: "p", Metadata: long}, {ID: "x2", Path: "p", Metadata: long}, {ID: "x3", Path: "p", Metadata: long},

@@ -12,13 +12,15 @@ import (
 
 // viewsOf returns the views of what a call sees: a transaction of the host's has its own,
 // since others do not see what it has written, and may never do.
-func (db *DB) viewsOf(ctx context.Context) *views {
-	h := hostTxOf(ctx, db)
+func (a *AudioSearch) viewsOf(ctx context.Context) *views {
+	h := hostTxOf(ctx, a.db)
 	if h == nil {
-		return &db.views
+		return a.views
 	}
 	v := memoryOf[views](&h.kept)
-	v.limit = db.views.limit
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.limit = a.views.limit
 	return v
 }
 
@@ -140,7 +142,7 @@ func (l *looking) find(ctx context.Context) error {
 // look is one try. It reports false if the view was not of the state that the connection
 // sees, and brings it there.
 func (l *looking) look(ctx context.Context) (done bool, err error) {
-	v := l.db.viewsOf(ctx).get(l.at.seq)
+	v := l.viewsOf(ctx).get(l.at.seq)
 	if err := v.lock(ctx, false); err != nil {
 		return false, err
 	}
@@ -177,7 +179,7 @@ func (l *looking) look(ctx context.Context) (done bool, err error) {
 // lookOnce brings the view to the state that a connection sees and reads it with the same
 // connection. It reports false if the dataset is another one by now.
 func (l *looking) lookOnce(ctx context.Context) (done bool, err error) {
-	v := l.db.viewsOf(ctx).get(l.at.seq)
+	v := l.viewsOf(ctx).get(l.at.seq)
 	if err := v.lock(ctx, true); err != nil {
 		return false, err
 	}
@@ -242,6 +244,6 @@ func (l *looking) bring(ctx context.Context, c *conn, v *sharedView) error {
 		v.view = newView(v.dataset, v.vocabularies)
 		return err
 	}
-	l.db.viewsOf(ctx).count(v, v.view.bytes)
+	l.viewsOf(ctx).count(v, v.view.bytes)
 	return nil
 }

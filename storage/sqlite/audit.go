@@ -79,7 +79,7 @@ func (t *auditTable) listing(org string, q *auditSelection) (statement string, a
 }
 
 // prune removes some rows that ended before a time: other writes wait for so long.
-func (db *DB) prune(ctx context.Context, statement string, before time.Time, limit int) (n int, more bool, err error) {
+func (db *file) prune(ctx context.Context, statement string, before time.Time, limit int) (n int, more bool, err error) {
 	limit = min(limit, pruneStep)
 	var removed int64
 	err = db.writer.write(ctx, func(tx *tx) (err error) {

@@ -9,7 +9,7 @@ import (
 
 // AuthMgmt implements [authmgmt.Store], [authmgmt.Pruner], [authmgmt.KeyChecker],
 // [authmgmt.Organizations] and [mortise.HostTx].
-type AuthMgmt struct{ db *DB }
+type AuthMgmt struct{ db *file }
 
 var (
 	_ authmgmt.Store         = (*AuthMgmt)(nil)

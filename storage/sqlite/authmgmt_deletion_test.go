@@ -86,9 +86,9 @@ func TestDeletedForAnotherHandle(t *testing.T) {
 		db, err := Open(t.Context(), path, nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		services[i] = deletionService(t, &AuthMgmt{db: db})
+		services[i] = deletionService(t, db.authmgmt)
 		if i == 0 {
-			first = &AuthMgmt{db: db}
+			first = db.authmgmt
 		}
 	}
 	mine, others := newCredentials(t, services[0], "acme"), newCredentials(t, services[0], "globex")
@@ -154,7 +154,7 @@ func TestTablesOfDeleted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, err := Open(t.Context(), path, nil)
 	require.NoError(t, err)
-	s := deletionService(t, &AuthMgmt{db: db})
+	s := deletionService(t, db.authmgmt)
 	newCredentials(t, s, "acme")
 	newCredentials(t, s, "acme2")
 	texts := []string{"acme"}
@@ -188,7 +188,7 @@ func TestTablesOfDeleted(t *testing.T) {
 	require.Equal(t, others, rowsOf(t, db, "acme2"))
 	require.Contains(t, before, "authmgmt_deleted")
 
-	s = deletionService(t, &AuthMgmt{db: db})
+	s = deletionService(t, db.authmgmt)
 	_, err = s.DeleteOrganization(t.Context(), "acme2", deleter)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"authmgmt_deleted", "authmgmt_audit"}, rowsOf(t, db, "acme2"))

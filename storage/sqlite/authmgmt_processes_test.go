@@ -27,7 +27,7 @@ func twoOnOneFile(t *testing.T) (first, second *AuthMgmt, db *DB) {
 		return db
 	}
 	db = open()
-	first, second = &AuthMgmt{db: db}, &AuthMgmt{db: open()}
+	first, second = db.authmgmt, open().authmgmt
 	require.NoError(t, first.CreateClient(t.Context(), someClient("robot", 1), auditEvent()))
 	rename(t, first, "known")
 	return first, second, db

@@ -23,7 +23,7 @@ func openAuthMgmt(t *testing.T) (*DB, *AuthMgmt) {
 	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	return db, &AuthMgmt{db: db}
+	return db, db.authmgmt
 }
 
 // runScript runs statements on the writer's connection.

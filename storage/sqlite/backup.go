@@ -24,7 +24,7 @@ import (
 //
 // It is VACUUM INTO (https://www.sqlite.org/lang_vacuum.html). A plain copy of the file
 // while a program has it open is not whole: what is in the -wal file is missing.
-func (db *DB) Backup(ctx context.Context, path string) (err error) {
+func (db *file) Backup(ctx context.Context, path string) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("sqlite: backup: %w", err)
@@ -71,7 +71,7 @@ func publish(partial, path string) error {
 
 // copyTo uses a connection of its own: those of the readers are not allowed to write, not
 // even elsewhere.
-func (db *DB) copyTo(ctx context.Context, file string) error {
+func (db *file) copyTo(ctx context.Context, file string) error {
 	s, err := newSource(db.writer.source.path, url.Values{})
 	if err != nil {
 		return err

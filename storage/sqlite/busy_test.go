@@ -39,7 +39,7 @@ func besideAnother(t *testing.T, do func(t *testing.T, db *DB, exec func(text st
 // long as anybody: for the busy timeout from when that has the file, and no longer.
 func TestBusyBehindTurns(t *testing.T) {
 	besideAnother(t, func(t *testing.T, db *DB, exec func(string)) {
-		defer db.added.listen(func(string) {})()
+		defer db.jobs.added.listen(func(string) {})()
 		take := func() {
 			for i := range maxIntake {
 				require.NoError(t, db.intake.Take(t.Context(), nil, fmt.Sprint(i)))
@@ -86,7 +86,7 @@ func TestBusyBehindTurns(t *testing.T) {
 // those who have called later and stand before them: all are answered at the same moment.
 func TestBusyByTurns(t *testing.T) {
 	besideAnother(t, func(t *testing.T, db *DB, exec func(string)) {
-		defer db.added.listen(func(string) {})()
+		defer db.jobs.added.listen(func(string) {})()
 		exec("BEGIN IMMEDIATE") // until the connection is closed
 		began := time.Now()
 		var many, again sync.WaitGroup
@@ -132,7 +132,7 @@ func TestBusyBehindInTx(t *testing.T) {
 		exec("COMMIT")
 		ended := make(chan error, 1)
 		require.NoError(t, db.InTx(t.Context(), func(ctx context.Context, _ *Tx) error {
-			hostTxOf(ctx, db).committed = []func(){func() { exec("BEGIN IMMEDIATE") }} // before the writer goes on
+			hostTxOf(ctx, db.file).committed = []func(){func() { exec("BEGIN IMMEDIATE") }} // before the writer goes on
 			go func() { ended <- db.writer.write(t.Context(), nothing) }()
 			time.Sleep(10 * busyTimeout)
 			return nil

@@ -22,13 +22,13 @@ const logPause = 200 * time.Millisecond
 // itself, at every commit; but not for the log, because Linux makes the first write after
 // a look more expensive (multigrain timestamps).
 type checkpointer struct {
-	db      *DB
+	db      *file
 	limit   int64
 	stop    chan struct{}
 	stopped chan struct{}
 }
 
-func startCheckpointer(db *DB, limit int64) *checkpointer {
+func startCheckpointer(db *file, limit int64) *checkpointer {
 	c := &checkpointer{db: db, limit: limit, stop: make(chan struct{}), stopped: make(chan struct{})}
 	go c.run()
 	return c

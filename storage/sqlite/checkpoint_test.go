@@ -26,7 +26,7 @@ func TestLogStaysShort(t *testing.T) {
 	const limit, each = 1 << 20, 20_000
 	limitLog := func(limit int64) {
 		db.checkpointer.close()
-		db.checkpointer = startCheckpointer(db, limit)
+		db.checkpointer = startCheckpointer(db.file, limit)
 	}
 	limitLog(math.MaxInt64) // until the log is long, to which readers alone may not bring it
 	size := func() int64 {

@@ -29,7 +29,7 @@ type conn struct {
 	bound []driver.NamedValue // of one call of the driver, which does not keep them
 
 	memories memories
-	forgets  func(text string) bool // whether a statement, if it writes, may change what a forgetter remembers; nil: none does
+	forgets  func(text string) bool // whether a statement may change rows that a forgetter remembers; nil: none does
 }
 
 // prepared is a statement.

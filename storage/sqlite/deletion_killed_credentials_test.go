@@ -26,7 +26,7 @@ func TestKilledWhileDeletingCredentials(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "test.db")
 			db, err := Open(t.Context(), path, nil)
 			require.NoError(t, err)
-			before := deletionService(t, &AuthMgmt{db})
+			before := deletionService(t, db.authmgmt)
 			mine, others := newCredentials(t, before, "acme"), newCredentials(t, before, "acme2")
 			fillTrigger(t, db, "acme", 5)
 			fillTrigger(t, db, "acme2", 5)
@@ -37,7 +37,7 @@ func TestKilledWhileDeletingCredentials(t *testing.T) {
 			killAt(t, "TestKilledWhileDeletingCredentials", path, place)
 
 			db = openTrigger(t, path)
-			s := deletionService(t, &AuthMgmt{db})
+			s := deletionService(t, db.authmgmt)
 			events, err := trigger.New(db.Trigger(), nil)
 			require.NoError(t, err)
 			marked := place != "in the mark"

@@ -61,8 +61,8 @@ func TestKilledWhileDeleting(t *testing.T) {
 			db, err := Open(t.Context(), path, nil)
 			require.NoError(t, err)
 			for _, id := range []string{"v1", "v2"} {
-				fillVault(t, &Vault{db}, "acme", id)
-				fillVault(t, &Vault{db}, "stays", id)
+				fillVault(t, db.vault, "acme", id)
+				fillVault(t, db.vault, "stays", id)
 			}
 			furnishOrg(t, db, "stays", 100, 40)
 			furnishOrg(t, db, "acme", 200, 40)
@@ -74,7 +74,7 @@ func TestKilledWhileDeleting(t *testing.T) {
 			db, err = Open(t.Context(), path, nil)
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, db.Close()) })
-			tokens, audio := &Vault{db}, &AudioSearch{db}
+			tokens, audio := db.vault, db.audiosearch
 			_, _, vaultErr := tokens.RemoveDeleted(t.Context(), "acme", 0)
 			_, _, audioErr := audio.RemoveDeleted(t.Context(), "acme", 0)
 			switch now := counts(content(t, db)); place {

@@ -26,12 +26,12 @@ func TestLeaveDeletion(t *testing.T) {
 	require.NoError(t, err)
 	furnishOrg(t, db, "goes", 100, 10)
 	for _, mark := range []func() error{
-		func() error { _, err := (&AudioSearch{db}).MarkDeleted(t.Context(), "goes", someTime); return err },
+		func() error { _, err := (db.audiosearch).MarkDeleted(t.Context(), "goes", someTime); return err },
 		func() error {
-			_, err := (&AuthMgmt{db}).MarkDeleted(t.Context(), "goes", someTime, authmgmt.AuditEvent{})
+			_, err := (db.authmgmt).MarkDeleted(t.Context(), "goes", someTime, authmgmt.AuditEvent{})
 			return err
 		},
-		func() error { _, err := (&Trigger{db: db}).MarkDeleted(t.Context(), "goes", someTime); return err },
+		func() error { _, err := (db.trigger).MarkDeleted(t.Context(), "goes", someTime); return err },
 	} {
 		require.NoError(t, mark())
 	}
@@ -51,15 +51,15 @@ func TestLeaveDeletion(t *testing.T) {
 		"vault.RemoveDeleted":      step(func(ctx context.Context) (int, bool, error) { return s.RemoveDeleted(ctx, "goes", 1) }),
 		"vault.RemoveDeletedVault": step(func(ctx context.Context) (int, bool, error) { return s.RemoveDeletedVault(ctx, "acme", "v2", 1) }),
 		"audiosearch.MarkDeleted": func(ctx context.Context) (any, error) {
-			return (&AudioSearch{db}).MarkDeleted(ctx, "goes", someTime)
+			return (db.audiosearch).MarkDeleted(ctx, "goes", someTime)
 		},
-		"audiosearch.RemoveDeleted": step(func(ctx context.Context) (int, bool, error) { return (&AudioSearch{db}).RemoveDeleted(ctx, "goes", 1) }),
+		"audiosearch.RemoveDeleted": step(func(ctx context.Context) (int, bool, error) { return (db.audiosearch).RemoveDeleted(ctx, "goes", 1) }),
 		"authmgmt.MarkDeleted": func(ctx context.Context) (any, error) {
-			return (&AuthMgmt{db}).MarkDeleted(ctx, "goes", someTime, authmgmt.AuditEvent{})
+			return (db.authmgmt).MarkDeleted(ctx, "goes", someTime, authmgmt.AuditEvent{})
 		},
-		"authmgmt.RemoveDeleted": step(func(ctx context.Context) (int, bool, error) { return (&AuthMgmt{db}).RemoveDeleted(ctx, "goes", 1) }),
-		"trigger.MarkDeleted":    func(ctx context.Context) (any, error) { return (&Trigger{db: db}).MarkDeleted(ctx, "goes", someTime) },
-		"trigger.RemoveDeleted":  step(func(ctx context.Context) (int, bool, error) { return (&Trigger{db: db}).RemoveDeleted(ctx, "goes", 1) }),
+		"authmgmt.RemoveDeleted": step(func(ctx context.Context) (int, bool, error) { return (db.authmgmt).RemoveDeleted(ctx, "goes", 1) }),
+		"trigger.MarkDeleted":    func(ctx context.Context) (any, error) { return (db.trigger).MarkDeleted(ctx, "goes", someTime) },
+		"trigger.RemoveDeleted":  step(func(ctx context.Context) (int, bool, error) { return (db.trigger).RemoveDeleted(ctx, "goes", 1) }),
 	} {
 		left := 0
 		for range 10 {

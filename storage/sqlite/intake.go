@@ -13,9 +13,9 @@ const maxIntake = 64
 
 // bring is writer.write for an operation that brings work of an organization. While workers
 // of this process take work up, the organizations take turns.
-func (db *DB) bring(ctx context.Context, org string, do func(*tx) error) error {
+func (db *file) bring(ctx context.Context, org string, do func(*tx) error) error {
 	// A transaction of the host's has the file: those who have a place wait for its end.
-	if !db.working() || hostTxOf(ctx, db) != nil {
+	if db.working == nil || !db.working() || hostTxOf(ctx, db) != nil {
 		return db.writer.write(ctx, do)
 	}
 	called := time.Now()

@@ -16,11 +16,11 @@ import (
 )
 
 // intakeOf returns a database without a file, whose operations wait to be gathered.
-func intakeOf(t *testing.T) *DB {
+func intakeOf(t *testing.T) (*file, *jobNotifier) {
 	w := &writer{ops: make(chan *op, 2*maxGroup), stopped: make(chan struct{})}
 	w.ctx, w.cancel = context.WithCancel(t.Context())
 	added := new(jobNotifier)
-	return &DB{writer: w, added: added, working: added.heard, intake: turns.New(maxIntake, maxIntake-1)}
+	return &file{writer: w, working: added.heard, intake: turns.New(maxIntake, maxIntake-1)}, added
 }
 
 func nothing(*tx) error { return nil }
@@ -29,8 +29,8 @@ func nothing(*tx) error { return nil }
 // behind a few of them, and in the same transaction.
 func TestIntake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := intakeOf(t)
-		defer db.added.listen(func(string) {})()
+		db, added := intakeOf(t)
+		defer added.listen(func(string) {})()
 		var calls sync.WaitGroup
 		bring := func(org string) {
 			calls.Go(func() { assert.NoError(t, db.bring(t.Context(), org, nothing)) })
@@ -69,8 +69,8 @@ func TestIntake(t *testing.T) {
 // they come.
 func TestIntakeAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := intakeOf(t)
-		db.added.listen(func(string) {})() // one that has gone
+		db, added := intakeOf(t)
+		added.listen(func(string) {})() // one that has gone
 		var calls sync.WaitGroup
 		for range maxGroup {
 			calls.Go(func() { assert.NoError(t, db.bring(t.Context(), "acme", nothing)) })
@@ -87,8 +87,8 @@ func TestIntakeAlone(t *testing.T) {
 // the database.
 func TestIntakeLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := intakeOf(t)
-		defer db.added.listen(func(string) {})()
+		db, added := intakeOf(t)
+		defer added.listen(func(string) {})()
 		for i := range maxIntake {
 			require.NoError(t, db.intake.Take(t.Context(), nil, fmt.Sprint(i)))
 		}
@@ -121,7 +121,7 @@ func fullIntake(t *testing.T) *DB {
 // TestIntakeOf: all that brings work takes turns.
 func TestIntakeOf(t *testing.T) {
 	db := fullIntake(t)
-	events, runs := &Trigger{db: db}, &AudioSearch{db: db}
+	events, runs := db.trigger, db.audiosearch
 	e, r := someEvent(), audiosearch.Run{Organization: "acme", ID: 1, State: audiosearch.StateQueued}
 	for name, bring := range map[string]func(context.Context) error{
 		"CreateEvent": func(ctx context.Context) error {

@@ -39,7 +39,7 @@ var ErrTxTime = errors.New("sqlite: a transaction of InTx was open for too long,
 // Consumers hear of a job that was added once it is committed, and not at all after a
 // rollback. So do Observers of what was changed. Foreign keys are enforced (PRAGMA
 // foreign_keys), also in the host's tables.
-func (db *DB) InTx(ctx context.Context, do func(ctx context.Context, tx *Tx) error) (err error) {
+func (db *file) InTx(ctx context.Context, do func(ctx context.Context, tx *Tx) error) (err error) {
 	if hostTxOf(ctx, db) != nil {
 		return errors.New("sqlite: InTx within InTx: use the transaction that is there")
 	}
@@ -85,7 +85,7 @@ func (w *writer) standAside(ctx context.Context) (release func(), err error) {
 type hostTxKey struct{}
 
 // hostTxOf returns the transaction of the host's on this database, or nil.
-func hostTxOf(ctx context.Context, db *DB) *hostTx {
+func hostTxOf(ctx context.Context, db *file) *hostTx {
 	if h, _ := ctx.Value(hostTxKey{}).(*hostTx); h != nil && h.db == db {
 		return h
 	}
@@ -95,7 +95,7 @@ func hostTxOf(ctx context.Context, db *DB) *hostTx {
 // hostTx is a transaction of InTx. The writer stands aside for as long as it is open, so
 // there is one at a time.
 type hostTx struct {
-	db      *DB
+	db      *file
 	conn    *hostConn
 	release func()   // the writer
 	kept    memories // of the transaction
@@ -284,12 +284,13 @@ func (h *hostTx) commit(ctx context.Context) error {
 	for _, f := range h.committed {
 		f()
 	}
+	h.committed = nil
 	h.release()
 	return nil
 }
 
 // afterCommit implements [mortise.HostTx].
-func (db *DB) afterCommit(ctx context.Context, f func(ctx context.Context)) bool {
+func (db *file) afterCommit(ctx context.Context, f func(ctx context.Context)) bool {
 	h := hostTxOf(ctx, db)
 	if h != nil && f != nil {
 		h.afterMu.Lock()

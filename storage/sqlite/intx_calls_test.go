@@ -11,7 +11,7 @@ func CallsInTx(db *DB) {
 	db.writer.hosted = func(ctx context.Context, do func(*tx) error) error {
 		var failed error // which must not end the transaction: a savepoint is enough
 		err := db.InTx(ctx, func(ctx context.Context, _ *Tx) error {
-			failed = hostTxOf(ctx, db).write(ctx, do)
+			failed = hostTxOf(ctx, db.file).write(ctx, do)
 			return nil
 		})
 		return errors.Join(failed, err)
@@ -19,7 +19,7 @@ func CallsInTx(db *DB) {
 	read := func(ctx context.Context, do func(*conn) error) error {
 		var failed error
 		err := db.InTx(ctx, func(ctx context.Context, _ *Tx) error {
-			failed = hostTxOf(ctx, db).read(ctx, do)
+			failed = hostTxOf(ctx, db.file).read(ctx, do)
 			return nil
 		})
 		return errors.Join(failed, err)

@@ -19,10 +19,17 @@ func (db *DB) Queue(opts *leases.Options) *leases.Queue {
 }
 
 // Jobs returns the table of jobs, of all kinds.
-func (db *DB) Jobs() *Jobs { return &Jobs{db: db} }
+func (db *DB) Jobs() *Jobs { return db.jobs }
 
 // Jobs implements [mortise.Leases], [mortise.Sharer] and [leases.JobNotifier].
-type Jobs struct{ db *DB }
+type Jobs struct {
+	db      *file
+	now     func() time.Time
+	added   jobNotifier
+	turns   jobTurns                         // of the writer
+	sharers []any                            // the stores over the same file
+	claimed func(*tx, []mortise.Lease) error // called with the jobs that a claim has taken, in its transaction
+}
 
 var (
 	_ mortise.Leases     = (*Jobs)(nil)
@@ -32,17 +39,11 @@ var (
 
 // Shares implements [mortise.Sharer].
 func (t *Jobs) Shares(store any) bool {
-	switch s := store.(type) {
-	case *Trigger:
-		return s.db == t.db
-	case *AudioSearch:
-		return s.db == t.db
-	}
-	return false
+	return slices.Contains(t.sharers, store) // itself: a type that embeds one has methods of its own
 }
 
 // NotifyJobs implements [leases.JobNotifier].
-func (t *Jobs) NotifyJobs(wake func(kind string)) (stop func()) { return t.db.added.listen(wake) }
+func (t *Jobs) NotifyJobs(wake func(kind string)) (stop func()) { return t.added.listen(wake) }
 
 // A job is ready if it has become claimable and is not held. A claim first makes jobs
 // ready, and then looks at those only. Their index begins with the kind and the
@@ -77,8 +78,8 @@ const (
 	buryJob    = "UPDATE mortise_jobs SET dead = 1, token = NULL" + jobHeld
 )
 
-// jobTime returns the time by the clock of the jobs, as it is stored.
-func (db *DB) jobTime() int64 { return db.now().UnixMicro() }
+// time returns the time by the clock of the jobs, as it is stored.
+func (t *Jobs) time() int64 { return t.now().UnixMicro() }
 
 // newJob is a job to be added: copies of what a caller passed.
 type newJob struct {
@@ -92,39 +93,39 @@ func newJobOf(j *mortise.Job) *newJob {
 	return n
 }
 
-// addJob adds a job in a transaction, whose end wakes those who wait for one: also when
+// add adds a job in a transaction, whose end wakes those who wait for one: also when
 // the caller has left by then.
-func (t *tx) addJob(db *DB, n *newJob) error {
-	at, ready, now := n.job.At.UnixMicro(), 0, db.jobTime()
+func (t *Jobs) add(tx *tx, n *newJob) error {
+	at, ready, now := n.job.At.UnixMicro(), 0, t.time()
 	if n.job.At.IsZero() {
 		at = now
 	}
 	if at <= now {
 		ready = 1
 	}
-	added, err := t.exec(insertJob, n.job.ID, n.job.Kind, n.job.Organization, at, ready, n.trace)
+	added, err := tx.exec(insertJob, n.job.ID, n.job.Kind, n.job.Organization, at, ready, n.trace)
 	if added > 0 {
-		told := memoryOf[toldOf](t.shared)
-		t.onCommit(func() {
+		told := memoryOf[toldOf](tx.shared)
+		tx.onCommit(func() {
 			if told.kind != n.job.Kind {
 				told.kind = n.job.Kind
-				db.added.notify(told.kind)
+				t.added.notify(told.kind)
 			}
 		})
 	}
 	return err
 }
 
-// toldOf is the kind of jobs that was told of last, of those that a transaction has added.
+// toldOf is the last kind of job for which a transaction has woken the listeners.
 type toldOf struct{ kind string }
 
-// endJob removes a job if the lease still holds it, and reports whether it did.
-func (t *tx) endJob(l *mortise.Lease, dead bool) (ended bool, err error) {
+// end removes a job if the lease still holds it, and reports whether it did.
+func (t *Jobs) end(tx *tx, l *mortise.Lease, dead bool) (ended bool, err error) {
 	statement := removeJob
 	if dead {
 		statement = buryJob
 	}
-	n, err := t.exec(statement, heldArgs(l)...)
+	n, err := tx.exec(statement, heldArgs(l)...)
 	return n > 0, err
 }
 
@@ -136,7 +137,7 @@ func heldArgs(l *mortise.Lease, before ...any) []any {
 // Add implements [mortise.Leases].
 func (t *Jobs) Add(ctx context.Context, j mortise.Job) error {
 	n := newJobOf(&j)
-	return t.db.writer.write(ctx, func(tx *tx) error { return tx.addJob(t.db, n) })
+	return t.db.writer.write(ctx, func(tx *tx) error { return t.add(tx, n) })
 }
 
 // Cancel implements [mortise.Leases].
@@ -160,7 +161,7 @@ func (t *Jobs) Release(ctx context.Context, l mortise.Lease, after time.Duration
 // later runs a statement that makes a job claimable later, if the lease still holds it.
 func (t *Jobs) later(ctx context.Context, l *mortise.Lease, statement string, after time.Duration) error {
 	return t.db.writer.write(ctx, func(tx *tx) error {
-		changed, err := tx.exec(statement, heldArgs(l, t.db.jobTime()+after.Microseconds())...)
+		changed, err := tx.exec(statement, heldArgs(l, t.time()+after.Microseconds())...)
 		if err == nil && changed == 0 {
 			err = mortise.ErrLeaseLost
 		}
@@ -171,7 +172,7 @@ func (t *Jobs) later(ctx context.Context, l *mortise.Lease, statement string, af
 // Remove implements [mortise.Holder].
 func (t *Jobs) Remove(ctx context.Context, l mortise.Lease, dead bool) error {
 	return t.db.writer.write(ctx, func(tx *tx) error {
-		ended, err := tx.endJob(&l, dead)
+		ended, err := t.end(tx, &l, dead)
 		if err == nil && !ended {
 			err = mortise.ErrLeaseLost
 		}
@@ -185,10 +186,10 @@ func (t *Jobs) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, err
 	var leases []mortise.Lease
 	var more bool
 	step := func(tx *tx) (err error) {
-		if leases, more, err = tx.claimJobs(&c, t.db.jobTime(), &t.db.jobTurns); err != nil {
+		if leases, more, err = tx.claimJobs(&c, t.time(), &t.turns); err != nil {
 			return err
 		}
-		return t.db.claimed(tx, leases)
+		return t.claimed(tx, leases)
 	}
 	for {
 		if err := t.db.writer.write(ctx, step); err != nil {

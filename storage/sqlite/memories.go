@@ -2,14 +2,14 @@ package sqlite
 
 import "sync"
 
-// memories are what the parts of this package that keep a domain remember, for as long as
-// the owner lives: a connection, a transaction, the writer. The owner knows none of them. Each
-// part has a type of its own, of which there is one value.
+// memories are values of the rooms of this package, which live as long as their owner: a
+// connection, a transaction, the writer. The owner knows none of the types. There is one value
+// of a type.
 //
-// A value of a transaction may be a [settler], one of a connection a [forgetter].
+// A value of the writer's transaction may be a [settler], one of a connection a [forgetter].
 type memories struct {
-	mu  sync.Mutex
-	all []any // pointers
+	mu  sync.Mutex // two goroutines can have one transaction of the host's
+	all []any      // pointers
 }
 
 // memoryOf returns the memory of a type, a zero one at first.
@@ -49,8 +49,9 @@ func (m *memories) settle(c *conn) error {
 	return nil
 }
 
-// forgetter is a memory of what the writer's connection has read. It stays good until
-// another connection writes, or this one by a statement that forgets names.
+// forgetter is a memory of rows that the writer's connection has read. It stays good until
+// another connection writes to the file, or this one runs a statement for which conn.forgets
+// returns true.
 type forgetter interface {
 	forget()
 	// committing is called before a commit, and committed after it.

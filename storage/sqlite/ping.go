@@ -23,7 +23,7 @@ const (
 // notices within seconds that the disk is full or fails, and that it works again. Each call
 // looks whether the tables of all domains are as Open made them. If they are not, or if
 // damage was found, it fails as Open would. An error of ctx tells nothing about the disk.
-func (db *DB) Ping(ctx context.Context) error {
+func (db *file) Ping(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (db *DB) Ping(ctx context.Context) error {
 
 // checkTables looks whether the tables are as the scripts made them. Another process may have
 // dropped one, or put a view in its place.
-func (db *DB) checkTables(ctx context.Context) error {
+func (db *file) checkTables(ctx context.Context) error {
 	want, err := ours.objects()
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (db *DB) checkTables(ctx context.Context) error {
 
 // probe makes a small write. It leaves nothing behind, but reaches the disk all the same:
 // an UPDATE to what is there already would not, since SQLite then writes no page.
-func (db *DB) probe() error {
+func (db *file) probe() error {
 	return db.writer.write(context.Background(), func(t *tx) error {
 		if _, err := t.exec(noteScript, "probe", "", "", ""); err != nil {
 			return err

@@ -42,3 +42,17 @@ func TestQueue(t *testing.T) {
 		},
 	})
 }
+
+// wrapped is a store of the host's, whose own CreateEvent a service must call.
+type wrapped struct{ *sqlite.Trigger }
+
+// TestSharesNoWrapper: jobs share the transactions of the store itself, and of no type that
+// embeds it.
+func TestSharesNoWrapper(t *testing.T) {
+	t.Parallel()
+	db := openAt(t, sqlite.EmptyFile(t), nil)
+	store := db.Trigger().Store
+	require.True(t, db.Jobs().Shares(store))
+	require.True(t, db.Jobs().Shares(db.AudioSearch().Store))
+	require.False(t, db.Jobs().Shares(wrapped{store.(*sqlite.Trigger)}))
+}

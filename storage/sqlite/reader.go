@@ -43,14 +43,14 @@ func (r *reader) close() (err error) {
 
 // find runs a query of an organization that an index answers at once, and calls each for
 // every row. ctx bounds only the waiting before the query.
-func (db *DB) find(ctx context.Context, org, text string, args []any, each func(*row) error) error {
+func (db *file) find(ctx context.Context, org, text string, args []any, each func(*row) error) error {
 	return db.finder.query(ctx, unbounded, db.busy, org, text, args, each)
 }
 
 // list runs a query of an organization that may take long, and calls each for every row.
 // ctx ends the query before the first row, and between rows. So a query that takes long
 // must find all rows before it returns the first.
-func (db *DB) list(ctx context.Context, org, text string, args []any, each func(*row) error) error {
+func (db *file) list(ctx context.Context, org, text string, args []any, each func(*row) error) error {
 	return db.lister.query(ctx, ctx, db.busy, org, text, args, each)
 }
 

@@ -134,7 +134,7 @@ func TestListsHoldUpNobody(t *testing.T) {
 
 	start("other")
 	require.ErrorIs(t, list("a third one"), context.DeadlineExceeded)
-	_, err = (&Trigger{db: db}).KeyByDigest(t.Context(), [32]byte{})
+	_, err = (db.trigger).KeyByDigest(t.Context(), [32]byte{})
 	require.ErrorIs(t, err, mortise.ErrNotFound)
 	end()
 	running.Wait()

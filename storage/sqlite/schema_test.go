@@ -202,6 +202,6 @@ func TestTrustedSchema(t *testing.T) {
 	require.NoError(t, c.query(t.Context(), trusted, nil, off))
 	require.NoError(t, c.close())
 	require.NoError(t, db.InTx(t.Context(), func(ctx context.Context, tx *Tx) error {
-		return hostTxOf(ctx, db).read(ctx, func(c *conn) error { return c.query(unbounded, trusted, nil, off) })
+		return hostTxOf(ctx, db.file).read(ctx, func(c *conn) error { return c.query(unbounded, trusted, nil, off) })
 	}))
 }

@@ -9,7 +9,10 @@ import (
 
 // Trigger implements [trigger.Store], [trigger.TxStore], [trigger.Pruner],
 // [trigger.Organizations], [trigger.APIKeys] and [mortise.HostTx].
-type Trigger struct{ db *DB }
+type Trigger struct {
+	db   *file
+	jobs *Jobs
+}
 
 var (
 	_ trigger.Store         = (*Trigger)(nil)

@@ -50,7 +50,7 @@ func attempt(t *testing.T, tables *Trigger, e *trigger.Event) {
 func TestAttemptLeavesTheBody(t *testing.T) {
 	path := EmptyFile(t)
 	db := openTrigger(t, path)
-	tables := &Trigger{db: db}
+	tables := db.trigger
 	want := largeEvent()
 	_, _, err := tables.CreateEvent(t.Context(), want, time.Time{})
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestAttemptLeavesTheBody(t *testing.T) {
 // goes when that goes.
 func TestBodiesGoWithTheirEvents(t *testing.T) {
 	db := openTrigger(t, EmptyFile(t))
-	tables := &Trigger{db: db}
+	tables := db.trigger
 	e := largeEvent()
 	e.IdempotencyKey = "k"
 	for range 2 { // the second one is the same event

@@ -27,7 +27,7 @@ func openTrigger(t *testing.T, path string) *DB {
 // jobs. It returns the API key.
 func fillTrigger(t *testing.T, db *DB, org string, events int) trigger.APIKey {
 	t.Helper()
-	tables := &Trigger{db: db}
+	tables := db.trigger
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for i := range events {
 		e := trigger.Event{
@@ -146,7 +146,7 @@ func TestTriggerDeletedElsewhere(t *testing.T) {
 	for i := range handles {
 		handles[i] = openTrigger(t, path)
 	}
-	here, there := &Trigger{db: handles[0]}, &Trigger{db: handles[1]}
+	here, there := handles[0].trigger, handles[1].trigger
 	k := fillTrigger(t, handles[1], "acme", 2)
 	page, err := there.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: 10})
 	require.NoError(t, err)

@@ -181,7 +181,7 @@ func (t *Trigger) CreateEventAndAdd(ctx context.Context, e trigger.Event, keySin
 		if err := c.do(tx); err != nil || !c.created {
 			return err
 		}
-		return tx.addJob(t.db, n)
+		return t.jobs.add(tx, n)
 	})
 	if err != nil {
 		return trigger.Event{}, false, err
@@ -202,7 +202,7 @@ func (t *Trigger) UpdateEventAndRemove(
 		if err := tx.updateEvent(org, id, update); err != nil {
 			return err
 		}
-		_, err := tx.endJob(&l, dead)
+		_, err := t.jobs.end(tx, &l, dead)
 		return err
 	})
 }

@@ -37,7 +37,7 @@ func take(t *testing.T, db *DB) []mortise.Lease {
 // them, but those that are large or finished; and only once it is on the disk.
 func TestClaimReadsEvents(t *testing.T) {
 	path := EmptyFile(t)
-	others := &Trigger{db: openTrigger(t, path)} // so that the events come from another process
+	others := openTrigger(t, path).trigger // so that the events come from another process
 	plain, traced, large, ended, answered := someEvent(), someEvent(), someEvent(), someEvent(), someEvent()
 	traced.Context, traced.Trace = []byte(`{"n":1}`), map[string]string{"a": "b"}
 	traced.DueAt, traced.Generation, traced.LastError = traced.SubmittedAt, 12, "a\x00b"
@@ -51,15 +51,15 @@ func TestClaimReadsEvents(t *testing.T) {
 		{Kind: trigger.JobKind, Organization: "acme", ID: uuid.NewString() + "-0"},
 		{Kind: "other", Organization: "acme", ID: plain.ID.String() + "-0"},
 	} {
-		require.NoError(t, others.db.Jobs().Add(t.Context(), j))
+		require.NoError(t, others.jobs.Add(t.Context(), j))
 	}
 
 	db := openTrigger(t, path)
-	tables := &Trigger{db: db}
+	tables := db.trigger
 	broken := errors.New("broken")
 	require.ErrorIs(t, db.writer.write(t.Context(), func(tx *tx) error {
 		l := mortise.Lease{Job: plain.Job()}
-		return errors.Join(tx.readAhead([]mortise.Lease{l}), broken)
+		return errors.Join(readAhead(tx, []mortise.Lease{l}), broken)
 	}), broken)
 	require.Zero(t, db.recently(t), "what was rolled back is not kept")
 
@@ -87,7 +87,7 @@ func TestClaimReadsEvents(t *testing.T) {
 // all others.
 func TestClaimOfADamagedEvent(t *testing.T) {
 	path := EmptyFile(t)
-	others := &Trigger{db: openTrigger(t, path)}
+	others := openTrigger(t, path).trigger
 	good, noStatus, noNumber := someEvent(), someEvent(), someEvent()
 	submitted(t, others, noStatus, noNumber, good)
 	require.NoError(t, others.db.writer.write(t.Context(), func(tx *tx) error {
@@ -98,14 +98,14 @@ func TestClaimOfADamagedEvent(t *testing.T) {
 	db := openTrigger(t, path)
 	require.Len(t, take(t, db), 3)
 	require.Equal(t, 1, db.recently(t))
-	got, _ := seen(t, &Trigger{db: db}, good.ID)
+	got, _ := seen(t, db.trigger, good.ID)
 	require.Equal(t, good.ID, got.ID)
 }
 
 // TestClaimReadsSoManyEvents: a claim of many jobs reads a bounded number of events.
 func TestClaimReadsSoManyEvents(t *testing.T) {
 	path := EmptyFile(t)
-	others := &Trigger{db: openTrigger(t, path)}
+	others := openTrigger(t, path).trigger
 	for range maxReadAhead + 50 {
 		submitted(t, others, someEvent())
 	}

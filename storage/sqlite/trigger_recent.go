@@ -106,9 +106,11 @@ func (t *tx) recent() *recentEvents { return memoryOf[recentEvents](t.lasting) }
 
 // keep keeps an event, which may be nil, once the transaction is on the disk.
 func (t *tx) keep(v *versionedEvent) {
-	if recent := t.recent(); v != nil {
-		t.onCommit(func() { recent.put(v) })
+	if v == nil || t.own { // a call of the host's transaction can be rolled back alone
+		return
 	}
+	recent := t.recent()
+	t.onCommit(func() { recent.put(v) })
 }
 
 // maxReadAhead is how many events a claim reads at most.
@@ -122,7 +124,10 @@ var claimedEvents = "SELECT " + eventFields("trigger_events") + ", trigger_event
 
 // readAhead keeps the events of jobs that a claim has taken: their attempts are about to be
 // noted. All of them together cost a third of what each by itself would.
-func (t *tx) readAhead(leases []mortise.Lease) error {
+func readAhead(t *tx, leases []mortise.Lease) error {
+	if t.own {
+		return nil
+	}
 	recent, list, n := t.recent(), []byte{'['}, 0
 	for i := range leases {
 		j := &leases[i].Job

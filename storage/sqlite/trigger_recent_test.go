@@ -39,7 +39,7 @@ func (db *DB) recently(t *testing.T) (n int) {
 // is kept or not.
 func TestRecentEventsAreAsRead(t *testing.T) {
 	db := openTrigger(t, EmptyFile(t))
-	tables := &Trigger{db: db}
+	tables := db.trigger
 	at := time.Date(2026, 11, 22, 1, 2, 3, 456_789, time.FixedZone("", 3600)) // 456.789 microseconds
 	for name, change := range map[string]func(e *trigger.Event){
 		"nothing":        func(*trigger.Event) {},
@@ -88,7 +88,7 @@ func TestRecentEventsAreAsRead(t *testing.T) {
 func TestRecentEventOfAnotherProcess(t *testing.T) {
 	path := EmptyFile(t)
 	db, other := openTrigger(t, path), openTrigger(t, path)
-	tables, others := &Trigger{db: db}, &Trigger{db: other}
+	tables, others := db.trigger, other.trigger
 	refused := errors.New("refused")
 	for name, update := range map[string]func(e *trigger.Event) error{
 		"writes":       func(e *trigger.Event) error { e.LastError = "mine"; return nil },
@@ -133,7 +133,7 @@ func TestRecentEventOfAnotherProcess(t *testing.T) {
 // again with the same ID, is not taken for the one that is kept.
 func TestRecentEventCreatedAgain(t *testing.T) {
 	path := EmptyFile(t)
-	tables, others := &Trigger{db: openTrigger(t, path)}, &Trigger{db: openTrigger(t, path)}
+	tables, others := openTrigger(t, path).trigger, openTrigger(t, path).trigger
 	e := someEvent()
 	_, _, err := tables.CreateEvent(t.Context(), e, time.Time{})
 	require.NoError(t, err)
@@ -157,7 +157,7 @@ func TestRecentEventCreatedAgain(t *testing.T) {
 // finished, nor more than so many.
 func TestRecentEventsAreThoseOnTheDisk(t *testing.T) {
 	db := openTrigger(t, EmptyFile(t))
-	tables := &Trigger{db: db}
+	tables := db.trigger
 	e := someEvent()
 	_, _, err := tables.CreateEvent(t.Context(), e, time.Time{})
 	require.NoError(t, err)

@@ -85,7 +85,7 @@ func filledStall(b *testing.B, history int) *DB {
 
 // readyStall lets other submit.
 func readyStall(b *testing.B, db *DB) {
-	require.NoError(b, (&Trigger{db: db}).UpdateOrganization(b.Context(), "other", func(o *trigger.Organization) error {
+	require.NoError(b, (db.trigger).UpdateOrganization(b.Context(), "other", func(o *trigger.Organization) error {
 		o.SetupComplete = true
 		o.SetCollection(uuid.UUID{1}, true)
 		return nil

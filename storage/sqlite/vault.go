@@ -10,7 +10,7 @@ import (
 )
 
 // Vault implements [vault.Store] and [mortise.HostTx].
-type Vault struct{ db *DB }
+type Vault struct{ db *file }
 
 var (
 	_ vault.Store    = (*Vault)(nil)

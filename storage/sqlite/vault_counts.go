@@ -30,8 +30,9 @@ func (t *tx) countSealed(of sealCount, n int) {
 	counts.n[of] += n
 }
 
-// settleCounts makes the counts what the operations before this one in the transaction
-// have left. Whoever reads them there calls it first. It is those operations that write.
+// settleCounts makes the counts in the table what the operations of the transaction have left
+// so far. An operation that reads the counts calls it first, before it changes any: its writes
+// are of the operations before it.
 func (t *tx) settleCounts() error {
 	err := memoryOf[sealCounts](t.shared).settle(t.conn)
 	t.failed = t.failed || err != nil

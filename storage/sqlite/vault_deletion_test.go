@@ -70,7 +70,7 @@ func TestNothingIsLeftOfDeleted(t *testing.T) {
 		db, err := Open(t.Context(), EmptyFile(t), nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		s, ctx := &Vault{db: db}, t.Context()
+		s, ctx := db.vault, t.Context()
 		for _, id := range []string{"a", "b", "c", "d"} {
 			fillVault(t, s, "goes", id)
 		}
@@ -220,7 +220,7 @@ func TestDeletionBesideAnotherHandle(t *testing.T) {
 		db, err := Open(t.Context(), path, nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		handles[i] = &Vault{db: db}
+		handles[i] = db.vault
 	}
 	ctx := t.Context()
 	for i, s := range handles {

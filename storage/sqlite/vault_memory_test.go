@@ -36,13 +36,13 @@ func rememberedBy(t *testing.T, db *DB) (m *vaultMemory) {
 func TestInsertionsRemember(t *testing.T) {
 	for name, by := range map[string]func(t *testing.T, db, second *DB, do func(context.Context, *Vault) error) error{
 		"same": func(t *testing.T, db, _ *DB, do func(context.Context, *Vault) error) error {
-			return do(t.Context(), &Vault{db: db})
+			return do(t.Context(), db.vault)
 		},
 		"host": func(t *testing.T, db, _ *DB, do func(context.Context, *Vault) error) error {
-			return db.InTx(t.Context(), func(ctx context.Context, _ *Tx) error { return do(ctx, &Vault{db: db}) })
+			return db.InTx(t.Context(), func(ctx context.Context, _ *Tx) error { return do(ctx, db.vault) })
 		},
 		"other": func(t *testing.T, _, second *DB, do func(context.Context, *Vault) error) error {
-			return do(t.Context(), &Vault{db: second})
+			return do(t.Context(), second.vault)
 		},
 	} {
 		for _, between := range []bool{false, true} { // a write that is about something else

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"sync"
@@ -27,7 +28,7 @@ func openVault(t *testing.T) (*DB, *Vault) {
 		require.NoError(t, db.Close())
 	})
 	require.NoError(t, db.Vault().Store.PutVault(t.Context(), vault.Vault{Organization: "acme", ID: "v1", Revision: 1}, nil, vault.AuditEvent{}))
-	return db, &Vault{db: db}
+	return db, db.vault
 }
 
 // someFingerprint differs by its number, at both ends.
@@ -45,7 +46,13 @@ func someRow(scope, token string, fingerprint int) vault.Row {
 	}
 }
 
-func numbers(t *testing.T, db *DB, query string) (found []int) {
+// queried is a *DB or a *file.
+type queried interface {
+	find(ctx context.Context, org, text string, args []any, each func(*row) error) error
+	list(ctx context.Context, org, text string, args []any, each func(*row) error) error
+}
+
+func numbers(t *testing.T, db queried, query string) (found []int) {
 	t.Helper()
 	require.NoError(t, db.find(t.Context(), noOrg, query, nil, func(r *row) error {
 		found = append(found, r.number(0))

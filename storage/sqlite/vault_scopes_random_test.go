@@ -53,7 +53,7 @@ func TestLookupsBesideChanges(t *testing.T) {
 					return []vault.Row{someRow(scope, fmt.Sprint("t", tokens-pick(10)/9), pick(6))}
 				}
 				both := func(do func(s vault.Store) error) bool {
-					want, got := do(expected), do(&Vault{db: other})
+					want, got := do(expected), do(other.vault)
 					require.Equal(t, class(want), class(got), "%v\n%v", want, got)
 					return want == nil
 				}

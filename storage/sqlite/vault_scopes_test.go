@@ -18,7 +18,7 @@ func TestRememberedScopes(t *testing.T) {
 	second, err := Open(ctx, db.finder.source.path, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, second.Close()) })
-	changes := &Vault{db: second}
+	changes := second.vault
 	// Through all connections, twice: what one remembers, it does not read again.
 	require.Greater(t, cap(db.finder.conns), 1)
 	connectAll(t, db.finder)

@@ -65,7 +65,7 @@ func TestFailedTransaction(t *testing.T) {
 	db, err := Open(t.Context(), EmptyFile(t), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	tables := &Trigger{db: db}
+	tables := db.trigger
 	before, after := someEvent(), someEvent()
 	boom := errors.New("boom")
 
