@@ -64,6 +64,6 @@
 //     may still come.
 //   - A queue shares no transaction with a store. A crash between the two is what the
 //     sweepers of the services are for: a Worker runs one.
-//   - Several programs should agree on the Options. Name, Replicas and AckWait are those of
-//     the first.
+//   - Several programs should agree on the Options. The first program's Name,
+//     Replicas and AckWait count.
 package jetstream

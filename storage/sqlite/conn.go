@@ -147,7 +147,7 @@ func (c *conn) exec(ctx context.Context, text string, args ...any) (changed int6
 	return result.RowsAffected()
 }
 
-// commit commits. What is remembered, and was not written by others before, stays good.
+// commit commits. A forgetter stays good, unless another connection has written before.
 func (c *conn) commit() error {
 	c.memories.forgetters(func(f forgetter) { f.committing(c) })
 	if _, err := c.exec(unbounded, "COMMIT"); err != nil {

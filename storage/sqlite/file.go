@@ -109,7 +109,7 @@ func openFile(ctx context.Context, path string, o *Options, k checks, forgets fu
 // closed its descriptor: that drops the locks which the process holds on the file.
 var creating sync.Mutex
 
-// create makes an empty file that only its owner can read, if there is none. SQLite gives
+// create makes an empty file that only its owner can read, if the file is missing. SQLite gives
 // the files that it puts beside it the same mode.
 func create(path string) error {
 	creating.Lock()

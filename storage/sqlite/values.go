@@ -24,7 +24,8 @@ func ceilMicros(t time.Time) int64 {
 	return m
 }
 
-// blob returns an ID or a digest as it is stored, if is says that there is one.
+// blob returns an ID or a digest as it is stored, or NULL unless is says
+// that there is one.
 func blob(b []byte, is bool) any {
 	if !is {
 		return nil
@@ -32,8 +33,8 @@ func blob(b []byte, is bool) any {
 	return b
 }
 
-// text returns a string as it is stored, if is says that there is one. What it is given
-// is copied.
+// text returns a copy of a string as it is stored, or NULL unless is says
+// that there is one.
 func text[S ~string | ~[]byte](s S, is bool) any {
 	if !is {
 		return nil
